@@ -1,0 +1,177 @@
+package term
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Kind classifies an Error. It is the error_code on the wire, and an error itself, so that
+//
+//	errors.Is(err, term.Locked)
+//
+// asks whether err is of that kind. New kinds are added at the end; none is ever renamed.
+type Kind string
+
+// The kinds of failure a caller can meet.
+const (
+	InvalidArgument Kind = "INVALID_ARGUMENT" // the call is wrong; the message says how to make it right
+	NotFound        Kind = "NOT_FOUND"        // no such session
+	AlreadyClosed   Kind = "ALREADY_CLOSED"   // the session has ended; it can still be read
+	ConnectTimeout  Kind = "CONNECT_TIMEOUT"  // not reached in time
+	ConnectFailed   Kind = "CONNECT_FAILED"   // refused, or broken on the way
+	RemoteClosed    Kind = "REMOTE_CLOSED"    // ended by the peer
+	IOError         Kind = "IO_ERROR"         // anything lower
+	AuthFailed      Kind = "AUTH_FAILED"      // no credential was accepted
+	HostKeyUnknown  Kind = "HOSTKEY_UNKNOWN"  // nothing recorded for this host
+	HostKeyMismatch Kind = "HOSTKEY_MISMATCH" // another key is recorded for this host
+	HostKeyRevoked  Kind = "HOSTKEY_REVOKED"  // the key is marked as revoked
+	Locked          Kind = "LOCKED"           // another task holds the session's lock
+	LockRequired    Kind = "LOCK_REQUIRED"    // the caller's lock is missing or has expired
+	Busy            Kind = "BUSY"             // a command runs, or something waits for input
+	ExecTimeout     Kind = "EXEC_TIMEOUT"     // the command could not be started in time
+	LimitExceeded   Kind = "LIMIT_EXCEEDED"   // an operator's limit is reached
+	PolicyDenied    Kind = "POLICY_DENIED"    // an operator's rule forbids it
+	Unsupported     Kind = "UNSUPPORTED"      // the server, the protocol or this build cannot
+	Canceled        Kind = "CANCELED"         // the client gave up
+	NegotiationLoop Kind = "NEGOTIATION_LOOP" // the device negotiates without end
+	Internal        Kind = "INTERNAL"         // our own fault
+)
+
+// Error makes a Kind usable as the target of errors.Is.
+func (k Kind) Error() string { return string(k) }
+
+// Retryable reports whether the same call may succeed later.
+func (k Kind) Retryable() bool {
+	switch k {
+	case ConnectTimeout, ConnectFailed, RemoteClosed, IOError, Locked, LockRequired, Busy, ExecTimeout, LimitExceeded:
+		return true
+	default:
+		return false
+	}
+}
+
+// An Error is a failure that the caller can act on.
+type Error struct {
+	Op      string // what was tried: "open", "exec", ...
+	Session string // session id, if there is one
+	Kind    Kind
+	Msg     string // what happened and what to do next; never a secret
+	Details *Details
+	Err     error // the cause, if another package reported one
+}
+
+// Errorf returns an Error of kind k whose message is formatted as by fmt.Errorf; a %w verb sets its cause.
+func Errorf(k Kind, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Kind: k, Msg: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// Error returns "op session: message".
+func (e *Error) Error() string {
+	s := e.Message()
+	switch {
+	case e.Op != "" && e.Session != "":
+		return e.Op + " " + e.Session + ": " + s
+	case e.Op != "":
+		return e.Op + ": " + s
+	default:
+		return s
+	}
+}
+
+// Message is the text for the caller, without operation and session.
+func (e *Error) Message() string {
+	switch {
+	case e.Msg != "":
+		return e.Msg
+	case e.Err != nil:
+		return e.Err.Error()
+	default:
+		return string(e.Kind)
+	}
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether target is e's Kind.
+func (e *Error) Is(target error) bool {
+	k, ok := target.(Kind)
+	return ok && k == e.Kind
+}
+
+// KindOf returns the Kind of err; Internal for an error that carries none, and "" for nil.
+func KindOf(err error) Kind {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return Internal
+}
+
+// Details are the facts behind an Error, for a program to act on. Which fields are set depends on its Kind.
+type Details struct {
+	// INVALID_ARGUMENT
+	Field    string   `json:"field,omitempty"`
+	Allowed  []string `json:"allowed,omitempty"`  // fields, or values of Field
+	Example  string   `json:"example,omitempty"`  // arguments of a correct call, as JSON
+	Position string   `json:"position,omitempty"` // where in the value, for patterns
+
+	// LOCKED, LOCK_REQUIRED
+	LockHolder    string `json:"lock_holder,omitempty"`
+	LockExpiresAt int64  `json:"lock_expires_at,omitempty"` // Unix milliseconds
+
+	// CONNECT_*, AUTH_FAILED, HOSTKEY_*
+	Ladder         []Hop    `json:"ladder,omitempty"`
+	Hop            string   `json:"hop,omitempty"` // user@host:port where it happened
+	MethodsTried   []string `json:"methods_tried,omitempty"`
+	MethodsAllowed []string `json:"methods_allowed,omitempty"`
+	KeysOffered    []string `json:"keys_offered,omitempty"` // fingerprints
+	ServerMessage  string   `json:"server_message,omitempty"`
+
+	// HOSTKEY_*
+	HostKeyType  string     `json:"host_key_type,omitempty"`
+	Fingerprint  string     `json:"fingerprint,omitempty"` // offered by the server
+	Recorded     []KnownKey `json:"recorded,omitempty"`
+	KnownHosts   []string   `json:"known_hosts,omitempty"` // files that were read
+	ServerOffers []string   `json:"server_offers,omitempty"`
+
+	// LIMIT_EXCEEDED, POLICY_DENIED
+	Limit string `json:"limit,omitempty"` // configuration key
+	Value int64  `json:"value,omitempty"`
+	Rule  string `json:"rule,omitempty"`
+
+	// BUSY
+	WaitingFor *Prompt `json:"waiting_for,omitempty"`
+
+	// ALREADY_CLOSED, REMOTE_CLOSED
+	EndReason string `json:"end_reason,omitempty"`
+}
+
+// A KnownKey is a host key on record.
+type KnownKey struct {
+	File        string `json:"file,omitempty"`
+	Line        int    `json:"line,omitempty"`
+	Type        string `json:"type,omitempty"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// A Hop is one host on the way to a terminal, with the rungs that were climbed.
+type Hop struct {
+	Host    string `json:"host"`
+	Port    int    `json:"port,omitempty"`
+	User    string `json:"user,omitempty"`
+	Address string `json:"address,omitempty"` // numeric address and port, once connected
+	Steps   []Step `json:"steps,omitempty"`
+}
+
+// A Step is one rung of the connection ladder: dns, tcp, banner, kex, hostkey, auth, channel.
+type Step struct {
+	Name       string `json:"name"`
+	OK         bool   `json:"ok"`
+	DurationMS int64  `json:"duration_ms"`
+	Detail     string `json:"detail,omitempty"`
+}

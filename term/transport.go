@@ -1,0 +1,119 @@
+package term
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// A Transport is the byte stream of one terminal.
+//
+// Read has a single caller, the session's pump, and is never given a buffer shorter than 4 KiB. Write has one
+// caller at a time. Close may be called at any time, by anyone, more than once; it must wake a blocked Read and
+// a blocked Write and must itself return within a second, whatever state the far side is in.
+type Transport interface {
+	io.ReadWriteCloser
+
+	// Resize tells the far side the new size of the window, in character cells.
+	// A transport that has no window returns an Error of kind Unsupported.
+	Resize(cols, rows int) error
+}
+
+// The optional interfaces of a Transport are looked up once, when its session is made. A Transport must
+// therefore never be wrapped in another one: the wrapper would hide them.
+type (
+	// An Execer runs a command beside the terminal, on a channel of its own, with a true exit status.
+	//
+	// Exec returns when the command has ended or ctx is done. When ctx ends first it stops the command as far
+	// as the far side allows (TERM, then KILL, then closing the channel) and says so in Exit.Killed.
+	// A command that failed is an Exit, not an error; an error means that the command could not be started, or
+	// that its end could not be observed.
+	Execer interface {
+		Exec(ctx context.Context, r ExecRequest, stdout, stderr io.Writer) (Exit, error)
+	}
+
+	// A Signaler delivers a signal by name (INT, TERM, HUP, KILL, QUIT: RFC 4254 section 6.10, without "SIG").
+	Signaler interface {
+		Signal(ctx context.Context, name string) error
+	}
+
+	// A Waiter knows how the program at the far end of the terminal ended. Wait is called once, after Read
+	// has failed; it must not block.
+	Waiter interface {
+		Wait() (Exit, error)
+	}
+
+	// A Describer knows how the terminal was reached and what it can do.
+	Describer interface {
+		Describe() Description
+	}
+)
+
+// A Dialer opens a terminal. There is one per protocol, handed to the session manager in a map.
+//
+// The context is the session's, not the call's: it ends when the session is closed. A Dialer enforces
+// Target.ConnectTimeout itself, not counting the time during which it waits for p to answer.
+// Its errors are *Error.
+type Dialer func(ctx context.Context, t Target, p Prompter) (Transport, error)
+
+// An ExecRequest is a command to run on a channel of its own.
+type ExecRequest struct {
+	Command string
+	Dir     string        // working directory; empty: wherever the far side starts commands
+	Env     []EnvVar      // in order; a variable the far side refuses is an error, the command does not run
+	Stdin   []byte        // given to the command, followed by end of file
+	Grace   time.Duration // how long the command may take to obey TERM before KILL; zero: 2 s
+}
+
+// An EnvVar is one environment variable.
+type EnvVar struct{ Name, Value string }
+
+// An Exit says how a program ended.
+type Exit struct {
+	Known      bool   // the far side reported Code or Signal
+	Code       int    // exit status; 128 plus the signal's number when Signal is set; valid if Known
+	Signal     string // name of the signal that ended it, without "SIG"; empty if none
+	Background bool   // it ended, but something it started still holds its output open
+	Killed     string // how stopping it ended: "" (not tried), "yes", or "unknown" (no proof that it is gone)
+}
+
+// A Description says how a terminal was reached and what it can do.
+type Description struct {
+	PTY           bool   // the far side runs on a pseudo-terminal
+	ServerBanner  string // what the server said before authentication (RFC 4252 section 5.4), or a console's greeting
+	ServerVersion string // identification string (RFC 4253 section 4.2)
+	HostKey       string // fingerprint of the accepted host key, "SHA256:..."
+	AuthMethod    string // the authentication method that succeeded last
+	Algorithms    Algorithms
+	Ladder        []Hop
+	Warnings      []string
+	Capabilities  Capabilities
+}
+
+// Algorithms are the negotiated algorithms of an SSH connection, client to server (RFC 4253 section 7.1).
+type Algorithms struct {
+	Kex     string `json:"kex,omitempty"`
+	HostKey string `json:"host_key,omitempty"`
+	Cipher  string `json:"cipher,omitempty"`
+	MAC     string `json:"mac,omitempty"` // empty with an AEAD cipher
+}
+
+// Support is the answer to "can this session do that?".
+type Support string
+
+// The four degrees of Support.
+const (
+	Yes        Support = "yes"
+	No         Support = "no"
+	BestEffort Support = "best_effort" // often, not always, and the result says which
+	Maybe      Support = "maybe"       // not known before it is tried
+)
+
+// Capabilities say what one session supports.
+type Capabilities struct {
+	SplitStdoutStderr Support `json:"supports_split_stdout_stderr"`
+	ExitCode          Support `json:"supports_exit_code"`
+	Resize            Support `json:"supports_resize"`
+	Signal            Support `json:"supports_signal"`
+	ParallelExec      Support `json:"supports_parallel_exec"`
+}
