@@ -1,0 +1,234 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"ptyctl/term"
+)
+
+// A Lane is the way a command is run.
+type Lane string
+
+// The lanes.
+const (
+	LaneAuto     Lane = "auto"     // channel while the terminal is untouched, then terminal
+	LaneChannel  Lane = "channel"  // beside the terminal, with a true exit status; see term.Execer
+	LaneTerminal Lane = "terminal" // typed into the terminal
+)
+
+// An ExecRequest is a command to run.
+type ExecRequest struct {
+	Command   string
+	Lane      Lane // empty: LaneAuto
+	Dir       string
+	Env       []term.EnvVar
+	Stdin     []byte
+	Timeout   time.Duration // the command's deadline, after which it is stopped; 0: a minute
+	Wait      time.Duration // the longest this call waits; 0: as long as Timeout
+	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
+	Expect    Expect        // overrides the session's
+}
+
+// DoneReason says what ended an exec, or the wait for it.
+type DoneReason string
+
+// The done reasons.
+const (
+	DoneExitStatus DoneReason = "exit_status" // the far side reported how the command ended
+	DoneEOF        DoneReason = "eof"         // the channel closed without such a report
+	DoneTimeout    DoneReason = "timeout"     // the command's deadline passed, or it was canceled
+	DoneRunning    DoneReason = "running"     // the call's time is over, the command goes on: continue with ExecResult.ID
+)
+
+// An ExecResult is what a command has done so far.
+type ExecResult struct {
+	ID         string // to continue, cancel or read more; empty if there is nothing more to get
+	Lane       Lane
+	Stdout     Output
+	Stderr     Output
+	Exit       term.Exit
+	ExitReason string // why Exit is not known: "timeout", "canceled", "no_status", "running", "connection_lost"
+	Done       DoneReason
+	TimedOut   bool
+	Canceled   bool
+	ErrorHints []string
+	Duration   time.Duration
+}
+
+const (
+	defaultExecTimeout = time.Minute
+	defaultOutput      = 16 << 10
+
+	// settle is how long a result waits, beyond the command's deadline, for proof that the command is gone.
+	settle = 150 * time.Millisecond
+)
+
+// Exec runs a command and waits for its end, at most r.Wait.
+func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
+	const op = "exec"
+	if strings.TrimSpace(r.Command) == "" {
+		return ExecResult{}, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "cmd is empty; pass the command to run"}
+	}
+	if strings.IndexByte(r.Command, 0) >= 0 {
+		return ExecResult{}, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "cmd holds a NUL byte, which no shell can take; pass such data as stdin with stdin_encoding base64"}
+	}
+	if _, err := s.alive(op); err != nil {
+		return ExecResult{}, err
+	}
+	setDefault(&r.Timeout, defaultExecTimeout)
+	setDefault(&r.Wait, r.Timeout+settle)
+	setDefault(&r.MaxOutput, defaultOutput)
+	if err := s.chooseLane(r.Lane); err != nil {
+		return ExecResult{}, err
+	}
+	if _, err := s.permit(ctx, term.Action{Verb: term.VerbExec, Command: r.Command}, term.Event{Command: r.Command}); err != nil {
+		return ExecResult{}, err
+	}
+	x, err := s.start(r)
+	if err != nil {
+		return ExecResult{}, err
+	}
+	s.observe(term.Event{Verb: term.VerbExec, Actor: term.ActorFrom(ctx), Command: r.Command})
+	return s.collect(ctx, x, r.Wait, r.MaxOutput)
+}
+
+// chooseLane returns nil if the command may run on a channel of its own, the only lane there is so far.
+func (s *Session) chooseLane(l Lane) error {
+	s.mu.Lock()
+	typed, can := s.typed, s.execer != nil
+	s.mu.Unlock()
+	unsupported := func(msg string) error {
+		return &term.Error{Op: "exec", Session: s.id, Kind: term.Unsupported, Msg: msg}
+	}
+	switch {
+	case l == LaneTerminal:
+		return unsupported(`the terminal lane of exec is not built yet; use lane "channel", or ptyctl_session_io write and read`)
+	case !can:
+		return unsupported("this session cannot run commands beside its terminal; use ptyctl_session_io write and read")
+	case l == LaneChannel, !typed:
+		return nil
+	default:
+		return unsupported(`something was typed into this terminal, so "auto" means the terminal lane, which is not built yet; pass lane "channel" to run the command beside the terminal (it does not see the terminal's directory, environment or sudo), or type it with ptyctl_session_io`)
+	}
+}
+
+// ContinueExec waits on for an exec that Exec left running, or returns its output again.
+func (s *Session) ContinueExec(ctx context.Context, id string, wait time.Duration, maxOutput int) (ExecResult, error) {
+	x, err := s.run("exec", id)
+	if err != nil {
+		return ExecResult{}, err
+	}
+	setDefault(&maxOutput, defaultOutput)
+	return s.collect(ctx, x, wait, maxOutput)
+}
+
+// CancelExec stops a running exec and returns what it has put out.
+func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (ExecResult, error) {
+	x, err := s.run("exec", id)
+	if err != nil {
+		return ExecResult{}, err
+	}
+	if _, err := s.permit(ctx, term.Action{Verb: term.VerbSignal}, term.Event{Detail: "cancel exec " + id}); err != nil {
+		return ExecResult{}, err
+	}
+	setDefault(&maxOutput, defaultOutput)
+	x.cancel(errExecCanceled)
+	return s.collect(ctx, x, stopGrace+settle, maxOutput)
+}
+
+// ReadExec reads one stream ("stdout" or "stderr") of an exec, exactly as Read reads the terminal.
+func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest) (Chunk, error) {
+	x, err := s.run("read", id)
+	if err != nil {
+		return Chunk{}, err
+	}
+	switch stream {
+	case "stdout":
+		return read(ctx, x.stdout.buf, r), nil
+	case "stderr":
+		return read(ctx, x.stderr.buf, r), nil
+	}
+	return Chunk{}, &term.Error{Op: "read", Session: s.id, Kind: term.InvalidArgument, Msg: fmt.Sprintf("stream %q does not exist; use stdout or stderr", stream), Details: &term.Details{Field: "stream", Allowed: []string{"stdout", "stderr"}}}
+}
+
+// collect waits for x as long as it may and makes a result of what there is.
+func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOutput int) (ExecResult, error) {
+	timer := time.NewTimer(max(wait, 0))
+	defer timer.Stop()
+	late := time.NewTimer(max(time.Until(x.deadline)+settle, settle))
+	defer late.Stop()
+	select {
+	case <-x.done:
+	case <-timer.C:
+	case <-late.C:
+	case <-ctx.Done():
+		return ExecResult{}, &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "the call was canceled; the command goes on until its own deadline as exec_id " + x.id, Err: ctx.Err()}
+	}
+	return s.result(x, maxOutput)
+}
+
+// result says what x has done so far.
+func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
+	ended := x.ended()
+	res := ExecResult{ID: x.id, Lane: LaneChannel, Stdout: x.stdout.output(maxOutput), Stderr: x.stderr.output(maxOutput), Duration: time.Since(x.started)}
+	res.ErrorHints = x.expect.hints(res.Stdout.Head, res.Stdout.Tail, res.Stderr.Head, res.Stderr.Tail)
+	cause := context.Cause(x.ctx)
+	res.TimedOut = errors.Is(cause, context.DeadlineExceeded)
+	res.Canceled = errors.Is(cause, errExecCanceled)
+	if !ended {
+		switch {
+		case res.TimedOut, res.Canceled:
+			res.Done, res.Exit.Killed = DoneTimeout, "unknown"
+			res.ExitReason = stopReason(res.Canceled)
+		default:
+			res.Done, res.ExitReason = DoneRunning, "running"
+		}
+		return res, nil
+	}
+	res.Duration = x.duration
+	res.Exit = x.exit
+	switch {
+	case res.TimedOut || res.Canceled:
+		res.Done = DoneTimeout
+		if !x.exit.Known {
+			res.ExitReason = stopReason(res.Canceled)
+		}
+	case x.err != nil:
+		if !x.put() {
+			s.forget(x)
+			return ExecResult{}, s.execFailed(x.err)
+		}
+		res.Done, res.ExitReason = DoneEOF, "connection_lost"
+	case x.exit.Known:
+		res.Done = DoneExitStatus
+	default:
+		res.Done, res.ExitReason = DoneEOF, "no_status"
+	}
+	if res.Stdout.Complete() && res.Stderr.Complete() {
+		s.forget(x)
+		res.ID = ""
+	}
+	return res, nil
+}
+
+func stopReason(canceled bool) string {
+	if canceled {
+		return "canceled"
+	}
+	return "timeout"
+}
+
+// execFailed names the session in an error of the Execer.
+func (s *Session) execFailed(err error) error {
+	var e *term.Error
+	if errors.As(err, &e) {
+		named := *e
+		named.Op, named.Session = "exec", s.id
+		return &named
+	}
+	return &term.Error{Op: "exec", Session: s.id, Kind: term.IOError, Err: err}
+}

@@ -1,0 +1,78 @@
+package session
+
+import (
+	"context"
+	"regexp"
+
+	"ptyctl/term"
+)
+
+// Expect are patterns that say what a terminal's output means. All are optional, and none is needed for
+// correctness.
+type Expect struct {
+	Prompt *regexp.Regexp   // ready for the next command
+	Pagers []*regexp.Regexp // a pager waits for a key
+	Errors []*regexp.Regexp // the output speaks of a failure
+}
+
+// Expect returns the session's patterns.
+func (s *Session) Expect() Expect {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.expect
+}
+
+// SetExpect replaces the patterns that e sets, and keeps the others.
+func (s *Session) SetExpect(ctx context.Context, e Expect) error {
+	s.mu.Lock()
+	ended := s.state.Ended()
+	s.mu.Unlock()
+	if ended {
+		_, err := s.alive("expect")
+		return err
+	}
+	if _, err := s.permit(ctx, term.Action{Verb: term.VerbExpect}, term.Event{}); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.expect = s.expect.with(e)
+	s.mu.Unlock()
+	s.observe(term.Event{Verb: term.VerbExpect, Actor: term.ActorFrom(ctx)})
+	return nil
+}
+
+// with returns e, overridden by what o sets. An empty, non-nil list clears.
+func (e Expect) with(o Expect) Expect {
+	if o.Prompt != nil {
+		e.Prompt = o.Prompt
+	}
+	if o.Pagers != nil {
+		e.Pagers = o.Pagers
+	}
+	if o.Errors != nil {
+		e.Errors = o.Errors
+	}
+	return e
+}
+
+// maxHints and maxHint bound what hints returns.
+const (
+	maxHints = 5
+	maxHint  = 200
+)
+
+// hints returns the text of what the error patterns match in the outputs, at most a few and none too long.
+func (e Expect) hints(outputs ...[]byte) []string {
+	var found []string
+	for _, out := range outputs {
+		for _, re := range e.Errors {
+			for _, m := range re.FindAll(out, maxHints) {
+				if len(found) == maxHints {
+					return found
+				}
+				found = append(found, string(m[:min(len(m), maxHint)]))
+			}
+		}
+	}
+	return found
+}

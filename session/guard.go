@@ -1,0 +1,109 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ptyctl/lockmgr"
+	"ptyctl/term"
+)
+
+// permit decides whether an action may be done: the lock first, then the operator's Gate, then the Journal,
+// which must have it on record before it happens. A refusal is an event too.
+func (s *Session) permit(ctx context.Context, a term.Action, e term.Event) (epoch uint64, err error) {
+	a.Session, a.Actor = s.id, term.ActorFrom(ctx)
+	e.Actor, e.Verb = a.Actor, a.Verb
+	defer func() {
+		if err != nil {
+			e.Refused = err
+			s.observe(e)
+		}
+	}()
+	epoch, held := s.locks.Check(s.id, lockHolder(a.Actor))
+	if held != nil {
+		return 0, s.lockError(string(a.Verb), held)
+	}
+	if s.o.Gate != nil {
+		if err := s.o.Gate(ctx, a); err != nil {
+			return 0, err
+		}
+	}
+	if s.o.Journal != nil {
+		e.Time, e.Session = time.Now(), s.id
+		if err := s.o.Journal(e); err != nil {
+			return 0, &term.Error{Op: string(a.Verb), Session: s.id, Kind: term.PolicyDenied, Msg: "the audit journal could not be written, so nothing was done; the operator must mend it", Err: err}
+		}
+	}
+	return epoch, nil
+}
+
+// lockHolder is the name under which an actor holds locks. The empty name holds none.
+func lockHolder(a term.Actor) string { return a.Task }
+
+// lockError turns the lock table's refusal into the caller's.
+func (s *Session) lockError(op string, err error) error {
+	var held *lockmgr.HeldError
+	switch {
+	case errors.As(err, &held):
+		return &term.Error{
+			Op: op, Session: s.id, Kind: term.Locked, Err: err,
+			Msg:     "task " + held.Lease.Holder + " holds this session's lock until " + held.Lease.Expires.UTC().Format(time.RFC3339) + "; reading is allowed, for anything else wait, or pass that task_id if you are that task",
+			Details: &term.Details{LockHolder: held.Lease.Holder, LockExpiresAt: held.Lease.Expires.UnixMilli()},
+		}
+	case errors.Is(err, lockmgr.ErrNotHeld):
+		return &term.Error{Op: op, Session: s.id, Kind: term.LockRequired, Err: err, Msg: "this task does not hold the session's lock (it may have expired); take it with ptyctl_session lock"}
+	default:
+		return &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Err: err}
+	}
+}
+
+// Lock takes or extends the session's lock for the task that ctx carries.
+func (s *Session) Lock(ctx context.Context, ttl time.Duration) (lockmgr.Lease, error) {
+	return s.lease(ctx, term.VerbLock, func(task string) (lockmgr.Lease, error) { return s.locks.Acquire(s.id, task, ttl) })
+}
+
+// Heartbeat extends a lock that the task still holds.
+func (s *Session) Heartbeat(ctx context.Context, ttl time.Duration) (lockmgr.Lease, error) {
+	return s.lease(ctx, term.VerbLock, func(task string) (lockmgr.Lease, error) { return s.locks.Renew(s.id, task, ttl) })
+}
+
+// Unlock gives the lock back.
+func (s *Session) Unlock(ctx context.Context) error {
+	_, err := s.lease(ctx, term.VerbUnlock, func(task string) (lockmgr.Lease, error) {
+		return lockmgr.Lease{}, s.locks.Release(s.id, task)
+	})
+	return err
+}
+
+// Lease returns the lock as it is.
+func (s *Session) Lease() (lockmgr.Lease, bool) { return s.locks.Get(s.id) }
+
+func (s *Session) lease(ctx context.Context, verb term.Verb, change func(task string) (lockmgr.Lease, error)) (lockmgr.Lease, error) {
+	s.mu.Lock()
+	ended, reason := s.state.Ended(), s.end.Reason
+	s.mu.Unlock()
+	if ended {
+		return lockmgr.Lease{}, &term.Error{Op: string(verb), Session: s.id, Kind: term.AlreadyClosed, Msg: "this session has ended (" + reason + "); there is nothing left to lock", Details: &term.Details{EndReason: reason}}
+	}
+	actor := term.ActorFrom(ctx)
+	l, err := change(lockHolder(actor))
+	e := term.Event{Verb: verb, Actor: actor}
+	if err != nil {
+		err = s.lockError(string(verb), err)
+		e.Refused = err
+	}
+	s.observe(e)
+	return l, err
+}
+
+// observe tells every Observer of e.
+func (s *Session) observe(e term.Event) {
+	if len(s.o.Observers) == 0 {
+		return
+	}
+	e.Time, e.Session = time.Now(), s.id
+	for _, o := range s.o.Observers {
+		o.Observe(e)
+	}
+}

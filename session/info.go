@@ -1,0 +1,75 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"ptyctl/buffer"
+	"ptyctl/lockmgr"
+	"ptyctl/term"
+)
+
+// Info describes a session at one moment.
+type Info struct {
+	ID       string
+	Protocol string
+	Host     string
+	State    State
+	End      End // zero while the session lives
+	Prompt   *term.Prompt
+	Created  time.Time
+	PTY      term.PTY
+	About    term.Description
+	Buffer   buffer.Stat
+
+	BytesIn, BytesOut int64     // from and to the far side
+	LastIn, LastOut   time.Time // zero: never
+	Drained           time.Time // when a reader last had everything
+	Dropped           int64     // bytes that readers asked for too late, summed over all readers
+	Execs             int64     // started so far
+	Running           []string  // ids of execs that have not ended
+	Readers           int64     // reads that wait now
+	Typed             bool      // something was typed into the terminal after it opened
+
+	Lease *lockmgr.Lease // nil: nobody holds the lock
+}
+
+// Info returns the session's present state.
+func (s *Session) Info() Info {
+	i := Info{
+		ID: s.id, Protocol: s.o.Protocol, Host: s.o.Host, Created: s.created, Buffer: s.buf.Stat(),
+		BytesIn: s.count.rx.Load(), BytesOut: s.count.tx.Load(),
+		LastIn: unixNano(s.count.lastRx.Load()), LastOut: unixNano(s.count.lastTx.Load()), Drained: unixNano(s.count.drained.Load()),
+		Dropped: s.count.dropped.Load(), Execs: s.count.execs.Load(), Readers: s.count.readers.Load(),
+	}
+	if l, ok := s.locks.Get(s.id); ok {
+		i.Lease = &l
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i.State, i.End, i.Prompt, i.PTY, i.About, i.Typed = s.state, s.end, s.promptLocked(), s.pty, s.about, s.typed
+	for id, x := range s.runs {
+		if !x.ended() {
+			i.Running = append(i.Running, id)
+		}
+	}
+	slices.Sort(i.Running)
+	return i
+}
+
+// State returns the session's present state.
+func (s *Session) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+// Ended returns a channel that is closed when the session has ended.
+func (s *Session) Ended() <-chan struct{} { return s.ended }
+
+func unixNano(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n)
+}

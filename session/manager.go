@@ -1,0 +1,156 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ptyctl/lockmgr"
+	"ptyctl/term"
+)
+
+// A Config is what all sessions of a Manager have in common. Only Dialers is required.
+type Config struct {
+	Dialers        map[string]term.Dialer // by protocol
+	MaxSessions    int                    // live sessions; 0: 100
+	BufferBytes    int                    // see Options
+	BufferLines    int
+	ExecBytes      int
+	WriteTimeout   time.Duration
+	PromptTimeout  time.Duration
+	ConnectTimeout time.Duration // when a Target has none; 0: 15 s
+	IdleTimeout    time.Duration // when an OpenRequest has none; 0: never
+	Retention      time.Duration // how long an ended session stays listed and readable; 0: 5 min
+	Gate           term.Gate
+	Journal        term.Journal
+	Observers      []term.Observer
+	Logger         *slog.Logger // nil: silent
+}
+
+// A Manager is the set of sessions of one process. Make it with NewManager.
+type Manager struct {
+	c     Config
+	locks lockmgr.Table
+
+	mu       sync.Mutex // guards the following
+	sessions map[string]*Session
+	live     int
+	closing  bool
+	drained  chan struct{} // closed when closing and no session lives
+}
+
+// NewManager makes an empty set of sessions.
+func NewManager(c Config) *Manager {
+	setDefault(&c.MaxSessions, 100)
+	setDefault(&c.ConnectTimeout, 15*time.Second)
+	setDefault(&c.Retention, 5*time.Minute)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Manager{c: c, sessions: make(map[string]*Session), drained: make(chan struct{})}
+}
+
+// Protocols returns the protocols that can be opened, sorted.
+func (m *Manager) Protocols() []string {
+	names := make([]string, 0, len(m.c.Dialers))
+	for p := range m.c.Dialers {
+		names = append(names, p)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Get returns the session with that id, ended or not.
+func (m *Manager) Get(id string) (*Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.sessions[id]; s != nil {
+		return s, nil
+	}
+	return nil, &term.Error{Session: id, Kind: term.NotFound, Msg: fmt.Sprintf("there is no session %q; ptyctl_session list shows those there are (an ended one is kept for %s)", id, m.c.Retention)}
+}
+
+// List returns all sessions, oldest first, ended ones included as long as they are kept.
+func (m *Manager) List() []Info {
+	m.mu.Lock()
+	all := make([]*Session, 0, len(m.sessions))
+	for _, s := range m.sessions {
+		all = append(all, s)
+	}
+	m.mu.Unlock()
+	infos := make([]Info, 0, len(all))
+	for _, s := range all {
+		infos = append(infos, s.Info())
+	}
+	slices.SortFunc(infos, func(a, b Info) int {
+		if c := a.Created.Compare(b.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return infos
+}
+
+// add registers a new session, or refuses it. Requires that s has not started.
+func (m *Manager) add(s *Session) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.closing:
+		return &term.Error{Op: "open", Kind: term.Canceled, Msg: "ptyctl is shutting down"}
+	case m.live >= m.c.MaxSessions:
+		return &term.Error{
+			Op: "open", Kind: term.LimitExceeded,
+			Msg:     fmt.Sprintf("%d sessions are open, which is the limit (session.max_sessions); close one that is no longer needed", m.live),
+			Details: &term.Details{Limit: "session.max_sessions", Value: int64(m.c.MaxSessions)},
+		}
+	}
+	m.sessions[s.id] = s
+	m.live++
+	return nil
+}
+
+// ended is told by each session that it is over; it is forgotten after the time of retention.
+func (m *Manager) ended(s *Session) {
+	m.mu.Lock()
+	m.live--
+	if m.closing && m.live == 0 {
+		close(m.drained)
+	}
+	m.mu.Unlock()
+	time.AfterFunc(m.c.Retention, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.sessions, s.id)
+	})
+}
+
+// Close ends all sessions and refuses new ones. It returns when all have ended, within about five seconds.
+func (m *Manager) Close(ctx context.Context) {
+	m.mu.Lock()
+	first := !m.closing
+	m.closing = true
+	all := make([]*Session, 0, len(m.sessions))
+	for _, s := range m.sessions {
+		all = append(all, s)
+	}
+	if first && m.live == 0 {
+		close(m.drained)
+	}
+	m.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, s := range all {
+		if !s.State().Ended() {
+			wg.Go(func() { s.close(errClosedByCaller{"ptyctl, which is shutting down"}, false) })
+		}
+	}
+	wg.Wait()
+	select {
+	case <-m.drained:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,113 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"ptyctl/term"
+)
+
+// A question is a Prompt that waits for its answer.
+type question struct {
+	question term.Prompt
+	answer   chan string   // buffered: whoever takes the question off s.pending may send one answer
+	cancel   chan struct{} // closed instead, when the person declines
+}
+
+// Prompt implements term.Prompter for the session's own Dialer: it shows q in the output, and waits until
+// somebody answers it with Write, declines it, or the time for answers is over.
+func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
+	p := &question{question: q, answer: make(chan string, 1), cancel: make(chan struct{})}
+	_, _ = s.buf.Write([]byte(q.Text))
+	s.mu.Lock()
+	if s.state.Ended() {
+		s.mu.Unlock()
+		return "", context.Cause(s.ctx)
+	}
+	s.pending = p
+	s.setState(Authenticating)
+	s.mu.Unlock()
+	defer s.withdraw(p)
+
+	timer := time.NewTimer(s.o.PromptTimeout)
+	defer timer.Stop()
+	select {
+	case a := <-p.answer:
+		_, _ = s.buf.Write([]byte("\r\n"))
+		return a, nil
+	case <-p.cancel:
+		return "", &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "the question was declined with ctrl_c"}
+	case <-timer.C:
+		return "", &term.Error{Op: "open", Session: s.id, Kind: term.AuthFailed, Msg: "nobody answered within " + s.o.PromptTimeout.String() + ": " + q.Text, Details: &term.Details{WaitingFor: &q}}
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// withdraw removes p if it still waits.
+func (s *Session) withdraw(p *question) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending == p {
+		s.pending = nil
+		s.setState(s.state)
+	}
+}
+
+// Pending returns the question that waits for an answer, or nil.
+func (s *Session) Pending() *term.Prompt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.promptLocked()
+}
+
+// promptLocked requires s.mu.
+func (s *Session) promptLocked() *term.Prompt {
+	if s.pending == nil {
+		return nil
+	}
+	q := s.pending.question
+	return &q
+}
+
+// answer gives data to the pending question and reports whether there was one. One trailing line end is not
+// part of the answer. ETX (ctrl_c) alone declines.
+func (s *Session) answer(ctx context.Context, data []byte) (bool, error) {
+	s.mu.Lock()
+	p := s.pending
+	s.mu.Unlock()
+	if p == nil {
+		return false, nil
+	}
+	if _, err := s.permit(ctx, term.Action{Verb: term.VerbAnswer}, term.Event{Size: len(data), Sensitive: true}); err != nil {
+		return true, err
+	}
+	s.mu.Lock()
+	taken := s.pending == p
+	if taken {
+		s.pending = nil
+		s.setState(s.state)
+	}
+	s.mu.Unlock()
+	if !taken {
+		return true, &term.Error{Op: "write", Session: s.id, Kind: term.Busy, Msg: "another call answered this question first; read the session's state before answering again"}
+	}
+	if string(data) == "\x03" {
+		close(p.cancel)
+	} else {
+		p.answer <- string(trimLineEnd(data))
+	}
+	s.observe(term.Event{Verb: term.VerbAnswer, Actor: term.ActorFrom(ctx), Size: len(data), Sensitive: true})
+	return true, nil
+}
+
+// trimLineEnd removes one trailing CR LF, CR or LF.
+func trimLineEnd(p []byte) []byte {
+	if n := len(p); n > 0 && p[n-1] == '\n' {
+		p = p[:n-1]
+	}
+	if n := len(p); n > 0 && p[n-1] == '\r' {
+		p = p[:n-1]
+	}
+	return p
+}

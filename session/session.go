@@ -1,0 +1,257 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ptyctl/buffer"
+	"ptyctl/lockmgr"
+	"ptyctl/term"
+)
+
+// Options configure a session. The zero value works.
+type Options struct {
+	ID             string        // empty: made from nothing but random characters
+	BufferBytes    int           // output kept for readers; 0: 2 MiB
+	BufferLines    int           // also at most so many lines, best effort; 0: no such limit
+	ExecBytes      int           // output kept per stream of an exec; 0: 1 MiB
+	Retention      time.Duration // how long the output of a finished exec stays readable; 0: 5 min
+	WriteTimeout   time.Duration // how long a write may be stuck; 0: 10 s
+	IdleTimeout    time.Duration // close after so long without a byte in either direction and without an exec; 0: never
+	PromptTimeout  time.Duration // how long a question waits for its answer; 0: 110 s
+	Expect         Expect
+	PTY            term.PTY
+	Protocol, Host string // for Info
+	Locks          *lockmgr.Table
+	Gate           term.Gate       // nil allows everything
+	Journal        term.Journal    // nil keeps none
+	Observers      []term.Observer // told of everything, after the fact
+	Logger         *slog.Logger    // nil: silent
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.BufferBytes, 2<<20)
+	setDefault(&o.ExecBytes, 1<<20)
+	setDefault(&o.Retention, 5*time.Minute)
+	setDefault(&o.WriteTimeout, 10*time.Second)
+	setDefault(&o.PromptTimeout, 110*time.Second)
+	if o.ID == "" {
+		o.ID = NewID("session")
+	}
+	if o.Locks == nil {
+		o.Locks = new(lockmgr.Table)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.PTY = o.PTY.OrDefault()
+	return o
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// A Session is one terminal. Its methods may be called by any number of goroutines.
+type Session struct {
+	// Set once, before the session is shared.
+	id      string
+	o       Options
+	buf     *buffer.Buffer
+	locks   *lockmgr.Table
+	log     *slog.Logger
+	created time.Time
+	ctx     context.Context // ends with the session; its cause is the reason
+	cancel  context.CancelCauseFunc
+	ended   chan struct{}  // closed by finish
+	onEnd   func(*Session) // the manager's, or nil
+	idle    *idleWatch
+	writing chan struct{}  // holds one token: whoever has it may write to the transport
+	wg      sync.WaitGroup // every goroutine of this session
+
+	count counters
+
+	mu        sync.Mutex // guards the following
+	state     State
+	changed   chan struct{} // closed and replaced when state or pending changes
+	end       End
+	transport term.Transport
+	about     term.Description
+	execer    term.Execer
+	signaler  term.Signaler
+	pending   *question
+	typed     bool // something was typed into the terminal after it opened
+	expect    Expect
+	pty       term.PTY
+	runs      map[string]*run // execs that have something left to fetch
+	runOrder  []string        // their ids, oldest first
+	sealed    bool            // Close waits: no goroutine may be added
+
+	hangOnce sync.Once
+}
+
+// counters are what Info reports. Times are Unix nanoseconds, 0 for never.
+type counters struct {
+	rx, tx, dropped atomic.Int64
+	lastRx, lastTx  atomic.Int64
+	execs, readers  atomic.Int64
+	drained         atomic.Int64
+	running         atomic.Int64 // execs that have not ended
+}
+
+// New makes an open session out of a connected transport, which it owns from then on.
+func New(t term.Transport, o Options) *Session {
+	s := newSession(o, nil)
+	s.attach(t)
+	return s
+}
+
+// newSession makes a session in state Connecting. onEnd is called once, when it has ended.
+func newSession(o Options, onEnd func(*Session)) *Session {
+	o = o.withDefaults()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s := &Session{
+		id: o.ID, o: o, locks: o.Locks, log: o.Logger, created: time.Now(),
+		buf: buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines}),
+		ctx: ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
+		writing: make(chan struct{}, 1),
+		state:   Connecting, changed: make(chan struct{}),
+		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run),
+	}
+	s.idle = watchIdle(s, o.IdleTimeout)
+	return s
+}
+
+// ID returns the session's name.
+func (s *Session) ID() string { return s.id }
+
+// connect runs dial and, if it succeeds, opens the session. It is the session's first goroutine.
+func (s *Session) connect(dial term.Dialer, t term.Target) {
+	tr, err := dial(s.ctx, t, s)
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	s.attach(tr)
+}
+
+// attach gives the session its transport and starts the pump.
+func (s *Session) attach(t term.Transport) {
+	s.mu.Lock()
+	if s.state.Ended() || s.ctx.Err() != nil {
+		s.mu.Unlock()
+		_ = t.Close()
+		s.finish(Closed, End{Reason: context.Cause(s.ctx).Error()})
+		return
+	}
+	s.transport = t
+	s.execer, _ = t.(term.Execer)
+	s.signaler, _ = t.(term.Signaler)
+	if d, ok := t.(term.Describer); ok {
+		s.about = d.Describe()
+	}
+	s.setState(Open)
+	s.mu.Unlock()
+
+	s.idle.touch()
+	if !s.spawn("pump", func() { s.pump(t) }) {
+		_ = t.Close()
+		return
+	}
+	s.observe(term.Event{Verb: term.VerbState, State: string(Open)})
+	s.log.Info("session open", "session", s.id, "protocol", s.o.Protocol, "host", s.o.Host)
+}
+
+// CloseOptions say how to close.
+type CloseOptions struct {
+	Force bool // give the far side no time
+}
+
+// The time Close gives the far side before it lets go of the session all the same.
+const (
+	politeClose = 5 * time.Second
+	forcedClose = 900 * time.Millisecond
+)
+
+// Close ends the session and waits for its goroutines. It reports whether the session had ended before.
+// It never fails: what does not end in time is abandoned, and the session is over for every caller.
+func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
+	by := "the caller"
+	if a := term.ActorFrom(ctx); a.Task != "" {
+		by = "task " + a.Task
+	}
+	return s.close(errClosedByCaller{by}, o.Force)
+}
+
+func (s *Session) close(cause error, force bool) (already bool) {
+	s.mu.Lock()
+	already = s.state.Ended()
+	s.mu.Unlock()
+	s.cancel(cause)
+	s.hangUp()
+	s.mu.Lock()
+	s.sealed = true
+	s.mu.Unlock()
+
+	limit := politeClose
+	if force {
+		limit = forcedClose
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	gone := make(chan struct{})
+	go func() {
+		s.wg.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-timer.C:
+		s.log.Warn("a session's goroutines did not end in time", "session", s.id, "limit", limit)
+	}
+	s.finish(Closed, End{Reason: cause.Error()})
+	return already
+}
+
+// hangUp closes the transport without waiting for it.
+func (s *Session) hangUp() {
+	s.mu.Lock()
+	t := s.transport
+	s.mu.Unlock()
+	if t == nil {
+		return
+	}
+	s.hangOnce.Do(func() {
+		s.wg.Add(1)
+		go func() {
+			defer s.wg.Done()
+			_ = t.Close()
+		}()
+	})
+}
+
+// spawn runs f in a goroutine that Close waits for. It reports false, and runs nothing, once Close waits.
+func (s *Session) spawn(where string, f func()) bool {
+	s.mu.Lock()
+	if s.sealed {
+		s.mu.Unlock()
+		return false
+	}
+	s.wg.Add(1)
+	s.mu.Unlock()
+	go func() {
+		defer s.wg.Done()
+		defer s.rescue(where)
+		f()
+	}()
+	return true
+}
+
+func stack() string { return string(debug.Stack()) }

@@ -1,0 +1,135 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ptyctl/term"
+)
+
+// A State is where a session is in its life. It only ever moves down this list, and stops at Closed or Failed.
+type State string
+
+// The states.
+const (
+	Connecting     State = "connecting"
+	Authenticating State = "authenticating" // at least one question was asked; see Session.Prompt
+	Open           State = "open"
+	Closed         State = "closed" // by a caller, or because the program at the far end ended
+	Failed         State = "error"  // never reached, or lost; Info.End says why
+)
+
+// Ended reports whether the session is over. What it has put out can still be read.
+func (st State) Ended() bool { return st == Closed || st == Failed }
+
+// An End says why and when a session ended.
+type End struct {
+	Time   time.Time
+	Reason string    // for a person: "closed by task t1", "the shell exited with status 0"
+	Err    error     // nil if it ended as asked or by itself
+	Exit   term.Exit // how the program at the far end ended, if that is known
+}
+
+// errClosedByCaller is the cause of a session's context after Close; the text is what Info.End.Reason shows.
+type errClosedByCaller struct{ by string }
+
+func (e errClosedByCaller) Error() string { return "closed by " + e.by }
+
+// setState moves the session to st and wakes everyone who waits for a change. Requires s.mu.
+func (s *Session) setState(st State) {
+	s.state = st
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// await waits until the session's state satisfies done, or ctx ends. It returns the last state seen.
+func (s *Session) await(ctx context.Context, done func(st State, q *term.Prompt) bool) (State, *term.Prompt) {
+	for {
+		s.mu.Lock()
+		st, q, changed := s.state, s.promptLocked(), s.changed
+		s.mu.Unlock()
+		if done(st, q) {
+			return st, q
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return st, q
+		}
+	}
+}
+
+// finish ends the session once and for all; later calls change nothing. err is nil when it ended as it should.
+func (s *Session) finish(st State, end End) {
+	s.mu.Lock()
+	if s.state.Ended() {
+		s.mu.Unlock()
+		return
+	}
+	end.Time = time.Now()
+	if by := (errClosedByCaller{}); errors.As(context.Cause(s.ctx), &by) {
+		st, end.Reason, end.Err = Closed, by.Error(), nil
+	}
+	s.end = end
+	s.pending = nil
+	s.setState(st)
+	s.mu.Unlock()
+
+	s.cancel(errors.New(end.Reason))
+	_ = s.buf.Close()
+	s.locks.Drop(s.id)
+	s.idle.stop()
+	close(s.ended)
+	s.observe(term.Event{Verb: term.VerbState, State: string(st), Detail: end.Reason})
+	s.log.Info("session ended", "session", s.id, "state", string(st), "reason", end.Reason)
+	if s.onEnd != nil {
+		s.onEnd(s)
+	}
+}
+
+// fail ends the session as Failed because of err.
+func (s *Session) fail(err error) {
+	s.finish(Failed, End{Reason: err.Error(), Err: err})
+}
+
+// rescue ends the session if the goroutine that defers it panics. Nothing of the panic reaches a caller: its
+// text may hold anything.
+func (s *Session) rescue(where string) {
+	if r := recover(); r != nil {
+		s.log.Error("panic in a session's goroutine", "session", s.id, "where", where, "panic", fmt.Sprint(r), "stack", stack())
+		s.fail(&term.Error{Op: where, Session: s.id, Kind: term.Internal, Msg: "a fault in ptyctl ended this session; open a new one, and report the log"})
+		s.hangUp()
+	}
+}
+
+// alive returns the transport of an open session, or the error that says why there is none.
+func (s *Session) alive(op string) (term.Transport, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.transport, s.aliveLocked(op)
+}
+
+// aliveLocked is alive's verdict. Requires s.mu.
+func (s *Session) aliveLocked(op string) error {
+	switch {
+	case s.state == Open:
+		return nil
+	case s.state.Ended():
+		return &term.Error{
+			Op: op, Session: s.id, Kind: term.AlreadyClosed,
+			Msg:     fmt.Sprintf("this session has ended (%s); its output can still be read, for anything else open a new one", s.end.Reason),
+			Details: &term.Details{EndReason: s.end.Reason},
+		}
+	case s.pending != nil:
+		q := s.pending.question
+		return &term.Error{
+			Op: op, Session: s.id, Kind: term.Busy,
+			Msg:     "the login waits for an answer; send it with ptyctl_session_io write (ctrl_c cancels)",
+			Details: &term.Details{WaitingFor: &q},
+		}
+	default:
+		return &term.Error{Op: op, Session: s.id, Kind: term.Busy, Msg: "the session is still " + string(s.state) + "; ask again with ptyctl_session status"}
+	}
+}
