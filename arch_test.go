@@ -1,0 +1,385 @@
+// Package ptyctl_test holds the rules that no single package can state for itself: who may import whom,
+// and that every package says once what it is.
+//
+// To add a package, or an import that a package needs, change importRules and run
+//
+//	go test . -update
+//
+// which rewrites the linter's copy of the rules in .golangci.yml.
+package ptyctl_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the import rules in .golangci.yml")
+
+// A rule lists what the non-test files of a package may import besides the standard library.
+type rule struct {
+	pkg      string   // folder below the module root; "a/b/..." is every package below a/b
+	file     string   // if set, the rule is for this file of pkg alone, in place of the package's rule
+	ours     []string // folders of this module
+	theirs   []string // modules of others, or parts of them: the path itself and everything below it
+	anything bool     // every import is allowed, except of the package integration
+	why      string   // the reason, told to whoever breaks the rule
+}
+
+const integration = "integration"
+
+// importRules is the architecture: data flows from the transports up to the wire, imports point down.
+var importRules = []rule{
+	{pkg: "term", why: "it is the vocabulary that every other package shares"},
+	{pkg: "buffer", why: "it knows bytes and offsets, not terminals"},
+	{pkg: "lockmgr", why: "it knows keys and holders, not sessions"},
+	{pkg: "vt", why: "it knows bytes, not terminals"},
+	{pkg: "profile", why: "it is data about devices, not behaviour"},
+	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt"}, why: "the engine knows no protocol, no wire format and no command line"},
+
+	{pkg: "sshx", ours: []string{"term", "sshx/sshconfig", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/net/proxy"}, why: "a transport is usable without the engine"},
+	{pkg: "sshx/sshconfig", ours: []string{"term"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it evaluates ssh_config and connects to nothing"},
+	{pkg: "sshx/hostkeys", ours: []string{"term"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it decides about keys and connects to nothing"},
+	{pkg: "telnet", ours: []string{"term"}, why: "a transport is usable without the engine, and go-telnet stays behind its adapter gotelnet.go"},
+	{pkg: "telnet", file: "gotelnet.go", ours: []string{"term"}, theirs: []string{"github.com/reiver/go-telnet", "github.com/reiver/go-oi"}, why: "a transport is usable without the engine"},
+	{pkg: "ptyx", ours: []string{"term"}, theirs: []string{"github.com/creack/pty", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
+
+	{pkg: "devlock", theirs: []string{"golang.org/x/sys"}, why: "it is a file lock and knows nothing of terminals"},
+	{pkg: "screen", ours: []string{"vt"}, theirs: []string{"github.com/clipperhouse/displaywidth", "golang.org/x/image"}, why: "it draws bytes and knows no session"},
+	{pkg: "policy", ours: []string{"term"}, theirs: []string{"mvdan.cc/sh"}, why: "it judges actions and performs none"},
+	{pkg: "fsx", ours: []string{"term"}, theirs: []string{"github.com/pkg/sftp"}, why: "it reaches files, here or over a connection that it is given"},
+	{pkg: "audit", ours: []string{"term"}, why: "it observes events and touches no session"},
+	{pkg: "record", ours: []string{"term"}, why: "it observes events and touches no session"},
+	{pkg: "metrics", ours: []string{"term"}, theirs: []string{"github.com/prometheus/client_golang"}, why: "it observes events and touches no session"},
+	{pkg: "config", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; cmd/ptyctl hands its parts to those who need them"},
+
+	{pkg: "mcpapi", ours: []string{"term", "session", "profile", "fsx", "screen"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
+	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi", "term", "session", "profile", "fsx", "screen"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
+	{pkg: "control", ours: []string{"mcpapi"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
+
+	{pkg: "internal/bufpipe", why: "it is an in-memory connection and knows no protocol"},
+	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
+	{pkg: "cmd/ptyctl", anything: true, why: "it is the one place where everything is known"},
+	{pkg: integration, anything: true, why: "it tests the built program"},
+}
+
+// A goPackage is what the rules look at: the non-test files of one package, for every platform.
+type goPackage struct {
+	folder string // below the module root; "." is the root
+	files  []goFile
+}
+
+type goFile struct {
+	name    string
+	doc     bool // has a package comment
+	imports []string
+}
+
+func TestArchitecture(t *testing.T) {
+	module, pkgs := load(t)
+	if len(pkgs) == 0 {
+		t.Fatal("go list found no package with a non-test Go file: run the test in the module's root")
+	}
+	for _, v := range violations(importRules, module, pkgs) {
+		t.Error(v)
+	}
+}
+
+// violations describes each breach of the rules: what is wrong, why it matters, and what to do.
+func violations(rules []rule, module string, pkgs []goPackage) []string {
+	var found []string
+	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	for _, p := range pkgs {
+		if _, ok := ruleFor(rules, p.folder, ""); !ok {
+			report("package %s has no rule: add it to importRules in arch_test.go and run go test . -update", p.folder)
+			continue
+		}
+		var documented []string
+		for _, f := range p.files {
+			r, _ := ruleFor(rules, p.folder, f.name)
+			for _, path := range f.imports {
+				switch {
+				case path == "C":
+					report("%s/%s uses cgo: the program is built with CGO_ENABLED=0; use golang.org/x/sys or a package without C", p.folder, f.name)
+				case !r.allows(module, path):
+					report("%s/%s imports %q, which it may not (%s); allowed besides std: %s", p.folder, f.name, path, r.why, r.allowed())
+				}
+			}
+			if f.doc {
+				documented = append(documented, f.name)
+			}
+		}
+		switch {
+		case len(documented) == 0:
+			report("package %s has no package comment: say what it is in %s/doc.go", p.folder, p.folder)
+		case len(documented) > 1:
+			report("package %s has %d package comments, in %s: keep the one in doc.go", p.folder, len(documented), strings.Join(documented, ", "))
+		}
+	}
+	return found
+}
+
+// ruleFor returns the most particular rule: for the file, else for the package, else for the tree that it lies in.
+func ruleFor(rules []rule, folder, file string) (rule, bool) {
+	var best rule
+	var known bool
+	for _, r := range rules {
+		tree, isTree := strings.CutSuffix(r.pkg, "/...")
+		switch {
+		case r.pkg == folder && r.file != "" && r.file == file:
+			return r, true
+		case r.pkg == folder && r.file == "":
+			best, known = r, true
+		case isTree && !known && strings.HasPrefix(folder, tree+"/"):
+			best, known = r, true
+		}
+	}
+	return best, known
+}
+
+func (r rule) allows(module, path string) bool {
+	if folder, ok := strings.CutPrefix(path, module+"/"); ok {
+		return slices.Contains(r.ours, folder) || r.anything && folder != integration
+	}
+	// The go command reserves import paths whose first element has no dot for the standard library.
+	if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") {
+		return true
+	}
+	return r.anything || slices.ContainsFunc(r.theirs, func(prefix string) bool {
+		return path == prefix || strings.HasPrefix(path, prefix+"/")
+	})
+}
+
+func (r rule) allowed() string {
+	if r.anything {
+		return "everything but " + integration
+	}
+	if len(r.ours)+len(r.theirs) == 0 {
+		return "nothing"
+	}
+	return strings.Join(slices.Concat(r.ours, r.theirs), ", ")
+}
+
+// load parses the files that go list names, because its own Imports fields know only the platform it runs on.
+func load(t *testing.T) (module string, pkgs []goPackage) {
+	t.Helper()
+	// go test reuses a result as long as the files and folders that the test itself has opened are the same,
+	// and go list is another process: without this walk, a new package would go unseen.
+	if err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && path != "." && strings.HasPrefix(d.Name(), ".") {
+			return fs.SkipDir
+		}
+		if errors.Is(err, fs.ErrNotExist) { // another test's temporary folder
+			return nil
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Module,GoFiles,CgoFiles,IgnoredGoFiles", "./...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list ./...: %v\n%s", err, &stderr)
+	}
+	dec := json.NewDecoder(bytes.NewReader(out))
+	for {
+		var listed struct {
+			ImportPath, Dir, Name             string
+			Module                            struct{ Path string }
+			GoFiles, CgoFiles, IgnoredGoFiles []string
+		}
+		if err := dec.Decode(&listed); errors.Is(err, io.EOF) {
+			return module, pkgs
+		} else if err != nil {
+			t.Fatalf("reading the output of go list: %v", err)
+		}
+		module = listed.Module.Path
+		p := goPackage{folder: "."}
+		if listed.ImportPath != module {
+			p.folder = strings.TrimPrefix(listed.ImportPath, module+"/")
+		}
+		for _, name := range slices.Concat(listed.GoFiles, listed.CgoFiles, listed.IgnoredGoFiles) {
+			if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
+				continue
+			}
+			src, err := parser.ParseFile(token.NewFileSet(), filepath.Join(listed.Dir, name), nil, parser.ImportsOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatalf("%s does not parse: %v", name, err)
+			}
+			// A generator that lies beside the package ("go:build ignore", package main) is no part of it.
+			if src.Name.Name == listed.Name {
+				p.files = append(p.files, inspect(t, name, src))
+			}
+		}
+		if len(p.files) > 0 {
+			pkgs = append(pkgs, p)
+		}
+	}
+}
+
+func inspect(t *testing.T, name string, src *ast.File) goFile {
+	t.Helper()
+	f := goFile{name: name, doc: strings.TrimSpace(src.Doc.Text()) != ""}
+	for _, spec := range src.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatalf("%s: import %s: %v", name, spec.Path.Value, err)
+		}
+		f.imports = append(f.imports, path)
+	}
+	return f
+}
+
+// TestLintRules keeps the linter's import rules, which editors show while typing, equal to importRules.
+func TestLintRules(t *testing.T) {
+	const name, begin, end = ".golangci.yml", "# BEGIN importRules\n", "        # END importRules\n"
+	module, _ := load(t)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(text), begin)
+	old, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks the lines %q and %q that enclose the depguard rules", name, begin, end)
+	}
+	want := depguard(importRules, module)
+	if old == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("the depguard rules in %s differ from importRules: run go test . -update", name)
+	}
+	if err := os.WriteFile(name, []byte(head+begin+want+end+tail), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// depguard writes the rules in the syntax of golangci-lint's depguard settings.
+func depguard(rules []rule, module string) string {
+	var b strings.Builder
+	for _, r := range rules {
+		folder, isTree := strings.CutSuffix(r.pkg, "/...")
+		key, pattern := strings.ReplaceAll(folder, "/", "-"), folder+"/*.go"
+		if isTree {
+			pattern = folder + "/**/*.go"
+		}
+		if r.file != "" {
+			key, pattern = key+"-"+strings.TrimSuffix(r.file, ".go"), folder+"/"+r.file
+		}
+		files := []string{`"${config-path}/` + pattern + `"`}
+		for _, other := range rules {
+			if r.file == "" && other.pkg == r.pkg && other.file != "" {
+				files = append(files, `"!${config-path}/`+folder+"/"+other.file+`"`)
+			}
+		}
+		fmt.Fprintf(&b, "        %s:\n          files: [%s, \"!$test\"]\n", key, strings.Join(files, ", "))
+		if r.anything {
+			fmt.Fprintf(&b, "          list-mode: lax\n          deny: [{pkg: %s/%s, desc: it only tests the built program}]\n", module, integration)
+			continue
+		}
+		allow := []string{"$gostd"}
+		for _, o := range r.ours {
+			allow = append(allow, module+"/"+o+"$") // depguard's $ ends a prefix: sshx must not allow sshx/hostkeys
+		}
+		allow = append(allow, r.theirs...)
+		fmt.Fprintf(&b, "          list-mode: strict\n          allow: [%s]\n", strings.Join(allow, ", "))
+	}
+	return b.String()
+}
+
+func TestViolations(t *testing.T) {
+	rules := []rule{
+		{pkg: "leaf", why: "leaves stand alone"},
+		{pkg: "mid", ours: []string{"leaf"}, theirs: []string{"example.org/wire"}},
+		{pkg: "mid", file: "adapter.go", theirs: []string{"example.org/adapted"}},
+		{pkg: "tree/...", ours: []string{"mid"}},
+		{pkg: "cmd/top", anything: true},
+	}
+	one := func(folder, name string, imports ...string) goPackage {
+		return goPackage{folder: folder, files: []goFile{{name: name, doc: true, imports: imports}}}
+	}
+	tests := []struct {
+		name string
+		pkg  goPackage
+		want []string // a part of each violation, in order
+	}{
+		{"std", one("leaf", "a.go", "fmt", "net/http", "crypto/internal/fips140"), nil},
+		{"allowed of ours", one("mid", "a.go", "m/leaf"), nil},
+		{"allowed of theirs", one("mid", "a.go", "example.org/wire", "example.org/wire/v2/sub"), nil},
+		{"top imports all", one("cmd/top", "main.go", "m/mid", "m/tree/x", "example.org/other"), nil},
+		{"tree", one("tree/x/y", "a.go", "m/mid"), nil},
+		{"file with its own rule", one("mid", "adapter.go", "example.org/adapted"), nil},
+
+		{"upward", one("leaf", "a.go", "m/mid"), []string{`leaf/a.go imports "m/mid", which it may not (leaves stand alone); allowed besides std: nothing`}},
+		{"below an allowed package", one("mid", "a.go", "m/leaf/sub"), []string{`"m/leaf/sub"`}},
+		{"prefix of a name is no prefix of a path", one("mid", "a.go", "example.org/wiretap"), []string{`"example.org/wiretap"`}},
+		{"own root is not std", one("leaf", "a.go", "m/fmt"), []string{`"m/fmt"`}},
+		{"third party", one("leaf", "a.go", "golang.org/x/sys/unix"), []string{`"golang.org/x/sys/unix"`}},
+		{"adapter's import elsewhere", one("mid", "a.go", "example.org/adapted"), []string{"mid/a.go imports"}},
+		{"adapter has not the package's rights", one("mid", "adapter.go", "example.org/wire"), []string{"mid/adapter.go imports"}},
+		{"tree does not hold its root", one("tree", "a.go"), []string{"package tree has no rule"}},
+		{"integration is for nobody", one("cmd/top", "main.go", "m/integration"), []string{"everything but integration"}},
+		{"cgo", one("cmd/top", "main.go", "C"), []string{"uses cgo"}},
+		{"two at once", one("leaf", "a.go", "m/mid", "m/cmd/top"), []string{`"m/mid"`, `"m/cmd/top"`}},
+		{"unknown package", one("util", "a.go"), []string{"package util has no rule"}},
+		{"root package", one(".", "a.go"), []string{"package . has no rule"}},
+		{"no package comment", goPackage{"leaf", []goFile{{name: "a.go"}}}, []string{"leaf has no package comment"}},
+		{"two package comments", goPackage{"leaf", []goFile{{name: "a.go", doc: true}, {name: "doc.go", doc: true}}}, []string{"leaf has 2 package comments, in a.go, doc.go"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := violations(rules, "m", []goPackage{tt.pkg})
+			if len(got) != len(tt.want) {
+				t.Fatalf("got %d violations, want %d: %q", len(got), len(tt.want), got)
+			}
+			for i := range got {
+				if !strings.Contains(got[i], tt.want[i]) {
+					t.Errorf("violation %q does not contain %q", got[i], tt.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestInspect(t *testing.T) {
+	tests := []struct {
+		name, src string
+		doc       bool
+		imports   []string
+	}{
+		{"comment", "// Package a is a.\npackage a\nimport `fmt`", true, []string{"fmt"}},
+		{"block comment", "/* Package a is a. */\npackage a", true, nil},
+		{"detached comment", "// Copyright.\n\npackage a", false, nil},
+		{"build tag alone", "//go:build linux\npackage a", false, nil},
+		{"named and blank imports", "package a\nimport (\n\tx \"m/leaf\"\n\t_ \"C\"\n)", false, []string{"m/leaf", "C"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			src, err := parser.ParseFile(token.NewFileSet(), "a.go", tt.src, parser.ImportsOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := inspect(t, "a.go", src)
+			if f.doc != tt.doc || !slices.Equal(f.imports, tt.imports) {
+				t.Errorf("got doc %v, imports %q; want %v, %q", f.doc, f.imports, tt.doc, tt.imports)
+			}
+		})
+	}
+}

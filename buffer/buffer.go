@@ -1,0 +1,143 @@
+package buffer
+
+import (
+	"io"
+	"sync"
+)
+
+const defaultMaxBytes = 2 << 20
+
+// Options bound a Buffer. The zero value keeps the last 2 MiB.
+type Options struct {
+	MaxBytes int // most bytes kept; 0 or less: 2 MiB
+
+	// MaxLines is the most lines kept, counted as in Stat.Lines; 0 or less: no
+	// limit. It is best effort: whole oldest lines go once a Write has added to
+	// their number, and MaxBytes may have cut the oldest line before that.
+	MaxLines int
+}
+
+// Buffer holds the newest part of one byte stream. Make it with New.
+type Buffer struct {
+	maxLines int // set once; 0: no limit
+
+	mu      sync.Mutex // guards the following
+	ring    ring
+	start   int64 // offset of the oldest byte held; start+ring.held is the end
+	closed  bool
+	changed chan struct{} // nil until somebody asks; closed and kept after Close
+}
+
+// New returns an empty Buffer. It allocates no room for bytes yet.
+func New(o Options) *Buffer {
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = defaultMaxBytes
+	}
+	return &Buffer{
+		maxLines: max(o.MaxLines, 0),
+		ring:     ring{limit: o.MaxBytes},
+	}
+}
+
+// Write appends p, drops the oldest bytes beyond the limits and wakes all who
+// wait. It always takes all of p, though no more than its last MaxBytes bytes
+// stay, and copies what it keeps. An empty p changes nothing and wakes nobody.
+// After Close it takes nothing and returns io.ErrClosedPipe.
+//
+// There should be one writer at a time: concurrent calls are safe, but which
+// comes first is left to chance.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return 0, io.ErrClosedPipe
+	}
+	if len(p) == 0 {
+		b.mu.Unlock()
+		return 0, nil
+	}
+	b.append(p)
+	wake := b.changed
+	b.changed = nil
+	b.mu.Unlock()
+
+	// Closed without the lock, so that those it wakes do not queue up behind us.
+	if wake != nil {
+		close(wake)
+	}
+	return len(p), nil
+}
+
+// append adds p and applies both limits. Requires b.mu.
+func (b *Buffer) append(p []byte) {
+	if cut := len(p) - b.ring.limit; cut > 0 {
+		b.start += int64(cut)
+		p = p[cut:]
+	}
+	b.start += int64(b.ring.push(p))
+	if b.maxLines > 0 {
+		if over := b.ring.lines() - b.maxLines; over > 0 {
+			n := b.ring.pastNewline(0, b.ring.held, over)
+			b.ring.discard(n)
+			b.start += int64(n)
+		}
+	}
+}
+
+// Close marks the end of the stream and wakes all who wait. What is held stays
+// readable. It always returns nil, however often it is called.
+func (b *Buffer) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil
+	}
+	b.closed = true
+	if b.changed == nil {
+		b.changed = make(chan struct{})
+	}
+	close(b.changed)
+	return nil
+}
+
+// Changed returns a channel that is closed at the next Write or Close. If the
+// buffer is closed, so is the channel. To look at the data first and then wait,
+// use Slice.Changed: a Write between At and this call would go unnoticed.
+func (b *Buffer) Changed() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.changedLocked()
+}
+
+// changedLocked makes the channel for the first who asks since the last Write,
+// so that a Write nobody waits for allocates nothing. Requires b.mu.
+func (b *Buffer) changedLocked() <-chan struct{} {
+	if b.changed == nil {
+		b.changed = make(chan struct{})
+	}
+	return b.changed
+}
+
+// Stat describes a Buffer at one moment.
+type Stat struct {
+	Start     int64 // offset of the oldest byte held
+	End       int64 // offset of the next byte to be written: the length of the stream
+	Lines     int   // lines held, split by '\n'; a trailing partial line counts
+	Limit     int   // most bytes ever held, Options.MaxBytes or its default
+	Closed    bool  // the stream has ended
+	Allocated int   // bytes of memory taken for the data, never more than Limit
+}
+
+// Stat returns the present state.
+func (b *Buffer) Stat() Stat {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return Stat{
+		Start:     b.start,
+		End:       b.start + int64(b.ring.held),
+		Lines:     b.ring.lines(),
+		Limit:     b.ring.limit,
+		Closed:    b.closed,
+		Allocated: len(b.ring.buf),
+	}
+}

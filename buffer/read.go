@@ -1,0 +1,56 @@
+package buffer
+
+// Slice is a piece of the stream, as it was when At was called.
+type Slice struct {
+	Data    []byte          // the caller's own copy; nil if there is nothing to give
+	Start   int64           // offset of Data[0]: the asked offset + Dropped
+	Next    int64           // Start + len(Data): where to go on
+	Dropped int64           // bytes between the asked offset and the oldest byte still held
+	End     int64           // end of the buffer; Next < End: there is more to read now
+	EOF     bool            // the stream is closed and Next is its end
+	Changed <-chan struct{} // closed at the first Write or Close after Data was taken
+}
+
+// At returns a copy of up to limit bytes from offset on; limit <= 0 means all of them.
+// Offsets count from the first byte of the stream. A negative offset counts as 0.
+// An offset beyond the end is clamped to it: no data, Start = Next = End.
+// At does not wait; to wait for more, receive from Slice.Changed.
+func (b *Buffer) At(offset int64, limit int) Slice {
+	offset = max(offset, 0)
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	end := b.start + int64(b.ring.held)
+	s := Slice{
+		Start:   min(max(offset, b.start), end),
+		End:     end,
+		Changed: b.changedLocked(),
+	}
+	s.Dropped = max(b.start-offset, 0)
+
+	from := int(s.Start - b.start)
+	n := b.ring.held - from
+	if limit > 0 {
+		n = min(n, limit)
+	}
+	if n > 0 {
+		older, newer := b.ring.view(from, from+n)
+		s.Data = make([]byte, n)
+		copy(s.Data[copy(s.Data, older):], newer)
+	}
+	s.Next = s.Start + int64(n)
+	s.EOF = b.closed && s.Next == end
+	return s
+}
+
+// LastLines returns the offset where the last n lines begin, or the oldest offset
+// held if there are fewer. Lines end with '\n'; a trailing partial line counts as
+// one. n <= 0 gives the end of the buffer.
+func (b *Buffer) LastLines(n int) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n <= 0 {
+		return b.start + int64(b.ring.held)
+	}
+	return b.start + int64(b.ring.beforeLast(n))
+}

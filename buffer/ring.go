@@ -1,0 +1,140 @@
+package buffer
+
+import "bytes"
+
+const (
+	minAlloc  = 4 << 10 // first allocation, doubled from there
+	scanBlock = 4 << 10 // bytes counted at a time when lines are sought from the end
+)
+
+var newline = []byte{'\n'}
+
+// ring is a byte queue that grows up to a limit and knows how many newlines it
+// holds. It has no lock and no offsets: positions count from its oldest byte.
+type ring struct {
+	limit    int // most bytes held; set once
+	buf      []byte
+	head     int // index in buf of the oldest byte
+	held     int // bytes held, at most len(buf)
+	newlines int // among them
+}
+
+// push appends p, which must not be longer than the limit, and returns how many
+// of the oldest bytes had to go.
+func (r *ring) push(p []byte) (dropped int) {
+	r.grow(len(p))
+	dropped = max(len(p)-(len(r.buf)-r.held), 0)
+	r.discard(dropped)
+	older, newer := r.view(r.held, r.held+len(p))
+	copy(newer, p[copy(older, p):])
+	r.held += len(p)
+	r.newlines += bytes.Count(p, newline)
+	return dropped
+}
+
+// grow makes room for n more bytes, as far as the limit allows.
+func (r *ring) grow(n int) {
+	size := len(r.buf)
+	if n <= size-r.held || size == r.limit {
+		return
+	}
+	size = max(size, min(minAlloc, r.limit))
+	for size-r.held < n && size < r.limit {
+		if size > r.limit/2 { // doubling first could overflow
+			size = r.limit
+		} else {
+			size *= 2
+		}
+	}
+	buf := make([]byte, size)
+	older, newer := r.view(0, r.held)
+	copy(buf[copy(buf, older):], newer)
+	r.buf, r.head = buf, 0
+}
+
+// discard drops the n oldest bytes; n is at most r.held.
+func (r *ring) discard(n int) {
+	if n == r.held {
+		r.head, r.held, r.newlines = 0, 0, 0
+		return
+	}
+	r.newlines -= r.count(0, n)
+	r.head += n
+	if r.head >= len(r.buf) {
+		r.head -= len(r.buf)
+	}
+	r.held -= n
+}
+
+// view returns the positions from (included) to to (excluded) where they lie, in
+// the two pieces that the end of buf may cut them into. Positions past r.held are
+// the free room.
+func (r *ring) view(from, to int) (older, newer []byte) {
+	i, j, size := r.head+from, r.head+to, len(r.buf)
+	switch {
+	case j <= size:
+		return r.buf[i:j], nil
+	case i >= size:
+		return r.buf[i-size : j-size], nil
+	default:
+		return r.buf[i:], r.buf[:j-size]
+	}
+}
+
+// lines returns the number of lines held; a trailing partial line counts.
+func (r *ring) lines() int {
+	if r.held == 0 {
+		return 0
+	}
+	if last, _ := r.view(r.held-1, r.held); last[0] != '\n' {
+		return r.newlines + 1
+	}
+	return r.newlines
+}
+
+// beforeLast returns where the last n lines begin; n is at least 1. It counts
+// block by block from the end, which is much faster than going from newline to
+// newline, and looks closer only at the block that holds the answer.
+func (r *ring) beforeLast(n int) int {
+	skip := r.lines() - n
+	if skip <= 0 {
+		return 0
+	}
+	to, before := r.held, r.newlines // before: newlines in [0, to)
+	for {
+		from := max(to-scanBlock, 0)
+		before -= r.count(from, to)
+		if before < skip {
+			return r.pastNewline(from, to, skip-before)
+		}
+		to = from
+	}
+}
+
+// count returns the number of newlines in [from, to).
+func (r *ring) count(from, to int) int {
+	older, newer := r.view(from, to)
+	return bytes.Count(older, newline) + bytes.Count(newer, newline)
+}
+
+// pastNewline returns the position just past the nth newline in [from, to), or
+// to if there are fewer.
+func (r *ring) pastNewline(from, to, n int) int {
+	older, newer := r.view(from, to)
+	pos, missing := skipNewlines(older, n)
+	more, _ := skipNewlines(newer, missing)
+	return from + pos + more
+}
+
+// skipNewlines returns the index just past the nth newline of p. If p has fewer,
+// it returns len(p) and how many are missing.
+func skipNewlines(p []byte, n int) (pos, missing int) {
+	for ; n > 0; n-- {
+		i := bytes.IndexByte(p[pos:], '\n')
+		if i < 0 {
+			return len(p), n
+		}
+		pos += i + 1
+	}
+	return pos, 0
+}

@@ -1,0 +1,59 @@
+package lockmgr
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNotHeld says that the caller has no live lease, and nobody else has one
+// either: it expired, was released, or was never granted. Acquire grants a new one.
+// From CheckEpoch it can also mean that the caller's live lease is a later grant.
+var ErrNotHeld = errors.New("lease not held")
+
+// ErrInvalid says that an argument can never be right. The error that wraps it
+// says which and what to pass.
+var ErrInvalid = errors.New("invalid argument")
+
+// HeldError says that another holder has the live lease of the key.
+type HeldError struct {
+	Lease Lease // the one that stands in the way
+}
+
+// Error names the holder and the expiry.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("lockmgr: %q is held by %q until %s; try again then, or ask the holder to release it",
+		e.Lease.Key, e.Lease.Holder, e.Lease.Expires.Format(time.RFC3339))
+}
+
+// validate checks what every grant needs.
+func validate(op, key, holder string, ttl time.Duration) error {
+	if err := validateHolder(op, key, holder); err != nil {
+		return err
+	}
+	if ttl <= 0 {
+		return fmt.Errorf("lockmgr: %s %q: %w: the TTL is %v; pass a positive duration", op, key, ErrInvalid, ttl)
+	}
+	return nil
+}
+
+func validateHolder(op, key, holder string) error {
+	if err := validateKey(op, key); err != nil {
+		return err
+	}
+	if holder == "" {
+		return fmt.Errorf("lockmgr: %s %q: %w: the holder is empty; pass the name of the one that is to hold the lease", op, key, ErrInvalid)
+	}
+	return nil
+}
+
+func validateKey(op, key string) error {
+	if key == "" {
+		return fmt.Errorf("lockmgr: %s: %w: the key is empty; pass the name of the thing to lease", op, ErrInvalid)
+	}
+	return nil
+}
+
+func notHeld(op, key string) error {
+	return fmt.Errorf("lockmgr: %s %q: %w: it expired, was released or was never acquired; acquire it first", op, key, ErrNotHeld)
+}

@@ -1,0 +1,108 @@
+package lockmgr_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/lockmgr"
+)
+
+// TestFence lets holder "a" check, then something happens, then "a" asks the fence.
+func TestFence(t *testing.T) {
+	const (
+		allowed = iota
+		notHeld
+		held
+	)
+	tests := []struct {
+		name    string
+		unheld  bool // nobody holds the key at the time of the check
+		between func(*testing.T, *lockmgr.Table)
+		want    int
+	}{
+		{"nothing happens", false, func(*testing.T, *lockmgr.Table) {}, allowed},
+		{"renewed past the first TTL", false, func(t *testing.T, table *lockmgr.Table) {
+			time.Sleep(ttl - 1)
+			acquire(t, table, key, "a")
+			time.Sleep(ttl - 1)
+		}, allowed},
+		{"expires", false, func(*testing.T, *lockmgr.Table) { time.Sleep(ttl) }, notHeld},
+		{"expires, same holder again", false, func(t *testing.T, table *lockmgr.Table) {
+			time.Sleep(ttl)
+			acquire(t, table, key, "a")
+		}, notHeld},
+		{"expires, another acquires", false, func(t *testing.T, table *lockmgr.Table) {
+			time.Sleep(ttl)
+			acquire(t, table, key, "b")
+		}, held},
+		{"expires, another comes and goes", false, func(t *testing.T, table *lockmgr.Table) {
+			time.Sleep(ttl)
+			acquire(t, table, key, "b")
+			time.Sleep(ttl)
+		}, notHeld},
+		{"expires, another comes and goes, same holder again", false, func(t *testing.T, table *lockmgr.Table) {
+			time.Sleep(ttl)
+			acquire(t, table, key, "b")
+			time.Sleep(ttl)
+			acquire(t, table, key, "a")
+		}, notHeld},
+		{"released and acquired again", false, func(t *testing.T, table *lockmgr.Table) {
+			if err := table.Release(key, "a"); err != nil {
+				t.Fatal(err)
+			}
+			acquire(t, table, key, "a")
+		}, notHeld},
+		{"taken over by another", false, func(t *testing.T, table *lockmgr.Table) {
+			table.TakeOver(key, "b", ttl)
+		}, held},
+		{"taken over and back", false, func(t *testing.T, table *lockmgr.Table) {
+			table.TakeOver(key, "b", ttl)
+			table.TakeOver(key, "a", ttl)
+		}, notHeld},
+		{"dropped", false, func(t *testing.T, table *lockmgr.Table) { table.Drop(key) }, notHeld},
+		{"dropped and acquired again", false, func(t *testing.T, table *lockmgr.Table) {
+			table.Drop(key)
+			acquire(t, table, key, "a")
+		}, notHeld},
+
+		{"unheld, nothing happens", true, func(*testing.T, *lockmgr.Table) {}, allowed},
+		{"unheld, same holder acquires", true, func(t *testing.T, table *lockmgr.Table) {
+			acquire(t, table, key, "a")
+		}, allowed},
+		{"unheld, another acquires", true, func(t *testing.T, table *lockmgr.Table) {
+			acquire(t, table, key, "b")
+		}, held},
+		{"unheld, another comes and goes", true, func(t *testing.T, table *lockmgr.Table) {
+			acquire(t, table, key, "b")
+			time.Sleep(ttl)
+		}, allowed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var table lockmgr.Table
+				if !tt.unheld {
+					acquire(t, &table, key, "a")
+				}
+				epoch, err := table.Check(key, "a")
+				if err != nil || (epoch == 0) != tt.unheld {
+					t.Fatalf("Check: epoch %d, %v", epoch, err)
+				}
+				tt.between(t, &table)
+				err = table.CheckEpoch(key, "a", epoch)
+				switch tt.want {
+				case allowed:
+					if err != nil {
+						t.Errorf("refused: %v", err)
+					}
+				case notHeld:
+					wantIs(t, "fence", err, lockmgr.ErrNotHeld)
+				case held:
+					l, _ := table.Get(key)
+					wantHeld(t, "fence", err, l)
+				}
+			})
+		})
+	}
+}
