@@ -1,0 +1,166 @@
+package config
+
+import "time"
+
+// Config is the whole configuration. Get one from [Default] or [Load]: its zero
+// value is not usable, because most limits may not be 0. It is not modified
+// after Load returns, so copies may be read by any number of goroutines.
+type Config struct {
+	Server  Server
+	Session Session
+	Limits  Limits
+	SSH     SSH
+	Auth    Auth
+	Locks   Locks
+	Logging Logging
+
+	// origin says who set a key that does not have its default. Set by Load.
+	origin map[string]string
+}
+
+// Server says how ptyctl talks to its MCP client.
+type Server struct {
+	Transport  Transport
+	Structured bool // send structuredContent and outputSchema to clients that know them
+}
+
+// Session holds the defaults and bounds of one terminal session.
+type Session struct {
+	MaxSessions          int
+	IdleTimeout          time.Duration // 0: never
+	ClosedRetention      time.Duration // 0: forget at once
+	OutputBufferMaxBytes int
+	OutputBufferMaxLines int
+	ConnectTimeout       time.Duration
+	ReadTimeout          time.Duration // 0: do not wait
+	DefaultExecTimeout   time.Duration
+	WriteTimeout         time.Duration
+}
+
+// Limits are the operator's maxima. A caller may ask for less, never for more.
+type Limits struct {
+	MaxWait            time.Duration // for one call
+	MaxReadBytes       int           // one read result
+	MaxExecOutputBytes int           // kept for each stream of one command
+	MaxConnectTimeout  time.Duration
+	MaxMessageBytes    int // one JSON-RPC line
+	MaxInFlight        int // requests served at the same time
+}
+
+// SSH holds what the operator allows SSH sessions to do. Paths are absolute.
+type SSH struct {
+	HostKeyPolicy         HostKeyPolicy
+	HostKeyFloor          HostKeyPolicy // the weakest policy a call may reach
+	KnownHostsPath        string        // "": as OpenSSH, ~/.ssh/known_hosts
+	UseOpenSSHConfig      bool
+	ConfigPath            string // "": as OpenSSH, ~/.ssh/config and /etc/ssh/ssh_config
+	AllowExecDirectives   bool
+	AllowAgentForwarding  bool
+	CallerPaths           []string      // empty: anywhere
+	KeepaliveInterval     time.Duration // 0: no keepalives
+	KeepaliveCountMax     int
+	MaxConnectionsPerHost int
+	IdentityAgent         string // as IdentityAgent in ssh_config(5); "": SSH_AUTH_SOCK
+}
+
+// Auth says whether a person or an agent may be asked during authentication.
+type Auth struct {
+	Interactive   bool
+	PromptTimeout time.Duration // for one question
+}
+
+// Locks bounds the leases that callers take on sessions.
+type Locks struct {
+	DefaultTTL time.Duration
+	MaxTTL     time.Duration
+	AllowForce bool // a caller without the lock may close a session by force
+}
+
+// Logging says what is logged, and where.
+type Logging struct {
+	Level  LogLevel
+	Format LogFormat
+	File   string // "": stderr
+}
+
+// Transport is how MCP messages reach the server.
+type Transport string
+
+// TransportStdio is one JSON-RPC message per line on stdin and stdout.
+const TransportStdio Transport = "stdio"
+
+// LogLevel is the least severe level that is logged.
+type LogLevel string
+
+// The levels, from most to least talkative.
+const (
+	LogDebug LogLevel = "debug"
+	LogInfo  LogLevel = "info"
+	LogWarn  LogLevel = "warn"
+	LogError LogLevel = "error"
+)
+
+// LogFormat is the shape of a log line.
+type LogFormat string
+
+// The formats: text for people, json for collectors.
+const (
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// HostKeyPolicy says what happens when a server shows a host key that is not in
+// known_hosts. See StrictHostKeyChecking in ssh_config(5), whose word for each
+// policy is given below.
+type HostKeyPolicy string
+
+// The policies, from strongest to weakest.
+const (
+	HostKeyStrict    HostKeyPolicy = "strict"     // yes: refuse an unknown key
+	HostKeyAsk       HostKeyPolicy = "ask"        // ask: the caller decides about an unknown key
+	HostKeyAcceptNew HostKeyPolicy = "accept_new" // accept-new: record an unknown key, refuse a changed one
+	HostKeyDisabled  HostKeyPolicy = "disabled"   // no: accept any key
+)
+
+// WeakerThan reports whether p checks less than floor does. A policy that is
+// none of the four constants is weaker than all of them.
+func (p HostKeyPolicy) WeakerThan(floor HostKeyPolicy) bool {
+	return p.strength() < floor.strength()
+}
+
+func (p HostKeyPolicy) strength() int {
+	switch p {
+	case HostKeyStrict:
+		return 4
+	case HostKeyAsk:
+		return 3
+	case HostKeyAcceptNew:
+		return 2
+	case HostKeyDisabled:
+		return 1
+	}
+	return 0
+}
+
+// Default returns the configuration of a machine without file, environment and
+// flags.
+func Default() Config {
+	var c Config
+	table(&c, "")
+	return c
+}
+
+// Origin says which layer set the key: "default", "FILE:LINE", the name of an
+// environment variable, or a flag with its dashes. It is "" if there is no key
+// of that path.
+func (c Config) Origin(key string) string {
+	if o, ok := c.origin[key]; ok {
+		return o
+	}
+	for _, k := range Keys() {
+		if k.Path == key {
+			return "default"
+		}
+	}
+	return ""
+}

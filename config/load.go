@@ -1,0 +1,171 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Source says where the layers come from. Its zero value is the default file, if
+// there is one, the environment of this process, and no flags.
+type Source struct {
+	// Path is the TOML file, which must exist. "": DefaultPath, which need not.
+	Path string
+
+	// Env has the form of os.Environ; nil means os.Environ itself. HOME and
+	// XDG_CONFIG_HOME are taken from it, too. An empty variable counts as unset.
+	Env []string
+
+	// Flags maps a key's path to the text given for it on the command line.
+	// See Flag.
+	Flags map[string]string
+}
+
+// Load puts the layers on top of each other. The error is an [*Errors] with every
+// problem of every layer, and the Config is then empty. The warnings are valid
+// in both cases.
+func Load(s Source) (Config, []Warning, error) {
+	if s.Env == nil {
+		s.Env = os.Environ()
+	}
+	env := environ(s.Env)
+	getenv := func(name string) string { return env[name] }
+
+	var c Config
+	c.origin = make(map[string]string)
+	l := &loader{
+		rows:   table(&c, homeDir(getenv)),
+		origin: c.origin,
+		where:  make(map[string]string),
+		doubt:  make(map[string]bool),
+	}
+	if s.Path != "" {
+		l.readFile(s.Path, false)
+	} else if path := defaultPath(getenv); path != "" {
+		l.readFile(path, true)
+	}
+	l.readEnv(env)
+	l.readFlags(s.Flags)
+	l.compare(&c)
+
+	if len(l.problems) > 0 {
+		return Config{}, l.warnings, &Errors{l.problems}
+	}
+	return c, l.warnings, nil
+}
+
+// loader collects what the layers say.
+type loader struct {
+	rows   []row
+	origin map[string]string // Config.origin
+	where  map[string]string // like origin, with columns
+
+	// Keys whose value was refused, so that comparing them with others would
+	// tell lies. gaps says so for all keys: something is missing, and nobody
+	// knows which key it was meant for.
+	doubt map[string]bool
+	gaps  bool
+
+	problems []Problem
+	warnings []Warning
+}
+
+// put takes the value that one layer has for a key.
+func (l *loader) put(r row, where, origin string, text []string) {
+	if err := r.set(text); err != nil {
+		l.refuse(r.Path, where, r.Path+" "+err.Error())
+		return
+	}
+	l.where[r.Path], l.origin[r.Path] = where, origin
+}
+
+// refuse reports a problem with a known key.
+func (l *loader) refuse(key, where, message string) {
+	l.doubt[key] = true
+	l.problems = append(l.problems, Problem{Where: where, Key: key, Message: message})
+}
+
+// fail reports a problem with anything else.
+func (l *loader) fail(where, message string, cause error) {
+	l.gaps = true
+	l.problems = append(l.problems, Problem{Where: where, Message: message, Err: cause})
+}
+
+func (l *loader) warn(where, message string) {
+	l.warnings = append(l.warnings, Warning{where, message})
+}
+
+// row returns the row of a key, if there is one.
+func (l *loader) row(path string) (row, bool) {
+	i := slices.IndexFunc(l.rows, func(r row) bool { return r.Path == path })
+	if i < 0 {
+		return row{}, false
+	}
+	return l.rows[i], true
+}
+
+// environ indexes an environment. Of a repeated name the first counts, as in
+// package os.
+func environ(list []string) map[string]string {
+	env := make(map[string]string, len(list))
+	for _, entry := range list {
+		name, value, _ := strings.Cut(entry, "=")
+		if _, again := env[name]; !again {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+func (l *loader) readEnv(env map[string]string) {
+	known := make(map[string]bool, len(l.rows))
+	for _, r := range l.rows {
+		known[r.Env] = true
+		if value := env[r.Env]; value != "" {
+			l.put(r, r.Env, r.Env, r.split(value))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if !strings.HasPrefix(name, "PTYCTL_") || known[name] || env[name] == "" {
+			continue
+		}
+		l.warn(bare(name), l.strangeEnv(name))
+	}
+}
+
+// strangeEnv says why a PTYCTL_ variable has no effect.
+func (l *loader) strangeEnv(name string) string {
+	for _, b := range bypassed {
+		if name == b.env {
+			return b.why
+		}
+	}
+	var names, means []string
+	for _, r := range l.rows {
+		// The name that follows from the path is a likely slip where the
+		// variable is called otherwise.
+		names = append(names, r.Env, envName(r.Path))
+		means = append(means, r.Env, r.Env)
+	}
+	if i := nearest(name, names); i >= 0 {
+		return fmt.Sprintf("has no effect, because no key has this variable; did you mean %s?", means[i])
+	}
+	return "has no effect, because no key has this variable; remove it"
+}
+
+func (l *loader) readFlags(flags map[string]string) {
+	for _, path := range slices.Sorted(maps.Keys(flags)) {
+		r, ok := l.row(path)
+		if !ok {
+			l.fail("--"+bare(path), "there is no such key; "+l.advise(path), nil)
+			continue
+		}
+		flag := "--" + r.Flag.Name
+		if r.Flag.Name == "" {
+			flag = "--" + path
+		}
+		l.put(r, flag, flag, r.split(flags[path]))
+	}
+}

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// advise says what to do about an unknown key.
+func (l *loader) advise(path string) string {
+	var paths []string
+	for _, r := range l.rows {
+		paths = append(paths, r.Path)
+	}
+	// The right name in the wrong table is the most common slip.
+	_, name := cutTable(path)
+	for _, p := range paths {
+		if _, n := cutTable(p); n == name {
+			return "did you mean " + p + "?"
+		}
+	}
+	if i := nearest(path, paths); i >= 0 {
+		return "did you mean " + paths[i] + "?"
+	}
+	table, _ := cutTable(path)
+	var siblings []string
+	for _, p := range paths {
+		if t, n := cutTable(p); t == table {
+			siblings = append(siblings, n)
+		}
+	}
+	if len(siblings) == 0 {
+		return "remove it, or put it in one of the tables " + strings.Join(l.tables(), ", ")
+	}
+	return "remove it, or use a key of [" + table + "]: " + strings.Join(siblings, ", ")
+}
+
+// adviseTable says what to do about an unknown table.
+func (l *loader) adviseTable(path string) string {
+	tables := l.tables()
+	if i := nearest(path, tables); i >= 0 {
+		return "did you mean [" + tables[i] + "]?"
+	}
+	return "remove it; the tables are " + strings.Join(tables, ", ")
+}
+
+// tables returns the tables that hold keys, in the order of the rows.
+func (l *loader) tables() []string {
+	var tables []string
+	for _, r := range l.rows {
+		if t, _ := cutTable(r.Path); !slices.Contains(tables, t) {
+			tables = append(tables, t)
+		}
+	}
+	return tables
+}
+
+// cutTable cuts a path before its last part.
+func cutTable(path string) (table, name string) {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 {
+		return "", path
+	}
+	return path[:i], path[i+1:]
+}
+
+// nearest returns the index of the candidate most like name, or -1 if none is
+// like it.
+func nearest(name string, candidates []string) int {
+	const longest = 80 // a longer name is no slip, and would be slow to compare
+	if len(name) > longest {
+		return -1
+	}
+	best, index := max(2, len(name)/3)+1, -1
+	for i, c := range candidates {
+		if d := distance(name, c); d < best {
+			best, index = d, i
+		}
+	}
+	return index
+}
+
+// distance counts the bytes to delete and insert to get from a to b. A replaced
+// byte counts twice, so that a left-out word is a smaller slip than another word.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			above := row[j+1]
+			if a[i] == b[j] {
+				row[j+1] = diagonal
+			} else {
+				row[j+1] = 1 + min(above, row[j])
+			}
+			diagonal = above
+		}
+	}
+	return row[len(b)]
+}

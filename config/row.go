@@ -1,0 +1,301 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Type is the type of a key's value.
+type Type string
+
+// The types. In the file each is the TOML type of that name; in the environment
+// and in flags it is text.
+const (
+	TypeString   Type = "string"
+	TypeEnum     Type = "enum"     // a string, one of Key.Values
+	TypeInt      Type = "integer"  // decimal outside of TOML
+	TypeBool     Type = "boolean"  // true or false, also 1 or 0 outside of TOML
+	TypeDuration Type = "duration" // an integer, in milliseconds
+	TypeStrings  Type = "list"     // an array of strings; separated by commas outside of TOML
+	TypeSecret   Type = "secret"   // a string that is never shown
+)
+
+// Key describes one key: what a command line or a reference page needs to know.
+type Key struct {
+	Path     string   // table and name, such as "session.max_sessions"
+	Type     Type     //
+	Default  string   // as TOML, such as `100`, `"strict"` or `[]`
+	Min, Max int64    // bounds of TypeInt, and of TypeDuration in milliseconds; both included
+	Values   []string // what a TypeEnum may be
+	Planned  []string // values of a TypeEnum that are known but not built yet, and refused
+	Form     string   // what a valid value looks like, to follow "give"
+	Doc      string   // one sentence
+	Env      string   // environment variable
+	Flag     Flag     // command line flag, if Flag.Name is not ""
+}
+
+// Flag is the command line flag of a key. Whoever parses the command line puts
+// the text of a given flag into [Source].Flags under the key's path.
+type Flag struct {
+	Name string // without dashes; "": the key has no flag
+
+	// Value is the text that a flag without an argument stands for: giving
+	// --no-structured is the same as server.structured = false. If it is "",
+	// the flag takes the text as its argument.
+	Value string
+}
+
+// Keys returns every key, grouped by table.
+func Keys() []Key {
+	rows := table(new(Config), "")
+	keys := make([]Key, len(rows))
+	for i, r := range rows {
+		keys[i] = r.Key
+	}
+	return keys
+}
+
+// row is a key bound to a field of a Config.
+type row struct {
+	Key
+
+	// set parses text and stores it in the field. All types but TypeStrings
+	// get exactly one element. An error continues the sentence that begins
+	// with the key's path, and the field is then unchanged.
+	set func(text []string) error
+}
+
+func newRow(k Key, set func(text []string) error) row {
+	k.Env = envName(k.Path)
+	return row{k, set}
+}
+
+func envName(path string) string {
+	return "PTYCTL_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+// env replaces the environment variable that follows from the path.
+func (r row) env(name string) row { r.Env = name; return r }
+
+func (r row) flag(name, value string) row { r.Flag = Flag{name, value}; return r }
+
+// planned names values of an enum that are known but refused in this version.
+func (r row) planned(values ...string) row {
+	r.Planned = values
+	known := r.set
+	r.set = func(text []string) error {
+		if slices.Contains(values, text[0]) {
+			return fmt.Errorf("is %q, which is not built yet; give %s", text[0], r.Form)
+		}
+		return known(text)
+	}
+	return r
+}
+
+// split turns the text of an environment variable or a flag into the elements
+// that set expects.
+func (r row) split(text string) []string {
+	if r.Type != TypeStrings {
+		return []string{text}
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	list := strings.Split(text, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return list
+}
+
+// instead says that a value is wrong, and what to give instead of it.
+func instead(text, form string) error {
+	return fmt.Errorf("is %s; give %s", show(text), form)
+}
+
+func integer(p *int, path string, def, min, max int, doc string) row {
+	*p = def
+	form := fmt.Sprintf("a whole number from %d to %d", min, max)
+	k := Key{Path: path, Type: TypeInt, Default: strconv.Itoa(def), Min: int64(min), Max: int64(max), Form: form, Doc: doc}
+	return newRow(k, func(text []string) error {
+		n, err := strconv.Atoi(text[0])
+		if err != nil || n < min || n > max {
+			return instead(text[0], form)
+		}
+		*p = n
+		return nil
+	})
+}
+
+func millis(p *time.Duration, path string, def, min, max time.Duration, doc string) row {
+	*p = def
+	k := Key{Path: path, Type: TypeDuration, Min: min.Milliseconds(), Max: max.Milliseconds(), Doc: doc}
+	k.Default = strconv.FormatInt(def.Milliseconds(), 10)
+	k.Form = fmt.Sprintf("a whole number of milliseconds from %d to %d", k.Min, k.Max)
+	return newRow(k, func(text []string) error {
+		n, err := strconv.ParseInt(text[0], 10, 64)
+		if err != nil || n < k.Min || n > k.Max {
+			return instead(text[0], k.Form)
+		}
+		*p = time.Duration(n) * time.Millisecond
+		return nil
+	})
+}
+
+func boolean(p *bool, path string, def bool, doc string) row {
+	*p = def
+	const form = "true or false"
+	k := Key{Path: path, Type: TypeBool, Default: strconv.FormatBool(def), Form: form, Doc: doc}
+	return newRow(k, func(text []string) error {
+		switch text[0] {
+		case "true", "1":
+			*p = true
+		case "false", "0":
+			*p = false
+		default:
+			return instead(text[0], form)
+		}
+		return nil
+	})
+}
+
+func enum[T ~string](p *T, path string, def T, doc string, values ...T) row {
+	*p = def
+	k := Key{Path: path, Type: TypeEnum, Default: strconv.Quote(string(def)), Doc: doc}
+	for _, v := range values {
+		k.Values = append(k.Values, string(v))
+	}
+	k.Form = "one of " + strings.Join(k.Values, ", ")
+	if len(k.Values) == 1 {
+		k.Form = k.Values[0]
+	}
+	return newRow(k, func(text []string) error {
+		if !slices.Contains(values, T(text[0])) {
+			return instead(text[0], k.Form)
+		}
+		*p = T(text[0])
+		return nil
+	})
+}
+
+func text(p *string, path, def, doc string) row {
+	*p = def
+	const form = "a string without control characters"
+	k := Key{Path: path, Type: TypeString, Default: strconv.Quote(def), Form: form, Doc: doc}
+	return newRow(k, func(text []string) error {
+		if hasControl(text[0]) {
+			return instead(text[0], form)
+		}
+		*p = text[0]
+		return nil
+	})
+}
+
+// secret is a key whose value appears in no message.
+func secret(p *Secret, path, doc string) row {
+	*p = Secret{}
+	const form = "a string"
+	k := Key{Path: path, Type: TypeSecret, Default: `""`, Form: form, Doc: doc}
+	return newRow(k, func(text []string) error {
+		*p = NewSecret(text[0])
+		return nil
+	})
+}
+
+const pathForm = "an absolute path or one that begins with ~/"
+
+// path is a string key that names a file; its default is "".
+func path(p *string, home, path, doc string) row {
+	*p = ""
+	k := Key{Path: path, Type: TypeString, Default: `""`, Form: pathForm + ", or leave it empty", Doc: doc}
+	return newRow(k, func(text []string) error {
+		abs := ""
+		if text[0] != "" {
+			var err error
+			if abs, err = absolute(text[0], home); err != nil {
+				return fmt.Errorf("is %s; %w", show(text[0]), err)
+			}
+		}
+		*p = abs
+		return nil
+	})
+}
+
+// paths is a list of folders; its default is the empty list.
+func paths(p *[]string, home, path, doc string) row {
+	*p = nil
+	k := Key{Path: path, Type: TypeStrings, Default: "[]", Form: "a list of absolute paths, or of paths that begin with ~/", Doc: doc}
+	return newRow(k, func(text []string) error {
+		var list []string
+		for _, t := range text {
+			abs, err := absolute(t, home)
+			if err != nil {
+				return fmt.Errorf("holds %s; %w", show(t), err)
+			}
+			list = append(list, abs)
+		}
+		*p = list
+		return nil
+	})
+}
+
+// logFile is a path that is not stdout, which belongs to the MCP messages.
+func logFile(p *string, home, name, doc string) row {
+	r := path(p, home, name, doc)
+	file := r.set
+	r.set = func(text []string) error {
+		switch filepath.ToSlash(filepath.Clean(text[0])) {
+		case "stdout", "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
+			return fmt.Errorf("is %s, but stdout carries the MCP messages; give an absolute path, or leave it empty for stderr", show(text[0]))
+		case "stderr":
+			return fmt.Errorf("is %s; leave it empty for stderr", show(text[0]))
+		}
+		return file(text)
+	}
+	return r
+}
+
+// absolute returns the clean absolute form of a path, with ~ as the home folder.
+// An error says what to give instead.
+func absolute(path, home string) (string, error) {
+	if rest, tilde := strings.CutPrefix(filepath.ToSlash(path), "~"); tilde && (rest == "" || rest[0] == '/') {
+		if home == "" {
+			return "", errors.New("the home folder is unknown, so give an absolute path")
+		}
+		path = filepath.Join(home, rest)
+	}
+	if !filepath.IsAbs(path) || hasControl(path) {
+		return "", errors.New("give " + pathForm)
+	}
+	return filepath.Clean(path), nil
+}
+
+func hasControl(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
+}
+
+// show quotes a value for a message and cuts it to a length fit for one.
+func show(value string) string {
+	const most = 60
+	if r := []rune(value); len(r) > most {
+		value = string(r[:most]) + "…"
+	}
+	return strconv.Quote(value)
+}
+
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
+
+// bare returns a name as it is if TOML lets it stand without quotes, and quoted
+// otherwise: "a.b" is one name and not two.
+func bare(name string) string {
+	if bareKey.MatchString(name) {
+		return name
+	}
+	return show(name)
+}

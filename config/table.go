@@ -1,0 +1,121 @@
+package config
+
+import "time"
+
+// Upper bounds that only catch slips of the keyboard: no real use comes near.
+const (
+	mebibyte = 1 << 20
+	longest  = 30 * 24 * time.Hour
+)
+
+// table declares every key, sets all fields of c to their defaults, and returns
+// the rows that write to c. It works as package flag does: a row is bound to a
+// field when it is declared, so a field and its key cannot differ in type. Rows
+// of one TOML table stand together. home replaces a leading ~ in paths.
+func table(c *Config, home string) []row {
+	const ms = time.Millisecond
+	return []row{
+		enum(&c.Server.Transport, "server.transport", TransportStdio,
+			"How MCP messages reach the server.",
+			TransportStdio).planned("http", "both").env("PTYCTL_TRANSPORT").flag("transport", ""),
+		boolean(&c.Server.Structured, "server.structured", true,
+			"Send results also as structuredContent, and announce outputSchema, to clients that know them.").
+			flag("no-structured", "false"),
+
+		integer(&c.Session.MaxSessions, "session.max_sessions", 100, 1, 10000,
+			"How many sessions may be open at once."),
+		millis(&c.Session.IdleTimeout, "session.idle_timeout_ms", 0, 0, longest,
+			"Close a session after this long without a byte in either direction and without a command; 0 never does."),
+		millis(&c.Session.ClosedRetention, "session.closed_retention_ms", 5*time.Minute, 0, longest,
+			"How long a closed session stays listed and its output readable."),
+		integer(&c.Session.OutputBufferMaxBytes, "session.output_buffer_max_bytes", 2*mebibyte, 4096, 1024*mebibyte,
+			"Output kept for each session, in bytes; the oldest is dropped first."),
+		integer(&c.Session.OutputBufferMaxLines, "session.output_buffer_max_lines", 20000, 1, 100_000_000,
+			"Output kept for each session, in lines; the oldest is dropped first."),
+		millis(&c.Session.ConnectTimeout, "session.connect_timeout_ms", 15000*ms, 1*ms, longest,
+			"Default deadline for reaching a host and starting its terminal."),
+		millis(&c.Session.ReadTimeout, "session.read_timeout_ms", 2000*ms, 0, longest,
+			"Default wait of a read that says nothing else; 0 returns at once."),
+		millis(&c.Session.DefaultExecTimeout, "session.default_exec_timeout_ms", 60000*ms, 1*ms, longest,
+			"Default deadline of a command."),
+		millis(&c.Session.WriteTimeout, "session.write_timeout_ms", 10000*ms, 1*ms, longest,
+			"How long a write waits for a far side that does not take input."),
+
+		millis(&c.Limits.MaxWait, "limits.max_wait_ms", 50000*ms, 1*ms, longest,
+			"No call waits longer than this; common MCP clients give up at 60000."),
+		integer(&c.Limits.MaxReadBytes, "limits.max_read_bytes", mebibyte, 1024, 256*mebibyte,
+			"Most bytes of output in one read result."),
+		integer(&c.Limits.MaxExecOutputBytes, "limits.max_exec_output_bytes", mebibyte, 1024, 256*mebibyte,
+			"Most bytes of output kept for each stream of one command."),
+		millis(&c.Limits.MaxConnectTimeout, "limits.max_connect_timeout_ms", 120000*ms, 1*ms, longest,
+			"Longest connect timeout a caller may ask for."),
+		integer(&c.Limits.MaxMessageBytes, "limits.max_message_bytes", 8*mebibyte, 65536, 1024*mebibyte,
+			"Longest JSON-RPC message accepted from a client, in bytes."),
+		integer(&c.Limits.MaxInFlight, "limits.max_in_flight", 256, 1, 65536,
+			"How many requests may be in progress at once."),
+
+		enum(&c.SSH.HostKeyPolicy, "ssh.host_key_policy", HostKeyStrict,
+			"What to do with a host key that is not in known_hosts.",
+			HostKeyStrict, HostKeyAsk, HostKeyAcceptNew, HostKeyDisabled),
+		enum(&c.SSH.HostKeyFloor, "ssh.host_key_floor", HostKeyAcceptNew,
+			"The weakest host key policy that a caller may choose; from strong to weak: strict, ask, accept_new, disabled.",
+			HostKeyStrict, HostKeyAsk, HostKeyAcceptNew, HostKeyDisabled),
+		path(&c.SSH.KnownHostsPath, home, "ssh.known_hosts_path",
+			"The known_hosts file; empty is OpenSSH's own choice."),
+		boolean(&c.SSH.UseOpenSSHConfig, "ssh.use_openssh_config", true,
+			"Read ssh_config files as OpenSSH does."),
+		path(&c.SSH.ConfigPath, home, "ssh.config_path",
+			"The ssh_config file, as ssh -F; empty is OpenSSH's own choice."),
+		boolean(&c.SSH.AllowExecDirectives, "ssh.allow_exec_directives", false,
+			"Honour directives of the operator's ssh_config that run programs: ProxyCommand, Match exec and their like."),
+		boolean(&c.SSH.AllowAgentForwarding, "ssh.allow_agent_forwarding", false,
+			"Let a caller forward the SSH agent to a host."),
+		paths(&c.SSH.CallerPaths, home, "ssh.caller_paths",
+			"Folders that files named by a caller must lie in; empty allows any folder."),
+		millis(&c.SSH.KeepaliveInterval, "ssh.keepalive_interval_ms", 30000*ms, 0, longest,
+			"Time between keepalives on an SSH connection; 0 sends none."),
+		integer(&c.SSH.KeepaliveCountMax, "ssh.keepalive_count_max", 3, 1, 1000,
+			"Unanswered keepalives after which an SSH connection counts as lost."),
+		integer(&c.SSH.MaxConnectionsPerHost, "ssh.max_connections_per_host", 4, 1, 1000,
+			"Connections opened to one host when it refuses more channels on the first."),
+		text(&c.SSH.IdentityAgent, "ssh.identity_agent", "",
+			"The SSH agent, as IdentityAgent in ssh_config(5); empty uses SSH_AUTH_SOCK."),
+
+		boolean(&c.Auth.Interactive, "auth.interactive", true,
+			"Let a session wait for the answer to a password, passphrase or host key question."),
+		millis(&c.Auth.PromptTimeout, "auth.prompt_timeout_ms", 110000*ms, 1*ms, longest,
+			"How long such a question waits for its answer."),
+
+		millis(&c.Locks.DefaultTTL, "locks.default_ttl_ms", 60000*ms, 1*ms, longest,
+			"Lifetime of a lock whose caller names none."),
+		millis(&c.Locks.MaxTTL, "locks.max_ttl_ms", time.Hour, 1*ms, longest,
+			"Longest lifetime of a lock that a caller may ask for."),
+		boolean(&c.Locks.AllowForce, "locks.allow_force", false,
+			"Let a caller close by force a session that another caller has locked."),
+
+		enum(&c.Logging.Level, "logging.level", LogInfo,
+			"The least severe messages that are logged.",
+			LogDebug, LogInfo, LogWarn, LogError).env("PTYCTL_LOG_LEVEL").flag("log-level", ""),
+		enum(&c.Logging.Format, "logging.format", LogText,
+			"The shape of a log line: text for people, json for collectors.",
+			LogText, LogJSON),
+		logFile(&c.Logging.File, home, "logging.file",
+			"The log file; empty logs to stderr."),
+	}
+}
+
+// bypassed lists names that are known but have no effect: those of the original
+// program that no longer apply, and those that are not built yet. They are
+// accepted with a warning, so that an existing file loads.
+var bypassed = []struct{ path, env, why string }{
+	{"ssh.openssh_path", "PTYCTL_SSH_OPENSSH_PATH", "has no effect, because ptyctl speaks SSH itself and starts no ssh program; remove it"},
+	{"telnet.telnet_path", "PTYCTL_TELNET_TELNET_PATH", "has no effect, because ptyctl starts no telnet program; remove it"},
+	{"server.http.listen", "PTYCTL_HTTP_LISTEN", notBuilt},
+	{"server.http.auth_token", "PTYCTL_SERVER_HTTP_AUTH_TOKEN", notBuilt},
+	{"server.control.control_socket_path", "PTYCTL_CONTROL_SOCKET", notBuilt},
+	{"server.control.control_mode", "PTYCTL_CONTROL_MODE", notBuilt},
+	{"server.control.control_auth_token", "PTYCTL_SERVER_CONTROL_CONTROL_AUTH_TOKEN", notBuilt},
+	{"session.record_tx_events", "PTYCTL_SESSION_RECORD_TX_EVENTS", notBuilt},
+}
+
+const notBuilt = "has no effect, because this version does not have the feature yet; remove it"

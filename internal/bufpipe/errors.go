@@ -1,0 +1,19 @@
+package bufpipe
+
+import (
+	"io"
+	"net"
+)
+
+// opError wraps err as the net package does, so that callers see the same shapes as with TCP: a *net.OpError that is a
+// net.Error with Timeout. io.EOF stays bare, because readers compare it.
+func (c *conn) opError(op string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return &net.OpError{Op: op, Net: c.local.Network(), Source: c.local, Addr: c.remote, Err: err}
+}
+
+func (l *Listener) opError(op string, err error) error {
+	return &net.OpError{Op: op, Net: l.address.Network(), Addr: l.address, Err: err}
+}

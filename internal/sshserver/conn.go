@@ -1,0 +1,140 @@
+package sshserver
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// connection is one authenticated client.
+type connection struct {
+	server *Server
+	user   string
+	ctx    context.Context // ends with the connection
+
+	mu       sync.Mutex // guards sessions
+	sessions int        // session channels whose command has not ended
+}
+
+// serve runs g from the first byte to the last. g was registered by addConn.
+func (s *Server) serve(g *gate) {
+	defer s.removeConn(g)
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+
+	if !s.greet(g) {
+		_, _ = io.Copy(io.Discard, g) // until the client gives up or the server closes
+		return
+	}
+	sc, channels, requests, err := ssh.NewServerConn(g, s.serverConfig(ctx))
+	if err != nil {
+		return // the client knows why
+	}
+	if s.faults.Load().FreezeAfterAuth {
+		g.freeze()
+	}
+	s.stats.add(func(n *Stats) { n.Authenticated++ })
+
+	c := &connection{server: s, user: sc.User(), ctx: ctx}
+	s.wg.Go(func() { c.answerGlobalRequests(requests) })
+	for ch := range channels {
+		c.open(ch)
+	}
+}
+
+// greet sends what Faults put before the SSH protocol, and reports whether the protocol is to follow.
+func (s *Server) greet(g *gate) bool {
+	faults := s.faults.Load()
+	for _, line := range faults.PreBanner {
+		if _, err := io.WriteString(g, line+"\r\n"); err != nil {
+			return false
+		}
+	}
+	switch {
+	case faults.CloseAfterAccept:
+		g.Close()
+		return false
+	case faults.SilentAfterAccept:
+		return false
+	case faults.StallBanner:
+		_, _ = io.WriteString(g, s.version()+"\r\n") // a client that is gone already ends the connection anyway
+		return false
+	}
+	return true
+}
+
+// version returns the identification string.
+func (s *Server) version() string {
+	if s.config.Version != "" {
+		return s.config.Version
+	}
+	return "SSH-2.0-Go"
+}
+
+// answerGlobalRequests refuses every global request, as sshd does with those it does not know: to keepalive@openssh.com
+// any answer will do.
+func (c *connection) answerGlobalRequests(requests <-chan *ssh.Request) {
+	for r := range requests {
+		if r.WantReply && !c.server.faults.Load().IgnoreGlobalRequests {
+			_ = r.Reply(false, nil) // fails only on a connection that is gone
+		}
+	}
+}
+
+// open decides on one channel. It must not block: everything on the connection waits for it.
+func (c *connection) open(ch ssh.NewChannel) {
+	switch ch.ChannelType() {
+	case "session":
+		c.openSession(ch)
+	case "direct-tcpip":
+		c.openForward(ch)
+	default:
+		reject(ch, ssh.UnknownChannelType, "unknown channel type")
+	}
+}
+
+// reject refuses ch. It fails only on a connection that is gone.
+func reject(ch ssh.NewChannel, reason ssh.RejectionReason, message string) {
+	_ = ch.Reject(reason, message)
+}
+
+func (c *connection) openSession(ch ssh.NewChannel) {
+	if c.server.faults.Load().HangChannelOpen {
+		return
+	}
+	if !c.addSession() {
+		// The reason and the words of sshd above MaxSessions.
+		reject(ch, ssh.ConnectionFailed, "open failed")
+		return
+	}
+	channel, requests, err := ch.Accept()
+	if err != nil {
+		c.removeSession()
+		return
+	}
+	c.server.wg.Go(func() {
+		defer c.removeSession()
+		newSession(c, channel).serve(requests)
+	})
+}
+
+// addSession counts a session, or reports that there are too many.
+func (c *connection) addSession() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sessions >= c.server.config.MaxSessions {
+		return false
+	}
+	c.sessions++
+	c.server.stats.add(func(n *Stats) { n.SessionsOpened++; n.SessionsOpen++ })
+	return true
+}
+
+func (c *connection) removeSession() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sessions--
+	c.server.stats.add(func(n *Stats) { n.SessionsOpen-- })
+}

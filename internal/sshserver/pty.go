@@ -1,0 +1,106 @@
+//go:build linux || darwin || freebsd
+
+package sshserver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/creack/pty"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/sys/unix"
+)
+
+// openPTY opens a terminal with the window and modes of p. Close on the master wakes Read and Write, which creack/pty's
+// own file does not do: it is in blocking mode.
+func openPTY(p *PTY) (master, tty *os.File, err error) {
+	blocking, tty, err := pty.Open()
+	if err != nil {
+		return nil, nil, fmt.Errorf("open a terminal: %w", err)
+	}
+	defer blocking.Close()
+	master, err = nonblocking(blocking)
+	if err == nil {
+		err = errors.Join(setWindow(master, p.Window), setModes(master, p.Modes))
+	}
+	if err != nil {
+		tty.Close()
+		if master != nil {
+			master.Close()
+		}
+		return nil, nil, fmt.Errorf("set up a terminal: %w", err)
+	}
+	return master, tty, nil
+}
+
+// nonblocking returns f again, as a file that the runtime polls.
+func nonblocking(f *os.File) (*os.File, error) {
+	var fd int
+	err := control(f, func(old int) (err error) {
+		if fd, err = unix.FcntlInt(uintptr(old), unix.F_DUPFD_CLOEXEC, 0); err != nil {
+			return err
+		}
+		return unix.SetNonblock(fd, true)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+// control calls do with the descriptor of f. Unlike File.Fd it leaves f in non-blocking mode.
+func control(f *os.File, do func(fd int) error) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var doErr error
+	err = conn.Control(func(fd uintptr) { doErr = do(int(fd)) })
+	return errors.Join(err, doErr)
+}
+
+func setWindow(f *os.File, w Window) error {
+	size := unix.Winsize{Row: uint16(min(w.Rows, 0xffff)), Col: uint16(min(w.Cols, 0xffff))}
+	return control(f, func(fd int) error { return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &size) })
+}
+
+// setModes changes what modes names and leaves the rest as it is.
+func setModes(f *os.File, modes ssh.TerminalModes) error {
+	return control(f, func(fd int) error {
+		t, err := unix.IoctlGetTermios(fd, ioctlGetTermios)
+		if err != nil {
+			return err
+		}
+		applyModes(t, modes)
+		return unix.IoctlSetTermios(fd, ioctlSetTermios, t)
+	})
+}
+
+// copyOutput copies what is written to the terminal until it is closed. EIO is how a master tells that nobody has the
+// terminal open any more. A passed deadline means that the shell has ended although somebody has: then what is there
+// already is still copied.
+func copyOutput(to io.Writer, master *os.File) {
+	_, err := io.Copy(to, readerOnly{master})
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	buf := make([]byte, 32<<10)
+	for {
+		var n int
+		err := control(master, func(fd int) (err error) {
+			n, err = unix.Read(fd, buf)
+			return err
+		})
+		if err != nil || n <= 0 {
+			return
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// readerOnly hides the other methods of a file, so that io.Copy does nothing but read.
+type readerOnly struct{ io.Reader }

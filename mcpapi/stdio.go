@@ -1,0 +1,522 @@
+package mcpapi
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+const (
+	// codeTooManyRequests is from the range that MCP leaves to implementations, -32000 to -32019.
+	codeTooManyRequests = -32000
+
+	// stdioGrace is how long a request that ignores its cancellation, and after that an output that nobody
+	// reads, can delay the return of ServeStdio.
+	stdioGrace = 2 * time.Second
+
+	// maxNumericID is the longest number accepted as a request id, in bytes. It keeps ids within the range of
+	// the float64 that mcp-go reads them into; the exact digits are kept here.
+	maxNumericID = 64
+)
+
+// Why the context of a request ended, as context.Cause tells its handler.
+var (
+	errCancelledByClient = errors.New("the client cancelled the request")
+	errInputEnded        = errors.New("the client closed its side and the time to finish is over")
+	errOutputBroken      = errors.New("answers can no longer be written to the client")
+)
+
+// StdioOptions adjusts ServeStdio. The zero value works.
+type StdioOptions struct {
+	MaxMessageBytes int           // longest line accepted, without its line end; 0 means 8 MiB
+	MaxInFlight     int           // requests running at one time; 0 means 256
+	DrainTimeout    time.Duration // how long requests may go on after the end of the input; 0 means 3 s
+	Logger          *slog.Logger  // handler panics and abandoned requests; nil discards them
+}
+
+// ServeStdio answers newline-delimited JSON-RPC 2.0 from in on out, as the MCP stdio transport describes it, until
+// in ends or ctx is done. It returns nil in both cases.
+//
+// Every request runs in a goroutine of its own. Notifications, initialize and ping are handled in the order in
+// which they come, so a client may send initialize, notifications/initialized and tools/list without waiting, and
+// no number of blocked requests delays a notifications/cancelled. A cancelled request gets no answer. What a
+// handler sends through its session before it returns is written before its answer, and none of it is dropped:
+// the handler waits while out is busy.
+//
+// When in ends, requests already read have DrainTimeout to finish; then, and at once when ctx is done, their
+// contexts are cancelled. Their answers are written before ServeStdio returns; a request that ignores the
+// cancellation for two seconds is answered with an error in its place.
+//
+// An error means that in could not be read, or that out could not be written or took nothing for two seconds at the
+// end. (A program whose out is os.Stdout must catch or ignore SIGPIPE: otherwise the Go runtime ends it at the first
+// write to a client that has gone, see os/signal.) Two things can outlive ServeStdio,
+// because Go cannot interrupt them: a handler that ignores its context, and a Read of in that does not return (when
+// in has a SetReadDeadline that works, as network connections and non-blocking pipes do, it is used to end it).
+func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writer, o StdioOptions) error {
+	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, 8<<20)
+	o.MaxInFlight = cmp.Or(o.MaxInFlight, 256)
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, 3*time.Second)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+
+	base, cancelAll := context.WithCancelCause(ctx)
+	defer cancelAll(nil)
+	w := newMessageWriter(out, o.MaxInFlight, o.Logger)
+	session := newStdioSession(w)
+	if err := srv.RegisterSession(ctx, session); err != nil {
+		w.close(nil)
+		return fmt.Errorf("register the stdio session: %w", err)
+	}
+	defer srv.UnregisterSession(context.WithoutCancel(ctx), session.SessionID())
+
+	l := &stdioLoop{
+		srv: srv, opts: o, session: session, out: w, ctx: base,
+		inFlight: make(map[string]*stdioCall), idle: make(chan struct{}),
+	}
+	var readErr error // set before read is closed
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		readErr = l.readAll(in)
+	}()
+
+	var err error
+	drain := o.DrainTimeout
+	select {
+	case <-read:
+		err = readErr
+	case <-ctx.Done():
+		drain = 0
+	case <-w.broken:
+		drain = 0
+	}
+	l.stop()
+	var last [][]byte
+	if !l.waitIdle(drain, ctx.Done(), w.broken) {
+		cause := errInputEnded
+		if w.failed() != nil {
+			cause = errOutputBroken
+		}
+		cancelAll(cause)
+		if !l.waitIdle(stdioGrace, nil, nil) {
+			last = l.abandon()
+		}
+	}
+	written := w.close(last)
+	if d, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Unix(1, 0)) == nil {
+		<-read
+	}
+	if !written {
+		return fmt.Errorf("write to the client: it has read nothing for %v, so answers were lost; "+
+			"the client must read the server's output until it ends", stdioGrace)
+	}
+	if werr := w.failed(); werr != nil {
+		return fmt.Errorf("write to the client: %w; answers were lost, start the server again", werr)
+	}
+	if err != nil {
+		return fmt.Errorf("read from the client: %w; start the server again", err)
+	}
+	return nil
+}
+
+// stdioLoop is one run of ServeStdio.
+type stdioLoop struct {
+	srv     *server.MCPServer
+	opts    StdioOptions
+	session *stdioSession
+	out     *messageWriter
+	ctx     context.Context // parent of every request's context
+	idle    chan struct{}   // closed when the loop is stopped and nothing runs any more
+
+	mu       sync.Mutex
+	inFlight map[string]*stdioCall // by the id's JSON text, see rpcMessage.key
+	active   int                   // requests running, plus a line being dispatched
+	stopped  bool                  // no further line is dispatched
+}
+
+// stdioCall is a request in flight.
+type stdioCall struct {
+	msg    rpcMessage
+	cancel context.CancelCauseFunc
+	silent bool // guarded by stdioLoop.mu: it gets no answer, or has it already
+}
+
+// readAll dispatches lines until the input ends; it returns nil at its end and when the loop is stopped.
+func (l *stdioLoop) readAll(in io.Reader) error {
+	r := lineReader{br: bufio.NewReaderSize(in, 64<<10), max: l.opts.MaxMessageBytes}
+	for {
+		line, err := r.next()
+		if err != nil && !errors.Is(err, errLineTooLong) {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		if !l.begin() {
+			return nil
+		}
+		if err != nil {
+			l.refuse(nil, rpcError(mcp.INVALID_REQUEST, fmt.Sprintf(
+				"message dropped: a line may have at most %d bytes; send less in one message", r.max)))
+		} else {
+			l.dispatch(line)
+		}
+		l.end()
+	}
+}
+
+// dispatch handles one line. It waits for nothing but the output.
+func (l *stdioLoop) dispatch(line []byte) {
+	m, bad := parseMessage(line)
+	switch {
+	case bad != nil:
+		l.refuse(m.ID, *bad)
+	case m.Method == nil:
+		// An answer: this server sends no requests, so nobody waits for it.
+	case m.ID == nil && *m.Method == string(mcp.MethodNotificationCancelled):
+		l.cancelled(m)
+	case m.ID == nil:
+		l.handle(l.srv.WithContext(l.ctx, l.session), m)
+	default:
+		l.request(m)
+	}
+}
+
+// request answers m here if that cannot take long, and in a new goroutine otherwise.
+func (l *stdioLoop) request(m rpcMessage) {
+	ctx, cancel := context.WithCancelCause(l.ctx)
+	c := &stdioCall{msg: m, cancel: cancel}
+	initialize := *m.Method == string(mcp.MethodInitialize)
+	inline := initialize || *m.Method == string(mcp.MethodPing)
+	if bad := l.admit(c, inline); bad != nil {
+		cancel(nil)
+		l.refuse(m.ID, *bad)
+		return
+	}
+	run := func() {
+		defer l.finish(c)
+		answer := l.handle(l.srv.WithContext(ctx, &requestSession{l.session, ctx.Done()}), m)
+		if l.claim(c) {
+			l.out.send(l.encode(m.ID, answer))
+		}
+	}
+	if !inline {
+		go run()
+		return
+	}
+	run()
+	if initialize {
+		l.out.send(nil) // Its answer is written before the next line can cause a notification.
+	}
+}
+
+// handle runs one message through the MCP server. A panic becomes an error that does not show its text, which may
+// hold what a handler was working on.
+func (l *stdioLoop) handle(ctx context.Context, m rpcMessage) (answer mcp.JSONRPCMessage) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.opts.Logger.Error("panic while handling an MCP message; the server goes on",
+				"method", *m.Method, "panic", p, "stack", string(debug.Stack()))
+			answer = rpcError(mcp.INTERNAL_ERROR,
+				"the server failed while handling this request; its log has the details, other requests still work")
+		}
+	}()
+	return l.srv.HandleMessage(ctx, m.raw)
+}
+
+// refuse answers a message that is not handled. A nil id is written as null.
+func (l *stdioLoop) refuse(id json.RawMessage, e mcp.JSONRPCError) {
+	l.out.send(l.encode(id, e))
+}
+
+// encode returns the line that answers id. mcp-go has read the id into a float64; its own text goes back here.
+func (l *stdioLoop) encode(id json.RawMessage, answer mcp.JSONRPCMessage) []byte {
+	switch a := answer.(type) {
+	case mcp.JSONRPCResponse:
+		a.ID = mcp.NewRequestId(id)
+		answer = a
+	case mcp.JSONRPCError:
+		a.ID = mcp.NewRequestId(id)
+		answer = a
+	case nil:
+		answer = mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Error: mcp.NewJSONRPCErrorDetails(
+			mcp.INTERNAL_ERROR, "the server has no answer to this request", nil)}
+	}
+	line, err := encodeLine(answer)
+	if err != nil {
+		l.opts.Logger.Error("an answer cannot be written as JSON", "error", err)
+		return l.encode(id, rpcError(mcp.INTERNAL_ERROR,
+			"the answer cannot be written as JSON; the server's log has the details"))
+	}
+	return line
+}
+
+// rpcError is an error answer that has no id yet.
+func rpcError(code int, text string) mcp.JSONRPCError {
+	return mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, Error: mcp.JSONRPCErrorDetails{Code: code, Message: text}}
+}
+
+// cancelled ends the request that m, a notifications/cancelled, names. One that is not in flight may have been
+// answered in the meantime and is ignored, as the protocol asks.
+func (l *stdioLoop) cancelled(m rpcMessage) {
+	var params struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(m.Params, &params) != nil {
+		return
+	}
+	key, ok := idKey(params.RequestID)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	c := l.inFlight[key]
+	if c != nil {
+		c.silent = true
+	}
+	l.mu.Unlock()
+	if c != nil {
+		c.cancel(errCancelledByClient)
+	}
+}
+
+// begin counts a line as being dispatched, unless the loop is stopped.
+func (l *stdioLoop) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped {
+		return false
+	}
+	l.active++
+	return true
+}
+
+func (l *stdioLoop) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active--
+	l.closeIfIdle()
+}
+
+// closeIfIdle requires l.mu.
+func (l *stdioLoop) closeIfIdle() {
+	if l.stopped && l.active == 0 {
+		close(l.idle)
+	}
+}
+
+// admit makes c a request in flight, or says why not. The limit does not hold for inline requests: there is only
+// one of them at a time.
+func (l *stdioLoop) admit(c *stdioCall, inline bool) *mcp.JSONRPCError {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inFlight[c.msg.key] != nil {
+		e := rpcError(mcp.INVALID_REQUEST, "a request with this id is still in flight; use a new id for each request")
+		return &e
+	}
+	if !inline && len(l.inFlight) >= l.opts.MaxInFlight {
+		e := rpcError(codeTooManyRequests, fmt.Sprintf(
+			"%d requests are in flight, which is the limit; wait for an answer or cancel one, then send this again",
+			l.opts.MaxInFlight))
+		return &e
+	}
+	l.inFlight[c.msg.key] = c
+	l.active++
+	return nil
+}
+
+// claim reports whether c is still to be answered. From here on the answer is the caller's to write.
+func (l *stdioLoop) claim(c *stdioCall) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	open := !c.silent
+	c.silent = true
+	// The id is free before the client can see the answer and use it again.
+	delete(l.inFlight, c.msg.key)
+	return open
+}
+
+// finish ends c, whose answer, if it gets one, is written.
+func (l *stdioLoop) finish(c *stdioCall) {
+	c.cancel(nil)
+	l.end()
+}
+
+// stop lets no further line be dispatched. A subscriptions/listen is ended: it would never finish on its own.
+func (l *stdioLoop) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+	for _, c := range l.inFlight {
+		if *c.msg.Method == string(mcp.MethodSubscriptionsListen) {
+			c.cancel(errInputEnded)
+		}
+	}
+	l.closeIfIdle()
+}
+
+// waitIdle waits for the requests in flight until d has passed or one of the channels is ready, and reports whether
+// all have ended.
+func (l *stdioLoop) waitIdle(d time.Duration, done <-chan struct{}, broken <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-l.idle:
+		return true
+	case <-t.C:
+	case <-done:
+	case <-broken:
+	}
+	select {
+	case <-l.idle:
+		return true
+	default:
+		return false
+	}
+}
+
+// abandon gives up on the requests that ignore their cancellation and returns the answers for them.
+func (l *stdioLoop) abandon() [][]byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var answers [][]byte
+	for _, c := range l.inFlight {
+		l.opts.Logger.Warn("a request ignored its cancellation and was abandoned", "method", *c.msg.Method)
+		if !c.silent {
+			c.silent = true
+			answers = append(answers, l.encode(c.msg.ID, rpcError(mcp.INTERNAL_ERROR,
+				"the server shut down before this request ended; whether it took effect is unknown")))
+		}
+	}
+	return answers
+}
+
+// rpcMessage is the envelope of one JSON-RPC 2.0 message (section 4 of its specification).
+type rpcMessage struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"` // nil when there is none
+	Method  *string         `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   json.RawMessage `json:"error"`
+
+	raw []byte // the whole message
+	key string // identifies ID among the requests in flight
+}
+
+// parseMessage reads one line. Its error is the one to answer, with the returned message's ID.
+func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
+	bad := func(id json.RawMessage, code int, text string) (rpcMessage, *mcp.JSONRPCError) {
+		e := rpcError(code, text)
+		return rpcMessage{ID: id}, &e
+	}
+	line = bytes.Trim(line, " \t\r")
+	switch {
+	case len(line) == 0:
+		return bad(nil, mcp.PARSE_ERROR, "empty line; send one JSON object per line")
+	case !utf8.Valid(line):
+		return bad(nil, mcp.PARSE_ERROR, "message is not valid UTF-8; send JSON encoded as UTF-8")
+	case line[0] != '{' && !json.Valid(line):
+		return bad(nil, mcp.PARSE_ERROR, "message is not valid JSON; send one JSON object per line")
+	case line[0] == '[':
+		return bad(nil, mcp.INVALID_REQUEST, "batches are not supported; send each request on a line of its own")
+	case line[0] != '{':
+		return bad(nil, mcp.INVALID_REQUEST, "message is not a JSON object; send one JSON-RPC object per line")
+	}
+	m := rpcMessage{raw: line}
+	if err := json.Unmarshal(line, &m); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return bad(nil, mcp.PARSE_ERROR, fmt.Sprintf(
+				"message is not valid JSON (at byte %d); send one JSON object per line", syntax.Offset))
+		}
+		m.JSONRPC = "" // A member of the wrong type: reported below, with the id if that was right.
+	}
+	var idOK bool
+	m.key, idOK = idKey(m.ID)
+	switch {
+	case m.ID != nil && !idOK:
+		return bad(nil, mcp.INVALID_REQUEST, "id must be a string or an integer; null is not allowed in MCP")
+	case m.JSONRPC != mcp.JSONRPC_VERSION:
+		return bad(m.ID, mcp.INVALID_REQUEST, `not a JSON-RPC 2.0 message; it needs "jsonrpc":"2.0" and a method that is a string`)
+	case m.Method == nil && m.Result == nil && m.Error == nil:
+		return bad(m.ID, mcp.INVALID_REQUEST, "neither a request nor an answer; a request needs a method")
+	case m.Method != nil && (m.Result != nil || m.Error != nil):
+		return bad(m.ID, mcp.INVALID_REQUEST, "both a request and an answer; leave out result and error in a request")
+	}
+	return m, nil
+}
+
+// idKey turns a request id into a key under which equal ids, and only they, are equal.
+func idKey(id json.RawMessage) (key string, ok bool) {
+	if len(id) == 0 {
+		return "", false
+	}
+	if id[0] == '"' {
+		var s string
+		err := json.Unmarshal(id, &s)
+		return `"` + s, err == nil
+	}
+	digits := bytes.TrimPrefix(id, []byte("-"))
+	if len(id) > maxNumericID || len(digits) == 0 || len(bytes.Trim(digits, "0123456789")) != 0 {
+		return "", false
+	}
+	return string(id), true
+}
+
+// errLineTooLong means that a line was longer than lineReader.max and has been skipped.
+var errLineTooLong = errors.New("line too long")
+
+// lineReader reads lines in memory bounded by max.
+type lineReader struct {
+	br  *bufio.Reader
+	max int // longest line, in bytes without its line end
+}
+
+// next returns the next line without its newline; the caller owns it. The last line may lack the newline. After
+// errLineTooLong the next line can be read.
+func (r *lineReader) next() ([]byte, error) {
+	var line []byte
+	tooLong := false
+	for {
+		part, err := r.br.ReadSlice('\n')
+		more := errors.Is(err, bufio.ErrBufferFull)
+		atEnd := errors.Is(err, io.EOF)
+		if err != nil && !more && !atEnd || atEnd && len(part) == 0 && line == nil && !tooLong {
+			return nil, err
+		}
+		part = bytes.TrimSuffix(part, []byte("\n"))
+		need := len(line) + len(part)
+		switch {
+		case tooLong || need > r.max:
+			tooLong, line = true, nil
+		case need > cap(line):
+			grown := make([]byte, need, min(max(2*cap(line), need), r.max))
+			copy(grown[copy(grown, line):], part)
+			line = grown
+		default:
+			line = append(line, part...)
+		}
+		switch {
+		case more:
+		case tooLong:
+			return nil, errLineTooLong
+		default:
+			return line, nil
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package sshx
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+)
+
+// maxGreeting bounds the lines before the identification string that are kept for a message.
+const maxGreeting = 2 << 10
+
+// errNotSSH2 means that the peer identified itself as something else than SSH 2.
+type errNotSSH2 struct{ line string }
+
+func (e errNotSSH2) Error() string {
+	return fmt.Sprintf("the server speaks %q, not SSH 2", e.line)
+}
+
+// A greetingConn watches what a server sends up to its identification string (RFC 4253 section 4.2), because
+// the lines before it are often the only reason given for a refusal, and because x/crypto/ssh would go on with
+// a server of protocol 1.
+type greetingConn struct {
+	net.Conn
+	identified func() // called once, when the identification string is complete
+
+	mu      sync.Mutex // guards the following
+	done    bool
+	line    []byte
+	before  []string // complete lines before the identification string
+	size    int
+	version string
+}
+
+// Read passes on what the server sends.
+func (c *greetingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.mu.Lock()
+	if c.done || n <= 0 {
+		c.mu.Unlock()
+		return n, err
+	}
+	bad, found := c.scan(p[:n])
+	c.mu.Unlock()
+	if bad != nil {
+		return 0, bad
+	}
+	if found {
+		c.identified()
+	}
+	return n, err
+}
+
+// scan looks for the identification string. Requires c.mu.
+func (c *greetingConn) scan(p []byte) (bad error, found bool) {
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		part := p
+		if i >= 0 {
+			part = p[:i]
+		}
+		if len(c.line) < maxGreeting {
+			c.line = append(c.line, part[:min(len(part), maxGreeting-len(c.line))]...)
+		}
+		if i < 0 {
+			return nil, false
+		}
+		line := strings.TrimRight(string(c.line), "\r")
+		c.line, p = c.line[:0], p[i+1:]
+		if strings.HasPrefix(line, "SSH-") {
+			c.done, c.version = true, line
+			if !strings.HasPrefix(line, "SSH-2.0-") && !strings.HasPrefix(line, "SSH-1.99-") {
+				return errNotSSH2{line}, false
+			}
+			return nil, true
+		}
+		if c.size += len(line); c.size <= maxGreeting {
+			c.before = append(c.before, line)
+		}
+	}
+	return nil, false
+}
+
+// said returns what the server sent before its identification string, on one line.
+func (c *greetingConn) said() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lines := c.before
+	if !c.done && len(c.line) > 0 {
+		lines = append(lines[:len(lines):len(lines)], strings.TrimRight(string(c.line), "\r"))
+	}
+	return strings.ToValidUTF8(strings.Join(lines, " / "), "\uFFFD")
+}

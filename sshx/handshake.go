@@ -1,0 +1,192 @@
+package sshx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/sshx/hostkeys"
+	"ptyctl/term"
+)
+
+// handshake logs in to a hop over raw, which it closes if it fails. It is over when the watchdog is.
+func handshake(w *watchdog, raw net.Conn, h *hop, l *ladder, p term.Prompter) (*link, error) {
+	stop := context.AfterFunc(w.ctx, func() { _ = raw.Close() })
+	k := &link{hop: h, raw: raw, seen: new(authRecord)}
+	lk, err := k.login(w, l, p)
+	if err == nil && !stop() {
+		err = context.Cause(w.ctx)
+	}
+	if err != nil {
+		stop()
+		_ = raw.Close()
+		return nil, err
+	}
+	return lk, nil
+}
+
+func (k *link) login(w *watchdog, l *ladder, p term.Prompter) (*link, error) {
+	h := k.hop
+	var ip net.IP
+	if tcp, ok := k.raw.RemoteAddr().(*net.TCPAddr); ok {
+		ip = tcp.IP
+	}
+	keyOptions := h.hostKeys
+	keyOptions.Ask = func(_ context.Context, q hostkeys.Question) (string, error) {
+		return ask(w, p, h, term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
+	}
+	keys, err := hostkeys.NewVerifier(h.host, h.port, ip, keyOptions)
+	if err != nil {
+		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
+	}
+	l.begin(stepBanner)
+	conn := &greetingConn{Conn: k.raw, identified: func() { l.begin(stepKex) }}
+	auth := newPlanner(w, h, p, k.seen)
+	defer auth.close()
+	verify := keys.HostKeyCallback(w.ctx)
+	var loggedIn atomic.Bool // a later key exchange runs in a goroutine of the library's
+	config := &ssh.ClientConfig{
+		Config:            ssh.Config{KeyExchanges: h.kex, Ciphers: h.ciphers, MACs: h.macs},
+		User:              h.user,
+		HostKeyAlgorithms: keys.Algorithms(h.hostKeyAlgos),
+		HostKeyCallback: func(name string, remote net.Addr, key ssh.PublicKey) error {
+			if loggedIn.Load() { // a later key exchange: the same key must come again
+				return verify(name, remote, key)
+			}
+			l.begin(stepHostKey)
+			if err := verify(name, remote, key); err != nil {
+				return err
+			}
+			res := keys.Result()
+			auth.untrusted = res.Changed
+			l.end(true, res.Fingerprint)
+			l.begin(stepAuth)
+			return nil
+		},
+		BannerCallback: func(message string) error { k.banner += message; return nil },
+		ClientVersion:  clientVersion + h.version,
+		AuthCallback:   auth.next,
+	}
+	sc, chans, reqs, err := ssh.NewClientConn(conn, h.address(), config)
+	if err != nil {
+		return nil, k.explain(w, l, conn, err)
+	}
+	loggedIn.Store(true)
+	l.end(true, k.seen.last)
+	go rejectChannels(chans) // ends with the connection
+	go ssh.DiscardRequests(reqs)
+	res := keys.Result()
+	k.conn, k.version, k.method, k.keyPrint = sc, string(sc.ServerVersion()), k.seen.last, res.Fingerprint
+	k.warnings = res.Warnings
+	return k, nil
+}
+
+// clientVersion is our identification string (RFC 4253 section 4.2).
+const clientVersion = "SSH-2.0-ptyctl"
+
+// rejectChannels refuses what the server opens; x/crypto's own client does so only through a Client.
+func rejectChannels(chans <-chan ssh.NewChannel) {
+	for c := range chans {
+		_ = c.Reject(ssh.Prohibited, "ptyctl accepts no channels")
+	}
+}
+
+// ask puts a question to the person while the watchdog sleeps, or fails as nobody can be asked.
+func ask(w *watchdog, p term.Prompter, h *hop, q term.Prompt) (string, error) {
+	if p == nil || h.cred.batch {
+		return "", errNobodyToAsk
+	}
+	defer w.pause()()
+	return p.Prompt(w.ctx, h.prompt(q))
+}
+
+var errNobodyToAsk = errors.New("nobody may be asked (auth.interactive is false, or BatchMode is on)")
+
+// explain turns what ended a handshake into what the caller can act on.
+func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, err error) error {
+	h, rung := k.hop, l.at()
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	details := &term.Details{Hop: h.String(), ServerMessage: conn.said()}
+	failed := func(kind term.Kind, format string, args ...any) error {
+		return &term.Error{Kind: kind, Err: err, Msg: fmt.Sprintf(format, args...), Details: details}
+	}
+	if known := hostKeyError(h, details, err); known != nil {
+		return known
+	}
+	var own *term.Error
+	if errors.As(err, &own) {
+		if own.Details == nil {
+			own.Details = details
+		}
+		if own.Kind == term.AuthFailed {
+			k.seen.describe(own.Details)
+		}
+		return own
+	}
+	var none *ssh.AlgorithmNegotiationError
+	if errors.As(err, &none) {
+		details.ServerOffers = none.RequestedAlgorithms
+		return failed(term.ConnectFailed, "%s and ptyctl have no common algorithm for %s: the server offers only %s; allow one of them in ssh_config (KexAlgorithms, Ciphers, MACs or HostKeyAlgorithms with a leading +) if you trust it", h, none.What, strings.Join(none.RequestedAlgorithms, ", "))
+	}
+	var old errNotSSH2
+	if errors.As(err, &old) {
+		return failed(term.ConnectFailed, "%s is not an SSH 2 server: it says %q; check the port", h, old.line)
+	}
+	said := ""
+	if details.ServerMessage != "" {
+		said = " (it said: " + details.ServerMessage + ")"
+	}
+	switch rung {
+	case stepAuth:
+		k.seen.describe(details)
+		return failed(term.AuthFailed, "%s ended the connection during authentication: %v%s", h, err, said)
+	case stepBanner:
+		return failed(term.ConnectFailed, "%s closed the connection before it identified itself as an SSH server%s: %v; check the port, or try again if the server limits new connections (MaxStartups)", h, said, err)
+	default:
+		return failed(term.ConnectFailed, "the key exchange with %s failed%s: %v", h, said, err)
+	}
+}
+
+// hostKeyError turns the host key verifier's refusals into the caller's.
+func hostKeyError(h *hop, d *term.Details, err error) error {
+	var (
+		unknown  *hostkeys.UnknownError
+		mismatch *hostkeys.MismatchError
+		revoked  *hostkeys.RevokedError
+		weak     *hostkeys.WeakKeyError
+	)
+	refuse := func(kind term.Kind, typ, fingerprint string, why error) error {
+		d.HostKeyType, d.Fingerprint = typ, fingerprint
+		return &term.Error{Kind: kind, Err: err, Msg: h.String() + ": " + why.Error(), Details: d}
+	}
+	switch {
+	case errors.As(err, &unknown):
+		d.KnownHosts = unknown.Files
+		return refuse(term.HostKeyUnknown, unknown.Type, unknown.Fingerprint, unknown)
+	case errors.As(err, &mismatch):
+		for _, e := range mismatch.Recorded {
+			d.Recorded = append(d.Recorded, knownKey(e))
+		}
+		if mismatch.Pinned != "" {
+			d.Recorded = append(d.Recorded, term.KnownKey{Fingerprint: mismatch.Pinned})
+		}
+		return refuse(term.HostKeyMismatch, mismatch.Type, mismatch.Fingerprint, mismatch)
+	case errors.As(err, &revoked):
+		d.Recorded = []term.KnownKey{knownKey(revoked.Entry)}
+		return refuse(term.HostKeyRevoked, revoked.Type, revoked.Fingerprint, revoked)
+	case errors.As(err, &weak):
+		return refuse(term.HostKeyMismatch, ssh.KeyAlgoRSA, weak.Fingerprint, weak)
+	}
+	return nil
+}
+
+func knownKey(e hostkeys.Entry) term.KnownKey {
+	return term.KnownKey{File: e.File, Line: e.Line, Type: e.Type, Fingerprint: e.Fingerprint}
+}

@@ -1,0 +1,66 @@
+package sshx
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"ptyctl/sshx/hostkeys"
+	"ptyctl/term"
+)
+
+// A hop is one host to log in to, with everything that decides how: the outcome of ssh_config, the caller's
+// wishes and the operator's floor.
+type hop struct {
+	index int    // 0: the first on the way
+	name  string // as it was asked for
+	host  string // what to connect to
+	port  int
+	user  string
+
+	family      string // "tcp", "tcp4", "tcp6"
+	bindAddress string
+	attempts    int
+	tcpKeep     bool
+	limit       time.Duration // for dial, handshake and authentication together
+
+	kex, ciphers, macs, hostKeyAlgos, pubkeyAlgos []string
+	hostKeys                                      hostkeys.Options
+	version                                       string // VersionAddendum
+
+	cred credentials
+
+	keepalive      time.Duration // <= 0: none
+	keepaliveCount int
+}
+
+// credentials are what a hop may use to prove who we are.
+type credentials struct {
+	method     string // the caller's auth.method: "", "auto", "password", "private_key", "agent"
+	password   term.Secret
+	privateKey term.Secret
+	passphrase term.Secret
+
+	preferred      []string // authentication methods, most preferred first
+	identityFiles  []string
+	certificates   []string
+	identitiesOnly bool
+	agentSocket    string // empty: no agent
+	prompts        int    // how often a password may be asked
+	batch          bool   // never ask
+}
+
+// String is the hop as messages name it.
+func (h *hop) String() string { return h.user + "@" + net.JoinHostPort(h.host, strconv.Itoa(h.port)) }
+
+func (h *hop) address() string { return net.JoinHostPort(h.host, strconv.Itoa(h.port)) }
+
+// prompt fills in who is asked for.
+func (h *hop) prompt(q term.Prompt) term.Prompt {
+	q.Hop, q.User, q.Host = h.index, h.user, h.host
+	if h.port != 22 {
+		q.Host = fmt.Sprintf("%s:%d", h.host, h.port)
+	}
+	return q
+}

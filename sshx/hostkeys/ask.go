@@ -1,0 +1,66 @@
+package hostkeys
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Question is what policy Ask wants to know: whether a host of which nothing is on record is the one meant.
+type Question struct {
+	Name        string  // as looked up: an alias, a host, or [host]:port
+	Address     string  // of the peer; empty if not known
+	Type        string  // of the offered key
+	Fingerprint string  // of the offered key; a valid answer
+	Certificate string  // why the certificate offered did not count; empty if there was none
+	OtherNames  []Entry // lines that hold this key under other names, eight at most
+	Again       bool    // the last answer was none of yes, no and the fingerprint
+}
+
+// maxAsked is how often a question is put before its answer counts as no.
+const maxAsked = 3
+
+// String returns the question in words, on several lines, without a line end.
+func (q Question) String() string {
+	if q.Again {
+		return "Please type 'yes', 'no' or the fingerprint:"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The authenticity of host %q", q.Name)
+	if q.Address != "" {
+		fmt.Fprintf(&b, " (%s)", q.Address)
+	}
+	fmt.Fprintf(&b, " can't be established.\n%s key fingerprint is %s.\n", q.Type, q.Fingerprint)
+	if q.Certificate != "" {
+		fmt.Fprintf(&b, "Its certificate does not count: %s.\n", q.Certificate)
+	}
+	if len(q.OtherNames) == 0 {
+		b.WriteString("This key is not known by any other names.\n")
+	} else {
+		b.WriteString("This key is known by these other names:\n")
+		for _, e := range q.OtherNames {
+			fmt.Fprintf(&b, "    %s: %q\n", e, e.Names)
+		}
+	}
+	b.WriteString("Are you sure you want to continue connecting (yes/no/[fingerprint])?")
+	return b.String()
+}
+
+// put asks until it has an answer.
+func (q Question) put(ctx context.Context, ask func(context.Context, Question) (string, error)) (yes bool, err error) {
+	for range maxAsked {
+		answer, err := ask(ctx, q)
+		if err != nil {
+			return false, fmt.Errorf("the question about the host key of %q was not answered: %w", q.Name, err)
+		}
+		answer = strings.TrimSpace(answer)
+		switch {
+		case strings.EqualFold(answer, "yes"), answer == q.Fingerprint:
+			return true, nil
+		case answer == "", strings.EqualFold(answer, "no"):
+			return false, nil
+		}
+		q.Again = true
+	}
+	return false, nil
+}

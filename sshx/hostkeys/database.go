@@ -1,0 +1,171 @@
+package hostkeys
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+)
+
+const (
+	// maxFileSize bounds one file, in bytes: a path may come from a caller who knows less than ours.
+	maxFileSize = 64 << 20
+	// maxWarnings bounds what one reading of the files says about bad lines.
+	maxWarnings = 20
+)
+
+// Entry is one line of a file.
+type Entry struct {
+	File        string
+	Line        int    // from 1
+	Marker      Marker // NoMarker for an ordinary line
+	Names       string // as written; a hashed name is unreadable. Empty in a revocation list
+	Type        string // of the key, as "ssh-ed25519"
+	Fingerprint string // of the key, "SHA256:..."
+}
+
+// String returns file:line.
+func (e Entry) String() string { return fmt.Sprintf("%s:%d", e.File, e.Line) }
+
+// database holds the well-formed lines of all files, in order.
+type database struct {
+	records  []record
+	warnings []string
+	unsaid   int // warnings beyond maxWarnings
+}
+
+// readDatabase reads the files. Only a file too large to be true is an error; what else cannot be read is a warning, and
+// a file that does not exist not even that.
+func readDatabase(files []string) (*database, error) {
+	db := &database{}
+	for _, name := range files {
+		text, err := readText(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case errors.Is(err, errTooLarge):
+			return nil, err
+		case err != nil:
+			db.warn("known hosts file not read: %v", err)
+			continue
+		}
+		db.parse(name, text)
+	}
+	return db, nil
+}
+
+var errTooLarge = errors.New("hostkeys: the file is too large")
+
+// readText returns the contents of a regular file. Devices and pipes, /dev/null above all, count as empty: reading one
+// could wait for ever.
+func readText(name string) (string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	if info.IsDir() {
+		return "", fmt.Errorf("%s is a directory: name a file", name)
+	}
+	if !info.Mode().IsRegular() {
+		return "", nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	if err != nil {
+		return "", err
+	}
+	if len(text) > maxFileSize {
+		return "", fmt.Errorf("%w: %s has more than %d MiB: check the path", errTooLarge, name, maxFileSize>>20)
+	}
+	return string(text), nil
+}
+
+// parse adds the lines of one file.
+func (db *database) parse(file, text string) {
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		n++
+		r, ok, err := parseLine(line)
+		if err != nil {
+			db.warn("%s:%d: line ignored: %v", file, n, err)
+			continue
+		}
+		if ok {
+			r.file, r.line = file, n
+			db.records = append(db.records, r)
+		}
+	}
+}
+
+func (db *database) warn(format string, args ...any) {
+	if len(db.warnings) == maxWarnings {
+		db.unsaid++
+		return
+	}
+	db.warnings = append(db.warnings, fmt.Sprintf(format, args...))
+}
+
+// allWarnings returns the warnings, with a count of those left out.
+func (db *database) allWarnings() []string {
+	all := slices.Clone(db.warnings)
+	if db.unsaid > 0 {
+		all = append(all, fmt.Sprintf("%d more lines of the known hosts files ignored", db.unsaid))
+	}
+	return all
+}
+
+// entry is an Entry with its key.
+type entry struct {
+	Entry
+	key ssh.PublicKey
+}
+
+// lookup returns, for each of the names, the lines about it. Names are in lower case; an empty one finds nothing.
+func (db *database) lookup(names ...string) [][]entry {
+	found := make([][]entry, len(names))
+	for i := range db.records {
+		r := &db.records[i]
+		var e *entry
+		for j, name := range names {
+			if name == "" || !r.matches(name) {
+				continue
+			}
+			if e == nil {
+				key, err := r.key()
+				if err != nil {
+					db.warn("%s:%d: line ignored: the %s key cannot be used: %v", r.file, r.line, r.keyType, err)
+					break
+				}
+				e = &entry{r.entry(ssh.FingerprintSHA256(key)), key}
+			}
+			found[j] = append(found[j], *e)
+		}
+	}
+	return found
+}
+
+// withKey returns the ordinary lines that hold this key, whatever their names.
+func (db *database) withKey(key ssh.PublicKey, limit int) []Entry {
+	text := encodeKey(key)
+	var found []Entry
+	for i := range db.records {
+		r := &db.records[i]
+		if r.marker == NoMarker && r.keyText == text && len(found) < limit {
+			found = append(found, r.entry(ssh.FingerprintSHA256(key)))
+		}
+	}
+	return found
+}
+
+func (r *record) entry(fingerprint string) Entry {
+	return Entry{File: r.file, Line: r.line, Marker: r.marker, Names: r.names, Type: r.keyType, Fingerprint: fingerprint}
+}

@@ -1,0 +1,116 @@
+package hostkeys
+
+import (
+	"fmt"
+	"strings"
+)
+
+// UnknownError reports that nothing is on record for the host, and that the policy, or the answer to its question, does
+// not accept a new one.
+type UnknownError struct {
+	Name        string   // as looked up: an alias, a host, or [host]:port
+	Type        string   // of the offered key, as "ssh-ed25519"
+	Fingerprint string   // of the offered key
+	Policy      Policy   // that refused it
+	Declined    bool     // the question was put, and the answer was no
+	Certificate string   // why the certificate offered did not count; empty if there was none
+	Unwritable  string   // why the key could not be recorded, where the policy would accept it
+	Files       []string // searched
+	OtherNames  []Entry  // lines that hold this key under other names, eight at most
+}
+
+func (e *UnknownError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "no host key is on record for %q, which offers %s %s", e.Name, e.Type, e.Fingerprint)
+	switch {
+	case len(e.Files) == 0:
+		b.WriteString(" (no known_hosts file is configured)")
+	default:
+		fmt.Fprintf(&b, " (searched %s)", strings.Join(e.Files, ", "))
+	}
+	if e.Certificate != "" {
+		fmt.Fprintf(&b, "; its certificate does not count: %s", e.Certificate)
+	}
+	if len(e.OtherNames) > 0 {
+		b.WriteString("; the same key is on record as ")
+		for i, n := range e.OtherNames {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%q (%s)", n.Names, n)
+		}
+	}
+	switch {
+	case e.Declined:
+		b.WriteString("; the question whether to accept it was answered with no")
+		return b.String()
+	case e.Unwritable != "":
+		fmt.Fprintf(&b, "; policy %s cannot record it: %s", e.Policy, e.Unwritable)
+	}
+	b.WriteString(": compare the fingerprint with one from the host's owner, then add the host's ssh-keyscan line to known_hosts, " +
+		"or pin it with host_key_fingerprint, or use policy accept_new to record it on first use")
+	return b.String()
+}
+
+// MismatchError reports a key that contradicts what is on record, what was pinned, or what the same connection
+// showed before. It may be an attack.
+type MismatchError struct {
+	Name        string  // as looked up: an alias, a host, [host]:port, or the address (CheckHostIP)
+	Type        string  // of the offered key
+	Fingerprint string  // of the offered key
+	Recorded    []Entry // the lines it contradicts
+	Pinned      string  // the fingerprint asked for, if that is what it contradicts
+	Earlier     string  // the fingerprint accepted earlier on this connection, if that is what it contradicts
+}
+
+func (e *MismatchError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the host key of %q is not the expected one (it may be an attack): it offers %s %s, but ", e.Name, e.Type, e.Fingerprint)
+	switch {
+	case e.Earlier != "":
+		fmt.Fprintf(&b, "this connection began with %s: do not go on; connect again and compare", e.Earlier)
+	case e.Pinned != "":
+		fmt.Fprintf(&b, "the pinned host_key_fingerprint is %s: check that the pin is of the host's %s key, or restrict "+
+			"HostKeyAlgorithms to the type of the pinned key", e.Pinned, e.Type)
+	default:
+		b.WriteString("on record are ")
+		for i, r := range e.Recorded {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%s %s (%s)", r.Type, r.Fingerprint, r)
+		}
+		b.WriteString(": ask the host's owner whether its key was changed; only then remove these lines and add the new key")
+	}
+	return b.String()
+}
+
+// RevokedError reports a key that is revoked, or a certificate whose authority is. No policy accepts it.
+type RevokedError struct {
+	Name        string // as looked up
+	Type        string // of the offered key
+	Fingerprint string // of the offered key
+	Entry       Entry  // the line that revokes it
+}
+
+func (e *RevokedError) Error() string {
+	what := "the host key"
+	if e.Entry.Fingerprint != e.Fingerprint {
+		what = "the authority that certified the host key"
+	}
+	return fmt.Sprintf("%s of %q is revoked by %s (the host offers %s %s): it may be stolen; do not connect, and ask "+
+		"the host's owner for its new key", what, e.Name, e.Entry, e.Type, e.Fingerprint)
+}
+
+// WeakKeyError reports an RSA key shorter than RequiredRSASize.
+type WeakKeyError struct {
+	Name        string // as looked up
+	Fingerprint string // of the offered key
+	Bits        int    // of the offered key
+	Required    int    // bits
+}
+
+func (e *WeakKeyError) Error() string {
+	return fmt.Sprintf("the RSA host key of %q (%s) has %d bits, and RequiredRSASize is %d: give the host a longer key, or "+
+		"have it offer another type", e.Name, e.Fingerprint, e.Bits, e.Required)
+}

@@ -1,0 +1,84 @@
+package hostkeys
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base64"
+	"errors"
+	"strings"
+)
+
+// hashMagic starts a hashed name, "|1|salt|hash": HMAC-SHA1 of the name under the salt, both in base64.
+const hashMagic = "|1|"
+
+var errBadHash = errors.New("the hashed host name is not |1|salt|hash")
+
+// matchPattern reports whether name matches pattern as a whole, where "*" stands for any characters, none included,
+// and "?" for exactly one; ssh_config(5) "PATTERNS". Its cost is at most len(name)*len(pattern).
+func matchPattern(name, pattern string) bool {
+	// On a mismatch only the last "*" can usefully take one character more.
+	n, p := 0, 0
+	star, resume := -1, 0
+	for n < len(name) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, resume = p, n
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
+			n++
+			p++
+		case star >= 0:
+			resume++
+			n, p = resume, star+1
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// matchPatternList reports whether name, in lower case, matches the comma-separated patterns: at least one of them, and
+// none that is negated by "!".
+func matchPatternList(name, list string) bool {
+	matched := false
+	for pattern := range strings.SplitSeq(list, ",") {
+		pattern, negated := strings.CutPrefix(pattern, "!")
+		if !matchPattern(name, strings.ToLower(pattern)) {
+			continue
+		}
+		if negated {
+			return false
+		}
+		matched = true
+	}
+	return matched
+}
+
+// hashedName is a parsed "|1|salt|hash".
+type hashedName struct {
+	salt, sum [sha1.Size]byte
+}
+
+func parseHashedName(s string) (hashedName, error) {
+	var h hashedName
+	rest, ok := strings.CutPrefix(s, hashMagic)
+	salt, sum, ok2 := strings.Cut(rest, "|")
+	if !ok || !ok2 || !decodeExactly(h.salt[:], salt) || !decodeExactly(h.sum[:], sum) {
+		return hashedName{}, errBadHash
+	}
+	return h, nil
+}
+
+// decodeExactly decodes base64 text that must fill dst.
+func decodeExactly(dst []byte, text string) bool {
+	raw, err := base64.StdEncoding.DecodeString(text)
+	return err == nil && len(raw) == len(dst) && copy(dst, raw) == len(dst)
+}
+
+func (h *hashedName) matches(name string) bool {
+	mac := hmac.New(sha1.New, h.salt[:])
+	mac.Write([]byte(name))
+	var sum [sha1.Size]byte
+	return bytes.Equal(mac.Sum(sum[:0]), h.sum[:])
+}

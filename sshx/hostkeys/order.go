@@ -1,0 +1,88 @@
+package hostkeys
+
+import (
+	"slices"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// certifiedTypes maps the algorithms for certificates (PROTOCOL.certkeys) to the type of the key certified.
+var certifiedTypes = map[string]string{
+	ssh.CertAlgoRSAv01:         ssh.KeyAlgoRSA,
+	ssh.CertAlgoRSASHA256v01:   ssh.KeyAlgoRSA,
+	ssh.CertAlgoRSASHA512v01:   ssh.KeyAlgoRSA,
+	ssh.InsecureCertAlgoDSAv01: ssh.InsecureKeyAlgoDSA,
+	ssh.CertAlgoECDSA256v01:    ssh.KeyAlgoECDSA256,
+	ssh.CertAlgoECDSA384v01:    ssh.KeyAlgoECDSA384,
+	ssh.CertAlgoECDSA521v01:    ssh.KeyAlgoECDSA521,
+	ssh.CertAlgoED25519v01:     ssh.KeyAlgoED25519,
+	ssh.CertAlgoSKECDSA256v01:  ssh.KeyAlgoSKECDSA256,
+	ssh.CertAlgoSKED25519v01:   ssh.KeyAlgoSKED25519,
+	ssh.CertAlgoMLDSA44v01Go:   ssh.KeyAlgoMLDSA44,
+	ssh.CertAlgoMLDSA65v01Go:   ssh.KeyAlgoMLDSA65,
+	ssh.CertAlgoMLDSA87v01Go:   ssh.KeyAlgoMLDSA87,
+}
+
+// plainType returns the type of the plain key that a negotiated algorithm is used with: an ssh-rsa key signs with
+// three algorithms (RFC 8332 section 3), and a server's certificate may have to stand in for its plain key.
+func plainType(algorithm string) string {
+	if algorithm == ssh.KeyAlgoRSASHA256 || algorithm == ssh.KeyAlgoRSASHA512 {
+		return ssh.KeyAlgoRSA
+	}
+	if t, ok := certifiedTypes[algorithm]; ok {
+		return t
+	}
+	return algorithm
+}
+
+func isCertificate(algorithm string) bool {
+	_, ok := certifiedTypes[algorithm]
+	return ok
+}
+
+// Algorithms returns the host key algorithms in the order to offer them: those of keys on record first, and all for
+// certificates if an authority is on record, the others after them, each group in the order given. It neither adds nor
+// drops any. If the first algorithm given is one of a key on record, the order stays.
+//
+// Call it with the default list, also as changed by "+" or "-"; not with a HostKeyAlgorithms list of the user's own.
+func (v *Verifier) Algorithms(defaults []string) []string {
+	entries := v.onRecord()
+	types := make(map[string]bool)
+	hasAuthority := false
+	for _, e := range entries {
+		switch {
+		case e.Marker == CertAuthority:
+			hasAuthority = true
+		case e.Marker == NoMarker && !isRevoked(entries, e):
+			types[e.Type] = true
+		}
+	}
+	if len(defaults) == 0 || types[plainType(defaults[0])] {
+		return slices.Clone(defaults)
+	}
+	first, last := make([]string, 0, len(defaults)), []string(nil)
+	for _, a := range defaults {
+		if types[plainType(a)] || hasAuthority && isCertificate(a) {
+			first = append(first, a)
+		} else {
+			last = append(last, a)
+		}
+	}
+	return append(first, last...)
+}
+
+// onRecord returns the lines that decide the order. A pinned key, if it is on record, is the only one wanted.
+func (v *Verifier) onRecord() []entry {
+	entries := v.known.name
+	if len(entries) == 0 {
+		entries = v.known.bare
+	}
+	if v.o.Fingerprint != "" {
+		entries = slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.Fingerprint != v.o.Fingerprint })
+	}
+	return entries
+}
+
+func isRevoked(entries []entry, e entry) bool {
+	return slices.ContainsFunc(entries, func(r entry) bool { return r.Marker == Revoked && sameKey(r.key, e.key) })
+}

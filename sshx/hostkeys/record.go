@@ -1,0 +1,162 @@
+package hostkeys
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+)
+
+// unsafeInName are the characters that mean something in a line; a name with one of them, or with a control
+// character or a blank, is never written.
+const unsafeInName = "@?*#[]|'\"\\!, "
+
+// notRecordableError says that there is no place or no way to record a key, in which case trying is of no use.
+type notRecordableError struct{ reason string }
+
+func (e *notRecordableError) Error() string { return e.reason }
+
+// isVerdict reports whether err is about the key and not about the file.
+func isVerdict(err error) bool {
+	var revoked *RevokedError
+	return errors.As(err, &revoked)
+}
+
+// record adds the offered key to the user's first file, under those of the host's names of which nothing is on record. Under
+// the lock it reads all files again; the judgement is what they said then, before the new line. The line is nil if there was
+// nothing to add, or if what the files say now contradicts the key.
+func (v *Verifier) record(o *offer) (line *Entry, j judgement, err error) {
+	if len(v.o.UserFiles) == 0 {
+		return nil, judgement{}, &notRecordableError{"no user known_hosts file is configured: set one (UserKnownHostsFile)"}
+	}
+	err = withLock(v.o.UserFiles[0], func(path string) error {
+		db, err := readDatabase(v.o.files())
+		if err != nil {
+			return err
+		}
+		k := db.known(v.names)
+		if err := v.checkRevoked(k, o); err != nil {
+			return err
+		}
+		j = v.judge(k, o)
+		names := v.names.missing(j)
+		for _, n := range names {
+			if !recordable(n) {
+				return &notRecordableError{fmt.Sprintf("the name %q has characters that have a meaning in known_hosts: "+
+					"use another name for the host", n)}
+			}
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		text := newLines(names, o.key, v.o.HashNewNames)
+		n, err := appendText(path, text)
+		if err != nil {
+			return err
+		}
+		field, _ := cutField(text)
+		line = &Entry{File: v.o.UserFiles[0], Line: n, Names: field, Type: o.keyType, Fingerprint: o.fingerprint}
+		return nil
+	})
+	return line, j, err
+}
+
+// missing returns the names under which a key so judged is to be recorded.
+func (n *hostNames) missing(j judgement) []string {
+	var names []string
+	if j.standing == changed || j.ip == changed {
+		return nil
+	}
+	if j.standing == unheard {
+		names = append(names, n.name)
+	}
+	if n.ip != "" && j.ip == unheard {
+		names = append(names, n.ip)
+	}
+	return names
+}
+
+// recordable reports whether a name may stand in a line: [host]:port, or a host alone.
+func recordable(name string) bool {
+	if host, ok := strings.CutPrefix(name, "["); ok {
+		if i := strings.LastIndex(host, "]:"); i >= 0 {
+			name = host[:i]
+		}
+	}
+	return name != "" && !strings.ContainsAny(name, unsafeInName) &&
+		!strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
+// newLines returns the line for the names; with hashing one line each, since a line holds one hashed name.
+func newLines(names []string, key ssh.PublicKey, hash bool) string {
+	rest := " " + strings.TrimSuffix(string(ssh.MarshalAuthorizedKey(key)), "\n") + "\n"
+	if !hash {
+		return strings.Join(names, ",") + rest
+	}
+	var b strings.Builder
+	for _, n := range names {
+		b.WriteString(knownhosts.HashHostname(n))
+		b.WriteString(rest)
+	}
+	return b.String()
+}
+
+// withLock calls f with the real path of the file, while it holds the lock of that file. OpenSSH takes no lock, so this
+// keeps only our own processes apart; f must leave the file sound for others at every moment.
+func withLock(path string, f func(path string) error) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		// As for ~/.ssh: nobody else may read or write there.
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a directory: name a file", path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s keeps nothing: it is not a regular file", path)
+	}
+	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	// Closing the file ends the lock. The file stays: to remove it would let two processes lock two files of one name.
+	defer lock.Close()
+	if err := flock(lock); err != nil {
+		return fmt.Errorf("%s cannot be locked: %w", lock.Name(), err)
+	}
+	return f(path)
+}
+
+// appendText adds whole lines to the end of the file with one write, so that no reader ever sees a part of them, and
+// returns the number of the first.
+func appendText(path, text string) (line int, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	old, err := io.ReadAll(f)
+	if err != nil {
+		return 0, err
+	}
+	line = bytes.Count(old, []byte("\n")) + 1
+	if len(old) > 0 && old[len(old)-1] != '\n' {
+		text = "\n" + text
+		line++
+	}
+	_, err = f.WriteString(text)
+	return line, err
+}

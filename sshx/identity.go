@@ -1,0 +1,137 @@
+package sshx
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/term"
+)
+
+// Sign implements ssh.Signer.
+func (s *sealedKey) Sign(rand io.Reader, data []byte) (*ssh.Signature, error) {
+	return s.SignWithAlgorithm(rand, data, "")
+}
+
+// SignWithAlgorithm implements ssh.AlgorithmSigner.
+func (s *sealedKey) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+	if s.opened == nil {
+		opened, err := s.open()
+		if err != nil {
+			return nil, err
+		}
+		s.opened = opened
+	}
+	return s.opened.SignWithAlgorithm(rand, data, algorithm)
+}
+
+// decrypt opens an encrypted private key.
+func decrypt(name string, pem, passphrase []byte) (ssh.AlgorithmSigner, error) {
+	s, err := ssh.ParsePrivateKeyWithPassphrase(pem, passphrase)
+	if err != nil {
+		return nil, fmt.Errorf("the passphrase does not open %s: %w", name, err)
+	}
+	as, ok := s.(ssh.AlgorithmSigner)
+	if !ok {
+		return nil, fmt.Errorf("%s is of a type that cannot sign", name)
+	}
+	return as, nil
+}
+
+// callerKey parses the key that came with the call. An error that says its passphrase is missing is an
+// *ssh.PassphraseMissingError.
+func callerKey(c credentials) (ssh.Signer, error) {
+	pem := []byte(c.privateKey.Reveal())
+	s, err := ssh.ParsePrivateKey(pem)
+	if err == nil {
+		return s, nil
+	}
+	if errors.As(err, new(*ssh.PassphraseMissingError)) {
+		if c.passphrase == "" {
+			return nil, err
+		}
+		s, err := decrypt("auth.private_key_pem", pem, []byte(c.passphrase.Reveal()))
+		if err != nil {
+			return nil, &term.Error{Kind: term.AuthFailed, Msg: "auth.passphrase does not open auth.private_key_pem; pass the passphrase of that key", Err: err, Details: &term.Details{Field: "auth.passphrase"}}
+		}
+		return s, nil
+	}
+	return nil, &term.Error{Kind: term.InvalidArgument, Msg: "auth.private_key_pem: " + unreadableKey(pem, err), Err: err, Details: &term.Details{Field: "auth.private_key_pem"}}
+}
+
+// unreadableKey says why a private key cannot be read, and what would help.
+func unreadableKey(pem []byte, err error) string {
+	switch {
+	case len(bytes.TrimSpace(pem)) == 0:
+		return "the key is empty; pass the whole PEM text, with its BEGIN and END lines"
+	case bytes.HasPrefix(pem, []byte("PuTTY-User-Key-File")):
+		return "this is a PuTTY key; convert it with: puttygen KEY -O private-openssh -o NEWKEY"
+	case bytes.Contains(pem, []byte("BEGIN ENCRYPTED PRIVATE KEY")):
+		return "this is an encrypted PKCS#8 key, which is not supported; convert it with: ssh-keygen -p -f KEY"
+	case bytes.Contains(pem, []byte("BEGIN CERTIFICATE")), bytes.Contains(pem, []byte("PUBLIC KEY")), bytes.HasPrefix(pem, []byte("ssh-")), bytes.HasPrefix(pem, []byte("ecdsa-")):
+		return "this is a public key or a certificate; the private key is needed"
+	case !bytes.Contains(pem, []byte("-----BEGIN ")):
+		return "this is no private key; pass the whole PEM text, with its BEGIN and END lines and its line breaks"
+	default:
+		return fmt.Sprintf("the key cannot be read (%v); supported are OpenSSH, PKCS#1, SEC 1 and unencrypted PKCS#8, of types ed25519, ecdsa and rsa", err)
+	}
+}
+
+// publicHalf returns the public key that belongs to an identity file, as far as it can be told without a
+// passphrase: from the file itself, or from the .pub file beside it. The identity may itself be a public key,
+// as in an IdentityFile that only names a key of the agent's.
+func publicHalf(path string) ssh.PublicKey {
+	for _, name := range []string{path, path + ".pub"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		if pub, _, _, _, err := ssh.ParseAuthorizedKey(data); err == nil {
+			return pub
+		}
+		s, err := ssh.ParsePrivateKey(data)
+		if err == nil {
+			return s.PublicKey()
+		}
+		var missing *ssh.PassphraseMissingError
+		if errors.As(err, &missing) && missing.PublicKey != nil {
+			return missing.PublicKey
+		}
+	}
+	return nil
+}
+
+// certified returns, for each user certificate that is configured or lies beside an identity, a signer made of
+// it and the private key it belongs to.
+func (k *keyring) certified(keys []ssh.Signer) []ssh.Signer {
+	paths := append([]string(nil), k.h.cred.certificates...)
+	for _, id := range k.h.cred.identityFiles {
+		paths = append(paths, id+"-cert.pub")
+	}
+	var certs []ssh.Signer
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		pub, _, _, _, err := ssh.ParseAuthorizedKey(data)
+		cert, ok := pub.(*ssh.Certificate)
+		if err != nil || !ok {
+			k.seen.note("%s holds no certificate", path)
+			continue
+		}
+		for _, s := range keys {
+			if sameKey(s.PublicKey(), cert.Key) {
+				if cs, err := ssh.NewCertSigner(cert, s); err == nil {
+					certs = append(certs, cs)
+				}
+				break
+			}
+		}
+	}
+	return certs
+}

@@ -1,0 +1,238 @@
+package sshx
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"ptyctl/term"
+)
+
+// A keyring yields the keys to offer on one hop, one at a time, in ssh(1)'s order: certificates, the agent's
+// keys that the configuration names, the agent's other keys, keys in files. What costs something (the agent,
+// reading files, a passphrase) is put off until it is needed.
+type keyring struct {
+	w    *watchdog
+	h    *hop
+	p    term.Prompter
+	seen *authRecord
+
+	loaded bool
+	keys   []ssh.Signer
+	agent  net.Conn // nil: none
+}
+
+func newKeyring(w *watchdog, h *hop, p term.Prompter, seen *authRecord) *keyring {
+	return &keyring{w: w, h: h, p: p, seen: seen}
+}
+
+func (k *keyring) close() {
+	if k.agent != nil {
+		_ = k.agent.Close()
+	}
+}
+
+// next returns the next key to offer, or nil.
+func (k *keyring) next() ssh.Signer {
+	if !k.loaded {
+		k.loaded = true
+		k.load()
+	}
+	for len(k.keys) > 0 {
+		s := k.keys[0]
+		k.keys = k.keys[1:]
+		if s = k.restrict(s); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// restrict limits a signer to the signature algorithms we may use; nil if none is left.
+func (k *keyring) restrict(s ssh.Signer) ssh.Signer {
+	as, ok := s.(ssh.AlgorithmSigner)
+	if !ok {
+		return s
+	}
+	var usable []string
+	for _, a := range signatureAlgorithms(s.PublicKey()) {
+		if slices.Contains(k.h.pubkeyAlgos, a) {
+			usable = append(usable, a)
+		}
+	}
+	if limited, err := ssh.NewSignerWithAlgorithms(as, usable); err == nil && len(usable) > 0 {
+		return limited
+	}
+	k.seen.note("key %s was not offered: PubkeyAcceptedAlgorithms allows none of its algorithms", ssh.FingerprintSHA256(s.PublicKey()))
+	return nil
+}
+
+// signatureAlgorithms returns the algorithms with which a key can sign, best first (RFC 8332 for RSA).
+func signatureAlgorithms(key ssh.PublicKey) []string {
+	t := key.Type()
+	if c, ok := key.(*ssh.Certificate); ok {
+		t = c.Key.Type()
+	}
+	if t == ssh.KeyAlgoRSA {
+		return []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256, ssh.KeyAlgoRSA}
+	}
+	return []string{t}
+}
+
+func (k *keyring) load() {
+	c := k.h.cred
+	if c.method == "private_key" {
+		s, err := callerKey(c)
+		switch {
+		case err == nil:
+			k.keys = append(k.keys, s)
+		case errors.As(err, new(*ssh.PassphraseMissingError)):
+			k.keys = append(k.keys, k.sealed("private_key_pem", []byte(c.privateKey.Reveal()), err, nil))
+		}
+		k.keys = slices.DeleteFunc(k.keys, func(s ssh.Signer) bool { return s == nil })
+		return
+	}
+	agentKeys := k.agentKeys()
+	if c.method == "agent" {
+		k.keys = agentKeys
+		return
+	}
+	var inFiles, named []ssh.Signer
+	for _, path := range c.identityFiles {
+		pub := publicHalf(path)
+		if i := slices.IndexFunc(agentKeys, func(s ssh.Signer) bool { return pub != nil && sameKey(s.PublicKey(), pub) }); i >= 0 {
+			named = append(named, agentKeys[i])
+			agentKeys = slices.Delete(agentKeys, i, i+1)
+			continue
+		}
+		if s := k.file(path, pub); s != nil {
+			inFiles = append(inFiles, s)
+		}
+	}
+	k.keys = append(k.certified(slices.Concat(named, inFiles)), named...)
+	if !c.identitiesOnly {
+		k.keys = append(k.keys, agentKeys...)
+	}
+	k.keys = append(k.keys, inFiles...)
+}
+
+// agentKeys returns the agent's keys. The connection is made anew for every authentication: one that is kept
+// dies with the agent.
+func (k *keyring) agentKeys() []ssh.Signer {
+	c := k.h.cred
+	if c.agentSocket == "" {
+		if c.method == "agent" {
+			k.seen.note("there is no agent: SSH_AUTH_SOCK is not set")
+		}
+		return nil
+	}
+	d := net.Dialer{Timeout: agentTimeout}
+	conn, err := d.DialContext(k.w.ctx, "unix", c.agentSocket)
+	if err != nil {
+		k.seen.note("the agent at %s cannot be reached: %v", c.agentSocket, rootCause(err))
+		return nil
+	}
+	_ = conn.SetDeadline(time.Now().Add(agentTimeout))
+	signers, err := agent.NewClient(conn).Signers()
+	if err != nil {
+		_ = conn.Close()
+		k.seen.note("the agent at %s lists no keys: %v", c.agentSocket, err)
+		return nil
+	}
+	_ = conn.SetDeadline(time.Time{}) // signing may need a touch, or a person's consent
+	k.agent = conn
+	return signers
+}
+
+const agentTimeout = 5 * time.Second
+
+// file returns a signer for an identity file, or nil if it is missing or cannot be used.
+func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // as ssh(1): the default identities need not exist
+	}
+	if err != nil {
+		k.seen.note("%s cannot be read: %v", path, rootCause(err))
+		return nil
+	}
+	if why := exposed(info); why != "" {
+		k.seen.note("%s was ignored: %s", path, why)
+		return nil
+	}
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		k.seen.note("%s cannot be read", path)
+		return nil
+	}
+	s, err := ssh.ParsePrivateKey(pem)
+	if err == nil {
+		return s
+	}
+	if errors.As(err, new(*ssh.PassphraseMissingError)) {
+		return k.sealed(path, pem, err, pub)
+	}
+	k.seen.note("%s was ignored: %s", path, unreadableKey(pem, err))
+	return nil
+}
+
+// sealed returns a signer for an encrypted key. If the public half is known, the passphrase is asked only when
+// the server has accepted the key.
+func (k *keyring) sealed(name string, pem []byte, err error, pub ssh.PublicKey) ssh.Signer {
+	var missing *ssh.PassphraseMissingError
+	if errors.As(err, &missing) && missing.PublicKey != nil {
+		pub = missing.PublicKey
+	}
+	s := &sealedKey{pub: pub, open: func() (ssh.AlgorithmSigner, error) { return k.unseal(name, pem) }}
+	if pub != nil {
+		return s
+	}
+	opened, err := s.open()
+	if err != nil {
+		k.seen.note("%s was not used: %v", name, err)
+		return nil
+	}
+	return opened
+}
+
+// unseal decrypts a key with the passphrase of the call, or one that is asked for, three times at most.
+func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
+	if pass := k.h.cred.passphrase; pass != "" {
+		return decrypt(name, pem, []byte(pass.Reveal()))
+	}
+	var last error
+	for range 3 {
+		answer, err := ask(k.w, k.p, k.h, term.Prompt{Kind: term.PromptPassphrase, Text: fmt.Sprintf("Enter passphrase for key '%s': ", name)})
+		if errors.Is(err, errNobodyToAsk) {
+			return nil, fmt.Errorf("%s is encrypted, and its passphrase was not given; pass auth.passphrase", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s, err := decrypt(name, pem, []byte(answer))
+		if err == nil {
+			return s, nil
+		}
+		last = err
+	}
+	return nil, last
+}
+
+// A sealedKey decrypts itself when it has to sign for the first time.
+type sealedKey struct {
+	pub    ssh.PublicKey
+	open   func() (ssh.AlgorithmSigner, error)
+	opened ssh.AlgorithmSigner
+}
+
+func (s *sealedKey) PublicKey() ssh.PublicKey { return s.pub }
+
+func sameKey(a, b ssh.PublicKey) bool { return bytes.Equal(a.Marshal(), b.Marshal()) }

@@ -1,0 +1,334 @@
+package sshx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/sshx/hostkeys"
+	"ptyctl/sshx/sshconfig"
+	"ptyctl/term"
+)
+
+// A route is the way to a target: its hops, and what is said about the connection as a whole.
+type route struct {
+	hops     []*hop // the target last
+	limit    time.Duration
+	warnings []string
+	log      *slog.Logger
+}
+
+// maxJumps bounds the way; a chain longer than this is taken for a loop.
+const maxJumps = 16
+
+// planRoute evaluates ssh_config for the target and for every host it jumps through.
+func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
+	args, err := sshconfig.ParseExtraArgs(t.SSH.ExtraArgs)
+	if err != nil {
+		return nil, extraArgsError(err)
+	}
+	p := &planning{t: t, o: o, r: &route{limit: t.ConnectTimeout, log: o.Logger}}
+	p.configPath = t.SSH.ConfigPath
+	if p.configPath == "" {
+		p.configPath = args.ConfigFile
+	}
+	if err := p.checkPaths(); err != nil {
+		return nil, err
+	}
+	if t.Auth.Method == "private_key" { // a bad key is known before anybody is bothered
+		if _, err := callerKey(credentials{privateKey: t.Auth.PrivateKeyPEM, passphrase: t.Auth.Passphrase}); err != nil && !errors.As(err, new(*ssh.PassphraseMissingError)) {
+			return nil, err
+		}
+	}
+	cfg, err := p.evaluate(ctx, sshconfig.Options{Host: t.Host, User: t.User, Port: t.Port, Overrides: args.Overrides})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.jumps(ctx, cfg.ProxyJump, 1); err != nil {
+		return nil, err
+	}
+	h, err := p.hop(cfg, t.Host, true)
+	if err != nil {
+		return nil, err
+	}
+	p.add(h)
+	if p.r.limit == 0 {
+		p.r.limit = cfg.ConnectTimeout
+	}
+	if p.r.limit == 0 {
+		p.r.limit = o.ConnectTimeout
+	}
+	return p.r, nil
+}
+
+// extraArgsError says which of extra_args cannot be.
+func extraArgsError(err error) error {
+	kind := term.InvalidArgument
+	if errors.As(err, new(*sshconfig.UnsupportedArgError)) {
+		kind = term.Unsupported
+	}
+	return &term.Error{Kind: kind, Err: err, Msg: "ssh_options.extra_args: " + err.Error(), Details: &term.Details{Field: "ssh_options.extra_args"}}
+}
+
+// A planning is a route in the making.
+type planning struct {
+	t          term.Target
+	o          Options
+	r          *route
+	configPath string // the caller's
+}
+
+func (p *planning) add(h *hop) {
+	h.index = len(p.r.hops)
+	p.r.hops = append(p.r.hops, h)
+}
+
+// evaluate reads the configuration for one host. What it refuses is an error; what it warns of is kept.
+func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconfig.Config, error) {
+	eo.NoFiles = p.t.SSH.NoConfig || p.o.NoConfig
+	eo.CallerFile = p.configPath
+	eo.UserFile = p.o.ConfigPath
+	if p.o.ConfigPath != "" {
+		eo.SystemFile = "none" // as with ssh -F
+	}
+	eo.HomeDir = p.o.HomeDir
+	eo.AllowExec = p.o.AllowExecDirectives
+	eo.Defaults = algorithmDefaults()
+	cfg, err := sshconfig.Evaluate(ctx, eo)
+	if err != nil {
+		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "ssh_config: " + err.Error()}
+	}
+	for _, w := range cfg.Warnings {
+		if w.Applies {
+			p.r.warnings = append(p.r.warnings, w.String())
+		}
+	}
+	if len(cfg.Unsupported) > 0 {
+		why := make([]string, len(cfg.Unsupported))
+		for i, r := range cfg.Unsupported {
+			why[i] = r.Error()
+		}
+		return nil, &term.Error{Kind: term.Unsupported, Msg: fmt.Sprintf("the configuration for %s asks for what ptyctl does not do: %s", eo.Host, strings.Join(why, "; "))}
+	}
+	if cfg.ProxyCommand != "" {
+		return nil, &term.Error{Kind: term.Unsupported, Msg: fmt.Sprintf("%s: ProxyCommand for %s is not supported unless it is an ssh -W that can be taken as a jump; use ProxyJump", cfg.Origin("ProxyCommand"), eo.Host)}
+	}
+	return cfg, nil
+}
+
+// jumps plans the hosts of a ProxyJump. As with ssh -J, only the first of them is reached by its own
+// configuration; the others through the one before.
+func (p *planning) jumps(ctx context.Context, list []sshconfig.Jump, depth int) error {
+	if depth > maxJumps || len(p.r.hops)+len(list) > maxJumps {
+		return term.Errorf(term.InvalidArgument, "ProxyJump for %s leads through more than %d hosts; look for a jump host whose own configuration jumps back", p.t.Host, maxJumps)
+	}
+	for i, j := range list {
+		cfg, err := p.evaluate(ctx, sshconfig.Options{Host: j.Host, User: j.User, Port: j.Port, Overrides: j.Overrides})
+		if err != nil {
+			return err
+		}
+		if i == 0 && len(cfg.ProxyJump) > 0 {
+			if err := p.jumps(ctx, cfg.ProxyJump, depth+1); err != nil {
+				return err
+			}
+		}
+		h, err := p.hop(cfg, j.Host, false)
+		if err != nil {
+			return err
+		}
+		p.add(h)
+	}
+	return nil
+}
+
+// hop turns a configuration into a hop. What came with the call is for the target only: a password must not
+// reach a jump host.
+func (p *planning) hop(cfg *sshconfig.Config, name string, target bool) (*hop, error) {
+	h := &hop{
+		name: name, host: cfg.HostName, port: cfg.Port, user: cfg.User, family: families[cfg.AddressFamily],
+		bindAddress: cfg.BindAddress, attempts: cfg.ConnectionAttempts, tcpKeep: cfg.TCPKeepAlive,
+		kex: cfg.KexAlgorithms, ciphers: cfg.Ciphers, macs: cfg.MACs, hostKeyAlgos: cfg.HostKeyAlgorithms, pubkeyAlgos: cfg.PubkeyAcceptedAlgorithms,
+		keepalive: p.o.KeepaliveInterval, keepaliveCount: p.o.KeepaliveCountMax,
+		cred: credentials{
+			preferred: preferred(cfg), identityFiles: texts(cfg.IdentityFiles), certificates: texts(cfg.CertificateFiles),
+			identitiesOnly: cfg.IdentitiesOnly, agentSocket: cfg.IdentityAgent, prompts: cfg.NumberOfPasswordPrompts,
+			batch: cfg.BatchMode || p.t.Auth.NoInteractive,
+		},
+	}
+	if cfg.VersionAddendum != "" {
+		h.version = " " + cfg.VersionAddendum
+	}
+	if cfg.ServerAliveInterval > 0 {
+		h.keepalive, h.keepaliveCount = cfg.ServerAliveInterval, cfg.ServerAliveCountMax
+	}
+	if p.o.IdentityAgent != "" && cfg.Origin("IdentityAgent").Source == sshconfig.Default {
+		h.cred.agentSocket = p.o.IdentityAgent
+		if p.o.IdentityAgent == "none" {
+			h.cred.agentSocket = ""
+		}
+	}
+	if target {
+		a := p.t.Auth
+		h.cred.method, h.cred.password, h.cred.privateKey, h.cred.passphrase = a.Method, a.Password, a.PrivateKeyPEM, a.Passphrase
+	}
+	var err error
+	h.hostKeys, err = p.hostKeys(cfg, target)
+	return h, err
+}
+
+var families = map[string]string{"": "tcp", "any": "tcp", "inet": "tcp4", "inet6": "tcp6"}
+
+func texts(values []sshconfig.Value) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = v.Text
+	}
+	return out
+}
+
+// preferred returns the authentication methods that a configuration allows, most preferred first.
+func preferred(cfg *sshconfig.Config) []string {
+	order := cfg.PreferredAuthentications
+	if len(order) == 0 {
+		order = []string{methodPublicKey, methodKeyboard, methodPassword}
+	}
+	return slices.DeleteFunc(slices.Clone(order), func(m string) bool {
+		switch m {
+		case methodPublicKey:
+			return !cfg.PubkeyAuthentication
+		case methodKeyboard:
+			return !cfg.KbdInteractiveAuthentication
+		case methodPassword:
+			return !cfg.PasswordAuthentication
+		}
+		return true
+	})
+}
+
+// hostKeys says how the host key of one hop is decided: the call's wish (for the target), else the
+// configuration's, else the operator's; never weaker than the floor.
+func (p *planning) hostKeys(cfg *sshconfig.Config, target bool) (hostkeys.Options, error) {
+	o := hostkeys.Options{
+		UserFiles: cfg.UserKnownHostsFiles, GlobalFiles: cfg.GlobalKnownHostsFiles, RevokedFiles: cfg.RevokedHostKeys,
+		Alias: cfg.HostKeyAlias, HashNewNames: cfg.HashKnownHosts, CheckIP: cfg.CheckHostIP, RequiredRSASize: cfg.RequiredRSASize,
+		CASignatureAlgorithms:            cfg.CASignatureAlgorithms,
+		NoHostAuthenticationForLocalhost: cfg.NoHostAuthenticationForLocalhost,
+	}
+	want, from := p.o.HostKeyPolicy, sshconfig.Origin{Source: sshconfig.Default}
+	if at := cfg.Origin("StrictHostKeyChecking"); at.Source != sshconfig.Default {
+		want, from = policyWords[cfg.StrictHostKeyChecking], at
+	}
+	if target && p.t.SSH.HostKeyPolicy != "" {
+		want, from = p.t.SSH.HostKeyPolicy, sshconfig.Origin{Source: sshconfig.Argument}
+	}
+	policy, err := p.floor(want, from)
+	if err != nil {
+		return o, err
+	}
+	o.Policy = policy
+	if p.o.KnownHostsPath != "" && cfg.Origin("UserKnownHostsFile").Source == sshconfig.Default {
+		o.UserFiles = []string{p.o.KnownHostsPath}
+	}
+	if target {
+		if path := p.t.SSH.KnownHostsPath; path != "" {
+			o.UserFiles, o.GlobalFiles = []string{path}, nil
+			p.r.warnings = append(p.r.warnings, "host keys were compared with the caller's "+path+", not with the operator's known_hosts")
+		}
+		o.Fingerprint = p.t.SSH.HostKeyFingerprint
+	}
+	return o, nil
+}
+
+// The words for a host key policy, here and in ssh_config(5).
+var (
+	policies    = map[string]hostkeys.Policy{"strict": hostkeys.Strict, "ask": hostkeys.Ask, "accept_new": hostkeys.AcceptNew, "disabled": hostkeys.Disabled}
+	policyWords = map[string]string{"yes": "strict", "ask": "ask", "accept-new": "accept_new", "no": "disabled", "off": "disabled"}
+	strictness  = map[string]int{"strict": 3, "ask": 2, "accept_new": 1, "disabled": 0}
+)
+
+// floor returns the policy asked for, if the operator allows one that weak. What the caller asks for is then
+// refused; what the operator's own ssh_config says is raised, with a warning.
+func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, error) {
+	policy, ok := policies[want]
+	if !ok {
+		return 0, &term.Error{Kind: term.InvalidArgument, Msg: fmt.Sprintf("host key policy %q does not exist; use strict, ask, accept_new or disabled", want), Details: &term.Details{Field: "ssh_options.host_key_policy", Allowed: []string{"strict", "ask", "accept_new", "disabled"}}}
+	}
+	if strictness[want] >= strictness[p.o.HostKeyFloor] {
+		return policy, nil
+	}
+	if from.Source == sshconfig.Default || !from.Caller() {
+		p.r.warnings = append(p.r.warnings, fmt.Sprintf("%s: host key policy %s is weaker than ssh.host_key_floor; %s is used", from, want, p.o.HostKeyFloor))
+		return policies[p.o.HostKeyFloor], nil
+	}
+	return 0, &term.Error{
+		Kind:    term.PolicyDenied,
+		Msg:     fmt.Sprintf("host key policy %s (from %s) is weaker than the operator allows (ssh.host_key_floor = %s); record the host's key, or pass its fingerprint as ssh_options.host_key_fingerprint", want, from, p.o.HostKeyFloor),
+		Details: &term.Details{Field: "ssh_options.host_key_policy", Rule: "ssh.host_key_floor"},
+	}
+}
+
+// checkPaths refuses paths of the call that lie outside the folders the operator allows.
+func (p *planning) checkPaths() error {
+	if len(p.o.CallerPaths) == 0 {
+		return nil
+	}
+	for field, path := range map[string]string{"ssh_options.known_hosts_path": p.t.SSH.KnownHostsPath, "ssh_options.config_path": p.configPath} {
+		if path != "" && path != "none" && !within(path, p.o.CallerPaths) {
+			return &term.Error{
+				Kind:    term.PolicyDenied,
+				Msg:     fmt.Sprintf("%s: %s lies outside the folders that the operator allows (ssh.caller_paths)", field, path),
+				Details: &term.Details{Field: field, Rule: "ssh.caller_paths"},
+			}
+		}
+	}
+	return nil
+}
+
+// within reports whether path, its symbolic links resolved, lies in one of the folders.
+func within(path string, folders []string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		if !os.IsNotExist(err) {
+			return false
+		}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil {
+			return false
+		}
+		real = filepath.Join(dir, filepath.Base(path))
+	}
+	for _, f := range folders {
+		folder, err := filepath.EvalSymlinks(f)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(folder, real); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// algorithmDefaults are the lists that "+", "-" and "^" in ssh_config refer to, and all that we can do.
+func algorithmDefaults() sshconfig.Algorithms {
+	s, i := ssh.SupportedAlgorithms(), ssh.InsecureAlgorithms()
+	set := func(def, safe, insecure []string) sshconfig.AlgorithmSet {
+		return sshconfig.AlgorithmSet{Default: def, Supported: slices.Concat(safe, insecure)}
+	}
+	return sshconfig.Algorithms{
+		Kex:         set(defaultKex, s.KeyExchanges, i.KeyExchanges),
+		Ciphers:     set(defaultCiphers, s.Ciphers, i.Ciphers),
+		MACs:        set(defaultMACs, s.MACs, i.MACs),
+		HostKey:     set(defaultHostKeys, s.HostKeys, i.HostKeys),
+		Pubkey:      set(defaultPubkey, append(s.PublicKeyAuths, ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256), i.PublicKeyAuths),
+		CASignature: set([]string{ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}, s.PublicKeyAuths, i.PublicKeyAuths),
+	}
+}

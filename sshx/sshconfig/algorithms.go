@@ -1,0 +1,73 @@
+package sshconfig
+
+import (
+	"slices"
+	"strings"
+)
+
+// assemble evaluates an algorithm list (ssh_config(5), Ciphers): "+a,b" appends
+// to the default, "-a,b" removes patterns from it, "^a,b" puts names in front,
+// and a plain list replaces it. Names may be patterns over what is supported.
+// unknown holds what is not supported and was left out.
+func (s AlgorithmSet) assemble(spec string) (result, unknown []string) {
+	if spec == "" {
+		return slices.Clone(s.Default), nil
+	}
+	operator, names := byte(0), spec
+	if strings.IndexByte("+-^", spec[0]) >= 0 {
+		operator, names = spec[0], spec[1:]
+	}
+	if operator == '-' {
+		for _, name := range s.Default {
+			if !matchList(name, names) {
+				result = append(result, name)
+			}
+		}
+		return result, nil
+	}
+	add := func(name string) {
+		if !slices.Contains(result, name) {
+			result = append(result, name)
+		}
+	}
+	if operator == '+' {
+		result = slices.Clone(s.Default)
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		if len(s.Supported) == 0 {
+			add(name)
+			continue
+		}
+		found := false
+		for _, supported := range s.Supported {
+			if matchPattern(supported, name) {
+				found = true
+				add(supported)
+			}
+		}
+		if !found {
+			unknown = append(unknown, name)
+		}
+	}
+	if operator == '^' {
+		for _, name := range s.Default {
+			add(name)
+		}
+	}
+	return result, unknown
+}
+
+// algorithms evaluates one algorithm keyword.
+func (e *evaluator) algorithms(keyword string, set AlgorithmSet) []string {
+	result, unknown := set.assemble(e.text(keyword))
+	if len(unknown) > 0 {
+		e.warn(Warning{
+			Origin: e.origin(keyword), Keyword: keyword, Applies: true,
+			Text: "not implemented, and left out: " + strings.Join(unknown, ", "),
+		})
+	}
+	if len(result) == 0 && e.set[keyword] != nil {
+		e.refuse(keyword, e.origin(keyword), "no implemented algorithm is left; implemented are: "+strings.Join(set.Supported, ", "))
+	}
+	return result
+}

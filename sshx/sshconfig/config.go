@@ -1,0 +1,117 @@
+package sshconfig
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config is the configuration for one host: every keyword that this client
+// honours, with defaults filled in and tokens expanded.
+type Config struct {
+	Host         string // the name of the call
+	HostName     string // what to connect to
+	Port         int
+	User         string
+	HostKeyAlias string // lower case; empty: none
+
+	// How to reach HostName.
+	AddressFamily      string // any, inet or inet6
+	BindAddress        string
+	BindInterface      string
+	ConnectTimeout     time.Duration // 0: the system's
+	ConnectionAttempts int           // at least 1
+	TCPKeepAlive       bool
+	ProxyJump          []Jump // the hosts on the way, the first to connect to first
+	ProxyCommand       string // for "$SHELL -c"; the operator's, and allowed
+
+	KexAlgorithms            []string
+	Ciphers                  []string
+	MACs                     []string
+	HostKeyAlgorithms        []string
+	PubkeyAcceptedAlgorithms []string
+	CASignatureAlgorithms    []string
+	RequiredRSASize          int   // bits
+	RekeyLimit               int64 // bytes; 0: the cipher's own limit
+
+	StrictHostKeyChecking            string // yes, accept-new, ask or no
+	UserKnownHostsFiles              []string
+	GlobalKnownHostsFiles            []string
+	RevokedHostKeys                  []string
+	HashKnownHosts                   bool
+	CheckHostIP                      bool
+	NoHostAuthenticationForLocalhost bool
+
+	IdentityFiles                []Value // origin Default: try them if they exist
+	CertificateFiles             []Value
+	IdentitiesOnly               bool
+	IdentityAgent                string        // path of the socket; empty: no agent
+	AddKeysToAgent               string        // no, yes, ask or confirm
+	AddKeysLifetime              time.Duration // 0: for ever
+	PreferredAuthentications     []string      // empty: the client's order
+	PubkeyAuthentication         bool
+	PasswordAuthentication       bool
+	KbdInteractiveAuthentication bool
+	NumberOfPasswordPrompts      int
+	BatchMode                    bool
+
+	ServerAliveInterval time.Duration // 0: off
+	ServerAliveCountMax int
+	SendEnv             []Value  // patterns of names
+	SetEnv              []string // NAME=VALUE
+	RequestTTY          string   // yes, no, force or auto
+	RemoteCommand       string   // empty: none
+	ForwardAgent        bool
+	ForwardAgentSocket  string // the agent to forward; empty: the one in use
+	VersionAddendum     string
+
+	// Warnings are about lines that were skipped or have no effect here.
+	Warnings []Warning
+	// Unsupported, if not empty, are the reasons not to connect.
+	Unsupported []Refusal
+
+	set     map[string]*setting
+	effects map[string][]string // by canonical name, for Dump
+}
+
+// Origin returns where a keyword, in any case, was set: of those that
+// accumulate, where first. Its Source is Default if no source set it.
+func (c *Config) Origin(keyword string) Origin {
+	if k := lookup(keyword); k != nil {
+		if s := c.set[k.Name]; s != nil {
+			return s.origin
+		}
+	}
+	return Origin{Source: Default}
+}
+
+// Dump writes the configuration as "keyword value" lines, like ssh -G: the
+// keyword in lower case, one line per value where values accumulate, and
+// nothing for a keyword that has no value. Values are shown after expansion.
+func (c *Config) Dump(w io.Writer) error {
+	for i := range keywords {
+		k := &keywords[i]
+		values, ok := c.effects[k.Name]
+		if !ok {
+			continue
+		}
+		if !k.Accumulates {
+			values = []string{strings.Join(values, " ")}
+		}
+		for _, v := range values {
+			if _, err := fmt.Fprintf(w, "%s %s\n", strings.ToLower(k.Name), v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// note records what Dump shows.
+func (c *Config) note(name string, values ...string) {
+	if len(values) > 0 && (len(values) > 1 || values[0] != "") {
+		c.effects[name] = slices.Clone(values)
+	}
+}

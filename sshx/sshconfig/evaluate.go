@@ -1,0 +1,283 @@
+package sshconfig
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// evaluator is the state of one Evaluate call.
+type evaluator struct {
+	ctx context.Context
+	opt Options
+	uid string
+
+	// host is what Host lines compare with: the name of the call at first, in
+	// the final pass the name that is connected to.
+	host      string
+	final     bool // this is the second pass
+	wantFinal bool // a Match line asked for a second pass
+
+	set    map[string]*setting   // by canonical name
+	cache  map[cacheKey][]string // lines: both passes see the same files
+	budget budget
+
+	warnings []Warning
+	warned   map[Warning]int // index into warnings, by Warning with Applies false
+	refusals []Refusal
+}
+
+// setting is the value of one keyword.
+type setting struct {
+	args   []string // canonical form, see kind
+	origin Origin
+	items  []Value // instead of args, where Keyword.Accumulates
+}
+
+// Evaluate reads the sources of o and returns the configuration for o.Host.
+//
+// The error is a *PermissionError or *FileError for a file that OpenSSH would
+// not read either, an *ArgError for a bad override, the context's error, or
+// tells of a bad field of o. What is wrong with single lines is in
+// Config.Warnings and Config.Unsupported.
+func Evaluate(ctx context.Context, o Options) (*Config, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	e := &evaluator{
+		ctx:    ctx,
+		opt:    o,
+		uid:    localUID(),
+		host:   o.Host,
+		set:    make(map[string]*setting),
+		cache:  make(map[cacheKey][]string),
+		warned: make(map[Warning]int),
+	}
+	e.arguments()
+	if err := e.overrides(); err != nil {
+		return nil, err
+	}
+	if err := e.files(); err != nil {
+		return nil, err
+	}
+	host := e.canonicalize()
+	if e.wantFinal || e.text("CanonicalizeHostname") != "no" {
+		e.beginFinal(host)
+		if err := e.files(); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return e.finish(host), nil
+}
+
+// beginFinal prepares the second pass, in which Host lines see the name that
+// is connected to, and HostName is no longer open.
+func (e *evaluator) beginFinal(host string) {
+	e.final, e.host = true, host
+	if e.set["HostName"] == nil {
+		e.set["HostName"] = &setting{args: []string{host}, origin: Origin{Source: Default}}
+	}
+}
+
+// arguments enters the fields of the call, which come before every source.
+func (e *evaluator) arguments() {
+	origin := Origin{Source: Argument}
+	if e.opt.User != "" {
+		e.set["User"] = &setting{args: []string{e.opt.User}, origin: origin}
+	}
+	if e.opt.Port != 0 {
+		e.set["Port"] = &setting{args: []string{fmt.Sprint(e.opt.Port)}, origin: origin}
+	}
+}
+
+// overrides enters the options of the call, of which a bad one is an error.
+func (e *evaluator) overrides() error {
+	for _, o := range e.opt.Overrides {
+		switch strings.ToLower(o.Keyword) {
+		case "host", "match", "include":
+			return &ArgError{Arg: o.Keyword, Reason: "this directive only works in a file: use config_path"}
+		}
+		k := lookup(o.Keyword)
+		if k == nil {
+			if e.ignored(o.Keyword) {
+				continue
+			}
+			return &ArgError{Arg: o.Keyword, Reason: "there is no such keyword in ssh_config(5)"}
+		}
+		args, err := splitArgs(o.Value)
+		if err != nil {
+			return &ArgError{Arg: k.Name, Reason: "a quote is not closed"}
+		}
+		values, err := k.check(input{args: args, tail: o.Value}, o.Origin)
+		if err != nil {
+			return &ArgError{Arg: k.Name, Reason: err.Error()}
+		}
+		if err := e.assign(k, values, o.Origin); err != nil {
+			return &ArgError{Arg: k.Name, Reason: err.Error()}
+		}
+	}
+	return nil
+}
+
+// ignored reports whether IgnoreUnknown covers keyword.
+func (e *evaluator) ignored(keyword string) bool {
+	list := e.text("IgnoreUnknown")
+	return list != "" && matchHostList(keyword, list)
+}
+
+// check parses the arguments of k and applies the rules for a caller's values.
+func (k *Keyword) check(in input, origin Origin) ([]string, error) {
+	if k.Class == Ignore {
+		return nil, nil
+	}
+	args, err := k.parse(in)
+	if err != nil || !origin.Caller() {
+		return args, err
+	}
+	// What %-tokens can carry into a command line of the operator's.
+	switch k.Name {
+	case "HostName", "HostKeyAlias":
+		if !validHost(args[0]) {
+			return nil, fmt.Errorf("%q holds characters that no host name has", args[0])
+		}
+	case "User":
+		if !validUser(args[0]) {
+			return nil, fmt.Errorf("%q holds characters that are not allowed in a user name", args[0])
+		}
+	case "ProxyJump":
+		jumps, err := ParseJump(args[0])
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range jumps {
+			if err := j.validate(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return args, nil
+}
+
+const maxIdentityFiles = 100 // as in OpenSSH, and for every accumulating keyword
+
+// assign enters a value unless an earlier one stands.
+func (e *evaluator) assign(k *Keyword, args []string, origin Origin) error {
+	old := e.set[k.Name]
+	switch {
+	case k.Class == Ignore:
+		return nil
+	case k.Accumulates:
+		return e.accumulate(k, args, origin)
+	case k.Name == "RefuseConnection":
+		// Not a value but an act: every line in force counts.
+		e.refuse(k.Name, origin, "the configuration refuses this host: "+args[0])
+		return nil
+	case k.Name == "RekeyLimit" && old != nil && len(old.args) == 1 && len(args) == 2:
+		old.args = append(old.args, args[1]) // size and time are set separately
+		return nil
+	case e.decided(k):
+		return nil
+	}
+	e.set[k.Name] = &setting{args: args, origin: origin}
+	return nil
+}
+
+// decided reports whether a line can no longer set k.
+func (e *evaluator) decided(k *Keyword) bool {
+	switch k.Name {
+	case "ProxyJump":
+		// Whichever of the two comes first disables the other.
+		return e.set["ProxyJump"] != nil || e.set["ProxyCommand"] != nil
+	case "ProxyCommand":
+		j := e.text("ProxyJump")
+		return e.set["ProxyCommand"] != nil || j != "" && j != "none"
+	}
+	return e.set[k.Name] != nil
+}
+
+func (e *evaluator) accumulate(k *Keyword, args []string, origin Origin) error {
+	s := e.set[k.Name]
+	if s == nil {
+		s = &setting{origin: origin}
+		e.set[k.Name] = s
+	}
+	for _, arg := range args {
+		if pattern, remove := strings.CutPrefix(arg, "-"); remove && k.Name == "SendEnv" {
+			s.items = slices.DeleteFunc(s.items, func(v Value) bool { return matchPattern(v.Text, pattern) })
+			continue
+		}
+		if slices.ContainsFunc(s.items, func(v Value) bool { return v.Text == arg }) {
+			continue
+		}
+		if len(s.items) == maxIdentityFiles {
+			return fmt.Errorf("there are more than %d values: the rest is dropped", maxIdentityFiles)
+		}
+		s.items = append(s.items, Value{Text: arg, Origin: origin})
+	}
+	return nil
+}
+
+// text returns the first argument of a keyword by its canonical name, or its
+// default, or "".
+func (e *evaluator) text(name string) string {
+	if args := e.args(name); len(args) > 0 {
+		return args[0]
+	}
+	return ""
+}
+
+// args returns the arguments of a keyword, or its default.
+func (e *evaluator) args(name string) []string {
+	if s := e.set[name]; s != nil {
+		return s.args
+	}
+	return lookup(name).Default
+}
+
+// user returns the remote user so far.
+func (e *evaluator) user() string {
+	if u := e.text("User"); u != "" {
+		return u
+	}
+	return e.opt.LocalUser
+}
+
+// origin returns where a keyword was set.
+func (e *evaluator) origin(name string) Origin {
+	if s := e.set[name]; s != nil {
+		return s.origin
+	}
+	return Origin{Source: Default}
+}
+
+// Beyond these, further messages say nothing new.
+const (
+	maxWarnings = 1000
+	maxRefusals = 100
+)
+
+// warn notes w unless the first pass has done so; a line that applies in the
+// second pass only is noted as one that applies.
+func (e *evaluator) warn(w Warning) {
+	key := w
+	key.Applies = false
+	if i, ok := e.warned[key]; ok {
+		e.warnings[i].Applies = e.warnings[i].Applies || w.Applies
+		return
+	}
+	if len(e.warnings) < maxWarnings {
+		e.warned[key] = len(e.warnings)
+		e.warnings = append(e.warnings, w)
+	}
+}
+
+func (e *evaluator) refuse(name string, origin Origin, reason string) {
+	r := Refusal{Origin: origin, Keyword: name, Reason: reason}
+	if len(e.refusals) < maxRefusals && !slices.Contains(e.refusals, r) {
+		e.refusals = append(e.refusals, r)
+	}
+}

@@ -1,0 +1,60 @@
+package sshconfig
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const maxEntries = 100_000 // directory entries seen in all Include patterns
+
+// glob returns the sorted paths that match pattern, in the manner of glob(3):
+// a wildcard does not match a leading dot, and a path without wildcards is
+// itself. Unlike filepath.Glob it stops when it has looked at too much.
+func (e *evaluator) glob(pattern string) ([]string, error) {
+	volume := filepath.VolumeName(pattern)
+	parts := strings.Split(filepath.ToSlash(pattern[len(volume):]), "/")
+	paths := []string{volume}
+	for i, part := range parts {
+		if i > 0 {
+			for j := range paths {
+				paths[j] += string(filepath.Separator)
+			}
+		}
+		if !strings.ContainsAny(part, `*?[`) {
+			for j := range paths {
+				paths[j] += part
+			}
+			continue
+		}
+		// glob(3) writes [!a] where package filepath writes [^a].
+		part = strings.ReplaceAll(part, "[!", "[^")
+		if _, err := filepath.Match(part, ""); err != nil {
+			return nil, errors.New("the pattern is malformed: a bracket is not closed")
+		}
+		var found []string
+		for _, dir := range paths {
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				continue // as if the directory were empty
+			}
+			if e.budget.entries += len(entries); e.budget.entries > maxEntries {
+				return nil, errors.New("the pattern covers too many files: name the directory")
+			}
+			for _, entry := range entries {
+				name := entry.Name()
+				if strings.HasPrefix(name, ".") && !strings.HasPrefix(part, ".") {
+					continue
+				}
+				if ok, _ := filepath.Match(part, name); ok {
+					found = append(found, dir+name)
+				}
+			}
+		}
+		paths = found
+	}
+	slices.Sort(paths)
+	return paths, nil
+}

@@ -1,0 +1,263 @@
+package sshconfig
+
+import (
+	"slices"
+	"strings"
+)
+
+// Class says what is done about a keyword.
+type Class int
+
+const (
+	Honour Class = iota // acted on: it has a field in Config or steers the evaluation
+	Ignore              // read and dropped: it changes nothing that matters here
+	Warn                // not acted on; a Warning says so when the value asks for something
+	Refuse              // not acted on; a Refusal says so when the value asks for something
+)
+
+// String returns the name of c in lower case.
+func (c Class) String() string {
+	return [...]string{"honour", "ignore", "warn", "refuse"}[c]
+}
+
+// Keyword is one row of the table of ssh_config(5).
+type Keyword struct {
+	Name    string   // spelling of the manual page; sources may use any case
+	Aliases []string // obsolete or vendor names for the same thing
+	Class   Class
+	// Strict keywords decide where the connection goes, whom it trusts or what
+	// runs at its end: a bad value in force refuses the host instead of being
+	// skipped with a warning.
+	Strict bool
+	// Tokens are the letters that "%" introduces in this keyword's values.
+	Tokens string
+	// Env and Tilde tell whether ${NAME} and a leading ~ expand.
+	Env, Tilde bool
+	// Accumulates is true where every line adds instead of the first one winning.
+	Accumulates bool
+	// Default is the value when no source sets one, as it would stand in a file.
+	Default []string
+
+	parse kind
+	safe  []string // for Warn and Refuse: values that ask for nothing
+	why   string   // for Warn and Refuse: what to tell, and what to do instead
+}
+
+// The token sets of ssh_config(5), TOKENS.
+const (
+	tokensHostName = "h"
+	tokensProxy    = "hnpr"
+	tokensUser     = "Ldhijklnpu" // without the user itself and the hash over it
+	tokensAll      = tokensUser + "Cr"
+)
+
+const (
+	whyForward   = "this client opens no forwardings; remove the line for this host, or forward with ssh(1)"
+	whyX11       = "X11 is not forwarded; set ForwardX11 no"
+	whyProvider  = "no provider library is loaded; put the key into an ssh-agent"
+	whyHostbased = "host-based authentication is not available; use a key, an agent or a password"
+)
+
+// keywords is everything the readers of OpenSSH up to 10.x know, with the
+// vendor patches seen in the field. Host, Match and Include are not here: they
+// steer the reading and have no value.
+var keywords = []Keyword{
+	// The destination.
+	{Name: "HostName", Strict: true, Tokens: tokensHostName, parse: text},
+	{Name: "Port", Strict: true, Default: []string{"22"}, parse: port},
+	{Name: "User", Tokens: tokensUser, Env: true, Strict: true, parse: text},
+	{Name: "Tag", parse: text},
+	{Name: "IgnoreUnknown", parse: text},
+	{Name: "RefuseConnection", parse: text},
+
+	// How to reach it.
+	{Name: "AddressFamily", Default: []string{"any"}, parse: words("any", "inet", "inet6")},
+	{Name: "BindAddress", parse: text},
+	{Name: "BindInterface", parse: text},
+	{Name: "ConnectTimeout", Default: []string{"0"}, parse: duration},
+	{Name: "ConnectionAttempts", Default: []string{"1"}, parse: positive},
+	{Name: "TCPKeepAlive", Aliases: []string{"KeepAlive"}, Default: yes, parse: flag},
+	{Name: "ProxyJump", Strict: true, Tokens: tokensProxy, parse: jump},
+	{Name: "ProxyCommand", Strict: true, Tokens: tokensProxy, parse: command},
+	{Name: "ProxyUseFdpass", Default: no, parse: flag},
+	{Name: "CanonicalizeHostname", Strict: true, Default: no, parse: words("yes", "true=yes", "no", "false=no", "always")},
+	{Name: "CanonicalDomains", parse: domains},
+	{Name: "CanonicalizeMaxDots", Default: []string{"1"}, parse: integer},
+	{Name: "CanonicalizeFallbackLocal", Default: yes, parse: flag},
+	{Name: "CanonicalizePermittedCNAMEs", parse: cnames},
+	{Name: "IPQoS", Class: Ignore},
+
+	// Algorithms.
+	{Name: "KexAlgorithms", parse: algorithms},
+	{Name: "Ciphers", parse: algorithms},
+	{Name: "MACs", parse: algorithms},
+	{Name: "HostKeyAlgorithms", parse: algorithms},
+	{Name: "PubkeyAcceptedAlgorithms", Aliases: []string{"PubkeyAcceptedKeyTypes"}, parse: algorithms},
+	{Name: "CASignatureAlgorithms", parse: algorithms},
+	{Name: "RequiredRSASize", Aliases: []string{"RSAMinSize"}, Default: []string{"1024"}, parse: integer},
+	{Name: "RekeyLimit", Default: []string{"0", "0"}, parse: rekey},
+	{Name: "Compression", Class: Ignore},
+	{Name: "WarnWeakCrypto", Class: Ignore},
+
+	// Whom to trust.
+	{
+		Name: "StrictHostKeyChecking", Strict: true, Default: []string{"ask"},
+		parse: words("yes", "true=yes", "no", "false=no", "off=no", "ask", "accept-new"),
+	},
+	{
+		Name: "UserKnownHostsFile", Tokens: tokensAll, Env: true, Tilde: true,
+		Default: []string{"~/.ssh/known_hosts", "~/.ssh/known_hosts2"}, parse: files,
+	},
+	{
+		Name:    "GlobalKnownHostsFile",
+		Default: []string{"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}, parse: files,
+	},
+	{Name: "RevokedHostKeys", Strict: true, Tokens: tokensAll, Env: true, Tilde: true, parse: files},
+	{Name: "HostKeyAlias", Strict: true, parse: text},
+	{Name: "HashKnownHosts", Default: no, parse: flag},
+	{Name: "CheckHostIP", Default: no, parse: flag},
+	{Name: "NoHostAuthenticationForLocalhost", Default: no, parse: flag},
+	{Name: "KnownHostsCommand", Class: Warn, parse: command}, // see finisher.localPrograms
+	{
+		Name: "VerifyHostKeyDNS", Class: Warn, parse: words("yes", "true=yes", "no", "false=no", "ask"), safe: no,
+		why: "SSHFP records are not looked up; host keys come from the known_hosts files only",
+	},
+	{Name: "UpdateHostKeys", Class: Ignore},
+	{Name: "FingerprintHash", Class: Ignore},
+	{Name: "VisualHostKey", Class: Ignore},
+
+	// Authentication.
+	{
+		Name: "IdentityFile", Aliases: []string{"IdentityFile2"}, Accumulates: true,
+		Tokens: tokensAll, Env: true, Tilde: true, parse: text,
+		Default: []string{
+			"~/.ssh/id_rsa", "~/.ssh/id_ecdsa", "~/.ssh/id_ecdsa_sk",
+			"~/.ssh/id_ed25519", "~/.ssh/id_ed25519_sk",
+		},
+	},
+	{Name: "CertificateFile", Accumulates: true, Tokens: tokensAll, Env: true, Tilde: true, parse: text},
+	{Name: "IdentitiesOnly", Default: no, parse: flag},
+	{Name: "IdentityAgent", Tokens: tokensAll, Env: true, Tilde: true, Default: []string{"SSH_AUTH_SOCK"}, parse: text},
+	{Name: "AddKeysToAgent", Default: no, parse: addKeys},
+	{Name: "PreferredAuthentications", parse: text},
+	{
+		Name: "PubkeyAuthentication", Aliases: []string{"DSAAuthentication"}, Default: yes,
+		parse: words("yes", "true=yes", "no", "false=no", "unbound", "host-bound"),
+	},
+	{Name: "PasswordAuthentication", Default: yes, parse: flag},
+	{
+		Name:    "KbdInteractiveAuthentication",
+		Aliases: []string{"ChallengeResponseAuthentication", "SKeyAuthentication", "TISAuthentication"},
+		Default: yes, parse: flag,
+	},
+	{Name: "KbdInteractiveDevices", Class: Ignore},
+	{Name: "NumberOfPasswordPrompts", Default: []string{"3"}, parse: integer},
+	{Name: "BatchMode", Default: no, parse: flag},
+	{
+		Name: "PKCS11Provider", Aliases: []string{"SmartcardDevice"}, Class: Warn, parse: text,
+		safe: []string{"none"}, why: whyProvider,
+	},
+	{Name: "SecurityKeyProvider", Class: Warn, parse: text, safe: []string{"none", "internal"}, why: whyProvider},
+	{Name: "GSSAPIAuthentication", Class: Ignore},
+	{Name: "GSSAPIDelegateCredentials", Class: Ignore},
+	{Name: "GSSAPIKeyExchange", Class: Ignore},
+	{Name: "GSSAPIKexAlgorithms", Class: Ignore},
+	{Name: "GSSAPITrustDns", Class: Ignore},
+	{Name: "GSSAPIRenewalForcesRekey", Class: Ignore},
+	{Name: "GSSAPIServerIdentity", Class: Ignore},
+	{Name: "GSSAPIClientIdentity", Class: Ignore},
+	{Name: "HostbasedAuthentication", Class: Warn, parse: flag, safe: no, why: whyHostbased},
+	{Name: "EnableSSHKeysign", Class: Warn, parse: flag, safe: no, why: whyHostbased},
+	{Name: "HostbasedAcceptedAlgorithms", Aliases: []string{"HostbasedKeyTypes"}, Class: Ignore},
+	{Name: "UseKeychain", Class: Ignore}, // Apple
+
+	// The session.
+	{Name: "ServerAliveInterval", Default: []string{"0"}, parse: duration},
+	{Name: "ServerAliveCountMax", Default: []string{"3"}, parse: integer},
+	{Name: "SendEnv", Accumulates: true, parse: envNames},
+	{Name: "SetEnv", Tokens: tokensAll, Env: true, parse: envPairs},
+	{Name: "RequestTTY", Default: []string{"auto"}, parse: words("yes", "true=yes", "no", "false=no", "force", "auto")},
+	{Name: "RemoteCommand", Strict: true, Tokens: tokensAll, parse: command},
+	{
+		Name: "SessionType", Class: Refuse, Default: []string{"default"}, parse: words("none", "subsystem", "default"),
+		safe: []string{"default"}, why: "only shells and commands are run; set SessionType default for this host",
+	},
+	{Name: "ForwardAgent", Tokens: tokensAll, Env: true, Tilde: true, Default: no, parse: flagOrText},
+	{Name: "VersionAddendum", Tokens: tokensAll, Env: true, parse: addendum},
+	{Name: "PermitLocalCommand", Default: no, parse: flag},
+	{Name: "LocalCommand", Class: Warn, parse: command}, // see finisher.localPrograms
+	{Name: "ChannelTimeout", Class: Ignore},
+	{Name: "ObscureKeystrokeTiming", Class: Ignore},
+	{Name: "StdinNull", Class: Ignore},
+	{Name: "ForkAfterAuthentication", Class: Ignore},
+	{Name: "EscapeChar", Class: Ignore},
+	{Name: "EnableEscapeCommandline", Class: Ignore},
+	{Name: "LogLevel", Class: Ignore},
+	{Name: "LogVerbose", Class: Ignore},
+	{Name: "SyslogFacility", Class: Ignore},
+	{Name: "ControlMaster", Class: Ignore},
+	{Name: "ControlPath", Class: Ignore},
+	{Name: "ControlPersist", Class: Ignore},
+
+	// Forwarding.
+	{Name: "LocalForward", Class: Warn, Accumulates: true, parse: forward(2, 2), why: whyForward},
+	{Name: "RemoteForward", Class: Warn, Accumulates: true, parse: forward(1, 2), why: whyForward},
+	{Name: "DynamicForward", Class: Warn, Accumulates: true, parse: forward(1, 1), why: whyForward},
+	{Name: "ExitOnForwardFailure", Default: no, parse: flag},
+	{Name: "ClearAllForwardings", Default: no, parse: flag},
+	{Name: "GatewayPorts", Class: Ignore},
+	{Name: "PermitRemoteOpen", Class: Ignore},
+	{Name: "StreamLocalBindMask", Class: Ignore},
+	{Name: "StreamLocalBindUnlink", Class: Ignore},
+	{Name: "ForwardX11", Class: Warn, parse: flag, safe: no, why: whyX11},
+	{Name: "ForwardX11Trusted", Class: Ignore}, // means nothing without ForwardX11
+	{Name: "ForwardX11Timeout", Class: Ignore},
+	{Name: "XAuthLocation", Class: Ignore},
+	{
+		Name: "Tunnel", Class: Refuse, safe: no,
+		parse: words("yes", "true=yes", "no", "false=no", "ethernet", "point-to-point"),
+		why:   "tunnel devices are not opened; set Tunnel no for this host, or use ssh(1)",
+	},
+	{Name: "TunnelDevice", Class: Ignore},
+
+	// Removed from OpenSSH, which skips them too.
+	{Name: "Protocol", Class: Ignore},
+	{Name: "Cipher", Class: Ignore},
+	{Name: "UsePrivilegedPort", Class: Ignore},
+	{Name: "UseRoaming", Class: Ignore},
+	{Name: "FallBackToRsh", Class: Ignore},
+	{Name: "RhostsAuthentication", Class: Ignore},
+	{Name: "UseRsh", Class: Ignore},
+	{Name: "GlobalKnownHostsFile2", Class: Ignore},
+	{Name: "UserKnownHostsFile2", Class: Ignore},
+	{Name: "RSAAuthentication", Class: Ignore},
+	{Name: "RhostsRSAAuthentication", Class: Ignore},
+	{Name: "CompressionLevel", Class: Ignore},
+	{Name: "KerberosAuthentication", Class: Ignore},
+	{Name: "KerberosTgtPassing", Class: Ignore},
+	{Name: "AFSTokenPassing", Class: Ignore},
+}
+
+var (
+	yes = []string{"yes"}
+	no  = []string{"no"}
+)
+
+// byName finds a row of keywords by its name or an alias, in lower case.
+var byName = func() map[string]*Keyword {
+	m := make(map[string]*Keyword, len(keywords))
+	for i := range keywords {
+		k := &keywords[i]
+		m[strings.ToLower(k.Name)] = k
+		for _, alias := range k.Aliases {
+			m[strings.ToLower(alias)] = k
+		}
+	}
+	return m
+}()
+
+// Keywords returns the table of all keywords, in the order of subjects.
+func Keywords() []Keyword { return slices.Clone(keywords) }
+
+// lookup returns the row for a keyword in any case, or nil.
+func lookup(name string) *Keyword { return byName[strings.ToLower(name)] }

@@ -1,0 +1,111 @@
+package sshconfig
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// matchPattern reports whether all of s matches pattern, in which "*" stands
+// for any number of characters and "?" for exactly one (ssh_config(5),
+// PATTERNS). It takes time in proportion to len(s)*len(pattern), whatever the
+// pattern.
+func matchPattern(s, pattern string) bool {
+	// After a "*", retry from the last one only: earlier stars cannot help.
+	star, mark := -1, 0
+	i, j := 0, 0
+	for i < len(s) {
+		switch {
+		case j < len(pattern) && pattern[j] == '*':
+			star, mark = j, i
+			j++
+		case j < len(pattern) && (pattern[j] == '?' || pattern[j] == s[i]):
+			i, j = i+1, j+1
+		case star >= 0:
+			mark++
+			i, j = mark, star+1
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[j:], "*") == ""
+}
+
+// matchList matches s against the comma-separated patterns of list. A pattern
+// that begins with "!" and matches makes the whole list fail; otherwise one
+// match is enough.
+func matchList(s, list string) bool {
+	found := false
+	for pattern := range strings.SplitSeq(list, ",") {
+		negated := strings.HasPrefix(pattern, "!")
+		if !matchPattern(s, strings.TrimPrefix(pattern, "!")) {
+			continue
+		}
+		if negated {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// matchHostList is matchList for host names, which ignore case.
+func matchHostList(host, list string) bool {
+	return matchList(strings.ToLower(host), strings.ToLower(list))
+}
+
+// parseNetworks parses the argument of Match localnetwork: addresses and CIDR
+// networks, separated by commas.
+func parseNetworks(list string) ([]netip.Prefix, error) {
+	var nets []netip.Prefix
+	for s := range strings.SplitSeq(list, ",") {
+		if !strings.Contains(s, "/") {
+			addr, err := netip.ParseAddr(s)
+			if err != nil {
+				return nil, fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", s)
+			}
+			nets = append(nets, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a network such as 10.0.0.0/8", s)
+		}
+		if p != p.Masked() {
+			return nil, fmt.Errorf("%q has bits set beyond its mask: write %s", s, p.Masked())
+		}
+		nets = append(nets, p)
+	}
+	return nets, nil
+}
+
+// validHost reports whether s may be used as a host name that came from a
+// caller: nothing that a shell or an option parser would understand.
+func validHost(s string) bool {
+	if s == "" || s[0] == '-' {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return strings.ContainsRune("'`\"$\\;&<>|(){},", r) || isSpace(r) || isControl(r)
+	})
+}
+
+// validUser is validHost for user names, which may hold blanks and backslashes
+// (DOMAIN\user), but no blank before a "-" and no backslash at the end.
+func validUser(s string) bool {
+	if s == "" || s[0] == '-' || strings.HasSuffix(s, `\`) {
+		return false
+	}
+	for i, r := range s {
+		if isControl(r) || strings.ContainsRune("'`\";&<>|(){}", r) {
+			return false
+		}
+		if r == ' ' && strings.HasPrefix(s[i+1:], "-") {
+			return false
+		}
+	}
+	return true
+}
+
+func isSpace(r rune) bool   { return r == ' ' || r >= '\t' && r <= '\r' }
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }

@@ -1,0 +1,309 @@
+package sshconfig
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+const (
+	maxDepth = 16 // levels of Include, as in OpenSSH
+	// Limits that only a mistake or an attack reaches.
+	maxFiles     = 1024
+	maxFileBytes = 4 << 20
+	maxLines     = 1 << 20 // over all files and both passes
+)
+
+// budget counts what Evaluate has read so far.
+type budget struct{ files, lines, entries int }
+
+// FileError is a configuration file that was asked for and cannot be used.
+type FileError struct {
+	File string
+	Err  error // what happened and what to do
+}
+
+// Error names the file.
+func (e *FileError) Error() string { return fmt.Sprintf("configuration file %s: %v", e.File, e.Err) }
+
+// Unwrap returns the cause, such as fs.ErrNotExist.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// PermissionError is a file of the operator's, or an included one, that others
+// could have written. OpenSSH refuses such files too.
+type PermissionError struct {
+	File   string
+	Reason string
+	Remedy string // the command to run
+}
+
+// Error says what is wrong and how to mend it.
+func (e *PermissionError) Error() string {
+	return fmt.Sprintf("bad owner or permissions on %s: %s; run: %s", e.File, e.Reason, e.Remedy)
+}
+
+// file is one configuration file on its way through the reader.
+type file struct {
+	path   string
+	source Source
+	depth  int
+	// checked files must not be writable by others: the user's own file and
+	// every included one.
+	checked bool
+	// dormant files are included by a block that does not match. They are read
+	// for their warnings and for Match final, and set nothing.
+	dormant bool
+}
+
+// cacheKey keeps a file that was read without a check from passing one.
+type cacheKey struct {
+	path    string
+	checked bool
+}
+
+// files reads the sources that are files, in the order of ssh(1).
+func (e *evaluator) files() error {
+	if e.opt.NoFiles {
+		return nil
+	}
+	if e.opt.CallerFile != "" {
+		if strings.EqualFold(e.opt.CallerFile, "none") {
+			return nil
+		}
+		err := e.read(file{path: e.opt.CallerFile, source: CallerFile})
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return &FileError{File: e.opt.CallerFile, Err: err}
+		}
+		return err
+	}
+	for _, f := range []file{
+		{path: e.opt.UserFile, source: UserFile, checked: true},
+		{path: e.opt.SystemFile, source: SystemFile},
+	} {
+		if strings.EqualFold(f.path, "none") {
+			continue
+		}
+		err := e.read(f)
+		if errors.Is(err, fs.ErrPermission) {
+			e.warn(Warning{
+				Origin: Origin{Source: f.source, File: f.path}, Applies: true,
+				Text: "the file cannot be read, and was skipped: check its permissions",
+			})
+			continue
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// read evaluates one file. The error is fs.ErrNotExist or fs.ErrPermission if
+// it cannot be opened.
+func (e *evaluator) read(f file) error {
+	if err := e.ctx.Err(); err != nil {
+		return err
+	}
+	lines, err := e.load(f)
+	if err != nil {
+		return err
+	}
+	active := true // until the first Host or Match
+	for i, line := range lines {
+		origin := Origin{Source: f.source, File: f.path, Line: i + 1}
+		if e.budget.lines++; e.budget.lines > maxLines {
+			return &FileError{File: f.path, Err: fmt.Errorf("line %d: more than %d lines were read: check the Include lines for loops", i+1, maxLines)}
+		}
+		if err := e.line(f, line, origin, &active); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load returns the lines of a file, from the cache if it was read before.
+func (e *evaluator) load(f file) ([]string, error) {
+	key := cacheKey{f.path, f.checked}
+	if lines, ok := e.cache[key]; ok {
+		return lines, nil
+	}
+	if e.budget.files++; e.budget.files > maxFiles {
+		return nil, &FileError{File: f.path, Err: fmt.Errorf("more than %d files are included: check the Include lines", maxFiles)}
+	}
+	// Nonblocking, because opening a FIFO would wait for its writer.
+	r, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	info, err := r.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if f.checked {
+		if err := checkPermissions(f.path, info); err != nil {
+			return nil, err
+		}
+	}
+	var data []byte
+	switch {
+	case info.Mode().IsRegular():
+		if data, err = io.ReadAll(io.LimitReader(r, maxFileBytes+1)); err != nil {
+			return nil, &FileError{File: f.path, Err: err}
+		}
+		if len(data) > maxFileBytes {
+			return nil, &FileError{File: f.path, Err: fmt.Errorf("it is larger than %d bytes: this is no ssh_config", maxFileBytes)}
+		}
+	case info.IsDir(), f.path == os.DevNull:
+		// Both read as empty, the directory because "Include dir" is common.
+	default:
+		return nil, &FileError{File: f.path, Err: errors.New("it is not a regular file")}
+	}
+	text := strings.TrimPrefix(string(data), "\ufeff") // as some editors begin a file
+	lines := strings.Split(text, "\n")
+	e.cache[key] = lines
+	return lines, nil
+}
+
+// line evaluates one line. The error is one that ends the evaluation.
+func (e *evaluator) line(f file, line string, origin Origin, active *bool) error {
+	keyword, rest := splitLine(line)
+	if keyword == "" {
+		return nil
+	}
+	applies := *active && !f.dormant
+	warn := func(err error) {
+		e.warn(Warning{Origin: origin, Keyword: keyword, Text: err.Error(), Applies: applies})
+	}
+	block := strings.EqualFold(keyword, "Host") || strings.EqualFold(keyword, "Match")
+	args, err := splitArgs(rest)
+	if err == nil && len(args) == 0 && rest == "" {
+		err = errMissing
+	}
+	if err != nil && (block || lookup(keyword) == nil) {
+		if block {
+			*active = false // better no block than the wrong one
+		}
+		warn(err)
+		return nil
+	}
+	switch strings.ToLower(keyword) {
+	case "host":
+		*active, err = e.matchHost(args)
+	case "match":
+		*active, err = e.match(args, origin, f.dormant)
+	case "include":
+		return e.include(f, args, origin, applies)
+	default:
+		e.keyword(keyword, input{args: args, tail: rest}, err, origin, applies)
+		return nil
+	}
+	if err != nil {
+		*active = false
+		warn(err)
+	}
+	return nil
+}
+
+// keyword evaluates a line that sets a value. err is what was already found
+// wrong with it.
+func (e *evaluator) keyword(name string, in input, err error, origin Origin, applies bool) {
+	k := lookup(name)
+	if k == nil {
+		if !e.ignored(name) {
+			e.warn(Warning{
+				Origin: origin, Keyword: name, Applies: applies,
+				Text: "this keyword is not known, and the line was skipped: check its spelling, or list it in IgnoreUnknown",
+			})
+		}
+		return
+	}
+	if k.Class == Ignore {
+		return
+	}
+	var args []string
+	if err == nil {
+		args, err = k.check(in, origin)
+	}
+	if err == nil && applies {
+		err = e.assign(k, args, origin)
+	}
+	switch {
+	case err == nil:
+	case applies && k.Strict && !e.decided(k):
+		e.refuse(k.Name, origin, err.Error()+"; this keyword is not skipped, because the connection would differ from what was meant")
+	default:
+		e.warn(Warning{Origin: origin, Keyword: name, Text: err.Error(), Applies: applies})
+	}
+}
+
+// include reads the files that an Include line names.
+func (e *evaluator) include(f file, args []string, origin Origin, applies bool) error {
+	warn := func(text string) {
+		e.warn(Warning{Origin: origin, Keyword: "Include", Text: text, Applies: applies})
+	}
+	if len(args) == 0 {
+		warn(errMissing.Error())
+		return nil
+	}
+	if f.depth == maxDepth {
+		return &FileError{File: f.path, Err: fmt.Errorf("line %d: Include is nested more than %d deep: check for a file that includes itself", origin.Line, maxDepth)}
+	}
+	for _, arg := range args {
+		pattern, err := e.includePath(f, arg, origin)
+		if err != nil {
+			warn(err.Error() + "; the file was not included")
+			continue
+		}
+		paths, err := e.glob(pattern)
+		if err != nil {
+			warn(err.Error())
+			continue
+		}
+		for _, path := range paths {
+			err := e.read(file{path: path, source: f.source, depth: f.depth + 1, checked: true, dormant: !applies})
+			var bad *PermissionError
+			switch {
+			case err == nil, errors.Is(err, fs.ErrNotExist):
+			case errors.Is(err, fs.ErrPermission):
+				warn(path + " cannot be read, and was skipped: check its permissions")
+			case errors.As(err, &bad) && !applies:
+				warn(err.Error())
+			default:
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// includePath expands the argument of Include and anchors it: relative paths
+// start in ~/.ssh, or in /etc/ssh for the system's file.
+func (e *evaluator) includePath(f file, arg string, origin Origin) (string, error) {
+	if arg == "" {
+		return "", errors.New("an argument is empty")
+	}
+	path, err := expand(arg, e.tokens(e.connectHost()), e.env(origin))
+	if err != nil {
+		return "", err
+	}
+	if f.source == SystemFile && strings.HasPrefix(path, "~") {
+		return "", fmt.Errorf("%q: the system's file cannot include from a home directory", arg)
+	}
+	if path, err = e.tilde(path); err != nil {
+		return "", err
+	}
+	switch {
+	case filepath.IsAbs(path):
+		return path, nil
+	case f.source == SystemFile:
+		return filepath.Join(filepath.Dir(e.opt.SystemFile), path), nil
+	default:
+		return filepath.Join(e.opt.HomeDir, ".ssh", path), nil
+	}
+}

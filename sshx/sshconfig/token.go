@@ -1,0 +1,148 @@
+package sshconfig
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os/user"
+	"path/filepath"
+	"strings"
+)
+
+// tokens maps the letter of a %-token to its value (ssh_config(5), TOKENS).
+type tokens map[byte]string
+
+// tokens returns the values of all tokens for a connection to host.
+func (e *evaluator) tokens(host string) tokens {
+	jumpHost := ""
+	if j := e.text("ProxyJump"); j != "" && j != "none" {
+		// The innermost jump only, and without user and port, as in ssh(1).
+		if jumps, err := ParseJump(j); err == nil && len(jumps) > 0 {
+			jumpHost = jumps[len(jumps)-1].Host
+		}
+	}
+	alias := e.text("HostKeyAlias")
+	if alias == "" {
+		alias = e.opt.Host
+	}
+	short, _, _ := strings.Cut(e.opt.LocalHost, ".")
+	t := tokens{
+		'd': e.opt.HomeDir,
+		'h': host,
+		'i': e.uid,
+		'j': jumpHost,
+		'k': alias,
+		'L': short,
+		'l': e.opt.LocalHost,
+		'n': e.opt.Host,
+		'p': e.text("Port"),
+		'r': e.user(),
+		'u': e.opt.LocalUser,
+	}
+	t.hash()
+	return t
+}
+
+// hash sets %C from the other tokens. It names a connection, and protects
+// nothing: SHA-1 is what other programs on this machine compute.
+func (t tokens) hash() {
+	sum := sha1.Sum([]byte(t['l'] + t['h'] + t['p'] + t['r'] + t['j']))
+	t['C'] = hex.EncodeToString(sum[:])
+}
+
+func localUID() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Uid
+}
+
+// only returns the tokens of t whose letters are in allowed.
+func (t tokens) only(allowed string) tokens {
+	some := make(tokens, len(allowed))
+	for i := range len(allowed) {
+		if v, ok := t[allowed[i]]; ok {
+			some[allowed[i]] = v
+		}
+	}
+	return some
+}
+
+// expand replaces %-tokens in s and, with env, ${NAME}. What is inserted is not
+// expanded again.
+func expand(s string, t tokens, env func(string) (string, error)) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '%':
+			i++
+			if i == len(s) {
+				return "", errors.New("a % ends the value: write %% for a percent sign")
+			}
+			if s[i] == '%' {
+				b.WriteByte('%')
+				continue
+			}
+			v, ok := t[s[i]]
+			if !ok {
+				return "", fmt.Errorf("%q is not a token of this keyword: write %%%% for a percent sign", s[i-1:i+1])
+			}
+			b.WriteString(v)
+		case env != nil && strings.HasPrefix(s[i:], "${"):
+			name, _, closed := strings.Cut(s[i+2:], "}")
+			if !closed || name == "" {
+				return "", errors.New("${ is not followed by a name and }")
+			}
+			v, err := env(name)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(v)
+			i += len("${}") + len(name) - 1
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String(), nil
+}
+
+// callerEnv are the variables that a caller's values may expand: where things
+// are, never what a secret is.
+var callerEnv = map[string]bool{
+	"HOME": true, "USER": true, "LOGNAME": true, "SSH_AUTH_SOCK": true,
+	"XDG_RUNTIME_DIR": true, "XDG_CONFIG_HOME": true, "TMPDIR": true,
+	"USERPROFILE": true, "LOCALAPPDATA": true, "APPDATA": true,
+}
+
+// env returns the function that answers ${NAME} for a value from origin.
+func (e *evaluator) env(origin Origin) func(string) (string, error) {
+	return func(name string) (string, error) {
+		if origin.Caller() && !callerEnv[name] {
+			return "", fmt.Errorf("${%s} is not expanded in values of a caller: write the value itself", name)
+		}
+		v, ok := e.opt.LookupEnv(name)
+		if !ok {
+			return "", fmt.Errorf("the environment variable %s is not set", name)
+		}
+		return v, nil
+	}
+}
+
+// tilde replaces a leading ~ or ~user by the home directory.
+func (e *evaluator) tilde(s string) (string, error) {
+	if !strings.HasPrefix(s, "~") {
+		return s, nil
+	}
+	name, rest, _ := strings.Cut(s[1:], "/")
+	home := e.opt.HomeDir
+	if name != "" && name != e.opt.LocalUser {
+		u, err := user.Lookup(name)
+		if err != nil {
+			return "", fmt.Errorf("~%s: there is no such user", name)
+		}
+		home = u.HomeDir
+	}
+	return filepath.Join(home, filepath.FromSlash(rest)), nil
+}

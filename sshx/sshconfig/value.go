@@ -1,0 +1,421 @@
+package sshconfig
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// input is what follows a keyword, in the two ways keywords look at it.
+type input struct {
+	args []string // split and unquoted
+	tail string   // as written, up to the end of the line
+}
+
+// kind checks the arguments of a keyword and returns them in canonical form:
+// yes and no instead of true and false, seconds instead of "1h30m".
+type kind func(in input) ([]string, error)
+
+var (
+	errMissing = errors.New("an argument is missing after the keyword")
+	errExtra   = errors.New("there are too many arguments: quote a value that contains blanks")
+)
+
+// one returns the only argument of in.
+func one(in input) (string, error) {
+	switch {
+	case len(in.args) == 0 || in.args[0] == "":
+		return "", errMissing
+	case len(in.args) > 1:
+		return "", errExtra
+	}
+	return in.args[0], nil
+}
+
+func text(in input) ([]string, error) {
+	arg, err := one(in)
+	return []string{arg}, err
+}
+
+// words takes one of a few words, in any case. "true=yes" accepts true and
+// stores yes.
+func words(list ...string) kind {
+	return func(in input) ([]string, error) {
+		arg, err := one(in)
+		if err != nil {
+			return nil, err
+		}
+		var names []string
+		for _, w := range list {
+			name, stored, synonym := strings.Cut(w, "=")
+			if !synonym {
+				stored = name
+				names = append(names, name)
+			}
+			if strings.EqualFold(arg, name) {
+				return []string{stored}, nil
+			}
+		}
+		return nil, fmt.Errorf("%q is not one of %s", arg, strings.Join(names, ", "))
+	}
+}
+
+func flag(in input) ([]string, error) {
+	return words("yes", "no", "true=yes", "false=no")(in)
+}
+
+// flagOrText takes yes or no in any case, and any other text as it is.
+func flagOrText(in input) ([]string, error) {
+	if args, err := flag(in); err == nil {
+		return args, nil
+	}
+	return text(in)
+}
+
+func integer(in input) ([]string, error) {
+	arg, err := one(in)
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.ParseInt(arg, 10, 32)
+	if err != nil || n < 0 {
+		return nil, fmt.Errorf("%q is not a number from 0 to %d", arg, math.MaxInt32)
+	}
+	return []string{strconv.FormatInt(n, 10)}, nil
+}
+
+func positive(in input) ([]string, error) {
+	args, err := integer(in)
+	if err == nil && args[0] == "0" {
+		return nil, errors.New("the number must be at least 1")
+	}
+	return args, err
+}
+
+// port takes a number or a service name of /etc/services.
+func port(in input) ([]string, error) {
+	arg, err := one(in)
+	if err != nil {
+		return nil, err
+	}
+	n, err := parsePort(arg)
+	if err != nil {
+		return nil, err
+	}
+	return []string{strconv.Itoa(n)}, nil
+}
+
+func parsePort(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil && strings.ContainsFunc(s, func(r rune) bool { return r >= 'a' && r <= 'z' }) {
+		n, err = net.LookupPort("tcp", s)
+	}
+	if err != nil || n < 1 || n > 65535 {
+		return 0, fmt.Errorf("%q is not a port: give a number from 1 to 65535", s)
+	}
+	return n, nil
+}
+
+// duration takes a time (sshd_config(5), TIME FORMATS) or none, and returns
+// whole seconds, 0 for none.
+func duration(in input) ([]string, error) {
+	arg, err := one(in)
+	if err != nil {
+		return nil, err
+	}
+	if arg == "none" {
+		return []string{"0"}, nil
+	}
+	s, err := parseSeconds(arg)
+	if err != nil {
+		return nil, err
+	}
+	return []string{strconv.Itoa(s)}, nil
+}
+
+// parseSeconds parses a sequence of numbers, each with one of the units s, m,
+// h, d, w; a number without unit is in seconds, and only those may have a
+// fraction, which is dropped.
+func parseSeconds(s string) (int, error) {
+	bad := fmt.Errorf("%q is not a time such as 90, 90s or 1h30m", s)
+	units := map[byte]float64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 7 * 86400}
+	total, plain := 0.0, false
+	for rest := s; ; {
+		end := 0
+		for end < len(rest) && (rest[end] >= '0' && rest[end] <= '9' || rest[end] == '.') {
+			end++
+		}
+		number, fraction, fractional := strings.Cut(rest[:end], ".")
+		value, err := strconv.ParseFloat(rest[:end], 64)
+		if err != nil || number == "" && fraction == "" || fractional && fraction == "" {
+			return 0, bad
+		}
+		unit := byte('s')
+		if rest = rest[end:]; rest != "" {
+			unit = rest[0] | 0x20 // lower case
+			rest = rest[1:]
+		}
+		factor, ok := units[unit]
+		if !ok || factor > 1 && fractional || factor == 1 && plain {
+			return 0, bad
+		}
+		plain = plain || factor == 1
+		total += value * factor
+		if total > math.MaxInt32 {
+			return 0, fmt.Errorf("the time %q is too long", s)
+		}
+		if rest == "" {
+			return int(total), nil
+		}
+	}
+}
+
+// parseBytes parses a size with an optional unit K, M or G (powers of 1024).
+func parseBytes(s string) (int64, error) {
+	bad := fmt.Errorf("%q is not a size such as 512M or 1G", s)
+	shift := 0
+	digits := s
+	if s != "" {
+		if i := strings.IndexByte("bkmgtpe", s[len(s)-1]|0x20); i >= 0 {
+			shift, digits = 10*i, s[:len(s)-1]
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64>>shift {
+		return 0, bad
+	}
+	return n << shift, nil
+}
+
+// rekey takes a size and, optionally, a time, and returns bytes and seconds;
+// the time is left out when the line leaves it out.
+func rekey(in input) ([]string, error) {
+	if len(in.args) > 2 {
+		return nil, errExtra
+	}
+	if len(in.args) == 0 || in.args[0] == "" {
+		return nil, errMissing
+	}
+	size := "0"
+	if arg := in.args[0]; arg != "default" {
+		n, err := parseBytes(arg)
+		if err != nil {
+			return nil, err
+		}
+		if n != 0 && n < 16 {
+			return nil, fmt.Errorf("%q is too small: the limit starts at 16 bytes", arg)
+		}
+		size = strconv.FormatInt(n, 10)
+	}
+	if len(in.args) == 1 || in.args[1] == "none" {
+		return []string{size}, nil
+	}
+	seconds, err := parseSeconds(in.args[1])
+	if err != nil {
+		return nil, err
+	}
+	return []string{size, strconv.Itoa(seconds)}, nil
+}
+
+// addKeys takes yes, no, ask, confirm [time] or a time, and returns the word
+// and, if there is a lifetime, its seconds.
+func addKeys(in input) ([]string, error) {
+	if len(in.args) == 0 || in.args[0] == "" {
+		return nil, errMissing
+	}
+	word, err := words("yes", "no", "true=yes", "false=no", "ask", "confirm")(input{args: in.args[:1]})
+	switch {
+	case err == nil && len(in.args) == 1:
+		return word, nil
+	case err == nil && word[0] == "confirm" && len(in.args) == 2:
+		seconds, err := parseSeconds(in.args[1])
+		return []string{"confirm", strconv.Itoa(seconds)}, err
+	case len(in.args) > 1:
+		return nil, errExtra
+	}
+	seconds, err := parseSeconds(in.args[0])
+	if err != nil {
+		return nil, fmt.Errorf("%q is neither yes, no, ask, confirm nor a time", in.args[0])
+	}
+	return []string{"yes", strconv.Itoa(seconds)}, nil
+}
+
+// command takes the rest of the line as it is, for somebody's shell.
+func command(in input) ([]string, error) {
+	s := strings.TrimLeft(in.tail, blanks+"=")
+	if s == "" {
+		return nil, errMissing
+	}
+	return []string{s}, nil
+}
+
+// addendum takes the rest of the line up to a comment; none is the empty text.
+func addendum(in input) ([]string, error) {
+	s, _, _ := strings.Cut(in.tail, "#")
+	s = strings.Trim(s, blanks)
+	if strings.ContainsFunc(s, isControl) {
+		return nil, errors.New("the text holds a control character: it must fit into the version line")
+	}
+	if strings.EqualFold(s, "none") {
+		s = ""
+	}
+	return []string{s}, nil
+}
+
+// jump takes the value of ProxyJump: the rest of the line up to a comment.
+func jump(in input) ([]string, error) {
+	s := strings.TrimLeft(in.tail, blanks+"=")
+	s, _, _ = strings.Cut(s, "#")
+	s = strings.TrimRight(s, blanks)
+	if strings.HasPrefix(s, `"`) || strings.HasPrefix(s, "'") {
+		var err error
+		if s, err = one(in); err != nil {
+			return nil, err
+		}
+	}
+	if s == "" {
+		return nil, errMissing
+	}
+	if strings.EqualFold(s, "none") {
+		return []string{"none"}, nil
+	}
+	if _, err := ParseJump(s); err != nil {
+		return nil, err
+	}
+	return []string{s}, nil
+}
+
+// list takes one or more arguments; none may only stand alone.
+func list(in input) ([]string, error) {
+	if len(in.args) == 0 {
+		return nil, errMissing
+	}
+	for _, arg := range in.args {
+		if arg == "" {
+			return nil, errors.New("an argument is empty: remove it")
+		}
+		if strings.EqualFold(arg, "none") {
+			if len(in.args) > 1 {
+				return nil, errors.New("none must stand alone: remove it or the other arguments")
+			}
+			return []string{"none"}, nil
+		}
+	}
+	return in.args, nil
+}
+
+const maxKnownHostsFiles = 32 // as in OpenSSH
+
+func files(in input) ([]string, error) {
+	if len(in.args) > maxKnownHostsFiles {
+		return nil, fmt.Errorf("there are more than %d files", maxKnownHostsFiles)
+	}
+	return list(in)
+}
+
+func domains(in input) ([]string, error) {
+	args, err := list(in)
+	if err != nil {
+		return nil, err
+	}
+	for i, arg := range args {
+		arg = strings.ToLower(strings.TrimSuffix(arg, "."))
+		if !validDomain(arg) {
+			return nil, fmt.Errorf("%q is not a domain name", args[i])
+		}
+		args[i] = arg
+	}
+	return args, nil
+}
+
+// validDomain checks the letters of a domain name, with the underscores that
+// the DNS has and host names have not.
+func validDomain(s string) bool {
+	if s == "" || len(s) > 255 || s[0] == '.' || strings.Contains(s, "..") {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r))
+	})
+}
+
+// cnames takes none, *, or pairs "source:target" of pattern lists.
+func cnames(in input) ([]string, error) {
+	args, err := list(in)
+	if err != nil || args[0] == "none" {
+		return args, err
+	}
+	for i, arg := range args {
+		if _, target, _ := strings.Cut(arg, ":"); arg != "*" && target == "" {
+			return nil, fmt.Errorf("%q is not of the form source-patterns:target-patterns", arg)
+		}
+		args[i] = strings.ToLower(arg)
+	}
+	return args, nil
+}
+
+func algorithms(in input) ([]string, error) {
+	arg, err := one(in)
+	if err != nil {
+		return nil, err
+	}
+	names := strings.TrimLeft(arg, "+-^")
+	if len(arg)-len(names) > 1 || names == "" {
+		return nil, fmt.Errorf("%q is not a list of algorithms such as a,b or +a", arg)
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		if name == "" || name[0] == '!' {
+			return nil, fmt.Errorf("%q holds an empty or a negated name", arg)
+		}
+	}
+	return []string{arg}, nil
+}
+
+func envNames(in input) ([]string, error) {
+	if len(in.args) == 0 {
+		return nil, errMissing
+	}
+	for _, arg := range in.args {
+		if arg == "" || strings.Contains(arg, "=") {
+			return nil, errors.New("an argument is not the name of a variable: use SetEnv for NAME=VALUE")
+		}
+	}
+	return in.args, nil
+}
+
+// envPairs takes NAME=VALUE arguments. Its errors never quote them: they may
+// be secrets.
+func envPairs(in input) ([]string, error) {
+	if len(in.args) == 0 {
+		return nil, errMissing
+	}
+	var pairs []string
+	seen := make(map[string]bool)
+	for _, arg := range in.args {
+		name, _, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return nil, errors.New("an argument is not of the form NAME=VALUE: quote values that contain blanks")
+		}
+		if !seen[name] {
+			seen[name] = true
+			pairs = append(pairs, arg)
+		}
+	}
+	return pairs, nil
+}
+
+// forward takes between least and most arguments; they are only reported.
+func forward(least, most int) kind {
+	return func(in input) ([]string, error) {
+		switch {
+		case len(in.args) < least || in.args[0] == "":
+			return nil, errMissing
+		case len(in.args) > most:
+			return nil, errExtra
+		}
+		return []string{strings.Join(in.args, " ")}, nil
+	}
+}

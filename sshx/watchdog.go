@@ -1,0 +1,61 @@
+package sshx
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// errConnectTimeout is the cause of a watchdog's context when the time is over.
+var errConnectTimeout = errors.New("not connected in time")
+
+// A watchdog is a deadline that can be paused. Its context ends when the time is over, with errConnectTimeout
+// as the cause; whoever does something slow under it closes the connection then, because nothing else wakes
+// the calls of x/crypto/ssh.
+type watchdog struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	limit  time.Duration
+
+	mu     sync.Mutex // guards the following
+	timer  *time.Timer
+	left   time.Duration
+	since  time.Time // when the timer was last started
+	paused int
+}
+
+func newWatchdog(parent context.Context, limit time.Duration) *watchdog {
+	ctx, cancel := context.WithCancelCause(parent)
+	w := &watchdog{ctx: ctx, cancel: cancel, limit: limit, left: limit, since: time.Now()}
+	w.timer = time.AfterFunc(limit, func() { cancel(errConnectTimeout) })
+	return w
+}
+
+// pause stops the clock; the returned function starts it again.
+func (w *watchdog) pause() (resume func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.paused++; w.paused == 1 && w.timer.Stop() {
+		w.left -= time.Since(w.since)
+	}
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.paused--; w.paused == 0 && w.ctx.Err() == nil {
+			w.since = time.Now()
+			w.timer.Reset(max(w.left, 0))
+		}
+	}
+}
+
+// stop ends the watch. The context ends too.
+func (w *watchdog) stop() {
+	w.mu.Lock()
+	w.timer.Stop()
+	w.mu.Unlock()
+	w.cancel(context.Canceled)
+}
+
+// expired reports whether the time is over.
+func (w *watchdog) expired() bool { return errors.Is(context.Cause(w.ctx), errConnectTimeout) }
