@@ -2,7 +2,6 @@ package mcpapi
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,7 +12,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -403,120 +401,4 @@ func (l *stdioLoop) abandon() [][]byte {
 		}
 	}
 	return answers
-}
-
-// rpcMessage is the envelope of one JSON-RPC 2.0 message (section 4 of its specification).
-type rpcMessage struct {
-	JSONRPC string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"` // nil when there is none
-	Method  *string         `json:"method"`
-	Params  json.RawMessage `json:"params"`
-	Result  json.RawMessage `json:"result"`
-	Error   json.RawMessage `json:"error"`
-
-	raw []byte // the whole message
-	key string // identifies ID among the requests in flight
-}
-
-// parseMessage reads one line. Its error is the one to answer, with the returned message's ID.
-func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
-	bad := func(id json.RawMessage, code int, text string) (rpcMessage, *mcp.JSONRPCError) {
-		e := rpcError(code, text)
-		return rpcMessage{ID: id}, &e
-	}
-	line = bytes.Trim(line, " \t\r")
-	switch {
-	case len(line) == 0:
-		return bad(nil, mcp.PARSE_ERROR, "empty line; send one JSON object per line")
-	case !utf8.Valid(line):
-		return bad(nil, mcp.PARSE_ERROR, "message is not valid UTF-8; send JSON encoded as UTF-8")
-	case line[0] != '{' && !json.Valid(line):
-		return bad(nil, mcp.PARSE_ERROR, "message is not valid JSON; send one JSON object per line")
-	case line[0] == '[':
-		return bad(nil, mcp.INVALID_REQUEST, "batches are not supported; send each request on a line of its own")
-	case line[0] != '{':
-		return bad(nil, mcp.INVALID_REQUEST, "message is not a JSON object; send one JSON-RPC object per line")
-	}
-	m := rpcMessage{raw: line}
-	if err := json.Unmarshal(line, &m); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return bad(nil, mcp.PARSE_ERROR, fmt.Sprintf(
-				"message is not valid JSON (at byte %d); send one JSON object per line", syntax.Offset))
-		}
-		m.JSONRPC = "" // A member of the wrong type: reported below, with the id if that was right.
-	}
-	var idOK bool
-	m.key, idOK = idKey(m.ID)
-	switch {
-	case m.ID != nil && !idOK:
-		return bad(nil, mcp.INVALID_REQUEST, "id must be a string or an integer; null is not allowed in MCP")
-	case m.JSONRPC != mcp.JSONRPC_VERSION:
-		return bad(m.ID, mcp.INVALID_REQUEST, `not a JSON-RPC 2.0 message; it needs "jsonrpc":"2.0" and a method that is a string`)
-	case m.Method == nil && m.Result == nil && m.Error == nil:
-		return bad(m.ID, mcp.INVALID_REQUEST, "neither a request nor an answer; a request needs a method")
-	case m.Method != nil && (m.Result != nil || m.Error != nil):
-		return bad(m.ID, mcp.INVALID_REQUEST, "both a request and an answer; leave out result and error in a request")
-	}
-	return m, nil
-}
-
-// idKey turns a request id into a key under which equal ids, and only they, are equal.
-func idKey(id json.RawMessage) (key string, ok bool) {
-	if len(id) == 0 {
-		return "", false
-	}
-	if id[0] == '"' {
-		var s string
-		err := json.Unmarshal(id, &s)
-		return `"` + s, err == nil
-	}
-	digits := bytes.TrimPrefix(id, []byte("-"))
-	if len(id) > maxNumericID || len(digits) == 0 || len(bytes.Trim(digits, "0123456789")) != 0 {
-		return "", false
-	}
-	return string(id), true
-}
-
-// errLineTooLong means that a line was longer than lineReader.max and has been skipped.
-var errLineTooLong = errors.New("line too long")
-
-// lineReader reads lines in memory bounded by max.
-type lineReader struct {
-	br  *bufio.Reader
-	max int // longest line, in bytes without its line end
-}
-
-// next returns the next line without its newline; the caller owns it. The last line may lack the newline. After
-// errLineTooLong the next line can be read.
-func (r *lineReader) next() ([]byte, error) {
-	var line []byte
-	tooLong := false
-	for {
-		part, err := r.br.ReadSlice('\n')
-		more := errors.Is(err, bufio.ErrBufferFull)
-		atEnd := errors.Is(err, io.EOF)
-		if err != nil && !more && !atEnd || atEnd && len(part) == 0 && line == nil && !tooLong {
-			return nil, err
-		}
-		part = bytes.TrimSuffix(part, []byte("\n"))
-		need := len(line) + len(part)
-		switch {
-		case tooLong || need > r.max:
-			tooLong, line = true, nil
-		case need > cap(line):
-			grown := make([]byte, need, min(max(2*cap(line), need), r.max))
-			copy(grown[copy(grown, line):], part)
-			line = grown
-		default:
-			line = append(line, part...)
-		}
-		switch {
-		case more:
-		case tooLong:
-			return nil, errLineTooLong
-		default:
-			return line, nil
-		}
-	}
 }

@@ -81,7 +81,6 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	}
 	setDefault(&r.Timeout, defaultExecTimeout)
 	setDefault(&r.Wait, r.Timeout+settle)
-	setDefault(&r.MaxOutput, defaultOutput)
 	if err := s.chooseLane(r.Lane); err != nil {
 		return ExecResult{}, err
 	}
@@ -105,6 +104,8 @@ func (s *Session) chooseLane(l Lane) error {
 		return &term.Error{Op: "exec", Session: s.id, Kind: term.Unsupported, Msg: msg}
 	}
 	switch {
+	case l != "" && l != LaneAuto && l != LaneChannel && l != LaneTerminal:
+		return &term.Error{Op: "exec", Session: s.id, Kind: term.InvalidArgument, Msg: fmt.Sprintf("lane %q does not exist; use auto, channel or terminal", l), Details: &term.Details{Field: "lane", Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)}}}
 	case l == LaneTerminal:
 		return unsupported(`the terminal lane of exec is not built yet; use lane "channel", or ptyctl_session_io write and read`)
 	case !can:
@@ -116,13 +117,13 @@ func (s *Session) chooseLane(l Lane) error {
 	}
 }
 
-// ContinueExec waits on for an exec that Exec left running, or returns its output again.
+// ContinueExec waits on, at most for wait, for an exec that Exec left running, or returns its output again.
+// maxOutput is as ExecRequest.MaxOutput.
 func (s *Session) ContinueExec(ctx context.Context, id string, wait time.Duration, maxOutput int) (ExecResult, error) {
 	x, err := s.run("exec", id)
 	if err != nil {
 		return ExecResult{}, err
 	}
-	setDefault(&maxOutput, defaultOutput)
 	return s.collect(ctx, x, wait, maxOutput)
 }
 
@@ -135,8 +136,8 @@ func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (Exe
 	if _, err := s.permit(ctx, term.Action{Verb: term.VerbSignal}, term.Event{Detail: "cancel exec " + id}); err != nil {
 		return ExecResult{}, err
 	}
-	setDefault(&maxOutput, defaultOutput)
 	x.cancel(errExecCanceled)
+	s.observe(term.Event{Verb: term.VerbSignal, Actor: term.ActorFrom(ctx), Detail: "cancel exec " + id})
 	return s.collect(ctx, x, stopGrace+settle, maxOutput)
 }
 
@@ -148,9 +149,9 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 	}
 	switch stream {
 	case "stdout":
-		return read(ctx, x.stdout.buf, r), nil
+		return read(ctx, x.stdout.buf, &x.stdout.newest, r), nil
 	case "stderr":
-		return read(ctx, x.stderr.buf, r), nil
+		return read(ctx, x.stderr.buf, &x.stderr.newest, r), nil
 	}
 	return Chunk{}, &term.Error{Op: "read", Session: s.id, Kind: term.InvalidArgument, Msg: fmt.Sprintf("stream %q does not exist; use stdout or stderr", stream), Details: &term.Details{Field: "stream", Allowed: []string{"stdout", "stderr"}}}
 }
@@ -161,55 +162,61 @@ func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOu
 	defer timer.Stop()
 	late := time.NewTimer(max(time.Until(x.deadline)+settle, settle))
 	defer late.Stop()
-	select {
-	case <-x.done:
-	case <-timer.C:
-	case <-late.C:
-	case <-ctx.Done():
-		return ExecResult{}, &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "the call was canceled; the command goes on until its own deadline as exec_id " + x.id, Err: ctx.Err()}
+	over := s.ctx.Done()
+	for {
+		select {
+		case <-x.done:
+		case <-timer.C:
+		case <-late.C:
+		case <-over: // x ends with the session, and needs a moment for it
+			over = nil
+			late.Reset(settle)
+			continue
+		case <-ctx.Done():
+			return ExecResult{}, &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "the call was canceled; the command goes on until its own deadline as exec_id " + x.id, Err: ctx.Err()}
+		}
+		return s.result(x, maxOutput)
 	}
-	return s.result(x, maxOutput)
 }
 
 // result says what x has done so far.
 func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
+	if maxOutput <= 0 {
+		maxOutput = defaultOutput
+	}
 	ended := x.ended()
 	res := ExecResult{ID: x.id, Lane: LaneChannel, Stdout: x.stdout.output(maxOutput), Stderr: x.stderr.output(maxOutput), Duration: time.Since(x.started)}
 	res.ErrorHints = x.expect.hints(res.Stdout.Head, res.Stdout.Tail, res.Stderr.Head, res.Stderr.Tail)
 	cause := context.Cause(x.ctx)
 	res.TimedOut = errors.Is(cause, context.DeadlineExceeded)
 	res.Canceled = errors.Is(cause, errExecCanceled)
-	if !ended {
-		switch {
-		case res.TimedOut, res.Canceled:
-			res.Done, res.Exit.Killed = DoneTimeout, "unknown"
-			res.ExitReason = stopReason(res.Canceled)
-		default:
-			res.Done, res.ExitReason = DoneRunning, "running"
-		}
-		return res, nil
+	var err error
+	if ended {
+		res.Duration, res.Exit, err = x.duration, x.exit, x.err
+	} else {
+		res.Exit.Killed = "unknown"
 	}
-	res.Duration = x.duration
-	res.Exit = x.exit
 	switch {
 	case res.TimedOut || res.Canceled:
 		res.Done = DoneTimeout
-		if !x.exit.Known {
+		if !res.Exit.Known {
 			res.ExitReason = stopReason(res.Canceled)
 		}
-	case x.err != nil:
+	case !ended && s.ctx.Err() == nil:
+		res.Done, res.ExitReason, res.Exit.Killed = DoneRunning, "running", ""
+	case !ended || err != nil: // lost, with the session or by itself
 		if !x.put() {
-			s.forget(x)
-			return ExecResult{}, s.execFailed(x.err)
+			s.forget(x.id)
+			return ExecResult{}, s.execFailed(err)
 		}
 		res.Done, res.ExitReason = DoneEOF, "connection_lost"
-	case x.exit.Known:
+	case res.Exit.Known:
 		res.Done = DoneExitStatus
 	default:
 		res.Done, res.ExitReason = DoneEOF, "no_status"
 	}
-	if res.Stdout.Complete() && res.Stderr.Complete() {
-		s.forget(x)
+	if ended && res.Stdout.Complete() && res.Stderr.Complete() {
+		s.forget(x.id)
 		res.ID = ""
 	}
 	return res, nil
@@ -222,13 +229,10 @@ func stopReason(canceled bool) string {
 	return "timeout"
 }
 
-// execFailed names the session in an error of the Execer.
+// execFailed says why a command has nothing to show: err is what the Execer said, nil if it has not returned.
 func (s *Session) execFailed(err error) error {
-	var e *term.Error
-	if errors.As(err, &e) {
-		named := *e
-		named.Op, named.Session = "exec", s.id
-		return &named
+	if s.ctx.Err() != nil && !errors.Is(err, term.Internal) {
+		return s.endedError("exec")
 	}
-	return &term.Error{Op: "exec", Session: s.id, Kind: term.IOError, Err: err}
+	return s.transportError("exec", err)
 }

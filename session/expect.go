@@ -70,7 +70,11 @@ func (e Expect) hints(outputs ...[]byte) []string {
 				if len(found) == maxHints {
 					return found
 				}
-				found = append(found, string(m[:min(len(m), maxHint)]))
+				if len(m) > maxHint {
+					m = m[:maxHint]
+					m = m[:len(m)-partialRune(m)]
+				}
+				found = append(found, string(m))
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"ptyctl/lockmgr"
@@ -104,6 +105,16 @@ func (s *Session) observe(e term.Event) {
 	}
 	e.Time, e.Session = time.Now(), s.id
 	for _, o := range s.o.Observers {
-		o.Observe(e)
+		s.tell(o, e)
 	}
+}
+
+// tell contains a panic of o: what is told after the fact must not change it.
+func (s *Session) tell(o term.Observer, e term.Event) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.log.Error("panic in an observer", "session", s.id, "verb", string(e.Verb), "panic", fmt.Sprint(r), "stack", stack())
+		}
+	}()
+	o.Observe(e)
 }

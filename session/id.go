@@ -15,9 +15,10 @@ func NewID(host string) string { return idHost(host) + "-" + strings.ToLower(ran
 func idHost(host string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(host) {
+		if b.Len() == maxIDHost {
+			break
+		}
 		switch {
-		case b.Len() == maxIDHost:
-			return strings.Trim(b.String(), "-")
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.':
 			b.WriteRune(r)
 		default:

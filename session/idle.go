@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An idleWatch closes a session after a time without a byte in either direction and without a running exec.
+// An idleWatch closes an open session after a time without a byte in either direction and without a running exec.
 // A nil *idleWatch never does.
 type idleWatch struct {
 	s     *Session
@@ -49,7 +49,7 @@ func (w *idleWatch) stop() {
 
 // check closes the session, or looks again when it could have become idle at the earliest.
 func (w *idleWatch) check() {
-	busy := w.s.count.running.Load() > 0
+	busy := w.s.count.running.Load() > 0 || w.s.State() != Open
 	w.mu.Lock()
 	left := w.after - time.Since(w.last)
 	if busy {

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"slices"
 	"time"
 
 	"ptyctl/buffer"
@@ -27,7 +26,7 @@ type Info struct {
 	Drained           time.Time // when a reader last had everything
 	Dropped           int64     // bytes that readers asked for too late, summed over all readers
 	Execs             int64     // started so far
-	Running           []string  // ids of execs that have not ended
+	Running           []string  // ids of execs that have not ended, oldest first
 	Readers           int64     // reads that wait now
 	Typed             bool      // something was typed into the terminal after it opened
 
@@ -48,12 +47,11 @@ func (s *Session) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i.State, i.End, i.Prompt, i.PTY, i.About, i.Typed = s.state, s.end, s.promptLocked(), s.pty, s.about, s.typed
-	for id, x := range s.runs {
-		if !x.ended() {
+	for _, id := range s.runOrder {
+		if !s.runs[id].ended() {
 			i.Running = append(i.Running, id)
 		}
 	}
-	slices.Sort(i.Running)
 	return i
 }
 

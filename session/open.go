@@ -44,7 +44,9 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 	s := newSession(m.options(r), m.ended)
 	_, err := s.permit(ctx, term.Action{Verb: term.VerbOpen, Target: &r.Target}, term.Event{Detail: r.Target.Host})
 	if err == nil {
-		err = m.add(s)
+		if err = m.add(s); err != nil {
+			s.observe(term.Event{Verb: term.VerbOpen, Actor: actor, Detail: r.Target.Host, Refused: err})
+		}
 	}
 	if err != nil {
 		s.onEnd = nil // it was never counted
@@ -115,8 +117,8 @@ func (s *Session) openError() error {
 		named.Op, named.Session = "open", s.id
 		return &named
 	}
-	if end.Err == nil {
-		return &term.Error{Op: "open", Session: s.id, Kind: term.RemoteClosed, Msg: "the session ended while it was opening: " + end.Reason, Details: &term.Details{EndReason: end.Reason}}
+	if end.Err == nil { // only Close ends an opening session without an error
+		return &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "the session ended while it was opening: " + end.Reason, Details: &term.Details{EndReason: end.Reason}}
 	}
 	return &term.Error{Op: "open", Session: s.id, Kind: term.Internal, Err: end.Err}
 }

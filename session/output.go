@@ -1,7 +1,10 @@
 package session
 
 import (
+	"bytes"
 	"sync"
+	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"ptyctl/buffer"
@@ -12,9 +15,10 @@ const maxHead = 64 << 10
 
 // A stream is one output stream of an exec: its start, and as much of its end as the buffer holds.
 type stream struct {
-	buf *buffer.Buffer
+	buf    *buffer.Buffer
+	newest atomic.Int64 // when the newest byte arrived, in Unix nanoseconds
 
-	mu   sync.Mutex // guards the following
+	mu   sync.Mutex // guards the following, and keeps buf in step with it
 	head []byte
 }
 
@@ -25,11 +29,13 @@ func newStream(maxBytes int) *stream {
 // Write takes what the command puts out; it never blocks on a reader.
 func (st *stream) Write(p []byte) (int, error) {
 	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.newest.Store(time.Now().UnixNano())
+	n, err := st.buf.Write(p)
 	if room := maxHead - len(st.head); room > 0 {
-		st.head = append(st.head, p[:min(room, len(p))]...)
+		st.head = append(st.head, p[:min(room, n)]...)
 	}
-	st.mu.Unlock()
-	return st.buf.Write(p)
+	return n, err
 }
 
 // An Output is a stream of an exec, cut to a budget: its start, and its end if something between was left out.
@@ -48,27 +54,31 @@ func (o Output) Complete() bool { return o.Omitted() == 0 }
 // Bytes returns Head and Tail as one.
 func (o Output) Bytes() []byte { return append(o.Head[:len(o.Head):len(o.Head)], o.Tail...) }
 
-// output returns what there is within budget: all of it if it fits, else as much from the start as from the
-// end, cut between runes.
+// output returns what there is within budget: all of it if it fits and is still held, else as much from the start
+// as from the end, cut between runes.
 func (st *stream) output(budget int) Output {
-	end := st.buf.Stat().End
 	st.mu.Lock()
-	head := st.head[:min(len(st.head), int(min(end, int64(budget))))]
-	st.mu.Unlock()
-	if end <= int64(budget) && int64(len(head)) == end {
-		return Output{Head: head, Total: end, TailStart: end}
+	defer st.mu.Unlock()
+	end := st.buf.Stat().End
+	if end <= int64(len(st.head)) && end <= int64(budget) {
+		return Output{Head: bytes.Clone(st.head), Total: end, TailStart: end}
 	}
-	if end <= int64(budget) { // fits, though it is longer than the head that is kept
-		sl := st.buf.At(int64(len(head)), int(end)-len(head))
-		return Output{Head: head, Tail: sl.Data, Total: end, TailStart: sl.Start}
+	head, tailStart := st.head, int64(len(st.head))
+	if end > int64(budget) {
+		head = head[:min(len(head), budget/2)]
+		head = head[:len(head)-partialRune(head)]
+		tailStart = end - int64(budget/2)
 	}
-	head = head[:min(len(head), budget/2)]
-	head = head[:len(head)-partialRune(head)]
-	sl := st.buf.At(end-int64(budget/2), budget/2)
-	for i := 0; i < utf8.UTFMax-1 && len(sl.Data) > 0 && !utf8.RuneStart(sl.Data[0]); i++ {
-		sl.Data, sl.Start = sl.Data[1:], sl.Start+1
+	o := Output{Head: bytes.Clone(head), Total: end, TailStart: end}
+	if end > tailStart {
+		sl := st.buf.At(tailStart, int(end-tailStart))
+		o.Tail = sl.Data
+		if sl.Start > int64(len(head)) {
+			o.Tail = dropRuneRest(sl.Data)
+		}
+		o.TailStart = end - int64(len(o.Tail))
 	}
-	return Output{Head: head, Tail: sl.Data, Total: end, TailStart: sl.Start}
+	return o
 }
 
 // partialRune returns how many bytes at the end of p begin a rune that p does not finish.
@@ -83,4 +93,12 @@ func partialRune(p []byte) int {
 		}
 	}
 	return 0
+}
+
+// dropRuneRest returns p without the bytes at its start that can only be the rest of a rune cut before p.
+func dropRuneRest(p []byte) []byte {
+	for n := 0; n < utf8.UTFMax-1 && len(p) > 0 && !utf8.RuneStart(p[0]); n++ {
+		p = p[1:]
+	}
+	return p
 }

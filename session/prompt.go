@@ -18,40 +18,57 @@ type question struct {
 // somebody answers it with Write, declines it, or the time for answers is over.
 func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	p := &question{question: q, answer: make(chan string, 1), cancel: make(chan struct{})}
-	_, _ = s.buf.Write([]byte(q.Text))
-	s.mu.Lock()
-	if s.state.Ended() {
-		s.mu.Unlock()
-		return "", context.Cause(s.ctx)
+	if err := s.ask(p); err != nil {
+		return "", err
 	}
-	s.pending = p
-	s.setState(Authenticating)
-	s.mu.Unlock()
 	defer s.withdraw(p)
 
 	timer := time.NewTimer(s.o.PromptTimeout)
 	defer timer.Stop()
-	select {
-	case a := <-p.answer:
-		_, _ = s.buf.Write([]byte("\r\n"))
-		return a, nil
-	case <-p.cancel:
-		return "", &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "the question was declined with ctrl_c"}
-	case <-timer.C:
-		return "", &term.Error{Op: "open", Session: s.id, Kind: term.AuthFailed, Msg: "nobody answered within " + s.o.PromptTimeout.String() + ": " + q.Text, Details: &term.Details{WaitingFor: &q}}
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
+	for {
+		select {
+		case a := <-p.answer:
+			_, _ = s.buf.Write([]byte("\r\n"))
+			return a, nil
+		case <-p.cancel:
+			return "", &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "the question was declined with ctrl_c"}
+		case <-timer.C:
+			if !s.withdraw(p) {
+				continue // somebody was told that the answer is accepted: it is on its way
+			}
+			return "", &term.Error{Op: "open", Session: s.id, Kind: term.AuthFailed, Msg: "nobody answered within " + s.o.PromptTimeout.String() + ": " + q.Text, Details: &term.Details{WaitingFor: &q}}
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
 	}
 }
 
-// withdraw removes p if it still waits.
-func (s *Session) withdraw(p *question) {
+// ask makes p the question that waits.
+func (s *Session) ask(p *question) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.pending == p {
-		s.pending = nil
-		s.setState(s.state)
+	switch {
+	case s.ctx.Err() != nil:
+		return context.Cause(s.ctx)
+	case s.state == Open: // what is typed then is for the terminal
+		return &term.Error{Op: "open", Session: s.id, Kind: term.Unsupported, Msg: "a question can only be asked while the session is opening: " + p.question.Text}
 	}
+	_, _ = s.buf.Write([]byte(p.question.Text))
+	s.pending = p
+	s.setState(Authenticating)
+	return nil
+}
+
+// withdraw removes p and reports whether it still waited.
+func (s *Session) withdraw(p *question) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending != p {
+		return false
+	}
+	s.pending = nil
+	s.setState(s.state)
+	return true
 }
 
 // Pending returns the question that waits for an answer, or nil.

@@ -21,9 +21,9 @@ func (s *Session) pump(t term.Transport) {
 		var n int
 		n, err = t.Read(p)
 		if n > 0 {
-			_, _ = s.buf.Write(p[:n]) // fails only after Close: then nobody can read it any more
 			s.count.rx.Add(int64(n))
-			s.count.lastRx.Store(time.Now().UnixNano())
+			s.count.lastRx.Store(time.Now().UnixNano()) // before the readers wake, who want to know it
+			_, _ = s.buf.Write(p[:n])                   // fails only after Close: then nobody can read it any more
 			s.idle.touch()
 			s.observe(term.Event{Verb: term.VerbOutput, Data: p[:n], Size: n})
 		}

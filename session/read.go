@@ -3,8 +3,8 @@ package session
 import (
 	"context"
 	"regexp"
+	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"ptyctl/buffer"
 )
@@ -18,13 +18,16 @@ const Latest int64 = -1
 // them it goes on until one is met. In every case it stops at Timeout, at the end of the stream, when ctx ends,
 // and (unless Tail is set) when MaxBytes are there to be returned.
 type ReadRequest struct {
-	Cursor   int64 // offset of the first byte wanted, or Latest; Tail without conditions ignores it
+	Cursor   int64 // offset of the first byte wanted, or Latest, as is one past the end; Tail without conditions ignores it
 	Tail     bool  // return the end of what is buffered instead of what follows Cursor
 	MaxBytes int   // most bytes to return; 0: no limit but the buffer's
 	MaxLines int   // Tail: most lines to return; 0: no limit
 	Timeout  time.Duration
 
-	Until        *regexp.Regexp   // stop after its first match that ends beyond Cursor
+	// Until stops after its first match that ends beyond Cursor, however the match was cut into writes. In it, ^ is
+	// the start of any line and $ (without (?m)) the end of what has arrived. A match that spans lines is found
+	// if it is no longer than 16 KiB.
+	Until        *regexp.Regexp
 	ExcludeMatch bool             // leave the match out of Data; Next is behind it all the same
 	Idle         time.Duration    // stop when nothing arrived for so long, counted from the call at the earliest
 	WaitFor      []*regexp.Regexp // stop when the unfinished last line matches one: something waits for input
@@ -58,10 +61,14 @@ type Chunk struct {
 }
 
 // Read waits as r says and returns what there is. It never affects another reader, nor the terminal.
+//
+// Data does not end inside a rune that may still be completed: the first bytes of one are left for the next read
+// until the rest has come, the stream has ended, or a second has passed. Only a MaxBytes smaller than a rune
+// cuts it.
 func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	s.count.readers.Add(1)
 	defer s.count.readers.Add(-1)
-	c := read(ctx, s.buf, r)
+	c := read(ctx, s.buf, &s.count.lastRx, r)
 	if c.Dropped > 0 {
 		s.count.dropped.Add(c.Dropped)
 	}
@@ -74,56 +81,53 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 // End returns the cursor of the next byte to come.
 func (s *Session) End() int64 { return s.buf.Stat().End }
 
-// read is Read on any buffer: a session's, or a stream of an exec.
-func read(ctx context.Context, b *buffer.Buffer, r ReadRequest) Chunk {
-	from := r.Cursor
-	if from < 0 {
-		from = b.Stat().End
-	}
+// read is Read on any buffer: a session's, or a stream of an exec. newest is when its newest byte arrived.
+func read(ctx context.Context, b *buffer.Buffer, newest *atomic.Int64, r ReadRequest) Chunk {
+	var c Chunk
 	conditions := r.Until != nil || r.Idle > 0 || len(r.WaitFor) > 0
 	if r.Tail && !conditions {
-		return tail(b, r, ReasonTail)
-	}
-	w := waiter{b: b, r: r, from: from, conditions: conditions}
-	reason, end, next := w.wait(ctx)
-	if r.Tail {
-		return tail(b, r, reason)
-	}
-	return extract(b, from, end, next, reason)
-}
-
-// extract copies the bytes from from to end. next is where the following read starts.
-func extract(b *buffer.Buffer, from, end, next int64, reason Reason) Chunk {
-	c := Chunk{Start: from, Next: next, Reason: reason}
-	if end > from {
-		sl := b.At(from, int(end-from))
-		c.Data, c.Start, c.Dropped = sl.Data, sl.Start, sl.Dropped
-		switch {
-		case sl.Dropped == 0:
-		case reason == ReasonMatched: // nothing beyond the match, of which some may be gone
-			c.Data = c.Data[:min(max(end-sl.Start, 0), int64(len(c.Data)))]
-			c.Next = max(next, sl.Start)
-		default: // what was dropped made room for what follows
-			c.Next = sl.Next
+		c = tail(b, r, ReasonTail)
+	} else {
+		from := b.Stat().End
+		if r.Cursor >= 0 {
+			from = min(from, r.Cursor)
+		}
+		w := waiter{b: b, newest: newest, r: r, from: from, conditions: conditions}
+		if reason, end, next := w.wait(ctx); r.Tail {
+			c = tail(b, r, reason)
+		} else {
+			c = extract(b, from, end, next, reason)
 		}
 	}
-	c.finish(b)
-	return c
-}
-
-// finish describes the buffer in c and sees to it that c ends with a whole rune.
-func (c *Chunk) finish(b *buffer.Buffer) {
 	c.Buffer = b.Stat()
 	c.EOF = c.Buffer.Closed && c.Next >= c.Buffer.End
 	if !c.EOF && c.Reason != ReasonMatched {
-		c.holdBackPartialRune()
+		c.holdBackPartialRune(age(newest) < runeWait)
 	}
+	return c
 }
 
-// holdBackPartialRune leaves an incomplete UTF-8 sequence at the end for the next read, so that a chunk never
-// ends inside a rune while more may come. A chunk that is nothing else is returned as it is.
-func (c *Chunk) holdBackPartialRune() {
-	if n := partialRune(c.Data); n > 0 && n < len(c.Data) {
+// extract copies the bytes from from to end, as far as they are still held. next is where the following read starts.
+func extract(b *buffer.Buffer, from, end, next int64, reason Reason) Chunk {
+	c := Chunk{Start: max(from, b.Stat().Start), Reason: reason}
+	if end > c.Start {
+		sl := b.At(c.Start, int(end-c.Start))
+		c.Start = sl.Start // later than asked, if more was dropped meanwhile
+		c.Data = sl.Data[:min(max(end-sl.Start, 0), int64(len(sl.Data)))]
+	}
+	c.Dropped = c.Start - from
+	c.Next = max(next, c.Start)
+	return c
+}
+
+// holdBackPartialRune leaves an incomplete rune at the end of c for the next read. fresh says that the rest of it
+// may be on its way.
+func (c *Chunk) holdBackPartialRune(fresh bool) {
+	n := partialRune(c.Data)
+	if c.Reason == ReasonFull { // the rest is there already, unless MaxBytes has no room for a rune
+		fresh = n < len(c.Data)
+	}
+	if n > 0 && fresh {
 		c.Data = c.Data[:len(c.Data)-n]
 		c.Next = c.Start + int64(len(c.Data))
 	}
@@ -134,21 +138,16 @@ func tail(b *buffer.Buffer, r ReadRequest, reason Reason) Chunk {
 	st := b.Stat()
 	from := st.Start
 	if r.MaxLines > 0 {
-		from = b.LastLines(r.MaxLines)
+		from = max(from, b.LastLines(r.MaxLines))
 	}
-	if r.MaxBytes > 0 && st.End-from > int64(r.MaxBytes) {
-		from = st.End - int64(r.MaxBytes)
+	if r.MaxBytes > 0 {
+		from = max(from, st.End-int64(r.MaxBytes))
 	}
-	sl := b.At(from, 0)
-	c := Chunk{Data: sl.Data, Start: sl.Start, Next: sl.Next, Reason: reason}
-	if from > st.Start { // the cut may have fallen into a rune
-		for len(c.Data) > 0 && !utf8.RuneStart(c.Data[0]) && c.Start-from < utf8.UTFMax-1 {
-			c.Data, c.Start = c.Data[1:], c.Start+1
-		}
+	c := extract(b, from, st.End, st.End, reason)
+	c.Dropped = 0                           // nothing before was asked for
+	if from > st.Start && c.Start == from { // the cut may have fallen into a rune
+		c.Data = dropRuneRest(c.Data)
+		c.Start = c.Next - int64(len(c.Data))
 	}
-	if over := len(c.Data) - r.MaxBytes; r.MaxBytes > 0 && over > 0 {
-		c.Data, c.Start = c.Data[over:], c.Start+int64(over)
-	}
-	c.finish(b)
 	return c
 }

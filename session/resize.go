@@ -25,7 +25,7 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) error {
 		return err
 	}
 	if err := t.Resize(cols, rows); err != nil {
-		return err
+		return s.transportError(op, err)
 	}
 	s.mu.Lock()
 	s.pty.Cols, s.pty.Rows = cols, rows
@@ -47,7 +47,7 @@ func (s *Session) Signal(ctx context.Context, name string) error {
 		return err
 	}
 	if err := s.signaler.Signal(ctx, name); err != nil {
-		return err
+		return s.transportError(op, err)
 	}
 	s.observe(term.Event{Verb: term.VerbSignal, Actor: term.ActorFrom(ctx), Detail: name})
 	return nil

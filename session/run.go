@@ -61,15 +61,18 @@ func (s *Session) start(r ExecRequest) (*run, error) {
 			s.idle.touch()
 			close(x.done)
 			stop()
-			time.AfterFunc(s.o.Retention, func() { s.forget(x) })
+			cancel(nil)
+			id := x.id // the timer must not keep the output of a run that is forgotten before
+			time.AfterFunc(s.o.Retention, func() { s.forget(id) })
 		}()
 		x.err = errRunPanicked
 		x.exit, x.err = s.execer.Exec(ctx, term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin}, x.stdout, x.stderr)
 	})
 	if !ok {
 		stop()
+		cancel(nil)
 		s.count.running.Add(-1)
-		s.forget(x)
+		s.forget(x.id)
 		return nil, s.endedError("exec")
 	}
 	return x, nil
@@ -121,10 +124,10 @@ func (s *Session) keep(x *run) {
 	}
 }
 
-func (s *Session) forget(x *run) {
+func (s *Session) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forgetLocked(x.id)
+	s.forgetLocked(id)
 }
 
 // forgetLocked requires s.mu.

@@ -15,7 +15,7 @@ import (
 
 // Options configure a session. The zero value works.
 type Options struct {
-	ID             string        // empty: made from nothing but random characters
+	ID             string        // empty: a fresh one
 	BufferBytes    int           // output kept for readers; 0: 2 MiB
 	BufferLines    int           // also at most so many lines, best effort; 0: no such limit
 	ExecBytes      int           // output kept per stream of an exec; 0: 1 MiB
@@ -144,6 +144,10 @@ func (s *Session) connect(dial term.Dialer, t term.Target) {
 
 // attach gives the session its transport and starts the pump.
 func (s *Session) attach(t term.Transport) {
+	var about term.Description
+	if d, ok := t.(term.Describer); ok {
+		about = d.Describe()
+	}
 	s.mu.Lock()
 	if s.state.Ended() || s.ctx.Err() != nil {
 		s.mu.Unlock()
@@ -154,19 +158,16 @@ func (s *Session) attach(t term.Transport) {
 	s.transport = t
 	s.execer, _ = t.(term.Execer)
 	s.signaler, _ = t.(term.Signaler)
-	if d, ok := t.(term.Describer); ok {
-		s.about = d.Describe()
-	}
+	s.about = about
 	s.setState(Open)
 	s.mu.Unlock()
 
 	s.idle.touch()
-	if !s.spawn("pump", func() { s.pump(t) }) {
-		_ = t.Close()
-		return
-	}
 	s.observe(term.Event{Verb: term.VerbState, State: string(Open)})
 	s.log.Info("session open", "session", s.id, "protocol", s.o.Protocol, "host", s.o.Host)
+	if !s.spawn("pump", func() { s.pump(t) }) {
+		_ = t.Close()
+	}
 }
 
 // CloseOptions say how to close.
@@ -183,11 +184,15 @@ const (
 // Close ends the session and waits for its goroutines. It reports whether the session had ended before.
 // It never fails: what does not end in time is abandoned, and the session is over for every caller.
 func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
-	by := "the caller"
-	if a := term.ActorFrom(ctx); a.Task != "" {
-		by = "task " + a.Task
+	actor, by := term.ActorFrom(ctx), "the caller"
+	if actor.Task != "" {
+		by = "task " + actor.Task
 	}
-	return s.close(errClosedByCaller{by}, o.Force)
+	already = s.close(errClosedByCaller{by}, o.Force)
+	if !already {
+		s.observe(term.Event{Verb: term.VerbClose, Actor: actor})
+	}
+	return already
 }
 
 func (s *Session) close(cause error, force bool) (already bool) {
@@ -232,6 +237,7 @@ func (s *Session) hangUp() {
 		s.wg.Add(1)
 		go func() {
 			defer s.wg.Done()
+			defer s.rescue("close")
 			_ = t.Close()
 		}()
 	})

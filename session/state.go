@@ -15,7 +15,7 @@ type State string
 // The states.
 const (
 	Connecting     State = "connecting"
-	Authenticating State = "authenticating" // at least one question was asked; see Session.Prompt
+	Authenticating State = "authenticating" // at least one question was asked; see Session.Pending
 	Open           State = "open"
 	Closed         State = "closed" // by a caller, or because the program at the far end ended
 	Failed         State = "error"  // never reached, or lost; Info.End says why
@@ -68,17 +68,17 @@ func (s *Session) finish(st State, end End) {
 		s.mu.Unlock()
 		return
 	}
-	end.Time = time.Now()
+	s.cancel(errors.New(end.Reason)) // without effect if Close came first
 	if by := (errClosedByCaller{}); errors.As(context.Cause(s.ctx), &by) {
 		st, end.Reason, end.Err = Closed, by.Error(), nil
 	}
+	end.Time = time.Now()
 	s.end = end
 	s.pending = nil
+	_ = s.buf.Close() // before the state says so: who sees the end of the session can read the end of its output
 	s.setState(st)
 	s.mu.Unlock()
 
-	s.cancel(errors.New(end.Reason))
-	_ = s.buf.Close()
 	s.locks.Drop(s.id)
 	s.idle.stop()
 	close(s.ended)
@@ -114,14 +114,10 @@ func (s *Session) alive(op string) (term.Transport, error) {
 // aliveLocked is alive's verdict. Requires s.mu.
 func (s *Session) aliveLocked(op string) error {
 	switch {
+	case s.ctx.Err() != nil: // it has ended, or Close is at work
+		return s.closedError(op)
 	case s.state == Open:
 		return nil
-	case s.state.Ended():
-		return &term.Error{
-			Op: op, Session: s.id, Kind: term.AlreadyClosed,
-			Msg:     fmt.Sprintf("this session has ended (%s); its output can still be read, for anything else open a new one", s.end.Reason),
-			Details: &term.Details{EndReason: s.end.Reason},
-		}
 	case s.pending != nil:
 		q := s.pending.question
 		return &term.Error{
@@ -132,4 +128,39 @@ func (s *Session) aliveLocked(op string) error {
 	default:
 		return &term.Error{Op: op, Session: s.id, Kind: term.Busy, Msg: "the session is still " + string(s.state) + "; ask again with ptyctl_session status"}
 	}
+}
+
+// closedError says that the session had ended before op began. Requires that the session's context is done.
+func (s *Session) closedError(op string) error {
+	reason := context.Cause(s.ctx).Error()
+	return &term.Error{
+		Op: op, Session: s.id, Kind: term.AlreadyClosed,
+		Msg:     fmt.Sprintf("this session has ended (%s); its output can still be read, for anything else open a new one", reason),
+		Details: &term.Details{EndReason: reason},
+	}
+}
+
+// endedError says that the session ended while op was under way. Requires that the session's context is done.
+func (s *Session) endedError(op string) error {
+	if by := (errClosedByCaller{}); errors.As(context.Cause(s.ctx), &by) {
+		return s.closedError(op)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &term.Error{
+		Op: op, Session: s.id, Kind: term.RemoteClosed, Err: s.end.Err,
+		Msg:     "the session ended meanwhile (" + s.end.Reason + "); its output can still be read",
+		Details: &term.Details{EndReason: s.end.Reason},
+	}
+}
+
+// transportError names op and the session in an error of the transport.
+func (s *Session) transportError(op string, err error) error {
+	var e *term.Error
+	if errors.As(err, &e) {
+		named := *e
+		named.Op, named.Session = op, s.id
+		return &named
+	}
+	return &term.Error{Op: op, Session: s.id, Kind: term.IOError, Err: err}
 }

@@ -1,33 +1,44 @@
 package session
 
 import (
+	"bytes"
 	"context"
-	"regexp"
-	"regexp/syntax"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
 	"ptyctl/buffer"
 )
 
-// lookBack is how far before the newest bytes a pattern is tried: at least the unfinished line is rescanned,
-// never more than this. A match longer than that, or one that began in a line finished further back, is missed.
-const lookBack = 16 << 10
+const (
+	// lookBack is how far before the newest bytes a pattern is tried: at least the unfinished line is rescanned,
+	// never more than this. A match longer than that, or one that began in a line finished further back, is missed;
+	// in a line longer than that, ^ may be taken to match where the look back begins.
+	lookBack = 16 << 10
+
+	// runeWait is how long the first bytes of a rune are held back for want of the others. After that they are
+	// taken for what they are.
+	runeWait = time.Second
+)
 
 // A waiter follows a buffer until a condition of its request is met. It runs in the reader's goroutine, never in
 // the pump's, so that a costly pattern slows only the one who asked for it.
 type waiter struct {
 	b          *buffer.Buffer
+	newest     *atomic.Int64 // when the newest byte arrived, in Unix nanoseconds
 	r          ReadRequest
 	from       int64 // the request's cursor
 	conditions bool
 
-	scanned int64 // everything before was searched for Until
+	until   pattern // of r.Until
+	scanned int64   // everything before was searched for it
 }
 
 // wait returns why it stopped, the end of the data to return, and where the next read starts.
 func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
-	w.scanned = w.from
+	if w.r.Until != nil {
+		w.until, w.scanned = newPattern(w.r.Until), w.from
+	}
 	deadline := time.NewTimer(max(w.r.Timeout, 0))
 	defer deadline.Stop()
 	var idle *time.Timer
@@ -53,10 +64,19 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		if st.Closed {
 			return ReasonEOF, st.End, st.End
 		}
+		var runeC <-chan time.Time
+		if !w.conditions && st.End > w.from { // nothing but the start of a rune
+			runeC = time.After(runeWait - age(w.newest))
+		}
 		select {
 		case <-changed:
 		case <-idleC:
+			if w.b.Stat().End > seen {
+				continue // the search took longer than Idle, and something arrived meanwhile
+			}
 			return ReasonIdle, st.End, st.End
+		case <-runeC:
+			return ReasonData, st.End, st.End
 		case <-deadline.C:
 			return ReasonTimeout, st.End, st.End
 		case <-ctx.Done():
@@ -65,14 +85,16 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 	}
 }
 
+// age is the time since t, which is in Unix nanoseconds.
+func age(t *atomic.Int64) time.Duration { return time.Since(time.Unix(0, t.Load())) }
+
 // look tries the conditions on the buffer as st describes it.
 func (w *waiter) look(st buffer.Stat) (reason Reason, end, next int64, ok bool) {
-	full := st.End + 1
-	if !w.r.Tail && w.r.MaxBytes > 0 {
-		full = w.from + int64(w.r.MaxBytes)
-	}
+	begin := max(w.from, st.Start)
+	limit := int64(w.r.MaxBytes)
+	full := !w.r.Tail && limit > 0 && st.End-begin >= limit
 	if w.r.Until != nil {
-		if start, stop, ok := w.match(st.End); ok && stop <= full {
+		if start, stop, ok := w.match(st); ok && (!full || stop <= begin+limit) {
 			if w.r.ExcludeMatch {
 				return ReasonMatched, max(start, w.from), stop, true
 			}
@@ -80,8 +102,8 @@ func (w *waiter) look(st buffer.Stat) (reason Reason, end, next int64, ok bool) 
 		}
 	}
 	switch {
-	case st.End >= full:
-		return ReasonFull, full, full, true
+	case full:
+		return ReasonFull, begin + limit, begin + limit, true
 	case len(w.r.WaitFor) > 0 && w.waitsForInput(st.End):
 		return ReasonInput, st.End, st.End, true
 	case !w.conditions && !w.onlyPartialRune(st):
@@ -90,24 +112,27 @@ func (w *waiter) look(st buffer.Stat) (reason Reason, end, next int64, ok bool) 
 	return "", 0, 0, false
 }
 
-// onlyPartialRune reports whether the first bytes of a rune are all there is beyond the cursor.
+// onlyPartialRune reports whether the first bytes of a rune are all there is beyond the cursor, and may be completed.
 func (w *waiter) onlyPartialRune(st buffer.Stat) bool {
-	if st.Closed || st.End-w.from >= utf8.UTFMax {
+	if st.Closed || st.End-w.from >= utf8.UTFMax || age(w.newest) >= runeWait {
 		return false
 	}
 	p := w.b.At(w.from, utf8.UTFMax).Data
-	return len(p) > 0 && p[0] >= utf8.RuneSelf && utf8.RuneStart(p[0]) && !utf8.FullRune(p)
+	return len(p) > 0 && partialRune(p) == len(p)
 }
 
 // match looks for Until in what has arrived since the last call, and in as much before it as a match may need.
 // A match counts if it ends beyond the request's cursor.
-func (w *waiter) match(end int64) (start, stop int64, ok bool) {
-	sl := w.window(w.scanned, end, spansLines(w.r.Until))
-	w.scanned = end
+func (w *waiter) match(st buffer.Stat) (start, stop int64, ok bool) {
+	sl := w.window(w.scanned, st.End, w.until.spansLines)
+	w.scanned = st.End
+	if !st.Closed { // a match must not end inside a rune
+		sl.Data = sl.Data[:len(sl.Data)-partialRune(sl.Data)]
+	}
 	at := func(loc []int) (int64, int64, bool) {
 		return sl.Start + int64(loc[0]), sl.Start + int64(loc[1]), true
 	}
-	loc := w.r.Until.FindIndex(sl.Data)
+	loc := w.until.re.FindIndex(sl.Data)
 	if loc == nil {
 		return 0, 0, false
 	}
@@ -115,7 +140,7 @@ func (w *waiter) match(end int64) (start, stop int64, ok bool) {
 		return at(loc)
 	}
 	// The first match lies before the cursor: it was there when the caller asked. Look at the others.
-	for _, loc := range w.r.Until.FindAllIndex(sl.Data, -1) {
+	for _, loc := range w.until.re.FindAllIndex(sl.Data, -1) {
 		if sl.Start+int64(loc[1]) > w.from {
 			return at(loc)
 		}
@@ -124,19 +149,17 @@ func (w *waiter) match(end int64) (start, stop int64, ok bool) {
 }
 
 // window returns the bytes from the start of the line that offset stands in up to end, going back at most
-// lookBack; with whole set it goes back as far as that in any case.
+// lookBack; with whole set it goes back as far as that, to the start of the first line there.
 func (w *waiter) window(offset, end int64, whole bool) buffer.Slice {
 	from := max(offset-lookBack, 0)
 	sl := w.b.At(from, int(end-from))
-	if whole {
-		return sl
-	}
+	before := sl.Data[:min(max(offset-sl.Start, 0), int64(len(sl.Data)))]
 	cut := 0
-	for i := int(offset-sl.Start) - 1; i >= 0; i-- {
-		if sl.Data[i] == '\n' {
-			cut = i + 1
-			break
-		}
+	switch {
+	case !whole:
+		cut = bytes.LastIndexByte(before, '\n') + 1
+	case sl.Start > 0:
+		cut = bytes.IndexByte(before, '\n') + 1
 	}
 	sl.Data, sl.Start = sl.Data[cut:], sl.Start+int64(cut)
 	return sl
@@ -147,37 +170,6 @@ func (w *waiter) waitsForInput(end int64) bool {
 	sl := w.window(end, end, false)
 	for _, re := range w.r.WaitFor {
 		if loc := re.FindIndex(sl.Data); loc != nil && sl.Start+int64(loc[1]) > w.from {
-			return true
-		}
-	}
-	return false
-}
-
-// spansLines reports whether a match of re may contain a line end.
-func spansLines(re *regexp.Regexp) bool {
-	parsed, err := syntax.Parse(re.String(), syntax.Perl)
-	return err != nil || canMatchNewline(parsed)
-}
-
-func canMatchNewline(re *syntax.Regexp) bool {
-	switch re.Op {
-	case syntax.OpAnyChar:
-		return true
-	case syntax.OpLiteral:
-		for _, r := range re.Rune {
-			if r == '\n' {
-				return true
-			}
-		}
-	case syntax.OpCharClass:
-		for i := 0; i+1 < len(re.Rune); i += 2 {
-			if re.Rune[i] <= '\n' && '\n' <= re.Rune[i+1] {
-				return true
-			}
-		}
-	}
-	for _, sub := range re.Sub {
-		if canMatchNewline(sub) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +10,6 @@ import (
 
 	"ptyctl/term"
 )
-
-// writePiece is how much goes to the transport at a time. It bounds what may be in doubt when a write is stuck.
-const writePiece = 4 << 10
 
 // WriteOptions say how to treat what is written.
 type WriteOptions struct {
@@ -24,13 +22,14 @@ type WriteOptions struct {
 type WriteResult struct {
 	Cursor   int64 // end of the output before the write: reading from here misses nothing of the answer
 	Written  int   // bytes the transport has taken
-	Pending  int   // bytes handed to the transport that it had not taken at the deadline; they may still go out
+	Pending  int   // bytes handed to the transport that it had not taken when the call returned; they may still go out
 	TimedOut bool
 	Answered bool // the data answered the login's question instead of being typed
 }
 
 // Write types data into the terminal, or answers the question the login waits with.
 // Writes are serial: one that waits for another gives up at its deadline with nothing written.
+// With an error, the result says how much went out before it.
 func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
@@ -67,36 +66,15 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	case <-s.ctx.Done():
 		return res, s.endedError(op)
 	}
-	w := &write{s: s, t: t, data: data, task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, sent: make(chan int, 1), done: make(chan error, 1)}
+	res.Cursor = s.End()
+	w := &write{s: s, t: t, data: bytes.Clone(data), task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, done: make(chan error, 1)}
 	if !s.spawn(op, w.run) {
 		<-s.writing
 		return res, s.endedError(op)
 	}
-	for {
-		select {
-		case n := <-w.sent:
-			res.Written = n
-			continue
-		case err = <-w.done:
-			select { // the last count may still be on its way
-			case res.Written = <-w.sent:
-			default:
-			}
-		case <-deadline.C:
-			res.TimedOut = true
-			w.stop.Store(true)
-		case <-ctx.Done():
-			w.stop.Store(true)
-			err = &term.Error{Op: op, Session: s.id, Kind: term.Canceled, Msg: fmt.Sprintf("canceled after %d of %d bytes", res.Written, len(data)), Err: ctx.Err()}
-		case <-s.ctx.Done():
-			err = s.endedError(op)
-		}
-		break
-	}
-	if res.TimedOut {
-		res.Pending = min(writePiece, len(data)-res.Written)
-	}
-	ev.Verb, ev.Actor, ev.Size = term.VerbWrite, term.ActorFrom(ctx), res.Written
+	err = s.awaitWrite(ctx, w, deadline, &res)
+
+	ev.Verb, ev.Actor, ev.Size, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), res.Written, err
 	if ev.Data != nil {
 		ev.Data = data[:res.Written]
 	}
@@ -104,29 +82,38 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	return res, err
 }
 
-// endedError says that the session ended while something was under way.
-func (s *Session) endedError(op string) error {
-	<-s.ended
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if by := (errClosedByCaller{}); errors.As(context.Cause(s.ctx), &by) {
-		return s.aliveLocked(op)
+// awaitWrite waits for the end of w, its deadline, its caller's or the session's, and fills in res.
+func (s *Session) awaitWrite(ctx context.Context, w *write, deadline *time.Timer, res *WriteResult) (err error) {
+	canceled := false
+	select {
+	case err = <-w.done:
+	case <-deadline.C:
+		res.TimedOut = true
+	case <-ctx.Done():
+		canceled = true
+	case <-s.ctx.Done(): // the transport is being closed, which wakes its Write: what it took still counts
+		select {
+		case err = <-w.done:
+		case <-time.After(forcedClose):
+		}
 	}
-	return &term.Error{
-		Op: op, Session: s.id, Kind: term.RemoteClosed, Err: s.end.Err,
-		Msg:     "the session ended meanwhile (" + s.end.Reason + "); its output can still be read",
-		Details: &term.Details{EndReason: s.end.Reason},
+	res.Written, res.Pending = w.halt()
+	switch total := len(w.data); {
+	case err == nil && res.Written == total:
+		res.TimedOut = false
+	case s.ctx.Err() != nil:
+		res.TimedOut = false
+		return s.endedError("write")
+	case canceled:
+		return &term.Error{Op: "write", Session: s.id, Kind: term.Canceled, Msg: fmt.Sprintf("canceled after %d of %d bytes", res.Written, total), Err: ctx.Err()}
 	}
+	return err
 }
 
 // writeFailed classifies an error of the transport.
 func (s *Session) writeFailed(err error) error {
-	var e *term.Error
-	if errors.As(err, &e) {
-		return err
-	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
 		return &term.Error{Op: "write", Session: s.id, Kind: term.RemoteClosed, Msg: "the far side takes no more input; read the rest of its output, then open a new session", Err: err}
 	}
-	return &term.Error{Op: "write", Session: s.id, Kind: term.IOError, Err: err}
+	return s.transportError("write", err)
 }

@@ -1,24 +1,29 @@
 package session
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"ptyctl/term"
 )
+
+// writePiece is how much goes to the transport at a time. It bounds what may be in doubt when a write is stuck.
+const writePiece = 4 << 10
 
 // A write is one Write on its way to the transport. It outlives the call that started it when the far side does
 // not take its bytes, and keeps the session's write token until then.
 type write struct {
 	s     *Session
 	t     term.Transport
-	data  []byte
-	task  string // lock holder
-	epoch uint64 // the lock's epoch when the write was permitted
+	data  []byte     // its own copy
+	task  string     // lock holder
+	epoch uint64     // the lock's epoch when the write was permitted
+	done  chan error // buffered: the result
 
-	stop atomic.Bool // hand over no further piece
-	sent chan int    // bytes taken so far; only the newest value is kept
-	done chan error  // buffered: the result
+	mu      sync.Mutex // guards the following
+	handed  int        // bytes handed to the transport
+	taken   int        // bytes it has taken of them
+	stopped bool       // no further piece may be handed over
 }
 
 func (w *write) run() {
@@ -30,27 +35,52 @@ func (w *write) run() {
 // the write was permitted: a holder who lost it cannot type a late byte.
 func (w *write) pieces() error {
 	s := w.s
-	for off := 0; off < len(w.data) && !w.stop.Load(); {
+	for {
 		if err := s.locks.CheckEpoch(s.id, w.task, w.epoch); err != nil {
 			return s.lockError("write", err)
 		}
-		piece := w.data[off:min(off+writePiece, len(w.data))]
+		piece := w.next()
+		if len(piece) == 0 {
+			return nil
+		}
 		s.setTyped()
 		n, err := w.t.Write(piece)
-		off += n
+		w.took(n)
 		s.count.tx.Add(int64(n))
 		s.count.lastTx.Store(time.Now().UnixNano())
 		s.idle.touch()
-		select {
-		case <-w.sent:
-		default:
-		}
-		w.sent <- off
 		if err != nil {
 			return s.writeFailed(err)
 		}
 	}
-	return nil
+}
+
+// next returns the piece to hand over now; none when all are out, or the write is stopped.
+func (w *write) next() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return nil
+	}
+	piece := w.data[w.taken:min(w.taken+writePiece, len(w.data))]
+	w.handed = w.taken + len(piece)
+	return piece
+}
+
+// took counts what the transport has taken of the last piece. What it left will not go out by itself.
+func (w *write) took(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.taken += n
+	w.handed = w.taken
+}
+
+// halt lets no further piece go out. It returns how many bytes did, and how many the transport still has in hand.
+func (w *write) halt() (written, pending int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	return w.taken, w.handed - w.taken
 }
 
 // setTyped remembers that the terminal's state is no longer what it was when it opened.

@@ -182,6 +182,29 @@ func TestEndOfChannel(t *testing.T) {
 	}
 }
 
+// recorder is a channel that notes what is done at its end. A client built on x/crypto cannot tell EOF from close.
+type recorder struct {
+	ssh.Channel
+	calls []string
+}
+
+func (r *recorder) Stderr() io.ReadWriter { return nil }
+func (r *recorder) CloseWrite() error     { r.calls = append(r.calls, "eof"); return nil }
+func (r *recorder) Close() error          { r.calls = append(r.calls, "close"); return nil }
+func (r *recorder) SendRequest(name string, _ bool, _ []byte) (bool, error) {
+	r.calls = append(r.calls, name)
+	return false, nil
+}
+
+func TestOrderAtTheEnd(t *testing.T) {
+	s := newServer(t, Config{NoAuth: true, Handler: func(context.Context, *Request) Exit { return Exit{} }})
+	var r recorder
+	newSession(&connection{server: s}, &r).run(t.Context())
+	if want := []string{"exit-status", "eof", "close"}; !slices.Equal(r.calls, want) {
+		t.Errorf("%v, want %v", r.calls, want)
+	}
+}
+
 // TestRekey moves several times RekeyThreshold.
 func TestRekey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

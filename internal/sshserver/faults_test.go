@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/bufpipe"
 )
 
 // TestGreetingFaults reads what a client is sent before the SSH protocol.
@@ -90,6 +92,25 @@ func TestFrozen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFreezeDuringRead: what arrives after the freeze is not seen, even by a Read that waited before it.
+func TestFreezeDuringRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := bufpipe.New(0)
+		g := newGate(near)
+		var n int
+		done := mustHang(t, "Read", func() {
+			time.AfterFunc(time.Second, g.freeze)
+			time.AfterFunc(2*time.Second, func() { far.Write([]byte("x")) })
+			n, _ = g.Read(make([]byte, 1))
+		})
+		g.Close()
+		<-done
+		if n != 0 {
+			t.Error("Read returned data after the freeze")
+		}
+	})
 }
 
 func TestDropConnections(t *testing.T) {

@@ -566,6 +566,25 @@ func TestDropIsReset(t *testing.T) {
 	eventually(t, "the shell has ended", func() bool { return s.Stats().Processes == 0 })
 }
 
+// TestCopyOutputAfterDeadline: what the shell wrote before it ended is not lost, although the terminal is still open.
+func TestCopyOutputAfterDeadline(t *testing.T) {
+	master, tty, err := openPTY(&PTY{Window: Window{80, 24}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer tty.Close()
+	master.SetReadDeadline(time.Unix(1, 0))
+	if _, err := tty.WriteString("last words"); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	within(t, "copyOutput", func() { copyOutput(&got, master) })
+	if got.String() != "last words" {
+		t.Errorf("copied %q", &got)
+	}
+}
+
 // TestPTYResizeKeepsCloseWorking: a descriptor put back in blocking mode by a resize would make the hang-up hang.
 func TestPTYResizeKeepsCloseWorking(t *testing.T) {
 	s := shellServer(t, Config{})

@@ -50,7 +50,8 @@ func nonblocking(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// control calls do with the descriptor of f. Unlike File.Fd it leaves f in non-blocking mode.
+// control calls do with the descriptor of f, which cannot be closed meanwhile. File.Fd would not ensure that, and may
+// put f back in blocking mode.
 func control(f *os.File, do func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -39,8 +39,8 @@ type database struct {
 	unsaid   int // warnings beyond maxWarnings
 }
 
-// readDatabase reads the files. Only a file too large to be true is an error; what else cannot be read is a warning, and
-// a file that does not exist not even that.
+// readDatabase reads the files. Only a file too large to be true is an error; what else cannot be read is a
+// warning, and a file that does not exist not even that.
 func readDatabase(files []string) (*database, error) {
 	db := &database{}
 	for _, name := range files {

@@ -2,6 +2,8 @@ package hostkeys_test
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -12,31 +14,48 @@ import (
 	"ptyctl/sshx/hostkeys"
 )
 
-// The key a server showed, and what came of it.
+func newHostKey() ssh.PublicKey {
+	public, _, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	key, err := ssh.NewPublicKey(public)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+// The first connection records the key; a later one meets another.
 func ExampleVerifier_Verify() {
 	dir, err := os.MkdirTemp("", "hostkeys")
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	recorded := "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
-	shown, _, _, _, err := ssh.ParseAuthorizedKey([]byte("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGqyXk1nbGVkZ2VyLWtleS1mb3ItdGVzdHMtMDAx"))
-	if err != nil {
-		panic(err)
-	}
-	file := filepath.Join(dir, "known_hosts")
-	if err := os.WriteFile(file, []byte("web1.example.org "+recorded+"\n"), 0o600); err != nil {
-		panic(err)
+	options := hostkeys.Options{
+		Policy:    hostkeys.AcceptNew,
+		UserFiles: []string{filepath.Join(dir, "known_hosts")},
 	}
 
-	v, err := hostkeys.NewVerifier("web1.example.org", 22, nil, hostkeys.Options{UserFiles: []string{file}})
+	first, err := hostkeys.NewVerifier("web1.example.org", 2201, nil, options)
 	if err != nil {
 		panic(err)
 	}
-	err = v.Verify(context.Background(), shown)
+	if err := first.Verify(context.Background(), newHostKey()); err != nil {
+		panic(err)
+	}
+	fmt.Println(first.Result().Decision, first.Result().Name)
+
+	later, err := hostkeys.NewVerifier("web1.example.org", 2201, nil, options)
+	if err != nil {
+		panic(err)
+	}
 	var mismatch *hostkeys.MismatchError
-	if errors.As(err, &mismatch) {
+	if errors.As(later.Verify(context.Background(), newHostKey()), &mismatch) {
 		fmt.Println("not the key on record in line", mismatch.Recorded[0].Line)
 	}
-	// Output: not the key on record in line 1
+	// Output:
+	// added [web1.example.org]:2201
+	// not the key on record in line 1
 }

@@ -3,6 +3,7 @@ package hostkeys
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,7 @@ func TestWarnings(t *testing.T) {
 	lines := []string{
 		"# fine", "server", "server ssh-ed25519 %%%", "@nonsense server " + text(k.ed), "|1|x|y " + text(k.ed),
 		"other 1024 35 123456", "server ssh-new AAAAB3NzaC1uZXcAAAABAA", "server " + text(k.ed),
+		"\r", "# CR \r", "other " + text(k.rsa) + "\r",
 	}
 	v := verifier(t, 22, Options{}, lines...)
 	if err := verify(t, v, k.ed); err != nil {
@@ -122,6 +124,32 @@ func TestRevokedFilesThatCannotBeRead(t *testing.T) {
 		v, err := NewVerifier("server", 22, nil, Options{Policy: Disabled, RevokedFiles: []string{c.file}})
 		if err == nil || v != nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "b3Bl") {
 			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	ip := net.ParseIP("192.0.2.7")
+	for _, c := range []struct {
+		host string
+		port int
+		o    Options
+		want hostNames
+	}{
+		{"Web1.Example.ORG", 22, Options{}, hostNames{name: "web1.example.org", cert: "web1.example.org"}},
+		{"web1", 0, Options{}, hostNames{name: "web1", cert: "web1"}},
+		{"web1", 2201, Options{}, hostNames{name: "[web1]:2201", bare: "web1", cert: "web1"}},
+		{"web1", 2201, Options{Alias: "nick", CheckIP: true}, hostNames{name: "nick", cert: "nick", ip: "[192.0.2.7]:2201"}},
+		{"192.0.2.7", 22, Options{CheckIP: true}, hostNames{name: "192.0.2.7", cert: "192.0.2.7"}},
+		{"2001:DB8:0::1", 22, Options{}, hostNames{name: "2001:db8::1", cert: "2001:db8::1"}},
+		{"[2001:DB8:0::1]", 2201, Options{}, hostNames{name: "[2001:db8::1]:2201", bare: "2001:db8::1", cert: "2001:db8::1"}},
+		{"fe80::1%eth0", 2201, Options{}, hostNames{name: "[fe80::1%eth0]:2201", bare: "fe80::1%eth0", cert: "fe80::1%eth0"}},
+	} {
+		if got := newHostNames(c.host, c.port, ip, c.o); got != c.want {
+			t.Errorf("%s:%d: %+v, want %+v", c.host, c.port, got, c.want)
+		}
+		if got := newHostNames(c.host, c.port, ip, c.o); !recordable(got.name) {
+			t.Errorf("%s cannot be recorded", got.name)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package hostkeys
 
 import (
+	"crypto/ed25519"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,12 +11,17 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// FuzzKnownHosts reads arbitrary files. Nothing may panic; a host name takes no part in the reading; one more line neither hides nor
-// changes those before it; and what is added to any file is found again, unless it is revoked or contradicted there.
+// fixedKey is the same in every process: the seeds of all fuzz workers must agree.
+func fixedKey() ssh.Signer {
+	return signer(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), nil)
+}
+
+// FuzzKnownHosts reads arbitrary files. Nothing may panic; a host name takes no part in the reading; one more line
+// neither hides nor changes those before it; and what is added to any file is found again, unless it is revoked or
+// contradicted there.
 func FuzzKnownHosts(f *testing.F) {
-	k := keys()
-	f.Add("server "+text(k.ed)+"\n", "server")
-	f.Add("@revoked *,!a "+text(k.rsa)+"\r\n[server]:2201 "+text(k.ecdsa), "server")
+	key := fixedKey()
+	f.Add("server "+text(key)+"\n", "server")
 	f.Fuzz(func(t *testing.T, content, host string) {
 		db := &database{}
 		db.parse("f", content)
@@ -27,7 +33,7 @@ func FuzzKnownHosts(f *testing.F) {
 			}
 		}
 		more := &database{}
-		more.parse("f", content+"\nserver "+text(k.ed)+"\n")
+		more.parse("f", content+"\nserver "+text(key)+"\n")
 		if len(more.records) != len(db.records)+1 || !slices.Equal(more.records[:len(db.records)], db.records) {
 			t.Fatalf("a line more made %d records of %d", len(more.records), len(db.records))
 		}
@@ -41,7 +47,7 @@ func FuzzKnownHosts(f *testing.F) {
 			return
 		}
 		v.Algorithms(opensshOrder)
-		if err := verify(t, v, k.ed); err != nil {
+		if err := verify(t, v, key); err != nil {
 			verdictOf(t, err)
 			return
 		}
@@ -53,7 +59,7 @@ func FuzzKnownHosts(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := verify(t, again, k.ed); err != nil || again.Result().Decision != Known {
+		if err := verify(t, again, key); err != nil || again.Result().Decision != Known {
 			t.Fatalf("accepted as %s, and then: %v\n%q", v.Result().Decision, err, after)
 		}
 	})
@@ -61,8 +67,7 @@ func FuzzKnownHosts(f *testing.F) {
 
 // FuzzProof reads arbitrary announcements and proofs.
 func FuzzProof(f *testing.F) {
-	k := keys()
-	f.Add(ProveRequest([]ssh.PublicKey{k.ed.PublicKey(), k.rsa.PublicKey()}), []byte("\x00\x00\x00\x00"))
+	f.Add(ProveRequest([]ssh.PublicKey{fixedKey().PublicKey()}), []byte("\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, payload, answer []byte) {
 		announced, err := ParseHostKeys(payload)
 		if err != nil && announced != nil {

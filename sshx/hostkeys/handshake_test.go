@@ -17,8 +17,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// opensshOrder are OpenSSH's default host key algorithms, but with ecdsa before ed25519: so a server with all types shows a
-// key other than the first one generated unless the order is right.
+// opensshOrder are OpenSSH's default host key algorithms, but with ecdsa before ed25519: so a server with all
+// types shows a key other than the first one generated unless the order is right.
 var opensshOrder = []string{
 	ssh.CertAlgoECDSA256v01, ssh.CertAlgoED25519v01, ssh.CertAlgoRSASHA512v01, ssh.CertAlgoRSASHA256v01,
 	ssh.KeyAlgoECDSA256, ssh.KeyAlgoED25519, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256,
@@ -95,8 +95,8 @@ func writeLines(t testing.TB, lines ...string) string {
 	return name
 }
 
-// serve accepts one connection with the given host keys and lets anyone in. The channel tells whether the client went as far as
-// to log in, that is, took the host key.
+// serve accepts one connection with the given host keys and lets anyone in. The channel tells whether the client
+// went as far as to log in, that is, took the host key.
 func serve(t testing.TB, hostKeys ...ssh.Signer) (addr string, accepted <-chan bool) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,13 +1,5 @@
 package hostkeys
 
-// hostNames are the names under which one host is looked up, in lower case.
-type hostNames struct {
-	name string // an alias, a host, or [host]:port
-	bare string // the host without its port, tried when nothing is on record for name; empty if there is none to try
-	ip   string // the address, or [address]:port, if it is to be checked too
-	cert string // the principal a certificate must name: never with a port
-}
-
 // known is what the files say about one host.
 type known struct {
 	name, bare, ip []entry

@@ -45,8 +45,8 @@ func (o *offer) rsaBits() int {
 }
 
 // checkCert says why the certificate does not prove that its holder is the host called name, or nil. Whether its
-// authority is trusted is for the caller to know. Unlike ssh.CertChecker.CheckHostKey, and as OpenSSH, it takes principals as
-// patterns and refuses a certificate that lists none.
+// authority is trusted is for the caller to know. Unlike ssh.CertChecker.CheckHostKey, and as OpenSSH, it takes
+// principals as patterns and refuses a certificate that lists none.
 func (o *offer) checkCert(name string, signatureAlgorithms []string) error {
 	if o.cert.CertType != ssh.HostCert {
 		return fmt.Errorf("it is not a host certificate (type %d)", o.cert.CertType)

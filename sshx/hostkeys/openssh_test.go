@@ -118,6 +118,7 @@ func opensshCases(t testing.TB) []opensshCase {
 		{name: "two markers", lines: []string{"@revoked @revoked server " + ed, "server " + ed}, server: all, want: accept, decision: Known},
 		{name: "one word", lines: []string{"server", "server " + ed}, server: all, want: accept, decision: Known},
 		{name: "type and key differ", lines: []string{"server ssh-rsa " + strings.Fields(ed)[1], "server " + ed}, server: all, want: accept, decision: Known},
+		{name: "type and key differ, alone", lines: []string{"server ssh-rsa " + strings.Fields(ed)[1]}, server: one(k.ed), want: unknown},
 		{name: "bad hash", lines: []string{"|1|AAAA|BBBB " + ed, "server " + ed}, server: all, want: accept, decision: Known},
 		{name: "comment", lines: []string{"# server " + text(k.otherEd), "", "server " + ed}, server: all, want: accept, decision: Known},
 
@@ -166,8 +167,9 @@ func opensshCases(t testing.TB) []opensshCase {
 	return cases
 }
 
-// TestAsOpenSSH holds our answers against OpenSSH's, each by a real key exchange: what a Verifier thinks of a key counts for
-// little if it made the server show the wrong one. (With the build tag "oracle" the same table is put to ssh itself.)
+// TestAsOpenSSH holds our answers against OpenSSH's, each by a real key exchange: what a Verifier thinks of a key
+// counts for little if it made the server show the wrong one. (With the build tag "oracle" the same table is put
+// to ssh itself.)
 func TestAsOpenSSH(t *testing.T) {
 	for _, c := range opensshCases(t) {
 		t.Run(c.name, func(t *testing.T) {

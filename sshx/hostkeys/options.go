@@ -11,15 +11,16 @@ import (
 )
 
 // Policy says what to do about a key that the files do not vouch for; StrictHostKeyChecking in ssh_config(5).
+// The policies stand in order, each more lenient than the one before.
 type Policy int
 
 const (
 	// Strict accepts only keys on record ("yes").
 	Strict Policy = iota
-	// AcceptNew also accepts, and records, the key of a host of which nothing is on record ("accept-new").
-	AcceptNew
-	// Ask puts the key of such a host to Options.Ask, and records it on a yes ("ask").
+	// Ask puts the key of a host of which nothing is on record to Options.Ask, and records it on a yes ("ask").
 	Ask
+	// AcceptNew accepts, and records, the key of such a host unseen ("accept-new").
+	AcceptNew
 	// Disabled accepts every key that is not revoked, and records the key of a new host ("no"). The caller must look
 	// at Result.Changed.
 	Disabled
@@ -78,8 +79,9 @@ type Options struct {
 	// all but those with SHA-1.
 	CASignatureAlgorithms []string
 
-	// Ask answers the question of policy Ask: "yes", "no", or the fingerprint, case ignored in the words. Any other answer is
-	// asked again, three times at most, with Question.Again set. It may block as long as ctx lives. Nil means no.
+	// Ask answers the question of policy Ask: "yes", "no", or the fingerprint, case ignored in the words. Any
+	// other answer is asked again, three times at most, with Question.Again set. It may block as long as ctx
+	// lives. Nil means no.
 	Ask func(ctx context.Context, q Question) (answer string, err error)
 }
 

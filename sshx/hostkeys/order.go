@@ -46,14 +46,12 @@ func isCertificate(algorithm string) bool {
 //
 // Call it with the default list, also as changed by "+" or "-"; not with a HostKeyAlgorithms list of the user's own.
 func (v *Verifier) Algorithms(defaults []string) []string {
-	entries := v.onRecord()
 	types := make(map[string]bool)
 	hasAuthority := false
-	for _, e := range entries {
-		switch {
-		case e.Marker == CertAuthority:
+	for _, e := range v.wanted() {
+		if e.Marker == CertAuthority {
 			hasAuthority = true
-		case e.Marker == NoMarker && !isRevoked(entries, e):
+		} else {
 			types[e.Type] = true
 		}
 	}
@@ -71,16 +69,18 @@ func (v *Verifier) Algorithms(defaults []string) []string {
 	return append(first, last...)
 }
 
-// onRecord returns the lines that decide the order. A pinned key, if it is on record, is the only one wanted.
-func (v *Verifier) onRecord() []entry {
-	entries := v.known.name
-	if len(entries) == 0 {
-		entries = v.known.bare
+// wanted returns the lines whose keys the server had best show: those of the name, or else of the bare name. A
+// pinned key, if it is on record, is the only one wanted.
+func (v *Verifier) wanted() []entry {
+	usable := func(entries []entry) []entry {
+		return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
+			return e.Marker == Revoked || isRevoked(entries, e) || v.o.Fingerprint != "" && e.Fingerprint != v.o.Fingerprint
+		})
 	}
-	if v.o.Fingerprint != "" {
-		entries = slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.Fingerprint != v.o.Fingerprint })
+	if entries := usable(v.known.name); len(entries) > 0 {
+		return entries
 	}
-	return entries
+	return usable(v.known.bare)
 }
 
 func isRevoked(entries []entry, e entry) bool {

@@ -34,7 +34,7 @@ type record struct {
 }
 
 var (
-	errMarker    = errors.New("the marker is not @cert-authority or @revoked, once")
+	errMarker    = errors.New("the marker is neither @cert-authority nor @revoked")
 	errTruncated = errors.New("the line has no host names, key type and key")
 	errKeyText   = errors.New("the key is not valid base64 of a key of the type before it")
 )
@@ -50,7 +50,7 @@ func parseLine(text string) (r record, ok bool, err error) {
 		var marker string
 		marker, text = cutField(text)
 		r.marker = Marker(marker)
-		if r.marker != CertAuthority && r.marker != Revoked || strings.HasPrefix(text, "@") {
+		if r.marker != CertAuthority && r.marker != Revoked {
 			return record{}, false, errMarker
 		}
 	}

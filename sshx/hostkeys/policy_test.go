@@ -2,7 +2,9 @@ package hostkeys
 
 import (
 	"context"
+	"crypto/rsa"
 	"errors"
+	"math/big"
 	"net"
 	"os"
 	"slices"
@@ -192,6 +194,7 @@ func TestCheckIP(t *testing.T) {
 		{name: "both new, port", ip: ip, port: 2201, policy: AcceptNew, want: accept, added: "[server]:2201,[192.0.2.7]:2201 "},
 		{name: "host new, address known", ip: ip, policy: AcceptNew, lines: []string{"192.0.2.7 " + ed}, want: accept, added: "server "},
 		{name: "address known, host not", ip: ip, lines: []string{"192.0.2.7 " + ed}, want: unknown},
+		{name: "known without the port", ip: ip, port: 2201, lines: []string{"server " + ed}, want: accept},
 		{name: "address revoked", ip: ip, lines: []string{"server " + ed, "@revoked 192.0.2.7 " + ed}, want: revoked},
 		{name: "loopback", ip: net.IPv6loopback, policy: AcceptNew, want: accept, added: "server "},
 		{name: "not given", policy: AcceptNew, want: accept, added: "server "},
@@ -258,6 +261,19 @@ func TestRequiredRSASize(t *testing.T) {
 	}
 }
 
+// TestTinyRSA: x/crypto/ssh takes no such key either, but that is its own affair.
+func TestTinyRSA(t *testing.T) {
+	key, err := ssh.NewPublicKey(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 767, 1), E: 65537})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := (*WeakKeyError)(nil)
+	err = verifier(t, 22, Options{Policy: Disabled}).Verify(t.Context(), key)
+	if !errors.As(err, &w) || w.Bits != 768 || w.Required != 1024 {
+		t.Error(err)
+	}
+}
+
 func TestCASignatureAlgorithms(t *testing.T) {
 	k := keys()
 	sha1, err := ssh.NewSignerWithAlgorithms(k.otherRSA.(ssh.AlgorithmSigner), []string{ssh.KeyAlgoRSA})
@@ -308,7 +324,8 @@ func TestNewVerifierRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want something about %q", c.name, err, c.want)
 		}
 	}
-	if _, err := NewVerifier("server", 0, nil, Options{Fingerprint: fingerprint(keys().ed) + "="}); err != nil {
+	v, err := NewVerifier("server", 0, nil, Options{Fingerprint: fingerprint(keys().ed) + "="})
+	if err != nil || verify(t, v, keys().ed) != nil {
 		t.Errorf("a padded fingerprint: %v", err)
 	}
 }
@@ -335,7 +352,10 @@ func TestAlgorithms(t *testing.T) {
 		{"a type not in the list", []string{ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256}, []string{"server " + text(k.rsa)}, nil},
 		{"without port", defaults, []string{"server " + text(k.ecdsa)}, []string{ssh.KeyAlgoECDSA256}},
 		{"port over none", defaults, []string{"server " + text(k.ecdsa), "[server]:2201 " + text(k.ed)}, nil},
-		{"revoked", defaults, []string{"server " + text(k.ecdsa), "@revoked * " + text(k.ecdsa)}, nil},
+		{"revoked", defaults, []string{"[server]:2201 " + text(k.ecdsa), "[server]:2201 " + text(k.rsa), "@revoked * " + text(k.ecdsa)},
+			[]string{ssh.CertAlgoRSASHA512v01, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}},
+		{"revoked without the port", defaults, []string{"server " + text(k.ecdsa), "@revoked server " + text(k.ecdsa)}, nil},
+		{"another key revoked", defaults, []string{"server " + text(k.ecdsa), "@revoked * " + text(k.rsa)}, []string{ssh.KeyAlgoECDSA256}},
 		{"empty", nil, []string{"server " + text(k.rsa)}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,8 +20,8 @@ const maxAnnounced = 64
 
 var errAnnouncement = errors.New("hostkeys: the server's " + HostKeysRequest + " announcement is malformed: ignore it")
 
-// ParseHostKeys returns the plain keys of a HostKeysRequest payload: a sequence of strings, one key each. Certificates and
-// types we do not know are left out.
+// ParseHostKeys returns the plain keys of a HostKeysRequest payload: a sequence of strings, one key each.
+// Certificates and types we do not know are left out.
 func ParseHostKeys(payload []byte) ([]ssh.PublicKey, error) {
 	var keys []ssh.PublicKey
 	for n := 0; len(payload) > 0; n++ {
@@ -54,9 +54,10 @@ func ProveRequest(keys []ssh.PublicKey) []byte {
 	return payload
 }
 
-// VerifyProof checks the server's answer to ProveRequest(keys), one signature for each key in their order, and returns the keys that
-// are proven. One bad signature spoils the whole answer; an RSA signature by a weaker algorithm than the connection's only its
-// key. sessionID is ssh.ConnMetadata.SessionID, algorithm the host key algorithm of the key exchange.
+// VerifyProof checks the server's answer to ProveRequest(keys), one signature for each key in their order, and
+// returns the keys that are proven. One bad signature spoils the whole answer; an RSA signature by a weaker
+// algorithm than the connection's only its key. sessionID is ssh.ConnMetadata.SessionID, algorithm the host key
+// algorithm of the key exchange.
 func VerifyProof(answer, sessionID []byte, keys []ssh.PublicKey, algorithm string) ([]ssh.PublicKey, error) {
 	var proven []ssh.PublicKey
 	for i, k := range keys {
@@ -89,7 +90,8 @@ func VerifyProof(answer, sessionID []byte, keys []ssh.PublicKey, algorithm strin
 	return proven, nil
 }
 
-// proofAlgorithms are the signature algorithms accepted from RSA keys: that of the key exchange if it used RSA, else those with SHA-2.
+// proofAlgorithms are the signature algorithms accepted from RSA keys: that of the key exchange if it used RSA,
+// else those with SHA-2.
 func proofAlgorithms(algorithm string) []string {
 	switch algorithm {
 	case ssh.KeyAlgoRSASHA512, ssh.CertAlgoRSASHA512v01:

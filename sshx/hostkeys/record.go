@@ -14,10 +14,6 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// unsafeInName are the characters that mean something in a line; a name with one of them, or with a control
-// character or a blank, is never written.
-const unsafeInName = "@?*#[]|'\"\\!, "
-
 // notRecordableError says that there is no place or no way to record a key, in which case trying is of no use.
 type notRecordableError struct{ reason string }
 
@@ -29,10 +25,10 @@ func isVerdict(err error) bool {
 	return errors.As(err, &revoked)
 }
 
-// record adds the offered key to the user's first file, under those of the host's names of which nothing is on record. Under
-// the lock it reads all files again; the judgement is what they said then, before the new line. The line is nil if there was
-// nothing to add, or if what the files say now contradicts the key.
-func (v *Verifier) record(o *offer) (line *Entry, j judgement, err error) {
+// record adds the offered key to the user's first file, under the host's address and, if name is set, its name,
+// whichever is not on record yet. Under the lock it reads all files again; the judgement is what they said then,
+// before the new line. The line is nil if there was nothing to add, or if the files now contradict the key.
+func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err error) {
 	if len(v.o.UserFiles) == 0 {
 		return nil, judgement{}, &notRecordableError{"no user known_hosts file is configured: set one (UserKnownHostsFile)"}
 	}
@@ -46,7 +42,7 @@ func (v *Verifier) record(o *offer) (line *Entry, j judgement, err error) {
 			return err
 		}
 		j = v.judge(k, o)
-		names := v.names.missing(j)
+		names := v.names.missing(j, name)
 		for _, n := range names {
 			if !recordable(n) {
 				return &notRecordableError{fmt.Sprintf("the name %q has characters that have a meaning in known_hosts: "+
@@ -66,32 +62,6 @@ func (v *Verifier) record(o *offer) (line *Entry, j judgement, err error) {
 		return nil
 	})
 	return line, j, err
-}
-
-// missing returns the names under which a key so judged is to be recorded.
-func (n *hostNames) missing(j judgement) []string {
-	var names []string
-	if j.standing == changed || j.ip == changed {
-		return nil
-	}
-	if j.standing == unheard {
-		names = append(names, n.name)
-	}
-	if n.ip != "" && j.ip == unheard {
-		names = append(names, n.ip)
-	}
-	return names
-}
-
-// recordable reports whether a name may stand in a line: [host]:port, or a host alone.
-func recordable(name string) bool {
-	if host, ok := strings.CutPrefix(name, "["); ok {
-		if i := strings.LastIndex(host, "]:"); i >= 0 {
-			name = host[:i]
-		}
-	}
-	return name != "" && !strings.ContainsAny(name, unsafeInName) &&
-		!strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
 // newLines returns the line for the names; with hashing one line each, since a line holds one hashed name.

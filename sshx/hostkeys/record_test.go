@@ -162,7 +162,8 @@ func TestNotRecorded(t *testing.T) {
 	}
 }
 
-// TestRecordRace lets many connections meet a new host at once: one line comes of it, and whoever was shown another key learns so.
+// TestRecordRace lets many connections meet a new host at once: one line comes of it, and whoever was shown
+// another key learns so.
 func TestRecordRace(t *testing.T) {
 	k := keys()
 	const each = 8

@@ -12,7 +12,8 @@ import (
 // krlMagic starts a binary key revocation list; PROTOCOL.krl.
 const krlMagic = "SSHKRL\n\x00"
 
-// revocations are the keys of the RevokedHostKeys files. A key is kept as its blob, so that types we cannot use count too.
+// revocations are the keys of the RevokedHostKeys files. A key is kept as its blob, so that types we cannot use
+// count too.
 type revocations struct {
 	byBlob map[string]Entry
 }

@@ -18,10 +18,10 @@ type Update struct {
 	Skipped  string          // why nothing may be changed; then New and Obsolete are empty
 }
 
-// PlanUpdate compares the announced keys with the user's files. As OpenSSH, it leaves alone whatever a person has arranged by hand:
-// it skips unless the accepted key was found in a user file, or confirmed by answer, as a plain key of the very name; and where markers,
-// patterns, lists of names, or other names for the same keys are involved. Unlike OpenSSH it also skips under CheckHostIP, and if the
-// accepted key is not among those announced.
+// PlanUpdate compares the announced keys with the user's files. As OpenSSH, it leaves alone whatever a person has
+// arranged by hand: it skips unless the accepted key was found in a user file, or confirmed by answer, as a plain
+// key of the very name; and where markers, patterns, lists of names, or other names for the same keys are
+// involved. Unlike OpenSSH it also skips under CheckHostIP, and if the accepted key is not among those announced.
 func (v *Verifier) PlanUpdate(announced []ssh.PublicKey) (Update, error) {
 	v.mu.Lock()
 	accepted, r := v.accepted, v.result
@@ -87,9 +87,9 @@ func (db *database) elsewhere(name string, key ssh.PublicKey) (Entry, bool) {
 	return Entry{}, false
 }
 
-// ApplyUpdate brings the user's files in line with the announcement: proven are the keys VerifyProof returned for Update.New. For each file it
-// plans again under the lock, removes only lines of this very host, and keeps every other line byte for byte; keys are added to the first file.
-// It returns what was changed.
+// ApplyUpdate brings the user's files in line with the announcement: proven are the keys VerifyProof returned for
+// Update.New. For each file it plans again under the lock, removes only lines of this very host, and keeps every
+// other line byte for byte; keys are added to the first file. It returns what was changed.
 func (v *Verifier) ApplyUpdate(announced, proven []ssh.PublicKey) (Update, error) {
 	var all Update
 	for i, file := range v.o.UserFiles {

@@ -2,6 +2,7 @@ package hostkeys
 
 import (
 	"crypto/rand"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -108,6 +109,15 @@ func TestVerifyProof(t *testing.T) {
 	}
 }
 
+func mode(t *testing.T, name string) os.FileMode {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode().Perm()
+}
+
 func TestUpdate(t *testing.T) {
 	k := keys()
 	ed, ec, rs, old := text(k.ed), text(k.ecdsa), text(k.rsa), text(k.otherEd)
@@ -143,10 +153,14 @@ func TestUpdate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := Options{UserFiles: []string{writeLines(t), writeLines(t)}, RequiredRSASize: 2048}
 			for i, s := range []string{c.before, c.second} {
-				if err := os.WriteFile(o.UserFiles[i], []byte(s), 0o644); err != nil {
+				if err := os.WriteFile(o.UserFiles[i], []byte(s), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Chmod(o.UserFiles[i], 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
+			modeBefore := mode(t, o.UserFiles[0])
 			v := verifier(t, 22, o)
 			if err := verify(t, v, k.ed); err != nil {
 				t.Fatal(err)
@@ -167,8 +181,8 @@ func TestUpdate(t *testing.T) {
 			if got := read(t, o.UserFiles[1]); got != c.second2 {
 				t.Errorf("the second file is\n%q, want\n%q", got, c.second2)
 			}
-			if info, err := os.Stat(o.UserFiles[0]); err != nil || info.Mode().Perm()&0o600 != 0o600 {
-				t.Error(info.Mode(), err)
+			if got := mode(t, o.UserFiles[0]); got != modeBefore {
+				t.Errorf("the mode went from %o to %o", modeBefore, got)
 			}
 		})
 	}
@@ -205,6 +219,27 @@ func TestUpdateNeedsTrust(t *testing.T) {
 		}
 		if read(t, v.o.UserFiles[0]) != before {
 			t.Errorf("%s: the file was changed", c.name)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		ip   string
+		user string
+	}{
+		{"known by the global file, another key in the user's", "", "server " + text(k.otherEd)},
+		{"CheckHostIP", "192.0.2.7", "server,192.0.2.7 " + text(k.ed)},
+	} {
+		v, err := NewVerifier("server", 22, net.ParseIP(c.ip), Options{
+			UserFiles: []string{writeLines(t, c.user)}, GlobalFiles: []string{global}, CheckIP: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := verify(t, v, k.ed); err != nil {
+			t.Fatal(c.name, err)
+		}
+		if u, err := v.PlanUpdate(public(k.ed, k.rsa)); err != nil || u.Skipped == "" {
+			t.Errorf("%s: %+v, %v", c.name, u, err)
 		}
 	}
 	v := verifier(t, 22, Options{}, "server "+text(k.ed))

@@ -34,6 +34,9 @@ func (s AlgorithmSet) assemble(spec string) (result, unknown []string) {
 		result = slices.Clone(s.Default)
 	}
 	for name := range strings.SplitSeq(names, ",") {
+		if name == "" {
+			continue
+		}
 		if len(s.Supported) == 0 {
 			add(name)
 			continue
@@ -60,14 +63,15 @@ func (s AlgorithmSet) assemble(spec string) (result, unknown []string) {
 // algorithms evaluates one algorithm keyword.
 func (e *evaluator) algorithms(keyword string, set AlgorithmSet) []string {
 	result, unknown := set.assemble(e.text(keyword))
-	if len(unknown) > 0 {
+	switch {
+	case e.set[keyword] == nil:
+	case len(result) == 0:
+		e.refuse(keyword, e.origin(keyword), "no implemented algorithm is left; implemented are: "+strings.Join(set.Supported, ", "))
+	case len(unknown) > 0:
 		e.warn(Warning{
 			Origin: e.origin(keyword), Keyword: keyword, Applies: true,
 			Text: "not implemented, and left out: " + strings.Join(unknown, ", "),
 		})
-	}
-	if len(result) == 0 && e.set[keyword] != nil {
-		e.refuse(keyword, e.origin(keyword), "no implemented algorithm is left; implemented are: "+strings.Join(set.Supported, ", "))
 	}
 	return result
 }

@@ -32,8 +32,10 @@ func (e *evaluator) canonicalize() string {
 	if found {
 		return name
 	}
-	if cname, err := e.opt.Resolve(e.ctx, host); err == nil && len(e.permittedCNAMEs()) > 0 {
-		return e.followCNAME(host, cname)
+	if len(e.permittedCNAMEs()) > 0 {
+		if cname, err := e.opt.Resolve(e.ctx, host); err == nil {
+			return e.followCNAME(host, cname)
+		}
 	}
 	return host
 }

@@ -97,7 +97,7 @@ func (c *Config) Dump(w io.Writer) error {
 		if !ok {
 			continue
 		}
-		if !k.Accumulates {
+		if !k.Accumulates && k.Name != "SetEnv" {
 			values = []string{strings.Join(values, " ")}
 		}
 		for _, v := range values {

@@ -168,7 +168,7 @@ const maxIdentityFiles = 100 // as in OpenSSH, and for every accumulating keywor
 func (e *evaluator) assign(k *Keyword, args []string, origin Origin) error {
 	old := e.set[k.Name]
 	switch {
-	case k.Class == Ignore:
+	case len(args) == 0:
 		return nil
 	case k.Accumulates:
 		return e.accumulate(k, args, origin)
@@ -178,6 +178,9 @@ func (e *evaluator) assign(k *Keyword, args []string, origin Origin) error {
 		return nil
 	case k.Name == "RekeyLimit" && old != nil && len(old.args) == 1 && len(args) == 2:
 		old.args = append(old.args, args[1]) // size and time are set separately
+		return nil
+	case k.Name == "ForwardAgent" && old != nil && old.args[0] == "yes" && args[0] != "no":
+		old.args = args // so is which agent to forward
 		return nil
 	case e.decided(k):
 		return nil

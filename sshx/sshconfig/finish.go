@@ -154,7 +154,8 @@ func (f *finisher) user(host string) {
 func (f *finisher) destination() {
 	c := f.c
 	c.Port = f.number("Port")
-	c.HostKeyAlias = strings.ToLower(f.word("HostKeyAlias"))
+	c.HostKeyAlias = strings.ToLower(f.text("HostKeyAlias"))
+	c.note("HostKeyAlias", c.HostKeyAlias)
 	c.AddressFamily = f.word("AddressFamily")
 	c.BindAddress = f.word("BindAddress")
 	c.BindInterface = f.word("BindInterface")
@@ -165,7 +166,7 @@ func (f *finisher) destination() {
 	c.ConnectionAttempts = f.number("ConnectionAttempts")
 	c.TCPKeepAlive = f.flag("TCPKeepAlive")
 	for _, name := range []string{
-		"Tag", "CanonicalizeHostname", "CanonicalizeMaxDots", "CanonicalizeFallbackLocal",
+		"Tag", "IgnoreUnknown", "CanonicalizeHostname", "CanonicalizeMaxDots", "CanonicalizeFallbackLocal",
 	} {
 		f.word(name)
 	}
@@ -381,6 +382,9 @@ func (f *finisher) session() {
 // unsupported reports the keywords of class Warn and Refuse that ask for
 // something, and the special cases among the rest.
 func (f *finisher) unsupported() {
+	for _, name := range []string{"ProxyUseFdpass", "PermitLocalCommand", "ExitOnForwardFailure", "ClearAllForwardings"} {
+		f.word(name)
+	}
 	forwards := false
 	for _, name := range slices.Sorted(maps.Keys(f.set)) {
 		k, s := lookup(name), f.set[name]

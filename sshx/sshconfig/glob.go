@@ -16,7 +16,7 @@ const maxEntries = 100_000 // directory entries seen in all Include patterns
 func (e *evaluator) glob(pattern string) ([]string, error) {
 	volume := filepath.VolumeName(pattern)
 	parts := strings.Split(filepath.ToSlash(pattern[len(volume):]), "/")
-	paths := []string{volume}
+	paths, wild := []string{volume}, false
 	for i, part := range parts {
 		if i > 0 {
 			for j := range paths {
@@ -29,6 +29,7 @@ func (e *evaluator) glob(pattern string) ([]string, error) {
 			}
 			continue
 		}
+		wild = true
 		// glob(3) writes [!a] where package filepath writes [^a].
 		part = strings.ReplaceAll(part, "[!", "[^")
 		if _, err := filepath.Match(part, ""); err != nil {
@@ -54,6 +55,13 @@ func (e *evaluator) glob(pattern string) ([]string, error) {
 			}
 		}
 		paths = found
+	}
+	if wild {
+		// What follows the last wildcard was appended, not looked up.
+		paths = slices.DeleteFunc(paths, func(path string) bool {
+			_, err := os.Lstat(path)
+			return err != nil
+		})
 	}
 	slices.Sort(paths)
 	return paths, nil

@@ -33,6 +33,11 @@ type Options struct {
 	// NoFiles reads no file at all, CallerFile included.
 	NoFiles bool
 
+	// AllowPath is asked before CallerFile, or a file it includes, is opened,
+	// and its error refuses the file. Nil: a caller may name any file that this
+	// process can read; messages do not quote lines of it that set nothing.
+	AllowPath func(path string) error
+
 	// AllowExec lets Match exec and ProxyCommand in the operator's files take
 	// effect. It never covers what comes from the caller.
 	AllowExec bool

@@ -132,11 +132,19 @@ func (e *evaluator) load(f file) ([]string, error) {
 	if lines, ok := e.cache[key]; ok {
 		return lines, nil
 	}
+	if f.source == CallerFile && e.opt.AllowPath != nil {
+		if err := e.opt.AllowPath(f.path); err != nil {
+			return nil, &FileError{File: f.path, Err: err}
+		}
+	}
 	if e.budget.files++; e.budget.files > maxFiles {
 		return nil, &FileError{File: f.path, Err: fmt.Errorf("more than %d files are included: check the Include lines", maxFiles)}
 	}
 	// Nonblocking, because opening a FIFO would wait for its writer.
 	r, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, fs.ErrNotExist
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -185,10 +193,8 @@ func (e *evaluator) line(f file, line string, origin Origin, active *bool) error
 	if err == nil && len(args) == 0 && rest == "" {
 		err = errMissing
 	}
-	if err != nil && (block || lookup(keyword) == nil) {
-		if block {
-			*active = false // better no block than the wrong one
-		}
+	if err != nil && block {
+		*active = false // better no block than the wrong one
 		warn(err)
 		return nil
 	}
@@ -215,11 +221,16 @@ func (e *evaluator) line(f file, line string, origin Origin, active *bool) error
 func (e *evaluator) keyword(name string, in input, err error, origin Origin, applies bool) {
 	k := lookup(name)
 	if k == nil {
-		if !e.ignored(name) {
-			e.warn(Warning{
-				Origin: origin, Keyword: name, Applies: applies,
-				Text: "this keyword is not known, and the line was skipped: check its spelling, or list it in IgnoreUnknown",
-			})
+		if err != nil || !e.ignored(name) {
+			if origin.Caller() {
+				// The file may be any file, and the word a secret in it.
+				name = ""
+			}
+			text := "this keyword is not known, and the line was skipped: check its spelling, or list it in IgnoreUnknown"
+			if err != nil {
+				text = err.Error()
+			}
+			e.warn(Warning{Origin: origin, Keyword: name, Text: text, Applies: applies})
 		}
 		return
 	}

@@ -22,7 +22,7 @@ func (e *evaluator) tokens(host string) tokens {
 			jumpHost = jumps[len(jumps)-1].Host
 		}
 	}
-	alias := e.text("HostKeyAlias")
+	alias := strings.ToLower(e.text("HostKeyAlias"))
 	if alias == "" {
 		alias = e.opt.Host
 	}

@@ -16,7 +16,8 @@ type input struct {
 }
 
 // kind checks the arguments of a keyword and returns them in canonical form:
-// yes and no instead of true and false, seconds instead of "1h30m".
+// yes and no instead of true and false, seconds instead of "1h30m". No values
+// and no error mean that the line leaves the keyword open.
 type kind func(in input) ([]string, error)
 
 var (
@@ -63,13 +64,13 @@ func words(list ...string) kind {
 	}
 }
 
-func flag(in input) ([]string, error) {
+func yesNo(in input) ([]string, error) {
 	return words("yes", "no", "true=yes", "false=no")(in)
 }
 
-// flagOrText takes yes or no in any case, and any other text as it is.
-func flagOrText(in input) ([]string, error) {
-	if args, err := flag(in); err == nil {
+// yesNoOrText takes yes or no in any case, and any other text as it is.
+func yesNoOrText(in input) ([]string, error) {
+	if args, err := yesNo(in); err == nil {
 		return args, nil
 	}
 	return text(in)
@@ -119,15 +120,15 @@ func parsePort(s string) (int, error) {
 	return n, nil
 }
 
-// duration takes a time (sshd_config(5), TIME FORMATS) or none, and returns
-// whole seconds, 0 for none.
+// duration takes a time (sshd_config(5), TIME FORMATS) and returns whole
+// seconds. After none, a later line may still set the time.
 func duration(in input) ([]string, error) {
 	arg, err := one(in)
 	if err != nil {
 		return nil, err
 	}
 	if arg == "none" {
-		return []string{"0"}, nil
+		return nil, nil
 	}
 	s, err := parseSeconds(arg)
 	if err != nil {
@@ -366,10 +367,8 @@ func algorithms(in input) ([]string, error) {
 	if len(arg)-len(names) > 1 || names == "" {
 		return nil, fmt.Errorf("%q is not a list of algorithms such as a,b or +a", arg)
 	}
-	for name := range strings.SplitSeq(names, ",") {
-		if name == "" || name[0] == '!' {
-			return nil, fmt.Errorf("%q holds an empty or a negated name", arg)
-		}
+	if strings.HasPrefix(names, "!") || strings.Contains(names, ",!") {
+		return nil, fmt.Errorf("%q holds a negated name: use -name", arg)
 	}
 	return []string{arg}, nil
 }

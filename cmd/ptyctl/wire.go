@@ -1,0 +1,56 @@
+package main
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/config"
+	"ptyctl/mcpapi"
+	"ptyctl/session"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// newManager makes the set of sessions that the configuration describes.
+func newManager(cfg config.Config, log *slog.Logger) *session.Manager {
+	return session.NewManager(session.Config{
+		Dialers:       map[string]term.Dialer{"ssh": sshx.Dialer(sshOptions(cfg, log))},
+		MaxSessions:   cfg.Session.MaxSessions,
+		BufferBytes:   cfg.Session.OutputBufferMaxBytes,
+		BufferLines:   cfg.Session.OutputBufferMaxLines,
+		ExecBytes:     cfg.Limits.MaxExecOutputBytes,
+		WriteTimeout:  cfg.Session.WriteTimeout,
+		PromptTimeout: cfg.Auth.PromptTimeout,
+		IdleTimeout:   cfg.Session.IdleTimeout,
+		Retention:     cfg.Session.ClosedRetention,
+		Logger:        log,
+	})
+}
+
+func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
+	keepalive := cfg.SSH.KeepaliveInterval
+	if keepalive == 0 {
+		keepalive = -1 * time.Second // the file says 0 for none, the library a negative interval
+	}
+	return sshx.Options{
+		HostKeyPolicy: string(cfg.SSH.HostKeyPolicy), HostKeyFloor: string(cfg.SSH.HostKeyFloor),
+		KnownHostsPath: cfg.SSH.KnownHostsPath, ConfigPath: cfg.SSH.ConfigPath, NoConfig: !cfg.SSH.UseOpenSSHConfig,
+		AllowExecDirectives: cfg.SSH.AllowExecDirectives, AllowAgentForwarding: cfg.SSH.AllowAgentForwarding,
+		CallerPaths: cfg.SSH.CallerPaths, IdentityAgent: cfg.SSH.IdentityAgent,
+		ConnectTimeout: cfg.Session.ConnectTimeout, KeepaliveInterval: keepalive, KeepaliveCountMax: cfg.SSH.KeepaliveCountMax,
+		Logger: log,
+	}
+}
+
+// newServer makes the MCP server.
+func newServer(cfg config.Config, sessions *session.Manager, log *slog.Logger) *server.MCPServer {
+	return mcpapi.NewServer(mcpapi.Options{
+		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, Transport: string(cfg.Server.Transport),
+		MaxWait: cfg.Limits.MaxWait, ReadTimeout: cfg.Session.ReadTimeout, ExecTimeout: cfg.Session.DefaultExecTimeout,
+		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes,
+		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
+		NoInteractive: !cfg.Auth.Interactive, Logger: log,
+	})
+}

@@ -1,0 +1,288 @@
+package mcpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ptyctl/term"
+)
+
+// decode checks raw arguments against the tool's table and unmarshals them into args, a pointer to the action's
+// struct. A member that is null counts as absent: some clients send null for what they leave out.
+func (t *tool) decode(raw json.RawMessage, actionName string, args any) error {
+	c := checker{t: t, action: actionName}
+	clean, err := c.object("", t.argumentFields(), raw)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(clean, args); err != nil {
+		return fmt.Errorf("%s: the table and the struct of action %q disagree: %w", t.name, actionName, err)
+	}
+	return nil
+}
+
+// argumentFields are the fields of a call, with "action" where the tool has actions.
+func (t *tool) argumentFields() []field {
+	if !t.hasActions() {
+		return t.fields
+	}
+	return append([]field{{name: "action", kind: kindString, enum: t.actionNames(), required: everyAction}}, t.fields...)
+}
+
+// actionOf finds out which action a call is for.
+func (t *tool) actionOf(raw json.RawMessage) (action, error) {
+	if !t.hasActions() {
+		return t.actions[0], nil
+	}
+	c := checker{t: t}
+	members, err := c.members("", raw)
+	if err != nil {
+		return action{}, err
+	}
+	var name string
+	for _, m := range members {
+		if m.name == "action" && json.Unmarshal(m.value, &name) != nil {
+			return action{}, c.invalid("action", t.actionNames(), "action must be a string: one of %s", oneOf(t.actionNames()))
+		}
+	}
+	if a, ok := t.action(name); ok {
+		return a, nil
+	}
+	if name == "" {
+		return action{}, c.invalid("action", t.actionNames(), "action is missing; use one of %s", oneOf(t.actionNames()))
+	}
+	return action{}, c.invalid("action", t.actionNames(), "action %q does not exist; use one of %s", name, oneOf(t.actionNames()))
+}
+
+// A checker compares one call with the table.
+type checker struct {
+	t      *tool
+	action string
+}
+
+// invalid is an INVALID_ARGUMENT that names the field and shows a call that is right.
+func (c *checker) invalid(field string, allowed []string, format string, args ...any) error {
+	example := c.t.actions[0].example
+	if a, ok := c.t.action(c.action); ok {
+		example = a.example
+	}
+	return &term.Error{
+		Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...) + "; a correct call: " + c.t.name + " " + example,
+		Details: &term.Details{Field: field, Allowed: allowed, Example: example},
+	}
+}
+
+// A member is one name and value of a JSON object, in the order in which they were written.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members splits an object, refusing what is none, and names that occur twice.
+func (c *checker) members(path string, raw json.RawMessage) ([]member, error) {
+	what := "the arguments"
+	if path != "" {
+		what = path
+	}
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
+		return nil, c.invalid(path, nil, "%s must be a JSON object", what)
+	}
+	var out []member
+	for dec.More() {
+		tok, err := dec.Token()
+		name, ok := tok.(string)
+		if err != nil || !ok {
+			return nil, c.invalid(path, nil, "%s must be a JSON object", what)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, c.invalid(path, nil, "%s must be a JSON object", what)
+		}
+		if slices.ContainsFunc(out, func(m member) bool { return m.name == name }) {
+			return nil, c.invalid(join(path, name), nil, "%s is given twice", join(path, name))
+		}
+		out = append(out, member{name, value})
+	}
+	return out, nil
+}
+
+// object checks one object against its fields, and returns it without its nulls and with its numbers in the
+// form that the structs take.
+func (c *checker) object(path string, fields []field, raw json.RawMessage) (json.RawMessage, error) {
+	members, err := c.members(path, raw)
+	if err != nil {
+		return nil, err
+	}
+	var clean bytes.Buffer
+	clean.WriteByte('{')
+	given := make(map[string]bool)
+	for _, m := range members {
+		if string(m.value) == "null" {
+			continue
+		}
+		f, err := c.find(path, fields, m.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := c.value(join(path, m.name), f, m.value)
+		if err != nil {
+			return nil, err
+		}
+		if len(given) > 0 {
+			clean.WriteByte(',')
+		}
+		given[m.name] = true
+		quote(&clean, m.name)
+		clean.WriteByte(':')
+		clean.Write(value)
+	}
+	for i := range fields {
+		if f := &fields[i]; path == "" && f.needs(c.action) && !given[f.name] {
+			return nil, c.invalid(f.name, c.allowed(fields, path), "%s is missing%s", f.name, c.forAction())
+		}
+	}
+	clean.WriteByte('}')
+	return clean.Bytes(), nil
+}
+
+// find returns the field that a member is, if the action takes it.
+func (c *checker) find(path string, fields []field, name string) (*field, error) {
+	i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+	allowed := c.allowed(fields, path)
+	switch {
+	case i < 0:
+		return nil, c.invalid(join(path, name), allowed, "unknown field %q%s; it takes %s", join(path, name), c.forAction(), strings.Join(allowed, ", "))
+	case !fields[i].takes(c.action):
+		return nil, c.invalid(name, allowed, "field %q belongs to action %s, not to %s, which takes %s", name, strings.Join(fields[i].actions, ", "), c.action, strings.Join(allowed, ", "))
+	}
+	return &fields[i], nil
+}
+
+// allowed returns the names that may stand at path.
+func (c *checker) allowed(fields []field, path string) []string {
+	if path == "" {
+		return c.t.fieldsOf(c.action)
+	}
+	names := make([]string, len(fields))
+	for i := range fields {
+		names[i] = fields[i].name
+	}
+	return names
+}
+
+func (c *checker) forAction() string {
+	if c.action == "" {
+		return " for " + c.t.name
+	}
+	return " for action " + c.action
+}
+
+// value checks one value, and returns it in the form that the structs take.
+func (c *checker) value(path string, f *field, raw json.RawMessage) (json.RawMessage, error) {
+	wrong := func(want string) error {
+		return c.invalid(path, nil, "%s must be %s, not %s", path, want, typeOf(raw))
+	}
+	if instead, ok := f.later["*"]; ok {
+		return nil, notBuilt(path, instead)
+	}
+	switch f.kind {
+	case kindString:
+		var s string
+		if json.Unmarshal(raw, &s) != nil || raw[0] != '"' {
+			return nil, wrong("a string")
+		}
+		if len(f.enum) > 0 && !slices.Contains(f.enum, s) {
+			return nil, c.invalid(path, f.enum, "%s %q does not exist; use one of %s", path, s, oneOf(f.enum))
+		}
+		if f.nonEmpty && strings.TrimSpace(s) == "" {
+			return nil, c.invalid(path, nil, "%s is empty; leave it out, or give a value", path)
+		}
+		if instead, ok := f.later[s]; ok {
+			return nil, notBuilt(path+" "+strconv.Quote(s), instead)
+		}
+	case kindInteger:
+		n, ok := integer(raw)
+		if !ok {
+			return nil, wrong("a whole number")
+		}
+		limit := f.max
+		if limit == 0 {
+			limit = math.MaxInt32
+		}
+		if n < f.min || n > limit {
+			return nil, c.invalid(path, nil, "%s is %d; it must be between %d and %d", path, n, f.min, limit)
+		}
+		return json.RawMessage(strconv.FormatInt(n, 10)), nil
+	case kindBoolean:
+		if s := string(raw); s != "true" && s != "false" {
+			return nil, wrong("true or false")
+		}
+	case kindStrings:
+		var items []json.RawMessage
+		if json.Unmarshal(raw, &items) != nil {
+			return nil, wrong("an array of strings")
+		}
+		for i, item := range items {
+			if item[0] != '"' {
+				return nil, c.invalid(fmt.Sprintf("%s[%d]", path, i), nil, "%s[%d] must be a string, not %s", path, i, typeOf(item))
+			}
+		}
+	case kindObject:
+		return c.object(path, f.fields, raw)
+	}
+	return raw, nil
+}
+
+// notBuilt is the answer to what the contract has and this version has not.
+func notBuilt(what, instead string) error {
+	return &term.Error{Kind: term.Unsupported, Msg: what + " is not supported: " + instead, Details: &term.Details{Field: what}}
+}
+
+// integer reads a whole number, also where a client writes it as 5.0.
+func integer(raw json.RawMessage) (int64, bool) {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return n, true
+	}
+	if raw[0] == '"' {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+		return 0, false
+	}
+	return int64(x), true
+}
+
+// typeOf names the type of a JSON value for a message; the value itself may be a secret.
+func typeOf(raw json.RawMessage) string {
+	switch raw[0] {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case 't', 'f':
+		return "a boolean"
+	default:
+		return "a number"
+	}
+}
+
+func oneOf(names []string) string { return strings.Join(names, ", ") }
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

@@ -1,0 +1,80 @@
+package mcpapi
+
+import (
+	"context"
+	"regexp"
+
+	"ptyctl/session"
+)
+
+// configOut is the result of ptyctl_session_config.
+type configOut struct {
+	Action   string     `json:"action"`
+	Success  bool       `json:"success"`
+	Cols     int        `json:"cols,omitempty"`
+	Rows     int        `json:"rows,omitempty"`
+	Expect   *expectOut `json:"expect,omitempty"`
+	Warnings []string   `json:"warnings,omitempty"`
+}
+
+type expectOut struct {
+	Prompt string   `json:"prompt_regex,omitempty"`
+	Pagers []string `json:"pager_regexes,omitempty"`
+	Errors []string `json:"error_regexes,omitempty"`
+}
+
+func (c *invocation) doConfig(ctx context.Context) (any, error) {
+	var in struct {
+		SessionID  string `json:"session_id"`
+		Cols, Rows int
+		Expect     expectArgs
+		TaskID     string `json:"task_id"`
+	}
+	if err := c.args(&in); err != nil {
+		return nil, err
+	}
+	s, err := c.m.Get(in.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	ctx = c.acting(ctx, in.TaskID)
+	out := &configOut{Action: c.action, Success: true}
+	switch c.action {
+	case "resize":
+		err = s.Resize(ctx, in.Cols, in.Rows)
+		out.Cols, out.Rows = in.Cols, in.Rows
+	case "expect":
+		var x session.Expect
+		if x, err = in.Expect.compile("expect"); err == nil {
+			err = s.SetExpect(ctx, x)
+		}
+		out.Expect = newExpectOut(s.Expect())
+	case "get":
+		i := s.Info()
+		if i.About.PTY {
+			out.Cols, out.Rows = i.PTY.Cols, i.PTY.Rows
+		}
+		out.Expect = newExpectOut(s.Expect())
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Warnings = c.notes
+	return out, nil
+}
+
+func newExpectOut(e session.Expect) *expectOut {
+	out := &expectOut{Pagers: sources(e.Pagers), Errors: sources(e.Errors)}
+	if e.Prompt != nil {
+		out.Prompt = e.Prompt.String()
+	}
+	return out
+}
+
+func sources(list []*regexp.Regexp) []string {
+	out := make([]string, len(list))
+	for i, re := range list {
+		out[i] = re.String()
+	}
+	return out
+}

@@ -1,0 +1,231 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// ioArgs are the arguments of ptyctl_session_io.
+type ioArgs struct {
+	SessionID    string `json:"session_id"`
+	Data         *string
+	Key          string
+	Sensitive    bool
+	TaskID       string `json:"task_id"`
+	Encoding     string
+	Cursor       string
+	Mode         string
+	TimeoutMS    *int64 `json:"timeout_ms"`
+	MaxBytes     int64  `json:"max_bytes"`
+	MaxLines     int    `json:"max_lines"`
+	UntilRegex   string `json:"until_regex"`
+	IncludeMatch *bool  `json:"include_match"`
+	UntilIdleMS  int64  `json:"until_idle_ms"`
+	InputHints   struct {
+		WaitFor *[]string `json:"wait_for_regexes"`
+	} `json:"input_hints"`
+	ExecID string `json:"exec_id"`
+	Stream string
+}
+
+// ioOut is the result of ptyctl_session_io.
+type ioOut struct {
+	Action       string `json:"action"`
+	BytesWritten *int   `json:"bytes_written,omitempty"`
+	BytesPending int    `json:"bytes_pending,omitempty"`
+	Cursor       string `json:"cursor,omitempty"` // [write] end of the output before the write
+	*readOut
+	WriteTimedOut bool          `json:"write_timed_out,omitempty"`
+	State         session.State `json:"state,omitempty"`
+	Prompt        *term.Prompt  `json:"prompt,omitempty"`
+	Warnings      []string      `json:"warnings,omitempty"`
+}
+
+// readOut is the part of the result that a read adds.
+type readOut struct {
+	Chunk             string `json:"chunk"`
+	Encoding          string `json:"encoding"`
+	NextCursor        string `json:"next_cursor"`
+	BufferStartCursor string `json:"buffer_start_cursor"`
+	BufferEndCursor   string `json:"buffer_end_cursor"`
+	Matched           bool   `json:"matched,omitempty"`
+	IdleReached       bool   `json:"idle_reached,omitempty"`
+	WaitingForInput   bool   `json:"waiting_for_input,omitempty"`
+	TimedOut          bool   `json:"timed_out"`
+	EOF               bool   `json:"eof"`
+	Truncated         bool   `json:"truncated"`
+	DroppedBytes      int64  `json:"dropped_bytes"`
+	BufferedBytes     int64  `json:"buffered_bytes"`
+	BufferLimitBytes  int    `json:"buffer_limit_bytes"`
+}
+
+// defaultChunk is how much a read returns when it does not say: what the common clients show a model in full.
+const defaultChunk = 16 << 10
+
+func (c *invocation) doIO(ctx context.Context) (any, error) {
+	var in ioArgs
+	if err := c.args(&in); err != nil {
+		return nil, err
+	}
+	s, err := c.m.Get(in.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	ctx = c.acting(ctx, in.TaskID)
+	out := &ioOut{Action: c.action}
+	if c.action == "write" {
+		err = c.write(ctx, s, &in, out)
+	} else {
+		err = c.read(ctx, s, &in, out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if q := s.Pending(); q != nil {
+		out.Prompt = q
+	}
+	if st := s.State(); st != session.Open {
+		out.State = st
+	}
+	out.Warnings = c.notes
+	return out, nil
+}
+
+func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, out *ioOut) error {
+	ch := checker{t: c.tool, action: c.action}
+	var data []byte
+	var err error
+	switch {
+	case in.Data != nil && in.Key != "":
+		return ch.invalid("key", nil, "data and key exclude each other: write the text first, then the key")
+	case in.Data != nil:
+		if data, err = ch.bytes("data", *in.Data, in.Encoding); err != nil {
+			return err
+		}
+	case in.Key != "":
+		data, _ = session.Key(in.Key) // the table allows known keys only
+	default:
+		return ch.invalid("data", nil, "nothing to write: pass data (text) or key (a special key)")
+	}
+	read, conditions, err := c.readRequest(in)
+	if err != nil {
+		return err
+	}
+	answering := s.Pending() != nil
+	res, err := s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: in.Key})
+	if err != nil {
+		return err
+	}
+	out.BytesWritten, out.BytesPending, out.WriteTimedOut = &res.Written, res.Pending, res.TimedOut
+	out.Cursor = strconv.FormatInt(res.Cursor, 10)
+	if res.TimedOut {
+		c.warn("the far side did not take all of it in time; read what it shows, or send ctrl_c")
+	}
+	if answering {
+		s.Settle(ctx, read.Timeout)
+		out.State = s.State()
+	}
+	if conditions && !res.TimedOut {
+		read.Cursor = res.Cursor
+		out.readOut = newReadOut(s.Read(ctx, read), in.Encoding)
+	}
+	return canceled(ctx, s)
+}
+
+func (c *invocation) read(ctx context.Context, s *session.Session, in *ioArgs, out *ioOut) error {
+	ch := checker{t: c.tool, action: c.action}
+	req, _, err := c.readRequest(in)
+	if err != nil {
+		return err
+	}
+	switch {
+	case in.Stream != "" && in.ExecID == "":
+		return ch.invalid("exec_id", nil, "stream needs exec_id: the command whose stream to read")
+	case in.Mode == "tail" && in.Cursor != "":
+		return ch.invalid("cursor", nil, "mode tail takes no cursor; use mode cursor to read from one")
+	case in.MaxLines > 0 && in.Mode != "tail":
+		return ch.invalid("max_lines", nil, "max_lines belongs to mode tail")
+	}
+	if in.ExecID != "" {
+		if in.Stream == "" {
+			in.Stream = "stdout"
+		}
+		if in.Cursor == "" {
+			req.Cursor = 0
+		}
+		chunk, err := s.ReadExec(ctx, in.ExecID, in.Stream, req)
+		if err != nil {
+			return err
+		}
+		out.readOut = newReadOut(chunk, in.Encoding)
+		return canceled(ctx, s)
+	}
+	out.readOut = newReadOut(s.Read(ctx, req), in.Encoding)
+	return canceled(ctx, s)
+}
+
+// canceled is the error of a call whose client no longer waits for it.
+func canceled(ctx context.Context, s *session.Session) error {
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		return nil
+	}
+	return &term.Error{Session: s.ID(), Kind: term.Canceled, Msg: "the call was canceled; nothing is lost: read again from the same cursor", Err: ctx.Err()}
+}
+
+// readRequest turns the arguments into a read, and reports whether they set a condition to wait for.
+func (c *invocation) readRequest(in *ioArgs) (r session.ReadRequest, conditions bool, err error) {
+	ch := checker{t: c.tool, action: c.action}
+	r = session.ReadRequest{
+		Cursor: session.Latest, Tail: in.Mode == "tail", MaxLines: in.MaxLines, ExcludeMatch: isFalse(in.IncludeMatch),
+		MaxBytes: c.lower("max_bytes", in.MaxBytes, c.o.MaxReadBytes, "limits.max_read_bytes"), Timeout: c.o.ReadTimeout,
+	}
+	if r.MaxBytes == 0 {
+		r.MaxBytes = defaultChunk
+	}
+	if in.TimeoutMS != nil {
+		r.Timeout = c.millis("timeout_ms", *in.TimeoutMS, c.o.MaxWait, "limits.max_wait_ms")
+	}
+	if in.Cursor != "" {
+		if r.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || r.Cursor < 0 {
+			return r, false, ch.invalid("cursor", nil, "cursor %q is none: pass a next_cursor or cursor from a result, or 0 for the oldest output", in.Cursor)
+		}
+	}
+	if r.Idle = time.Duration(in.UntilIdleMS) * time.Millisecond; r.Idle > r.Timeout {
+		return r, false, ch.invalid("until_idle_ms", nil, "until_idle_ms (%d) is longer than timeout_ms (%d), so it could never be reached; raise timeout_ms", in.UntilIdleMS, r.Timeout.Milliseconds())
+	}
+	if in.UntilRegex != "" {
+		if r.Until, err = compileRegexp("until_regex", in.UntilRegex); err != nil {
+			return r, false, err
+		}
+	}
+	if r.WaitFor, err = compileList("input_hints.wait_for_regexes", in.InputHints.WaitFor); err != nil {
+		return r, false, err
+	}
+	conditions = r.Idle > 0 || r.Until != nil || len(r.WaitFor) > 0 || in.TimeoutMS != nil
+	return r, conditions, nil
+}
+
+// newReadOut is the wire form of a chunk: text if it is UTF-8, unless base64 was asked for.
+func newReadOut(k session.Chunk, encoding string) *readOut {
+	out := &readOut{
+		Encoding: "utf-8", NextCursor: strconv.FormatInt(k.Next, 10),
+		BufferStartCursor: strconv.FormatInt(k.Buffer.Start, 10), BufferEndCursor: strconv.FormatInt(k.Buffer.End, 10),
+		Matched: k.Reason == session.ReasonMatched, IdleReached: k.Reason == session.ReasonIdle,
+		WaitingForInput: k.Reason == session.ReasonInput, TimedOut: k.Reason == session.ReasonTimeout, EOF: k.EOF,
+		Truncated: k.Dropped > 0, DroppedBytes: k.Dropped,
+		BufferedBytes: k.Buffer.End - k.Buffer.Start, BufferLimitBytes: k.Buffer.Limit,
+	}
+	if encoding == "base64" || !utf8.Valid(k.Data) {
+		out.Chunk, out.Encoding = base64.StdEncoding.EncodeToString(k.Data), "base64"
+		return out
+	}
+	out.Chunk = string(k.Data)
+	return out
+}

@@ -1,0 +1,206 @@
+package mcpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// openArgs are the arguments of ptyctl_session open.
+type openArgs struct {
+	Protocol string
+	Host     string
+	Port     int
+	Username string
+	Auth     struct {
+		Method        string
+		Password      term.Secret
+		PrivateKeyPEM term.Secret `json:"private_key_pem"`
+		Passphrase    term.Secret
+		Interactive   *bool
+	}
+	PTY struct {
+		Enabled *bool
+		Cols    int
+		Rows    int
+		Term    string
+	}
+	Timeouts struct {
+		Connect int64 `json:"connect_timeout_ms"`
+		Idle    int64 `json:"idle_timeout_ms"`
+	}
+	SSH struct {
+		HostKeyPolicy string   `json:"host_key_policy"`
+		Fingerprint   string   `json:"host_key_fingerprint"`
+		KnownHosts    string   `json:"known_hosts_path"`
+		UseConfig     *bool    `json:"use_openssh_config"`
+		ConfigPath    string   `json:"config_path"`
+		ExtraArgs     []string `json:"extra_args"`
+	} `json:"ssh_options"`
+	Expect      expectArgs
+	TaskID      string `json:"task_id"`
+	LockTTL     int64  `json:"lock_ttl_ms"`
+	AcquireLock bool   `json:"acquire_lock"`
+}
+
+func (c *invocation) open(ctx context.Context, out *sessionOut) error {
+	var in openArgs
+	if err := c.args(&in); err != nil {
+		return err
+	}
+	if err := c.checkAuth(&in); err != nil {
+		return err
+	}
+	expect, err := in.Expect.compile("expect")
+	if err != nil {
+		return err
+	}
+	req := session.OpenRequest{
+		Target: in.target(c), Expect: expect, Wait: c.o.MaxWait,
+		IdleTimeout: c.millis("timeouts.idle_timeout_ms", in.Timeouts.Idle, 0, ""),
+	}
+	if in.AcquireLock {
+		req.LockTTL = c.lockTTL(in.LockTTL)
+	}
+	res, err := c.m.Open(c.acting(ctx, in.TaskID), req)
+	if err != nil {
+		return err
+	}
+	i := res.Session.Info()
+	out.SessionID, out.Protocol, out.State, out.Cursor = i.ID, i.Protocol, res.State, "0"
+	out.Prompt, out.WaitingForInput = res.Prompt, res.Prompt != nil
+	if res.State == session.Open || res.State.Ended() {
+		enabled := i.About.PTY
+		out.PTYEnabled, out.ServerBanner, out.Capabilities = &enabled, i.About.ServerBanner, &i.About.Capabilities
+		out.Warnings = i.About.Warnings
+	}
+	if res.State.Ended() {
+		out.Warnings = append(out.Warnings, "the session was over at once: "+i.End.Reason+"; read its output from cursor 0")
+	}
+	if in.AcquireLock {
+		acquired := res.Lease != nil
+		out.LockAcquired = &acquired
+		if acquired {
+			out.lease(*res.Lease)
+		}
+	}
+	return nil
+}
+
+// target is what the arguments ask for.
+func (in *openArgs) target(c *invocation) term.Target {
+	t := term.Target{
+		Protocol: in.Protocol, Host: in.Host, Port: in.Port, User: in.Username,
+		ConnectTimeout: c.millis("timeouts.connect_timeout_ms", in.Timeouts.Connect, c.o.MaxConnectTimeout, "limits.max_connect_timeout_ms"),
+		Auth: term.Auth{
+			Method: in.Auth.Method, Password: in.Auth.Password, PrivateKeyPEM: in.Auth.PrivateKeyPEM, Passphrase: in.Auth.Passphrase,
+			NoInteractive: c.o.NoInteractive || isFalse(in.Auth.Interactive),
+		},
+		PTY: term.PTY{Disabled: isFalse(in.PTY.Enabled), Cols: in.PTY.Cols, Rows: in.PTY.Rows, Term: in.PTY.Term},
+		SSH: term.SSHOptions{
+			HostKeyPolicy: in.SSH.HostKeyPolicy, HostKeyFingerprint: in.SSH.Fingerprint, KnownHostsPath: in.SSH.KnownHosts,
+			NoConfig: isFalse(in.SSH.UseConfig), ConfigPath: in.SSH.ConfigPath, ExtraArgs: in.SSH.ExtraArgs,
+		},
+	}
+	// A credential says by itself how it is meant.
+	if t.Auth.Method == "" && t.Auth.PrivateKeyPEM != "" {
+		t.Auth.Method = "private_key"
+	}
+	if t.Auth.Method == "" && t.Auth.Password != "" {
+		t.Auth.Method = "password"
+	}
+	return t
+}
+
+// checkAuth refuses credentials that do not go together.
+func (c *invocation) checkAuth(in *openArgs) error {
+	ch := checker{t: c.tool, action: c.action}
+	switch a := &in.Auth; {
+	case a.Method == "private_key" && a.PrivateKeyPEM == "":
+		return ch.invalid("auth.private_key_pem", nil, "auth.method private_key needs auth.private_key_pem: the whole text of the key")
+	case a.Method == "agent" && (a.Password != "" || a.PrivateKeyPEM != ""):
+		return ch.invalid("auth.method", nil, "auth.method agent takes no password and no key; leave method out to use what is given")
+	case a.Method == "password" && a.PrivateKeyPEM != "":
+		return ch.invalid("auth.private_key_pem", nil, "auth.method password takes no private_key_pem; use method private_key, or auto for both")
+	case in.AcquireLock && in.TaskID == "":
+		return ch.invalid("task_id", nil, "acquire_lock needs task_id: the name under which you hold the lock")
+	}
+	return nil
+}
+
+func isFalse(b *bool) bool { return b != nil && !*b }
+
+// expectArgs are the patterns of expect.
+type expectArgs struct {
+	Prompt string    `json:"prompt_regex"`
+	Pagers *[]string `json:"pager_regexes"`
+	Errors *[]string `json:"error_regexes"`
+}
+
+// compile turns the patterns into regular expressions. A list that is given empty clears the one before.
+func (e expectArgs) compile(path string) (session.Expect, error) {
+	var x session.Expect
+	var err error
+	if e.Prompt != "" {
+		if x.Prompt, err = compileRegexp(path+".prompt_regex", e.Prompt); err != nil {
+			return x, err
+		}
+	}
+	if x.Pagers, err = compileList(path+".pager_regexes", e.Pagers); err != nil {
+		return x, err
+	}
+	x.Errors, err = compileList(path+".error_regexes", e.Errors)
+	return x, err
+}
+
+func compileList(path string, patterns *[]string) ([]*regexp.Regexp, error) {
+	if patterns == nil {
+		return nil, nil
+	}
+	list := make([]*regexp.Regexp, 0, len(*patterns))
+	for i, p := range *patterns {
+		re, err := compileRegexp(fmt.Sprintf("%s[%d]", path, i), p)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, re)
+	}
+	return list, nil
+}
+
+// maxRegexp bounds a pattern: a longer one compiles to something that costs too much memory.
+const maxRegexp = 4 << 10
+
+func compileRegexp(path, pattern string) (*regexp.Regexp, error) {
+	bad := func(format string, args ...any) error {
+		return &term.Error{Kind: term.InvalidArgument, Msg: path + ": " + fmt.Sprintf(format, args...), Details: &term.Details{Field: path}}
+	}
+	if len(pattern) > maxRegexp {
+		return nil, bad("the pattern has %d characters; %d are allowed", len(pattern), maxRegexp)
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		e := bad("%v; patterns are RE2 (https://golang.org/s/re2syntax): no look-around, no back-references", err).(*term.Error)
+		e.Details.Position = regexpPosition(pattern, err)
+		return nil, e
+	}
+	return re, nil
+}
+
+// regexpPosition says where in the pattern the fault lies.
+func regexpPosition(pattern string, err error) string {
+	var e *syntax.Error
+	if !errors.As(err, &e) || e.Expr == "" {
+		return ""
+	}
+	if i := strings.Index(pattern, e.Expr); i >= 0 {
+		return fmt.Sprintf("character %d: %s", i, e.Expr)
+	}
+	return e.Expr
+}

@@ -1,0 +1,171 @@
+package mcpapi
+
+import (
+	"context"
+	"time"
+
+	"ptyctl/lockmgr"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// sessionOut is the result of every action of ptyctl_session.
+type sessionOut struct {
+	Action            string             `json:"action"`
+	Success           bool               `json:"success"`
+	SessionID         string             `json:"session_id,omitempty"`
+	State             session.State      `json:"state,omitempty"`
+	Protocol          string             `json:"protocol,omitempty"`
+	PTYEnabled        *bool              `json:"pty_enabled,omitempty"`
+	Cursor            string             `json:"cursor,omitempty"`
+	ServerBanner      string             `json:"server_banner,omitempty"`
+	WaitingForInput   bool               `json:"waiting_for_input,omitempty"`
+	Prompt            *term.Prompt       `json:"prompt,omitempty"`
+	Capabilities      *term.Capabilities `json:"capabilities,omitempty"`
+	Sessions          *[]listEntry       `json:"sessions,omitempty"`
+	Session           *sessionStatus     `json:"session,omitempty"`
+	AlreadyClosed     bool               `json:"already_closed,omitempty"`
+	LockAcquired      *bool              `json:"lock_acquired,omitempty"`
+	LockHolder        string             `json:"lock_holder,omitempty"`
+	LockExpiresAt     int64              `json:"lock_expires_at,omitempty"` // Unix milliseconds
+	ExistingSessionID string             `json:"existing_session_id,omitempty"`
+	Warnings          []string           `json:"warnings,omitempty"`
+}
+
+func (c *invocation) doSession(ctx context.Context) (any, error) {
+	out := &sessionOut{Action: c.action, Success: true}
+	var err error
+	switch c.action {
+	case "open":
+		err = c.open(ctx, out)
+	case "list":
+		err = c.list(out)
+	case "status":
+		err = c.status(out)
+	case "close":
+		err = c.close(ctx, out)
+	case "lock", "unlock", "heartbeat":
+		err = c.lock(ctx, out)
+	case "signal":
+		err = c.signal(ctx, out)
+	}
+	out.Warnings = append(out.Warnings, c.notes...)
+	return out, err
+}
+
+// lease shows a lock in the result.
+func (out *sessionOut) lease(l lockmgr.Lease) {
+	out.LockHolder, out.LockExpiresAt = l.Holder, l.Expires.UnixMilli()
+}
+
+func (c *invocation) list(out *sessionOut) error {
+	var in struct{ Action string }
+	if err := c.args(&in); err != nil {
+		return err
+	}
+	entries := []listEntry{}
+	for _, i := range c.m.List() {
+		entries = append(entries, newListEntry(i))
+	}
+	out.Sessions = &entries
+	out.Capabilities = &term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.No, ParallelExec: term.Yes}
+	return nil
+}
+
+func (c *invocation) status(out *sessionOut) error {
+	var in struct {
+		SessionID string `json:"session_id"`
+	}
+	if err := c.args(&in); err != nil {
+		return err
+	}
+	s, err := c.m.Get(in.SessionID)
+	if err != nil {
+		return err
+	}
+	i := s.Info()
+	out.SessionID, out.State, out.Prompt, out.WaitingForInput = i.ID, i.State, i.Prompt, i.Prompt != nil
+	if i.Lease != nil {
+		out.lease(*i.Lease)
+	}
+	out.Session = newSessionStatus(i)
+	return nil
+}
+
+func (c *invocation) close(ctx context.Context, out *sessionOut) error {
+	var in struct {
+		SessionID string `json:"session_id"`
+		TaskID    string `json:"task_id"`
+		Force     bool
+	}
+	if err := c.args(&in); err != nil {
+		return err
+	}
+	s, err := c.m.Get(in.SessionID)
+	if err != nil {
+		return err
+	}
+	ctx = c.acting(ctx, in.TaskID)
+	if !in.Force || !c.o.AllowForce {
+		if err := s.MayClose(ctx); err != nil {
+			return err
+		}
+	}
+	out.AlreadyClosed = s.Close(ctx, session.CloseOptions{Force: in.Force})
+	out.SessionID, out.State = s.ID(), s.State()
+	return nil
+}
+
+func (c *invocation) lock(ctx context.Context, out *sessionOut) error {
+	var in struct {
+		SessionID string `json:"session_id"`
+		TaskID    string `json:"task_id"`
+		TTL       int64  `json:"lock_ttl_ms"`
+	}
+	if err := c.args(&in); err != nil {
+		return err
+	}
+	s, err := c.m.Get(in.SessionID)
+	if err != nil {
+		return err
+	}
+	ctx = c.acting(ctx, in.TaskID)
+	out.SessionID = s.ID()
+	var l lockmgr.Lease
+	switch c.action {
+	case "unlock":
+		return s.Unlock(ctx)
+	case "lock":
+		l, err = s.Lock(ctx, c.lockTTL(in.TTL))
+	case "heartbeat":
+		l, err = s.Heartbeat(ctx, c.lockTTL(in.TTL))
+	}
+	if err == nil {
+		out.lease(l)
+	}
+	return err
+}
+
+func (c *invocation) lockTTL(ms int64) time.Duration {
+	if ms == 0 {
+		return c.o.LockTTL
+	}
+	return c.millis("lock_ttl_ms", ms, c.o.MaxLockTTL, "locks.max_ttl_ms")
+}
+
+func (c *invocation) signal(ctx context.Context, out *sessionOut) error {
+	var in struct {
+		SessionID string `json:"session_id"`
+		TaskID    string `json:"task_id"`
+		Signal    string
+	}
+	if err := c.args(&in); err != nil {
+		return err
+	}
+	s, err := c.m.Get(in.SessionID)
+	if err != nil {
+		return err
+	}
+	out.SessionID = s.ID()
+	return s.Signal(c.acting(ctx, in.TaskID), in.Signal)
+}

@@ -1,0 +1,18 @@
+// Package mcpapi speaks the Model Context Protocol: it maps the four tools' wire form to calls of package session
+// and back, and knows nothing of how terminals work.
+//
+//	srv := mcpapi.NewServer(mcpapi.Options{Sessions: manager, Version: "0.1.0"})
+//	err := mcpapi.ServeStdio(ctx, srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{})
+//
+// Each tool is described by one table (tool_*.go): its actions, its fields, which action takes which field, and
+// an example of each. Schemas, descriptions, validation, error messages and the README's table all come from
+// it. An action's handler (do_*.go) gets a typed struct that has passed the table; it returns a typed result.
+//
+// What it promises:
+//
+//   - Every result is one JSON object. A failure that a caller can act on is a result too, with isError set and
+//     the object {error_code, message, retryable, details}; JSON-RPC errors are for faults of the protocol.
+//   - Arguments are checked strictly: an unknown field, a wrong type or a field of another action is an error
+//     that names the field, what is allowed, and a correct call. Nothing is guessed, and nothing is half done.
+//   - Terminal sessions, locks and cursors are never tied to an MCP session.
+package mcpapi

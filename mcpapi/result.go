@@ -1,0 +1,64 @@
+package mcpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/term"
+)
+
+// structuredSince is the first protocol revision that knows structuredContent.
+const structuredSince = "2025-06-18"
+
+// result makes the answer of a call: one JSON object, as text, and again as structured content for clients that
+// know it.
+func (s *api) result(ctx context.Context, v any, isError bool) (*mcp.CallToolResult, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(string(text))}, IsError: isError}
+	if s.o.Structured && negotiatedVersion(ctx) >= structuredSince {
+		r.StructuredContent = json.RawMessage(text)
+	}
+	return r, nil
+}
+
+// A failure is the wire form of an error that the caller can act on.
+type failure struct {
+	ErrorCode term.Kind     `json:"error_code"`
+	Message   string        `json:"message"`
+	Retryable bool          `json:"retryable"`
+	Details   *errorDetails `json:"details,omitempty"`
+}
+
+// errorDetails are term.Details, and the session the error is about.
+type errorDetails struct {
+	SessionID string `json:"session_id,omitempty"`
+	*term.Details
+}
+
+// fail turns an error into a result. It is the only place that does.
+func (s *api) fail(ctx context.Context, err error) (*mcp.CallToolResult, error) {
+	f := failure{ErrorCode: term.KindOf(err)}
+	f.Retryable = f.ErrorCode.Retryable()
+	var e *term.Error
+	if errors.As(err, &e) {
+		f.Message = e.Message()
+		if e.Details != nil || e.Session != "" {
+			f.Details = &errorDetails{SessionID: e.Session, Details: e.Details}
+		}
+	}
+	if f.ErrorCode == term.Internal && (e == nil || e.Msg == "") {
+		s.log.Error("internal error", "error", err)
+		f.Message = "a fault in ptyctl; its log has the cause. Other sessions are not affected"
+	}
+	return s.result(ctx, f, true)
+}

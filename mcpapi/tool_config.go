@@ -1,0 +1,28 @@
+package mcpapi
+
+var configTool = tool{
+	name:  "ptyctl_session_config",
+	title: "Terminal settings",
+	about: "Resize a terminal, or set the patterns that say what its output means.",
+	actions: []action{
+		{name: "resize", about: "set cols and rows.", example: `{"action":"resize","session_id":"web1-k3f9q2zd","cols":120,"rows":40}`},
+		{name: "expect", about: "set the patterns given; the others stay.", example: `{"action":"expect","session_id":"web1-k3f9q2zd","expect":{"prompt_regex":"[>#] $"}}`},
+		{name: "get", about: "size and patterns.", example: `{"action":"get","session_id":"web1-k3f9q2zd"}`},
+	},
+	fields: []field{
+		{name: "session_id", kind: kindString, about: "which session", required: everyAction, nonEmpty: true},
+		{name: "cols", kind: kindInteger, actions: []string{"resize"}, required: []string{"resize"}, min: 1, max: 10000},
+		{name: "rows", kind: kindInteger, actions: []string{"resize"}, required: []string{"resize"}, min: 1, max: 10000},
+		func() field {
+			f := expectField("", []string{"expect"})
+			f.required = f.actions
+			return f
+		}(),
+		{name: "task_id", kind: kindString, about: "your name for locks", actions: []string{"resize", "expect"}, nonEmpty: true},
+	},
+	output: []field{
+		{name: "action", kind: kindString}, {name: "success", kind: kindBoolean}, {name: "cols", kind: kindInteger}, {name: "rows", kind: kindInteger},
+		{name: "expect", kind: kindObject}, {name: "warnings", kind: kindStrings},
+	},
+	hints: hints{idempotent: true},
+}

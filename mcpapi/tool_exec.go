@@ -1,0 +1,44 @@
+package mcpapi
+
+var execTool = tool{
+	name:  "ptyctl_session_exec",
+	title: "Run a command",
+	about: "Run a command and get its output and true exit code. By default on a channel of its own: stdout and stderr are split and calls run in parallel, but cd, environment and sudo of the terminal are not seen. For prompts, REPLs and full-screen programs use ptyctl_session_io. If done_reason is running, call again with exec_id alone.",
+	actions: []action{
+		{example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`},
+	},
+	fields: []field{
+		{name: "session_id", kind: kindString, about: "which session", required: everyAction, nonEmpty: true},
+		{name: "cmd", kind: kindString, about: "the command, for the remote shell"},
+		{name: "timeout_ms", kind: kindInteger, about: "then the command is stopped; default 60000", min: 1, max: 1 << 40},
+		{name: "cwd", kind: kindString, nonEmpty: true},
+		{name: "env", kind: kindStrings, about: "NAME=value; servers accept few (AcceptEnv)"},
+		{name: "stdin", kind: kindString},
+		{name: "stdin_encoding", kind: kindString, enum: encodings},
+		{name: "max_output_bytes", kind: kindInteger, about: "per stream; default 16384, the middle is cut", min: 1, max: 1 << 40},
+		{name: "lane", kind: kindString, enum: []string{"auto", "channel", "terminal"}},
+		{name: "exec_id", kind: kindString, about: "go on waiting for this one", nonEmpty: true},
+		{name: "cancel", kind: kindBoolean, about: "stop exec_id"},
+		{name: "task_id", kind: kindString, about: "your name for locks", nonEmpty: true},
+		expectField("patterns for this call", nil),
+		{name: "until_idle_ms", kind: kindInteger, about: "terminal lane only", min: 1, max: 1 << 40, later: anyLater("it belongs to the terminal lane; leave it out")},
+		{name: "rc_mode", kind: kindObject, about: "terminal lane only", later: anyLater("it belongs to the terminal lane; leave it out, the channel lane has a true exit code"), fields: []field{
+			{name: "enabled", kind: kindBoolean},
+			{name: "marker_prefix", kind: kindString},
+			{name: "marker_suffix", kind: kindString},
+		}},
+		requestIDField(nil),
+	},
+	output: []field{
+		{name: "stdout", kind: kindString}, {name: "stderr", kind: kindString}, {name: "done_reason", kind: kindString},
+		{name: "timed_out", kind: kindBoolean}, {name: "duration_ms", kind: kindInteger}, {name: "exec_lane", kind: kindString}, {name: "exec_id", kind: kindString},
+		{name: "stdout_bytes", kind: kindInteger}, {name: "stderr_bytes", kind: kindInteger}, {name: "truncated", kind: kindBoolean},
+		{name: "warnings", kind: kindStrings},
+	},
+	hints: hints{destructive: true, openWorld: true},
+}
+
+var (
+	everyAction = []string{"*"}
+	encodings   = []string{"utf-8", "base64"}
+)

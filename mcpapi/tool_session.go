@@ -1,0 +1,98 @@
+package mcpapi
+
+var sessionTool = tool{
+	name:  "ptyctl_session",
+	title: "Terminal sessions",
+	about: "Open, list, lock and close terminals on remote hosts. Then use ptyctl_session_exec for commands and ptyctl_session_io to type and read.",
+	actions: []action{
+		{name: "open", about: "connect; needs protocol and host. If the result has a prompt, answer it with ptyctl_session_io write.", example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`},
+		{name: "close", about: "end a session; its output stays readable for a while.", example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
+		{name: "list", about: "all sessions and what they can do.", example: `{"action":"list"}`},
+		{name: "status", about: "everything known about one session.", example: `{"action":"status","session_id":"web1-k3f9q2zd"}`},
+		{name: "lock", about: "become the only task that may write.", example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{name: "unlock", about: "give the lock back.", example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{name: "heartbeat", about: "keep the lock.", example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
+		{name: "signal", about: "send a signal.", example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
+	},
+	fields: []field{
+		{name: "session_id", kind: kindString, about: "which session", actions: notOpen, required: notOpenOrList, nonEmpty: true},
+		{name: "task_id", kind: kindString, about: "your name for locks", actions: []string{"open", "close", "lock", "unlock", "heartbeat", "signal"}, required: []string{"lock", "unlock", "heartbeat"}, nonEmpty: true},
+		{name: "lock_ttl_ms", kind: kindInteger, about: "default 60000", actions: []string{"open", "lock", "heartbeat"}, min: 1, max: 1 << 40},
+		{name: "force", kind: kindBoolean, about: "[close] do not wait for the far side", actions: []string{"close"}},
+		{name: "signal", kind: kindString, enum: []string{"INT", "TERM", "HUP", "KILL", "QUIT"}, actions: []string{"signal"}, required: []string{"signal"}},
+		{name: "protocol", kind: kindString, about: "[open]", enum: []string{"ssh", "telnet", "local"}, actions: onlyOpen, required: onlyOpen, later: map[string]string{
+			"telnet": "Telnet is not built yet; use protocol ssh",
+			"local":  "local terminals are not built yet; use protocol ssh",
+		}},
+		{name: "host", kind: kindString, about: "[open] name, address, or Host alias of ssh_config", actions: onlyOpen, required: onlyOpen, nonEmpty: true},
+		{name: "port", kind: kindInteger, about: "[open]", actions: onlyOpen, min: 1, max: 65535},
+		{name: "username", kind: kindString, about: "[open]", actions: onlyOpen, nonEmpty: true},
+		{name: "auth", kind: kindObject, about: "[open] default: agent, then identity files, then questions", actions: onlyOpen, fields: []field{
+			{name: "method", kind: kindString, enum: []string{"password", "private_key", "agent", "auto"}},
+			{name: "password", kind: kindString},
+			{name: "private_key_pem", kind: kindString},
+			{name: "passphrase", kind: kindString},
+			{name: "interactive", kind: kindBoolean, about: "false: fail rather than ask"},
+		}},
+		{name: "pty", kind: kindObject, about: "[open] default 120x40 xterm-256color", actions: onlyOpen, fields: []field{
+			{name: "enabled", kind: kindBoolean},
+			{name: "cols", kind: kindInteger, min: 1, max: 10000},
+			{name: "rows", kind: kindInteger, min: 1, max: 10000},
+			{name: "term", kind: kindString, nonEmpty: true},
+		}},
+		{name: "timeouts", kind: kindObject, about: "[open]", actions: onlyOpen, fields: []field{
+			{name: "connect_timeout_ms", kind: kindInteger, about: "default 15000", min: 1, max: 1 << 40},
+			{name: "idle_timeout_ms", kind: kindInteger, about: "close when idle; default 0: never", max: 1 << 40},
+		}},
+		{name: "ssh_options", kind: kindObject, about: "[open]", actions: onlyOpen, fields: []field{
+			{name: "host_key_policy", kind: kindString, about: "default strict", enum: []string{"strict", "accept_new", "ask", "disabled"}},
+			{name: "host_key_fingerprint", kind: kindString, about: "SHA256:... to pin", nonEmpty: true},
+			{name: "known_hosts_path", kind: kindString, nonEmpty: true},
+			{name: "use_openssh_config", kind: kindBoolean, about: "default true"},
+			{name: "config_path", kind: kindString, about: "like ssh -F", nonEmpty: true},
+			{name: "extra_args", kind: kindStrings, about: "ssh arguments: -o -J -l -p -i -F ..."},
+			{name: "legacy", kind: kindBoolean, about: "offer old algorithms", later: anyLater(`use extra_args, as in ["-o","KexAlgorithms=+diffie-hellman-group14-sha1"]`)},
+			{name: "proxy_url", kind: kindString, about: "SOCKS5 or HTTP proxy", later: anyLater("connect through a jump host (extra_args -J) instead")},
+		}},
+		expectField("[open] patterns for this session", onlyOpen),
+		{name: "session_type", kind: kindString, about: "[open]", enum: []string{"normal", "console"}, actions: onlyOpen, later: map[string]string{
+			"console": "console sessions are not built yet; open a normal one and take its lock",
+		}},
+		{name: "device_id", kind: kindString, about: "[open] of a console", actions: onlyOpen, later: anyLater("console sessions are not built yet; open a normal session and take its lock")},
+		{name: "acquire_lock", kind: kindBoolean, about: "[open] lock at once; needs task_id", actions: onlyOpen},
+		requestIDField([]string{"open"}),
+	},
+	output: []field{
+		{name: "action", kind: kindString}, {name: "success", kind: kindBoolean}, {name: "session_id", kind: kindString},
+		{name: "state", kind: kindString}, {name: "protocol", kind: kindString}, {name: "pty_enabled", kind: kindBoolean},
+		{name: "cursor", kind: kindString}, {name: "server_banner", kind: kindString}, {name: "security_warning", kind: kindString},
+		{name: "waiting_for_input", kind: kindBoolean}, {name: "prompt", kind: kindObject}, {name: "capabilities", kind: kindObject},
+		{name: "sessions", kind: kindObjects}, {name: "session", kind: kindObject}, {name: "already_closed", kind: kindBoolean},
+		{name: "lock_acquired", kind: kindBoolean}, {name: "lock_holder", kind: kindString}, {name: "lock_expires_at", kind: kindInteger},
+		{name: "existing_session_id", kind: kindString}, {name: "warnings", kind: kindStrings},
+	},
+	hints: hints{destructive: true, openWorld: true},
+}
+
+var (
+	onlyOpen      = []string{"open"}
+	notOpen       = []string{"close", "lock", "unlock", "heartbeat", "status", "signal"}
+	notOpenOrList = notOpen
+)
+
+// expectField is the object of patterns that three tools take.
+func expectField(about string, actions []string) field {
+	return field{name: "expect", kind: kindObject, about: about, actions: actions, fields: []field{
+		{name: "prompt_regex", kind: kindString, nonEmpty: true},
+		{name: "pager_regexes", kind: kindStrings},
+		{name: "error_regexes", kind: kindStrings},
+	}}
+}
+
+// requestIDField is the idempotency key of the actions that do something.
+func requestIDField(actions []string) field {
+	return field{name: "request_id", kind: kindString, about: "makes a retry safe", actions: actions, later: anyLater("leave it out; a retry runs the action again")}
+}
+
+// anyLater marks a field none of whose values is built yet.
+func anyLater(instead string) map[string]string { return map[string]string{"*": instead} }

@@ -1,0 +1,427 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/bufpipe"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+type execFunc = func(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error)
+
+// startExec makes a session that runs commands with exec.
+func startExec(t testing.TB, exec execFunc, o session.Options) *session.Session {
+	near, _ := bufpipe.New(0)
+	s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: exec}, o)
+	t.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
+	return s
+}
+
+func run(t testing.TB, s *session.Session, r session.ExecRequest) session.ExecResult {
+	t.Helper()
+	res, err := s.Exec(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// obedient puts out text and ends when it is stopped.
+func obedient(text string) execFunc {
+	return func(ctx context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+		io.WriteString(stdout, text)
+		<-ctx.Done()
+		return term.Exit{Killed: "yes"}, nil
+	}
+}
+
+func TestExecResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, func(_ context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+			time.Sleep(time.Second)
+			fmt.Fprintf(stdout, "%s in %s with %v and %s\n", r.Command, r.Dir, r.Env, r.Stdin)
+			io.WriteString(stderr, "error: no\nerror: never\n")
+			return term.Exit{Known: true, Code: 3}, nil
+		}, session.Options{Expect: session.Expect{Errors: []*regexp.Regexp{re(`error: \w+`)}}})
+		got := run(t, s, session.ExecRequest{Command: "id", Dir: "/tmp", Env: []term.EnvVar{{Name: "A", Value: "b"}}, Stdin: []byte("in")})
+		if string(got.Stdout.Bytes()) != "id in /tmp with [{A b}] and in\n" || string(got.Stderr.Bytes()) != "error: no\nerror: never\n" {
+			t.Errorf("stdout %q, stderr %q", got.Stdout.Bytes(), got.Stderr.Bytes())
+		}
+		if got.Exit != (term.Exit{Known: true, Code: 3}) || got.Done != session.DoneExitStatus || got.ExitReason != "" || got.Lane != session.LaneChannel || got.Duration != time.Second || got.TimedOut || got.Canceled {
+			t.Errorf("%+v", got)
+		}
+		if got.ID != "" {
+			t.Errorf("id %s though there is nothing more to get", got.ID)
+		}
+		if !slices.Equal(got.ErrorHints, []string{"error: no", "error: never"}) {
+			t.Errorf("hints %q", got.ErrorHints)
+		}
+		if i := s.Info(); i.Execs != 1 || len(i.Running) != 0 {
+			t.Errorf("%+v", i)
+		}
+	})
+}
+
+func TestExecNoStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+			return term.Exit{}, nil
+		}, session.Options{})
+		if got := run(t, s, session.ExecRequest{Command: "id"}); got.Done != session.DoneEOF || got.ExitReason != "no_status" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestExecRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+			t.Error("it ran")
+			return term.Exit{}, nil
+		}, session.Options{})
+		for _, c := range []struct {
+			r    session.ExecRequest
+			kind term.Kind
+		}{
+			{session.ExecRequest{}, term.InvalidArgument},
+			{session.ExecRequest{Command: " \t\n"}, term.InvalidArgument},
+			{session.ExecRequest{Command: "printf a\x00b"}, term.InvalidArgument},
+			{session.ExecRequest{Command: "id", Lane: "fast"}, term.InvalidArgument},
+			{session.ExecRequest{Command: "id", Lane: session.LaneTerminal}, term.Unsupported},
+		} {
+			_, err := s.Exec(t.Context(), c.r)
+			wantKind(t, err, c.kind)
+		}
+		for _, err := range []error{
+			second(s.ContinueExec(t.Context(), "exec-none", 0, 0)),
+			second(s.CancelExec(t.Context(), "", 0)),
+			second(s.ReadExec(t.Context(), "exec-none", "stdout", session.ReadRequest{})),
+		} {
+			wantKind(t, err, term.NotFound)
+		}
+		none, _ := start(t, 0, session.Options{})
+		_, err := none.Exec(t.Context(), session.ExecRequest{Command: "id"})
+		wantKind(t, err, term.Unsupported)
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Once something was typed, "auto" means the terminal.
+func TestExecAutoLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+			return term.Exit{Known: true}, nil
+		}, session.Options{})
+		run(t, s, session.ExecRequest{Command: "id", Lane: session.LaneAuto})
+		if _, err := answer(s, "sudo -i\r"); err != nil {
+			t.Fatal(err)
+		}
+		for _, lane := range []session.Lane{"", session.LaneAuto} {
+			_, err := s.Exec(t.Context(), session.ExecRequest{Command: "id", Lane: lane})
+			wantKind(t, err, term.Unsupported)
+		}
+		run(t, s, session.ExecRequest{Command: "id", Lane: session.LaneChannel})
+	})
+}
+
+func TestExecContinued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, func(_ context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+			for i := range 3 {
+				time.Sleep(time.Second)
+				fmt.Fprintln(stdout, i)
+			}
+			return term.Exit{Known: true}, nil
+		}, session.Options{})
+		got := run(t, s, session.ExecRequest{Command: "id", Wait: 1500 * time.Millisecond})
+		if got.Done != session.DoneRunning || got.ExitReason != "running" || got.Exit != (term.Exit{}) || string(got.Stdout.Bytes()) != "0\n" || got.ID == "" {
+			t.Fatalf("%+v", got)
+		}
+		if r := s.Info().Running; !slices.Equal(r, []string{got.ID}) {
+			t.Errorf("running %q", r)
+		}
+		if c, err := s.ReadExec(t.Context(), got.ID, "stdout", session.ReadRequest{Until: re(`1\n`), Timeout: time.Minute}); err != nil || string(c.Data) != "0\n1\n" {
+			t.Errorf("%q, %v", c.Data, err)
+		}
+		_, err := s.ReadExec(t.Context(), got.ID, "stdin", session.ReadRequest{})
+		wantKind(t, err, term.InvalidArgument)
+		if got, err = s.ContinueExec(t.Context(), got.ID, 0, 0); err != nil || got.Done != session.DoneRunning || string(got.Stdout.Bytes()) != "0\n1\n" {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		id := got.ID
+		if got, err = s.ContinueExec(t.Context(), id, time.Minute, 0); err != nil || got.Done != session.DoneExitStatus || string(got.Stdout.Bytes()) != "0\n1\n2\n" || got.Duration != 3*time.Second {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		_, err = s.ContinueExec(t.Context(), id, 0, 0)
+		wantKind(t, err, term.NotFound)
+	})
+}
+
+func TestExecCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, obedient("some"), session.Options{})
+		id := run(t, s, session.ExecRequest{Command: "id", Wait: time.Second}).ID
+		got, err := s.CancelExec(t.Context(), id, 0)
+		if err != nil || got.Done != session.DoneTimeout || !got.Canceled || got.TimedOut || got.ExitReason != "canceled" || got.Exit.Killed != "yes" || string(got.Stdout.Bytes()) != "some" || got.ID != "" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// The call that is canceled leaves its command running.
+func TestExecCallCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, obedient("some"), session.Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := s.Exec(ctx, session.ExecRequest{Command: "id"})
+		e := wantKind(t, err, term.Canceled)
+		if running := s.Info().Running; len(running) != 1 || !strings.Contains(e.Msg, running[0]) {
+			t.Errorf("running %q, error %v", running, e)
+		}
+	})
+}
+
+// The deadline is kept though the far side does not obey it, and what comes later is not lost.
+func TestExecTimeout(t *testing.T) {
+	for _, c := range []struct {
+		late   time.Duration
+		killed string
+		took   time.Duration
+	}{{0, "yes", 2 * time.Second}, {100 * time.Millisecond, "yes", 2100 * time.Millisecond}, {10 * time.Second, "unknown", 2150 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := startExec(t, func(ctx context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+				io.WriteString(stdout, "some")
+				<-ctx.Done()
+				time.Sleep(c.late)
+				io.WriteString(stdout, " more")
+				return term.Exit{Killed: "yes"}, nil
+			}, session.Options{})
+			var got session.ExecResult
+			took := since(func() { got = run(t, s, session.ExecRequest{Command: "id", Timeout: 2 * time.Second}) })
+			if took != c.took || got.Done != session.DoneTimeout || !got.TimedOut || got.Canceled || got.ExitReason != "timeout" || got.Exit.Killed != c.killed {
+				t.Errorf("late %v: %+v after %v", c.late, got, took)
+			}
+			if c.killed != "unknown" {
+				return
+			}
+			time.Sleep(c.late)
+			if got, err := s.ContinueExec(t.Context(), got.ID, 0, 0); err != nil || got.Exit.Killed != "yes" || !got.TimedOut || string(got.Stdout.Bytes()) != "some more" {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
+
+// A result that does not hold everything holds the start and the end, exact totals, and a way to the middle.
+func TestExecBudget(t *testing.T) {
+	text := func(n int) []byte {
+		var b bytes.Buffer
+		for i := 0; b.Len() < n; i++ {
+			fmt.Fprintf(&b, "%d é\n", i)
+		}
+		return b.Bytes()[:n]
+	}
+	for _, c := range []struct{ size, budget, keep int }{
+		{0, 0, 0}, {10, 0, 0}, {16 << 10, 0, 0}, {16<<10 + 1, 0, 0}, {200 << 10, 0, 0}, {200 << 10, 300 << 10, 0}, {100, 1, 0}, {100, 7, 0}, {100, -5, 0},
+		{200 << 10, 190 << 10, 0}, {10_000, 1000, 2000}, {10_000, 20_000, 2000}, {100_000, 200_000, 2000}, {100_000, 10_000, 2000},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				all := text(c.size)
+				s := startExec(t, func(_ context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+					for p := all; len(p) > 0; p = p[min(len(p), 1000):] {
+						stdout.Write(p[:min(len(p), 1000)])
+					}
+					return term.Exit{Known: true}, nil
+				}, session.Options{ExecBytes: c.keep})
+				got := run(t, s, session.ExecRequest{Command: "id", MaxOutput: c.budget})
+				o := got.Stdout
+				budget := c.budget
+				if budget <= 0 {
+					budget = 16 << 10
+				}
+				if o.Total != int64(c.size) || o.TailStart+int64(len(o.Tail)) != o.Total || o.Omitted() < 0 || len(o.Head)+len(o.Tail) > budget {
+					t.Fatalf("total %d, head %d, tail %d at %d", o.Total, len(o.Head), len(o.Tail), o.TailStart)
+				}
+				if !bytes.Equal(o.Head, all[:len(o.Head)]) || !bytes.Equal(o.Tail, all[o.TailStart:]) {
+					t.Fatal("head or tail is not of the output")
+				}
+				if fits := c.size <= budget && (c.keep == 0 || c.size <= 64<<10); fits != o.Complete() {
+					t.Fatalf("complete %v: head %d, tail %d", o.Complete(), len(o.Head), len(o.Tail))
+				}
+				if o.Complete() {
+					if got.ID != "" {
+						t.Error("an id for nothing")
+					}
+					return
+				}
+				if budget > 100 && c.keep == 0 && len(o.Head)+len(o.Tail) < min(budget/2, 64<<10)+budget/2-8 {
+					t.Errorf("only %d bytes of a budget of %d", len(o.Head)+len(o.Tail), budget)
+				}
+				var middle []byte
+				cursor := int64(len(o.Head))
+				for cursor < o.TailStart {
+					chunk, err := s.ReadExec(t.Context(), got.ID, "stdout", session.ReadRequest{Cursor: cursor, MaxBytes: int(min(o.TailStart-cursor, 5000))})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if chunk.Dropped > 0 != (c.keep > 0 && cursor < int64(c.size-c.keep)) {
+						t.Fatalf("dropped %d at %d", chunk.Dropped, cursor)
+					}
+					middle = append(middle, chunk.Data...)
+					if !bytes.Equal(chunk.Data, all[chunk.Start:chunk.Next]) {
+						t.Fatal("a chunk is not of the output")
+					}
+					cursor = chunk.Next
+				}
+				if whole := slices.Concat(o.Head, middle, o.Tail); c.keep == 0 && !bytes.Equal(whole, all) {
+					t.Error("the parts do not make the whole")
+				}
+			})
+		})
+	}
+}
+
+func TestExecsRunInParallel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+			time.Sleep(time.Second)
+			io.WriteString(stdout, r.Command)
+			return term.Exit{Known: true}, nil
+		}, session.Options{})
+		results := make(chan bool)
+		took := since(func() {
+			for i := range 20 {
+				go func() {
+					got, err := s.Exec(t.Context(), session.ExecRequest{Command: fmt.Sprint(i)})
+					results <- err == nil && string(got.Stdout.Bytes()) == fmt.Sprint(i)
+				}()
+			}
+			for range 20 {
+				if !<-results {
+					t.Error("a wrong result")
+				}
+			}
+		})
+		if took != time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestExecFails(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		output string
+		err    error
+		kind   term.Kind // "": a result
+	}{
+		{"before the start", "", &term.Error{Kind: term.LimitExceeded, Msg: "no more channels"}, term.LimitExceeded},
+		{"with a foreign error", "", errors.New("reset"), term.IOError},
+		{"after some output", "some", errors.New("reset"), ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := startExec(t, func(_ context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+				io.WriteString(stdout, c.output)
+				return term.Exit{}, c.err
+			}, session.Options{})
+			got, err := s.Exec(t.Context(), session.ExecRequest{Command: "id"})
+			if c.kind != "" {
+				if e := wantKind(t, err, c.kind); e.Op != "exec" || e.Session != s.ID() {
+					t.Errorf("%s: %+v", c.name, e)
+				}
+			} else if err != nil || got.Done != session.DoneEOF || got.ExitReason != "connection_lost" || string(got.Stdout.Bytes()) != c.output {
+				t.Errorf("%s: %+v, %v", c.name, got, err)
+			}
+			if s.State() != session.Open {
+				t.Errorf("%s: the session is %s", c.name, s.State())
+			}
+		})
+	}
+}
+
+func TestExecPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+			panic("secret")
+		}, session.Options{})
+		_, err := s.Exec(t.Context(), session.ExecRequest{Command: "id"})
+		wantKind(t, err, term.Internal)
+		<-s.Ended()
+		if end := s.Info().End; term.KindOf(end.Err) != term.Internal || strings.Contains(end.Reason+err.Error(), "secret") {
+			t.Errorf("%+v", end)
+		}
+	})
+}
+
+// A session that ends takes its commands with it, whether they obey or not.
+func TestExecWhenSessionEnds(t *testing.T) {
+	for _, output := range []string{"", "some"} {
+		for _, late := range []time.Duration{0, time.Minute} {
+			t.Run(fmt.Sprintf("%q %v", output, late), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := startExec(t, func(ctx context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+						io.WriteString(stdout, output)
+						<-ctx.Done()
+						time.Sleep(late)
+						return term.Exit{}, ctx.Err()
+					}, session.Options{})
+					go func() { time.Sleep(time.Second); s.Close(task("t1"), session.CloseOptions{}) }()
+					var got session.ExecResult
+					var err error
+					took := since(func() { got, err = s.Exec(t.Context(), session.ExecRequest{Command: "id", Timeout: time.Hour}) })
+					if took > 1200*time.Millisecond {
+						t.Errorf("took %v", took)
+					}
+					if output == "" {
+						wantKind(t, err, term.AlreadyClosed)
+					} else if err != nil || got.Done != session.DoneEOF || got.ExitReason != "connection_lost" || string(got.Stdout.Bytes()) != output {
+						t.Errorf("%+v, %v", got, err)
+					}
+					_, err = s.Exec(t.Context(), session.ExecRequest{Command: "id"})
+					wantKind(t, err, term.AlreadyClosed)
+					time.Sleep(late)
+				})
+			})
+		}
+	}
+}
+
+// Output that was not fetched is kept for a while, and not for ever.
+func TestExecRetention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, func(_ context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+			stdout.Write(make([]byte, 100))
+			return term.Exit{Known: true}, nil
+		}, session.Options{Retention: time.Minute})
+		var ids []string
+		for range 33 { // one more than is kept
+			ids = append(ids, run(t, s, session.ExecRequest{Command: "id", MaxOutput: 10}).ID)
+		}
+		_, err := s.ContinueExec(t.Context(), ids[0], 0, 10)
+		wantKind(t, err, term.NotFound)
+		s.Close(t.Context(), session.CloseOptions{}) // which ends no retention
+		time.Sleep(59 * time.Second)
+		for _, id := range ids[1:] {
+			if got, err := s.ContinueExec(t.Context(), id, 0, 10); err != nil || got.Stdout.Total != 100 || got.Done != session.DoneExitStatus {
+				t.Fatalf("%+v, %v", got, err)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		_, err = s.ContinueExec(t.Context(), ids[32], 0, 10)
+		wantKind(t, err, term.NotFound)
+	})
+}

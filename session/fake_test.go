@@ -1,0 +1,128 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/bufpipe"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// A plain is a terminal in memory without optional interfaces.
+type plain struct {
+	io.ReadWriteCloser
+	resized func(cols, rows int) error
+}
+
+func (p *plain) Resize(cols, rows int) error {
+	if p.resized == nil {
+		return nil
+	}
+	return p.resized(cols, rows)
+}
+
+// A shell is a terminal that also knows how its program ended, runs commands and delivers signals.
+type shell struct {
+	plain
+	exit   term.Exit
+	lost   error
+	exec   func(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error)
+	signal func(name string) error
+}
+
+func (s *shell) Wait() (term.Exit, error) { return s.exit, s.lost }
+
+func (s *shell) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+	return s.exec(ctx, r, stdout, stderr)
+}
+
+func (s *shell) Signal(_ context.Context, name string) error { return s.signal(name) }
+
+// start makes a session whose far side has room for limit bytes (0: any number), and closes it after the test.
+func start(t testing.TB, limit int, o session.Options) (*session.Session, net.Conn) {
+	t.Helper()
+	near, far := bufpipe.New(limit)
+	s := session.New(&plain{ReadWriteCloser: near}, o)
+	t.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
+	return s, far
+}
+
+// put writes to the terminal's far side and waits until the session has it.
+func put(t testing.TB, far io.Writer, text string) {
+	t.Helper()
+	if _, err := io.WriteString(far, text); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// take reads n bytes that were typed into the terminal.
+func take(t testing.TB, far io.Reader, n int) string {
+	t.Helper()
+	p := make([]byte, n)
+	if _, err := io.ReadFull(far, p); err != nil {
+		t.Fatal(err)
+	}
+	return string(p)
+}
+
+func task(name string) context.Context {
+	return term.WithActor(context.Background(), term.Actor{Task: name})
+}
+
+func re(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
+
+// wantKind fails the test unless err is an *Error of that kind with a message.
+func wantKind(t testing.TB, err error, kind term.Kind) *term.Error {
+	t.Helper()
+	var e *term.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v, want one of kind %s", err, kind)
+	}
+	if e.Kind != kind || e.Message() == string(kind) {
+		t.Fatalf("error %v of kind %s, want %s with a message", err, e.Kind, kind)
+	}
+	return e
+}
+
+// since returns how long f takes on the bubble's clock.
+func since(f func()) time.Duration {
+	begin := time.Now()
+	f()
+	return time.Since(begin)
+}
+
+// A diary keeps all events, with copies of their data.
+type diary struct {
+	mu     sync.Mutex
+	events []term.Event
+}
+
+func (d *diary) Observe(e term.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.Data = slices.Clone(e.Data)
+	d.events = append(d.events, e)
+}
+
+// of returns the events with that verb.
+func (d *diary) of(v term.Verb) []term.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var found []term.Event
+	for _, e := range d.events {
+		if e.Verb == v {
+			found = append(found, e)
+		}
+	}
+	return found
+}

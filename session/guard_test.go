@@ -1,0 +1,240 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/bufpipe"
+	"ptyctl/lockmgr"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// calls are all that a Gate, a Journal and a lock stand in front of.
+var calls = []struct {
+	verb term.Verb
+	do   func(ctx context.Context, s *session.Session) error
+}{
+	{term.VerbWrite, func(ctx context.Context, s *session.Session) error {
+		return second(s.Write(ctx, []byte("rm"), session.WriteOptions{}))
+	}},
+	{term.VerbExec, func(ctx context.Context, s *session.Session) error {
+		return second(s.Exec(ctx, session.ExecRequest{Command: "rm"}))
+	}},
+	{term.VerbResize, func(ctx context.Context, s *session.Session) error { return s.Resize(ctx, 80, 24) }},
+	{term.VerbSignal, func(ctx context.Context, s *session.Session) error { return s.Signal(ctx, "INT") }},
+	{term.VerbExpect, func(ctx context.Context, s *session.Session) error {
+		return s.SetExpect(ctx, session.Expect{Prompt: re(`\$`)})
+	}},
+}
+
+func TestRefusal(t *testing.T) {
+	forbidden := &term.Error{Kind: term.PolicyDenied, Msg: "rule 7 forbids it"}
+	for name, c := range map[string]struct {
+		gate    term.Gate
+		journal term.Journal
+		locked  bool
+		kind    term.Kind
+	}{
+		"gate":    {gate: func(context.Context, term.Action) error { return forbidden }, kind: term.PolicyDenied},
+		"journal": {journal: func(term.Event) error { return errors.New("disk full") }, kind: term.PolicyDenied},
+		"lock":    {locked: true, kind: term.Locked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var seen diary
+				var locks lockmgr.Table
+				near, far := bufpipe.New(0)
+				sh := &shell{plain: plain{ReadWriteCloser: near}} // without exec and signal, which would panic
+				sh.resized = func(int, int) error { panic("resized") }
+				s := session.New(sh, session.Options{Locks: &locks, Gate: c.gate, Journal: c.journal, Observers: []term.Observer{&seen}})
+				defer s.Close(t.Context(), session.CloseOptions{})
+				if c.locked {
+					locks.TakeOver(s.ID(), "other", time.Hour)
+				}
+				for _, call := range calls {
+					wantKind(t, call.do(task("t1"), s), c.kind)
+					e := seen.of(call.verb)
+					if len(e) != 1 || !errors.Is(e[0].Refused, c.kind) || e[0].Actor.Task != "t1" || e[0].Session != s.ID() || e[0].Time.IsZero() {
+						t.Errorf("%s: events %+v", call.verb, e)
+					}
+				}
+				if i := s.Info(); i.Typed || i.BytesOut != 0 || i.Execs != 0 || s.Expect().Prompt != nil {
+					t.Errorf("%+v", i)
+				}
+				s.Close(t.Context(), session.CloseOptions{})
+				if n, _ := far.Read(make([]byte, 10)); n != 0 {
+					t.Errorf("%d bytes went out", n)
+				}
+			})
+		})
+	}
+}
+
+func TestGateSeesTheAction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []term.Action
+		var journal []term.Event
+		m := manage(t, dialed(nil), session.Config{
+			Gate:    func(_ context.Context, a term.Action) error { got = append(got, a); return nil },
+			Journal: func(e term.Event) error { journal = append(journal, e); return nil },
+		})
+		r, err := m.Open(task("t1"), target("web1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := r.Session
+		s.Write(task("t1"), []byte("ls\r"), session.WriteOptions{})
+		s.Write(task("t1"), []byte("hunter2\r"), session.WriteOptions{Sensitive: true})
+		if len(got) != 3 || len(journal) != 3 {
+			t.Fatalf("%d actions, %d entries", len(got), len(journal))
+		}
+		if a := got[0]; a.Verb != term.VerbOpen || a.Target == nil || a.Target.Host != "web1" || a.Session != s.ID() || a.Actor.Task != "t1" {
+			t.Errorf("open: %+v", a)
+		}
+		if a := got[1]; a.Verb != term.VerbWrite || string(a.Data) != "ls\r" || a.Session != s.ID() {
+			t.Errorf("write: %+v", a)
+		}
+		if a := got[2]; a.Data != nil {
+			t.Errorf("sensitive write: %+v", a)
+		}
+		if e := journal[1]; string(e.Data) != "ls\r" || e.Size != 3 || e.Session != s.ID() || e.Time.IsZero() {
+			t.Errorf("write: %+v", e)
+		}
+		if e := journal[2]; e.Data != nil || e.Size != 8 || !e.Sensitive {
+			t.Errorf("sensitive write: %+v", e)
+		}
+	})
+}
+
+func TestOpenRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen diary
+		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) { panic("dialed") }, session.Config{
+			Gate:      func(context.Context, term.Action) error { return &term.Error{Kind: term.PolicyDenied, Msg: "no"} },
+			Observers: []term.Observer{&seen},
+		})
+		_, err := m.Open(t.Context(), target("web1"))
+		wantKind(t, err, term.PolicyDenied)
+		if e := seen.of(term.VerbOpen); len(e) != 1 || e[0].Refused == nil || e[0].Detail != "web1" {
+			t.Errorf("%+v", e)
+		}
+		if l := m.List(); len(l) != 0 {
+			t.Errorf("%+v", l)
+		}
+	})
+}
+
+func TestSensitiveWriteShowsNowhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen diary
+		var log bytes.Buffer
+		s, far := start(t, 0, session.Options{Observers: []term.Observer{&seen}, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		if _, err := s.Write(t.Context(), []byte("hunter2\r"), session.WriteOptions{Sensitive: true}); err != nil || take(t, far, 8) != "hunter2\r" {
+			t.Fatal(err)
+		}
+		key, _ := session.Key("ctrl_c")
+		s.Write(t.Context(), key, session.WriteOptions{Key: "ctrl_c"})
+		s.Close(t.Context(), session.CloseOptions{})
+		e := seen.of(term.VerbWrite)
+		if len(e) != 2 || e[0].Data != nil || e[0].Size != 8 || !e[0].Sensitive || e[1].Detail != "ctrl_c" || string(e[1].Data) != "\x03" {
+			t.Errorf("%+v", e)
+		}
+		if all := fmt.Sprintf("%+v %s", seen.events, &log); strings.Contains(all, "hunter2") {
+			t.Errorf("it shows in %s", all)
+		}
+	})
+}
+
+func TestObserversSeeOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen diary
+		s, far := start(t, 0, session.Options{Observers: []term.Observer{faulty{}, &seen}})
+		put(t, far, "one")
+		put(t, far, "two")
+		e := seen.of(term.VerbOutput)
+		if len(e) != 2 || string(e[0].Data) != "one" || string(e[1].Data) != "two" || e[1].Size != 3 || e[0].Session != s.ID() {
+			t.Errorf("%+v", e)
+		}
+		if seen.events[0].State != "open" {
+			t.Errorf("output before the session was open: %+v", seen.events)
+		}
+		if s.State() != session.Open {
+			t.Errorf("an observer's panic ended the session: %+v", s.Info().End)
+		}
+	})
+}
+
+type faulty struct{}
+
+func (faulty) Observe(term.Event) { panic("observer") }
+
+func TestLocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen diary
+		s, _ := start(t, 0, session.Options{Observers: []term.Observer{&seen}})
+		_, err := s.Lock(t.Context(), time.Minute)
+		wantKind(t, err, term.InvalidArgument)
+		_, err = s.Lock(task("t1"), 0)
+		wantKind(t, err, term.InvalidArgument)
+		if l, err := s.Lock(task("t1"), time.Minute); err != nil || l.Holder != "t1" || !l.Expires.Equal(time.Now().Add(time.Minute)) {
+			t.Errorf("%+v, %v", l, err)
+		}
+		_, err = s.Lock(task("t2"), time.Minute)
+		wantKind(t, err, term.Locked)
+		_, err = s.Heartbeat(task("t2"), time.Minute)
+		wantKind(t, err, term.Locked)
+		wantKind(t, s.Unlock(task("t2")), term.Locked)
+		time.Sleep(30 * time.Second)
+		if l, err := s.Heartbeat(task("t1"), time.Minute); err != nil || !l.Expires.Equal(time.Now().Add(time.Minute)) {
+			t.Errorf("%+v, %v", l, err)
+		}
+		if l, ok := s.Lease(); !ok || l.Holder != "t1" {
+			t.Errorf("%+v", l)
+		}
+		time.Sleep(time.Minute)
+		_, err = s.Heartbeat(task("t1"), time.Minute)
+		wantKind(t, err, term.LockRequired)
+		wantKind(t, s.Unlock(task("t1")), term.LockRequired)
+		if _, err := s.Lock(task("t2"), time.Minute); err != nil {
+			t.Error(err)
+		}
+		if err := s.Unlock(task("t2")); err != nil {
+			t.Error(err)
+		}
+		if _, ok := s.Lease(); ok {
+			t.Error("still held")
+		}
+		refused := 0
+		for _, e := range append(seen.of(term.VerbLock), seen.of(term.VerbUnlock)...) {
+			if e.Refused != nil {
+				refused++
+			}
+		}
+		if refused != 7 {
+			t.Errorf("%d refusals observed", refused)
+		}
+	})
+}
+
+func TestSetExpect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := start(t, 0, session.Options{Expect: session.Expect{Prompt: re("a"), Pagers: []*regexp.Regexp{re("b")}, Errors: []*regexp.Regexp{re("c")}}})
+		if err := s.SetExpect(t.Context(), session.Expect{Prompt: re("d"), Pagers: []*regexp.Regexp{}}); err != nil {
+			t.Fatal(err)
+		}
+		if e := s.Expect(); e.Prompt.String() != "d" || len(e.Pagers) != 0 || len(e.Errors) != 1 {
+			t.Errorf("%+v", e)
+		}
+		s.Close(t.Context(), session.CloseOptions{})
+		wantKind(t, s.SetExpect(t.Context(), session.Expect{}), term.AlreadyClosed)
+	})
+}

@@ -1,0 +1,263 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/bufpipe"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// A broken stream is read until its data is out, then fails with err, or panics with it.
+type broken struct {
+	io.ReadWriteCloser
+	data  string
+	err   error
+	panic bool
+}
+
+func (b *broken) Read(p []byte) (int, error) {
+	if b.panic {
+		panic(b.err)
+	}
+	n := copy(p, b.data)
+	b.data = b.data[n:]
+	return n, b.err
+}
+
+// A deaf stream notices nothing of Close, which itself blocks, until it is released.
+type deaf struct{ released chan struct{} }
+
+func (d *deaf) Read([]byte) (int, error)    { <-d.released; return 0, io.EOF }
+func (d *deaf) Write(p []byte) (int, error) { <-d.released; return len(p), nil }
+func (d *deaf) Close() error                { <-d.released; return nil }
+
+func TestSessionEnd(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		exit   term.Exit
+		lost   error
+		stream broken
+		state  session.State
+		reason string
+		kind   term.Kind
+	}{
+		{"exit status", term.Exit{Known: true, Code: 3}, nil, broken{err: io.EOF}, session.Closed, "the program exited with status 3", ""},
+		{"signal", term.Exit{Known: true, Code: 137, Signal: "KILL"}, nil, broken{err: io.EOF}, session.Closed, "the program was ended by signal KILL", ""},
+		{"end of file", term.Exit{}, nil, broken{err: io.EOF}, session.Closed, "the far side closed the terminal", ""},
+		{"connection lost", term.Exit{}, &term.Error{Kind: term.RemoteClosed, Msg: "no keepalive answer"}, broken{err: io.EOF}, session.Failed, "no keepalive answer", term.RemoteClosed},
+		{"input or output error", term.Exit{}, nil, broken{err: errors.New("reset")}, session.Failed, "the terminal's stream broke: reset", term.IOError},
+		{"panic", term.Exit{}, nil, broken{err: errors.New("secret"), panic: true}, session.Failed, "a fault in ptyctl ended this session; open a new one, and report the log", term.Internal},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, _ := bufpipe.New(0)
+				c.stream.ReadWriteCloser, c.stream.data = near, "last words"
+				s := session.New(&shell{plain: plain{ReadWriteCloser: &c.stream}, exit: c.exit, lost: c.lost}, session.Options{})
+				<-s.Ended()
+				i := s.Info()
+				if i.State != c.state || !strings.HasSuffix(i.End.Reason, c.reason) || term.KindOf(i.End.Err) != c.kind || i.End.Exit != c.exit || !i.End.Time.Equal(time.Now()) {
+					t.Errorf("%s, %+v", i.State, i.End)
+				}
+				if strings.Contains(i.End.Reason, "secret") {
+					t.Error("the panic's text is shown")
+				}
+				ch := s.Read(t.Context(), session.ReadRequest{Until: re("x"), Timeout: time.Hour})
+				if want := "last words"; !c.stream.panic && string(ch.Data) != want || !ch.EOF || ch.Reason != session.ReasonEOF {
+					t.Errorf("read %q, EOF %v, %s", ch.Data, ch.EOF, ch.Reason)
+				}
+				_, err := answer(s, "x")
+				wantKind(t, err, term.AlreadyClosed)
+				if !s.Close(t.Context(), session.CloseOptions{}) {
+					t.Error("Close does not say that it had ended already")
+				}
+				if s.Info().End.Reason != i.End.Reason {
+					t.Error("Close changed how it ended")
+				}
+			})
+		})
+	}
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen diary
+		s, far := start(t, 0, session.Options{Observers: []term.Observer{&seen}})
+		put(t, far, "bye")
+		if _, err := s.Lock(task("t1"), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		reader := make(chan session.Chunk, 1)
+		go func() { reader <- s.Read(t.Context(), session.ReadRequest{Until: re("x"), Timeout: time.Hour}) }()
+		synctest.Wait()
+		if s.Close(task("t1"), session.CloseOptions{}) {
+			t.Error("it had not ended before")
+		}
+		if c := <-reader; c.Reason != session.ReasonEOF || string(c.Data) != "bye" {
+			t.Errorf("the reader got %s, %q", c.Reason, c.Data)
+		}
+		if i := s.Info(); i.State != session.Closed || i.End.Reason != "closed by task t1" || i.End.Err != nil || i.Lease != nil {
+			t.Errorf("%+v", i)
+		}
+		if !s.Close(task("t2"), session.CloseOptions{}) || s.Info().End.Reason != "closed by task t1" {
+			t.Error("closed twice")
+		}
+		if e := seen.of(term.VerbClose); len(e) != 1 || e[0].Actor.Task != "t1" {
+			t.Errorf("close events %+v", e)
+		}
+		states := seen.of(term.VerbState)
+		if len(states) != 2 || states[0].State != "open" || states[1].State != "closed" || states[1].Detail != "closed by task t1" {
+			t.Errorf("state events %+v", states)
+		}
+		_, err := s.Lock(task("t1"), time.Minute)
+		wantKind(t, err, term.AlreadyClosed)
+		if n, _ := far.Read(make([]byte, 1)); n != 0 {
+			t.Error("the far side was not closed")
+		}
+	})
+}
+
+// Close keeps its time though nothing of the transport ever returns.
+func TestCloseOfDeafTransport(t *testing.T) {
+	for _, c := range []struct {
+		force bool
+		limit time.Duration
+	}{{true, time.Second}, {false, 5 * time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &deaf{make(chan struct{})}
+			s := session.New(&plain{ReadWriteCloser: d}, session.Options{WriteTimeout: time.Hour})
+			wrote := make(chan time.Duration, 1)
+			go func() {
+				wrote <- since(func() {
+					_, err := answer(s, "x")
+					wantKind(t, err, term.AlreadyClosed)
+				})
+			}()
+			synctest.Wait()
+			if took := since(func() { s.Close(t.Context(), session.CloseOptions{Force: c.force}) }); took > c.limit {
+				t.Errorf("force %v took %v", c.force, took)
+			}
+			if took := <-wrote; took > time.Second {
+				t.Errorf("force %v: the write took %v", c.force, took)
+			}
+			if s.State() != session.Closed {
+				t.Errorf("state %s", s.State())
+			}
+			close(d.released) // the bubble proves that nothing is left
+		})
+	}
+}
+
+func TestCloseIsForEveryone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() { s.Close(t.Context(), session.CloseOptions{}) })
+			wg.Go(func() { s.Write(t.Context(), []byte("x"), session.WriteOptions{}) })
+			wg.Go(func() { far.Write([]byte("x")) })
+			wg.Go(func() { s.Read(t.Context(), session.ReadRequest{Until: re("y"), Timeout: time.Hour}) })
+		}
+		if took := since(wg.Wait); took != 0 {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestIdleTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := bufpipe.New(0)
+		s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+			time.Sleep(7 * time.Second)
+			return term.Exit{Known: true}, nil
+		}}, session.Options{IdleTimeout: 3 * time.Second})
+		const wait = 2 * time.Second
+		took := since(func() {
+			time.Sleep(wait)
+			put(t, far, "output")
+			time.Sleep(wait)
+			if _, err := answer(s, "input"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(wait)
+			run(t, s, session.ExecRequest{Command: "id", Lane: session.LaneChannel})
+			s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Timeout: time.Hour}) // is no activity
+		})
+		if want := 3*wait + 7*time.Second + 3*time.Second; took != want {
+			t.Errorf("ended after %v, want %v", took, want)
+		}
+		if i := s.Info(); i.State != session.Closed || !strings.Contains(i.End.Reason, "idle_timeout_ms") {
+			t.Errorf("%s, %+v", i.State, i.End)
+		}
+	})
+}
+
+func TestTransportPanicsWhileClosing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := session.New(&plain{ReadWriteCloser: &panicky{stop: make(chan struct{})}}, session.Options{})
+		s.Close(t.Context(), session.CloseOptions{})
+		if s.State() != session.Closed {
+			t.Errorf("state %s", s.State())
+		}
+	})
+}
+
+type panicky struct {
+	deaf
+	stop chan struct{}
+}
+
+func (p *panicky) Read([]byte) (int, error) { <-p.stop; return 0, io.EOF }
+func (p *panicky) Close() error             { close(p.stop); panic("closing") }
+
+func TestResizeAndSignal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen diary
+		near, _ := bufpipe.New(0)
+		sh := &shell{plain: plain{ReadWriteCloser: near}}
+		s := session.New(sh, session.Options{Observers: []term.Observer{&seen}})
+		defer s.Close(t.Context(), session.CloseOptions{})
+		if p := s.Info().PTY; p.Cols != term.DefaultCols || p.Rows != term.DefaultRows || p.Term != term.DefaultTerm {
+			t.Errorf("%+v", p)
+		}
+		var cols, rows int
+		sh.resized = func(c, r int) error { cols, rows = c, r; return nil }
+		if err := s.Resize(t.Context(), 100, 30); err != nil || cols != 100 || rows != 30 || s.Info().PTY.Cols != 100 {
+			t.Errorf("%d x %d, %v", cols, rows, err)
+		}
+		for _, size := range [][2]int{{0, 1}, {1, 0}, {-1, 5}, {10001, 1}, {1, 10001}} {
+			wantKind(t, s.Resize(t.Context(), size[0], size[1]), term.InvalidArgument)
+		}
+		sh.resized = func(int, int) error { return &term.Error{Kind: term.Unsupported, Msg: "no window"} }
+		if e := wantKind(t, s.Resize(t.Context(), 1, 1), term.Unsupported); e.Session != s.ID() || e.Op != "resize" {
+			t.Errorf("%+v", e)
+		}
+		if i := s.Info(); i.PTY.Cols != 100 || cols != 100 {
+			t.Errorf("%+v", i.PTY)
+		}
+
+		var got string
+		sh.signal = func(name string) error { got = name; return nil }
+		if err := s.Signal(t.Context(), "INT"); err != nil || got != "INT" {
+			t.Errorf("%q, %v", got, err)
+		}
+		sh.signal = func(string) error { return errors.New("reset") }
+		wantKind(t, s.Signal(t.Context(), "INT"), term.IOError)
+		none, _ := start(t, 0, session.Options{})
+		wantKind(t, none.Signal(t.Context(), "INT"), term.Unsupported)
+
+		if e := seen.of(term.VerbResize); len(e) != 1 || e[0].Detail != "100x30" {
+			t.Errorf("%+v", e)
+		}
+		if e := seen.of(term.VerbSignal); len(e) != 1 || e[0].Detail != "INT" {
+			t.Errorf("%+v", e)
+		}
+	})
+}

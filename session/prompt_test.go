@@ -1,0 +1,239 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/bufpipe"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// A login dials by asking questions.
+type login struct {
+	questions []string
+	answers   []string
+	err       error // of the last question
+}
+
+func (l *login) dial(ctx context.Context, _ term.Target, p term.Prompter) (term.Transport, error) {
+	for i, q := range l.questions {
+		a, err := p.Prompt(ctx, term.Prompt{Kind: term.PromptChallenge, Text: q, Index: i + 1, Of: len(l.questions)})
+		if err != nil {
+			l.err = err
+			return nil, err
+		}
+		l.answers = append(l.answers, a)
+	}
+	near, _ := bufpipe.New(0)
+	return &plain{ReadWriteCloser: near}, nil
+}
+
+// manage makes a Manager whose protocol "test" is opened by dial, and closes it after the test.
+func manage(t testing.TB, dial term.Dialer, c session.Config) *session.Manager {
+	c.Dialers = map[string]term.Dialer{"test": dial}
+	m := session.NewManager(c)
+	t.Cleanup(func() { m.Close(context.Background()) })
+	return m
+}
+
+func target(host string) session.OpenRequest {
+	return session.OpenRequest{Target: term.Target{Protocol: "test", Host: host}}
+}
+
+func answer(s *session.Session, text string) (session.WriteResult, error) {
+	return s.Write(context.Background(), []byte(text), session.WriteOptions{})
+}
+
+func TestPromptsAreAnsweredByWrite(t *testing.T) {
+	for _, c := range []struct{ typed, want string }{
+		{"hunter2\r", "hunter2"}, {"hunter2\n", "hunter2"}, {"hunter2\r\n", "hunter2"}, {"hunter2", "hunter2"},
+		{"hunter2\n\n", "hunter2\n"}, {"hunter2\r\r", "hunter2\r"}, {"\r", ""}, {"", ""}, {" a b \r", " a b "}, {"\x03x", "\x03x"},
+	} {
+		t.Run(fmt.Sprintf("%q", c.typed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var seen diary
+				var journal []term.Event
+				var log bytes.Buffer
+				l := login{questions: []string{"Password: ", "Code: "}}
+				m := manage(t, l.dial, session.Config{
+					Observers: []term.Observer{&seen}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+					Journal: func(e term.Event) error { journal = append(journal, e); return nil },
+				})
+				r, err := m.Open(t.Context(), target("web1"))
+				if err != nil || r.State != session.Authenticating || r.Prompt == nil || r.Prompt.Text != "Password: " {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				s := r.Session
+				if w, err := answer(s, c.typed); err != nil || !w.Answered || w.Written != len(c.typed) {
+					t.Fatalf("%+v, %v", w, err)
+				}
+				synctest.Wait()
+				if q := s.Pending(); q == nil || q.Text != "Code: " || s.State() != session.Authenticating {
+					t.Fatalf("second question %+v in state %s", q, s.State())
+				}
+				if _, err := answer(s, "123456\r"); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if i := s.Info(); i.State != session.Open || i.Prompt != nil || i.Typed {
+					t.Fatalf("%+v", i)
+				}
+				if len(l.answers) != 2 || l.answers[0] != c.want || l.answers[1] != "123456" {
+					t.Errorf("answers %q", l.answers)
+				}
+				shown := s.Read(t.Context(), session.ReadRequest{}).Data
+				if string(shown) != "Password: \r\nCode: \r\n" {
+					t.Errorf("output %q", shown)
+				}
+				if e := seen.of(term.VerbAnswer); len(e) != 2 || e[0].Size != len(c.typed) || !e[0].Sensitive || e[0].Data != nil {
+					t.Errorf("events %+v", e)
+				}
+				m.Close(t.Context())
+				everything := fmt.Sprintf("%+v %+v %s", seen.events, journal, &log)
+				if strings.Contains(everything, "hunter2") || strings.Contains(everything, "123456") {
+					t.Errorf("an answer shows in %s", everything)
+				}
+			})
+		})
+	}
+}
+
+func TestPromptEnds(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		do    func(s *session.Session)
+		kind  term.Kind // of what the dialer gets
+		state session.State
+		took  time.Duration
+	}{
+		{"declined", func(s *session.Session) { answer(s, "\x03") }, term.Canceled, session.Failed, 0},
+		{"not answered", func(s *session.Session) { <-s.Ended() }, term.AuthFailed, session.Failed, 7 * time.Second},
+		{"closed", func(s *session.Session) { s.Close(task("t1"), session.CloseOptions{}) }, "", session.Closed, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := login{questions: []string{"Password: "}}
+				// The idle timeout is for open sessions.
+				m := manage(t, l.dial, session.Config{PromptTimeout: 7 * time.Second, IdleTimeout: time.Second})
+				r, err := m.Open(t.Context(), target("web1"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				took := since(func() { c.do(r.Session); <-r.Session.Ended() })
+				if took != c.took {
+					t.Errorf("took %v", took)
+				}
+				if l.err == nil || c.kind != "" && !errors.Is(l.err, c.kind) {
+					t.Errorf("the dialer got %v", l.err)
+				}
+				if i := r.Session.Info(); i.State != c.state || i.Prompt != nil {
+					t.Errorf("state %s, prompt %v", i.State, i.Prompt)
+				}
+				_, err = answer(r.Session, "late")
+				wantKind(t, err, term.AlreadyClosed)
+			})
+		})
+	}
+}
+
+func TestPromptAnswersRace(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			l := login{questions: []string{"Password: "}}
+			hold := make(chan struct{}) // both have seen the question before either answers
+			m := manage(t, l.dial, session.Config{Gate: func(_ context.Context, a term.Action) error {
+				if a.Verb == term.VerbAnswer {
+					<-hold
+				}
+				return nil
+			}})
+			r, err := m.Open(t.Context(), target("web1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			results := make(chan error, 2)
+			for _, text := range []string{"one", "two"} {
+				go func() { _, err := answer(r.Session, text); results <- err }()
+			}
+			synctest.Wait()
+			close(hold)
+			first, second := <-results, <-results
+			if first == nil {
+				first, second = second, first
+			}
+			wantKind(t, first, term.Busy)
+			if second != nil || len(l.answers) > 1 {
+				t.Errorf("the other: %v; answers %q", second, l.answers)
+			}
+		})
+	}
+}
+
+// An answer that was accepted counts, though the time for it runs out at the same moment.
+func TestPromptAnsweredAtTheDeadline(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			l := login{questions: []string{"Password: "}}
+			m := manage(t, l.dial, session.Config{PromptTimeout: time.Second})
+			r, err := m.Open(t.Context(), target("web1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			_, err = answer(r.Session, "x")
+			synctest.Wait()
+			if open := r.Session.State() == session.Open; open != (err == nil) {
+				t.Fatalf("answer: %v, state %s", err, r.Session.State())
+			}
+		})
+	}
+}
+
+func TestOpeningSessionIsBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := login{questions: []string{"Password: "}}
+		var m *session.Manager
+		wait := make(chan struct{})
+		m = manage(t, func(ctx context.Context, tg term.Target, p term.Prompter) (term.Transport, error) {
+			<-wait
+			return l.dial(ctx, tg, p)
+		}, session.Config{})
+		req := target("web1")
+		req.Wait = time.Second
+		var r session.OpenResult
+		var err error
+		if took := since(func() { r, err = m.Open(t.Context(), req) }); err != nil || r.State != session.Connecting || took != time.Second {
+			t.Fatalf("%+v, %v after %v", r, err, took)
+		}
+		_, err = answer(r.Session, "x")
+		wantKind(t, err, term.Busy)
+		close(wait)
+		synctest.Wait()
+		err = r.Session.Resize(t.Context(), 80, 24)
+		if e := wantKind(t, err, term.Busy); e.Details.WaitingFor == nil || e.Details.WaitingFor.Text != "Password: " {
+			t.Errorf("details %+v", e.Details)
+		}
+		_, err = r.Session.Exec(t.Context(), session.ExecRequest{Command: "id"})
+		wantKind(t, err, term.Busy)
+	})
+}
+
+// What is typed into an open terminal is never taken for an answer.
+func TestPromptAfterOpenIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := start(t, 0, session.Options{})
+		_, err := s.Prompt(t.Context(), term.Prompt{Text: "Password: "})
+		wantKind(t, err, term.Unsupported)
+		if i := s.Info(); i.State != session.Open || i.Prompt != nil || i.Buffer.End != 0 {
+			t.Errorf("%+v", i)
+		}
+	})
+}

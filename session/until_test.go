@@ -1,0 +1,161 @@
+package session_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/session"
+)
+
+// Wherever the writes are cut, the same match is found.
+func TestUntilAcrossWrites(t *testing.T) {
+	for _, c := range []struct{ name, text, expr, want string }{
+		{"literal", "ls\r\na  b\r\nRC=0;END", `RC=0;END`, "ls\r\na  b\r\nRC=0;END"},
+		{"prompt at the end", "ls\r\nfile\r\nroot@h:~# ", `[$#>] $`, "ls\r\nfile\r\nroot@h:~# "},
+		{"start of a line", "say ok\r\nok.", `^ok\.`, "say ok\r\nok."},
+		{"start of text is start of a line", "say ok\r\nok.", `\Aok\.`, "say ok\r\nok."},
+		{"start of a line, multi-line mode", "say ok\r\nok.", `(?m)^ok\.`, "say ok\r\nok."},
+		{"end of a line, multi-line mode", "ok, ok\nx", `(?m)ok$\nx`, "ok, ok\nx"},
+		{"line end in a class", "one\r\n  two!", `one\s+two!`, "one\r\n  two!"},
+		{"spanning with start of line", "xx one\none\n\ntwo!", `^one\s+two!`, "xx one\none\n\ntwo!"},
+		{"dot over lines", "BEGIN\n1\n2\nEND", `(?s)BEGIN.*END`, "BEGIN\n1\n2\nEND"},
+		{"negated class", "a=\n\n1;", `a=[^;]*;`, "a=\n\n1;"},
+		{"runes", "größe: €5", `€5`, "größe: €5"},
+		{"any rune", "\r\n€", `[^\r\n]`, "\r\n€"},
+		{"case", "login PASSWORD:", `(?i)password:`, "login PASSWORD:"},
+		{"alternation", "x\nwarn", `fail|warn`, "x\nwarn"},
+		{"word", "okay\nok.", `\bok\.`, "okay\nok."},
+		{"bytes that are no text", "\xff\xfe\x00ok", `ok`, "\xff\xfe\x00ok"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for cut := range len(c.text) + 1 {
+				synctest.Test(t, func(t *testing.T) {
+					s, far := start(t, 0, session.Options{})
+					got := make(chan session.Chunk, 1)
+					go func() {
+						got <- s.Read(t.Context(), session.ReadRequest{Until: re(c.expr), Timeout: time.Minute})
+					}()
+					synctest.Wait()
+					put(t, far, c.text[:cut])
+					put(t, far, c.text[cut:])
+					if g := <-got; g.Reason != session.ReasonMatched || string(g.Data) != c.want {
+						t.Errorf("cut at %d: %s, %q", cut, g.Reason, g.Data)
+					}
+				})
+			}
+			synctest.Test(t, func(t *testing.T) { // every byte on its own
+				s, far := start(t, 0, session.Options{})
+				got := make(chan session.Chunk, 1)
+				go func() { got <- s.Read(t.Context(), session.ReadRequest{Until: re(c.expr), Timeout: time.Minute}) }()
+				for i := range len(c.text) {
+					put(t, far, c.text[i:i+1])
+				}
+				if g := <-got; g.Reason != session.ReasonMatched || string(g.Data) != c.want {
+					t.Errorf("byte by byte: %s, %q", g.Reason, g.Data)
+				}
+			})
+		})
+	}
+}
+
+// An anchor does not match where a window happens to begin.
+func TestUntilAnchorIsNoWindowEdge(t *testing.T) {
+	for _, expr := range []string{`^o+k`, `(?m)^o+k`, `^\s*o+k`, `(?m)^\s*o+k`, `\bo+k\s`} {
+		synctest.Test(t, func(t *testing.T) {
+			s, far := start(t, 0, session.Options{})
+			got := make(chan session.Chunk, 1)
+			go func() { got <- s.Read(t.Context(), session.ReadRequest{Until: re(expr), Timeout: time.Minute}) }()
+			synctest.Wait()
+			for range 1200 { // more than is looked back at
+				put(t, far, "xoooook xok ok-\n")
+			}
+			if strings.HasPrefix(expr, `\b`) {
+				put(t, far, "ok \n")
+			} else {
+				put(t, far, "ok")
+			}
+			if g := <-got; g.Reason != session.ReasonMatched || g.Next < 1200*16 {
+				t.Errorf("%s: %s at %d", expr, g.Reason, g.Next)
+			}
+		})
+	}
+}
+
+func TestUntilAndCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		put(t, far, "a$ b$ c")
+		for _, c := range []struct {
+			name    string
+			r       session.ReadRequest
+			reason  session.Reason
+			data    string
+			next    int64
+			exclude bool
+		}{
+			{"the first", session.ReadRequest{Until: re(`\$ `)}, session.ReasonMatched, "a$ ", 3, false},
+			{"one that ends at the cursor does not count", session.ReadRequest{Cursor: 3, Until: re(`\$ `)}, session.ReasonMatched, "b$ ", 6, false},
+			{"one that straddles the cursor does", session.ReadRequest{Cursor: 2, Until: re(`\$ `)}, session.ReasonMatched, " ", 3, false},
+			{"none after the cursor", session.ReadRequest{Cursor: 6, Until: re(`\$ `)}, session.ReasonTimeout, "c", 7, false},
+			{"excluded", session.ReadRequest{Until: re(`\$ `), ExcludeMatch: true}, session.ReasonMatched, "a", 3, true},
+			{"excluded, straddling", session.ReadRequest{Cursor: 2, Until: re(`\$ `), ExcludeMatch: true}, session.ReasonMatched, "", 3, true},
+			{"excluded, at the cursor", session.ReadRequest{Cursor: 1, Until: re(`\$ `), ExcludeMatch: true}, session.ReasonMatched, "", 3, true},
+			{"as long as MaxBytes", session.ReadRequest{Until: re(`\$ `), MaxBytes: 3}, session.ReasonMatched, "a$ ", 3, false},
+			{"beyond MaxBytes", session.ReadRequest{Until: re(`\$ `), MaxBytes: 2}, session.ReasonFull, "a$", 2, false},
+			{"then found by the next read", session.ReadRequest{Cursor: 2, Until: re(`\$ `), MaxBytes: 2}, session.ReasonMatched, " ", 3, false},
+			{"empty", session.ReadRequest{Cursor: 4, Until: re(``)}, session.ReasonMatched, "$", 5, false},
+		} {
+			got := s.Read(t.Context(), c.r)
+			if got.Reason != c.reason || string(got.Data) != c.data || got.Next != c.next {
+				t.Errorf("%s: %s, %q, next %d", c.name, got.Reason, got.Data, got.Next)
+			}
+		}
+		if c := s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Until: re(``)}); c.Reason != session.ReasonTimeout {
+			t.Errorf("nothing new: %s", c.Reason)
+		}
+	})
+}
+
+func TestUntilLooksBackOnly16KiB(t *testing.T) {
+	for _, c := range []struct {
+		gap    int
+		reason session.Reason
+	}{{15 << 10, session.ReasonMatched}, {17 << 10, session.ReasonTimeout}} {
+		synctest.Test(t, func(t *testing.T) {
+			s, far := start(t, 0, session.Options{})
+			got := make(chan session.Chunk, 1)
+			go func() {
+				got <- s.Read(t.Context(), session.ReadRequest{Until: re(`(?s)BEGIN.*END`), Timeout: time.Minute})
+			}()
+			put(t, far, "\nBEGIN")
+			for range c.gap / 64 {
+				put(t, far, strings.Repeat("x", 63)+"\n")
+			}
+			put(t, far, "END")
+			if g := <-got; g.Reason != c.reason {
+				t.Errorf("%d bytes apart: %s", c.gap, g.Reason)
+			}
+		})
+	}
+}
+
+func TestWaitForLooksAtTheUnfinishedLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		put(t, far, "Continue? (y/n)")
+		wait := []*regexp.Regexp{re(`\(y/n\)\s*$`)}
+		if c := s.Read(t.Context(), session.ReadRequest{WaitFor: wait}); c.Reason != session.ReasonInput {
+			t.Errorf("a question: %s", c.Reason)
+		}
+		if c := s.Read(t.Context(), session.ReadRequest{Cursor: s.End(), WaitFor: wait}); c.Reason != session.ReasonTimeout {
+			t.Errorf("a question from before: %s", c.Reason)
+		}
+		put(t, far, "y\r\nmore (y/n) text\r\n")
+		if c := s.Read(t.Context(), session.ReadRequest{WaitFor: wait}); c.Reason != session.ReasonTimeout {
+			t.Errorf("an answered question: %s", c.Reason)
+		}
+	})
+}

@@ -1,0 +1,250 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/lockmgr"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+func TestWriteCursorMissesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		put(t, far, "$ ")
+		go func() { io.WriteString(far, "echo of "+take(t, far, 3)) }()
+		w, err := s.Write(t.Context(), []byte("ls\r"), session.WriteOptions{})
+		if err != nil || w != (session.WriteResult{Cursor: 2, Written: 3}) {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		c := s.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, Until: re(`ls\r`), Timeout: time.Minute})
+		if string(c.Data) != "echo of ls\r" {
+			t.Errorf("read %q", c.Data)
+		}
+		if i := s.Info(); !i.Typed || i.BytesOut != 3 || i.BytesIn != 13 || i.LastOut.IsZero() || i.LastIn.IsZero() {
+			t.Errorf("%+v", i)
+		}
+	})
+}
+
+func TestWritesAreContiguous(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 100, session.Options{})
+		const writers, size = 50, 10000 // several pieces each
+		for i := range writers {
+			go func() {
+				p := []byte(strings.Repeat(string(rune('0'+i)), size))
+				w, err := s.Write(t.Context(), p, session.WriteOptions{})
+				if err != nil || w.Written != size || w.Pending != 0 || w.TimedOut {
+					t.Errorf("writer %d: %+v, %v", i, w, err)
+				}
+				for i := range p { // the caller's own again
+					p[i] = '!'
+				}
+			}()
+		}
+		seen := make(map[byte]bool)
+		for range writers {
+			p := take(t, far, size)
+			if strings.Trim(p, p[:1]) != "" || seen[p[0]] {
+				t.Fatalf("a write is in pieces: %.10q...", p)
+			}
+			seen[p[0]] = true
+		}
+		synctest.Wait()
+	})
+}
+
+// A far side that takes nothing costs a write its deadline, and tells what may still go out.
+func TestWriteDeadline(t *testing.T) {
+	for _, c := range []struct {
+		room, size, written, pending int
+	}{
+		{100, 10, 10, 0},
+		{6000, 5000, 5000, 0},
+		{6000, 20000, 4096, 4096},
+		{100, 3000, 0, 3000},
+		{4096, 5000, 4096, 904},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, far := start(t, c.room, session.Options{WriteTimeout: 3 * time.Second})
+				data := []byte(strings.Repeat("0123456789", c.size/10+1)[:c.size])
+				var w session.WriteResult
+				var err error
+				took := since(func() { w, err = s.Write(t.Context(), data, session.WriteOptions{}) })
+				stuck := c.written < c.size
+				if err != nil || w.Written != c.written || w.Pending != c.pending || w.TimedOut != stuck || stuck && took != 3*time.Second {
+					t.Fatalf("%+v, %v after %v", w, err, took)
+				}
+				if !stuck {
+					return
+				}
+				// The next one waits for its turn in vain, and says so.
+				took = since(func() {
+					w, err = s.Write(t.Context(), []byte("x"), session.WriteOptions{Timeout: time.Second})
+				})
+				if err != nil || w.Written != 0 || w.Pending != 0 || !w.TimedOut || took != time.Second {
+					t.Fatalf("behind it: %+v, %v after %v", w, err, took)
+				}
+				// Once the far side reads, what was in hand goes out, and no more.
+				copy(data, strings.Repeat("!", len(data))) // which is the caller's again
+				want := strings.Repeat("0123456789", c.size/10+1)[:c.written+c.pending]
+				if got := take(t, far, len(want)); got != want {
+					t.Fatal("not what was written")
+				}
+				synctest.Wait()
+				if w, err = s.Write(t.Context(), []byte("y"), session.WriteOptions{}); err != nil || w.Written != 1 || take(t, far, 1) != "y" {
+					t.Errorf("after it: %+v, %v", w, err)
+				}
+			})
+		})
+	}
+}
+
+func TestWriteCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := start(t, 100, session.Options{WriteTimeout: time.Hour})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		stuck := make(chan error, 1)
+		go func() {
+			w, err := s.Write(ctx, make([]byte, 5000), session.WriteOptions{})
+			if w.Written != 0 || w.Pending != 4096 {
+				t.Errorf("%+v", w)
+			}
+			stuck <- err
+		}()
+		synctest.Wait()
+		queued := make(chan error, 1)
+		go func() { _, err := s.Write(ctx, []byte("x"), session.WriteOptions{}); queued <- err }()
+		wantKind(t, <-stuck, term.Canceled)
+		wantKind(t, <-queued, term.Canceled)
+	})
+}
+
+// Close does not wait for a write that is stuck; the write learns of it at once.
+func TestCloseWhileWriteIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := start(t, 100, session.Options{})
+		results := make(chan error, 2)
+		for range 2 { // one stuck, one behind it
+			go func() { _, err := s.Write(t.Context(), make([]byte, 5000), session.WriteOptions{}); results <- err }()
+		}
+		synctest.Wait()
+		took := since(func() {
+			s.Close(task("t1"), session.CloseOptions{})
+			for range 2 {
+				if e := wantKind(t, <-results, term.AlreadyClosed); e.Details.EndReason != "closed by task t1" {
+					t.Errorf("end reason %q", e.Details.EndReason)
+				}
+			}
+		})
+		if took != 0 {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestWriteRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		if _, err := s.Lock(task("t1"), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Write(task("t2"), []byte("x"), session.WriteOptions{})
+		e := wantKind(t, err, term.Locked)
+		if e.Details.LockHolder != "t1" || e.Details.LockExpiresAt != time.Now().Add(time.Minute).UnixMilli() {
+			t.Errorf("details %+v", e.Details)
+		}
+		_, err = s.Write(t.Context(), []byte("x"), session.WriteOptions{})
+		wantKind(t, err, term.Locked)
+		if w, err := s.Write(task("t1"), []byte("y"), session.WriteOptions{}); err != nil || w.Written != 1 || take(t, far, 1) != "y" {
+			t.Errorf("the holder: %+v, %v", w, err)
+		}
+		s.Close(t.Context(), session.CloseOptions{})
+		w, err := s.Write(task("t1"), []byte("x"), session.WriteOptions{})
+		if e := wantKind(t, err, term.AlreadyClosed); e.Details.EndReason != "closed by the caller" || w.Written != 0 {
+			t.Errorf("%+v, %+v", e.Details, w)
+		}
+	})
+}
+
+// A lease that is lost in the middle of a long write stops it after the piece under way.
+func TestWriteStopsWhenTheLockIsLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		lose func(locks *lockmgr.Table, s *session.Session)
+		kind term.Kind
+	}{
+		"taken over":      {func(l *lockmgr.Table, s *session.Session) { l.TakeOver(s.ID(), "thief", time.Minute) }, term.Locked},
+		"expired":         {func(*lockmgr.Table, *session.Session) { time.Sleep(time.Minute) }, term.LockRequired},
+		"given back":      {func(_ *lockmgr.Table, s *session.Session) { s.Unlock(task("t1")) }, term.LockRequired},
+		"granted anew":    {func(_ *lockmgr.Table, s *session.Session) { s.Unlock(task("t1")); s.Lock(task("t1"), time.Hour) }, term.LockRequired},
+		"never had, lost": {func(_ *lockmgr.Table, s *session.Session) { s.Unlock(task("t1")); s.Lock(task("t9"), time.Hour) }, term.Locked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var locks lockmgr.Table
+				var seen diary
+				s, far := start(t, 4096, session.Options{Locks: &locks, WriteTimeout: time.Hour, Observers: []term.Observer{&seen}})
+				if _, err := s.Lock(task("t1"), time.Minute); err != nil {
+					t.Fatal(err)
+				}
+				result := make(chan session.WriteResult, 1)
+				var err error
+				go func() {
+					var w session.WriteResult
+					w, err = s.Write(task("t1"), make([]byte, 100_000), session.WriteOptions{})
+					result <- w
+				}()
+				synctest.Wait() // the first piece is out, the second in hand
+				c.lose(&locks, s)
+				go io.Copy(io.Discard, far)
+				w := <-result
+				wantKind(t, err, c.kind)
+				if w.Written != 2*4096 || w.Pending != 0 {
+					t.Errorf("%+v", w)
+				}
+				if e := seen.of(term.VerbWrite); len(e) != 1 || e[0].Size != 2*4096 || len(e[0].Data) != 2*4096 || e[0].Refused == nil {
+					t.Errorf("events %+v", e)
+				}
+			})
+		})
+	}
+}
+
+// What a far side took before it ended counts, even if the session is over by then.
+func TestWriteThatEndsTheSession(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			s := session.New(&plain{ReadWriteCloser: near}, session.Options{})
+			defer s.Close(t.Context(), session.CloseOptions{})
+			go func() { take(t, far, 5); far.Close() }()
+			if w, err := s.Write(t.Context(), []byte("exit\r"), session.WriteOptions{}); err != nil || w.Written != 5 {
+				t.Fatalf("%+v, %v", w, err)
+			}
+			<-s.Ended()
+		})
+	}
+}
+
+func TestWriteToFarSideThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		s := session.New(&plain{ReadWriteCloser: near}, session.Options{})
+		defer s.Close(t.Context(), session.CloseOptions{})
+		result := make(chan error, 1)
+		go func() { _, err := s.Write(t.Context(), []byte("hello"), session.WriteOptions{}); result <- err }()
+		synctest.Wait()
+		far.Close()
+		wantKind(t, <-result, term.RemoteClosed)
+	})
+}

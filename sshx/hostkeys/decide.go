@@ -1,0 +1,144 @@
+package hostkeys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// maxOtherNames bounds the other names shown for a key.
+const maxOtherNames = 8
+
+// decide takes the decision about the first key. The result lacks what Verify can fill in.
+func (v *Verifier) decide(ctx context.Context, o *offer) (Result, error) {
+	if bits := o.rsaBits(); bits != 0 && bits < v.o.RequiredRSASize {
+		return Result{}, &WeakKeyError{Name: v.names.name, Fingerprint: o.fingerprint, Bits: bits, Required: v.o.RequiredRSASize}
+	}
+	if err := v.checkRevoked(v.known, o); err != nil {
+		return Result{}, err
+	}
+	switch {
+	case v.o.Fingerprint == o.fingerprint:
+		return Result{Decision: Pinned}, nil
+	case v.o.Fingerprint != "":
+		e := v.mismatch(o)
+		e.Pinned = v.o.Fingerprint
+		return Result{}, e
+	case v.o.NoHostAuthenticationForLocalhost && v.local && v.o.Alias == "":
+		return Result{Decision: Unchecked}, nil
+	}
+	j := v.judge(v.known, o)
+	if j.standing == unheard && j.ip != changed {
+		return v.decideNew(ctx, o, j)
+	}
+	return v.decideKnown(o, j)
+}
+
+func (v *Verifier) judge(k known, o *offer) judgement {
+	return k.judge(o, v.names.cert, v.o.CASignatureAlgorithms)
+}
+
+func (v *Verifier) checkRevoked(k known, o *offer) error {
+	e, found := v.revoked.find(o)
+	if !found {
+		e, found = k.revoked(o)
+	}
+	if !found {
+		return nil
+	}
+	return &RevokedError{Name: v.names.name, Type: o.keyType, Fingerprint: o.fingerprint, Entry: e}
+}
+
+// mismatch returns the error, which lacks what the key contradicts.
+func (v *Verifier) mismatch(o *offer) *MismatchError {
+	return &MismatchError{Name: v.names.name, Type: o.keyType, Fingerprint: o.fingerprint}
+}
+
+// decideKnown decides where the files have a say.
+func (v *Verifier) decideKnown(o *offer, j judgement) (Result, error) {
+	r := Result{Decision: Known, Entry: &j.entry}
+	switch {
+	case j.standing == changed && v.o.Policy != Disabled:
+		e := v.mismatch(o)
+		e.Recorded = j.recorded
+		return Result{}, e
+	case j.ip == changed && v.o.Policy != Disabled:
+		e := v.mismatch(o)
+		e.Name, e.Recorded = v.names.ip, j.ipRecorded
+		return Result{}, e
+	case j.standing == changed:
+		return Result{Decision: Unchecked, Entry: &j.recorded[0], Changed: true, Warnings: []string{fmt.Sprintf(
+			"the host key of %q contradicts %s and was accepted by policy disabled: it may be an attack",
+			v.names.name, j.recorded[0])}}, nil
+	case j.ip == changed:
+		r.Warnings = append(r.Warnings, "the host key contradicts the one on record for the address, "+j.ipRecorded[0].String())
+		if j.standing == unheard {
+			r.Decision, r.Entry = Unchecked, nil
+		}
+	case j.byCA:
+		r.Decision = KnownAuthority
+	case v.names.ip != "" && j.ip == unheard && !j.byBareName:
+		// ssh_config(5) CheckHostIP: addresses are added "regardless of the setting of StrictHostKeyChecking".
+		_, _, err := v.record(o, false)
+		if isVerdict(err) {
+			return Result{}, err
+		}
+		if err != nil {
+			r.Warnings = append(r.Warnings, "the address was not added to the known hosts: "+err.Error())
+		}
+	}
+	return r, nil
+}
+
+// decideNew decides where nothing is on record.
+func (v *Verifier) decideNew(ctx context.Context, o *offer, j judgement) (Result, error) {
+	unknown := &UnknownError{
+		Name: v.names.name, Type: o.keyType, Fingerprint: o.fingerprint, Policy: v.o.Policy,
+		Certificate: j.certificate, Files: v.o.files(), OtherNames: v.db.withKey(o.key, maxOtherNames),
+	}
+	r := Result{Decision: Added}
+	if j.certificate != "" {
+		r.Warnings = append(r.Warnings, "the certificate does not count: "+j.certificate)
+	}
+	switch v.o.Policy {
+	case Strict:
+		return Result{}, unknown
+	case Ask:
+		if v.o.Ask == nil {
+			return Result{}, unknown
+		}
+		yes, err := Question{
+			Name: unknown.Name, Address: v.address, Type: unknown.Type, Fingerprint: unknown.Fingerprint,
+			Certificate: unknown.Certificate, OtherNames: unknown.OtherNames,
+		}.put(ctx, v.o.Ask)
+		if err != nil {
+			return Result{}, err
+		}
+		if !yes {
+			unknown.Declined = true
+			return Result{}, unknown
+		}
+		r.Decision = Confirmed
+	}
+	line, now, err := v.record(o, true)
+	var refused *notRecordableError
+	switch {
+	case err == nil && line != nil && now.standing == unheard:
+		r.Entry = line
+	case err == nil:
+		// Another process was faster; what it wrote decides.
+		return v.decideKnown(o, now)
+	case errors.As(err, &refused) && v.o.Policy == AcceptNew:
+		// The first use of a key that is recorded nowhere would be a first use every time.
+		unknown.Unwritable = refused.reason
+		return Result{}, unknown
+	case isVerdict(err):
+		return Result{}, err
+	default:
+		if v.o.Policy == Disabled {
+			r.Decision = Unchecked
+		}
+		r.Warnings = append(r.Warnings, "the host key was accepted but not recorded: "+err.Error())
+	}
+	return r, nil
+}

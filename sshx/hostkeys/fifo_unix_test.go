@@ -1,0 +1,27 @@
+//go:build unix
+
+package hostkeys
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestPipe: opening a pipe that nobody writes to would wait for ever.
+func TestPipe(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := verifier(t, 22, Options{Policy: AcceptNew, UserFiles: []string{name}})
+	if err := verify(t, v, keys().ed); err != nil {
+		t.Fatal(err)
+	}
+	if r := v.Result(); r.Entry != nil || len(r.Warnings) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := NewVerifier("server", 22, nil, Options{RevokedFiles: []string{name}}); err == nil {
+		t.Error("a pipe was taken for an empty revocation list")
+	}
+}
