@@ -1,6 +1,9 @@
 package sshx
 
 import (
+	"fmt"
+	"slices"
+
 	"golang.org/x/crypto/ssh"
 
 	"ptyctl/term"
@@ -42,4 +45,19 @@ func negotiated(c ssh.ConnMetadata) term.Algorithms {
 	}
 	a := m.Algorithms()
 	return term.Algorithms{Kex: a.KeyExchange, HostKey: a.HostKey, Cipher: a.Write.Cipher, MAC: a.Write.MAC}
+}
+
+// weakWarnings says which of the negotiated algorithms should no longer be used.
+func weakWarnings(a term.Algorithms) []string {
+	weak := ssh.InsecureAlgorithms()
+	var out []string
+	for _, n := range []struct {
+		what, name string
+		list       []string
+	}{{"key exchange", a.Kex, weak.KeyExchanges}, {"host key", a.HostKey, weak.HostKeys}, {"cipher", a.Cipher, weak.Ciphers}, {"MAC", a.MAC, weak.MACs}} {
+		if slices.Contains(n.list, n.name) {
+			out = append(out, fmt.Sprintf("the %s algorithm %s is weak; the server should be updated", n.what, n.name))
+		}
+	}
+	return out
 }

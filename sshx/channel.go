@@ -3,20 +3,29 @@ package sshx
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"golang.org/x/crypto/ssh"
-
-	"ptyctl/term"
 )
 
 // requestLimit is how long a server may take to answer a request on a channel when the caller sets no limit.
 const requestLimit = 10 * time.Second
 
-// openSession opens a session channel (RFC 4254 section 6.1). The library's call cannot be interrupted: when
-// ctx ends first, the channel is closed as soon as it opens.
-func (c *Client) openSession(ctx context.Context) (ssh.Channel, <-chan *ssh.Request, error) {
+// A channel is an open session channel (RFC 4254 section 6.1) and the link it belongs to.
+type channel struct {
+	ssh.Channel
+	k    *link
+	reqs <-chan *ssh.Request
+}
+
+// errRefused means that the server opened no channel, although the connection stands.
+type errRefused struct{ *ssh.OpenChannelError }
+
+func (e errRefused) Unwrap() error { return e.OpenChannelError }
+
+// openSession opens a session channel. The library's call cannot be interrupted: when ctx ends first, the
+// channel is closed as soon as it opens.
+func (k *link) openSession(ctx context.Context) (*channel, error) {
 	type result struct {
 		ch   ssh.Channel
 		reqs <-chan *ssh.Request
@@ -24,11 +33,9 @@ func (c *Client) openSession(ctx context.Context) (ssh.Channel, <-chan *ssh.Requ
 	}
 	done := make(chan result)
 	gone := make(chan struct{})
-	c.wg.Add(1)
-	go func() {
-		defer c.wg.Done()
+	k.wg.Go(func() {
 		var r result
-		r.ch, r.reqs, r.err = c.conn.OpenChannel("session", nil)
+		r.ch, r.reqs, r.err = k.conn.OpenChannel("session", nil)
 		select {
 		case done <- r:
 		case <-gone:
@@ -37,67 +44,70 @@ func (c *Client) openSession(ctx context.Context) (ssh.Channel, <-chan *ssh.Requ
 				ssh.DiscardRequests(r.reqs)
 			}
 		}
-	}()
+	})
 	select {
 	case r := <-done:
-		if r.err != nil {
-			return nil, nil, c.channelError(r.err)
+		var refused *ssh.OpenChannelError
+		switch {
+		case r.err == nil:
+			return &channel{Channel: r.ch, k: k, reqs: r.reqs}, nil
+		case errors.As(r.err, &refused):
+			return nil, errRefused{refused}
+		default:
+			return nil, k.broken(r.err)
 		}
-		return r.ch, r.reqs, nil
 	case <-ctx.Done():
 		close(gone)
-		return nil, nil, c.requestError(ctx, "a channel")
+		return nil, k.unanswered(ctx, "a channel")
 	}
-}
-
-// channelError says why no channel was opened.
-func (c *Client) channelError(err error) error {
-	var refused *ssh.OpenChannelError
-	if errors.As(err, &refused) {
-		return &term.Error{Kind: term.LimitExceeded, Err: err, Msg: fmt.Sprintf("%s opened no further channel on this connection: %s (%s); it may limit them (MaxSessions): try again when a command has ended", c.last().hop, refused.Message, refused.Reason)}
-	}
-	return c.broken(err)
-}
-
-// broken is the error of a call that failed because the connection did.
-func (c *Client) broken(err error) error {
-	if lost := c.Lost(); lost != nil {
-		return lost
-	}
-	return &term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s broke: %v", c.last().hop, err)}
-}
-
-// requestError is the error of a call that the server did not answer in time.
-func (c *Client) requestError(ctx context.Context, what string) error {
-	if err := c.Lost(); err != nil {
-		return err
-	}
-	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return &term.Error{Kind: term.ExecTimeout, Err: context.Cause(ctx), Msg: fmt.Sprintf("%s did not answer the request for %s in time; it may be overloaded: try again, or close the session", c.last().hop, what)}
-	}
-	return &term.Error{Kind: term.Canceled, Err: context.Cause(ctx), Msg: "canceled before the server had answered the request for " + what}
 }
 
 // request sends a channel request and waits for its answer, as long as ctx allows.
-func (c *Client) request(ctx context.Context, ch ssh.Channel, name string, payload []byte) (ok bool, err error) {
+func (c *channel) request(ctx context.Context, name string, payload []byte) (ok bool, err error) {
 	type result struct {
 		ok  bool
 		err error
 	}
 	done := make(chan result, 1)
-	c.wg.Add(1)
-	go func() { // ends with the answer, the channel, or the connection
-		defer c.wg.Done()
-		ok, err := ch.SendRequest(name, true, payload)
+	c.k.wg.Go(func() { // ends with the answer, the channel, or the connection
+		ok, err := c.SendRequest(name, true, payload)
 		done <- result{ok, err}
-	}()
+	})
 	select {
 	case r := <-done:
 		if r.err != nil {
-			return false, c.broken(r.err)
+			return false, c.k.broken(r.err)
 		}
 		return r.ok, nil
 	case <-ctx.Done():
-		return false, c.requestError(ctx, name)
+		return false, c.k.unanswered(ctx, name)
 	}
+}
+
+// tell sends a channel request that wants no answer. A frozen connection does not even take it, so nobody waits
+// longer than ctx.
+func (c *channel) tell(ctx context.Context, name string, payload []byte) error {
+	done := make(chan error, 1)
+	c.k.wg.Go(func() {
+		_, err := c.SendRequest(name, false, payload)
+		done <- err
+	})
+	select {
+	case err := <-done:
+		if err != nil {
+			return c.k.broken(err)
+		}
+		return nil
+	case <-ctx.Done():
+		return c.k.unanswered(ctx, name)
+	}
+}
+
+// drop closes the channel without waiting: Close sends a packet, which a frozen connection does not take.
+func (c *channel) drop() { c.k.wg.Go(func() { _ = c.Close() }) }
+
+// abandon drops a channel that nobody has begun to read.
+func (c *channel) abandon() {
+	c.k.wg.Go(func() { ssh.DiscardRequests(c.reqs) })
+	c.drop()
 }

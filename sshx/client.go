@@ -3,12 +3,9 @@ package sshx
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
-
-	"golang.org/x/crypto/ssh"
 
 	"ptyctl/term"
 )
@@ -16,78 +13,97 @@ import (
 // A Client is an authenticated connection, with the connections to the jump hosts it runs through.
 // Its methods may be called by any number of goroutines.
 type Client struct {
-	links    []*link // the way, first hop first; the last is the connection itself
-	conn     ssh.Conn
+	r        *route
+	pool     *pool
+	own      *link // the connection itself
+	jumps    []*jump
+	slots    *slots
 	ladder   *ladder
 	warnings []string
 	log      *slog.Logger
-	keep     *keepalive
 
 	closing sync.Once
-	over    chan struct{} // closed when the connection has ended
-	wg      sync.WaitGroup
-
-	mu   sync.Mutex // guards the following
-	lost error      // why the connection ended, if we know better than the library
 }
 
 // Dial connects to t over all its jumps. p answers what a person is asked; nil: nobody can be asked.
 // The context governs dialing only; Close ends the connection. Errors are *term.Error.
 func Dial(ctx context.Context, t term.Target, o Options, p term.Prompter) (*Client, error) {
-	r, err := planRoute(ctx, t, o.withDefaults())
+	return dial(ctx, t, o.withDefaults(), p, newPool())
+}
+
+func dial(ctx context.Context, t term.Target, o Options, p term.Prompter, shared *pool) (*Client, error) {
+	r, err := planRoute(ctx, t, o)
 	if err != nil {
 		return nil, err
 	}
-	return r.connect(ctx, p)
-}
-
-// connect climbs the ladder of every hop.
-func (r *route) connect(ctx context.Context, p term.Prompter) (_ *Client, err error) {
-	w := newWatchdog(ctx, r.limit)
-	defer w.stop()
-	c := &Client{ladder: new(ladder), warnings: r.warnings, log: r.log, over: make(chan struct{})}
-	defer func() {
-		if err != nil {
-			c.ladder.end(false, rootCause(err).Error())
-			c.closeLinks()
-			err = r.connectError(w, c.ladder, err)
-		}
-	}()
-	for _, h := range r.hops {
-		c.ladder.hop(h.host, h.port, h.user)
-		lk, err := c.extend(w, h, p)
-		if err != nil {
-			return nil, err
-		}
-		c.links = append(c.links, lk)
-		c.warnings = append(c.warnings, lk.warnings...)
+	c := &Client{r: r, pool: shared, ladder: new(ladder), warnings: r.warnings, log: r.log}
+	human := &countingPrompter{p: p}
+	var asker term.Prompter
+	if p != nil {
+		asker = human
 	}
-	last := c.last()
-	c.conn = last.conn
-	c.keep = watchAlive(c, last.hop.keepalive, last.hop.keepaliveCount)
-	c.wg.Add(1)
-	go c.watch()
+	c.own, c.jumps, err = c.connect(ctx, r.limit, asker, c.ladder)
+	if err != nil {
+		return nil, err
+	}
+	c.warnings = append(c.warnings, c.own.warnings...)
+	c.warnings = append(c.warnings, weakWarnings(negotiated(c.own.conn))...)
+	var again func(context.Context) (*link, error)
+	if !human.asked() { // a second login would ask the person again
+		again = c.connectAgain
+	}
+	c.slots = newSlots(c.own, o.MaxConnectionsPerHost, again)
 	return c, nil
 }
 
-// extend connects to h over the way so far.
-func (c *Client) extend(w *watchdog, h *hop, p term.Prompter) (*link, error) {
-	if len(c.links) == 0 {
-		raw, err := dialTCP(w, h, c.ladder)
+// connect climbs the ladder of every hop. The connections to jump hosts come from the pool.
+func (c *Client) connect(ctx context.Context, limit time.Duration, p term.Prompter, l *ladder) (own *link, jumps []*jump, err error) {
+	w := newWatchdog(ctx, limit)
+	defer w.stop()
+	defer func() {
 		if err != nil {
-			return nil, err
+			l.end(false, rootCause(err).Error())
+			c.release(jumps)
+			err = connectError(w, l, err)
 		}
-		return handshake(w, raw, h, c.ladder, p)
+	}()
+	hops := c.r.hops
+	var via *link
+	for i, h := range hops[:len(hops)-1] {
+		l.hop(h.host, h.port, h.user)
+		j, err := c.pool.use(w.ctx, shareKey(hops[:i+1]), func() (*link, error) { return c.pool.login(w, via, h, l, p) })
+		if err != nil {
+			return nil, jumps, err
+		}
+		l.reached(j.link)
+		jumps = append(jumps, j)
+		via = j.link
 	}
-	raw, err := dialThrough(w, c.last(), h, c.ladder)
+	h := hops[len(hops)-1]
+	l.hop(h.host, h.port, h.user)
+	own, err = c.pool.login(w, via, h, l, p)
+	return own, jumps, err
+}
+
+// connectAgain makes a further connection to the same target, without asking anybody. It lets go of its jump
+// hosts when it ends.
+func (c *Client) connectAgain(ctx context.Context) (*link, error) {
+	k, jumps, err := c.connect(ctx, c.r.limit, nil, new(ladder))
 	if err != nil {
 		return nil, err
 	}
-	return handshake(w, raw, h, c.ladder, p)
+	context.AfterFunc(k.ctx, func() { c.release(jumps) })
+	return k, nil
+}
+
+func (c *Client) release(jumps []*jump) {
+	for i := len(jumps) - 1; i >= 0; i-- {
+		c.pool.release(jumps[i])
+	}
 }
 
 // connectError completes the error of a connection that did not come about.
-func (r *route) connectError(w *watchdog, l *ladder, err error) error {
+func connectError(w *watchdog, l *ladder, err error) error {
 	hops := l.snapshot()
 	var e *term.Error
 	switch {
@@ -96,11 +112,11 @@ func (r *route) connectError(w *watchdog, l *ladder, err error) error {
 		e = &named
 	case w.expired():
 		at := hops[len(hops)-1]
-		rung := "nothing"
+		rung := "its turn" // others are logging in to the same host
 		if n := len(at.Steps); n > 0 {
 			rung = at.Steps[n-1].Name
 		}
-		e = term.Errorf(term.ConnectTimeout, "%s:%d was not ready within %s: it stopped at %q; raise timeouts.connect_timeout_ms if it is only slow, and check address and port", at.Host, at.Port, w.limit, rung)
+		e = term.Errorf(term.ConnectTimeout, "%s:%d was not ready within %s: it stopped at %s; check address and port, and raise timeouts.connect_timeout_ms if it is only slow", at.Host, at.Port, w.limit, rung)
 	default:
 		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: "the connection was given up: " + err.Error()}
 	}
@@ -113,48 +129,8 @@ func (r *route) connectError(w *watchdog, l *ladder, err error) error {
 	return e
 }
 
-func (c *Client) last() *link { return c.links[len(c.links)-1] }
-
-// watch waits for the end of the connection, whatever its cause.
-func (c *Client) watch() {
-	defer c.wg.Done()
-	err := c.conn.Wait()
-	c.keep.stop()
-	c.fail(&term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s was lost: %v", c.last().hop, err)})
-	close(c.over)
-	c.closeLinks()
-}
-
-// fail remembers why the connection ends; the first reason counts.
-func (c *Client) fail(why error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.lost == nil {
-		c.lost = why
-	}
-}
-
 // Lost returns why the connection has ended, or nil while it stands.
-func (c *Client) Lost() error {
-	select {
-	case <-c.over:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.lost
-	default:
-		return nil
-	}
-}
-
-// closeLinks closes every connection of the way. None of it waits for a peer.
-func (c *Client) closeLinks() {
-	for i := len(c.links) - 1; i >= 0; i-- {
-		_ = c.links[i].raw.Close()
-	}
-	for _, l := range c.links {
-		_ = l.conn.Close()
-	}
-}
+func (c *Client) Lost() error { return c.own.lost() }
 
 // closeGrace is how long Close waits for goroutines whose connection is closed.
 const closeGrace = 500 * time.Millisecond
@@ -162,29 +138,55 @@ const closeGrace = 500 * time.Millisecond
 // Close ends the connection and everything on it, at once.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
-		c.fail(&term.Error{Kind: term.RemoteClosed, Msg: "the connection was closed by ptyctl"})
-		c.keep.stop()
-		// The first connection is real; closing it wakes whoever is stuck writing to any of them.
-		_ = c.links[0].raw.Close()
+		c.slots.close()
 		done := make(chan struct{})
-		go func() {
-			c.closeLinks()
-			c.wg.Wait()
-			close(done)
+		go func() { // a jump host that is frozen, and shared, may hold this up until its keepalives give up
+			defer close(done)
+			c.own.close()
+			c.own.wg.Wait()
+			c.slots.wait()
 		}()
+		timer := time.NewTimer(closeGrace)
+		defer timer.Stop()
 		select {
 		case <-done:
-		case <-time.After(closeGrace):
+		case <-timer.C:
 		}
+		c.release(c.jumps)
 	})
 	return nil
 }
 
 // describe says how the connection came about.
 func (c *Client) describe() term.Description {
-	l := c.last()
+	k := c.own
 	return term.Description{
-		ServerBanner: l.banner, ServerVersion: l.version, HostKey: l.keyPrint, AuthMethod: l.method,
-		Algorithms: negotiated(l.conn), Ladder: c.ladder.snapshot(), Warnings: c.warnings,
+		ServerBanner: k.banner, ServerVersion: k.version, HostKey: k.keyPrint, AuthMethod: k.method,
+		Algorithms: negotiated(k.conn), Ladder: c.ladder.snapshot(), Warnings: c.warnings,
 	}
 }
+
+// A countingPrompter knows whether anybody was asked.
+type countingPrompter struct {
+	p term.Prompter
+
+	mu    sync.Mutex // guards the following
+	count int
+}
+
+// Prompt passes the question on.
+func (c *countingPrompter) Prompt(ctx context.Context, q term.Prompt) (string, error) {
+	c.mu.Lock()
+	c.count++
+	c.mu.Unlock()
+	return c.p.Prompt(ctx, q)
+}
+
+func (c *countingPrompter) asked() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count > 0
+}
+
+// warn adds a warning to what describe says. Only before the Client is shared.
+func (c *Client) warn(text string) { c.warnings = append(c.warnings, text) }

@@ -14,19 +14,6 @@ import (
 	"ptyctl/term"
 )
 
-// A link is the connection to one hop.
-type link struct {
-	hop      *hop
-	raw      net.Conn // what it runs over: TCP, or a channel of the link before
-	conn     ssh.Conn
-	version  string
-	banner   string
-	method   string // that succeeded last
-	keyPrint string
-	warnings []string
-	seen     *authRecord
-}
-
 // dialTCP connects to the first hop: every address in turn, as ssh(1) does.
 func dialTCP(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 	l.begin(stepDNS)
@@ -35,7 +22,7 @@ func dialTCP(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 		return nil, err
 	}
 	l.begin(stepTCP)
-	d := net.Dialer{KeepAlive: -1}
+	d := net.Dialer{KeepAlive: -1, Control: bindTo(h.bindInterface)}
 	if h.tcpKeep {
 		d.KeepAlive = 0 // the system's default
 	}
@@ -108,10 +95,13 @@ func dialThrough(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
 		err  error
 	}
 	done := make(chan result, 1)
-	go func() { // ends with the channel's answer, or with the link, which the watchdog closes
-		c, err := forward(via.conn, h.host, h.port)
+	via.wg.Go(func() { // ends with the channel's answer, or with the link
+		c, err := forward(via, h.host, h.port)
+		if err == nil && w.ctx.Err() != nil {
+			_ = c.Close()
+		}
 		done <- result{c, err}
-	}()
+	})
 	select {
 	case r := <-done:
 		if r.err == nil {
@@ -136,18 +126,18 @@ type forwardConn struct {
 }
 
 // forward opens a direct-tcpip channel.
-func forward(c ssh.Conn, host string, port int) (net.Conn, error) {
+func forward(via *link, host string, port int) (net.Conn, error) {
 	payload := ssh.Marshal(struct {
 		Host       string
 		Port       uint32
 		OriginHost string
 		OriginPort uint32
 	}{host, uint32(port), "127.0.0.1", 0})
-	ch, reqs, err := c.OpenChannel("direct-tcpip", payload)
+	ch, reqs, err := via.conn.OpenChannel("direct-tcpip", payload)
 	if err != nil {
 		return nil, err
 	}
-	go ssh.DiscardRequests(reqs) // ends with the channel
+	via.wg.Go(func() { ssh.DiscardRequests(reqs) })
 	return &forwardConn{Channel: ch, remote: forwardAddr(net.JoinHostPort(host, strconv.Itoa(port)))}, nil
 }
 

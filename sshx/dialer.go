@@ -9,11 +9,12 @@ import (
 // Dialer returns the term.Dialer of SSH: a connection with one login shell, which closes it when it is closed.
 func Dialer(o Options) term.Dialer {
 	o = o.withDefaults()
+	shared := newPool()
 	return func(ctx context.Context, t term.Target, p term.Prompter) (term.Transport, error) {
 		if t.Auth.NoInteractive {
 			p = nil
 		}
-		c, err := Dial(ctx, t, o, p)
+		c, err := dial(ctx, t, o, p, shared)
 		if err != nil {
 			return nil, err
 		}

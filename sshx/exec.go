@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -23,24 +23,23 @@ const (
 func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	opening, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	ch, reqs, err := c.openSession(opening)
+	ch, free, err := c.slots.take(opening)
 	if err != nil {
 		return term.Exit{}, err
 	}
-	x := &execution{c: c, ch: ch, exit: make(chan term.Exit, 1), closed: make(chan struct{}), drained: make(chan struct{}), moved: make(chan struct{}, 1)}
-	x.drain(reqs, stdout, stderr)
-	defer x.end()
+	x := &execution{ch: ch, exit: make(chan term.Exit, 1), closed: make(chan struct{}), drained: make(chan struct{}), moved: make(chan struct{}, 1)}
+	x.drain(stdout, stderr, free)
+	defer x.ch.drop()
 	if err := x.begin(opening, r); err != nil {
 		return term.Exit{}, err
 	}
-	cancel()
+	c.slots.openAhead()
 	return x.wait(ctx, r.Grace)
 }
 
 // An execution is one command under way.
 type execution struct {
-	c       *Client
-	ch      ssh.Channel
+	ch      *channel
 	exit    chan term.Exit // buffered: what the server reported
 	closed  chan struct{}  // the channel is closed, and with it the requests
 	drained chan struct{}  // both streams have ended
@@ -49,21 +48,20 @@ type execution struct {
 
 // drain starts reading everything the channel may bring, before the command starts: what is not read blocks
 // the channel, and unread requests block the whole connection.
-func (x *execution) drain(reqs <-chan *ssh.Request, stdout, stderr io.Writer) {
-	var streams sync.WaitGroup
-	x.c.wg.Add(4)
-	streams.Add(2)
+func (x *execution) drain(stdout, stderr io.Writer, free func()) {
+	var open atomic.Int32
+	open.Store(2)
 	copyTo := func(w io.Writer, r io.Reader) {
-		defer x.c.wg.Done()
-		defer streams.Done()
 		_, _ = io.Copy(&movedWriter{w, x.moved}, r)
+		if open.Add(-1) == 0 {
+			close(x.drained)
+		}
 	}
-	go copyTo(stdout, x.ch)
-	go copyTo(stderr, x.ch.Stderr())
-	go func() {
-		defer x.c.wg.Done()
-		defer close(x.closed)
-		for r := range reqs {
+	wg := &x.ch.k.wg
+	wg.Go(func() { copyTo(stdout, x.ch) })
+	wg.Go(func() { copyTo(stderr, x.ch.Stderr()) })
+	wg.Go(func() {
+		for r := range x.ch.reqs {
 			if e, ok := exitOf(r); ok {
 				select {
 				case x.exit <- e:
@@ -74,12 +72,9 @@ func (x *execution) drain(reqs <-chan *ssh.Request, stdout, stderr io.Writer) {
 				_ = r.Reply(false, nil)
 			}
 		}
-	}()
-	go func() {
-		defer x.c.wg.Done()
-		streams.Wait()
-		close(x.drained)
-	}()
+		free() // the channel is closed on both sides, and the server's slot with it
+		close(x.closed)
+	})
 }
 
 // A movedWriter tells that output came.
@@ -98,31 +93,29 @@ func (w *movedWriter) Write(p []byte) (int, error) {
 
 // begin starts the command, with its environment and input.
 func (x *execution) begin(ctx context.Context, r term.ExecRequest) error {
-	if err := x.c.setEnv(ctx, x.ch, r.Env); err != nil {
+	if err := x.ch.setEnv(ctx, r.Env); err != nil {
 		return err
 	}
-	ok, err := x.c.request(ctx, x.ch, "exec", ssh.Marshal(struct{ Command string }{commandIn(r.Dir, r.Command)}))
+	ok, err := x.ch.request(ctx, "exec", ssh.Marshal(struct{ Command string }{commandIn(r.Dir, r.Command)}))
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return term.Errorf(term.Unsupported, "%s refuses to run commands beside the terminal; use ptyctl_session_io write and read", x.c.last().hop)
+		return term.Errorf(term.Unsupported, "%s refuses to run commands beside the terminal; use ptyctl_session_io write and read", x.ch.k.hop)
 	}
-	x.c.wg.Add(1)
-	go func() { // ends when the input is taken, or with the channel
-		defer x.c.wg.Done()
+	x.ch.k.wg.Go(func() { // ends when the input is taken, or with the channel
 		_, _ = x.ch.Write(r.Stdin)
 		_ = x.ch.CloseWrite()
-	}()
+	})
 	return nil
 }
 
 // setEnv sets environment variables; one that the server refuses is an error, for a command that runs without
 // it would do something else than was asked.
-func (c *Client) setEnv(ctx context.Context, ch ssh.Channel, env []term.EnvVar) error {
+func (c *channel) setEnv(ctx context.Context, env []term.EnvVar) error {
 	var refused []string
 	for _, v := range env {
-		ok, err := c.request(ctx, ch, "env", ssh.Marshal(struct{ Name, Value string }{v.Name, v.Value}))
+		ok, err := c.request(ctx, "env", ssh.Marshal(struct{ Name, Value string }{v.Name, v.Value}))
 		if err != nil {
 			return err
 		}
@@ -131,7 +124,7 @@ func (c *Client) setEnv(ctx context.Context, ch ssh.Channel, env []term.EnvVar) 
 		}
 	}
 	if len(refused) > 0 {
-		return term.Errorf(term.Unsupported, "%s does not accept %s from us (AcceptEnv in its sshd_config); nothing was run: set it in the command itself, as in: env %s=... command", c.last().hop, strings.Join(refused, ", "), refused[0])
+		return term.Errorf(term.Unsupported, "%s does not accept %s from us (AcceptEnv in its sshd_config); nothing was run: set it in the command itself, as in: env %s=... command", c.k.hop, strings.Join(refused, ", "), refused[0])
 	}
 	return nil
 }
@@ -171,8 +164,8 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 	// A channel ends without a status either because the server sends none, or because all of it is gone.
 	// The channels of a lost connection end an instant before the connection itself does.
 	select {
-	case <-x.c.over:
-		return term.Exit{}, x.c.Lost()
+	case <-x.ch.k.ctx.Done():
+		return term.Exit{}, x.ch.k.lost()
 	case <-time.After(drainQuiet):
 		return term.Exit{}, nil
 	}
@@ -210,12 +203,10 @@ func (x *execution) stop(grace time.Duration) term.Exit {
 		signal string
 		wait   time.Duration
 	}{{"TERM", grace}, {"KILL", time.Second}} {
-		x.c.wg.Add(1)
-		go func() { // a deaf connection would hold us up
-			defer x.c.wg.Done()
-			_, _ = x.ch.SendRequest("signal", false, ssh.Marshal(struct{ Name string }{step.signal}))
-		}()
 		timer := time.NewTimer(step.wait)
+		x.ch.k.wg.Go(func() { // a deaf connection would hold us up
+			_, _ = x.ch.SendRequest("signal", false, ssh.Marshal(struct{ Name string }{step.signal}))
+		})
 		select {
 		case e := <-x.exit:
 			timer.Stop()
@@ -234,13 +225,4 @@ func (x *execution) stop(grace time.Duration) term.Exit {
 		}
 	}
 	return term.Exit{Killed: "unknown"}
-}
-
-// end closes the channel. The goroutines that drain it end when the server confirms, or with the connection.
-func (x *execution) end() {
-	x.c.wg.Add(1)
-	go func() { // Close sends a packet, which a frozen connection does not take
-		defer x.c.wg.Done()
-		_ = x.ch.Close()
-	}()
 }

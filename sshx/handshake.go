@@ -17,20 +17,20 @@ import (
 // handshake logs in to a hop over raw, which it closes if it fails. It is over when the watchdog is.
 func handshake(w *watchdog, raw net.Conn, h *hop, l *ladder, p term.Prompter) (*link, error) {
 	stop := context.AfterFunc(w.ctx, func() { _ = raw.Close() })
-	k := &link{hop: h, raw: raw, seen: new(authRecord)}
-	lk, err := k.login(w, l, p)
-	if err == nil && !stop() {
-		err = context.Cause(w.ctx)
-	}
-	if err != nil {
+	k := &link{hop: h, raw: raw, seen: new(authRecord), agent: h.agentForwarding()}
+	if err := k.handshake(w, l, p); err != nil {
 		stop()
 		_ = raw.Close()
 		return nil, err
 	}
-	return lk, nil
+	if !stop() { // the watchdog has closed the connection meanwhile
+		k.close()
+		return nil, context.Cause(w.ctx)
+	}
+	return k, nil
 }
 
-func (k *link) login(w *watchdog, l *ladder, p term.Prompter) (*link, error) {
+func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	h := k.hop
 	var ip net.IP
 	if tcp, ok := k.raw.RemoteAddr().(*net.TCPAddr); ok {
@@ -42,7 +42,7 @@ func (k *link) login(w *watchdog, l *ladder, p term.Prompter) (*link, error) {
 	}
 	keys, err := hostkeys.NewVerifier(h.host, h.port, ip, keyOptions)
 	if err != nil {
-		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
+		return &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
 	}
 	l.begin(stepBanner)
 	conn := &greetingConn{Conn: k.raw, identified: func() { l.begin(stepKex) }}
@@ -51,9 +51,9 @@ func (k *link) login(w *watchdog, l *ladder, p term.Prompter) (*link, error) {
 	verify := keys.HostKeyCallback(w.ctx)
 	var loggedIn atomic.Bool // a later key exchange runs in a goroutine of the library's
 	config := &ssh.ClientConfig{
-		Config:            ssh.Config{KeyExchanges: h.kex, Ciphers: h.ciphers, MACs: h.macs},
+		Config:            ssh.Config{KeyExchanges: h.kex, Ciphers: h.ciphers, MACs: h.macs, RekeyThreshold: h.rekey},
 		User:              h.user,
-		HostKeyAlgorithms: keys.Algorithms(h.hostKeyAlgos),
+		HostKeyAlgorithms: h.offer(keys),
 		HostKeyCallback: func(name string, remote net.Addr, key ssh.PublicKey) error {
 			if loggedIn.Load() { // a later key exchange: the same key must come again
 				return verify(name, remote, key)
@@ -74,27 +74,22 @@ func (k *link) login(w *watchdog, l *ladder, p term.Prompter) (*link, error) {
 	}
 	sc, chans, reqs, err := ssh.NewClientConn(conn, h.address(), config)
 	if err != nil {
-		return nil, k.explain(w, l, conn, err)
+		return k.explain(w, l, conn, err)
 	}
 	loggedIn.Store(true)
 	l.end(true, k.seen.last)
-	go rejectChannels(chans) // ends with the connection
-	go ssh.DiscardRequests(reqs)
 	res := keys.Result()
-	k.conn, k.version, k.method, k.keyPrint = sc, string(sc.ServerVersion()), k.seen.last, res.Fingerprint
-	k.warnings = res.Warnings
-	return k, nil
+	k.conn, k.version, k.method = sc, string(sc.ServerVersion()), k.seen.last
+	k.keyPrint, k.changed, k.warnings = res.Fingerprint, res.Changed, res.Warnings
+	if k.changed { // as ssh(1): nothing of ours is lent to a host that may be another
+		k.agent = nil
+	}
+	k.start(chans, reqs)
+	return nil
 }
 
 // clientVersion is our identification string (RFC 4253 section 4.2).
 const clientVersion = "SSH-2.0-ptyctl"
-
-// rejectChannels refuses what the server opens; x/crypto's own client does so only through a Client.
-func rejectChannels(chans <-chan ssh.NewChannel) {
-	for c := range chans {
-		_ = c.Reject(ssh.Prohibited, "ptyctl accepts no channels")
-	}
-}
 
 // ask puts a question to the person while the watchdog sleeps, or fails as nobody can be asked.
 func ask(w *watchdog, p term.Prompter, h *hop, q term.Prompt) (string, error) {
@@ -146,9 +141,14 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, err error) er
 	switch rung {
 	case stepAuth:
 		k.seen.describe(details)
-		return failed(term.AuthFailed, "%s ended the connection during authentication: %v%s", h, err, said)
+		ended := failed(term.AuthFailed, "%s ended the connection during authentication: %v%s", h, err, said)
+		if k.authEnded(err) {
+			return &retry{err: ended, refusedKeys: k.seen.keys}
+		}
+		return ended
 	case stepBanner:
-		return failed(term.ConnectFailed, "%s closed the connection before it identified itself as an SSH server%s: %v; check the port, or try again if the server limits new connections (MaxStartups)", h, said, err)
+		closed := failed(term.ConnectFailed, "%s closed the connection before it identified itself as an SSH server%s: %v; check the port, or try again if the server limits new connections (MaxStartups)", h, said, err)
+		return &retry{err: closed, noRoom: true}
 	default:
 		return failed(term.ConnectFailed, "the key exchange with %s failed%s: %v", h, said, err)
 	}

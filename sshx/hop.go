@@ -3,6 +3,7 @@ package sshx
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -19,14 +20,19 @@ type hop struct {
 	port  int
 	user  string
 
-	family      string // "tcp", "tcp4", "tcp6"
-	bindAddress string
-	attempts    int
-	tcpKeep     bool
-	limit       time.Duration // for dial, handshake and authentication together
+	family        string // "tcp", "tcp4", "tcp6"
+	bindAddress   string
+	bindInterface string
+	proxy         *url.URL // SOCKS5 or HTTP; nil: none
+	attempts      int
+	tcpKeep       bool
+	limit         time.Duration // for dial, handshake and authentication together
 
 	kex, ciphers, macs, hostKeyAlgos, pubkeyAlgos []string
+	hostKeyFixed                                  bool // HostKeyAlgorithms was given in full: do not reorder
 	hostKeys                                      hostkeys.Options
+	rekey                                         uint64 // bytes; 0: the cipher's limit
+	forwardAgent                                  string // socket of the agent to forward; empty: none
 	version                                       string // VersionAddendum
 
 	cred credentials
@@ -46,9 +52,10 @@ type credentials struct {
 	identityFiles  []string
 	certificates   []string
 	identitiesOnly bool
-	agentSocket    string // empty: no agent
-	prompts        int    // how often a password may be asked
-	batch          bool   // never ask
+	agentSocket    string   // empty: no agent
+	prompts        int      // how often a password may be asked
+	batch          bool     // never ask
+	refused        []string // fingerprints of keys not to be offered again
 }
 
 // String is the hop as messages name it.
@@ -63,4 +70,20 @@ func (h *hop) prompt(q term.Prompt) term.Prompt {
 		q.Host = fmt.Sprintf("%s:%d", h.host, h.port)
 	}
 	return q
+}
+
+// offer returns the host key algorithms to offer, those of known keys first.
+func (h *hop) offer(keys *hostkeys.Verifier) []string {
+	if h.hostKeyFixed {
+		return h.hostKeyAlgos
+	}
+	return keys.Algorithms(h.hostKeyAlgos)
+}
+
+// agentForwarding returns what the server may use of our agent, or nil.
+func (h *hop) agentForwarding() *agentForwarding {
+	if h.forwardAgent == "" {
+		return nil
+	}
+	return &agentForwarding{socket: h.forwardAgent}
 }

@@ -8,11 +8,11 @@ import (
 	"ptyctl/term"
 )
 
-// A keepalive asks the server now and then whether it is still there, and ends the connection when it has not
+// A keepalive asks the server now and then whether it is still there, and ends the link when it has not
 // answered several times in a row (ssh_config(5) ServerAliveInterval, ServerAliveCountMax). Between questions
 // it costs a timer, no goroutine.
 type keepalive struct {
-	c        *Client
+	k        *link
 	interval time.Duration
 	max      int
 
@@ -24,55 +24,56 @@ type keepalive struct {
 }
 
 // watchAlive starts asking. An interval of zero or less never does.
-func watchAlive(c *Client, interval time.Duration, limit int) *keepalive {
-	k := &keepalive{c: c, interval: interval, max: limit}
+func watchAlive(k *link, interval time.Duration, limit int) *keepalive {
+	a := &keepalive{k: k, interval: interval, max: limit}
 	if interval > 0 {
-		k.timer = time.AfterFunc(interval, k.tick)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.timer = time.AfterFunc(interval, a.tick)
 	}
-	return k
+	return a
 }
 
-func (k *keepalive) stop() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.stopped = true
-	if k.timer != nil {
-		k.timer.Stop()
+func (a *keepalive) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stopped = true
+	if a.timer != nil {
+		a.timer.Stop()
 	}
 }
 
 // tick runs once per interval, in a goroutine of its own. While one tick waits for its answer, the following
 // ones count.
-func (k *keepalive) tick() {
-	k.mu.Lock()
-	if k.stopped {
-		k.mu.Unlock()
+func (a *keepalive) tick() {
+	a.mu.Lock()
+	if a.stopped {
+		a.mu.Unlock()
 		return
 	}
-	if k.asking {
-		k.missed++
-		if k.missed >= k.max {
-			k.stopped = true
-			k.mu.Unlock()
-			k.c.fail(&term.Error{Kind: term.RemoteClosed, Msg: fmt.Sprintf("%s has not answered for %s (%d keepalives); the connection counts as lost", k.c.last().hop, time.Duration(k.max)*k.interval, k.max)})
-			k.c.closeLinks()
+	if a.asking {
+		a.missed++
+		if a.missed >= a.max {
+			a.stopped = true
+			a.mu.Unlock()
+			a.k.end(&term.Error{Kind: term.RemoteClosed, Msg: fmt.Sprintf("%s has not answered for %s (%d keepalives); the connection counts as lost", a.k.hop, time.Duration(a.max)*a.interval, a.max)})
 			return
 		}
-		k.timer.Reset(k.interval)
-		k.mu.Unlock()
+		a.timer.Reset(a.interval)
+		a.mu.Unlock()
 		return
 	}
-	k.asking = true
-	k.c.wg.Add(1)
-	k.timer.Reset(k.interval)
-	k.mu.Unlock()
+	a.asking = true
+	a.k.wg.Add(1)
+	a.timer.Reset(a.interval)
+	a.mu.Unlock()
 
-	defer k.c.wg.Done()
+	defer a.k.wg.Done()
 	// Any answer will do: OpenSSH and dropbear both refuse the request, and thereby show that they live.
-	_, _, err := k.c.conn.SendRequest("keepalive@openssh.com", true, nil)
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	_, _, err := a.k.conn.SendRequest("keepalive@openssh.com", true, nil)
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if err == nil {
-		k.asking, k.missed = false, 0
+		a.asking, a.missed = false, 0
 	}
 }

@@ -49,6 +49,9 @@ func (k *keyring) next() ssh.Signer {
 	for len(k.keys) > 0 {
 		s := k.keys[0]
 		k.keys = k.keys[1:]
+		if slices.Contains(k.h.cred.refused, ssh.FingerprintSHA256(s.PublicKey())) {
+			continue
+		}
 		if s = k.restrict(s); s != nil {
 			return s
 		}

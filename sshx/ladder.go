@@ -86,3 +86,13 @@ func (l *ladder) snapshot() []term.Hop {
 	}
 	return hops
 }
+
+// reached notes a connection that others made, and that is shared.
+func (l *ladder) reached(k *link) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := &l.hops[len(l.hops)-1]
+	if l.endLocked(true, ""); len(h.Steps) == 0 {
+		h.Steps = []term.Step{{Name: stepTCP, OK: true, Detail: "a connection that is shared"}}
+	}
+}

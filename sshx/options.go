@@ -24,6 +24,8 @@ type Options struct {
 	KeepaliveInterval time.Duration // 0: 30 s; negative: no keepalives
 	KeepaliveCountMax int           // unanswered keepalives before the connection counts as lost; 0: 3
 
+	MaxConnectionsPerHost int // of one Client, when a server limits channels per connection; 0: 4
+
 	Logger *slog.Logger // nil: silent
 }
 
@@ -42,6 +44,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.KeepaliveCountMax == 0 {
 		o.KeepaliveCountMax = 3
+	}
+	if o.MaxConnectionsPerHost == 0 {
+		o.MaxConnectionsPerHost = 4
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

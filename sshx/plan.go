@@ -24,6 +24,11 @@ type route struct {
 	limit    time.Duration
 	warnings []string
 	log      *slog.Logger
+
+	// For the session on the target:
+	env           []term.EnvVar
+	remoteCommand string
+	noTTY         bool // RequestTTY no
 }
 
 // maxJumps bounds the way; a chain longer than this is taken for a loop.
@@ -60,6 +65,9 @@ func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
 		return nil, err
 	}
 	p.add(h)
+	if err := p.session(cfg, h); err != nil {
+		return nil, err
+	}
 	if p.r.limit == 0 {
 		p.r.limit = cfg.ConnectTimeout
 	}
@@ -162,6 +170,10 @@ func (p *planning) hop(cfg *sshconfig.Config, name string, target bool) (*hop, e
 			identitiesOnly: cfg.IdentitiesOnly, agentSocket: cfg.IdentityAgent, prompts: cfg.NumberOfPasswordPrompts,
 			batch: cfg.BatchMode || p.t.Auth.NoInteractive,
 		},
+	}
+	h.bindInterface, h.rekey = cfg.BindInterface, uint64(cfg.RekeyLimit)
+	if h.bindInterface != "" && !canBindInterface {
+		return nil, term.Errorf(term.Unsupported, "%s: BindInterface is supported on Linux only", cfg.Origin("BindInterface"))
 	}
 	if cfg.VersionAddendum != "" {
 		h.version = " " + cfg.VersionAddendum

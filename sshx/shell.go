@@ -13,58 +13,63 @@ import (
 	"ptyctl/term"
 )
 
-// A Shell is a login shell on a pseudo-terminal: a term.Transport with every optional interface.
+// A Shell is a login shell, on a pseudo-terminal unless that was not wanted: a term.Transport with every
+// optional interface.
 type Shell struct {
 	c       *Client
-	ch      ssh.Channel
-	owns    bool // Close closes the connection too
-	exited  chan struct{}
+	ch      *channel
+	pty     bool
+	merged  *mergedReader // without a pty: both output streams, in order of arrival
+	owns    bool          // Close closes the connection too
+	exited  chan struct{} // closed when the channel is closed on both sides
 	closing sync.Once
 
 	mu   sync.Mutex // guards the following
 	exit term.Exit
 }
 
-// Shell starts a login shell on a pseudo-terminal (RFC 4254 sections 6.2 and 6.5).
+// Shell starts a login shell, or the configuration's RemoteCommand (RFC 4254 sections 6.2 and 6.5).
 func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	c.ladder.begin(stepChannel)
 	sh, err := c.shell(ctx, p.OrDefault())
-	if err != nil {
-		c.ladder.end(false, err.Error())
-		var e *term.Error
-		if errors.As(err, &e) {
-			named := *e
-			named.Op, named.Details = "open", &term.Details{Ladder: c.ladder.snapshot()}
-			if named.Kind == term.ExecTimeout {
-				named.Kind = term.ConnectTimeout
-			}
-			return nil, &named
-		}
-		return nil, err
+	if err == nil {
+		c.ladder.end(true, "")
+		return sh, nil
 	}
-	c.ladder.end(true, "")
-	return sh, nil
+	var refused errRefused
+	if errors.As(err, &refused) {
+		err = &term.Error{Kind: term.LimitExceeded, Err: err, Msg: fmt.Sprintf("%s opened no session: %s (%s)", c.own.hop, refused.Message, refused.Reason)}
+	}
+	c.ladder.end(false, err.Error())
+	var e *term.Error
+	if errors.As(err, &e) {
+		named := *e
+		named.Op, named.Details = "open", &term.Details{Hop: c.own.hop.String(), Ladder: c.ladder.snapshot()}
+		if named.Kind == term.ExecTimeout {
+			named.Kind = term.ConnectTimeout
+		}
+		return nil, &named
+	}
+	return nil, err
 }
 
 func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
-	if p.Disabled {
-		return nil, term.Errorf(term.Unsupported, "sessions without a pty are not built yet; leave pty.enabled at true, and run commands with ptyctl_session_exec")
-	}
-	ch, reqs, err := c.openSession(ctx)
+	ch, err := c.own.openSession(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sh := &Shell{c: c, ch: ch, exited: make(chan struct{})}
-	c.wg.Add(2)
-	go sh.watch(reqs)
-	go func() { // a server sends no stderr on a pty; if it does, unread it would block the channel
-		defer c.wg.Done()
-		_, _ = io.Copy(io.Discard, ch.Stderr())
-	}()
+	sh := &Shell{c: c, ch: ch, pty: !p.Disabled, exited: make(chan struct{})}
+	ch.k.wg.Go(sh.watch)
+	if sh.pty {
+		// A server sends no stderr on a pty; if it does, unread it would block the channel.
+		ch.k.wg.Go(func() { _, _ = io.Copy(io.Discard, ch.Stderr()) })
+	} else {
+		sh.merged = merge(ch)
+	}
 	if err := sh.start(ctx, p); err != nil {
-		_ = ch.Close()
+		ch.drop()
 		return nil, err
 	}
 	return sh, nil
@@ -80,34 +85,54 @@ var ttyModes = string(ssh.Marshal(struct {
 	EndCode byte
 }{128, 38400, 129, 38400, 0}))
 
-// start asks for the pty and the shell.
+// start asks for what the shell needs, and for the shell.
 func (sh *Shell) start(ctx context.Context, p term.PTY) error {
-	ok, err := sh.c.request(ctx, sh.ch, "pty-req", ssh.Marshal(struct {
-		Term                      string
-		Cols, Rows, Width, Height uint32
-		Modes                     string
-	}{p.Term, uint32(p.Cols), uint32(p.Rows), 0, 0, ttyModes}))
+	r := sh.c.r
+	if sh.ch.k.agent != nil {
+		ok, err := sh.ch.request(ctx, agentRequest, nil)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			sh.c.warn("the server refuses to forward the agent")
+		}
+	}
+	if sh.pty {
+		ok, err := sh.ch.request(ctx, "pty-req", ssh.Marshal(struct {
+			Term                      string
+			Cols, Rows, Width, Height uint32
+			Modes                     string
+		}{p.Term, uint32(p.Cols), uint32(p.Rows), 0, 0, ttyModes}))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return term.Errorf(term.Unsupported, "%s refuses a pseudo-terminal (PermitTTY no, or the account is restricted); pass pty.enabled false for a session without one", sh.c.own.hop)
+		}
+	}
+	for _, v := range r.env { // what the configuration sends is a wish: ssh(1) goes on without it, too
+		if err := sh.ch.tell(ctx, "env", ssh.Marshal(struct{ Name, Value string }{v.Name, v.Value})); err != nil {
+			return err
+		}
+	}
+	name, payload := "shell", []byte(nil)
+	if r.remoteCommand != "" {
+		name, payload = "exec", ssh.Marshal(struct{ Command string }{r.remoteCommand})
+	}
+	ok, err := sh.ch.request(ctx, name, payload)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return term.Errorf(term.Unsupported, "%s refuses a pseudo-terminal (PermitTTY no, or the account is restricted)", sh.c.last().hop)
-	}
-	ok, err = sh.c.request(ctx, sh.ch, "shell", nil)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return term.Errorf(term.Unsupported, "%s refuses to start a shell", sh.c.last().hop)
+		return term.Errorf(term.Unsupported, "%s refuses to start a shell", sh.c.own.hop)
 	}
 	return nil
 }
 
 // watch takes the server's requests on the channel until it is closed.
-func (sh *Shell) watch(reqs <-chan *ssh.Request) {
-	defer sh.c.wg.Done()
+func (sh *Shell) watch() {
 	defer close(sh.exited)
-	for r := range reqs {
+	for r := range sh.ch.reqs {
 		if e, ok := exitOf(r); ok {
 			sh.mu.Lock()
 			sh.exit = e
@@ -120,31 +145,39 @@ func (sh *Shell) watch(reqs <-chan *ssh.Request) {
 }
 
 // Read implements term.Transport.
-func (sh *Shell) Read(p []byte) (int, error) { return sh.ch.Read(p) }
+func (sh *Shell) Read(p []byte) (int, error) {
+	if sh.merged != nil {
+		return sh.merged.Read(p)
+	}
+	return sh.ch.Read(p)
+}
 
 // Write implements term.Transport.
 func (sh *Shell) Write(p []byte) (int, error) { return sh.ch.Write(p) }
 
 // Resize implements term.Transport (RFC 4254 section 6.7).
 func (sh *Shell) Resize(cols, rows int) error {
-	done := make(chan error, 1)
-	sh.c.wg.Add(1)
-	go func() { // the request wants no answer, but a frozen connection does not even take it
-		defer sh.c.wg.Done()
-		_, err := sh.ch.SendRequest("window-change", false, ssh.Marshal(struct{ Cols, Rows, Width, Height uint32 }{uint32(cols), uint32(rows), 0, 0}))
-		done <- err
-	}()
-	timer := time.NewTimer(requestLimit)
-	defer timer.Stop()
-	select {
-	case err := <-done:
-		if err != nil {
-			return sh.c.broken(err)
-		}
-		return nil
-	case <-timer.C:
-		return &term.Error{Op: "resize", Kind: term.IOError, Msg: fmt.Sprintf("%s takes no more data; the session may be frozen", sh.c.last().hop)}
+	if !sh.pty {
+		return &term.Error{Op: "resize", Kind: term.Unsupported, Msg: "this session has no pseudo-terminal (pty.enabled was false), so it has no size"}
 	}
+	ctx, cancel := context.WithTimeout(sh.ch.k.ctx, requestLimit)
+	defer cancel()
+	return sh.ch.tell(ctx, "window-change", ssh.Marshal(struct{ Cols, Rows, Width, Height uint32 }{uint32(cols), uint32(rows), 0, 0}))
+}
+
+// Signal implements term.Signaler (RFC 4254 section 6.9). The signal reaches the shell; a job in the foreground
+// of a pseudo-terminal is reached by its key.
+func (sh *Shell) Signal(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	ok, err := sh.ch.request(ctx, "signal", ssh.Marshal(struct{ Name string }{name}))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &term.Error{Op: "signal", Kind: term.Unsupported, Msg: fmt.Sprintf("%s refuses to deliver signal %s; press ctrl_c, ctrl_z or ctrl_backslash with ptyctl_session_io, or close the session", sh.c.own.hop, name)}
+	}
+	return nil
 }
 
 // Wait implements term.Waiter. The exit status may come a little after the end of the output, so it waits for
@@ -162,10 +195,13 @@ func (sh *Shell) Wait() (term.Exit, error) {
 	if exit.Known {
 		return exit, nil
 	}
-	select { // see execution.finished
-	case <-sh.c.over:
-		return exit, sh.c.Lost()
-	case <-time.After(drainQuiet):
+	// See execution.finished.
+	settle := time.NewTimer(drainQuiet)
+	defer settle.Stop()
+	select {
+	case <-sh.ch.k.ctx.Done():
+		return exit, sh.ch.k.lost()
+	case <-settle.C:
 		return exit, nil
 	}
 }
@@ -178,8 +214,11 @@ func (sh *Shell) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io
 // Describe implements term.Describer.
 func (sh *Shell) Describe() term.Description {
 	d := sh.c.describe()
-	d.PTY = true
-	d.Capabilities = term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.No, ParallelExec: term.Yes}
+	d.PTY = sh.pty
+	d.Capabilities = term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.Maybe, ParallelExec: term.Yes}
+	if !sh.pty {
+		d.Capabilities.Resize = term.No
+	}
 	return d
 }
 
@@ -189,11 +228,7 @@ const hangUpGrace = 200 * time.Millisecond
 // Close implements term.Transport: the server hangs up the terminal, which ends what runs in it.
 func (sh *Shell) Close() error {
 	sh.closing.Do(func() {
-		sh.c.wg.Add(1)
-		go func() {
-			defer sh.c.wg.Done()
-			_ = sh.ch.Close()
-		}()
+		sh.ch.drop()
 		timer := time.NewTimer(hangUpGrace)
 		defer timer.Stop()
 		select {
@@ -210,6 +245,7 @@ func (sh *Shell) Close() error {
 var (
 	_ term.Transport = (*Shell)(nil)
 	_ term.Execer    = (*Shell)(nil)
+	_ term.Signaler  = (*Shell)(nil)
 	_ term.Waiter    = (*Shell)(nil)
 	_ term.Describer = (*Shell)(nil)
 )

@@ -60,4 +60,6 @@ type SSHOptions struct {
 	NoConfig           bool   // do not read ssh_config(5) files
 	ConfigPath         string
 	ExtraArgs          []string // ssh(1) arguments, a documented subset
+	Legacy             bool     // also offer algorithms that only old devices need
+	ProxyURL           string   // socks5:// or http://; may hold a password
 }

@@ -12,7 +12,9 @@ const maxOtherNames = 8
 // decide takes the decision about the first key. The result lacks what Verify can fill in.
 func (v *Verifier) decide(ctx context.Context, o *offer) (Result, error) {
 	if bits := o.rsaBits(); bits != 0 && bits < v.o.RequiredRSASize {
-		return Result{}, &WeakKeyError{Name: v.names.name, Fingerprint: o.fingerprint, Bits: bits, Required: v.o.RequiredRSASize}
+		return Result{}, &WeakKeyError{
+			Name: v.names.name, Fingerprint: o.fingerprint, Bits: bits, Required: v.o.RequiredRSASize,
+		}
 	}
 	if err := v.checkRevoked(v.known, o); err != nil {
 		return Result{}, err
@@ -71,7 +73,8 @@ func (v *Verifier) decideKnown(o *offer, j judgement) (Result, error) {
 			"the host key of %q contradicts %s and was accepted by policy disabled: it may be an attack",
 			v.names.name, j.recorded[0])}}, nil
 	case j.ip == changed:
-		r.Warnings = append(r.Warnings, "the host key contradicts the one on record for the address, "+j.ipRecorded[0].String())
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the host key contradicts the address %s, on record at %s: it may be an attack",
+			v.names.ip, j.ipRecorded[0]))
 		if j.standing == unheard {
 			r.Decision, r.Entry = Unchecked, nil
 		}

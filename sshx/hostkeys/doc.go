@@ -33,8 +33,10 @@
 //     and must show the same key.
 //   - A line is added under a lock, after the files were read again, by one append; no other line is touched.
 //
-// Where it is stricter than OpenSSH: revoked keys stay refused under Disabled; an @revoked line for the host
-// without its port counts for every port; an address that contradicts the name (CheckHostIP) is refused under Ask
-// rather than asked about; a different key at a later key exchange is refused even if that one is on record too. Where it is more
-// helpful: when only the name without a port is on record, Algorithms prefers the types recorded there.
+// Where it is stricter than OpenSSH: revoked keys stay refused under Disabled; an @revoked line for the host without
+// its port counts for every port; an address that contradicts the name (CheckHostIP) is refused under Ask rather than
+// asked about; a different key at a later key exchange is refused even if that one is on record too.
+//
+// Where it is more helpful: when only the name without a port is on record, Algorithms prefers the types recorded
+// there; and where no file can take the key, Ask and Disabled accept it for this connection, with a warning.
 package hostkeys

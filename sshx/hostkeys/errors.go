@@ -65,7 +65,8 @@ type MismatchError struct {
 
 func (e *MismatchError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the host key of %q is not the expected one (it may be an attack): it offers %s %s, but ", e.Name, e.Type, e.Fingerprint)
+	fmt.Fprintf(&b, "the host key of %q is not the expected one (it may be an attack): it offers %s %s, but ",
+		e.Name, e.Type, e.Fingerprint)
 	switch {
 	case e.Earlier != "":
 		fmt.Fprintf(&b, "this connection began with %s: do not go on; connect again and compare", e.Earlier)

@@ -81,4 +81,3 @@ func (n *hostNames) missing(j judgement, name bool) []string {
 	}
 	return names
 }
-

@@ -2,6 +2,7 @@ package hostkeys
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -194,6 +195,22 @@ func TestRecordRace(t *testing.T) {
 	ed, rs := verdicts[k.ed], verdicts[k.rsa]
 	if ed[accept]+rs[accept] != each || ed[mismatch]+rs[mismatch] != each || ed[accept]*rs[accept] != 0 {
 		t.Errorf("ed25519 %v, rsa %v", ed, rs)
+	}
+}
+
+// TestAddressRevokedMeanwhile: adding an address to a known host must not hide a revocation seen on the way.
+func TestAddressRevokedMeanwhile(t *testing.T) {
+	k := keys()
+	file := writeLines(t, "server "+text(k.ed))
+	v, err := NewVerifier("server", 22, net.ParseIP("192.0.2.7"), Options{UserFiles: []string{file}, CheckIP: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("@revoked * "+text(k.ed)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := verdictOf(t, verify(t, v, k.ed)); got != revoked {
+		t.Error(got)
 	}
 }
 

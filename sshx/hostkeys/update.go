@@ -27,7 +27,8 @@ func (v *Verifier) PlanUpdate(announced []ssh.PublicKey) (Update, error) {
 	accepted, r := v.accepted, v.result
 	v.mu.Unlock()
 	switch {
-	case accepted == nil, r.Decision != Known && r.Decision != Confirmed, r.Entry == nil, !slices.Contains(v.o.UserFiles, r.Entry.File):
+	case accepted == nil, r.Decision != Known && r.Decision != Confirmed,
+		r.Entry == nil, !slices.Contains(v.o.UserFiles, r.Entry.File):
 		return Update{Skipped: "the host key is not one from the user's known_hosts"}, nil
 	case v.names.ip != "":
 		return Update{Skipped: "CheckHostIP is on"}, nil

@@ -84,7 +84,8 @@ func NewVerifier(host string, port int, ip net.IP, o Options) (*Verifier, error)
 		return nil, err
 	}
 	if host == "" || port < 0 || port > 65535 {
-		return nil, errors.New("hostkeys: the host name is empty, or the port is not in 0..65535: give the host and port dialled")
+		return nil, errors.New("hostkeys: the host name is empty, or the port is not in 0..65535: " +
+			"give the host and port dialled")
 	}
 	v := &Verifier{o: o, names: newHostNames(host, port, ip, o)}
 	if ip != nil {

@@ -162,7 +162,9 @@ func (k *Keyword) check(in input, origin Origin) ([]string, error) {
 	return args, nil
 }
 
-const maxIdentityFiles = 100 // as in OpenSSH, and for every accumulating keyword
+// maxValues is OpenSSH's limit for identities, here for every keyword that
+// accumulates.
+const maxValues = 100
 
 // assign enters a value unless an earlier one stands.
 func (e *evaluator) assign(k *Keyword, args []string, origin Origin) error {
@@ -216,8 +218,8 @@ func (e *evaluator) accumulate(k *Keyword, args []string, origin Origin) error {
 		if slices.ContainsFunc(s.items, func(v Value) bool { return v.Text == arg }) {
 			continue
 		}
-		if len(s.items) == maxIdentityFiles {
-			return fmt.Errorf("there are more than %d values: the rest is dropped", maxIdentityFiles)
+		if len(s.items) == maxValues {
+			return fmt.Errorf("there are more than %d values: the rest is dropped", maxValues)
 		}
 		s.items = append(s.items, Value{Text: arg, Origin: origin})
 	}

@@ -82,7 +82,7 @@ func parseNetworks(list string) ([]netip.Prefix, error) {
 // validHost reports whether s may be used as a host name that came from a
 // caller: nothing that a shell or an option parser would understand.
 func validHost(s string) bool {
-	if s == "" || s[0] == '-' {
+	if s == "" || s[0] == '-' || len(s) > 255 {
 		return false
 	}
 	return !strings.ContainsFunc(s, func(r rune) bool {
@@ -93,7 +93,7 @@ func validHost(s string) bool {
 // validUser is validHost for user names, which may hold blanks and backslashes
 // (DOMAIN\user), but no blank before a "-" and no backslash at the end.
 func validUser(s string) bool {
-	if s == "" || s[0] == '-' || strings.HasSuffix(s, `\`) {
+	if s == "" || s[0] == '-' || len(s) > 255 || strings.HasSuffix(s, `\`) {
 		return false
 	}
 	for i, r := range s {

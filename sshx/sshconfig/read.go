@@ -9,18 +9,23 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 const (
 	maxDepth = 16 // levels of Include, as in OpenSSH
 	// Limits that only a mistake or an attack reaches.
-	maxFiles     = 1024
-	maxFileBytes = 4 << 20
-	maxLines     = 1 << 20 // over all files and both passes
+	maxFiles = 1024
+	maxBytes = 4 << 20 // over all files
+	maxLines = 1 << 20 // over all files and both passes
+
+	// readTimeout is for what looks like a file and waits for events, such as
+	// /proc/kmsg.
+	readTimeout = 2 * time.Second
 )
 
 // budget counts what Evaluate has read so far.
-type budget struct{ files, lines, entries int }
+type budget struct{ files, bytes, lines, entries int }
 
 // FileError is a configuration file that was asked for and cannot be used.
 type FileError struct {
@@ -106,15 +111,15 @@ func (e *evaluator) files() error {
 // read evaluates one file. The error is fs.ErrNotExist or fs.ErrPermission if
 // it cannot be opened.
 func (e *evaluator) read(f file) error {
-	if err := e.ctx.Err(); err != nil {
-		return err
-	}
 	lines, err := e.load(f)
 	if err != nil {
 		return err
 	}
 	active := true // until the first Host or Match
 	for i, line := range lines {
+		if err := e.ctx.Err(); err != nil {
+			return err
+		}
 		origin := Origin{Source: f.source, File: f.path, Line: i + 1}
 		if e.budget.lines++; e.budget.lines > maxLines {
 			return &FileError{File: f.path, Err: fmt.Errorf("line %d: more than %d lines were read: check the Include lines for loops", i+1, maxLines)}
@@ -161,11 +166,14 @@ func (e *evaluator) load(f file) ([]string, error) {
 	var data []byte
 	switch {
 	case info.Mode().IsRegular():
-		if data, err = io.ReadAll(io.LimitReader(r, maxFileBytes+1)); err != nil {
+		if err := r.SetReadDeadline(time.Now().Add(readTimeout)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
 			return nil, &FileError{File: f.path, Err: err}
 		}
-		if len(data) > maxFileBytes {
-			return nil, &FileError{File: f.path, Err: fmt.Errorf("it is larger than %d bytes: this is no ssh_config", maxFileBytes)}
+		if data, err = io.ReadAll(io.LimitReader(r, int64(maxBytes-e.budget.bytes+1))); err != nil {
+			return nil, &FileError{File: f.path, Err: err}
+		}
+		if e.budget.bytes += len(data); e.budget.bytes > maxBytes {
+			return nil, &FileError{File: f.path, Err: fmt.Errorf("more than %d bytes were read: this is no ssh_config, or includes what is none", maxBytes)}
 		}
 	case info.IsDir(), f.path == os.DevNull:
 		// Both read as empty, the directory because "Include dir" is common.

@@ -26,10 +26,12 @@ func TestUnreadable(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		runtime.LockOSThread() // never unlocked: the thread ends with the test
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 		if err := syscall.Setfsuid(65534); err != nil {
 			t.Fatal(err)
 		}
+		defer syscall.Setfsuid(0)
 	}
 	for _, tt := range []struct {
 		name   string

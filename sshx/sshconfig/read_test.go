@@ -85,7 +85,7 @@ func TestUnusualFiles(t *testing.T) {
 		t.Errorf("a directory: User = %q", cfg.User)
 	}
 	var fileError *FileError
-	o.CallerFile = write(t, dir, "large", strings.Repeat("# comment\n", maxFileBytes/10+1))
+	o.CallerFile = write(t, dir, "large", strings.Repeat("# comment\n", maxBytes/10+1))
 	if _, err := Evaluate(t.Context(), o); !errors.As(err, &fileError) {
 		t.Errorf("a large file: %v", err)
 	}
@@ -97,6 +97,20 @@ func TestCanceled(t *testing.T) {
 	o := options(t)
 	o.UserFile = write(t, t.TempDir(), "user", "User bob\n")
 	if _, err := Evaluate(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The limit is over all files, so that many middling ones do not pass it.
+func TestTotalSize(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 3 {
+		write(t, dir, fmt.Sprint(i), strings.Repeat("# comment\n", maxBytes/20))
+	}
+	o := options(t)
+	o.UserFile = write(t, t.TempDir(), "config", "Include "+dir+"/*\n")
+	var fileError *FileError
+	if _, err := Evaluate(t.Context(), o); !errors.As(err, &fileError) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -308,7 +308,7 @@ func list(in input) ([]string, error) {
 	return in.args, nil
 }
 
-const maxKnownHostsFiles = 32 // as in OpenSSH
+const maxKnownHostsFiles = 32
 
 func files(in input) ([]string, error) {
 	if len(in.args) > maxKnownHostsFiles {
@@ -317,10 +317,15 @@ func files(in input) ([]string, error) {
 	return list(in)
 }
 
+const maxDomains = 32
+
 func domains(in input) ([]string, error) {
 	args, err := list(in)
 	if err != nil {
 		return nil, err
+	}
+	if len(args) > maxDomains {
+		return nil, fmt.Errorf("there are more than %d domains", maxDomains)
 	}
 	for i, arg := range args {
 		arg = strings.ToLower(strings.TrimSuffix(arg, "."))
@@ -358,6 +363,8 @@ func cnames(in input) ([]string, error) {
 	return args, nil
 }
 
+const maxAlgorithms = 256
+
 func algorithms(in input) ([]string, error) {
 	arg, err := one(in)
 	if err != nil {
@@ -366,6 +373,9 @@ func algorithms(in input) ([]string, error) {
 	names := strings.TrimLeft(arg, "+-^")
 	if len(arg)-len(names) > 1 || names == "" {
 		return nil, fmt.Errorf("%q is not a list of algorithms such as a,b or +a", arg)
+	}
+	if strings.Count(names, ",") >= maxAlgorithms {
+		return nil, fmt.Errorf("there are more than %d algorithms", maxAlgorithms)
 	}
 	if strings.HasPrefix(names, "!") || strings.Contains(names, ",!") {
 		return nil, fmt.Errorf("%q holds a negated name: use -name", arg)

@@ -1,0 +1,91 @@
+package sshx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/term"
+)
+
+// A link is an authenticated connection to one hop.
+type link struct {
+	hop      *hop
+	raw      net.Conn // what it runs over: TCP, or a channel of the link before
+	conn     ssh.Conn
+	version  string
+	banner   string
+	method   string // that succeeded last
+	keyPrint string
+	changed  bool // the host key contradicts the record, and was accepted all the same
+	warnings []string
+	seen     *authRecord
+	agent    *agentForwarding // nil: the server may open no channel
+
+	ctx    context.Context // ends with the connection; the cause is why
+	cancel context.CancelCauseFunc
+	keep   *keepalive
+	wg     sync.WaitGroup // every goroutine of this link
+}
+
+// start begins the link's life once its handshake is done.
+func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request) {
+	k.ctx, k.cancel = context.WithCancelCause(context.Background())
+	k.keep = watchAlive(k, k.hop.keepalive, k.hop.keepaliveCount)
+	k.wg.Go(func() { k.channels(chans) })
+	k.wg.Go(func() { ssh.DiscardRequests(reqs) })
+	k.wg.Go(func() {
+		err := k.conn.Wait()
+		k.end(&term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s was lost: %v", k.hop, err)})
+	})
+}
+
+// channels answers what the server opens: agent connections if they are forwarded, nothing else.
+func (k *link) channels(chans <-chan ssh.NewChannel) {
+	for c := range chans {
+		if k.agent != nil && c.ChannelType() == agentChannel {
+			k.agent.accept(k, c)
+			continue
+		}
+		_ = c.Reject(ssh.Prohibited, "ptyctl accepts no such channel")
+	}
+}
+
+// end ends the link because of why; the first reason counts. It does not wait for the peer.
+func (k *link) end(why error) {
+	k.cancel(why)
+	k.keep.stop()
+	_ = k.raw.Close()
+	_ = k.conn.Close()
+}
+
+// close ends the link as asked.
+func (k *link) close() { k.end(errClosedHere) }
+
+var errClosedHere = &term.Error{Kind: term.RemoteClosed, Msg: "the connection was closed by ptyctl"}
+
+// lost returns why the link has ended, or nil while it stands.
+func (k *link) lost() error { return context.Cause(k.ctx) }
+
+// broken is the error of a call that failed because the connection did.
+func (k *link) broken(err error) error {
+	if lost := k.lost(); lost != nil {
+		return lost
+	}
+	return &term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s broke: %v", k.hop, err)}
+}
+
+// unanswered is the error of a call that the server did not answer before ctx ended.
+func (k *link) unanswered(ctx context.Context, what string) error {
+	if err := k.lost(); err != nil {
+		return err
+	}
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return &term.Error{Kind: term.ExecTimeout, Err: context.Cause(ctx), Msg: fmt.Sprintf("%s did not answer the request for %s in time; it may be overloaded: try again, or close the session", k.hop, what)}
+	}
+	return &term.Error{Kind: term.Canceled, Err: context.Cause(ctx), Msg: "canceled before the server had answered the request for " + what}
+}

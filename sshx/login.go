@@ -1,0 +1,88 @@
+package sshx
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/term"
+)
+
+// How often, and after what pause at first, a server is tried again that closes the connection before it has
+// identified itself. That is how sshd turns away what exceeds MaxStartups.
+const (
+	startupRetries = 5
+	startupPause   = 150 * time.Millisecond
+)
+
+// login connects to h, over via if there is a hop before, and authenticates. It tries again when the server had
+// no room for the connection, and once when it had enough of our keys.
+func (p *pool) login(w *watchdog, via *link, h *hop, l *ladder, asker term.Prompter) (*link, error) {
+	done, err := p.turn(w.ctx, h.address())
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	pause := startupPause
+	for try := 1; ; try++ {
+		k, err := p.attempt(w, via, h, l, asker)
+		if err == nil {
+			return k, nil
+		}
+		var again *retry
+		switch {
+		case !errors.As(err, &again):
+			return nil, err
+		case again.refusedKeys != nil && h.cred.refused == nil:
+			skipping := *h
+			skipping.cred.refused = again.refusedKeys
+			h = &skipping
+		case again.noRoom && try <= startupRetries:
+			select {
+			case <-time.After(pause):
+				pause *= 2
+			case <-w.ctx.Done():
+				return nil, context.Cause(w.ctx)
+			}
+		default:
+			return nil, again.err
+		}
+	}
+}
+
+// A retry is a failure after which another attempt makes sense.
+type retry struct {
+	err         error
+	noRoom      bool
+	refusedKeys []string // fingerprints the server has seen and refused
+}
+
+func (r *retry) Error() string { return r.err.Error() }
+func (r *retry) Unwrap() error { return r.err }
+
+func (p *pool) attempt(w *watchdog, via *link, h *hop, l *ladder, asker term.Prompter) (*link, error) {
+	var raw net.Conn
+	var err error
+	switch {
+	case via != nil:
+		raw, err = dialThrough(w, via, h, l)
+	case h.proxy != nil:
+		raw, err = dialProxy(w, h, l)
+	default:
+		raw, err = dialTCP(w, h, l)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return handshake(w, raw, h, l, asker)
+}
+
+// authEnded reports whether the server broke the connection off because of the keys we offered.
+func (k *link) authEnded(err error) bool {
+	var own *term.Error
+	return !errors.As(err, &own) && len(k.seen.keys) > 1 && len(k.seen.tried) == 1 && k.seen.tried[0] == methodPublicKey &&
+		!errors.As(err, new(*ssh.PassphraseMissingError))
+}

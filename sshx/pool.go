@@ -1,0 +1,124 @@
+package sshx
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+)
+
+// maxHandshakes is how many connections to one host may be unauthenticated at a time. OpenSSH drops some at
+// random beyond ten (sshd_config(5) MaxStartups 10:30:100).
+const maxHandshakes = 8
+
+// A pool is what the connections of one Dialer share: the connections to jump hosts, counted, and the turns for
+// handshakes.
+type pool struct {
+	mu    sync.Mutex // guards the following
+	jumps map[string]*jump
+	turns map[string]chan struct{} // by address: a token for each handshake under way
+}
+
+func newPool() *pool {
+	return &pool{jumps: make(map[string]*jump), turns: make(map[string]chan struct{})}
+}
+
+// A jump is a connection to a jump host that any number of Clients run through.
+type jump struct {
+	key   string
+	ready chan struct{} // closed when link or err is set
+	link  *link
+	err   error
+	users int
+}
+
+// turn waits until a handshake with address may begin; done ends it.
+func (p *pool) turn(ctx context.Context, address string) (done func(), err error) {
+	p.mu.Lock()
+	turns := p.turns[address]
+	if turns == nil {
+		turns = make(chan struct{}, maxHandshakes)
+		p.turns[address] = turns
+	}
+	p.mu.Unlock()
+	select {
+	case turns <- struct{}{}:
+		return func() { <-turns }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// use returns the shared connection with that key, made by dial if there is none. Callers at the same time wait
+// for the one who dials; if that fails, the next of them dials for itself.
+func (p *pool) use(ctx context.Context, key string, dial func() (*link, error)) (*jump, error) {
+	for {
+		p.mu.Lock()
+		j := p.jumps[key]
+		if j == nil {
+			j = &jump{key: key, ready: make(chan struct{}), users: 1}
+			p.jumps[key] = j
+			p.mu.Unlock()
+			p.fill(j, dial)
+			return j, j.err
+		}
+		j.users++
+		p.mu.Unlock()
+		select {
+		case <-j.ready:
+			if j.err == nil && j.link.lost() == nil {
+				return j, nil
+			}
+			p.release(j)
+		case <-ctx.Done():
+			p.release(j)
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// fill connects j, and takes it out of the pool when it fails, then or later.
+func (p *pool) fill(j *jump, dial func() (*link, error)) {
+	j.link, j.err = dial()
+	if j.err != nil {
+		p.forget(j)
+	} else {
+		context.AfterFunc(j.link.ctx, func() { p.forget(j) })
+	}
+	close(j.ready)
+}
+
+// forget lets the next caller dial anew.
+func (p *pool) forget(j *jump) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.jumps[j.key] == j {
+		delete(p.jumps, j.key)
+	}
+}
+
+// release gives up one use; the last one closes the connection.
+func (p *pool) release(j *jump) {
+	p.mu.Lock()
+	j.users--
+	last := j.users == 0
+	if last && p.jumps[j.key] == j {
+		delete(p.jumps, j.key)
+	}
+	p.mu.Unlock()
+	if last && j.link != nil {
+		j.link.close()
+	}
+}
+
+// shareKey tells apart the ways that lead to different connections: the same hosts reached in the same manner
+// with the same credentials. Nothing that came with a call is part of a jump, so callers may share it.
+func shareKey(way []*hop) string {
+	h := sha256.New()
+	for _, hop := range way {
+		anonymous := *hop
+		anonymous.index, anonymous.limit, anonymous.hostKeys.Ask = 0, 0, nil
+		_, _ = fmt.Fprintf(h, "%+v\n", anonymous)
+	}
+	return string(h.Sum(nil))
+}

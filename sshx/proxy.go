@@ -1,0 +1,110 @@
+package sshx
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"golang.org/x/net/proxy"
+
+	"ptyctl/term"
+)
+
+// parseProxy reads ssh_options.proxy_url. Its text is never quoted: it may hold a password.
+func parseProxy(text string) (*url.URL, error) {
+	bad := func(why string) error {
+		return &term.Error{Kind: term.InvalidArgument, Msg: "ssh_options.proxy_url: " + why + "; use socks5://[user:password@]host:port or http://[user:password@]host:port", Details: &term.Details{Field: "ssh_options.proxy_url"}}
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, bad("this is no URL")
+	case u.Scheme != "socks5" && u.Scheme != "http":
+		return nil, bad(fmt.Sprintf("scheme %q is not supported", u.Scheme))
+	case u.Hostname() == "":
+		return nil, bad("the host is missing")
+	case u.Port() == "":
+		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"socks5": "1080", "http": "8080"}[u.Scheme])
+	}
+	return u, nil
+}
+
+// dialProxy connects to the first hop through a SOCKS5 proxy (RFC 1928) or an HTTP proxy (RFC 9110 section
+// 9.3.6). The proxy resolves the name.
+func dialProxy(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
+	l.begin(stepTCP)
+	var conn net.Conn
+	var err error
+	if h.proxy.Scheme == "socks5" {
+		conn, err = dialSOCKS(w.ctx, h)
+	} else {
+		conn, err = dialHTTP(w.ctx, h)
+	}
+	if w.ctx.Err() != nil {
+		if err == nil {
+			_ = conn.Close()
+		}
+		return nil, context.Cause(w.ctx)
+	}
+	if err != nil {
+		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot connect to %s through the proxy %s: %v", h.address(), h.proxy.Host, rootCause(err))}
+	}
+	l.address("via proxy " + h.proxy.Host)
+	return conn, nil
+}
+
+func dialSOCKS(ctx context.Context, h *hop) (net.Conn, error) {
+	var auth *proxy.Auth
+	if u := h.proxy.User; u != nil {
+		password, _ := u.Password()
+		auth = &proxy.Auth{User: u.Username(), Password: password}
+	}
+	d, err := proxy.SOCKS5("tcp", h.proxy.Host, auth, &net.Dialer{})
+	if err != nil {
+		return nil, err
+	}
+	return d.(proxy.ContextDialer).DialContext(ctx, "tcp", net.JoinHostPort(h.host, strconv.Itoa(h.port)))
+}
+
+func dialHTTP(ctx context.Context, h *hop) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", h.proxy.Host)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: h.address()}, Host: h.address(), Header: make(http.Header)}
+	if u := h.proxy.User; u != nil {
+		password, _ := u.Password()
+		req.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)))
+	}
+	if err := req.Write(conn); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	r := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, req)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		_ = conn.Close()
+		return nil, fmt.Errorf("the proxy answered %s", resp.Status)
+	}
+	return &bufferedConn{Conn: conn, r: r}, nil
+}
+
+// A bufferedConn gives back what was read beyond the proxy's answer: a server may speak first.
+type bufferedConn struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (c *bufferedConn) Read(p []byte) (int, error) { return c.r.Read(p) }

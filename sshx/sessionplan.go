@@ -1,0 +1,99 @@
+package sshx
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/sshx/sshconfig"
+	"ptyctl/term"
+)
+
+// session plans what happens on the target once the connection stands: environment, command, agent.
+func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
+	r := p.r
+	r.env = p.environment(cfg)
+	r.remoteCommand = cfg.RemoteCommand
+	r.noTTY = cfg.RequestTTY == "no"
+	if p.t.SSH.Legacy {
+		allowWeak(h)
+	}
+	if p.t.SSH.ProxyURL != "" {
+		u, err := parseProxy(p.t.SSH.ProxyURL)
+		if err != nil {
+			return err
+		}
+		r.hops[0].proxy = u // the first host is the one that is reached directly
+	}
+	if !cfg.ForwardAgent {
+		return nil
+	}
+	at := cfg.Origin("ForwardAgent")
+	switch {
+	case p.o.AllowAgentForwarding:
+		h.forwardAgent = cfg.ForwardAgentSocket
+		if h.forwardAgent == "" {
+			h.forwardAgent = h.cred.agentSocket
+		}
+	case at.Caller():
+		return &term.Error{
+			Kind:    term.PolicyDenied,
+			Msg:     fmt.Sprintf("agent forwarding (from %s) is not allowed by the operator (ssh.allow_agent_forwarding); leave it out", at),
+			Details: &term.Details{Field: "ssh_options.extra_args", Rule: "ssh.allow_agent_forwarding"},
+		}
+	default:
+		r.warnings = append(r.warnings, fmt.Sprintf("%s: the agent is not forwarded; the operator would have to allow it (ssh.allow_agent_forwarding)", at))
+	}
+	return nil
+}
+
+// environment returns the variables of SetEnv and SendEnv. A caller may send only the language's.
+func (p *planning) environment(cfg *sshconfig.Config) []term.EnvVar {
+	var env []term.EnvVar
+	for _, kv := range cfg.SetEnv {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			env = append(env, term.EnvVar{Name: name, Value: value})
+		}
+	}
+	for _, v := range cfg.SendEnv {
+		for _, kv := range os.Environ() {
+			name, value, _ := strings.Cut(kv, "=")
+			if ok, err := path.Match(v.Text, name); err != nil || !ok {
+				continue
+			}
+			if v.Origin.Caller() && name != "LANG" && !strings.HasPrefix(name, "LC_") {
+				p.r.warnings = append(p.r.warnings, fmt.Sprintf("SendEnv %s (from %s): %s was not sent; a caller may send LANG and LC_* only", v.Text, v.Origin, name))
+				continue
+			}
+			env = append(env, term.EnvVar{Name: name, Value: value})
+		}
+	}
+	return env
+}
+
+// allowWeak appends the algorithms that old devices need to what is offered to one host.
+func allowWeak(h *hop) {
+	weak := ssh.InsecureAlgorithms()
+	h.kex = appendMissing(h.kex, weak.KeyExchanges)
+	h.ciphers = appendMissing(h.ciphers, weak.Ciphers)
+	h.macs = appendMissing(h.macs, weak.MACs)
+	h.hostKeyAlgos = appendMissing(h.hostKeyAlgos, weak.HostKeys)
+	h.pubkeyAlgos = appendMissing(h.pubkeyAlgos, weak.PublicKeyAuths)
+}
+
+func appendMissing(list, more []string) []string {
+	have := make(map[string]bool)
+	for _, a := range list {
+		have[a] = true
+	}
+	out := append([]string(nil), list...)
+	for _, a := range more {
+		if !have[a] {
+			out = append(out, a)
+		}
+	}
+	return out
+}

@@ -1,0 +1,154 @@
+package sshconfig
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+// Every field of Config gets its value from the keyword it is named after.
+func TestConfigFields(t *testing.T) {
+	o := options(t)
+	o.UserFile = write(t, t.TempDir(), "config", `
+HostName real.example.com
+Port 2222
+User bob
+HostKeyAlias Alias
+AddressFamily inet6
+BindAddress 192.0.2.1
+ConnectTimeout 10
+ConnectionAttempts 2
+TCPKeepAlive no
+ProxyJump a,b@c:1
+KexAlgorithms kex
+Ciphers cipher
+MACs mac
+HostKeyAlgorithms hostkey
+PubkeyAcceptedAlgorithms pubkey
+CASignatureAlgorithms ca
+RequiredRSASize 2048
+RekeyLimit 1G
+StrictHostKeyChecking accept-new
+UserKnownHostsFile /ukh
+GlobalKnownHostsFile /gkh
+RevokedHostKeys /revoked
+HashKnownHosts yes
+CheckHostIP yes
+NoHostAuthenticationForLocalhost yes
+IdentityFile /id
+CertificateFile /cert
+IdentitiesOnly yes
+IdentityAgent /agent
+AddKeysToAgent confirm 1m
+PreferredAuthentications password,publickey
+PubkeyAuthentication no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+NumberOfPasswordPrompts 1
+BatchMode yes
+ServerAliveInterval 30
+ServerAliveCountMax 4
+SendEnv LANG
+SetEnv A=1
+RequestTTY force
+RemoteCommand uptime
+ForwardAgent /forwarded
+VersionAddendum x
+`)
+	got := evaluate(t, o)
+	at := func(line int) Origin { return Origin{Source: UserFile, File: o.UserFile, Line: line} }
+	want := &Config{
+		Host: "foo", HostName: "real.example.com", Port: 2222, User: "bob", HostKeyAlias: "alias",
+		AddressFamily: "inet6", BindAddress: "192.0.2.1",
+		ConnectTimeout: 10 * time.Second, ConnectionAttempts: 2,
+		ProxyJump:     []Jump{{Host: "a"}, {User: "b", Host: "c", Port: 1}},
+		KexAlgorithms: []string{"kex"}, Ciphers: []string{"cipher"}, MACs: []string{"mac"},
+		HostKeyAlgorithms: []string{"hostkey"}, PubkeyAcceptedAlgorithms: []string{"pubkey"},
+		CASignatureAlgorithms: []string{"ca"}, RequiredRSASize: 2048, RekeyLimit: 1 << 30,
+		StrictHostKeyChecking: "accept-new", UserKnownHostsFiles: []string{"/ukh"},
+		GlobalKnownHostsFiles: []string{"/gkh"}, RevokedHostKeys: []string{"/revoked"},
+		HashKnownHosts: true, CheckHostIP: true, NoHostAuthenticationForLocalhost: true,
+		IdentityFiles:    []Value{{"/id", at(27)}},
+		CertificateFiles: []Value{{"/cert", at(28)}},
+		IdentitiesOnly:   true, IdentityAgent: "/agent", AddKeysToAgent: "confirm", AddKeysLifetime: time.Minute,
+		PreferredAuthentications: []string{"password", "publickey"},
+		NumberOfPasswordPrompts:  1, BatchMode: true,
+		ServerAliveInterval: 30 * time.Second, ServerAliveCountMax: 4,
+		SendEnv: []Value{{"LANG", at(40)}}, SetEnv: []string{"A=1"}, RequestTTY: "force",
+		RemoteCommand: "uptime", ForwardAgent: true, ForwardAgentSocket: "/forwarded", VersionAddendum: "x",
+	}
+	g, w := reflect.ValueOf(*got), reflect.ValueOf(*want)
+	for i := range g.NumField() {
+		field := g.Type().Field(i)
+		if !field.IsExported() {
+			continue
+		}
+		if !reflect.DeepEqual(g.Field(i).Interface(), w.Field(i).Interface()) {
+			t.Errorf("%s = %v, want %v", field.Name, g.Field(i), w.Field(i))
+		}
+	}
+}
+
+// The zero Options, but for the host, are those of ssh(1) on this machine.
+func TestZeroOptions(t *testing.T) {
+	o := Options{Host: "foo"}
+	if err := o.fill(); err != nil {
+		t.Fatal(err)
+	}
+	if o.LocalUser == "" || o.HomeDir == "" || o.LookupEnv == nil || o.Resolve == nil || o.Version != DefaultVersion {
+		t.Errorf("options %+v", o)
+	}
+	addrs, err := o.Interfaces()
+	if err != nil || len(addrs) == 0 {
+		t.Errorf("interfaces %v, %v", addrs, err)
+	}
+	cfg := evaluate(t, Options{Host: "foo", NoFiles: true})
+	if cfg.HostName != "foo" || cfg.Port != 22 || cfg.User != o.LocalUser || len(cfg.IdentityFiles) == 0 {
+		t.Errorf("config %+v", cfg)
+	}
+}
+
+func TestMessages(t *testing.T) {
+	file := Origin{Source: UserFile, File: "/c", Line: 3}
+	for got, want := range map[string]string{
+		Refusal{Origin: file, Keyword: "Tunnel", Reason: "why"}.Error():             "/c:3: Tunnel: why",
+		Refusal{Keyword: "Tunnel", Reason: "why"}.Error():                           "extra_args: Tunnel: why",
+		Warning{Origin: file, Keyword: "x", Text: "why"}.String():                   "/c:3: x: why",
+		Warning{Origin: file, Text: "why"}.String():                                 "/c:3: why",
+		(&ArgError{Arg: "-p", Reason: "why"}).Error():                               "-p: why",
+		(&PermissionError{File: "/c", Reason: "why", Remedy: "chmod x /c"}).Error(): "bad owner or permissions on /c: why; run: chmod x /c",
+		Origin{Source: Argument}.String():                                           "argument",
+		Origin{Source: Default}.String():                                            "default",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for s := ExtraArgs; s <= Default; s++ {
+		want := s == ExtraArgs || s == Argument || s == CallerFile
+		if got := (Origin{Source: s}).Caller(); got != want || s.String() == "" {
+			t.Errorf("%s: caller %t", s, got)
+		}
+	}
+}
+
+// Jumps from the caller's and the operator's options keep their origin, so
+// that the evaluation of the hop treats them as what they are.
+func TestHopOverrides(t *testing.T) {
+	o := options(t)
+	o.UserFile = write(t, t.TempDir(), "config", "Host foo\n  ProxyCommand ssh -l %r -i /k/%h -p 2200 -W %h:%p gw\nHost gw\n  HostName gw.example.com\n")
+	o.User = "bob"
+	cfg := evaluate(t, o)
+	if len(cfg.ProxyJump) != 1 {
+		t.Fatalf("ProxyJump = %v, refusals %v", cfg.ProxyJump, cfg.Unsupported)
+	}
+	j := cfg.ProxyJump[0]
+	o.Host, o.User, o.Port, o.Overrides = j.Host, j.User, j.Port, j.Overrides
+	hop := evaluate(t, o)
+	if hop.HostName != "gw.example.com" || hop.Port != 2200 || hop.User != "bob" {
+		t.Errorf("%s@%s:%d", hop.User, hop.HostName, hop.Port)
+	}
+	if len(hop.IdentityFiles) != 1 || hop.IdentityFiles[0].Text != "/k/foo" || hop.IdentityFiles[0].Origin.Caller() {
+		t.Errorf("IdentityFiles = %v", hop.IdentityFiles)
+	}
+}

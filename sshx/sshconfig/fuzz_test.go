@@ -1,0 +1,83 @@
+package sshconfig
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// FuzzParse reads arbitrary text as the operator's file, as a caller's, and as
+// options. It must not panic, nor run a program for a caller, nor take long.
+func FuzzParse(f *testing.F) {
+	for _, c := range readCorpus(f) {
+		f.Add(c.files["config"], c.host, strings.Join(c.args, "\n"))
+	}
+	for _, c := range randomCases(20) {
+		f.Add(c.files["config"], c.host, strings.Join(c.args, "\n"))
+	}
+	dir := f.TempDir()
+	path := filepath.Join(dir, "config")
+	f.Fuzz(func(t *testing.T, config, host, args string) {
+		// The file may include itself, and nothing outside the folder.
+		var lines []string
+		for line := range strings.SplitSeq(strings.ReplaceAll(config, "@DIR@", dir), "\n") {
+			keyword, rest := splitLine(line)
+			if args, err := splitArgs(rest); strings.EqualFold(keyword, "Include") && err == nil && slices.ContainsFunc(args, func(arg string) bool {
+				return !strings.HasPrefix(arg, dir+"/") || strings.ContainsAny(arg[len(dir):], ".%$")
+			}) {
+				continue
+			}
+			lines = append(lines, line)
+		}
+		config = strings.Join(lines, "\n")
+		if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := Options{
+			Host: host, UserFile: "none", SystemFile: "none",
+			LocalUser: "me", HomeDir: dir, LocalHost: "client", AllowExec: true,
+			LookupEnv: func(string) (string, bool) { return "%h${X}", true },
+			Resolve:   func(context.Context, string) (string, error) { return "", errors.New("no such host") },
+		}
+		var asked bool
+		o.Exec = func(context.Context, string) (bool, error) {
+			asked = true
+			return true, nil
+		}
+		if extra, err := ParseExtraArgs(strings.Split(args, "\n")); err == nil {
+			o.Overrides = extra.Overrides
+		}
+		for _, role := range []*string{&o.CallerFile, &o.UserFile} {
+			*role = path
+			asked = false
+			cfg, err := Evaluate(context.Background(), o)
+			caller := o.CallerFile != ""
+			o.CallerFile, o.UserFile = "", "none"
+			if asked && caller {
+				t.Error("a caller ran a program")
+			}
+			if err != nil {
+				continue
+			}
+			if caller && cfg.ProxyCommand != "" {
+				t.Errorf("a caller set ProxyCommand %q", cfg.ProxyCommand)
+			}
+			if cfg.HostName == "" || cfg.Port < 1 || cfg.Port > 65535 || cfg.User == "" || cfg.ConnectionAttempts < 1 {
+				t.Errorf("HostName %q, Port %d, User %q, ConnectionAttempts %d", cfg.HostName, cfg.Port, cfg.User, cfg.ConnectionAttempts)
+			}
+			for _, j := range cfg.ProxyJump {
+				if !validHost(j.Host) {
+					t.Errorf("jump host %q", j.Host)
+				}
+			}
+			if err := cfg.Dump(io.Discard); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
