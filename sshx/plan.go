@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -160,6 +158,9 @@ func (p *planning) jumps(ctx context.Context, list []sshconfig.Jump, depth int) 
 // hop turns a configuration into a hop. What came with the call is for the target only: a password must not
 // reach a jump host.
 func (p *planning) hop(cfg *sshconfig.Config, name string, target bool) (*hop, error) {
+	if err := p.checkCaller(cfg); err != nil {
+		return nil, err
+	}
 	h := &hop{
 		name: name, host: cfg.HostName, port: cfg.Port, user: cfg.User, family: families[cfg.AddressFamily],
 		bindAddress: cfg.BindAddress, attempts: cfg.ConnectionAttempts, tcpKeep: cfg.TCPKeepAlive,
@@ -257,76 +258,6 @@ func (p *planning) hostKeys(cfg *sshconfig.Config, target bool) (hostkeys.Option
 		o.Fingerprint = p.t.SSH.HostKeyFingerprint
 	}
 	return o, nil
-}
-
-// The words for a host key policy, here and in ssh_config(5).
-var (
-	policies    = map[string]hostkeys.Policy{"strict": hostkeys.Strict, "ask": hostkeys.Ask, "accept_new": hostkeys.AcceptNew, "disabled": hostkeys.Disabled}
-	policyWords = map[string]string{"yes": "strict", "ask": "ask", "accept-new": "accept_new", "no": "disabled", "off": "disabled"}
-	strictness  = map[string]int{"strict": 3, "ask": 2, "accept_new": 1, "disabled": 0}
-)
-
-// floor returns the policy asked for, if the operator allows one that weak. What the caller asks for is then
-// refused; what the operator's own ssh_config says is raised, with a warning.
-func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, error) {
-	policy, ok := policies[want]
-	if !ok {
-		return 0, &term.Error{Kind: term.InvalidArgument, Msg: fmt.Sprintf("host key policy %q does not exist; use strict, ask, accept_new or disabled", want), Details: &term.Details{Field: "ssh_options.host_key_policy", Allowed: []string{"strict", "ask", "accept_new", "disabled"}}}
-	}
-	if strictness[want] >= strictness[p.o.HostKeyFloor] {
-		return policy, nil
-	}
-	if from.Source == sshconfig.Default || !from.Caller() {
-		p.r.warnings = append(p.r.warnings, fmt.Sprintf("%s: host key policy %s is weaker than ssh.host_key_floor; %s is used", from, want, p.o.HostKeyFloor))
-		return policies[p.o.HostKeyFloor], nil
-	}
-	return 0, &term.Error{
-		Kind:    term.PolicyDenied,
-		Msg:     fmt.Sprintf("host key policy %s (from %s) is weaker than the operator allows (ssh.host_key_floor = %s); record the host's key, or pass its fingerprint as ssh_options.host_key_fingerprint", want, from, p.o.HostKeyFloor),
-		Details: &term.Details{Field: "ssh_options.host_key_policy", Rule: "ssh.host_key_floor"},
-	}
-}
-
-// checkPaths refuses paths of the call that lie outside the folders the operator allows.
-func (p *planning) checkPaths() error {
-	if len(p.o.CallerPaths) == 0 {
-		return nil
-	}
-	for field, path := range map[string]string{"ssh_options.known_hosts_path": p.t.SSH.KnownHostsPath, "ssh_options.config_path": p.configPath} {
-		if path != "" && path != "none" && !within(path, p.o.CallerPaths) {
-			return &term.Error{
-				Kind:    term.PolicyDenied,
-				Msg:     fmt.Sprintf("%s: %s lies outside the folders that the operator allows (ssh.caller_paths)", field, path),
-				Details: &term.Details{Field: field, Rule: "ssh.caller_paths"},
-			}
-		}
-	}
-	return nil
-}
-
-// within reports whether path, its symbolic links resolved, lies in one of the folders.
-func within(path string, folders []string) bool {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		if !os.IsNotExist(err) {
-			return false
-		}
-		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-		if err != nil {
-			return false
-		}
-		real = filepath.Join(dir, filepath.Base(path))
-	}
-	for _, f := range folders {
-		folder, err := filepath.EvalSymlinks(f)
-		if err != nil {
-			continue
-		}
-		if rel, err := filepath.Rel(folder, real); err == nil && filepath.IsLocal(rel) {
-			return true
-		}
-	}
-	return false
 }
 
 // algorithmDefaults are the lists that "+", "-" and "^" in ssh_config refer to, and all that we can do.

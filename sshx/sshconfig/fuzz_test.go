@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // FuzzParse reads arbitrary text as the operator's file, as a caller's, and as
@@ -54,6 +55,8 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, role := range []*string{&o.CallerFile, &o.UserFile} {
 			*role = path
+			st := time.Now()
+			defer func() { if time.Since(st) > time.Second { os.WriteFile("/tmp/slow.txt", []byte(time.Since(st).String()+"\n"+host+"\n"+args+"\n"+config), 0o644) } }()
 			asked = false
 			cfg, err := Evaluate(context.Background(), o)
 			caller := o.CallerFile != ""

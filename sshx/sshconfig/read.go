@@ -15,7 +15,7 @@ import (
 const (
 	maxDepth = 16 // levels of Include, as in OpenSSH
 	// Limits that only a mistake or an attack reaches.
-	maxFiles = 1024
+	maxFiles = 4096    // that are read or looked for, in both passes
 	maxBytes = 4 << 20 // over all files
 	maxLines = 1 << 20 // over all files and both passes
 
@@ -131,8 +131,19 @@ func (e *evaluator) read(f file) error {
 	return nil
 }
 
+// countFile ends an evaluation in which Include lines multiply.
+func (e *evaluator) countFile(path string) error {
+	if e.budget.files++; e.budget.files > maxFiles {
+		return &FileError{File: path, Err: fmt.Errorf("more than %d files are included: check the Include lines", maxFiles)}
+	}
+	return nil
+}
+
 // load returns the lines of a file, from the cache if it was read before.
 func (e *evaluator) load(f file) ([]string, error) {
+	if err := e.countFile(f.path); err != nil {
+		return nil, err
+	}
 	key := cacheKey{f.path, f.checked}
 	if lines, ok := e.cache[key]; ok {
 		return lines, nil
@@ -141,9 +152,6 @@ func (e *evaluator) load(f file) ([]string, error) {
 		if err := e.opt.AllowPath(f.path); err != nil {
 			return nil, &FileError{File: f.path, Err: err}
 		}
-	}
-	if e.budget.files++; e.budget.files > maxFiles {
-		return nil, &FileError{File: f.path, Err: fmt.Errorf("more than %d files are included: check the Include lines", maxFiles)}
 	}
 	// Nonblocking, because opening a FIFO would wait for its writer.
 	r, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -274,6 +282,9 @@ func (e *evaluator) include(f file, args []string, origin Origin, applies bool) 
 		return &FileError{File: f.path, Err: fmt.Errorf("line %d: Include is nested more than %d deep: check for a file that includes itself", origin.Line, maxDepth)}
 	}
 	for _, arg := range args {
+		if err := e.countFile(f.path); err != nil {
+			return err
+		}
 		pattern, err := e.includePath(f, arg, origin)
 		if err != nil {
 			warn(err.Error() + "; the file was not included")

@@ -66,7 +66,7 @@ func TestIncludeBomb(t *testing.T) {
 	o := options(t)
 	o.UserFile = filepath.Join(dir, "0")
 	var fileError *FileError
-	if _, err := Evaluate(t.Context(), o); !errors.As(err, &fileError) || !strings.Contains(err.Error(), "lines were read") {
+	if _, err := Evaluate(t.Context(), o); !errors.As(err, &fileError) || !strings.Contains(err.Error(), "files are included") {
 		t.Errorf("error %v", err)
 	}
 }

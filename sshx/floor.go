@@ -1,0 +1,126 @@
+package sshx
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"ptyctl/sshx/hostkeys"
+	"ptyctl/sshx/sshconfig"
+	"ptyctl/term"
+)
+
+// This file holds what a caller may not loosen. The caller may be a model that has read hostile text, so the
+// rules apply to the evaluated configuration, whatever its source: an argument, extra_args, a configuration
+// file of the caller's, or one that it includes.
+
+// The words for a host key policy, here and in ssh_config(5).
+var (
+	policies    = map[string]hostkeys.Policy{"strict": hostkeys.Strict, "ask": hostkeys.Ask, "accept_new": hostkeys.AcceptNew, "disabled": hostkeys.Disabled}
+	policyWords = map[string]string{"yes": "strict", "ask": "ask", "accept-new": "accept_new", "no": "disabled", "off": "disabled"}
+	strictness  = map[string]int{"strict": 3, "ask": 2, "accept_new": 1, "disabled": 0}
+)
+
+// floor returns the policy asked for, if the operator allows one that weak. What the caller asks for is then
+// refused; what the operator's own ssh_config says is raised, with a warning.
+func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, error) {
+	policy, ok := policies[want]
+	if !ok {
+		return 0, &term.Error{Kind: term.InvalidArgument, Msg: fmt.Sprintf("host key policy %q does not exist; use strict, ask, accept_new or disabled", want), Details: &term.Details{Field: "ssh_options.host_key_policy", Allowed: []string{"strict", "ask", "accept_new", "disabled"}}}
+	}
+	if strictness[want] >= strictness[p.o.HostKeyFloor] {
+		return policy, nil
+	}
+	if from.Source == sshconfig.Default || !from.Caller() {
+		p.r.warnings = append(p.r.warnings, fmt.Sprintf("%s: host key policy %s is weaker than ssh.host_key_floor; %s is used", from, want, p.o.HostKeyFloor))
+		return policies[p.o.HostKeyFloor], nil
+	}
+	return 0, &term.Error{
+		Kind:    term.PolicyDenied,
+		Msg:     fmt.Sprintf("host key policy %s (from %s) is weaker than the operator allows (ssh.host_key_floor = %s); record the host's key, or pass its fingerprint as ssh_options.host_key_fingerprint", want, from, p.o.HostKeyFloor),
+		Details: &term.Details{Field: "ssh_options.host_key_policy", Rule: "ssh.host_key_floor"},
+	}
+}
+
+// operatorOnly are the keywords that only the operator's own files may set: each of them makes a host pass for
+// another one.
+var operatorOnly = []string{"HostKeyAlias", "RevokedHostKeys", "NoHostAuthenticationForLocalhost"}
+
+// checkCaller refuses what a caller may not set, and paths of a caller's that lie outside the folders allowed.
+func (p *planning) checkCaller(cfg *sshconfig.Config) error {
+	for _, k := range operatorOnly {
+		if at := cfg.Origin(k); at.Caller() {
+			return denied("ssh_options", "operator's ssh_config", "%s (from %s) may be set only in the operator's own ssh_config; leave it out", k, at)
+		}
+	}
+	var paths []sshconfig.Value
+	add := func(keyword string, files ...string) {
+		if at := cfg.Origin(keyword); at.Caller() {
+			for _, f := range files {
+				paths = append(paths, sshconfig.Value{Text: f, Origin: at})
+			}
+			if keyword == "UserKnownHostsFile" || keyword == "GlobalKnownHostsFile" {
+				p.r.warnings = append(p.r.warnings, fmt.Sprintf("host keys were compared with %s (from %s), not with the operator's known_hosts", keyword, at))
+			}
+		}
+	}
+	add("UserKnownHostsFile", cfg.UserKnownHostsFiles...)
+	add("GlobalKnownHostsFile", cfg.GlobalKnownHostsFiles...)
+	add("IdentityAgent", cfg.IdentityAgent)
+	for _, v := range append(cfg.IdentityFiles[:len(cfg.IdentityFiles):len(cfg.IdentityFiles)], cfg.CertificateFiles...) {
+		if v.Origin.Caller() {
+			paths = append(paths, v)
+		}
+	}
+	for _, v := range paths {
+		if err := p.checkPath("ssh_options", v.Text+" (from "+v.Origin.String()+")", v.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPaths checks the paths that are arguments of their own.
+func (p *planning) checkPaths() error {
+	if err := p.checkPath("ssh_options.known_hosts_path", p.t.SSH.KnownHostsPath, p.t.SSH.KnownHostsPath); err != nil {
+		return err
+	}
+	return p.checkPath("ssh_options.config_path", p.configPath, p.configPath)
+}
+
+func (p *planning) checkPath(field, shown, path string) error {
+	if len(p.o.CallerPaths) == 0 || path == "" || path == "none" || within(path, p.o.CallerPaths) {
+		return nil
+	}
+	return denied(field, "ssh.caller_paths", "%s: %s lies outside the folders that the operator allows (ssh.caller_paths)", field, shown)
+}
+
+func denied(field, rule, format string, args ...any) error {
+	return &term.Error{Kind: term.PolicyDenied, Msg: fmt.Sprintf(format, args...), Details: &term.Details{Field: field, Rule: rule}}
+}
+
+// within reports whether path, its symbolic links resolved, lies in one of the folders.
+func within(path string, folders []string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil {
+			return false
+		}
+		real = filepath.Join(dir, filepath.Base(path))
+	}
+	for _, f := range folders {
+		folder, err := filepath.EvalSymlinks(f)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(folder, real); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
