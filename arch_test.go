@@ -51,7 +51,7 @@ var importRules = []rule{
 	{pkg: "profile", why: "it is data about devices, not behaviour"},
 	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt"}, why: "the engine knows no protocol, no wire format and no command line"},
 
-	{pkg: "sshx", ours: []string{"term", "sshx/sshconfig", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/net/proxy"}, why: "a transport is usable without the engine"},
+	{pkg: "sshx", ours: []string{"term", "sshx/sshconfig", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/net/proxy", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 	{pkg: "sshx/sshconfig", ours: []string{"term"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it evaluates ssh_config and connects to nothing"},
 	{pkg: "sshx/hostkeys", ours: []string{"term"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it decides about keys and connects to nothing"},
 	{pkg: "telnet", ours: []string{"term"}, why: "a transport is usable without the engine, and go-telnet stays behind its adapter gotelnet.go"},

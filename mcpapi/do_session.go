@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"ptyctl/lockmgr"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -54,7 +53,7 @@ func (c *invocation) doSession(ctx context.Context) (any, error) {
 }
 
 // lease shows a lock in the result.
-func (out *sessionOut) lease(l lockmgr.Lease) {
+func (out *sessionOut) lease(l session.Lease) {
 	out.LockHolder, out.LockExpiresAt = l.Holder, l.Expires.UnixMilli()
 }
 
@@ -131,7 +130,7 @@ func (c *invocation) lock(ctx context.Context, out *sessionOut) error {
 	}
 	ctx = c.acting(ctx, in.TaskID)
 	out.SessionID = s.ID()
-	var l lockmgr.Lease
+	var l session.Lease
 	switch c.action {
 	case "unlock":
 		return s.Unlock(ctx)
