@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"ptyctl/internal/bufpipe"
 	"ptyctl/session"
@@ -69,6 +70,25 @@ func TestExecResult(t *testing.T) {
 		}
 		if i := s.Info(); i.Execs != 1 || len(i.Running) != 0 {
 			t.Errorf("%+v", i)
+		}
+	})
+}
+
+// Hints are few and short, and made of whole runes.
+func TestExecErrorHints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, func(_ context.Context, _ term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+			io.WriteString(stdout, strings.Repeat("error\n", 3))
+			io.WriteString(stderr, "x"+strings.Repeat("€", 100)+strings.Repeat("\nerror", 10))
+			return term.Exit{Known: true}, nil
+		}, session.Options{Expect: session.Expect{Errors: []*regexp.Regexp{re("nothing")}}})
+		expect := session.Expect{Errors: []*regexp.Regexp{re("x€+"), re("error")}}
+		got := run(t, s, session.ExecRequest{Command: "id", Expect: expect}).ErrorHints
+		if !slices.Equal(got, []string{"error", "error", "error", "x" + strings.Repeat("€", 66), "error"}) {
+			t.Errorf("%q", got)
+		}
+		if len(s.Expect().Errors) != 1 {
+			t.Error("an exec changed the session's patterns")
 		}
 	})
 }
@@ -259,6 +279,9 @@ func TestExecBudget(t *testing.T) {
 				if !bytes.Equal(o.Head, all[:len(o.Head)]) || !bytes.Equal(o.Tail, all[o.TailStart:]) {
 					t.Fatal("head or tail is not of the output")
 				}
+				if len(o.Tail) > 0 && o.Omitted() > 0 && !utf8.RuneStart(o.Tail[0]) || o.Omitted() > 0 && !utf8.Valid(o.Head) {
+					t.Error("a rune is cut")
+				}
 				if fits := c.size <= budget && (c.keep == 0 || c.size <= 64<<10); fits != o.Complete() {
 					t.Fatalf("complete %v: head %d, tail %d", o.Complete(), len(o.Head), len(o.Tail))
 				}
@@ -414,6 +437,9 @@ func TestExecRetention(t *testing.T) {
 		_, err := s.ContinueExec(t.Context(), ids[0], 0, 10)
 		wantKind(t, err, term.NotFound)
 		s.Close(t.Context(), session.CloseOptions{}) // which ends no retention
+		if c, err := s.ReadExec(t.Context(), ids[1], "stdout", session.ReadRequest{Until: re("x"), Timeout: time.Hour}); err != nil || !c.EOF || len(c.Data) != 100 {
+			t.Errorf("%s, EOF %v, %v", c.Reason, c.EOF, err)
+		}
 		time.Sleep(59 * time.Second)
 		for _, id := range ids[1:] {
 			if got, err := s.ContinueExec(t.Context(), id, 0, 10); err != nil || got.Stdout.Total != 100 || got.Done != session.DoneExitStatus {

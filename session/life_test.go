@@ -132,7 +132,7 @@ func TestCloseOfDeafTransport(t *testing.T) {
 	}{{true, time.Second}, {false, 5 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			d := &deaf{make(chan struct{})}
-			s := session.New(&plain{ReadWriteCloser: d}, session.Options{WriteTimeout: time.Hour})
+			s := session.New(&plain{ReadWriteCloser: d, resized: func(int, int) error { panic("resized") }}, session.Options{WriteTimeout: time.Hour})
 			wrote := make(chan time.Duration, 1)
 			go func() {
 				wrote <- since(func() {
@@ -141,7 +141,11 @@ func TestCloseOfDeafTransport(t *testing.T) {
 				})
 			}()
 			synctest.Wait()
-			if took := since(func() { s.Close(t.Context(), session.CloseOptions{Force: c.force}) }); took > c.limit {
+			closed := make(chan time.Duration, 1)
+			go func() { closed <- since(func() { s.Close(t.Context(), session.CloseOptions{Force: c.force}) }) }()
+			synctest.Wait()
+			wantKind(t, s.Resize(t.Context(), 80, 24), term.AlreadyClosed) // from the start of Close on
+			if took := <-closed; took > c.limit {
 				t.Errorf("force %v took %v", c.force, took)
 			}
 			if took := <-wrote; took > time.Second {

@@ -65,19 +65,19 @@ func (st *stream) output(budget int) Output {
 	}
 	head, tailStart := st.head, int64(len(st.head))
 	if end > int64(budget) {
-		head = head[:min(len(head), budget/2)]
-		head = head[:len(head)-partialRune(head)]
-		tailStart = end - int64(budget/2)
+		head, tailStart = head[:min(len(head), budget/2)], end-int64(budget/2)
 	}
-	o := Output{Head: bytes.Clone(head), Total: end, TailStart: end}
+	o := Output{Total: end, TailStart: end}
 	if end > tailStart {
-		sl := st.buf.At(tailStart, int(end-tailStart))
-		o.Tail = sl.Data
-		if sl.Start > int64(len(head)) {
-			o.Tail = dropRuneRest(sl.Data)
-		}
+		o.Tail = st.buf.At(tailStart, int(end-tailStart)).Data
 		o.TailStart = end - int64(len(o.Tail))
 	}
+	if o.TailStart > int64(len(head)) { // runes are cut only where something is left out
+		head = head[:len(head)-partialRune(head)]
+		o.Tail = dropRuneRest(o.Tail)
+		o.TailStart = end - int64(len(o.Tail))
+	}
+	o.Head = bytes.Clone(head)
 	return o
 }
 

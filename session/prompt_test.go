@@ -170,11 +170,33 @@ func TestPromptAnswersRace(t *testing.T) {
 				first, second = second, first
 			}
 			wantKind(t, first, term.Busy)
+			synctest.Wait()
 			if second != nil || len(l.answers) > 1 {
 				t.Errorf("the other: %v; answers %q", second, l.answers)
 			}
 		})
 	}
+}
+
+// Who does not hold the lock does not answer either.
+func TestPromptIsLocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := login{questions: []string{"Password: "}}
+		m := manage(t, l.dial, session.Config{})
+		req := target("web1")
+		req.LockTTL = time.Minute
+		r, err := m.Open(task("t1"), req)
+		if err != nil || r.Lease == nil {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		_, err = r.Session.Write(task("t2"), []byte("hunter2\r"), session.WriteOptions{})
+		if e := wantKind(t, err, term.Locked); strings.Contains(e.Error(), "hunter2") || r.Session.Pending() == nil {
+			t.Errorf("%v, pending %v", e, r.Session.Pending())
+		}
+		if w, err := r.Session.Write(task("t1"), []byte("x\r"), session.WriteOptions{}); err != nil || !w.Answered {
+			t.Errorf("the holder: %+v, %v", w, err)
+		}
+	})
 }
 
 // An answer that was accepted counts, though the time for it runs out at the same moment.

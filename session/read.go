@@ -26,7 +26,7 @@ type ReadRequest struct {
 
 	// Until stops after its first match that ends beyond Cursor, however the match was cut into writes. In it, ^ is
 	// the start of any line and $ (without (?m)) the end of what has arrived. A match that spans lines is found
-	// if it is no longer than 16 KiB.
+	// if it is no longer than 16 KiB, and none is found in what was dropped before it could be searched.
 	Until        *regexp.Regexp
 	ExcludeMatch bool             // leave the match out of Data; Next is behind it all the same
 	Idle         time.Duration    // stop when nothing arrived for so long, counted from the call at the earliest

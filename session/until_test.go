@@ -69,15 +69,17 @@ func TestUntilAnchorIsNoWindowEdge(t *testing.T) {
 			got := make(chan session.Chunk, 1)
 			go func() { got <- s.Read(t.Context(), session.ReadRequest{Until: re(expr), Timeout: time.Minute}) }()
 			synctest.Wait()
-			for range 1200 { // more than is looked back at
-				put(t, far, "xoooook xok ok-\n")
+			const line = "xoooook xok ok--\n" // 17 bytes: in 17 writes, the look back begins at each of them
+			put(t, far, strings.Repeat(line, 1200))
+			for range 17 {
+				put(t, far, line)
 			}
 			if strings.HasPrefix(expr, `\b`) {
 				put(t, far, "ok \n")
 			} else {
 				put(t, far, "ok")
 			}
-			if g := <-got; g.Reason != session.ReasonMatched || g.Next < 1200*16 {
+			if g := <-got; g.Reason != session.ReasonMatched || g.Next < 1217*17 {
 				t.Errorf("%s: %s at %d", expr, g.Reason, g.Next)
 			}
 		})
@@ -131,8 +133,8 @@ func TestUntilLooksBackOnly16KiB(t *testing.T) {
 				got <- s.Read(t.Context(), session.ReadRequest{Until: re(`(?s)BEGIN.*END`), Timeout: time.Minute})
 			}()
 			put(t, far, "\nBEGIN")
-			for range c.gap / 64 {
-				put(t, far, strings.Repeat("x", 63)+"\n")
+			for range c.gap >> 10 {
+				put(t, far, strings.Repeat("x", 1023)+"\n")
 			}
 			put(t, far, "END")
 			if g := <-got; g.Reason != c.reason {
@@ -152,6 +154,11 @@ func TestWaitForLooksAtTheUnfinishedLine(t *testing.T) {
 		}
 		if c := s.Read(t.Context(), session.ReadRequest{Cursor: s.End(), WaitFor: wait}); c.Reason != session.ReasonTimeout {
 			t.Errorf("a question from before: %s", c.Reason)
+		}
+		from := s.End()
+		put(t, far, " ")
+		if c := s.Read(t.Context(), session.ReadRequest{Cursor: from, WaitFor: []*regexp.Regexp{re(`y/n`)}}); c.Reason != session.ReasonTimeout {
+			t.Errorf("a question from before, in a line that goes on: %s", c.Reason)
 		}
 		put(t, far, "y\r\nmore (y/n) text\r\n")
 		if c := s.Read(t.Context(), session.ReadRequest{WaitFor: wait}); c.Reason != session.ReasonTimeout {

@@ -112,9 +112,9 @@ func (w *waiter) look(st buffer.Stat) (reason Reason, end, next int64, ok bool) 
 	return "", 0, 0, false
 }
 
-// onlyPartialRune reports whether the first bytes of a rune are all there is beyond the cursor, and may be completed.
+// onlyPartialRune reports whether the first bytes of a rune are all there is beyond the cursor, and more may come.
 func (w *waiter) onlyPartialRune(st buffer.Stat) bool {
-	if st.Closed || st.End-w.from >= utf8.UTFMax || age(w.newest) >= runeWait {
+	if st.Closed || st.End-w.from >= utf8.UTFMax {
 		return false
 	}
 	p := w.b.At(w.from, utf8.UTFMax).Data

@@ -34,6 +34,26 @@ func TestWriteCursorMissesNothing(t *testing.T) {
 	})
 }
 
+// The cursor of a write that had to wait is from when its turn came.
+func TestWriteCursorIsOfItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 100, session.Options{})
+		go s.Write(t.Context(), make([]byte, 200), session.WriteOptions{})
+		synctest.Wait()
+		result := make(chan session.WriteResult, 1)
+		go func() {
+			w, _ := s.Write(t.Context(), []byte("x"), session.WriteOptions{})
+			result <- w
+		}()
+		synctest.Wait()
+		put(t, far, "answer to the first")
+		take(t, far, 201)
+		if w := <-result; w.Cursor != 19 || w.Written != 1 {
+			t.Errorf("%+v", w)
+		}
+	})
+}
+
 func TestWritesAreContiguous(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, far := start(t, 100, session.Options{})
@@ -236,14 +256,44 @@ func TestWriteThatEndsTheSession(t *testing.T) {
 	}
 }
 
+// A slow stream ends when it is written to, a while before Write returns.
+type slow struct {
+	ended chan struct{}
+}
+
+func (s *slow) Read([]byte) (int, error) { <-s.ended; return 0, io.EOF }
+func (s *slow) Close() error             { return nil }
+
+func (s *slow) Write(p []byte) (int, error) {
+	close(s.ended)
+	time.Sleep(100 * time.Millisecond)
+	return len(p), nil
+}
+
+func TestWriteThatReturnsAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := session.New(&plain{ReadWriteCloser: &slow{make(chan struct{})}}, session.Options{})
+		defer s.Close(t.Context(), session.CloseOptions{})
+		if w, err := answer(s, "exit\r"); err != nil || w.Written != 5 {
+			t.Errorf("%+v, %v", w, err)
+		}
+	})
+}
+
 func TestWriteToFarSideThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		s := session.New(&plain{ReadWriteCloser: near}, session.Options{})
 		defer s.Close(t.Context(), session.CloseOptions{})
 		result := make(chan error, 1)
-		go func() { _, err := s.Write(t.Context(), []byte("hello"), session.WriteOptions{}); result <- err }()
-		synctest.Wait()
+		go func() {
+			w, err := s.Write(t.Context(), []byte("hello"), session.WriteOptions{})
+			if w.Written != 2 || w.Pending != 0 || w.TimedOut {
+				t.Errorf("%+v", w)
+			}
+			result <- err
+		}()
+		take(t, far, 2)
 		far.Close()
 		wantKind(t, <-result, term.RemoteClosed)
 	})

@@ -1,0 +1,91 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+func TestMayClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen diary
+		deny := false
+		s, _ := start(t, 0, session.Options{Observers: []term.Observer{&seen}, Gate: func(_ context.Context, a term.Action) error {
+			if deny {
+				return &term.Error{Kind: term.PolicyDenied, Msg: "no " + string(a.Verb)}
+			}
+			return nil
+		}})
+		if err := s.MayClose(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Lock(task("t1"), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, s.MayClose(task("t2")), term.Locked)
+		wantKind(t, s.MayClose(t.Context()), term.Locked)
+		if err := s.MayClose(task("t1")); err != nil {
+			t.Error(err)
+		}
+		deny = true
+		wantKind(t, s.MayClose(task("t1")), term.PolicyDenied)
+		if e := seen.of(term.VerbClose); len(e) != 3 || !errors.Is(e[0].Refused, term.Locked) || !errors.Is(e[2].Refused, term.PolicyDenied) {
+			t.Errorf("events %+v", e)
+		}
+		if s.State() != session.Open {
+			t.Errorf("asking made it %s", s.State())
+		}
+		s.Close(task("t2"), session.CloseOptions{})
+		if err := s.MayClose(task("t3")); err != nil {
+			t.Errorf("ended: %v", err)
+		}
+	})
+}
+
+func TestSettle(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		typed string
+		takes time.Duration // of the far side's next step
+		took  time.Duration
+		state session.State
+	}{
+		{"opens", "a", 2 * time.Second, 2 * time.Second, session.Open},
+		{"fails", "\x03", 0, 0, session.Failed},
+		{"is too slow", "a", time.Hour, time.Minute, session.Authenticating},
+		{"is not answered", "", 0, 0, session.Authenticating},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := login{questions: []string{"Password: "}}
+				m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter) (term.Transport, error) {
+					tr, err := l.dial(ctx, tg, p)
+					if err == nil {
+						select {
+						case <-time.After(c.takes):
+						case <-ctx.Done():
+						}
+					}
+					return tr, err
+				}, session.Config{PromptTimeout: 2 * time.Hour})
+				r, err := m.Open(t.Context(), target("web1"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.typed != "" {
+					if _, err := answer(r.Session, c.typed); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if took := since(func() { r.Session.Settle(t.Context(), time.Minute) }); took != c.took || r.Session.State() != c.state {
+					t.Errorf("%s after %v", r.Session.State(), took)
+				}
+			})
+		})
+	}
+}
