@@ -170,9 +170,9 @@ func TestJumpFromCommand(t *testing.T) {
 		{"ssh -W %h:%p -l u gw", "gw[User=u]"},
 		{"ssh -W %h:%p -i ~/.ssh/k -o BatchMode=yes gw", "gw[IdentityFile=~/.ssh/k BatchMode=yes]"},
 		{"ssh -J a,b -W %h:%p gw", "a,b,gw"},
-		{"ssh -F /other -W %h:%p gw", "gw</other>"},
 		{"ssh -A -x -T -N -n -4 -W %h:%p -e none gw", "gw[AddressFamily=inet ForwardAgent=yes RequestTTY=no]"},
 		{"ssh gw", ""},
+		{"ssh -F /other -W %h:%p gw", ""},
 		{"ssh -W %h:22 gw", ""},
 		{"ssh -W %h:%p", ""},
 		{"ssh -W %h:%p gw uptime", ""},
@@ -200,9 +200,6 @@ func TestJumpFromCommand(t *testing.T) {
 			}
 			if overrides != nil {
 				s += "[" + strings.Join(overrides, " ") + "]"
-			}
-			if j.ConfigFile != "" {
-				s += "<" + j.ConfigFile + ">"
 			}
 			parts = append(parts, s)
 		}

@@ -31,8 +31,8 @@
 //     Options.AllowExec. ProxyCommand, KnownHostsCommand and LocalCommand of a
 //     caller never reach the Config: they end up in Config.Unsupported.
 //   - What a caller supplies and a token such as %h can carry into somebody
-//     else's command line (host, user, alias, jump) is refused when it holds
-//     characters that a shell understands.
+//     else's command line (host, user, alias, jump) is refused when it could be
+//     more than a name there.
 //   - Values of a caller expand only a few environment variables, so that a
 //     secret of this process cannot be sent to a server by SetEnv=X=${SECRET}.
 //

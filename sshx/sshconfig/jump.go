@@ -12,17 +12,21 @@ import (
 
 // Jump is one host on the way to the destination. Evaluate it like any other
 // host: Options{Host: j.Host, User: j.User, Port: j.Port, Overrides:
-// j.Overrides, ...} with the same files as the destination.
+// j.Overrides, ...} with the same files as the destination, and without the
+// destination's overrides.
+//
+// In a list of jumps each is reached through the ones before it, whatever its
+// own configuration says. Only the first is reached as its own configuration
+// says, which may be through jumps again: whoever follows them must count,
+// because a configuration can send two hosts through each other.
 type Jump struct {
 	User string // empty: as configured for Host
 	Host string // name to look up in the configuration, or an address
 	Port int    // 0: as configured for Host
 
-	// Overrides and ConfigFile (-F) are set only for a jump that was written as
-	// "ProxyCommand ssh -W"; they are the options of that command. A CallerFile
-	// of the jump's own must be treated as what its overrides' Origin says.
-	Overrides  []Override
-	ConfigFile string
+	// Overrides are set only for a jump that was written as "ProxyCommand
+	// ssh -W": the options of that command, with the origin of its line.
+	Overrides []Override
 }
 
 // String returns j as ProxyJump would spell it.
@@ -170,7 +174,9 @@ func jumpFromCommand(cmd string, origin Origin) (jumps []Jump, ok bool) {
 		return nil, false
 	}
 	parsed := p.result()
-	last.ConfigFile = parsed.ConfigFile
+	if parsed.ConfigFile != "" {
+		return nil, false // another configuration is another world
+	}
 	for _, o := range parsed.Overrides {
 		// What names the way to the bastion becomes jumps of their own.
 		if strings.EqualFold(o.Keyword, "ProxyJump") {

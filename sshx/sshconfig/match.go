@@ -177,7 +177,7 @@ func (e *evaluator) matchExec(command string, origin Origin) (bool, error) {
 	case !e.opt.AllowExec || e.opt.Exec == nil:
 		return false, errors.New("exec is not allowed: the block is skipped; the operator can allow programs in ssh_config")
 	}
-	expanded, err := expand(command, e.tokens(e.connectHost()), nil)
+	expanded, err := e.expandCommand(command, e.tokens(e.connectHost()))
 	if err != nil {
 		return false, fmt.Errorf("exec: %w; the block is skipped", err)
 	}

@@ -34,7 +34,7 @@ type Options struct {
 	NoFiles bool
 
 	// AllowPath is asked before CallerFile, or a file it includes, is opened,
-	// and its error refuses the file. Nil: a caller may name any file that this
+	// and its error ends the evaluation. Nil: a caller may name any file that this
 	// process can read; messages do not quote lines of it that set nothing.
 	AllowPath func(path string) error
 

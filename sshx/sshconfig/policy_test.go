@@ -256,6 +256,50 @@ func TestCallerCannotInject(t *testing.T) {
 	}
 }
 
+// Characters that names may hold, but that a shell reads in its own way, keep
+// the operator's commands from running.
+func TestCallerInShell(t *testing.T) {
+	dir := t.TempDir()
+	user := write(t, dir, "user", "Match exec \"check %n %r\"\n  BatchMode yes\nMatch all\n  ProxyCommand connect %h %r %p\n")
+	for _, tt := range []struct {
+		name   string
+		change func(*Options)
+		ok     bool
+	}{
+		{"plain", func(*Options) {}, true},
+		{"address", func(o *Options) { o.Host = "fe80::1%eth0" }, true},
+		{"user with realm", func(o *Options) { o.User = "bob@corp" }, true},
+		{"glob", func(o *Options) { o.Host = "*" }, false},
+		{"comment", func(o *Options) { o.Host = "#a" }, false},
+		{"user with comment", func(o *Options) { o.User = "a #" }, false},
+		{"user with variable", func(o *Options) { o.User = "$HOME" }, false},
+		{"user with blank", func(o *Options) { o.User = "a b" }, false},
+		{"override", func(o *Options) { o.Overrides = []Override{{Keyword: "User", Value: "~root"}} }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := options(t)
+			o.UserFile, o.AllowExec = user, true
+			var ran []string
+			o.Exec = func(_ context.Context, command string) (bool, error) {
+				ran = append(ran, command)
+				return true, nil
+			}
+			tt.change(&o)
+			cfg := evaluate(t, o)
+			if tt.ok != (cfg.ProxyCommand != "") || tt.ok != (refused(cfg, "ProxyCommand") == nil) || tt.ok != (len(ran) == 1) || tt.ok != cfg.BatchMode {
+				t.Errorf("ProxyCommand %q, ran %q, warnings %v, refusals %v", cfg.ProxyCommand, ran, cfg.Warnings, cfg.Unsupported)
+			}
+		})
+	}
+	// The operator's own user name is his business.
+	o := options(t)
+	o.AllowExec = true
+	o.UserFile = write(t, dir, "user2", "User $USER\nProxyCommand connect %h %r\n")
+	if cfg := evaluate(t, o); cfg.ProxyCommand != "connect foo $USER" {
+		t.Errorf("ProxyCommand %q, refusals %v", cfg.ProxyCommand, cfg.Unsupported)
+	}
+}
+
 func TestCallerCannotReadTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	text := "SetEnv A=${SECRET}\nVersionAddendum ${SECRET}\nIdentityAgent $SECRET\nUserKnownHostsFile ${HOME}/x\n"

@@ -81,7 +81,7 @@ func (e *evaluator) files() error {
 			return nil
 		}
 		err := e.read(file{path: e.opt.CallerFile, source: CallerFile})
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		if missing(err) || unreadable(err) {
 			return &FileError{File: e.opt.CallerFile, Err: err}
 		}
 		return err
@@ -94,22 +94,31 @@ func (e *evaluator) files() error {
 			continue
 		}
 		err := e.read(f)
-		if errors.Is(err, fs.ErrPermission) {
+		if unreadable(err) {
 			e.warn(Warning{
 				Origin: Origin{Source: f.source, File: f.path}, Applies: true,
 				Text: "the file cannot be read, and was skipped: check its permissions",
 			})
 			continue
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !missing(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// read evaluates one file. The error is fs.ErrNotExist or fs.ErrPermission if
-// it cannot be opened.
+// missing and unreadable tell the two harmless reasons why read did not open a
+// file from those that end the evaluation, which are a *FileError.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) && !errors.As(err, new(*FileError))
+}
+
+func unreadable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) && !errors.As(err, new(*FileError))
+}
+
+// read evaluates one file.
 func (e *evaluator) read(f file) error {
 	lines, err := e.load(f)
 	if err != nil {
@@ -155,16 +164,18 @@ func (e *evaluator) load(f file) ([]string, error) {
 	}
 	// Nonblocking, because opening a FIFO would wait for its writer.
 	r, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.ENOTDIR) {
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
 		return nil, fs.ErrNotExist
-	}
-	if err != nil {
+	case missing(err), unreadable(err):
 		return nil, err
+	case err != nil:
+		return nil, &FileError{File: f.path, Err: err}
 	}
 	defer r.Close()
 	info, err := r.Stat()
 	if err != nil {
-		return nil, err
+		return nil, &FileError{File: f.path, Err: err}
 	}
 	if f.checked {
 		if err := checkPermissions(f.path, info); err != nil {
@@ -299,8 +310,8 @@ func (e *evaluator) include(f file, args []string, origin Origin, applies bool) 
 			err := e.read(file{path: path, source: f.source, depth: f.depth + 1, checked: true, dormant: !applies})
 			var bad *PermissionError
 			switch {
-			case err == nil, errors.Is(err, fs.ErrNotExist):
-			case errors.Is(err, fs.ErrPermission):
+			case err == nil, missing(err):
+			case unreadable(err):
 				warn(path + " cannot be read, and was skipped: check its permissions")
 			case errors.As(err, &bad) && !applies:
 				warn(err.Error())

@@ -110,7 +110,11 @@ func TestSpecialFiles(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{fifo, "/dev/zero"} {
+	loop := filepath.Join(t.TempDir(), "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{fifo, "/dev/zero", loop} {
 		o.CallerFile = path
 		var fileError *FileError
 		if _, err := Evaluate(t.Context(), o); !errors.As(err, &fileError) {

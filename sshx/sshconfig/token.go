@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"unicode"
 )
 
 // tokens maps the letter of a %-token to its value (ssh_config(5), TOKENS).
@@ -106,6 +107,26 @@ func expand(s string, t tokens, env func(string) (string, error)) (string, error
 		}
 	}
 	return b.String(), nil
+}
+
+// expandCommand is expand for a command line of the operator's. A shell will
+// read the result, so a host, or a user that a caller chose, must not hold
+// anything that a shell reads as more than a word.
+func (e *evaluator) expandCommand(command string, t tokens) (string, error) {
+	for _, letter := range []byte("hjknr") {
+		if letter == 'r' && !e.origin("User").Caller() {
+			continue
+		}
+		if strings.Contains(command, "%"+string(rune(letter))) && strings.ContainsFunc(t[letter], special) {
+			return "", fmt.Errorf("%%%c is %q here, which a shell would interpret: use a plain name", letter, t[letter])
+		}
+	}
+	return expand(command, t, nil)
+}
+
+// special reports whether a shell might read r as more than a part of a word.
+func special(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-@:+%/,", r)
 }
 
 // callerEnv are the variables that a caller's values may expand: where things
