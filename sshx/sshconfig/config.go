@@ -31,6 +31,7 @@ type Config struct {
 	Ciphers                  []string
 	MACs                     []string
 	HostKeyAlgorithms        []string
+	HostKeyAlgorithmsFixed   bool // set otherwise than by + and -: known keys do not change the order
 	PubkeyAcceptedAlgorithms []string
 	CASignatureAlgorithms    []string
 	RequiredRSASize          int   // bits
@@ -43,6 +44,7 @@ type Config struct {
 	HashKnownHosts                   bool
 	CheckHostIP                      bool
 	NoHostAuthenticationForLocalhost bool
+	UpdateHostKeys                   string // yes, no or ask
 
 	IdentityFiles                []Value // origin Default: try them if they exist
 	CertificateFiles             []Value

@@ -63,7 +63,7 @@ VersionAddendum x
 		ConnectTimeout: 10 * time.Second, ConnectionAttempts: 2,
 		ProxyJump:     []Jump{{Host: "a"}, {User: "b", Host: "c", Port: 1}},
 		KexAlgorithms: []string{"kex"}, Ciphers: []string{"cipher"}, MACs: []string{"mac"},
-		HostKeyAlgorithms: []string{"hostkey"}, PubkeyAcceptedAlgorithms: []string{"pubkey"},
+		HostKeyAlgorithms: []string{"hostkey"}, HostKeyAlgorithmsFixed: true, UpdateHostKeys: "no", PubkeyAcceptedAlgorithms: []string{"pubkey"},
 		CASignatureAlgorithms: []string{"ca"}, RequiredRSASize: 2048, RekeyLimit: 1 << 30,
 		StrictHostKeyChecking: "accept-new", UserKnownHostsFiles: []string{"/ukh"},
 		GlobalKnownHostsFiles: []string{"/gkh"}, RevokedHostKeys: []string{"/revoked"},
@@ -151,4 +151,35 @@ func TestHopOverrides(t *testing.T) {
 	if len(hop.IdentityFiles) != 1 || hop.IdentityFiles[0].Text != "/k/foo" || hop.IdentityFiles[0].Origin.Caller() {
 		t.Errorf("IdentityFiles = %v", hop.IdentityFiles)
 	}
+}
+
+// HostKeyAlgorithms leaves the order to what is known only if it is not set, or changes the defaults with + or -.
+func TestHostKeyAlgorithmsFixed(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": false, "HostKeyAlgorithms +ssh-rsa": false, "HostKeyAlgorithms -ssh-rsa": false,
+		"HostKeyAlgorithms ssh-ed25519": true, "HostKeyAlgorithms ^ssh-ed25519": true,
+	} {
+		if got := evaluate(t, userConfig(t, text)).HostKeyAlgorithmsFixed; got != want {
+			t.Errorf("%q: %t, want %t", text, got, want)
+		}
+	}
+}
+
+// The default of UpdateHostKeys depends on whose files are in use.
+func TestUpdateHostKeysDefault(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "yes", "UserKnownHostsFile /x": "no", "VerifyHostKeyDNS yes": "no", "VerifyHostKeyDNS no": "yes",
+		"UpdateHostKeys ask": "ask", "UpdateHostKeys no": "no", "UserKnownHostsFile /x\nUpdateHostKeys yes": "yes",
+	} {
+		if got := evaluate(t, userConfig(t, text)).UpdateHostKeys; got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// userConfig returns options whose user file holds text.
+func userConfig(t *testing.T, text string) Options {
+	o := options(t)
+	o.UserFile = write(t, t.TempDir(), "config", text+"\n")
+	return o
 }

@@ -188,6 +188,10 @@ func (f *finisher) crypto() {
 		{"CASignatureAlgorithms", d.CASignature, &c.CASignatureAlgorithms},
 	} {
 		*l.to = f.evaluator.algorithms(l.name, l.set)
+		if l.name == "HostKeyAlgorithms" {
+			list := f.text(l.name)
+			c.HostKeyAlgorithmsFixed = list != "" && list[0] != '+' && list[0] != '-'
+		}
 		c.note(l.name, strings.Join(*l.to, ","))
 	}
 	c.RequiredRSASize = f.number("RequiredRSASize")
@@ -220,6 +224,20 @@ func (f *finisher) trust() {
 	c.HashKnownHosts = f.flag("HashKnownHosts")
 	c.CheckHostIP = f.flag("CheckHostIP")
 	c.NoHostAuthenticationForLocalhost = f.flag("NoHostAuthenticationForLocalhost")
+	c.UpdateHostKeys = f.updateHostKeys()
+	c.note("UpdateHostKeys", c.UpdateHostKeys)
+}
+
+// updateHostKeys returns the setting or, as the default depends on others, what
+// it is without one: no if the user has a file of their own choice.
+func (f *finisher) updateHostKeys() string {
+	if v := f.text("UpdateHostKeys"); v != "" {
+		return v
+	}
+	if f.origin("UserKnownHostsFile").Source != Default || !slices.Contains([]string{"", "no"}, f.text("VerifyHostKeyDNS")) {
+		return "no"
+	}
+	return "yes"
 }
 
 func (f *finisher) authentication() {

@@ -122,7 +122,7 @@ var keywords = []Keyword{
 		Name: "VerifyHostKeyDNS", Class: Warn, parse: words("yes", "true=yes", "no", "false=no", "ask"), safe: no,
 		why: "SSHFP records are not looked up; host keys come from the known_hosts files only",
 	},
-	{Name: "UpdateHostKeys", Class: Ignore},
+	{Name: "UpdateHostKeys", parse: words("yes", "true=yes", "no", "false=no", "ask")},
 	{Name: "FingerprintHash", Class: Ignore},
 	{Name: "VisualHostKey", Class: Ignore},
 

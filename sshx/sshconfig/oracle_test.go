@@ -228,7 +228,7 @@ func (o *oracle) canonical(keyword string, values []string, t1 tokens) []string 
 			"canonicalizefallbacklocal", "stricthostkeychecking", "pubkeyauthentication",
 			"addkeystoagent", "requesttty", "forwardagent", "proxyusefdpass",
 			"nohostauthenticationforlocalhost", "exitonforwardfailure", "clearallforwardings",
-			"permitlocalcommand":
+			"permitlocalcommand", "updatehostkeys":
 			word, rest, more := strings.Cut(v, " ")
 			switch word {
 			case "true":
