@@ -31,6 +31,13 @@ type ExecRequest struct {
 	Wait      time.Duration // the longest this call waits; 0: as long as Timeout
 	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
 	Expect    Expect        // overrides the session's
+
+	// Terminal lane only:
+	Class        Class         // of the far side; empty: found out
+	NoMarker     bool          // do not ask for the exit code
+	MarkerPrefix string        // in place of the default marker; both or none
+	MarkerSuffix string        //
+	Idle         time.Duration // without marker and prompt: the silence that ends the wait; 0: 2 s
 }
 
 // DoneReason says what ended an exec, or the wait for it.
@@ -38,10 +45,13 @@ type DoneReason string
 
 // The done reasons.
 const (
-	DoneExitStatus DoneReason = "exit_status" // the far side reported how the command ended
-	DoneEOF        DoneReason = "eof"         // the channel closed without such a report
-	DoneTimeout    DoneReason = "timeout"     // the command's deadline passed, or it was canceled
-	DoneRunning    DoneReason = "running"     // the call's time is over, the command goes on: continue with ExecResult.ID
+	DoneExitStatus DoneReason = "exit_status"  // the far side reported how the command ended
+	DoneMarker     DoneReason = "marker_seen"  // the shell printed the exit status
+	DonePrompt     DoneReason = "prompt_seen"  // the far side is ready for the next command
+	DoneIdle       DoneReason = "idle_reached" // nothing came for a while: the command may or may not have ended
+	DoneEOF        DoneReason = "eof"          // the channel closed without such a report
+	DoneTimeout    DoneReason = "timeout"      // the command's deadline passed, or it was canceled
+	DoneRunning    DoneReason = "running"      // the call's time is over, the command goes on: continue with ExecResult.ID
 )
 
 // An ExecResult is what a command has done so far.
@@ -51,7 +61,11 @@ type ExecResult struct {
 	Stdout     Output
 	Stderr     Output
 	Exit       term.Exit
-	ExitReason string // why Exit is not known: "timeout", "canceled", "no_status", "running", "connection_lost"
+	ExitReason string // why Exit is not known: "timeout", "canceled", "no_status", "running", "connection_lost",
+	// "marker_not_seen", "unsupported_shell", "session_ended"
+	WaitingFor *term.Waiting // what a running command in the terminal seems to wait for
+	Prompt     *bool         // terminal lane: whether a prompt was seen at the end; nil: not looked for
+	Lost       int64         // terminal lane: bytes that came too fast to be kept
 	Done       DoneReason
 	TimedOut   bool
 	Canceled   bool
@@ -81,13 +95,20 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	}
 	setDefault(&r.Timeout, defaultExecTimeout)
 	setDefault(&r.Wait, r.Timeout+settle)
-	if err := s.chooseLane(r.Lane); err != nil {
+	lane, err := s.chooseLane(r)
+	if err != nil {
 		return ExecResult{}, err
 	}
-	if _, err := s.permit(ctx, term.Action{Verb: term.VerbExec, Command: r.Command}, term.Event{Command: r.Command}); err != nil {
+	epoch, err := s.permit(ctx, term.Action{Verb: term.VerbExec, Command: r.Command}, term.Event{Command: r.Command})
+	if err != nil {
 		return ExecResult{}, err
 	}
-	x, err := s.start(r)
+	var x *run
+	if lane == LaneTerminal {
+		x, err = s.startTyped(ctx, r, epoch)
+	} else {
+		x, err = s.start(r)
+	}
 	if err != nil {
 		return ExecResult{}, err
 	}
@@ -95,26 +116,27 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	return s.collect(ctx, x, r.Wait, r.MaxOutput)
 }
 
-// chooseLane returns nil if the command may run on a channel of its own, the only lane there is so far.
-func (s *Session) chooseLane(l Lane) error {
+// chooseLane says how a command is run: in the terminal once something was typed there, because the caller then
+// means there, with its directory and environment; until then beside it.
+func (s *Session) chooseLane(r ExecRequest) (Lane, error) {
 	s.mu.Lock()
 	typed, can := s.typed, s.execer != nil
 	s.mu.Unlock()
-	unsupported := func(msg string) error {
-		return &term.Error{Op: "exec", Session: s.id, Kind: term.Unsupported, Msg: msg}
+	switch r.Lane {
+	case LaneTerminal:
+		return LaneTerminal, nil
+	case LaneChannel:
+		if !can {
+			return "", &term.Error{Op: "exec", Session: s.id, Kind: term.Unsupported, Msg: "this session cannot run commands beside its terminal; use lane terminal"}
+		}
+		return LaneChannel, nil
+	case "", LaneAuto:
+		if typed || !can || r.MarkerPrefix != "" || r.MarkerSuffix != "" {
+			return LaneTerminal, nil
+		}
+		return LaneChannel, nil
 	}
-	switch {
-	case l != "" && l != LaneAuto && l != LaneChannel && l != LaneTerminal:
-		return &term.Error{Op: "exec", Session: s.id, Kind: term.InvalidArgument, Msg: fmt.Sprintf("lane %q does not exist; use auto, channel or terminal", l), Details: &term.Details{Field: "lane", Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)}}}
-	case l == LaneTerminal:
-		return unsupported(`the terminal lane of exec is not built yet; use lane "channel", or ptyctl_session_io write and read`)
-	case !can:
-		return unsupported("this session cannot run commands beside its terminal; use ptyctl_session_io write and read")
-	case l == LaneChannel, !typed:
-		return nil
-	default:
-		return unsupported(`something was typed into this terminal, so "auto" means the terminal lane, which is not built yet; pass lane "channel" to run the command beside the terminal (it does not see the terminal's directory, environment or sudo), or type it with ptyctl_session_io`)
-	}
+	return "", &term.Error{Op: "exec", Session: s.id, Kind: term.InvalidArgument, Msg: fmt.Sprintf("lane %q does not exist; use auto, channel or terminal", r.Lane), Details: &term.Details{Field: "lane", Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)}}}
 }
 
 // ContinueExec waits on, at most for wait, for an exec that Exec left running, or returns its output again.
@@ -164,8 +186,10 @@ func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOu
 	defer late.Stop()
 	over := s.ctx.Done()
 	for {
+		_, waits := x.waitsOn()
 		select {
 		case <-x.done:
+		case <-waits: // for an answer that only the caller can give
 		case <-timer.C:
 		case <-late.C:
 		case <-over: // x ends with the session, and needs a moment for it
@@ -185,7 +209,7 @@ func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
 		maxOutput = defaultOutput
 	}
 	ended := x.ended()
-	res := ExecResult{ID: x.id, Lane: LaneChannel, Stdout: x.stdout.output(maxOutput), Stderr: x.stderr.output(maxOutput), Duration: time.Since(x.started)}
+	res := ExecResult{ID: x.id, Lane: x.lane, Stdout: x.stdout.output(maxOutput), Stderr: x.stderr.output(maxOutput), Duration: time.Since(x.started)}
 	res.ErrorHints = x.expect.hints(res.Stdout.Head, res.Stdout.Tail, res.Stderr.Head, res.Stderr.Tail)
 	cause := context.Cause(x.ctx)
 	res.TimedOut = errors.Is(cause, context.DeadlineExceeded)
@@ -204,6 +228,9 @@ func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
 		}
 	case !ended && s.ctx.Err() == nil:
 		res.Done, res.ExitReason, res.Exit.Killed = DoneRunning, "running", ""
+		res.WaitingFor, _ = x.waitsOn()
+	case ended && x.lane == LaneTerminal && !errors.Is(err, errRunPanicked):
+		s.typedResult(x, &res)
 	case !ended || err != nil: // lost, with the session or by itself
 		if !x.put() {
 			s.forget(x.id)

@@ -36,7 +36,7 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 			if !s.withdraw(p) {
 				continue // somebody was told that the answer is accepted: it is on its way
 			}
-			return "", &term.Error{Op: "open", Session: s.id, Kind: term.AuthFailed, Msg: "nobody answered within " + s.o.PromptTimeout.String() + ": " + q.Text, Details: &term.Details{WaitingFor: &q}}
+			return "", &term.Error{Op: "open", Session: s.id, Kind: term.AuthFailed, Msg: "nobody answered within " + s.o.PromptTimeout.String() + ": " + q.Text, Details: &term.Details{Prompt: &q}}
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}

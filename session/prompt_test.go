@@ -240,7 +240,7 @@ func TestOpeningSessionIsBusy(t *testing.T) {
 		close(wait)
 		synctest.Wait()
 		err = r.Session.Resize(t.Context(), 80, 24)
-		if e := wantKind(t, err, term.Busy); e.Details.WaitingFor == nil || e.Details.WaitingFor.Text != "Password: " {
+		if e := wantKind(t, err, term.Busy); e.Details.Prompt == nil || e.Details.Prompt.Text != "Password: " {
 			t.Errorf("details %+v", e.Details)
 		}
 		_, err = r.Session.Exec(t.Context(), session.ExecRequest{Command: "id"})

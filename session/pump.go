@@ -23,13 +23,21 @@ func (s *Session) pump(t term.Transport) {
 		if n > 0 {
 			s.count.rx.Add(int64(n))
 			s.count.lastRx.Store(time.Now().UnixNano()) // before the readers wake, who want to know it
-			_, _ = s.buf.Write(p[:n])                   // fails only after Close: then nobody can read it any more
+			s.track(p[:n])
+			_, _ = s.buf.Write(p[:n]) // fails only after Close: then nobody can read it any more
 			s.idle.touch()
 			s.observe(term.Event{Verb: term.VerbOutput, Data: p[:n], Size: n})
 		}
 	}
 	s.finish(s.verdict(t, err))
 	s.hangUp()
+}
+
+// track follows what the output switches on.
+func (s *Session) track(p []byte) {
+	s.mu.Lock()
+	_, _ = s.tracker.Write(p)
+	s.mu.Unlock()
 }
 
 // verdict says how a stream that ended with err has ended.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"ptyctl/term"
@@ -20,11 +21,13 @@ const (
 // errExecCanceled is the cause of a run's context after CancelExec.
 var errExecCanceled = errors.New("exec canceled by the caller")
 
-// A run is one command on a channel of its own, from its start until its output is no longer kept.
+// A run is one command, from its start until its output is no longer kept.
 type run struct {
 	id       string
+	lane     Lane
 	ctx      context.Context // ends at the command's deadline, or when it is canceled
 	cancel   context.CancelCauseFunc
+	release  context.CancelFunc // frees what ctx holds
 	started  time.Time
 	deadline time.Time
 	stdout   *stream
@@ -32,23 +35,49 @@ type run struct {
 	expect   Expect
 	done     chan struct{}
 
+	interrupted chan struct{} // terminal lane: closed when somebody presses ctrl_c or ctrl_backslash
+	interrupt   sync.Once
+	yielded     chan struct{} // terminal lane: closed when the next command may have the terminal
+	yield       sync.Once
+
+	mu      sync.Mutex // guards the following
+	waiting *term.Waiting
+	waits   chan struct{} // closed when waiting is set
+
 	// Set before done is closed.
 	exit     term.Exit
 	err      error
+	how      DoneReason // terminal lane: what ended it
+	class    Class      // terminal lane: of the far side
+	lost     int64      // terminal lane: bytes that came too fast to be looked at
 	duration time.Duration
 }
 
-// start runs the command in a goroutine of the session's.
-func (s *Session) start(r ExecRequest) (*run, error) {
+// newRun makes a run and registers it.
+func (s *Session) newRun(r ExecRequest, lane Lane) *run {
 	now := time.Now()
 	x := &run{
-		id: "exec-" + NewID("x")[2:], started: now, deadline: now.Add(r.Timeout), done: make(chan struct{}),
+		id: "exec-" + NewID("x")[2:], lane: lane, started: now, deadline: now.Add(r.Timeout),
+		done: make(chan struct{}), interrupted: make(chan struct{}), yielded: make(chan struct{}), waits: make(chan struct{}),
 		stdout: newStream(s.o.ExecBytes), stderr: newStream(s.o.ExecBytes), expect: s.Expect().with(r.Expect),
 	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
-	ctx, stop := context.WithDeadline(ctx, x.deadline)
-	x.ctx, x.cancel = ctx, cancel
+	x.ctx, x.release = context.WithDeadline(ctx, x.deadline)
+	x.cancel = cancel
 	s.keep(x)
+	return x
+}
+
+// discard forgets a run that was not launched.
+func (s *Session) discard(x *run) {
+	x.release()
+	x.cancel(nil)
+	s.forget(x.id)
+}
+
+// launch runs f, which carries the command out, in a goroutine of the session's. It reports false, and forgets
+// the run, when the session is closing.
+func (s *Session) launch(x *run, f func() (term.Exit, error)) bool {
 	s.count.execs.Add(1)
 	s.count.running.Add(1)
 	s.idle.touch()
@@ -60,22 +89,51 @@ func (s *Session) start(r ExecRequest) (*run, error) {
 			s.count.running.Add(-1)
 			s.idle.touch()
 			close(x.done)
-			stop()
-			cancel(nil)
+			x.release()
+			x.cancel(nil)
 			id := x.id // the timer must not keep the output of a run that is forgotten before
 			time.AfterFunc(s.o.Retention, func() { s.forget(id) })
 		}()
 		x.err = errRunPanicked
-		x.exit, x.err = s.execer.Exec(ctx, term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin}, x.stdout, x.stderr)
+		x.exit, x.err = f()
 	})
 	if !ok {
-		stop()
-		cancel(nil)
 		s.count.running.Add(-1)
-		s.forget(x.id)
+		s.discard(x)
+	}
+	return ok
+}
+
+// start runs the command on a channel of its own.
+func (s *Session) start(r ExecRequest) (*run, error) {
+	x := s.newRun(r, LaneChannel)
+	ok := s.launch(x, func() (term.Exit, error) {
+		return s.execer.Exec(x.ctx, term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin}, x.stdout, x.stderr)
+	})
+	if !ok {
 		return nil, s.endedError("exec")
 	}
 	return x, nil
+}
+
+// setWaiting says what the command seems to wait for; nil: for nothing.
+func (x *run) setWaiting(w *term.Waiting) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case w != nil && x.waiting == nil:
+		close(x.waits)
+	case w == nil && x.waiting != nil:
+		x.waits = make(chan struct{})
+	}
+	x.waiting = w
+}
+
+// waitsOn returns what the command waits for, and a channel that is closed once it waits for something.
+func (x *run) waitsOn() (*term.Waiting, <-chan struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.waiting, x.waits
 }
 
 // errRunPanicked stands until Exec has returned.

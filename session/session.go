@@ -11,6 +11,7 @@ import (
 	"ptyctl/buffer"
 	"ptyctl/lockmgr"
 	"ptyctl/term"
+	"ptyctl/vt"
 )
 
 // Options configure a session. The zero value works.
@@ -87,7 +88,12 @@ type Session struct {
 	execer    term.Execer
 	signaler  term.Signaler
 	pending   *question
-	typed     bool // something was typed into the terminal after it opened
+	typed     bool       // something was typed into the terminal after it opened
+	typing    *run       // the command that runs in the terminal, or nil
+	shell     shell      // what reads the typed lines; its class is empty until it is known
+	prompt    string     // a line that is known to have been a prompt
+	markedAt  int64      // count.tx when a marker last showed that the shell is ready; -1: never
+	tracker   vt.Tracker // what the output has switched on
 	expect    Expect
 	pty       term.PTY
 	runs      map[string]*run // execs that have something left to fetch
@@ -123,7 +129,7 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 		ctx: ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
 		writing: make(chan struct{}, 1),
 		state:   Connecting, changed: make(chan struct{}),
-		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run),
+		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run), markedAt: -1,
 	}
 	s.idle = watchIdle(s, o.IdleTimeout)
 	return s

@@ -123,7 +123,7 @@ func (s *Session) aliveLocked(op string) error {
 		return &term.Error{
 			Op: op, Session: s.id, Kind: term.Busy,
 			Msg:     "the login waits for an answer; send it with ptyctl_session_io write (ctrl_c cancels)",
-			Details: &term.Details{WaitingFor: &q},
+			Details: &term.Details{Prompt: &q},
 		}
 	default:
 		return &term.Error{Op: op, Session: s.id, Kind: term.Busy, Msg: "the session is still " + string(s.state) + "; ask again with ptyctl_session status"}

@@ -52,8 +52,21 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	if err != nil {
 		return res, err
 	}
-	setDefault(&o.Timeout, s.o.WriteTimeout)
-	deadline := time.NewTimer(o.Timeout)
+	res, err = s.send(ctx, t, data, epoch, o.Timeout)
+	ev.Verb, ev.Actor, ev.Size, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), res.Written, err
+	if ev.Data != nil {
+		ev.Data = data[:res.Written]
+	}
+	s.observe(ev)
+	return res, err
+}
+
+// send hands data that is permitted to the transport, when its turn comes. A timeout of 0 is the session's.
+func (s *Session) send(ctx context.Context, t term.Transport, data []byte, epoch uint64, timeout time.Duration) (WriteResult, error) {
+	const op = "write"
+	res := WriteResult{Cursor: s.End()}
+	setDefault(&timeout, s.o.WriteTimeout)
+	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 
 	select {
@@ -72,14 +85,7 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 		<-s.writing
 		return res, s.endedError(op)
 	}
-	err = s.awaitWrite(ctx, w, deadline, &res)
-
-	ev.Verb, ev.Actor, ev.Size, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), res.Written, err
-	if ev.Data != nil {
-		ev.Data = data[:res.Written]
-	}
-	s.observe(ev)
-	return res, err
+	return res, s.awaitWrite(ctx, w, deadline, &res)
 }
 
 // awaitWrite waits for the end of w, its deadline, its caller's or the session's, and fills in res.

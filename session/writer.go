@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"sync"
 	"time"
 
@@ -49,6 +50,9 @@ func (w *write) pieces() error {
 		s.count.tx.Add(int64(n))
 		s.count.lastTx.Store(time.Now().UnixNano())
 		s.idle.touch()
+		if bytes.ContainsAny(piece[:n], "\x03\x1c") {
+			s.interrupted()
+		}
 		if err != nil {
 			return s.writeFailed(err)
 		}

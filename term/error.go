@@ -145,7 +145,8 @@ type Details struct {
 	Rule  string `json:"rule,omitempty"`
 
 	// BUSY
-	WaitingFor *Prompt `json:"waiting_for,omitempty"`
+	Prompt     *Prompt  `json:"prompt,omitempty"`      // of a login that waits for its answer
+	WaitingFor *Waiting `json:"waiting_for,omitempty"` // of a terminal
 
 	// ALREADY_CLOSED, REMOTE_CLOSED
 	EndReason string `json:"end_reason,omitempty"`

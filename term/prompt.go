@@ -30,3 +30,10 @@ type Prompt struct {
 	Index int        `json:"index,omitempty"` // of the question within its round, from 1
 	Of    int        `json:"of,omitempty"`    // questions in the round
 }
+
+// Waiting is what a terminal seems to wait for, recognised by its unfinished last line. It is a guess from text
+// that comes from the far side.
+type Waiting struct {
+	Kind string `json:"kind"` // password, yes_no, pager, login, host_key, editor, repl, prompt, unknown
+	Text string `json:"text"` // the line, as a person sees it
+}

@@ -33,7 +33,6 @@ type demoResult struct {
 	Stderr     string
 	ExitCode   *int `json:"exit_code"`
 	Chunk      string
-	NextCursor string `json:"next_cursor"`
 	Matched    bool
 	Sessions   []struct {
 		SessionID string `json:"session_id"`

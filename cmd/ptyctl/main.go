@@ -4,8 +4,8 @@
 //	ptyctl demo                      the whole of it, shown on this machine
 //	ptyctl version
 //
-// It ends with status 0 when its client is gone or it is told to stop, 1 when something failed, and 2 when it
-// was called wrongly.
+// It ends with status 0 when its client has closed the input or it is told to stop, 1 when something failed, and 2
+// when it was called wrongly. An answer that the client did not take is a failure.
 package main
 
 import (
@@ -36,7 +36,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, new(usageError)):
+	case errors.As(err, new(usageError)), errors.As(err, new(cli.ExitCoder)): // the latter: help for an unknown command
 		fmt.Fprintf(os.Stderr, "ptyctl: %v\n", err)
 		return 2
 	default:
@@ -46,7 +46,7 @@ func exitCode(err error) int {
 }
 
 func newApp() *cli.App {
-	return &cli.App{
+	app := &cli.App{
 		Name:                   "ptyctl",
 		Usage:                  "real terminals for AI agents, over MCP",
 		Version:                version(),
@@ -60,8 +60,17 @@ func newApp() *cli.App {
 		},
 		Commands:       []*cli.Command{mcpCommand(), demoCommand(), versionCommand()},
 		ExitErrHandler: func(*cli.Context, error) {}, // main decides
-		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return usageError{err} },
+		OnUsageError:   wrongFlag,
 	}
+	// Otherwise the library prints help to stdout, where a client expects the protocol.
+	for _, c := range app.Commands {
+		c.OnUsageError, c.HideHelpCommand = wrongFlag, true
+	}
+	return app
+}
+
+func wrongFlag(c *cli.Context, err error, _ bool) error {
+	return usageError{fmt.Errorf("%w; see %s --help", err, c.Command.HelpName)}
 }
 
 func versionCommand() *cli.Command {

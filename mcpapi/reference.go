@@ -1,0 +1,89 @@
+package mcpapi
+
+import "strings"
+
+// Reference returns what the tools do, as two tables of Markdown: every action with the arguments it needs and
+// may take, and what is known to the tools but not built yet. Both come from the tables that drive the tools.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("| tool | action | does | needs | may take |\n|---|---|---|---|---|\n")
+	for _, t := range tools() {
+		for _, a := range t.actions {
+			about := a.about
+			if !t.hasActions() {
+				about = t.about
+			}
+			needs, takes := t.arguments(a.name)
+			markdownRow(&b, markdownCode(t.name), markdownCode(a.name), about, markdownCode(needs...), markdownCode(takes...))
+		}
+	}
+	b.WriteString("\n| tool | not built yet | instead |\n|---|---|---|\n")
+	for _, t := range tools() {
+		for _, l := range t.laterParts() {
+			markdownRow(&b, markdownCode(t.name), markdownCode(l.what), l.instead)
+		}
+	}
+	return b.String()
+}
+
+// arguments returns the fields an action needs and those it may take, without the one that names it and those
+// of which nothing is built yet.
+func (t *tool) arguments(action string) (needs, takes []string) {
+	for i := range t.fields {
+		switch f := &t.fields[i]; {
+		case !f.takes(action) || f.later["*"] != "":
+		case f.needs(action):
+			needs = append(needs, f.name)
+		default:
+			takes = append(takes, f.name)
+		}
+	}
+	return needs, takes
+}
+
+// A laterPart is an action, an argument or a value of one that is known but not built.
+type laterPart struct{ what, instead string }
+
+func (t *tool) laterParts() []laterPart {
+	var found []laterPart
+	add := func(what, instead string) {
+		if instead != "" {
+			found = append(found, laterPart{what, instead})
+		}
+	}
+	for _, a := range t.actions {
+		add("action="+a.name, a.later)
+	}
+	var visit func(prefix string, fields []field)
+	visit = func(prefix string, fields []field) {
+		for i := range fields {
+			f := &fields[i]
+			add(prefix+f.name, f.later["*"])
+			for _, value := range f.enum {
+				add(prefix+f.name+"="+value, f.later[value])
+			}
+			visit(prefix+f.name+".", f.fields)
+		}
+	}
+	visit("", t.fields)
+	return found
+}
+
+// markdownRow writes a row of a Markdown table.
+func markdownRow(b *strings.Builder, cells ...string) {
+	for _, c := range cells {
+		b.WriteString("| " + strings.ReplaceAll(c, "|", `\|`) + " ")
+	}
+	b.WriteString("|\n")
+}
+
+// markdownCode sets words as code, separated by spaces; empty ones are left out.
+func markdownCode(words ...string) string {
+	var quoted []string
+	for _, w := range words {
+		if w != "" {
+			quoted = append(quoted, "`"+w+"`")
+		}
+	}
+	return strings.Join(quoted, " ")
+}

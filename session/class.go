@@ -1,0 +1,111 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"strings"
+	"time"
+
+	"ptyctl/term"
+)
+
+// A Class says what reads the lines that are typed into a terminal.
+type Class string
+
+// The classes.
+const (
+	ClassPosix      Class = "posix"
+	ClassFish       Class = "fish"
+	ClassCsh        Class = "csh"
+	ClassPowerShell Class = "powershell"
+	ClassCmd        Class = "cmd"
+	ClassDevice     Class = "device"  // the command line of a network device
+	ClassUnknown    Class = "unknown" // nothing is known; nothing is assumed
+)
+
+// Classes returns the classes a caller may name.
+func Classes() []string {
+	return []string{string(ClassPosix), string(ClassFish), string(ClassCsh), string(ClassPowerShell), string(ClassCmd), string(ClassDevice), string(ClassUnknown)}
+}
+
+// takesMarker reports whether lines for the class can carry an exit code marker.
+func (c Class) takesMarker() bool { return c != ClassDevice && c != ClassUnknown }
+
+// A shell is what is known of the program behind a terminal.
+type shell struct {
+	class Class
+	name  string // base name of the login shell, if known
+}
+
+// classOf reads the answer to "echo $SHELL", which is a valid command in every shell we know.
+func classOf(answer []byte) shell {
+	line := string(bytes.TrimSpace(answer))
+	switch {
+	case line == "$SHELL": // cmd.exe does not know the variable
+		return shell{class: ClassCmd}
+	case !strings.HasPrefix(line, "/") || strings.ContainsAny(line, "\n "):
+		return shell{class: ClassUnknown}
+	}
+	name := path.Base(line)
+	switch name {
+	case "sh", "bash", "rbash", "dash", "ash", "busybox", "zsh", "ksh", "ksh93", "mksh", "lksh", "pdksh", "oksh", "yash":
+		return shell{ClassPosix, name}
+	case "fish":
+		return shell{ClassFish, name}
+	case "csh", "tcsh":
+		return shell{ClassCsh, name}
+	case "pwsh":
+		return shell{ClassPowerShell, name}
+	}
+	return shell{ClassUnknown, name}
+}
+
+// classLimit is how long the question for the shell may take.
+const classLimit = 5 * time.Second
+
+// shellOf returns the class of the terminal's far side: what the caller says, else what was found out before,
+// else what the login shell is, asked once over a channel of its own. A terminal without such a channel is never
+// asked: a device might take the question for a command.
+func (s *Session) shellOf(ctx context.Context, asked Class) shell {
+	if asked != "" {
+		return shell{class: asked}
+	}
+	s.mu.Lock()
+	known, x := s.shell, s.execer
+	s.mu.Unlock()
+	if known.class != "" {
+		return known
+	}
+	found := shell{class: ClassUnknown}
+	if x != nil {
+		ctx, cancel := context.WithTimeout(ctx, classLimit)
+		defer cancel()
+		var out bytes.Buffer
+		exit, err := x.Exec(ctx, term.ExecRequest{Command: "echo $SHELL"}, &limitedWriter{w: &out, left: 512}, &limitedWriter{})
+		if err == nil && exit.Known && exit.Code == 0 {
+			found = classOf(out.Bytes())
+		}
+		if ctx.Err() != nil {
+			return found // not an answer: ask again next time
+		}
+	}
+	s.mu.Lock()
+	s.shell = found
+	s.mu.Unlock()
+	return found
+}
+
+// A limitedWriter keeps the first bytes and drops the rest.
+type limitedWriter struct {
+	w    *bytes.Buffer
+	left int
+}
+
+func (l *limitedWriter) Write(p []byte) (int, error) {
+	if n := min(l.left, len(p)); n > 0 {
+		l.w.Write(p[:n])
+		l.left -= n
+	}
+	return len(p), nil
+}

@@ -1,0 +1,66 @@
+package session
+
+import (
+	"regexp"
+	"strings"
+
+	"ptyctl/term"
+)
+
+// The kinds of thing a terminal can wait for.
+const (
+	WaitPassword = "password"
+	WaitYesNo    = "yes_no"
+	WaitPager    = "pager"
+	WaitLogin    = "login"
+	WaitHostKey  = "host_key"
+	WaitEditor   = "editor" // or any other program that has taken the whole screen
+	WaitREPL     = "repl"
+	WaitPrompt   = "prompt" // of a shell or device
+	WaitUnknown  = "unknown"
+)
+
+// A waitPattern recognises one kind of question by the unfinished last line, as a person sees it.
+type waitPattern struct {
+	kind string
+	re   *regexp.Regexp
+}
+
+// waitPatterns are tried in order. They say what a terminal seems to wait for; nothing is ever answered, and no
+// result depends on them but the moment at which it is returned.
+var waitPatterns = []waitPattern{
+	{WaitHostKey, regexp.MustCompile(`(?i)are you sure you want to continue connecting.*\? ?$`)},
+	{WaitPassword, regexp.MustCompile(`(?i)(?:pass(?:word|phrase|code)|verification code|one-time code|\bpin\b|\botp\b|token)[^:?\r\n]{0,80}[:?] ?$`)},
+	{WaitYesNo, regexp.MustCompile(`(?i)[\[(<] ?(?:y(?:es)? ?[/|] ?no?|yes/no/\[fingerprint\])(?: ?[/|] ?[a-z?]+)* ?[\])>][ :?]*$`)},
+	{WaitYesNo, regexp.MustCompile(`(?i)(?:\(y or n\)|continue\? ?(?:\[[yn]\])?|proceed\?) ?$`)},
+	{WaitPager, regexp.MustCompile(`(?i)(?:-{2,4} ?\(?more(?: ?\(?\d{1,3}%\)?)?\)? ?-{2,4}(?:\(\d{1,3}%\))?|<-{1,3} ?more ?-{1,3}>|press (?:any key|enter|return) to continue|-press any key for more-|^\(end\)|^lines \d+-\d+|-- \[q quit\|)[^\r\n]{0,40}$`)},
+	{WaitPager, regexp.MustCompile(`^:$`)},
+	{WaitLogin, regexp.MustCompile(`(?i)(?:^|[\s\w.-])(?:login|user ?name): ?$`)},
+	{WaitREPL, regexp.MustCompile(`^(?:>>> |\.\.\. |In \[\d+\]: |\(gdb\) |\(lldb\) |\(pdb\) |sqlite> |mysql> |MariaDB \[[^\]]*\]> |[\w-]+[=-][#>] |irb\([^)]*\):\d+:\d+> |> |ftp> |sftp> |redis [^>]*> |[\w.:-]+:\d+> )$`)},
+}
+
+// shellPrompt is what the last line of a shell that is ready looks like; learned and given prompts come first.
+var shellPrompt = regexp.MustCompile(`[$#%>❯➜»] ?$`)
+
+// devicePrompt is what the last line of a network device's command line looks like: a bare name, perhaps with a
+// mode, and > or #. A marker must never be typed there.
+var devicePrompt = regexp.MustCompile(`^(?:<[\w.\-@/:]{1,64}>|\[[~*]{0,2}[\w.\-@/:]{1,64}\]|[\w.\-/]{2,64}(?:\([^()\r\n]{1,40}\))?[>#]) ?$`)
+
+// waitsFor says what the last line seems to wait for, or nil.
+func waitsFor(line string, pagers []*regexp.Regexp) *term.Waiting {
+	text := strings.TrimRight(line, " ")
+	if text == "" {
+		return nil
+	}
+	for _, re := range pagers {
+		if re.MatchString(line) {
+			return &term.Waiting{Kind: WaitPager, Text: line}
+		}
+	}
+	for _, p := range waitPatterns {
+		if p.re.MatchString(line) {
+			return &term.Waiting{Kind: p.kind, Text: line}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+package vt
+
+// The methods in this file change a line that is laid out, or move its cursor. A move does not end the line: only
+// drawing elsewhere does, so that a program may look around (ESC 7, CUP, DSR, ESC 8) in the middle of it.
+
+// put draws r at the cursor.
+func (l *line) put(r rune) {
+	w := columns(r)
+	if w == 0 && l.mark(r) {
+		return
+	}
+	w = max(1, w)
+	if l.cols > 0 {
+		w = min(w, l.cols)
+		if l.at.col+w > l.cols {
+			if i := l.index(); l.at.col < l.cols && i == len(l.cells) {
+				l.cells = append(l.cells, spill)
+			}
+			l.at.row++
+			l.at.col = 0
+		}
+	}
+	if l.insert {
+		l.insertBlanks(w)
+	}
+	i := l.reach(l.index())
+	if i+w > maxCells {
+		l.pass()
+		i = 0
+	}
+	for len(l.cells) < i+w {
+		l.cells = append(l.cells, void)
+	}
+	l.split(i)
+	l.split(i + w)
+	l.set(i, r)
+	for j := i + 1; j < i+w; j++ {
+		l.set(j, tail)
+	}
+	l.at.col += w
+}
+
+func (l *line) set(i int, c cell) {
+	if old := l.cells[i]; old != c {
+		l.changed = l.changed || old > 0 && old != ' '
+		l.cells[i] = c
+	}
+}
+
+// mark adds a combining character to the one before the cursor. It reports false if there is none.
+func (l *line) mark(r rune) bool {
+	i := l.index() - 1
+	if i >= len(l.cells) {
+		return false
+	}
+	for i >= 0 && l.cells[i] == tail {
+		i--
+	}
+	if i < 0 || l.cells[i] <= 0 {
+		return false
+	}
+	c := l.cells[i]
+	if c < firstCluster {
+		if len(l.clusters) == maxCells {
+			return true
+		}
+		l.clusters = append(l.clusters, cluster{c, r})
+		l.cells[i] = firstCluster + rune(len(l.clusters)-1)
+		return true
+	}
+	marks := &l.clusters[c-firstCluster]
+	for k := range marks {
+		if marks[k] == 0 {
+			marks[k] = r
+			break
+		}
+	}
+	return true
+}
+
+// reach fills the gap that the cursor has jumped over, if it stands behind the end, and returns its index.
+func (l *line) reach(i int) int {
+	gap := i - len(l.cells)
+	if gap > 1 && !l.spend(gap) {
+		gap = 1
+		i = len(l.cells) + 1
+		l.at.col = i
+		if l.cols > 0 {
+			l.at.row, l.at.col = l.top.row+i/l.cols, i%l.cols
+		}
+	}
+	for ; gap > 0 && len(l.cells) < maxCells; gap-- {
+		l.cells = append(l.cells, void)
+	}
+	return i
+}
+
+// freeSpare is how many of them every stream may have.
+const freeSpare = 4 << 10
+
+// spend takes n blanks or repetitions from what is allowed, so that a short input makes no long text.
+func (l *line) spend(n int) bool {
+	if n > l.spare+freeSpare {
+		return false
+	}
+	l.spare -= n
+	return true
+}
+
+// split makes blanks of a wide character or tab that lies across the front of cell i.
+func (l *line) split(i int) {
+	if i >= len(l.cells) || l.cells[i] != tail {
+		return
+	}
+	head := i - 1
+	for l.cells[head] == tail {
+		head--
+	}
+	l.set(head, ' ')
+	for j := head + 1; j < len(l.cells) && l.cells[j] == tail; j++ {
+		l.cells[j] = ' '
+	}
+}
+
+// tab draws a tab at the end of the line, and elsewhere moves the cursor to the next stop.
+func (l *line) tab() {
+	n := tabStop - l.at.col%tabStop
+	if l.cols > 0 {
+		n = min(n, l.cols-1-l.at.col)
+	}
+	if n <= 0 {
+		return
+	}
+	if i := l.index(); l.here() && i == len(l.cells) && i+n <= maxCells {
+		l.cells = append(l.cells, tab)
+		for range n - 1 {
+			l.cells = append(l.cells, tail)
+		}
+	}
+	l.column(l.at.col + n)
+}
+
+// column moves the cursor within its row.
+func (l *line) column(col int) {
+	l.lay()
+	last := maxLine - 1
+	if l.cols > 0 {
+		last = l.cols - 1
+	}
+	l.at.col = max(0, min(col, last))
+}
+
+func (l *line) right(n int) { l.lay(); l.column(l.at.col + n) }
+
+// left moves from behind the last column as from the last column: xterm's pending wrap is no place of its own.
+func (l *line) left(n int) { l.lay(); l.column(l.at.col); l.column(l.at.col - n) }
+
+func (l *line) down(n int) {
+	l.lay()
+	l.column(l.at.col)
+	l.at.row += n
+	if l.at.absolute {
+		l.at.row = max(1, l.at.row)
+	}
+}
+
+// position moves to an absolute row; col counts from 0.
+func (l *line) position(row, col int) {
+	l.lay()
+	l.at.row, l.at.absolute = row, true
+	l.column(col)
+}
+
+func (l *line) save() { l.lay(); l.saved = l.at }
+
+func (l *line) restore() { l.lay(); l.at = l.saved }
+
+// erase makes cells[from:to] void.
+func (l *line) erase(from, to int) {
+	n := len(l.cells)
+	if from >= min(to, n) {
+		return
+	}
+	l.split(from)
+	if to < n {
+		l.split(to)
+	}
+	for i := from; i < min(to, n); i++ {
+		l.set(i, void)
+	}
+	if to >= n {
+		l.cells = l.cells[:from]
+	}
+}
+
+// eraseInLine is EL (ECMA-48 section 8.3.41).
+func (l *line) eraseInLine(mode int) {
+	if !l.laid && (mode == 0 && !l.home || len(l.text) == 0) {
+		return // nothing stands to the right of the cursor
+	}
+	i := l.edit()
+	from, to := l.row()
+	switch mode {
+	case 0:
+		l.erase(i, to)
+	case 1:
+		l.erase(from, i+1)
+	case 2:
+		l.erase(from, to)
+	}
+	if mode != 1 {
+		l.breakRow()
+	}
+}
+
+// eraseInDisplay is ED (ECMA-48 section 8.3.39).
+func (l *line) eraseInDisplay(mode int) {
+	if !l.laid && (mode == 0 && !l.home || len(l.text) == 0) {
+		return
+	}
+	i := l.edit()
+	switch mode {
+	case 0:
+		l.erase(i, len(l.cells))
+		l.breakRow()
+	case 1:
+		l.erase(0, i+1)
+	case 2:
+		l.leave()
+	}
+}
+
+// breakRow ends the line if the cursor stands at the start of a row that the line has wrapped into, and that is now
+// empty. So begins a prompt of zsh or fish after output that did not end with a line feed: they fill the row with
+// blanks until it wraps, return, and erase.
+func (l *line) breakRow() {
+	if l.cols > 0 && l.at.col == 0 && l.rows() > 0 && l.index() >= len(l.cells) {
+		l.leave()
+	}
+}
+
+// insertBlanks is ICH (ECMA-48 section 8.3.64).
+func (l *line) insertBlanks(n int) {
+	i := l.edit()
+	_, to := l.row()
+	if to = min(to, maxCells); i >= len(l.cells) || i >= to {
+		return
+	}
+	n = min(n, to-i)
+	if !l.spend(n) {
+		return
+	}
+	l.split(i)
+	if to >= len(l.cells) {
+		for k := min(n, to-len(l.cells)); k > 0; k-- {
+			l.cells = append(l.cells, void)
+		}
+		to = len(l.cells)
+	}
+	l.split(to - n)
+	copy(l.cells[i+n:to], l.cells[i:to])
+	clear(l.cells[i : i+n])
+	l.changed = true
+}
+
+// deleteChars is DCH (ECMA-48 section 8.3.26).
+func (l *line) deleteChars(n int) {
+	i := l.edit()
+	_, to := l.row()
+	to = min(to, len(l.cells))
+	if i >= to {
+		return
+	}
+	n = min(n, to-i)
+	l.split(i)
+	l.split(i + n)
+	copy(l.cells[i:to], l.cells[i+n:to])
+	if to == len(l.cells) {
+		l.cells = l.cells[:to-n]
+	} else {
+		clear(l.cells[to-n : to])
+	}
+	l.changed = true
+}
+
+// eraseChars is ECH (ECMA-48 section 8.3.38).
+func (l *line) eraseChars(n int) {
+	i := l.edit()
+	_, to := l.row()
+	l.erase(i, min(i+n, to))
+}

@@ -1,0 +1,262 @@
+package vt
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+const (
+	// maxLine is how much of an unfinished line is kept back, in bytes (a tab counts as eight).
+	maxLine  = 4 << 10
+	maxCells = 2 * maxLine // room for the columns that are left over where wide characters wrap
+	tabStop  = 8
+)
+
+// A cell is what stands in one column: a character, or a cluster counted from firstCluster, or one of these.
+type cell = rune
+
+const (
+	void         cell = 0  // nothing was drawn: shown as a blank before other text, and not at all after it
+	tail         cell = -1 // the rest of the wide character or the tab before it
+	spill        cell = -2 // the last column, in which a wide character had no room
+	tab          cell = -3
+	firstCluster cell = utf8.MaxRune + 1
+)
+
+// A cluster is a character with the marks upon it. More than three marks on a character that is in an edited line
+// are dropped.
+type cluster [4]rune
+
+// A place is a position of the cursor. Rows are absolute (from 1, the top of the screen) once the output has said
+// so; before that they count from the row where it began.
+type place struct {
+	row, col int
+	absolute bool
+}
+
+func (p place) sameRow(q place) bool { return p.row == q.row && p.absolute == q.absolute }
+
+// A line is the line that the output is drawing. As long as it is only appended to, text is the line and costs one
+// copy. The first change lays it out into cells, one per column, row upon row if the width is known.
+type line struct {
+	cols   int    // width of the terminal, 0 unknown
+	expand bool   // tabs become blanks
+	out    []byte // finished lines
+	seen   []byte // the front of the line that has been handed out already
+
+	text  []byte
+	width int  // upper bound of the columns of text
+	home  bool // a CR has taken the cursor from the end of text to the start of its last row
+
+	laid     bool // cells is the line, and text is empty
+	cells    []cell
+	clusters []cluster
+	top      place // of cells[0]; its col is 0
+	at       place // the cursor; in text mode it is top, and stands for what text and home say
+
+	saved     place // DECSC
+	last      rune  // for REP
+	insert    bool  // IRM
+	changed   bool  // something that was drawn in the line has been overwritten or erased
+	rewritten int   // lines that were changed
+	spare     int   // blanks and repetitions that the bytes read so far have paid for, above freeSpare
+}
+
+// write draws s, which is whole characters without controls.
+func (l *line) write(s []byte) {
+	l.last, _ = utf8.DecodeLastRune(s)
+	if l.laid {
+		l.land()
+	} else if l.home {
+		l.home = false
+		if len(l.text) > 0 {
+			l.home = true
+			l.lay()
+		}
+	}
+	if l.laid {
+		for i := 0; i < len(s); {
+			r, n := rune(s[i]), 1
+			if r >= utf8.RuneSelf {
+				r, n = utf8.DecodeRune(s[i:])
+			}
+			l.put(r)
+			i += n
+		}
+		return
+	}
+	for len(s) > 0 {
+		n := len(s)
+		if room := maxLine - l.width; n > room {
+			for n = max(0, room); n > 0 && !utf8.RuneStart(s[n]); n-- {
+			}
+		}
+		l.text = append(l.text, s[:n]...)
+		l.width += n
+		if s = s[n:]; len(s) > 0 {
+			l.pass()
+		}
+	}
+}
+
+// lay turns text into cells.
+func (l *line) lay() {
+	if l.laid {
+		return
+	}
+	l.laid, l.at = true, l.top
+	for i := 0; i < len(l.text); {
+		r, n := utf8.DecodeRune(l.text[i:])
+		if i += n; r == ht {
+			l.tab()
+		} else {
+			l.put(r)
+		}
+	}
+	if l.home {
+		l.at.col = 0
+	}
+	l.text, l.width, l.home = l.text[:0], 0, false
+}
+
+// edit makes cells ready to be changed at the cursor, and returns the index of the cursor.
+func (l *line) edit() int {
+	l.lay()
+	l.land()
+	l.laid = true
+	return l.index()
+}
+
+// rows returns how far below cells[0] the cursor is.
+func (l *line) rows() int { return l.at.row - l.top.row }
+
+func (l *line) index() int {
+	if l.cols > 0 {
+		return l.rows()*l.cols + l.at.col
+	}
+	return l.at.col
+}
+
+// row returns the bounds of the cursor's row. The upper one may be above len(cells).
+func (l *line) row() (from, to int) {
+	if l.cols > 0 {
+		from = l.rows() * l.cols
+		return from, from + l.cols
+	}
+	return 0, maxCells
+}
+
+// here reports whether the cursor is in a row of the line.
+func (l *line) here() bool {
+	return l.at.sameRow(l.top) ||
+		l.cols > 0 && l.at.absolute == l.top.absolute && l.rows() > 0 && l.rows() <= len(l.cells)/l.cols
+}
+
+// land ends the line if the cursor has left it, and begins another where the cursor is.
+func (l *line) land() {
+	if !l.here() {
+		l.leave()
+	}
+}
+
+// leave ends the line without a line feed, and begins another where the cursor is.
+func (l *line) leave() {
+	start := len(l.out)
+	continued := len(l.seen) > 0
+	l.emit()
+	l.out = l.out[:start+len(bytes.TrimRight(l.out[start:], " "))]
+	if continued || len(l.out) > start {
+		l.out = append(l.out, '\n')
+	}
+	l.reset()
+	l.top = l.at
+	l.top.col = 0
+	l.laid = l.at.col > 0
+}
+
+// feed ends the line.
+func (l *line) feed() {
+	l.emit()
+	l.out = append(l.out, '\n')
+	l.at.row++
+	l.at.col = 0
+	l.top = l.at
+	l.reset()
+}
+
+// pass hands out a line that is too long to be kept. What follows is a line of its own, but for the line end.
+func (l *line) pass() {
+	l.emit()
+	laid := l.laid
+	l.reset()
+	l.at, l.laid = l.top, laid
+}
+
+// reset makes the line empty, in text mode.
+func (l *line) reset() {
+	if l.changed {
+		l.rewritten++
+	}
+	l.text, l.width, l.home = l.text[:0], 0, false
+	l.cells, l.clusters, l.laid, l.changed = l.cells[:0], l.clusters[:0], false, false
+}
+
+// emit appends to out what stands in the line, without the front that was handed out before, if that still stands.
+func (l *line) emit() {
+	start := len(l.out)
+	l.out, _ = l.appendTo(l.out)
+	if len(l.seen) > 0 {
+		if bytes.HasPrefix(l.out[start:], l.seen) {
+			l.out = append(l.out[:start], l.out[start+len(l.seen):]...)
+		}
+		l.seen = l.seen[:0]
+	}
+}
+
+// appendTo appends the line to dst, and says where in dst the cursor is, if the line is laid out.
+func (l *line) appendTo(dst []byte) (_ []byte, cursor int) {
+	if l.expand && !l.laid && bytes.IndexByte(l.text, ht) >= 0 {
+		l.lay()
+	}
+	if !l.laid {
+		dst = append(dst, l.text...)
+		return dst, len(dst)
+	}
+	at := -1
+	if l.here() {
+		at = l.index()
+	}
+	// A terminal's own echo erases by drawing blanks (BS, blank, BS): those are no part of the line.
+	end := len(l.cells)
+	for end > 0 && (l.cells[end-1] == void || l.changed && l.cells[end-1] == ' ' && end > at) {
+		end--
+	}
+	cursor = -1
+	inTab := false
+	for i, c := range l.cells[:end] {
+		if i == at {
+			cursor = len(dst)
+		}
+		if c != tail {
+			inTab = c == tab
+		}
+		switch {
+		case c >= firstCluster:
+			for _, r := range l.clusters[c-firstCluster] {
+				if r != 0 {
+					dst = utf8.AppendRune(dst, r)
+				}
+			}
+		case c > 0:
+			dst = utf8.AppendRune(dst, c)
+		case c == void, inTab && l.expand:
+			dst = append(dst, ' ')
+		case c == tab:
+			dst = append(dst, '\t')
+		}
+	}
+	if cursor < 0 {
+		cursor = len(dst)
+	}
+	return dst, cursor
+}

@@ -1,0 +1,130 @@
+package vt
+
+import "bytes"
+
+// Modes is what the output has switched on in the terminal. The zero value is a terminal just reset.
+type Modes struct {
+	AltScreen      bool // the alternate screen (xterm: DECSET 47, 1047, 1049): a full-screen program runs
+	AppCursor      bool // DECCKM, DECSET 1: the cursor keys send ESC O A, not ESC [ A
+	AppKeypad      bool // DECKPAM, ESC =, or DECNKM, DECSET 66
+	BracketedPaste bool // DECSET 2004: what is pasted goes between ESC [ 200 ~ and ESC [ 201 ~
+	CursorHidden   bool // DECTCEM off, DECRST 25
+	Resets         int  // how often RIS (ESC c) or DECSTR (CSI ! p) have cleared the above
+}
+
+// Queries counts the questions that a terminal would have answered. Whoever answers remembers how far it has come.
+type Queries struct {
+	Status         int // DSR 5: CSI 5 n
+	CursorPosition int // DSR 6, CPR: CSI 6 n, and DECXCPR, CSI ? 6 n
+	Primary        int // DA1: CSI c, and DECID, ESC Z
+	Secondary      int // DA2: CSI > c
+	Tertiary       int // DA3: CSI = c
+}
+
+// A Tracker follows what the output switches on and asks. The zero value is ready.
+type Tracker struct {
+	parser  Parser
+	modes   Modes
+	queries Queries
+}
+
+// Modes returns what is on now.
+func (t *Tracker) Modes() Modes { return t.modes }
+
+// Queries returns what has been asked so far.
+func (t *Tracker) Queries() Queries { return t.queries }
+
+// Write reads the next piece of the output. It never fails. Text without sequences costs next to nothing.
+func (t *Tracker) Write(p []byte) (int, error) {
+	n := len(p)
+	t.parser.MaxString = -1
+	for len(p) > 0 {
+		if t.parser.between() { // only an ESC can begin what matters
+			i := bytes.IndexByte(p, esc)
+			if i < 0 {
+				break
+			}
+			p = p[i:]
+		}
+		var tok *Token
+		if tok, p = t.parser.Next(p); tok == nil {
+			break
+		}
+		switch tok.Kind {
+		case Escape:
+			t.escape(tok)
+		case CSI:
+			t.csi(tok)
+		}
+	}
+	return n, nil
+}
+
+func (t *Tracker) escape(tok *Token) {
+	if tok.Inter[0] != 0 {
+		return
+	}
+	switch tok.Final {
+	case '=': // DECKPAM
+		t.modes.AppKeypad = true
+	case '>': // DECKPNM
+		t.modes.AppKeypad = false
+	case 'Z': // DECID
+		t.queries.Primary++
+	case 'c': // RIS
+		t.modes = Modes{Resets: t.modes.Resets + 1}
+	}
+}
+
+func (t *Tracker) csi(tok *Token) {
+	switch tok.Final {
+	case 'h', 'l':
+		if tok.Private == '?' && tok.Inter[0] == 0 {
+			for i := range tok.Len() {
+				t.set(tok.Param(i, 0), tok.Final == 'h')
+			}
+		}
+	case 'p':
+		if tok.Private == 0 && tok.Inter[0] == '!' && tok.Inter[1] == 0 { // DECSTR leaves the screen as it is
+			t.modes = Modes{AltScreen: t.modes.AltScreen, Resets: t.modes.Resets + 1}
+		}
+	case 'n':
+		if tok.Inter[0] != 0 {
+			break
+		}
+		switch n := tok.Param(0, 0); {
+		case n == 6 && (tok.Private == 0 || tok.Private == '?'):
+			t.queries.CursorPosition++
+		case n == 5 && tok.Private == 0:
+			t.queries.Status++
+		}
+	case 'c':
+		if tok.Inter[0] != 0 || tok.Param(0, 0) != 0 {
+			break
+		}
+		switch tok.Private {
+		case 0:
+			t.queries.Primary++
+		case '>':
+			t.queries.Secondary++
+		case '=':
+			t.queries.Tertiary++
+		}
+	}
+}
+
+// set is DECSET and DECRST of one mode.
+func (t *Tracker) set(mode int, on bool) {
+	switch mode {
+	case 1:
+		t.modes.AppCursor = on
+	case 25:
+		t.modes.CursorHidden = !on
+	case 47, 1047, 1049:
+		t.modes.AltScreen = on
+	case 66:
+		t.modes.AppKeypad = on
+	case 2004:
+		t.modes.BracketedPaste = on
+	}
+}

@@ -1,0 +1,226 @@
+package vt
+
+import "unicode/utf8"
+
+const (
+	bel = 0x07
+	bs  = 0x08
+	ht  = 0x09
+	lf  = 0x0a
+	cr  = 0x0d
+	can = 0x18
+	sub = 0x1a
+	esc = 0x1b
+	del = 0x7f
+	st  = 0x9c // String Terminator as a C1 control
+)
+
+// defaultMaxString is enough for titles, links, colour queries and notices; images are for nobody here.
+const defaultMaxString = 4 << 10
+
+// A Parser cuts the output of a terminal into tokens, however it arrives in pieces. The zero value is ready.
+//
+// It follows the state machine of Paul Williams for DEC terminals (https://vt100.net/emu/dec_ansi_parser) with
+// the changes that UTF-8 and xterm brought: a string ends with ESC \ or BEL (xterm: OSC only; nothing else has a BEL
+// inside), and any other ESC breaks it off; a colon separates subparameters; a byte above 0x7f inside a sequence
+// breaks it off.
+//
+// Its memory does not depend on the input: parameters beyond 32, and strings beyond MaxString, are not kept.
+type Parser struct {
+	// C1 says that the stream is not UTF-8: the bytes 0x80-0x9f are C1 controls, and those above are text of
+	// one byte per character. Without it 0x9b is no CSI, because it occurs within characters.
+	C1 bool
+	// MaxString is how many bytes of a string are kept. Zero means 4096, a negative number none.
+	MaxString int
+
+	state state
+	str   Kind // the kind of string, in the states inString and inStringEsc
+	bad   bool // the CSI is malformed, and waits for its final byte
+	tok   Token
+	buf   []byte // the string so far
+	held  [utf8.UTFMax]byte
+	nheld int // held[:nheld] is the beginning of a rune
+}
+
+type state uint8
+
+const (
+	ground state = iota
+	inEscape
+	inCSI
+	inString
+	inStringEsc // an ESC within a string: its end, if a backslash follows
+)
+
+// Next takes the next token from the front of b and returns it with the rest of b. When b ends before another
+// token is complete it returns nil, and the token goes on with the next call's b.
+//
+//	for t, b := p.Next(b); t != nil; t, b = p.Next(b) {
+//
+// A control character within a sequence comes before the sequence, because a terminal executes it at once.
+func (p *Parser) Next(b []byte) (*Token, []byte) {
+	for len(b) > 0 {
+		if p.nheld > 0 {
+			t, rest := p.resume(b)
+			if t != nil {
+				return t, rest
+			}
+			b = rest
+			continue
+		}
+		c := b[0]
+		if p.C1 && 0x80 <= c && c <= 0x9f {
+			if t, rest := p.c1(b); t != nil {
+				return t, rest
+			}
+			b = b[1:]
+			continue
+		}
+		switch p.state {
+		case ground:
+			switch {
+			case c >= 0x20 && c != del:
+				return p.text(b)
+			case c == esc:
+				p.begin(inEscape)
+			default:
+				return p.control(c), b[1:]
+			}
+			b = b[1:]
+			continue
+		case inString, inStringEsc:
+			t, rest := p.string(b)
+			if t != nil {
+				return t, rest
+			}
+			b = rest
+			continue
+		}
+
+		// Within ESC or CSI.
+		switch {
+		case c == esc:
+			t := p.cancel()
+			p.state = inEscape
+			return t, b[1:]
+		case c == can || c == sub:
+			return p.cancel(), b[1:]
+		case c < 0x20:
+			return p.control(c), b[1:]
+		case c == del:
+		case c > del:
+			return p.cancel(), b
+		case p.state == inCSI:
+			if t := p.csi(c); t != nil {
+				return t, b[1:]
+			}
+		default:
+			if t := p.escape(c); t != nil {
+				return t, b[1:]
+			}
+		}
+		b = b[1:]
+	}
+	return nil, nil
+}
+
+// Flush says that the stream has ended. It returns what was held back of it: the beginning of a rune as Text, the
+// beginning of a sequence as Canceled, or nil. The Parser is then as new.
+func (p *Parser) Flush() *Token {
+	switch {
+	case p.nheld > 0:
+		return p.release()
+	case p.state != ground:
+		return p.cancel()
+	}
+	return nil
+}
+
+// between reports whether the next byte begins a token.
+func (p *Parser) between() bool { return p.state == ground && p.nheld == 0 }
+
+func (p *Parser) begin(s state) {
+	p.state, p.bad = s, false
+	p.tok.clear()
+}
+
+func (p *Parser) done(k Kind, final byte) *Token {
+	p.state = ground
+	p.tok.Kind, p.tok.Final = k, final
+	p.tok.nparams = min(p.tok.nparams, maxParams)
+	return &p.tok
+}
+
+// cancel ends a sequence without effect.
+func (p *Parser) cancel() *Token {
+	p.begin(ground)
+	return p.done(Canceled, 0)
+}
+
+func (p *Parser) escape(c byte) *Token {
+	if c < 0x30 {
+		if !p.tok.intermediate(c) {
+			p.bad = true
+		}
+		return nil
+	}
+	if p.tok.Inter[0] == 0 {
+		switch c {
+		case '[':
+			p.begin(inCSI)
+			return nil
+		case ']':
+			return p.beginString(OSC)
+		case 'P':
+			return p.beginString(DCS)
+		case 'X':
+			return p.beginString(SOS)
+		case '^':
+			return p.beginString(PM)
+		case '_':
+			return p.beginString(APC)
+		}
+	}
+	if p.bad {
+		return p.cancel()
+	}
+	return p.done(Escape, c)
+}
+
+func (p *Parser) csi(c byte) *Token {
+	t := &p.tok
+	switch {
+	case c >= 0x40:
+		if p.bad {
+			return p.cancel()
+		}
+		return p.done(CSI, c)
+	case c < 0x30:
+		p.bad = p.bad || !t.intermediate(c)
+	case t.Inter[0] != 0:
+		p.bad = true // a parameter after an intermediate byte
+	case c <= '9':
+		t.digit(c)
+	case c <= ';':
+		t.separator(c)
+	case t.nparams == 0 && t.Private == 0:
+		t.Private = c
+	default:
+		p.bad = true
+	}
+	return nil
+}
+
+// c1 takes a C1 control from the front of b: it is ESC and the byte 0x40 below, in one (ECMA-48 section 5.3).
+// It returns nil if a sequence has only begun.
+func (p *Parser) c1(b []byte) (*Token, []byte) {
+	c := b[0]
+	switch {
+	case c == st && (p.state == inString || p.state == inStringEsc):
+		return p.endString(), b[1:]
+	case p.state != ground:
+		return p.cancel(), b
+	}
+	p.begin(inEscape)
+	return p.escape(c - 0x40), b[1:]
+}

@@ -1,0 +1,110 @@
+package vt
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// text takes a run of text from the front of b. It holds back a rune that b cuts.
+func (p *Parser) text(b []byte) (*Token, []byte) {
+	n, ascii := p.printable(b)
+	whole := n
+	if !ascii && n == len(b) && !p.C1 {
+		whole -= incomplete(b)
+		p.nheld = copy(p.held[:], b[whole:])
+		if whole == 0 {
+			return nil, nil
+		}
+	}
+	return p.run(b[:whole], ascii), b[n:]
+}
+
+func (p *Parser) run(s []byte, ascii bool) *Token {
+	t := &p.tok
+	t.Kind, t.Data, t.ASCII = Text, s, ascii
+	return t
+}
+
+func (p *Parser) control(c byte) *Token {
+	// Within a sequence p.tok holds its beginning, of which only Kind and Final are not yet set.
+	p.tok.Kind, p.tok.Final = Control, c
+	return &p.tok
+}
+
+// resume continues the rune of which held is the beginning.
+func (p *Parser) resume(b []byte) (*Token, []byte) {
+	held := append(p.held[:p.nheld], b[0])
+	switch {
+	case !utf8.FullRune(held):
+		p.nheld++
+		return nil, b[1:]
+	case utf8.Valid(held):
+		p.nheld++
+		return p.release(), b[1:]
+	}
+	return p.release(), b // the next byte does not belong to it
+}
+
+func (p *Parser) release() *Token {
+	s := p.held[:p.nheld]
+	p.nheld = 0
+	return p.run(s, false)
+}
+
+// incomplete returns the length of the rune that begins, and does not end, at the end of b.
+func incomplete(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// printable returns the length of the text at the front of b, and whether it is ASCII.
+func (p *Parser) printable(b []byte) (n int, ascii bool) {
+	if !p.C1 {
+		return printable(b)
+	}
+	ascii = true
+	for n < len(b) && b[n] >= 0x20 && b[n] != del && (b[n] < 0x80 || b[n] > 0x9f) {
+		ascii = ascii && b[n] < 0x80
+		n++
+	}
+	return n, ascii
+}
+
+const (
+	every01 = 0x0101010101010101
+	every80 = 0x8080808080808080
+)
+
+// printable returns how many bytes at the front of b are neither C0 controls nor DEL, and whether none of them is
+// above 0x7e. It looks at eight bytes at a time.
+func printable(b []byte) (n int, ascii bool) {
+	var high uint64
+	for ; n+8 <= len(b); n += 8 {
+		w := binary.LittleEndian.Uint64(b[n:])
+		low := (w - 0x20*every01) &^ w // the top bit of each byte below 0x20, and perhaps of some above it
+		dels := w ^ del*every01
+		dels = (dels - every01) &^ dels
+		if stop := (low | dels) & every80; stop != 0 {
+			k := bits.TrailingZeros64(stop) / 8
+			high |= w & every80 & (1<<(8*k) - 1)
+			return n + k, high == 0
+		}
+		high |= w & every80
+	}
+	for ; n < len(b); n++ {
+		c := b[n]
+		if c < 0x20 || c == del {
+			break
+		}
+		high |= uint64(c & 0x80)
+	}
+	return n, high == 0
+}

@@ -1,0 +1,108 @@
+package vt
+
+// A Kind says what a Token is.
+type Kind uint8
+
+const (
+	Text     Kind = iota + 1 // a run of printable characters
+	Control                  // a C0 control or DEL (ECMA-48 section 8.2.1)
+	Escape                   // ESC, intermediate bytes, final byte (ECMA-35 section 13)
+	CSI                      // a control sequence (ECMA-48 section 5.4)
+	OSC                      // operating system command
+	DCS                      // device control string; its parameters and final byte are part of Data
+	SOS                      // start of string
+	PM                       // privacy message
+	APC                      // application program command
+	Canceled                 // a sequence that was broken off (CAN, SUB, a new ESC) or malformed: it has no effect
+)
+
+const maxParams = 32 // xterm keeps 30; a terminal ignores the others
+
+// A Token is one element of the output. It is valid until the next call of the Parser that made it.
+type Token struct {
+	Kind Kind
+	// Final is the final byte of an Escape or a CSI, and the character itself of a Control.
+	Final byte
+	// Private is the first byte of a CSI if it is one of < = > ?, else 0.
+	Private byte
+	// Inter holds the intermediate bytes (0x20-0x2f) of an Escape or a CSI, 0 where there is none.
+	// A sequence with more than two is Canceled.
+	Inter [2]byte
+	// ASCII says of a Text that it has no byte above 0x7e.
+	ASCII bool
+	// Truncated says of a string that it was longer than Parser.MaxString.
+	Truncated bool
+	// Data is a Text's bytes or a string's content. A rune is never cut, but Text may hold bytes that are
+	// not UTF-8; cutting it into runes piece by piece gives the same as cutting the stream.
+	Data []byte
+
+	params  [maxParams]int32 // -1 where left out
+	nparams int
+	sub     uint32 // bit i: parameter i follows a colon
+}
+
+// Len returns the number of parameters of a CSI, subparameters included.
+func (t *Token) Len() int { return t.nparams }
+
+// Param returns parameter i of a CSI, at most 65535, or def where it was left out.
+func (t *Token) Param(i, def int) int {
+	if i >= t.nparams || t.params[i] < 0 {
+		return def
+	}
+	return int(t.params[i])
+}
+
+// Sub reports whether parameter i is a subparameter: it follows a colon (ITU-T T.416 section 13.1.8).
+func (t *Token) Sub(i int) bool { return i < t.nparams && t.sub&(1<<i) != 0 }
+
+// count returns parameter 0 of a CSI whose parameter is a number of something: 0 means 1 there, as on a VT100.
+func (t *Token) count() int { return max(1, t.Param(0, 1)) }
+
+// plain reports whether a CSI has neither private marker nor intermediate bytes.
+func (t *Token) plain() bool { return t.Private == 0 && t.Inter[0] == 0 }
+
+func (t *Token) clear() {
+	t.Private, t.Inter = 0, [2]byte{}
+	t.ASCII, t.Truncated, t.Data = false, false, nil
+	t.nparams, t.sub = 0, 0
+}
+
+const maxParam = 65535
+
+func (t *Token) digit(c byte) {
+	if t.nparams == 0 {
+		t.params[0], t.nparams = -1, 1
+	}
+	if t.nparams > maxParams {
+		return
+	}
+	p := &t.params[t.nparams-1]
+	*p = min(max(*p, 0)*10+int32(c-'0'), maxParam)
+}
+
+// separator begins the next parameter.
+func (t *Token) separator(c byte) {
+	if t.nparams == 0 {
+		t.params[0], t.nparams = -1, 1
+	}
+	if t.nparams >= maxParams {
+		t.nparams = maxParams + 1 // so that its digits are not added to the last one
+		return
+	}
+	t.params[t.nparams] = -1
+	if c == ':' {
+		t.sub |= 1 << t.nparams
+	}
+	t.nparams++
+}
+
+// intermediate keeps c and reports whether there was room.
+func (t *Token) intermediate(c byte) bool {
+	for i := range t.Inter {
+		if t.Inter[i] == 0 {
+			t.Inter[i] = c
+			return true
+		}
+	}
+	return false
+}
