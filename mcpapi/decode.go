@@ -56,7 +56,7 @@ func (t *tool) actionOf(raw json.RawMessage) (action, error) {
 	if name == "" {
 		return action{}, c.invalid("action", t.actionNames(), "action is missing; use one of %s", oneOf(t.actionNames()))
 	}
-	return action{}, c.invalid("action", t.actionNames(), "action %q does not exist; use one of %s", name, oneOf(t.actionNames()))
+	return action{}, c.invalid("action", t.actionNames(), "action %q does not exist; use one of %s", shorten(name), oneOf(t.actionNames()))
 }
 
 // A checker compares one call with the table.
@@ -89,14 +89,15 @@ func (c *checker) members(path string, raw json.RawMessage) ([]member, error) {
 	if path != "" {
 		what = path
 	}
-	if len(raw) == 0 {
+	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') || !json.Valid(raw) {
 		return nil, c.invalid(path, nil, "%s must be a JSON object", what)
 	}
 	var out []member
+	seen := make(map[string]bool)
 	for dec.More() {
 		tok, err := dec.Token()
 		name, ok := tok.(string)
@@ -107,9 +108,11 @@ func (c *checker) members(path string, raw json.RawMessage) ([]member, error) {
 		if err := dec.Decode(&value); err != nil {
 			return nil, c.invalid(path, nil, "%s must be a JSON object", what)
 		}
-		if slices.ContainsFunc(out, func(m member) bool { return m.name == name }) {
-			return nil, c.invalid(join(path, name), nil, "%s is given twice", join(path, name))
+		if seen[name] {
+			name = join(path, shorten(name))
+			return nil, c.invalid(name, nil, "%s is given twice; give it once", name)
 		}
+		seen[name] = true
 		out = append(out, member{name, value})
 	}
 	return out, nil
@@ -160,7 +163,8 @@ func (c *checker) find(path string, fields []field, name string) (*field, error)
 	allowed := c.allowed(fields, path)
 	switch {
 	case i < 0:
-		return nil, c.invalid(join(path, name), allowed, "unknown field %q%s; it takes %s", join(path, name), c.forAction(), strings.Join(allowed, ", "))
+		name = join(path, shorten(name))
+		return nil, c.invalid(name, allowed, "unknown field %q%s; it takes %s", name, c.forAction(), strings.Join(allowed, ", "))
 	case !fields[i].takes(c.action):
 		return nil, c.invalid(name, allowed, "field %q belongs to action %s, not to %s, which takes %s", name, strings.Join(fields[i].actions, ", "), c.action, strings.Join(allowed, ", "))
 	}
@@ -192,7 +196,7 @@ func (c *checker) value(path string, f *field, raw json.RawMessage) (json.RawMes
 		return c.invalid(path, nil, "%s must be %s, not %s", path, want, typeOf(raw))
 	}
 	if instead, ok := f.later["*"]; ok {
-		return nil, notBuilt(path, instead)
+		return nil, notBuilt(path, path, instead)
 	}
 	switch f.kind {
 	case kindString:
@@ -201,24 +205,26 @@ func (c *checker) value(path string, f *field, raw json.RawMessage) (json.RawMes
 			return nil, wrong("a string")
 		}
 		if len(f.enum) > 0 && !slices.Contains(f.enum, s) {
-			return nil, c.invalid(path, f.enum, "%s %q does not exist; use one of %s", path, s, oneOf(f.enum))
+			return nil, c.invalid(path, f.enum, "%s %q does not exist; use one of %s", path, shorten(s), oneOf(f.enum))
 		}
 		if f.nonEmpty && strings.TrimSpace(s) == "" {
 			return nil, c.invalid(path, nil, "%s is empty; leave it out, or give a value", path)
 		}
 		if instead, ok := f.later[s]; ok {
-			return nil, notBuilt(path+" "+strconv.Quote(s), instead)
+			return nil, notBuilt(path, path+" "+strconv.Quote(s), instead)
 		}
 	case kindInteger:
-		n, ok := integer(raw)
-		if !ok {
-			return nil, wrong("a whole number")
-		}
 		limit := f.max
 		if limit == 0 {
 			limit = math.MaxInt32
 		}
-		if n < f.min || n > limit {
+		n, ok := integer(raw)
+		switch {
+		case !ok && typeOf(raw) == "a number":
+			return nil, c.invalid(path, nil, "%s must be a whole number between %d and %d", path, f.min, limit)
+		case !ok:
+			return nil, wrong("a whole number")
+		case n < f.min || n > limit:
 			return nil, c.invalid(path, nil, "%s is %d; it must be between %d and %d", path, n, f.min, limit)
 		}
 		return json.RawMessage(strconv.FormatInt(n, 10)), nil
@@ -243,17 +249,14 @@ func (c *checker) value(path string, f *field, raw json.RawMessage) (json.RawMes
 }
 
 // notBuilt is the answer to what the contract has and this version has not.
-func notBuilt(what, instead string) error {
-	return &term.Error{Kind: term.Unsupported, Msg: what + " is not supported: " + instead, Details: &term.Details{Field: what}}
+func notBuilt(field, what, instead string) error {
+	return &term.Error{Kind: term.Unsupported, Msg: what + " is not supported: " + instead, Details: &term.Details{Field: field}}
 }
 
 // integer reads a whole number, also where a client writes it as 5.0.
 func integer(raw json.RawMessage) (int64, bool) {
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 		return n, true
-	}
-	if raw[0] == '"' {
-		return 0, false
 	}
 	x, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
@@ -273,9 +276,20 @@ func typeOf(raw json.RawMessage) string {
 		return "an array"
 	case 't', 'f':
 		return "a boolean"
+	case 'n':
+		return "null"
 	default:
 		return "a number"
 	}
+}
+
+// shorten cuts what a caller sent to a length that is fit for a message.
+func shorten(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
 func oneOf(names []string) string { return strings.Join(names, ", ") }

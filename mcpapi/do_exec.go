@@ -90,6 +90,9 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 		return session.ExecResult{}, ch.invalid("exec_id", nil, "cmd and exec_id exclude each other: cmd starts a command, exec_id goes on with one")
 	case in.Cancel && in.ExecID == "":
 		return session.ExecResult{}, ch.invalid("exec_id", nil, "cancel needs exec_id: the command to stop")
+	case in.ExecID != "" && in.starts() != "":
+		return session.ExecResult{}, ch.invalid(in.starts(), []string{"session_id", "exec_id", "cancel", "max_output_bytes", "task_id"},
+			"%s is for starting a command, and exec_id goes on with one that runs as it was started; leave %s out", in.starts(), in.starts())
 	case in.Cancel:
 		return s.CancelExec(ctx, in.ExecID, maxOutput)
 	case in.ExecID != "":
@@ -118,6 +121,28 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 		Command: in.Cmd, Lane: in.Lane, Dir: in.Cwd, Env: env, Stdin: stdin,
 		Timeout: timeout, Wait: wait, MaxOutput: maxOutput, Expect: expect,
 	})
+}
+
+// starts names an argument that only the start of a command takes; empty if none is given.
+func (in *execArgs) starts() string {
+	x := &in.Expect
+	switch {
+	case in.TimeoutMS != 0:
+		return "timeout_ms"
+	case in.Cwd != "":
+		return "cwd"
+	case in.Env != nil:
+		return "env"
+	case in.Stdin != "":
+		return "stdin"
+	case in.StdinEncoding != "":
+		return "stdin_encoding"
+	case in.Lane != "":
+		return "lane"
+	case x.Prompt != "" || x.Pagers != nil || x.Errors != nil:
+		return "expect"
+	}
+	return ""
 }
 
 // env splits NAME=value.
@@ -178,11 +203,12 @@ func streamOut(o session.Output) (text, encoding string, total int64, cut *omitt
 	if !o.Complete() {
 		cut = &omitted{At: len(o.Head), Bytes: o.Omitted(), Cursor: strconv.Itoa(len(o.Head))}
 	}
-	if !utf8.Valid(o.Head) || !utf8.Valid(o.Tail) {
-		return base64.StdEncoding.EncodeToString(o.Bytes()), "base64", o.Total, cut
-	}
-	if cut == nil {
-		return string(o.Bytes()), "", o.Total, nil
+	whole := o.Bytes()
+	switch {
+	case cut == nil && utf8.Valid(whole):
+		return string(whole), "", o.Total, nil
+	case cut == nil || !utf8.Valid(o.Head) || !utf8.Valid(o.Tail):
+		return base64.StdEncoding.EncodeToString(whole), "base64", o.Total, cut
 	}
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", o.Head, cut.Bytes, o.Tail), "", o.Total, cut
 }

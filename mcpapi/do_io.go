@@ -42,10 +42,11 @@ type ioOut struct {
 	BytesPending int    `json:"bytes_pending,omitempty"`
 	Cursor       string `json:"cursor,omitempty"` // [write] end of the output before the write
 	*readOut
-	WriteTimedOut bool          `json:"write_timed_out,omitempty"`
-	State         session.State `json:"state,omitempty"`
-	Prompt        *term.Prompt  `json:"prompt,omitempty"`
-	Warnings      []string      `json:"warnings,omitempty"`
+	WriteTimedOut   bool          `json:"write_timed_out,omitempty"`
+	WaitingForInput bool          `json:"waiting_for_input,omitempty"`
+	State           session.State `json:"state,omitempty"`
+	Prompt          *term.Prompt  `json:"prompt,omitempty"`
+	Warnings        []string      `json:"warnings,omitempty"`
 }
 
 // readOut is the part of the result that a read adds.
@@ -57,7 +58,6 @@ type readOut struct {
 	BufferEndCursor   string `json:"buffer_end_cursor"`
 	Matched           bool   `json:"matched,omitempty"`
 	IdleReached       bool   `json:"idle_reached,omitempty"`
-	WaitingForInput   bool   `json:"waiting_for_input,omitempty"`
 	TimedOut          bool   `json:"timed_out"`
 	EOF               bool   `json:"eof"`
 	Truncated         bool   `json:"truncated"`
@@ -89,7 +89,7 @@ func (c *invocation) doIO(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if q := s.Pending(); q != nil {
-		out.Prompt = q
+		out.Prompt, out.WaitingForInput = q, true
 	}
 	if st := s.State(); st != session.Open {
 		out.State = st
@@ -118,7 +118,7 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 	if err != nil {
 		return err
 	}
-	answering := s.Pending() != nil
+	start := time.Now()
 	res, err := s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: in.Key})
 	if err != nil {
 		return err
@@ -128,13 +128,18 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 	if res.TimedOut {
 		c.warn("the far side did not take all of it in time; read what it shows, or send ctrl_c")
 	}
-	if answering {
+	if res.Answered {
 		s.Settle(ctx, read.Timeout)
 		out.State = s.State()
+		if i := s.Info(); i.State.Ended() {
+			c.warn("the session is over: " + i.End.Reason)
+		}
+		read.Timeout -= time.Since(start)
 	}
 	if conditions && !res.TimedOut {
 		read.Cursor = res.Cursor
-		out.readOut = newReadOut(s.Read(ctx, read), in.Encoding)
+		read.Timeout = max(0, min(read.Timeout, c.o.MaxWait-time.Since(start)))
+		out.show(s.Read(ctx, read), in.Encoding)
 	}
 	return canceled(ctx, s)
 }
@@ -164,10 +169,10 @@ func (c *invocation) read(ctx context.Context, s *session.Session, in *ioArgs, o
 		if err != nil {
 			return err
 		}
-		out.readOut = newReadOut(chunk, in.Encoding)
+		out.show(chunk, in.Encoding)
 		return canceled(ctx, s)
 	}
-	out.readOut = newReadOut(s.Read(ctx, req), in.Encoding)
+	out.show(s.Read(ctx, req), in.Encoding)
 	return canceled(ctx, s)
 }
 
@@ -197,7 +202,7 @@ func (c *invocation) readRequest(in *ioArgs) (r session.ReadRequest, conditions 
 			return r, false, ch.invalid("cursor", nil, "cursor %q is none: pass a next_cursor or cursor from a result, or 0 for the oldest output", in.Cursor)
 		}
 	}
-	if r.Idle = time.Duration(in.UntilIdleMS) * time.Millisecond; r.Idle > r.Timeout {
+	if r.Idle = c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxWait, "limits.max_wait_ms"); r.Idle > r.Timeout {
 		return r, false, ch.invalid("until_idle_ms", nil, "until_idle_ms (%d) is longer than timeout_ms (%d), so it could never be reached; raise timeout_ms", in.UntilIdleMS, r.Timeout.Milliseconds())
 	}
 	if in.UntilRegex != "" {
@@ -212,13 +217,18 @@ func (c *invocation) readRequest(in *ioArgs) (r session.ReadRequest, conditions 
 	return r, conditions, nil
 }
 
+// show puts a chunk into the result.
+func (out *ioOut) show(k session.Chunk, encoding string) {
+	out.readOut, out.WaitingForInput = newReadOut(k, encoding), k.Reason == session.ReasonInput
+}
+
 // newReadOut is the wire form of a chunk: text if it is UTF-8, unless base64 was asked for.
 func newReadOut(k session.Chunk, encoding string) *readOut {
 	out := &readOut{
 		Encoding: "utf-8", NextCursor: strconv.FormatInt(k.Next, 10),
 		BufferStartCursor: strconv.FormatInt(k.Buffer.Start, 10), BufferEndCursor: strconv.FormatInt(k.Buffer.End, 10),
 		Matched: k.Reason == session.ReasonMatched, IdleReached: k.Reason == session.ReasonIdle,
-		WaitingForInput: k.Reason == session.ReasonInput, TimedOut: k.Reason == session.ReasonTimeout, EOF: k.EOF,
+		TimedOut: k.Reason == session.ReasonTimeout, EOF: k.EOF,
 		Truncated: k.Dropped > 0, DroppedBytes: k.Dropped,
 		BufferedBytes: k.Buffer.End - k.Buffer.Start, BufferLimitBytes: k.Buffer.Limit,
 	}

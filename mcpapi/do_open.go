@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"ptyctl/session"
@@ -78,7 +79,7 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 	if res.State == session.Open || res.State.Ended() {
 		enabled := i.About.PTY
 		out.PTYEnabled, out.ServerBanner, out.Capabilities = &enabled, i.About.ServerBanner, &i.About.Capabilities
-		out.Warnings = i.About.Warnings
+		out.Warnings = slices.Clone(i.About.Warnings)
 	}
 	if res.State.Ended() {
 		out.Warnings = append(out.Warnings, "the session was over at once: "+i.End.Reason+"; read its output from cursor 0")

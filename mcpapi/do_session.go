@@ -67,7 +67,7 @@ func (c *invocation) list(out *sessionOut) error {
 		entries = append(entries, newListEntry(i))
 	}
 	out.Sessions = &entries
-	out.Capabilities = &term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.No, ParallelExec: term.Yes}
+	out.Capabilities = &term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.Maybe, ParallelExec: term.Yes}
 	return nil
 }
 

@@ -25,10 +25,15 @@ func (s *api) result(ctx context.Context, v any, isError bool) (*mcp.CallToolRes
 	}
 	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(string(text))}, IsError: isError}
-	if s.o.Structured && negotiatedVersion(ctx) >= structuredSince {
+	if s.structured(ctx) {
 		r.StructuredContent = json.RawMessage(text)
 	}
 	return r, nil
+}
+
+// structured reports whether the client gets structured content.
+func (s *api) structured(ctx context.Context) bool {
+	return s.o.Structured && negotiatedVersion(ctx) >= structuredSince
 }
 
 // A failure is the wire form of an error that the caller can act on.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -83,6 +84,7 @@ func NewServer(o Options) *server.MCPServer {
 		server.WithTitle("ptyctl terminals"),
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
+		server.WithToolFilter(s.forClient),
 	)
 	for _, t := range tools() {
 		srv.AddTool(s.declare(t), s.handler(t))
@@ -101,6 +103,19 @@ func (s *api) declare(t *tool) mcp.Tool {
 		IdempotentHint: mcp.ToBoolPtr(t.hints.idempotent), OpenWorldHint: mcp.ToBoolPtr(t.hints.openWorld),
 	}
 	return d
+}
+
+// forClient leaves out the output schemas for a client that gets no structured content: some insist that the one
+// comes with the other.
+func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
+	if s.structured(ctx) {
+		return list
+	}
+	plain := slices.Clone(list)
+	for i := range plain {
+		plain[i].RawOutputSchema = nil
+	}
+	return plain
 }
 
 // An invocation is one tool call whose action is known.
@@ -130,7 +145,7 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 			return s.fail(ctx, err)
 		}
 		if a.later != "" {
-			return s.fail(ctx, notBuilt("action "+a.name, a.later))
+			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
 		c := &invocation{api: s, tool: t, action: a.name, raw: raw}
 		v, err := c.do(ctx)

@@ -33,6 +33,8 @@ var execTool = tool{
 		{name: "stdout", kind: kindString}, {name: "stderr", kind: kindString}, {name: "done_reason", kind: kindString},
 		{name: "timed_out", kind: kindBoolean}, {name: "duration_ms", kind: kindInteger}, {name: "exec_lane", kind: kindString}, {name: "exec_id", kind: kindString},
 		{name: "stdout_bytes", kind: kindInteger}, {name: "stderr_bytes", kind: kindInteger}, {name: "truncated", kind: kindBoolean},
+		{name: "stdout_encoding", kind: kindString}, {name: "stderr_encoding", kind: kindString}, {name: "stdout_omitted", kind: kindObject}, {name: "stderr_omitted", kind: kindObject},
+		{name: "exit_signal", kind: kindString}, {name: "killed", kind: kindString}, {name: "background_output", kind: kindBoolean}, {name: "error_hints", kind: kindStrings},
 		{name: "warnings", kind: kindStrings},
 	},
 	hints: hints{destructive: true, openWorld: true},

@@ -21,7 +21,7 @@ var ioTool = tool{
 		{name: "mode", kind: kindString, enum: []string{"cursor", "tail"}, actions: onlyRead},
 		{name: "timeout_ms", kind: kindInteger, about: "longest wait; default 2000", max: 1 << 40},
 		{name: "max_bytes", kind: kindInteger, about: "default 16384", min: 1, max: 1 << 40},
-		{name: "max_lines", kind: kindInteger, about: "[read] tail only", actions: onlyRead, min: 1, max: 1 << 40},
+		{name: "max_lines", kind: kindInteger, about: "[read] tail only", actions: onlyRead, min: 1},
 		{name: "until_regex", kind: kindString, about: "wait for this (RE2)", nonEmpty: true},
 		{name: "include_match", kind: kindBoolean, about: "default true"},
 		{name: "until_idle_ms", kind: kindInteger, about: "wait for quiet of this length", min: 1, max: 1 << 40},
@@ -34,7 +34,7 @@ var ioTool = tool{
 		requestIDField(onlyWrite),
 	},
 	output: []field{
-		{name: "action", kind: kindString}, {name: "bytes_written", kind: kindInteger}, {name: "cursor", kind: kindString},
+		{name: "action", kind: kindString}, {name: "bytes_written", kind: kindInteger}, {name: "bytes_pending", kind: kindInteger}, {name: "write_timed_out", kind: kindBoolean}, {name: "cursor", kind: kindString},
 		{name: "chunk", kind: kindString}, {name: "encoding", kind: kindString}, {name: "next_cursor", kind: kindString},
 		{name: "buffer_start_cursor", kind: kindString}, {name: "buffer_end_cursor", kind: kindString},
 		{name: "matched", kind: kindBoolean}, {name: "idle_reached", kind: kindBoolean}, {name: "timed_out", kind: kindBoolean},

@@ -9,16 +9,17 @@ import (
 
 // listEntry is a session in the result of list: enough to choose one.
 type listEntry struct {
-	SessionID    string        `json:"session_id"`
-	SessionType  string        `json:"session_type"`
-	Protocol     string        `json:"protocol"`
-	Host         string        `json:"host"`
-	State        session.State `json:"state"`
-	EndReason    string        `json:"end_reason,omitempty"`
-	CreatedAt    int64         `json:"created_at"`              // Unix milliseconds, like all times here
-	LastActivity int64         `json:"last_activity,omitempty"` // in either direction
-	LockHolder   string        `json:"lock_holder,omitempty"`
-	Waiting      bool          `json:"waiting_for_input,omitempty"`
+	SessionID    string             `json:"session_id"`
+	SessionType  string             `json:"session_type"`
+	Protocol     string             `json:"protocol"`
+	Host         string             `json:"host"`
+	State        session.State      `json:"state"`
+	EndReason    string             `json:"end_reason,omitempty"`
+	CreatedAt    int64              `json:"created_at"`              // Unix milliseconds, like all times here
+	LastActivity int64              `json:"last_activity,omitempty"` // in either direction
+	LockHolder   string             `json:"lock_holder,omitempty"`
+	Waiting      bool               `json:"waiting_for_input,omitempty"`
+	Capabilities *term.Capabilities `json:"capabilities,omitempty"`
 }
 
 func newListEntry(i session.Info) listEntry {
@@ -29,38 +30,40 @@ func newListEntry(i session.Info) listEntry {
 	if i.Lease != nil {
 		e.LockHolder = i.Lease.Holder
 	}
+	if i.About.Capabilities != (term.Capabilities{}) {
+		e.Capabilities = &i.About.Capabilities
+	}
 	return e
 }
 
 // sessionStatus is everything known about one session.
 type sessionStatus struct {
 	listEntry
-	EndedAt       int64              `json:"ended_at,omitempty"`
-	ExitCode      *int               `json:"exit_code,omitempty"`
-	ExitSignal    string             `json:"exit_signal,omitempty"`
-	PTY           bool               `json:"pty_enabled"`
-	Cols          int                `json:"cols,omitempty"`
-	Rows          int                `json:"rows,omitempty"`
-	Term          string             `json:"term,omitempty"`
-	BytesIn       int64              `json:"bytes_in"`
-	BytesOut      int64              `json:"bytes_out"`
-	LastIn        int64              `json:"last_in,omitempty"`
-	LastOut       int64              `json:"last_out,omitempty"`
-	DrainedAt     int64              `json:"drained_at,omitempty"`
-	DroppedBytes  int64              `json:"dropped_bytes,omitempty"`
-	BufferedBytes int64              `json:"buffered_bytes"`
-	BufferLimit   int                `json:"buffer_limit_bytes"`
-	Execs         int64              `json:"execs"`
-	Running       []string           `json:"running_exec_ids,omitempty"`
-	Readers       int64              `json:"waiting_readers,omitempty"`
-	ServerVersion string             `json:"server_version,omitempty"`
-	ServerBanner  string             `json:"server_banner,omitempty"`
-	HostKey       string             `json:"host_key_fingerprint,omitempty"`
-	AuthMethod    string             `json:"auth_method,omitempty"`
-	Algorithms    *term.Algorithms   `json:"algorithms,omitempty"`
-	Ladder        []term.Hop         `json:"ladder,omitempty"`
-	Capabilities  *term.Capabilities `json:"capabilities,omitempty"`
-	Warnings      []string           `json:"warnings,omitempty"`
+	EndedAt       int64            `json:"ended_at,omitempty"`
+	ExitCode      *int             `json:"exit_code,omitempty"`
+	ExitSignal    string           `json:"exit_signal,omitempty"`
+	PTY           bool             `json:"pty_enabled"`
+	Cols          int              `json:"cols,omitempty"`
+	Rows          int              `json:"rows,omitempty"`
+	Term          string           `json:"term,omitempty"`
+	BytesIn       int64            `json:"bytes_in"`
+	BytesOut      int64            `json:"bytes_out"`
+	LastIn        int64            `json:"last_in,omitempty"`
+	LastOut       int64            `json:"last_out,omitempty"`
+	DrainedAt     int64            `json:"drained_at,omitempty"`
+	DroppedBytes  int64            `json:"dropped_bytes,omitempty"`
+	BufferedBytes int64            `json:"buffered_bytes"`
+	BufferLimit   int              `json:"buffer_limit_bytes"`
+	Execs         int64            `json:"execs"`
+	Running       []string         `json:"running_exec_ids,omitempty"`
+	Readers       int64            `json:"waiting_readers,omitempty"`
+	ServerVersion string           `json:"server_version,omitempty"`
+	ServerBanner  string           `json:"server_banner,omitempty"`
+	HostKey       string           `json:"host_key_fingerprint,omitempty"`
+	AuthMethod    string           `json:"auth_method,omitempty"`
+	Algorithms    *term.Algorithms `json:"algorithms,omitempty"`
+	Ladder        []term.Hop       `json:"ladder,omitempty"`
+	Warnings      []string         `json:"warnings,omitempty"`
 }
 
 func newSessionStatus(i session.Info) *sessionStatus {
@@ -80,9 +83,6 @@ func newSessionStatus(i session.Info) *sessionStatus {
 	}
 	if i.About.Algorithms != (term.Algorithms{}) {
 		st.Algorithms = &i.About.Algorithms
-	}
-	if i.About.Capabilities != (term.Capabilities{}) {
-		st.Capabilities = &i.About.Capabilities
 	}
 	return st
 }

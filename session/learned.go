@@ -19,11 +19,16 @@ func (s *Session) learn(line string) {
 	s.mu.Unlock()
 }
 
+// learned returns the last line that is known to have been a prompt; empty: none.
+func (s *Session) learned() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.prompt
+}
+
 // isLearned reports whether a line has the form of the prompt that was learned.
 func (s *Session) isLearned(line string) bool {
-	s.mu.Lock()
-	prompt := s.prompt
-	s.mu.Unlock()
+	prompt := s.learned()
 	return prompt != "" && (line == prompt || sameStem(line, prompt))
 }
 

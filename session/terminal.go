@@ -200,6 +200,7 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 	line := t.before
 	if s.untouched() { // a marker showed that the shell is ready, and nothing was typed since
 		s.learn(line)
+		t.before = s.learned()
 		return nil
 	}
 	switch {

@@ -26,6 +26,14 @@ type authRecord struct {
 	keys    []string // fingerprints offered
 	notes   []string // why a key or a method was not used
 	last    string   // method of the attempt under way; at success, the one that succeeded
+	abort   error    // a question was declined: nothing more is to be tried
+}
+
+// stop ends the login after a question that failed with err, unless that only means that nobody may be asked.
+func (r *authRecord) stop(err error) {
+	if err != nil && !errors.Is(err, errNobodyToAsk) {
+		r.abort = err
+	}
 }
 
 func (r *authRecord) attempt(method string) {
@@ -47,21 +55,22 @@ func (r *authRecord) describe(d *term.Details) {
 // A planner decides, before each attempt, what to prove ourselves with next (RFC 4252 section 5.1: the server
 // says after each attempt which methods can continue). All of it runs in the goroutine of the handshake.
 type planner struct {
-	w    *watchdog
-	h    *hop
-	p    term.Prompter
-	seen *authRecord
+	w     *watchdog
+	h     *hop
+	p     term.Prompter
+	seen  *authRecord
+	ended func() error // why the server can answer no more; nil while it can
 
 	keys      *keyring
 	untrusted bool // the host key contradicts the record: no method that reveals a secret
 	passwords int  // attempts by password
 	rounds    int  // attempts by keyboard-interactive
 	used      bool // the password that came with the call has been sent
-	abort     error
+	gaveUp    bool // it was we who ended the login, not the server
 }
 
-func newPlanner(w *watchdog, h *hop, p term.Prompter, seen *authRecord) *planner {
-	return &planner{w: w, h: h, p: p, seen: seen, keys: newKeyring(w, h, p, seen)}
+func newPlanner(w *watchdog, h *hop, p term.Prompter, seen *authRecord, ended func() error) *planner {
+	return &planner{w: w, h: h, p: p, seen: seen, ended: ended, keys: newKeyring(w, h, p, seen)}
 }
 
 func (a *planner) close() { a.keys.close() }
@@ -80,11 +89,16 @@ func (a *planner) methods() []string {
 
 // next is the handshake's AuthCallback.
 func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
+	if err := a.ended(); err != nil { // the library goes on to the next method, and would ask a person in vain
+		return nil, err
+	}
 	a.seen.allowed = c.AllowedMethods
-	if a.abort != nil {
-		return nil, a.abort
+	if a.seen.abort != nil {
+		a.gaveUp = true
+		return nil, a.seen.abort
 	}
 	if a.w.ctx.Err() != nil {
+		a.gaveUp = true
 		return nil, context.Cause(a.w.ctx)
 	}
 	for _, m := range a.methods() {
@@ -105,18 +119,19 @@ func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 				return ssh.KeyboardInteractive(a.challenge), nil
 			}
 		case methodPassword:
-			if a.mayTry(a.passwords) {
+			if a.mayTry(a.passwords) && !(a.used && a.h.cred.password != "") {
 				a.passwords++
 				a.seen.attempt(m)
 				return ssh.PasswordCallback(a.password), nil
 			}
 		}
 	}
+	a.gaveUp = true
 	return nil, a.exhausted()
 }
 
 // mayTry reports whether a method that takes a secret may be tried again: the password that came with the call
-// counts once, a person may try as often as the configuration says.
+// is sent once, a person may try as often as the configuration says, and may answer what is asked beside it.
 func (a *planner) mayTry(done int) bool {
 	if a.h.cred.password != "" {
 		return done == 0 && (!a.used || a.canAsk())
@@ -124,7 +139,7 @@ func (a *planner) mayTry(done int) bool {
 	return a.canAsk() && done < a.h.cred.prompts
 }
 
-func (a *planner) canAsk() bool { return a.p != nil && !a.h.cred.batch }
+func (a *planner) canAsk() bool { return canAsk(a.p, a.h) }
 
 // password answers the method of the same name (RFC 4252 section 8).
 func (a *planner) password() (string, error) {
@@ -166,8 +181,14 @@ func (a *planner) challenge(name, instruction string, questions []string, echos 
 
 var errPasswordRefused = errors.New("the password was not accepted")
 
-// asksForPassword reports whether a question is the one that PAM and most devices ask for a password with.
-func asksForPassword(q string) bool { return strings.Contains(strings.ToLower(q), "password") }
+// asksForPassword reports whether a question is the one that PAM and most devices ask for a password with, and
+// not one for something else of that name: a one-time password, or a new one in place of one that has expired.
+func asksForPassword(q string) bool {
+	q = strings.ToLower(q)
+	return strings.Contains(q, "password") && !slices.ContainsFunc([]string{"one-time", "one time", "onetime", "otp", "new "}, func(other string) bool {
+		return strings.Contains(q, other)
+	})
+}
 
 func joinLines(lines ...string) string {
 	lines = slices.DeleteFunc(lines, func(s string) bool { return strings.TrimSpace(s) == "" })
@@ -177,9 +198,7 @@ func joinLines(lines ...string) string {
 // ask relays a question. If it is declined, or not answered, the login is over.
 func (a *planner) ask(q term.Prompt) (string, error) {
 	answer, err := ask(a.w, a.p, a.h, q)
-	if err != nil && !errors.Is(err, errNobodyToAsk) {
-		a.abort = err
-	}
+	a.seen.stop(err)
 	return answer, err
 }
 

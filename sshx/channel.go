@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"ptyctl/term"
 )
 
 // requestLimit is how long a server may take to answer a request on a channel when the caller sets no limit.
@@ -14,8 +16,9 @@ const requestLimit = 10 * time.Second
 // A channel is an open session channel (RFC 4254 section 6.1) and the link it belongs to.
 type channel struct {
 	ssh.Channel
-	k    *link
-	reqs <-chan *ssh.Request
+	k      *link
+	exit   chan term.Exit // buffered: how the program ended, as the server reported it
+	closed chan struct{}  // closed when the channel is, on both sides
 }
 
 // errRefused means that the server opened no channel, although the connection stands.
@@ -23,9 +26,10 @@ type errRefused struct{ *ssh.OpenChannelError }
 
 func (e errRefused) Unwrap() error { return e.OpenChannelError }
 
-// openSession opens a session channel. The library's call cannot be interrupted: when ctx ends first, the
-// channel is closed as soon as it opens.
-func (k *link) openSession(ctx context.Context) (*channel, error) {
+// openSession opens a session channel. ended, if not nil, is called when an open channel has been closed on
+// both sides. The library's call cannot be interrupted: when ctx ends first, the channel is closed as soon as
+// it opens.
+func (k *link) openSession(ctx context.Context, ended func()) (*channel, error) {
 	type result struct {
 		ch   ssh.Channel
 		reqs <-chan *ssh.Request
@@ -50,7 +54,9 @@ func (k *link) openSession(ctx context.Context) (*channel, error) {
 		var refused *ssh.OpenChannelError
 		switch {
 		case r.err == nil:
-			return &channel{Channel: r.ch, k: k, reqs: r.reqs}, nil
+			c := &channel{Channel: r.ch, k: k, exit: make(chan term.Exit, 1), closed: make(chan struct{})}
+			k.wg.Go(func() { c.answer(r.reqs, ended) })
+			return c, nil
 		case errors.As(r.err, &refused):
 			return nil, errRefused{refused}
 		default:
@@ -60,6 +66,27 @@ func (k *link) openSession(ctx context.Context) (*channel, error) {
 		close(gone)
 		return nil, k.unanswered(ctx, "a channel")
 	}
+}
+
+// answer takes the server's requests until the channel is closed, from its first moment on: unread requests
+// block the whole connection, and sshd drops a client that leaves its keepalives unanswered, which it sends on
+// any channel there is (sshd_config(5) ClientAliveInterval).
+func (c *channel) answer(reqs <-chan *ssh.Request, ended func()) {
+	for r := range reqs {
+		if e, ok := exitOf(r); ok {
+			select {
+			case c.exit <- e:
+			default: // a second report: the first counts
+			}
+		}
+		if r.WantReply {
+			_ = r.Reply(false, nil)
+		}
+	}
+	if ended != nil {
+		ended()
+	}
+	close(c.closed)
 }
 
 // request sends a channel request and waits for its answer, as long as ctx allows.
@@ -105,9 +132,3 @@ func (c *channel) tell(ctx context.Context, name string, payload []byte) error {
 
 // drop closes the channel without waiting: Close sends a packet, which a frozen connection does not take.
 func (c *channel) drop() { c.k.wg.Go(func() { _ = c.Close() }) }
-
-// abandon drops a channel that nobody has begun to read.
-func (c *channel) abandon() {
-	c.k.wg.Go(func() { ssh.DiscardRequests(c.reqs) })
-	c.drop()
-}

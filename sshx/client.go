@@ -23,6 +23,8 @@ type Client struct {
 	log      *slog.Logger
 
 	closing sync.Once
+	life    context.Context // ends with Close
+	end     context.CancelFunc
 }
 
 // Dial connects to t over all its jumps. p answers what a person is asked; nil: nobody can be asked.
@@ -37,6 +39,7 @@ func dial(ctx context.Context, t term.Target, o Options, p term.Prompter, shared
 		return nil, err
 	}
 	c := &Client{r: r, pool: shared, ladder: new(ladder), warnings: r.warnings, log: r.log}
+	c.life, c.end = context.WithCancel(context.Background())
 	human := &countingPrompter{p: p}
 	var asker term.Prompter
 	if p != nil {
@@ -110,6 +113,8 @@ func connectError(w *watchdog, l *ladder, err error) error {
 	case errors.As(err, &e):
 		named := *e
 		e = &named
+	case errors.Is(err, context.Canceled):
+		e = &term.Error{Kind: term.Canceled, Err: err, Msg: "canceled before the connection stood"}
 	case w.expired():
 		at := hops[len(hops)-1]
 		rung := "its turn" // others are logging in to the same host
@@ -125,6 +130,9 @@ func connectError(w *watchdog, l *ladder, err error) error {
 		d = *e.Details
 	}
 	d.Ladder = hops
+	if at := hops[len(hops)-1]; d.Hop == "" {
+		d.Hop = (&hop{user: at.User, host: at.Host, port: at.Port}).String()
+	}
 	e.Op, e.Details = "open", &d
 	return e
 }
@@ -138,6 +146,7 @@ const closeGrace = 500 * time.Millisecond
 // Close ends the connection and everything on it, at once.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
+		c.end()
 		c.slots.close()
 		done := make(chan struct{})
 		go func() { // a jump host that is frozen, and shared, may hold this up until its keepalives give up
@@ -187,6 +196,3 @@ func (c *countingPrompter) asked() bool {
 	defer c.mu.Unlock()
 	return c.count > 0
 }
-
-// warn adds a warning to what describe says. Only before the Client is shared.
-func (c *Client) warn(text string) { c.warnings = append(c.warnings, text) }

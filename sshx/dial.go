@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"strconv"
 	"time"
-
-	"golang.org/x/crypto/ssh"
 
 	"ptyctl/term"
 )
@@ -33,10 +30,14 @@ func dialTCP(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 		}
 		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 0))
 	}
+	dial := d.DialContext
+	if h.dial != nil {
+		dial = h.dial
+	}
 	for try := 1; ; try++ {
 		for _, a := range addrs {
 			var conn net.Conn
-			if conn, err = d.DialContext(w.ctx, h.family, netip.AddrPortFrom(a, uint16(h.port)).String()); err == nil {
+			if conn, err = dial(w.ctx, h.family, netip.AddrPortFrom(a, uint16(h.port)).String()); err == nil {
 				l.address(conn.RemoteAddr().String())
 				return conn, nil
 			}
@@ -86,71 +87,3 @@ func rootCause(err error) error {
 	}
 	return err
 }
-
-// dialThrough opens a channel to the next hop on the link before it (RFC 4254 section 7.2).
-func dialThrough(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
-	l.begin(stepTCP)
-	type result struct {
-		conn net.Conn
-		err  error
-	}
-	done := make(chan result, 1)
-	via.wg.Go(func() { // ends with the channel's answer, or with the link
-		c, err := forward(via, h.host, h.port)
-		if err == nil && w.ctx.Err() != nil {
-			_ = c.Close()
-		}
-		done <- result{c, err}
-	})
-	select {
-	case r := <-done:
-		if r.err == nil {
-			l.address("via " + via.hop.String())
-			return r.conn, nil
-		}
-		var refused *ssh.OpenChannelError
-		if errors.As(r.err, &refused) {
-			return nil, &term.Error{Kind: term.ConnectFailed, Err: r.err, Msg: fmt.Sprintf("the jump host %s did not connect to %s: %s (%s); check that it may forward there", via.hop, h.address(), refused.Message, refused.Reason)}
-		}
-		return nil, &term.Error{Kind: term.ConnectFailed, Err: r.err, Msg: fmt.Sprintf("the connection to the jump host %s broke: %v", via.hop, r.err)}
-	case <-w.ctx.Done():
-		return nil, context.Cause(w.ctx)
-	}
-}
-
-// A forwardConn is a direct-tcpip channel as a net.Conn. It has no deadlines: whoever waits on it too long
-// closes it.
-type forwardConn struct {
-	ssh.Channel
-	remote net.Addr
-}
-
-// forward opens a direct-tcpip channel.
-func forward(via *link, host string, port int) (net.Conn, error) {
-	payload := ssh.Marshal(struct {
-		Host       string
-		Port       uint32
-		OriginHost string
-		OriginPort uint32
-	}{host, uint32(port), "127.0.0.1", 0})
-	ch, reqs, err := via.conn.OpenChannel("direct-tcpip", payload)
-	if err != nil {
-		return nil, err
-	}
-	via.wg.Go(func() { ssh.DiscardRequests(reqs) })
-	return &forwardConn{Channel: ch, remote: forwardAddr(net.JoinHostPort(host, strconv.Itoa(port)))}, nil
-}
-
-type forwardAddr string
-
-func (forwardAddr) Network() string  { return "direct-tcpip" }
-func (a forwardAddr) String() string { return string(a) }
-
-func (c *forwardConn) LocalAddr() net.Addr  { return forwardAddr("ptyctl") }
-func (c *forwardConn) RemoteAddr() net.Addr { return c.remote }
-
-var errNoDeadline = errors.New("a forwarded connection has no deadlines")
-
-func (c *forwardConn) SetDeadline(time.Time) error      { return errNoDeadline }
-func (c *forwardConn) SetReadDeadline(time.Time) error  { return errNoDeadline }
-func (c *forwardConn) SetWriteDeadline(time.Time) error { return errNoDeadline }

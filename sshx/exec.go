@@ -2,8 +2,10 @@ package sshx
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,72 +25,81 @@ const (
 func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	opening, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	ch, free, err := c.slots.take(opening)
-	if err != nil {
-		return term.Exit{}, err
+	for again := true; ; again = false {
+		ch, err := c.slots.take(opening)
+		if err != nil {
+			return term.Exit{}, err
+		}
+		x := &execution{ch: ch, drained: make(chan struct{}), moved: make(chan struct{}, 1)}
+		release := x.drain(stdout, stderr)
+		defer release()
+		switch err := x.begin(opening, r); {
+		case err == nil:
+			c.slots.openAhead()
+			return x.wait(ctx, r.Grace)
+		case again && errors.Is(err, term.RemoteClosed) && x.neverBegan(opening):
+		default:
+			return term.Exit{}, err
+		}
 	}
-	x := &execution{ch: ch, exit: make(chan term.Exit, 1), closed: make(chan struct{}), drained: make(chan struct{}), moved: make(chan struct{}, 1)}
-	x.drain(stdout, stderr, free)
-	defer x.ch.drop()
-	if err := x.begin(opening, r); err != nil {
-		return term.Exit{}, err
-	}
-	c.slots.openAhead()
-	return x.wait(ctx, r.Grace)
 }
 
 // An execution is one command under way.
 type execution struct {
 	ch      *channel
-	exit    chan term.Exit // buffered: what the server reported
-	closed  chan struct{}  // the channel is closed, and with it the requests
-	drained chan struct{}  // both streams have ended
-	moved   chan struct{}  // buffered: output came
+	drained chan struct{} // both streams have ended
+	moved   chan struct{} // buffered: output came
+	trip    time.Duration // how long the server took to answer
 }
 
-// drain starts reading everything the channel may bring, before the command starts: what is not read blocks
-// the channel, and unread requests block the whole connection.
-func (x *execution) drain(stdout, stderr io.Writer, free func()) {
+// drain starts reading both streams, before the command starts: what is not read blocks the channel. release
+// closes the channel; after it, nothing is written to stdout and stderr any more.
+func (x *execution) drain(stdout, stderr io.Writer) (release func()) {
 	var open atomic.Int32
 	open.Store(2)
-	copyTo := func(w io.Writer, r io.Reader) {
-		_, _ = io.Copy(&movedWriter{w, x.moved}, r)
+	copyTo := func(w *outWriter, r io.Reader) {
+		_, _ = io.Copy(w, r)
 		if open.Add(-1) == 0 {
 			close(x.drained)
 		}
 	}
-	wg := &x.ch.k.wg
-	wg.Go(func() { copyTo(stdout, x.ch) })
-	wg.Go(func() { copyTo(stderr, x.ch.Stderr()) })
-	wg.Go(func() {
-		for r := range x.ch.reqs {
-			if e, ok := exitOf(r); ok {
-				select {
-				case x.exit <- e:
-				default: // a second report: the first counts
-				}
-			}
-			if r.WantReply {
-				_ = r.Reply(false, nil)
-			}
-		}
-		free() // the channel is closed on both sides, and the server's slot with it
-		close(x.closed)
-	})
+	out, errs := &outWriter{w: stdout, moved: x.moved}, &outWriter{w: stderr, moved: x.moved}
+	x.ch.k.wg.Go(func() { copyTo(out, x.ch) })
+	x.ch.k.wg.Go(func() { copyTo(errs, x.ch.Stderr()) })
+	return func() {
+		x.ch.drop()
+		out.detach()
+		errs.detach()
+	}
 }
 
-// A movedWriter tells that output came.
-type movedWriter struct {
-	io.Writer
+// An outWriter passes on output until it is detached, or w fails, and tells that some came.
+type outWriter struct {
 	moved chan<- struct{}
+
+	mu sync.Mutex // guards the following, and is held while w is written to
+	w  io.Writer
 }
 
-func (w *movedWriter) Write(p []byte) (int, error) {
+func (o *outWriter) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, err := o.w.Write(p); err != nil {
+		o.w = io.Discard
+	}
 	select {
-	case w.moved <- struct{}{}:
+	case o.moved <- struct{}{}:
 	default:
 	}
-	return w.Writer.Write(p)
+	return len(p), nil
+}
+
+// detach drops what comes from now on. It is still read: the server may not see that the channel is closed while
+// its output is stuck.
+func (o *outWriter) detach() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.w = io.Discard
 }
 
 // begin starts the command, with its environment and input.
@@ -96,10 +107,12 @@ func (x *execution) begin(ctx context.Context, r term.ExecRequest) error {
 	if err := x.ch.setEnv(ctx, r.Env); err != nil {
 		return err
 	}
+	asked := time.Now()
 	ok, err := x.ch.request(ctx, "exec", ssh.Marshal(struct{ Command string }{commandIn(r.Dir, r.Command)}))
 	if err != nil {
 		return err
 	}
+	x.trip = time.Since(asked)
 	if !ok {
 		return term.Errorf(term.Unsupported, "%s refuses to run commands beside the terminal; use ptyctl_session_io write and read", x.ch.k.hop)
 	}
@@ -108,6 +121,17 @@ func (x *execution) begin(ctx context.Context, r term.ExecRequest) error {
 		_ = x.ch.CloseWrite()
 	})
 	return nil
+}
+
+// neverBegan reports whether the server closed the channel, and not the connection, without an answer to the
+// request: dropbear does that to a channel opened while another process ends, and has run nothing then.
+func (x *execution) neverBegan(ctx context.Context) bool {
+	select {
+	case <-x.ch.closed:
+		return x.ch.k.lost() == nil
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // setEnv sets environment variables; one that the server refuses is an error, for a command that runs without
@@ -134,15 +158,18 @@ func commandIn(dir, command string) string {
 	if dir == "" {
 		return command
 	}
+	if dir[0] == '-' { // cd would take it for an option, or for the directory before
+		dir = "./" + dir
+	}
 	return "cd '" + strings.ReplaceAll(dir, "'", `'\''`) + "' || exit 1; " + command
 }
 
 // wait returns how the command ended. When ctx ends first, it stops the command.
 func (x *execution) wait(ctx context.Context, grace time.Duration) (term.Exit, error) {
 	select {
-	case <-x.closed:
+	case <-x.ch.closed:
 		return x.finished(ctx)
-	case e := <-x.exit:
+	case e := <-x.ch.exit:
 		e.Background = !x.settle(ctx)
 		return e, nil
 	case <-ctx.Done():
@@ -157,7 +184,7 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 	case <-ctx.Done():
 	}
 	select {
-	case e := <-x.exit:
+	case e := <-x.ch.exit:
 		return e, nil
 	default:
 	}
@@ -175,14 +202,15 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 func (x *execution) settle(ctx context.Context) bool {
 	limit := time.NewTimer(drainLimit)
 	defer limit.Stop()
-	quiet := time.NewTimer(drainQuiet)
+	pause := max(drainQuiet, 2*x.trip) // a full window takes a round trip to open again
+	quiet := time.NewTimer(pause)
 	defer quiet.Stop()
 	for {
 		select {
 		case <-x.drained:
 			return true
 		case <-x.moved:
-			quiet.Reset(drainQuiet)
+			quiet.Reset(pause)
 		case <-quiet.C:
 			return false
 		case <-limit.C:
@@ -208,14 +236,14 @@ func (x *execution) stop(grace time.Duration) term.Exit {
 			_, _ = x.ch.SendRequest("signal", false, ssh.Marshal(struct{ Name string }{step.signal}))
 		})
 		select {
-		case e := <-x.exit:
+		case e := <-x.ch.exit:
 			timer.Stop()
 			e.Killed = "yes"
 			return e
-		case <-x.closed:
+		case <-x.ch.closed:
 			timer.Stop()
 			select {
-			case e := <-x.exit:
+			case e := <-x.ch.exit:
 				e.Killed = "yes"
 				return e
 			default:

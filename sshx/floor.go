@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"ptyctl/sshx/hostkeys"
@@ -68,6 +69,7 @@ func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 	add("UserKnownHostsFile", cfg.UserKnownHostsFiles...)
 	add("GlobalKnownHostsFile", cfg.GlobalKnownHostsFiles...)
 	add("IdentityAgent", cfg.IdentityAgent)
+	add("ForwardAgent", cfg.ForwardAgentSocket)
 	for _, v := range append(cfg.IdentityFiles[:len(cfg.IdentityFiles):len(cfg.IdentityFiles)], cfg.CertificateFiles...) {
 		if v.Origin.Caller() {
 			paths = append(paths, v)
@@ -106,6 +108,9 @@ func within(path string, folders []string) bool {
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return false
+		}
+		if _, err := os.Lstat(path); err == nil {
+			return false // a link to nowhere: what is written through it would lie where it points
 		}
 		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 		if err != nil {

@@ -31,12 +31,16 @@ type greetingConn struct {
 	before  []string // complete lines before the identification string
 	size    int
 	version string
+	end     error // why reading has ended
 }
 
 // Read passes on what the server sends.
 func (c *greetingConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.mu.Lock()
+	if err != nil && c.end == nil {
+		c.end = err
+	}
 	if c.done || n <= 0 {
 		c.mu.Unlock()
 		return n, err
@@ -50,6 +54,21 @@ func (c *greetingConn) Read(p []byte) (int, error) {
 		c.identified()
 	}
 	return n, err
+}
+
+// Write sends what is ours. A server that has hung up has perhaps said why: that is still to be read, so before
+// the identification string a failure is left for Read to find.
+func (c *greetingConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if err == nil {
+		return n, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done {
+		return n, err
+	}
+	return len(p), nil
 }
 
 // scan looks for the identification string. Requires c.mu.
@@ -75,11 +94,18 @@ func (c *greetingConn) scan(p []byte) (bad error, found bool) {
 			}
 			return nil, true
 		}
-		if c.size += len(line); c.size <= maxGreeting {
+		if c.size += len(line); line != "" && c.size <= maxGreeting {
 			c.before = append(c.before, line)
 		}
 	}
 	return nil, false
+}
+
+// ended returns why nothing more can come from the server, or nil as long as something can.
+func (c *greetingConn) ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.end
 }
 
 // said returns what the server sent before its identification string, on one line.

@@ -33,12 +33,14 @@ func handshake(w *watchdog, raw net.Conn, h *hop, l *ladder, p term.Prompter) (*
 func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	h := k.hop
 	var ip net.IP
-	if tcp, ok := k.raw.RemoteAddr().(*net.TCPAddr); ok {
+	if tcp, ok := k.raw.RemoteAddr().(*net.TCPAddr); ok && h.proxy == nil { // not the proxy's: ours may be on loopback
 		ip = tcp.IP
 	}
 	keyOptions := h.hostKeys
-	keyOptions.Ask = func(_ context.Context, q hostkeys.Question) (string, error) {
-		return ask(w, p, h, term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
+	if canAsk(p, h) {
+		keyOptions.Ask = func(_ context.Context, q hostkeys.Question) (string, error) {
+			return ask(w, p, h, term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
+		}
 	}
 	keys, err := hostkeys.NewVerifier(h.host, h.port, ip, keyOptions)
 	if err != nil {
@@ -46,7 +48,7 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	}
 	l.begin(stepBanner)
 	conn := &greetingConn{Conn: k.raw, identified: func() { l.begin(stepKex) }}
-	auth := newPlanner(w, h, p, k.seen)
+	auth := newPlanner(w, h, p, k.seen, conn.ended)
 	defer auth.close()
 	verify := keys.HostKeyCallback(w.ctx)
 	var loggedIn atomic.Bool // a later key exchange runs in a goroutine of the library's
@@ -68,15 +70,21 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 			l.begin(stepAuth)
 			return nil
 		},
-		BannerCallback: func(message string) error { k.banner += message; return nil },
-		ClientVersion:  clientVersion + h.version,
-		AuthCallback:   auth.next,
+		BannerCallback: func(message string) error {
+			k.banner += message[:min(len(message), maxBanner-len(k.banner))]
+			return nil
+		},
+		ClientVersion: clientVersion + h.version,
+		AuthCallback:  auth.next,
 	}
 	sc, chans, reqs, err := ssh.NewClientConn(conn, h.address(), config)
 	if err != nil {
-		return k.explain(w, l, conn, err)
+		return k.explain(w, l, conn, auth, err)
 	}
 	loggedIn.Store(true)
+	if k.seen.last == "" {
+		k.seen.last = "none" // the server asked for nothing (RFC 4252 section 5.2)
+	}
 	l.end(true, k.seen.last)
 	res := keys.Result()
 	k.conn, k.version, k.method = sc, string(sc.ServerVersion()), k.seen.last
@@ -88,22 +96,33 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	return nil
 }
 
+// maxBanner bounds what is kept of what a server says before authentication.
+const maxBanner = 64 << 10
+
 // clientVersion is our identification string (RFC 4253 section 4.2).
 const clientVersion = "SSH-2.0-ptyctl"
 
-// ask puts a question to the person while the watchdog sleeps, or fails as nobody can be asked.
+func canAsk(p term.Prompter, h *hop) bool { return p != nil && !h.cred.batch }
+
+// ask puts a question to the person while the watchdog sleeps, or fails as nobody can be asked. Any other error
+// is a *term.Error, and the end of the login.
 func ask(w *watchdog, p term.Prompter, h *hop, q term.Prompt) (string, error) {
-	if p == nil || h.cred.batch {
+	if !canAsk(p, h) {
 		return "", errNobodyToAsk
 	}
 	defer w.pause()()
-	return p.Prompt(w.ctx, h.prompt(q))
+	answer, err := p.Prompt(w.ctx, h.prompt(q))
+	var own *term.Error
+	if err != nil && !errors.As(err, &own) {
+		err = &term.Error{Kind: term.Canceled, Err: err, Msg: fmt.Sprintf("the question of %s was not answered: %v; open the session again to be asked again", h, err)}
+	}
+	return answer, err
 }
 
 var errNobodyToAsk = errors.New("nobody may be asked (auth.interactive is false, or BatchMode is on)")
 
 // explain turns what ended a handshake into what the caller can act on.
-func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, err error) error {
+func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner, err error) error {
 	h, rung := k.hop, l.at()
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
@@ -117,13 +136,14 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, err error) er
 	}
 	var own *term.Error
 	if errors.As(err, &own) {
-		if own.Details == nil {
-			own.Details = details
+		named := *own // it may be somebody else's
+		if named.Details == nil {
+			named.Details = details
 		}
-		if own.Kind == term.AuthFailed {
-			k.seen.describe(own.Details)
+		if named.Kind == term.AuthFailed {
+			k.seen.describe(named.Details)
 		}
-		return own
+		return &named
 	}
 	var none *ssh.AlgorithmNegotiationError
 	if errors.As(err, &none) {
@@ -134,6 +154,9 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, err error) er
 	if errors.As(err, &old) {
 		return failed(term.ConnectFailed, "%s is not an SSH 2 server: it says %q; check the port", h, old.line)
 	}
+	if strings.HasPrefix(details.ServerMessage, "HTTP/") {
+		return failed(term.ConnectFailed, "%s is a web server, not an SSH server: it says %q; check the port", h, details.ServerMessage)
+	}
 	said := ""
 	if details.ServerMessage != "" {
 		said = " (it said: " + details.ServerMessage + ")"
@@ -141,16 +164,22 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, err error) er
 	switch rung {
 	case stepAuth:
 		k.seen.describe(details)
-		ended := failed(term.AuthFailed, "%s ended the connection during authentication: %v%s", h, err, said)
-		if k.authEnded(err) {
-			return &retry{err: ended, refusedKeys: k.seen.keys}
+		if len(k.seen.tried) == 0 {
+			return failed(term.ConnectFailed, "%s ended the connection before anything could be tried: %v; try again", h, err)
+		}
+		ended := failed(term.AuthFailed, "%s ended the connection during authentication (tried: %s): %v; check username and credentials", h, strings.Join(k.seen.tried, ", "), err)
+		if !auth.gaveUp && len(k.seen.keys) > 1 && len(k.seen.tried) == 1 && k.seen.tried[0] == methodPublicKey {
+			return &retry{err: ended, refusedKeys: k.seen.keys} // sshd_config(5) MaxAuthTries
 		}
 		return ended
 	case stepBanner:
+		if conn.ended() == nil {
+			return failed(term.ConnectFailed, "%s does not identify itself as an SSH server%s: %v; check the port", h, said, err)
+		}
 		closed := failed(term.ConnectFailed, "%s closed the connection before it identified itself as an SSH server%s: %v; check the port, or try again if the server limits new connections (MaxStartups)", h, said, err)
 		return &retry{err: closed, noRoom: true}
 	default:
-		return failed(term.ConnectFailed, "the key exchange with %s failed%s: %v", h, said, err)
+		return failed(term.ConnectFailed, "the key exchange with %s failed%s: %v; try again, and check that nothing on the way interferes", h, said, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package sshx
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -26,7 +27,7 @@ type hop struct {
 	proxy         *url.URL // SOCKS5 or HTTP; nil: none
 	attempts      int
 	tcpKeep       bool
-	limit         time.Duration // for dial, handshake and authentication together
+	dial          func(ctx context.Context, network, address string) (net.Conn, error) // nil: TCP
 
 	kex, ciphers, macs, hostKeyAlgos, pubkeyAlgos []string
 	hostKeyFixed                                  bool // HostKeyAlgorithms was given in full: do not reorder

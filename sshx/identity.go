@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"golang.org/x/crypto/ssh"
@@ -19,14 +20,39 @@ func (s *sealedKey) Sign(rand io.Reader, data []byte) (*ssh.Signature, error) {
 
 // SignWithAlgorithm implements ssh.AlgorithmSigner.
 func (s *sealedKey) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
-	if s.opened == nil {
-		opened, err := s.open()
-		if err != nil {
-			return nil, err
-		}
-		s.opened = opened
+	opened, err := s.open()
+	if err != nil {
+		return nil, err
 	}
-	return s.opened.SignWithAlgorithm(rand, data, algorithm)
+	return opened.SignWithAlgorithm(rand, data, algorithm)
+}
+
+// maxKeyFile bounds the size of a key file in bytes; the largest keys have some 13 KiB.
+const maxKeyFile = 64 << 10
+
+// readKeyFile returns the content of a file that may hold a key. The path may come from a caller: a device or a
+// named pipe would never end.
+func readKeyFile(path string) ([]byte, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, nil, rootPathError(err)
+	case !info.Mode().IsRegular():
+		return nil, nil, errors.New("it is not a regular file")
+	case info.Size() > maxKeyFile:
+		return nil, nil, fmt.Errorf("it is too large for a key (%d bytes)", info.Size())
+	}
+	data, err := os.ReadFile(path)
+	return data, info, rootPathError(err)
+}
+
+// rootPathError strips the operation and path that os puts around an error: the message names them itself.
+func rootPathError(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }
 
 // decrypt opens an encrypted private key.
@@ -86,7 +112,7 @@ func unreadableKey(pem []byte, err error) string {
 // as in an IdentityFile that only names a key of the agent's.
 func publicHalf(path string) ssh.PublicKey {
 	for _, name := range []string{path, path + ".pub"} {
-		data, err := os.ReadFile(name)
+		data, _, err := readKeyFile(name)
 		if err != nil {
 			continue
 		}
@@ -114,7 +140,7 @@ func (k *keyring) certified(keys []ssh.Signer) []ssh.Signer {
 	}
 	var certs []ssh.Signer
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
+		data, _, err := readKeyFile(path)
 		if err != nil {
 			continue
 		}

@@ -14,7 +14,7 @@ import (
 type keepalive struct {
 	k        *link
 	interval time.Duration
-	max      int
+	max      int // <= 0: never give up
 
 	mu      sync.Mutex // guards the following
 	timer   *time.Timer
@@ -53,7 +53,7 @@ func (a *keepalive) tick() {
 	}
 	if a.asking {
 		a.missed++
-		if a.missed >= a.max {
+		if a.max > 0 && a.missed >= a.max {
 			a.stopped = true
 			a.mu.Unlock()
 			a.k.end(&term.Error{Kind: term.RemoteClosed, Msg: fmt.Sprintf("%s has not answered for %s (%d keepalives); the connection counts as lost", a.k.hop, time.Duration(a.max)*a.interval, a.max)})
@@ -64,11 +64,11 @@ func (a *keepalive) tick() {
 		return
 	}
 	a.asking = true
-	a.k.wg.Add(1)
+	a.k.wg.join()
 	a.timer.Reset(a.interval)
 	a.mu.Unlock()
 
-	defer a.k.wg.Done()
+	defer a.k.wg.leave()
 	// Any answer will do: OpenSSH and dropbear both refuse the request, and thereby show that they live.
 	_, _, err := a.k.conn.SendRequest("keepalive@openssh.com", true, nil)
 	a.mu.Lock()

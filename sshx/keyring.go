@@ -2,12 +2,13 @@ package sshx
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -27,7 +28,9 @@ type keyring struct {
 
 	loaded bool
 	keys   []ssh.Signer
-	agent  net.Conn // nil: none
+	ready  []ssh.Signer // the key before once more, in another way
+	agent  net.Conn     // nil: none
+	forget func() bool  // the agent's connection no longer ends with the watchdog
 }
 
 func newKeyring(w *watchdog, h *hop, p term.Prompter, seen *authRecord) *keyring {
@@ -36,6 +39,7 @@ func newKeyring(w *watchdog, h *hop, p term.Prompter, seen *authRecord) *keyring
 
 func (k *keyring) close() {
 	if k.agent != nil {
+		k.forget()
 		_ = k.agent.Close()
 	}
 }
@@ -46,24 +50,31 @@ func (k *keyring) next() ssh.Signer {
 		k.loaded = true
 		k.load()
 	}
+	if len(k.ready) > 0 {
+		s := k.ready[0]
+		k.ready = k.ready[1:]
+		return s
+	}
 	for len(k.keys) > 0 {
 		s := k.keys[0]
 		k.keys = k.keys[1:]
 		if slices.Contains(k.h.cred.refused, ssh.FingerprintSHA256(s.PublicKey())) {
 			continue
 		}
-		if s = k.restrict(s); s != nil {
-			return s
+		if usable := k.restrict(s); len(usable) > 0 {
+			k.ready = usable[1:]
+			return usable[0]
 		}
 	}
 	return nil
 }
 
-// restrict limits a signer to the signature algorithms we may use; nil if none is left.
-func (k *keyring) restrict(s ssh.Signer) ssh.Signer {
+// restrict limits a signer to the signature algorithms we may use; none if none is left. Where ssh-rsa may be
+// used, it is tried once more on its own: some devices claim to know rsa-sha2 and refuse it.
+func (k *keyring) restrict(s ssh.Signer) []ssh.Signer {
 	as, ok := s.(ssh.AlgorithmSigner)
 	if !ok {
-		return s
+		return []ssh.Signer{s}
 	}
 	var usable []string
 	for _, a := range signatureAlgorithms(s.PublicKey()) {
@@ -71,8 +82,20 @@ func (k *keyring) restrict(s ssh.Signer) ssh.Signer {
 			usable = append(usable, a)
 		}
 	}
-	if limited, err := ssh.NewSignerWithAlgorithms(as, usable); err == nil && len(usable) > 0 {
-		return limited
+	var out []ssh.Signer
+	add := func(algorithms []string) {
+		if limited, err := ssh.NewSignerWithAlgorithms(as, algorithms); err == nil {
+			out = append(out, limited)
+		}
+	}
+	if len(usable) > 0 {
+		add(usable)
+	}
+	if len(usable) > 1 && usable[len(usable)-1] == ssh.KeyAlgoRSA {
+		add(usable[len(usable)-1:])
+	}
+	if len(out) > 0 {
+		return out
 	}
 	k.seen.note("key %s was not offered: PubkeyAcceptedAlgorithms allows none of its algorithms", ssh.FingerprintSHA256(s.PublicKey()))
 	return nil
@@ -98,9 +121,10 @@ func (k *keyring) load() {
 		case err == nil:
 			k.keys = append(k.keys, s)
 		case errors.As(err, new(*ssh.PassphraseMissingError)):
-			k.keys = append(k.keys, k.sealed("private_key_pem", []byte(c.privateKey.Reveal()), err, nil))
+			if s := k.sealed("auth.private_key_pem", []byte(c.privateKey.Reveal()), err, nil); s != nil {
+				k.keys = append(k.keys, s)
+			}
 		}
-		k.keys = slices.DeleteFunc(k.keys, func(s ssh.Signer) bool { return s == nil })
 		return
 	}
 	agentKeys := k.agentKeys()
@@ -110,6 +134,9 @@ func (k *keyring) load() {
 	}
 	var inFiles, named []ssh.Signer
 	for _, path := range c.identityFiles {
+		if k.seen.abort != nil {
+			return
+		}
 		pub := publicHalf(path)
 		if i := slices.IndexFunc(agentKeys, func(s ssh.Signer) bool { return pub != nil && sameKey(s.PublicKey(), pub) }); i >= 0 {
 			named = append(named, agentKeys[i])
@@ -151,7 +178,7 @@ func (k *keyring) agentKeys() []ssh.Signer {
 		return nil
 	}
 	_ = conn.SetDeadline(time.Time{}) // signing may need a touch, or a person's consent
-	k.agent = conn
+	k.agent, k.forget = conn, context.AfterFunc(k.w.ctx, func() { _ = conn.Close() })
 	return signers
 }
 
@@ -159,21 +186,20 @@ const agentTimeout = 5 * time.Second
 
 // file returns a signer for an identity file, or nil if it is missing or cannot be used.
 func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
-	info, err := os.Stat(path)
+	pem, info, err := readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // as ssh(1): the default identities need not exist
 	}
 	if err != nil {
-		k.seen.note("%s cannot be read: %v", path, rootCause(err))
+		k.seen.note("%s cannot be read: %v", path, err)
+		return nil
+	}
+	if _, _, _, _, err := ssh.ParseAuthorizedKey(pem); err == nil {
+		k.seen.note("%s only names a key, which the agent does not hold", path)
 		return nil
 	}
 	if why := exposed(info); why != "" {
 		k.seen.note("%s was ignored: %s", path, why)
-		return nil
-	}
-	pem, err := os.ReadFile(path)
-	if err != nil {
-		k.seen.note("%s cannot be read", path)
 		return nil
 	}
 	s, err := ssh.ParsePrivateKey(pem)
@@ -194,13 +220,18 @@ func (k *keyring) sealed(name string, pem []byte, err error, pub ssh.PublicKey) 
 	if errors.As(err, &missing) && missing.PublicKey != nil {
 		pub = missing.PublicKey
 	}
-	s := &sealedKey{pub: pub, open: func() (ssh.AlgorithmSigner, error) { return k.unseal(name, pem) }}
+	s := &sealedKey{pub: pub, open: sync.OnceValues(func() (ssh.AlgorithmSigner, error) {
+		opened, err := k.unseal(name, pem)
+		if err != nil {
+			k.seen.note("%s was not used: %v", name, err)
+		}
+		return opened, err
+	})}
 	if pub != nil {
 		return s
 	}
 	opened, err := s.open()
 	if err != nil {
-		k.seen.note("%s was not used: %v", name, err)
 		return nil
 	}
 	return opened
@@ -218,6 +249,7 @@ func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 			return nil, fmt.Errorf("%s is encrypted, and its passphrase was not given; pass auth.passphrase", name)
 		}
 		if err != nil {
+			k.seen.stop(err)
 			return nil, err
 		}
 		s, err := decrypt(name, pem, []byte(answer))
@@ -231,9 +263,8 @@ func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 
 // A sealedKey decrypts itself when it has to sign for the first time.
 type sealedKey struct {
-	pub    ssh.PublicKey
-	open   func() (ssh.AlgorithmSigner, error)
-	opened ssh.AlgorithmSigner
+	pub  ssh.PublicKey
+	open func() (ssh.AlgorithmSigner, error) // asks once, however often it is called
 }
 
 func (s *sealedKey) PublicKey() ssh.PublicKey { return s.pub }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 
 	"golang.org/x/crypto/ssh"
 
@@ -29,7 +28,7 @@ type link struct {
 	ctx    context.Context // ends with the connection; the cause is why
 	cancel context.CancelCauseFunc
 	keep   *keepalive
-	wg     sync.WaitGroup // every goroutine of this link
+	wg     crew // every goroutine of this link
 }
 
 // start begins the link's life once its handshake is done.
@@ -48,7 +47,7 @@ func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request) {
 func (k *link) channels(chans <-chan ssh.NewChannel) {
 	for c := range chans {
 		if k.agent != nil && c.ChannelType() == agentChannel {
-			k.agent.accept(k, c)
+			k.wg.Go(func() { k.agent.accept(k, c) }) // connecting takes time, and everything here waits
 			continue
 		}
 		_ = c.Reject(ssh.Prohibited, "ptyctl accepts no such channel")

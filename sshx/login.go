@@ -6,8 +6,6 @@ import (
 	"net"
 	"time"
 
-	"golang.org/x/crypto/ssh"
-
 	"ptyctl/term"
 )
 
@@ -33,8 +31,11 @@ func (p *pool) login(w *watchdog, via *link, h *hop, l *ladder, asker term.Promp
 			return k, nil
 		}
 		var again *retry
+		if errors.As(err, &again) {
+			l.end(false, again.Error())
+		}
 		switch {
-		case !errors.As(err, &again):
+		case again == nil:
 			return nil, err
 		case again.refusedKeys != nil && h.cred.refused == nil:
 			skipping := *h
@@ -45,6 +46,9 @@ func (p *pool) login(w *watchdog, via *link, h *hop, l *ladder, asker term.Promp
 			case <-time.After(pause):
 				pause *= 2
 			case <-w.ctx.Done():
+				if w.expired() {
+					return nil, again.err // says more than that the time is over
+				}
 				return nil, context.Cause(w.ctx)
 			}
 		default:
@@ -78,11 +82,4 @@ func (p *pool) attempt(w *watchdog, via *link, h *hop, l *ladder, asker term.Pro
 		return nil, err
 	}
 	return handshake(w, raw, h, l, asker)
-}
-
-// authEnded reports whether the server broke the connection off because of the keys we offered.
-func (k *link) authEnded(err error) bool {
-	var own *term.Error
-	return !errors.As(err, &own) && len(k.seen.keys) > 1 && len(k.seen.tried) == 1 && k.seen.tried[0] == methodPublicKey &&
-		!errors.As(err, new(*ssh.PassphraseMissingError))
 }

@@ -5,24 +5,26 @@ import (
 	"sync"
 )
 
-// A mergedReader reads the two output streams of a channel as one, in the order in which they arrive. Each side
-// waits until what it brought has been taken, so the channel's own window limits what is under way.
+// A mergedReader reads the two output streams of a channel as one, in the order in which they are seen to
+// arrive. Each side waits until what it brought has been taken, so the channel's own window limits what is
+// under way.
 type mergedReader struct {
 	pieces chan []byte
 	taken  chan struct{}
+	over   <-chan struct{} // closed when nobody reads any more
+	ended  chan struct{}   // closed when both streams have ended
 	rest   []byte
-	ended  chan struct{} // the channel is closed on both sides, or Read is no longer called
 }
 
-// merge starts reading both streams of ch.
-func merge(ch *channel) *mergedReader {
-	m := &mergedReader{pieces: make(chan []byte), taken: make(chan struct{}), ended: make(chan struct{})}
+// merge starts reading both streams of ch, until over is closed.
+func merge(ch *channel, over <-chan struct{}) *mergedReader {
+	m := &mergedReader{pieces: make(chan []byte), taken: make(chan struct{}), over: over, ended: make(chan struct{})}
 	var streams sync.WaitGroup
-	streams.Add(2)
 	for _, r := range []io.Reader{ch, ch.Stderr()} {
+		streams.Add(1)
 		ch.k.wg.Go(func() {
 			defer streams.Done()
-			m.pump(r, ch.k.ctx.Done())
+			m.pump(r)
 		})
 	}
 	ch.k.wg.Go(func() {
@@ -32,19 +34,20 @@ func merge(ch *channel) *mergedReader {
 	return m
 }
 
-func (m *mergedReader) pump(r io.Reader, over <-chan struct{}) {
+// pump hands over what r brings, also what it had brought before the connection was lost.
+func (m *mergedReader) pump(r io.Reader) {
 	p := make([]byte, 16<<10)
 	for {
 		n, err := r.Read(p)
 		if n > 0 {
 			select {
 			case m.pieces <- p[:n]:
-			case <-over:
+			case <-m.over:
 				return
 			}
 			select {
 			case <-m.taken:
-			case <-over:
+			case <-m.over:
 				return
 			}
 		}
@@ -61,13 +64,15 @@ func (m *mergedReader) Read(p []byte) (int, error) {
 		case m.rest = <-m.pieces:
 		case <-m.ended:
 			return 0, io.EOF
+		case <-m.over:
+			return 0, io.EOF
 		}
 	}
 	n := copy(p, m.rest)
 	if m.rest = m.rest[n:]; len(m.rest) == 0 {
 		select {
 		case m.taken <- struct{}{}:
-		case <-m.ended:
+		case <-m.over:
 		}
 	}
 	return n, nil

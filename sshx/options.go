@@ -1,7 +1,9 @@
 package sshx
 
 import (
+	"context"
 	"log/slog"
+	"net"
 	"time"
 )
 
@@ -27,6 +29,8 @@ type Options struct {
 	MaxConnectionsPerHost int // of one Client, when a server limits channels per connection; 0: 4
 
 	Logger *slog.Logger // nil: silent
+
+	dialFirst func(ctx context.Context, network, address string) (net.Conn, error) // tests only: in place of TCP
 }
 
 func (o Options) withDefaults() Options {

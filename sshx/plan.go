@@ -38,6 +38,9 @@ func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
 	if err != nil {
 		return nil, extraArgsError(err)
 	}
+	if _, ok := policies[o.HostKeyFloor]; !ok { // an unknown word must not pass for the weakest
+		return nil, term.Errorf(term.InvalidArgument, "ssh.host_key_floor %q does not exist; the operator must set strict, ask, accept_new or disabled", o.HostKeyFloor)
+	}
 	p := &planning{t: t, o: o, r: &route{limit: t.ConnectTimeout, log: o.Logger}}
 	p.configPath = t.SSH.ConfigPath
 	if p.configPath == "" {
@@ -106,9 +109,14 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 		eo.SystemFile = "none" // as with ssh -F
 	}
 	eo.HomeDir = p.o.HomeDir
+	eo.AllowPath = func(path string) error { return p.checkPath("ssh_options.config_path", path, path) } // also of what it includes
 	eo.AllowExec = p.o.AllowExecDirectives
 	eo.Defaults = algorithmDefaults()
 	cfg, err := sshconfig.Evaluate(ctx, eo)
+	var own *term.Error // of checkPath
+	if errors.As(err, &own) {
+		return nil, own
+	}
 	if err != nil {
 		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "ssh_config: " + err.Error()}
 	}
@@ -163,7 +171,7 @@ func (p *planning) hop(cfg *sshconfig.Config, name string, target bool) (*hop, e
 	}
 	h := &hop{
 		name: name, host: cfg.HostName, port: cfg.Port, user: cfg.User, family: families[cfg.AddressFamily],
-		bindAddress: cfg.BindAddress, attempts: cfg.ConnectionAttempts, tcpKeep: cfg.TCPKeepAlive,
+		bindAddress: cfg.BindAddress, attempts: cfg.ConnectionAttempts, tcpKeep: cfg.TCPKeepAlive, dial: p.o.dialFirst,
 		kex: cfg.KexAlgorithms, ciphers: cfg.Ciphers, macs: cfg.MACs, hostKeyAlgos: cfg.HostKeyAlgorithms, pubkeyAlgos: cfg.PubkeyAcceptedAlgorithms,
 		keepalive: p.o.KeepaliveInterval, keepaliveCount: p.o.KeepaliveCountMax,
 		cred: credentials{

@@ -117,8 +117,8 @@ func shareKey(way []*hop) string {
 	h := sha256.New()
 	for _, hop := range way {
 		anonymous := *hop
-		anonymous.index, anonymous.limit, anonymous.hostKeys.Ask = 0, 0, nil
-		_, _ = fmt.Fprintf(h, "%+v\n", anonymous)
+		anonymous.index, anonymous.proxy = 0, nil
+		_, _ = fmt.Fprintf(h, "%+v %s\n", anonymous, hop.proxy) // of the proxy, what it is and not where it lies
 	}
 	return string(h.Sum(nil))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,18 +15,19 @@ import (
 )
 
 // A Shell is a login shell, on a pseudo-terminal unless that was not wanted: a term.Transport with every
-// optional interface.
+// optional interface. Closing it ends the channel, not the Client's connection: what a frozen server keeps from
+// returning is woken by closing the Client.
 type Shell struct {
 	c       *Client
 	ch      *channel
 	pty     bool
 	merged  *mergedReader // without a pty: both output streams, in order of arrival
 	owns    bool          // Close closes the connection too
-	exited  chan struct{} // closed when the channel is closed on both sides
 	closing sync.Once
 
-	mu   sync.Mutex // guards the following
-	exit term.Exit
+	life     context.Context // ends with Close
+	end      context.CancelFunc
+	warnings []string
 }
 
 // Shell starts a login shell, or the configuration's RemoteCommand (RFC 4254 sections 6.2 and 6.5).
@@ -56,19 +58,25 @@ func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 }
 
 func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
-	ch, err := c.own.openSession(ctx)
+	ch, err := c.own.openSession(ctx, nil)
+	if errors.As(err, new(errRefused)) {
+		if ahead := c.slots.takeAhead(); ahead != nil {
+			ch, err = ahead, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	sh := &Shell{c: c, ch: ch, pty: !p.Disabled, exited: make(chan struct{})}
-	ch.k.wg.Go(sh.watch)
+	sh := &Shell{c: c, ch: ch, pty: !p.Disabled && !c.r.noTTY}
+	sh.life, sh.end = context.WithCancel(c.life)
 	if sh.pty {
 		// A server sends no stderr on a pty; if it does, unread it would block the channel.
 		ch.k.wg.Go(func() { _, _ = io.Copy(io.Discard, ch.Stderr()) })
 	} else {
-		sh.merged = merge(ch)
+		sh.merged = merge(ch, sh.life.Done())
 	}
 	if err := sh.start(ctx, p); err != nil {
+		sh.end()
 		ch.drop()
 		return nil, err
 	}
@@ -94,7 +102,7 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 			return err
 		}
 		if !ok {
-			sh.c.warn("the server refuses to forward the agent")
+			sh.warnings = append(sh.warnings, "the server refuses to forward the agent")
 		}
 	}
 	if sh.pty {
@@ -124,24 +132,9 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 		return err
 	}
 	if !ok {
-		return term.Errorf(term.Unsupported, "%s refuses to start a shell", sh.c.own.hop)
+		return term.Errorf(term.Unsupported, "%s refuses to start a shell for this account; check what it is allowed to do there", sh.c.own.hop)
 	}
 	return nil
-}
-
-// watch takes the server's requests on the channel until it is closed.
-func (sh *Shell) watch() {
-	defer close(sh.exited)
-	for r := range sh.ch.reqs {
-		if e, ok := exitOf(r); ok {
-			sh.mu.Lock()
-			sh.exit = e
-			sh.mu.Unlock()
-		}
-		if r.WantReply {
-			_ = r.Reply(false, nil)
-		}
-	}
 }
 
 // Read implements term.Transport.
@@ -186,23 +179,22 @@ func (sh *Shell) Wait() (term.Exit, error) {
 	timer := time.NewTimer(drainLimit)
 	defer timer.Stop()
 	select {
-	case <-sh.exited:
+	case <-sh.ch.closed:
 	case <-timer.C:
 	}
-	sh.mu.Lock()
-	exit := sh.exit
-	sh.mu.Unlock()
-	if exit.Known {
+	select {
+	case exit := <-sh.ch.exit:
 		return exit, nil
+	default:
 	}
 	// See execution.finished.
 	settle := time.NewTimer(drainQuiet)
 	defer settle.Stop()
 	select {
 	case <-sh.ch.k.ctx.Done():
-		return exit, sh.ch.k.lost()
+		return term.Exit{}, sh.ch.k.lost()
 	case <-settle.C:
-		return exit, nil
+		return term.Exit{}, nil
 	}
 }
 
@@ -215,6 +207,7 @@ func (sh *Shell) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io
 func (sh *Shell) Describe() term.Description {
 	d := sh.c.describe()
 	d.PTY = sh.pty
+	d.Warnings = slices.Concat(d.Warnings, sh.warnings)
 	d.Capabilities = term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.Maybe, ParallelExec: term.Yes}
 	if !sh.pty {
 		d.Capabilities.Resize = term.No
@@ -232,9 +225,10 @@ func (sh *Shell) Close() error {
 		timer := time.NewTimer(hangUpGrace)
 		defer timer.Stop()
 		select {
-		case <-sh.exited:
+		case <-sh.ch.closed:
 		case <-timer.C:
 		}
+		sh.end()
 		if sh.owns {
 			_ = sh.c.Close()
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,222 +12,187 @@ import (
 )
 
 const (
-	// aheadIdle is how long a channel opened ahead is kept for the next command.
-	aheadIdle = 60 * time.Second
-
 	// slotWait is how long a command waits for a channel of ours to become free before another connection is
 	// made for it.
 	slotWait = 2 * time.Second
+
+	// refusalLasts is how long a refusal counts. A server may count a channel for a moment longer than we do,
+	// and a command that outlived its channel for as long as it runs.
+	refusalLasts = 250 * time.Millisecond
 )
 
 // slots hand out session channels for commands. A server limits them per connection (sshd_config(5)
 // MaxSessions, 10), so there are, in this order: the channel kept opened ahead, a new one on a connection we
 // have, one that becomes free, one on a further connection.
-//
-// Opening a channel costs a round trip, starting the command a second one. After the first command, one channel
-// is therefore kept open ahead.
 type slots struct {
 	dial  func(context.Context) (*link, error) // another connection; nil: there may be none
 	limit int                                  // connections, the first included
 
-	mu    sync.Mutex // guards the following
-	conns []*carrier
-	ahead *channel
-	timer *time.Timer
-	freed chan struct{} // closed and replaced when a slot becomes free
-	over  bool
+	mu      sync.Mutex // guards the following
+	conns   []*carrier // the Client's own first
+	dialing bool       // a further connection is being made
+	ahead   *channel
+	opening bool // the channel ahead is being opened
+	timer   *time.Timer
+	changed chan struct{} // closed and replaced when a slot becomes free, or a connection is there
+	over    bool
 }
 
 // A carrier is a connection and how many commands it carries.
 type carrier struct {
-	k     *link
-	used  int
-	max   int  // what the server allows at a time besides what else we have on it; -1: not yet known
-	spare bool // a channel may be kept open ahead
+	k       *link
+	used    int
+	max     int       // what the server allows at a time besides what else we have on it; -1: not yet known
+	refused time.Time // when it last refused, unless it has opened a channel since
+}
+
+// mayOpen reports whether the server is likely to open another channel. Requires the slots' mutex.
+func (c *carrier) mayOpen() bool {
+	return c.max < 0 || c.used < c.max || time.Since(c.refused) >= refusalLasts
 }
 
 func newSlots(k *link, limit int, dial func(context.Context) (*link, error)) *slots {
-	return &slots{dial: dial, limit: limit, conns: []*carrier{{k: k, max: -1, spare: true}}, freed: make(chan struct{})}
+	return &slots{dial: dial, limit: limit, conns: []*carrier{{k: k, max: -1}}, changed: make(chan struct{})}
 }
 
-// take returns a channel for one command. free must be called when the command has ended.
-func (s *slots) take(ctx context.Context) (ch *channel, free func(), err error) {
-	if ch, free := s.takeAhead(); ch != nil {
-		return ch, free, nil
-	}
+// take returns a channel for one command. Its slot is free again when the channel is closed.
+func (s *slots) take(ctx context.Context) (*channel, error) {
 	patience := time.NewTimer(slotWait)
 	defer patience.Stop()
-	impatient := false
+	var impatient, lingered bool
+	var failed error // the last attempt to make another connection
 	for {
-		c, freed, busy := s.pick()
-		if c != nil {
-			ch, err := c.k.openSession(ctx)
-			if err == nil {
-				return ch, func() { s.free(c) }, nil
-			}
-			var refused errRefused
-			if !errors.As(err, &refused) {
-				s.free(c)
-				return nil, nil, err
-			}
-			s.refused(c)
-			continue
+		if ch := s.takeAhead(); ch != nil {
+			return ch, nil
 		}
-		if busy && !impatient {
-			select {
-			case <-freed:
-			case <-patience.C:
-				impatient = true
-			case <-ctx.Done():
-				return nil, nil, s.full(context.Cause(ctx))
+		c, changed, busy := s.pick()
+		switch {
+		case c != nil:
+			ch, err := s.open(ctx, c)
+			if err == nil || !errors.As(err, new(errRefused)) {
+				return ch, err
 			}
 			continue
-		}
-		switch more, err := s.grow(ctx); {
-		case err != nil:
-			return nil, nil, s.full(err)
-		case more:
-		case busy:
-			select {
-			case <-freed:
-			case <-ctx.Done():
-				return nil, nil, s.full(context.Cause(ctx))
-			}
+		case busy && (!impatient || failed != nil):
 		default:
-			return nil, nil, s.full(nil)
+			more, err := s.grow(ctx)
+			if more {
+				continue
+			}
+			failed = err
+			if !busy && lingered {
+				return nil, s.full(failed)
+			}
+		}
+		var linger <-chan time.Time
+		if !busy && !lingered { // nothing of ours is in the way: it may be what has just ended
+			lingered = true
+			linger = time.After(refusalLasts)
+		}
+		select {
+		case <-changed:
+		case <-linger:
+		case <-patience.C:
+			impatient = true
+		case <-ctx.Done():
+			return nil, s.full(context.Cause(ctx))
 		}
 	}
 }
 
-// takeAhead returns the channel that was opened ahead, if there is one.
-func (s *slots) takeAhead() (*channel, func()) {
+// pick reserves a place on a connection that may have one, those that have not refused before the others; nil
+// if none has. busy says that changed will be closed.
+func (s *slots) pick() (c *carrier, changed <-chan struct{}, busy bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ch := s.ahead
-	if ch == nil {
-		return nil, nil
-	}
-	s.ahead = nil
-	s.timer.Stop()
-	for _, c := range s.conns {
-		if c.k == ch.k {
-			return ch, func() { s.free(c) }
+	s.conns = append(s.conns[:1], slices.DeleteFunc(s.conns[1:], func(c *carrier) bool { return c.k.lost() != nil })...)
+	for _, doubtful := range []bool{false, true} {
+		for _, c := range s.conns {
+			if doubtful != c.refused.IsZero() && c.mayOpen() {
+				c.used++
+				return c, nil, false
+			}
+			busy = busy || c.used > 0
 		}
 	}
-	return nil, nil
+	return nil, s.changed, busy || s.dialing
 }
 
-// pick reserves a place on a connection that may have one; nil if none has. busy says that one of ours will
-// become free, and freed is closed when that happens.
-func (s *slots) pick() (c *carrier, freed <-chan struct{}, busy bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.conns {
-		if c.k.lost() != nil && c != s.conns[0] {
-			continue
+// open opens a channel on c, where a place is reserved.
+func (s *slots) open(ctx context.Context, c *carrier) (*channel, error) {
+	ch, err := c.k.openSession(ctx, func() { s.free(c) })
+	if err != nil {
+		s.mu.Lock()
+		if errors.As(err, new(errRefused)) {
+			c.refused, c.max = time.Now(), c.used-1
 		}
-		if c.max < 0 || c.used < c.max {
-			c.used++
-			return c, nil, false
-		}
-		busy = busy || c.used > 0
+		s.mu.Unlock()
+		s.free(c)
+		return nil, err
 	}
-	return nil, s.freed, busy
-}
-
-// refused notes that the server opens no more than what is in use now.
-func (s *slots) refused(c *carrier) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.used--
-	c.max = c.used
-	c.spare = false // a slot is worth more to a command than to the next one
+	c.refused = time.Time{}
+	if c.max >= 0 && c.used > c.max {
+		c.max = c.used
+	}
+	return ch, nil
 }
 
 func (s *slots) free(c *carrier) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.used--
-	close(s.freed)
-	s.freed = make(chan struct{})
+	s.change()
 }
 
-// grow makes another connection, if there may be one.
+// change wakes whoever waits for a slot. Requires s.mu.
+func (s *slots) change() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// grow makes another connection, if there may be one. One is made at a time.
 func (s *slots) grow(ctx context.Context) (bool, error) {
 	s.mu.Lock()
-	may := s.dial != nil && len(s.conns) < s.limit && !s.over
+	may := s.dial != nil && len(s.conns) < s.limit && !s.dialing && !s.over
+	s.dialing = s.dialing || may
 	s.mu.Unlock()
 	if !may {
 		return false, nil
 	}
 	k, err := s.dial(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dialing = false
+	s.change()
 	if err != nil {
 		return false, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over {
-		k.close()
-		return false, nil
-	}
 	s.conns = append(s.conns, &carrier{k: k, max: -1})
-	return true, nil
+	if s.over { // close has not seen it; wait will
+		k.close()
+	}
+	return !s.over, nil
 }
 
 // full is the error when there is no channel to be had.
 func (s *slots) full(cause error) error {
+	s.mu.Lock()
+	hop := s.conns[0].k.hop
+	s.mu.Unlock()
 	var own *term.Error
-	if errors.As(cause, &own) && own.Kind == term.RemoteClosed {
+	switch {
+	case errors.As(cause, &own) && own.Kind == term.RemoteClosed:
 		return own
+	case errors.Is(cause, context.Canceled):
+		return &term.Error{Kind: term.Canceled, Err: cause, Msg: "canceled while waiting for a channel to run the command on"}
 	}
-	msg := fmt.Sprintf("%s opens no further channel for a command (MaxSessions in its sshd_config), and another connection could not be made", s.conns[0].k.hop)
+	msg := fmt.Sprintf("%s opens no further channel for a command (MaxSessions in its sshd_config), and another connection could not be made", hop)
 	if cause != nil {
 		msg += ": " + cause.Error()
 	}
 	return &term.Error{Kind: term.LimitExceeded, Err: cause, Msg: msg + "; wait for a running command to end, or type the command with ptyctl_session_io"}
-}
-
-// openAhead opens a channel for the next command, in the background, unless there is one.
-func (s *slots) openAhead() {
-	s.mu.Lock()
-	c := s.conns[0]
-	if s.ahead != nil || s.over || !c.spare || c.k.lost() != nil || (c.max >= 0 && c.used >= c.max) {
-		s.mu.Unlock()
-		return
-	}
-	c.used++
-	s.mu.Unlock()
-	c.k.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(c.k.ctx, requestLimit)
-		defer cancel()
-		ch, err := c.k.openSession(ctx)
-		if err != nil {
-			if errors.As(err, new(errRefused)) {
-				s.refused(c)
-			} else {
-				s.free(c)
-			}
-			return
-		}
-		s.keepAhead(c, ch)
-	})
-}
-
-func (s *slots) keepAhead(c *carrier, ch *channel) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ahead != nil || s.over {
-		c.used--
-		ch.abandon()
-		return
-	}
-	s.ahead = ch
-	s.timer = time.AfterFunc(aheadIdle, func() {
-		if ch, free := s.takeAhead(); ch != nil {
-			ch.abandon()
-			free()
-		}
-	})
 }
 
 // close closes the further connections. The first belongs to the Client.
@@ -245,7 +211,7 @@ func (s *slots) close() {
 // wait waits for the goroutines of the further connections.
 func (s *slots) wait() {
 	s.mu.Lock()
-	conns := s.conns[1:]
+	conns := slices.Clone(s.conns[1:])
 	s.mu.Unlock()
 	for _, c := range conns {
 		c.k.wg.Wait()

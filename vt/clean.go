@@ -80,13 +80,13 @@ func (c *Cleaner) Skip(src []byte) {
 // Line returns the unfinished line as a person sees it now, and the index in it of the cursor. Text to the right of
 // the cursor is a prompt of its own (zsh's RPROMPT), a suggestion (fish), or the rest of a line that is being edited.
 func (c *Cleaner) Line() (text string, cursor int) {
-	l := &c.line
-	l.cols = c.Cols
-	l.lay()
-	expand := l.expand
-	l.expand = true
+	l := c.line // a copy, because laying it out must not show in what becomes of it
+	l.cols, l.expand = c.Cols, true
+	if !l.laid {
+		l.cells, l.clusters = nil, nil
+		l.lay()
+	}
 	b, cursor := l.appendTo(nil)
-	l.expand = expand
 	return string(b), cursor
 }
 

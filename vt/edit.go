@@ -131,7 +131,10 @@ func (l *line) tab() {
 	if n <= 0 {
 		return
 	}
-	if i := l.index(); l.here() && i == len(l.cells) && i+n <= maxCells {
+	if l.here() && l.index() == len(l.cells) {
+		if len(l.cells)+n > maxCells {
+			l.pass()
+		}
 		l.cells = append(l.cells, tab)
 		for range n - 1 {
 			l.cells = append(l.cells, tail)
@@ -143,7 +146,7 @@ func (l *line) tab() {
 // column moves the cursor within its row.
 func (l *line) column(col int) {
 	l.lay()
-	last := maxLine - 1
+	last := maxCells - 1
 	if l.cols > 0 {
 		last = l.cols - 1
 	}

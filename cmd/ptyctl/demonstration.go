@@ -25,16 +25,16 @@ type demonstration struct {
 
 // A demoResult holds what the steps look at.
 type demoResult struct {
-	Success    bool
-	SessionID  string `json:"session_id"`
-	State      string
-	Cursor     string
-	Stdout     string
-	Stderr     string
-	ExitCode   *int `json:"exit_code"`
-	Chunk      string
-	Matched    bool
-	Sessions   []struct {
+	Success   bool
+	SessionID string `json:"session_id"`
+	State     string
+	Cursor    string
+	Stdout    string
+	Stderr    string
+	ExitCode  *int `json:"exit_code"`
+	Chunk     string
+	Matched   bool
+	Sessions  []struct {
 		SessionID string `json:"session_id"`
 	}
 }
