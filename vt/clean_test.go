@@ -139,7 +139,8 @@ func TestClean(t *testing.T) {
 		{name: "CR in a wrapped line", cols: 4, in: "abcdef\rX\n", want: "abcdXf\n", count: vt.Sanitized{Rewritten: 1}},
 		{name: "readline's wrap", cols: 4, in: "$ ab \rcd", want: "$ abcd"},
 		{name: "CUU in a wrapped line", cols: 4, in: "abcdef\x1b[AX", want: "abXdef", count: vt.Sanitized{CSI: 1, Rewritten: 1}},
-		{name: "EL in a wrapped line", cols: 4, in: "abcdef\x1b[A\x1b[K\n", want: "ab  ef\n", count: vt.Sanitized{CSI: 1 + 1, Rewritten: 1}},
+		{name: "EL in a wrapped line", cols: 4, in: "abcdef\x1b[A\x1b[Kx\n", want: "abx ef", count: vt.Sanitized{CSI: 2, Rewritten: 1}},
+		{name: "LF in a wrapped line", cols: 4, in: "abcdef\x1b[A\r\n\rX\n", want: "abcdXf\n", count: vt.Sanitized{CSI: 1, Rewritten: 1}},
 		{name: "wide character at the edge", cols: 4, in: "abc漢\b\bX\n", want: "abcX\n", count: vt.Sanitized{Controls: 2, Rewritten: 1}},
 		{name: "zsh after an unfinished line", cols: 8, in: "out%       \r \r\r\x1b[J$ ", want: "out%\n$ ", count: vt.Sanitized{CSI: 1}},
 		{name: "zsh after a finished line", cols: 8, in: "out\r\n%       \r \r\r\x1b[J$ ", want: "out\n$ ", count: vt.Sanitized{CSI: 1, Rewritten: 1}},
@@ -246,5 +247,38 @@ func TestCleanBounds(t *testing.T) {
 				t.Errorf("%q at %d columns: %d bytes become %d", seq, cols, len(in), n)
 			}
 		}
+	}
+}
+
+// A resize in the middle of a line may misplace what is drawn then, and does nothing worse.
+func TestCleanResize(t *testing.T) {
+	pieces := []string{
+		"abcdefghij漢字\te\u0301", "\x1b[A\x1b[3CX", "\x1b[2@y\x1b[2P\x1b[K", "\x1b7\x1b[B\x1b[Jz\x1b8w", "\r\x1b[1K\x1b[5b", "\n\x1b[3;7Hq\x1b[4hr\x1b[X\b\b",
+	}
+	widths := []int{80, 3, 0, 1, 7, -1, 200, 2}
+	for first := range widths {
+		for step := 1; step < len(widths); step++ {
+			var c vt.Cleaner
+			var text []byte
+			for i := range 60 {
+				c.Cols = widths[(first+i*step)%len(widths)]
+				text = c.Append(text, []byte(pieces[(first+i)%len(pieces)]))
+				c.Line()
+			}
+			if text = c.Flush(text); !utf8.Valid(text) || len(text) == 0 {
+				t.Errorf("from %d in steps of %d: %q", first, step, text)
+			}
+		}
+	}
+}
+
+func TestCleanerAfterFlush(t *testing.T) {
+	c := vt.Cleaner{Cols: 4}
+	c.Flush(c.Append(nil, []byte("ab\x1b[8mcdef\x1b[4h\x1b[1")))
+	if got := c.Flush(c.Append(nil, []byte("0mabcdef\rX"))); string(got) != "0mabXdef" {
+		t.Errorf("the second stream becomes %q", got)
+	}
+	if got, want := c.Sanitized(), (vt.Sanitized{CSI: 2, Hidden: 4, Rewritten: 1}); got != want {
+		t.Errorf("both streams count %+v, want %+v", got, want)
 	}
 }

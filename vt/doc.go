@@ -38,14 +38,18 @@
 //     blank and REP repeats nothing.
 //   - It does not depend on how the stream was cut into pieces.
 //
-// Sanitized counts what was taken out or changed. Memory is bounded: at most
-// 4 KiB of a line is kept back to be changed; a longer one is passed on, and what
-// follows cannot change that part any more. A control string of any length is
-// swallowed, as a terminal does.
+// Sanitized counts what was taken out or changed.
+//
+// Memory is bounded. At most 4 KiB of a line is kept back to be changed (8192
+// columns of one that is being changed); what is longer is passed on, and nothing
+// can change it any more. A control string of any length is swallowed, as a
+// terminal does.
 //
 // Lines longer than the terminal is wide wrap there, and CR then goes back to the
 // start of the row, not of the line. Shells rely on that when they echo a long
-// command. Set Cleaner.Cols to have it right; without it a line never wraps.
+// command, and readline also moves down within it by LF, which then ends nothing.
+// Set Cleaner.Cols to have it right; without it a line never wraps, and what zsh and
+// fish draw over output that did not end with LF is taken for an overwriting of it.
 //
 // # What it is not
 //

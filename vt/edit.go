@@ -1,7 +1,60 @@
 package vt
 
+import (
+	"slices"
+	"unicode/utf8"
+)
+
 // The methods in this file change a line that is laid out, or move its cursor. A move does not end the line: only
 // drawing elsewhere does, so that a program may look around (ESC 7, CUP, DSR, ESC 8) in the middle of it.
+
+// puts draws s at the cursor.
+func (l *line) puts(s []byte) {
+	for len(s) > 0 {
+		n := 0
+		for n < len(s) && s[n] < utf8.RuneSelf {
+			n++
+		}
+		if n > 0 && !l.insert {
+			n = l.putASCII(s[:n])
+		} else {
+			var r rune
+			r, n = utf8.DecodeRune(s)
+			l.put(r)
+		}
+		s = s[n:]
+	}
+}
+
+// putASCII does what put does for as many characters of s as fit in the row, and returns how many.
+func (l *line) putASCII(s []byte) int {
+	if l.cols > 0 && l.at.col >= l.cols {
+		l.at.row++
+		l.at.col = 0
+	}
+	i := l.reach(l.index())
+	if i >= maxCells {
+		l.pass()
+		i = 0
+	}
+	n := min(len(s), maxCells-i)
+	if l.cols > 0 {
+		n = min(n, l.cols-l.at.col)
+	}
+	l.split(i)
+	l.split(i + n)
+	over := min(n, len(l.cells)-i)
+	for j, c := range s[:over] {
+		l.set(i+j, cell(c))
+	}
+	from := len(l.cells)
+	l.cells = slices.Grow(l.cells, n-over)[:from+n-over]
+	for j, c := range s[over:n] {
+		l.cells[from+j] = cell(c)
+	}
+	l.at.col += n
+	return n
+}
 
 // put draws r at the cursor.
 func (l *line) put(r rune) {
@@ -28,8 +81,8 @@ func (l *line) put(r rune) {
 		l.pass()
 		i = 0
 	}
-	for len(l.cells) < i+w {
-		l.cells = append(l.cells, void)
+	if n := i + w - len(l.cells); n > 0 {
+		l.extend(n)
 	}
 	l.split(i)
 	l.split(i + w)
@@ -89,14 +142,21 @@ func (l *line) reach(i int) int {
 			l.at.row, l.at.col = l.top.row+i/l.cols, i%l.cols
 		}
 	}
-	for ; gap > 0 && len(l.cells) < maxCells; gap-- {
-		l.cells = append(l.cells, void)
+	if gap = min(gap, maxCells-len(l.cells)); gap > 0 {
+		l.extend(gap)
 	}
 	return i
 }
 
 // freeSpare is how many of them every stream may have.
 const freeSpare = 4 << 10
+
+// extend adds n void cells at the end.
+func (l *line) extend(n int) {
+	from := len(l.cells)
+	l.cells = slices.Grow(l.cells, n)[:from+n]
+	clear(l.cells[from:])
+}
 
 // spend takes n blanks or repetitions from what is allowed, so that a short input makes no long text.
 func (l *line) spend(n int) bool {
@@ -255,9 +315,7 @@ func (l *line) insertBlanks(n int) {
 	}
 	l.split(i)
 	if to >= len(l.cells) {
-		for k := min(n, to-len(l.cells)); k > 0; k-- {
-			l.cells = append(l.cells, void)
-		}
+		l.extend(min(n, to-len(l.cells)))
 		to = len(l.cells)
 	}
 	l.split(to - n)

@@ -2,6 +2,7 @@ package vt
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -19,7 +20,7 @@ const (
 	void         cell = 0  // nothing was drawn: shown as a blank before other text, and not at all after it
 	tail         cell = -1 // the rest of the wide character or the tab before it
 	spill        cell = -2 // the last column, in which a wide character had no room
-	tab          cell = -3
+	tab          cell = -3 // the start of a tab
 	firstCluster cell = utf8.MaxRune + 1
 )
 
@@ -64,7 +65,9 @@ type line struct {
 
 // write draws s, which is whole characters without controls.
 func (l *line) write(s []byte) {
-	l.last, _ = utf8.DecodeLastRune(s)
+	if l.last = rune(s[len(s)-1]); l.last >= utf8.RuneSelf {
+		l.last, _ = utf8.DecodeLastRune(s)
+	}
 	if l.laid {
 		l.land()
 	} else if l.home {
@@ -75,14 +78,7 @@ func (l *line) write(s []byte) {
 		}
 	}
 	if l.laid {
-		for i := 0; i < len(s); {
-			r, n := rune(s[i]), 1
-			if r >= utf8.RuneSelf {
-				r, n = utf8.DecodeRune(s[i:])
-			}
-			l.put(r)
-			i += n
-		}
+		l.puts(s)
 		return
 	}
 	for len(s) > 0 {
@@ -105,13 +101,15 @@ func (l *line) lay() {
 		return
 	}
 	l.laid, l.at = true, l.top
-	for i := 0; i < len(l.text); {
-		r, n := utf8.DecodeRune(l.text[i:])
-		if i += n; r == ht {
-			l.tab()
-		} else {
-			l.put(r)
+	for s := l.text; len(s) > 0; {
+		i := bytes.IndexByte(s, ht)
+		if i < 0 {
+			l.puts(s)
+			break
 		}
+		l.puts(s[:i])
+		l.tab()
+		s = s[i+1:]
 	}
 	if l.home {
 		l.at.col = 0
@@ -174,8 +172,12 @@ func (l *line) leave() {
 	l.laid = l.at.col > 0
 }
 
-// feed ends the line.
+// feed ends the line. But within a wrapped line, above its last row, it is a move: readline goes down so.
 func (l *line) feed() {
+	if l.cols > 0 && l.laid && l.here() && (l.rows()+1)*l.cols < len(l.cells) {
+		l.at.row++
+		return
+	}
 	l.emit()
 	l.out = append(l.out, '\n')
 	l.at.row++
@@ -233,10 +235,26 @@ func (l *line) appendTo(dst []byte) (_ []byte, cursor int) {
 	}
 	cursor = -1
 	inTab := false
-	for i, c := range l.cells[:end] {
+	dst = slices.Grow(dst, end)
+	for i := 0; i < end; i++ {
+		run := l.cells[i:end]
+		free := dst[len(dst):cap(dst)]
+		n := 0
+		for n < len(run) && n < len(free) && uint32(run[n]) < utf8.RuneSelf { // ASCII or void
+			free[n] = byte(max(run[n], ' '))
+			n++
+		}
+		if i <= at && at < i+n {
+			cursor = len(dst) + at - i
+		}
+		dst = dst[:len(dst)+n]
+		if i += n; n == len(run) {
+			break
+		}
 		if i == at {
 			cursor = len(dst)
 		}
+		c := l.cells[i]
 		if c != tail {
 			inTab = c == tab
 		}

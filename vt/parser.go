@@ -81,12 +81,15 @@ func (p *Parser) Next(b []byte) (*Token, []byte) {
 			switch {
 			case c >= 0x20 && c != del:
 				return p.text(b)
-			case c == esc:
-				p.begin(inEscape)
-			default:
+			case c != esc:
 				return p.control(c), b[1:]
+			case len(b) > 1 && b[1] == '[': // the way of most sequences, in one step
+				p.begin(inCSI)
+				b = b[2:]
+			default:
+				p.begin(inEscape)
+				b = b[1:]
 			}
-			b = b[1:]
 			continue
 		case inString, inStringEsc:
 			t, rest := p.string(b)
@@ -111,9 +114,12 @@ func (p *Parser) Next(b []byte) (*Token, []byte) {
 		case c > del:
 			return p.cancel(), b
 		case p.state == inCSI:
-			if t := p.csi(c); t != nil {
-				return t, b[1:]
+			t, n := p.csi(b)
+			if t != nil {
+				return t, b[n:]
 			}
+			b = b[n:]
+			continue
 		default:
 			if t := p.escape(c); t != nil {
 				return t, b[1:]
@@ -187,28 +193,33 @@ func (p *Parser) escape(c byte) *Token {
 	return p.done(Escape, c)
 }
 
-func (p *Parser) csi(c byte) *Token {
+// csi takes bytes 0x20-0x7e from the front of b, up to the final byte of the sequence, and returns how many.
+func (p *Parser) csi(b []byte) (*Token, int) {
 	t := &p.tok
-	switch {
-	case c >= 0x40:
-		if p.bad {
-			return p.cancel()
+	for n := 0; n < len(b); n++ {
+		switch c := b[n]; {
+		case c < 0x20 || c >= del:
+			return nil, n
+		case c >= 0x40:
+			if p.bad {
+				return p.cancel(), n + 1
+			}
+			return p.done(CSI, c), n + 1
+		case c < 0x30:
+			p.bad = p.bad || !t.intermediate(c)
+		case t.Inter[0] != 0:
+			p.bad = true // a parameter after an intermediate byte
+		case c <= '9':
+			n += t.digits(b[n:]) - 1
+		case c <= ';':
+			t.separator(c)
+		case t.nparams == 0 && t.Private == 0:
+			t.Private = c
+		default:
+			p.bad = true
 		}
-		return p.done(CSI, c)
-	case c < 0x30:
-		p.bad = p.bad || !t.intermediate(c)
-	case t.Inter[0] != 0:
-		p.bad = true // a parameter after an intermediate byte
-	case c <= '9':
-		t.digit(c)
-	case c <= ';':
-		t.separator(c)
-	case t.nparams == 0 && t.Private == 0:
-		t.Private = c
-	default:
-		p.bad = true
 	}
-	return nil
+	return nil, len(b)
 }
 
 // c1 takes a C1 control from the front of b: it is ESC and the byte 0x40 below, in one (ECMA-48 section 5.3).

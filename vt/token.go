@@ -28,7 +28,7 @@ type Token struct {
 	// Inter holds the intermediate bytes (0x20-0x2f) of an Escape or a CSI, 0 where there is none.
 	// A sequence with more than two is Canceled.
 	Inter [2]byte
-	// ASCII says of a Text that it has no byte above 0x7e.
+	// ASCII says of a Text that it has no byte above 0x7e. Where it is false there may be none either.
 	ASCII bool
 	// Truncated says of a string that it was longer than Parser.MaxString.
 	Truncated bool
@@ -69,15 +69,21 @@ func (t *Token) clear() {
 
 const maxParam = 65535
 
-func (t *Token) digit(c byte) {
+// digits reads the digits at the front of b and returns how many there are.
+func (t *Token) digits(b []byte) (n int) {
 	if t.nparams == 0 {
 		t.params[0], t.nparams = -1, 1
 	}
-	if t.nparams > maxParams {
-		return
+	i := min(t.nparams, maxParams) - 1
+	value := max(t.params[i], 0)
+	for n < len(b) && b[n]-'0' <= 9 {
+		value = min(value*10+int32(b[n]-'0'), maxParam)
+		n++
 	}
-	p := &t.params[t.nparams-1]
-	*p = min(max(*p, 0)*10+int32(c-'0'), maxParam)
+	if t.nparams <= maxParams {
+		t.params[i] = value
+	}
+	return n
 }
 
 // separator begins the next parameter.
