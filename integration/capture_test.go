@@ -1,0 +1,63 @@
+package integration
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for something that must come. It bounds a hang; it measures nothing.
+const patience = 20 * time.Second
+
+// A capture keeps what a process writes, and wakes whoever waits for a part of it.
+type capture struct {
+	mu      sync.Mutex // guards the following
+	buf     bytes.Buffer
+	changed chan struct{} // closed at the next write
+}
+
+func newCapture() *capture { return &capture{changed: make(chan struct{})} }
+
+// Write implements io.Writer.
+func (c *capture) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.changed)
+	c.changed = make(chan struct{})
+	return c.buf.Write(p)
+}
+
+func (c *capture) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.buf.String()
+}
+
+// waitFor returns true once text was written, and false when end is closed before that.
+func (c *capture) waitFor(text string, end <-chan struct{}) bool {
+	for {
+		c.mu.Lock()
+		found, changed := bytes.Contains(c.buf.Bytes(), []byte(text)), c.changed
+		c.mu.Unlock()
+		if found {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-end:
+			return strings.Contains(c.String(), text)
+		}
+	}
+}
+
+// eventually waits for what the kernel or another process does in its own time and announces to nobody.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not after %v", what, patience)
+		}
+	}
+}

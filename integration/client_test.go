@@ -1,0 +1,182 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The four tools.
+const (
+	toolSession = "ptyctl_session"
+	toolExec    = "ptyctl_session_exec"
+	toolIO      = "ptyctl_session_io"
+	toolConfig  = "ptyctl_session_config"
+)
+
+// A client is an MCP client, another implementation of the protocol than the server's, with a ptyctl of its own.
+type client struct {
+	*program
+	session *mcp.ClientSession
+}
+
+// connect starts ptyctl and shakes hands with it.
+func (h *home) connect(t testing.TB, args ...string) *client {
+	t.Helper()
+	c := &client{program: h.start(t, args...)}
+	var err error
+	c.session, err = mcp.NewClient(&mcp.Implementation{Name: "integration", Version: "1"}, nil).
+		Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(c.stdout), Writer: c.stdin}, nil)
+	if err != nil {
+		t.Fatalf("the handshake failed: %v; its log:\n%s", err, c.log)
+	}
+	t.Cleanup(func() { c.session.Close() })
+	return c
+}
+
+// A result is what the tests look at of a tool's answer: success or failure.
+type result struct {
+	text string // the whole of it
+
+	ErrorCode string `json:"error_code"`
+	Message   string
+	Retryable bool
+	Details   struct {
+		Field       string
+		Limit       string
+		Fingerprint string
+		Ladder      []struct {
+			Steps []struct {
+				Name string
+				OK   bool
+			}
+		}
+		Recorded []struct {
+			File string
+			Line int
+		}
+	}
+
+	Success   bool
+	SessionID string `json:"session_id"`
+	State     string
+	Cursor    string
+	Prompt    *struct {
+		Kind  string
+		Text  string
+		Echo  bool
+		Index int
+		Of    int
+	}
+	WaitingForInput bool `json:"waiting_for_input"`
+	Warnings        []string
+	Sessions        []struct {
+		SessionID string `json:"session_id"`
+		State     string
+	}
+
+	Stdout   string
+	Stderr   string
+	ExitCode *int `json:"exit_code"`
+
+	Chunk        string
+	NextCursor   string `json:"next_cursor"`
+	Matched      bool
+	TimedOut     bool `json:"timed_out"`
+	EOF          bool
+	Truncated    bool
+	DroppedBytes int64 `json:"dropped_bytes"`
+}
+
+// try calls a tool. Each %s in arguments, which are JSON, stands for one of values, as JSON. Any goroutine may use it.
+func (c *client) try(ctx context.Context, tool, arguments string, values ...any) (result, error) {
+	encoded := make([]any, len(values))
+	for i, v := range values {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return result{}, err
+		}
+		encoded[i] = string(text)
+	}
+	arguments = fmt.Sprintf(arguments, encoded...)
+	answer, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	if err != nil {
+		return result{}, fmt.Errorf("%s %s: %w", tool, arguments, err)
+	}
+	if len(answer.Content) != 1 {
+		return result{}, fmt.Errorf("%s %s: %d blocks of content, want one", tool, arguments, len(answer.Content))
+	}
+	block, ok := answer.Content[0].(*mcp.TextContent)
+	if !ok {
+		return result{}, fmt.Errorf("%s %s: the content is %T, want text", tool, arguments, answer.Content[0])
+	}
+	r := result{text: block.Text}
+	if err := json.Unmarshal([]byte(block.Text), &r); err != nil {
+		return r, fmt.Errorf("%s %s: the result %q: %w", tool, arguments, block.Text, err)
+	}
+	if answer.IsError != (r.ErrorCode != "") {
+		return r, fmt.Errorf("%s %s: isError is %v and the result %s", tool, arguments, answer.IsError, block.Text)
+	}
+	return r, nil
+}
+
+// call calls a tool and ends the test if that fails.
+func (c *client) call(t testing.TB, tool, arguments string, values ...any) result {
+	t.Helper()
+	r, err := c.try(t.Context(), tool, arguments, values...)
+	if err == nil && r.ErrorCode != "" {
+		err = errors.New(r.text)
+	}
+	if err != nil {
+		t.Fatalf("%s %s: %v", tool, arguments, err)
+	}
+	return r
+}
+
+// refused calls a tool that must answer with an error of the given code.
+func (c *client) refused(t testing.TB, code, tool, arguments string, values ...any) result {
+	t.Helper()
+	r, err := c.try(t.Context(), tool, arguments, values...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.ErrorCode != code {
+		t.Fatalf("%s %s: got %s, want an error %s", tool, arguments, r.text, code)
+	}
+	return r
+}
+
+const openSSH = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s}`
+
+// open opens a session on s and returns its id.
+func (c *client) open(t testing.TB, s *sshd) string {
+	t.Helper()
+	r := c.call(t, toolSession, openSSH, s.port, s.user)
+	if r.State != "open" || r.SessionID == "" || r.Cursor != "0" {
+		t.Fatalf("open: %s", r.text)
+	}
+	return r.SessionID
+}
+
+// enter writes text into a terminal and waits for pattern in what comes after.
+func (c *client) enter(t testing.TB, id, text, pattern string) result {
+	t.Helper()
+	r := c.call(t, toolIO, `{"action":"write","session_id":%s,"data":%s,"until_regex":%s,"timeout_ms":20000}`, id, text, pattern)
+	if !r.Matched {
+		t.Fatalf("%q was written, and %q did not come: %s", text, pattern, tail(r.text, 4<<10))
+	}
+	return r
+}
+
+// close ends a session.
+func (c *client) close(t testing.TB, id string) {
+	t.Helper()
+	if r := c.call(t, toolSession, `{"action":"close","session_id":%s}`, id); r.State != "closed" {
+		t.Fatalf("close: %s", r.text)
+	}
+}

@@ -1,0 +1,20 @@
+// Package integration tests the program as its users meet it: the built binary, started as an MCP client starts it,
+// against the OpenSSH server that the system ships. It holds tests only.
+//
+//	scripts/install-test-deps                      # sshd, and a C compiler for the race detector
+//	go test -race -count=1 ./integration
+//
+// Each test starts its own sshd on a free port of the loopback address, with a host key, a user key and a login
+// environment of its own, and lets in the user that runs the tests, root or not; and its own ptyctl with a home folder
+// of its own. Servers that misbehave, or ask for passwords, come from internal/sshserver.
+//
+// What holds for every ptyctl that a test has started, and is checked when it ends:
+//
+//   - it ends with status 0 when its input ends, and leaves no process behind;
+//   - each line that it wrote to stdout is one JSON-RPC message, although it logs at debug level;
+//   - no secret that it was given is in its output or its log;
+//   - if the tests run under the race detector, so does it, and found nothing.
+//
+// The tests look at processes through proc(5), so they run on Linux. None of them skips: one that lacks something says
+// how to get it, and fails.
+package integration

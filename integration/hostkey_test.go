@@ -1,0 +1,177 @@
+package integration
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/sshserver"
+)
+
+const hostKeyPassword = "password-for-the-right-host-1138"
+
+// openWith opens a session with a password, which only the right host may ever get; %s are the port and ssh_options.
+const openWith = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"alice","auth":{"password":"` + hostKeyPassword + `"},"ssh_options":%s}`
+
+// trustOptions are the ssh_options that decide about host keys.
+type trustOptions struct {
+	Policy      string   `json:"host_key_policy,omitempty"`
+	Fingerprint string   `json:"host_key_fingerprint,omitempty"`
+	ExtraArgs   []string `json:"extra_args,omitempty"`
+}
+
+// A host whose key is not the right one is refused before it has learnt anything.
+func TestHostKeyRefused(t *testing.T) {
+	host, other := newKey(t, "ed25519"), newKey(t, "ed25519")
+	tests := []struct {
+		name       string
+		knownHosts func(port int) string
+		options    trustOptions
+		code       string
+		message    []string // parts of it
+	}{
+		{"unknown", nil, trustOptions{}, "HOSTKEY_UNKNOWN", []string{host.fingerprint(), "accept_new", "host_key_fingerprint"}},
+		{"changed", func(port int) string { return knownHostsLine(port, other) }, trustOptions{}, "HOSTKEY_MISMATCH", []string{host.fingerprint(), ":1"}},
+		{"changed, accept_new", func(port int) string { return knownHostsLine(port, other) }, trustOptions{Policy: "accept_new"}, "HOSTKEY_MISMATCH", []string{host.fingerprint(), ":1"}},
+		{"revoked", func(port int) string { return knownHostsLine(port, host) + "\n@revoked * " + host.public() }, trustOptions{}, "HOSTKEY_REVOKED", []string{host.fingerprint(), "revoked", ":2"}},
+		{"revoked, accept_new", func(int) string { return "@revoked * " + host.public() }, trustOptions{Policy: "accept_new"}, "HOSTKEY_REVOKED", []string{"revoked"}},
+		{"revoked, pinned", func(int) string { return "@revoked * " + host.public() }, trustOptions{Fingerprint: host.fingerprint()}, "HOSTKEY_REVOKED", []string{"revoked"}},
+		{"wrong pin", nil, trustOptions{Fingerprint: other.fingerprint()}, "HOSTKEY_MISMATCH", []string{host.fingerprint(), other.fingerprint()}},
+		{"wrong pin of a known host", func(port int) string { return knownHostsLine(port, host) }, trustOptions{Fingerprint: other.fingerprint()}, "HOSTKEY_MISMATCH", []string{other.fingerprint()}},
+		{"garbled pin", nil, trustOptions{Fingerprint: "SHA256:short"}, "INVALID_ARGUMENT", []string{"fingerprint", "SHA256:"}},
+		{"disabled", nil, trustOptions{Policy: "disabled"}, "POLICY_DENIED", []string{"disabled", "host_key_floor"}},
+		{"disabled by an argument", nil, trustOptions{ExtraArgs: []string{"-o", "StrictHostKeyChecking=no"}}, "POLICY_DENIED", []string{"host_key_floor"}},
+		{"known by another name", nil, trustOptions{ExtraArgs: []string{"-o", "HostKeyAlias=elsewhere"}}, "POLICY_DENIED", []string{"HostKeyAlias"}},
+	}
+	h := newHome(t)
+	c := h.connect(t)
+	c.hide(hostKeyPassword)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := serve(t, sshserver.Config{HostKeys: []ssh.Signer{host}, Passwords: map[string]string{"alice": hostKeyPassword}})
+			known := ""
+			if test.knownHosts != nil {
+				known = test.knownHosts(s.Port()) + "\n"
+			}
+			h.write(t, h.knownHosts, known)
+			r := c.refused(t, test.code, toolSession, openWith, s.Port(), test.options)
+			t.Log(r.Message)
+			for _, part := range test.message {
+				if !strings.Contains(r.Message, part) {
+					t.Errorf("the message %q does not speak of %q", r.Message, part)
+				}
+			}
+			if r.Retryable {
+				t.Errorf("%s is said to be retryable", test.code)
+			}
+			if strings.HasPrefix(test.code, "HOSTKEY_") && r.Details.Fingerprint != host.fingerprint() {
+				t.Errorf("the details name the fingerprint %q, want %q", r.Details.Fingerprint, host.fingerprint())
+			}
+			if n := s.Stats(); len(n.Attempts) != 0 || n.PasswordsSeen != 0 || len(n.KeysOffered) != 0 {
+				t.Errorf("the host was asked to let us in: %+v", n)
+			}
+			if now, err := os.ReadFile(h.knownHosts); err != nil || string(now) != known {
+				t.Errorf("known_hosts was changed to %q (%v)", now, err)
+			}
+		})
+	}
+}
+
+// A host can be trusted by its fingerprint alone.
+func TestRightPin(t *testing.T) {
+	s := serve(t, sshserver.Config{Passwords: map[string]string{"alice": hostKeyPassword}})
+	c := newHome(t).connect(t)
+	c.hide(hostKeyPassword)
+	r := c.call(t, toolSession, openWith, s.Port(), trustOptions{Fingerprint: ssh.FingerprintSHA256(s.HostKey())})
+	if r.State != "open" || s.Stats().PasswordsSeen != 1 {
+		t.Errorf("got %s", r.text)
+	}
+}
+
+// accept_new records a new host once, for its owner's eyes, and is as strict as ever from then on.
+func TestAcceptNew(t *testing.T) {
+	config := sshserver.Config{Passwords: map[string]string{"alice": hostKeyPassword}}
+	s := serve(t, config)
+	h := newHome(t)
+	if err := os.Remove(h.knownHosts); err != nil {
+		t.Fatal(err)
+	}
+	c := h.connect(t)
+	c.hide(hostKeyPassword)
+	accept := trustOptions{Policy: "accept_new"}
+	c.call(t, toolSession, openWith, s.Port(), accept)
+	if text := h.recorded(t); text != s.KnownHostsLine()+"\n" {
+		t.Errorf("known_hosts has %q, want %q", text, s.KnownHostsLine())
+	}
+	c.call(t, toolSession, openWith, s.Port(), accept)
+	c.call(t, toolSession, openWith, s.Port(), trustOptions{Policy: "strict"})
+	if text := h.recorded(t); text != s.KnownHostsLine()+"\n" {
+		t.Errorf("after another login known_hosts has %q", text)
+	}
+
+	// The same address, another host.
+	line := s.KnownHostsLine()
+	impostor := serve(t, config)
+	moved := strings.Replace(line, fmt.Sprint(s.Port()), fmt.Sprint(impostor.Port()), 1)
+	h.write(t, h.knownHosts, moved+"\n")
+	r := c.refused(t, "HOSTKEY_MISMATCH", toolSession, openWith, impostor.Port(), accept)
+	if len(r.Details.Recorded) != 1 || r.Details.Recorded[0].File != h.knownHosts || r.Details.Recorded[0].Line != 1 {
+		t.Errorf("the details do not say where the other key stands: %s", r.text)
+	}
+	if n := impostor.Stats(); n.PasswordsSeen != 0 || len(n.Attempts) != 0 {
+		t.Errorf("the impostor was asked to let us in: %+v", n)
+	}
+	if text := h.recorded(t); text != moved+"\n" {
+		t.Errorf("the refusal changed known_hosts to %q", text)
+	}
+}
+
+// recorded returns the text of known_hosts, which must be the owner's alone.
+func (h *home) recorded(t testing.TB) string {
+	t.Helper()
+	info, err := os.Stat(h.knownHosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != fs.FileMode(0o600) {
+		t.Errorf("known_hosts has mode %v, want 0600", info.Mode())
+	}
+	text, err := os.ReadFile(h.knownHosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A host with keys of several types is reached by whichever one is known, as ssh(1) does.
+func TestOneKnownKeyOfThree(t *testing.T) {
+	dir := t.TempDir()
+	ecdsa, rsa := newKey(t, "ecdsa"), newKey(t, "rsa")
+	s := startSSHD(t, "HostKey "+rsa.write(t, dir, "rsa"), "HostKey "+ecdsa.write(t, dir, "ecdsa"))
+	h := homeFor(t, []*sshd{s})
+	c := h.connect(t)
+	stranger := newKey(t, "ed25519")
+	for _, test := range []struct {
+		name string
+		key  key
+		code string
+	}{
+		{"ed25519", s.hostKey, ""},
+		{"ecdsa", ecdsa, ""},
+		{"rsa", rsa, ""},
+		{"none of them", stranger, "HOSTKEY_MISMATCH"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h.write(t, h.knownHosts, knownHostsLine(s.port, test.key)+"\n")
+			if test.code != "" {
+				c.refused(t, test.code, toolSession, openSSH, s.port, s.user)
+				return
+			}
+			c.close(t, c.open(t, s))
+		})
+	}
+}

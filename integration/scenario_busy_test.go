@@ -1,0 +1,131 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// scenarioSees is a program that shows the prompt that stands in a file of the folder $1, and writes all that it is sent
+// to another, line by line, until the line "end" comes.
+const scenarioSees = `#!/bin/sh
+cd "$1"
+prompt=$(cat prompt)
+: >seen
+while printf %s "$prompt"; read -r line; do
+	[ "$line" != end ] || exit 0
+	echo "$line" >>seen
+done
+`
+
+// wantBusy fails the test unless a command for the terminal is refused, because it waits for that kind of thing, before
+// a byte is typed.
+func wantBusy(t *testing.T, s *session.Session, kind string) {
+	t.Helper()
+	e := refusedInTerminal(t, s, session.ExecRequest{Command: "echo typed-into-it", Timeout: 2 * time.Second}, term.Busy)
+	if e.Details == nil || e.Details.WaitingFor == nil || e.Details.WaitingFor.Kind != kind {
+		t.Errorf("it is busy (%v), but does not say with %s: %+v", e, kind, e.Details)
+	}
+}
+
+// TestScenarioBusy asks for commands while something else than a shell reads the terminal. Not a byte of them is typed.
+func TestScenarioBusy(t *testing.T) {
+	l := startShells(t)
+	for _, file := range []string{"/usr/bin/vim", "/usr/bin/less", "/usr/bin/python3", "/usr/bin/gdb", "/usr/bin/top", "/usr/bin/sqlite3"} {
+		if _, err := os.Stat(file); err != nil {
+			t.Fatalf("%v: run scripts/install-test-deps", err)
+		}
+	}
+	l.file(t, "/run/lab/sees", "755", scenarioSees)
+	t.Run("programs", func(t *testing.T) {
+		s := l.open(t, "bash")
+		for _, p := range []struct {
+			name, start, ready, waits string
+			leave, left               string // what ends it, and what it shows that proves that it was sent nothing else
+		}{
+			// -W keeps all that is typed.
+			{"vim", "vim -Nu NONE -W /run/lab/home/bash/typed", `(?s)\x1b\[\?1049h.*~`, session.WaitEditor,
+				":q!\r", `(?s)\x1b\[\?1049l.*\$ `},
+			{"less", "seq 100 | less", `(?m)^:|\x1b\[7m.*:?`, session.WaitEditor, "q", `(?s)\$ `},
+			{"less without a screen of its own", "seq 100 | less -X", `:`, session.WaitPager, "q", `(?s)\$ `},
+			{"more", "seq 100 | more", `--More--`, session.WaitPager, "q", `(?s)\$ `},
+			{"python3", "/usr/bin/python3 -q", `>>> `, session.WaitREPL,
+				"import readline; print([readline.get_history_item(i) for i in range(1, readline.get_current_history_length())])\rexit()\r", `\n\[\]\r`},
+			{"python3, within a block", "/usr/bin/python3 -q\rif 1:", `\.\.\. $`, session.WaitREPL, "  print(6*7)\r\rexit()\r", `\n42\r`},
+			// The first value is $1.
+			{"gdb", "gdb -q -nx", `\(gdb\) `, session.WaitREPL, "print 40+2\rquit\r", `\$1 = 42`},
+			{"sqlite3", "sqlite3", `sqlite> `, session.WaitREPL, "select 6*7;\r.quit\r", `\r42\r`},
+			{"top", "top -d 1", `PID`, "", "q", `(?s)\$ `},
+			{"cat", "cat", `cat\r\n`, session.WaitUnknown, "\x04", `(?s)\$ `},
+			{"read", "read -p 'Your name: ' name; echo \"[$name]\"", `Your name: $`, session.WaitUnknown, "x\r", `\n\[x\]`},
+			{"a half-typed line", "", `\$ $`, session.WaitUnknown, "\x03", `\$ `},
+			{"an open quote", "echo 'a", `> $`, session.WaitREPL, "\x03", `\$ `},
+		} {
+			t.Run(p.name, func(t *testing.T) {
+				if p.start == "" {
+					labType(t, s, "echo 'not finished", `finished$`)
+				} else {
+					labType(t, s, p.start+"\r", p.ready)
+				}
+				// Until it has drawn what it draws.
+				s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 300 * time.Millisecond, Timeout: 2 * time.Second})
+				if p.waits != "" {
+					wantBusy(t, s, p.waits)
+				} else {
+					refusedInTerminal(t, s, session.ExecRequest{Command: "echo typed-into-it"}, term.Busy)
+				}
+				labType(t, s, p.leave, p.left)
+				s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 300 * time.Millisecond, Timeout: 2 * time.Second})
+				wantTerminal(t, s, "echo back", "back\n", 0)
+			})
+		}
+		if typed := l.run(t, "cat /run/lab/home/bash/typed"); typed != ":q!" {
+			t.Errorf("vim was sent %q", typed)
+		}
+		if all := s.Read(t.Context(), session.ReadRequest{Tail: true}); strings.Contains(string(all.Data), "typed-into-it") {
+			t.Errorf("the terminal shows the command that was refused: %q", all.Data)
+		}
+	})
+
+	// What a prompt looks like is all that tells a shell's from another's. Each has a terminal of its own, of which
+	// nothing is known.
+	t.Run("prompts", func(t *testing.T) {
+		for i, p := range []struct{ prompt, waits string }{
+			{"r1>", session.WaitPrompt}, {"r1# ", session.WaitPrompt}, {"r1(config-if)#", session.WaitPrompt},
+			{"<HUAWEI>", session.WaitPrompt}, {"[~HUAWEI]", session.WaitPrompt}, {"RP/0/RSP0/CPU0:ios#", session.WaitREPL},
+			{"*A:router1>config# ", session.WaitREPL}, {"FGT60 # ", session.WaitPrompt},
+			{"FortiGate-VM64 (interface) # ", session.WaitPrompt},
+			{"[admin@MikroTik] > ", session.WaitPrompt}, {"[admin@MikroTik] /ip/address> ", session.WaitPrompt},
+			{">>> ", session.WaitREPL}, {"... ", session.WaitREPL}, {"In [3]: ", session.WaitREPL}, {"(gdb) ", session.WaitREPL}, {"(Pdb) ", session.WaitREPL},
+			{"mysql> ", session.WaitREPL}, {"    -> ", session.WaitREPL}, {"MariaDB [(none)]> ", session.WaitREPL}, {"MySQL [test]> ", session.WaitREPL},
+			{"postgres=# ", session.WaitREPL}, {"postgres-> ", session.WaitREPL}, {"postgres'# ", session.WaitREPL}, {"postgres(> ", session.WaitREPL},
+			{"127.0.0.1:6379> ", session.WaitREPL}, {"irb(main):001:0> ", session.WaitREPL}, {"SQL> ", session.WaitPrompt}, {"> ", session.WaitREPL},
+			{"test> ", session.WaitPrompt}, {"rs0 [direct: primary] test> ", session.WaitREPL}, {"cqlsh:ks> ", session.WaitREPL}, {"lftp ftp.example.org:~> ", session.WaitREPL},
+			{"ftp> ", session.WaitREPL}, {`smb: \> `, session.WaitREPL}, {"grub> ", session.WaitPrompt}, {"=> ", session.WaitREPL},
+			{"Password: ", session.WaitPassword}, {"Enter passphrase for key '/x': ", session.WaitPassword}, {"login: ", session.WaitLogin},
+			{"Continue? [Y/n] ", session.WaitYesNo}, {"Proceed (y/N)? ", session.WaitYesNo}, {"Overwrite? (yes/no): ", session.WaitYesNo},
+			{"(END)", session.WaitPager}, {" --More-- ", session.WaitPager}, {"Press any key to continue", session.WaitPager},
+			{"100%", session.WaitUnknown}, {"Downloading 42% ", session.WaitUnknown},
+		} {
+			t.Run(p.prompt, func(t *testing.T) {
+				t.Parallel()
+				s := l.operator(t, l.server).mustOpen(l.server.withKey(l.users["bash"]))
+				labRead(t, s, 0, `\$ $`)
+				dir := fmt.Sprintf("/run/lab/home/bash/%d", i)
+				l.run(t, "mkdir -m 777 "+dir)
+				l.file(t, dir+"/prompt", "644", p.prompt)
+				labType(t, s, "/run/lab/sees "+dir+"\r", `\n`)
+				s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 200 * time.Millisecond, Timeout: 2 * time.Second})
+				wantBusy(t, s, p.waits)
+				if seen := l.run(t, "cat "+dir+"/seen"); seen != "" {
+					t.Errorf("the program was sent %q", seen)
+				}
+			})
+		}
+	})
+}
