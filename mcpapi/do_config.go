@@ -7,6 +7,14 @@ import (
 	"ptyctl/session"
 )
 
+// configArgs are the arguments of ptyctl_session_config.
+type configArgs struct {
+	SessionID  string `json:"session_id"`
+	Cols, Rows int
+	Expect     expectArgs
+	TaskID     string `json:"task_id"`
+}
+
 // configOut is the result of ptyctl_session_config.
 type configOut struct {
 	Action   string     `json:"action"`
@@ -24,12 +32,7 @@ type expectOut struct {
 }
 
 func (c *invocation) doConfig(ctx context.Context) (any, error) {
-	var in struct {
-		SessionID  string `json:"session_id"`
-		Cols, Rows int
-		Expect     expectArgs
-		TaskID     string `json:"task_id"`
-	}
+	var in configArgs
 	if err := c.args(&in); err != nil {
 		return nil, err
 	}

@@ -8,27 +8,49 @@ import (
 	"ptyctl/term"
 )
 
+// The arguments of the actions but open.
+type (
+	listArgs   struct{}
+	statusArgs struct {
+		SessionID string `json:"session_id"`
+	}
+	closeArgs struct {
+		SessionID string `json:"session_id"`
+		TaskID    string `json:"task_id"`
+		Force     bool
+	}
+	lockArgs struct { // of unlock and heartbeat too
+		SessionID string `json:"session_id"`
+		TaskID    string `json:"task_id"`
+		TTL       int64  `json:"lock_ttl_ms"`
+	}
+	signalArgs struct {
+		SessionID string `json:"session_id"`
+		TaskID    string `json:"task_id"`
+		Signal    string
+	}
+)
+
 // sessionOut is the result of every action of ptyctl_session.
 type sessionOut struct {
-	Action            string             `json:"action"`
-	Success           bool               `json:"success"`
-	SessionID         string             `json:"session_id,omitempty"`
-	State             session.State      `json:"state,omitempty"`
-	Protocol          string             `json:"protocol,omitempty"`
-	PTYEnabled        *bool              `json:"pty_enabled,omitempty"`
-	Cursor            string             `json:"cursor,omitempty"`
-	ServerBanner      string             `json:"server_banner,omitempty"`
-	WaitingForInput   bool               `json:"waiting_for_input,omitempty"`
-	Prompt            *term.Prompt       `json:"prompt,omitempty"`
-	Capabilities      *term.Capabilities `json:"capabilities,omitempty"`
-	Sessions          *[]listEntry       `json:"sessions,omitempty"`
-	Session           *sessionStatus     `json:"session,omitempty"`
-	AlreadyClosed     bool               `json:"already_closed,omitempty"`
-	LockAcquired      *bool              `json:"lock_acquired,omitempty"`
-	LockHolder        string             `json:"lock_holder,omitempty"`
-	LockExpiresAt     int64              `json:"lock_expires_at,omitempty"` // Unix milliseconds
-	ExistingSessionID string             `json:"existing_session_id,omitempty"`
-	Warnings          []string           `json:"warnings,omitempty"`
+	Action          string             `json:"action"`
+	Success         bool               `json:"success"`
+	SessionID       string             `json:"session_id,omitempty"`
+	State           session.State      `json:"state,omitempty"`
+	Protocol        string             `json:"protocol,omitempty"`
+	PTYEnabled      *bool              `json:"pty_enabled,omitempty"`
+	Cursor          string             `json:"cursor,omitempty"`
+	ServerBanner    string             `json:"server_banner,omitempty"`
+	WaitingForInput bool               `json:"waiting_for_input,omitempty"`
+	Prompt          *term.Prompt       `json:"prompt,omitempty"`
+	Capabilities    *term.Capabilities `json:"capabilities,omitempty"`
+	Sessions        *[]listEntry       `json:"sessions,omitempty"`
+	Session         *sessionStatus     `json:"session,omitempty"`
+	AlreadyClosed   bool               `json:"already_closed,omitempty"`
+	LockAcquired    *bool              `json:"lock_acquired,omitempty"`
+	LockHolder      string             `json:"lock_holder,omitempty"`
+	LockExpiresAt   int64              `json:"lock_expires_at,omitempty"` // Unix milliseconds
+	Warnings        []string           `json:"warnings,omitempty"`
 }
 
 func (c *invocation) doSession(ctx context.Context) (any, error) {
@@ -58,7 +80,7 @@ func (out *sessionOut) lease(l session.Lease) {
 }
 
 func (c *invocation) list(out *sessionOut) error {
-	var in struct{ Action string }
+	var in listArgs
 	if err := c.args(&in); err != nil {
 		return err
 	}
@@ -72,9 +94,7 @@ func (c *invocation) list(out *sessionOut) error {
 }
 
 func (c *invocation) status(out *sessionOut) error {
-	var in struct {
-		SessionID string `json:"session_id"`
-	}
+	var in statusArgs
 	if err := c.args(&in); err != nil {
 		return err
 	}
@@ -92,11 +112,7 @@ func (c *invocation) status(out *sessionOut) error {
 }
 
 func (c *invocation) close(ctx context.Context, out *sessionOut) error {
-	var in struct {
-		SessionID string `json:"session_id"`
-		TaskID    string `json:"task_id"`
-		Force     bool
-	}
+	var in closeArgs
 	if err := c.args(&in); err != nil {
 		return err
 	}
@@ -116,11 +132,7 @@ func (c *invocation) close(ctx context.Context, out *sessionOut) error {
 }
 
 func (c *invocation) lock(ctx context.Context, out *sessionOut) error {
-	var in struct {
-		SessionID string `json:"session_id"`
-		TaskID    string `json:"task_id"`
-		TTL       int64  `json:"lock_ttl_ms"`
-	}
+	var in lockArgs
 	if err := c.args(&in); err != nil {
 		return err
 	}
@@ -153,11 +165,7 @@ func (c *invocation) lockTTL(ms int64) time.Duration {
 }
 
 func (c *invocation) signal(ctx context.Context, out *sessionOut) error {
-	var in struct {
-		SessionID string `json:"session_id"`
-		TaskID    string `json:"task_id"`
-		Signal    string
-	}
+	var in signalArgs
 	if err := c.args(&in); err != nil {
 		return err
 	}

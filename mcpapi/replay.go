@@ -5,6 +5,8 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -82,7 +84,7 @@ func (r *replays) run(ctx context.Context, scope, id string, p *replay, f func(c
 	defer close(p.done)
 	defer func() {
 		if v := recover(); v != nil {
-			p.v, p.err = nil, term.Errorf(term.Internal, "panic: %v", v)
+			p.v, p.err = nil, &term.Error{Kind: term.Internal, Err: fmt.Errorf("panic: %v\n%s", v, debug.Stack())}
 		}
 	}()
 	p.v, p.err = f(context.WithoutCancel(ctx))

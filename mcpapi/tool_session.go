@@ -65,11 +65,11 @@ var sessionTool = tool{
 	output: []field{
 		{name: "action", kind: kindString}, {name: "success", kind: kindBoolean}, {name: "session_id", kind: kindString},
 		{name: "state", kind: kindString}, {name: "protocol", kind: kindString}, {name: "pty_enabled", kind: kindBoolean},
-		{name: "cursor", kind: kindString}, {name: "server_banner", kind: kindString}, {name: "security_warning", kind: kindString},
+		{name: "cursor", kind: kindString}, {name: "server_banner", kind: kindString},
 		{name: "waiting_for_input", kind: kindBoolean}, {name: "prompt", kind: kindObject}, {name: "capabilities", kind: kindObject},
 		{name: "sessions", kind: kindObjects}, {name: "session", kind: kindObject}, {name: "already_closed", kind: kindBoolean},
 		{name: "lock_acquired", kind: kindBoolean}, {name: "lock_holder", kind: kindString}, {name: "lock_expires_at", kind: kindInteger},
-		{name: "existing_session_id", kind: kindString}, {name: "warnings", kind: kindStrings},
+		{name: "warnings", kind: kindStrings},
 	},
 	hints: hints{destructive: true, openWorld: true},
 }

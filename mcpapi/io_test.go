@@ -1,0 +1,283 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+func TestWriteAndRead(t *testing.T) {
+	l := newLab(t, labConfig{})
+	l.openShell()
+
+	// In one call: type, and wait for what matches.
+	r := l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"echo $((6*7)) sheep\r","until_regex":"\\n42 sheep\\s","timeout_ms":10000}`)
+	if !r.Matched || r.BytesWritten == nil || *r.BytesWritten != 20 || !strings.HasSuffix(r.Chunk, "42 sheep\r") || r.TimedOut || r.State != "" || r.Action != "write" {
+		t.Errorf("write with a condition: %s", r.text)
+	}
+	// In two: the cursor of the write misses nothing, however late the read comes.
+	w := l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"echo a$((1+1))b"}`)
+	if w.members["chunk"] != nil || w.members["next_cursor"] != nil || w.Cursor == "" {
+		t.Errorf("a write without conditions reads: %s", w.text)
+	}
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","key":"enter"}`)
+	for range 2 { // reading takes nothing away
+		r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"`+w.Cursor+`","until_regex":"a2b","timeout_ms":10000}`)
+		if !r.Matched || !strings.Contains(r.Chunk, "a2b") {
+			t.Errorf("read: %s", r.text)
+		}
+	}
+	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"`+w.Cursor+`","until_regex":"a2b","include_match":false,"timeout_ms":10000}`)
+	if !r.Matched || strings.Contains(r.Chunk, "a2b") {
+		t.Errorf("include_match false: %s", r.text)
+	}
+	for _, m := range []string{"truncated", "dropped_bytes", "next_cursor", "eof", "timed_out", "chunk", "encoding", "buffer_start_cursor", "buffer_end_cursor", "buffered_bytes", "buffer_limit_bytes"} {
+		if r.members[m] == nil {
+			t.Errorf("%s is missing in %s", m, r.text)
+		}
+	}
+	r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"echo quiet\r","until_idle_ms":200,"timeout_ms":10000}`)
+	if !r.IdleReached || r.Matched || !strings.Contains(r.Chunk, "quiet\r\n$ ") {
+		t.Errorf("until idle: %s", r.text)
+	}
+	r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"read -p 'Sure? (y/n) ' x\r","input_hints":{"wait_for_regexes":["nothing","\\(y/n\\) $"]},"timeout_ms":10000}`)
+	if !r.WaitingForInput || r.Matched || r.Prompt != nil {
+		t.Errorf("input hints: %s", r.text)
+	}
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"y\r","until_regex":"\\$ $","timeout_ms":10000}`)
+	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":20}`)
+	if !r.TimedOut || r.Matched || r.Chunk != "" || r.NextCursor != r.BufferEnd {
+		t.Errorf("a deadline: %s", r.text)
+	}
+	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","mode":"tail","max_lines":1}`)
+	if r.Chunk != "$ " {
+		t.Errorf("tail: %s", r.text)
+	}
+	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","mode":"tail","max_bytes":4}`)
+	if len(r.Chunk) > 4 {
+		t.Errorf("tail of 4 bytes: %s", r.text)
+	}
+	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","max_bytes":1}`)
+	if r.Chunk != "$" || r.NextCursor != "1" {
+		t.Errorf("one byte: %s", r.text)
+	}
+	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"9000000000000000000","timeout_ms":0}`)
+	if r.Chunk != "" || r.NextCursor != r.BufferEnd {
+		t.Errorf("a cursor beyond the end: %s", r.text)
+	}
+}
+
+func TestIORefused(t *testing.T) {
+	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
+	l.open("")
+	long := strings.Repeat("a", maxRegexp+1)
+	tests := []struct {
+		args            string
+		field, position string
+		parts           []string
+	}{
+		{`"action":"write"`, "data", "", []string{"nothing to write"}},
+		{`"action":"write","data":"x","key":"enter"`, "key", "", []string{"exclude each other"}},
+		{`"action":"read","cursor":"x"`, "cursor", "", []string{`cursor "x" is none`, "next_cursor"}},
+		{`"action":"read","cursor":"-1"`, "cursor", "", []string{"is none"}},
+		{`"action":"read","cursor":"1.5"`, "cursor", "", nil},
+		{`"action":"read","cursor":"99999999999999999999"`, "cursor", "", nil},
+		{`"action":"read","cursor":0`, "cursor", "", []string{"must be a string, not a number"}},
+		{`"action":"read","mode":"tail","cursor":"0"`, "cursor", "", []string{"mode tail takes no cursor"}},
+		{`"action":"read","max_lines":5`, "max_lines", "", []string{"belongs to mode tail"}},
+		{`"action":"read","mode":"cursor","max_lines":5`, "max_lines", "", []string{"belongs to mode tail"}},
+		{`"action":"read","until_idle_ms":3000`, "until_idle_ms", "", []string{"longer than timeout_ms (2000)"}},
+		{`"action":"write","data":"x","until_idle_ms":30,"timeout_ms":20`, "until_idle_ms", "", []string{"longer than timeout_ms (20)"}},
+		{`"action":"write","data":"x","until_regex":"ab(c"`, "until_regex", "character 0: ab(c", []string{"missing closing )", "RE2"}},
+		{`"action":"read","until_regex":"ab[z-a]"`, "until_regex", "character 3: z-a", []string{"invalid character class range"}},
+		{`"action":"read","until_regex":"a(?=b)"`, "until_regex", "character 1: (?=", []string{"no look-around"}},
+		{`"action":"read","until_regex":"a{9999}"`, "until_regex", "character 1: {9999}", nil},
+		{`"action":"read","until_regex":"` + long + `"`, "until_regex", "", []string{"4097 characters; 4096 are allowed"}},
+		{`"action":"read","input_hints":{"wait_for_regexes":["ok","*"]}`, "input_hints.wait_for_regexes[1]", "character 0: *", nil},
+	}
+	for _, tt := range tests {
+		r := l.fails(ioTool.name, `{"session_id":"$S",`+tt.args+`}`, term.InvalidArgument, tt.parts...)
+		if r.Details.Field != tt.field || r.Details.Position != tt.position {
+			t.Errorf("%.100s: field %q, position %q; want %q, %q", tt.args, r.Details.Field, r.Details.Position, tt.field, tt.position)
+		}
+	}
+	if r := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`); r.Session.BytesOut != 0 {
+		t.Errorf("a call that was refused has typed something: %s", r.text)
+	}
+	l.fails(ioTool.name, `{"action":"read","session_id":"$S","format":"clean"}`, term.Unsupported, "leave it out")
+	l.ok(ioTool.name, `{"action":"read","session_id":"$S","format":"raw","timeout_ms":0}`)
+}
+
+// What a caller asks for beyond the operator's limits is lowered, and said.
+func TestClamping(t *testing.T) {
+	l := newLab(t, labConfig{options: Options{MaxWait: 60 * time.Millisecond, MaxReadBytes: 5, ReadTimeout: time.Millisecond}, ssh: sshserver.Config{Handler: echo}})
+	l.open("")
+	r := l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"0123456789","until_regex":"never","timeout_ms":3600000,"max_bytes":1000,"until_idle_ms":1800000}`)
+	if r.Chunk != "01234" || len(r.Warnings) != 3 {
+		t.Errorf("got %s", r.text)
+	}
+	for i, want := range []string{"max_bytes was lowered to 5 (limits.max_read_bytes)", "timeout_ms was lowered to 60ms (limits.max_wait_ms)", "until_idle_ms was lowered to 60ms (limits.max_wait_ms)"} {
+		if i < len(r.Warnings) && r.Warnings[i] != want {
+			t.Errorf("warning %q, want %q", r.Warnings[i], want)
+		}
+	}
+	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":3600000}`)
+	if !r.TimedOut {
+		t.Errorf("got %s", r.text)
+	}
+	// The largest numbers there are must not wrap around to small ones.
+	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":1099511627776,"max_bytes":1099511627776,"until_idle_ms":1099511627776}`)
+	if len(r.Warnings) != 3 {
+		t.Errorf("got %s", r.text)
+	}
+}
+
+// Every key sends what its name says.
+func TestKeys(t *testing.T) {
+	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
+	l.open("")
+	names := 0
+	for i := range ioTool.fields {
+		if f := &ioTool.fields[i]; f.name == "key" {
+			for _, name := range f.enum {
+				want, ok := session.Key(name)
+				if !ok || len(want) == 0 {
+					t.Errorf("key %s sends nothing", name)
+				}
+				r := l.ok(ioTool.name, fmt.Sprintf(`{"action":"write","session_id":"$S","key":%q,"encoding":"base64","until_idle_ms":20}`, name))
+				got, err := base64.StdEncoding.DecodeString(r.Chunk)
+				if err != nil || string(got) != string(want) || *r.BytesWritten != len(want) {
+					t.Errorf("key %s sent %q, want %q (%v)", name, got, want, err)
+				}
+				names++
+			}
+		}
+	}
+	if names < 22 {
+		t.Errorf("there are only %d keys", names)
+	}
+	for name, want := range map[string]string{"enter": "\r", "ctrl_c": "\x03", "esc": "\x1b", "arrow_up": "\x1b[A", "ctrl_backslash": "\x1c", "backspace": "\x7f"} {
+		if got, _ := session.Key(name); string(got) != want {
+			t.Errorf("key %s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Output beyond the buffer is lost, and every read that missed some says how much.
+func TestDropped(t *testing.T) {
+	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: flood}, sessions: session.Config{BufferBytes: 8192}})
+	l.open("")
+	r := l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"end\\.$","timeout_ms":10000}`)
+	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0,"max_bytes":100}`)
+	if !r.Truncated || r.DroppedBytes == 0 || r.BufferLimitBytes != 8192 || len(r.Chunk) != 100 {
+		t.Errorf("got %s", r.text)
+	}
+	if s := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`); s.Session.DroppedBytes == 0 {
+		t.Errorf("status: %s", s.text)
+	}
+	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"`+r.NextCursor+`","timeout_ms":0,"max_bytes":100}`)
+	if r.Truncated || string(r.members["truncated"]) != "false" || string(r.members["dropped_bytes"]) != "0" {
+		t.Errorf("got %s", r.text)
+	}
+}
+
+// flood is a shell that says much and then waits.
+func flood(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+	for range 1000 {
+		if _, err := io.WriteString(r.Stdout, strings.Repeat("x", 99)+"\n"); err != nil {
+			return sshserver.Exit{}
+		}
+	}
+	_, _ = io.WriteString(r.Stdout, "the end.")
+	<-ctx.Done()
+	return sshserver.Exit{}
+}
+
+// A read that its client cancels ends at once, gets no answer, and loses nothing.
+func TestReadCancelledByClient(t *testing.T) {
+	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
+	l.open("")
+	id, unanswered := l.start("tools/call", l.params(ioTool.name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":40000}`))
+	waiting := func(n int64) bool {
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+			if l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`).Session.Readers == n {
+				return true
+			}
+		}
+		return false
+	}
+	if !waiting(1) {
+		t.Fatal("no read waits")
+	}
+	l.write(cancelCall(id))
+	if !waiting(0) {
+		t.Fatal("the read still waits")
+	}
+	r := l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"x","until_regex":"x"}`)
+	if !r.Matched {
+		t.Errorf("got %s", r.text)
+	}
+	select {
+	case a := <-unanswered:
+		t.Errorf("the cancelled call was answered: %s", a.Result)
+	default:
+	}
+}
+
+// One that does not take what is typed: the write ends, says what went out, and nothing waits behind it.
+func TestWriteStuck(t *testing.T) {
+	stuck := func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+		return &deaf{closed: make(chan struct{})}, nil
+	}
+	l := newLab(t, labConfig{sessions: session.Config{WriteTimeout: 50 * time.Millisecond, Dialers: map[string]term.Dialer{"ssh": stuck}}})
+	l.open("")
+	r := l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"ls\r","until_regex":"never","timeout_ms":30000}`)
+	if string(r.members["write_timed_out"]) != "true" || string(r.members["bytes_written"]) != "0" || r.members["bytes_pending"] == nil || len(r.Warnings) != 1 || r.members["chunk"] != nil {
+		t.Errorf("got %s", r.text)
+	}
+	if r = l.ok(sessionTool.name, `{"action":"close","session_id":"$S","force":true}`); r.State != "closed" {
+		t.Errorf("close: %s", r.text)
+	}
+}
+
+// deaf is a terminal that says nothing and takes nothing.
+type deaf struct {
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (d *deaf) Read([]byte) (int, error)  { <-d.closed; return 0, io.EOF }
+func (d *deaf) Write([]byte) (int, error) { <-d.closed; return 0, io.ErrClosedPipe }
+func (d *deaf) Resize(int, int) error     { return nil }
+func (d *deaf) Close() error {
+	d.once.Do(func() { close(d.closed) })
+	return nil
+}
+
+// What is typed as sensitive reaches no observer.
+func TestSensitive(t *testing.T) {
+	seen := make(actors, 100)
+	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}, sessions: session.Config{Observers: []term.Observer{seen}}})
+	l.open("")
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"hunter2","sensitive":true}`)
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"plain"}`)
+	for writes := 0; writes < 2; {
+		e := <-seen
+		if e.Verb != term.VerbWrite {
+			continue
+		}
+		writes++
+		if want := map[int]string{1: "", 2: "plain"}[writes]; string(e.Data) != want || e.Sensitive != (want == "") {
+			t.Errorf("write %d is on record as %+v", writes, e)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package mcpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"ptyctl/session"
+)
+
+// maxList is the most that tools/list may cost a model's context, in bytes.
+const maxList = 12000
+
+// TestToolsList keeps the list of tools, byte by byte: models and prompt caches depend on it.
+func TestToolsList(t *testing.T) {
+	list := func(structured bool, revision string) json.RawMessage {
+		srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: structured})
+		got := newAgent(t, srv, revision).request("tools/list", `{}`)
+		var result struct {
+			Tools json.RawMessage
+		}
+		if err := json.Unmarshal(got.Result, &result); err != nil {
+			t.Fatal(err)
+		}
+		return result.Tools
+	}
+	plain, structured := list(false, "2025-06-18"), list(true, "2025-06-18")
+	for name, l := range map[string]json.RawMessage{"plain": plain, "structured": structured} {
+		t.Logf("%s: %d bytes", name, len(l))
+		if len(l) >= maxList {
+			t.Errorf("%s: tools/list has %d bytes, must stay under %d", name, len(l), maxList)
+		}
+	}
+	var golden bytes.Buffer
+	for _, part := range []struct {
+		name string
+		list json.RawMessage
+	}{{"plain", plain}, {"structured", structured}} {
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, part.list, "  ", " "); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&golden, "%s%q: %s", map[bool]string{true: "{\n", false: ",\n"}[golden.Len() == 0], part.name, pretty.Bytes())
+	}
+	golden.WriteString("\n}\n")
+	compareGolden(t, "tools_list.json", golden.Bytes())
+
+	for range 3 {
+		if again := list(true, "2025-06-18"); !bytes.Equal(again, structured) {
+			t.Fatal("two servers list the tools in different bytes")
+		}
+	}
+	if old := list(true, "2025-03-26"); !bytes.Equal(old, plain) {
+		t.Error("a client of a revision without structured content is told of output schemas")
+	}
+}
+
+// TestSchemaDialect checks every schema for what clients are known to choke on.
+func TestSchemaDialect(t *testing.T) {
+	for _, tool := range tools() {
+		for kind, schema := range map[string]json.RawMessage{"input": tool.inputSchema(), "output": tool.outputSchema()} {
+			lintSchema(t, tool.name+" "+kind, schema)
+			var root struct {
+				Type     string
+				Required []string
+			}
+			if err := json.Unmarshal(schema, &root); err != nil || root.Type != "object" {
+				t.Errorf("%s %s: root type is %q (%v)", tool.name, kind, root.Type, err)
+			}
+			if kind == "output" && root.Required != nil {
+				t.Errorf("%s: the output schema requires %v, which a failure has not", tool.name, root.Required)
+			}
+		}
+	}
+}
+
+// lintSchema checks one node and all below it.
+func lintSchema(t *testing.T, path string, raw json.RawMessage) {
+	t.Helper()
+	node, err := (&checker{t: &sessionTool}).members(path, raw)
+	if err != nil {
+		t.Errorf("%s: not an object with distinct members: %s", path, raw)
+		return
+	}
+	var kind string
+	has := make(map[string]json.RawMessage)
+	for _, m := range node {
+		if !slices.Contains([]string{"type", "properties", "required", "items", "enum", "description"}, m.name) {
+			t.Errorf("%s: keyword %q is not in the dialect", path, m.name)
+		}
+		has[m.name] = m.value
+	}
+	if json.Unmarshal(has["type"], &kind) != nil || !slices.Contains([]string{"string", "integer", "boolean", "array", "object"}, kind) {
+		t.Errorf("%s: type is %s, want one scalar name", path, has["type"])
+	}
+	if (kind == "array") != (has["items"] != nil) {
+		t.Errorf("%s: an array, and only an array, has items", path)
+	}
+	if has["items"] != nil {
+		lintSchema(t, path+"[]", has["items"])
+	}
+	if has["properties"] != nil {
+		if kind != "object" {
+			t.Errorf("%s: a %s with properties", path, kind)
+		}
+		properties, err := (&checker{t: &sessionTool}).members(path, has["properties"])
+		if err != nil {
+			t.Errorf("%s: properties: %s", path, has["properties"])
+		}
+		for _, p := range properties {
+			lintSchema(t, path+"."+p.name, p.value)
+		}
+		var required []string
+		if has["required"] != nil && json.Unmarshal(has["required"], &required) != nil {
+			t.Errorf("%s: required: %s", path, has["required"])
+		}
+		for _, r := range required {
+			if !slices.ContainsFunc(properties, func(m member) bool { return m.name == r }) {
+				t.Errorf("%s: requires %q, which is no property", path, r)
+			}
+		}
+	}
+	if has["enum"] != nil {
+		var values []string
+		if kind != "string" || json.Unmarshal(has["enum"], &values) != nil || len(values) == 0 {
+			t.Errorf("%s: enum %s of a %s", path, has["enum"], kind)
+		}
+	}
+}
+
+// TestExamples checks that what the messages and descriptions offer as a correct call is one.
+func TestExamples(t *testing.T) {
+	for _, tool := range tools() {
+		for _, a := range tool.actions {
+			var into json.RawMessage
+			if err := tool.decode(json.RawMessage(a.example), a.name, &into); err != nil {
+				t.Errorf("%s %s: the example fails: %v", tool.name, a.name, err)
+			}
+			if got, err := tool.actionOf(json.RawMessage(a.example)); err != nil || got.name != a.name {
+				t.Errorf("%s %s: the example is of action %q (%v)", tool.name, a.name, got.name, err)
+			}
+			if len(a.example) > 2000 || len(a.about) > 2000 {
+				t.Errorf("%s %s: example or description are too long", tool.name, a.name)
+			}
+			if tool.hasActions() == (a.about == "") {
+				t.Errorf("%s %q: a description where there are actions, and only there", tool.name, a.name)
+			}
+		}
+		// Some clients cut a description at 2 KiB.
+		if n := len(tool.description()); n > 2000 {
+			t.Errorf("%s: the description has %d bytes", tool.name, n)
+		}
+	}
+	if len(instructions) > 2000 {
+		t.Errorf("the instructions have %d bytes", len(instructions))
+	}
+}
+
+// TestTables checks that the tables hold together: names are unique, actions exist, nothing is both known and unreachable.
+func TestTables(t *testing.T) {
+	for _, tool := range tools() {
+		if !strings.HasPrefix(tool.name, "ptyctl_") || tool.title == "" {
+			t.Errorf("%q: name or title", tool.name)
+		}
+		var visit func(path string, fields []field)
+		visit = func(path string, fields []field) {
+			seen := make(map[string]bool)
+			for i := range fields {
+				f := &fields[i]
+				if seen[f.name] || f.name == "" || f.kind == "" {
+					t.Errorf("%s %s%s: twice, or without name or kind", tool.name, path, f.name)
+				}
+				seen[f.name] = true
+				for _, a := range slices.Concat(f.actions, f.required) {
+					if _, ok := tool.action(a); !ok && a != "*" {
+						t.Errorf("%s %s: action %q does not exist", tool.name, f.name, a)
+					}
+				}
+				for _, a := range f.required {
+					if a != "*" && !f.takes(a) {
+						t.Errorf("%s %s: required by %q, which does not take it", tool.name, f.name, a)
+					}
+				}
+				if path != "" && (f.actions != nil || f.required != nil) {
+					t.Errorf("%s %s%s: only fields of a call belong to actions", tool.name, path, f.name)
+				}
+				for value := range f.later {
+					if value != "*" && !slices.Contains(f.enum, value) {
+						t.Errorf("%s %s: value %q is not in the enum", tool.name, f.name, value)
+					}
+				}
+				visit(path+f.name+".", f.fields)
+			}
+		}
+		visit("", tool.fields)
+		visit("output ", tool.output)
+	}
+}
