@@ -83,10 +83,8 @@ chown %[2]d:%[2]d $h`, name, uid, shell, u.password))
 func (l *shellsLab) open(t *testing.T, user string) *session.Session {
 	t.Helper()
 	s := l.operator(t, l.server).mustOpen(l.server.withKey(l.users[user]))
-	c := s.Read(t.Context(), session.ReadRequest{Idle: 300 * time.Millisecond, Timeout: patience})
-	if len(bytes.TrimSpace(c.Data)) == 0 {
-		t.Fatalf("%s showed no prompt: %s", user, c.Reason)
-	}
+	labRead(t, s, 0, `[$%>#] `)
+	s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 100 * time.Millisecond, Timeout: patience}) // fish redraws it
 	return s
 }
 
