@@ -89,8 +89,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"later: protocol", &sessionTool, `{"action":"open","protocol":"telnet","host":"h"}`, term.Unsupported, "protocol", []string{`protocol "telnet" is not supported`, "use protocol ssh"}},
 		{"later: field", &sessionTool, open(`,"device_id":"d"`), term.Unsupported, "device_id", []string{"device_id is not supported", "take its lock"}},
 		{"later: value", &sessionTool, open(`,"session_type":"console"`), term.Unsupported, "session_type", []string{`session_type "console" is not supported`, "open a normal one"}},
-		{"later: nested", &sessionTool, open(`,"ssh_options":{"legacy":true}`), term.Unsupported, "ssh_options.legacy", []string{"ssh_options.legacy is not supported", "use extra_args"}},
-		{"later: any type", &execTool, `{"session_id":"s","cmd":"ls","request_id":5}`, term.Unsupported, "request_id", []string{"request_id is not supported", "leave it out"}},
+		{"later: any type", &sessionTool, open(`,"device_id":5`), term.Unsupported, "device_id", []string{"device_id is not supported", "take its lock"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -249,6 +248,7 @@ func TestStructsMatchTables(t *testing.T) {
 		{&sessionTool, []string{"signal"}, reflect.TypeFor[signalArgs]()},
 		{&execTool, []string{""}, reflect.TypeFor[execArgs]()},
 		{&ioTool, []string{"write", "read"}, reflect.TypeFor[ioArgs]()},
+		{&ioTool, []string{"search"}, reflect.TypeFor[searchArgs]()},
 		{&configTool, []string{"resize", "expect", "get"}, reflect.TypeFor[configArgs]()},
 	}
 	covered := 0

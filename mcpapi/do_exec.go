@@ -28,6 +28,14 @@ type execArgs struct {
 	Cancel        bool
 	TaskID        string `json:"task_id"`
 	Expect        expectArgs
+	UntilIdleMS   int64 `json:"until_idle_ms"`
+	Class         session.Class
+	RCMode        struct {
+		Enabled *bool
+		Prefix  string `json:"marker_prefix"`
+		Suffix  string `json:"marker_suffix"`
+	} `json:"rc_mode"`
+	RequestID string `json:"request_id"`
 }
 
 // execOut is the result of ptyctl_session_exec.
@@ -43,18 +51,21 @@ type execOut struct {
 	ExecLane       session.Lane       `json:"exec_lane"`
 	Truncated      bool               `json:"truncated"`
 
-	ExecID           string   `json:"exec_id,omitempty"`
-	ExitSignal       string   `json:"exit_signal,omitempty"`
-	Killed           string   `json:"killed,omitempty"`
-	BackgroundOutput bool     `json:"background_output,omitempty"`
-	StdoutEncoding   string   `json:"stdout_encoding,omitempty"`
-	StderrEncoding   string   `json:"stderr_encoding,omitempty"`
-	StdoutBytes      int64    `json:"stdout_bytes,omitempty"`
-	StderrBytes      int64    `json:"stderr_bytes,omitempty"`
-	StdoutOmitted    *omitted `json:"stdout_omitted,omitempty"`
-	StderrOmitted    *omitted `json:"stderr_omitted,omitempty"`
-	ErrorHints       []string `json:"error_hints,omitempty"`
-	Warnings         []string `json:"warnings,omitempty"`
+	ExecID           string        `json:"exec_id,omitempty"`
+	WaitingFor       *term.Waiting `json:"waiting_for,omitempty"`
+	StderrMerged     bool          `json:"stderr_merged,omitempty"` // into stdout: a terminal has one stream
+	LostBytes        int64         `json:"lost_bytes,omitempty"`
+	ExitSignal       string        `json:"exit_signal,omitempty"`
+	Killed           string        `json:"killed,omitempty"`
+	BackgroundOutput bool          `json:"background_output,omitempty"`
+	StdoutEncoding   string        `json:"stdout_encoding,omitempty"`
+	StderrEncoding   string        `json:"stderr_encoding,omitempty"`
+	StdoutBytes      int64         `json:"stdout_bytes,omitempty"`
+	StderrBytes      int64         `json:"stderr_bytes,omitempty"`
+	StdoutOmitted    *omitted      `json:"stdout_omitted,omitempty"`
+	StderrOmitted    *omitted      `json:"stderr_omitted,omitempty"`
+	ErrorHints       []string      `json:"error_hints,omitempty"`
+	Warnings         []string      `json:"warnings,omitempty"`
 }
 
 // omitted says which part of a stream is not in the result, and where it stood.
@@ -120,6 +131,8 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 	return s.Exec(ctx, session.ExecRequest{
 		Command: in.Cmd, Lane: in.Lane, Dir: in.Cwd, Env: env, Stdin: stdin,
 		Timeout: timeout, Wait: wait, MaxOutput: maxOutput, Expect: expect,
+		Class: in.Class, Idle: time.Duration(in.UntilIdleMS) * time.Millisecond,
+		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
 	})
 }
 
@@ -185,6 +198,7 @@ func (c *invocation) execResult(r session.ExecResult) *execOut {
 	out := &execOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), ExecLane: r.Lane, ExecID: r.ID,
 		ExitSignal: r.Exit.Signal, Killed: r.Exit.Killed, BackgroundOutput: r.Exit.Background, ErrorHints: r.ErrorHints,
+		PromptDetected: r.Prompt, WaitingFor: r.WaitingFor, StderrMerged: r.Lane == session.LaneTerminal, LostBytes: r.Lost,
 		Truncated: !r.Stdout.Complete() || !r.Stderr.Complete(), Warnings: c.notes,
 	}
 	if r.Exit.Known {

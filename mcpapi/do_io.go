@@ -31,8 +31,10 @@ type ioArgs struct {
 	InputHints   struct {
 		WaitFor *[]string `json:"wait_for_regexes"`
 	} `json:"input_hints"`
-	ExecID string `json:"exec_id"`
-	Stream string
+	ExecID    string `json:"exec_id"`
+	Stream    string
+	Format    string
+	RequestID string `json:"request_id"`
 }
 
 // ioOut is the result of ptyctl_session_io.
@@ -43,6 +45,7 @@ type ioOut struct {
 	Cursor       string `json:"cursor,omitempty"` // [write] end of the output before the write
 	*readOut
 	WriteTimedOut   bool          `json:"write_timed_out,omitempty"`
+	WaitingFor      *term.Waiting `json:"waiting_for,omitempty"`
 	WaitingForInput bool          `json:"waiting_for_input,omitempty"`
 	State           session.State `json:"state,omitempty"`
 	Prompt          *term.Prompt  `json:"prompt,omitempty"`
@@ -64,12 +67,17 @@ type readOut struct {
 	DroppedBytes      int64  `json:"dropped_bytes"`
 	BufferedBytes     int64  `json:"buffered_bytes"`
 	BufferLimitBytes  int    `json:"buffer_limit_bytes"`
+
+	Sanitized *sanitized `json:"sanitized,omitempty"`
 }
 
 // defaultChunk is how much a read returns when it does not say: what the common clients show a model in full.
 const defaultChunk = 16 << 10
 
 func (c *invocation) doIO(ctx context.Context) (any, error) {
+	if c.action == "search" {
+		return c.search(ctx)
+	}
 	var in ioArgs
 	if err := c.args(&in); err != nil {
 		return nil, err
@@ -139,7 +147,7 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 	if conditions && !res.TimedOut {
 		read.Cursor = res.Cursor
 		read.Timeout = max(0, min(read.Timeout, c.o.MaxWait-time.Since(start)))
-		out.show(s.Read(ctx, read), in.Encoding)
+		c.show(s, s.Read(ctx, read), in, out)
 	}
 	return canceled(ctx, s)
 }
@@ -172,8 +180,23 @@ func (c *invocation) read(ctx context.Context, s *session.Session, in *ioArgs, o
 		out.show(chunk, in.Encoding)
 		return canceled(ctx, s)
 	}
-	out.show(s.Read(ctx, req), in.Encoding)
+	c.show(s, s.Read(ctx, req), in, out)
 	return canceled(ctx, s)
+}
+
+// show puts a chunk of the terminal into the result, in the format asked for, and says what the terminal seems
+// to wait for when the chunk reaches the end of its output.
+func (c *invocation) show(s *session.Session, k session.Chunk, in *ioArgs, out *ioOut) {
+	var removed *sanitized
+	if in.Format == "clean" {
+		text, counts := s.Clean(k)
+		k.Data, removed = text, newSanitized(counts)
+	}
+	out.show(k, in.Encoding)
+	out.readOut.Sanitized = removed
+	if k.Next == k.Buffer.End && !k.EOF && s.State() == session.Open {
+		out.WaitingFor = s.Waiting()
+	}
 }
 
 // canceled is the error of a call whose client no longer waits for it.

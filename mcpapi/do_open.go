@@ -43,11 +43,14 @@ type openArgs struct {
 		UseConfig     *bool    `json:"use_openssh_config"`
 		ConfigPath    string   `json:"config_path"`
 		ExtraArgs     []string `json:"extra_args"`
+		Legacy        bool
+		ProxyURL      string `json:"proxy_url"`
 	} `json:"ssh_options"`
 	Expect      expectArgs
 	TaskID      string `json:"task_id"`
 	LockTTL     int64  `json:"lock_ttl_ms"`
 	AcquireLock bool   `json:"acquire_lock"`
+	RequestID   string `json:"request_id"`
 }
 
 func (c *invocation) open(ctx context.Context, out *sessionOut) error {
@@ -107,6 +110,7 @@ func (in *openArgs) target(c *invocation) term.Target {
 		SSH: term.SSHOptions{
 			HostKeyPolicy: in.SSH.HostKeyPolicy, HostKeyFingerprint: in.SSH.Fingerprint, KnownHostsPath: in.SSH.KnownHosts,
 			NoConfig: isFalse(in.SSH.UseConfig), ConfigPath: in.SSH.ConfigPath, ExtraArgs: in.SSH.ExtraArgs,
+			Legacy: in.SSH.Legacy, ProxyURL: in.SSH.ProxyURL,
 		},
 	}
 	// A credential says by itself how it is meant.

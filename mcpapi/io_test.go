@@ -113,7 +113,7 @@ func TestIORefused(t *testing.T) {
 	if r := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`); r.Session.BytesOut != 0 {
 		t.Errorf("a call that was refused has typed something: %s", r.text)
 	}
-	l.fails(ioTool.name, `{"action":"read","session_id":"$S","format":"clean"}`, term.Unsupported, "leave it out")
+	l.ok(ioTool.name, `{"action":"read","session_id":"$S","format":"clean","timeout_ms":0}`)
 	l.ok(ioTool.name, `{"action":"read","session_id":"$S","format":"raw","timeout_ms":0}`)
 }
 

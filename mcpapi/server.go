@@ -74,12 +74,14 @@ type api struct {
 	o   Options
 	m   *session.Manager
 	log *slog.Logger
+
+	replays *replays
 }
 
 // NewServer makes an MCP server with the tools.
 func NewServer(o Options) *server.MCPServer {
 	o = o.withDefaults()
-	s := &api{o: o, m: o.Sessions, log: o.Logger}
+	s := &api{o: o, m: o.Sessions, log: o.Logger, replays: newReplays()}
 	srv := server.NewMCPServer("ptyctl", o.Version,
 		server.WithTitle("ptyctl terminals"),
 		server.WithInstructions(instructions),
@@ -98,10 +100,7 @@ func (s *api) declare(t *tool) mcp.Tool {
 	if s.o.Structured {
 		d.RawOutputSchema = t.outputSchema()
 	}
-	d.Annotations = mcp.ToolAnnotation{
-		Title: t.title, ReadOnlyHint: mcp.ToBoolPtr(false), DestructiveHint: mcp.ToBoolPtr(t.hints.destructive),
-		IdempotentHint: mcp.ToBoolPtr(t.hints.idempotent), OpenWorldHint: mcp.ToBoolPtr(t.hints.openWorld),
-	}
+	d.Annotations = t.annotations()
 	return d
 }
 
@@ -148,7 +147,7 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
 		c := &invocation{api: s, tool: t, action: a.name, raw: raw}
-		v, err := c.do(ctx)
+		v, err := c.once(ctx)
 		if err != nil {
 			return s.fail(ctx, err)
 		}
@@ -164,6 +163,19 @@ func rawArguments(req mcp.CallToolRequest) (json.RawMessage, error) {
 		return nil, nil
 	}
 	return json.Marshal(req.Params.Arguments)
+}
+
+// once runs the call's action, or returns what an earlier call with the same request_id has done.
+func (c *invocation) once(ctx context.Context) (any, error) {
+	var key struct {
+		SessionID string `json:"session_id"`
+		RequestID string `json:"request_id"`
+	}
+	// What is wrong with the arguments, do finds out, and says.
+	if json.Unmarshal(c.raw, &key) != nil || key.RequestID == "" {
+		return c.do(ctx)
+	}
+	return c.replays.do(ctx, c.tool.name+"/"+key.SessionID, key.RequestID, c.raw, c.do)
 }
 
 // do runs the call's action.

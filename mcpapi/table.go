@@ -3,6 +3,8 @@ package mcpapi
 import (
 	"slices"
 	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // A tool is the table from which everything about one tool is derived.
@@ -111,6 +113,22 @@ func (t *tool) description() string {
 		}
 	}
 	return b.String()
+}
+
+// annotations are the hints that differ from what the protocol takes for granted: not read-only, destructive, not
+// idempotent, dealing with an open world.
+func (t *tool) annotations() mcp.ToolAnnotation {
+	a := mcp.ToolAnnotation{Title: t.title}
+	if !t.hints.destructive {
+		a.DestructiveHint = mcp.ToBoolPtr(false)
+	}
+	if t.hints.idempotent {
+		a.IdempotentHint = mcp.ToBoolPtr(true)
+	}
+	if !t.hints.openWorld {
+		a.OpenWorldHint = mcp.ToBoolPtr(false)
+	}
+	return a
 }
 
 // tools are all tools, in the order in which they are listed.

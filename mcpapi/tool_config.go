@@ -24,5 +24,5 @@ var configTool = tool{
 		{name: "action", kind: kindString}, {name: "success", kind: kindBoolean}, {name: "cols", kind: kindInteger}, {name: "rows", kind: kindInteger},
 		{name: "expect", kind: kindObject}, {name: "warnings", kind: kindStrings},
 	},
-	hints: hints{idempotent: true},
+	hints: hints{idempotent: true, openWorld: true},
 }

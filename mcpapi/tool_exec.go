@@ -1,9 +1,11 @@
 package mcpapi
 
+import "ptyctl/session"
+
 var execTool = tool{
 	name:  "ptyctl_session_exec",
 	title: "Run a command",
-	about: "Run a command and get its output and true exit code. By default on a channel of its own: stdout and stderr are split and calls run in parallel, but cd, environment and sudo of the terminal are not seen. For prompts, REPLs and full-screen programs use ptyctl_session_io. If done_reason is running, call again with exec_id alone.",
+	about: "Run a command and get its output and true exit code. Until something is typed into the terminal it runs beside it: split streams, in parallel. After that it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with ptyctl_session_io write, then call with exec_id alone.",
 	actions: []action{
 		{example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`},
 	},
@@ -21,8 +23,9 @@ var execTool = tool{
 		{name: "cancel", kind: kindBoolean, about: "stop exec_id"},
 		{name: "task_id", kind: kindString, about: "your name for locks", nonEmpty: true},
 		expectField("patterns for this call", nil),
-		{name: "until_idle_ms", kind: kindInteger, about: "terminal lane only", min: 1, max: 1 << 40, later: anyLater("it belongs to the terminal lane; leave it out")},
-		{name: "rc_mode", kind: kindObject, about: "terminal lane only", later: anyLater("it belongs to the terminal lane; leave it out, the channel lane has a true exit code"), fields: []field{
+		{name: "until_idle_ms", kind: kindInteger, about: "terminal lane, devices: quiet that ends the wait", min: 1, max: 1 << 40},
+		{name: "class", kind: kindString, about: "terminal lane: what reads the line; found out", enum: session.Classes()},
+		{name: "rc_mode", kind: kindObject, about: "terminal lane: exit code marker", fields: []field{
 			{name: "enabled", kind: kindBoolean},
 			{name: "marker_prefix", kind: kindString},
 			{name: "marker_suffix", kind: kindString},
@@ -32,7 +35,7 @@ var execTool = tool{
 	output: []field{
 		{name: "stdout", kind: kindString}, {name: "stderr", kind: kindString}, {name: "done_reason", kind: kindString},
 		{name: "timed_out", kind: kindBoolean}, {name: "duration_ms", kind: kindInteger}, {name: "exec_lane", kind: kindString}, {name: "exec_id", kind: kindString},
-		{name: "stdout_bytes", kind: kindInteger}, {name: "stderr_bytes", kind: kindInteger}, {name: "truncated", kind: kindBoolean},
+		{name: "waiting_for", kind: kindObject}, {name: "stderr_merged", kind: kindBoolean}, {name: "lost_bytes", kind: kindInteger}, {name: "stdout_bytes", kind: kindInteger}, {name: "stderr_bytes", kind: kindInteger}, {name: "truncated", kind: kindBoolean},
 		{name: "stdout_encoding", kind: kindString}, {name: "stderr_encoding", kind: kindString}, {name: "stdout_omitted", kind: kindObject}, {name: "stderr_omitted", kind: kindObject},
 		{name: "exit_signal", kind: kindString}, {name: "killed", kind: kindString}, {name: "background_output", kind: kindBoolean}, {name: "error_hints", kind: kindStrings},
 		{name: "warnings", kind: kindStrings},

@@ -51,8 +51,8 @@ var sessionTool = tool{
 			{name: "use_openssh_config", kind: kindBoolean, about: "default true"},
 			{name: "config_path", kind: kindString, about: "like ssh -F", nonEmpty: true},
 			{name: "extra_args", kind: kindStrings, about: "ssh arguments: -o -J -l -p -i -F ..."},
-			{name: "legacy", kind: kindBoolean, about: "offer old algorithms", later: anyLater(`use extra_args, as in ["-o","KexAlgorithms=+diffie-hellman-group14-sha1"]`)},
-			{name: "proxy_url", kind: kindString, about: "SOCKS5 or HTTP proxy", later: anyLater("connect through a jump host (extra_args -J) instead")},
+			{name: "legacy", kind: kindBoolean, about: "also offer old algorithms"},
+			{name: "proxy_url", kind: kindString, about: "socks5:// or http://", nonEmpty: true},
 		}},
 		expectField("[open] patterns for this session", onlyOpen),
 		{name: "session_type", kind: kindString, about: "[open]", enum: []string{"normal", "console"}, actions: onlyOpen, later: map[string]string{
@@ -91,7 +91,7 @@ func expectField(about string, actions []string) field {
 
 // requestIDField is the idempotency key of the actions that do something.
 func requestIDField(actions []string) field {
-	return field{name: "request_id", kind: kindString, about: "makes a retry safe", actions: actions, later: anyLater("leave it out; a retry runs the action again")}
+	return field{name: "request_id", kind: kindString, about: "makes a retry safe", actions: actions, nonEmpty: true}
 }
 
 // anyLater marks a field none of whose values is built yet.
