@@ -1,0 +1,88 @@
+package mcpapi
+
+import (
+	"strings"
+	"testing"
+
+	"ptyctl/term"
+)
+
+// Once something is typed, auto means the terminal: its directory is seen, and the result says which lane it was.
+func TestExecInTheTerminal(t *testing.T) {
+	l := newLab(t, labConfig{})
+	l.openShell()
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"cd /usr; PS1='r@h:/$ '\r","until_idle_ms":200,"timeout_ms":5000}`)
+	r := l.ok(execTool.name, `{"session_id":"$S","cmd":"pwd; sh -c 'exit 7'","class":"posix"}`)
+	if r.ExecLane != "terminal" || r.DoneReason != "marker_seen" || r.ExitCode == nil || *r.ExitCode != 7 || r.Stdout != "/usr\n" || r.members["stderr_merged"] == nil {
+		t.Errorf("%s", r.text)
+	}
+	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"pwd","lane":"channel","cwd":"/tmp"}`)
+	if r.ExecLane != "channel" || r.Stdout != "/tmp\n" {
+		t.Errorf("%s", r.text)
+	}
+	// A marker of the caller's own.
+	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"(exit 3)","class":"posix","rc_mode":{"marker_prefix":"<<","marker_suffix":">>"}}`)
+	if r.ExitCode == nil || *r.ExitCode != 3 {
+		t.Errorf("%s", r.text)
+	}
+	// A question is returned at once; the answer is typed, and the command goes on.
+	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"printf 'Password: '; read x; echo got $x","class":"posix","timeout_ms":20000}`)
+	if r.DoneReason != "running" || r.ExecID == "" || !strings.Contains(string(r.members["waiting_for"]), `"kind":"password"`) {
+		t.Fatalf("%s", r.text)
+	}
+	l.fails(execTool.name, `{"session_id":"$S","cmd":"id","class":"posix"}`, term.Busy, r.ExecID)
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"s3cret\r","sensitive":true}`)
+	r = l.ok(execTool.name, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`)
+	if r.ExitCode == nil || *r.ExitCode != 0 || !strings.HasSuffix(r.Stdout, "got s3cret\n") {
+		t.Errorf("%s", r.text)
+	}
+}
+
+func TestCleanText(t *testing.T) {
+	l := newLab(t, labConfig{})
+	l.openShell()
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"printf '\\033[31mred\\033[0m \\033]0;title\\007end\\n'\r","until_regex":"end\\r","timeout_ms":5000}`)
+	r := l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","format":"clean"}`)
+	if !strings.Contains(r.Chunk, "\nred end\n") || strings.ContainsRune(r.Chunk, 0x1b) || !strings.Contains(string(r.members["sanitized"]), `"osc":1`) {
+		t.Errorf("%s", r.text)
+	}
+	if raw := l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0"}`); raw.NextCursor != r.NextCursor || raw.members["sanitized"] != nil {
+		t.Errorf("cursors count raw bytes: %s, %s", raw.text, r.text)
+	}
+}
+
+func TestSearchOverTheWire(t *testing.T) {
+	l := newLab(t, labConfig{})
+	l.openShell()
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"seq 1 200; echo fi''nished\r","until_regex":"finished","timeout_ms":5000,"max_bytes":100000}`)
+	r := l.ok(ioTool.name, `{"action":"search","session_id":"$S","pattern":"^1[0-9]0$","context":1,"max_matches":3}`)
+	lines := string(r.members["lines"])
+	if string(r.members["matches"]) != "3" || string(r.members["more"]) != "true" || !strings.Contains(lines, `"text":"100","match":true`) || !strings.Contains(lines, `"text":"121"`) {
+		t.Fatalf("%s", r.text)
+	}
+	r = l.ok(ioTool.name, `{"action":"search","session_id":"$S","pattern":"^1[0-9]0$","cursor":"`+r.NextCursor+`"}`)
+	if !strings.Contains(string(r.members["lines"]), `"text":"130"`) || strings.Contains(string(r.members["lines"]), `"text":"120"`) {
+		t.Errorf("the rest: %s", r.text)
+	}
+	l.fails(ioTool.name, `{"action":"search","session_id":"$S","pattern":"("}`, term.InvalidArgument, "pattern")
+}
+
+// A retry with the same request_id types nothing twice.
+func TestRequestID(t *testing.T) {
+	l := newLab(t, labConfig{})
+	l.openShell()
+	const write = `{"action":"write","session_id":"$S","data":"echo once\r","request_id":"w1"}`
+	first := l.ok(ioTool.name, write)
+	again := l.ok(ioTool.name, write)
+	if first.text != again.text {
+		t.Errorf("%s\n%s", first.text, again.text)
+	}
+	if r := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`); r.Session.BytesOut != int64(len("echo once\r")) {
+		t.Errorf("%d bytes went out", r.Session.BytesOut)
+	}
+	l.fails(ioTool.name, `{"action":"write","session_id":"$S","data":"echo twice\r","request_id":"w1"}`, term.InvalidArgument, "request_id w1 was used before")
+	open := strings.Replace(l.openArgs(""), `{`, `{"request_id":"o1",`, 1)
+	if a, b := l.ok(sessionTool.name, open), l.ok(sessionTool.name, open); a.SessionID != b.SessionID {
+		t.Errorf("two sessions: %s, %s", a.SessionID, b.SessionID)
+	}
+}
