@@ -70,6 +70,7 @@ type planner struct {
 }
 
 func newPlanner(w *watchdog, h *hop, p term.Prompter, seen *authRecord, ended func() error) *planner {
+	seen.notes = append(seen.notes, h.cred.notes...)
 	return &planner{w: w, h: h, p: p, seen: seen, ended: ended, keys: newKeyring(w, h, p, seen)}
 }
 

@@ -62,6 +62,9 @@ func (k *link) openSession(ctx context.Context, ended func()) (*channel, error) 
 		default:
 			return nil, k.broken(r.err)
 		}
+	case <-k.ctx.Done():
+		close(gone)
+		return nil, k.lost()
 	case <-ctx.Done():
 		close(gone)
 		return nil, k.unanswered(ctx, "a channel")

@@ -65,7 +65,7 @@ func (c *Client) connect(ctx context.Context, limit time.Duration, p term.Prompt
 	defer w.stop()
 	defer func() {
 		if err != nil {
-			l.end(false, rootCause(err).Error())
+			l.end(false, stepDetail(err))
 			c.release(jumps)
 			err = connectError(w, l, err)
 		}

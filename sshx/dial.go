@@ -75,6 +75,14 @@ func resolve(ctx context.Context, h *hop) ([]netip.Addr, error) {
 	return addrs, nil
 }
 
+// stepDetail is what the ladder says of a failed step. What has a message of its own says it once, there.
+func stepDetail(err error) string {
+	if errors.As(err, new(*term.Error)) {
+		return ""
+	}
+	return rootCause(err).Error()
+}
+
 // rootCause strips the operation and address that net puts around an error: the message names them itself.
 func rootCause(err error) error {
 	var op *net.OpError

@@ -173,7 +173,22 @@ func (x *execution) wait(ctx context.Context, grace time.Duration) (term.Exit, e
 		e.Background = !x.settle(ctx)
 		return e, nil
 	case <-ctx.Done():
-		return x.stop(grace), nil
+		e := x.stop(grace)
+		if e.Known {
+			return e, nil
+		}
+		// A connection that is lost takes the session, and with it ctx, along: that is no timeout.
+		select {
+		case <-x.ch.closed:
+		default:
+			return e, nil
+		}
+		select {
+		case <-x.ch.k.ctx.Done():
+			return e, x.ch.k.lost()
+		case <-time.After(drainQuiet):
+			return e, nil
+		}
 	}
 }
 

@@ -31,7 +31,8 @@ type greetingConn struct {
 	before  []string // complete lines before the identification string
 	size    int
 	version string
-	end     error // why reading has ended
+	end     error  // why reading has ended
+	atEnd   func() // called before the reader learns that; nil: nothing
 }
 
 // Read passes on what the server sends.
@@ -40,6 +41,11 @@ func (c *greetingConn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	if err != nil && c.end == nil {
 		c.end = err
+		if atEnd := c.atEnd; atEnd != nil {
+			c.mu.Unlock()
+			atEnd()
+			return n, err
+		}
 	}
 	if c.done || n <= 0 {
 		c.mu.Unlock()
@@ -99,6 +105,13 @@ func (c *greetingConn) scan(p []byte) (bad error, found bool) {
 		}
 	}
 	return nil, false
+}
+
+// onEnd sets what is called at the end of reading.
+func (c *greetingConn) onEnd(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.atEnd = f
 }
 
 // ended returns why nothing more can come from the server, or nil as long as something can.

@@ -92,7 +92,12 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	if k.changed { // as ssh(1): nothing of ours is lent to a host that may be another
 		k.agent = nil
 	}
-	k.start(chans, reqs)
+	conn.onEnd(k.seal)
+	auth.keys.addToAgent(func(text string) { k.warnings = append(k.warnings, text) })
+	if !h.updateHostKeys {
+		keys = nil
+	}
+	k.start(chans, reqs, keys)
 	return nil
 }
 
@@ -177,7 +182,11 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 			return failed(term.ConnectFailed, "%s does not identify itself as an SSH server%s: %v; check the port", h, said, err)
 		}
 		closed := failed(term.ConnectFailed, "%s closed the connection before it identified itself as an SSH server%s: %v; check the port, or try again if the server limits new connections (MaxStartups)", h, said, err)
-		return &retry{err: closed, noRoom: true}
+		// A server that turns us away for want of room says nothing, or that (sshd_config(5) MaxStartups).
+		if details.ServerMessage == "" || strings.Contains(details.ServerMessage, "MaxStartups") {
+			return &retry{err: closed, noRoom: true}
+		}
+		return closed
 	default:
 		return failed(term.ConnectFailed, "the key exchange with %s failed%s: %v; try again, and check that nothing on the way interferes", h, said, err)
 	}

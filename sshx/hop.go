@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/term"
 )
@@ -32,6 +34,7 @@ type hop struct {
 	kex, ciphers, macs, hostKeyAlgos, pubkeyAlgos []string
 	hostKeyFixed                                  bool // HostKeyAlgorithms was given in full: do not reorder
 	hostKeys                                      hostkeys.Options
+	updateHostKeys                                bool   // known_hosts follows what the server announces
 	rekey                                         uint64 // bytes; 0: the cipher's limit
 	forwardAgent                                  string // socket of the agent to forward; empty: none
 	version                                       string // VersionAddendum
@@ -53,10 +56,14 @@ type credentials struct {
 	identityFiles  []string
 	certificates   []string
 	identitiesOnly bool
-	agentSocket    string   // empty: no agent
-	prompts        int      // how often a password may be asked
-	batch          bool     // never ask
-	refused        []string // fingerprints of keys not to be offered again
+	agentSocket    string        // empty: no agent
+	prompts        int           // how often a password may be asked
+	batch          bool          // never ask
+	refused        []string      // fingerprints of keys not to be offered again
+	notes          []string      // what is wrong with them, for a message
+	signer         ssh.Signer    // privateKey, if it could be read without asking
+	addKeys        string        // AddKeysToAgent: no, yes, ask or confirm
+	addLifetime    time.Duration // in the agent; 0: for ever
 }
 
 // String is the hop as messages name it.

@@ -56,8 +56,8 @@ func rootPathError(err error) error {
 }
 
 // decrypt opens an encrypted private key.
-func decrypt(name string, pem, passphrase []byte) (ssh.AlgorithmSigner, error) {
-	s, err := ssh.ParsePrivateKeyWithPassphrase(pem, passphrase)
+func decrypt(parse func(pem, passphrase []byte) (ssh.Signer, error), name string, pem, passphrase []byte) (ssh.AlgorithmSigner, error) {
+	s, err := parse(pem, passphrase)
 	if err != nil {
 		return nil, fmt.Errorf("the passphrase does not open %s: %w", name, err)
 	}
@@ -80,7 +80,7 @@ func callerKey(c credentials) (ssh.Signer, error) {
 		if c.passphrase == "" {
 			return nil, err
 		}
-		s, err := decrypt("auth.private_key_pem", pem, []byte(c.passphrase.Reveal()))
+		s, err := decrypt(ssh.ParsePrivateKeyWithPassphrase, "auth.private_key_pem", pem, []byte(c.passphrase.Reveal()))
 		if err != nil {
 			return nil, &term.Error{Kind: term.AuthFailed, Msg: "auth.passphrase does not open auth.private_key_pem; pass the passphrase of that key", Err: err, Details: &term.Details{Field: "auth.passphrase"}}
 		}

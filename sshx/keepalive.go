@@ -29,9 +29,20 @@ func watchAlive(k *link, interval time.Duration, limit int) *keepalive {
 	if interval > 0 {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.timer = time.AfterFunc(interval, a.tick)
+		a.timer = time.AfterFunc(a.next(), a.tick)
 	}
 	return a
+}
+
+// next is the time to the next tick. Long intervals end on common instants, at most a sixth late, so that a
+// thousand connections wake the process together and not a thousand times.
+func (a *keepalive) next() time.Duration {
+	step := a.interval / 6
+	if step < time.Second {
+		return a.interval
+	}
+	now := time.Now()
+	return now.Add(a.interval + step - 1).Truncate(step).Sub(now)
 }
 
 func (a *keepalive) stop() {
@@ -59,13 +70,13 @@ func (a *keepalive) tick() {
 			a.k.end(&term.Error{Kind: term.RemoteClosed, Msg: fmt.Sprintf("%s has not answered for %s (%d keepalives); the connection counts as lost", a.k.hop, time.Duration(a.max)*a.interval, a.max)})
 			return
 		}
-		a.timer.Reset(a.interval)
+		a.timer.Reset(a.next())
 		a.mu.Unlock()
 		return
 	}
 	a.asking = true
 	a.k.wg.join()
-	a.timer.Reset(a.interval)
+	a.timer.Reset(a.next())
 	a.mu.Unlock()
 
 	defer a.k.wg.leave()

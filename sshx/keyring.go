@@ -28,9 +28,10 @@ type keyring struct {
 
 	loaded bool
 	keys   []ssh.Signer
-	ready  []ssh.Signer // the key before once more, in another way
-	agent  net.Conn     // nil: none
-	forget func() bool  // the agent's connection no longer ends with the watchdog
+	opened map[string]any // private keys from files, by fingerprint
+	ready  []ssh.Signer   // the key before once more, in another way
+	agent  net.Conn       // nil: none
+	forget func() bool    // the agent's connection no longer ends with the watchdog
 }
 
 func newKeyring(w *watchdog, h *hop, p term.Prompter, seen *authRecord) *keyring {
@@ -116,10 +117,12 @@ func signatureAlgorithms(key ssh.PublicKey) []string {
 func (k *keyring) load() {
 	c := k.h.cred
 	if c.method == "private_key" {
-		s, err := callerKey(c)
+		if c.signer != nil {
+			k.keys = append(k.keys, c.signer)
+			return
+		}
+		_, err := ssh.ParsePrivateKey([]byte(c.privateKey.Reveal()))
 		switch {
-		case err == nil:
-			k.keys = append(k.keys, s)
 		case errors.As(err, new(*ssh.PassphraseMissingError)):
 			if s := k.sealed("auth.private_key_pem", []byte(c.privateKey.Reveal()), err, nil); s != nil {
 				k.keys = append(k.keys, s)
@@ -202,7 +205,7 @@ func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
 		k.seen.note("%s was ignored: %s", path, why)
 		return nil
 	}
-	s, err := ssh.ParsePrivateKey(pem)
+	s, err := k.parseKey(pem, nil)
 	if err == nil {
 		return s
 	}
@@ -240,7 +243,7 @@ func (k *keyring) sealed(name string, pem []byte, err error, pub ssh.PublicKey) 
 // unseal decrypts a key with the passphrase of the call, or one that is asked for, three times at most.
 func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 	if pass := k.h.cred.passphrase; pass != "" {
-		return decrypt(name, pem, []byte(pass.Reveal()))
+		return decrypt(k.parseKey, name, pem, []byte(pass.Reveal()))
 	}
 	var last error
 	for range 3 {
@@ -252,7 +255,7 @@ func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 			k.seen.stop(err)
 			return nil, err
 		}
-		s, err := decrypt(name, pem, []byte(answer))
+		s, err := decrypt(k.parseKey, name, pem, []byte(answer))
 		if err == nil {
 			return s, nil
 		}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/sshx/hostkeys"
 	"ptyctl/term"
 )
 
@@ -32,11 +34,12 @@ type link struct {
 }
 
 // start begins the link's life once its handshake is done.
-func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request) {
+// keys is the host key verifier if known_hosts may follow the server's announcements, or nil.
+func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
 	k.ctx, k.cancel = context.WithCancelCause(context.Background())
 	k.keep = watchAlive(k, k.hop.keepalive, k.hop.keepaliveCount)
 	k.wg.Go(func() { k.channels(chans) })
-	k.wg.Go(func() { ssh.DiscardRequests(reqs) })
+	k.wg.Go(func() { k.requests(reqs, keys) })
 	k.wg.Go(func() {
 		err := k.conn.Wait()
 		k.end(&term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s was lost: %v", k.hop, err)})
@@ -60,6 +63,27 @@ func (k *link) end(why error) {
 	k.keep.stop()
 	_ = k.raw.Close()
 	_ = k.conn.Close()
+}
+
+// sealLimit bounds how long the end of a connection waits for a write to fail.
+const sealLimit = 100 * time.Millisecond
+
+// seal makes writing fail before the library learns that reading has ended. It tells all its channels of the end
+// once, and would leave one that is opened just then waiting for ever, if only its request could still be sent;
+// the first write that fails passes for one that succeeded.
+func (k *link) seal() {
+	_ = k.raw.Close()
+	failed := make(chan struct{})
+	k.wg.Go(func() {
+		_, _, _ = k.conn.SendRequest("keepalive@openssh.com", false, nil)
+		close(failed)
+	})
+	timer := time.NewTimer(sealLimit)
+	defer timer.Stop()
+	select {
+	case <-failed:
+	case <-timer.C: // a key exchange is under way, which holds up what is to be written
+	}
 }
 
 // close ends the link as asked.

@@ -12,8 +12,8 @@ import (
 // How often, and after what pause at first, a server is tried again that closes the connection before it has
 // identified itself. That is how sshd turns away what exceeds MaxStartups.
 const (
-	startupRetries = 5
-	startupPause   = 150 * time.Millisecond
+	startupRetries = 4
+	startupPause   = 100 * time.Millisecond
 )
 
 // login connects to h, over via if there is a hop before, and authenticates. It tries again when the server had

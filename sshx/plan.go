@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,9 @@ type route struct {
 	noTTY         bool // RequestTTY no
 }
 
+// fingerprintForm is what ssh-keygen -l prints, with or without the padding that it leaves out.
+var fingerprintForm = regexp.MustCompile(`^SHA256:[A-Za-z0-9+/]{43}=?$`)
+
 // maxJumps bounds the way; a chain longer than this is taken for a loop.
 const maxJumps = 16
 
@@ -49,10 +53,15 @@ func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
 	if err := p.checkPaths(); err != nil {
 		return nil, err
 	}
+	if fp := t.SSH.HostKeyFingerprint; fp != "" && !fingerprintForm.MatchString(fp) {
+		return nil, &term.Error{Kind: term.InvalidArgument, Msg: "ssh_options.host_key_fingerprint is none: it is SHA256: and 43 characters, as ssh-keygen -l -f KEY.pub prints it", Details: &term.Details{Field: "ssh_options.host_key_fingerprint"}}
+	}
 	if t.Auth.Method == "private_key" { // a bad key is known before anybody is bothered
-		if _, err := callerKey(credentials{privateKey: t.Auth.PrivateKeyPEM, passphrase: t.Auth.Passphrase}); err != nil && !errors.As(err, new(*ssh.PassphraseMissingError)) {
+		s, err := callerKey(credentials{privateKey: t.Auth.PrivateKeyPEM, passphrase: t.Auth.Passphrase})
+		if err != nil && !errors.As(err, new(*ssh.PassphraseMissingError)) {
 			return nil, err
 		}
+		p.signer = s
 	}
 	cfg, err := p.evaluate(ctx, sshconfig.Options{Host: t.Host, User: t.User, Port: t.Port, Overrides: args.Overrides})
 	if err != nil {
@@ -92,7 +101,8 @@ type planning struct {
 	t          term.Target
 	o          Options
 	r          *route
-	configPath string // the caller's
+	configPath string     // the caller's
+	signer     ssh.Signer // the caller's key, if it could be read without asking
 }
 
 func (p *planning) add(h *hop) {
@@ -111,6 +121,7 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	eo.HomeDir = p.o.HomeDir
 	eo.AllowPath = func(path string) error { return p.checkPath("ssh_options.config_path", path, path) } // also of what it includes
 	eo.AllowExec = p.o.AllowExecDirectives
+	eo.Exec = runMatchExec
 	eo.Defaults = algorithmDefaults()
 	cfg, err := sshconfig.Evaluate(ctx, eo)
 	var own *term.Error // of checkPath
@@ -184,6 +195,13 @@ func (p *planning) hop(cfg *sshconfig.Config, name string, target bool) (*hop, e
 	if h.bindInterface != "" && !canBindInterface {
 		return nil, term.Errorf(term.Unsupported, "%s: BindInterface is supported on Linux only", cfg.Origin("BindInterface"))
 	}
+	h.hostKeyFixed, h.updateHostKeys = cfg.HostKeyAlgorithmsFixed, cfg.UpdateHostKeys == "yes"
+	h.cred.addKeys, h.cred.addLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
+	for _, v := range cfg.IdentityFiles {
+		if v.Origin.Caller() && missing(v.Text) {
+			h.cred.notes = append(h.cred.notes, fmt.Sprintf("%s (from %s) does not exist", v.Text, v.Origin))
+		}
+	}
 	if cfg.VersionAddendum != "" {
 		h.version = " " + cfg.VersionAddendum
 	}
@@ -199,6 +217,7 @@ func (p *planning) hop(cfg *sshconfig.Config, name string, target bool) (*hop, e
 	if target {
 		a := p.t.Auth
 		h.cred.method, h.cred.password, h.cred.privateKey, h.cred.passphrase = a.Method, a.Password, a.PrivateKeyPEM, a.Passphrase
+		h.cred.signer = p.signer
 	}
 	var err error
 	h.hostKeys, err = p.hostKeys(cfg, target)

@@ -71,7 +71,7 @@ func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	sh.life, sh.end = context.WithCancel(c.life)
 	if sh.pty {
 		// A server sends no stderr on a pty; if it does, unread it would block the channel.
-		ch.k.wg.Go(func() { _, _ = io.Copy(io.Discard, ch.Stderr()) })
+		ch.k.wg.Go(func() { discard(ch.Stderr()) })
 	} else {
 		sh.merged = merge(ch, sh.life.Done())
 	}
@@ -81,6 +81,15 @@ func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 		return nil, err
 	}
 	return sh, nil
+}
+
+// discard reads r to its end, with a buffer as small as what is expected: nothing.
+func discard(r io.Reader) {
+	for p := make([]byte, 64); ; {
+		if _, err := r.Read(p); err != nil {
+			return
+		}
+	}
 }
 
 // ttyModes are the encoded terminal modes of RFC 4254 section 8: the two speeds only, because some devices

@@ -35,6 +35,7 @@ type slots struct {
 	opening bool // the channel ahead is being opened
 	timer   *time.Timer
 	changed chan struct{} // closed and replaced when a slot becomes free, or a connection is there
+	ended   int           // commands that have ended so far
 	over    bool
 }
 
@@ -59,13 +60,15 @@ func newSlots(k *link, limit int, dial func(context.Context) (*link, error)) *sl
 func (s *slots) take(ctx context.Context) (*channel, error) {
 	patience := time.NewTimer(slotWait)
 	defer patience.Stop()
-	var impatient, lingered bool
+	var impatient bool
 	var failed error // the last attempt to make another connection
+	// Where nothing of ours is in the way, it may be what has just ended: then it is worth two more attempts.
+	lingers, until := -1, time.Time{}
 	for {
 		if ch := s.takeAhead(); ch != nil {
 			return ch, nil
 		}
-		c, changed, busy := s.pick()
+		c, changed, busy, ended := s.pick()
 		switch {
 		case c != nil:
 			ch, err := s.open(ctx, c)
@@ -80,13 +83,15 @@ func (s *slots) take(ctx context.Context) (*channel, error) {
 				continue
 			}
 			failed = err
-			if !busy && lingered {
+			if !busy && lingers == ended && !time.Now().Before(until) {
 				return nil, s.full(failed)
 			}
 		}
 		var linger <-chan time.Time
-		if !busy && !lingered { // nothing of ours is in the way: it may be what has just ended
-			lingered = true
+		if !busy {
+			if lingers != ended {
+				lingers, until = ended, time.Now().Add(2*refusalLasts)
+			}
 			linger = time.After(refusalLasts)
 		}
 		select {
@@ -102,36 +107,38 @@ func (s *slots) take(ctx context.Context) (*channel, error) {
 
 // pick reserves a place on a connection that may have one, those that have not refused before the others; nil
 // if none has. busy says that changed will be closed.
-func (s *slots) pick() (c *carrier, changed <-chan struct{}, busy bool) {
+func (s *slots) pick() (c *carrier, changed <-chan struct{}, busy bool, ended int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns = append(s.conns[:1], slices.DeleteFunc(s.conns[1:], func(c *carrier) bool { return c.k.lost() != nil })...)
 	for _, doubtful := range []bool{false, true} {
 		for _, c := range s.conns {
 			if doubtful != c.refused.IsZero() && c.mayOpen() {
+				if c.max >= 0 && c.used >= c.max {
+					c.refused = time.Now() // one attempt is enough to find out
+				}
 				c.used++
-				return c, nil, false
+				return c, nil, false, s.ended
 			}
 			busy = busy || c.used > 0
 		}
 	}
-	return nil, s.changed, busy || s.dialing
+	return nil, s.changed, busy || s.dialing, s.ended
 }
 
 // open opens a channel on c, where a place is reserved.
 func (s *slots) open(ctx context.Context, c *carrier) (*channel, error) {
 	ch, err := c.k.openSession(ctx, func() { s.free(c) })
-	if err != nil {
-		s.mu.Lock()
-		if errors.As(err, new(errRefused)) {
-			c.refused, c.max = time.Now(), c.used-1
-		}
-		s.mu.Unlock()
-		s.free(c)
-		return nil, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err != nil {
+		c.used--
+		if errors.As(err, new(errRefused)) {
+			c.refused, c.max = time.Now(), c.used
+		}
+		s.change()
+		return nil, err
+	}
 	c.refused = time.Time{}
 	if c.max >= 0 && c.used > c.max {
 		c.max = c.used
@@ -143,6 +150,7 @@ func (s *slots) free(c *carrier) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.used--
+	s.ended++
 	s.change()
 }
 

@@ -1,0 +1,70 @@
+package sshx
+
+import (
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"ptyctl/term"
+)
+
+// addToAgent gives the key that has just logged us in to the agent, if it came from a file and the configuration
+// wants that (ssh_config(5) AddKeysToAgent). It is a convenience: what goes wrong only makes a warning.
+func (k *keyring) addToAgent(warn func(string)) {
+	c := k.h.cred
+	if c.addKeys == "" || c.addKeys == "no" || c.agentSocket == "" || len(k.seen.keys) == 0 {
+		return
+	}
+	raw := k.opened[k.seen.keys[len(k.seen.keys)-1]]
+	if raw == nil {
+		return
+	}
+	if c.addKeys == "ask" {
+		answer, err := ask(k.w, k.p, k.h, term.Prompt{Kind: term.PromptChallenge, Text: "Add the key to the agent? (yes/no) ", Echo: true})
+		if err != nil || answer != "yes" {
+			return
+		}
+	}
+	d := net.Dialer{Timeout: agentTimeout}
+	conn, err := d.DialContext(k.w.ctx, "unix", c.agentSocket)
+	if err == nil {
+		_ = conn.SetDeadline(time.Now().Add(agentTimeout))
+		err = agent.NewClient(conn).Add(agent.AddedKey{PrivateKey: raw, LifetimeSecs: uint32(c.addLifetime / time.Second), ConfirmBeforeUse: c.addKeys == "confirm"})
+		_ = conn.Close()
+	}
+	if err != nil {
+		warn("the key was not added to the agent: " + rootCause(err).Error())
+	}
+}
+
+// parseKey parses a private key, and remembers it for addToAgent. A nil passphrase means that there is none.
+func (k *keyring) parseKey(pem, passphrase []byte) (ssh.Signer, error) {
+	var raw any
+	var err error
+	if passphrase == nil {
+		raw, err = ssh.ParseRawPrivateKey(pem)
+	} else {
+		raw, err = ssh.ParseRawPrivateKeyWithPassphrase(pem, passphrase)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := ssh.NewSignerFromKey(raw)
+	if err != nil {
+		return nil, err
+	}
+	if k.opened == nil {
+		k.opened = make(map[string]any)
+	}
+	k.opened[ssh.FingerprintSHA256(s.PublicKey())] = raw
+	return s, nil
+}
+
+// missing says which of the identity files that a caller has named do not exist; the default ones need not.
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return os.IsNotExist(err)
+}

@@ -1,0 +1,144 @@
+package sshx_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// serveAgent runs an agent with keys on a socket. It is no matter for a bubble: sockets are outside of it.
+func serveAgent(t *testing.T, keys ...any) string {
+	t.Helper()
+	ring := agent.NewKeyring()
+	for _, k := range keys {
+		if err := ring.Add(agent.AddedKey{PrivateKey: k}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, err := os.MkdirTemp("", "agent") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(dir, "s")
+	ln, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = ln.Close()
+		_ = os.RemoveAll(dir)
+	})
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_ = agent.ServeAgent(ring, c)
+				_ = c.Close()
+			}()
+		}
+	}()
+	return socket
+}
+
+// TestAgent checks which of an agent's keys are offered, and in what order.
+func TestAgent(t *testing.T) {
+	k1, s1 := rawKey(t)
+	k2, s2 := rawKey(t)
+	inFile, pem := newKey(t)
+	socket := serveAgent(t, k1, k2)
+	print := ssh.FingerprintSHA256
+	for _, tc := range []struct {
+		name, config, method string
+		accept               ssh.PublicKey
+		offered              []string
+	}{
+		{"all, before files", "IdentityFile %k\n", "", inFile.PublicKey(), []string{print(s1.PublicKey()), print(s2.PublicKey()), print(inFile.PublicKey())}},
+		{"named first", "IdentityFile %p\n", "", s2.PublicKey(), []string{print(s2.PublicKey())}},
+		{"IdentitiesOnly", "IdentitiesOnly yes\nIdentityFile %p\n", "", s1.PublicKey(), []string{print(s2.PublicKey())}},
+		{"method agent", "IdentityFile %k\n", "agent", inFile.PublicKey(), []string{print(s1.PublicKey()), print(s2.PublicKey())}},
+		{"none", "IdentityAgent none\nIdentityFile %k\n", "", s1.PublicKey(), []string{print(inFile.PublicKey())}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l := newLab(t)
+			srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{tc.accept}})
+			l.config(strings.NewReplacer("%k", l.write("id", pem), "%p", l.write("id2.pub", string(ssh.MarshalAuthorizedKey(s2.PublicKey())))).Replace(tc.config))
+			l.opts.IdentityAgent = socket
+			target := to(host1, "")
+			target.Auth.Method = tc.method
+			c, err := sshx.Dial(t.Context(), target, l.opts, nil)
+			if err == nil {
+				_ = c.Close()
+			}
+			if works := tc.offered[len(tc.offered)-1] == print(tc.accept); works != (err == nil) {
+				t.Errorf("%v", err)
+			}
+			if got := slices.Compact(srv.Stats().KeysOffered); !slices.Equal(got, tc.offered) {
+				t.Errorf("offered %v, want %v", got, tc.offered)
+			}
+		})
+	}
+}
+
+// TestDeafAgent checks that an agent that takes the request to sign, and never does, holds nobody up for longer
+// than the connection may take.
+func TestDeafAgent(t *testing.T) {
+	dir, err := os.MkdirTemp("", "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ln, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	k, s := rawKey(t)
+	ring := agent.NewKeyring()
+	if err := ring.Add(agent.AddedKey{PrivateKey: k}); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if c, err := ln.Accept(); err == nil {
+			_ = agent.ServeAgent(deaf{ring}, c)
+		}
+	}()
+	l := newLab(t)
+	l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{s.PublicKey()}})
+	l.opts.IdentityAgent = filepath.Join(dir, "s")
+	target := to(host1, "")
+	target.ConnectTimeout = 300 * time.Millisecond
+	done := make(chan error, 1)
+	go func() {
+		_, err := sshx.Dial(context.Background(), target, l.opts, nil)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, term.ConnectTimeout) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("still waiting for the agent")
+	}
+}
+
+// deaf is an agent that lists its keys and never signs.
+type deaf struct{ agent.Agent }
+
+func (deaf) Sign(ssh.PublicKey, []byte) (*ssh.Signature, error) { select {} }

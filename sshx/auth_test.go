@@ -1,0 +1,193 @@
+package sshx_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/term"
+)
+
+func attempts(srv *sshserver.Server, method string) int {
+	return srv.Stats().Attempts[sshserver.Attempt{User: "u", Method: method}]
+}
+
+// quiz asks rounds of questions and expects these answers.
+func quiz(rounds ...[]string) func(string, ssh.KeyboardInteractiveChallenge) error {
+	return func(_ string, challenge ssh.KeyboardInteractiveChallenge) error {
+		for _, round := range rounds {
+			var questions []string
+			var echos []bool
+			var want []string
+			for _, qa := range round {
+				q, a, _ := strings.Cut(qa, "=")
+				questions, echos, want = append(questions, q), append(echos, strings.HasPrefix(q, "Name")), append(want, a)
+			}
+			got, err := challenge("", "", questions, echos)
+			if err != nil {
+				return err
+			}
+			if !slices.Equal(got, want) {
+				return fmt.Errorf("got %d answers, some wrong", len(got))
+			}
+		}
+		return nil
+	}
+}
+
+// TestPasswordAndQuestions checks what is sent by itself, and what is asked, by either method that takes secrets.
+func TestPasswordAndQuestions(t *testing.T) {
+	password := map[string]string{"u": "p"}
+	for _, tc := range []struct {
+		name    string
+		server  sshserver.Config
+		pass    string
+		p       *prompter // nil: nobody is there
+		config  string
+		kind    term.Kind // empty: it works
+		method  string    // that succeeded
+		asked   []string  // texts, as far as given
+		sent    int       // passwords by method password
+		quizzes int       // attempts by keyboard-interactive
+	}{
+		{name: "password", server: sshserver.Config{Passwords: password}, pass: "p", method: "password", sent: 1},
+		{name: "wrong password", server: sshserver.Config{Passwords: password}, pass: "hunter2", p: answering(), kind: term.AuthFailed, sent: 1},
+		{name: "wrong password by either method is sent once", server: sshserver.Config{Passwords: password, KeyboardInteractive: quiz([]string{"Password: =p"})}, pass: "hunter2", kind: term.AuthFailed, sent: 0, quizzes: 1},
+		{name: "asked", server: sshserver.Config{Passwords: password}, p: answering("p"), method: "password", asked: []string{"u@192.0.2.1's password: "}, sent: 1},
+		{name: "asked until right", server: sshserver.Config{Passwords: password}, p: answering("x", "y", "p"), method: "password", asked: []string{"", "try again", "try again"}, sent: 3},
+		{name: "asked three times", server: sshserver.Config{Passwords: password}, p: answering("x", "y", "z"), kind: term.AuthFailed, asked: []string{"", "", ""}, sent: 3},
+		{name: "NumberOfPasswordPrompts", server: sshserver.Config{Passwords: password}, p: answering("x"), config: "NumberOfPasswordPrompts 1\n", kind: term.AuthFailed, asked: []string{""}, sent: 1},
+		{name: "BatchMode", server: sshserver.Config{Passwords: password}, p: answering(), config: "BatchMode yes\n", kind: term.AuthFailed},
+		{name: "password question", server: sshserver.Config{KeyboardInteractive: quiz([]string{"(u@host) Password: =p"})}, pass: "p", method: "keyboard-interactive", quizzes: 1},
+		{name: "password question asked again", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =p"}, []string{"Password: =p"})}, pass: "p", p: answering(), kind: term.AuthFailed, quizzes: 1},
+		{name: "one-time password", server: sshserver.Config{KeyboardInteractive: quiz([]string{"One-time password (OATH) for u: =123"})}, pass: "p", p: answering("123"), method: "keyboard-interactive", asked: []string{"One-time"}, quizzes: 1},
+		{name: "not a password question", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Verification code: =1"})}, pass: "p", kind: term.AuthFailed, quizzes: 1},
+		{name: "two questions", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =p", "Token: =42"})}, pass: "p", p: answering("42"), method: "keyboard-interactive", asked: []string{"Token: "}, quizzes: 1},
+		{name: "three rounds", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Name: =n", "A: =1"}, []string{"B: =2"}, []string{"C: =3"})}, p: answering("n", "1", "2", "3"), method: "keyboard-interactive", asked: []string{"Name", "A", "B", "C"}, quizzes: 1},
+		{name: "zero questions", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =p"}), Faults: sshserver.Faults{ZeroQuestionRound: true}}, pass: "p", method: "keyboard-interactive", quizzes: 1},
+		{name: "password not allowed by config", server: sshserver.Config{Passwords: password}, pass: "p", config: "PasswordAuthentication no\n", kind: term.AuthFailed},
+		{name: "PreferredAuthentications", server: sshserver.Config{Passwords: password, KeyboardInteractive: quiz([]string{"Password: =p"})}, pass: "p", config: "PreferredAuthentications password,keyboard-interactive\n", method: "password", sent: 1},
+		{name: "nothing asked for", server: sshserver.Config{}, pass: "p", method: "none"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				l.config(tc.config)
+				srv := l.server(addr1, tc.server)
+				var p term.Prompter
+				if tc.p != nil {
+					p = tc.p
+				}
+				if tc.kind != "" {
+					e := l.fails(to(host1, tc.pass), p, tc.kind)
+					if strings.Contains(fmt.Sprintf("%+v %+v", e, *e.Details), "hunter2") || len(e.Details.MethodsAllowed) == 0 || lastStep(e.Details.Ladder) != "auth!" {
+						t.Errorf("%+v, details %+v", e, *e.Details)
+					}
+				} else {
+					sh, err := l.client(to(host1, tc.pass), p).Shell(t.Context(), term.PTY{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := sh.Describe().AuthMethod; got != tc.method {
+						t.Errorf("method %q, want %q", got, tc.method)
+					}
+				}
+				synctest.Wait()
+				if n := srv.Stats().PasswordsSeen; n != tc.sent {
+					t.Errorf("%d passwords sent, want %d", n, tc.sent)
+				}
+				if n := attempts(srv, "keyboard-interactive"); n != tc.quizzes {
+					t.Errorf("%d attempts by keyboard-interactive, want %d", n, tc.quizzes)
+				}
+				var asked []term.Prompt
+				if tc.p != nil {
+					asked = tc.p.asked
+				}
+				if len(asked) != len(tc.asked) {
+					t.Fatalf("asked %+v, want %q", asked, tc.asked)
+				}
+				for i, q := range asked {
+					if !strings.Contains(q.Text, tc.asked[i]) || q.Host != host1 || q.User != "u" || q.Echo != strings.HasPrefix(q.Text, "Name") {
+						t.Errorf("question %+v", q)
+					}
+				}
+				if tc.name == "two questions" && (asked[0].Index != 2 || asked[0].Of != 2) {
+					t.Errorf("question %d of %d", asked[0].Index, asked[0].Of)
+				}
+			})
+		})
+	}
+}
+
+// TestDeclinedQuestion checks that a prompter's error ends the login with that error, whatever was asked, and
+// that nothing else is tried.
+func TestDeclinedQuestion(t *testing.T) {
+	stop := &term.Error{Kind: term.Canceled, Msg: "ctrl_c"}
+	no := &prompter{f: func(context.Context, term.Prompt) (string, error) { return "", stop }}
+	key, sealed := sealedKey(t)
+	for name, c := range map[string]sshserver.Config{
+		"password":   {Passwords: map[string]string{"u": "p"}},
+		"question":   {Passwords: map[string]string{"u": "p"}, KeyboardInteractive: quiz([]string{"Name: =n"})},
+		"passphrase": {Passwords: map[string]string{"u": "p"}, AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				srv := l.server(addr1, c)
+				l.write(".ssh/id_ed25519", sealed)
+				no.asked = nil
+				e := l.fails(to(host1, ""), no, term.Canceled)
+				if !strings.Contains(e.Msg, "ctrl_c") || len(no.asked) != 1 || srv.Stats().PasswordsSeen != 0 || stop.Details != nil {
+					t.Errorf("%v; asked %d times, stats %+v, the prompter's own error %+v", e, len(no.asked), srv.Stats(), stop)
+				}
+			})
+		})
+	}
+}
+
+// TestConnectionLostWhileAsked checks that nobody is asked for the next method on a connection that is gone.
+func TestConnectionLostWhileAsked(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, KeyboardInteractive: quiz([]string{"Name: =n"})})
+		p := &prompter{}
+		p.f = func(context.Context, term.Prompt) (string, error) {
+			srv.DropConnections()
+			synctest.Wait()
+			return "n", nil
+		}
+		e := l.fails(to(host1, ""), p, term.AuthFailed)
+		if len(p.asked) != 1 || !strings.Contains(e.Msg, "ended the connection") {
+			t.Errorf("asked %d times; %v", len(p.asked), e)
+		}
+	})
+}
+
+// TestNoInteractive checks that auth.interactive false keeps every question away.
+func TestNoInteractive(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}})
+		target := to(host1, "")
+		target.Auth.NoInteractive = true
+		e := l.fails(target, nobody(t), term.AuthFailed)
+		if !strings.Contains(e.Msg, "auth.password") {
+			t.Errorf("%q does not say what to pass", e.Msg)
+		}
+	})
+}
+
+// TestPartialSuccess checks a server that wants a key and an answer (RFC 4252 section 5.1).
+func TestPartialSuccess(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		key, pem := newKey(t)
+		srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}, KeyboardInteractive: quiz([]string{"Password: =p", "Code: =7"}), RequireAll: true})
+		l.write(".ssh/id_ed25519", pem)
+		l.client(to(host1, "p"), answering("7"))
+		if n := srv.Stats(); len(n.KeysOffered) == 0 || attempts(srv, "keyboard-interactive") != 1 {
+			t.Errorf("%+v", n)
+		}
+	})
+}

@@ -1,0 +1,51 @@
+package sshx
+
+import "sync"
+
+// A crew is the goroutines of a link. Unlike a sync.WaitGroup it may grow while it is waited for: a call may
+// begin on a link while another one closes it.
+type crew struct {
+	mu    sync.Mutex // guards the following
+	n     int
+	empty chan struct{} // closed when n falls to zero; nil: nobody waits
+}
+
+// Go runs f in a goroutine of the crew.
+func (c *crew) Go(f func()) {
+	c.join()
+	go func() {
+		defer c.leave()
+		f()
+	}()
+}
+
+// join makes the calling goroutine one of the crew until it calls leave.
+func (c *crew) join() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+}
+
+func (c *crew) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n--; c.n == 0 && c.empty != nil {
+		close(c.empty)
+		c.empty = nil
+	}
+}
+
+// Wait waits until no goroutine is left.
+func (c *crew) Wait() {
+	c.mu.Lock()
+	if c.n == 0 {
+		c.mu.Unlock()
+		return
+	}
+	if c.empty == nil {
+		c.empty = make(chan struct{})
+	}
+	empty := c.empty
+	c.mu.Unlock()
+	<-empty
+}

@@ -1,0 +1,198 @@
+package sshx_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/term"
+)
+
+// TestExec checks how commands end, and how long that takes.
+func TestExec(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		r        term.ExecRequest
+		faults   sshserver.Faults
+		deadline time.Duration // 0: none
+		want     term.Exit
+		kind     term.Kind
+		out, err string
+		within   time.Duration
+	}{
+		{name: "output", r: term.ExecRequest{Command: "both"}, want: term.Exit{Known: true}, out: "out", err: "err"},
+		{name: "status", r: term.ExecRequest{Command: "exit 4294967295"}, want: term.Exit{Known: true, Code: 1<<32 - 1}},
+		{name: "signal", r: term.ExecRequest{Command: "die SEGV"}, want: term.Exit{Known: true, Code: 139, Signal: "SEGV"}},
+		{name: "stdin", r: term.ExecRequest{Command: "cat", Stdin: []byte("a\x00b")}, want: term.Exit{Known: true}, out: "a\x00b"},
+		{name: "dir", r: term.ExecRequest{Command: "ls", Dir: "/a'b c"}, want: term.Exit{Known: true}, out: `cd '/a'\''b c' || exit 1; ls`},
+		{name: "dir like an option", r: term.ExecRequest{Command: "ls", Dir: "-P"}, want: term.Exit{Known: true}, out: `cd './-P' || exit 1; ls`},
+		{name: "env", r: term.ExecRequest{Command: "env", Env: []term.EnvVar{{Name: "LC_X", Value: "1 2"}}}, want: term.Exit{Known: true}, out: "LC_X=1 2"},
+		{name: "env refused", r: term.ExecRequest{Command: "echo x", Env: []term.EnvVar{{Name: "FOO", Value: "1"}}}, kind: term.Unsupported},
+		{name: "no status", r: term.ExecRequest{Command: "echo x"}, faults: sshserver.Faults{NoExitStatus: true}, out: "x\n", within: time.Second},
+		{name: "status, no close", r: term.ExecRequest{Command: "exit 3"}, faults: sshserver.Faults{StatusWithoutClose: true}, want: term.Exit{Known: true, Code: 3, Background: true}, within: time.Second},
+		{name: "background", r: term.ExecRequest{Command: "background"}, want: term.Exit{Known: true, Code: 5, Background: true}, out: "x\n", within: 3 * time.Second},
+		{name: "refused", r: term.ExecRequest{Command: "echo x"}, faults: sshserver.Faults{RefuseExec: true}, kind: term.Unsupported},
+		{name: "no answer", r: term.ExecRequest{Command: "echo x"}, faults: sshserver.Faults{HangExecReply: true}, kind: term.ExecTimeout, within: 10 * time.Second},
+		{name: "no channel", r: term.ExecRequest{Command: "echo x"}, faults: sshserver.Faults{HangChannelOpen: true}, kind: term.ExecTimeout, within: 10 * time.Second},
+		{name: "obeys TERM", r: term.ExecRequest{Command: "sleep 1h"}, deadline: time.Minute, want: term.Exit{Known: true, Code: 143, Signal: "TERM", Killed: "yes"}, within: time.Minute},
+		{name: "obeys KILL", r: term.ExecRequest{Command: "stubborn", Grace: 5 * time.Second}, deadline: time.Minute, want: term.Exit{Known: true, Code: 137, Signal: "KILL", Killed: "yes"}, within: 65 * time.Second},
+		{name: "obeys nothing", r: term.ExecRequest{Command: "sleep 1h"}, faults: sshserver.Faults{RefuseSignals: true}, deadline: time.Minute, want: term.Exit{Killed: "unknown"}, within: 63 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				l.server(addr1, sshserver.Config{Faults: tc.faults})
+				c := l.client(to(host1, ""), nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tc.deadline != 0 {
+					ctx, cancel = context.WithTimeout(ctx, tc.deadline)
+					defer cancel()
+				}
+				var out, errs bytes.Buffer
+				start := time.Now()
+				e, err := c.Exec(ctx, tc.r, &out, &errs)
+				if took := time.Since(start); took > tc.within {
+					t.Errorf("took %v, want at most %v", took, tc.within)
+				}
+				if e != tc.want || term.KindOf(err) != tc.kind || out.String() != tc.out || errs.String() != tc.err {
+					t.Errorf("%+v, %v; stdout %q, stderr %q", e, err, out.String(), errs.String())
+				}
+			})
+		})
+	}
+}
+
+// TestExecLost checks that a connection lost in the middle is not a command without a status.
+func TestExecLost(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		srv := l.server(addr1, sshserver.Config{})
+		c := l.client(to(host1, ""), nil)
+		time.AfterFunc(time.Second, srv.DropConnections)
+		e, err := c.Exec(t.Context(), term.ExecRequest{Command: "sleep 1h"}, io.Discard, io.Discard)
+		if term.KindOf(err) != term.RemoteClosed || e.Known {
+			t.Errorf("%+v, %v", e, err)
+		}
+		if _, err := c.Exec(t.Context(), term.ExecRequest{Command: "echo x"}, io.Discard, io.Discard); term.KindOf(err) != term.RemoteClosed {
+			t.Errorf("the next: %v", err)
+		}
+	})
+}
+
+// TestExecMuch moves a megabyte on each stream, interleaved.
+func TestExecMuch(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.server(addr1, sshserver.Config{Handler: func(_ context.Context, r *sshserver.Request) sshserver.Exit {
+			for range 64 {
+				_, _ = r.Stdout.Write(bytes.Repeat([]byte("o"), 16<<10))
+				_, _ = r.Stderr.Write(bytes.Repeat([]byte("e"), 16<<10))
+			}
+			return sshserver.Exit{}
+		}})
+		out, errs, e := run(t, l.client(to(host1, ""), nil), term.ExecRequest{Command: "x"})
+		if out != strings.Repeat("o", 1<<20) || errs != strings.Repeat("e", 1<<20) || e != (term.Exit{Known: true}) {
+			t.Errorf("%d and %d bytes, %+v", len(out), len(errs), e)
+		}
+	})
+}
+
+// TestExecNothingLost runs a thousand quick commands, ten at a time.
+func TestExecNothingLost(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.server(addr1, sshserver.Config{})
+		c := l.client(to(host1, ""), nil)
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				for range 100 {
+					var out bytes.Buffer
+					if e, err := c.Exec(t.Context(), term.ExecRequest{Command: "echo hello"}, &out, io.Discard); err != nil || e.Code != 0 || out.String() != "hello\n" {
+						t.Errorf("%+v, %v, %q", e, err, out.String())
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// slow is a writer that takes a while, and counts.
+type slow struct{ writes int } // the race detector watches it
+
+func (s *slow) Write(p []byte) (int, error) {
+	time.Sleep(20 * time.Millisecond)
+	s.writes++
+	return len(p), nil
+}
+
+// TestExecLeavesWritersAlone checks that nothing is written after Exec has returned, although more is there. It
+// takes real time: Exec waits for the writer with a mutex, which would stop the clock of a bubble.
+func TestExecLeavesWritersAlone(t *testing.T) {
+	l := newLab(t)
+	l.server(addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+		r.SendExit(sshserver.Exit{})
+		for ctx.Err() == nil {
+			if _, err := r.Stdout.Write(make([]byte, 32<<10)); err != nil {
+				break
+			}
+		}
+		return sshserver.Exit{}
+	}})
+	c := l.client(to(host1, ""), nil)
+	var out slow
+	start := time.Now()
+	e, err := c.Exec(t.Context(), term.ExecRequest{Command: "x"}, &out, io.Discard)
+	n := out.writes
+	if took := time.Since(start); !e.Background || err != nil || n < 10 || took < 2*time.Second || took > 20*time.Second {
+		t.Errorf("%+v, %v, %d writes after %v", e, err, n, took)
+	}
+	time.Sleep(300 * time.Millisecond)
+	if out.writes != n {
+		t.Errorf("%d writes more", out.writes-n)
+	}
+}
+
+// failing is a writer that takes nothing.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("full") }
+
+// TestExecWriterFails checks that a writer that fails does not hold up the command.
+func TestExecWriterFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.server(addr1, sshserver.Config{})
+		e, err := l.client(to(host1, ""), nil).Exec(t.Context(), term.ExecRequest{Command: "cat", Stdin: make([]byte, 4<<20)}, failing{}, io.Discard)
+		if err != nil || !e.Known {
+			t.Errorf("%+v, %v", e, err)
+		}
+	})
+}
+
+// TestCloseDuringExec closes a Client while commands begin on it: none is left waiting, nor a goroutine.
+func TestCloseDuringExec(t *testing.T) {
+	for range 20 {
+		inBubble(t, func(t *testing.T, l *lab) {
+			l.server(addr1, sshserver.Config{MaxSessions: 3})
+			c := l.client(to(host1, ""), nil)
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					if _, err := c.Exec(t.Context(), term.ExecRequest{Command: "sleep 1h"}, io.Discard, io.Discard); term.KindOf(err) != term.RemoteClosed {
+						t.Errorf("%v (%s)", err, term.KindOf(err))
+					}
+				})
+			}
+			start := time.Now()
+			_ = c.Close()
+			wg.Wait()
+			if took := time.Since(start); took > time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}

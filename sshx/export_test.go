@@ -1,0 +1,25 @@
+package sshx
+
+import (
+	"context"
+	"net"
+	"ptyctl/term"
+	"time"
+)
+
+// WithDial returns o with dial in place of TCP to the first hop.
+func (o Options) WithDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) Options {
+	o.dialFirst = dial
+	return o
+}
+
+// UnreadableKey is unreadableKey.
+var UnreadableKey = unreadableKey
+
+// NextKeepalive is the time to the next keepalive of a connection with that interval.
+func NextKeepalive(interval time.Duration) time.Duration {
+	return (&keepalive{interval: interval}).next()
+}
+
+// Describe says how the connection came about.
+func (c *Client) Describe() term.Description { return c.describe() }

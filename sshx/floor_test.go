@@ -1,0 +1,196 @@
+package sshx_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// TestFloor checks everything a caller may not loosen, from every source that a caller has: refused, by name,
+// before anything is dialled, run or written.
+func TestFloor(t *testing.T) {
+	for _, tc := range []struct {
+		option string // a line of ssh_config(5); %m is a marker file that must not appear, %o a path outside
+		kind   term.Kind
+		names  string                                // in the error
+		warns  bool                                  // a warning instead, and the connection stands
+		first  func(o *sshx.Options, t *term.Target) // what makes it matter
+	}{
+		{option: "ProxyCommand touch %m", kind: term.Unsupported, names: "ProxyCommand"},
+		{option: `Match exec "touch %m"`, warns: true, names: "exec"},
+		{option: "KnownHostsCommand /bin/touch %m", kind: term.Unsupported, names: "KnownHostsCommand"},
+		{option: "LocalCommand touch %m", warns: true},
+		{option: "StrictHostKeyChecking no", kind: term.PolicyDenied, names: "host_key_floor"},
+		{option: "StrictHostKeyChecking off", kind: term.PolicyDenied, names: "host_key_floor"},
+		{option: "StrictHostKeyChecking accept-new", kind: term.PolicyDenied, names: "host_key_floor", first: func(o *sshx.Options, _ *term.Target) { o.HostKeyFloor = "strict" }},
+		{option: "HostKeyAlias other", kind: term.PolicyDenied, names: "HostKeyAlias"},
+		{option: "RevokedHostKeys /dev/null", kind: term.PolicyDenied, names: "RevokedHostKeys"},
+		{option: "NoHostAuthenticationForLocalhost yes", kind: term.PolicyDenied, names: "NoHostAuthenticationForLocalhost"},
+		{option: "UserKnownHostsFile %o", kind: term.PolicyDenied, names: "caller_paths"},
+		{option: "GlobalKnownHostsFile %o", kind: term.PolicyDenied, names: "caller_paths"},
+		{option: "IdentityFile %o", kind: term.PolicyDenied, names: "caller_paths"},
+		{option: "CertificateFile %o", kind: term.PolicyDenied, names: "caller_paths"},
+		{option: "IdentityAgent %o", kind: term.PolicyDenied, names: "caller_paths"},
+		{option: "ForwardAgent %o", kind: term.PolicyDenied, names: "caller_paths", first: func(o *sshx.Options, _ *term.Target) { o.AllowAgentForwarding = true }},
+		{option: "ForwardAgent yes", kind: term.PolicyDenied, names: "allow_agent_forwarding"},
+		{option: "SendEnv PTYCTL_*", warns: true, names: "PTYCTL_SECRET"},
+		{option: "ProxyCommand ssh -W %%h:%%p -o HostKeyAlias=x 192.0.2.2", kind: term.PolicyDenied, names: "HostKeyAlias"},
+		{option: "ProxyCommand ssh -W %%h:%%p -o StrictHostKeyChecking=no 192.0.2.2", kind: term.PolicyDenied, names: "host_key_floor"},
+	} {
+		for _, source := range []string{"extra_args", "config_path", "-F", "Include"} {
+			if source == "extra_args" && strings.HasPrefix(tc.option, "Match") {
+				continue // not a line of its own
+			}
+			t.Run(strings.Fields(tc.option)[0]+" from "+source, func(t *testing.T) {
+				t.Setenv("PTYCTL_SECRET", "hunter2")
+				l := newLab(t)
+				srv := l.server(addr1, sshserver.Config{AcceptEnv: []string{"*"}})
+				l.opts.AllowExecDirectives = true // the operator's, and nobody else's
+				l.opts.CallerPaths = []string{l.path("allowed")}
+				marker := l.path("marker")
+				const only = "Host 192.0.2.1\n"
+				option := strings.NewReplacer("%m", marker, "%o", l.write("outside", ""), "%%", "%").Replace(tc.option)
+				target := to(host1, "")
+				if tc.first != nil {
+					tc.first(&l.opts, &target)
+				}
+				switch source {
+				case "extra_args":
+					target.SSH.ExtraArgs = []string{"-o", option}
+				case "config_path":
+					target.SSH.ConfigPath = l.write("allowed/config", only+option+"\n")
+				case "-F":
+					target.SSH.ExtraArgs = []string{"-F", l.write("allowed/config", only+option+"\n")}
+				case "Include":
+					target.SSH.ConfigPath = l.write("allowed/config", "Include "+l.write("allowed/included", only+option+"\n")+"\n")
+				}
+				if tc.warns {
+					c := l.client(target, nil)
+					sh, err := c.Shell(t.Context(), term.PTY{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					warnings := strings.Join(sh.Describe().Warnings, "\n")
+					if !strings.Contains(warnings, tc.names) || strings.Contains(warnings, "hunter2") {
+						t.Errorf("warnings %q lack %q", warnings, tc.names)
+					}
+				} else {
+					e := l.fails(target, nobody(t), tc.kind)
+					if !strings.Contains(e.Msg, tc.names) {
+						t.Errorf("%q does not name %s", e.Msg, tc.names)
+					}
+					if srv.Stats().Accepted != 0 || len(l.dials) != 0 {
+						t.Error("something was dialled")
+					}
+				}
+				if _, err := os.Stat(marker); err == nil {
+					t.Error("the program ran")
+				}
+			})
+		}
+	}
+}
+
+// TestFloorOfArguments checks the arguments of the call that have a field of their own.
+func TestFloorOfArguments(t *testing.T) {
+	outside := t.TempDir() + "/outside"
+	if err := os.WriteFile(outside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		set   func(*lab, *term.SSHOptions)
+		kind  term.Kind
+		field string
+	}{
+		"policy":                 {func(_ *lab, o *term.SSHOptions) { o.HostKeyPolicy = "disabled" }, term.PolicyDenied, "ssh_options.host_key_policy"},
+		"no such policy":         {func(_ *lab, o *term.SSHOptions) { o.HostKeyPolicy = "lax" }, term.InvalidArgument, "ssh_options.host_key_policy"},
+		"known_hosts_path":       {func(_ *lab, o *term.SSHOptions) { o.KnownHostsPath = outside }, term.PolicyDenied, "ssh_options.known_hosts_path"},
+		"known_hosts_path, link": {func(l *lab, o *term.SSHOptions) { o.KnownHostsPath = l.link("allowed/link", outside) }, term.PolicyDenied, "ssh_options.known_hosts_path"},
+		"known_hosts_path, link to nowhere": {func(l *lab, o *term.SSHOptions) {
+			o.KnownHostsPath = l.link("allowed/link", outside+"2")
+		}, term.PolicyDenied, "ssh_options.known_hosts_path"},
+		"known_hosts_path, dots": {func(l *lab, o *term.SSHOptions) { o.KnownHostsPath = l.path("allowed") + "/../.ssh/known_hosts" }, term.PolicyDenied, "ssh_options.known_hosts_path"},
+		"config_path":            {func(_ *lab, o *term.SSHOptions) { o.ConfigPath = outside }, term.PolicyDenied, "ssh_options.config_path"},
+		"-F":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-F", outside} }, term.PolicyDenied, "ssh_options.config_path"},
+		"Include":                {func(l *lab, o *term.SSHOptions) { o.ConfigPath = l.write("allowed/c", "Include "+outside+"\n") }, term.PolicyDenied, "ssh_options.config_path"},
+		"-i":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-i", outside} }, term.PolicyDenied, "ssh_options"},
+		"-A":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-A"} }, term.PolicyDenied, "ssh_options.extra_args"},
+		"-L":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-L", "1:a:2"} }, term.Unsupported, "ssh_options.extra_args"},
+		"proxy_url":              {func(_ *lab, o *term.SSHOptions) { o.ProxyURL = "ftp://u:hunter2@h" }, term.InvalidArgument, "ssh_options.proxy_url"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.write("allowed/x", "")
+			l.opts.CallerPaths = []string{l.path("allowed")}
+			srv := l.server(addr1, sshserver.Config{})
+			target := to(host1, "")
+			tc.set(l, &target.SSH)
+			e := l.fails(target, nobody(t), tc.kind)
+			if e.Details == nil || e.Details.Field != tc.field || strings.Contains(e.Msg, "hunter2") {
+				t.Errorf("%v, details %+v", e, e.Details)
+			}
+			if srv.Stats().Accepted != 0 {
+				t.Error("something was dialled")
+			}
+		})
+	}
+}
+
+func (l *lab) link(name, target string) string {
+	if err := os.Symlink(target, l.path(name)); err != nil {
+		l.t.Fatal(err)
+	}
+	return l.path(name)
+}
+
+// TestAllowedPaths checks that what lies within the folders allowed is used, with a warning where it decides
+// whom to trust.
+func TestAllowedPaths(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.opts.CallerPaths = []string{l.path("allowed")}
+		l.stranger(addr1, sshserver.Config{})
+		target := to(host1, "")
+		target.SSH = term.SSHOptions{KnownHostsPath: l.path("allowed/known_hosts"), HostKeyPolicy: "accept_new"}
+		l.write("allowed/x", "")
+		sh, err := l.client(target, nil).Shell(t.Context(), term.PTY{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(sh.Describe().Warnings, func(w string) bool { return strings.Contains(w, "not with the operator's known_hosts") }) {
+			t.Errorf("warnings %q", sh.Describe().Warnings)
+		}
+		if text, err := os.ReadFile(l.path("allowed/known_hosts")); err != nil || len(text) == 0 {
+			t.Errorf("not recorded there: %v", err)
+		}
+	})
+}
+
+// TestOperatorIsRaisedToTheFloor checks that the operator's own configuration is not refused, but raised.
+func TestOperatorIsRaisedToTheFloor(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.config("StrictHostKeyChecking no\n")
+		other, _ := newKey(t)
+		l.trust(addr1, other.PublicKey())
+		l.stranger(addr1, sshserver.Config{})
+		l.fails(to(host1, ""), nil, term.HostKeyMismatch)
+		l.opts.HostKeyFloor = "disabled"
+		l.client(to(host1, ""), nil)
+		l.opts.HostKeyFloor = "acept_new" // a slip must not open the door
+		l.fails(to(host1, ""), nil, term.InvalidArgument)
+	})
+}
+
+// TestOperatorMay checks that what a caller may not do works from the operator's own files.
+func TestOperatorMay(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		srv := l.stranger(addr1, sshserver.Config{})
+		l.trust("alias", srv.HostKey())
+		l.config("HostKeyAlias alias\n")
+		l.client(to(host1, ""), nil)
+	})
+}

@@ -1,0 +1,141 @@
+package sshx_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/term"
+)
+
+// untouched checks that a server was shown nothing of who we are.
+func untouched(t *testing.T, srv *sshserver.Server) {
+	t.Helper()
+	if n := srv.Stats(); len(n.Attempts) != 0 || n.PasswordsSeen != 0 || len(n.KeysOffered) != 0 || n.Authenticated != 0 {
+		t.Errorf("the server was told %+v", n)
+	}
+}
+
+// TestHostKeyBeforeCredentials checks that a host whose key is not the recorded one learns nothing: neither as
+// the target, nor as a jump host, nor behind one.
+func TestHostKeyBeforeCredentials(t *testing.T) {
+	other, _ := newKey(t)
+	for _, key := range []struct {
+		name    string
+		kind    term.Kind
+		record  func(l *lab, address string, srv *sshserver.Server)
+		options term.SSHOptions
+	}{
+		{"unknown", term.HostKeyUnknown, func(*lab, string, *sshserver.Server) {}, term.SSHOptions{}},
+		{"mismatch", term.HostKeyMismatch, func(l *lab, address string, _ *sshserver.Server) { l.trust(address, other.PublicKey()) }, term.SSHOptions{}},
+		{"mismatch, accept_new", term.HostKeyMismatch, func(l *lab, address string, _ *sshserver.Server) { l.trust(address, other.PublicKey()) }, term.SSHOptions{HostKeyPolicy: "accept_new"}},
+		{"revoked", term.HostKeyRevoked, func(l *lab, address string, srv *sshserver.Server) {
+			l.known = append(l.known, "@revoked * "+strings.TrimSpace(string(ssh.MarshalAuthorizedKey(srv.HostKey()))))
+			l.trust(address, srv.HostKey())
+		}, term.SSHOptions{}},
+		{"pinned", term.HostKeyMismatch, func(l *lab, address string, srv *sshserver.Server) { l.trust(address, srv.HostKey()) },
+			term.SSHOptions{HostKeyFingerprint: ssh.FingerprintSHA256(other.PublicKey())}},
+	} {
+		for _, place := range []string{"target", "jump host", "behind a jump host"} {
+			if place == "jump host" && key.name == "pinned" {
+				continue // a pin is the target's
+			}
+			t.Run(key.name+" "+place, func(t *testing.T) {
+				inBubble(t, func(t *testing.T, l *lab) {
+					config := sshserver.Config{Passwords: map[string]string{"u": "p"}, AllowForward: true}
+					bad := l.stranger(addr1, config)
+					target, hop := to(host1, "p"), "u@192.0.2.1:22"
+					l.config("User u\n")
+					switch place {
+					case "jump host":
+						l.server(addr2, config)
+						l.config("Host 192.0.2.2\n ProxyJump 192.0.2.1\nHost *\n User u\n")
+						target.Host = "192.0.2.2"
+					case "behind a jump host":
+						l.server(addr2, sshserver.Config{AllowForward: true})
+						l.config("Host 192.0.2.1\n ProxyJump 192.0.2.2\nHost *\n User u\n")
+					}
+					key.record(l, addr1, bad)
+					target.SSH = key.options
+					e := l.fails(target, nobody(t), key.kind)
+					if e.Details.Hop != hop || !strings.Contains(e.Msg, hop) || e.Details.Fingerprint != ssh.FingerprintSHA256(bad.HostKey()) {
+						t.Errorf("hop %q, fingerprint %q, message %q", e.Details.Hop, e.Details.Fingerprint, e.Msg)
+					}
+					if lastStep(e.Details.Ladder) != "hostkey!" {
+						t.Errorf("stopped at %v", steps(e.Details.Ladder))
+					}
+					untouched(t, bad)
+				})
+			})
+		}
+	}
+}
+
+// TestHostKeyIsAsked checks policy ask: the question, a yes, a no, a caller who does not answer, and nobody there.
+func TestHostKeyIsAsked(t *testing.T) {
+	stop := errors.New("not now")
+	for _, tc := range []struct {
+		name   string
+		p      *prompter
+		kind   term.Kind // empty: connected
+		answer error
+	}{
+		{name: "yes", p: answering("yes")},
+		{name: "no", p: answering("no"), kind: term.HostKeyUnknown},
+		{name: "stop", p: &prompter{f: func(context.Context, term.Prompt) (string, error) { return "", stop }}, kind: term.Canceled, answer: stop},
+		{name: "nobody", kind: term.HostKeyUnknown},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				srv := l.stranger(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}})
+				l.opts.HostKeyPolicy = "ask"
+				var p term.Prompter
+				if tc.p != nil {
+					p = tc.p
+				}
+				if tc.kind == "" {
+					l.client(to(host1, "p"), p)
+					l.client(to(host1, "p"), nobody(t)) // it is recorded now
+				} else {
+					e := l.fails(to(host1, "p"), p, tc.kind)
+					if tc.answer != nil && !errors.Is(e, tc.answer) {
+						t.Errorf("%v is not the prompter's error", e)
+					}
+					untouched(t, srv)
+				}
+				if tc.p != nil {
+					if q := tc.p.asked[0]; q.Kind != term.PromptHostKey || !q.Echo || q.Host != host1 || q.User != "u" || !strings.Contains(q.Text, ssh.FingerprintSHA256(srv.HostKey())) {
+						t.Errorf("question %+v", q)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestUntrustedHostGetsNoSecret checks that a changed key, accepted because the operator has switched checking
+// off, is sent neither password nor answers.
+func TestUntrustedHostGetsNoSecret(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		key, pem := newKey(t)
+		srv := l.stranger(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, AuthorizedKeys: []ssh.PublicKey{key.PublicKey()},
+			KeyboardInteractive: func(string, ssh.KeyboardInteractiveChallenge) error { return nil }})
+		other, _ := newKey(t)
+		l.trust(addr1, other.PublicKey())
+		l.opts.HostKeyPolicy, l.opts.HostKeyFloor = "disabled", "disabled"
+		e := l.fails(to(host1, "p"), nobody(t), term.AuthFailed)
+		if !strings.Contains(e.Msg, "contradicts") {
+			t.Errorf("message %q", e.Msg)
+		}
+		if n := srv.Stats(); n.PasswordsSeen != 0 || n.Attempts[sshserver.Attempt{User: "u", Method: "keyboard-interactive"}] != 0 {
+			t.Errorf("the server was told %+v", n)
+		}
+		target := to(host1, "")
+		target.Auth = term.Auth{Method: "private_key", PrivateKeyPEM: term.Secret(pem)}
+		l.client(target, nil)
+	})
+}

@@ -1,0 +1,209 @@
+package sshx_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// TestChain checks a way over three jump hosts, each with a user, credentials and a host key of its own, and
+// that the caller's password reaches the target only.
+func TestChain(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		key, pem := newKey(t)
+		j1 := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}, Passwords: map[string]string{"one": "x"}, AllowForward: true})
+		j2 := l.server(addr2, sshserver.Config{Passwords: map[string]string{"two": "pw2"}, AllowForward: true})
+		j3 := l.server(addr3, sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =pw3"}), AllowForward: true})
+		end := l.server(addr4, sshserver.Config{Passwords: map[string]string{"u": "p"}})
+		l.config(fmt.Sprintf(`Host 192.0.2.4
+  ProxyJump one@192.0.2.1,jump2,three@192.0.2.3
+Host 192.0.2.1
+  IdentityFile %s
+Host jump2
+  HostName 192.0.2.2
+  User two
+  PreferredAuthentications password
+`, l.write("id1", pem)))
+		p := answering("pw2", "pw3")
+		c := l.client(to("192.0.2.4", "p"), p)
+		if out, _, _ := run(t, c, term.ExecRequest{Command: "echo hi"}); out != "hi\n" {
+			t.Errorf("output %q", out)
+		}
+		if a, b := p.asked[0], p.asked[1]; a.Hop != 1 || a.User != "two" || a.Host != "192.0.2.2" || a.Kind != term.PromptPassword || b.Hop != 2 || b.User != "three" || b.Host != "192.0.2.3" || b.Kind != term.PromptChallenge {
+			t.Errorf("questions %+v", p.asked)
+		}
+		if n := j1.Stats(); n.PasswordsSeen != 0 {
+			t.Errorf("the first jump host saw %+v", n)
+		}
+		if n := j2.Stats(); n.PasswordsSeen != 1 || n.Attempts[sshserver.Attempt{User: "two", Method: "password"}] != 1 {
+			t.Errorf("the second jump host saw %+v", n)
+		}
+		sh, err := c.Shell(t.Context(), term.PTY{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hops := sh.Describe().Ladder; len(hops) != 4 || hops[0].User != "one" || hops[3].Address != "via three@192.0.2.3:22" {
+			t.Errorf("ladder %+v", hops)
+		}
+		_ = c.Close()
+		synctest.Wait()
+		for i, srv := range []*sshserver.Server{j1, j2, j3, end} {
+			if n := srv.Stats(); n.Open != 0 || n.Accepted != 1 {
+				t.Errorf("host %d: %+v", i, n)
+			}
+		}
+	})
+}
+
+// TestPasswordStaysFromJumpHosts checks that a jump host that wants a password does not get the target's.
+func TestPasswordStaysFromJumpHosts(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		j := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, KeyboardInteractive: quiz([]string{"Password: =p"}), AllowForward: true})
+		l.server(addr2, sshserver.Config{Passwords: map[string]string{"u": "p"}})
+		target := to("192.0.2.2", "p")
+		target.SSH.ExtraArgs = []string{"-J", "u@192.0.2.1"}
+		e := l.fails(target, nil, term.AuthFailed)
+		if e.Details.Hop != "u@192.0.2.1:22" || len(e.Details.Ladder) != 1 {
+			t.Errorf("hop %q, ladder %+v", e.Details.Hop, e.Details.Ladder)
+		}
+		if n := j.Stats(); n.PasswordsSeen != 0 || attempts(j, "keyboard-interactive") != 0 {
+			t.Errorf("the jump host saw %+v", n)
+		}
+	})
+}
+
+// TestWaysThatDoNotWork checks jumps that cannot be made.
+func TestWaysThatDoNotWork(t *testing.T) {
+	for _, tc := range []struct {
+		name, config string
+		jump         sshserver.Config
+		kind         term.Kind
+		says         string
+		hop          string
+	}{
+		{"loop", "Host 192.0.2.2\n ProxyJump 192.0.2.1\nHost 192.0.2.1\n ProxyJump 192.0.2.2\n", sshserver.Config{AllowForward: true}, term.InvalidArgument, "ProxyJump", ""},
+		{"no forwarding", "Host 192.0.2.2\n ProxyJump 192.0.2.1\n", sshserver.Config{}, term.ConnectFailed, "may forward", "u@192.0.2.2:22"},
+		{"target unreachable", "Host 192.0.2.2\n ProxyJump 192.0.2.1\n HostName 192.0.2.9\n", sshserver.Config{AllowForward: true}, term.ConnectFailed, "connection refused", "u@192.0.2.9:22"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				l.server(addr1, tc.jump)
+				l.server(addr2, sshserver.Config{})
+				l.config(tc.config)
+				e := l.fails(to("192.0.2.2", ""), nil, tc.kind)
+				if !strings.Contains(e.Msg, tc.says) {
+					t.Errorf("%q lacks %q", e.Msg, tc.says)
+				}
+				if tc.hop != "" && (e.Details.Hop != tc.hop || len(e.Details.Ladder) != 2 || lastStep(e.Details.Ladder) != "tcp!") {
+					t.Errorf("hop %q, ladder %+v", e.Details.Hop, e.Details.Ladder)
+				}
+			})
+		})
+	}
+}
+
+// TestProxyCommandAsJump checks that "ssh -W" is understood, without running anything.
+func TestProxyCommandAsJump(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		j := l.server("192.0.2.1:2222", sshserver.Config{AllowForward: true})
+		l.server(addr2, sshserver.Config{})
+		l.config("Host 192.0.2.2\n ProxyCommand ssh -q -p 2222 -W %h:%p bob@192.0.2.1\n")
+		run(t, l.client(to("192.0.2.2", ""), nil), term.ExecRequest{Command: "exit 0"})
+		if n := j.Stats(); n.Forwards != 1 || n.Attempts[sshserver.Attempt{User: "bob", Method: "none"}] != 1 {
+			t.Errorf("%+v", n)
+		}
+	})
+}
+
+// TestSharedJumpHost checks that two sessions share the connection to their jump host, which is closed with the
+// later of them, and that its end is theirs.
+func TestSharedJumpHost(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		j := l.server(addr1, sshserver.Config{AllowForward: true})
+		l.server(addr2, sshserver.Config{})
+		l.config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
+		dial := sshx.Dialer(l.opts)
+		open := func() *sshx.Shell {
+			tr, err := dial(t.Context(), to("192.0.2.2", ""), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tr.(*sshx.Shell)
+		}
+		check := func(when string, accepted, open int) {
+			t.Helper()
+			synctest.Wait()
+			if n := j.Stats(); n.Accepted != accepted || n.Open != open {
+				t.Errorf("%s: %d connections ever, %d now; want %d and %d", when, n.Accepted, n.Open, accepted, open)
+			}
+		}
+		a, b := open(), open()
+		check("two sessions", 1, 1)
+		_ = a.Close()
+		check("one closed", 1, 1)
+		_ = b.Close()
+		check("both closed", 1, 0)
+		a, b = open(), open()
+		check("two more", 2, 1)
+		j.DropConnections()
+		for _, sh := range []*sshx.Shell{a, b} {
+			_, err := sh.Read(make([]byte, 1))
+			if err == nil {
+				t.Error("still reads")
+			}
+			if _, err := sh.Wait(); term.KindOf(err) != term.RemoteClosed {
+				t.Errorf("Wait: %v", err)
+			}
+			_ = sh.Close()
+		}
+		check("dropped", 2, 0)
+		a = open()
+		check("anew", 3, 1)
+		_ = a.Close()
+	})
+}
+
+// TestFrozenJumpHost checks that a jump host that falls silent between two hops holds nobody up for longer than
+// the connection may take.
+func TestFrozenJumpHost(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		j := l.server(addr1, sshserver.Config{AllowForward: true})
+		l.server(addr2, sshserver.Config{Passwords: map[string]string{"u": "p"}})
+		l.config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
+		start := time.Now()
+		target := to("192.0.2.2", "")
+		target.ConnectTimeout = 5 * time.Second
+		e := l.fails(target, &prompter{f: func(context.Context, term.Prompt) (string, error) {
+			j.FreezeConnections()
+			return "p", nil
+		}}, term.ConnectTimeout)
+		if took := time.Since(start); took != 5*time.Second || e.Details.Hop != "u@192.0.2.2:22" {
+			t.Errorf("took %v, hop %q", took, e.Details.Hop)
+		}
+	})
+}
+
+// TestCloseOverFrozenJumpHost checks that closing is quick when nothing gets through, a Write included. It takes
+// real time: a goroutine that waits for a mutex of the library's stops the clock of a bubble.
+func TestCloseOverFrozenJumpHost(t *testing.T) {
+	l := newLab(t)
+	l.limit = 16 << 10
+	j := l.server(addr1, sshserver.Config{AllowForward: true})
+	l.server(addr2, sshserver.Config{})
+	l.config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
+	tr, err := sshx.Dialer(l.opts)(t.Context(), to("192.0.2.2", ""), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.FreezeConnections()
+	closedWhileStuck(t, tr)
+}

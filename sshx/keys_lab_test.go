@@ -1,0 +1,63 @@
+package sshx_test
+
+import (
+	"crypto"
+	"crypto/ed25519"
+	"encoding/pem"
+	"os"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// pemOf returns a private key in OpenSSH's format.
+func pemOf(t *testing.T, key crypto.PrivateKey) string {
+	t.Helper()
+	b, err := ssh.MarshalPrivateKey(key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(b))
+}
+
+// newKey returns a new key, and its PEM text.
+func newKey(t *testing.T) (ssh.Signer, string) {
+	t.Helper()
+	key, s := rawKey(t)
+	return s, pemOf(t, key)
+}
+
+// sealedKey returns a key and its PEM text, encrypted with the passphrase "secret". It was made by
+// ssh-keygen -t ed25519 -a 1, for the sake of speed: a key made here would take 16 rounds of bcrypt.
+func sealedKey(t *testing.T) (ssh.Signer, string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/sealed_ed25519")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ssh.ParsePrivateKeyWithPassphrase(text, []byte("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, string(text)
+}
+
+// signer returns a signer for a private key of package crypto.
+func signer(t *testing.T, key any) ssh.Signer {
+	t.Helper()
+	s, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// rawKey returns a new key as an agent takes it.
+func rawKey(t *testing.T) (ed25519.PrivateKey, ssh.Signer) {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, signer(t, key)
+}

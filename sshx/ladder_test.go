@@ -1,0 +1,203 @@
+package sshx_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// say is a peer that reads a line, answers, and hangs up.
+func say(text string) func(net.Conn) {
+	return func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 256))
+		_, _ = io.WriteString(c, text)
+		_ = c.Close()
+	}
+}
+
+// TestConnectFailures checks what is said of each way in which a connection does not come about: the kind, the
+// rung at which it stopped, the words of the server, and the time it took.
+func TestConnectFailures(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		faults  sshserver.Faults
+		peer    func(net.Conn)
+		none    bool // no such host
+		kind    term.Kind
+		step    string
+		after   time.Duration // exactly; -1: does not matter
+		message string        // in the error
+		said    string        // in ServerMessage
+		dials   int           // 0: one
+	}{
+		{name: "dead port", none: true, kind: term.ConnectFailed, step: "tcp!", message: "connection refused"},
+		{name: "silent", faults: sshserver.Faults{SilentAfterAccept: true}, kind: term.ConnectTimeout, step: "banner!", after: 7 * time.Second, message: "banner"},
+		{name: "silent after some lines", faults: sshserver.Faults{SilentAfterAccept: true, PreBanner: []string{"hold on"}}, kind: term.ConnectTimeout, step: "banner!", after: 7 * time.Second},
+		{name: "stalled", faults: sshserver.Faults{StallBanner: true}, kind: term.ConnectTimeout, step: "kex!", after: 7 * time.Second, message: "kex"},
+		{name: "turned away", faults: sshserver.Faults{CloseAfterAccept: true, PreBanner: []string{"Exceeded MaxStartups"}}, kind: term.ConnectFailed, step: "banner!", after: 1500 * time.Millisecond, said: "Exceeded MaxStartups", message: "Exceeded MaxStartups", dials: 5},
+		{name: "ssh 1", peer: say("SSH-1.5-old\n"), kind: term.ConnectFailed, step: "banner!", message: `"SSH-1.5-old"`},
+		{name: "web server", peer: say("HTTP/1.1 400 Bad Request\r\n\r\n"), kind: term.ConnectFailed, step: "banner!", message: "web server", said: "HTTP/1.1 400 Bad Request"},
+		{name: "not a line", peer: say(strings.Repeat("x", 4096)), kind: term.ConnectFailed, step: "banner!", message: "does not identify"},
+		{name: "endless lines", peer: func(c net.Conn) {
+			for {
+				if _, err := io.WriteString(c, "spam\r\n"); err != nil {
+					return
+				}
+			}
+		}, kind: term.ConnectFailed, step: "banner!", after: -1},
+		{name: "closed in kex", peer: say("SSH-2.0-x\r\n"), kind: term.ConnectFailed, step: "kex!", message: "key exchange"},
+		{name: "garbage in kex", peer: say("SSH-2.0-x\r\n" + strings.Repeat("\x00\x00\x00\x0c\x0a\x14", 40)), kind: term.ConnectFailed, step: "kex!"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				l.limit = 64 << 10
+				switch {
+				case tc.peer != nil:
+					l.peer(addr1, tc.peer)
+				case !tc.none:
+					l.server(addr1, sshserver.Config{Faults: tc.faults})
+				}
+				start := time.Now()
+				target := to(host1, "")
+				target.ConnectTimeout = 7 * time.Second
+				e := l.fails(target, nobody(t), tc.kind)
+				if took := time.Since(start); tc.after >= 0 && took != tc.after {
+					t.Errorf("took %v, want %v", took, tc.after)
+				}
+				if !strings.Contains(e.Msg, tc.message) || !strings.Contains(e.Msg, host1) {
+					t.Errorf("message %q lacks %q or the host", e.Msg, tc.message)
+				}
+				if e.Op != "open" || e.Details.Hop != "u@192.0.2.1:22" || e.Details.ServerMessage != tc.said && tc.said != "" {
+					t.Errorf("op %q, hop %q, server message %q", e.Op, e.Details.Hop, e.Details.ServerMessage)
+				}
+				if got := lastStep(e.Details.Ladder); got != tc.step {
+					t.Errorf("stopped at %s, want %s (%v)", got, tc.step, steps(e.Details.Ladder))
+				}
+				if got := l.dialled(addr1); got != max(tc.dials, 1) {
+					t.Errorf("dialled %d times, want %d", got, max(tc.dials, 1))
+				}
+			})
+		})
+	}
+}
+
+// TestTurnedAwayThenAccepted checks that a server that had no room is tried again.
+func TestTurnedAwayThenAccepted(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		srv := l.server(addr1, sshserver.Config{Faults: sshserver.Faults{CloseAfterAccept: true}})
+		time.AfterFunc(500*time.Millisecond, func() { srv.SetFaults(sshserver.Faults{}) })
+		c := l.client(to(host1, ""), nil)
+		sh, err := c.Shell(t.Context(), term.PTY{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantSteps(t, sh.Describe().Ladder, "dns", "tcp", "banner!", "dns", "tcp", "banner!", "dns", "tcp", "banner!", "dns", "tcp", "banner", "kex", "hostkey", "auth", "channel")
+	})
+}
+
+// TestShellFaults checks servers that log us in and then give no shell, or none as wanted.
+func TestShellFaults(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		faults sshserver.Faults
+		kind   term.Kind
+		after  time.Duration
+		says   string
+	}{
+		{"frozen", sshserver.Faults{FreezeAfterAuth: true}, term.ConnectTimeout, 10 * time.Second, "did not answer"},
+		{"no answer to a channel", sshserver.Faults{HangChannelOpen: true}, term.ConnectTimeout, 10 * time.Second, "did not answer"},
+		{"no pty", sshserver.Faults{RefusePTY: true}, term.Unsupported, 0, "pty.enabled"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				srv := l.server(addr1, sshserver.Config{Faults: tc.faults})
+				start := time.Now()
+				_, err := sshx.Dialer(l.opts)(t.Context(), to(host1, ""), nil)
+				var e *term.Error
+				if !errors.As(err, &e) || e.Kind != tc.kind || !strings.Contains(e.Msg, tc.says) || time.Since(start) < tc.after {
+					t.Fatalf("%v (%s) after %v", err, term.KindOf(err), time.Since(start))
+				}
+				if e.Details.Hop != "u@192.0.2.1:22" || lastStep(e.Details.Ladder) != "channel!" {
+					t.Errorf("hop %q, ladder %v", e.Details.Hop, steps(e.Details.Ladder))
+				}
+				time.Sleep(time.Second)
+				if n := srv.Stats().Open; n != 0 && !tc.faults.FreezeAfterAuth { // frozen, it does not see the end
+					t.Errorf("%d connections left", n)
+				}
+			})
+		})
+	}
+}
+
+// TestSlowSuccess checks that ten silent seconds before the login succeeds are no failure, as with a push
+// notification, and that they count.
+func TestSlowSuccess(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, Faults: sshserver.Faults{DelaySuccess: 10 * time.Second}})
+		start := time.Now()
+		l.client(to(host1, "p"), nil)
+		if took := time.Since(start); took != 10*time.Second {
+			t.Errorf("took %v", took)
+		}
+		target := to(host1, "p")
+		target.ConnectTimeout = 9 * time.Second
+		l.fails(target, nil, term.ConnectTimeout)
+	})
+}
+
+// TestQuestionStopsTheClock checks that the time a person takes is not the server's.
+func TestQuestionStopsTheClock(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, Faults: sshserver.Faults{DelaySuccess: 10 * time.Second}})
+		slow := &prompter{f: func(context.Context, term.Prompt) (string, error) {
+			time.Sleep(2 * time.Minute)
+			return "p", nil
+		}}
+		start := time.Now()
+		l.client(to(host1, ""), slow)
+		if took := time.Since(start); took != 130*time.Second {
+			t.Errorf("took %v", took)
+		}
+		target := to(host1, "")
+		target.ConnectTimeout = 9 * time.Second // after the answer, the clock goes on
+		l.fails(target, slow, term.ConnectTimeout)
+	})
+}
+
+// TestCanceledDial checks that a caller who gives up is told so, and at once.
+func TestCanceledDial(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.server(addr1, sshserver.Config{Faults: sshserver.Faults{SilentAfterAccept: true}})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(3*time.Second, cancel)
+		start := time.Now()
+		_, err := sshx.Dial(ctx, to(host1, ""), l.opts, nil)
+		if !errors.Is(err, term.Canceled) || time.Since(start) != 3*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// TestConnectedLadder checks the ladder of a connection that stands, and what else is known of it.
+func TestConnectedLadder(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.server(addr1, sshserver.Config{Banner: "welcome\r\n", Version: "SSH-2.0-lab", Passwords: map[string]string{"u": "p"}, Faults: sshserver.Faults{PreBanner: []string{"hello"}}})
+		sh, err := l.client(to(host1, "p"), nil).Shell(t.Context(), term.PTY{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := sh.Describe()
+		wantSteps(t, d.Ladder, "dns", "tcp", "banner", "kex", "hostkey", "auth", "channel")
+		if d.ServerBanner != "welcome\r\n" || d.ServerVersion != "SSH-2.0-lab" || d.AuthMethod != "password" || !strings.HasPrefix(d.HostKey, "SHA256:") || d.Algorithms.Kex == "" || !d.PTY {
+			t.Errorf("%+v", d)
+		}
+	})
+}

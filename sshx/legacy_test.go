@@ -1,0 +1,117 @@
+package sshx_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/term"
+)
+
+// TestLegacy checks servers that know only what is weak: refused, with what they offer, unless the call allows it.
+func TestLegacy(t *testing.T) {
+	host, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]sshserver.Config{
+		"kex":     {Transport: ssh.Config{KeyExchanges: []string{"diffie-hellman-group14-sha1"}}},
+		"cipher":  {Transport: ssh.Config{Ciphers: []string{"aes128-cbc"}}},
+		"rsa key": {HostKeys: []ssh.Signer{limited(t, host, ssh.KeyAlgoRSA)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				l.server(addr1, c)
+				e := l.fails(to(host1, ""), nil, term.ConnectFailed)
+				if len(e.Details.ServerOffers) == 0 || !strings.Contains(e.Msg, e.Details.ServerOffers[0]) {
+					t.Errorf("%v; offers %v", e, e.Details.ServerOffers)
+				}
+				target := to(host1, "")
+				target.SSH.Legacy = true
+				sh, err := l.client(target, nil).Shell(t.Context(), term.PTY{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if w := sh.Describe().Warnings; len(w) == 0 || !strings.Contains(w[0], "weak") {
+					t.Errorf("warnings %q", w)
+				}
+			})
+		})
+	}
+}
+
+func limited(t *testing.T, key *rsa.PrivateKey, algorithms ...string) ssh.Signer {
+	s, err := ssh.NewSignerWithAlgorithms(signer(t, key).(ssh.AlgorithmSigner), algorithms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestLegacySignature checks a server that claims to know rsa-sha2 signatures and takes ssh-rsa only.
+func TestLegacySignature(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, legacy := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, l *lab) {
+			hostKey, _ := newKey(t)
+			l.trust(addr1, hostKey.PublicKey())
+			l.peer(addr1, func(nc net.Conn) {
+				config := &ssh.ServerConfig{MaxAuthTries: -1, PublicKeyCallback: func(c ssh.ConnMetadata, k ssh.PublicKey) (*ssh.Permissions, error) { return nil, nil }}
+				config.VerifiedPublicKeyCallback = func(_ ssh.ConnMetadata, _ ssh.PublicKey, p *ssh.Permissions, algorithm string) (*ssh.Permissions, error) {
+					if algorithm != ssh.KeyAlgoRSA {
+						return nil, errors.New("I cannot verify that")
+					}
+					return p, nil
+				}
+				config.PublicKeyAuthAlgorithms = []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256, ssh.KeyAlgoRSA}
+				config.AddHostKey(hostKey)
+				sc, chans, reqs, err := ssh.NewServerConn(nc, config)
+				if err != nil {
+					_ = nc.Close()
+					return
+				}
+				go ssh.DiscardRequests(reqs)
+				for c := range chans {
+					_ = c.Reject(ssh.Prohibited, "")
+				}
+				_ = sc.Close()
+			})
+			target := to(host1, "")
+			target.Auth = term.Auth{Method: "private_key", PrivateKeyPEM: term.Secret(pemOf(t, key))}
+			target.SSH.Legacy = legacy
+			if legacy {
+				l.client(target, nil)
+			} else {
+				l.fails(target, nil, term.AuthFailed)
+			}
+		})
+	}
+}
+
+// TestPubkeyAcceptedAlgorithms checks that a key whose algorithms are all switched off is not offered.
+func TestPubkeyAcceptedAlgorithms(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		key, pem := newKey(t)
+		srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}})
+		l.write(".ssh/id_ed25519", pem)
+		l.config("PubkeyAcceptedAlgorithms -ssh-ed25519\n")
+		e := l.fails(to(host1, ""), nil, term.AuthFailed)
+		if !strings.Contains(e.Msg, "PubkeyAcceptedAlgorithms") || len(srv.Stats().KeysOffered) != 0 {
+			t.Errorf("%v; offered %v", e, srv.Stats().KeysOffered)
+		}
+		l.config("PubkeyAuthentication no\n")
+		l.fails(to(host1, ""), nil, term.AuthFailed)
+		if n := srv.Stats(); len(n.KeysOffered) != 0 {
+			t.Errorf("offered %v", n.KeysOffered)
+		}
+	})
+}

@@ -1,0 +1,283 @@
+package sshx_test
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// closedWhileStuck checks that Close wakes a stuck Write and Read, and is quick itself.
+func closedWhileStuck(t *testing.T, tr term.Transport) {
+	t.Helper()
+	wrote, read := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := tr.Write(make([]byte, 8<<20))
+		wrote <- err
+	}()
+	go func() {
+		_, err := tr.Read(make([]byte, 4<<10))
+		read <- err
+	}()
+	time.Sleep(50 * time.Millisecond)
+	start := time.Now()
+	_ = tr.Close()
+	if took := time.Since(start); took >= time.Second {
+		t.Errorf("Close took %v", took)
+	}
+	for what, ended := range map[string]chan error{"Write": wrote, "Read": read} {
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Errorf("%s succeeded", what)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("%s is still stuck", what)
+		}
+	}
+}
+
+// open opens a shell through a Dialer.
+func (l *lab) open(t term.Target) *sshx.Shell {
+	l.t.Helper()
+	tr, err := sshx.Dialer(l.opts)(l.t.Context(), t, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { _ = tr.Close() })
+	return tr.(*sshx.Shell)
+}
+
+func TestCloseFrozen(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) { // the window is full
+		srv := l.server(addr1, sshserver.Config{})
+		sh := l.open(to(host1, ""))
+		srv.FreezeConnections()
+		closedWhileStuck(t, sh)
+	})
+	t.Run("the connection is full", func(t *testing.T) { // see TestCloseOverFrozenJumpHost
+		l := newLab(t)
+		l.limit = 16 << 10
+		srv := l.server(addr1, sshserver.Config{})
+		sh := l.open(to(host1, ""))
+		srv.FreezeConnections()
+		closedWhileStuck(t, sh)
+	})
+}
+
+// TestShellRequests checks what a login shell is asked for.
+func TestShellRequests(t *testing.T) {
+	for _, tc := range []struct {
+		name, config string
+		pty          term.PTY
+		command      string
+		env          []string
+		want         *sshserver.PTY
+	}{
+		{"defaults", "", term.PTY{}, "", nil, &sshserver.PTY{Term: "xterm-256color", Window: sshserver.Window{Cols: 120, Rows: 40}}},
+		{"size", "", term.PTY{Term: "vt100", Cols: 80, Rows: 24}, "", nil, &sshserver.PTY{Term: "vt100", Window: sshserver.Window{Cols: 80, Rows: 24}}},
+		{"no pty", "", term.PTY{Disabled: true}, "", nil, nil},
+		{"RequestTTY no", "RequestTTY no\n", term.PTY{}, "", nil, nil},
+		{"RemoteCommand", "RemoteCommand top -b\n", term.PTY{}, "top -b", nil, &sshserver.PTY{Term: "xterm-256color", Window: sshserver.Window{Cols: 120, Rows: 40}}},
+		{"SetEnv", "SetEnv LC_A=1 LANG=\"x y\" PATH=/evil\n", term.PTY{Disabled: true}, "", []string{"LC_A=1", "LANG=x y"}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				l.config(tc.config)
+				got := make(chan sshserver.Request, 1)
+				l.server(addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+					got <- *r
+					<-ctx.Done()
+					return sshserver.Exit{}
+				}})
+				target := to(host1, "")
+				target.PTY = tc.pty
+				sh := l.open(target)
+				r := <-got
+				if r.Command != tc.command || r.Shell != (tc.command == "") || !slices.Equal(r.Env, tc.env) || (r.PTY == nil) != (tc.want == nil) || sh.Describe().PTY != (tc.want != nil) {
+					t.Fatalf("%+v", r)
+				}
+				if r.PTY != nil && (r.PTY.Term != tc.want.Term || r.PTY.Window != tc.want.Window) {
+					t.Errorf("pty %+v", r.PTY)
+				}
+			})
+		})
+	}
+}
+
+// TestShellControls checks resize and signal, with a pty and without one, allowed and refused.
+func TestShellControls(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		windows, signals := make(chan sshserver.Window, 1), make(chan ssh.Signal, 1)
+		srv := l.server(addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+			for {
+				select {
+				case w := <-r.Windows:
+					windows <- w
+				case s := <-r.Signals:
+					signals <- s
+				case <-ctx.Done():
+					return sshserver.Exit{}
+				}
+			}
+		}})
+		sh := l.open(to(host1, ""))
+		if err := sh.Resize(200, 50); err != nil || <-windows != (sshserver.Window{Cols: 200, Rows: 50}) {
+			t.Errorf("Resize: %v", err)
+		}
+		if err := sh.Signal(t.Context(), "TERM"); err != nil || <-signals != ssh.SIGTERM {
+			t.Errorf("Signal: %v", err)
+		}
+		srv.SetFaults(sshserver.Faults{RefuseSignals: true})
+		if err := sh.Signal(t.Context(), "TERM"); term.KindOf(err) != term.Unsupported {
+			t.Errorf("Signal: %v", err)
+		}
+		target := to(host1, "")
+		target.PTY.Disabled = true
+		if err := l.open(target).Resize(1, 1); term.KindOf(err) != term.Unsupported {
+			t.Errorf("Resize without a pty: %v", err)
+		}
+	})
+}
+
+// TestMergedOutput checks that a shell without a pty shows both streams in their order, also the last of it
+// before the connection is lost.
+func TestMergedOutput(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, l *lab) {
+			var srv *sshserver.Server
+			srv = l.server(addr1, sshserver.Config{Handler: func(_ context.Context, r *sshserver.Request) sshserver.Exit {
+				for _, w := range []io.Writer{r.Stdout, r.Stderr, r.Stdout, r.Stderr} {
+					_, _ = io.WriteString(w, map[bool]string{true: "o", false: "e"}[w == r.Stdout]+strings.Repeat(".", 9000))
+					time.Sleep(time.Millisecond)
+				}
+				if lost {
+					srv.DropConnections()
+				}
+				return sshserver.Exit{Status: 3}
+			}})
+			target := to(host1, "")
+			target.PTY.Disabled = true
+			sh := l.open(target)
+			time.Sleep(time.Second) // nobody reads while it comes
+			out, err := io.ReadAll(sh)
+			if got := strings.ReplaceAll(string(out), ".", ""); len(out) != 4*9001 || err != nil {
+				t.Errorf("lost %v: %q, %d bytes, %v", lost, got, len(out), err)
+			}
+			if e, err := sh.Wait(); lost != (term.KindOf(err) == term.RemoteClosed) || !lost && e.Code != 3 {
+				t.Errorf("Wait: %+v, %v", e, err)
+			}
+		})
+	}
+}
+
+// TestShellVerdict checks what Wait says of each way in which a shell ends.
+func TestShellVerdict(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		exit   sshserver.Exit
+		faults sshserver.Faults
+		drop   bool
+		want   term.Exit
+		kind   term.Kind
+	}{
+		{name: "status", exit: sshserver.Exit{Status: 7}, want: term.Exit{Known: true, Code: 7}},
+		{name: "signal", exit: sshserver.Exit{Signal: "HUP"}, want: term.Exit{Known: true, Code: 129, Signal: "HUP"}},
+		{name: "none", faults: sshserver.Faults{NoExitStatus: true}},
+		{name: "lost", drop: true, kind: term.RemoteClosed},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				var srv *sshserver.Server
+				srv = l.server(addr1, sshserver.Config{Faults: tc.faults, Handler: func(context.Context, *sshserver.Request) sshserver.Exit {
+					if tc.drop {
+						srv.DropConnections()
+					}
+					return tc.exit
+				}})
+				sh := l.open(to(host1, ""))
+				_, _ = io.ReadAll(sh)
+				if e, err := sh.Wait(); e != tc.want || term.KindOf(err) != tc.kind {
+					t.Errorf("%+v, %v", e, err)
+				}
+			})
+		})
+	}
+}
+
+// TestCloseHangsUp checks that closing ends the shell at the server, and leaves nothing open there.
+func TestCloseHangsUp(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		srv := l.server(addr1, sshserver.Config{})
+		sh := l.open(to(host1, ""))
+		if _, err := sh.Write([]byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		p := make([]byte, 4<<10)
+		if n, err := sh.Read(p); err != nil || string(p[:n]) != "hello" {
+			t.Errorf("%q, %v", p[:n], err)
+		}
+		_ = sh.Close()
+		_ = sh.Close()
+		synctest.Wait()
+		if n := srv.Stats(); n.Open != 0 || n.SessionsOpen != 0 {
+			t.Errorf("%+v", n)
+		}
+	})
+}
+
+// TestKeepalive checks that a server that falls silent is given up when it has let the keepalives pass, and one
+// that answers, in whatever way, is not.
+func TestKeepalive(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.opts.KeepaliveInterval, l.opts.KeepaliveCountMax = 10*time.Second, 3
+		srv := l.server(addr1, sshserver.Config{})
+		start := time.Now()
+		c := l.client(to(host1, ""), nil)
+		sh, err := c.Shell(t.Context(), term.PTY{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour - time.Since(start) + time.Second)
+		if err := c.Lost(); err != nil {
+			t.Fatalf("lost, although it answers: %v", err)
+		}
+		srv.FreezeConnections()
+		start = time.Now() // the next question comes within an interval, and has then three; each may be a sixth late
+		_, _ = io.ReadAll(sh)
+		if took, least, most := time.Since(start), 30*time.Second, 4*(10*time.Second+10*time.Second/6); took < least || took > most {
+			t.Errorf("lost after %v, want %v to %v", took, least, most)
+		}
+		if _, err := sh.Wait(); term.KindOf(err) != term.RemoteClosed || !strings.Contains(err.Error(), "30s (3 keepalives)") {
+			t.Errorf("Wait: %v", err)
+		}
+		_ = srv.Close()
+	})
+}
+
+// TestRekey checks that a key exchange under way asks nobody and records nothing a second time.
+func TestRekey(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.opts.HostKeyPolicy = "ask"
+		l.config("RekeyLimit 64K\n")
+		l.stranger(addr1, sshserver.Config{})
+		p := answering("yes")
+		c := l.client(to(host1, ""), p)
+		in := strings.Repeat("0123456789abcdef", 64<<10)
+		if out, _, _ := run(t, c, term.ExecRequest{Command: "cat", Stdin: []byte(in)}); out != in {
+			t.Errorf("%d bytes came back", len(out))
+		}
+		if len(p.asked) != 1 {
+			t.Errorf("asked %d times", len(p.asked))
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package sshx_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// parallel runs n commands at once and returns how many failed, and the last error.
+func parallel(t *testing.T, c *sshx.Client, n int, command string) (failed int, last error) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			if _, err := c.Exec(t.Context(), term.ExecRequest{Command: command}, io.Discard, io.Discard); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed, last = failed+1, err
+			}
+		})
+	}
+	wg.Wait()
+	return failed, last
+}
+
+// TestMaxSessions runs more commands at once than a server allows on a connection, beside a shell.
+func TestMaxSessions(t *testing.T) {
+	for _, sessions := range []int{1, 2, 10} {
+		for _, connections := range []int{2, 4} {
+			inBubble(t, func(t *testing.T, l *lab) {
+				l.opts.MaxConnectionsPerHost = connections
+				srv := l.server(addr1, sshserver.Config{MaxSessions: sessions, Passwords: map[string]string{"u": "p"}})
+				c := l.client(to(host1, "p"), nil)
+				if _, err := c.Shell(t.Context(), term.PTY{}); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					if failed, err := parallel(t, c, 20, "sleep 300ms"); failed != 0 {
+						t.Errorf("MaxSessions %d, %d connections: %d failed: %v", sessions, connections, failed, err)
+					}
+				}
+				if n := srv.Stats().Accepted; n > connections {
+					t.Errorf("MaxSessions %d: %d connections, allowed are %d", sessions, n, connections)
+				}
+				_ = c.Close()
+				synctest.Wait()
+				if n := srv.Stats().Open; n != 0 {
+					t.Errorf("%d connections left", n)
+				}
+			})
+		}
+	}
+}
+
+// TestNoFurtherConnection checks that a person who has logged in is not asked again for the sake of a command.
+func TestNoFurtherConnection(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		srv := l.server(addr1, sshserver.Config{MaxSessions: 1, Passwords: map[string]string{"u": "p"}})
+		p := answering("p")
+		c := l.client(to(host1, ""), p)
+		sh, err := c.Shell(t.Context(), term.PTY{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		_, err = c.Exec(t.Context(), term.ExecRequest{Command: "echo x"}, io.Discard, io.Discard)
+		if term.KindOf(err) != term.LimitExceeded || time.Since(start) > time.Second || srv.Stats().Accepted != 1 || len(p.asked) != 1 {
+			t.Errorf("%v after %v; %d connections, asked %d times", err, time.Since(start), srv.Stats().Accepted, len(p.asked))
+		}
+		_ = sh.Close() // and its slot is used
+		run(t, c, term.ExecRequest{Command: "echo x"})
+	})
+}
+
+// TestOrphanIsForgotten checks that a slot comes back that a command held beyond its channel.
+func TestOrphanIsForgotten(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.opts.MaxConnectionsPerHost = 1
+		l.server(addr1, sshserver.Config{MaxSessions: 1, Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+			if r.Command == "orphan" {
+				r.SendExit(sshserver.Exit{})
+				<-ctx.Done()
+				time.Sleep(100 * time.Millisecond)
+			}
+			return sshserver.Exit{}
+		}})
+		c := l.client(to(host1, ""), nil)
+		for range 3 {
+			run(t, c, term.ExecRequest{Command: "orphan"})
+			run(t, c, term.ExecRequest{Command: "x"})
+		}
+	})
+}
+
+// TestChannelAhead checks that the second command finds a channel open, that the channel is closed after a
+// minute, and that a shell gets it when there is no other slot.
+func TestChannelAhead(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		srv := l.server(addr1, sshserver.Config{MaxSessions: 1})
+		c := l.client(to(host1, ""), nil)
+		check := func(when string, ever, open int) {
+			t.Helper()
+			synctest.Wait()
+			if n := srv.Stats(); n.SessionsOpened != ever || n.SessionsOpen != open {
+				t.Errorf("%s: %d channels ever, %d open; want %d and %d", when, n.SessionsOpened, n.SessionsOpen, ever, open)
+			}
+		}
+		check("before", 0, 0)
+		_ = c.Close()
+
+		srv = l.server(addr2, sshserver.Config{})
+		c = l.client(to("192.0.2.2", ""), nil)
+		run(t, c, term.ExecRequest{Command: "echo x"})
+		check("after one", 2, 1)
+		run(t, c, term.ExecRequest{Command: "echo x"})
+		check("after two", 3, 1)
+		time.Sleep(59 * time.Second)
+		check("a minute less a second later", 3, 1)
+		time.Sleep(time.Second)
+		check("a minute later", 3, 0)
+	})
+	inBubble(t, func(t *testing.T, l *lab) {
+		srv := l.server(addr1, sshserver.Config{MaxSessions: 2})
+		c := l.client(to(host1, ""), nil)
+		run(t, c, term.ExecRequest{Command: "echo x"})
+		synctest.Wait()
+		for range 2 {
+			if _, err := c.Shell(t.Context(), term.PTY{}); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := srv.Stats(); n.SessionsOpen != 2 || n.Accepted != 1 {
+			t.Errorf("%+v", n)
+		}
+	})
+}
+
+// TestHandshakesTakeTurns dials forty times at once to a server that turns away what exceeds eight handshakes
+// under way, and every third connection besides.
+func TestHandshakesTakeTurns(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, Faults: sshserver.Faults{DelaySuccess: time.Second}})
+		var under, most, count atomic.Int32
+		l.peer(addr1, func(c net.Conn) {
+			if count.Add(1)%3 == 0 {
+				_ = c.Close()
+				return
+			}
+			n := under.Add(1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			time.AfterFunc(time.Second, func() { under.Add(-1) }) // when DelaySuccess is over
+			srv.ServeConn(c)
+		})
+		dial := sshx.Dialer(l.opts)
+		var wg sync.WaitGroup
+		for range 40 {
+			wg.Go(func() {
+				tr, err := dial(t.Context(), to(host1, "p"), nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = tr.Close()
+			})
+		}
+		wg.Wait()
+		if n := most.Load(); n > 8 || n < 5 {
+			t.Errorf("%d handshakes under way at a time, want up to 8", n)
+		}
+		synctest.Wait()
+		if n := srv.Stats().Open; n != 0 {
+			t.Errorf("%d connections left", n)
+		}
+	})
+}

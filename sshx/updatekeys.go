@@ -1,0 +1,47 @@
+package sshx
+
+import (
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/sshx/hostkeys"
+)
+
+// requests answers the server's global requests. The one that is acted on announces all of the server's host
+// keys (OpenSSH PROTOCOL, section 2.5), so that known_hosts can follow a change of keys: ssh_config(5)
+// UpdateHostKeys. It comes right after the login, once; every other request is refused.
+func (k *link) requests(reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
+	for r := range reqs {
+		if r.Type == hostkeys.HostKeysRequest && keys != nil {
+			v, payload := keys, r.Payload
+			keys = nil
+			k.wg.Go(func() { k.updateHostKeys(v, payload) })
+		}
+		if r.WantReply {
+			_ = r.Reply(false, nil)
+		}
+	}
+}
+
+// updateHostKeys records the keys that the server announces and proves to hold, and removes those it no longer
+// has. Whatever goes wrong, the files stay as they are: the connection does not depend on it.
+func (k *link) updateHostKeys(v *hostkeys.Verifier, payload []byte) {
+	announced, err := hostkeys.ParseHostKeys(payload)
+	if err != nil {
+		return
+	}
+	plan, err := v.PlanUpdate(announced)
+	if err != nil || len(plan.New) == 0 && len(plan.Obsolete) == 0 {
+		return
+	}
+	var proven []ssh.PublicKey
+	if len(plan.New) > 0 {
+		ok, answer, err := k.conn.SendRequest(hostkeys.HostKeysProveRequest, true, hostkeys.ProveRequest(plan.New))
+		if err != nil || !ok {
+			return
+		}
+		if proven, err = hostkeys.VerifyProof(answer, k.conn.SessionID(), plan.New, negotiated(k.conn).HostKey); err != nil {
+			return
+		}
+	}
+	_, _ = v.ApplyUpdate(announced, proven)
+}
