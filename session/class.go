@@ -41,10 +41,11 @@ type shell struct {
 // classOf reads the answer to "echo $SHELL", which is a valid command in every shell we know.
 func classOf(answer []byte) shell {
 	line := string(bytes.TrimSpace(answer))
+	line = strings.TrimSpace(line[strings.LastIndexByte(line, '\n')+1:]) // start-up files may talk before it
 	switch {
 	case line == "$SHELL": // cmd.exe does not know the variable
 		return shell{class: ClassCmd}
-	case !strings.HasPrefix(line, "/") || strings.ContainsAny(line, "\n "):
+	case !strings.HasPrefix(line, "/") || strings.Contains(line, " "):
 		return shell{class: ClassUnknown}
 	}
 	name := path.Base(line)
@@ -65,16 +66,16 @@ func classOf(answer []byte) shell {
 const classLimit = 5 * time.Second
 
 // shellOf returns the class of the terminal's far side: what the caller says, else what was found out before,
-// else what the login shell is, asked once over a channel of its own. A terminal without such a channel is never
-// asked: a device might take the question for a command.
+// else what the login shell is, asked over a channel of its own until there is an answer. A terminal without such a
+// channel is never asked: a device might take the question for a command.
 func (s *Session) shellOf(ctx context.Context, asked Class) shell {
-	if asked != "" {
-		return shell{class: asked}
-	}
 	s.mu.Lock()
 	known, x := s.shell, s.execer
 	s.mu.Unlock()
-	if known.class != "" {
+	switch {
+	case asked != "" && asked != known.class:
+		return shell{class: asked}
+	case known.class != "":
 		return known
 	}
 	found := shell{class: ClassUnknown}
@@ -83,11 +84,11 @@ func (s *Session) shellOf(ctx context.Context, asked Class) shell {
 		defer cancel()
 		var out bytes.Buffer
 		exit, err := x.Exec(ctx, term.ExecRequest{Command: "echo $SHELL"}, &limitedWriter{w: &out, left: 512}, &limitedWriter{})
-		if err == nil && exit.Known && exit.Code == 0 {
-			found = classOf(out.Bytes())
-		}
-		if ctx.Err() != nil {
+		if err != nil || ctx.Err() != nil {
 			return found // not an answer: ask again next time
+		}
+		if exit.Known && exit.Code == 0 {
+			found = classOf(out.Bytes())
 		}
 	}
 	s.mu.Lock()

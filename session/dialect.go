@@ -3,11 +3,23 @@ package session
 import (
 	"fmt"
 	"strings"
+	"unicode/utf16"
 )
 
 // maxTypedLine is the longest line that is typed for an exec. A terminal in canonical mode takes 4,095 bytes and
 // silently drops the rest (termios(3), MAX_CANON), and the shell would run what is left.
 const maxTypedLine = 4000
+
+// maxEditedLine is the same for busybox, whose line editor takes 1,023 bytes (FEATURE_EDITING_MAX_LEN).
+const maxEditedLine = 1000
+
+// lineLimit returns the longest line that may be typed.
+func lineLimit(sh shell) int {
+	if sh.name == "ash" || sh.name == "busybox" {
+		return maxEditedLine
+	}
+	return maxTypedLine
+}
 
 // typedLine is what is typed for a command, without the line end: a start marker, the command, and its exit
 // status between end markers. Everything is on one line, so that a command that reads its input does not
@@ -44,14 +56,14 @@ func evalWord(shell string) string {
 }
 
 // printfOctal writes text as a format for printf(1), in characters that no line editor, shell or history
-// mechanism touches between single quotes.
+// mechanism touches between single quotes. It never begins like an option.
 func printfOctal(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c == '%':
 			b.WriteString("%%")
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == ' ' && b.Len() > 0, strings.IndexByte("/.,:;=+-_@()<>|&", c) >= 0:
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', i > 0 && (c == ' ' || c == '-'), strings.IndexByte("/.,:;=+_@()<>|&", c) >= 0:
 			b.WriteByte(c)
 		default:
 			fmt.Fprintf(&b, `\%03o`, c)
@@ -61,28 +73,47 @@ func printfOctal(text string) string {
 }
 
 // powershellLine is typedLine for PowerShell. The status is that of the last native program, or 0 and 1 for the
-// success of anything else.
+// success of anything else. It follows Microsoft's documentation (about_Automatic_Variables, about_Quoting_Rules)
+// and was never tried on a real PowerShell.
 func powershellLine(m marker, command string) string {
-	quoted := strings.ReplaceAll(command, "'", "''")
 	status := `$(if($?){if($LASTEXITCODE -ne $null){$LASTEXITCODE}else{0}}else{if($LASTEXITCODE){$LASTEXITCODE}else{1}})`
-	prefix, suffix := psOctal(m.prefix), psOctal(m.suffix)
-	line := fmt.Sprintf(`"$([char]30)S=%s$([char]31)"; $LASTEXITCODE=$null; Invoke-Expression '%s'; $r=%s; "%s$r%s"`, "$('"+m.nonce+"')", quoted, status, prefix, suffix)
+	line := fmt.Sprintf(`"$([char]30)S=%s$([char]31)"; $LASTEXITCODE=$null; Invoke-Expression (%s); $r=%s; "%s$r%s"`, "$('"+m.nonce+"')", psQuoted(command), status, psChars(m.prefix), psChars(m.suffix))
 	if m.ascii {
 		line += fmt.Sprintf(`; "PTYCTL_RC_$('%s')=${r}:END_$('%s')"`, m.nonce, m.nonce)
 	}
 	return line
 }
 
-func psOctal(s string) string {
+// psQuoted is text as an expression of printable ASCII: a tab would be completed, a line end would enter the line,
+// and PowerShell takes typographic quotes for quotes.
+func psQuoted(text string) string {
 	var b strings.Builder
-	for i := range len(s) {
-		fmt.Fprintf(&b, "$([char]%d)", s[i])
+	b.WriteByte('\'')
+	for _, c := range utf16.Encode([]rune(text)) {
+		switch {
+		case c == '\'':
+			b.WriteString("''")
+		case c >= ' ' && c <= '~':
+			b.WriteByte(byte(c))
+		default:
+			fmt.Fprintf(&b, "'+[char]%d+'", c)
+		}
+	}
+	b.WriteByte('\'')
+	return b.String()
+}
+
+// psChars is text inside a string between double quotes, in no character that the echo could show as itself.
+func psChars(text string) string {
+	var b strings.Builder
+	for _, c := range utf16.Encode([]rune(text)) {
+		fmt.Fprintf(&b, "$([char]%d)", c)
 	}
 	return b.String()
 }
 
 // cmdLine is typedLine for cmd.exe, which prints no control characters: only the ASCII marker is there. The
-// caret keeps the echo apart from what is printed.
+// caret keeps the echo apart from what is printed. Like powershellLine, it was never tried on a real one.
 func cmdLine(m marker, command string) string {
 	return fmt.Sprintf(`echo S^=%s& %s& call echo PTYCTL_RC_%s^=%%^errorlevel%%:END_%s`, m.nonce, command, m.nonce, m.nonce)
 }

@@ -37,7 +37,7 @@ type ExecRequest struct {
 	NoMarker     bool          // do not ask for the exit code
 	MarkerPrefix string        // in place of the default marker; both or none
 	MarkerSuffix string        //
-	Idle         time.Duration // without marker and prompt: the silence that ends the wait; 0: 2 s
+	Idle         time.Duration // without marker: the silence that ends the wait; 0: 2 s, or none if Expect.Prompt is set
 }
 
 // DoneReason says what ended an exec, or the wait for it.
@@ -95,6 +95,7 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	}
 	setDefault(&r.Timeout, defaultExecTimeout)
 	setDefault(&r.Wait, r.Timeout+settle)
+	begin := time.Now()
 	lane, err := s.chooseLane(r)
 	if err != nil {
 		return ExecResult{}, err
@@ -113,7 +114,7 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 		return ExecResult{}, err
 	}
 	s.observe(term.Event{Verb: term.VerbExec, Actor: term.ActorFrom(ctx), Command: r.Command})
-	return s.collect(ctx, x, r.Wait, r.MaxOutput)
+	return s.collect(ctx, x, r.Wait-time.Since(begin), r.MaxOutput)
 }
 
 // chooseLane says how a command is run: in the terminal once something was typed there, because the caller then

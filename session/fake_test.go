@@ -126,3 +126,7 @@ func (d *diary) of(v term.Verb) []term.Event {
 	}
 	return found
 }
+
+// widePipe is a terminal in memory with room for anything, narrowPipe one with room for little.
+func widePipe() (near, far net.Conn)   { return bufpipe.New(0) }
+func narrowPipe() (near, far net.Conn) { return bufpipe.New(8) }

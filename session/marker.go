@@ -14,6 +14,10 @@ const (
 	defaultSuffix = "\x1f"
 )
 
+// maxStatus is the longest status in a marker: ten digits of 2^32-1, or a sign and the digits of -2^31, as Windows
+// reports a program that crashed.
+const maxStatus = 11
+
 // A marker is how one exec recognises its own output and exit status in the terminal's stream.
 //
 // The start is "S=" and the nonce. The end is the status between prefix and suffix, followed, unless the caller
@@ -24,15 +28,35 @@ type marker struct {
 	nonce          string
 	prefix, suffix string
 	ascii          bool
+	anchor         string // what is searched for: the part of an end that stands before the status
+	closing        string // and the part behind it
+	lead           int    // how far before the anchor an end may begin
 }
 
 // newMarker makes the marker of one call. Empty prefix and suffix mean the default.
 func newMarker(prefix, suffix string) marker {
-	m := marker{nonce: strings.ToLower(rand.Text()[:12]), prefix: prefix, suffix: suffix}
+	m := marker{nonce: strings.ToLower(rand.Text()[:12]), prefix: prefix, suffix: suffix, anchor: prefix, closing: suffix}
 	if m.prefix == "" && m.suffix == "" {
 		m.prefix, m.suffix, m.ascii = defaultPrefix, defaultSuffix, true
+		m.anchor, m.closing = "PTYCTL_RC_"+m.nonce+"=", ":END_"+m.nonce
+		m.lead = len(m.prefix) + maxStatus + len(m.suffix) + len("\r\r\n")
 	}
 	return m
+}
+
+// badMarker says what is wrong with a custom marker; empty: nothing.
+func badMarker(prefix, suffix string) string {
+	switch {
+	case prefix == "" && suffix == "":
+		return ""
+	case prefix == "" || suffix == "":
+		return "a custom marker needs both a prefix and a suffix; pass both or none"
+	case strings.ContainsAny(prefix+suffix, "\x00\r\n"):
+		return "a custom marker cannot hold NUL, CR or LF, which terminals change; choose other characters"
+	case suffix[0] >= '0' && suffix[0] <= '9':
+		return "the suffix of a custom marker cannot begin with a digit, which would be taken for one of the exit code; choose another"
+	}
+	return ""
 }
 
 // printfArgument is the format that prints the end.
@@ -62,14 +86,15 @@ func octal(s string) string {
 }
 
 // A markerScanner takes a terminal's stream, cut anywhere, and returns the output between the markers.
-// It is fed until it is done.
+// It is fed until it is done, or flushed if the end never comes.
 type markerScanner struct {
 	m       marker
+	begun   bool // the start marker was seen; the rest of its line is still to come
 	started bool
 	done    bool
 	status  int
-	rest    []byte // received and not yet decided upon
-	cr      bool   // a CR is held back: with the LF that may follow it is a line end
+	rest    []byte // received and not yet decided upon; never more than a marker is long, between calls
+	ends    lineEnds
 }
 
 // feed takes the next bytes, and appends to out what is certainly output. Line ends are LF.
@@ -77,87 +102,49 @@ func (sc *markerScanner) feed(out, p []byte) []byte {
 	if sc.done {
 		return out
 	}
-	sc.rest = append(sc.rest, p...)
-	if !sc.started && !sc.findStart() {
+	p = append(sc.rest, p...)
+	if !sc.started {
+		p = sc.findStart(p)
+	}
+	if !sc.started {
+		sc.rest = p
 		return out
 	}
-	for len(sc.rest) > 0 && !sc.done {
-		i := sc.candidate()
-		out = sc.emit(out, sc.rest[:i])
-		sc.rest = sc.rest[i:]
-		if len(sc.rest) == 0 {
-			break
-		}
-		n, status, verdict := sc.m.parseEnd(sc.rest)
-		switch verdict {
-		case endFound:
-			out = sc.flushCR(out)
-			sc.done, sc.status, sc.rest = true, status, sc.rest[n:]
-		case endPartial:
-			return out
-		default:
-			out = sc.emit(out, sc.rest[:1])
-			sc.rest = sc.rest[1:]
-		}
+	from, status, v := sc.m.findEnd(p)
+	out = sc.ends.convert(out, p[:from])
+	if v == endFound {
+		sc.done, sc.status, sc.rest = true, status, nil
+		return sc.ends.flush(out)
 	}
+	sc.rest = append(sc.rest[:0], p[from:]...)
 	return out
 }
 
-// findStart drops everything up to the start marker's line end, and reports whether it was there.
-func (sc *markerScanner) findStart() bool {
-	start := []byte("S=" + sc.m.nonce)
-	i := bytes.Index(sc.rest, start)
+// flush appends what was held back for an end that does not come any more.
+func (sc *markerScanner) flush(out []byte) []byte {
+	if sc.started {
+		out = sc.ends.convert(out, sc.rest)
+	}
+	sc.rest = nil
+	return sc.ends.flush(out)
+}
+
+// findStart drops everything up to the start marker's line end, and returns what is left to look at.
+func (sc *markerScanner) findStart(p []byte) []byte {
+	if !sc.begun {
+		start := "S=" + sc.m.nonce
+		i := bytes.Index(p, []byte(start))
+		if i < 0 {
+			return bytes.Clone(p[max(0, len(p)-len(start)+1):])
+		}
+		sc.begun, p = true, p[i+len(start):]
+	}
+	i := bytes.IndexByte(p, '\n')
 	if i < 0 {
-		if keep := len(start) - 1; len(sc.rest) > keep {
-			sc.rest = append(sc.rest[:0], sc.rest[len(sc.rest)-keep:]...)
-		}
-		return false
+		return nil
 	}
-	nl := bytes.IndexByte(sc.rest[i:], '\n')
-	if nl < 0 {
-		return false
-	}
-	sc.rest = sc.rest[i+nl+1:]
-	sc.started = true
-	return true
-}
-
-// candidate returns the offset of the first byte with which an end may begin.
-func (sc *markerScanner) candidate() int {
-	first := sc.m.firstBytes()
-	if i := bytes.IndexAny(sc.rest, first); i >= 0 {
-		return i
-	}
-	return len(sc.rest)
-}
-
-// firstBytes are the bytes with which an end may begin.
-func (m marker) firstBytes() string {
-	if m.ascii {
-		return "\x1eRP"
-	}
-	return m.prefix[:1]
-}
-
-// emit appends output with its CR LF made LF.
-func (sc *markerScanner) emit(out, p []byte) []byte {
-	for _, c := range p {
-		if sc.cr && c != '\n' {
-			out = append(out, '\r')
-		}
-		if sc.cr = c == '\r'; !sc.cr {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-func (sc *markerScanner) flushCR(out []byte) []byte {
-	if sc.cr {
-		sc.cr = false
-		out = append(out, '\r')
-	}
-	return out
+	sc.started, sc.rest = true, nil
+	return p[i+1:]
 }
 
 // The verdicts of parseEnd.
@@ -169,37 +156,61 @@ const (
 	endFound
 )
 
-// parseEnd reads an end marker at the start of p, and returns its length and the status.
+// findEnd returns where the first end begins, or may begin if more comes; len(p) if nowhere. Only the anchor is
+// searched for in all of p.
+func (m marker) findEnd(p []byte) (from, status int, v endVerdict) {
+	for at := 0; ; at++ {
+		i := bytes.Index(p[at:], []byte(m.anchor))
+		if i < 0 {
+			break
+		}
+		at += i
+		for from = max(0, at-m.lead); from <= at; from++ {
+			if status, v = m.parseEnd(p[from:]); v != endNone {
+				return from, status, v
+			}
+		}
+	}
+	for from = max(0, len(p)-m.lead-len(m.anchor)-maxStatus-len(m.closing)); from < len(p); from++ {
+		if _, v = m.parseEnd(p[from:]); v == endPartial {
+			return from, 0, v
+		}
+	}
+	return len(p), 0, endNone
+}
+
+// parseEnd reads an end marker at the start of p, and returns the status.
 //
 // The default has three forms: whole; without its control characters, where the terminal strips them; and the
 // ASCII line alone.
-func (m marker) parseEnd(p []byte) (n, status int, v endVerdict) {
+func (m marker) parseEnd(p []byte) (status int, v endVerdict) {
 	if !m.ascii {
-		s := &endParser{p: p}
-		s.literal(m.prefix)
-		status = s.number()
-		s.literal(m.suffix)
-		return s.n, status, s.verdict()
+		s := endParser{p: p}
+		return m.closeEnd(&s)
 	}
-	best := endNone
-	for _, form := range [][2]string{{m.prefix, m.suffix}, {m.prefix[1:], ""}, {"", ""}} {
-		s := &endParser{p: p}
+	for _, form := range [...][2]string{{m.prefix, m.suffix}, {m.prefix[1:], ""}, {"", ""}} {
+		s := endParser{p: p}
 		if form[0] != "" {
 			s.literal(form[0])
 			s.number()
 			s.literal(form[1])
 			s.lineEnd()
 		}
-		s.literal("PTYCTL_RC_" + m.nonce + "=")
-		status = s.number()
-		s.literal(":END_" + m.nonce)
-		if v := s.verdict(); v == endFound {
-			return s.n, status, v
-		} else if v > best {
-			best = v
+		status, found := m.closeEnd(&s)
+		if found == endFound {
+			return status, found
 		}
+		v = max(v, found)
 	}
-	return 0, 0, best
+	return 0, v
+}
+
+// closeEnd reads the part of an end that counts.
+func (m marker) closeEnd(s *endParser) (status int, v endVerdict) {
+	s.literal(m.anchor)
+	status = s.number()
+	s.literal(m.closing)
+	return status, s.verdict()
 }
 
 // An endParser matches one form step by step.
@@ -225,19 +236,23 @@ func (s *endParser) literal(text string) {
 	}
 }
 
-// number matches one to ten digits: a status is at most 2^32-1.
+// number matches one to ten digits, with or without a minus sign.
 func (s *endParser) number() int {
 	start := s.n
+	if !s.stopped() && s.n < len(s.p) && s.p[s.n] == '-' {
+		s.n++
+	}
+	first := s.n
 	for !s.stopped() {
 		switch {
 		case s.n == len(s.p):
 			s.more = true
-		case s.p[s.n] >= '0' && s.p[s.n] <= '9' && s.n-start < 10:
+		case s.p[s.n] >= '0' && s.p[s.n] <= '9' && s.n-first < maxStatus-1:
 			s.n++
-		case s.n == start:
+		case s.n == first:
 			s.fail = true
 		default:
-			v, _ := strconv.Atoi(string(s.p[start:s.n]))
+			v, _ := strconv.Atoi(string(s.p[start:s.n])) // digits alone; out of range on 32 bits is the greatest
 			return v
 		}
 	}

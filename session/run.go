@@ -35,9 +35,12 @@ type run struct {
 	expect   Expect
 	done     chan struct{}
 
-	interrupted chan struct{} // terminal lane: closed when somebody presses ctrl_c or ctrl_backslash
-	interrupt   sync.Once
-	yielded     chan struct{} // terminal lane: closed when the next command may have the terminal
+	// Terminal lane only.
+	sent        bool          // the line went out: what is typed from now on is for the command; guarded by Session.mu
+	touched     bool          // something was; guarded by Session.mu
+	answered    chan struct{} // holds a token when somebody has typed since
+	interrupted chan struct{} // and this one when that was ctrl_c or ctrl_backslash
+	yielded     chan struct{} // closed when the next command may have the terminal
 	yield       sync.Once
 
 	mu      sync.Mutex // guards the following
@@ -58,7 +61,7 @@ func (s *Session) newRun(r ExecRequest, lane Lane) *run {
 	now := time.Now()
 	x := &run{
 		id: "exec-" + NewID("x")[2:], lane: lane, started: now, deadline: now.Add(r.Timeout),
-		done: make(chan struct{}), interrupted: make(chan struct{}), yielded: make(chan struct{}), waits: make(chan struct{}),
+		done: make(chan struct{}), answered: make(chan struct{}, 1), interrupted: make(chan struct{}, 1), yielded: make(chan struct{}), waits: make(chan struct{}),
 		stdout: newStream(s.o.ExecBytes), stderr: newStream(s.o.ExecBytes), expect: s.Expect().with(r.Expect),
 	}
 	ctx, cancel := context.WithCancelCause(s.ctx)

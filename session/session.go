@@ -92,7 +92,7 @@ type Session struct {
 	typing    *run       // the command that runs in the terminal, or nil
 	shell     shell      // what reads the typed lines; its class is empty until it is known
 	prompt    string     // a line that is known to have been a prompt
-	markedAt  int64      // count.tx when a marker last showed that the shell is ready; -1: never
+	ready     bool       // a marker showed that the shell is ready, and nothing was typed since
 	tracker   vt.Tracker // what the output has switched on
 	expect    Expect
 	pty       term.PTY
@@ -129,7 +129,7 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 		ctx: ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
 		writing: make(chan struct{}, 1),
 		state:   Connecting, changed: make(chan struct{}),
-		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run), markedAt: -1,
+		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run),
 	}
 	s.idle = watchIdle(s, o.IdleTimeout)
 	return s

@@ -46,6 +46,9 @@ var shellPrompt = regexp.MustCompile(`[$#%>❯➜»] ?$`)
 // mode, and > or #. A marker must never be typed there.
 var devicePrompt = regexp.MustCompile(`^(?:<[\w.\-@/:]{1,64}>|\[[~*]{0,2}[\w.\-@/:]{1,64}\]|[\w.\-/]{2,64}(?:\([^()\r\n]{1,40}\))?[>#]) ?$`)
 
+// shellVersion is the prompt of a shell without start-up files, as bash-5.2#, which is no device's.
+var shellVersion = regexp.MustCompile(`^-?[a-z]*sh-\d[\w.]*[#$] ?$`)
+
 // waitsFor says what the last line seems to wait for, or nil.
 func waitsFor(line string, pagers []*regexp.Regexp) *term.Waiting {
 	text := strings.TrimRight(line, " ")

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"sync"
 	"time"
 
@@ -50,9 +49,7 @@ func (w *write) pieces() error {
 		s.count.tx.Add(int64(n))
 		s.count.lastTx.Store(time.Now().UnixNano())
 		s.idle.touch()
-		if bytes.ContainsAny(piece[:n], "\x03\x1c") {
-			s.interrupted()
-		}
+		s.typedInto(piece[:n])
 		if err != nil {
 			return s.writeFailed(err)
 		}
@@ -87,9 +84,12 @@ func (w *write) halt() (written, pending int) {
 	return w.taken, w.handed - w.taken
 }
 
-// setTyped remembers that the terminal's state is no longer what it was when it opened.
+// setTyped remembers that the terminal's state is no longer what it was.
 func (s *Session) setTyped() {
 	s.mu.Lock()
-	s.typed = true
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	s.typed, s.ready = true, false
+	if x := s.typing; x != nil && x.sent {
+		x.touched = true
+	}
 }

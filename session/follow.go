@@ -1,0 +1,217 @@
+package session
+
+import (
+	"bytes"
+	"time"
+
+	"ptyctl/term"
+)
+
+const (
+	// quietPrompt is how long a question must stand still before a result is returned because of it.
+	quietPrompt = 150 * time.Millisecond
+
+	// answerWait is how long an answered question may go on standing there before it counts as asked again.
+	answerWait = 1 * time.Second
+
+	// defaultQuiet is how long a device must be quiet before its answer counts as complete, if the caller gave
+	// neither a time nor a prompt to go by.
+	defaultQuiet = 2 * time.Second
+
+	// followPiece is how much of the stream is looked at in one go.
+	followPiece = 256 << 10
+)
+
+// follow reads the stream until the command has ended.
+func (t *typedRun) follow() (term.Exit, error) {
+	defer func() { t.emit(t.undecided()) }()
+	quiet := quietPrompt
+	if t.scan == nil {
+		quiet = quietStop
+	}
+	still := time.NewTimer(quiet)
+	defer still.Stop()
+	idle := time.NewTimer(t.quietTime())
+	defer idle.Stop()
+	if t.quietTime() == 0 {
+		idle.Stop()
+	}
+	for {
+		changed := t.s.buf.Changed()
+		if t.advance() {
+			still.Reset(quiet)
+			t.x.setWaiting(nil)
+			if t.quietTime() > 0 {
+				idle.Reset(t.quietTime())
+			}
+		}
+		if t.scan != nil && t.scan.done {
+			return t.marked(), nil
+		}
+		if t.s.buf.Stat().Closed {
+			return t.closed(), nil
+		}
+		select {
+		case <-changed:
+		case <-still.C:
+			if t.prompted() {
+				t.x.how = DonePrompt
+				return term.Exit{}, nil
+			}
+			t.x.setWaiting(t.question())
+		case <-idle.C:
+			switch w := t.question(); {
+			case t.prompted():
+				t.x.how = DonePrompt
+			case w != nil: // not silent: it waits for an answer
+				t.x.setWaiting(w)
+				continue
+			default:
+				t.x.how = DoneIdle
+			}
+			return term.Exit{}, nil
+		case <-t.x.answered:
+			t.x.setWaiting(nil)
+			still.Reset(answerWait)
+		case <-t.x.interrupted:
+			if e, ok := t.settled(t.x.ctx, interruptGrace*3); ok {
+				return e, nil
+			}
+			still.Reset(quiet)
+		case <-t.x.yielded:
+			t.x.how = DonePrompt
+			return term.Exit{}, nil
+		case <-t.x.ctx.Done():
+			if t.s.ctx.Err() != nil { // the session, not the command's time, is over
+				return t.closed(), nil
+			}
+			return t.stop(), nil
+		}
+	}
+}
+
+// quietTime is the silence that ends a command without marker; 0: none does.
+func (t *typedRun) quietTime() time.Duration {
+	switch {
+	case t.scan != nil:
+		return 0
+	case t.r.Idle > 0:
+		return t.r.Idle
+	case t.prompt != nil:
+		return 0
+	}
+	return defaultQuiet
+}
+
+// marked is the outcome when the marker came: the shell is ready, whatever it shows, unless somebody has typed
+// meanwhile. And the line before was a prompt.
+func (t *typedRun) marked() term.Exit {
+	t.x.how = DoneMarker
+	t.s.learn(t.before)
+	t.s.mu.Lock()
+	t.s.ready = !t.x.touched
+	t.s.mu.Unlock()
+	return term.Exit{Known: true, Code: t.scan.status}
+}
+
+// advance takes what has arrived, and reports whether there was anything.
+func (t *typedRun) advance() bool {
+	from := t.off
+	for t.scan == nil || !t.scan.done {
+		sl := t.s.buf.At(t.off, followPiece)
+		if sl.Next == t.off {
+			break
+		}
+		t.off = sl.Next
+		t.x.lost += sl.Dropped
+		t.taken = t.taken || bytes.IndexByte(sl.Data, '\n') >= 0
+		switch {
+		case t.scan == nil:
+			t.emit(t.echo.strip(t.ends.convert(nil, sl.Data)))
+		default:
+			if sl.Dropped > 0 { // the start was there, or the echo would be
+				t.scan.started, t.taken = true, true
+			}
+			t.emit(t.scan.feed(nil, sl.Data))
+		}
+	}
+	return t.off > from
+}
+
+// undecided returns what was held back for something that does not come any more.
+func (t *typedRun) undecided() []byte {
+	if t.scan != nil {
+		return t.scan.flush(nil)
+	}
+	return t.ends.flush(t.echo.flush())
+}
+
+// emit takes output of the command.
+func (t *typedRun) emit(p []byte) {
+	if !t.stopping {
+		_, _ = t.x.stdout.Write(p)
+		return
+	}
+	t.held = append(t.held, p...)
+	end := bytes.LastIndexByte(t.held, '\n') + 1
+	if len(t.held)-end > lineBack {
+		end = len(t.held)
+	}
+	_, _ = t.x.stdout.Write(t.held[:end])
+	t.held = append(t.held[:0], t.held[end:]...)
+}
+
+// atPrompt reports whether line is the prompt.
+func (t *typedRun) atPrompt(line string) bool {
+	switch {
+	case line == "":
+		return false
+	case t.prompt != nil && t.prompt.MatchString(line):
+		return true
+	}
+	return line == t.before || sameStem(line, t.before) || t.s.isLearned(line)
+}
+
+// prompted reports whether the far side of a command without marker is ready again: the prompt that was given,
+// or else the line that stood there before, in the last line.
+func (t *typedRun) prompted() bool {
+	if t.scan != nil || t.echo.pending() || t.off == 0 {
+		return false
+	}
+	line := t.s.lastLine()
+	if t.prompt != nil {
+		return line != "" && t.prompt.MatchString(line)
+	}
+	return t.atPrompt(line)
+}
+
+// question says what the running command seems to wait for, or nil.
+func (t *typedRun) question() *term.Waiting {
+	line := t.s.lastLine()
+	switch {
+	case !t.alt && t.s.modes().AltScreen:
+		return &term.Waiting{Kind: WaitEditor, Text: line}
+	case t.taken && t.atPrompt(line):
+		return &term.Waiting{Kind: WaitPrompt, Text: line}
+	case t.scan != nil && !t.scan.started:
+		return nil
+	}
+	return waitsFor(line, t.x.expect.Pagers)
+}
+
+// closed is the outcome of a command during which the terminal ended: it may have ended it itself.
+func (t *typedRun) closed() term.Exit {
+	<-t.s.ended
+	t.advance()
+	if t.scan != nil && t.scan.done {
+		return t.marked()
+	}
+	t.s.mu.Lock()
+	end := t.s.end
+	t.s.mu.Unlock()
+	t.x.how = DoneEOF
+	if end.Exit.Known && end.Err == nil {
+		return end.Exit
+	}
+	return term.Exit{}
+}

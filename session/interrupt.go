@@ -1,0 +1,102 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"ptyctl/term"
+)
+
+// interruptGrace is how long a command in the terminal may take to obey ctrl_c, and again ctrl_backslash.
+const interruptGrace = 1 * time.Second
+
+// stop ends a command whose time is over, as a person would: ctrl_c, then ctrl_backslash.
+func (t *typedRun) stop() term.Exit {
+	t.x.how = DonePrompt
+	for _, key := range []string{"\x03", "\x1c"} {
+		t.s.press(key)
+		if e, ok := t.settled(t.s.ctx, interruptGrace); ok {
+			e.Killed = "yes"
+			return e
+		}
+	}
+	return term.Exit{Killed: "unknown"}
+}
+
+// settled waits, at most limit, until the marker or the prompt shows that the command is gone: a shell that is
+// interrupted gives up the whole line, and with it the marker.
+func (t *typedRun) settled(ctx context.Context, limit time.Duration) (e term.Exit, ok bool) {
+	t.stopping = true
+	defer func() { t.release(ok && !e.Known) }()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	still := time.NewTimer(quietStop)
+	defer still.Stop()
+	for {
+		changed := t.s.buf.Changed()
+		if t.advance() {
+			still.Reset(quietStop)
+		}
+		if t.scan != nil && t.scan.done {
+			return t.marked(), true
+		}
+		select {
+		case <-changed:
+		case <-still.C:
+			if t.atPrompt(t.s.lastLine()) {
+				t.x.how = DonePrompt
+				return term.Exit{}, true
+			}
+		case <-timer.C:
+			return term.Exit{}, false
+		case <-ctx.Done():
+			return term.Exit{}, false
+		}
+	}
+}
+
+// release ends the holding back of the last line, which is no output if it is the prompt.
+func (t *typedRun) release(prompt bool) {
+	if prompt {
+		t.emit(t.undecided())
+		t.held = t.held[:bytes.LastIndexByte(t.held, '\n')+1]
+	}
+	_, _ = t.x.stdout.Write(t.held)
+	t.stopping, t.held = false, nil
+}
+
+// press sends a key past everything that waits to be written.
+func (s *Session) press(key string) {
+	s.setTyped()
+	s.mu.Lock()
+	tr := s.transport
+	s.mu.Unlock()
+	s.spawn("exec", func() {
+		n, _ := tr.Write([]byte(key))
+		s.count.tx.Add(int64(n))
+		s.count.lastTx.Store(time.Now().UnixNano())
+	})
+}
+
+// typedInto tells the command in the terminal that somebody has typed: what it waited for may be answered.
+func (s *Session) typedInto(p []byte) {
+	s.mu.Lock()
+	x := s.typing
+	if x != nil && !x.sent { // p is its own line, or came before it
+		x = nil
+	}
+	s.mu.Unlock()
+	if x == nil || len(p) == 0 {
+		return
+	}
+	x.setWaiting(nil)
+	token := x.answered
+	if bytes.ContainsAny(p, "\x03\x1c") {
+		token = x.interrupted
+	}
+	select {
+	case token <- struct{}{}:
+	default: // one is there already
+	}
+}

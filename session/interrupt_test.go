@@ -1,0 +1,121 @@
+package session_test
+
+import (
+	"testing"
+	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+func TestTerminalInterrupted(t *testing.T) {
+	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+		r := posix("sleep 99")
+		r.Wait = time.Second
+		got := run(t, s, r)
+		typeIn(t, s, "\x03")
+		got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
+		if err != nil || got.Done != session.DonePrompt || got.Exit.Known || got.ExitReason != "marker_not_seen" || got.TimedOut || string(got.Stdout.Bytes()) != "^C\n" || got.Duration > 2*time.Second {
+			t.Fatalf("%q, %+v, %v", got.Stdout.Bytes(), got, err)
+		}
+		wantMarker(t, run(t, s, posix("say after")), "after\n", 0)
+
+		r.Command = "trap" // prints its marker all the same
+		got = run(t, s, r)
+		typeIn(t, s, "\x03")
+		if got, err = s.ContinueExec(t.Context(), got.ID, time.Minute, 0); err != nil {
+			t.Fatal(err)
+		}
+		wantMarker(t, got, "", 42)
+	})
+}
+
+// ctrl_c is not the end of a command that takes it for something else.
+func TestTerminalInterruptIgnored(t *testing.T) {
+	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+		got := run(t, s, posix("python"))
+		for range 2 {
+			if got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitREPL {
+				t.Fatalf("%+v", got)
+			}
+			typeIn(t, s, "\x03")
+			time.Sleep(10 * time.Second)
+			got, _ = s.ContinueExec(t.Context(), got.ID, time.Second, 0)
+			if got.Done != session.DoneRunning {
+				t.Fatalf("%+v", got)
+			}
+		}
+		typeIn(t, s, "\x04")
+		got, err := s.ContinueExec(t.Context(), got.ID, time.Second, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantMarker(t, got, ">>> \nKeyboardInterrupt\n>>> \nKeyboardInterrupt\n>>> \n", 0)
+	})
+}
+
+func TestTerminalTimeout(t *testing.T) {
+	for _, tt := range []struct {
+		command, killed string // of the result at the deadline
+		later           string // of the run in the end
+		exit            bool
+	}{
+		{"sleep 99", "yes", "yes", false},
+		{"trap", "yes", "yes", true},
+		{"stubborn", "unknown", "yes", false},
+		{"immortal", "unknown", "unknown", false},
+	} {
+		t.Run(tt.command, func(t *testing.T) {
+			inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+				r := posix(tt.command)
+				r.Timeout, r.MaxOutput = 5*time.Second, 1<<20
+				var got session.ExecResult
+				if took := since(func() { got = run(t, s, r) }); took < 5*time.Second || took > 5200*time.Millisecond {
+					t.Errorf("returned after %v", took)
+				}
+				if !got.TimedOut || got.Done != session.DoneTimeout || got.Exit.Killed != tt.killed || got.Exit.Known != tt.exit || !tt.exit && got.ExitReason != "timeout" {
+					t.Errorf("%+v", got)
+				}
+				time.Sleep(3 * time.Second)
+				if got.ID != "" {
+					end, err := s.ContinueExec(t.Context(), got.ID, 0, 0)
+					if err != nil || end.Exit.Killed != tt.later {
+						t.Errorf("in the end %+v, %v", end, err)
+					}
+				}
+				if tt.later == "unknown" {
+					_, err := s.Exec(t.Context(), posix("say no"))
+					wantKind(t, err, term.Busy)
+					typeIn(t, s, "q")
+				}
+				wantMarker(t, run(t, s, posix("say after")), "after\n", 0)
+			})
+		})
+	}
+}
+
+func TestTerminalCancel(t *testing.T) {
+	for _, command := range []string{"sleep 99", "immortal"} {
+		t.Run(command, func(t *testing.T) {
+			inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+				r := posix(command)
+				r.Wait = time.Second
+				got := run(t, s, r)
+				if command == "immortal" {
+					typeIn(t, s, "\x03") // by hand, in vain
+				}
+				var err error
+				took := since(func() { got, err = s.CancelExec(t.Context(), got.ID, 0) })
+				if err != nil || !got.Canceled || got.TimedOut || got.ExitReason != "canceled" || got.Done != session.DoneTimeout {
+					t.Errorf("%+v, %v", got, err)
+				}
+				if want := map[string]string{"sleep 99": "yes", "immortal": "unknown"}[command]; got.Exit.Killed != want || took > 3*time.Second {
+					t.Errorf("killed %s after %v", got.Exit.Killed, took)
+				}
+				if len(s.Info().Running) != 0 {
+					t.Error("it still runs")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"ptyctl/term"
+	"ptyctl/vt"
+)
+
+const (
+	// lineBack is how much of the stream is looked at for the unfinished last line.
+	lineBack = 4 << 10
+
+	// quietStop is how long a prompt must stand still to count as one: until then it may be the start of a line.
+	quietStop = 50 * time.Millisecond
+
+	// promptWait is how long a shell may take to show its prompt.
+	promptWait = 3 * time.Second
+)
+
+// lastLine returns the unfinished last line as a person sees it.
+func (s *Session) lastLine() string {
+	end := s.buf.Stat().End
+	return vt.LastLine(s.buf.At(max(end-lineBack, 0), lineBack).Data)
+}
+
+// modes returns what the output has switched on.
+func (s *Session) modes() vt.Modes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tracker.Modes()
+}
+
+// An obstacle is what a command must not be typed into.
+type obstacle struct {
+	waiting *term.Waiting
+	what    string
+	passing bool // it may give way to a prompt any moment
+}
+
+// ready waits until the terminal shows a prompt, and refuses to type into anything else: into a full-screen program,
+// a pager, a question, a REPL, and a marker into a device's command line. A line that is no prompt has promptWait
+// to become one.
+func (t *typedRun) ready(ctx context.Context, e Expect) error {
+	s := t.s
+	limit := time.NewTimer(min(promptWait, t.r.Timeout))
+	defer limit.Stop()
+	for {
+		changed := s.buf.Changed()
+		t.alt = s.modes().AltScreen
+		if s.markedReady() {
+			if line := s.lastLine(); promptTail.MatchString(line) { // it need not be there yet
+				s.learn(line)
+			}
+			t.before = s.learned()
+			return nil
+		}
+		t.before = s.lastLine()
+		o := t.obstacle(e)
+		if o != nil && !o.passing {
+			return t.busy(o)
+		}
+		var still <-chan time.Time
+		if o == nil {
+			rest := quietStop - age(&s.count.lastRx)
+			if rest <= 0 {
+				return nil
+			}
+			still = time.After(rest)
+		}
+		select {
+		case <-changed:
+		case <-still:
+		case <-limit.C:
+			if o == nil || t.scan == nil && t.prompt == nil { // a console may have no prompt before it is typed to
+				return nil
+			}
+			return t.busy(o)
+		case <-ctx.Done():
+			return &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "canceled before anything was typed", Err: ctx.Err()}
+		case <-t.x.ctx.Done():
+			if s.ctx.Err() != nil {
+				<-s.ended
+				return s.endedError("exec")
+			}
+			return &term.Error{Op: "exec", Session: s.id, Kind: term.ExecTimeout, Msg: "the time for the command was over before the terminal showed a prompt; nothing was typed"}
+		}
+	}
+}
+
+func (t *typedRun) busy(o *obstacle) error {
+	return &term.Error{
+		Op: "exec", Session: t.s.id, Kind: term.Busy,
+		Msg:     o.what + ", so nothing was typed; use ptyctl_session_io write and read, or pass lane channel",
+		Details: &term.Details{WaitingFor: o.waiting},
+	}
+}
+
+// obstacle says what keeps the command from being typed; nil: nothing.
+func (t *typedRun) obstacle(e Expect) *obstacle {
+	s, line := t.s, t.before
+	unknown := &term.Waiting{Kind: WaitUnknown, Text: line}
+	switch {
+	case t.alt:
+		return &obstacle{waiting: &term.Waiting{Kind: WaitEditor, Text: line}, what: "a full-screen program has the terminal"}
+	case t.prompt != nil && t.prompt.MatchString(line), s.isLearned(line):
+		return nil
+	}
+	if w := waitsFor(line, e.Pagers); w != nil {
+		return &obstacle{waiting: w, what: fmt.Sprintf("the terminal waits for something (%s: %q)", w.Kind, w.Text)}
+	}
+	switch {
+	case t.prompt != nil:
+		return &obstacle{waiting: unknown, what: fmt.Sprintf("the last line %q does not match expect.prompt_regex", line), passing: true}
+	case strings.TrimSpace(line) == "":
+		return &obstacle{waiting: unknown, what: "the terminal shows no prompt", passing: true}
+	case t.scan == nil:
+		return nil // a device: its prompts are many; the line is typed as a person would
+	case devicePrompt.MatchString(line) && !shellVersion.MatchString(line) && !t.atLogin():
+		return &obstacle{waiting: &term.Waiting{Kind: WaitPrompt, Text: line}, what: fmt.Sprintf("the last line %q looks like a network device's prompt (set class device, or expect.prompt_regex to confirm that it is a shell's)", line)}
+	case !shellPrompt.MatchString(line):
+		return &obstacle{waiting: unknown, what: fmt.Sprintf("the last line %q is no prompt", line), passing: true}
+	}
+	return nil
+}
+
+// atLogin reports whether the terminal is still in the login shell, and that shell's class was found out, not said.
+func (t *typedRun) atLogin() bool {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return !t.s.typed && t.sh.name != ""
+}
+
+// markedReady reports whether nothing was typed since a marker last showed that the shell is ready.
+func (s *Session) markedReady() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ready
+}

@@ -1,0 +1,256 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// Nothing is typed where something else than a prompt has the terminal.
+func TestTerminalBusy(t *testing.T) {
+	for _, tt := range []struct{ name, shown, kind, text string }{
+		{"alternate screen", "\x1b[?1049h\x1b[H~\r\n" + userPrompt, session.WaitEditor, userPrompt},
+		{"pager", "text\r\n\x1b[7m--More--\x1b[27m", session.WaitPager, "--More--"},
+		{"less", "text\r\n:\x1b[K", session.WaitPager, ":"},
+		{"password", "[sudo] password for me: ", session.WaitPassword, "[sudo] password for me: "},
+		{"yes or no", "Continue? [y/N] ", session.WaitYesNo, "Continue? [y/N] "},
+		{"python", ">>> ", session.WaitREPL, ">>> "},
+		{"gdb", "\x1b[1m(gdb) \x1b[m", session.WaitREPL, "(gdb) "},
+		{"router", "\r\nr1#", session.WaitPrompt, "r1#"},
+		{"router, configuring", "r1(config-if)#", session.WaitPrompt, "r1(config-if)#"},
+		{"some line", "working ...", session.WaitUnknown, "working ..."},
+		{"typed ahead", userPrompt + "rm -r", session.WaitUnknown, userPrompt + "rm -r"},
+		{"nothing", "", session.WaitUnknown, ""},
+		{"a finished line", "motd\r\n", session.WaitUnknown, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inShell(t, tt.shown, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+				took := since(func() {
+					_, err := s.Exec(t.Context(), posix("say hi"))
+					w := wantKind(t, err, term.Busy).Details.WaitingFor
+					if w == nil || *w != (term.Waiting{Kind: tt.kind, Text: tt.text}) {
+						t.Errorf("%+v, want %s and %q", w, tt.kind, tt.text)
+					}
+				})
+				if want := 3 * time.Second; tt.kind == session.WaitUnknown && took != want || tt.kind != session.WaitUnknown && took != 0 {
+					t.Errorf("refused after %v", took)
+				}
+				if i := s.Info(); i.BytesOut != 0 || i.Execs != 0 || len(i.Running) != 0 {
+					t.Errorf("%+v", i)
+				}
+			})
+		})
+	}
+}
+
+func TestTerminalReady(t *testing.T) {
+	t.Run("prompt_regex", func(t *testing.T) {
+		inShell(t, "r1#", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			r := posix("say hi")
+			r.Expect.Prompt = re(`^r1# ?$`)
+			wantMarker(t, run(t, s, r), "hi\n", 0)
+			typeIn(t, s, "say by hand\r") // the marker has shown that it is a shell's
+			time.Sleep(time.Second)
+			wantMarker(t, run(t, s, posix("say again")), "again\n", 0)
+		})
+	})
+	t.Run("prompt_regex does not match", func(t *testing.T) {
+		inShell(t, userPrompt, session.Options{Expect: session.Expect{Prompt: re(`^root# $`)}}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			_, err := s.Exec(t.Context(), posix("say hi"))
+			wantKind(t, err, term.Busy)
+		})
+	})
+	t.Run("late", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, far := start(t, 0, session.Options{})
+			go func() {
+				for _, piece := range []string{"motd\r\n", "\x1b[?2004h", "me@host", ":~", "$ "} {
+					time.Sleep(400 * time.Millisecond)
+					io.WriteString(far, piece)
+				}
+			}()
+			go s.Exec(t.Context(), posix("say hi"))
+			time.Sleep(5*400*time.Millisecond + 40*time.Millisecond)
+			if i := s.Info(); i.BytesOut != 0 {
+				t.Error("typed before the prompt")
+			}
+			if got := take(t, far, 8); got != " printf " {
+				t.Errorf("%q", got)
+			}
+		})
+	})
+	t.Run("an untouched shell's prompt may look like a device's", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, far := shellNamed(t, "/bin/zsh")
+			put(t, far, "host# ")
+			go s.Exec(t.Context(), session.ExecRequest{Command: "id", Lane: session.LaneTerminal})
+			if got := take(t, far, 8); got != " printf " {
+				t.Errorf("%q", got)
+			}
+		})
+	})
+	t.Run("but not a touched one's", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, far := shellNamed(t, "/bin/zsh")
+			typeIn(t, s, "telnet r1\r")
+			put(t, far, "host# ")
+			_, err := s.Exec(t.Context(), session.ExecRequest{Command: "id"})
+			wantKind(t, err, term.Busy)
+		})
+	})
+	t.Run("alternate screen left on", func(t *testing.T) {
+		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			run(t, s, posix("crash"))
+			wantMarker(t, run(t, s, posix("work 2")), "begun\ndone\n", 3)
+		})
+	})
+	t.Run("time over", func(t *testing.T) {
+		inShell(t, "", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			r := posix("say hi")
+			r.Timeout = time.Second
+			var err error
+			if took := since(func() { _, err = s.Exec(t.Context(), r) }); took != time.Second {
+				t.Errorf("refused after %v", took)
+			}
+			var e *term.Error
+			if !errors.As(err, &e) || e.Kind != term.Busy && e.Kind != term.ExecTimeout {
+				t.Errorf("%v", err)
+			}
+		})
+	})
+	t.Run("session ends", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, far := start(t, 0, session.Options{})
+			time.AfterFunc(time.Second, func() { far.Close() })
+			_, err := s.Exec(t.Context(), posix("id"))
+			wantKind(t, err, term.RemoteClosed)
+		})
+	})
+	t.Run("call canceled", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, _ := start(t, 0, session.Options{})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := s.Exec(ctx, posix("id"))
+			wantKind(t, err, term.Canceled)
+			if len(s.Info().Running) != 0 {
+				t.Error("something is left")
+			}
+		})
+	})
+}
+
+// A line that goes by is not a prompt, even if it looks like one.
+func TestTerminalPassingLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		go func() {
+			for i := range 100 {
+				time.Sleep(20 * time.Millisecond)
+				fmt.Fprintf(far, "\r%d%%", i)
+			}
+			time.Sleep(20 * time.Millisecond)
+			io.WriteString(far, "\r\n"+userPrompt)
+		}()
+		time.Sleep(time.Second)
+		go s.Exec(t.Context(), posix("id"))
+		time.Sleep(1040 * time.Millisecond)
+		if i := s.Info(); i.BytesOut != 0 {
+			t.Error("typed into a progress bar")
+		}
+		if got := take(t, far, 8); got != " printf " {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// shellNamed makes a session whose login shell is known to an exec channel.
+func shellNamed(t *testing.T, name string) (*session.Session, io.ReadWriter) {
+	near, far := widePipe()
+	s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+		if r.Command != "echo $SHELL" {
+			return term.Exit{}, fmt.Errorf("ran %q", r.Command)
+		}
+		io.WriteString(stdout, name+"\n")
+		return term.Exit{Known: true}, nil
+	}}, session.Options{})
+	t.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
+	return s, far
+}
+
+func TestClassAskedOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		exec  func(n int, ctx context.Context, stdout io.Writer) (term.Exit, error)
+		asked int
+	}{
+		{"answered", func(_ int, _ context.Context, w io.Writer) (term.Exit, error) {
+			io.WriteString(w, "/bin/bash\n")
+			return term.Exit{Known: true}, nil
+		}, 1},
+		{"no shell", func(_ int, _ context.Context, w io.Writer) (term.Exit, error) {
+			io.WriteString(w, strings.Repeat("no such command ", 1<<12))
+			return term.Exit{Known: true, Code: 1}, nil
+		}, 1},
+		{"slow", func(n int, ctx context.Context, w io.Writer) (term.Exit, error) {
+			if n == 1 {
+				<-ctx.Done()
+				return term.Exit{}, ctx.Err()
+			}
+			io.WriteString(w, "/bin/bash\n")
+			return term.Exit{Known: true}, nil
+		}, 2},
+		{"refused", func(n int, _ context.Context, w io.Writer) (term.Exit, error) {
+			if n == 1 {
+				return term.Exit{}, &term.Error{Kind: term.LimitExceeded}
+			}
+			io.WriteString(w, "/bin/bash\n")
+			return term.Exit{Known: true}, nil
+		}, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, far := widePipe()
+				asked := 0
+				s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: func(ctx context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+					asked++
+					return tt.exec(asked, ctx, stdout)
+				}}, session.Options{})
+				defer s.Close(context.Background(), session.CloseOptions{Force: true})
+				put(t, far, userPrompt)
+				r := session.ExecRequest{Command: "id", Lane: session.LaneTerminal, Expect: session.Expect{Prompt: re(`\$ $`)}, Idle: time.Second}
+				r.Timeout = time.Second
+				go io.Copy(io.Discard, far)
+				for range 2 {
+					if _, err := s.Exec(t.Context(), r); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(10 * time.Second)
+				}
+				if asked != tt.asked {
+					t.Errorf("asked %d times, want %d", asked, tt.asked)
+				}
+			})
+		})
+	}
+	t.Run("nobody to ask", func(t *testing.T) {
+		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			got := run(t, s, session.ExecRequest{Command: "say hi"})
+			if got.Exit.Known || got.ExitReason != "unsupported_shell" || got.Done != session.DonePrompt {
+				t.Errorf("%+v", got)
+			}
+			if !slices.Equal(sh.ran, []string{"say hi"}) {
+				t.Errorf("ran %q", sh.ran)
+			}
+		})
+	})
+}
