@@ -154,6 +154,12 @@ func (in *execArgs) starts() string {
 		return "lane"
 	case x.Prompt != "" || x.Pagers != nil || x.Errors != nil:
 		return "expect"
+	case in.Class != "":
+		return "class"
+	case in.UntilIdleMS != 0:
+		return "until_idle_ms"
+	case in.RCMode.Enabled != nil || in.RCMode.Prefix != "" || in.RCMode.Suffix != "":
+		return "rc_mode"
 	}
 	return ""
 }

@@ -236,7 +236,8 @@ func TestConfig(t *testing.T) {
 	if !r.Success || r.Cols != 77 || r.Rows != 22 {
 		t.Errorf("resize: %s", r.text)
 	}
-	r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"stty size\r","until_regex":"\\n22 77\\s","timeout_ms":10000}`)
+	// The test server takes a new size and what is typed on two ways, so the shell waits for the size.
+	r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"until stty size | grep '^22 77$'; do sleep 0.01; done\r","until_regex":"\\n22 77\\s","timeout_ms":10000}`)
 	if !r.Matched {
 		t.Errorf("the far side does not know: %s", r.text)
 	}
