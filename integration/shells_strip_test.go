@@ -11,13 +11,12 @@ import (
 func TestShellsStrippedControls(t *testing.T) {
 	l := startShells(t)
 	for i, sh := range []string{"bash", "dash"} {
-		t.Run(sh, func(t *testing.T) {
-			t.Parallel()
-			name := "strip" + sh
-			// script(1) is the terminal that the shell sees. Between it and us stands the filter.
-			l.file(t, "/run/lab/"+name, "755", `#!/bin/sh
+		name := "strip" + sh
+		// script(1) is the terminal that the shell sees. Between it and us stands the filter.
+		l.file(t, "/run/lab/"+name, "755", `#!/bin/sh
 SHELL=/bin/sh exec script -qfc /bin/`+sh+` /dev/null | stdbuf -o0 tr -d '\034-\037'`)
-			l.account(t, shellsFirstUID+50+i, name, "/run/lab/"+name)
+		l.account(t, shellsFirstUID+50+i, name, "/run/lab/"+name)
+		t.Run(sh, func(t *testing.T) {
 			s := l.open(t, name)
 			for _, c := range []struct {
 				command, output string

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -111,7 +112,7 @@ func wantTerminal(t *testing.T, s *session.Session, command, output string, code
 
 // screenful is what the terminal shows last.
 func screenful(s *session.Session) []byte {
-	return s.Read(nil, session.ReadRequest{Tail: true, MaxBytes: 1500}).Data
+	return s.Read(context.Background(), session.ReadRequest{Tail: true, MaxBytes: 1500}).Data
 }
 
 // refusedInTerminal fails the test unless the command is refused with that kind of error before a byte is typed.

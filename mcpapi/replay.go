@@ -119,17 +119,29 @@ func (r *replays) forgetScopes() {
 	}
 }
 
-// forgetOld makes room for one more. Requires r.mu.
+// forgetOld makes room for one more. What is still under way is kept: its retry must not run twice. Requires r.mu.
 func (r *replays) forgetOld(calls map[string]*replay) {
 	oldest := ""
 	for id, p := range calls {
-		if time.Since(p.begun) > replayMemory {
+		switch {
+		case !p.ended():
+		case time.Since(p.begun) > replayMemory:
 			delete(calls, id)
-		} else if oldest == "" || p.begun.Before(calls[oldest].begun) {
+		case oldest == "" || p.begun.Before(calls[oldest].begun):
 			oldest = id
 		}
 	}
-	if len(calls) >= maxReplays {
+	if len(calls) >= maxReplays && oldest != "" {
 		delete(calls, oldest)
+	}
+}
+
+// ended reports whether the call has its result.
+func (p *replay) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
 	}
 }

@@ -187,16 +187,18 @@ func (s *slots) grow(ctx context.Context) (bool, error) {
 // full is the error when there is no channel to be had.
 func (s *slots) full(cause error) error {
 	s.mu.Lock()
-	hop := s.conns[0].k.hop
+	k := s.conns[0].k
 	s.mu.Unlock()
 	var own *term.Error
 	switch {
+	case k.lost() != nil:
+		return k.lost()
 	case errors.As(cause, &own) && own.Kind == term.RemoteClosed:
 		return own
 	case errors.Is(cause, context.Canceled):
 		return &term.Error{Kind: term.Canceled, Err: cause, Msg: "canceled while waiting for a channel to run the command on"}
 	}
-	msg := fmt.Sprintf("%s opens no further channel for a command (MaxSessions in its sshd_config), and another connection could not be made", hop)
+	msg := fmt.Sprintf("%s opens no further channel for a command (MaxSessions in its sshd_config), and another connection could not be made", k.hop)
 	if cause != nil {
 		msg += ": " + cause.Error()
 	}
