@@ -1,0 +1,63 @@
+package sshx_test
+
+import (
+	"crypto/ed25519"
+	"encoding/pem"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// TestAddKeysToAgent checks that the key from a file that has logged us in ends in the agent when the configuration
+// says so, and not otherwise.
+func TestAddKeysToAgent(t *testing.T) {
+	pub, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ssh.NewPublicKey(pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "id")
+	if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	srv, err := sshserver.Listen(sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = srv.Close() })
+	for setting, want := range map[string]int{"no": 0, "yes": 1, "ask": 0} { // nobody is there to say yes
+		socket := serveAgent(t)
+		target := term.Target{Host: "127.0.0.1", Port: srv.Port(), User: "u", SSH: term.SSHOptions{
+			NoConfig: true, HostKeyPolicy: "accept_new",
+			ExtraArgs: []string{"-i", file, "-o", "IdentityAgent=" + socket, "-o", "AddKeysToAgent=" + setting},
+		}}
+		c, err := sshx.Dial(t.Context(), target, sshx.Options{HomeDir: t.TempDir()}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, err := agent.NewClient(conn).List()
+		if err != nil || len(keys) != want {
+			t.Errorf("AddKeysToAgent %s: the agent has %d keys, %v", setting, len(keys), err)
+		}
+		_, _ = conn.Close(), c.Close()
+	}
+}
