@@ -3,6 +3,8 @@ package session_test
 import (
 	"context"
 	"errors"
+	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +88,30 @@ func TestSettle(t *testing.T) {
 					t.Errorf("%s after %v", r.Session.State(), took)
 				}
 			})
+		})
+	}
+}
+
+// A polite close lets commands beside the terminal be stopped before the connection goes; a forced one does not
+// wait for them.
+func TestCloseStopsCommands(t *testing.T) {
+	for _, force := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var stopped atomic.Bool
+			s := startExec(t, func(ctx context.Context, _ term.ExecRequest, _, _ io.Writer) (term.Exit, error) {
+				<-ctx.Done()
+				time.Sleep(2 * time.Second) // TERM, and a while
+				stopped.Store(true)
+				return term.Exit{Known: true, Code: 143, Signal: "TERM", Killed: "yes"}, nil
+			}, session.Options{})
+			go func() { _, _ = s.Exec(t.Context(), session.ExecRequest{Command: "sleep 1h"}) }()
+			synctest.Wait()
+			start := time.Now()
+			s.Close(t.Context(), session.CloseOptions{Force: force})
+			if took := time.Since(start); stopped.Load() == force || force && took > time.Second || !force && took != 2*time.Second {
+				t.Errorf("force %t: stopped %t after %v", force, stopped.Load(), took)
+			}
+			time.Sleep(5 * time.Second)
 		})
 	}
 }

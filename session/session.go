@@ -206,17 +206,20 @@ func (s *Session) close(cause error, force bool) (already bool) {
 	already = s.state.Ended()
 	s.mu.Unlock()
 	s.cancel(cause)
-	s.hangUp()
-	s.mu.Lock()
-	s.sealed = true
-	s.mu.Unlock()
-
 	limit := politeClose
 	if force {
 		limit = forcedClose
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	if !force {
+		s.stopRuns()
+	}
+	s.hangUp()
+	s.mu.Lock()
+	s.sealed = true
+	s.mu.Unlock()
+
 	gone := make(chan struct{})
 	go func() {
 		s.wg.Wait()
@@ -229,6 +232,28 @@ func (s *Session) close(cause error, force bool) (already bool) {
 	}
 	s.finish(Closed, End{Reason: cause.Error()})
 	return already
+}
+
+// stopRuns waits until the commands beside the terminal, whose contexts have ended, are stopped: without the
+// connection nobody could tell them.
+func (s *Session) stopRuns() {
+	s.mu.Lock()
+	var runs []*run
+	for _, x := range s.runs {
+		if x.lane == LaneChannel && !x.ended() {
+			runs = append(runs, x)
+		}
+	}
+	s.mu.Unlock()
+	timer := time.NewTimer(stopGrace)
+	defer timer.Stop()
+	for _, x := range runs {
+		select {
+		case <-x.done:
+		case <-timer.C:
+			return
+		}
+	}
 }
 
 // hangUp closes the transport without waiting for it.
