@@ -86,6 +86,9 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 				<-s.ended
 				return s.endedError("exec")
 			}
+			if o != nil {
+				return t.busy(o)
+			}
 			return &term.Error{Op: "exec", Session: s.id, Kind: term.ExecTimeout, Msg: "the time for the command was over before the terminal showed a prompt; nothing was typed"}
 		}
 	}
@@ -106,7 +109,7 @@ func (t *typedRun) obstacle(e Expect) *obstacle {
 	switch {
 	case t.alt:
 		return &obstacle{waiting: &term.Waiting{Kind: WaitEditor, Text: line}, what: "a full-screen program has the terminal"}
-	case t.prompt != nil && t.prompt.MatchString(line), s.isLearned(line):
+	case t.prompt != nil && t.prompt.MatchString(line), s.isLearned(line), t.isFirst(line):
 		return nil
 	}
 	if w := waitsFor(line, e.Pagers); w != nil {
@@ -119,6 +122,8 @@ func (t *typedRun) obstacle(e Expect) *obstacle {
 		return &obstacle{waiting: unknown, what: "the terminal shows no prompt", passing: true}
 	case t.scan == nil:
 		return nil // a device: its prompts are many; the line is typed as a person would
+	case t.touched() && !nestedShell.MatchString(line) && shellPrompt.MatchString(line) && !devicePrompt.MatchString(line):
+		return &obstacle{waiting: unknown, what: fmt.Sprintf("the last line %q is not the prompt this terminal began with, nor surely a shell's (set expect.prompt_regex to confirm that it is one)", line), passing: true}
 	case devicePrompt.MatchString(line) && !shellVersion.MatchString(line) && !t.atLogin():
 		return &obstacle{waiting: &term.Waiting{Kind: WaitPrompt, Text: line}, what: fmt.Sprintf("the last line %q looks like a network device's prompt (set class device, or expect.prompt_regex to confirm that it is a shell's)", line)}
 	case !shellPrompt.MatchString(line):
@@ -132,6 +137,22 @@ func (t *typedRun) atLogin() bool {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	return !t.s.typed && t.sh.name != ""
+}
+
+// isFirst reports whether a line has the form of the prompt that the terminal began with, where that is known to have
+// been a shell's: the class was found out, not said.
+func (t *typedRun) isFirst(line string) bool {
+	t.s.mu.Lock()
+	first := t.s.first
+	t.s.mu.Unlock()
+	return t.sh.name != "" && promptTail.MatchString(first) && waitsFor(first, nil) == nil && (line == first || sameStem(line, first))
+}
+
+// touched reports whether something was typed, so that the last line may be any program's.
+func (t *typedRun) touched() bool {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return t.s.typed
 }
 
 // markedReady reports whether nothing was typed since a marker last showed that the shell is ready.

@@ -91,6 +91,7 @@ type Session struct {
 	typed     bool       // something was typed into the terminal after it opened
 	typing    *run       // the command that runs in the terminal, or nil
 	shell     shell      // what reads the typed lines; its class is empty until it is known
+	first     string     // the last line when something was typed for the first time: the login shell's prompt
 	prompt    string     // a line that is known to have been a prompt
 	ready     bool       // a marker showed that the shell is ready, and nothing was typed since
 	tracker   vt.Tracker // what the output has switched on

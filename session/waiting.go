@@ -36,7 +36,7 @@ var waitPatterns = []waitPattern{
 	{WaitPager, regexp.MustCompile(`(?i)(?:-{2,4} ?\(?more(?: ?\(?\d{1,3}%\)?)?\)? ?-{2,4}(?:\(\d{1,3}%\))?|<-{1,3} ?more ?-{1,3}>|press (?:any key|enter|return) to continue|-press any key for more-|^\(end\)|^lines \d+-\d+|-- \[q quit\|)[^\r\n]{0,40}$`)},
 	{WaitPager, regexp.MustCompile(`^:$`)},
 	{WaitLogin, regexp.MustCompile(`(?i)(?:^|[\s\w.-])(?:login|user ?name): ?$`)},
-	{WaitREPL, regexp.MustCompile(`^(?:>>> |\.\.\. |In \[\d+\]: |\(gdb\) |\(lldb\) |\(pdb\) |sqlite> |mysql> |MariaDB \[[^\]]*\]> |[\w-]+[=-][#>] |irb\([^)]*\):\d+:\d+> |> |ftp> |sftp> |redis [^>]*> |[\w.:-]+:\d+> )$`)},
+	{WaitREPL, regexp.MustCompile(`^(?:>>> |\.\.\. |In \[\d+\]: |\(gdb\) |\(lldb\) |\(i?[Pp]db\) |sqlite> |mysql> |MariaDB \[[^\]]*\]> |[\w-]+[=-][#>] |irb\([^)]*\):\d+:\d+> |> |ftp> |sftp> |redis [^>]*> |[\w.:-]+:\d+> )$`)},
 }
 
 // shellPrompt is what the last line of a shell that is ready looks like; learned and given prompts come first.
@@ -48,6 +48,11 @@ var devicePrompt = regexp.MustCompile(`^(?:<[\w.\-@/:]{1,64}>|\[[~*]{0,2}[\w.\-@
 
 // shellVersion is the prompt of a shell without start-up files, as bash-5.2#, which is no device's.
 var shellVersion = regexp.MustCompile(`^-?[a-z]*sh-\d[\w.]*[#$] ?$`)
+
+// nestedShell is what the prompt of a shell looks like that was started in the terminal and of which nothing else
+// is known: user@host with a directory, a directory alone, a shell's name and version, or a bare sign. Programs and
+// devices have prompts of the other forms, so a marker is typed at none of those.
+var nestedShell = regexp.MustCompile(`^(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+[: ][~/][^$#%>]*[$#%]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#%]|-?[a-z]*sh-\d[\w.]*[#$]|[~/][^ $#>]* [$#]|[A-Za-z][\w.-]*%|[$#%]) ?$`)
 
 // waitsFor says what the last line seems to wait for, or nil.
 func waitsFor(line string, pagers []*regexp.Regexp) *term.Waiting {

@@ -84,10 +84,14 @@ func (w *write) halt() (written, pending int) {
 	return w.taken, w.handed - w.taken
 }
 
-// setTyped remembers that the terminal's state is no longer what it was.
+// setTyped remembers that the terminal's state is no longer what it was, and what stood there before.
 func (s *Session) setTyped() {
+	line := s.lastLine()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.typed {
+		s.first = line
+	}
 	s.typed, s.ready = true, false
 	if x := s.typing; x != nil && x.sent {
 		x.touched = true
