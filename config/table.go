@@ -67,7 +67,7 @@ func table(c *Config, home string) []row {
 		path(&c.SSH.ConfigPath, home, "ssh.config_path",
 			"The ssh_config file, as ssh -F; empty is OpenSSH's own choice."),
 		boolean(&c.SSH.AllowExecDirectives, "ssh.allow_exec_directives", false,
-			"Honour directives of the operator's ssh_config that run programs: ProxyCommand, Match exec and their like."),
+			"Run the programs of Match exec in the operator's ssh_config. Other directives that run programs are never honoured."),
 		boolean(&c.SSH.AllowAgentForwarding, "ssh.allow_agent_forwarding", false,
 			"Let a caller forward the SSH agent to a host."),
 		paths(&c.SSH.CallerPaths, home, "ssh.caller_paths",

@@ -188,6 +188,9 @@ func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOu
 	over := s.ctx.Done()
 	for {
 		_, waits := x.waitsOn()
+		if x.ctx.Err() != nil {
+			waits = nil // it is being stopped, and what it waited for no longer matters
+		}
 		select {
 		case <-x.done:
 		case <-waits: // for an answer that only the caller can give

@@ -40,13 +40,19 @@ func TestAddKeysToAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = srv.Close() })
-	for setting, want := range map[string]int{"no": 0, "yes": 1, "ask": 0} { // nobody is there to say yes
+	for setting, want := range map[string]int{"no": 0, "yes": 1, "ask": 0, "caller": 0} { // nobody is there to say yes
 		socket := serveAgent(t)
+		config := filepath.Join(t.TempDir(), "config")
+		if err := os.WriteFile(config, []byte("AddKeysToAgent "+setting+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		target := term.Target{Host: "127.0.0.1", Port: srv.Port(), User: "u", SSH: term.SSHOptions{
-			NoConfig: true, HostKeyPolicy: "accept_new",
-			ExtraArgs: []string{"-i", file, "-o", "IdentityAgent=" + socket, "-o", "AddKeysToAgent=" + setting},
+			HostKeyPolicy: "accept_new", ExtraArgs: []string{"-i", file, "-o", "IdentityAgent=" + socket},
 		}}
-		c, err := sshx.Dial(t.Context(), target, sshx.Options{HomeDir: t.TempDir()}, nil)
+		if setting == "caller" { // a caller may not change the operator's agent
+			target.SSH.NoConfig, target.SSH.ExtraArgs = true, append(target.SSH.ExtraArgs, "-o", "AddKeysToAgent=yes")
+		}
+		c, err := sshx.Dial(t.Context(), target, sshx.Options{HomeDir: t.TempDir(), ConfigPath: config}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -196,7 +196,11 @@ func (p *planning) hop(cfg *sshconfig.Config, name string, target bool) (*hop, e
 		return nil, term.Errorf(term.Unsupported, "%s: BindInterface is supported on Linux only", cfg.Origin("BindInterface"))
 	}
 	h.hostKeyFixed, h.updateHostKeys = cfg.HostKeyAlgorithmsFixed, cfg.UpdateHostKeys == "yes"
-	h.cred.addKeys, h.cred.addLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
+	if at := cfg.Origin("AddKeysToAgent"); !at.Caller() {
+		h.cred.addKeys, h.cred.addLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
+	} else if cfg.AddKeysToAgent != "no" {
+		p.r.warnings = append(p.r.warnings, fmt.Sprintf("AddKeysToAgent (from %s) has no effect: only the operator's own ssh_config may change the agent", at))
+	}
 	for _, v := range cfg.IdentityFiles {
 		if v.Origin.Caller() && missing(v.Text) {
 			h.cred.notes = append(h.cred.notes, fmt.Sprintf("%s (from %s) does not exist", v.Text, v.Origin))

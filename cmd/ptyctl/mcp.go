@@ -19,7 +19,7 @@ func mcpCommand() *cli.Command {
 		switch {
 		case k.Flag.Name == "":
 		case k.Flag.Value != "":
-			flags = append(flags, &cli.BoolFlag{Name: k.Flag.Name, Usage: k.Doc})
+			flags = append(flags, &cli.BoolFlag{Name: k.Flag.Name, Usage: fmt.Sprintf("set %s to %s: %s", k.Path, k.Flag.Value, k.Doc)})
 		default:
 			flags = append(flags, &cli.StringFlag{Name: k.Flag.Name, Usage: k.Doc})
 		}
