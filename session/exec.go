@@ -114,6 +114,9 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 		return ExecResult{}, err
 	}
 	s.observe(term.Event{Verb: term.VerbExec, Actor: term.ActorFrom(ctx), Command: r.Command})
+	if lane == LaneChannel && r.Lane != LaneChannel {
+		return s.collectOrType(ctx, x, r, epoch)
+	}
 	return s.collect(ctx, x, r.Wait-time.Since(begin), r.MaxOutput)
 }
 

@@ -2,9 +2,11 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"ptyctl/term"
 )
@@ -189,4 +191,19 @@ func (s *Session) typedResult(x *run, res *ExecResult) {
 			}
 		}
 	}
+}
+
+// collectOrType collects the result of a command for which the caller left the lane open. If the server has no
+// channel for it, and nothing was run, the command is typed into the terminal instead.
+func (s *Session) collectOrType(ctx context.Context, x *run, r ExecRequest, epoch uint64) (ExecResult, error) {
+	begun := time.Now()
+	res, err := s.collect(ctx, x, r.Wait, r.MaxOutput)
+	if !errors.Is(err, term.LimitExceeded) || r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
+		return res, err
+	}
+	typed, typedErr := s.startTyped(ctx, r, epoch)
+	if typedErr != nil {
+		return res, err
+	}
+	return s.collect(ctx, typed, r.Wait-time.Since(begun), r.MaxOutput)
 }
