@@ -121,10 +121,8 @@ func (c *invocation) close(ctx context.Context, out *sessionOut) error {
 		return err
 	}
 	ctx = c.acting(ctx, in.TaskID)
-	if !in.Force || !c.o.AllowForce {
-		if err := s.MayClose(ctx); err != nil {
-			return err
-		}
+	if err := s.MayClose(ctx, in.Force && c.o.AllowForce); err != nil {
+		return err
 	}
 	out.AlreadyClosed = s.Close(ctx, session.CloseOptions{Force: in.Force})
 	out.SessionID, out.State = s.ID(), s.State()

@@ -143,7 +143,7 @@ func TestOpenFails(t *testing.T) {
 		t.Errorf("details: %s", r.text)
 	}
 	l.fails(sessionTool.name, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":1}`, term.ConnectFailed)
-	l.fails(sessionTool.name, l.openArgs(`,"ssh_options":{"known_hosts_path":"/nowhere/known_hosts"}`), term.HostKeyUnknown)
+	l.fails(sessionTool.name, l.openArgs(`,"ssh_options":{"host_key_fingerprint":"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`), term.HostKeyMismatch)
 
 	l.open(`,"auth":{"password":"correct horse"}`)
 	r = l.fails(sessionTool.name, l.openArgs(`,"auth":{"password":"correct horse"}`), term.LimitExceeded)

@@ -7,11 +7,14 @@ import (
 	"ptyctl/term"
 )
 
-// MayClose decides whether the caller may end the session: lock, Gate and Journal are asked as for any action.
-// Closing what has ended is always allowed.
-func (s *Session) MayClose(ctx context.Context) error {
+// MayClose decides whether the caller may end the session: lock, Gate and Journal are asked as for any action, but
+// force does without the lock. Closing what has ended is always allowed.
+func (s *Session) MayClose(ctx context.Context, force bool) error {
 	if s.State().Ended() {
 		return nil
+	}
+	if force {
+		return s.permitUnlocked(ctx, term.Action{Verb: term.VerbClose}, term.Event{})
 	}
 	_, err := s.permit(ctx, term.Action{Verb: term.VerbClose}, term.Event{})
 	return err

@@ -23,19 +23,19 @@ func TestMayClose(t *testing.T) {
 			}
 			return nil
 		}})
-		if err := s.MayClose(t.Context()); err != nil {
+		if err := s.MayClose(t.Context(), false); err != nil {
 			t.Error(err)
 		}
 		if _, err := s.Lock(task("t1"), time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, s.MayClose(task("t2")), term.Locked)
-		wantKind(t, s.MayClose(t.Context()), term.Locked)
-		if err := s.MayClose(task("t1")); err != nil {
+		wantKind(t, s.MayClose(task("t2"), false), term.Locked)
+		wantKind(t, s.MayClose(t.Context(), false), term.Locked)
+		if err := s.MayClose(task("t1"), false); err != nil {
 			t.Error(err)
 		}
 		deny = true
-		wantKind(t, s.MayClose(task("t1")), term.PolicyDenied)
+		wantKind(t, s.MayClose(task("t1"), false), term.PolicyDenied)
 		if e := seen.of(term.VerbClose); len(e) != 3 || !errors.Is(e[0].Refused, term.Locked) || !errors.Is(e[2].Refused, term.PolicyDenied) {
 			t.Errorf("events %+v", e)
 		}
@@ -43,7 +43,7 @@ func TestMayClose(t *testing.T) {
 			t.Errorf("asking made it %s", s.State())
 		}
 		s.Close(task("t2"), session.CloseOptions{})
-		if err := s.MayClose(task("t3")); err != nil {
+		if err := s.MayClose(task("t3"), false); err != nil {
 			t.Errorf("ended: %v", err)
 		}
 	})

@@ -361,7 +361,7 @@ func TestExecFails(t *testing.T) {
 				io.WriteString(stdout, c.output)
 				return term.Exit{}, c.err
 			}, session.Options{})
-			got, err := s.Exec(t.Context(), session.ExecRequest{Command: "id"})
+			got, err := s.Exec(t.Context(), session.ExecRequest{Command: "id", Lane: session.LaneChannel})
 			if c.kind != "" {
 				if e := wantKind(t, err, c.kind); e.Op != "exec" || e.Session != s.ID() {
 					t.Errorf("%s: %+v", c.name, e)

@@ -175,7 +175,7 @@ func (t *typedRun) atPrompt(line string) bool {
 // prompted reports whether the far side of a command without marker is ready again: the prompt that was given,
 // or else the line that stood there before, in the last line.
 func (t *typedRun) prompted() bool {
-	if t.scan != nil || t.echo.pending() || t.off == 0 {
+	if t.scan != nil || !t.taken || t.echo.pending() || t.off == 0 {
 		return false
 	}
 	line := t.s.lastLine()

@@ -25,18 +25,35 @@ func (s *Session) permit(ctx context.Context, a term.Action, e term.Event) (epoc
 	if held != nil {
 		return 0, s.lockError(string(a.Verb), held)
 	}
+	return epoch, s.allowed(ctx, a, e)
+}
+
+// permitUnlocked is permit for an action that needs no lock, whoever holds it.
+func (s *Session) permitUnlocked(ctx context.Context, a term.Action, e term.Event) error {
+	a.Session, a.Actor = s.id, term.ActorFrom(ctx)
+	e.Actor, e.Verb = a.Actor, a.Verb
+	err := s.allowed(ctx, a, e)
+	if err != nil {
+		e.Refused = err
+		s.observe(e)
+	}
+	return err
+}
+
+// allowed asks the Gate, and has the action put on record.
+func (s *Session) allowed(ctx context.Context, a term.Action, e term.Event) error {
 	if s.o.Gate != nil {
 		if err := s.o.Gate(ctx, a); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if s.o.Journal != nil {
 		e.Time, e.Session = time.Now(), s.id
 		if err := s.o.Journal(e); err != nil {
-			return 0, &term.Error{Op: string(a.Verb), Session: s.id, Kind: term.PolicyDenied, Msg: "the audit journal could not be written, so nothing was done; the operator must mend it", Err: err}
+			return &term.Error{Op: string(a.Verb), Session: s.id, Kind: term.PolicyDenied, Msg: "the audit journal could not be written, so nothing was done; the operator must mend it", Err: err}
 		}
 	}
-	return epoch, nil
+	return nil
 }
 
 // lockHolder is the name under which an actor holds locks. The empty name holds none.

@@ -11,10 +11,14 @@ import (
 // interruptGrace is how long a command in the terminal may take to obey ctrl_c, and again ctrl_backslash.
 const interruptGrace = 1 * time.Second
 
-// stop ends a command whose time is over, as a person would: ctrl_c, then ctrl_backslash.
+// stop ends a command whose time is over, as a person would: ctrl_c, then ctrl_backslash. Once others have typed, or
+// the lock has changed hands, what runs in the terminal may be theirs, and no key is pressed.
 func (t *typedRun) stop() term.Exit {
 	t.x.how = DonePrompt
 	for _, key := range []string{"\x03", "\x1c"} {
+		if !t.mayPress(key) {
+			break
+		}
 		t.s.press(key)
 		if e, ok := t.settled(t.s.ctx, interruptGrace); ok {
 			e.Killed = "yes"
@@ -22,6 +26,23 @@ func (t *typedRun) stop() term.Exit {
 		}
 	}
 	return term.Exit{Killed: "unknown"}
+}
+
+// mayPress decides whether a key may still be pressed for the command, and has it on record.
+func (t *typedRun) mayPress(key string) bool {
+	s := t.s
+	s.mu.Lock()
+	touched := t.x.touched
+	s.mu.Unlock()
+	if touched || s.locks.CheckEpoch(s.id, t.task, t.epoch) != nil {
+		return false
+	}
+	e := term.Event{Time: time.Now(), Session: s.id, Verb: term.VerbWrite, Actor: term.Actor{Task: t.task}, Data: []byte(key), Size: len(key), Detail: "to stop " + t.x.id}
+	if s.o.Journal != nil && s.o.Journal(e) != nil {
+		return false
+	}
+	s.observe(e)
+	return true
 }
 
 // settled waits, at most limit, until the marker or the prompt shows that the command is gone: a shell that is
@@ -68,8 +89,8 @@ func (t *typedRun) release(prompt bool) {
 
 // press sends a key past everything that waits to be written.
 func (s *Session) press(key string) {
-	s.setTyped()
 	s.mu.Lock()
+	s.typed, s.ready = true, false
 	tr := s.transport
 	s.mu.Unlock()
 	s.spawn("exec", func() {

@@ -126,7 +126,7 @@ func (t *typedRun) obstacle(e Expect) *obstacle {
 		return &obstacle{waiting: unknown, what: fmt.Sprintf("the last line %q is not the prompt this terminal began with, nor surely a shell's (set expect.prompt_regex to confirm that it is one)", line), passing: true}
 	case devicePrompt.MatchString(line) && !shellVersion.MatchString(line) && !t.atLogin():
 		return &obstacle{waiting: &term.Waiting{Kind: WaitPrompt, Text: line}, what: fmt.Sprintf("the last line %q looks like a network device's prompt (set class device, or expect.prompt_regex to confirm that it is a shell's)", line)}
-	case !shellPrompt.MatchString(line):
+	case !shellPrompt.MatchString(line) || percentage.MatchString(line):
 		return &obstacle{waiting: unknown, what: fmt.Sprintf("the last line %q is no prompt", line), passing: true}
 	}
 	return nil

@@ -72,7 +72,7 @@ type Session struct {
 	ctx     context.Context // ends with the session; its cause is the reason
 	cancel  context.CancelCauseFunc
 	ended   chan struct{}  // closed by finish
-	onEnd   func(*Session) // the manager's, or nil
+	onEnd   func(*Session) // the manager's, or nil; called with s.mu held
 	idle    *idleWatch
 	writing chan struct{}  // holds one token: whoever has it may write to the transport
 	wg      sync.WaitGroup // every goroutine of this session

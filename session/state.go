@@ -75,7 +75,10 @@ func (s *Session) finish(st State, end End) {
 	end.Time = time.Now()
 	s.end = end
 	s.pending = nil
-	_ = s.buf.Close() // before the state says so: who sees the end of the session can read the end of its output
+	_ = s.buf.Close()   // before the state says so: who sees the end of the session can read the end of its output
+	if s.onEnd != nil { // before it too: who sees the end may count on the place being free
+		s.onEnd(s)
+	}
 	s.setState(st)
 	s.mu.Unlock()
 
@@ -84,9 +87,6 @@ func (s *Session) finish(st State, end End) {
 	close(s.ended)
 	s.observe(term.Event{Verb: term.VerbState, State: string(st), Detail: end.Reason})
 	s.log.Info("session ended", "session", s.id, "state", string(st), "reason", end.Reason)
-	if s.onEnd != nil {
-		s.onEnd(s)
-	}
 }
 
 // fail ends the session as Failed because of err.

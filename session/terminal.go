@@ -17,6 +17,8 @@ type typedRun struct {
 	x      *run
 	sh     shell
 	r      ExecRequest
+	task   string         // who runs it, by the name under which locks are held
+	epoch  uint64         // the lock's epoch when it was permitted
 	prompt *regexp.Regexp // says that the far side is ready again; may be nil
 	before string         // the last line before the command was typed
 	alt    bool           // the alternate screen was on before
@@ -34,7 +36,7 @@ type typedRun struct {
 // startTyped types a command into the terminal and follows it in a goroutine of the session's.
 func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*run, error) {
 	expect := s.Expect().with(r.Expect)
-	t := &typedRun{s: s, sh: s.shellOf(ctx, r.Class), r: r, prompt: expect.Prompt}
+	t := &typedRun{s: s, sh: s.shellOf(ctx, r.Class), r: r, task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, prompt: expect.Prompt}
 	line, err := t.line()
 	if err != nil {
 		return nil, err

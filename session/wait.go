@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"ptyctl/buffer"
+	"ptyctl/vt"
 )
 
 const (
@@ -165,11 +166,20 @@ func (w *waiter) window(offset, end int64, whole bool) buffer.Slice {
 	return sl
 }
 
-// waitsForInput reports whether the unfinished last line matches one of WaitFor.
+// waitsForInput reports whether the unfinished last line, as a person sees it, matches one of WaitFor, and something
+// of it came after the cursor.
 func (w *waiter) waitsForInput(end int64) bool {
+	if end <= w.from {
+		return false
+	}
 	sl := w.window(end, end, false)
+	line := vt.LastLine(sl.Data)
 	for _, re := range w.r.WaitFor {
 		if loc := re.FindIndex(sl.Data); loc != nil && sl.Start+int64(loc[1]) > w.from {
+			return true
+		}
+		// What a shell draws behind its prompt cannot be seen: the pattern's $ means the end of what can.
+		if loc := re.FindStringIndex(line); loc != nil && loc[1] == len(line) {
 			return true
 		}
 	}

@@ -42,6 +42,9 @@ var waitPatterns = []waitPattern{
 // shellPrompt is what the last line of a shell that is ready looks like; learned and given prompts come first.
 var shellPrompt = regexp.MustCompile(`[$#%>❯➜»] ?$`)
 
+// percentage is the end of a line that reports progress, which is no prompt.
+var percentage = regexp.MustCompile(`\d ?% ?$`)
+
 // devicePrompt is what the last line of a network device's command line looks like: a bare name, perhaps with a
 // mode, and > or #. A marker must never be typed there.
 var devicePrompt = regexp.MustCompile(`^(?:<[\w.\-@/:]{1,64}>|\[[~*]{0,2}[\w.\-@/:]{1,64}\]|[\w.\-/]{2,64}(?:\([^()\r\n]{1,40}\))?[>#]) ?$`)

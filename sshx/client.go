@@ -49,8 +49,10 @@ func dial(ctx context.Context, t term.Target, o Options, p term.Prompter, shared
 	if err != nil {
 		return nil, err
 	}
-	c.warnings = append(c.warnings, c.own.warnings...)
-	c.warnings = append(c.warnings, weakWarnings(negotiated(c.own.conn))...)
+	for _, j := range c.jumps {
+		c.warnings = append(c.warnings, j.link.allWarnings(true)...)
+	}
+	c.warnings = append(c.warnings, c.own.allWarnings(false)...)
 	var again func(context.Context) (*link, error)
 	if !human.asked() { // a second login would ask the person again
 		again = c.connectAgain

@@ -33,7 +33,7 @@ func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io
 		x := &execution{ch: ch, drained: make(chan struct{}), moved: make(chan struct{}, 1)}
 		release := x.drain(stdout, stderr)
 		defer release()
-		switch err := x.begin(opening, r); {
+		switch err := x.begin(opening, ctx, r); {
 		case err == nil:
 			c.slots.openAhead()
 			return x.wait(ctx, r.Grace)
@@ -103,12 +103,18 @@ func (o *outWriter) detach() {
 }
 
 // begin starts the command, with its environment and input.
-func (x *execution) begin(ctx context.Context, r term.ExecRequest) error {
-	if err := x.ch.setEnv(ctx, r.Env); err != nil {
+//
+// Preparing it may take as long as opening allows. Once the command is asked for, it may run, however late the server
+// says so: from then on only the command's own time counts.
+func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) error {
+	if err := x.ch.setEnv(opening, r.Env); err != nil {
 		return err
 	}
 	asked := time.Now()
 	ok, err := x.ch.request(ctx, "exec", ssh.Marshal(struct{ Command string }{commandIn(r.Dir, r.Command)}))
+	if err != nil && ctx.Err() != nil {
+		return nil // it may run: wait finds the time over, and stops it
+	}
 	if err != nil {
 		return err
 	}

@@ -80,6 +80,9 @@ func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 			return err
 		}
 	}
+	if at := cfg.Origin("IdentityAgent"); p.o.IdentityAgent != "" && at.Caller() {
+		return denied("ssh_options", "ssh.identity_agent", "IdentityAgent (from %s) may not be changed: the operator has set ssh.identity_agent", at)
+	}
 	return nil
 }
 

@@ -112,3 +112,14 @@ func (k *link) unanswered(ctx context.Context, what string) error {
 	}
 	return &term.Error{Kind: term.Canceled, Err: context.Cause(ctx), Msg: "canceled before the server had answered the request for " + what}
 }
+
+// allWarnings returns what there is to say about the connection; of a jump host's, whose it is.
+func (k *link) allWarnings(jump bool) []string {
+	all := append(k.warnings[:len(k.warnings):len(k.warnings)], weakWarnings(negotiated(k.conn))...)
+	if jump {
+		for i, w := range all {
+			all[i] = k.hop.String() + ": " + w
+		}
+	}
+	return all
+}

@@ -70,7 +70,7 @@ func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
 	if err := p.jumps(ctx, cfg.ProxyJump, 1); err != nil {
 		return nil, err
 	}
-	h, err := p.hop(cfg, t.Host, true)
+	h, err := p.hop(ctx, cfg, t.Host, true)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (p *planning) jumps(ctx context.Context, list []sshconfig.Jump, depth int) 
 				return err
 			}
 		}
-		h, err := p.hop(cfg, j.Host, false)
+		h, err := p.hop(ctx, cfg, j.Host, false)
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (p *planning) jumps(ctx context.Context, list []sshconfig.Jump, depth int) 
 
 // hop turns a configuration into a hop. What came with the call is for the target only: a password must not
 // reach a jump host.
-func (p *planning) hop(cfg *sshconfig.Config, name string, target bool) (*hop, error) {
+func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, name string, target bool) (*hop, error) {
 	if err := p.checkCaller(cfg); err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (p *planning) hop(cfg *sshconfig.Config, name string, target bool) (*hop, e
 		h.cred.signer = p.signer
 	}
 	var err error
-	h.hostKeys, err = p.hostKeys(cfg, target)
+	h.hostKeys, err = p.hostKeys(ctx, cfg, target)
 	return h, err
 }
 
@@ -259,7 +259,7 @@ func preferred(cfg *sshconfig.Config) []string {
 
 // hostKeys says how the host key of one hop is decided: the call's wish (for the target), else the
 // configuration's, else the operator's; never weaker than the floor.
-func (p *planning) hostKeys(cfg *sshconfig.Config, target bool) (hostkeys.Options, error) {
+func (p *planning) hostKeys(ctx context.Context, cfg *sshconfig.Config, target bool) (hostkeys.Options, error) {
 	o := hostkeys.Options{
 		UserFiles: cfg.UserKnownHostsFiles, GlobalFiles: cfg.GlobalKnownHostsFiles, RevokedFiles: cfg.RevokedHostKeys,
 		Alias: cfg.HostKeyAlias, HashNewNames: cfg.HashKnownHosts, CheckIP: cfg.CheckHostIP, RequiredRSASize: cfg.RequiredRSASize,
@@ -281,14 +281,48 @@ func (p *planning) hostKeys(cfg *sshconfig.Config, target bool) (hostkeys.Option
 	if p.o.KnownHostsPath != "" && cfg.Origin("UserKnownHostsFile").Source == sshconfig.Default {
 		o.UserFiles = []string{p.o.KnownHostsPath}
 	}
+	callers := cfg.Origin("UserKnownHostsFile").Caller()
 	if target {
 		if path := p.t.SSH.KnownHostsPath; path != "" {
-			o.UserFiles, o.GlobalFiles = []string{path}, nil
-			p.r.warnings = append(p.r.warnings, "host keys were compared with the caller's "+path+", not with the operator's known_hosts")
+			o.UserFiles, o.GlobalFiles, callers = []string{path}, nil, true
+			p.r.warnings = append(p.r.warnings, "host keys were compared with the caller's "+path+" as well as with the operator's known_hosts")
 		}
 		o.Fingerprint = p.t.SSH.HostKeyFingerprint
 	}
-	return o, nil
+	// A line of known_hosts is also one of authorized_keys: where a caller may name any file, none of theirs is written.
+	o.ReadOnly = callers && len(p.o.CallerPaths) == 0
+	return o, p.keepOperators(ctx, cfg.Host, callers, &o)
+}
+
+// keepOperators adds what the operator has on record to a trust store that a caller has chosen, or that comes from a
+// configuration a caller has chosen: a caller may add keys to it, but not take a revocation away.
+func (p *planning) keepOperators(ctx context.Context, host string, callers bool, o *hostkeys.Options) error {
+	if !callers && p.configPath == "" && !p.t.SSH.NoConfig {
+		return nil
+	}
+	eo := sshconfig.Options{Host: host, NoFiles: p.o.NoConfig, UserFile: p.o.ConfigPath, HomeDir: p.o.HomeDir, Defaults: algorithmDefaults()}
+	if p.o.ConfigPath != "" {
+		eo.SystemFile = "none"
+	}
+	cfg, err := sshconfig.Evaluate(ctx, eo)
+	if err != nil {
+		return &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "the operator's ssh_config: " + err.Error()}
+	}
+	own := cfg.UserKnownHostsFiles
+	if p.o.KnownHostsPath != "" && cfg.Origin("UserKnownHostsFile").Source == sshconfig.Default {
+		own = []string{p.o.KnownHostsPath}
+	}
+	for _, file := range slices.Concat(own, cfg.GlobalKnownHostsFiles) {
+		if !slices.Contains(o.UserFiles, file) && !slices.Contains(o.GlobalFiles, file) {
+			o.GlobalFiles = append(o.GlobalFiles[:len(o.GlobalFiles):len(o.GlobalFiles)], file)
+		}
+	}
+	for _, file := range cfg.RevokedHostKeys {
+		if !slices.Contains(o.RevokedFiles, file) {
+			o.RevokedFiles = append(o.RevokedFiles[:len(o.RevokedFiles):len(o.RevokedFiles)], file)
+		}
+	}
+	return nil
 }
 
 // algorithmDefaults are the lists that "+", "-" and "^" in ssh_config refer to, and all that we can do.

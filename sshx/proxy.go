@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -88,7 +90,8 @@ func dialHTTP(ctx context.Context, h *hop) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	r := bufio.NewReader(conn)
+	limit := &io.LimitedReader{R: conn, N: maxProxyAnswer}
+	r := bufio.NewReader(limit)
 	resp, err := http.ReadResponse(r, req)
 	if err != nil {
 		_ = conn.Close()
@@ -98,8 +101,12 @@ func dialHTTP(ctx context.Context, h *hop) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("the proxy answered %s", resp.Status)
 	}
+	limit.N = math.MaxInt64
 	return &bufferedConn{Conn: conn, r: r}, nil
 }
+
+// maxProxyAnswer bounds what a proxy may say before the connection is through.
+const maxProxyAnswer = 64 << 10
 
 // A bufferedConn gives back what was read beyond the proxy's answer: a server may speak first.
 type bufferedConn struct {

@@ -40,7 +40,8 @@ func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 		AllowExecDirectives: cfg.SSH.AllowExecDirectives, AllowAgentForwarding: cfg.SSH.AllowAgentForwarding,
 		CallerPaths: cfg.SSH.CallerPaths, IdentityAgent: cfg.SSH.IdentityAgent,
 		ConnectTimeout: cfg.Session.ConnectTimeout, KeepaliveInterval: keepalive, KeepaliveCountMax: cfg.SSH.KeepaliveCountMax,
-		Logger: log,
+		MaxConnectionsPerHost: cfg.SSH.MaxConnectionsPerHost,
+		Logger:                log,
 	}
 }
 

@@ -55,6 +55,9 @@ type Options struct {
 	// be readable in full. Binary key revocation lists (KRL) are not supported.
 	RevokedFiles []string
 
+	// ReadOnly keeps the files as they are: a key that would have to be recorded is not accepted.
+	ReadOnly bool
+
 	// Alias is looked up, and recorded, in place of the host name and port; HostKeyAlias. Empty: none.
 	Alias string
 

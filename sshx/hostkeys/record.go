@@ -29,6 +29,9 @@ func isVerdict(err error) bool {
 // whichever is not on record yet. Under the lock it reads all files again; the judgement is what they said then,
 // before the new line. The line is nil if there was nothing to add, or if the files now contradict the key.
 func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err error) {
+	if v.o.ReadOnly {
+		return nil, judgement{}, &notRecordableError{"the known_hosts file was named by the caller, and may only be read: the operator would have to allow its folder (ssh.caller_paths)"}
+	}
 	if len(v.o.UserFiles) == 0 {
 		return nil, judgement{}, &notRecordableError{"no user known_hosts file is configured: set one (UserKnownHostsFile)"}
 	}

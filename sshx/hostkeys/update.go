@@ -30,6 +30,8 @@ func (v *Verifier) PlanUpdate(announced []ssh.PublicKey) (Update, error) {
 	case accepted == nil, r.Decision != Known && r.Decision != Confirmed,
 		r.Entry == nil, !slices.Contains(v.o.UserFiles, r.Entry.File):
 		return Update{Skipped: "the host key is not one from the user's known_hosts"}, nil
+	case v.o.ReadOnly:
+		return Update{Skipped: "the files may only be read"}, nil
 	case v.names.ip != "":
 		return Update{Skipped: "CheckHostIP is on"}, nil
 	case !holdsKey(announced, accepted.key):
