@@ -43,6 +43,7 @@ type Limits struct {
 	MaxReadBytes       int           // one read result
 	MaxExecOutputBytes int           // kept for each stream of one command
 	MaxConnectTimeout  time.Duration
+	MaxExecTimeout     time.Duration // of one command
 	MaxMessageBytes    int // one JSON-RPC line
 	MaxInFlight        int // requests served at the same time
 }

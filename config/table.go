@@ -47,6 +47,8 @@ func table(c *Config, home string) []row {
 			"Most bytes of output in one read result."),
 		integer(&c.Limits.MaxExecOutputBytes, "limits.max_exec_output_bytes", mebibyte, 1024, 256*mebibyte,
 			"Most bytes of output kept for each stream of one command."),
+		millis(&c.Limits.MaxExecTimeout, "limits.max_exec_timeout_ms", 86400000*ms, 1*ms, longest,
+			"The longest timeout_ms that a call may set for a command."),
 		millis(&c.Limits.MaxConnectTimeout, "limits.max_connect_timeout_ms", 120000*ms, 1*ms, longest,
 			"Longest connect timeout a caller may ask for."),
 		integer(&c.Limits.MaxMessageBytes, "limits.max_message_bytes", 8*mebibyte, 65536, 1024*mebibyte,

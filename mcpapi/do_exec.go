@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"ptyctl/session"
@@ -125,13 +124,13 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 	}
 	timeout := c.o.ExecTimeout
 	if in.TimeoutMS > 0 {
-		timeout = time.Duration(in.TimeoutMS) * time.Millisecond
+		timeout = c.millis("timeout_ms", in.TimeoutMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms")
 	}
 	wait := c.o.MaxWait
 	return s.Exec(ctx, session.ExecRequest{
 		Command: in.Cmd, Lane: in.Lane, Dir: in.Cwd, Env: env, Stdin: stdin,
 		Timeout: timeout, Wait: wait, MaxOutput: maxOutput, Expect: expect,
-		Class: in.Class, Idle: time.Duration(in.UntilIdleMS) * time.Millisecond,
+		Class: in.Class, Idle: c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms"),
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
 	})
 }

@@ -126,6 +126,9 @@ func (in *openArgs) target(c *invocation) term.Target {
 // checkAuth refuses credentials that do not go together.
 func (c *invocation) checkAuth(in *openArgs) error {
 	ch := checker{t: c.tool, action: c.action}
+	if user, host, ok := splitHost(in.Host); ok {
+		return ch.invalid("host", nil, "host %q is more than a host: pass host %q, and %s as its own field", in.Host, host, user)
+	}
 	switch a := &in.Auth; {
 	case a.Method == "private_key" && a.PrivateKeyPEM == "":
 		return ch.invalid("auth.private_key_pem", nil, "auth.method private_key needs auth.private_key_pem: the whole text of the key")
@@ -137,6 +140,20 @@ func (c *invocation) checkAuth(in *openArgs) error {
 		return ch.invalid("task_id", nil, "acquire_lock needs task_id: the name under which you hold the lock")
 	}
 	return nil
+}
+
+// splitHost finds what does not belong into a host name, and names the field for it.
+func splitHost(text string) (field, host string, ok bool) {
+	if _, rest, found := strings.Cut(text, "://"); found {
+		return "protocol, username and port", rest, true
+	}
+	if _, rest, found := strings.Cut(text, "@"); found {
+		return "username", rest, true
+	}
+	if name, port, found := strings.Cut(text, ":"); found && port != "" && strings.Trim(port, "0123456789") == "" && !strings.Contains(name, ":") {
+		return "port", name, true
+	}
+	return "", "", false
 }
 
 func isFalse(b *bool) bool { return b != nil && !*b }

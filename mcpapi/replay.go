@@ -5,18 +5,21 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
 	"ptyctl/term"
 )
 
-// How many request ids are remembered per session, and for how long.
+// How many request ids are remembered per session, for how long, and how much their results may take in all.
 const (
 	maxReplays   = 1000
 	replayMemory = 10 * time.Minute
+	replayBytes  = 32 << 20
 )
 
 // replays make retries safe: the first call with a request_id does something, every later one gets the first
@@ -26,6 +29,8 @@ type replays struct {
 
 	mu    sync.Mutex                    // guards the following
 	calls map[string]map[string]*replay // by scope (a session id, or "" for open), by request id
+	bytes int                           // of all results
+	order []*replay                     // those that have ended, in that order
 }
 
 // A replay is one call that was made, or is under way.
@@ -35,6 +40,9 @@ type replay struct {
 	done      chan struct{} // closed when v and err are set
 	v         any
 	err       error
+
+	scope, id string
+	size      int // of v, as it is sent
 }
 
 func newReplays() *replays {
@@ -54,17 +62,17 @@ func (r *replays) do(ctx context.Context, scope, id string, arguments []byte, f 
 	r.mu.Lock()
 	calls := r.calls[scope]
 	if calls == nil {
-		r.forgetScopes()
 		calls = make(map[string]*replay)
 		r.calls[scope] = calls
 	}
 	p := calls[id]
 	if p == nil {
-		p = &replay{arguments: sum, begun: time.Now(), done: make(chan struct{})}
+		p = &replay{arguments: sum, begun: time.Now(), done: make(chan struct{}), scope: scope, id: id}
 		r.forgetOld(calls)
+		r.calls[scope] = calls // the last of them may just have been forgotten
 		calls[id] = p
 		r.mu.Unlock()
-		go r.run(ctx, scope, id, p, f) // ends with f, whose own deadlines bound it
+		go r.run(ctx, p, f) // ends with f, whose own deadlines bound it
 	} else {
 		r.mu.Unlock()
 	}
@@ -80,59 +88,73 @@ func (r *replays) do(ctx context.Context, scope, id string, arguments []byte, f 
 }
 
 // run carries f out. A call that failed before it did anything is forgotten: its retry may succeed.
-func (r *replays) run(ctx context.Context, scope, id string, p *replay, f func(context.Context) (any, error)) {
+func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (any, error)) {
 	defer close(p.done)
-	defer func() {
-		if v := recover(); v != nil {
-			p.v, p.err = nil, &term.Error{Kind: term.Internal, Err: fmt.Errorf("panic: %v\n%s", v, debug.Stack())}
-		}
-	}()
-	p.v, p.err = f(context.WithoutCancel(ctx))
+	p.v, p.err = guarded(context.WithoutCancel(ctx), f)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if p.err != nil && undone(term.KindOf(p.err)) {
+		r.forget(p)
+		return
+	}
+	if text, err := json.Marshal(p.v); err == nil && p.err == nil {
+		p.v, p.size = json.RawMessage(text), len(text)
+	}
+	r.bytes += p.size
+	r.order = append(r.order, p)
+	for r.bytes > replayBytes && len(r.order) > 1 {
+		r.forget(r.order[0])
+	}
+	time.AfterFunc(replayMemory, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.calls[scope][id] == p {
-			delete(r.calls[scope], id)
+		r.forget(p)
+	})
+}
+
+// guarded runs f, and makes an error of its panic.
+func guarded(ctx context.Context, f func(context.Context) (any, error)) (v any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			v, err = nil, &term.Error{Kind: term.Internal, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 		}
-	}
+	}()
+	return f(ctx)
 }
 
 // undone reports whether an error of that kind means that nothing was done.
 func undone(k term.Kind) bool {
 	switch k {
-	case term.RemoteClosed, term.IOError, term.ExecTimeout, term.Canceled, term.Internal:
-		return false
+	case term.RemoteClosed, term.IOError, term.ExecTimeout, term.Canceled, term.Internal, term.Locked:
+		return false // Locked may come in the middle of a write
 	}
 	return true
 }
 
-// forgetScopes drops sessions of which nothing is remembered any more. Requires r.mu.
-func (r *replays) forgetScopes() {
-	for scope, calls := range r.calls {
-		live := false
-		for _, p := range calls {
-			live = live || time.Since(p.begun) <= replayMemory
+// forget drops a call. Requires r.mu.
+func (r *replays) forget(p *replay) {
+	if r.calls[p.scope][p.id] == p {
+		delete(r.calls[p.scope], p.id)
+		if len(r.calls[p.scope]) == 0 {
+			delete(r.calls, p.scope)
 		}
-		if !live {
-			delete(r.calls, scope)
-		}
+	}
+	if i := slices.Index(r.order, p); i >= 0 {
+		r.order = slices.Delete(r.order, i, i+1)
+		r.bytes -= p.size
 	}
 }
 
 // forgetOld makes room for one more. What is still under way is kept: its retry must not run twice. Requires r.mu.
 func (r *replays) forgetOld(calls map[string]*replay) {
-	oldest := ""
-	for id, p := range calls {
-		switch {
-		case !p.ended():
-		case time.Since(p.begun) > replayMemory:
-			delete(calls, id)
-		case oldest == "" || p.begun.Before(calls[oldest].begun):
-			oldest = id
+	var oldest *replay
+	for _, p := range calls {
+		if p.ended() && (oldest == nil || p.begun.Before(oldest.begun)) {
+			oldest = p
 		}
 	}
-	if len(calls) >= maxReplays && oldest != "" {
-		delete(calls, oldest)
+	if len(calls) >= maxReplays && oldest != nil {
+		r.forget(oldest)
 	}
 }
 

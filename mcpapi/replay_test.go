@@ -3,6 +3,7 @@ package mcpapi
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,7 +27,7 @@ func TestReplay(t *testing.T) {
 			t.Errorf("the first caller: %v", err)
 		}
 		for range 3 {
-			if v, err := r.do(t.Context(), "s", "1", []byte("a"), slow); v != 1 || err != nil {
+			if v, err := r.do(t.Context(), "s", "1", []byte("a"), slow); text(v) != "1" || err != nil {
 				t.Errorf("a retry: %v, %v", v, err)
 			}
 		}
@@ -35,16 +36,34 @@ func TestReplay(t *testing.T) {
 		}
 		// Another session, another id, and an id that is forgotten run again.
 		for i, c := range []struct{ scope, id string }{{"t", "1"}, {"s", "2"}} {
-			if v, err := r.do(t.Context(), c.scope, c.id, nil, slow); v != i+2 || err != nil {
+			if v, err := r.do(t.Context(), c.scope, c.id, nil, slow); text(v) != fmt.Sprint(i+2) || err != nil {
 				t.Errorf("%v: %v, %v", c, v, err)
 			}
 		}
 		time.Sleep(replayMemory + time.Second)
 		_, _ = r.do(t.Context(), "s", "3", nil, slow)
-		if v, _ := r.do(t.Context(), "s", "1", []byte("a"), slow); v != 5 {
+		if v, _ := r.do(t.Context(), "s", "1", []byte("a"), slow); text(v) != "5" {
 			t.Errorf("after the memory: %v", v)
 		}
 	})
+}
+
+// text is a result as it is sent.
+func text(v any) string { return fmt.Sprintf("%s", v) }
+
+// What is remembered takes a bounded amount of memory over all sessions; the newest result is always there.
+func TestReplayBytes(t *testing.T) {
+	r := newReplays()
+	big := strings.Repeat("x", 1<<20)
+	for i := range 100 {
+		v, err := r.do(t.Context(), fmt.Sprint("s", i), "1", nil, func(context.Context) (any, error) { return big, nil })
+		if err != nil || len(text(v)) != len(big)+2 {
+			t.Fatal(err)
+		}
+	}
+	if r.bytes > replayBytes || len(r.order) != len(r.calls) || len(r.calls) > 32 {
+		t.Errorf("%d bytes in %d of %d", r.bytes, len(r.order), len(r.calls))
+	}
 }
 
 func TestReplayBounded(t *testing.T) {
@@ -60,7 +79,7 @@ func TestReplayBounded(t *testing.T) {
 
 // A failure after which nothing was done is not remembered; one that leaves doubt is, and so is a panic.
 func TestReplayOfFailures(t *testing.T) {
-	for kind, again := range map[term.Kind]bool{term.Busy: true, term.ConnectFailed: true, term.IOError: false, term.RemoteClosed: false} {
+	for kind, again := range map[term.Kind]bool{term.Busy: true, term.Locked: false, term.ConnectFailed: true, term.IOError: false, term.RemoteClosed: false} {
 		r, runs := newReplays(), 0
 		f := func(context.Context) (any, error) {
 			runs++

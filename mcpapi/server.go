@@ -25,6 +25,7 @@ type Options struct {
 	ReadTimeout       time.Duration // of a read that names none; 0: 2 s
 	ExecTimeout       time.Duration // of a command that names none; 0: 60 s
 	MaxConnectTimeout time.Duration // 0: 2 min
+	MaxExecTimeout    time.Duration // 0: 24 h
 	MaxReadBytes      int           // most bytes of one read; 0: 1 MiB
 	LockTTL           time.Duration // of a lock that names none; 0: 60 s
 	MaxLockTTL        time.Duration // 0: 1 h
@@ -41,6 +42,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.ReadTimeout, 2*time.Second)
 	setDefault(&o.ExecTimeout, time.Minute)
 	setDefault(&o.MaxConnectTimeout, 2*time.Minute)
+	setDefault(&o.MaxExecTimeout, 24*time.Hour)
 	setDefault(&o.MaxReadBytes, 1<<20)
 	setDefault(&o.LockTTL, time.Minute)
 	setDefault(&o.MaxLockTTL, time.Hour)

@@ -239,7 +239,7 @@ func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
 	case ended && x.lane == LaneTerminal && !errors.Is(err, errRunPanicked):
 		s.typedResult(x, &res)
 	case !ended || err != nil: // lost, with the session or by itself
-		if !x.put() {
+		if !x.put() && !x.exit.Started {
 			s.forget(x.id)
 			return ExecResult{}, s.execFailed(err)
 		}

@@ -69,7 +69,7 @@ func (c *Client) connect(ctx context.Context, limit time.Duration, p term.Prompt
 		if err != nil {
 			l.end(false, stepDetail(err))
 			c.release(jumps)
-			err = connectError(w, l, err)
+			err = connectError(w, l, c.warnings, err)
 		}
 	}()
 	hops := c.r.hops
@@ -108,7 +108,7 @@ func (c *Client) release(jumps []*jump) {
 }
 
 // connectError completes the error of a connection that did not come about.
-func connectError(w *watchdog, l *ladder, err error) error {
+func connectError(w *watchdog, l *ladder, warnings []string, err error) error {
 	hops := l.snapshot()
 	var e *term.Error
 	switch {
@@ -131,7 +131,7 @@ func connectError(w *watchdog, l *ladder, err error) error {
 	if e.Details != nil {
 		d = *e.Details
 	}
-	d.Ladder = hops
+	d.Ladder, d.Warnings = hops, warnings
 	if at := hops[len(hops)-1]; d.Hop == "" {
 		d.Hop = (&hop{user: at.User, host: at.Host, port: at.Port}).String()
 	}

@@ -36,7 +36,9 @@ func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io
 		switch err := x.begin(opening, ctx, r); {
 		case err == nil:
 			c.slots.openAhead()
-			return x.wait(ctx, r.Grace)
+			e, err := x.wait(ctx, r.Grace)
+			e.Started = true
+			return e, err
 		case again && errors.Is(err, term.RemoteClosed) && x.neverBegan(opening):
 		default:
 			return term.Exit{}, err

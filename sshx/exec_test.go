@@ -60,6 +60,10 @@ func TestExec(t *testing.T) {
 				if took := time.Since(start); took > tc.within {
 					t.Errorf("took %v, want at most %v", took, tc.within)
 				}
+				if e.Started != (tc.kind == "") {
+					t.Errorf("started %t, %v", e.Started, err)
+				}
+				e.Started = false
 				if e != tc.want || term.KindOf(err) != tc.kind || out.String() != tc.out || errs.String() != tc.err {
 					t.Errorf("%+v, %v; stdout %q, stderr %q", e, err, out.String(), errs.String())
 				}
@@ -95,7 +99,7 @@ func TestExecMuch(t *testing.T) {
 			return sshserver.Exit{}
 		}})
 		out, errs, e := run(t, l.client(to(host1, ""), nil), term.ExecRequest{Command: "x"})
-		if out != strings.Repeat("o", 1<<20) || errs != strings.Repeat("e", 1<<20) || e != (term.Exit{Known: true}) {
+		if out != strings.Repeat("o", 1<<20) || errs != strings.Repeat("e", 1<<20) || e != (term.Exit{Started: true, Known: true}) {
 			t.Errorf("%d and %d bytes, %+v", len(out), len(errs), e)
 		}
 	})

@@ -88,7 +88,7 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	l.end(true, k.seen.last)
 	res := keys.Result()
 	k.conn, k.version, k.method = sc, string(sc.ServerVersion()), k.seen.last
-	k.keyPrint, k.changed, k.warnings = res.Fingerprint, res.Changed, res.Warnings
+	k.keyPrint, k.changed, k.warnings = res.Fingerprint, res.Changed, append(res.Warnings, k.seen.notes...)
 	if k.changed { // as ssh(1): nothing of ours is lent to a host that may be another
 		k.agent = nil
 	}

@@ -139,6 +139,8 @@ type Details struct {
 	KnownHosts   []string   `json:"known_hosts,omitempty"` // files that were read
 	ServerOffers []string   `json:"server_offers,omitempty"`
 
+	Warnings []string `json:"warnings,omitempty"` // about the configuration that led there
+
 	// LIMIT_EXCEEDED, POLICY_DENIED
 	Limit string `json:"limit,omitempty"` // configuration key
 	Value int64  `json:"value,omitempty"`

@@ -70,6 +70,7 @@ type EnvVar struct{ Name, Value string }
 
 // An Exit says how a program ended.
 type Exit struct {
+	Started    bool   // the command was asked for: it may have run, even if nothing else is known
 	Known      bool   // the far side reported Code or Signal
 	Code       int    // exit status; 128 plus the signal's number when Signal is set; valid if Known
 	Signal     string // name of the signal that ended it, without "SIG"; empty if none

@@ -50,7 +50,7 @@ func newServer(cfg config.Config, sessions *session.Manager, log *slog.Logger) *
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, Transport: string(cfg.Server.Transport),
 		MaxWait: cfg.Limits.MaxWait, ReadTimeout: cfg.Session.ReadTimeout, ExecTimeout: cfg.Session.DefaultExecTimeout,
-		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes,
+		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes,
 		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
 		NoInteractive: !cfg.Auth.Interactive, Logger: log,
 	})
