@@ -44,8 +44,8 @@ type Limits struct {
 	MaxExecOutputBytes int           // kept for each stream of one command
 	MaxConnectTimeout  time.Duration
 	MaxExecTimeout     time.Duration // of one command
-	MaxMessageBytes    int // one JSON-RPC line
-	MaxInFlight        int // requests served at the same time
+	MaxMessageBytes    int           // one JSON-RPC line
+	MaxInFlight        int           // requests served at the same time
 }
 
 // SSH holds what the operator allows SSH sessions to do. Paths are absolute.

@@ -239,7 +239,7 @@ func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
 	case ended && x.lane == LaneTerminal && !errors.Is(err, errRunPanicked):
 		s.typedResult(x, &res)
 	case !ended || err != nil: // lost, with the session or by itself
-		if !x.put() && !x.exit.Started {
+		if !x.put() && !res.Exit.Started {
 			s.forget(x.id)
 			return ExecResult{}, s.execFailed(err)
 		}
@@ -249,9 +249,16 @@ func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
 	default:
 		res.Done, res.ExitReason = DoneEOF, "no_status"
 	}
+	if ended {
+		x.fetched.Store(true)
+	}
 	if ended && res.Stdout.Complete() && res.Stderr.Complete() {
-		s.forget(x.id)
+		if !x.handed.Load() { // a caller who knows the id may ask again, should this answer be lost
+			s.forget(x.id)
+		}
 		res.ID = ""
+	} else {
+		x.handed.Store(true)
 	}
 	return res, nil
 }

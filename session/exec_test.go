@@ -184,6 +184,11 @@ func TestExecContinued(t *testing.T) {
 		if got, err = s.ContinueExec(t.Context(), id, time.Minute, 0); err != nil || got.Done != session.DoneExitStatus || string(got.Stdout.Bytes()) != "0\n1\n2\n" || got.Duration != 3*time.Second {
 			t.Fatalf("%+v, %v", got, err)
 		}
+		// Who knows the id may ask again, as long as it is kept.
+		if again, err := s.ContinueExec(t.Context(), id, 0, 0); err != nil || string(again.Stdout.Bytes()) != "0\n1\n2\n" || again.Done != session.DoneExitStatus {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+		time.Sleep(6 * time.Minute)
 		_, err = s.ContinueExec(t.Context(), id, 0, 0)
 		wantKind(t, err, term.NotFound)
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ptyctl/term"
@@ -34,6 +35,8 @@ type run struct {
 	stderr   *stream
 	expect   Expect
 	done     chan struct{}
+	handed   atomic.Bool // a result has named the id
+	fetched  atomic.Bool // a result has said how it ended
 
 	// Terminal lane only.
 	sent        bool          // the line went out: what is typed from now on is for the command; guarded by Session.mu
@@ -177,10 +180,13 @@ func (s *Session) keep(x *run) {
 	if len(s.runs) <= maxRuns {
 		return
 	}
-	for _, id := range s.runOrder {
-		if s.runs[id].ended() {
-			s.forgetLocked(id)
-			return
+	// What nobody has fetched yet goes last.
+	for _, fetched := range []bool{true, false} {
+		for _, id := range s.runOrder {
+			if x := s.runs[id]; x.ended() && x.fetched.Load() == fetched {
+				s.forgetLocked(id)
+				return
+			}
 		}
 	}
 }
