@@ -69,7 +69,7 @@ func TestSecretIsNeverShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, shown := range map[string]string{
-		"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", c), "%#v": fmt.Sprintf("%#v", c), "%s": fmt.Sprintf("%s", c.Password),
+		"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", c), "%#v": fmt.Sprintf("%#v", c), "%s": fmt.Sprintf("%s", c),
 		"%q": fmt.Sprintf("%q", c.Password), "json": string(js), "slog": log.String(),
 	} {
 		if strings.Contains(shown, plain) {

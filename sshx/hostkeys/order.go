@@ -8,19 +8,19 @@ import (
 
 // certifiedTypes maps the algorithms for certificates (PROTOCOL.certkeys) to the type of the key certified.
 var certifiedTypes = map[string]string{
-	ssh.CertAlgoRSAv01:         ssh.KeyAlgoRSA,
-	ssh.CertAlgoRSASHA256v01:   ssh.KeyAlgoRSA,
-	ssh.CertAlgoRSASHA512v01:   ssh.KeyAlgoRSA,
-	ssh.InsecureCertAlgoDSAv01: ssh.InsecureKeyAlgoDSA,
-	ssh.CertAlgoECDSA256v01:    ssh.KeyAlgoECDSA256,
-	ssh.CertAlgoECDSA384v01:    ssh.KeyAlgoECDSA384,
-	ssh.CertAlgoECDSA521v01:    ssh.KeyAlgoECDSA521,
-	ssh.CertAlgoED25519v01:     ssh.KeyAlgoED25519,
-	ssh.CertAlgoSKECDSA256v01:  ssh.KeyAlgoSKECDSA256,
-	ssh.CertAlgoSKED25519v01:   ssh.KeyAlgoSKED25519,
-	ssh.CertAlgoMLDSA44v01Go:   ssh.KeyAlgoMLDSA44,
-	ssh.CertAlgoMLDSA65v01Go:   ssh.KeyAlgoMLDSA65,
-	ssh.CertAlgoMLDSA87v01Go:   ssh.KeyAlgoMLDSA87,
+	ssh.CertAlgoRSAv01:             ssh.KeyAlgoRSA,
+	ssh.CertAlgoRSASHA256v01:       ssh.KeyAlgoRSA,
+	ssh.CertAlgoRSASHA512v01:       ssh.KeyAlgoRSA,
+	"ssh-dss-cert-v01@openssh.com": "ssh-dss", // x/crypto deprecates its names for these; a file may still hold such a key
+	ssh.CertAlgoECDSA256v01:        ssh.KeyAlgoECDSA256,
+	ssh.CertAlgoECDSA384v01:        ssh.KeyAlgoECDSA384,
+	ssh.CertAlgoECDSA521v01:        ssh.KeyAlgoECDSA521,
+	ssh.CertAlgoED25519v01:         ssh.KeyAlgoED25519,
+	ssh.CertAlgoSKECDSA256v01:      ssh.KeyAlgoSKECDSA256,
+	ssh.CertAlgoSKED25519v01:       ssh.KeyAlgoSKED25519,
+	ssh.CertAlgoMLDSA44v01Go:       ssh.KeyAlgoMLDSA44,
+	ssh.CertAlgoMLDSA65v01Go:       ssh.KeyAlgoMLDSA65,
+	ssh.CertAlgoMLDSA87v01Go:       ssh.KeyAlgoMLDSA87,
 }
 
 // plainType returns the type of the plain key that a negotiated algorithm is used with: an ssh-rsa key signs with
