@@ -59,7 +59,7 @@ func labSessionProcesses(t *testing.T, l *lab, s *session.Session) string {
 	t.Helper()
 	shown := labType(t, s, "echo parent-$PPID-\r", `parent-\d+-`)
 	_, pid, _ := strings.Cut(shown, "parent-")
-	for !('0' <= pid[0] && pid[0] <= '9') { // the echo of what was typed
+	for '0' > pid[0] || pid[0] > '9' { // the echo of what was typed
 		_, pid, _ = strings.Cut(pid, "parent-")
 	}
 	pid, _, _ = strings.Cut(pid, "-")

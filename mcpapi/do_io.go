@@ -193,7 +193,7 @@ func (c *invocation) show(s *session.Session, k session.Chunk, in *ioArgs, out *
 		k.Data, removed = text, newSanitized(counts)
 	}
 	out.show(k, in.Encoding)
-	out.readOut.Sanitized = removed
+	out.Sanitized = removed
 	if k.Next == k.Buffer.End && !k.EOF && s.State() == session.Open {
 		out.WaitingFor = s.Waiting()
 	}

@@ -200,7 +200,7 @@ func compileList(path string, patterns *[]string) ([]*regexp.Regexp, error) {
 const maxRegexp = 4 << 10
 
 func compileRegexp(path, pattern string) (*regexp.Regexp, error) {
-	bad := func(format string, args ...any) error {
+	bad := func(format string, args ...any) *term.Error {
 		return &term.Error{Kind: term.InvalidArgument, Msg: path + ": " + fmt.Sprintf(format, args...), Details: &term.Details{Field: path}}
 	}
 	if len(pattern) > maxRegexp {
@@ -208,7 +208,7 @@ func compileRegexp(path, pattern string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		e := bad("%v; patterns are RE2 (https://golang.org/s/re2syntax): no look-around, no back-references", err).(*term.Error)
+		e := bad("%v; patterns are RE2 (https://golang.org/s/re2syntax): no look-around, no back-references", err)
 		e.Details.Position = regexpPosition(pattern, err)
 		return nil, e
 	}

@@ -176,8 +176,8 @@ func TestKeys(t *testing.T) {
 func TestDropped(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: flood}, sessions: session.Config{BufferBytes: 8192}})
 	l.open("")
-	r := l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"end\\.$","timeout_ms":10000}`)
-	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0,"max_bytes":100}`)
+	l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"end\\.$","timeout_ms":10000}`)
+	r := l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0,"max_bytes":100}`)
 	if !r.Truncated || r.DroppedBytes == 0 || r.BufferLimitBytes != 8192 || len(r.Chunk) != 100 {
 		t.Errorf("got %s", r.text)
 	}

@@ -91,8 +91,12 @@ func TestStructuredContent(t *testing.T) {
 		option   bool
 		want     bool
 	}{
-		{"2024-11-05", true, false}, {"2025-03-26", true, false}, {"2025-06-18", true, true}, {"2025-11-25", true, true},
-		{"2025-06-18", false, false}, {"2025-11-25", false, false},
+		{"2024-11-05", true, false},
+		{"2025-03-26", true, false},
+		{"2025-06-18", true, true},
+		{"2025-11-25", true, true},
+		{"2025-06-18", false, false},
+		{"2025-11-25", false, false},
 	} {
 		t.Run(fmt.Sprintf("%s %v", tt.revision, tt.option), func(t *testing.T) {
 			a := newAgent(t, NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: tt.option}), tt.revision)
@@ -131,15 +135,21 @@ func TestFailures(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"with details", &term.Error{Op: "write", Session: "web-1", Kind: term.Locked, Msg: "task a has it", Details: &term.Details{LockHolder: "a", LockExpiresAt: 7}},
-			`{"error_code":"LOCKED","message":"task a has it","retryable":true,"details":{"session_id":"web-1","lock_holder":"a","lock_expires_at":7}}`},
-		{"with a session", &term.Error{Session: "web-1", Kind: term.AlreadyClosed, Msg: "it has ended"},
-			`{"error_code":"ALREADY_CLOSED","message":"it has ended","retryable":false,"details":{"session_id":"web-1"}}`},
+		{
+			"with details", &term.Error{Op: "write", Session: "web-1", Kind: term.Locked, Msg: "task a has it", Details: &term.Details{LockHolder: "a", LockExpiresAt: 7}},
+			`{"error_code":"LOCKED","message":"task a has it","retryable":true,"details":{"session_id":"web-1","lock_holder":"a","lock_expires_at":7}}`,
+		},
+		{
+			"with a session", &term.Error{Session: "web-1", Kind: term.AlreadyClosed, Msg: "it has ended"},
+			`{"error_code":"ALREADY_CLOSED","message":"it has ended","retryable":false,"details":{"session_id":"web-1"}}`,
+		},
 		{"bare", term.Errorf(term.Busy, "<later> & again"), `{"error_code":"BUSY","message":"<later> & again","retryable":true}`},
 		{"wrapped", fmt.Errorf("x: %w", &term.Error{Kind: term.NotFound, Msg: "none"}), `{"error_code":"NOT_FOUND","message":"none","retryable":false}`},
 		{"foreign", errors.New("secret path"), `{"error_code":"INTERNAL","message":"a fault in ptyctl; its log has the cause. Other sessions are not affected","retryable":false}`},
-		{"internal, from below", &term.Error{Session: "web-1", Kind: term.Internal, Err: errors.New("secret path")},
-			`{"error_code":"INTERNAL","message":"a fault in ptyctl; its log has the cause. Other sessions are not affected","retryable":false,"details":{"session_id":"web-1"}}`},
+		{
+			"internal, from below", &term.Error{Session: "web-1", Kind: term.Internal, Err: errors.New("secret path")},
+			`{"error_code":"INTERNAL","message":"a fault in ptyctl; its log has the cause. Other sessions are not affected","retryable":false,"details":{"session_id":"web-1"}}`,
+		},
 		{"internal, meant for the caller", &term.Error{Kind: term.Internal, Msg: "report the log"}, `{"error_code":"INTERNAL","message":"report the log","retryable":false}`},
 	}
 	for _, tt := range tests {

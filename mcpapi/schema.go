@@ -28,8 +28,10 @@ func (t *tool) outputSchema() json.RawMessage {
 
 // errorFields are the members of a failure.
 var errorFields = []field{
-	{name: "error_code", kind: kindString}, {name: "message", kind: kindString},
-	{name: "retryable", kind: kindBoolean}, {name: "details", kind: kindObject},
+	{name: "error_code", kind: kindString},
+	{name: "message", kind: kindString},
+	{name: "retryable", kind: kindBoolean},
+	{name: "details", kind: kindObject},
 }
 
 func objectSchema(fields []field, input bool) json.RawMessage {

@@ -857,8 +857,10 @@ func TestStdioServersShareNothing(t *testing.T) {
 }
 
 func FuzzServeStdio(f *testing.F) {
-	for _, s := range []string{initializeLine, initializedLine, call("1", "echo", `"text":"x"`), cancelCall("1"), "[]", "\n\r\n",
-		`{"jsonrpc":"2.0","ID":null,"id":1,"method":"ping"}`, call("1", "panic", "") + "\n" + call("1", "panic", "")} {
+	for _, s := range []string{
+		initializeLine, initializedLine, call("1", "echo", `"text":"x"`), cancelCall("1"), "[]", "\n\r\n",
+		`{"jsonrpc":"2.0","ID":null,"id":1,"method":"ping"}`, call("1", "panic", "") + "\n" + call("1", "panic", ""),
+	} {
 		f.Add([]byte(s))
 	}
 	srv, tt := newTestServer(f)

@@ -46,8 +46,7 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 	}
 	m := rpcMessage{raw: line}
 	if err := json.Unmarshal(line, &m); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return bad(nil, mcp.PARSE_ERROR, fmt.Sprintf(
 				"message is not valid JSON (at byte %d); send one JSON object per line", syntax.Offset))
 		}

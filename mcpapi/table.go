@@ -120,13 +120,13 @@ func (t *tool) description() string {
 func (t *tool) annotations() mcp.ToolAnnotation {
 	a := mcp.ToolAnnotation{Title: t.title}
 	if !t.hints.destructive {
-		a.DestructiveHint = mcp.ToBoolPtr(false)
+		a.DestructiveHint = new(false)
 	}
 	if t.hints.idempotent {
-		a.IdempotentHint = mcp.ToBoolPtr(true)
+		a.IdempotentHint = new(true)
 	}
 	if !t.hints.openWorld {
-		a.OpenWorldHint = mcp.ToBoolPtr(false)
+		a.OpenWorldHint = new(false)
 	}
 	return a
 }

@@ -99,7 +99,13 @@ func TestWaitsFor(t *testing.T) {
 		{"sqlite> ", WaitREPL},
 		{"127.0.0.1:6379> ", WaitREPL},
 		{"> ", WaitREPL},
-		{"", ""}, {"   ", ""}, {"me@host:~$ ", ""}, {"r1#", ""}, {"compiling 10%", ""}, {"password changed", ""}, {"~ # ", ""},
+		{"", ""},
+		{"   ", ""},
+		{"me@host:~$ ", ""},
+		{"r1#", ""},
+		{"compiling 10%", ""},
+		{"password changed", ""},
+		{"~ # ", ""},
 	} {
 		got := waitsFor(tt.line, nil)
 		switch {

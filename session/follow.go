@@ -125,8 +125,8 @@ func (t *typedRun) advance() bool {
 		t.off = sl.Next
 		t.x.lost += sl.Dropped
 		t.taken = t.taken || bytes.IndexByte(sl.Data, '\n') >= 0
-		switch {
-		case t.scan == nil:
+		switch t.scan {
+		case nil:
 			t.emit(t.echo.strip(t.ends.convert(nil, sl.Data)))
 		default:
 			if sl.Dropped > 0 { // the start was there, or the echo would be

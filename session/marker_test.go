@@ -164,8 +164,16 @@ func TestBadMarker(t *testing.T) {
 		prefix, suffix string
 		bad            bool
 	}{
-		{"", "", false}, {"<", ">", false}, {"\x1eX=", "\x1f", false}, {"é", "€", false},
-		{"<", "", true}, {"", ">", true}, {"<", "0>", true}, {"<\n", ">", true}, {"<", ">\r", true}, {"\x00", ">", true},
+		{"", "", false},
+		{"<", ">", false},
+		{"\x1eX=", "\x1f", false},
+		{"é", "€", false},
+		{"<", "", true},
+		{"", ">", true},
+		{"<", "0>", true},
+		{"<\n", ">", true},
+		{"<", ">\r", true},
+		{"\x00", ">", true},
 	} {
 		if got := badMarker(tt.prefix, tt.suffix); (got != "") != tt.bad {
 			t.Errorf("%q %q: %q", tt.prefix, tt.suffix, got)

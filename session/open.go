@@ -111,8 +111,7 @@ func (s *Session) openError() error {
 	s.mu.Lock()
 	end := s.end
 	s.mu.Unlock()
-	var e *term.Error
-	if errors.As(end.Err, &e) {
+	if e, ok := errors.AsType[*term.Error](end.Err); ok {
 		named := *e
 		named.Op, named.Session = "open", s.id
 		return &named

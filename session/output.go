@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,7 +53,7 @@ func (o Output) Omitted() int64 { return o.TailStart - int64(len(o.Head)) }
 func (o Output) Complete() bool { return o.Omitted() == 0 }
 
 // Bytes returns Head and Tail as one.
-func (o Output) Bytes() []byte { return append(o.Head[:len(o.Head):len(o.Head)], o.Tail...) }
+func (o Output) Bytes() []byte { return append(slices.Clip(o.Head), o.Tail...) }
 
 // output returns what there is within budget: all of it if it fits and is still held, else as much from the start
 // as from the end, cut between runes.

@@ -3,6 +3,7 @@ package session
 import (
 	"regexp"
 	"regexp/syntax"
+	"slices"
 )
 
 // A pattern is a regular expression made ready to be searched for in a window of a stream that goes on.
@@ -47,10 +48,8 @@ func canMatchNewline(re *syntax.Regexp) bool {
 	case syntax.OpAnyChar:
 		return true
 	case syntax.OpLiteral:
-		for _, r := range re.Rune {
-			if r == '\n' {
-				return true
-			}
+		if slices.Contains(re.Rune, '\n') {
+			return true
 		}
 	case syntax.OpCharClass:
 		for i := 0; i+1 < len(re.Rune); i += 2 {
@@ -59,10 +58,5 @@ func canMatchNewline(re *syntax.Regexp) bool {
 			}
 		}
 	}
-	for _, sub := range re.Sub {
-		if canMatchNewline(sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(re.Sub, canMatchNewline)
 }

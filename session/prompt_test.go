@@ -54,8 +54,16 @@ func answer(s *session.Session, text string) (session.WriteResult, error) {
 
 func TestPromptsAreAnsweredByWrite(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
-		{"hunter2\r", "hunter2"}, {"hunter2\n", "hunter2"}, {"hunter2\r\n", "hunter2"}, {"hunter2", "hunter2"},
-		{"hunter2\n\n", "hunter2\n"}, {"hunter2\r\r", "hunter2\r"}, {"\r", ""}, {"", ""}, {" a b \r", " a b "}, {"\x03x", "\x03x"},
+		{"hunter2\r", "hunter2"},
+		{"hunter2\n", "hunter2"},
+		{"hunter2\r\n", "hunter2"},
+		{"hunter2", "hunter2"},
+		{"hunter2\n\n", "hunter2\n"},
+		{"hunter2\r\r", "hunter2\r"},
+		{"\r", ""},
+		{"", ""},
+		{" a b \r", " a b "},
+		{"\x03x", "\x03x"},
 	} {
 		t.Run(fmt.Sprintf("%q", c.typed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

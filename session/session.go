@@ -266,12 +266,10 @@ func (s *Session) hangUp() {
 		return
 	}
 	s.hangOnce.Do(func() {
-		s.wg.Add(1)
-		go func() {
-			defer s.wg.Done()
+		s.wg.Go(func() {
 			defer s.rescue("close")
 			_ = t.Close()
-		}()
+		})
 	})
 }
 

@@ -156,8 +156,7 @@ func (s *Session) endedError(op string) error {
 
 // transportError names op and the session in an error of the transport.
 func (s *Session) transportError(op string, err error) error {
-	var e *term.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*term.Error](err); ok {
 		named := *e
 		named.Op, named.Session = op, s.id
 		return &named

@@ -28,7 +28,7 @@ func serveAgent(t *testing.T, keys ...any) string {
 			t.Fatal(err)
 		}
 	}
-	dir, err := os.MkdirTemp("", "agent") // t.TempDir is too long for a socket
+	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestAgent(t *testing.T) {
 // TestDeafAgent checks that an agent that takes the request to sign, and never does, holds nobody up for longer
 // than the connection may take.
 func TestDeafAgent(t *testing.T) {
-	dir, err := os.MkdirTemp("", "agent")
+	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 				return ssh.KeyboardInteractive(a.challenge), nil
 			}
 		case methodPassword:
-			if a.mayTry(a.passwords) && !(a.used && a.h.cred.password != "") {
+			if a.mayTry(a.passwords) && (!a.used || a.h.cred.password == "") {
 				a.passwords++
 				a.seen.attempt(m)
 				return ssh.PasswordCallback(a.password), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -102,8 +103,8 @@ func (c *Client) connectAgain(ctx context.Context) (*link, error) {
 }
 
 func (c *Client) release(jumps []*jump) {
-	for i := len(jumps) - 1; i >= 0; i-- {
-		c.pool.release(jumps[i])
+	for _, jump := range slices.Backward(jumps) {
+		c.pool.release(jump)
 	}
 }
 

@@ -85,12 +85,10 @@ func stepDetail(err error) string {
 
 // rootCause strips the operation and address that net puts around an error: the message names them itself.
 func rootCause(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return errors.New(dns.Err)
 	}
 	return err

@@ -43,8 +43,8 @@ func runningConfig(ctx context.Context, device term.Target) (config []byte, err 
 			return config, fmt.Errorf("%s stopped answering: %s", device.Host, screen.Reason)
 		}
 		config, keys = append(config, screen.Data...), ""
-		if bytes.HasSuffix(config, more) {
-			config, keys = bytes.TrimSuffix(config, more), " "
+		if before, ok := bytes.CutSuffix(config, more); ok {
+			config, keys = before, " "
 		}
 	}
 	return config, nil

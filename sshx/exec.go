@@ -115,7 +115,7 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 	asked := time.Now()
 	ok, err := x.ch.request(ctx, "exec", ssh.Marshal(struct{ Command string }{commandIn(r.Dir, r.Command)}))
 	if err != nil && ctx.Err() != nil {
-		return nil // it may run: wait finds the time over, and stops it
+		return nil //nolint:nilerr // it may run: wait finds the time over, and stops it
 	}
 	if err != nil {
 		return err

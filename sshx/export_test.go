@@ -3,8 +3,9 @@ package sshx
 import (
 	"context"
 	"net"
-	"ptyctl/term"
 	"time"
+
+	"ptyctl/term"
 )
 
 // WithDial returns o with dial in place of TCP to the first hop.

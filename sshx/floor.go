@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/sshx/sshconfig"
@@ -70,7 +71,7 @@ func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 	add("GlobalKnownHostsFile", cfg.GlobalKnownHostsFiles...)
 	add("IdentityAgent", cfg.IdentityAgent)
 	add("ForwardAgent", cfg.ForwardAgentSocket)
-	for _, v := range append(cfg.IdentityFiles[:len(cfg.IdentityFiles):len(cfg.IdentityFiles)], cfg.CertificateFiles...) {
+	for _, v := range append(slices.Clip(cfg.IdentityFiles), cfg.CertificateFiles...) {
 		if v.Origin.Caller() {
 			paths = append(paths, v)
 		}

@@ -46,8 +46,7 @@ func dialThrough(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
 			l.address("via " + via.hop.String())
 			return forward(via, r.ch, r.reqs, h.address()), nil
 		}
-		var refused *ssh.OpenChannelError
-		if errors.As(r.err, &refused) {
+		if refused, ok := errors.AsType[*ssh.OpenChannelError](r.err); ok {
 			return nil, &term.Error{Kind: term.ConnectFailed, Err: r.err, Msg: fmt.Sprintf("the jump host %s did not connect to %s: %s (%s); check that it may forward there", via.hop, h.address(), refused.Message, refused.Reason)}
 		}
 		return nil, &term.Error{Kind: term.ConnectFailed, Err: r.err, Msg: fmt.Sprintf("the connection to the jump host %s broke: %v; try again", via.hop, r.err)}

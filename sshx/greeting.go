@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -51,7 +52,7 @@ func (c *greetingConn) Read(p []byte) (int, error) {
 		c.mu.Unlock()
 		return n, err
 	}
-	bad, found := c.scan(p[:n])
+	found, bad := c.scan(p[:n])
 	c.mu.Unlock()
 	if bad != nil {
 		return 0, bad
@@ -78,7 +79,7 @@ func (c *greetingConn) Write(p []byte) (int, error) {
 }
 
 // scan looks for the identification string. Requires c.mu.
-func (c *greetingConn) scan(p []byte) (bad error, found bool) {
+func (c *greetingConn) scan(p []byte) (found bool, bad error) {
 	for len(p) > 0 {
 		i := bytes.IndexByte(p, '\n')
 		part := p
@@ -89,22 +90,22 @@ func (c *greetingConn) scan(p []byte) (bad error, found bool) {
 			c.line = append(c.line, part[:min(len(part), maxGreeting-len(c.line))]...)
 		}
 		if i < 0 {
-			return nil, false
+			return false, nil
 		}
 		line := strings.TrimRight(string(c.line), "\r")
 		c.line, p = c.line[:0], p[i+1:]
 		if strings.HasPrefix(line, "SSH-") {
 			c.done, c.version = true, line
 			if !strings.HasPrefix(line, "SSH-2.0-") && !strings.HasPrefix(line, "SSH-1.99-") {
-				return errNotSSH2{line}, false
+				return false, errNotSSH2{line}
 			}
-			return nil, true
+			return true, nil
 		}
 		if c.size += len(line); line != "" && c.size <= maxGreeting {
 			c.before = append(c.before, line)
 		}
 	}
-	return nil, false
+	return false, nil
 }
 
 // onEnd sets what is called at the end of reading.
@@ -127,7 +128,7 @@ func (c *greetingConn) said() string {
 	defer c.mu.Unlock()
 	lines := c.before
 	if !c.done && len(c.line) > 0 {
-		lines = append(lines[:len(lines):len(lines)], strings.TrimRight(string(c.line), "\r"))
+		lines = append(slices.Clip(lines), strings.TrimRight(string(c.line), "\r"))
 	}
 	return strings.ToValidUTF8(strings.Join(lines, " / "), "\uFFFD")
 }

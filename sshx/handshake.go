@@ -139,8 +139,7 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 	if known := hostKeyError(h, details, err); known != nil {
 		return known
 	}
-	var own *term.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*term.Error](err); ok {
 		named := *own // it may be somebody else's
 		if named.Details == nil {
 			named.Details = details
@@ -150,13 +149,11 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 		}
 		return &named
 	}
-	var none *ssh.AlgorithmNegotiationError
-	if errors.As(err, &none) {
+	if none, ok := errors.AsType[*ssh.AlgorithmNegotiationError](err); ok {
 		details.ServerOffers = none.RequestedAlgorithms
 		return failed(term.ConnectFailed, "%s and ptyctl have no common algorithm for %s: the server offers only %s; allow one of them in ssh_config (KexAlgorithms, Ciphers, MACs or HostKeyAlgorithms with a leading +) if you trust it", h, none.What, strings.Join(none.RequestedAlgorithms, ", "))
 	}
-	var old errNotSSH2
-	if errors.As(err, &old) {
+	if old, ok := errors.AsType[errNotSSH2](err); ok {
 		return failed(term.ConnectFailed, "%s is not an SSH 2 server: it says %q; check the port", h, old.line)
 	}
 	if strings.HasPrefix(details.ServerMessage, "HTTP/") {

@@ -37,8 +37,10 @@ func TestHostKeyBeforeCredentials(t *testing.T) {
 			l.known = append(l.known, "@revoked * "+strings.TrimSpace(string(ssh.MarshalAuthorizedKey(srv.HostKey()))))
 			l.trust(address, srv.HostKey())
 		}, term.SSHOptions{}},
-		{"pinned", term.HostKeyMismatch, func(l *lab, address string, srv *sshserver.Server) { l.trust(address, srv.HostKey()) },
-			term.SSHOptions{HostKeyFingerprint: ssh.FingerprintSHA256(other.PublicKey())}},
+		{
+			"pinned", term.HostKeyMismatch, func(l *lab, address string, srv *sshserver.Server) { l.trust(address, srv.HostKey()) },
+			term.SSHOptions{HostKeyFingerprint: ssh.FingerprintSHA256(other.PublicKey())},
+		},
 	} {
 		for _, place := range []string{"target", "jump host", "behind a jump host"} {
 			if place == "jump host" && key.name == "pinned" {
@@ -122,8 +124,10 @@ func TestHostKeyIsAsked(t *testing.T) {
 func TestUntrustedHostGetsNoSecret(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
-		srv := l.stranger(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, AuthorizedKeys: []ssh.PublicKey{key.PublicKey()},
-			KeyboardInteractive: func(string, ssh.KeyboardInteractiveChallenge) error { return nil }})
+		srv := l.stranger(addr1, sshserver.Config{
+			Passwords: map[string]string{"u": "p"}, AuthorizedKeys: []ssh.PublicKey{key.PublicKey()},
+			KeyboardInteractive: func(string, ssh.KeyboardInteractiveChallenge) error { return nil },
+		})
 		other, _ := newKey(t)
 		l.trust(addr1, other.PublicKey())
 		l.opts.HostKeyPolicy, l.opts.HostKeyFloor = "disabled", "disabled"

@@ -48,8 +48,7 @@ func readKeyFile(path string) ([]byte, fs.FileInfo, error) {
 
 // rootPathError strips the operation and path that os puts around an error: the message names them itself.
 func rootPathError(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -115,7 +116,7 @@ func (k *link) unanswered(ctx context.Context, what string) error {
 
 // allWarnings returns what there is to say about the connection; of a jump host's, whose it is.
 func (k *link) allWarnings(jump bool) []string {
-	all := append(k.warnings[:len(k.warnings):len(k.warnings)], weakWarnings(negotiated(k.conn))...)
+	all := append(slices.Clip(k.warnings), weakWarnings(negotiated(k.conn))...)
 	if jump {
 		for i, w := range all {
 			all[i] = k.hop.String() + ": " + w

@@ -124,8 +124,7 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	eo.Exec = runMatchExec
 	eo.Defaults = algorithmDefaults()
 	cfg, err := sshconfig.Evaluate(ctx, eo)
-	var own *term.Error // of checkPath
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*term.Error](err); ok {
 		return nil, own
 	}
 	if err != nil {
@@ -314,12 +313,12 @@ func (p *planning) keepOperators(ctx context.Context, host string, callers bool,
 	}
 	for _, file := range slices.Concat(own, cfg.GlobalKnownHostsFiles) {
 		if !slices.Contains(o.UserFiles, file) && !slices.Contains(o.GlobalFiles, file) {
-			o.GlobalFiles = append(o.GlobalFiles[:len(o.GlobalFiles):len(o.GlobalFiles)], file)
+			o.GlobalFiles = append(slices.Clip(o.GlobalFiles), file)
 		}
 	}
 	for _, file := range cfg.RevokedHostKeys {
 		if !slices.Contains(o.RevokedFiles, file) {
-			o.RevokedFiles = append(o.RevokedFiles[:len(o.RevokedFiles):len(o.RevokedFiles)], file)
+			o.RevokedFiles = append(slices.Clip(o.RevokedFiles), file)
 		}
 	}
 	return nil

@@ -92,7 +92,7 @@ func dialHTTP(ctx context.Context, h *hop) (net.Conn, error) {
 	}
 	limit := &io.LimitedReader{R: conn, N: maxProxyAnswer}
 	r := bufio.NewReader(limit)
-	resp, err := http.ReadResponse(r, req)
+	resp, err := http.ReadResponse(r, req) //nolint:bodyclose // the body of an accepted CONNECT is the tunnel
 	if err != nil {
 		_ = conn.Close()
 		return nil, err

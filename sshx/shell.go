@@ -40,13 +40,11 @@ func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 		c.ladder.end(true, "")
 		return sh, nil
 	}
-	var refused errRefused
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[errRefused](err); ok {
 		err = &term.Error{Kind: term.LimitExceeded, Err: err, Msg: fmt.Sprintf("%s opened no session: %s (%s)", c.own.hop, refused.Message, refused.Reason)}
 	}
 	c.ladder.end(false, err.Error())
-	var e *term.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*term.Error](err); ok {
 		named := *e
 		named.Op, named.Details = "open", &term.Details{Hop: c.own.hop.String(), Ladder: c.ladder.snapshot()}
 		if named.Kind == term.ExecTimeout {

@@ -35,9 +35,11 @@ func TestTracker(t *testing.T) {
 		{name: "DSR", in: "\x1b[5n\x1b[6n\x1b[?6n\x1b[6n\x1b[0n\x1b[?5n", queries: vt.Queries{Status: 1, CursorPosition: 3}},
 		{name: "DA", in: "\x1b[c\x1b[0c\x1bZ\x1b[>c\x1b[=0c\x1b[?1;2c\x1b[1c", queries: vt.Queries{Primary: 3, Secondary: 1, Tertiary: 1}},
 		{name: "C1 is text in UTF-8", in: "\x9b?1h漢字"},
-		{name: "vim starts", in: "\x1b[?1049h\x1b[22;0;0t\x1b[>4;2m\x1b[?1h\x1b=\x1b[?2004h\x1b[1;24r\x1b[?12h\x1b[?25l\x1b[>c",
+		{
+			name: "vim starts", in: "\x1b[?1049h\x1b[22;0;0t\x1b[>4;2m\x1b[?1h\x1b=\x1b[?2004h\x1b[1;24r\x1b[?12h\x1b[?25l\x1b[>c",
 			modes:   vt.Modes{AltScreen: true, AppCursor: true, AppKeypad: true, BracketedPaste: true, CursorHidden: true},
-			queries: vt.Queries{Secondary: 1}},
+			queries: vt.Queries{Secondary: 1},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

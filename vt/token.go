@@ -3,6 +3,7 @@ package vt
 // A Kind says what a Token is.
 type Kind uint8
 
+// The kinds of tokens.
 const (
 	Text     Kind = iota + 1 // a run of printable characters
 	Control                  // a C0 control or DEL (ECMA-48 section 8.2.1)

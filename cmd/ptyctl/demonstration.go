@@ -61,14 +61,14 @@ func (d *demonstration) call(tool, arguments string) demoResult {
 		d.err = err
 		return r
 	}
-	var text string
+	var text strings.Builder
 	for _, c := range res.Content {
 		if t, ok := mcp.AsTextContent(c); ok {
-			text += t.Text
+			text.WriteString(t.Text)
 		}
 	}
-	fmt.Fprintf(d.out, "   <- %s\n", d.hide(text))
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
+	fmt.Fprintf(d.out, "   <- %s\n", d.hide(text.String()))
+	if err := json.Unmarshal([]byte(text.String()), &r); err != nil {
 		d.err = fmt.Errorf("the result is not JSON: %w", err)
 	} else if res.IsError {
 		d.err = errors.New("the call failed")

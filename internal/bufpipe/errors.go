@@ -1,6 +1,7 @@
 package bufpipe
 
 import (
+	"errors"
 	"io"
 	"net"
 )
@@ -8,7 +9,7 @@ import (
 // opError wraps err as the net package does, so that callers see the same shapes as with TCP: a *net.OpError that is a
 // net.Error with Timeout. io.EOF stays bare, because readers compare it.
 func (c *conn) opError(op string, err error) error {
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
 	return &net.OpError{Op: op, Net: c.local.Network(), Source: c.local, Addr: c.remote, Err: err}

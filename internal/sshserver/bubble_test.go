@@ -146,8 +146,10 @@ func TestEndOfChannel(t *testing.T) {
 	}{
 		{"status", echo, "exit-status", "\x00\x00\x00\x07", "cmd"},
 		{"large status", func(context.Context, *Request) Exit { return Exit{Status: 1<<32 - 1} }, "exit-status", "\xff\xff\xff\xff", ""},
-		{"signal", func(context.Context, *Request) Exit { return Exit{Signal: ssh.SIGSEGV, CoreDumped: true, Message: "m"} },
-			"exit-signal", "\x00\x00\x00\x04SEGV\x01\x00\x00\x00\x01m\x00\x00\x00\x00", ""},
+		{
+			"signal", func(context.Context, *Request) Exit { return Exit{Signal: ssh.SIGSEGV, CoreDumped: true, Message: "m"} },
+			"exit-signal", "\x00\x00\x00\x04SEGV\x01\x00\x00\x00\x01m\x00\x00\x00\x00", "",
+		},
 		{"early status", func(_ context.Context, r *Request) Exit {
 			r.SendExit(Exit{Status: 3})
 			time.Sleep(30 * time.Second)

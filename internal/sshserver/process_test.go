@@ -274,9 +274,8 @@ func TestExec(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		session.Stdout, session.Stderr = &stdout, &stderr
 		err := session.Run(tc.command)
-		var exit *ssh.ExitError
 		status, signal := 0, ""
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*ssh.ExitError](err); ok {
 			signal = exit.Signal()
 			if signal == "" {
 				status = exit.ExitStatus()

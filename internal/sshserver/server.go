@@ -65,7 +65,7 @@ func Listen(c Config) (*Server, error) {
 	if err := s.addListener(l); err != nil {
 		return nil, err
 	}
-	s.wg.Go(func() { s.accept(l) })
+	s.wg.Go(func() { _ = s.accept(l) })
 	return s, nil
 }
 

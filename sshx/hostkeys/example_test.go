@@ -51,8 +51,7 @@ func ExampleVerifier_Verify() {
 	if err != nil {
 		panic(err)
 	}
-	var mismatch *hostkeys.MismatchError
-	if errors.As(later.Verify(context.Background(), newHostKey()), &mismatch) {
+	if mismatch, ok := errors.AsType[*hostkeys.MismatchError](later.Verify(context.Background(), newHostKey())); ok {
 		fmt.Println("not the key on record in line", mismatch.Recorded[0].Line)
 	}
 	// Output:

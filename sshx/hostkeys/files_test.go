@@ -159,12 +159,28 @@ func TestMatchPattern(t *testing.T) {
 		name, pattern string
 		want          bool
 	}{
-		{"", "", true}, {"", "*", true}, {"", "?", false}, {"a", "", false},
-		{"server", "server", true}, {"server", "serve", false}, {"server", "servers", false},
-		{"server", "server*", true}, {"server", "*server", true}, {"server", "s*r", true}, {"server", "s*x", false},
-		{"server", "serve?", true}, {"server", "server?", false}, {"server", "??????", true},
-		{"abcabc", "*abc", true}, {"abcabd", "*abc", false}, {"aab", "*ab", true}, {"a.b.c", "*.*.c", true},
-		{"[server]:22", "[server]:*", true}, {"a", "**", true}, {"a", "*?*", true}, {"a", "*?*?*", false},
+		{"", "", true},
+		{"", "*", true},
+		{"", "?", false},
+		{"a", "", false},
+		{"server", "server", true},
+		{"server", "serve", false},
+		{"server", "servers", false},
+		{"server", "server*", true},
+		{"server", "*server", true},
+		{"server", "s*r", true},
+		{"server", "s*x", false},
+		{"server", "serve?", true},
+		{"server", "server?", false},
+		{"server", "??????", true},
+		{"abcabc", "*abc", true},
+		{"abcabd", "*abc", false},
+		{"aab", "*ab", true},
+		{"a.b.c", "*.*.c", true},
+		{"[server]:22", "[server]:*", true},
+		{"a", "**", true},
+		{"a", "*?*", true},
+		{"a", "*?*?*", false},
 		{`a*`, `a\*`, false},
 	} {
 		if got := matchPattern(c.name, c.pattern); got != c.want {
@@ -183,8 +199,10 @@ func TestErrorTexts(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{&UnknownError{Name: "h", Type: "ssh-ed25519", Fingerprint: "SHA256:new", Files: []string{"/k"}, OtherNames: []Entry{e}, Certificate: "it expired"},
-			[]string{`"h"`, "ssh-ed25519", "SHA256:new", "/k:7", "it expired", "accept_new", "host_key_fingerprint", "ssh-keyscan"}},
+		{
+			&UnknownError{Name: "h", Type: "ssh-ed25519", Fingerprint: "SHA256:new", Files: []string{"/k"}, OtherNames: []Entry{e}, Certificate: "it expired"},
+			[]string{`"h"`, "ssh-ed25519", "SHA256:new", "/k:7", "it expired", "accept_new", "host_key_fingerprint", "ssh-keyscan"},
+		},
 		{&UnknownError{Name: "h"}, []string{"no known_hosts file"}},
 		{&UnknownError{Name: "h", Declined: true}, []string{"answered with no"}},
 		{&UnknownError{Name: "h", Policy: AcceptNew, Unwritable: "full"}, []string{"accept_new cannot record it: full"}},

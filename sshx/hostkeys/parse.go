@@ -13,11 +13,11 @@ import (
 type Marker string
 
 const (
-	// NoMarker: the key is one of the host's own.
+	// NoMarker says: the key is one of the host's own.
 	NoMarker Marker = ""
-	// CertAuthority: the key signs certificates of the host.
+	// CertAuthority says: the key signs certificates of the host.
 	CertAuthority Marker = "@cert-authority"
-	// Revoked: the key must never be accepted for the host, nor as its authority.
+	// Revoked says: the key must never be accepted for the host, nor as its authority.
 	Revoked Marker = "@revoked"
 )
 

@@ -126,8 +126,10 @@ func TestPin(t *testing.T) {
 		{name: "mismatch under disabled", pin: k.otherEd, policy: Disabled, server: []ssh.Signer{k.ed}, want: mismatch},
 		{name: "revoked", pin: k.ed, policy: Disabled, lines: []string{"@revoked * " + text(k.ed)}, server: []ssh.Signer{k.ed}, want: revoked},
 		{name: "revoked without the port", pin: k.ed, lines: []string{"@revoked server " + text(k.ed)}, server: []ssh.Signer{k.ed}, want: revoked},
-		{name: "the pinned type is asked for if on record", pin: k.rsa, lines: []string{"server " + text(k.ed), "server " + text(k.rsa)},
-			server: []ssh.Signer{k.ecdsa, k.ed, k.rsa}, want: accept},
+		{
+			name: "the pinned type is asked for if on record", pin: k.rsa, lines: []string{"server " + text(k.ed), "server " + text(k.rsa)},
+			server: []ssh.Signer{k.ecdsa, k.ed, k.rsa}, want: accept,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := verifier(t, 2201, Options{Policy: c.policy, Fingerprint: fingerprint(c.pin)}, c.lines...)
@@ -344,16 +346,22 @@ func TestAlgorithms(t *testing.T) {
 		{"nothing known", defaults, nil, nil},
 		{"the best known", defaults, []string{"server " + text(k.rsa), "server " + text(k.ed)}, nil},
 		{"rsa", defaults, []string{"server " + text(k.rsa)}, []string{ssh.CertAlgoRSASHA512v01, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}},
-		{"rsa with ssh-rsa in the list", append([]string{ssh.KeyAlgoED25519}, ssh.KeyAlgoRSA, ssh.KeyAlgoRSASHA256), []string{"server " + text(k.rsa)},
-			[]string{ssh.KeyAlgoRSA, ssh.KeyAlgoRSASHA256}},
+		{
+			"rsa with ssh-rsa in the list", append([]string{ssh.KeyAlgoED25519}, ssh.KeyAlgoRSA, ssh.KeyAlgoRSASHA256),
+			[]string{"server " + text(k.rsa)},
+			[]string{ssh.KeyAlgoRSA, ssh.KeyAlgoRSASHA256},
+		},
 		{"ecdsa", defaults, []string{"server " + text(k.ecdsa)}, []string{ssh.KeyAlgoECDSA256}},
 		{"authority", append([]string{ssh.KeyAlgoED25519}, defaults[:2]...), []string{"@cert-authority * " + text(k.ca)}, defaults[:2]},
 		{"another host", defaults, []string{"other " + text(k.rsa)}, nil},
 		{"a type not in the list", []string{ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256}, []string{"server " + text(k.rsa)}, nil},
 		{"without port", defaults, []string{"server " + text(k.ecdsa)}, []string{ssh.KeyAlgoECDSA256}},
 		{"port over none", defaults, []string{"server " + text(k.ecdsa), "[server]:2201 " + text(k.ed)}, nil},
-		{"revoked", defaults, []string{"[server]:2201 " + text(k.ecdsa), "[server]:2201 " + text(k.rsa), "@revoked * " + text(k.ecdsa)},
-			[]string{ssh.CertAlgoRSASHA512v01, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}},
+		{
+			"revoked", defaults,
+			[]string{"[server]:2201 " + text(k.ecdsa), "[server]:2201 " + text(k.rsa), "@revoked * " + text(k.ecdsa)},
+			[]string{ssh.CertAlgoRSASHA512v01, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256},
+		},
 		{"revoked without the port", defaults, []string{"server " + text(k.ecdsa), "@revoked server " + text(k.ecdsa)}, nil},
 		{"another key revoked", defaults, []string{"server " + text(k.ecdsa), "@revoked * " + text(k.rsa)}, []string{ssh.KeyAlgoECDSA256}},
 		{"empty", nil, []string{"server " + text(k.rsa)}, nil},

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,7 +98,7 @@ func TestVerifyProof(t *testing.T) {
 		{"another order", prove(t, "id", ssh.KeyAlgoRSASHA512, k.ecdsa, k.ed, k.rsa), "id", ssh.KeyAlgoED25519, 0, true},
 		{"another's signature", prove(t, "id", "", k.otherEd, k.ecdsa, k.ed), "id", ssh.KeyAlgoED25519, 0, true},
 		{"one too few", prove(t, "id", "", k.ed, k.ecdsa), "id", ssh.KeyAlgoED25519, 0, true},
-		{"one too many", append(good[:len(good):len(good)], sshString(nil)...), "id", ssh.KeyAlgoED25519, 0, true},
+		{"one too many", append(slices.Clip(good), sshString(nil)...), "id", ssh.KeyAlgoED25519, 0, true},
 		{"cut", good[:len(good)-1], "id", ssh.KeyAlgoED25519, 0, true},
 		{"empty signature", sshString(nil), "id", ssh.KeyAlgoED25519, 0, true},
 		{"nothing", nil, "id", ssh.KeyAlgoED25519, 0, true},
@@ -132,20 +133,28 @@ func TestUpdate(t *testing.T) {
 		skipped bool
 	}{
 		{name: "nothing to do", before: "server " + ed + "\n", server: []ssh.Signer{k.ed}, after: "server " + ed + "\n"},
-		{name: "a new key", before: "server " + ed, server: []ssh.Signer{k.ed, k.rsa}, proven: []ssh.Signer{k.rsa},
-			after: "server " + ed + "\nserver " + rs + "\n"},
+		{
+			name: "a new key", before: "server " + ed, server: []ssh.Signer{k.ed, k.rsa}, proven: []ssh.Signer{k.rsa},
+			after: "server " + ed + "\nserver " + rs + "\n",
+		},
 		{name: "not proven", before: "server " + ed + "\n", server: []ssh.Signer{k.ed, k.rsa}, after: "server " + ed + "\n"},
-		{name: "an old key goes, foreign lines stay byte for byte",
+		{
+			name:   "an old key goes, foreign lines stay byte for byte",
 			before: "# me\r\n\n  server " + old + " old\nserver " + ed + " mine\nbad line\n\tother " + rs + "\r\n@nonsense x\nlast",
 			server: []ssh.Signer{k.ed, k.ecdsa}, proven: []ssh.Signer{k.ecdsa},
-			after: "# me\r\n\nserver " + ed + " mine\nbad line\n\tother " + rs + "\r\n@nonsense x\nlast\nserver " + ec + "\n"},
-		{name: "two files", before: "server " + ed + "\n", second: "server " + old + "\nother " + rs + "\n", server: []ssh.Signer{k.ed},
-			after: "server " + ed + "\n", second2: "other " + rs + "\n"},
+			after: "# me\r\n\nserver " + ed + " mine\nbad line\n\tother " + rs + "\r\n@nonsense x\nlast\nserver " + ec + "\n",
+		},
+		{
+			name: "two files", before: "server " + ed + "\n", second: "server " + old + "\nother " + rs + "\n", server: []ssh.Signer{k.ed},
+			after: "server " + ed + "\n", second2: "other " + rs + "\n",
+		},
 		{name: "pattern", before: "server " + ed + "\nserv* " + old + "\n", server: []ssh.Signer{k.ed}, skipped: true},
 		{name: "list", before: "server,a,b " + ed + "\n", server: []ssh.Signer{k.ed, k.rsa}, proven: []ssh.Signer{k.rsa}, skipped: true},
 		{name: "marker", before: "server " + ed + "\n@revoked server " + old + "\n", server: []ssh.Signer{k.ed, k.rsa}, skipped: true},
-		{name: "other name of a new key", before: "server " + ed + "\nother " + rs + "\n", server: []ssh.Signer{k.ed, k.rsa},
-			proven: []ssh.Signer{k.rsa}, skipped: true},
+		{
+			name: "other name of a new key", before: "server " + ed + "\nother " + rs + "\n", server: []ssh.Signer{k.ed, k.rsa},
+			proven: []ssh.Signer{k.rsa}, skipped: true,
+		},
 		{name: "other name of an old key", before: "server " + ed + "\nserver " + old + "\nother " + old + "\n", server: []ssh.Signer{k.ed}, skipped: true},
 		{name: "the key in use is not announced", before: "server " + ed + "\n", server: []ssh.Signer{k.rsa}, proven: []ssh.Signer{k.rsa}, skipped: true},
 		{name: "a short key", before: "server " + ed + "\n", server: []ssh.Signer{k.ed, k.rsa1024}, proven: []ssh.Signer{k.rsa1024}, after: "server " + ed + "\n"},

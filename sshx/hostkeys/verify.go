@@ -31,21 +31,21 @@ type Verifier struct {
 type Decision int
 
 const (
-	// Undecided: no key was accepted yet.
+	// Undecided says: no key was accepted yet.
 	Undecided Decision = iota
-	// Known: Result.Entry holds the key.
+	// Known says: Result.Entry holds the key.
 	Known
-	// KnownAuthority: Result.Entry holds the authority that certified the key.
+	// KnownAuthority says: Result.Entry holds the authority that certified the key.
 	KnownAuthority
-	// Pinned: the key has the fingerprint asked for.
+	// Pinned says: the key has the fingerprint asked for.
 	Pinned
-	// Added: nothing was on record; the policy accepted the key unseen. Result.Entry is the new line, if it could
+	// Added says: nothing was on record; the policy accepted the key unseen. Result.Entry is the new line, if it could
 	// be written.
 	Added
-	// Confirmed: nothing was on record; the question was answered with yes. Result.Entry is the new line, if it
+	// Confirmed says: nothing was on record; the question was answered with yes. Result.Entry is the new line, if it
 	// could be written.
 	Confirmed
-	// Unchecked: the key contradicts the files, or was not compared with them, and is accepted all the same: policy
+	// Unchecked says: the key contradicts the files, or was not compared with them, and is accepted all the same: policy
 	// Disabled, or NoHostAuthenticationForLocalhost.
 	Unchecked
 )

@@ -84,15 +84,13 @@ func TestParseExtraArgsRefuses(t *testing.T) {
 	}
 	for _, arg := range []string{"host", "--", "-", "", "--option", "-\xff", "-é"} {
 		_, err := ParseExtraArgs([]string{arg})
-		var unsupported *UnsupportedArgError
-		if !errors.As(err, &unsupported) {
+		if _, ok := errors.AsType[*UnsupportedArgError](err); !ok {
 			t.Errorf("%q: %v", arg, err)
 		}
 	}
 	for _, args := range [][]string{{"-o"}, {"-p"}, {"-4F"}, {"-o", ""}, {"-o", "Port"}, {"-o", "Port="}, {"-o", "# x"}, {"-J", "a", "-J", "b"}} {
 		_, err := ParseExtraArgs(args)
-		var bad *ArgError
-		if !errors.As(err, &bad) {
+		if _, ok := errors.AsType[*ArgError](err); !ok {
 			t.Errorf("%q: %v", args, err)
 		}
 	}

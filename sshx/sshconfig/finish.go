@@ -187,7 +187,7 @@ func (f *finisher) crypto() {
 		{"PubkeyAcceptedAlgorithms", d.Pubkey, &c.PubkeyAcceptedAlgorithms},
 		{"CASignatureAlgorithms", d.CASignature, &c.CASignatureAlgorithms},
 	} {
-		*l.to = f.evaluator.algorithms(l.name, l.set)
+		*l.to = f.algorithms(l.name, l.set)
 		if l.name == "HostKeyAlgorithms" {
 			list := f.text(l.name)
 			c.HostKeyAlgorithmsFixed = list != "" && list[0] != '+' && list[0] != '-'

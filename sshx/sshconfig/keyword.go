@@ -8,6 +8,7 @@ import (
 // Class says what is done about a keyword.
 type Class int
 
+// The classes of keywords.
 const (
 	Honour Class = iota // acted on: it has a field in Config or steers the evaluation
 	Ignore              // read and dropped: it changes nothing that matters here

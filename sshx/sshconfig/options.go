@@ -170,8 +170,7 @@ func systemResolve(ctx context.Context, name string) (string, error) {
 	}
 	cname, err := net.DefaultResolver.LookupCNAME(ctx, name)
 	if err != nil {
-		// The name has an address; it merely has no canonical name to follow.
-		return name, nil
+		return name, nil //nolint:nilerr // it has an address, and merely no canonical name to follow
 	}
 	return cname, nil
 }

@@ -162,7 +162,7 @@ func (g generator) line() string {
 	case 28:
 		key, value = "RemoteCommand", g.pick("none", "uptime", `tmux new -s "%n" # x`)
 	default:
-		key, value = g.pick("BindAddress", "RequiredRSASize", "Protocol", "LogLevel", "Compression", "ControlMaster"), ""
+		key = g.pick("BindAddress", "RequiredRSASize", "Protocol", "LogLevel", "Compression", "ControlMaster")
 		switch key {
 		case "BindAddress":
 			value = "192.0.2.1"
