@@ -53,11 +53,11 @@ func (c *capture) waitFor(text string, end <-chan struct{}) bool {
 }
 
 // eventually waits for what the kernel or another process does in its own time and announces to nobody.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%s: not after %v", what, patience)
+			tb.Fatalf("%s: not after %v", what, patience)
 		}
 	}
 }

@@ -10,15 +10,15 @@ import (
 )
 
 // run calls ptyctl without input and returns what it printed, and its exit status.
-func (h *home) run(t testing.TB, args ...string) (stdout, stderr string, status int) {
-	t.Helper()
+func (h *home) run(tb testing.TB, args ...string) (stdout, stderr string, status int) {
+	tb.Helper()
 	cmd := h.command(args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }

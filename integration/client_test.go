@@ -26,16 +26,16 @@ type client struct {
 }
 
 // connect starts ptyctl and shakes hands with it.
-func (h *home) connect(t testing.TB, args ...string) *client {
-	t.Helper()
-	c := &client{program: h.start(t, args...)}
+func (h *home) connect(tb testing.TB, args ...string) *client {
+	tb.Helper()
+	c := &client{program: h.start(tb, args...)}
 	var err error
 	c.session, err = mcp.NewClient(&mcp.Implementation{Name: "integration", Version: "1"}, nil).
-		Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(c.stdout), Writer: c.stdin}, nil)
+		Connect(tb.Context(), &mcp.IOTransport{Reader: io.NopCloser(c.stdout), Writer: c.stdin}, nil)
 	if err != nil {
-		t.Fatalf("the handshake failed: %v; its log:\n%s", err, c.log)
+		tb.Fatalf("the handshake failed: %v; its log:\n%s", err, c.log)
 	}
-	t.Cleanup(func() { c.session.Close() })
+	tb.Cleanup(func() { c.session.Close() })
 	return c
 }
 
@@ -126,27 +126,27 @@ func (c *client) try(ctx context.Context, tool, arguments string, values ...any)
 }
 
 // call calls a tool and ends the test if that fails.
-func (c *client) call(t testing.TB, tool, arguments string, values ...any) result {
-	t.Helper()
-	r, err := c.try(t.Context(), tool, arguments, values...)
+func (c *client) call(tb testing.TB, tool, arguments string, values ...any) result {
+	tb.Helper()
+	r, err := c.try(tb.Context(), tool, arguments, values...)
 	if err == nil && r.ErrorCode != "" {
 		err = errors.New(r.text)
 	}
 	if err != nil {
-		t.Fatalf("%s %s: %v", tool, arguments, err)
+		tb.Fatalf("%s %s: %v", tool, arguments, err)
 	}
 	return r
 }
 
 // refused calls a tool that must answer with an error of the given code.
-func (c *client) refused(t testing.TB, code, tool, arguments string, values ...any) result {
-	t.Helper()
-	r, err := c.try(t.Context(), tool, arguments, values...)
+func (c *client) refused(tb testing.TB, code, tool, arguments string, values ...any) result {
+	tb.Helper()
+	r, err := c.try(tb.Context(), tool, arguments, values...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if r.ErrorCode != code {
-		t.Fatalf("%s %s: got %s, want an error %s", tool, arguments, r.text, code)
+		tb.Fatalf("%s %s: got %s, want an error %s", tool, arguments, r.text, code)
 	}
 	return r
 }
@@ -154,29 +154,29 @@ func (c *client) refused(t testing.TB, code, tool, arguments string, values ...a
 const openSSH = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s}`
 
 // open opens a session on s and returns its id.
-func (c *client) open(t testing.TB, s *sshd) string {
-	t.Helper()
-	r := c.call(t, toolSession, openSSH, s.port, s.user)
+func (c *client) open(tb testing.TB, s *sshd) string {
+	tb.Helper()
+	r := c.call(tb, toolSession, openSSH, s.port, s.user)
 	if r.State != "open" || r.SessionID == "" || r.Cursor != "0" {
-		t.Fatalf("open: %s", r.text)
+		tb.Fatalf("open: %s", r.text)
 	}
 	return r.SessionID
 }
 
 // enter writes text into a terminal and waits for pattern in what comes after.
-func (c *client) enter(t testing.TB, id, text, pattern string) result {
-	t.Helper()
-	r := c.call(t, toolIO, `{"action":"write","session_id":%s,"data":%s,"until_regex":%s,"timeout_ms":20000}`, id, text, pattern)
+func (c *client) enter(tb testing.TB, id, text, pattern string) result {
+	tb.Helper()
+	r := c.call(tb, toolIO, `{"action":"write","session_id":%s,"data":%s,"until_regex":%s,"timeout_ms":20000}`, id, text, pattern)
 	if !r.Matched {
-		t.Fatalf("%q was written, and %q did not come: %s", text, pattern, tail(r.text, 4<<10))
+		tb.Fatalf("%q was written, and %q did not come: %s", text, pattern, tail(r.text, 4<<10))
 	}
 	return r
 }
 
 // close ends a session.
-func (c *client) close(t testing.TB, id string) {
-	t.Helper()
-	if r := c.call(t, toolSession, `{"action":"close","session_id":%s}`, id); r.State != "closed" {
-		t.Fatalf("close: %s", r.text)
+func (c *client) close(tb testing.TB, id string) {
+	tb.Helper()
+	if r := c.call(tb, toolSession, `{"action":"close","session_id":%s}`, id); r.State != "closed" {
+		tb.Fatalf("close: %s", r.text)
 	}
 }

@@ -32,9 +32,9 @@ type answer struct {
 }
 
 // converse starts ptyctl and shakes hands with it.
-func (h *home) converse(t testing.TB) *conversation {
-	t.Helper()
-	c := &conversation{program: h.start(t), t: t, answers: make(chan answer, 1024)}
+func (h *home) converse(tb testing.TB) *conversation {
+	tb.Helper()
+	c := &conversation{program: h.start(tb), t: tb, answers: make(chan answer, 1024)}
 	go func() { // ends with the output
 		defer close(c.answers)
 		lines := bufio.NewReader(c.stdout)
@@ -52,7 +52,7 @@ func (h *home) converse(t testing.TB) *conversation {
 	c.send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"integration","version":"1"}}}` + "\n" +
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
 	if a := c.next(); a.Error != nil || string(a.ID) != "0" {
-		t.Fatalf("the handshake failed: %s", a.line)
+		tb.Fatalf("the handshake failed: %s", a.line)
 	}
 	return c
 }
@@ -112,14 +112,14 @@ func (c *conversation) nextResult(id string) result {
 }
 
 // result reads a tool's result.
-func (a answer) result(t testing.TB) result {
-	t.Helper()
+func (a answer) result(tb testing.TB) result {
+	tb.Helper()
 	if a.Error != nil || len(a.Result.Content) != 1 {
-		t.Fatalf("got %s, want a tool's result", tail(string(a.line), 1024))
+		tb.Fatalf("got %s, want a tool's result", tail(string(a.line), 1024))
 	}
 	r := result{text: a.Result.Content[0].Text}
 	if err := json.Unmarshal([]byte(r.text), &r); err != nil {
-		t.Fatalf("the result %q: %v", r.text, err)
+		tb.Fatalf("the result %q: %v", r.text, err)
 	}
 	return r
 }

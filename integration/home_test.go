@@ -18,9 +18,9 @@ type home struct {
 
 // newHome makes a home whose ptyctl.toml has lines besides the files' places. A line of a table other than [ssh] comes
 // after that table's header, as in "[session]\nmax_sessions = 2".
-func newHome(t testing.TB, lines ...string) *home {
-	t.Helper()
-	dir := t.TempDir()
+func newHome(tb testing.TB, lines ...string) *home {
+	tb.Helper()
+	dir := tb.TempDir()
 	h := &home{
 		dir: dir, config: filepath.Join(dir, "ptyctl.toml"),
 		knownHosts: filepath.Join(dir, "known_hosts"), sshConfig: filepath.Join(dir, "ssh_config"),
@@ -28,43 +28,43 @@ func newHome(t testing.TB, lines ...string) *home {
 	// The files are named because, as for ssh(1), the default ones lie in the home folder that the password
 	// database names, whatever $HOME says: the tester's own.
 	toml := "[ssh]\nknown_hosts_path = '" + h.knownHosts + "'\nconfig_path = '" + h.sshConfig + "'\n" + strings.Join(lines, "\n") + "\n"
-	h.write(t, h.config, toml)
-	h.write(t, h.sshConfig, "IdentityAgent none\nIdentitiesOnly yes\nIdentityFile none\n")
-	h.write(t, h.knownHosts, "")
+	h.write(tb, h.config, toml)
+	h.write(tb, h.sshConfig, "IdentityAgent none\nIdentitiesOnly yes\nIdentityFile none\n")
+	h.write(tb, h.knownHosts, "")
 	return h
 }
 
-func (h *home) write(t testing.TB, path, text string) {
-	t.Helper()
+func (h *home) write(tb testing.TB, path, text string) {
+	tb.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
 // trust appends lines to known_hosts.
-func (h *home) trust(t testing.TB, lines ...string) {
-	t.Helper()
+func (h *home) trust(tb testing.TB, lines ...string) {
+	tb.Helper()
 	f, err := os.OpenFile(h.knownHosts, os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer f.Close()
 	if _, err := f.WriteString(strings.Join(lines, "\n") + "\n"); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
 // homeFor makes a home that trusts the servers and has their keys, as one would set them up with ssh-keygen(1) and
 // ssh-keyscan(1).
-func homeFor(t testing.TB, servers []*sshd, lines ...string) *home {
-	t.Helper()
-	h := newHome(t, lines...)
+func homeFor(tb testing.TB, servers []*sshd, lines ...string) *home {
+	tb.Helper()
+	h := newHome(tb, lines...)
 	config := "IdentityAgent none\nIdentitiesOnly yes\n"
 	for _, s := range servers {
-		h.trust(t, s.knownHosts())
+		h.trust(tb, s.knownHosts())
 		h.secrets = append(h.secrets, secret(s.userKey.pem))
 		config += "IdentityFile " + s.identity + "\n"
 	}
-	h.write(t, h.sshConfig, config)
+	h.write(tb, h.sshConfig, config)
 	return h
 }

@@ -131,18 +131,18 @@ func TestAcceptNew(t *testing.T) {
 }
 
 // recorded returns the text of known_hosts, which must be the owner's alone.
-func (h *home) recorded(t testing.TB) string {
-	t.Helper()
+func (h *home) recorded(tb testing.TB) string {
+	tb.Helper()
 	info, err := os.Stat(h.knownHosts)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if info.Mode().Perm() != fs.FileMode(0o600) {
-		t.Errorf("known_hosts has mode %v, want 0600", info.Mode())
+		tb.Errorf("known_hosts has mode %v, want 0600", info.Mode())
 	}
 	text, err := os.ReadFile(h.knownHosts)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(text)
 }

@@ -24,8 +24,8 @@ type key struct {
 }
 
 // newKey makes a key of type "ed25519", "ecdsa" or "rsa".
-func newKey(t testing.TB, typ string) key {
-	t.Helper()
+func newKey(tb testing.TB, typ string) key {
+	tb.Helper()
 	var private crypto.PrivateKey
 	var err error
 	switch typ {
@@ -36,38 +36,38 @@ func newKey(t testing.TB, typ string) key {
 	case "rsa":
 		private, err = rsa.GenerateKey(rand.Reader, 2048)
 	default:
-		t.Fatalf("newKey does not know the type %q", typ)
+		tb.Fatalf("newKey does not know the type %q", typ)
 	}
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	signer, err := ssh.NewSignerFromKey(private)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	block, err := ssh.MarshalPrivateKey(private, "")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return key{signer, private, string(pem.EncodeToMemory(block))}
 }
 
 // encrypted returns the private key as ssh-keygen(1) writes it, encrypted.
-func (k key) encrypted(t testing.TB, passphrase string) string {
-	t.Helper()
+func (k key) encrypted(tb testing.TB, passphrase string) string {
+	tb.Helper()
 	block, err := ssh.MarshalPrivateKeyWithPassphrase(k.private, "", []byte(passphrase))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(pem.EncodeToMemory(block))
 }
 
 // write stores the private key in dir and returns its path.
-func (k key) write(t testing.TB, dir, name string) string {
-	t.Helper()
+func (k key) write(tb testing.TB, dir, name string) string {
+	tb.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte(k.pem), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return path
 }

@@ -87,20 +87,20 @@ func startLab(t *testing.T) *lab {
 }
 
 // run runs a shell script as root in the namespace, fails the test if it fails, and returns its output.
-func (l *lab) run(t testing.TB, script string) string {
-	t.Helper()
+func (l *lab) run(tb testing.TB, script string) string {
+	tb.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.runs++
 	mark := fmt.Sprintf("lab-%d-ended-with-", l.runs)
 	if _, err := fmt.Fprintf(l.in, "(set -eu\n%s\n) </dev/null 2>&1\nprintf '\\n%%s%%d\\n' %s $?\n", script, mark); err != nil {
-		t.Fatalf("the lab has ended: %v", err)
+		tb.Fatalf("the lab has ended: %v", err)
 	}
 	var output strings.Builder
 	for {
 		line, err := l.out.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the lab has ended (%v) during\n%s\n%s", err, script, output.String())
+			tb.Fatalf("the lab has ended (%v) during\n%s\n%s", err, script, output.String())
 		}
 		status, ended := strings.CutPrefix(line, mark)
 		if !ended {
@@ -109,23 +109,23 @@ func (l *lab) run(t testing.TB, script string) string {
 		}
 		text := strings.TrimSpace(output.String())
 		if status != "0\n" {
-			t.Fatalf("status %sof\n%s\n%s", status, script, text)
+			tb.Fatalf("status %sof\n%s\n%s", status, script, text)
 		}
 		return text
 	}
 }
 
 // file writes a file in the namespace.
-func (l *lab) file(t testing.TB, path, mode, content string) {
-	t.Helper()
-	l.run(t, fmt.Sprintf("cat >'%s' <<'end of the file'\n%s\nend of the file\nchmod %s '%s'", path, strings.TrimSuffix(content, "\n"), mode, path))
+func (l *lab) file(tb testing.TB, path, mode, content string) {
+	tb.Helper()
+	l.run(tb, fmt.Sprintf("cat >'%s' <<'end of the file'\n%s\nend of the file\nchmod %s '%s'", path, strings.TrimSuffix(content, "\n"), mode, path))
 }
 
 // processes lists the namespace's processes whose command line contains text: pid, then the command line. It leaves out
 // the lab's own.
-func (l *lab) processes(t testing.TB, text string) []string {
-	t.Helper()
-	out := l.run(t, `for p in /proc/[0-9]*; do
+func (l *lab) processes(tb testing.TB, text string) []string {
+	tb.Helper()
+	out := l.run(tb, `for p in /proc/[0-9]*; do
 	[ -r $p/cmdline ] || continue
 	line=$(tr '\0' ' ' 2>/dev/null <$p/cmdline) || continue
 	[ -z "$line" ] || echo "${p#/proc/} $line"
@@ -141,32 +141,32 @@ done`)
 }
 
 // wantRunning waits for a process whose command line contains text, and returns its pid.
-func (l *lab) wantRunning(t testing.TB, text string) string {
-	t.Helper()
+func (l *lab) wantRunning(tb testing.TB, text string) string {
+	tb.Helper()
 	limit := time.Now().Add(10 * time.Second)
 	for {
-		if found := l.processes(t, text); len(found) > 0 {
+		if found := l.processes(tb, text); len(found) > 0 {
 			pid, _, _ := strings.Cut(found[0], " ")
 			return pid
 		}
 		if time.Now().After(limit) {
-			t.Fatalf("no process was seen whose command line contains %q", text)
+			tb.Fatalf("no process was seen whose command line contains %q", text)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
 // wantGone fails the test unless the processes whose command line contains text have ended in time.
-func (l *lab) wantGone(t testing.TB, text string, within time.Duration) {
-	t.Helper()
+func (l *lab) wantGone(tb testing.TB, text string, within time.Duration) {
+	tb.Helper()
 	limit := time.Now().Add(within)
 	for {
-		left := l.processes(t, text)
+		left := l.processes(tb, text)
 		if len(left) == 0 {
 			return
 		}
 		if time.Now().After(limit) {
-			t.Errorf("these processes still ran after %s:\n%s", within, strings.Join(left, "\n"))
+			tb.Errorf("these processes still ran after %s:\n%s", within, strings.Join(left, "\n"))
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -174,7 +174,7 @@ func (l *lab) wantGone(t testing.TB, text string, within time.Duration) {
 }
 
 // wantEmpty fails the test if anything but the lab's own shell runs, once sshd has noticed that its clients are gone.
-func (l *lab) wantEmpty(t testing.TB) {
-	t.Helper()
-	l.wantGone(t, "", 5*time.Second)
+func (l *lab) wantEmpty(tb testing.TB) {
+	tb.Helper()
+	l.wantGone(tb, "", 5*time.Second)
 }

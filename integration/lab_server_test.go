@@ -72,11 +72,11 @@ func (l *lab) start(t *testing.T, s *labServer, command, ready string) {
 }
 
 // labFreePort returns a port that nobody listens on.
-func labFreePort(t testing.TB) int {
-	t.Helper()
+func labFreePort(tb testing.TB) int {
+	tb.Helper()
 	n, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer n.Close()
 	return n.Addr().(*net.TCPAddr).Port
@@ -179,8 +179,8 @@ func (g *labLog) findLocked(re *regexp.Regexp) string {
 }
 
 // wait returns the first line that matches, and fails the test if there is none in ten seconds.
-func (g *labLog) wait(t testing.TB, pattern string) string {
-	t.Helper()
+func (g *labLog) wait(tb testing.TB, pattern string) string {
+	tb.Helper()
 	re := regexp.MustCompile(pattern)
 	limit := time.After(10 * time.Second)
 	for {
@@ -193,7 +193,7 @@ func (g *labLog) wait(t testing.TB, pattern string) string {
 		select {
 		case <-more:
 		case <-limit:
-			t.Fatalf("the server did not say %q", pattern)
+			tb.Fatalf("the server did not say %q", pattern)
 		}
 	}
 }

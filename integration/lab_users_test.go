@@ -37,12 +37,12 @@ var labShells = []struct{ name, shell string }{
 
 const labFirstUID = 61100
 
-func (l *lab) addUsers(t testing.TB) {
-	t.Helper()
+func (l *lab) addUsers(tb testing.TB) {
+	tb.Helper()
 	l.users = make(map[string]*labUser)
 	var passwd, shadow, group, passwords, script strings.Builder
 	for i, u := range labShells {
-		user := &labUser{name: u.name, password: "the password of " + u.name, key: newLabKey(t, "ed25519")}
+		user := &labUser{name: u.name, password: "the password of " + u.name, key: newLabKey(tb, "ed25519")}
 		if u.name == "oddpass" {
 			user.password = `p w:'"$é\`
 		}
@@ -53,10 +53,10 @@ func (l *lab) addUsers(t testing.TB) {
 		fmt.Fprintf(&group, "%s:x:%d:\n", u.name, id)
 		fmt.Fprintf(&passwords, "%s:%s\n", u.name, user.password)
 		fmt.Fprintf(&script, "mkdir %s; chown %d:%d %s\n", home, id, id, home)
-		l.file(t, "/etc/ssh/lab/authorized/"+u.name, "644", user.key.authorized())
+		l.file(tb, "/etc/ssh/lab/authorized/"+u.name, "644", user.key.authorized())
 	}
-	l.file(t, "/run/lab/passwords", "600", passwords.String())
-	l.run(t, fmt.Sprintf(`cat >>/etc/passwd <<'end'
+	l.file(tb, "/run/lab/passwords", "600", passwords.String())
+	l.run(tb, fmt.Sprintf(`cat >>/etc/passwd <<'end'
 %send
 cat >>/etc/shadow <<'end'
 %send
@@ -78,19 +78,19 @@ const (
 // labOneTimeSecret is shared by all users' one-time codes.
 var labOneTimeSecret = []byte("a lab's secret, known to all")
 
-func (l *lab) addPAM(t testing.TB) {
-	t.Helper()
+func (l *lab) addPAM(tb testing.TB) {
+	tb.Helper()
 	const (
 		password = "auth required pam_unix.so nodelay\n"
 		code     = "auth required pam_google_authenticator.so user=root allowed_perm=0400 secret=/etc/ssh/lab/one-time\n"
 		rest     = "account required pam_unix.so\npassword required pam_unix.so\nsession required pam_permit.so\n"
 	)
 	secret := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(labOneTimeSecret)
-	l.file(t, "/etc/ssh/lab/one-time", "400", secret+"\n\" TOTP_AUTH\n")
+	l.file(tb, "/etc/ssh/lab/one-time", "400", secret+"\n\" TOTP_AUTH\n")
 	for service, auth := range map[string]string{labPAMPassword: password, labPAMCode: code, labPAMPasswordCode: password + code} {
-		l.file(t, "/etc/pam.d/"+service, "644", auth+rest)
+		l.file(tb, "/etc/pam.d/"+service, "644", auth+rest)
 	}
-	l.file(t, "/etc/pam.d/passwd", "644", "auth required pam_unix.so\n"+rest)
+	l.file(tb, "/etc/pam.d/passwd", "644", "auth required pam_unix.so\n"+rest)
 }
 
 // labCode returns the one-time code of this moment (RFC 6238).
@@ -112,8 +112,8 @@ type labKey struct {
 }
 
 // newLabKey makes a key: "ed25519", "ecdsa" or "rsa".
-func newLabKey(t testing.TB, kind string) labKey {
-	t.Helper()
+func newLabKey(tb testing.TB, kind string) labKey {
+	tb.Helper()
 	var private any
 	var err error
 	switch kind {
@@ -124,18 +124,18 @@ func newLabKey(t testing.TB, kind string) labKey {
 	case "rsa":
 		private, err = rsa.GenerateKey(rand.Reader, 2048)
 	default:
-		t.Fatalf("no such kind of key: %s", kind)
+		tb.Fatalf("no such kind of key: %s", kind)
 	}
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	block, err := ssh.MarshalPrivateKey(private, "")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	signer, err := ssh.NewSignerFromKey(private)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return labKey{Signer: signer, pem: string(pem.EncodeToMemory(block))}
 }
@@ -146,8 +146,8 @@ func (k labKey) authorized() string { return string(ssh.MarshalAuthorizedKey(k.P
 func (k labKey) fingerprint() string { return ssh.FingerprintSHA256(k.PublicKey()) }
 
 // certify returns a certificate for key, in the format of a .pub file.
-func (k labKey) certify(t testing.TB, key labKey, kind uint32, principal string, from, to time.Time) string {
-	t.Helper()
+func (k labKey) certify(tb testing.TB, key labKey, kind uint32, principal string, from, to time.Time) string {
+	tb.Helper()
 	c := &ssh.Certificate{
 		Key: key.PublicKey(), CertType: kind, KeyId: "lab", ValidPrincipals: []string{principal},
 		ValidAfter: uint64(from.Unix()), ValidBefore: uint64(to.Unix()),
@@ -157,7 +157,7 @@ func (k labKey) certify(t testing.TB, key labKey, kind uint32, principal string,
 		c.Permissions = ssh.Permissions{}
 	}
 	if err := c.SignCert(rand.Reader, k); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(ssh.MarshalAuthorizedKey(c))
 }

@@ -80,7 +80,7 @@ func TestNothingLeaks(t *testing.T) {
 }
 
 // programs returns the processes that run the program under test.
-func programs(t testing.TB) []process {
-	t.Helper()
-	return slices.DeleteFunc(processes(t), func(p process) bool { return !strings.HasPrefix(p.command, binary+" ") })
+func programs(tb testing.TB) []process {
+	tb.Helper()
+	return slices.DeleteFunc(processes(tb), func(p process) bool { return !strings.HasPrefix(p.command, binary+" ") })
 }

@@ -79,13 +79,13 @@ func TestInteractiveLogin(t *testing.T) {
 }
 
 // checkPrompt checks that r waits for the answer to one question of two.
-func checkPrompt(t testing.TB, r result, text string, echo bool, index int) {
-	t.Helper()
+func checkPrompt(tb testing.TB, r result, text string, echo bool, index int) {
+	tb.Helper()
 	p := r.Prompt
 	if r.State != "authenticating" || p == nil {
-		t.Fatalf("got %s, want the question %q", r.text, text)
+		tb.Fatalf("got %s, want the question %q", r.text, text)
 	}
 	if !strings.HasSuffix(p.Text, text) || p.Echo != echo || p.Index != index || p.Of != 2 {
-		t.Errorf("got the question %+v, want %q, number %d of 2, echo %v", *p, text, index, echo)
+		tb.Errorf("got the question %+v, want %q, number %d of 2, echo %v", *p, text, index, echo)
 	}
 }

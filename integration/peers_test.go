@@ -10,11 +10,11 @@ import (
 
 // listen answers each connection to a port of the loopback address with behave, and closes it when behave has returned
 // and the client has gone, or the test is over.
-func listen(t testing.TB, behave func(net.Conn)) (port int) {
-	t.Helper()
+func listen(tb testing.TB, behave func(net.Conn)) (port int) {
+	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	done := make(chan struct{})
 	go func() {
@@ -28,11 +28,11 @@ func listen(t testing.TB, behave func(net.Conn)) (port int) {
 			conn.Close()
 		}
 	}()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		l.Close()
 		<-done
 	})
-	return portOf(t, l.Addr().String())
+	return portOf(tb, l.Addr().String())
 }
 
 // The ways in which a port can be no SSH server. Each returns when the client has gone.
@@ -45,13 +45,13 @@ func speaksHTTP(c net.Conn) {
 }
 
 // serve starts an SSH server within the test.
-func serve(t testing.TB, c sshserver.Config) *sshserver.Server {
-	t.Helper()
+func serve(tb testing.TB, c sshserver.Config) *sshserver.Server {
+	tb.Helper()
 	c.Shell = "/bin/sh"
 	s, err := sshserver.Listen(c)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	tb.Cleanup(func() { s.Close() })
 	return s
 }

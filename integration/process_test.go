@@ -22,11 +22,11 @@ type process struct {
 }
 
 // processes returns the process table.
-func processes(t testing.TB) []process {
-	t.Helper()
+func processes(tb testing.TB) []process {
+	tb.Helper()
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		t.Fatalf("%v: these tests look at processes through proc(5); run them on Linux", err)
+		tb.Fatalf("%v: these tests look at processes through proc(5); run them on Linux", err)
 	}
 	var all []process
 	for _, e := range entries {
@@ -43,7 +43,7 @@ func processes(t testing.TB) []process {
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		parent, err := strconv.Atoi(string(fields[1]))
 		if err != nil {
-			t.Fatalf("%s/stat: %v", dir, err)
+			tb.Fatalf("%s/stat: %v", dir, err)
 		}
 		cmdline, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		command := strings.TrimSpace(string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))
@@ -53,9 +53,9 @@ func processes(t testing.TB) []process {
 }
 
 // below returns the processes that descend from pid, parents before their children.
-func below(t testing.TB, pid int) []process {
-	t.Helper()
-	all := processes(t)
+func below(tb testing.TB, pid int) []process {
+	tb.Helper()
+	all := processes(tb)
 	var found []process
 	for parents := []int{pid}; len(parents) > 0; parents = parents[1:] {
 		for _, p := range all {
@@ -69,28 +69,28 @@ func below(t testing.TB, pid int) []process {
 }
 
 // running reports whether one of the processes below pid was started as command.
-func running(t testing.TB, pid int, command string) bool {
-	t.Helper()
-	return slices.ContainsFunc(below(t, pid), func(p process) bool { return p.command == command && p.state != 'Z' })
+func running(tb testing.TB, pid int, command string) bool {
+	tb.Helper()
+	return slices.ContainsFunc(below(tb, pid), func(p process) bool { return p.command == command && p.state != 'Z' })
 }
 
 // kill ends processes that a test has started, itself or through a server. Those that are gone do not matter.
-func kill(t testing.TB, ps []process) {
-	t.Helper()
+func kill(tb testing.TB, ps []process) {
+	tb.Helper()
 	for _, p := range ps {
 		if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("kill %d (%s): %v", p.pid, p.command, err)
+			tb.Errorf("kill %d (%s): %v", p.pid, p.command, err)
 		}
 	}
 }
 
 // openFiles returns what the file descriptors of pid refer to.
-func openFiles(t testing.TB, pid int) []string {
-	t.Helper()
+func openFiles(tb testing.TB, pid int) []string {
+	tb.Helper()
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var files []string
 	for _, e := range entries {
@@ -98,7 +98,7 @@ func openFiles(t testing.TB, pid int) []string {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // closed since
 		} else if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		files = append(files, e.Name()+" -> "+target)
 	}
@@ -106,21 +106,21 @@ func openFiles(t testing.TB, pid int) []string {
 }
 
 // statusField returns a number from /proc/pid/status: "Threads", or "VmRSS" and "VmHWM" in KiB.
-func statusField(t testing.TB, pid int, name string) int {
-	t.Helper()
+func statusField(tb testing.TB, pid int, name string) int {
+	tb.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, name+":"); ok {
 			n, err := strconv.Atoi(strings.Fields(rest)[0])
 			if err != nil {
-				t.Fatalf("%s: %v", line, err)
+				tb.Fatalf("%s: %v", line, err)
 			}
 			return n
 		}
 	}
-	t.Fatalf("/proc/%d/status has no field %s", pid, name)
+	tb.Fatalf("/proc/%d/status has no field %s", pid, name)
 	return 0
 }

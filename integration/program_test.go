@@ -31,22 +31,22 @@ type program struct {
 }
 
 // start starts ptyctl in h. When the test is over its input ends, and what package doc promises is checked.
-func (h *home) start(t testing.TB, args ...string) *program {
-	t.Helper()
-	p := &program{t: t, seen: newCapture(), log: newCapture(), ended: make(chan struct{}), secrets: h.secrets}
+func (h *home) start(tb testing.TB, args ...string) *program {
+	tb.Helper()
+	p := &program{t: tb, seen: newCapture(), log: newCapture(), ended: make(chan struct{}), secrets: h.secrets}
 	p.cmd = h.command(append([]string{"mcp", "--transport", "stdio", "--config", h.config, "--log-level", "debug"}, args...)...)
 	p.cmd.Stderr = p.log
 	p.cmd.WaitDelay = patience
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	// Not StdoutPipe: Wait would close it under a reader who has not come to the end.
 	read, write := io.Pipe()
 	p.cmd.Stdout = io.MultiWriter(p.seen, write)
 	p.stdin, p.stdout = in, read
 	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	p.pid = p.cmd.Process.Pid
 	go func() {
@@ -54,10 +54,10 @@ func (h *home) start(t testing.TB, args ...string) *program {
 		close(p.ended)
 		write.Close()
 	}()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		p.finish()
-		if t.Failed() {
-			t.Logf("log of ptyctl, its end:\n%s", tail(p.log.String(), 8<<10))
+		if tb.Failed() {
+			tb.Logf("log of ptyctl, its end:\n%s", tail(p.log.String(), 8<<10))
 		}
 	})
 	return p
@@ -130,8 +130,8 @@ func (p *program) checkEnd() {
 }
 
 // checkJSONRPC checks that each line is one JSON-RPC 2.0 message.
-func checkJSONRPC(t testing.TB, stdout string) {
-	t.Helper()
+func checkJSONRPC(tb testing.TB, stdout string) {
+	tb.Helper()
 	lines := bufio.NewReader(strings.NewReader(stdout))
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -140,7 +140,7 @@ func checkJSONRPC(t testing.TB, stdout string) {
 		}
 		var m struct{ JSONRPC string }
 		if bad := json.Unmarshal(line, &m); bad != nil || m.JSONRPC != "2.0" || err != nil || bytes.ContainsRune(line, '\r') {
-			t.Errorf("stdout has the line %q, which is no line of JSON-RPC (%v)", line, bad)
+			tb.Errorf("stdout has the line %q, which is no line of JSON-RPC (%v)", line, bad)
 		}
 	}
 }

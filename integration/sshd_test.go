@@ -30,33 +30,33 @@ type sshd struct {
 // startSSHD starts a server with lines added to its configuration. The first line for a keyword counts
 // (sshd_config(5)), so they override what stands here; all else is the server's default, MaxStartups and MaxSessions
 // too. It ends with the test, with all that was started through it.
-func startSSHD(t testing.TB, lines ...string) *sshd {
-	t.Helper()
+func startSSHD(tb testing.TB, lines ...string) *sshd {
+	tb.Helper()
 	if _, err := os.Stat(sshdPath); err != nil {
-		t.Fatalf("%v: the tests need OpenSSH's server; run scripts/install-test-deps", err)
+		tb.Fatalf("%v: the tests need OpenSSH's server; run scripts/install-test-deps", err)
 	}
 	if os.Getuid() == 0 {
 		// sshd(8) confines its unprivileged part there. Debian's service makes the folder, and may never have run.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	me, err := user.Current()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	dir := t.TempDir()
-	s := &sshd{user: me.Username, home: filepath.Join(dir, "home"), hostKey: newKey(t, "ed25519"), userKey: newKey(t, "ed25519")}
-	s.identity = s.userKey.write(t, dir, "id_ed25519")
+	dir := tb.TempDir()
+	s := &sshd{user: me.Username, home: filepath.Join(dir, "home"), hostKey: newKey(tb, "ed25519"), userKey: newKey(tb, "ed25519")}
+	s.identity = s.userKey.write(tb, dir, "id_ed25519")
 	authorized := filepath.Join(dir, "authorized_keys")
 	if err := os.WriteFile(authorized, []byte(s.userKey.public()+"\n"), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := os.Mkdir(s.home, 0o700); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	lines = append(lines,
-		"HostKey "+s.hostKey.write(t, dir, "ssh_host_ed25519_key"),
+		"HostKey "+s.hostKey.write(tb, dir, "ssh_host_ed25519_key"),
 		"AuthorizedKeysFile "+authorized,
 		"PidFile none",
 		"StrictModes no", // the folders above the keys are /tmp's, which is everybody's
@@ -67,29 +67,29 @@ func startSSHD(t testing.TB, lines ...string) *sshd {
 	)
 	// A port that is free now may be taken a moment later; sshd cannot be given a listening socket.
 	for range 5 {
-		if s.start(t, dir, lines) {
+		if s.start(tb, dir, lines) {
 			return s
 		}
 	}
-	t.Fatalf("sshd could not listen:\n%s", s.log)
+	tb.Fatalf("sshd could not listen:\n%s", s.log)
 	return nil
 }
 
 // start reports whether the server got its port.
-func (s *sshd) start(t testing.TB, dir string, lines []string) bool {
-	t.Helper()
-	s.port = freePort(t)
+func (s *sshd) start(tb testing.TB, dir string, lines []string) bool {
+	tb.Helper()
+	s.port = freePort(tb)
 	config := filepath.Join(dir, "sshd_config")
 	text := fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\n%s\n", s.port, strings.Join(lines, "\n"))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s.log = newCapture()
 	cmd := exec.Command(sshdPath, "-D", "-e", "-f", config)
 	cmd.Stderr = s.log
 	cmd.WaitDelay = patience
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s.pid = cmd.Process.Pid
 	ended := make(chan struct{})
@@ -100,26 +100,26 @@ func (s *sshd) start(t testing.TB, dir string, lines []string) bool {
 	}()
 	if !s.log.waitFor("Server listening on", ended) {
 		if !strings.Contains(s.log.String(), "Address already in use") {
-			t.Fatalf("sshd ended (%v):\n%s", waitErr, s.log)
+			tb.Fatalf("sshd ended (%v):\n%s", waitErr, s.log)
 		}
 		return false
 	}
-	t.Cleanup(func() {
-		children := below(t, s.pid)
-		kill(t, append([]process{{pid: s.pid, command: "sshd"}}, children...))
+	tb.Cleanup(func() {
+		children := below(tb, s.pid)
+		kill(tb, append([]process{{pid: s.pid, command: "sshd"}}, children...))
 		<-ended
-		if t.Failed() {
-			t.Logf("log of sshd on port %d:\n%s", s.port, s.log)
+		if tb.Failed() {
+			tb.Logf("log of sshd on port %d:\n%s", s.port, s.log)
 		}
 	})
 	return true
 }
 
 // sessions returns the processes of the server that each hold one connection.
-func (s *sshd) sessions(t testing.TB) []process {
-	t.Helper()
+func (s *sshd) sessions(tb testing.TB) []process {
+	tb.Helper()
 	var found []process
-	for _, p := range below(t, s.pid) {
+	for _, p := range below(tb, s.pid) {
 		if p.parent == s.pid {
 			found = append(found, p)
 		}
@@ -128,17 +128,17 @@ func (s *sshd) sessions(t testing.TB) []process {
 }
 
 // idle waits until the server has no connection left.
-func (s *sshd) idle(t testing.TB) {
-	t.Helper()
-	eventually(t, "the end of every connection at sshd", func() bool { return len(s.sessions(t)) == 0 })
+func (s *sshd) idle(tb testing.TB) {
+	tb.Helper()
+	eventually(tb, "the end of every connection at sshd", func() bool { return len(s.sessions(tb)) == 0 })
 }
 
 // freeze stops everything below one connection of the server; its end is the caller's task, or the test's.
-func (s *sshd) freeze(t testing.TB, connection process) {
-	t.Helper()
-	for _, p := range append([]process{connection}, below(t, connection.pid)...) {
+func (s *sshd) freeze(tb testing.TB, connection process) {
+	tb.Helper()
+	for _, p := range append([]process{connection}, below(tb, connection.pid)...) {
 		if err := syscall.Kill(p.pid, syscall.SIGSTOP); err != nil {
-			t.Fatalf("stop %d (%s): %v", p.pid, p.command, err)
+			tb.Fatalf("stop %d (%s): %v", p.pid, p.command, err)
 		}
 	}
 }
@@ -151,25 +151,25 @@ func knownHostsLine(port int, k key) string {
 }
 
 // freePort returns a port of the loopback address that nobody listens on.
-func freePort(t testing.TB) int {
-	t.Helper()
+func freePort(tb testing.TB) int {
+	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer l.Close()
-	return portOf(t, l.Addr().String())
+	return portOf(tb, l.Addr().String())
 }
 
-func portOf(t testing.TB, address string) int {
-	t.Helper()
+func portOf(tb testing.TB, address string) int {
+	tb.Helper()
 	_, text, err := net.SplitHostPort(address)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	port, err := strconv.Atoi(text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return port
 }

@@ -22,18 +22,18 @@ import (
 type execFunc = func(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error)
 
 // startExec makes a session that runs commands with exec.
-func startExec(t testing.TB, exec execFunc, o session.Options) *session.Session {
+func startExec(tb testing.TB, exec execFunc, o session.Options) *session.Session {
 	near, _ := bufpipe.New(0)
 	s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: exec}, o)
-	t.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
+	tb.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
 	return s
 }
 
-func run(t testing.TB, s *session.Session, r session.ExecRequest) session.ExecResult {
-	t.Helper()
-	res, err := s.Exec(t.Context(), r)
+func run(tb testing.TB, s *session.Session, r session.ExecRequest) session.ExecResult {
+	tb.Helper()
+	res, err := s.Exec(tb.Context(), r)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return res
 }

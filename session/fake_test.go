@@ -48,29 +48,29 @@ func (s *shell) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.
 func (s *shell) Signal(_ context.Context, name string) error { return s.signal(name) }
 
 // start makes a session whose far side has room for limit bytes (0: any number), and closes it after the test.
-func start(t testing.TB, limit int, o session.Options) (*session.Session, net.Conn) {
-	t.Helper()
+func start(tb testing.TB, limit int, o session.Options) (*session.Session, net.Conn) {
+	tb.Helper()
 	near, far := bufpipe.New(limit)
 	s := session.New(&plain{ReadWriteCloser: near}, o)
-	t.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
+	tb.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
 	return s, far
 }
 
 // put writes to the terminal's far side and waits until the session has it.
-func put(t testing.TB, far io.Writer, text string) {
-	t.Helper()
+func put(tb testing.TB, far io.Writer, text string) {
+	tb.Helper()
 	if _, err := io.WriteString(far, text); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	synctest.Wait()
 }
 
 // take reads n bytes that were typed into the terminal.
-func take(t testing.TB, far io.Reader, n int) string {
-	t.Helper()
+func take(tb testing.TB, far io.Reader, n int) string {
+	tb.Helper()
 	p := make([]byte, n)
 	if _, err := io.ReadFull(far, p); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(p)
 }
@@ -82,14 +82,14 @@ func task(name string) context.Context {
 func re(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
 
 // wantKind fails the test unless err is an *Error of that kind with a message.
-func wantKind(t testing.TB, err error, kind term.Kind) *term.Error {
-	t.Helper()
+func wantKind(tb testing.TB, err error, kind term.Kind) *term.Error {
+	tb.Helper()
 	var e *term.Error
 	if !errors.As(err, &e) {
-		t.Fatalf("error %v, want one of kind %s", err, kind)
+		tb.Fatalf("error %v, want one of kind %s", err, kind)
 	}
 	if e.Kind != kind || e.Message() == string(kind) {
-		t.Fatalf("error %v of kind %s, want %s with a message", err, e.Kind, kind)
+		tb.Fatalf("error %v of kind %s, want %s with a message", err, e.Kind, kind)
 	}
 	return e
 }

@@ -36,8 +36,8 @@ type fakeShell struct {
 }
 
 // startShell makes a session on a shell that shows greeting, and then its prompt.
-func startShell(t testing.TB, greeting, prompt string, o session.Options) (*session.Session, *fakeShell) {
-	t.Helper()
+func startShell(tb testing.TB, greeting, prompt string, o session.Options) (*session.Session, *fakeShell) {
+	tb.Helper()
 	near, far := bufpipe.New(64 << 10)
 	f := &fakeShell{far: far, prompt: prompt, keys: make(chan byte, 64<<10), terminal: &waiting{plain: plain{ReadWriteCloser: near}}}
 	s := session.New(f.terminal, o)
@@ -63,7 +63,7 @@ func startShell(t testing.TB, greeting, prompt string, o session.Options) (*sess
 		}
 		far.Close()
 	}()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		s.Close(context.Background(), session.CloseOptions{Force: true})
 		far.Close()
 		<-gone

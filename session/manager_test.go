@@ -27,11 +27,11 @@ func dialed(far chan<- net.Conn) term.Dialer {
 	}
 }
 
-func opened(t testing.TB, m *session.Manager, host string) *session.Session {
-	t.Helper()
-	r, err := m.Open(t.Context(), target(host))
+func opened(tb testing.TB, m *session.Manager, host string) *session.Session {
+	tb.Helper()
+	r, err := m.Open(tb.Context(), target(host))
 	if err != nil || r.State != session.Open {
-		t.Fatalf("%+v, %v", r, err)
+		tb.Fatalf("%+v, %v", r, err)
 	}
 	return r.Session
 }

@@ -37,10 +37,10 @@ func (l *login) dial(ctx context.Context, _ term.Target, p term.Prompter) (term.
 }
 
 // manage makes a Manager whose protocol "test" is opened by dial, and closes it after the test.
-func manage(t testing.TB, dial term.Dialer, c session.Config) *session.Manager {
+func manage(tb testing.TB, dial term.Dialer, c session.Config) *session.Manager {
 	c.Dialers = map[string]term.Dialer{"test": dial}
 	m := session.NewManager(c)
-	t.Cleanup(func() { m.Close(context.Background()) })
+	tb.Cleanup(func() { m.Close(context.Background()) })
 	return m
 }
 

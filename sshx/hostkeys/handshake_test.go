@@ -66,8 +66,8 @@ func text(s ssh.Signer) string {
 func fingerprint(s ssh.Signer) string { return ssh.FingerprintSHA256(s.PublicKey()) }
 
 // hostCert certifies key for the principals; edit may spoil the certificate before it is signed.
-func hostCert(t testing.TB, ca, key ssh.Signer, edit func(*ssh.Certificate), principals ...string) ssh.Signer {
-	t.Helper()
+func hostCert(tb testing.TB, ca, key ssh.Signer, edit func(*ssh.Certificate), principals ...string) ssh.Signer {
+	tb.Helper()
 	cert := &ssh.Certificate{
 		Key: key.PublicKey(), CertType: ssh.HostCert, KeyId: "test", ValidPrincipals: principals,
 		ValidBefore: ssh.CertTimeInfinity,
@@ -76,32 +76,32 @@ func hostCert(t testing.TB, ca, key ssh.Signer, edit func(*ssh.Certificate), pri
 		edit(cert)
 	}
 	if err := cert.SignCert(rand.Reader, ca); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s, err := ssh.NewCertSigner(cert, key)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
 
 // writeLines makes a file in a fresh directory.
-func writeLines(t testing.TB, lines ...string) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "known_hosts")
+func writeLines(tb testing.TB, lines ...string) string {
+	tb.Helper()
+	name := filepath.Join(tb.TempDir(), "known_hosts")
 	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return name
 }
 
 // serve accepts one connection with the given host keys and lets anyone in. The channel tells whether the client
 // went as far as to log in, that is, took the host key.
-func serve(t testing.TB, hostKeys ...ssh.Signer) (addr string, accepted <-chan bool) {
-	t.Helper()
+func serve(tb testing.TB, hostKeys ...ssh.Signer) (addr string, accepted <-chan bool) {
+	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	config := &ssh.ServerConfig{NoClientAuth: true}
 	for _, k := range hostKeys {
@@ -129,7 +129,7 @@ func serve(t testing.TB, hostKeys ...ssh.Signer) (addr string, accepted <-chan b
 		}()
 		conn.Wait()
 	}()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		l.Close()
 		for range done {
 		}
@@ -138,19 +138,19 @@ func serve(t testing.TB, hostKeys ...ssh.Signer) (addr string, accepted <-chan b
 }
 
 // handshake runs the key exchange of a client with v against a server with the given host keys.
-func handshake(t testing.TB, v *Verifier, hostKeys ...ssh.Signer) error {
-	t.Helper()
-	addr, _ := serve(t, hostKeys...)
+func handshake(tb testing.TB, v *Verifier, hostKeys ...ssh.Signer) error {
+	tb.Helper()
+	addr, _ := serve(tb, hostKeys...)
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(20 * time.Second))
 	conn, _, _, err := ssh.NewClientConn(c, addr, &ssh.ClientConfig{
 		User:              "test",
 		HostKeyAlgorithms: v.Algorithms(opensshOrder),
-		HostKeyCallback:   v.HostKeyCallback(t.Context()),
+		HostKeyCallback:   v.HostKeyCallback(tb.Context()),
 	})
 	if err == nil {
 		conn.Close()
@@ -159,14 +159,14 @@ func handshake(t testing.TB, v *Verifier, hostKeys ...ssh.Signer) error {
 }
 
 // verifier makes a Verifier for server:port over one user file with these lines.
-func verifier(t testing.TB, port int, o Options, lines ...string) *Verifier {
-	t.Helper()
+func verifier(tb testing.TB, port int, o Options, lines ...string) *Verifier {
+	tb.Helper()
 	if o.UserFiles == nil {
-		o.UserFiles = []string{writeLines(t, lines...)}
+		o.UserFiles = []string{writeLines(tb, lines...)}
 	}
 	v, err := NewVerifier("server", port, nil, o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return v
 }

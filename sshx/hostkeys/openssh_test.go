@@ -21,8 +21,8 @@ const (
 	weak     verdict = "weak"
 )
 
-func verdictOf(t testing.TB, err error) verdict {
-	t.Helper()
+func verdictOf(tb testing.TB, err error) verdict {
+	tb.Helper()
 	if err == nil {
 		return accept
 	}
@@ -38,7 +38,7 @@ func verdictOf(t testing.TB, err error) verdict {
 	if e := (*WeakKeyError)(nil); errors.As(err, &e) {
 		return weak
 	}
-	t.Fatalf("the handshake failed for another reason: %v", err)
+	tb.Fatalf("the handshake failed for another reason: %v", err)
 	return ""
 }
 
@@ -57,14 +57,14 @@ type opensshCase struct {
 	since int
 }
 
-func opensshCases(t testing.TB) []opensshCase {
+func opensshCases(tb testing.TB) []opensshCase {
 	k := keys()
 	ed, ec, rs := text(k.ed), text(k.ecdsa), text(k.rsa)
 	all := []ssh.Signer{k.rsa, k.ecdsa, k.ed}
-	cert := hostCert(t, k.ca, k.ed, nil, "server")
-	expired := hostCert(t, k.ca, k.ed, func(c *ssh.Certificate) { c.ValidBefore = uint64(time.Now().Add(-time.Hour).Unix()) }, "server")
-	early := hostCert(t, k.ca, k.ed, func(c *ssh.Certificate) { c.ValidAfter = uint64(time.Now().Add(time.Hour).Unix()) }, "server")
-	critical := hostCert(t, k.ca, k.ed, func(c *ssh.Certificate) { c.CriticalOptions = map[string]string{"surprise": "1"} }, "server")
+	cert := hostCert(tb, k.ca, k.ed, nil, "server")
+	expired := hostCert(tb, k.ca, k.ed, func(c *ssh.Certificate) { c.ValidBefore = uint64(time.Now().Add(-time.Hour).Unix()) }, "server")
+	early := hostCert(tb, k.ca, k.ed, func(c *ssh.Certificate) { c.ValidAfter = uint64(time.Now().Add(time.Hour).Unix()) }, "server")
+	critical := hostCert(tb, k.ca, k.ed, func(c *ssh.Certificate) { c.CriticalOptions = map[string]string{"surprise": "1"} }, "server")
 	one := func(s ...ssh.Signer) []ssh.Signer { return s }
 
 	cases := []opensshCase{
@@ -141,20 +141,20 @@ func opensshCases(t testing.TB) []opensshCase {
 		{name: "unrelated authority and plain key", lines: []string{"@cert-authority * " + text(k.otherCA), "server " + ed}, server: one(cert, k.ed), want: accept, decision: Known},
 		{name: "authority and a server without certificate", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(k.ed), want: unknown},
 		{name: "authority as plain key", lines: []string{"server " + text(k.ca)}, server: one(cert, k.ed), want: mismatch},
-		{name: "authority, wrong principal", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(t, k.ca, k.ed, nil, "other"), k.ed), want: unknown},
-		{name: "authority, wrong principal, plain key known", lines: []string{"@cert-authority * " + text(k.ca), "server " + ed}, server: one(hostCert(t, k.ca, k.ed, nil, "other"), k.ed), want: accept, decision: Known},
-		{name: "authority, principal with port", port: 2201, lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(t, k.ca, k.ed, nil, "[server]:2201"), k.ed), want: unknown},
-		{name: "authority, pattern as principal", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(t, k.ca, k.ed, nil, "ser*"), k.ed), want: accept, decision: KnownAuthority, since: 10},
-		{name: "authority, no principals", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(t, k.ca, k.ed, nil), k.ed), want: unknown, since: 10},
-		{name: "authority, alias as principal", alias: "nick", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(t, k.ca, k.ed, nil, "nick"), k.ed), want: accept, decision: KnownAuthority},
+		{name: "authority, wrong principal", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(tb, k.ca, k.ed, nil, "other"), k.ed), want: unknown},
+		{name: "authority, wrong principal, plain key known", lines: []string{"@cert-authority * " + text(k.ca), "server " + ed}, server: one(hostCert(tb, k.ca, k.ed, nil, "other"), k.ed), want: accept, decision: Known},
+		{name: "authority, principal with port", port: 2201, lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(tb, k.ca, k.ed, nil, "[server]:2201"), k.ed), want: unknown},
+		{name: "authority, pattern as principal", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(tb, k.ca, k.ed, nil, "ser*"), k.ed), want: accept, decision: KnownAuthority, since: 10},
+		{name: "authority, no principals", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(tb, k.ca, k.ed, nil), k.ed), want: unknown, since: 10},
+		{name: "authority, alias as principal", alias: "nick", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(tb, k.ca, k.ed, nil, "nick"), k.ed), want: accept, decision: KnownAuthority},
 		{name: "authority, alias, host as principal", alias: "nick", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(cert, k.ed), want: unknown},
 		{name: "expired", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(expired, k.ed), want: unknown},
 		{name: "not yet valid", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(early, k.ed), want: unknown},
 		{name: "critical option", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(critical, k.ed), want: unknown},
-		{name: "user certificate", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(t, k.ca, k.ed, func(c *ssh.Certificate) { c.CertType = ssh.UserCert }, "server"), k.ed), want: unknown},
+		{name: "user certificate", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(tb, k.ca, k.ed, func(c *ssh.Certificate) { c.CertType = ssh.UserCert }, "server"), k.ed), want: unknown},
 		{name: "expired, accept-new", policy: AcceptNew, lines: []string{"@cert-authority * " + text(k.ca)}, server: one(expired, k.ed), want: accept, decision: Added},
-		{name: "rsa certificate", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(t, k.ca, k.rsa, nil, "server"), k.rsa, k.ecdsa), want: accept, decision: KnownAuthority},
-		{name: "rsa authority", lines: []string{"@cert-authority * " + text(k.otherRSA)}, server: one(hostCert(t, k.otherRSA, k.ed, nil, "server"), k.ed), want: accept, decision: KnownAuthority},
+		{name: "rsa certificate", lines: []string{"@cert-authority * " + text(k.ca)}, server: one(hostCert(tb, k.ca, k.rsa, nil, "server"), k.rsa, k.ecdsa), want: accept, decision: KnownAuthority},
+		{name: "rsa authority", lines: []string{"@cert-authority * " + text(k.otherRSA)}, server: one(hostCert(tb, k.otherRSA, k.ed, nil, "server"), k.ed), want: accept, decision: KnownAuthority},
 
 		// Policies.
 		{name: "nothing on record", server: all, want: unknown},

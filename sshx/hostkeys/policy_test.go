@@ -15,16 +15,16 @@ import (
 )
 
 // verify asks v about the plain key of s.
-func verify(t testing.TB, v *Verifier, s ssh.Signer) error {
-	t.Helper()
-	return v.Verify(t.Context(), s.PublicKey())
+func verify(tb testing.TB, v *Verifier, s ssh.Signer) error {
+	tb.Helper()
+	return v.Verify(tb.Context(), s.PublicKey())
 }
 
-func read(t testing.TB, name string) string {
-	t.Helper()
+func read(tb testing.TB, name string) string {
+	tb.Helper()
 	b, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(b)
 }

@@ -40,38 +40,38 @@ type corpusCase struct {
 // identity is whom the corpus is evaluated as.
 type identity struct{ user, home string }
 
-func localIdentity(t testing.TB) identity {
-	t.Helper()
+func localIdentity(tb testing.TB) identity {
+	tb.Helper()
 	u, err := user.Current()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return identity{user: u.Username, home: u.HomeDir}
 }
 
-func readCorpus(t testing.TB) []corpusCase {
-	t.Helper()
+func readCorpus(tb testing.TB) []corpusCase {
+	tb.Helper()
 	paths, err := filepath.Glob("testdata/corpus/*.txt")
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("no corpus: %v", err)
+		tb.Fatalf("no corpus: %v", err)
 	}
 	var cases []corpusCase
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		topic := strings.TrimSuffix(filepath.Base(path), ".txt")
 		chunks := strings.Split("\n"+string(data), "\n=== ")
 		for _, chunk := range chunks[1:] {
-			cases = append(cases, parseCase(t, topic, chunk))
+			cases = append(cases, parseCase(tb, topic, chunk))
 		}
 	}
 	return cases
 }
 
-func parseCase(t testing.TB, topic, chunk string) corpusCase {
-	t.Helper()
+func parseCase(tb testing.TB, topic, chunk string) corpusCase {
+	tb.Helper()
 	name, body, _ := strings.Cut(chunk, "\n")
 	c := corpusCase{topic: topic, name: name, host: "foo", oracle: true, files: make(map[string]string)}
 	section := ""
@@ -98,34 +98,34 @@ func parseCase(t testing.TB, topic, chunk string) corpusCase {
 			case "args":
 				var err error
 				if c.args, err = splitArgs(value); err != nil {
-					t.Fatalf("%s/%s: args: %v", topic, name, err)
+					tb.Fatalf("%s/%s: args: %v", topic, name, err)
 				}
 			case "oracle":
 				c.oracle = false
 			default:
-				t.Fatalf("%s/%s: unknown header %q", topic, name, line)
+				tb.Fatalf("%s/%s: unknown header %q", topic, name, line)
 			}
 		}
 	}
 	if len(c.want) == 0 {
-		t.Fatalf("%s/%s: nothing is expected", topic, name)
+		tb.Fatalf("%s/%s: nothing is expected", topic, name)
 	}
 	return c
 }
 
 // install writes the files of c and returns their folder.
-func (c corpusCase) install(t testing.TB, id identity) string {
-	t.Helper()
-	dir := t.TempDir()
+func (c corpusCase) install(tb testing.TB, id identity) string {
+	tb.Helper()
+	dir := tb.TempDir()
 	for name, text := range c.files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		// Carriage returns do not survive editors, so the corpus spells them.
 		text = strings.ReplaceAll(c.fill(text, dir, id), "\\CR\n", "\r\n")
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return dir
@@ -136,8 +136,8 @@ func (c corpusCase) fill(s, dir string, id identity) string {
 }
 
 // evaluate runs c with its file in the role of the operator's.
-func (c corpusCase) evaluate(t testing.TB, dir string, id identity, defaults Algorithms) (*Config, error) {
-	t.Helper()
+func (c corpusCase) evaluate(tb testing.TB, dir string, id identity, defaults Algorithms) (*Config, error) {
+	tb.Helper()
 	var args []string
 	for _, arg := range c.args {
 		args = append(args, c.fill(arg, dir, id))
@@ -158,7 +158,7 @@ func (c corpusCase) evaluate(t testing.TB, dir string, id identity, defaults Alg
 			return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("fe80::1%eth0")}, nil
 		},
 	}
-	return Evaluate(t.Context(), o)
+	return Evaluate(tb.Context(), o)
 }
 
 func TestCorpus(t *testing.T) {
@@ -218,11 +218,11 @@ func fakeShell(_ context.Context, command string) (bool, error) {
 }
 
 // dump returns the values of every keyword that Dump shows.
-func dump(t testing.TB, cfg *Config) map[string][]string {
-	t.Helper()
+func dump(tb testing.TB, cfg *Config) map[string][]string {
+	tb.Helper()
 	var b bytes.Buffer
 	if err := cfg.Dump(&b); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return parseDump(b.String())
 }

@@ -13,24 +13,24 @@ import (
 )
 
 // write makes a file in dir and returns its path.
-func write(t testing.TB, dir, name, text string) string {
-	t.Helper()
+func write(tb testing.TB, dir, name, text string) string {
+	tb.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return path
 }
 
 // options returns options that read nothing of this machine.
-func options(t testing.TB) Options {
-	t.Helper()
+func options(tb testing.TB) Options {
+	tb.Helper()
 	return Options{
 		Host: "foo", UserFile: "none", SystemFile: "none",
-		LocalUser: "me", HomeDir: t.TempDir(), LocalHost: "client",
+		LocalUser: "me", HomeDir: tb.TempDir(), LocalHost: "client",
 		LookupEnv: func(name string) (string, bool) {
 			v, ok := map[string]string{"HOME": "/home/me", "SECRET": "hunter2"}[name]
 			return v, ok
@@ -39,11 +39,11 @@ func options(t testing.TB) Options {
 	}
 }
 
-func evaluate(t testing.TB, o Options) *Config {
-	t.Helper()
-	cfg, err := Evaluate(t.Context(), o)
+func evaluate(tb testing.TB, o Options) *Config {
+	tb.Helper()
+	cfg, err := Evaluate(tb.Context(), o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return cfg
 }
