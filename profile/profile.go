@@ -1,0 +1,67 @@
+package profile
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Profile describes one family of devices.
+type Profile struct {
+	Name   string   `toml:"-" json:"name"`
+	About  string   `toml:"about" json:"about"`   // vendor and systems, for a person
+	Class  string   `toml:"class" json:"class"`   // ClassDevice or ClassPosix
+	Enter  string   `toml:"enter" json:"enter"`   // what its Telnet server takes for one Enter: auto, cr, crlf or lf
+	Prompt *Pattern `toml:"prompt" json:"prompt"` // ready for the next command
+	// ConfigPrompt is the prompt in configuration mode, which Prompt matches too. Nil: there is no such mode.
+	ConfigPrompt *Pattern  `toml:"config_prompt" json:"config_prompt,omitempty"`
+	Pagers       []Pattern `toml:"pagers" json:"pagers"` // a pager waits for a key
+	Errors       []Pattern `toml:"errors" json:"errors"` // the command was refused
+
+	PagingOff   []string `toml:"paging_off" json:"paging_off"` // commands that turn the pager off; empty: it needs none
+	Enable      string   `toml:"enable" json:"enable,omitempty"`
+	ConfigEnter string   `toml:"config_enter" json:"config_enter,omitempty"`
+	ConfigLeave string   `toml:"config_leave" json:"config_leave,omitempty"`
+}
+
+// The classes.
+const (
+	ClassDevice = "device" // the command line of a network device: no shell, no exit codes
+	ClassPosix  = "posix"
+)
+
+// A Pattern is a regular expression with lines that show what it is for.
+type Pattern struct {
+	Regex   *regexp.Regexp `toml:"regex" json:"regex"`
+	Matches []string       `toml:"matches" json:"matches"`
+	Rejects []string       `toml:"rejects" json:"rejects"`
+}
+
+// Regexps returns the regular expressions of a list; it is never nil.
+func Regexps(list []Pattern) []*regexp.Regexp {
+	out := make([]*regexp.Regexp, len(list))
+	for i, p := range list {
+		out[i] = p.Regex
+	}
+	return out
+}
+
+// Get returns the profile with that name. What it points to is shared and must not be changed.
+func Get(name string) (Profile, bool) {
+	all := families()
+	i, ok := slices.BinarySearchFunc(all, name, func(f family, name string) int { return strings.Compare(f.name, name) })
+	if !ok {
+		return Profile{}, false
+	}
+	return all[i].profile(), true
+}
+
+// Names returns the names of all profiles, sorted.
+func Names() []string {
+	all := families()
+	names := make([]string, len(all))
+	for i, f := range all {
+		names[i] = f.name
+	}
+	return names
+}
