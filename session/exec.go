@@ -66,6 +66,7 @@ type ExecResult struct {
 	WaitingFor *term.Waiting // what a running command in the terminal seems to wait for
 	Prompt     *bool         // terminal lane: whether a prompt was seen at the end; nil: not looked for
 	Lost       int64         // terminal lane: bytes that came too fast to be kept
+	Pages      int           // terminal lane: how many pages of a pager were turned; see AutoPage
 	Done       DoneReason
 	TimedOut   bool
 	Canceled   bool
@@ -121,10 +122,11 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 }
 
 // chooseLane says how a command is run: in the terminal once something was typed there, because the caller then
-// means there, with its directory and environment; until then beside it.
+// means there, with its directory and environment; until then beside it. A device that is expected to have prompts and
+// pagers is typed to: many have one channel alone, and end the connection with the first command on another.
 func (s *Session) chooseLane(r ExecRequest) (Lane, error) {
 	s.mu.Lock()
-	typed, can := s.typed, s.execer != nil
+	typed, can, class := s.typed, s.execer != nil, s.expect.with(r.Expect).Class
 	s.mu.Unlock()
 	switch r.Lane {
 	case LaneTerminal:
@@ -135,7 +137,7 @@ func (s *Session) chooseLane(r ExecRequest) (Lane, error) {
 		}
 		return LaneChannel, nil
 	case "", LaneAuto:
-		if typed || !can || r.MarkerPrefix != "" || r.MarkerSuffix != "" {
+		if typed || !can || r.MarkerPrefix != "" || r.MarkerSuffix != "" || class == ClassDevice {
 			return LaneTerminal, nil
 		}
 		return LaneChannel, nil
@@ -216,7 +218,7 @@ func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
 		maxOutput = defaultOutput
 	}
 	ended := x.ended()
-	res := ExecResult{ID: x.id, Lane: x.lane, Stdout: x.stdout.output(maxOutput), Stderr: x.stderr.output(maxOutput), Duration: time.Since(x.started)}
+	res := ExecResult{ID: x.id, Lane: x.lane, Stdout: x.stdout.output(maxOutput), Stderr: x.stderr.output(maxOutput), Duration: time.Since(x.started), Pages: int(x.pages.Load())}
 	res.ErrorHints = x.expect.hints(res.Stdout.Head, res.Stdout.Tail, res.Stderr.Head, res.Stderr.Tail)
 	cause := context.Cause(x.ctx)
 	res.TimedOut = errors.Is(cause, context.DeadlineExceeded)

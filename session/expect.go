@@ -13,6 +13,10 @@ type Expect struct {
 	Prompt *regexp.Regexp   // ready for the next command
 	Pagers []*regexp.Regexp // a pager waits for a key
 	Errors []*regexp.Regexp // the output speaks of a failure
+
+	Class    Class     // of the far side, for a command in the terminal that names none; empty: found out
+	Profile  string    // the name of the profile that the others come from, for the record
+	AutoPage *AutoPage // nil: no pager is ever answered
 }
 
 // Expect returns the session's patterns.
@@ -51,6 +55,15 @@ func (e Expect) with(o Expect) Expect {
 	}
 	if o.Errors != nil {
 		e.Errors = o.Errors
+	}
+	if o.Class != "" {
+		e.Class = o.Class
+	}
+	if o.Profile != "" {
+		e.Profile = o.Profile
+	}
+	if o.AutoPage != nil {
+		e.AutoPage = o.AutoPage
 	}
 	return e
 }

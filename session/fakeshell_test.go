@@ -33,6 +33,7 @@ type fakeShell struct {
 	keys     chan byte
 	ran      []string // the commands, in order
 	silent   bool     // no echo
+	pressed  string   // the keys that its pager took
 }
 
 // startShell makes a session on a shell that shows greeting, and then its prompt.
@@ -214,6 +215,15 @@ func (f *fakeShell) run(command string) (status int, goesOn bool) {
 		f.print("page 1\r\n--More--")
 		f.until(" ")
 		f.print("\r        \rpage 2\r\n")
+	case "slowpages":
+		f.print("page 1\r\n")
+		time.Sleep(5 * time.Second)
+		f.print("--More--")
+		key, ok := f.until(" \rq")
+		f.pressed += string(key)
+		return 0, ok
+	case "pages":
+		return 0, f.pages(arg)
 	case "python":
 		f.print(">>> ")
 		for {

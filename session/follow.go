@@ -24,7 +24,10 @@ const (
 
 // follow reads the stream until the command has ended.
 func (t *typedRun) follow() (term.Exit, error) {
-	defer func() { t.emit(t.undecided()) }()
+	defer func() {
+		t.emit(t.undecided())
+		t.emit(t.cut.stop())
+	}()
 	quiet := quietPrompt
 	if t.scan == nil {
 		quiet = quietStop
@@ -58,13 +61,13 @@ func (t *typedRun) follow() (term.Exit, error) {
 				t.x.how = DonePrompt
 				return term.Exit{}, nil
 			}
-			t.x.setWaiting(t.question())
+			t.await(t.question(), still)
 		case <-idle.C:
 			switch w := t.question(); {
 			case t.prompted():
 				t.x.how = DonePrompt
 			case w != nil: // not silent: it waits for an answer
-				t.x.setWaiting(w)
+				t.await(w, still)
 				continue
 			default:
 				t.x.how = DoneIdle
@@ -148,6 +151,7 @@ func (t *typedRun) undecided() []byte {
 
 // emit takes output of the command.
 func (t *typedRun) emit(p []byte) {
+	p = t.cut.strip(p)
 	if !t.stopping {
 		_, _ = t.x.stdout.Write(p)
 		return

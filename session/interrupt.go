@@ -16,10 +16,10 @@ const interruptGrace = 1 * time.Second
 func (t *typedRun) stop() term.Exit {
 	t.x.how = DonePrompt
 	for _, key := range []string{"\x03", "\x1c"} {
-		if !t.mayPress(key) {
+		if !t.mayPress(key, "to stop "+t.x.id) {
 			break
 		}
-		t.s.press(key)
+		t.s.press(key, func() {})
 		if e, ok := t.settled(t.s.ctx, interruptGrace); ok {
 			e.Killed = "yes"
 			return e
@@ -28,8 +28,8 @@ func (t *typedRun) stop() term.Exit {
 	return term.Exit{Killed: "unknown"}
 }
 
-// mayPress decides whether a key may still be pressed for the command, and has it on record.
-func (t *typedRun) mayPress(key string) bool {
+// mayPress decides whether a key may still be pressed for the command, and has it on record, with the reason.
+func (t *typedRun) mayPress(key, why string) bool {
 	s := t.s
 	s.mu.Lock()
 	touched := t.x.touched
@@ -37,7 +37,7 @@ func (t *typedRun) mayPress(key string) bool {
 	if touched || s.locks.CheckEpoch(s.id, t.task, t.epoch) != nil {
 		return false
 	}
-	e := term.Event{Time: time.Now(), Session: s.id, Verb: term.VerbWrite, Actor: term.Actor{Task: t.task}, Data: []byte(key), Size: len(key), Detail: "to stop " + t.x.id}
+	e := term.Event{Time: time.Now(), Session: s.id, Verb: term.VerbWrite, Actor: term.Actor{Task: t.task}, Data: []byte(key), Size: len(key), Detail: why}
 	if s.o.Journal != nil && s.o.Journal(e) != nil {
 		return false
 	}
@@ -49,6 +49,7 @@ func (t *typedRun) mayPress(key string) bool {
 // interrupted gives up the whole line, and with it the marker.
 func (t *typedRun) settled(ctx context.Context, limit time.Duration) (e term.Exit, ok bool) {
 	t.stopping = true
+	t.emit(t.cut.stop())
 	defer func() { t.release(ok && !e.Known) }()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -87,17 +88,20 @@ func (t *typedRun) release(prompt bool) {
 	t.stopping, t.held = false, nil
 }
 
-// press sends a key past everything that waits to be written.
-func (s *Session) press(key string) {
+// press sends a key past everything that waits to be written, and then calls done.
+func (s *Session) press(key string, done func()) {
 	s.mu.Lock()
 	s.typed, s.ready = true, false
 	tr := s.transport
 	s.mu.Unlock()
-	s.spawn("exec", func() {
+	if !s.spawn("exec", func() {
+		defer done()
 		n, _ := tr.Write([]byte(key))
 		s.count.tx.Add(int64(n))
 		s.count.lastTx.Store(time.Now().UnixNano())
-	})
+	}) {
+		done()
+	}
 }
 
 // typedInto tells the command in the terminal that somebody has typed: what it waited for may be answered.

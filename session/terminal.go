@@ -31,12 +31,19 @@ type typedRun struct {
 
 	stopping bool   // the command is being interrupted: the unfinished last line goes to held
 	held     []byte // it may turn out to be the prompt
+
+	pressed time.Time // when a page was last turned; zero: never
+	turned  int64     // how far the stream had been read then
+	cut     pageCut
 }
 
 // startTyped types a command into the terminal and follows it in a goroutine of the session's.
 func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*run, error) {
 	expect := s.Expect().with(r.Expect)
-	t := &typedRun{s: s, sh: s.shellOf(ctx, r.Class), r: r, task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, prompt: expect.Prompt}
+	if r.Class == "" {
+		r.Class = expect.Class
+	}
+	t := &typedRun{s: s, sh: s.shellOf(ctx, r.Class), r: r, task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, prompt: expect.Prompt, cut: pageCut{on: expect.turnsPages()}}
 	line, err := t.line()
 	if err != nil {
 		return nil, err

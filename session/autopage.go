@@ -1,0 +1,196 @@
+package session
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"ptyctl/term"
+)
+
+// An AutoPage lets a command in the terminal turn the pages of a pager that Expect.Pagers knows. Nobody's guess is
+// enough for it: a pager that Waiting merely recognises is never answered.
+type AutoPage struct {
+	Key string // one of PageKeys; empty: space
+	Max int    // most pages for one command, at most MaxPages; 0: none
+}
+
+// The bounds of AutoPage.Max.
+const (
+	DefaultPages = 100 // for who names no other
+	MaxPages     = 10000
+)
+
+// PageKeys returns the keys that may turn a page: the next page, the next line, and the end.
+func PageKeys() []string { return []string{"space", "enter", "q"} }
+
+var pageKeys = map[string]string{"": " ", "space": " ", "enter": "\r", "q": "q"}
+
+// pageWait is how long a pager may take to react to its key before it counts as waiting for somebody.
+const pageWait = 3 * time.Second
+
+// turnsPages reports whether e lets pages be turned.
+func (e Expect) turnsPages() bool {
+	return e.AutoPage != nil && e.AutoPage.Max > 0 && len(e.Pagers) > 0
+}
+
+// await is told what the command seems to wait for. A page is turned, and then still is set for the time when there
+// is something to look at; for anything else somebody has to answer.
+func (t *typedRun) await(w *term.Waiting, still *time.Timer) {
+	if rest := t.turnPage(w); rest > 0 {
+		still.Reset(rest)
+		return
+	}
+	if w != nil {
+		_, _ = t.x.stdout.Write(t.cut.flush())
+	}
+	t.x.setWaiting(w)
+}
+
+// turnPage presses the key if w is a pager for it, and returns how long to wait for the effect; 0: it is not for us.
+func (t *typedRun) turnPage(w *term.Waiting) time.Duration {
+	s, x, e := t.s, t.x, t.x.expect
+	isPager := func(re *regexp.Regexp) bool { return re.MatchString(w.Text) }
+	switch {
+	case !e.turnsPages() || w == nil || w.Kind != WaitPager || !slices.ContainsFunc(e.Pagers, isPager):
+		return 0
+	case s.End() > t.off: // something has come since the line was looked at
+		return quietStop
+	case !t.pressed.IsZero() && !t.newLine():
+		return pageWait - time.Since(t.pressed)
+	case int(x.pages.Load()) >= min(e.AutoPage.Max, MaxPages):
+		return 0
+	}
+	// Whoever types holds the token. Then what stands there is theirs to answer; and no key lands in what they type.
+	select {
+	case s.writing <- struct{}{}:
+	default:
+		return 0
+	}
+	release := func() { <-s.writing }
+	key := pageKeys[e.AutoPage.Key]
+	if key == "" || !t.mayPress(key, "to turn a page for "+x.id) {
+		release()
+		return 0
+	}
+	t.pressed, t.turned = time.Now(), t.off
+	t.cut.turn()
+	x.pages.Add(1)
+	s.press(key, release)
+	return pageWait
+}
+
+// newLine reports whether a line has begun since a page was last turned: the pager before it is gone.
+func (t *typedRun) newLine() bool {
+	from := max(t.turned, t.off-lineBack)
+	return bytes.IndexByte(t.s.buf.At(from, int(t.off-from)).Data, '\n') >= 0
+}
+
+// A pageCut takes the line of a pager whose page was turned, and what erases it, out of the output. The zero value
+// passes everything on.
+type pageCut struct {
+	on     bool
+	wiping bool   // a page was turned: line is what erases the pager, so far
+	line   []byte // the unfinished last line, held back: it may turn out to be a pager's
+}
+
+// strip takes output, and returns what may be passed on. Line ends are LF.
+func (c *pageCut) strip(p []byte) []byte {
+	if !c.on {
+		return p
+	}
+	c.line = append(c.line, p...)
+	if c.wiping {
+		n, more := wiped(c.line)
+		if more && len(c.line) < lineBack {
+			return nil
+		}
+		c.wiping, c.line = false, c.line[n:]
+	}
+	end := bytes.LastIndexByte(c.line, '\n') + 1
+	if len(c.line)-end > lineBack { // too long for a pager's
+		end = len(c.line)
+	}
+	out := bytes.Clone(c.line[:end])
+	c.line = append(c.line[:0], c.line[end:]...)
+	return out
+}
+
+// turn drops the line held back, which is the pager's: it stands on a line of its own.
+func (c *pageCut) turn() { c.wiping, c.line = true, nil }
+
+// flush returns what is held back.
+func (c *pageCut) flush() []byte {
+	out := c.line
+	if c.wiping {
+		n, _ := wiped(out)
+		out = out[n:]
+	}
+	c.wiping, c.line = false, nil
+	return out
+}
+
+// stop ends the holding back.
+func (c *pageCut) stop() []byte {
+	c.on = false
+	return c.flush()
+}
+
+// wiped returns how much of p, which follows the key, erases the pager's line: backspaces, carriage returns, blanks
+// and control sequences. Blanks behind the last of the others belong to the next line. more: p may not be all of it.
+//
+// A pager that erases nothing ends its line with LF, which then is its own; behind an erasure it is a blank line of
+// the output.
+func wiped(p []byte) (n int, more bool) {
+	blank := false
+	for i := 0; i < len(p); {
+		switch p[i] {
+		case '\b', '\r':
+			i++
+			n = i
+		case ' ':
+			blank = true
+			i++
+		case 0, '\a':
+			i++
+		case '\x1b':
+			size, final := controlSequence(p[i:])
+			switch {
+			case size == 0:
+				return n, true
+			case strings.IndexByte("KJPX", final) >= 0: // EL, ED, DCH, ECH
+				blank = true
+				n = i + size
+			case strings.IndexByte("DG", final) >= 0: // CUB, CHA
+				n = i + size
+			case final != 'm': // SGR; it may already be the next line's
+				return n, false
+			}
+			i += size
+		case '\n':
+			if !blank {
+				n = i + 1
+			}
+			return n, false
+		default:
+			return n, false
+		}
+	}
+	return n, true
+}
+
+// controlSequence returns the length and the final byte of the control sequence (ECMA-48, 5.4) that p, which begins
+// with ESC, begins with. The length is 0 if p ends before it does; the final byte is 0 if there is none.
+func controlSequence(p []byte) (size int, final byte) {
+	for i, c := range p[1:] {
+		switch {
+		case i == 0 && c != '[', c < ' ', c > '~':
+			return 1, 0
+		case i > 0 && c >= '@':
+			return i + 2, c
+		}
+	}
+	return 0, 0
+}
