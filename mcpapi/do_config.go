@@ -2,7 +2,6 @@ package mcpapi
 
 import (
 	"context"
-	"regexp"
 
 	"ptyctl/session"
 )
@@ -25,12 +24,6 @@ type configOut struct {
 	Warnings []string   `json:"warnings,omitempty"`
 }
 
-type expectOut struct {
-	Prompt string   `json:"prompt_regex,omitempty"`
-	Pagers []string `json:"pager_regexes,omitempty"`
-	Errors []string `json:"error_regexes,omitempty"`
-}
-
 func (c *invocation) doConfig(ctx context.Context) (any, error) {
 	var in configArgs
 	if err := c.args(&in); err != nil {
@@ -48,7 +41,7 @@ func (c *invocation) doConfig(ctx context.Context) (any, error) {
 		out.Cols, out.Rows = in.Cols, in.Rows
 	case "expect":
 		var x session.Expect
-		if x, err = in.Expect.compile("expect"); err == nil {
+		if x, err = in.Expect.compile("expect", s.Expect().Pagers); err == nil {
 			err = s.SetExpect(ctx, x)
 		}
 		out.Expect = newExpectOut(s.Expect())
@@ -64,20 +57,4 @@ func (c *invocation) doConfig(ctx context.Context) (any, error) {
 	}
 	out.Warnings = c.notes
 	return out, nil
-}
-
-func newExpectOut(e session.Expect) *expectOut {
-	out := &expectOut{Pagers: sources(e.Pagers), Errors: sources(e.Errors)}
-	if e.Prompt != nil {
-		out.Prompt = e.Prompt.String()
-	}
-	return out
-}
-
-func sources(list []*regexp.Regexp) []string {
-	out := make([]string, len(list))
-	for i, re := range list {
-		out[i] = re.String()
-	}
-	return out
 }

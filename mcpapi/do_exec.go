@@ -54,6 +54,7 @@ type execOut struct {
 	WaitingFor       *term.Waiting `json:"waiting_for,omitempty"`
 	StderrMerged     bool          `json:"stderr_merged,omitempty"` // into stdout: a terminal has one stream
 	LostBytes        int64         `json:"lost_bytes,omitempty"`
+	Pages            int           `json:"pages,omitempty"` // turned by auto_page
 	ExitSignal       string        `json:"exit_signal,omitempty"`
 	Killed           string        `json:"killed,omitempty"`
 	BackgroundOutput bool          `json:"background_output,omitempty"`
@@ -110,7 +111,7 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 	case strings.TrimSpace(in.Cmd) == "":
 		return session.ExecResult{}, ch.invalid("cmd", nil, "cmd is empty: pass the command to run, or exec_id to go on with one")
 	}
-	expect, err := in.Expect.compile("expect")
+	expect, err := in.Expect.compile("expect", s.Expect().Pagers)
 	if err != nil {
 		return session.ExecResult{}, err
 	}
@@ -137,7 +138,6 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 
 // starts names an argument that only the start of a command takes; empty if none is given.
 func (in *execArgs) starts() string {
-	x := &in.Expect
 	switch {
 	case in.TimeoutMS != 0:
 		return "timeout_ms"
@@ -151,7 +151,7 @@ func (in *execArgs) starts() string {
 		return "stdin_encoding"
 	case in.Lane != "":
 		return "lane"
-	case x.Prompt != "" || x.Pagers != nil || x.Errors != nil:
+	case in.Expect.given():
 		return "expect"
 	case in.Class != "":
 		return "class"
@@ -203,7 +203,7 @@ func (c *invocation) execResult(r session.ExecResult) *execOut {
 	out := &execOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), ExecLane: r.Lane, ExecID: r.ID,
 		ExitSignal: r.Exit.Signal, Killed: r.Exit.Killed, BackgroundOutput: r.Exit.Background, ErrorHints: r.ErrorHints,
-		PromptDetected: r.Prompt, WaitingFor: r.WaitingFor, StderrMerged: r.Lane == session.LaneTerminal, LostBytes: r.Lost,
+		PromptDetected: r.Prompt, WaitingFor: r.WaitingFor, StderrMerged: r.Lane == session.LaneTerminal, LostBytes: r.Lost, Pages: r.Pages,
 		Truncated: !r.Stdout.Complete() || !r.Stderr.Complete(), Warnings: c.notes,
 	}
 	if r.Exit.Known {

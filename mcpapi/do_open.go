@@ -61,7 +61,7 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 	if err := c.checkAuth(&in); err != nil {
 		return err
 	}
-	expect, err := in.Expect.compile("expect")
+	expect, err := in.Expect.compile("expect", nil)
 	if err != nil {
 		return err
 	}
@@ -157,29 +157,6 @@ func splitHost(text string) (field, host string, ok bool) {
 }
 
 func isFalse(b *bool) bool { return b != nil && !*b }
-
-// expectArgs are the patterns of expect.
-type expectArgs struct {
-	Prompt string    `json:"prompt_regex"`
-	Pagers *[]string `json:"pager_regexes"`
-	Errors *[]string `json:"error_regexes"`
-}
-
-// compile turns the patterns into regular expressions. A list that is given empty clears the one before.
-func (e expectArgs) compile(path string) (session.Expect, error) {
-	var x session.Expect
-	var err error
-	if e.Prompt != "" {
-		if x.Prompt, err = compileRegexp(path+".prompt_regex", e.Prompt); err != nil {
-			return x, err
-		}
-	}
-	if x.Pagers, err = compileList(path+".pager_regexes", e.Pagers); err != nil {
-		return x, err
-	}
-	x.Errors, err = compileList(path+".error_regexes", e.Errors)
-	return x, err
-}
 
 func compileList(path string, patterns *[]string) ([]*regexp.Regexp, error) {
 	if patterns == nil {

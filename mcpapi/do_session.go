@@ -108,6 +108,7 @@ func (c *invocation) status(out *sessionOut) error {
 		out.lease(*i.Lease)
 	}
 	out.Session = newSessionStatus(i)
+	out.Session.Profile = s.Expect().Profile
 	return nil
 }
 

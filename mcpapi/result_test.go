@@ -20,7 +20,7 @@ import (
 // nullable are the members that a schema without type unions cannot describe, and that are left out of it.
 var nullable = []string{"exit_code", "exit_code_reason", "prompt_detected"}
 
-// TestOutputsAreDeclared checks that an output schema lists the members of the results, and nothing else.
+// TestOutputsAreDeclared checks that the table declares the members of the results, and nothing else.
 func TestOutputsAreDeclared(t *testing.T) {
 	tests := []struct {
 		declared []field

@@ -21,7 +21,7 @@ func (t *tool) inputSchema() json.RawMessage {
 }
 
 // outputSchema is the JSON Schema of a tool's results, failures included: some clients check those too. It
-// requires nothing, for that reason, and leaves out the members that may be null.
+// requires nothing, for that reason, and leaves out the members that may be null, and some whose name says it all.
 func (t *tool) outputSchema() json.RawMessage {
 	return objectSchema(append(slices.Clone(t.output), errorFields...), false)
 }
@@ -38,11 +38,16 @@ func objectSchema(fields []field, input bool) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteString(`{"type":"object","properties":{`)
 	var required []string
+	first := true
 	for i := range fields {
 		f := &fields[i]
-		if i > 0 {
+		if f.unlisted {
+			continue
+		}
+		if !first {
 			b.WriteByte(',')
 		}
+		first = false
 		quote(&b, f.name)
 		b.WriteByte(':')
 		f.schema(&b, input)

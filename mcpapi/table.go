@@ -53,6 +53,7 @@ type field struct {
 	required []string          // actions that need it; "*": all
 	min, max int64             // of an integer; both zero: 0 and up
 	nonEmpty bool
+	unlisted bool // left out of the schema, to keep the list of tools short: another one shows it, or it is plain
 }
 
 // takes reports whether the action takes the field.

@@ -10,11 +10,11 @@ var configTool = tool{
 		{name: "get", about: "size and patterns.", example: `{"action":"get","session_id":"web1-k3f9q2zd"}`},
 	},
 	fields: []field{
-		{name: "session_id", kind: kindString, about: "which session", required: everyAction, nonEmpty: true},
+		{name: "session_id", kind: kindString, required: everyAction, nonEmpty: true},
 		{name: "cols", kind: kindInteger, actions: []string{"resize"}, required: []string{"resize"}, min: 1, max: 10000},
 		{name: "rows", kind: kindInteger, actions: []string{"resize"}, required: []string{"resize"}, min: 1, max: 10000},
 		func() field {
-			f := expectField("", []string{"expect"})
+			f := expectField("all members: see ptyctl_session_exec", []string{"expect"}, "profile", "prompt_regex", "pager_regexes", "error_regexes")
 			f.required = f.actions
 			return f
 		}(),

@@ -15,7 +15,7 @@ var sessionTool = tool{
 		{name: "signal", about: "send a signal.", example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
 	},
 	fields: []field{
-		{name: "session_id", kind: kindString, about: "which session", actions: notOpen, required: notOpenOrList, nonEmpty: true},
+		{name: "session_id", kind: kindString, actions: notOpen, required: notOpenOrList, nonEmpty: true},
 		{name: "task_id", kind: kindString, about: "your name for locks", actions: []string{"open", "close", "lock", "unlock", "heartbeat", "signal"}, required: []string{"lock", "unlock", "heartbeat"}, nonEmpty: true},
 		{name: "lock_ttl_ms", kind: kindInteger, about: "default 60000", actions: []string{"open", "lock", "heartbeat"}, min: 1, max: 1 << 40},
 		{name: "force", kind: kindBoolean, about: "[close] do not wait for the far side", actions: []string{"close"}},
@@ -54,7 +54,7 @@ var sessionTool = tool{
 			{name: "legacy", kind: kindBoolean, about: "also offer old algorithms"},
 			{name: "proxy_url", kind: kindString, about: "socks5:// or http://", nonEmpty: true},
 		}},
-		expectField("[open] patterns for this session", onlyOpen),
+		expectField("[open] patterns; all members: see ptyctl_session_exec", onlyOpen, "profile", "prompt_regex"),
 		{name: "session_type", kind: kindString, about: "[open]", enum: []string{"normal", "console"}, actions: onlyOpen, later: map[string]string{
 			"console": "console sessions are not built yet; open a normal one and take its lock",
 		}},
@@ -90,15 +90,6 @@ var (
 	notOpen       = []string{"close", "lock", "unlock", "heartbeat", "status", "signal"}
 	notOpenOrList = notOpen
 )
-
-// expectField is the object of patterns that three tools take.
-func expectField(about string, actions []string) field {
-	return field{name: "expect", kind: kindObject, about: about, actions: actions, fields: []field{
-		{name: "prompt_regex", kind: kindString, nonEmpty: true},
-		{name: "pager_regexes", kind: kindStrings},
-		{name: "error_regexes", kind: kindStrings},
-	}}
-}
 
 // requestIDField is the idempotency key of the actions that do something.
 func requestIDField(actions []string) field {

@@ -42,6 +42,7 @@ type sessionStatus struct {
 	EndedAt       int64            `json:"ended_at,omitempty"`
 	ExitCode      *int             `json:"exit_code,omitempty"`
 	ExitSignal    string           `json:"exit_signal,omitempty"`
+	Profile       string           `json:"profile,omitempty"` // of the patterns; ptyctl_session_config get shows them
 	PTY           bool             `json:"pty_enabled"`
 	Cols          int              `json:"cols,omitempty"`
 	Rows          int              `json:"rows,omitempty"`

@@ -1,0 +1,147 @@
+package mcpapi
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ptyctl/profile"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// expectField is the object of patterns that three tools take. The schema shows the members listed; that of exec shows
+// all.
+func expectField(about string, actions []string, listed ...string) field {
+	f := field{name: "expect", kind: kindObject, about: about, actions: actions, fields: []field{
+		{name: "profile", kind: kindString, about: "device family: cisco_ios, frr, ...", nonEmpty: true},
+		{name: "prompt_regex", kind: kindString, nonEmpty: true},
+		{name: "pager_regexes", kind: kindStrings},
+		{name: "error_regexes", kind: kindStrings},
+		{name: "auto_page", kind: kindObject, about: "turn pages for me", fields: []field{
+			{name: "key", kind: kindString, enum: session.PageKeys()},
+			{name: "max_pages", kind: kindInteger, about: "default 100", max: session.MaxPages},
+		}},
+	}}
+	for i := range f.fields {
+		f.fields[i].unlisted = len(listed) > 0 && !slices.Contains(listed, f.fields[i].name)
+	}
+	return f
+}
+
+// expectArgs are the patterns of expect.
+type expectArgs struct {
+	Profile  string
+	Prompt   string    `json:"prompt_regex"`
+	Pagers   *[]string `json:"pager_regexes"`
+	Errors   *[]string `json:"error_regexes"`
+	AutoPage *struct {
+		Key string
+		Max *int `json:"max_pages"`
+	} `json:"auto_page"`
+}
+
+// given reports whether there is anything in e.
+func (e *expectArgs) given() bool { return *e != expectArgs{} }
+
+// compile makes the session's patterns of the arguments: those of the profile, each overridden by what is given
+// beside it. A list that is given empty clears the one before. pagers are those that count where e has none.
+func (e *expectArgs) compile(path string, pagers []*regexp.Regexp) (session.Expect, error) {
+	x, err := e.ofProfile(path + ".profile")
+	if err != nil {
+		return x, err
+	}
+	if e.Prompt != "" {
+		if x.Prompt, err = compileRegexp(path+".prompt_regex", e.Prompt); err != nil {
+			return x, err
+		}
+	}
+	for _, list := range []struct {
+		name     string
+		patterns *[]string
+		to       *[]*regexp.Regexp
+	}{{"pager_regexes", e.Pagers, &x.Pagers}, {"error_regexes", e.Errors, &x.Errors}} {
+		if list.patterns == nil {
+			continue
+		}
+		if *list.to, err = compileList(path+"."+list.name, list.patterns); err != nil {
+			return x, err
+		}
+	}
+	if a := e.AutoPage; a != nil {
+		x.AutoPage = &session.AutoPage{Key: a.Key, Max: session.DefaultPages}
+		if a.Max != nil {
+			x.AutoPage.Max = *a.Max
+		}
+		if x.Pagers != nil {
+			pagers = x.Pagers
+		}
+		if len(pagers) == 0 && x.AutoPage.Max > 0 {
+			path += ".auto_page"
+			return x, &term.Error{
+				Kind: term.InvalidArgument, Details: &term.Details{Field: path},
+				Msg: path + " needs to know what the pager looks like: give profile or pager_regexes with it",
+			}
+		}
+	}
+	return x, nil
+}
+
+// ofProfile returns the patterns of the profile that e names.
+func (e *expectArgs) ofProfile(path string) (session.Expect, error) {
+	if e.Profile == "" {
+		return session.Expect{}, nil
+	}
+	p, ok := profile.Get(e.Profile)
+	if !ok {
+		names := profile.Names()
+		return session.Expect{}, &term.Error{
+			Kind: term.InvalidArgument, Details: &term.Details{Field: path, Allowed: names},
+			Msg: fmt.Sprintf("%s %q does not exist; use one of %s, or give prompt_regex and pager_regexes", path, shorten(e.Profile), strings.Join(names, ", ")),
+		}
+	}
+	return session.Expect{
+		Profile: p.Name, Class: session.Class(p.Class),
+		Prompt: p.Prompt.Regex, Pagers: profile.Regexps(p.Pagers), Errors: profile.Regexps(p.Errors),
+	}, nil
+}
+
+// expectOut are the patterns in force.
+type expectOut struct {
+	Profile   string        `json:"profile,omitempty"`
+	Class     session.Class `json:"class,omitempty"`
+	Prompt    string        `json:"prompt_regex,omitempty"`
+	Pagers    []string      `json:"pager_regexes,omitempty"`
+	Errors    []string      `json:"error_regexes,omitempty"`
+	AutoPage  *autoPageOut  `json:"auto_page,omitempty"`
+	PagingOff []string      `json:"paging_off,omitempty"` // what the profile knows to type against the pager
+}
+
+type autoPageOut struct {
+	Key string `json:"key"`
+	Max int    `json:"max_pages"`
+}
+
+func newExpectOut(e session.Expect) *expectOut {
+	out := &expectOut{Profile: e.Profile, Class: e.Class, Pagers: sources(e.Pagers), Errors: sources(e.Errors)}
+	if e.Prompt != nil {
+		out.Prompt = e.Prompt.String()
+	}
+	if a := e.AutoPage; a != nil && a.Max > 0 {
+		out.AutoPage = &autoPageOut{Key: a.Key, Max: a.Max}
+		setDefault(&out.AutoPage.Key, session.PageKeys()[0])
+	}
+	if p, ok := profile.Get(e.Profile); ok {
+		out.PagingOff = p.PagingOff
+	}
+	return out
+}
+
+func sources(list []*regexp.Regexp) []string {
+	out := make([]string, len(list))
+	for i, re := range list {
+		out[i] = re.String()
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package mcpapi
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/profile"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// device is the command line of a router. It runs no commands beside its terminal.
+func device(_ context.Context, r *sshserver.Request) sshserver.Exit {
+	if !r.Shell {
+		return sshserver.Exit{Status: 99}
+	}
+	in := bufio.NewReader(r.Stdin)
+	for {
+		fmt.Fprint(r.Stdout, "r1#")
+		line, err := in.ReadString('\r')
+		if err != nil {
+			return sshserver.Exit{}
+		}
+		fmt.Fprint(r.Stdout, strings.TrimSuffix(line, "\r"), "\r\n")
+		switch line {
+		case "show log\r":
+			for i := range 3 {
+				if i > 0 {
+					fmt.Fprint(r.Stdout, " --More-- ")
+					if _, err := in.ReadByte(); err != nil {
+						return sshserver.Exit{}
+					}
+					fmt.Fprint(r.Stdout, "\r          \r")
+				}
+				fmt.Fprintf(r.Stdout, "line %d\r\n", i)
+			}
+		default:
+			fmt.Fprint(r.Stdout, "% Invalid input detected at '^' marker.\r\n")
+		}
+	}
+}
+
+// A profile gives a session on a device its class, prompt, pager and errors, over SSH too; and pages are turned if the
+// caller wants it.
+func TestProfile(t *testing.T) {
+	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: device}})
+	l.open(`,"expect":{"profile":"cisco_ios"}`)
+	if r := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "cisco_ios" {
+		t.Errorf("status: %s", r.text)
+	}
+	ios, _ := profile.Get("cisco_ios")
+	r := l.ok(configTool.name, `{"action":"get","session_id":"$S"}`)
+	if x := r.Expect; x.Profile != "cisco_ios" || x.Class != session.ClassDevice || x.Prompt != ios.Prompt.Regex.String() || len(x.Pagers) != len(ios.Pagers) ||
+		len(x.Errors) != len(ios.Errors) || len(x.PagingOff) != 2 || x.PagingOff[0] != "terminal length 0" || x.AutoPage != nil {
+		t.Errorf("get: %s", r.text)
+	}
+
+	// Nothing was typed yet, and still it is typed in the terminal: it is a device.
+	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"shw"}`)
+	if r.ExecLane != "terminal" || r.DoneReason != "prompt_seen" || *r.ExitCodeReason != "unsupported_shell" || len(r.ErrorHints) != 1 || r.ErrorHints[0] != "% Invalid input detected at '^' marker." {
+		t.Errorf("%s", r.text)
+	}
+	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"show log"}`)
+	if r.DoneReason != "running" || !strings.Contains(string(r.members["waiting_for"]), `"kind":"pager"`) || r.members["pages"] != nil {
+		t.Fatalf("without auto_page: %s", r.text)
+	}
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"  ","until_regex":"line 2\\s+r1#$","timeout_ms":10000}`)
+	if r = l.ok(execTool.name, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`); r.DoneReason != "prompt_seen" {
+		t.Errorf("%s", r.text)
+	}
+	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{}}}`)
+	if r.DoneReason != "prompt_seen" || string(r.members["pages"]) != "2" || r.Stdout != "line 0\nline 1\nline 2\nr1#" {
+		t.Errorf("with auto_page: %s", r.text)
+	}
+	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{"key":"enter","max_pages":1}}}`)
+	if r.DoneReason != "running" || string(r.members["pages"]) != "1" || !strings.HasSuffix(r.Stdout, "line 1\n --More-- ") {
+		t.Errorf("bounded: %s", r.text)
+	}
+}
+
+// What a caller gives counts more than the profile, one by one.
+func TestProfileOverridden(t *testing.T) {
+	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: device}})
+	l.open("")
+	set := func(args string) expectOut {
+		t.Helper()
+		return l.ok(configTool.name, `{"action":"expect","session_id":"$S","expect":`+args+`}`).Expect
+	}
+	frr, _ := profile.Get("frr")
+	posix, _ := profile.Get("posix")
+	if x := set(`{"profile":"frr","pager_regexes":["more"],"auto_page":{"key":"q","max_pages":7}}`); x.Profile != "frr" || x.Prompt != frr.Prompt.Regex.String() || len(x.Pagers) != 1 || x.Pagers[0] != "more" || len(x.Errors) != len(frr.Errors) ||
+		x.AutoPage == nil || *x.AutoPage != (autoPageOut{"q", 7}) {
+		t.Errorf("%+v", x)
+	}
+	if x := set(`{"prompt_regex":"ready>$"}`); x.Profile != "frr" || x.Class != session.ClassDevice || x.Prompt != "ready>$" || x.Pagers[0] != "more" || x.AutoPage == nil {
+		t.Errorf("a pattern alone: %+v", x)
+	}
+	if x := set(`{"auto_page":{"max_pages":0}}`); x.AutoPage != nil {
+		t.Errorf("turned off: %+v", x)
+	}
+	if x := set(`{"profile":"posix"}`); x.Profile != "posix" || x.Class != session.ClassPosix || x.Prompt != posix.Prompt.Regex.String() || len(x.Pagers) != len(posix.Pagers) {
+		t.Errorf("another: %+v", x)
+	}
+}
+
+func TestProfileWrong(t *testing.T) {
+	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: device}})
+	l.open("")
+	for _, tt := range []struct{ expect, field, part string }{
+		{`{"profile":"cisco"}`, "expect.profile", "arista_eos, cisco_asa, cisco_ios,"},
+		{`{"profile":"CISCO_IOS"}`, "expect.profile", "posix, vyos"},
+		{`{"profile":" "}`, "expect.profile", "is empty"},
+		{`{"auto_page":{}}`, "expect.auto_page", "profile or pager_regexes"},
+		{`{"profile":"frr","pager_regexes":[],"auto_page":{}}`, "expect.auto_page", "profile or pager_regexes"},
+		{`{"profile":"frr","auto_page":{"key":"y"}}`, "expect.auto_page.key", "space, enter, q"},
+		{`{"profile":"frr","auto_page":{"max_pages":10001}}`, "expect.auto_page.max_pages", "between 0 and 10000"},
+		{`{"profile":"frr","auto_page":{"pages":1}}`, "expect.auto_page.pages", "key, max_pages"},
+	} {
+		for tool, call := range map[*tool]string{
+			&sessionTool: l.openArgs(`,"expect":` + tt.expect),
+			&execTool:    `{"session_id":"$S","cmd":"show log","expect":` + tt.expect + `}`,
+			&configTool:  `{"action":"expect","session_id":"$S","expect":` + tt.expect + `}`,
+		} {
+			r := l.fails(tool.name, call, term.InvalidArgument, tt.part)
+			if r.Details.Field != tt.field {
+				t.Errorf("%s %s: field %q, want %q", tool.name, tt.expect, r.Details.Field, tt.field)
+			}
+		}
+	}
+	if r := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "" || r.Session.BytesOut != 0 {
+		t.Errorf("%s", r.text)
+	}
+	// Pages may be turned for one command where the session knows the pager.
+	l.ok(configTool.name, `{"action":"expect","session_id":"$S","expect":{"pager_regexes":["More"]}}`)
+	if r := l.ok(execTool.name, `{"session_id":"$S","cmd":"show log","class":"device","lane":"terminal","expect":{"auto_page":{}}}`); string(r.members["pages"]) != "2" {
+		t.Errorf("%s", r.text)
+	}
+	// Every profile can be named.
+	for _, name := range profile.Names() {
+		if x := l.ok(configTool.name, `{"action":"expect","session_id":"$S","expect":{"profile":"`+name+`"}}`).Expect; x.Profile != name {
+			t.Errorf("%s: %+v", name, x)
+		}
+	}
+}
+
+// A member that another tool's schema shows is taken, and named where it is wrong.
+func TestUnlisted(t *testing.T) {
+	schema := string(sessionTool.inputSchema())
+	if strings.Contains(schema, "auto_page") || !strings.Contains(schema, `"profile"`) || !strings.Contains(string(execTool.inputSchema()), "auto_page") {
+		t.Errorf("%s", schema)
+	}
+	err := sessionTool.decode([]byte(`{"action":"open","protocol":"ssh","host":"h","expect":{"auto":1}}`), "open", new(openArgs))
+	if err == nil || !strings.Contains(err.Error(), "auto_page") {
+		t.Errorf("%v", err)
+	}
+}
