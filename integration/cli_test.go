@@ -40,6 +40,9 @@ func TestWrongCommandLine(t *testing.T) {
 		{"version now", []string{`"now"`}},
 		{"demo now", []string{`"now"`}},
 		{"mcp now", []string{`"now"`, "ptyctl mcp --help"}},
+		{"profiles cisco", []string{`"cisco"`, "arista_eos, cisco_asa, cisco_ios,"}},
+		{"profiles cisco_ios --json", []string{`"--json"`, "ptyctl profiles --help"}},
+		{"profiles --yaml", []string{"yaml", "ptyctl profiles --help"}},
 		// The flag library reads no flag after an argument; it must not be lost without a word.
 		{"mcp stdio --log-level debug", []string{`"stdio"`}},
 		{"mcp --transport carrier-pigeon", []string{"--transport", "carrier-pigeon", "stdio"}},
@@ -96,15 +99,22 @@ x = 1
 func TestVersionAndHelp(t *testing.T) {
 	h := newHome(t)
 	for args, want := range map[string][]string{
-		"version":       {"ptyctl "},
-		"":              {"mcp", "demo", "version"},
-		"--help":        {"mcp", "demo", "version"},
-		"help":          {"mcp", "demo", "version"},
-		"mcp --help":    {"--config", "--transport", "--log-level"},
-		"help mcp":      {"--config", "--transport", "--log-level"},
-		"demo --help":   {"demo"},
-		"serve --help":  {"--config"},
-		"version -help": {"version"},
+		"version":     {"ptyctl "},
+		"":            {"mcp", "demo", "version"},
+		"--help":      {"mcp", "demo", "version"},
+		"help":        {"mcp", "demo", "version"},
+		"mcp --help":  {"--config", "--transport", "--log-level"},
+		"help mcp":    {"--config", "--transport", "--log-level"},
+		"demo --help": {"demo"},
+
+		"profiles --help":            {"--json", "NAME"},
+		"profiles":                   {"NAME", "PAGING OFF", "cisco_ios", "terminal length 0; terminal width 512\n", "posix"},
+		"profiles cisco_ios":         {"class          device\n", `)?[>#] ?$`, "‘r1(config)#’", "config prompt", "% Invalid input detected"},
+		"profiles --json frr":        {`"name": "frr"`, `"regex": "^`, `"paging_off": [`, "r1(config-router)# "},
+		"profiles --json":            {`"name": "arista_eos"`, `"name": "vyos"`},
+		"profiles mikrotik_routeros": {"+ct511w4098h"},
+		"serve --help":               {"--config"},
+		"version -help":              {"version"},
 	} {
 		t.Run("ptyctl "+args, func(t *testing.T) {
 			stdout, stderr, status := h.run(t, strings.Fields(args)...)

@@ -116,6 +116,7 @@ type expectOut struct {
 	Errors    []string      `json:"error_regexes,omitempty"`
 	AutoPage  *autoPageOut  `json:"auto_page,omitempty"`
 	PagingOff []string      `json:"paging_off,omitempty"` // what the profile knows to type against the pager
+	Note      string        `json:"note,omitempty"`       // of the profile
 }
 
 type autoPageOut struct {
@@ -133,7 +134,7 @@ func newExpectOut(e session.Expect) *expectOut {
 		setDefault(&out.AutoPage.Key, session.PageKeys()[0])
 	}
 	if p, ok := profile.Get(e.Profile); ok {
-		out.PagingOff = p.PagingOff
+		out.PagingOff, out.Note = p.PagingOff, p.Note
 	}
 	return out
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -156,5 +158,36 @@ func TestUnlisted(t *testing.T) {
 	err := sessionTool.decode([]byte(`{"action":"open","protocol":"ssh","host":"h","expect":{"auto":1}}`), "open", new(openArgs))
 	if err == nil || !strings.Contains(err.Error(), "auto_page") {
 		t.Errorf("%v", err)
+	}
+}
+
+// The pagers of this machine.
+func TestAutoPageReal(t *testing.T) {
+	l := newLab(t, labConfig{})
+	var want strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&want, "%*sline %d\n", i%4, "", i)
+		if i%23 == 0 {
+			want.WriteByte('\n')
+		}
+	}
+	file := filepath.Join(t.TempDir(), "long")
+	if err := os.WriteFile(file, []byte(want.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.open(`,"pty":{"cols":80,"rows":24},"expect":{"profile":"posix"}`)
+	r := l.ok(execTool.name, `{"session_id":"$S","lane":"terminal","cmd":"more `+file+`","expect":{"auto_page":{}}}`)
+	if r.ExitCode == nil || *r.ExitCode != 0 || len(r.members["pages"]) == 0 || strings.TrimRight(r.Stdout, "\n") != strings.TrimRight(want.String(), "\n") {
+		t.Errorf("%s", r.text)
+	}
+	// less as it is set to page on the main screen; it ends with (END).
+	r = l.ok(execTool.name, `{"session_id":"$S","lane":"terminal","cmd":"cat `+file+` | less -X","expect":{"auto_page":{}}}`)
+	if r.ExitCode == nil || *r.ExitCode != 0 || len(r.members["pages"]) == 0 {
+		t.Errorf("%s", r.text)
+	}
+	for i := range 200 {
+		if !strings.Contains(r.Stdout, fmt.Sprintf("line %d\n", i)) {
+			t.Errorf("less: line %d is missing", i)
+		}
 	}
 }

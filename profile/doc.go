@@ -14,9 +14,10 @@
 //
 //	about = "Cisco IOS, IOS XE"
 //	class = "device"                 # or posix
+//	note = "..."                     # what else to know before typing; may be left out
 //	enter = "auto"                   # over Telnet: auto, cr, crlf or lf
 //	paging_off = ["terminal length 0", "terminal width 512"]
-//	enable = "enable"                # these three may be left out
+//	enable = "enable"                # these three as well
 //	config_enter = "configure terminal"
 //	config_leave = "end"
 //

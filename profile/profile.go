@@ -9,10 +9,11 @@ import (
 // A Profile describes one family of devices.
 type Profile struct {
 	Name   string   `toml:"-" json:"name"`
-	About  string   `toml:"about" json:"about"`   // vendor and systems, for a person
-	Class  string   `toml:"class" json:"class"`   // ClassDevice or ClassPosix
-	Enter  string   `toml:"enter" json:"enter"`   // what its Telnet server takes for one Enter: auto, cr, crlf or lf
-	Prompt *Pattern `toml:"prompt" json:"prompt"` // ready for the next command
+	About  string   `toml:"about" json:"about"`         // vendor and systems, for a person
+	Note   string   `toml:"note" json:"note,omitempty"` // what else to know before typing
+	Class  string   `toml:"class" json:"class"`         // ClassDevice or ClassPosix
+	Enter  string   `toml:"enter" json:"enter"`         // what its Telnet server takes for one Enter: auto, cr, crlf or lf
+	Prompt *Pattern `toml:"prompt" json:"prompt"`       // ready for the next command
 	// ConfigPrompt is the prompt in configuration mode, which Prompt matches too. Nil: there is no such mode.
 	ConfigPrompt *Pattern  `toml:"config_prompt" json:"config_prompt,omitempty"`
 	Pagers       []Pattern `toml:"pagers" json:"pagers"` // a pager waits for a key

@@ -13,7 +13,7 @@ import (
 // An AutoPage lets a command in the terminal turn the pages of a pager that Expect.Pagers knows. Nobody's guess is
 // enough for it: a pager that Waiting merely recognises is never answered.
 type AutoPage struct {
-	Key string // one of PageKeys; empty: space
+	Key string // one of PageKeys; empty: space. At (END), where there is no further page, it is q
 	Max int    // most pages for one command, at most MaxPages; 0: none
 }
 
@@ -27,6 +27,10 @@ const (
 func PageKeys() []string { return []string{"space", "enter", "q"} }
 
 var pageKeys = map[string]string{"": " ", "space": " ", "enter": "\r", "q": "q"}
+
+// lastPage is what less, more and their kin show when there is no further page. less then takes no key but q, and the
+// more of util-linux answers any other with a blank line for ever.
+var lastPage = regexp.MustCompile(`\(END\) *$`)
 
 // pageWait is how long a pager may take to react to its key before it counts as waiting for somebody.
 const pageWait = 3 * time.Second
@@ -71,6 +75,9 @@ func (t *typedRun) turnPage(w *term.Waiting) time.Duration {
 	}
 	release := func() { <-s.writing }
 	key := pageKeys[e.AutoPage.Key]
+	if lastPage.MatchString(w.Text) {
+		key = pageKeys["q"]
+	}
 	if key == "" || !t.mayPress(key, "to turn a page for "+x.id) {
 		release()
 		return 0
@@ -93,6 +100,7 @@ func (t *typedRun) newLine() bool {
 type pageCut struct {
 	on     bool
 	wiping bool   // a page was turned: line is what erases the pager, so far
+	over   bool   // what follows is written over the pager, and may erase the rest of it behind itself
 	line   []byte // the unfinished last line, held back: it may turn out to be a pager's
 }
 
@@ -103,11 +111,11 @@ func (c *pageCut) strip(p []byte) []byte {
 	}
 	c.line = append(c.line, p...)
 	if c.wiping {
-		n, more := wiped(c.line)
+		n, blank, more := wiped(c.line)
 		if more && len(c.line) < lineBack {
 			return nil
 		}
-		c.wiping, c.line = false, c.line[n:]
+		c.wiping, c.over, c.line = false, n > 0 && !blank, c.line[n:]
 	}
 	end := bytes.LastIndexByte(c.line, '\n') + 1
 	if len(c.line)-end > lineBack { // too long for a pager's
@@ -115,6 +123,13 @@ func (c *pageCut) strip(p []byte) []byte {
 	}
 	out := bytes.Clone(c.line[:end])
 	c.line = append(c.line[:0], c.line[end:]...)
+	if c.over && end > 0 {
+		c.over = false
+		first, rest, _ := bytes.Cut(out, []byte("\n"))
+		if text, ok := bytes.CutSuffix(first, []byte("\x1b[K")); ok { // EL
+			out = slices.Concat(text, []byte("\n"), rest)
+		}
+	}
 	return out
 }
 
@@ -125,10 +140,10 @@ func (c *pageCut) turn() { c.wiping, c.line = true, nil }
 func (c *pageCut) flush() []byte {
 	out := c.line
 	if c.wiping {
-		n, _ := wiped(out)
+		n, _, _ := wiped(out)
 		out = out[n:]
 	}
-	c.wiping, c.line = false, nil
+	c.wiping, c.over, c.line = false, false, nil
 	return out
 }
 
@@ -139,19 +154,20 @@ func (c *pageCut) stop() []byte {
 }
 
 // wiped returns how much of p, which follows the key, erases the pager's line: backspaces, carriage returns, blanks
-// and control sequences. Blanks behind the last of the others belong to the next line. more: p may not be all of it.
+// and control sequences. Blanks behind the last of the others belong to the next line. blank: it leaves nothing of the
+// pager to be seen. more: p may not be all of it.
 //
 // A pager that erases nothing ends its line with LF, which then is its own; behind an erasure it is a blank line of
 // the output.
-func wiped(p []byte) (n int, more bool) {
-	blank := false
+func wiped(p []byte) (n int, blank, more bool) {
+	drawn := false // blanks, after which nothing has moved back
 	for i := 0; i < len(p); {
 		switch p[i] {
 		case '\b', '\r':
 			i++
-			n = i
+			n, blank, drawn = i, blank || drawn, false
 		case ' ':
-			blank = true
+			drawn = true
 			i++
 		case 0, '\a':
 			i++
@@ -159,26 +175,26 @@ func wiped(p []byte) (n int, more bool) {
 			size, final := controlSequence(p[i:])
 			switch {
 			case size == 0:
-				return n, true
+				return n, blank, true
 			case strings.IndexByte("KJPX", final) >= 0: // EL, ED, DCH, ECH
 				blank = true
 				n = i + size
 			case strings.IndexByte("DG", final) >= 0: // CUB, CHA
-				n = i + size
+				n, blank, drawn = i+size, blank || drawn, false
 			case final != 'm': // SGR; it may already be the next line's
-				return n, false
+				return n, blank, false
 			}
 			i += size
 		case '\n':
-			if !blank {
+			if !blank && !drawn {
 				n = i + 1
 			}
-			return n, false
+			return n, true, false
 		default:
-			return n, false
+			return n, blank, false
 		}
 	}
-	return n, true
+	return n, blank, true
 }
 
 // controlSequence returns the length and the final byte of the control sequence (ECMA-48, 5.4) that p, which begins

@@ -2,6 +2,7 @@
 //
 //	ptyctl mcp --transport stdio     what an MCP client starts
 //	ptyctl demo                      the whole of it, shown on this machine
+//	ptyctl profiles                  the device families that it knows
 //	ptyctl version
 //
 // It ends with status 0 when its client has closed the input or it is told to stop, 1 when something failed, and 2
@@ -58,7 +59,7 @@ func newApp() *cli.App {
 			}
 			return cli.ShowAppHelp(c)
 		},
-		Commands:       []*cli.Command{mcpCommand(), demoCommand(), versionCommand()},
+		Commands:       []*cli.Command{mcpCommand(), demoCommand(), profilesCommand(), versionCommand()},
 		ExitErrHandler: func(*cli.Context, error) {}, // main decides
 		OnUsageError:   wrongFlag,
 	}
