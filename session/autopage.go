@@ -56,9 +56,12 @@ func (t *typedRun) await(w *term.Waiting, still *time.Timer) {
 // turnPage presses the key if w is a pager for it, and returns how long to wait for the effect; 0: it is not for us.
 func (t *typedRun) turnPage(w *term.Waiting) time.Duration {
 	s, x, e := t.s, t.x, t.x.expect
-	isPager := func(re *regexp.Regexp) bool { return re.MatchString(w.Text) }
+	if !e.turnsPages() || w != nil && w.Kind != WaitPager || t.scan != nil && !t.scan.started {
+		return 0
+	}
+	before, pager, ok := t.findPager(s.lastLine())
 	switch {
-	case !e.turnsPages() || w == nil || w.Kind != WaitPager || !slices.ContainsFunc(e.Pagers, isPager):
+	case !ok:
 		return 0
 	case s.End() > t.off: // something has come since the line was looked at
 		return quietStop
@@ -75,7 +78,7 @@ func (t *typedRun) turnPage(w *term.Waiting) time.Duration {
 	}
 	release := func() { <-s.writing }
 	key := pageKeys[e.AutoPage.Key]
-	if lastPage.MatchString(w.Text) {
+	if lastPage.MatchString(pager) {
 		key = pageKeys["q"]
 	}
 	if key == "" || !t.mayPress(key, "to turn a page for "+x.id) {
@@ -83,10 +86,31 @@ func (t *typedRun) turnPage(w *term.Waiting) time.Duration {
 		return 0
 	}
 	t.pressed, t.turned = time.Now(), t.off
-	t.cut.turn()
+	t.cut.turn(before)
 	x.pages.Add(1)
 	s.press(key, release)
 	return pageWait
+}
+
+// findPager splits the last line into what stands before the pager and the pager itself. It stands at the start of the
+// line, or of a row: FRRouting ends a page in the middle of a line that is wider than the terminal, without LF.
+func (t *typedRun) findPager(line string) (before, pager string, ok bool) {
+	matches := func(text string) bool {
+		return slices.ContainsFunc(t.x.expect.Pagers, func(re *regexp.Regexp) bool { return re.MatchString(text) })
+	}
+	if line == "" || matches(line) {
+		return "", line, line != ""
+	}
+	t.s.mu.Lock()
+	cols := t.s.pty.Cols
+	t.s.mu.Unlock()
+	columns := []rune(line)
+	if cols <= 0 || len(columns) <= cols {
+		return "", "", false
+	}
+	row := (len(columns) - 1) / cols * cols
+	before, pager = string(columns[:row]), string(columns[row:])
+	return before, pager, matches(pager)
 }
 
 // newLine reports whether a line has begun since a page was last turned: the pager before it is gone.
@@ -100,6 +124,7 @@ func (t *typedRun) newLine() bool {
 type pageCut struct {
 	on     bool
 	wiping bool   // a page was turned: line is what erases the pager, so far
+	before string // what stood on the line before the pager
 	over   bool   // what follows is written over the pager, and may erase the rest of it behind itself
 	line   []byte // the unfinished last line, held back: it may turn out to be a pager's
 }
@@ -115,7 +140,8 @@ func (c *pageCut) strip(p []byte) []byte {
 		if more && len(c.line) < lineBack {
 			return nil
 		}
-		c.wiping, c.over, c.line = false, n > 0 && !blank, c.line[n:]
+		c.over = n > 0 && !blank
+		c.line = c.unwiped(n)
 	}
 	end := bytes.LastIndexByte(c.line, '\n') + 1
 	if len(c.line)-end > lineBack { // too long for a pager's
@@ -133,17 +159,27 @@ func (c *pageCut) strip(p []byte) []byte {
 	return out
 }
 
-// turn drops the line held back, which is the pager's: it stands on a line of its own.
-func (c *pageCut) turn() { c.wiping, c.line = true, nil }
+// turn drops the line held back, which is the pager's, but for what stands before it.
+func (c *pageCut) turn(before string) { c.wiping, c.before, c.line = true, before, nil }
+
+// unwiped returns the line without the n bytes that erase the pager, which are all there.
+func (c *pageCut) unwiped(n int) []byte {
+	if c.before != "" && n > 0 && c.line[n-1] == '\n' { // it ends that line, too
+		n--
+	}
+	line := append([]byte(c.before), c.line[n:]...)
+	c.wiping, c.before = false, ""
+	return line
+}
 
 // flush returns what is held back.
 func (c *pageCut) flush() []byte {
 	out := c.line
 	if c.wiping {
 		n, _, _ := wiped(out)
-		out = out[n:]
+		out = c.unwiped(n)
 	}
-	c.wiping, c.over, c.line = false, false, nil
+	c.over, c.line = false, nil
 	return out
 }
 

@@ -117,6 +117,17 @@ func TestAutoPage(t *testing.T) {
 	})
 }
 
+// A line that is as wide as the terminal ends a page in its middle, as FRRouting does it.
+func TestAutoPageRow(t *testing.T) {
+	o := session.Options{PTY: term.PTY{Cols: 20}}
+	inShell(t, "r1#", o, func(t *testing.T, s *session.Session, sh *fakeShell) {
+		got := run(t, s, paged("wide", "", 9))
+		if want := strings.Repeat("x", 40) + "yz\nr1#"; got.Pages != 1 || string(got.Stdout.Bytes()) != want {
+			t.Errorf("%q: %+v", got.Stdout.Bytes(), got)
+		}
+	})
+}
+
 // Past the bound the pager is the caller's, as it is without.
 func TestAutoPageBound(t *testing.T) {
 	inShell(t, "r1#", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {

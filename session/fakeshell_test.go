@@ -222,6 +222,11 @@ func (f *fakeShell) run(command string) (status int, goesOn bool) {
 		key, ok := f.until(" \rq")
 		f.pressed += string(key)
 		return 0, ok
+	case "wide":
+		f.print(strings.Repeat("x", 40) + pagers["frr"].text)
+		_, ok := f.until(" ")
+		f.print(pagers["frr"].wipe + "yz\r\n")
+		return 0, ok
 	case "pages":
 		return 0, f.pages(arg)
 	case "python":

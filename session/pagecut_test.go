@@ -40,7 +40,7 @@ func TestPageCut(t *testing.T) {
 				c := pageCut{on: true}
 				got := string(c.strip([]byte("before\n --More")))
 				got += string(c.strip([]byte("-- ")))
-				c.turn()
+				c.turn("")
 				for rest := tt.after; rest != ""; {
 					n := min(size, len(rest))
 					got += string(c.strip([]byte(rest[:n])))
@@ -56,6 +56,24 @@ func TestPageCut(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A pager in the middle of a line, at the end of a row.
+func TestPageCutRow(t *testing.T) {
+	for after, want := range map[string]string{
+		"\b\b   \b\bbcd\nnext\n": "before\nabcd\nnext\n",
+		"\r\x1b[K\nnext\n":       "before\na\nnext\n",
+		"\nnext\n":               "before\na\nnext\n",
+		"\b\b":                   "before\na",
+	} {
+		c := pageCut{on: true}
+		got := string(c.strip([]byte("before\na --More-- ")))
+		c.turn("a")
+		got += string(c.strip([]byte(after))) + string(c.stop())
+		if got != want {
+			t.Errorf("%q: %q, want %q", after, got, want)
+		}
 	}
 }
 
@@ -83,7 +101,7 @@ func FuzzPageCut(f *testing.F) {
 		cut := func(size int) string {
 			c := pageCut{on: true}
 			c.strip([]byte("--More--"))
-			c.turn()
+			c.turn("")
 			var got []byte
 			for rest := after; len(rest) > 0; {
 				n := min(size, len(rest))
