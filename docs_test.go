@@ -21,6 +21,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/mcpapi"
+	"ptyctl/profile"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -37,6 +38,7 @@ func TestDocs(t *testing.T) {
 		{"README.md", "example", func(t *testing.T) string {
 			return "```go\n" + sourceOf(t, filepath.Join("sshx", "example_test.go"), "runningConfig") + "\n```\n"
 		}},
+		{"README.md", "profiles", func(*testing.T) string { return profileTable() }},
 		{"docs/configuration.md", "keys", func(*testing.T) string { return keyTables() }},
 	}
 	for _, tt := range tests {
@@ -90,6 +92,21 @@ func errorTable(t *testing.T) string {
 	})
 	if kinds == 0 {
 		t.Fatal("term/error.go declares no constant of type Kind")
+	}
+	return b.String()
+}
+
+// profileTable shows every profile.
+func profileTable() string {
+	var b strings.Builder
+	b.WriteString("| profile | for | turns the pager off |\n|---|---|---|\n")
+	for _, name := range profile.Names() {
+		p, _ := profile.Get(name)
+		off := ""
+		if len(p.PagingOff) > 0 {
+			off = "`" + strings.Join(p.PagingOff, "`, `") + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.Name, p.About, off)
 	}
 	return b.String()
 }

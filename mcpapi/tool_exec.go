@@ -5,7 +5,7 @@ import "ptyctl/session"
 var execTool = tool{
 	name:  "ptyctl_session_exec",
 	title: "Run a command",
-	about: "Run a command and get its output and true exit code. Until something is typed into the terminal it runs beside it: split streams, in parallel. After that it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with ptyctl_session_io write, then call with exec_id alone.",
+	about: "Run a command and get its output and true exit code. Until something is typed into the terminal (or profile is a device) it runs beside it: split streams, in parallel. After that it is typed there, and shares its directory, environment and sudo; lane overrides. If done_reason is running, answer waiting_for with ptyctl_session_io write, then call with exec_id alone.",
 	actions: []action{
 		{example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`},
 	},

@@ -60,6 +60,9 @@ func (t *typedRun) turnPage(w *term.Waiting) time.Duration {
 		return 0
 	}
 	before, pager, ok := t.findPager(s.lastLine())
+	if q := waitsFor(pager, nil); q != nil && q.Kind != WaitPager { // a careless pattern must not answer a question
+		ok = false
+	}
 	switch {
 	case !ok:
 		return 0
