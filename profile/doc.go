@@ -38,6 +38,7 @@
 // To add a family, add a file. The tests check every file: each pattern must have samples of both kinds, and they must
 // be true.
 //
-// Where the patterns come from: those of FRRouting were made on a running one. The others follow what other programs
-// and the vendors' documentation say of the devices, and were never tried on a real one.
+// Where the patterns come from: those of FRRouting were tried on a running one (bgpd 8.4), and the pagers of posix are
+// those of more and less. The others follow what other programs and the vendors' documentation say of the devices, and
+// were never tried on a real one.
 package profile

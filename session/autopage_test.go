@@ -1,8 +1,10 @@
 package session_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -280,6 +282,61 @@ func TestAutoPageWriter(t *testing.T) {
 		synctest.Wait()
 		go far.Write([]byte("\r\na\r\n--More--"))
 		if got := <-done; got.Pages != 0 || got.WaitingFor == nil {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// What is expected of the far side decides how a command is run: a device is typed to and never asked what it is, a
+// shell is asked for its name. What the call says counts more.
+func TestExpectedClass(t *testing.T) {
+	for _, tt := range []struct {
+		expected, asked session.Class
+		answers         int  // asked of the far side
+		limit           bool // as for busybox, whose name was found out
+	}{
+		{"", "", 1, true},
+		{session.ClassDevice, "", 0, false},
+		{session.ClassPosix, "", 1, true},
+		{session.ClassFish, "", 1, false},
+		{session.ClassDevice, session.ClassPosix, 0, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := widePipe()
+			questions := 0
+			s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: func(_ context.Context, r term.ExecRequest, out, _ io.Writer) (term.Exit, error) {
+				if r.Command == "echo $SHELL" {
+					questions++
+					_, _ = io.WriteString(out, "/bin/busybox\n")
+				}
+				return term.Exit{Known: true}, nil
+			}}, session.Options{Expect: session.Expect{Class: tt.expected}})
+			defer s.Close(context.Background(), session.CloseOptions{Force: true})
+			put(t, far, userPrompt)
+			r := session.ExecRequest{Command: strings.Repeat("a", 1000), Class: tt.asked, Timeout: time.Second, Lane: session.LaneTerminal}
+			_, err := s.Exec(t.Context(), r)
+			if questions != tt.answers || tt.limit != errors.Is(err, term.InvalidArgument) {
+				t.Errorf("%+v: asked %d times, error %v", tt, questions, err)
+			}
+			if tt.limit { // nothing was typed, so auto still has the choice
+				r.Command, r.Lane = "id", session.LaneAuto
+				if got := run(t, s, r); got.Lane != session.LaneChannel {
+					t.Errorf("%+v: lane %s", tt, got.Lane)
+				}
+			}
+		})
+	}
+	inShell(t, "r1#", session.Options{Expect: session.Expect{Class: session.ClassDevice}}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+		if got := run(t, s, session.ExecRequest{Command: "show version"}); got.Lane != session.LaneTerminal || got.ExitReason != "unsupported_shell" {
+			t.Errorf("%+v", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // with a channel to be had, and nothing typed yet
+		near, far := widePipe()
+		s := session.New(&shell{plain: plain{ReadWriteCloser: near}}, session.Options{Expect: session.Expect{Class: session.ClassDevice}})
+		defer s.Close(context.Background(), session.CloseOptions{Force: true})
+		put(t, far, "r1#")
+		if got := run(t, s, session.ExecRequest{Command: "show version", Idle: time.Second}); got.Lane != session.LaneTerminal {
 			t.Errorf("%+v", got)
 		}
 	})

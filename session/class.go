@@ -62,6 +62,19 @@ func classOf(answer []byte) shell {
 	return shell{ClassUnknown, name}
 }
 
+// farSide returns what reads the lines of a command: what the call says, else what is expected of the session, else
+// what is found out. A device is never asked; a shell is, because its name tells how long a line may be.
+func (s *Session) farSide(ctx context.Context, asked, expected Class) shell {
+	if asked == "" && expected == ClassDevice {
+		asked = expected
+	}
+	sh := s.shellOf(ctx, asked)
+	if asked == "" && expected != "" && sh.class != expected {
+		sh = shell{class: expected}
+	}
+	return sh
+}
+
 // classLimit is how long the question for the shell may take.
 const classLimit = 5 * time.Second
 

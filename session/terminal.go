@@ -40,10 +40,7 @@ type typedRun struct {
 // startTyped types a command into the terminal and follows it in a goroutine of the session's.
 func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*run, error) {
 	expect := s.Expect().with(r.Expect)
-	if r.Class == "" {
-		r.Class = expect.Class
-	}
-	t := &typedRun{s: s, sh: s.shellOf(ctx, r.Class), r: r, task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, prompt: expect.Prompt, cut: pageCut{on: expect.turnsPages()}}
+	t := &typedRun{s: s, sh: s.farSide(ctx, r.Class, expect.Class), r: r, task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, prompt: expect.Prompt, cut: pageCut{on: expect.turnsPages()}}
 	line, err := t.line()
 	if err != nil {
 		return nil, err
