@@ -10,7 +10,7 @@ var configTool = tool{
 		{name: "get", about: "size and patterns.", example: `{"action":"get","session_id":"web1-k3f9q2zd"}`},
 	},
 	fields: []field{
-		{name: "session_id", kind: kindString, about: "which session", required: everyAction, nonEmpty: true},
+		{name: "session_id", kind: kindString, required: everyAction, nonEmpty: true},
 		{name: "cols", kind: kindInteger, actions: []string{"resize"}, required: []string{"resize"}, min: 1, max: 10000},
 		{name: "rows", kind: kindInteger, actions: []string{"resize"}, required: []string{"resize"}, min: 1, max: 10000},
 		func() field {

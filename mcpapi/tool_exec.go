@@ -10,7 +10,7 @@ var execTool = tool{
 		{example: `{"session_id":"web1-k3f9q2zd","cmd":"uname -a"}`},
 	},
 	fields: []field{
-		{name: "session_id", kind: kindString, about: "which session", required: everyAction, nonEmpty: true},
+		{name: "session_id", kind: kindString, required: everyAction, nonEmpty: true},
 		{name: "cmd", kind: kindString, about: "the command, for the remote shell"},
 		{name: "timeout_ms", kind: kindInteger, about: "then the command is stopped; default 60000", min: 1, max: 1 << 40},
 		{name: "cwd", kind: kindString, nonEmpty: true},
@@ -19,6 +19,7 @@ var execTool = tool{
 		{name: "stdin_encoding", kind: kindString, enum: encodings},
 		{name: "max_output_bytes", kind: kindInteger, about: "per stream; default 16384, the middle is cut", min: 1, max: 1 << 40},
 		{name: "lane", kind: kindString, enum: []string{"auto", "channel", "terminal"}},
+		{name: "queue", kind: kindBoolean, about: "terminal lane: wait for its turn, instead of BUSY"},
 		{name: "exec_id", kind: kindString, about: "go on waiting for this one", nonEmpty: true},
 		{name: "cancel", kind: kindBoolean, about: "stop exec_id"},
 		{name: "task_id", kind: kindString, about: "your name for locks", nonEmpty: true},

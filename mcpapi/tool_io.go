@@ -12,9 +12,10 @@ var ioTool = tool{
 		{name: "search", about: "find pattern in the output still held.", example: `{"action":"search","session_id":"web1-k3f9q2zd","pattern":"(?i)error"}`},
 	},
 	fields: []field{
-		{name: "session_id", kind: kindString, about: "which session", required: everyAction, nonEmpty: true},
+		{name: "session_id", kind: kindString, required: everyAction, nonEmpty: true},
 		{name: "data", kind: kindString, about: "[write] text; this or key", actions: onlyWrite},
-		{name: "key", kind: kindString, about: "[write]", enum: session.KeyNames(), actions: onlyWrite},
+		{name: "key", kind: kindString, about: "[write] " + session.KeyList, actions: onlyWrite, nonEmpty: true},
+		{name: "paste", kind: kindBoolean, about: "[write] data as one paste, not as keys", actions: onlyWrite},
 		{name: "sensitive", kind: kindBoolean, about: "[write] keep it out of every record", actions: onlyWrite},
 		{name: "task_id", kind: kindString, about: "[write] your name for locks", actions: onlyWrite, nonEmpty: true},
 		{name: "encoding", kind: kindString, about: "of data and chunk", enum: encodings, actions: readOrWrite},

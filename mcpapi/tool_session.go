@@ -15,7 +15,7 @@ var sessionTool = tool{
 		{name: "signal", about: "send a signal.", example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
 	},
 	fields: []field{
-		{name: "session_id", kind: kindString, about: "which session", actions: notOpen, required: notOpenOrList, nonEmpty: true},
+		{name: "session_id", kind: kindString, actions: notOpen, required: notOpenOrList, nonEmpty: true},
 		{name: "task_id", kind: kindString, about: "your name for locks", actions: []string{"open", "close", "lock", "unlock", "heartbeat", "signal"}, required: []string{"lock", "unlock", "heartbeat"}, nonEmpty: true},
 		{name: "lock_ttl_ms", kind: kindInteger, about: "default 60000", actions: []string{"open", "lock", "heartbeat"}, min: 1, max: 1 << 40},
 		{name: "force", kind: kindBoolean, about: "[close] do not wait for the far side", actions: []string{"close"}},

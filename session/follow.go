@@ -24,7 +24,10 @@ const (
 
 // follow reads the stream until the command has ended.
 func (t *typedRun) follow() (term.Exit, error) {
-	defer func() { t.emit(t.undecided()) }()
+	defer func() {
+		t.emit(t.undecided())
+		t.letGo(false)
+	}()
 	quiet := quietPrompt
 	if t.scan == nil {
 		quiet = quietStop
@@ -55,21 +58,20 @@ func (t *typedRun) follow() (term.Exit, error) {
 		case <-changed:
 		case <-still.C:
 			if t.prompted() {
-				t.x.how = DonePrompt
-				return term.Exit{}, nil
+				return t.atEnd(), nil
 			}
-			t.x.setWaiting(t.question())
+			t.asks(t.question())
 		case <-idle.C:
 			switch w := t.question(); {
 			case t.prompted():
-				t.x.how = DonePrompt
+				return t.atEnd(), nil
 			case w != nil: // not silent: it waits for an answer
-				t.x.setWaiting(w)
+				t.asks(w)
 				continue
 			default:
 				t.x.how = DoneIdle
+				return term.Exit{}, nil
 			}
-			return term.Exit{}, nil
 		case <-t.x.answered:
 			t.x.setWaiting(nil)
 			still.Reset(answerWait)
@@ -79,8 +81,7 @@ func (t *typedRun) follow() (term.Exit, error) {
 			}
 			still.Reset(quiet)
 		case <-t.x.yielded:
-			t.x.how = DonePrompt
-			return term.Exit{}, nil
+			return t.atEnd(), nil
 		case <-t.x.ctx.Done():
 			if t.s.ctx.Err() != nil { // the session, not the command's time, is over
 				return t.closed(), nil
@@ -103,15 +104,35 @@ func (t *typedRun) quietTime() time.Duration {
 	return defaultQuiet
 }
 
+// asks says that the command seems to wait for w, whose text is then output.
+func (t *typedRun) asks(w *term.Waiting) {
+	switch {
+	case w == nil:
+	case t.scan == nil:
+		t.show()
+	case w.Kind == WaitPrompt && !t.scan.started: // the line was none for the shell that reads it
+		t.s.shown("")
+	}
+	t.x.setWaiting(w)
+}
+
 // marked is the outcome when the marker came: the shell is ready, whatever it shows, unless somebody has typed
 // meanwhile. And the line before was a prompt.
 func (t *typedRun) marked() term.Exit {
 	t.x.how = DoneMarker
 	t.s.learn(t.before)
+	t.s.shown(t.sh.class)
 	t.s.mu.Lock()
 	t.s.ready = !t.x.touched
 	t.s.mu.Unlock()
 	return term.Exit{Known: true, Code: t.scan.status}
+}
+
+// atEnd is the outcome when the prompt is back: it is in the last line, and no output.
+func (t *typedRun) atEnd() term.Exit {
+	t.x.how = DonePrompt
+	t.letGo(true)
+	return term.Exit{}
 }
 
 // advance takes what has arrived, and reports whether there was anything.
@@ -144,21 +165,6 @@ func (t *typedRun) undecided() []byte {
 		return t.scan.flush(nil)
 	}
 	return t.ends.flush(t.echo.flush())
-}
-
-// emit takes output of the command.
-func (t *typedRun) emit(p []byte) {
-	if !t.stopping {
-		_, _ = t.x.stdout.Write(p)
-		return
-	}
-	t.held = append(t.held, p...)
-	end := bytes.LastIndexByte(t.held, '\n') + 1
-	if len(t.held)-end > lineBack {
-		end = len(t.held)
-	}
-	_, _ = t.x.stdout.Write(t.held[:end])
-	t.held = append(t.held[:0], t.held[end:]...)
 }
 
 // atPrompt reports whether line is the prompt.
