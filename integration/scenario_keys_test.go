@@ -40,7 +40,7 @@ func TestScenarioKeys(t *testing.T) {
 		press(t, s, "ctrl_u", `.`)
 		labType(t, s, "echo a b", `a b$`)
 		press(t, s, "alt_b", `.`) // a word back
-		labType(t, s, "x\r", `\r\na xb\r\n(?s:.*)\$ $`)
+		labType(t, s, "x\r", `\ra xb\r\n(?s:.*)\$ $`)
 		wantTerminal(t, s, "echo there", "there\n", 0)
 	})
 	t.Run("less", func(t *testing.T) {
