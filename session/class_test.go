@@ -157,8 +157,8 @@ func TestEcho(t *testing.T) {
 				for _, p := range []string{tt.in[:i], tt.in[i:]} {
 					out = append(out, e.strip(ends.convert(nil, []byte(p)))...)
 				}
-				out = append(out, e.flush()...)
-				if out = ends.flush(out); string(out) != tt.want {
+				out = append(append(out, e.strip(ends.flush(nil))...), e.flush()...)
+				if string(out) != tt.want {
 					t.Errorf("cut at %d: %q, want %q", i, out, tt.want)
 				}
 			}

@@ -164,7 +164,7 @@ func (t *typedRun) undecided() []byte {
 	if t.scan != nil {
 		return t.scan.flush(nil)
 	}
-	return t.ends.flush(t.echo.flush())
+	return append(t.echo.strip(t.ends.flush(nil)), t.echo.flush()...)
 }
 
 // atPrompt reports whether line is the prompt.
