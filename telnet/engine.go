@@ -42,6 +42,7 @@ type engine struct {
 	malformed  int64
 	negotiated int64 // negotiation commands received
 	exchange   int64 // data bytes before the first of them
+	lastAt     int64 // and before the last
 	subSince   time.Time
 
 	probes  []chan<- bool   // of TIMING-MARK, in the order asked
@@ -72,9 +73,6 @@ func (e *engine) receive(p []byte) int {
 	if e.dec.subs != subs {
 		e.subSince = time.Now()
 	}
-	if n > 0 {
-		e.loops = bucket{}
-	}
 	return n
 }
 
@@ -92,6 +90,9 @@ func (e *engine) event(ev Event) {
 			e.exchange = ev.At
 		}
 		e.negotiated++
+		if ev.At != e.lastAt {
+			e.loops, e.lastAt = bucket{}, ev.At
+		}
 		if e.err == nil && !e.loops.take(maxLoop, loopsForgiven) {
 			e.err = &term.Error{Op: "read", Kind: term.NegotiationLoop, Msg: "the server sent 10000 option requests without one byte of data; the connection is closed: its Telnet implementation does not end negotiation, or this is no Telnet server (telnet.mode raw)"}
 		}
@@ -192,7 +193,10 @@ func (e *engine) changed(s side, o Option, on bool) {
 	case s == him && o == Binary:
 		e.dec.KeepNUL = on
 	case s == us && o == NAWS:
-		e.sizeDue, e.toldAt = on, time.Time{}
+		e.sizeDue, e.toldAt = false, time.Time{}
+		if on { // in its place among the answers
+			e.control = e.tellSize(e.control)
+		}
 	case s == us && o == TerminalType:
 		e.terminal = 0
 	case o == Charset && !e.states[us][o].on() && !e.states[him][o].on():
