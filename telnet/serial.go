@@ -41,11 +41,18 @@ type serial struct {
 
 // hear takes a subnegotiation.
 func (s *serial) hear(code byte, data []byte) {
+	notice := len(data) == 1 && (code == comAnswer+comNotifyLine || code == comAnswer+comNotifyModem)
 	switch {
-	case code == comAnswer+comNotifyLine && len(data) == 1:
+	case notice && code == comAnswer+comNotifyLine:
 		s.line = LineState(data[0])
-	case code == comAnswer+comNotifyModem && len(data) == 1:
+	case notice:
 		s.modem = ModemState(data[0])
+	}
+	// ser2net 4.3 answers a mask with the state instead of the mask.
+	if notice && s.answer != nil && code == comAnswer+s.code-comSetLineMask+comNotifyLine {
+		code = comAnswer + s.code
+	}
+	switch {
 	case s.answer != nil && code == comAnswer+s.code:
 		s.answer <- append([]byte(nil), data...)
 		s.answer = nil
