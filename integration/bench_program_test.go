@@ -1,21 +1,17 @@
 package integration
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A benchProgram is a ptyctl that serves this process over stdio. Its log goes nowhere.
 type benchProgram struct {
-	*mcp.ClientSession
+	*benchClient
 	server *benchServer
 	pid    int
 }
@@ -55,32 +51,7 @@ func benchCommand(b *testing.B, s *benchServer, lines ...string) *exec.Cmd {
 func startBenchProgram(b *testing.B, s *benchServer, lines ...string) *benchProgram {
 	b.Helper()
 	cmd := benchCommand(b, s, lines...)
-	client := mcp.NewClient(&mcp.Implementation{Name: "benchmark", Version: "1"}, nil)
-	// Not b.Context(), which ends before the clean-up does.
-	session, err := client.Connect(context.WithoutCancel(b.Context()), &mcp.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := session.Close(); err != nil {
-			b.Errorf("ptyctl ended with %v", err)
-		}
-	})
-	return &benchProgram{session, s, cmd.Process.Pid}
-}
-
-// call calls a tool, whose arguments are JSON. Any goroutine may use it.
-func (p *benchProgram) call(tool, format string, values ...any) (r benchResult, err error) {
-	arguments := json.RawMessage(fmt.Sprintf(format, values...))
-	answer, err := p.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
-	if err != nil {
-		return r, fmt.Errorf("%s %s: %w", tool, arguments, err)
-	}
-	text := answer.Content[0].(*mcp.TextContent).Text
-	if answer.IsError {
-		return r, fmt.Errorf("%s %s: %s", tool, arguments, text)
-	}
-	return r, json.Unmarshal([]byte(text), &r)
+	return &benchProgram{startBenchClient(b, cmd), s, cmd.Process.Pid}
 }
 
 // must ends the benchmark if a call has failed.
@@ -91,9 +62,12 @@ func (benchResult) must(b *testing.B, err error) {
 	}
 }
 
+// benchOpen are the arguments that open a session on a port, for a user.
+const benchOpen = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":%q}`
+
 // open opens a session on the server and returns its id.
 func (p *benchProgram) open() (string, error) {
-	r, err := p.call("ptyctl_session", `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":%q}`, p.server.port, p.server.user)
+	r, err := p.call("ptyctl_session", benchOpen, p.server.port, p.server.user)
 	if err == nil && r.State != "open" {
 		err = fmt.Errorf("the session is %s", r.State)
 	}

@@ -84,13 +84,19 @@ type result struct {
 	Stderr   string
 	ExitCode *int `json:"exit_code"`
 
-	Chunk        string
-	NextCursor   string `json:"next_cursor"`
-	Matched      bool
-	TimedOut     bool `json:"timed_out"`
-	EOF          bool
-	Truncated    bool
-	DroppedBytes int64 `json:"dropped_bytes"`
+	DoneReason  string `json:"done_reason"`
+	ExecID      string `json:"exec_id"`
+	StdoutBytes int64  `json:"stdout_bytes"`
+	LostBytes   int64  `json:"lost_bytes"`
+
+	Chunk         string
+	NextCursor    string `json:"next_cursor"`
+	Matched       bool
+	TimedOut      bool `json:"timed_out"`
+	EOF           bool
+	Truncated     bool
+	DroppedBytes  int64 `json:"dropped_bytes"`
+	BufferedBytes int64 `json:"buffered_bytes"`
 }
 
 // try calls a tool. Each %s in arguments, which are JSON, stands for one of values, as JSON. Any goroutine may use it.

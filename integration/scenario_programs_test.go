@@ -177,9 +177,7 @@ func scenarioVim(t *testing.T, l *shellsLab) {
 	s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 300 * time.Millisecond, Timeout: patience})
 	wantBusy(t, s, session.WaitEditor)
 	labType(t, s, "ione\rthree\x1b", `three`)
-	// Where the arrow keys lead, in the mode that vim has put them in or not.
-	up, _ := session.Key("arrow_up")
-	labType(t, s, string(up), `.`)
+	press(t, s, "arrow_up", `.`)
 	labType(t, s, "otwo\x1b:wq\r", `written(?s:.*)\x1b\[\?1049l(?s:.*)\$ $`)
 	wantTerminal(t, s, "cat written", "one\ntwo\nthree\n", 0)
 

@@ -84,7 +84,6 @@ func TestDecodeRefuses(t *testing.T) {
 		{"object: string", &sessionTool, open(`,"auth":"agent"`), "", "auth", []string{"auth must be a JSON object"}},
 		{"object: array", &sessionTool, open(`,"pty":[80,24]`), "", "pty", []string{"pty must be a JSON object"}},
 		{"enum", &sessionTool, open(`,"auth":{"method":"key"}`), "", "auth.method", []string{`auth.method "key" does not exist; use one of password, private_key, agent, auto`}},
-		{"enum of keys", &ioTool, io(`,"key":"ctrl-c"`), "", "key", []string{`key "ctrl-c" does not exist`, "ctrl_c"}},
 
 		{"later: protocol", &sessionTool, `{"action":"open","protocol":"telnet","host":"h"}`, term.Unsupported, "protocol", []string{`protocol "telnet" is not supported`, "use protocol ssh"}},
 		{"later: field", &sessionTool, open(`,"device_id":"d"`), term.Unsupported, "device_id", []string{"device_id is not supported", "take its lock"}},

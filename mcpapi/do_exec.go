@@ -23,6 +23,7 @@ type execArgs struct {
 	StdinEncoding string `json:"stdin_encoding"`
 	MaxOutput     int64  `json:"max_output_bytes"`
 	Lane          session.Lane
+	Queue         bool
 	ExecID        string `json:"exec_id"`
 	Cancel        bool
 	TaskID        string `json:"task_id"`
@@ -129,7 +130,7 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 	}
 	wait := c.o.MaxWait
 	return s.Exec(ctx, session.ExecRequest{
-		Command: in.Cmd, Lane: in.Lane, Dir: in.Cwd, Env: env, Stdin: stdin,
+		Command: in.Cmd, Lane: in.Lane, Queue: in.Queue, Dir: in.Cwd, Env: env, Stdin: stdin,
 		Timeout: timeout, Wait: wait, MaxOutput: maxOutput, Expect: expect,
 		Class: in.Class, Idle: c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms"),
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
@@ -151,6 +152,8 @@ func (in *execArgs) starts() string {
 		return "stdin_encoding"
 	case in.Lane != "":
 		return "lane"
+	case in.Queue:
+		return "queue"
 	case in.Expect.given():
 		return "expect"
 	case in.Class != "":

@@ -17,6 +17,7 @@ type ioArgs struct {
 	SessionID    string `json:"session_id"`
 	Data         *string
 	Key          string
+	Paste        bool
 	Sensitive    bool
 	TaskID       string `json:"task_id"`
 	Encoding     string
@@ -117,8 +118,12 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 		if data, err = ch.bytes("data", *in.Data, in.Encoding); err != nil {
 			return err
 		}
+	case in.Key != "" && in.Paste:
+		return ch.invalid("paste", nil, "paste is for data, not for a key; leave it out")
 	case in.Key != "":
-		data, _ = session.Key(in.Key) // the table allows known keys only
+		if _, ok := session.Key(in.Key, false); !ok {
+			return ch.invalid("key", nil, "%s", session.UnknownKey(in.Key))
+		}
 	default:
 		return ch.invalid("data", nil, "nothing to write: pass data (text) or key (a special key)")
 	}
@@ -127,9 +132,12 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 		return err
 	}
 	start := time.Now()
-	res, err := s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: in.Key})
+	res, err := s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: in.Key, Paste: in.Paste})
 	if err != nil {
 		return err
+	}
+	for _, w := range res.Warnings {
+		c.warn(w)
 	}
 	out.BytesWritten, out.BytesPending, out.WriteTimedOut = &res.Written, res.Pending, res.TimedOut
 	out.Cursor = strconv.FormatInt(res.Cursor, 10)

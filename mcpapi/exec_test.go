@@ -81,6 +81,7 @@ func TestExecRefused(t *testing.T) {
 		{`,"exec_id":"exec-1","stdin_encoding":"utf-8"`, term.InvalidArgument, "stdin_encoding", nil},
 		{`,"exec_id":"exec-1","lane":"auto"`, term.InvalidArgument, "lane", nil},
 		{`,"exec_id":"exec-1","expect":{"error_regexes":[]}`, term.InvalidArgument, "expect", nil},
+		{`,"exec_id":"exec-1","queue":true`, term.InvalidArgument, "queue", nil},
 		{`,"exec_id":"exec-1","class":"posix"`, term.InvalidArgument, "class", nil},
 		{`,"exec_id":"exec-1","until_idle_ms":5`, term.InvalidArgument, "until_idle_ms", nil},
 		{`,"exec_id":"exec-1","rc_mode":{"enabled":false}`, term.InvalidArgument, "rc_mode", nil},

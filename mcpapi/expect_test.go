@@ -75,7 +75,7 @@ func TestProfile(t *testing.T) {
 		t.Errorf("%s", r.text)
 	}
 	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{}}}`)
-	if r.DoneReason != "prompt_seen" || string(r.members["pages"]) != "2" || r.Stdout != "line 0\nline 1\nline 2\nr1#" {
+	if r.DoneReason != "prompt_seen" || string(r.members["pages"]) != "2" || r.Stdout != "line 0\nline 1\nline 2\n" {
 		t.Errorf("with auto_page: %s", r.text)
 	}
 	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{"key":"enter","max_pages":1}}}`)

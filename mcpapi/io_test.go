@@ -141,34 +141,40 @@ func TestClamping(t *testing.T) {
 	}
 }
 
-// Every key sends what its name says.
+// A key sends what its name says, and a name that is none is answered with the one that is meant.
 func TestKeys(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
 	l.open("")
-	names := 0
-	for i := range ioTool.fields {
-		if f := &ioTool.fields[i]; f.name == "key" {
-			for _, name := range f.enum {
-				want, ok := session.Key(name)
-				if !ok || len(want) == 0 {
-					t.Errorf("key %s sends nothing", name)
-				}
-				r := l.ok(ioTool.name, fmt.Sprintf(`{"action":"write","session_id":"$S","key":%q,"encoding":"base64","until_idle_ms":20}`, name))
-				got, err := base64.StdEncoding.DecodeString(r.Chunk)
-				if err != nil || string(got) != string(want) || *r.BytesWritten != len(want) {
-					t.Errorf("key %s sent %q, want %q (%v)", name, got, want, err)
-				}
-				names++
-			}
+	for name, want := range map[string]string{
+		"enter": "\r", "ctrl_c": "\x03", "ctrl_b": "\x02", "alt_f": "\x1bf", "esc": "\x1b", "arrow_up": "\x1b[A", "ctrl_backslash": "\x1c", "backspace": "\x7f", "f10": "\x1b[21~",
+	} {
+		r := l.ok(ioTool.name, fmt.Sprintf(`{"action":"write","session_id":"$S","key":%q,"encoding":"base64","until_idle_ms":20}`, name))
+		got, err := base64.StdEncoding.DecodeString(r.Chunk)
+		if err != nil || string(got) != want || *r.BytesWritten != len(want) {
+			t.Errorf("key %s sent %q, want %q (%v)", name, got, want, err)
 		}
 	}
-	if names < 22 {
-		t.Errorf("there are only %d keys", names)
+	for args, want := range map[string]string{
+		`"key":"Ctrl-C"`:                     "use ctrl_c",
+		`"key":"turbo"`:                      session.KeyList,
+		`"key":"enter","paste":true`:         "paste is for data",
+		`"data":"a\u001b[201~","paste":true`: "end the paste",
+	} {
+		l.fails(ioTool.name, `{"action":"write","session_id":"$S",`+args+`}`, term.InvalidArgument, want)
 	}
-	for name, want := range map[string]string{"enter": "\r", "ctrl_c": "\x03", "esc": "\x1b", "arrow_up": "\x1b[A", "ctrl_backslash": "\x1c", "backspace": "\x7f"} {
-		if got, _ := session.Key(name); string(got) != want {
-			t.Errorf("key %s is %q, want %q", name, got, want)
-		}
+}
+
+// What is probably not meant as it is written is typed as given, with a warning.
+func TestWriteWarnings(t *testing.T) {
+	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
+	l.open("")
+	r := l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"\\x03","until_idle_ms":20}`)
+	if r.Chunk != `\x03` || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "ctrl_c") {
+		t.Errorf("%s", r.text)
+	}
+	r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"one\ntwo","paste":true,"until_idle_ms":20}`)
+	if r.Chunk != "one\rtwo" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "bracketed paste") {
+		t.Errorf("%s", r.text)
 	}
 }
 

@@ -2,6 +2,7 @@ package mcpapi
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"ptyctl/term"
@@ -31,11 +32,19 @@ func TestExecInTheTerminal(t *testing.T) {
 		t.Fatalf("%s", r.text)
 	}
 	l.fails(execTool.name, `{"session_id":"$S","cmd":"id","class":"posix"}`, term.Busy, r.ExecID)
+	l.fails(execTool.name, `{"session_id":"$S","cmd":"id","class":"posix","queue":true,"timeout_ms":100}`, term.ExecTimeout, r.ExecID, "nothing was typed")
+	var behind sync.WaitGroup
+	behind.Go(func() {
+		if r := l.ok(execTool.name, `{"session_id":"$S","cmd":"echo behind","queue":true}`); r.Stdout != "behind\n" || r.ExecLane != "terminal" {
+			t.Errorf("%s", r.text)
+		}
+	})
 	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"s3cret\r","sensitive":true}`)
 	r = l.ok(execTool.name, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`)
 	if r.ExitCode == nil || *r.ExitCode != 0 || !strings.HasSuffix(r.Stdout, "got s3cret\n") {
 		t.Errorf("%s", r.text)
 	}
+	behind.Wait()
 }
 
 func TestCleanText(t *testing.T) {

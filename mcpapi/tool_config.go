@@ -21,12 +21,12 @@ var configTool = tool{
 		{name: "task_id", kind: kindString, about: "your name for locks", actions: []string{"resize", "expect"}, nonEmpty: true},
 	},
 	output: []field{
-		{name: "action", kind: kindString},
+		{name: "action", kind: kindString, unlisted: true},
 		{name: "success", kind: kindBoolean},
 		{name: "cols", kind: kindInteger},
 		{name: "rows", kind: kindInteger},
 		{name: "expect", kind: kindObject},
-		{name: "warnings", kind: kindStrings},
+		{name: "warnings", kind: kindStrings, unlisted: true},
 	},
 	hints: hints{idempotent: true, openWorld: true},
 }

@@ -19,6 +19,7 @@ var execTool = tool{
 		{name: "stdin_encoding", kind: kindString, enum: encodings},
 		{name: "max_output_bytes", kind: kindInteger, about: "per stream; default 16384, the middle is cut", min: 1, max: 1 << 40},
 		{name: "lane", kind: kindString, enum: []string{"auto", "channel", "terminal"}},
+		{name: "queue", kind: kindBoolean, about: "terminal lane: wait for its turn, instead of BUSY"},
 		{name: "exec_id", kind: kindString, about: "go on waiting for this one", nonEmpty: true},
 		{name: "cancel", kind: kindBoolean, about: "stop exec_id"},
 		{name: "task_id", kind: kindString, about: "your name for locks", nonEmpty: true},
@@ -55,7 +56,7 @@ var execTool = tool{
 		{name: "killed", kind: kindString},
 		{name: "background_output", kind: kindBoolean, unlisted: true},
 		{name: "error_hints", kind: kindStrings},
-		{name: "warnings", kind: kindStrings},
+		{name: "warnings", kind: kindStrings, unlisted: true},
 	},
 	hints: hints{destructive: true, openWorld: true},
 }

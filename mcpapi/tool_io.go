@@ -14,7 +14,8 @@ var ioTool = tool{
 	fields: []field{
 		{name: "session_id", kind: kindString, required: everyAction, nonEmpty: true},
 		{name: "data", kind: kindString, about: "[write] text; this or key", actions: onlyWrite},
-		{name: "key", kind: kindString, about: "[write]", enum: session.KeyNames(), actions: onlyWrite},
+		{name: "key", kind: kindString, about: "[write] " + session.KeyList, actions: onlyWrite, nonEmpty: true},
+		{name: "paste", kind: kindBoolean, about: "[write] data as one paste, not as keys", actions: onlyWrite},
 		{name: "sensitive", kind: kindBoolean, about: "[write] keep it out of every record", actions: onlyWrite},
 		{name: "task_id", kind: kindString, about: "[write] your name for locks", actions: onlyWrite, nonEmpty: true},
 		{name: "encoding", kind: kindString, about: "of data and chunk", enum: encodings, actions: readOrWrite},
@@ -39,7 +40,7 @@ var ioTool = tool{
 		requestIDField(onlyWrite),
 	},
 	output: []field{
-		{name: "action", kind: kindString},
+		{name: "action", kind: kindString, unlisted: true},
 		{name: "bytes_written", kind: kindInteger},
 		{name: "bytes_pending", kind: kindInteger, unlisted: true},
 		{name: "write_timed_out", kind: kindBoolean},
@@ -65,7 +66,7 @@ var ioTool = tool{
 		{name: "more", kind: kindBoolean},
 		{name: "state", kind: kindString},
 		{name: "prompt", kind: kindObject},
-		{name: "warnings", kind: kindStrings},
+		{name: "warnings", kind: kindStrings, unlisted: true},
 	},
 	hints: hints{destructive: true, openWorld: true},
 }

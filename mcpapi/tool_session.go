@@ -63,7 +63,7 @@ var sessionTool = tool{
 		requestIDField([]string{"open"}),
 	},
 	output: []field{
-		{name: "action", kind: kindString},
+		{name: "action", kind: kindString, unlisted: true},
 		{name: "success", kind: kindBoolean},
 		{name: "session_id", kind: kindString},
 		{name: "state", kind: kindString},
@@ -80,7 +80,7 @@ var sessionTool = tool{
 		{name: "lock_acquired", kind: kindBoolean},
 		{name: "lock_holder", kind: kindString},
 		{name: "lock_expires_at", kind: kindInteger},
-		{name: "warnings", kind: kindStrings},
+		{name: "warnings", kind: kindStrings, unlisted: true},
 	},
 	hints: hints{destructive: true, openWorld: true},
 }

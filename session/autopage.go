@@ -48,9 +48,10 @@ func (t *typedRun) await(w *term.Waiting, still *time.Timer) {
 		return
 	}
 	if w != nil {
+		t.show()
 		_, _ = t.x.stdout.Write(t.cut.flush())
 	}
-	t.x.setWaiting(w)
+	t.asks(w)
 }
 
 // turnPage presses the key if w is a pager for it, and returns how long to wait for the effect; 0: it is not for us.

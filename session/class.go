@@ -63,13 +63,15 @@ func classOf(answer []byte) shell {
 }
 
 // farSide returns what reads the lines of a command: what the call says, else what is expected of the session, else
-// what is found out. A device is never asked; a shell is, because its name tells how long a line may be.
+// what is found out. A device is never asked; a shell is, because its name tells how long a line may be. What a marker
+// has shown at this prompt counts more than what is expected.
 func (s *Session) farSide(ctx context.Context, asked, expected Class) shell {
 	if asked == "" && expected == ClassDevice {
 		asked = expected
 	}
 	sh := s.shellOf(ctx, asked)
-	if asked == "" && expected != "" && sh.class != expected {
+	shown := sh.name == "" && sh.class.takesMarker()
+	if asked == "" && expected != "" && sh.class != expected && !shown {
 		sh = shell{class: expected}
 	}
 	return sh
@@ -78,16 +80,24 @@ func (s *Session) farSide(ctx context.Context, asked, expected Class) shell {
 // classLimit is how long the question for the shell may take.
 const classLimit = 5 * time.Second
 
-// shellOf returns the class of the terminal's far side: what the caller says, else what was found out before,
-// else what the login shell is, asked over a channel of its own until there is an answer. A terminal without such a
-// channel is never asked: a device might take the question for a command.
+// shellOf returns the class of the terminal's far side: what the caller says; else, away from the login shell's prompt,
+// what a marker has shown there; else what was found out before; else what the login shell is, asked over a channel of
+// its own until there is an answer. A terminal without such a channel is never asked: a device might take the question
+// for a command.
 func (s *Session) shellOf(ctx context.Context, asked Class) shell {
+	line := s.lastLine()
 	s.mu.Lock()
 	known, x := s.shell, s.execer
+	nested := shell{class: s.nested}
+	if s.nested == known.class || known.name != "" && s.isFirstLocked(line) && sameSign(line, s.first) {
+		nested.class = ""
+	}
 	s.mu.Unlock()
 	switch {
 	case asked != "" && asked != known.class:
 		return shell{class: asked}
+	case asked == "" && nested.class != "":
+		return nested
 	case known.class != "":
 		return known
 	}
@@ -108,6 +118,26 @@ func (s *Session) shellOf(ctx context.Context, asked Class) shell {
 	s.shell = found
 	s.mu.Unlock()
 	return found
+}
+
+// sameSign reports whether two prompts end in the same sign, where that of the superuser is the user's. Shells of
+// different classes that otherwise show the same differ in it.
+func sameSign(a, b string) bool {
+	sign := func(s string) byte {
+		s = strings.TrimRight(s, " ")
+		if strings.HasSuffix(s, "#") {
+			return '$'
+		}
+		return s[len(s)-1]
+	}
+	return sign(a) == sign(b)
+}
+
+// shown remembers that a marker came from a shell of that class, away from the login shell's prompt or at it.
+func (s *Session) shown(class Class) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nested = class
 }
 
 // A limitedWriter keeps the first bytes and drops the rest.

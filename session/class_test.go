@@ -141,6 +141,13 @@ func TestEcho(t *testing.T) {
 		{"not echoed, begins alike", "ls", "lost+found\r\n", "lost+found\n"},
 		{"never whole", "show ver", "show", "show"},
 		{"nothing", "ls", "", ""},
+		{"bash", "ls", "ls\r\n\x1b[?2004l\rout\r\n", "out\n"},
+		{"bash, a blank line after it", "ls", "ls\r\n\x1b[?2004l\r\r\nout", "\nout"},
+		{"zsh", "ls", "ls\x1b[?2004l\r\r\nout\r\n", "out\n"},
+		{"colour after it", "ls", "ls\r\n\x1b[31mout", "\x1b[31mout"},
+		{"another mode after it", "ls", "ls\r\n\x1b[?2004h$ ", "\x1b[?2004h$ "},
+		{"nothing after it", "ls", "ls\r\n\x1b[?2004l\r", ""},
+		{"cut off", "ls", "ls\r\n\x1b[?200", "\x1b[?200"},
 		{"CR at the end", "ls", "ls\r\n10%\r", "10%\r"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -150,11 +157,24 @@ func TestEcho(t *testing.T) {
 				for _, p := range []string{tt.in[:i], tt.in[i:]} {
 					out = append(out, e.strip(ends.convert(nil, []byte(p)))...)
 				}
-				out = append(out, e.flush()...)
-				if out = ends.flush(out); string(out) != tt.want {
+				out = append(append(out, e.strip(ends.flush(nil))...), e.flush()...)
+				if string(out) != tt.want {
 					t.Errorf("cut at %d: %q, want %q", i, out, tt.want)
 				}
 			}
 		})
+	}
+}
+
+func TestSameSign(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"me@host:~$ ", "me@host:/tmp$ ", true}, {"me@host:~$ ", "root@host:~# ", true}, {"me@host:~$ ", "me@host ~> ", false}, {"host% ", "host$", false},
+	} {
+		if sameSign(tt.a, tt.b) != tt.want {
+			t.Errorf("%q and %q", tt.a, tt.b)
+		}
 	}
 }

@@ -41,12 +41,16 @@ func (l *lineEnds) flush(out []byte) []byte {
 // the line wraps.
 const maxEcho = 2 * maxTypedLine
 
-// An echo takes the echo of a typed line out of the start of what comes back. If something else comes, it is
-// passed on whole.
+// pasteOff is what line editors switch off when the line is entered (DECRST 2004).
+const pasteOff = "\x1b[?2004l"
+
+// An echo takes the echo of a typed line, with its line end, out of the start of what comes back, and what a line
+// editor says then. If something else comes, it is passed on whole.
 type echo struct {
-	line []byte // what is still to come
-	seen []byte // what came so far
-	over bool   // the line came; a line end that follows is its own
+	line  []byte // what is still to come
+	seen  []byte // what came so far, of line or of pasteOff
+	over  bool   // the line came: what follows may belong to it
+	ended bool   // and its line end
 }
 
 // strip returns p without what belongs to the echo. Line ends are LF.
@@ -54,14 +58,11 @@ func (e *echo) strip(p []byte) []byte {
 	for i, c := range p {
 		switch {
 		case len(e.line) == 0:
-			if e.over && c == '\r' { // a line end is CR LF by now, if it was CR CR LF
+			if e.over && e.tail(c) {
 				continue
 			}
-			if e.over && c == '\n' {
-				i++
-			}
 			e.over = false
-			return p[i:]
+			return append(e.flush(), p[i:]...)
 		case c == e.line[0]:
 			e.line = e.line[1:]
 			e.seen = append(e.seen, c)
@@ -78,12 +79,34 @@ func (e *echo) strip(p []byte) []byte {
 	return nil
 }
 
+// tail reports whether c, behind the line, belongs to it.
+func (e *echo) tail(c byte) bool {
+	n := len(e.seen)
+	switch {
+	case n < len(pasteOff) && c == pasteOff[n]:
+		e.seen = append(e.seen, c)
+	case n > 0 && n < len(pasteOff):
+		return false
+	case c == '\r' && (n > 0 || !e.ended): // a line end is CR LF by now, if it was CR CR LF
+		e.seen = nil
+	case c == '\n' && !e.ended:
+		e.ended, e.seen = true, nil
+	default:
+		e.seen = nil
+		return false
+	}
+	return true
+}
+
 // pending reports whether the echo may still come, or go on.
 func (e *echo) pending() bool { return len(e.line) > 0 }
 
 // flush returns what was held back for an echo that does not come any more.
 func (e *echo) flush() []byte {
 	seen := e.seen
+	if len(e.line) == 0 && len(seen) == len(pasteOff) {
+		seen = nil
+	}
 	e.line, e.seen = nil, nil
 	return seen
 }

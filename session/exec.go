@@ -31,6 +31,7 @@ type ExecRequest struct {
 	Wait      time.Duration // the longest this call waits; 0: as long as Timeout
 	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
 	Expect    Expect        // overrides the session's
+	Queue     bool          // terminal lane: wait for the commands before this one, instead of Busy
 
 	// Terminal lane only:
 	Class        Class         // of the far side; empty: found out
@@ -192,13 +193,14 @@ func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOu
 	defer late.Stop()
 	over := s.ctx.Done()
 	for {
-		_, waits := x.waitsOn()
-		if x.ctx.Err() != nil {
-			waits = nil // it is being stopped, and what it waited for no longer matters
+		w, turned := x.waitsOn()
+		if w != nil && x.ctx.Err() == nil { // for an answer that only the caller can give
+			return s.result(x, maxOutput)
 		}
 		select {
+		case <-turned:
+			continue
 		case <-x.done:
-		case <-waits: // for an answer that only the caller can give
 		case <-timer.C:
 		case <-late.C:
 		case <-over: // x ends with the session, and needs a moment for it

@@ -27,6 +27,7 @@ func (t *typedRun) follow() (term.Exit, error) {
 	defer func() {
 		t.emit(t.undecided())
 		t.emit(t.cut.stop())
+		t.letGo(false)
 	}()
 	quiet := quietPrompt
 	if t.scan == nil {
@@ -58,21 +59,20 @@ func (t *typedRun) follow() (term.Exit, error) {
 		case <-changed:
 		case <-still.C:
 			if t.prompted() {
-				t.x.how = DonePrompt
-				return term.Exit{}, nil
+				return t.atEnd(), nil
 			}
 			t.await(t.question(), still)
 		case <-idle.C:
 			switch w := t.question(); {
 			case t.prompted():
-				t.x.how = DonePrompt
+				return t.atEnd(), nil
 			case w != nil: // not silent: it waits for an answer
 				t.await(w, still)
 				continue
 			default:
 				t.x.how = DoneIdle
+				return term.Exit{}, nil
 			}
-			return term.Exit{}, nil
 		case <-t.x.answered:
 			t.x.setWaiting(nil)
 			still.Reset(answerWait)
@@ -82,8 +82,7 @@ func (t *typedRun) follow() (term.Exit, error) {
 			}
 			still.Reset(quiet)
 		case <-t.x.yielded:
-			t.x.how = DonePrompt
-			return term.Exit{}, nil
+			return t.atEnd(), nil
 		case <-t.x.ctx.Done():
 			if t.s.ctx.Err() != nil { // the session, not the command's time, is over
 				return t.closed(), nil
@@ -106,15 +105,35 @@ func (t *typedRun) quietTime() time.Duration {
 	return defaultQuiet
 }
 
+// asks says that the command seems to wait for w, whose text is then output.
+func (t *typedRun) asks(w *term.Waiting) {
+	switch {
+	case w == nil:
+	case t.scan == nil:
+		t.show()
+	case w.Kind == WaitPrompt && !t.scan.started: // the line was none for the shell that reads it
+		t.s.shown("")
+	}
+	t.x.setWaiting(w)
+}
+
 // marked is the outcome when the marker came: the shell is ready, whatever it shows, unless somebody has typed
 // meanwhile. And the line before was a prompt.
 func (t *typedRun) marked() term.Exit {
 	t.x.how = DoneMarker
 	t.s.learn(t.before)
+	t.s.shown(t.sh.class)
 	t.s.mu.Lock()
 	t.s.ready = !t.x.touched
 	t.s.mu.Unlock()
 	return term.Exit{Known: true, Code: t.scan.status}
+}
+
+// atEnd is the outcome when the prompt is back: it is in the last line, and no output.
+func (t *typedRun) atEnd() term.Exit {
+	t.x.how = DonePrompt
+	t.letGo(true)
+	return term.Exit{}
 }
 
 // advance takes what has arrived, and reports whether there was anything.
@@ -146,23 +165,7 @@ func (t *typedRun) undecided() []byte {
 	if t.scan != nil {
 		return t.scan.flush(nil)
 	}
-	return t.ends.flush(t.echo.flush())
-}
-
-// emit takes output of the command.
-func (t *typedRun) emit(p []byte) {
-	p = t.cut.strip(p)
-	if !t.stopping {
-		_, _ = t.x.stdout.Write(p)
-		return
-	}
-	t.held = append(t.held, p...)
-	end := bytes.LastIndexByte(t.held, '\n') + 1
-	if len(t.held)-end > lineBack {
-		end = len(t.held)
-	}
-	_, _ = t.x.stdout.Write(t.held[:end])
-	t.held = append(t.held[:0], t.held[end:]...)
+	return append(t.echo.strip(t.ends.flush(nil)), t.echo.flush()...)
 }
 
 // atPrompt reports whether line is the prompt.

@@ -48,9 +48,9 @@ func (t *typedRun) mayPress(key, why string) bool {
 // settled waits, at most limit, until the marker or the prompt shows that the command is gone: a shell that is
 // interrupted gives up the whole line, and with it the marker.
 func (t *typedRun) settled(ctx context.Context, limit time.Duration) (e term.Exit, ok bool) {
-	t.stopping = true
+	t.holding = true
 	t.emit(t.cut.stop())
-	defer func() { t.release(ok && !e.Known) }()
+	defer func() { t.letGo(ok && !e.Known) }()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	still := time.NewTimer(quietStop)
@@ -76,16 +76,6 @@ func (t *typedRun) settled(ctx context.Context, limit time.Duration) (e term.Exi
 			return term.Exit{}, false
 		}
 	}
-}
-
-// release ends the holding back of the last line, which is no output if it is the prompt.
-func (t *typedRun) release(prompt bool) {
-	if prompt {
-		t.emit(t.undecided())
-		t.held = t.held[:bytes.LastIndexByte(t.held, '\n')+1]
-	}
-	_, _ = t.x.stdout.Write(t.held)
-	t.stopping, t.held = false, nil
 }
 
 // press sends a key past everything that waits to be written, and then calls done.

@@ -1,34 +1,127 @@
 package session_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"ptyctl/session"
+	"ptyctl/term"
 )
 
-func TestKeys(t *testing.T) {
+func TestKey(t *testing.T) {
 	want := map[string]string{
-		"ctrl_c": "\x03", "ctrl_d": "\x04", "ctrl_z": "\x1a", "ctrl_backslash": "\x1c", "tab": "\x09", "enter": "\r", "esc": "\x1b",
-		"ctrl_a": "\x01", "ctrl_e": "\x05", "ctrl_k": "\x0b", "ctrl_u": "\x15", "ctrl_l": "\x0c",
-		"arrow_up": "\x1b[A", "arrow_down": "\x1b[B", "arrow_right": "\x1b[C", "arrow_left": "\x1b[D",
-		"home": "\x1b[H", "end": "\x1b[F", "backspace": "\x7f", "delete": "\x1b[3~", "page_up": "\x1b[5~", "page_down": "\x1b[6~",
-	}
-	names := session.KeyNames()
-	if len(names) != len(want) || names[0] != "arrow_down" || names[len(names)-1] != "ctrl_z" {
-		t.Errorf("names %q", names)
+		"ctrl_c": "\x03", "ctrl_d": "\x04", "ctrl_z": "\x1a", "ctrl_a": "\x01", "ctrl_b": "\x02", "ctrl_i": "\t", "ctrl_backslash": "\x1c",
+		"ctrl_space": "\x00", "ctrl_right_bracket": "\x1d", "ctrl_caret": "\x1e", "ctrl_underscore": "\x1f",
+		"tab": "\x09", "shift_tab": "\x1b[Z", "enter": "\r", "esc": "\x1b", "space": " ", "backspace": "\x7f", "insert": "\x1b[2~", "delete": "\x1b[3~",
+		"page_up": "\x1b[5~", "page_down": "\x1b[6~", "alt_a": "\x1ba", "alt_z": "\x1bz",
+		"f1": "\x1bOP", "f4": "\x1bOS", "f5": "\x1b[15~", "f10": "\x1b[21~", "f11": "\x1b[23~", "f12": "\x1b[24~",
 	}
 	for name, bytes := range want {
-		if got, ok := session.Key(name); !ok || string(got) != bytes || !slices.Contains(names, name) {
-			t.Errorf("%s = %q, %v", name, got, ok)
+		for _, application := range []bool{false, true} {
+			if got, ok := session.Key(name, application); !ok || string(got) != bytes {
+				t.Errorf("%s, %v = %q, %v", name, application, got, ok)
+			}
 		}
 	}
-	if got, ok := session.Key("Enter"); ok || len(got) != 0 {
-		t.Errorf("an unknown key gave %q", got)
+	for name, letter := range map[string]string{"arrow_up": "A", "arrow_down": "B", "arrow_right": "C", "arrow_left": "D", "home": "H", "end": "F"} {
+		normal, _ := session.Key(name, false)
+		application, _ := session.Key(name, true)
+		if string(normal) != "\x1b["+letter || string(application) != "\x1bO"+letter {
+			t.Errorf("%s = %q and %q", name, normal, application)
+		}
 	}
-	got, _ := session.Key("enter")
+	for _, name := range []string{"", "Enter", "ctrl_", "ctrl_C", "ctrl_1", "ctrl_ab", "alt_", "f0", "f13", "hyper_a", "_a"} {
+		if got, ok := session.Key(name, false); ok || got != nil {
+			t.Errorf("%q is a key that sends %q", name, got)
+		}
+	}
+	got, _ := session.Key("enter", false)
 	got[0] = 'x' // is the caller's own
-	if again, _ := session.Key("enter"); string(again) != "\r" {
+	if again, _ := session.Key("enter", false); string(again) != "\r" {
 		t.Error("a caller changed a key")
 	}
+}
+
+// Whatever KeyList names is a key.
+func TestKeyList(t *testing.T) {
+	var names []string
+	for _, part := range strings.Fields(session.KeyList) {
+		switch part {
+		case "f1-f12":
+			for n := range 12 {
+				names = append(names, fmt.Sprint("f", n+1))
+			}
+		case "ctrl_a-ctrl_z", "alt_a-alt_z":
+			for c := 'a'; c <= 'z'; c++ {
+				names = append(names, part[:strings.IndexByte(part, '_')+1]+string(c))
+			}
+		default:
+			names = append(names, part)
+		}
+	}
+	for _, name := range names {
+		if b, ok := session.Key(name, false); !ok || len(b) == 0 {
+			t.Errorf("%s is listed and no key", name)
+		}
+	}
+	spec := []string{
+		"ctrl_c", "ctrl_d", "ctrl_z", "ctrl_backslash", "tab", "enter", "esc", "ctrl_a", "ctrl_e", "ctrl_k", "ctrl_u", "ctrl_l", "arrow_up", "arrow_down",
+		"arrow_left", "arrow_right", "home", "end", "backspace", "delete", "page_up", "page_down",
+	}
+	for _, name := range spec {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is not listed", name)
+		}
+	}
+}
+
+func TestSimilarKey(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ctrl-C": "ctrl_c", "ctrl+c": "ctrl_c", "^C": "ctrl_c", "C-c": "ctrl_c", "<C-c>": "ctrl_c", "CTRL_C": "ctrl_c", "control-d": "ctrl_d",
+		"Ctrl-\\": "ctrl_backslash", "^]": "ctrl_right_bracket", "^[": "esc", "M-x": "alt_x", "Alt+F": "alt_f", "meta_b": "alt_b",
+		"Enter": "enter", "RETURN": "enter", "<CR>": "enter", "Escape": "esc", "{UP}": "arrow_up", "Up Arrow": "arrow_up", "PgUp": "page_up",
+		"Page Down": "page_down", "F5": "f5", "S-Tab": "shift_tab", "Shift+Tab": "shift_tab", "Del": "delete",
+		"": "", "hyper": "", "ctrl_1": "", "f13": "", strings.Repeat("x", 1000): "",
+	} {
+		if got := session.SimilarKey(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A key goes out in the form that the program has asked for, and its name is on record.
+func TestKeyInTheFormAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen diary
+		s, far := start(t, 0, session.Options{Observers: []term.Observer{&seen}})
+		press := func(want string) {
+			t.Helper()
+			r, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "arrow_up"})
+			if err != nil || r.Written != len(want) || r.Warnings != nil {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			if got := take(t, far, len(want)); got != want {
+				t.Errorf("sent %q, want %q", got, want)
+			}
+		}
+		press("\x1b[A")
+		put(t, far, "\x1b[?1h\x1b=") // smkx, as less, vim and readline's callers send it
+		press("\x1bOA")
+		put(t, far, "\x1b[?1l\x1b>")
+		press("\x1b[A")
+		if e := seen.of(term.VerbWrite); len(e) != 3 || e[1].Detail != "arrow_up" || string(e[1].Data) != "\x1bOA" {
+			t.Errorf("%+v", e)
+		}
+		e := wantKind(t, func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "Ctrl-C"}); return err }(), term.InvalidArgument)
+		if !strings.Contains(e.Msg, "use ctrl_c") || e.Details.Field != "key" {
+			t.Errorf("%+v", e)
+		}
+		e = wantKind(t, func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "hyper_x"}); return err }(), term.InvalidArgument)
+		if !strings.Contains(e.Msg, session.KeyList) {
+			t.Errorf("%+v", e)
+		}
+	})
 }

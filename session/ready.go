@@ -80,7 +80,7 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 			}
 			return t.busy(o)
 		case <-ctx.Done():
-			return &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "canceled before anything was typed", Err: ctx.Err()}
+			return s.notTyped(ctx)
 		case <-t.x.ctx.Done():
 			if s.ctx.Err() != nil {
 				<-s.ended
@@ -143,9 +143,13 @@ func (t *typedRun) atLogin() bool {
 // been a shell's: the class was found out, not said.
 func (t *typedRun) isFirst(line string) bool {
 	t.s.mu.Lock()
-	first := t.s.first
-	t.s.mu.Unlock()
-	return t.sh.name != "" && promptTail.MatchString(first) && waitsFor(first, nil) == nil && (line == first || sameStem(line, first))
+	defer t.s.mu.Unlock()
+	return t.sh.name != "" && t.s.isFirstLocked(line)
+}
+
+// isFirstLocked reports whether a line has the form of the prompt that the terminal began with. Requires s.mu.
+func (s *Session) isFirstLocked(line string) bool {
+	return promptTail.MatchString(s.first) && waitsFor(s.first, nil) == nil && (line == s.first || sameStem(line, s.first))
 }
 
 // touched reports whether something was typed, so that the last line may be any program's.

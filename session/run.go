@@ -49,7 +49,7 @@ type run struct {
 
 	mu      sync.Mutex // guards the following
 	waiting *term.Waiting
-	waits   chan struct{} // closed when waiting is set
+	turned  chan struct{} // closed and replaced when waiting changes
 
 	// Set before done is closed.
 	exit     term.Exit
@@ -65,7 +65,7 @@ func (s *Session) newRun(r ExecRequest, lane Lane) *run {
 	now := time.Now()
 	x := &run{
 		id: "exec-" + NewID("x")[2:], lane: lane, started: now, deadline: now.Add(r.Timeout),
-		done: make(chan struct{}), answered: make(chan struct{}, 1), interrupted: make(chan struct{}, 1), yielded: make(chan struct{}), waits: make(chan struct{}),
+		done: make(chan struct{}), answered: make(chan struct{}, 1), interrupted: make(chan struct{}, 1), yielded: make(chan struct{}), turned: make(chan struct{}),
 		stdout: newStream(s.o.ExecBytes), stderr: newStream(s.o.ExecBytes), expect: s.Expect().with(r.Expect),
 	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
@@ -127,20 +127,19 @@ func (s *Session) start(r ExecRequest) (*run, error) {
 func (x *run) setWaiting(w *term.Waiting) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	switch {
-	case w != nil && x.waiting == nil:
-		close(x.waits)
-	case w == nil && x.waiting != nil:
-		x.waits = make(chan struct{})
+	if w == x.waiting || w != nil && x.waiting != nil && *w == *x.waiting {
+		return
 	}
 	x.waiting = w
+	close(x.turned)
+	x.turned = make(chan struct{})
 }
 
-// waitsOn returns what the command waits for, and a channel that is closed once it waits for something.
+// waitsOn returns what the command waits for, and a channel that is closed when that changes.
 func (x *run) waitsOn() (*term.Waiting, <-chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.waiting, x.waits
+	return x.waiting, x.turned
 }
 
 // errRunPanicked stands until Exec has returned.

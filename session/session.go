@@ -81,7 +81,7 @@ type Session struct {
 
 	mu        sync.Mutex // guards the following
 	state     State
-	changed   chan struct{} // closed and replaced when state or pending changes
+	changed   chan struct{} // closed and replaced when state, pending, typing or queue changes
 	end       End
 	transport term.Transport
 	about     term.Description
@@ -89,8 +89,11 @@ type Session struct {
 	signaler  term.Signaler
 	pending   *question
 	typed     bool       // something was typed into the terminal after it opened
+	lineTyped int        // bytes typed since the last line end
 	typing    *run       // the command that runs in the terminal, or nil
-	shell     shell      // what reads the typed lines; its class is empty until it is known
+	queue     []*place   // the calls that wait for it, first come first
+	shell     shell      // the login shell; its class is empty until it is known
+	nested    Class      // of the shell that has last shown a marker; empty: none has, or it is gone
 	first     string     // the last line when something was typed for the first time: the login shell's prompt
 	prompt    string     // a line that is known to have been a prompt
 	ready     bool       // a marker showed that the shell is ready, and nothing was typed since

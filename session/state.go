@@ -40,6 +40,11 @@ func (e errClosedByCaller) Error() string { return "closed by " + e.by }
 // setState moves the session to st and wakes everyone who waits for a change. Requires s.mu.
 func (s *Session) setState(st State) {
 	s.state = st
+	s.wakeLocked()
+}
+
+// wakeLocked wakes everyone who waits for a change. Requires s.mu.
+func (s *Session) wakeLocked() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

@@ -29,8 +29,8 @@ type typedRun struct {
 	echo echo
 	ends lineEnds
 
-	stopping bool   // the command is being interrupted: the unfinished last line goes to held
-	held     []byte // it may turn out to be the prompt
+	holding bool   // the unfinished last line goes to held: without marker, and while the command is interrupted
+	held    []byte // it may turn out to be the prompt, which is no output
 
 	pressed time.Time // when a page was last turned; zero: never
 	turned  int64     // how far the stream had been read then
@@ -45,10 +45,17 @@ func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (
 	if err != nil {
 		return nil, err
 	}
-	x := s.newRun(r, LaneTerminal)
+	var p *place
+	if r.Queue {
+		if p, err = s.lineUp(ctx, min(r.Wait, r.Timeout)); err != nil {
+			return nil, err
+		}
+		defer s.leave(p)
+	}
+	x := s.newRun(r, LaneTerminal) // its time begins here
 	x.class = t.sh.class
 	t.x = x
-	if err := s.claimTerminal(ctx, x); err != nil {
+	if err := s.claimTerminal(ctx, x, p); err != nil {
 		s.discard(x)
 		return nil, err
 	}
@@ -87,7 +94,7 @@ func (t *typedRun) send(ctx context.Context, line string, epoch uint64) error {
 	}
 	t.off = w.Cursor
 	if t.scan == nil {
-		t.echo.line = []byte(line)
+		t.echo.line, t.holding = []byte(line), true
 	}
 	s.mu.Lock()
 	t.x.sent = true
@@ -133,48 +140,6 @@ func (t *typedRun) line() (string, error) {
 }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
-
-// claimTerminal makes x the one command in the terminal. A command before it whose shell shows its prompt again,
-// though no marker came, gives way.
-func (s *Session) claimTerminal(ctx context.Context, x *run) error {
-	for {
-		s.mu.Lock()
-		other, changed := s.typing, s.changed
-		if other == nil {
-			s.typing = x
-			s.mu.Unlock()
-			return nil
-		}
-		s.mu.Unlock()
-		w, _ := other.waitsOn()
-		if w == nil || w.Kind != WaitPrompt {
-			return &term.Error{
-				Op: "exec", Session: s.id, Kind: term.Busy,
-				Msg:     fmt.Sprintf("a command is running in this terminal (exec_id %s); wait for it with exec_id, stop it with cancel, or pass lane channel to run this one beside the terminal", other.id),
-				Details: &term.Details{WaitingFor: w},
-			}
-		}
-		other.yield.Do(func() { close(other.yielded) })
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "canceled before anything was typed", Err: ctx.Err()}
-		case <-s.ctx.Done():
-			return s.endedError("exec")
-		}
-	}
-}
-
-// releaseTerminal lets the next command have the terminal.
-func (s *Session) releaseTerminal(x *run) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.typing == x {
-		s.typing = nil
-		close(s.changed)
-		s.changed = make(chan struct{})
-	}
-}
 
 // typedResult completes the result of a command that has ended in the terminal.
 func (s *Session) typedResult(x *run, res *ExecResult) {

@@ -14,7 +14,8 @@ import (
 // WriteOptions say how to treat what is written.
 type WriteOptions struct {
 	Sensitive bool          // keep the content out of events, and so out of every log and recording
-	Key       string        // the key this stands for, for the record
+	Key       string        // press this key (see Key) in place of typing data, in the form that the program asked for
+	Paste     bool          // type data as a terminal types what is pasted: line ends are CR, brackets if the program wants them
 	Timeout   time.Duration // 0: the session's WriteTimeout
 }
 
@@ -25,6 +26,10 @@ type WriteResult struct {
 	Pending  int   // bytes handed to the transport that it had not taken when the call returned; they may still go out
 	TimedOut bool
 	Answered bool // the data answered the login's question instead of being typed
+
+	// Warnings says what of the data is probably not what the caller meant: a key spelled as text, a line longer than a
+	// terminal takes, a paste that the program has not asked for. All the same it was typed as given.
+	Warnings []string
 }
 
 // Write types data into the terminal, or answers the question the login waits with.
@@ -33,6 +38,13 @@ type WriteResult struct {
 func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
+	if o.Key != "" {
+		b, ok := Key(o.Key, s.modes().AppCursor)
+		if !ok {
+			return res, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: UnknownKey(o.Key), Details: &term.Details{Field: "key"}}
+		}
+		data = b
+	}
 	if answered, err := s.answer(ctx, data); answered {
 		if err == nil {
 			res.Written, res.Answered = len(data), true
@@ -43,6 +55,11 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	if err != nil {
 		return res, err
 	}
+	if o.Paste {
+		if data, res.Warnings, err = s.pasted(data); err != nil {
+			return res, err
+		}
+	}
 	ev := term.Event{Data: data, Size: len(data), Sensitive: o.Sensitive, Detail: o.Key}
 	act := term.Action{Verb: term.VerbWrite, Data: data}
 	if o.Sensitive {
@@ -52,7 +69,12 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	if err != nil {
 		return res, err
 	}
+	warnings := res.Warnings
+	if o.Key == "" {
+		warnings = append(warnings, s.hazards(data, o.Sensitive)...)
+	}
 	res, err = s.send(ctx, t, data, epoch, o.Timeout)
+	res.Warnings = warnings
 	ev.Verb, ev.Actor, ev.Size, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), res.Written, err
 	if ev.Data != nil {
 		ev.Data = data[:res.Written]

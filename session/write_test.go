@@ -21,7 +21,7 @@ func TestWriteCursorMissesNothing(t *testing.T) {
 		put(t, far, "$ ")
 		go func() { io.WriteString(far, "echo of "+take(t, far, 3)) }()
 		w, err := s.Write(t.Context(), []byte("ls\r"), session.WriteOptions{})
-		if err != nil || w != (session.WriteResult{Cursor: 2, Written: 3}) {
+		if err != nil || w.Cursor != 2 || w.Written != 3 || w.TimedOut || w.Answered || w.Warnings != nil {
 			t.Fatalf("%+v, %v", w, err)
 		}
 		c := s.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, Until: re(`ls\r`), Timeout: time.Minute})

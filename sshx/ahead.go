@@ -6,8 +6,14 @@ import (
 	"time"
 )
 
-// aheadIdle is how long a channel opened ahead is kept for the next command.
-const aheadIdle = 60 * time.Second
+const (
+	// aheadIdle is how long a channel opened ahead is kept for the next command.
+	aheadIdle = 60 * time.Second
+
+	// aheadGain is the round trip from which on the next command's channel is opened while this one runs. Below it,
+	// opening it then would cost this command about what it saves the next.
+	aheadGain = 2 * time.Millisecond
+)
 
 // Opening a channel costs a round trip, starting the command a second one. After the first command, one channel
 // is therefore kept open ahead, on the Client's own connection, as long as the server has room for it.

@@ -35,7 +35,11 @@ func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io
 		defer release()
 		switch err := x.begin(opening, ctx, r); {
 		case err == nil:
-			c.slots.openAhead()
+			if x.trip >= aheadGain {
+				c.slots.openAhead()
+			} else { // the command needs the server now more than the next one does
+				defer c.slots.openAhead()
+			}
 			e, err := x.wait(ctx, r.Grace)
 			e.Started = true
 			return e, err
@@ -54,13 +58,21 @@ type execution struct {
 	trip    time.Duration // how long the server took to answer
 }
 
+// copyBuffer is the payload of one packet as OpenSSH sends it, at most.
+const copyBuffer = 32 << 10
+
+// copyBuffers holds the memory of copies that are over: two of them per command would be most of what it costs us.
+var copyBuffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
+
 // drain starts reading both streams, before the command starts: what is not read blocks the channel. release
 // closes the channel; after it, nothing is written to stdout and stderr any more.
 func (x *execution) drain(stdout, stderr io.Writer) (release func()) {
 	var open atomic.Int32
 	open.Store(2)
 	copyTo := func(w *outWriter, r io.Reader) {
-		_, _ = io.Copy(w, r)
+		p := copyBuffers.Get().(*[copyBuffer]byte)
+		defer copyBuffers.Put(p)
+		_, _ = io.CopyBuffer(w, r, p[:])
 		if open.Add(-1) == 0 {
 			close(x.drained)
 		}

@@ -5,7 +5,7 @@
 // It imports nothing but the standard library and holds no behaviour of its own, so that transports (sshx,
 // telnet, ptyx), the engine (session) and the wire (mcpapi) can agree without importing one another:
 //
-//	sshx   telnet   ptyx      implement Transport, Execer, Signaler, Waiter, Describer
+//	sshx   telnet   ptyx      implement Transport, Execer, Signaler, Waiter, Describer, KeySender
 //	   \      |      /
 //	    v     v     v
 //	       term              the words

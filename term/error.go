@@ -170,7 +170,7 @@ type Hop struct {
 	Steps   []Step `json:"steps,omitempty"`
 }
 
-// A Step is one rung of the connection ladder: dns, tcp, banner, kex, hostkey, auth, channel.
+// A Step is one rung of the connection ladder: dns, tcp, banner, kex, hostkey, auth, channel; dns, tcp, tls, telnet.
 type Step struct {
 	Name       string `json:"name"`
 	OK         bool   `json:"ok"`

@@ -4,13 +4,14 @@ import "time"
 
 // A Target says which terminal to open. Its zero fields mean what the field says.
 type Target struct {
-	Protocol       string // "ssh"
+	Protocol       string // "ssh", "telnet"
 	Host           string
 	Port           int    // 0: the protocol's own
 	User           string // empty: from the configuration, else the local user
 	Auth           Auth
 	PTY            PTY
 	SSH            SSHOptions
+	Telnet         TelnetOptions
 	ConnectTimeout time.Duration // from the first look-up to the last authentication reply; 0: the operator's default
 }
 
@@ -62,4 +63,20 @@ type SSHOptions struct {
 	ExtraArgs          []string // ssh(1) arguments, a documented subset
 	Legacy             bool     // also offer algorithms that only old devices need
 	ProxyURL           string   // socks5:// or http://; may hold a password
+}
+
+// TelnetOptions are a caller's wishes for a Telnet connection.
+type TelnetOptions struct {
+	Mode   string // "auto" or empty (raw until the far side speaks Telnet), "telnet", "raw"
+	Enter  string // what the enter key sends: "auto" or empty, "cr", "crlf", "crnul", "lf"
+	Binary string // eight-bit data: "auto" or empty (when asked for), "always" (ask for it), "never"
+	TLS    TLSOptions
+}
+
+// TLSOptions say how to protect a connection with TLS. A server is verified by its certificate's chain and name,
+// unless Pin says which certificate it must have.
+type TLSOptions struct {
+	Enabled    bool
+	ServerName string // the name in the certificate; empty: the host
+	Pin        string // fingerprint of the server's certificate: "SHA256:" and base64, or hex with or without colons
 }

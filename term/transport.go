@@ -43,11 +43,33 @@ type (
 		Wait() (Exit, error)
 	}
 
-	// A Describer knows how the terminal was reached and what it can do.
+	// A Describer knows how the terminal was reached and what it can do. Describe answers for this moment: what a
+	// device negotiates later (Telnet) changes the answer. It does not block.
 	Describer interface {
 		Describe() Description
 	}
+
+	// A KeySender presses the keys that have no byte of their own (KeyBreak and the others): its protocol has a
+	// command for them. A key that this protocol or this server cannot press is an Error of kind Unsupported that
+	// names it. SendKey may be called beside Write.
+	KeySender interface {
+		SendKey(ctx context.Context, name string) error
+	}
 )
+
+// The keys of a KeySender.
+const (
+	KeyBreak            = "break"             // a serial line's break condition (RFC 4335, RFC 2217), or Telnet's BRK
+	KeyInterruptProcess = "interrupt_process" // Telnet IP (RFC 854); ctrl_c is what most servers expect instead
+	KeyAbortOutput      = "abort_output"      // Telnet AO
+	KeyAreYouThere      = "ayt"               // Telnet AYT
+	KeyEndOfFile        = "eof"               // Telnet EOF (RFC 1184); ctrl_d is what most servers expect instead
+)
+
+// ProtocolKeys returns the names of the keys of a KeySender.
+func ProtocolKeys() []string {
+	return []string{KeyBreak, KeyInterruptProcess, KeyAbortOutput, KeyAreYouThere, KeyEndOfFile}
+}
 
 // A Dialer opens a terminal. There is one per protocol, handed to the session manager in a map.
 //
@@ -86,6 +108,9 @@ type Description struct {
 	HostKey       string // fingerprint of the accepted host key, "SHA256:..."
 	AuthMethod    string // the authentication method that succeeded last
 	Algorithms    Algorithms
+	Security      string  // what a person should know about how the bytes travel; empty: they are protected
+	TLS           *TLS    // nil: none
+	Telnet        *Telnet // nil: another protocol
 	Ladder        []Hop
 	Warnings      []string
 	Capabilities  Capabilities
@@ -97,6 +122,33 @@ type Algorithms struct {
 	HostKey string `json:"host_key,omitempty"`
 	Cipher  string `json:"cipher,omitempty"`
 	MAC     string `json:"mac,omitempty"` // empty with an AEAD cipher
+}
+
+// TLS is what protects a connection that is not SSH.
+type TLS struct {
+	Version     string `json:"version"` // "TLS 1.3"
+	CipherSuite string `json:"cipher_suite"`
+	Certificate string `json:"certificate"` // fingerprint of the server's, "SHA256:..."
+	Verified    string `json:"verified"`    // "chain": by authority and name; "pin": by fingerprint; "no"
+}
+
+// Telnet is what is agreed on a Telnet connection at the moment. Options are named as in the IANA registry, in
+// lower case with underscores ("echo", "terminal_type", "naws").
+type Telnet struct {
+	Raw        bool     `json:"raw"`                  // the far side has not spoken Telnet: bytes go as they are
+	Local      []string `json:"local,omitempty"`      // options performed by us
+	Remote     []string `json:"remote,omitempty"`     // options performed by the far side
+	RemoteEcho bool     `json:"remote_echo"`          // it echoes what is typed
+	BinaryIn   bool     `json:"binary_in"`            // it sends eight bits
+	BinaryOut  bool     `json:"binary_out"`           // it takes eight bits
+	Terminal   string   `json:"terminal,omitempty"`   // the terminal name told last
+	Cols       int      `json:"cols,omitempty"`       // the window size told last
+	Rows       int      `json:"rows,omitempty"`       //
+	Enter      string   `json:"enter"`                // what the enter key sends: "cr", "crlf", "crnul", "lf"
+	Charset    string   `json:"charset,omitempty"`    // agreed by RFC 2066
+	Serial     bool     `json:"serial,omitempty"`     // speed, framing and break of a serial line can be set (RFC 2217)
+	Suppressed int64    `json:"suppressed,omitempty"` // requests left unanswered because there were too many
+	Malformed  int64    `json:"malformed,omitempty"`  // commands that made no sense
 }
 
 // Support is the answer to "can this session do that?".

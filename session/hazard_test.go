@@ -1,0 +1,105 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"ptyctl/session"
+)
+
+// Text that spells a key is typed as given, and the result names the key.
+func TestSpelledKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		type row struct{ data, want string } // want: part of the warning; empty: no warning
+		rows := []row{
+			{`\x03`, `"ctrl_c"`}, {`\u0003`, `"ctrl_c"`}, {`\003`, `"ctrl_c"`}, {`^C`, `"ctrl_c"`}, {"^C\r", `"ctrl_c"`}, {`^[`, `"esc"`}, {`\e`, `"esc"`},
+			{`\x1b`, `"esc"`}, {`\x1b[A`, `"arrow_up"`}, {`^[[A`, `"arrow_up"`}, {`\033OA`, `"arrow_up"`}, {`\x1b[21~`, `"f10"`}, {`\t`, `"tab"`}, {`^?`, `"backspace"`},
+			{`^M`, `"enter"`}, {`\n`, `"enter"`}, {`\r`, `"enter"`}, {`\r\n`, `"enter"`}, {`^]`, `"ctrl_right_bracket"`}, {`\x1bf`, ""},
+			{`ls -l\n`, `"enter"`}, {`ls -l\r\n`, `"enter"`}, {`ls -l\x0d`, `"enter"`}, {`:wq\u000d`, `"enter"`}, {`sleep 9\x03`, `"ctrl_c"`}, {`exit\x04`, `"ctrl_d"`},
+			{`ctrl_c`, `"ctrl_c"`}, {`Ctrl+C`, `"ctrl_c"`}, {`C-c`, `"ctrl_c"`}, {`<C-c>`, `"ctrl_c"`}, {`<Enter>`, `"enter"`}, {`{ENTER}`, `"enter"`}, {"arrow_up\r", `"arrow_up"`},
+
+			{"ls\r", ""}, {"\x03", ""}, {"\x1b[A", ""}, {`printf 'a\n'`, ""}, {"echo foo\\n\r", ""}, {`C:\new`, ""}, {`grep -E ^C`, ""}, {"OK", ""}, {"[A", ""}, {"enter", ""}, {"end", ""},
+			{`foo\\n`, ""}, {"", ""}, {"x", ""}, {`\`, ""}, {"^", ""}, {"c", ""}, {`<b>`, ""}, {`echo \x41`, ""}, {`\x41`, ""},
+		}
+		for _, r := range rows {
+			got, err := s.Write(t.Context(), []byte(r.data), session.WriteOptions{})
+			if err != nil || got.Written != len(r.data) || take(t, far, len(r.data)) != r.data {
+				t.Fatalf("%q: %+v, %v", r.data, got, err)
+			}
+			if r.want == "" != (len(got.Warnings) == 0) || r.want != "" && !strings.Contains(got.Warnings[0], r.want) {
+				t.Errorf("%q: warnings %q, want one with %s", r.data, got.Warnings, r.want)
+			}
+		}
+	})
+}
+
+// Of a secret, a warning repeats no more than the escape at its end.
+func TestSpelledKeysOfASecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := start(t, 0, session.Options{})
+		got, err := s.Write(t.Context(), []byte(`hunter2\n`), session.WriteOptions{Sensitive: true})
+		if err != nil || len(got.Warnings) != 1 || strings.Contains(got.Warnings[0], "hunter") {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if got, _ := s.Write(t.Context(), []byte(`^C`), session.WriteOptions{Sensitive: true}); got.Warnings != nil {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A line that is longer than a terminal takes is warned of, also where it is typed in pieces and before it is ended.
+func TestLongLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		warned := func(data string) bool {
+			t.Helper()
+			r, err := s.Write(t.Context(), []byte(data), session.WriteOptions{})
+			if err != nil || r.Written != len(data) {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			if len(r.Warnings) > 0 && !strings.Contains(r.Warnings[0], "4095") {
+				t.Errorf("%q", r.Warnings)
+			}
+			return len(r.Warnings) > 0
+		}
+		x := func(n int) string { return strings.Repeat("x", n) }
+		for i, row := range []struct {
+			data string
+			want bool
+		}{
+			{x(4095) + "\r", false},
+			{x(4096) + "\r", true},
+			{x(3000), false},
+			{x(1095), false},
+			{"y", true}, // the line that is being typed is too long now
+			{"\r", true},
+			{x(3000), false},
+			{"\x15", false}, // erased
+			{x(3000), false},
+			{"\x03", false},
+			{strings.Repeat(x(4000)+"\n", 5) + x(95), false},
+			{x(4001), true},
+			{"\r" + x(4096) + "\r" + x(10), true},
+			{x(4080), false},
+		} {
+			if got := warned(row.data); got != row.want {
+				t.Errorf("row %d: warned %v, want %v", i, got, row.want)
+			}
+		}
+		warned("\r")
+		put(t, far, "\x1b[?2004h$ ") // a line editor
+		if warned(x(5000) + "\r") {
+			t.Error("warned, though a line editor takes any length")
+		}
+		put(t, far, "\x1b[?2004l\r")
+		if !warned(x(5000)) {
+			t.Error("not warned, though the line editor is done")
+		}
+		put(t, far, "\x1b[?1049h")
+		if warned(x(5000)) {
+			t.Error("warned, though a full-screen program reads keys")
+		}
+	})
+}

@@ -1,0 +1,399 @@
+package telnet
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"ptyctl/term"
+)
+
+// A Conn is a Telnet connection: a net.Conn that carries data, with the protocol below it. Read must be called again
+// and again, for nothing is answered but by it. All methods may be called at the same time.
+type Conn struct {
+	nc     net.Conn
+	config Config
+	done   chan struct{} // closed by Close
+	once   sync.Once
+	wg     sync.WaitGroup // our goroutines; guarded by mu against a start after closed
+
+	// write is held while nc is written to. It is a channel because waiting for it must end with the connection.
+	write chan struct{}
+	owed  []byte // the rest of something that was written in part; guarded by write
+
+	serialTurn chan struct{} // held during a request to a serial line
+
+	// reading guards the following: the side of Read. It is taken before mu.
+	reading sync.Mutex
+	ahead   []byte // data that was decoded before it was asked for
+	store   []byte // where ahead lies
+	filling *fill  // a read of nc that was begun while negotiation settled
+	readErr error  // what ended the stream
+
+	mu       sync.Mutex // guards the following
+	e        *engine
+	flushing bool // a goroutine writes what is pending
+	closed   bool
+	resizing *time.Timer // the size is told when it fires; nil: none is due
+	lost     error       // what ended the stream, for those who do not read
+}
+
+// NewConn speaks Telnet over nc, which it then owns. It fails if the Config is wrong; nc is left alone then.
+func NewConn(nc net.Conn, config Config) (*Conn, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		urgentInline(tcp)
+	}
+	c := &Conn{
+		nc: nc, config: config, e: newEngine(config), done: make(chan struct{}),
+		write: make(chan struct{}, 1), serialTurn: make(chan struct{}, 1),
+	}
+	c.flush()
+	return c, nil
+}
+
+const (
+	// storeSize is how much is read at a time for callers with a small buffer.
+	storeSize = 4 << 10
+
+	// direct is the size from which a caller's own buffer is read into.
+	direct = 512
+)
+
+// A fill is one read of the connection below that nobody may be waiting for.
+type fill struct {
+	done chan struct{} // closed when n and err are there
+	p    []byte
+	n    int
+	err  error
+}
+
+// Read returns data as soon as there is some. It answers what the server negotiates on the way.
+func (c *Conn) Read(p []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	for len(p) > 0 {
+		if len(c.ahead) > 0 {
+			n := copy(p, c.ahead)
+			c.ahead = c.ahead[n:]
+			return n, nil
+		}
+		if c.readErr != nil {
+			return 0, c.readErr
+		}
+		if c.filling == nil && len(p) >= direct {
+			n, err := c.nc.Read(p)
+			if n, err = c.received(p[:n], err); n > 0 || err != nil {
+				return n, err
+			}
+			continue
+		}
+		if err := c.readAhead(); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// readAhead reads into ahead, which is empty. It requires c.reading.
+func (c *Conn) readAhead() error {
+	if f := c.filling; f != nil {
+		<-f.done
+		c.filling = nil
+		n, err := c.received(f.p[:f.n], f.err)
+		c.ahead = f.p[:n]
+		return err
+	}
+	if c.store == nil {
+		c.store = make([]byte, storeSize)
+	}
+	n, err := c.nc.Read(c.store)
+	n, err = c.received(c.store[:n], err)
+	c.ahead = c.store[:n]
+	return err
+}
+
+// received takes the commands out of what was read. It returns the length of the data, and an error only if there is
+// none. It requires c.reading.
+func (c *Conn) received(p []byte, err error) (int, error) {
+	c.mu.Lock()
+	n := c.e.receive(p)
+	looping := c.e.err != nil && err == nil
+	if looping {
+		err = c.e.err
+	}
+	passing := isTimeout(err)
+	if err != nil && !passing {
+		c.e.end()
+		c.lost = err
+	}
+	if c.e.serial.asked {
+		c.e.serial.asked = false
+		c.e.answer(ComPort, append([]byte{comSignature}, signature...)...)
+	}
+	pending := c.e.pending()
+	c.mu.Unlock()
+	if looping {
+		_ = closeSoon(c.nc)
+	}
+	if pending && (err == nil || passing) {
+		c.flush()
+	}
+	if err != nil && !passing {
+		c.readErr = err
+	}
+	if n > 0 {
+		return n, nil
+	}
+	return 0, err
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return err != nil && errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// writeAtOnce is the most that is encoded for one write of the connection below.
+const writeAtOnce = 64 << 10
+
+// buffers are what data is encoded into.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// Write sends data: CR as the Enter key, and IAC doubled. It returns how many bytes of p are on their way.
+func (c *Conn) Write(p []byte) (int, error) {
+	if err := c.lockWrite(); err != nil {
+		return 0, err
+	}
+	defer c.unlockWrite()
+	if len(p) == 0 {
+		return 0, nil
+	}
+	sent := 0
+	for {
+		piece := p[sent:min(len(p), sent+writeAtOnce)]
+		n, err := c.writePiece(piece, len(p) > sent+len(piece))
+		sent += n
+		if err != nil || sent == len(p) {
+			return sent, err
+		}
+	}
+}
+
+// writePiece writes a part of the data, after the commands that wait. It requires c.write.
+func (c *Conn) writePiece(p []byte, more bool) (int, error) {
+	if more && p[len(p)-1] == '\r' { // what it becomes depends on the byte after it
+		p = p[:len(p)-1]
+	}
+	c.mu.Lock()
+	code := c.e.encoding()
+	first := len(c.owed) > 0 || c.e.pending()
+	if !first && code.plain(p) {
+		c.mu.Unlock()
+		return c.nc.Write(p)
+	}
+	b := buffers.Get().(*[]byte)
+	defer func() {
+		if cap(*b) <= 2*writeAtOnce {
+			buffers.Put(b)
+		}
+	}()
+	*b = c.e.take(append((*b)[:0], c.owed...))
+	c.mu.Unlock()
+	before := len(*b)
+	*b = code.append(*b, p)
+	n, err := c.nc.Write(*b)
+	if err == nil {
+		c.owed = nil
+		return len(p), nil
+	}
+	if n < before {
+		c.owed = append([]byte(nil), (*b)[n:before]...)
+		return 0, err
+	}
+	taken, lacking := code.taken(p, n-before)
+	c.owed = append([]byte(nil), (*b)[n:n+lacking]...)
+	return taken, err
+}
+
+// lockWrite waits for the right to write to nc.
+func (c *Conn) lockWrite() error {
+	select {
+	case <-c.done:
+		return net.ErrClosed
+	default:
+	}
+	select {
+	case c.write <- struct{}{}:
+		return nil
+	case <-c.done:
+		return net.ErrClosed
+	}
+}
+
+func (c *Conn) unlockWrite() { <-c.write }
+
+// flush has what is pending written, by a goroutine: a server that reads nothing must not keep us from reading.
+func (c *Conn) flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.e.pending() && !c.flushing && !c.closed {
+		c.flushing = true
+		c.wg.Go(c.writePending)
+	}
+}
+
+// writePending writes until nothing is pending.
+func (c *Conn) writePending() {
+	for {
+		err := c.lockWrite()
+		c.mu.Lock()
+		if err != nil || !c.e.pending() {
+			c.flushing = false
+			c.mu.Unlock()
+			if err == nil {
+				c.unlockWrite()
+			}
+			return
+		}
+		out := c.e.take(c.owed)
+		c.mu.Unlock()
+		n, err := c.nc.Write(out)
+		c.owed = nil
+		if n < len(out) {
+			c.owed = out[n:]
+		}
+		c.unlockWrite()
+		if err != nil {
+			c.mu.Lock()
+			c.flushing = false
+			c.mu.Unlock()
+			return
+		}
+	}
+}
+
+// Send sends a command. Many servers know few of them, and some take the byte that comes after it as a part of it.
+func (c *Conn) Send(cmd Command) error {
+	if err := c.mustSpeak("send"); err != nil {
+		return err
+	}
+	if byte(cmd) < cmdEOF || byte(cmd) >= cmdSB || byte(cmd) == cmdSE {
+		return term.Errorf(term.InvalidArgument, "%d is not a command that stands alone", byte(cmd))
+	}
+	c.mu.Lock()
+	full := len(c.e.control) >= maxControl
+	if !full {
+		c.e.send(cmdIAC, byte(cmd))
+	}
+	c.mu.Unlock()
+	if full {
+		return &term.Error{Op: "send", Kind: term.Busy, Msg: "the server takes nothing of what is sent; read what it shows, or close the session"}
+	}
+	c.flush()
+	return nil
+}
+
+// mustSpeak refuses to send a command to a server that has not spoken Telnet, or a connection that is closed.
+func (c *Conn) mustSpeak(op string) error {
+	select {
+	case <-c.done:
+		return errClosed(op)
+	default:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.e.spoken && c.config.Mode != ModeRaw {
+		return nil
+	}
+	return &term.Error{Op: op, Kind: term.Unsupported, Msg: "the far side has not spoken Telnet, so that a command would reach it as data; open the session with telnet.mode telnet if it does speak it"}
+}
+
+func errClosed(op string) error {
+	return &term.Error{Op: op, Kind: term.AlreadyClosed, Err: net.ErrClosed, Msg: "the connection is closed"}
+}
+
+// Resize tells the size of the window, at most once in 50 ms, the last one in any case. A server that has not agreed
+// to know it (RFC 1073) gets it when it does.
+func (c *Conn) Resize(cols, rows int) error {
+	if cols < 0 || rows < 0 || cols > maxCells || rows > maxCells {
+		return term.Errorf(term.InvalidArgument, "a window of %d by %d characters cannot be told to a Telnet server; the most is %d", cols, rows, maxCells)
+	}
+	c.mu.Lock()
+	wait, ok := c.e.resize(cols, rows)
+	if ok && wait > 0 && c.resizing == nil && !c.closed {
+		c.wg.Add(1)
+		c.resizing = time.AfterFunc(wait, func() {
+			defer c.wg.Done()
+			c.mu.Lock()
+			c.e.sizeDue = c.e.on(us, NAWS)
+			c.resizing = nil
+			c.mu.Unlock()
+			c.flush()
+		})
+	}
+	c.mu.Unlock()
+	if !ok {
+		return &term.Error{Op: "resize", Kind: term.Unsupported, Msg: "the server has not agreed to be told the size of the window (option naws); set it there, with stty or the device's own command"}
+	}
+	c.flush()
+	return nil
+}
+
+// logoutGrace is how long a closing connection waits for the server to log out.
+const logoutGrace = 250 * time.Millisecond
+
+// Close ends the connection, and every call that waits for it.
+func (c *Conn) Close() error {
+	var err error
+	c.once.Do(func() {
+		if c.config.LogoutOnClose {
+			ctx, cancel := context.WithTimeout(context.Background(), logoutGrace)
+			_ = c.Logout(ctx)
+			cancel()
+		}
+		c.mu.Lock()
+		c.closed = true
+		if c.resizing != nil && c.resizing.Stop() {
+			c.wg.Done()
+		}
+		c.mu.Unlock()
+		close(c.done)
+		err = closeSoon(c.nc)
+		c.wg.Wait()
+	})
+	return err
+}
+
+// Lost returns what ended the stream: nil while it goes on, io.EOF if the server closed it.
+func (c *Conn) Lost() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost
+}
+
+// LocalAddr implements net.Conn.
+func (c *Conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
+
+// RemoteAddr implements net.Conn.
+func (c *Conn) RemoteAddr() net.Addr { return c.nc.RemoteAddr() }
+
+// SetDeadline implements net.Conn, as far as the connection below does.
+func (c *Conn) SetDeadline(t time.Time) error { return c.nc.SetDeadline(t) }
+
+// SetReadDeadline implements net.Conn, as far as the connection below does.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.nc.SetReadDeadline(t) }
+
+// SetWriteDeadline implements net.Conn, as far as the connection below does. It also ends the writing of answers;
+// what they lack goes out with the next Write.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.nc.SetWriteDeadline(t) }
+
+var (
+	_ net.Conn  = (*Conn)(nil)
+	_ io.Reader = (*Conn)(nil)
+)

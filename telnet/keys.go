@@ -1,0 +1,29 @@
+package telnet
+
+import (
+	"context"
+	"fmt"
+
+	"ptyctl/term"
+)
+
+// SendKey implements term.KeySender.
+func (c *Conn) SendKey(ctx context.Context, name string) error {
+	switch name {
+	case term.KeyBreak:
+		return c.Break(ctx)
+	case term.KeyInterruptProcess:
+		return c.interrupt(IP)
+	case term.KeyAbortOutput:
+		return c.interrupt(AO)
+	case term.KeyAreYouThere:
+		return c.Send(AYT)
+	case term.KeyEndOfFile:
+		return c.Send(EOF)
+	default:
+		return &term.Error{
+			Op: "key", Kind: term.InvalidArgument, Msg: fmt.Sprintf("%q is not a key of the Telnet protocol", name),
+			Details: &term.Details{Field: "key", Allowed: term.ProtocolKeys()},
+		}
+	}
+}

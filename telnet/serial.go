@@ -1,0 +1,312 @@
+package telnet
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"ptyctl/term"
+)
+
+// The requests of COM-PORT-CONTROL, client to server (RFC 2217 section 3). The answer's code is 100 more.
+const (
+	comSignature       = 0
+	comSetBaudRate     = 1
+	comSetDataSize     = 2
+	comSetParity       = 3
+	comSetStopSize     = 4
+	comSetControl      = 5
+	comNotifyLine      = 6 // from the server only
+	comNotifyModem     = 7 // from the server only
+	comSetLineMask     = 10
+	comSetModemMask    = 11
+	comPurgeData       = 12
+	comAnswer          = 100
+	comControlBreakOn  = 5
+	comControlBreakOff = 6
+)
+
+// signature is what we call ourselves to a server that asks.
+const signature = "ptyctl"
+
+// serial is the engine's part of COM-PORT-CONTROL: one request at a time.
+type serial struct {
+	code   byte          // of the request that waits for its answer
+	answer chan<- []byte // nil: none does
+	line   LineState
+	modem  ModemState
+	asked  bool // the server wants to know our name
+}
+
+// hear takes a subnegotiation.
+func (s *serial) hear(code byte, data []byte) {
+	notice := len(data) == 1 && (code == comAnswer+comNotifyLine || code == comAnswer+comNotifyModem)
+	switch {
+	case notice && code == comAnswer+comNotifyLine:
+		s.line = LineState(data[0])
+	case notice:
+		s.modem = ModemState(data[0])
+	}
+	// ser2net 4.3 answers a mask with the state instead of the mask.
+	if notice && s.answer != nil && code == comAnswer+s.code-comSetLineMask+comNotifyLine {
+		code = comAnswer + s.code
+	}
+	switch {
+	case s.answer != nil && code == comAnswer+s.code:
+		s.answer <- append([]byte(nil), data...)
+		s.answer = nil
+	case code == comAnswer+comSignature && len(data) == 0:
+		s.asked = true
+	}
+}
+
+// lost ends the wait for an answer that will not come.
+func (s *serial) lost() {
+	if s.answer != nil {
+		close(s.answer)
+		s.answer = nil
+	}
+}
+
+// Parity is the parity of a serial line (RFC 2217, SET-PARITY).
+type Parity byte
+
+// The parities.
+const (
+	ParityNone  Parity = 1
+	ParityOdd   Parity = 2
+	ParityEven  Parity = 3
+	ParityMark  Parity = 4
+	ParitySpace Parity = 5
+)
+
+// StopBits is the number of stop bits of a serial line (RFC 2217, SET-STOPSIZE).
+type StopBits byte
+
+// The numbers of stop bits.
+const (
+	OneStopBit         StopBits = 1
+	TwoStopBits        StopBits = 2
+	OneAndHalfStopBits StopBits = 3
+)
+
+// FlowMode is the flow control of a serial line (RFC 2217, SET-CONTROL 1 to 3).
+type FlowMode byte
+
+// The modes of flow control.
+const (
+	FlowNone     FlowMode = 1
+	FlowXonXoff  FlowMode = 2
+	FlowHardware FlowMode = 3
+)
+
+// SerialLine is how a serial line is set. A zero field asks for what it is, and changes nothing.
+type SerialLine struct {
+	Speed    uint32 // bits a second
+	DataBits byte   // 5 to 8
+	Parity   Parity
+	StopBits StopBits
+	Flow     FlowMode
+}
+
+// A Signal is a control line of a serial line (RFC 2217, SET-CONTROL 8 to 12).
+type Signal byte
+
+// The signals that SetSignal sets.
+const (
+	DTR Signal = 8  // and 9 for off
+	RTS Signal = 11 // and 12
+)
+
+// Purge says which of the server's buffers to empty (RFC 2217, PURGE-DATA).
+type Purge byte
+
+// The buffers.
+const (
+	PurgeReceived Purge = 1 // what the device has sent
+	PurgeWaiting  Purge = 2 // what waits to be sent to it
+	PurgeBoth     Purge = 3
+)
+
+// LineState is what NOTIFY-LINESTATE tells: the line status register of a 16550 (RFC 2217).
+type LineState byte
+
+// The bits of a LineState. Overrun, parity and framing errors, and a break from the device.
+const (
+	LineOverrun LineState = 1 << 1
+	LineParity  LineState = 1 << 2
+	LineFraming LineState = 1 << 3
+	LineBreak   LineState = 1 << 4
+)
+
+// ModemState is what NOTIFY-MODEMSTATE tells: the modem status register of a 16550 (RFC 2217).
+type ModemState byte
+
+// The bits of a ModemState.
+const (
+	ModemCTS ModemState = 1 << 4
+	ModemDSR ModemState = 1 << 5
+	ModemRI  ModemState = 1 << 6
+	ModemDCD ModemState = 1 << 7
+)
+
+// SetSerial sets the far side's serial line (RFC 2217) and returns how it is then, which may differ from what was
+// asked for.
+func (c *Conn) SetSerial(ctx context.Context, want SerialLine) (is SerialLine, err error) {
+	speed, err := c.comPort(ctx, comSetBaudRate, binary.BigEndian.AppendUint32(nil, want.Speed)...)
+	if err != nil {
+		return is, err
+	}
+	if len(speed) != 4 {
+		return is, errComPort(comSetBaudRate, speed)
+	}
+	is.Speed = binary.BigEndian.Uint32(speed)
+	for _, f := range []struct {
+		code, want byte
+		is         *byte
+	}{
+		{comSetDataSize, want.DataBits, &is.DataBits},
+		{comSetParity, byte(want.Parity), (*byte)(&is.Parity)},
+		{comSetStopSize, byte(want.StopBits), (*byte)(&is.StopBits)},
+		{comSetControl, byte(want.Flow), (*byte)(&is.Flow)},
+	} {
+		if *f.is, err = c.comPortByte(ctx, f.code, f.want); err != nil {
+			return is, err
+		}
+	}
+	return is, nil
+}
+
+// SetSignal raises or lowers DTR or RTS, and reports how it is then.
+func (c *Conn) SetSignal(ctx context.Context, s Signal, on bool) (bool, error) {
+	want := byte(s)
+	if !on {
+		want++
+	}
+	is, err := c.comPortByte(ctx, comSetControl, want)
+	return is == byte(s), err
+}
+
+// Purge empties the server's buffers.
+func (c *Conn) Purge(ctx context.Context, what Purge) error {
+	_, err := c.comPortByte(ctx, comPurgeData, byte(what))
+	return err
+}
+
+// WatchSerial says which changes of line and modem the server is to tell. See SerialState.
+func (c *Conn) WatchSerial(ctx context.Context, line LineState, modem ModemState) error {
+	if _, err := c.comPort(ctx, comSetLineMask, byte(line)); err != nil {
+		return err
+	}
+	_, err := c.comPort(ctx, comSetModemMask, byte(modem))
+	return err
+}
+
+// SerialState returns the states that the server has told last; zero if none.
+func (c *Conn) SerialState() (LineState, ModemState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.e.serial.line, c.e.serial.modem
+}
+
+// SerialServer returns what the server calls itself.
+func (c *Conn) SerialServer(ctx context.Context) (string, error) {
+	name, err := c.comPort(ctx, comSignature)
+	return string(name), err
+}
+
+// breakTime is how long a break lasts: longer than a character at 50 bits a second.
+const breakTime = 300 * time.Millisecond
+
+// Break sends a break: on the serial line itself where the server controls one (RFC 2217), else as the command BRK,
+// with which a server does what it likes.
+func (c *Conn) Break(ctx context.Context) error {
+	c.mu.Lock()
+	serial := c.e.on(us, ComPort)
+	c.mu.Unlock()
+	if !serial {
+		return c.Send(BRK)
+	}
+	if _, err := c.comPort(ctx, comSetControl, comControlBreakOn); err != nil {
+		c.breakOff() // it may be on
+		return err
+	}
+	held := time.NewTimer(breakTime)
+	defer held.Stop()
+	select {
+	case <-held.C:
+	case <-ctx.Done():
+	case <-c.done:
+	}
+	if ctx.Err() != nil {
+		c.breakOff()
+		return unanswered(ctx, "break")
+	}
+	_, err := c.comPort(ctx, comSetControl, comControlBreakOff)
+	return err
+}
+
+// breakOff ends a break without waiting for an answer.
+func (c *Conn) breakOff() {
+	c.mu.Lock()
+	if c.e.on(us, ComPort) {
+		c.e.control = appendSub(c.e.control, ComPort, comSetControl, comControlBreakOff)
+	}
+	c.mu.Unlock()
+	c.flush()
+}
+
+// comPort makes a request and returns the data of its answer.
+func (c *Conn) comPort(ctx context.Context, code byte, data ...byte) ([]byte, error) {
+	select { // requests of a kind cannot be told apart but by their order
+	case c.serialTurn <- struct{}{}:
+		defer func() { <-c.serialTurn }()
+	case <-ctx.Done():
+		return nil, unanswered(ctx, "serial")
+	case <-c.done:
+		return nil, errClosed("serial")
+	}
+	answer := make(chan []byte, 1)
+	c.mu.Lock()
+	if !c.e.on(us, ComPort) {
+		c.mu.Unlock()
+		return nil, &term.Error{Op: "serial", Kind: term.Unsupported, Msg: "the server controls no serial line (it has not agreed to RFC 2217); set the line on the console server itself"}
+	}
+	c.e.serial.code, c.e.serial.answer = code, answer
+	c.e.control = appendSub(c.e.control, ComPort, append([]byte{code}, data...)...)
+	c.mu.Unlock()
+	c.flush()
+	defer func() {
+		c.mu.Lock()
+		c.e.serial.answer = nil
+		c.mu.Unlock()
+	}()
+	select {
+	case got, ok := <-answer:
+		if !ok {
+			return nil, &term.Error{Op: "serial", Kind: term.Unsupported, Msg: "the server has withdrawn control of the serial line"}
+		}
+		return got, nil
+	case <-ctx.Done():
+		return nil, unanswered(ctx, "serial")
+	case <-c.done:
+		return nil, errClosed("serial")
+	}
+}
+
+// comPortByte makes a request whose answer is one byte.
+func (c *Conn) comPortByte(ctx context.Context, code, value byte) (byte, error) {
+	got, err := c.comPort(ctx, code, value)
+	if err != nil {
+		return 0, err
+	}
+	if len(got) != 1 {
+		return 0, errComPort(code, got)
+	}
+	return got[0], nil
+}
+
+func errComPort(code byte, got []byte) error {
+	return &term.Error{Op: "serial", Kind: term.IOError, Msg: fmt.Sprintf("the server's answer to request %d makes no sense: % x", code, got)}
+}

@@ -1,0 +1,53 @@
+package telnet
+
+import (
+	"net"
+
+	"ptyctl/term"
+)
+
+// urgentInline prepares a connection that somebody else has made.
+func urgentInline(conn *net.TCPConn) {
+	if raw, err := conn.SyscallConn(); err == nil {
+		_ = keepUrgent("", "", raw) // without it a byte too many is shown after an interrupt
+	}
+}
+
+// Synch sends a data mark as TCP urgent data (RFC 854): a server that is busy sees it, and takes commands only up to
+// it. That needs a TCP connection of this system's, without TLS, and is not built for Windows.
+func (c *Conn) Synch() error {
+	if err := c.mustSpeak("synch"); err != nil {
+		return err
+	}
+	tcp, ok := c.nc.(*net.TCPConn)
+	if !ok {
+		return &term.Error{Op: "synch", Kind: term.Unsupported, Msg: "urgent data cannot be sent over this connection (TLS, a proxy or a bastion); send ctrl_c instead"}
+	}
+	if err := c.lockWrite(); err != nil {
+		return errClosed("synch")
+	}
+	defer c.unlockWrite()
+	c.mu.Lock()
+	out := c.e.take(c.owed)
+	c.mu.Unlock()
+	c.owed = nil
+	if n, err := tcp.Write(out); err != nil {
+		c.owed = out[n:]
+		return &term.Error{Op: "synch", Kind: term.IOError, Err: err}
+	}
+	if err := sendUrgent(tcp, []byte{cmdIAC, cmdDM}); err != nil {
+		return &term.Error{Op: "synch", Kind: term.Unsupported, Err: err, Msg: "urgent data cannot be sent: " + err.Error()}
+	}
+	return nil
+}
+
+// interrupt sends IP or AO, with a data mark if that is configured and possible.
+func (c *Conn) interrupt(cmd Command) error {
+	if err := c.Send(cmd); err != nil {
+		return err
+	}
+	if _, tcp := c.nc.(*net.TCPConn); tcp && c.config.SynchInterrupt {
+		return c.Synch()
+	}
+	return nil
+}

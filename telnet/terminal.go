@@ -1,0 +1,170 @@
+package telnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"ptyctl/term"
+)
+
+// A Terminal is a Conn as a term.Transport.
+type Terminal struct {
+	conn     *Conn
+	ladder   []term.Hop
+	tls      *term.TLS
+	warnings []string
+	said     []byte // how the data begins; Read's, and Wait's after it
+}
+
+// Open is the term.Dialer of Telnet. Nobody is asked anything: Telnet knows no login, the user sees the server's.
+func (d Dialer) Open(ctx context.Context, t term.Target, _ term.Prompter) (term.Transport, error) {
+	d, warnings, err := d.forTarget(t)
+	if err != nil {
+		return nil, err
+	}
+	a := d.attempt(t.Host, t.Port)
+	conn, err := a.connect(ctx, "tcp")
+	if err != nil {
+		return nil, a.failed(err)
+	}
+	return &Terminal{conn: conn, ladder: a.hops(), tls: a.tls, warnings: warnings}, nil
+}
+
+// forTarget returns d as the target wants it.
+func (d Dialer) forTarget(t term.Target) (_ Dialer, warnings []string, err error) {
+	if t.Auth != (term.Auth{}) {
+		return d, nil, invalid("auth", "Telnet has no authentication of its own; leave auth out, read the login prompt with ptyctl_session_io and answer it with write (sensitive for the password)")
+	}
+	if t.Host == "" {
+		return d, nil, invalid("host", "the host is missing")
+	}
+	if t.Port < 0 || t.Port > 65535 {
+		return d, nil, invalid("port", "port %d is none; ports are 1 to 65535", t.Port)
+	}
+	if t.ConnectTimeout != 0 {
+		d.ConnectTimeout = t.ConnectTimeout
+	}
+	c := &d.Config
+	if t.PTY.Term != "" || len(c.Terminal) == 0 {
+		c.Terminal = terminals(t.PTY.OrDefault().Term)
+	}
+	if t.PTY.Cols != 0 {
+		c.Cols = t.PTY.Cols
+	}
+	if t.PTY.Rows != 0 {
+		c.Rows = t.PTY.Rows
+	}
+	c.NoWindow = c.NoWindow || t.PTY.Disabled
+	set(&c.Mode, Mode(t.Telnet.Mode))
+	set(&c.Enter, Enter(t.Telnet.Enter))
+	set(&c.Binary, BinaryPolicy(t.Telnet.Binary))
+	if t.User != "" {
+		if d.SendUser {
+			c.Env = append(slices.Clone(c.Env), term.EnvVar{Name: "USER", Value: t.User})
+		} else {
+			warnings = append(warnings, "the user name was not sent: Telnet has no login of its own; answer the server's prompt")
+		}
+	}
+	want := t.Telnet.TLS
+	if want.Enabled || d.TLS != nil {
+		var own TLS
+		if d.TLS != nil {
+			own = *d.TLS
+		}
+		set(&own.ServerName, want.ServerName)
+		set(&own.Pin, want.Pin)
+		if own.Pin != "" {
+			if _, err := parsePin(own.Pin); err != nil {
+				return d, nil, err
+			}
+		}
+		d.TLS = &own
+	} else if want != (term.TLSOptions{}) {
+		return d, nil, invalid("telnet.tls", "a server name or a pin says how TLS is verified; set telnet.tls.enabled as well")
+	}
+	return d, warnings, nil
+}
+
+// set replaces *to unless v is the zero value.
+func set[T comparable](to *T, v T) {
+	var none T
+	if v != none {
+		*to = v
+	}
+}
+
+// Conn returns the connection, for what a Transport has no words for.
+func (t *Terminal) Conn() *Conn { return t.conn }
+
+// maxSaid is enough to know a stranger by.
+const maxSaid = 8
+
+// Read implements term.Transport.
+func (t *Terminal) Read(p []byte) (int, error) {
+	n, err := t.conn.Read(p)
+	if len(t.said) < maxSaid {
+		t.said = append(t.said, p[:min(n, maxSaid-len(t.said))]...)
+	}
+	return n, err
+}
+
+// Write implements term.Transport.
+func (t *Terminal) Write(p []byte) (int, error) { return t.conn.Write(p) }
+
+// Resize implements term.Transport.
+func (t *Terminal) Resize(cols, rows int) error { return t.conn.Resize(cols, rows) }
+
+// SendKey implements term.KeySender.
+func (t *Terminal) SendKey(ctx context.Context, name string) error { return t.conn.SendKey(ctx, name) }
+
+// Close implements term.Transport.
+func (t *Terminal) Close() error { return t.conn.Close() }
+
+// Wait implements term.Waiter. Telnet does not tell how a program ended; but why the stream did is known at times.
+func (t *Terminal) Wait() (term.Exit, error) {
+	err := t.conn.Lost()
+	if odd := stranger(t.conn.config.Mode, t.said); odd != nil {
+		return term.Exit{}, odd
+	}
+	switch {
+	case err == nil || errors.Is(err, io.EOF):
+		return term.Exit{}, nil
+	case errors.As(err, new(*term.Error)):
+		return term.Exit{}, err
+	default:
+		return term.Exit{}, &term.Error{Op: "read", Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s broke: %v; open the session again", t.ladder[len(t.ladder)-1].Host, rootCause(err))}
+	}
+}
+
+// clearText warns of what Telnet is.
+const clearText = "Telnet is not encrypted: whoever sits on the network can read and change everything, passwords too. Use SSH, or Telnet over TLS, if the device has it."
+
+// Describe implements term.Describer.
+func (t *Terminal) Describe() term.Description {
+	state := t.conn.State()
+	d := term.Description{
+		PTY: !t.conn.config.NoWindow, Ladder: t.ladder, Warnings: t.warnings, TLS: t.tls, Telnet: &state,
+		Capabilities: term.Capabilities{SplitStdoutStderr: term.No, ExitCode: term.BestEffort, Resize: term.No, Signal: term.No, ParallelExec: term.No},
+	}
+	if slices.Contains(state.Local, NAWS.String()) {
+		d.Capabilities.Resize = term.Yes
+	}
+	switch {
+	case t.tls == nil:
+		d.Security = clearText
+	case t.tls.Verified == "no":
+		d.Security = "The connection is encrypted, but the server's certificate was not verified: it may be anybody's. Pin its fingerprint " + t.tls.Certificate + " once it is verified by another way."
+	}
+	return d
+}
+
+var (
+	_ term.Dialer    = Dialer{}.Open
+	_ term.Transport = (*Terminal)(nil)
+	_ term.Waiter    = (*Terminal)(nil)
+	_ term.Describer = (*Terminal)(nil)
+	_ term.KeySender = (*Terminal)(nil)
+)

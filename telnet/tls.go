@@ -1,0 +1,143 @@
+package telnet
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"ptyctl/term"
+)
+
+// TLS says how a server is verified. The zero value wants a certificate for the host's name from an authority that
+// this system trusts.
+type TLS struct {
+	RootCAs      *x509.CertPool    // nil: the system's
+	Certificates []tls.Certificate // to show to a server that asks who we are
+	ServerName   string            // the name in the certificate; empty: the host
+
+	// Pin is the fingerprint of the server's certificate: the SHA-256 of its DER form as "SHA256:" and base64, or in
+	// hex, with or without colons. If set it decides alone, so that a device's own certificate will do.
+	Pin string
+
+	// InsecureSkipVerify takes any certificate: the connection is encrypted, to whomever.
+	InsecureSkipVerify bool
+}
+
+var errPin = errors.New("the certificate is not the pinned one")
+
+// client wraps nc and does the handshake.
+func (t *TLS) client(ctx context.Context, nc net.Conn, host string) (*tls.Conn, error) {
+	config := &tls.Config{
+		RootCAs: t.RootCAs, Certificates: t.Certificates, ServerName: t.ServerName,
+		InsecureSkipVerify: t.InsecureSkipVerify, MinVersion: tls.VersionTLS12,
+	}
+	if config.ServerName == "" {
+		config.ServerName = host
+	}
+	var offered string
+	if t.Pin != "" {
+		want, err := parsePin(t.Pin)
+		if err != nil {
+			return nil, err
+		}
+		config.InsecureSkipVerify = true // the pin decides
+		config.VerifyConnection = func(s tls.ConnectionState) error {
+			offered = fingerprint(s.PeerCertificates)
+			got := sha256.Sum256(s.PeerCertificates[0].Raw)
+			if subtle.ConstantTimeCompare(got[:], want) == 0 {
+				return errPin
+			}
+			return nil
+		}
+	}
+	conn := tls.Client(nc, config)
+	err := conn.HandshakeContext(ctx)
+	if err == nil {
+		return conn, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	unverified, isUnverified := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case errors.Is(err, errPin):
+		e := term.Errorf(term.HostKeyMismatch, "%s shows the certificate %s, not the pinned one; if the device has a new certificate, verify it by another way and pin that", host, offered)
+		e.Details = &term.Details{Fingerprint: offered, Recorded: []term.KnownKey{{Fingerprint: t.Pin}}}
+		return nil, e
+	case isUnverified:
+		offered = fingerprint(unverified.UnverifiedCertificates)
+		e := &term.Error{Kind: term.HostKeyUnknown, Err: err, Msg: fmt.Sprintf("the certificate of %s cannot be verified: %v; verify its fingerprint %s by another way and pin it (telnet.tls.pin), or name the host as the certificate does (telnet.tls.server_name)", host, unverified.Err, offered)}
+		e.Details = &term.Details{Fingerprint: offered}
+		return nil, e
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("%s does not speak TLS on this port: %v; leave telnet.tls out, or give the port that has it (992 as a rule)", host, err)}
+	default:
+		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("the TLS handshake with %s failed: %v; check that the port has TLS", host, err)}
+	}
+}
+
+// verified says what the server's identity rests on.
+func (t *TLS) verified() string {
+	switch {
+	case t.Pin != "":
+		return "pin"
+	case t.InsecureSkipVerify:
+		return "no"
+	default:
+		return "chain"
+	}
+}
+
+func (t *TLS) describe(s tls.ConnectionState) *term.TLS {
+	return &term.TLS{
+		Version: tls.VersionName(s.Version), CipherSuite: tls.CipherSuiteName(s.CipherSuite),
+		Certificate: fingerprint(s.PeerCertificates), Verified: t.verified(),
+	}
+}
+
+// fingerprint returns that of the first certificate, the server's own.
+func fingerprint(certs []*x509.Certificate) string {
+	if len(certs) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(certs[0].Raw)
+	return "SHA256:" + base64.RawStdEncoding.EncodeToString(sum[:])
+}
+
+func parsePin(pin string) ([]byte, error) {
+	var sum []byte
+	var err error
+	if rest, ok := strings.CutPrefix(pin, "SHA256:"); ok {
+		sum, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(rest, "="))
+	} else {
+		sum, err = hex.DecodeString(strings.ReplaceAll(pin, ":", ""))
+	}
+	if err != nil || len(sum) != sha256.Size {
+		return nil, invalid("telnet.tls.pin", "the pin %q is no SHA-256 fingerprint; give SHA256: and base64, or 64 hex digits", pin)
+	}
+	return sum, nil
+}
+
+// partingTime is how long a closing TLS connection may take to say so. crypto/tls allows itself five seconds.
+const partingTime = 200 * time.Millisecond
+
+// closeSoon closes nc, within partingTime.
+func closeSoon(nc net.Conn) error {
+	t, ok := nc.(*tls.Conn)
+	if !ok {
+		return nc.Close()
+	}
+	raw := t.NetConn()
+	late := time.AfterFunc(partingTime, func() { _ = raw.Close() })
+	defer late.Stop()
+	return t.Close()
+}

@@ -1,0 +1,38 @@
+//go:build unix
+
+package telnet
+
+import (
+	"net"
+	"syscall"
+)
+
+// keepUrgent has urgent data stay in the stream (SO_OOBINLINE). BSD servers answer an interrupt with IAC DM whose DM
+// is urgent: without this the system takes a byte out, and what is left of the command reads as data.
+func keepUrgent(_, _ string, raw syscall.RawConn) error {
+	var failed error
+	err := raw.Control(func(fd uintptr) {
+		failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_OOBINLINE, 1)
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// sendUrgent sends p with its last byte marked as urgent (RFC 854, "SYNCH").
+func sendUrgent(conn *net.TCPConn, p []byte) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Write(func(fd uintptr) bool {
+		_, failed = syscall.SendmsgN(int(fd), p, nil, nil, syscall.MSG_OOB)
+		return failed != syscall.EAGAIN
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}

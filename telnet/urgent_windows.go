@@ -1,0 +1,24 @@
+package telnet
+
+import (
+	"errors"
+	"net"
+	"syscall"
+)
+
+// soOOBInline is SO_OOBINLINE of winsock2.h, which package syscall lacks.
+const soOOBInline = 0x0100
+
+// keepUrgent has urgent data stay in the stream, as on other systems.
+func keepUrgent(_, _ string, raw syscall.RawConn) error {
+	var failed error
+	err := raw.Control(func(fd uintptr) {
+		failed = syscall.SetsockoptInt(syscall.Handle(fd), syscall.SOL_SOCKET, soOOBInline, 1)
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+func sendUrgent(*net.TCPConn, []byte) error { return errors.ErrUnsupported }
