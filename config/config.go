@@ -10,6 +10,7 @@ type Config struct {
 	Session Session
 	Limits  Limits
 	SSH     SSH
+	Telnet  Telnet
 	Auth    Auth
 	Locks   Locks
 	Logging Logging
@@ -64,6 +65,15 @@ type SSH struct {
 	IdentityAgent         string // as IdentityAgent in ssh_config(5); "": SSH_AUTH_SOCK
 }
 
+// Telnet holds what the operator decides for Telnet sessions.
+type Telnet struct {
+	Enter        TelnetEnter
+	Binary       TelnetBinary
+	SendUsername bool     // tell a session's username to a server that asks for the environment (RFC 1572)
+	Environment  []string // "NAME=value": what else such a server is told
+	TLSCAFile    string   // PEM certificates of the authorities that vouch for servers; "": the system's
+}
+
 // Auth says whether a person or an agent may be asked during authentication.
 type Auth struct {
 	Interactive   bool
@@ -89,6 +99,28 @@ type Transport string
 
 // TransportStdio is one JSON-RPC message per line on stdin and stdout.
 const TransportStdio Transport = "stdio"
+
+// TelnetEnter is what the enter key sends on a Telnet connection, unless the call says so.
+type TelnetEnter string
+
+// What Enter may become.
+const (
+	TelnetEnterAuto  TelnetEnter = "auto" // what the server's negotiation calls for
+	TelnetEnterCR    TelnetEnter = "cr"
+	TelnetEnterCRLF  TelnetEnter = "crlf"
+	TelnetEnterCRNUL TelnetEnter = "crnul"
+	TelnetEnterLF    TelnetEnter = "lf"
+)
+
+// TelnetBinary says when eight-bit data is agreed to (RFC 856).
+type TelnetBinary string
+
+// The policies.
+const (
+	TelnetBinaryAuto   TelnetBinary = "auto" // when the server asks for it
+	TelnetBinaryAlways TelnetBinary = "always"
+	TelnetBinaryNever  TelnetBinary = "never"
+)
 
 // LogLevel is the least severe level that is logged.
 type LogLevel string

@@ -142,6 +142,8 @@ func TestEveryType(t *testing.T) {
 		{"ssh.identity_agent", `"none"`, "/run/agent=1,2", func(c Config) any { return c.SSH.IdentityAgent }, "none", "/run/agent=1,2"},
 		{"ssh.known_hosts_path", `'/etc//known'`, "/b/../c", func(c Config) any { return c.SSH.KnownHostsPath }, "/etc/known", "/c"},
 		{"ssh.caller_paths", "[\n  \"/a/\", # the first\n  '/b,c',\n]", "/d, /e", func(c Config) any { return c.SSH.CallerPaths }, []string{"/a", "/b,c"}, []string{"/d", "/e"}},
+		{"telnet.enter", `"crlf"`, "lf", func(c Config) any { return c.Telnet.Enter }, TelnetEnterCRLF, TelnetEnterLF},
+		{"telnet.environment", `["LANG=C", "A=b,c"]`, "X=1,Y=", func(c Config) any { return c.Telnet.Environment }, []string{"LANG=C", "A=b,c"}, []string{"X=1", "Y="}},
 		{"logging.level", `"debug"`, "error", func(c Config) any { return c.Logging.Level }, LogDebug, LogError},
 		{"logging.file", `"/var/log/ptyctl"`, "/dev/stderr", func(c Config) any { return c.Logging.File }, "/var/log/ptyctl", "/dev/stderr"},
 	}

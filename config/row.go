@@ -245,6 +245,22 @@ func paths(p *[]string, home, path, doc string) row {
 	})
 }
 
+// assignments is a list of NAME=value; its default is the empty list.
+func assignments(p *[]string, path, doc string) row {
+	*p = nil
+	const form = "a list of NAME=value"
+	k := Key{Path: path, Type: TypeStrings, Default: "[]", Form: form, Doc: doc}
+	return newRow(k, func(text []string) error {
+		for _, t := range text {
+			if name, _, ok := strings.Cut(t, "="); !ok || name == "" || hasControl(t) {
+				return fmt.Errorf("holds %s; give %s", show(t), form)
+			}
+		}
+		*p = slices.Clone(text)
+		return nil
+	})
+}
+
 // logFile is a path that is not stdout, which belongs to the MCP messages.
 func logFile(p *string, home, name, doc string) row {
 	r := path(p, home, name, doc)

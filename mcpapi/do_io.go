@@ -121,7 +121,7 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 	case in.Key != "" && in.Paste:
 		return ch.invalid("paste", nil, "paste is for data, not for a key; leave it out")
 	case in.Key != "":
-		if _, ok := session.Key(in.Key, false); !ok {
+		if !session.IsKey(in.Key) {
 			return ch.invalid("key", nil, "%s", session.UnknownKey(in.Key))
 		}
 	default:

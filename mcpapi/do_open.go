@@ -19,14 +19,8 @@ type openArgs struct {
 	Host     string
 	Port     int
 	Username string
-	Auth     struct {
-		Method        string
-		Password      term.Secret
-		PrivateKeyPEM term.Secret `json:"private_key_pem"`
-		Passphrase    term.Secret
-		Interactive   *bool
-	}
-	PTY struct {
+	Auth     openAuth
+	PTY      struct {
 		Enabled *bool
 		Cols    int
 		Rows    int
@@ -44,13 +38,36 @@ type openArgs struct {
 		ConfigPath    string   `json:"config_path"`
 		ExtraArgs     []string `json:"extra_args"`
 		Legacy        bool
+		ProxyJump     string `json:"proxy_jump"`
 		ProxyURL      string `json:"proxy_url"`
 	} `json:"ssh_options"`
+	Telnet      openTelnet
 	Expect      expectArgs
 	TaskID      string `json:"task_id"`
 	LockTTL     int64  `json:"lock_ttl_ms"`
 	AcquireLock bool   `json:"acquire_lock"`
 	RequestID   string `json:"request_id"`
+}
+
+// openAuth is how to log in.
+type openAuth struct {
+	Method        string
+	Password      term.Secret
+	PrivateKeyPEM term.Secret `json:"private_key_pem"`
+	Passphrase    term.Secret
+	Interactive   *bool
+}
+
+// openTelnet is what concerns Telnet alone.
+type openTelnet struct {
+	Mode, Enter, Binary string
+	TLS                 openTLS
+}
+
+type openTLS struct {
+	Enabled    bool
+	ServerName string `json:"server_name"`
+	Pin        string
 }
 
 func (c *invocation) open(ctx context.Context, out *sessionOut) error {
@@ -110,7 +127,10 @@ func (in *openArgs) target(c *invocation) term.Target {
 		SSH: term.SSHOptions{
 			HostKeyPolicy: in.SSH.HostKeyPolicy, HostKeyFingerprint: in.SSH.Fingerprint, KnownHostsPath: in.SSH.KnownHosts,
 			NoConfig: isFalse(in.SSH.UseConfig), ConfigPath: in.SSH.ConfigPath, ExtraArgs: in.SSH.ExtraArgs,
-			Legacy: in.SSH.Legacy, ProxyURL: in.SSH.ProxyURL,
+			Legacy: in.SSH.Legacy, ProxyJump: in.SSH.ProxyJump, ProxyURL: in.SSH.ProxyURL,
+		},
+		Telnet: term.TelnetOptions{
+			Mode: in.Telnet.Mode, Enter: in.Telnet.Enter, Binary: in.Telnet.Binary, TLS: term.TLSOptions(in.Telnet.TLS),
 		},
 	}
 	// A credential says by itself how it is meant.
@@ -130,6 +150,10 @@ func (c *invocation) checkAuth(in *openArgs) error {
 		return ch.invalid("host", nil, "host %q is more than a host: pass host %q, and %s as its own field", in.Host, host, user)
 	}
 	switch a := &in.Auth; {
+	case in.Protocol == "telnet" && in.Auth != (openAuth{}):
+		return ch.invalid("auth", nil, "Telnet has no authentication of its own: leave auth out, read the device's login prompt with ptyctl_session_io and answer it with write (sensitive for the password)")
+	case in.Protocol != "telnet" && in.Telnet != (openTelnet{}):
+		return ch.invalid("telnet", nil, "telnet is for protocol telnet, not for %s; leave it out", in.Protocol)
 	case a.Method == "private_key" && a.PrivateKeyPEM == "":
 		return ch.invalid("auth.private_key_pem", nil, "auth.method private_key needs auth.private_key_pem: the whole text of the key")
 	case a.Method == "agent" && (a.Password != "" || a.PrivateKeyPEM != ""):

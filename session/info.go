@@ -46,7 +46,10 @@ func (s *Session) Info() Info {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i.State, i.End, i.Prompt, i.PTY, i.About, i.Typed = s.state, s.end, s.promptLocked(), s.pty, s.about, s.typed
+	if s.describer != nil {
+		i.About = s.describer.Describe()
+	}
+	i.State, i.End, i.Prompt, i.PTY, i.Typed = s.state, s.end, s.promptLocked(), s.pty, s.typed
 	for _, id := range s.runOrder {
 		if !s.runs[id].ended() {
 			i.Running = append(i.Running, id)

@@ -48,7 +48,11 @@ func TestKey(t *testing.T) {
 // Whatever KeyList names is a key.
 func TestKeyList(t *testing.T) {
 	var names []string
-	for _, part := range strings.Fields(session.KeyList) {
+	plain, protocol, _ := strings.Cut(session.KeyList, "; telnet: ")
+	if want := strings.Join(term.ProtocolKeys(), " "); protocol != want {
+		t.Errorf("the keys of protocols are %q, want %q", protocol, want)
+	}
+	for _, part := range strings.Fields(plain) {
 		switch part {
 		case "f1-f12":
 			for n := range 12 {

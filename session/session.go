@@ -84,7 +84,7 @@ type Session struct {
 	changed   chan struct{} // closed and replaced when state, pending, typing or queue changes
 	end       End
 	transport term.Transport
-	about     term.Description
+	describer term.Describer // nil: there is nothing to tell
 	execer    term.Execer
 	signaler  term.Signaler
 	pending   *question
@@ -154,10 +154,6 @@ func (s *Session) connect(dial term.Dialer, t term.Target) {
 
 // attach gives the session its transport and starts the pump.
 func (s *Session) attach(t term.Transport) {
-	var about term.Description
-	if d, ok := t.(term.Describer); ok {
-		about = d.Describe()
-	}
 	s.mu.Lock()
 	if s.state.Ended() || s.ctx.Err() != nil {
 		s.mu.Unlock()
@@ -168,7 +164,7 @@ func (s *Session) attach(t term.Transport) {
 	s.transport = t
 	s.execer, _ = t.(term.Execer)
 	s.signaler, _ = t.(term.Signaler)
-	s.about = about
+	s.describer, _ = t.(term.Describer)
 	s.setState(Open)
 	s.mu.Unlock()
 

@@ -14,7 +14,7 @@ import (
 // WriteOptions say how to treat what is written.
 type WriteOptions struct {
 	Sensitive bool          // keep the content out of events, and so out of every log and recording
-	Key       string        // press this key (see Key) in place of typing data, in the form that the program asked for
+	Key       string        // press this key (see Key and term.KeySender) in place of typing data, in the form that the program asked for
 	Paste     bool          // type data as a terminal types what is pasted: line ends are CR, brackets if the program wants them
 	Timeout   time.Duration // 0: the session's WriteTimeout
 }
@@ -38,6 +38,9 @@ type WriteResult struct {
 func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
+	if isProtocolKey(o.Key) {
+		return s.pressProtocolKey(ctx, o.Key, o.Timeout)
+	}
 	if o.Key != "" {
 		b, ok := Key(o.Key, s.modes().AppCursor)
 		if !ok {
