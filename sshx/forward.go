@@ -16,46 +16,23 @@ import (
 // dialThrough opens a channel to the next hop on the link before it (RFC 4254 section 7.2).
 func dialThrough(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
 	l.begin(stepTCP)
-	type result struct {
-		ch   ssh.Channel
-		reqs <-chan *ssh.Request
-		err  error
-	}
-	done := make(chan result)
-	gone := make(chan struct{})
-	via.wg.Go(func() { // ends with the answer, or with the link
-		var r result
-		r.ch, r.reqs, r.err = via.conn.OpenChannel("direct-tcpip", ssh.Marshal(struct {
-			Host       string
-			Port       uint32
-			OriginHost string
-			OriginPort uint32
-		}{h.host, uint32(h.port), "127.0.0.1", 0}))
-		select {
-		case done <- r:
-		case <-gone:
-			if r.err == nil {
-				_ = r.ch.Close()
-				ssh.DiscardRequests(r.reqs)
-			}
-		}
-	})
-	select {
-	case r := <-done:
-		if r.err == nil {
-			l.address("via " + via.hop.String())
-			return forward(via, r.ch, r.reqs, h.address()), nil
-		}
-		if refused, ok := errors.AsType[*ssh.OpenChannelError](r.err); ok {
-			return nil, &term.Error{Kind: term.ConnectFailed, Err: r.err, Msg: fmt.Sprintf("the jump host %s did not connect to %s: %s (%s); check that it may forward there", via.hop, h.address(), refused.Message, refused.Reason)}
-		}
-		return nil, &term.Error{Kind: term.ConnectFailed, Err: r.err, Msg: fmt.Sprintf("the connection to the jump host %s broke: %v; try again", via.hop, r.err)}
-	case <-via.ctx.Done():
-		close(gone)
-		return nil, &term.Error{Kind: term.ConnectFailed, Err: via.lost(), Msg: fmt.Sprintf("the connection to the jump host %s broke: %v; try again", via.hop, via.lost())}
-	case <-w.ctx.Done():
-		close(gone)
+	ch, reqs, err := via.openChannel(w.ctx, "direct-tcpip", ssh.Marshal(struct {
+		Host       string
+		Port       uint32
+		OriginHost string
+		OriginPort uint32
+	}{h.host, uint32(h.port), "127.0.0.1", 0}))
+	var refused *ssh.OpenChannelError
+	switch {
+	case err == nil:
+		l.address("via " + via.hop.String())
+		return forward(via, ch, reqs, h.address()), nil
+	case errors.As(err, &refused):
+		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("the jump host %s did not connect to %s: %s (%s); check that it may forward there", via.hop, h.address(), refused.Message, refused.Reason)}
+	case w.ctx.Err() != nil:
 		return nil, context.Cause(w.ctx)
+	default:
+		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("the connection to the jump host %s broke: %v; try again", via.hop, err)}
 	}
 }
 
