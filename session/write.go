@@ -13,7 +13,7 @@ import (
 
 // WriteOptions say how to treat what is written.
 type WriteOptions struct {
-	Sensitive bool          // keep the content out of events, and so out of every log and recording
+	Sensitive bool          // keep the content out of events, and its echo out of the output
 	Key       string        // press this key (see Key and term.KeySender) in place of typing data, in the form that the program asked for
 	Paste     bool          // type data as a terminal types what is pasted: line ends are CR, brackets if the program wants them
 	Timeout   time.Duration // 0: the session's WriteTimeout
@@ -58,6 +58,7 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	if err != nil {
 		return res, err
 	}
+	secret := data // without the brackets of a paste, which nobody echoes
 	if o.Paste {
 		if data, res.Warnings, err = s.pasted(data); err != nil {
 			return res, err
@@ -76,7 +77,15 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	if o.Key == "" {
 		warnings = append(warnings, s.hazards(data, o.Sensitive)...)
 	}
-	res, err = s.send(ctx, t, data, epoch, o.Timeout)
+	var echo *expectation
+	if o.Sensitive {
+		echo, err = s.scrub.expect(secret)
+	}
+	if err == nil {
+		if res, err = s.send(ctx, t, data, epoch, o.Timeout, echo); res.Written+res.Pending == 0 {
+			echo.forget()
+		}
+	}
 	res.Warnings = warnings
 	ev.Verb, ev.Actor, ev.Size, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), res.Written, err
 	if ev.Data != nil {
@@ -86,8 +95,9 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	return res, err
 }
 
-// send hands data that is permitted to the transport, when its turn comes. A timeout of 0 is the session's.
-func (s *Session) send(ctx context.Context, t term.Transport, data []byte, epoch uint64, timeout time.Duration) (WriteResult, error) {
+// send hands data that is permitted to the transport, when its turn comes. A timeout of 0 is the session's. echo, which
+// may be nil, is told when the data goes out.
+func (s *Session) send(ctx context.Context, t term.Transport, data []byte, epoch uint64, timeout time.Duration, echo *expectation) (WriteResult, error) {
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
 	setDefault(&timeout, s.o.WriteTimeout)
@@ -105,7 +115,7 @@ func (s *Session) send(ctx context.Context, t term.Transport, data []byte, epoch
 		return res, s.endedError(op)
 	}
 	res.Cursor = s.End()
-	w := &write{s: s, t: t, data: bytes.Clone(data), task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, done: make(chan error, 1)}
+	w := &write{s: s, t: t, data: bytes.Clone(data), task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, echo: echo, done: make(chan error, 1)}
 	if !s.spawn(op, w.run) {
 		<-s.writing
 		return res, s.endedError(op)

@@ -1,7 +1,6 @@
 package sshx
 
 import (
-	"net"
 	"os"
 	"time"
 
@@ -18,8 +17,8 @@ func (k *keyring) addToAgent(warn func(string)) {
 	if c.addKeys == "" || c.addKeys == "no" || c.agentSocket == "" || len(k.seen.keys) == 0 {
 		return
 	}
-	raw := k.opened[k.seen.keys[len(k.seen.keys)-1]]
-	if raw == nil {
+	key, ok := k.opened[k.seen.keys[len(k.seen.keys)-1]]
+	if !ok {
 		return
 	}
 	if c.addKeys == "ask" {
@@ -28,11 +27,9 @@ func (k *keyring) addToAgent(warn func(string)) {
 			return
 		}
 	}
-	d := net.Dialer{Timeout: agentTimeout}
-	conn, err := d.DialContext(k.w.ctx, "unix", c.agentSocket)
+	conn, err := k.dialAgent()
 	if err == nil {
-		_ = conn.SetDeadline(time.Now().Add(agentTimeout))
-		err = agent.NewClient(conn).Add(agent.AddedKey{PrivateKey: raw, LifetimeSecs: uint32(c.addLifetime / time.Second), ConfirmBeforeUse: c.addKeys == "confirm"})
+		err = agent.NewClient(conn).Add(key)
 		_ = conn.Close()
 	}
 	if err != nil {
@@ -57,9 +54,10 @@ func (k *keyring) parseKey(pem, passphrase []byte) (ssh.Signer, error) {
 		return nil, err
 	}
 	if k.opened == nil {
-		k.opened = make(map[string]any)
+		k.opened = make(map[string]agent.AddedKey)
 	}
-	k.opened[ssh.FingerprintSHA256(s.PublicKey())] = raw
+	c := k.h.cred
+	k.opened[ssh.FingerprintSHA256(s.PublicKey())] = agent.AddedKey{PrivateKey: raw, LifetimeSecs: uint32(c.addLifetime / time.Second), ConfirmBeforeUse: c.addKeys == "confirm"}
 	return s, nil
 }
 

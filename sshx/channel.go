@@ -26,10 +26,9 @@ type errRefused struct{ *ssh.OpenChannelError }
 
 func (e errRefused) Unwrap() error { return e.OpenChannelError }
 
-// openSession opens a session channel. ended, if not nil, is called when an open channel has been closed on
-// both sides. The library's call cannot be interrupted: when ctx ends first, the channel is closed as soon as
-// it opens.
-func (k *link) openSession(ctx context.Context, ended func()) (*channel, error) {
+// openChannel opens a channel (RFC 4254 section 5.1). The library's call cannot be interrupted: when ctx or the link
+// ends first, the channel is closed as soon as it opens. Its error is the library's, or the cause of what ended first.
+func (k *link) openChannel(ctx context.Context, kind string, payload []byte) (ssh.Channel, <-chan *ssh.Request, error) {
 	type result struct {
 		ch   ssh.Channel
 		reqs <-chan *ssh.Request
@@ -37,9 +36,9 @@ func (k *link) openSession(ctx context.Context, ended func()) (*channel, error) 
 	}
 	done := make(chan result)
 	gone := make(chan struct{})
-	k.wg.Go(func() {
+	k.wg.Go(func() { // ends with the answer, or with the link
 		var r result
-		r.ch, r.reqs, r.err = k.conn.OpenChannel("session", nil)
+		r.ch, r.reqs, r.err = k.conn.OpenChannel(kind, payload)
 		select {
 		case done <- r:
 		case <-gone:
@@ -51,23 +50,32 @@ func (k *link) openSession(ctx context.Context, ended func()) (*channel, error) 
 	})
 	select {
 	case r := <-done:
-		var refused *ssh.OpenChannelError
-		switch {
-		case r.err == nil:
-			c := &channel{Channel: r.ch, k: k, exit: make(chan term.Exit, 1), closed: make(chan struct{})}
-			k.wg.Go(func() { c.answer(r.reqs, ended) })
-			return c, nil
-		case errors.As(r.err, &refused):
-			return nil, errRefused{refused}
-		default:
-			return nil, k.broken(r.err)
-		}
+		return r.ch, r.reqs, r.err
 	case <-k.ctx.Done():
 		close(gone)
-		return nil, k.lost()
+		return nil, nil, k.lost()
 	case <-ctx.Done():
 		close(gone)
+		return nil, nil, context.Cause(ctx)
+	}
+}
+
+// openSession opens a session channel. ended, if not nil, is called when an open channel has been closed on
+// both sides.
+func (k *link) openSession(ctx context.Context, ended func()) (*channel, error) {
+	ch, reqs, err := k.openChannel(ctx, "session", nil)
+	var refused *ssh.OpenChannelError
+	switch {
+	case err == nil:
+		c := &channel{Channel: ch, k: k, exit: make(chan term.Exit, 1), closed: make(chan struct{})}
+		k.wg.Go(func() { c.answer(reqs, ended) })
+		return c, nil
+	case errors.As(err, &refused):
+		return nil, errRefused{refused}
+	case ctx.Err() != nil:
 		return nil, k.unanswered(ctx, "a channel")
+	default:
+		return nil, k.broken(err)
 	}
 }
 
@@ -94,13 +102,24 @@ func (c *channel) answer(reqs <-chan *ssh.Request, ended func()) {
 
 // request sends a channel request and waits for its answer, as long as ctx allows.
 func (c *channel) request(ctx context.Context, name string, payload []byte) (ok bool, err error) {
+	return c.send(ctx, name, true, payload)
+}
+
+// tell sends a channel request that wants no answer. A frozen connection does not even take it, so nobody waits
+// longer than ctx.
+func (c *channel) tell(ctx context.Context, name string, payload []byte) error {
+	_, err := c.send(ctx, name, false, payload)
+	return err
+}
+
+func (c *channel) send(ctx context.Context, name string, wantReply bool, payload []byte) (ok bool, err error) {
 	type result struct {
 		ok  bool
 		err error
 	}
 	done := make(chan result, 1)
 	c.k.wg.Go(func() { // ends with the answer, the channel, or the connection
-		ok, err := c.SendRequest(name, true, payload)
+		ok, err := c.SendRequest(name, wantReply, payload)
 		done <- result{ok, err}
 	})
 	select {
@@ -111,25 +130,6 @@ func (c *channel) request(ctx context.Context, name string, payload []byte) (ok 
 		return r.ok, nil
 	case <-ctx.Done():
 		return false, c.k.unanswered(ctx, name)
-	}
-}
-
-// tell sends a channel request that wants no answer. A frozen connection does not even take it, so nobody waits
-// longer than ctx.
-func (c *channel) tell(ctx context.Context, name string, payload []byte) error {
-	done := make(chan error, 1)
-	c.k.wg.Go(func() {
-		_, err := c.SendRequest(name, false, payload)
-		done <- err
-	})
-	select {
-	case err := <-done:
-		if err != nil {
-			return c.k.broken(err)
-		}
-		return nil
-	case <-ctx.Done():
-		return c.k.unanswered(ctx, name)
 	}
 }
 

@@ -28,10 +28,10 @@ type keyring struct {
 
 	loaded bool
 	keys   []ssh.Signer
-	opened map[string]any // private keys from files, by fingerprint
-	ready  []ssh.Signer   // the key before once more, in another way
-	agent  net.Conn       // nil: none
-	forget func() bool    // the agent's connection no longer ends with the watchdog
+	opened map[string]agent.AddedKey // keys from files, by fingerprint, as the agent would be given them
+	ready  []ssh.Signer              // the key before once more, in another way
+	agent  net.Conn                  // nil: none
+	forget func() bool               // the agent's connection no longer ends with the watchdog
 }
 
 func newKeyring(w *watchdog, h *hop, p term.Prompter, seen *authRecord) *keyring {
@@ -167,13 +167,11 @@ func (k *keyring) agentKeys() []ssh.Signer {
 		}
 		return nil
 	}
-	d := net.Dialer{Timeout: agentTimeout}
-	conn, err := d.DialContext(k.w.ctx, "unix", c.agentSocket)
+	conn, err := k.dialAgent()
 	if err != nil {
 		k.seen.note("the agent at %s cannot be reached: %v", c.agentSocket, rootCause(err))
 		return nil
 	}
-	_ = conn.SetDeadline(time.Now().Add(agentTimeout))
 	signers, err := agent.NewClient(conn).Signers()
 	if err != nil {
 		_ = conn.Close()
@@ -186,6 +184,16 @@ func (k *keyring) agentKeys() []ssh.Signer {
 }
 
 const agentTimeout = 5 * time.Second
+
+// dialAgent connects to the agent, which has agentTimeout for what it is asked.
+func (k *keyring) dialAgent() (net.Conn, error) {
+	d := net.Dialer{Timeout: agentTimeout}
+	conn, err := d.DialContext(k.w.ctx, "unix", k.h.cred.agentSocket)
+	if err == nil {
+		_ = conn.SetDeadline(time.Now().Add(agentTimeout))
+	}
+	return conn, err
+}
 
 // file returns a signer for an identity file, or nil if it is missing or cannot be used.
 func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
