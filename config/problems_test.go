@@ -95,7 +95,7 @@ func TestOneProblem(t *testing.T) {
 		{"a table for a value", "locks.max_ttl_ms = {a = 1}", "", `1:20: locks.max_ttl_ms is a table; give`},
 		{"table unlike any", "[completely-different]", "", `1:2: there is no table [completely-different]; remove it; the tables are server, session, limits, ssh, auth, locks, logging`},
 		{"endless name", "[" + strings.Repeat("a.", 1000) + "a]", "", `1:2: there is no table [a.a.`},
-		{"no assignment", "telnet.environment = ['LANG']", "", `1:23: telnet.environment holds "LANG"; give a list of NAME=value`},
+		{"no assignment", "telnet.environment = ['LANG']", "", `1:22: telnet.environment holds "LANG"; give a list of NAME=value`},
 		{"empty folder", "ssh.caller_paths = ['']", "", `1:20: ssh.caller_paths holds ""; give an absolute path`},
 		{"log to stdout", "logging.file = 'stdout'", "", `1:16: logging.file is "stdout", but stdout carries the MCP messages; give an absolute path, or leave it empty for stderr`},
 		{"log to stdout by device", "logging.file = '/dev//stdout'", "", `1:16: logging.file is "/dev//stdout", but stdout carries`},

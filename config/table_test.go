@@ -80,7 +80,12 @@ func another(t *testing.T, k Key) string {
 		return map[string]string{"true": "false", "false": "true"}[k.Default]
 	case TypeEnum:
 		return k.Values[slices.IndexFunc(k.Values, func(v string) bool { return `"`+v+`"` != k.Default || len(k.Values) == 1 })]
-	case TypeString, TypeStrings, TypeSecret:
+	case TypeStrings:
+		if k.Form == "a list of NAME=value" {
+			return "SOME=where"
+		}
+		return "/somewhere/else"
+	case TypeString, TypeSecret:
 		return "/somewhere/else"
 	}
 	t.Fatalf("%s has the unknown type %q", k.Path, k.Type)

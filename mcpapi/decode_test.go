@@ -85,7 +85,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"object: array", &sessionTool, open(`,"pty":[80,24]`), "", "pty", []string{"pty must be a JSON object"}},
 		{"enum", &sessionTool, open(`,"auth":{"method":"key"}`), "", "auth.method", []string{`auth.method "key" does not exist; use one of password, private_key, agent, auto`}},
 
-		{"later: protocol", &sessionTool, `{"action":"open","protocol":"telnet","host":"h"}`, term.Unsupported, "protocol", []string{`protocol "telnet" is not supported`, "use protocol ssh"}},
+		{"later: protocol", &sessionTool, `{"action":"open","protocol":"local","host":"h"}`, term.Unsupported, "protocol", []string{`protocol "local" is not supported`, "use protocol ssh"}},
 		{"later: field", &sessionTool, open(`,"device_id":"d"`), term.Unsupported, "device_id", []string{"device_id is not supported", "take its lock"}},
 		{"later: value", &sessionTool, open(`,"session_type":"console"`), term.Unsupported, "session_type", []string{`session_type "console" is not supported`, "open a normal one"}},
 		{"later: any type", &sessionTool, open(`,"device_id":5`), term.Unsupported, "device_id", []string{"device_id is not supported", "take its lock"}},

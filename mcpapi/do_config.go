@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ptyctl/session"
+	"ptyctl/term"
 )
 
 // configArgs are the arguments of ptyctl_session_config.
@@ -16,12 +17,13 @@ type configArgs struct {
 
 // configOut is the result of ptyctl_session_config.
 type configOut struct {
-	Action   string     `json:"action"`
-	Success  bool       `json:"success"`
-	Cols     int        `json:"cols,omitempty"`
-	Rows     int        `json:"rows,omitempty"`
-	Expect   *expectOut `json:"expect,omitempty"`
-	Warnings []string   `json:"warnings,omitempty"`
+	Action   string       `json:"action"`
+	Success  bool         `json:"success"`
+	Cols     int          `json:"cols,omitempty"`
+	Rows     int          `json:"rows,omitempty"`
+	Expect   *expectOut   `json:"expect,omitempty"`
+	Telnet   *term.Telnet `json:"telnet,omitempty"`
+	Warnings []string     `json:"warnings,omitempty"`
 }
 
 func (c *invocation) doConfig(ctx context.Context) (any, error) {
@@ -50,7 +52,7 @@ func (c *invocation) doConfig(ctx context.Context) (any, error) {
 		if i.About.PTY {
 			out.Cols, out.Rows = i.PTY.Cols, i.PTY.Rows
 		}
-		out.Expect = newExpectOut(s.Expect())
+		out.Expect, out.Telnet = newExpectOut(s.Expect()), i.About.Telnet
 	}
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/profile"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -82,8 +83,12 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 	if err != nil {
 		return err
 	}
+	t := in.target(c)
+	if p, ok := profile.Get(expect.Profile); ok && t.Protocol == "telnet" && t.Telnet.Enter == "" && p.Enter != "auto" {
+		t.Telnet.Enter = p.Enter
+	}
 	req := session.OpenRequest{
-		Target: in.target(c), Expect: expect, Wait: c.o.MaxWait,
+		Target: t, Expect: expect, Wait: c.o.MaxWait,
 		IdleTimeout: c.millis("timeouts.idle_timeout_ms", in.Timeouts.Idle, 0, ""),
 	}
 	if in.AcquireLock {
@@ -99,6 +104,7 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 	if res.State == session.Open || res.State.Ended() {
 		enabled := i.About.PTY
 		out.PTYEnabled, out.ServerBanner, out.Capabilities = &enabled, i.About.ServerBanner, &i.About.Capabilities
+		out.SecurityWarning, out.Telnet = i.About.Security, i.About.Telnet
 		out.Warnings = slices.Clone(i.About.Warnings)
 	}
 	if res.State.Ended() {

@@ -41,6 +41,8 @@ type sessionOut struct {
 	PTYEnabled      *bool              `json:"pty_enabled,omitempty"`
 	Cursor          string             `json:"cursor,omitempty"`
 	ServerBanner    string             `json:"server_banner,omitempty"`
+	SecurityWarning string             `json:"security_warning,omitempty"`
+	Telnet          *term.Telnet       `json:"telnet,omitempty"`
 	WaitingForInput bool               `json:"waiting_for_input,omitempty"`
 	Prompt          *term.Prompt       `json:"prompt,omitempty"`
 	Capabilities    *term.Capabilities `json:"capabilities,omitempty"`

@@ -26,6 +26,7 @@ var configTool = tool{
 		{name: "cols", kind: kindInteger},
 		{name: "rows", kind: kindInteger},
 		{name: "expect", kind: kindObject},
+		{name: "telnet", kind: kindObject},
 		{name: "warnings", kind: kindStrings, unlisted: true},
 	},
 	hints: hints{idempotent: true, openWorld: true},

@@ -63,6 +63,9 @@ type sessionStatus struct {
 	HostKey       string           `json:"host_key_fingerprint,omitempty"`
 	AuthMethod    string           `json:"auth_method,omitempty"`
 	Algorithms    *term.Algorithms `json:"algorithms,omitempty"`
+	Security      string           `json:"security_warning,omitempty"`
+	TLS           *term.TLS        `json:"tls,omitempty"`
+	Telnet        *term.Telnet     `json:"telnet,omitempty"`
 	Ladder        []term.Hop       `json:"ladder,omitempty"`
 	Warnings      []string         `json:"warnings,omitempty"`
 }
@@ -75,6 +78,7 @@ func newSessionStatus(i session.Info) *sessionStatus {
 		Execs: i.Execs, Running: i.Running, Readers: i.Readers,
 		ServerVersion: i.About.ServerVersion, ServerBanner: i.About.ServerBanner, HostKey: i.About.HostKey, AuthMethod: i.About.AuthMethod,
 		Ladder: i.About.Ladder, Warnings: i.About.Warnings,
+		Security: i.About.Security, TLS: i.About.TLS, Telnet: i.About.Telnet,
 	}
 	if i.End.Exit.Known {
 		st.ExitCode = &i.End.Exit.Code

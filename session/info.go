@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"time"
 
 	"ptyctl/buffer"
@@ -44,11 +45,9 @@ func (s *Session) Info() Info {
 	if l, ok := s.locks.Get(s.id); ok {
 		i.Lease = &l
 	}
+	i.About = s.describe()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.describer != nil {
-		i.About = s.describer.Describe()
-	}
 	i.State, i.End, i.Prompt, i.PTY, i.Typed = s.state, s.end, s.promptLocked(), s.pty, s.typed
 	for _, id := range s.runOrder {
 		if !s.runs[id].ended() {
@@ -56,6 +55,23 @@ func (s *Session) Info() Info {
 		}
 	}
 	return i
+}
+
+// describe asks the transport what it is at the moment. A fault of its own is no reason to lose more than that.
+func (s *Session) describe() (about term.Description) {
+	s.mu.Lock()
+	describer, before := s.describer, s.about
+	s.mu.Unlock()
+	if describer == nil {
+		return before
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			s.log.Error("panic in a transport's description", "session", s.id, "panic", fmt.Sprint(r), "stack", stack())
+			about = before
+		}
+	}()
+	return describer.Describe()
 }
 
 // State returns the session's present state.

@@ -85,7 +85,8 @@ type Session struct {
 	changed   chan struct{} // closed and replaced when state, pending, typing or queue changes
 	end       End
 	transport term.Transport
-	describer term.Describer // nil: there is nothing to tell
+	describer term.Describer   // nil: there is nothing to tell
+	about     term.Description // as it told when the session opened
 	execer    term.Execer
 	signaler  term.Signaler
 	pending   *question
@@ -156,6 +157,11 @@ func (s *Session) connect(dial term.Dialer, t term.Target) {
 
 // attach gives the session its transport and starts the pump.
 func (s *Session) attach(t term.Transport) {
+	describer, _ := t.(term.Describer)
+	var about term.Description
+	if describer != nil {
+		about = describer.Describe()
+	}
 	s.mu.Lock()
 	if s.state.Ended() || s.ctx.Err() != nil {
 		s.mu.Unlock()
@@ -166,7 +172,7 @@ func (s *Session) attach(t term.Transport) {
 	s.transport = t
 	s.execer, _ = t.(term.Execer)
 	s.signaler, _ = t.(term.Signaler)
-	s.describer, _ = t.(term.Describer)
+	s.describer, s.about = describer, about
 	s.setState(Open)
 	s.mu.Unlock()
 

@@ -27,7 +27,9 @@ type Dialer struct {
 	TLS            *TLS          // nil: none
 	ConnectTimeout time.Duration // from the look-up of the name to the end of the TLS handshake; 0: 15 s
 
-	// Dial reaches the address in place of TCP: through a bastion, a proxy. The host in it is not looked up here.
+	// Dial reaches the address in place of TCP: through a bastion, a proxy. The host in it is not looked up here. It has
+	// a limit of its own, since a bastion may ask questions; ConnectTimeout is for what follows. If what it returns is a
+	// term.Describer, that tells the way.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// SendUser tells the user's name of a term.Target to a server that asks for it (RFC 1572).
@@ -57,12 +59,13 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (*Conn
 
 // An attempt is one connection being made.
 type attempt struct {
-	d      Dialer
-	hop    term.Hop
-	ladder []term.Hop // of the way to it, as the caller's Dial tells
-	open   string     // the rung being climbed
-	since  time.Time
-	tls    *term.TLS
+	d        Dialer
+	hop      term.Hop
+	ladder   []term.Hop // of the way to it, as the caller's Dial tells
+	warnings []string   // and what it warns of
+	open     string     // the rung being climbed
+	since    time.Time
+	tls      *term.TLS
 }
 
 func (d Dialer) attempt(host string, number int) *attempt {
@@ -89,6 +92,15 @@ func (a *attempt) end(ok bool, detail string) {
 	}
 }
 
+// climbed takes the way to the far side: its bastions come first, and its own rungs below ours.
+func (a *attempt) climbed(way []term.Hop) {
+	if n := len(way) - 1; n >= 0 && way[n].Host == a.hop.Host && way[n].Port == a.hop.Port {
+		a.hop.Steps, a.hop.Address = append(slices.Clone(way[n].Steps), a.hop.Steps...), way[n].Address
+		way = way[:n]
+	}
+	a.ladder = append(a.ladder, way...)
+}
+
 func (a *attempt) hops() []term.Hop { return append(slices.Clone(a.ladder), a.hop) }
 
 // failed adds to an error how far the connection came.
@@ -108,7 +120,7 @@ func (a *attempt) failed(err error) error {
 	if e.Details != nil {
 		details = *e.Details
 	}
-	a.ladder = append(a.ladder, details.Ladder...) // a bastion's comes first
+	a.climbed(details.Ladder)
 	details.Ladder = a.hops()
 	if details.Hop == "" {
 		details.Hop = a.address()
@@ -130,13 +142,19 @@ func (a *attempt) connect(ctx context.Context, network string) (*Conn, error) {
 		limit = connectTimeout
 	}
 	late := &term.Error{Kind: term.ConnectTimeout, Msg: fmt.Sprintf("no connection to %s within %s; check that the host is up and that nothing on the way drops packets, or allow more time", a.address(), limit)}
+	var nc net.Conn
+	if a.d.Dial != nil {
+		nc, err = a.way(ctx, network)
+	}
 	limited, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
-	nc, err := a.dial(limited, network)
+	if a.d.Dial == nil {
+		nc, err = a.dial(limited, network)
+	}
 	if err != nil {
 		return nil, canceled(ctx, err)
 	}
-	if nc.RemoteAddr() != nil {
+	if nc.RemoteAddr() != nil && a.hop.Address == "" {
 		a.hop.Address = nc.RemoteAddr().String()
 	}
 	if t := a.d.TLS; t != nil {
@@ -177,15 +195,24 @@ func canceled(ctx context.Context, err error) error {
 	return &term.Error{Kind: term.Canceled, Err: err, Msg: "canceled while connecting"}
 }
 
-func (a *attempt) dial(ctx context.Context, network string) (net.Conn, error) {
-	if a.d.Dial != nil {
-		a.begin("tcp")
-		nc, err := a.d.Dial(ctx, network, a.address())
-		if err != nil && ctx.Err() != nil {
+// way connects by the caller's own Dial, whose rungs come before ours.
+func (a *attempt) way(ctx context.Context, network string) (net.Conn, error) {
+	nc, err := a.d.Dial(ctx, network, a.address())
+	if err != nil {
+		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nc, err
+		return nil, err
 	}
+	if d, ok := nc.(term.Describer); ok {
+		about := d.Describe()
+		a.warnings = about.Warnings
+		a.climbed(about.Ladder)
+	}
+	return nc, nil
+}
+
+func (a *attempt) dial(ctx context.Context, network string) (net.Conn, error) {
 	a.begin("dns")
 	addrs, err := resolve(ctx, network, a.hop.Host)
 	if err != nil {

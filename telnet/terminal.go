@@ -30,12 +30,14 @@ func (d Dialer) Open(ctx context.Context, t term.Target, _ term.Prompter) (term.
 	if err != nil {
 		return nil, a.failed(err)
 	}
-	return &Terminal{conn: conn, ladder: a.hops(), tls: a.tls, warnings: warnings}, nil
+	return &Terminal{conn: conn, ladder: a.hops(), tls: a.tls, warnings: append(warnings, a.warnings...)}, nil
 }
 
 // forTarget returns d as the target wants it.
 func (d Dialer) forTarget(t term.Target) (_ Dialer, warnings []string, err error) {
-	if t.Auth != (term.Auth{}) {
+	auth := t.Auth
+	auth.NoInteractive = false // it is about jump hosts
+	if auth != (term.Auth{}) {
 		return d, nil, invalid("auth", "Telnet has no authentication of its own; leave auth out, read the login prompt with ptyctl_session_io and answer it with write (sensitive for the password)")
 	}
 	if t.Host == "" {

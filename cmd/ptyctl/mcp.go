@@ -64,7 +64,10 @@ func runMCP(c *cli.Context) error {
 		log.Warn("configuration", "where", w.Where, "warning", w.Message)
 	}
 
-	sessions := newManager(cfg, log)
+	sessions, err := newManager(cfg, log)
+	if err != nil {
+		return err
+	}
 	srv := newServer(cfg, sessions, log)
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
 	err = mcpapi.ServeStdio(c.Context, srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{

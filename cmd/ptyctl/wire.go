@@ -14,9 +14,14 @@ import (
 )
 
 // newManager makes the set of sessions that the configuration describes.
-func newManager(cfg config.Config, log *slog.Logger) *session.Manager {
+func newManager(cfg config.Config, log *slog.Logger) (*session.Manager, error) {
+	network := sshx.NewNetwork(sshOptions(cfg, log))
+	telnet, err := telnetDialer(cfg, network)
+	if err != nil {
+		return nil, err
+	}
 	return session.NewManager(session.Config{
-		Dialers:       map[string]term.Dialer{"ssh": sshx.Dialer(sshOptions(cfg, log))},
+		Dialers:       map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet},
 		MaxSessions:   cfg.Session.MaxSessions,
 		BufferBytes:   cfg.Session.OutputBufferMaxBytes,
 		BufferLines:   cfg.Session.OutputBufferMaxLines,
@@ -26,7 +31,7 @@ func newManager(cfg config.Config, log *slog.Logger) *session.Manager {
 		IdleTimeout:   cfg.Session.IdleTimeout,
 		Retention:     cfg.Session.ClosedRetention,
 		Logger:        log,
-	})
+	}), nil
 }
 
 func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
