@@ -13,7 +13,8 @@ import (
 // it is at most 32 KiB, and a PTY gives 4 KiB at a time.
 const pumpBuffer = 16 << 10
 
-// pump moves what the far side sends into the buffer until the stream ends. It waits for nobody else.
+// pump moves what the far side sends into the buffer until the stream ends. It waits for nobody else, but for the few
+// steps that the scrubber needs to keep secrets out.
 func (s *Session) pump(t term.Transport) {
 	p := make([]byte, pumpBuffer)
 	var err error
@@ -22,15 +23,21 @@ func (s *Session) pump(t term.Transport) {
 		n, err = t.Read(p)
 		if n > 0 {
 			s.count.rx.Add(int64(n))
-			s.count.lastRx.Store(time.Now().UnixNano()) // before the readers wake, who want to know it
-			s.track(p[:n])
-			_, _ = s.buf.Write(p[:n]) // fails only after Close: then nobody can read it any more
 			s.idle.touch()
-			s.observe(term.Event{Verb: term.VerbOutput, Data: p[:n], Size: n})
+			s.scrub.feed(p[:n])
 		}
 	}
+	s.scrub.end()
 	s.finish(s.verdict(t, err))
 	s.hangUp()
+}
+
+// accept makes p part of the output.
+func (s *Session) accept(p []byte) {
+	s.count.lastRx.Store(time.Now().UnixNano()) // before the readers wake, who want to know it
+	s.track(p)
+	_, _ = s.buf.Write(p) // fails only after Close: then nobody can read it any more
+	s.observe(term.Event{Verb: term.VerbOutput, Data: p, Size: len(p)})
 }
 
 // track follows what the output switches on.

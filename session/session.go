@@ -74,6 +74,7 @@ type Session struct {
 	ended   chan struct{}  // closed by finish
 	onEnd   func(*Session) // the manager's, or nil; called with s.mu held
 	idle    *idleWatch
+	scrub   *scrubber      // told of every secret before it is written
 	writing chan struct{}  // holds one token: whoever has it may write to the transport
 	wg      sync.WaitGroup // every goroutine of this session
 
@@ -133,6 +134,7 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run),
 	}
 	s.idle = watchIdle(s, o.IdleTimeout)
+	s.scrub = &scrubber{s: s, wake: make(chan struct{}, 1)}
 	return s
 }
 

@@ -74,7 +74,7 @@ func (t *typedRun) send(ctx context.Context, line string, epoch uint64) error {
 	if err != nil {
 		return err
 	}
-	w, err := s.send(ctx, tr, []byte(line+"\r"), epoch, 0)
+	w, err := s.send(ctx, tr, []byte(line+"\r"), epoch, 0, nil)
 	switch {
 	case err != nil:
 		return err

@@ -13,7 +13,7 @@ import (
 
 // WriteOptions say how to treat what is written.
 type WriteOptions struct {
-	Sensitive bool          // keep the content out of events, and so out of every log and recording
+	Sensitive bool          // keep the content out of events, and its echo out of the output
 	Key       string        // the key this stands for, for the record
 	Timeout   time.Duration // 0: the session's WriteTimeout
 }
@@ -52,7 +52,15 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	if err != nil {
 		return res, err
 	}
-	res, err = s.send(ctx, t, data, epoch, o.Timeout)
+	var echo *expectation
+	if o.Sensitive {
+		echo, err = s.scrub.expect(data)
+	}
+	if err == nil {
+		if res, err = s.send(ctx, t, data, epoch, o.Timeout, echo); res.Written+res.Pending == 0 {
+			echo.forget()
+		}
+	}
 	ev.Verb, ev.Actor, ev.Size, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), res.Written, err
 	if ev.Data != nil {
 		ev.Data = data[:res.Written]
@@ -61,8 +69,9 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	return res, err
 }
 
-// send hands data that is permitted to the transport, when its turn comes. A timeout of 0 is the session's.
-func (s *Session) send(ctx context.Context, t term.Transport, data []byte, epoch uint64, timeout time.Duration) (WriteResult, error) {
+// send hands data that is permitted to the transport, when its turn comes. A timeout of 0 is the session's. echo, which
+// may be nil, is told when the data goes out.
+func (s *Session) send(ctx context.Context, t term.Transport, data []byte, epoch uint64, timeout time.Duration, echo *expectation) (WriteResult, error) {
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
 	setDefault(&timeout, s.o.WriteTimeout)
@@ -80,7 +89,7 @@ func (s *Session) send(ctx context.Context, t term.Transport, data []byte, epoch
 		return res, s.endedError(op)
 	}
 	res.Cursor = s.End()
-	w := &write{s: s, t: t, data: bytes.Clone(data), task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, done: make(chan error, 1)}
+	w := &write{s: s, t: t, data: bytes.Clone(data), task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, echo: echo, done: make(chan error, 1)}
 	if !s.spawn(op, w.run) {
 		<-s.writing
 		return res, s.endedError(op)

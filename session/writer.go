@@ -15,10 +15,11 @@ const writePiece = 4 << 10
 type write struct {
 	s     *Session
 	t     term.Transport
-	data  []byte     // its own copy
-	task  string     // lock holder
-	epoch uint64     // the lock's epoch when the write was permitted
-	done  chan error // buffered: the result
+	data  []byte       // its own copy
+	task  string       // lock holder
+	epoch uint64       // the lock's epoch when the write was permitted
+	echo  *expectation // nil: the data is no secret
+	done  chan error   // buffered: the result
 
 	mu      sync.Mutex // guards the following
 	handed  int        // bytes handed to the transport
@@ -28,7 +29,13 @@ type write struct {
 
 func (w *write) run() {
 	defer func() { <-w.s.writing }()
-	w.done <- w.pieces()
+	w.echo.start()
+	err := w.pieces()
+	if w.echo != nil {
+		clear(w.data)
+	}
+	w.echo.done()
+	w.done <- err
 }
 
 // pieces hands the data over, piece by piece, checking before each that the lock is still the one under which

@@ -1,0 +1,263 @@
+package session
+
+import (
+	"bytes"
+	"slices"
+	"time"
+)
+
+const (
+	// secretMask stands for a secret that was echoed. It is of one length, whatever the secret's.
+	secretMask = "********"
+
+	// maxSecretLine bounds what is looked for as one: a longer line is looked for in parts.
+	maxSecretLine = 1 << 10
+
+	// A secret shorter than commonWord may be a word that the far side prints anyway, as a user name in its prompt: it
+	// is looked for only until the line in which its echo is due has ended, unless that shows it. A secret shorter than
+	// anyChars is likely to be part of one, and is looked for once.
+	commonWord = 8
+	anyChars   = 4
+
+	// maxGap is how much a terminal puts between two characters of an echo where its line wraps, in bytes.
+	maxGap = 32
+)
+
+// A secret is a line that was written and whose echo is not to be kept.
+type secret struct {
+	text []byte
+	of   *expectation
+	line int  // how many line ends there may be before its echo has been; commonWord only
+	seen bool // an echo of it was
+}
+
+// secretLines returns the lines of data, each a secret. Control characters alone are keys, and no secret.
+func secretLines(data []byte, of *expectation) []*secret {
+	var found []*secret
+	for i, line := range bytes.FieldsFunc(data, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if bytes.IndexFunc(line, func(r rune) bool { return !isControl(r) }) < 0 {
+			continue
+		}
+		parts := (len(line) + maxSecretLine - 1) / maxSecretLine
+		for part := range slices.Chunk(line, (len(line)+parts-1)/parts) {
+			found = append(found, &secret{text: bytes.Clone(part), of: of, line: i + 1})
+		}
+	}
+	return found
+}
+
+// match compares p with an echo of the secret. n is the echo's length, 0 if there is none; if p may be the beginning
+// of one, chars is how many of the secret's characters it holds.
+func (s *secret) match(p []byte) (n, chars int) {
+	gap := 0
+	for i := 0; i < len(p); {
+		if p[i] == s.text[chars] {
+			if i, chars, gap = i+1, chars+1, 0; chars == len(s.text) {
+				return i, 0
+			}
+			continue
+		}
+		if chars == 0 || len(s.text) < anyChars {
+			return 0, 0
+		}
+		w, more := wrapping(p[i:])
+		if more {
+			break
+		}
+		if i, gap = i+w, gap+w; w == 0 || gap > maxGap {
+			return 0, 0
+		}
+	}
+	return 0, chars
+}
+
+// wrapping returns the length of what p begins with, if a terminal puts that between the characters of a line that
+// wraps: 0 if not. more says that the rest of p is a control sequence (ECMA-48 section 5.4) that is not complete.
+func wrapping(p []byte) (n int, more bool) {
+	switch p[0] {
+	case '\r', '\n', '\b', ' ', 0:
+		return 1, false
+	case '\x1b':
+	default:
+		return 0, false
+	}
+	if len(p) == 1 {
+		return 0, true
+	}
+	if p[1] != '[' {
+		return 0, false
+	}
+	for i, c := range p[2:min(len(p), maxGap)] {
+		switch {
+		case c >= 0x40 && c <= 0x7e:
+			return i + 3, false
+		case c < 0x20 || c > 0x7e:
+			return 0, false
+		}
+	}
+	return 0, len(p) < maxGap
+}
+
+// found notes an echo of the secret. The first one shows that the echo of the write is on its way, however slow.
+func (s *secret) found() {
+	if !s.seen && !s.of.until.IsZero() {
+		s.of.until = time.Now().Add(echoWindow)
+	}
+	s.seen = true
+}
+
+// A secretFilter takes the echoes of secrets out of a stream that is cut anywhere.
+type secretFilter struct {
+	secrets []*secret
+	begin   *[256][]*secret // the secrets by their first byte; nil: there are none
+	size    int             // of all secrets
+
+	// The end of the stream, if an echo may have begun there. The first told bytes of it are out already; masked says
+	// that secretMask stands for them.
+	held   []byte
+	told   int
+	masked bool
+}
+
+func (f *secretFilter) add(secrets []*secret) {
+	f.secrets = append(f.secrets, secrets...)
+	f.index()
+}
+
+// drop forgets the secrets for which gone is true, and wipes them.
+func (f *secretFilter) drop(gone func(*secret) bool) {
+	f.secrets = slices.DeleteFunc(f.secrets, func(s *secret) bool {
+		if gone(s) {
+			clear(s.text)
+			return true
+		}
+		return false
+	})
+	f.index()
+}
+
+func (f *secretFilter) index() {
+	f.begin, f.size = nil, 0
+	for _, s := range f.secrets {
+		if f.begin == nil {
+			f.begin = new([256][]*secret)
+		}
+		f.begin[s.text[0]] = append(f.begin[s.text[0]], s)
+		f.size += len(s.text)
+	}
+}
+
+// feed appends to out what the stream shows for certain, now that p has come.
+func (f *secretFilter) feed(out, p []byte) []byte {
+	f.held = append(f.held, p...)
+	return f.settle(out)
+}
+
+// settle appends to out what of the bytes held is no part of an echo any more, and secretMask for an echo.
+func (f *secretFilter) settle(out []byte) []byte {
+	at := 0
+	for at < len(f.held) {
+		c := f.held[at]
+		n, chars := f.find(f.held[at:])
+		if chars > 0 {
+			break
+		}
+		if n > 0 {
+			if at >= f.told || !f.masked {
+				out = append(out, secretMask...)
+			}
+			at += n
+			continue
+		}
+		if at >= f.told {
+			out = append(out, c)
+		}
+		if at++; c == '\n' {
+			f.lineEnd()
+		}
+	}
+	f.cut(at)
+	return out
+}
+
+// find returns the length of the longest echo with which p begins, or, if p may yet become a longer one, how many
+// characters of that it holds.
+func (f *secretFilter) find(p []byte) (n, chars int) {
+	if f.begin == nil {
+		return 0, 0
+	}
+	var echo *secret
+	for _, s := range f.begin[p[0]] {
+		m, k := s.match(p)
+		if chars = max(chars, k); m > n {
+			n, echo = m, s
+		}
+	}
+	if n > 0 && chars == 0 {
+		echo.found()
+		if len(echo.text) < anyChars {
+			f.drop(func(s *secret) bool { return s == echo })
+		}
+	}
+	return n, chars
+}
+
+// lineEnd counts the end of a line for the secrets that are looked for in one only.
+func (f *secretFilter) lineEnd() {
+	over := false
+	for _, s := range f.secrets {
+		if len(s.text) < commonWord && !s.seen && s.of.going {
+			s.line--
+			over = over || s.line == 0
+		}
+	}
+	if over {
+		f.drop(func(s *secret) bool { return s.line == 0 && !s.seen })
+	}
+}
+
+// cut removes the first n bytes held, and wipes what was behind the rest.
+func (f *secretFilter) cut(n int) {
+	rest := copy(f.held, f.held[n:])
+	clear(f.held[rest:])
+	f.held = f.held[:rest]
+	if f.told = max(f.told-n, 0); f.told == 0 {
+		f.masked = false
+	}
+}
+
+// release lets go of what is held back, although more of the echo may come: a few characters as they are, more of them
+// as secretMask. It goes on looking for the rest of the echo.
+func (f *secretFilter) release(out []byte) []byte {
+	if f.waiting() == 0 {
+		return out
+	}
+	switch {
+	case f.masked:
+	case f.telling():
+		out = append(out, secretMask...)
+		f.masked = true
+	default:
+		out = append(out, f.held[f.told:]...)
+	}
+	f.told = len(f.held)
+	return out
+}
+
+// telling reports whether what is held shows more of a secret than may be shown.
+func (f *secretFilter) telling() bool {
+	for i, c := range f.held {
+		if f.begin == nil {
+			break
+		}
+		for _, s := range f.begin[c] {
+			if n, chars := s.match(f.held[i:]); n > 0 || chars >= anyChars {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// waiting returns how many bytes are held back.
+func (f *secretFilter) waiting() int { return len(f.held) - f.told }

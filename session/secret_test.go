@@ -1,0 +1,191 @@
+package session
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// looking returns a filter that looks for the echo of these writes, all of which are out.
+func looking(writes ...string) *secretFilter {
+	f := new(secretFilter)
+	for _, w := range writes {
+		f.add(secretLines([]byte(w), &expectation{going: true}))
+	}
+	return f
+}
+
+// through feeds the pieces, and ends the stream.
+func through(f *secretFilter, pieces ...string) string {
+	var out []byte
+	for _, p := range pieces {
+		out = f.feed(out, []byte(p))
+	}
+	return string(f.release(out))
+}
+
+func TestEchoesAreMasked(t *testing.T) {
+	const m = secretMask
+	long := strings.Repeat("0123456789abcdef", 100)
+	for _, tc := range []struct {
+		name   string
+		writes []string
+		in     string
+		want   string
+	}{
+		{"echo", []string{"correct horse\r"}, "Password: correct horse\r\nok", "Password: " + m + "\r\nok"},
+		{"nothing is echoed", []string{"correct horse\r"}, "\r\nok\r\n# ", "\r\nok\r\n# "},
+		{"asterisks", []string{"hunter22\r\n"}, "********\r\nok", "********\r\nok"},
+		{"twice", []string{"correct horse\r"}, "correct horse\r\n$ correct horse\r\n", m + "\r\n$ " + m + "\r\n"},
+		{"after false starts", []string{"aaab4567"}, "aaaaab4567aaab456x", "aa" + m + "aaab456x"},
+		{"wrapped by a terminal", []string{"correct horse\r"}, "correc\r\nt horse correc \rt horse", m + " " + m},
+		{"wrapped with NUL and backspace", []string{"correct horse\r"}, "correct\x00 ho\b\brse", m},
+		{"with control sequences between", []string{"correct horse\r"}, "cor\x1b[K\x1b[1;31mrect horse.", m + "."},
+		{"with too much between", []string{"correct horse\r"}, "cor" + strings.Repeat(" ", maxGap+1) + "rect horse", "cor" + strings.Repeat(" ", maxGap+1) + "rect horse"},
+		{"lines", []string{"first line\rsecond line\r"}, "first line\r\n> second line\r\n", m + "\r\n> " + m + "\r\n"},
+		{"several writes", []string{"correct horse\r", "battery staple\r"}, "correct horse\r\nbattery staple\r\n", m + "\r\n" + m + "\r\n"},
+		{"one is the beginning of the other", []string{"password", "password1"}, "password1 password2", m + " " + m + "2"},
+		{"one within the other", []string{"xxadminyy", "in34567"}, "xxadmin34567", "xxadm" + m},
+		{"longer than one is looked for", []string{long}, long + "$", m + m + "$"},
+		{"control characters are keys", []string{"\x03", "\x1b\x1b"}, "\x03\x1b\x1b", "\x03\x1b\x1b"},
+		{"short, echoed", []string{"admin\r"}, "admin\r\nadmin@r1> ", m + "\r\n" + m + "@r1> "},
+		{"short, not echoed", []string{"admin\r"}, "\r\nadmin@r1> ", "\r\nadmin@r1> "},
+		{"short, two lines", []string{"me\radmin\r"}, "me\r\nadmin\r\nme", m + "\r\n" + m + "\r\nme"},
+		{"tiny, once", []string{"12\r"}, "PIN: 12 12 12\r\n", "PIN: " + m + " 12 12\r\n"},
+		{"tiny, not echoed", []string{"12\r"}, "\r\n12 routes\r\n", "\r\n12 routes\r\n"},
+		{"tiny is not wrapped", []string{"12\r"}, "1 2\r\n", "1 2\r\n"},
+		{"one character", []string{"y"}, "yyy", m + "yy"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := through(looking(tc.writes...), tc.in); got != tc.want {
+				t.Fatalf("whole: %q, want %q", got, tc.want)
+			}
+			for i := range tc.in {
+				if got := through(looking(tc.writes...), tc.in[:i], tc.in[i:]); got != tc.want {
+					t.Errorf("cut at %d: %q, want %q", i, got, tc.want)
+				}
+				for j := i; j < len(tc.in) && len(tc.in) < 100; j++ {
+					if got := through(looking(tc.writes...), tc.in[:i], tc.in[i:j], tc.in[j:]); got != tc.want {
+						t.Errorf("cut at %d and %d: %q, want %q", i, j, got, tc.want)
+					}
+				}
+			}
+			if got := through(looking(tc.writes...), strings.Split(tc.in, "")...); got != tc.want {
+				t.Errorf("byte by byte: %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// An echo that stops half way is let go of: a few characters as they are, more of them as the mask.
+func TestSlowEcho(t *testing.T) {
+	const m, text = secretMask, "correct horse"
+	for i := 1; i < len(text); i++ {
+		f := looking(text)
+		out := f.release(f.feed(nil, []byte(text[:i])))
+		want := m
+		if i < anyChars {
+			want = text[:i]
+		}
+		if string(out) != want {
+			t.Errorf("%d characters: %q, want %q", i, out, want)
+		}
+		if i < anyChars {
+			want += m
+		}
+		if out = f.release(f.feed(out, []byte(text[i:]+"\r\n"))); string(out) != want+"\r\n" {
+			t.Errorf("%d characters, and the rest: %q, want %q", i, out, want)
+		}
+		f = looking(text)
+		out = f.release(f.feed(nil, []byte(text[:i])))
+		if out = f.feed(out, []byte("#")); !bytes.HasSuffix(out, []byte("#")) || i < anyChars && string(out) != text[:i]+"#" {
+			t.Errorf("%d characters, and something else: %q", i, out)
+		}
+	}
+	f := looking(text)
+	var out []byte
+	for _, c := range []byte(text) {
+		out = f.release(f.feed(out, []byte{c}))
+	}
+	if string(out) != text[:anyChars-1]+m {
+		t.Errorf("each character on its own: %q", out)
+	}
+	if len(f.held) != 0 {
+		t.Errorf("held: %q", f.held)
+	}
+}
+
+// What is forgotten is wiped.
+func TestSecretsAreWiped(t *testing.T) {
+	f := looking("correct horse\r")
+	text := f.secrets[0].text
+	f.feed(nil, []byte("$ correct hors"))
+	held := f.held
+	f.cut(len(f.held))
+	f.drop(func(*secret) bool { return true })
+	if all := append(held[:cap(held):cap(held)], text...); !bytes.Equal(all, make([]byte, len(all))) {
+		t.Errorf("%q", all)
+	}
+	if f.size != 0 || f.begin != nil {
+		t.Errorf("%d bytes looked for", f.size)
+	}
+}
+
+// FuzzScrub checks that it does not matter where a stream is cut, that it comes out as it is but for the echoes, and
+// that those are gone.
+func FuzzScrub(f *testing.F) {
+	f.Add("correct horse\r", "Password: \x01\r\n$ \x01", []byte{3, 1, 1})
+	f.Add("hunter22", "hunter\x01hunt\x01er22", []byte{1})
+	f.Add("aaaaaaaab", "aaaa\x01aaa\x01\x01", []byte{2, 0, 5})
+	f.Add("12", "1\x01\n12", []byte{})
+	f.Fuzz(func(t *testing.T, write, form string, cuts []byte) {
+		if len(write) > 3*maxSecretLine || len(form) > 1<<12 {
+			t.Skip()
+		}
+		in := strings.ReplaceAll(form, "\x01", write)
+		whole := through(looking(write), in)
+		var pieces []string
+		for rest := in; rest != ""; {
+			n := len(rest)
+			if len(cuts) > 0 {
+				n = min(int(cuts[0]), n)
+				cuts = cuts[1:]
+			}
+			pieces = append(pieces, rest[:n])
+			rest = rest[n:]
+		}
+		if got := through(looking(write), pieces...); got != whole {
+			t.Fatalf("cut: %q, whole %q", got, whole)
+		}
+		text := strings.Trim(write, "\r\n")
+		if len(text) < commonWord || len(text) > maxSecretLine || strings.ContainsAny(text, "\r\n") || strings.Trim(text, "\x00\x7f\x1b\b") == "" || strings.ContainsFunc(text, isControl) {
+			return
+		}
+		if strings.Contains(whole, text) && !strings.Contains(text, "*") {
+			t.Errorf("%q is in %q", text, whole)
+		}
+		if !strings.Contains(in, text[:1]) && whole != in {
+			t.Errorf("%q came out as %q", in, whole)
+		}
+	})
+}
+
+// What it costs to look for a secret, which is done for some seconds after one was written, and in chunks of 4 KiB.
+func BenchmarkScrub(b *testing.B) {
+	lines := bytes.Repeat([]byte("-rw-r--r-- 1 root root 1379 Jan  1 00:00 file.txt\r\n"), 82)[:4<<10]
+	for _, n := range []int{1, 100} {
+		b.Run(fmt.Sprintf("secrets=%d", n), func(b *testing.B) {
+			f := new(secretFilter)
+			for i := range n {
+				f.add(secretLines(fmt.Appendf(nil, "correct horse %d\r", i), new(expectation)))
+			}
+			var out []byte
+			b.SetBytes(int64(len(lines)))
+			b.ReportAllocs()
+			for b.Loop() {
+				out = f.feed(out[:0], lines)
+			}
+		})
+	}
+}
