@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -50,9 +49,7 @@ func dial(ctx context.Context, t term.Target, o Options, p term.Prompter, shared
 	if err != nil {
 		return nil, err
 	}
-	for _, j := range c.jumps {
-		c.warnings = append(c.warnings, j.link.allWarnings(true)...)
-	}
+	c.warnings = append(c.warnings, jumpWarnings(c.jumps)...)
 	c.warnings = append(c.warnings, c.own.allWarnings(false)...)
 	var again func(context.Context) (*link, error)
 	if !human.asked() { // a second login would ask the person again
@@ -69,23 +66,16 @@ func (c *Client) connect(ctx context.Context, limit time.Duration, p term.Prompt
 	defer func() {
 		if err != nil {
 			l.end(false, stepDetail(err))
-			c.release(jumps)
+			c.pool.releaseAll(jumps)
 			err = connectError(w, l, c.warnings, err)
 		}
 	}()
-	hops := c.r.hops
-	var via *link
-	for i, h := range hops[:len(hops)-1] {
-		l.hop(h.host, h.port, h.user)
-		j, err := c.pool.use(w.ctx, shareKey(hops[:i+1]), func() (*link, error) { return c.pool.login(w, via, h, l, p) })
-		if err != nil {
-			return nil, jumps, err
-		}
-		l.reached(j.link)
-		jumps = append(jumps, j)
-		via = j.link
+	end := len(c.r.hops) - 1
+	jumps, via, err := c.pool.climb(w, c.r.hops[:end], l, p)
+	if err != nil {
+		return nil, jumps, err
 	}
-	h := hops[len(hops)-1]
+	h := c.r.hops[end]
 	l.hop(h.host, h.port, h.user)
 	own, err = c.pool.login(w, via, h, l, p)
 	return own, jumps, err
@@ -98,14 +88,8 @@ func (c *Client) connectAgain(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	context.AfterFunc(k.ctx, func() { c.release(jumps) })
+	context.AfterFunc(k.ctx, func() { c.pool.releaseAll(jumps) })
 	return k, nil
-}
-
-func (c *Client) release(jumps []*jump) {
-	for _, jump := range slices.Backward(jumps) {
-		c.pool.release(jump)
-	}
 }
 
 // connectError completes the error of a connection that did not come about.
@@ -164,7 +148,7 @@ func (c *Client) Close() error {
 		case <-done:
 		case <-timer.C:
 		}
-		c.release(c.jumps)
+		c.pool.releaseAll(c.jumps)
 	})
 	return nil
 }

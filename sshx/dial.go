@@ -46,7 +46,7 @@ func dialTCP(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 			}
 		}
 		if try >= h.attempts {
-			return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot connect to %s: %v; check that the host is up and that port %d is the one its SSH server listens on", h.address(), rootCause(err), h.port)}
+			return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot connect to %s: %v; check that the host is up and that its server listens on port %d", h.address(), rootCause(err), h.port)}
 		}
 		select { // ssh(1) waits a second between attempts
 		case <-time.After(time.Second):

@@ -6,24 +6,33 @@ import (
 	"ptyctl/term"
 )
 
-// Dialer returns the term.Dialer of SSH: a connection with one login shell, which closes it when it is closed.
-func Dialer(o Options) term.Dialer {
-	o = o.withDefaults()
-	shared := newPool()
-	return func(ctx context.Context, t term.Target, p term.Prompter) (term.Transport, error) {
-		if t.Auth.NoInteractive {
-			p = nil
-		}
-		c, err := dial(ctx, t, o, p, shared)
-		if err != nil {
-			return nil, err
-		}
-		sh, err := c.Shell(ctx, t.PTY)
-		if err != nil {
-			_ = c.Close()
-			return nil, err
-		}
-		sh.owns = true
-		return sh, nil
+// A Network is how the sessions of one process reach their hosts: under the same options, and over the same connections
+// to jump hosts, each of which lives as long as something runs through it.
+type Network struct {
+	o    Options
+	pool *pool
+}
+
+// NewNetwork returns a Network without any connection.
+func NewNetwork(o Options) *Network { return &Network{o: o.withDefaults(), pool: newPool()} }
+
+// Dialer returns the term.Dialer of SSH on a Network of its own.
+func Dialer(o Options) term.Dialer { return NewNetwork(o).OpenShell }
+
+// OpenShell is the term.Dialer of SSH: a connection with one login shell, which closes it when it is closed.
+func (n *Network) OpenShell(ctx context.Context, t term.Target, p term.Prompter) (term.Transport, error) {
+	if t.Auth.NoInteractive {
+		p = nil
 	}
+	c, err := dial(ctx, t, n.o, p, n.pool)
+	if err != nil {
+		return nil, err
+	}
+	sh, err := c.Shell(ctx, t.PTY)
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	sh.owns = true
+	return sh, nil
 }

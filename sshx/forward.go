@@ -37,35 +37,39 @@ func dialThrough(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
 }
 
 // A forwardConn is a direct-tcpip channel as a net.Conn. Closing it wakes its readers and writers at once,
-// which closing the channel would not: a jump host that is frozen never confirms that. It has no deadlines.
+// which closing the channel would not: a jump host that is frozen never confirms that.
 type forwardConn struct {
-	*io.PipeReader // what the channel brings
-	out            *io.PipeWriter
-	remote         net.Addr
+	net.Conn // a pipe to the goroutines that copy
+	remote   net.Addr
+	over     chan struct{} // closed when the channel is done with
 }
 
-// forward joins ch to a connection, with goroutines that end with the channel or the link it is on.
-func forward(via *link, ch ssh.Channel, reqs <-chan *ssh.Request, address string) net.Conn {
-	fromPeer, in := io.Pipe()
-	toPeer, out := io.Pipe()
+// forward joins ch to a connection, with goroutines that end with the channel or the link it is on. The far side's end
+// is the end of both directions. Ours is passed on as one, and the far side has a moment to take what came before.
+func forward(via *link, ch ssh.Channel, reqs <-chan *ssh.Request, address string) *forwardConn {
+	near, far := net.Pipe()
+	c := &forwardConn{Conn: near, remote: forwardAddr(address), over: make(chan struct{})}
+	ended := make(chan struct{})
 	via.wg.Go(func() { ssh.DiscardRequests(reqs) })
 	via.wg.Go(func() {
-		_, err := io.Copy(in, ch)
-		_ = in.CloseWithError(err) // nil is the end of the stream
+		defer close(ended)
+		_, _ = io.Copy(far, ch)
+		_ = far.Close()
+		_, _ = io.Copy(io.Discard, ch) // what nobody reads must not keep its end from us
 	})
 	via.wg.Go(func() {
-		_, err := io.Copy(ch, toPeer)
-		_ = toPeer.CloseWithError(err)
+		defer close(c.over)
+		_, _ = io.Copy(ch, far)
+		_ = ch.CloseWrite()
+		timer := time.NewTimer(hangUpGrace)
+		defer timer.Stop()
+		select {
+		case <-ended:
+		case <-timer.C:
+		}
 		_ = ch.Close()
 	})
-	return &forwardConn{PipeReader: fromPeer, out: out, remote: forwardAddr(address)}
-}
-
-func (c *forwardConn) Write(p []byte) (int, error) { return c.out.Write(p) }
-
-func (c *forwardConn) Close() error {
-	_ = c.out.Close()
-	return c.PipeReader.Close()
+	return c
 }
 
 type forwardAddr string
@@ -75,9 +79,3 @@ func (a forwardAddr) String() string { return string(a) }
 
 func (c *forwardConn) LocalAddr() net.Addr  { return forwardAddr("ptyctl") }
 func (c *forwardConn) RemoteAddr() net.Addr { return c.remote }
-
-var errNoDeadline = errors.New("a forwarded connection has no deadlines")
-
-func (c *forwardConn) SetDeadline(time.Time) error      { return errNoDeadline }
-func (c *forwardConn) SetReadDeadline(time.Time) error  { return errNoDeadline }
-func (c *forwardConn) SetWriteDeadline(time.Time) error { return errNoDeadline }

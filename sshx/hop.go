@@ -67,7 +67,12 @@ type credentials struct {
 }
 
 // String is the hop as messages name it.
-func (h *hop) String() string { return h.user + "@" + net.JoinHostPort(h.host, strconv.Itoa(h.port)) }
+func (h *hop) String() string {
+	if h.user == "" { // nobody logs in there
+		return h.address()
+	}
+	return h.user + "@" + h.address()
+}
 
 func (h *hop) address() string { return net.JoinHostPort(h.host, strconv.Itoa(h.port)) }
 

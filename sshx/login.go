@@ -26,7 +26,7 @@ func (p *pool) login(w *watchdog, via *link, h *hop, l *ladder, asker term.Promp
 	defer done()
 	pause := startupPause
 	for try := 1; ; try++ {
-		k, err := p.attempt(w, via, h, l, asker)
+		k, err := attempt(w, via, h, l, asker)
 		if err == nil {
 			return k, nil
 		}
@@ -67,19 +67,22 @@ type retry struct {
 func (r *retry) Error() string { return r.err.Error() }
 func (r *retry) Unwrap() error { return r.err }
 
-func (p *pool) attempt(w *watchdog, via *link, h *hop, l *ladder, asker term.Prompter) (*link, error) {
-	var raw net.Conn
-	var err error
-	switch {
-	case via != nil:
-		raw, err = dialThrough(w, via, h, l)
-	case h.proxy != nil:
-		raw, err = dialProxy(w, h, l)
-	default:
-		raw, err = dialTCP(w, h, l)
-	}
+func attempt(w *watchdog, via *link, h *hop, l *ladder, asker term.Prompter) (*link, error) {
+	raw, err := reach(w, via, h, l)
 	if err != nil {
 		return nil, err
 	}
 	return handshake(w, raw, h, l, asker)
+}
+
+// reach connects to h, over via if there is a hop before.
+func reach(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
+	switch {
+	case via != nil:
+		return dialThrough(w, via, h, l)
+	case h.proxy != nil:
+		return dialProxy(w, h, l)
+	default:
+		return dialTCP(w, h, l)
+	}
 }

@@ -38,19 +38,8 @@ const maxJumps = 16
 
 // planRoute evaluates ssh_config for the target and for every host it jumps through.
 func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
-	args, err := sshconfig.ParseExtraArgs(t.SSH.ExtraArgs)
+	p, overrides, err := newPlanning(t, o)
 	if err != nil {
-		return nil, extraArgsError(err)
-	}
-	if _, ok := policies[o.HostKeyFloor]; !ok { // an unknown word must not pass for the weakest
-		return nil, term.Errorf(term.InvalidArgument, "ssh.host_key_floor %q does not exist; the operator must set strict, ask, accept_new or disabled", o.HostKeyFloor)
-	}
-	p := &planning{t: t, o: o, r: &route{limit: t.ConnectTimeout, log: o.Logger}}
-	p.configPath = t.SSH.ConfigPath
-	if p.configPath == "" {
-		p.configPath = args.ConfigFile
-	}
-	if err := p.checkPaths(); err != nil {
 		return nil, err
 	}
 	if fp := t.SSH.HostKeyFingerprint; fp != "" && !fingerprintForm.MatchString(fp) {
@@ -63,7 +52,7 @@ func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
 		}
 		p.signer = s
 	}
-	cfg, err := p.evaluate(ctx, sshconfig.Options{Host: t.Host, User: t.User, Port: t.Port, Overrides: args.Overrides})
+	cfg, err := p.evaluate(ctx, sshconfig.Options{Host: t.Host, User: t.User, Port: t.Port, Overrides: overrides})
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +67,43 @@ func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
 	if err := p.session(cfg, h); err != nil {
 		return nil, err
 	}
-	if p.r.limit == 0 {
-		p.r.limit = cfg.ConnectTimeout
+	return p.complete(cfg)
+}
+
+// newPlanning begins a route with what can be said without any configuration. It returns the options of the call.
+func newPlanning(t term.Target, o Options) (*planning, []sshconfig.Override, error) {
+	extra := t.SSH.ExtraArgs
+	if t.SSH.ProxyJump != "" {
+		extra = append(slices.Clip(extra), "-J", t.SSH.ProxyJump)
 	}
-	if p.r.limit == 0 {
-		p.r.limit = o.ConnectTimeout
+	args, err := sshconfig.ParseExtraArgs(extra)
+	if err != nil {
+		return nil, nil, extraArgsError(err)
+	}
+	if _, ok := policies[o.HostKeyFloor]; !ok { // an unknown word must not pass for the weakest
+		return nil, nil, term.Errorf(term.InvalidArgument, "ssh.host_key_floor %q does not exist; the operator must set strict, ask, accept_new or disabled", o.HostKeyFloor)
+	}
+	p := &planning{t: t, o: o, r: &route{limit: t.ConnectTimeout, log: o.Logger}}
+	p.configPath = t.SSH.ConfigPath
+	if p.configPath == "" {
+		p.configPath = args.ConfigFile
+	}
+	return p, args.Overrides, p.checkPaths()
+}
+
+// complete adds what concerns the way as a whole. cfg is the target's.
+func (p *planning) complete(cfg *sshconfig.Config) (*route, error) {
+	if p.t.SSH.ProxyURL != "" {
+		u, err := parseProxy(p.t.SSH.ProxyURL)
+		if err != nil {
+			return nil, err
+		}
+		p.r.hops[0].proxy = u // the first host is the one that is reached directly
+	}
+	for _, limit := range []time.Duration{cfg.ConnectTimeout, p.o.ConnectTimeout} {
+		if p.r.limit == 0 {
+			p.r.limit = limit
+		}
 	}
 	return p.r, nil
 }
@@ -112,7 +133,7 @@ func (p *planning) add(h *hop) {
 
 // evaluate reads the configuration for one host. What it refuses is an error; what it warns of is kept.
 func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconfig.Config, error) {
-	eo.NoFiles = p.t.SSH.NoConfig || p.o.NoConfig
+	eo.NoFiles = eo.NoFiles || p.t.SSH.NoConfig || p.o.NoConfig
 	eo.CallerFile = p.configPath
 	eo.UserFile = p.o.ConfigPath
 	if p.o.ConfigPath != "" {
@@ -173,26 +194,34 @@ func (p *planning) jumps(ctx context.Context, list []sshconfig.Jump, depth int) 
 	return nil
 }
 
-// hop turns a configuration into a hop. What came with the call is for the target only: a password must not
-// reach a jump host.
-func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, name string, target bool) (*hop, error) {
+// endpoint says how to connect to a host.
+func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
 	if err := p.checkCaller(cfg); err != nil {
 		return nil, err
 	}
-	h := &hop{
-		name: name, host: cfg.HostName, port: cfg.Port, user: cfg.User, family: families[cfg.AddressFamily],
-		bindAddress: cfg.BindAddress, attempts: cfg.ConnectionAttempts, tcpKeep: cfg.TCPKeepAlive, dial: p.o.dialFirst,
-		kex: cfg.KexAlgorithms, ciphers: cfg.Ciphers, macs: cfg.MACs, hostKeyAlgos: cfg.HostKeyAlgorithms, pubkeyAlgos: cfg.PubkeyAcceptedAlgorithms,
-		keepalive: p.o.KeepaliveInterval, keepaliveCount: p.o.KeepaliveCountMax,
-		cred: credentials{
-			preferred: preferred(cfg), identityFiles: texts(cfg.IdentityFiles), certificates: texts(cfg.CertificateFiles),
-			identitiesOnly: cfg.IdentitiesOnly, agentSocket: cfg.IdentityAgent, prompts: cfg.NumberOfPasswordPrompts,
-			batch: cfg.BatchMode || p.t.Auth.NoInteractive,
-		},
-	}
-	h.bindInterface, h.rekey = cfg.BindInterface, uint64(cfg.RekeyLimit)
-	if h.bindInterface != "" && !canBindInterface {
+	if cfg.BindInterface != "" && !canBindInterface {
 		return nil, term.Errorf(term.Unsupported, "%s: BindInterface is supported on Linux only", cfg.Origin("BindInterface"))
+	}
+	return &hop{
+		name: name, host: cfg.HostName, port: cfg.Port, family: families[cfg.AddressFamily], dial: p.o.dialFirst,
+		bindAddress: cfg.BindAddress, bindInterface: cfg.BindInterface, attempts: cfg.ConnectionAttempts, tcpKeep: cfg.TCPKeepAlive,
+	}, nil
+}
+
+// hop turns a configuration into a hop to log in to. What came with the call is for the target only: a password must
+// not reach a jump host.
+func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, name string, target bool) (*hop, error) {
+	h, err := p.endpoint(cfg, name)
+	if err != nil {
+		return nil, err
+	}
+	h.user, h.rekey = cfg.User, uint64(cfg.RekeyLimit)
+	h.kex, h.ciphers, h.macs, h.hostKeyAlgos, h.pubkeyAlgos = cfg.KexAlgorithms, cfg.Ciphers, cfg.MACs, cfg.HostKeyAlgorithms, cfg.PubkeyAcceptedAlgorithms
+	h.keepalive, h.keepaliveCount = p.o.KeepaliveInterval, p.o.KeepaliveCountMax
+	h.cred = credentials{
+		preferred: preferred(cfg), identityFiles: texts(cfg.IdentityFiles), certificates: texts(cfg.CertificateFiles),
+		identitiesOnly: cfg.IdentitiesOnly, agentSocket: cfg.IdentityAgent, prompts: cfg.NumberOfPasswordPrompts,
+		batch: cfg.BatchMode || p.t.Auth.NoInteractive,
 	}
 	h.hostKeyFixed, h.updateHostKeys = cfg.HostKeyAlgorithmsFixed, cfg.UpdateHostKeys == "yes"
 	if at := cfg.Origin("AddKeysToAgent"); !at.Caller() {
@@ -222,7 +251,6 @@ func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, name string, 
 		h.cred.method, h.cred.password, h.cred.privateKey, h.cred.passphrase = a.Method, a.Password, a.PrivateKeyPEM, a.Passphrase
 		h.cred.signer = p.signer
 	}
-	var err error
 	h.hostKeys, err = p.hostKeys(ctx, cfg, target)
 	return h, err
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"sync"
+
+	"ptyctl/term"
 )
 
 // maxHandshakes is how many connections to one host may be unauthenticated at a time. OpenSSH drops some at
@@ -109,6 +112,39 @@ func (p *pool) release(j *jump) {
 	if last && j.link != nil {
 		j.link.close()
 	}
+}
+
+// climb connects to the jump hosts of a way, one over the other. The caller gives up what it returns by releaseAll,
+// also with an error.
+func (p *pool) climb(w *watchdog, way []*hop, l *ladder, asker term.Prompter) (jumps []*jump, via *link, err error) {
+	for i, h := range way {
+		l.hop(h.host, h.port, h.user)
+		before := via
+		j, err := p.use(w.ctx, shareKey(way[:i+1]), func() (*link, error) { return p.login(w, before, h, l, asker) })
+		if err != nil {
+			return jumps, nil, err
+		}
+		l.reached(j.link)
+		jumps = append(jumps, j)
+		via = j.link
+	}
+	return jumps, via, nil
+}
+
+// releaseAll gives up the jumps of a way, the last first.
+func (p *pool) releaseAll(jumps []*jump) {
+	for _, j := range slices.Backward(jumps) {
+		p.release(j)
+	}
+}
+
+// jumpWarnings returns what there is to say about the connections to jump hosts.
+func jumpWarnings(jumps []*jump) []string {
+	var all []string
+	for _, j := range jumps {
+		all = append(all, j.link.allWarnings(true)...)
+	}
+	return all
 }
 
 // shareKey tells apart the ways that lead to different connections: the same hosts reached in the same manner

@@ -21,13 +21,6 @@ func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 	if p.t.SSH.Legacy {
 		allowWeak(h)
 	}
-	if p.t.SSH.ProxyURL != "" {
-		u, err := parseProxy(p.t.SSH.ProxyURL)
-		if err != nil {
-			return err
-		}
-		r.hops[0].proxy = u // the first host is the one that is reached directly
-	}
 	if !cfg.ForwardAgent {
 		return nil
 	}

@@ -222,7 +222,7 @@ func (sh *Shell) Describe() term.Description {
 	return d
 }
 
-// hangUpGrace is how long a closing shell waits for the server to confirm.
+// hangUpGrace is how long a closing shell, or forwarded connection, waits for the server to confirm.
 const hangUpGrace = 200 * time.Millisecond
 
 // Close implements term.Transport: the server hangs up the terminal, which ends what runs in it.

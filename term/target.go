@@ -62,6 +62,7 @@ type SSHOptions struct {
 	ConfigPath         string
 	ExtraArgs          []string // ssh(1) arguments, a documented subset
 	Legacy             bool     // also offer algorithms that only old devices need
+	ProxyJump          string   // jump hosts, as ssh -J takes them; empty: the configuration's
 	ProxyURL           string   // socks5:// or http://; may hold a password
 }
 

@@ -1,0 +1,182 @@
+package sshx
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"ptyctl/sshx/sshconfig"
+	"ptyctl/term"
+)
+
+// A Tunnel is a connection to a server that need not speak SSH, over the jump hosts and the proxy of a term.Target.
+// Deadlines work as on TCP. Closing it gives up the connections to its jump hosts.
+type Tunnel struct {
+	net.Conn
+	pool    *pool
+	jumps   []*jump
+	via     *link // the last jump host; nil: none
+	about   term.Description
+	closing sync.Once
+	closed  chan struct{}
+	err     error // of closing
+}
+
+// DialTCP connects to t.Host and t.Port: straight, or through the jump hosts that t.SSH names (ProxyJump, -J in
+// ExtraArgs), the first of which, or else the host itself, is reached through t.SSH.ProxyURL. ssh_config decides about
+// the jump hosts as always; of the target, which is no SSH server, it says nothing.
+//
+// network is tcp, tcp4 or tcp6. p answers what the jump hosts ask; nil: nobody can be asked. The time for it all is
+// t.ConnectTimeout, or the operator's, not counting the time during which p is waited for: a context with a deadline
+// would count that. The context governs dialing only. Errors are *term.Error.
+func (n *Network) DialTCP(ctx context.Context, network string, t term.Target, p term.Prompter) (*Tunnel, error) {
+	if t.Auth.NoInteractive {
+		p = nil
+	}
+	r, err := planTunnel(ctx, network, t, n.o)
+	if err != nil {
+		return nil, err
+	}
+	w := newWatchdog(ctx, r.limit)
+	defer w.stop()
+	l := new(ladder)
+	end := len(r.hops) - 1
+	jumps, via, err := n.pool.climb(w, r.hops[:end], l, p)
+	if err == nil {
+		h := r.hops[end]
+		l.hop(h.host, h.port, "")
+		var conn net.Conn
+		if conn, err = reach(w, via, h, l); err == nil {
+			l.end(true, "")
+			return &Tunnel{
+				Conn: conn, pool: n.pool, jumps: jumps, via: via, closed: make(chan struct{}),
+				about: term.Description{Ladder: l.snapshot(), Warnings: append(r.warnings, jumpWarnings(jumps)...)},
+			}, nil
+		}
+	}
+	l.end(false, stepDetail(err))
+	n.pool.releaseAll(jumps)
+	return nil, connectError(w, l, r.warnings, err)
+}
+
+// Through returns DialTCP in the form in which other packages take it: to any address, on the way that t describes.
+func (n *Network) Through(t term.Target, p term.Prompter) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, &term.Error{Op: "open", Kind: term.InvalidArgument, Err: err, Msg: err.Error()}
+		}
+		if t.Port, err = strconv.Atoi(port); err != nil {
+			return nil, term.Errorf(term.InvalidArgument, "port %q is no number", port)
+		}
+		t.Host = host
+		conn, err := n.DialTCP(ctx, network, t, p)
+		if err != nil {
+			return nil, err // not a *Tunnel that is nil
+		}
+		return conn, nil
+	}
+}
+
+// tunnelOptions are the keywords of ssh_config that say something about a connection that is not SSH.
+var tunnelOptions = map[string]bool{
+	"proxyjump": true, "addressfamily": true, "bindaddress": true, "bindinterface": true,
+	"connecttimeout": true, "connectionattempts": true, "tcpkeepalive": true, "loglevel": true,
+}
+
+// planTunnel plans the way to a target that does not speak SSH.
+func planTunnel(ctx context.Context, network string, t term.Target, o Options) (*route, error) {
+	bad := func(field, format string, args ...any) error {
+		return &term.Error{Op: "open", Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...), Details: &term.Details{Field: field}}
+	}
+	switch {
+	case t.Host == "":
+		return nil, bad("host", "host is missing; pass the name or address to connect to")
+	case t.Port < 1 || t.Port > 65535:
+		return nil, bad("port", "port %d does not exist; pass one from 1 to 65535", t.Port)
+	case network != "tcp" && network != "tcp4" && network != "tcp6":
+		return nil, bad("", "network %q cannot be tunneled; use tcp, tcp4 or tcp6", network)
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"host_key_policy", t.SSH.HostKeyPolicy != ""}, {"host_key_fingerprint", t.SSH.HostKeyFingerprint != ""},
+		{"known_hosts_path", t.SSH.KnownHostsPath != ""}, {"legacy", t.SSH.Legacy},
+	} {
+		if f.set {
+			return nil, bad("ssh_options."+f.name, "ssh_options.%s is about the SSH server of a session, and %s is none; leave it out, and set what concerns a jump host in ssh_config", f.name, t.Host)
+		}
+	}
+	p, overrides, err := newPlanning(t, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range overrides {
+		if !tunnelOptions[strings.ToLower(v.Keyword)] {
+			return nil, &term.Error{Op: "open", Kind: term.Unsupported, Msg: fmt.Sprintf("ssh_options.extra_args: %s has no meaning for %s, which is no SSH server; leave it out, and set what concerns a jump host in ssh_config", v.Keyword, t.Host), Details: &term.Details{Field: "ssh_options.extra_args"}}
+		}
+	}
+	cfg, err := p.evaluate(ctx, sshconfig.Options{Host: t.Host, Port: t.Port, NoFiles: true, Overrides: overrides})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.jumps(ctx, cfg.ProxyJump, 1); err != nil {
+		return nil, err
+	}
+	h, err := p.endpoint(cfg, t.Host)
+	if err != nil {
+		return nil, err
+	}
+	if network != "tcp" {
+		h.family = network
+	}
+	p.add(h)
+	return p.complete(cfg)
+}
+
+// Describe implements term.Describer: the way, whose last hop is the target, and what there is to say about it.
+func (t *Tunnel) Describe() term.Description { return t.about }
+
+// Read implements net.Conn. The end of a jump host is told from the end of the stream.
+func (t *Tunnel) Read(p []byte) (int, error) {
+	n, err := t.Conn.Read(p)
+	if err != io.EOF || t.via == nil { //nolint:errorlint // a Reader returns io.EOF itself
+		return n, err
+	}
+	// The channels of a lost connection end an instant before the connection itself does.
+	settle := time.NewTimer(drainQuiet)
+	defer settle.Stop()
+	select {
+	case <-t.via.ctx.Done():
+		return n, t.via.lost()
+	case <-t.closed:
+	case <-settle.C:
+	}
+	return n, err
+}
+
+// Close implements net.Conn. What was written before still goes out, if the jump host takes it within a moment.
+func (t *Tunnel) Close() error {
+	t.closing.Do(func() {
+		close(t.closed)
+		t.err = t.Conn.Close()
+		if c, ok := t.Conn.(*forwardConn); ok {
+			timer := time.NewTimer(hangUpGrace)
+			defer timer.Stop()
+			select {
+			case <-c.over:
+			case <-timer.C:
+			}
+		}
+		t.pool.releaseAll(t.jumps)
+	})
+	return t.err
+}
+
+var _ term.Describer = (*Tunnel)(nil)

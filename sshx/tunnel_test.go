@@ -1,0 +1,361 @@
+package sshx_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// device is a server that does not speak SSH: it greets, and sends back what it gets.
+func device(c net.Conn) {
+	defer func() { _ = c.Close() }()
+	_, _ = io.WriteString(c, "login: ")
+	_, _ = io.Copy(c, c)
+}
+
+const deviceAddr = "192.0.2.9:23"
+
+// behind returns the target of the device behind these jump hosts.
+func behind(jumps string) term.Target {
+	return term.Target{Host: "192.0.2.9", Port: 23, SSH: term.SSHOptions{ProxyJump: jumps}, Auth: term.Auth{Password: "of the device"}}
+}
+
+// says reads what the device says first.
+func says(tb testing.TB, c net.Conn, want string) {
+	tb.Helper()
+	p := make([]byte, len(want))
+	if _, err := io.ReadFull(c, p); err != nil || string(p) != want {
+		tb.Fatalf("read %q, %v; want %q", p, err, want)
+	}
+}
+
+// noTunnel expects an error of that kind.
+func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, kind term.Kind) *term.Error {
+	tb.Helper()
+	c, err := n.DialTCP(tb.Context(), "tcp", t, p)
+	if err == nil {
+		_ = c.Close()
+		tb.Fatalf("connected; want %s", kind)
+	}
+	var e *term.Error
+	if !errors.As(err, &e) || e.Kind != kind || e.Op != "open" {
+		tb.Fatalf("error %v (%s); want %s", err, term.KindOf(err), kind)
+	}
+	return e
+}
+
+// TestTunnel checks a way over two jump hosts, of which ssh_config knows one and a person the other's password; that
+// the hosts share their connections with SSH sessions, and that nothing stays open.
+func TestTunnel(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		j1 := l.server(addr1, sshserver.Config{AllowForward: true})
+		j2 := l.server(addr2, sshserver.Config{Passwords: map[string]string{"two": "pw2"}, AllowForward: true})
+		l.server(addr3, sshserver.Config{})
+		l.peer(deviceAddr, device)
+		l.config("Host jump2\n HostName 192.0.2.2\n User two\n ProxyJump 192.0.2.1\nHost 192.0.2.3\n ProxyJump jump2\n")
+		n := sshx.NewNetwork(l.opts)
+		p := &prompter{f: func(context.Context, term.Prompt) (string, error) {
+			time.Sleep(time.Hour) // does not count
+			return "pw2", nil
+		}}
+		c, err := n.DialTCP(t.Context(), "tcp", behind("jump2"), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says(t, c, "login: ")
+		if _, err := io.WriteString(c, "admin\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		says(t, c, "admin\r\n")
+		if len(p.asked) != 1 || p.asked[0].Hop != 1 || p.asked[0].User != "two" || p.asked[0].Kind != term.PromptPassword {
+			t.Errorf("questions %+v", p.asked)
+		}
+		if s := j2.Stats(); s.PasswordsSeen != 1 {
+			t.Errorf("the second jump host saw %d passwords", s.PasswordsSeen)
+		}
+		hops := c.Describe().Ladder
+		if len(hops) != 3 || hops[1].User != "two" || hops[2].Host != "192.0.2.9" || hops[2].Port != 23 || hops[2].Address != "via two@192.0.2.2:22" {
+			t.Errorf("ladder %+v", hops)
+		}
+		wantSteps(t, hops, "tcp")
+		sh, err := n.OpenShell(t.Context(), to("192.0.2.3", ""), nobody(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(when string, forwards, open int) {
+			t.Helper()
+			synctest.Wait()
+			for i, j := range []*sshserver.Server{j1, j2} {
+				if s := j.Stats(); s.Accepted != 1 || s.Open != open || i == 1 && s.Forwards != forwards {
+					t.Errorf("%s: jump host %d: %+v", when, i+1, s)
+				}
+			}
+		}
+		check("both open", 2, 1)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		check("the tunnel closed", 1, 1)
+		if _, err := c.Read(make([]byte, 1)); err == nil {
+			t.Error("still reads")
+		}
+		_ = c.Close()
+		_ = sh.Close()
+		check("both closed", 0, 0)
+	})
+}
+
+// TestTunnelsThatDoNotCome checks what stands in the way, and that the jump hosts are let go of.
+func TestTunnelsThatDoNotCome(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		jump  sshserver.Config
+		known bool
+		kind  term.Kind
+		says  string
+		hop   string
+		steps string
+	}{
+		{"refused", sshserver.Config{AllowForward: true}, true, term.ConnectFailed, "connection refused", "192.0.2.9:23", "tcp!"},
+		{"no forwarding", sshserver.Config{}, true, term.ConnectFailed, "may forward", "192.0.2.9:23", "tcp!"},
+		{"unknown host key", sshserver.Config{AllowForward: true}, false, term.HostKeyUnknown, "SHA256:", "u@192.0.2.1:22", "tcp banner kex hostkey!"},
+		{"no credentials", sshserver.Config{Passwords: map[string]string{"u": "of the device"}}, true, term.AuthFailed, "", "u@192.0.2.1:22", "tcp banner kex hostkey auth!"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				j := l.stranger(addr1, tc.jump)
+				if tc.known {
+					l.trust(addr1, j.HostKey())
+				}
+				e := noTunnel(t, sshx.NewNetwork(l.opts), behind("u@192.0.2.1"), nil, tc.kind)
+				got := strings.TrimPrefix(strings.Join(steps(e.Details.Ladder), " "), "dns ")
+				if !strings.Contains(e.Msg, tc.says) || e.Details.Hop != tc.hop || got != tc.steps {
+					t.Errorf("%q, hop %q, steps %q", e.Msg, e.Details.Hop, got)
+				}
+				synctest.Wait()
+				if s := j.Stats(); s.Open != 0 || s.PasswordsSeen != 0 {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
+// TestTunnelAsksForHostKey checks that an unknown key of a jump host is a question where the policy is to ask.
+func TestTunnelAsksForHostKey(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.stranger(addr1, sshserver.Config{AllowForward: true})
+		l.peer(deviceAddr, device)
+		l.opts.HostKeyPolicy = "ask"
+		p := answering("yes")
+		c, err := sshx.NewNetwork(l.opts).DialTCP(t.Context(), "tcp", behind("u@192.0.2.1"), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.asked) != 1 || p.asked[0].Kind != term.PromptHostKey {
+			t.Errorf("questions %+v", p.asked)
+		}
+		_ = c.Close()
+	})
+}
+
+// TestTunnelDeadlines checks that deadlines wake reading and writing, and that the connection works on after them.
+func TestTunnelDeadlines(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.server(addr1, sshserver.Config{AllowForward: true})
+		deaf, far := make(chan struct{}), make(chan net.Conn, 1)
+		l.peer(deviceAddr, func(c net.Conn) {
+			far <- c
+			<-deaf
+			device(c)
+		})
+		l.limit = 4 << 10
+		c, err := sshx.NewNetwork(l.opts).DialTCP(t.Context(), "tcp", behind("u@192.0.2.1"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		_ = c.SetReadDeadline(start.Add(3 * time.Second))
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != 3*time.Second {
+			t.Errorf("Read: %v after %v", err, time.Since(start))
+		}
+		_ = c.SetDeadline(time.Time{})
+		close(deaf)
+		says(t, c, "login: ")
+		_ = c.Close()
+		_ = (<-far).Close()
+	})
+}
+
+// TestTunnelEnds checks how its end looks: the device's own, a lost jump host's, and that of one that is frozen.
+func TestTunnelEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		j := l.server(addr1, sshserver.Config{AllowForward: true})
+		heard := make(chan string, 1)
+		l.peer(deviceAddr, func(c net.Conn) {
+			_, _ = io.WriteString(c, "bye")
+			p, _ := io.ReadAll(io.LimitReader(c, 1<<20))
+			_ = c.Close()
+			heard <- string(p)
+		})
+		l.peer("192.0.2.9:24", func(c net.Conn) {
+			_, _ = io.WriteString(c, "bye")
+			_ = c.Close()
+		})
+		dial := sshx.NewNetwork(l.opts).Through(term.Target{SSH: term.SSHOptions{ExtraArgs: []string{"-J", "u@192.0.2.1"}}}, nil)
+		open := func(address string) net.Conn {
+			t.Helper()
+			c, err := dial(t.Context(), "tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		c := open("192.0.2.9:24")
+		if all, err := io.ReadAll(c); string(all) != "bye" || err != nil {
+			t.Errorf("read %q, %v", all, err)
+		}
+		_ = c.Close()
+
+		c = open(deviceAddr)
+		says(t, c, "bye")
+		last := strings.Repeat("logout\r\n", 10_000)
+		if _, err := io.WriteString(c, last); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		if got := <-heard; got != last {
+			t.Errorf("%d bytes arrived of %d", len(got), len(last))
+		}
+
+		c = open(deviceAddr)
+		says(t, c, "bye")
+		j.DropConnections()
+		if _, err := c.Read(make([]byte, 1)); term.KindOf(err) != term.RemoteClosed || !strings.Contains(err.Error(), "192.0.2.1") {
+			t.Errorf("Read: %v", err)
+		}
+		_ = c.Close()
+		<-heard
+
+		c = open(deviceAddr)
+		says(t, c, "bye")
+		j.FreezeConnections()
+		start := time.Now()
+		_ = c.Close()
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("closing took %v", took)
+		}
+		j.DropConnections()
+		<-heard
+	})
+}
+
+// TestTunnelStraight checks that ssh_config says nothing of a target that does not speak SSH.
+func TestTunnelStraight(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.peer(deviceAddr, device)
+		l.config("Host 192.0.2.9\n HostName 192.0.2.1\n Port 2222\n ProxyJump nowhere\n")
+		n := sshx.NewNetwork(l.opts)
+		c, err := n.DialTCP(t.Context(), "tcp4", behind(""), nobody(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		says(t, c, "login: ")
+		wantSteps(t, c.Describe().Ladder, "dns", "tcp")
+		_ = c.Close()
+		for _, tc := range []struct {
+			change func(*term.Target)
+			kind   term.Kind
+			field  string
+		}{
+			{func(t *term.Target) { t.Host = "" }, term.InvalidArgument, "host"},
+			{func(t *term.Target) { t.Port = 0 }, term.InvalidArgument, "port"},
+			{func(t *term.Target) { t.SSH.HostKeyPolicy = "strict" }, term.InvalidArgument, "ssh_options.host_key_policy"},
+			{func(t *term.Target) { t.SSH.HostKeyFingerprint = "SHA256:x" }, term.InvalidArgument, "ssh_options.host_key_fingerprint"},
+			{func(t *term.Target) { t.SSH.KnownHostsPath = "/x" }, term.InvalidArgument, "ssh_options.known_hosts_path"},
+			{func(t *term.Target) { t.SSH.Legacy = true }, term.InvalidArgument, "ssh_options.legacy"},
+			{func(t *term.Target) { t.SSH.ExtraArgs = []string{"-i", "key"} }, term.Unsupported, "ssh_options.extra_args"},
+			{func(t *term.Target) { t.SSH.ExtraArgs = []string{"-o", "ProxyCommand=nc %h %p"} }, term.Unsupported, "ssh_options.extra_args"},
+			{func(t *term.Target) { t.SSH.ProxyJump, t.SSH.ExtraArgs = "a", []string{"-J", "b"} }, term.InvalidArgument, "ssh_options.extra_args"},
+			{func(t *term.Target) { t.SSH.ProxyURL = "ftp://x" }, term.InvalidArgument, "ssh_options.proxy_url"},
+		} {
+			target := behind("")
+			tc.change(&target)
+			_, err := n.DialTCP(t.Context(), "tcp", target, nil)
+			var e *term.Error
+			if !errors.As(err, &e) || e.Kind != tc.kind || e.Details.Field != tc.field {
+				t.Errorf("%+v: %v", target.SSH, err)
+			}
+		}
+		if l.dialled(deviceAddr) != 1 || len(l.dials) != 1 {
+			t.Errorf("dialled %v", l.dials)
+		}
+	})
+}
+
+// TestTunnelThroughProxy checks that a target that does not speak SSH, and a jump host to one, are reached through the
+// proxy of the call.
+func TestTunnelThroughProxy(t *testing.T) {
+	listen := func() net.Listener {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = ln.Close() })
+		return ln
+	}
+	ln := listen()
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go device(c)
+		}
+	}()
+	jump, err := sshserver.Listen(sshserver.Config{NoAuth: true, AllowForward: true, Handler: shell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = jump.Close() })
+	n := sshx.NewNetwork(sshx.Options{HomeDir: t.TempDir(), NoConfig: true, HostKeyPolicy: "accept_new"})
+	dial := func(t *testing.T, target term.Target) {
+		t.Helper()
+		c, err := n.DialTCP(t.Context(), "tcp", target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		says(t, c, "login: ")
+		_ = c.Close()
+	}
+	t.Run("target", func(t *testing.T) {
+		proxy, forwarded := serveProxy(t, ln.Addr().String(), socks5("me", "pw"))
+		dial(t, term.Target{Host: "behind.invalid", Port: 23, SSH: term.SSHOptions{ProxyURL: "socks5://me:pw@" + proxy}})
+		if forwarded.Load() != 1 {
+			t.Errorf("%d forwarded", forwarded.Load())
+		}
+		e := noTunnel(t, n, term.Target{Host: "elsewhere.invalid", Port: 23, SSH: term.SSHOptions{ProxyURL: "socks5://me:pw@" + proxy}}, nil, term.ConnectFailed)
+		if !strings.Contains(e.Msg, "proxy") || e.Details.Hop != "elsewhere.invalid:23" {
+			t.Errorf("%q, hop %q", e.Msg, e.Details.Hop)
+		}
+	})
+	t.Run("jump host", func(t *testing.T) {
+		proxy, forwarded := serveProxy(t, jump.Addr(), socks5("me", "pw"))
+		dial(t, term.Target{Host: "127.0.0.1", Port: ln.Addr().(*net.TCPAddr).Port, SSH: term.SSHOptions{ProxyJump: "u@behind.invalid", ProxyURL: "socks5://me:pw@" + proxy}})
+		if forwarded.Load() != 1 {
+			t.Errorf("%d forwarded", forwarded.Load())
+		}
+	})
+}
