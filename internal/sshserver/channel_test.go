@@ -73,7 +73,7 @@ func TestMalformedRequests(t *testing.T) {
 			t.Error("port 65536 was accepted")
 		}
 		session := openSession(t, client)
-		for _, name := range []string{"pty-req", "env", "exec", "window-change", "signal"} {
+		for _, name := range []string{"pty-req", "env", "exec", "window-change", "signal", "break"} {
 			for _, payload := range []string{"", "\xff\xff\xff\xff", "\x00\x00\x00\x01", "\x00\x00\x00\x01x\xff"} {
 				if name == "exec" && payload == "" {
 					continue
@@ -112,6 +112,39 @@ func TestUndrainedHandler(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestBreak: a break reaches the Handler with its length, on a terminal only.
+func TestBreak(t *testing.T) {
+	for _, pty := range []bool{true, false} {
+		for _, refuse := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				got := make(chan time.Duration, 1)
+				s := newServer(t, Config{NoAuth: true, Faults: Faults{RefuseBreak: refuse}, Handler: func(ctx context.Context, r *Request) Exit {
+					select {
+					case d := <-r.Breaks:
+						got <- d
+					case <-ctx.Done():
+					}
+					return Exit{}
+				}})
+				session := openSession(t, connect(t, s))
+				if pty {
+					session.RequestPty("xterm", 24, 80, nil)
+				}
+				if err := session.Shell(); err != nil {
+					t.Fatal(err)
+				}
+				ok, err := session.SendRequest("break", true, ssh.Marshal(struct{ Milliseconds uint32 }{700}))
+				if want := pty && !refuse; ok != want || err != nil {
+					t.Fatalf("pty %v, refuse %v: %v, %v", pty, refuse, ok, err)
+				}
+				if ok && <-got != 700*time.Millisecond {
+					t.Error("the length was lost")
+				}
+			})
+		}
+	}
 }
 
 // TestForward relays through direct-tcpip, with half-close, to a target in memory.

@@ -66,6 +66,7 @@ type Faults struct {
 	RefuseExec           bool // answer exec with failure, as network devices do
 	HangExecReply        bool // neither run nor answer an exec request
 	RefuseSignals        bool // answer signal with failure, as under ForceCommand
+	RefuseBreak          bool // answer break with failure, as servers that do not know it do
 	NoExitStatus         bool // end without exit-status or exit-signal
 	StatusWithoutClose   bool // send the exit status, but neither EOF nor close
 }

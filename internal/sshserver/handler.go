@@ -3,6 +3,7 @@ package sshserver
 import (
 	"context"
 	"io"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -26,8 +27,9 @@ type Request struct {
 	Stdout io.Writer
 	Stderr io.Writer // with a PTY the same as Stdout. One goroutine at a time may write to each stream
 
-	Windows <-chan Window     // the newest window-change that was not yet received
-	Signals <-chan ssh.Signal // as requested; up to 16 wait, more are refused
+	Windows <-chan Window        // the newest window-change that was not yet received
+	Signals <-chan ssh.Signal    // as requested; up to 16 wait, more are refused
+	Breaks  <-chan time.Duration // their lengths, as requested, with a PTY only (RFC 4335); up to 16 wait, more are refused
 
 	sendExit func(Exit)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -14,7 +15,7 @@ import (
 // maxEnv bounds the variables of one session, as sshd does.
 const maxEnv = 128
 
-// maxWaitingSignals is how many signals wait for a Handler that does not receive them.
+// maxWaitingSignals is how many signals, and breaks, wait for a Handler that does not receive them.
 const maxWaitingSignals = 16
 
 // session is one session channel (RFC 4254 section 6). Its fields belong to the goroutine of serve.
@@ -26,10 +27,11 @@ type session struct {
 
 	windows chan Window
 	signals chan ssh.Signal
+	breaks  chan time.Duration
 }
 
 func newSession(c *connection, channel ssh.Channel) *session {
-	s := &session{conn: c, channel: channel, windows: make(chan Window, 1), signals: make(chan ssh.Signal, maxWaitingSignals)}
+	s := &session{conn: c, channel: channel, windows: make(chan Window, 1), signals: make(chan ssh.Signal, maxWaitingSignals), breaks: make(chan time.Duration, maxWaitingSignals)}
 	s.request = &Request{
 		User:    c.user,
 		Stdin:   &countingReader{from: channel, stats: &c.server.stats},
@@ -37,6 +39,7 @@ func newSession(c *connection, channel ssh.Channel) *session {
 		Stderr:  channel.Stderr(),
 		Windows: s.windows,
 		Signals: s.signals,
+		Breaks:  s.breaks,
 	}
 	var once sync.Once
 	s.request.sendExit = func(e Exit) { once.Do(func() { s.sendExit(e) }) }
@@ -68,6 +71,8 @@ func (s *session) serve(requests <-chan *ssh.Request) {
 			ok = s.changeWindow(r.Payload)
 		case "signal":
 			ok = !faults.RefuseSignals && s.signal(r.Payload)
+		case "break":
+			ok = !faults.RefuseBreak && s.sendBreak(r.Payload)
 		}
 		_ = r.Reply(ok, nil) // fails only on a channel that is gone
 		if start {
@@ -189,6 +194,20 @@ func (s *session) signal(payload []byte) bool {
 	}
 	select {
 	case s.signals <- ssh.Signal(msg.Name):
+		return true
+	default:
+		return false
+	}
+}
+
+// sendBreak handles break (RFC 4335), as sshd on a terminal only.
+func (s *session) sendBreak(payload []byte) bool {
+	var msg struct{ Milliseconds uint32 }
+	if !s.started || s.request.PTY == nil || ssh.Unmarshal(payload, &msg) != nil {
+		return false
+	}
+	select {
+	case s.breaks <- time.Duration(msg.Milliseconds) * time.Millisecond:
 		return true
 	default:
 		return false

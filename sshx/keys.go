@@ -1,0 +1,46 @@
+package sshx
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/term"
+)
+
+// breakLength is how long a break is to last. RFC 4335 has servers make nothing shorter of it.
+const breakLength = 500 * time.Millisecond
+
+// SendKey implements term.KeySender: break (RFC 4335). SSH has no other key.
+func (sh *Shell) SendKey(ctx context.Context, name string) error {
+	refused := func(why string) error {
+		return &term.Error{Op: "write", Kind: term.Unsupported, Msg: why}
+	}
+	switch name {
+	case term.KeyBreak:
+	case term.KeyInterruptProcess:
+		return refused("SSH has no key interrupt_process; press ctrl_c")
+	case term.KeyAbortOutput:
+		return refused("SSH has no key abort_output; press ctrl_c to end what is putting out")
+	case term.KeyAreYouThere:
+		return refused("SSH has no key ayt; ask for the session's status, which says whether the connection stands")
+	case term.KeyEndOfFile:
+		return refused("SSH has no key eof; press ctrl_d on an empty line")
+	default:
+		return &term.Error{Op: "write", Kind: term.InvalidArgument, Msg: fmt.Sprintf("there is no key %q", name), Details: &term.Details{Allowed: term.ProtocolKeys()}}
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	ok, err := sh.ch.request(ctx, "break", ssh.Marshal(struct{ Milliseconds uint32 }{uint32(breakLength.Milliseconds())}))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return refused(fmt.Sprintf("%s refuses the key break (RFC 4335): what the session runs on is no serial line, or the server cannot pass a break on; press ctrl_c to interrupt, or use the key that the console server has for a break", sh.c.own.hop))
+	}
+	return nil
+}
+
+var _ term.KeySender = (*Shell)(nil)

@@ -1,0 +1,76 @@
+package sshx_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/term"
+)
+
+// TestBreak checks that a break goes out with its length, and that a server's refusal says what else to do.
+func TestBreak(t *testing.T) {
+	for _, refuse := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, l *lab) {
+			var lengths []time.Duration
+			l.server(addr1, sshserver.Config{Faults: sshserver.Faults{RefuseBreak: refuse}, Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+				for {
+					select {
+					case d := <-r.Breaks:
+						lengths = append(lengths, d)
+					case <-ctx.Done():
+						return sshserver.Exit{}
+					}
+				}
+			}})
+			sh := l.open(to(host1, ""))
+			err := sh.SendKey(t.Context(), term.KeyBreak)
+			synctest.Wait()
+			switch {
+			case refuse && (!errors.Is(err, term.Unsupported) || !strings.Contains(err.Error(), "break") || lengths != nil):
+				t.Errorf("refused: %v, lengths %v", err, lengths)
+			case !refuse && (err != nil || len(lengths) != 1 || lengths[0] != 500*time.Millisecond):
+				t.Errorf("%v, lengths %v", err, lengths)
+			}
+		})
+	}
+}
+
+// TestOtherProtocolsKeys checks that the keys SSH does not have are refused by name, with what to do instead.
+func TestOtherProtocolsKeys(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.server(addr1, sshserver.Config{})
+		sh := l.open(to(host1, ""))
+		instead := map[string]string{term.KeyInterruptProcess: "ctrl_c", term.KeyAbortOutput: "ctrl_c", term.KeyAreYouThere: "status", term.KeyEndOfFile: "ctrl_d"}
+		for _, key := range term.ProtocolKeys() {
+			if key == term.KeyBreak {
+				continue
+			}
+			err := sh.SendKey(t.Context(), key)
+			if !errors.Is(err, term.Unsupported) || !strings.Contains(err.Error(), key) || instead[key] == "" || !strings.Contains(err.Error(), instead[key]) {
+				t.Errorf("%s: %v", key, err)
+			}
+		}
+		if err := sh.SendKey(t.Context(), "any"); !errors.Is(err, term.InvalidArgument) {
+			t.Errorf("any: %v", err)
+		}
+	})
+}
+
+// TestBreakUnanswered checks that a silent server holds nobody up.
+func TestBreakUnanswered(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		srv := l.server(addr1, sshserver.Config{})
+		sh := l.open(to(host1, ""))
+		srv.FreezeConnections()
+		start := time.Now()
+		if err := sh.SendKey(t.Context(), term.KeyBreak); !errors.Is(err, term.ExecTimeout) || time.Since(start) != 10*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		srv.DropConnections()
+	})
+}
