@@ -9,6 +9,7 @@
 //
 //	       Transport
 //	Write ->  |  |  <- pump: the only reader, one goroutine per session
+//	    \-----|->|  <- scrubber: takes the echo of a secret out
 //	          |  v
 //	          | buffer.Buffer ----> Read (cursor, tail, until, idle), any number of readers
 //	          |      |
@@ -24,5 +25,6 @@
 //     Errors are *term.Error.
 //   - Close returns within a second, or within five if not forced, whatever the far side does, and leaves no
 //     goroutine behind if the Transport keeps its own promise.
+//   - What is written as Sensitive is in no event, and its echo in nothing that is made of the output.
 //   - A panic in one session's goroutine ends that session, and nothing else.
 package session

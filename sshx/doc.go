@@ -12,6 +12,7 @@
 //	handshake   banner, kex, hostkey, auth: one watchdog over all of it, paused while a person is asked
 //	Client      the connection: keepalive, Shell, Exec
 //	Shell       a terminal on it: implements every interface of package term that a Transport may
+//	Network     what many of them share: the connections to jump hosts, which also carry what is not SSH (Tunnel)
 //
 // What it promises:
 //
