@@ -52,8 +52,9 @@ var importRules = []rule{
 	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt"}, why: "the engine knows no protocol, no wire format and no command line"},
 
 	{pkg: "sshx", ours: []string{"term", "sshx/sshconfig", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/net/proxy", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
-	{pkg: "sshx/sshconfig", ours: []string{"term"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it evaluates ssh_config and connects to nothing"},
-	{pkg: "sshx/hostkeys", ours: []string{"term"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it decides about keys and connects to nothing"},
+	{pkg: "sshx/patterns", why: "it compares names and knows no file"},
+	{pkg: "sshx/sshconfig", ours: []string{"term", "sshx/patterns"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it evaluates ssh_config and connects to nothing"},
+	{pkg: "sshx/hostkeys", ours: []string{"term", "sshx/patterns"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it decides about keys and connects to nothing"},
 	{pkg: "telnet", ours: []string{"term"}, why: "a transport is usable without the engine, and go-telnet stays behind its adapter gotelnet.go"},
 	{pkg: "telnet", file: "gotelnet.go", ours: []string{"term"}, theirs: []string{"github.com/reiver/go-telnet", "github.com/reiver/go-oi"}, why: "a transport is usable without the engine"},
 	{pkg: "ptyx", ours: []string{"term"}, theirs: []string{"github.com/creack/pty", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},

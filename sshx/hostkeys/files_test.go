@@ -154,45 +154,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestMatchPattern(t *testing.T) {
-	for _, c := range []struct {
-		name, pattern string
-		want          bool
-	}{
-		{"", "", true},
-		{"", "*", true},
-		{"", "?", false},
-		{"a", "", false},
-		{"server", "server", true},
-		{"server", "serve", false},
-		{"server", "servers", false},
-		{"server", "server*", true},
-		{"server", "*server", true},
-		{"server", "s*r", true},
-		{"server", "s*x", false},
-		{"server", "serve?", true},
-		{"server", "server?", false},
-		{"server", "??????", true},
-		{"abcabc", "*abc", true},
-		{"abcabd", "*abc", false},
-		{"aab", "*ab", true},
-		{"a.b.c", "*.*.c", true},
-		{"[server]:22", "[server]:*", true},
-		{"a", "**", true},
-		{"a", "*?*", true},
-		{"a", "*?*?*", false},
-		{`a*`, `a\*`, false},
-	} {
-		if got := matchPattern(c.name, c.pattern); got != c.want {
-			t.Errorf("matchPattern(%q, %q) = %v", c.name, c.pattern, got)
-		}
-	}
-	// With a matcher that tries every split this would not end.
-	if matchPattern(strings.Repeat("a", 255), strings.Repeat("*a", 100)+"b") {
-		t.Error("a hostile pattern matched")
-	}
-}
-
 func TestErrorTexts(t *testing.T) {
 	e := Entry{File: "/k", Line: 7, Names: "old\x1b[2J", Type: "ssh-rsa", Fingerprint: "SHA256:old"}
 	for _, c := range []struct {

@@ -14,47 +14,6 @@ const hashMagic = "|1|"
 
 var errBadHash = errors.New("the hashed host name is not |1|salt|hash")
 
-// matchPattern reports whether name matches pattern as a whole, where "*" stands for any characters, none included,
-// and "?" for exactly one; ssh_config(5) "PATTERNS". Its cost is at most len(name)*len(pattern).
-func matchPattern(name, pattern string) bool {
-	// On a mismatch only the last "*" can usefully take one character more.
-	n, p := 0, 0
-	star, resume := -1, 0
-	for n < len(name) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, resume = p, n
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
-			n++
-			p++
-		case star >= 0:
-			resume++
-			n, p = resume, star+1
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
-}
-
-// matchPatternList reports whether name, in lower case, matches the comma-separated patterns: at least one of them, and
-// none that is negated by "!".
-func matchPatternList(name, list string) bool {
-	matched := false
-	for pattern := range strings.SplitSeq(list, ",") {
-		pattern, negated := strings.CutPrefix(pattern, "!")
-		if !matchPattern(name, strings.ToLower(pattern)) {
-			continue
-		}
-		if negated {
-			return false
-		}
-		matched = true
-	}
-	return matched
-}
-
 // hashedName is a parsed "|1|salt|hash".
 type hashedName struct {
 	salt, sum [sha1.Size]byte

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"ptyctl/sshx/patterns"
 )
 
 // offer is the key a server presented.
@@ -54,7 +56,7 @@ func (o *offer) checkCert(name string, signatureAlgorithms []string) error {
 	if o.cert.Signature == nil || !slices.Contains(signatureAlgorithms, o.cert.Signature.Format) {
 		return fmt.Errorf("its signature algorithm is not in CASignatureAlgorithms")
 	}
-	i := slices.IndexFunc(o.cert.ValidPrincipals, func(p string) bool { return matchPattern(name, p) })
+	i := slices.IndexFunc(o.cert.ValidPrincipals, func(p string) bool { return patterns.Match(name, p) })
 	if i < 0 {
 		return fmt.Errorf("its principals %q do not include %q", o.cert.ValidPrincipals, name)
 	}

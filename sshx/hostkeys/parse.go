@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/ssh"
+
+	"ptyctl/sshx/patterns"
 )
 
 // Marker is the optional first field of a line.
@@ -96,7 +98,7 @@ func (r *record) matches(name string) bool {
 	if r.hashed {
 		return r.hash.matches(name)
 	}
-	return matchPatternList(name, r.names)
+	return patterns.MatchList(name, strings.ToLower(r.names))
 }
 
 // key parses the line's key.

@@ -3,6 +3,8 @@ package sshconfig
 import (
 	"slices"
 	"strings"
+
+	"ptyctl/sshx/patterns"
 )
 
 // assemble evaluates an algorithm list (ssh_config(5), Ciphers): "+a,b" appends
@@ -19,7 +21,7 @@ func (s AlgorithmSet) assemble(spec string) (result, unknown []string) {
 	}
 	if operator == '-' {
 		for _, name := range s.Default {
-			if !matchList(name, names) {
+			if !patterns.MatchList(name, names) {
 				result = append(result, name)
 			}
 		}
@@ -43,7 +45,7 @@ func (s AlgorithmSet) assemble(spec string) (result, unknown []string) {
 		}
 		found := false
 		for _, supported := range s.Supported {
-			if matchPattern(supported, name) {
+			if patterns.Match(supported, name) {
 				found = true
 				add(supported)
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ptyctl/sshx/patterns"
 )
 
 // evaluator is the state of one Evaluate call.
@@ -212,7 +214,7 @@ func (e *evaluator) accumulate(k *Keyword, args []string, origin Origin) error {
 	}
 	for _, arg := range args {
 		if pattern, remove := strings.CutPrefix(arg, "-"); remove && k.Name == "SendEnv" {
-			s.items = slices.DeleteFunc(s.items, func(v Value) bool { return matchPattern(v.Text, pattern) })
+			s.items = slices.DeleteFunc(s.items, func(v Value) bool { return patterns.Match(v.Text, pattern) })
 			continue
 		}
 		if slices.ContainsFunc(s.items, func(v Value) bool { return v.Text == arg }) {

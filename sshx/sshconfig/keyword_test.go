@@ -1,9 +1,7 @@
 package sshconfig
 
 import (
-	"math/rand/v2"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -73,69 +71,6 @@ func TestKeywordTable(t *testing.T) {
 	for _, c := range []Class{Honour, Ignore, Warn, Refuse} {
 		if c.String() == "" {
 			t.Errorf("class %d has no name", c)
-		}
-	}
-}
-
-func TestMatchPattern(t *testing.T) {
-	for _, tt := range []struct {
-		s, pattern string
-		want       bool
-	}{
-		{"", "", true},
-		{"", "*", true},
-		{"", "?", false},
-		{"a", "", false},
-		{"a", "?", true},
-		{"ab", "a*b", true},
-		{"aXbXc", "a*c", true},
-		{"aXbXc", "a*b", false},
-		{"abcbc", "a*bc", true},
-		{"a.b", "a?b", true},
-		{"A", "a", false},
-		{"aaa", "**a**", true},
-		{"*", "?", true},
-	} {
-		if got := matchPattern(tt.s, tt.pattern); got != tt.want {
-			t.Errorf("%q against %q: %t", tt.s, tt.pattern, got)
-		}
-	}
-	// Against a regular expression, which is slower and needs no thought.
-	r := rand.New(rand.NewPCG(1, 2))
-	random := func(letters string, most int) string {
-		b := make([]byte, r.IntN(most))
-		for i := range b {
-			b[i] = letters[r.IntN(len(letters))]
-		}
-		return string(b)
-	}
-	for range 20_000 {
-		s, pattern := random("ab", 8), random("ab*?", 6)
-		expr := strings.NewReplacer("*", ".*", "?", ".").Replace(pattern)
-		want := regexp.MustCompile("^(?:" + expr + ")$").MatchString(s)
-		if got := matchPattern(s, pattern); got != want {
-			t.Fatalf("%q against %q: %t", s, pattern, got)
-		}
-	}
-}
-
-func TestMatchList(t *testing.T) {
-	for _, tt := range []struct {
-		s, list string
-		want    bool
-	}{
-		{"a", "a,b", true},
-		{"b", "a,b", true},
-		{"c", "a,b", false},
-		{"a", "!a,*", false},
-		{"a", "*,!a", false},
-		{"b", "*,!a", true},
-		{"b", "!a", false},
-		{"", "", true},
-		{"a", "", false},
-	} {
-		if got := matchList(tt.s, tt.list); got != tt.want {
-			t.Errorf("%q against %q: %t", tt.s, tt.list, got)
 		}
 	}
 }

@@ -5,21 +5,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ptyctl/sshx/patterns"
 )
 
 // matchHost evaluates the patterns of a Host line. A negated pattern that
 // matches ends the line without a match.
-func (e *evaluator) matchHost(patterns []string) (bool, error) {
-	if len(patterns) == 0 {
+func (e *evaluator) matchHost(names []string) (bool, error) {
+	if len(names) == 0 {
 		return false, errMissing
 	}
 	found := false
-	for _, p := range patterns {
+	for _, p := range names {
 		if p == "" {
 			return false, errors.New("an argument is empty: the block is skipped")
 		}
 		positive, negated := strings.CutPrefix(p, "!")
-		if !matchPattern(e.host, positive) {
+		if !patterns.Match(e.host, positive) {
 			continue
 		}
 		if negated {
@@ -112,30 +114,30 @@ func (e *evaluator) criterion(name, arg string, origin Origin) (bool, error) {
 	case "originalhost":
 		return matchHostList(e.opt.Host, arg), nil
 	case "user":
-		return matchList(e.user(), arg), nil
+		return patterns.MatchList(e.user(), arg), nil
 	case "localuser":
-		return matchList(e.opt.LocalUser, arg), nil
+		return patterns.MatchList(e.opt.LocalUser, arg), nil
 	case "localnetwork":
 		return e.matchNetwork(arg)
 	case "tagged":
 		return matchOrEmpty(e.text("Tag"), arg), nil
 	case "version":
-		return matchList(e.opt.Version, arg), nil
+		return patterns.MatchList(e.opt.Version, arg), nil
 	case "command":
 		return matchOrEmpty(e.opt.Command, arg), nil
 	case "sessiontype":
-		return matchList(e.sessionType(), arg), nil
+		return patterns.MatchList(e.sessionType(), arg), nil
 	}
 	return e.matchExec(arg, origin)
 }
 
-// matchOrEmpty is matchList for what may be unset: only the empty list matches
+// matchOrEmpty is patterns.MatchList for what may be unset: only the empty list matches
 // an empty text.
 func matchOrEmpty(s, list string) bool {
 	if s == "" {
 		return list == ""
 	}
-	return matchList(s, list)
+	return patterns.MatchList(s, list)
 }
 
 func (e *evaluator) sessionType() string {

@@ -4,54 +4,13 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	"ptyctl/sshx/patterns"
 )
 
-// matchPattern reports whether all of s matches pattern, in which "*" stands
-// for any number of characters and "?" for exactly one (ssh_config(5),
-// PATTERNS). It takes time in proportion to len(s)*len(pattern), whatever the
-// pattern.
-func matchPattern(s, pattern string) bool {
-	// After a "*", retry from the last one only: earlier stars cannot help.
-	star, mark := -1, 0
-	i, j := 0, 0
-	for i < len(s) {
-		switch {
-		case j < len(pattern) && pattern[j] == '*':
-			star, mark = j, i
-			j++
-		case j < len(pattern) && (pattern[j] == '?' || pattern[j] == s[i]):
-			i, j = i+1, j+1
-		case star >= 0:
-			mark++
-			i, j = mark, star+1
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[j:], "*") == ""
-}
-
-// matchList matches s against the comma-separated patterns of list. A pattern
-// that begins with "!" and matches makes the whole list fail; otherwise one
-// match is enough.
-func matchList(s, list string) bool {
-	found := false
-	for pattern := range strings.SplitSeq(list, ",") {
-		negated := strings.HasPrefix(pattern, "!")
-		if !matchPattern(s, strings.TrimPrefix(pattern, "!")) {
-			continue
-		}
-		if negated {
-			return false
-		}
-		found = true
-	}
-	return found
-}
-
-// matchHostList is matchList for host names, which ignore case.
+// matchHostList is patterns.MatchList for host names, which ignore case.
 func matchHostList(host, list string) bool {
-	return matchList(strings.ToLower(host), strings.ToLower(list))
+	return patterns.MatchList(strings.ToLower(host), strings.ToLower(list))
 }
 
 // parseNetworks parses the argument of Match localnetwork: addresses and CIDR
