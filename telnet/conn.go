@@ -155,8 +155,11 @@ func (c *Conn) received(p []byte, err error) (int, error) {
 }
 
 func isTimeout(err error) bool {
-	var timeout net.Error
-	return err != nil && errors.As(err, &timeout) && timeout.Timeout()
+	if err == nil {
+		return false
+	}
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
 }
 
 // writeAtOnce is the most that is encoded for one write of the connection below.

@@ -1,14 +1,14 @@
 package telnet
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 const (
 	maxSubnegotiation = 4 << 10  // the most that is kept
 	lostInside        = 64 << 10 // a subnegotiation that is longer has no end
-
-	// nearby is how many bytes are looked at one by one before the search for the next special byte is left to
-	// bytes.IndexByte, which is faster only over a distance.
-	nearby = 16
 )
 
 // A Decoder takes the commands out of a stream. The zero value is ready; it starts as data in NVT.
@@ -70,60 +70,130 @@ func (d *Decoder) Decode(p []byte) int {
 
 // data decodes from p[r] in state inData, writing at p[w], until the state changes or p ends.
 func (d *Decoder) data(p []byte, w, r int) (int, int) {
-	iac := -1 // where the next IAC is, if known; always >= r
-	for clean := 0; r < len(p); {
-		if clean < nearby {
-			b := p[r]
-			switch {
-			case b == cmdIAC:
-				clean = 0
-				if len(p)-r >= 3 { // a whole command is the rule
-					next := p[r+1]
-					if next == cmdIAC {
-						p[w] = cmdIAC
-						w++
-						r += 2
-						continue
-					}
-					if next >= cmdWILL {
-						d.out = w
-						d.emit(Event{Kind: OptionReceived, Command: Command(next), Option: Option(p[r+2])})
-						r += 3
-						continue
-					}
-				}
+	for single := 0; r < len(p); {
+		switch b := p[r]; {
+		case b == cmdIAC:
+			single = 0
+			if len(p)-r < 3 { // the rule is a whole command
 				d.state = inIAC
 				return w, r + 1
-			case b == 0 && !d.KeepNUL:
-				clean = 0
-			default:
-				clean++
-				p[w] = b
+			}
+			switch next := p[r+1]; {
+			case next == cmdIAC:
+				p[w] = cmdIAC
 				w++
+				r += 2
+			case next >= cmdWILL:
+				d.out = w
+				d.emit(Event{Kind: OptionReceived, Command: Command(next), Option: Option(p[r+2])})
+				r += 3
+			case next >= cmdEOF && next < cmdSB && next != cmdSE:
+				d.out = w
+				d.emit(Event{Kind: CommandReceived, Command: Command(next)})
+				r += 2
+			default:
+				d.out = w
+				n := 0
+				if next == cmdSB {
+					n = d.short(p[r:])
+				}
+				if n == 0 {
+					d.state = inIAC
+					return w, r + 1
+				}
+				r += n
 			}
+		case b == 0 && !d.KeepNUL:
 			r++
-			continue
+			single = 0
+		case single < 4:
+			p[w] = b
+			w++
+			r++
+			single++
+		default:
+			n := d.clean(p[w:], p[r:], r-w)
+			w += n
+			r += n
 		}
-		if iac < r {
-			if i := bytes.IndexByte(p[r:], cmdIAC); i >= 0 {
-				iac = r + i
-			} else {
-				iac = len(p)
-			}
-		}
-		end := iac
-		if !d.KeepNUL {
-			if i := bytes.IndexByte(p[r:end], 0); i >= 0 {
-				end = r + i
-			}
-		}
-		if w != r {
-			copy(p[w:], p[r:end])
-		}
-		w += end - r
-		r, clean = end, 0
 	}
 	return w, r
+}
+
+// short takes a short subnegotiation that lies in p as a whole, and returns its length; 0 if it is none.
+func (d *Decoder) short(p []byte) int {
+	if p[2] == cmdIAC {
+		return 0
+	}
+	data := p[3:min(len(p), 3+64)]
+	end := bytes.IndexByte(data, cmdIAC)
+	if end < 0 || end+1 >= len(data) || data[end+1] != cmdSE {
+		return 0
+	}
+	d.subs++
+	d.emit(Event{Kind: SubnegotiationReceived, Command: Command(cmdSE), Option: Option(p[2]), Data: data[:end:end], Size: end})
+	return 3 + end + 2
+}
+
+const (
+	stride = 64   // bytes looked at by eights, before the search is left to package bytes
+	window = 1024 // bytes searched at a time: what is found behind a NUL is searched again
+)
+
+// clean moves data from src to dst, which begins gap bytes before it in the same array, up to the first byte that is
+// more than data, and returns how many bytes that were.
+func (d *Decoder) clean(dst, src []byte, gap int) int {
+	n, found := d.cleanNear(dst, src[:min(len(src), stride)], gap)
+	for !found && n < len(src) {
+		end := min(len(src), n+window)
+		if i := bytes.IndexByte(src[n:end], cmdIAC); i >= 0 {
+			end, found = n+i, true
+		}
+		if !d.KeepNUL {
+			if i := bytes.IndexByte(src[n:end], 0); i >= 0 {
+				end, found = n+i, true
+			}
+		}
+		if gap > 0 {
+			copy(dst[n:], src[n:end])
+		}
+		n = end
+	}
+	return n
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// cleanNear is clean for a short src. It also reports whether it found a byte that is more than data.
+func (d *Decoder) cleanNear(dst, src []byte, gap int) (n int, found bool) {
+	nuls := uint64(highs)
+	if d.KeepNUL {
+		nuls = 0
+	}
+	for ; n+8 <= len(src); n += 8 {
+		x := binary.LittleEndian.Uint64(src[n:])
+		// The lowest bit set is that of the first byte which is 0 or 255; bits above it may be false.
+		if special := (^x-ones)&x&highs | (x-ones)&^x&nuls; special != 0 {
+			for last := n + bits.TrailingZeros64(special)/8; n < last; n++ {
+				dst[n] = src[n]
+			}
+			return n, true
+		}
+		if gap > 0 {
+			binary.LittleEndian.PutUint64(dst[n:], x)
+		}
+	}
+	for ; n < len(src); n++ {
+		b := src[n]
+		if b == cmdIAC || b == 0 && nuls != 0 {
+			return n, true
+		}
+		dst[n] = b
+	}
+	return n, false
 }
 
 // step takes a byte in any state but inData and inSub, and reports whether it is data.

@@ -412,7 +412,7 @@ func FuzzSubnegotiation(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		if len(in) == 0 || len(in) > maxSubnegotiation {
+		if len(in) == 0 || in[0] == cmdIAC || len(in) > maxSubnegotiation {
 			return
 		}
 		b := newBench(t, Config{Env: []term.EnvVar{{Name: "USER", Value: "u\xff"}, {Name: "A\x03", Value: "b"}}})

@@ -1,0 +1,134 @@
+package telnet
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	gotelnet "github.com/reiver/go-telnet"
+)
+
+const (
+	benchRead = 32 << 10 // as one read of a socket
+	benchSize = 8 << 20
+)
+
+// streams are what the benchmarks decode.
+func streams() []struct {
+	name    string
+	data    []byte
+	foreign bool // go-telnet's reader fails on it
+} {
+	line := "interface GigabitEthernet0/1 is up, line protocol is up, MTU 1500 bytes\r\n"
+	fill := func(unit string) []byte { return []byte(strings.Repeat(unit, benchSize/len(unit)+1))[:benchSize/12*12] }
+	random := make([]byte, benchSize)
+	r := rand.NewChaCha8([32]byte{1})
+	r.Read(random)
+	return []struct {
+		name    string
+		data    []byte
+		foreign bool
+	}{
+		{"text", fill(line), false},
+		{"IACs", fill(line + "\xff\xff"), false},
+		{"random", random, true},
+		{"options", fill("\xff\xfd\x63"), false},
+		{"NULs", fill("a\x00"), false},
+		{"only_NULs", fill("\x00"), false},
+		{"every_17th", fill("0123456789abcdef\x00"), false},
+		{"pairs", fill("\xff\xff"), false},
+		{"subs", fill("\xff\xfa\x18\x01\xff\xf0"), false},
+		{"commands", fill("\xff\xf1"), true},
+	}
+}
+
+// BenchmarkDecode compares decoding with a plain copy of the same reads.
+func BenchmarkDecode(b *testing.B) {
+	p := make([]byte, benchRead)
+	for _, s := range streams() {
+		each := func(b *testing.B, do func(p []byte)) {
+			b.SetBytes(int64(len(s.data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				for rest := s.data; len(rest) > 0; {
+					n := copy(p, rest)
+					do(p[:n])
+					rest = rest[n:]
+				}
+			}
+		}
+		b.Run(s.name+"/copy", func(b *testing.B) { each(b, func([]byte) {}) })
+		for _, binary := range []bool{false, true} {
+			name := "/nvt"
+			if binary {
+				name = "/binary"
+			}
+			b.Run(s.name+name, func(b *testing.B) {
+				events := 0
+				d := Decoder{KeepNUL: binary, OnEvent: func(Event) { events++ }}
+				each(b, func(p []byte) { d.Decode(p) })
+			})
+		}
+		if s.foreign {
+			continue
+		}
+		b.Run(s.name+"/go-telnet", func(b *testing.B) {
+			b.SetBytes(int64(len(s.data)))
+			for b.Loop() {
+				goTelnetReads(b, bytes.NewReader(s.data), func(r gotelnet.Reader) {
+					for {
+						if _, err := r.Read(p); err != nil {
+							return
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// BenchmarkRead reads text through a Conn.
+func BenchmarkRead(b *testing.B) {
+	text := streams()[0].data
+	p := make([]byte, benchRead)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	src := bytes.NewReader(nil)
+	c, err := NewConn(memory{src}, Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		src.Reset(text)
+		c.readErr = nil
+		for {
+			if _, err := c.Read(p); err == io.EOF {
+				break
+			} else if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkWrite types short lines, and pastes a long text.
+func BenchmarkWrite(b *testing.B) {
+	for _, bb := range []struct{ name, data string }{{"line", "show version\r"}, {"paste", strings.Repeat("interface x\r", 1000)}, {"plain", strings.Repeat("0123456789abcdef", 256)}} {
+		b.Run(bb.name, func(b *testing.B) {
+			c, err := NewConn(memory{strings.NewReader("")}, Config{Mode: ModeTelnet})
+			if err != nil {
+				b.Fatal(err)
+			}
+			data := []byte(bb.data)
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.Write(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
