@@ -72,6 +72,7 @@ func TestDefaults(t *testing.T) {
 			HostKeyPolicy: HostKeyStrict, HostKeyFloor: HostKeyAcceptNew, UseOpenSSHConfig: true,
 			KeepaliveInterval: 30 * time.Second, KeepaliveCountMax: 3, MaxConnectionsPerHost: 4,
 		},
+		Telnet:  Telnet{Enter: TelnetEnterAuto, Binary: TelnetBinaryAuto},
 		Auth:    Auth{Interactive: true, PromptTimeout: 110 * time.Second},
 		Locks:   Locks{DefaultTTL: time.Minute, MaxTTL: time.Hour},
 		Logging: Logging{Level: LogInfo, Format: LogText},
