@@ -3,6 +3,7 @@ package telnet
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -228,20 +229,21 @@ func (c *Conn) Break(ctx context.Context) error {
 	if !serial {
 		return c.Send(BRK)
 	}
-	if _, err := c.comPort(ctx, comSetControl, comControlBreakOn); err != nil {
-		c.breakOff() // it may be on
-		return err
-	}
 	held := time.NewTimer(breakTime)
 	defer held.Stop()
+	answering, cancel := context.WithTimeout(ctx, breakTime)
+	defer cancel()
+	// A server that does not answer may have done it all the same.
+	if _, err := c.comPort(answering, comSetControl, comControlBreakOn); err != nil && !errors.Is(err, term.ExecTimeout) {
+		c.breakOff()
+		return err
+	}
 	select {
 	case <-held.C:
 	case <-ctx.Done():
-	case <-c.done:
-	}
-	if ctx.Err() != nil {
 		c.breakOff()
 		return unanswered(ctx, "break")
+	case <-c.done:
 	}
 	_, err := c.comPort(ctx, comSetControl, comControlBreakOff)
 	return err
