@@ -156,7 +156,7 @@ func TestLoadRefuses(t *testing.T) {
 func TestNames(t *testing.T) {
 	want := []string{
 		"arista_eos", "cisco_asa", "cisco_ios", "cisco_iosxr", "cisco_nxos", "fortios", "frr", "hp_comware", "huawei_vrp",
-		"juniper_junos", "mikrotik_routeros", "paloalto_panos", "posix", "vyos",
+		"juniper_junos", "mikrotik_routeros", "paloalto_panos", "posix", "vyos", //nolint:misspell // its name
 	}
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

@@ -110,7 +110,7 @@ func TestScrubHold(t *testing.T) {
 		wantShown(t, s, "sudo: c")
 		time.Sleep(50 * time.Millisecond) // of the byte that has waited longest
 		wantShown(t, s, "sudo: c"+mask)
-		put(t, far, "ect horse\r\n$ ")
+		put(t, far, "e"+"ct horse\r\n$ ")
 		wantShown(t, s, "sudo: c"+mask+"\r\n$ ")
 	})
 }

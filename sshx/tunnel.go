@@ -106,8 +106,10 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 		name string
 		set  bool
 	}{
-		{"host_key_policy", t.SSH.HostKeyPolicy != ""}, {"host_key_fingerprint", t.SSH.HostKeyFingerprint != ""},
-		{"known_hosts_path", t.SSH.KnownHostsPath != ""}, {"legacy", t.SSH.Legacy},
+		{"host_key_policy", t.SSH.HostKeyPolicy != ""},
+		{"host_key_fingerprint", t.SSH.HostKeyFingerprint != ""},
+		{"known_hosts_path", t.SSH.KnownHostsPath != ""},
+		{"legacy", t.SSH.Legacy},
 	} {
 		if f.set {
 			return nil, bad("ssh_options."+f.name, "ssh_options.%s is about the SSH server of a session, and %s is none; leave it out, and set what concerns a jump host in ssh_config", f.name, t.Host)
