@@ -52,7 +52,7 @@ func TestKeyList(t *testing.T) {
 	if want := strings.Join(term.ProtocolKeys(), " "); protocol != want {
 		t.Errorf("the keys of protocols are %q, want %q", protocol, want)
 	}
-	for _, part := range strings.FieldsSeq(plain) {
+	for part := range strings.FieldsSeq(plain) {
 		switch part {
 		case "f1-f12":
 			for n := range 12 {
