@@ -84,6 +84,27 @@ type result struct {
 	Stderr   string
 	ExitCode *int `json:"exit_code"`
 
+	SecurityWarning string `json:"security_warning"`
+	Telnet          telnetState
+	Session         struct {
+		SecurityWarning string `json:"security_warning"`
+		Telnet          telnetState
+		Capabilities    struct {
+			Resize   string `json:"supports_resize"`
+			ExitCode string `json:"supports_exit_code"`
+		}
+		Ladder []struct {
+			Port  int
+			Steps []struct{ Name string }
+		}
+	}
+
+	ExitCodeReason string   `json:"exit_code_reason"`
+	ExecLane       string   `json:"exec_lane"`
+	ErrorHints     []string `json:"error_hints"`
+	Pages          int
+	WaitingFor     struct{ Kind string } `json:"waiting_for"`
+
 	DoneReason  string `json:"done_reason"`
 	ExecID      string `json:"exec_id"`
 	StdoutBytes int64  `json:"stdout_bytes"`
@@ -97,6 +118,14 @@ type result struct {
 	Truncated     bool
 	DroppedBytes  int64 `json:"dropped_bytes"`
 	BufferedBytes int64 `json:"buffered_bytes"`
+}
+
+// A telnetState is what a result says of a Telnet connection.
+type telnetState struct {
+	Raw           bool
+	Local, Remote []string
+	RemoteEcho    bool `json:"remote_echo"`
+	Cols          int
 }
 
 // try calls a tool. Each %s in arguments, which are JSON, stands for one of values, as JSON. Any goroutine may use it.

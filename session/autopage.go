@@ -105,16 +105,8 @@ func (t *typedRun) findPager(line string) (before, pager string, ok bool) {
 	if line == "" || matches(line) {
 		return "", line, line != ""
 	}
-	t.s.mu.Lock()
-	cols := t.s.pty.Cols
-	t.s.mu.Unlock()
-	columns := []rune(line)
-	if cols <= 0 || len(columns) <= cols {
-		return "", "", false
-	}
-	row := (len(columns) - 1) / cols * cols
-	before, pager = string(columns[:row]), string(columns[row:])
-	return before, pager, matches(pager)
+	before, pager = t.s.lastRow(line)
+	return before, pager, before != "" && matches(pager)
 }
 
 // newLine reports whether a line has begun since a page was last turned: the pager before it is gone.

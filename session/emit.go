@@ -31,6 +31,9 @@ func (t *typedRun) letGo(prompt bool) {
 		t.emit(t.undecided())
 		t.emit(t.cut.stop())
 		t.held = t.held[:bytes.LastIndexByte(t.held, '\n')+1]
+		if before, _ := t.s.promptLine(t.prompt); before != "" { // what stands before the prompt is output
+			t.held = append(append(t.held, before...), '\n')
+		}
 	}
 	t.show()
 	t.holding = t.scan == nil

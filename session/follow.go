@@ -185,7 +185,7 @@ func (t *typedRun) prompted() bool {
 	if t.scan != nil || !t.taken || t.echo.pending() || t.off == 0 {
 		return false
 	}
-	line := t.s.lastLine()
+	_, line := t.s.promptLine(t.prompt)
 	if t.prompt != nil {
 		return line != "" && t.prompt.MatchString(line)
 	}

@@ -262,3 +262,22 @@ func TestTerminalDevice(t *testing.T) {
 		})
 	})
 }
+
+// A prompt that comes in the middle of a line that is wider than the terminal, at the start of a row, is one: FRRouting
+// leaves its pager like that. What stands before it is output, and the next command is typed there.
+func TestPromptInItsRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{PTY: term.PTY{Cols: 20}, Expect: session.Expect{Prompt: re(`^r1# $`)}})
+		put(t, far, "r1# ")
+		for range 2 {
+			go func() {
+				take(t, far, 5)
+				io.WriteString(far, "list\r\n"+strings.Repeat("x", 40)+" --More-- \b\b\b\b\b\b\b\b\b\b          \b\b\b\b\b\b\b\b\b\br1# ")
+			}()
+			got := run(t, s, session.ExecRequest{Command: "list", Class: session.ClassDevice, Timeout: 10 * time.Second})
+			if want := strings.Repeat("x", 40) + "\n"; got.Done != session.DonePrompt || string(got.Stdout.Bytes()) != want {
+				t.Errorf("%s, %q", got.Done, got.Stdout.Bytes())
+			}
+		}
+	})
+}

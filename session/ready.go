@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -25,6 +26,32 @@ const (
 func (s *Session) lastLine() string {
 	end := s.buf.Stat().End
 	return vt.LastLine(s.buf.At(max(end-lineBack, 0), lineBack).Data)
+}
+
+// lastRow splits the last line where its last row on the screen begins: before is empty if it has but one.
+func (s *Session) lastRow(line string) (before, row string) {
+	s.mu.Lock()
+	cols := s.pty.Cols
+	s.mu.Unlock()
+	columns := []rune(line)
+	if cols <= 0 || len(columns) <= cols {
+		return "", line
+	}
+	begin := (len(columns) - 1) / cols * cols
+	return string(columns[:begin]), string(columns[begin:])
+}
+
+// promptLine returns the last line, or its last row if that is the prompt: some pagers end in the middle of a line that
+// is wider than the terminal, without LF.
+func (s *Session) promptLine(prompt *regexp.Regexp) (before, line string) {
+	line = s.lastLine()
+	if prompt == nil || prompt.MatchString(line) {
+		return "", line
+	}
+	if before, row := s.lastRow(line); before != "" && prompt.MatchString(row) {
+		return before, row
+	}
+	return "", line
 }
 
 // modes returns what the output has switched on.
@@ -51,14 +78,14 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 	for {
 		changed := s.buf.Changed()
 		t.alt = s.modes().AltScreen
-		if s.markedReady() {
+		if t.scan != nil && s.markedReady() { // without marker, a prompt that comes late would be taken for output
 			if line := s.lastLine(); promptTail.MatchString(line) { // it need not be there yet
 				s.learn(line)
 			}
 			t.before = s.learned()
 			return nil
 		}
-		t.before = s.lastLine()
+		_, t.before = s.promptLine(t.prompt)
 		o := t.obstacle(e)
 		if o != nil && !o.passing {
 			return t.busy(o)
