@@ -183,8 +183,10 @@ func TestConnectionFailures(t *testing.T) {
 		{"closed at once", Dialer{}, term.Target{Host: host, Port: gone}, term.ConnectFailed, "127.0.0.1 dns tcp telnet!;", "at once"},
 		{"no TLS there", Dialer{TLS: &TLS{}}, term.Target{Host: host, Port: plain}, term.ConnectFailed, "127.0.0.1 dns tcp tls!;", "does not speak TLS"},
 		{
-			"a hook's own error", Dialer{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, hop }},
-			term.Target{Host: "h"}, term.ConnectFailed, "h tcp!;", "bastion",
+			"a hook's own error",
+			Dialer{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, hop }},
+			term.Target{Host: "h"},
+			term.ConnectFailed, "h tcp!;", "bastion",
 		},
 		{
 			"a hook's ladder", Dialer{Dial: func(context.Context, string, string) (net.Conn, error) {
