@@ -70,6 +70,10 @@ func (d *Decoder) Decode(p []byte) int {
 
 // data decodes from p[r] in state inData, writing at p[w], until the state changes or p ends.
 func (d *Decoder) data(p []byte, w, r int) (int, int) {
+	on := d.OnEvent
+	if on == nil {
+		on = func(Event) {}
+	}
 	for single := 0; r < len(p); {
 		switch b := p[r]; {
 		case b == cmdIAC:
@@ -84,12 +88,10 @@ func (d *Decoder) data(p []byte, w, r int) (int, int) {
 				w++
 				r += 2
 			case next >= cmdWILL:
-				d.out = w
-				d.emit(Event{Kind: OptionReceived, Command: Command(next), Option: Option(p[r+2])})
+				on(Event{Kind: OptionReceived, Command: Command(next), Option: Option(p[r+2]), At: d.total + int64(w)})
 				r += 3
 			case next >= cmdEOF && next < cmdSB && next != cmdSE:
-				d.out = w
-				d.emit(Event{Kind: CommandReceived, Command: Command(next)})
+				on(Event{Kind: CommandReceived, Command: Command(next), At: d.total + int64(w)})
 				r += 2
 			default:
 				d.out = w
@@ -125,9 +127,11 @@ func (d *Decoder) short(p []byte) int {
 	if p[2] == cmdIAC {
 		return 0
 	}
-	data := p[3:min(len(p), 3+64)]
-	end := bytes.IndexByte(data, cmdIAC)
-	if end < 0 || end+1 >= len(data) || data[end+1] != cmdSE {
+	data, end := p[3:min(len(p), 3+64)], 0
+	for end < len(data) && data[end] != cmdIAC { // most end at once: a search by package bytes costs more
+		end++
+	}
+	if end+1 >= len(data) || data[end+1] != cmdSE {
 		return 0
 	}
 	d.subs++

@@ -446,3 +446,26 @@ func (b *bench) subnegotiate(tb testing.TB, in []byte) {
 
 // bucketsFull forgets how much was answered.
 func (b *bench) bucketsFull() { b.engine.answers, b.loops = bucket{}, bucket{} }
+
+// FuzzEngine gives the engine any stream, in two pieces. What it answers is bounded, is made of whole commands, and
+// does not depend on the cut.
+func FuzzEngine(f *testing.F) {
+	f.Add([]byte("\xff\xfd\x18\xff\xfa\x18\x01\xff\xf0login: \xff\xfd\x1f\xff\xfb\x00\x00"), uint16(5))
+	f.Add([]byte("\xff\xfd\x06\xff\xfb\x12\xff\xfd\x12\xff\xfd\x2c\xff\xfa\x2c\x64\xff\xf0\xff\xfb\xff"), uint16(9))
+	f.Fuzz(func(t *testing.T, in []byte, at uint16) {
+		whole, cut := newBench(t, Config{Binary: BinaryAlways}), newBench(t, Config{Binary: BinaryAlways})
+		data, out := whole.hear(string(in))
+		n := int(at) % (len(in) + 1)
+		data1, out1 := cut.hear(string(in[:n]))
+		data2, out2 := cut.hear(string(in[n:]))
+		if data1+data2 != data || out1+out2 != out {
+			t.Errorf("cut at %d: data %q, answers %x; whole %q, %x", n, data1+data2, out1+out2, data, out)
+		}
+		if back, _ := decodeAll(t, []byte(out), true); len(back) > 0 {
+			t.Errorf("the answers hold data: %q", back)
+		}
+		if len(out) > answerBurst*64+100 {
+			t.Errorf("%d bytes of answers", len(out))
+		}
+	})
+}

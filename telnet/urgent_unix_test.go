@@ -1,0 +1,69 @@
+//go:build unix
+
+package telnet
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"ptyctl/term"
+)
+
+// A BSD server answers an interrupt with IAC DM, of which DM is urgent. Nothing of that may show.
+func TestUrgentDataMark(t *testing.T) {
+	host, port := listen(t, nil, func(c net.Conn) {
+		io.WriteString(c, "\xff\xfb\x01demo$ ")
+		for b := make([]byte, 1); ; {
+			if _, err := c.Read(b); err != nil {
+				return
+			}
+			if b[0] == 3 {
+				sendUrgent(c.(*net.TCPConn), []byte("\xff\xf2"))
+				io.WriteString(c, "^C\r\ndemo$ ")
+			}
+		}
+	})
+	hooked := func(d *Dialer) { // a connection of the caller's is prepared, too
+		d.Dial = new(net.Dialer).DialContext
+	}
+	for name, prepare := range map[string]func(*Dialer){"dialed": func(*Dialer) {}, "given": hooked} {
+		t.Run(name, func(t *testing.T) {
+			var d Dialer
+			prepare(&d)
+			tr := openTerminal(t, d, term.Target{Host: host, Port: port})
+			expect(t, tr.conn, "demo$ ")
+			tr.Write([]byte{3})
+			if got := expect(t, tr.conn, "demo$ "); got != "^C\r\ndemo$ " {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// IP is followed by a data mark that a server finds with its urgent pointer.
+func TestSynch(t *testing.T) {
+	got := make(chan []byte, 1)
+	host, port := listen(t, nil, func(c net.Conn) {
+		urgentInline(c.(*net.TCPConn))
+		io.WriteString(c, "\xff\xfb\x01demo$ ")
+		c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		var all []byte
+		for b := make([]byte, 100); !bytes.HasSuffix(all, []byte("\xff\xf2")); {
+			n, err := c.Read(b)
+			if all = append(all, b[:n]...); err != nil {
+				break
+			}
+		}
+		got <- all
+	})
+	tr := openTerminal(t, Dialer{Config: Config{SynchInterrupt: true}}, term.Target{Host: host, Port: port})
+	if err := tr.SendKey(t.Context(), term.KeyInterruptProcess); err != nil {
+		t.Fatal(err)
+	}
+	if all := <-got; !bytes.HasSuffix(all, []byte("\xff\xf4\xff\xf2")) {
+		t.Errorf("the server got %x", all)
+	}
+}

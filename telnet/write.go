@@ -1,0 +1,148 @@
+package telnet
+
+import (
+	"net"
+	"sync"
+
+	"ptyctl/term"
+)
+
+// writeAtOnce is the most that is encoded for one write of the connection below.
+const writeAtOnce = 64 << 10
+
+// buffers are what data is encoded into.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// Write sends data: CR as the Enter key, and IAC doubled. It returns how many bytes of p are on their way.
+func (c *Conn) Write(p []byte) (int, error) {
+	if err := c.lockWrite(); err != nil {
+		return 0, err
+	}
+	defer c.unlockWrite()
+	if len(p) == 0 {
+		return 0, nil
+	}
+	sent := 0
+	for {
+		piece := p[sent:min(len(p), sent+writeAtOnce)]
+		n, err := c.writePiece(piece, len(p) > sent+len(piece))
+		sent += n
+		if err != nil || sent == len(p) {
+			return sent, err
+		}
+	}
+}
+
+// writePiece writes a part of the data, after the commands that wait. It requires c.write.
+func (c *Conn) writePiece(p []byte, more bool) (int, error) {
+	if more && p[len(p)-1] == '\r' { // what it becomes depends on the byte after it
+		p = p[:len(p)-1]
+	}
+	c.mu.Lock()
+	code := c.e.encoding()
+	first := len(c.owed) > 0 || c.e.pending()
+	if !first && code.plain(p) {
+		c.mu.Unlock()
+		return c.nc.Write(p)
+	}
+	b := buffers.Get().(*[]byte)
+	defer func() {
+		if cap(*b) <= 2*writeAtOnce {
+			buffers.Put(b)
+		}
+	}()
+	*b = c.e.take(append((*b)[:0], c.owed...))
+	c.mu.Unlock()
+	before := len(*b)
+	*b = code.append(*b, p)
+	n, err := c.nc.Write(*b)
+	if err == nil {
+		c.owed = nil
+		return len(p), nil
+	}
+	if n < before {
+		c.owed = append([]byte(nil), (*b)[n:before]...)
+		return 0, err
+	}
+	taken, lacking := code.taken(p, n-before)
+	c.owed = append([]byte(nil), (*b)[n:n+lacking]...)
+	return taken, err
+}
+
+// lockWrite waits for the right to write to nc.
+func (c *Conn) lockWrite() error {
+	select {
+	case <-c.done:
+		return net.ErrClosed
+	default:
+	}
+	select {
+	case c.write <- struct{}{}:
+		return nil
+	case <-c.done:
+		return net.ErrClosed
+	}
+}
+
+func (c *Conn) unlockWrite() { <-c.write }
+
+// flush has what is pending written, by a goroutine: a server that reads nothing must not keep us from reading.
+func (c *Conn) flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.e.pending() && !c.flushing && !c.closed {
+		c.flushing = true
+		c.wg.Go(c.writePending)
+	}
+}
+
+// writePending writes until nothing is pending.
+func (c *Conn) writePending() {
+	for {
+		err := c.lockWrite()
+		c.mu.Lock()
+		if err != nil || !c.e.pending() {
+			c.flushing = false
+			c.mu.Unlock()
+			if err == nil {
+				c.unlockWrite()
+			}
+			return
+		}
+		out := c.e.take(c.owed)
+		c.mu.Unlock()
+		n, err := c.nc.Write(out)
+		c.owed = nil
+		if n < len(out) {
+			c.owed = out[n:]
+		}
+		c.unlockWrite()
+		if err != nil {
+			c.mu.Lock()
+			c.flushing = false
+			c.mu.Unlock()
+			return
+		}
+	}
+}
+
+// Send sends a command. Many servers know few of them, and some take the byte that comes after it as a part of it.
+func (c *Conn) Send(cmd Command) error {
+	if err := c.mustSpeak("send"); err != nil {
+		return err
+	}
+	if byte(cmd) < cmdEOF || byte(cmd) >= cmdSB || byte(cmd) == cmdSE {
+		return term.Errorf(term.InvalidArgument, "%d is not a command that stands alone", byte(cmd))
+	}
+	c.mu.Lock()
+	full := len(c.e.control) >= maxControl
+	if !full {
+		c.e.send(cmdIAC, byte(cmd))
+	}
+	c.mu.Unlock()
+	if full {
+		return &term.Error{Op: "send", Kind: term.Busy, Msg: "the server takes nothing of what is sent; read what it shows, or close the session"}
+	}
+	c.flush()
+	return nil
+}
