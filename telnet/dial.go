@@ -133,8 +133,7 @@ func (a *attempt) address() string { return net.JoinHostPort(a.hop.Host, strconv
 
 // connect climbs the ladder: dns, tcp, tls, telnet.
 func (a *attempt) connect(ctx context.Context, network string) (*Conn, error) {
-	config, err := a.d.Config.withDefaults()
-	if err != nil {
+	if _, err := a.d.Config.withDefaults(); err != nil { // before anything is sent
 		return nil, err
 	}
 	limit := a.d.ConnectTimeout
@@ -143,6 +142,7 @@ func (a *attempt) connect(ctx context.Context, network string) (*Conn, error) {
 	}
 	late := &term.Error{Kind: term.ConnectTimeout, Msg: fmt.Sprintf("no connection to %s within %s; check that the host is up and that nothing on the way drops packets, or allow more time", a.address(), limit)}
 	var nc net.Conn
+	var err error
 	if a.d.Dial != nil {
 		nc, err = a.way(ctx, network)
 	}
@@ -168,7 +168,7 @@ func (a *attempt) connect(ctx context.Context, network string) (*Conn, error) {
 		nc = secured
 	}
 	a.begin("telnet")
-	conn, err := NewConn(nc, config)
+	conn, err := NewConn(nc, a.d.Config)
 	if err != nil {
 		_ = nc.Close()
 		return nil, err

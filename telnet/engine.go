@@ -53,7 +53,7 @@ type engine struct {
 
 func newEngine(c Config) *engine {
 	e := &engine{config: c, cols: c.Cols, rows: c.Rows, spoken: c.Mode == ModeTelnet}
-	e.dec.OnEvent = e.event
+	e.dec.OnEvent, e.dec.KeepNUL = e.event, !e.spoken
 	for _, o := range c.Offer {
 		e.ask(us, o, true)
 	}
@@ -122,6 +122,7 @@ func (e *engine) hear() {
 		return
 	}
 	e.spoken = true
+	e.dec.KeepNUL = false // from here on it is NVT
 	if e.config.Binary == BinaryAlways {
 		e.ask(us, Binary, true)
 		e.ask(him, Binary, true)
