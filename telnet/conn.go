@@ -227,7 +227,9 @@ func (c *Conn) Close() error {
 		}
 		c.mu.Unlock()
 		close(c.done)
-		err = closeSoon(c.nc)
+		if err = closeSoon(c.nc); errors.Is(err, net.ErrClosed) { // negotiation without end has closed it before
+			err = nil
+		}
 		c.wg.Wait()
 	})
 	return err
