@@ -179,11 +179,11 @@ func (s *Session) isFirstLocked(line string) bool {
 	return promptTail.MatchString(s.first) && waitsFor(s.first, nil) == nil && (line == s.first || sameStem(line, s.first))
 }
 
-// touched reports whether something was typed, so that the last line may be any program's.
+// touched reports whether something was typed but the answers to a login, so that the last line may be any program's.
 func (t *typedRun) touched() bool {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
-	return t.s.typed
+	return t.s.typed && !isLogin(t.s.first)
 }
 
 // markedReady reports whether nothing was typed since a marker last showed that the shell is ready.

@@ -75,3 +75,9 @@ func waitsFor(line string, pagers []*regexp.Regexp) *term.Waiting {
 	}
 	return nil
 }
+
+// isLogin reports whether a line is one of the questions of a login.
+func isLogin(line string) bool {
+	w := waitsFor(line, nil)
+	return w != nil && (w.Kind == WaitLogin || w.Kind == WaitPassword)
+}

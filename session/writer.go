@@ -71,6 +71,9 @@ func (w *write) next() []byte {
 		return nil
 	}
 	piece := w.data[w.taken:min(w.taken+writePiece, len(w.data))]
+	if n := len(piece); n > 1 && piece[n-1] == '\r' && w.taken+n < len(w.data) && w.data[w.taken+n] == '\n' {
+		piece = piece[:n-1] // Telnet makes two line ends of one that comes in two writes
+	}
 	w.handed = w.taken + len(piece)
 	return piece
 }
@@ -96,7 +99,7 @@ func (s *Session) setTyped() {
 	line := s.lastLine()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.typed {
+	if !s.typed || isLogin(s.first) { // what answers a login is no command yet
 		s.first = line
 	}
 	s.typed, s.ready = true, false

@@ -96,6 +96,7 @@ func (a *attempt) end(ok bool, detail string) {
 func (a *attempt) climbed(way []term.Hop) {
 	if n := len(way) - 1; n >= 0 && way[n].Host == a.hop.Host && way[n].Port == a.hop.Port {
 		a.hop.Steps, a.hop.Address = append(slices.Clone(way[n].Steps), a.hop.Steps...), way[n].Address
+		a.open = "" // it is among them
 		way = way[:n]
 	}
 	a.ladder = append(a.ladder, way...)
@@ -109,11 +110,6 @@ func (a *attempt) failed(err error) error {
 	if !ok {
 		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot connect to %s: %v; check host and port", a.address(), rootCause(err))}
 	}
-	detail := ""
-	if !ok {
-		detail = rootCause(err).Error()
-	}
-	a.end(false, detail)
 	named := *e
 	named.Op = "open"
 	details := term.Details{}
@@ -121,6 +117,11 @@ func (a *attempt) failed(err error) error {
 		details = *e.Details
 	}
 	a.climbed(details.Ladder)
+	detail := ""
+	if !ok {
+		detail = rootCause(err).Error()
+	}
+	a.end(false, detail)
 	details.Ladder = a.hops()
 	if details.Hop == "" {
 		details.Hop = a.address()
@@ -197,6 +198,7 @@ func canceled(ctx context.Context, err error) error {
 
 // way connects by the caller's own Dial, whose rungs come before ours.
 func (a *attempt) way(ctx context.Context, network string) (net.Conn, error) {
+	a.begin("tcp")
 	nc, err := a.d.Dial(ctx, network, a.address())
 	if err != nil {
 		if ctx.Err() != nil {

@@ -20,8 +20,8 @@
 //
 // What it promises:
 //
-//   - Read keeps every data byte, except NUL outside of BINARY. Nothing that the far side sends makes it fail, but
-//     negotiation without end (term.NegotiationLoop).
+//   - Read keeps every data byte, except NUL from a server that speaks Telnet and has not agreed to send BINARY. Nothing
+//     that the far side sends makes it fail, but negotiation without end (term.NegotiationLoop).
 //   - What the far side can make us send is bounded in rate and in size, and Read never waits for it to be taken.
 //   - A command is never written into the middle of a Write, and a Write is one write of the connection below.
 //   - No environment variable is sent that the Config does not name.
