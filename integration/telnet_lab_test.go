@@ -63,9 +63,7 @@ func startTelnetProcess(tb testing.TB, command []string) *telnetProcess {
 	if _, err := os.Stat(command[0]); err != nil {
 		tb.Fatalf("%v: run scripts/install-test-deps", err)
 	}
-	// A program that a shell has put in the background ignores these two, and so does all that it starts: Ctrl-C would
-	// reach no command in any of the servers.
-	cmd := exec.Command("/usr/bin/env", append([]string{"--default-signal=INT,QUIT"}, command...)...)
+	cmd := telnetCommand(command)
 	p := &telnetProcess{log: newCapture(), ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	cmd.WaitDelay = patience
@@ -84,6 +82,17 @@ func startTelnetProcess(tb testing.TB, command []string) *telnetProcess {
 		}
 	})
 	return p
+}
+
+// telnetCommand prepares to start a server's program.
+func telnetCommand(command []string) *exec.Cmd {
+	// It ends with this process, even if that ends without a cleanup.
+	wrapped := []string{"/usr/bin/setpriv", "--pdeathsig", "KILL"}
+	// What a shell has put in the background ignores these two, and so does all that it starts: Ctrl-C would reach no
+	// command in any of the servers.
+	wrapped = append(wrapped, "/usr/bin/env", "--default-signal=INT,QUIT")
+	wrapped = append(wrapped, command...)
+	return exec.Command(wrapped[0], wrapped[1:]...)
 }
 
 // stop ends the program and all that was started through it. It asks first, because bgpd leaves files behind otherwise.

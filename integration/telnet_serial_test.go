@@ -20,7 +20,12 @@ type serialServer struct {
 // a speed and stop bits, which settings reads, but no parity in effect and no BREAK.
 func startSerial(tb testing.TB) *serialServer {
 	tb.Helper()
-	dir := tb.TempDir()
+	// socat(1) takes a path up to the first comma, and a test's own folder is named after the test.
+	dir, err := os.MkdirTemp("", "ptyctl-serial-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { os.RemoveAll(dir) })
 	line := filepath.Join(dir, "line")
 	device := writeScript(tb, dir, "device", "exec env -i PATH=/usr/bin:/bin TERM=dumb HOME='"+dir+"' PS1='device$ ' /bin/sh -i\n")
 	startTelnetProcess(tb, []string{"/usr/bin/socat", "pty,raw,echo=0,link=" + line, "exec:" + device + ",pty,setsid,ctty,stderr"})

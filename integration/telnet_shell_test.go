@@ -3,7 +3,6 @@ package integration
 import (
 	"errors"
 	"net"
-	"os/exec"
 	"strconv"
 	"sync"
 	"testing"
@@ -14,6 +13,10 @@ const (
 	telnetUser     = "demo"
 	telnetPassword = "the password of demo"
 )
+
+// telnetSleep is a command that runs until it is interrupted. It says so when it is the terminal's foreground process: a
+// key pressed before that would reach the shell, which ignores it.
+const telnetSleep = "sh -c 'echo begun; exec sleep 1000'"
 
 // telnetLogin writes the login program. The shell that it starts is this system's /bin/sh without a startup file.
 func telnetLogin(tb testing.TB) string {
@@ -90,7 +93,7 @@ func (d *inetd) start(conn *net.TCPConn) error {
 		return err
 	}
 	defer socket.Close()
-	cmd := exec.Command("/usr/bin/env", append([]string{"--default-signal=INT,QUIT"}, d.command...)...)
+	cmd := telnetCommand(d.command)
 	cmd.Stdin, cmd.Stdout = socket, socket
 	d.mu.Lock()
 	defer d.mu.Unlock()

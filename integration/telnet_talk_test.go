@@ -32,7 +32,7 @@ func newTalk(tb testing.TB, conn io.ReadWriteCloser) *talk {
 		conn.Close()
 		reading.Wait()
 		if tb.Failed() {
-			tb.Logf("all that was seen: %q, then %v", k.seen, k.end)
+			tb.Logf("the last that was seen: %q, then %v", k.seen[max(0, len(k.seen)-2000):], k.end)
 		}
 	})
 	return k
@@ -76,12 +76,12 @@ func (k *talk) wait(pattern string) string {
 			return text[:m[1]]
 		}
 		if end != nil {
-			k.tb.Fatalf("the connection ended (%v) before %q was seen in %q", end, pattern, text)
+			k.tb.Fatalf("the connection ended (%v) before %q was seen in %q", end, pattern, text[max(0, len(text)-2000):])
 		}
 		select {
 		case <-changed:
 		case <-limit:
-			k.tb.Fatalf("%q was not seen after %v in %q", pattern, patience, text)
+			k.tb.Fatalf("%q was not seen after %v in %q", pattern, patience, text[max(0, len(text)-2000):])
 		}
 	}
 }
