@@ -78,7 +78,12 @@ func TestTelnetRecord(t *testing.T) {
 		},
 		{
 			name: "go-telnet", about: "go-telnet's shell server, which never negotiates", start: startGoTelnet,
-			config: telnet.Config{Enter: telnet.EnterCRLF}, talk: func(r *recording) { r.login(r.server); r.do("show", `not found\r\ngo-telnet> $`); r.do("exit", `Goodbye!\r\n$`); r.end() }, carries: []string{"Goodbye!"},
+			config: telnet.Config{Enter: telnet.EnterCRLF}, talk: func(r *recording) {
+				r.login(r.server)
+				r.do("show", `not found\r\ngo-telnet> $`)
+				r.do("exit", `Goodbye!\r\n$`)
+				r.end()
+			}, carries: []string{"Goodbye!"},
 		},
 		{
 			name: "raw", about: "a TCP port that sends back what it gets", start: func(tb testing.TB) *telnetServer { s, _ := startRaw(tb); return s },

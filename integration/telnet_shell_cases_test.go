@@ -171,7 +171,7 @@ func telnetProbes(t *testing.T) {
 	if err := terminal.SendKey(ctx, term.KeyInterruptProcess); err != nil {
 		t.Error(err)
 	}
-	if shown := k.wait(s.prompt); strings.ContainsAny(shown, "\xf2\xff\x00") {
+	if shown := k.wait(s.prompt); holdsProtocol(shown) {
 		t.Errorf("IP shows %q", shown)
 	}
 	k.send(telnetSleep + "\r")
