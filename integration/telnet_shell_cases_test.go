@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -30,6 +31,63 @@ func telnetUTF8(t *testing.T) {
 			t.Errorf("%s shows %q", s.name, shown)
 		}
 	}
+}
+
+// telnetBulk reads and types much at a time, with IAC in it, while the window is dragged.
+func telnetBulk(t *testing.T) {
+	for _, start := range []func(testing.TB) *telnetServer{startInetutils, startBusybox} {
+		s := start(t)
+		terminal, k := openTelnet(t, s.target())
+		k.login(s)
+		const lines = 20000
+		shown := k.ask(fmt.Sprintf(`i=0; while [ $i -lt %d ]; do printf '%%d \377\376 text text text text text text\n' $i; i=$((i+1)); done; echo d''one`, lines), `\ndone\r\ndemo\$ $`)
+		_, shown, _ = strings.Cut(shown, "\r\n") // what was typed
+		var want strings.Builder
+		for i := range lines {
+			fmt.Fprintf(&want, "%d \xff\xfe text text text text text text\r\n", i)
+		}
+		want.WriteString("done\r\ndemo$ ")
+		if shown != want.String() {
+			t.Errorf("%s: the output is not what was printed: %d bytes, want %d", s.name, len(shown), want.Len())
+		}
+
+		var pasted strings.Builder
+		for i := range 500 {
+			fmt.Fprintf(&pasted, "line %d, é, %s\n", i, strings.Repeat("x", i%70))
+		}
+		k.send("cat >pasted <<'end'\r")
+		for i, line := range strings.Split(pasted.String(), "\n") {
+			if err := terminal.Resize(80+i%200, 24+i%100); err != nil {
+				t.Fatal(err)
+			}
+			if line == "" {
+				line = "end"
+			}
+			k.send(line + "\r")
+		}
+		k.wait(`demo\$ $`)
+		k.ask("cksum <pasted", fmt.Sprintf(`\n%d %d\r\ndemo\$ $`, cksum(pasted.String()), pasted.Len()))
+	}
+}
+
+// cksum is what cksum(1) computes.
+func cksum(text string) uint32 {
+	length := []byte{}
+	for n := len(text); n > 0; n >>= 8 {
+		length = append(length, byte(n))
+	}
+	var sum uint32
+	for _, b := range append([]byte(text), length...) {
+		sum ^= uint32(b) << 24
+		for range 8 {
+			if sum&(1<<31) != 0 {
+				sum = sum<<1 ^ 0x04c11db7
+			} else {
+				sum <<= 1
+			}
+		}
+	}
+	return ^sum
 }
 
 // telnetWindow tells the size of the window, at first and when it changes.

@@ -23,6 +23,7 @@ func TestTelnet(t *testing.T) {
 		{"every server: Ctrl-C", telnetInterrupt},
 
 		{"shells: UTF-8", telnetUTF8},
+		{"shells: much at a time", telnetBulk},
 		{"shells: window size", telnetWindow},
 		{"shells: wrong password", telnetWrongPassword},
 		{"shells: go-telnet's Caller", telnetCaller},
