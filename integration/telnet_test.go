@@ -39,6 +39,10 @@ func TestTelnet(t *testing.T) {
 		{"serial line: break", telnetSerialBreak},
 		{"serial line: all bytes", telnetSerialBytes},
 
+		{"session: shell", telnetShellSession},
+		{"session: router", telnetRouterSession},
+		{"session: the server dies", telnetServerDies},
+
 		{"TLS", telnetTLS},
 		{"go-telnet's server", telnetGoTelnet},
 		{"raw port", telnetRaw},
