@@ -102,7 +102,9 @@ func telnetShellSession(t *testing.T) {
 			t.Errorf("%s: nothing to read: %s", server.name, c.Reason)
 		}
 		wantUnseen(t, s, server.password)
-		labType(t, s, "exit\r", `exit`)
+		if _, err := s.Write(t.Context(), []byte("exit\r"), session.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
 		if end := labWantEnd(t, s, patience); end.Err != nil {
 			t.Errorf("%s: the end after exit: %+v", server.name, end)
 		}
