@@ -12,7 +12,7 @@ import (
 func startRouter(tb testing.TB) *telnetServer {
 	tb.Helper()
 	// The path of a Unix socket is limited to 107 bytes, which a test's own folder may exceed.
-	dir, err := os.MkdirTemp("", "ptyctl-router-")
+	dir, err := os.MkdirTemp("", "ptyctl-router-") //nolint:usetesting // see above
 	if err != nil {
 		tb.Fatal(err)
 	}

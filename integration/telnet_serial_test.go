@@ -21,7 +21,7 @@ type serialServer struct {
 func startSerial(tb testing.TB) *serialServer {
 	tb.Helper()
 	// socat(1) takes a path up to the first comma, and a test's own folder is named after the test.
-	dir, err := os.MkdirTemp("", "ptyctl-serial-")
+	dir, err := os.MkdirTemp("", "ptyctl-serial-") //nolint:usetesting // see above
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -213,8 +213,11 @@ func telnetProbes(t *testing.T) {
 		verb byte // the server's, or what it has understood of ours: RFC 859
 		o    telnet.Option
 	}{
-		{"WILL ECHO", 251, telnet.Echo}, {"WILL STATUS", 251, telnet.Status},
-		{"DO NAWS", 253, telnet.NAWS}, {"DO TTYPE", 253, telnet.TerminalType}, {"DO BINARY", 253, telnet.Binary},
+		{"WILL ECHO", 251, telnet.Echo},
+		{"WILL STATUS", 251, telnet.Status},
+		{"DO NAWS", 253, telnet.NAWS},
+		{"DO TTYPE", 253, telnet.TerminalType},
+		{"DO BINARY", 253, telnet.Binary},
 	} {
 		if !strings.Contains(string(status), string([]byte{agreed.verb, byte(agreed.o)})) {
 			t.Errorf("the server's state % x is without %s", status, agreed.what)
