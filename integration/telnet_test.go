@@ -27,6 +27,7 @@ func TestTelnet(t *testing.T) {
 		{"shells: window size", telnetWindow},
 		{"shells: wrong password", telnetWrongPassword},
 		{"shells: go-telnet's Caller", telnetCaller},
+		{"shells: through a bastion", telnetBastion},
 		{"inetutils: timing mark, status, keys", telnetProbes},
 		{"inetutils: logout", telnetLogout},
 
@@ -42,6 +43,9 @@ func TestTelnet(t *testing.T) {
 		{"session: shell", telnetShellSession},
 		{"session: router", telnetRouterSession},
 		{"session: the server dies", telnetServerDies},
+
+		{"no Telnet server", telnetWrongPorts},
+		{"frozen server", telnetFrozen},
 
 		{"TLS", telnetTLS},
 		{"go-telnet's server", telnetGoTelnet},
