@@ -45,8 +45,8 @@ func TestTelnetRecord(t *testing.T) {
 			config: telnet.Config{NoWindow: true}, talk: func(r *recording) { r.login(r.server); r.do("echo done", `\ndone\r\ndemo\$ $`) }, carries: []string{"\ndone"},
 		},
 		{
-			name: "inetutils-resize", about: "GNU inetutils telnetd, told another size, asked for a logout", start: startInetutils,
-			config: telnet.Config{Cols: 80, Rows: 24}, talk: (*recording).resize, carries: []string{"24 80", "30 100"},
+			name: "inetutils-keys", about: "GNU inetutils telnetd, the keys that are commands of the protocol", start: startInetutils,
+			config: telnet.Config{Cols: 80, Rows: 24}, talk: (*recording).keys, carries: []string{"24 80", "[Yes]", "^C"},
 		},
 		{
 			name: "inetutils-binary", about: "GNU inetutils telnetd, whose client asks for BINARY in both directions", start: startInetutils,
@@ -57,15 +57,15 @@ func TestTelnetRecord(t *testing.T) {
 			talk: func(r *recording) { r.shell() }, carries: []string{"xterm 40 120", "héllo", "^C"},
 		},
 		{
-			name: "router", about: "FRRouting bgpd, a window of 12 rows", start: startRouter,
+			name: "frr", about: "FRRouting bgpd, a window of 12 rows", start: startRouter,
 			config: telnet.Config{Rows: 12}, talk: (*recording).router, carries: []string{" --More-- ", "edge(config)# ", "% [BGP] Unknown command"},
 		},
 		{
-			name: "router-endless", about: "FRRouting bgpd, a window that is told to have no rows", start: startRouter,
+			name: "frr-endless", about: "FRRouting bgpd, a window that is told to have no rows", start: startRouter,
 			config: telnet.Config{Cols: -1, Rows: -1}, talk: func(r *recording) { r.login(r.server); r.do("list", `( --More-- |\nr1> )$`) }, carries: []string{"show version"},
 		},
 		{
-			name: "router-passwords", about: "FRRouting bgpd, three wrong passwords", start: startRouter,
+			name: "frr-passwords", about: "FRRouting bgpd, three wrong passwords", start: startRouter,
 			talk: (*recording).passwords, carries: []string{"too many failures"},
 		},
 		{
@@ -86,7 +86,7 @@ func TestTelnetRecord(t *testing.T) {
 			}, carries: []string{"Goodbye!"},
 		},
 		{
-			name: "raw", about: "a TCP port that sends back what it gets", start: func(tb testing.TB) *telnetServer { s, _ := startRaw(tb); return s },
+			name: "raw-echo", about: "a TCP port that sends back what it gets", start: func(tb testing.TB) *telnetServer { s, _ := startRaw(tb); return s },
 			talk: func(r *recording) { r.login(r.server); r.do("hello", `hello\r$`) }, carries: []string{"hello"},
 		},
 	} {
@@ -110,15 +110,25 @@ func TestTelnetRecord(t *testing.T) {
 					t.Errorf("the data is without %q: %q", want, data)
 				}
 			}
-			file := filepath.Join("..", "telnet", "testdata", test.name+".txt")
+			file := filepath.Join("..", "telnet", "testdata", test.name+".transcript")
 			if *update {
-				if err := os.WriteFile(file, text, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				replaceFile(t, file, text)
 			} else if _, err := os.Stat(file); err != nil {
 				t.Errorf("%v: record it with go test -run TestTelnetRecord ./integration -update", err)
 			}
 		})
+	}
+}
+
+// replaceFile writes a file that others may read meanwhile.
+func replaceFile(tb testing.TB, file string, text []byte) {
+	tb.Helper()
+	whole := file + ".new"
+	if err := os.WriteFile(whole, text, 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.Rename(whole, file); err != nil {
+		tb.Fatal(err)
 	}
 }
 
@@ -213,35 +223,56 @@ func (r *recording) end() {
 	r.wire.Did("eof")
 }
 
+// window tells another size. A size is told at most every 50 ms, which the recording must not depend on.
+func (r *recording) window(cols, rows int) {
+	r.tb.Helper()
+	time.Sleep(100 * time.Millisecond)
+	r.wire.Did("resize", strconv.Itoa(cols), strconv.Itoa(rows))
+	if err := r.conn.Resize(cols, rows); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
 func (r *recording) shell() {
 	r.login(r.server)
+	r.do("", r.server.prompt)
 	r.do("echo $TERM $(stty size)", `\n\S+ \d+ \d+\r\ndemo\$ $`)
-	r.do("echo 'héllo'", `\nh.*\r\ndemo\$ $`)
+	r.do("echo 'héllo€'", `\nh.*\r\ndemo\$ $`)
+	r.do(`printf '<\377\376>\n'`, `>\r\ndemo\$ $`)
+	r.window(100, 30)
+	r.do("stty size", `\n30 100\r\ndemo\$ $`)
 	r.do(telnetSleep, `\nbegun\r\n$`)
 	r.send("\x03")
+	r.wait(r.server.prompt)
+	r.do("echo $?", `\n130\r\ndemo\$ $`)
+	r.send("exit\r")
+	r.end()
+}
+
+func (r *recording) keys() {
+	r.login(r.server)
+	r.do("stty size", `\n24 80\r\ndemo\$ $`)
+	r.key(term.KeyAreYouThere)
+	r.wait(`\[Yes\]`)
+	r.do(telnetSleep, `\nbegun\r\n$`)
+	r.key(term.KeyInterruptProcess)
 	r.wait(r.server.prompt)
 	r.send("exit\r")
 	r.end()
 }
 
-func (r *recording) resize() {
-	r.login(r.server)
-	r.do("stty size", `\n24 80\r\ndemo\$ $`)
-	time.Sleep(100 * time.Millisecond) // a size is told at most every 50 ms
-	r.wire.Did("resize", "100", "30")
-	if err := r.conn.Resize(100, 30); err != nil {
-		r.tb.Fatal(err)
-	}
-	r.do("stty size", `\n30 100\r\ndemo\$ $`)
-	r.send("exit\r")
-	r.end()
-}
-
 func (r *recording) router() {
-	r.enabled(r.server)
+	r.login(r.server)
+	r.do("", `r1> $`)
+	r.do("enable", `Password: $`)
+	r.do(r.server.enable, `r1# $`)
 	r.do("list", ` --More-- $`)
 	r.send(" ")
 	r.wait(` --More-- $`)
+	r.send("q")
+	r.wait(`r1# $`)
+	r.window(100, 20)
+	r.do("list", ` --More-- $`)
 	r.send("q")
 	r.wait(`r1# $`)
 	r.do("configure terminal", `\(config\)# $`)
@@ -268,6 +299,6 @@ func (r *recording) breakLine() {
 	r.send("before")
 	r.wait("before$")
 	r.key(term.KeyBreak)
-	r.send("after")
-	r.wait("after$")
+	r.send("after é\xff\x00\r\n")
+	r.wait("\x00\r\n$")
 }

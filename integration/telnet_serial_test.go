@@ -126,11 +126,13 @@ func serialAnswer(in []byte) (out, rest []byte) {
 			const reply = 100 // the server's code for what the client asks with a code
 			out = append(append(append(out, iac, sb, comPort, text[3]+reply), text[4:]...), end...)
 			in = after
-		case in[1] > sb && len(in) < 3:
+		case in[1] > sb && in[1] != iac && len(in) < 3:
 			return out, in
 		case in[1] == will && in[2] == comPort:
 			out, in = append(out, iac, do, comPort), in[3:]
-		case in[1] > sb && in[1] != iac:
+		case in[1] == iac:
+			out, in = append(out, iac, iac), in[2:]
+		case in[1] > sb:
 			in = in[3:]
 		default:
 			in = in[2:]
