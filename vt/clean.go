@@ -33,13 +33,28 @@ func (c *Cleaner) Append(dst, src []byte) []byte {
 	l := &c.line
 	l.cols, l.out = c.Cols, dst
 	c.parser.MaxString = -1
+	paid := len(src) // what is left of it has paid nothing yet for blanks
 	for len(src) > 0 {
-		t, rest := c.parser.Next(src)
-		l.spare = min(l.spare+len(src)-len(rest), maxSpare)
-		if src = rest; t != nil {
+		if src[0] == esc && !c.conceal && c.parser.between() {
+			if n := colour(src); n > 0 {
+				c.count.CSI++
+				src = src[n:]
+				continue
+			}
+		}
+		var t *Token
+		t, src = c.parser.Next(src)
+		l.spare = min(l.spare+paid-len(src), maxSpare)
+		paid = len(src)
+		switch {
+		case t == nil:
+		case t.Kind == Text && t.ASCII && !c.conceal:
+			l.write(t.Data, true)
+		default:
 			c.apply(t)
 		}
 	}
+	l.spare = min(l.spare+paid, maxSpare)
 	dst, l.out = l.out, nil
 	return dst
 }
@@ -139,14 +154,14 @@ var replacement = []byte("\uFFFD")
 
 func (c *Cleaner) print(t *Token) {
 	s := t.Data
-	if t.ASCII {
-		c.draw(s)
-		return
-	}
 	start := 0
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
 			i++
+			continue
+		}
+		if visible3(s[i:]) {
+			i += 3
 			continue
 		}
 		_, size, class := classify(s[i:])
@@ -179,5 +194,5 @@ func (c *Cleaner) draw(s []byte) {
 	if c.conceal {
 		c.count.Hidden += utf8.RuneCount(s)
 	}
-	c.line.write(s)
+	c.line.write(s, false)
 }
