@@ -35,7 +35,8 @@ type Conn struct {
 
 	mu       sync.Mutex // guards the following
 	e        *engine
-	flushing bool // a goroutine writes what is pending
+	stray    *strayMark // nil: urgent data reaches us as such
+	flushing bool       // a goroutine writes what is pending
 	closed   bool
 	resizing *time.Timer // the size is told when it fires; nil: none is due
 	lost     error       // what ended the stream, for those who do not read
@@ -53,6 +54,9 @@ func NewConn(nc net.Conn, config Config) (*Conn, error) {
 	c := &Conn{
 		nc: nc, config: config, e: newEngine(config), done: make(chan struct{}),
 		write: make(chan struct{}, 1), serialTurn: make(chan struct{}, 1),
+	}
+	if indirect(nc) {
+		c.stray = new(strayMark)
 	}
 	c.flush()
 	return c, nil
@@ -124,6 +128,11 @@ func (c *Conn) readAhead() error {
 func (c *Conn) received(p []byte, err error) (int, error) {
 	c.mu.Lock()
 	n := c.e.receive(p)
+	if c.stray != nil && c.e.spoken && !c.e.on(him, Binary) {
+		m := c.stray.remove(p[:n])
+		c.e.malformed += int64(n - m)
+		n = m
+	}
 	looping := c.e.err != nil && err == nil
 	if looping {
 		err = c.e.err

@@ -46,6 +46,11 @@ func (c *Conn) interrupt(cmd Command) error {
 	if err := c.Send(cmd); err != nil {
 		return err
 	}
+	if c.stray != nil {
+		c.mu.Lock()
+		c.stray.sent([]byte("\x03"))
+		c.mu.Unlock()
+	}
 	if _, tcp := c.nc.(*net.TCPConn); tcp && c.config.SynchInterrupt {
 		return c.Synch()
 	}

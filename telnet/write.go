@@ -39,6 +39,9 @@ func (c *Conn) writePiece(p []byte, more bool) (int, error) {
 		p = p[:len(p)-1]
 	}
 	c.mu.Lock()
+	if c.stray != nil {
+		c.stray.sent(p)
+	}
 	code := c.e.encoding()
 	first := len(c.owed) > 0 || c.e.pending()
 	if !first && code.plain(p) {
