@@ -17,7 +17,9 @@ func TestGigabyte(t *testing.T) {
 		t.Run(lane, func(t *testing.T) {
 			t.Parallel()
 			s := startSSHD(t)
-			c := homeFor(t, []*sshd{s}).connect(t)
+			h := homeFor(t, []*sshd{s})
+			h.program = plainBinary
+			c := h.connect(t)
 			id := c.open(t, s)
 			c.enter(t, id, "PS1='rea''dy> ' exec bash --norc --noprofile -i\r", `ready> `)
 			began := time.Now()

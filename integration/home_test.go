@@ -10,6 +10,7 @@ import (
 // A home is the folder of one user of ptyctl: its configuration, and what it trusts.
 type home struct {
 	dir        string
+	program    string // ptyctl's
 	config     string // ptyctl.toml
 	knownHosts string
 	sshConfig  string
@@ -22,7 +23,7 @@ func newHome(tb testing.TB, lines ...string) *home {
 	tb.Helper()
 	dir := tb.TempDir()
 	h := &home{
-		dir: dir, config: filepath.Join(dir, "ptyctl.toml"),
+		dir: dir, program: binary, config: filepath.Join(dir, "ptyctl.toml"),
 		knownHosts: filepath.Join(dir, "known_hosts"), sshConfig: filepath.Join(dir, "ssh_config"),
 	}
 	// The files are named because, as for ssh(1), the default ones lie in the home folder that the password

@@ -65,7 +65,7 @@ func (h *home) start(tb testing.TB, args ...string) *program {
 
 // command is a call of ptyctl by the owner of h: no agent, and nothing of the tester's environment.
 func (h *home) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(h.program, args...)
 	cmd.Env = []string{"HOME=" + h.dir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
 	cmd.Dir = h.dir
 	return cmd

@@ -77,7 +77,18 @@ func wantAsks(t *testing.T, s *session.Session, r session.ExecResult, kind strin
 // reply types an answer to what a command has asked, and waits on.
 func reply(t *testing.T, s *session.Session, r session.ExecResult, text string) session.ExecResult {
 	t.Helper()
-	w, err := s.Write(t.Context(), []byte(text), session.WriteOptions{Sensitive: true})
+	return answerWith(t, s, r, text, session.WriteOptions{})
+}
+
+// confide is reply with a secret.
+func confide(t *testing.T, s *session.Session, r session.ExecResult, text string) session.ExecResult {
+	t.Helper()
+	return answerWith(t, s, r, text, session.WriteOptions{Sensitive: true})
+}
+
+func answerWith(t *testing.T, s *session.Session, r session.ExecResult, text string, o session.WriteOptions) session.ExecResult {
+	t.Helper()
+	w, err := s.Write(t.Context(), []byte(text), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +121,7 @@ func scenarioSudo(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
 	secret := l.users["bash"].password
 	r := asks(t, s, "sudo sh -c 'id -un; exit 3'", session.WaitPassword)
-	wantEnded(t, s, reply(t, s, r, secret+"\r"), `(?s)^\[sudo\] password for bash: ?\nroot\n$`, 3)
+	wantEnded(t, s, confide(t, s, r, secret+"\r"), `(?s)^\[sudo\] password for bash: ?\nroot\n$`, 3)
 
 	// The same by hand.
 	labType(t, s, "sudo id -u\r", `password for bash: $`)
@@ -122,12 +133,12 @@ func scenarioSudo(t *testing.T, l *shellsLab) {
 func scenarioSudoTwice(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
 	r := asks(t, s, "sudo id -un", session.WaitPassword)
-	r = reply(t, s, r, "not the password\r")
+	r = confide(t, s, r, "not the password\r")
 	wantAsks(t, s, r, session.WaitPassword)
 	if !strings.Contains(string(r.Stdout.Bytes()), "Sorry, try again") {
 		t.Errorf("nothing says that it was wrong: %q", r.Stdout.Bytes())
 	}
-	wantEnded(t, s, reply(t, s, r, l.users["bash"].password+"\r"), `root\n$`, 0)
+	wantEnded(t, s, confide(t, s, r, l.users["bash"].password+"\r"), `root\n$`, 0)
 	wantUnseen(t, s, "not the password")
 }
 
@@ -136,10 +147,10 @@ func scenarioPasswd(t *testing.T, l *shellsLab) {
 	const fresh = "fresh-Secret-4711"
 	r := asks(t, s, "passwd", session.WaitPassword)
 	for _, secret := range []string{l.users["zsh"].password, fresh} {
-		r = reply(t, s, r, secret+"\r")
+		r = confide(t, s, r, secret+"\r")
 		wantAsks(t, s, r, session.WaitPassword)
 	}
-	wantEnded(t, s, reply(t, s, r, fresh+"\r"), `password updated successfully`, 0)
+	wantEnded(t, s, confide(t, s, r, fresh+"\r"), `password updated successfully`, 0)
 	wantUnseen(t, s, fresh)
 	wantUnseen(t, s, l.users["zsh"].password)
 }
@@ -296,7 +307,7 @@ func scenarioNoEcho(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
 	const secret = "no-echo-Secret"
 	r := asks(t, s, `stty -echo; printf 'PIN: '; read -r pin; stty echo; echo; echo "${#pin}"`, session.WaitPassword)
-	wantEnded(t, s, reply(t, s, r, secret+"\r"), `\n14\n$`, 0)
+	wantEnded(t, s, confide(t, s, r, secret+"\r"), `\n14\n$`, 0)
 	// Left without an echo, the terminal still runs commands.
 	for _, command := range []string{"stty -echo", "echo unseen", "stty echo", "echo seen"} {
 		want := ""

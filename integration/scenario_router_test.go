@@ -67,7 +67,7 @@ func TestScenarioRouter(t *testing.T) {
 		t.Errorf("what takes a second was said to have ended after %s", took)
 	}
 	r := run("enable", `^Password: `, session.WaitPassword)
-	ended(reply(t, s, r, "enable-Secret\r"))
+	ended(confide(t, s, r, "enable-Secret\r"))
 	run("configure terminal", ``, "")
 	run("end", ``, "")
 	r = run("show long", `(?s)^1\n.*30\n`, session.WaitPager)

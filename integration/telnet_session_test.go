@@ -128,7 +128,7 @@ func telnetRouterSession(t *testing.T) {
 	run("show version", "FRRouting")
 	r := telnetExec(t, s, session.ExecRequest{Command: "enable"})
 	wantAsks(t, s, r, session.WaitPassword)
-	if r = reply(t, s, r, server.enable+"\r"); r.Done != session.DonePrompt {
+	if r = confide(t, s, r, server.enable+"\r"); r.Done != session.DonePrompt {
 		t.Errorf("enable: is %s (%s)", r.Done, r.ExitReason)
 	}
 	run("configure terminal", "")
