@@ -82,5 +82,7 @@ func TestNothingLeaks(t *testing.T) {
 // programs returns the processes that run the program under test.
 func programs(tb testing.TB) []process {
 	tb.Helper()
-	return slices.DeleteFunc(processes(tb), func(p process) bool { return !strings.HasPrefix(p.command, binary+" ") && !strings.HasPrefix(p.command, plainBinary+" ") })
+	return slices.DeleteFunc(processes(tb), func(p process) bool {
+		return !strings.HasPrefix(p.command, binary+" ") && !strings.HasPrefix(p.command, plainBinary+" ")
+	})
 }
