@@ -8,12 +8,12 @@ import (
 // The methods in this file change a line that is laid out, or move its cursor. A move does not end the line: only
 // drawing elsewhere does, so that a program may look around (ESC 7, CUP, DSR, ESC 8) in the middle of it.
 
-// puts draws s at the cursor.
-func (l *line) puts(s []byte) {
+// puts draws s at the cursor. ascii is as in write.
+func (l *line) puts(s []byte, ascii bool) {
 	for len(s) > 0 {
-		n := 0
-		for n < len(s) && s[n] < utf8.RuneSelf {
-			n++
+		n := len(s)
+		if !ascii {
+			n = leadingASCII(s)
 		}
 		if n > 0 && !l.insert {
 			n = l.putASCII(s[:n])
@@ -32,7 +32,10 @@ func (l *line) putASCII(s []byte) int {
 		l.at.row++
 		l.at.col = 0
 	}
-	i := l.reach(l.index())
+	i := l.index()
+	if i > l.size() {
+		i = l.reach(i)
+	}
 	if i >= maxCells {
 		l.pass()
 		i = 0
@@ -41,23 +44,37 @@ func (l *line) putASCII(s []byte) int {
 	if l.cols > 0 {
 		n = min(n, l.cols-l.at.col)
 	}
-	l.split(i)
-	l.split(i + n)
-	over := min(n, len(l.cells)-i)
-	for j, c := range s[:over] {
-		l.set(i+j, cell(c))
+	l.at.col += n
+	s = s[:n]
+	if !l.wide {
+		over := l.text[i:min(i+n, len(l.text))]
+		for j := 0; j < len(over) && !l.changed; j++ {
+			l.changed = over[j] > ' ' && over[j] != s[j] // neither void nor blank
+		}
+		copy(over, s)
+		l.text = append(l.text, s[len(over):]...)
+		return n
+	}
+	if over := min(n, len(l.cells)-i); over > 0 {
+		l.split(i)
+		l.split(i + n)
+		for j, c := range s[:over] {
+			l.set(i+j, cell(c))
+		}
+		s = s[over:]
 	}
 	from := len(l.cells)
-	l.cells = slices.Grow(l.cells, n-over)[:from+n-over]
-	for j, c := range s[over:n] {
-		l.cells[from+j] = cell(c)
+	l.cells = slices.Grow(l.cells, len(s))[:from+len(s)]
+	end := l.cells[from:][:len(s)]
+	for j, c := range s {
+		end[j] = cell(c)
 	}
-	l.at.col += n
 	return n
 }
 
 // put draws r at the cursor.
 func (l *line) put(r rune) {
+	l.widen()
 	w := columns(r)
 	if w == 0 && l.mark(r) {
 		return
@@ -133,30 +150,39 @@ func (l *line) mark(r rune) bool {
 
 // reach fills the gap that the cursor has jumped over, if it stands behind the end, and returns its index.
 func (l *line) reach(i int) int {
-	gap := i - len(l.cells)
+	gap := i - l.size()
 	if gap > 1 && !l.spend(gap) {
 		gap = 1
-		i = len(l.cells) + 1
+		i = l.size() + 1
 		l.at.col = i
 		if l.cols > 0 {
 			l.at.row, l.at.col = l.top.row+i/l.cols, i%l.cols
 		}
 	}
-	if gap = min(gap, maxCells-len(l.cells)); gap > 0 {
+	if gap = min(gap, maxCells-l.size()); gap > 0 {
 		l.extend(gap)
 	}
 	return i
 }
 
-// freeSpare is how many of them every stream may have.
-const freeSpare = 4 << 10
-
 // extend adds n void cells at the end.
 func (l *line) extend(n int) {
-	from := len(l.cells)
-	l.cells = slices.Grow(l.cells, n)[:from+n]
-	clear(l.cells[from:])
+	if !l.wide {
+		l.text = slices.Grow(l.text, n)[:len(l.text)+n]
+		clear(l.text[len(l.text)-n:])
+		return
+	}
+	l.cells = slices.Grow(l.cells, n)[:len(l.cells)+n]
+	clear(l.cells[len(l.cells)-n:])
 }
+
+const (
+	freeSpare = 4 << 10 // how many blanks every stream may have
+	maxSpare  = 1 << 20 // how many more it may save up
+)
+
+// pay saves up a blank or repetition for each of n bytes read.
+func (l *line) pay(n int) { l.spare = min(l.spare+n, maxSpare) }
 
 // spend takes n blanks or repetitions from what is allowed, so that a short input makes no long text.
 func (l *line) spend(n int) bool {
@@ -191,7 +217,8 @@ func (l *line) tab() {
 	if n <= 0 {
 		return
 	}
-	if l.here() && l.index() == len(l.cells) {
+	if l.here() && l.index() == l.size() {
+		l.widen()
 		if len(l.cells)+n > maxCells {
 			l.pass()
 		}
@@ -240,10 +267,11 @@ func (l *line) restore() { l.lay(); l.at = l.saved }
 
 // erase makes cells[from:to] void.
 func (l *line) erase(from, to int) {
-	n := len(l.cells)
+	n := l.size()
 	if from >= min(to, n) {
 		return
 	}
+	l.widen()
 	l.split(from)
 	if to < n {
 		l.split(to)
@@ -284,7 +312,7 @@ func (l *line) eraseInDisplay(mode int) {
 	i := l.edit()
 	switch mode {
 	case 0:
-		l.erase(i, len(l.cells))
+		l.erase(i, l.size())
 		l.breakRow()
 	case 1:
 		l.erase(0, i+1)
@@ -297,7 +325,7 @@ func (l *line) eraseInDisplay(mode int) {
 // empty. So begins a prompt of zsh or fish after output that did not end with a line feed: they fill the row with
 // blanks until it wraps, return, and erase.
 func (l *line) breakRow() {
-	if l.cols > 0 && l.at.col == 0 && l.rows() > 0 && l.index() >= len(l.cells) {
+	if l.cols > 0 && l.at.col == 0 && l.rows() > 0 && l.index() >= l.size() {
 		l.leave()
 	}
 }
@@ -305,6 +333,7 @@ func (l *line) breakRow() {
 // insertBlanks is ICH (ECMA-48 section 8.3.64).
 func (l *line) insertBlanks(n int) {
 	i := l.edit()
+	l.widen()
 	_, to := l.row()
 	if to = min(to, maxCells); i >= len(l.cells) || i >= to {
 		return
@@ -327,6 +356,7 @@ func (l *line) insertBlanks(n int) {
 // deleteChars is DCH (ECMA-48 section 8.3.26).
 func (l *line) deleteChars(n int) {
 	i := l.edit()
+	l.widen()
 	_, to := l.row()
 	to = min(to, len(l.cells))
 	if i >= to {

@@ -2,6 +2,7 @@ package vt
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"unicode/utf8"
 )
@@ -38,7 +39,8 @@ type place struct {
 func (p place) sameRow(q place) bool { return p.row == q.row && p.absolute == q.absolute }
 
 // A line is the line that the output is drawing. As long as it is only appended to, text is the line and costs one
-// copy. The first change lays it out into cells, one per column, row upon row if the width is known.
+// copy. The first move of the cursor lays it out into cells, one per column, row upon row if the width is known. While
+// all of them are ASCII or void, text holds them, a byte each; else they are in cells.
 type line struct {
 	cols   int    // width of the terminal, 0 unknown
 	expand bool   // tabs become blanks
@@ -49,7 +51,8 @@ type line struct {
 	width int  // upper bound of the columns of text
 	home  bool // a CR has taken the cursor from the end of text to the start of its last row
 
-	laid     bool // cells is the line, and text is empty
+	laid     bool // the line is cells
+	wide     bool // they are in cells, and text is empty
 	cells    []cell
 	clusters []cluster
 	top      place // of cells[0]; its col is 0
@@ -63,8 +66,8 @@ type line struct {
 	spare     int   // blanks and repetitions that the bytes read so far have paid for, above freeSpare
 }
 
-// write draws s, which is whole characters without controls.
-func (l *line) write(s []byte) {
+// write draws s, which is whole characters without controls. ascii says for certain that all of them are ASCII.
+func (l *line) write(s []byte, ascii bool) {
 	if l.last = rune(s[len(s)-1]); l.last >= utf8.RuneSelf {
 		l.last, _ = utf8.DecodeLastRune(s)
 	}
@@ -78,7 +81,7 @@ func (l *line) write(s []byte) {
 		}
 	}
 	if l.laid {
-		l.puts(s)
+		l.puts(s, ascii)
 		return
 	}
 	for len(s) > 0 {
@@ -101,13 +104,22 @@ func (l *line) lay() {
 		return
 	}
 	l.laid, l.at = true, l.top
+	n := len(l.text)
+	if l.width == n && (l.cols == 0 || n <= l.cols) && leadingASCII(l.text) == n { // no tab, no wrap
+		if !l.home {
+			l.at.col = n
+		}
+		l.width, l.home = 0, false
+		return
+	}
+	l.wide = true
 	for s := l.text; len(s) > 0; {
 		i := bytes.IndexByte(s, ht)
 		if i < 0 {
-			l.puts(s)
+			l.puts(s, false)
 			break
 		}
-		l.puts(s[:i])
+		l.puts(s[:i], false)
 		l.tab()
 		s = s[i+1:]
 	}
@@ -115,6 +127,27 @@ func (l *line) lay() {
 		l.at.col = 0
 	}
 	l.text, l.width, l.home = l.text[:0], 0, false
+}
+
+// widen moves the cells from text to cells, for all that is not drawing ASCII or erasing nothing.
+func (l *line) widen() {
+	if l.wide {
+		return
+	}
+	l.wide = true
+	l.extend(len(l.text))
+	for i, c := range l.text {
+		l.cells[i] = cell(c)
+	}
+	l.text = l.text[:0]
+}
+
+// size returns the number of cells of a line that is laid out.
+func (l *line) size() int {
+	if l.wide {
+		return len(l.cells)
+	}
+	return len(l.text)
 }
 
 // edit makes cells ready to be changed at the cursor, and returns the index of the cursor.
@@ -135,7 +168,7 @@ func (l *line) index() int {
 	return l.at.col
 }
 
-// row returns the bounds of the cursor's row. The upper one may be above len(cells).
+// row returns the bounds of the cursor's row. The upper one may be above size().
 func (l *line) row() (from, to int) {
 	if l.cols > 0 {
 		from = l.rows() * l.cols
@@ -147,7 +180,7 @@ func (l *line) row() (from, to int) {
 // here reports whether the cursor is in a row of the line.
 func (l *line) here() bool {
 	return l.at.sameRow(l.top) ||
-		l.cols > 0 && l.at.absolute == l.top.absolute && l.rows() > 0 && l.rows() <= len(l.cells)/l.cols
+		l.cols > 0 && l.at.absolute == l.top.absolute && l.rows() > 0 && l.rows() <= l.size()/l.cols
 }
 
 // land ends the line if the cursor has left it, and begins another where the cursor is.
@@ -174,7 +207,7 @@ func (l *line) leave() {
 
 // feed ends the line. But within a wrapped line, above its last row, it is a move: readline goes down so.
 func (l *line) feed() {
-	if l.cols > 0 && l.laid && l.here() && (l.rows()+1)*l.cols < len(l.cells) {
+	if l.cols > 0 && l.laid && l.here() && (l.rows()+1)*l.cols < l.size() {
 		l.at.row++
 		return
 	}
@@ -189,9 +222,9 @@ func (l *line) feed() {
 // pass hands out a line that is too long to be kept. What follows is a line of its own, but for the line end.
 func (l *line) pass() {
 	l.emit()
-	laid := l.laid
+	laid, wide := l.laid, l.wide
 	l.reset()
-	l.at, l.laid = l.top, laid
+	l.at, l.laid, l.wide = l.top, laid, wide
 }
 
 // reset makes the line empty, in text mode.
@@ -200,7 +233,8 @@ func (l *line) reset() {
 		l.rewritten++
 	}
 	l.text, l.width, l.home = l.text[:0], 0, false
-	l.cells, l.clusters, l.laid, l.changed = l.cells[:0], l.clusters[:0], false, false
+	l.cells, l.clusters = l.cells[:0], l.clusters[:0]
+	l.laid, l.wide, l.changed = false, false, false
 }
 
 // emit appends to out what stands in the line, without the front that was handed out before, if that still stands.
@@ -227,6 +261,9 @@ func (l *line) appendTo(dst []byte) (_ []byte, cursor int) {
 	at := -1
 	if l.here() {
 		at = l.index()
+	}
+	if !l.wide {
+		return l.appendText(dst, at)
 	}
 	// A terminal's own echo erases by drawing blanks (BS, blank, BS): those are no part of the line.
 	end := len(l.cells)
@@ -275,6 +312,28 @@ func (l *line) appendTo(dst []byte) (_ []byte, cursor int) {
 	}
 	if cursor < 0 {
 		cursor = len(dst)
+	}
+	return dst, cursor
+}
+
+// appendText is appendTo for cells that are in text.
+func (l *line) appendText(dst []byte, at int) (_ []byte, cursor int) {
+	end := len(l.text)
+	for end > 0 && (l.text[end-1] == 0 || l.changed && l.text[end-1] == ' ' && end > at) {
+		end--
+	}
+	if at < 0 || at > end {
+		at = end
+	}
+	cursor = len(dst) + at
+	dst = append(dst, l.text[:end]...)
+	s := dst[len(dst)-end:]
+	for ; len(s) >= 8; s = s[8:] { // each void becomes a blank
+		w := binary.LittleEndian.Uint64(s)
+		binary.LittleEndian.PutUint64(s, w|^(w+del*every01)&every80>>2)
+	}
+	for i, c := range s {
+		s[i] = max(c, ' ')
 	}
 	return dst, cursor
 }

@@ -59,6 +59,25 @@ const (
 //
 // A control character within a sequence comes before the sequence, because a terminal executes it at once.
 func (p *Parser) Next(b []byte) (*Token, []byte) {
+	if p.between() && !p.C1 && len(b) > 0 { // most of all output is whole tokens of the usual forms
+		switch c := b[0]; {
+		case c == esc:
+			if n := p.tok.sequence(b); n > 0 {
+				return &p.tok, b[n:]
+			}
+		case c < 0x20 || c == del:
+			return p.control(c), b[1:]
+		default:
+			if n, ascii := printable(b); ascii || n < len(b) {
+				return p.run(b[:n], ascii), b[n:]
+			}
+		}
+	}
+	return p.next(b)
+}
+
+// next is Next for every form of token, cut anywhere.
+func (p *Parser) next(b []byte) (*Token, []byte) {
 	for len(b) > 0 {
 		if p.nheld > 0 {
 			t, rest := p.resume(b)
@@ -83,9 +102,6 @@ func (p *Parser) Next(b []byte) (*Token, []byte) {
 				return p.text(b)
 			case c != esc:
 				return p.control(c), b[1:]
-			case len(b) > 1 && b[1] == '[': // the way of most sequences, in one step
-				p.begin(inCSI)
-				b = b[2:]
 			default:
 				p.begin(inEscape)
 				b = b[1:]

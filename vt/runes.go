@@ -35,6 +35,16 @@ func classify(b []byte) (r rune, size int, c class) {
 	return r, size, c
 }
 
+// visible3 reports whether b begins with one of U+2070 to U+CFFF that is visible. There are box drawing, kana, Han and
+// most of Hangul, for which utf8.DecodeRune is slow.
+func visible3(b []byte) bool {
+	if len(b) < 3 || b[0] < 0xe2 || b[0] > 0xec || b[1]&0xc0 != 0x80 || b[2]&0xc0 != 0x80 {
+		return false
+	}
+	r := rune(b[0]&0x0f)<<12 | rune(b[1]&0x3f)<<6 | rune(b[2]&0x3f)
+	return r >= 0x2070 && r != 0x3164
+}
+
 // invisible reports whether r shows as nothing by itself, so that text can be hidden in a row of them. U+FE0E and
 // U+FE0F (text or emoji style) are not among them: they occur in honest text, and clean text keeps them.
 func invisible(r rune) bool {
@@ -127,6 +137,9 @@ var wide = [...][2]rune{
 func columns(r rune) int {
 	if r < 0x300 {
 		return 1
+	}
+	if 0x30a0 <= r && r < 0x4dc0 || 0x4e00 <= r && r < 0xa4d0 || 0xac00 <= r && r < 0xd7a4 { // kana, Han, Hangul
+		return 2
 	}
 	if unicode.In(r, unicode.Mn, unicode.Me) || 0x1160 <= r && r <= 0x11ff { // marks; medial and final jamo
 		return 0

@@ -78,6 +78,19 @@ func (p *Parser) printable(b []byte) (n int, ascii bool) {
 	return n, ascii
 }
 
+// leadingASCII returns how many bytes at the front of b are below 0x80.
+func leadingASCII(b []byte) (n int) {
+	for ; len(b)-n >= 8; n += 8 {
+		if high := binary.LittleEndian.Uint64(b[n:]) & every80; high != 0 {
+			return n + bits.TrailingZeros64(high)/8
+		}
+	}
+	for n < len(b) && b[n] < utf8.RuneSelf {
+		n++
+	}
+	return n
+}
+
 const (
 	every01 = 0x0101010101010101
 	every80 = 0x8080808080808080
@@ -93,9 +106,8 @@ func printable(b []byte) (n int, ascii bool) {
 		dels := w ^ del*every01
 		dels = (dels - every01) &^ dels
 		if stop := (low | dels) & every80; stop != 0 {
-			k := bits.TrailingZeros64(stop) / 8
-			high |= w & every80 & (1<<(8*k) - 1)
-			return n + k, high == 0
+			high |= w & every80 & (stop&-stop - 1) // of the bytes before the first stop
+			return n + bits.TrailingZeros64(stop)/8, high == 0
 		}
 		high |= w & every80
 	}

@@ -70,6 +70,49 @@ func (t *Token) clear() {
 
 const maxParam = 65535
 
+// sequence reads a sequence of a usual form from the front of b, which is an ESC: a CSI of a private marker or none,
+// numbers between semicolons, and the final byte, or an Escape with one intermediate byte. It returns its length, or 0
+// if b begins with any other, or is too short.
+func (t *Token) sequence(b []byte) int {
+	if len(b) < 3 {
+		return 0
+	}
+	t.clear()
+	if b[1] != '[' {
+		if b[1] < 0x20 || b[1] > 0x2f || b[2] < 0x30 || b[2] >= del {
+			return 0
+		}
+		t.Kind, t.Inter[0], t.Final = Escape, b[1], b[2]
+		return 3
+	}
+	i := 2
+	if c := b[i]; '<' <= c && c <= '?' {
+		t.Private = c
+		i++
+	}
+	params, value := 0, int32(-1)
+	for ; i < len(b); i++ {
+		switch c := b[i]; {
+		case c-'0' <= 9:
+			value = min(max(value, 0)*10+int32(c-'0'), maxParam)
+		case c == ';' && params < maxParams-1:
+			t.params[params] = value
+			params++
+			value = -1
+		case 0x40 <= c && c < del:
+			if params > 0 || value >= 0 {
+				t.params[params] = value
+				params++
+			}
+			t.Kind, t.Final, t.nparams = CSI, c, params
+			return i + 1
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
 // digits reads the digits at the front of b and returns how many there are.
 func (t *Token) digits(b []byte) (n int) {
 	if t.nparams == 0 {
