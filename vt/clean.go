@@ -33,34 +33,60 @@ func (c *Cleaner) Append(dst, src []byte) []byte {
 	l := &c.line
 	l.cols, l.out = c.Cols, dst
 	c.parser.MaxString = -1
-	paid := len(src) // what is left of it has paid nothing yet for blanks
 	for len(src) > 0 {
-		if src[0] == esc && !c.conceal && c.parser.between() {
-			if n := colour(src); n > 0 {
-				c.count.CSI++
-				src = src[n:]
-				continue
-			}
+		if src = c.quick(src); len(src) == 0 {
+			break
 		}
-		var t *Token
-		t, src = c.parser.Next(src)
-		l.spare = min(l.spare+paid-len(src), maxSpare)
-		paid = len(src)
-		switch {
-		case t == nil:
-		case t.Kind == Text && t.ASCII && !c.conceal:
-			l.write(t.Data, true)
-		default:
+		t, rest := c.parser.Next(src)
+		l.pay(len(src) - len(rest))
+		if src = rest; t != nil {
 			c.apply(t)
 		}
 	}
-	l.spare = min(l.spare+paid, maxSpare)
 	dst, l.out = l.out, nil
 	return dst
 }
 
-// maxSpare bounds how many blanks a stream may save up for later.
-const maxSpare = 1 << 20
+// quick does what Append does, without the states of the Parser, as long as whole tokens of the usual forms follow each
+// other. It returns the rest of src.
+func (c *Cleaner) quick(src []byte) []byte {
+	if !c.parser.between() {
+		return src
+	}
+	for n := 0; len(src) > 0 && !c.conceal; src = src[n:] {
+		switch b := src[0]; {
+		case b == esc:
+			if n = colour(src); n > 0 {
+				c.line.pay(n)
+				c.count.CSI++
+				continue
+			}
+			t := &c.parser.tok
+			if n = t.sequence(src); n == 0 {
+				return src
+			}
+			c.line.pay(n)
+			c.apply(t)
+		case b < 0x20 || b == del:
+			n = 1
+			c.line.pay(n)
+			c.control(b)
+		default:
+			var ascii bool
+			if n, ascii = printable(src); ascii {
+				c.line.pay(n)
+				c.line.write(src[:n], true)
+				continue
+			}
+			if n == len(src) { // perhaps with a part of a rune at its end
+				return src
+			}
+			c.line.pay(n)
+			c.print(src[:n])
+		}
+	}
+	return src
+}
 
 // Flush says that the stream has ended, and appends the unfinished line to dst. The Cleaner is then as new, but for
 // the counts.
@@ -78,7 +104,7 @@ func (c *Cleaner) Flush(dst []byte) []byte {
 
 func (c *Cleaner) bad(dst []byte, t *Token) []byte {
 	c.line.out = dst
-	c.print(t)
+	c.print(t.Data)
 	return c.line.out
 }
 
@@ -132,7 +158,7 @@ func (c *Cleaner) From(context, data []byte) (text []byte, s Sanitized) {
 func (c *Cleaner) apply(t *Token) {
 	switch t.Kind {
 	case Text:
-		c.print(t)
+		c.print(t.Data)
 	case Control:
 		c.control(t.Final)
 	case CSI:
@@ -152,8 +178,7 @@ func (c *Cleaner) apply(t *Token) {
 
 var replacement = []byte("\uFFFD")
 
-func (c *Cleaner) print(t *Token) {
-	s := t.Data
+func (c *Cleaner) print(s []byte) {
 	start := 0
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {

@@ -165,9 +165,6 @@ func (l *line) reach(i int) int {
 	return i
 }
 
-// freeSpare is how many of them every stream may have.
-const freeSpare = 4 << 10
-
 // extend adds n void cells at the end.
 func (l *line) extend(n int) {
 	if !l.wide {
@@ -178,6 +175,14 @@ func (l *line) extend(n int) {
 	l.cells = slices.Grow(l.cells, n)[:len(l.cells)+n]
 	clear(l.cells[len(l.cells)-n:])
 }
+
+const (
+	freeSpare = 4 << 10 // how many blanks every stream may have
+	maxSpare  = 1 << 20 // how many more it may save up
+)
+
+// pay saves up a blank or repetition for each of n bytes read.
+func (l *line) pay(n int) { l.spare = min(l.spare+n, maxSpare) }
 
 // spend takes n blanks or repetitions from what is allowed, so that a short input makes no long text.
 func (l *line) spend(n int) bool {
