@@ -121,8 +121,7 @@ func (a *attempt) address() string { return net.JoinHostPort(a.hop.Host, strconv
 
 // connect climbs the ladder: dns, tcp, tls, telnet.
 func (a *attempt) connect(ctx context.Context, network string) (*Conn, error) {
-	config, err := a.d.Config.withDefaults()
-	if err != nil {
+	if _, err := a.d.Config.withDefaults(); err != nil { // before anybody is connected to
 		return nil, err
 	}
 	limit := a.d.ConnectTimeout
@@ -150,7 +149,7 @@ func (a *attempt) connect(ctx context.Context, network string) (*Conn, error) {
 		nc = secured
 	}
 	a.begin("telnet")
-	conn, err := NewConn(nc, config)
+	conn, err := NewConn(nc, a.d.Config)
 	if err != nil {
 		_ = nc.Close()
 		return nil, err
