@@ -8,6 +8,9 @@
 // environment of its own, and lets in the user that runs the tests, root or not; and its own ptyctl with a home folder
 // of its own. Servers that misbehave, or ask for passwords, come from internal/sshserver.
 //
+// The tests of Telnet (telnet_*_test.go) start the Telnet servers of the system's packages likewise: each starter returns
+// a telnetServer, which says how to reach it and how to log in.
+//
 // What holds for every ptyctl that a test has started, and is checked when it ends:
 //
 //   - it ends with status 0 when its input ends, and leaves no process behind;
