@@ -1,0 +1,49 @@
+package integration
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/telnet"
+)
+
+// telnetBastion reaches telnetd through an SSH server. The urgent byte of the answer to an interrupt, an IAC, does not
+// pass it: the kernel takes it out of sshd's stream, and the DM after it is left there as if it were data.
+func telnetBastion(t *testing.T) {
+	bastion := startSSHD(t)
+	client, err := ssh.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(bastion.port)), &ssh.ClientConfig{
+		User: bastion.user, Auth: []ssh.AuthMethod{ssh.PublicKeys(bastion.userKey)}, HostKeyCallback: ssh.FixedHostKey(bastion.hostKey.PublicKey()),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	s := startInetutils(t)
+	dialer := telnet.Dialer{Dial: func(_ context.Context, network, address string) (net.Conn, error) {
+		return client.Dial(network, address)
+	}}
+	terminal, err := dialer.Open(t.Context(), s.target(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := newTalk(t, terminal)
+	k.login(s)
+	k.ask("echo 'héllo'; stty size", `\nhéllo\r\n40 120\r\ndemo\$ $`)
+	if err := terminal.Resize(100, 30); err != nil {
+		t.Fatal(err)
+	}
+	eventuallyTyped(t, k, "stty size", `\n(\d+ \d+)\r\ndemo\$ $`, `\n30 100\r\ndemo\$ $`)
+	for range 3 {
+		k.send(telnetSleep + "\r")
+		k.wait("\nbegun\r\n")
+		k.send("\x03")
+		if shown := k.wait(s.prompt); strings.TrimPrefix(shown, "\xf2") != "^C\r\ndemo$ " {
+			t.Errorf("Ctrl-C shows %q", shown)
+		}
+	}
+}
