@@ -85,6 +85,8 @@ func configOf(t *transcript.Transcript) (Config, error) {
 			if c.Rows, err = strconv.Atoi(s[2]); err != nil {
 				return c, err
 			}
+		case s[0] == "nowindow" && len(s) == 1:
+			c.NoWindow = true
 		case s[0] == "binary" && len(s) == 2:
 			c.Binary = BinaryPolicy(s[1])
 		case s[0] == "enter" && len(s) == 2:

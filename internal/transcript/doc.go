@@ -18,7 +18,7 @@
 //	= "r1> "
 //
 //	#  a comment
-//	:  a setting of the client: term NAME, size COLS ROWS, binary auto|always|never, enter auto|cr|crlf|crnul|lf,
+//	:  a setting of the client: term NAME, size COLS ROWS, nowindow, binary auto|always|never, enter auto|cr|crlf|crnul|lf,
 //	   mode auto|telnet|raw, env NAME VALUE
 //	<  bytes from the server, in hex; spaces do not count. A line is what one read returned, so that cuts are kept
 //	>  bytes from the client, likewise
