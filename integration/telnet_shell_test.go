@@ -32,6 +32,7 @@ stty echo
 echo
 if [ "$user" != '`+telnetUser+`' ] || [ "$password" != '`+telnetPassword+`' ]; then
 	echo 'Login incorrect'
+	sleep 0.3 # telnetd may not send what a program says as it ends
 	exit 1
 fi
 cd '`+dir+`'

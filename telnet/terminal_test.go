@@ -107,6 +107,25 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// What a Config asks for reaches the connection as it stands: no rows is not the default number of them.
+func TestTerminalEndless(t *testing.T) {
+	told := make(chan []byte, 1)
+	host, port := listen(t, nil, func(c net.Conn) {
+		io.WriteString(c, "\xff\xfd\x1f> ")
+		answer := make([]byte, len("\xff\xfb\x1f\xff\xfa\x1f\x00\x00\x00\x00\xff\xf0"))
+		io.ReadFull(c, answer)
+		told <- answer
+		io.Copy(io.Discard, c)
+	})
+	tr := openTerminal(t, Dialer{}, term.Target{Host: host, Port: port, PTY: term.PTY{Cols: -1, Rows: -1}})
+	if got := <-told; string(got) != "\xff\xfb\x1f\xff\xfa\x1f\x00\x00\x00\x00\xff\xf0" {
+		t.Errorf("told % x", got)
+	}
+	if s := tr.Describe().Telnet; s.Cols != 0 || s.Rows != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	dialed := false
 	d := Dialer{Dial: func(context.Context, string, string) (net.Conn, error) {
