@@ -107,6 +107,31 @@ func TestTerminalReady(t *testing.T) {
 			wantKind(t, err, term.Busy)
 		})
 	})
+	t.Run("the prompt it began with, after typing by hand", func(t *testing.T) {
+		inShell(t, "demo$ ", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			typeIn(t, s, "say by hand\r")
+			time.Sleep(time.Second)
+			wantMarker(t, run(t, s, posix("say hi")), "hi\n", 0)
+		})
+	})
+	t.Run("the same, not shown again yet", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, far := start(t, 0, session.Options{})
+			put(t, far, "demo$ ")
+			typeIn(t, s, "telnet r1\r")
+			_, err := s.Exec(t.Context(), posix("say hi"))
+			wantKind(t, err, term.Busy)
+		})
+	})
+	t.Run("another prompt, after typing by hand", func(t *testing.T) {
+		inShell(t, "demo$ ", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			sh.prompt = "other$ "
+			typeIn(t, s, "say by hand\r")
+			time.Sleep(time.Second)
+			_, err := s.Exec(t.Context(), posix("say hi"))
+			wantKind(t, err, term.Busy)
+		})
+	})
 	t.Run("alternate screen left on", func(t *testing.T) {
 		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 			run(t, s, posix("crash"))
