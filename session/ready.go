@@ -124,7 +124,7 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 func (t *typedRun) busy(o *obstacle) error {
 	return &term.Error{
 		Op: "exec", Session: t.s.id, Kind: term.Busy,
-		Msg:     o.what + ", so nothing was typed; use ptyctl_session_io write and read, or pass lane channel",
+		Msg:     o.what + ", so nothing was typed; use ptyctl_session_io write and read" + t.s.beside(", or pass lane channel"),
 		Details: &term.Details{WaitingFor: o.waiting},
 	}
 }

@@ -279,3 +279,42 @@ func TestClassAskedOnce(t *testing.T) {
 		})
 	})
 }
+
+// The channel lane is an advice only where there is one.
+func TestAdviceIsPossible(t *testing.T) {
+	long := posix("say " + strings.Repeat("x", 5000))
+	elsewhere := posix("say hi")
+	elsewhere.Dir = "/tmp"
+	refusals := func(t *testing.T, s *session.Session) (texts []string) {
+		t.Helper()
+		for _, r := range []session.ExecRequest{long, elsewhere, posix("say hi")} {
+			r.Lane = session.LaneTerminal
+			_, err := s.Exec(t.Context(), r)
+			if err == nil {
+				t.Fatalf("%.20s ran", r.Command)
+			}
+			texts = append(texts, err.Error())
+		}
+		w, err := s.Write(t.Context(), []byte(strings.Repeat("x", 5000)), session.WriteOptions{})
+		if err != nil || len(w.Warnings) != 1 {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		return append(texts, w.Warnings...)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s, far := shellNamed(t, "/bin/sh")
+		put(t, far, "[y/N] ")
+		for _, text := range refusals(t, s) {
+			if !strings.Contains(text, "lane channel") && !strings.Contains(text, "as stdin") {
+				t.Errorf("does not name the other lane: %s", text)
+			}
+		}
+	})
+	inShell(t, "[y/N] ", session.Options{}, func(t *testing.T, s *session.Session, _ *fakeShell) {
+		for _, text := range refusals(t, s) {
+			if strings.Contains(text, "lane channel") || strings.Contains(text, "as stdin") {
+				t.Errorf("advises what this session has not: %s", text)
+			}
+		}
+	})
+}
