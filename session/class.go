@@ -92,6 +92,9 @@ func (s *Session) shellOf(ctx context.Context, asked Class) shell {
 	if s.nested == known.class || known.name != "" && s.isFirstLocked(line) && sameSign(line, s.first) {
 		nested.class = ""
 	}
+	if known.name == "" && s.began != "" && line == s.first { // back where it began, from a shell of another class
+		nested.class = s.began
+	}
 	s.mu.Unlock()
 	switch {
 	case asked != "" && asked != known.class:
@@ -133,11 +136,15 @@ func sameSign(a, b string) bool {
 	return sign(a) == sign(b)
 }
 
-// shown remembers that a marker came from a shell of that class, away from the login shell's prompt or at it.
-func (s *Session) shown(class Class) {
+// shown remembers that a marker came from a shell of that class, at that prompt; an empty class says that the shell is of
+// another than the one last shown.
+func (s *Session) shown(class Class, prompt string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nested = class
+	if class == "" || prompt == s.first {
+		s.began = class
+	}
 }
 
 // A limitedWriter keeps the first bytes and drops the rest.

@@ -1,7 +1,10 @@
 package session
 
 import (
+	"io"
 	"testing"
+
+	"ptyctl/buffer"
 )
 
 func TestClassOf(t *testing.T) {
@@ -177,4 +180,24 @@ func TestSameSign(t *testing.T) {
 			t.Errorf("%q and %q", tt.a, tt.b)
 		}
 	}
+}
+
+// Where nobody can be asked for the login shell, as over Telnet, a marker at the prompt that the terminal began with says
+// of which class it is, and a shell started by hand does not change that.
+func TestClassWhereItBegan(t *testing.T) {
+	s := &Session{buf: buffer.New(buffer.Options{}), first: "demo$ "}
+	at := func(line string, want Class) {
+		t.Helper()
+		_, _ = io.WriteString(s.buf, "\r\n"+line)
+		if got := s.shellOf(t.Context(), ""); got.class != want {
+			t.Errorf("at %q: %s, want %s", line, got.class, want)
+		}
+	}
+	s.shown(ClassPosix, "demo$ ")
+	at("demo$ ", ClassPosix)
+	s.shown(ClassCsh, "% ")
+	at("% ", ClassCsh)
+	at("demo$ ", ClassPosix)
+	s.shown("", "") // refused: it is another shell that shows the same prompt
+	at("demo$ ", ClassUnknown)
 }

@@ -122,6 +122,16 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	return s.collect(ctx, x, r.Wait-time.Since(begin), r.MaxOutput)
 }
 
+// beside returns an advice that is about the channel lane; empty if the session has none.
+func (s *Session) beside(advice string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.execer == nil {
+		return ""
+	}
+	return advice
+}
+
 // chooseLane says how a command is run: in the terminal once something was typed there, because the caller then
 // means there, with its directory and environment; until then beside it. A device that is expected to have prompts and
 // pagers is typed to: many have one channel alone, and end the connection with the first command on another.

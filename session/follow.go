@@ -112,7 +112,7 @@ func (t *typedRun) asks(w *term.Waiting) {
 	case t.scan == nil:
 		t.show()
 	case w.Kind == WaitPrompt && !t.scan.started: // the line was none for the shell that reads it
-		t.s.shown("")
+		t.s.shown("", "")
 	}
 	t.x.setWaiting(w)
 }
@@ -122,7 +122,7 @@ func (t *typedRun) asks(w *term.Waiting) {
 func (t *typedRun) marked() term.Exit {
 	t.x.how = DoneMarker
 	t.s.learn(t.before)
-	t.s.shown(t.sh.class)
+	t.s.shown(t.sh.class, t.before)
 	t.s.mu.Lock()
 	t.s.ready = !t.x.touched
 	t.s.mu.Unlock()

@@ -20,7 +20,7 @@ func (s *Session) hazards(data []byte, sensitive bool) (warnings []string) {
 	}
 	if n := s.cookedLine(data); n > maxCookedLine {
 		warnings = append(warnings, fmt.Sprintf("a line of %d bytes: unless the program reads keys one by one, the terminal takes %d bytes of a line and silently drops the rest; "+
-			"send shorter lines, or pass long data as stdin of ptyctl_session_exec", n, maxCookedLine))
+			"send shorter lines%s", n, maxCookedLine, s.beside(", or pass long data as stdin of ptyctl_session_exec")))
 	}
 	return warnings
 }

@@ -55,7 +55,7 @@ func (s *Session) awaitTurn(ctx context.Context, p *place, limit time.Duration) 
 				e.Msg += ", exec_id " + running.id + " is running"
 				e.Details = &term.Details{WaitingFor: w}
 			}
-			e.Msg += "), so nothing was typed; call again to go on waiting, or pass lane channel to run beside the terminal"
+			e.Msg += "), so nothing was typed; call again to go on waiting" + s.beside(", or pass lane channel to run beside the terminal")
 			return e
 		case <-ctx.Done():
 			return s.notTyped(ctx)
@@ -87,13 +87,13 @@ func (s *Session) claimTerminal(ctx context.Context, x *run, p *place) error {
 		}
 		s.mu.Unlock()
 		if queued {
-			return &term.Error{Op: "exec", Session: s.id, Kind: term.Busy, Msg: "other commands are queued for this terminal; pass queue true to run after them, or lane channel to run beside the terminal"}
+			return &term.Error{Op: "exec", Session: s.id, Kind: term.Busy, Msg: "other commands are queued for this terminal; pass queue true to run after them" + s.beside(", or lane channel to run beside the terminal")}
 		}
 		w, _ := other.waitsOn()
 		if !givesWay(w) {
 			return &term.Error{
 				Op: "exec", Session: s.id, Kind: term.Busy,
-				Msg:     fmt.Sprintf("a command is running in this terminal (exec_id %s); wait for it with exec_id, stop it with cancel, pass queue true to run after it, or lane channel to run beside the terminal", other.id),
+				Msg:     fmt.Sprintf("a command is running in this terminal (exec_id %s); wait for it with exec_id, stop it with cancel, or pass queue true to run after it%s", other.id, s.beside(", or lane channel to run beside the terminal")),
 				Details: &term.Details{WaitingFor: w},
 			}
 		}

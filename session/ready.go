@@ -124,7 +124,7 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 func (t *typedRun) busy(o *obstacle) error {
 	return &term.Error{
 		Op: "exec", Session: t.s.id, Kind: term.Busy,
-		Msg:     o.what + ", so nothing was typed; use ptyctl_session_io write and read, or pass lane channel",
+		Msg:     o.what + ", so nothing was typed; use ptyctl_session_io write and read" + t.s.beside(", or pass lane channel"),
 		Details: &term.Details{WaitingFor: o.waiting},
 	}
 }
@@ -149,7 +149,9 @@ func (t *typedRun) obstacle(e Expect) *obstacle {
 		return &obstacle{waiting: unknown, what: "the terminal shows no prompt", passing: true}
 	case t.scan == nil:
 		return nil // a device: its prompts are many; the line is typed as a person would
-	case t.touched() && !nestedShell.MatchString(line) && shellPrompt.MatchString(line) && !devicePrompt.MatchString(line):
+	case t.touched() && !nestedShell.MatchString(line) && t.unanswered(line):
+		return &obstacle{waiting: unknown, what: fmt.Sprintf("nothing was shown since something was typed at %q", line), passing: true}
+	case t.touched() && !t.isBegin(line) && !nestedShell.MatchString(line) && shellPrompt.MatchString(line) && !devicePrompt.MatchString(line):
 		return &obstacle{waiting: unknown, what: fmt.Sprintf("the last line %q is not the prompt this terminal began with, nor surely a shell's (set expect.prompt_regex to confirm that it is one)", line), passing: true}
 	case devicePrompt.MatchString(line) && !shellVersion.MatchString(line) && !t.atLogin():
 		return &obstacle{waiting: &term.Waiting{Kind: WaitPrompt, Text: line}, what: fmt.Sprintf("the last line %q looks like a network device's prompt (set class device, or expect.prompt_regex to confirm that it is a shell's)", line)}
@@ -177,6 +179,22 @@ func (t *typedRun) isFirst(line string) bool {
 // isFirstLocked reports whether a line has the form of the prompt that the terminal began with. Requires s.mu.
 func (s *Session) isFirstLocked(line string) bool {
 	return promptTail.MatchString(s.first) && waitsFor(s.first, nil) == nil && (line == s.first || sameStem(line, s.first))
+}
+
+// isBegin reports whether a line is the very prompt that the terminal began with: as surely the caller's shell as it was
+// at the first command.
+func (t *typedRun) isBegin(line string) bool {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return line == t.s.first
+}
+
+// unanswered reports whether that prompt still is the one at which something was typed, not one shown since.
+func (t *typedRun) unanswered(line string) bool {
+	end := t.s.buf.Stat().End
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return line == t.s.first && end <= t.s.since
 }
 
 // touched reports whether something was typed but the answers to a login, so that the last line may be any program's.

@@ -107,6 +107,33 @@ func TestTerminalReady(t *testing.T) {
 			wantKind(t, err, term.Busy)
 		})
 	})
+	t.Run("the prompt it began with, after typing by hand", func(t *testing.T) {
+		inShell(t, "demo$ ", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			typeIn(t, s, "say by hand\r")
+			time.Sleep(time.Second)
+			wantMarker(t, run(t, s, posix("say hi")), "hi\n", 0)
+		})
+	})
+	t.Run("the same, not shown again yet", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, far := start(t, 0, session.Options{})
+			put(t, far, "demo$ ")
+			typeIn(t, s, "telnet r1\r")
+			_, err := s.Exec(t.Context(), posix("say hi"))
+			if e := wantKind(t, err, term.Busy); !strings.Contains(e.Msg, "nothing was shown since") {
+				t.Error(e)
+			}
+		})
+	})
+	t.Run("another prompt, after typing by hand", func(t *testing.T) {
+		inShell(t, "demo$ ", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
+			sh.prompt = "other$ "
+			typeIn(t, s, "say by hand\r")
+			time.Sleep(time.Second)
+			_, err := s.Exec(t.Context(), posix("say hi"))
+			wantKind(t, err, term.Busy)
+		})
+	})
 	t.Run("alternate screen left on", func(t *testing.T) {
 		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 			run(t, s, posix("crash"))
@@ -252,5 +279,44 @@ func TestClassAskedOnce(t *testing.T) {
 				t.Errorf("ran %q", sh.ran)
 			}
 		})
+	})
+}
+
+// The channel lane is an advice only where there is one.
+func TestAdviceIsPossible(t *testing.T) {
+	long := posix("say " + strings.Repeat("x", 5000))
+	elsewhere := posix("say hi")
+	elsewhere.Dir = "/tmp"
+	refusals := func(t *testing.T, s *session.Session) (texts []string) {
+		t.Helper()
+		for _, r := range []session.ExecRequest{long, elsewhere, posix("say hi")} {
+			r.Lane = session.LaneTerminal
+			_, err := s.Exec(t.Context(), r)
+			if err == nil {
+				t.Fatalf("%.20s ran", r.Command)
+			}
+			texts = append(texts, err.Error())
+		}
+		w, err := s.Write(t.Context(), []byte(strings.Repeat("x", 5000)), session.WriteOptions{})
+		if err != nil || len(w.Warnings) != 1 {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		return append(texts, w.Warnings...)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s, far := shellNamed(t, "/bin/sh")
+		put(t, far, "[y/N] ")
+		for _, text := range refusals(t, s) {
+			if !strings.Contains(text, "lane channel") && !strings.Contains(text, "as stdin") {
+				t.Errorf("does not name the other lane: %s", text)
+			}
+		}
+	})
+	inShell(t, "[y/N] ", session.Options{}, func(t *testing.T, s *session.Session, _ *fakeShell) {
+		for _, text := range refusals(t, s) {
+			if strings.Contains(text, "lane channel") || strings.Contains(text, "as stdin") {
+				t.Errorf("advises what this session has not: %s", text)
+			}
+		}
 	})
 }

@@ -97,6 +97,8 @@ type Session struct {
 	shell     shell      // the login shell; its class is empty until it is known
 	nested    Class      // of the shell that has last shown a marker; empty: none has, or it is gone
 	first     string     // the last line when something was typed for the first time: the login shell's prompt
+	began     Class      // of the shell that has shown a marker at that prompt; empty: none has
+	since     int64      // the end of the output when something was typed for the last time
 	prompt    string     // a line that is known to have been a prompt
 	ready     bool       // a marker showed that the shell is ready, and nothing was typed since
 	tracker   vt.Tracker // what the output has switched on

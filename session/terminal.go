@@ -109,7 +109,7 @@ func (t *typedRun) line() (string, error) {
 	}
 	r, class := t.r, t.sh.class
 	if r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
-		return refused(term.Unsupported, "cwd, env and stdin belong to the channel lane; in the terminal, type cd and export, or pass lane channel")
+		return refused(term.Unsupported, "cwd, env and stdin belong to the channel lane; in the terminal, type cd and export%s", t.s.beside(", or pass lane channel"))
 	}
 	if bad := badMarker(r.MarkerPrefix, r.MarkerSuffix); bad != "" {
 		return refused(term.InvalidArgument, "%s", bad)
@@ -122,7 +122,7 @@ func (t *typedRun) line() (string, error) {
 	case !marked && lines:
 		return refused(term.Unsupported, "this terminal's far side is of class %s, which takes one line at a time; run the lines one by one", class)
 	case lines && (class == ClassCsh || class == ClassCmd):
-		return refused(term.Unsupported, "a command of several lines cannot be run in %s; join them with ;, or pass lane channel", class)
+		return refused(term.Unsupported, "a command of several lines cannot be run in %s; join them with ;%s", class, t.s.beside(", or pass lane channel"))
 	case (!marked || class == ClassCmd) && strings.ContainsFunc(line, isControl):
 		return refused(term.InvalidArgument, "the command holds a control character, which here would act as a key; send keys with ptyctl_session_io write")
 	case custom && class == ClassCmd:
@@ -134,7 +134,7 @@ func (t *typedRun) line() (string, error) {
 		line = typedLine(t.sh, m, line)
 	}
 	if limit := lineLimit(t.sh); len(line) > limit {
-		return refused(term.InvalidArgument, "the command makes a line of %d bytes; this terminal may cut lines beyond %d, and what is left would run: pass lane channel, or put the command into a file and run that", len(line), limit)
+		return refused(term.InvalidArgument, "the command makes a line of %d bytes; this terminal may cut lines beyond %d, and what is left would run: %sput the command into a file and run that", len(line), limit, t.s.beside("pass lane channel, or "))
 	}
 	return line, nil
 }

@@ -96,9 +96,10 @@ func (w *write) halt() (written, pending int) {
 
 // setTyped remembers that the terminal's state is no longer what it was, and what stood there before.
 func (s *Session) setTyped() {
-	line := s.lastLine()
+	line, end := s.lastLine(), s.buf.Stat().End
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.since = end
 	if !s.typed || isLogin(s.first) { // what answers a login is no command yet
 		s.first = line
 	}

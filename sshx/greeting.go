@@ -2,6 +2,7 @@ package sshx
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -18,6 +19,10 @@ type errNotSSH2 struct{ line string }
 func (e errNotSSH2) Error() string {
 	return fmt.Sprintf("the server speaks %q, not SSH 2", e.line)
 }
+
+// errTelnet means that the peer speaks Telnet. It need not be waited for: what comes before an identification string is
+// UTF-8 (RFC 4253 section 4.2), which has no byte IAC.
+var errTelnet = errors.New("the server begins with Telnet's negotiation (IAC)")
 
 // A greetingConn watches what a server sends up to its identification string (RFC 4253 section 4.2), because
 // the lines before it are often the only reason given for a refusal, and because x/crypto/ssh would go on with
@@ -88,6 +93,9 @@ func (c *greetingConn) scan(p []byte) (found bool, bad error) {
 		}
 		if len(c.line) < maxGreeting {
 			c.line = append(c.line, part[:min(len(part), maxGreeting-len(c.line))]...)
+		}
+		if bytes.HasPrefix(c.line, []byte{0xff}) {
+			return false, errTelnet
 		}
 		if i < 0 {
 			return false, nil

@@ -156,6 +156,10 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 	if old, ok := errors.AsType[errNotSSH2](err); ok {
 		return failed(term.ConnectFailed, "%s is not an SSH 2 server: it says %q; check the port", h, old.line)
 	}
+	if errors.Is(err, errTelnet) {
+		details.ServerMessage = "" // it is no text
+		return failed(term.ConnectFailed, "%s is a Telnet server, not an SSH server; use protocol telnet, or check the port", h)
+	}
 	if strings.HasPrefix(details.ServerMessage, "HTTP/") {
 		return failed(term.ConnectFailed, "%s is a web server, not an SSH server: it says %q; check the port", h, details.ServerMessage)
 	}

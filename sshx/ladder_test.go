@@ -45,6 +45,10 @@ func TestConnectFailures(t *testing.T) {
 		{name: "turned away", faults: sshserver.Faults{CloseAfterAccept: true, PreBanner: []string{"Exceeded MaxStartups"}}, kind: term.ConnectFailed, step: "banner!", after: 1500 * time.Millisecond, said: "Exceeded MaxStartups", message: "Exceeded MaxStartups", dials: 5},
 		{name: "ssh 1", peer: say("SSH-1.5-old\n"), kind: term.ConnectFailed, step: "banner!", message: `"SSH-1.5-old"`},
 		{name: "web server", peer: say("HTTP/1.1 400 Bad Request\r\n\r\n"), kind: term.ConnectFailed, step: "banner!", message: "web server", said: "HTTP/1.1 400 Bad Request"},
+		{name: "Telnet server", peer: func(c net.Conn) { // it waits for an answer to DO NAWS, WILL ECHO
+			_, _ = io.WriteString(c, "\xff\xfd\x1f\xff\xfb\x01")
+			_, _ = io.Copy(io.Discard, c)
+		}, kind: term.ConnectFailed, step: "banner!", message: "protocol telnet"},
 		{name: "not a line", peer: say(strings.Repeat("x", 4096)), kind: term.ConnectFailed, step: "banner!", message: "does not identify"},
 		{name: "endless lines", peer: func(c net.Conn) {
 			for {

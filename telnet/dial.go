@@ -141,7 +141,7 @@ func (a *attempt) connect(ctx context.Context, network string) (*Conn, error) {
 	if limit == 0 {
 		limit = connectTimeout
 	}
-	late := &term.Error{Kind: term.ConnectTimeout, Msg: fmt.Sprintf("no connection to %s within %s; check that the host is up and that nothing on the way drops packets, or allow more time", a.address(), limit)}
+	late := &term.Error{Kind: term.ConnectTimeout, Msg: fmt.Sprintf("no connection to %s within %s; check that the host is up and that nothing on the way drops packets, or raise timeouts.connect_timeout_ms", a.address(), limit)}
 	var nc net.Conn
 	var err error
 	if a.d.Dial != nil {
@@ -227,11 +227,19 @@ func (a *attempt) dial(ctx context.Context, network string) (net.Conn, error) {
 		if nc, err = dialOne(ctx, dialer, network, netip.AddrPortFrom(addr, uint16(a.hop.Port)), len(addrs)-i); err == nil {
 			return nc, nil
 		}
-		if ctx.Err() != nil {
+		if over(ctx) {
+			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}
 	}
 	return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot connect to %s: %v; check that the host is up and that port %d is the one its Telnet server listens on", a.address(), rootCause(err), a.hop.Port)}
+}
+
+// over reports whether the context has ended or is about to: a connection attempt ends with a clock of its own, which may
+// be ahead of the context's.
+func over(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return ctx.Err() != nil || limited && !time.Now().Before(deadline)
 }
 
 // dialOne connects to one of several addresses, and leaves their share of the time to the others.
