@@ -95,8 +95,10 @@ func (w *write) halt() (written, pending int) {
 }
 
 // setTyped remembers that the terminal's state is no longer what it was, and what stood there before.
-func (s *Session) setTyped() {
-	line := s.lastLine()
+func (s *Session) setTyped() { s.typedAt(s.lastLine()) }
+
+// typedAt is setTyped where line was the last one when something was typed.
+func (s *Session) typedAt(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.typed || isLogin(s.first) { // what answers a login is no command yet
