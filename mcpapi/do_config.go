@@ -41,9 +41,6 @@ func (c *invocation) doConfig(ctx context.Context) (any, error) {
 	case "resize":
 		err = s.Resize(ctx, in.Cols, in.Rows)
 		out.Cols, out.Rows = in.Cols, in.Rows
-		if err == nil && s.Info().About.Capabilities.Resize == term.No {
-			c.warn("the far side has not agreed to know the size (NAWS); it is told when it does")
-		}
 	case "expect":
 		var x session.Expect
 		if x, err = in.Expect.compile("expect", s.Expect().Pagers); err == nil {
