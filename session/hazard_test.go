@@ -149,3 +149,27 @@ func TestLongLine(t *testing.T) {
 		}
 	})
 }
+
+// Keys that end a line end it for the next one.
+func TestKeysEndALongLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		put(t, far, "$ ")
+		w := func(text, key string) []string {
+			r, err := s.Write(t.Context(), []byte(text), session.WriteOptions{Key: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Warnings
+		}
+		w(strings.Repeat("x", 4000), "")
+		w("", "enter")
+		if got := w(strings.Repeat("y", 200), ""); got != nil {
+			t.Errorf("%q", got)
+		}
+		w("", "ctrl_c")
+		if got := w(strings.Repeat("y", 4000), ""); got != nil {
+			t.Errorf("%q", got)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -35,11 +36,14 @@ func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout tim
 	if err := s.locks.CheckEpoch(s.id, lockHolder(term.ActorFrom(ctx)), epoch); err != nil {
 		return res, s.lockError(op, err)
 	}
-	s.setTyped()
+	line, end := s.lastLine(), s.End()
 	err = sender.SendKey(ctx, name)
-	s.idle.touch()
-	if name == term.KeyBreak || name == term.KeyInterruptProcess {
-		s.typedInto([]byte("\x03")) // it means the same to what runs
+	if !errors.Is(err, term.Unsupported) { // then nothing went out, and the terminal is what it was
+		s.typedAt(line, end)
+		s.idle.touch()
+		if name == term.KeyBreak || name == term.KeyInterruptProcess {
+			s.typedInto([]byte("\x03")) // it means the same to what runs
+		}
 	}
 	ev.Verb, ev.Actor, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), err
 	s.observe(ev)

@@ -10,16 +10,18 @@ import (
 )
 
 // A place is one call's place in the queue for the terminal, which runs one command at a time.
-type place struct{ _ byte } // not empty, so that no two have the same address
+type place struct {
+	until time.Time // the call waits no longer
+}
 
 // lineUp waits, at most limit, until those who came before have had the terminal and it is free. The place that it
 // returns keeps others out until it is left.
 func (s *Session) lineUp(ctx context.Context, limit time.Duration) (*place, error) {
-	p := new(place)
+	p := &place{until: time.Now().Add(limit)}
 	s.mu.Lock()
 	s.queue = append(s.queue, p)
 	s.mu.Unlock()
-	if err := s.awaitTurn(ctx, p, limit); err != nil {
+	if err := s.awaitTurn(ctx, p); err != nil {
 		s.leave(p)
 		return nil, err
 	}
@@ -27,8 +29,8 @@ func (s *Session) lineUp(ctx context.Context, limit time.Duration) (*place, erro
 }
 
 // awaitTurn waits until p is the first place and the terminal is free, or its command gives way.
-func (s *Session) awaitTurn(ctx context.Context, p *place, limit time.Duration) error {
-	timer := time.NewTimer(limit)
+func (s *Session) awaitTurn(ctx context.Context, p *place) error {
+	timer := time.NewTimer(time.Until(p.until))
 	defer timer.Stop()
 	for {
 		s.mu.Lock()
@@ -90,6 +92,12 @@ func (s *Session) claimTerminal(ctx context.Context, x *run, p *place) error {
 			return &term.Error{Op: "exec", Session: s.id, Kind: term.Busy, Msg: "other commands are queued for this terminal; pass queue true to run after them" + s.beside(", or lane channel to run beside the terminal")}
 		}
 		w, _ := other.waitsOn()
+		if !givesWay(w) && p != nil { // any more: it was no prompt
+			if err := s.awaitTurn(ctx, p); err != nil {
+				return err
+			}
+			continue
+		}
 		if !givesWay(w) {
 			return &term.Error{
 				Op: "exec", Session: s.id, Kind: term.Busy,

@@ -16,8 +16,9 @@ const (
 	// echoHold is how long a byte is held back because it may belong to an echo.
 	echoHold = 200 * time.Millisecond
 
-	// maxSecrets bounds what is looked for at a time, in bytes.
-	maxSecrets = 256 << 10
+	// maxSecrets and maxSecretLines bound what is looked for at a time. The pump waits while it is looked for.
+	maxSecrets     = 256 << 10 // bytes
+	maxSecretLines = 8 << 10
 )
 
 // A scrubber keeps the echo of what was written as a secret out of the buffer, and so out of everything that is made of
@@ -63,9 +64,9 @@ func (c *scrubber) expect(data []byte) (*expectation, error) {
 		c.mu.Unlock()
 		return nil, nil
 	}
-	if c.f.size+size > maxSecrets {
+	if c.f.size+size > maxSecrets || len(c.f.secrets)+len(e.lines) > maxSecretLines {
 		c.mu.Unlock()
-		return nil, &term.Error{Op: "write", Session: c.s.id, Kind: term.LimitExceeded, Msg: fmt.Sprintf("the echo of more than %d bytes of secrets within %s could not be kept out of the output, so nothing was written; wait, write less at a time, or leave out sensitive for what is no secret", maxSecrets, echoWindow)}
+		return nil, &term.Error{Op: "write", Session: c.s.id, Kind: term.LimitExceeded, Msg: fmt.Sprintf("the echo of more than %d bytes or %d lines of secrets within %s could not be kept out of the output, so nothing was written; wait, write less at a time, or leave out sensitive for what is no secret", maxSecrets, maxSecretLines, echoWindow)}
 	}
 	c.f.add(e.lines)
 	c.on.Store(true)

@@ -214,6 +214,8 @@ func TestScrubBound(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		secretly(t, s, far, strings.Repeat("y", 60<<10))
+		_, err = s.Write(t.Context(), []byte(strings.Repeat("y\r", 9000)), session.WriteOptions{Sensitive: true})
+		wantKind(t, err, term.LimitExceeded)
 	})
 }
 

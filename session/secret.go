@@ -3,6 +3,8 @@ package session
 import (
 	"bytes"
 	"slices"
+	"sort"
+	"strings"
 	"time"
 )
 
@@ -46,30 +48,82 @@ func secretLines(data []byte, of *expectation) []*secret {
 	return found
 }
 
-// match compares p with an echo of the secret. n is the echo's length, 0 if there is none; if p may be the beginning
-// of one, chars is how many of the secret's characters it holds.
-func (s *secret) match(p []byte) (n, chars int) {
-	gap := 0
-	for i := 0; i < len(p); {
-		if p[i] == s.text[chars] {
-			if i, chars, gap = i+1, chars+1, 0; chars == len(s.text) {
-				return i, 0
-			}
+// An echoMatch is what begins like p among the echoes of some secrets.
+type echoMatch struct {
+	p     []byte
+	n     int     // length of the longest echo; 0: none is whole
+	of    *secret // of which secret
+	chars int     // if p may be the beginning of a longer one: how many characters of a secret it holds, at most
+}
+
+// compare looks among secrets that are sorted, and of which p[:at] is the echo of the first chars characters. All that
+// have a beginning in common are compared at once: a configuration has thousands of lines that begin alike.
+func (m *echoMatch) compare(among []*secret, chars, at int) {
+	for gap := 0; ; {
+		whole := sort.Search(len(among), func(i int) bool { return len(among[i].text) > chars })
+		if whole > 0 && at > m.n {
+			m.n, m.of = at, among[0]
+		}
+		among = among[whole:]
+		switch {
+		case len(among) == 0:
+			return
+		case at == len(m.p):
+			m.chars = max(m.chars, chars)
+			return
+		}
+		with, without := split(among, chars, m.p[at])
+		if len(without) == 0 {
+			among, chars, at, gap = with, chars+1, at+1, 0
 			continue
 		}
-		if chars == 0 || len(s.text) < anyChars {
-			return 0, 0
+		if len(with) > 0 {
+			m.compare(with, chars+1, at+1)
 		}
-		w, more := wrapping(p[i:])
+		if chars == 0 {
+			return
+		}
+		n, more := wrapping(m.p[at:])
+		if n == 0 && !more {
+			return
+		}
+		if among = without; chars < anyChars {
+			among = slices.DeleteFunc(slices.Clone(among), func(s *secret) bool { return len(s.text) < anyChars })
+		}
 		if more {
-			break
+			if len(among) > 0 {
+				m.chars = max(m.chars, chars)
+			}
+			return
 		}
-		if i, gap = i+w, gap+w; w == 0 || gap > maxGap {
-			return 0, 0
+		if at, gap = at+n, gap+n; gap > maxGap {
+			return
 		}
 	}
-	return 0, chars
 }
+
+// split returns those of the secrets, which are sorted and longer than at, that have c there, and those that have not.
+func split(among []*secret, at int, c byte) (with, without []*secret) {
+	if among[0].text[at] == c && among[len(among)-1].text[at] == c {
+		return among, nil
+	}
+	from := sort.Search(len(among), func(i int) bool { return among[i].text[at] >= c })
+	to := from + sort.Search(len(among)-from, func(i int) bool { return among[from+i].text[at] > c })
+	switch with = among[from:to]; {
+	case len(with) == 0:
+		return nil, among
+	case from == 0:
+		return with, among[to:]
+	case to == len(among):
+		return with, among[:from]
+	case !mayWrap(c): // then nobody looks at them
+		return with, among[:from]
+	}
+	return with, slices.Concat(among[:from], among[to:])
+}
+
+// mayWrap reports whether what wrapping recognises can begin with c.
+func mayWrap(c byte) bool { return strings.IndexByte("\r\n\b \x00\x1b", c) >= 0 }
 
 // wrapping returns the length of what p begins with, if a terminal puts that between the characters of a line that
 // wraps: 0 if not. more says that the rest of p is a control sequence (ECMA-48 section 5.4) that is not complete.
@@ -108,8 +162,9 @@ func (s *secret) found() {
 
 // A secretFilter takes the echoes of secrets out of a stream that is cut anywhere.
 type secretFilter struct {
-	secrets []*secret
+	secrets []*secret       // sorted by their text
 	begin   *[256][]*secret // the secrets by their first byte; nil: there are none
+	words   []*secret       // those shorter than commonWord
 	size    int             // of all secrets
 
 	// The end of the stream, if an echo may have begun there. The first told bytes of it are out already; masked says
@@ -121,6 +176,7 @@ type secretFilter struct {
 
 func (f *secretFilter) add(secrets []*secret) {
 	f.secrets = append(f.secrets, secrets...)
+	slices.SortStableFunc(f.secrets, func(a, b *secret) int { return bytes.Compare(a.text, b.text) })
 	f.index()
 }
 
@@ -137,13 +193,20 @@ func (f *secretFilter) drop(gone func(*secret) bool) {
 }
 
 func (f *secretFilter) index() {
-	f.begin, f.size = nil, 0
-	for _, s := range f.secrets {
-		if f.begin == nil {
-			f.begin = new([256][]*secret)
+	f.begin, f.words, f.size = nil, f.words[:0], 0
+	if len(f.secrets) == 0 {
+		return
+	}
+	f.begin = new([256][]*secret)
+	from := 0
+	for i, s := range f.secrets {
+		if s.text[0] != f.secrets[from].text[0] {
+			from = i
 		}
-		f.begin[s.text[0]] = append(f.begin[s.text[0]], s)
-		f.size += len(s.text)
+		f.begin[s.text[0]] = f.secrets[from : i+1]
+		if f.size += len(s.text); len(s.text) < commonWord {
+			f.words = append(f.words, s)
+		}
 	}
 }
 
@@ -183,36 +246,39 @@ func (f *secretFilter) settle(out []byte) []byte {
 // find returns the length of the longest echo with which p begins, or, if p may yet become a longer one, how many
 // characters of that it holds.
 func (f *secretFilter) find(p []byte) (n, chars int) {
-	if f.begin == nil {
+	if f.begin == nil || len(f.begin[p[0]]) == 0 { // most bytes
 		return 0, 0
 	}
-	var echo *secret
-	for _, s := range f.begin[p[0]] {
-		m, k := s.match(p)
-		if chars = max(chars, k); m > n {
-			n, echo = m, s
+	m := f.match(p)
+	if m.n > 0 && m.chars == 0 {
+		m.of.found()
+		if len(m.of.text) < anyChars {
+			f.drop(func(s *secret) bool { return s == m.of })
 		}
 	}
-	if n > 0 && chars == 0 {
-		echo.found()
-		if len(echo.text) < anyChars {
-			f.drop(func(s *secret) bool { return s == echo })
-		}
+	return m.n, m.chars
+}
+
+// match compares p with the echoes of all secrets.
+func (f *secretFilter) match(p []byte) echoMatch {
+	m := echoMatch{p: p}
+	if among := f.begin[p[0]]; len(among) > 0 {
+		m.compare(among, 0, 0)
 	}
-	return n, chars
+	return m
 }
 
 // lineEnd counts the end of a line for the secrets that are looked for in one only.
 func (f *secretFilter) lineEnd() {
 	over := false
-	for _, s := range f.secrets {
-		if len(s.text) < commonWord && !s.seen && s.of.going {
+	for _, s := range f.words {
+		if !s.seen && s.of.going {
 			s.line--
 			over = over || s.line == 0
 		}
 	}
 	if over {
-		f.drop(func(s *secret) bool { return s.line == 0 && !s.seen })
+		f.drop(func(s *secret) bool { return s.line <= 0 && !s.seen && len(s.text) < commonWord })
 	}
 }
 
@@ -246,14 +312,12 @@ func (f *secretFilter) release(out []byte) []byte {
 
 // telling reports whether what is held shows more of a secret than may be shown.
 func (f *secretFilter) telling() bool {
-	for i, c := range f.held {
-		if f.begin == nil {
-			break
-		}
-		for _, s := range f.begin[c] {
-			if n, chars := s.match(f.held[i:]); n > 0 || chars >= anyChars {
-				return true
-			}
+	if f.begin == nil {
+		return false
+	}
+	for i := range f.held {
+		if m := f.match(f.held[i:]); m.n > 0 || m.chars >= anyChars {
+			return true
 		}
 	}
 	return false

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -188,4 +189,74 @@ func BenchmarkScrub(b *testing.B) {
 			}
 		})
 	}
+	b.Run("configuration", func(b *testing.B) { // with a password in it, and echoed
+		var text bytes.Buffer
+		for i := range 6000 {
+			fmt.Fprintf(&text, "set interfaces ethernet description %06d\r", i)
+		}
+		f := looking(text.String())
+		echo := bytes.ReplaceAll(text.Bytes(), []byte("\r"), []byte("\r\n"))
+		var out []byte
+		b.SetBytes(int64(len(echo)))
+		for b.Loop() {
+			out = out[:0]
+			for piece := range slices.Chunk(echo, 4<<10) {
+				out = f.feed(out, piece)
+			}
+		}
+	})
+}
+
+// alone is what compare finds for one secret: each of its characters, or what a wrapping line puts before it.
+func alone(s *secret, p []byte) (n, chars int) {
+	gap := 0
+	for i := 0; i < len(p); {
+		if p[i] == s.text[chars] {
+			if i, chars, gap = i+1, chars+1, 0; chars == len(s.text) {
+				return i, 0
+			}
+			continue
+		}
+		if chars == 0 || len(s.text) < anyChars {
+			return 0, 0
+		}
+		w, more := wrapping(p[i:])
+		if more {
+			break
+		}
+		if i, gap = i+w, gap+w; w == 0 || gap > maxGap {
+			return 0, 0
+		}
+	}
+	return 0, chars
+}
+
+// FuzzEchoMatch checks that to compare with all secrets at once finds what to compare with each of them finds.
+func FuzzEchoMatch(f *testing.F) {
+	f.Add("set a b\nset a c\nset  a\nse\ns\nset\n", "set \x1b[K a b")
+	f.Add("a a\naa\na  a\naaaa aa\naaaaaa\n", "aaaa  aa")
+	f.Add("ab cd\nab\x1bcd\nab cd e\nabcdef\nabcdef\n", "ab\x1b[1mcdef")
+	f.Fuzz(func(t *testing.T, writes, in string) {
+		if in == "" || len(writes) > 1<<12 {
+			t.Skip()
+		}
+		var n, chars int
+		all := looking(writes)
+		for _, s := range all.secrets {
+			one, some := alone(s, []byte(in))
+			n, chars = max(n, one), max(chars, some)
+		}
+		if all.begin == nil {
+			return
+		}
+		m := all.match([]byte(in))
+		if m.n != n || m.chars != chars {
+			t.Fatalf("%d, %d characters; one by one %d, %d", m.n, m.chars, n, chars)
+		}
+		if n > 0 {
+			if one, _ := alone(m.of, []byte(in)); one != n {
+				t.Fatalf("%q is not what was found", m.of.text)
+			}
+		}
+	})
 }

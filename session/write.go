@@ -76,6 +76,8 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	warnings := res.Warnings
 	if o.Key == "" {
 		warnings = append(warnings, s.hazards(data, o.Sensitive)...)
+	} else {
+		s.cookedLine(data)
 	}
 	var echo *expectation
 	if o.Sensitive {

@@ -95,8 +95,10 @@ func (w *write) halt() (written, pending int) {
 }
 
 // setTyped remembers that the terminal's state is no longer what it was, and what stood there before.
-func (s *Session) setTyped() {
-	line, end := s.lastLine(), s.buf.Stat().End
+func (s *Session) setTyped() { s.typedAt(s.lastLine(), s.End()) }
+
+// typedAt is setTyped where line was the last one, and end the end of the output, when something was typed.
+func (s *Session) typedAt(line string, end int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.since = end

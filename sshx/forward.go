@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -41,6 +42,8 @@ func dialThrough(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
 type forwardConn struct {
 	net.Conn // a pipe to the goroutines that copy
 	remote   net.Addr
+	closing  sync.Once
+	closed   chan struct{} // closed by Close
 	over     chan struct{} // closed when the channel is done with
 }
 
@@ -48,7 +51,7 @@ type forwardConn struct {
 // is the end of both directions. Ours is passed on as one, and the far side has a moment to take what came before.
 func forward(via *link, ch ssh.Channel, reqs <-chan *ssh.Request, address string) *forwardConn {
 	near, far := net.Pipe()
-	c := &forwardConn{Conn: near, remote: forwardAddr(address), over: make(chan struct{})}
+	c := &forwardConn{Conn: near, remote: forwardAddr(address), closed: make(chan struct{}), over: make(chan struct{})}
 	ended := make(chan struct{})
 	via.wg.Go(func() { ssh.DiscardRequests(reqs) })
 	via.wg.Go(func() {
@@ -69,7 +72,27 @@ func forward(via *link, ch ssh.Channel, reqs <-chan *ssh.Request, address string
 		}
 		_ = ch.Close()
 	})
+	via.wg.Go(func() { // a far side that takes nothing would hold the channel as long as the link stands
+		select {
+		case <-c.over:
+			return
+		case <-c.closed:
+		}
+		timer := time.NewTimer(2 * hangUpGrace)
+		defer timer.Stop()
+		select {
+		case <-c.over:
+		case <-timer.C:
+			_ = ch.Close()
+		}
+	})
 	return c
+}
+
+// Close implements net.Conn.
+func (c *forwardConn) Close() error {
+	c.closing.Do(func() { close(c.closed) })
+	return c.Conn.Close()
 }
 
 type forwardAddr string

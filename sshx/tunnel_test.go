@@ -359,3 +359,45 @@ func TestTunnelThroughProxy(t *testing.T) {
 		}
 	})
 }
+
+// TestTunnelToADeafDevice checks that a device that takes nothing leaves nothing behind on a jump host that others use.
+func TestTunnelToADeafDevice(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.limit = 64 << 10 // the device takes no more than a socket does
+		j := l.server(addr1, sshserver.Config{AllowForward: true})
+		stop := make(chan struct{})
+		l.peer(deviceAddr, func(c net.Conn) {
+			<-stop
+			_ = c.Close()
+		})
+		n := sshx.NewNetwork(l.opts)
+		open := func() *sshx.Tunnel {
+			c, err := n.DialTCP(t.Context(), "tcp", behind("192.0.2.1"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		other, c := open(), open()
+		written := make(chan error, 1)
+		go func() {
+			_, err := c.Write(make([]byte, 16<<20))
+			written <- err
+		}()
+		synctest.Wait()
+		if f := j.Stats().Forwards; f != 2 {
+			t.Errorf("%d forwards", f)
+		}
+		_ = c.Close()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if f := j.Stats().Forwards; f != 1 {
+			t.Errorf("%d forwards after a minute", f)
+		}
+		if err := <-written; err == nil {
+			t.Error("the device took it all")
+		}
+		_ = other.Close()
+		close(stop)
+	})
+}

@@ -24,7 +24,7 @@ type Conn struct {
 	write chan struct{}
 	owed  []byte // the rest of something that was written in part; guarded by write
 
-	serialTurn chan struct{} // held during a request to a serial line
+	serialTurn chan struct{} // held during a request to a serial line, and a whole break
 
 	// reading guards the following: the side of Read. It is taken before mu.
 	reading sync.Mutex

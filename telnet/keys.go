@@ -13,9 +13,9 @@ func (c *Conn) SendKey(ctx context.Context, name string) error {
 	case term.KeyBreak:
 		return c.Break(ctx)
 	case term.KeyInterruptProcess:
-		return c.interrupt(IP)
+		return c.interrupt(ctx, IP)
 	case term.KeyAbortOutput:
-		return c.interrupt(AO)
+		return c.interrupt(ctx, AO)
 	case term.KeyAreYouThere:
 		return c.Send(AYT)
 	case term.KeyEndOfFile:

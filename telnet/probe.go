@@ -73,7 +73,7 @@ func question[T any](ctx context.Context, c *Conn, op string, waiting *[]chan<- 
 }
 
 // unanswered says that ctx ended before an answer came.
-func unanswered(ctx context.Context, op string) error {
+func unanswered(ctx context.Context, op string) *term.Error {
 	kind := term.ExecTimeout
 	if errors.Is(ctx.Err(), context.Canceled) {
 		kind = term.Canceled

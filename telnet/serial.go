@@ -229,12 +229,16 @@ func (c *Conn) Break(ctx context.Context) error {
 	if !serial {
 		return c.Send(BRK)
 	}
+	if err := c.lockSerial(ctx); err != nil {
+		return err
+	}
+	defer c.unlockSerial()
 	held := time.NewTimer(breakTime)
 	defer held.Stop()
 	answering, cancel := context.WithTimeout(ctx, breakTime)
 	defer cancel()
 	// A server that does not answer may have done it all the same.
-	if _, err := c.comPort(answering, comSetControl, comControlBreakOn); err != nil && !errors.Is(err, term.ExecTimeout) {
+	if _, err := c.request(answering, comSetControl, comControlBreakOn); err != nil && !errors.Is(err, term.ExecTimeout) {
 		c.breakOff()
 		return err
 	}
@@ -245,7 +249,7 @@ func (c *Conn) Break(ctx context.Context) error {
 		return unanswered(ctx, "break")
 	case <-c.done:
 	}
-	_, err := c.comPort(ctx, comSetControl, comControlBreakOff)
+	_, err := c.request(ctx, comSetControl, comControlBreakOff)
 	return err
 }
 
@@ -259,16 +263,31 @@ func (c *Conn) breakOff() {
 	c.flush()
 }
 
-// comPort makes a request and returns the data of its answer.
+// comPort makes a request, when its turn comes, and returns the data of its answer.
 func (c *Conn) comPort(ctx context.Context, code byte, data ...byte) ([]byte, error) {
-	select { // requests of a kind cannot be told apart but by their order
-	case c.serialTurn <- struct{}{}:
-		defer func() { <-c.serialTurn }()
-	case <-ctx.Done():
-		return nil, unanswered(ctx, "serial")
-	case <-c.done:
-		return nil, errClosed("serial")
+	if err := c.lockSerial(ctx); err != nil {
+		return nil, err
 	}
+	defer c.unlockSerial()
+	return c.request(ctx, code, data...)
+}
+
+// lockSerial waits for the turn to make requests: those of a kind cannot be told apart but by their order.
+func (c *Conn) lockSerial(ctx context.Context) error {
+	select {
+	case c.serialTurn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return unanswered(ctx, "serial")
+	case <-c.done:
+		return errClosed("serial")
+	}
+}
+
+func (c *Conn) unlockSerial() { <-c.serialTurn }
+
+// request makes a request and returns the data of its answer. It requires c.serialTurn.
+func (c *Conn) request(ctx context.Context, code byte, data ...byte) ([]byte, error) {
 	answer := make(chan []byte, 1)
 	c.mu.Lock()
 	if !c.e.on(us, ComPort) {

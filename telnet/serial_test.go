@@ -146,3 +146,38 @@ func TestSerialWithdrawn(t *testing.T) {
 		<-times
 	})
 }
+
+// A break waits for its turn, and is not claimed to have been sent without that.
+func TestBreakWaitsForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{}, 0)
+		p.reads()
+		p.says(t, "\xff\xfd\x2c")
+		p.written(t)
+		go p.SerialServer(t.Context())
+		synctest.Wait()
+		done := make(chan error, 1)
+		go func() { done <- p.Break(t.Context()) }()
+		time.Sleep(time.Second)
+		p.says(t, "\xff\xfa\x2c\x64me\xff\xf0")
+		synctest.Wait()
+		time.Sleep(400 * time.Millisecond)
+		p.says(t, "\xff\xfa\x2c\x69\x05\xff\xf0")
+		time.Sleep(400 * time.Millisecond)
+		p.says(t, "\xff\xfa\x2c\x69\x06\xff\xf0")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-ctx.Done():
+			t.Error("no end")
+		}
+		if got := p.written(t); !strings.HasSuffix(got, "\xff\xfa\x2c\x05\x05\xff\xf0\xff\xfa\x2c\x05\x06\xff\xf0") {
+			t.Errorf("sent %x", got)
+		}
+		p.Close()
+	})
+}

@@ -1,6 +1,7 @@
 package telnet
 
 import (
+	"context"
 	"net"
 
 	"ptyctl/term"
@@ -42,7 +43,7 @@ func (c *Conn) Synch() error {
 }
 
 // interrupt sends IP or AO, with a data mark if that is configured and possible.
-func (c *Conn) interrupt(cmd Command) error {
+func (c *Conn) interrupt(ctx context.Context, cmd Command) error {
 	if err := c.Send(cmd); err != nil {
 		return err
 	}
@@ -52,7 +53,27 @@ func (c *Conn) interrupt(cmd Command) error {
 		c.mu.Unlock()
 	}
 	if _, tcp := c.nc.(*net.TCPConn); tcp && c.config.SynchInterrupt {
-		return c.Synch()
+		return c.synchWithin(ctx)
 	}
 	return nil
+}
+
+// synchWithin is Synch for who waits no longer than ctx: a server that takes nothing holds up the mark, too.
+func (c *Conn) synchWithin(ctx context.Context) error {
+	done := make(chan error, 1)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return errClosed("synch")
+	}
+	c.wg.Go(func() { done <- c.Synch() })
+	c.mu.Unlock()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		late := unanswered(ctx, "synch")
+		late.Msg = "the server takes nothing of what is sent; the interrupt goes out when it does"
+		return late
+	}
 }

@@ -4,8 +4,12 @@ package telnet
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"net"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,4 +70,27 @@ func TestSynch(t *testing.T) {
 	if all := <-got; !bytes.HasSuffix(all, []byte("\xff\xf4\xff\xf2")) {
 		t.Errorf("the server got %x", all)
 	}
+}
+
+// An interrupt to a server that takes nothing ends with its context.
+func TestSynchToADeafServer(t *testing.T) {
+	deaf := make(chan struct{})
+	host, port := listen(t, nil, func(c net.Conn) {
+		io.WriteString(c, "\xff\xfb\x01demo$ ")
+		<-deaf
+	})
+	defer close(deaf)
+	tr := openTerminal(t, Dialer{Config: Config{SynchInterrupt: true}}, term.Target{Host: host, Port: port})
+	var wg sync.WaitGroup
+	wg.Go(func() { tr.Write(make([]byte, 64<<20)) })
+	for len(tr.conn.write) == 0 { // until the write is under way
+		runtime.Gosched()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := tr.SendKey(ctx, term.KeyInterruptProcess); !errors.Is(err, term.ExecTimeout) {
+		t.Error(err)
+	}
+	tr.Close()
+	wg.Wait()
 }
