@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,9 @@ const (
 
 	// echoHold is how long a byte is held back because it may belong to an echo.
 	echoHold = 200 * time.Millisecond
+
+	// typeAhead is how long a line end that was typed may take to come back.
+	typeAhead = time.Second
 
 	// maxSecrets and maxSecretLines bound what is looked for at a time. The pump waits while it is looked for.
 	maxSecrets     = 256 << 10 // bytes
@@ -31,11 +35,13 @@ type scrubber struct {
 
 	order sync.Mutex // held while output is passed on, so that it stays in order; locked before mu
 
-	mu   sync.Mutex // guards the following
-	f    secretFilter
-	due  time.Time // when what is held back is let go; zero: nothing is
-	kept bool      // keep runs
-	over bool      // the stream has ended
+	mu      sync.Mutex // guards the following
+	f       secretFilter
+	due     time.Time // when what is held back is let go; zero: nothing is
+	kept    bool      // keep runs
+	ends    int       // line ends typed at endedAt, or within typeAhead before another one: they may not have come back
+	endedAt time.Time
+	over    bool // the stream has ended
 }
 
 // An expectation is one write whose echo is looked for.
@@ -68,6 +74,11 @@ func (c *scrubber) expect(data []byte) (*expectation, error) {
 		c.mu.Unlock()
 		return nil, &term.Error{Op: "write", Session: c.s.id, Kind: term.LimitExceeded, Msg: fmt.Sprintf("the echo of more than %d bytes or %d lines of secrets within %s could not be kept out of the output, so nothing was written; wait, write less at a time, or leave out sensitive for what is no secret", maxSecrets, maxSecretLines, echoWindow)}
 	}
+	if time.Since(c.endedAt) < typeAhead {
+		for _, l := range e.lines { // the echoes of what was typed before come first
+			l.line += c.ends
+		}
+	}
 	c.f.add(e.lines)
 	c.on.Store(true)
 	begin := !c.kept
@@ -79,6 +90,23 @@ func (c *scrubber) expect(data []byte) (*expectation, error) {
 		c.mu.Unlock()
 	}
 	return e, nil
+}
+
+// typed counts the line ends in what is about to be written.
+func (c *scrubber) typed(p []byte) {
+	n := bytes.Count(p, []byte("\r"))
+	if n == 0 {
+		n = bytes.Count(p, []byte("\n"))
+	}
+	if n == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.endedAt) >= typeAhead {
+		c.ends = 0
+	}
+	c.ends, c.endedAt = c.ends+n, time.Now()
 }
 
 // start says that the bytes go out now. A nil expectation expects nothing.

@@ -244,3 +244,20 @@ func TestScrubConcurrently(t *testing.T) {
 		t.Errorf("%s: %q", c.Reason, c.Data)
 	}
 }
+
+// A short secret that was typed ahead is not given up because the line before it comes back.
+func TestScrubTypedAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		typeIn(t, s, "su\r")
+		take(t, far, 3)
+		secretly(t, s, far, "admin\r")
+		secretly(t, s, far, "hunter2\r")
+		put(t, far, "su\r\nadmin\r\nhunter2\r\nPassword: ")
+		time.Sleep(time.Second)
+		c := s.Read(t.Context(), session.ReadRequest{Timeout: time.Second})
+		if want := "su\r\n" + mask + "\r\n" + mask + "\r\nPassword: "; string(c.Data) != want {
+			t.Errorf("%q, want %q", c.Data, want)
+		}
+	})
+}

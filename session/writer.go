@@ -51,6 +51,7 @@ func (w *write) pieces() error {
 			return nil
 		}
 		s.setTyped()
+		s.scrub.typed(piece)
 		n, err := w.t.Write(piece)
 		w.took(n)
 		s.count.tx.Add(int64(n))
