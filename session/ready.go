@@ -87,7 +87,7 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 		}
 		_, t.before = s.promptLine(t.prompt)
 		o := t.obstacle(e)
-		if o != nil && !o.passing {
+		if o != nil && !o.passing && !s.reacting() {
 			return t.busy(o)
 		}
 		var still <-chan time.Time
@@ -136,6 +136,8 @@ func (t *typedRun) obstacle(e Expect) *obstacle {
 	switch {
 	case t.alt:
 		return &obstacle{waiting: &term.Waiting{Kind: WaitEditor, Text: line}, what: "a full-screen program has the terminal"}
+	case s.unanswered():
+		return &obstacle{waiting: unknown, what: fmt.Sprintf("nothing was shown since a line was entered at %q", line), passing: true}
 	case t.prompt != nil && t.prompt.MatchString(line), s.isLearned(line), t.isFirst(line):
 		return nil
 	}
@@ -149,8 +151,6 @@ func (t *typedRun) obstacle(e Expect) *obstacle {
 		return &obstacle{waiting: unknown, what: "the terminal shows no prompt", passing: true}
 	case t.scan == nil:
 		return nil // a device: its prompts are many; the line is typed as a person would
-	case t.touched() && !nestedShell.MatchString(line) && t.unanswered(line):
-		return &obstacle{waiting: unknown, what: fmt.Sprintf("nothing was shown since something was typed at %q", line), passing: true}
 	case t.touched() && !t.isBegin(line) && !nestedShell.MatchString(line) && shellPrompt.MatchString(line) && !devicePrompt.MatchString(line):
 		return &obstacle{waiting: unknown, what: fmt.Sprintf("the last line %q is not the prompt this terminal began with, nor surely a shell's (set expect.prompt_regex to confirm that it is one)", line), passing: true}
 	case devicePrompt.MatchString(line) && !shellVersion.MatchString(line) && !t.atLogin():
@@ -189,12 +189,22 @@ func (t *typedRun) isBegin(line string) bool {
 	return line == t.s.first
 }
 
-// unanswered reports whether that prompt still is the one at which something was typed, not one shown since.
-func (t *typedRun) unanswered(line string) bool {
-	end := t.s.buf.Stat().End
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
-	return line == t.s.first && end <= t.s.since
+// unanswered reports whether a line was entered and nothing has come since: what stands there is the prompt at which it
+// was, and what it starts may take the terminal any moment.
+func (s *Session) unanswered() bool {
+	end := s.buf.Stat().End
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.entered >= 0 && end <= s.entered
+}
+
+// reacting reports whether something was typed and nothing has come since: what stands there may be about to go, as a
+// pager after q.
+func (s *Session) reacting() bool {
+	end := s.buf.Stat().End
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.touchedAt >= 0 && end <= s.touchedAt
 }
 
 // touched reports whether something was typed but the answers to a login, so that the last line may be any program's.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -261,6 +262,7 @@ func TestClassAskedOnce(t *testing.T) {
 					if _, err := s.Exec(t.Context(), r); err != nil {
 						t.Fatal(err)
 					}
+					put(t, far, "\r\n"+userPrompt)
 					time.Sleep(10 * time.Second)
 				}
 				if asked != tt.asked {
@@ -317,6 +319,59 @@ func TestAdviceIsPossible(t *testing.T) {
 			if strings.Contains(text, "lane channel") || strings.Contains(text, "as stdin") {
 				t.Errorf("advises what this session has not: %s", text)
 			}
+		}
+	})
+}
+
+// A prompt at which a line was entered is none until something has come: what the line starts may take the terminal any
+// moment, whoever says that it is a prompt.
+func TestNothingTypedBeforeTheEcho(t *testing.T) {
+	for name, expect := range map[string]session.Expect{"found out": {}, "given": {Prompt: re(`\$ $`)}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, far := shellNamed(t, "/bin/bash")
+				put(t, far, userPrompt)
+				time.Sleep(time.Second)
+				typeIn(t, s, "vim\r")
+				take(t, far, 4)
+				go func() {
+					time.Sleep(time.Second) // a slow line
+					io.WriteString(far, "vim\r\n\x1b[?1049h~\r\n~")
+				}()
+				_, err := s.Exec(t.Context(), session.ExecRequest{Command: "id", Lane: session.LaneTerminal, Expect: expect})
+				if w := wantKind(t, err, term.Busy).Details.WaitingFor; w == nil || w.Kind != session.WaitEditor {
+					t.Errorf("%+v", w)
+				}
+				if n := s.Info().BytesOut; n != 4 {
+					t.Errorf("%d bytes were typed", n)
+				}
+			})
+		})
+	}
+}
+
+// What was just answered may be about to go: a pager that was left is waited for.
+func TestPagerThatWasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{Expect: session.Expect{Prompt: re(`^r1# $`), Pagers: []*regexp.Regexp{re(`--More--`)}}})
+		put(t, far, "r1# ")
+		typeIn(t, s, "list\r")
+		take(t, far, 5)
+		put(t, far, "list\r\none\r\n --More-- ")
+		time.Sleep(time.Second)
+		device := session.ExecRequest{Command: "id", Class: session.ClassDevice, Timeout: 10 * time.Second}
+		_, err := s.Exec(t.Context(), device)
+		wantKind(t, err, term.Busy)
+		typeIn(t, s, "q")
+		go func() {
+			take(t, far, 1)
+			time.Sleep(100 * time.Millisecond)
+			io.WriteString(far, "\r          \rr1# ")
+			take(t, far, 3)
+			io.WriteString(far, "id\r\nme\r\nr1# ")
+		}()
+		if got := run(t, s, device); string(got.Stdout.Bytes()) != "me\n" {
+			t.Errorf("%q, %s", got.Stdout.Bytes(), got.Done)
 		}
 	})
 }

@@ -98,7 +98,8 @@ type Session struct {
 	nested    Class      // of the shell that has last shown a marker; empty: none has, or it is gone
 	first     string     // the last line when something was typed for the first time: the login shell's prompt
 	began     Class      // of the shell that has shown a marker at that prompt; empty: none has
-	since     int64      // the end of the output when something was typed for the last time
+	touchedAt int64      // the end of the output when something was typed for the last time; -1: never
+	entered   int64      // the end of the output when a line was entered for the last time; -1: never
 	prompt    string     // a line that is known to have been a prompt
 	ready     bool       // a marker showed that the shell is ready, and nothing was typed since
 	tracker   vt.Tracker // what the output has switched on
@@ -137,7 +138,7 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 		ctx: ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
 		writing: make(chan struct{}, 1),
 		state:   Connecting, changed: make(chan struct{}),
-		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run),
+		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run), touchedAt: -1, entered: -1,
 	}
 	s.idle = watchIdle(s, o.IdleTimeout)
 	s.scrub = &scrubber{s: s, wake: make(chan struct{}, 1)}

@@ -138,6 +138,7 @@ func TestTerminalLane(t *testing.T) {
 		if got := lane(custom); got != session.LaneTerminal {
 			t.Errorf("custom marker: %s", got)
 		}
+		put(t, far, "\r\n"+userPrompt)
 		time.Sleep(10 * time.Second)
 		r := posix("id")
 		r.Expect.Prompt = re(`\$ $`)

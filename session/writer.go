@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ func (w *write) pieces() error {
 		if len(piece) == 0 {
 			return nil
 		}
-		s.setTyped()
+		s.setTyped(piece)
 		s.scrub.typed(piece)
 		n, err := w.t.Write(piece)
 		w.took(n)
@@ -95,14 +96,22 @@ func (w *write) halt() (written, pending int) {
 	return w.taken, w.handed - w.taken
 }
 
-// setTyped remembers that the terminal's state is no longer what it was, and what stood there before.
-func (s *Session) setTyped() { s.typedAt(s.lastLine(), s.End()) }
+// setTyped remembers that the terminal's state is no longer what it was, and what stood there before p is typed.
+func (s *Session) setTyped(p []byte) {
+	line, end := s.lastLine(), s.End()
+	s.typedAt(line, end)
+	if bytes.ContainsAny(p, "\r\n") {
+		s.mu.Lock()
+		s.entered = end
+		s.mu.Unlock()
+	}
+}
 
-// typedAt is setTyped where line was the last one, and end the end of the output, when something was typed.
+// typedAt remembers that something was typed where line was the last one, and end the end of the output.
 func (s *Session) typedAt(line string, end int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.since = end
+	s.touchedAt = end
 	if !s.typed || isLogin(s.first) { // what answers a login is no command yet
 		s.first = line
 	}
