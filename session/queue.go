@@ -14,18 +14,13 @@ type place struct {
 	until time.Time // the call waits no longer
 }
 
-// lineUp waits, at most limit, until those who came before have had the terminal and it is free. The place that it
-// returns keeps others out until it is left.
-func (s *Session) lineUp(ctx context.Context, limit time.Duration) (*place, error) {
+// lineUp takes the last place, for a call that waits at most limit for its turn. It keeps others out until it is left.
+func (s *Session) lineUp(limit time.Duration) *place {
 	p := &place{until: time.Now().Add(limit)}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.queue = append(s.queue, p)
-	s.mu.Unlock()
-	if err := s.awaitTurn(ctx, p); err != nil {
-		s.leave(p)
-		return nil, err
-	}
-	return p, nil
+	return p
 }
 
 // awaitTurn waits until p is the first place and the terminal is free, or its command gives way.

@@ -40,17 +40,23 @@ type typedRun struct {
 // startTyped types a command into the terminal and follows it in a goroutine of the session's.
 func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*run, error) {
 	expect := s.Expect().with(r.Expect)
-	t := &typedRun{s: s, sh: s.farSide(ctx, r.Class, expect.Class), r: r, task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, prompt: expect.Prompt, cut: pageCut{on: expect.turnsPages()}}
-	line, err := t.line()
+	t := &typedRun{s: s, r: r, task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, prompt: expect.Prompt, cut: pageCut{on: expect.turnsPages()}}
+	var p *place
+	if r.Queue { // before anything that takes time, or others that came later would be before us
+		p = s.lineUp(min(r.Wait, r.Timeout))
+		defer s.leave(p)
+	}
+	line, err := t.prepare(ctx, expect.Class)
 	if err != nil {
 		return nil, err
 	}
-	var p *place
-	if r.Queue {
-		if p, err = s.lineUp(ctx, min(r.Wait, r.Timeout)); err != nil {
+	if p != nil {
+		if err := s.awaitTurn(ctx, p); err != nil {
 			return nil, err
 		}
-		defer s.leave(p)
+		if line, err = t.prepare(ctx, expect.Class); err != nil { // another shell may be there now
+			return nil, err
+		}
 	}
 	x := s.newRun(r, LaneTerminal) // its time begins here
 	x.class = t.sh.class
@@ -100,6 +106,12 @@ func (t *typedRun) send(ctx context.Context, line string, epoch uint64) error {
 	t.x.sent = true
 	s.mu.Unlock()
 	return nil
+}
+
+// prepare finds out for whom the line is, and returns it.
+func (t *typedRun) prepare(ctx context.Context, expected Class) (line string, err error) {
+	t.sh = t.s.farSide(ctx, t.r.Class, expected)
+	return t.line()
 }
 
 // line returns what is typed for the command.

@@ -28,8 +28,8 @@ func TestQueuedIsNeverBusy(t *testing.T) {
 			t.Fatal(err)
 		}
 		first.setWaiting(&term.Waiting{Kind: WaitPrompt})
-		p, err := s.lineUp(t.Context(), time.Minute)
-		if err != nil {
+		p := s.lineUp(time.Minute)
+		if err := s.awaitTurn(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 		first.setWaiting(nil) // its output goes on
