@@ -25,6 +25,9 @@ func (s *Session) permit(ctx context.Context, a term.Action, e term.Event) (epoc
 	if held != nil {
 		return 0, s.lockError(string(a.Verb), held)
 	}
+	if epoch == 0 && s.o.Device != "" { // nobody holds it
+		return 0, s.consoleLockError(string(a.Verb))
+	}
 	return epoch, s.allowed(ctx, a, e)
 }
 

@@ -13,6 +13,7 @@ import (
 // An OpenRequest says what session to open.
 type OpenRequest struct {
 	Target      term.Target
+	Device      string        // open the console of this device, or return its session; empty: a normal session
 	IdleTimeout time.Duration // 0: the manager's
 	Expect      Expect
 	LockTTL     time.Duration // >0: take the lock at once for the task that ctx carries
@@ -25,6 +26,8 @@ type OpenResult struct {
 	State   State        // Open; Authenticating with a Prompt; Connecting when Wait was over; Closed if it was over at once
 	Prompt  *term.Prompt // the question that must be answered with Write, or nil
 	Lease   *lockmgr.Lease
+
+	Existing bool // a console that another call has opened: without a Lease
 }
 
 // Open makes a session and connects it. The dialing goes on under the session's own context when the call has
@@ -41,54 +44,79 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 	}
 	setDefault(&r.Target.ConnectTimeout, m.c.ConnectTimeout)
 	setDefault(&r.IdleTimeout, m.c.IdleTimeout)
+	waiting := ctx
+	if r.Wait > 0 {
+		var stop context.CancelFunc
+		waiting, stop = context.WithTimeout(ctx, r.Wait)
+		defer stop()
+	}
+	if r.Device != "" {
+		return m.openConsole(ctx, waiting, dial, r)
+	}
+	s, lease, err := m.begin(ctx, dial, r)
+	if err != nil {
+		return OpenResult{}, err
+	}
+	res, err := s.opened(ctx, waiting, true)
+	res.Lease = lease
+	return res, err
+}
+
+// begin makes a session that connects, if that is permitted and there is room for it.
+func (m *Manager) begin(ctx context.Context, dial term.Dialer, r OpenRequest) (*Session, *lockmgr.Lease, error) {
+	const op = "open"
+	actor := term.ActorFrom(ctx)
 	s := newSession(m.options(r), m.ended)
-	_, err := s.permit(ctx, term.Action{Verb: term.VerbOpen, Target: &r.Target}, term.Event{Detail: r.Target.Host})
+	err := s.permitUnlocked(ctx, term.Action{Verb: term.VerbOpen, Target: &r.Target}, term.Event{Detail: r.Target.Host})
 	if err == nil {
-		if err = m.add(s); err != nil {
+		if err = m.takeDevice(s); err == nil {
+			err = m.add(s)
+		}
+		if err != nil {
 			s.observe(term.Event{Verb: term.VerbOpen, Actor: actor, Detail: r.Target.Host, Refused: err})
 		}
 	}
 	if err != nil {
 		s.onEnd = nil // it was never counted
 		s.fail(err)
-		return OpenResult{}, err
+		s.releaseDevice()
+		return nil, nil, err
 	}
 	var lease *lockmgr.Lease
 	if r.LockTTL > 0 {
 		l, err := s.Lock(ctx, r.LockTTL)
 		if err != nil {
 			s.fail(err)
-			return OpenResult{}, err
+			return nil, nil, err
 		}
 		lease = &l
 	}
 	s.observe(term.Event{Verb: term.VerbOpen, Actor: actor, Detail: r.Target.Host})
 	s.spawn(op, func() { s.connect(dial, r.Target) })
-
-	res, err := s.opened(ctx, r.Wait)
-	res.Lease = lease
-	return res, err
+	return s, lease, nil
 }
 
 // options are those of a new session for r.
 func (m *Manager) options(r OpenRequest) Options {
+	name := r.Target.Host
+	if r.Device != "" {
+		name = r.Device
+	}
 	return Options{
-		ID: NewID(r.Target.Host), Protocol: r.Target.Protocol, Host: r.Target.Host, PTY: r.Target.PTY,
+		ID: NewID(name), Protocol: r.Target.Protocol, Host: r.Target.Host, Device: r.Device, PTY: r.Target.PTY,
 		BufferBytes: m.c.BufferBytes, BufferLines: m.c.BufferLines, ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout,
 		Expect: r.Expect, Locks: &m.locks, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
 	}
 }
 
-// opened waits until the session is open, asks something, or has failed.
-func (s *Session) opened(ctx context.Context, wait time.Duration) (OpenResult, error) {
-	waiting := ctx
-	if wait > 0 {
-		var stop context.CancelFunc
-		waiting, stop = context.WithTimeout(ctx, wait)
-		defer stop()
-	}
+// opened waits, as long as waiting lasts, until the session is open, asks something, or has failed. If the caller of ctx
+// gives up, and the session is ours, made for this call, it is closed.
+func (s *Session) opened(ctx, waiting context.Context, ours bool) (OpenResult, error) {
 	st, q := s.await(waiting, func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil })
+	if ctx.Err() != nil && st != Open && !ours {
+		return OpenResult{}, &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "canceled while another call was opening the session; that goes on", Err: ctx.Err()}
+	}
 	if ctx.Err() != nil && st != Open {
 		s.close(errClosedByCaller{"the caller, who gave up while it was opening"}, true)
 		return OpenResult{}, &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "canceled while the session was opening; it is closed", Err: ctx.Err()}
