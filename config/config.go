@@ -85,6 +85,8 @@ type Locks struct {
 	DefaultTTL time.Duration
 	MaxTTL     time.Duration
 	AllowForce bool // a caller without the lock may close a session by force
+
+	DeviceDir string // where the processes of this user say who has which console; "": the runtime folder
 }
 
 // Logging says what is logged, and where.

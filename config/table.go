@@ -107,6 +107,8 @@ func table(c *Config, home string) []row {
 			"Longest lifetime of a lock that a caller may ask for."),
 		boolean(&c.Locks.AllowForce, "locks.allow_force", false,
 			"Let a caller close by force a session that another caller has locked."),
+		path(&c.Locks.DeviceDir, home, "locks.device_dir",
+			"The folder in which processes agree on who has which console; empty is ptyctl/devices in this user's runtime folder."),
 
 		enum(&c.Logging.Level, "logging.level", LogInfo,
 			"The least severe messages that are logged.",
