@@ -121,6 +121,9 @@ func TestDefaultDir(t *testing.T) {
 	}
 	uid := strconv.Itoa(os.Getuid())
 	want := "/tmp/ptyctl-" + uid
+	if _, err := os.Stat(want); err != nil {
+		t.Cleanup(func() { _ = os.Remove(want) })
+	}
 	if info, err := os.Stat("/run/user/" + uid); err == nil && foreign(info) == "" {
 		want = "/run/user/" + uid
 	}

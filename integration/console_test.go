@@ -15,13 +15,13 @@ import (
 
 // A consoles is a device whose console some processes of ptyctl want, as those that several agents' hosts start.
 type consoles struct {
-	t           *testing.T
+	t           testing.TB
 	server      *telnetServer
 	port        int          // in front of the server
 	connections atomic.Int64 // that were ever made to it
 }
 
-func newConsoles(tb *testing.T) *consoles {
+func newConsoles(tb testing.TB) *consoles {
 	tb.Helper()
 	d := &consoles{t: tb, server: startBusybox(tb)}
 	d.port = startListener(tb, func(conn net.Conn) {
@@ -204,4 +204,25 @@ func TestConsoleOfStoppedProcess(t *testing.T) {
 		t.Error(refused.text)
 	}
 	d.connected(1)
+}
+
+// A folder that somebody else may have put there is refused, and nothing is dialed.
+func TestConsoleFolderRefused(t *testing.T) {
+	d := newConsoles(t)
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	c := newHome(t, "[locks]", "device_dir = '"+link+"'").connect(t)
+	r := d.try(c, "t")
+	if r.ErrorCode != "IO_ERROR" || !strings.Contains(r.Message, link+" is a symbolic link") || !strings.Contains(r.Message, "locks.device_dir") {
+		t.Error(r.text)
+	}
+	if n := d.connections.Load(); n != 0 {
+		t.Errorf("%d connections", n)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("the link was followed: %v, %v", entries, err)
+	}
 }

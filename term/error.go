@@ -25,7 +25,7 @@ const (
 	HostKeyUnknown  Kind = "HOSTKEY_UNKNOWN"  // nothing recorded for this host
 	HostKeyMismatch Kind = "HOSTKEY_MISMATCH" // another key is recorded for this host
 	HostKeyRevoked  Kind = "HOSTKEY_REVOKED"  // the key is marked as revoked
-	Locked          Kind = "LOCKED"           // another task holds the session's lock
+	Locked          Kind = "LOCKED"           // another task holds the session's lock, or another process the console
 	LockRequired    Kind = "LOCK_REQUIRED"    // the caller's lock is missing or has expired
 	Busy            Kind = "BUSY"             // a command runs, or something waits for input
 	ExecTimeout     Kind = "EXEC_TIMEOUT"     // the command could not be started in time
