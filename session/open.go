@@ -30,44 +30,54 @@ type OpenResult struct {
 // Open makes a session and connects it. The dialing goes on under the session's own context when the call has
 // to return before it is done; if the call is canceled, nobody knows the session's id, and it is closed.
 func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
-	const op = "open"
-	actor := term.ActorFrom(ctx)
-	dial := m.c.Dialers[r.Target.Protocol]
-	if dial == nil {
-		return OpenResult{}, &term.Error{Op: op, Kind: term.Unsupported, Msg: fmt.Sprintf("protocol %q is not built into this ptyctl", r.Target.Protocol), Details: &term.Details{Field: "protocol", Allowed: m.Protocols()}}
-	}
-	if r.LockTTL > 0 && actor.Task == "" {
-		return OpenResult{}, &term.Error{Op: op, Kind: term.InvalidArgument, Msg: "acquire_lock needs a task_id: the name under which the lock is held", Details: &term.Details{Field: "task_id"}}
-	}
 	setDefault(&r.Target.ConnectTimeout, m.c.ConnectTimeout)
 	setDefault(&r.IdleTimeout, m.c.IdleTimeout)
 	s := newSession(m.options(r), m.ended)
-	_, err := s.permit(ctx, term.Action{Verb: term.VerbOpen, Target: &r.Target}, term.Event{Detail: r.Target.Host})
-	if err == nil {
-		if err = m.add(s); err != nil {
-			s.observe(term.Event{Verb: term.VerbOpen, Actor: actor, Detail: r.Target.Host, Refused: err})
-		}
-	}
+	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: r.Target.Host})
+	lease, err := m.admit(ctx, d, r)
+	d.end(err) // whether it opens is told by its state
 	if err != nil {
-		s.onEnd = nil // it was never counted
-		s.fail(err)
 		return OpenResult{}, err
 	}
-	var lease *lockmgr.Lease
-	if r.LockTTL > 0 {
-		l, err := s.Lock(ctx, r.LockTTL)
-		if err != nil {
-			s.fail(err)
-			return OpenResult{}, err
-		}
-		lease = &l
-	}
-	s.observe(term.Event{Verb: term.VerbOpen, Actor: actor, Detail: r.Target.Host})
-	s.spawn(op, func() { s.connect(dial, r.Target) })
+	s.spawn("open", func() { s.connect(m.c.Dialers[r.Target.Protocol], r.Target) })
 
 	res, err := s.opened(ctx, r.Wait)
 	res.Lease = lease
 	return res, err
+}
+
+// admit makes the session of d one of the manager's. What is refused never was a session, and has no end to be told of.
+func (m *Manager) admit(ctx context.Context, d *deed, r OpenRequest) (*lockmgr.Lease, error) {
+	if err := m.mayOpen(ctx, d, r); err != nil {
+		d.s.idle.stop()
+		d.s.cancel(err)
+		return nil, err
+	}
+	if r.LockTTL <= 0 {
+		return nil, nil
+	}
+	l, err := d.s.Lock(ctx, r.LockTTL)
+	if err != nil {
+		d.s.fail(err)
+	}
+	return &l, err
+}
+
+// mayOpen asks whether the session of d may be, and counts it if so.
+func (m *Manager) mayOpen(ctx context.Context, d *deed, r OpenRequest) error {
+	const op = "open"
+	switch {
+	case m.c.Dialers[r.Target.Protocol] == nil:
+		return &term.Error{Op: op, Kind: term.Unsupported, Msg: fmt.Sprintf("protocol %q is not built into this ptyctl", r.Target.Protocol), Details: &term.Details{Field: "protocol", Allowed: m.Protocols()}}
+	case r.LockTTL > 0 && d.event.Actor.Task == "":
+		return &term.Error{Op: op, Kind: term.InvalidArgument, Msg: "acquire_lock needs a task_id: the name under which the lock is held", Details: &term.Details{Field: "task_id"}}
+	}
+	if _, err := d.permit(ctx, term.Action{Target: &r.Target}); err != nil {
+		return err
+	}
+	err := m.add(d.s)
+	d.permitted = err == nil
+	return err
 }
 
 // options are those of a new session for r.
