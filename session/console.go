@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"ptyctl/term"
 )
@@ -16,27 +17,27 @@ type console struct {
 
 // openConsole opens the device's session, or returns the one there is. One that has ended, or is being closed, is not
 // returned: its end is waited for, and a new one opened. All waits together last at most as long as waiting.
-func (m *Manager) openConsole(ctx, waiting context.Context, dial term.Dialer, r OpenRequest) (OpenResult, error) {
+func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (OpenResult, error) {
 	for {
 		c, first := m.place(r.Device)
 		if first {
-			return m.makeConsole(ctx, waiting, dial, r, c)
+			return m.makeConsole(ctx, waiting, r, c)
 		}
 		if err := waitConsole(ctx, waiting, c.made, r.Device); err != nil {
-			return OpenResult{}, err
+			return OpenResult{}, m.refuse(ctx, r, err)
 		}
 		s := c.session
 		if s == nil { // what kept the other call from opening it may not keep this one
 			continue
 		}
 		if s.ctx.Err() == nil {
-			res, err := s.join(ctx, waiting, r)
+			res, err := m.join(ctx, waiting, s, r)
 			if err == nil && !res.State.Ended() || err != nil && !s.wasAbandoned() {
 				return res, err
 			}
 		}
 		if err := waitConsole(ctx, waiting, s.ended, r.Device); err != nil {
-			return OpenResult{}, err
+			return OpenResult{}, m.refuse(ctx, r, err)
 		}
 	}
 }
@@ -54,14 +55,14 @@ func (m *Manager) place(device string) (c *console, first bool) {
 }
 
 // makeConsole opens the device's session in its new place, which is removed if that fails, and with the session's end.
-func (m *Manager) makeConsole(ctx, waiting context.Context, dial term.Dialer, r OpenRequest, c *console) (OpenResult, error) {
+func (m *Manager) makeConsole(ctx, waiting context.Context, r OpenRequest, c *console) (OpenResult, error) {
 	defer func() { // also when the Gate or the Journal panics
 		if c.session == nil {
 			m.removePlace(r.Device, c)
 			close(c.made)
 		}
 	}()
-	s, lease, err := m.begin(ctx, dial, r)
+	s, lease, err := m.begin(ctx, r)
 	if err != nil {
 		return OpenResult{}, err
 	}
@@ -82,15 +83,28 @@ func (m *Manager) removePlace(device string, c *console) {
 }
 
 // join returns a console that another call has opened, or opens.
-func (s *Session) join(ctx, waiting context.Context, r OpenRequest) (OpenResult, error) {
-	e := term.Event{Verb: term.VerbOpen, Actor: term.ActorFrom(ctx), Detail: r.Target.Host}
-	if err := s.permitUnlocked(ctx, term.Action{Verb: term.VerbOpen, Target: &r.Target}, e); err != nil {
+func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) (OpenResult, error) {
+	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: r.Target.Host})
+	err := m.checkOpen(d, r)
+	if err == nil {
+		err = d.permitUnlocked(ctx, term.Action{Target: &r.Target})
+	}
+	d.end(err) // as for the call that made it, what becomes of it is told by its state
+	if err != nil {
 		return OpenResult{}, err
 	}
-	s.observe(e)
 	res, err := s.opened(ctx, waiting, false)
 	res.Existing = err == nil
 	return res, err
+}
+
+// refuse tells the observers of an open that found no session to be told of.
+func (m *Manager) refuse(ctx context.Context, r OpenRequest, err error) error {
+	e := term.Event{Time: time.Now(), Verb: term.VerbOpen, Actor: term.ActorFrom(ctx), Protocol: r.Target.Protocol, Host: r.Target.Host, Detail: r.Target.Host, Refused: err}
+	for _, o := range m.c.Observers {
+		tell(m.c.Logger, o, e)
+	}
+	return err
 }
 
 // wasAbandoned reports whether the session was closed, while it was opening, by the call that opened it.

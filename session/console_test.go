@@ -161,13 +161,14 @@ func TestConsoleOpenedWhileClosing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials int
 		var world machine
+		var seen diary
 		hang := make(chan struct{})
 		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter) (term.Transport, error) {
 			if dials++; dials == 1 {
 				<-hang // a dialer that does not hear
 			}
 			return dialed(nil)(ctx, tg, p)
-		}, session.Config{Devices: world.take})
+		}, session.Config{Devices: world.take, Observers: []term.Observer{&seen}})
 		r := consoleOf("d")
 		r.Wait = time.Second
 		first, err := m.Open(task("t"), r)
@@ -188,6 +189,9 @@ func TestConsoleOpenedWhileClosing(t *testing.T) {
 		second, err := m.Open(task("t"), consoleOf("d"))
 		if err != nil || second.Existing || second.Session == first.Session || dials != 2 {
 			t.Errorf("%+v, %v, %d dials", second, err, dials)
+		}
+		if e := seen.of(term.VerbOpen); len(e) != 4 || !errors.Is(e[1].Refused, term.Busy) || !errors.Is(e[2].Refused, term.Canceled) || e[1].Host != "terminal-server" {
+			t.Errorf("events %+v", e)
 		}
 		close(hang)
 	})

@@ -80,6 +80,18 @@ func (m *Manager) Get(id string) (*Session, error) {
 	return nil, &term.Error{Session: id, Kind: term.NotFound, Msg: fmt.Sprintf("there is no session %q; ptyctl_session list shows those there are (an ended one is kept for %s)", id, m.c.Retention)}
 }
 
+// GetFor is Get for an action: that there is no such session is an event, as any refusal.
+func (m *Manager) GetFor(ctx context.Context, verb term.Verb, id string) (*Session, error) {
+	s, err := m.Get(id)
+	if err != nil {
+		e := term.Event{Time: time.Now(), Session: id, Verb: verb, Actor: term.ActorFrom(ctx), Refused: err}
+		for _, o := range m.c.Observers {
+			tell(m.c.Logger, o, e)
+		}
+	}
+	return s, err
+}
+
 // List returns all sessions, oldest first, ended ones included as long as they are kept.
 func (m *Manager) List() []Info {
 	m.mu.Lock()

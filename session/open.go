@@ -33,15 +33,6 @@ type OpenResult struct {
 // Open makes a session and connects it. The dialing goes on under the session's own context when the call has
 // to return before it is done; if the call is canceled, nobody knows the session's id, and it is closed.
 func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
-	const op = "open"
-	actor := term.ActorFrom(ctx)
-	dial := m.c.Dialers[r.Target.Protocol]
-	if dial == nil {
-		return OpenResult{}, &term.Error{Op: op, Kind: term.Unsupported, Msg: fmt.Sprintf("protocol %q is not built into this ptyctl", r.Target.Protocol), Details: &term.Details{Field: "protocol", Allowed: m.Protocols()}}
-	}
-	if r.LockTTL > 0 && actor.Task == "" {
-		return OpenResult{}, &term.Error{Op: op, Kind: term.InvalidArgument, Msg: "acquire_lock needs a task_id: the name under which the lock is held", Details: &term.Details{Field: "task_id"}}
-	}
 	setDefault(&r.Target.ConnectTimeout, m.c.ConnectTimeout)
 	setDefault(&r.IdleTimeout, m.c.IdleTimeout)
 	waiting := ctx
@@ -51,9 +42,9 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 		defer stop()
 	}
 	if r.Device != "" {
-		return m.openConsole(ctx, waiting, dial, r)
+		return m.openConsole(ctx, waiting, r)
 	}
-	s, lease, err := m.begin(ctx, dial, r)
+	s, lease, err := m.begin(ctx, r)
 	if err != nil {
 		return OpenResult{}, err
 	}
@@ -63,37 +54,63 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 }
 
 // begin makes a session that connects, if that is permitted and there is room for it.
-func (m *Manager) begin(ctx context.Context, dial term.Dialer, r OpenRequest) (*Session, *lockmgr.Lease, error) {
-	const op = "open"
-	actor := term.ActorFrom(ctx)
+func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *lockmgr.Lease, error) {
 	s := newSession(m.options(r), m.ended)
-	err := s.permitUnlocked(ctx, term.Action{Verb: term.VerbOpen, Target: &r.Target}, term.Event{Detail: r.Target.Host})
-	if err == nil {
-		if err = m.takeDevice(s); err == nil {
-			err = m.add(s)
-		}
-		if err != nil {
-			s.observe(term.Event{Verb: term.VerbOpen, Actor: actor, Detail: r.Target.Host, Refused: err})
-		}
-	}
+	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: r.Target.Host})
+	lease, err := m.admit(ctx, d, r)
+	d.end(err) // whether it opens is told by its state
 	if err != nil {
-		s.onEnd = nil // it was never counted
-		s.fail(err)
-		s.releaseDevice()
 		return nil, nil, err
 	}
-	var lease *lockmgr.Lease
-	if r.LockTTL > 0 {
-		l, err := s.Lock(ctx, r.LockTTL)
-		if err != nil {
-			s.fail(err)
-			return nil, nil, err
-		}
-		lease = &l
-	}
-	s.observe(term.Event{Verb: term.VerbOpen, Actor: actor, Detail: r.Target.Host})
-	s.spawn(op, func() { s.connect(dial, r.Target) })
+	s.spawn("open", func() { s.connect(m.c.Dialers[r.Target.Protocol], r.Target) })
 	return s, lease, nil
+}
+
+// admit makes the session of d one of the manager's. What is refused never was a session, and has no end to be told of.
+func (m *Manager) admit(ctx context.Context, d *deed, r OpenRequest) (*lockmgr.Lease, error) {
+	if err := m.mayOpen(ctx, d, r); err != nil {
+		d.s.idle.stop()
+		d.s.cancel(err)
+		return nil, err
+	}
+	if r.LockTTL <= 0 {
+		return nil, nil
+	}
+	l, err := d.s.Lock(ctx, r.LockTTL)
+	if err != nil {
+		d.s.fail(err)
+	}
+	return &l, err
+}
+
+// mayOpen asks whether the session of d may be, and counts it if so.
+func (m *Manager) mayOpen(ctx context.Context, d *deed, r OpenRequest) error {
+	if err := m.checkOpen(d, r); err != nil {
+		return err
+	}
+	if err := d.permitUnlocked(ctx, term.Action{Target: &r.Target}); err != nil {
+		return err
+	}
+	err := m.takeDevice(d.s)
+	if err == nil {
+		if err = m.add(d.s); err != nil {
+			d.s.releaseDevice()
+		}
+	}
+	d.permitted = err == nil
+	return err
+}
+
+// checkOpen refuses what no manager, or not this one, can do.
+func (m *Manager) checkOpen(d *deed, r OpenRequest) error {
+	const op = "open"
+	switch {
+	case m.c.Dialers[r.Target.Protocol] == nil:
+		return &term.Error{Op: op, Kind: term.Unsupported, Msg: fmt.Sprintf("protocol %q is not built into this ptyctl", r.Target.Protocol), Details: &term.Details{Field: "protocol", Allowed: m.Protocols()}}
+	case r.LockTTL > 0 && d.event.Actor.Task == "":
+		return &term.Error{Op: op, Kind: term.InvalidArgument, Msg: "acquire_lock needs a task_id: the name under which the lock is held", Details: &term.Details{Field: "task_id"}}
+	}
+	return nil
 }
 
 // options are those of a new session for r.

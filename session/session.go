@@ -175,11 +175,12 @@ func (s *Session) attach(t term.Transport) {
 	s.execer, _ = t.(term.Execer)
 	s.signaler, _ = t.(term.Signaler)
 	s.describer, s.about = describer, about
+	from := s.state
 	s.setState(Open)
 	s.mu.Unlock()
 
 	s.idle.touch()
-	s.observe(term.Event{Verb: term.VerbState, State: string(Open)})
+	s.observe(term.Event{Verb: term.VerbState, State: string(Open), From: string(from), Duration: time.Since(s.created)})
 	s.log.Info("session open", "session", s.id, "protocol", s.o.Protocol, "host", s.o.Host)
 	if !s.spawn("pump", func() { s.pump(t) }) {
 		_ = t.Close()
@@ -204,10 +205,16 @@ func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
 	if actor.Task != "" {
 		by = "task " + actor.Task
 	}
-	already = s.close(errClosedByCaller{by}, o.Force)
-	if !already {
-		s.observe(term.Event{Verb: term.VerbClose, Actor: actor})
+	var how string
+	if o.Force {
+		how = "force"
 	}
+	d := s.begin(ctx, term.VerbClose, term.Event{Detail: how})
+	d.permitted = true // by MayClose, or because nobody has to ask
+	if already = s.close(errClosedByCaller{by}, o.Force); already {
+		d.event.Detail = "already closed"
+	}
+	d.end(nil)
 	return already
 }
 
