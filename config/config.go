@@ -13,6 +13,7 @@ type Config struct {
 	Telnet  Telnet
 	Auth    Auth
 	Locks   Locks
+	Audit   Audit
 	Logging Logging
 
 	// origin says who set a key that does not have its default. Set by Load.
@@ -85,6 +86,18 @@ type Locks struct {
 	DefaultTTL time.Duration
 	MaxTTL     time.Duration
 	AllowForce bool // a caller without the lock may close a session by force
+
+	DeviceDir string // where the processes of this user say who has which console; "": the runtime folder
+}
+
+// Audit says how the record of who did what is kept.
+type Audit struct {
+	Path       string // "": none is kept
+	MaxBytes   int    // the size at which a new file is begun
+	Keep       int    // full files that are kept
+	Fsync      AuditFsync
+	FailClosed bool // an action that cannot be written down first is refused
+	Commands   AuditCommands
 }
 
 // Logging says what is logged, and where.
@@ -120,6 +133,26 @@ const (
 	TelnetBinaryAuto   TelnetBinary = "auto" // when the server asks for it
 	TelnetBinaryAlways TelnetBinary = "always"
 	TelnetBinaryNever  TelnetBinary = "never"
+)
+
+// AuditFsync says when the audit log is forced to the disk.
+type AuditFsync string
+
+// The policies.
+const (
+	AuditFsyncAlways   AuditFsync = "always"
+	AuditFsyncInterval AuditFsync = "interval" // once a second
+	AuditFsyncNever    AuditFsync = "never"
+)
+
+// AuditCommands says how much of a command's text the audit log keeps.
+type AuditCommands string
+
+// The choices.
+const (
+	AuditCommandsRedacted AuditCommands = "redacted" // without what looks like a secret
+	AuditCommandsHash     AuditCommands = "hash"     // SHA-256 and length
+	AuditCommandsNone     AuditCommands = "none"     // length
 )
 
 // LogLevel is the least severe level that is logged.

@@ -31,11 +31,15 @@ func (c *invocation) doConfig(ctx context.Context) (any, error) {
 	if err := c.args(&in); err != nil {
 		return nil, err
 	}
-	s, err := c.m.Get(in.SessionID)
+	ctx = c.acting(ctx, in.TaskID)
+	verb := term.Verb(c.action)
+	if c.action == "get" {
+		verb = term.VerbRead
+	}
+	s, err := c.m.GetFor(ctx, verb, in.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	ctx = c.acting(ctx, in.TaskID)
 	out := &configOut{Action: c.action, Success: true}
 	switch c.action {
 	case "resize":

@@ -81,11 +81,11 @@ func (c *invocation) doExec(ctx context.Context) (any, error) {
 	if err := c.args(&in); err != nil {
 		return nil, err
 	}
-	s, err := c.m.Get(in.SessionID)
+	ctx = c.acting(ctx, in.TaskID)
+	s, err := c.m.GetFor(ctx, term.VerbExec, in.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	ctx = c.acting(ctx, in.TaskID)
 	maxOutput := c.lower("max_output_bytes", in.MaxOutput, c.o.MaxReadBytes, "limits.max_read_bytes")
 	res, err := c.exec(ctx, s, &in, maxOutput)
 	if err != nil {

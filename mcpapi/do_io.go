@@ -83,11 +83,11 @@ func (c *invocation) doIO(ctx context.Context) (any, error) {
 	if err := c.args(&in); err != nil {
 		return nil, err
 	}
-	s, err := c.m.Get(in.SessionID)
+	ctx = c.acting(ctx, in.TaskID)
+	s, err := c.m.GetFor(ctx, term.Verb(c.action), in.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	ctx = c.acting(ctx, in.TaskID)
 	out := &ioOut{Action: c.action}
 	if c.action == "write" {
 		err = c.write(ctx, s, &in, out)

@@ -36,6 +36,7 @@ type sessionOut struct {
 	Action          string             `json:"action"`
 	Success         bool               `json:"success"`
 	SessionID       string             `json:"session_id,omitempty"`
+	Existing        string             `json:"existing_session_id,omitempty"` // the same, if the session was there before
 	State           session.State      `json:"state,omitempty"`
 	Protocol        string             `json:"protocol,omitempty"`
 	PTYEnabled      *bool              `json:"pty_enabled,omitempty"`
@@ -119,11 +120,11 @@ func (c *invocation) close(ctx context.Context, out *sessionOut) error {
 	if err := c.args(&in); err != nil {
 		return err
 	}
-	s, err := c.m.Get(in.SessionID)
+	ctx = c.acting(ctx, in.TaskID)
+	s, err := c.m.GetFor(ctx, term.VerbClose, in.SessionID)
 	if err != nil {
 		return err
 	}
-	ctx = c.acting(ctx, in.TaskID)
 	if err := s.MayClose(ctx, in.Force && c.o.AllowForce); err != nil {
 		return err
 	}
@@ -137,11 +138,11 @@ func (c *invocation) lock(ctx context.Context, out *sessionOut) error {
 	if err := c.args(&in); err != nil {
 		return err
 	}
-	s, err := c.m.Get(in.SessionID)
+	ctx = c.acting(ctx, in.TaskID)
+	s, err := c.m.GetFor(ctx, term.Verb(c.action), in.SessionID)
 	if err != nil {
 		return err
 	}
-	ctx = c.acting(ctx, in.TaskID)
 	out.SessionID = s.ID()
 	var l session.Lease
 	switch c.action {
@@ -170,10 +171,11 @@ func (c *invocation) signal(ctx context.Context, out *sessionOut) error {
 	if err := c.args(&in); err != nil {
 		return err
 	}
-	s, err := c.m.Get(in.SessionID)
+	ctx = c.acting(ctx, in.TaskID)
+	s, err := c.m.GetFor(ctx, term.VerbSignal, in.SessionID)
 	if err != nil {
 		return err
 	}
 	out.SessionID = s.ID()
-	return s.Signal(c.acting(ctx, in.TaskID), in.Signal)
+	return s.Signal(ctx, in.Signal)
 }

@@ -8,15 +8,21 @@ import (
 )
 
 // MayClose decides whether the caller may end the session: lock, Gate and Journal are asked as for any action, but
-// force does without the lock. Closing what has ended is always allowed.
+// force does without the lock. A refusal is an event. Closing what has ended is always allowed.
 func (s *Session) MayClose(ctx context.Context, force bool) error {
 	if s.State().Ended() {
 		return nil
 	}
+	d := s.begin(ctx, term.VerbClose, term.Event{})
+	var err error
 	if force {
-		return s.permitUnlocked(ctx, term.Action{Verb: term.VerbClose}, term.Event{})
+		err = d.permitUnlocked(ctx, term.Action{})
+	} else {
+		_, err = d.permit(ctx, term.Action{})
 	}
-	_, err := s.permit(ctx, term.Action{Verb: term.VerbClose}, term.Event{})
+	if err != nil { // otherwise Close tells of it
+		d.end(err)
+	}
 	return err
 }
 

@@ -85,41 +85,50 @@ const (
 
 // Exec runs a command and waits for its end, at most r.Wait.
 func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
-	const op = "exec"
-	if strings.TrimSpace(r.Command) == "" {
-		return ExecResult{}, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "cmd is empty; pass the command to run"}
-	}
-	if strings.IndexByte(r.Command, 0) >= 0 {
-		return ExecResult{}, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "cmd holds a NUL byte, which no shell can take; pass such data as stdin with stdin_encoding base64"}
-	}
-	if _, err := s.alive(op); err != nil {
-		return ExecResult{}, err
-	}
+	d := s.begin(ctx, term.VerbExec, term.Event{Command: r.Command})
 	setDefault(&r.Timeout, defaultExecTimeout)
 	setDefault(&r.Wait, r.Timeout+settle)
-	begin := time.Now()
+	x, epoch, err := s.startExec(ctx, d, r)
+	d.end(err) // its end is an event of its own, however long it takes
+	if err != nil {
+		return ExecResult{}, err
+	}
+	if x.lane == LaneChannel && r.Lane != LaneChannel {
+		return s.collectOrType(ctx, x, r, epoch)
+	}
+	return s.collect(ctx, x, r.Wait-time.Since(d.began), r.MaxOutput)
+}
+
+// startExec starts a command in the lane that is meant, if that is permitted.
+func (s *Session) startExec(ctx context.Context, d *deed, r ExecRequest) (x *run, epoch uint64, err error) {
+	const op = "exec"
+	if strings.TrimSpace(r.Command) == "" {
+		return nil, 0, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "cmd is empty; pass the command to run"}
+	}
+	if strings.IndexByte(r.Command, 0) >= 0 {
+		return nil, 0, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "cmd holds a NUL byte, which no shell can take; pass such data as stdin with stdin_encoding base64"}
+	}
+	if _, err := s.alive(op); err != nil {
+		return nil, 0, err
+	}
 	lane, err := s.chooseLane(r)
 	if err != nil {
-		return ExecResult{}, err
+		return nil, 0, err
 	}
-	epoch, err := s.permit(ctx, term.Action{Verb: term.VerbExec, Command: r.Command}, term.Event{Command: r.Command})
-	if err != nil {
-		return ExecResult{}, err
+	d.event.Detail = string(lane)
+	if epoch, err = d.permit(ctx, term.Action{Command: r.Command}); err != nil {
+		return nil, 0, err
 	}
-	var x *run
 	if lane == LaneTerminal {
 		x, err = s.startTyped(ctx, r, epoch)
 	} else {
-		x, err = s.start(r)
+		x, err = s.start(r, d.event.Actor)
 	}
 	if err != nil {
-		return ExecResult{}, err
+		return nil, 0, err
 	}
-	s.observe(term.Event{Verb: term.VerbExec, Actor: term.ActorFrom(ctx), Command: r.Command})
-	if lane == LaneChannel && r.Lane != LaneChannel {
-		return s.collectOrType(ctx, x, r, epoch)
-	}
-	return s.collect(ctx, x, r.Wait-time.Since(begin), r.MaxOutput)
+	d.event.Exec, d.event.Size = x.id, x.sentBytes
+	return x, epoch, nil
 }
 
 // beside returns an advice that is about the channel lane; empty if the session has none.
@@ -168,15 +177,18 @@ func (s *Session) ContinueExec(ctx context.Context, id string, wait time.Duratio
 
 // CancelExec stops a running exec and returns what it has put out.
 func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (ExecResult, error) {
+	d := s.begin(ctx, term.VerbSignal, term.Event{Detail: "cancel exec", Exec: id})
 	x, err := s.run("exec", id)
+	if err == nil {
+		_, err = d.permit(ctx, term.Action{})
+	}
+	if err == nil {
+		x.cancel(errExecCanceled)
+	}
+	d.end(err)
 	if err != nil {
 		return ExecResult{}, err
 	}
-	if _, err := s.permit(ctx, term.Action{Verb: term.VerbSignal}, term.Event{Detail: "cancel exec " + id}); err != nil {
-		return ExecResult{}, err
-	}
-	x.cancel(errExecCanceled)
-	s.observe(term.Event{Verb: term.VerbSignal, Actor: term.ActorFrom(ctx), Detail: "cancel exec " + id})
 	return s.collect(ctx, x, stopGrace+settle, maxOutput)
 }
 

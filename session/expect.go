@@ -27,7 +27,9 @@ func (s *Session) Expect() Expect {
 }
 
 // SetExpect replaces the patterns that e sets, and keeps the others.
-func (s *Session) SetExpect(ctx context.Context, e Expect) error {
+func (s *Session) SetExpect(ctx context.Context, e Expect) (err error) {
+	d := s.begin(ctx, term.VerbExpect, term.Event{Detail: e.Profile})
+	defer func() { d.end(err) }()
 	s.mu.Lock()
 	ended := s.state.Ended()
 	s.mu.Unlock()
@@ -35,13 +37,12 @@ func (s *Session) SetExpect(ctx context.Context, e Expect) error {
 		_, err := s.alive("expect")
 		return err
 	}
-	if _, err := s.permit(ctx, term.Action{Verb: term.VerbExpect}, term.Event{}); err != nil {
+	if _, err := d.permit(ctx, term.Action{}); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	s.expect = s.expect.with(e)
 	s.mu.Unlock()
-	s.observe(term.Event{Verb: term.VerbExpect, Actor: term.ActorFrom(ctx)})
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"ptyctl/lockmgr"
@@ -11,45 +12,28 @@ import (
 )
 
 // permit decides whether an action may be done: the lock first, then the operator's Gate, then the Journal,
-// which must have it on record before it happens. A refusal is an event too.
+// which must have it on record before it happens.
 func (s *Session) permit(ctx context.Context, a term.Action, e term.Event) (epoch uint64, err error) {
-	a.Session, a.Actor = s.id, term.ActorFrom(ctx)
-	e.Actor, e.Verb = a.Actor, a.Verb
-	defer func() {
-		if err != nil {
-			e.Refused = err
-			s.observe(e)
-		}
-	}()
-	epoch, held := s.locks.Check(s.id, lockHolder(a.Actor))
+	epoch, held := s.locks.Check(s.id, lockHolder(term.ActorFrom(ctx)))
 	if held != nil {
 		return 0, s.lockError(string(a.Verb), held)
+	}
+	if epoch == 0 && s.o.Device != "" { // nobody holds it
+		return 0, s.consoleLockError(string(a.Verb))
 	}
 	return epoch, s.allowed(ctx, a, e)
 }
 
-// permitUnlocked is permit for an action that needs no lock, whoever holds it.
-func (s *Session) permitUnlocked(ctx context.Context, a term.Action, e term.Event) error {
-	a.Session, a.Actor = s.id, term.ActorFrom(ctx)
-	e.Actor, e.Verb = a.Actor, a.Verb
-	err := s.allowed(ctx, a, e)
-	if err != nil {
-		e.Refused = err
-		s.observe(e)
-	}
-	return err
-}
-
 // allowed asks the Gate, and has the action put on record.
 func (s *Session) allowed(ctx context.Context, a term.Action, e term.Event) error {
+	a.Session, a.Actor = s.id, term.ActorFrom(ctx)
 	if s.o.Gate != nil {
 		if err := s.o.Gate(ctx, a); err != nil {
 			return err
 		}
 	}
 	if s.o.Journal != nil {
-		e.Time, e.Session = time.Now(), s.id
-		if err := s.o.Journal(e); err != nil {
+		if err := s.o.Journal(s.stamp(e)); err != nil {
 			return &term.Error{Op: string(a.Verb), Session: s.id, Kind: term.PolicyDenied, Msg: "the audit journal could not be written, so nothing was done; the operator must mend it", Err: err}
 		}
 	}
@@ -83,7 +67,7 @@ func (s *Session) Lock(ctx context.Context, ttl time.Duration) (lockmgr.Lease, e
 
 // Heartbeat extends a lock that the task still holds.
 func (s *Session) Heartbeat(ctx context.Context, ttl time.Duration) (lockmgr.Lease, error) {
-	return s.lease(ctx, term.VerbLock, func(task string) (lockmgr.Lease, error) { return s.locks.Renew(s.id, task, ttl) })
+	return s.lease(ctx, term.VerbHeartbeat, func(task string) (lockmgr.Lease, error) { return s.locks.Renew(s.id, task, ttl) })
 }
 
 // Unlock gives the lock back.
@@ -97,22 +81,19 @@ func (s *Session) Unlock(ctx context.Context) error {
 // Lease returns the lock as it is.
 func (s *Session) Lease() (lockmgr.Lease, bool) { return s.locks.Get(s.id) }
 
-func (s *Session) lease(ctx context.Context, verb term.Verb, change func(task string) (lockmgr.Lease, error)) (lockmgr.Lease, error) {
+func (s *Session) lease(ctx context.Context, verb term.Verb, change func(task string) (lockmgr.Lease, error)) (l lockmgr.Lease, err error) {
+	d := s.begin(ctx, verb, term.Event{})
+	defer func() { d.end(err) }()
 	s.mu.Lock()
 	ended, reason := s.state.Ended(), s.end.Reason
 	s.mu.Unlock()
 	if ended {
 		return lockmgr.Lease{}, &term.Error{Op: string(verb), Session: s.id, Kind: term.AlreadyClosed, Msg: "this session has ended (" + reason + "); there is nothing left to lock", Details: &term.Details{EndReason: reason}}
 	}
-	actor := term.ActorFrom(ctx)
-	l, err := change(lockHolder(actor))
-	e := term.Event{Verb: verb, Actor: actor}
-	if err != nil {
-		err = s.lockError(string(verb), err)
-		e.Refused = err
+	if l, err = change(lockHolder(term.ActorFrom(ctx))); err != nil {
+		return l, s.lockError(string(verb), err)
 	}
-	s.observe(e)
-	return l, err
+	return l, nil
 }
 
 // observe tells every Observer of e.
@@ -120,17 +101,23 @@ func (s *Session) observe(e term.Event) {
 	if len(s.o.Observers) == 0 {
 		return
 	}
-	e.Time, e.Session = time.Now(), s.id
+	e = s.stamp(e)
 	for _, o := range s.o.Observers {
-		s.tell(o, e)
+		tell(s.log, o, e)
 	}
 }
 
+// stamp says when and where e happens.
+func (s *Session) stamp(e term.Event) term.Event {
+	e.Time, e.Session, e.Protocol, e.Host = time.Now(), s.id, s.o.Protocol, s.o.Host
+	return e
+}
+
 // tell contains a panic of o: what is told after the fact must not change it.
-func (s *Session) tell(o term.Observer, e term.Event) {
+func tell(log *slog.Logger, o term.Observer, e term.Event) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.log.Error("panic in an observer", "session", s.id, "verb", string(e.Verb), "panic", fmt.Sprint(r), "stack", stack())
+			log.Error("panic in an observer", "session", e.Session, "verb", string(e.Verb), "panic", fmt.Sprint(r), "stack", stack())
 		}
 	}()
 	o.Observe(e)

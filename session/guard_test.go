@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -213,7 +214,7 @@ func TestLocks(t *testing.T) {
 			t.Error("still held")
 		}
 		refused := 0
-		for _, e := range append(seen.of(term.VerbLock), seen.of(term.VerbUnlock)...) {
+		for _, e := range slices.Concat(seen.of(term.VerbLock), seen.of(term.VerbHeartbeat), seen.of(term.VerbUnlock)) {
 			if e.Refused != nil {
 				refused++
 			}

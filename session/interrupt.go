@@ -34,11 +34,11 @@ func (t *typedRun) mayPress(key, why string) bool {
 	s.mu.Lock()
 	touched := t.x.touched
 	s.mu.Unlock()
-	if touched || s.locks.CheckEpoch(s.id, t.task, t.epoch) != nil {
+	if touched || s.locks.CheckEpoch(s.id, lockHolder(t.actor), t.epoch) != nil {
 		return false
 	}
-	e := term.Event{Time: time.Now(), Session: s.id, Verb: term.VerbWrite, Actor: term.Actor{Task: t.task}, Data: []byte(key), Size: len(key), Detail: why}
-	if s.o.Journal != nil && s.o.Journal(e) != nil {
+	e := term.Event{Verb: term.VerbWrite, Actor: t.actor, Data: []byte(key), Size: len(key), Detail: why}
+	if s.o.Journal != nil && s.o.Journal(s.stamp(e)) != nil {
 		return false
 	}
 	s.observe(e)

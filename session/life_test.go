@@ -109,7 +109,7 @@ func TestClose(t *testing.T) {
 		if !s.Close(task("t2"), session.CloseOptions{}) || s.Info().End.Reason != "closed by task t1" {
 			t.Error("closed twice")
 		}
-		if e := seen.of(term.VerbClose); len(e) != 1 || e[0].Actor.Task != "t1" {
+		if e := seen.of(term.VerbClose); len(e) != 2 || e[0].Actor.Task != "t1" || e[0].Detail != "" || e[1].Actor.Task != "t2" || e[1].Detail != "already closed" {
 			t.Errorf("close events %+v", e)
 		}
 		states := seen.of(term.VerbState)
@@ -257,10 +257,10 @@ func TestResizeAndSignal(t *testing.T) {
 		none, _ := start(t, 0, session.Options{})
 		wantKind(t, none.Signal(t.Context(), "INT"), term.Unsupported)
 
-		if e := seen.of(term.VerbResize); len(e) != 1 || e[0].Detail != "100x30" {
+		if e := seen.of(term.VerbResize); len(e) != 7 || e[0].Detail != "100x30" || e[0].Outcome() != nil || !errors.Is(e[1].Refused, term.InvalidArgument) || !errors.Is(e[6].Err, term.Unsupported) {
 			t.Errorf("%+v", e)
 		}
-		if e := seen.of(term.VerbSignal); len(e) != 1 || e[0].Detail != "INT" {
+		if e := seen.of(term.VerbSignal); len(e) != 2 || e[0].Detail != "INT" || e[0].Outcome() != nil || !errors.Is(e[1].Err, term.IOError) {
 			t.Errorf("%+v", e)
 		}
 	})

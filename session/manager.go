@@ -27,8 +27,13 @@ type Config struct {
 	Retention      time.Duration // how long an ended session stays listed and readable; 0: 5 min
 	Gate           term.Gate
 	Journal        term.Journal
-	Observers      []term.Observer
-	Logger         *slog.Logger // nil: silent
+
+	// Devices makes a session the machine's one for a console device, until release is called, or says who has it. It
+	// and release are called while others wait, and must not. Nil: a console is one among the sessions of this Manager.
+	Devices func(device, session string) (release func(), err error)
+
+	Observers []term.Observer
+	Logger    *slog.Logger // nil: silent
 }
 
 // A Manager is the set of sessions of one process. Make it with NewManager.
@@ -38,6 +43,7 @@ type Manager struct {
 
 	mu       sync.Mutex // guards the following
 	sessions map[string]*Session
+	consoles map[string]*console // by device
 	live     int
 	closing  bool
 	drained  chan struct{} // closed when closing and no session lives
@@ -51,7 +57,7 @@ func NewManager(c Config) *Manager {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Manager{c: c, sessions: make(map[string]*Session), drained: make(chan struct{})}
+	return &Manager{c: c, sessions: make(map[string]*Session), consoles: make(map[string]*console), drained: make(chan struct{})}
 }
 
 // Protocols returns the protocols that can be opened, sorted.
@@ -72,6 +78,18 @@ func (m *Manager) Get(id string) (*Session, error) {
 		return s, nil
 	}
 	return nil, &term.Error{Session: id, Kind: term.NotFound, Msg: fmt.Sprintf("there is no session %q; ptyctl_session list shows those there are (an ended one is kept for %s)", id, m.c.Retention)}
+}
+
+// GetFor is Get for an action: that there is no such session is an event, as any refusal.
+func (m *Manager) GetFor(ctx context.Context, verb term.Verb, id string) (*Session, error) {
+	s, err := m.Get(id)
+	if err != nil {
+		e := term.Event{Time: time.Now(), Session: id, Verb: verb, Actor: term.ActorFrom(ctx), Refused: err}
+		for _, o := range m.c.Observers {
+			tell(m.c.Logger, o, e)
+		}
+	}
+	return s, err
 }
 
 // List returns all sessions, oldest first, ended ones included as long as they are kept.
@@ -116,7 +134,9 @@ func (m *Manager) add(s *Session) error {
 
 // ended is told by each session that it is over; it is forgotten after the time of retention.
 func (m *Manager) ended(s *Session) {
+	s.releaseDevice() // before its place is free: the next owner comes as soon as it is
 	m.mu.Lock()
+	delete(m.consoles, s.o.Device)
 	m.live--
 	if m.closing && m.live == 0 {
 		close(m.drained)

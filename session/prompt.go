@@ -89,14 +89,16 @@ func (s *Session) promptLocked() *term.Prompt {
 
 // answer gives data to the pending question and reports whether there was one. One trailing line end is not
 // part of the answer. ETX (ctrl_c) alone declines.
-func (s *Session) answer(ctx context.Context, data []byte) (bool, error) {
+func (s *Session) answer(ctx context.Context, data []byte) (answered bool, err error) {
 	s.mu.Lock()
 	p := s.pending
 	s.mu.Unlock()
 	if p == nil {
 		return false, nil
 	}
-	if _, err := s.permit(ctx, term.Action{Verb: term.VerbAnswer}, term.Event{Size: len(data), Sensitive: true}); err != nil {
+	d := s.begin(ctx, term.VerbAnswer, term.Event{Size: len(data), Sensitive: true, Detail: string(p.question.Kind)})
+	defer func() { d.end(err) }()
+	if _, err := d.permit(ctx, term.Action{}); err != nil {
 		return true, err
 	}
 	s.mu.Lock()
@@ -114,7 +116,6 @@ func (s *Session) answer(ctx context.Context, data []byte) (bool, error) {
 	} else {
 		p.answer <- string(trimLineEnd(data))
 	}
-	s.observe(term.Event{Verb: term.VerbAnswer, Actor: term.ActorFrom(ctx), Size: len(data), Sensitive: true})
 	return true, nil
 }
 

@@ -14,9 +14,11 @@ import (
 func isProtocolKey(name string) bool { return slices.Contains(term.ProtocolKeys(), name) }
 
 // pressProtocolKey has the transport press a key of its protocol. It is on record like any other.
-func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout time.Duration) (WriteResult, error) {
+func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout time.Duration) (res WriteResult, err error) {
 	const op = "write"
-	res := WriteResult{Cursor: s.End()}
+	d := s.begin(ctx, term.VerbWrite, term.Event{Detail: name})
+	defer func() { d.end(err) }()
+	res.Cursor = s.End()
 	t, err := s.alive(op)
 	if err != nil {
 		return res, err
@@ -25,8 +27,7 @@ func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout tim
 	if !ok {
 		return res, &term.Error{Op: op, Session: s.id, Kind: term.Unsupported, Msg: fmt.Sprintf("this session's protocol has no key %s; to interrupt what runs press ctrl_c", name), Details: &term.Details{Field: "key"}}
 	}
-	ev := term.Event{Detail: name}
-	epoch, err := s.permit(ctx, term.Action{Verb: term.VerbWrite}, ev)
+	epoch, err := d.permit(ctx, term.Action{})
 	if err != nil {
 		return res, err
 	}
@@ -45,8 +46,6 @@ func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout tim
 			s.typedInto([]byte("\x03")) // it means the same to what runs
 		}
 	}
-	ev.Verb, ev.Actor, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), err
-	s.observe(ev)
 	if err != nil {
 		return res, s.transportError(op, err)
 	}

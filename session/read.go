@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/term"
 )
 
 // Latest is the cursor that stands for "from now on".
@@ -68,6 +69,7 @@ type Chunk struct {
 func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	s.count.readers.Add(1)
 	defer s.count.readers.Add(-1)
+	began := time.Now()
 	c := read(ctx, s.buf, &s.count.lastRx, r)
 	if c.Dropped > 0 {
 		s.count.dropped.Add(c.Dropped)
@@ -75,6 +77,7 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	if c.EOF || c.Next == c.Buffer.End {
 		s.count.drained.Store(time.Now().UnixNano())
 	}
+	s.observe(term.Event{Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: len(c.Data), Dropped: c.Dropped, Duration: time.Since(began)})
 	return c
 }
 

@@ -11,8 +11,10 @@ import (
 const maxCells = 10000
 
 // Resize tells the far side the window's new size in character cells.
-func (s *Session) Resize(ctx context.Context, cols, rows int) error {
+func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 	const op = "resize"
+	d := s.begin(ctx, term.VerbResize, term.Event{Detail: fmt.Sprintf("%dx%d", cols, rows)})
+	defer func() { d.end(err) }()
 	t, err := s.alive(op)
 	if err != nil {
 		return err
@@ -20,8 +22,7 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) error {
 	if cols < 1 || rows < 1 || cols > maxCells || rows > maxCells {
 		return &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: fmt.Sprintf("cols and rows must be between 1 and %d; got %d x %d", maxCells, cols, rows)}
 	}
-	detail := fmt.Sprintf("%dx%d", cols, rows)
-	if _, err := s.permit(ctx, term.Action{Verb: term.VerbResize}, term.Event{Detail: detail}); err != nil {
+	if _, err := d.permit(ctx, term.Action{}); err != nil {
 		return err
 	}
 	if err := t.Resize(cols, rows); err != nil {
@@ -30,25 +31,25 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) error {
 	s.mu.Lock()
 	s.pty.Cols, s.pty.Rows = cols, rows
 	s.mu.Unlock()
-	s.observe(term.Event{Verb: term.VerbResize, Actor: term.ActorFrom(ctx), Detail: detail})
 	return nil
 }
 
 // Signal delivers a signal by name (RFC 4254 section 6.10) to the program at the far end.
-func (s *Session) Signal(ctx context.Context, name string) error {
+func (s *Session) Signal(ctx context.Context, name string) (err error) {
 	const op = "signal"
+	d := s.begin(ctx, term.VerbSignal, term.Event{Detail: name})
+	defer func() { d.end(err) }()
 	if _, err := s.alive(op); err != nil {
 		return err
 	}
 	if s.signaler == nil {
 		return &term.Error{Op: op, Session: s.id, Kind: term.Unsupported, Msg: "this session's protocol delivers no signals; type the key instead (ctrl_c, ctrl_backslash, ctrl_z)"}
 	}
-	if _, err := s.permit(ctx, term.Action{Verb: term.VerbSignal}, term.Event{Detail: name}); err != nil {
+	if _, err := d.permit(ctx, term.Action{}); err != nil {
 		return err
 	}
 	if err := s.signaler.Signal(ctx, name); err != nil {
 		return s.transportError(op, err)
 	}
-	s.observe(term.Event{Verb: term.VerbSignal, Actor: term.ActorFrom(ctx), Detail: name})
 	return nil
 }

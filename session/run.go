@@ -26,6 +26,7 @@ var errExecCanceled = errors.New("exec canceled by the caller")
 type run struct {
 	id       string
 	lane     Lane
+	actor    term.Actor      // who runs it
 	ctx      context.Context // ends at the command's deadline, or when it is canceled
 	cancel   context.CancelCauseFunc
 	release  context.CancelFunc // frees what ctx holds
@@ -37,6 +38,8 @@ type run struct {
 	done     chan struct{}
 	handed   atomic.Bool // a result has named the id
 	fetched  atomic.Bool // a result has said how it ended
+
+	sentBytes int // the line typed, or what it is given as stdin; set before the call that starts it returns
 
 	// Terminal lane only.
 	sent        bool          // the line went out: what is typed from now on is for the command; guarded by Session.mu
@@ -61,10 +64,10 @@ type run struct {
 }
 
 // newRun makes a run and registers it.
-func (s *Session) newRun(r ExecRequest, lane Lane) *run {
+func (s *Session) newRun(r ExecRequest, lane Lane, by term.Actor) *run {
 	now := time.Now()
 	x := &run{
-		id: "exec-" + NewID("x")[2:], lane: lane, started: now, deadline: now.Add(r.Timeout),
+		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now, deadline: now.Add(r.Timeout),
 		done: make(chan struct{}), answered: make(chan struct{}, 1), interrupted: make(chan struct{}, 1), yielded: make(chan struct{}), turned: make(chan struct{}),
 		stdout: newStream(s.o.ExecBytes), stderr: newStream(s.o.ExecBytes), expect: s.Expect().with(r.Expect),
 	}
@@ -95,6 +98,7 @@ func (s *Session) launch(x *run, f func() (term.Exit, error)) bool {
 			_ = x.stderr.buf.Close()
 			s.count.running.Add(-1)
 			s.idle.touch()
+			s.observe(x.over())
 			close(x.done)
 			x.release()
 			x.cancel(nil)
@@ -111,9 +115,25 @@ func (s *Session) launch(x *run, f func() (term.Exit, error)) bool {
 	return ok
 }
 
+// over is the event that tells how the command ended. Requires that it has.
+func (x *run) over() term.Event {
+	state := "ended"
+	switch cause := context.Cause(x.ctx); {
+	case errors.Is(cause, context.DeadlineExceeded):
+		state = "timeout"
+	case errors.Is(cause, errExecCanceled):
+		state = "canceled"
+	}
+	return term.Event{
+		Verb: term.VerbExecEnd, Actor: x.actor, Exec: x.id, Detail: string(x.lane), State: state,
+		Size: int(x.stdout.buf.Stat().End + x.stderr.buf.Stat().End), Exit: &x.exit, Duration: x.duration, Err: x.err,
+	}
+}
+
 // start runs the command on a channel of its own.
-func (s *Session) start(r ExecRequest) (*run, error) {
-	x := s.newRun(r, LaneChannel)
+func (s *Session) start(r ExecRequest, by term.Actor) (*run, error) {
+	x := s.newRun(r, LaneChannel, by)
+	x.sentBytes = len(r.Stdin)
 	ok := s.launch(x, func() (term.Exit, error) {
 		return s.execer.Exec(x.ctx, term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin}, x.stdout, x.stderr)
 	})

@@ -27,6 +27,7 @@ type Options struct {
 	Expect         Expect
 	PTY            term.PTY
 	Protocol, Host string // for Info
+	Device         string // whose console the session is: it takes a lock to do anything but read; empty: a normal session
 	Locks          *lockmgr.Table
 	Gate           term.Gate       // nil allows everything
 	Journal        term.Journal    // nil keeps none
@@ -73,6 +74,7 @@ type Session struct {
 	cancel  context.CancelCauseFunc
 	ended   chan struct{}  // closed by finish
 	onEnd   func(*Session) // the manager's, or nil; called with s.mu held
+	release func()         // gives the console's device back; nil: nothing was taken
 	idle    *idleWatch
 	scrub   *scrubber      // told of every secret before it is written
 	writing chan struct{}  // holds one token: whoever has it may write to the transport
@@ -176,11 +178,12 @@ func (s *Session) attach(t term.Transport) {
 	s.execer, _ = t.(term.Execer)
 	s.signaler, _ = t.(term.Signaler)
 	s.describer, s.about = describer, about
+	from := s.state
 	s.setState(Open)
 	s.mu.Unlock()
 
 	s.idle.touch()
-	s.observe(term.Event{Verb: term.VerbState, State: string(Open)})
+	s.observe(term.Event{Verb: term.VerbState, State: string(Open), From: string(from), Duration: time.Since(s.created)})
 	s.log.Info("session open", "session", s.id, "protocol", s.o.Protocol, "host", s.o.Host)
 	if !s.spawn("pump", func() { s.pump(t) }) {
 		_ = t.Close()
@@ -205,10 +208,16 @@ func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
 	if actor.Task != "" {
 		by = "task " + actor.Task
 	}
-	already = s.close(errClosedByCaller{by}, o.Force)
-	if !already {
-		s.observe(term.Event{Verb: term.VerbClose, Actor: actor})
+	var how string
+	if o.Force {
+		how = "force"
 	}
+	d := s.begin(ctx, term.VerbClose, term.Event{Detail: how})
+	d.permitted = true // by MayClose, or because nobody has to ask
+	if already = s.close(errClosedByCaller{by}, o.Force); already {
+		d.event.Detail = "already closed"
+	}
+	d.end(nil)
 	return already
 }
 

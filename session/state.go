@@ -79,6 +79,7 @@ func (s *Session) finish(st State, end End) {
 	}
 	end.Time = time.Now()
 	s.end = end
+	from := s.state
 	s.pending = nil
 	_ = s.buf.Close()   // before the state says so: who sees the end of the session can read the end of its output
 	if s.onEnd != nil { // before it too: who sees the end may count on the place being free
@@ -90,7 +91,7 @@ func (s *Session) finish(st State, end End) {
 	s.locks.Drop(s.id)
 	s.idle.stop()
 	close(s.ended)
-	s.observe(term.Event{Verb: term.VerbState, State: string(st), Detail: end.Reason})
+	s.observe(term.Event{Verb: term.VerbState, State: string(st), From: string(from), Detail: end.Reason, Duration: end.Time.Sub(s.created), Err: end.Err})
 	s.log.Info("session ended", "session", s.id, "state", string(st), "reason", end.Reason)
 }
 

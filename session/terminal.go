@@ -17,7 +17,7 @@ type typedRun struct {
 	x      *run
 	sh     shell
 	r      ExecRequest
-	task   string         // who runs it, by the name under which locks are held
+	actor  term.Actor     // who runs it
 	epoch  uint64         // the lock's epoch when it was permitted
 	prompt *regexp.Regexp // says that the far side is ready again; may be nil
 	before string         // the last line before the command was typed
@@ -40,7 +40,7 @@ type typedRun struct {
 // startTyped types a command into the terminal and follows it in a goroutine of the session's.
 func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*run, error) {
 	expect := s.Expect().with(r.Expect)
-	t := &typedRun{s: s, r: r, task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, prompt: expect.Prompt, cut: pageCut{on: expect.turnsPages()}}
+	t := &typedRun{s: s, r: r, actor: term.ActorFrom(ctx), epoch: epoch, prompt: expect.Prompt, cut: pageCut{on: expect.turnsPages()}}
 	var p *place
 	if r.Queue { // before anything that takes time, or others that came later would be before us
 		p = s.lineUp(min(r.Wait, r.Timeout))
@@ -58,7 +58,7 @@ func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (
 			return nil, err
 		}
 	}
-	x := s.newRun(r, LaneTerminal) // its time begins here
+	x := s.newRun(r, LaneTerminal, t.actor) // its time begins here
 	x.class = t.sh.class
 	t.x = x
 	if err := s.claimTerminal(ctx, x, p); err != nil {
@@ -98,7 +98,7 @@ func (t *typedRun) send(ctx context.Context, line string, epoch uint64) error {
 	case w.TimedOut:
 		return &term.Error{Op: "exec", Session: s.id, Kind: term.ExecTimeout, Msg: "the terminal does not take what is typed; read what it shows, or send ctrl_c"}
 	}
-	t.off = w.Cursor
+	t.off, t.x.sentBytes = w.Cursor, w.Written
 	if t.scan == nil {
 		t.echo.line, t.holding = []byte(line), true
 	}

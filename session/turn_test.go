@@ -23,7 +23,7 @@ func TestQueuedIsNeverBusy(t *testing.T) {
 		s := New(pipe{near}, Options{})
 		defer s.Close(context.Background(), CloseOptions{Force: true})
 		r := ExecRequest{Timeout: time.Minute, Queue: true}
-		first, second := s.newRun(r, LaneTerminal), s.newRun(r, LaneTerminal)
+		first, second := s.newRun(r, LaneTerminal, term.Actor{}), s.newRun(r, LaneTerminal, term.Actor{})
 		if err := s.claimTerminal(t.Context(), first, nil); err != nil {
 			t.Fatal(err)
 		}

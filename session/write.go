@@ -36,23 +36,34 @@ type WriteResult struct {
 // Writes are serial: one that waits for another gives up at its deadline with nothing written.
 // With an error, the result says how much went out before it.
 func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
-	const op = "write"
-	res := WriteResult{Cursor: s.End()}
 	if isProtocolKey(o.Key) {
 		return s.pressProtocolKey(ctx, o.Key, o.Timeout)
 	}
+	key, known := data, true
 	if o.Key != "" {
-		b, ok := Key(o.Key, s.modes().AppCursor)
-		if !ok {
-			return res, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: UnknownKey(o.Key), Details: &term.Details{Field: "key"}}
-		}
-		data = b
+		key, known = Key(o.Key, s.modes().AppCursor)
 	}
-	if answered, err := s.answer(ctx, data); answered {
-		if err == nil {
-			res.Written, res.Answered = len(data), true
+	if known {
+		if answered, err := s.answer(ctx, key); answered {
+			res := WriteResult{Cursor: s.End()}
+			if err == nil {
+				res.Written, res.Answered = len(key), true
+			}
+			return res, err
 		}
-		return res, err
+	}
+	d := s.begin(ctx, term.VerbWrite, term.Event{Size: len(key), Sensitive: o.Sensitive, Detail: o.Key})
+	res, err := s.typeIn(ctx, d, key, o)
+	d.end(err)
+	return res, err
+}
+
+// typeIn is Write once nothing but the terminal can be meant.
+func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptions) (WriteResult, error) {
+	const op = "write"
+	res := WriteResult{Cursor: s.End()}
+	if o.Key != "" && data == nil {
+		return res, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: UnknownKey(o.Key), Details: &term.Details{Field: "key"}}
 	}
 	t, err := s.alive(op)
 	if err != nil {
@@ -64,12 +75,12 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 			return res, err
 		}
 	}
-	ev := term.Event{Data: data, Size: len(data), Sensitive: o.Sensitive, Detail: o.Key}
-	act := term.Action{Verb: term.VerbWrite, Data: data}
-	if o.Sensitive {
-		ev.Data, act.Data = nil, nil
+	act := term.Action{}
+	d.event.Size = len(data)
+	if !o.Sensitive {
+		d.event.Data, act.Data = data, data
 	}
-	epoch, err := s.permit(ctx, act, ev)
+	epoch, err := d.permit(ctx, act)
 	if err != nil {
 		return res, err
 	}
@@ -89,11 +100,10 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 		}
 	}
 	res.Warnings = warnings
-	ev.Verb, ev.Actor, ev.Size, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), res.Written, err
-	if ev.Data != nil {
-		ev.Data = data[:res.Written]
+	d.event.Size = res.Written
+	if !o.Sensitive {
+		d.event.Data = data[:res.Written]
 	}
-	s.observe(ev)
 	return res, err
 }
 

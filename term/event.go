@@ -43,9 +43,14 @@ const (
 	VerbUnlock Verb = "unlock"
 	VerbClose  Verb = "close"
 
-	// Not calls, but things that happen to a session:
-	VerbOutput Verb = "output" // bytes arrived
-	VerbState  Verb = "state"  // Event.State is the new one
+	VerbHeartbeat Verb = "heartbeat" // a lock that is held is extended
+	VerbTakeOver  Verb = "take_over" // a lock is taken from its holder
+
+	// Not actions, but things that happen to a session:
+	VerbOutput  Verb = "output"   // bytes arrived
+	VerbState   Verb = "state"    // Event.State is the new one
+	VerbExecEnd Verb = "exec_end" // a command that an exec started is over
+	VerbRead    Verb = "read"     // somebody has read the output, which changes nothing
 )
 
 // An Action is something a caller wants to do; a Gate decides whether it may.
@@ -58,26 +63,43 @@ type Action struct {
 	Data    []byte  // write; nil when Sensitive
 }
 
-// An Event is something that was done, refused, or happened. Data is valid only during the call that hands it over.
+// An Event is something that was done, refused, or happened. Each action of a caller makes one, whatever became of it.
+// Data is valid only during the call that hands it over.
 type Event struct {
 	Time      time.Time
 	Session   string
+	Protocol  string // of the session
+	Host      string // as the caller named it
 	Verb      Verb
 	Actor     Actor
 	Data      []byte // write and output; nil when Sensitive
-	Size      int    // length of the data, also when Sensitive
+	Size      int    // bytes sent to, or had from, the far side by this event; also when Sensitive
 	Sensitive bool
 	Command   string // exec
-	Detail    string // key name, signal name, size, host
-	State     string
-	Refused   error // why it was not done; nil if it was
+	Exec      string // exec and exec_end: the exec's id
+	Exit      *Exit  // exec_end
+	Detail    string // key name, signal name, size, host, lane, reason
+	State     string // state: the new one; exec_end: "ended", "timeout" or "canceled"
+	From      string // state: the one before
+	Dropped   int64  // read: bytes asked for that were no longer held
+	Duration  time.Duration
+	Refused   error // why an action was not begun; nil if it was
+	Err       error // what went wrong with what was begun, or made the session end; nil if nothing did
+}
+
+// Outcome is what became of the event's subject: nil if all went well.
+func (e Event) Outcome() error {
+	if e.Refused != nil {
+		return e.Refused
+	}
+	return e.Err
 }
 
 type (
 	// A Gate decides whether an action is allowed: nil allows, an *Error of kind PolicyDenied refuses.
 	Gate func(ctx context.Context, a Action) error
 
-	// A Journal is told of an action before its bytes go out; an error refuses the action.
+	// A Journal is told of an action before anything of it goes out; an error refuses the action.
 	Journal func(e Event) error
 
 	// An Observer is told after the fact. It never blocks: it owns a bounded queue and counts what it drops.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -64,9 +65,13 @@ func runMCP(c *cli.Context) error {
 		log.Warn("configuration", "where", w.Where, "warning", w.Message)
 	}
 
-	sessions, err := newManager(cfg, log)
+	trail, err := newAudit(cfg.Audit, log)
 	if err != nil {
 		return err
+	}
+	sessions, err := newManager(cfg, trail, log)
+	if err != nil {
+		return errors.Join(err, trail.Close())
 	}
 	srv := newServer(cfg, sessions, log)
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
@@ -75,6 +80,7 @@ func runMCP(c *cli.Context) error {
 	})
 	// The signal that ended us must not cut this short; Close has its own limit.
 	sessions.Close(context.WithoutCancel(c.Context))
+	err = errors.Join(err, trail.Close())
 	log.Info("stopped")
 	return err
 }

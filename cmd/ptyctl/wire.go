@@ -6,6 +6,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/audit"
 	"ptyctl/config"
 	"ptyctl/mcpapi"
 	"ptyctl/session"
@@ -14,11 +15,19 @@ import (
 )
 
 // newManager makes the set of sessions that the configuration describes.
-func newManager(cfg config.Config, log *slog.Logger) (*session.Manager, error) {
+func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session.Manager, error) {
 	network := sshx.NewNetwork(sshOptions(cfg, log))
 	telnet, err := telnetDialer(cfg, network)
 	if err != nil {
 		return nil, err
+	}
+	var journal term.Journal
+	var observers []term.Observer
+	if trail != nil {
+		observers = append(observers, trail)
+		if cfg.Audit.FailClosed {
+			journal = trail.Journal
+		}
 	}
 	return session.NewManager(session.Config{
 		Dialers:       map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet},
@@ -30,8 +39,22 @@ func newManager(cfg config.Config, log *slog.Logger) (*session.Manager, error) {
 		PromptTimeout: cfg.Auth.PromptTimeout,
 		IdleTimeout:   cfg.Session.IdleTimeout,
 		Retention:     cfg.Session.ClosedRetention,
+		Devices:       deviceLocks(cfg.Locks.DeviceDir),
+		Journal:       journal,
+		Observers:     observers,
 		Logger:        log,
 	}), nil
+}
+
+// newAudit opens the audit log, if there is to be one.
+func newAudit(cfg config.Audit, log *slog.Logger) (*audit.Log, error) {
+	if cfg.Path == "" {
+		return nil, nil
+	}
+	return audit.Open(audit.Options{
+		Path: cfg.Path, MaxBytes: int64(cfg.MaxBytes), Keep: cfg.Keep, Fsync: audit.Fsync(cfg.Fsync), Commands: audit.Commands(cfg.Commands),
+		Version: version(), Logger: log,
+	})
 }
 
 func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {

@@ -1,0 +1,46 @@
+//go:build unix
+
+package audit
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// O_NONBLOCK keeps the opening of what is no file, such as a pipe, from waiting.
+const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
+
+// closeToRename says that an open file cannot be renamed.
+const closeToRename = false
+
+// lockFile waits for the lock. Whoever has it is writing a few lines.
+func lockFile(f *os.File) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var locked error
+	err = conn.Control(func(fd uintptr) {
+		for {
+			if locked = syscall.Flock(int(fd), syscall.LOCK_EX); !errors.Is(locked, syscall.EINTR) {
+				return
+			}
+		}
+	})
+	return errors.Join(err, locked)
+}
+
+func unlockFile(f *os.File) {
+	if conn, err := f.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { _ = syscall.Flock(int(fd), syscall.LOCK_UN) })
+	}
+}
+
+// syncFolder makes a rename last. Where folders cannot be synced there is nothing more to do.
+func syncFolder(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+}

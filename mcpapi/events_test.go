@@ -1,0 +1,203 @@
+package mcpapi
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// A diary is an observer that keeps the events of actions, and apart those of what merely happens.
+type diary struct {
+	mu       sync.Mutex
+	actions  []term.Event
+	happened []term.Event
+}
+
+func (d *diary) Observe(e term.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.Data = nil
+	switch e.Verb {
+	case term.VerbOutput, term.VerbState, term.VerbExecEnd, term.VerbRead:
+		d.happened = append(d.happened, e)
+	default:
+		d.actions = append(d.actions, e)
+	}
+}
+
+// take returns the actions since the last call.
+func (d *diary) take() []term.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	taken := d.actions
+	d.actions = nil
+	return taken
+}
+
+// A deed is a call that acts, and what its event must say.
+type deed struct {
+	tool   *tool
+	args   string // $S is the session
+	verb   term.Verb
+	kind   term.Kind // empty: it succeeds
+	detail string    // a part of Event.Detail
+}
+
+// acts are all actions on a session, by the task that stands for $T.
+var acts = []deed{
+	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"echo a\r"}`, term.VerbWrite, "", ""},
+	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x","sensitive":true}`, term.VerbWrite, "", ""},
+	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbWrite, "", "ctrl_c"},
+	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"break"}`, term.VerbWrite, "", "break"},
+	{&execTool, `{"session_id":"$S","task_id":"$T","cmd":"true","lane":"channel"}`, term.VerbExec, "", "channel"},
+	{&sessionTool, `{"action":"signal","session_id":"$S","task_id":"$T","signal":"INT"}`, term.VerbSignal, "", "INT"},
+	{&configTool, `{"action":"resize","session_id":"$S","task_id":"$T","cols":90,"rows":30}`, term.VerbResize, "", "90x30"},
+	{&configTool, `{"action":"expect","session_id":"$S","task_id":"$T","expect":{"profile":"posix"}}`, term.VerbExpect, "", "posix"},
+}
+
+var leases = []deed{
+	{&sessionTool, `{"action":"lock","session_id":"$S","task_id":"$T"}`, term.VerbLock, "", ""},
+	{&sessionTool, `{"action":"heartbeat","session_id":"$S","task_id":"$T"}`, term.VerbHeartbeat, "", ""},
+	{&sessionTool, `{"action":"unlock","session_id":"$S","task_id":"$T"}`, term.VerbUnlock, "", ""},
+}
+
+var closing = deed{&sessionTool, `{"action":"close","session_id":"$S","task_id":"$T"}`, term.VerbClose, "", ""}
+
+// A walk makes calls and checks that each makes one event, with everything in it.
+type walk struct {
+	*lab
+	seen *diary
+	task string
+}
+
+func (w walk) as(task string) walk { w.task = task; return w }
+
+// does makes the calls; each must succeed, or fail in the way given.
+func (w walk) does(kind term.Kind, deeds ...deed) {
+	w.t.Helper()
+	for _, d := range deeds {
+		args := strings.ReplaceAll(d.args, "$T", w.task)
+		w.seen.take()
+		r := w.call(d.tool.name, args)
+		want := kind
+		if d.kind != "" {
+			want = d.kind
+		}
+		if r.ErrorCode != want {
+			w.t.Errorf("%s: %s, want %q", args, r.text, want)
+		}
+		got := w.seen.take()
+		if len(got) != 1 {
+			w.t.Errorf("%s: %d events: %+v", args, len(got), got)
+			continue
+		}
+		e := got[0]
+		actor := term.Actor{Transport: "stdio", Client: "tester", Version: "7", Task: w.task}
+		if e.Verb != d.verb || e.Actor != actor || term.KindOf(e.Outcome()) != r.ErrorCode || e.Time.IsZero() {
+			w.t.Errorf("%s: event %+v", args, e)
+		}
+		if !strings.Contains(e.Detail, d.detail) && want != term.NotFound && want != term.AlreadyClosed { // which come before it is known
+			w.t.Errorf("%s: detail %q", args, e.Detail)
+		}
+		if want == term.NotFound {
+			continue
+		}
+		if e.Session == "" || e.Protocol == "" || e.Host == "" {
+			w.t.Errorf("%s: event without session, protocol or host: %+v", args, e)
+		}
+		if r.isError && (e.Refused == nil) == refusal(want) {
+			w.t.Errorf("%s: refused: %v, failed: %v", args, e.Refused, e.Err)
+		}
+	}
+}
+
+func refusal(k term.Kind) bool { return k != term.RemoteClosed && k != term.IOError }
+
+// Every action through the wire makes exactly one event with its Actor, whether it is done, refused or fails.
+func TestEveryActionIsOneEvent(t *testing.T) {
+	var seen diary
+	var full atomic.Bool
+	l := newLab(t, labConfig{sessions: session.Config{
+		Observers: []term.Observer{&seen},
+		Journal: func(term.Event) error {
+			if full.Load() {
+				return errors.New("disk full")
+			}
+			return nil
+		},
+	}})
+	w := walk{lab: l, seen: &seen, task: "t1"}
+	opening := deed{&sessionTool, l.openArgs(`,"task_id":"$T"`), term.VerbOpen, "", "127.0.0.1"}
+
+	full.Store(true)
+	w.does(term.PolicyDenied, opening)
+	full.Store(false)
+	w.does(term.Unsupported, deed{&sessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"})
+	w.does("", opening)
+	seen.mu.Lock()
+	l.session = seen.happened[len(seen.happened)-1].Session
+	seen.mu.Unlock()
+
+	w.does("", acts...)
+	w.does("", leases...)
+	w.does(term.LockRequired, leases[1:]...)
+	w.does("", leases[0])
+	w.as("t2").does(term.Locked, acts...)
+	w.as("t2").does(term.Locked, leases...)
+	w.as("t2").does(term.Locked, closing)
+	full.Store(true)
+	w.does(term.PolicyDenied, acts...)
+	w.does(term.PolicyDenied, closing)
+	full.Store(false)
+	w.does(term.NotFound, deed{&execTool, `{"session_id":"$S","task_id":"$T","exec_id":"exec-none","cancel":true}`, term.VerbSignal, "", "cancel exec"})
+	w.does("", deed{&execTool, `{"session_id":"$S","task_id":"$T","cmd":"true","lane":"terminal","class":"posix"}`, term.VerbExec, "", "terminal"})
+	w.does("", closing)
+	w.does("", closing)
+	w.does(term.AlreadyClosed, acts...)
+	w.does(term.AlreadyClosed, leases...)
+	l.session = "none-aaaaaaaa"
+	w.does(term.NotFound, acts...)
+	w.does(term.NotFound, leases...)
+	w.does(term.NotFound, closing)
+
+	var ends, opened, closed int
+	for _, e := range seen.happened {
+		switch {
+		case e.Verb == term.VerbExecEnd:
+			ends++
+			if e.Actor.Task != "t1" || e.Exec == "" || e.Exit == nil || e.State != "ended" || e.Host != "127.0.0.1" {
+				t.Errorf("%+v", e)
+			}
+		case e.Verb == term.VerbState && e.State == "open":
+			opened++
+			if e.From != "connecting" || e.Duration <= 0 {
+				t.Errorf("%+v", e)
+			}
+		case e.Verb == term.VerbState:
+			closed++
+			if e.From != "open" || e.State != "closed" || !strings.Contains(e.Detail, "t1") {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	if ends != 2 || opened != 1 || closed != 1 {
+		t.Errorf("%d commands ended, %d sessions opened, %d closed", ends, opened, closed)
+	}
+}
+
+// An answer is an action of its own kind, and never shows what was answered.
+func TestAnswersAreEvents(t *testing.T) {
+	var seen diary
+	l := newLab(t, labConfig{ssh: twoQuestions, sessions: session.Config{Observers: []term.Observer{&seen}}})
+	w := walk{lab: l, seen: &seen, task: "t1"}
+	l.open(`,"task_id":"t1"`)
+	w.does(term.Busy, deed{&execTool, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
+	w.does("", deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"p w\r\r"}`, term.VerbAnswer, "", "challenge"})
+	w.does("", deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"})
+	w.does(term.AlreadyClosed, deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""})
+}
