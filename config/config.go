@@ -85,6 +85,8 @@ type Locks struct {
 	DefaultTTL time.Duration
 	MaxTTL     time.Duration
 	AllowForce bool // a caller without the lock may close a session by force
+
+	AllowTakeOver bool // a caller may take the lock from the one that holds it
 }
 
 // Logging says what is logged, and where.

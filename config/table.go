@@ -107,6 +107,8 @@ func table(c *Config, home string) []row {
 			"Longest lifetime of a lock that a caller may ask for."),
 		boolean(&c.Locks.AllowForce, "locks.allow_force", false,
 			"Let a caller close by force a session that another caller has locked."),
+		boolean(&c.Locks.AllowTakeOver, "locks.allow_take_over", false,
+			"Let a caller take a session's lock from the one that holds it; whose writes fail from then on."),
 
 		enum(&c.Logging.Level, "logging.level", LogInfo,
 			"The least severe messages that are logged.",

@@ -25,6 +25,7 @@ type Config struct {
 	ConnectTimeout time.Duration // when a Target has none; 0: 15 s
 	IdleTimeout    time.Duration // when an OpenRequest has none; 0: never
 	Retention      time.Duration // how long an ended session stays listed and readable; 0: 5 min
+	AllowTakeOver  bool          // see Options
 	Gate           term.Gate
 	Journal        term.Journal
 	Observers      []term.Observer

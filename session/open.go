@@ -76,7 +76,7 @@ func (m *Manager) options(r OpenRequest) Options {
 		ID: NewID(r.Target.Host), Protocol: r.Target.Protocol, Host: r.Target.Host, PTY: r.Target.PTY,
 		BufferBytes: m.c.BufferBytes, BufferLines: m.c.BufferLines, ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout,
-		Expect: r.Expect, Locks: &m.locks, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
+		Expect: r.Expect, Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
 	}
 }
 

@@ -32,8 +32,8 @@ func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout tim
 	setDefault(&timeout, s.o.WriteTimeout)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := s.locks.CheckEpoch(s.id, lockHolder(term.ActorFrom(ctx)), epoch); err != nil {
-		return res, s.lockError(op, err)
+	if err := s.stillHeld(op, lockHolder(term.ActorFrom(ctx)), epoch); err != nil {
+		return res, err
 	}
 	s.setTyped()
 	err = sender.SendKey(ctx, name)

@@ -28,6 +28,7 @@ type Options struct {
 	PTY            term.PTY
 	Protocol, Host string // for Info
 	Locks          *lockmgr.Table
+	AllowTakeOver  bool            // a task may take the lock from the one that holds it; see TakeOver
 	Gate           term.Gate       // nil allows everything
 	Journal        term.Journal    // nil keeps none
 	Observers      []term.Observer // told of everything, after the fact
@@ -105,6 +106,7 @@ type Session struct {
 	runs      map[string]*run // execs that have something left to fetch
 	runOrder  []string        // their ids, oldest first
 	sealed    bool            // Close waits: no goroutine may be added
+	lost      []*lostLock     // the tasks whose lock was taken over, and who have not got it again; oldest first
 
 	hangOnce sync.Once
 }

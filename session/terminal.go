@@ -88,7 +88,7 @@ func (t *typedRun) send(ctx context.Context, line string, epoch uint64) error {
 	w, err := s.send(ctx, tr, []byte(line+"\r"), epoch, 0, nil)
 	switch {
 	case err != nil:
-		return err
+		return withWritten(err, w.Written)
 	case w.TimedOut:
 		return &term.Error{Op: "exec", Session: s.id, Kind: term.ExecTimeout, Msg: "the terminal does not take what is typed; read what it shows, or send ctrl_c"}
 	}

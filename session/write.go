@@ -85,6 +85,7 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 		if res, err = s.send(ctx, t, data, epoch, o.Timeout, echo); res.Written+res.Pending == 0 {
 			echo.forget()
 		}
+		err = withWritten(err, res.Written)
 	}
 	res.Warnings = warnings
 	ev.Verb, ev.Actor, ev.Size, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), res.Written, err
@@ -149,6 +150,22 @@ func (s *Session) awaitWrite(ctx context.Context, w *write, deadline *time.Timer
 		return &term.Error{Op: "write", Session: s.id, Kind: term.Canceled, Msg: fmt.Sprintf("canceled after %d of %d bytes", res.Written, total), Err: ctx.Err()}
 	}
 	return err
+}
+
+// withWritten adds to the error of a write how much of it went out before.
+func withWritten(err error, n int) error {
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok {
+		return err
+	}
+	told := *e
+	var details term.Details
+	if e.Details != nil {
+		details = *e.Details
+	}
+	details.BytesWritten = &n
+	told.Details = &details
+	return &told
 }
 
 // writeFailed classifies an error of the transport.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"sync"
-	"time"
 
 	"ptyctl/term"
 )
@@ -43,8 +42,8 @@ func (w *write) run() {
 func (w *write) pieces() error {
 	s := w.s
 	for {
-		if err := s.locks.CheckEpoch(s.id, w.task, w.epoch); err != nil {
-			return s.lockError("write", err)
+		if err := s.stillHeld("write", w.task, w.epoch); err != nil {
+			return err
 		}
 		piece := w.next()
 		if len(piece) == 0 {
@@ -53,8 +52,7 @@ func (w *write) pieces() error {
 		s.setTyped()
 		n, err := w.t.Write(piece)
 		w.took(n)
-		s.count.tx.Add(int64(n))
-		s.count.lastTx.Store(time.Now().UnixNano())
+		s.countTyped(w.task, n)
 		s.idle.touch()
 		s.typedInto(piece[:n])
 		if err != nil {

@@ -30,6 +30,7 @@ func newManager(cfg config.Config, log *slog.Logger) (*session.Manager, error) {
 		PromptTimeout: cfg.Auth.PromptTimeout,
 		IdleTimeout:   cfg.Session.IdleTimeout,
 		Retention:     cfg.Session.ClosedRetention,
+		AllowTakeOver: cfg.Locks.AllowTakeOver,
 		Logger:        log,
 	}), nil
 }
