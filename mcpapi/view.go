@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"slices"
 	"time"
 
 	"ptyctl/session"
@@ -84,6 +85,9 @@ func newSessionStatus(i session.Info) *sessionStatus {
 	}
 	if i.Lease != nil {
 		st.LockExpiresAt, st.LockEpoch = i.Lease.Expires.UnixMilli(), int64(i.Lease.Epoch)
+	}
+	if i.Buffer.Capped {
+		st.Warnings = append(slices.Clip(st.Warnings), "less output is kept than buffer_limit_bytes, because the sessions have reached limits.max_total_buffer_bytes together")
 	}
 	if i.End.Exit.Known {
 		st.ExitCode = &i.End.Exit.Code

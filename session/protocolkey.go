@@ -37,7 +37,7 @@ func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout tim
 	}
 	s.setTyped()
 	err = sender.SendKey(ctx, name)
-	s.idle.touch()
+	s.life.touch()
 	if name == term.KeyBreak || name == term.KeyInterruptProcess {
 		s.typedInto([]byte("\x03")) // it means the same to what runs
 	}

@@ -23,7 +23,7 @@ func (s *Session) pump(t term.Transport) {
 		n, err = t.Read(p)
 		if n > 0 {
 			s.count.rx.Add(int64(n))
-			s.idle.touch()
+			s.life.touch()
 			s.scrub.feed(p[:n])
 		}
 	}

@@ -23,6 +23,7 @@ type Options struct {
 	Retention      time.Duration // how long the output of a finished exec stays readable; 0: 5 min
 	WriteTimeout   time.Duration // how long a write may be stuck; 0: 10 s
 	IdleTimeout    time.Duration // close after so long without a byte in either direction and without an exec; 0: never
+	MaxAge         time.Duration // close when the session was there for so long, whatever it does; 0: never
 	PromptTimeout  time.Duration // how long a question waits for its answer; 0: 110 s
 	Expect         Expect
 	PTY            term.PTY
@@ -33,6 +34,8 @@ type Options struct {
 	Journal        term.Journal    // nil keeps none
 	Observers      []term.Observer // told of everything, after the fact
 	Logger         *slog.Logger    // nil: silent
+
+	limits limits // the manager's
 }
 
 func (o Options) withDefaults() Options {
@@ -74,7 +77,7 @@ type Session struct {
 	cancel  context.CancelCauseFunc
 	ended   chan struct{}  // closed by finish
 	onEnd   func(*Session) // the manager's, or nil; called with s.mu held
-	idle    *idleWatch
+	life    *lifetime
 	scrub   *scrubber      // told of every secret before it is written
 	writing chan struct{}  // holds one token: whoever has it may write to the transport
 	wg      sync.WaitGroup // every goroutine of this session
@@ -133,14 +136,15 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Session{
 		id: o.ID, o: o, locks: o.Locks, log: o.Logger, created: time.Now(),
-		buf: buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines}),
+		buf: buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.limits.memory}),
 		ctx: ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
 		writing: make(chan struct{}, 1),
 		state:   Connecting, changed: make(chan struct{}),
 		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run),
 	}
-	s.idle = watchIdle(s, o.IdleTimeout)
+	s.life = newLifetime(s, o.IdleTimeout, o.MaxAge)
 	s.scrub = &scrubber{s: s, wake: make(chan struct{}, 1)}
+	s.life.start()
 	return s
 }
 
@@ -178,7 +182,7 @@ func (s *Session) attach(t term.Transport) {
 	s.setState(Open)
 	s.mu.Unlock()
 
-	s.idle.touch()
+	s.life.touch()
 	s.observe(term.Event{Verb: term.VerbState, State: string(Open)})
 	s.log.Info("session open", "session", s.id, "protocol", s.o.Protocol, "host", s.o.Host)
 	if !s.spawn("pump", func() { s.pump(t) }) {

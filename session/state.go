@@ -88,7 +88,7 @@ func (s *Session) finish(st State, end End) {
 	s.mu.Unlock()
 
 	s.locks.Drop(s.id)
-	s.idle.stop()
+	s.life.stop()
 	close(s.ended)
 	s.observe(term.Event{Verb: term.VerbState, State: string(st), Detail: end.Reason})
 	s.log.Info("session ended", "session", s.id, "state", string(st), "reason", end.Reason)

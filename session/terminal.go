@@ -52,7 +52,10 @@ func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (
 		}
 		defer s.leave(p)
 	}
-	x := s.newRun(r, LaneTerminal) // its time begins here
+	x, err := s.newRun(r, LaneTerminal) // its time begins here
+	if err != nil {
+		return nil, err
+	}
 	x.class = t.sh.class
 	t.x = x
 	if err := s.claimTerminal(ctx, x, p); err != nil {
@@ -176,5 +179,6 @@ func (s *Session) collectOrType(ctx context.Context, x *run, r ExecRequest, epoc
 	if typedErr != nil {
 		return res, err
 	}
+	defer s.letGo(typed)
 	return s.collect(ctx, typed, r.Wait-time.Since(begun), r.MaxOutput)
 }

@@ -53,7 +53,7 @@ func (w *write) pieces() error {
 		n, err := w.t.Write(piece)
 		w.took(n)
 		s.countTyped(w.task, n)
-		s.idle.touch()
+		s.life.touch()
 		s.typedInto(piece[:n])
 		if err != nil {
 			return s.writeFailed(err)
