@@ -136,6 +136,7 @@ func (m *Manager) ended(s *Session) {
 	}
 	m.mu.Unlock()
 	time.AfterFunc(m.c.Retention, func() {
+		defer s.rescue("retention")
 		m.mu.Lock()
 		delete(m.sessions, s.id)
 		m.mu.Unlock()

@@ -43,8 +43,8 @@ func (s *Session) accept(p []byte) {
 // track follows what the output switches on.
 func (s *Session) track(p []byte) {
 	s.mu.Lock()
+	defer s.mu.Unlock() // also if a fault there should end the session
 	_, _ = s.tracker.Write(p)
-	s.mu.Unlock()
 }
 
 // verdict says how a stream that ended with err has ended.

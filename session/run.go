@@ -107,7 +107,10 @@ func (s *Session) launch(x *run, f func() (term.Exit, error)) bool {
 			x.release()
 			x.cancel(nil)
 			id := x.id // the timer must not keep the output of a run that is forgotten before
-			time.AfterFunc(s.o.Retention, func() { s.forget(id) })
+			time.AfterFunc(s.o.Retention, func() {
+				defer s.rescue("retention")
+				s.forget(id)
+			})
 		}()
 		x.err = errRunPanicked
 		x.exit, x.err = f()

@@ -163,12 +163,19 @@ func (s *Session) connect(dial term.Dialer, t term.Target) {
 
 // attach gives the session its transport and starts the pump.
 func (s *Session) attach(t term.Transport) {
+	owned := false // by the session, which closes it when it ends
+	defer func() {
+		if !owned { // a fault of t's
+			_ = t.Close()
+		}
+	}()
 	describer, _ := t.(term.Describer)
 	var about term.Description
 	if describer != nil {
 		about = describer.Describe()
 	}
 	s.mu.Lock()
+	owned = true
 	if s.state.Ended() || s.ctx.Err() != nil {
 		s.mu.Unlock()
 		_ = t.Close()

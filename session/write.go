@@ -143,6 +143,7 @@ func (s *Session) awaitWrite(ctx context.Context, w *write, deadline *time.Timer
 	switch total := len(w.data); {
 	case err == nil && res.Written == total:
 		res.TimedOut = false
+	case errors.Is(err, term.Internal): // why the session ends says no more
 	case s.ctx.Err() != nil:
 		res.TimedOut = false
 		return s.endedError("write")

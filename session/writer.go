@@ -28,13 +28,16 @@ type write struct {
 
 func (w *write) run() {
 	defer func() { <-w.s.writing }()
+	var err error = &term.Error{Op: "write", Session: w.s.id, Kind: term.Internal, Msg: "a fault in ptyctl ended this session in the middle of a write; open a new one, and report the log"}
+	defer func() {
+		if w.echo != nil {
+			clear(w.data)
+		}
+		w.echo.done()
+		w.done <- err
+	}()
 	w.echo.start()
-	err := w.pieces()
-	if w.echo != nil {
-		clear(w.data)
-	}
-	w.echo.done()
-	w.done <- err
+	err = w.pieces()
 }
 
 // pieces hands the data over, piece by piece, checking before each that the lock is still the one under which
