@@ -23,6 +23,7 @@ type (
 		SessionID string `json:"session_id"`
 		TaskID    string `json:"task_id"`
 		TTL       int64  `json:"lock_ttl_ms"`
+		TakeOver  bool   `json:"take_over"`
 	}
 	signalArgs struct {
 		SessionID string `json:"session_id"`
@@ -53,6 +54,8 @@ type sessionOut struct {
 	LockAcquired    *bool              `json:"lock_acquired,omitempty"`
 	LockHolder      string             `json:"lock_holder,omitempty"`
 	LockExpiresAt   int64              `json:"lock_expires_at,omitempty"` // Unix milliseconds
+	LockEpoch       int64              `json:"lock_epoch,omitempty"`      // greater for each later grant
+	PreviousHolder  string             `json:"previous_holder,omitempty"` // whom the lock was taken from
 	Warnings        []string           `json:"warnings,omitempty"`
 }
 
@@ -79,7 +82,7 @@ func (c *invocation) doSession(ctx context.Context) (any, error) {
 
 // lease shows a lock in the result.
 func (out *sessionOut) lease(l session.Lease) {
-	out.LockHolder, out.LockExpiresAt = l.Holder, l.Expires.UnixMilli()
+	out.LockHolder, out.LockExpiresAt, out.LockEpoch = l.Holder, l.Expires.UnixMilli(), int64(l.Epoch)
 }
 
 func (c *invocation) list(out *sessionOut) error {
@@ -149,6 +152,12 @@ func (c *invocation) lock(ctx context.Context, out *sessionOut) error {
 	case "unlock":
 		return s.Unlock(ctx)
 	case "lock":
+		if in.TakeOver {
+			var previous session.Lease
+			l, previous, err = s.TakeOver(ctx, c.lockTTL(in.TTL))
+			out.PreviousHolder = previous.Holder
+			break
+		}
 		l, err = s.Lock(ctx, c.lockTTL(in.TTL))
 	case "heartbeat":
 		l, err = s.Heartbeat(ctx, c.lockTTL(in.TTL))

@@ -23,7 +23,15 @@ func TestQueuedIsNeverBusy(t *testing.T) {
 		s := New(pipe{near}, Options{})
 		defer s.Close(context.Background(), CloseOptions{Force: true})
 		r := ExecRequest{Timeout: time.Minute, Queue: true}
-		first, second := s.newRun(r, LaneTerminal, term.Actor{}), s.newRun(r, LaneTerminal, term.Actor{})
+		var runs [2]*run
+		for i := range runs {
+			x, err := s.newRun(r, LaneTerminal, term.Actor{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs[i] = x
+		}
+		first, second := runs[0], runs[1]
 		if err := s.claimTerminal(t.Context(), first, nil); err != nil {
 			t.Fatal(err)
 		}
