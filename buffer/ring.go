@@ -66,20 +66,24 @@ func (r *ring) grow(n int) {
 // least is the size of the first block.
 func (r *ring) least() int { return min(minAlloc, r.limit) }
 
-// afford returns the size that buf may grow to: size if the pool has room for it, else what it is now. The first block
-// is had in any case.
+// afford returns the size that buf may grow to: size, or half of it and so on, if the pool has room for that, else what
+// it is now. The first block is had in any case.
 func (r *ring) afford(size int) int {
-	switch {
-	case r.take(size):
-		return size
-	case len(r.buf) > 0:
+	for s := size; s > max(len(r.buf), r.least()); s /= 2 {
+		if r.take(s) {
+			r.capped = s < size
+			return s
+		}
+	}
+	if len(r.buf) > 0 {
 		return len(r.buf)
 	}
 	first := r.least()
-	if more := first - r.counted; more > 0 {
-		r.pool.held.Add(int64(more))
+	if !r.take(first) {
+		r.pool.held.Add(int64(first - r.counted))
 		r.counted = first
 	}
+	r.capped = r.capped || first < size
 	return first
 }
 
