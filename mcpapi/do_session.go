@@ -111,6 +111,7 @@ func (c *invocation) status(out *sessionOut) error {
 	}
 	out.Session = newSessionStatus(i)
 	out.Session.Profile = s.Expect().Profile
+	out.Session.TxEvents = newTxEvents(s.TxEvents())
 	return nil
 }
 

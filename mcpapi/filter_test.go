@@ -98,3 +98,34 @@ func TestStatusIsComplete(t *testing.T) {
 		}
 	}
 }
+
+func TestTxEventsInStatus(t *testing.T) {
+	for _, recorded := range []bool{true, false} {
+		dialers, _ := wired(0)
+		l := newLab(t, labConfig{sessions: session.Config{Dialers: dialers, RecordTxEvents: recorded}})
+		l.open("")
+		l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"some text","task_id":"a"}`)
+		l.ok(ioTool.name, `{"action":"write","session_id":"$S","key":"ctrl_c"}`)
+		l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"hunter22","sensitive":true}`)
+		r := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`)
+		e := r.Session.TxEvents
+		if !recorded {
+			if strings.Contains(r.text, "tx_events") {
+				t.Errorf("nobody asked for %s", r.text)
+			}
+			continue
+		}
+		if len(e) != 3 || e[0].At == 0 {
+			t.Fatalf("status: %s", r.text)
+		}
+		for i := range e {
+			e[i].At = 0
+		}
+		if e[0] != (txEvent{Verb: "write", TaskID: "a", Bytes: 9}) || e[1] != (txEvent{Verb: "write", Bytes: 1, Key: "ctrl_c"}) || e[2] != (txEvent{Verb: "write", Sensitive: true}) {
+			t.Errorf("%+v", e)
+		}
+		if strings.Contains(r.text, "hunter22") || strings.Contains(r.text, "some text") {
+			t.Errorf("what was typed is in %s", r.text)
+		}
+	}
+}

@@ -114,6 +114,7 @@ func (s *Session) answer(ctx context.Context, data []byte) (bool, error) {
 	} else {
 		p.answer <- string(trimLineEnd(data))
 	}
+	s.recordTx(TxEvent{Verb: term.VerbAnswer, Task: lockHolder(term.ActorFrom(ctx)), Sensitive: true})
 	s.observe(term.Event{Verb: term.VerbAnswer, Actor: term.ActorFrom(ctx), Size: len(data), Sensitive: true})
 	return true, nil
 }

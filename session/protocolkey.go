@@ -43,6 +43,7 @@ func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout tim
 	}
 	ev.Verb, ev.Actor, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), err
 	s.observe(ev)
+	s.recordTx(TxEvent{Verb: term.VerbWrite, Task: ev.Actor.Task, Key: name})
 	if err != nil {
 		return res, s.transportError(op, err)
 	}

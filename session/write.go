@@ -86,6 +86,13 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 			echo.forget()
 		}
 		err = withWritten(err, res.Written)
+		if res.Written > 0 {
+			key := o.Key
+			if key == "" {
+				key = keyOf(data)
+			}
+			s.recordTx(TxEvent{Verb: term.VerbWrite, Task: lockHolder(term.ActorFrom(ctx)), Bytes: res.Written, Key: key, Sensitive: o.Sensitive})
+		}
 	}
 	res.Warnings = warnings
 	ev.Verb, ev.Actor, ev.Size, ev.Refused = term.VerbWrite, term.ActorFrom(ctx), res.Written, err

@@ -35,6 +35,7 @@ func newManager(cfg config.Config, log *slog.Logger) (*session.Manager, error) {
 		MaxAge:         cfg.Session.MaxAge,
 		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 is a default there, and here "at once"
 		AllowTakeOver:  cfg.Locks.AllowTakeOver,
+		RecordTxEvents: cfg.Session.RecordTxEvents,
 		Logger:         log,
 	}), nil
 }
