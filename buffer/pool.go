@@ -28,20 +28,6 @@ func (p *Pool) Take(n int) bool {
 	}
 }
 
-// takeBlocks counts as many blocks as there is room for, n bytes at most, and returns their size.
-func (p *Pool) takeBlocks(n, block int) int {
-	for {
-		held := p.held.Load()
-		some := int(min(int64(n), p.limit-held)) / block * block
-		if some <= 0 {
-			return 0
-		}
-		if p.held.CompareAndSwap(held, held+int64(some)) {
-			return some
-		}
-	}
-}
-
 // Give takes back what Take has counted.
 func (p *Pool) Give(n int) {
 	if p != nil {

@@ -33,10 +33,13 @@ func TestPool(t *testing.T) {
 	if st := a.Stat(); st.Capped || st.Start != 0 {
 		t.Errorf("%+v", st)
 	}
-	a.Write(make([]byte, block)) // wants 4 blocks, which would make 5 in all, and gets the last one
-	held(4 * block)
-	if st := a.Stat(); !st.Capped || st.Allocated != 3*block || st.Start != 0 || st.End != 2*block+1 {
+	a.Write(make([]byte, block)) // wants 4 blocks, which would make 5 in all
+	held(3 * block)
+	if st := a.Stat(); !st.Capped || st.Allocated != 2*block || st.Start != 1 || st.End != 2*block+1 {
 		t.Errorf("%+v", st)
+	}
+	if buffer.New(buffer.Options{Pool: pool}).Reserve() != true {
+		t.Error("no room for the last block")
 	}
 	if buffer.New(buffer.Options{Pool: pool}).Reserve() {
 		t.Error("room beyond the limit")
@@ -60,10 +63,10 @@ func TestPool(t *testing.T) {
 	if _, err := c.Write([]byte("x")); err == nil {
 		t.Error("a Write after Free")
 	}
-	a.Write(make([]byte, 1))
+	a.Write(make([]byte, 1)) // twice the size would still be too much
 	held(3 * block)
 	a.Free()
-	held(0)
+	held(block)
 }
 
 func TestNoPool(t *testing.T) {

@@ -66,33 +66,30 @@ func (r *ring) grow(n int) {
 // least is the size of the first block.
 func (r *ring) least() int { return min(minAlloc, r.limit) }
 
-// afford returns the size that buf may grow to: size if the pool has room for it, else as many blocks as it has room
-// for. The first block is had in any case.
+// afford returns the size that buf may grow to: size, or half of it and so on, if the pool has room for that, else what
+// it is now. The first block is had in any case.
 func (r *ring) afford(size int) int {
-	if r.take(size) {
-		return size
-	}
-	r.counted += r.pool.takeBlocks(size-r.counted, minAlloc)
-	if r.counted > len(r.buf) {
-		return r.counted
+	for s := size; s > max(len(r.buf), r.least()); s /= 2 {
+		if r.take(s) {
+			r.capped = s < size
+			return s
+		}
 	}
 	if len(r.buf) > 0 {
 		return len(r.buf)
 	}
 	first := r.least()
-	if more := first - r.counted; more > 0 {
-		r.pool.held.Add(int64(more))
+	if !r.take(first) {
+		r.pool.held.Add(int64(first - r.counted))
 		r.counted = first
 	}
+	r.capped = r.capped || first < size
 	return first
 }
 
 // take has size bytes counted in the pool, those that are already included.
 func (r *ring) take(size int) bool {
-	more := size - r.counted
-	if more <= 0 { // nothing is asked of the pool
-		return true
-	}
+	more := max(size-r.counted, 0)
 	r.capped = !r.pool.Take(more)
 	if !r.capped {
 		r.counted += more

@@ -38,6 +38,7 @@ type Session struct {
 	ReadTimeout          time.Duration // 0: do not wait
 	DefaultExecTimeout   time.Duration
 	WriteTimeout         time.Duration
+	RecordTxEvents       bool // that something was typed, never what
 }
 
 // Limits are the operator's maxima. A caller may ask for less, never for more.

@@ -42,6 +42,8 @@ func table(c *Config, home string) []row {
 			"Default deadline of a command."),
 		millis(&c.Session.WriteTimeout, "session.write_timeout_ms", 10000*ms, 1*ms, longest,
 			"How long a write waits for a far side that does not take input."),
+		boolean(&c.Session.RecordTxEvents, "session.record_tx_events", false,
+			"Remember the last 100 times that something was typed into a session: when, by which task, how many bytes or which key, never the text."),
 
 		millis(&c.Limits.MaxWait, "limits.max_wait_ms", 50000*ms, 1*ms, longest,
 			"No call waits longer than this; common MCP clients give up at 60000."),
@@ -155,7 +157,6 @@ var bypassed = []struct{ path, env, why string }{
 	{"server.control.control_socket_path", "PTYCTL_CONTROL_SOCKET", notBuilt},
 	{"server.control.control_mode", "PTYCTL_CONTROL_MODE", notBuilt},
 	{"server.control.control_auth_token", "PTYCTL_SERVER_CONTROL_CONTROL_AUTH_TOKEN", notBuilt},
-	{"session.record_tx_events", "PTYCTL_SESSION_RECORD_TX_EVENTS", notBuilt},
 }
 
 const notBuilt = "has no effect, because this version does not have the feature yet; remove it"

@@ -10,7 +10,6 @@ import (
 
 // The arguments of the actions but open.
 type (
-	listArgs   struct{}
 	statusArgs struct {
 		SessionID string `json:"session_id"`
 	}
@@ -49,6 +48,8 @@ type sessionOut struct {
 	Prompt          *term.Prompt       `json:"prompt,omitempty"`
 	Capabilities    *term.Capabilities `json:"capabilities,omitempty"`
 	Sessions        *[]listEntry       `json:"sessions,omitempty"`
+	Count           *int               `json:"count,omitempty"` // [list] of all that match
+	More            bool               `json:"more,omitempty"`  // [list] than are shown
 	Session         *sessionStatus     `json:"session,omitempty"`
 	AlreadyClosed   bool               `json:"already_closed,omitempty"`
 	LockAcquired    *bool              `json:"lock_acquired,omitempty"`
@@ -90,11 +91,7 @@ func (c *invocation) list(out *sessionOut) error {
 	if err := c.args(&in); err != nil {
 		return err
 	}
-	entries := []listEntry{}
-	for _, i := range c.m.List() {
-		entries = append(entries, newListEntry(i))
-	}
-	out.Sessions = &entries
+	out.list(c.m.List(), in)
 	out.Capabilities = &term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.Maybe, ParallelExec: term.Yes}
 	return nil
 }
@@ -115,6 +112,7 @@ func (c *invocation) status(out *sessionOut) error {
 	}
 	out.Session = newSessionStatus(i)
 	out.Session.Profile = s.Expect().Profile
+	out.Session.TxEvents = newTxEvents(s.TxEvents())
 	return nil
 }
 

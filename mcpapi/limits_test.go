@@ -38,7 +38,7 @@ func TestWaitingReads(t *testing.T) {
 func TestTotalBuffer(t *testing.T) {
 	l := newLab(t, labConfig{sessions: session.Config{MaxBufferBytes: 16 << 10}})
 	l.open("")
-	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"head -c 100000 /dev/zero | tr '\\0' x; echo; echo th''e end\r","until_regex":"the end","timeout_ms":20000}`)
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"head -c 100000 /dev/zero | tr '\\0' x; echo; echo th''e end\r","until_regex":"the end","max_bytes":1000000,"timeout_ms":20000}`)
 	r := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`)
 	if s := r.Session; s.BufferedBytes > 16<<10 || s.BytesIn < 100_000 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "limits.max_total_buffer_bytes") {
 		t.Errorf("status: %s", r.text)

@@ -72,6 +72,26 @@ type sessionStatus struct {
 	Telnet        *term.Telnet     `json:"telnet,omitempty"`
 	Ladder        []term.Hop       `json:"ladder,omitempty"`
 	Warnings      []string         `json:"warnings,omitempty"`
+	TxEvents      []txEvent        `json:"tx_events,omitempty"` // oldest first; only if the operator wants them
+}
+
+// txEvent says that something was typed, never what.
+type txEvent struct {
+	At        int64     `json:"at"`
+	Verb      term.Verb `json:"verb"` // write, answer or exec
+	TaskID    string    `json:"task_id,omitempty"`
+	Bytes     int       `json:"bytes,omitempty"` // unknown for what is sensitive
+	Key       string    `json:"key,omitempty"`
+	Sensitive bool      `json:"sensitive,omitempty"`
+	Reason    string    `json:"reason,omitempty"` // of a key that ptyctl itself pressed
+}
+
+func newTxEvents(events []session.TxEvent) []txEvent {
+	out := make([]txEvent, len(events))
+	for i, e := range events {
+		out[i] = txEvent{At: millis(e.Time), Verb: e.Verb, TaskID: e.Task, Bytes: e.Bytes, Key: e.Key, Sensitive: e.Sensitive, Reason: e.Reason}
+	}
+	return out
 }
 
 func newSessionStatus(i session.Info) *sessionStatus {

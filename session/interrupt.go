@@ -42,6 +42,7 @@ func (t *typedRun) mayPress(key, why string) bool {
 		return false
 	}
 	s.observe(e)
+	s.recordTx(TxEvent{Verb: term.VerbWrite, Task: lockHolder(t.actor), Bytes: len(key), Key: keyOf([]byte(key)), Reason: why})
 	return true
 }
 

@@ -3,7 +3,6 @@ package session_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -179,38 +178,6 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 		for range 50 { // what was fetched is given back at once
 			if r := run(t, s, req); string(r.Stdout.Head) != "short" || !r.Stdout.Complete() {
 				t.Fatalf("%+v", r)
-			}
-		}
-	})
-}
-
-// Calls that look at an exec's output have all of it, though the exec is forgotten meanwhile.
-func TestForgottenWhileLookedAt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		near, _ := bufpipe.New(0)
-		begin := make(chan struct{})
-		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
-			return &shell{plain: plain{ReadWriteCloser: near}, exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
-				<-begin
-				_, err := io.WriteString(stdout, r.Command)
-				return term.Exit{Known: true}, err
-			}}, nil
-		}, session.Config{MaxBufferBytes: 4 << 20})
-		s := opened(t, m, "web1")
-		const n = 100 // more than are kept
-		done := make(chan bool, n)
-		for i := range n {
-			go func() {
-				command := fmt.Sprint("command ", i)
-				r, err := s.Exec(t.Context(), session.ExecRequest{Command: command, Lane: session.LaneChannel})
-				done <- err == nil && string(r.Stdout.Head) == command && r.Stdout.Complete()
-			}()
-		}
-		synctest.Wait()
-		close(begin)
-		for range n {
-			if !<-done {
-				t.Error("output is missing")
 			}
 		}
 	})

@@ -30,6 +30,7 @@ type Config struct {
 	MaxReads       int           // reads that wait at a time, over all sessions; 0: 200
 	Retention      time.Duration // how long an ended session stays listed and readable; 0: 5 min
 	AllowTakeOver  bool          // see Options
+	RecordTxEvents bool          // see Options
 	Gate           term.Gate
 	Journal        term.Journal
 

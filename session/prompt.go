@@ -116,6 +116,7 @@ func (s *Session) answer(ctx context.Context, data []byte) (answered bool, err e
 	} else {
 		p.answer <- string(trimLineEnd(data))
 	}
+	s.recordTx(TxEvent{Verb: term.VerbAnswer, Task: lockHolder(term.ActorFrom(ctx)), Sensitive: true})
 	return true, nil
 }
 

@@ -41,6 +41,7 @@ func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout tim
 	err = sender.SendKey(ctx, name)
 	if !errors.Is(err, term.Unsupported) { // then nothing went out, and the terminal is what it was
 		s.typedAt(line, end)
+		s.recordTx(TxEvent{Verb: term.VerbWrite, Task: lockHolder(term.ActorFrom(ctx)), Key: name})
 		s.life.touch()
 		if name == term.KeyBreak || name == term.KeyInterruptProcess {
 			s.typedInto([]byte("\x03")) // it means the same to what runs

@@ -35,6 +35,7 @@ type Options struct {
 	Journal        term.Journal    // nil keeps none
 	Observers      []term.Observer // told of everything, after the fact
 	Logger         *slog.Logger    // nil: silent
+	RecordTxEvents bool            // remember that something was typed, never what; see TxEvents
 
 	limits limits // the manager's
 }
@@ -114,6 +115,7 @@ type Session struct {
 	runs      map[string]*run // execs that have something left to fetch
 	runOrder  []string        // their ids, oldest first
 	sealed    bool            // Close waits: no goroutine may be added
+	txEvents  []TxEvent       // what was last typed
 	lost      []*lostLock     // the tasks whose lock was taken over, and who have not got it again; oldest first
 
 	hangOnce sync.Once

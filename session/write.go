@@ -99,6 +99,13 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 			echo.forget()
 		}
 		err = withWritten(err, res.Written)
+		if res.Written > 0 {
+			key := o.Key
+			if key == "" {
+				key = keyOf(data)
+			}
+			s.recordTx(TxEvent{Verb: term.VerbWrite, Task: lockHolder(term.ActorFrom(ctx)), Bytes: res.Written, Key: key, Sensitive: o.Sensitive})
+		}
 	}
 	res.Warnings = warnings
 	d.event.Size = res.Written

@@ -47,6 +47,7 @@ func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session
 		Devices:        deviceLocks(cfg.Locks.DeviceDir),
 		Journal:        journal,
 		Observers:      observers,
+		RecordTxEvents: cfg.Session.RecordTxEvents,
 		Logger:         log,
 	}), nil
 }

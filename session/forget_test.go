@@ -1,0 +1,46 @@
+package session
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/term"
+
+	"ptyctl/buffer"
+	"ptyctl/internal/bufpipe"
+)
+
+// A call that looks at an exec's output has all of it, though the exec is forgotten meanwhile; then the memory is given back.
+func TestForgottenWhileLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := buffer.NewPool(1 << 20)
+		near, _ := bufpipe.New(0)
+		s := New(&rigged{ReadWriteCloser: near}, Options{limits: limits{memory: pool}})
+		defer s.Close(t.Context(), CloseOptions{})
+		before := pool.Held()
+		x, err := s.newRun(ExecRequest{Timeout: time.Minute}, LaneChannel, term.Actor{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.stdout.Write([]byte("its output"))
+		same, err := s.run("exec", x.id) // a second call
+		if err != nil || same != x {
+			t.Fatal(err)
+		}
+		s.forget(x.id)
+		s.letGo(x)
+		if o := x.stdout.output(1000); string(o.Head) != "its output" || pool.Held() == before {
+			t.Errorf("%+v, %d bytes held", o, pool.Held()-before)
+		}
+		s.letGo(x)
+		if pool.Held() != before {
+			t.Errorf("%d bytes are still held", pool.Held()-before)
+		}
+		if _, err := s.run("exec", x.id); err == nil {
+			t.Error("it is still found")
+		}
+		x.release()
+		x.cancel(nil)
+	})
+}
