@@ -43,15 +43,16 @@ type Session struct {
 
 // Limits are the operator's maxima. A caller may ask for less, never for more.
 type Limits struct {
-	MaxWait             time.Duration // for one call
-	MaxReadBytes        int           // one read result
-	MaxExecOutputBytes  int           // kept for each stream of one command
-	MaxTotalBufferBytes int           // output kept for all sessions and commands together
-	MaxWaitingReads     int           // over all sessions
-	MaxConnectTimeout   time.Duration
-	MaxExecTimeout      time.Duration // of one command
-	MaxMessageBytes     int           // one JSON-RPC line
-	MaxInFlight         int           // requests served at the same time
+	MaxWait            time.Duration // for one call
+	MaxReadBytes       int           // one read result
+	MaxExecOutputBytes int           // kept for each stream of one command
+	MaxConnectTimeout  time.Duration
+	MaxExecTimeout     time.Duration // of one command
+	MaxMessageBytes    int           // one JSON-RPC line
+	MaxInFlight        int           // requests served at the same time
+
+	MaxTotalBufferBytes int // output kept for all sessions and commands together
+	MaxWaitingReads     int // over all sessions
 }
 
 // SSH holds what the operator allows SSH sessions to do. Paths are absolute.

@@ -44,3 +44,48 @@ func TestForgottenWhileLookedAt(t *testing.T) {
 		x.cancel(nil)
 	})
 }
+
+// Commands in the terminal give their memory back, too: those that were refused, and those whose output was fetched.
+func TestTypedCommandsGiveBackTheirMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := buffer.NewPool(1 << 20)
+		near, far := bufpipe.New(0)
+		s := New(&rigged{ReadWriteCloser: near}, Options{limits: limits{memory: pool}})
+		defer s.Close(t.Context(), CloseOptions{})
+		show := func(text string) {
+			if _, err := far.Write([]byte(text)); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		show("Password: ")
+		before := pool.Held()
+		req := ExecRequest{Command: "show clock", Lane: LaneTerminal, Class: ClassDevice, Idle: time.Second, Timeout: time.Minute}
+		if _, err := s.Exec(t.Context(), req); err == nil {
+			t.Fatal("a command was typed into a question")
+		}
+		if pool.Held() != before {
+			t.Errorf("refused: %d bytes are still held", pool.Held()-before)
+		}
+		show("\r\nsw1# ")
+		go func() {
+			p := make([]byte, 100)
+			for {
+				n, err := far.Read(p)
+				if err != nil {
+					return
+				}
+				far.Write(append(p[:n:n], "\n12:00\r\nsw1# "...))
+			}
+		}()
+		for range 5 {
+			res, err := s.Exec(t.Context(), req)
+			if err != nil || !res.Stdout.Complete() || res.ID != "" {
+				t.Fatalf("%+v, %v", res, err)
+			}
+		}
+		if pool.Held() != before {
+			t.Errorf("fetched: %d bytes are still held", pool.Held()-before)
+		}
+	})
+}
