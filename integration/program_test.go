@@ -23,6 +23,7 @@ type program struct {
 	stdout io.Reader // what nobody has read yet
 	seen   *capture  // all of stdout
 	log    *capture
+	audit  string        // its audit log, which other programs of the same home may write too
 	ended  chan struct{} // closed when the process has ended
 	status error         // of the process, once it has ended
 
@@ -35,6 +36,8 @@ func (h *home) start(tb testing.TB, args ...string) *program {
 	tb.Helper()
 	p := &program{t: tb, seen: newCapture(), log: newCapture(), ended: make(chan struct{}), secrets: h.secrets}
 	p.cmd = h.command(append([]string{"mcp", "--transport", "stdio", "--config", h.config, "--log-level", "debug"}, args...)...)
+	p.cmd.Env = append(p.cmd.Env, "PTYCTL_AUDIT_PATH="+h.audit)
+	p.audit = h.audit
 	p.cmd.Stderr = p.log
 	p.cmd.WaitDelay = patience
 	in, err := p.cmd.StdinPipe()
@@ -117,6 +120,7 @@ func (p *program) checkEnd() {
 		p.t.Errorf("the race detector reports:\n%s", log)
 	}
 	checkJSONRPC(p.t, p.seen.String())
+	trail := checkAudit(p.t, p.audit)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.secrets {
@@ -125,6 +129,9 @@ func (p *program) checkEnd() {
 		}
 		if strings.Contains(log, s) {
 			p.t.Errorf("the log shows the secret %q", s)
+		}
+		if strings.Contains(trail, s) {
+			p.t.Errorf("the audit log shows the secret %q", s)
 		}
 	}
 }
