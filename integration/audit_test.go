@@ -94,7 +94,7 @@ func TestAudit(t *testing.T) {
 		event, outcome, task, detail, command string
 		bytes, lines                          int // lines: with the intents
 	}{
-		{"open", "ok", "task-1", "127.0.0.1", "", 0, 2},
+		{"open", "ok", "task-1", "alice@127.0.0.1:", "", 0, 2},
 		{"answer", "ok", "task-1", "challenge", "", len(login) + 1, 2},
 		{"exec", "LOCKED", "task-2", "channel", "id", 0, 3},
 		{"write", "ok", "task-1", "", "", len(typed) + 1, 4},
@@ -112,7 +112,7 @@ func TestAudit(t *testing.T) {
 			}
 		}
 		n := lines[len(lines)-1]
-		if n.Outcome != want.outcome || n.Session != id || n.Proto != "ssh" || n.Host != "127.0.0.1" || n.Bytes != want.bytes || !strings.Contains(n.Command, want.command) ||
+		if n.Outcome != want.outcome || n.Session != id || n.Proto != "ssh" || n.Host != "127.0.0.1" || n.Bytes != want.bytes || !strings.Contains(n.Command, want.command) || !strings.Contains(n.Detail, want.detail) ||
 			n.Actor == nil || n.Actor.Task != want.task || n.Actor.Client != "integration" || n.Actor.Transport != "stdio" {
 			t.Errorf("%s: %+v, by %+v", want.event, n, n.Actor)
 		}

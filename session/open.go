@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 
 	"ptyctl/lockmgr"
@@ -33,7 +35,7 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 	setDefault(&r.Target.ConnectTimeout, m.c.ConnectTimeout)
 	setDefault(&r.IdleTimeout, m.c.IdleTimeout)
 	s := newSession(m.options(r), m.ended)
-	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: r.Target.Host})
+	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
 	lease, err := m.admit(ctx, d, r)
 	d.end(err) // whether it opens is told by its state
 	if err != nil {
@@ -78,6 +80,18 @@ func (m *Manager) mayOpen(ctx context.Context, d *deed, r OpenRequest) error {
 	err := m.add(d.s)
 	d.permitted = err == nil
 	return err
+}
+
+// account says for the record where the caller wants to go: user@host:port, as far as the call names them.
+func account(t term.Target) string {
+	where := t.Host
+	if t.Port != 0 {
+		where = net.JoinHostPort(t.Host, strconv.Itoa(t.Port))
+	}
+	if t.User != "" {
+		where = t.User + "@" + where
+	}
+	return where
 }
 
 // options are those of a new session for r.
