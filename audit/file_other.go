@@ -7,6 +7,7 @@ import "os"
 const (
 	openFlags     = 0
 	closeToRename = true
+	hasModes      = false
 )
 
 // There is no flock: each process needs a file of its own.

@@ -11,8 +11,10 @@ import (
 // O_NONBLOCK keeps the opening of what is no file, such as a pipe, from waiting.
 const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// closeToRename says that an open file cannot be renamed.
-const closeToRename = false
+const (
+	closeToRename = false // an open file cannot be renamed
+	hasModes      = true  // a file's mode says who may use it
+)
 
 // lockFile waits for the lock. Whoever has it is writing a few lines.
 func lockFile(f *os.File) error { return flock(f, syscall.LOCK_EX) }

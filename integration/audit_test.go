@@ -96,7 +96,7 @@ func TestAudit(t *testing.T) {
 	}{
 		{"open", "ok", "task-1", "alice@127.0.0.1:", "", 0, 2},
 		{"answer", "ok", "task-1", "challenge", "", len(login) + 1, 2},
-		{"exec", "LOCKED", "task-2", "channel", "id", 0, 3},
+		{"exec", "LOCKED", "task-2", "terminal", "id", 0, 3},
 		{"write", "ok", "task-1", "", "", len(typed) + 1, 4},
 		{"lock", "ok", "task-1", "", "", 0, 1},
 		{"close", "ok", "task-1", "", "", 0, 2},

@@ -14,6 +14,7 @@ type home struct {
 	knownHosts string
 	sshConfig  string
 	audit      string   // the audit log
+	wrap       []string // the command that starts ptyctl, which becomes it; nil: none does
 	secrets    []string // what lies in its files, and must be seen nowhere else
 }
 

@@ -68,7 +68,8 @@ func (h *home) start(tb testing.TB, args ...string) *program {
 
 // command is a call of ptyctl by the owner of h: no agent, and nothing of the tester's environment.
 func (h *home) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(binary, args...)
+	line := append(append(slices.Clip(h.wrap), binary), args...)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = []string{"HOME=" + h.dir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
 	cmd.Dir = h.dir
 	return cmd
