@@ -15,6 +15,10 @@ type Options struct {
 	// limit. It is best effort: whole oldest lines go once a Write has added to
 	// their number, and MaxBytes may have cut the oldest line before that.
 	MaxLines int
+
+	// Pool bounds this and other Buffers together; nil: nothing does. Without room in it the Buffer stays at the
+	// size it has, and drops its oldest bytes earlier than MaxBytes would have it.
+	Pool *Pool
 }
 
 // Buffer holds the newest part of one byte stream. Make it with New.
@@ -35,7 +39,7 @@ func New(o Options) *Buffer {
 	}
 	return &Buffer{
 		maxLines: max(o.MaxLines, 0),
-		ring:     ring{limit: o.MaxBytes},
+		ring:     ring{limit: o.MaxBytes, pool: o.Pool},
 	}
 }
 
@@ -126,6 +130,7 @@ type Stat struct {
 	Limit     int   // most bytes ever held, Options.MaxBytes or its default
 	Closed    bool  // the stream has ended
 	Allocated int   // bytes of memory taken for the data, never more than Limit
+	Capped    bool  // the Pool had no room when more memory was last wanted
 }
 
 // Stat returns the present state.
@@ -139,5 +144,6 @@ func (b *Buffer) Stat() Stat {
 		Limit:     b.ring.limit,
 		Closed:    b.closed,
 		Allocated: len(b.ring.buf),
+		Capped:    b.ring.capped,
 	}
 }

@@ -28,8 +28,8 @@
 //   - Every byte is exact. A reader that was too slow for the bytes it asked for
 //     is told how many are gone (Slice.Dropped), never given others in silence.
 //   - Memory is taken as bytes arrive, at most Options.MaxBytes (while it grows,
-//     the old block lives on until it has been copied). It is not given back
-//     before the Buffer itself is.
+//     the old block lives on until it has been copied), and no more than a Pool
+//     has room for. It is not given back before Free.
 //   - A wake-up is a broadcast: it reaches all who wait, and none is lost between
 //     looking and waiting.
 //

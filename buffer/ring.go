@@ -12,7 +12,10 @@ var newline = []byte{'\n'}
 // ring is a byte queue that grows up to a limit and knows how many newlines it
 // holds. It has no lock and no offsets: positions count from its oldest byte.
 type ring struct {
-	limit    int // most bytes held; set once
+	limit    int   // most bytes held; set once
+	pool     *Pool // nil: none; set once
+	counted  int   // bytes of the pool's that are ours; at least len(buf) if there is a pool
+	capped   bool  // the pool had no room when it was last asked
 	buf      []byte
 	head     int // index in buf of the oldest byte
 	held     int // bytes held, at most len(buf)
@@ -20,11 +23,16 @@ type ring struct {
 }
 
 // push appends p, which must not be longer than the limit, and returns how many
-// of the oldest bytes had to go.
+// of the oldest bytes had to go. Without room in the pool some of them are p's own.
 func (r *ring) push(p []byte) (dropped int) {
 	r.grow(len(p))
 	dropped = max(len(p)-(len(r.buf)-r.held), 0)
-	r.discard(dropped)
+	if cut := len(p) - len(r.buf); cut > 0 {
+		p = p[cut:]
+		r.discard(r.held)
+	} else {
+		r.discard(dropped)
+	}
 	older, newer := r.view(r.held, r.held+len(p))
 	copy(newer, p[copy(older, p):])
 	r.held += len(p)
@@ -38,7 +46,7 @@ func (r *ring) grow(n int) {
 	if n <= size-r.held || size == r.limit {
 		return
 	}
-	size = max(size, min(minAlloc, r.limit))
+	size = max(size, r.least())
 	for size-r.held < n && size < r.limit {
 		if size > r.limit/2 { // doubling first could overflow
 			size = r.limit
@@ -46,10 +54,53 @@ func (r *ring) grow(n int) {
 			size *= 2
 		}
 	}
+	if size = r.afford(size); size == len(r.buf) {
+		return
+	}
 	buf := make([]byte, size)
 	older, newer := r.view(0, r.held)
 	copy(buf[copy(buf, older):], newer)
 	r.buf, r.head = buf, 0
+}
+
+// least is the size of the first block.
+func (r *ring) least() int { return min(minAlloc, r.limit) }
+
+// afford returns the size that buf may grow to: size, or half of it and so on, if the pool has room for that, else what
+// it is now. The first block is had in any case.
+func (r *ring) afford(size int) int {
+	for s := size; s > max(len(r.buf), r.least()); s /= 2 {
+		if r.take(s) {
+			r.capped = s < size
+			return s
+		}
+	}
+	if len(r.buf) > 0 {
+		return len(r.buf)
+	}
+	first := r.least()
+	if !r.take(first) {
+		r.pool.held.Add(int64(first - r.counted))
+		r.counted = first
+	}
+	r.capped = r.capped || first < size
+	return first
+}
+
+// take has size bytes counted in the pool, those that are already included.
+func (r *ring) take(size int) bool {
+	more := max(size-r.counted, 0)
+	r.capped = !r.pool.Take(more)
+	if !r.capped {
+		r.counted += more
+	}
+	return !r.capped
+}
+
+// free gives up all memory.
+func (r *ring) free() {
+	r.pool.Give(r.counted)
+	r.buf, r.head, r.held, r.newlines, r.counted = nil, 0, 0, 0, 0
 }
 
 // discard drops the n oldest bytes; n is at most r.held.

@@ -30,6 +30,7 @@ type Server struct {
 type Session struct {
 	MaxSessions          int
 	IdleTimeout          time.Duration // 0: never
+	MaxAge               time.Duration // 0: no limit
 	ClosedRetention      time.Duration // 0: forget at once
 	OutputBufferMaxBytes int
 	OutputBufferMaxLines int
@@ -41,13 +42,15 @@ type Session struct {
 
 // Limits are the operator's maxima. A caller may ask for less, never for more.
 type Limits struct {
-	MaxWait            time.Duration // for one call
-	MaxReadBytes       int           // one read result
-	MaxExecOutputBytes int           // kept for each stream of one command
-	MaxConnectTimeout  time.Duration
-	MaxExecTimeout     time.Duration // of one command
-	MaxMessageBytes    int           // one JSON-RPC line
-	MaxInFlight        int           // requests served at the same time
+	MaxWait             time.Duration // for one call
+	MaxReadBytes        int           // one read result
+	MaxExecOutputBytes  int           // kept for each stream of one command
+	MaxTotalBufferBytes int           // output kept for all sessions and commands together
+	MaxWaitingReads     int           // over all sessions
+	MaxConnectTimeout   time.Duration
+	MaxExecTimeout      time.Duration // of one command
+	MaxMessageBytes     int           // one JSON-RPC line
+	MaxInFlight         int           // requests served at the same time
 }
 
 // SSH holds what the operator allows SSH sessions to do. Paths are absolute.
@@ -86,6 +89,8 @@ type Locks struct {
 	DefaultTTL time.Duration
 	MaxTTL     time.Duration
 	AllowForce bool // a caller without the lock may close a session by force
+
+	AllowTakeOver bool // a caller may take the lock from the one that holds it
 }
 
 // Audit says how the record of who did what is kept.

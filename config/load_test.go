@@ -66,6 +66,7 @@ func TestDefaults(t *testing.T) {
 		},
 		Limits: Limits{
 			MaxWait: 50 * time.Second, MaxReadBytes: 1048576, MaxExecOutputBytes: 1048576,
+			MaxTotalBufferBytes: 256 << 20, MaxWaitingReads: 200,
 			MaxConnectTimeout: 2 * time.Minute, MaxExecTimeout: 24 * time.Hour, MaxMessageBytes: 8388608, MaxInFlight: 256,
 		},
 		SSH: SSH{

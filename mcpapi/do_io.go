@@ -155,7 +155,11 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 	if conditions && !res.TimedOut {
 		read.Cursor = res.Cursor
 		read.Timeout = max(0, min(read.Timeout, c.o.MaxWait-time.Since(start)))
-		c.show(s, s.Read(ctx, read), in, out)
+		chunk := s.Read(ctx, read)
+		if chunk.Reason == session.ReasonLimit { // the write is done all the same
+			c.warn(s.TooManyReads().Error())
+		}
+		c.show(s, chunk, in, out)
 	}
 	return canceled(ctx, s)
 }
@@ -185,10 +189,17 @@ func (c *invocation) read(ctx context.Context, s *session.Session, in *ioArgs, o
 		if err != nil {
 			return err
 		}
+		if chunk.Reason == session.ReasonLimit {
+			return s.TooManyReads()
+		}
 		out.show(chunk, in.Encoding)
 		return canceled(ctx, s)
 	}
-	c.show(s, s.Read(ctx, req), in, out)
+	chunk := s.Read(ctx, req)
+	if chunk.Reason == session.ReasonLimit {
+		return s.TooManyReads()
+	}
+	c.show(s, chunk, in, out)
 	return canceled(ctx, s)
 }
 

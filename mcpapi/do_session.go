@@ -10,7 +10,6 @@ import (
 
 // The arguments of the actions but open.
 type (
-	listArgs   struct{}
 	statusArgs struct {
 		SessionID string `json:"session_id"`
 	}
@@ -23,6 +22,7 @@ type (
 		SessionID string `json:"session_id"`
 		TaskID    string `json:"task_id"`
 		TTL       int64  `json:"lock_ttl_ms"`
+		TakeOver  bool   `json:"take_over"`
 	}
 	signalArgs struct {
 		SessionID string `json:"session_id"`
@@ -47,11 +47,15 @@ type sessionOut struct {
 	Prompt          *term.Prompt       `json:"prompt,omitempty"`
 	Capabilities    *term.Capabilities `json:"capabilities,omitempty"`
 	Sessions        *[]listEntry       `json:"sessions,omitempty"`
+	Count           *int               `json:"count,omitempty"` // [list] of all that match
+	More            bool               `json:"more,omitempty"`  // [list] than are shown
 	Session         *sessionStatus     `json:"session,omitempty"`
 	AlreadyClosed   bool               `json:"already_closed,omitempty"`
 	LockAcquired    *bool              `json:"lock_acquired,omitempty"`
 	LockHolder      string             `json:"lock_holder,omitempty"`
 	LockExpiresAt   int64              `json:"lock_expires_at,omitempty"` // Unix milliseconds
+	LockEpoch       int64              `json:"lock_epoch,omitempty"`      // greater for each later grant
+	PreviousHolder  string             `json:"previous_holder,omitempty"` // whom the lock was taken from
 	Warnings        []string           `json:"warnings,omitempty"`
 }
 
@@ -78,7 +82,7 @@ func (c *invocation) doSession(ctx context.Context) (any, error) {
 
 // lease shows a lock in the result.
 func (out *sessionOut) lease(l session.Lease) {
-	out.LockHolder, out.LockExpiresAt = l.Holder, l.Expires.UnixMilli()
+	out.LockHolder, out.LockExpiresAt, out.LockEpoch = l.Holder, l.Expires.UnixMilli(), int64(l.Epoch)
 }
 
 func (c *invocation) list(out *sessionOut) error {
@@ -86,11 +90,7 @@ func (c *invocation) list(out *sessionOut) error {
 	if err := c.args(&in); err != nil {
 		return err
 	}
-	entries := []listEntry{}
-	for _, i := range c.m.List() {
-		entries = append(entries, newListEntry(i))
-	}
-	out.Sessions = &entries
+	out.list(c.m.List(), in)
 	out.Capabilities = &term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.Maybe, ParallelExec: term.Yes}
 	return nil
 }
@@ -148,6 +148,12 @@ func (c *invocation) lock(ctx context.Context, out *sessionOut) error {
 	case "unlock":
 		return s.Unlock(ctx)
 	case "lock":
+		if in.TakeOver {
+			var previous session.Lease
+			l, previous, err = s.TakeOver(ctx, c.lockTTL(in.TTL))
+			out.PreviousHolder = previous.Holder
+			break
+		}
 		l, err = s.Lock(ctx, c.lockTTL(in.TTL))
 	case "heartbeat":
 		l, err = s.Heartbeat(ctx, c.lockTTL(in.TTL))

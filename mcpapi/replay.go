@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -93,7 +94,7 @@ func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (a
 	p.v, p.err = guarded(context.WithoutCancel(ctx), f)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p.err != nil && undone(term.KindOf(p.err)) {
+	if p.err != nil && undone(p.err) {
 		r.forget(p)
 		return
 	}
@@ -122,11 +123,15 @@ func guarded(ctx context.Context, f func(context.Context) (any, error)) (v any, 
 	return f(ctx)
 }
 
-// undone reports whether an error of that kind means that nothing was done.
-func undone(k term.Kind) bool {
-	switch k {
-	case term.RemoteClosed, term.IOError, term.ExecTimeout, term.Canceled, term.Internal, term.Locked:
-		return false // Locked may come in the middle of a write
+// undone reports whether an error means that nothing was done.
+func undone(err error) bool {
+	e, ok := errors.AsType[*term.Error](err)
+	if ok && e.Details != nil && e.Details.BytesWritten != nil && *e.Details.BytesWritten > 0 { // as when the lock is lost on the way
+		return false
+	}
+	switch term.KindOf(err) {
+	case term.RemoteClosed, term.IOError, term.ExecTimeout, term.Canceled, term.Internal:
+		return false
 	}
 	return true
 }

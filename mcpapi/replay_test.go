@@ -79,7 +79,7 @@ func TestReplayBounded(t *testing.T) {
 
 // A failure after which nothing was done is not remembered; one that leaves doubt is, and so is a panic.
 func TestReplayOfFailures(t *testing.T) {
-	for kind, again := range map[term.Kind]bool{term.Busy: true, term.Locked: false, term.ConnectFailed: true, term.IOError: false, term.RemoteClosed: false} {
+	for kind, again := range map[term.Kind]bool{term.Busy: true, term.Locked: true, term.ConnectFailed: true, term.IOError: false, term.RemoteClosed: false} {
 		r, runs := newReplays(), 0
 		f := func(context.Context) (any, error) {
 			runs++
@@ -92,6 +92,18 @@ func TestReplayOfFailures(t *testing.T) {
 		}
 		if (runs == 2) != again {
 			t.Errorf("%s: ran %d times", kind, runs)
+		}
+	}
+	for written, again := range map[int]bool{0: true, 1: false} { // of a write that lost the lock on its way
+		r, runs := newReplays(), 0
+		for range 2 {
+			_, _ = r.do(t.Context(), "s", "1", nil, func(context.Context) (any, error) {
+				runs++
+				return nil, &term.Error{Kind: term.LockRequired, Msg: "x", Details: &term.Details{BytesWritten: &written}}
+			})
+		}
+		if (runs == 2) != again {
+			t.Errorf("%d bytes written: ran %d times", written, runs)
 		}
 	}
 	r := newReplays()

@@ -7,7 +7,7 @@ var sessionTool = tool{
 	actions: []action{
 		{name: "open", about: "connect; needs protocol and host. If the result has a prompt, answer it with ptyctl_session_io write.", example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`},
 		{name: "close", about: "end a session; its output stays readable for a while.", example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
-		{name: "list", about: "all sessions and what they can do.", example: `{"action":"list"}`},
+		{name: "list", about: "sessions, or those of a state, protocol or host (*.example.net).", example: `{"action":"list","state":"open"}`},
 		{name: "status", about: "everything known about one session.", example: `{"action":"status","session_id":"web1-k3f9q2zd"}`},
 		{name: "lock", about: "become the only task that may write.", example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{name: "unlock", about: "give the lock back.", example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
@@ -18,12 +18,14 @@ var sessionTool = tool{
 		{name: "session_id", kind: kindString, actions: notOpen, required: notOpenOrList, nonEmpty: true},
 		{name: "task_id", kind: kindString, about: "your name for locks", actions: []string{"open", "close", "lock", "unlock", "heartbeat", "signal"}, required: []string{"lock", "unlock", "heartbeat"}, nonEmpty: true},
 		{name: "lock_ttl_ms", kind: kindInteger, about: "default 60000", actions: []string{"open", "lock", "heartbeat"}, min: 1, max: 1 << 40},
+		{name: "take_over", kind: kindBoolean, about: "[lock] from its holder", actions: []string{"lock"}},
 		{name: "force", kind: kindBoolean, about: "[close] do not wait for the far side", actions: []string{"close"}},
 		{name: "signal", kind: kindString, enum: []string{"INT", "TERM", "HUP", "KILL", "QUIT"}, actions: []string{"signal"}, required: []string{"signal"}},
-		{name: "protocol", kind: kindString, about: "[open]", enum: []string{"ssh", "telnet", "local"}, actions: onlyOpen, required: onlyOpen, later: map[string]string{
+		{name: "protocol", kind: kindString, enum: []string{"ssh", "telnet", "local"}, actions: openOrList, required: onlyOpen, later: map[string]string{
 			"local": "local terminals are not built yet; use protocol ssh or telnet",
 		}},
-		{name: "host", kind: kindString, about: "[open] name, address, or Host alias of ssh_config", actions: onlyOpen, required: onlyOpen, nonEmpty: true},
+		{name: "host", kind: kindString, about: "name, address, or Host alias of ssh_config", actions: openOrList, required: onlyOpen, nonEmpty: true},
+		{name: "state", kind: kindString, about: "[list]", enum: []string{"connecting", "authenticating", "open", "closed", "error"}, actions: []string{"list"}},
 		{name: "port", kind: kindInteger, about: "[open]", actions: onlyOpen, min: 1, max: 65535},
 		{name: "username", kind: kindString, about: "[open]", actions: onlyOpen, nonEmpty: true},
 		{name: "auth", kind: kindObject, about: "[open] default: agent, then identity files, then questions", actions: onlyOpen, fields: []field{
@@ -74,24 +76,28 @@ var sessionTool = tool{
 	},
 	output: []field{
 		{name: "action", kind: kindString, unlisted: true},
-		{name: "success", kind: kindBoolean},
+		{name: "success", kind: kindBoolean, unlisted: true},
 		{name: "session_id", kind: kindString},
 		{name: "state", kind: kindString},
-		{name: "protocol", kind: kindString},
+		{name: "protocol", kind: kindString, unlisted: true},
 		{name: "pty_enabled", kind: kindBoolean, unlisted: true},
 		{name: "cursor", kind: kindString},
-		{name: "server_banner", kind: kindString},
-		{name: "security_warning", kind: kindString},
-		{name: "telnet", kind: kindObject},
+		{name: "server_banner", kind: kindString, unlisted: true},
+		{name: "security_warning", kind: kindString, unlisted: true},
+		{name: "telnet", kind: kindObject, unlisted: true},
 		{name: "waiting_for_input", kind: kindBoolean},
 		{name: "prompt", kind: kindObject},
 		{name: "capabilities", kind: kindObject},
 		{name: "sessions", kind: kindObjects},
+		{name: "count", kind: kindInteger, unlisted: true},
+		{name: "more", kind: kindBoolean, unlisted: true},
 		{name: "session", kind: kindObject},
 		{name: "already_closed", kind: kindBoolean, unlisted: true},
 		{name: "lock_acquired", kind: kindBoolean, unlisted: true},
-		{name: "lock_holder", kind: kindString},
+		{name: "lock_holder", kind: kindString, unlisted: true},
 		{name: "lock_expires_at", kind: kindInteger, unlisted: true},
+		{name: "lock_epoch", kind: kindInteger, unlisted: true},
+		{name: "previous_holder", kind: kindString, unlisted: true},
 		{name: "warnings", kind: kindStrings, unlisted: true},
 	},
 	hints: hints{destructive: true, openWorld: true},
@@ -99,6 +105,7 @@ var sessionTool = tool{
 
 var (
 	onlyOpen      = []string{"open"}
+	openOrList    = []string{"open", "list"}
 	notOpen       = []string{"close", "lock", "unlock", "heartbeat", "status", "signal"}
 	notOpenOrList = notOpen
 )

@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"slices"
 	"time"
 
 	"ptyctl/session"
@@ -58,6 +59,8 @@ type sessionStatus struct {
 	Execs         int64            `json:"execs"`
 	Running       []string         `json:"running_exec_ids,omitempty"`
 	Readers       int64            `json:"waiting_readers,omitempty"`
+	LockExpiresAt int64            `json:"lock_expires_at,omitempty"`
+	LockEpoch     int64            `json:"lock_epoch,omitempty"`
 	ServerVersion string           `json:"server_version,omitempty"`
 	ServerBanner  string           `json:"server_banner,omitempty"`
 	HostKey       string           `json:"host_key_fingerprint,omitempty"`
@@ -79,6 +82,12 @@ func newSessionStatus(i session.Info) *sessionStatus {
 		ServerVersion: i.About.ServerVersion, ServerBanner: i.About.ServerBanner, HostKey: i.About.HostKey, AuthMethod: i.About.AuthMethod,
 		Ladder: i.About.Ladder, Warnings: i.About.Warnings,
 		Security: i.About.Security, TLS: i.About.TLS, Telnet: i.About.Telnet,
+	}
+	if i.Lease != nil {
+		st.LockExpiresAt, st.LockEpoch = i.Lease.Expires.UnixMilli(), int64(i.Lease.Epoch)
+	}
+	if i.Buffer.Capped {
+		st.Warnings = append(slices.Clip(st.Warnings), "less output is kept than buffer_limit_bytes, because the sessions have reached limits.max_total_buffer_bytes together")
 	}
 	if i.End.Exit.Known {
 		st.ExitCode = &i.End.Exit.Code

@@ -93,6 +93,7 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	if err != nil {
 		return ExecResult{}, err
 	}
+	defer s.letGo(x)
 	if x.lane == LaneChannel && r.Lane != LaneChannel {
 		return s.collectOrType(ctx, x, r, epoch)
 	}
@@ -162,6 +163,7 @@ func (s *Session) ContinueExec(ctx context.Context, id string, wait time.Duratio
 	if err != nil {
 		return ExecResult{}, err
 	}
+	defer s.letGo(x)
 	return s.collect(ctx, x, wait, maxOutput)
 }
 
@@ -179,6 +181,7 @@ func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (Exe
 	if err != nil {
 		return ExecResult{}, err
 	}
+	defer s.letGo(x)
 	return s.collect(ctx, x, stopGrace+settle, maxOutput)
 }
 
@@ -188,11 +191,12 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 	if err != nil {
 		return Chunk{}, err
 	}
+	defer s.letGo(x)
 	switch stream {
 	case "stdout":
-		return read(ctx, x.stdout.buf, &x.stdout.newest, r), nil
+		return read(ctx, x.stdout.buf, &x.stdout.newest, s.o.limits.reads, r), nil
 	case "stderr":
-		return read(ctx, x.stderr.buf, &x.stderr.newest, r), nil
+		return read(ctx, x.stderr.buf, &x.stderr.newest, s.o.limits.reads, r), nil
 	}
 	return Chunk{}, &term.Error{Op: "read", Session: s.id, Kind: term.InvalidArgument, Msg: fmt.Sprintf("stream %q does not exist; use stdout or stderr", stream), Details: &term.Details{Field: "stream", Allowed: []string{"stdout", "stderr"}}}
 }

@@ -14,11 +14,18 @@ import (
 // permit decides whether an action may be done: the lock first, then the operator's Gate, then the Journal,
 // which must have it on record before it happens.
 func (s *Session) permit(ctx context.Context, a term.Action, e term.Event) (epoch uint64, err error) {
-	epoch, held := s.locks.Check(s.id, lockHolder(term.ActorFrom(ctx)))
-	if held != nil {
-		return 0, s.lockError(string(a.Verb), held)
+	task := lockHolder(term.ActorFrom(ctx))
+	epoch, held := s.locks.Check(s.id, task)
+	if held == nil && epoch == 0 && s.lostTo(task) != nil { // it is to know before it goes on without the lock
+		held = lockmgr.ErrNotHeld
 	}
-	return epoch, s.allowed(ctx, a, e)
+	if held != nil {
+		return 0, s.lockError(string(a.Verb), task, held)
+	}
+	if err := s.allowed(ctx, a, e); err != nil {
+		return 0, err
+	}
+	return epoch, s.stillHeld(string(a.Verb), task, epoch) // Gate and Journal may have taken their time
 }
 
 // allowed asks the Gate, and has the action put on record.
@@ -40,16 +47,35 @@ func (s *Session) allowed(ctx context.Context, a term.Action, e term.Event) erro
 // lockHolder is the name under which an actor holds locks. The empty name holds none.
 func lockHolder(a term.Actor) string { return a.Task }
 
-// lockError turns the lock table's refusal into the caller's.
-func (s *Session) lockError(op string, err error) error {
+// stillHeld asks again, just before the act, whether what was permitted under epoch still is.
+func (s *Session) stillHeld(op, task string, epoch uint64) error {
+	if err := s.locks.CheckEpoch(s.id, task, epoch); err != nil {
+		return s.lockError(op, task, err)
+	}
+	return nil
+}
+
+// lockError turns the lock table's refusal of task into the caller's.
+func (s *Session) lockError(op, task string, err error) error {
 	var held *lockmgr.HeldError
+	lost := s.lostTo(task)
 	switch {
 	case errors.As(err, &held):
-		return &term.Error{
+		e := &term.Error{
 			Op: op, Session: s.id, Kind: term.Locked, Err: err,
-			Msg:     "task " + held.Lease.Holder + " holds this session's lock until " + held.Lease.Expires.UTC().Format(time.RFC3339) + "; reading is allowed, for anything else wait, or pass that task_id if you are that task",
+			Msg:     lost.tell() + "task " + held.Lease.Holder + " holds this session's lock until " + held.Lease.Expires.UTC().Format(time.RFC3339) + "; reading is allowed, for anything else wait",
 			Details: &term.Details{LockHolder: held.Lease.Holder, LockExpiresAt: held.Lease.Expires.UnixMilli()},
 		}
+		if s.o.AllowTakeOver {
+			e.Msg += ", take the lock over (ptyctl_session lock with take_over true)"
+		}
+		e.Msg += ", or pass that task_id if you are that task"
+		lost.fill(e.Details)
+		return e
+	case errors.Is(err, lockmgr.ErrNotHeld) && lost != nil:
+		e := &term.Error{Op: op, Session: s.id, Kind: term.LockRequired, Err: err, Msg: lost.tell() + "nobody holds it now: read what the terminal shows, then take the lock again with ptyctl_session lock", Details: new(term.Details)}
+		lost.fill(e.Details)
+		return e
 	case errors.Is(err, lockmgr.ErrNotHeld):
 		return &term.Error{Op: op, Session: s.id, Kind: term.LockRequired, Err: err, Msg: "this task does not hold the session's lock (it may have expired); take it with ptyctl_session lock"}
 	default:
@@ -59,7 +85,15 @@ func (s *Session) lockError(op string, err error) error {
 
 // Lock takes or extends the session's lock for the task that ctx carries.
 func (s *Session) Lock(ctx context.Context, ttl time.Duration) (lockmgr.Lease, error) {
-	return s.lease(ctx, term.VerbLock, func(task string) (lockmgr.Lease, error) { return s.locks.Acquire(s.id, task, ttl) })
+	return s.lease(ctx, term.VerbLock, func(task string) (lockmgr.Lease, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		l, err := s.locks.Acquire(s.id, task, ttl)
+		if err == nil {
+			s.regainedLocked(task)
+		}
+		return l, err
+	})
 }
 
 // Heartbeat extends a lock that the task still holds.
@@ -87,8 +121,13 @@ func (s *Session) lease(ctx context.Context, verb term.Verb, change func(task st
 	if ended {
 		return lockmgr.Lease{}, &term.Error{Op: string(verb), Session: s.id, Kind: term.AlreadyClosed, Msg: "this session has ended (" + reason + "); there is nothing left to lock", Details: &term.Details{EndReason: reason}}
 	}
-	if l, err = change(lockHolder(term.ActorFrom(ctx))); err != nil {
-		return l, s.lockError(string(verb), err)
+	task := lockHolder(term.ActorFrom(ctx))
+	l, err = change(task)
+	if s.State().Ended() { // meanwhile: nobody would ever drop the lease
+		s.locks.Drop(s.id)
+	}
+	if err != nil {
+		return l, s.lockError(string(verb), task, err)
 	}
 	return l, nil
 }

@@ -19,7 +19,7 @@ func (t *typedRun) stop() term.Exit {
 		if !t.mayPress(key, "to stop "+t.x.id) {
 			break
 		}
-		t.s.press(key, func() {})
+		t.s.press(lockHolder(t.actor), key, func() {})
 		if e, ok := t.settled(t.s.ctx, interruptGrace); ok {
 			e.Killed = "yes"
 			return e
@@ -78,8 +78,8 @@ func (t *typedRun) settled(ctx context.Context, limit time.Duration) (e term.Exi
 	}
 }
 
-// press sends a key past everything that waits to be written, and then calls done.
-func (s *Session) press(key string, done func()) {
+// press sends a key of the task past everything that waits to be written, and then calls done.
+func (s *Session) press(task, key string, done func()) {
 	s.mu.Lock()
 	s.typed, s.ready = true, false
 	tr := s.transport
@@ -87,8 +87,7 @@ func (s *Session) press(key string, done func()) {
 	if !s.spawn("exec", func() {
 		defer done()
 		n, _ := tr.Write([]byte(key))
-		s.count.tx.Add(int64(n))
-		s.count.lastTx.Store(time.Now().UnixNano())
+		s.countTyped(task, n)
 	}) {
 		done()
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/buffer"
 	"ptyctl/lockmgr"
 	"ptyctl/term"
 )
@@ -24,7 +25,11 @@ type Config struct {
 	PromptTimeout  time.Duration
 	ConnectTimeout time.Duration // when a Target has none; 0: 15 s
 	IdleTimeout    time.Duration // when an OpenRequest has none; 0: never
+	MaxAge         time.Duration // see Options
+	MaxBufferBytes int           // output kept for all sessions, execs and ended ones included; 0: 256 MiB
+	MaxReads       int           // reads that wait at a time, over all sessions; 0: 200
 	Retention      time.Duration // how long an ended session stays listed and readable; 0: 5 min
+	AllowTakeOver  bool          // see Options
 	Gate           term.Gate
 	Journal        term.Journal
 	Observers      []term.Observer
@@ -33,8 +38,9 @@ type Config struct {
 
 // A Manager is the set of sessions of one process. Make it with NewManager.
 type Manager struct {
-	c     Config
-	locks lockmgr.Table
+	c      Config
+	locks  lockmgr.Table
+	limits limits
 
 	mu       sync.Mutex // guards the following
 	sessions map[string]*Session
@@ -48,10 +54,15 @@ func NewManager(c Config) *Manager {
 	setDefault(&c.MaxSessions, 100)
 	setDefault(&c.ConnectTimeout, 15*time.Second)
 	setDefault(&c.Retention, 5*time.Minute)
+	setDefault(&c.MaxBufferBytes, 256<<20)
+	setDefault(&c.MaxReads, 200)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Manager{c: c, sessions: make(map[string]*Session), drained: make(chan struct{})}
+	return &Manager{
+		c: c, sessions: make(map[string]*Session), drained: make(chan struct{}),
+		limits: limits{memory: buffer.NewPool(int64(c.MaxBufferBytes)), reads: &turnstile{limit: int64(c.MaxReads)}},
+	}
 }
 
 // Protocols returns the protocols that can be opened, sorted.
@@ -120,6 +131,8 @@ func (m *Manager) add(s *Session) error {
 			Msg:     fmt.Sprintf("%d sessions are open, which is the limit (session.max_sessions); close one that is no longer needed", m.live),
 			Details: &term.Details{Limit: "session.max_sessions", Value: int64(m.c.MaxSessions)},
 		}
+	case !s.buf.Reserve():
+		return m.limits.noMemory("open", "")
 	}
 	m.sessions[s.id] = s
 	m.live++
@@ -135,9 +148,11 @@ func (m *Manager) ended(s *Session) {
 	}
 	m.mu.Unlock()
 	time.AfterFunc(m.c.Retention, func() {
+		defer s.rescue("retention")
 		m.mu.Lock()
-		defer m.mu.Unlock()
 		delete(m.sessions, s.id)
+		m.mu.Unlock()
+		s.forgetAll()
 	})
 }
 

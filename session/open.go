@@ -51,7 +51,7 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 // admit makes the session of d one of the manager's. What is refused never was a session, and has no end to be told of.
 func (m *Manager) admit(ctx context.Context, d *deed, r OpenRequest) (*lockmgr.Lease, error) {
 	if err := m.mayOpen(ctx, d, r); err != nil {
-		d.s.idle.stop()
+		d.s.life.stop()
 		d.s.cancel(err)
 		return nil, err
 	}
@@ -99,8 +99,9 @@ func (m *Manager) options(r OpenRequest) Options {
 	return Options{
 		ID: NewID(r.Target.Host), Protocol: r.Target.Protocol, Host: r.Target.Host, PTY: r.Target.PTY,
 		BufferBytes: m.c.BufferBytes, BufferLines: m.c.BufferLines, ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
-		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout,
-		Expect: r.Expect, Locks: &m.locks, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
+		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
+		Expect: r.Expect, Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
+		limits: m.limits,
 	}
 }
 

@@ -12,19 +12,25 @@ import (
 )
 
 // maxHead is how much of the start of a stream is kept for a result whose middle is left out.
-const maxHead = 64 << 10
+const (
+	maxHead = 64 << 10
+	minHead = 1 << 10 // first allocation, doubled from there
+)
 
 // A stream is one output stream of an exec: its start, and as much of its end as the buffer holds.
 type stream struct {
 	buf    *buffer.Buffer
 	newest atomic.Int64 // when the newest byte arrived, in Unix nanoseconds
 
-	mu   sync.Mutex // guards the following, and keeps buf in step with it
-	head []byte
+	pool *buffer.Pool // where head is counted, as buf is
+
+	mu    sync.Mutex // guards the following, and keeps buf in step with it
+	head  []byte
+	whole bool // head ends here: the stream goes on without it
 }
 
-func newStream(maxBytes int) *stream {
-	return &stream{buf: buffer.New(buffer.Options{MaxBytes: maxBytes})}
+func newStream(maxBytes int, pool *buffer.Pool) *stream {
+	return &stream{buf: buffer.New(buffer.Options{MaxBytes: maxBytes, Pool: pool}), pool: pool}
 }
 
 // Write takes what the command puts out; it never blocks on a reader.
@@ -33,10 +39,37 @@ func (st *stream) Write(p []byte) (int, error) {
 	defer st.mu.Unlock()
 	st.newest.Store(time.Now().UnixNano())
 	n, err := st.buf.Write(p)
-	if room := maxHead - len(st.head); room > 0 {
-		st.head = append(st.head, p[:min(room, n)]...)
-	}
+	st.keepHead(p[:n])
 	return n, err
+}
+
+// keepHead makes p part of the head, as far as there is room. Requires st.mu.
+func (st *stream) keepHead(p []byte) {
+	p = p[:min(len(p), maxHead-len(st.head))]
+	if st.whole || len(p) == 0 {
+		return
+	}
+	if want := len(st.head) + len(p); want > cap(st.head) {
+		size := max(minHead, cap(st.head))
+		for size < want {
+			size *= 2
+		}
+		if !st.pool.Take(size - cap(st.head)) {
+			p, st.whole = p[:cap(st.head)-len(st.head)], true
+		} else {
+			st.head = append(make([]byte, 0, size), st.head...)
+		}
+	}
+	st.head = append(st.head, p...)
+}
+
+// free gives up all that is kept.
+func (st *stream) free() {
+	st.buf.Free()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.pool.Give(cap(st.head))
+	st.head, st.whole = nil, true
 }
 
 // An Output is a stream of an exec, cut to a budget: its start, and its end if something between was left out.

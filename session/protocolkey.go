@@ -33,12 +33,12 @@ func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout tim
 	setDefault(&timeout, s.o.WriteTimeout)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := s.locks.CheckEpoch(s.id, lockHolder(term.ActorFrom(ctx)), epoch); err != nil {
-		return res, s.lockError(op, err)
+	if err := s.stillHeld(op, lockHolder(term.ActorFrom(ctx)), epoch); err != nil {
+		return res, err
 	}
 	s.setTyped()
 	err = sender.SendKey(ctx, name)
-	s.idle.touch()
+	s.life.touch()
 	if name == term.KeyBreak || name == term.KeyInterruptProcess {
 		s.typedInto([]byte("\x03")) // it means the same to what runs
 	}

@@ -23,7 +23,7 @@ func (s *Session) pump(t term.Transport) {
 		n, err = t.Read(p)
 		if n > 0 {
 			s.count.rx.Add(int64(n))
-			s.idle.touch()
+			s.life.touch()
 			s.scrub.feed(p[:n])
 		}
 	}
@@ -43,8 +43,8 @@ func (s *Session) accept(p []byte) {
 // track follows what the output switches on.
 func (s *Session) track(p []byte) {
 	s.mu.Lock()
+	defer s.mu.Unlock() // also if a fault there should end the session
 	_, _ = s.tracker.Write(p)
-	s.mu.Unlock()
 }
 
 // verdict says how a stream that ended with err has ended.

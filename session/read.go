@@ -48,6 +48,7 @@ const (
 	ReasonEOF      Reason = "eof"      // the stream ended
 	ReasonCanceled Reason = "canceled" // the caller's context ended
 	ReasonTail     Reason = "tail"     // a snapshot, without waiting
+	ReasonLimit    Reason = "limit"    // as many reads wait as may (Config.MaxReads), so this one has not
 )
 
 // A Chunk is what a Read returns. It is a value: none of the reasons is an error.
@@ -70,7 +71,7 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	s.count.readers.Add(1)
 	defer s.count.readers.Add(-1)
 	began := time.Now()
-	c := read(ctx, s.buf, &s.count.lastRx, r)
+	c := read(ctx, s.buf, &s.count.lastRx, s.o.limits.reads, r)
 	if c.Dropped > 0 {
 		s.count.dropped.Add(c.Dropped)
 	}
@@ -85,7 +86,7 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 func (s *Session) End() int64 { return s.buf.Stat().End }
 
 // read is Read on any buffer: a session's, or a stream of an exec. newest is when its newest byte arrived.
-func read(ctx context.Context, b *buffer.Buffer, newest *atomic.Int64, r ReadRequest) Chunk {
+func read(ctx context.Context, b *buffer.Buffer, newest *atomic.Int64, waiting *turnstile, r ReadRequest) Chunk {
 	var c Chunk
 	conditions := r.Until != nil || r.Idle > 0 || len(r.WaitFor) > 0
 	if r.Tail && !conditions {
@@ -95,7 +96,7 @@ func read(ctx context.Context, b *buffer.Buffer, newest *atomic.Int64, r ReadReq
 		if r.Cursor >= 0 {
 			from = min(from, r.Cursor)
 		}
-		w := waiter{b: b, newest: newest, r: r, from: from, conditions: conditions}
+		w := waiter{b: b, newest: newest, waiting: waiting, r: r, from: from, conditions: conditions}
 		if reason, end, next := w.wait(ctx); r.Tail {
 			c = tail(b, r, reason)
 		} else {

@@ -36,6 +36,8 @@ type run struct {
 	stderr   *stream
 	expect   Expect
 	done     chan struct{}
+	users    int         // calls that look at the output, which stays until they let go; guarded by Session.mu
+	gone     bool        // forgotten; guarded by Session.mu
 	handed   atomic.Bool // a result has named the id
 	fetched  atomic.Bool // a result has said how it ended
 
@@ -63,26 +65,32 @@ type run struct {
 	duration time.Duration
 }
 
-// newRun makes a run and registers it.
-func (s *Session) newRun(r ExecRequest, lane Lane, by term.Actor) *run {
+// newRun makes a run and registers it. The caller uses it, and must let go of it.
+func (s *Session) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 	now := time.Now()
 	x := &run{
 		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now, deadline: now.Add(r.Timeout),
 		done: make(chan struct{}), answered: make(chan struct{}, 1), interrupted: make(chan struct{}, 1), yielded: make(chan struct{}), turned: make(chan struct{}),
-		stdout: newStream(s.o.ExecBytes), stderr: newStream(s.o.ExecBytes), expect: s.Expect().with(r.Expect),
+		stdout: newStream(s.o.ExecBytes, s.o.limits.memory), stderr: newStream(s.o.ExecBytes, s.o.limits.memory), expect: s.Expect().with(r.Expect),
+		users: 1,
+	}
+	if !x.stdout.buf.Reserve() || !x.stderr.buf.Reserve() {
+		x.free()
+		return nil, s.o.limits.noMemory("exec", s.id)
 	}
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	x.ctx, x.release = context.WithDeadline(ctx, x.deadline)
 	x.cancel = cancel
 	s.keep(x)
-	return x
+	return x, nil
 }
 
-// discard forgets a run that was not launched.
+// discard forgets a run that was not launched, and lets go of it.
 func (s *Session) discard(x *run) {
 	x.release()
 	x.cancel(nil)
 	s.forget(x.id)
+	s.letGo(x)
 }
 
 // launch runs f, which carries the command out, in a goroutine of the session's. It reports false, and forgets
@@ -90,20 +98,23 @@ func (s *Session) discard(x *run) {
 func (s *Session) launch(x *run, f func() (term.Exit, error)) bool {
 	s.count.execs.Add(1)
 	s.count.running.Add(1)
-	s.idle.touch()
+	s.life.touch()
 	ok := s.spawn("exec", func() {
 		defer func() {
 			x.duration = time.Since(x.started)
 			_ = x.stdout.buf.Close()
 			_ = x.stderr.buf.Close()
 			s.count.running.Add(-1)
-			s.idle.touch()
+			s.life.touch()
 			s.observe(x.over())
 			close(x.done)
 			x.release()
 			x.cancel(nil)
 			id := x.id // the timer must not keep the output of a run that is forgotten before
-			time.AfterFunc(s.o.Retention, func() { s.forget(id) })
+			time.AfterFunc(s.o.Retention, func() {
+				defer s.rescue("retention")
+				s.forget(id)
+			})
 		}()
 		x.err = errRunPanicked
 		x.exit, x.err = f()
@@ -132,7 +143,10 @@ func (x *run) over() term.Event {
 
 // start runs the command on a channel of its own.
 func (s *Session) start(r ExecRequest, by term.Actor) (*run, error) {
-	x := s.newRun(r, LaneChannel, by)
+	x, err := s.newRun(r, LaneChannel, by)
+	if err != nil {
+		return nil, err
+	}
 	x.sentBytes = len(r.Stdin)
 	ok := s.launch(x, func() (term.Exit, error) {
 		return s.execer.Exec(x.ctx, term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin}, x.stdout, x.stderr)
@@ -180,10 +194,13 @@ func (x *run) put() bool {
 	return x.stdout.buf.Stat().End > 0 || x.stderr.buf.Stat().End > 0
 }
 
-// run finds an exec by its id.
+// run finds an exec by its id. The caller uses it, and must let go of it.
 func (s *Session) run(op, id string) (*run, error) {
 	s.mu.Lock()
 	x := s.runs[id]
+	if x != nil {
+		x.users++
+	}
 	s.mu.Unlock()
 	if x == nil {
 		return nil, &term.Error{Op: op, Session: s.id, Kind: term.NotFound, Msg: "this session has no exec " + id + "; its output was returned in full, or is no longer kept"}
@@ -217,8 +234,40 @@ func (s *Session) forget(id string) {
 	s.forgetLocked(id)
 }
 
+// letGo says that a call no longer looks at x.
+func (s *Session) letGo(x *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x.users--; x.gone && x.users == 0 {
+		x.free()
+	}
+}
+
+// free gives up what x has put out.
+func (x *run) free() {
+	x.stdout.free()
+	x.stderr.free()
+}
+
+// forgetAll gives up all output of a session that nobody can ask for any more.
+func (s *Session) forgetAll() {
+	s.buf.Free()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.runs {
+		s.forgetLocked(id)
+	}
+}
+
 // forgetLocked requires s.mu.
 func (s *Session) forgetLocked(id string) {
+	x := s.runs[id]
+	if x == nil {
+		return
+	}
+	if x.gone = true; x.users == 0 {
+		x.free()
+	}
 	delete(s.runs, id)
 	s.runOrder = slices.DeleteFunc(s.runOrder, func(o string) bool { return o == id })
 }

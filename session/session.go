@@ -24,15 +24,19 @@ type Options struct {
 	Retention      time.Duration // how long the output of a finished exec stays readable; 0: 5 min
 	WriteTimeout   time.Duration // how long a write may be stuck; 0: 10 s
 	IdleTimeout    time.Duration // close after so long without a byte in either direction and without an exec; 0: never
+	MaxAge         time.Duration // close when the session was there for so long, whatever it does; 0: never
 	PromptTimeout  time.Duration // how long a question waits for its answer; 0: 110 s
 	Expect         Expect
 	PTY            term.PTY
 	Protocol, Host string // for Info
 	Locks          *lockmgr.Table
+	AllowTakeOver  bool            // a task may take the lock from the one that holds it; see TakeOver
 	Gate           term.Gate       // nil allows everything
 	Journal        term.Journal    // nil keeps none
 	Observers      []term.Observer // told of everything, after the fact
 	Logger         *slog.Logger    // nil: silent
+
+	limits limits // the manager's
 }
 
 func (o Options) withDefaults() Options {
@@ -74,7 +78,7 @@ type Session struct {
 	cancel  context.CancelCauseFunc
 	ended   chan struct{}  // closed by finish
 	onEnd   func(*Session) // the manager's, or nil; called with s.mu held
-	idle    *idleWatch
+	life    *lifetime
 	scrub   *scrubber      // told of every secret before it is written
 	writing chan struct{}  // holds one token: whoever has it may write to the transport
 	wg      sync.WaitGroup // every goroutine of this session
@@ -106,6 +110,7 @@ type Session struct {
 	runs      map[string]*run // execs that have something left to fetch
 	runOrder  []string        // their ids, oldest first
 	sealed    bool            // Close waits: no goroutine may be added
+	lost      []*lostLock     // the tasks whose lock was taken over, and who have not got it again; oldest first
 
 	hangOnce sync.Once
 }
@@ -132,14 +137,15 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Session{
 		id: o.ID, o: o, locks: o.Locks, log: o.Logger, created: time.Now(),
-		buf: buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines}),
+		buf: buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.limits.memory}),
 		ctx: ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
 		writing: make(chan struct{}, 1),
 		state:   Connecting, changed: make(chan struct{}),
 		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run),
 	}
-	s.idle = watchIdle(s, o.IdleTimeout)
+	s.life = newLifetime(s, o.IdleTimeout, o.MaxAge)
 	s.scrub = &scrubber{s: s, wake: make(chan struct{}, 1)}
+	s.life.start()
 	return s
 }
 
@@ -158,12 +164,19 @@ func (s *Session) connect(dial term.Dialer, t term.Target) {
 
 // attach gives the session its transport and starts the pump.
 func (s *Session) attach(t term.Transport) {
+	owned := false // by the session, which closes it when it ends
+	defer func() {
+		if !owned { // a fault of t's
+			_ = t.Close()
+		}
+	}()
 	describer, _ := t.(term.Describer)
 	var about term.Description
 	if describer != nil {
 		about = describer.Describe()
 	}
 	s.mu.Lock()
+	owned = true
 	if s.state.Ended() || s.ctx.Err() != nil {
 		s.mu.Unlock()
 		_ = t.Close()
@@ -178,7 +191,7 @@ func (s *Session) attach(t term.Transport) {
 	s.setState(Open)
 	s.mu.Unlock()
 
-	s.idle.touch()
+	s.life.touch()
 	s.observe(term.Event{Verb: term.VerbState, State: string(Open), From: string(from), Detail: strings.Join(about.Warnings, "; "), Duration: time.Since(s.created)})
 	s.log.Info("session open", "session", s.id, "protocol", s.o.Protocol, "host", s.o.Host)
 	if !s.spawn("pump", func() { s.pump(t) }) {

@@ -89,9 +89,12 @@ func (s *Session) finish(st State, end End) {
 	s.mu.Unlock()
 
 	s.locks.Drop(s.id)
-	s.idle.stop()
+	s.life.stop()
 	close(s.ended)
 	s.observe(term.Event{Verb: term.VerbState, State: string(st), From: string(from), Detail: end.Reason, Duration: end.Time.Sub(s.created), Err: end.Err})
+	if e, ok := errors.AsType[*term.Error](end.Err); ok && e.Kind == term.Internal && e.Err != nil {
+		s.log.Error("a fault ended a session", "session", s.id, "cause", e.Err)
+	}
 	s.log.Info("session ended", "session", s.id, "state", string(st), "reason", end.Reason)
 }
 

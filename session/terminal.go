@@ -52,7 +52,10 @@ func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (
 		}
 		defer s.leave(p)
 	}
-	x := s.newRun(r, LaneTerminal, t.actor) // its time begins here
+	x, err := s.newRun(r, LaneTerminal, t.actor) // its time begins here
+	if err != nil {
+		return nil, err
+	}
 	x.class = t.sh.class
 	t.x = x
 	if err := s.claimTerminal(ctx, x, p); err != nil {
@@ -88,7 +91,7 @@ func (t *typedRun) send(ctx context.Context, line string, epoch uint64) error {
 	w, err := s.send(ctx, tr, []byte(line+"\r"), epoch, 0, nil)
 	switch {
 	case err != nil:
-		return err
+		return withWritten(err, w.Written)
 	case w.TimedOut:
 		return &term.Error{Op: "exec", Session: s.id, Kind: term.ExecTimeout, Msg: "the terminal does not take what is typed; read what it shows, or send ctrl_c"}
 	}
@@ -176,5 +179,6 @@ func (s *Session) collectOrType(ctx context.Context, x *run, r ExecRequest, epoc
 	if typedErr != nil {
 		return res, err
 	}
+	defer s.letGo(typed)
 	return s.collect(ctx, typed, r.Wait-time.Since(begun), r.MaxOutput)
 }

@@ -27,6 +27,7 @@ const (
 type waiter struct {
 	b          *buffer.Buffer
 	newest     *atomic.Int64 // when the newest byte arrived, in Unix nanoseconds
+	waiting    *turnstile    // of the reads that wait
 	r          ReadRequest
 	from       int64 // the request's cursor
 	conditions bool
@@ -50,6 +51,12 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		idleC = idle.C
 	}
 	seen := w.from
+	entered := false
+	defer func() {
+		if entered {
+			w.waiting.leave()
+		}
+	}()
 	for {
 		changed := w.b.Changed()
 		st := w.b.Stat()
@@ -64,6 +71,11 @@ func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
 		}
 		if st.Closed {
 			return ReasonEOF, st.End, st.End
+		}
+		if !entered && w.r.Timeout > 0 { // one that does not wait needs no place
+			if entered = w.waiting.enter(); !entered {
+				return ReasonLimit, st.End, st.End
+			}
 		}
 		var runeC <-chan time.Time
 		if !w.conditions && st.End > w.from { // nothing but the start of a rune

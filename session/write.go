@@ -96,6 +96,7 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 		if res, err = s.send(ctx, t, data, epoch, o.Timeout, echo); res.Written+res.Pending == 0 {
 			echo.forget()
 		}
+		err = withWritten(err, res.Written)
 	}
 	res.Warnings = warnings
 	d.event.Size = res.Written
@@ -152,6 +153,7 @@ func (s *Session) awaitWrite(ctx context.Context, w *write, deadline *time.Timer
 	switch total := len(w.data); {
 	case err == nil && res.Written == total:
 		res.TimedOut = false
+	case errors.Is(err, term.Internal): // why the session ends says no more
 	case s.ctx.Err() != nil:
 		res.TimedOut = false
 		return s.endedError("write")
@@ -159,6 +161,22 @@ func (s *Session) awaitWrite(ctx context.Context, w *write, deadline *time.Timer
 		return &term.Error{Op: "write", Session: s.id, Kind: term.Canceled, Msg: fmt.Sprintf("canceled after %d of %d bytes", res.Written, total), Err: ctx.Err()}
 	}
 	return err
+}
+
+// withWritten adds to the error of a write how much of it went out before.
+func withWritten(err error, n int) error {
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok {
+		return err
+	}
+	told := *e
+	var details term.Details
+	if e.Details != nil {
+		details = *e.Details
+	}
+	details.BytesWritten = &n
+	told.Details = &details
+	return &told
 }
 
 // writeFailed classifies an error of the transport.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"sync"
-	"time"
 
 	"ptyctl/term"
 )
@@ -29,13 +28,16 @@ type write struct {
 
 func (w *write) run() {
 	defer func() { <-w.s.writing }()
+	var err error = &term.Error{Op: "write", Session: w.s.id, Kind: term.Internal, Msg: "a fault in ptyctl ended this session in the middle of a write; open a new one, and report the log"}
+	defer func() {
+		if w.echo != nil {
+			clear(w.data)
+		}
+		w.echo.done()
+		w.done <- err
+	}()
 	w.echo.start()
-	err := w.pieces()
-	if w.echo != nil {
-		clear(w.data)
-	}
-	w.echo.done()
-	w.done <- err
+	err = w.pieces()
 }
 
 // pieces hands the data over, piece by piece, checking before each that the lock is still the one under which
@@ -43,8 +45,8 @@ func (w *write) run() {
 func (w *write) pieces() error {
 	s := w.s
 	for {
-		if err := s.locks.CheckEpoch(s.id, w.task, w.epoch); err != nil {
-			return s.lockError("write", err)
+		if err := s.stillHeld("write", w.task, w.epoch); err != nil {
+			return err
 		}
 		piece := w.next()
 		if len(piece) == 0 {
@@ -53,9 +55,8 @@ func (w *write) pieces() error {
 		s.setTyped()
 		n, err := w.t.Write(piece)
 		w.took(n)
-		s.count.tx.Add(int64(n))
-		s.count.lastTx.Store(time.Now().UnixNano())
-		s.idle.touch()
+		s.countTyped(w.task, n)
+		s.life.touch()
 		s.typedInto(piece[:n])
 		if err != nil {
 			return s.writeFailed(err)

@@ -1,10 +1,16 @@
 package sshx
 
-import "sync"
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
 
 // A crew is the goroutines of a link. Unlike a sync.WaitGroup it may grow while it is waited for: a call may
 // begin on a link while another one closes it.
 type crew struct {
+	fault func(cause error) // told when a goroutine of Go panics, which then ends; nil: the panic goes on
+
 	mu    sync.Mutex // guards the following
 	n     int
 	empty chan struct{} // closed when n falls to zero; nil: nobody waits
@@ -15,8 +21,18 @@ func (c *crew) Go(f func()) {
 	c.join()
 	go func() {
 		defer c.leave()
+		if c.fault != nil {
+			defer c.rescue()
+		}
 		f()
 	}()
+}
+
+// rescue keeps a fault to the link that it belongs to.
+func (c *crew) rescue() {
+	if p := recover(); p != nil {
+		c.fault(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+	}
 }
 
 // join makes the calling goroutine one of the crew until it calls leave.

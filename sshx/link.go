@@ -38,6 +38,9 @@ type link struct {
 // keys is the host key verifier if known_hosts may follow the server's announcements, or nil.
 func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
 	k.ctx, k.cancel = context.WithCancelCause(context.Background())
+	k.wg.fault = func(cause error) { // which may hold anything, and is for the log alone
+		k.end(&term.Error{Kind: term.Internal, Err: cause, Msg: fmt.Sprintf("a fault in ptyctl ended the connection to %s; open a new session, and report what was done", k.hop)})
+	}
 	k.keep = watchAlive(k, k.hop.keepalive, k.hop.keepaliveCount)
 	k.wg.Go(func() { k.channels(chans) })
 	k.wg.Go(func() { k.requests(reqs, keys) })

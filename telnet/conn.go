@@ -3,9 +3,12 @@ package telnet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ptyctl/term"
@@ -18,7 +21,8 @@ type Conn struct {
 	config Config
 	done   chan struct{} // closed by Close
 	once   sync.Once
-	wg     sync.WaitGroup // our goroutines; guarded by mu against a start after closed
+	fault  atomic.Pointer[term.Error] // of ours, that ended the connection
+	wg     sync.WaitGroup             // our goroutines; guarded by mu against a start after closed
 
 	// write is held while nc is written to. It is a channel because waiting for it must end with the connection.
 	write chan struct{}
@@ -126,33 +130,12 @@ func (c *Conn) readAhead() error {
 // received takes the commands out of what was read. It returns the length of the data, and an error only if there is
 // none. It requires c.reading.
 func (c *Conn) received(p []byte, err error) (int, error) {
-	c.mu.Lock()
-	n := c.e.receive(p)
-	if c.stray != nil && c.e.spoken && !c.e.on(him, Binary) {
-		m := c.stray.remove(p[:n])
-		c.e.malformed += int64(n - m)
-		n = m
+	if fault := c.fault.Load(); fault != nil && err != nil {
+		err = fault
 	}
-	looping := c.e.err != nil && err == nil
-	if looping {
-		err = c.e.err
-	}
-	passing := isTimeout(err)
-	if err != nil && !passing {
-		c.e.end()
-		c.lost = err
-	}
-	if c.e.serial.asked {
-		c.e.serial.asked = false
-		c.e.answer(ComPort, append([]byte{comSignature}, signature...)...)
-	}
-	pending := c.e.pending()
-	c.mu.Unlock()
+	n, passing, looping, err := c.take(p, err)
 	if looping {
 		_ = closeSoon(c.nc)
-	}
-	if pending && (err == nil || passing) {
-		c.flush()
 	}
 	if err != nil && !passing {
 		c.readErr = err
@@ -161,6 +144,54 @@ func (c *Conn) received(p []byte, err error) (int, error) {
 		return n, nil
 	}
 	return 0, err
+}
+
+// take is received's part under c.mu, which a fault there gives up: the connection must still be closed. passing says
+// that err is no end, looping that the server negotiates without one.
+func (c *Conn) take(p []byte, err error) (n int, passing, looping bool, _ error) {
+	pending := false
+	defer func() {
+		if pending && (err == nil || passing) {
+			c.flush()
+		}
+	}()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n = c.e.receive(p)
+	if c.stray != nil && c.e.spoken && !c.e.on(him, Binary) {
+		m := c.stray.remove(p[:n])
+		c.e.malformed += int64(n - m)
+		n = m
+	}
+	looping = c.e.err != nil && err == nil
+	if looping {
+		err = c.e.err
+	}
+	passing = isTimeout(err)
+	if err != nil && !passing {
+		c.e.end()
+		c.lost = err
+	}
+	if c.e.serial.asked {
+		c.e.serial.asked = false
+		c.e.answer(ComPort, append([]byte{comSignature}, signature...)...)
+	}
+	pending = c.e.pending()
+	return n, passing, looping, err
+}
+
+// spawn runs f in a goroutine that Close waits for. A fault in it ends the connection, and nothing else. It requires
+// c.mu, and that the connection is not closed.
+func (c *Conn) spawn(f func()) {
+	c.wg.Go(func() {
+		defer func() {
+			if p := recover(); p != nil { // what it says may hold anything, and is for the log alone
+				c.fault.Store(&term.Error{Kind: term.Internal, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack()), Msg: "a fault in ptyctl ended this connection; open a new session, and report what the device was doing"})
+				_ = c.nc.Close()
+			}
+		}()
+		f()
+	})
 }
 
 func isTimeout(err error) bool {

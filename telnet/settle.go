@@ -66,7 +66,7 @@ func (c *Conn) fill() *fill {
 		close(f.done)
 		return f
 	}
-	c.wg.Go(func() {
+	c.spawn(func() {
 		defer close(f.done)
 		f.n, f.err = c.nc.Read(f.p)
 	})

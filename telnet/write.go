@@ -95,7 +95,7 @@ func (c *Conn) flush() {
 	defer c.mu.Unlock()
 	if c.e.pending() && !c.flushing && !c.closed {
 		c.flushing = true
-		c.wg.Go(c.writePending)
+		c.spawn(c.writePending)
 	}
 }
 

@@ -122,6 +122,11 @@ type Details struct {
 	// LOCKED, LOCK_REQUIRED
 	LockHolder    string `json:"lock_holder,omitempty"`
 	LockExpiresAt int64  `json:"lock_expires_at,omitempty"` // Unix milliseconds
+	TakenOverBy   string `json:"taken_over_by,omitempty"`   // task that took the caller's lock over
+	TypedSince    *int64 `json:"typed_since,omitempty"`     // bytes that others have typed since then
+
+	// of a write that was permitted: what of it went out before it failed
+	BytesWritten *int `json:"bytes_written,omitempty"`
 
 	// CONNECT_*, AUTH_FAILED, HOSTKEY_*
 	Ladder         []Hop    `json:"ladder,omitempty"`

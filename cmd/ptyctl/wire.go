@@ -30,18 +30,23 @@ func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session
 		}
 	}
 	return session.NewManager(session.Config{
-		Dialers:       map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet},
-		MaxSessions:   cfg.Session.MaxSessions,
-		BufferBytes:   cfg.Session.OutputBufferMaxBytes,
-		BufferLines:   cfg.Session.OutputBufferMaxLines,
-		ExecBytes:     cfg.Limits.MaxExecOutputBytes,
-		WriteTimeout:  cfg.Session.WriteTimeout,
-		PromptTimeout: cfg.Auth.PromptTimeout,
-		IdleTimeout:   cfg.Session.IdleTimeout,
-		Retention:     cfg.Session.ClosedRetention,
-		Journal:       journal,
-		Observers:     observers,
-		Logger:        log,
+		Dialers:        map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet},
+		MaxSessions:    cfg.Session.MaxSessions,
+		MaxBufferBytes: cfg.Limits.MaxTotalBufferBytes,
+		MaxReads:       cfg.Limits.MaxWaitingReads,
+		BufferBytes:    cfg.Session.OutputBufferMaxBytes,
+		BufferLines:    cfg.Session.OutputBufferMaxLines,
+		ExecBytes:      cfg.Limits.MaxExecOutputBytes,
+		WriteTimeout:   cfg.Session.WriteTimeout,
+		PromptTimeout:  cfg.Auth.PromptTimeout,
+		ConnectTimeout: cfg.Session.ConnectTimeout,
+		IdleTimeout:    cfg.Session.IdleTimeout,
+		MaxAge:         cfg.Session.MaxAge,
+		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 is a default there, and here "at once"
+		AllowTakeOver:  cfg.Locks.AllowTakeOver,
+		Journal:        journal,
+		Observers:      observers,
+		Logger:         log,
 	}), nil
 }
 
@@ -76,7 +81,7 @@ func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 func newServer(cfg config.Config, sessions *session.Manager, log *slog.Logger) *server.MCPServer {
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, Transport: string(cfg.Server.Transport),
-		MaxWait: cfg.Limits.MaxWait, ReadTimeout: cfg.Session.ReadTimeout, ExecTimeout: cfg.Session.DefaultExecTimeout,
+		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1), ExecTimeout: cfg.Session.DefaultExecTimeout,
 		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes,
 		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
 		NoInteractive: !cfg.Auth.Interactive, Logger: log,

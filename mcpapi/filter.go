@@ -1,0 +1,56 @@
+package mcpapi
+
+import (
+	"strings"
+
+	"ptyctl/session"
+)
+
+// maxListed is how many sessions one list shows.
+const maxListed = 100
+
+// listArgs say which sessions to list; empty members match all.
+type listArgs struct {
+	State    session.State
+	Protocol string
+	Host     string // with a * at its start, its end or both for any text
+}
+
+func (f *listArgs) matches(i session.Info) bool {
+	return (f.State == "" || f.State == i.State) && (f.Protocol == "" || f.Protocol == i.Protocol) && (f.Host == "" || hostMatches(f.Host, i.Host))
+}
+
+// hostMatches compares names without regard to case, as DNS does.
+func hostMatches(pattern, host string) bool {
+	pattern, host = strings.ToLower(pattern), strings.ToLower(host)
+	rest, open := strings.CutPrefix(pattern, "*")
+	text, openEnd := strings.CutSuffix(rest, "*")
+	switch {
+	case open && openEnd:
+		return strings.Contains(host, text)
+	case open:
+		return strings.HasSuffix(host, text)
+	case openEnd:
+		return strings.HasPrefix(host, text)
+	}
+	return host == pattern
+}
+
+// list shows the sessions that match, the living ones first, each kind oldest first.
+func (out *sessionOut) list(all []session.Info, f listArgs) {
+	entries, ended := []listEntry{}, []listEntry{}
+	for _, i := range all {
+		switch {
+		case !f.matches(i):
+		case i.State.Ended():
+			ended = append(ended, newListEntry(i))
+		default:
+			entries = append(entries, newListEntry(i))
+		}
+	}
+	entries = append(entries, ended...)
+	count := len(entries)
+	out.Count, out.More = &count, count > maxListed
+	entries = entries[:min(count, maxListed)]
+	out.Sessions = &entries
+}

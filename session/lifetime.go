@@ -1,0 +1,101 @@
+package session
+
+import (
+	"sync"
+	"time"
+)
+
+// A lifetime closes a session that is too old, and one that is open without a byte in either direction and without a
+// running exec for too long. A nil *lifetime never does.
+type lifetime struct {
+	s    *Session
+	idle time.Duration // 0: no limit
+	age  time.Duration // 0: no limit
+
+	mu    sync.Mutex // guards the following
+	last  time.Time
+	timer *time.Timer // nil before start, and once stopped
+}
+
+func newLifetime(s *Session, idle, age time.Duration) *lifetime {
+	if idle <= 0 && age <= 0 {
+		return nil
+	}
+	return &lifetime{s: s, idle: max(idle, 0), age: max(age, 0)}
+}
+
+// start begins to count.
+func (l *lifetime) start() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = time.Now()
+	wait := l.idle
+	if wait == 0 || l.age > 0 && l.age < wait {
+		wait = l.age
+	}
+	l.timer = time.AfterFunc(wait, func() {
+		defer l.s.rescue("lifetime")
+		l.check()
+	})
+}
+
+// touch says that something happened.
+func (l *lifetime) touch() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	l.last = time.Now()
+	l.mu.Unlock()
+}
+
+func (l *lifetime) stop() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
+	}
+}
+
+// check closes the session, or looks again when it could be over at the earliest.
+func (l *lifetime) check() {
+	if by, over := l.over(); over {
+		l.s.close(errClosedByCaller{"ptyctl: " + by}, false)
+	}
+}
+
+// over says whether the session's time is over, and why; if not, it sets the timer.
+func (l *lifetime) over() (by string, over bool) {
+	busy := l.s.count.running.Load() > 0 || l.s.State() != Open
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var next time.Duration
+	if l.age > 0 {
+		if next = l.age - time.Since(l.s.created); next <= 0 {
+			return "it was there for " + l.age.String() + " (session.max_age_ms)", true
+		}
+	}
+	if l.idle > 0 {
+		left := l.idle - time.Since(l.last)
+		switch {
+		case busy:
+			left = l.idle
+		case left <= 0:
+			return "nothing happened for " + l.idle.String() + " (idle_timeout_ms)", true
+		}
+		if next == 0 || left < next {
+			next = left
+		}
+	}
+	if l.timer != nil {
+		l.timer.Reset(next)
+	}
+	return "", false
+}

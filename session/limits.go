@@ -1,0 +1,60 @@
+package session
+
+import (
+	"sync/atomic"
+
+	"ptyctl/buffer"
+	"ptyctl/term"
+)
+
+// limits are what the sessions of a Manager share. The zero value limits nothing.
+type limits struct {
+	memory *buffer.Pool // of the output kept
+	reads  *turnstile   // reads that wait
+}
+
+// noMemory is the error of what needs memory for output that all sessions together must not have.
+func (l limits) noMemory(op, session string) error {
+	return &term.Error{
+		Op: op, Session: session, Kind: term.LimitExceeded,
+		Msg:     "the output kept for all sessions has reached the limit (limits.max_total_buffer_bytes); close sessions that are no longer needed, or wait until ended ones are forgotten",
+		Details: &term.Details{Limit: "limits.max_total_buffer_bytes", Value: l.memory.Limit()},
+	}
+}
+
+// TooManyReads is the error for a read that stopped with ReasonLimit.
+func (s *Session) TooManyReads() error {
+	e := &term.Error{
+		Op: "read", Session: s.id, Kind: term.LimitExceeded,
+		Msg:     "as many reads wait as may (limits.max_waiting_reads), so this one did not; read with timeout_ms 0, which does not wait, or again later from the same cursor",
+		Details: &term.Details{Limit: "limits.max_waiting_reads"},
+	}
+	if t := s.o.limits.reads; t != nil {
+		e.Details.Value = t.limit
+	}
+	return e
+}
+
+// A turnstile lets so many in at a time. A nil *turnstile lets everyone in.
+type turnstile struct {
+	limit  int64
+	inside atomic.Int64
+}
+
+// enter reports whether there was room; if so, leave must follow.
+func (t *turnstile) enter() bool {
+	if t == nil {
+		return true
+	}
+	if t.inside.Add(1) > t.limit {
+		t.inside.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (t *turnstile) leave() {
+	if t != nil {
+		t.inside.Add(-1)
+	}
+}

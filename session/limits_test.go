@@ -1,0 +1,217 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/bufpipe"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+func TestMaxAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far := make(chan net.Conn, 1)
+		m := manage(t, dialed(far), session.Config{MaxAge: 10 * time.Second, IdleTimeout: 6 * time.Second})
+		s := opened(t, m, "web1")
+		f := <-far
+		took := since(func() {
+			for range 3 {
+				time.Sleep(3 * time.Second)
+				put(t, f, "still at work")
+			}
+			<-s.Ended()
+		})
+		if took != 10*time.Second {
+			t.Errorf("ended after %v", took)
+		}
+		if i := s.Info(); i.State != session.Closed || !strings.Contains(i.End.Reason, "10s (session.max_age_ms)") {
+			t.Errorf("%s, %+v", i.State, i.End)
+		}
+		quiet := opened(t, m, "web2")
+		if took := since(func() { <-quiet.Ended() }); took != 6*time.Second {
+			t.Errorf("the idle one ended after %v", took)
+		}
+	})
+}
+
+// Age counts from the start, and also while a login waits for an answer.
+func TestMaxAgeOfALogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := manage(t, func(ctx context.Context, _ term.Target, p term.Prompter) (term.Transport, error) {
+			_, err := p.Prompt(ctx, term.Prompt{Text: "Password: "})
+			return nil, err
+		}, session.Config{MaxAge: 10 * time.Second, PromptTimeout: time.Hour})
+		r, err := m.Open(t.Context(), target("web1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := since(func() { <-r.Session.Ended() }); took != 10*time.Second {
+			t.Errorf("ended after %v", took)
+		}
+	})
+}
+
+func TestMaxReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far := make(chan net.Conn, 2)
+		m := manage(t, dialed(far), session.Config{MaxReads: 2})
+		a, b := opened(t, m, "a"), opened(t, m, "b")
+		put(t, <-far, "prompt> ")
+		wait := session.ReadRequest{Until: re("never"), Timeout: time.Minute}
+		reasons := make(chan session.Reason, 2)
+		for _, s := range []*session.Session{a, b} {
+			go func() { reasons <- s.Read(t.Context(), wait).Reason }()
+		}
+		synctest.Wait()
+		if c := a.Read(t.Context(), wait); c.Reason != session.ReasonLimit || string(c.Data) != "prompt> " || c.Next != 8 {
+			t.Errorf("%+v", c)
+		}
+		e := wantKind(t, a.TooManyReads(), term.LimitExceeded)
+		if e.Details.Limit != "limits.max_waiting_reads" || e.Details.Value != 2 {
+			t.Errorf("%+v", e.Details)
+		}
+		// Reads that have no need to wait are not concerned.
+		for name, r := range map[string]session.ReadRequest{
+			"there is something": {Timeout: time.Minute},
+			"it matches":         {Until: re(">"), Timeout: time.Minute},
+			"no time":            {Until: re("never")},
+			"tail":               {Tail: true, Timeout: time.Minute},
+		} {
+			if c := a.Read(t.Context(), r); c.Reason == session.ReasonLimit {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+		for range 2 {
+			if r := <-reasons; r != session.ReasonTimeout {
+				t.Errorf("%s", r)
+			}
+		}
+		if c := b.Read(t.Context(), wait); c.Reason != session.ReasonTimeout {
+			t.Errorf("after the others: %s", c.Reason)
+		}
+	})
+}
+
+const kib = 1 << 10
+
+// All output counts against the one limit, whoever keeps it, and what is forgotten counts no more.
+func TestMaxBufferBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far := make(chan net.Conn, 10)
+		m := manage(t, dialed(far), session.Config{MaxBufferBytes: 24 * kib, BufferBytes: 1 << 20, Retention: time.Minute})
+		limited := func(err error) {
+			t.Helper()
+			if e := wantKind(t, err, term.LimitExceeded); e.Details.Limit != "limits.max_total_buffer_bytes" || e.Details.Value != 24*kib {
+				t.Errorf("%+v", e.Details)
+			}
+		}
+		greedy := opened(t, m, "greedy")
+		text := bytes.Repeat([]byte("0123456789abcdef"), 4*kib)
+		put(t, <-far, string(text)) // 64 KiB, of which 16 KiB fit: the next size would be 32
+		st := greedy.Info().Buffer
+		if st.Allocated != 16*kib || !st.Capped || st.End != 64*kib {
+			t.Errorf("%+v", st)
+		}
+		if c := greedy.Read(t.Context(), session.ReadRequest{}); c.Dropped != 48*kib || !bytes.Equal(c.Data, text[48*kib:]) {
+			t.Errorf("%d bytes after %d", len(c.Data), c.Dropped)
+		}
+		opened(t, m, "b")
+		opened(t, m, "c")
+		_, err := m.Open(t.Context(), target("d"))
+		limited(err)
+		if l := m.List(); len(l) != 3 {
+			t.Errorf("%d sessions", len(l))
+		}
+
+		// An ended session counts as long as it can be read.
+		greedy.Close(t.Context(), session.CloseOptions{})
+		_, err = m.Open(t.Context(), target("d"))
+		limited(err)
+		time.Sleep(time.Minute + 1)
+		opened(t, m, "d")
+		if c := greedy.Read(t.Context(), session.ReadRequest{}); !c.EOF || len(c.Data) != 0 || c.Dropped != 64*kib {
+			t.Errorf("a forgotten session is read: %+v", c)
+		}
+	})
+}
+
+func TestMaxBufferBytesOfExecs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, _ := bufpipe.New(0)
+		out := strings.Repeat("x", 100*kib)
+		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+			return &shell{plain: plain{ReadWriteCloser: near}, exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+				n, err := io.WriteString(stdout, out)
+				if n != len(out) || err != nil {
+					t.Errorf("%d, %v", n, err)
+				}
+				return term.Exit{Known: true}, nil
+			}}, nil
+		}, session.Config{MaxBufferBytes: 30 * kib, Retention: time.Minute})
+		s := opened(t, m, "web1")
+		req := session.ExecRequest{Command: "big", Lane: session.LaneChannel}
+		r := run(t, s, req)
+		if r.ID == "" || r.Stdout.Total != 100*kib || r.Stdout.Complete() || r.Exit.Code != 0 {
+			t.Errorf("%+v", r)
+		}
+		got := len(r.Stdout.Head) + len(r.Stdout.Tail)
+		if got == 0 || got > 30*kib || strings.Trim(string(r.Stdout.Head)+string(r.Stdout.Tail), "x") != "" {
+			t.Errorf("%d bytes are kept", got)
+		}
+		var err error
+		for n := 0; err == nil && n < 10; n++ {
+			_, err = s.Exec(t.Context(), req)
+		}
+		e := wantKind(t, err, term.LimitExceeded)
+		if e.Details.Limit != "limits.max_total_buffer_bytes" {
+			t.Errorf("%+v", e.Details)
+		}
+		time.Sleep(time.Minute + 1) // all that was not fetched is forgotten
+		out = "short"
+		for range 50 { // what was fetched is given back at once
+			if r := run(t, s, req); string(r.Stdout.Head) != "short" || !r.Stdout.Complete() {
+				t.Fatalf("%+v", r)
+			}
+		}
+	})
+}
+
+// Calls that look at an exec's output have all of it, though the exec is forgotten meanwhile.
+func TestForgottenWhileLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, _ := bufpipe.New(0)
+		begin := make(chan struct{})
+		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+			return &shell{plain: plain{ReadWriteCloser: near}, exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+				<-begin
+				_, err := io.WriteString(stdout, r.Command)
+				return term.Exit{Known: true}, err
+			}}, nil
+		}, session.Config{MaxBufferBytes: 4 << 20})
+		s := opened(t, m, "web1")
+		const n = 100 // more than are kept
+		done := make(chan bool, n)
+		for i := range n {
+			go func() {
+				command := fmt.Sprint("command ", i)
+				r, err := s.Exec(t.Context(), session.ExecRequest{Command: command, Lane: session.LaneChannel})
+				done <- err == nil && string(r.Stdout.Head) == command && r.Stdout.Complete()
+			}()
+		}
+		synctest.Wait()
+		close(begin)
+		for range n {
+			if !<-done {
+				t.Error("output is missing")
+			}
+		}
+	})
+}

@@ -1,0 +1,19 @@
+package sshx
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+func TestCrewKeepsAFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var faults []error
+		c := crew{fault: func(cause error) { faults = append(faults, cause) }}
+		c.Go(func() { panic("a fault of ours") })
+		c.Wait()
+		if len(faults) != 1 || !strings.Contains(faults[0].Error(), "a fault of ours") || !strings.Contains(faults[0].Error(), "crew_test.go") {
+			t.Errorf("%v", faults)
+		}
+	})
+}
