@@ -91,6 +91,8 @@ type Locks struct {
 	AllowForce bool // a caller without the lock may close a session by force
 
 	AllowTakeOver bool // a caller may take the lock from the one that holds it
+
+	DeviceDir string // where the processes of this user say who has which console; "": the runtime folder
 }
 
 // Audit says how the record of who did what is kept.

@@ -115,6 +115,8 @@ func table(c *Config, home string) []row {
 			"Let a caller close by force a session that another caller has locked."),
 		boolean(&c.Locks.AllowTakeOver, "locks.allow_take_over", false,
 			"Let a caller take a session's lock from the one that holds it; whose writes fail from then on."),
+		path(&c.Locks.DeviceDir, home, "locks.device_dir",
+			"The folder in which processes agree on who has which console; empty is ptyctl/devices in this user's runtime folder."),
 
 		path(&c.Audit.Path, home, "audit.path",
 			"The audit log, in a folder that not everybody may write to; empty keeps none."),

@@ -60,10 +60,18 @@ type result struct {
 			File string
 			Line int
 		}
+		DeviceOwner struct {
+			PID       int
+			SessionID string `json:"session_id"`
+			Since     int64
+		} `json:"device_owner"`
 	}
 
 	Success   bool
 	SessionID string `json:"session_id"`
+	Existing  string `json:"existing_session_id"`
+	Locked    *bool  `json:"lock_acquired"`
+	Holder    string `json:"lock_holder"`
 	State     string
 	Cursor    string
 	Prompt    *struct {

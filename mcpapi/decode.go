@@ -195,9 +195,6 @@ func (c *checker) value(path string, f *field, raw json.RawMessage) (json.RawMes
 	wrong := func(want string) error {
 		return c.invalid(path, nil, "%s must be %s, not %s", path, want, typeOf(raw))
 	}
-	if instead, ok := f.later["*"]; ok {
-		return nil, notBuilt(path, path, instead)
-	}
 	switch f.kind {
 	case kindString:
 		var s string

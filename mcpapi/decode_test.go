@@ -86,9 +86,6 @@ func TestDecodeRefuses(t *testing.T) {
 		{"enum", &sessionTool, open(`,"auth":{"method":"key"}`), "", "auth.method", []string{`auth.method "key" does not exist; use one of password, private_key, agent, auto`}},
 
 		{"later: protocol", &sessionTool, `{"action":"open","protocol":"local","host":"h"}`, term.Unsupported, "protocol", []string{`protocol "local" is not supported`, "use protocol ssh"}},
-		{"later: field", &sessionTool, open(`,"device_id":"d"`), term.Unsupported, "device_id", []string{"device_id is not supported", "take its lock"}},
-		{"later: value", &sessionTool, open(`,"session_type":"console"`), term.Unsupported, "session_type", []string{`session_type "console" is not supported`, "open a normal one"}},
-		{"later: any type", &sessionTool, open(`,"device_id":5`), term.Unsupported, "device_id", []string{"device_id is not supported", "take its lock"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -276,12 +273,8 @@ func TestStructsMatchTables(t *testing.T) {
 	}
 }
 
-// addField adds a field, and those in it, by their paths. What is not built yet has no place in a struct, nor has a
-// choice of which the default is all that is built.
+// addField adds a field, and those in it, by their paths.
 func addField(to map[string]kind, path string, f *field) {
-	if f.later["*"] != "" || f.required == nil && len(f.later) > 0 && len(f.enum)-len(f.later) == 1 {
-		return
-	}
 	if f.kind != kindObject {
 		to[path+f.name] = f.kind
 	}

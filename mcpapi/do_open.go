@@ -44,6 +44,8 @@ type openArgs struct {
 	} `json:"ssh_options"`
 	Telnet      openTelnet
 	Expect      expectArgs
+	SessionType string `json:"session_type"`
+	DeviceID    string `json:"device_id"`
 	TaskID      string `json:"task_id"`
 	LockTTL     int64  `json:"lock_ttl_ms"`
 	AcquireLock bool   `json:"acquire_lock"`
@@ -79,6 +81,9 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 	if err := c.checkAuth(&in); err != nil {
 		return err
 	}
+	if err := c.checkConsole(&in); err != nil {
+		return err
+	}
 	expect, err := in.Expect.compile("expect", nil)
 	if err != nil {
 		return err
@@ -88,7 +93,7 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 		t.Telnet.Enter = p.Enter
 	}
 	req := session.OpenRequest{
-		Target: t, Expect: expect, Wait: c.o.MaxWait,
+		Target: t, Device: in.DeviceID, Expect: expect, Wait: c.o.MaxWait,
 		IdleTimeout: c.millis("timeouts.idle_timeout_ms", in.Timeouts.Idle, 0, ""),
 	}
 	if in.AcquireLock {
@@ -110,7 +115,9 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 	if res.State.Ended() {
 		out.Warnings = append(out.Warnings, "the session was over at once: "+i.End.Reason+"; read its output from cursor 0")
 	}
-	if in.AcquireLock {
+	if res.Existing {
+		c.existing(&in, i, out)
+	} else if in.AcquireLock {
 		acquired := res.Lease != nil
 		out.LockAcquired = &acquired
 		if acquired {

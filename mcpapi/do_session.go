@@ -36,6 +36,7 @@ type sessionOut struct {
 	Action          string             `json:"action"`
 	Success         bool               `json:"success"`
 	SessionID       string             `json:"session_id,omitempty"`
+	Existing        string             `json:"existing_session_id,omitempty"` // the same, if the session was there before
 	State           session.State      `json:"state,omitempty"`
 	Protocol        string             `json:"protocol,omitempty"`
 	PTYEnabled      *bool              `json:"pty_enabled,omitempty"`

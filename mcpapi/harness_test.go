@@ -295,6 +295,7 @@ type reply struct {
 	Sessions                        []sessionStatus
 	Session                         *sessionStatus
 	AlreadyClosed                   bool   `json:"already_closed"`
+	Existing                        string `json:"existing_session_id"`
 	LockAcquired                    *bool  `json:"lock_acquired"`
 	LockHolder                      string `json:"lock_holder"`
 	LockExpiresAt                   int64  `json:"lock_expires_at"`

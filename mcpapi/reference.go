@@ -26,12 +26,11 @@ func Reference() string {
 	return b.String()
 }
 
-// arguments returns the fields an action needs and those it may take, without the one that names it and those
-// of which nothing is built yet.
+// arguments returns the fields an action needs and those it may take, without the one that names it.
 func (t *tool) arguments(action string) (needs, takes []string) {
 	for i := range t.fields {
 		switch f := &t.fields[i]; {
-		case !f.takes(action) || f.later["*"] != "":
+		case !f.takes(action):
 		case f.needs(action):
 			needs = append(needs, f.name)
 		default:
@@ -58,7 +57,6 @@ func (t *tool) laterParts() []laterPart {
 	visit = func(prefix string, fields []field) {
 		for i := range fields {
 			f := &fields[i]
-			add(prefix+f.name, f.later["*"])
 			for _, value := range f.enum {
 				add(prefix+f.name+"="+value, f.later[value])
 			}

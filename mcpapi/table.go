@@ -47,7 +47,7 @@ type field struct {
 	kind     kind
 	about    string
 	enum     []string
-	later    map[string]string // values, or "*" for any, that are not built yet: what to do instead
+	later    map[string]string // values that are not built yet: what to do instead
 	fields   []field           // of an object
 	actions  []string          // that take it; empty: all
 	required []string          // actions that need it; "*": all

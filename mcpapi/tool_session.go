@@ -67,10 +67,8 @@ var sessionTool = tool{
 			}},
 		}},
 		expectField("[open] patterns; all members: see ptyctl_session_exec", onlyOpen, "profile", "prompt_regex"),
-		{name: "session_type", kind: kindString, about: "[open]", enum: []string{"normal", "console"}, actions: onlyOpen, later: map[string]string{
-			"console": "console sessions are not built yet; open a normal one and take its lock",
-		}},
-		{name: "device_id", kind: kindString, about: "[open] of a console", actions: onlyOpen, later: anyLater("console sessions are not built yet; open a normal session and take its lock")},
+		{name: "session_type", kind: kindString, about: "[open] console: one per device_id", enum: []string{"normal", "console"}, actions: onlyOpen},
+		{name: "device_id", kind: kindString, actions: onlyOpen, nonEmpty: true},
 		{name: "acquire_lock", kind: kindBoolean, about: "[open] lock at once; needs task_id", actions: onlyOpen},
 		requestIDField([]string{"open"}),
 	},
@@ -78,6 +76,7 @@ var sessionTool = tool{
 		{name: "action", kind: kindString, unlisted: true},
 		{name: "success", kind: kindBoolean, unlisted: true},
 		{name: "session_id", kind: kindString},
+		{name: "existing_session_id", kind: kindString, unlisted: true},
 		{name: "state", kind: kindString},
 		{name: "protocol", kind: kindString, unlisted: true},
 		{name: "pty_enabled", kind: kindBoolean, unlisted: true},
@@ -114,6 +113,3 @@ var (
 func requestIDField(actions []string) field {
 	return field{name: "request_id", kind: kindString, about: "makes a retry safe", actions: actions, nonEmpty: true}
 }
-
-// anyLater marks a field none of whose values is built yet.
-func anyLater(instead string) map[string]string { return map[string]string{"*": instead} }

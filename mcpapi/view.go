@@ -12,6 +12,7 @@ import (
 type listEntry struct {
 	SessionID    string             `json:"session_id"`
 	SessionType  string             `json:"session_type"`
+	DeviceID     string             `json:"device_id,omitempty"`
 	Protocol     string             `json:"protocol"`
 	Host         string             `json:"host"`
 	State        session.State      `json:"state"`
@@ -25,7 +26,7 @@ type listEntry struct {
 
 func newListEntry(i session.Info) listEntry {
 	e := listEntry{
-		SessionID: i.ID, SessionType: "normal", Protocol: i.Protocol, Host: i.Host, State: i.State, EndReason: i.End.Reason,
+		SessionID: i.ID, SessionType: sessionType(i), DeviceID: i.Device, Protocol: i.Protocol, Host: i.Host, State: i.State, EndReason: i.End.Reason,
 		CreatedAt: i.Created.UnixMilli(), LastActivity: max(millis(i.LastIn), millis(i.LastOut)), Waiting: i.Prompt != nil,
 	}
 	if i.Lease != nil {

@@ -22,6 +22,9 @@ func (s *Session) permit(ctx context.Context, a term.Action, e term.Event) (epoc
 	if held != nil {
 		return 0, s.lockError(string(a.Verb), task, held)
 	}
+	if epoch == 0 && s.o.Device != "" { // nobody holds it
+		return 0, s.consoleLockError(string(a.Verb))
+	}
 	if err := s.allowed(ctx, a, e); err != nil {
 		return 0, err
 	}

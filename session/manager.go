@@ -32,8 +32,13 @@ type Config struct {
 	AllowTakeOver  bool          // see Options
 	Gate           term.Gate
 	Journal        term.Journal
-	Observers      []term.Observer
-	Logger         *slog.Logger // nil: silent
+
+	// Devices makes a session the machine's one for a console device, until release is called, or says who has it. It
+	// and release are called while others wait, and must not. Nil: a console is one among the sessions of this Manager.
+	Devices func(device, session string) (release func(), err error)
+
+	Observers []term.Observer
+	Logger    *slog.Logger // nil: silent
 }
 
 // A Manager is the set of sessions of one process. Make it with NewManager.
@@ -44,6 +49,7 @@ type Manager struct {
 
 	mu       sync.Mutex // guards the following
 	sessions map[string]*Session
+	consoles map[string]*console // by device
 	live     int
 	closing  bool
 	drained  chan struct{} // closed when closing and no session lives
@@ -60,7 +66,7 @@ func NewManager(c Config) *Manager {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Manager{
-		c: c, sessions: make(map[string]*Session), drained: make(chan struct{}),
+		c: c, sessions: make(map[string]*Session), consoles: make(map[string]*console), drained: make(chan struct{}),
 		limits: limits{memory: buffer.NewPool(int64(c.MaxBufferBytes)), reads: &turnstile{limit: int64(c.MaxReads)}},
 	}
 }
@@ -89,12 +95,17 @@ func (m *Manager) Get(id string) (*Session, error) {
 func (m *Manager) GetFor(ctx context.Context, verb term.Verb, id string) (*Session, error) {
 	s, err := m.Get(id)
 	if err != nil {
-		e := term.Event{Time: time.Now(), Session: id, Verb: verb, Actor: term.ActorFrom(ctx), Refused: err}
-		for _, o := range m.c.Observers {
-			tell(m.c.Logger, o, e)
-		}
+		m.refused(ctx, id, term.Event{Verb: verb, Refused: err})
 	}
 	return s, err
+}
+
+// refused tells of an action that was refused before it came to a session.
+func (m *Manager) refused(ctx context.Context, id string, e term.Event) {
+	e.Time, e.Session, e.Actor = time.Now(), id, term.ActorFrom(ctx)
+	for _, o := range m.c.Observers {
+		tell(m.c.Logger, o, e)
+	}
 }
 
 // List returns all sessions, oldest first, ended ones included as long as they are kept.
@@ -141,7 +152,9 @@ func (m *Manager) add(s *Session) error {
 
 // ended is told by each session that it is over; it is forgotten after the time of retention.
 func (m *Manager) ended(s *Session) {
+	s.releaseDevice() // before its place is free: the next owner comes as soon as it is
 	m.mu.Lock()
+	delete(m.consoles, s.o.Device)
 	m.live--
 	if m.closing && m.live == 0 {
 		close(m.drained)

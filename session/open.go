@@ -15,6 +15,7 @@ import (
 // An OpenRequest says what session to open.
 type OpenRequest struct {
 	Target      term.Target
+	Device      string        // open the console of this device, or return its session; empty: a normal session
 	IdleTimeout time.Duration // 0: the manager's
 	Expect      Expect
 	LockTTL     time.Duration // >0: take the lock at once for the task that ctx carries
@@ -27,6 +28,8 @@ type OpenResult struct {
 	State   State        // Open; Authenticating with a Prompt; Connecting when Wait was over; Closed if it was over at once
 	Prompt  *term.Prompt // the question that must be answered with Write, or nil
 	Lease   *lockmgr.Lease
+
+	Existing bool // a console that another call has opened: without a Lease
 }
 
 // Open makes a session and connects it. The dialing goes on under the session's own context when the call has
@@ -34,18 +37,35 @@ type OpenResult struct {
 func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 	setDefault(&r.Target.ConnectTimeout, m.c.ConnectTimeout)
 	setDefault(&r.IdleTimeout, m.c.IdleTimeout)
+	waiting := ctx
+	if r.Wait > 0 {
+		var stop context.CancelFunc
+		waiting, stop = context.WithTimeout(ctx, r.Wait)
+		defer stop()
+	}
+	if r.Device != "" {
+		return m.openConsole(ctx, waiting, r)
+	}
+	s, lease, err := m.begin(ctx, r)
+	if err != nil {
+		return OpenResult{}, err
+	}
+	res, err := s.opened(ctx, waiting, true)
+	res.Lease = lease
+	return res, err
+}
+
+// begin makes a session that connects, if that is permitted and there is room for it.
+func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *lockmgr.Lease, error) {
 	s := newSession(m.options(r), m.ended)
 	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
 	lease, err := m.admit(ctx, d, r)
 	d.end(err) // whether it opens is told by its state
 	if err != nil {
-		return OpenResult{}, err
+		return nil, nil, err
 	}
 	s.spawn("open", func() { s.connect(m.c.Dialers[r.Target.Protocol], r.Target) })
-
-	res, err := s.opened(ctx, r.Wait)
-	res.Lease = lease
-	return res, err
+	return s, lease, nil
 }
 
 // admit makes the session of d one of the manager's. What is refused never was a session, and has no end to be told of.
@@ -53,6 +73,7 @@ func (m *Manager) admit(ctx context.Context, d *deed, r OpenRequest) (*lockmgr.L
 	if err := m.mayOpen(ctx, d, r); err != nil {
 		d.s.life.stop()
 		d.s.cancel(err)
+		d.s.releaseDevice()
 		return nil, err
 	}
 	if r.LockTTL <= 0 {
@@ -74,10 +95,13 @@ func (m *Manager) mayOpen(ctx context.Context, d *deed, r OpenRequest) error {
 	case r.LockTTL > 0 && d.event.Actor.Task == "":
 		return &term.Error{Op: op, Kind: term.InvalidArgument, Msg: "acquire_lock needs a task_id: the name under which the lock is held", Details: &term.Details{Field: "task_id"}}
 	}
-	if _, err := d.permit(ctx, term.Action{Target: &r.Target}); err != nil {
+	if err := d.permitUnlocked(ctx, term.Action{Target: &r.Target}); err != nil {
 		return err
 	}
-	err := m.add(d.s)
+	err := m.takeDevice(d.s)
+	if err == nil {
+		err = m.add(d.s)
+	}
 	d.permitted = err == nil
 	return err
 }
@@ -96,8 +120,12 @@ func account(t term.Target) string {
 
 // options are those of a new session for r.
 func (m *Manager) options(r OpenRequest) Options {
+	name := r.Target.Host
+	if r.Device != "" {
+		name = r.Device
+	}
 	return Options{
-		ID: NewID(r.Target.Host), Protocol: r.Target.Protocol, Host: r.Target.Host, PTY: r.Target.PTY,
+		ID: NewID(name), Protocol: r.Target.Protocol, Host: r.Target.Host, Device: r.Device, PTY: r.Target.PTY,
 		BufferBytes: m.c.BufferBytes, BufferLines: m.c.BufferLines, ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
 		Expect: r.Expect, Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
@@ -105,15 +133,13 @@ func (m *Manager) options(r OpenRequest) Options {
 	}
 }
 
-// opened waits until the session is open, asks something, or has failed.
-func (s *Session) opened(ctx context.Context, wait time.Duration) (OpenResult, error) {
-	waiting := ctx
-	if wait > 0 {
-		var stop context.CancelFunc
-		waiting, stop = context.WithTimeout(ctx, wait)
-		defer stop()
-	}
+// opened waits, as long as waiting lasts, until the session is open, asks something, or has failed. If the caller of ctx
+// gives up, and the session is ours, made for this call, it is closed.
+func (s *Session) opened(ctx, waiting context.Context, ours bool) (OpenResult, error) {
 	st, q := s.await(waiting, func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil })
+	if ctx.Err() != nil && st != Open && !ours {
+		return OpenResult{}, &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "canceled while another call was opening the session; that goes on", Err: ctx.Err()}
+	}
 	if ctx.Err() != nil && st != Open {
 		s.close(errClosedByCaller{"the caller, who gave up while it was opening"}, true)
 		return OpenResult{}, &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "canceled while the session was opening; it is closed", Err: ctx.Err()}

@@ -29,6 +29,7 @@ type Options struct {
 	Expect         Expect
 	PTY            term.PTY
 	Protocol, Host string // for Info
+	Device         string // whose console the session is: it takes a lock to do anything but read; empty: a normal session
 	Locks          *lockmgr.Table
 	AllowTakeOver  bool            // a task may take the lock from the one that holds it; see TakeOver
 	Gate           term.Gate       // nil allows everything
@@ -78,6 +79,7 @@ type Session struct {
 	cancel  context.CancelCauseFunc
 	ended   chan struct{}  // closed by finish
 	onEnd   func(*Session) // the manager's, or nil; called with s.mu held
+	release func()         // gives the console's device back; nil: nothing was taken
 	life    *lifetime
 	scrub   *scrubber      // told of every secret before it is written
 	writing chan struct{}  // holds one token: whoever has it may write to the transport

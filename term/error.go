@@ -25,7 +25,7 @@ const (
 	HostKeyUnknown  Kind = "HOSTKEY_UNKNOWN"  // nothing recorded for this host
 	HostKeyMismatch Kind = "HOSTKEY_MISMATCH" // another key is recorded for this host
 	HostKeyRevoked  Kind = "HOSTKEY_REVOKED"  // the key is marked as revoked
-	Locked          Kind = "LOCKED"           // another task holds the session's lock
+	Locked          Kind = "LOCKED"           // another task holds the session's lock, or another process the console
 	LockRequired    Kind = "LOCK_REQUIRED"    // the caller's lock is missing or has expired
 	Busy            Kind = "BUSY"             // a command runs, or something waits for input
 	ExecTimeout     Kind = "EXEC_TIMEOUT"     // the command could not be started in time
@@ -128,6 +128,8 @@ type Details struct {
 	// of a write that was permitted: what of it went out before it failed
 	BytesWritten *int `json:"bytes_written,omitempty"`
 
+	DeviceOwner *DeviceOwner `json:"device_owner,omitempty"` // LOCKED: the process that has the console
+
 	// CONNECT_*, AUTH_FAILED, HOSTKEY_*
 	Ladder         []Hop    `json:"ladder,omitempty"`
 	Hop            string   `json:"hop,omitempty"` // user@host:port where it happened
@@ -156,6 +158,14 @@ type Details struct {
 
 	// ALREADY_CLOSED, REMOTE_CLOSED
 	EndReason string `json:"end_reason,omitempty"`
+}
+
+// A DeviceOwner is the process on this machine that has the session of a console device.
+type DeviceOwner struct {
+	PID       int    `json:"pid"`
+	Socket    string `json:"socket,omitempty"` // where it can be reached; empty: nowhere
+	SessionID string `json:"session_id,omitempty"`
+	Since     int64  `json:"since,omitempty"` // Unix milliseconds
 }
 
 // A KnownKey is a host key on record.

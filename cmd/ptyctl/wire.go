@@ -44,6 +44,7 @@ func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session
 		MaxAge:         cfg.Session.MaxAge,
 		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 is a default there, and here "at once"
 		AllowTakeOver:  cfg.Locks.AllowTakeOver,
+		Devices:        deviceLocks(cfg.Locks.DeviceDir),
 		Journal:        journal,
 		Observers:      observers,
 		Logger:         log,

@@ -1,0 +1,140 @@
+package devlock
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// An Owner says who owns a device.
+type Owner struct {
+	PID     int       `json:"pid"`
+	Socket  string    `json:"socket,omitempty"` // where the owner can be reached; empty: nowhere
+	Session string    `json:"session,omitempty"`
+	Started time.Time `json:"started"`
+}
+
+// record is the content of a device's file. The device is there for whoever looks into the folder.
+type record struct {
+	Device string `json:"device"`
+	Owner
+}
+
+// maxRecord is more than a record ever has.
+const maxRecord = 16 << 10
+
+// A HeldError says that a device has an owner.
+type HeldError struct {
+	Device string
+	Owner  Owner // zero if the owner could not be read
+}
+
+// Error names the owner.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("device %q is owned by process %d (session %q, since %s)", e.Device, e.Owner.PID, e.Owner.Session, e.Owner.Started.Format(time.RFC3339))
+}
+
+// A Lock is the ownership of a device. It lasts until Release, or the end of the process.
+type Lock struct {
+	dir, path string
+	device    string
+
+	mu   sync.Mutex // guards the following
+	file *os.File   // nil once released
+}
+
+// Acquire makes o the owner of the device, among all who use the folder dir. It does not wait for a present owner: the
+// error is then a *HeldError. The folder is made if need be.
+func Acquire(dir, device string, o Owner) (*Lock, error) {
+	if err := own(dir); err != nil {
+		return nil, fmt.Errorf("devlock: %w", err)
+	}
+	leave, err := enter(dir)
+	if err != nil {
+		return nil, fmt.Errorf("devlock: %w", err)
+	}
+	defer leave()
+	l := &Lock{dir: dir, device: device, path: filepath.Join(dir, fileName(device))}
+	if l.file, err = open(l.path); err != nil {
+		return nil, fmt.Errorf("devlock: %w", err)
+	}
+	if err = tryLock(l.file); err == nil {
+		if err = l.write(o); err == nil {
+			return l, nil
+		}
+	}
+	if errors.Is(err, errHeld) {
+		err = &HeldError{Device: device, Owner: l.read()}
+	} else {
+		err = fmt.Errorf("devlock: %s: %w", l.path, err)
+	}
+	_ = l.file.Close() // with it goes the lock, if there is one
+	return nil, err
+}
+
+// Update changes what others are told of the owner.
+func (l *Lock) Update(o Owner) error {
+	leave, err := enter(l.dir)
+	if err != nil {
+		return fmt.Errorf("devlock: %w", err)
+	}
+	defer leave()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return fmt.Errorf("devlock: device %q was released; acquire it again", l.device)
+	}
+	return l.write(o)
+}
+
+// Release gives the device back. It never waits, and may be called again.
+func (l *Lock) Release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return
+	}
+	// Within the gate nobody else has the file open, and it may go. Otherwise it stays, for the next owner.
+	if leave, err := tryEnter(l.dir); err == nil {
+		defer leave()
+		defer func() { _ = os.Remove(l.path) }()
+	}
+	_ = l.file.Close()
+	l.file = nil
+}
+
+// write makes o the content of the file. Requires the gate and the lock.
+func (l *Lock) write(o Owner) error {
+	text, err := json.Marshal(record{l.device, o})
+	if err != nil {
+		return err
+	}
+	if err := l.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err = l.file.WriteAt(append(text, '\n'), 0)
+	return err
+}
+
+// read returns the owner that the file names. Requires the gate, and that the file is locked.
+func (l *Lock) read() Owner {
+	text, err := io.ReadAll(io.NewSectionReader(l.file, 0, maxRecord))
+	var r record
+	if err != nil || json.Unmarshal(text, &r) != nil {
+		return Owner{}
+	}
+	return r.Owner
+}
+
+// fileName is the name of a device's file: a device may be called anything.
+func fileName(device string) string {
+	sum := sha256.Sum256([]byte(device))
+	return hex.EncodeToString(sum[:16]) + ".lock"
+}

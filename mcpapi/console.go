@@ -1,0 +1,50 @@
+package mcpapi
+
+import (
+	"fmt"
+
+	"ptyctl/session"
+)
+
+// maxDevice bounds a device's name, which is shown wherever its session is.
+const maxDevice = 256
+
+// checkConsole refuses a console without a device, and a device without a console.
+func (c *invocation) checkConsole(in *openArgs) error {
+	ch := checker{t: c.tool, action: c.action}
+	switch console := in.SessionType == "console"; {
+	case console && in.DeviceID == "":
+		return ch.invalid("device_id", nil, "session_type console needs device_id: a name for the device, the same in all calls, such as switch-001")
+	case !console && in.DeviceID != "":
+		return ch.invalid("device_id", nil, "device_id is for session_type console; add that, or leave device_id out")
+	case len(in.DeviceID) > maxDevice:
+		return ch.invalid("device_id", nil, "device_id has %d bytes; %d are allowed", len(in.DeviceID), maxDevice)
+	}
+	for _, r := range in.DeviceID {
+		if r < ' ' || r == 0x7f {
+			return ch.invalid("device_id", nil, "device_id holds a control character; use the device's name")
+		}
+	}
+	return nil
+}
+
+// existing says in the result that the console was there before the call.
+func (c *invocation) existing(in *openArgs, i session.Info, out *sessionOut) {
+	out.Existing = i.ID
+	acquired := false
+	out.LockAcquired = &acquired
+	if i.Lease != nil {
+		out.lease(*i.Lease)
+	}
+	if i.Host != in.Host || i.Protocol != in.Protocol {
+		c.warn(fmt.Sprintf("device %s has its session on host %s over %s, not as this call asked; the call's other arguments have no effect either", i.Device, i.Host, i.Protocol))
+	}
+}
+
+// sessionType is what the wire calls a session.
+func sessionType(i session.Info) string {
+	if i.Device != "" {
+		return "console"
+	}
+	return "normal"
+}

@@ -1,0 +1,140 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ptyctl/term"
+)
+
+// A console is the place of a device's one session. Whoever makes the place makes the session.
+type console struct {
+	made    chan struct{} // closed when the session was made, or could not be
+	session *Session      // nil: it could not be. Read after made is closed
+}
+
+// openConsole opens the device's session, or returns the one there is. One that has ended, or is being closed, is not
+// returned: its end is waited for, and a new one opened. All waits together last at most as long as waiting.
+func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (OpenResult, error) {
+	for {
+		c, first := m.place(r.Device)
+		if first {
+			return m.makeConsole(ctx, waiting, r, c)
+		}
+		if err := waitConsole(ctx, waiting, c.made, r.Device); err != nil {
+			m.refused(ctx, "", term.Event{Verb: term.VerbOpen, Protocol: r.Target.Protocol, Host: r.Target.Host, Detail: account(r.Target), Refused: err})
+			return OpenResult{}, err
+		}
+		s := c.session
+		if s == nil { // what kept the other call from opening it may not keep this one
+			continue
+		}
+		if s.ctx.Err() == nil {
+			res, err := s.join(ctx, waiting, r)
+			if err == nil && !res.State.Ended() || err != nil && !s.wasAbandoned() {
+				return res, err
+			}
+		}
+		if err := waitConsole(ctx, waiting, s.ended, r.Device); err != nil {
+			m.refused(ctx, s.id, term.Event{Verb: term.VerbOpen, Protocol: r.Target.Protocol, Host: r.Target.Host, Detail: account(r.Target), Refused: err})
+			return OpenResult{}, err
+		}
+	}
+}
+
+// place returns the device's place. It is new, and the caller has to fill it, if first.
+func (m *Manager) place(device string) (c *console, first bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.consoles[device]; c != nil {
+		return c, false
+	}
+	c = &console{made: make(chan struct{})}
+	m.consoles[device] = c
+	return c, true
+}
+
+// makeConsole opens the device's session in its new place, which is removed if that fails, and with the session's end.
+func (m *Manager) makeConsole(ctx, waiting context.Context, r OpenRequest, c *console) (OpenResult, error) {
+	defer func() { // also when the Gate or the Journal panics
+		if c.session == nil {
+			m.removePlace(r.Device, c)
+			close(c.made)
+		}
+	}()
+	s, lease, err := m.begin(ctx, r)
+	if err != nil {
+		return OpenResult{}, err
+	}
+	c.session = s
+	close(c.made)
+	res, err := s.opened(ctx, waiting, true)
+	res.Lease = lease
+	return res, err
+}
+
+// removePlace removes c, if it is still the device's place.
+func (m *Manager) removePlace(device string, c *console) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.consoles[device] == c {
+		delete(m.consoles, device)
+	}
+}
+
+// join returns a console that another call has opened, or opens.
+func (s *Session) join(ctx, waiting context.Context, r OpenRequest) (OpenResult, error) {
+	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
+	err := d.permitUnlocked(ctx, term.Action{Target: &r.Target})
+	d.end(err)
+	if err != nil {
+		return OpenResult{}, err
+	}
+	res, err := s.opened(ctx, waiting, false)
+	res.Existing = err == nil
+	return res, err
+}
+
+// wasAbandoned reports whether the session was closed, while it was opening, by the call that opened it.
+func (s *Session) wasAbandoned() bool {
+	return s.ctx.Err() != nil && errors.As(context.Cause(s.ctx), new(errClosedByCaller)) && !s.wasOpen()
+}
+
+// waitConsole waits for done, at most as long as the call may.
+func waitConsole(ctx, waiting context.Context, done <-chan struct{}, device string) error {
+	select {
+	case <-done:
+		return nil
+	case <-waiting.Done():
+	}
+	if ctx.Err() != nil {
+		return &term.Error{Op: "open", Kind: term.Canceled, Msg: fmt.Sprintf("canceled before the console of device %q was opened", device), Err: ctx.Err()}
+	}
+	return &term.Error{Op: "open", Kind: term.Busy, Msg: fmt.Sprintf("the console of device %q is just being opened or closed; open it again", device)}
+}
+
+// takeDevice makes a console's session the machine's one for its device.
+func (m *Manager) takeDevice(s *Session) error {
+	if s.o.Device == "" || m.c.Devices == nil {
+		return nil
+	}
+	release, err := m.c.Devices(s.o.Device, s.id)
+	if err != nil {
+		return err
+	}
+	s.release = release
+	return nil
+}
+
+// releaseDevice undoes takeDevice.
+func (s *Session) releaseDevice() {
+	if s.release != nil {
+		s.release()
+	}
+}
+
+// consoleLockError says that a console takes a lock.
+func (s *Session) consoleLockError(op string) error {
+	return &term.Error{Op: op, Session: s.id, Kind: term.LockRequired, Msg: "this is the console of device " + s.o.Device + ": all but reading needs its lock, which nobody holds; take it first with ptyctl_session lock and a task_id, and pass that task_id"}
+}
