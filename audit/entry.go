@@ -31,7 +31,7 @@ type Entry struct {
 	Command string    `json:"command,omitempty"` // see Commands
 	Digest  string    `json:"command_sha256,omitempty"`
 	Length  int       `json:"command_bytes,omitempty"`
-	Detail  string    `json:"detail,omitempty"` // key, signal, size, lane, kind of question, reason
+	Detail  string    `json:"detail,omitempty"` // user@host:port, key, signal, size, lane, kind of question, reason, warnings
 	State   string    `json:"state,omitempty"`
 	Bytes   int       `json:"bytes,omitempty"` // sent to the far side; of exec_end: its output
 	Secret  bool      `json:"sensitive,omitempty"`

@@ -271,7 +271,7 @@ func openFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; make the folder, for the user of ptyctl alone", err)
 	}
-	if info.Mode().Perm()&0o002 != 0 {
+	if hasModes && info.Mode().Perm()&0o002 != 0 {
 		return nil, fmt.Errorf("everybody may write to the folder %s, so that anybody could replace the audit file; use a folder of ptyctl's own user", dir)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|openFlags, 0o600)
@@ -293,7 +293,7 @@ func checkFile(f *os.File, path string) error {
 	if there, err := os.Lstat(path); err == nil && there.Mode()&fs.ModeSymlink != 0 || !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no regular file; an audit file must be one", path)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	if hasModes && info.Mode().Perm()&0o077 != 0 {
 		return f.Chmod(0o600)
 	}
 	return nil

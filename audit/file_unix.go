@@ -11,11 +11,18 @@ import (
 // O_NONBLOCK keeps the opening of what is no file, such as a pipe, from waiting.
 const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// closeToRename says that an open file cannot be renamed.
-const closeToRename = false
+const (
+	closeToRename = false // an open file cannot be renamed
+	hasModes      = true  // a file's mode says who may use it
+)
 
 // lockFile waits for the lock. Whoever has it is writing a few lines.
-func lockFile(f *os.File) error {
+func lockFile(f *os.File) error { return flock(f, syscall.LOCK_EX) }
+
+// lockShared waits until nobody is writing.
+func lockShared(f *os.File) error { return flock(f, syscall.LOCK_SH) }
+
+func flock(f *os.File, how int) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return err
@@ -23,7 +30,7 @@ func lockFile(f *os.File) error {
 	var locked error
 	err = conn.Control(func(fd uintptr) {
 		for {
-			if locked = syscall.Flock(int(fd), syscall.LOCK_EX); !errors.Is(locked, syscall.EINTR) {
+			if locked = syscall.Flock(int(fd), how); !errors.Is(locked, syscall.EINTR) {
 				return
 			}
 		}

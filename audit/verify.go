@@ -50,13 +50,29 @@ func Verify(head string, names ...string) (Report, error) {
 		if err != nil {
 			return v.report, err
 		}
-		err = v.file(name, f)
+		var size int64
+		if size, err = settledSize(f); err == nil {
+			err = v.file(name, io.LimitReader(f, size))
+		}
 		_ = f.Close()
 		if err != nil {
 			return v.report, err
 		}
 	}
 	return v.report, v.end()
+}
+
+// settledSize is the size of a file between two batches of lines, if ptyctl is writing it.
+func settledSize(f *os.File) (int64, error) {
+	if err := lockShared(f); err != nil {
+		return 0, err
+	}
+	defer unlockFile(f)
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // age is the number that rotation has added to a name.

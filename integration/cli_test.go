@@ -42,6 +42,11 @@ func TestWrongCommandLine(t *testing.T) {
 		{"mcp now", []string{`"now"`, "ptyctl mcp --help"}},
 		{"profiles cisco", []string{`"cisco"`, "arista_eos, cisco_asa, cisco_ios,"}},
 		{"profiles cisco_ios --json", []string{`"--json"`, "ptyctl profiles --help"}},
+		{"audit verify", []string{"needs the files", "ptyctl audit verify --help"}},
+		{"audit verify --head abc audit.jsonl", []string{"--head", "64 hexadecimal digits"}},
+		{"audit verify audit.jsonl --head abc", []string{"flags go before the files"}},
+		{"audit verify --all", []string{"-all", "ptyctl audit verify --help"}},
+		{"audit check", []string{`"check"`, "ptyctl audit --help"}},
 		{"profiles --yaml", []string{"yaml", "ptyctl profiles --help"}},
 		// The flag library reads no flag after an argument; it must not be lost without a word.
 		{"mcp stdio --log-level debug", []string{`"stdio"`}},

@@ -15,7 +15,8 @@
 //
 //   - it ends with status 0 when its input ends, and leaves no process behind;
 //   - each line that it wrote to stdout is one JSON-RPC message, although it logs at debug level;
-//   - no secret that it was given is in its output or its log;
+//   - no secret that it was given is in its output, its log or its audit log;
+//   - the chain of its audit log is whole, and no line of it was lost;
 //   - if the tests run under the race detector, so does it, and found nothing.
 //
 // The tests look at processes through proc(5), so they run on Linux. None of them skips: one that lacks something says

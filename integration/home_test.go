@@ -14,6 +14,8 @@ type home struct {
 	config     string // ptyctl.toml
 	knownHosts string
 	sshConfig  string
+	audit      string   // the audit log
+	wrap       []string // the command that starts ptyctl, which becomes it; nil: none does
 	secrets    []string // what lies in its files, and must be seen nowhere else
 }
 
@@ -24,7 +26,7 @@ func newHome(tb testing.TB, lines ...string) *home {
 	dir := tb.TempDir()
 	h := &home{
 		dir: dir, program: binary, config: filepath.Join(dir, "ptyctl.toml"),
-		knownHosts: filepath.Join(dir, "known_hosts"), sshConfig: filepath.Join(dir, "ssh_config"),
+		knownHosts: filepath.Join(dir, "known_hosts"), sshConfig: filepath.Join(dir, "ssh_config"), audit: filepath.Join(dir, "audit.jsonl"),
 	}
 	// The files are named because, as for ssh(1), the default ones lie in the home folder that the password
 	// database names, whatever $HOME says: the tester's own.

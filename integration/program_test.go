@@ -23,6 +23,7 @@ type program struct {
 	stdout io.Reader // what nobody has read yet
 	seen   *capture  // all of stdout
 	log    *capture
+	audit  string        // its audit log, which other programs of the same home may write too
 	ended  chan struct{} // closed when the process has ended
 	status error         // of the process, once it has ended
 	killed bool          // by the test: then its status is no concern
@@ -36,6 +37,8 @@ func (h *home) start(tb testing.TB, args ...string) *program {
 	tb.Helper()
 	p := &program{t: tb, seen: newCapture(), log: newCapture(), ended: make(chan struct{}), secrets: h.secrets}
 	p.cmd = h.command(append([]string{"mcp", "--transport", "stdio", "--config", h.config, "--log-level", "debug"}, args...)...)
+	p.cmd.Env = append(p.cmd.Env, "PTYCTL_AUDIT_PATH="+h.audit)
+	p.audit = h.audit
 	p.cmd.Stderr = p.log
 	p.cmd.WaitDelay = patience
 	in, err := p.cmd.StdinPipe()
@@ -66,7 +69,8 @@ func (h *home) start(tb testing.TB, args ...string) *program {
 
 // command is a call of ptyctl by the owner of h: no agent, and nothing of the tester's environment.
 func (h *home) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(h.program, args...)
+	line := append(append(slices.Clip(h.wrap), h.program), args...)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = []string{"HOME=" + h.dir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
 	cmd.Dir = h.dir
 	return cmd
@@ -128,6 +132,7 @@ func (p *program) checkEnd() {
 		p.t.Errorf("the race detector reports:\n%s", log)
 	}
 	checkJSONRPC(p.t, p.seen.String())
+	trail := checkAudit(p.t, p.audit)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.secrets {
@@ -136,6 +141,9 @@ func (p *program) checkEnd() {
 		}
 		if strings.Contains(log, s) {
 			p.t.Errorf("the log shows the secret %q", s)
+		}
+		if strings.Contains(trail, s) {
+			p.t.Errorf("the audit log shows the secret %q", s)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	var seen diary
 	var full atomic.Bool
 	l := newLab(t, labConfig{sessions: session.Config{
-		Observers: []term.Observer{&seen},
+		Observers: []term.Observer{&seen}, AllowTakeOver: true,
 		Journal: func(term.Event) error {
 			if full.Load() {
 				return errors.New("disk full")
@@ -150,6 +150,10 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.as("t2").does(term.Locked, acts...)
 	w.as("t2").does(term.Locked, leases...)
 	w.as("t2").does(term.Locked, closing)
+	taking := deed{&sessionTool, `{"action":"lock","session_id":"$S","task_id":"$T","take_over":true}`, term.VerbTakeOver, "", ""}
+	w.as("t2").does("", taking)
+	w.does(term.Locked, acts...)
+	w.does("", taking)
 	full.Store(true)
 	w.does(term.PolicyDenied, acts...)
 	w.does(term.PolicyDenied, closing)
@@ -188,6 +192,23 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	if ends != 2 || opened != 1 || closed != 1 {
 		t.Errorf("%d commands ended, %d sessions opened, %d closed", ends, opened, closed)
 	}
+}
+
+// Opening a console is one event for each call, also for the one that is given the session of another.
+func TestConsolesAreEvents(t *testing.T) {
+	var seen diary
+	l := newLab(t, labConfig{sessions: session.Config{Observers: []term.Observer{&seen}}})
+	w := walk{lab: l, seen: &seen, task: "t1"}
+	opening := deed{&sessionTool, l.openArgs(`,"task_id":"$T","session_type":"console","device_id":"sw1"`), term.VerbOpen, "", "127.0.0.1"}
+	w.does("", opening, opening)
+	w.as("t2").does("", opening)
+	seen.mu.Lock()
+	l.session = seen.happened[len(seen.happened)-1].Session
+	seen.mu.Unlock()
+	w.does(term.LockRequired, acts...)
+	w.does("", leases[0])
+	w.does("", acts...)
+	w.as("t2").does(term.Locked, acts...)
 }
 
 // An answer is an action of its own kind, and never shows what was answered.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"ptyctl/term"
 )
@@ -24,7 +23,8 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 			return m.makeConsole(ctx, waiting, r, c)
 		}
 		if err := waitConsole(ctx, waiting, c.made, r.Device); err != nil {
-			return OpenResult{}, m.refuse(ctx, r, err)
+			m.refused(ctx, "", term.Event{Verb: term.VerbOpen, Protocol: r.Target.Protocol, Host: r.Target.Host, Detail: account(r.Target), Refused: err})
+			return OpenResult{}, err
 		}
 		s := c.session
 		if s == nil { // what kept the other call from opening it may not keep this one
@@ -37,7 +37,8 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 			}
 		}
 		if err := waitConsole(ctx, waiting, s.ended, r.Device); err != nil {
-			return OpenResult{}, m.refuse(ctx, r, err)
+			m.refused(ctx, s.id, term.Event{Verb: term.VerbOpen, Protocol: r.Target.Protocol, Host: r.Target.Host, Detail: account(r.Target), Refused: err})
+			return OpenResult{}, err
 		}
 	}
 }
@@ -84,7 +85,7 @@ func (m *Manager) removePlace(device string, c *console) {
 
 // join returns a console that another call has opened, or opens.
 func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) (OpenResult, error) {
-	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: r.Target.Host})
+	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
 	err := m.checkOpen(d, r)
 	if err == nil {
 		err = d.permitUnlocked(ctx, term.Action{Target: &r.Target})
@@ -96,15 +97,6 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 	res, err := s.opened(ctx, waiting, false)
 	res.Existing = err == nil
 	return res, err
-}
-
-// refuse tells the observers of an open that found no session to be told of.
-func (m *Manager) refuse(ctx context.Context, r OpenRequest, err error) error {
-	e := term.Event{Time: time.Now(), Verb: term.VerbOpen, Actor: term.ActorFrom(ctx), Protocol: r.Target.Protocol, Host: r.Target.Host, Detail: r.Target.Host, Refused: err}
-	for _, o := range m.c.Observers {
-		tell(m.c.Logger, o, e)
-	}
-	return err
 }
 
 // wasAbandoned reports whether the session was closed, while it was opening, by the call that opened it.

@@ -19,7 +19,7 @@ func (t *typedRun) stop() term.Exit {
 		if !t.mayPress(key, "to stop "+t.x.id) {
 			break
 		}
-		t.s.press(t.actor.Task, key, func() {})
+		t.s.press(lockHolder(t.actor), key, func() {})
 		if e, ok := t.settled(t.s.ctx, interruptGrace); ok {
 			e.Killed = "yes"
 			return e

@@ -96,12 +96,17 @@ func (m *Manager) Get(id string) (*Session, error) {
 func (m *Manager) GetFor(ctx context.Context, verb term.Verb, id string) (*Session, error) {
 	s, err := m.Get(id)
 	if err != nil {
-		e := term.Event{Time: time.Now(), Session: id, Verb: verb, Actor: term.ActorFrom(ctx), Refused: err}
-		for _, o := range m.c.Observers {
-			tell(m.c.Logger, o, e)
-		}
+		m.refused(ctx, id, term.Event{Verb: verb, Refused: err})
 	}
 	return s, err
+}
+
+// refused tells of an action that was refused before it came to a session.
+func (m *Manager) refused(ctx context.Context, id string, e term.Event) {
+	e.Time, e.Session, e.Actor = time.Now(), id, term.ActorFrom(ctx)
+	for _, o := range m.c.Observers {
+		tell(m.c.Logger, o, e)
+	}
 }
 
 // List returns all sessions, oldest first, ended ones included as long as they are kept.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"time"
 
 	"ptyctl/lockmgr"
@@ -56,7 +58,7 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 // begin makes a session that connects, if that is permitted and there is room for it.
 func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *lockmgr.Lease, error) {
 	s := newSession(m.options(r), m.ended)
-	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: r.Target.Host})
+	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
 	lease, err := m.admit(ctx, d, r)
 	d.end(err) // whether it opens is told by its state
 	if err != nil {
@@ -71,6 +73,7 @@ func (m *Manager) admit(ctx context.Context, d *deed, r OpenRequest) (*lockmgr.L
 	if err := m.mayOpen(ctx, d, r); err != nil {
 		d.s.life.stop()
 		d.s.cancel(err)
+		d.s.releaseDevice()
 		return nil, err
 	}
 	if r.LockTTL <= 0 {
@@ -93,9 +96,7 @@ func (m *Manager) mayOpen(ctx context.Context, d *deed, r OpenRequest) error {
 	}
 	err := m.takeDevice(d.s)
 	if err == nil {
-		if err = m.add(d.s); err != nil {
-			d.s.releaseDevice()
-		}
+		err = m.add(d.s)
 	}
 	d.permitted = err == nil
 	return err
@@ -111,6 +112,18 @@ func (m *Manager) checkOpen(d *deed, r OpenRequest) error {
 		return &term.Error{Op: op, Kind: term.InvalidArgument, Msg: "acquire_lock needs a task_id: the name under which the lock is held", Details: &term.Details{Field: "task_id"}}
 	}
 	return nil
+}
+
+// account says for the record where the caller wants to go: user@host:port, as far as the call names them.
+func account(t term.Target) string {
+	where := t.Host
+	if t.Port != 0 {
+		where = net.JoinHostPort(t.Host, strconv.Itoa(t.Port))
+	}
+	if t.User != "" {
+		where = t.User + "@" + where
+	}
+	return where
 }
 
 // options are those of a new session for r.

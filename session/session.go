@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -198,7 +199,7 @@ func (s *Session) attach(t term.Transport) {
 	s.mu.Unlock()
 
 	s.life.touch()
-	s.observe(term.Event{Verb: term.VerbState, State: string(Open), From: string(from), Duration: time.Since(s.created)})
+	s.observe(term.Event{Verb: term.VerbState, State: string(Open), From: string(from), Detail: strings.Join(about.Warnings, "; "), Duration: time.Since(s.created)})
 	s.log.Info("session open", "session", s.id, "protocol", s.o.Protocol, "host", s.o.Host)
 	if !s.spawn("pump", func() { s.pump(t) }) {
 		_ = t.Close()

@@ -47,10 +47,10 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 			Msg:     "taking a lock over is not allowed here (locks.allow_take_over); wait until it is given back or expires, or ask the operator",
 			Details: &term.Details{Rule: "locks.allow_take_over"},
 		}
-		s.observe(term.Event{Verb: term.VerbLock, Actor: term.ActorFrom(ctx), Detail: "take over", Refused: err})
+		s.begin(ctx, term.VerbTakeOver, term.Event{}).end(err)
 		return l, previous, err
 	}
-	l, err = s.lease(ctx, term.VerbLock, func(task string) (lockmgr.Lease, error) {
+	l, err = s.lease(ctx, term.VerbTakeOver, func(task string) (lockmgr.Lease, error) {
 		s.mu.Lock() // the loser's write that fails because of it finds out why
 		defer s.mu.Unlock()
 		got, old := s.locks.TakeOver(s.id, task, ttl)

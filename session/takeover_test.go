@@ -107,7 +107,7 @@ func TestTakeOverNotAllowed(t *testing.T) {
 		if now, _ := s.Lease(); now != l {
 			t.Errorf("the lease is now %+v", now)
 		}
-		if events := seen.of(term.VerbLock); len(events) != 2 || events[1].Refused == nil || events[1].Actor.Task != "t2" {
+		if events := seen.of(term.VerbTakeOver); len(events) != 1 || events[0].Refused == nil || events[0].Actor.Task != "t2" {
 			t.Errorf("events %+v", events)
 		}
 		if e := wantKind(t, second(s.Write(task("t2"), nil, session.WriteOptions{})), term.Locked); strings.Contains(e.Msg, "take_over") {

@@ -16,6 +16,10 @@ type Network struct {
 // NewNetwork returns a Network without any connection.
 func NewNetwork(o Options) *Network { return &Network{o: o.withDefaults(), pool: newPool()} }
 
+// HandshakesWaiting is how many connections wait for their turn to log in, because as many to the same host as may be
+// under way at a time are.
+func (n *Network) HandshakesWaiting() int { return int(n.pool.waiting.Load()) }
+
 // Dialer returns the term.Dialer of SSH on a Network of its own.
 func Dialer(o Options) term.Dialer { return NewNetwork(o).OpenShell }
 

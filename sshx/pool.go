@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"ptyctl/term"
 )
@@ -20,6 +21,8 @@ type pool struct {
 	mu    sync.Mutex // guards the following
 	jumps map[string]*jump
 	turns map[string]chan struct{} // by address: a token for each handshake under way
+
+	waiting atomic.Int64 // handshakes that wait for their turn
 }
 
 func newPool() *pool {
@@ -44,6 +47,8 @@ func (p *pool) turn(ctx context.Context, address string) (done func(), err error
 		p.turns[address] = turns
 	}
 	p.mu.Unlock()
+	p.waiting.Add(1)
+	defer p.waiting.Add(-1)
 	select {
 	case turns <- struct{}{}:
 		return func() { <-turns }, nil

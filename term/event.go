@@ -78,7 +78,7 @@ type Event struct {
 	Command   string // exec
 	Exec      string // exec and exec_end: the exec's id
 	Exit      *Exit  // exec_end
-	Detail    string // key name, signal name, size, host, lane, reason
+	Detail    string // key name, signal name, size, user@host:port, lane, reason, warnings
 	State     string // state: the new one; exec_end: "ended", "timeout" or "canceled"
 	From      string // state: the one before
 	Dropped   int64  // read: bytes asked for that were no longer held

@@ -50,6 +50,9 @@ func verifyAudit(w io.Writer, head string, files []string) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "ok: %d lines, %d of %d files\n", r.Lines, r.Files, r.First+int64(r.Files)-1)
+	if r.First > 1 {
+		fmt.Fprintf(&b, "note: these begin with file %d; what was in those before it was not checked\n", r.First)
+	}
 	for _, at := range r.Torn {
 		fmt.Fprintf(&b, "note: %s was never finished, because ptyctl was stopped at it; it is accounted for\n", at)
 	}

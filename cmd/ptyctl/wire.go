@@ -30,26 +30,25 @@ func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session
 		}
 	}
 	return session.NewManager(session.Config{
-		Dialers:       map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet},
-		MaxSessions:   cfg.Session.MaxSessions,
-		BufferBytes:   cfg.Session.OutputBufferMaxBytes,
-		BufferLines:   cfg.Session.OutputBufferMaxLines,
-		ExecBytes:     cfg.Limits.MaxExecOutputBytes,
-		WriteTimeout:  cfg.Session.WriteTimeout,
-		PromptTimeout: cfg.Auth.PromptTimeout,
-		IdleTimeout:   cfg.Session.IdleTimeout,
-		Retention:     max(cfg.Session.ClosedRetention, 1), // 0 is a default there, and here "at once"
-		Logger:        log,
-
-		ConnectTimeout: cfg.Session.ConnectTimeout,
-		MaxAge:         cfg.Session.MaxAge,
+		Dialers:        map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet},
+		MaxSessions:    cfg.Session.MaxSessions,
 		MaxBufferBytes: cfg.Limits.MaxTotalBufferBytes,
 		MaxReads:       cfg.Limits.MaxWaitingReads,
+		BufferBytes:    cfg.Session.OutputBufferMaxBytes,
+		BufferLines:    cfg.Session.OutputBufferMaxLines,
+		ExecBytes:      cfg.Limits.MaxExecOutputBytes,
+		WriteTimeout:   cfg.Session.WriteTimeout,
+		PromptTimeout:  cfg.Auth.PromptTimeout,
+		ConnectTimeout: cfg.Session.ConnectTimeout,
+		IdleTimeout:    cfg.Session.IdleTimeout,
+		MaxAge:         cfg.Session.MaxAge,
+		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 is a default there, and here "at once"
 		AllowTakeOver:  cfg.Locks.AllowTakeOver,
+		RecordTxEvents: cfg.Session.RecordTxEvents,
 		Devices:        deviceLocks(cfg.Locks.DeviceDir),
 		Journal:        journal,
 		Observers:      observers,
-		RecordTxEvents: cfg.Session.RecordTxEvents,
+		Logger:         log,
 	}), nil
 }
 
