@@ -138,8 +138,10 @@ func TestLines(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	zero := 0
-	want := Entry{Prev: got[2].Prev, Time: at, PID: os.Getpid(), Event: "exec", Outcome: "ok", Session: "web1-abcdefgh", Proto: "ssh", Host: "web1",
-		Actor: &Actor{"http", "claude", "4", "ci", "t1"}, Exec: "exec-1", Command: "ls --token [redacted]", Length: 18, Detail: "channel"}
+	want := Entry{
+		Prev: got[2].Prev, Time: at, PID: os.Getpid(), Event: "exec", Outcome: "ok", Session: "web1-abcdefgh", Proto: "ssh", Host: "web1",
+		Actor: &Actor{"http", "claude", "4", "ci", "t1"}, Exec: "exec-1", Command: "ls --token [redacted]", Length: 18, Detail: "channel",
+	}
 	if a, b := asJSON(t, got[2]), asJSON(t, want); a != b {
 		t.Errorf("got  %s\nwant %s", a, b)
 	}

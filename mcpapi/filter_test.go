@@ -14,10 +14,22 @@ func TestHostMatches(t *testing.T) {
 		pattern, host string
 		want          bool
 	}{
-		{"web1", "web1", true}, {"WEB1", "web1", true}, {"web", "web1", false}, {"web1", "web1.example.net", false},
-		{"web*", "web1", true}, {"web*", "myweb1", false}, {"*.example.net", "web1.example.net", true}, {"*.example.net", "example.net", false},
-		{"*web*", "myweb1", true}, {"*web*", "mail", false}, {"*", "anything", true}, {"**", "anything", true},
-		{"a*b", "axb", false}, {"10.0.*", "10.0.3.4", true}, {"*a", "a", true}, {"a*", "a", true},
+		{"web1", "web1", true},
+		{"WEB1", "web1", true},
+		{"web", "web1", false},
+		{"web1", "web1.example.net", false},
+		{"web*", "web1", true},
+		{"web*", "myweb1", false},
+		{"*.example.net", "web1.example.net", true},
+		{"*.example.net", "example.net", false},
+		{"*web*", "myweb1", true},
+		{"*web*", "mail", false},
+		{"*", "anything", true},
+		{"**", "anything", true},
+		{"a*b", "axb", false},
+		{"10.0.*", "10.0.3.4", true},
+		{"*a", "a", true},
+		{"a*", "a", true},
 	} {
 		if got := hostMatches(c.pattern, c.host); got != c.want {
 			t.Errorf("%q and %q: %v", c.pattern, c.host, got)

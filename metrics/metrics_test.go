@@ -50,15 +50,18 @@ func TestEvents(t *testing.T) {
 			`ptyctl_actions_total{action="open",outcome="ok"} 1`, `ptyctl_opens_total{outcome="ok",protocol="ssh"} 1`,
 		}},
 		{"not opened", []term.Event{
-			{Verb: term.VerbOpen}, {Verb: term.VerbState, State: "error", From: "authenticating", Err: refused(term.AuthFailed)},
-			{Verb: term.VerbOpen}, {Verb: term.VerbState, State: "closed", From: "connecting"},
+			{Verb: term.VerbOpen},
+			{Verb: term.VerbState, State: "error", From: "authenticating", Err: refused(term.AuthFailed)},
+			{Verb: term.VerbOpen},
+			{Verb: term.VerbState, State: "closed", From: "connecting"},
 			{Verb: term.VerbOpen, Refused: refused(term.LimitExceeded)},
 		}, []string{
 			`ptyctl_actions_total{action="open",outcome="LIMIT_EXCEEDED"} 1`, `ptyctl_actions_total{action="open",outcome="ok"} 2`,
 			`ptyctl_opens_total{outcome="AUTH_FAILED",protocol="ssh"} 1`, `ptyctl_opens_total{outcome="CANCELED",protocol="ssh"} 1`, `ptyctl_opens_total{outcome="LIMIT_EXCEEDED",protocol="ssh"} 1`,
 		}},
 		{"commands", []term.Event{
-			{Verb: term.VerbExec, Size: 2}, {Verb: term.VerbExecEnd, Detail: "channel", State: "ended", Size: 10, Duration: time.Second},
+			{Verb: term.VerbExec, Size: 2},
+			{Verb: term.VerbExecEnd, Detail: "channel", State: "ended", Size: 10, Duration: time.Second},
 			{Verb: term.VerbExecEnd, Detail: "terminal", State: "timeout", Size: 10, Duration: 2 * time.Second},
 			{Verb: term.VerbExecEnd, Detail: "terminal", State: "ended", Err: refused(term.IOError)},
 		}, []string{
