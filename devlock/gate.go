@@ -37,8 +37,7 @@ func enterWithin(dir string, limit time.Duration) (leave func(), err error) {
 	case <-timer.C:
 		// No call of the system takes the wait back, and the descriptor must not be another file's meanwhile.
 		go func() {
-			_ = <-got // closing gives up the lock, if there is one
-			_ = f.Close()
+			_ = errors.Join(<-got, f.Close()) // closing gives up the lock, if there is one
 		}()
 		return nil, fmt.Errorf("%s was locked for %v: a process that uses it seems to be stopped; end or continue it (fuser or lsof names it)", f.Name(), limit)
 	}

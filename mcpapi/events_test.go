@@ -142,6 +142,11 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	seen.mu.Lock()
 	l.session = seen.happened[len(seen.happened)-1].Session
 	seen.mu.Unlock()
+	// A shell that is not ready yet would die of INT.
+	if r := l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"[$#] $","timeout_ms":10000}`); !r.Matched {
+		t.Fatalf("no prompt: %s", r.text)
+	}
+	seen.take()
 
 	w.does("", acts...)
 	w.does("", leases...)
