@@ -106,8 +106,11 @@ func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io
 	var last [][]byte
 	if !l.waitIdle(drain, ctx.Done(), w.broken) {
 		cause := errInputEnded
-		if w.failed() != nil {
+		switch {
+		case w.failed() != nil:
 			cause = errOutputBroken
+		case ctx.Err() != nil: // it ends base, too, but a moment later
+			cause = context.Cause(ctx)
 		}
 		cancelAll(cause)
 		if !l.waitIdle(stdioGrace, nil, nil) {
