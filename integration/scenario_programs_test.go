@@ -256,6 +256,7 @@ func scenarioNested(t *testing.T, l *shellsLab) {
 		s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 200 * time.Millisecond, Timeout: patience})
 		wantTerminal(t, s, "cd /; NESTED='"+nested.start+"'; (exit 4)", "", 4)
 		wantTerminal(t, s, `pwd; echo "$NESTED"`, "/\n"+nested.start+"\n", 0)
+		labWait(t, s) // typed before the prompt, it would have the next one begin in the middle of a line
 		labType(t, s, "exit\r", `bash@\S+\$ $`)
 		wantTerminal(t, s, `pwd; echo "[$NESTED]"`, "/run/lab/home/bash\n[]\n", 0)
 	}
