@@ -25,6 +25,9 @@ type sshd struct {
 	identity string // the file with userKey
 	pid      int    // of the listener; its children are the connections
 	log      *capture
+
+	dir   string   // of its files
+	lines []string // of its configuration
 }
 
 // startSSHD starts a server with lines added to its configuration. The first line for a keyword counts
@@ -65,22 +68,29 @@ func startSSHD(tb testing.TB, lines ...string) *sshd {
 		"PrintMotd no", "PrintLastLog no",
 		"SetEnv HOME="+s.home+" HISTFILE=/dev/null",
 	)
+	s.dir, s.lines = dir, lines
+	s.mustStart(tb)
+	return s
+}
+
+// mustStart starts the server on a port of which nobody else has heard: for the first time, or after it was killed.
+func (s *sshd) mustStart(tb testing.TB) {
+	tb.Helper()
 	// A port that is free now may be taken a moment later; sshd cannot be given a listening socket.
 	for range 5 {
-		if s.start(tb, dir, lines) {
-			return s
+		if s.start(tb) {
+			return
 		}
 	}
 	tb.Fatalf("sshd could not listen:\n%s", s.log)
-	return nil
 }
 
 // start reports whether the server got its port.
-func (s *sshd) start(tb testing.TB, dir string, lines []string) bool {
+func (s *sshd) start(tb testing.TB) bool {
 	tb.Helper()
 	s.port = freePort(tb)
-	config := filepath.Join(dir, "sshd_config")
-	text := fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\n%s\n", s.port, strings.Join(lines, "\n"))
+	config := filepath.Join(s.dir, "sshd_config")
+	text := fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\n%s\n", s.port, strings.Join(s.lines, "\n"))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
@@ -91,7 +101,8 @@ func (s *sshd) start(tb testing.TB, dir string, lines []string) bool {
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	s.pid = cmd.Process.Pid
+	pid, port, log := cmd.Process.Pid, s.port, s.log
+	s.pid = pid
 	ended := make(chan struct{})
 	var waitErr error
 	go func() {
@@ -105,11 +116,15 @@ func (s *sshd) start(tb testing.TB, dir string, lines []string) bool {
 		return false
 	}
 	tb.Cleanup(func() {
-		children := below(tb, s.pid)
-		kill(tb, append([]process{{pid: s.pid, command: "sshd"}}, children...))
-		<-ended
+		select {
+		case <-ended: // a test has killed it, and its number may be another's by now
+		default:
+			children := below(tb, pid)
+			kill(tb, append([]process{{pid: pid, command: "sshd"}}, children...))
+			<-ended
+		}
 		if tb.Failed() {
-			tb.Logf("log of sshd on port %d:\n%s", s.port, s.log)
+			tb.Logf("log of sshd on port %d:\n%s", port, log)
 		}
 	})
 	return true
