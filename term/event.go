@@ -55,12 +55,13 @@ const (
 
 // An Action is something a caller wants to do; a Gate decides whether it may.
 type Action struct {
-	Verb    Verb
-	Session string
-	Actor   Actor
-	Target  *Target // open
-	Command string  // exec
-	Data    []byte  // write; nil when Sensitive
+	Verb     Verb
+	Session  string
+	Protocol string // of the session
+	Actor    Actor
+	Target   *Target // open
+	Command  string  // exec; open of a local session: its program and arguments, quoted for a shell
+	Data     []byte  // write; nil when Sensitive
 }
 
 // An Event is something that was done, refused, or happened. Each action of a caller makes one, whatever became of it.
@@ -75,7 +76,7 @@ type Event struct {
 	Data      []byte // write and output; nil when Sensitive
 	Size      int    // bytes sent to, or had from, the far side by this event; also when Sensitive
 	Sensitive bool
-	Command   string // exec
+	Command   string // exec, and open of a local session
 	Exec      string // exec and exec_end: the exec's id
 	Exit      *Exit  // exec_end
 	Detail    string // key name, signal name, size, user@host:port, lane, reason, warnings
