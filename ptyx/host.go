@@ -20,22 +20,22 @@ type Host struct {
 	Limits term.Limits
 }
 
-// Open is the term.Dialer of this machine: it starts the program of t on a terminal. Without a program, and with the
-// terminal disabled, it returns a Program, whose Exec says what to run.
+// Open is the term.Dialer of this machine: it starts the program of t on a terminal. With the terminal disabled it returns
+// a Program, which its Exec starts.
 func (h Host) Open(ctx context.Context, t term.Target, _ term.Prompter) (term.Transport, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	switch {
-	case t.PTY.Disabled && len(t.Local.Argv) == 0:
-		return newProgram(h, t.Local.Title), nil
-	case t.PTY.Disabled:
-		return nil, &term.Error{Op: "open", Kind: term.Unsupported, Msg: "a local session has a terminal; run a program without one with ptyctl_run"}
-	}
 	pty := t.PTY.OrDefault()
+	if pty.Disabled {
+		pty.Term = "dumb"
+	}
 	c, err := h.command(t.Local, pty.Term)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case pty.Disabled:
+		return newProgram(c), nil
 	}
 	return startTerminal(c, pty)
 }

@@ -152,9 +152,8 @@ func (t *Terminal) Close() error {
 
 // A Program is a program without a terminal: Exec runs it, once.
 type Program struct {
-	host  Host
-	title string
-	done  chan struct{}
+	command command
+	done    chan struct{}
 
 	mu    sync.Mutex // guards the following
 	used  bool
@@ -163,14 +162,14 @@ type Program struct {
 	exit  term.Exit
 }
 
-func newProgram(h Host, title string) *Program {
-	return &Program{host: h, title: title, done: make(chan struct{})}
+func newProgram(c command) *Program {
+	return &Program{command: c, about: c.about(0), done: make(chan struct{})}
 }
 
-// Exec implements term.Execer, for one call with r.Argv.
+// Exec implements term.Execer, for one call, which starts the program; of r, Stdin and Grace count.
 func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	g.mu.Lock()
-	refused := g.used || len(r.Argv) == 0
+	refused := g.used
 	ctx, stop := context.WithCancel(ctx)
 	if !refused {
 		g.used, g.stop = true, stop
@@ -181,10 +180,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 		return term.Exit{}, &term.Error{Op: "exec", Kind: term.Unsupported, Msg: "this session is one program without a terminal; run another with ptyctl_run"}
 	}
 	defer close(g.done)
-	c, err := g.host.command(term.LocalOptions{Argv: r.Argv, Dir: r.Dir, Env: r.Env, Title: g.title, Limits: r.Limits}, "dumb")
-	if err != nil {
-		return term.Exit{}, err
-	}
+	c := g.command
 	cmd := exec.CommandContext(ctx, c.path, c.argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = c.env, c.dir, stdout, stderr, time.Second
 	if len(r.Stdin) > 0 {
@@ -236,7 +232,6 @@ func (g *Program) Describe() term.Description {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	about := g.about
-	about.Title = g.title
 	return term.Description{
 		Process:      &about,
 		Capabilities: term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.No, Signal: term.No, ParallelExec: term.No},

@@ -40,7 +40,7 @@ except OSError as e:
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
-			out, errs, e := run(t, ptyx.Host{}, term.ExecRequest{Argv: c.argv, Limits: c.limits})
+			out, errs, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: c.argv, Limits: c.limits}})
 			if out != c.out || e.Code != c.code || e.Limit != c.limit || e.Suspected != c.suspected {
 				t.Errorf("after %v: %q, %q, %+v", time.Since(began), out, errs, e)
 			}
@@ -84,7 +84,7 @@ func TestForkBomb(t *testing.T) {
 
 // A program that stays below its limit may start as many processes as it likes, one after the other.
 func TestForksOneByOne(t *testing.T) {
-	out, errs, e := run(t, ptyx.Host{}, term.ExecRequest{Argv: []string{"sh", "-c", "i=0; while [ $i -lt 300 ]; do /bin/true || exit 9; i=$((i+1)); done; echo $i"}, Limits: term.Limits{Processes: 4}})
+	out, errs, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "i=0; while [ $i -lt 300 ]; do /bin/true || exit 9; i=$((i+1)); done; echo $i"}, Limits: term.Limits{Processes: 4}}})
 	if out != "300\n" || e.Code != 0 || e.Limit != "" {
 		t.Errorf("%q, %q, %+v", out, errs, e)
 	}
@@ -92,10 +92,14 @@ func TestForksOneByOne(t *testing.T) {
 
 // Threads are no processes.
 func TestThreadsAreNotCounted(t *testing.T) {
-	out, errs, e := run(t, ptyx.Host{}, term.ExecRequest{
-		Argv:   []string{"/usr/bin/python3", "-c", "import threading, time\nts = [threading.Thread(target=time.sleep, args=(0.2,)) for _ in range(20)]\nfor t in ts: t.start()\nfor t in ts: t.join()\nprint('joined')"},
-		Limits: term.Limits{Processes: 3},
-	})
+	const script = `import threading, time
+ts = [threading.Thread(target=time.sleep, args=(0.2,)) for _ in range(20)]
+for t in ts: t.start()
+for t in ts: t.join()
+print('joined')`
+	j := program("/usr/bin/python3", "-c", script)
+	j.Limits.Processes = 3
+	out, errs, e := run(t, ptyx.Host{}, j)
 	if out != "joined\n" || e.Code != 0 {
 		t.Errorf("%q, %q, %+v", out, errs, e)
 	}
@@ -105,7 +109,7 @@ func TestThreadsAreNotCounted(t *testing.T) {
 func TestOperatorsLimits(t *testing.T) {
 	h := ptyx.Host{Limits: term.Limits{OpenFiles: 50, CPUSeconds: 100}}
 	for want, l := range map[string]term.Limits{"50 100": {}, "50 20": {OpenFiles: 100, CPUSeconds: 20}, "30 100": {OpenFiles: 30}} {
-		out, errs, e := run(t, h, term.ExecRequest{Argv: []string{"sh", "-c", "echo $(ulimit -n) $(ulimit -t)"}, Limits: l})
+		out, errs, e := run(t, h, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "echo $(ulimit -n) $(ulimit -t)"}, Limits: l}})
 		if strings.TrimSpace(out) != want {
 			t.Errorf("%+v: %q, %q, %+v; want %s", l, out, errs, e, want)
 		}
@@ -118,7 +122,7 @@ func TestShimFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range []term.Limits{{}, {OpenFiles: 50}, {Processes: 5}} {
-		_, _, _, err := tryRun(t.Context(), ptyx.Host{}, term.ExecRequest{Argv: []string{script}, Limits: l})
+		_, _, _, err := tryRun(t.Context(), ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{script}, Limits: l}})
 		if term.KindOf(err) != term.IOError || !strings.Contains(err.Error(), "exec format error") {
 			t.Errorf("%+v: %v", l, err)
 		}

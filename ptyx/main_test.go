@@ -1,3 +1,5 @@
+//go:build unix
+
 package ptyx_test
 
 import (
@@ -79,25 +81,34 @@ func exitOf(tb testing.TB, t *ptyx.Terminal) term.Exit {
 	return e
 }
 
+// A job is a program without a terminal, and how it is run.
+type job struct {
+	term.LocalOptions
+	stdin []byte
+	grace time.Duration
+}
+
 // run runs a program without a terminal.
-func run(tb testing.TB, h ptyx.Host, r term.ExecRequest) (stdout, stderr string, exit term.Exit) {
+func run(tb testing.TB, h ptyx.Host, j job) (stdout, stderr string, exit term.Exit) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
-	stdout, stderr, exit, err := tryRun(ctx, h, r)
+	stdout, stderr, exit, err := tryRun(ctx, h, j)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return stdout, stderr, exit
 }
 
-func tryRun(ctx context.Context, h ptyx.Host, r term.ExecRequest) (stdout, stderr string, exit term.Exit, err error) {
-	tr, err := h.Open(ctx, term.Target{PTY: term.PTY{Disabled: true}}, nil)
+func tryRun(ctx context.Context, h ptyx.Host, j job) (stdout, stderr string, exit term.Exit, err error) {
+	tr, err := h.Open(ctx, term.Target{PTY: term.PTY{Disabled: true}, Local: j.LocalOptions}, nil)
 	if err != nil {
 		return "", "", exit, err
 	}
 	defer func() { _ = tr.Close() }()
 	var out, errs strings.Builder
-	exit, err = tr.(*ptyx.Program).Exec(ctx, r, &out, &errs)
+	exit, err = tr.(*ptyx.Program).Exec(ctx, term.ExecRequest{Stdin: j.stdin, Grace: j.grace}, &out, &errs)
 	return out.String(), errs.String(), exit, err
 }
+
+func program(argv ...string) job { return job{LocalOptions: term.LocalOptions{Argv: argv}} }

@@ -157,7 +157,7 @@ func TestOthersStay(t *testing.T) {
 // A program that left something behind is not over before that is gone.
 func TestProgramLeavesNothing(t *testing.T) {
 	mark := fmt.Sprintf("mark-%d-run", os.Getpid())
-	out, _, e := run(t, ptyx.Host{}, term.ExecRequest{Argv: []string{"sh", "-c", `sleep 0.2; /usr/bin/python3 -c "$DAEMON" $MARK; sh -c 'trap "" TERM HUP; sleep 1000' $MARK & echo up; exit 3`}, Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}}})
+	out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", `sleep 0.2; /usr/bin/python3 -c "$DAEMON" $MARK; sh -c 'trap "" TERM HUP; sleep 1000' $MARK & echo up; exit 3`}, Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}}}})
 	if out != "up\n" || e.Code != 3 {
 		t.Errorf("%q, %+v", out, e)
 	}
@@ -219,7 +219,7 @@ func TestThousandStarts(t *testing.T) {
 		if err := tr.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if out, _, e := run(t, ptyx.Host{}, term.ExecRequest{Argv: []string{"echo", "y"}}); out != "y\n" || e.Code != 0 {
+		if out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"echo", "y"}}}); out != "y\n" || e.Code != 0 {
 			t.Fatalf("round %d: %q, %+v", i, out, e)
 		}
 	}
@@ -250,13 +250,13 @@ func TestDescriptors(t *testing.T) {
 	}
 	defer stop()
 	list := []string{"sh", "-c", "ls /proc/$$/fd | tr '\\n' ' '"}
-	if out, _, _ := run(t, ptyx.Host{}, term.ExecRequest{Argv: list}); out != "0 1 2 " {
+	if out, _, _ := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: list}}); out != "0 1 2 " {
 		t.Errorf("a program has %s", out)
 	}
 	if out := rest(t, open(t, term.LocalOptions{Argv: list})); !strings.HasPrefix(out, "0 1 2 ") || strings.Contains(out, "3 ") {
 		t.Errorf("a terminal has %s", out)
 	}
-	if out, _, _ := run(t, ptyx.Host{}, term.ExecRequest{Argv: list, Limits: term.Limits{OpenFiles: 50}}); out != "0 1 2 " {
+	if out, _, _ := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: list, Limits: term.Limits{OpenFiles: 50}}}); out != "0 1 2 " {
 		t.Errorf("a program with limits has %s", out)
 	}
 }

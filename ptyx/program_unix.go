@@ -14,9 +14,8 @@ import (
 
 // A Program is a program without a terminal: Exec runs it, once, and when it has ended there is nothing left to read.
 type Program struct {
-	host  Host
-	title string
-	done  chan struct{} // closed when the program has ended, or none will be started
+	command command
+	done    chan struct{} // closed when the program has ended, or none will be started
 
 	mu      sync.Mutex // guards the following
 	used    bool       // Exec was called, or Close
@@ -25,19 +24,16 @@ type Program struct {
 	exit    term.Exit
 }
 
-func newProgram(h Host, title string) *Program {
-	return &Program{host: h, title: title, done: make(chan struct{})}
+func newProgram(c command) *Program {
+	return &Program{command: c, about: c.about(0), done: make(chan struct{})}
 }
 
-// Exec implements term.Execer, for one call with r.Argv.
+// Exec implements term.Execer, for one call, which starts the program; of r, Stdin and Grace count.
 func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
-	if len(r.Argv) == 0 {
-		return term.Exit{}, &term.Error{Op: "exec", Kind: term.Unsupported, Msg: "this session is one program without a terminal, and runs no other; use ptyctl_run, or open a local session with argv [\"bash\"]"}
-	}
 	g.mu.Lock()
 	if g.used {
 		g.mu.Unlock()
-		return term.Exit{}, &term.Error{Op: "exec", Kind: term.Unsupported, Msg: "this session has had its program; run another with ptyctl_run"}
+		return term.Exit{}, &term.Error{Op: "exec", Kind: term.Unsupported, Msg: "this session is one program without a terminal, which was started already; run another with ptyctl_run, or open a local session with argv [\"bash\"]"}
 	}
 	g.used = true
 	g.mu.Unlock()
@@ -50,10 +46,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 }
 
 func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
-	c, err := g.host.command(term.LocalOptions{Argv: r.Argv, Dir: r.Dir, Env: r.Env, Title: g.title, Limits: r.Limits}, "dumb")
-	if err != nil {
-		return term.Exit{}, err
-	}
+	c := g.command
 	ours, theirs, err := openPipes(len(r.Stdin) > 0)
 	if err != nil {
 		return term.Exit{}, &term.Error{Op: "exec", Kind: term.IOError, Msg: "no pipes for the program: " + err.Error(), Err: err}
@@ -196,7 +189,6 @@ func (g *Program) Describe() term.Description {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	about := g.about
-	about.Title = g.title
 	return term.Description{
 		Process:      &about,
 		Capabilities: term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.No, Signal: term.Yes, ParallelExec: term.No},

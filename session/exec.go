@@ -31,6 +31,7 @@ type ExecRequest struct {
 	Wait      time.Duration // the longest this call waits; 0: as long as Timeout
 	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
 	Expect    Expect        // overrides the session's
+	Grace     time.Duration // channel lane: what the command has to obey TERM before KILL, and for which its result waits; 0: 2 s, and no wait
 	Queue     bool          // terminal lane: wait for the commands before this one, instead of Busy
 
 	// Terminal lane only:
@@ -215,7 +216,7 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOutput int) (ExecResult, error) {
 	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()
-	late := time.NewTimer(max(time.Until(x.deadline)+settle, settle))
+	late := time.NewTimer(max(time.Until(x.deadline)+x.settle, x.settle))
 	defer late.Stop()
 	over := s.ctx.Done()
 	for {
@@ -231,7 +232,7 @@ func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOu
 		case <-late.C:
 		case <-over: // x ends with the session, and needs a moment for it
 			over = nil
-			late.Reset(settle)
+			late.Reset(x.settle)
 			continue
 		case <-ctx.Done():
 			return ExecResult{}, &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "the call was canceled; the command goes on until its own deadline as exec_id " + x.id, Err: ctx.Err()}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -58,7 +59,8 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 // begin makes a session that connects, if that is permitted and there is room for it.
 func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *lockmgr.Lease, error) {
 	s := newSession(m.options(r), m.ended)
-	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
+	s.onClose = m.dismissed
+	d := s.begin(ctx, term.VerbOpen, opening(r.Target))
 	lease, err := m.admit(ctx, d, r)
 	d.end(err) // whether it opens is told by its state
 	if err != nil {
@@ -114,6 +116,18 @@ func (m *Manager) checkOpen(d *deed, r OpenRequest) error {
 	return nil
 }
 
+// opening is the event that tells where the caller wants to go.
+func opening(t term.Target) term.Event {
+	if len(t.Local.Argv) == 0 {
+		return term.Event{Detail: account(t)}
+	}
+	e := term.Event{Detail: surroundings(t.Local)}
+	if !t.PTY.Disabled { // otherwise the exec tells
+		e.Command = CommandLine(t.Local.Argv)
+	}
+	return e
+}
+
 // account says for the record where the caller wants to go: user@host:port, as far as the call names them.
 func account(t term.Target) string {
 	where := t.Host
@@ -128,16 +142,20 @@ func account(t term.Target) string {
 
 // options are those of a new session for r.
 func (m *Manager) options(r OpenRequest) Options {
-	name := r.Target.Host
+	name, host := r.Target.Host, r.Target.Host
+	local := r.Target.Local
+	if len(local.Argv) > 0 {
+		name, host = filepath.Base(local.Argv[0]), "localhost"
+	}
 	if r.Device != "" {
 		name = r.Device
 	}
 	return Options{
-		ID: NewID(name), Protocol: r.Target.Protocol, Host: r.Target.Host, Device: r.Device, PTY: r.Target.PTY,
+		ID: NewID(name), Protocol: r.Target.Protocol, Host: host, Device: r.Device, PTY: r.Target.PTY,
 		BufferBytes: m.c.BufferBytes, BufferLines: m.c.BufferLines, ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
 		Expect: r.Expect, Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
-		limits: m.limits, RecordTxEvents: m.c.RecordTxEvents,
+		limits: m.limits, RecordTxEvents: m.c.RecordTxEvents, stays: len(local.Argv) > 0 && !r.Target.PTY.Disabled,
 	}
 }
 

@@ -83,9 +83,10 @@ type TLSOptions struct {
 	Pin        string // fingerprint of the server's certificate: "SHA256:" and base64, or hex with or without colons
 }
 
-// LocalOptions say which program to start on this machine. There is no shell but the one that Argv names.
+// LocalOptions say which program to start on this machine. There is no shell but the one that Argv names. With the
+// terminal disabled it runs on pipes, and is started by the first Exec.
 type LocalOptions struct {
-	Argv   []string // the program and its arguments; empty: none yet, Exec says which
+	Argv   []string // the program and its arguments
 	Dir    string   // working directory; empty: this process's
 	Env    []EnvVar // added to an environment that is otherwise the operator's choice
 	Title  string   // for people: what the terminal is for

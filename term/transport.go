@@ -81,8 +81,6 @@ type Dialer func(ctx context.Context, t Target, p Prompter) (Transport, error)
 // An ExecRequest is a command to run on a channel of its own.
 type ExecRequest struct {
 	Command string        // for the far side's shell
-	Argv    []string      // in its place, a program and its arguments, for no shell; see Process
-	Limits  Limits        // of that program
 	Dir     string        // working directory; empty: wherever the far side starts commands
 	Env     []EnvVar      // in order; a variable the far side refuses is an error, the command does not run
 	Stdin   []byte        // given to the command, followed by end of file
