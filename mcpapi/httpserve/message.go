@@ -77,11 +77,11 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		err.header("Retry-After", "1")
 		return err
 	}
-	return h.handOver(w, r, k, done, m)
+	return h.handOver(done, w, r, k, m)
 }
 
 // handOver lets the MCP server answer, as long as done and the stream's session last.
-func (h *Handler) handOver(w *answer, r *http.Request, k *key, done context.Context, m *mcpSession) *refusal {
+func (h *Handler) handOver(done context.Context, w *answer, r *http.Request, k *key, m *mcpSession) *refusal {
 	ctx, cancel := context.WithCancelCause(mcpapi.WithCaller(context.WithValue(r.Context(), tokenKey{}, k.Name), h.caller(k)))
 	defer cancel(nil)
 	defer context.AfterFunc(done, func() { cancel(errShutdown) })()

@@ -327,7 +327,10 @@ func TestMaxCalls(t *testing.T) {
 	ended := make(chan error, 2)
 	for range 2 {
 		go func() {
-			_, err := s.client.Do(s.request(ctx, wait))
+			resp, err := s.client.Do(s.request(ctx, wait))
+			if err == nil {
+				resp.Body.Close()
+			}
 			ended <- err
 		}()
 	}

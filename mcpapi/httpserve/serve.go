@@ -56,7 +56,9 @@ func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
 			h.o.Logger.Warn("requests ignored their cancellation and were abandoned")
 		}
 	}
-	_ = srv.Close() // the listener is closed already; what is left are connections that nobody waits for
+	if err := srv.Close(); err != nil { // of connections that nobody waits for; the listener is closed already
+		h.o.Logger.Debug("closing connections", "error", err)
+	}
 	<-failed
 	return nil
 }
