@@ -26,7 +26,11 @@ func Listen(address string, tokens bool) (net.Listener, error) {
 		return nil, fmt.Errorf("will not listen on %s without a token, since others than this machine's users can reach it; "+
 			"give it tokens (server.http.tokens_file), or listen on 127.0.0.1", address)
 	}
-	ln, err := net.ListenTCP("tcp", addr)
+	network := "tcp"
+	if addr.IP.To4() != nil {
+		network = "tcp4" // otherwise 0.0.0.0 would be every IPv6 address too
+	}
+	ln, err := net.ListenTCP(network, addr)
 	if err != nil {
 		return nil, fmt.Errorf("%w; choose another address (server.http.listen, --listen)", err)
 	}
