@@ -1,0 +1,59 @@
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestOfficialClients has the official clients complete what every client must be able to, on each transport.
+func TestOfficialClients(t *testing.T) {
+	t.Parallel()
+	s, telnet := startSSHD(t), startInetutils(t)
+	h := homeFor(t, []*sshd{s})
+	for _, client := range []struct {
+		name    string
+		connect func(testing.TB) tools
+	}{
+		{"Go SDK, stdio", func(tb testing.TB) tools { return h.connect(tb).tools }},
+		{"TypeScript SDK, stdio", func(tb testing.TB) tools { return h.typescript(tb).tools }},
+	} {
+		t.Run(client.name, func(t *testing.T) {
+			t.Parallel()
+			acceptance(t, client.connect(t), s, telnet)
+		})
+	}
+}
+
+// acceptance runs a command on a host, works in a shell there, and talks to a Telnet server.
+func acceptance(t *testing.T, c tools, s *sshd, telnet *telnetServer) {
+	if err := os.WriteFile(filepath.Join(s.home, "a-file-to-list"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id := c.open(t, s)
+	if r := c.call(t, toolExec, `{"session_id":%s,"cmd":"echo hello"}`, id); r.Stdout != "hello\n" || r.ExitCode == nil || *r.ExitCode != 0 {
+		t.Errorf("exec: %s", r.text)
+	}
+
+	// The quotes within the words keep the echo of what was typed apart from what is waited for.
+	c.enter(t, id, "cd; PS1='rea''dy> ' exec bash --norc --noprofile -i\r", `ready> `)
+	c.enter(t, id, "ls\n", `a-file-to-list\s+.*ready> `)
+	c.enter(t, id, "sh -c 'echo beg''un; exec sleep 999'\r", `begun\s`)
+	r := c.call(t, toolIO, `{"action":"write","session_id":%s,"key":"ctrl_c","until_regex":"ready> ","timeout_ms":20000}`, id)
+	if !r.Matched {
+		t.Errorf("ctrl_c: %s", r.text)
+	}
+	c.enter(t, id, "echo sta''tus=$?\r", `status=130\s+.*ready> `)
+	c.close(t, id)
+
+	id, _ = c.openTelnet(t, telnet, "")
+	c.loginTelnet(t, telnet, id)
+	c.enter(t, id, "echo o''ver telnet\r", `\nover telnet\r\n`)
+	r = c.call(t, toolIO, `{"action":"read","session_id":%s,"until_regex":"never-there","timeout_ms":300}`, id)
+	if !r.TimedOut || r.Matched {
+		t.Errorf("a read that must time out: %s", r.text)
+	}
+	c.close(t, id)
+
+	c.refused(t, "NOT_FOUND", toolSession, `{"action":"status","session_id":"no-such-session"}`)
+}
