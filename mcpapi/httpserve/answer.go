@@ -132,6 +132,9 @@ func (w *answer) refuse(r *refusal) {
 		return
 	}
 	w.hold, w.status = false, 0
+	// After the answer net/http takes in what is left of the body, up to 256 KiB, so that a client that is still sending
+	// does not lose the answer to a reset. Without a deadline, a slow one could take days.
+	_ = w.control.SetReadDeadline(time.Now().Add(lingerTimeout))
 	body, err := json.Marshal(mcp.JSONRPCError{
 		JSONRPC: mcp.JSONRPC_VERSION, Error: mcp.JSONRPCErrorDetails{Code: r.code, Message: r.message},
 	})

@@ -42,6 +42,7 @@ const (
 	headerTimeout = 10 * time.Second // for a request's headers
 	bodyTimeout   = 30 * time.Second // for its body
 	writeTimeout  = 30 * time.Second // for each piece of an answer
+	lingerTimeout = time.Second      // for what a client still sends that was refused
 	idleTimeout   = 2 * time.Minute  // between two requests of a connection
 	maxHeader     = 32 << 10
 )

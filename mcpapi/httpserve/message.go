@@ -45,6 +45,9 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		case modern:
 			stream = sent.Method == string(mcp.MethodSubscriptionsListen)
 		case sent.Method == string(mcp.MethodInitialize):
+			if err := h.sessions.full(); err != nil {
+				return err
+			}
 			w.hold = true // mcp-go makes its session known after the answer, and the client's next request may be faster
 		default:
 			if m, err = h.sessions.find(r, k.Name); err != nil {
