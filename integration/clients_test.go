@@ -3,25 +3,49 @@ package integration
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
 // TestOfficialClients has the official clients complete what every client must be able to, on each transport.
 func TestOfficialClients(t *testing.T) {
 	t.Parallel()
+	const token = "a-token-of-the-tests-that-is-long-enough"
 	s, telnet := startSSHD(t), startInetutils(t)
-	h := homeFor(t, []*sshd{s})
+	h, guarded := homeFor(t, []*sshd{s}), homeFor(t, []*sshd{s}, "[server.http]\nauth_token = '"+token+"'")
+	guarded.secrets = append(guarded.secrets, token)
+	open, closed := h.serve(t), guarded.serve(t)
 	for _, client := range []struct {
 		name    string
-		connect func(testing.TB) tools
+		connect func(*testing.T) tools
 	}{
-		{"Go SDK, stdio", func(tb testing.TB) tools { return h.connect(tb).tools }},
-		{"TypeScript SDK, stdio", func(tb testing.TB) tools { return h.typescript(tb).tools }},
+		{"Go SDK, stdio", func(t *testing.T) tools { return h.connect(t).tools }},
+		{"Go SDK, HTTP", func(t *testing.T) tools { return goTools(open.connect(t, "")) }},
+		{"Go SDK, HTTP with a token", func(t *testing.T) tools { return goTools(closed.connect(t, token)) }},
+		{"TypeScript SDK, stdio", func(t *testing.T) tools { return h.typescript(t).tools }},
+		{"TypeScript SDK, HTTP", func(t *testing.T) tools { return startTypescript(t, nil, "http", open.url).tools }},
+		{"TypeScript SDK, HTTP with a token", func(t *testing.T) tools { return startTypescript(t, nil, "http", closed.url, token).tools }},
+		{"Inspector, HTTP", func(t *testing.T) tools {
+			return inspector{node: installedNode(t), t: t, server: []string{open.url, "--transport", "http"}}.tools()
+		}},
 	} {
 		t.Run(client.name, func(t *testing.T) {
 			t.Parallel()
 			acceptance(t, client.connect(t), s, telnet)
 		})
+	}
+}
+
+// TestInspectorStdio lists the tools, and makes a call, with a ptyctl that the Inspector has started.
+func TestInspectorStdio(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	i := inspector{node: installedNode(t), t: t, server: []string{h.program, "mcp"}, env: h.command().Env}
+	if names := i.listTools(); !slices.Equal(names, []string{toolSession, toolConfig, toolExec, toolIO}) {
+		t.Errorf("the tools are %v", names)
+	}
+	if r := i.tools().call(t, toolSession, `{"action":"list"}`); r.Sessions == nil || len(r.Sessions) != 0 {
+		t.Errorf("list: %s", r.text)
 	}
 }
 

@@ -106,6 +106,7 @@ func addMessageTools(srv *server.MCPServer) {
 // addRequestTools adds the tools that ask the client something while they run, as it was done until 2025-11-25.
 func addRequestTools(srv *server.MCPServer) {
 	addTool(srv, "test_sampling", func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		//nolint:staticcheck // deprecated since 2026-07-28, and the suite's requirement before
 		answer, err := srv.RequestSampling(ctx, mcp.CreateMessageRequest{
 			Request: mcp.Request{Method: "sampling/createMessage"}, CreateMessageParams: samplingParams(r.GetString("prompt", ""), 100),
 		})

@@ -155,7 +155,7 @@ func (l linter) output(tool string, raw json.RawMessage) {
 // field too many.
 func (l linter) examples(tool listedTool) []string {
 	l.t.Helper()
-	found := examplesIn(string(tool.Description) + string(tool.InputSchema))
+	found := examplesIn(tool.Description + string(tool.InputSchema))
 	var schema struct {
 		Properties struct{ Action struct{ Enum []string } }
 	}

@@ -76,8 +76,10 @@ func told(t *testing.T, answer *http.Response) (n int) {
 		}
 		switch {
 		case message.ID != nil:
-			if lines.Scan() && lines.Scan() {
-				t.Errorf("after the answer comes %s", lines.Text())
+			for lines.Scan() {
+				if lines.Text() != "" {
+					t.Errorf("after the answer comes %s", lines.Text())
+				}
 			}
 			return n
 		case message.Params.Progress != n:
