@@ -99,6 +99,7 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 	if in.AcquireLock {
 		req.LockTTL = c.lockTTL(in.LockTTL)
 	}
+	c.meter.waits("connecting", nil)
 	res, err := c.m.Open(c.acting(ctx, in.TaskID), req)
 	if err != nil {
 		return err

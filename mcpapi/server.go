@@ -126,6 +126,7 @@ type invocation struct {
 	action string
 	raw    json.RawMessage
 	notes  []string // the result's warnings
+	meter  meter
 }
 
 // args decodes the call's arguments into the action's struct.
@@ -149,7 +150,9 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
 		c := &invocation{api: s, tool: t, action: a.name, raw: raw}
+		stop := c.meter.start(ctx, req)
 		v, err := c.once(ctx)
+		stop()
 		if err != nil {
 			return s.fail(ctx, err)
 		}

@@ -58,6 +58,9 @@ func (s *Session) Info() Info {
 	return i
 }
 
+// Received returns how many bytes have come from the far side, from the terminal and from commands beside it. It never falls.
+func (s *Session) Received() int64 { return s.count.rx.Load() + s.count.execRx.Load() }
+
 // describe asks the transport what it is at the moment. A fault of its own is no reason to lose more than that.
 func (s *Session) describe() (about term.Description) {
 	s.mu.Lock()
