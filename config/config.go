@@ -24,6 +24,8 @@ type Config struct {
 type Server struct {
 	Transport  Transport
 	Structured bool // send structuredContent and outputSchema to clients that know them
+
+	JSONRPCErrors bool // a failed call on stdio is answered with a JSON-RPC error
 }
 
 // Session holds the defaults and bounds of one terminal session.
@@ -82,6 +84,7 @@ type Telnet struct {
 
 // Auth says whether a person or an agent may be asked during authentication.
 type Auth struct {
+	Elicitation   bool // a person at the client is asked, if the client can
 	Interactive   bool
 	PromptTimeout time.Duration // for one question
 }

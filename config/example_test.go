@@ -49,5 +49,6 @@ func ExampleKeys() {
 	// Output:
 	// --transport TEXT  sets server.transport (default "stdio")
 	// --no-structured  sets server.structured = false
+	// --jsonrpc-errors  sets server.jsonrpc_errors = true
 	// --log-level TEXT  sets logging.level (default "info")
 }

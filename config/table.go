@@ -21,6 +21,9 @@ func table(c *Config, home string) []row {
 		boolean(&c.Server.Structured, "server.structured", true,
 			"Send results also as structuredContent, and announce outputSchema, to clients that know them.").
 			flag("no-structured", "false"),
+		boolean(&c.Server.JSONRPCErrors, "server.jsonrpc_errors", false,
+			"Answer a failed call on stdio with a JSON-RPC error that carries error_code, instead of with a result; many clients then show the model nothing of it.").
+			flag("jsonrpc-errors", "true"),
 
 		integer(&c.Session.MaxSessions, "session.max_sessions", 100, 1, 10000,
 			"How many sessions may be open at once."),
@@ -104,6 +107,8 @@ func table(c *Config, home string) []row {
 		path(&c.Telnet.TLSCAFile, home, "telnet.tls_ca_file",
 			"A PEM file of the authorities that vouch for Telnet servers with TLS; empty trusts the system's."),
 
+		boolean(&c.Auth.Elicitation, "auth.elicitation", true,
+			"Put host key and other visible questions of a login to the person at the client, and secret ones on a page of this machine, if the client can; false leaves all questions to the caller."),
 		boolean(&c.Auth.Interactive, "auth.interactive", true,
 			"Let a session wait for the answer to a password, passphrase or host key question."),
 		millis(&c.Auth.PromptTimeout, "auth.prompt_timeout_ms", 110000*ms, 1*ms, longest,

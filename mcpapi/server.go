@@ -32,6 +32,11 @@ type Options struct {
 	NoInteractive     bool          // never ask during a login
 	AllowForce        bool          // a task without the lock may close by force
 
+	Elicitation   bool // questions of a login are put to the person at the client, where the client can ask
+	JSONRPCErrors bool // failures are JSON-RPC errors on stdio; see rpcerror.go
+
+	Watch *Watch // also one of the Manager's observers; nil: clients are told of no changes
+
 	Logger *slog.Logger // nil: silent
 }
 
@@ -84,7 +89,10 @@ type api struct {
 func NewServer(o Options) *server.MCPServer {
 	o = o.withDefaults()
 	s := &api{o: o, m: o.Sessions, log: o.Logger, replays: newReplays()}
+	hooks := new(server.Hooks)
 	srv := server.NewMCPServer("ptyctl", o.Version,
+		server.WithHooks(hooks),
+		server.WithResourceCapabilities(o.Watch != nil, o.Watch != nil),
 		server.WithTitle("ptyctl terminals"),
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
@@ -92,6 +100,10 @@ func NewServer(o Options) *server.MCPServer {
 	)
 	for _, t := range tools() {
 		srv.AddTool(s.declare(t), s.handler(t))
+	}
+	s.addResources(srv, hooks)
+	if o.Watch != nil {
+		o.Watch.serve(srv, s, hooks)
 	}
 	return srv
 }
@@ -150,9 +162,8 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
 		c := &invocation{api: s, tool: t, action: a.name, raw: raw}
-		stop := c.meter.start(ctx, req)
+		defer c.meter.start(ctx, req)()
 		v, err := c.once(ctx)
-		stop()
 		if err != nil {
 			return s.fail(ctx, err)
 		}

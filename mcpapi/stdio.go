@@ -210,9 +210,10 @@ func (l *stdioLoop) request(m rpcMessage) {
 	}
 	run := func() {
 		defer l.finish(c)
-		answer := l.handle(l.srv.WithContext(ctx, &requestSession{l.session, ctx.Done()}), m)
+		var slot failureSlot
+		answer := l.handle(l.srv.WithContext(withFailureSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}), m)
 		if l.claim(c) {
-			l.out.send(l.encode(m.ID, answer))
+			l.out.send(l.encode(m.ID, slot.answer(answer)))
 		}
 	}
 	if !inline {

@@ -69,11 +69,13 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := newManager(cfg, trail, log)
+	watch := mcpapi.NewWatch()
+	defer watch.Close()
+	sessions, err := newManager(cfg, trail, watch, log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
-	srv := newServer(cfg, sessions, log)
+	srv := newServer(cfg, sessions, watch, log)
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
 	err = mcpapi.ServeStdio(c.Context, srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{
 		MaxMessageBytes: cfg.Limits.MaxMessageBytes, MaxInFlight: cfg.Limits.MaxInFlight, Logger: log,

@@ -15,14 +15,14 @@ import (
 )
 
 // newManager makes the set of sessions that the configuration describes.
-func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session.Manager, error) {
+func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *slog.Logger) (*session.Manager, error) {
 	network := sshx.NewNetwork(sshOptions(cfg, log))
 	telnet, err := telnetDialer(cfg, network)
 	if err != nil {
 		return nil, err
 	}
 	var journal term.Journal
-	var observers []term.Observer
+	observers := []term.Observer{watch}
 	if trail != nil {
 		observers = append(observers, trail)
 		if cfg.Audit.FailClosed {
@@ -80,12 +80,12 @@ func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 }
 
 // newServer makes the MCP server.
-func newServer(cfg config.Config, sessions *session.Manager, log *slog.Logger) *server.MCPServer {
+func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch, log *slog.Logger) *server.MCPServer {
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, Transport: string(cfg.Server.Transport),
 		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1), ExecTimeout: cfg.Session.DefaultExecTimeout,
 		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes,
 		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
-		NoInteractive: !cfg.Auth.Interactive, Logger: log,
+		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation, JSONRPCErrors: cfg.Server.JSONRPCErrors, Watch: watch, Logger: log,
 	})
 }
