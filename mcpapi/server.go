@@ -35,6 +35,8 @@ type Options struct {
 	Elicitation   bool // questions of a login are put to the person at the client, where the client can ask
 	JSONRPCErrors bool // failures are JSON-RPC errors on stdio; see rpcerror.go
 
+	Pages *Pages // for questions that no client may see the answer of; nil: they are left to the caller
+
 	Watch *Watch // also one of the Manager's observers; nil: clients are told of no changes
 
 	Logger *slog.Logger // nil: silent
@@ -83,6 +85,7 @@ type api struct {
 	log *slog.Logger
 
 	replays *replays
+	asked   asked
 }
 
 // NewServer makes an MCP server with the tools.
@@ -139,6 +142,7 @@ type invocation struct {
 	raw    json.RawMessage
 	notes  []string // the result's warnings
 	meter  meter
+	asking *session.OpenResult // set by an open whose login asks what a person may be asked
 }
 
 // args decodes the call's arguments into the action's struct.
@@ -163,9 +167,15 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 		}
 		c := &invocation{api: s, tool: t, action: a.name, raw: raw}
 		defer c.meter.start(ctx, req)()
+		if req.Params.RequestState != "" {
+			return c.resume(ctx, req.Params.MultiRoundTripParams)
+		}
 		v, err := c.once(ctx)
 		if err != nil {
 			return s.fail(ctx, err)
+		}
+		if c.asking != nil {
+			return c.elicit(ctx, v)
 		}
 		return s.result(ctx, v, false)
 	}

@@ -187,7 +187,7 @@ func (l *stdioLoop) dispatch(line []byte) {
 	case bad != nil:
 		l.refuse(m.ID, *bad)
 	case m.Method == nil:
-		// An answer: this server sends no requests, so nobody waits for it.
+		l.session.asked.answer(m)
 	case m.ID == nil && *m.Method == string(mcp.MethodNotificationCancelled):
 		l.cancelled(m)
 	case m.ID == nil:

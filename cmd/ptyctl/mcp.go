@@ -71,11 +71,13 @@ func runMCP(c *cli.Context) error {
 	}
 	watch := mcpapi.NewWatch()
 	defer watch.Close()
+	pages := mcpapi.NewPages()
+	defer pages.Close()
 	sessions, err := newManager(cfg, trail, watch, log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
-	srv := newServer(cfg, sessions, watch, log)
+	srv := newServer(cfg, sessions, watch, pages, log)
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
 	err = mcpapi.ServeStdio(c.Context, srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{
 		MaxMessageBytes: cfg.Limits.MaxMessageBytes, MaxInFlight: cfg.Limits.MaxInFlight, Logger: log,
