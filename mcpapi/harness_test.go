@@ -142,6 +142,7 @@ type agentAnswer struct {
 	Error  *struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
+		Data    json.RawMessage
 	} `json:"error"`
 }
 
