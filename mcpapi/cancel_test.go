@@ -19,7 +19,7 @@ func TestCancelLeavesTheCommand(t *testing.T) {
 			l.openShell()
 			l.ok(execTool.name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
 			id, answer := l.start("tools/call", l.params(execTool.name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"sleep 2; echo after"}`))
-			running := l.waitRunning()
+			running := l.waitRunning(lane)
 			cancelled := time.Now()
 			l.write(cancelCall(id))
 			l.ok(ioTool.name, `{"action":"read","session_id":"$S","timeout_ms":0}`) // the session is there for others
@@ -50,9 +50,12 @@ func TestCancelLeavesTheCommand(t *testing.T) {
 	}
 }
 
-// waitRunning waits until a command runs and returns its exec_id.
-func (l *lab) waitRunning() string {
+// waitRunning waits until a sleep runs and returns its exec_id.
+func (l *lab) waitRunning(lane string) string {
 	l.t.Helper()
+	if lane == "terminal" { // until it is typed, a call that is cancelled does nothing
+		l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"sleep \\d","timeout_ms":10000}`)
+	}
 	for range 2000 {
 		if r := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`); len(r.Session.Running) == 1 {
 			return r.Session.Running[0]
@@ -70,7 +73,7 @@ func TestCancelStopsTheCommand(t *testing.T) {
 			l.openShell()
 			l.ok(execTool.name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
 			id, _ := l.start("tools/call", l.params(execTool.name, `{"session_id":"$S","stop_on_cancel":true,"lane":"`+lane+`"`+class+`,"cmd":"sleep 600; echo after"}`))
-			running := l.waitRunning()
+			running := l.waitRunning(lane)
 			l.write(cancelCall(id))
 			if r := l.ok(execTool.name, `{"session_id":"$S","exec_id":"`+running+`"}`); r.DoneReason != "timeout" || strings.Contains(r.Stdout, "after") || r.ExitCodeReason == nil && r.ExitCode == nil {
 				t.Errorf("the command: %s", r.text)
