@@ -345,9 +345,7 @@ func TestElicitSecret(t *testing.T) {
 				t.Errorf("asked %+v", asked)
 			}
 			for _, q := range asked { // with its question, a page is gone
-				if _, err := http.Get(q.URL); err == nil { //nolint:noctx // it must fail
-					t.Errorf("%s is still there", q.URL)
-				}
+				wantGone(t, q.URL)
 			}
 		})
 	}
@@ -367,6 +365,19 @@ func fillIn(t *testing.T, address, text string) (status int, page string) {
 	}
 	status, page, _ = get(t, http.MethodPost, address, url.Values{"form": {field[1]}, "answer": {text}}, map[string]string{"Sec-Fetch-Site": "same-origin"})
 	return status, page
+}
+
+// wantGone checks that nothing listens at an address any more.
+func wantGone(t *testing.T, address string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := http.DefaultClient.Do(req); err == nil {
+		res.Body.Close()
+		t.Errorf("%s is still there", address)
+	}
 }
 
 func get(t *testing.T, method, address string, form url.Values, header map[string]string) (status int, page string, got http.Header) {
@@ -469,14 +480,7 @@ func TestPagesEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages.Close()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res, err := http.DefaultClient.Do(req); err == nil {
-		res.Body.Close()
-		t.Error("the page is still there")
-	}
+	wantGone(t, address)
 	if s.Asking() == nil {
 		t.Error("the question is gone with it")
 	}

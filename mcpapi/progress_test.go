@@ -101,7 +101,7 @@ func TestProgressOnStdio(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, far := newSlow(t)
 		in, inFar := bufpipe.New(0)
-		var served = make(chan struct{})
+		served := make(chan struct{})
 		go func() {
 			defer close(served)
 			if err := ServeStdio(t.Context(), srv, inFar, inFar, StdioOptions{}); err != nil {

@@ -61,7 +61,7 @@ func connectOfficial(t *testing.T, transport sdk.Transport, revision string, o s
 	if err != nil {
 		t.Fatalf("the official client cannot connect: %v", err)
 	}
-	t.Cleanup(func() { c.ClientSession.Close() })
+	t.Cleanup(func() { c.Close() })
 	return c
 }
 
