@@ -200,6 +200,7 @@ func (m *Manager) expireLocked(s *Session) {
 		delete(m.sessions, s.id)
 		m.mu.Unlock()
 		s.forgetAll()
+		s.observe(term.Event{Verb: term.VerbGone})
 	})
 }
 
