@@ -11,6 +11,7 @@ type Config struct {
 	Limits  Limits
 	SSH     SSH
 	Telnet  Telnet
+	Local   Local
 	Auth    Auth
 	Locks   Locks
 	Audit   Audit
@@ -99,6 +100,17 @@ type Telnet struct {
 	SendUsername bool     // tell a session's username to a server that asks for the environment (RFC 1572)
 	Environment  []string // "NAME=value": what else such a server is told
 	TLSCAFile    string   // PEM certificates of the authorities that vouch for servers; "": the system's
+}
+
+// Local holds what the operator allows programs on this machine. Limits of 0 are none.
+type Local struct {
+	Stdio         bool     // clients on stdio, and on the control socket, may start programs
+	HTTP          bool     // clients over HTTP may
+	InheritEnv    []string // names of variables that programs get besides PATH, HOME, USER and LANG; a trailing * is any rest
+	MaxCPUSeconds int
+	MaxMemoryMiB  int
+	MaxOpenFiles  int
+	MaxProcesses  int
 }
 
 // Auth says whether a person or an agent may be asked during authentication.

@@ -173,14 +173,12 @@ func (m *Manager) add(s *Session) error {
 func (m *Manager) ended(s *Session) {
 	s.releaseDevice() // before its place is free: the next owner comes as soon as it is
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	delete(m.consoles, s.o.Device)
 	m.live--
 	if m.closing && m.live == 0 {
 		close(m.drained)
 	}
-	m.mu.Unlock()
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if by := (errClosedByCaller{}); !s.o.stays || errors.As(context.Cause(s.ctx), &by) || s.transport == nil {
 		m.expireLocked(s)
 		return
@@ -223,6 +221,7 @@ func (m *Manager) forget(s *Session) {
 	}
 	m.mu.Unlock()
 	s.forgetAll()
+	s.observe(term.Event{Verb: term.VerbGone})
 }
 
 // Close ends all sessions and refuses new ones. It returns when all have ended, within about five seconds.

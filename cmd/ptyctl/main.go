@@ -20,11 +20,15 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
+
+	"ptyctl/ptyx"
 )
 
 func main() {
-	// A client that closed its end must not kill us before every session is closed.
-	signal.Ignore(syscall.SIGPIPE)
+	ptyx.EnableLimits()
+	// A client that closed its end must not kill us before every session is closed. Ignored, the signal would be ignored by
+	// every program that we start, too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := newApp().RunContext(ctx, os.Args)
 	stop()

@@ -74,6 +74,7 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	defer superviseLocal(cfg.Local, log)()
 	watch := mcpapi.NewWatch()
 	defer watch.Close()
 	pages := mcpapi.NewPages()

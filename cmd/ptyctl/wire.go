@@ -24,7 +24,7 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 	}
 	var sessions *session.Manager
 	numbers := metrics.New(metrics.Options{
-		Protocols: []string{"ssh", "telnet"}, HandshakesWaiting: network.HandshakesWaiting,
+		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: network.HandshakesWaiting,
 		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(trail),
 	})
 	var journal term.Journal
@@ -36,7 +36,7 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 		}
 	}
 	sessions = session.NewManager(session.Config{
-		Dialers:        map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet},
+		Dialers:        map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet, "local": localHost(cfg.Local).Open},
 		MaxSessions:    cfg.Session.MaxSessions,
 		MaxBufferBytes: cfg.Limits.MaxTotalBufferBytes,
 		MaxReads:       cfg.Limits.MaxWaitingReads,
@@ -52,6 +52,7 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 		AllowTakeOver:  cfg.Locks.AllowTakeOver,
 		RecordTxEvents: cfg.Session.RecordTxEvents,
 		Devices:        deviceLocks(cfg.Locks.DeviceDir),
+		Gate:           localGate(cfg.Local),
 		Journal:        journal,
 		Observers:      observers,
 		Logger:         log,
@@ -107,7 +108,7 @@ func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 // newServer makes the MCP server.
 func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch, pages *mcpapi.Pages, log *slog.Logger) *server.MCPServer {
 	return mcpapi.NewServer(mcpapi.Options{
-		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets,
+		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets, Local: localTransports(cfg.Local),
 		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1), ExecTimeout: cfg.Session.DefaultExecTimeout,
 		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes,
 		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
