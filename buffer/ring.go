@@ -3,8 +3,9 @@ package buffer
 import "bytes"
 
 const (
-	minAlloc  = 4 << 10 // first allocation, doubled from there
-	scanBlock = 4 << 10 // bytes counted at a time when lines are sought from the end
+	minAlloc  = 4 << 10  // first allocation
+	maxDouble = 16 << 10 // doubled up to this, and from there grown by half: many small buffers are what takes memory
+	scanBlock = 4 << 10  // bytes counted at a time when lines are sought from the end
 )
 
 var newline = []byte{'\n'}
@@ -48,10 +49,14 @@ func (r *ring) grow(n int) {
 	}
 	size = max(size, r.least())
 	for size-r.held < n && size < r.limit {
-		if size > r.limit/2 { // doubling first could overflow
+		more := size
+		if size >= maxDouble {
+			more = (size/2 + minAlloc - 1) / minAlloc * minAlloc
+		}
+		if size > r.limit-more { // adding first could overflow
 			size = r.limit
 		} else {
-			size *= 2
+			size += more
 		}
 	}
 	if size = r.afford(size); size == len(r.buf) {

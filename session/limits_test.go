@@ -105,25 +105,25 @@ const kib = 1 << 10
 func TestMaxBufferBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := make(chan net.Conn, 10)
-		m := manage(t, dialed(far), session.Config{MaxBufferBytes: 24 * kib, BufferBytes: 1 << 20, Retention: time.Minute})
+		m := manage(t, dialed(far), session.Config{MaxBufferBytes: 32 * kib, BufferBytes: 1 << 20, Retention: time.Minute})
 		limited := func(err error) {
 			t.Helper()
-			if e := wantKind(t, err, term.LimitExceeded); e.Details.Limit != "limits.max_total_buffer_bytes" || e.Details.Value != 24*kib {
+			if e := wantKind(t, err, term.LimitExceeded); e.Details.Limit != "limits.max_total_buffer_bytes" || e.Details.Value != 32*kib {
 				t.Errorf("%+v", e.Details)
 			}
 		}
 		greedy := opened(t, m, "greedy")
-		text := bytes.Repeat([]byte("0123456789abcdef"), 4*kib)
-		put(t, <-far, string(text)) // 64 KiB, of which 16 KiB fit: the next size would be 32
-		st := greedy.Info().Buffer
-		if st.Allocated != 16*kib || !st.Capped || st.End != 64*kib {
-			t.Errorf("%+v", st)
-		}
-		if c := greedy.Read(t.Context(), session.ReadRequest{}); c.Dropped != 48*kib || !bytes.Equal(c.Data, text[48*kib:]) {
-			t.Errorf("%d bytes after %d", len(c.Data), c.Dropped)
-		}
 		opened(t, m, "b")
 		opened(t, m, "c")
+		text := bytes.Repeat([]byte("0123456789abcdef"), 4*kib)
+		put(t, <-far, string(text)) // 64 KiB, of which 24 KiB fit: b and c have 4 KiB each
+		st := greedy.Info().Buffer
+		if st.Allocated != 24*kib || !st.Capped || st.End != 64*kib {
+			t.Errorf("%+v", st)
+		}
+		if c := greedy.Read(t.Context(), session.ReadRequest{}); c.Dropped != 40*kib || !bytes.Equal(c.Data, text[40*kib:]) {
+			t.Errorf("%d bytes after %d", len(c.Data), c.Dropped)
+		}
 		_, err := m.Open(t.Context(), target("d"))
 		limited(err)
 		if l := m.List(); len(l) != 3 {

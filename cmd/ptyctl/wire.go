@@ -29,7 +29,11 @@ func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session
 			journal = trail.Journal
 		}
 	}
-	return session.NewManager(session.Config{
+	budget := newMemoryBudget()
+	if budget != nil {
+		observers = append(observers, budget)
+	}
+	sessions := session.NewManager(session.Config{
 		Dialers:        map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet},
 		MaxSessions:    cfg.Session.MaxSessions,
 		MaxBufferBytes: cfg.Limits.MaxTotalBufferBytes,
@@ -49,7 +53,11 @@ func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session
 		Journal:        journal,
 		Observers:      observers,
 		Logger:         log,
-	}), nil
+	})
+	if budget != nil {
+		budget.sessions = sessions
+	}
+	return sessions, nil
 }
 
 // newAudit opens the audit log, if there is to be one.
