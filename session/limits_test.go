@@ -3,6 +3,7 @@ package session_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -145,6 +146,7 @@ func TestMaxBufferBytes(t *testing.T) {
 func TestMaxBufferBytesOfExecs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, _ := bufpipe.New(0)
+		var seen diary
 		out := strings.Repeat("x", 100*kib)
 		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
 			return &shell{plain: plain{ReadWriteCloser: near}, exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
@@ -154,7 +156,7 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 				}
 				return term.Exit{Known: true}, nil
 			}}, nil
-		}, session.Config{MaxBufferBytes: 30 * kib, Retention: time.Minute})
+		}, session.Config{MaxBufferBytes: 30 * kib, Retention: time.Minute, Observers: []term.Observer{&seen}})
 		s := opened(t, m, "web1")
 		req := session.ExecRequest{Command: "big", Lane: session.LaneChannel}
 		r := run(t, s, req)
@@ -172,6 +174,10 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 		e := wantKind(t, err, term.LimitExceeded)
 		if e.Details.Limit != "limits.max_total_buffer_bytes" {
 			t.Errorf("%+v", e.Details)
+		}
+		execs := seen.of(term.VerbExec)
+		if last := execs[len(execs)-1]; !errors.Is(last.Refused, term.LimitExceeded) || last.Err != nil {
+			t.Errorf("the last exec was refused, and the event says %+v", last)
 		}
 		time.Sleep(time.Minute + 1) // all that was not fetched is forgotten
 		out = "short"
