@@ -87,7 +87,13 @@ const (
 )
 
 // recorded reports whether events of that verb make lines: not what is merely read.
-func recorded(v term.Verb) bool { return v != term.VerbOutput && v != term.VerbRead }
+func recorded(v term.Verb) bool {
+	switch v {
+	case term.VerbOutput, term.VerbRead, term.VerbQuestion, term.VerbGone:
+		return false
+	}
+	return true
+}
 
 // newEntry makes a line of e, but for its place in the chain. It keeps nothing of what was typed.
 func newEntry(e term.Event, commands Commands) Entry {

@@ -27,6 +27,8 @@ type Server struct {
 	ReadOnly   bool
 	Toolsets   []string // empty: all
 	HTTP       HTTP
+
+	JSONRPCErrors bool // a failed call on stdio is answered with a JSON-RPC error
 }
 
 // HTTP says who may reach the server over HTTP, and how.
@@ -101,6 +103,7 @@ type Telnet struct {
 
 // Auth says whether a person or an agent may be asked during authentication.
 type Auth struct {
+	Elicitation   bool // a person at the client is asked, if the client can
 	Interactive   bool
 	PromptTimeout time.Duration // for one question
 }

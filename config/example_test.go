@@ -51,6 +51,7 @@ func ExampleKeys() {
 	// --no-structured  sets server.structured = false
 	// --read-only  sets server.read_only = true
 	// --toolsets TEXT  sets server.toolsets (default [])
+	// --jsonrpc-errors  sets server.jsonrpc_errors = true
 	// --listen TEXT  sets server.http.listen (default "127.0.0.1:8765")
 	// --tls-self-signed  sets server.http.tls_self_signed = true
 	// --log-level TEXT  sets logging.level (default "info")

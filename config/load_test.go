@@ -77,7 +77,7 @@ func TestDefaults(t *testing.T) {
 			KeepaliveInterval: 30 * time.Second, KeepaliveCountMax: 3, MaxConnectionsPerHost: 4,
 		},
 		Telnet:  Telnet{Enter: TelnetEnterAuto, Binary: TelnetBinaryAuto},
-		Auth:    Auth{Interactive: true, PromptTimeout: 110 * time.Second},
+		Auth:    Auth{Elicitation: true, Interactive: true, PromptTimeout: 110 * time.Second},
 		Locks:   Locks{DefaultTTL: time.Minute, MaxTTL: time.Hour},
 		Audit:   Audit{MaxBytes: 67108864, Keep: 10, Fsync: AuditFsyncInterval, Commands: AuditCommandsRedacted},
 		Logging: Logging{Level: LogInfo, Format: LogText},

@@ -27,6 +27,9 @@ func table(c *Config, home string) []row {
 		words(&c.Server.Toolsets, "server.toolsets",
 			"The sets of tools to offer; empty offers all.").
 			flag("toolsets", ""),
+		boolean(&c.Server.JSONRPCErrors, "server.jsonrpc_errors", false,
+			"Answer a failed call on stdio with a JSON-RPC error that carries error_code, instead of with a result; many clients then show the model nothing of it.").
+			flag("jsonrpc-errors", "true"),
 
 		text(&c.Server.HTTP.Listen, "server.http.listen", "127.0.0.1:8765",
 			"The address and port of the HTTP transport, whose path is /mcp; port 0 takes a free one.").
@@ -139,6 +142,8 @@ func table(c *Config, home string) []row {
 		path(&c.Telnet.TLSCAFile, home, "telnet.tls_ca_file",
 			"A PEM file of the authorities that vouch for Telnet servers with TLS; empty trusts the system's."),
 
+		boolean(&c.Auth.Elicitation, "auth.elicitation", true,
+			"Put host key and other visible questions of a login to the person at the client, and secret ones on a page of this machine, if the client can; false leaves all questions to the caller."),
 		boolean(&c.Auth.Interactive, "auth.interactive", true,
 			"Let a session wait for the answer to a password, passphrase or host key question."),
 		millis(&c.Auth.PromptTimeout, "auth.prompt_timeout_ms", 110000*ms, 1*ms, longest,

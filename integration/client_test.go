@@ -22,7 +22,20 @@ const (
 // A client is an MCP client, another implementation of the protocol than the server's, with a ptyctl of its own.
 type client struct {
 	*program
+	tools
 	session *mcp.ClientSession
+}
+
+// Tools are the server's, as the tests call them, by whichever client.
+type tools struct {
+	callTool func(ctx context.Context, tool string, arguments json.RawMessage) (toolAnswer, error)
+}
+
+// A toolAnswer is what a client has understood of the answer to a call.
+type toolAnswer struct {
+	Content           []struct{ Type, Text string }
+	StructuredContent json.RawMessage
+	IsError           bool
 }
 
 // connect starts ptyctl and shakes hands with it.
@@ -36,7 +49,23 @@ func (h *home) connect(tb testing.TB, args ...string) *client {
 		tb.Fatalf("the handshake failed: %v; its log:\n%s", err, c.log)
 	}
 	tb.Cleanup(func() { c.session.Close() })
+	c.tools = goTools(c.session)
 	return c
+}
+
+// goTools are the tools as the official SDK for Go calls them.
+func goTools(session *mcp.ClientSession) tools {
+	return tools{func(ctx context.Context, tool string, arguments json.RawMessage) (a toolAnswer, err error) {
+		got, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+		if err != nil {
+			return a, err
+		}
+		text, err := json.Marshal(got)
+		if err != nil {
+			return a, err
+		}
+		return a, json.Unmarshal(text, &a)
+	}}
 }
 
 // A result is what the tests look at of a tool's answer: success or failure.
@@ -137,7 +166,7 @@ type telnetState struct {
 }
 
 // try calls a tool. Each %s in arguments, which are JSON, stands for one of values, as JSON. Any goroutine may use it.
-func (c *client) try(ctx context.Context, tool, arguments string, values ...any) (result, error) {
+func (c tools) try(ctx context.Context, tool, arguments string, values ...any) (result, error) {
 	encoded := make([]any, len(values))
 	for i, v := range values {
 		text, err := json.Marshal(v)
@@ -147,29 +176,25 @@ func (c *client) try(ctx context.Context, tool, arguments string, values ...any)
 		encoded[i] = string(text)
 	}
 	arguments = fmt.Sprintf(arguments, encoded...)
-	answer, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	answer, err := c.callTool(ctx, tool, json.RawMessage(arguments))
 	if err != nil {
 		return result{}, fmt.Errorf("%s %s: %w", tool, arguments, err)
 	}
-	if len(answer.Content) != 1 {
-		return result{}, fmt.Errorf("%s %s: %d blocks of content, want one", tool, arguments, len(answer.Content))
+	if len(answer.Content) != 1 || answer.Content[0].Type != "text" {
+		return result{}, fmt.Errorf("%s %s: the content is %+v, want one block of text", tool, arguments, answer.Content)
 	}
-	block, ok := answer.Content[0].(*mcp.TextContent)
-	if !ok {
-		return result{}, fmt.Errorf("%s %s: the content is %T, want text", tool, arguments, answer.Content[0])
-	}
-	r := result{text: block.Text}
-	if err := json.Unmarshal([]byte(block.Text), &r); err != nil {
-		return r, fmt.Errorf("%s %s: the result %q: %w", tool, arguments, block.Text, err)
+	r := result{text: answer.Content[0].Text}
+	if err := json.Unmarshal([]byte(r.text), &r); err != nil {
+		return r, fmt.Errorf("%s %s: the result %q: %w", tool, arguments, r.text, err)
 	}
 	if answer.IsError != (r.ErrorCode != "") {
-		return r, fmt.Errorf("%s %s: isError is %v and the result %s", tool, arguments, answer.IsError, block.Text)
+		return r, fmt.Errorf("%s %s: isError is %v and the result %s", tool, arguments, answer.IsError, r.text)
 	}
 	return r, nil
 }
 
 // call calls a tool and ends the test if that fails.
-func (c *client) call(tb testing.TB, tool, arguments string, values ...any) result {
+func (c tools) call(tb testing.TB, tool, arguments string, values ...any) result {
 	tb.Helper()
 	r, err := c.try(tb.Context(), tool, arguments, values...)
 	if err == nil && r.ErrorCode != "" {
@@ -182,7 +207,7 @@ func (c *client) call(tb testing.TB, tool, arguments string, values ...any) resu
 }
 
 // refused calls a tool that must answer with an error of the given code.
-func (c *client) refused(tb testing.TB, code, tool, arguments string, values ...any) result {
+func (c tools) refused(tb testing.TB, code, tool, arguments string, values ...any) result {
 	tb.Helper()
 	r, err := c.try(tb.Context(), tool, arguments, values...)
 	if err != nil {
@@ -197,7 +222,7 @@ func (c *client) refused(tb testing.TB, code, tool, arguments string, values ...
 const openSSH = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s}`
 
 // open opens a session on s and returns its id.
-func (c *client) open(tb testing.TB, s *sshd) string {
+func (c tools) open(tb testing.TB, s *sshd) string {
 	tb.Helper()
 	r := c.call(tb, toolSession, openSSH, s.port, s.user)
 	if r.State != "open" || r.SessionID == "" || r.Cursor != "0" {
@@ -207,7 +232,7 @@ func (c *client) open(tb testing.TB, s *sshd) string {
 }
 
 // enter writes text into a terminal and waits for pattern in what comes after.
-func (c *client) enter(tb testing.TB, id, text, pattern string) result {
+func (c tools) enter(tb testing.TB, id, text, pattern string) result {
 	tb.Helper()
 	r := c.call(tb, toolIO, `{"action":"write","session_id":%s,"data":%s,"until_regex":%s,"timeout_ms":20000}`, id, text, pattern)
 	if !r.Matched {
@@ -217,7 +242,7 @@ func (c *client) enter(tb testing.TB, id, text, pattern string) result {
 }
 
 // close ends a session.
-func (c *client) close(tb testing.TB, id string) {
+func (c tools) close(tb testing.TB, id string) {
 	tb.Helper()
 	if r := c.call(tb, toolSession, `{"action":"close","session_id":%s}`, id); r.State != "closed" {
 		tb.Fatalf("close: %s", r.text)

@@ -13,6 +13,7 @@ import (
 type conversation struct {
 	*program
 	t       testing.TB
+	hello   []byte      // the answer to initialize
 	answers chan answer // closed at the end of the output
 	lastID  int
 }
@@ -32,9 +33,9 @@ type answer struct {
 }
 
 // converse starts ptyctl and shakes hands with it.
-func (h *home) converse(tb testing.TB) *conversation {
+func (h *home) converse(tb testing.TB, args ...string) *conversation {
 	tb.Helper()
-	c := &conversation{program: h.start(tb), t: tb, answers: make(chan answer, 1024)}
+	c := &conversation{program: h.start(tb, args...), t: tb, answers: make(chan answer, 1024)}
 	go func() { // ends with the output
 		defer close(c.answers)
 		lines := bufio.NewReader(c.stdout)
@@ -51,9 +52,11 @@ func (h *home) converse(tb testing.TB) *conversation {
 	}()
 	c.send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"integration","version":"1"}}}` + "\n" +
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
-	if a := c.next(); a.Error != nil || string(a.ID) != "0" {
+	a := c.next()
+	if a.Error != nil || string(a.ID) != "0" {
 		tb.Fatalf("the handshake failed: %s", a.line)
 	}
+	c.hello = a.line
 	return c
 }
 

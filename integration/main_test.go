@@ -14,7 +14,12 @@ import (
 // its memory is the program's own, and a gigabyte flows through it in seconds.
 var binary, plainBinary string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+func TestMain(m *testing.M) {
+	if name := os.Getenv(fixtureVariable); name != "" {
+		os.Exit(serveFixture(name))
+	}
+	os.Exit(buildAndRun(m))
+}
 
 func buildAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "ptyctl-integration-")

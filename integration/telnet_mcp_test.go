@@ -11,7 +11,7 @@ import (
 
 // openTelnet opens a session on a server and returns its id. more is a list of members that begins with a comma, or
 // nothing.
-func (c *client) openTelnet(tb testing.TB, s *telnetServer, more string) (id string, opened result) {
+func (c tools) openTelnet(tb testing.TB, s *telnetServer, more string) (id string, opened result) {
 	tb.Helper()
 	r := c.call(tb, toolSession, fmt.Sprintf(`{"action":"open","protocol":"telnet","host":%q,"port":%d%s}`, s.host(), s.port, more))
 	if r.State != "open" || r.SessionID == "" || r.Cursor != "0" {
@@ -21,7 +21,7 @@ func (c *client) openTelnet(tb testing.TB, s *telnetServer, more string) (id str
 }
 
 // loginTelnet answers the server's questions, reading from the first byte on.
-func (c *client) loginTelnet(tb testing.TB, s *telnetServer, id string) {
+func (c tools) loginTelnet(tb testing.TB, s *telnetServer, id string) {
 	tb.Helper()
 	cursor := "0"
 	for _, step := range []struct{ asked, answer string }{{s.login, s.user}, {`Password: $`, s.password}} {

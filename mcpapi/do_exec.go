@@ -25,6 +25,7 @@ type execArgs struct {
 	Lane          session.Lane
 	Queue         bool
 	ExecID        string `json:"exec_id"`
+	StopOnCancel  bool   `json:"stop_on_cancel"`
 	Cancel        bool
 	TaskID        string `json:"task_id"`
 	Expect        expectArgs
@@ -86,6 +87,7 @@ func (c *invocation) doExec(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.meter.waits("the command on "+s.ID(), s)
 	maxOutput := c.lower("max_output_bytes", in.MaxOutput, c.o.MaxReadBytes, "limits.max_read_bytes")
 	res, err := c.exec(ctx, s, &in, maxOutput)
 	if err != nil {
@@ -109,6 +111,8 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 		return s.CancelExec(ctx, in.ExecID, maxOutput)
 	case in.ExecID != "":
 		return s.ContinueExec(ctx, in.ExecID, c.o.MaxWait, maxOutput)
+	case in.StopOnCancel && in.RequestID != "":
+		return session.ExecResult{}, ch.invalid("stop_on_cancel", nil, "stop_on_cancel and request_id exclude each other: with request_id a command outlives the call that started it, for a retry to find")
 	case strings.TrimSpace(in.Cmd) == "":
 		return session.ExecResult{}, ch.invalid("cmd", nil, "cmd is empty: pass the command to run, or exec_id to go on with one")
 	}
@@ -130,7 +134,7 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 	}
 	wait := c.o.MaxWait
 	return s.Exec(ctx, session.ExecRequest{
-		Command: in.Cmd, Lane: in.Lane, Queue: in.Queue, Dir: in.Cwd, Env: env, Stdin: stdin,
+		Command: in.Cmd, Lane: in.Lane, Queue: in.Queue, StopOnCancel: in.StopOnCancel, Dir: in.Cwd, Env: env, Stdin: stdin,
 		Timeout: timeout, Wait: wait, MaxOutput: maxOutput, Expect: expect,
 		Class: in.Class, Idle: c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms"),
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
@@ -154,6 +158,8 @@ func (in *execArgs) starts() string {
 		return "lane"
 	case in.Queue:
 		return "queue"
+	case in.StopOnCancel:
+		return "stop_on_cancel"
 	case in.Expect.given():
 		return "expect"
 	case in.Class != "":

@@ -88,6 +88,7 @@ func (c *invocation) doIO(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.meter.waits("the "+c.action+" on "+s.ID(), s)
 	out := &ioOut{Action: c.action}
 	if c.action == "write" {
 		err = c.write(ctx, s, &in, out)

@@ -99,10 +99,20 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 	if in.AcquireLock {
 		req.LockTTL = c.lockTTL(in.LockTTL)
 	}
+	c.meter.waits("connecting", nil)
 	res, err := c.m.Open(c.acting(ctx, in.TaskID), req)
 	if err != nil {
 		return err
 	}
+	if res.Prompt != nil && in.RequestID == "" { // with one, every retry must get the same answer, and nobody twice a question
+		c.asking = &res
+	}
+	c.opened(&in, res, out)
+	return nil
+}
+
+// opened shows in the result what has become of a session that was to be opened.
+func (c *invocation) opened(in *openArgs, res session.OpenResult, out *sessionOut) {
 	i := res.Session.Info()
 	out.SessionID, out.Protocol, out.State, out.Cursor = i.ID, i.Protocol, res.State, "0"
 	out.Prompt, out.WaitingForInput = res.Prompt, res.Prompt != nil
@@ -116,7 +126,7 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 		out.Warnings = append(out.Warnings, "the session was over at once: "+i.End.Reason+"; read its output from cursor 0")
 	}
 	if res.Existing {
-		c.existing(&in, i, out)
+		c.existing(in, i, out)
 	} else if in.AcquireLock {
 		acquired := res.Lease != nil
 		out.LockAcquired = &acquired
@@ -124,7 +134,6 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 			out.lease(*res.Lease)
 		}
 	}
-	return nil
 }
 
 // target is what the arguments ask for.

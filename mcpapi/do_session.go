@@ -105,6 +105,12 @@ func (c *invocation) status(out *sessionOut) error {
 	if err != nil {
 		return err
 	}
+	out.show(s)
+	return nil
+}
+
+// show makes out the status of s.
+func (out *sessionOut) show(s *session.Session) {
 	i := s.Info()
 	out.SessionID, out.State, out.Prompt, out.WaitingForInput = i.ID, i.State, i.Prompt, i.Prompt != nil
 	if i.Lease != nil {
@@ -113,7 +119,6 @@ func (c *invocation) status(out *sessionOut) error {
 	out.Session = newSessionStatus(i)
 	out.Session.Profile = s.Expect().Profile
 	out.Session.TxEvents = newTxEvents(s.TxEvents())
-	return nil
 }
 
 func (c *invocation) close(ctx context.Context, out *sessionOut) error {

@@ -38,6 +38,7 @@ type labConfig struct {
 	options  Options
 	sessions session.Config
 	revision string // of the protocol; empty: 2025-06-18
+	stranger bool   // the server's host key is not on record
 }
 
 func newLab(t *testing.T, c labConfig) *lab {
@@ -65,7 +66,11 @@ func newLabServer(t *testing.T, c labConfig) (*lab, *server.MCPServer) {
 	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(home, ".ssh", "known_hosts"), []byte(srv.KnownHostsLine()+"\n"), 0o600); err != nil {
+	known := srv.KnownHostsLine() + "\n"
+	if c.stranger {
+		known = ""
+	}
+	if err := os.WriteFile(filepath.Join(home, ".ssh", "known_hosts"), []byte(known), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if c.sessions.Dialers == nil {
@@ -142,6 +147,7 @@ type agentAnswer struct {
 	Error  *struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
+		Data    json.RawMessage
 	} `json:"error"`
 }
 

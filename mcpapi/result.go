@@ -65,5 +65,8 @@ func (s *api) fail(ctx context.Context, err error) (*mcp.CallToolResult, error) 
 		s.log.Error("internal error", "error", err)
 		f.Message = "a fault in ptyctl; its log has the cause. Other sessions are not affected"
 	}
+	if slot := failureSlotFrom(ctx); s.o.JSONRPCErrors && slot != nil {
+		slot.failure = &f
+	}
 	return s.result(ctx, f, true)
 }

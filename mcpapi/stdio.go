@@ -187,7 +187,7 @@ func (l *stdioLoop) dispatch(line []byte) {
 	case bad != nil:
 		l.refuse(m.ID, *bad)
 	case m.Method == nil:
-		// An answer: this server sends no requests, so nobody waits for it.
+		l.session.asked.answer(m)
 	case m.ID == nil && *m.Method == string(mcp.MethodNotificationCancelled):
 		l.cancelled(m)
 	case m.ID == nil:
@@ -210,9 +210,10 @@ func (l *stdioLoop) request(m rpcMessage) {
 	}
 	run := func() {
 		defer l.finish(c)
-		answer := l.handle(l.srv.WithContext(ctx, &requestSession{l.session, ctx.Done()}), m)
+		var slot failureSlot
+		answer := l.handle(l.srv.WithContext(withFailureSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}), m)
 		if l.claim(c) {
-			l.out.send(l.encode(m.ID, answer))
+			l.out.send(l.encode(m.ID, slot.answer(answer)))
 		}
 	}
 	if !inline {

@@ -42,8 +42,9 @@ func negotiatedVersion(ctx context.Context) string {
 // stdioSession is the one client of a ServeStdio. As the session that mcp-go broadcasts to, it never blocks: a
 // broadcast that finds the queue full is dropped, because it may come from a goroutine that must not wait.
 type stdioSession struct {
-	id  string
-	out *messageWriter
+	id    string
+	out   *messageWriter
+	asked stdioRequests // what the client was asked and has not answered
 
 	mu           sync.Mutex
 	initialized  bool
@@ -136,4 +137,5 @@ func (s *requestSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
 var (
 	_ server.SessionWithClientInfo      = (*requestSession)(nil)
 	_ server.SessionWithProtocolVersion = (*requestSession)(nil)
+	_ server.SessionWithElicitation     = (*requestSession)(nil)
 )

@@ -22,6 +22,7 @@ var execTool = tool{
 		{name: "queue", kind: kindBoolean, about: "terminal lane: wait for its turn, instead of BUSY"},
 		{name: "exec_id", kind: kindString, about: "go on waiting for this one", nonEmpty: true},
 		{name: "cancel", kind: kindBoolean, about: "stop exec_id"},
+		{name: "stop_on_cancel", kind: kindBoolean, about: "stop the command when this call is cancelled", unlisted: true},
 		{name: "task_id", kind: kindString, about: "your name for locks", nonEmpty: true},
 		expectField("patterns for this call", nil),
 		{name: "until_idle_ms", kind: kindInteger, about: "terminal lane, devices: quiet that ends the wait", min: 1, max: 1 << 40},

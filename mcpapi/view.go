@@ -59,6 +59,7 @@ type sessionStatus struct {
 	BufferLimit   int              `json:"buffer_limit_bytes"`
 	Execs         int64            `json:"execs"`
 	Running       []string         `json:"running_exec_ids,omitempty"`
+	Unfetched     []string         `json:"unfetched_exec_ids,omitempty"`
 	Readers       int64            `json:"waiting_readers,omitempty"`
 	LockExpiresAt int64            `json:"lock_expires_at,omitempty"`
 	LockEpoch     int64            `json:"lock_epoch,omitempty"`
@@ -99,7 +100,7 @@ func newSessionStatus(i session.Info) *sessionStatus {
 		listEntry: newListEntry(i), EndedAt: millis(i.End.Time), ExitSignal: i.End.Exit.Signal,
 		PTY: i.About.PTY, BytesIn: i.BytesIn, BytesOut: i.BytesOut, LastIn: millis(i.LastIn), LastOut: millis(i.LastOut),
 		DrainedAt: millis(i.Drained), DroppedBytes: i.Dropped, BufferedBytes: i.Buffer.End - i.Buffer.Start, BufferLimit: i.Buffer.Limit,
-		Execs: i.Execs, Running: i.Running, Readers: i.Readers,
+		Execs: i.Execs, Running: i.Running, Unfetched: i.Unfetched, Readers: i.Readers,
 		ServerVersion: i.About.ServerVersion, ServerBanner: i.About.ServerBanner, HostKey: i.About.HostKey, AuthMethod: i.About.AuthMethod,
 		Ladder: i.About.Ladder, Warnings: i.About.Warnings,
 		Security: i.About.Security, TLS: i.About.TLS, Telnet: i.About.Telnet,

@@ -120,6 +120,8 @@ func (m *Metrics) Observe(e term.Event) {
 	case term.VerbState:
 		m.state(e)
 		return
+	case term.VerbQuestion, term.VerbGone:
+		return
 	case term.VerbExecEnd:
 		m.ended(e, t)
 		return

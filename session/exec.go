@@ -33,6 +33,8 @@ type ExecRequest struct {
 	Expect    Expect        // overrides the session's
 	Queue     bool          // terminal lane: wait for the commands before this one, instead of Busy
 
+	StopOnCancel bool // canceling a call that waits for the command stops it; otherwise it goes on to its deadline
+
 	// Terminal lane only:
 	Class        Class         // of the far side; empty: found out
 	NoMarker     bool          // do not ask for the exit code
@@ -234,6 +236,10 @@ func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOu
 			late.Reset(settle)
 			continue
 		case <-ctx.Done():
+			if x.stopOnCancel {
+				x.cancel(errExecCanceled)
+				return ExecResult{}, &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "the call was canceled, and the command with it, as it was started with stop_on_cancel; its exec_id is " + x.id, Err: ctx.Err()}
+			}
 			return ExecResult{}, &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "the call was canceled; the command goes on until its own deadline as exec_id " + x.id, Err: ctx.Err()}
 		}
 		return s.result(x, maxOutput)

@@ -30,6 +30,7 @@ type Info struct {
 	Dropped           int64     // bytes that readers asked for too late, summed over all readers
 	Execs             int64     // started so far
 	Running           []string  // ids of execs that have not ended, oldest first
+	Unfetched         []string  // ids of execs that have ended while no call waited for them, oldest first
 	Readers           int64     // reads that wait now
 	Typed             bool      // something was typed into the terminal after it opened
 
@@ -52,12 +53,18 @@ func (s *Session) Info() Info {
 	defer s.mu.Unlock()
 	i.State, i.End, i.Prompt, i.PTY, i.Typed = s.state, s.end, s.promptLocked(), s.pty, s.typed
 	for _, id := range s.runOrder {
-		if !s.runs[id].ended() {
+		switch x := s.runs[id]; {
+		case !x.ended():
 			i.Running = append(i.Running, id)
+		case !x.fetched.Load():
+			i.Unfetched = append(i.Unfetched, id)
 		}
 	}
 	return i
 }
+
+// Received returns how many bytes have come from the far side, from the terminal and from commands beside it. It never falls.
+func (s *Session) Received() int64 { return s.count.rx.Load() + s.count.execRx.Load() }
 
 // describe asks the transport what it is at the moment. A fault of its own is no reason to lose more than that.
 func (s *Session) describe() (about term.Description) {

@@ -193,6 +193,7 @@ func (m *Manager) ended(s *Session) {
 		delete(m.sessions, s.id)
 		m.mu.Unlock()
 		s.forgetAll()
+		s.observe(term.Event{Verb: term.VerbGone})
 	})
 }
 

@@ -161,6 +161,15 @@ func (s *Session) opened(ctx, waiting context.Context, ours bool) (OpenResult, e
 	return OpenResult{Session: s, State: st, Prompt: q}, nil
 }
 
+// Again waits on, at most for wait, when a question of the login has been answered, or has not: as Open does.
+func (r OpenResult) Again(ctx context.Context, wait time.Duration) (OpenResult, error) {
+	waiting, stop := context.WithTimeout(ctx, wait)
+	defer stop()
+	next, err := r.Session.opened(ctx, waiting, !r.Existing)
+	next.Lease, next.Existing = r.Lease, r.Existing
+	return next, err
+}
+
 // wasOpen reports whether there ever was a terminal.
 func (s *Session) wasOpen() bool {
 	s.mu.Lock()

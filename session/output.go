@@ -22,6 +22,8 @@ type stream struct {
 	buf    *buffer.Buffer
 	newest atomic.Int64 // when the newest byte arrived, in Unix nanoseconds
 
+	total *atomic.Int64 // counts the bytes of all such streams; nil: of none
+
 	pool *buffer.Pool // where head is counted, as buf is
 
 	mu    sync.Mutex // guards the following, and keeps buf in step with it
@@ -39,6 +41,9 @@ func (st *stream) Write(p []byte) (int, error) {
 	defer st.mu.Unlock()
 	st.newest.Store(time.Now().UnixNano())
 	n, err := st.buf.Write(p)
+	if st.total != nil {
+		st.total.Add(int64(n))
+	}
 	st.keepHead(p[:n])
 	return n, err
 }

@@ -7,21 +7,26 @@ import (
 	"ptyctl/term"
 )
 
+// etx is what ctrl_c types: as an answer, it declines.
+const etx = "\x03"
+
 // A question is a Prompt that waits for its answer.
 type question struct {
 	question term.Prompt
 	answer   chan string   // buffered: whoever takes the question off s.pending may send one answer
 	cancel   chan struct{} // closed instead, when the person declines
+	over     chan struct{} // closed when it is off s.pending: nobody can answer it any more
 }
 
 // Prompt implements term.Prompter for the session's own Dialer: it shows q in the output, and waits until
 // somebody answers it with Write, declines it, or the time for answers is over.
 func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
-	p := &question{question: q, answer: make(chan string, 1), cancel: make(chan struct{})}
+	p := &question{question: q, answer: make(chan string, 1), cancel: make(chan struct{}), over: make(chan struct{})}
 	if err := s.ask(p); err != nil {
 		return "", err
 	}
 	defer s.withdraw(p)
+	s.observe(term.Event{Verb: term.VerbQuestion, Detail: string(q.Kind)})
 
 	timer := time.NewTimer(s.o.PromptTimeout)
 	defer timer.Stop()
@@ -66,9 +71,17 @@ func (s *Session) withdraw(p *question) bool {
 	if s.pending != p {
 		return false
 	}
-	s.pending = nil
+	s.settleLocked()
 	s.setState(s.state)
 	return true
+}
+
+// settleLocked takes the question that waits, if there is one, off. Requires s.mu.
+func (s *Session) settleLocked() {
+	if s.pending != nil {
+		close(s.pending.over)
+		s.pending = nil
+	}
 }
 
 // Pending returns the question that waits for an answer, or nil.
@@ -96,28 +109,33 @@ func (s *Session) answer(ctx context.Context, data []byte) (answered bool, err e
 	if p == nil {
 		return false, nil
 	}
+	return true, s.answerTo(ctx, p, data)
+}
+
+// answerTo gives data to p, if that still waits.
+func (s *Session) answerTo(ctx context.Context, p *question, data []byte) (err error) {
 	d := s.begin(ctx, term.VerbAnswer, term.Event{Size: len(data), Sensitive: true, Detail: string(p.question.Kind)})
 	defer func() { d.end(err) }()
 	if _, err := d.permit(ctx, term.Action{}); err != nil {
-		return true, err
+		return err
 	}
 	s.mu.Lock()
 	taken := s.pending == p
 	if taken {
-		s.pending = nil
+		s.settleLocked()
 		s.setState(s.state)
 	}
 	s.mu.Unlock()
 	if !taken {
-		return true, &term.Error{Op: "write", Session: s.id, Kind: term.Busy, Msg: "another call answered this question first; read the session's state before answering again"}
+		return &term.Error{Op: "write", Session: s.id, Kind: term.Busy, Msg: "another call answered this question first; read the session's state before answering again"}
 	}
-	if string(data) == "\x03" {
+	if string(data) == etx {
 		close(p.cancel)
 	} else {
 		p.answer <- string(trimLineEnd(data))
 	}
 	s.recordTx(TxEvent{Verb: term.VerbAnswer, Task: lockHolder(term.ActorFrom(ctx)), Sensitive: true})
-	return true, nil
+	return nil
 }
 
 // trimLineEnd removes one trailing CR LF, CR or LF.

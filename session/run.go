@@ -41,6 +41,8 @@ type run struct {
 	handed   atomic.Bool // a result has named the id
 	fetched  atomic.Bool // a result has said how it ended
 
+	stopOnCancel bool
+
 	sentBytes int // the line typed, or what it is given as stdin; set before the call that starts it returns
 
 	// Terminal lane only.
@@ -72,7 +74,10 @@ func (s *Session) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) 
 		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now, deadline: now.Add(r.Timeout),
 		done: make(chan struct{}), answered: make(chan struct{}, 1), interrupted: make(chan struct{}, 1), yielded: make(chan struct{}), turned: make(chan struct{}),
 		stdout: newStream(s.o.ExecBytes, s.o.limits.memory), stderr: newStream(s.o.ExecBytes, s.o.limits.memory), expect: s.Expect().with(r.Expect),
-		users: 1,
+		users: 1, stopOnCancel: r.StopOnCancel,
+	}
+	if lane == LaneChannel { // what the terminal shows is counted by the pump
+		x.stdout.total, x.stderr.total = &s.count.execRx, &s.count.execRx
 	}
 	if !x.stdout.buf.Reserve() || !x.stderr.buf.Reserve() {
 		x.free()

@@ -128,6 +128,7 @@ type counters struct {
 	rx, tx, dropped atomic.Int64
 	lastRx, lastTx  atomic.Int64
 	execs, readers  atomic.Int64
+	execRx          atomic.Int64 // bytes from commands beside the terminal
 	drained         atomic.Int64
 	running         atomic.Int64 // execs that have not ended
 }

@@ -80,7 +80,7 @@ func (s *Session) finish(st State, end End) {
 	end.Time = time.Now()
 	s.end = end
 	from := s.state
-	s.pending = nil
+	s.settleLocked()
 	_ = s.buf.Close()   // before the state says so: who sees the end of the session can read the end of its output
 	if s.onEnd != nil { // before it too: who sees the end may count on the place being free
 		s.onEnd(s)

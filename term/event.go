@@ -51,6 +51,9 @@ const (
 	VerbState   Verb = "state"    // Event.State is the new one
 	VerbExecEnd Verb = "exec_end" // a command that an exec started is over
 	VerbRead    Verb = "read"     // somebody has read the output, which changes nothing
+
+	VerbQuestion Verb = "question" // the login waits for an answer; Event.Detail is the kind of question
+	VerbGone     Verb = "gone"     // a session that ended is no longer listed
 )
 
 // An Action is something a caller wants to do; a Gate decides whether it may.

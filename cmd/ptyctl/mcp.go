@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
+	"ptyctl/mcpapi"
 )
 
 func mcpCommand() *cli.Command {
@@ -73,11 +74,15 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	sessions, numbers, err := newManager(cfg, trail, log)
+	watch := mcpapi.NewWatch()
+	defer watch.Close()
+	pages := mcpapi.NewPages()
+	defer pages.Close()
+	sessions, numbers, err := newManager(cfg, trail, watch, log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
-	srv := newServer(cfg, sessions, log)
+	srv := newServer(cfg, sessions, watch, pages, log)
 	web, err := newHTTP(cfg, srv, numbers.Handler(), log)
 	if err != nil {
 		return errors.Join(err, trail.Close())

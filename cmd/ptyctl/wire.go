@@ -16,7 +16,7 @@ import (
 )
 
 // newManager makes the set of sessions that the configuration describes, and what counts their doings.
-func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session.Manager, *metrics.Metrics, error) {
+func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *slog.Logger) (*session.Manager, *metrics.Metrics, error) {
 	network := sshx.NewNetwork(sshOptions(cfg, log))
 	telnet, err := telnetDialer(cfg, network)
 	if err != nil {
@@ -28,7 +28,7 @@ func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session
 		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(trail),
 	})
 	var journal term.Journal
-	observers := []term.Observer{numbers}
+	observers := []term.Observer{numbers, watch}
 	if trail != nil {
 		observers = append(observers, trail)
 		if cfg.Audit.FailClosed {
@@ -112,12 +112,12 @@ func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 }
 
 // newServer makes the MCP server.
-func newServer(cfg config.Config, sessions *session.Manager, log *slog.Logger) *server.MCPServer {
+func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch, pages *mcpapi.Pages, log *slog.Logger) *server.MCPServer {
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets,
 		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1), ExecTimeout: cfg.Session.DefaultExecTimeout,
 		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes,
 		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
-		NoInteractive: !cfg.Auth.Interactive, Logger: log,
+		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation, JSONRPCErrors: cfg.Server.JSONRPCErrors, Watch: watch, Pages: pages, Logger: log,
 	})
 }

@@ -3,14 +3,19 @@ package httpserve
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-const jsonType = "application/json"
+const (
+	jsonType   = "application/json"
+	eventsType = "text/event-stream"
+)
 
 // codeRefused is from the range that MCP leaves to implementations, -32000 to -32019.
 const codeRefused = -32000
@@ -34,7 +39,12 @@ func (r *refusal) header(name, value string) { r.headers = append(r.headers, [2]
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	started bool // something is sent
+	head    http.Header // to be sent with the status
+	notes   *notes      // written before the answer; nil: nothing is
+
+	mu      sync.Mutex // guards the following, and the writing
+	started bool       // something is sent
+	events  bool       // it is a stream of events
 
 	hold   bool // send nothing before finish
 	status int  // of an answer that is held back; 0: there is none
@@ -42,25 +52,44 @@ type answer struct {
 }
 
 func newAnswer(w http.ResponseWriter) *answer {
-	return &answer{ResponseWriter: w, control: http.NewResponseController(w)}
+	return &answer{ResponseWriter: w, control: http.NewResponseController(w), head: make(http.Header)}
 }
 
+// Header implements http.ResponseWriter. Notes that are written meanwhile have headers of their own.
+func (w *answer) Header() http.Header { return w.head }
+
 func (w *answer) WriteHeader(status int) {
-	if !w.started && (w.hold || w.plainError(status)) {
+	w.notes.settle()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writeHeader(status)
+}
+
+// writeHeader requires w.mu.
+func (w *answer) writeHeader(status int) {
+	switch {
+	case w.started: // by a note, as a stream of events
+	case w.hold || w.plainError(status):
 		w.status = status
-		return
+	default:
+		w.hurry()
+		w.started, w.events = true, w.head.Get("Content-Type") == eventsType
+		maps.Copy(w.ResponseWriter.Header(), w.head)
+		w.ResponseWriter.WriteHeader(status)
 	}
-	w.hurry()
-	w.started = true
-	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *answer) Write(p []byte) (int, error) {
+	w.notes.settle()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.status == 0 {
+		w.writeHeader(http.StatusOK)
+	}
 	if w.status != 0 {
 		return w.body.Write(p)
 	}
 	w.hurry()
-	w.started = true
 	return w.ResponseWriter.Write(p)
 }
 

@@ -88,6 +88,7 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		server.WithHeartbeatInterval(min(30*time.Second, o.IdleTTL/3)),
 		server.WithDisableLocalhostProtection(true), // guard does that, on every address
 		server.WithStreamableHTTPLogger(o.Logger),
+		server.WithHTTPContextFunc(withNotes(srv)),
 	)
 	return h
 }

@@ -88,6 +88,11 @@ func (h *Handler) handOver(done context.Context, w *answer, r *http.Request, k *
 	if m != nil && r.Method == http.MethodGet {
 		defer context.AfterFunc(m.life, func() { cancel(errSessionEnd) })()
 	}
+	if r.Method == http.MethodPost && done == h.callsDone { // a stream's notifications are of no call
+		n := newNotes(w)
+		defer n.stop()
+		ctx = context.WithValue(ctx, notesKey{}, n)
+	}
 	h.mcp.ServeHTTP(w, r.WithContext(ctx))
 	if !w.started && errors.Is(context.Cause(ctx), errShutdown) {
 		return refuse(http.StatusServiceUnavailable, "the server shut down before this request ended; whether it took effect is unknown")

@@ -1,0 +1,58 @@
+package mcpapi
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/session"
+)
+
+// maxText is where common clients cut a description, or a server's instructions, off.
+const maxText = 2048
+
+func TestTextsFitTheClients(t *testing.T) {
+	if len(instructions) >= maxText {
+		t.Errorf("the instructions have %d bytes", len(instructions))
+	}
+	for _, tl := range tools() {
+		if d := tl.description(); len(d) >= maxText {
+			t.Errorf("%s: the description has %d bytes", tl.name, len(d))
+		}
+		if !strings.Contains(instructions, tl.name) && tl.name != configTool.name {
+			t.Errorf("the instructions do not say what %s is for", tl.name)
+		}
+	}
+}
+
+// TestToolsAreListedAlike: every client gets the tools in the same order, with hints that are true.
+func TestToolsAreListedAlike(t *testing.T) {
+	hints := map[string]mcp.ToolAnnotation{ // what is not set is what the protocol takes for granted, the worst of each
+		"ptyctl_session":        {Title: "Terminal sessions"},
+		"ptyctl_session_config": {Title: configTool.title, DestructiveHint: new(false), IdempotentHint: new(true)},
+		"ptyctl_session_exec":   {Title: "Run a command"},
+		"ptyctl_session_io":     {Title: "Type and read"},
+	}
+	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
+		srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: true})
+		var list mcp.ListToolsResult
+		if err := json.Unmarshal(newAgent(t, srv, revision).request("tools/list", `{}`).Result, &list); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, tl := range list.Tools {
+			names = append(names, tl.Name)
+			got, _ := json.Marshal(tl.Annotations)
+			want, _ := json.Marshal(hints[tl.Name])
+			if string(got) != string(want) {
+				t.Errorf("%s: %s: the hints are %s, want %s", revision, tl.Name, got, want)
+			}
+		}
+		if len(names) != len(hints) || !slices.IsSorted(names) {
+			t.Errorf("%s: the order is %q", revision, names)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package mcpapi
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// A login's questions are put to the person at the client, if the client can ask and the operator lets it: a host key and
+// what may be seen as a form, a secret on a page of this machine (page.go), never by way of the client. There are two ways.
+// Since revision 2026-07-28 the result of open is the question, and the client calls again with the answer (resume);
+// before, the client is asked while open waits (askNow). Whatever is not answered so is left to the caller, as if the client
+// could not ask: the result has the prompt, and ptyctl_session_io write answers it.
+//
+// Who answers does not matter to the login. The first answer counts, and it is for the question that was shown
+// (session.Asking).
+
+// answerID names the one question of an input_required result.
+const answerID = "answer"
+
+// elicit has the person at the client answer the questions of the session that c opens, or returns v, what c would return
+// otherwise.
+func (c *invocation) elicit(ctx context.Context, v any) (*mcp.CallToolResult, error) {
+	switch {
+	case !c.o.Elicitation:
+		return c.result(ctx, v, false)
+	case server.IsModernRequest(ctx):
+		if question := c.question(ctx); question != nil {
+			return question, nil
+		}
+		return c.result(ctx, v, false)
+	}
+	return c.askNow(ctx)
+}
+
+// askNow asks the client, one question after the other, for as long as a call may wait.
+func (c *invocation) askNow(ctx context.Context) (*mcp.CallToolResult, error) {
+	var in openArgs
+	if err := c.args(&in); err != nil {
+		return c.fail(ctx, err)
+	}
+	acting := c.acting(ctx, in.TaskID)
+	deadline := time.Now().Add(c.o.MaxWait)
+	for {
+		a := c.asking.Session.Asking()
+		if a == nil {
+			break
+		}
+		form, ok := c.form(acting, a)
+		if !ok || !c.request(acting, deadline, a, form) {
+			break
+		}
+		if err := c.again(acting, time.Until(deadline)); err != nil {
+			return c.fail(ctx, err)
+		}
+	}
+	return c.openResult(acting, &in, max(time.Until(deadline), 0))
+}
+
+// request asks the client one question. It reports whether there is an answer, from here or elsewhere.
+func (c *invocation) request(ctx context.Context, deadline time.Time, a *session.Asking, form mcp.ElicitationParams) bool {
+	waiting, stop := context.WithDeadline(ctx, deadline)
+	defer stop()
+	over := make(chan struct{})
+	go func() { // ends with this call
+		defer close(over)
+		select {
+		case <-a.Over():
+			stop()
+		case <-waiting.Done():
+		}
+	}()
+	defer func() { stop(); <-over }()
+	srv := server.ServerFromContext(ctx)
+	res, err := srv.RequestElicitation(waiting, mcp.ElicitationRequest{Params: form})
+	if err == nil && c.answer(ctx, a, form, &res.ElicitationResponse) {
+		select {
+		case <-a.Over(): // a page may take its time
+		case <-waiting.Done():
+		}
+		if form.Mode == mcp.ElicitationModeURL {
+			_ = srv.SendElicitationComplete(ctx, server.ClientSessionFromContext(ctx), form.ElicitationID)
+		}
+	}
+	select {
+	case <-a.Over():
+		return true
+	default:
+		return false
+	}
+}
+
+// question is the result that asks a client of revision 2026-07-28, or nil if it is not to be asked.
+func (c *invocation) question(ctx context.Context) *mcp.CallToolResult {
+	var in openArgs
+	if c.args(&in) != nil {
+		return nil
+	}
+	acting := c.acting(ctx, in.TaskID)
+	a := c.asking.Session.Asking()
+	if a == nil {
+		return nil
+	}
+	form, ok := c.form(acting, a)
+	if !ok {
+		return nil
+	}
+	token, ok := c.asked.put(pendingAnswer{asking: a, form: form, open: *c.asking, notes: c.notes, actor: term.ActorFrom(acting), call: c.fingerprint()})
+	if !ok {
+		return nil
+	}
+	return server.NewInputRequestBuilder(token).Elicit(answerID, form).ToolResult()
+}
+
+// resume goes on with an open whose result was a question, now that the client has the answer.
+func (c *invocation) resume(ctx context.Context, trip mcp.MultiRoundTripParams) (*mcp.CallToolResult, error) {
+	var in openArgs
+	if err := c.args(&in); err != nil {
+		return c.fail(ctx, err)
+	}
+	acting := c.acting(ctx, in.TaskID)
+	p, ok := c.asked.take(trip.RequestState)
+	if !ok || p.call != c.fingerprint() || !p.by(term.ActorFrom(acting)) {
+		return c.fail(ctx, &term.Error{
+			Kind: term.InvalidArgument, Details: &term.Details{Field: "requestState"},
+			Msg: "requestState is not that of a question which waits for this call's answer; it may be used once, with the arguments it came for. ptyctl_session list shows the session",
+		})
+	}
+	c.asking, c.notes = &p.open, p.notes
+	if res := server.ElicitationResponse(trip.InputResponses, answerID); res != nil && c.answer(acting, p.asking, p.form, &res.ElicitationResponse) {
+		timer := time.NewTimer(c.o.MaxWait)
+		defer timer.Stop()
+		select {
+		case <-p.asking.Over():
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	select {
+	case <-p.asking.Over():
+	default: // not answered: from here on it is the caller's
+		return c.openResult(acting, &in, 0)
+	}
+	if err := c.again(acting, c.o.MaxWait); err != nil {
+		return c.fail(ctx, err)
+	}
+	if question := c.question(ctx); question != nil {
+		return question, nil
+	}
+	return c.openResult(acting, &in, 0)
+}
+
+// again waits for what comes after an answer.
+func (c *invocation) again(ctx context.Context, wait time.Duration) error {
+	res, err := c.asking.Again(ctx, wait)
+	if err == nil {
+		c.asking = &res
+	}
+	return err
+}
+
+// openResult is the result of the open, as things are after at most wait.
+func (c *invocation) openResult(ctx context.Context, in *openArgs, wait time.Duration) (*mcp.CallToolResult, error) {
+	if err := c.again(ctx, wait); err != nil {
+		return c.fail(ctx, err)
+	}
+	out := &sessionOut{Action: c.action, Success: true}
+	c.opened(in, *c.asking, out)
+	out.Warnings = append(out.Warnings, c.notes...)
+	return c.result(ctx, out, false)
+}
+
+// answer gives what the person said to the login. It reports false when the question is still to be answered by somebody:
+// the person dismissed it, or may not answer it.
+func (c *invocation) answer(ctx context.Context, a *session.Asking, form mcp.ElicitationParams, res *mcp.ElicitationResponse) bool {
+	hostKey := a.Prompt().Kind == term.PromptHostKey
+	var err error
+	switch {
+	case res.Action == mcp.ElicitationResponseActionDecline && hostKey:
+		err = a.Answer(ctx, "no")
+	case res.Action == mcp.ElicitationResponseActionDecline:
+		err = a.Decline(ctx)
+	case res.Action != mcp.ElicitationResponseActionAccept:
+		return false
+	case form.Mode == mcp.ElicitationModeURL: // the person will answer there
+	default:
+		text, ok := answerIn(res.Content, hostKey)
+		if !ok {
+			c.warn("the client's answer to the question did not have the form asked for")
+			return false
+		}
+		err = a.Answer(ctx, text)
+	}
+	if err != nil && !errors.Is(err, term.Busy) { // Busy: somebody else was first
+		c.warn("the answer could not be given: " + err.Error())
+		return false
+	}
+	return true
+}

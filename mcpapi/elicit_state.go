@@ -1,0 +1,83 @@
+package mcpapi
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// How many questions may be with clients at a time, further ones being left to the caller, and for how long a client that
+// has the answer finds what became of its open.
+const (
+	maxAsked    = 1000
+	askedMemory = 10 * time.Minute
+)
+
+// asked are the questions that clients of revision 2026-07-28 have as the result of an open. Their requestState is a random
+// name for what is kept here, so that nothing depends on what a client makes of it.
+type asked struct {
+	mu      sync.Mutex // guards the following
+	pending map[string]pendingAnswer
+}
+
+// A pendingAnswer is what is needed to go on with an open.
+type pendingAnswer struct {
+	asking *session.Asking
+	form   mcp.ElicitationParams
+	open   session.OpenResult
+	notes  []string
+	actor  term.Actor
+	call   [sha256.Size]byte // of the open, see fingerprint
+	since  time.Time
+}
+
+// by reports whether a is who was asked.
+func (p *pendingAnswer) by(a term.Actor) bool {
+	return a.Transport == p.actor.Transport && a.Token == p.actor.Token
+}
+
+// put keeps p, unless there are too many.
+func (t *asked) put(p pendingAnswer) (token string, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p.since = time.Now()
+	maps.DeleteFunc(t.pending, func(_ string, old pendingAnswer) bool { return p.since.Sub(old.since) > askedMemory })
+	if len(t.pending) >= maxAsked {
+		return "", false
+	}
+	if t.pending == nil {
+		t.pending = make(map[string]pendingAnswer)
+	}
+	token = rand.Text()
+	t.pending[token] = p
+	return token, true
+}
+
+// take returns what was put under a token, once.
+func (t *asked) take(token string) (pendingAnswer, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p, ok := t.pending[token]
+	delete(t.pending, token)
+	return p, ok
+}
+
+// fingerprint is the same for calls with the same arguments, however they are written.
+func (c *invocation) fingerprint() (sum [sha256.Size]byte) {
+	var args any
+	_ = json.Unmarshal(c.raw, &args) // what is wrong with them was found before
+	canonical, _ := json.Marshal(args)
+	mac := hmac.New(sha256.New, c.replays.key[:]) // keyed: the arguments may hold a password
+	mac.Write(canonical)
+	mac.Sum(sum[:0])
+	return sum
+}

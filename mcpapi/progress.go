@@ -1,0 +1,90 @@
+package mcpapi
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/session"
+)
+
+// progressEvery is the time between two notifications of a call that waits.
+const progressEvery = 5 * time.Second
+
+// A meter tells the client of one call that the call still waits, if the client asked to be told. The zero value, for one
+// that has not asked, tells nothing.
+type meter struct {
+	doing atomic.Pointer[doing]
+}
+
+// doing is what a call waits for.
+type doing struct {
+	what    string
+	session *session.Session // nil: there is none yet
+	had     int64            // what had come from the far side before the call waited
+}
+
+// waits says what the call is about to wait for.
+func (m *meter) waits(what string, s *session.Session) {
+	d := &doing{what: what, session: s}
+	if s != nil {
+		d.had = s.Received()
+	}
+	m.doing.Store(d)
+}
+
+// start begins to tell, and returns what ends it. When that has returned, nothing more is sent, so that the answer of the
+// call comes after all of it.
+func (m *meter) start(ctx context.Context, req mcp.CallToolRequest) (stop func()) {
+	srv := server.ServerFromContext(ctx)
+	if srv == nil || req.Params.Meta == nil || req.Params.Meta.ProgressToken == nil {
+		return func() {}
+	}
+	token, began := req.Params.Meta.ProgressToken, time.Now()
+	done := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				// A client that cannot be told misses nothing: the answer comes all the same.
+				_ = srv.SendNotificationToClient(ctx, string(mcp.MethodNotificationProgress), m.params(ctx, token, time.Since(began)))
+			case <-done:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		running.Wait()
+	}
+}
+
+// progressTextSince is the first protocol revision whose progress has a message.
+const progressTextSince = "2025-03-26"
+
+// params are those of a notification. Its progress is in seconds: all that is known to grow.
+func (m *meter) params(ctx context.Context, token mcp.ProgressToken, passed time.Duration) map[string]any {
+	p := map[string]any{"progressToken": token, "progress": int64(passed / time.Second)}
+	if v := negotiatedVersion(ctx); v != "" && v < progressTextSince {
+		return p
+	}
+	text := fmt.Sprintf("waiting for %s", passed.Round(time.Second))
+	if d := m.doing.Load(); d != nil {
+		text = fmt.Sprintf("%s: %s", d.what, text)
+		if d.session != nil {
+			text += fmt.Sprintf(", %d bytes have come", d.session.Received()-d.had)
+		}
+	}
+	p["message"] = text
+	return p
+}

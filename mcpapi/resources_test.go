@@ -1,0 +1,192 @@
+package mcpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// transports are the ways in which the official client is connected.
+var transports = map[string]func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official){
+	"stdio": func(t *testing.T, c labConfig, revision string, o sdk.ClientOptions) (*lab, *official) {
+		t.Helper()
+		l, srv := newLabServer(t, c)
+		return l, newOfficial(t, srv, revision, o)
+	},
+	"http": func(t *testing.T, c labConfig, revision string, o sdk.ClientOptions) (*lab, *official) {
+		t.Helper()
+		l, srv := newLabServer(t, c)
+		return l, newOfficialHTTP(t, srv, revision, o)
+	},
+}
+
+func forEachClient(t *testing.T, f func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official))) {
+	t.Helper()
+	for name, connect := range transports {
+		for _, revision := range sdkRevisions {
+			t.Run(name+" "+revision, func(t *testing.T) { f(t, revision, connect) })
+		}
+	}
+}
+
+func TestResources(t *testing.T) {
+	forEachClient(t, func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
+		l, c := connect(t, watched(t, labConfig{sessions: session.Config{Retention: 300 * time.Millisecond}}), revision, sdk.ClientOptions{})
+		templates, err := c.ListResourceTemplates(t.Context(), nil)
+		if err != nil || len(templates.ResourceTemplates) != 2 || templates.ResourceTemplates[0].URITemplate != "ptyctl://sessions/{id}" || templates.ResourceTemplates[1].URITemplate != "ptyctl://sessions/{id}/tail" {
+			t.Errorf("templates: %+v, %v", templates, err)
+		}
+		if got := c.uris(); strings.Join(got, " ") != sessionsURI {
+			t.Errorf("at first there are %q", got)
+		}
+		// A session opens: the list has changed, and so has the resource that shows all.
+		if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: sessionsURI}); err != nil {
+			t.Fatal(err)
+		}
+		id := c.call(sessionTool.name, l.openArgs("")).SessionID
+		c.wantChanged("list", sessionsURI)
+		if got := c.uris(); strings.Join(got, " ") != sessionsURI+" "+statusURI(id)+" "+tailURI(id) {
+			t.Errorf("with a session there are %q", got)
+		}
+		var list, status reply
+		if err := json.Unmarshal([]byte(c.text(sessionsURI)), &list); err != nil || len(list.Sessions) != 1 || list.Sessions[0].SessionID != id {
+			t.Errorf("%s: %v, %+v", sessionsURI, err, list)
+		}
+		if err := json.Unmarshal([]byte(c.text(statusURI(id))), &status); err != nil || status.Session == nil || status.Session.State != "open" || status.SessionID != id {
+			t.Errorf("%s: %v, %+v", statusURI(id), err, status)
+		}
+
+		// Something is typed: its tail changes.
+		for _, uri := range []string{statusURI(id), tailURI(id)} {
+			if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.call(ioTool.name, `{"action":"write","session_id":"`+id+`","data":"printf '\\033[1mbo%s\\033[0m\\n' ld; seq 300\r","until_regex":"300\r\n","timeout_ms":10000}`)
+		c.wantChanged(tailURI(id))
+		if tail := c.text(tailURI(id)); !strings.Contains(tail, "\n299\n300\n") || strings.Contains(tail, "bold") || strings.Count(tail, "\n") > tailLines || strings.ContainsAny(tail, "\r\033") {
+			t.Errorf("the tail is %q", tail)
+		}
+		// It ends, and a moment later is gone.
+		c.call(sessionTool.name, `{"action":"close","session_id":"`+id+`"}`)
+		c.wantChanged(statusURI(id), sessionsURI)
+		c.wantChanged("list")
+		if got := c.uris(); strings.Join(got, " ") != sessionsURI {
+			t.Errorf("in the end there are %q", got)
+		}
+		want := int64(-32002)
+		if revision >= "2026-07-28" {
+			want = -32602
+		}
+		for _, uri := range []string{statusURI(id), tailURI(id), statusURI("x"), statusURI("x/y"), "ptyctl://other"} {
+			_, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+			var e *jsonrpc.Error
+			if !errors.As(err, &e) || e.Code != want {
+				t.Errorf("%s, which is not there: %v, want code %d", uri, err, want)
+			}
+		}
+	})
+}
+
+func (c *official) uris() []string {
+	c.t.Helper()
+	res, err := c.ListResources(c.t.Context(), nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var uris []string
+	for _, r := range res.Resources {
+		uris = append(uris, r.URI)
+	}
+	return uris
+}
+
+func (c *official) text(uri string) string {
+	c.t.Helper()
+	res, err := c.ReadResource(c.t.Context(), &sdk.ReadResourceParams{URI: uri})
+	if err != nil || len(res.Contents) != 1 || res.Contents[0].URI != uri {
+		c.t.Fatalf("%s: %+v, %v", uri, res, err)
+	}
+	return res.Contents[0].Text
+}
+
+// TestWatchGathers: what happens together is told once, nothing is told to those who have not asked, and an observer that
+// nobody listens to keeps nothing.
+func TestWatchGathers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWatch()
+		m := session.NewManager(session.Config{Observers: []term.Observer{w}})
+		srv := NewServer(Options{Sessions: m, Watch: w})
+		c := serve(t, srv, StdioOptions{})
+		c.send(initializeLine)
+		c.next()
+		c.send(initializedLine)
+		f := (*w.feeds.Load())[0]
+		for range 100 {
+			w.Observe(term.Event{Verb: term.VerbOpen, Session: "s"})
+		}
+		synctest.Wait()
+		if len(f.changed) != 0 || f.watching.Load() {
+			t.Errorf("changes are kept that nobody wants: %v", f.changed)
+		}
+		c.send(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"ptyctl://sessions"}}`)
+		c.next()
+		c.send(`{"jsonrpc":"2.0","id":3,"method":"resources/subscribe","params":{"uri":"ptyctl://sessions/nowhere"}}`)
+		c.next()
+		began := time.Now()
+		for range 50 {
+			w.Observe(term.Event{Verb: term.VerbState, Session: "s"})
+			w.Observe(term.Event{Verb: term.VerbState, Session: "nowhere"})
+			w.Observe(term.Event{Verb: term.VerbOutput, Session: "s"})
+			w.Observe(term.Event{Verb: term.VerbLock, Session: "s", Refused: term.Locked})
+			time.Sleep(time.Millisecond)
+		}
+		if a := c.next(); a.Method != "notifications/resources/updated" || time.Since(began) != gatherState {
+			t.Errorf("%s after %v", a.Method, time.Since(began))
+		}
+		// The next that comes is the answer to a later request: there was no second notification.
+		time.Sleep(time.Minute)
+		c.send(`{"jsonrpc":"2.0","id":4,"method":"resources/unsubscribe","params":{"uri":"ptyctl://sessions"}}`)
+		if a := c.next(); string(a.ID) != "4" {
+			t.Errorf("told again: %+v", a)
+		}
+		w.Observe(term.Event{Verb: term.VerbState, Session: "s"})
+		time.Sleep(time.Minute)
+		c.send(`{"jsonrpc":"2.0","id":5,"method":"ping"}`)
+		if a := c.next(); string(a.ID) != "5" {
+			t.Errorf("told after it was unsubscribed: %+v", a)
+		}
+		c.wantEnd(nil)
+		w.Close()
+		w.Close()
+		NewServer(Options{Sessions: m, Watch: w}) // too late: it starts nothing
+		m.Close(t.Context())
+	})
+}
+
+// TestWatchIsBounded: however many sessions change at once, no more than a known number are kept apart.
+func TestWatchIsBounded(t *testing.T) {
+	w := &watcher{uris: map[string]bool{sessionsURI: true, statusURI("a"): true, tailURI("b"): true}, list: true, due: make(map[string]time.Time)}
+	f := &feed{changed: make(map[string]change), wake: make(chan struct{}, 1)}
+	f.watching.Store(true)
+	f.tails.Store(true)
+	for i := range 3 * maxChanged {
+		f.note(strings.Repeat("x", i%7)+string(rune('a'+i%26))+time.Duration(i).String(), changedOutput)
+	}
+	if len(f.changed) > maxChanged+1 {
+		t.Errorf("%d are kept", len(f.changed))
+	}
+	w.mark("", f.changed[""], time.Now())
+	if len(w.due) != 4 {
+		t.Errorf("when all may have changed, it is told of %v", w.due)
+	}
+}

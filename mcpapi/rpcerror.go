@@ -1,0 +1,65 @@
+package mcpapi
+
+import (
+	"context"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/term"
+)
+
+// With Options.JSONRPCErrors a failed call on stdio is answered with a JSON-RPC error in place of a result:
+//
+//	{"code":1002,"message":"...","data":{"error_code":"AUTH_FAILED","message":"...","retryable":false,"details":{...}}}
+//
+// mcp-go gives a tool's handler no way to do that, so the failure goes around it, to the loop that writes the answer.
+
+// rpcCodes are the code members, which no two kinds share and no later version changes. Those of JSON-RPC itself are for the
+// failures that it names.
+var rpcCodes = map[term.Kind]int{
+	term.InvalidArgument: mcp.INVALID_PARAMS,
+	term.Internal:        mcp.INTERNAL_ERROR,
+	term.ConnectTimeout:  1000,
+	term.ConnectFailed:   1001,
+	term.AuthFailed:      1002,
+	term.HostKeyUnknown:  1003,
+	term.HostKeyMismatch: 1004,
+	term.HostKeyRevoked:  1005,
+	term.RemoteClosed:    1006,
+	term.IOError:         1007,
+	term.NegotiationLoop: 1008,
+	term.NotFound:        1010,
+	term.AlreadyClosed:   1011,
+	term.Locked:          1020,
+	term.LockRequired:    1021,
+	term.Busy:            1022,
+	term.ExecTimeout:     1023,
+	term.LimitExceeded:   1030,
+	term.PolicyDenied:    1031,
+	term.Unsupported:     1032,
+	term.Canceled:        1033,
+}
+
+// A failureSlot takes the failure of one request. It is used by that request's goroutine alone.
+type failureSlot struct{ failure *failure }
+
+type failureSlotKey struct{}
+
+func withFailureSlot(ctx context.Context, slot *failureSlot) context.Context {
+	return context.WithValue(ctx, failureSlotKey{}, slot)
+}
+
+func failureSlotFrom(ctx context.Context) *failureSlot {
+	slot, _ := ctx.Value(failureSlotKey{}).(*failureSlot)
+	return slot
+}
+
+// answer returns the failure as a JSON-RPC error, or answer if there was none.
+func (s *failureSlot) answer(answer mcp.JSONRPCMessage) mcp.JSONRPCMessage {
+	if s.failure == nil {
+		return answer
+	}
+	e := rpcError(rpcCodes[s.failure.ErrorCode], s.failure.Message)
+	e.Error.Data = s.failure
+	return e
+}

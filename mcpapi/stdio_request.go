@@ -1,0 +1,87 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// stdioRequests are the requests of the server that the client has not answered yet. The zero value has none.
+type stdioRequests struct {
+	mu      sync.Mutex // guards the following
+	last    int
+	waiting map[string]chan rpcMessage // by the id's key, see rpcMessage
+}
+
+// begin makes an id that no other request has, and the channel on which its answer comes.
+func (r *stdioRequests) begin() (id string, answer <-chan rpcMessage) {
+	c := make(chan rpcMessage, 1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last++
+	id = "ptyctl-" + strconv.Itoa(r.last)
+	if r.waiting == nil {
+		r.waiting = make(map[string]chan rpcMessage)
+	}
+	r.waiting[`"`+id] = c
+	return id, c
+}
+
+// end gives the request up.
+func (r *stdioRequests) end(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.waiting, `"`+id)
+}
+
+// answer hands an answer to who waits for it. Anything else that comes without a method is nobody's.
+func (r *stdioRequests) answer(m rpcMessage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.waiting[m.key]; c != nil {
+		delete(r.waiting, m.key) // a second one is nobody's
+		c <- m
+	}
+}
+
+// errClientRefused means that the client answered a request with an error.
+var errClientRefused = errors.New("the client refused")
+
+// RequestElicitation implements server.SessionWithElicitation. When ctx ends first, the client is told that the question is
+// over.
+func (s *stdioSession) RequestElicitation(ctx context.Context, req mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+	id, answer := s.asked.begin()
+	defer s.asked.end(id)
+	line, err := encodeLine(mcp.JSONRPCRequest{
+		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Request: mcp.Request{Method: string(mcp.MethodElicitationCreate)}, Params: req.Params,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.out.send(line)
+	select {
+	case m := <-answer:
+		if m.Error != nil {
+			return nil, fmt.Errorf("%w to ask: %.200s", errClientRefused, m.Error)
+		}
+		var result mcp.ElicitationResult
+		err := json.Unmarshal(m.Result, &result)
+		return &result, err
+	case <-ctx.Done():
+		n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+			Method: string(mcp.MethodNotificationCancelled),
+			Params: mcp.NotificationParams{AdditionalFields: map[string]any{"requestId": id, "reason": "the question is no longer open"}},
+		}}
+		if line, err := encodeLine(n); err == nil {
+			s.out.send(line)
+		}
+		return nil, context.Cause(ctx)
+	case <-s.out.quit:
+		return nil, errOutputBroken
+	}
+}

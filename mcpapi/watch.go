@@ -1,0 +1,297 @@
+package mcpapi
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/term"
+)
+
+// How long changes are gathered before a client is told of them, and how long it is before the next attempt when the
+// client takes nothing.
+const (
+	gatherState  = 100 * time.Millisecond
+	gatherOutput = time.Second
+)
+
+// maxChanged is how many sessions' changes are kept apart until they are looked at; beyond, all count as changed.
+const maxChanged = 10_000
+
+// A Watch tells clients what changes, so that they need not ask. It is one of the observers of a session.Manager, and the
+// Watch in the Options of each server for that manager. What it is told costs the teller a map entry at most; one goroutine
+// for each server does the rest. Make it with NewWatch, end it with Close.
+type Watch struct {
+	feeds   atomic.Pointer[[]*feed]
+	done    chan struct{}
+	running sync.WaitGroup
+
+	mu     sync.Mutex // guards the following
+	closed bool
+}
+
+// NewWatch makes a Watch.
+func NewWatch() *Watch {
+	w := &Watch{done: make(chan struct{})}
+	w.feeds.Store(new([]*feed))
+	return w
+}
+
+// Close ends the goroutines, and returns when they have ended.
+func (w *Watch) Close() {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.done)
+	}
+	w.mu.Unlock()
+	w.running.Wait()
+}
+
+// serve tells the clients of srv from now on.
+func (w *Watch) serve(srv *server.MCPServer, s *api, hooks *server.Hooks) {
+	f := &feed{srv: srv, api: s, changed: make(map[string]change), watchers: make(map[any]*watcher), wake: make(chan struct{}, 1)}
+	f.listen(hooks)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	feeds := append(append([]*feed(nil), *w.feeds.Load()...), f)
+	w.feeds.Store(&feeds)
+	w.running.Go(func() { f.run(w.done) })
+}
+
+// Observe implements term.Observer.
+func (w *Watch) Observe(e term.Event) {
+	c := changeOf(e)
+	if c == 0 {
+		return
+	}
+	for _, f := range *w.feeds.Load() {
+		f.note(e.Session, c)
+	}
+}
+
+// A change is what of a session is not as it was: a set.
+type change uint8
+
+// The changes.
+const (
+	changedList   change = 1 << iota // a session came or is gone
+	changedState                     // what status shows
+	changedOutput                    // what the tail shows
+	gone                             // it is no longer there at all
+)
+
+func changeOf(e term.Event) change {
+	if e.Refused != nil {
+		return 0
+	}
+	switch e.Verb {
+	case term.VerbOutput:
+		return changedOutput
+	case term.VerbOpen:
+		return changedList | changedState
+	case term.VerbGone:
+		return changedList | changedState | gone
+	case term.VerbState, term.VerbQuestion, term.VerbAnswer, term.VerbExec, term.VerbExecEnd, term.VerbResize, term.VerbExpect,
+		term.VerbLock, term.VerbUnlock, term.VerbTakeOver, term.VerbClose:
+		return changedState
+	}
+	return 0
+}
+
+// A feed tells the clients of one server.
+type feed struct {
+	srv  *server.MCPServer
+	api  *api
+	wake chan struct{} // holds one token: there is something in changed
+
+	watching, tails atomic.Bool // whether there are watchers, and any of output
+
+	mu       sync.Mutex // guards the following; held for moments only
+	changed  map[string]change
+	watchers map[any]*watcher // by MCP session id, or by the watcher itself for a subscriptions/listen
+}
+
+// note remembers that something changed, if anybody wants to know.
+func (f *feed) note(id string, c change) {
+	if !f.watching.Load() || c == changedOutput && !f.tails.Load() {
+		return
+	}
+	f.mu.Lock()
+	if _, known := f.changed[id]; !known && len(f.changed) >= maxChanged {
+		id, c = "", changedList|changedState|changedOutput
+	}
+	f.changed[id] |= c
+	f.mu.Unlock()
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run tells the watchers, until done is closed.
+func (f *feed) run(done <-chan struct{}) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-f.wake:
+		case <-timer.C:
+		case <-done:
+			return
+		}
+		now := time.Now()
+		if next, more := f.tell(now); more {
+			timer.Reset(next.Sub(now))
+		}
+	}
+}
+
+// tell looks at what has changed, tells the watchers what is due, and says when to come again.
+func (f *feed) tell(now time.Time) (next time.Time, more bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, c := range f.changed {
+		for _, w := range f.watchers {
+			w.mark(id, c, now)
+		}
+	}
+	clear(f.changed)
+	defer f.countLocked() // some may be gone
+	for key, w := range f.watchers {
+		if !w.send(f.srv, now) {
+			delete(f.watchers, key)
+			continue
+		}
+		for _, at := range w.due {
+			if !more || at.Before(next) {
+				next, more = at, true
+			}
+		}
+	}
+	return next, more
+}
+
+// watcherLocked returns the watcher of an MCP session, or makes it. Requires f.mu.
+func (f *feed) watcherLocked(id string) *watcher {
+	w := f.watchers[id]
+	if w == nil {
+		w = &watcher{sessionID: id, uris: make(map[string]bool), due: make(map[string]time.Time)}
+		f.watchers[id] = w
+	}
+	return w
+}
+
+// countLocked follows a change of the watchers. Requires f.mu.
+func (f *feed) countLocked() {
+	tails := false
+	for _, w := range f.watchers {
+		tails = tails || w.tails()
+	}
+	f.watching.Store(len(f.watchers) > 0)
+	f.tails.Store(tails)
+}
+
+// drop forgets a watcher.
+func (f *feed) drop(key any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.watchers, key)
+	f.countLocked()
+}
+
+// subscribable reports whether a URI is one that changes are told of: what is not there, or not for the caller, never
+// changes, and so nothing is kept for it.
+func (f *feed) subscribable(ctx context.Context, uri string) bool {
+	if uri == sessionsURI {
+		return true
+	}
+	id, _, ok := sessionOf(uri)
+	if !ok {
+		return false
+	}
+	_, err := f.api.find(ctx, id)
+	return err == nil
+}
+
+// listen has the hooks of the server say who wants to know what.
+func (f *feed) listen(hooks *server.Hooks) {
+	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, _ *mcp.ListResourcesResult) {
+		// Only one who has seen the list has something that is out of date when it changes.
+		if id, ok := f.legacy(ctx); ok {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.watcherLocked(id).list = true
+			f.countLocked()
+		}
+	})
+	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, req *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
+		id, ok := f.legacy(ctx)
+		if !ok || !f.subscribable(ctx, req.Params.URI) {
+			return
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.watcherLocked(id).uris[req.Params.URI] = true
+		f.countLocked()
+	})
+	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, req *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
+		id, _ := f.legacy(ctx)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if w := f.watchers[id]; w != nil {
+			delete(w.uris, req.Params.URI)
+			delete(w.due, req.Params.URI)
+			f.countLocked()
+		}
+	})
+	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
+		f.drop(session.SessionID())
+	})
+	hooks.AddBeforeSubscriptionsListen(f.subscriptions)
+}
+
+// legacy returns the id of the MCP session that a request belongs to; since revision 2026-07-28 there is none.
+func (f *feed) legacy(ctx context.Context) (id string, ok bool) {
+	session := server.ClientSessionFromContext(ctx)
+	if session == nil || server.IsModernRequest(ctx) || session.SessionID() == "" {
+		return "", false
+	}
+	return session.SessionID(), true
+}
+
+// subscriptions makes a subscriptions/listen a watcher, for as long as the request lasts.
+func (f *feed) subscriptions(ctx context.Context, id any, req *mcp.SubscriptionsListenRequest) {
+	session := server.ClientSessionFromContext(ctx)
+	if session == nil {
+		return
+	}
+	if r, ok := session.(*requestSession); ok {
+		session = r.stdioSession // whose queue nobody waits for
+	}
+	w := &watcher{
+		stream: session, subscription: id, list: req.Params.Notifications.ResourcesListChanged,
+		uris: make(map[string]bool), due: make(map[string]time.Time),
+	}
+	for _, uri := range req.Params.Notifications.ResourceSubscriptions {
+		if f.subscribable(ctx, uri) {
+			w.uris[uri] = true
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.watchers[w] = w
+	f.countLocked()
+	context.AfterFunc(ctx, func() { f.drop(w) })
+}
+
+// errFull means that the client takes nothing at the moment.
+var errFull = errors.New("the client's queue is full")

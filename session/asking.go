@@ -1,0 +1,45 @@
+package session
+
+import (
+	"context"
+
+	"ptyctl/term"
+)
+
+// An Asking is one question of a login. It stays that question whatever is asked after it, so that an answer that comes
+// late, or from elsewhere, never answers another one.
+type Asking struct {
+	s *Session
+	q *question
+}
+
+// Asking returns the question that waits for an answer, or nil.
+func (s *Session) Asking() *Asking {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending == nil {
+		return nil
+	}
+	return &Asking{s: s, q: s.pending}
+}
+
+// Session returns the session that asks.
+func (a *Asking) Session() *Session { return a.s }
+
+// Prompt returns what is asked.
+func (a *Asking) Prompt() term.Prompt { return a.q.question }
+
+// Over returns a channel that is closed when nobody can answer any more: somebody has, or it was declined, or its time or
+// its session is over.
+func (a *Asking) Over() <-chan struct{} { return a.q.over }
+
+// Answer answers. One trailing line end is not part of the answer. If the question does not wait any more, it is Busy.
+func (a *Asking) Answer(ctx context.Context, text string) error {
+	if text == etx { // typed as text it is no key
+		text = ""
+	}
+	return a.s.answerTo(ctx, a.q, []byte(text))
+}
+
+// Decline declines, as ctrl_c does: the login fails.
+func (a *Asking) Decline(ctx context.Context) error { return a.s.answerTo(ctx, a.q, []byte(etx)) }
