@@ -2,7 +2,6 @@ package integration
 
 import (
 	"net/http"
-	"regexp"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,8 +12,6 @@ type site struct {
 	*program
 	url string
 }
-
-var servingAt = regexp.MustCompile(`serving MCP at (\S+)`)
 
 // serve starts a site.
 func (h *home) serve(tb testing.TB, args ...string) *site {

@@ -99,11 +99,6 @@ func (h *Handler) handOver(ctx, done context.Context, w *answer, r *http.Request
 	if m != nil {
 		defer context.AfterFunc(m.life, func() { cancel(errSessionEnd) })()
 	}
-	if r.Method == http.MethodPost && done == h.callsDone { // a stream's notifications are of no call
-		n := newNotes(w)
-		defer n.stop()
-		ctx = context.WithValue(ctx, notesKey{}, n)
-	}
 	h.mcp.ServeHTTP(w, r.WithContext(ctx))
 	if !w.answered() && errors.Is(context.Cause(ctx), errShutdown) {
 		return refuse(http.StatusServiceUnavailable, "the server shut down before this request ended; whether it took effect is unknown")
