@@ -3,8 +3,9 @@ package buffer
 import "bytes"
 
 const (
-	minAlloc  = 4 << 10 // first allocation, doubled from there
-	scanBlock = 4 << 10 // bytes counted at a time when lines are sought from the end
+	minAlloc  = 4 << 10  // first allocation
+	maxDouble = 16 << 10 // doubled up to this, and from there grown by half: many small buffers are what takes memory
+	scanBlock = 4 << 10  // bytes counted at a time when lines are sought from the end
 )
 
 var newline = []byte{'\n'}
@@ -40,21 +41,19 @@ func (r *ring) push(p []byte) (dropped int) {
 	return dropped
 }
 
-// grow makes room for n more bytes, as far as the limit allows.
+// grow makes room for n more bytes, as far as the limit and the pool allow.
 func (r *ring) grow(n int) {
-	size := len(r.buf)
-	if n <= size-r.held || size == r.limit {
+	if n <= len(r.buf)-r.held || len(r.buf) == r.limit {
 		return
 	}
-	size = max(size, r.least())
-	for size-r.held < n && size < r.limit {
-		if size > r.limit/2 { // doubling first could overflow
-			size = r.limit
-		} else {
-			size *= 2
-		}
+	size := len(r.buf)
+	if size == 0 {
+		size = r.first()
 	}
-	if size = r.afford(size); size == len(r.buf) {
+	for size-r.held < n && size < r.limit && r.take(r.next(size)) {
+		size = r.next(size)
+	}
+	if size == len(r.buf) {
 		return
 	}
 	buf := make([]byte, size)
@@ -63,28 +62,29 @@ func (r *ring) grow(n int) {
 	r.buf, r.head = buf, 0
 }
 
+// next is the size that follows size.
+func (r *ring) next(size int) int {
+	more := size
+	if size >= maxDouble {
+		more = (size/2 + minAlloc - 1) / minAlloc * minAlloc
+	}
+	if size > r.limit-more { // adding first could overflow
+		return r.limit
+	}
+	return size + more
+}
+
 // least is the size of the first block.
 func (r *ring) least() int { return min(minAlloc, r.limit) }
 
-// afford returns the size that buf may grow to: size, or half of it and so on, if the pool has room for that, else what
-// it is now. The first block is had in any case.
-func (r *ring) afford(size int) int {
-	for s := size; s > max(len(r.buf), r.least()); s /= 2 {
-		if r.take(s) {
-			r.capped = s < size
-			return s
-		}
+// first counts the first block, which is had even if the pool has no room for it, and returns its size.
+func (r *ring) first() int {
+	size := r.least()
+	if !r.take(size) {
+		r.pool.held.Add(int64(size - r.counted))
+		r.counted = size
 	}
-	if len(r.buf) > 0 {
-		return len(r.buf)
-	}
-	first := r.least()
-	if !r.take(first) {
-		r.pool.held.Add(int64(first - r.counted))
-		r.counted = first
-	}
-	r.capped = r.capped || first < size
-	return first
+	return size
 }
 
 // take has size bytes counted in the pool, those that are already included.

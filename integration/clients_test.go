@@ -14,19 +14,20 @@ func TestOfficialClients(t *testing.T) {
 	s, telnet := startSSHD(t), startInetutils(t)
 	h, guarded := homeFor(t, []*sshd{s}), homeFor(t, []*sshd{s}, "[server.http]\nauth_token = '"+token+"'")
 	guarded.secrets = append(guarded.secrets, token)
-	open, closed := h.serve(t), guarded.serve(t)
+	open, openURL := h.startHTTP(t)
+	closed, closedURL := guarded.startHTTP(t)
 	for _, client := range []struct {
 		name    string
 		connect func(*testing.T) tools
 	}{
 		{"Go SDK, stdio", func(t *testing.T) tools { return h.connect(t).tools }},
-		{"Go SDK, HTTP", func(t *testing.T) tools { return goTools(open.connect(t, "")) }},
-		{"Go SDK, HTTP with a token", func(t *testing.T) tools { return goTools(closed.connect(t, token)) }},
+		{"Go SDK, HTTP", func(t *testing.T) tools { return open.dial(t, openURL, "").tools }},
+		{"Go SDK, HTTP with a token", func(t *testing.T) tools { return closed.dial(t, closedURL, token).tools }},
 		{"TypeScript SDK, stdio", func(t *testing.T) tools { return h.typescript(t).tools }},
-		{"TypeScript SDK, HTTP", func(t *testing.T) tools { return startTypescript(t, nil, "http", open.url).tools }},
-		{"TypeScript SDK, HTTP with a token", func(t *testing.T) tools { return startTypescript(t, nil, "http", closed.url, token).tools }},
+		{"TypeScript SDK, HTTP", func(t *testing.T) tools { return startTypescript(t, nil, "http", openURL).tools }},
+		{"TypeScript SDK, HTTP with a token", func(t *testing.T) tools { return startTypescript(t, nil, "http", closedURL, token).tools }},
 		{"Inspector, HTTP", func(t *testing.T) tools {
-			return inspector{node: installedNode(t), t: t, server: []string{open.url, "--transport", "http"}}.tools()
+			return inspector{node: installedNode(t), t: t, server: []string{openURL, "--transport", "http"}}.tools()
 		}},
 	} {
 		t.Run(client.name, func(t *testing.T) {

@@ -29,6 +29,20 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// TestConformanceOfPtyctl has the suite judge the program itself. It has none of the fixtures, and fails what needs one:
+// node/conformance-ptyctl-*.yml lists that. Everything else in the requirements must pass.
+func TestConformanceOfPtyctl(t *testing.T) {
+	t.Parallel()
+	node := installedNode(t)
+	_, url := newHome(t).startHTTP(t)
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			node.conformance(t, url, "--requirements", revision, "--expected-failures", absolute(t, filepath.Join("node", "conformance-ptyctl-"+revision+".yml")))
+		})
+	}
+}
+
 // conformance runs the suite against a server, and fails the test if it does.
 func (n nodePackages) conformance(t *testing.T, url string, args ...string) {
 	t.Helper()

@@ -3,6 +3,7 @@ package mcpapi
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -182,11 +183,34 @@ func TestWatchIsBounded(t *testing.T) {
 	for i := range 3 * maxChanged {
 		f.note(strings.Repeat("x", i%7)+string(rune('a'+i%26))+time.Duration(i).String(), changedOutput)
 	}
-	if len(f.changed) > maxChanged+1 {
-		t.Errorf("%d are kept", len(f.changed))
+	if n := len(f.changed); n > maxChanged+1 {
+		t.Errorf("%d are kept", n)
 	}
 	w.mark("", f.changed[""], time.Now())
 	if len(w.due) != 4 {
 		t.Errorf("when all may have changed, it is told of %v", w.due)
+	}
+}
+
+// BenchmarkObserve is what a session pays for being watched: each chunk of output is told of.
+func BenchmarkObserve(b *testing.B) {
+	for name, uris := range map[string][]string{"nobody watches": nil, "the state is watched": {statusURI("s")}, "the tail is watched": {tailURI("s")}} {
+		b.Run(name, func(b *testing.B) {
+			w := NewWatch()
+			defer w.Close()
+			NewServer(Options{Sessions: session.NewManager(session.Config{}), Watch: w})
+			f := (*w.feeds.Load())[0]
+			f.mu.Lock()
+			for _, uri := range uris {
+				f.watchers[uri] = &watcher{ctx: b.Context(), stream: newStdioSession(newMessageWriter(io.Discard, 1, nil)), uris: map[string]bool{uri: true}, due: make(map[string]time.Time)}
+			}
+			f.countLocked()
+			f.mu.Unlock()
+			e := term.Event{Verb: term.VerbOutput, Session: "s", Size: 4096}
+			b.ReportAllocs()
+			for b.Loop() {
+				w.Observe(e)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ptyctl/term"
@@ -41,7 +42,7 @@ func (d *deed) permitUnlocked(ctx context.Context, a term.Action) error {
 func (d *deed) end(err error) {
 	e := d.event
 	e.Duration = time.Since(d.began)
-	if d.permitted {
+	if d.permitted && !errors.Is(err, term.LimitExceeded) { // of which nothing comes either
 		e.Err = err
 	} else {
 		e.Refused = err

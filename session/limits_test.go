@@ -3,6 +3,7 @@ package session_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -105,25 +106,25 @@ const kib = 1 << 10
 func TestMaxBufferBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := make(chan net.Conn, 10)
-		m := manage(t, dialed(far), session.Config{MaxBufferBytes: 24 * kib, BufferBytes: 1 << 20, Retention: time.Minute})
+		m := manage(t, dialed(far), session.Config{MaxBufferBytes: 32 * kib, BufferBytes: 1 << 20, Retention: time.Minute})
 		limited := func(err error) {
 			t.Helper()
-			if e := wantKind(t, err, term.LimitExceeded); e.Details.Limit != "limits.max_total_buffer_bytes" || e.Details.Value != 24*kib {
+			if e := wantKind(t, err, term.LimitExceeded); e.Details.Limit != "limits.max_total_buffer_bytes" || e.Details.Value != 32*kib {
 				t.Errorf("%+v", e.Details)
 			}
 		}
 		greedy := opened(t, m, "greedy")
-		text := bytes.Repeat([]byte("0123456789abcdef"), 4*kib)
-		put(t, <-far, string(text)) // 64 KiB, of which 16 KiB fit: the next size would be 32
-		st := greedy.Info().Buffer
-		if st.Allocated != 16*kib || !st.Capped || st.End != 64*kib {
-			t.Errorf("%+v", st)
-		}
-		if c := greedy.Read(t.Context(), session.ReadRequest{}); c.Dropped != 48*kib || !bytes.Equal(c.Data, text[48*kib:]) {
-			t.Errorf("%d bytes after %d", len(c.Data), c.Dropped)
-		}
 		opened(t, m, "b")
 		opened(t, m, "c")
+		text := bytes.Repeat([]byte("0123456789abcdef"), 4*kib)
+		put(t, <-far, string(text)) // 64 KiB, of which 24 KiB fit: b and c have 4 KiB each
+		st := greedy.Info().Buffer
+		if st.Allocated != 24*kib || !st.Capped || st.End != 64*kib {
+			t.Errorf("%+v", st)
+		}
+		if c := greedy.Read(t.Context(), session.ReadRequest{}); c.Dropped != 40*kib || !bytes.Equal(c.Data, text[40*kib:]) {
+			t.Errorf("%d bytes after %d", len(c.Data), c.Dropped)
+		}
 		_, err := m.Open(t.Context(), target("d"))
 		limited(err)
 		if l := m.List(); len(l) != 3 {
@@ -145,6 +146,7 @@ func TestMaxBufferBytes(t *testing.T) {
 func TestMaxBufferBytesOfExecs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, _ := bufpipe.New(0)
+		var seen diary
 		out := strings.Repeat("x", 100*kib)
 		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
 			return &shell{plain: plain{ReadWriteCloser: near}, exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
@@ -154,7 +156,7 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 				}
 				return term.Exit{Known: true}, nil
 			}}, nil
-		}, session.Config{MaxBufferBytes: 30 * kib, Retention: time.Minute})
+		}, session.Config{MaxBufferBytes: 30 * kib, Retention: time.Minute, Observers: []term.Observer{&seen}})
 		s := opened(t, m, "web1")
 		req := session.ExecRequest{Command: "big", Lane: session.LaneChannel}
 		r := run(t, s, req)
@@ -172,6 +174,10 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 		e := wantKind(t, err, term.LimitExceeded)
 		if e.Details.Limit != "limits.max_total_buffer_bytes" {
 			t.Errorf("%+v", e.Details)
+		}
+		execs := seen.of(term.VerbExec)
+		if last := execs[len(execs)-1]; !errors.Is(last.Refused, term.LimitExceeded) || last.Err != nil {
+			t.Errorf("the last exec was refused, and the event says %+v", last)
 		}
 		time.Sleep(time.Minute + 1) // all that was not fetched is forgotten
 		out = "short"

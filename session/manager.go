@@ -84,6 +84,16 @@ func (m *Manager) Protocols() []string {
 	return names
 }
 
+// Live returns how many sessions have not ended.
+func (m *Manager) Live() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.live
+}
+
+// Buffered returns how many bytes of memory the output takes that is kept for all sessions and execs.
+func (m *Manager) Buffered() int64 { return m.limits.memory.Held() }
+
 // Get returns the session with that id, ended or not.
 func (m *Manager) Get(id string) (*Session, error) {
 	m.mu.Lock()

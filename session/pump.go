@@ -4,21 +4,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"ptyctl/term"
 )
 
-// pumpBuffer is the most that one Read takes from the transport: the payload of one SSH packet as OpenSSH sends
-// it is at most 32 KiB, and a PTY gives 4 KiB at a time.
-const pumpBuffer = 16 << 10
+const (
+	// smallRead is what a pump reads into while nothing comes, a size class of the allocator: 4 KiB, as a PTY gives them
+	// at a time, do not fill it.
+	smallRead = 4864
+	// largeRead is the most that one Read takes from the transport, when more than smallRead bytes wait there. The payload
+	// of one SSH packet as OpenSSH sends it is at most 32 KiB.
+	largeRead = 16 << 10
+)
+
+// largeReads are the buffers of the pumps that have much to read: most pumps wait most of the time.
+var largeReads = sync.Pool{New: func() any { return new([largeRead]byte) }}
 
 // pump moves what the far side sends into the buffer until the stream ends. It waits for nobody else, but for the few
 // steps that the scrubber needs to keep secrets out.
 func (s *Session) pump(t term.Transport) {
-	p := make([]byte, pumpBuffer)
+	small := make([]byte, smallRead)
+	var large *[largeRead]byte
 	var err error
 	for err == nil {
+		p := small
+		if large != nil {
+			p = large[:]
+		}
 		var n int
 		n, err = t.Read(p)
 		if n > 0 {
@@ -26,10 +40,26 @@ func (s *Session) pump(t term.Transport) {
 			s.life.touch()
 			s.scrub.feed(p[:n])
 		}
+		switch {
+		case large == nil && n == len(p):
+			large = largeReads.Get().(*[largeRead]byte)
+		case large != nil && n < smallRead:
+			giveLarge(large)
+			large = nil
+		}
+	}
+	if large != nil {
+		giveLarge(large)
 	}
 	s.scrub.end()
 	s.finish(s.verdict(t, err))
 	s.hangUp()
+}
+
+// giveLarge puts a buffer back without what was read into it, which may be secret.
+func giveLarge(p *[largeRead]byte) {
+	clear(p[:])
+	largeReads.Put(p)
 }
 
 // accept makes p part of the output.

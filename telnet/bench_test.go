@@ -41,6 +41,9 @@ func streams() []struct {
 		{"pairs", fill("\xff\xff"), false},
 		{"subs", fill("\xff\xfa\x18\x01\xff\xf0"), false},
 		{"commands", fill("\xff\xf1"), true},
+		{"command_each_byte", fill("a\xff\xf9"), true},
+		{"stray_SE", fill("\xff\xf0"), true},
+		{"no_commands", fill("\xff\x01"), true},
 	}
 }
 

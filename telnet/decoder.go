@@ -13,7 +13,8 @@ const (
 
 // A Decoder takes the commands out of a stream. The zero value is ready; it starts as data in NVT.
 type Decoder struct {
-	// OnEvent is called for each command, during Decode. It may change KeepNUL, which counts from the next byte.
+	// OnEvent is called for each command, or run of two-byte ones, during Decode. It may change KeepNUL, which counts
+	// from the next byte.
 	OnEvent func(Event)
 
 	// KeepNUL is the receiving side of BINARY. Without it NUL is dropped: it follows CR (RFC 854), and devices put it
@@ -90,20 +91,24 @@ func (d *Decoder) data(p []byte, w, r int) (int, int) {
 			case next >= cmdWILL:
 				on(Event{Kind: OptionReceived, Command: Command(next), Option: Option(p[r+2]), At: d.total + int64(w)})
 				r += 3
-			case next >= cmdEOF && next < cmdSB && next != cmdSE:
-				on(Event{Kind: CommandReceived, Command: Command(next), At: d.total + int64(w)})
-				r += 2
-			default:
-				d.out = w
-				n := 0
-				if next == cmdSB {
-					n = d.short(p[r:])
+			case next < cmdSB:
+				if p[r+2] != cmdIAC { // alone
+					on(Event{Kind: CommandRun, Data: p[r+1 : r+2], At: d.total + int64(w)})
+					r += 2
+					break
 				}
-				if n == 0 {
+				n := run(p[r:])
+				on(Event{Kind: CommandRun, Data: p[r : r+n], At: d.total + int64(w)})
+				r += 2 * n
+			default:
+				data, ok := shortSub(p[r:])
+				if !ok {
 					d.state = inIAC
 					return w, r + 1
 				}
-				r += n
+				d.subs++
+				on(Event{Kind: SubnegotiationReceived, Command: Command(cmdSE), Option: Option(p[r+2]), Data: data, Size: len(data), At: d.total + int64(w)})
+				r += len(data) + 5
 			}
 		case b == 0 && !d.KeepNUL:
 			r++
@@ -122,21 +127,30 @@ func (d *Decoder) data(p []byte, w, r int) (int, int) {
 	return w, r
 }
 
-// short takes a short subnegotiation that lies in p as a whole, and returns its length; 0 if it is none.
-func (d *Decoder) short(p []byte) int {
+// shortSub returns the data of a short subnegotiation that p begins with. It reports false if there is none, or if p
+// does not hold all of it.
+func shortSub(p []byte) (data []byte, ok bool) {
 	if p[2] == cmdIAC {
-		return 0
+		return nil, false
 	}
 	data, end := p[3:min(len(p), 3+64)], 0
 	for end < len(data) && data[end] != cmdIAC { // most end at once: a search by package bytes costs more
 		end++
 	}
 	if end+1 >= len(data) || data[end+1] != cmdSE {
-		return 0
+		return nil, false
 	}
-	d.subs++
-	d.emit(Event{Kind: SubnegotiationReceived, Command: Command(cmdSE), Option: Option(p[2]), Data: data[:end:end], Size: end})
-	return 3 + end + 2
+	return data[:end:end], true
+}
+
+// run returns how many two-byte commands p begins with, and leaves them there without their IACs. A device may send
+// nothing else for long, and then a call for each would be what decoding costs.
+func run(p []byte) (n int) {
+	for i := 0; i+1 < len(p) && p[i] == cmdIAC && p[i+1] < cmdSB; i += 2 {
+		p[n] = p[i+1]
+		n++
+	}
+	return n
 }
 
 const (
@@ -241,12 +255,8 @@ func (d *Decoder) afterIAC(b byte) bool {
 		d.state = inSubOption
 		d.sub, d.size, d.dropped = d.sub[:0], 0, false
 		d.subs++
-	case b == cmdSE:
-		d.emit(Event{Kind: StraySE, Command: Command(b)})
-	case b >= cmdEOF:
-		d.emit(Event{Kind: CommandReceived, Command: Command(b)})
 	default:
-		d.emit(Event{Kind: NotACommand, Command: Command(b)})
+		d.emit(Event{Kind: kindOf(b), Command: Command(b)})
 	}
 	return false
 }
@@ -291,7 +301,7 @@ func (d *Decoder) InSubnegotiation() bool {
 // Abandon drops the subnegotiation that the stream stands in, because it is too long or takes too long. What comes of
 // it is still no data.
 func (d *Decoder) Abandon() {
-	d.dropped, d.sub = true, nil
+	d.dropped, d.sub = true, d.sub[:0]
 	d.emit(Event{Kind: SubnegotiationOverflow, Option: d.option, Size: min(d.size, maxSubnegotiation+1)})
 }
 
@@ -309,9 +319,6 @@ func (d *Decoder) endSub(kind EventKind, b byte) {
 	d.state = inData
 	if !d.dropped {
 		d.emit(Event{Kind: kind, Command: Command(b), Option: d.option, Data: d.sub, Size: d.size})
-	}
-	if cap(d.sub) > 512 { // most are a few bytes long
-		d.sub = nil
 	}
 }
 

@@ -13,7 +13,9 @@ func decodeAll(tb testing.TB, stream []byte, binary bool, cuts ...int) (data []b
 	tb.Helper()
 	d := Decoder{KeepNUL: binary}
 	d.OnEvent = func(e Event) {
-		events = append(events, fmt.Sprintf("%d %s %s %q %d @%d", e.Kind, e.Command, e.Option, e.Data, e.Size, e.At))
+		e.Each(func(e Event) {
+			events = append(events, fmt.Sprintf("%d %s %s %q %d @%d", e.Kind, e.Command, e.Option, e.Data, e.Size, e.At))
+		})
 	}
 	from := 0
 	for _, cut := range append(cuts, len(stream)) {

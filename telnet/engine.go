@@ -99,6 +99,14 @@ func (e *engine) event(ev Event) {
 		e.hear()
 	case CommandReceived:
 		e.hear()
+	case CommandRun:
+		for _, b := range ev.Data {
+			if kindOf(b) == CommandReceived {
+				e.hear()
+			} else {
+				e.malformed++
+			}
+		}
 	default:
 		e.malformed++
 	}
@@ -112,7 +120,7 @@ func (e *engine) event(ev Event) {
 		e.subnegotiation(ev.Option, ev.Data)
 	}
 	if e.config.OnEvent != nil {
-		e.config.OnEvent(ev)
+		ev.Each(e.config.OnEvent)
 	}
 }
 

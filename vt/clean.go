@@ -53,13 +53,28 @@ func (c *Cleaner) quick(src []byte) []byte {
 	if !c.parser.between() {
 		return src
 	}
-	for n := 0; len(src) > 0 && !c.conceal; src = src[n:] {
+	for len(src) > 0 && !c.conceal {
+		var n int
 		switch b := src[0]; {
+		case b >= 0x20 && b != del:
+			var ascii bool
+			if n, ascii = printable(src); ascii {
+				c.line.pay(n)
+				if !c.line.laid || !c.line.add(src[:n]) {
+					c.line.write(src[:n], true)
+				}
+				break
+			}
+			if n == len(src) { // perhaps with a part of a rune at its end
+				return src
+			}
+			c.line.pay(n)
+			c.print(src[:n])
 		case b == esc:
 			if n = colour(src); n > 0 {
 				c.line.pay(n)
 				c.count.CSI++
-				continue
+				break
 			}
 			t := &c.parser.tok
 			if n = t.sequence(src); n == 0 {
@@ -67,23 +82,12 @@ func (c *Cleaner) quick(src []byte) []byte {
 			}
 			c.line.pay(n)
 			c.apply(t)
-		case b < 0x20 || b == del:
+		default:
 			n = 1
 			c.line.pay(n)
 			c.control(b)
-		default:
-			var ascii bool
-			if n, ascii = printable(src); ascii {
-				c.line.pay(n)
-				c.line.write(src[:n], true)
-				continue
-			}
-			if n == len(src) { // perhaps with a part of a rune at its end
-				return src
-			}
-			c.line.pay(n)
-			c.print(src[:n])
 		}
+		src = src[n:]
 	}
 	return src
 }

@@ -161,30 +161,6 @@ func (l *line) repeat(n int) {
 	}
 }
 
-// colour returns the length of the SGR at the front of b, which is an ESC, if nothing in it can be an 8, else 0. Such
-// an SGR conceals nothing; most output has more of them than of all other sequences.
-func colour(b []byte) int {
-	if len(b) < 3 || b[1] != '[' {
-		return 0
-	}
-	value := uint32(0) // modulo 2^32, so that an 8 is never missed
-	for i := 2; i < len(b); i++ {
-		switch c := b[i]; {
-		case c-'0' <= 9:
-			value = value*10 + uint32(c-'0')
-		case value == 8:
-			return 0
-		case c == ';':
-			value = 0
-		case c == 'm':
-			return i + 1
-		default:
-			return 0
-		}
-	}
-	return 0
-}
-
 // conceal returns whether text is concealed after an SGR (ECMA-48 section 8.3.117). It steps over the colours, which
 // have an 8 of their own.
 func conceal(t *Token, on bool) bool {

@@ -182,10 +182,11 @@ const (
 )
 
 // pay saves up a blank or repetition for each of n bytes read.
-func (l *line) pay(n int) { l.spare = min(l.spare+n, maxSpare) }
+func (l *line) pay(n int) { l.spare += n }
 
 // spend takes n blanks or repetitions from what is allowed, so that a short input makes no long text.
 func (l *line) spend(n int) bool {
+	l.spare = min(l.spare, maxSpare)
 	if n > l.spare+freeSpare {
 		return false
 	}

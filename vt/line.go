@@ -98,6 +98,29 @@ func (l *line) write(s []byte, ascii bool) {
 	}
 }
 
+// add is write for the usual text of a program that draws: ASCII, the line laid out in one row, and the cursor at its end or
+// behind it, with room there. It reports whether it has drawn s.
+func (l *line) add(s []byte) bool {
+	if l.wide || l.insert || !l.at.sameRow(l.top) {
+		return false
+	}
+	end, limit := l.at.col+len(s), maxCells
+	if l.cols > 0 {
+		limit = min(l.cols, maxCells)
+	}
+	gap := l.at.col - len(l.text)
+	if gap < 0 || end > limit || gap > 1 && !l.spend(gap) {
+		return false
+	}
+	if gap > 0 {
+		l.extend(gap)
+	}
+	l.text = append(l.text, s...)
+	l.at.col = end
+	l.last = rune(s[len(s)-1])
+	return true
+}
+
 // lay turns text into cells.
 func (l *line) lay() {
 	if l.laid {

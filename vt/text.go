@@ -93,6 +93,9 @@ func leadingASCII(b []byte) (n int) {
 
 const (
 	every01 = 0x0101010101010101
+	every0f = 0x0f0f0f0f0f0f0f0f
+	every10 = 0x1010101010101010
+	every40 = 0x4040404040404040
 	every80 = 0x8080808080808080
 )
 

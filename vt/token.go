@@ -64,7 +64,10 @@ func (t *Token) plain() bool { return t.Private == 0 && t.Inter[0] == 0 }
 
 func (t *Token) clear() {
 	t.Private, t.Inter = 0, [2]byte{}
-	t.ASCII, t.Truncated, t.Data = false, false, nil
+	t.ASCII, t.Truncated = false, false
+	if t.Data != nil { // a pointer costs more to write than to look at
+		t.Data = nil
+	}
 	t.nparams, t.sub = 0, 0
 }
 

@@ -35,6 +35,10 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 			journal = trail.Journal
 		}
 	}
+	budget := newMemoryBudget()
+	if budget != nil {
+		observers = append(observers, budget)
+	}
 	sessions = session.NewManager(session.Config{
 		Dialers:        map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet, "local": localHost(cfg.Local).Open},
 		MaxSessions:    cfg.Session.MaxSessions,
@@ -57,6 +61,9 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 		Observers:      observers,
 		Logger:         log,
 	})
+	if budget != nil {
+		budget.sessions = sessions
+	}
 	return sessions, numbers, nil
 }
 

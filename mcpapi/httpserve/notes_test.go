@@ -98,7 +98,7 @@ func post(t *testing.T, site, session, revision, body string) *http.Response {
 		return &http.Response{Body: http.NoBody}
 	}
 	for name, value := range map[string]string{
-		"Content-Type": jsonType, "Accept": jsonType + ", " + eventsType, server.HeaderKeySessionID: session, mcp.HeaderProtocolVersion: revision,
+		"Content-Type": jsonType, "Accept": jsonType + ", " + eventType, server.HeaderKeySessionID: session, mcp.HeaderProtocolVersion: revision,
 		"Mcp-Method": "tools/call", "Mcp-Name": "tell",
 	} {
 		if value != "" {

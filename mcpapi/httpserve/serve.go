@@ -63,7 +63,9 @@ func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
 	if err := srv.Close(); err != nil { // of connections that nobody waits for; the listener is closed already
 		h.o.Logger.Debug("closing connections", "error", err)
 	}
-	<-failed
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		h.o.Logger.Debug("accepting connections", "error", err)
+	}
 	return nil
 }
 

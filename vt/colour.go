@@ -1,0 +1,31 @@
+package vt
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// colour returns the length of the SGR at the front of b, which is an ESC, if it is a short one and no parameter of it can
+// be an 8, else 0. Such an SGR conceals nothing; most output has more of them than of all other sequences. It looks at
+// eight bytes at a time, because a branch for each of them costs more.
+func colour(b []byte) int {
+	if len(b) < 10 || b[1] != '[' {
+		return 0
+	}
+	w := binary.LittleEndian.Uint64(b[2:])
+	n := bits.TrailingZeros64((w|w>>1)&every40) &^ 7 // of the first byte above 0x3f; 64 if there is none
+	if byte(w>>n) != 'm' {
+		return 0
+	}
+	v := (w ^ 3*every10) & (1<<n - 1) // of each byte before it: a digit's value, or 10 or 11 for a colon or semicolon
+	if (v|v+4*every01)&^every0f != 0 {
+		return 0
+	}
+	if eights := ^((v ^ 8*every01) + every0f) & every10; eights != 0 {
+		digits := (v + every0f) &^ (v + 6*every01) & every10 // 1 to 9
+		if eights&^(digits<<8) != 0 {
+			return 0
+		}
+	}
+	return 2 + n/8 + 1
+}
