@@ -82,6 +82,7 @@ type result struct {
 	Details   struct {
 		Field       string
 		Limit       string
+		Rule        string
 		Fingerprint string
 		Ladder      []struct {
 			Steps []struct {
