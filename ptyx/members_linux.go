@@ -38,20 +38,27 @@ func readStat(pid int) (stat, bool) {
 	return stat{pid: pid, parent: parent, session: session, dead: f[0][0] == 'Z' || f[0][0] == 'X', started: string(f[19])}, true
 }
 
-// table returns the process table. It is read anew each time: nothing tells of new processes.
-func table() []stat {
+// pids returns the numbers of all processes. They are asked for anew each time: nothing tells of new processes.
+func pids() (all []int) {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = proc.Close() }()
 	names, _ := proc.Readdirnames(-1)
-	var all []stat
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
-			if s, ok := readStat(pid); ok {
-				all = append(all, s)
-			}
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+// table returns what is known of each process.
+func table(pids []int) (all []stat) {
+	for _, pid := range pids {
+		if s, ok := readStat(pid); ok {
+			all = append(all, s)
 		}
 	}
 	return all
@@ -60,19 +67,23 @@ func table() []stat {
 // members returns the living processes that p and its descendants are: those of its session, those with its tag, and what
 // descends from them. Requires that p was not reaped, so that the number of the session is its own.
 func (p *process) members() []member {
-	all := table()
-	self := os.Getpid()
 	own, err := unix.Getsid(0)
 	if err != nil {
 		return nil
 	}
+	self := os.Getpid()
 	in := make(map[int]bool)
-	for _, s := range all {
+	some := pids()
+	for _, pid := range some {
 		// Nobody comes back to this process's session, where a child that somebody else starts may have the tag by mistake.
-		if s.pid == p.pid || s.session == p.pid || s.session != own && tagged(s.pid, p.tag) {
-			in[s.pid] = true
+		if sid, err := unix.Getsid(pid); err == nil && pid != self && (sid == p.pid || sid != own && tagged(pid, p.tag)) {
+			in[pid] = true
 		}
 	}
+	if len(in) == 1 && in[p.pid] { // the common case, without a look at the whole table
+		some = []int{p.pid}
+	}
+	all := table(some)
 	for grown := true; grown; { // a child may stand before its parent
 		grown = false
 		for _, s := range all {

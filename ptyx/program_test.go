@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func TestProgramRunsOnce(t *testing.T) {
 	}
 	g := tr.(*ptyx.Program)
 	var out bytes.Buffer
-	if _, err := g.Exec(t.Context(), term.ExecRequest{}, &out, &out); err != nil || out.String() != "x\n" {
+	if _, err := g.Exec(t.Context(), term.ExecRequest{}, &out, io.Discard); err != nil || out.String() != "x\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 	if _, err := g.Read(make([]byte, 1)); err == nil {

@@ -68,7 +68,7 @@ func (c *family) reapOrphans() {
 		}
 		reaped := false
 		self := os.Getpid()
-		for _, s := range table() { // the system shows one of them only, again and again
+		for _, s := range table(pids()) { // the system shows one of them only, again and again
 			if s.parent == self && s.dead && orphan(s.pid) {
 				if pid, err := unix.Wait4(s.pid, nil, unix.WNOHANG, nil); err == nil && pid == s.pid {
 					reaped = true
