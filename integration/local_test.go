@@ -251,8 +251,13 @@ func TestLocalTerminal(t *testing.T) {
 		t.Errorf("close: %s", cl.text)
 	}
 	for _, wrong := range []struct{ args, field string }{
-		{`"argv":["bash"],"host":"h"`, "host"}, {`"argv":["bash"],"username":"u"`, "username"}, {`"argv":["bash"],"ssh_options":{"legacy":true}`, "ssh_options"},
-		{`"argv":["bash"],"pty":{"enabled":false}`, "pty.enabled"}, {`"title":"x"`, "argv"}, {`"argv":["no-such-program"]`, "argv[0]"}, {`"argv":["bash"],"title":"a\nb"`, "title"},
+		{`"argv":["bash"],"host":"h"`, "host"},
+		{`"argv":["bash"],"username":"u"`, "username"},
+		{`"argv":["bash"],"ssh_options":{"legacy":true}`, "ssh_options"},
+		{`"argv":["bash"],"pty":{"enabled":false}`, "pty.enabled"},
+		{`"title":"x"`, "argv"},
+		{`"argv":["no-such-program"]`, "argv[0]"},
+		{`"argv":["bash"],"title":"a\nb"`, "title"},
 	} {
 		if r := c.refused(t, "INVALID_ARGUMENT", toolSession, `{"action":"open","protocol":"local",`+wrong.args+`}`); r.Details.Field != wrong.field {
 			t.Errorf("%s: %s", wrong.args, r.text)

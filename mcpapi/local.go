@@ -79,8 +79,12 @@ func (c *invocation) checkLocal(in *openArgs) error {
 		name  string
 		given bool
 	}{
-		{"host", in.Host != ""}, {"port", in.Port != 0}, {"username", in.Username != ""}, {"auth", in.Auth != openAuth{}},
-		{"ssh_options", in.givesSSH()}, {"session_type", in.SessionType == "console"},
+		{"host", in.Host != ""},
+		{"port", in.Port != 0},
+		{"username", in.Username != ""},
+		{"auth", in.Auth != openAuth{}},
+		{"ssh_options", in.givesSSH()},
+		{"session_type", in.SessionType == "console"},
 	} {
 		if f.given {
 			return ch.invalid(f.name, nil, "%s is for another machine, and protocol local starts a program on this one; leave it out: %s", f.name, example)
