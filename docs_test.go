@@ -218,7 +218,7 @@ func TestDocsCalls(t *testing.T) {
 	unreachable := func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
 		return nil, &term.Error{Kind: term.ConnectFailed}
 	}
-	sessions := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": unreachable, "telnet": unreachable}})
+	sessions := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": unreachable, "telnet": unreachable, "local": unreachable}})
 	defer sessions.Close(t.Context())
 	srv := mcpapi.NewServer(mcpapi.Options{Sessions: sessions})
 
