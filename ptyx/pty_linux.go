@@ -99,7 +99,7 @@ func (t *pty) rest(p []byte) (n int, err error) {
 	}
 	err = t.control(func(fd int) (err error) {
 		for {
-			if n, err = unix.Read(fd, p); err != unix.EINTR { //nolint:errorlint // as the system returns it
+			if n, err = unix.Read(fd, p); err != unix.EINTR {
 				return err
 			}
 		}

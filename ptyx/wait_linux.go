@@ -35,7 +35,7 @@ func hasEnded(pid, options int) bool {
 	for {
 		var info unix.Siginfo
 		err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|options, nil)
-		if err != unix.EINTR { //nolint:errorlint // as the system returns it
+		if err != unix.EINTR {
 			return err != nil || info.Signo != 0
 		}
 	}
