@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,7 +27,7 @@ func mcpCommand() *cli.Command {
 	return &cli.Command{
 		Name: "mcp", Aliases: []string{"serve"},
 		Usage:  "serve MCP: this is what an MCP client starts",
-		Flags:  flags,
+		Flags:  append(flags, authTokenFlag),
 		Action: runMCP,
 	}
 }
@@ -52,9 +51,15 @@ func runMCP(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
+	if c.IsSet(authTokenFlag.Name) {
+		return errAuthTokenFlag
+	}
 	cfg, warnings, err := config.Load(source(c))
 	if err != nil {
 		return usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
+	}
+	if err := knownToolsets(cfg.Server.Toolsets); err != nil {
+		return usageError{err}
 	}
 	log, closeLog, err := newLogger(cfg.Logging)
 	if err != nil {
@@ -73,15 +78,17 @@ func runMCP(c *cli.Context) error {
 	defer watch.Close()
 	pages := mcpapi.NewPages()
 	defer pages.Close()
-	sessions, err := newManager(cfg, trail, watch, log)
+	sessions, numbers, err := newManager(cfg, trail, watch, log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
 	srv := newServer(cfg, sessions, watch, pages, log)
+	web, err := newHTTP(cfg, srv, numbers.Handler(), log)
+	if err != nil {
+		return errors.Join(err, trail.Close())
+	}
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
-	err = mcpapi.ServeStdio(c.Context, srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{
-		MaxMessageBytes: cfg.Limits.MaxMessageBytes, MaxInFlight: cfg.Limits.MaxInFlight, Logger: log,
-	})
+	err = serve(c.Context, cfg, srv, web, log)
 	// The signal that ended us must not cut this short; Close has its own limit.
 	sessions.Close(context.WithoutCancel(c.Context))
 	err = errors.Join(err, trail.Close())
