@@ -79,8 +79,7 @@ func TestResources(t *testing.T) {
 		}
 		// It ends, and a moment later is gone.
 		c.call(sessionTool.name, `{"action":"close","session_id":"`+id+`"}`)
-		c.wantChanged(statusURI(id), sessionsURI)
-		c.wantChanged("list")
+		c.wantChanged(statusURI(id), sessionsURI, "list")
 		if got := c.uris(); strings.Join(got, " ") != sessionsURI {
 			t.Errorf("in the end there are %q", got)
 		}
