@@ -143,6 +143,7 @@ type invocation struct {
 	action string
 	raw    json.RawMessage
 	notes  []string // the result's warnings
+	began  time.Time
 	meter  meter
 	asking *session.OpenResult // set by an open whose login asks what a person may be asked
 }
@@ -167,7 +168,7 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 		if a.later != "" {
 			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
-		c := &invocation{api: s, tool: t, action: a.name, raw: raw}
+		c := &invocation{api: s, tool: t, action: a.name, raw: raw, began: time.Now()}
 		defer c.meter.start(ctx, req)()
 		if req.Params.RequestState != "" {
 			return c.resume(ctx, req.Params.MultiRoundTripParams)
