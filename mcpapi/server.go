@@ -169,6 +169,7 @@ type invocation struct {
 	action string
 	raw    json.RawMessage
 	notes  []string // the result's warnings
+	began  time.Time
 	meter  meter
 	asking *session.OpenResult // set by an open whose login asks what a person may be asked
 }
@@ -193,7 +194,7 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 		if a.later != "" {
 			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
-		c := &invocation{api: s, tool: t, action: a.name, raw: raw}
+		c := &invocation{api: s, tool: t, action: a.name, raw: raw, began: time.Now()}
 		if err := c.permitted(ctx, a); err != nil {
 			return s.fail(ctx, err)
 		}
