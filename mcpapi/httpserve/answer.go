@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -41,13 +42,13 @@ func (r *refusal) header(name, value string) { r.headers = append(r.headers, [2]
 type answer struct {
 	rw      http.ResponseWriter
 	control *http.ResponseController
-	head    http.Header // of the MCP server, which sets it while a call's notifications are written
-	before  func()      // called before anything of an answer is written; nil: nothing is
-	after   func()      // called when there is nothing more to write; nil: nothing is
+	head    http.Header                 // of the MCP server, which sets it while a call's notifications are written
+	call    atomic.Pointer[callSession] // that has sent something; nil: none has
 
 	mu      sync.Mutex // guards the following: a call's notifications are written beside its answer
 	started bool       // something is sent
 	stream  bool       // as events
+	hurried time.Time  // when the next write was last given its time
 	hold    bool       // send nothing before finish
 	broken  bool       // an event could not be written
 	status  int        // of an answer that is held back; 0: there is none
@@ -63,9 +64,7 @@ func (w *answer) Header() http.Header { return w.head }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *answer) WriteHeader(status int) {
-	if w.before != nil {
-		w.before()
-	}
+	w.flushCall()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.writeHeaderLocked(status)
@@ -86,9 +85,7 @@ func (w *answer) writeHeaderLocked(status int) {
 }
 
 func (w *answer) Write(p []byte) (int, error) {
-	if w.before != nil {
-		w.before()
-	}
+	w.flushCall()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.started && w.status == 0 {
@@ -99,6 +96,13 @@ func (w *answer) Write(p []byte) (int, error) {
 	}
 	w.hurry()
 	return w.rw.Write(p)
+}
+
+// flushCall lets what the call has sent go before what follows.
+func (w *answer) flushCall() {
+	if c := w.call.Load(); c != nil {
+		c.flush()
+	}
 }
 
 // Flush implements http.Flusher.
@@ -141,15 +145,19 @@ func (w *answer) eventLocked(data []byte) {
 	w.flushLocked()
 }
 
-// hurry gives the next write its time. Writers that know no deadlines are those of tests.
-func (w *answer) hurry() { _ = w.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
+// hurry gives the next write its time. Writers that know no deadlines are those of tests. Requires w.mu.
+func (w *answer) hurry() {
+	if now := time.Now(); now.Sub(w.hurried) > time.Second {
+		w.hurried = now
+		_ = w.control.SetWriteDeadline(now.Add(writeTimeout))
+	}
+}
 
 // finish sends what is held back.
 func (w *answer) finish() {
-	if w.after != nil {
-		w.after()
+	if c := w.call.Swap(nil); c != nil {
+		c.end()
 	}
-	w.before, w.after = nil, nil
 	w.mu.Lock()
 	status, body := w.status, w.body.Bytes()
 	w.hold, w.status = false, 0

@@ -29,30 +29,31 @@ type clientSession interface {
 // hands when the answer is written.
 type callSession struct {
 	clientSession
+	w *answer
+
+	begin   sync.Once // at the first notification: most calls send none
 	queue   chan mcp.JSONRPCNotification
 	flushes chan chan struct{} // takes what is closed when the queue is written
 	done    chan struct{}      // closed when the call is over
+	running sync.WaitGroup
 }
 
-// follow returns the context for a call whose answer w is, and what ends it.
+// follow returns the context for a call whose answer w is.
 func (h *Handler) follow(ctx context.Context, w *answer) context.Context {
 	s, ok := server.ClientSessionFromContext(ctx).(clientSession)
 	if !ok {
 		return ctx
 	}
-	c := &callSession{s, make(chan mcp.JSONRPCNotification, 16), make(chan chan struct{}), make(chan struct{})}
-	var running sync.WaitGroup
-	running.Go(func() { c.write(w) })
-	w.before = c.flush
-	w.after = func() {
-		close(c.done)
-		running.Wait()
-	}
-	return h.srv.WithContext(ctx, c)
+	return h.srv.WithContext(ctx, &callSession{clientSession: s, w: w})
 }
 
 // NotificationChannel returns a channel with room in it: mcp-go drops what does not fit, and asks for each anew.
 func (c *callSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
+	c.begin.Do(func() {
+		c.queue, c.flushes, c.done = make(chan mcp.JSONRPCNotification, 16), make(chan chan struct{}), make(chan struct{})
+		c.running.Go(c.write)
+		c.w.call.Store(c)
+	})
 	if len(c.queue) > cap(c.queue)/2 {
 		c.flush()
 	}
@@ -69,14 +70,20 @@ func (c *callSession) flush() {
 	}
 }
 
-func (c *callSession) write(w *answer) {
+// end waits until nothing is written any more.
+func (c *callSession) end() {
+	close(c.done)
+	c.running.Wait()
+}
+
+func (c *callSession) write() {
 	for {
 		select {
 		case n := <-c.queue:
-			w.event(n)
+			c.w.event(n)
 		case written := <-c.flushes:
 			for len(c.queue) > 0 {
-				w.event(<-c.queue)
+				c.w.event(<-c.queue)
 			}
 			close(written)
 		case <-c.done:
