@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
+	"golang.org/x/time/rate"
 
 	"ptyctl/mcpapi"
 )
@@ -55,8 +56,10 @@ var (
 // A Handler is the MCP server behind its guards. Make it with New, and end it with Close, or let Serve do that.
 type Handler struct {
 	o        Options
+	srv      *server.MCPServer
 	mcp      *server.StreamableHTTPServer
 	tokens   keyring
+	tell     rate.Sometimes // of wrong tokens: they must not fill the log
 	sessions *mcpSessions
 	calls    chan struct{} // one for each request that is served
 	streams  chan struct{} // one for each open stream
@@ -76,7 +79,7 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{
-		o: o, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
+		o: o, srv: srv, tell: rate.Sometimes{Interval: 10 * time.Second}, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
 		calls: make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
 	}
 	h.streamsDone, h.endStreams = context.WithCancelCause(context.Background())
@@ -88,6 +91,12 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		server.WithHeartbeatInterval(min(30*time.Second, o.IdleTTL/3)),
 		server.WithDisableLocalhostProtection(true), // guard does that, on every address
 		server.WithStreamableHTTPLogger(o.Logger),
+		server.WithHTTPContextFunc(func(ctx context.Context, r *http.Request) context.Context {
+			if w, ok := ctx.Value(answerKey{}).(*answer); ok {
+				return h.follow(ctx, w)
+			}
+			return ctx
+		}),
 	)
 	return h
 }
@@ -126,6 +135,9 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	}
 	t, err := h.tokens.of(r)
 	if err != nil {
+		h.tell.Do(func() {
+			h.o.Logger.Warn("a request without a right token was refused; more are not told of for a while", "from", r.RemoteAddr)
+		})
 		return err
 	}
 	if h.streamsDone.Err() != nil {
@@ -167,7 +179,7 @@ func (h *Handler) rescue(w *answer, r *http.Request) {
 		return
 	}
 	h.o.Logger.Error("panic while serving an HTTP request; the server goes on", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-	if w.started {
+	if w.begun() {
 		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 	}
 	w.refuse(refuse(http.StatusInternalServerError, "the server failed while handling this request; its log has the details, other requests still work"))
