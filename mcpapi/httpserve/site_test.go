@@ -71,7 +71,7 @@ func serveOn(tb testing.TB, ln net.Listener, host string, dial func(context.Cont
 	tb.Cleanup(watch.Close)
 	observers = append(observers, watch)
 	s.sessions = session.NewManager(session.Config{
-		Dialers: map[string]term.Dialer{"ssh": echo}, Observers: observers, MaxReads: 500,
+		Dialers: map[string]term.Dialer{"ssh": echo, "telnet": asking}, Observers: observers, MaxReads: 500,
 	})
 	s.mcp = mcpapi.NewServer(mcpapi.Options{Sessions: s.sessions, Structured: true, Watch: watch, Elicitation: true})
 	s.handler = httpserve.New(s.mcp, o)
