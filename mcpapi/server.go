@@ -90,8 +90,8 @@ type api struct {
 	log *slog.Logger
 
 	replays *replays
-	reading map[string]mcp.Tool // the tools as a caller that may only read sees them
 	asked   asked
+	reading map[string]mcp.Tool // the tools as a caller that may only read sees them
 }
 
 // NewServer makes an MCP server with the tools.
@@ -101,7 +101,6 @@ func NewServer(o Options) *server.MCPServer {
 	hooks := new(server.Hooks)
 	hooks.AddAfterListTools(s.forReader)
 	srv := server.NewMCPServer("ptyctl", o.Version,
-		server.WithHooks(hooks),
 		server.WithResourceCapabilities(o.Watch != nil, o.Watch != nil),
 		server.WithTitle("ptyctl terminals"),
 		server.WithInstructions(instructions),
@@ -169,6 +168,7 @@ type invocation struct {
 	action string
 	raw    json.RawMessage
 	notes  []string // the result's warnings
+	began  time.Time
 	meter  meter
 	asking *session.OpenResult // set by an open whose login asks what a person may be asked
 }
@@ -193,7 +193,7 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 		if a.later != "" {
 			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
-		c := &invocation{api: s, tool: t, action: a.name, raw: raw}
+		c := &invocation{api: s, tool: t, action: a.name, raw: raw, began: time.Now()}
 		if err := c.permitted(ctx, a); err != nil {
 			return s.fail(ctx, err)
 		}

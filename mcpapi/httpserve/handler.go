@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
+	"golang.org/x/time/rate"
 
 	"ptyctl/mcpapi"
 )
@@ -58,6 +59,7 @@ type Handler struct {
 	srv      *server.MCPServer
 	mcp      *server.StreamableHTTPServer
 	tokens   keyring
+	tell     rate.Sometimes // of wrong tokens: they must not fill the log
 	sessions *mcpSessions
 	calls    chan struct{} // one for each request that is served
 	streams  chan struct{} // one for each open stream
@@ -77,7 +79,7 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{
-		o: o, srv: srv, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
+		o: o, srv: srv, tell: rate.Sometimes{Interval: 10 * time.Second}, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
 		calls: make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
 	}
 	h.streamsDone, h.endStreams = context.WithCancelCause(context.Background())
@@ -133,6 +135,9 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	}
 	t, err := h.tokens.of(r)
 	if err != nil {
+		h.tell.Do(func() {
+			h.o.Logger.Warn("a request without a right token was refused; more are not told of for a while", "from", r.RemoteAddr)
+		})
 		return err
 	}
 	if h.streamsDone.Err() != nil {
