@@ -90,8 +90,8 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		// A ping through an open stream keeps its session from being idle, and finds out that a client is gone.
 		server.WithHeartbeatInterval(min(30*time.Second, o.IdleTTL/3)),
 		server.WithDisableLocalhostProtection(true), // guard does that, on every address
-		server.WithStreamableHTTPLogger(o.Logger),
-		server.WithHTTPContextFunc(func(ctx context.Context, r *http.Request) context.Context {
+		server.WithStreamableHTTPLogger(slog.New(warnings{o.Logger.Handler()})),
+		server.WithHTTPContextFunc(func(ctx context.Context, _ *http.Request) context.Context {
 			if w, ok := ctx.Value(answerKey{}).(*answer); ok {
 				return h.follow(ctx, w)
 			}
@@ -99,6 +99,15 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		}),
 	)
 	return h
+}
+
+// warnings lets nothing less than warnings through: what mcp-go tells besides names MCP sessions that are in use, and who
+// knows such a name is taken for its client where no token is asked for.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }
 
 // Close ends the open streams and lets no request in any more. Calls that are being served go on.
