@@ -101,6 +101,7 @@ func NewServer(o Options) *server.MCPServer {
 	hooks := new(server.Hooks)
 	hooks.AddAfterListTools(s.forReader)
 	srv := server.NewMCPServer("ptyctl", o.Version,
+		server.WithHooks(hooks),
 		server.WithResourceCapabilities(o.Watch != nil, o.Watch != nil),
 		server.WithTitle("ptyctl terminals"),
 		server.WithInstructions(instructions),
