@@ -1,14 +1,18 @@
 package integration
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // connectLocal starts ptyctl with a home of its own, and lines of the configuration besides.
@@ -468,4 +472,38 @@ func TestHealth(t *testing.T) {
 	if r := c.call(t, toolHealth, `{}`); r.Counts.Open != 0 || r.Counts.Ended != 1 {
 		t.Errorf("after close: %s", r.text)
 	}
+}
+
+// A client that has subscribed to a session is told when its program has ended, and need not ask.
+func TestLocalExitIsTold(t *testing.T) {
+	p := newHome(t).start(t)
+	changed := make(chan string, 100)
+	told := &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { changed <- r.Params.URI }}
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "integration", Version: "1"}, told).
+		Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(p.stdout), Writer: p.stdin}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	c := &client{program: p, session: s, tools: goTools(s)}
+	id := c.openLocal(t, []string{"sh", "-c", "read x; exit 3"}, "")
+	uri := "ptyctl://sessions/" + id
+	if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
+		t.Fatal(err)
+	}
+	c.call(t, toolIO, `{"action":"write","session_id":%s,"data":"\r"}`, id)
+	for deadline := time.After(patience); ; {
+		select {
+		case got := <-changed:
+			if got != uri {
+				t.Errorf("told of %s", got)
+			}
+		case <-deadline:
+			t.Fatal("the client was never told")
+		}
+		if st := c.call(t, toolSession, `{"action":"status","session_id":%s}`, id); st.State == "closed" && isCode(st.Session.ExitCode, 3) {
+			break
+		}
+	}
+	c.close(t, id)
 }

@@ -92,9 +92,9 @@ type api struct {
 	log *slog.Logger
 
 	replays *replays
-	reading map[string]mcp.Tool // the tools as a caller that may only read sees them
 	asked   asked
 	started time.Time
+	reading map[string]mcp.Tool // the tools as a caller that may only read sees them
 }
 
 // NewServer makes an MCP server with the tools.
@@ -186,6 +186,7 @@ type invocation struct {
 	action string
 	raw    json.RawMessage
 	notes  []string // the result's warnings
+	began  time.Time
 	meter  meter
 	asking *session.OpenResult // set by an open whose login asks what a person may be asked
 }
@@ -210,7 +211,7 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 		if a.later != "" {
 			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
-		c := &invocation{api: s, tool: t, action: a.name, raw: raw}
+		c := &invocation{api: s, tool: t, action: a.name, raw: raw, began: time.Now()}
 		if err := c.permitted(ctx, a); err != nil {
 			return s.fail(ctx, err)
 		}
