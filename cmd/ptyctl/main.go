@@ -88,19 +88,15 @@ func versionCommand() *cli.Command {
 	}
 }
 
-// noArguments refuses what is left after the flags: the flag library silently swallows a flag that follows a
-// positional argument, and a mistyped command.
+// noArguments refuses every argument, of the program itself a mistyped command.
 func noArguments(c *cli.Context) error {
-	if c.NArg() == 0 {
-		return nil
-	}
-	arg := c.Args().First()
-	if c.Command == nil || c.Command.Name == "" || c.Command.Name == c.App.Name {
+	if c.NArg() > 0 && (c.Command == nil || c.Command.Name == "" || c.Command.Name == c.App.Name) {
 		names := make([]string, len(c.App.Commands))
 		for i, cmd := range c.App.Commands {
 			names[i] = cmd.Name
 		}
-		return usageError{fmt.Errorf("there is no command %q; the commands are %s", arg, strings.Join(names, ", "))}
+		return usageError{fmt.Errorf("there is no command %q; the commands are %s", c.Args().First(), strings.Join(names, ", "))}
 	}
-	return usageError{fmt.Errorf("%s takes no argument %q; see ptyctl %s --help", c.Command.Name, arg, c.Command.Name)}
+	_, _, err := arguments(c, 0, 0)
+	return err
 }
