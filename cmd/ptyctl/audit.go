@@ -12,13 +12,12 @@ import (
 )
 
 func auditCommand() *cli.Command {
-	return &cli.Command{
+	return group(&cli.Command{
 		Name: "audit", Usage: "look at audit logs",
 		Subcommands: []*cli.Command{{
 			Name: "verify", Usage: "check that nothing in an audit log was changed or removed; give the rotated files too",
-			ArgsUsage:    "FILE...",
-			OnUsageError: wrongFlag, HideHelpCommand: true,
-			Flags: []cli.Flag{&cli.StringFlag{Name: "head", Usage: "the `HASH` of a line that must be there: as an earlier verify or ptyctl's log has shown it"}},
+			ArgsUsage: "FILE...",
+			Flags:     []cli.Flag{&cli.StringFlag{Name: "head", Usage: "the `HASH` of a line that must be there: as an earlier verify or ptyctl's log has shown it"}},
 			Action: func(c *cli.Context) error {
 				files, _, err := arguments(c, 1, -1)
 				if err != nil {
@@ -27,13 +26,7 @@ func auditCommand() *cli.Command {
 				return verifyAudit(c.App.Writer, c.String("head"), files)
 			},
 		}},
-		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return usageError{fmt.Errorf("audit has no command %q; see ptyctl audit --help", c.Args().First())}
-			}
-			return cli.ShowSubcommandHelp(c)
-		},
-	}
+	})
 }
 
 func verifyAudit(w io.Writer, head string, files []string) error {

@@ -1,6 +1,7 @@
 // Command ptyctl gives AI agents, and the engineers who run them, real terminals over SSH: it is an MCP server.
 //
 //	ptyctl mcp --transport stdio     what an MCP client starts
+//	ptyctl config check|show         what is wrong with the configuration; where each value comes from
 //	ptyctl demo                      the whole of it, shown on this machine
 //	ptyctl profiles                  the device families that it knows
 //	ptyctl audit verify              whether an audit log was tampered with
@@ -60,15 +61,38 @@ func newApp() *cli.App {
 			}
 			return cli.ShowAppHelp(c)
 		},
-		Commands:       []*cli.Command{mcpCommand(), demoCommand(), profilesCommand(), auditCommand(), versionCommand()},
+		Commands: []*cli.Command{
+			mcpCommand(),
+			configCommand(),
+			demoCommand(),
+			profilesCommand(),
+			auditCommand(),
+			versionCommand(),
+		},
 		ExitErrHandler: func(*cli.Context, error) {}, // main decides
 		OnUsageError:   wrongFlag,
 	}
-	// Otherwise the library prints help to stdout, where a client expects the protocol.
-	for _, c := range app.Commands {
-		c.OnUsageError, c.HideHelpCommand = wrongFlag, true
-	}
+	quiet(app.Commands)
 	return app
+}
+
+// quiet keeps the flag library from printing help to stdout, where a client expects the protocol.
+func quiet(commands []*cli.Command) {
+	for _, c := range commands {
+		c.OnUsageError, c.HideHelpCommand = wrongFlag, true
+		quiet(c.Subcommands)
+	}
+}
+
+// group makes a command that only has commands of its own.
+func group(c *cli.Command) *cli.Command {
+	c.Action = func(ctx *cli.Context) error {
+		if ctx.NArg() > 0 {
+			return usageError{fmt.Errorf("%s has no command %q; see ptyctl %[1]s --help", c.Name, ctx.Args().First())}
+		}
+		return cli.ShowSubcommandHelp(ctx)
+	}
+	return c
 }
 
 func wrongFlag(c *cli.Context, err error, _ bool) error {

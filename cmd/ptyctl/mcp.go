@@ -3,58 +3,29 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
-	"ptyctl/config"
 	"ptyctl/mcpapi"
 )
 
 func mcpCommand() *cli.Command {
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "config", Usage: "configuration `FILE`; default " + config.DefaultPath()},
-	}
-	for _, k := range config.Keys() {
-		switch {
-		case k.Flag.Name == "":
-		case k.Flag.Value != "":
-			flags = append(flags, &cli.BoolFlag{Name: k.Flag.Name, Usage: fmt.Sprintf("set %s to %s: %s", k.Path, k.Flag.Value, k.Doc)})
-		default:
-			flags = append(flags, &cli.StringFlag{Name: k.Flag.Name, Usage: k.Doc})
-		}
-	}
 	return &cli.Command{
 		Name: "mcp", Aliases: []string{"serve"},
 		Usage:  "serve MCP: this is what an MCP client starts",
-		Flags:  flags,
+		Flags:  configFlags(),
 		Action: runMCP,
 	}
-}
-
-// source says where the configuration comes from, given the flags of this call.
-func source(c *cli.Context) config.Source {
-	s := config.Source{Path: c.String("config"), Flags: make(map[string]string)}
-	for _, k := range config.Keys() {
-		switch {
-		case k.Flag.Name == "" || !c.IsSet(k.Flag.Name):
-		case k.Flag.Value == "":
-			s.Flags[k.Path] = c.String(k.Flag.Name)
-		case c.Bool(k.Flag.Name):
-			s.Flags[k.Path] = k.Flag.Value
-		}
-	}
-	return s
 }
 
 func runMCP(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	cfg, warnings, err := config.Load(source(c))
+	cfg, warnings, err := loadConfig(c)
 	if err != nil {
-		return usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
+		return err
 	}
 	log, closeLog, err := newLogger(cfg.Logging)
 	if err != nil {
