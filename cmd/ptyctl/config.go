@@ -12,11 +12,9 @@ import (
 	"ptyctl/config"
 )
 
-// configFlags are the flags of every command that reads the configuration.
+// configFlags are the flags that decide about the configuration.
 func configFlags() []cli.Flag {
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "config", Usage: "configuration `FILE`; default $XDG_CONFIG_HOME/ptyctl/ptyctl.toml, or ~/.config/ptyctl/ptyctl.toml"},
-	}
+	flags := []cli.Flag{configFlag()}
 	for _, k := range config.Keys() {
 		switch {
 		case k.Flag.Name == "":
@@ -27,6 +25,10 @@ func configFlags() []cli.Flag {
 		}
 	}
 	return flags
+}
+
+func configFlag() cli.Flag {
+	return &cli.StringFlag{Name: "config", Usage: "configuration `FILE`; default $XDG_CONFIG_HOME/ptyctl/ptyctl.toml, or ~/.config/ptyctl/ptyctl.toml"}
 }
 
 // source says where the configuration comes from, given the flags of this call.

@@ -2,6 +2,7 @@
 //
 //	ptyctl mcp --transport stdio     what an MCP client starts
 //	ptyctl config check|show         what is wrong with the configuration; where each value comes from
+//	ptyctl explain HOST              how a host would be reached
 //	ptyctl demo                      the whole of it, shown on this machine
 //	ptyctl profiles                  the device families that it knows
 //	ptyctl audit verify              whether an audit log was tampered with
@@ -64,6 +65,7 @@ func newApp() *cli.App {
 		Commands: []*cli.Command{
 			mcpCommand(),
 			configCommand(),
+			explainCommand(),
 			demoCommand(),
 			profilesCommand(),
 			auditCommand(),
