@@ -25,7 +25,6 @@ func TestScripts(t *testing.T) {
 		Setup:              setupScript,
 		Cmds:               scriptCommands,
 		RequireUniqueNames: true,
-		ContinueOnError:    true,
 	})
 }
 

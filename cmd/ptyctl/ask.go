@@ -19,7 +19,10 @@ import (
 
 // A person answers questions at this process's terminal: a ptyterm.Prompter. What is typed is shown only if the question
 // says so. The terminal is opened by its own name, as ssh(1) does, so that input and output may be redirected.
-type person struct{ tty *os.File }
+type person struct {
+	tty *os.File
+	in  *bufio.Reader // kept from one question to the next: somebody may type ahead
+}
 
 // newPerson returns nil if the process has no terminal: then nobody can be asked.
 func newPerson() *person {
@@ -31,7 +34,7 @@ func newPerson() *person {
 	if err != nil {
 		return nil
 	}
-	return &person{tty}
+	return &person{tty, bufio.NewReader(tty)}
 }
 
 // prompter is p as an interface that is nil if p is.
@@ -76,7 +79,7 @@ func (p *person) Prompt(ctx context.Context, q ptyterm.Prompt) (answer string, e
 		return "", err
 	}
 	defer func() { _, _ = io.WriteString(p.tty, "\r\n") }()
-	line, err := readLine(bufio.NewReader(p.tty), p.tty, q.Echo)
+	line, err := readLine(p.in, p.tty, q.Echo)
 	if err != nil && ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -38,7 +37,7 @@ func explainCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			in, refusal := sshx.Inspect(c.Context, target, sshOptions(cfg, slog.New(slog.DiscardHandler)))
+			in, refusal := sshx.Inspect(c.Context, target, quietOptions(cfg))
 			if len(in.Hosts) == 0 {
 				return refusal
 			}
@@ -184,7 +183,7 @@ func explainAgent(in *sshx.InspectedHost, cfg config.Config) explainedValue {
 func (e explanation) print(w io.Writer) error {
 	var b strings.Builder
 	if len(e.Way) > 0 {
-		fmt.Fprintf(&b, "the way: %s\n", strings.Join(e.Way, " -> "))
+		fmt.Fprintf(&b, "the way: %s\n", joinWay(e.Way))
 	}
 	for i, h := range e.Hosts {
 		title := h.Host

@@ -3,6 +3,7 @@
 //	ptyctl mcp --transport stdio     what an MCP client starts
 //	ptyctl config check|show         what is wrong with the configuration; where each value comes from
 //	ptyctl explain HOST              how a host would be reached
+//	ptyctl doctor [HOST]             why something does not work, step by step
 //	ptyctl demo                      the whole of it, shown on this machine
 //	ptyctl profiles                  the device families that it knows
 //	ptyctl audit verify              whether an audit log was tampered with
@@ -66,6 +67,7 @@ func newApp() *cli.App {
 			mcpCommand(),
 			configCommand(),
 			explainCommand(),
+			doctorCommand(),
 			demoCommand(),
 			profilesCommand(),
 			auditCommand(),
