@@ -84,7 +84,9 @@ type api struct {
 func NewServer(o Options) *server.MCPServer {
 	o = o.withDefaults()
 	s := &api{o: o, m: o.Sessions, log: o.Logger, replays: newReplays()}
+	hooks := new(server.Hooks)
 	srv := server.NewMCPServer("ptyctl", o.Version,
+		server.WithHooks(hooks),
 		server.WithTitle("ptyctl terminals"),
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
@@ -93,6 +95,7 @@ func NewServer(o Options) *server.MCPServer {
 	for _, t := range tools() {
 		srv.AddTool(s.declare(t), s.handler(t))
 	}
+	logCalls(hooks, s.log)
 	return srv
 }
 
