@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -33,7 +34,6 @@ type Key struct {
 	Default  string   // as TOML, such as `100`, `"strict"` or `[]`
 	Min, Max int64    // bounds of TypeInt, and of TypeDuration in milliseconds; both included
 	Values   []string // what a TypeEnum may be
-	Planned  []string // values of a TypeEnum that are known but not built yet, and refused
 	Form     string   // what a valid value looks like, to follow "give"
 	Doc      string   // one sentence
 	Env      string   // environment variable
@@ -85,15 +85,16 @@ func (r row) env(name string) row { r.Env = name; return r }
 
 func (r row) flag(name, value string) row { r.Flag = Flag{name, value}; return r }
 
-// planned names values of an enum that are known but refused in this version.
-func (r row) planned(values ...string) row {
-	r.Planned = values
-	known := r.set
+// checked refuses text that is not empty and that the check refuses; its error says what to give.
+func (r row) checked(check func(text string) error) row {
+	set := r.set
 	r.set = func(text []string) error {
-		if slices.Contains(values, text[0]) {
-			return fmt.Errorf("is %q, which is not built yet; give %s", text[0], r.Form)
+		if text[0] != "" {
+			if err := check(text[0]); err != nil {
+				return err
+			}
 		}
-		return known(text)
+		return set(text)
 	}
 	return r
 }
@@ -243,6 +244,31 @@ func paths(p *[]string, home, path, doc string) row {
 		*p = list
 		return nil
 	})
+}
+
+// words is a list of words; its default is the empty list.
+func words(p *[]string, path, doc string) row {
+	*p = nil
+	const form = "a list of words without spaces"
+	k := Key{Path: path, Type: TypeStrings, Default: "[]", Form: form, Doc: doc}
+	return newRow(k, func(text []string) error {
+		for _, t := range text {
+			if t == "" || hasControl(t) || strings.ContainsAny(t, " ,") {
+				return fmt.Errorf("holds %s; give %s", show(t), form)
+			}
+		}
+		*p = slices.Clone(text)
+		return nil
+	})
+}
+
+// hostPort checks an address to listen on.
+func hostPort(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	if _, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil {
+		return fmt.Errorf("is %s; give HOST:PORT, such as 127.0.0.1:8765 or [::1]:8765", show(text))
+	}
+	return nil
 }
 
 // assignments is a list of NAME=value; its default is the empty list.

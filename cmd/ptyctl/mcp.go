@@ -3,18 +3,15 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/urfave/cli/v2"
-
-	"ptyctl/mcpapi"
 )
 
 func mcpCommand() *cli.Command {
 	return &cli.Command{
 		Name: "mcp", Aliases: []string{"serve"},
 		Usage:  "serve MCP: this is what an MCP client starts",
-		Flags:  configFlags(),
+		Flags:  append(configFlags(), authTokenFlag),
 		Action: runMCP,
 	}
 }
@@ -23,9 +20,15 @@ func runMCP(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
+	if c.IsSet(authTokenFlag.Name) {
+		return errAuthTokenFlag
+	}
 	cfg, warnings, err := loadConfig(c)
 	if err != nil {
 		return err
+	}
+	if err := knownToolsets(cfg.Server.Toolsets); err != nil {
+		return usageError{err}
 	}
 	log, closeLog, err := newLogger(cfg.Logging)
 	if err != nil {
@@ -40,15 +43,17 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := newManager(cfg, trail, log)
+	sessions, numbers, err := newManager(cfg, trail, log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
 	srv := newServer(cfg, sessions, log)
+	web, err := newHTTP(cfg, srv, numbers.Handler(), log)
+	if err != nil {
+		return errors.Join(err, trail.Close())
+	}
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
-	err = mcpapi.ServeStdio(c.Context, srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{
-		MaxMessageBytes: cfg.Limits.MaxMessageBytes, MaxInFlight: cfg.Limits.MaxInFlight, Logger: log,
-	})
+	err = serve(c.Context, cfg, srv, web, log)
 	// The signal that ended us must not cut this short; Close has its own limit.
 	sessions.Close(context.WithoutCancel(c.Context))
 	err = errors.Join(err, trail.Close())
