@@ -130,6 +130,9 @@ type Logging struct {
 	Level  LogLevel
 	Format LogFormat
 	File   string // "": stderr
+
+	MaxBytes int // the size at which a new file is begun
+	Keep     int // full files that are kept
 }
 
 // Transport is how MCP messages reach the server.

@@ -178,6 +178,10 @@ func table(c *Config, home string) []row {
 			LogText, LogJSON),
 		logFile(&c.Logging.File, home, "logging.file",
 			"The log file; empty logs to stderr."),
+		integer(&c.Logging.MaxBytes, "logging.max_bytes", 10*mebibyte, 65536, 1024*mebibyte,
+			"Size of the log file at which it is renamed to .1 and a new one begun."),
+		integer(&c.Logging.Keep, "logging.keep", 5, 1, 10000,
+			"How many full log files are kept, as .1 (the newest), .2 and so on."),
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -107,11 +108,23 @@ func checkConfig(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := authorities(cfg.Telnet.TLSCAFile); err != nil { // the server would not start
+	if err := usable(cfg); err != nil {
 		return usageError{err}
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "ok: %s\n", configFile(c.String("config")))
 	return err
+}
+
+// usable looks for what would keep a server from starting though each value is well written.
+func usable(cfg config.Config) error {
+	_, caErr := authorities(cfg.Telnet.TLSCAFile)
+	errs := []error{caErr, knownToolsets(cfg.Server.Toolsets)}
+	if cfg.Server.Transport != config.TransportStdio {
+		_, tokenErr := httpTokens(cfg.Server.HTTP)
+		_, certErr := certificate(cfg.Server.HTTP)
+		errs = append(errs, tokenErr, certErr)
+	}
+	return errors.Join(errs...)
 }
 
 // configFile names the file that is read, and says so if there is none.

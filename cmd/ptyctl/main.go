@@ -9,7 +9,7 @@
 //	ptyctl audit verify              whether an audit log was tampered with
 //	ptyctl version
 //
-// It ends with status 0 when its client has closed the input or it is told to stop, 1 when something failed, and 2
+// As an MCP server it reads its configuration again on SIGHUP. It ends with status 0 when its client has closed the input or it is told to stop, 1 when something failed, and 2
 // when it was called wrongly. An answer that the client did not take is a failure.
 package main
 
@@ -28,7 +28,7 @@ import (
 func main() {
 	// A client that closed its end must not kill us before every session is closed.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newApp().RunContext(ctx, os.Args)
 	stop()
 	os.Exit(exitCode(err))

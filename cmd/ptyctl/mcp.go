@@ -30,11 +30,12 @@ func runMCP(c *cli.Context) error {
 	if err := knownToolsets(cfg.Server.Toolsets); err != nil {
 		return usageError{err}
 	}
-	log, closeLog, err := newLogger(cfg.Logging)
+	logs, err := newLogger(cfg.Logging)
 	if err != nil {
 		return err
 	}
-	defer closeLog()
+	defer logs.close()
+	log := logs.Logger
 	for _, w := range warnings {
 		log.Warn("configuration", "where", w.Where, "warning", w.Message)
 	}
@@ -43,15 +44,17 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	sessions, numbers, err := newManager(cfg, trail, log)
+	ways, err := newWays(cfg, log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
+	sessions, numbers := newManager(cfg, ways, trail, log)
 	srv := newServer(cfg, sessions, log)
 	web, err := newHTTP(cfg, srv, numbers.Handler(), log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
+	defer reloadOnHangup(c.Context, &reloader{cfg: cfg, source: source(c), log: logs, ways: ways})()
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
 	err = serve(c.Context, cfg, srv, web, log)
 	// The signal that ended us must not cut this short; Close has its own limit.

@@ -16,15 +16,10 @@ import (
 )
 
 // newManager makes the set of sessions that the configuration describes, and what counts their doings.
-func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session.Manager, *metrics.Metrics, error) {
-	network := sshx.NewNetwork(sshOptions(cfg, log))
-	telnet, err := telnetDialer(cfg, network)
-	if err != nil {
-		return nil, nil, err
-	}
+func newManager(cfg config.Config, ways *ways, trail *audit.Log, log *slog.Logger) (*session.Manager, *metrics.Metrics) {
 	var sessions *session.Manager
 	numbers := metrics.New(metrics.Options{
-		Protocols: []string{"ssh", "telnet"}, HandshakesWaiting: network.HandshakesWaiting,
+		Protocols: []string{"ssh", "telnet"}, HandshakesWaiting: ways.handshakesWaiting,
 		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(trail),
 	})
 	var journal term.Journal
@@ -36,7 +31,7 @@ func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session
 		}
 	}
 	sessions = session.NewManager(session.Config{
-		Dialers:        map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet},
+		Dialers:        ways.dialers(),
 		MaxSessions:    cfg.Session.MaxSessions,
 		MaxBufferBytes: cfg.Limits.MaxTotalBufferBytes,
 		MaxReads:       cfg.Limits.MaxWaitingReads,
@@ -56,7 +51,7 @@ func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session
 		Observers:      observers,
 		Logger:         log,
 	})
-	return sessions, numbers, nil
+	return sessions, numbers
 }
 
 func liveSessions(m *session.Manager) []metrics.Session {
