@@ -24,6 +24,25 @@ type Config struct {
 type Server struct {
 	Transport  Transport
 	Structured bool // send structuredContent and outputSchema to clients that know them
+	ReadOnly   bool
+	Toolsets   []string // empty: all
+	HTTP       HTTP
+}
+
+// HTTP says who may reach the server over HTTP, and how.
+type HTTP struct {
+	Listen         string
+	AuthToken      Secret
+	Tokens         Secret // see ParseTokens
+	TokensFile     string // see ParseTokens
+	Isolate        bool
+	AllowedHosts   []string
+	AllowedOrigins []string
+	RateLimit      int // requests a second; 0: no limit
+	SessionTTL     time.Duration
+	TLSCertFile    string
+	TLSKeyFile     string
+	TLSSelfSigned  bool
 }
 
 // Session holds the defaults and bounds of one terminal session.
@@ -116,8 +135,12 @@ type Logging struct {
 // Transport is how MCP messages reach the server.
 type Transport string
 
-// TransportStdio is one JSON-RPC message per line on stdin and stdout.
-const TransportStdio Transport = "stdio"
+// The transports.
+const (
+	TransportStdio Transport = "stdio" // one JSON-RPC message per line on stdin and stdout
+	TransportHTTP  Transport = "http"  // MCP's streamable HTTP
+	TransportBoth  Transport = "both"
+)
 
 // TelnetEnter is what the enter key sends on a Telnet connection, unless the call says so.
 type TelnetEnter string

@@ -85,6 +85,20 @@ func (r row) env(name string) row { r.Env = name; return r }
 
 func (r row) flag(name, value string) row { r.Flag = Flag{name, value}; return r }
 
+// checked refuses text that is not empty and that the check refuses; its error says what to give.
+func (r row) checked(check func(text string) error) row {
+	set := r.set
+	r.set = func(text []string) error {
+		if text[0] != "" {
+			if err := check(text[0]); err != nil {
+				return err
+			}
+		}
+		return set(text)
+	}
+	return r
+}
+
 // planned names values of an enum that are known but refused in this version.
 func (r row) planned(values ...string) row {
 	r.Planned = values
@@ -241,6 +255,22 @@ func paths(p *[]string, home, path, doc string) row {
 			list = append(list, abs)
 		}
 		*p = list
+		return nil
+	})
+}
+
+// words is a list of words; its default is the empty list.
+func words(p *[]string, path, doc string) row {
+	*p = nil
+	const form = "a list of words without spaces"
+	k := Key{Path: path, Type: TypeStrings, Default: "[]", Form: form, Doc: doc}
+	return newRow(k, func(text []string) error {
+		for _, t := range text {
+			if t == "" || hasControl(t) || strings.ContainsAny(t, " ,") {
+				return fmt.Errorf("holds %s; give %s", show(t), form)
+			}
+		}
+		*p = slices.Clone(text)
 		return nil
 	})
 }

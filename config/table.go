@@ -17,10 +17,45 @@ func table(c *Config, home string) []row {
 	return []row{
 		enum(&c.Server.Transport, "server.transport", TransportStdio,
 			"How MCP messages reach the server.",
-			TransportStdio).planned("http", "both").env("PTYCTL_TRANSPORT").flag("transport", ""),
+			TransportStdio, TransportHTTP, TransportBoth).env("PTYCTL_TRANSPORT").flag("transport", ""),
 		boolean(&c.Server.Structured, "server.structured", true,
 			"Send results also as structuredContent, and announce outputSchema, to clients that know them.").
 			flag("no-structured", "false"),
+		boolean(&c.Server.ReadOnly, "server.read_only", false,
+			"Offer only what does not type: to list sessions, to see one, and to read.").
+			flag("read-only", "true"),
+		words(&c.Server.Toolsets, "server.toolsets",
+			"The sets of tools to offer; empty offers all.").
+			flag("toolsets", ""),
+
+		text(&c.Server.HTTP.Listen, "server.http.listen", "127.0.0.1:8765",
+			"The address and port of the HTTP transport, whose path is /mcp; port 0 takes a free one.").
+			env("PTYCTL_HTTP_LISTEN").flag("listen", ""),
+		secret(&c.Server.HTTP.AuthToken, "server.http.auth_token",
+			"A bearer token with the role write, called default in records.").
+			checked(onlyToken),
+		secret(&c.Server.HTTP.Tokens, "server.http.tokens",
+			"Bearer tokens: NAME:ROLE:VALUE, separated by spaces or lines; the role is read or write.").
+			checked(manyTokens),
+		path(&c.Server.HTTP.TokensFile, home, "server.http.tokens_file",
+			"A file of such tokens, which nobody else may read; lines that begin with # are left out."),
+		boolean(&c.Server.HTTP.Isolate, "server.http.isolate", false,
+			"Let each token know only of the sessions that it has opened."),
+		words(&c.Server.HTTP.AllowedHosts, "server.http.allowed_hosts",
+			"Names by which clients call this server, besides localhost and its addresses."),
+		words(&c.Server.HTTP.AllowedOrigins, "server.http.allowed_origins",
+			"Origins of web pages that may call this server, such as https://tools.example.net, besides its own."),
+		integer(&c.Server.HTTP.RateLimit, "server.http.rate_limit", 100, 0, 1_000_000,
+			"Requests a second that one token may make; five times as many at once; 0 sets no limit."),
+		millis(&c.Server.HTTP.SessionTTL, "server.http.session_ttl_ms", 30*time.Minute, time.Minute, longest,
+			"How long an MCP session is kept that its client does not use; terminal sessions are not tied to it."),
+		path(&c.Server.HTTP.TLSCertFile, home, "server.http.tls_cert_file",
+			"A PEM file with the certificate for TLS, and those between it and its authority."),
+		path(&c.Server.HTTP.TLSKeyFile, home, "server.http.tls_key_file",
+			"A PEM file with the key of that certificate."),
+		boolean(&c.Server.HTTP.TLSSelfSigned, "server.http.tls_self_signed", false,
+			"Use TLS with a certificate made at each start, whose fingerprint is told on stderr.").
+			flag("tls-self-signed", "true"),
 
 		integer(&c.Session.MaxSessions, "session.max_sessions", 100, 1, 10000,
 			"How many sessions may be open at once."),
@@ -152,8 +187,6 @@ func table(c *Config, home string) []row {
 var bypassed = []struct{ path, env, why string }{
 	{"ssh.openssh_path", "PTYCTL_SSH_OPENSSH_PATH", "has no effect, because ptyctl speaks SSH itself and starts no ssh program; remove it"},
 	{"telnet.telnet_path", "PTYCTL_TELNET_TELNET_PATH", "has no effect, because ptyctl starts no telnet program; remove it"},
-	{"server.http.listen", "PTYCTL_HTTP_LISTEN", notBuilt},
-	{"server.http.auth_token", "PTYCTL_SERVER_HTTP_AUTH_TOKEN", notBuilt},
 	{"server.control.control_socket_path", "PTYCTL_CONTROL_SOCKET", notBuilt},
 	{"server.control.control_mode", "PTYCTL_CONTROL_MODE", notBuilt},
 	{"server.control.control_auth_token", "PTYCTL_SERVER_CONTROL_CONTROL_AUTH_TOKEN", notBuilt},

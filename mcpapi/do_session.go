@@ -67,7 +67,7 @@ func (c *invocation) doSession(ctx context.Context) (any, error) {
 	case "open":
 		err = c.open(ctx, out)
 	case "list":
-		err = c.list(out)
+		err = c.list(ctx, out)
 	case "status":
 		err = c.status(out)
 	case "close":
@@ -86,12 +86,12 @@ func (out *sessionOut) lease(l session.Lease) {
 	out.LockHolder, out.LockExpiresAt, out.LockEpoch = l.Holder, l.Expires.UnixMilli(), int64(l.Epoch)
 }
 
-func (c *invocation) list(out *sessionOut) error {
+func (c *invocation) list(ctx context.Context, out *sessionOut) error {
 	var in listArgs
 	if err := c.args(&in); err != nil {
 		return err
 	}
-	out.list(c.m.List(), in)
+	out.list(c.visible(ctx), in)
 	out.Capabilities = &term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.Maybe, ParallelExec: term.Yes}
 	return nil
 }

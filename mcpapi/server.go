@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -18,8 +19,10 @@ import (
 type Options struct {
 	Sessions   *session.Manager
 	Version    string
-	Structured bool   // send structuredContent and outputSchema to clients that know them
-	Transport  string // of the clients, for the record; empty: "stdio"
+	Structured bool     // send structuredContent and outputSchema to clients that know them
+	Transport  string   // of a client whose transport sets no Caller, for the record; empty: "stdio"
+	ReadOnly   bool     // for every caller: only what does not type
+	Toolsets   []string // see Toolsets; empty: all
 
 	MaxWait           time.Duration // the longest a call waits; 0: 50 s
 	ReadTimeout       time.Duration // of a read that names none; 0: 2 s
@@ -78,20 +81,27 @@ type api struct {
 	log *slog.Logger
 
 	replays *replays
+	reading map[string]mcp.Tool // the tools as a caller that may only read sees them
 }
 
 // NewServer makes an MCP server with the tools.
 func NewServer(o Options) *server.MCPServer {
 	o = o.withDefaults()
-	s := &api{o: o, m: o.Sessions, log: o.Logger, replays: newReplays()}
+	s := &api{o: o, m: o.Sessions, log: o.Logger, replays: newReplays(), reading: make(map[string]mcp.Tool)}
+	hooks := new(server.Hooks)
+	hooks.AddAfterListTools(s.forReader)
 	srv := server.NewMCPServer("ptyctl", o.Version,
 		server.WithTitle("ptyctl terminals"),
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
 		server.WithToolFilter(s.forClient),
+		server.WithHooks(hooks),
 	)
-	for _, t := range tools() {
+	for _, t := range toolsOf(o.Toolsets) {
 		srv.AddTool(s.declare(t), s.handler(t))
+		if r := t.forReading(); r != nil {
+			s.reading[t.name] = s.declare(r)
+		}
 	}
 	return srv
 }
@@ -117,6 +127,24 @@ func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
 		plain[i].RawOutputSchema = nil
 	}
 	return plain
+}
+
+// forReader leaves what types out of the list of a caller that may not. It is no filter, because what a filter leaves out
+// cannot be called at all: the caller would be told that there is no such tool, and not why it may not use it.
+func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	if !s.o.ReadOnly && !callerFrom(ctx).ReadOnly {
+		return
+	}
+	list := []mcp.Tool{}
+	for _, full := range result.Tools {
+		if t, ok := s.reading[full.Name]; ok {
+			if full.RawOutputSchema == nil {
+				t.RawOutputSchema = nil
+			}
+			list = append(list, t)
+		}
+	}
+	result.Tools = list
 }
 
 // An invocation is one tool call whose action is known.
@@ -149,6 +177,9 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
 		c := &invocation{api: s, tool: t, action: a.name, raw: raw}
+		if err := c.permitted(ctx, a); err != nil {
+			return s.fail(ctx, err)
+		}
 		v, err := c.once(ctx)
 		if err != nil {
 			return s.fail(ctx, err)
@@ -177,7 +208,11 @@ func (c *invocation) once(ctx context.Context) (any, error) {
 	if json.Unmarshal(c.raw, &key) != nil || key.RequestID == "" {
 		return c.do(ctx)
 	}
-	return c.replays.do(ctx, c.tool.name+"/"+key.SessionID, key.RequestID, c.raw, c.do)
+	scope := c.tool.name + "/" + key.SessionID
+	if caller := callerFrom(ctx); caller.Isolated {
+		scope += "/" + caller.Transport + "/" + caller.Token
+	}
+	return c.replays.do(ctx, scope, key.RequestID, c.raw, c.do)
 }
 
 // do runs the call's action.
@@ -198,7 +233,10 @@ func (c *invocation) do(ctx context.Context) (any, error) {
 // acting returns a context that says who makes the call.
 func (c *invocation) acting(ctx context.Context, task string) context.Context {
 	name, version, _ := ClientFromContext(ctx)
-	return term.WithActor(ctx, term.Actor{Transport: c.o.Transport, Client: name, Version: version, Task: task})
+	caller := callerFrom(ctx)
+	return term.WithActor(ctx, term.Actor{
+		Transport: cmp.Or(caller.Transport, c.o.Transport), Client: name, Version: version, Token: caller.Token, Task: task,
+	})
 }
 
 // millis turns a wire duration into ours, and lowers it to the operator's limit with a warning. Zero is nothing.

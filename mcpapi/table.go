@@ -12,6 +12,7 @@ type tool struct {
 	name    string
 	title   string
 	about   string // first paragraph of the description
+	reading string // the same for a caller that may only read; empty: none of its actions only read
 	actions []action
 	fields  []field
 	output  []field
@@ -23,11 +24,12 @@ type action struct {
 	name    string
 	about   string // one line
 	example string // arguments of a correct call, as JSON
+	reads   bool   // types nothing and changes nothing
 	later   string // not built yet: what to do instead
 }
 
 // hints are the tool's annotations.
-type hints struct{ destructive, idempotent, openWorld bool }
+type hints struct{ readOnly, destructive, idempotent, openWorld bool }
 
 // A kind is a JSON type, in JSON Schema's words.
 type kind string
@@ -120,6 +122,9 @@ func (t *tool) description() string {
 // idempotent, dealing with an open world.
 func (t *tool) annotations() mcp.ToolAnnotation {
 	a := mcp.ToolAnnotation{Title: t.title}
+	if t.hints.readOnly {
+		a.ReadOnlyHint = new(true)
+	}
 	if !t.hints.destructive {
 		a.DestructiveHint = new(false)
 	}
@@ -131,6 +136,3 @@ func (t *tool) annotations() mcp.ToolAnnotation {
 	}
 	return a
 }
-
-// tools are all tools, in the order in which they are listed.
-func tools() []*tool { return []*tool{&sessionTool, &execTool, &ioTool, &configTool} }

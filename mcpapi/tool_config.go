@@ -1,13 +1,14 @@
 package mcpapi
 
 var configTool = tool{
-	name:  "ptyctl_session_config",
-	title: "Terminal settings",
-	about: "Resize a terminal, or set the patterns that say what its output means.",
+	name:    "ptyctl_session_config",
+	title:   "Terminal settings",
+	about:   "Resize a terminal, or set the patterns that say what its output means.",
+	reading: "See a terminal's size, and the patterns that say what its output means.",
 	actions: []action{
 		{name: "resize", about: "set cols and rows.", example: `{"action":"resize","session_id":"web1-k3f9q2zd","cols":120,"rows":40}`},
 		{name: "expect", about: "set the patterns given; the others stay.", example: `{"action":"expect","session_id":"web1-k3f9q2zd","expect":{"prompt_regex":"[>#] $"}}`},
-		{name: "get", about: "size and patterns.", example: `{"action":"get","session_id":"web1-k3f9q2zd"}`},
+		{name: "get", about: "size and patterns.", example: `{"action":"get","session_id":"web1-k3f9q2zd"}`, reads: true},
 	},
 	fields: []field{
 		{name: "session_id", kind: kindString, required: everyAction, nonEmpty: true},

@@ -3,13 +3,14 @@ package mcpapi
 import "ptyctl/session"
 
 var ioTool = tool{
-	name:  "ptyctl_session_io",
-	title: "Type and read",
-	about: "Type into a terminal and read what it shows. Reads take nothing away from anyone. Do not poll: give until_regex or until_idle_ms to read, from the cursor that write returned, or to write itself.",
+	name:    "ptyctl_session_io",
+	title:   "Type and read",
+	about:   "Type into a terminal and read what it shows. Reads take nothing away from anyone. Do not poll: give until_regex or until_idle_ms to read, from the cursor that write returned, or to write itself.",
+	reading: "Read what a terminal shows. Reads take nothing away from anyone. Do not poll: give until_regex or until_idle_ms, and the next_cursor of the last read.",
 	actions: []action{
 		{name: "write", about: "type data or press a key; lines end with \\r.", example: `{"action":"write","session_id":"web1-k3f9q2zd","data":"ls\r","until_idle_ms":300}`},
-		{name: "read", about: "what follows cursor (default: only what is new), or mode tail for the end.", example: `{"action":"read","session_id":"web1-k3f9q2zd","cursor":"0","until_regex":"\\$ $"}`},
-		{name: "search", about: "find pattern in the output still held.", example: `{"action":"search","session_id":"web1-k3f9q2zd","pattern":"(?i)error"}`},
+		{name: "read", about: "what follows cursor (default: only what is new), or mode tail for the end.", example: `{"action":"read","session_id":"web1-k3f9q2zd","cursor":"0","until_regex":"\\$ $"}`, reads: true},
+		{name: "search", about: "find pattern in the output still held.", example: `{"action":"search","session_id":"web1-k3f9q2zd","pattern":"(?i)error"}`, reads: true},
 	},
 	fields: []field{
 		{name: "session_id", kind: kindString, required: everyAction, nonEmpty: true},

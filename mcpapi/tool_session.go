@@ -1,14 +1,15 @@
 package mcpapi
 
 var sessionTool = tool{
-	name:  "ptyctl_session",
-	title: "Terminal sessions",
-	about: "Open, list, lock and close terminals on remote hosts. Then use ptyctl_session_exec for commands and ptyctl_session_io to type and read.",
+	name:    "ptyctl_session",
+	title:   "Terminal sessions",
+	about:   "Open, list, lock and close terminals on remote hosts. Then use ptyctl_session_exec for commands and ptyctl_session_io to type and read.",
+	reading: "See the terminals on remote hosts, and everything known about one. ptyctl_session_io reads what they show.",
 	actions: []action{
 		{name: "open", about: "connect; needs protocol and host. If the result has a prompt, answer it with ptyctl_session_io write.", example: `{"action":"open","protocol":"ssh","host":"web1","username":"admin"}`},
 		{name: "close", about: "end a session; its output stays readable for a while.", example: `{"action":"close","session_id":"web1-k3f9q2zd"}`},
-		{name: "list", about: "sessions, or those of a state, protocol or host (*.example.net).", example: `{"action":"list","state":"open"}`},
-		{name: "status", about: "everything known about one session.", example: `{"action":"status","session_id":"web1-k3f9q2zd"}`},
+		{name: "list", about: "sessions, or those of a state, protocol or host (*.example.net).", example: `{"action":"list","state":"open"}`, reads: true},
+		{name: "status", about: "everything known about one session.", example: `{"action":"status","session_id":"web1-k3f9q2zd"}`, reads: true},
 		{name: "lock", about: "become the only task that may write.", example: `{"action":"lock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{name: "unlock", about: "give the lock back.", example: `{"action":"unlock","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{name: "heartbeat", about: "keep the lock.", example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},

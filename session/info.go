@@ -15,6 +15,7 @@ type Info struct {
 	Protocol string
 	Host     string
 	Device   string // whose console it is; empty: a normal session
+	Opener   term.Actor
 	State    State
 	End      End // zero while the session lives
 	Prompt   *term.Prompt
@@ -38,7 +39,7 @@ type Info struct {
 // Info returns the session's present state.
 func (s *Session) Info() Info {
 	i := Info{
-		ID: s.id, Protocol: s.o.Protocol, Host: s.o.Host, Device: s.o.Device, Created: s.created, Buffer: s.buf.Stat(),
+		ID: s.id, Protocol: s.o.Protocol, Host: s.o.Host, Device: s.o.Device, Opener: s.o.Opener, Created: s.created, Buffer: s.buf.Stat(),
 		BytesIn: s.count.rx.Load(), BytesOut: s.count.tx.Load(),
 		LastIn: unixNano(s.count.lastRx.Load()), LastOut: unixNano(s.count.lastTx.Load()), Drained: unixNano(s.count.drained.Load()),
 		Dropped: s.count.dropped.Load(), Execs: s.count.execs.Load(), Readers: s.count.readers.Load(),

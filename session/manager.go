@@ -89,14 +89,30 @@ func (m *Manager) Get(id string) (*Session, error) {
 	if s := m.sessions[id]; s != nil {
 		return s, nil
 	}
-	return nil, &term.Error{Session: id, Kind: term.NotFound, Msg: fmt.Sprintf("there is no session %q; ptyctl_session list shows those there are (an ended one is kept for %s)", id, m.c.Retention)}
+	return nil, m.notFound(id)
+}
+
+func (m *Manager) notFound(id string) error {
+	return &term.Error{Session: id, Kind: term.NotFound, Msg: fmt.Sprintf("there is no session %q; ptyctl_session list shows those there are (an ended one is kept for %s)", id, m.c.Retention)}
+}
+
+// Hide is GetFor for a session that the caller may not know of: there is none, as far as it can tell.
+func (m *Manager) Hide(ctx context.Context, verb term.Verb, id string) error {
+	err := m.notFound(id)
+	m.Refused(ctx, id, verb, err)
+	return err
+}
+
+// Refused tells the observers of an action that was refused before it came to a session.
+func (m *Manager) Refused(ctx context.Context, id string, verb term.Verb, err error) {
+	m.refused(ctx, id, term.Event{Verb: verb, Refused: err})
 }
 
 // GetFor is Get for an action: that there is no such session is an event, as any refusal.
 func (m *Manager) GetFor(ctx context.Context, verb term.Verb, id string) (*Session, error) {
 	s, err := m.Get(id)
 	if err != nil {
-		m.refused(ctx, id, term.Event{Verb: verb, Refused: err})
+		m.Refused(ctx, id, verb, err)
 	}
 	return s, err
 }

@@ -57,7 +57,9 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 
 // begin makes a session that connects, if that is permitted and there is room for it.
 func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *lockmgr.Lease, error) {
-	s := newSession(m.options(r), m.ended)
+	o := m.options(r)
+	o.Opener = term.ActorFrom(ctx)
+	s := newSession(o, m.ended)
 	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
 	lease, err := m.admit(ctx, d, r)
 	d.end(err) // whether it opens is told by its state

@@ -28,8 +28,9 @@ type Options struct {
 	PromptTimeout  time.Duration // how long a question waits for its answer; 0: 110 s
 	Expect         Expect
 	PTY            term.PTY
-	Protocol, Host string // for Info
-	Device         string // whose console the session is: it takes a lock to do anything but read; empty: a normal session
+	Protocol, Host string     // for Info
+	Opener         term.Actor // for Info
+	Device         string     // whose console the session is: it takes a lock to do anything but read; empty: a normal session
 	Locks          *lockmgr.Table
 	AllowTakeOver  bool            // a task may take the lock from the one that holds it; see TakeOver
 	Gate           term.Gate       // nil allows everything

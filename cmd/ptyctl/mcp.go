@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"sync"
 
+	"github.com/mark3labs/mcp-go/server"
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
@@ -74,13 +77,40 @@ func runMCP(c *cli.Context) error {
 		return errors.Join(err, trail.Close())
 	}
 	srv := newServer(cfg, sessions, log)
+	web, err := newHTTP(cfg, srv, nil, log)
+	if err != nil {
+		return errors.Join(err, trail.Close())
+	}
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
-	err = mcpapi.ServeStdio(c.Context, srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{
-		MaxMessageBytes: cfg.Limits.MaxMessageBytes, MaxInFlight: cfg.Limits.MaxInFlight, Logger: log,
-	})
+	err = serve(c.Context, cfg, srv, web, log)
 	// The signal that ended us must not cut this short; Close has its own limit.
 	sessions.Close(context.WithoutCancel(c.Context))
 	err = errors.Join(err, trail.Close())
 	log.Info("stopped")
 	return err
+}
+
+// serve answers requests on each transport until ctx ends, or one of them does: when the client that has started us on
+// stdio is gone, nobody would end us otherwise.
+func serve(ctx context.Context, cfg config.Config, srv *server.MCPServer, web *httpEnd, log *slog.Logger) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var wg sync.WaitGroup
+	var webErr, stdioErr error
+	if web != nil {
+		wg.Go(func() {
+			defer stop()
+			webErr = web.handler.Serve(ctx, web.listener)
+		})
+	}
+	if cfg.Server.Transport != config.TransportHTTP {
+		wg.Go(func() {
+			defer stop()
+			stdioErr = mcpapi.ServeStdio(ctx, srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{
+				MaxMessageBytes: cfg.Limits.MaxMessageBytes, MaxInFlight: cfg.Limits.MaxInFlight, Logger: log,
+			})
+		})
+	}
+	wg.Wait()
+	return errors.Join(webErr, stdioErr)
 }

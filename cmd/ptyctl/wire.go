@@ -82,7 +82,7 @@ func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 // newServer makes the MCP server.
 func newServer(cfg config.Config, sessions *session.Manager, log *slog.Logger) *server.MCPServer {
 	return mcpapi.NewServer(mcpapi.Options{
-		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, Transport: string(cfg.Server.Transport),
+		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets,
 		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1), ExecTimeout: cfg.Session.DefaultExecTimeout,
 		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes,
 		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,

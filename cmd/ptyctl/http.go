@@ -1,0 +1,143 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/config"
+	"ptyctl/mcpapi/httpserve"
+)
+
+// An httpEnd is the HTTP side of a server, ready to serve.
+type httpEnd struct {
+	handler  *httpserve.Handler
+	listener net.Listener
+}
+
+// newHTTP opens the port that the configuration names, if it names one, and says on stderr where it is.
+func newHTTP(cfg config.Config, srv *server.MCPServer, numbers http.Handler, log *slog.Logger) (*httpEnd, error) {
+	if cfg.Server.Transport == config.TransportStdio {
+		return nil, nil
+	}
+	o := cfg.Server.HTTP
+	tokens, err := httpTokens(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Isolate && len(tokens) == 0 {
+		return nil, errors.New("server.http.isolate keeps tokens apart, but there are none; set server.http.tokens_file, or leave isolate out")
+	}
+	cert, err := certificate(o)
+	if err != nil {
+		return nil, err
+	}
+	ln, err := httpserve.Listen(o.Listen, len(tokens) > 0)
+	if err != nil {
+		return nil, err
+	}
+	scheme, addr := "http", ln.Addr()
+	if cert != nil {
+		scheme, ln = "https", tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12})
+		fmt.Fprintf(os.Stderr, "ptyctl: certificate SHA-256 %s\n", httpserve.Fingerprint(cert))
+	} else if !httpserve.Loopback(addr) {
+		log.Warn("tokens and terminals cross the network in clear text; set server.http.tls_cert_file, or tls_self_signed", "listen", addr.String())
+	}
+	fmt.Fprintf(os.Stderr, "ptyctl: serving MCP at %s://%s%s\n", scheme, addr, httpserve.Path)
+	h := httpserve.New(srv, httpserve.Options{
+		Tokens: tokens, Isolate: o.Isolate, Hosts: o.AllowedHosts, Origins: o.AllowedOrigins, RateLimit: o.RateLimit, IdleTTL: o.SessionTTL,
+		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Metrics: numbers, Logger: log,
+	})
+	return &httpEnd{h, ln}, nil
+}
+
+// httpTokens collects the tokens of all sources.
+func httpTokens(o config.HTTP) ([]httpserve.Token, error) {
+	var text string
+	if o.TokensFile != "" {
+		var err error
+		if text, err = readPrivate(o.TokensFile); err != nil {
+			return nil, fmt.Errorf("server.http.tokens_file: %w", err)
+		}
+	}
+	all, err := config.ParseTokens(text)
+	if err != nil {
+		return nil, fmt.Errorf("server.http.tokens_file: %s %w", o.TokensFile, err)
+	}
+	if o.TokensFile != "" && len(all) == 0 {
+		return nil, fmt.Errorf("server.http.tokens_file: %s holds no token; write lines NAME:ROLE:VALUE, or leave the key empty", o.TokensFile)
+	}
+	more, err := config.ParseTokens(o.Tokens.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("server.http.tokens %w", err)
+	}
+	all = append(all, more...)
+	if o.AuthToken.Reveal() != "" {
+		all = append(all, config.Token{Name: "default", Value: o.AuthToken})
+	}
+	names, values := make(map[string]bool), make(map[string]string)
+	tokens := make([]httpserve.Token, len(all))
+	for i, t := range all {
+		if names[t.Name] {
+			return nil, fmt.Errorf("two tokens are called %s; give each a name of its own", t.Name)
+		}
+		names[t.Name] = true
+		if other := values[t.Value.Reveal()]; other != "" {
+			return nil, fmt.Errorf("the tokens %s and %s have the same value; give each its own", other, t.Name)
+		}
+		values[t.Value.Reveal()] = t.Name
+		tokens[i] = httpserve.Token{Name: t.Name, Value: t.Value.Reveal(), ReadOnly: t.ReadOnly}
+	}
+	return tokens, nil
+}
+
+// maxTokensFile is more than any number of tokens that people can keep track of.
+const maxTokensFile = 1 << 20
+
+// readPrivate reads a file that only this user may read, as OpenSSH demands it of keys.
+func readPrivate(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("%w; create it, or correct the path", err)
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s is not a file", path)
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return "", fmt.Errorf("others may read or write %s (mode %04o); run chmod 600 on it", path, info.Mode().Perm())
+	case info.Size() > maxTokensFile:
+		return "", fmt.Errorf("%s is too long for a file of tokens", path)
+	}
+	text, err := os.ReadFile(path)
+	return string(text), err
+}
+
+// certificate returns the one for TLS; nil: there is to be none.
+func certificate(o config.HTTP) (*tls.Certificate, error) {
+	file := o.TLSCertFile != "" || o.TLSKeyFile != ""
+	switch {
+	case file && o.TLSSelfSigned:
+		return nil, errors.New("server.http.tls_self_signed and tls_cert_file exclude each other; leave one of them out")
+	case o.TLSSelfSigned:
+		return httpserve.SelfSigned(o.Listen, o.AllowedHosts)
+	case !file:
+		return nil, nil
+	case o.TLSCertFile == "" || o.TLSKeyFile == "":
+		return nil, errors.New("TLS needs both server.http.tls_cert_file and server.http.tls_key_file; set " +
+			map[bool]string{true: "tls_cert_file", false: "tls_key_file"}[o.TLSCertFile == ""] + " too")
+	}
+	cert, err := tls.LoadX509KeyPair(o.TLSCertFile, o.TLSKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("server.http.tls_cert_file, tls_key_file: %w", err)
+	}
+	return &cert, nil
+}

@@ -1,0 +1,107 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// A Caller is who sends a request, as far as the transport knows it. The zero Caller is the one client of stdio, who
+// may do everything that the server offers.
+type Caller struct {
+	Transport string // "http", "socket"; empty: Options.Transport
+	Token     string // name of the bearer token; empty: there was none
+	ReadOnly  bool   // may do only what does not type
+	Isolated  bool   // knows only of the sessions that its own token has opened
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context for a request of c. A transport sets it on the context that it gives to the MCP server.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// callerFrom returns the caller of the request whose context ctx is.
+func callerFrom(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
+}
+
+// sees reports whether c may know of a session.
+func (c Caller) sees(i session.Info) bool {
+	return !c.Isolated || i.Opener.Transport == c.Transport && i.Opener.Token == c.Token
+}
+
+// visible returns the sessions that the caller may know of.
+func (s *api) visible(ctx context.Context) []session.Info {
+	caller := callerFrom(ctx)
+	return slices.DeleteFunc(s.m.List(), func(i session.Info) bool { return !caller.sees(i) })
+}
+
+// permitted refuses what the caller may not do, whatever the session.
+func (c *invocation) permitted(ctx context.Context, a action) error {
+	caller := callerFrom(ctx)
+	types := !a.reads && (caller.ReadOnly || c.o.ReadOnly)
+	if !types && !caller.Isolated {
+		return nil
+	}
+	var on struct {
+		SessionID string `json:"session_id"`
+	}
+	_ = json.Unmarshal(c.raw, &on) // What is wrong with the arguments, do finds out, and says.
+	if types {
+		err := c.readsOnly(caller)
+		c.m.Refused(c.acting(ctx, ""), on.SessionID, c.verb(), err)
+		return err
+	}
+	if s, err := c.m.Get(on.SessionID); err == nil && !caller.sees(s.Info()) {
+		return c.m.Hide(c.acting(ctx, ""), c.verb(), on.SessionID)
+	}
+	return nil
+}
+
+// verb is what the call does, for the record.
+func (c *invocation) verb() term.Verb {
+	switch {
+	case c.tool == &execTool:
+		return term.VerbExec
+	case c.tool == &configTool && c.action == "get":
+		return term.VerbRead
+	}
+	return term.Verb(c.action)
+}
+
+// readsOnly says why an action is refused, and what is not.
+func (c *invocation) readsOnly(caller Caller) error {
+	what := c.tool.name
+	if c.action != "" {
+		what += " " + c.action
+	}
+	why, remedy := "this server is read-only", "the operator decides about that"
+	if !c.o.ReadOnly && caller.Token != "" {
+		why, remedy = "the token "+caller.Token+" has the role read", "use a token with the role write"
+	}
+	return &term.Error{
+		Kind: term.PolicyDenied,
+		Msg:  what + " is refused: " + why + "; sessions can be listed and read, " + remedy,
+	}
+}
+
+// forReading is the tool as a caller sees it that may only read; nil: not at all.
+func (t *tool) forReading() *tool {
+	r := *t
+	r.actions = slices.DeleteFunc(slices.Clone(t.actions), func(a action) bool { return !a.reads })
+	if len(r.actions) == 0 {
+		return nil
+	}
+	r.about = t.reading
+	r.fields = slices.DeleteFunc(slices.Clone(t.fields), func(f field) bool {
+		return !slices.ContainsFunc(r.actions, func(a action) bool { return f.takes(a.name) })
+	})
+	r.hints = hints{readOnly: true, idempotent: true, openWorld: t.hints.openWorld}
+	return &r
+}
