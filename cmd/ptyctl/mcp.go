@@ -68,6 +68,11 @@ func runMCP(c *cli.Context) error {
 		log.Warn("configuration", "where", w.Where, "warning", w.Message)
 	}
 
+	ctl, err := listenControl(&cfg, log)
+	if err != nil {
+		return err
+	}
+	defer ctl.close()
 	trail, err := newAudit(cfg.Audit, log)
 	if err != nil {
 		return err
@@ -81,6 +86,7 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
+	ctl.serve(cfg, srv, nil)
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
 	err = serve(c.Context, cfg, srv, web, log)
 	// The signal that ended us must not cut this short; Close has its own limit.
