@@ -19,6 +19,29 @@ func (l *loader) compare(c *Config) {
 		"limits.max_wait_ms", c.Limits.MaxWait.Milliseconds())
 	atMost(l, "locks.default_ttl_ms", c.Locks.DefaultTTL.Milliseconds(),
 		"locks.max_ttl_ms", c.Locks.MaxTTL.Milliseconds())
+	if c.Server.Transport != TransportStdio {
+		l.compareHTTP(&c.Server.HTTP)
+	}
+}
+
+// compareHTTP checks what only matters when HTTP is served.
+func (l *loader) compareHTTP(h *HTTP) {
+	const (
+		only, tokens, file, isolate = "server.http.auth_token", "server.http.tokens", "server.http.tokens_file", "server.http.isolate"
+		cert, key, self             = "server.http.tls_cert_file", "server.http.tls_key_file", "server.http.tls_self_signed"
+	)
+	if token := h.AuthToken.Reveal(); token != "" && len(token) < minToken {
+		l.clash(only, only, fmt.Sprintf("%s has fewer than %d characters; give a random value (openssl rand -hex 32 makes one)", only, minToken))
+	}
+	if h.Isolate && h.AuthToken.Reveal() == "" && h.Tokens.Reveal() == "" && h.TokensFile == "" && !l.doubt[only] && !l.doubt[tokens] {
+		l.clash(isolate, file, isolate+" keeps tokens apart, but there are none; set "+file+", or leave isolate out")
+	}
+	switch {
+	case (h.TLSCertFile == "") != (h.TLSKeyFile == ""):
+		l.clash(cert, key, "TLS needs both "+cert+" and "+key+"; set both, or neither")
+	case h.TLSCertFile != "" && h.TLSSelfSigned:
+		l.clash(self, cert, self+" and "+cert+" exclude each other; leave one of them out")
+	}
 }
 
 func atMost(l *loader, key string, value int64, bound string, max int64) {

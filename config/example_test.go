@@ -26,12 +26,12 @@ func ExampleLoad() {
 
 func ExampleErrors() {
 	_, _, err := config.Load(config.Source{
-		Env: []string{"PTYCTL_TRANSPORT=http", "PTYCTL_LOCKS_MAX_TTL_MS=1h"},
+		Env: []string{"PTYCTL_TRANSPORT=telepathy", "PTYCTL_LOCKS_MAX_TTL_MS=1h"},
 	})
 	fmt.Println(err)
 	// Output:
 	// 2 problems in the configuration:
-	//   PTYCTL_TRANSPORT: server.transport is "http", which is not built yet; give stdio
+	//   PTYCTL_TRANSPORT: server.transport is "telepathy"; give one of stdio, http, both
 	//   PTYCTL_LOCKS_MAX_TTL_MS: locks.max_ttl_ms is "1h"; give a whole number of milliseconds from 1 to 2592000000
 }
 
@@ -49,5 +49,9 @@ func ExampleKeys() {
 	// Output:
 	// --transport TEXT  sets server.transport (default "stdio")
 	// --no-structured  sets server.structured = false
+	// --read-only  sets server.read_only = true
+	// --toolsets TEXT  sets server.toolsets (default [])
+	// --listen TEXT  sets server.http.listen (default "127.0.0.1:8765")
+	// --tls-self-signed  sets server.http.tls_self_signed = true
 	// --log-level TEXT  sets logging.level (default "info")
 }

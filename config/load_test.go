@@ -57,7 +57,10 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("Load without layers = %+v\nDefault() = %+v", c, Default())
 	}
 	want := Config{
-		Server: Server{Transport: TransportStdio, Structured: true},
+		Server: Server{
+			Transport: TransportStdio, Structured: true,
+			HTTP: HTTP{Listen: "127.0.0.1:8765", RateLimit: 100, SessionTTL: 30 * time.Minute},
+		},
 		Session: Session{
 			MaxSessions: 100, ClosedRetention: 300 * time.Second,
 			OutputBufferMaxBytes: 2097152, OutputBufferMaxLines: 20000,

@@ -50,10 +50,10 @@ x = 1
 14:16: ssh.caller_paths holds "b"; give an absolute path or one that begins with ~/
 15:20: ssh.known_hosts_path is a boolean; give an absolute path or one that begins with ~/, or leave it empty, in quotes
 16:3: [[locks]] would be a list of tables; write [locks]
-18:2: server.transport is a table; give stdio
+18:2: server.transport is a table; give one of stdio, http, both
 PTYCTL_LIMITS_MAX_WAIT_MS: limits.max_wait_ms is "1s"; give a whole number of milliseconds from 1 to 2592000000
 --log-level: logging.level is "loud"; give one of debug, info, warn, error
---ssh: there is no such key; remove it, or put it in one of the tables server, session, limits, ssh, telnet, auth, locks, audit, logging
+--ssh: there is no such key; remove it, or put it in one of the tables server, server.http, session, limits, ssh, telnet, auth, locks, audit, logging
 `
 	_, _, problems := load(t, file, []string{"PTYCTL_LIMITS_MAX_WAIT_MS=1s"}, map[string]string{"logging.level": "loud", "ssh": "x"})
 	if got := lines(problems); got != want {
@@ -72,8 +72,14 @@ func TestOneProblem(t *testing.T) {
 		{"defined twice", "[locks]\nallow_force = true\nallow_force = false", "", `3:1: this is not valid TOML (key allow_force is already defined); correct the line`},
 		{"table twice", "[locks]\n[locks]", "", `2:2: this is not valid TOML (table locks already exists); correct the line`},
 		{"not UTF-8", "[ssh]\nidentity_agent = \"\xff\"", "", `2:19: this is not valid TOML (invalid UTF-8 character in basic string); correct the line`},
-		{"planned value", "[server]\ntransport = \"http\"", "", `2:13: server.transport is "http", which is not built yet; give stdio`},
-		{"planned value in the environment", "", "PTYCTL_TRANSPORT=both", `PTYCTL_TRANSPORT: server.transport is "both", which is not built yet; give stdio`},
+		{"port", "[server.http]\nlisten = \"127.0.0.1\"", "", `2:10: server.http.listen is "127.0.0.1"; give HOST:PORT, such as 127.0.0.1:8765 or [::1]:8765`},
+		{"token", "[server.http]\ntokens = \"ci:read:123456789abcdef\"", "", `2:10: server.http.tokens holds a token (number 1) that has fewer than 16 characters; give NAME:ROLE:VALUE, where the role is read or write (openssl rand -hex 32 makes a value)`},
+		{"token of an old file", "[server]\ntransport = \"http\"\n[server.http]\nauth_token = \"hunter2\"", "", `4:14: server.http.auth_token has fewer than 16 characters; give a random value (openssl rand -hex 32 makes one)`},
+		{"token that is no header", "", "PTYCTL_SERVER_HTTP_AUTH_TOKEN=hunter 2", `PTYCTL_SERVER_HTTP_AUTH_TOKEN: server.http.auth_token has characters that cannot be sent in a header; give letters and digits (openssl rand -hex 32 makes them)`},
+		{"isolate without tokens", "[server]\ntransport = \"both\"\n[server.http]\nisolate = true", "", `4:11: server.http.isolate keeps tokens apart, but there are none; set server.http.tokens_file, or leave isolate out`},
+		{"certificate without key", "[server]\ntransport = \"http\"\n[server.http]\ntls_cert_file = \"/c.pem\"", "", `4:17: TLS needs both server.http.tls_cert_file and server.http.tls_key_file; set both, or neither`},
+		{"two certificates", "[server]\ntransport = \"http\"\nhttp = {tls_cert_file = \"/c.pem\", tls_key_file = \"/k.pem\", tls_self_signed = true}", "", `3:78: server.http.tls_self_signed and server.http.tls_cert_file exclude each other; leave one of them out`},
+		{"words", "[server]\ntoolsets = [\"core tools\"]", "", `2:12: server.toolsets holds "core tools"; give a list of words without spaces`},
 		{"table for a scalar", "session = 3", "", `1:1: session is an integer, but it is a table; write [session] on a line of its own and its keys below`},
 		{"inline table", "session = {max_sessions = 'x'}", "", `1:27: session.max_sessions is a string; give a whole number from 1 to 10000, without quotes`},
 		{"scalar for a list", "ssh.caller_paths = '/a'", "", `1:20: ssh.caller_paths is a string; give a list of absolute paths, or of paths that begin with ~/`},
@@ -93,7 +99,7 @@ func TestOneProblem(t *testing.T) {
 		{"control character in a path", `ssh.config_path = "~/a\nb"`, "", `1:19: ssh.config_path is "~/a\nb"; give an absolute path`},
 		{"a date", "locks.max_ttl_ms = 1979-05-27", "", `1:20: locks.max_ttl_ms is a date or time; give`},
 		{"a table for a value", "locks.max_ttl_ms = {a = 1}", "", `1:20: locks.max_ttl_ms is a table; give`},
-		{"table unlike any", "[completely-different]", "", `1:2: there is no table [completely-different]; remove it; the tables are server, session, limits, ssh, telnet, auth, locks, audit, logging`},
+		{"table unlike any", "[completely-different]", "", `1:2: there is no table [completely-different]; remove it; the tables are server, server.http, session, limits, ssh, telnet, auth, locks, audit, logging`},
 		{"endless name", "[" + strings.Repeat("a.", 1000) + "a]", "", `1:2: there is no table [a.a.`},
 		{"no assignment", "telnet.environment = ['LANG']", "", `1:22: telnet.environment holds "LANG"; give a list of NAME=value`},
 		{"empty folder", "ssh.caller_paths = ['']", "", `1:20: ssh.caller_paths holds ""; give an absolute path`},

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -33,7 +34,6 @@ type Key struct {
 	Default  string   // as TOML, such as `100`, `"strict"` or `[]`
 	Min, Max int64    // bounds of TypeInt, and of TypeDuration in milliseconds; both included
 	Values   []string // what a TypeEnum may be
-	Planned  []string // values of a TypeEnum that are known but not built yet, and refused
 	Form     string   // what a valid value looks like, to follow "give"
 	Doc      string   // one sentence
 	Env      string   // environment variable
@@ -95,19 +95,6 @@ func (r row) checked(check func(text string) error) row {
 			}
 		}
 		return set(text)
-	}
-	return r
-}
-
-// planned names values of an enum that are known but refused in this version.
-func (r row) planned(values ...string) row {
-	r.Planned = values
-	known := r.set
-	r.set = func(text []string) error {
-		if slices.Contains(values, text[0]) {
-			return fmt.Errorf("is %q, which is not built yet; give %s", text[0], r.Form)
-		}
-		return known(text)
 	}
 	return r
 }
@@ -273,6 +260,15 @@ func words(p *[]string, path, doc string) row {
 		*p = slices.Clone(text)
 		return nil
 	})
+}
+
+// hostPort checks an address to listen on.
+func hostPort(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	if _, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil {
+		return fmt.Errorf("is %s; give HOST:PORT, such as 127.0.0.1:8765 or [::1]:8765", show(text))
+	}
+	return nil
 }
 
 // assignments is a list of NAME=value; its default is the empty list.

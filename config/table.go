@@ -30,10 +30,10 @@ func table(c *Config, home string) []row {
 
 		text(&c.Server.HTTP.Listen, "server.http.listen", "127.0.0.1:8765",
 			"The address and port of the HTTP transport, whose path is /mcp; port 0 takes a free one.").
-			env("PTYCTL_HTTP_LISTEN").flag("listen", ""),
+			checked(hostPort).env("PTYCTL_HTTP_LISTEN").flag("listen", ""),
 		secret(&c.Server.HTTP.AuthToken, "server.http.auth_token",
 			"A bearer token with the role write, called default in records.").
-			checked(onlyToken),
+			checked(headerToken),
 		secret(&c.Server.HTTP.Tokens, "server.http.tokens",
 			"Bearer tokens: NAME:ROLE:VALUE, separated by spaces or lines; the role is read or write.").
 			checked(manyTokens),

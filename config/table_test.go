@@ -19,7 +19,7 @@ func TestEveryFieldHasARow(t *testing.T) {
 			f := v.Type().Field(i)
 			switch {
 			case !f.IsExported():
-			case f.Type.Kind() == reflect.Struct:
+			case f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[Secret]():
 				leaves(v.Field(i), name+f.Name+".", visit)
 			default:
 				visit(name+f.Name, v.Field(i))
@@ -43,10 +43,6 @@ func TestEveryFieldHasARow(t *testing.T) {
 				changed = append(changed, name)
 			}
 		})
-		if k.Path == "server.transport" {
-			// It has a single value, so it cannot change.
-			changed = append(changed, "Server.Transport")
-		}
 		if len(changed) != 1 {
 			t.Errorf("%s changes %v, want one field", k.Path, changed)
 			continue
@@ -85,7 +81,15 @@ func another(t *testing.T, k Key) string {
 			return "SOME=where"
 		}
 		return "/somewhere/else"
-	case TypeString, TypeSecret:
+	case TypeSecret:
+		if strings.HasSuffix(k.Path, "_token") {
+			return "0123456789abcdef"
+		}
+		return "some:read:0123456789abcdef"
+	case TypeString:
+		if strings.HasSuffix(k.Path, ".listen") {
+			return "[::1]:8080"
+		}
 		return "/somewhere/else"
 	}
 	t.Fatalf("%s has the unknown type %q", k.Path, k.Type)
@@ -207,8 +211,8 @@ format = "text"
 	if problems != nil || !c.Session.RecordTxEvents || c.Session.IdleTimeout != 5*time.Minute {
 		t.Errorf("problems %v, idle timeout %v", problems, c.Session.IdleTimeout)
 	}
-	if len(warnings) != 7 {
-		t.Errorf("%d warnings, want 7:\n%s", len(warnings), lines(warnings))
+	if len(warnings) != 5 {
+		t.Errorf("%d warnings, want 5:\n%s", len(warnings), lines(warnings))
 	}
 	if strings.Contains(lines(warnings), "hunter2") {
 		t.Errorf("a token is shown:\n%s", lines(warnings))

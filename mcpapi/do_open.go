@@ -93,7 +93,7 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 		t.Telnet.Enter = p.Enter
 	}
 	req := session.OpenRequest{
-		Target: t, Device: in.DeviceID, Expect: expect, Wait: c.o.MaxWait,
+		Target: t, Device: in.DeviceID, OwnOnly: callerFrom(ctx).Isolated, Expect: expect, Wait: c.o.MaxWait,
 		IdleTimeout: c.millis("timeouts.idle_timeout_ms", in.Timeouts.Idle, 0, ""),
 	}
 	if in.AcquireLock {

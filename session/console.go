@@ -87,6 +87,9 @@ func (m *Manager) removePlace(device string, c *console) {
 func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) (OpenResult, error) {
 	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
 	err := m.checkOpen(d, r)
+	if a, b := d.event.Actor, s.o.Opener; err == nil && r.OwnOnly && (a.Transport != b.Transport || a.Token != b.Token) {
+		err = &term.Error{Op: "open", Kind: term.Locked, Msg: fmt.Sprintf("the console of device %q is in use by another client; try again later", r.Device)}
+	}
 	if err == nil {
 		err = d.permitUnlocked(ctx, term.Action{Target: &r.Target})
 	}

@@ -19,6 +19,7 @@ type OpenRequest struct {
 	IdleTimeout time.Duration // 0: the manager's
 	Expect      Expect
 	LockTTL     time.Duration // >0: take the lock at once for the task that ctx carries
+	OwnOnly     bool          // an open console is returned only to the token that has opened it
 	Wait        time.Duration // the longest this call waits; 0: until the session is open or asks something
 }
 

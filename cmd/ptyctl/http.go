@@ -12,10 +12,17 @@ import (
 	"runtime"
 
 	"github.com/mark3labs/mcp-go/server"
+	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
 	"ptyctl/mcpapi/httpserve"
 )
+
+// authTokenFlag is there to be refused: everybody on the machine sees a program's arguments.
+var authTokenFlag = &cli.StringFlag{Name: "auth-token", Usage: "refused: arguments are public; set server.http.tokens_file"}
+
+var errAuthTokenFlag = usageError{errors.New("--auth-token is refused, because everybody on this machine can see a program's arguments; " +
+	"name a file in server.http.tokens_file, or set PTYCTL_SERVER_HTTP_AUTH_TOKEN or server.http.auth_token. Take the token that was given here for known")}
 
 // An httpEnd is the HTTP side of a server, ready to serve.
 type httpEnd struct {
@@ -32,9 +39,6 @@ func newHTTP(cfg config.Config, srv *server.MCPServer, numbers http.Handler, log
 	tokens, err := httpTokens(o)
 	if err != nil {
 		return nil, err
-	}
-	if o.Isolate && len(tokens) == 0 {
-		return nil, errors.New("server.http.isolate keeps tokens apart, but there are none; set server.http.tokens_file, or leave isolate out")
 	}
 	cert, err := certificate(o)
 	if err != nil {
@@ -123,17 +127,11 @@ func readPrivate(path string) (string, error) {
 
 // certificate returns the one for TLS; nil: there is to be none.
 func certificate(o config.HTTP) (*tls.Certificate, error) {
-	file := o.TLSCertFile != "" || o.TLSKeyFile != ""
 	switch {
-	case file && o.TLSSelfSigned:
-		return nil, errors.New("server.http.tls_self_signed and tls_cert_file exclude each other; leave one of them out")
 	case o.TLSSelfSigned:
 		return httpserve.SelfSigned(o.Listen, o.AllowedHosts)
-	case !file:
+	case o.TLSCertFile == "":
 		return nil, nil
-	case o.TLSCertFile == "" || o.TLSKeyFile == "":
-		return nil, errors.New("TLS needs both server.http.tls_cert_file and server.http.tls_key_file; set " +
-			map[bool]string{true: "tls_cert_file", false: "tls_key_file"}[o.TLSCertFile == ""] + " too")
 	}
 	cert, err := tls.LoadX509KeyPair(o.TLSCertFile, o.TLSKeyFile)
 	if err != nil {

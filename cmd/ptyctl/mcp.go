@@ -4,15 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
-	"sync"
 
-	"github.com/mark3labs/mcp-go/server"
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
-	"ptyctl/mcpapi"
 )
 
 func mcpCommand() *cli.Command {
@@ -31,7 +26,7 @@ func mcpCommand() *cli.Command {
 	return &cli.Command{
 		Name: "mcp", Aliases: []string{"serve"},
 		Usage:  "serve MCP: this is what an MCP client starts",
-		Flags:  flags,
+		Flags:  append(flags, authTokenFlag),
 		Action: runMCP,
 	}
 }
@@ -55,9 +50,15 @@ func runMCP(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
+	if c.IsSet(authTokenFlag.Name) {
+		return errAuthTokenFlag
+	}
 	cfg, warnings, err := config.Load(source(c))
 	if err != nil {
 		return usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
+	}
+	if err := knownToolsets(cfg.Server.Toolsets); err != nil {
+		return usageError{err}
 	}
 	log, closeLog, err := newLogger(cfg.Logging)
 	if err != nil {
@@ -77,12 +78,12 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := newManager(cfg, trail, log)
+	sessions, numbers, err := newManager(cfg, trail, log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
 	srv := newServer(cfg, sessions, log)
-	web, err := newHTTP(cfg, srv, nil, log)
+	web, err := newHTTP(cfg, srv, numbers.Handler(), log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
@@ -94,29 +95,4 @@ func runMCP(c *cli.Context) error {
 	err = errors.Join(err, trail.Close())
 	log.Info("stopped")
 	return err
-}
-
-// serve answers requests on each transport until ctx ends, or one of them does: when the client that has started us on
-// stdio is gone, nobody would end us otherwise.
-func serve(ctx context.Context, cfg config.Config, srv *server.MCPServer, web *httpEnd, log *slog.Logger) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var wg sync.WaitGroup
-	var webErr, stdioErr error
-	if web != nil {
-		wg.Go(func() {
-			defer stop()
-			webErr = web.handler.Serve(ctx, web.listener)
-		})
-	}
-	if cfg.Server.Transport != config.TransportHTTP {
-		wg.Go(func() {
-			defer stop()
-			stdioErr = mcpapi.ServeStdio(ctx, srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{
-				MaxMessageBytes: cfg.Limits.MaxMessageBytes, MaxInFlight: cfg.Limits.MaxInFlight, Logger: log,
-			})
-		})
-	}
-	wg.Wait()
-	return errors.Join(webErr, stdioErr)
 }

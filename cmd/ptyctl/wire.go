@@ -9,27 +9,33 @@ import (
 	"ptyctl/audit"
 	"ptyctl/config"
 	"ptyctl/mcpapi"
+	"ptyctl/metrics"
 	"ptyctl/session"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
 
-// newManager makes the set of sessions that the configuration describes.
-func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session.Manager, error) {
+// newManager makes the set of sessions that the configuration describes, and what counts their doings.
+func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session.Manager, *metrics.Metrics, error) {
 	network := sshx.NewNetwork(sshOptions(cfg, log))
 	telnet, err := telnetDialer(cfg, network)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	var sessions *session.Manager
+	numbers := metrics.New(metrics.Options{
+		Protocols: []string{"ssh", "telnet"}, HandshakesWaiting: network.HandshakesWaiting,
+		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(trail),
+	})
 	var journal term.Journal
-	var observers []term.Observer
+	observers := []term.Observer{numbers}
 	if trail != nil {
 		observers = append(observers, trail)
 		if cfg.Audit.FailClosed {
 			journal = trail.Journal
 		}
 	}
-	return session.NewManager(session.Config{
+	sessions = session.NewManager(session.Config{
 		Dialers:        map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet},
 		MaxSessions:    cfg.Session.MaxSessions,
 		MaxBufferBytes: cfg.Limits.MaxTotalBufferBytes,
@@ -49,7 +55,26 @@ func newManager(cfg config.Config, trail *audit.Log, log *slog.Logger) (*session
 		Journal:        journal,
 		Observers:      observers,
 		Logger:         log,
-	}), nil
+	})
+	return sessions, numbers, nil
+}
+
+func liveSessions(m *session.Manager) []metrics.Session {
+	var live []metrics.Session
+	for _, i := range m.List() {
+		if !i.State.Ended() {
+			live = append(live, metrics.Session{Protocol: i.Protocol, State: string(i.State)})
+		}
+	}
+	return live
+}
+
+// linesLost is nil if there is no audit log.
+func linesLost(trail *audit.Log) func() int64 {
+	if trail == nil {
+		return nil
+	}
+	return trail.Lost
 }
 
 // newAudit opens the audit log, if there is to be one.

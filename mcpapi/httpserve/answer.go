@@ -34,10 +34,11 @@ func (r *refusal) header(name, value string) { r.headers = append(r.headers, [2]
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	started bool // the status is sent
+	started bool // something is sent
 
-	text   bytes.Buffer // an error's text
-	status int          // the error's; 0: there is none
+	hold   bool // send nothing before finish
+	status int  // of an answer that is held back; 0: there is none
+	body   bytes.Buffer
 }
 
 func newAnswer(w http.ResponseWriter) *answer {
@@ -45,7 +46,7 @@ func newAnswer(w http.ResponseWriter) *answer {
 }
 
 func (w *answer) WriteHeader(status int) {
-	if status >= 400 && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") && !w.started {
+	if !w.started && (w.hold || w.plainError(status)) {
 		w.status = status
 		return
 	}
@@ -56,7 +57,7 @@ func (w *answer) WriteHeader(status int) {
 
 func (w *answer) Write(p []byte) (int, error) {
 	if w.status != 0 {
-		return w.text.Write(p)
+		return w.body.Write(p)
 	}
 	w.hurry()
 	w.started = true
@@ -74,16 +75,26 @@ func (w *answer) Flush() {
 // Unwrap is for http.ResponseController.
 func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+func (w *answer) plainError(status int) bool {
+	return status >= 400 && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
+}
+
 // hurry gives the next write its time. Writers that know no deadlines are those of tests.
 func (w *answer) hurry() { _ = w.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
 
 // finish sends what is held back.
 func (w *answer) finish() {
-	if w.status != 0 {
-		r := refuse(w.status, strings.TrimSpace(w.text.String()))
-		w.status = 0
-		w.refuse(r)
+	status := w.status
+	if status == 0 {
+		return
 	}
+	if w.plainError(status) {
+		w.refuse(refuse(status, strings.TrimSpace(w.body.String())))
+		return
+	}
+	w.hold, w.status = false, 0
+	w.WriteHeader(status)
+	_, _ = w.Write(w.body.Bytes()) // a client that is gone needs no answer
 }
 
 // refuse answers with a JSON-RPC error. The connection ends with it: what the client may still send is not read.
@@ -91,6 +102,7 @@ func (w *answer) refuse(r *refusal) {
 	if w.started {
 		return
 	}
+	w.hold, w.status = false, 0
 	body, err := json.Marshal(mcp.JSONRPCError{
 		JSONRPC: mcp.JSONRPC_VERSION, Error: mcp.JSONRPCErrorDetails{Code: r.code, Message: r.message},
 	})

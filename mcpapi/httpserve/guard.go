@@ -19,14 +19,14 @@ func (h *Handler) guard(r *http.Request) *refusal {
 	if len(origins) == 0 {
 		return nil
 	}
-	if len(origins) == 1 && (slices.Contains(h.o.Origins, origins[0]) || h.oursIs(r, origins[0])) {
+	if len(origins) == 1 && (slices.Contains(h.o.Origins, origins[0]) || h.ourPage(r, origins[0])) {
 		return nil
 	}
 	return refuse(http.StatusForbidden, "web pages of this origin may not call this server; have the operator add it to server.http.allowed_origins")
 }
 
-// oursIs reports whether an Origin is a page of this server.
-func (h *Handler) oursIs(r *http.Request, origin string) bool {
+// ourPage reports whether an Origin is a page of this server.
+func (h *Handler) ourPage(r *http.Request, origin string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && h.ours(r, u.Host)
 }

@@ -44,7 +44,9 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 			return nil
 		case modern:
 			stream = sent.Method == string(mcp.MethodSubscriptionsListen)
-		case sent.Method != string(mcp.MethodInitialize):
+		case sent.Method == string(mcp.MethodInitialize):
+			w.hold = true // mcp-go makes its session known after the answer, and the client's next request may be faster
+		default:
 			if m, err = h.sessions.find(r, k.Name); err != nil {
 				return err
 			}
