@@ -32,9 +32,9 @@ type Server struct {
 
 // Control says who may watch and step in on this machine, and where.
 type Control struct {
-	SocketPath string // "": one of this process's own, in the user's runtime folder
-	Mode       ControlMode
-	AuthToken  Secret // "": being this user is enough
+	ControlSocketPath string // "": one of this process's own, in the user's runtime folder
+	ControlMode       ControlMode
+	ControlAuthToken  Secret // "": being this user is enough
 }
 
 // HTTP says who may reach the server over HTTP, and how.

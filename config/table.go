@@ -57,15 +57,15 @@ func table(c *Config, home string) []row {
 			"Use TLS with a certificate made at each start, whose fingerprint is told on stderr.").
 			flag("tls-self-signed", "true"),
 
-		path(&c.Server.Control.SocketPath, home, "server.control.control_socket_path",
+		path(&c.Server.Control.ControlSocketPath, home, "server.control.control_socket_path",
 			"The socket at which people watch and step in, in a folder that is yours alone; empty gives each process one of its own in your runtime folder.").
 			env("PTYCTL_CONTROL_SOCKET").flag("control-socket", ""),
-		enum(&c.Server.Control.Mode, "server.control.control_mode", ControlReadOnly,
+		enum(&c.Server.Control.ControlMode, "server.control.control_mode", ControlReadOnly,
 			"What the socket is for: nothing, watching, or stepping in too. Windows has none.",
 			ControlDisabled, ControlReadOnly, ControlReadWrite).env("PTYCTL_CONTROL_MODE").flag("control-mode", ""),
-		secret(&c.Server.Control.AuthToken, "server.control.control_auth_token",
+		secret(&c.Server.Control.ControlAuthToken, "server.control.control_auth_token",
 			"A token that those who connect to the socket must have too; without it, being you is enough.").
-			checked(onlyToken),
+			checked(headerToken),
 
 		integer(&c.Session.MaxSessions, "session.max_sessions", 100, 1, 10000,
 			"How many sessions may be open at once."),
@@ -199,4 +199,3 @@ var bypassed = []struct{ path, env, why string }{
 	{"telnet.telnet_path", "PTYCTL_TELNET_TELNET_PATH", "has no effect, because ptyctl starts no telnet program; remove it"},
 }
 
-const notBuilt = "has no effect, because this version does not have the feature yet; remove it"

@@ -29,12 +29,12 @@ type controlEnd struct {
 // error only where the operator has asked for it: an agent must not go without terminals because nobody can watch.
 func listenControl(cfg *config.Config, log *slog.Logger) (*controlEnd, error) {
 	o := &cfg.Server.Control
-	if o.Mode == config.ControlDisabled {
-		o.SocketPath = ""
+	if o.ControlMode == config.ControlDisabled {
+		o.ControlSocketPath = ""
 		return nil, nil
 	}
-	asked := o.SocketPath != "" || cfg.Origin("server.control.control_mode") != "default"
-	path, err := o.SocketPath, error(nil)
+	asked := o.ControlSocketPath != "" || cfg.Origin("server.control.control_mode") != "default"
+	path, err := o.ControlSocketPath, error(nil)
 	if path == "" {
 		path, err = control.Path(os.Getpid())
 	}
@@ -43,10 +43,10 @@ func listenControl(cfg *config.Config, log *slog.Logger) (*controlEnd, error) {
 		l, err = control.Listen(path, log)
 	}
 	if err == nil {
-		o.SocketPath = path
+		o.ControlSocketPath = path
 		return &controlEnd{listener: l, log: log}, nil
 	}
-	o.SocketPath = ""
+	o.ControlSocketPath = ""
 	if asked {
 		return nil, fmt.Errorf("the control socket: %w", err)
 	}
@@ -65,11 +65,11 @@ func (e *controlEnd) serve(cfg config.Config, srv *server.MCPServer, numbers htt
 	}
 	o := cfg.Server.Control
 	var tokens []httpserve.Token
-	if o.AuthToken.Reveal() != "" {
-		tokens = []httpserve.Token{{Name: "control", Value: o.AuthToken.Reveal()}}
+	if o.ControlAuthToken.Reveal() != "" {
+		tokens = []httpserve.Token{{Name: "control", Value: o.ControlAuthToken.Reveal()}}
 	}
 	h := httpserve.New(srv, httpserve.Options{
-		Tokens: tokens, ReadOnly: o.Mode != config.ControlReadWrite, Operator: true, Transport: "socket",
+		Tokens: tokens, ReadOnly: o.ControlMode != config.ControlReadWrite, Operator: true, Transport: "socket",
 		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Metrics: numbers, Logger: e.log,
 	})
 	ctx, stop := context.WithCancel(context.Background())
@@ -79,7 +79,7 @@ func (e *controlEnd) serve(cfg config.Config, srv *server.MCPServer, numbers htt
 			e.log.Error("the control socket is gone", "error", err)
 		}
 	})
-	e.log.Info("people may watch with ptyctl sessions and ptyctl attach", "socket", o.SocketPath, "mode", string(o.Mode))
+	e.log.Info("people may watch with ptyctl sessions and ptyctl attach", "socket", o.ControlSocketPath, "mode", string(o.ControlMode))
 }
 
 // close ends the socket. It is called when all sessions have ended, so that whoever watches one is told so, and no

@@ -87,7 +87,7 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
-	ctl.serve(cfg, srv, nil)
+	ctl.serve(cfg, srv, numbers.Handler())
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
 	err = serve(c.Context, cfg, srv, web, log)
 	// The signal that ended us must not cut this short; Close has its own limit.
