@@ -59,7 +59,8 @@ func TestDefaults(t *testing.T) {
 	want := Config{
 		Server: Server{
 			Transport: TransportStdio, Structured: true,
-			HTTP: HTTP{Listen: "127.0.0.1:8765", RateLimit: 100, SessionTTL: 30 * time.Minute},
+			HTTP:    HTTP{Listen: "127.0.0.1:8765", RateLimit: 100, SessionTTL: 30 * time.Minute},
+			Control: Control{ControlMode: ControlReadOnly},
 		},
 		Session: Session{
 			MaxSessions: 100, ClosedRetention: 300 * time.Second,

@@ -236,7 +236,7 @@ func (c *invocation) acting(ctx context.Context, task string) context.Context {
 	name, version, _ := ClientFromContext(ctx)
 	caller := callerFrom(ctx)
 	return term.WithActor(ctx, term.Actor{
-		Transport: cmp.Or(caller.Transport, c.o.Transport), Client: name, Version: version, Token: caller.Token, Task: task,
+		Transport: cmp.Or(caller.Transport, c.o.Transport), Client: name, Version: version, Token: caller.Token, Task: task, Operator: caller.Operator,
 	})
 }
 

@@ -8,27 +8,37 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// arguments returns what follows a command's flags: from least to most words (most < 0: any number), and, if the
-// command's ArgsUsage has a "--", what stands behind that, which nobody has looked at. Commands must ask for their
-// arguments here: the flag library reads no flag behind the first argument, and takes it for one more argument.
-func arguments(c *cli.Context, least, most int) (words, rest []string, err error) {
-	words = c.Args().Slice()
-	if most == 0 && len(words) > 0 {
-		return nil, nil, usageError{fmt.Errorf("%s takes no argument %q; see %s --help", c.Command.HelpName, words[0], c.Command.HelpName)}
+// arguments returns the words behind a command's flags, of which there must be from least to most (most < 0: any number).
+// The flag library reads no flag behind the first of them, and takes it for one more: here it is refused.
+func arguments(c *cli.Context, least, most int) ([]string, error) {
+	words := c.Args().Slice()
+	switch {
+	case most == 0 && len(words) > 0:
+		return nil, usageError{fmt.Errorf("%s takes no argument %q; see %s --help", c.Command.HelpName, words[0], c.Command.HelpName)}
+	case slices.ContainsFunc(words, isFlag):
+		return nil, misplaced(c, words)
+	case len(words) < least:
+		return nil, usageError{fmt.Errorf("%s needs %s; see %s --help", c.Command.HelpName, c.Command.ArgsUsage, c.Command.HelpName)}
+	case most >= 0 && len(words) > most:
+		return nil, usageError{fmt.Errorf("%s does not take %q; the order is %s", c.Command.HelpName, words[most], usageLine(c))}
 	}
-	if i := slices.Index(words, "--"); i >= 0 && strings.Contains(c.Command.ArgsUsage, "--") {
-		words, rest = words[:i], words[i+1:]
-	}
+	return words, nil
+}
+
+func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
+
+// misplaced says that there are flags among the words behind a command's flags, and shows the call as it should be.
+func misplaced(c *cli.Context, words []string) error {
 	var flags, others []string
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		if !strings.HasPrefix(w, "-") || w == "-" {
+		if !isFlag(w) {
 			others = append(others, w)
 			continue
 		}
 		f := flagOf(c, w)
 		if f == nil {
-			return nil, nil, usageError{fmt.Errorf("%s has no flag %q; the order is %s", c.Command.HelpName, w, usageLine(c))}
+			return usageError{fmt.Errorf("%s has no flag %q; the order is %s", c.Command.HelpName, w, usageLine(c))}
 		}
 		flags = append(flags, w)
 		if f.TakesValue() && !strings.Contains(w, "=") && i+1 < len(words) {
@@ -36,21 +46,9 @@ func arguments(c *cli.Context, least, most int) (words, rest []string, err error
 			flags = append(flags, words[i])
 		}
 	}
-	if len(flags) > 0 {
-		given := c.Lineage()[1].Args().Tail() // of this command, as they were typed
-		right := slices.Concat(given[:len(given)-c.NArg()], flags, others)
-		if rest != nil {
-			right = append(append(right, "--"), rest...)
-		}
-		return nil, nil, usageError{fmt.Errorf("flags go before the arguments: %s %s", c.Command.HelpName, commandLine(right))}
-	}
-	switch {
-	case len(words) < least:
-		return nil, nil, usageError{fmt.Errorf("%s needs %s; see %s --help", c.Command.HelpName, c.Command.ArgsUsage, c.Command.HelpName)}
-	case most >= 0 && len(words) > most:
-		return nil, nil, usageError{fmt.Errorf("%s does not take %q; the order is %s", c.Command.HelpName, words[most], usageLine(c))}
-	}
-	return words, rest, nil
+	given := c.Lineage()[1].Args().Tail() // of this command, as they were typed
+	right := slices.Concat(given[:len(given)-c.NArg()], flags, others)
+	return usageError{fmt.Errorf("flags go before the arguments: %s %s", c.Command.HelpName, commandLine(right))}
 }
 
 // flagOf returns the flag that a word such as --name=value names, or nil.

@@ -15,17 +15,18 @@ import (
 	"golang.org/x/term"
 
 	ptyterm "ptyctl/term"
+	"ptyctl/vt"
 )
 
-// A person answers questions at this process's terminal: a ptyterm.Prompter. What is typed is shown only if the question
-// says so. The terminal is opened by its own name, as ssh(1) does, so that input and output may be redirected.
-type person struct {
+// A terminalPerson answers questions at this process's terminal: a ptyterm.Prompter. What is typed is shown only if the
+// question says so. The terminal is opened by its own name, as ssh(1) does, so that input and output may be redirected.
+type terminalPerson struct {
 	tty *os.File
 	in  *bufio.Reader // kept from one question to the next: somebody may type ahead
 }
 
-// newPerson returns nil if the process has no terminal: then nobody can be asked.
-func newPerson() *person {
+// newTerminalPerson returns nil if the process has no terminal: then nobody can be asked.
+func newTerminalPerson() *terminalPerson {
 	name := "/dev/tty"
 	if runtime.GOOS == "windows" {
 		name = "CONIN$"
@@ -34,18 +35,18 @@ func newPerson() *person {
 	if err != nil {
 		return nil
 	}
-	return &person{tty, bufio.NewReader(tty)}
+	return &terminalPerson{tty, bufio.NewReader(tty)}
 }
 
 // prompter is p as an interface that is nil if p is.
-func (p *person) prompter() ptyterm.Prompter {
+func (p *terminalPerson) prompter() ptyterm.Prompter {
 	if p == nil {
 		return nil
 	}
 	return p
 }
 
-func (p *person) close() {
+func (p *terminalPerson) close() {
 	if p != nil {
 		_ = p.tty.Close()
 	}
@@ -55,7 +56,7 @@ func (p *person) close() {
 var errInterrupted = errors.New("interrupted")
 
 // Prompt asks q and waits for the answer, or for the end of ctx.
-func (p *person) Prompt(ctx context.Context, q ptyterm.Prompt) (answer string, err error) {
+func (p *terminalPerson) Prompt(ctx context.Context, q ptyterm.Prompt) (answer string, err error) {
 	raw, err := p.tty.SyscallConn() // Fd would make reads that nothing can interrupt
 	if err != nil {
 		return "", err
@@ -119,17 +120,8 @@ func readLine(in io.RuneReader, out io.Writer, echo bool) (string, error) {
 	}
 }
 
-// plain makes text from elsewhere harmless for a terminal: controls and characters that reorder or hide others are shown as
-// their numbers. Line ends and tabs stay.
+// plain makes text from elsewhere harmless for a terminal, and leaves its lines.
 func plain(text string) string {
-	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\uFFFD")
-	var b strings.Builder
-	for _, r := range text {
-		if r == '\n' || r == '\t' || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, "<U+%04X>", r)
-		}
-	}
-	return b.String()
+	b, _ := vt.CleanFrom(nil, []byte(text))
+	return string(b)
 }

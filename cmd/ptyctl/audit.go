@@ -19,7 +19,7 @@ func auditCommand() *cli.Command {
 			ArgsUsage: "FILE...",
 			Flags:     []cli.Flag{&cli.StringFlag{Name: "head", Usage: "the `HASH` of a line that must be there: as an earlier verify or ptyctl's log has shown it"}},
 			Action: func(c *cli.Context) error {
-				files, _, err := arguments(c, 1, -1)
+				files, err := arguments(c, 1, -1)
 				if err != nil {
 					return err
 				}

@@ -31,7 +31,7 @@ func doctorCommand() *cli.Command {
 			&cli.DurationFlag{Name: "timeout", Usage: "how long to try, such as 5s; default as for a session"},
 		}, destinationFlags()),
 		Action: func(c *cli.Context) error {
-			words, _, err := arguments(c, 0, 1)
+			words, err := arguments(c, 0, 1)
 			if err != nil {
 				return err
 			}
@@ -95,13 +95,13 @@ func (r *report) add(f finding) {
 	if r.w == nil {
 		return
 	}
-	text := plain(f.Text)
+	text := printable(f.Text)
 	if f.MS != nil {
 		text = strings.TrimSpace(fmt.Sprintf("%s (%s)", text, time.Duration(*f.MS)*time.Millisecond))
 	}
 	fmt.Fprintf(r.w, "%-4s  %-14s  %s\n", f.Status, f.Check, text)
 	if f.Do != "" {
-		fmt.Fprintf(r.w, "      do: %s\n", plain(f.Do))
+		fmt.Fprintf(r.w, "      do: %s\n", printable(f.Do))
 	}
 }
 
@@ -155,4 +155,4 @@ func quietOptions(cfg config.Config) sshx.Options {
 	return sshOptions(cfg, slog.New(slog.DiscardHandler))
 }
 
-var _ term.Prompter = (*person)(nil)
+var _ term.Prompter = (*terminalPerson)(nil)

@@ -24,9 +24,9 @@ func (r *report) host(ctx context.Context, cfg config.Config, t term.Target) {
 	}
 	ids := r.identities(ctx, &in.Hosts[0])
 
-	who := (*person)(nil)
+	who := (*terminalPerson)(nil)
 	if !t.Auth.NoInteractive {
-		who = newPerson()
+		who = newTerminalPerson()
 		defer who.close()
 	}
 	shell, err := sshx.NewNetwork(o).OpenShell(ctx, t, who.prompter())

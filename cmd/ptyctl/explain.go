@@ -25,7 +25,7 @@ func explainCommand() *cli.Command {
 			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 		}, destinationFlags()),
 		Action: func(c *cli.Context) error {
-			words, _, err := arguments(c, 1, 1)
+			words, err := arguments(c, 1, 1)
 			if err != nil {
 				return err
 			}

@@ -8,9 +8,12 @@
 //	ptyctl profiles                  the device families that it knows
 //	ptyctl audit verify              whether an audit log was tampered with
 //	ptyctl version
+//	ptyctl sessions | status | tail | attach | answer | call     watch a running one, and step in
+//	ptyctl open | exec     a terminal or a command on a host, as an agent has it
 //
-// As an MCP server it reads its configuration again on SIGHUP. It ends with status 0 when its client has closed the input or it is told to stop, 1 when something failed, and 2
-// when it was called wrongly. An answer that the client did not take is a failure.
+// As an MCP server it reads its configuration again on SIGHUP. It ends with status 0 when its client has closed the input
+// or it is told to stop, 1 when something failed, and 2 when it was called wrongly; exec and open pass on the status of
+// what they ran (exits.go). An answer that the client did not take is a failure.
 package main
 
 import (
@@ -41,6 +44,12 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, new(exitStatus)): // another program's, of which nothing is left to say
+		status, _ := errors.AsType[exitStatus](err)
+		return status.code
+	case errors.As(err, new(failureToReach)):
+		fmt.Fprintf(os.Stderr, "ptyctl: %v\n", err)
+		return exitNotReached
 	case errors.As(err, new(usageError)), errors.As(err, new(cli.ExitCoder)): // the latter: help for an unknown command
 		fmt.Fprintf(os.Stderr, "ptyctl: %v\n", err)
 		return 2
@@ -65,12 +74,20 @@ func newApp() *cli.App {
 		},
 		Commands: []*cli.Command{
 			mcpCommand(),
-			configCommand(),
+			sessionsCommand(),
+			statusCommand(),
+			tailCommand(),
+			attachCommand(),
+			answerCommand(),
+			openCommand(),
+			execCommand(),
+			callCommand(),
 			explainCommand(),
 			doctorCommand(),
-			demoCommand(),
+			configCommand(),
 			profilesCommand(),
 			auditCommand(),
+			demoCommand(),
 			versionCommand(),
 		},
 		ExitErrHandler: func(*cli.Context, error) {}, // main decides
@@ -125,6 +142,6 @@ func noArguments(c *cli.Context) error {
 		}
 		return usageError{fmt.Errorf("there is no command %q; the commands are %s", c.Args().First(), strings.Join(names, ", "))}
 	}
-	_, _, err := arguments(c, 0, 0)
+	_, err := arguments(c, 0, 0)
 	return err
 }

@@ -40,6 +40,11 @@ func runMCP(c *cli.Context) error {
 		log.Warn("configuration", "where", w.Where, "warning", w.Message)
 	}
 
+	ctl, err := listenControl(&cfg, log)
+	if err != nil {
+		return err
+	}
+	defer ctl.close()
 	trail, err := newAudit(cfg.Audit, log)
 	if err != nil {
 		return err
@@ -54,6 +59,7 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
+	ctl.serve(cfg, srv, numbers.Handler())
 	defer reloadOnHangup(c.Context, &reloader{cfg: cfg, source: source(c), log: logs, ways: ways})()
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
 	err = serve(c.Context, cfg, srv, web, log)

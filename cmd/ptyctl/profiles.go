@@ -18,7 +18,7 @@ func profilesCommand() *cli.Command {
 		ArgsUsage: "[NAME]",
 		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON: everything about all of them, or about one"}},
 		Action: func(c *cli.Context) error {
-			names, _, err := arguments(c, 0, 1)
+			names, err := arguments(c, 0, 1)
 			if err != nil {
 				return err
 			}

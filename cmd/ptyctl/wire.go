@@ -46,7 +46,7 @@ func newManager(cfg config.Config, ways *ways, trail *audit.Log, log *slog.Logge
 		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 is a default there, and here "at once"
 		AllowTakeOver:  cfg.Locks.AllowTakeOver,
 		RecordTxEvents: cfg.Session.RecordTxEvents,
-		Devices:        deviceLocks(cfg.Locks.DeviceDir),
+		Devices:        deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
 		Journal:        journal,
 		Observers:      observers,
 		Logger:         log,
