@@ -36,7 +36,7 @@ func misplaced(c *cli.Context, words []string) error {
 			others = append(others, w)
 			continue
 		}
-		f := flagOf(c, w)
+		f := flagNamed(c.Command, w)
 		if f == nil {
 			return usageError{fmt.Errorf("%s has no flag %q; the order is %s", c.Command.HelpName, w, usageLine(c))}
 		}
@@ -51,10 +51,13 @@ func misplaced(c *cli.Context, words []string) error {
 	return usageError{fmt.Errorf("flags go before the arguments: %s %s", c.Command.HelpName, commandLine(right))}
 }
 
-// flagOf returns the flag that a word such as --name=value names, or nil.
-func flagOf(c *cli.Context, word string) cli.DocGenerationFlag {
+// flagNamed returns the flag of a command that a word such as --name=value names, or nil.
+func flagNamed(c *cli.Command, word string) cli.DocGenerationFlag {
+	if c == nil {
+		return nil
+	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
-	for _, f := range c.Command.Flags {
+	for _, f := range c.Flags {
 		if d, ok := f.(cli.DocGenerationFlag); ok && slices.Contains(f.Names(), name) {
 			return d
 		}

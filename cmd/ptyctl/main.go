@@ -88,6 +88,8 @@ func newApp() *cli.App {
 			profilesCommand(),
 			auditCommand(),
 			demoCommand(),
+			completionCommand(),
+			completeCommand(),
 			versionCommand(),
 		},
 		ExitErrHandler: func(*cli.Context, error) {}, // main decides
@@ -136,9 +138,11 @@ func versionCommand() *cli.Command {
 // noArguments refuses every argument, of the program itself a mistyped command.
 func noArguments(c *cli.Context) error {
 	if c.NArg() > 0 && (c.Command == nil || c.Command.Name == "" || c.Command.Name == c.App.Name) {
-		names := make([]string, len(c.App.Commands))
-		for i, cmd := range c.App.Commands {
-			names[i] = cmd.Name
+		var names []string
+		for _, cmd := range c.App.Commands {
+			if !cmd.Hidden {
+				names = append(names, cmd.Name)
+			}
 		}
 		return usageError{fmt.Errorf("there is no command %q; the commands are %s", c.Args().First(), strings.Join(names, ", "))}
 	}

@@ -69,7 +69,7 @@ func (e *ownEngine) close(ctx context.Context) error {
 // hostFlags say how to reach a host.
 func hostFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "config", Usage: "configuration `FILE`; default " + config.DefaultPath()},
+		configFlag(),
 		&cli.StringFlag{Name: "protocol", Value: "ssh", Usage: "ssh or telnet"},
 		&cli.IntFlag{Name: "p", Aliases: []string{"port"}, Usage: "the host's `PORT`"},
 		&cli.StringFlag{Name: "J", Usage: "jump hosts, as ssh -J"},

@@ -23,7 +23,7 @@ const greeting = 5 * time.Second
 // reachFlags say which process is meant.
 func reachFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "config", Usage: "configuration `FILE`; default " + config.DefaultPath()},
+		configFlag(),
 		&cli.StringFlag{Name: "socket", Usage: "the control socket at this `PATH` alone"},
 		&cli.IntFlag{Name: "pid", Usage: "the ptyctl with this process `ID` alone"},
 	}
