@@ -18,7 +18,7 @@ import (
 //	go test -run 'TestScripts/config' ./integration
 //
 // A story begins with ptyctl in $PATH, in a folder $WORK of its own, with a home folder $HOME whose ptyctl.toml names
-// $HOME/ssh_config and $HOME/known_hosts, and without an agent.
+// $HOME/ssh_config and $HOME/known_hosts, and without an agent. $REPO is the root of the sources.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -47,6 +47,11 @@ func setupScript(env *testscript.Env) error {
 	if err := os.MkdirAll(config, 0o700); err != nil {
 		return err
 	}
+	repo, err := filepath.Abs("..")
+	if err != nil {
+		return err
+	}
+	env.Setenv("REPO", repo)
 	env.Setenv("HOME", home)
 	env.Setenv("LANG", "C.UTF-8")
 	env.Setenv("GORACE", "atexit_sleep_ms=0")

@@ -90,6 +90,7 @@ func newApp() *cli.App {
 			demoCommand(),
 			completionCommand(),
 			completeCommand(),
+			manCommand(),
 			versionCommand(),
 		},
 		ExitErrHandler: func(*cli.Context, error) {}, // main decides
@@ -120,19 +121,6 @@ func group(c *cli.Command) *cli.Command {
 
 func wrongFlag(c *cli.Context, err error, _ bool) error {
 	return usageError{fmt.Errorf("%w; see %s --help", err, c.Command.HelpName)}
-}
-
-func versionCommand() *cli.Command {
-	return &cli.Command{
-		Name: "version", Usage: "print the version",
-		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
-				return err
-			}
-			_, err := fmt.Fprintln(c.App.Writer, "ptyctl "+version())
-			return err
-		},
-	}
 }
 
 // noArguments refuses every argument, of the program itself a mistyped command.
