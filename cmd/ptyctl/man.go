@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,11 +13,16 @@ import (
 func manCommand() *cli.Command {
 	return &cli.Command{
 		Name: "man", Usage: "print the manual page, for man -l - or a folder of man(1)'s",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "markdown", Usage: "print the part about the commands as Markdown"}},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			_, err := io.WriteString(c.App.Writer, manual(c.App))
+			text := manual(c.App)
+			if c.Bool("markdown") {
+				text = reference(c.App)
+			}
+			_, err := io.WriteString(c.App.Writer, text)
 			return err
 		},
 	}
@@ -52,8 +56,11 @@ func manual(app *cli.App) string {
 			}
 			m.macro("fi")
 		}
-		for _, f := range c.Flags {
-			m.flag(f)
+		for _, f := range ownFlags(c.Flags) {
+			head, usage := describeFlag(f)
+			m.macro("TP")
+			m.bold(head)
+			m.text(usage)
 		}
 	}
 	m.macro("SH", "CONFIGURATION")
@@ -139,38 +146,13 @@ func (m *manWriter) bold(text string) { m.WriteString(`\fB` + roff(text) + "\\fR
 
 func (m *manWriter) usage(c namedCommand) {
 	line := `\fB` + roff(c.name) + `\fR`
-	if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return f.Names()[0] != "help" }) {
+	if len(ownFlags(c.Flags)) > 0 {
 		line += ` [\fIflags\fR]`
 	}
 	if c.ArgsUsage != "" {
 		line += ` \fI` + roff(c.ArgsUsage) + `\fR`
 	}
 	m.WriteString(line + "\n")
-}
-
-func (m *manWriter) flag(f cli.Flag) {
-	d, ok := f.(cli.DocGenerationFlag)
-	if !ok || f.Names()[0] == "help" {
-		return
-	}
-	value, usage := unquoteUsage(d.GetUsage())
-	names := make([]string, len(f.Names()))
-	for i, n := range f.Names() {
-		names[i] = "--" + n
-		if len(n) == 1 {
-			names[i] = "-" + n
-		}
-	}
-	head := strings.Join(names, ", ")
-	if d.TakesValue() {
-		if value == "" {
-			value = "VALUE"
-		}
-		head += " " + value
-	}
-	m.macro("TP")
-	m.bold(head)
-	m.text(sentence(usage))
 }
 
 // unquoteUsage takes the name of a flag's value out of its usage: the word in back quotes, as the flag library has it.
