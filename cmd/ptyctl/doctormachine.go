@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"ptyctl/config"
+	"ptyctl/control"
 	"ptyctl/devlock"
+	"ptyctl/internal/rundir"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -28,12 +30,48 @@ func (r *report) machine(ctx context.Context, cfg config.Config) {
 		r.knownHosts(in.Hosts[0].KnownHosts)
 		r.identities(ctx, &in.Hosts[0])
 	}
-	r.folder("runtime folder", devlock.DefaultDir)
+	r.folder("runtime folder", rundir.Dir)
+	r.folder("device locks", func() (string, error) {
+		if cfg.Locks.DeviceDir != "" {
+			return cfg.Locks.DeviceDir, nil
+		}
+		return devlock.DefaultDir()
+	})
+	r.sockets(ctx, cfg.Server.Control)
 	if cfg.Audit.Path != "" {
 		r.writable("audit log", cfg.Audit.Path)
 	}
 	if cfg.Logging.File != "" {
 		r.writable("log file", cfg.Logging.File)
+	}
+}
+
+// sockets looks at the control sockets of the processes that run.
+func (r *report) sockets(ctx context.Context, cfg config.Control) {
+	const check = "control socket"
+	all, err := control.Sockets()
+	if err != nil {
+		r.add(finding{Status: failing, Check: check, Text: err.Error(), Do: "remove the folder, or make it yours alone with: chmod 700"})
+		return
+	}
+	if len(all) == 0 {
+		r.add(finding{Status: noted, Check: check, Text: "no ptyctl of yours runs", Do: "none, unless an MCP client should have started one: then look at that client's log"})
+	}
+	for _, s := range all {
+		name := fmt.Sprintf("process %d at %s", s.PID, s.Path)
+		dialCtx, cancel := context.WithTimeout(ctx, greeting)
+		c, err := control.Dial(dialCtx, s.Path, control.Options{Token: cfg.ControlAuthToken.Reveal(), Command: "doctor", Version: version()})
+		if err == nil {
+			var sessions []sessionEntry
+			if sessions, _, err = (&peer{s, c}).list(dialCtx); err == nil {
+				r.ok(check, "%s has %s", name, count(len(sessions), "session"))
+			}
+			c.Close()
+		}
+		cancel()
+		if err != nil {
+			r.add(finding{Status: failing, Check: check, Text: name + ": " + err.Error(), Do: "look at that process's log; if it hangs, end it"})
+		}
 	}
 }
 
