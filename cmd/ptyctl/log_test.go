@@ -80,6 +80,47 @@ func TestLogRotates(t *testing.T) {
 	}
 }
 
+// TestLogShared has two loggers on one file, as two processes: both follow when it is renamed, and no file is too long.
+func TestLogShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	const max, keep, lines = 10_000, 100, 300
+	var files [2]*logFile
+	for i := range files {
+		f, err := openLogFile(path, max, keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[i] = f
+	}
+	for i := range lines {
+		for j, f := range files {
+			if _, err := fmt.Fprintf(f, "%d-%d %s\n", j, i, strings.Repeat("x", 90)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	total := 0
+	names, err := filepath.Glob(path + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil || len(text) > max+200 {
+			t.Errorf("%s has %d bytes, %v", name, len(text), err)
+		}
+		total += strings.Count(string(text), "\n")
+	}
+	if total != 2*lines || len(names) > 2*lines*100/max+2 {
+		t.Errorf("%d files have %d lines, want %d", len(names), total, 2*lines)
+	}
+	for _, f := range files {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestLogChangesPlace changes level, format and file under those who write: every line is in one of the files, whole.
 func TestLogChangesPlace(t *testing.T) {
 	dir := t.TempDir()
