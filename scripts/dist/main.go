@@ -132,7 +132,7 @@ func (r release) make(ctx context.Context, wanted []platform) error {
 		if err := errors.Join(write(file, archive), write(name+".spdx.json", bom)); err != nil {
 			return err
 		}
-		fmt.Printf("%s  %s (%d KiB)\n", sums[file], file, len(archive)>>10)
+		fmt.Fprintf(os.Stdout, "%s  %s (%d KiB)\n", sums[file], file, len(archive)>>10)
 	}
 	var lines strings.Builder
 	names := make([]string, 0, len(sums))
