@@ -104,6 +104,7 @@ type watch struct {
 	notice     string  // what he should know before anything else; empty: nothing
 	cols, rows int     // of the session's terminal, if it has one of its own
 	typist     *typist // nil: he only looks
+	ended      bool    // run has seen the session's end
 
 	mu     sync.Mutex              // guards the following
 	held   chan struct{}           // not nil: nothing is shown until it is closed
@@ -144,14 +145,16 @@ func (w *watch) run(ctx context.Context) error {
 				stop(err)
 			}
 		case <-changed:
-			if w.typist != nil {
+			if w.typist != nil { // the program there draws anew when it hears of it
 				w.typist.fit()
+			} else {
+				w.wake()
 			}
-			w.wake()
 		case err := <-shown:
 			stop(err)
 			restore()
 			if err == nil {
+				w.ended = true
 				w.say("session " + printable(w.id) + " has ended")
 			}
 			return err
@@ -285,6 +288,7 @@ func (w *watch) draw(ctx context.Context, first bool) (ended bool, err error) {
 	switch {
 	case rows == 0:
 		rows = 24
+	case first && w.notice == "": // a session that has just begun
 	case first:
 		begin = append(begin, bytes.Repeat([]byte("\r\n"), rows)...)
 		begin = append(begin, "\x1b[H"+w.header(cols, rows)...)
@@ -299,9 +303,6 @@ func (w *watch) draw(ctx context.Context, first bool) (ended bool, err error) {
 
 // header says what is looked at.
 func (w *watch) header(cols, rows int) string {
-	if w.notice == "" {
-		return ""
-	}
 	text := w.notice
 	if w.typist == nil && w.cols > 0 && (w.cols != cols || w.rows != rows) {
 		text += fmt.Sprintf("; its terminal is %dx%d, yours %dx%d", w.cols, w.rows, cols, rows)

@@ -146,7 +146,7 @@ func (t *typist) run(ctx context.Context) error {
 		var err error
 		select {
 		case <-ctx.Done():
-			return nil
+			return t.last()
 		case <-ticker.C:
 			err = t.seat.renew(ctx)
 		case <-t.todo:
@@ -154,7 +154,7 @@ func (t *typist) run(ctx context.Context) error {
 		}
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return t.last()
 		case isCode(err, "ALREADY_CLOSED"), isCode(err, "REMOTE_CLOSED"): // whoever watches is told
 			<-ctx.Done()
 			return nil
@@ -162,6 +162,14 @@ func (t *typist) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// last types what was typed before the person left.
+func (t *typist) last() error {
+	ctx, stop := context.WithTimeout(context.Background(), parting)
+	defer stop()
+	_ = t.work(ctx) // if it cannot be typed any more, nobody is there to be told
+	return nil
 }
 
 // work does what there is to do.
