@@ -68,8 +68,10 @@ func newApp() *cli.App {
 			}
 			return cli.ShowAppHelp(c)
 		},
-		Commands: []*cli.Command{mcpCommand(), demoCommand(), profilesCommand(), auditCommand(), versionCommand(),
-			sessionsCommand(), statusCommand(), tailCommand(), attachCommand(), answerCommand(), openCommand(), execCommand(), callCommand()},
+		Commands: []*cli.Command{
+			mcpCommand(), demoCommand(), profilesCommand(), auditCommand(), versionCommand(),
+			sessionsCommand(), statusCommand(), tailCommand(), attachCommand(), answerCommand(), openCommand(), execCommand(), callCommand(),
+		},
 		ExitErrHandler: func(*cli.Context, error) {}, // main decides
 		OnUsageError:   wrongFlag,
 	}
