@@ -47,7 +47,7 @@ func TestAttachTake(t *testing.T) {
 			p.resize(100, 30)
 			p.types("until stty size | grep -x '30 100'; do sleep 0.05; done\r")
 			p.sees("30 100")
-			p.types("echo sle''eping; sleep 1000\r")
+			p.types("sh -c 'echo sle\\eping; exec sleep 1000'\r")
 			p.sees("sleeping")
 			p.types("\x03")
 			p.sees("sleeping\r\n(\r\n)?\\$ $")

@@ -81,7 +81,7 @@ func TestOpenByHand(t *testing.T) {
 	p.resize(90, 20)
 	p.types("until stty size | grep -x '20 90'; do sleep 0.05; done\r")
 	p.sees("20 90\r\n")
-	p.types("echo sle''eping; sleep 1000\r")
+	p.types("sh -c 'echo sle\\eping; exec sleep 1000'\r")
 	p.sees("sleeping")
 	p.types("\x03")
 	p.types("\r")

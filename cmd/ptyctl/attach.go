@@ -124,10 +124,12 @@ func (w *watch) run(ctx context.Context) error {
 	defer noMore()
 	typed := keys(os.Stdin, ctx.Done())
 
-	shown := make(chan error, 1)
+	var showing error
+	shown := make(chan struct{}) // closed when showing is set
 	go func() {
+		defer close(shown)
 		err := w.show(ctx)
-		shown <- errors.Join(err, w.end())
+		showing = errors.Join(err, w.end())
 	}()
 	var typing sync.WaitGroup
 	if w.typist != nil {
@@ -150,14 +152,14 @@ func (w *watch) run(ctx context.Context) error {
 			} else {
 				w.wake()
 			}
-		case err := <-shown:
-			stop(err)
+		case <-shown:
+			stop(showing)
 			restore()
-			if err == nil {
+			if showing == nil {
 				w.ended = true
 				w.say("session " + printable(w.id) + " has ended")
 			}
-			return err
+			return showing
 		case <-ctx.Done():
 			select {
 			case <-shown:
@@ -262,10 +264,12 @@ func (w *watch) show(ctx context.Context) error {
 		}
 		ended = p.ended
 	}
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done(): // whatever went wrong by that
 		return nil
+	default:
+		return err
 	}
-	return err
 }
 
 // draw shows what there is. The first time, what the terminal has shown so far is scrolled out, not lost.
