@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -50,7 +51,9 @@ func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 		return nil, fmt.Errorf("control: %w", err)
 	}
 	c := &Client{mcp: m, http: h, token: o.Token}
-	if err := c.start(ctx, o); err != nil {
+	if err := c.start(ctx, o); errors.Is(err, transport.ErrAuthorizationRequired) {
+		return nil, fmt.Errorf("control: %s wants a token; give it as server.control.control_auth_token, in the configuration that the server was started with: %w", path, err)
+	} else if err != nil {
 		return nil, fmt.Errorf("control: %s: %w", path, err)
 	}
 	return c, nil

@@ -32,6 +32,10 @@ func misplaced(c *cli.Context, words []string) error {
 	var flags, others []string
 	for i := 0; i < len(words); i++ {
 		w := words[i]
+		if w == "--" { // what follows is another program's
+			others = append(others, words[i:]...)
+			break
+		}
 		if !isFlag(w) {
 			others = append(others, w)
 			continue

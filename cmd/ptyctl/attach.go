@@ -104,6 +104,7 @@ type watch struct {
 	notice     string  // what he should know before anything else; empty: nothing
 	cols, rows int     // of the session's terminal, if it has one of its own
 	typist     *typist // nil: he only looks
+	ended      bool    // run has seen the session's end
 
 	mu     sync.Mutex              // guards the following
 	held   chan struct{}           // not nil: nothing is shown until it is closed
@@ -123,10 +124,12 @@ func (w *watch) run(ctx context.Context) error {
 	defer noMore()
 	typed := keys(os.Stdin, ctx.Done())
 
-	shown := make(chan error, 1)
+	var showing error
+	shown := make(chan struct{}) // closed when showing is set
 	go func() {
+		defer close(shown)
 		err := w.show(ctx)
-		shown <- errors.Join(err, w.end())
+		showing = errors.Join(err, w.end())
 	}()
 	var typing sync.WaitGroup
 	if w.typist != nil {
@@ -144,17 +147,19 @@ func (w *watch) run(ctx context.Context) error {
 				stop(err)
 			}
 		case <-changed:
-			if w.typist != nil {
+			if w.typist != nil { // the program there draws anew when it hears of it
 				w.typist.fit()
+			} else {
+				w.wake()
 			}
-			w.wake()
-		case err := <-shown:
-			stop(err)
+		case <-shown:
+			stop(showing)
 			restore()
-			if err == nil {
+			if showing == nil {
+				w.ended = true
 				w.say("session " + printable(w.id) + " has ended")
 			}
-			return err
+			return showing
 		case <-ctx.Done():
 			select {
 			case <-shown:
@@ -259,10 +264,12 @@ func (w *watch) show(ctx context.Context) error {
 		}
 		ended = p.ended
 	}
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done(): // whatever went wrong by that
 		return nil
+	default:
+		return err
 	}
-	return err
 }
 
 // draw shows what there is. The first time, what the terminal has shown so far is scrolled out, not lost.
@@ -285,6 +292,7 @@ func (w *watch) draw(ctx context.Context, first bool) (ended bool, err error) {
 	switch {
 	case rows == 0:
 		rows = 24
+	case first && w.notice == "": // a session that has just begun
 	case first:
 		begin = append(begin, bytes.Repeat([]byte("\r\n"), rows)...)
 		begin = append(begin, "\x1b[H"+w.header(cols, rows)...)
@@ -299,9 +307,6 @@ func (w *watch) draw(ctx context.Context, first bool) (ended bool, err error) {
 
 // header says what is looked at.
 func (w *watch) header(cols, rows int) string {
-	if w.notice == "" {
-		return ""
-	}
 	text := w.notice
 	if w.typist == nil && w.cols > 0 && (w.cols != cols || w.rows != rows) {
 		text += fmt.Sprintf("; its terminal is %dx%d, yours %dx%d", w.cols, w.rows, cols, rows)

@@ -46,7 +46,7 @@ func runCall(c *cli.Context) error {
 		SessionID string `json:"session_id"`
 	}
 	if err := json.Unmarshal(text, &about); err != nil || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		return usageError{fmt.Errorf("the arguments of a tool are a JSON object, such as '{\"action\":\"list\"}': %v", err)}
+		return usageError{errors.New("the arguments of a tool are a JSON object, such as '{\"action\":\"list\"}'")}
 	}
 	all, err := reach(c)
 	if err != nil {

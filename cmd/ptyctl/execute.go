@@ -19,6 +19,10 @@ import (
 // firstWait is how long a command is waited for before its output is shown as it comes.
 const firstWait = 200 * time.Millisecond
 
+// ownOutput is how far, in bytes, the command's output may be ahead of whoever takes it from us. An agent reads what it
+// likes and is told what it has missed; here all of it is wanted.
+const ownOutput = 128 << 20
+
 // maxInput bounds what exec --stdin sends: it is one argument of a call.
 const maxInput = 4 << 20
 
@@ -179,18 +183,22 @@ func (r *remoteCommand) wait(ctx context.Context, id string, last *execResult) e
 
 // stream shows one stream from its beginning to its end.
 func (r *remoteCommand) stream(ctx context.Context, id, stream string, to io.Writer) error {
-	cursor, wait := "0", longPoll
+	cursor, wait, missing := "0", longPoll, int64(0)
 	for {
 		var out ioResult
 		err := r.on.Call(ctx, toolIO, ioCall{Action: "read", SessionID: r.session, ExecID: id, Stream: stream, Cursor: cursor, Encoding: "base64", Timeout: &wait, MaxBytes: readSize}, &out)
 		if err != nil {
 			return err
 		}
-		if out.Dropped > 0 {
-			fmt.Fprintf(os.Stderr, "ptyctl: %d bytes of %s are missing here: they came faster than they were taken\n", out.Dropped, stream)
-		}
-		if err := put(to, out.Chunk, out.Encoding); err != nil || out.EOF {
+		missing += out.Dropped
+		if err := put(to, out.Chunk, out.Encoding); err != nil {
 			return err
+		}
+		if out.EOF && missing > 0 {
+			return fmt.Errorf("%d bytes of %s are missing: they came faster than they were taken", missing, stream)
+		}
+		if out.EOF {
+			return nil
 		}
 		cursor = out.Next
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,8 @@ type askedPerson struct {
 	in    *os.File
 	lines *bufio.Reader // of in, where that is no terminal
 	out   io.Writer
+
+	editor *term.Terminal // of in, where it is one
 }
 
 func personAt(c *cli.Context) *askedPerson {
@@ -72,8 +75,10 @@ func (a *askedPerson) ask(ctx context.Context, id string, q *prompt) (string, er
 	if q.User != "" {
 		who = q.User + "@" + q.Host
 	}
-	fmt.Fprintf(a.out, "[ptyctl: %s: %s asks (%s)]\n%s ", printable(id), printable(who), printable(q.Kind), strings.TrimSpace(printable(q.Text)))
+	text := strings.TrimSpace(printable(q.Text)) + " "
+	fmt.Fprintf(a.out, "[ptyctl: %s: %s asks (%s)]\n", printable(id), printable(who), printable(q.Kind))
 	if !isTerminal(a.in) {
+		fmt.Fprintln(a.out, text)
 		line, err := a.lines.ReadString('\n')
 		if err == io.EOF && line != "" {
 			err = nil
@@ -81,36 +86,54 @@ func (a *askedPerson) ask(ctx context.Context, id string, q *prompt) (string, er
 		if err != nil {
 			return "", fmt.Errorf("there is no answer to the question of %s: %w", printable(id), err)
 		}
-		fmt.Fprintln(a.out)
 		return strings.TrimRight(line, "\r\n"), nil
 	}
-	before, err := term.GetState(int(a.in.Fd()))
+	return a.askTerminal(ctx, text, q.Echo)
+}
+
+// errLeft is why a question stays open: ctrl-c, or ctrl-d.
+var errLeft = errors.New("left without an answer; the question stays open")
+
+// askTerminal asks at a terminal. It shows nothing of what is typed on its own, from before the question is seen.
+func (a *askedPerson) askTerminal(ctx context.Context, text string, echo bool) (string, error) {
+	restore, err := rawMode(a.in)
 	if err != nil {
 		return "", err
+	}
+	defer restore()
+	if a.editor == nil { // kept, for what is typed ahead of the next question
+		a.editor = term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{a.in, a.out}, "")
+	}
+	if cols, rows := size(a.in); cols > 0 {
+		_ = a.editor.SetSize(cols, rows)
 	}
 	type line struct {
 		text string
 		err  error
 	}
 	read := make(chan line, 1)
-	go func() { // a read of a terminal cannot be called back; the process ends with it
-		if q.Echo {
-			text, err := a.lines.ReadString('\n')
-			read <- line{strings.TrimRight(text, "\r\n"), err}
-			return
+	go func() { // a read of a terminal cannot be called back; the process ends soon after
+		var l line
+		if echo {
+			a.editor.SetPrompt(text)
+			l.text, l.err = a.editor.ReadLine()
+		} else {
+			l.text, l.err = a.editor.ReadPassword(text)
 		}
-		text, err := term.ReadPassword(int(a.in.Fd()))
-		read <- line{string(text), err}
+		read <- l
 	}()
 	select {
 	case l := <-read:
-		if !q.Echo {
-			fmt.Fprintln(a.out)
+		if errors.Is(l.err, io.EOF) {
+			fmt.Fprint(a.out, "\r\n")
+			return "", errLeft
 		}
 		return l.text, l.err
 	case <-ctx.Done():
-		_ = term.Restore(int(a.in.Fd()), before)
-		fmt.Fprintln(a.out)
+		fmt.Fprint(a.out, "\r\n")
 		return "", context.Cause(ctx)
 	}
 }

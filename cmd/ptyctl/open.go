@@ -48,6 +48,9 @@ func runOpen(c *cli.Context) (err error) {
 	if err := w.run(c.Context); err != nil {
 		return err
 	}
+	if !w.ended { // the person has left, or a signal came
+		return nil
+	}
 	var now statusResult
 	if err := on.Call(c.Context, toolSession, sessionCall{Action: "status", SessionID: s.id}, &now); err != nil {
 		return err

@@ -33,6 +33,7 @@ func newOwnEngine(c *cli.Context) (e *ownEngine, err error) {
 		return nil, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}
 	e.cfg.Server.Control.ControlSocketPath = "" // it has none
+	e.cfg.Limits.MaxExecOutputBytes = max(e.cfg.Limits.MaxExecOutputBytes, ownOutput)
 	if e.cfg.Logging.File != "" {
 		logs, err := newLogger(e.cfg.Logging)
 		if err != nil {

@@ -56,6 +56,16 @@ func readOnlyHint(err error) error {
 	return err
 }
 
+// lingering returns a context that ends some time after ctx.
+func lingering(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	detach := context.AfterFunc(ctx, func() { time.AfterFunc(d, cancel) })
+	return longer, func() {
+		detach()
+		cancel()
+	}
+}
+
 // person names who sits here, for those who are told.
 func person() string {
 	name := "somebody"
@@ -146,6 +156,7 @@ func (t *typist) run(ctx context.Context) error {
 		var err error
 		select {
 		case <-ctx.Done():
+			_ = t.work(ctx) // what was typed before the person left; nobody is there to be told that it cannot be
 			return nil
 		case <-ticker.C:
 			err = t.seat.renew(ctx)
@@ -154,7 +165,7 @@ func (t *typist) run(ctx context.Context) error {
 		}
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			continue
 		case isCode(err, "ALREADY_CLOSED"), isCode(err, "REMOTE_CLOSED"): // whoever watches is told
 			<-ctx.Done()
 			return nil
@@ -164,8 +175,10 @@ func (t *typist) run(ctx context.Context) error {
 	}
 }
 
-// work does what there is to do.
+// work does what there is to do. The end of ctx leaves it some time for that.
 func (t *typist) work(ctx context.Context) error {
+	ctx, cancel := lingering(ctx, parting)
+	defer cancel()
 	t.mu.Lock()
 	typed, resized := t.typed, t.resized
 	t.typed, t.resized = nil, false

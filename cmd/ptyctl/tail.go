@@ -56,10 +56,12 @@ func runTail(c *cli.Context) error {
 	if last := show.end(); err == nil {
 		err = last
 	}
-	if c.Context.Err() != nil { // ctrl-c
+	select {
+	case <-c.Done(): // ctrl-c
 		return nil
+	default:
+		return err
 	}
-	return err
 }
 
 // tailView says how the output is shown: as it is, as the terminal would show it, or as text where that would end in
