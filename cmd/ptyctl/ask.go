@@ -25,6 +25,8 @@ type terminalPerson struct {
 	in  *bufio.Reader // kept from one question to the next: somebody may type ahead
 }
 
+var _ ptyterm.Prompter = (*terminalPerson)(nil)
+
 // newTerminalPerson returns nil if the process has no terminal: then nobody can be asked.
 func newTerminalPerson() *terminalPerson {
 	name := "/dev/tty"

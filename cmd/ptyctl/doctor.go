@@ -13,7 +13,6 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/sshx"
-	"ptyctl/term"
 )
 
 func doctorCommand() *cli.Command {
@@ -128,8 +127,7 @@ func (r *report) configuration(c *cli.Context) {
 		for _, p := range all.Problems {
 			r.add(finding{Status: failing, Check: "configuration", Text: p.Error()})
 		}
-		r.Findings[len(r.Findings)-1].Do = "" // each problem says what to write instead
-		return
+		return // each problem says what to write instead
 	}
 	r.ok("configuration", "%s", configFile(c.String("config")))
 }
@@ -154,5 +152,3 @@ func (r *report) inspect(in *sshx.Inspection, err error, name string) {
 func quietOptions(cfg config.Config) sshx.Options {
 	return sshOptions(cfg, slog.New(slog.DiscardHandler))
 }
-
-var _ term.Prompter = (*terminalPerson)(nil)

@@ -48,16 +48,19 @@ func exitCode(err error) int {
 		status, _ := errors.AsType[exitStatus](err)
 		return status.code
 	case errors.As(err, new(failureToReach)):
-		fmt.Fprintf(os.Stderr, "ptyctl: %v\n", err)
+		complain(err)
 		return exitNotReached
 	case errors.As(err, new(usageError)), errors.As(err, new(cli.ExitCoder)): // the latter: help for an unknown command
-		fmt.Fprintf(os.Stderr, "ptyctl: %v\n", err)
+		complain(err)
 		return 2
 	default:
-		fmt.Fprintf(os.Stderr, "ptyctl: %v\n", err)
+		complain(err)
 		return 1
 	}
 }
+
+// complain says what went wrong. Some of it may be a server's words.
+func complain(err error) { fmt.Fprintf(os.Stderr, "ptyctl: %s\n", plain(err.Error())) }
 
 func newApp() *cli.App {
 	app := &cli.App{

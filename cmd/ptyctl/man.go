@@ -47,7 +47,7 @@ func manual(app *cli.App) string {
 		m.macro("SS", c.name)
 		m.usage(c)
 		m.macro("PP")
-		m.text(sentence(c.Usage))
+		m.text(summary(c))
 		if c.Description != "" {
 			m.macro("PP")
 			m.macro("nf")
@@ -120,6 +120,15 @@ func leaves(commands []*cli.Command, prefix string) []namedCommand {
 		}
 	}
 	return list
+}
+
+// summary says in a line or two what a command does.
+func summary(c namedCommand) string {
+	text := sentence(c.Usage)
+	if len(c.Aliases) > 0 {
+		text += " Also called " + strings.Join(c.Aliases, ", ") + "."
+	}
+	return text
 }
 
 // A manWriter writes the macros of man(7).

@@ -19,7 +19,7 @@ func reference(app *cli.App) string {
 		if c.ArgsUsage != "" {
 			line += " " + c.ArgsUsage
 		}
-		fmt.Fprintf(&b, "```text\n%s\n```\n\n%s\n", line, markdown(sentence(c.Usage)))
+		fmt.Fprintf(&b, "```text\n%s\n```\n\n%s\n", line, markdown(summary(c)))
 		if c.Description != "" {
 			fmt.Fprintf(&b, "\n```text\n%s\n```\n", c.Description)
 		}
