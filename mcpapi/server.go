@@ -122,6 +122,7 @@ func NewServer(o Options) *server.MCPServer {
 	if o.Watch != nil {
 		o.Watch.serve(srv, s, hooks)
 	}
+	logCalls(hooks, s.log)
 	return srv
 }
 
@@ -281,7 +282,7 @@ func (c *invocation) acting(ctx context.Context, task string) context.Context {
 	name, version, _ := ClientFromContext(ctx)
 	caller := callerFrom(ctx)
 	return term.WithActor(ctx, term.Actor{
-		Transport: c.transport(ctx), Client: name, Version: version, Token: caller.Token, Task: task,
+		Transport: c.transport(ctx), Client: name, Version: version, Token: caller.Token, Task: task, Operator: caller.Operator,
 	})
 }
 
