@@ -69,6 +69,9 @@ func TestReload(t *testing.T) {
 
 	reload(changed+"[logging]\nlevel = 'loud'\nfile = 5\n", "the configuration was not reloaded: it is wrong")
 	has("logging.level is \\\"loud\\\"")
+	if strings.Contains(c.log.String(), "reload.go") {
+		t.Errorf("the log shows a stack for a mistake in the configuration:\n%s", c.log)
+	}
 	has("logging.file is an integer")
 	c.call(t, toolSession, `{"action":"list"}`)
 

@@ -27,7 +27,9 @@ func newLogger(o config.Logging) (*logger, error) {
 	if err := sink.apply(o); err != nil {
 		return nil, err
 	}
-	return &logger{slog.New(zapslog.NewHandler(liveCore{sink: sink})), sink}, nil
+	// A stack says where we noticed, seldom what is wrong; a panic brings its own.
+	handler := zapslog.NewHandler(liveCore{sink: sink}, zapslog.AddStacktraceAt(slog.LevelError+1))
+	return &logger{slog.New(handler), sink}, nil
 }
 
 // apply changes to what o says; a file is opened anew, also if its name is the same. After an error all is as it was.

@@ -28,6 +28,7 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	loaded := cfg // as it was read: what is decided below is no change when it is read again
 	if err := knownToolsets(cfg.Server.Toolsets); err != nil {
 		return usageError{err}
 	}
@@ -66,7 +67,7 @@ func runMCP(c *cli.Context) error {
 		return errors.Join(err, trail.Close())
 	}
 	ctl.serve(cfg, srv, numbers.Handler())
-	defer reloadOnHangup(c.Context, &reloader{cfg: cfg, source: source(c), log: logs, ways: ways})()
+	defer reloadOnHangup(c.Context, &reloader{cfg: loaded, source: source(c), log: logs, ways: ways})()
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
 	err = serve(c.Context, cfg, srv, web, log)
 	// The signal that ended us must not cut this short; Close has its own limit.

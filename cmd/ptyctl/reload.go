@@ -12,7 +12,7 @@ import (
 
 // A reloader reads the configuration again, each time that the process gets SIGHUP.
 type reloader struct {
-	cfg    config.Config // in force
+	cfg    config.Config // in force, as it was read
 	source config.Source
 	log    *logger
 	ways   *ways

@@ -9,6 +9,9 @@ import (
 
 // build makes the program for a platform and returns its path.
 func (r release) build(ctx context.Context, p platform, work string) (string, error) {
+	if path, ok := r.built[p]; ok {
+		return path, nil
+	}
 	name := "ptyctl"
 	if p.os == "windows" {
 		name += ".exe"
@@ -21,6 +24,9 @@ func (r release) build(ctx context.Context, p platform, work string) (string, er
 	// that, and an archive of the source has no history.
 	env := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOFLAGS=-mod=readonly", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOTOOLCHAIN=local"}
 	_, err = output(ctx, r.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.release="+r.version, "-o", out, "./cmd/ptyctl")
+	if err == nil {
+		r.built[p] = out
+	}
 	return out, err
 }
 

@@ -32,6 +32,7 @@ type release struct {
 	out     string
 	version string
 	date    time.Time
+	built   map[platform]string // path of the program
 }
 
 func main() {
@@ -54,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	r := release{root: *root, out: *out, version: *version}
+	r := release{root: *root, out: *out, version: *version, built: make(map[platform]string)}
 	var err error
 	if r.version == "" {
 		if r.version, err = git(ctx, r.root, "describe", "--tags", "--always", "--dirty"); err != nil {
