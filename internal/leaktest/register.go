@@ -1,0 +1,112 @@
+package leaktest
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Mark is part of every secret but keys, so that none is a word that an output might hold by chance.
+const Mark = "1138"
+
+// Secret registers text that no output may hold, and returns it.
+func Secret(tb testing.TB, text string) string {
+	tb.Helper()
+	if len(join(text)) < shortest || !strings.Contains(text, Mark) {
+		tb.Errorf("leaktest: %q could be anything: a secret has %d bytes or more, and %s in it", text, shortest, Mark)
+		return text
+	}
+	keep.secret(tb, text)
+	return text
+}
+
+// Typed registers the secrets among the lines that are typed at once: those with the Mark, of which there must be one.
+func Typed(tb testing.TB, text string) {
+	tb.Helper()
+	var marked bool
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if strings.Contains(line, Mark) {
+			Secret(tb, line)
+			marked = true
+		}
+	}
+	if !marked && strings.Trim(text, "\r\n") != "" {
+		tb.Errorf("leaktest: no line of %q is a secret that could be told from other text: give it the mark %s", text, Mark)
+	}
+}
+
+// Key registers the private half of a key in PEM, whole or garbled, and returns the PEM text.
+func Key(tb testing.TB, pem string) string {
+	tb.Helper()
+	var body []string
+	for line := range strings.Lines(pem) {
+		if line = strings.TrimSpace(line); len(line) >= shortest && !strings.ContainsAny(line, "-: ") {
+			body = append(body, line)
+		}
+	}
+	// The first lines of OpenSSH's format say what it is, and the public half.
+	for _, line := range body[len(body)/2:] {
+		keep.secret(tb, line)
+	}
+	return pem
+}
+
+// Output registers what the tested code has put out; name says what of the test it is.
+func Output[T ~string | ~[]byte](tb testing.TB, name string, data T) {
+	tb.Helper()
+	keep.output(tb, name, []byte(data))
+}
+
+// File registers what a file holds at the end of the test, and the others whose names begin with its own: the parts of a
+// log that was rotated, or the files of a folder if path ends in a slash. None need be there.
+func File(tb testing.TB, path string) {
+	tb.Helper()
+	tb.Cleanup(func() {
+		folder, name := filepath.Split(path)
+		entries, _ := os.ReadDir(folder)
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), name) || !e.Type().IsRegular() {
+				continue
+			}
+			data, err := os.ReadFile(filepath.Join(folder, e.Name()))
+			if err != nil {
+				tb.Errorf("leaktest: %v", err)
+			}
+			Output(tb, e.Name(), data)
+		}
+	})
+}
+
+// Writer returns a writer whose text is an output at the end of the test.
+func Writer(tb testing.TB, name string) io.Writer {
+	tb.Helper()
+	w := new(writer)
+	tb.Cleanup(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		Output(tb, name, w.buf.Bytes())
+	})
+	return w
+}
+
+// Log returns a logger of all levels whose text is an output.
+func Log(tb testing.TB) *slog.Logger {
+	tb.Helper()
+	return slog.New(slog.NewTextHandler(Writer(tb, "log"), &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+type writer struct {
+	mu  sync.Mutex // guards buf
+	buf bytes.Buffer
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.buf.Write(p)
+}
