@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ptyctl/internal/leaktest"
 )
 
 // A home is the folder of one user of ptyctl: its configuration, and what it trusts.
@@ -34,6 +36,8 @@ func newHome(tb testing.TB, lines ...string) *home {
 	h.write(tb, h.config, toml)
 	h.write(tb, h.sshConfig, "IdentityAgent none\nIdentitiesOnly yes\nIdentityFile none\n")
 	h.write(tb, h.knownHosts, "")
+	leaktest.File(tb, h.knownHosts)
+	leaktest.File(tb, h.audit)
 	return h
 }
 

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ptyctl/internal/leaktest"
 )
 
 // A program is a running ptyctl mcp.
@@ -28,8 +30,9 @@ type program struct {
 	status error         // of the process, once it has ended
 	killed bool          // by the test: then its status is no concern
 
-	mu      sync.Mutex // guards secrets
-	secrets []string   // that must not be seen in seen and log
+	mu      sync.Mutex      // guards the following
+	secrets []string        // that must not be seen in seen and log
+	asked   map[string]bool // sessions whose login waits for an answer
 }
 
 // start starts ptyctl in h. When the test is over its input ends, and what package doc promises is checked.
@@ -60,6 +63,8 @@ func (h *home) start(tb testing.TB, args ...string) *program {
 	}()
 	tb.Cleanup(func() {
 		p.finish()
+		leaktest.Output(tb, "stdout", p.seen.String())
+		leaktest.Output(tb, "log", p.log.String())
 		if tb.Failed() {
 			tb.Logf("log of ptyctl, its end:\n%s", tail(p.log.String(), 8<<10))
 		}
@@ -76,8 +81,13 @@ func (h *home) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// hide names a secret that the program was given.
+// hide names a secret that the program was given: it is looked for when the program has ended, and by leaktest.
 func (p *program) hide(secrets ...string) {
+	for _, s := range secrets {
+		if strings.Contains(s, leaktest.Mark) { // the others are lines of keys, which newKey has registered
+			leaktest.Secret(p.t, s)
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.secrets = append(slices.Clip(p.secrets), secrets...)

@@ -199,7 +199,7 @@ func TestSecretsThatCouldBeAnything(t *testing.T) {
 			t.Errorf("%q is taken", text)
 		}
 	}
-	for _, text := range []string{"", "\r\n", "typed-" + Mark + "\r", "enable\rtyped-" + Mark + "\r"} {
+	for _, text := range []string{"", "\r\n", "123456\r\n", "typed-" + Mark + "\r", "enable\rtyped-" + Mark + "\r"} {
 		f := &failing{TB: t}
 		if Typed(f, text); len(f.said) != 0 {
 			t.Errorf("%q is refused: %s", text, f.said)
