@@ -146,7 +146,7 @@ func scenarioSudoTwice(t *testing.T, l *shellsLab) {
 
 func scenarioPasswd(t *testing.T, l *shellsLab) {
 	s := l.open(t, "zsh")
-	const fresh = "fresh-Secret-4711"
+	const fresh = "fresh-Secret-1138"
 	r := asks(t, s, "passwd", session.WaitPassword)
 	for _, secret := range []string{l.users["zsh"].password, fresh} {
 		r = confide(t, s, r, secret+"\r")
@@ -310,7 +310,7 @@ func scenarioNoEcho(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
 	const secret = "no-echo-Secret-1138"
 	r := asks(t, s, `stty -echo; printf 'PIN: '; read -r pin; stty echo; echo; echo "${#pin}"`, session.WaitPassword)
-	wantEnded(t, s, confide(t, s, r, secret+"\r"), `\n14\n$`, 0)
+	wantEnded(t, s, confide(t, s, r, secret+"\r"), `\n19\n$`, 0)
 	// Left without an echo, the terminal still runs commands.
 	for _, command := range []string{"stty -echo", "echo unseen", "stty echo", "echo seen"} {
 		want := ""

@@ -2,9 +2,12 @@ package leaktest
 
 import (
 	"bytes"
+	"crypto"
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/x509"
+	"crypto/rsa"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -15,9 +18,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/crypto/ssh"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -212,34 +216,49 @@ func TestSecretsThatCouldBeAnything(t *testing.T) {
 	}
 }
 
-// Of a key any line of its private half gives it away, its public half does not.
+// Any line of a key's private half gives it away, its public half does not.
 func TestKeys(t *testing.T) {
-	public, private, err := ed25519.GenerateKey(rand.Reader)
+	_, edwards, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	der, err := x509.MarshalPKCS8PrivateKey(private)
+	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-	if got := Key(t, text); got != text {
-		t.Errorf("got %q", got)
+	primes, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
 	}
-	keep.mu.Lock()
-	lines := make([]string, 0, len(keep.secrets))
-	for s := range keep.secrets {
-		lines = append(lines, s)
-	}
-	keep.mu.Unlock()
-	if !slices.Contains(lines, strings.Split(text, "\n")[1]) {
-		t.Errorf("the secrets are %q", lines)
-	}
-	if r := searched(t, lines, encode(t, encode(t, text))); len(r.Leaks) == 0 {
-		t.Error("the key is not found")
-	}
-	if r := searched(t, lines, encode(t, []byte(public)), fmt.Sprintf("%x", public)); len(r.Leaks) != 0 {
-		t.Errorf("the public key is found: %v", r.Leaks)
+	for _, private := range []crypto.Signer{edwards, curve, primes} {
+		t.Run(fmt.Sprintf("%T", private), func(t *testing.T) {
+			block, err := ssh.MarshalPrivateKey(private, "comment")
+			if err != nil {
+				t.Fatal(err)
+			}
+			public, err := ssh.NewPublicKey(private.Public())
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(pem.EncodeToMemory(block))
+			if got := Key(t, text); got != text {
+				t.Errorf("got %q", got)
+			}
+			var lines []string
+			keep.mu.Lock()
+			for s, test := range keep.secrets {
+				if test == t.Name() {
+					lines = append(lines, s)
+				}
+			}
+			keep.mu.Unlock()
+			if r := searched(t, lines, encode(t, encode(t, text))); len(r.Leaks) < 2 {
+				t.Errorf("the key is not found: %v", r.Leaks)
+			}
+			if r := searched(t, lines, string(ssh.MarshalAuthorizedKey(public)), fmt.Sprintf("%x", public.Marshal())); len(r.Leaks) != 0 {
+				t.Errorf("the public key is found: %v", r.Leaks)
+			}
+		})
 	}
 }
 
