@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -148,7 +147,7 @@ func (c *client) try(ctx context.Context, tool, arguments string, values ...any)
 		encoded[i] = string(text)
 	}
 	arguments = fmt.Sprintf(arguments, encoded...)
-	session := c.confide(arguments)
+	session := c.told.Call(c.t, arguments)
 	answer, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
 	if err != nil {
 		return result{}, fmt.Errorf("%s %s: %w", tool, arguments, err)
@@ -164,7 +163,7 @@ func (c *client) try(ctx context.Context, tool, arguments string, values ...any)
 	if err := json.Unmarshal([]byte(block.Text), &r); err != nil {
 		return r, fmt.Errorf("%s %s: the result %q: %w", tool, arguments, block.Text, err)
 	}
-	c.noteQuestion(cmp.Or(r.SessionID, session), r)
+	c.told.Result(session, r.text)
 	if answer.IsError != (r.ErrorCode != "") {
 		return r, fmt.Errorf("%s %s: isError is %v and the result %s", tool, arguments, answer.IsError, block.Text)
 	}

@@ -28,11 +28,11 @@ type program struct {
 	audit  string        // its audit log, which other programs of the same home may write too
 	ended  chan struct{} // closed when the process has ended
 	status error         // of the process, once it has ended
-	killed bool          // by the test: then its status is no concern
+	told   leaktest.Client
+	killed bool // by the test: then its status is no concern
 
-	mu      sync.Mutex      // guards the following
-	secrets []string        // that must not be seen in seen and log
-	asked   map[string]bool // sessions whose login waits for an answer
+	mu      sync.Mutex // guards the following
+	secrets []string   // that must not be seen in seen and log
 }
 
 // start starts ptyctl in h. When the test is over its input ends, and what package doc promises is checked.
