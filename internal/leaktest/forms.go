@@ -52,8 +52,8 @@ var shows = []func([]byte) string{
 	func(b []byte) string { return fmt.Sprintf("%x", b) },
 	func(b []byte) string { return fmt.Sprintf("%X", b) },
 	func(b []byte) string { return fmt.Sprintf("% x", b) },
-	func(b []byte) string { return inside(fmt.Sprint(b)) },
-	func(b []byte) string { return strings.ReplaceAll(inside(fmt.Sprint(b)), " ", ",") },
+	func(b []byte) string { return inside(fmt.Sprintf("%d", b)) },
+	func(b []byte) string { return strings.ReplaceAll(inside(fmt.Sprintf("%d", b)), " ", ",") },
 }
 
 func inJSON(s string, html bool) string {
