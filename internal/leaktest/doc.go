@@ -15,6 +15,6 @@
 //
 // An output is what ptyctl tells: results, errors, logs, audit files, metrics, files of state. What goes the other way is
 // none: what a test types, sends, or has its servers know. Where a remote host rightly shows what was typed, as an echo,
-// the text is no secret to the test either, and is not registered. A test that asserts what happens to the echo of a
-// secret keeps its terminal to itself, and registers what it types only if nothing of it may be left.
+// the text is no secret to the test either, and is not registered: it lacks the Mark. A test that asserts what becomes of
+// the echo of a secret registers what it types only if nothing of it may be left.
 package leaktest
