@@ -57,7 +57,11 @@ func (k *trail) output(tb testing.TB, name string, data []byte) {
 
 // add writes an entry. Requires k.mu.
 func (k *trail) add(name string, data []byte) error {
-	w, err := k.zip.Create(name)
+	h := &zip.FileHeader{Name: name, Method: zip.Deflate}
+	if len(data) < 4<<10 {
+		h.Method = zip.Store // most are: to compress them would cost more time than all else here
+	}
+	w, err := k.zip.CreateHeader(h)
 	if err == nil {
 		_, err = w.Write(data)
 	}
