@@ -76,6 +76,8 @@ var importRules = []rule{
 	{pkg: "internal/rundir", theirs: []string{"golang.org/x/sys"}, why: "it is a folder and the locks in it, whatever they are for"},
 	{pkg: "internal/bufpipe", why: "it is an in-memory connection and knows no protocol"},
 	{pkg: "internal/transcript", why: "it is a file format for the tests of telnet and of the program"},
+	{pkg: "internal/leaktest", theirs: []string{"golang.org/x/crypto/ssh"}, why: "every package's tests may use it"},
+	{pkg: "internal/leaktest/search", ours: []string{"internal/leaktest"}, why: "it is the last stage of the tests"},
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
 	{pkg: "scripts/dist", why: "whoever checks a release must be able to read all of what made it"},
 	{pkg: "cmd/ptyctl", anything: true, why: "it is the one place where everything is known"},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,7 +11,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ptyctl/internal/leaktest"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 // write puts a file into a new folder.
 func write(t *testing.T, content string) (path string) {
@@ -30,7 +35,9 @@ func load(t *testing.T, file string, env []string, flags map[string]string) (Con
 	if file != "" {
 		s.Path = write(t, file)
 	}
+	leaktest.Marked(t, file+" "+strings.Join(env, " ")+fmt.Sprint(flags))
 	c, warnings, err := Load(s)
+	leaktest.Output(t, "what was loaded", fmt.Sprintf("%+v %v %v", c, warnings, err))
 	if err == nil {
 		return c, warnings, nil
 	}

@@ -180,7 +180,7 @@ PTYCTL_SSH_OPENSSH_PATH: has no effect, because ptyctl speaks SSH itself and sta
 PTYCTL_WHATEVER_ELSE_THIS_IS: has no effect, because no key has this variable; remove it
 `
 	env := []string{
-		"PTYCTL_LOG_LEVL=hunter2", "PTYCTL_SERVER_TRANSPORT=http", "PTYCTL_SSH_OPENSSH_PATH=/usr/bin/ssh", "PTYCTL_EMPTY=",
+		"PTYCTL_LOG_LEVL=hunter2-1138", "PTYCTL_SERVER_TRANSPORT=http", "PTYCTL_SSH_OPENSSH_PATH=/usr/bin/ssh", "PTYCTL_EMPTY=",
 		"PTYCTL_CONTROL_SOCKET=/x", "PTYCTL_LOG_FILE=/x", "PTYCTL_WHATEVER_ELSE_THIS_IS=1", "PTYCTL_\x1b[2J=1", "PTYCTLX=1", "ptyctl_x=1",
 	}
 	_, warnings, problems := load(t, "telnet = {telnet_path = 5}\nssh.openssh_path = 'ssh'\n", env, nil)

@@ -180,12 +180,12 @@ transport = "stdio" # stdio|http|both
 
 [server.http]
 listen = "127.0.0.1:8765"
-auth_token = "hunter2"
+auth_token = "hunter2-1138"
 
 [server.control]
 control_socket_path = "/tmp/ptyctl-$UID.sock"
 control_mode = "readonly"
-control_auth_token = "hunter2"
+control_auth_token = "hunter2-1138"
 
 [session]
 max_sessions = 100
@@ -214,7 +214,7 @@ format = "text"
 	if len(warnings) != 2 {
 		t.Errorf("%d warnings, want 2:\n%s", len(warnings), lines(warnings))
 	}
-	if strings.Contains(lines(warnings), "hunter2") {
+	if strings.Contains(lines(warnings), "hunter2-1138") {
 		t.Errorf("a token is shown:\n%s", lines(warnings))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ptyctl/internal/leaktest"
 )
 
 // run calls ptyctl without input and returns what it printed, and its exit status.
@@ -20,6 +22,8 @@ func (h *home) run(tb testing.TB, args ...string) (stdout, stderr string, status
 	if err != nil && !errors.As(err, &exit) {
 		tb.Fatal(err)
 	}
+	leaktest.Output(tb, "stdout", out.Bytes())
+	leaktest.Output(tb, "stderr", errs.Bytes())
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 

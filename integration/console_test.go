@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"ptyctl/internal/leaktest"
 )
 
 // A consoles is a device whose console some processes of ptyctl want, as those that several agents' hosts start.
@@ -128,6 +130,7 @@ func without(processes []*client, c *client) []*client {
 func TestConsole(t *testing.T) {
 	d := newConsoles(t)
 	locks := filepath.Join(t.TempDir(), "devices")
+	leaktest.File(t, locks+"/")
 	h := newHome(t, "[locks]", "device_dir = '"+locks+"'")
 	var processes []*client
 	for range 5 {

@@ -15,7 +15,7 @@
 //
 //   - it ends with status 0 when its input ends, and leaves no process behind;
 //   - each line that it wrote to stdout is one JSON-RPC message, although it logs at debug level;
-//   - no secret that it was given is in its output, its log or its audit log;
+//   - no secret that it was given is in its output, its log or its audit log, nor is any other test's (package leaktest);
 //   - the chain of its audit log is whole, and no line of it was lost;
 //   - if the tests run under the race detector, so does it, and found nothing.
 //

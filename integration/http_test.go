@@ -92,7 +92,7 @@ func (p *program) dial(tb testing.TB, url, token string) *client {
 		tb.Fatalf("the handshake failed: %v; its log:\n%s", err, p.log)
 	}
 	tb.Cleanup(func() { c.session.Close() })
-	c.tools = goTools(c.session)
+	c.tools = goTools(tb, c.session)
 	return c
 }
 
