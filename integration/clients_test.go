@@ -42,7 +42,7 @@ func TestInspectorStdio(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	i := inspector{node: installedNode(t), t: t, server: []string{h.program, "mcp"}, env: h.command().Env}
-	if names := i.listTools(); !slices.Equal(names, []string{toolSession, toolConfig, toolExec, toolIO}) {
+	if names := i.listTools(); !slices.Equal(names, []string{toolHealth, toolRun, toolSession, toolConfig, toolExec, toolIO}) {
 		t.Errorf("the tools are %v", names)
 	}
 	if r := i.tools().call(t, toolSession, `{"action":"list"}`); r.Sessions == nil || len(r.Sessions) != 0 {

@@ -27,9 +27,11 @@ func TestToolsListLint(t *testing.T) {
 	for _, mode := range []struct {
 		args       []string
 		structured bool // results come as structuredContent too, so that their schema is told
+		most       int
 	}{
-		{nil, true},
-		{[]string{"--no-structured"}, false},
+		{nil, true, 15000},
+		{[]string{"--toolsets", "core"}, true, maxToolsList},
+		{[]string{"--toolsets", "core", "--no-structured"}, false, maxToolsList},
 	} {
 		t.Run(strings.Join(mode.args, " "), func(t *testing.T) {
 			t.Parallel()
@@ -46,8 +48,8 @@ func TestToolsListLint(t *testing.T) {
 			if again := c.listTools(); !bytes.Equal(list, again) {
 				t.Error("two lists differ, so that no cache of prompts holds")
 			}
-			if len(list) >= maxToolsList {
-				t.Errorf("the list has %d bytes, must stay under %d", len(list), maxToolsList)
+			if len(list) >= mode.most {
+				t.Errorf("the list has %d bytes, must stay under %d", len(list), mode.most)
 			}
 			var all []listedTool
 			if err := json.Unmarshal(list, &all); err != nil || len(all) == 0 {

@@ -126,10 +126,10 @@ func (p *process) sweep(grace time.Duration) {
 }
 
 // kill kills p and all its descendants, those that others of them are just starting too: all are stopped before any is
-// killed. Requires that p was not reaped.
+// killed. Another user's are left to themselves. Requires that p was not reaped.
 func (p *process) kill() {
 	stopped := make(map[member]bool)
-	for range 100 {
+	for deadline := time.Now().Add(killWait); time.Now().Before(deadline); {
 		var fresh []member
 		all := p.members()
 		for _, m := range all {
@@ -142,7 +142,7 @@ func (p *process) kill() {
 			signalAll(fresh, 0, unix.SIGSTOP)
 			continue
 		}
-		if len(all) == 0 || signalAll(all, killWait/2, unix.SIGKILL) {
+		if len(all) == 0 || signalAll(all, time.Until(deadline), unix.SIGKILL) {
 			return
 		}
 	}
@@ -156,10 +156,15 @@ func signalAll(ms []member, wait time.Duration, signals ...unix.Signal) bool {
 		if !ok {
 			continue
 		}
-		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		var err error
 		for _, sig := range signals {
-			_ = unix.PidfdSendSignal(fd, sig, nil, 0) // fails when it is gone, or another user's
+			err = unix.PidfdSendSignal(fd, sig, nil, 0)
 		}
+		if err != nil { // it is gone, or another user's
+			_ = unix.Close(fd)
+			continue
+		}
+		fds = append(fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
 	defer func() {
 		for _, f := range fds {

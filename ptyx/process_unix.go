@@ -147,7 +147,7 @@ const (
 	sweepGrace = 150 * time.Millisecond
 
 	// killWait is how long what was killed may take to be gone.
-	killWait = 400 * time.Millisecond
+	killWait = 300 * time.Millisecond
 )
 
 // exitOf translates the end of a process.

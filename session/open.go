@@ -96,7 +96,7 @@ func (m *Manager) mayOpen(ctx context.Context, d *deed, r OpenRequest) error {
 	if err := m.checkOpen(d, r); err != nil {
 		return err
 	}
-	if err := d.permitUnlocked(ctx, term.Action{Target: &r.Target}); err != nil {
+	if err := d.permitUnlocked(ctx, term.Action{Target: &r.Target, Command: CommandLine(r.Target.Local.Argv)}); err != nil {
 		return err
 	}
 	err := m.takeDevice(d.s)
