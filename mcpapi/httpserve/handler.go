@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
+	"golang.org/x/time/rate"
 
 	"ptyctl/mcpapi"
 )
@@ -43,6 +44,7 @@ const (
 	headerTimeout = 10 * time.Second // for a request's headers
 	bodyTimeout   = 30 * time.Second // for its body
 	writeTimeout  = 30 * time.Second // for each piece of an answer
+	lingerTimeout = time.Second      // for what a client still sends that was refused
 	idleTimeout   = 2 * time.Minute  // between two requests of a connection
 	maxHeader     = 32 << 10
 )
@@ -55,8 +57,10 @@ var (
 // A Handler is the MCP server behind its guards. Make it with New, and end it with Close, or let Serve do that.
 type Handler struct {
 	o        Options
+	srv      *server.MCPServer
 	mcp      *server.StreamableHTTPServer
 	tokens   keyring
+	tell     rate.Sometimes // of wrong tokens: they must not fill the log
 	sessions *mcpSessions
 	calls    chan struct{} // one for each request that is served
 	streams  chan struct{} // one for each open stream
@@ -76,7 +80,7 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{
-		o: o, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
+		o: o, srv: srv, tell: rate.Sometimes{Interval: 10 * time.Second}, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
 		calls: make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
 	}
 	h.streamsDone, h.endStreams = context.WithCancelCause(context.Background())
@@ -87,9 +91,24 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		// A ping through an open stream keeps its session from being idle, and finds out that a client is gone.
 		server.WithHeartbeatInterval(min(30*time.Second, o.IdleTTL/3)),
 		server.WithDisableLocalhostProtection(true), // guard does that, on every address
-		server.WithStreamableHTTPLogger(o.Logger),
+		server.WithStreamableHTTPLogger(slog.New(warnings{o.Logger.Handler()})),
+		server.WithHTTPContextFunc(func(ctx context.Context, _ *http.Request) context.Context {
+			if w, ok := ctx.Value(answerKey{}).(*answer); ok {
+				return h.follow(ctx, w)
+			}
+			return ctx
+		}),
 	)
 	return h
+}
+
+// warnings lets nothing less than warnings through: what mcp-go tells besides names MCP sessions that are in use, and who
+// knows such a name is taken for its client where no token is asked for.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }
 
 // Close ends the open streams and lets no request in any more. Calls that are being served go on.
@@ -126,6 +145,9 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	}
 	t, err := h.tokens.of(r)
 	if err != nil {
+		h.tell.Do(func() {
+			h.o.Logger.Warn("a request without a right token was refused; more are not told of for a while", "from", r.RemoteAddr)
+		})
 		return err
 	}
 	if h.streamsDone.Err() != nil {
@@ -167,7 +189,7 @@ func (h *Handler) rescue(w *answer, r *http.Request) {
 		return
 	}
 	h.o.Logger.Error("panic while serving an HTTP request; the server goes on", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-	if w.started {
+	if w.begun() {
 		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 	}
 	w.refuse(refuse(http.StatusInternalServerError, "the server failed while handling this request; its log has the details, other requests still work"))

@@ -12,6 +12,19 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
+// maxSessions bounds the memory, 10 KiB for each, that clients can take which begin sessions and end none.
+const maxSessions = 10_000
+
+// full refuses one session more.
+func (s *mcpSessions) full() *refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.byID) < maxSessions {
+		return nil
+	}
+	return refuse(http.StatusServiceUnavailable, "there are too many MCP sessions; end those that are not used with DELETE, or wait until they have expired (server.http.session_ttl_ms)")
+}
+
 // mcpSessions are the MCP sessions that initialize has begun, in protocol revisions that have them. Each belongs to a
 // token: an id is no use to who has got hold of it without.
 type mcpSessions struct {
@@ -51,7 +64,9 @@ func (s *mcpSessions) get(id, token string) *mcpSession {
 	return nil
 }
 
-// ResolveSessionIdManager implements server.SessionIdManagerResolver. The name is mcp-go's.
+// ResolveSessionIdManager implements server.SessionIdManagerResolver.
+//
+//nolint:revive // the name is mcp-go's
 func (s *mcpSessions) ResolveSessionIdManager(r *http.Request) server.SessionIdManager {
 	if r == nil { // mcp-go's own clean-up
 		return ownedSessions{s, ""}

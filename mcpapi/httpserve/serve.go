@@ -8,7 +8,13 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
+
+// connections is how many there may be for each call that may be served at a time, those included that have not sent a
+// request yet. More wait for one to end.
+const connections = 8
 
 // How long calls may go on when the server is told to stop, and how long they may take to end when they are told, too.
 const (
@@ -26,7 +32,11 @@ func Listen(address string, tokens bool) (net.Listener, error) {
 		return nil, fmt.Errorf("will not listen on %s without a token, since others than this machine's users can reach it; "+
 			"give it tokens (server.http.tokens_file), or listen on 127.0.0.1", address)
 	}
-	ln, err := net.ListenTCP("tcp", addr)
+	network := "tcp"
+	if addr.IP.To4() != nil {
+		network = "tcp4" // otherwise 0.0.0.0 would be every IPv6 address too
+	}
+	ln, err := net.ListenTCP(network, addr)
 	if err != nil {
 		return nil, fmt.Errorf("%w; choose another address (server.http.listen, --listen)", err)
 	}
@@ -36,6 +46,7 @@ func Listen(address string, tokens bool) (net.Listener, error) {
 // Serve answers requests on ln, which it closes, until ctx ends. It then ends the streams, gives calls a second to be
 // done and another to be canceled, and returns nil.
 func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
+	ln = netutil.LimitListener(ln, connections*h.o.MaxCalls)
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(h.o.Logger.Handler(), slog.LevelDebug), // what clients do wrong
@@ -56,8 +67,12 @@ func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
 			h.o.Logger.Warn("requests ignored their cancellation and were abandoned")
 		}
 	}
-	_ = srv.Close() // the listener is closed already; what is left are connections that nobody waits for
-	<-failed
+	if err := srv.Close(); err != nil { // of connections that nobody waits for; the listener is closed already
+		h.o.Logger.Debug("closing connections", "error", err)
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		h.o.Logger.Debug("accepting connections", "error", err)
+	}
 	return nil
 }
 

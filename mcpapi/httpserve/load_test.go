@@ -1,0 +1,337 @@
+package httpserve_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/mcpapi/httpserve"
+)
+
+// Two hundred calls in flight: one that waits does not hold up the others.
+func TestManyCallsInFlight(t *testing.T) {
+	for name, begin := range map[string]func(*site) agent{
+		"legacy": func(s *site) agent { return s.initialize("", latest) }, "modern": func(s *site) agent { return s.modern("") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, httpserve.Options{})
+			a := begin(s)
+			id := a.open()
+			x, err := s.sessions.Get(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slow := make(chan result, 1)
+			go func() {
+				r, err := s.try(a.asking("tools/call", calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"released","timeout_ms":30000}`)))
+				if err != nil {
+					t.Error(err)
+				}
+				slow <- a.result(r)
+			}()
+			for x.Info().Readers == 0 {
+				runtime.Gosched()
+			}
+			var others sync.WaitGroup
+			for range 199 {
+				others.Go(func() {
+					if r := a.call("ptyctl_session", `{"action":"status","session_id":"`+id+`"}`); r.ErrorCode != "" {
+						t.Errorf("status: %s", r.text)
+					}
+				})
+			}
+			others.Wait()
+			select {
+			case r := <-slow:
+				t.Fatalf("the read has ended before the others were done: %s", r.text)
+			default:
+			}
+			a.call("ptyctl_session_io", `{"action":"write","session_id":"`+id+`","data":"released"}`)
+			if r := <-slow; r.TimedOut {
+				t.Errorf("the read was not woken: %s", r.text)
+			}
+		})
+	}
+}
+
+// Told to stop, the server ends its streams at once, lets short calls finish, cuts off long ones, and is gone in time.
+func TestShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newBubbleSite(t, httpserve.Options{})
+		a := s.initialize("", latest)
+		id := a.open()
+		status, stream := a.listen(t.Context())
+		if status != 200 {
+			t.Fatalf("stream: %d", status)
+		}
+		modern := s.modern("")
+		sub := modern.asking("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+		subStatus, subStream := s.stream(t.Context(), sub)
+		if subStatus != 200 {
+			t.Fatalf("subscriptions/listen: %d", subStatus)
+		}
+		ends := make(chan string, 4)
+		begin := time.Now()
+		var wg sync.WaitGroup
+		for name, body := range map[string]io.Reader{"stream": stream, "subscription": subStream} {
+			wg.Go(func() {
+				_, _ = io.Copy(io.Discard, body) // how a stream ends does not matter
+				ends <- fmt.Sprint(name, " ", time.Since(begin))
+			})
+		}
+		for wait, want := range map[string]string{"500": `"timed_out\":true`, "30000": "whether it took effect is unknown"} {
+			wg.Go(func() {
+				r, err := s.try(a.asking("tools/call", calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":`+wait+`}`)))
+				if err != nil || !strings.Contains(r.text, want) {
+					t.Errorf("a read of %s ms: %v, %d %s", wait, err, r.status, r.text)
+				}
+				ends <- fmt.Sprint("read ", time.Since(begin))
+			})
+		}
+		synctest.Wait()
+		begin = time.Now()
+		s.stop()
+		took := time.Since(begin)
+		wg.Wait()
+		close(ends)
+		got := make(map[string]bool)
+		for e := range ends {
+			got[e] = true
+		}
+		for _, want := range []string{"stream 0s", "subscription 0s", "read 500ms", "read 1s"} {
+			if !got[want] {
+				t.Errorf("there is no %q in %v", want, got)
+			}
+		}
+		if took > 2*time.Second {
+			t.Errorf("the shutdown took %v", took)
+		}
+	})
+}
+
+// A stream ends with its session.
+func TestDeleteEndsTheStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newBubbleSite(t, httpserve.Options{})
+		a := s.initialize("", latest)
+		status, stream := a.listen(t.Context())
+		if status != 200 {
+			t.Fatalf("stream: %d", status)
+		}
+		m := a.message
+		m.method = http.MethodDelete
+		if r := s.send(m); r.status != 200 {
+			t.Fatalf("DELETE: %d %s", r.status, r.text)
+		}
+		begin := time.Now()
+		if _, err := io.Copy(io.Discard, stream); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took > 0 {
+			t.Errorf("the stream ended %v after its session", took)
+		}
+	})
+}
+
+// Clients that are slow to send are cut off, after the time they have and not before.
+func TestSlowLoris(t *testing.T) {
+	const head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+	for name, c := range map[string]struct {
+		first  string // sent at once; then a byte a second
+		after  time.Duration
+		answer string
+	}{
+		"headers":               {"POST /mcp HTTP/1.1\r\nX-Slow: ", httpserve.HeaderTimeout, ""},
+		"body":                  {head + "Content-Length: 1000\r\n\r\n{", httpserve.BodyTimeout, "HTTP/1.1 408 "},
+		"chunks":                {head + "Transfer-Encoding: chunked\r\n\r\n3e8\r\n{", httpserve.BodyTimeout, "HTTP/1.1 408 "},
+		"nothing at all":        {"", httpserve.HeaderTimeout, ""},
+		"nothing after a reply": {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", httpserve.IdleTimeout, "HTTP/1.1 200 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, ln := newBubbleSite(t, httpserve.Options{})
+				conn, err := ln.DialContext(t.Context(), "", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				begin := time.Now()
+				stop, stopped := make(chan struct{}), make(chan struct{})
+				go func() {
+					defer close(stopped)
+					_, err := io.WriteString(conn, c.first)
+					for err == nil && !strings.HasPrefix(name, "nothing") {
+						select {
+						case <-stop:
+							return
+						case <-time.After(time.Second):
+							_, err = io.WriteString(conn, " ")
+						}
+					}
+				}()
+				text, err := io.ReadAll(conn)
+				took := time.Since(begin)
+				close(stop)
+				<-stopped
+				if !strings.HasPrefix(string(text), c.answer) || c.answer == "" && len(text) > 0 && !strings.HasPrefix(string(text), "HTTP/1.1 408 ") {
+					t.Errorf("the answer is %q, %v", text, err)
+				}
+				if took < c.after || took > c.after+2*time.Second {
+					t.Errorf("cut off after %v, want %v", took, c.after)
+				}
+			})
+		})
+	}
+}
+
+// Who does not take the answer does not keep the server: its write ends.
+func TestSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := newBubbleSite(t, httpserve.Options{MaxCalls: 1})
+		a := s.initialize("", latest)
+		id := a.open()
+		big := strings.Repeat("x", 200<<10) // more than the connection holds
+		for part := 0; part < len(big); part += 10 << 10 {
+			a.call("ptyctl_session_io", `{"action":"write","session_id":"`+id+`","data":"`+big[part:part+10<<10]+`"}`)
+		}
+		synctest.Wait()
+		m := a.asking("tools/call", calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","cursor":"0","max_bytes":1000000,"timeout_ms":0}`))
+		conn, err := ln.DialContext(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := s.request(t.Context(), m).Write(conn); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(httpserve.WriteTimeout - time.Second)
+		s.refused(a.ask("tools/list", ""), 503, "limits.max_in_flight") // so it is still being written
+		time.Sleep(2 * time.Second)
+		if r := a.ask("tools/list", ""); r.status != 200 {
+			t.Errorf("the slow reader still has its place: %d %s", r.status, r.text)
+		}
+	})
+}
+
+// A stream may be silent for as long as it likes: pings keep it, and its session.
+func TestSilentStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newBubbleSite(t, httpserve.Options{IdleTTL: 10 * time.Minute})
+		a, idle := s.initialize("", latest), s.initialize("", latest)
+		ctx, cancel := context.WithCancel(t.Context())
+		status, stream := a.listen(ctx)
+		if status != 200 {
+			t.Fatalf("stream: %d", status)
+		}
+		lines := bufio.NewScanner(stream)
+		pings := 0
+		for begin := time.Now(); time.Since(begin) < 3*time.Hour && lines.Scan(); {
+			if strings.Contains(lines.Text(), `"ping"`) {
+				pings++
+			}
+		}
+		if err := lines.Err(); err != nil || pings < 300 {
+			t.Errorf("%d pings in three hours, %v", pings, err)
+		}
+		if r := a.ask("tools/list", ""); r.status != 200 {
+			t.Errorf("its session: %d %s", r.status, r.text)
+		}
+		s.refused(idle.ask("tools/list", ""), 404, "idle")
+		cancel()
+	})
+}
+
+// Ten thousand clients that begin and never end leave nothing behind.
+func TestForgottenSessions(t *testing.T) {
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	synctest.Test(t, func(t *testing.T) {
+		const clients = 10_000
+		s, _ := newBubbleSite(t, httpserve.Options{IdleTTL: 10 * time.Minute})
+		for range 100 {
+			s.initialize("", latest)
+		}
+		time.Sleep(20 * time.Minute)
+		before := heap()
+		for range clients {
+			s.initialize("", latest)
+		}
+		most := heap()
+		if n := s.handler.MCPSessions(); n != clients {
+			t.Errorf("%d sessions, want %d", n, clients)
+		}
+		s.refused(s.send(message{body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`}), 503, "DELETE")
+		time.Sleep(20 * time.Minute)
+		synctest.Wait()
+		after := heap()
+		t.Logf("heap: %d KiB before, %d KiB with %d sessions, %d KiB after", before>>10, most>>10, clients, after>>10)
+		if n := s.handler.MCPSessions(); n != 0 {
+			t.Errorf("%d sessions are left", n)
+		}
+		if left := int64(after) - int64(before); left > int64(most-before)/20 {
+			t.Errorf("%d bytes are left of %d", left, most-before)
+		}
+	})
+}
+
+// A token has its own allowance, and is told when there is more.
+func TestRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newBubbleSite(t, httpserve.Options{Tokens: allTokens, RateLimit: 2})
+		a := s.modern(writeToken)
+		for i := range 10 {
+			if r := a.ask("tools/list", ""); r.status != 200 {
+				t.Fatalf("request %d: %d %s", i+1, r.status, r.text)
+			}
+		}
+		for range 3 { // refused ones do not count
+			r := a.ask("tools/list", "")
+			s.refused(r, 429, "wait 501ms")
+			if got := r.header.Get("Retry-After"); got != "1" {
+				t.Errorf("Retry-After: %q", got)
+			}
+		}
+		if r := s.modern(readToken).ask("tools/list", ""); r.status != 200 {
+			t.Errorf("another token: %d %s", r.status, r.text)
+		}
+		time.Sleep(time.Second)
+		for range 2 {
+			if r := a.ask("tools/list", ""); r.status != 200 {
+				t.Errorf("after the time told: %d %s", r.status, r.text)
+			}
+		}
+		s.refused(a.ask("tools/list", ""), 429, "wait")
+	})
+}
+
+// Connections that send nothing do not pile up; those that wait get their turn when these are cut off.
+func TestManyConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := newBubbleSite(t, httpserve.Options{MaxCalls: 1})
+		for range 8 {
+			conn, err := ln.DialContext(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+		}
+		begin := time.Now()
+		s.initialize("", latest)
+		if took := time.Since(begin); took < httpserve.HeaderTimeout || took > httpserve.HeaderTimeout+2*time.Second {
+			t.Errorf("served after %v, want %v", took, httpserve.HeaderTimeout)
+		}
+	})
+}

@@ -1,0 +1,365 @@
+package httpserve_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ptyctl/mcpapi/httpserve"
+)
+
+const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+
+// cheap is the most that may be read of a request that is refused before its body: what the server's buffer takes at once,
+// twice, since the connection's end may take another read.
+const cheap = 8 << 10
+
+// drained is what net/http takes in after the answer, lest a client that is still sending lose it; and a buffer's fill.
+const drained = 256<<10 + cheap
+
+// A body of a hundred megabytes is refused for what is wrong before it, and almost nothing of it is read.
+func TestRefusedBeforeTheBody(t *testing.T) {
+	const size = 100 << 20
+	for name, c := range map[string]struct {
+		m       message
+		chunked bool
+		most    int64
+		status  int
+		advice  string
+		header  [2]string
+	}{
+		"no token":          {m: message{}, status: 401, advice: "Authorization: Bearer TOKEN", header: [2]string{"WWW-Authenticate", `Bearer realm="ptyctl"`}},
+		"wrong token":       {m: message{token: writeToken + "x"}, status: 401, advice: "no such token", header: [2]string{"WWW-Authenticate", `Bearer realm="ptyctl", error="invalid_token"`}},
+		"forged Host":       {m: message{token: writeToken, host: "evil.example"}, status: 403, advice: "server.http.allowed_hosts"},
+		"foreign Origin":    {m: message{token: writeToken, header: http.Header{"Origin": {"https://evil.example"}}}, status: 403, advice: "server.http.allowed_origins"},
+		"no such path":      {m: message{token: writeToken, path: "/"}, status: 404, advice: "/mcp"},
+		"wrong method":      {m: message{token: writeToken, method: "PUT"}, status: 405, advice: "GET or POST or DELETE", header: [2]string{"Allow", "GET, POST, DELETE"}},
+		"not JSON":          {m: message{token: writeToken, header: http.Header{"Content-Type": {"text/plain"}}}, status: 415, advice: "application/json"},
+		"too large":         {m: message{token: writeToken}, status: 413, advice: "at most 8388608 bytes"},
+		"too large, unsaid": {m: message{token: writeToken}, chunked: true, most: 8<<20 + drained, status: 413, advice: "at most 8388608 bytes"},
+		"no token, unsaid":  {m: message{}, chunked: true, most: drained, status: 401, advice: "Authorization: Bearer TOKEN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, httpserve.Options{Tokens: allTokens})
+			req := s.request(context.Background(), c.m)
+			req.Body = io.NopCloser(io.LimitReader(spaces{}, size))
+			req.ContentLength = size
+			if c.chunked {
+				req.ContentLength = -1
+			}
+			resp, err := s.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := reply{status: resp.StatusCode, header: resp.Header, text: string(text)}
+			if err := json.Unmarshal(text, &r); err != nil {
+				t.Fatal(err)
+			}
+			s.refused(r, c.status, c.advice)
+			if h := c.header; resp.Header.Get(h[0]) != h[1] {
+				t.Errorf("%s is %q, want %q", h[0], resp.Header.Get(h[0]), h[1])
+			}
+			s.stop() // nothing is read any more
+			most := max(c.most, cheap)
+			if got := s.read.Load(); got > most {
+				t.Errorf("%d bytes were read, want at most %d", got, most)
+			} else {
+				t.Logf("%d bytes were read", got)
+			}
+		})
+	}
+}
+
+// spaces are what JSON may begin with, without end.
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+func TestTokens(t *testing.T) {
+	var log strings.Builder
+	s := newSite(t, httpserve.Options{Tokens: allTokens, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	auth := func(values ...string) message {
+		return message{body: listTools, header: http.Header{"Authorization": values}}
+	}
+	for name, m := range map[string]message{
+		"none":           {body: listTools},
+		"empty":          auth(""),
+		"another scheme": auth("Basic " + writeToken),
+		"no scheme":      auth(writeToken),
+		"two headers":    auth("Bearer "+writeToken, "Bearer "+writeToken),
+		"two in one":     auth("Bearer " + writeToken + ", Bearer " + writeToken),
+		"a part":         auth("Bearer " + writeToken[:10]),
+		"empty value":    auth("Bearer "),
+		"in the query":   {body: listTools, path: "/mcp?access_token=" + writeToken},
+		"on a GET":       {method: "GET"},
+		"on a DELETE":    {method: "DELETE"},
+		"on the metrics": {method: "GET", path: "/metrics"},
+	} {
+		r := s.send(m)
+		status := 401
+		if name == "on the metrics" {
+			status = 404 // there are none here
+		}
+		s.refused(r, status, "")
+		if r.status == 401 && r.header.Get("WWW-Authenticate") == "" {
+			t.Errorf("%s: no WWW-Authenticate", name)
+		}
+	}
+	for _, token := range []string{writeToken, otherToken, readToken} {
+		s.initialize(token, latest)
+		r := s.send(message{body: listTools, header: http.Header{"Authorization": {"bearer  " + token}}})
+		s.refused(r, 400, "Mcp-Session-Id") // so the token was right
+	}
+	s.stop() // nobody writes to the log any more
+	if n := strings.Count(log.String(), "without a right token"); n != 1 || strings.Contains(log.String(), "0123456789abcdef") {
+		t.Errorf("the log tells of %d refusals, want 1:\n%s", n, log.String())
+	}
+}
+
+func TestHostAndOrigin(t *testing.T) {
+	s := newSite(t, httpserve.Options{Hosts: []string{"ptyctl.test"}, Origins: []string{"https://pages.test"}})
+	_, port, _ := net.SplitHostPort(s.host)
+	begin := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	for host, ours := range map[string]bool{
+		"localhost": true, "LOCALHOST:" + port: true, "127.0.0.1:" + port: true, "[::1]:1": true, "127.9.9.9": true, "ptyctl.test": true, "Ptyctl.Test:80": true,
+		"evil.example": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "10.0.0.1": false, "0.0.0.0:" + port: false, "[::]": false, "xptyctl.test": false,
+	} {
+		if r := s.send(message{host: host, body: begin}); ours != (r.status == 200) {
+			t.Errorf("Host %s: %d", host, r.status)
+		} else if !ours {
+			s.refused(r, 403, "Host")
+		}
+	}
+	for origin, ours := range map[string]bool{
+		"http://localhost:3000": true, "http://127.0.0.1:" + port: true, "https://ptyctl.test": true, "https://pages.test": true,
+		"http://pages.test": false, "https://pages.test:444": false, "https://evil.example": false, "null": false, "file://": false, "": false, "localhost": false,
+		"http://localhost.evil.example": false, "http://localhost@evil.example": false,
+	} {
+		if r := s.send(message{body: begin, header: http.Header{"Origin": {origin}}}); ours != (r.status == 200) {
+			t.Errorf("Origin %q: %d", origin, r.status)
+		} else if !ours {
+			s.refused(r, 403, "origin")
+		}
+	}
+	s.refused(s.send(message{body: begin, header: http.Header{"Origin": {"http://localhost", "http://localhost"}}}), 403, "origin")
+}
+
+// An id is good for the token that it was made for, and only until it is deleted.
+func TestMCPSessionIDs(t *testing.T) {
+	s := newSite(t, httpserve.Options{Tokens: allTokens})
+	mine := s.initialize(writeToken, latest)
+	theirs := s.initialize(otherToken, latest)
+	gone := s.initialize(writeToken, latest)
+	m := gone.message
+	m.method = http.MethodDelete
+	if r := s.send(m); r.status != 200 {
+		t.Fatalf("DELETE: %d %s", r.status, r.text)
+	}
+	for name, id := range map[string]string{
+		"forged": "AAAAAAAAAAAAAAAAAAAAAAAAAA", "in mcp-go's form": "mcp-session-01234567-89ab-cdef-0123-456789abcdef", "deleted": gone.session, "another token's": theirs.session,
+	} {
+		for _, method := range []string{"POST", "GET", "DELETE"} {
+			t.Run(method+" "+name, func(t *testing.T) {
+				s.refused(s.send(message{method: method, token: writeToken, session: id, revision: latest, body: listTools}), 404, "initialize")
+			})
+		}
+	}
+	for _, method := range []string{"POST", "GET", "DELETE"} {
+		s.refused(s.send(message{method: method, token: writeToken, revision: latest, body: listTools}), 400, "Mcp-Session-Id")
+	}
+	for _, a := range []agent{mine, theirs} {
+		if r := a.ask("tools/list", ""); r.status != 200 {
+			t.Errorf("a session that lives: %d %s", r.status, r.text)
+		}
+	}
+	if n := s.handler.MCPSessions(); n != 2 {
+		t.Errorf("%d sessions are kept, want 2", n)
+	}
+}
+
+func TestMalformed(t *testing.T) {
+	s := newSite(t, httpserve.Options{})
+	a := s.initialize("", latest)
+	for body, want := range map[string]struct {
+		code   int
+		advice string
+	}{
+		"":                            {-32700, "valid JSON"},
+		"hello":                       {-32700, "valid JSON"},
+		listTools[:20]:                {-32700, "valid JSON"},
+		listTools + listTools:         {-32700, "valid JSON"},
+		"[" + listTools + "]":         {-32600, "batches"},
+		`"hello"`:                     {-32600, "JSON-RPC object"},
+		`{"method":5}`:                {-32600, "JSON-RPC object"},
+		`{"method":"x","params":[1]}`: {-32600, "JSON-RPC object"},
+	} {
+		r := a.post(body)
+		s.refused(r, 400, want.advice)
+		if r.Error != nil && r.Error.Code != want.code {
+			t.Errorf("%q: code %d, want %d", body, r.Error.Code, want.code)
+		}
+	}
+	m := a.message
+	m.body, m.revision = listTools, "1999-01-01"
+	s.refused(s.send(m), 400, "2025-11-25")
+	s.refused(s.send(message{method: "GET", revision: "2026-07-28"}), 405, "subscriptions/listen") // from mcp-go, in plain text there
+	if r := a.ask("tools/list", ""); r.status != 200 {
+		t.Errorf("after all that: %d %s", r.status, r.text)
+	}
+}
+
+func TestHealthAndMetrics(t *testing.T) {
+	numbers := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ptyctl_sessions 3") })
+	s := newSite(t, httpserve.Options{Tokens: allTokens, Metrics: numbers})
+	if r := s.send(message{method: "GET", path: "/healthz", host: "probe.example"}); r.status != 200 || r.text != "{\"status\":\"ok\"}\n" {
+		t.Errorf("/healthz: %d %q", r.status, r.text)
+	}
+	s.refused(s.send(message{path: "/healthz"}), 405, "GET")
+	s.refused(s.send(message{method: "GET", path: "/metrics"}), 401, "token")
+	s.refused(s.send(message{path: "/metrics", token: readToken}), 405, "GET")
+	if r := s.send(message{method: "GET", path: "/metrics", token: readToken}); r.status != 200 || r.text != "ptyctl_sessions 3\n" {
+		t.Errorf("/metrics: %d %q", r.status, r.text)
+	}
+}
+
+// A fault stays with its request, and says nothing of what it was about.
+func TestPanic(t *testing.T) {
+	faulty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the secret is hunter2") })
+	var log strings.Builder
+	s := newSite(t, httpserve.Options{Metrics: faulty, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	r := s.send(message{method: "GET", path: "/metrics"})
+	s.refused(r, 500, "other requests still work")
+	if strings.Contains(r.text, "hunter2") || !strings.Contains(log.String(), "hunter2") {
+		t.Errorf("answer %s, log %s", r.text, log.String())
+	}
+	s.initialize("", latest)
+}
+
+// Off loopback nobody listens without a token, not for a moment.
+func TestListen(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0"} {
+		ln, err := httpserve.Listen(address, false)
+		if err == nil {
+			ln.Close()
+			t.Errorf("listens on %s without a token", address)
+		} else if !strings.Contains(err.Error(), "tokens_file") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	for address, tokens := range map[string]bool{"127.0.0.1:0": false, "localhost:0": false, "0.0.0.0:0": true} {
+		ln, err := httpserve.Listen(address, tokens)
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		if at := ln.Addr().(*net.TCPAddr).IP; strings.HasPrefix(address, "0.") && at.To4() == nil {
+			t.Errorf("%s became %s", address, at)
+		}
+		if _, err := httpserve.Listen(ln.Addr().String(), true); err == nil || !strings.Contains(err.Error(), "--listen") {
+			t.Errorf("twice on %s: %v", address, err)
+		}
+		ln.Close()
+	}
+	for _, address := range []string{"127.0.0.1", "127.0.0.1:none", "no such host:80"} {
+		if _, err := httpserve.Listen(address, true); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// On an address of the network, that address is a name of this server.
+func TestHostIsTheAddress(t *testing.T) {
+	ln, err := httpserve.Listen("0.0.0.0:0", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	s := serveOn(t, ln, "127.0.0.1:"+port, nil, httpserve.Options{Tokens: allTokens})
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		ip, ok := a.(*net.IPNet)
+		if !ok || ip.IP.To4() == nil {
+			continue
+		}
+		u := url.URL{Scheme: "http", Host: net.JoinHostPort(ip.IP.String(), port), Path: "/mcp"}
+		resp, err := s.client.Post(u.String(), "application/json", strings.NewReader(listTools))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != 401 {
+			t.Errorf("%s: %s, want it to ask for a token", u.Host, resp.Status)
+		}
+	}
+}
+
+// At the limit of requests one more is refused, and streams do not take the calls' places.
+func TestMaxCalls(t *testing.T) {
+	s := newSite(t, httpserve.Options{MaxCalls: 2})
+	a := s.initialize("", latest)
+	id := a.open()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 2 {
+		if status, _ := a.listen(ctx); status != 200 {
+			t.Fatalf("stream: %d", status)
+		}
+	}
+	m := a.message
+	m.method = http.MethodGet
+	s.refused(s.send(m), 503, "limits.max_in_flight")
+
+	wait := a.asking("tools/call", calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`))
+	ended := make(chan error, 2)
+	for range 2 {
+		go func() {
+			resp, err := s.client.Do(s.request(ctx, wait))
+			if err == nil {
+				resp.Body.Close()
+			}
+			ended <- err
+		}()
+	}
+	for {
+		x, err := s.sessions.Get(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.Info().Readers == 2 {
+			break
+		}
+	}
+	r := a.ask("tools/list", "")
+	s.refused(r, 503, "limits.max_in_flight")
+	if n, err := strconv.Atoi(r.header.Get("Retry-After")); err != nil || n < 1 {
+		t.Errorf("Retry-After: %q", r.header.Get("Retry-After"))
+	}
+	cancel()
+	for range 2 {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+}

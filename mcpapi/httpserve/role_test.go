@@ -1,0 +1,176 @@
+package httpserve_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"ptyctl/mcpapi/httpserve"
+	"ptyctl/term"
+)
+
+// What types, or changes anything.
+var typing = map[string][]string{
+	"ptyctl_session": {
+		`{"action":"open","protocol":"ssh","host":"echo"}`, `{"action":"close","session_id":"$S"}`, `{"action":"lock","session_id":"$S","task_id":"t"}`,
+		`{"action":"unlock","session_id":"$S","task_id":"t"}`, `{"action":"heartbeat","session_id":"$S","task_id":"t"}`, `{"action":"signal","session_id":"$S","signal":"INT"}`,
+	},
+	"ptyctl_session_exec":   {`{"session_id":"$S","cmd":"true"}`, `{"session_id":"$S","exec_id":"e1"}`, `{"session_id":"$S","exec_id":"e1","cancel":true}`},
+	"ptyctl_session_io":     {`{"action":"write","session_id":"$S","data":"x"}`, `{"action":"write","session_id":"$S","key":"ctrl_c"}`},
+	"ptyctl_session_config": {`{"action":"resize","session_id":"$S","cols":80,"rows":24}`, `{"action":"expect","session_id":"$S","expect":{"profile":"posix"}}`},
+}
+
+// What only looks.
+var looking = map[string][]string{
+	"ptyctl_session":        {`{"action":"list"}`, `{"action":"status","session_id":"$S"}`},
+	"ptyctl_session_io":     {`{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`, `{"action":"search","session_id":"$S","pattern":"x"}`},
+	"ptyctl_session_config": {`{"action":"get","session_id":"$S"}`},
+}
+
+// The role read sees what looks, and can call nothing else, in every kind of revision.
+func TestRoleRead(t *testing.T) {
+	var seen diary
+	s := newSite(t, httpserve.Options{Tokens: allTokens}, &seen)
+	id := s.initialize(writeToken, latest).open()
+	for name, a := range map[string]agent{"legacy": s.initialize(readToken, latest), "modern": s.modern(readToken)} {
+		t.Run(name, func(t *testing.T) {
+			var list struct {
+				Tools []struct {
+					Name        string
+					InputSchema struct {
+						Properties map[string]struct{ Enum []string }
+					}
+					OutputSchema json.RawMessage
+					Annotations  struct{ ReadOnlyHint, DestructiveHint *bool }
+				}
+			}
+			r := a.ask("tools/list", "")
+			if err := json.Unmarshal(r.Result, &list); err != nil {
+				t.Fatal(err)
+			}
+			actions := make(map[string][]string)
+			for _, tool := range list.Tools {
+				actions[tool.Name] = tool.InputSchema.Properties["action"].Enum
+				if h := tool.Annotations; h.ReadOnlyHint == nil || !*h.ReadOnlyHint || h.DestructiveHint == nil || *h.DestructiveHint {
+					t.Errorf("%s: hints %+v", tool.Name, h)
+				}
+				if tool.OutputSchema == nil {
+					t.Errorf("%s has no output schema", tool.Name)
+				}
+			}
+			for tool, want := range map[string][]string{"ptyctl_session": {"list", "status"}, "ptyctl_session_io": {"read", "search"}, "ptyctl_session_config": {"get"}} {
+				if !slices.Equal(actions[tool], want) {
+					t.Errorf("%s offers %v, want %v", tool, actions[tool], want)
+				}
+			}
+			if len(list.Tools) != 3 {
+				t.Errorf("%d tools", len(list.Tools))
+			}
+			for _, word := range []string{"password", "write", "ptyctl_session_exec"} {
+				if strings.Contains(string(r.Result), word) {
+					t.Errorf("the list speaks of %s: %s", word, r.Result)
+				}
+			}
+			for tool, calls := range looking {
+				for _, args := range calls {
+					if r := a.call(tool, strings.ReplaceAll(args, "$S", id)); r.ErrorCode != "" {
+						t.Errorf("%s %s: %s", tool, args, r.text)
+					}
+				}
+			}
+			for tool, calls := range typing {
+				for _, args := range calls {
+					if r := a.call(tool, strings.ReplaceAll(args, "$S", id)); r.ErrorCode != "POLICY_DENIED" || !strings.Contains(r.Message, "the token reader has the role read") {
+						t.Errorf("%s %s: %s", tool, args, r.text)
+					}
+				}
+			}
+		})
+	}
+	if e := seen.of(term.VerbExec); e.Actor.Token != "reader" || e.Session != id || term.KindOf(e.Refused) != term.PolicyDenied {
+		t.Errorf("the record of the refused exec is %+v", e)
+	}
+	var all struct{ Tools []json.RawMessage }
+	if r := s.initialize(writeToken, latest).ask("tools/list", ""); json.Unmarshal(r.Result, &all) != nil || len(all.Tools) != 4 {
+		t.Errorf("the role write sees %d tools", len(all.Tools))
+	}
+}
+
+// A read-only handler is so for every token; the server behind it may be open to others.
+func TestReadOnly(t *testing.T) {
+	s := newSite(t, httpserve.Options{Tokens: allTokens, ReadOnly: true, Transport: "socket"})
+	if r := s.initialize(writeToken, latest).call("ptyctl_session", `{"action":"open","protocol":"ssh","host":"echo"}`); r.ErrorCode != "POLICY_DENIED" {
+		t.Errorf("open: %s", r.text)
+	}
+	ln, err := httpserve.Listen("127.0.0.1:0", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := httpserve.New(s.mcp, httpserve.Options{})
+	defer open.Close()
+	ln.Close()
+}
+
+// Tokens that are kept apart know nothing of each other's sessions, whatever they ask.
+func TestIsolate(t *testing.T) {
+	s := newSite(t, httpserve.Options{Tokens: allTokens, Isolate: true})
+	mine, theirs := s.initialize(writeToken, latest), s.initialize(otherToken, latest)
+	id := mine.open()
+	theirs.open()
+
+	missing := theirs.call("ptyctl_session", `{"action":"status","session_id":"echo-nothere1"}`)
+	for _, calls := range []map[string][]string{looking, typing} {
+		for tool, list := range calls {
+			for _, args := range list {
+				if !strings.Contains(args, "$S") {
+					continue
+				}
+				r := theirs.call(tool, strings.ReplaceAll(args, "$S", id))
+				if r.ErrorCode != "NOT_FOUND" || strings.ReplaceAll(r.Message, id, "echo-nothere1") != missing.Message {
+					t.Errorf("%s %s: %s", tool, args, r.text)
+				}
+			}
+		}
+	}
+	for _, a := range []agent{mine, theirs} {
+		if r := a.call("ptyctl_session", `{"action":"list"}`); r.Count != 1 {
+			t.Errorf("list: %s", r.text)
+		}
+	}
+	if r := mine.call("ptyctl_session", `{"action":"status","session_id":"`+id+`"}`); r.ErrorCode != "" {
+		t.Errorf("one's own: %s", r.text)
+	}
+
+	// A second connection with the same token has the same sessions: they are not tied to an MCP session.
+	if r := s.modern(writeToken).call("ptyctl_session", `{"action":"status","session_id":"`+id+`"}`); r.ErrorCode != "" {
+		t.Errorf("one's own, from elsewhere: %s", r.text)
+	}
+
+	// A request_id is one's own, too: the result of another's call is not given away.
+	const same = `{"action":"open","protocol":"ssh","host":"echo","request_id":"r1"}`
+	first, again, other := mine.call("ptyctl_session", same), mine.call("ptyctl_session", same), theirs.call("ptyctl_session", same)
+	if first.SessionID != again.SessionID || other.SessionID == first.SessionID {
+		t.Errorf("opened %s, again %s, by another %s", first.SessionID, again.SessionID, other.SessionID)
+	}
+
+	const console = `{"action":"open","protocol":"ssh","host":"echo","session_type":"console","device_id":"router-1"}`
+	if r := mine.call("ptyctl_session", console); r.ErrorCode != "" {
+		t.Fatalf("console: %s", r.text)
+	}
+	if r := mine.call("ptyctl_session", console); r.Existing == "" {
+		t.Errorf("one's own console again: %s", r.text)
+	}
+	if r := theirs.call("ptyctl_session", console); r.ErrorCode != "LOCKED" || r.SessionID != "" || strings.Contains(r.text, "writer") {
+		t.Errorf("another's console: %s", r.text)
+	}
+}
+
+// Unless they are kept apart, all tokens are one trust domain.
+func TestTokensShareSessions(t *testing.T) {
+	s := newSite(t, httpserve.Options{Tokens: allTokens})
+	id := s.initialize(writeToken, latest).open()
+	if r := s.initialize(otherToken, latest).call("ptyctl_session_io", `{"action":"write","session_id":"`+id+`","data":"x","until_regex":"x"}`); r.Chunk != "x" {
+		t.Errorf("write: %s", r.text)
+	}
+}
