@@ -104,6 +104,7 @@ type result struct {
 		}
 		DeviceOwner struct {
 			PID       int
+			Socket    string
 			SessionID string `json:"session_id"`
 			Since     int64
 		} `json:"device_owner"`

@@ -89,7 +89,7 @@ func (d *consoles) race(processes []*client, each int, made bool) (owner *client
 			switch {
 			case c != owner:
 				o := r.Details.DeviceOwner
-				if r.ErrorCode != "LOCKED" || !r.Retryable || o.PID != owner.pid || o.SessionID != id || o.Since == 0 ||
+				if r.ErrorCode != "LOCKED" || !r.Retryable || o.PID != owner.pid || o.SessionID != id || o.Since == 0 || !strings.HasSuffix(o.Socket, fmt.Sprintf("/%d.sock", owner.pid)) ||
 					!strings.Contains(r.Message, fmt.Sprintf("process %d, session %s", owner.pid, id)) {
 					d.t.Errorf("another process is told %s; the owner is process %d with session %s", r.text, owner.pid, id)
 				}

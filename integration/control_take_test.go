@@ -26,6 +26,7 @@ func TestAttachTake(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			id := c.open(t, s)
 			c.ps1(t, id)
+			c.enter(t, id, "printf '\\033[6n\\033[c'; echo asked\r", "asked") // and must not be asked again: see sane
 			if test.task != "" {
 				c.call(t, toolSession, `{"action":"lock","session_id":%s,"lock_ttl_ms":600000`+test.task+`}`, id)
 			}

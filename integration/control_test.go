@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -156,6 +157,18 @@ func TestTwoWatchersAndTheAgent(t *testing.T) {
 	if !strings.HasSuffix(second.text(), want) {
 		t.Error("the second watcher has seen other bytes than the agent")
 	}
+
+	// Whose terminal takes nothing can be told to go all the same.
+	second.stop()
+	c.call(t, toolIO, `{"action":"write","session_id":%s,"data":%s}`, id, fmt.Sprintf("seq -f 'line %%05g again' %d\r", lines))
+	first.sees(`line 20000 again\r\n`)
+	if err := second.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end of a watcher whose terminal is stopped", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", second.cmd.Process.Pid))
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	})
 }
 
 // A picture is drawn anew in another size, and a full-screen program is drawn as it stands.

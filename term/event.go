@@ -7,7 +7,7 @@ import (
 
 // An Actor is who makes a call. All of it is what the caller says of itself, except Transport and Token.
 type Actor struct {
-	Transport string // "stdio", "http", "socket", "library"
+	Transport string // "stdio", "http", "socket", "cli", "library"
 	Client    string // name of the MCP client
 	Version   string // its version
 	Token     string // name (never the value) of the bearer token

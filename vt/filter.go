@@ -16,9 +16,12 @@ import "strconv"
 // What passes is written anew from what was understood, never copied: no terminal can read another meaning into it.
 type Filter struct {
 	// Input passes on also what programs need of a terminal that is typed into: the modes of its keys, of its mouse and
-	// of pasting, the shape of the cursor, the bell, and the questions whose answer holds nothing of the asker's choice
-	// (DSR, CPR, DA).
+	// of pasting, the shape of the cursor, and the bell.
 	Input bool
+
+	// Questions passes on those whose answer holds nothing of the asker's choice: DSR, CPR, DA. It is for output that is
+	// shown as it comes; what is shown again must not be answered again.
+	Questions bool
 
 	parser  Parser
 	dropped int
@@ -160,7 +163,7 @@ func (f *Filter) csi(dst []byte, t *Token) []byte {
 	case t.Private == 0 && t.Inter == [2]byte{' '} && t.Final == 'q' && f.Input: // DECSCUSR
 		f.drawn.style = t.Param(0, 0) != 0
 		return append(appendParams(append(dst, "\x1b["...), t, 1), " q"...)
-	case t.Private == '>' && t.Inter[0] == 0 && t.Final == 'c' && t.Param(0, 0) == 0 && f.Input: // DA2
+	case t.Private == '>' && t.Inter[0] == 0 && t.Final == 'c' && t.Param(0, 0) == 0 && f.Questions: // DA2
 		return append(dst, "\x1b[>c"...)
 	case !t.plain():
 		f.dropped++
@@ -205,12 +208,12 @@ func (f *Filter) csi(dst []byte, t *Token) []byte {
 		}
 		return dst
 	case 'n': // DSR, CPR
-		if n := t.Param(0, 0); !f.Input || n != 5 && n != 6 {
+		if n := t.Param(0, 0); !f.Questions || n != 5 && n != 6 {
 			f.dropped++
 			return dst
 		}
 	case 'c': // DA1
-		if !f.Input || t.Param(0, 0) != 0 {
+		if !f.Questions || t.Param(0, 0) != 0 {
 			f.dropped++
 			return dst
 		}

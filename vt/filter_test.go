@@ -11,14 +11,14 @@ import (
 )
 
 func TestFilter(t *testing.T) {
-	for _, c := range []struct{ name, in, want, input string }{ // input: with Filter.Input, if that differs
+	for _, c := range []struct{ name, in, want, input string }{ // input: with Filter.Input and Questions, if that differs
 		{"text", "plain ünïcode 漢字 \u2502\r\n\tx\b", "plain ünïcode 漢字 \u2502\r\n\tx\b", ""},
 		{"colours", "\x1b[1;31mred\x1b[0m \x1b[38;5;8mgrey\x1b[48:2::1:2:3m\x1b[m", "\x1b[1;31mred\x1b[0m \x1b[38;5;8mgrey\x1b[48:2::1:2:3m\x1b[m", ""},
 		{"concealed text is shown", "\x1b[8mseen\x1b[1;8;4mtoo\x1b[28m", "seen\x1b[1;4mtoo\x1b[28m", ""},
 		{"movement", "\x1b[2;3H\x1b[A\x1b[10C\x1b[K\x1b[2J\x1b[;5f\x1b7\x1b8\x1bM\x1b[2;9r\x1b[3b", "\x1b[2;3H\x1b[A\x1b[10C\x1b[K\x1b[2J\x1b[;5f\x1b7\x1b8\x1bM\x1b[2;9r\x1b[3b", ""},
 		{"modes of the picture", "\x1b[?25l\x1b[?7l\x1b[?1049h\x1b[?47l\x1b[4h\x1b(0q\x1b(B", "\x1b[?25l\x1b[?7l\x1b[?1049h\x1b[?1049l\x1b[4h\x1b(0q\x1b(B", ""},
 		{"modes of the keys", "\x1b[?1h\x1b=\x1b[?1000;1006h\x1b[?2004h\x1b[3 q", "", "\x1b[?1h\x1b=\x1b[?1000h\x1b[?1006h\x1b[?2004h\x1b[3 q"},
-		{"answers without a choice", "\x1b[6n\x1b[5n\x1b[c\x1b[>c", "", "\x1b[6n\x1b[5n\x1b[c\x1b[>c"},
+		{"questions without a choice", "\x1b[6n\x1b[5n\x1b[c\x1b[>c", "", "\x1b[6n\x1b[5n\x1b[c\x1b[>c"},
 		{"bell", "a\ab", "ab", "a\ab"},
 
 		{"title and clipboard", "a\x1b]0;title\ab\x1b]52;c;ZXZpbA==\x1b\\c\x1b]52;c;?\ad", "abcd", ""},
@@ -45,7 +45,7 @@ func TestFilter(t *testing.T) {
 			if c.input == "" {
 				c.input = c.want
 			}
-			f = vt.Filter{Input: true}
+			f = vt.Filter{Input: true, Questions: true}
 			if got := string(f.Append(nil, []byte(c.in))); got != c.input {
 				t.Errorf("with input: %q, want %q", got, c.input)
 			}
@@ -70,7 +70,7 @@ func TestFilterLeavesATerminalSane(t *testing.T) {
 		}
 		write([]byte("\r\nbefore"))
 		clean, title := screen.Mode(), screen.Title()
-		f := vt.Filter{Input: input}
+		f := vt.Filter{Input: input, Questions: input}
 		for i := range hostile {
 			write(f.Append(nil, []byte(hostile[i:i+1])))
 		}
@@ -119,14 +119,14 @@ func FuzzFilter(f *testing.F) {
 	f.Add([]byte(hostile), uint8(0), uint16(40))
 	f.Fuzz(func(t *testing.T, in []byte, _ uint8, cut uint16) {
 		for _, input := range []bool{false, true} {
-			whole := vt.Filter{Input: input}
+			whole := vt.Filter{Input: input, Questions: input}
 			out := whole.Append(nil, in)
 			at := int(cut) % (len(in) + 1)
-			parts := vt.Filter{Input: input}
+			parts := vt.Filter{Input: input, Questions: input}
 			if got := parts.Append(parts.Append(nil, in[:at]), in[at:]); !bytes.Equal(got, out) {
 				t.Errorf("cut at %d: %q, want %q", at, got, out)
 			}
-			again := vt.Filter{Input: input}
+			again := vt.Filter{Input: input, Questions: input}
 			if got := again.Append(nil, out); !bytes.Equal(got, out) || again.Dropped() > 0 {
 				t.Errorf("filtered twice: %q, once: %q", got, out)
 			}

@@ -302,7 +302,9 @@ func (w *watch) draw(ctx context.Context, first bool) (ended bool, err error) {
 	picture := pictureOf(held.data, rows, w.filter.Input)
 	*w.filter = vt.Filter{Input: w.filter.Input}
 	begin = append(begin, w.filter.Append(nil, picture.state)...)
-	return held.ended, w.put(append(begin, w.filter.Append(nil, picture.part)...))
+	begin = append(begin, w.filter.Append(nil, picture.part)...)
+	w.filter.Questions = w.filter.Input // those before were asked of somebody else
+	return held.ended, w.put(begin)
 }
 
 // header says what is looked at.

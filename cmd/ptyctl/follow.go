@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"ptyctl/control"
 )
 
 const (
+	busyWait = time.Second    // before a read that the server had no place for is tried again
 	longPoll = int64(25_000)  // milliseconds that a read waits at the server for something new
 	readSize = 64 << 10       // of one read while following
 	fillSize = 512 << 10      // of one read of what is there already
@@ -39,8 +41,11 @@ func (f *follower) read(ctx context.Context, wait int64, most int) (piece, error
 	var out ioResult
 	err := f.on.Call(ctx, toolIO, ioCall{Action: "read", SessionID: f.id, Cursor: f.cursor, Encoding: "base64", Timeout: &wait, MaxBytes: most}, &out)
 	if err != nil {
-		if isCode(err, "NOT_FOUND") { // it has ended, and is forgotten by now
+		switch {
+		case isCode(err, "NOT_FOUND"): // it has ended, and is forgotten by now
 			return piece{ended: true}, nil
+		case isCode(err, "LIMIT_EXCEEDED") && pause(ctx, busyWait): // as many read as may; we are in no hurry
+			return piece{}, nil
 		}
 		return piece{}, lost(ctx, err)
 	}
