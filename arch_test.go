@@ -73,6 +73,7 @@ var importRules = []rule{
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi", "mcpapi/httpserve"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
+	{pkg: "internal/bundle", ours: []string{"mcpapi", "session"}, why: "it packs what others have built, and asks the tools for their names"},
 	{pkg: "internal/bufpipe", why: "it is an in-memory connection and knows no protocol"},
 	{pkg: "internal/transcript", why: "it is a file format for the tests of telnet and of the program"},
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
