@@ -34,11 +34,11 @@ func TestConformance(t *testing.T) {
 func TestConformanceOfPtyctl(t *testing.T) {
 	t.Parallel()
 	node := installedNode(t)
-	s := newHome(t).serve(t)
+	_, url := newHome(t).startHTTP(t)
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
-			node.conformance(t, s.url, "--requirements", revision, "--expected-failures", absolute(t, filepath.Join("node", "conformance-ptyctl-"+revision+".yml")))
+			node.conformance(t, url, "--requirements", revision, "--expected-failures", absolute(t, filepath.Join("node", "conformance-ptyctl-"+revision+".yml")))
 		})
 	}
 }

@@ -27,7 +27,6 @@ type program struct {
 	ended  chan struct{} // closed when the process has ended
 	status error         // of the process, once it has ended
 	killed bool          // by the test: then its status is no concern
-	serves bool          // others than who has started it, so that it does not end with its input
 
 	mu      sync.Mutex // guards secrets
 	secrets []string   // that must not be seen in seen and log
@@ -91,9 +90,6 @@ func (p *program) finish() {
 		p.t.Errorf("ptyctl has started programs: %v", children)
 	}
 	p.stdin.Close()
-	if p.serves && p.running() {
-		p.cmd.Process.Signal(syscall.SIGTERM)
-	}
 	go io.Copy(io.Discard, p.stdout) // the program must not wait for a reader; ends with the process
 	p.checkEnd()
 }

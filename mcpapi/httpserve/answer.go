@@ -3,18 +3,21 @@ package httpserve
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
 const (
-	jsonType   = "application/json"
-	eventsType = "text/event-stream"
+	jsonType  = "application/json"
+	eventType = "text/event-stream"
+	plainType = "text/plain"
 )
 
 // codeRefused is from the range that MCP leaves to implementations, -32000 to -32019.
@@ -37,64 +40,79 @@ func (r *refusal) header(name, value string) { r.headers = append(r.headers, [2]
 // An answer writes a response. Each write has a deadline of its own, so that no client can hold the server by not
 // reading, and a stream that is silent is no fault. Errors that come in plain text go out as JSON.
 type answer struct {
-	http.ResponseWriter
+	rw      http.ResponseWriter
 	control *http.ResponseController
-	head    http.Header // to be sent with the status
-	notes   *notes      // written before the answer; nil: nothing is
+	head    http.Header                 // of the MCP server, which sets it while a call's notifications are written
+	call    atomic.Pointer[callSession] // that has sent something; nil: none has
 
-	mu      sync.Mutex // guards the following, and the writing
+	mu      sync.Mutex // guards the following: a call's notifications are written beside its answer
 	started bool       // something is sent
-	events  bool       // it is a stream of events
-
-	hold   bool // send nothing before finish
-	status int  // of an answer that is held back; 0: there is none
-	body   bytes.Buffer
+	stream  bool       // as events
+	hurried time.Time  // when the next write was last given its time
+	hold    bool       // send nothing before finish
+	broken  bool       // an event could not be written
+	status  int        // of an answer that is held back; 0: there is none
+	body    bytes.Buffer
 }
 
 func newAnswer(w http.ResponseWriter) *answer {
-	return &answer{ResponseWriter: w, control: http.NewResponseController(w), head: make(http.Header)}
+	return &answer{rw: w, control: http.NewResponseController(w), head: make(http.Header)}
 }
 
-// Header implements http.ResponseWriter. Notes that are written meanwhile have headers of their own.
+// Header implements http.ResponseWriter.
 func (w *answer) Header() http.Header { return w.head }
 
+// WriteHeader implements http.ResponseWriter.
 func (w *answer) WriteHeader(status int) {
-	w.notes.settle()
+	w.flushCall()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.writeHeader(status)
+	w.writeHeaderLocked(status)
 }
 
-// writeHeader requires w.mu.
-func (w *answer) writeHeader(status int) {
+func (w *answer) writeHeaderLocked(status int) {
+	kind := w.head.Get("Content-Type")
 	switch {
-	case w.started: // by a note, as a stream of events
-	case w.hold || w.plainError(status):
+	case w.stream && strings.HasPrefix(kind, eventType): // mcp-go begins the stream that is there
+	case w.stream, !w.started && (w.hold || status >= 400 && strings.HasPrefix(kind, plainType)):
 		w.status = status
-	default:
+	case !w.started:
 		w.hurry()
-		w.started, w.events = true, w.head.Get("Content-Type") == eventsType
-		maps.Copy(w.ResponseWriter.Header(), w.head)
-		w.ResponseWriter.WriteHeader(status)
+		w.started, w.stream = true, strings.HasPrefix(kind, eventType)
+		maps.Copy(w.rw.Header(), w.head)
+		w.rw.WriteHeader(status)
 	}
 }
 
 func (w *answer) Write(p []byte) (int, error) {
-	w.notes.settle()
+	w.flushCall()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.status == 0 {
-		w.writeHeader(http.StatusOK)
+	if !w.started && w.status == 0 {
+		w.writeHeaderLocked(http.StatusOK)
 	}
 	if w.status != 0 {
 		return w.body.Write(p)
 	}
 	w.hurry()
-	return w.ResponseWriter.Write(p)
+	return w.rw.Write(p)
+}
+
+// flushCall lets what the call has sent go before what follows.
+func (w *answer) flushCall() {
+	if c := w.call.Load(); c != nil {
+		c.flush()
+	}
 }
 
 // Flush implements http.Flusher.
 func (w *answer) Flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flushLocked()
+}
+
+func (w *answer) flushLocked() {
 	if w.status == 0 {
 		w.hurry()
 		_ = w.control.Flush() // a client that is gone ends the request's context
@@ -102,36 +120,74 @@ func (w *answer) Flush() {
 }
 
 // Unwrap is for http.ResponseController.
-func (w *answer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *answer) Unwrap() http.ResponseWriter { return w.rw }
 
-func (w *answer) plainError(status int) bool {
-	return status >= 400 && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
+// streamLocked begins a stream of events, if nothing has begun.
+func (w *answer) streamLocked() {
+	if w.started || w.status != 0 {
+		return
+	}
+	w.started, w.stream = true, true
+	w.rw.Header().Set("Content-Type", eventType)
+	w.rw.Header().Set("Cache-Control", "no-cache")
+	w.hurry()
+	w.rw.WriteHeader(http.StatusOK)
 }
 
-// hurry gives the next write its time. Writers that know no deadlines are those of tests.
-func (w *answer) hurry() { _ = w.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
+// eventLocked sends one event, if there is a stream.
+func (w *answer) eventLocked(data []byte) {
+	if !w.stream || w.status != 0 || w.broken {
+		return
+	}
+	w.hurry()
+	_, err := fmt.Fprintf(w.rw, "event: message\ndata: %s\n\n", data)
+	w.broken = err != nil
+	w.flushLocked()
+}
+
+// hurry gives the next write its time. Writers that know no deadlines are those of tests. Requires w.mu.
+func (w *answer) hurry() {
+	if now := time.Now(); now.Sub(w.hurried) > time.Second {
+		w.hurried = now
+		_ = w.control.SetWriteDeadline(now.Add(writeTimeout))
+	}
+}
 
 // finish sends what is held back.
 func (w *answer) finish() {
-	status := w.status
-	if status == 0 {
-		return
+	if c := w.call.Swap(nil); c != nil {
+		c.end()
 	}
-	if w.plainError(status) {
-		w.refuse(refuse(status, strings.TrimSpace(w.body.String())))
-		return
-	}
+	w.mu.Lock()
+	status, body := w.status, w.body.Bytes()
 	w.hold, w.status = false, 0
-	w.WriteHeader(status)
-	_, _ = w.Write(w.body.Bytes()) // a client that is gone needs no answer
+	stream := w.stream
+	w.mu.Unlock()
+	switch {
+	case status == 0:
+	case stream: // an answer for a stream that was begun before it
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.eventLocked(bytes.TrimSpace(body))
+	case status >= 400 && strings.HasPrefix(w.Header().Get("Content-Type"), plainType):
+		w.refuse(refuse(status, strings.TrimSpace(string(body))))
+	default:
+		w.WriteHeader(status)
+		_, _ = w.Write(body) // a client that is gone needs no answer
+	}
 }
 
 // refuse answers with a JSON-RPC error. The connection ends with it: what the client may still send is not read.
 func (w *answer) refuse(r *refusal) {
-	if w.started {
+	w.mu.Lock()
+	started := w.started
+	if !started {
+		w.hold, w.status = false, 0
+	}
+	w.mu.Unlock()
+	if started {
 		return
 	}
-	w.hold, w.status = false, 0
 	// After the answer net/http takes in what is left of the body, up to 256 KiB, so that a client that is still sending
 	// does not lose the answer to a reset. Without a deadline, a slow one could take days.
 	_ = w.control.SetReadDeadline(time.Now().Add(lingerTimeout))
@@ -150,4 +206,17 @@ func (w *answer) refuse(r *refusal) {
 	}
 	w.WriteHeader(r.status)
 	_, _ = w.Write(append(body, '\n')) // a client that is gone needs no answer
+}
+
+// begun reports whether something is sent, and answered whether there is an answer, sent or held back.
+func (w *answer) begun() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.started
+}
+
+func (w *answer) answered() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.started || w.status != 0
 }

@@ -55,6 +55,7 @@ var (
 // A Handler is the MCP server behind its guards. Make it with New, and end it with Close, or let Serve do that.
 type Handler struct {
 	o        Options
+	srv      *server.MCPServer
 	mcp      *server.StreamableHTTPServer
 	tokens   keyring
 	sessions *mcpSessions
@@ -76,7 +77,7 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{
-		o: o, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
+		o: o, srv: srv, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
 		calls: make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
 	}
 	h.streamsDone, h.endStreams = context.WithCancelCause(context.Background())
@@ -88,7 +89,12 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		server.WithHeartbeatInterval(min(30*time.Second, o.IdleTTL/3)),
 		server.WithDisableLocalhostProtection(true), // guard does that, on every address
 		server.WithStreamableHTTPLogger(o.Logger),
-		server.WithHTTPContextFunc(withNotes(srv)),
+		server.WithHTTPContextFunc(func(ctx context.Context, r *http.Request) context.Context {
+			if w, ok := ctx.Value(answerKey{}).(*answer); ok {
+				return h.follow(ctx, w)
+			}
+			return ctx
+		}),
 	)
 	return h
 }
@@ -168,7 +174,7 @@ func (h *Handler) rescue(w *answer, r *http.Request) {
 		return
 	}
 	h.o.Logger.Error("panic while serving an HTTP request; the server goes on", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-	if w.started {
+	if w.begun() {
 		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 	}
 	w.refuse(refuse(http.StatusInternalServerError, "the server failed while handling this request; its log has the details, other requests still work"))

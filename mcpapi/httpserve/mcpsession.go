@@ -64,7 +64,9 @@ func (s *mcpSessions) get(id, token string) *mcpSession {
 	return nil
 }
 
-// ResolveSessionIdManager implements server.SessionIdManagerResolver. The name is mcp-go's.
+// ResolveSessionIdManager implements server.SessionIdManagerResolver.
+//
+//nolint:revive // the name is mcp-go's
 func (s *mcpSessions) ResolveSessionIdManager(r *http.Request) server.SessionIdManager {
 	if r == nil { // mcp-go's own clean-up
 		return ownedSessions{s, ""}

@@ -17,7 +17,10 @@ import (
 	"ptyctl/mcpapi"
 )
 
-type tokenKey struct{}
+type (
+	tokenKey  struct{}
+	answerKey struct{}
+)
 
 // tokenFrom returns the name of the token that the request of ctx bears.
 func tokenFrom(ctx context.Context) string {
@@ -28,7 +31,7 @@ func tokenFrom(ctx context.Context) string {
 // message serves a request of MCP's streamable HTTP transport.
 func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	var m *mcpSession
-	stream := false
+	stream, call := false, false
 	switch r.Method {
 	case http.MethodPost:
 		sent, err := h.read(w, r)
@@ -36,6 +39,7 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 			return err
 		}
 		modern := isModern(r, sent.Params.Meta.Version)
+		call = sent.Method == string(mcp.MethodToolsCall)
 		switch {
 		case modern && sent.Method == string(mcp.MethodNotificationCancelled):
 			// It has no meaning there, since a call ends with its connection; but a client that sends it, and is told
@@ -77,24 +81,26 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		err.header("Retry-After", "1")
 		return err
 	}
-	return h.handOver(w, r, k, done, m)
+	ctx := context.WithValue(mcpapi.WithCaller(r.Context(), h.caller(k)), tokenKey{}, k.Name)
+	if call {
+		ctx = context.WithValue(ctx, answerKey{}, w)
+	}
+	if r.Method != http.MethodGet {
+		m = nil // only a stream ends with its session
+	}
+	return h.handOver(ctx, done, w, r, m)
 }
 
-// handOver lets the MCP server answer, as long as done and the stream's session last.
-func (h *Handler) handOver(w *answer, r *http.Request, k *key, done context.Context, m *mcpSession) *refusal {
-	ctx, cancel := context.WithCancelCause(mcpapi.WithCaller(context.WithValue(r.Context(), tokenKey{}, k.Name), h.caller(k)))
+// handOver lets the MCP server answer, as long as done and m, if it is not nil, last.
+func (h *Handler) handOver(ctx, done context.Context, w *answer, r *http.Request, m *mcpSession) *refusal {
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(done, func() { cancel(errShutdown) })()
-	if m != nil && r.Method == http.MethodGet {
+	if m != nil {
 		defer context.AfterFunc(m.life, func() { cancel(errSessionEnd) })()
 	}
-	if r.Method == http.MethodPost && done == h.callsDone { // a stream's notifications are of no call
-		n := newNotes(w)
-		defer n.stop()
-		ctx = context.WithValue(ctx, notesKey{}, n)
-	}
 	h.mcp.ServeHTTP(w, r.WithContext(ctx))
-	if !w.started && errors.Is(context.Cause(ctx), errShutdown) {
+	if !w.answered() && errors.Is(context.Cause(ctx), errShutdown) {
 		return refuse(http.StatusServiceUnavailable, "the server shut down before this request ended; whether it took effect is unknown")
 	}
 	return nil
@@ -121,7 +127,7 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	}
 	// Not by http.Server.ReadTimeout, which would end long calls too. Readers that know no deadlines are those of tests.
 	_ = w.control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, h.o.MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w.rw, r.Body, h.o.MaxBody))
 	_ = w.control.SetReadDeadline(time.Time{})
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):

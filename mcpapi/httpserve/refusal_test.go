@@ -266,6 +266,9 @@ func TestListen(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 			continue
 		}
+		if at := ln.Addr().(*net.TCPAddr).IP; strings.HasPrefix(address, "0.") && at.To4() == nil {
+			t.Errorf("%s became %s", address, at)
+		}
 		if _, err := httpserve.Listen(ln.Addr().String(), true); err == nil || !strings.Contains(err.Error(), "--listen") {
 			t.Errorf("twice on %s: %v", address, err)
 		}
@@ -327,7 +330,10 @@ func TestMaxCalls(t *testing.T) {
 	ended := make(chan error, 2)
 	for range 2 {
 		go func() {
-			_, err := s.client.Do(s.request(ctx, wait))
+			resp, err := s.client.Do(s.request(ctx, wait))
+			if err == nil {
+				resp.Body.Close()
+			}
 			ended <- err
 		}()
 	}

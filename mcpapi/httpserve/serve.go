@@ -26,7 +26,11 @@ func Listen(address string, tokens bool) (net.Listener, error) {
 		return nil, fmt.Errorf("will not listen on %s without a token, since others than this machine's users can reach it; "+
 			"give it tokens (server.http.tokens_file), or listen on 127.0.0.1", address)
 	}
-	ln, err := net.ListenTCP("tcp", addr)
+	network := "tcp"
+	if addr.IP.To4() != nil {
+		network = "tcp4" // otherwise 0.0.0.0 would be every IPv6 address too
+	}
+	ln, err := net.ListenTCP(network, addr)
 	if err != nil {
 		return nil, fmt.Errorf("%w; choose another address (server.http.listen, --listen)", err)
 	}
@@ -56,8 +60,12 @@ func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
 			h.o.Logger.Warn("requests ignored their cancellation and were abandoned")
 		}
 	}
-	_ = srv.Close() // the listener is closed already; what is left are connections that nobody waits for
-	<-failed
+	if err := srv.Close(); err != nil { // of connections that nobody waits for; the listener is closed already
+		h.o.Logger.Debug("closing connections", "error", err)
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		h.o.Logger.Debug("accepting connections", "error", err)
+	}
 	return nil
 }
 

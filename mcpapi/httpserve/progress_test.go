@@ -1,0 +1,127 @@
+package httpserve_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/mcpapi/httpserve"
+)
+
+// talkative adds a tool that sends n notifications and is done.
+func talkative(s *site, n int) {
+	s.mcp.AddTool(mcp.NewTool("talk"), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		for i := range n {
+			params := map[string]any{"progressToken": req.Params.Meta.ProgressToken, "progress": i}
+			if err := server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/progress", params); err != nil {
+				return nil, err
+			}
+		}
+		return mcp.NewToolResultText("said"), nil
+	})
+}
+
+// Whatever a call sends comes before its answer, on the same stream, in order and whole; and calls that say nothing are
+// answered without a stream, before and after.
+func TestNotificationsBeforeTheAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin  func(*site) agent
+		stream bool // of the session, open beside the calls
+	}{
+		"modern":            {func(s *site) agent { return s.modern("") }, false},
+		"legacy":            {func(s *site) agent { return s.initialize("", latest) }, false},
+		"legacy, listening": {func(s *site) agent { return s.initialize("", latest) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const calls, most = 40, 100
+			s := newSite(t, httpserve.Options{})
+			talkative(s, most)
+			a := c.begin(s)
+			if c.stream {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if status, _ := a.listen(ctx); status != 200 {
+					t.Fatalf("stream: %d", status)
+				}
+			}
+			var running sync.WaitGroup
+			for i := range calls {
+				running.Go(func() {
+					token := fmt.Sprintf("t%d", i)
+					m := a.asking("tools/call", `{"name":"talk","arguments":{}}`)
+					m.body = strings.Replace(m.body, `"arguments"`, `"PLACE":0,"arguments"`, 1)
+					if a.revision == "2026-07-28" {
+						m.body = strings.Replace(m.body, `"_meta":{`, `"_meta":{"progressToken":"`+token+`",`, 1)
+					} else {
+						m.body = strings.Replace(m.body, `"PLACE":0`, `"_meta":{"progressToken":"`+token+`"}`, 1)
+					}
+					resp, err := s.client.Do(s.request(context.Background(), m))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer resp.Body.Close()
+					if kind := resp.Header.Get("Content-Type"); kind != "text/event-stream" {
+						t.Errorf("the answer is %s", kind)
+					}
+					readTalk(t, resp.Body, token, most)
+				})
+			}
+			running.Wait()
+			resp, err := s.client.Do(s.request(context.Background(), a.asking("tools/call", calling("ptyctl_session", `{"action":"list"}`))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if kind := resp.Header.Get("Content-Type"); kind != "application/json" {
+				t.Errorf("a call that says nothing is answered with %s", kind)
+			}
+		})
+	}
+}
+
+// readTalk checks a stream: so many notifications with the token, and then the answer.
+func readTalk(t *testing.T, stream io.Reader, token string, want int) {
+	lines := bufio.NewScanner(stream)
+	lines.Buffer(nil, 1<<20)
+	got, answered := 0, false
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var m struct {
+			ID     json.RawMessage
+			Result json.RawMessage
+			Params struct {
+				ProgressToken string
+				Progress      int
+			}
+		}
+		if err := json.Unmarshal([]byte(data), &m); err != nil {
+			t.Errorf("%v: %s", err, data)
+			return
+		}
+		switch {
+		case answered:
+			t.Errorf("after the answer came %s", data)
+		case m.ID != nil:
+			answered = m.Result != nil
+		case m.Params.ProgressToken != token || m.Params.Progress != got:
+			t.Errorf("%s is not number %d of %s", data, got, token)
+		default:
+			got++
+		}
+	}
+	if err := lines.Err(); err != nil || got != want || !answered {
+		t.Errorf("%d of %d notifications, answered: %v, %v", got, want, answered, err)
+	}
+}
