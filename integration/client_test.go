@@ -124,6 +124,7 @@ type result struct {
 	SecurityWarning string `json:"security_warning"`
 	Telnet          telnetState
 	Session         struct {
+		WaitingReaders  int    `json:"waiting_readers"`
 		SecurityWarning string `json:"security_warning"`
 		Telnet          telnetState
 		Capabilities    struct {
