@@ -168,13 +168,16 @@ type invocation struct {
 	tool   *tool
 	action string
 	raw    json.RawMessage
+	given  []member // raw, split
 	notes  []string // the result's warnings
 	meter  meter
 	asking *session.OpenResult // set by an open whose login asks what a person may be asked
 }
 
 // args decodes the call's arguments into the action's struct.
-func (c *invocation) args(into any) error { return c.tool.decode(c.raw, c.action, into) }
+func (c *invocation) args(into any) error {
+	return (&checker{t: c.tool, action: c.action}).decode(c.given, into)
+}
 
 // warn adds a warning to the result.
 func (c *invocation) warn(text string) { c.notes = append(c.notes, text) }
@@ -186,14 +189,14 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 		if err != nil {
 			return s.fail(ctx, err)
 		}
-		a, err := t.actionOf(raw)
+		a, given, err := t.split(raw)
 		if err != nil {
 			return s.fail(ctx, err)
 		}
 		if a.later != "" {
 			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
-		c := &invocation{api: s, tool: t, action: a.name, raw: raw}
+		c := &invocation{api: s, tool: t, action: a.name, raw: raw, given: given}
 		if err := c.permitted(ctx, a); err != nil {
 			return s.fail(ctx, err)
 		}
@@ -224,19 +227,25 @@ func rawArguments(req mcp.CallToolRequest) (json.RawMessage, error) {
 
 // once runs the call's action, or returns what an earlier call with the same request_id has done.
 func (c *invocation) once(ctx context.Context) (any, error) {
-	var key struct {
-		SessionID string `json:"session_id"`
-		RequestID string `json:"request_id"`
-	}
-	// What is wrong with the arguments, do finds out, and says.
-	if json.Unmarshal(c.raw, &key) != nil || key.RequestID == "" {
+	session, id := c.text("session_id"), c.text("request_id")
+	if id == "" {
 		return c.do(ctx)
 	}
-	scope := c.tool.name + "/" + key.SessionID
+	scope := c.tool.name + "/" + session
 	if caller := callerFrom(ctx); caller.Isolated {
 		scope += "/" + caller.Transport + "/" + caller.Token
 	}
-	return c.replays.do(ctx, scope, key.RequestID, c.raw, c.do)
+	return c.replays.do(ctx, scope, id, c.raw, c.do)
+}
+
+// text returns an argument that is a text; what is wrong with it, do finds out, and says.
+func (c *invocation) text(name string) (value string) {
+	for _, m := range c.given {
+		if m.name == name {
+			_ = json.Unmarshal(m.value, &value)
+		}
+	}
+	return value
 }
 
 // do runs the call's action.
