@@ -94,43 +94,26 @@ func (c *checker) invalid(field string, allowed []string, format string, args ..
 	}
 }
 
-// A member is one name and value of a JSON object, in the order in which they were written.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
 // members splits an object, refusing what is none, and names that occur twice.
 func (c *checker) members(path string, raw json.RawMessage) ([]member, error) {
 	what := "the arguments"
 	if path != "" {
 		what = path
 	}
-	if len(raw) == 0 || string(raw) == "null" {
+	if len(bytes.TrimLeft(raw, jsonSpace)) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') || !json.Valid(raw) {
+	if raw = bytes.TrimLeft(raw, jsonSpace); raw[0] != '{' || !json.Valid(raw) {
 		return nil, c.invalid(path, nil, "%s must be a JSON object", what)
 	}
-	var out []member
-	seen := make(map[string]bool)
-	for dec.More() {
-		tok, err := dec.Token()
-		name, ok := tok.(string)
-		if err != nil || !ok {
-			return nil, c.invalid(path, nil, "%s must be a JSON object", what)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, c.invalid(path, nil, "%s must be a JSON object", what)
-		}
-		if seen[name] {
-			name = join(path, shorten(name))
+	out := split(raw)
+	seen := make(map[string]bool, len(out))
+	for _, m := range out {
+		if seen[m.name] {
+			name := join(path, shorten(m.name))
 			return nil, c.invalid(name, nil, "%s is given twice; give it once", name)
 		}
-		seen[name] = true
-		out = append(out, member{name, value})
+		seen[m.name] = true
 	}
 	return out, nil
 }
