@@ -70,7 +70,7 @@ var importRules = []rule{
 
 	{pkg: "mcpapi", ours: []string{"term", "session", "profile", "fsx", "screen"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi", "term", "session", "profile", "fsx", "screen"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
-	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
+	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/net/netutil", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi", "mcpapi/httpserve"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
 	{pkg: "internal/bundle", ours: []string{"mcpapi", "session"}, why: "it packs what others have built, and asks the tools for their names"},
