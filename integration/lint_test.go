@@ -30,6 +30,7 @@ func TestToolsListLint(t *testing.T) {
 	}{
 		{nil, true},
 		{[]string{"--no-structured"}, false},
+		{[]string{"--read-only"}, true},
 	} {
 		t.Run(strings.Join(mode.args, " "), func(t *testing.T) {
 			t.Parallel()

@@ -147,7 +147,7 @@ func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
 // forReader leaves what types out of the list of a caller that may not. It is no filter, because what a filter leaves out
 // cannot be called at all: the caller would be told that there is no such tool, and not why it may not use it.
 func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	if !s.o.ReadOnly && !callerFrom(ctx).ReadOnly {
+	if !s.onlyReads(ctx) {
 		return
 	}
 	list := []mcp.Tool{}
@@ -191,6 +191,9 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 		}
 		a, given, err := t.split(raw)
 		if err != nil {
+			if r := t.forReading(); r != nil && s.onlyReads(ctx) {
+				_, _, err = r.split(raw) // which fails too, and shows nothing that the caller may not do
+			}
 			return s.fail(ctx, err)
 		}
 		if a.later != "" {
