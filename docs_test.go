@@ -39,6 +39,7 @@ func TestDocs(t *testing.T) {
 			return "```go\n" + sourceOf(t, filepath.Join("sshx", "example_test.go"), "runningConfig") + "\n```\n"
 		}},
 		{"README.md", "profiles", func(*testing.T) string { return profileTable() }},
+		{"docs/mcp.md", "rpccodes", func(*testing.T) string { return mcpapi.RPCCodes() }},
 		{"docs/configuration.md", "keys", func(*testing.T) string { return keyTables() }},
 	}
 	for _, tt := range tests {

@@ -15,4 +15,7 @@
 //   - Arguments are checked strictly: an unknown field, a wrong type or a field of another action is an error
 //     that names the field, what is allowed, and a correct call. Nothing is guessed, and nothing is half done.
 //   - Terminal sessions, locks and cursors are never tied to an MCP session.
+//   - Of a call that waits, nothing is told after its answer; a call that is cancelled waits no longer.
+//   - What tells clients of changes (Watch) is never waited for by a session.
+//   - A question of a login takes one answer, and an answer is given to the question that was shown and to no other.
 package mcpapi

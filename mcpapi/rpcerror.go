@@ -1,7 +1,12 @@
 package mcpapi
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -38,6 +43,17 @@ var rpcCodes = map[term.Kind]int{
 	term.PolicyDenied:    1031,
 	term.Unsupported:     1032,
 	term.Canceled:        1033,
+}
+
+// RPCCodes returns the table of the codes, in Markdown.
+func RPCCodes() string {
+	kinds := slices.SortedFunc(maps.Keys(rpcCodes), func(a, b term.Kind) int { return cmp.Compare(rpcCodes[a], rpcCodes[b]) })
+	var b strings.Builder
+	b.WriteString("| `code` | `data.error_code` |\n|---|---|\n")
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "| %d | `%s` |\n", rpcCodes[k], k)
+	}
+	return b.String()
 }
 
 // A failureSlot takes the failure of one request. It is used by that request's goroutine alone.

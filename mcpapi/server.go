@@ -170,6 +170,7 @@ type invocation struct {
 	raw    json.RawMessage
 	given  []member // raw, split
 	notes  []string // the result's warnings
+	began  time.Time
 	meter  meter
 	asking *session.OpenResult // set by an open whose login asks what a person may be asked
 }
@@ -199,7 +200,7 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 		if a.later != "" {
 			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
-		c := &invocation{api: s, tool: t, action: a.name, raw: raw, given: given}
+		c := &invocation{api: s, tool: t, action: a.name, raw: raw, given: given, began: time.Now()}
 		if err := c.permitted(ctx, a); err != nil {
 			return s.fail(ctx, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -19,6 +20,9 @@ const (
 	gatherState  = 100 * time.Millisecond
 	gatherOutput = time.Second
 )
+
+// maxWatchers is how many MCP sessions are told of changes; those that end make room.
+const maxWatchers = 10_000
 
 // maxChanged is how many sessions' changes are kept apart until they are looked at; beyond, all count as changed.
 const maxChanged = 10_000
@@ -158,13 +162,20 @@ func (f *feed) run(done <-chan struct{}) {
 // tell looks at what has changed, tells the watchers what is due, and says when to come again.
 func (f *feed) tell(now time.Time) (next time.Time, more bool) {
 	f.mu.Lock()
+	changed := f.changed
+	f.changed = make(map[string]change)
+	f.mu.Unlock()
+	infos := f.infos(changed) // which may take its time, and must not hold up a session that changes
+	f.mu.Lock()
 	defer f.mu.Unlock()
-	for id, c := range f.changed {
+	for id, c := range changed {
+		i, there := infos[id]
 		for _, w := range f.watchers {
-			w.mark(id, c, now)
+			if !there || visible(w.ctx, i) {
+				w.mark(id, c, now)
+			}
 		}
 	}
-	clear(f.changed)
 	defer f.countLocked() // some may be gone
 	for key, w := range f.watchers {
 		if !w.send(f.srv, now) {
@@ -180,14 +191,35 @@ func (f *feed) tell(now time.Time) (next time.Time, more bool) {
 	return next, more
 }
 
-// watcherLocked returns the watcher of an MCP session, or makes it. Requires f.mu.
-func (f *feed) watcherLocked(id string) *watcher {
+// infos describes the sessions that changed, as far as they are still there.
+func (f *feed) infos(changed map[string]change) map[string]session.Info {
+	infos := make(map[string]session.Info, len(changed))
+	for id := range changed {
+		if s, err := f.api.m.Get(id); err == nil {
+			infos[id] = s.Info()
+		}
+	}
+	return infos
+}
+
+// watch changes the watcher of the MCP session that a request belongs to, and makes it if there is none.
+func (f *feed) watch(ctx context.Context, change func(w *watcher)) {
+	id, ok := f.legacy(ctx)
+	if !ok {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	w := f.watchers[id]
-	if w == nil {
-		w = &watcher{sessionID: id, uris: make(map[string]bool), due: make(map[string]time.Time)}
+	switch {
+	case w == nil && len(f.watchers) >= maxWatchers:
+		return
+	case w == nil:
+		w = &watcher{ctx: context.WithoutCancel(ctx), sessionID: id, uris: make(map[string]bool), due: make(map[string]time.Time)}
 		f.watchers[id] = w
 	}
-	return w
+	change(w)
+	f.countLocked()
 }
 
 // countLocked follows a change of the watchers. Requires f.mu.
@@ -226,59 +258,45 @@ func (f *feed) subscribable(ctx context.Context, uri string) bool {
 func (f *feed) listen(hooks *server.Hooks) {
 	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, _ *mcp.ListResourcesResult) {
 		// Only one who has seen the list has something that is out of date when it changes.
-		if id, ok := f.legacy(ctx); ok {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.watcherLocked(id).list = true
-			f.countLocked()
-		}
+		f.watch(ctx, func(w *watcher) { w.list = true })
 	})
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, req *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
-		id, ok := f.legacy(ctx)
-		if !ok || !f.subscribable(ctx, req.Params.URI) {
-			return
+		if f.subscribable(ctx, req.Params.URI) {
+			f.watch(ctx, func(w *watcher) { w.uris[req.Params.URI] = true })
 		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.watcherLocked(id).uris[req.Params.URI] = true
-		f.countLocked()
 	})
 	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, req *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
-		id, _ := f.legacy(ctx)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if w := f.watchers[id]; w != nil {
+		f.watch(ctx, func(w *watcher) {
 			delete(w.uris, req.Params.URI)
 			delete(w.due, req.Params.URI)
-			f.countLocked()
-		}
+		})
 	})
-	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
-		f.drop(session.SessionID())
+	hooks.AddOnUnregisterSession(func(_ context.Context, client server.ClientSession) {
+		f.drop(client.SessionID())
 	})
 	hooks.AddBeforeSubscriptionsListen(f.subscriptions)
 }
 
 // legacy returns the id of the MCP session that a request belongs to; since revision 2026-07-28 there is none.
 func (f *feed) legacy(ctx context.Context) (id string, ok bool) {
-	session := server.ClientSessionFromContext(ctx)
-	if session == nil || server.IsModernRequest(ctx) || session.SessionID() == "" {
+	client := server.ClientSessionFromContext(ctx)
+	if client == nil || server.IsModernRequest(ctx) || client.SessionID() == "" {
 		return "", false
 	}
-	return session.SessionID(), true
+	return client.SessionID(), true
 }
 
 // subscriptions makes a subscriptions/listen a watcher, for as long as the request lasts.
 func (f *feed) subscriptions(ctx context.Context, id any, req *mcp.SubscriptionsListenRequest) {
-	session := server.ClientSessionFromContext(ctx)
-	if session == nil {
+	stream := server.ClientSessionFromContext(ctx)
+	if stream == nil {
 		return
 	}
-	if r, ok := session.(*requestSession); ok {
-		session = r.stdioSession // whose queue nobody waits for
+	if r, ok := stream.(*requestSession); ok {
+		stream = r.stdioSession // whose queue nobody waits for
 	}
 	w := &watcher{
-		stream: session, subscription: id, list: req.Params.Notifications.ResourcesListChanged,
+		ctx: context.WithoutCancel(ctx), stream: stream, subscription: id, list: req.Params.Notifications.ResourcesListChanged,
 		uris: make(map[string]bool), due: make(map[string]time.Time),
 	}
 	for _, uri := range req.Params.Notifications.ResourceSubscriptions {

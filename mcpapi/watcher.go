@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 // A watcher is who wants to know of changes: an MCP session, or a subscriptions/listen of one. Guarded by feed.mu.
 type watcher struct {
+	ctx          context.Context      // says what it may see, see visible
 	sessionID    string               // of a session; or
 	stream       server.ClientSession // of a subscriptions/listen, whose request is
 	subscription any

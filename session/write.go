@@ -44,8 +44,9 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 		key, known = Key(o.Key, s.modes().AppCursor)
 	}
 	if known {
+		before := s.End() // what the answer causes comes after it
 		if answered, err := s.answer(ctx, key); answered {
-			res := WriteResult{Cursor: s.End()}
+			res := WriteResult{Cursor: before}
 			if err == nil {
 				res.Written, res.Answered = len(key), true
 			}

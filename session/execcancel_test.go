@@ -1,0 +1,65 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// TestExecWhoseCallIsCanceled: the wait ends at once. The command goes on to its deadline, or, if that was asked, is
+// stopped; either way its id is known and its output is there.
+func TestExecWhoseCallIsCanceled(t *testing.T) {
+	for name, stop := range map[string]bool{"goes on": false, "is stopped": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := startExec(t, obedient("some output"), session.Options{})
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, cancel)
+				began := time.Now()
+				_, err := s.Exec(ctx, session.ExecRequest{Command: "x", Timeout: 30 * time.Second, StopOnCancel: stop})
+				if !errors.Is(err, term.Canceled) || !strings.Contains(err.Error(), "exec-") || time.Since(began) != time.Second {
+					t.Fatalf("%v after %v", err, time.Since(began))
+				}
+				synctest.Wait()
+				i := s.Info()
+				if running := !stop; (len(i.Running) == 1) != running || (len(i.Unfetched) == 1) == running || s.Received() != int64(len("some output")) {
+					t.Fatalf("running %q, fetched by nobody %q, %d bytes", i.Running, i.Unfetched, s.Received())
+				}
+				id := append(i.Running, i.Unfetched...)[0]
+				res, err := s.ContinueExec(t.Context(), id, time.Hour, 0)
+				if err != nil || string(res.Stdout.Bytes()) != "some output" || res.Canceled != stop || res.TimedOut == stop {
+					t.Errorf("%+v, %v", res, err)
+				}
+				if i = s.Info(); len(i.Running)+len(i.Unfetched) != 0 {
+					t.Errorf("afterwards running %q, fetched by nobody %q", i.Running, i.Unfetched)
+				}
+			})
+		})
+	}
+}
+
+// TestContinueThatIsCanceled: who waits for a command that is to be stopped with its call is such a call as well.
+func TestContinueThatIsCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, obedient(""), session.Options{})
+		res, err := s.Exec(t.Context(), session.ExecRequest{Command: "x", Timeout: time.Hour, Wait: time.Second, StopOnCancel: true})
+		if err != nil || res.Done != session.DoneRunning {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.ContinueExec(ctx, res.ID, time.Minute, 0); !errors.Is(err, term.Canceled) {
+			t.Errorf("%v", err)
+		}
+		synctest.Wait()
+		if i := s.Info(); len(i.Running) != 0 {
+			t.Errorf("%q still runs", i.Running)
+		}
+	})
+}
