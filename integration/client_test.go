@@ -170,6 +170,7 @@ type result struct {
 		LimitExceeded   string   `json:"limit_exceeded"`
 		Suspected       []string `json:"limit_suspected"`
 		Cols, Rows      int
+		WaitingReaders  int    `json:"waiting_readers"`
 		SecurityWarning string `json:"security_warning"`
 		Telnet          telnetState
 		Capabilities    struct {

@@ -1,7 +1,7 @@
 // Package integration tests the program as its users meet it: the built binary, started as an MCP client starts it,
 // against the OpenSSH server that the system ships. It holds tests only.
 //
-//	scripts/install-test-deps                      # sshd, and a C compiler for the race detector
+//	scripts/install-test-deps                      # sshd, Node.js, ..., and a C compiler for the race detector
 //	go test -race -count=1 ./integration
 //
 // Each test starts its own sshd on a free port of the loopback address, with a host key, a user key and a login
@@ -10,6 +10,9 @@
 //
 // The tests of Telnet (telnet_*_test.go) start the Telnet servers of the system's packages likewise: each starter returns
 // a telnetServer, which says how to reach it and how to log in.
+//
+// Others judge how it speaks MCP: the official conformance suite, the official clients for TypeScript and Go, and the
+// Inspector. What is not in Go comes from npm (node/package-lock.json), and runs on a Node.js that comes with it.
 //
 // What holds for every ptyctl that a test has started, and is checked when it ends:
 //

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -50,18 +49,6 @@ func TestPrintable(t *testing.T) {
 	const hostile = "web1\x1b]0;x\a\x1b[2J\r\nfake: line\tx\u202e\u009b31m"
 	if got := printable(hostile); strings.ContainsAny(got, "\x1b\a\r\n\t\u202e\u009b") || !strings.HasPrefix(got, "web1 fake: line x") {
 		t.Errorf("%q", got)
-	}
-}
-
-func TestCutPort(t *testing.T) {
-	for text, want := range map[string]string{"h": "h 0", "h:22": "h 22", "[::1]:22": "::1 22", "::1": "::1 0", "fe80::1:22": "fe80::1:22 0", "h:x": "h:x 0"} {
-		host, port, ok := cutPort(text)
-		if !ok {
-			host, port = text, 0
-		}
-		if got := host + " " + strconv.Itoa(port); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
 	}
 }
 
