@@ -51,11 +51,3 @@ func TestPrintable(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
-
-func TestShellWord(t *testing.T) {
-	for in, want := range map[string]string{"--pid": "--pid", "a b": "'a b'", "": "''", "it's": `'it'\''s'`, "x;y": "'x;y'"} {
-		if got := shellWord(in); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
-	}
-}
