@@ -119,7 +119,7 @@ func (s *Session) startExec(ctx context.Context, d *deed, r ExecRequest) (x *run
 		return nil, 0, err
 	}
 	d.event.Detail = string(lane)
-	if epoch, err = d.permit(ctx, term.Action{Command: r.Command}); err != nil {
+	if epoch, err = d.permit(ctx, term.Action{Command: r.Command, Dir: r.Dir, Env: r.Env}); err != nil {
 		return nil, 0, err
 	}
 	if lane == LaneTerminal {

@@ -76,7 +76,7 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 			return res, err
 		}
 	}
-	act := term.Action{}
+	act := term.Action{Key: o.Key, Sensitive: o.Sensitive}
 	d.event.Size = len(data)
 	if !o.Sensitive {
 		d.event.Data, act.Data = data, data
