@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"ptyctl/term"
@@ -227,3 +228,24 @@ const editing = "\x1b\x7f\x01\x02\x05\x06\x08\x0b\x0e\x0f\x10\x12\x13\x14\x15\x1
 
 // recalls are the keys that bring an earlier command back.
 var recalls = set("up down page_up page_down ctrl_p ctrl_n ctrl_r ctrl_s ctrl_y ctrl_o")
+
+// All returns the rules one by one, for a person to see.
+func (r Rules) All() []Rule {
+	all := slices.Concat(r.Deny, r.Ask, r.Allow, r.DenyPrograms, r.Programs, r.WorkDirs, r.Protocols, r.DenyHosts, r.Hosts, r.ReadOnlyHosts, r.ExecOnlyHosts)
+	if r.Permissions != "" {
+		all = append(all, Rule{Text: r.Permissions, Name: permissionsName})
+	}
+	if len(all) > 0 || r.Typing != "" && r.Typing != TypingAuto {
+		all = append(all, Rule{Text: string(r.Typing), Name: "policy.typing", Where: r.TypingWhere})
+	}
+	return all
+}
+
+// Quote writes a program and its arguments as a line that a shell reads as just these.
+func Quote(argv []string) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " ")
+}

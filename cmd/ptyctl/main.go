@@ -4,6 +4,7 @@
 //	ptyctl demo                      the whole of it, shown on this machine
 //	ptyctl profiles                  the device families that it knows
 //	ptyctl audit verify              whether an audit log was tampered with
+//	ptyctl policy check -- COMMAND   what the operator's rules say of a command
 //	ptyctl version
 //
 // It ends with status 0 when its client has closed the input or it is told to stop, 1 when something failed, and 2
@@ -60,7 +61,7 @@ func newApp() *cli.App {
 			}
 			return cli.ShowAppHelp(c)
 		},
-		Commands:       []*cli.Command{mcpCommand(), demoCommand(), profilesCommand(), auditCommand(), versionCommand()},
+		Commands:       []*cli.Command{mcpCommand(), demoCommand(), profilesCommand(), auditCommand(), policyCommand(), versionCommand()},
 		ExitErrHandler: func(*cli.Context, error) {}, // main decides
 		OnUsageError:   wrongFlag,
 	}

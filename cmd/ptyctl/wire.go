@@ -22,6 +22,10 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 	if err != nil {
 		return nil, nil, err
 	}
+	rules, err := newPolicy(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
 	var sessions *session.Manager
 	numbers := metrics.New(metrics.Options{
 		Protocols: []string{"ssh", "telnet"}, HandshakesWaiting: network.HandshakesWaiting,
@@ -56,6 +60,7 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 		AllowTakeOver:  cfg.Locks.AllowTakeOver,
 		RecordTxEvents: cfg.Session.RecordTxEvents,
 		Devices:        deviceLocks(cfg.Locks.DeviceDir),
+		Gate:           rules.Gate(),
 		Journal:        journal,
 		Observers:      observers,
 		Logger:         log,
