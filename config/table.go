@@ -198,7 +198,7 @@ func table(c *Config, home string) []row {
 		words(&c.Policy.Protocols, "policy.protocols",
 			"The protocols that a caller may open; empty allows all."),
 		enum(&c.Policy.Typing, "policy.typing", PolicyTypingAuto,
-			"What may be typed where rules judge commands, since typing cannot be judged: nothing, whole lines that read as allowed commands, or everything; auto is deny, or lines if only policy.permissions judges commands.",
+			"What may be typed where rules judge commands: nothing, lines that read as allowed commands, or all; auto is deny, or lines if only policy.permissions judges them.",
 			PolicyTypingAuto, PolicyTypingDeny, PolicyTypingLines, PolicyTypingAllow),
 		document(&c.Policy.Permissions, "policy.permissions",
 			"Rules as JSON in the form of other terminal servers, such as {\"bash\": {\"npm *\": \"allow\", \"git push\": \"deny\"}, \"external_directory\": \"deny\"}.").

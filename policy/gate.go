@@ -178,8 +178,10 @@ func (p *Policy) typed(a term.Action) error {
 	if typing == "" || typing == TypingAuto {
 		rule = Rule{Name: "policy.typing", Text: string(TypingAuto)}
 		switch programs := len(p.programs)+len(p.denyPrograms) > 0 && a.Protocol == local; {
-		case len(k.allow)+len(k.deny)+len(k.ask) > 0 || programs:
-			typing = TypingDeny
+		case len(k.allow)+len(k.deny)+len(k.ask) > 0:
+			typing, rule.Where = TypingDeny, "for "+k.first().String()
+		case programs:
+			typing, rule.Where = TypingDeny, "for "+p.programRule().String()
 		case k.any():
 			typing = TypingLines
 		default:

@@ -27,7 +27,7 @@ func gate(tb testing.TB, r policy.Rules) *policy.Policy {
 	return p
 }
 
-func exec(command string) term.Action {
+func sshExec(command string) term.Action {
 	return term.Action{Verb: term.VerbExec, Protocol: "ssh", Host: "web1", Command: command}
 }
 
@@ -52,7 +52,7 @@ func verdicts(t *testing.T, p *policy.Policy, list string) int {
 		}
 		n++
 		command := strings.NewReplacer(`␤`, "\n", `␀`, "\x00", `␍`, "\r", `␉`, "\t").Replace(line[2:])
-		err := p.Check(t.Context(), exec(command))
+		err := p.Check(t.Context(), sshExec(command))
 		switch {
 		case line[0] == '+' && err != nil:
 			t.Errorf("%s is denied: %v", line[2:], err)
@@ -411,15 +411,15 @@ func TestNamed(t *testing.T) {
 // TestDenialTells: the rule with its place, the part of the line that it is about, and what is allowed.
 func TestDenialTells(t *testing.T) {
 	p := gate(t, policy.Rules{Deny: rules("deny", "rm *"), Allow: rules("allow", "ls *", "rm *")})
-	e := denied(t, p.Check(t.Context(), exec("ls && sudo -n rm -rf /srv")))
+	e := denied(t, p.Check(t.Context(), sshExec("ls && sudo -n rm -rf /srv")))
 	if e.Op != "exec" || !strings.Contains(e.Details.Rule, `policy.allow`) || len(e.Details.Allowed) != 2 || !strings.Contains(e.Msg, "sudo -n rm -rf /srv") {
 		t.Errorf("%+v, %+v", e, e.Details)
 	}
-	e = denied(t, p.Check(t.Context(), exec("ls && rm -rf /srv")))
+	e = denied(t, p.Check(t.Context(), sshExec("ls && rm -rf /srv")))
 	if e.Details.Rule != `policy.deny "rm *" (ptyctl.toml:7)` || !strings.Contains(e.Msg, "‘rm -rf /srv’") || !strings.Contains(e.Msg, "ls *") {
 		t.Errorf("%+v, %+v", e, e.Details)
 	}
-	e = denied(t, p.Check(t.Context(), exec("ls $(")))
+	e = denied(t, p.Check(t.Context(), sshExec("ls $(")))
 	if !strings.Contains(e.Msg, "cannot be judged") || !strings.Contains(e.Details.Rule, "ptyctl.toml:7") {
 		t.Errorf("%+v, %+v", e, e.Details)
 	}
@@ -439,11 +439,11 @@ func TestBounds(t *testing.T) {
 		"env":         strings.Repeat("env ", 10000) + "ls",
 		"carrier":     "docker " + strings.Repeat("x ", 30000),
 	} {
-		if err := p.Check(t.Context(), exec(command)); err == nil {
+		if err := p.Check(t.Context(), sshExec(command)); err == nil {
 			t.Errorf("%s is allowed", name)
 		}
 	}
-	if err := p.Check(t.Context(), exec("echo "+strings.Repeat("abcdefh*", 7000))); err == nil {
+	if err := p.Check(t.Context(), sshExec("echo "+strings.Repeat("abcdefh*", 7000))); err == nil {
 		t.Error("a pattern with many stars does not match what it may match")
 	}
 }
