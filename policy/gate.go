@@ -203,12 +203,12 @@ func (p *Policy) typed(a term.Action) error {
 func (p *Policy) lines(a term.Action, rule Rule) error {
 	text := pasteBrackets.Replace(string(a.Data))
 	switch {
-	case a.Key != "" && !recalls[a.Key]:
+	case harmlessKeys[a.Key]:
 		return nil
 	case a.Key != "", strings.ContainsAny(text, editing):
 		return &denial{rule: rule, why: "keys that edit a line or recall another make it unknown what is run; " + warning, instead: "type whole lines"}
 	}
-	for line := range strings.FieldsFuncSeq(text, func(c rune) bool { return c < ' ' && c != '\t' }) {
+	for line := range strings.FieldsFuncSeq(text, func(c rune) bool { return c < ' ' }) {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
@@ -226,10 +226,10 @@ func (p *Policy) lines(a term.Action, rule Rule) error {
 var pasteBrackets = strings.NewReplacer("\x1b[200~", "", "\x1b[201~", "")
 
 // editing are the characters that line editors take for commands: ESC begins keys, the others are those of Emacs.
-const editing = "\x1b\x7f\x01\x02\x05\x06\x08\x0b\x0e\x0f\x10\x12\x13\x14\x15\x16\x17\x18\x19\x1f"
+const editing = "\t\x1b\x7f\x01\x02\x05\x06\x08\x0b\x0e\x0f\x10\x12\x13\x14\x15\x16\x17\x18\x19\x1f"
 
-// recalls are the keys that bring an earlier command back.
-var recalls = set("up down page_up page_down ctrl_p ctrl_n ctrl_r ctrl_s ctrl_y ctrl_o")
+// harmlessKeys neither edit a line nor bring an earlier one back.
+var harmlessKeys = set("enter ctrl_c ctrl_d ctrl_z ctrl_l ctrl_backslash break interrupt_process abort_output ayt eof")
 
 // All returns the rules one by one, for a person to see.
 func (r Rules) All() []Rule {

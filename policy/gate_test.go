@@ -155,7 +155,9 @@ func TestTyping(t *testing.T) {
 		{"arrow", write("rm -rf /x\x1b[D\x7f\r"), false},
 		{"ctrl_c", key("ctrl_c", "\x03"), true},
 		{"enter", key("enter", "\r"), true},
-		{"up", key("up", "\x1b[A"), false},
+		{"arrow_up", key("arrow_up", "\x1b[A"), false},
+		{"tab", key("tab", "\t"), false},
+		{"completed", write("forb\t\r"), false},
 		{"ctrl_r", key("ctrl_r", "\x12"), false},
 		{"break", key("break", ""), true},
 		{"pasted", write("\x1b[200~ls\ruptime\x1b[201~"), true},
@@ -299,5 +301,19 @@ func TestLocal(t *testing.T) {
 				t.Errorf("%q with terminal %t: %v", command, terminal, err)
 			}
 		}
+	}
+}
+
+// BenchmarkCheck is what a rule costs a command; without rules there is no Gate, and nothing to pay.
+func BenchmarkCheck(b *testing.B) {
+	p := gate(b, policy.Rules{Deny: rules("deny", "rm -rf *", "shutdown", "git push *", "mkfs*", "dd *", "> /etc/*"), Allow: rules("allow", "*")})
+	for name, line := range map[string]string{"simple": "uptime", "typical": `cd /srv && for f in *.log; do grep -c "error: $x" "$f" | sort -n; done`} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := p.Check(b.Context(), sshExec(line)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -98,9 +98,9 @@ func (p *permissions) command(words []word) (rule Rule, named bool, why string) 
 		case r.must(words):
 			_, named = r.parts[0].literal()
 			named = named && r.verdict == allow
-			rule, why = r.Rule, r.verdict.why()
+			rule, why = r.Rule, r.why()
 		case r.verdict != allow && r.may(words):
-			rule, named, why = r.Rule, false, r.verdict.why()
+			rule, named, why = r.Rule, false, r.why()
 		}
 	}
 	return rule, named, why

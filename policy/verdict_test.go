@@ -323,6 +323,9 @@ func TestDenied(t *testing.T) {
 - =rm -rf /
 - echo @(a|b)
 - noglob rm -rf /
+- - rm -rf /
+- exec - rm -rf /
+- env - rm -rf /
 `)
 	if n < 220 {
 		t.Errorf("only %d commands", n)

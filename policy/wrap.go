@@ -20,6 +20,7 @@ type runner struct {
 }
 
 var runners = map[string]runner{
+	"-":          {}, // of zsh
 	"builtin":    {},
 	"caffeinate": {flags: "dimsu", valued: "tw"},
 	"chronic":    {flags: "ve"},
@@ -69,7 +70,7 @@ var evaluators = set("unset read mapfile readarray getopts wait integer float zs
 
 func set(list string) map[string]bool {
 	m := make(map[string]bool)
-	for _, w := range strings.Fields(list) {
+	for w := range strings.FieldsSeq(list) {
 		m[w] = true
 	}
 	return m
@@ -166,6 +167,9 @@ func (run runner) options(name string, args []word) (rest []word, used string, e
 		switch {
 		case text == "--":
 			return args[1:], used, nil
+		case text == "-": // env's -i, and a prefix of commands in zsh
+			args = args[1:]
+			continue
 		case len(text) < 2 || text[0] != '-':
 			if run.assigns && isAssignment(text) {
 				args = args[1:]
