@@ -11,6 +11,7 @@ type Config struct {
 	Limits  Limits
 	SSH     SSH
 	Telnet  Telnet
+	Local   Local
 	Auth    Auth
 	Locks   Locks
 	Audit   Audit
@@ -28,8 +29,16 @@ type Server struct {
 	ReadOnly   bool
 	Toolsets   []string // empty: all
 	HTTP       HTTP
+	Control    Control
 
 	JSONRPCErrors bool // a failed call on stdio is answered with a JSON-RPC error
+}
+
+// Control says who may watch and step in on this machine, and where.
+type Control struct {
+	ControlSocketPath string // "": one of this process's own, in the user's runtime folder
+	ControlMode       ControlMode
+	ControlAuthToken  Secret // "": being this user is enough
 }
 
 // HTTP says who may reach the server over HTTP, and how.
@@ -102,6 +111,17 @@ type Telnet struct {
 	TLSCAFile    string   // PEM certificates of the authorities that vouch for servers; "": the system's
 }
 
+// Local holds what the operator allows programs on this machine. Limits of 0 are none.
+type Local struct {
+	Stdio         bool     // clients on stdio, and on the control socket, may start programs
+	HTTP          bool     // clients over HTTP may
+	InheritEnv    []string // names of variables that programs get besides PATH, HOME, USER and LANG; a trailing * is any rest
+	MaxCPUSeconds int
+	MaxMemoryMiB  int
+	MaxOpenFiles  int
+	MaxProcesses  int
+}
+
 // Auth says whether a person or an agent may be asked during authentication.
 type Auth struct {
 	Elicitation   bool // a person at the client is asked, if the client can
@@ -147,6 +167,9 @@ type Logging struct {
 	Level  LogLevel
 	Format LogFormat
 	File   string // "": stderr
+
+	MaxBytes int // the size at which a new file is begun
+	Keep     int // full files that are kept
 }
 
 // Transport is how MCP messages reach the server.
@@ -157,6 +180,16 @@ const (
 	TransportStdio Transport = "stdio" // one JSON-RPC message per line on stdin and stdout
 	TransportHTTP  Transport = "http"  // MCP's streamable HTTP
 	TransportBoth  Transport = "both"
+)
+
+// ControlMode says what may be done over the control socket.
+type ControlMode string
+
+// The modes.
+const (
+	ControlDisabled  ControlMode = "disabled"  // there is no socket
+	ControlReadOnly  ControlMode = "readonly"  // watch
+	ControlReadWrite ControlMode = "readwrite" // everything, as the operator
 )
 
 // TelnetEnter is what the enter key sends on a Telnet connection, unless the call says so.

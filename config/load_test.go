@@ -59,7 +59,8 @@ func TestDefaults(t *testing.T) {
 	want := Config{
 		Server: Server{
 			Transport: TransportStdio, Structured: true,
-			HTTP: HTTP{Listen: "127.0.0.1:8765", RateLimit: 100, SessionTTL: 30 * time.Minute},
+			HTTP:    HTTP{Listen: "127.0.0.1:8765", RateLimit: 100, SessionTTL: 30 * time.Minute},
+			Control: Control{ControlMode: ControlReadOnly},
 		},
 		Session: Session{
 			MaxSessions: 100, ClosedRetention: 300 * time.Second,
@@ -77,11 +78,12 @@ func TestDefaults(t *testing.T) {
 			KeepaliveInterval: 30 * time.Second, KeepaliveCountMax: 3, MaxConnectionsPerHost: 4,
 		},
 		Telnet:  Telnet{Enter: TelnetEnterAuto, Binary: TelnetBinaryAuto},
+		Local:   Local{Stdio: true},
 		Auth:    Auth{Elicitation: true, Interactive: true, PromptTimeout: 110 * time.Second},
 		Locks:   Locks{DefaultTTL: time.Minute, MaxTTL: time.Hour},
 		Audit:   Audit{MaxBytes: 67108864, Keep: 10, Fsync: AuditFsyncInterval, Commands: AuditCommandsRedacted},
 		Policy:  Policy{Typing: PolicyTypingAuto},
-		Logging: Logging{Level: LogInfo, Format: LogText},
+		Logging: Logging{Level: LogInfo, Format: LogText, MaxBytes: 10 << 20, Keep: 5},
 	}
 	if !reflect.DeepEqual(Default(), want) {
 		t.Errorf("Default() = %+v\nwant %+v", Default(), want)

@@ -60,6 +60,16 @@ func table(c *Config, home string) []row {
 			"Use TLS with a certificate made at each start, whose fingerprint is told on stderr.").
 			flag("tls-self-signed", "true"),
 
+		path(&c.Server.Control.ControlSocketPath, home, "server.control.control_socket_path",
+			"The socket at which people watch and step in, in a folder that is yours alone; empty gives each process one of its own in your runtime folder.").
+			env("PTYCTL_CONTROL_SOCKET").flag("control-socket", ""),
+		enum(&c.Server.Control.ControlMode, "server.control.control_mode", ControlReadOnly,
+			"What the socket is for: nothing, watching, or stepping in too. Windows has none.",
+			ControlDisabled, ControlReadOnly, ControlReadWrite).env("PTYCTL_CONTROL_MODE").flag("control-mode", ""),
+		secret(&c.Server.Control.ControlAuthToken, "server.control.control_auth_token",
+			"A token that those who connect to the socket must have too; without it, being you is enough.").
+			checked(headerToken),
+
 		integer(&c.Session.MaxSessions, "session.max_sessions", 100, 1, 10000,
 			"How many sessions may be open at once."),
 		millis(&c.Session.IdleTimeout, "session.idle_timeout_ms", 0, 0, longest,
@@ -142,6 +152,21 @@ func table(c *Config, home string) []row {
 		path(&c.Telnet.TLSCAFile, home, "telnet.tls_ca_file",
 			"A PEM file of the authorities that vouch for Telnet servers with TLS; empty trusts the system's."),
 
+		boolean(&c.Local.Stdio, "local.stdio", true,
+			"Let clients on stdio and on the control socket start programs on this machine, as the user that ptyctl runs as."),
+		boolean(&c.Local.HTTP, "local.http", false,
+			"Let clients over HTTP do the same."),
+		words(&c.Local.InheritEnv, "local.inherit_env",
+			"Variables that local programs get from ptyctl's environment besides PATH, HOME, USER and LANG; a * at the end of a name stands for any rest."),
+		integer(&c.Local.MaxCPUSeconds, "local.max_cpu_seconds", 0, 0, 1<<30,
+			"Most processor time of each process of a local program, in seconds; 0 is no limit."),
+		integer(&c.Local.MaxMemoryMiB, "local.max_memory_mib", 0, 0, 1<<20,
+			"Most address space of each process of a local program, in MiB; 0 is no limit."),
+		integer(&c.Local.MaxOpenFiles, "local.max_open_files", 0, 0, 1<<20,
+			"Most open files of each process of a local program; 0 is no limit."),
+		integer(&c.Local.MaxProcesses, "local.max_processes", 0, 0, 1<<20,
+			"Most processes of a local program at a time; 0 is no limit."),
+
 		boolean(&c.Auth.Elicitation, "auth.elicitation", true,
 			"Put host key and other visible questions of a login to the person at the client, and secret ones on a page of this machine, if the client can; false leaves all questions to the caller."),
 		boolean(&c.Auth.Interactive, "auth.interactive", true,
@@ -212,6 +237,10 @@ func table(c *Config, home string) []row {
 			LogText, LogJSON),
 		logFile(&c.Logging.File, home, "logging.file",
 			"The log file; empty logs to stderr."),
+		integer(&c.Logging.MaxBytes, "logging.max_bytes", 10*mebibyte, 65536, 1024*mebibyte,
+			"Size of the log file at which it is renamed to .1 and a new one begun."),
+		integer(&c.Logging.Keep, "logging.keep", 5, 1, 10000,
+			"How many full log files are kept, as .1 (the newest), .2 and so on."),
 	}
 }
 
@@ -221,9 +250,4 @@ func table(c *Config, home string) []row {
 var bypassed = []struct{ path, env, why string }{
 	{"ssh.openssh_path", "PTYCTL_SSH_OPENSSH_PATH", "has no effect, because ptyctl speaks SSH itself and starts no ssh program; remove it"},
 	{"telnet.telnet_path", "PTYCTL_TELNET_TELNET_PATH", "has no effect, because ptyctl starts no telnet program; remove it"},
-	{"server.control.control_socket_path", "PTYCTL_CONTROL_SOCKET", notBuilt},
-	{"server.control.control_mode", "PTYCTL_CONTROL_MODE", notBuilt},
-	{"server.control.control_auth_token", "PTYCTL_SERVER_CONTROL_CONTROL_AUTH_TOKEN", notBuilt},
 }
-
-const notBuilt = "has no effect, because this version does not have the feature yet; remove it"

@@ -211,8 +211,8 @@ format = "text"
 	if problems != nil || !c.Session.RecordTxEvents || c.Session.IdleTimeout != 5*time.Minute {
 		t.Errorf("problems %v, idle timeout %v", problems, c.Session.IdleTimeout)
 	}
-	if len(warnings) != 5 {
-		t.Errorf("%d warnings, want 5:\n%s", len(warnings), lines(warnings))
+	if len(warnings) != 2 {
+		t.Errorf("%d warnings, want 2:\n%s", len(warnings), lines(warnings))
 	}
 	if strings.Contains(lines(warnings), "hunter2") {
 		t.Errorf("a token is shown:\n%s", lines(warnings))

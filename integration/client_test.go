@@ -17,6 +17,10 @@ const (
 	toolExec    = "ptyctl_session_exec"
 	toolIO      = "ptyctl_session_io"
 	toolConfig  = "ptyctl_session_config"
+
+	// And two more.
+	toolRun    = "ptyctl_run"
+	toolHealth = "ptyctl_health"
 )
 
 // A client is an MCP client, another implementation of the protocol than the server's, with a ptyctl of its own.
@@ -78,6 +82,7 @@ type result struct {
 	Details   struct {
 		Field       string
 		Limit       string
+		Rule        string
 		Fingerprint string
 		Ladder      []struct {
 			Steps []struct {
@@ -115,15 +120,47 @@ type result struct {
 	Sessions        []struct {
 		SessionID string `json:"session_id"`
 		State     string
+		localState
 	}
 
-	Stdout   string
-	Stderr   string
-	ExitCode *int `json:"exit_code"`
+	localState
+	RC     *int
+	Signal string
+	Usage  *struct {
+		CPUMS    int64 `json:"cpu_ms"`
+		MaxRSSKB int64 `json:"max_rss_kb"`
+	}
+	Cwd           string
+	StartedAt     int64 `json:"started_at"`
+	DurationMS    int64 `json:"duration_ms"`
+	Killed        string
+	LimitExceeded string   `json:"limit_exceeded"`
+	Suspected     []string `json:"limit_suspected"`
+	StdoutOmitted *struct {
+		At     int
+		Bytes  int64
+		Cursor string
+	} `json:"stdout_omitted"`
+	StdoutEncoding string `json:"stdout_encoding"`
+	BytesWritten   int    `json:"bytes_written"`
+	WriteTimedOut  bool   `json:"write_timed_out"`
+	Version        string
+	GoVersion      string `json:"go_version"`
+	UptimeS        *int   `json:"uptime_s"`
+	Counts         struct{ Open, Ended, Local int }
+
+	Stdout string
+	Stderr string
 
 	SecurityWarning string `json:"security_warning"`
 	Telnet          telnetState
 	Session         struct {
+		localState
+		Cwd             string
+		EndReason       string   `json:"end_reason"`
+		LimitExceeded   string   `json:"limit_exceeded"`
+		Suspected       []string `json:"limit_suspected"`
+		Cols, Rows      int
 		SecurityWarning string `json:"security_warning"`
 		Telnet          telnetState
 		Capabilities    struct {
@@ -155,6 +192,14 @@ type result struct {
 	Truncated     bool
 	DroppedBytes  int64 `json:"dropped_bytes"`
 	BufferedBytes int64 `json:"buffered_bytes"`
+}
+
+// A localState is what a result says of a local session's program.
+type localState struct {
+	PID      int
+	Title    string
+	Argv     []string
+	ExitCode *int `json:"exit_code"`
 }
 
 // A telnetState is what a result says of a Telnet connection.

@@ -16,6 +16,7 @@ type home struct {
 	sshConfig  string
 	audit      string   // the audit log
 	wrap       []string // the command that starts ptyctl, which becomes it; nil: none does
+	env        []string // of ptyctl, besides what command gives it
 	secrets    []string // what lies in its files, and must be seen nowhere else
 }
 

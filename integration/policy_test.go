@@ -137,3 +137,69 @@ func TestPolicyCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestPolicyOnThisMachine: programs, their folders and what they run, for terminals and for ptyctl_run.
+func TestPolicyOnThisMachine(t *testing.T) {
+	top := t.TempDir()
+	inside, outside := filepath.Join(top, "in"), filepath.Join(top, "out")
+	for _, d := range []string{inside, outside} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(outside, filepath.Join(inside, "link")); err != nil {
+		t.Fatal(err)
+	}
+	victim := filepath.Join(outside, "victim")
+	if err := os.WriteFile(victim, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := newHome(t, "[policy]", `deny = ["rm *"]`, `deny_programs = ["/usr/bin/id"]`, "work_dirs = ['"+inside+"']")
+	c := h.connect(t)
+	if r := c.call(t, toolRun, `{"argv":["sh","-c","pwd"],"cwd":%s}`, inside); r.Stdout != inside+"\n" {
+		t.Error(r.text)
+	}
+	const run = `{"argv":%s,"cwd":%s}`
+	c.deniedBy(t, "policy.deny", toolRun, run, []string{"rm", victim}, inside)
+	c.deniedBy(t, "policy.deny", toolRun, run, []string{"/bin/sh", "-c", "true; rm " + victim}, inside)
+	c.deniedBy(t, "policy.deny", toolRun, run, []string{"env", "-i", "rm", victim}, inside)
+	c.deniedBy(t, "policy.deny", toolRun, `{"argv":["sh"],"cwd":%s,"stdin":%s}`, inside, "rm "+victim)
+	c.deniedBy(t, "policy.deny", toolRun, `{"argv":["ls"],"cwd":%s,"env":["LD_PRELOAD=/tmp/x.so"]}`, inside)
+	c.deniedBy(t, "policy.deny_programs", toolRun, run, []string{"id"}, inside)
+	for _, dir := range []string{outside, filepath.Join(inside, "link"), filepath.Join(inside, "..")} {
+		c.deniedBy(t, "policy.work_dirs", toolRun, run, []string{"true"}, dir)
+	}
+	c.deniedBy(t, "policy.work_dirs", toolRun, `{"argv":["true"]}`)
+	c.deniedBy(t, "policy.work_dirs", toolSession, `{"action":"open","protocol":"local","argv":["sh"]}`)
+	c.deniedBy(t, "policy.deny", toolSession, `{"action":"open","protocol":"local","argv":["rm",%s],"cwd":%s}`, victim, inside)
+	id := c.call(t, toolSession, `{"action":"open","protocol":"local","argv":["sh"],"cwd":%s}`, inside).SessionID
+	if r := c.call(t, toolExec, `{"session_id":%s,"cmd":"pwd"}`, id); r.Stdout != inside+"\n" {
+		t.Error(r.text)
+	}
+	c.deniedBy(t, "policy.deny", toolExec, `{"session_id":%s,"cmd":%s}`, id, "cd / && rm "+victim)
+	c.deniedBy(t, "policy.typing", toolIO, `{"action":"write","session_id":%s,"data":"pwd\r"}`, id)
+	c.close(t, id)
+	if _, err := os.Stat(victim); err != nil {
+		t.Errorf("the victim is gone: %v", err)
+	}
+}
+
+// TestPolicyFromTheEnvironment: rules in the form of other servers, as their users have them.
+func TestPolicyFromTheEnvironment(t *testing.T) {
+	h := newHome(t)
+	h.wrap = []string{"/usr/bin/env", "PTY_PERMISSIONS=" + `{
+	  "bash": {"git push": "deny", "terraform *": "ask", "sh *": "allow"},
+	  "external_directory": "deny"
+	}`}
+	c := h.connect(t)
+	if r := c.call(t, toolRun, `{"argv":["echo","git","status"]}`); r.Stdout != "git status\n" {
+		t.Error(r.text)
+	}
+	c.deniedBy(t, "PTY_PERMISSIONS", toolRun, `{"argv":["git","push","origin"]}`)
+	c.deniedBy(t, "PTY_PERMISSIONS", toolRun, `{"argv":["terraform"]}`)
+	c.deniedBy(t, "PTY_PERMISSIONS", toolRun, `{"argv":["true"],"cwd":"/"}`)
+	id := c.call(t, toolSession, `{"action":"open","protocol":"local","argv":["sh"]}`).SessionID
+	c.enter(t, id, "echo o''k\r", "ok")
+	c.deniedBy(t, "PTY_PERMISSIONS", toolIO, `{"action":"write","session_id":%s,"data":"ls; git push\r"}`, id)
+	c.close(t, id)
+}

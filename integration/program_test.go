@@ -72,6 +72,7 @@ func (h *home) command(args ...string) *exec.Cmd {
 	line := append(append(slices.Clip(h.wrap), h.program), args...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = []string{"HOME=" + h.dir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
+	cmd.Env = append(cmd.Env, h.env...)
 	cmd.Dir = h.dir
 	return cmd
 }

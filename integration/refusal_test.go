@@ -47,7 +47,7 @@ func TestWrongCalls(t *testing.T) {
 		{"unknown session to read", toolIO, `{"action":"read","session_id":"no"}`, "NOT_FOUND", []string{`"no"`}},
 		{"command in a closed session", toolExec, `{"session_id":"` + closed + `","cmd":"ls"}`, "ALREADY_CLOSED", []string{"open"}},
 		{"write to a closed session", toolIO, `{"action":"write","session_id":"` + closed + `","data":"x"}`, "ALREADY_CLOSED", []string{"open"}},
-		{"protocol to come", toolSession, `{"action":"open","protocol":"local","host":"h"}`, "UNSUPPORTED", []string{"ssh"}},
+		{"protocol of another kind", toolSession, `{"action":"open","protocol":"local","host":"h"}`, "INVALID_ARGUMENT", []string{"argv"}},
 		{"forwarding", toolSession, `{"action":"open","protocol":"ssh","host":"h","ssh_options":{"extra_args":["-L","80:h:80"]}}`, "UNSUPPORTED", []string{"-L"}},
 		{"forwarding in one word", toolSession, `{"action":"open","protocol":"ssh","host":"h","ssh_options":{"extra_args":["-D1080"]}}`, "UNSUPPORTED", []string{"-D"}},
 		{"credentials that exclude each other", toolSession, `{"action":"open","protocol":"ssh","host":"h","auth":{"method":"agent","password":"x"}}`, "INVALID_ARGUMENT", []string{"agent", "leave"}},

@@ -16,6 +16,7 @@ type Caller struct {
 	Token     string // name of the bearer token; empty: there was none
 	ReadOnly  bool   // may do only what does not type
 	Isolated  bool   // knows only of the sessions that its own token has opened
+	Operator  bool   // is the person who runs ptyctl: see term.Actor
 }
 
 type callerKey struct{}

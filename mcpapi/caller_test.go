@@ -37,7 +37,7 @@ func TestReadOnlyServer(t *testing.T) {
 	}
 
 	var list struct{ Tools []struct{ Name string } }
-	if err := json.Unmarshal(l.request("tools/list", `{}`).Result, &list); err != nil || len(list.Tools) != 3 {
+	if err := json.Unmarshal(l.request("tools/list", `{}`).Result, &list); err != nil || len(list.Tools) != 4 {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

@@ -43,15 +43,15 @@ func TestDecodeRefuses(t *testing.T) {
 		{"action in capitals", &sessionTool, `{"action":"OPEN"}`, "", "action", []string{"does not exist"}},
 		{"action twice", &sessionTool, `{"action":"list","action":"open"}`, "", "action", []string{"action is given twice"}},
 
-		{"unknown field", &sessionTool, open(`,"hostname":"x"`), "", "hostname", []string{`unknown field "hostname" for action open`, "it takes action, protocol, host", "username"}},
+		{"unknown field", &sessionTool, open(`,"hostname":"x"`), "", "hostname", []string{`unknown field "hostname" for action open`, "it takes action, protocol, task_id", "username"}},
 		{"field in capitals", &sessionTool, open(`,"Port":22`), "", "Port", []string{`unknown field "Port"`}},
 		{"unknown field, no actions", &execTool, `{"session_id":"s","command":"ls"}`, "", "command", []string{`unknown field "command" for ptyctl_session_exec`, "cmd"}},
 		{"unknown field, nested", &sessionTool, open(`,"auth":{"user":"x"}`), "", "auth.user", []string{`unknown field "auth.user"`, "it takes method, password, private_key_pem, passphrase, interactive"}},
 		{"endless name", &sessionTool, open(`,"` + strings.Repeat("é", 5000) + `":1`), "", strings.Repeat("é", 32) + "...", []string{"unknown field"}},
 		{"field of another action", &sessionTool, `{"action":"list","session_id":"s"}`, "", "session_id", []string{`field "session_id" belongs to action close`, "not to list"}},
 		{"field of another action, io", &ioTool, `{"action":"read","session_id":"s","data":"x"}`, "", "data", []string{"belongs to action write, not to read", "until_regex"}},
-		{"missing field", &sessionTool, `{"action":"open","protocol":"ssh"}`, "", "host", []string{"host is missing for action open", "a correct call: ptyctl_session {"}},
-		{"missing because null", &sessionTool, `{"action":"open","protocol":"ssh","host":null}`, "", "host", []string{"host is missing"}},
+		{"missing field", &sessionTool, `{"action":"open","host":"h"}`, "", "protocol", []string{"protocol is missing for action open", "a correct call: ptyctl_session {"}},
+		{"missing because null", &sessionTool, `{"action":"open","protocol":null,"host":"h"}`, "", "protocol", []string{"protocol is missing"}},
 		{"missing task", &sessionTool, `{"action":"lock","session_id":"s"}`, "", "task_id", []string{"task_id is missing for action lock"}},
 		{"missing signal", &sessionTool, `{"action":"signal","session_id":"s"}`, "", "signal", []string{"signal is missing"}},
 		{"missing size", &configTool, `{"action":"resize","session_id":"s","cols":80}`, "", "rows", []string{"rows is missing"}},
@@ -84,8 +84,6 @@ func TestDecodeRefuses(t *testing.T) {
 		{"object: string", &sessionTool, open(`,"auth":"agent"`), "", "auth", []string{"auth must be a JSON object"}},
 		{"object: array", &sessionTool, open(`,"pty":[80,24]`), "", "pty", []string{"pty must be a JSON object"}},
 		{"enum", &sessionTool, open(`,"auth":{"method":"key"}`), "", "auth.method", []string{`auth.method "key" does not exist; use one of password, private_key, agent, auto`}},
-
-		{"later: protocol", &sessionTool, `{"action":"open","protocol":"local","host":"h"}`, term.Unsupported, "protocol", []string{`protocol "local" is not supported`, "use protocol ssh"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -262,6 +260,8 @@ func TestStructsMatchTables(t *testing.T) {
 		{&ioTool, []string{"write", "read"}, reflect.TypeFor[ioArgs]()},
 		{&ioTool, []string{"search"}, reflect.TypeFor[searchArgs]()},
 		{&configTool, []string{"resize", "expect", "get"}, reflect.TypeFor[configArgs]()},
+		{&runTool, []string{""}, reflect.TypeFor[runArgs]()},
+		{&healthTool, []string{""}, reflect.TypeFor[struct{}]()},
 	}
 	covered := 0
 	for _, tt := range tests {

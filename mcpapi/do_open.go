@@ -43,6 +43,11 @@ type openArgs struct {
 		ProxyURL      string `json:"proxy_url"`
 	} `json:"ssh_options"`
 	Telnet      openTelnet
+	Argv        []string
+	Cwd         string
+	Env         []string
+	Title       string
+	Limits      limitsArgs
 	Expect      expectArgs
 	SessionType string `json:"session_type"`
 	DeviceID    string `json:"device_id"`
@@ -84,11 +89,17 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 	if err := c.checkConsole(&in); err != nil {
 		return err
 	}
+	if err := c.checkLocal(&in); err != nil {
+		return err
+	}
 	expect, err := in.Expect.compile("expect", nil)
 	if err != nil {
 		return err
 	}
 	t := in.target(c)
+	if t.Local, err = c.local(in.Argv, in.Cwd, in.Env, in.Title, in.Limits); err != nil {
+		return err
+	}
 	if p, ok := profile.Get(expect.Profile); ok && t.Protocol == "telnet" && t.Telnet.Enter == "" && p.Enter != "auto" {
 		t.Telnet.Enter = p.Enter
 	}
@@ -121,6 +132,10 @@ func (c *invocation) opened(in *openArgs, res session.OpenResult, out *sessionOu
 		out.PTYEnabled, out.ServerBanner, out.Capabilities = &enabled, i.About.ServerBanner, &i.About.Capabilities
 		out.SecurityWarning, out.Telnet = i.About.Security, i.About.Telnet
 		out.Warnings = slices.Clone(i.About.Warnings)
+	}
+	if p := i.About.Process; p != nil {
+		out.PID, out.Cwd, out.StartedAt = p.PID, p.Dir, i.Created.UnixMilli()
+		out.Warnings = append(out.Warnings, lowered(in.Limits.limits(), p.Limits)...)
 	}
 	if res.State.Ended() {
 		out.Warnings = append(out.Warnings, "the session was over at once: "+i.End.Reason+"; read its output from cursor 0")

@@ -40,6 +40,13 @@ type sessionOut struct {
 	State           session.State      `json:"state,omitempty"`
 	Protocol        string             `json:"protocol,omitempty"`
 	PTYEnabled      *bool              `json:"pty_enabled,omitempty"`
+	PID             int                `json:"pid,omitempty"` // [open] local, like the next two
+	Cwd             string             `json:"cwd,omitempty"`
+	StartedAt       int64              `json:"started_at,omitempty"` // Unix milliseconds
+	ExitCode        *int               `json:"exit_code,omitempty"`  // [close] of a program, like the next three
+	ExitSignal      string             `json:"exit_signal,omitempty"`
+	Usage           *usage             `json:"usage,omitempty"`
+	DurationMS      int64              `json:"duration_ms,omitempty"`
 	Cursor          string             `json:"cursor,omitempty"`
 	ServerBanner    string             `json:"server_banner,omitempty"`
 	SecurityWarning string             `json:"security_warning,omitempty"`
@@ -136,6 +143,10 @@ func (c *invocation) close(ctx context.Context, out *sessionOut) error {
 	}
 	out.AlreadyClosed = s.Close(ctx, session.CloseOptions{Force: in.Force})
 	out.SessionID, out.State = s.ID(), s.State()
+	if i := s.Info(); i.About.Process != nil {
+		out.ExitCode, out.ExitSignal, out.Usage = exitOf(i.End.Exit)
+		out.DurationMS = i.End.Time.Sub(i.Created).Milliseconds()
+	}
 	return nil
 }
 

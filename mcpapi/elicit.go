@@ -46,26 +46,28 @@ func (c *invocation) askNow(ctx context.Context) (*mcp.CallToolResult, error) {
 		return c.fail(ctx, err)
 	}
 	acting := c.acting(ctx, in.TaskID)
-	deadline := time.Now().Add(c.o.MaxWait)
 	for {
 		a := c.asking.Session.Asking()
 		if a == nil {
 			break
 		}
 		form, ok := c.form(acting, a)
-		if !ok || !c.request(acting, deadline, a, form) {
+		if !ok || !c.request(acting, a, form) {
 			break
 		}
-		if err := c.again(acting, time.Until(deadline)); err != nil {
+		if err := c.again(acting, c.left()); err != nil {
 			return c.fail(ctx, err)
 		}
 	}
-	return c.openResult(acting, &in, max(time.Until(deadline), 0))
+	return c.openResult(acting, &in, c.left())
 }
 
+// left is how long the call may still wait.
+func (c *invocation) left() time.Duration { return max(c.o.MaxWait-time.Since(c.began), 0) }
+
 // request asks the client one question. It reports whether there is an answer, from here or elsewhere.
-func (c *invocation) request(ctx context.Context, deadline time.Time, a *session.Asking, form mcp.ElicitationParams) bool {
-	waiting, stop := context.WithDeadline(ctx, deadline)
+func (c *invocation) request(ctx context.Context, a *session.Asking, form mcp.ElicitationParams) bool {
+	waiting, stop := context.WithTimeout(ctx, c.left())
 	defer stop()
 	over := make(chan struct{})
 	go func() { // ends with this call
@@ -84,16 +86,16 @@ func (c *invocation) request(ctx context.Context, deadline time.Time, a *session
 		case <-a.Over(): // a page may take its time
 		case <-waiting.Done():
 		}
-		if form.Mode == mcp.ElicitationModeURL {
-			_ = srv.SendElicitationComplete(ctx, server.ClientSessionFromContext(ctx), form.ElicitationID)
-		}
 	}
 	select {
 	case <-a.Over():
-		return true
 	default:
 		return false
 	}
+	if form.Mode == mcp.ElicitationModeURL { // a client that shows that the page is open can stop it
+		_ = srv.SendElicitationComplete(ctx, server.ClientSessionFromContext(ctx), form.ElicitationID)
+	}
+	return true
 }
 
 // question is the result that asks a client of revision 2026-07-28, or nil if it is not to be asked.
@@ -134,7 +136,7 @@ func (c *invocation) resume(ctx context.Context, trip mcp.MultiRoundTripParams) 
 	}
 	c.asking, c.notes = &p.open, p.notes
 	if res := server.ElicitationResponse(trip.InputResponses, answerID); res != nil && c.answer(acting, p.asking, p.form, &res.ElicitationResponse) {
-		timer := time.NewTimer(c.o.MaxWait)
+		timer := time.NewTimer(c.left())
 		defer timer.Stop()
 		select {
 		case <-p.asking.Over():
@@ -147,7 +149,7 @@ func (c *invocation) resume(ctx context.Context, trip mcp.MultiRoundTripParams) 
 	default: // not answered: from here on it is the caller's
 		return c.openResult(acting, &in, 0)
 	}
-	if err := c.again(acting, c.o.MaxWait); err != nil {
+	if err := c.again(acting, c.left()); err != nil {
 		return c.fail(ctx, err)
 	}
 	if question := c.question(ctx); question != nil {

@@ -317,16 +317,17 @@ func TestElicitSecret(t *testing.T) {
 			pages := NewPages()
 			defer pages.Close()
 			p := &person{t: t}
+			var typing sync.WaitGroup
 			p.answer = func(q *sdk.ElicitParams) *sdk.ElicitResult {
 				text := "p w\r"
 				if len(p.questions()) == 2 {
 					text = "123 "
 				}
-				go func() { // the client says that the page is open; the person types later
+				typing.Go(func() { // the client says that the page is open; the person types later
 					if status, page := fillIn(t, q.URL, text); status != http.StatusOK || !strings.Contains(page, "Done") {
 						t.Errorf("the page said %d %s", status, page)
 					}
-				}()
+				})
 				return &sdk.ElicitResult{Action: "accept"}
 			}
 			l, c := transports["stdio"](t, labConfig{ssh: sshserver.Config{KeyboardInteractive: func(_ string, challenge ssh.KeyboardInteractiveChallenge) error {
@@ -340,6 +341,7 @@ func TestElicitSecret(t *testing.T) {
 			if r.State != "open" {
 				t.Fatalf("open: %s", r.text)
 			}
+			typing.Wait()
 			asked := p.questions()
 			if len(asked) != 2 || asked[0].Mode != "url" || asked[0].ElicitationID == "" || asked[0].RequestedSchema != nil {
 				t.Errorf("asked %+v", asked)

@@ -92,6 +92,9 @@ func (l *lab) open(more string) reply {
 	l.t.Helper()
 	r := l.ok("ptyctl_session", l.openArgs(more))
 	l.session = r.SessionID
+	if s, err := l.manager.Get(r.SessionID); err == nil && r.State == "connecting" { // where a call may wait for moments only
+		s.Settle(l.t.Context(), 20*time.Second)
+	}
 	return r
 }
 

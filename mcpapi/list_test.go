@@ -16,8 +16,8 @@ const maxList = 12000
 
 // TestToolsList keeps the list of tools, byte by byte: models and prompt caches depend on it.
 func TestToolsList(t *testing.T) {
-	list := func(structured bool, revision string) json.RawMessage {
-		srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: structured})
+	list := func(structured bool, revision string, sets ...string) json.RawMessage {
+		srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: structured, Toolsets: sets, Local: []string{"stdio"}})
 		got := newAgent(t, srv, revision).request("tools/list", `{}`)
 		var result struct {
 			Tools json.RawMessage
@@ -27,7 +27,7 @@ func TestToolsList(t *testing.T) {
 		}
 		return result.Tools
 	}
-	plain, structured := list(false, "2025-06-18"), list(true, "2025-06-18")
+	plain, structured := list(false, "2025-06-18", "core"), list(true, "2025-06-18", "core")
 	for name, l := range map[string]json.RawMessage{"plain": plain, "structured": structured} {
 		t.Logf("%s: %d bytes", name, len(l))
 		if len(l) >= maxList {
@@ -38,7 +38,7 @@ func TestToolsList(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		list json.RawMessage
-	}{{"plain", plain}, {"structured", structured}} {
+	}{{"plain", plain}, {"structured", structured}, {"others", list(true, "2025-06-18", "local", "health")}} {
 		var pretty bytes.Buffer
 		if err := json.Indent(&pretty, part.list, "  ", " "); err != nil {
 			t.Fatal(err)
@@ -49,11 +49,11 @@ func TestToolsList(t *testing.T) {
 	compareGolden(t, "tools_list.json", golden.Bytes())
 
 	for range 3 {
-		if again := list(true, "2025-06-18"); !bytes.Equal(again, structured) {
+		if again := list(true, "2025-06-18", "core"); !bytes.Equal(again, structured) {
 			t.Fatal("two servers list the tools in different bytes")
 		}
 	}
-	if old := list(true, "2025-03-26"); !bytes.Equal(old, plain) {
+	if old := list(true, "2025-03-26", "core"); !bytes.Equal(old, plain) {
 		t.Error("a client of a revision without structured content is told of output schemas")
 	}
 }

@@ -41,7 +41,8 @@ func forEachClient(t *testing.T, f func(t *testing.T, revision string, connect f
 
 func TestResources(t *testing.T) {
 	forEachClient(t, func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
-		l, c := connect(t, watched(t, labConfig{sessions: session.Config{Retention: 300 * time.Millisecond}}), revision, sdk.ClientOptions{})
+		config := watched(t, labConfig{sessions: session.Config{Retention: 300 * time.Millisecond}})
+		l, c := connect(t, config, revision, sdk.ClientOptions{})
 		templates, err := c.ListResourceTemplates(t.Context(), nil)
 		if err != nil || len(templates.ResourceTemplates) != 2 || templates.ResourceTemplates[0].URITemplate != "ptyctl://sessions/{id}" || templates.ResourceTemplates[1].URITemplate != "ptyctl://sessions/{id}/tail" {
 			t.Errorf("templates: %+v, %v", templates, err)
@@ -53,6 +54,8 @@ func TestResources(t *testing.T) {
 		if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: sessionsURI}); err != nil {
 			t.Fatal(err)
 		}
+		wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.list })
+		wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.uris[sessionsURI] })
 		id := c.call(sessionTool.name, l.openArgs("")).SessionID
 		c.wantChanged("list", sessionsURI)
 		if got := c.uris(); strings.Join(got, " ") != sessionsURI+" "+statusURI(id)+" "+tailURI(id) {
@@ -71,6 +74,7 @@ func TestResources(t *testing.T) {
 			if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err != nil {
 				t.Fatal(err)
 			}
+			wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.uris[uri] })
 		}
 		c.call(ioTool.name, `{"action":"write","session_id":"`+id+`","data":"printf '\\033[1mbo%s\\033[0m\\n' ld; seq 300\r","until_regex":"300\r\n","timeout_ms":10000}`)
 		c.wantChanged(tailURI(id))
@@ -79,8 +83,7 @@ func TestResources(t *testing.T) {
 		}
 		// It ends, and a moment later is gone.
 		c.call(sessionTool.name, `{"action":"close","session_id":"`+id+`"}`)
-		c.wantChanged(statusURI(id), sessionsURI)
-		c.wantChanged("list")
+		c.wantChanged(statusURI(id), sessionsURI, "list")
 		if got := c.uris(); strings.Join(got, " ") != sessionsURI {
 			t.Errorf("in the end there are %q", got)
 		}
@@ -96,6 +99,27 @@ func TestResources(t *testing.T) {
 			}
 		}
 	})
+}
+
+// wantWatched waits for a watcher of that kind: since revision 2026-07-28 the client does not wait until it is one.
+func wantWatched(t *testing.T, w *Watch, kind func(*watcher) bool) {
+	t.Helper()
+	f := (*w.feeds.Load())[0]
+	found := func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, w := range f.watchers {
+			if kind(w) {
+				return true
+			}
+		}
+		return false
+	}
+	for deadline := time.Now().Add(10 * time.Second); !found(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody watches")
+		}
+	}
 }
 
 func (c *official) uris() []string {

@@ -18,7 +18,7 @@ import (
 )
 
 // nullable are the members that a schema without type unions cannot describe, and that are left out of it.
-var nullable = []string{"exit_code", "exit_code_reason", "prompt_detected"}
+var nullable = []string{"exit_code", "rc", "exit_code_reason", "prompt_detected"}
 
 // TestOutputsAreDeclared checks that the table declares the members of the results, and nothing else.
 func TestOutputsAreDeclared(t *testing.T) {
@@ -30,6 +30,8 @@ func TestOutputsAreDeclared(t *testing.T) {
 		{execTool.output, []reflect.Type{reflect.TypeFor[execOut]()}},
 		{ioTool.output, []reflect.Type{reflect.TypeFor[ioOut](), reflect.TypeFor[searchOut]()}},
 		{configTool.output, []reflect.Type{reflect.TypeFor[configOut]()}},
+		{runTool.output, []reflect.Type{reflect.TypeFor[runOut]()}},
+		{healthTool.output, []reflect.Type{reflect.TypeFor[healthOut]()}},
 		{errorFields, []reflect.Type{reflect.TypeFor[failure]()}},
 	}
 	for _, tt := range tests {

@@ -24,10 +24,10 @@ var configTool = tool{
 	output: []field{
 		{name: "action", kind: kindString, unlisted: true},
 		{name: "success", kind: kindBoolean},
-		{name: "cols", kind: kindInteger},
-		{name: "rows", kind: kindInteger},
+		{name: "cols", kind: kindInteger, unlisted: true},
+		{name: "rows", kind: kindInteger, unlisted: true},
 		{name: "expect", kind: kindObject},
-		{name: "telnet", kind: kindObject},
+		{name: "telnet", kind: kindObject, unlisted: true},
 		{name: "warnings", kind: kindStrings, unlisted: true},
 	},
 	hints: hints{idempotent: true, openWorld: true},

@@ -44,7 +44,7 @@ var execTool = tool{
 		{name: "exec_id", kind: kindString},
 		{name: "waiting_for", kind: kindObject},
 		{name: "stderr_merged", kind: kindBoolean},
-		{name: "pages", kind: kindInteger},
+		{name: "pages", kind: kindInteger, unlisted: true},
 		{name: "lost_bytes", kind: kindInteger, unlisted: true},
 		{name: "stdout_bytes", kind: kindInteger, unlisted: true},
 		{name: "stderr_bytes", kind: kindInteger, unlisted: true},

@@ -10,6 +10,8 @@ type toolset struct {
 
 var toolsets = []toolset{
 	{"core", []*tool{&sessionTool, &execTool, &ioTool, &configTool}},
+	{"local", []*tool{&runTool}},
+	{"health", []*tool{&healthTool}},
 }
 
 // Toolsets are the names that Options.Toolsets may hold.

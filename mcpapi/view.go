@@ -2,6 +2,7 @@ package mcpapi
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"ptyctl/session"
@@ -17,6 +18,12 @@ type listEntry struct {
 	Host         string             `json:"host"`
 	State        session.State      `json:"state"`
 	EndReason    string             `json:"end_reason,omitempty"`
+	ExitCode     *int               `json:"exit_code,omitempty"`
+	ExitSignal   string             `json:"exit_signal,omitempty"`
+	Usage        *usage             `json:"usage,omitempty"`
+	PID          int                `json:"pid,omitempty"` // of a local session, like the next two
+	Title        string             `json:"title,omitempty"`
+	Argv         []string           `json:"argv,omitempty"`
 	CreatedAt    int64              `json:"created_at"`              // Unix milliseconds, like all times here
 	LastActivity int64              `json:"last_activity,omitempty"` // in either direction
 	LockHolder   string             `json:"lock_holder,omitempty"`
@@ -32,6 +39,10 @@ func newListEntry(i session.Info) listEntry {
 	if i.Lease != nil {
 		e.LockHolder = i.Lease.Holder
 	}
+	if p := i.About.Process; p != nil {
+		e.PID, e.Title, e.Argv = p.PID, p.Title, p.Argv
+	}
+	e.ExitCode, e.ExitSignal, e.Usage = exitOf(i.End.Exit)
 	if i.About.Capabilities != (term.Capabilities{}) {
 		e.Capabilities = &i.About.Capabilities
 	}
@@ -42,9 +53,11 @@ func newListEntry(i session.Info) listEntry {
 type sessionStatus struct {
 	listEntry
 	EndedAt       int64            `json:"ended_at,omitempty"`
-	ExitCode      *int             `json:"exit_code,omitempty"`
-	ExitSignal    string           `json:"exit_signal,omitempty"`
-	Profile       string           `json:"profile,omitempty"` // of the patterns; ptyctl_session_config get shows them
+	Cwd           string           `json:"cwd,omitempty"`             // local, like the next three
+	Limits        *limitsOut       `json:"limits,omitempty"`          // that hold for the program
+	LimitMet      string           `json:"limit_exceeded,omitempty"`  // by the program
+	Suspected     []string         `json:"limit_suspected,omitempty"` // that may have made it fail
+	Profile       string           `json:"profile,omitempty"`         // of the patterns; ptyctl_session_config get shows them
 	PTY           bool             `json:"pty_enabled"`
 	Cols          int              `json:"cols,omitempty"`
 	Rows          int              `json:"rows,omitempty"`
@@ -97,7 +110,7 @@ func newTxEvents(events []session.TxEvent) []txEvent {
 
 func newSessionStatus(i session.Info) *sessionStatus {
 	st := &sessionStatus{
-		listEntry: newListEntry(i), EndedAt: millis(i.End.Time), ExitSignal: i.End.Exit.Signal,
+		listEntry: newListEntry(i), EndedAt: millis(i.End.Time),
 		PTY: i.About.PTY, BytesIn: i.BytesIn, BytesOut: i.BytesOut, LastIn: millis(i.LastIn), LastOut: millis(i.LastOut),
 		DrainedAt: millis(i.Drained), DroppedBytes: i.Dropped, BufferedBytes: i.Buffer.End - i.Buffer.Start, BufferLimit: i.Buffer.Limit,
 		Execs: i.Execs, Running: i.Running, Unfetched: i.Unfetched, Readers: i.Readers,
@@ -111,8 +124,9 @@ func newSessionStatus(i session.Info) *sessionStatus {
 	if i.Buffer.Capped {
 		st.Warnings = append(slices.Clip(st.Warnings), "less output is kept than buffer_limit_bytes, because the sessions have reached limits.max_total_buffer_bytes together")
 	}
-	if i.End.Exit.Known {
-		st.ExitCode = &i.End.Exit.Code
+	if p := i.About.Process; p != nil {
+		st.Cwd, st.Limits = p.Dir, newLimitsOut(p.Limits)
+		st.LimitMet, st.Suspected = i.End.Exit.Limit, strings.Fields(i.End.Exit.Suspected)
 	}
 	if i.About.PTY {
 		st.Cols, st.Rows, st.Term = i.PTY.Cols, i.PTY.Rows, i.PTY.Term

@@ -7,4 +7,4 @@ import (
 )
 
 // visible reports whether the caller of ctx may know of a session. Everything that shows sessions as resources asks it.
-func visible(_ context.Context, _ session.Info) bool { return true }
+func visible(ctx context.Context, i session.Info) bool { return callerFrom(ctx).sees(i) }

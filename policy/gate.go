@@ -122,7 +122,7 @@ func (p *Policy) check(a term.Action) error {
 		if err := p.mayAct(a, "type"); err != nil {
 			return err
 		}
-		if rule, ok := host(p.rules.ExecOnlyHosts, a.Host); ok {
+		if rule, ok := host(p.rules.ExecOnlyHosts, a.Host); ok && a.Protocol != local {
 			return &denial{rule: rule, why: "on this host commands are run, and nothing is typed", instead: "use ptyctl_session_exec"}
 		}
 		return p.typed(a)
@@ -155,11 +155,13 @@ func (p *Policy) run(a term.Action, screen bool) error {
 	}
 	var programs func(string) error
 	if a.Protocol == local {
-		if err := p.folder(a.Dir); err != nil {
-			return err
+		if a.Dir != "" || a.Verb == term.VerbOpen { // otherwise it is where the session is, which open has judged
+			if err := p.folder(a.Dir); err != nil {
+				return err
+			}
 		}
 		if len(p.programs)+len(p.denyPrograms) > 0 {
-			programs = func(name string) error { return p.program(name, a.Dir) }
+			programs = func(name string) error { return p.program(name, a.Dir, a.Verb == term.VerbOpen) }
 		}
 	}
 	if !p.commands.any() && programs == nil {

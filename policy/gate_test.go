@@ -239,7 +239,8 @@ func TestWorkDirs(t *testing.T) {
 		outside: false, inside + "side": false, link: false, inside + "/../out": false, inside + "/link/x": false, "": false, ".": false, "../in": true, top: false,
 	} {
 		for _, a := range []term.Action{localExec("ls", dir), localOpen("ls", dir, true), localOpen("ls", dir, false)} {
-			if err := p.Check(t.Context(), a); (err == nil) != ok {
+			want := ok || dir == "" && a.Verb == term.VerbExec // which is where the session was opened
+			if err := p.Check(t.Context(), a); (err == nil) != want {
 				t.Errorf("%s in %q: %v", a.Verb, dir, err)
 			}
 		}
@@ -285,6 +286,18 @@ func TestPrograms(t *testing.T) {
 		if err := p.Check(t.Context(), sshExec(command)); err != nil {
 			t.Errorf("%q on another machine: %v", command, err)
 		}
+	}
+}
+
+// TestRelativeProgram: a path that begins nobody knows where is no allowed one.
+func TestRelativeProgram(t *testing.T) {
+	p := gate(t, policy.Rules{Programs: rules("programs", "/")})
+	t.Chdir("/usr/bin")
+	if err := p.Check(t.Context(), localExec("./env", "/usr/bin")); err != nil {
+		t.Error(err)
+	}
+	if err := p.Check(t.Context(), localExec("./env", "")); err == nil {
+		t.Error("./env is allowed, wherever that is")
 	}
 }
 

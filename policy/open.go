@@ -215,16 +215,18 @@ func (p *Policy) folder(dir string) error {
 }
 
 // program judges where a program of a local session lies. What is no file is a word of the shell that gets it.
-func (p *Policy) program(name, dir string) error {
+// The folder is dir; if that is empty, it is ptyctl's own where known says so.
+func (p *Policy) program(name, dir string, known bool) error {
 	path := name
-	if strings.ContainsRune(name, filepath.Separator) {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(p.own, dir, path)
-			if filepath.IsAbs(dir) {
-				path = filepath.Join(dir, name)
-			}
-		}
-	} else {
+	switch {
+	case filepath.IsAbs(name):
+	case strings.ContainsRune(name, filepath.Separator) && dir == "" && !known:
+		return &denial{rule: p.programRule(), part: name, why: "where this path begins is not known", instead: "give the whole path"}
+	case strings.ContainsRune(name, filepath.Separator) && filepath.IsAbs(dir):
+		path = filepath.Join(dir, name)
+	case strings.ContainsRune(name, filepath.Separator):
+		path = filepath.Join(p.own, dir, name)
+	default:
 		found, err := exec.LookPath(name)
 		if err != nil && builtins[name] {
 			return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -48,7 +49,27 @@ func classOf(answer []byte) shell {
 	case !strings.HasPrefix(line, "/") || strings.Contains(line, " "):
 		return shell{class: ClassUnknown}
 	}
-	name := path.Base(line)
+	return shellNamed(path.Base(line))
+}
+
+// programShell is what the program of a local session says about the lines that it reads.
+func programShell(p *term.Process) shell {
+	if p == nil || len(p.Argv) == 0 {
+		return shell{}
+	}
+	name := strings.TrimPrefix(filepath.Base(p.Argv[0]), "-") // of a login shell
+	switch sh := shellNamed(strings.TrimSuffix(strings.ToLower(name), ".exe")); {
+	case sh.class != ClassUnknown:
+		return sh
+	case strings.EqualFold(name, "powershell.exe"):
+		return shell{ClassPowerShell, name}
+	case strings.EqualFold(name, "cmd.exe"):
+		return shell{ClassCmd, name}
+	}
+	return shell{}
+}
+
+func shellNamed(name string) shell {
 	switch name {
 	case "sh", "bash", "rbash", "dash", "ash", "busybox", "zsh", "ksh", "ksh93", "mksh", "lksh", "pdksh", "oksh", "yash":
 		return shell{ClassPosix, name}

@@ -31,6 +31,7 @@ type ExecRequest struct {
 	Wait      time.Duration // the longest this call waits; 0: as long as Timeout
 	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
 	Expect    Expect        // overrides the session's
+	Grace     time.Duration // channel lane: what the command has to obey TERM before KILL, and for which its result waits; 0: 2 s, and no wait
 	Queue     bool          // terminal lane: wait for the commands before this one, instead of Busy
 
 	StopOnCancel bool // canceling a call that waits for the command stops it; otherwise it goes on to its deadline
@@ -119,7 +120,11 @@ func (s *Session) startExec(ctx context.Context, d *deed, r ExecRequest) (x *run
 		return nil, 0, err
 	}
 	d.event.Detail = string(lane)
-	if epoch, err = d.permit(ctx, term.Action{Command: r.Command, Dir: r.Dir, Env: r.Env}); err != nil {
+	dir := r.Dir
+	if dir == "" && lane == LaneChannel { // where the shell in a terminal is by now nobody knows
+		dir = s.o.dir
+	}
+	if epoch, err = d.permit(ctx, term.Action{Command: r.Command, Dir: dir, Env: r.Env}); err != nil {
 		return nil, 0, err
 	}
 	if lane == LaneTerminal {
@@ -217,7 +222,7 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOutput int) (ExecResult, error) {
 	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()
-	late := time.NewTimer(max(time.Until(x.deadline)+settle, settle))
+	late := time.NewTimer(max(time.Until(x.deadline)+x.settle, x.settle))
 	defer late.Stop()
 	over := s.ctx.Done()
 	for {
@@ -233,7 +238,7 @@ func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOu
 		case <-late.C:
 		case <-over: // x ends with the session, and needs a moment for it
 			over = nil
-			late.Reset(settle)
+			late.Reset(x.settle)
 			continue
 		case <-ctx.Done():
 			if x.stopOnCancel {

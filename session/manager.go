@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -51,6 +52,7 @@ type Manager struct {
 	mu       sync.Mutex // guards the following
 	sessions map[string]*Session
 	consoles map[string]*console // by device
+	exited   []*Session          // those that stay until somebody closes them, oldest first
 	live     int
 	closing  bool
 	drained  chan struct{} // closed when closing and no session lives
@@ -181,13 +183,26 @@ func (m *Manager) add(s *Session) error {
 func (m *Manager) ended(s *Session) {
 	s.releaseDevice() // before its place is free: the next owner comes as soon as it is
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	delete(m.consoles, s.o.Device)
 	m.live--
 	if m.closing && m.live == 0 {
 		close(m.drained)
 	}
-	m.mu.Unlock()
-	time.AfterFunc(m.c.Retention, func() {
+	if by := (errClosedByCaller{}); !s.o.stays || errors.As(context.Cause(s.ctx), &by) || s.transport == nil {
+		m.expireLocked(s)
+		return
+	}
+	m.exited = append(m.exited, s)
+	if len(m.exited) > m.c.MaxSessions { // whoever does not close must not fill the memory
+		m.expireLocked(m.exited[0])
+		m.exited = m.exited[1:]
+	}
+}
+
+// expireLocked lets a session that has ended be forgotten after the time of retention. Requires m.mu.
+func (m *Manager) expireLocked(s *Session) {
+	s.expiry = time.AfterFunc(m.c.Retention, func() {
 		defer s.rescue("retention")
 		m.mu.Lock()
 		delete(m.sessions, s.id)
@@ -195,6 +210,28 @@ func (m *Manager) ended(s *Session) {
 		s.forgetAll()
 		s.observe(term.Event{Verb: term.VerbGone})
 	})
+}
+
+// dismissed is told that a caller has closed a session that had ended before.
+func (m *Manager) dismissed(s *Session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i := slices.Index(m.exited, s); i >= 0 {
+		m.exited = slices.Delete(m.exited, i, i+1)
+		m.expireLocked(s)
+	}
+}
+
+// forget forgets a session that has ended, and of which nobody knows anything to ask for.
+func (m *Manager) forget(s *Session) {
+	m.mu.Lock()
+	delete(m.sessions, s.id)
+	if s.expiry != nil {
+		s.expiry.Stop()
+	}
+	m.mu.Unlock()
+	s.forgetAll()
+	s.observe(term.Event{Verb: term.VerbGone})
 }
 
 // Close ends all sessions and refuses new ones. It returns when all have ended, within about five seconds.

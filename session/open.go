@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -61,7 +62,8 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *lockmgr.
 	o := m.options(r)
 	o.Opener = term.ActorFrom(ctx)
 	s := newSession(o, m.ended)
-	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
+	s.onClose = m.dismissed
+	d := s.begin(ctx, term.VerbOpen, opening(r.Target))
 	lease, err := m.admit(ctx, d, r)
 	d.end(err) // whether it opens is told by its state
 	if err != nil {
@@ -94,7 +96,8 @@ func (m *Manager) mayOpen(ctx context.Context, d *deed, r OpenRequest) error {
 	if err := m.checkOpen(d, r); err != nil {
 		return err
 	}
-	if err := d.permitUnlocked(ctx, term.Action{Target: &r.Target}); err != nil {
+	local := r.Target.Local
+	if err := d.permitUnlocked(ctx, term.Action{Target: &r.Target, Command: CommandLine(local.Argv), Dir: local.Dir, Env: local.Env}); err != nil {
 		return err
 	}
 	err := m.takeDevice(d.s)
@@ -117,6 +120,18 @@ func (m *Manager) checkOpen(d *deed, r OpenRequest) error {
 	return nil
 }
 
+// opening is the event that tells where the caller wants to go.
+func opening(t term.Target) term.Event {
+	if len(t.Local.Argv) == 0 {
+		return term.Event{Detail: account(t)}
+	}
+	e := term.Event{Detail: surroundings(t.Local)}
+	if !t.PTY.Disabled { // otherwise the exec tells
+		e.Command = CommandLine(t.Local.Argv)
+	}
+	return e
+}
+
 // account says for the record where the caller wants to go: user@host:port, as far as the call names them.
 func account(t term.Target) string {
 	where := t.Host
@@ -131,16 +146,20 @@ func account(t term.Target) string {
 
 // options are those of a new session for r.
 func (m *Manager) options(r OpenRequest) Options {
-	name := r.Target.Host
+	name, host := r.Target.Host, r.Target.Host
+	local := r.Target.Local
+	if len(local.Argv) > 0 {
+		name, host = filepath.Base(local.Argv[0]), "localhost"
+	}
 	if r.Device != "" {
 		name = r.Device
 	}
 	return Options{
-		ID: NewID(name), Protocol: r.Target.Protocol, Host: r.Target.Host, Device: r.Device, PTY: r.Target.PTY,
+		ID: NewID(name), Protocol: r.Target.Protocol, Host: host, Device: r.Device, PTY: r.Target.PTY,
 		BufferBytes: m.c.BufferBytes, BufferLines: m.c.BufferLines, ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
 		Expect: r.Expect, Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
-		limits: m.limits, RecordTxEvents: m.c.RecordTxEvents,
+		limits: m.limits, dir: r.Target.Local.Dir, RecordTxEvents: m.c.RecordTxEvents, stays: len(local.Argv) > 0 && !r.Target.PTY.Disabled,
 	}
 }
 

@@ -84,11 +84,15 @@ func (s *Session) verdict(t term.Transport, err error) (State, End) {
 	if w, ok := t.(term.Waiter); ok {
 		exit, lost = w.Wait()
 	}
+	var limit string
+	if exit.Limit != "" {
+		limit = ", having met its limit " + exit.Limit
+	}
 	switch {
 	case exit.Known && exit.Signal != "":
-		return Closed, End{Reason: "the program was ended by signal " + exit.Signal, Exit: exit}
+		return Closed, End{Reason: "the program was ended by signal " + exit.Signal + limit, Exit: exit}
 	case exit.Known:
-		return Closed, End{Reason: fmt.Sprintf("the program exited with status %d", exit.Code), Exit: exit}
+		return Closed, End{Reason: fmt.Sprintf("the program exited with status %d%s", exit.Code, limit), Exit: exit}
 	case lost != nil:
 		return Failed, End{Reason: lost.Error(), Err: lost}
 	case errors.Is(err, io.EOF):

@@ -17,6 +17,9 @@ const (
 
 	// stopGrace is how long a canceled exec may take to be gone before its result says that it may not be.
 	stopGrace = 4 * time.Second
+
+	// killTime is how long a program on this machine may take to be gone once it is killed.
+	killTime = time.Second
 )
 
 // errExecCanceled is the cause of a run's context after CancelExec.
@@ -32,10 +35,12 @@ type run struct {
 	release  context.CancelFunc // frees what ctx holds
 	started  time.Time
 	deadline time.Time
+	settle   time.Duration // how long a result waits, beyond the deadline, for proof that the command is gone
 	stdout   *stream
 	stderr   *stream
 	expect   Expect
 	done     chan struct{}
+	expiry   *time.Timer // forgets it; nil while it runs; guarded by Session.mu
 	users    int         // calls that look at the output, which stays until they let go; guarded by Session.mu
 	gone     bool        // forgotten; guarded by Session.mu
 	handed   atomic.Bool // a result has named the id
@@ -74,7 +79,7 @@ func (s *Session) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) 
 		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now, deadline: now.Add(r.Timeout),
 		done: make(chan struct{}), answered: make(chan struct{}, 1), interrupted: make(chan struct{}, 1), yielded: make(chan struct{}), turned: make(chan struct{}),
 		stdout: newStream(s.o.ExecBytes, s.o.limits.memory), stderr: newStream(s.o.ExecBytes, s.o.limits.memory), expect: s.Expect().with(r.Expect),
-		users: 1, stopOnCancel: r.StopOnCancel,
+		users: 1, settle: settle, stopOnCancel: r.StopOnCancel,
 	}
 	if lane == LaneChannel { // what the terminal shows is counted by the pump
 		x.stdout.total, x.stderr.total = &s.count.execRx, &s.count.execRx
@@ -116,10 +121,10 @@ func (s *Session) launch(x *run, f func() (term.Exit, error)) bool {
 			x.release()
 			x.cancel(nil)
 			id := x.id // the timer must not keep the output of a run that is forgotten before
-			time.AfterFunc(s.o.Retention, func() {
+			s.expire(x, time.AfterFunc(s.o.Retention, func() {
 				defer s.rescue("retention")
 				s.forget(id)
-			})
+			}))
 		}()
 		x.err = errRunPanicked
 		x.exit, x.err = f()
@@ -153,8 +158,11 @@ func (s *Session) start(r ExecRequest, by term.Actor) (*run, error) {
 		return nil, err
 	}
 	x.sentBytes = len(r.Stdin)
+	if r.Grace > 0 {
+		x.settle = r.Grace + killTime
+	}
 	ok := s.launch(x, func() (term.Exit, error) {
-		return s.execer.Exec(x.ctx, term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin}, x.stdout, x.stderr)
+		return s.execer.Exec(x.ctx, term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Grace: r.Grace}, x.stdout, x.stderr)
 	})
 	if !ok {
 		return nil, s.endedError("exec")
@@ -233,6 +241,15 @@ func (s *Session) keep(x *run) {
 	}
 }
 
+// expire lets x be forgotten when t fires.
+func (s *Session) expire(x *run, t *time.Timer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x.expiry = t; x.gone {
+		t.Stop()
+	}
+}
+
 func (s *Session) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,6 +286,9 @@ func (s *Session) forgetLocked(id string) {
 	x := s.runs[id]
 	if x == nil {
 		return
+	}
+	if x.expiry != nil { // which else would keep the session that long
+		x.expiry.Stop()
 	}
 	if x.gone = true; x.users == 0 {
 		x.free()

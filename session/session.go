@@ -40,6 +40,8 @@ type Options struct {
 	RecordTxEvents bool            // remember that something was typed, never what; see TxEvents
 
 	limits limits // the manager's
+	dir    string // where a local session was started, as the caller named it
+	stays  bool   // readable until a caller closes it, if it ends by itself
 }
 
 func (o Options) withDefaults() Options {
@@ -81,6 +83,8 @@ type Session struct {
 	cancel  context.CancelCauseFunc
 	ended   chan struct{}  // closed by finish
 	onEnd   func(*Session) // the manager's, or nil; called with s.mu held
+	onClose func(*Session) // the manager's, or nil; called when a caller closes it after it has ended
+	expiry  *time.Timer    // forgets it once it has ended; guarded by Manager.mu
 	release func()         // gives the console's device back; nil: nothing was taken
 	life    *lifetime
 	scrub   *scrubber      // told of every secret before it is written
@@ -119,6 +123,7 @@ type Session struct {
 	sealed    bool            // Close waits: no goroutine may be added
 	txEvents  []TxEvent       // what was last typed
 	lost      []*lostLock     // the tasks whose lock was taken over, and who have not got it again; oldest first
+	visit     *lostLock       // the operator has taken over; nil: he has not, or the others know
 
 	hangOnce sync.Once
 }
@@ -196,6 +201,7 @@ func (s *Session) attach(t term.Transport) {
 	s.execer, _ = t.(term.Execer)
 	s.signaler, _ = t.(term.Signaler)
 	s.describer, s.about = describer, about
+	s.shell = programShell(about.Process)
 	from := s.state
 	s.setState(Open)
 	s.mu.Unlock()
@@ -234,6 +240,9 @@ func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
 	d.permitted = true // by MayClose, or because nobody has to ask
 	if already = s.close(errClosedByCaller{by}, o.Force); already {
 		d.event.Detail = "already closed"
+		if s.onClose != nil {
+			s.onClose(s)
+		}
 	}
 	d.end(nil)
 	return already

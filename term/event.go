@@ -12,6 +12,10 @@ type Actor struct {
 	Version   string // its version
 	Token     string // name (never the value) of the bearer token
 	Task      string // task_id: the name under which locks are held
+
+	// Operator says that a person makes the call, over a way that only the operator has: he may take locks over and
+	// answer for others, and what he types is in no record.
+	Operator bool
 }
 
 type actorKey struct{}
@@ -88,7 +92,7 @@ type Event struct {
 	Data      []byte // write and output; nil when Sensitive
 	Size      int    // bytes sent to, or had from, the far side by this event; also when Sensitive
 	Sensitive bool
-	Command   string // exec
+	Command   string // exec, and open of a local session
 	Exec      string // exec and exec_end: the exec's id
 	Exit      *Exit  // exec_end
 	Detail    string // key name, signal name, size, user@host:port, lane, reason, warnings

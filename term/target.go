@@ -4,7 +4,7 @@ import "time"
 
 // A Target says which terminal to open. Its zero fields mean what the field says.
 type Target struct {
-	Protocol       string // "ssh", "telnet"
+	Protocol       string // "ssh", "telnet", "local"
 	Host           string
 	Port           int    // 0: the protocol's own
 	User           string // empty: from the configuration, else the local user
@@ -12,6 +12,7 @@ type Target struct {
 	PTY            PTY
 	SSH            SSHOptions
 	Telnet         TelnetOptions
+	Local          LocalOptions
 	ConnectTimeout time.Duration // from the first look-up to the last authentication reply; 0: the operator's default
 }
 
@@ -80,4 +81,38 @@ type TLSOptions struct {
 	Enabled    bool
 	ServerName string // the name in the certificate; empty: the host
 	Pin        string // fingerprint of the server's certificate: "SHA256:" and base64, or hex with or without colons
+}
+
+// LocalOptions say which program to start on this machine. There is no shell but the one that Argv names. With the
+// terminal disabled it runs on pipes, and is started by the first Exec.
+type LocalOptions struct {
+	Argv   []string // the program and its arguments
+	Dir    string   // working directory; empty: this process's
+	Env    []EnvVar // added to an environment that is otherwise the operator's choice
+	Title  string   // for people: what the terminal is for
+	Limits Limits
+}
+
+// Limits bound what a program may use. Zero fields set no bound. All but Processes hold for each process by itself.
+type Limits struct {
+	CPUSeconds  int   // processor time
+	MemoryBytes int64 // address space
+	OpenFiles   int
+	Processes   int // more than that cannot run at a time
+}
+
+// Min returns for each bound the lower one of l and o.
+func (l Limits) Min(o Limits) Limits {
+	return Limits{
+		CPUSeconds: lower(l.CPUSeconds, o.CPUSeconds), MemoryBytes: lower(l.MemoryBytes, o.MemoryBytes),
+		OpenFiles: lower(l.OpenFiles, o.OpenFiles), Processes: lower(l.Processes, o.Processes),
+	}
+}
+
+// lower returns the lower bound, where zero is none.
+func lower[T int | int64](a, b T) T {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }

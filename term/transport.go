@@ -80,7 +80,7 @@ type Dialer func(ctx context.Context, t Target, p Prompter) (Transport, error)
 
 // An ExecRequest is a command to run on a channel of its own.
 type ExecRequest struct {
-	Command string
+	Command string        // for the far side's shell
 	Dir     string        // working directory; empty: wherever the far side starts commands
 	Env     []EnvVar      // in order; a variable the far side refuses is an error, the command does not run
 	Stdin   []byte        // given to the command, followed by end of file
@@ -98,6 +98,24 @@ type Exit struct {
 	Signal     string // name of the signal that ended it, without "SIG"; empty if none
 	Background bool   // it ended, but something it started still holds its output open
 	Killed     string // how stopping it ended: "" (not tried), "yes", or "unknown" (no proof that it is gone)
+	Usage      Usage  // zero: not known
+	Limit      string // the bound of Limits that it met: "cpu_s", "memory_bytes", "open_files", "processes"; empty: none is known
+	Suspected  string // as Limit, if it may have met that, and the system does not tell
+}
+
+// Usage is what a program, and those it has waited for, have used.
+type Usage struct {
+	CPU    time.Duration // user and system
+	MaxRSS int64         // the most memory that one of them held, in KiB
+}
+
+// A Process is the program of a local session.
+type Process struct {
+	PID    int
+	Argv   []string
+	Dir    string
+	Title  string
+	Limits Limits
 }
 
 // A Description says how a terminal was reached and what it can do.
@@ -108,9 +126,10 @@ type Description struct {
 	HostKey       string // fingerprint of the accepted host key, "SHA256:..."
 	AuthMethod    string // the authentication method that succeeded last
 	Algorithms    Algorithms
-	Security      string  // what a person should know about how the bytes travel; empty: they are protected
-	TLS           *TLS    // nil: none
-	Telnet        *Telnet // nil: another protocol
+	Security      string   // what a person should know about how the bytes travel; empty: they are protected
+	TLS           *TLS     // nil: none
+	Telnet        *Telnet  // nil: another protocol
+	Process       *Process // nil: another machine's
 	Ladder        []Hop
 	Warnings      []string
 	Capabilities  Capabilities

@@ -43,6 +43,24 @@ func newPolicy(cfg config.Config) (*policy.Policy, error) {
 	return p, nil
 }
 
+// newGate asks first who may use this machine, then the rules.
+func newGate(cfg config.Config) (term.Gate, error) {
+	p, err := newPolicy(cfg)
+	if err != nil {
+		return nil, err
+	}
+	own, rules := localGate(cfg.Local), p.Gate()
+	if rules == nil {
+		return own, nil
+	}
+	return func(ctx context.Context, a term.Action) error {
+		if err := own(ctx, a); err != nil {
+			return err
+		}
+		return rules(ctx, a)
+	}, nil
+}
+
 func policyCommand() *cli.Command {
 	file := &cli.StringFlag{Name: "config", Usage: "configuration `FILE`; default " + config.DefaultPath()}
 	return &cli.Command{

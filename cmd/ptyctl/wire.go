@@ -16,23 +16,17 @@ import (
 )
 
 // newManager makes the set of sessions that the configuration describes, and what counts their doings.
-func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *slog.Logger) (*session.Manager, *metrics.Metrics, error) {
-	network := sshx.NewNetwork(sshOptions(cfg, log))
-	telnet, err := telnetDialer(cfg, network)
-	if err != nil {
-		return nil, nil, err
-	}
-	rules, err := newPolicy(cfg)
-	if err != nil {
-		return nil, nil, err
-	}
+func newManager(cfg config.Config, gate term.Gate, ways *ways, trail *audit.Log, watch *mcpapi.Watch, log *slog.Logger) (*session.Manager, *metrics.Metrics) {
 	var sessions *session.Manager
 	numbers := metrics.New(metrics.Options{
-		Protocols: []string{"ssh", "telnet"}, HandshakesWaiting: network.HandshakesWaiting,
+		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: ways.handshakesWaiting,
 		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(trail),
 	})
 	var journal term.Journal
-	observers := []term.Observer{numbers, watch}
+	observers := []term.Observer{numbers}
+	if watch != nil {
+		observers = append(observers, watch)
+	}
 	if trail != nil {
 		observers = append(observers, trail)
 		if cfg.Audit.FailClosed {
@@ -43,8 +37,10 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 	if budget != nil {
 		observers = append(observers, budget)
 	}
+	dialers := ways.dialers()
+	dialers["local"] = localHost(cfg.Local).Open
 	sessions = session.NewManager(session.Config{
-		Dialers:        map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet},
+		Dialers:        dialers,
 		MaxSessions:    cfg.Session.MaxSessions,
 		MaxBufferBytes: cfg.Limits.MaxTotalBufferBytes,
 		MaxReads:       cfg.Limits.MaxWaitingReads,
@@ -59,8 +55,8 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 is a default there, and here "at once"
 		AllowTakeOver:  cfg.Locks.AllowTakeOver,
 		RecordTxEvents: cfg.Session.RecordTxEvents,
-		Devices:        deviceLocks(cfg.Locks.DeviceDir),
-		Gate:           rules.Gate(),
+		Devices:        deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
+		Gate:           gate,
 		Journal:        journal,
 		Observers:      observers,
 		Logger:         log,
@@ -68,7 +64,7 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 	if budget != nil {
 		budget.sessions = sessions
 	}
-	return sessions, numbers, nil
+	return sessions, numbers
 }
 
 func liveSessions(m *session.Manager) []metrics.Session {
@@ -119,7 +115,7 @@ func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 // newServer makes the MCP server.
 func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch, pages *mcpapi.Pages, log *slog.Logger) *server.MCPServer {
 	return mcpapi.NewServer(mcpapi.Options{
-		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets,
+		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets, Local: localTransports(cfg.Local),
 		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1), ExecTimeout: cfg.Session.DefaultExecTimeout,
 		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes,
 		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,

@@ -48,6 +48,7 @@ type answer struct {
 	mu      sync.Mutex // guards the following: a call's notifications are written beside its answer
 	started bool       // something is sent
 	stream  bool       // as events
+	hurried time.Time  // when the next write was last given its time
 	hold    bool       // send nothing before finish
 	broken  bool       // an event could not be written
 	status  int        // of an answer that is held back; 0: there is none
@@ -144,8 +145,13 @@ func (w *answer) eventLocked(data []byte) {
 	w.flushLocked()
 }
 
-// hurry gives the next write its time. Writers that know no deadlines are those of tests.
-func (w *answer) hurry() { _ = w.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
+// hurry gives the next write its time. Writers that know no deadlines are those of tests. Requires w.mu.
+func (w *answer) hurry() {
+	if now := time.Now(); now.Sub(w.hurried) > time.Second {
+		w.hurried = now
+		_ = w.control.SetWriteDeadline(now.Add(writeTimeout))
+	}
+}
 
 // finish sends what is held back.
 func (w *answer) finish() {

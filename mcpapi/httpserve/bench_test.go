@@ -44,9 +44,14 @@ func BenchmarkGuards(b *testing.B) {
 				return took
 			}
 			var guarded, plain time.Duration
-			for b.Loop() {
-				guarded += call(s.host)
+			for i := 0; b.Loop(); i++ { // whoever comes first is at a disadvantage
+				if i%2 == 0 {
+					guarded += call(s.host)
+				}
 				plain += call(bare.Listener.Addr().String())
+				if i%2 == 1 {
+					guarded += call(s.host)
+				}
 			}
 			b.ReportMetric(float64(guarded)/float64(plain), "x-bare")
 		})

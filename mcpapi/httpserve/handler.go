@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
+	"golang.org/x/time/rate"
 
 	"ptyctl/mcpapi"
 )
@@ -20,6 +21,7 @@ type Options struct {
 	Tokens    []Token       // one of which every request must bear; none: no token is asked for
 	ReadOnly  bool          // nobody may type, whatever the token says
 	Isolate   bool          // a token knows only of the terminal sessions that it has opened
+	Operator  bool          // who may type is the person who runs ptyctl: see term.Actor
 	Transport string        // for the record; empty: "http"
 	Hosts     []string      // names of this server besides loopback and the address that a client has connected to
 	Origins   []string      // of web pages that may call, such as "https://example.net", besides those of this server
@@ -58,6 +60,7 @@ type Handler struct {
 	srv      *server.MCPServer
 	mcp      *server.StreamableHTTPServer
 	tokens   keyring
+	tell     rate.Sometimes // of wrong tokens: they must not fill the log
 	sessions *mcpSessions
 	calls    chan struct{} // one for each request that is served
 	streams  chan struct{} // one for each open stream
@@ -77,7 +80,7 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{
-		o: o, srv: srv, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
+		o: o, srv: srv, tell: rate.Sometimes{Interval: 10 * time.Second}, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
 		calls: make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
 	}
 	h.streamsDone, h.endStreams = context.WithCancelCause(context.Background())
@@ -88,8 +91,8 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		// A ping through an open stream keeps its session from being idle, and finds out that a client is gone.
 		server.WithHeartbeatInterval(min(30*time.Second, o.IdleTTL/3)),
 		server.WithDisableLocalhostProtection(true), // guard does that, on every address
-		server.WithStreamableHTTPLogger(o.Logger),
-		server.WithHTTPContextFunc(func(ctx context.Context, r *http.Request) context.Context {
+		server.WithStreamableHTTPLogger(slog.New(warnings{o.Logger.Handler()})),
+		server.WithHTTPContextFunc(func(ctx context.Context, _ *http.Request) context.Context {
 			if w, ok := ctx.Value(answerKey{}).(*answer); ok {
 				return h.follow(ctx, w)
 			}
@@ -97,6 +100,15 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		}),
 	)
 	return h
+}
+
+// warnings lets nothing less than warnings through: what mcp-go tells besides names MCP sessions that are in use, and who
+// knows such a name is taken for its client where no token is asked for.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }
 
 // Close ends the open streams and lets no request in any more. Calls that are being served go on.
@@ -133,6 +145,9 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	}
 	t, err := h.tokens.of(r)
 	if err != nil {
+		h.tell.Do(func() {
+			h.o.Logger.Warn("a request without a right token was refused; more are not told of for a while", "from", r.RemoteAddr)
+		})
 		return err
 	}
 	if h.streamsDone.Err() != nil {
@@ -182,7 +197,7 @@ func (h *Handler) rescue(w *answer, r *http.Request) {
 
 // caller is who sends a request with this token.
 func (h *Handler) caller(t *key) mcpapi.Caller {
-	return mcpapi.Caller{Transport: h.o.Transport, Token: t.Name, ReadOnly: h.o.ReadOnly || t.ReadOnly, Isolated: h.o.Isolate}
+	return mcpapi.Caller{Transport: h.o.Transport, Token: t.Name, ReadOnly: h.o.ReadOnly || t.ReadOnly, Isolated: h.o.Isolate, Operator: h.o.Operator}
 }
 
 func notAllowed(methods string) *refusal {

@@ -316,3 +316,22 @@ func TestRateLimit(t *testing.T) {
 		s.refused(a.ask("tools/list", ""), 429, "wait")
 	})
 }
+
+// Connections that send nothing do not pile up; those that wait get their turn when these are cut off.
+func TestManyConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := newBubbleSite(t, httpserve.Options{MaxCalls: 1})
+		for range 8 {
+			conn, err := ln.DialContext(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+		}
+		begin := time.Now()
+		s.initialize("", latest)
+		if took := time.Since(begin); took < httpserve.HeaderTimeout || took > httpserve.HeaderTimeout+2*time.Second {
+			t.Errorf("served after %v, want %v", took, httpserve.HeaderTimeout)
+		}
+	})
+}

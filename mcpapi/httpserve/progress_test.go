@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -123,5 +124,66 @@ func readTalk(t *testing.T, stream io.Reader, token string, want int) {
 	}
 	if err := lines.Err(); err != nil || got != want || !answered {
 		t.Errorf("%d of %d notifications, answered: %v, %v", got, want, answered, err)
+	}
+}
+
+// A question to the client goes out among the notifications of the call that asks, whether one came before it or not.
+func TestQuestionAmongNotifications(t *testing.T) {
+	for _, first := range []int{0, 1, 3} {
+		t.Run(fmt.Sprintf("after %d notifications", first), func(t *testing.T) {
+			s := newSite(t, httpserve.Options{Tokens: allTokens})
+			s.mcp.AddTool(mcp.NewTool("ask"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				srv := server.ServerFromContext(ctx)
+				tell := func() error {
+					return srv.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progress": 1})
+				}
+				for range first {
+					if err := tell(); err != nil {
+						return nil, err
+					}
+				}
+				schema := map[string]any{"type": "object", "properties": map[string]any{"user": map[string]any{"type": "string"}}}
+				r, err := srv.RequestElicitation(ctx, mcp.ElicitationRequest{Params: mcp.ElicitationParams{Message: "who?", RequestedSchema: schema}})
+				if err != nil {
+					return nil, err
+				}
+				if err := tell(); err != nil {
+					return nil, err
+				}
+				return mcp.NewToolResultText(fmt.Sprint(r.Action, r.Content)), nil
+			})
+			a := s.initialize(writeToken, latest)
+			_, stream := s.stream(t.Context(), a.asking("tools/call", `{"name":"ask","arguments":{}}`))
+			lines := bufio.NewScanner(stream)
+			var got []string
+			for lines.Scan() {
+				data, ok := strings.CutPrefix(lines.Text(), "data: ")
+				if !ok {
+					continue
+				}
+				var m struct {
+					ID     json.RawMessage
+					Method string
+					Result struct{ Content []struct{ Text string } }
+				}
+				if err := json.Unmarshal([]byte(data), &m); err != nil {
+					t.Fatal(err)
+				}
+				switch {
+				case m.Method == "elicitation/create":
+					if r := a.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"user":"admin"}}}`, m.ID)); r.status != 202 {
+						t.Errorf("the answer to the question: %d %s", r.status, r.text)
+					}
+				case m.Method == "" && len(m.Result.Content) == 1:
+					m.Method = m.Result.Content[0].Text
+				}
+				got = append(got, m.Method)
+			}
+			want := slices.Repeat([]string{"notifications/progress"}, first)
+			want = append(want, "elicitation/create", "notifications/progress", "acceptmap[user:admin]")
+			if err := lines.Err(); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%v: got %v, want %v", err, got, want)
+			}
+		})
 	}
 }

@@ -95,7 +95,8 @@ func (spaces) Read(p []byte) (int, error) {
 }
 
 func TestTokens(t *testing.T) {
-	s := newSite(t, httpserve.Options{Tokens: allTokens})
+	var log strings.Builder
+	s := newSite(t, httpserve.Options{Tokens: allTokens, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	auth := func(values ...string) message {
 		return message{body: listTools, header: http.Header{"Authorization": values}}
 	}
@@ -127,6 +128,10 @@ func TestTokens(t *testing.T) {
 		s.initialize(token, latest)
 		r := s.send(message{body: listTools, header: http.Header{"Authorization": {"bearer  " + token}}})
 		s.refused(r, 400, "Mcp-Session-Id") // so the token was right
+	}
+	s.stop() // nobody writes to the log any more
+	if n := strings.Count(log.String(), "without a right token"); n != 1 || strings.Contains(log.String(), "0123456789abcdef") {
+		t.Errorf("the log tells of %d refusals, want 1:\n%s", n, log.String())
 	}
 }
 

@@ -8,7 +8,13 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
+
+// connections is how many there may be for each call that may be served at a time, those included that have not sent a
+// request yet. More wait for one to end.
+const connections = 8
 
 // How long calls may go on when the server is told to stop, and how long they may take to end when they are told, too.
 const (
@@ -40,6 +46,7 @@ func Listen(address string, tokens bool) (net.Listener, error) {
 // Serve answers requests on ln, which it closes, until ctx ends. It then ends the streams, gives calls a second to be
 // done and another to be canceled, and returns nil.
 func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
+	ln = netutil.LimitListener(ln, connections*h.o.MaxCalls)
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(h.o.Logger.Handler(), slog.LevelDebug), // what clients do wrong

@@ -67,10 +67,13 @@ func newBubbleSite(tb testing.TB, o httpserve.Options) (*site, *bufpipe.Listener
 func serveOn(tb testing.TB, ln net.Listener, host string, dial func(context.Context, string, string) (net.Conn, error), o httpserve.Options, observers ...term.Observer) *site {
 	tb.Helper()
 	s := &site{t: tb, host: host, client: &http.Client{Transport: &http.Transport{DialContext: dial, MaxConnsPerHost: 0, MaxIdleConnsPerHost: 300}}}
+	watch := mcpapi.NewWatch()
+	tb.Cleanup(watch.Close)
+	observers = append(observers, watch)
 	s.sessions = session.NewManager(session.Config{
-		Dialers: map[string]term.Dialer{"ssh": echo}, Observers: observers, MaxReads: 500,
+		Dialers: map[string]term.Dialer{"ssh": echo, "telnet": asking}, Observers: observers, MaxReads: 500,
 	})
-	s.mcp = mcpapi.NewServer(mcpapi.Options{Sessions: s.sessions, Structured: true})
+	s.mcp = mcpapi.NewServer(mcpapi.Options{Sessions: s.sessions, Structured: true, Watch: watch, Elicitation: true})
 	s.handler = httpserve.New(s.mcp, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

@@ -83,7 +83,7 @@ func unauthorized(challenge, message string) *refusal {
 
 // mayGoOn counts a request, and refuses it if there were too many.
 func (k *key) mayGoOn() *refusal {
-	if k.rate == nil {
+	if k.rate == nil || k.rate.Allow() {
 		return nil
 	}
 	turn := k.rate.Reserve()

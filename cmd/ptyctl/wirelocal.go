@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"ptyctl/config"
+	"ptyctl/ptyx"
+	"ptyctl/term"
+)
+
+// localHost is this machine, as the configuration lets it be used.
+func localHost(c config.Local) ptyx.Host {
+	return ptyx.Host{Inherit: c.InheritEnv, Limits: term.Limits{
+		CPUSeconds: c.MaxCPUSeconds, MemoryBytes: int64(c.MaxMemoryMiB) << 20, OpenFiles: c.MaxOpenFiles, Processes: c.MaxProcesses,
+	}}
+}
+
+// localTransports are those whose clients may use programs on this machine. Who may open the control socket is the user
+// that ptyctl runs as.
+func localTransports(c config.Local) (allowed []string) {
+	if c.Stdio {
+		allowed = append(allowed, "stdio", "socket", "cli")
+	}
+	if c.HTTP {
+		allowed = append(allowed, "http")
+	}
+	return allowed
+}
+
+// localGate keeps the clients of other transports from doing anything to a local session but to read and to close it.
+func localGate(c config.Local) term.Gate {
+	allowed := localTransports(c)
+	return func(_ context.Context, a term.Action) error {
+		if a.Protocol != "local" || a.Verb == term.VerbClose || slices.Contains(allowed, a.Actor.Transport) {
+			return nil
+		}
+		rule := "local.stdio"
+		if a.Actor.Transport == "http" {
+			rule = "local.http"
+		}
+		return &term.Error{
+			Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Details: &term.Details{Rule: rule},
+			Msg: fmt.Sprintf("programs on the machine of ptyctl are off for clients over %s; the operator may allow them (%s = true)", a.Actor.Transport, rule),
+		}
+	}
+}
+
+// superviseLocal makes ptyctl the parent of what local programs leave behind, if there can be any. Who calls it ends that
+// by calling the result.
+func superviseLocal(c config.Local, log *slog.Logger) (stop func()) {
+	if len(localTransports(c)) == 0 {
+		return func() {}
+	}
+	stop, err := ptyx.Supervise()
+	if err != nil {
+		log.Warn("what local programs leave behind may escape", "error", err)
+		return func() {}
+	}
+	return stop
+}

@@ -1,0 +1,80 @@
+package httpserve_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ptyctl/mcpapi/httpserve"
+)
+
+// Each token is told of its own sessions alone, when they are kept apart.
+func TestIsolatedWatch(t *testing.T) {
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		t.Run(revision, func(t *testing.T) {
+			s := newSite(t, httpserve.Options{Tokens: allTokens, Isolate: true})
+			told := make(map[string]chan string)
+			clients := make(map[string]*mcp.ClientSession)
+			for _, token := range []string{writeToken, otherToken} {
+				c := make(chan string, 100)
+				told[token] = c
+				var err error
+				clients[token], err = mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, &mcp.ClientOptions{
+					ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { c <- "list" },
+					ResourceUpdatedHandler:     func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c <- r.Params.URI },
+				}).Connect(t.Context(), &mcp.StreamableClientTransport{
+					Endpoint: "http://" + s.host + httpserve.Path, HTTPClient: &http.Client{Transport: bearer{token}},
+				}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer clients[token].Close()
+				if _, err := clients[token].ListResources(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+				if err := clients[token].Subscribe(t.Context(), &mcp.SubscribeParams{URI: "ptyctl://sessions"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(300 * time.Millisecond)
+			if r, err := clients[writeToken].CallTool(t.Context(), &mcp.CallToolParams{Name: "ptyctl_session", Arguments: map[string]any{"action": "open", "protocol": "ssh", "host": "echo"}}); err != nil || r.IsError {
+				t.Fatal(r, err)
+			}
+			id := s.sessions.List()[0].ID
+			for range 2 {
+				select {
+				case got := <-told[writeToken]:
+					t.Log(got)
+				case <-time.After(5 * time.Second):
+					t.Fatal("the owner is not told")
+				}
+			}
+			time.Sleep(500 * time.Millisecond)
+			select {
+			case got := <-told[otherToken]:
+				t.Errorf("another is told of %s", got)
+			default:
+			}
+			for token, want := range map[string]int{writeToken: 3, otherToken: 1} {
+				l, err := clients[token].ListResources(t.Context(), nil)
+				if err != nil || len(l.Resources) != want {
+					t.Errorf("%d %v", len(l.Resources), err)
+				}
+				for _, suffix := range []string{"", "/tail"} {
+					_, err = clients[token].ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "ptyctl://sessions/" + id + suffix})
+					if (err == nil) != (token == writeToken) {
+						t.Errorf("read: %v", err)
+					}
+				}
+				r, err := clients[token].ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "ptyctl://sessions"})
+				if err != nil || strings.Contains(r.Contents[0].Text, id) != (token == writeToken) {
+					t.Errorf("%v %s", err, r.Contents[0].Text)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package mcpapi
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"ptyctl/term"
+)
+
+// maxTitle bounds a title, which is shown wherever its session is.
+const maxTitle = 256
+
+// limitsArgs are the limits of a program on this machine.
+type limitsArgs struct {
+	CPU       int   `json:"cpu_s"`
+	Memory    int64 `json:"memory_bytes"`
+	OpenFiles int   `json:"open_files"`
+	Processes int   `json:"processes"`
+}
+
+func (l limitsArgs) limits() term.Limits {
+	return term.Limits{CPUSeconds: l.CPU, MemoryBytes: l.Memory, OpenFiles: l.OpenFiles, Processes: l.Processes}
+}
+
+// limitsOut are the same in a result.
+type limitsOut struct {
+	CPU       int   `json:"cpu_s,omitempty"`
+	Memory    int64 `json:"memory_bytes,omitempty"`
+	OpenFiles int   `json:"open_files,omitempty"`
+	Processes int   `json:"processes,omitempty"`
+}
+
+func newLimitsOut(l term.Limits) *limitsOut {
+	if l == (term.Limits{}) {
+		return nil
+	}
+	return &limitsOut{l.CPUSeconds, l.MemoryBytes, l.OpenFiles, l.Processes}
+}
+
+// usage is what a program has used.
+type usage struct {
+	CPUMS    int64 `json:"cpu_ms"`
+	MaxRSSKB int64 `json:"max_rss_kb"`
+}
+
+// exitOf is the wire form of how a program ended, as far as that is known.
+func exitOf(e term.Exit) (code *int, signal string, used *usage) {
+	if e.Known {
+		code = &e.Code
+	}
+	if e.Usage != (term.Usage{}) {
+		used = &usage{e.Usage.CPU.Milliseconds(), e.Usage.MaxRSS}
+	}
+	return code, e.Signal, used
+}
+
+// checkLocal refuses what does not go with the protocol.
+func (c *invocation) checkLocal(in *openArgs) error {
+	ch := checker{t: c.tool, action: c.action}
+	example := `{"action":"open","protocol":"local","argv":["bash"]}`
+	if in.Protocol != "local" {
+		for _, f := range []struct {
+			name  string
+			given bool
+		}{
+			{"argv", in.Argv != nil}, {"cwd", in.Cwd != ""}, {"env", in.Env != nil}, {"title", in.Title != ""}, {"limits", in.Limits != limitsArgs{}},
+		} {
+			if f.given {
+				return ch.invalid(f.name, nil, "%s is for protocol local, not for %s; leave it out, or open %s", f.name, in.Protocol, example)
+			}
+		}
+		if in.Host == "" {
+			return ch.invalid("host", c.tool.fieldsOf(c.action), "host is missing for action open with protocol %s", in.Protocol)
+		}
+		return nil
+	}
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"host", in.Host != ""},
+		{"port", in.Port != 0},
+		{"username", in.Username != ""},
+		{"auth", in.Auth != openAuth{}},
+		{"ssh_options", in.givesSSH()},
+		{"session_type", in.SessionType == "console"},
+	} {
+		if f.given {
+			return ch.invalid(f.name, nil, "%s is for another machine, and protocol local starts a program on this one; leave it out: %s", f.name, example)
+		}
+	}
+	switch {
+	case len(in.Argv) == 0:
+		return ch.invalid("argv", nil, `argv is missing: the program and its arguments; no shell is started unless it is named, as in %s`, example)
+	case isFalse(in.PTY.Enabled):
+		return ch.invalid("pty.enabled", nil, "a local session has a terminal; to run a program without one use ptyctl_run")
+	}
+	return nil
+}
+
+// givesSSH reports whether the call has anything in ssh_options.
+func (in *openArgs) givesSSH() bool {
+	o := &in.SSH
+	return o.HostKeyPolicy != "" || o.Fingerprint != "" || o.KnownHosts != "" || o.UseConfig != nil || o.ConfigPath != "" || o.ExtraArgs != nil || o.Legacy || o.ProxyJump != "" || o.ProxyURL != ""
+}
+
+// local is what the arguments say of a program on this machine.
+func (c *invocation) local(argv []string, cwd string, env []string, title string, l limitsArgs) (term.LocalOptions, error) {
+	ch := checker{t: c.tool, action: c.action}
+	o := term.LocalOptions{Argv: argv, Dir: cwd, Title: title, Limits: l.limits()}
+	if len(env) > 0 {
+		var err error
+		if o.Env, err = ch.env(env); err != nil {
+			return o, err
+		}
+	}
+	if len(title) > maxTitle || !utf8.ValidString(title) || strings.ContainsFunc(title, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return o, ch.invalid("title", nil, "title must be one line of at most %d bytes", maxTitle)
+	}
+	return o, nil
+}
+
+// lowered says which of the limits that were asked for the operator has lowered.
+func lowered(asked, got term.Limits) (warnings []string) {
+	for _, l := range []struct {
+		name, key  string
+		asked, got int64
+	}{
+		{"cpu_s", "local.max_cpu_seconds", int64(asked.CPUSeconds), int64(got.CPUSeconds)},
+		{"memory_bytes", "local.max_memory_mib", asked.MemoryBytes, got.MemoryBytes},
+		{"open_files", "local.max_open_files", int64(asked.OpenFiles), int64(got.OpenFiles)},
+		{"processes", "local.max_processes", int64(asked.Processes), int64(got.Processes)},
+	} {
+		if l.asked > l.got {
+			warnings = append(warnings, fmt.Sprintf("limits.%s was lowered to %d (%s)", l.name, l.got, l.key))
+		}
+	}
+	return warnings
+}

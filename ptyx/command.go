@@ -1,0 +1,140 @@
+package ptyx
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ptyctl/term"
+)
+
+// Bounds on what a caller may pass. Linux takes no argument longer than maxArgument (execve(2), MAX_ARG_STRLEN).
+const (
+	maxArguments = 4096
+	maxArgument  = 128<<10 - 1
+	maxTotal     = 1 << 20 // arguments and environment together
+)
+
+// A command is a program with all that it is given, checked.
+type command struct {
+	path   string // absolute
+	argv   []string
+	env    []string
+	dir    string // absolute
+	title  string
+	limits term.Limits
+}
+
+// command checks what a caller wants to run, and looks the program up.
+func (h Host) command(o term.LocalOptions, termName string) (command, error) {
+	if err := checkArguments(o); err != nil {
+		return command{}, err
+	}
+	c := command{argv: o.Argv, title: o.Title, limits: o.Limits.Min(h.Limits), env: h.environment(o.Env, termName)}
+	if err := checkLimits(c.limits); err != nil {
+		return command{}, err
+	}
+	var err error
+	if c.dir, err = workingDir(o.Dir); err != nil {
+		return command{}, err
+	}
+	c.path, err = lookUp(o.Argv[0], valueOf(c.env, "PATH"), c.dir)
+	return c, err
+}
+
+func invalid(field, format string, args ...any) *term.Error {
+	return &term.Error{Op: "open", Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...), Details: &term.Details{Field: field}}
+}
+
+// checkArguments refuses what no system could start.
+func checkArguments(o term.LocalOptions) error {
+	if len(o.Argv) == 0 || o.Argv[0] == "" {
+		return invalid("argv", `argv is empty: pass the program and its arguments, such as ["bash"]; no shell is started unless it is named there`)
+	}
+	if len(o.Argv) > maxArguments {
+		return invalid("argv", "argv has %d members; %d are allowed: pass long lists by a file or as stdin", len(o.Argv), maxArguments)
+	}
+	total := 0
+	for i, a := range o.Argv {
+		if err := checkText(fmt.Sprintf("argv[%d]", i), a); err != nil {
+			return err
+		}
+		total += len(a) + 1
+	}
+	for i, e := range o.Env {
+		field := fmt.Sprintf("env[%d]", i)
+		if e.Name == "" || strings.Contains(e.Name, "=") {
+			return invalid(field, "%s must have the form NAME=value", field)
+		}
+		if err := checkText(field, e.Name+"="+e.Value); err != nil {
+			return err
+		}
+		total += len(e.Name) + len(e.Value) + 2
+	}
+	if total > maxTotal {
+		return invalid("argv", "argv and env have %d bytes together; %d are allowed: pass long data by a file or as stdin", total, maxTotal)
+	}
+	return nil
+}
+
+func checkText(field, text string) error {
+	switch {
+	case strings.IndexByte(text, 0) >= 0:
+		return invalid(field, "%s holds a NUL byte, which no program can be given as an argument; pass such data as stdin", field)
+	case len(text) > maxArgument:
+		return invalid(field, "%s has %d bytes; %d are allowed: pass long data by a file or as stdin", field, len(text), maxArgument)
+	}
+	return nil
+}
+
+// workingDir returns the folder to start in; empty: this process's.
+func workingDir(dir string) (string, error) {
+	if strings.IndexByte(dir, 0) >= 0 {
+		return "", invalid("cwd", "cwd holds a NUL byte; pass the path of a folder")
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", invalid("cwd", "cwd %q: %v; pass an absolute path", dir, err)
+	}
+	switch info, err := os.Stat(abs); {
+	case err != nil:
+		return "", invalid("cwd", "cwd %s: %v; pass the path of a folder that is there", abs, reason(err))
+	case !info.IsDir():
+		return "", invalid("cwd", "cwd %s is no folder; pass the path of one", abs)
+	}
+	return abs, nil
+}
+
+// lookUp finds the program: by its path, relative to dir, or by its name in the PATH that it is given itself. A folder of
+// PATH that is not absolute does not count: what lies in the working directory must be named with a slash.
+func lookUp(name, path, dir string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) || strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		found, err := executable(name)
+		if err != nil {
+			return "", invalid("argv[0]", "%s cannot be started: %v", name, reason(err))
+		}
+		return found, nil
+	}
+	for _, folder := range filepath.SplitList(path) {
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		if found, err := executable(filepath.Join(folder, name)); err == nil {
+			return found, nil
+		}
+	}
+	return "", invalid("argv[0]", "there is no program %q in PATH (%s); argv is the program and its arguments, each a member of its own: for a command line pass [\"sh\", \"-c\", \"...\"]", name, path)
+}
+
+// reason is the cause of a failed file operation, without the path, which the message names itself.
+func reason(err error) error {
+	if e, ok := err.(*fs.PathError); ok { //nolint:errorlint // the outermost, as package os returns it
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,16 @@
+package ptyx
+
+import (
+	"fmt"
+
+	"ptyctl/term"
+)
+
+// about says what the program is.
+func (c command) about(pid int) term.Process {
+	return term.Process{PID: pid, Argv: c.argv, Dir: c.dir, Title: c.title, Limits: c.limits}
+}
+
+func unknownSignal(name string) error {
+	return &term.Error{Op: "signal", Kind: term.InvalidArgument, Msg: fmt.Sprintf("signal %q does not exist; use INT, TERM, HUP, KILL or QUIT", name), Details: &term.Details{Field: "signal"}}
+}

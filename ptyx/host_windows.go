@@ -1,0 +1,254 @@
+package ptyx
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/charmbracelet/x/conpty"
+	"golang.org/x/sys/windows"
+
+	"ptyctl/term"
+)
+
+// EnableLimits does nothing here: limits are not supported on this system.
+func EnableLimits() {}
+
+// Supervise does nothing here: there are no orphans to adopt.
+func Supervise() (stop func(), err error) { return func() {}, nil }
+
+func limitsUnsupported(term.Limits) string {
+	return "limits are not supported on Windows; leave them out"
+}
+
+// closeWait is how long a program may take to end when its console is gone.
+const closeWait = 500 * time.Millisecond
+
+// A Terminal is a program on a pseudo-console of its own.
+type Terminal struct {
+	con     *conpty.ConPty
+	process windows.Handle
+	about   term.Process
+	exited  chan struct{} // closed when the program has ended
+	exit    term.Exit     // valid then
+	hangUp  sync.Once
+	free    sync.Once
+}
+
+// startTerminal starts c on a new pseudo-console.
+func startTerminal(c command, size term.PTY) (*Terminal, error) {
+	failed := func(err error) error {
+		return &term.Error{Op: "open", Kind: term.IOError, Msg: "the system did not start " + c.path + ": " + err.Error(), Err: err}
+	}
+	con, err := conpty.New(size.Cols, size.Rows, 0)
+	if err != nil {
+		return nil, failed(err)
+	}
+	pid, handle, err := con.Spawn(c.path, c.argv, &syscall.ProcAttr{Dir: c.dir, Env: c.env})
+	if err != nil {
+		_ = con.Close()
+		return nil, failed(err)
+	}
+	t := &Terminal{con: con, process: windows.Handle(handle), about: c.about(pid), exited: make(chan struct{})}
+	go t.watch()
+	return t, nil
+}
+
+// watch waits for the program, and then closes the console: what it still holds comes out, and the reader sees the end.
+func (t *Terminal) watch() {
+	_, _ = windows.WaitForSingleObject(t.process, windows.INFINITE)
+	var code uint32
+	if windows.GetExitCodeProcess(t.process, &code) == nil {
+		t.exit = term.Exit{Started: true, Known: true, Code: int(code)}
+	}
+	close(t.exited)
+	t.closeConsole()
+	_ = windows.CloseHandle(t.process)
+}
+
+// closeConsole ends the console and closes our copy of its side of the pipe, without which a read would never end. The
+// library's own Close would close the pipe that is still to be read.
+func (t *Terminal) closeConsole() {
+	t.hangUp.Do(func() {
+		windows.ClosePseudoConsole(windows.Handle(t.con.Fd()))
+		_ = windows.CloseHandle(windows.Handle(t.con.OutPipeWriteFd()))
+		_ = windows.CloseHandle(windows.Handle(t.con.InPipeReadFd()))
+	})
+}
+
+// Read reads what the console shows.
+func (t *Terminal) Read(p []byte) (int, error) {
+	n, err := t.con.Read(p)
+	if err != nil || n == 0 {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Write types.
+func (t *Terminal) Write(p []byte) (int, error) { return t.con.Write(p) }
+
+// Resize sets the size of the window.
+func (t *Terminal) Resize(cols, rows int) error { return t.con.Resize(cols, rows) }
+
+// Signal implements term.Signaler: INT is the key, and KILL ends the program. Windows has no other.
+func (t *Terminal) Signal(_ context.Context, name string) error {
+	switch name {
+	case "INT":
+		_, err := t.con.Write([]byte{3})
+		return err
+	case "KILL":
+		return windows.TerminateProcess(t.process, 137)
+	case "TERM", "HUP", "QUIT":
+		return &term.Error{Op: "signal", Kind: term.Unsupported, Msg: "Windows has no signal " + name + "; use INT or KILL"}
+	}
+	return unknownSignal(name)
+}
+
+// Wait implements term.Waiter.
+func (t *Terminal) Wait() (term.Exit, error) {
+	select {
+	case <-t.exited:
+		return t.exit, nil
+	case <-time.After(closeWait):
+		return term.Exit{}, nil
+	}
+}
+
+// Describe implements term.Describer.
+func (t *Terminal) Describe() term.Description {
+	about := t.about
+	return term.Description{
+		PTY: true, Process: &about,
+		Capabilities: term.Capabilities{SplitStdoutStderr: term.No, ExitCode: term.BestEffort, Resize: term.Yes, Signal: term.BestEffort, ParallelExec: term.No},
+	}
+}
+
+// Close ends the console, and with it the programs that are attached to it.
+func (t *Terminal) Close() error {
+	t.free.Do(func() {
+		closed := make(chan struct{})
+		go func() { // may wait for a reader, before Windows 11 24H2
+			defer close(closed)
+			t.closeConsole()
+		}()
+		select {
+		case <-t.exited:
+		case <-time.After(closeWait):
+			_ = windows.TerminateProcess(t.process, 137)
+			<-t.exited
+		}
+		select {
+		case <-closed:
+		case <-time.After(closeWait / 2):
+		}
+	})
+	return nil
+}
+
+// A Program is a program without a terminal: Exec runs it, once.
+type Program struct {
+	command command
+	done    chan struct{}
+
+	mu    sync.Mutex // guards the following
+	used  bool
+	stop  context.CancelFunc
+	about term.Process
+	exit  term.Exit
+}
+
+func newProgram(c command) *Program {
+	return &Program{command: c, about: c.about(0), done: make(chan struct{})}
+}
+
+// Exec implements term.Execer, for one call, which starts the program; of r, Stdin and Grace count.
+func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+	g.mu.Lock()
+	refused := g.used
+	ctx, stop := context.WithCancel(ctx)
+	if !refused {
+		g.used, g.stop = true, stop
+	}
+	g.mu.Unlock()
+	defer stop()
+	if refused {
+		return term.Exit{}, &term.Error{Op: "exec", Kind: term.Unsupported, Msg: "this session is one program without a terminal; run another with ptyctl_run"}
+	}
+	defer close(g.done)
+	c := g.command
+	cmd := exec.CommandContext(ctx, c.path, c.argv[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = c.env, c.dir, stdout, stderr, time.Second
+	if len(r.Stdin) > 0 {
+		cmd.Stdin = bytes.NewReader(r.Stdin)
+	}
+	if err := cmd.Start(); err != nil {
+		return term.Exit{}, &term.Error{Op: "exec", Kind: term.IOError, Msg: "the system did not start " + c.path + ": " + err.Error(), Err: err}
+	}
+	g.mu.Lock()
+	g.about = c.about(cmd.Process.Pid)
+	g.mu.Unlock()
+	_ = cmd.Wait() // what it says is in ProcessState
+	exit := term.Exit{Started: true, Known: true, Code: cmd.ProcessState.ExitCode()}
+	exit.Usage.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	if ctx.Err() != nil {
+		exit.Killed = "yes"
+	}
+	g.mu.Lock()
+	g.exit = exit
+	g.mu.Unlock()
+	return exit, nil
+}
+
+// Read waits for the end of the program.
+func (g *Program) Read([]byte) (int, error) {
+	<-g.done
+	return 0, io.EOF
+}
+
+// Write refuses.
+func (g *Program) Write([]byte) (int, error) {
+	return 0, &term.Error{Op: "write", Kind: term.Unsupported, Msg: "this program has no terminal to type into; pass its input as stdin of ptyctl_run"}
+}
+
+// Resize refuses.
+func (g *Program) Resize(int, int) error {
+	return &term.Error{Op: "resize", Kind: term.Unsupported, Msg: "this program has no terminal"}
+}
+
+// Wait implements term.Waiter.
+func (g *Program) Wait() (term.Exit, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.exit, nil
+}
+
+// Describe implements term.Describer.
+func (g *Program) Describe() term.Description {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	about := g.about
+	return term.Description{
+		Process:      &about,
+		Capabilities: term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.No, Signal: term.No, ParallelExec: term.No},
+	}
+}
+
+// Close kills the program.
+func (g *Program) Close() error {
+	g.mu.Lock()
+	first, stop := !g.used, g.stop
+	g.used = true
+	g.mu.Unlock()
+	if first {
+		close(g.done)
+	}
+	if stop != nil {
+		stop()
+	}
+	return nil
+}

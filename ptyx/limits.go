@@ -1,0 +1,56 @@
+package ptyx
+
+import (
+	"strings"
+	"time"
+
+	"ptyctl/term"
+)
+
+// The limits by their names on the wire.
+const (
+	limitCPU       = "cpu_s"
+	limitMemory    = "memory_bytes"
+	limitFiles     = "open_files"
+	limitProcesses = "processes"
+)
+
+// checkLimits refuses limits that would not hold.
+func checkLimits(l term.Limits) error {
+	if l == (term.Limits{}) {
+		return nil
+	}
+	if reason := limitsUnsupported(l); reason != "" {
+		return &term.Error{Op: "open", Kind: term.Unsupported, Msg: reason, Details: &term.Details{Field: "limits"}}
+	}
+	return nil
+}
+
+// judge says in e which of the limits the program has met. The system tells of processor time alone: a program that is
+// refused memory, a file or a process does what it likes, and then often fails.
+func judge(e *term.Exit, l term.Limits) {
+	cpu := time.Duration(l.CPUSeconds) * time.Second
+	switch {
+	case cpu == 0:
+	case e.Signal == "XCPU", e.Signal == "KILL" && e.Usage.CPU >= cpu:
+		e.Limit = limitCPU
+		return
+	}
+	if !e.Known || e.Code == 0 || e.Killed != "" {
+		return
+	}
+	var suspects []string
+	if cpu != 0 && e.Usage.CPU >= cpu {
+		suspects = append(suspects, limitCPU)
+	}
+	if l.MemoryBytes != 0 {
+		suspects = append(suspects, limitMemory)
+	}
+	if l.OpenFiles != 0 {
+		suspects = append(suspects, limitFiles)
+	}
+	if l.Processes != 0 {
+		suspects = append(suspects, limitProcesses)
+	}
+	e.Suspected = strings.Join(suspects, " ")
+}

@@ -1,0 +1,287 @@
+package ptyx_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ptyctl/ptyx"
+	"ptyctl/term"
+)
+
+// marked returns the processes, zombies too, one of whose arguments is the mark.
+func marked(tb testing.TB, mark string) (pids []int) {
+	tb.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil || !bytes.Contains(text, []byte(mark)) {
+			continue
+		}
+		if pid, _ := strconv.Atoi(strings.Split(f, "/")[2]); pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// childrenOf returns the children of this process, with their states.
+func childrenOf(tb testing.TB) (all []string) {
+	tb.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+		if string(fields[1]) == strconv.Itoa(os.Getpid()) {
+			all = append(all, string(text))
+		}
+	}
+	return all
+}
+
+// python is one way to leave a terminal for good: fork twice, begin a session, close all files, forget the environment.
+const daemon = `
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.closerange(0, 100)
+        os.execve("/bin/sh", ["sh", "-c", "trap '' HUP TERM; while :; do sleep 0.1; done", sys.argv[1]], {})
+    os._exit(0)
+os.wait()
+`
+
+// What a program has started is gone after Close, whatever it does to stay.
+func TestNobodyStays(t *testing.T) {
+	for name, supervised := range map[string]bool{"alone": false, "supervised": true} {
+		t.Run(name, func(t *testing.T) {
+			if supervised {
+				stop, err := ptyx.Supervise()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer stop()
+			}
+			for name, script := range map[string]string{
+				"ignores HUP":  `trap '' HUP TERM INT; echo up; while :; do sleep 0.1; done`,
+				"double fork":  `/usr/bin/python3 -c "$DAEMON" $MARK; echo up; sleep 1000`,
+				"setsid":       `setsid sh -c 'trap "" HUP; while :; do sleep 0.1; done' $MARK & sleep 0.1; echo up; sleep 1000`,
+				"nohup":        `nohup sh -c 'while :; do sleep 0.1; done' $MARK >/dev/null 2>&1 & echo up; sleep 1000`,
+				"a hundred":    `for i in $(seq 100); do sh -c 'trap "" HUP; while :; do sleep 1; done' $MARK & done; echo up; wait`,
+				"still forks":  `trap '' HUP; echo up; while :; do sh -c 'sleep 3' $MARK & done`,
+				"stopped":      `sh -c 'kill -STOP $$' $MARK & sleep 0.1; echo up; sleep 1000`,
+				"has left it":  `exec >/dev/null 2>&1 </dev/null; trap '' HUP; while :; do sleep 0.1; done`,
+				"exits at end": `/usr/bin/python3 -c "$DAEMON" $MARK; nohup sh -c 'while :; do sleep 0.1; done' $MARK >/dev/null 2>&1 & echo up; exit 5`,
+			} {
+				if !supervised { // the tag comes a moment later
+					script = "sleep 0.2; " + script
+				}
+				mark := "mark-" + strconv.Itoa(os.Getpid()) + "-" + strings.ReplaceAll(name, " ", "-")
+				tr := open(t, term.LocalOptions{Argv: []string{"sh", "-c", script, mark}, Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}}})
+				if name == "has left it" {
+					time.Sleep(100 * time.Millisecond)
+				} else {
+					until(t, tr, "up\r\n")
+				}
+				if name == "exits at end" {
+					rest(t, tr)
+					if e := exitOf(t, tr); e.Code != 5 {
+						t.Errorf("%s: %+v", name, e)
+					}
+				} else if len(marked(t, mark)) == 0 {
+					t.Fatalf("%s: the test looks for the wrong processes", name)
+				}
+				began := time.Now()
+				if err := tr.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("%s: close took %v", name, took)
+				}
+				for deadline := time.Now().Add(patience / 10); ; time.Sleep(5 * time.Millisecond) { // for init to reap
+					left := marked(t, mark)
+					if len(left) == 0 {
+						break
+					}
+					if time.Now().After(deadline) {
+						t.Errorf("%s: %d processes are left: %v", name, len(left), left)
+						for _, pid := range left {
+							_ = syscall.Kill(pid, syscall.SIGKILL)
+						}
+						break
+					}
+				}
+			}
+			for deadline := time.Now().Add(patience / 10); len(childrenOf(t)) > 0; time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("children are left:\n%s", strings.Join(childrenOf(t), ""))
+				}
+			}
+		})
+	}
+}
+
+// Closing one terminal ends nothing of another, not even what has left it.
+func TestOthersStay(t *testing.T) {
+	mark := fmt.Sprintf("mark-%d-others", os.Getpid())
+	o := term.LocalOptions{Argv: []string{"sh", "-c", `/usr/bin/python3 -c "$DAEMON" $MARK; echo up; sleep 1000`}, Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}}}
+	stays := open(t, o)
+	until(t, stays, "up\r\n")
+	before := marked(t, mark)
+	goes := open(t, sh("echo up; sleep 1000"))
+	until(t, goes, "up\r\n")
+	if err := goes.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after := marked(t, mark); len(before) == 0 || fmt.Sprint(before) != fmt.Sprint(after) {
+		t.Errorf("before %v, after %v", before, after)
+	}
+}
+
+// A program that left something behind is not over before that is gone.
+func TestProgramLeavesNothing(t *testing.T) {
+	mark := fmt.Sprintf("mark-%d-run", os.Getpid())
+	out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", `sleep 0.2; /usr/bin/python3 -c "$DAEMON" $MARK; sh -c 'trap "" TERM HUP; sleep 1000' $MARK & echo up; exit 3`}, Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}}}})
+	if out != "up\n" || e.Code != 3 {
+		t.Errorf("%q, %+v", out, e)
+	}
+	time.Sleep(50 * time.Millisecond) // for init to reap
+	if left := marked(t, mark); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// threads returns how many threads this process has.
+func threads(tb testing.TB) int {
+	tb.Helper()
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return len(tasks)
+}
+
+func descriptors(tb testing.TB) int {
+	tb.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return len(fds)
+}
+
+// Idle terminals cost no threads, though somebody reads from each.
+func TestIdleTerminalsCostNoThreads(t *testing.T) {
+	for range 5 { // the threads that starting takes
+		tr := open(t, sh("exec sleep 1000"))
+		go func() { _, _ = tr.Read(make([]byte, 4096)) }()
+	}
+	time.Sleep(100 * time.Millisecond)
+	before := threads(t)
+	for range 50 {
+		tr := open(t, sh("exec sleep 1000"))
+		go func() { _, _ = tr.Read(make([]byte, 4096)) }()
+	}
+	time.Sleep(100 * time.Millisecond)
+	if after := threads(t); after > before+4 { // the runtime may start some of its own
+		t.Errorf("%d threads with 5 terminals, %d with 55", before, after)
+	}
+}
+
+// A thousand terminals and programs leave no process, no descriptor and no zombie.
+func TestThousandStarts(t *testing.T) {
+	open(t, sh("true")).Close()
+	before := descriptors(t)
+	for i := range 500 {
+		tr := open(t, sh("echo x; exit 3"))
+		if got := rest(t, tr); got != "x\r\n" {
+			t.Fatalf("round %d: %q", i, got)
+		}
+		if e := exitOf(t, tr); e.Code != 3 {
+			t.Fatalf("round %d: %+v", i, e)
+		}
+		if err := tr.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"echo", "y"}}}); out != "y\n" || e.Code != 0 {
+			t.Fatalf("round %d: %q, %+v", i, out, e)
+		}
+	}
+	if left := childrenOf(t); len(left) > 0 {
+		t.Errorf("children are left:\n%s", strings.Join(left, ""))
+	}
+	if after := descriptors(t); after > before {
+		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+// A program gets its own three descriptors and no other, though this process has one that it passes on.
+func TestDescriptors(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	foreign, err := syscall.Dup(int(r.Fd())) // without close-on-exec, as what a parent left open
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(foreign)
+	stop, err := ptyx.Supervise()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	list := []string{"/usr/bin/python3", "-c", `
+import os
+for fd in range(1000):
+    try: os.fstat(fd); print(fd, end=" ")
+    except OSError: pass
+`}
+	if out, _, _ := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: list}}); out != "0 1 2 " {
+		t.Errorf("a program has %s", out)
+	}
+	if out := rest(t, open(t, term.LocalOptions{Argv: list})); out != "0 1 2 " {
+		t.Errorf("a terminal has %s", out)
+	}
+	if out, _, _ := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: list, Limits: term.Limits{OpenFiles: 50}}}); out != "0 1 2 " {
+		t.Errorf("a program with limits has %s", out)
+	}
+}
+
+// Programs die with the process that has started them, though they ignore that their terminal is gone.
+func TestDeathOfTheHolder(t *testing.T) {
+	mark := fmt.Sprintf("mark-%d-holder", os.Getpid())
+	if os.Getenv("PTYX_HOLDER") != "" {
+		tr := open(t, term.LocalOptions{Argv: []string{"sh", "-c", "trap '' HUP TERM; echo up; while read x; do :; done; while :; do sleep 0.1; done", os.Getenv("PTYX_HOLDER")}})
+		until(t, tr, "up")
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDeathOfTheHolder$")
+	cmd.Env = append(os.Environ(), "PTYX_HOLDER="+mark)
+	if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() != -1 {
+		t.Fatalf("the holder ended with %v: %s", err, out)
+	}
+	for deadline := time.Now().Add(patience / 4); len(marked(t, mark)) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("left: %v", marked(t, mark))
+		}
+	}
+}

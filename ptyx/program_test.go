@@ -1,0 +1,127 @@
+//go:build unix
+
+package ptyx_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"ptyctl/ptyx"
+	"ptyctl/term"
+)
+
+func TestProgram(t *testing.T) {
+	out, errs, e := run(t, ptyx.Host{}, job{LocalOptions: sh("cat; echo oops >&2; exit 3"), stdin: []byte("in\x00put")})
+	if out != "in\x00put" || errs != "oops\n" || !e.Known || e.Code != 3 || e.Usage.MaxRSS == 0 || e.Killed != "" || e.Limit+e.Suspected != "" {
+		t.Errorf("%q, %q, %+v", out, errs, e)
+	}
+	if out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "read x; echo $?; test -t 1 || echo no terminal; kill -9 $$"}}}); out != "1\nno terminal\n" || e.Signal != "KILL" || e.Code != 137 {
+		t.Errorf("%q, %+v", out, e)
+	}
+}
+
+// Input that nobody reads does not hold up a program, and neither do megabytes of output.
+func TestProgramStreams(t *testing.T) {
+	big := bytes.Repeat([]byte("x"), 4<<20)
+	if _, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"true"}}, stdin: big}); e.Code != 0 {
+		t.Errorf("%+v", e)
+	}
+	if out, errs, _ := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"tee", "/dev/stderr"}}, stdin: big}); len(out) != len(big) || len(errs) != len(big) {
+		t.Errorf("%d and %d bytes came of %d", len(out), len(errs), len(big))
+	}
+}
+
+func TestProgramTimeout(t *testing.T) {
+	for name, c := range map[string]struct {
+		script, out, signal string
+		code                int
+	}{
+		"obeys":   {"echo up; exec sleep 1000", "up\n", "TERM", 143},
+		"traps":   {"trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done", "up\nbye\n", "", 9},
+		"ignores": {"trap '' TERM; echo up; while :; do sleep 0.01; done", "up\n", "KILL", 137},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		out, _, e, err := tryRun(ctx, ptyx.Host{}, job{LocalOptions: sh(c.script), grace: 300 * time.Millisecond})
+		cancel()
+		if err != nil || out != c.out || e.Killed != "yes" || e.Signal != c.signal || e.Code != c.code {
+			t.Errorf("%s: %q, %+v, %v", name, out, e, err)
+		}
+	}
+}
+
+func TestProgramRunsOnce(t *testing.T) {
+	tr, err := ptyx.Host{}.Open(t.Context(), term.Target{PTY: term.PTY{Disabled: true}, Local: term.LocalOptions{Argv: []string{"echo", "x"}, Title: "a title"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := tr.(*ptyx.Program)
+	var out bytes.Buffer
+	if _, err := g.Exec(t.Context(), term.ExecRequest{}, &out, io.Discard); err != nil || out.String() != "x\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	if _, err := g.Read(make([]byte, 1)); err == nil {
+		t.Error("there was something to read")
+	}
+	if _, err := g.Exec(t.Context(), term.ExecRequest{Command: "echo x"}, &out, &out); !errors.Is(err, term.Unsupported) {
+		t.Errorf("a second program: %v", err)
+	}
+	if _, err := g.Write([]byte("x")); !errors.Is(err, term.Unsupported) {
+		t.Errorf("a write: %v", err)
+	}
+	if err := g.Resize(1, 1); !errors.Is(err, term.Unsupported) {
+		t.Errorf("a resize: %v", err)
+	}
+	if d := g.Describe(); d.PTY || d.Process.PID == 0 || d.Process.Title != "a title" || strings.Join(d.Process.Argv, " ") != "echo x" {
+		t.Errorf("described as %+v", d.Process)
+	}
+}
+
+// Close ends a program that runs, and lets none be started.
+func TestCloseOfAProgram(t *testing.T) {
+	for _, started := range []bool{true, false} {
+		tr, err := ptyx.Host{}.Open(t.Context(), term.Target{PTY: term.PTY{Disabled: true}, Local: sh("trap '' TERM; echo up; while :; do sleep 0.1; done")}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := tr.(*ptyx.Program)
+		up, ended := make(firstWrite, 1), make(chan term.Exit, 1)
+		if started {
+			go func() {
+				e, _ := g.Exec(context.Background(), term.ExecRequest{}, up, up)
+				ended <- e
+			}()
+			<-up
+		}
+		began := time.Now()
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("close took %v", took)
+		}
+		if _, err := g.Read(make([]byte, 1)); err == nil {
+			t.Error("there was something to read")
+		}
+		if started {
+			if e := <-ended; e.Signal != "KILL" {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+}
+
+// firstWrite tells of a write.
+type firstWrite chan struct{}
+
+func (f firstWrite) Write(p []byte) (int, error) {
+	select {
+	case f <- struct{}{}:
+	default:
+	}
+	return len(p), nil
+}

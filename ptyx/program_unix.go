@@ -1,0 +1,220 @@
+//go:build unix
+
+package ptyx
+
+import (
+	"context"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"ptyctl/term"
+)
+
+// A Program is a program without a terminal: Exec runs it, once, and when it has ended there is nothing left to read.
+type Program struct {
+	command command
+	done    chan struct{} // closed when the program has ended, or none will be started
+
+	mu      sync.Mutex // guards the following
+	used    bool       // Exec was called, or Close
+	process *process   // nil: none was started
+	about   term.Process
+	exit    term.Exit
+}
+
+func newProgram(c command) *Program {
+	return &Program{command: c, about: c.about(0), done: make(chan struct{})}
+}
+
+// Exec implements term.Execer, for one call, which starts the program; of r, Stdin and Grace count.
+func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+	g.mu.Lock()
+	if g.used {
+		g.mu.Unlock()
+		return term.Exit{}, &term.Error{Op: "exec", Kind: term.Unsupported, Msg: "this session is one program without a terminal, which was started already; run another with ptyctl_run, or open a local session with argv [\"bash\"]"}
+	}
+	g.used = true
+	g.mu.Unlock()
+	defer close(g.done)
+	exit, err := g.run(ctx, r, stdout, stderr)
+	g.mu.Lock()
+	g.exit = exit
+	g.mu.Unlock()
+	return exit, err
+}
+
+func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+	c := g.command
+	ours, theirs, err := openPipes(len(r.Stdin) > 0)
+	if err != nil {
+		return term.Exit{}, &term.Error{Op: "exec", Kind: term.IOError, Msg: "no pipes for the program: " + err.Error(), Err: err}
+	}
+	defer closeFiles(ours)
+	p, err := start(c, theirs[0], theirs[1], theirs[2], false)
+	closeFiles(theirs)
+	if err != nil {
+		return term.Exit{}, err
+	}
+	g.mu.Lock()
+	g.process, g.about = p, c.about(p.pid)
+	g.mu.Unlock()
+
+	var input, output sync.WaitGroup
+	if ours[0] != nil {
+		input.Go(func() {
+			_, _ = ours[0].Write(r.Stdin) // a program need not read its input
+			_ = ours[0].Close()
+		})
+	}
+	output.Go(func() { _, _ = io.Copy(stdout, ours[1]) })
+	output.Go(func() { _, _ = io.Copy(stderr, ours[2]) })
+	killed := p.obey(ctx, r.Grace)
+	if ours[0] != nil {
+		_ = ours[0].Close()
+	}
+	input.Wait()
+	awaitOutput(&output, ours)
+	if killed == "unknown" {
+		return term.Exit{Started: true, Killed: killed}, nil
+	}
+	exit := p.exit
+	exit.Killed = killed
+	if killed != "" {
+		exit.Suspected = ""
+	}
+	return exit, nil
+}
+
+// obey waits for the end of the process, and brings it about when ctx ends: TERM first, and KILL after the grace.
+func (p *process) obey(ctx context.Context, grace time.Duration) (killed string) {
+	select {
+	case <-p.exited:
+		return ""
+	case <-ctx.Done():
+	}
+	if grace <= 0 {
+		grace = defaultGrace
+	}
+	p.signal(signals["TERM"], 0)
+	if p.end(grace) {
+		return "yes"
+	}
+	return "unknown"
+}
+
+// awaitOutput waits until all output is copied. Nobody has the pipes open any more, unless it could not be killed.
+func awaitOutput(output *sync.WaitGroup, ours []*os.File) {
+	stop := time.AfterFunc(time.Second, func() { closeFiles(ours) })
+	defer stop.Stop()
+	output.Wait()
+}
+
+// openPipes returns the ends of the pipes for standard output and error, and for input if there is any.
+func openPipes(input bool) (ours, theirs []*os.File, err error) {
+	defer func() {
+		if err != nil {
+			closeFiles(ours)
+			closeFiles(theirs)
+		}
+	}()
+	var r, w *os.File
+	if input {
+		r, w, err = os.Pipe()
+	} else {
+		r, err = os.Open(os.DevNull)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	ours, theirs = []*os.File{w}, []*os.File{r}
+	for range 2 {
+		if r, w, err = os.Pipe(); err != nil {
+			return ours, theirs, err
+		}
+		ours, theirs = append(ours, r), append(theirs, w)
+	}
+	return ours, theirs, nil
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+// Read waits for the end of the program: it has no terminal to read from.
+func (g *Program) Read([]byte) (int, error) {
+	<-g.done
+	return 0, io.EOF
+}
+
+// Write refuses: input is given to the program when it is started.
+func (g *Program) Write([]byte) (int, error) {
+	return 0, &term.Error{Op: "write", Kind: term.Unsupported, Msg: "this program has no terminal to type into; pass its input as stdin of ptyctl_run, or open a local session"}
+}
+
+// Resize refuses: there is no window.
+func (g *Program) Resize(int, int) error {
+	return &term.Error{Op: "resize", Kind: term.Unsupported, Msg: "this program has no terminal"}
+}
+
+// Signal implements term.Signaler: the program and its process group get it.
+func (g *Program) Signal(_ context.Context, name string) error {
+	sig, ok := signals[name]
+	if !ok {
+		return unknownSignal(name)
+	}
+	g.mu.Lock()
+	p := g.process
+	g.mu.Unlock()
+	if p != nil {
+		p.signal(sig, 0)
+	}
+	return nil
+}
+
+// Wait implements term.Waiter.
+func (g *Program) Wait() (term.Exit, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.exit, nil
+}
+
+// Describe implements term.Describer.
+func (g *Program) Describe() term.Description {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	about := g.about
+	return term.Description{
+		Process:      &about,
+		Capabilities: term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.No, Signal: term.Yes, ParallelExec: term.No},
+	}
+}
+
+// Close ends the program.
+func (g *Program) Close() error {
+	g.mu.Lock()
+	first, p := !g.used, g.process
+	g.used = true
+	g.mu.Unlock()
+	if first {
+		close(g.done)
+	}
+	if p != nil && !p.await(0) {
+		p.signal(signals["TERM"], 0)
+		p.end(hangupGrace)
+	}
+	return nil
+}
+
+var (
+	_ term.Transport = (*Program)(nil)
+	_ term.Execer    = (*Program)(nil)
+	_ term.Signaler  = (*Program)(nil)
+	_ term.Waiter    = (*Program)(nil)
+	_ term.Describer = (*Program)(nil)
+)

@@ -1,0 +1,115 @@
+//go:build unix && !linux
+
+package ptyx
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	creack "github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"ptyctl/term"
+)
+
+// A pty is the master of a pseudo-terminal as the usual library opens it: in blocking mode, so that a goroutine of its own
+// does the writing, and whoever waits for it can be woken. A read ends when the programs are gone.
+type pty struct {
+	f      *os.File
+	pieces chan piece
+	closed chan struct{}
+	hangUp sync.Once
+}
+
+// A piece is one write on its way.
+type piece struct {
+	data  []byte
+	taken chan<- written // buffered
+}
+
+type written struct {
+	n   int
+	err error
+}
+
+// openPTY returns a new terminal.
+func openPTY(cols, rows int) (*pty, *os.File, error) {
+	f, tty, err := creack.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &pty{f: f, pieces: make(chan piece), closed: make(chan struct{})}
+	if err := t.resize(cols, rows); err != nil {
+		_ = f.Close()
+		_ = tty.Close()
+		return nil, nil, err
+	}
+	go t.writer() // ends with close, or when the write that it is stuck in does
+	return t, tty, nil
+}
+
+func (t *pty) writer() {
+	for {
+		select {
+		case p := <-t.pieces:
+			n, err := t.f.Write(p.data)
+			p.taken <- written{n, err}
+		case <-t.closed:
+			return
+		}
+	}
+}
+
+// read reads output. EIO is how some masters say that nobody has the other side open.
+func (t *pty) read(p []byte) (int, error) {
+	n, err := t.f.Read(p)
+	if errors.Is(err, syscall.EIO) || errors.Is(err, os.ErrClosed) {
+		return n, io.EOF
+	}
+	return n, err
+}
+
+func (t *pty) write(p []byte) (int, error) {
+	over := &term.Error{Op: "write", Kind: term.RemoteClosed, Msg: "the program has ended"}
+	taken := make(chan written, 1)
+	select {
+	case t.pieces <- piece{append([]byte(nil), p...), taken}:
+	case <-t.closed:
+		return 0, over
+	}
+	select {
+	case w := <-taken:
+		return w.n, w.err
+	case <-t.closed:
+		return 0, over
+	}
+}
+
+func (t *pty) resize(cols, rows int) error {
+	return creack.Setsize(t.f, &creack.Winsize{Cols: uint16(min(cols, 0xffff)), Rows: uint16(min(rows, 0xffff))})
+}
+
+// foreground returns the process group that has the terminal; 0 if there is none.
+func (t *pty) foreground() int {
+	pgid, err := unix.IoctlGetInt(int(t.f.Fd()), unix.TIOCGPGRP)
+	if err != nil {
+		return 0
+	}
+	return pgid
+}
+
+// drain has nothing to do: the last of the programs closes the terminal.
+func (t *pty) drain() {}
+
+// close takes the terminal away. The file itself is closed when the read that waits in it has returned, which is when the
+// programs are gone.
+func (t *pty) close() error {
+	t.hangUp.Do(func() {
+		close(t.closed)
+		go func() { _ = t.f.Close() }()
+	})
+	return nil
+}

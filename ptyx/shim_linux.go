@@ -1,0 +1,191 @@
+package ptyx
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ptyctl/term"
+)
+
+// A program with limits is started in two steps: first this very program again, as the shim, which takes the limits upon
+// itself; then it becomes the program (execve(2)). Set from outside, they would come after the program's first steps.
+
+// shimArg is the one argument by which a process knows that it is the shim.
+const shimArg = "ptyctl-internal-limits"
+
+// shimSocket is the descriptor on which the shim gets its order.
+const shimSocket = 3
+
+// shimWait is how long the shim may take to become the program.
+const shimWait = 10 * time.Second
+
+// limitsEnabled is set by EnableLimits.
+var limitsEnabled atomic.Bool
+
+// EnableLimits lets this program be started as the shim that limits need. It must be the first thing that main does: in a
+// process that is the shim it does not return.
+func EnableLimits() {
+	limitsEnabled.Store(true)
+	if len(os.Args) == 2 && os.Args[1] == shimArg {
+		os.Exit(shimMain())
+	}
+}
+
+// limitsUnsupported says why these limits would not hold; empty: they do.
+func limitsUnsupported(l term.Limits) string {
+	switch {
+	case !limitsEnabled.Load():
+		return "limits are not built into this program: its main function must call ptyx.EnableLimits; leave limits out"
+	case l.Processes != 0 && forkCalls == nil:
+		return "limits.processes is not supported on this processor; leave it out"
+	}
+	return ""
+}
+
+// An order tells the shim what to become.
+type order struct {
+	Path   string
+	Argv   []string
+	Env    []string
+	Limits term.Limits
+}
+
+// A shim is the parent's end of the socket.
+type shim struct {
+	order order
+	conn  *net.UnixConn
+	child *os.File
+}
+
+// newShim makes cmd start the shim in place of c.
+func newShim(cmd *exec.Cmd, c command) (*shim, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socketpair", err)
+	}
+	ours := os.NewFile(uintptr(pair[0]), "shim")
+	defer func() { _ = ours.Close() }()
+	s := &shim{order: order{c.path, c.argv, c.env, c.limits}, child: os.NewFile(uintptr(pair[1]), "shim")}
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		_ = s.child.Close()
+		return nil, err
+	}
+	s.conn = conn.(*net.UnixConn) // as the socket was made
+	cmd.Path, cmd.Args, cmd.Env = "/proc/self/exe", []string{c.argv[0], shimArg}, []string{}
+	cmd.ExtraFiles = []*os.File{s.child}
+	return s, nil
+}
+
+func (s *shim) close() {
+	_ = s.child.Close()
+	_ = s.conn.Close()
+}
+
+// run gives the shim its order, and waits until it has become the program. The guard counts the program's processes.
+func (s *shim) run(p *process) (*guard, error) {
+	_ = s.child.Close()
+	_ = s.conn.SetDeadline(time.Now().Add(shimWait))
+	text, err := json.Marshal(s.order)
+	if err == nil {
+		_, err = s.conn.Write(text)
+	}
+	if err == nil {
+		err = s.conn.CloseWrite()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var g *guard
+	var failure []byte
+	buf, oob := make([]byte, 1024), make([]byte, unix.CmsgSpace(4))
+	for {
+		n, oobn, _, _, err := s.conn.ReadMsgUnix(buf, oob)
+		if fd, ok := passed(oob[:max(oobn, 0)]); ok {
+			g = newGuard(fd, p, s.order.Limits.Processes)
+		} else {
+			failure = append(failure, buf[:max(n, 0)]...)
+		}
+		switch {
+		case errors.Is(err, io.EOF) || err == nil && n == 0 && oobn == 0: // closed by execve
+			if len(failure) > 0 {
+				g.end()
+				return nil, errors.New(string(failure))
+			}
+			return g, nil
+		case err != nil:
+			g.end()
+			return nil, err
+		}
+	}
+}
+
+// passed returns the descriptor that came with a message.
+func passed(oob []byte) (fd int, ok bool) {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil || len(messages) == 0 {
+		return -1, false
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) == 0 {
+		return -1, false
+	}
+	unix.CloseOnExec(fds[0])
+	return fds[0], true
+}
+
+// shimMain is the whole life of a shim. It returns only if it failed to become the program.
+func shimMain() int {
+	runtime.LockOSThread() // the filter of guard holds for a thread
+	unix.CloseOnExec(shimSocket)
+	socket := os.NewFile(shimSocket, "shim")
+	var o order
+	err := json.NewDecoder(socket).Decode(&o)
+	if err == nil {
+		err = become(o)
+	}
+	_, _ = socket.WriteString(err.Error())
+	return 127
+}
+
+// become takes the limits and starts the program in this process.
+func become(o order) error {
+	if o.Limits.Processes > 0 {
+		if err := askBeforeFork(); err != nil {
+			return err
+		}
+	}
+	for _, l := range []struct {
+		resource int
+		name     string
+		cur, max uint64
+	}{
+		{unix.RLIMIT_NOFILE, limitFiles, uint64(o.Limits.OpenFiles), uint64(o.Limits.OpenFiles)},
+		{unix.RLIMIT_CPU, limitCPU, uint64(o.Limits.CPUSeconds), uint64(o.Limits.CPUSeconds) + 1}, // XCPU, and a second later KILL
+		{unix.RLIMIT_AS, limitMemory, uint64(o.Limits.MemoryBytes), uint64(o.Limits.MemoryBytes)},
+	} {
+		if l.cur == 0 {
+			continue
+		}
+		var had syscall.Rlimit
+		err := syscall.Getrlimit(l.resource, &had)
+		if err == nil {
+			want := syscall.Rlimit{Cur: min(l.cur, had.Max), Max: min(l.max, had.Max)}
+			err = syscall.Setrlimit(l.resource, &want) // of package syscall, which else would put back the number of files
+		}
+		if err != nil {
+			return errors.New("the limit " + l.name + " was not accepted: " + err.Error())
+		}
+	}
+	return syscall.Exec(o.Path, o.Argv, o.Env)
+}

@@ -1,0 +1,109 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"ptyctl/term"
+)
+
+// A RunRequest is a program to run on this machine without a terminal.
+type RunRequest struct {
+	Target    term.Target // Protocol and Local
+	Stdin     []byte
+	Timeout   time.Duration // after which it is told to end; 0: a minute
+	Grace     time.Duration // that it then has before it is killed; 0: 2 s
+	Wait      time.Duration // the longest this call waits; 0: as long as it takes
+	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
+}
+
+// A RunResult is what the program has done so far. If it goes on, or its output did not fit, Session and ID say where the
+// rest is: ContinueExec, CancelExec and ReadExec take them, and Close ends the program.
+type RunResult struct {
+	ExecResult
+
+	Session string // empty: nothing is left to get
+	Process term.Process
+}
+
+const defaultRunGrace = 2 * time.Second
+
+// Run runs a program. It is a session of its own while there is something left to get: listed, counted and closed as any
+// other.
+func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
+	setDefault(&r.Timeout, defaultExecTimeout)
+	setDefault(&r.Grace, defaultRunGrace)
+	setDefault(&r.Wait, r.Timeout+r.Grace+killTime)
+	r.Target.PTY.Disabled = true
+	setDefault(&r.Target.ConnectTimeout, m.c.ConnectTimeout)
+	s, _, err := m.begin(ctx, OpenRequest{Target: r.Target})
+	if err != nil {
+		return RunResult{}, err
+	}
+	res := RunResult{Session: s.id}
+	if _, err = s.opened(ctx, ctx, true); err == nil {
+		res.ExecResult, err = s.Exec(ctx, ExecRequest{
+			Command: CommandLine(r.Target.Local.Argv), Lane: LaneChannel, Stdin: r.Stdin, Timeout: r.Timeout, Grace: r.Grace, Wait: r.Wait, MaxOutput: r.MaxOutput,
+		})
+	}
+	if p := s.describe().Process; p != nil {
+		res.Process = *p
+	}
+	switch {
+	case err != nil && ctx.Err() != nil: // it goes on, and the error says where
+		return RunResult{}, err
+	case err != nil: // it never ran
+		s.close(errClosedByCaller{"ptyctl, which could not start its program"}, true)
+	case res.ID != "":
+		return res, nil
+	}
+	select { // the program is over, and its session in a moment
+	case <-s.ended:
+		m.forget(s)
+		res.Session = ""
+	case <-ctx.Done():
+	}
+	return res, err
+}
+
+// CommandLine writes a program and its arguments as a line for a POSIX shell. It is for people and for rules: no shell
+// ever sees it.
+func CommandLine(argv []string) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = a
+		if a == "" || strings.ContainsFunc(a, special) {
+			words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// special reports whether a shell might take a character for more than itself.
+func special(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:,+@%=", r)) //nolint:staticcheck // QF1001: what is allowed reads better
+}
+
+// surroundings says for the record in what a program runs: of its variables only the names.
+func surroundings(o term.LocalOptions) string {
+	var parts []string
+	if o.Dir != "" {
+		parts = append(parts, "cwd "+o.Dir)
+	}
+	if len(o.Env) > 0 {
+		names := make([]string, len(o.Env))
+		for i, e := range o.Env {
+			names[i] = e.Name
+		}
+		parts = append(parts, "env "+strings.Join(names, ","))
+	}
+	if l := o.Limits; l != (term.Limits{}) {
+		parts = append(parts, fmt.Sprintf("limits cpu_s=%d memory_bytes=%d open_files=%d processes=%d", l.CPUSeconds, l.MemoryBytes, l.OpenFiles, l.Processes))
+	}
+	if o.Title != "" {
+		parts = append(parts, fmt.Sprintf("title %q", o.Title))
+	}
+	return strings.Join(parts, "; ")
+}

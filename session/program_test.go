@@ -1,0 +1,254 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/term"
+)
+
+// A fakeProgram is what a Dialer of this machine returns for a program without a terminal. It runs for a while, or until it
+// is told to end.
+type fakeProgram struct {
+	runs time.Duration
+	out  string
+	exit term.Exit
+	done chan struct{}
+	once sync.Once
+}
+
+func newFakeProgram(out string, runs time.Duration) *fakeProgram {
+	return &fakeProgram{runs: runs, out: out, exit: term.Exit{Started: true, Known: true, Code: 3, Usage: term.Usage{CPU: time.Millisecond}}, done: make(chan struct{})}
+}
+
+func (p *fakeProgram) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+	defer p.once.Do(func() { close(p.done) })
+	_, _ = io.WriteString(stdout, p.out+string(r.Stdin))
+	_, _ = io.WriteString(stderr, "errors")
+	select {
+	case <-time.After(p.runs):
+	case <-ctx.Done():
+		time.Sleep(r.Grace)
+		return term.Exit{Started: true, Known: true, Code: 137, Signal: "KILL", Killed: "yes"}, nil
+	}
+	return p.exit, nil
+}
+
+func (p *fakeProgram) Read([]byte) (int, error) { <-p.done; return 0, io.EOF }
+func (p *fakeProgram) Write(b []byte) (int, error) {
+	return 0, errors.ErrUnsupported
+}
+func (p *fakeProgram) Resize(int, int) error    { return errors.ErrUnsupported }
+func (p *fakeProgram) Wait() (term.Exit, error) { return p.exit, nil }
+func (p *fakeProgram) Close() error             { p.once.Do(func() { close(p.done) }); return nil }
+func (p *fakeProgram) Describe() term.Description {
+	return term.Description{Process: &term.Process{PID: 4711, Dir: "/here", Argv: []string{"tool"}}}
+}
+
+func runManager(c Config, p *fakeProgram, err error) *Manager {
+	c.Dialers = map[string]term.Dialer{"local": func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	}}
+	return NewManager(c)
+}
+
+func request(argv ...string) RunRequest {
+	return RunRequest{Target: term.Target{Protocol: "local", Local: term.LocalOptions{Argv: argv, Env: []term.EnvVar{{Name: "TOKEN", Value: "hunter2"}}}}, Stdin: []byte("in")}
+}
+
+// A program that ends in time leaves nothing behind that anybody could ask for.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen collector
+		m := runManager(Config{Observers: []term.Observer{&seen}}, newFakeProgram("out", time.Second), nil)
+		r, err := m.Run(t.Context(), request("tool", "a b"))
+		if err != nil || r.Session != "" || r.ID != "" || string(r.Stdout.Bytes()) != "outin" || string(r.Stderr.Bytes()) != "errors" || r.Exit.Code != 3 || r.Done != DoneExitStatus || r.Process.PID != 4711 || r.Duration != time.Second {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if l := m.List(); len(l) != 0 {
+			t.Errorf("left: %+v", l)
+		}
+		synctest.Wait()
+		var line []string
+		for _, e := range seen.all() {
+			line = append(line, string(e.Verb)+" "+e.Command+" "+e.Detail)
+			if strings.Contains(e.Detail+e.Command, "hunter2") {
+				t.Errorf("an event shows a value: %+v", e)
+			}
+		}
+		if got := strings.Join(line, "\n"); !strings.Contains(got, "open  env TOKEN\n") || !strings.Contains(got, "exec tool 'a b' channel\n") || !strings.Contains(got, "exec_end  channel") || !strings.HasSuffix(got, "gone  ") {
+			t.Errorf("the events are\n%s", got)
+		}
+		m.Close(t.Context())
+	})
+}
+
+// One that does not is a session, until it has ended and its output was kept for a while.
+func TestRunGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := runManager(Config{Retention: time.Minute}, newFakeProgram("out", time.Hour), nil)
+		req := request("/usr/bin/tool")
+		req.Timeout, req.Wait = 2*time.Hour, time.Minute
+		r, err := m.Run(t.Context(), req)
+		if err != nil || r.Done != DoneRunning || r.ID == "" || !strings.HasPrefix(r.Session, "tool-") {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		s, err := m.Get(r.Session)
+		if err != nil || s.Info().Host != "localhost" || len(s.Info().Running) != 1 {
+			t.Fatalf("%+v, %v", s.Info(), err)
+		}
+		x, err := s.ContinueExec(t.Context(), r.ID, 2*time.Hour, 0)
+		if err != nil || x.Exit.Code != 3 || x.Done != DoneExitStatus {
+			t.Errorf("%+v, %v", x, err)
+		}
+		<-s.Ended()
+		if end := s.Info().End; end.Reason != "the program exited with status 3" || end.Exit.Usage.CPU != time.Millisecond {
+			t.Errorf("%+v", end)
+		}
+		time.Sleep(2 * time.Minute)
+		if _, err := m.Get(r.Session); !errors.Is(err, term.NotFound) {
+			t.Errorf("it is still there: %v", err)
+		}
+	})
+}
+
+// The result of one that takes too long waits for the end of its grace.
+func TestRunTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := runManager(Config{}, newFakeProgram("out", time.Hour), nil)
+		req := request("tool")
+		req.Timeout, req.Grace = time.Second, 3*time.Second
+		r, err := m.Run(t.Context(), req)
+		if err != nil || !r.TimedOut || r.Exit.Signal != "KILL" || r.Exit.Killed != "yes" || r.Duration != 4*time.Second || r.Session != "" {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
+// What cannot be started, or may not, leaves nothing behind.
+func TestRunFails(t *testing.T) {
+	wrong := &term.Error{Kind: term.InvalidArgument, Msg: "no such program"}
+	for _, c := range []struct {
+		config Config
+		dial   error
+		kind   term.Kind
+	}{
+		{Config{}, wrong, term.InvalidArgument},
+		{Config{Gate: func(_ context.Context, a term.Action) error {
+			if a.Protocol == "local" && a.Target != nil && a.Target.Local.Argv[0] == "tool" {
+				return &term.Error{Kind: term.PolicyDenied, Msg: "no"}
+			}
+			return nil
+		}}, nil, term.PolicyDenied},
+		{Config{Gate: func(_ context.Context, a term.Action) error {
+			if a.Verb == term.VerbExec && a.Command == "tool" {
+				return &term.Error{Kind: term.PolicyDenied, Msg: "no"}
+			}
+			return nil
+		}}, nil, term.PolicyDenied},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := runManager(c.config, newFakeProgram("", 0), c.dial)
+			if r, err := m.Run(t.Context(), request("tool")); !errors.Is(err, c.kind) {
+				t.Errorf("%+v, %v; want %s", r, err, c.kind)
+			}
+			if l := m.List(); len(l) != 0 {
+				t.Errorf("left: %+v", l)
+			}
+		})
+	}
+}
+
+// A terminal on this machine stays, once its program has ended, until it is closed, or too many do.
+func TestExitedStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewManager(Config{MaxSessions: 2, Retention: time.Minute, Dialers: map[string]term.Dialer{"local": func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+			p := newFakeProgram("", 0)
+			_ = p.Close()
+			return p, nil
+		}}})
+		var ids []string
+		for range 4 {
+			r, err := m.Open(t.Context(), OpenRequest{Target: term.Target{Protocol: "local", Local: term.LocalOptions{Argv: []string{"sh"}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-r.Session.Ended()
+			ids = append(ids, r.Session.ID())
+		}
+		time.Sleep(time.Hour)
+		for i, id := range ids {
+			if _, err := m.Get(id); (err == nil) != (i >= 2) {
+				t.Errorf("session %d of 4 after an hour: %v", i, err)
+			}
+		}
+		s, err := m.Get(ids[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !s.Close(t.Context(), CloseOptions{}) {
+			t.Error("it had not ended")
+		}
+		time.Sleep(30 * time.Second)
+		if _, err := m.Get(ids[3]); err != nil {
+			t.Errorf("half a minute after close: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := m.Get(ids[3]); err == nil {
+			t.Error("it was closed, and is still there")
+		}
+		if _, err := m.Get(ids[2]); err != nil {
+			t.Errorf("the other one: %v", err)
+		}
+	})
+}
+
+func TestCommandLine(t *testing.T) {
+	for want, argv := range map[string][]string{
+		`ls -l /tmp/a_b.c`:         {"ls", "-l", "/tmp/a_b.c"},
+		`sh -c 'echo "$HOME"; ls'`: {"sh", "-c", `echo "$HOME"; ls`},
+		`echo '' 'it'\''s' 'ä'`:    {"echo", "", "it's", "ä"},
+	} {
+		if got := CommandLine(argv); got != want {
+			t.Errorf("%q: %s, want %s", argv, got, want)
+		}
+	}
+}
+
+func TestProgramShell(t *testing.T) {
+	for name, want := range map[string]Class{"bash": ClassPosix, "/bin/zsh": ClassPosix, "-ksh": ClassPosix, "fish": ClassFish, "tcsh": ClassCsh, "pwsh": ClassPowerShell, "cmd.exe": ClassCmd, "PowerShell.exe": ClassPowerShell, "gdb": "", "python3": ""} {
+		if got := programShell(&term.Process{Argv: []string{name, "-x"}}); got.class != want {
+			t.Errorf("%s: %q, want %q", name, got.class, want)
+		}
+	}
+	if got := programShell(nil); got != (shell{}) {
+		t.Errorf("no program: %+v", got)
+	}
+}
+
+// A collector keeps all events.
+type collector struct {
+	mu     sync.Mutex // guards events
+	events []term.Event
+}
+
+func (c *collector) Observe(e term.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events = append(c.events, e)
+}
+
+func (c *collector) all() []term.Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.events
+}
