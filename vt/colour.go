@@ -18,7 +18,7 @@ func colour(b []byte) int {
 		return 0
 	}
 	v := (w ^ 3*every10) & (1<<n - 1) // of each byte before it: a digit's value, or 10 or 11 for a colon or semicolon
-	if (v+4*every01)&^every0f != 0 { // none of them is above 0x3f
+	if (v+4*every01)&^every0f != 0 {  // none of them is above 0x3f
 		return 0
 	}
 	if eights := ^((v ^ 8*every01) + every0f) & every10; eights != 0 {
