@@ -59,7 +59,7 @@ var importRules = []rule{
 	{pkg: "telnet", file: "gotelnet.go", ours: []string{"term"}, theirs: []string{"github.com/reiver/go-telnet", "github.com/reiver/go-oi"}, why: "a transport is usable without the engine"},
 	{pkg: "ptyx", ours: []string{"term"}, theirs: []string{"github.com/creack/pty", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 
-	{pkg: "devlock", theirs: []string{"golang.org/x/sys"}, why: "it is a file lock and knows nothing of terminals"},
+	{pkg: "devlock", ours: []string{"internal/rundir"}, why: "it is a file lock and knows nothing of terminals"},
 	{pkg: "screen", ours: []string{"vt"}, theirs: []string{"github.com/clipperhouse/displaywidth", "golang.org/x/image"}, why: "it draws bytes and knows no session"},
 	{pkg: "policy", ours: []string{"term"}, theirs: []string{"mvdan.cc/sh"}, why: "it judges actions and performs none"},
 	{pkg: "fsx", ours: []string{"term"}, theirs: []string{"github.com/pkg/sftp"}, why: "it reaches files, here or over a connection that it is given"},
@@ -71,11 +71,16 @@ var importRules = []rule{
 	{pkg: "mcpapi", ours: []string{"term", "session", "profile", "fsx", "screen"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi", "term", "session", "profile", "fsx", "screen"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/net/netutil", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
-	{pkg: "control", ours: []string{"mcpapi", "mcpapi/httpserve"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
+	{pkg: "control", ours: []string{"mcpapi", "mcpapi/httpserve", "internal/rundir"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
+	{pkg: "internal/rundir", theirs: []string{"golang.org/x/sys"}, why: "it is a folder and the locks in it, whatever they are for"},
+	{pkg: "internal/bundle", ours: []string{"mcpapi", "session"}, why: "it packs what others have built, and asks the tools for their names"},
 	{pkg: "internal/bufpipe", why: "it is an in-memory connection and knows no protocol"},
 	{pkg: "internal/transcript", why: "it is a file format for the tests of telnet and of the program"},
+	{pkg: "internal/leaktest", theirs: []string{"golang.org/x/crypto/ssh"}, why: "every package's tests may use it"},
+	{pkg: "internal/leaktest/search", ours: []string{"internal/leaktest"}, why: "it is the last stage of the tests"},
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
+	{pkg: "scripts/dist", why: "whoever checks a release must be able to read all of what made it"},
 	{pkg: "cmd/ptyctl", anything: true, why: "it is the one place where everything is known"},
 	{pkg: integration, anything: true, why: "it tests the built program"},
 }

@@ -41,6 +41,7 @@ func TestDocs(t *testing.T) {
 		{"README.md", "profiles", func(*testing.T) string { return profileTable() }},
 		{"docs/mcp.md", "rpccodes", func(*testing.T) string { return mcpapi.RPCCodes() }},
 		{"docs/configuration.md", "keys", func(*testing.T) string { return keyTables() }},
+		{"docs/commands.md", "commands", commandReference},
 	}
 	for _, tt := range tests {
 		t.Run(tt.file+" "+tt.part, func(t *testing.T) {
@@ -122,7 +123,11 @@ func keyTables() string {
 			if current != "" {
 				b.WriteByte('\n')
 			}
-			fmt.Fprintf(&b, "### `[%s]`\n\n| key | default | what it is | value | environment, flag |\n|---|---|---|---|---|\n", table)
+			fmt.Fprintf(&b, "### `[%s]`\n\n", table)
+			if k.Live() {
+				b.WriteString("A running server takes these over on `SIGHUP`.\n\n")
+			}
+			b.WriteString("| key | default | what it is | value | environment, flag |\n|---|---|---|---|---|\n")
 			current = table
 		}
 		names := "`" + k.Env + "`"

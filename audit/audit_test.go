@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/term"
 )
 
@@ -30,6 +31,7 @@ func folder(tb testing.TB) string {
 
 func openLog(tb testing.TB, o Options) *Log {
 	tb.Helper()
+	leaktest.File(tb, o.Path)
 	l, err := Open(o)
 	if err != nil {
 		tb.Fatal(err)
@@ -112,15 +114,16 @@ func TestLines(t *testing.T) {
 	l := openLog(t, Options{Path: path, Version: "1.2.3"})
 	actor := term.Actor{Transport: "http", Client: "claude", Version: "4", Token: "ci", Task: "t1"}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+	leaktest.Secret(t, "hunter2-1138")
 	for _, e := range []term.Event{
-		{Verb: term.VerbExec, Command: "ls --token hunter2", Exec: "exec-1", Detail: "channel"},
-		{Verb: term.VerbWrite, Data: []byte("hunter2"), Size: 7, Duration: 1500 * time.Microsecond},
-		{Verb: term.VerbWrite, Size: 8, Sensitive: true, Err: &term.Error{Kind: term.IOError, Msg: "hunter2"}},
+		{Verb: term.VerbExec, Command: "ls --token hunter2-1138", Exec: "exec-1", Detail: "channel"},
+		{Verb: term.VerbWrite, Data: []byte("hunter2-1138"), Size: 7, Duration: 1500 * time.Microsecond},
+		{Verb: term.VerbWrite, Size: 8, Sensitive: true, Err: &term.Error{Kind: term.IOError, Msg: "hunter2-1138"}},
 		{Verb: term.VerbWrite, Refused: &term.Error{Kind: term.Locked}},
 		{Verb: term.VerbExecEnd, Exec: "exec-1", State: "ended", Exit: &term.Exit{Known: true, Code: 0}},
 		{Verb: term.VerbExecEnd, Exec: "exec-2", State: "ended", Exit: &term.Exit{Known: true, Signal: "KILL"}},
 		{Verb: term.VerbExecEnd, Exec: "exec-3", State: "timeout", Exit: &term.Exit{}},
-		{Verb: term.VerbOutput, Data: []byte("hunter2"), Size: 7},
+		{Verb: term.VerbOutput, Data: []byte("hunter2-1138"), Size: 7},
 		{Verb: term.VerbRead, Size: 7},
 	} {
 		e.Time, e.Session, e.Protocol, e.Host, e.Actor = at, "web1-abcdefgh", "ssh", "web1", actor
@@ -140,7 +143,7 @@ func TestLines(t *testing.T) {
 	zero := 0
 	want := Entry{
 		Prev: got[2].Prev, Time: at, PID: os.Getpid(), Event: "exec", Outcome: "ok", Session: "web1-abcdefgh", Proto: "ssh", Host: "web1",
-		Actor: &Actor{"http", "claude", "4", "ci", "t1"}, Exec: "exec-1", Command: "ls --token [redacted]", Length: 18, Detail: "channel",
+		Actor: &Actor{"http", "claude", "4", "ci", "t1"}, Exec: "exec-1", Command: "ls --token [redacted]", Length: 23, Detail: "channel",
 	}
 	if a, b := asJSON(t, got[2]), asJSON(t, want); a != b {
 		t.Errorf("got  %s\nwant %s", a, b)
@@ -166,7 +169,7 @@ func TestLines(t *testing.T) {
 	if n := got[9]; n.Event != "stop" {
 		t.Errorf("%+v", n)
 	}
-	if p, _ := os.ReadFile(path); bytes.Contains(p, []byte("hunter2")) {
+	if p, _ := os.ReadFile(path); bytes.Contains(p, []byte("hunter2-1138")) {
 		t.Errorf("the secret is in the log: %s", p)
 	}
 	if r := verified(t, path); r.Lines != 10 || r.First != 1 || r.Head != digest(read(t, path)[9]) {
@@ -207,7 +210,8 @@ func TestIntent(t *testing.T) {
 }
 
 func TestCommands(t *testing.T) {
-	const command = "deploy --password hunter2"
+	const command = "deploy --password hunter2-1138"
+	leaktest.Marked(t, command)
 	for _, c := range []struct {
 		how               Commands
 		text, hash, noise string

@@ -1,12 +1,18 @@
 package audit
 
 import (
+	"os"
 	"strings"
 	"testing"
+
+	"ptyctl/internal/leaktest"
 )
 
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
+
 func TestRedact(t *testing.T) {
-	const s = "s3cr3t-Value!9" // the secret in all of them
+	const s = "s3cr3t-Value!1138" // the secret in all of them
+	leaktest.Secret(t, s)
 	for _, c := range []struct{ in, want string }{
 		{"mysql --password=" + s + " db", "mysql --password=[redacted] db"},
 		{"PGPASSWORD=" + s + " psql", "PGPASSWORD=[redacted] psql"},
@@ -43,6 +49,7 @@ func TestRedact(t *testing.T) {
 		{"cat <<E\n-----BEGIN RSA PRIVATE KEY-----\n" + s, "cat <<E\n[redacted]"},
 	} {
 		got := redact(c.in)
+		leaktest.Output(t, "redacted", got)
 		if strings.Contains(got, s) || c.want != "" && got != c.want {
 			t.Errorf("%s\n  became %s\n  want   %s", c.in, got, c.want)
 		}

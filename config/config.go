@@ -28,8 +28,16 @@ type Server struct {
 	ReadOnly   bool
 	Toolsets   []string // empty: all
 	HTTP       HTTP
+	Control    Control
 
 	JSONRPCErrors bool // a failed call on stdio is answered with a JSON-RPC error
+}
+
+// Control says who may watch and step in on this machine, and where.
+type Control struct {
+	ControlSocketPath string // "": one of this process's own, in the user's runtime folder
+	ControlMode       ControlMode
+	ControlAuthToken  Secret // "": being this user is enough
 }
 
 // HTTP says who may reach the server over HTTP, and how.
@@ -145,6 +153,9 @@ type Logging struct {
 	Level  LogLevel
 	Format LogFormat
 	File   string // "": stderr
+
+	MaxBytes int // the size at which a new file is begun
+	Keep     int // full files that are kept
 }
 
 // Transport is how MCP messages reach the server.
@@ -155,6 +166,16 @@ const (
 	TransportStdio Transport = "stdio" // one JSON-RPC message per line on stdin and stdout
 	TransportHTTP  Transport = "http"  // MCP's streamable HTTP
 	TransportBoth  Transport = "both"
+)
+
+// ControlMode says what may be done over the control socket.
+type ControlMode string
+
+// The modes.
+const (
+	ControlDisabled  ControlMode = "disabled"  // there is no socket
+	ControlReadOnly  ControlMode = "readonly"  // watch
+	ControlReadWrite ControlMode = "readwrite" // everything, as the operator
 )
 
 // TelnetEnter is what the enter key sends on a Telnet connection, unless the call says so.

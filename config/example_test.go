@@ -54,5 +54,7 @@ func ExampleKeys() {
 	// --jsonrpc-errors  sets server.jsonrpc_errors = true
 	// --listen TEXT  sets server.http.listen (default "127.0.0.1:8765")
 	// --tls-self-signed  sets server.http.tls_self_signed = true
+	// --control-socket TEXT  sets server.control.control_socket_path (default "")
+	// --control-mode TEXT  sets server.control.control_mode (default "readonly")
 	// --log-level TEXT  sets logging.level (default "info")
 }

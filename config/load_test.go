@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,7 +11,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ptyctl/internal/leaktest"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 // write puts a file into a new folder.
 func write(t *testing.T, content string) (path string) {
@@ -30,7 +35,9 @@ func load(t *testing.T, file string, env []string, flags map[string]string) (Con
 	if file != "" {
 		s.Path = write(t, file)
 	}
+	leaktest.Marked(t, file+" "+strings.Join(env, " ")+fmt.Sprint(flags))
 	c, warnings, err := Load(s)
+	leaktest.Output(t, "what was loaded", fmt.Sprintf("%+v %v %v", c, warnings, err))
 	if err == nil {
 		return c, warnings, nil
 	}
@@ -59,7 +66,8 @@ func TestDefaults(t *testing.T) {
 	want := Config{
 		Server: Server{
 			Transport: TransportStdio, Structured: true,
-			HTTP: HTTP{Listen: "127.0.0.1:8765", RateLimit: 100, SessionTTL: 30 * time.Minute},
+			HTTP:    HTTP{Listen: "127.0.0.1:8765", RateLimit: 100, SessionTTL: 30 * time.Minute},
+			Control: Control{ControlMode: ControlReadOnly},
 		},
 		Session: Session{
 			MaxSessions: 100, ClosedRetention: 300 * time.Second,
@@ -81,7 +89,7 @@ func TestDefaults(t *testing.T) {
 		Auth:    Auth{Elicitation: true, Interactive: true, PromptTimeout: 110 * time.Second},
 		Locks:   Locks{DefaultTTL: time.Minute, MaxTTL: time.Hour},
 		Audit:   Audit{MaxBytes: 67108864, Keep: 10, Fsync: AuditFsyncInterval, Commands: AuditCommandsRedacted},
-		Logging: Logging{Level: LogInfo, Format: LogText},
+		Logging: Logging{Level: LogInfo, Format: LogText, MaxBytes: 10 << 20, Keep: 5},
 	}
 	if !reflect.DeepEqual(Default(), want) {
 		t.Errorf("Default() = %+v\nwant %+v", Default(), want)

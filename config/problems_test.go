@@ -53,7 +53,7 @@ x = 1
 18:2: server.transport is a table; give one of stdio, http, both
 PTYCTL_LIMITS_MAX_WAIT_MS: limits.max_wait_ms is "1s"; give a whole number of milliseconds from 1 to 2592000000
 --log-level: logging.level is "loud"; give one of debug, info, warn, error
---ssh: there is no such key; remove it, or put it in one of the tables server, server.http, session, limits, ssh, telnet, local, auth, locks, audit, logging
+--ssh: there is no such key; remove it, or put it in one of the tables server, server.http, server.control, session, limits, ssh, telnet, local, auth, locks, audit, logging
 `
 	_, _, problems := load(t, file, []string{"PTYCTL_LIMITS_MAX_WAIT_MS=1s"}, map[string]string{"logging.level": "loud", "ssh": "x"})
 	if got := lines(problems); got != want {
@@ -99,7 +99,7 @@ func TestOneProblem(t *testing.T) {
 		{"control character in a path", `ssh.config_path = "~/a\nb"`, "", `1:19: ssh.config_path is "~/a\nb"; give an absolute path`},
 		{"a date", "locks.max_ttl_ms = 1979-05-27", "", `1:20: locks.max_ttl_ms is a date or time; give`},
 		{"a table for a value", "locks.max_ttl_ms = {a = 1}", "", `1:20: locks.max_ttl_ms is a table; give`},
-		{"table unlike any", "[completely-different]", "", `1:2: there is no table [completely-different]; remove it; the tables are server, server.http, session, limits, ssh, telnet, local, auth, locks, audit, logging`},
+		{"table unlike any", "[completely-different]", "", `1:2: there is no table [completely-different]; remove it; the tables are server, server.http, server.control, session, limits, ssh, telnet, local, auth, locks, audit, logging`},
 		{"endless name", "[" + strings.Repeat("a.", 1000) + "a]", "", `1:2: there is no table [a.a.`},
 		{"no assignment", "telnet.environment = ['LANG']", "", `1:22: telnet.environment holds "LANG"; give a list of NAME=value`},
 		{"empty folder", "ssh.caller_paths = ['']", "", `1:20: ssh.caller_paths holds ""; give an absolute path`},
@@ -173,7 +173,6 @@ func TestWarnings(t *testing.T) {
 	const want = `1:11: telnet.telnet_path has no effect, because ptyctl starts no telnet program; remove it
 2:1: ssh.openssh_path has no effect, because ptyctl speaks SSH itself and starts no ssh program; remove it
 "PTYCTL_\x1b[2J": has no effect, because no key has this variable; remove it
-PTYCTL_CONTROL_SOCKET: has no effect, because this version does not have the feature yet; remove it
 PTYCTL_LOG_FILE: has no effect, because no key has this variable; did you mean PTYCTL_LOGGING_FILE?
 PTYCTL_LOG_LEVL: has no effect, because no key has this variable; did you mean PTYCTL_LOG_LEVEL?
 PTYCTL_SERVER_TRANSPORT: has no effect, because no key has this variable; did you mean PTYCTL_TRANSPORT?
@@ -181,7 +180,7 @@ PTYCTL_SSH_OPENSSH_PATH: has no effect, because ptyctl speaks SSH itself and sta
 PTYCTL_WHATEVER_ELSE_THIS_IS: has no effect, because no key has this variable; remove it
 `
 	env := []string{
-		"PTYCTL_LOG_LEVL=hunter2", "PTYCTL_SERVER_TRANSPORT=http", "PTYCTL_SSH_OPENSSH_PATH=/usr/bin/ssh", "PTYCTL_EMPTY=",
+		"PTYCTL_LOG_LEVL=hunter2-1138", "PTYCTL_SERVER_TRANSPORT=http", "PTYCTL_SSH_OPENSSH_PATH=/usr/bin/ssh", "PTYCTL_EMPTY=",
 		"PTYCTL_CONTROL_SOCKET=/x", "PTYCTL_LOG_FILE=/x", "PTYCTL_WHATEVER_ELSE_THIS_IS=1", "PTYCTL_\x1b[2J=1", "PTYCTLX=1", "ptyctl_x=1",
 	}
 	_, warnings, problems := load(t, "telnet = {telnet_path = 5}\nssh.openssh_path = 'ssh'\n", env, nil)

@@ -9,10 +9,13 @@ import (
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"ptyctl/internal/leaktest"
 )
 
 func TestSecretIsNeverShown(t *testing.T) {
-	const value = "hunter2"
+	const value = "hunter2-1138"
+	leaktest.Secret(t, value)
 	secret := NewSecret(value)
 	holder := struct {
 		Token Secret
@@ -37,6 +40,7 @@ func TestSecretIsNeverShown(t *testing.T) {
 	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
 		slog.New(h).Info("x", "token", secret, "holder", holder)
 	}
+	leaktest.Output(t, "formatted", out.Bytes())
 	for _, leak := range []string{value, fmt.Sprintf("%x", value), fmt.Sprintf("%X", value)} {
 		if strings.Contains(out.String(), leak) {
 			t.Errorf("%q is shown in:\n%s", leak, out.String())
@@ -57,18 +61,20 @@ func TestSecretIsNeverShown(t *testing.T) {
 
 // TestSecretKey loads a key of type secret, well and badly written.
 func TestSecretKey(t *testing.T) {
-	for _, file := range []string{"a.token = 'hunter2'", "a.token = ['hunter2']", "a.token = {hunter2 = 'hunter2'}", "a.token = 'hunter2", "a.token = hunter2", "a.token = \"hunter2\\q\""} {
+	for _, file := range []string{"a.token = 'hunter2-1138'", "a.token = ['hunter2-1138']", "a.token = {hunter2-1138 = 'hunter2-1138'}", "a.token = 'hunter2-1138", "a.token = hunter2-1138", "a.token = \"hunter2-1138\\q\""} {
 		var s Secret
 		l := &loader{
 			rows:   []row{secret(&s, "a.token", "A token.")},
 			origin: make(map[string]string), where: make(map[string]string), doubt: make(map[string]bool),
 		}
 		l.readTOML("f", []byte(file))
-		valid := file == "a.token = 'hunter2'"
-		if valid != (s.Reveal() == "hunter2") || valid == (len(l.problems) > 0) {
+		leaktest.Marked(t, file)
+		leaktest.Output(t, "problems", lines(l.problems))
+		valid := file == "a.token = 'hunter2-1138'"
+		if valid != (s.Reveal() == "hunter2-1138") || valid == (len(l.problems) > 0) {
 			t.Errorf("%s: %d bytes, problems %v", file, len(s.Reveal()), l.problems)
 		}
-		if strings.Contains(lines(l.problems), "hunter2") {
+		if strings.Contains(lines(l.problems), "hunter2-1138") {
 			t.Errorf("%s: shown in %v", file, l.problems)
 		}
 	}

@@ -60,6 +60,16 @@ func table(c *Config, home string) []row {
 			"Use TLS with a certificate made at each start, whose fingerprint is told on stderr.").
 			flag("tls-self-signed", "true"),
 
+		path(&c.Server.Control.ControlSocketPath, home, "server.control.control_socket_path",
+			"The socket at which people watch and step in, in a folder that is yours alone; empty gives each process one of its own in your runtime folder.").
+			env("PTYCTL_CONTROL_SOCKET").flag("control-socket", ""),
+		enum(&c.Server.Control.ControlMode, "server.control.control_mode", ControlReadOnly,
+			"What the socket is for: nothing, watching, or stepping in too. Windows has none.",
+			ControlDisabled, ControlReadOnly, ControlReadWrite).env("PTYCTL_CONTROL_MODE").flag("control-mode", ""),
+		secret(&c.Server.Control.ControlAuthToken, "server.control.control_auth_token",
+			"A token that those who connect to the socket must have too; without it, being you is enough.").
+			checked(headerToken),
+
 		integer(&c.Session.MaxSessions, "session.max_sessions", 100, 1, 10000,
 			"How many sessions may be open at once."),
 		millis(&c.Session.IdleTimeout, "session.idle_timeout_ms", 0, 0, longest,
@@ -198,6 +208,10 @@ func table(c *Config, home string) []row {
 			LogText, LogJSON),
 		logFile(&c.Logging.File, home, "logging.file",
 			"The log file; empty logs to stderr."),
+		integer(&c.Logging.MaxBytes, "logging.max_bytes", 10*mebibyte, 65536, 1024*mebibyte,
+			"Size of the log file at which it is renamed to .1 and a new one begun."),
+		integer(&c.Logging.Keep, "logging.keep", 5, 1, 10000,
+			"How many full log files are kept, as .1 (the newest), .2 and so on."),
 	}
 }
 
@@ -207,9 +221,4 @@ func table(c *Config, home string) []row {
 var bypassed = []struct{ path, env, why string }{
 	{"ssh.openssh_path", "PTYCTL_SSH_OPENSSH_PATH", "has no effect, because ptyctl speaks SSH itself and starts no ssh program; remove it"},
 	{"telnet.telnet_path", "PTYCTL_TELNET_TELNET_PATH", "has no effect, because ptyctl starts no telnet program; remove it"},
-	{"server.control.control_socket_path", "PTYCTL_CONTROL_SOCKET", notBuilt},
-	{"server.control.control_mode", "PTYCTL_CONTROL_MODE", notBuilt},
-	{"server.control.control_auth_token", "PTYCTL_SERVER_CONTROL_CONTROL_AUTH_TOKEN", notBuilt},
 }
-
-const notBuilt = "has no effect, because this version does not have the feature yet; remove it"

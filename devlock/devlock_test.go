@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ptyctl/internal/rundir"
 )
 
 // TestMain is also an owner in a process of its own: it says what became of Acquire, and then waits to be killed, or for
@@ -279,16 +281,13 @@ func TestReleaseRace(t *testing.T) {
 	}
 }
 
-// A gate that is never left is no reason to wait for ever, and none to keep a device.
+// A gate that is never left is no reason to keep a device.
 func TestGateHeld(t *testing.T) {
 	dir := folder(t)
 	l := acquire(t, dir, "s")
-	leave, err := enter(dir)
+	leave, err := rundir.Enter(dir)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if _, err := enterWithin(dir, 10*time.Millisecond); err == nil || !strings.Contains(err.Error(), "seems to be stopped") {
-		t.Errorf("the gate: %v", err)
 	}
 	l.Release()
 	leave()
@@ -296,28 +295,4 @@ func TestGateHeld(t *testing.T) {
 		t.Errorf("files %q, want the device's too", names)
 	}
 	acquire(t, dir, "next")
-}
-
-// Whoever finds the gate held gets in when it is left.
-func TestGateWait(t *testing.T) {
-	dir := folder(t)
-	if err := own(dir); err != nil {
-		t.Fatal(err)
-	}
-	leave, err := enter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := make(chan error, 1)
-	go func() {
-		leave, err := enter(dir)
-		if err == nil {
-			leave()
-		}
-		in <- err
-	}()
-	leave()
-	if err := <-in; err != nil {
-		t.Error(err)
-	}
 }

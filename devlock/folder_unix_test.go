@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ptyctl/internal/rundir"
 )
 
 // What is not this user's alone is refused, and left as it is.
@@ -83,7 +85,7 @@ func TestForeign(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if why := foreign(info); !strings.Contains(why, "belongs to user 0") {
+		if why := rundir.Foreign(info); !strings.Contains(why, "belongs to user 0") {
 			t.Errorf("/: %q", why)
 		}
 		return
@@ -124,7 +126,7 @@ func TestDefaultDir(t *testing.T) {
 	if _, err := os.Stat(want); err != nil {
 		t.Cleanup(func() { _ = os.Remove(want) })
 	}
-	if info, err := os.Stat("/run/user/" + uid); err == nil && foreign(info) == "" {
+	if info, err := os.Stat("/run/user/" + uid); err == nil && rundir.Foreign(info) == "" {
 		want = "/run/user/" + uid
 	}
 	for _, bad := range []string{"", "relative", "/nowhere", open} {

@@ -11,7 +11,18 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"ptyctl/internal/rundir"
 )
+
+// DefaultDir returns the folder of this user's device locks, in the user's runtime folder.
+func DefaultDir() (string, error) {
+	dir, err := rundir.Dir()
+	if err != nil {
+		return "", fmt.Errorf("devlock: %w", err)
+	}
+	return filepath.Join(dir, "devices"), nil
+}
 
 // An Owner says who owns a device.
 type Owner struct {
@@ -53,24 +64,24 @@ type Lock struct {
 // Acquire makes o the owner of the device, among all who use the folder dir. It does not wait for a present owner: the
 // error is then a *HeldError. The folder is made if need be.
 func Acquire(dir, device string, o Owner) (*Lock, error) {
-	if err := own(dir); err != nil {
+	if err := rundir.Own(dir); err != nil {
 		return nil, fmt.Errorf("devlock: %w", err)
 	}
-	leave, err := enter(dir)
+	leave, err := rundir.Enter(dir)
 	if err != nil {
 		return nil, fmt.Errorf("devlock: %w", err)
 	}
 	defer leave()
 	l := &Lock{dir: dir, device: device, path: filepath.Join(dir, fileName(device))}
-	if l.file, err = open(l.path); err != nil {
+	if l.file, err = rundir.Open(l.path); err != nil {
 		return nil, fmt.Errorf("devlock: %w", err)
 	}
-	if err = tryLock(l.file); err == nil {
+	if err = rundir.TryLock(l.file); err == nil {
 		if err = l.write(o); err == nil {
 			return l, nil
 		}
 	}
-	if errors.Is(err, errHeld) {
+	if errors.Is(err, rundir.ErrHeld) {
 		err = &HeldError{Device: device, Owner: l.read()}
 	} else {
 		err = fmt.Errorf("devlock: %s: %w", l.path, err)
@@ -81,7 +92,7 @@ func Acquire(dir, device string, o Owner) (*Lock, error) {
 
 // Update changes what others are told of the owner.
 func (l *Lock) Update(o Owner) error {
-	leave, err := enter(l.dir)
+	leave, err := rundir.Enter(l.dir)
 	if err != nil {
 		return fmt.Errorf("devlock: %w", err)
 	}
@@ -102,7 +113,7 @@ func (l *Lock) Release() {
 		return
 	}
 	// Within the gate nobody else has the file open, and it may go. Otherwise it stays, for the next owner.
-	if leave, err := tryEnter(l.dir); err == nil {
+	if leave, err := rundir.TryEnter(l.dir); err == nil {
 		defer leave()
 		defer func() { _ = os.Remove(l.path) }()
 	}

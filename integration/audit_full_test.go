@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ptyctl/audit"
+	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
 )
 
@@ -74,6 +75,11 @@ func TestAuditDiskFull(t *testing.T) {
 			}
 			c.call(t, toolConfig, resize, id)
 			c.call(t, toolConfig, resize, id)
+			text, err := os.ReadFile(root + h.audit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leaktest.Output(t, "audit", text)
 			r, err := audit.Verify("", root+h.audit)
 			if err != nil || r.Lost == 0 {
 				t.Errorf("%+v, %v", r, err)

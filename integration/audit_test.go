@@ -67,7 +67,7 @@ func auditLines(tb testing.TB, path, event string) []audit.Entry {
 // A session with a login that asks, typed secrets and a secret on a command line: the audit log says who did what, and
 // none of them.
 func TestAudit(t *testing.T) {
-	const login, typed, argument = "audit-login-31337", "audit-typed-31337", "audit-argument-31337"
+	const login, typed, argument = "audit-login-1138", "audit-typed-1138", "audit-argument-1138"
 	s := serve(t, sshserver.Config{KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {
 		if answers, err := ask("", "", []string{"Password: "}, []bool{false}); err != nil || len(answers) != 1 || answers[0] != login {
 			return errors.New("wrong answer")

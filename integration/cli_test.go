@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ptyctl/internal/leaktest"
 )
 
 // run calls ptyctl without input and returns what it printed, and its exit status.
@@ -20,6 +22,8 @@ func (h *home) run(tb testing.TB, args ...string) (stdout, stderr string, status
 	if err != nil && !errors.As(err, &exit) {
 		tb.Fatal(err)
 	}
+	leaktest.Output(tb, "stdout", out.Bytes())
+	leaktest.Output(tb, "stderr", errs.Bytes())
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
@@ -41,15 +45,17 @@ func TestWrongCommandLine(t *testing.T) {
 		{"demo now", []string{`"now"`}},
 		{"mcp now", []string{`"now"`, "ptyctl mcp --help"}},
 		{"profiles cisco", []string{`"cisco"`, "arista_eos, cisco_asa, cisco_ios,"}},
-		{"profiles cisco_ios --json", []string{`"--json"`, "ptyctl profiles --help"}},
-		{"audit verify", []string{"needs the files", "ptyctl audit verify --help"}},
+		{"profiles cisco_ios --json", []string{"flags go before the arguments: ptyctl profiles --json cisco_ios\n"}},
+		{"profiles cisco_ios --yaml", []string{`no flag "--yaml"`, "ptyctl profiles [flags] [NAME]"}},
+		{"profiles cisco_ios frr", []string{`does not take "frr"`, "ptyctl profiles [flags] [NAME]"}},
+		{"audit verify", []string{"needs FILE...", "ptyctl audit verify --help"}},
 		{"audit verify --head abc audit.jsonl", []string{"--head", "64 hexadecimal digits"}},
-		{"audit verify audit.jsonl --head abc", []string{"flags go before the files"}},
+		{"audit verify audit.jsonl --head abc", []string{"flags go before the arguments: ptyctl audit verify --head abc audit.jsonl\n"}},
 		{"audit verify --all", []string{"-all", "ptyctl audit verify --help"}},
 		{"audit check", []string{`"check"`, "ptyctl audit --help"}},
 		{"profiles --yaml", []string{"yaml", "ptyctl profiles --help"}},
 		// The flag library reads no flag after an argument; it must not be lost without a word.
-		{"mcp stdio --log-level debug", []string{`"stdio"`}},
+		{"mcp stdio --log-level debug", []string{`takes no argument "stdio"`}},
 		{"mcp --transport carrier-pigeon", []string{"--transport", "carrier-pigeon", "stdio"}},
 		{"mcp --log-level loud", []string{"--log-level", "loud", "debug, info, warn, error"}},
 		{"mcp --config " + missing, []string{missing, "does not exist"}},

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ptyctl/internal/leaktest"
 )
 
 // The four tools.
@@ -32,8 +34,14 @@ type client struct {
 
 // Tools are the server's, as the tests call them, by whichever client.
 type tools struct {
-	callTool func(ctx context.Context, tool string, arguments json.RawMessage) (toolAnswer, error)
+	callTool toolCall
+	tb       testing.TB
+	heard    *leaktest.Client // what the tools are told in confidence
 }
+
+type toolCall func(ctx context.Context, tool string, arguments json.RawMessage) (toolAnswer, error)
+
+func newTools(tb testing.TB, call toolCall) tools { return tools{call, tb, new(leaktest.Client)} }
 
 // A toolAnswer is what a client has understood of the answer to a call.
 type toolAnswer struct {
@@ -53,13 +61,13 @@ func (h *home) connect(tb testing.TB, args ...string) *client {
 		tb.Fatalf("the handshake failed: %v; its log:\n%s", err, c.log)
 	}
 	tb.Cleanup(func() { c.session.Close() })
-	c.tools = goTools(c.session)
+	c.tools = goTools(tb, c.session)
 	return c
 }
 
 // goTools are the tools as the official SDK for Go calls them.
-func goTools(session *mcp.ClientSession) tools {
-	return tools{func(ctx context.Context, tool string, arguments json.RawMessage) (a toolAnswer, err error) {
+func goTools(tb testing.TB, session *mcp.ClientSession) tools {
+	return newTools(tb, func(ctx context.Context, tool string, arguments json.RawMessage) (a toolAnswer, err error) {
 		got, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
 		if err != nil {
 			return a, err
@@ -69,7 +77,7 @@ func goTools(session *mcp.ClientSession) tools {
 			return a, err
 		}
 		return a, json.Unmarshal(text, &a)
-	}}
+	})
 }
 
 // A result is what the tests look at of a tool's answer: success or failure.
@@ -96,6 +104,7 @@ type result struct {
 		}
 		DeviceOwner struct {
 			PID       int
+			Socket    string
 			SessionID string `json:"session_id"`
 			Since     int64
 		} `json:"device_owner"`
@@ -161,6 +170,7 @@ type result struct {
 		LimitExceeded   string   `json:"limit_exceeded"`
 		Suspected       []string `json:"limit_suspected"`
 		Cols, Rows      int
+		WaitingReaders  int    `json:"waiting_readers"`
 		SecurityWarning string `json:"security_warning"`
 		Telnet          telnetState
 		Capabilities    struct {
@@ -221,6 +231,7 @@ func (c tools) try(ctx context.Context, tool, arguments string, values ...any) (
 		encoded[i] = string(text)
 	}
 	arguments = fmt.Sprintf(arguments, encoded...)
+	session := c.heard.Call(c.tb, arguments)
 	answer, err := c.callTool(ctx, tool, json.RawMessage(arguments))
 	if err != nil {
 		return result{}, fmt.Errorf("%s %s: %w", tool, arguments, err)
@@ -232,6 +243,7 @@ func (c tools) try(ctx context.Context, tool, arguments string, values ...any) (
 	if err := json.Unmarshal([]byte(r.text), &r); err != nil {
 		return r, fmt.Errorf("%s %s: the result %q: %w", tool, arguments, r.text, err)
 	}
+	c.heard.Result(session, r.text)
 	if answer.IsError != (r.ErrorCode != "") {
 		return r, fmt.Errorf("%s %s: isError is %v and the result %s", tool, arguments, answer.IsError, r.text)
 	}

@@ -10,24 +10,24 @@ import (
 // TestOfficialClients has the official clients complete what every client must be able to, on each transport.
 func TestOfficialClients(t *testing.T) {
 	t.Parallel()
-	const token = "a-token-of-the-tests-that-is-long-enough"
 	s, telnet := startSSHD(t), startInetutils(t)
-	h, guarded := homeFor(t, []*sshd{s}), homeFor(t, []*sshd{s}, "[server.http]\nauth_token = '"+token+"'")
-	guarded.secrets = append(guarded.secrets, token)
-	open, openURL := h.startHTTP(t)
-	closed, closedURL := guarded.startHTTP(t)
+	h := homeFor(t, []*sshd{s})
+	open, url := h.startHTTP(t)
+	guarded := homeFor(t, []*sshd{s}, "[server.http]\nauth_token = '"+opsToken+"'")
+	guarded.secrets = append(guarded.secrets, opsToken)
+	closed, guardedURL := guarded.startHTTP(t)
 	for _, client := range []struct {
 		name    string
 		connect func(*testing.T) tools
 	}{
 		{"Go SDK, stdio", func(t *testing.T) tools { return h.connect(t).tools }},
-		{"Go SDK, HTTP", func(t *testing.T) tools { return open.dial(t, openURL, "").tools }},
-		{"Go SDK, HTTP with a token", func(t *testing.T) tools { return closed.dial(t, closedURL, token).tools }},
+		{"Go SDK, HTTP", func(t *testing.T) tools { return open.dial(t, url, "").tools }},
+		{"Go SDK, HTTP with a token", func(t *testing.T) tools { return closed.dial(t, guardedURL, opsToken).tools }},
 		{"TypeScript SDK, stdio", func(t *testing.T) tools { return h.typescript(t).tools }},
-		{"TypeScript SDK, HTTP", func(t *testing.T) tools { return startTypescript(t, nil, "http", openURL).tools }},
-		{"TypeScript SDK, HTTP with a token", func(t *testing.T) tools { return startTypescript(t, nil, "http", closedURL, token).tools }},
+		{"TypeScript SDK, HTTP", func(t *testing.T) tools { return startTypescript(t, nil, "http", url).tools }},
+		{"TypeScript SDK, HTTP with a token", func(t *testing.T) tools { return startTypescript(t, nil, "http", guardedURL, opsToken).tools }},
 		{"Inspector, HTTP", func(t *testing.T) tools {
-			return inspector{node: installedNode(t), t: t, server: []string{openURL, "--transport", "http"}}.tools()
+			return inspector{node: installedNode(t), t: t, server: []string{url, "--transport", "http"}}.tools()
 		}},
 	} {
 		t.Run(client.name, func(t *testing.T) {

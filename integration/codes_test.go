@@ -76,17 +76,27 @@ const fixtureVariable = "PTYCTL_TEST_SERVER"
 
 // serveFixture is the server of that name, on the standard streams. It returns the status to end with.
 func serveFixture(name string) int {
-	if name != "codes" {
-		fmt.Fprintf(os.Stderr, "integration: %s=%s names no server\n", fixtureVariable, name)
-		return 2
+	var err error
+	switch name {
+	case "codes":
+		err = serveCodes()
+	case "bare":
+		err = serveBare()
+	default:
+		err = fmt.Errorf("%s=%s names no server", fixtureVariable, name)
 	}
-	m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": failToOpen}})
-	srv := mcpapi.NewServer(mcpapi.Options{Sessions: m, Structured: true})
-	if err := mcpapi.ServeStdio(context.Background(), srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{}); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "integration:", err)
 		return 1
 	}
 	return 0
+}
+
+// serveCodes is ptyctl's server with a protocol of its own, which only fails.
+func serveCodes() error {
+	m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": failToOpen}})
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: m, Structured: true})
+	return mcpapi.ServeStdio(context.Background(), srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{})
 }
 
 // failToOpen fails with the kind that the host is named after, and with every detail that an error may have.

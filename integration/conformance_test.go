@@ -16,9 +16,8 @@ var revisions = []string{"2025-11-25", "2026-07-28"}
 
 // TestConformance has the official suite judge the server that ptyctl is, with the tools, resources and prompts added that
 // the suite calls by name. What fails, and why, is written in node/conformance-*.yml; what is written there and passes
-// fails the test.
+// fails the test. The suite waits for some things no longer than half a second, so that no other test runs beside it.
 func TestConformance(t *testing.T) {
-	t.Parallel()
 	node := installedNode(t)
 	url := serveFixtures(t)
 	for _, revision := range revisions {
@@ -32,7 +31,6 @@ func TestConformance(t *testing.T) {
 // TestConformanceOfPtyctl has the suite judge the program itself. It has none of the fixtures, and fails what needs one:
 // node/conformance-ptyctl-*.yml lists that. Everything else in the requirements must pass.
 func TestConformanceOfPtyctl(t *testing.T) {
-	t.Parallel()
 	node := installedNode(t)
 	_, url := newHome(t).startHTTP(t)
 	for _, revision := range revisions {

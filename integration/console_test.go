@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"ptyctl/internal/leaktest"
 )
 
 // A consoles is a device whose console some processes of ptyctl want, as those that several agents' hosts start.
@@ -87,7 +89,7 @@ func (d *consoles) race(processes []*client, each int, made bool) (owner *client
 			switch {
 			case c != owner:
 				o := r.Details.DeviceOwner
-				if r.ErrorCode != "LOCKED" || !r.Retryable || o.PID != owner.pid || o.SessionID != id || o.Since == 0 ||
+				if r.ErrorCode != "LOCKED" || !r.Retryable || o.PID != owner.pid || o.SessionID != id || o.Since == 0 || !strings.HasSuffix(o.Socket, fmt.Sprintf("/%d.sock", owner.pid)) ||
 					!strings.Contains(r.Message, fmt.Sprintf("process %d, session %s", owner.pid, id)) {
 					d.t.Errorf("another process is told %s; the owner is process %d with session %s", r.text, owner.pid, id)
 				}
@@ -128,6 +130,7 @@ func without(processes []*client, c *client) []*client {
 func TestConsole(t *testing.T) {
 	d := newConsoles(t)
 	locks := filepath.Join(t.TempDir(), "devices")
+	leaktest.File(t, locks+"/")
 	h := newHome(t, "[locks]", "device_dir = '"+locks+"'")
 	var processes []*client
 	for range 5 {

@@ -75,6 +75,7 @@ func (c *conversation) request(tool, arguments string, values ...string) (line, 
 	for i, v := range values {
 		encoded[i] = fmt.Sprintf("%q", v)
 	}
+	c.told.Call(c.t, fmt.Sprintf(arguments, encoded...))
 	c.lastID++
 	id = fmt.Sprint(c.lastID)
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, fmt.Sprintf(arguments, encoded...)), id

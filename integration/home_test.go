@@ -1,10 +1,13 @@
 package integration
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ptyctl/internal/leaktest"
 )
 
 // A home is the folder of one user of ptyctl: its configuration, and what it trusts.
@@ -14,9 +17,11 @@ type home struct {
 	config     string // ptyctl.toml
 	knownHosts string
 	sshConfig  string
-	audit      string   // the audit log
-	wrap       []string // the command that starts ptyctl, which becomes it; nil: none does
-	secrets    []string // what lies in its files, and must be seen nowhere else
+	audit      string          // the audit log
+	wrap       []string        // the command that starts ptyctl, which becomes it; nil: none does
+	env        []string        // of ptyctl, besides what command gives it
+	secrets    []string        // what lies in its files, and must be seen nowhere else
+	given      map[string]bool // the files that the test wrote, which may hold secrets
 }
 
 // newHome makes a home whose ptyctl.toml has lines besides the files' places. A line of a table other than [ssh] comes
@@ -25,7 +30,8 @@ func newHome(tb testing.TB, lines ...string) *home {
 	tb.Helper()
 	dir := tb.TempDir()
 	h := &home{
-		dir: dir, program: binary, config: filepath.Join(dir, "ptyctl.toml"),
+		given: make(map[string]bool),
+		dir:   dir, program: binary, config: filepath.Join(dir, "ptyctl.toml"),
 		knownHosts: filepath.Join(dir, "known_hosts"), sshConfig: filepath.Join(dir, "ssh_config"), audit: filepath.Join(dir, "audit.jsonl"),
 	}
 	// The files are named because, as for ssh(1), the default ones lie in the home folder that the password
@@ -34,13 +40,31 @@ func newHome(tb testing.TB, lines ...string) *home {
 	h.write(tb, h.config, toml)
 	h.write(tb, h.sshConfig, "IdentityAgent none\nIdentitiesOnly yes\nIdentityFile none\n")
 	h.write(tb, h.knownHosts, "")
+	tb.Cleanup(func() { h.tellState(tb) })
 	return h
 }
 
 func (h *home) write(tb testing.TB, path, text string) {
 	tb.Helper()
+	h.given[path] = true
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
+	}
+}
+
+// tellState makes all that ptyctl has written here outputs of the test: the audit log, known_hosts, what it keeps else.
+func (h *home) tellState(tb testing.TB) {
+	tb.Helper()
+	err := filepath.WalkDir(h.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() || h.given[path] && path != h.knownHosts && path != h.audit {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		leaktest.Output(tb, e.Name(), data)
+		return err
+	})
+	if err != nil {
+		tb.Error(err)
 	}
 }
 

@@ -22,8 +22,8 @@ import (
 
 // The tokens of these tests. They are secrets: no log, audit log or output may show one.
 const (
-	opsToken = "ops-5a0c1f6e9b3d4728"
-	ciToken  = "ci-77d1e2c3b4a59687"
+	opsToken = "ops-5a0c1f6e9b3d-1138"
+	ciToken  = "ci-77d1e2c3b4a5-1138"
 )
 
 // tokensFile gives h two tokens.
@@ -92,7 +92,7 @@ func (p *program) dial(tb testing.TB, url, token string) *client {
 		tb.Fatalf("the handshake failed: %v; its log:\n%s", err, p.log)
 	}
 	tb.Cleanup(func() { c.session.Close() })
-	c.tools = goTools(c.session)
+	c.tools = goTools(tb, c.session)
 	return c
 }
 

@@ -49,7 +49,7 @@ func (i inspector) listTools() (names []string) {
 
 // tools are the tools as the Inspector calls them. It reads an argument as JSON, if it is that, and otherwise as text.
 func (i inspector) tools() tools {
-	return tools{func(ctx context.Context, tool string, arguments json.RawMessage) (a toolAnswer, err error) {
+	return newTools(i.t, func(ctx context.Context, tool string, arguments json.RawMessage) (a toolAnswer, err error) {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(arguments, &members); err != nil {
 			return a, err
@@ -59,5 +59,5 @@ func (i inspector) tools() tools {
 			args = append(args, "--tool-arg", name+"="+string(value))
 		}
 		return a, i.run(ctx, &a, args...)
-	}}
+	})
 }

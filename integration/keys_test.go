@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/leaktest"
 )
 
 // A key is a key pair of a host or a user.
@@ -49,7 +51,7 @@ func newKey(tb testing.TB, typ string) key {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return key{signer, private, string(pem.EncodeToMemory(block))}
+	return key{signer, private, leaktest.Key(tb, string(pem.EncodeToMemory(block)))}
 }
 
 // encrypted returns the private key as ssh-keygen(1) writes it, encrypted.
@@ -59,7 +61,7 @@ func (k key) encrypted(tb testing.TB, passphrase string) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return string(pem.EncodeToMemory(block))
+	return leaktest.Key(tb, string(pem.EncodeToMemory(block)))
 }
 
 // write stores the private key in dir and returns its path.

@@ -30,7 +30,7 @@ func labPassword(t *testing.T, l *lab) {
 	}
 	// Nobody gave the password, so it is asked for.
 	s := o.mustAsk(server.target(l.users["bob"]), `bob@127\.0\.0\.1's password: `)
-	labAnswer(t, s, "not it")
+	labAnswer(t, s, "not it-1138")
 	labWantPrompt(t, s, `try again`)
 	labAnswer(t, s, l.users["bob"].password)
 	labWantOpen(t, s)
@@ -39,10 +39,10 @@ func labPassword(t *testing.T, l *lab) {
 func labWrongPassword(t *testing.T, l *lab) {
 	server := l.sshd(t, labSSHD{pam: labPAMPassword, config: "PasswordAuthentication yes"})
 	target := server.withPassword(l.users["bob"])
-	target.Auth.Password = "a wrong one"
+	target.Auth.Password = "a wrong one-1138"
 	target.Auth.NoInteractive = true
 	e := l.operator(t, server).refused(target, term.AuthFailed)
-	if strings.Contains(e.Error(), "a wrong one") {
+	if strings.Contains(e.Error(), "a wrong one-1138") {
 		t.Errorf("the error tells the password: %v", e)
 	}
 	if d := e.Details; d == nil || !slices.Contains(d.MethodsTried, "password") || !slices.Contains(d.MethodsAllowed, "password") {
@@ -59,7 +59,7 @@ func labTwoFactor(t *testing.T, l *lab) {
 	labWantExec(t, s, "id -un", "carol\n", 0)
 
 	s = o.mustAsk(server.withKeyFile(o, l.users["carol"]), `Verification code: `)
-	labAnswer(t, s, "000")
+	labAnswer(t, s, "000000")
 	if q := labWantPrompt(t, s, `Verification code: `); q.Kind != term.PromptChallenge || q.User != "carol" {
 		t.Errorf("the question is %+v", q)
 	}
@@ -99,12 +99,12 @@ func labExpiredPassword(t *testing.T, l *lab) {
 	s := o.mustOpen(server.withPassword(frank))
 	labRead(t, s, 0, `(?i)password has expired[\s\S]*current password: `)
 	labType(t, s, frank.password+"\r", `New password: `)
-	labType(t, s, "another Passphrase, 1 of 2\r", `Retype new password: `)
-	labType(t, s, "another Passphrase, 1 of 2\r", `updated successfully`)
+	labType(t, s, "another Passphrase-1138\r", `Retype new password: `)
+	labType(t, s, "another Passphrase-1138\r", `updated successfully`)
 	labWantEnd(t, s, 10*time.Second)
 
 	target := server.withPassword(frank)
-	target.Auth.Password = "another Passphrase, 1 of 2"
+	target.Auth.Password = "another Passphrase-1138"
 	labWantExec(t, o.mustOpen(target), "id -un", "frank\n", 0)
 }
 

@@ -3,12 +3,14 @@ package integration
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/session"
 	"ptyctl/sshx"
 	"ptyctl/term"
@@ -65,12 +67,21 @@ func (o *labOperator) knows(lines string) {
 func (o *labOperator) open(target term.Target) (session.OpenResult, error) {
 	o.t.Helper()
 	if o.m == nil {
-		o.m = session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": sshx.Dialer(o.options)}})
+		o.options.Logger = leaktest.Log(o.t)
+		o.m = session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": sshx.Dialer(o.options)}, Logger: o.options.Logger})
 		o.t.Cleanup(func() { o.m.Close(context.Background()) })
+		leaktest.File(o.t, o.options.KnownHostsPath)
 	}
 	ctx, cancel := context.WithTimeout(o.t.Context(), 30*time.Second)
 	defer cancel()
-	return o.m.Open(ctx, session.OpenRequest{Target: target})
+	leaktest.Auth(o.t, target.Auth.Password.Reveal(), target.Auth.PrivateKeyPEM.Reveal(), target.Auth.Passphrase.Reveal())
+	r, err := o.m.Open(ctx, session.OpenRequest{Target: target})
+	if err != nil {
+		leaktest.Output(o.t, "error", labWords(err))
+	} else {
+		o.t.Cleanup(func() { leaktest.Output(o.t, "state", fmt.Sprintf("%+v\n%s", r.Session.Info(), screenful(r.Session))) })
+	}
+	return r, err
 }
 
 // mustOpen opens a session that asks nothing.
@@ -120,6 +131,7 @@ func labWantPrompt(t *testing.T, s *session.Session, pattern string) *term.Promp
 // labAnswer answers the login's question and waits for its next step.
 func labAnswer(t *testing.T, s *session.Session, text string) {
 	t.Helper()
+	leaktest.Typed(t, text)
 	w, err := s.Write(t.Context(), []byte(text+"\r"), session.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -204,9 +216,14 @@ func labWantError(t *testing.T, err error, kind term.Kind) *term.Error {
 // labFatal ends the test with all that an error says.
 func labFatal(t *testing.T, err error) {
 	t.Helper()
+	t.Fatal(labWords(err))
+}
+
+// labWords is all that an error says.
+func labWords(err error) string {
 	var e *term.Error
 	if errors.As(err, &e) && e.Details != nil {
-		t.Fatalf("%s: %v\n%+v", e.Kind, err, *e.Details)
+		return fmt.Sprintf("%s: %v\n%+v", e.Kind, err, *e.Details)
 	}
-	t.Fatal(err)
+	return err.Error()
 }

@@ -72,7 +72,7 @@ func labDropbear(t *testing.T, l *lab) {
 		o := operator(t)
 		labWantExec(t, o.mustOpen(server.withPassword(bob)), "id -un", "bob\n", 0)
 		target := server.withPassword(bob)
-		target.Auth.Password, target.Auth.NoInteractive = "a wrong one", true
+		target.Auth.Password, target.Auth.NoInteractive = "a wrong one-1138", true
 		o.refused(target, term.AuthFailed)
 	})
 	t.Run("terminal", func(t *testing.T) {

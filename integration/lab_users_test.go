@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/leaktest"
 )
 
 // A labUser is an account that exists only in the lab.
@@ -42,10 +44,11 @@ func (l *lab) addUsers(tb testing.TB) {
 	l.users = make(map[string]*labUser)
 	var passwd, shadow, group, passwords, script strings.Builder
 	for i, u := range labShells {
-		user := &labUser{name: u.name, password: "the password of " + u.name, key: newLabKey(tb, "ed25519")}
+		user := &labUser{name: u.name, password: "the password of " + u.name + "-1138", key: newLabKey(tb, "ed25519")}
 		if u.name == "oddpass" {
-			user.password = `p w:'"$é\`
+			user.password = `1138 p w:'"$é\`
 		}
+		leaktest.Secret(tb, user.password)
 		l.users[u.name] = user
 		id, home := labFirstUID+i, "/run/lab/home/"+u.name
 		fmt.Fprintf(&passwd, "%s:x:%d:%d::%s:%s\n", u.name, id, id, home, u.shell)
@@ -137,7 +140,7 @@ func newLabKey(tb testing.TB, kind string) labKey {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return labKey{Signer: signer, pem: string(pem.EncodeToMemory(block))}
+	return labKey{Signer: signer, pem: leaktest.Key(tb, string(pem.EncodeToMemory(block)))}
 }
 
 // authorized returns the public half as a line of authorized_keys, or of a .pub file.

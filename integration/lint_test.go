@@ -32,6 +32,7 @@ func TestToolsListLint(t *testing.T) {
 		{nil, true, 15000},
 		{[]string{"--toolsets", "core"}, true, maxToolsList},
 		{[]string{"--toolsets", "core", "--no-structured"}, false, maxToolsList},
+		{[]string{"--read-only"}, true, maxToolsList},
 	} {
 		t.Run(strings.Join(mode.args, " "), func(t *testing.T) {
 			t.Parallel()

@@ -485,7 +485,7 @@ func TestLocalExitIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	c := &client{program: p, session: s, tools: goTools(s)}
+	c := &client{program: p, session: s, tools: goTools(t, s)}
 	id := c.openLocal(t, []string{"sh", "-c", "read x; exit 3"}, "")
 	uri := "ptyctl://sessions/" + id
 	if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {

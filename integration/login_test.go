@@ -13,7 +13,7 @@ import (
 // A login that asks questions is answered in the terminal, one write for each, and nothing that was answered is seen
 // again.
 func TestInteractiveLogin(t *testing.T) {
-	const password, code = "kbd-password-1138", "kbd-code-271828"
+	const password, code = "kbd-password-1138", "kbd-code-1138"
 	s := serve(t, sshserver.Config{KeyboardInteractive: func(user string, ask ssh.KeyboardInteractiveChallenge) error {
 		answers, err := ask("Login", "Two questions.", []string{"Password: ", "Verification code: "}, []bool{false, true})
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"testing"
+
+	"ptyctl/internal/leaktest"
 )
 
 // binary is the program under test, built as the tests themselves are, so that the race detector, when it is wanted,
@@ -39,7 +41,7 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "integration: %v; the tests need the program\n", err)
 		return 1
 	}
-	return m.Run()
+	return leaktest.Main(m)
 }
 
 // build builds the program.

@@ -19,8 +19,13 @@ func installedNode(tb testing.TB) nodePackages {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	sum := sha256.Sum256(lock)
-	return nodePackages(unpacked(tb, "node-"+hex.EncodeToString(sum[:])[:16], "node_modules"))
+	return nodePackages(unpacked(tb, "node-"+sha256Of(lock)[:16], "node_modules"))
+}
+
+// sha256Of returns what sha256sum(1) prints.
+func sha256Of(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // command runs the program that a package brings (the scripts of package.json's "bin"), with the packages' own Node.js.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"testing"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
 )
 
@@ -47,6 +48,9 @@ func speaksHTTP(c net.Conn) {
 // serve starts an SSH server within the test.
 func serve(tb testing.TB, c sshserver.Config) *sshserver.Server {
 	tb.Helper()
+	for _, password := range c.Passwords {
+		leaktest.Secret(tb, password)
+	}
 	c.Shell = "/bin/sh"
 	s, err := sshserver.Listen(c)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ptyctl/internal/leaktest"
 )
 
 // A program is a running ptyctl mcp.
@@ -26,9 +28,10 @@ type program struct {
 	audit  string        // its audit log, which other programs of the same home may write too
 	ended  chan struct{} // closed when the process has ended
 	status error         // of the process, once it has ended
-	killed bool          // by the test: then its status is no concern
+	told   leaktest.Client
+	killed bool // by the test: then its status is no concern
 
-	mu      sync.Mutex // guards secrets
+	mu      sync.Mutex // guards the following
 	secrets []string   // that must not be seen in seen and log
 }
 
@@ -60,6 +63,8 @@ func (h *home) start(tb testing.TB, args ...string) *program {
 	}()
 	tb.Cleanup(func() {
 		p.finish()
+		leaktest.Output(tb, "stdout", p.seen.String())
+		leaktest.Output(tb, "log", p.log.String())
 		if tb.Failed() {
 			tb.Logf("log of ptyctl, its end:\n%s", tail(p.log.String(), 8<<10))
 		}
@@ -72,12 +77,18 @@ func (h *home) command(args ...string) *exec.Cmd {
 	line := append(append(slices.Clip(h.wrap), h.program), args...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = []string{"HOME=" + h.dir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
+	cmd.Env = append(cmd.Env, h.env...)
 	cmd.Dir = h.dir
 	return cmd
 }
 
-// hide names a secret that the program was given.
+// hide names a secret that the program was given: it is looked for when the program has ended, and by leaktest.
 func (p *program) hide(secrets ...string) {
+	for _, s := range secrets {
+		if strings.Contains(s, leaktest.Mark) { // the others are lines of keys, which newKey has registered
+			leaktest.Secret(p.t, s)
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.secrets = append(slices.Clip(p.secrets), secrets...)

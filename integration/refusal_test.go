@@ -26,7 +26,7 @@ func TestWrongCalls(t *testing.T) {
 		{"unknown field", toolSession, `{"action":"list","verbose":true}`, "INVALID_ARGUMENT", []string{`"verbose"`, "list"}},
 		{"misspelt field", toolExec, `{"session_id":"` + open + `","comand":"ls"}`, "INVALID_ARGUMENT", []string{`"comand"`}},
 		{"field of another action", toolIO, `{"action":"write","session_id":"` + open + `","data":"x","mode":"tail"}`, "INVALID_ARGUMENT", []string{"mode", "write"}},
-		{"unknown field inside", toolSession, `{"action":"open","protocol":"ssh","host":"h","auth":{"pasword":"x"}}`, "INVALID_ARGUMENT", []string{"auth", "pasword"}},
+		{"unknown field inside", toolSession, `{"action":"open","protocol":"ssh","host":"h","auth":{"pasword":"misspelt-1138"}}`, "INVALID_ARGUMENT", []string{"auth", "pasword"}},
 		{"wrong type", toolExec, `{"session_id":"` + open + `","cmd":["ls"]}`, "INVALID_ARGUMENT", []string{"cmd", "string"}},
 		{"number as text", toolSession, `{"action":"open","protocol":"ssh","host":"h","port":"22"}`, "INVALID_ARGUMENT", []string{"port", "whole number"}},
 		{"number out of range", toolSession, `{"action":"open","protocol":"ssh","host":"h","port":70000}`, "INVALID_ARGUMENT", []string{"port", "65535"}},
@@ -50,7 +50,7 @@ func TestWrongCalls(t *testing.T) {
 		{"protocol of another kind", toolSession, `{"action":"open","protocol":"local","host":"h"}`, "INVALID_ARGUMENT", []string{"argv"}},
 		{"forwarding", toolSession, `{"action":"open","protocol":"ssh","host":"h","ssh_options":{"extra_args":["-L","80:h:80"]}}`, "UNSUPPORTED", []string{"-L"}},
 		{"forwarding in one word", toolSession, `{"action":"open","protocol":"ssh","host":"h","ssh_options":{"extra_args":["-D1080"]}}`, "UNSUPPORTED", []string{"-D"}},
-		{"credentials that exclude each other", toolSession, `{"action":"open","protocol":"ssh","host":"h","auth":{"method":"agent","password":"x"}}`, "INVALID_ARGUMENT", []string{"agent", "leave"}},
+		{"credentials that exclude each other", toolSession, `{"action":"open","protocol":"ssh","host":"h","auth":{"method":"agent","password":"excluded-1138"}}`, "INVALID_ARGUMENT", []string{"agent", "leave"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/session"
 )
 
@@ -83,6 +84,7 @@ func reply(t *testing.T, s *session.Session, r session.ExecResult, text string) 
 // confide is reply with a secret.
 func confide(t *testing.T, s *session.Session, r session.ExecResult, text string) session.ExecResult {
 	t.Helper()
+	leaktest.Typed(t, text)
 	return answerWith(t, s, r, text, session.WriteOptions{Sensitive: true})
 }
 
@@ -133,18 +135,18 @@ func scenarioSudo(t *testing.T, l *shellsLab) {
 func scenarioSudoTwice(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
 	r := asks(t, s, "sudo id -un", session.WaitPassword)
-	r = confide(t, s, r, "not the password\r")
+	r = confide(t, s, r, "not the password-1138\r")
 	wantAsks(t, s, r, session.WaitPassword)
 	if !strings.Contains(string(r.Stdout.Bytes()), "Sorry, try again") {
 		t.Errorf("nothing says that it was wrong: %q", r.Stdout.Bytes())
 	}
 	wantEnded(t, s, confide(t, s, r, l.users["bash"].password+"\r"), `root\n$`, 0)
-	wantUnseen(t, s, "not the password")
+	wantUnseen(t, s, "not the password-1138")
 }
 
 func scenarioPasswd(t *testing.T, l *shellsLab) {
 	s := l.open(t, "zsh")
-	const fresh = "fresh-Secret-4711"
+	const fresh = "fresh-Secret-1138"
 	r := asks(t, s, "passwd", session.WaitPassword)
 	for _, secret := range []string{l.users["zsh"].password, fresh} {
 		r = confide(t, s, r, secret+"\r")
@@ -306,9 +308,9 @@ func scenarioJobControl(t *testing.T, l *shellsLab) {
 
 func scenarioNoEcho(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
-	const secret = "no-echo-Secret"
+	const secret = "no-echo-Secret-1138"
 	r := asks(t, s, `stty -echo; printf 'PIN: '; read -r pin; stty echo; echo; echo "${#pin}"`, session.WaitPassword)
-	wantEnded(t, s, confide(t, s, r, secret+"\r"), `\n14\n$`, 0)
+	wantEnded(t, s, confide(t, s, r, secret+"\r"), `\n19\n$`, 0)
 	// Left without an echo, the terminal still runs commands.
 	for _, command := range []string{"stty -echo", "echo unseen", "stty echo", "echo seen"} {
 		want := ""

@@ -67,12 +67,12 @@ func TestScenarioRouter(t *testing.T) {
 		t.Errorf("what takes a second was said to have ended after %s", took)
 	}
 	r := run("enable", `^Password: `, session.WaitPassword)
-	ended(confide(t, s, r, "enable-Secret\r"))
+	ended(confide(t, s, r, "enable-Secret-1138\r"))
 	run("configure terminal", ``, "")
 	run("end", ``, "")
 	r = run("show long", `(?s)^1\n.*30\n`, session.WaitPager)
 	ended(reply(t, s, r, "\r"))
-	wantUnseen(t, s, "enable-Secret")
+	wantUnseen(t, s, "enable-Secret-1138")
 	refusedInTerminal(t, s, session.ExecRequest{Command: "show version\nshow version"}, term.Unsupported)
 	// Who says that it is a shell is not believed: its prompt is a device's.
 	refusedInTerminal(t, s, session.ExecRequest{Command: "show version", Class: session.ClassPosix}, term.Busy)

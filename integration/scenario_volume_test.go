@@ -17,14 +17,14 @@ import (
 // openInProcess opens a session with a shell of this process's own SSH server.
 func openInProcess(t *testing.T) *session.Session {
 	t.Helper()
-	server, err := sshserver.Listen(sshserver.Config{Passwords: map[string]string{"demo": "demo"}, Shell: "/bin/dash", MaxSessions: 64})
+	server, err := sshserver.Listen(sshserver.Config{Passwords: map[string]string{"demo": "volume-1138"}, Shell: "/bin/dash", MaxSessions: 64})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
 	o := new(lab).operator(t) // needs nothing of a lab but its way to open sessions
 	o.knows(server.KnownHostsLine() + "\n")
-	s := o.mustOpen(term.Target{Protocol: "ssh", Host: "127.0.0.1", Port: server.Port(), User: "demo", Auth: term.Auth{Password: "demo"}})
+	s := o.mustOpen(term.Target{Protocol: "ssh", Host: "127.0.0.1", Port: server.Port(), User: "demo", Auth: term.Auth{Password: "volume-1138"}})
 	labRead(t, s, 0, `[$#] $`)
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -68,7 +69,7 @@ func startShells(t *testing.T) *shellsLab {
 // account adds a user with a login shell and a password.
 func (l *shellsLab) account(t *testing.T, uid int, name, shell string) {
 	t.Helper()
-	u := &labUser{name: name, password: "the password of " + name, key: newLabKey(t, "ed25519")}
+	u := &labUser{name: name, password: leaktest.Secret(t, "the password of "+name+"-1138"), key: newLabKey(t, "ed25519")}
 	l.users[name] = u
 	l.file(t, "/etc/ssh/lab/authorized/"+name, "644", u.key.authorized())
 	l.run(t, fmt.Sprintf(`h=/run/lab/home/%[1]s

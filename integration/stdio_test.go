@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ptyctl/internal/leaktest"
 )
 
 // Whatever happens, and however much is logged, stdout belongs to the protocol. The lines are checked at each program's
@@ -137,7 +139,7 @@ func TestClientGone(t *testing.T) {
 	h := homeFor(t, []*sshd{s})
 	cmd := h.command("mcp", "--config", h.config)
 	log := newCapture()
-	cmd.Stderr = log
+	cmd.Stderr = io.MultiWriter(log, leaktest.Writer(t, "log"))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -122,7 +122,7 @@ func TestTelnetRouterOverMCP(t *testing.T) {
 	// Three wrong passwords, and the router hangs up.
 	bad, _ := c.openTelnet(t, s, "")
 	for range 3 {
-		r = c.call(t, toolIO, `{"action":"write","session_id":%s,"data":"wrong\r","sensitive":true,"until_regex":"Password: $","timeout_ms":2000}`, bad)
+		r = c.call(t, toolIO, `{"action":"write","session_id":%s,"data":"wrong-1138\r","sensitive":true,"until_regex":"Password: $","timeout_ms":2000}`, bad)
 	}
 	if r = c.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"never-there","timeout_ms":20000}`, bad); !r.EOF {
 		t.Errorf("three wrong passwords: %s", r.text)
@@ -206,7 +206,7 @@ func TestTelnetWaysOverMCP(t *testing.T) {
 	for arguments, code := range map[string]string{
 		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d}`, bastion.port):                                                      "CONNECT_FAILED",
 		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d}`, freePort(t)):                                                       "CONNECT_FAILED",
-		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"auth":{"password":"x"}}`, s.port):                                    "INVALID_ARGUMENT",
+		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"auth":{"password":"telnet-1138"}}`, s.port):                          "INVALID_ARGUMENT",
 		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"ssh_options":{"known_hosts_path":"/x"}}`, s.port):                    "INVALID_ARGUMENT",
 		fmt.Sprintf(`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"telnet":{"enter":"cr"}}`, bastion.port):                                 "INVALID_ARGUMENT",
 		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"expect":{"profile":"no_such"}}`, s.port):                             "INVALID_ARGUMENT",

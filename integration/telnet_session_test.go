@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/session"
 	"ptyctl/telnet"
 	"ptyctl/term"
@@ -16,7 +17,8 @@ import (
 // with the test.
 func telnetSession(t *testing.T, s *telnetServer, target term.Target) *session.Session {
 	t.Helper()
-	m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"telnet": telnet.Dialer{}.Open}})
+	leaktest.Typed(t, s.password)
+	m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"telnet": telnet.Dialer{}.Open}, Logger: leaktest.Log(t)})
 	t.Cleanup(func() { m.Close(context.Background()) })
 	r, err := m.Open(t.Context(), session.OpenRequest{Target: target})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // What the login program of the shells' servers asks for. It is a stand-in for login(1) that needs no account.
 const (
 	telnetUser     = "demo"
-	telnetPassword = "the password of demo"
+	telnetPassword = "the password of demo-1138"
 )
 
 // telnetSleep is a command that runs until it is interrupted. It says so when it is the terminal's foreground process: a

@@ -71,7 +71,7 @@ func startTypescript(tb testing.TB, env []string, args ...string) *typescriptCli
 	case <-time.After(patience):
 		tb.Fatalf("the TypeScript client has not connected within %v:\n%s", patience, tail(c.log.String(), 8<<10))
 	}
-	c.tools = tools{c.callTool}
+	c.tools = newTools(tb, c.callTool)
 	return c
 }
 

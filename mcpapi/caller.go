@@ -16,6 +16,7 @@ type Caller struct {
 	Token     string // name of the bearer token; empty: there was none
 	ReadOnly  bool   // may do only what does not type
 	Isolated  bool   // knows only of the sessions that its own token has opened
+	Operator  bool   // is the person who runs ptyctl: see term.Actor
 }
 
 type callerKey struct{}
@@ -42,10 +43,13 @@ func (s *api) visible(ctx context.Context) []session.Info {
 	return slices.DeleteFunc(s.m.List(), func(i session.Info) bool { return !caller.sees(i) })
 }
 
+// onlyReads reports whether the caller may not type.
+func (s *api) onlyReads(ctx context.Context) bool { return s.o.ReadOnly || callerFrom(ctx).ReadOnly }
+
 // permitted refuses what the caller may not do, whatever the session.
 func (c *invocation) permitted(ctx context.Context, a action) error {
 	caller := callerFrom(ctx)
-	types := !a.reads && (caller.ReadOnly || c.o.ReadOnly)
+	types := !a.reads && c.onlyReads(ctx)
 	if !types && !caller.Isolated {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
 )
 
@@ -25,7 +26,7 @@ import (
 //	-- server --
 //	{"jsonrpc":"2.0","id":1,"result":{}}
 //
-// <port> is that of an SSH server where demo logs in with the password demo, and otp with two answers. <n> is any
+// <port> is that of an SSH server where demo logs in with the password demo-1138, and otp with two answers. <n> is any
 // number and <time> any time. Any other <name> is any text where it first stands, and the same text from then on, on both sides.
 // With -update the answers are written anew.
 func TestConversations(t *testing.T) {
@@ -70,7 +71,7 @@ func playFile(t *testing.T, file string) {
 	}
 	prose, parts := sections(string(text))
 	l, srv := newLabServer(t, labConfig{options: Options{Structured: true, Version: "0.0.0"}, ssh: sshserver.Config{
-		Passwords:           map[string]string{"demo": "demo"},
+		Passwords:           map[string]string{"demo": "demo-1138"},
 		KeyboardInteractive: twoQuestions.KeyboardInteractive,
 	}})
 	inR, in := io.Pipe()
@@ -82,7 +83,7 @@ func playFile(t *testing.T, file string) {
 		}
 		outW.Close()
 	})
-	answers := bufio.NewReader(outR)
+	answers := bufio.NewReader(io.TeeReader(outR, leaktest.Writer(t, "stdout")))
 	defer running.Wait()
 	defer outR.Close()
 	defer in.Close()

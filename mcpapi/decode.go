@@ -16,36 +16,53 @@ import (
 // struct. A member that is null counts as absent: some clients send null for what they leave out.
 func (t *tool) decode(raw json.RawMessage, actionName string, args any) error {
 	c := checker{t: t, action: actionName}
-	clean, err := c.object("", t.argumentFields(), raw)
+	given, err := c.members("", raw)
+	if err != nil {
+		return err
+	}
+	return c.decode(given, args)
+}
+
+// decode is tool.decode of arguments that are split already.
+func (c *checker) decode(given []member, args any) error {
+	clean, err := c.object("", c.t.fields, given)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(clean, args); err != nil {
-		return fmt.Errorf("%s: the table and the struct of action %q disagree: %w", t.name, actionName, err)
+		return fmt.Errorf("%s: the table and the struct of action %q disagree: %w", c.t.name, c.action, err)
 	}
 	return nil
 }
 
-// argumentFields are the fields of a call, with "action" where the tool has actions.
-func (t *tool) argumentFields() []field {
-	if !t.hasActions() {
-		return t.fields
-	}
-	return append([]field{{name: "action", kind: kindString, enum: t.actionNames(), required: everyAction}}, t.fields...)
+// actionField is the argument that names the action, of a tool that has some.
+func (t *tool) actionField() *field {
+	return &field{name: "action", kind: kindString, enum: t.actionNames(), required: everyAction}
 }
 
 // actionOf finds out which action a call is for.
 func (t *tool) actionOf(raw json.RawMessage) (action, error) {
-	if !t.hasActions() {
-		return t.actions[0], nil
-	}
+	a, _, err := t.split(raw)
+	return a, err
+}
+
+// split finds out which action a call is for, and what its arguments are.
+func (t *tool) split(raw json.RawMessage) (a action, given []member, err error) {
 	c := checker{t: t}
-	members, err := c.members("", raw)
-	if err != nil {
-		return action{}, err
+	given, err = c.members("", raw)
+	if err == nil && t.hasActions() {
+		a, err = c.actionIn(given)
+	} else if err == nil {
+		a = t.actions[0]
 	}
-	var name string
-	for _, m := range members {
+	return a, given, err
+}
+
+// actionIn finds out which action arguments are for.
+func (c *checker) actionIn(given []member) (action, error) {
+	t := c.t
+	name := ""
+	for _, m := range given {
 		if m.name == "action" && json.Unmarshal(m.value, &name) != nil {
 			return action{}, c.invalid("action", t.actionNames(), "action must be a string: one of %s", oneOf(t.actionNames()))
 		}
@@ -77,79 +94,63 @@ func (c *checker) invalid(field string, allowed []string, format string, args ..
 	}
 }
 
-// A member is one name and value of a JSON object, in the order in which they were written.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
 // members splits an object, refusing what is none, and names that occur twice.
 func (c *checker) members(path string, raw json.RawMessage) ([]member, error) {
 	what := "the arguments"
 	if path != "" {
 		what = path
 	}
-	if len(raw) == 0 || string(raw) == "null" {
+	if len(bytes.TrimLeft(raw, jsonSpace)) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') || !json.Valid(raw) {
+	if raw = bytes.TrimLeft(raw, jsonSpace); raw[0] != '{' || !json.Valid(raw) {
 		return nil, c.invalid(path, nil, "%s must be a JSON object", what)
 	}
-	var out []member
-	seen := make(map[string]bool)
-	for dec.More() {
-		tok, err := dec.Token()
-		name, ok := tok.(string)
-		if err != nil || !ok {
-			return nil, c.invalid(path, nil, "%s must be a JSON object", what)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, c.invalid(path, nil, "%s must be a JSON object", what)
-		}
-		if seen[name] {
-			name = join(path, shorten(name))
+	out := split(raw)
+	seen := make(map[string]bool, len(out))
+	for _, m := range out {
+		if seen[m.name] {
+			name := join(path, shorten(m.name))
 			return nil, c.invalid(name, nil, "%s is given twice; give it once", name)
 		}
-		seen[name] = true
-		out = append(out, member{name, value})
+		seen[m.name] = true
 	}
 	return out, nil
 }
 
-// object checks one object against its fields, and returns it without its nulls and with its numbers in the
+// object checks the members of one object against its fields, and returns it without its nulls and with its numbers in the
 // form that the structs take.
-func (c *checker) object(path string, fields []field, raw json.RawMessage) (json.RawMessage, error) {
-	members, err := c.members(path, raw)
-	if err != nil {
-		return nil, err
-	}
+func (c *checker) object(path string, fields []field, given []member) (json.RawMessage, error) {
 	var clean bytes.Buffer
 	clean.WriteByte('{')
-	given := make(map[string]bool)
-	for _, m := range members {
+	has := make([]bool, len(fields))
+	for _, m := range given {
 		if string(m.value) == "null" {
 			continue
 		}
-		f, err := c.find(path, fields, m.name)
-		if err != nil {
-			return nil, err
+		var f *field
+		if path == "" && m.name == "action" && c.t.hasActions() {
+			f = c.t.actionField()
+		} else {
+			i, err := c.find(path, fields, m.name)
+			if err != nil {
+				return nil, err
+			}
+			f, has[i] = &fields[i], true
 		}
 		value, err := c.value(join(path, m.name), f, m.value)
 		if err != nil {
 			return nil, err
 		}
-		if len(given) > 0 {
+		if clean.Len() > 1 {
 			clean.WriteByte(',')
 		}
-		given[m.name] = true
 		quote(&clean, m.name)
 		clean.WriteByte(':')
 		clean.Write(value)
 	}
 	for i := range fields {
-		if f := &fields[i]; path == "" && f.needs(c.action) && !given[f.name] {
+		if f := &fields[i]; path == "" && f.needs(c.action) && !has[i] {
 			return nil, c.invalid(f.name, c.allowed(fields, path), "%s is missing%s", f.name, c.forAction())
 		}
 	}
@@ -157,18 +158,18 @@ func (c *checker) object(path string, fields []field, raw json.RawMessage) (json
 	return clean.Bytes(), nil
 }
 
-// find returns the field that a member is, if the action takes it.
-func (c *checker) find(path string, fields []field, name string) (*field, error) {
+// find returns the index of the field that a member is, if the action takes it.
+func (c *checker) find(path string, fields []field, name string) (int, error) {
 	i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
-	allowed := c.allowed(fields, path)
-	switch {
-	case i < 0:
-		name = join(path, shorten(name))
-		return nil, c.invalid(name, allowed, "unknown field %q%s; it takes %s", name, c.forAction(), strings.Join(allowed, ", "))
-	case !fields[i].takes(c.action):
-		return nil, c.invalid(name, allowed, "field %q belongs to action %s, not to %s, which takes %s", name, strings.Join(fields[i].actions, ", "), c.action, strings.Join(allowed, ", "))
+	if i >= 0 && fields[i].takes(c.action) {
+		return i, nil
 	}
-	return &fields[i], nil
+	allowed := c.allowed(fields, path)
+	if i < 0 {
+		name = join(path, shorten(name))
+		return 0, c.invalid(name, allowed, "unknown field %q%s; it takes %s", name, c.forAction(), strings.Join(allowed, ", "))
+	}
+	return 0, c.invalid(name, allowed, "field %q belongs to action %s, not to %s, which takes %s", name, strings.Join(fields[i].actions, ", "), c.action, strings.Join(allowed, ", "))
 }
 
 // allowed returns the names that may stand at path.
@@ -240,7 +241,11 @@ func (c *checker) value(path string, f *field, raw json.RawMessage) (json.RawMes
 			}
 		}
 	case kindObject:
-		return c.object(path, f.fields, raw)
+		given, err := c.members(path, raw)
+		if err != nil {
+			return nil, err
+		}
+		return c.object(path, f.fields, given)
 	}
 	return raw, nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/term"
 )
 
@@ -156,21 +157,22 @@ func TestDecodeAllowed(t *testing.T) {
 
 // A secret in the wrong place or of the wrong type is in no message.
 func TestDecodeKeepsSecrets(t *testing.T) {
-	const secret = "hunter2"
+	const secret = "hunter2-1138"
+	leaktest.Secret(t, secret)
 	for _, args := range []string{
-		`"auth":{"password":["hunter2"]}`,
-		`"auth":{"password":{"hunter2":"hunter2x"}}`,
-		`"auth":"hunter2"`,
-		`"auth":["hunter2"]`,
-		`"auth":{"pasword":"hunter2"}`,
-		`"auth":{"password":"hunter2","password":"hunter2"}`,
-		`"auth":{"private_key_pem":["hunter2"]}`,
-		`"auth":{"interactive":"hunter2"}`,
-		`"password":"hunter2"`,
-		`"port":"hunter2"`,
-		`"auth":{"method":"agent","password":"hunter2"}`,
-		`"auth":{"method":"private_key","password":"hunter2"}`,
-		`"auth":{"password":"hunter2"},"acquire_lock":true`,
+		`"auth":{"password":["hunter2-1138"]}`,
+		`"auth":{"password":{"hunter2-1138":"hunter2-1138x"}}`,
+		`"auth":"hunter2-1138"`,
+		`"auth":["hunter2-1138"]`,
+		`"auth":{"pasword":"hunter2-1138"}`,
+		`"auth":{"password":"hunter2-1138","password":"hunter2-1138"}`,
+		`"auth":{"private_key_pem":["hunter2-1138"]}`,
+		`"auth":{"interactive":"hunter2-1138"}`,
+		`"password":"hunter2-1138"`,
+		`"port":"hunter2-1138"`,
+		`"auth":{"method":"agent","password":"hunter2-1138"}`,
+		`"auth":{"method":"private_key","password":"hunter2-1138"}`,
+		`"auth":{"password":"hunter2-1138"},"acquire_lock":true`,
 	} {
 		a := newAgent(t, NewServer(Options{}), "")
 		r := a.call(sessionTool.name, `{"action":"open","protocol":"ssh","host":"h",`+args+`}`)

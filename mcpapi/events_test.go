@@ -51,7 +51,7 @@ type deed struct {
 // acts are all actions on a session, by the task that stands for $T.
 var acts = []deed{
 	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"echo a\r"}`, term.VerbWrite, "", ""},
-	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x","sensitive":true}`, term.VerbWrite, "", ""},
+	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"typed-1138","sensitive":true}`, term.VerbWrite, "", ""},
 	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbWrite, "", "ctrl_c"},
 	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"break"}`, term.VerbWrite, "", "break"},
 	{&execTool, `{"session_id":"$S","task_id":"$T","cmd":"true","lane":"channel"}`, term.VerbExec, "", "channel"},
@@ -223,7 +223,7 @@ func TestAnswersAreEvents(t *testing.T) {
 	w := walk{lab: l, seen: &seen, task: "t1"}
 	l.open(`,"task_id":"t1"`)
 	w.does(term.Busy, deed{&execTool, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
-	w.does("", deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"p w\r\r"}`, term.VerbAnswer, "", "challenge"})
+	w.does("", deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"p w-1138\r\r"}`, term.VerbAnswer, "", "challenge"})
 	w.does("", deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"})
 	w.does(term.AlreadyClosed, deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""})
 }

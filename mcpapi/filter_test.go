@@ -118,7 +118,7 @@ func TestTxEventsInStatus(t *testing.T) {
 		l.open("")
 		l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"some text","task_id":"a"}`)
 		l.ok(ioTool.name, `{"action":"write","session_id":"$S","key":"ctrl_c"}`)
-		l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"hunter22","sensitive":true}`)
+		l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"hunter22-1138","sensitive":true}`)
 		r := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`)
 		e := r.Session.TxEvents
 		if !recorded {
@@ -136,7 +136,7 @@ func TestTxEventsInStatus(t *testing.T) {
 		if e[0] != (txEvent{Verb: "write", TaskID: "a", Bytes: 9}) || e[1] != (txEvent{Verb: "write", Bytes: 1, Key: "ctrl_c"}) || e[2] != (txEvent{Verb: "write", Sensitive: true}) {
 			t.Errorf("%+v", e)
 		}
-		if strings.Contains(r.text, "hunter22") || strings.Contains(r.text, "some text") {
+		if strings.Contains(r.text, "hunter22-1138") || strings.Contains(r.text, "some text") {
 			t.Errorf("what was typed is in %s", r.text)
 		}
 	}

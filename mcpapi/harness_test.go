@@ -17,6 +17,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
 	"ptyctl/session"
 	"ptyctl/sshx"
@@ -41,6 +42,8 @@ type labConfig struct {
 	stranger bool   // the server's host key is not on record
 }
 
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
+
 func newLab(t *testing.T, c labConfig) *lab {
 	t.Helper()
 	l, srv := newLabServer(t, c)
@@ -51,6 +54,12 @@ func newLab(t *testing.T, c labConfig) *lab {
 // newLabServer makes a lab without a client, and the MCP server for one.
 func newLabServer(t *testing.T, c labConfig) (*lab, *server.MCPServer) {
 	t.Helper()
+	for _, password := range c.ssh.Passwords {
+		leaktest.Secret(t, password)
+	}
+	if c.ssh.KeyboardInteractive != nil {
+		leaktest.Typed(t, twoAnswers[0]+"\r"+twoAnswers[1])
+	}
 	if c.ssh.Passwords == nil && c.ssh.KeyboardInteractive == nil {
 		c.ssh.NoAuth = true
 	}
@@ -74,7 +83,13 @@ func newLabServer(t *testing.T, c labConfig) (*lab, *server.MCPServer) {
 		t.Fatal(err)
 	}
 	if c.sessions.Dialers == nil {
-		c.sessions.Dialers = map[string]term.Dialer{"ssh": sshx.Dialer(sshx.Options{NoConfig: true, HomeDir: home, IdentityAgent: "none"})}
+		c.sessions.Dialers = map[string]term.Dialer{"ssh": sshx.Dialer(sshx.Options{NoConfig: true, HomeDir: home, IdentityAgent: "none", Logger: leaktest.Log(t)})}
+	}
+	if c.sessions.Logger == nil {
+		c.sessions.Logger = leaktest.Log(t)
+	}
+	if c.options.Logger == nil {
+		c.options.Logger = c.sessions.Logger
 	}
 	l.manager = session.NewManager(c.sessions)
 	t.Cleanup(func() { l.manager.Close(context.Background()) })
@@ -137,6 +152,7 @@ type agent struct {
 	t        *testing.T
 	session  string
 	revision string
+	told     leaktest.Client
 
 	mu      sync.Mutex
 	in      io.Writer
@@ -170,7 +186,7 @@ func newAgent(t *testing.T, srv *server.MCPServer, revision string) *agent {
 		outW.Close()
 	})
 	running.Go(func() {
-		lines := bufio.NewScanner(outR)
+		lines := bufio.NewScanner(io.TeeReader(outR, leaktest.Writer(t, "stdout")))
 		lines.Buffer(nil, 64<<20)
 		for lines.Scan() {
 			a.deliver(lines.Bytes())
@@ -236,7 +252,9 @@ func (a *agent) request(method, params string) agentAnswer {
 
 // params are those of a tools/call; $S in args stands for the session.
 func (a *agent) params(tool, args string) string {
-	return fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, strings.ReplaceAll(args, "$S", a.session))
+	args = strings.ReplaceAll(args, "$S", a.session)
+	a.told.Call(a.t, args)
+	return fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args)
 }
 
 // call makes a tool call, which may fail.
@@ -246,7 +264,9 @@ func (a *agent) call(tool, args string) reply {
 	if got.Error != nil {
 		a.t.Fatalf("%s %s: JSON-RPC error %+v", tool, args, got.Error)
 	}
-	return a.read(got.Result)
+	r := a.read(got.Result)
+	a.told.Result(a.session, r.text)
+	return r
 }
 
 // ok makes a tool call that must succeed.

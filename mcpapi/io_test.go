@@ -274,7 +274,7 @@ func TestSensitive(t *testing.T) {
 	seen := make(actors, 100)
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}, sessions: session.Config{Observers: []term.Observer{seen}}})
 	l.open("")
-	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"hunter2","sensitive":true}`)
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"hunter2-1138","sensitive":true}`)
 	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"plain"}`)
 	for writes := 0; writes < 2; {
 		e := <-seen

@@ -12,13 +12,16 @@ import (
 	"ptyctl/term"
 )
 
+// twoAnswers are right for twoQuestions.
+var twoAnswers = [2]string{"p w-1138\r", "code-1138 "}
+
 // twoQuestions is a server that asks for a password and a code in one round (RFC 4256).
 var twoQuestions = sshserver.Config{KeyboardInteractive: func(user string, challenge ssh.KeyboardInteractiveChallenge) error {
 	answers, err := challenge("", "Two factors.", []string{"Password: ", "Code (shown): "}, []bool{false, true})
 	if err != nil {
 		return err
 	}
-	if len(answers) != 2 || answers[0] != "p w\r" || answers[1] != "123 " {
+	if len(answers) != 2 || answers[0] != twoAnswers[0] || answers[1] != twoAnswers[1] {
 		return term.AuthFailed
 	}
 	return nil
@@ -49,15 +52,15 @@ func TestLoginByAnswers(t *testing.T) {
 		t.Errorf("read: %s", r.text)
 	}
 	// One line end is cut off an answer, and no more.
-	r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"p w\r\n"}`)
+	r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"p w-1138\r\n"}`)
 	if r.State != "authenticating" || r.Prompt == nil || r.Prompt.Index != 2 || !r.Prompt.Echo || !r.WaitingForInput {
 		t.Fatalf("first answer: %s", r.text)
 	}
 	l.ok(sessionTool.name, `{"action":"close","session_id":"$S"}`)
 
 	r = l.open("")
-	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"p w\r\r"}`)
-	r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"123 \n","until_regex":"\\$ $","timeout_ms":10000}`)
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"p w-1138\r\r"}`)
+	r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"code-1138 \n","until_regex":"\\$ $","timeout_ms":10000}`)
 	if r.State != "open" || r.Prompt != nil || r.WaitingForInput || !r.Matched {
 		t.Fatalf("second answer: %s", r.text)
 	}
@@ -81,9 +84,9 @@ func TestLoginFails(t *testing.T) {
 			if r.Prompt == nil {
 				break
 			}
-			r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"hunter2\r"}`)
+			r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"hunter2-1138\r"}`)
 		}
-		if r.State != "error" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "the session is over: ") || strings.Contains(r.text, "hunter2") {
+		if r.State != "error" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "the session is over: ") || strings.Contains(r.text, "hunter2-1138") {
 			t.Errorf("after the last answer: %s", r.text)
 		}
 		if s := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`); s.State != "error" || s.Session.EndReason == "" {
@@ -126,8 +129,8 @@ func TestLoginFails(t *testing.T) {
 		if r.State != "authenticating" || r.LockHolder != "a" {
 			t.Fatalf("open: %s", r.text)
 		}
-		l.fails(ioTool.name, `{"action":"write","session_id":"$S","data":"x\r","task_id":"b"}`, term.Locked)
-		if r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"p w\r\r","task_id":"a"}`); r.Prompt == nil || r.Prompt.Index != 2 {
+		l.fails(ioTool.name, `{"action":"write","session_id":"$S","data":"other-1138\r","task_id":"b"}`, term.Locked)
+		if r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"p w-1138\r\r","task_id":"a"}`); r.Prompt == nil || r.Prompt.Index != 2 {
 			t.Errorf("the holder's answer: %s", r.text)
 		}
 	})
@@ -135,18 +138,18 @@ func TestLoginFails(t *testing.T) {
 
 // A credential in the call is used as it is meant, without a method named.
 func TestLoginByCredential(t *testing.T) {
-	l := newLab(t, labConfig{ssh: sshserver.Config{Passwords: map[string]string{"demo": "correct horse"}}})
-	if r := l.open(`,"auth":{"password":"correct horse"}`); r.State != "open" {
+	l := newLab(t, labConfig{ssh: sshserver.Config{Passwords: map[string]string{"demo": "correct horse-1138"}}})
+	if r := l.open(`,"auth":{"password":"correct horse-1138"}`); r.State != "open" {
 		t.Errorf("got %s", r.text)
 	}
-	if r := l.open(`,"auth":{"method":"auto","password":"correct horse"}`); r.State != "open" {
+	if r := l.open(`,"auth":{"method":"auto","password":"correct horse-1138"}`); r.State != "open" {
 		t.Errorf("got %s", r.text)
 	}
 	r := l.open(`,"auth":{"method":"password"}`)
 	if r.State != "authenticating" || r.Prompt.Kind != term.PromptPassword {
 		t.Errorf("got %s", r.text)
 	}
-	if r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"correct horse\r"}`); r.State != "open" || r.Prompt != nil {
+	if r = l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"correct horse-1138\r"}`); r.State != "open" || r.Prompt != nil {
 		t.Errorf("got %s", r.text)
 	}
 	if r = l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`); r.Session.AuthMethod != "password" {

@@ -122,6 +122,7 @@ func NewServer(o Options) *server.MCPServer {
 	if o.Watch != nil {
 		o.Watch.serve(srv, s, hooks)
 	}
+	logCalls(hooks, s.log)
 	return srv
 }
 
@@ -151,7 +152,7 @@ func (s *api) forClient(ctx context.Context, list []mcp.Tool) []mcp.Tool {
 // forReader leaves what types out of the list of a caller that may not. It is no filter, because what a filter leaves out
 // cannot be called at all: the caller would be told that there is no such tool, and not why it may not use it.
 func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	if !s.o.ReadOnly && !callerFrom(ctx).ReadOnly {
+	if !s.onlyReads(ctx) {
 		return
 	}
 	list := []mcp.Tool{}
@@ -185,6 +186,7 @@ type invocation struct {
 	tool   *tool
 	action string
 	raw    json.RawMessage
+	given  []member // raw, split
 	notes  []string // the result's warnings
 	began  time.Time
 	meter  meter
@@ -192,7 +194,9 @@ type invocation struct {
 }
 
 // args decodes the call's arguments into the action's struct.
-func (c *invocation) args(into any) error { return c.tool.decode(c.raw, c.action, into) }
+func (c *invocation) args(into any) error {
+	return (&checker{t: c.tool, action: c.action}).decode(c.given, into)
+}
 
 // warn adds a warning to the result.
 func (c *invocation) warn(text string) { c.notes = append(c.notes, text) }
@@ -204,14 +208,17 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 		if err != nil {
 			return s.fail(ctx, err)
 		}
-		a, err := t.actionOf(raw)
+		a, given, err := t.split(raw)
 		if err != nil {
+			if r := t.forReading(); r != nil && s.onlyReads(ctx) {
+				_, _, err = r.split(raw) // which fails too, and shows nothing that the caller may not do
+			}
 			return s.fail(ctx, err)
 		}
 		if a.later != "" {
 			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
 		}
-		c := &invocation{api: s, tool: t, action: a.name, raw: raw, began: time.Now()}
+		c := &invocation{api: s, tool: t, action: a.name, raw: raw, given: given, began: time.Now()}
 		if err := c.permitted(ctx, a); err != nil {
 			return s.fail(ctx, err)
 		}
@@ -242,19 +249,25 @@ func rawArguments(req mcp.CallToolRequest) (json.RawMessage, error) {
 
 // once runs the call's action, or returns what an earlier call with the same request_id has done.
 func (c *invocation) once(ctx context.Context) (any, error) {
-	var key struct {
-		SessionID string `json:"session_id"`
-		RequestID string `json:"request_id"`
-	}
-	// What is wrong with the arguments, do finds out, and says.
-	if json.Unmarshal(c.raw, &key) != nil || key.RequestID == "" {
+	session, id := c.text("session_id"), c.text("request_id")
+	if id == "" {
 		return c.do(ctx)
 	}
-	scope := c.tool.name + "/" + key.SessionID
+	scope := c.tool.name + "/" + session
 	if caller := callerFrom(ctx); caller.Isolated {
 		scope += "/" + caller.Transport + "/" + caller.Token
 	}
-	return c.replays.do(ctx, scope, key.RequestID, c.raw, c.do)
+	return c.replays.do(ctx, scope, id, c.raw, c.do)
+}
+
+// text returns an argument that is a text; what is wrong with it, do finds out, and says.
+func (c *invocation) text(name string) (value string) {
+	for _, m := range c.given {
+		if m.name == name {
+			_ = json.Unmarshal(m.value, &value)
+		}
+	}
+	return value
 }
 
 // do runs the call's action.
@@ -281,7 +294,7 @@ func (c *invocation) acting(ctx context.Context, task string) context.Context {
 	name, version, _ := ClientFromContext(ctx)
 	caller := callerFrom(ctx)
 	return term.WithActor(ctx, term.Actor{
-		Transport: c.transport(ctx), Client: name, Version: version, Token: caller.Token, Task: task,
+		Transport: c.transport(ctx), Client: name, Version: version, Token: caller.Token, Task: task, Operator: caller.Operator,
 	})
 }
 

@@ -129,13 +129,13 @@ func TestOpenOptions(t *testing.T) {
 	l.fails(sessionTool.name, l.openArgs(`,"acquire_lock":true`), term.InvalidArgument, "acquire_lock needs task_id")
 	l.fails(sessionTool.name, l.openArgs(`,"expect":{"error_regexes":["ok","(("]}`), term.InvalidArgument, "expect.error_regexes[1]", "RE2")
 	l.fails(sessionTool.name, l.openArgs(`,"auth":{"method":"private_key"}`), term.InvalidArgument, "needs auth.private_key_pem")
-	l.fails(sessionTool.name, l.openArgs(`,"auth":{"method":"agent","password":"x"}`), term.InvalidArgument, "leave method out")
-	l.fails(sessionTool.name, l.openArgs(`,"auth":{"method":"password","private_key_pem":"x"}`), term.InvalidArgument, "takes no private_key_pem")
+	l.fails(sessionTool.name, l.openArgs(`,"auth":{"method":"agent","password":"excluded-1138"}`), term.InvalidArgument, "leave method out")
+	l.fails(sessionTool.name, l.openArgs(`,"auth":{"method":"password","private_key_pem":"excluded-1138"}`), term.InvalidArgument, "takes no private_key_pem")
 }
 
 func TestOpenFails(t *testing.T) {
-	l := newLab(t, labConfig{ssh: sshserver.Config{Passwords: map[string]string{"demo": "correct horse"}}, sessions: session.Config{MaxSessions: 1}})
-	r := l.fails(sessionTool.name, l.openArgs(`,"auth":{"password":"battery staple"}`), term.AuthFailed)
+	l := newLab(t, labConfig{ssh: sshserver.Config{Passwords: map[string]string{"demo": "correct horse-1138"}}, sessions: session.Config{MaxSessions: 1}})
+	r := l.fails(sessionTool.name, l.openArgs(`,"auth":{"password":"battery staple-1138"}`), term.AuthFailed)
 	if strings.Contains(r.text, "battery") {
 		t.Errorf("the password is in %s", r.text)
 	}
@@ -145,8 +145,8 @@ func TestOpenFails(t *testing.T) {
 	l.fails(sessionTool.name, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":1}`, term.ConnectFailed)
 	l.fails(sessionTool.name, l.openArgs(`,"ssh_options":{"host_key_fingerprint":"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`), term.HostKeyMismatch)
 
-	l.open(`,"auth":{"password":"correct horse"}`)
-	r = l.fails(sessionTool.name, l.openArgs(`,"auth":{"password":"correct horse"}`), term.LimitExceeded)
+	l.open(`,"auth":{"password":"correct horse-1138"}`)
+	r = l.fails(sessionTool.name, l.openArgs(`,"auth":{"password":"correct horse-1138"}`), term.LimitExceeded)
 	if r.Details.Limit != "session.max_sessions" || r.Details.Value != 1 {
 		t.Errorf("details %+v", r.Details)
 	}

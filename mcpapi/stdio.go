@@ -25,6 +25,9 @@ const (
 	// reads, can delay the return of ServeStdio.
 	stdioGrace = 2 * time.Second
 
+	// spareWorkers is how many goroutines wait for requests.
+	spareWorkers = 8
+
 	// maxNumericID is the longest number accepted as a request id, in bytes. It keeps ids within the range of
 	// the float64 that mcp-go reads them into; the exact digits are kept here.
 	maxNumericID = 64
@@ -84,6 +87,7 @@ func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io
 	l := &stdioLoop{
 		srv: srv, opts: o, session: session, out: w, ctx: base,
 		inFlight: make(map[string]*stdioCall), idle: make(chan struct{}),
+		work: make(chan func()), spare: make(chan struct{}, spareWorkers),
 	}
 	var readErr error // set before read is closed
 	read := make(chan struct{})
@@ -142,6 +146,8 @@ type stdioLoop struct {
 	out     *messageWriter
 	ctx     context.Context // parent of every request's context
 	idle    chan struct{}   // closed when the loop is stopped and nothing runs any more
+	work    chan func()     // taken by a goroutine that has answered before
+	spare   chan struct{}   // one for each of those that wait for work
 
 	mu       sync.Mutex
 	inFlight map[string]*stdioCall // by the id's JSON text, see rpcMessage.key
@@ -197,7 +203,7 @@ func (l *stdioLoop) dispatch(line []byte) {
 	}
 }
 
-// request answers m here if that cannot take long, and in a new goroutine otherwise.
+// request answers m here if that cannot take long, and in a goroutine of its own otherwise.
 func (l *stdioLoop) request(m rpcMessage) {
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	c := &stdioCall{msg: m, cancel: cancel}
@@ -217,12 +223,35 @@ func (l *stdioLoop) request(m rpcMessage) {
 		}
 	}
 	if !inline {
-		go run()
+		select {
+		case l.work <- run:
+		default:
+			go l.worker(run)
+		}
 		return
 	}
 	run()
 	if initialize {
 		l.out.send(nil) // Its answer is written before the next line can cause a notification.
+	}
+}
+
+// worker runs a request. Some workers wait for more: their stacks have grown to what a request takes, which costs a new
+// goroutine a fifth of its time.
+func (l *stdioLoop) worker(run func()) {
+	for {
+		run()
+		select {
+		case l.spare <- struct{}{}:
+		default:
+			return
+		}
+		select {
+		case run = <-l.work:
+			<-l.spare
+		case <-l.idle:
+			return
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func TestExecInTheTerminal(t *testing.T) {
 			t.Errorf("%s", r.text)
 		}
 	})
-	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"s3cret\r","sensitive":true}`)
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"s3cret-1138\r","sensitive":true}`)
 	r = l.ok(execTool.name, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`)
 	if r.ExitCode == nil || *r.ExitCode != 0 || !strings.HasSuffix(r.Stdout, "got ********\n") { // no echo shows what was typed as a secret
 		t.Errorf("%s", r.text)

@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"io"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,9 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/metrics"
 	"ptyctl/term"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 // scrape returns the lines of numbers that are not 0.
 func scrape(tb testing.TB, m *metrics.Metrics) []string {
@@ -23,6 +27,7 @@ func scrape(tb testing.TB, m *metrics.Metrics) []string {
 	if err != nil || w.Code != 200 {
 		tb.Fatalf("%d, %v", w.Code, err)
 	}
+	leaktest.Output(tb, "metrics", body)
 	var lines []string
 	for line := range strings.Lines(string(body)) {
 		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && !strings.HasSuffix(line, " 0") && !strings.Contains(line, "_bucket") {
@@ -107,7 +112,8 @@ func TestScraped(t *testing.T) {
 
 // What a caller or a remote host chooses never becomes a label, whatever the event.
 func TestLabelsAreBounded(t *testing.T) {
-	const chosen = "evil"
+	const chosen = "evil-1138"
+	leaktest.Secret(t, chosen)
 	m := metrics.New(metrics.Options{Protocols: []string{"ssh"}, Sessions: func() []metrics.Session { return []metrics.Session{{chosen, chosen}} }})
 	for _, v := range []term.Verb{
 		term.VerbOpen, term.VerbWrite, term.VerbAnswer, term.VerbExec, term.VerbSignal, term.VerbResize, term.VerbExpect, term.VerbLock, term.VerbUnlock,
@@ -115,7 +121,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	} {
 		for _, err := range []error{nil, &term.Error{Kind: term.Locked, Msg: chosen}, io.EOF} {
 			actor := term.Actor{Transport: chosen, Client: chosen, Version: chosen, Token: chosen, Task: chosen}
-			m.Observe(term.Event{Verb: v, Session: chosen, Protocol: chosen, Host: chosen, Actor: actor, Command: chosen, Exec: chosen, Detail: chosen, Err: err})
+			m.Observe(term.Event{Verb: v, Session: chosen, Protocol: chosen, Host: chosen, Actor: actor, Command: chosen, Exec: chosen, Detail: chosen, Data: []byte(chosen), Err: err})
 		}
 	}
 	m.Observe(term.Event{Verb: term.VerbState, State: "error", From: "connecting", Protocol: chosen, Session: chosen, Detail: chosen})

@@ -277,12 +277,12 @@ func TestConsolePrompt(t *testing.T) {
 			t.Fatalf("%+v, %v", second, err)
 		}
 		s := first.Session
-		_, err = s.Write(task("t2"), []byte("secret\r"), session.WriteOptions{})
+		_, err = s.Write(task("t2"), []byte(typed+"\r"), session.WriteOptions{})
 		wantKind(t, err, term.LockRequired)
 		if _, err := s.Lock(task("t2"), time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := s.Write(task("t2"), []byte("secret\r"), session.WriteOptions{}); err != nil || !r.Answered {
+		if r, err := s.Write(task("t2"), []byte(typed+"\r"), session.WriteOptions{}); err != nil || !r.Answered {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		synctest.Wait()

@@ -24,7 +24,9 @@ type execFunc = func(ctx context.Context, r term.ExecRequest, stdout, stderr io.
 // startExec makes a session that runs commands with exec.
 func startExec(tb testing.TB, exec execFunc, o session.Options) *session.Session {
 	near, _ := bufpipe.New(0)
+	watch(tb, &o)
 	s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: exec}, o)
+	tellState(tb, s)
 	tb.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
 	return s
 }

@@ -51,7 +51,9 @@ func (s *shell) Signal(_ context.Context, name string) error { return s.signal(n
 func start(tb testing.TB, limit int, o session.Options) (*session.Session, net.Conn) {
 	tb.Helper()
 	near, far := bufpipe.New(limit)
+	watch(tb, &o)
 	s := session.New(&plain{ReadWriteCloser: near}, o)
+	tellState(tb, s)
 	tb.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
 	return s, far
 }

@@ -41,7 +41,9 @@ func startShell(tb testing.TB, greeting, prompt string, o session.Options) (*ses
 	tb.Helper()
 	near, far := bufpipe.New(64 << 10)
 	f := &fakeShell{far: far, prompt: prompt, keys: make(chan byte, 64<<10), terminal: &waiting{plain: plain{ReadWriteCloser: near}}}
+	watch(tb, &o)
 	s := session.New(f.terminal, o)
+	tellState(tb, s)
 	gone := make(chan struct{}, 2)
 	go func() {
 		defer func() { gone <- struct{}{} }()

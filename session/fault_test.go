@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ptyctl/internal/bufpipe"
+	"ptyctl/internal/leaktest"
 	"ptyctl/term"
 )
 
@@ -57,7 +58,7 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 		},
 		"writer of a secret": func(s *Session, r *rigged) {
 			r.write = true
-			if _, err := s.Write(context.Background(), []byte("hunter22\r"), WriteOptions{Sensitive: true}); !errors.Is(err, term.Internal) {
+			if _, err := s.Write(context.Background(), []byte("hunter22-1138\r"), WriteOptions{Sensitive: true}); !errors.Is(err, term.Internal) {
 				t.Errorf("the write: %v", err)
 			}
 		},
@@ -83,9 +84,10 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
+				leaktest.Secret(t, "hunter22-1138")
 				near, _ := bufpipe.New(0)
 				r := &rigged{ReadWriteCloser: near}
-				s := New(r, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				s := New(r, Options{Logger: slog.New(slog.NewTextHandler(io.MultiWriter(&log, leaktest.Writer(t, "log")), nil))})
 				other, _ := bufpipe.New(0)
 				neighbour := New(&rigged{ReadWriteCloser: other}, Options{})
 				defer neighbour.Close(t.Context(), CloseOptions{})

@@ -44,14 +44,14 @@ func TestTerminalAnswer(t *testing.T) {
 		if got.Done != session.DoneRunning || got.WaitingFor == nil || *got.WaitingFor != (term.Waiting{Kind: session.WaitPassword, Text: "[sudo] password for me: "}) {
 			t.Fatalf("%+v", got)
 		}
-		if _, err := s.Write(t.Context(), []byte("secret\r"), session.WriteOptions{Sensitive: true}); err != nil {
+		if _, err := s.Write(t.Context(), []byte(typed+"\r"), session.WriteOptions{Sensitive: true}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantMarker(t, got, "[sudo] password for me: \n6 characters\n", 0)
+		wantMarker(t, got, "[sudo] password for me: \n17 characters\n", 0)
 		typeIn(t, s, "vim\r") // with something typed during the command, the marker is no proof that the shell is ready
 		time.Sleep(time.Second)
 		_, err = s.Exec(t.Context(), posix("say no"))

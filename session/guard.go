@@ -25,6 +25,11 @@ func (s *Session) permit(ctx context.Context, a term.Action, e term.Event) (epoc
 	if epoch == 0 && s.o.Device != "" { // nobody holds it
 		return 0, s.consoleLockError(string(a.Verb))
 	}
+	if a.Verb == term.VerbWrite || a.Verb == term.VerbExec && e.Detail == string(LaneTerminal) {
+		if err := s.visited(string(a.Verb), task); err != nil {
+			return 0, err
+		}
+	}
 	if err := s.allowed(ctx, a, e); err != nil {
 		return 0, err
 	}

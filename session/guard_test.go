@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,7 +93,7 @@ func TestGateSeesTheAction(t *testing.T) {
 		}
 		s := r.Session
 		s.Write(task("t1"), []byte("ls\r"), session.WriteOptions{})
-		s.Write(task("t1"), []byte("hunter2\r"), session.WriteOptions{Sensitive: true})
+		s.Write(task("t1"), []byte(typed+"\r"), session.WriteOptions{Sensitive: true})
 		if len(got) != 3 || len(journal) != 3 {
 			t.Fatalf("%d actions, %d entries", len(got), len(journal))
 		}
@@ -110,7 +109,7 @@ func TestGateSeesTheAction(t *testing.T) {
 		if e := journal[1]; string(e.Data) != "ls\r" || e.Size != 3 || e.Session != s.ID() || e.Time.IsZero() {
 			t.Errorf("write: %+v", e)
 		}
-		if e := journal[2]; e.Data != nil || e.Size != 8 || !e.Sensitive {
+		if e := journal[2]; e.Data != nil || e.Size != len(typed+"\r") || !e.Sensitive {
 			t.Errorf("sensitive write: %+v", e)
 		}
 	})
@@ -138,17 +137,17 @@ func TestSensitiveWriteShowsNowhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary
 		var log bytes.Buffer
-		s, far := start(t, 0, session.Options{Observers: []term.Observer{&seen}, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
-		if _, err := s.Write(t.Context(), []byte("hunter2\r"), session.WriteOptions{Sensitive: true}); err != nil || take(t, far, 8) != "hunter2\r" {
+		s, far := start(t, 0, session.Options{Observers: []term.Observer{&seen}, Logger: logTo(t, &log)})
+		if _, err := s.Write(t.Context(), []byte(typed+"\r"), session.WriteOptions{Sensitive: true}); err != nil || take(t, far, len(typed+"\r")) != typed+"\r" {
 			t.Fatal(err)
 		}
 		s.Write(t.Context(), nil, session.WriteOptions{Key: "ctrl_c"})
 		s.Close(t.Context(), session.CloseOptions{})
 		e := seen.of(term.VerbWrite)
-		if len(e) != 2 || e[0].Data != nil || e[0].Size != 8 || !e[0].Sensitive || e[1].Detail != "ctrl_c" || string(e[1].Data) != "\x03" {
+		if len(e) != 2 || e[0].Data != nil || e[0].Size != len(typed+"\r") || !e[0].Sensitive || e[1].Detail != "ctrl_c" || string(e[1].Data) != "\x03" {
 			t.Errorf("%+v", e)
 		}
-		if all := fmt.Sprintf("%+v %s", seen.events, &log); strings.Contains(all, "hunter2") {
+		if all := fmt.Sprintf("%+v %s", seen.events, &log); strings.Contains(all, typed) {
 			t.Errorf("it shows in %s", all)
 		}
 	})

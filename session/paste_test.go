@@ -66,10 +66,10 @@ func TestPasteIsJudgedAsItGoesOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := opened.Session.Write(t.Context(), []byte("hunter2\n"), session.WriteOptions{Paste: true}); err != nil || !r.Answered {
+		if r, err := opened.Session.Write(t.Context(), []byte(typed+"\n"), session.WriteOptions{Paste: true}); err != nil || !r.Answered {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		if got := <-answer; got != "hunter2" {
+		if got := <-answer; got != typed {
 			t.Errorf("answered %q", got)
 		}
 	})

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"ptyctl/internal/bufpipe"
+	"ptyctl/internal/leaktest"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -38,9 +38,18 @@ func (l *login) dial(ctx context.Context, _ term.Target, p term.Prompter) (term.
 
 // manage makes a Manager whose protocol "test" is opened by dial, and closes it after the test.
 func manage(tb testing.TB, dial term.Dialer, c session.Config) *session.Manager {
+	tb.Helper()
 	c.Dialers = map[string]term.Dialer{"test": dial}
+	leaktest.Secret(tb, typed)
+	if c.Logger == nil {
+		c.Logger = leaktest.Log(tb)
+	}
+	c.Observers = append(c.Observers, newTeller(tb))
 	m := session.NewManager(c)
-	tb.Cleanup(func() { m.Close(context.Background()) })
+	tb.Cleanup(func() {
+		leaktest.Output(tb, "state", fmt.Sprintf("%+v", m.List()))
+		m.Close(context.Background())
+	})
 	return m
 }
 
@@ -54,25 +63,27 @@ func answer(s *session.Session, text string) (session.WriteResult, error) {
 
 func TestPromptsAreAnsweredByWrite(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
-		{"hunter2\r", "hunter2"},
-		{"hunter2\n", "hunter2"},
-		{"hunter2\r\n", "hunter2"},
-		{"hunter2", "hunter2"},
-		{"hunter2\n\n", "hunter2\n"},
-		{"hunter2\r\r", "hunter2\r"},
+		{typed + "\r", typed},
+		{typed + "\n", typed},
+		{typed + "\r\n", typed},
+		{typed, typed},
+		{typed + "\n\n", typed + "\n"},
+		{typed + "\r\r", typed + "\r"},
 		{"\r", ""},
 		{"", ""},
 		{" a b \r", " a b "},
 		{"\x03x", "\x03x"},
 	} {
-		t.Run(fmt.Sprintf("%q", c.typed), func(t *testing.T) {
+		t.Run(strings.ReplaceAll(fmt.Sprintf("%q", c.typed), typed, "secret"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var seen diary
 				var journal []term.Event
 				var log bytes.Buffer
+				const code = "code-1138"
+				leaktest.Secret(t, code)
 				l := login{questions: []string{"Password: ", "Code: "}}
 				m := manage(t, l.dial, session.Config{
-					Observers: []term.Observer{&seen}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+					Observers: []term.Observer{&seen}, Logger: logTo(t, &log),
 					Journal: func(e term.Event) error { journal = append(journal, e); return nil },
 				})
 				r, err := m.Open(t.Context(), target("web1"))
@@ -87,14 +98,14 @@ func TestPromptsAreAnsweredByWrite(t *testing.T) {
 				if q := s.Pending(); q == nil || q.Text != "Code: " || s.State() != session.Authenticating {
 					t.Fatalf("second question %+v in state %s", q, s.State())
 				}
-				if _, err := answer(s, "123456\r"); err != nil {
+				if _, err := answer(s, code+"\r"); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
 				if i := s.Info(); i.State != session.Open || i.Prompt != nil || i.Typed {
 					t.Fatalf("%+v", i)
 				}
-				if len(l.answers) != 2 || l.answers[0] != c.want || l.answers[1] != "123456" {
+				if len(l.answers) != 2 || l.answers[0] != c.want || l.answers[1] != code {
 					t.Errorf("answers %q", l.answers)
 				}
 				shown := s.Read(t.Context(), session.ReadRequest{}).Data
@@ -106,7 +117,7 @@ func TestPromptsAreAnsweredByWrite(t *testing.T) {
 				}
 				m.Close(t.Context())
 				everything := fmt.Sprintf("%+v %+v %s", seen.events, journal, &log)
-				if strings.Contains(everything, "hunter2") || strings.Contains(everything, "123456") {
+				if strings.Contains(everything, typed) || strings.Contains(everything, code) {
 					t.Errorf("an answer shows in %s", everything)
 				}
 			})
@@ -197,8 +208,8 @@ func TestPromptIsLocked(t *testing.T) {
 		if err != nil || r.Lease == nil {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		_, err = r.Session.Write(task("t2"), []byte("hunter2\r"), session.WriteOptions{})
-		if e := wantKind(t, err, term.Locked); strings.Contains(e.Error(), "hunter2") || r.Session.Pending() == nil {
+		_, err = r.Session.Write(task("t2"), []byte(typed+"\r"), session.WriteOptions{})
+		if e := wantKind(t, err, term.Locked); strings.Contains(e.Error(), typed) || r.Session.Pending() == nil {
 			t.Errorf("%v, pending %v", e, r.Session.Pending())
 		}
 		if w, err := r.Session.Write(task("t1"), []byte("x\r"), session.WriteOptions{}); err != nil || !w.Answered {
@@ -264,6 +275,34 @@ func TestPromptAfterOpenIsRefused(t *testing.T) {
 		wantKind(t, err, term.Unsupported)
 		if i := s.Info(); i.State != session.Open || i.Prompt != nil || i.Buffer.End != 0 {
 			t.Errorf("%+v", i)
+		}
+	})
+}
+
+// observed calls f for each event.
+type observed func(term.Event)
+
+func (f observed) Observe(e term.Event) { f(e) }
+
+// The cursor of an answer misses nothing of what the login says to it, however soon that is.
+func TestAnswerCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &login{questions: []string{"Password: ", "Code: "}}
+		m := manage(t, l.dial, session.Config{Observers: []term.Observer{observed(func(e term.Event) {
+			if e.Verb == term.VerbAnswer {
+				time.Sleep(time.Second) // the answer is given by then, and the login goes on
+			}
+		})}})
+		r, err := m.Open(t.Context(), target("h"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := answer(r.Session, "hunter2\r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := r.Session.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor}); string(c.Data) != "\r\nCode: " {
+			t.Errorf("what came of the answer is %q", c.Data)
 		}
 	})
 }

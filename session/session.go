@@ -122,6 +122,7 @@ type Session struct {
 	sealed    bool            // Close waits: no goroutine may be added
 	txEvents  []TxEvent       // what was last typed
 	lost      []*lostLock     // the tasks whose lock was taken over, and who have not got it again; oldest first
+	visit     *lostLock       // the operator has taken over; nil: he has not, or the others know
 
 	hangOnce sync.Once
 }

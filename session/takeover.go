@@ -35,13 +35,35 @@ func (l *lostLock) fill(d *term.Details) {
 	}
 }
 
-// TakeOver gives the session's lock to the task that ctx carries, whoever holds it, if Options.AllowTakeOver is set.
-// previous is the lease that ended by it; zero if nobody had one.
+// visited tells a task, once, that the operator has typed into the terminal: nil, if he has not, or somebody knows
+// already. The lock is not what it is about, for many write without one.
+func (s *Session) visited(op, task string) error {
+	s.mu.Lock()
+	v := s.visit
+	if v == nil || v.typed == 0 || v.by == task {
+		s.mu.Unlock()
+		return nil
+	}
+	s.visit = nil
+	s.mu.Unlock()
+	e := &term.Error{
+		Op: op, Session: s.id, Kind: term.Locked,
+		Msg: fmt.Sprintf("a person (%s) took this terminal over at %s and typed %d bytes into it; they have given it back, and nothing of this call was done: "+
+			"read what the terminal shows now, then call again if it still makes sense", v.by, v.at.UTC().Format(time.RFC3339), v.typed),
+		Details: new(term.Details),
+	}
+	v.fill(e.Details)
+	return e
+}
+
+// TakeOver gives the session's lock to the task that ctx carries, whoever holds it, if Options.AllowTakeOver is set or
+// the operator asks. previous is the lease that ended by it; zero if nobody had one.
 //
 // What the loser was typing stops at the next 4 KiB at the latest. TakeOver waits until that has gone out, but no
 // longer than a second for a far side that does not take it.
 func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous lockmgr.Lease, err error) {
-	if !s.o.AllowTakeOver {
+	operator := term.ActorFrom(ctx).Operator
+	if !s.o.AllowTakeOver && !operator {
 		err = &term.Error{
 			Op: string(term.VerbLock), Session: s.id, Kind: term.PolicyDenied,
 			Msg:     "taking a lock over is not allowed here (locks.allow_take_over); wait until it is given back or expires, or ask the operator",
@@ -60,6 +82,9 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 		previous = old
 		s.loseLocked(old.Holder, task)
 		s.regainedLocked(task)
+		if operator {
+			s.visit = &lostLock{by: task, at: time.Now()}
+		}
 		return got, nil
 	})
 	if err != nil {
@@ -91,7 +116,12 @@ func (s *Session) loseLocked(task, by string) {
 
 // regainedLocked forgets that task ever lost the lock. Requires s.mu.
 func (s *Session) regainedLocked(task string) {
-	s.lost = slices.DeleteFunc(s.lost, func(l *lostLock) bool { return l.task == task })
+	s.lost = slices.DeleteFunc(s.lost, func(l *lostLock) bool {
+		if l.task == task && s.visit != nil && s.visit.by == l.by { // it was told of that as well
+			s.visit = nil
+		}
+		return l.task == task
+	})
 }
 
 // lostTo says who took the lock from task, as it is now; nil: nobody did, or task has got it again since.
@@ -117,5 +147,8 @@ func (s *Session) countTyped(task string, n int) {
 		if l.task != task {
 			l.typed += int64(n)
 		}
+	}
+	if s.visit != nil && s.visit.by == task {
+		s.visit.typed += int64(n)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ptyctl/internal/bufpipe"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -305,6 +306,105 @@ func TestGateTooSlowForTheLock(t *testing.T) {
 			s.TakeOver(task("t2"), time.Hour)
 			wantKind(t, <-late, term.Locked)
 			s.TakeOver(task("t1"), time.Hour)
+		}
+	})
+}
+
+// The operator needs no permission to take over, what he types is in no record, and the next who types learns of it,
+// once, whether he had a lock or not.
+func TestOperatorTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen diary
+		var journal []term.Event
+		s, _ := start(t, 0, session.Options{Observers: []term.Observer{&seen}, RecordTxEvents: true, Journal: func(e term.Event) error {
+			journal = append(journal, e)
+			return nil
+		}})
+		person := term.WithActor(t.Context(), term.Actor{Task: "root@desk", Operator: true})
+		visit := func(text string) {
+			t.Helper()
+			if _, _, err := s.TakeOver(person, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			if text != "" {
+				if _, err := s.Write(person, []byte(text), session.WriteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wantKind(t, second(s.Write(t.Context(), []byte("x"), session.WriteOptions{})), term.Locked)
+			if err := s.Unlock(person); err != nil {
+				t.Fatal(err)
+			}
+		}
+		told := func(err error) {
+			t.Helper()
+			e := wantKind(t, err, term.Locked)
+			if d := e.Details; d == nil || d.TakenOverBy != "root@desk" || d.TypedSince == nil || *d.TypedSince != 7 || d.LockHolder != "" {
+				t.Errorf("details %+v", d)
+			}
+			if !strings.Contains(e.Msg, "root@desk") || !strings.Contains(e.Msg, "7 bytes") || !e.Kind.Retryable() {
+				t.Errorf("message %q", e.Msg)
+			}
+		}
+		visit("hunter2")
+		told(second(s.Write(t.Context(), []byte("agent"), session.WriteOptions{})))
+		if _, err := s.Write(t.Context(), []byte("agent"), session.WriteOptions{}); err != nil {
+			t.Error("told twice:", err)
+		}
+		visit("") // nothing has changed, and nobody is bothered
+		if _, err := s.Write(t.Context(), []byte("agent"), session.WriteOptions{}); err != nil {
+			t.Error(err)
+		}
+
+		// Whoever had the lock is told as by any taking over, and no second time.
+		if _, err := s.Lock(task("t1"), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		visit("hunter2")
+		wantKind(t, second(s.Write(task("t1"), []byte("x"), session.WriteOptions{})), term.LockRequired)
+		if _, err := s.Lock(task("t1"), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Write(task("t1"), []byte("x"), session.WriteOptions{}); err != nil {
+			t.Error("told twice:", err)
+		}
+
+		for _, e := range append(seen.of(term.VerbWrite), journal...) {
+			if e.Actor.Operator && (e.Verb == term.VerbWrite) != e.Sensitive || bytes.Contains(e.Data, []byte("hunter2")) {
+				t.Errorf("on record: %+v", e)
+			}
+		}
+		for _, e := range s.TxEvents() {
+			if e.Task == "root@desk" && (e.Bytes > 0 || !e.Sensitive) {
+				t.Errorf("on record: %+v", e)
+			}
+		}
+	})
+}
+
+// The operator answers a login's question also where an agent has the lock and waits.
+func TestOperatorAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"test": func(ctx context.Context, _ term.Target, p term.Prompter) (term.Transport, error) {
+			if a, err := p.Prompt(ctx, term.Prompt{Kind: "password", Text: "Password: "}); err != nil || a != "secret" {
+				return nil, fmt.Errorf("answer %q, %v", a, err)
+			}
+			near, _ := bufpipe.New(0)
+			return &plain{ReadWriteCloser: near}, nil
+		}}})
+		defer m.Close(t.Context())
+		r, err := m.Open(task("t1"), session.OpenRequest{Target: term.Target{Protocol: "test", Host: "h"}, LockTTL: time.Hour})
+		if err != nil || r.Prompt == nil {
+			t.Fatal(r, err)
+		}
+		wantKind(t, second(r.Session.Write(t.Context(), []byte("guess"), session.WriteOptions{})), term.Locked)
+		person := term.WithActor(t.Context(), term.Actor{Operator: true})
+		if w, err := r.Session.Write(person, []byte("secret\r"), session.WriteOptions{}); err != nil || !w.Answered {
+			t.Fatal(w, err)
+		}
+		r.Session.Settle(t.Context(), time.Minute)
+		if st := r.Session.State(); st != session.Open {
+			t.Errorf("the session is %s", st)
 		}
 	})
 }

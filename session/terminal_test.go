@@ -213,6 +213,7 @@ func TestTerminalYields(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		wantMarker(t, run(t, s, posix("say inside")), "inside\n", 0)
+		synctest.Wait() // the first one sees the other's prompt by itself
 		got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
 		if err != nil || got.Done != session.DonePrompt || got.Exit.Known || got.ExitReason != "marker_not_seen" || got.Prompt == nil || !*got.Prompt {
 			t.Errorf("%+v, %v", got, err)

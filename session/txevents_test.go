@@ -28,7 +28,7 @@ func TestTxEvents(t *testing.T) {
 		write("t1", "show version\r", session.WriteOptions{})
 		write("t1", "", session.WriteOptions{Key: "arrow_up"})
 		write("t2", "\x03", session.WriteOptions{})
-		write("t2", "hunter22\r", session.WriteOptions{Sensitive: true})
+		write("t2", typed+"\r", session.WriteOptions{Sensitive: true})
 		write("t2", "\r", session.WriteOptions{Sensitive: true})
 		write("t2", "", session.WriteOptions{}) // nothing went out
 		s.TakeOver(task("t3"), time.Minute)
@@ -69,7 +69,7 @@ func TestTxEventsOfALoginAndACommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := r.Session
-		if _, err := s.Write(task("t1"), []byte("hunter22"), session.WriteOptions{}); err != nil {
+		if _, err := s.Write(task("t1"), []byte(typed), session.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -17,6 +17,8 @@ type WriteOptions struct {
 	Key       string        // press this key (see Key and term.KeySender) in place of typing data, in the form that the program asked for
 	Paste     bool          // type data as a terminal types what is pasted: line ends are CR, brackets if the program wants them
 	Timeout   time.Duration // 0: the session's WriteTimeout
+
+	private bool // keep the content out of events
 }
 
 // A WriteResult says what became of a write. Being stuck is a value, not an error.
@@ -53,7 +55,8 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 			return res, err
 		}
 	}
-	d := s.begin(ctx, term.VerbWrite, term.Event{Size: len(key), Sensitive: o.Sensitive, Detail: o.Key})
+	o.private = o.Sensitive || term.ActorFrom(ctx).Operator
+	d := s.begin(ctx, term.VerbWrite, term.Event{Size: len(key), Sensitive: o.private, Detail: o.Key})
 	res, err := s.typeIn(ctx, d, key, o)
 	d.end(err)
 	return res, err
@@ -78,7 +81,7 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 	}
 	act := term.Action{}
 	d.event.Size = len(data)
-	if !o.Sensitive {
+	if !o.private {
 		d.event.Data, act.Data = data, data
 	}
 	epoch, err := d.permit(ctx, act)
@@ -87,7 +90,7 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 	}
 	warnings := res.Warnings
 	if o.Key == "" {
-		warnings = append(warnings, s.hazards(data, o.Sensitive)...)
+		warnings = append(warnings, s.hazards(data, o.private)...)
 	} else {
 		s.cookedLine(data)
 	}
@@ -105,12 +108,12 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 			if key == "" {
 				key = keyOf(data)
 			}
-			s.recordTx(TxEvent{Verb: term.VerbWrite, Task: lockHolder(term.ActorFrom(ctx)), Bytes: res.Written, Key: key, Sensitive: o.Sensitive})
+			s.recordTx(TxEvent{Verb: term.VerbWrite, Task: lockHolder(term.ActorFrom(ctx)), Bytes: res.Written, Key: key, Sensitive: o.private})
 		}
 	}
 	res.Warnings = warnings
 	d.event.Size = res.Written
-	if !o.Sensitive {
+	if !o.private {
 		d.event.Data = data[:res.Written]
 	}
 	return res, err

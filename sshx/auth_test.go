@@ -43,7 +43,7 @@ func quiz(rounds ...[]string) func(string, ssh.KeyboardInteractiveChallenge) err
 
 // TestPasswordAndQuestions checks what is sent by itself, and what is asked, by either method that takes secrets.
 func TestPasswordAndQuestions(t *testing.T) {
-	password := map[string]string{"u": "p"}
+	password := map[string]string{"u": "pass-1138"}
 	for _, tc := range []struct {
 		name    string
 		server  sshserver.Config
@@ -56,24 +56,24 @@ func TestPasswordAndQuestions(t *testing.T) {
 		sent    int       // passwords by method password
 		quizzes int       // attempts by keyboard-interactive
 	}{
-		{name: "password", server: sshserver.Config{Passwords: password}, pass: "p", method: "password", sent: 1},
-		{name: "wrong password", server: sshserver.Config{Passwords: password}, pass: "hunter2", p: answering(), kind: term.AuthFailed, sent: 1},
-		{name: "wrong password by either method is sent once", server: sshserver.Config{Passwords: password, KeyboardInteractive: quiz([]string{"Password: =p"})}, pass: "hunter2", kind: term.AuthFailed, sent: 0, quizzes: 1},
-		{name: "asked", server: sshserver.Config{Passwords: password}, p: answering("p"), method: "password", asked: []string{"u@192.0.2.1's password: "}, sent: 1},
-		{name: "asked until right", server: sshserver.Config{Passwords: password}, p: answering("x", "y", "p"), method: "password", asked: []string{"", "try again", "try again"}, sent: 3},
-		{name: "asked three times", server: sshserver.Config{Passwords: password}, p: answering("x", "y", "z"), kind: term.AuthFailed, asked: []string{"", "", ""}, sent: 3},
-		{name: "NumberOfPasswordPrompts", server: sshserver.Config{Passwords: password}, p: answering("x"), config: "NumberOfPasswordPrompts 1\n", kind: term.AuthFailed, asked: []string{""}, sent: 1},
+		{name: "password", server: sshserver.Config{Passwords: password}, pass: "pass-1138", method: "password", sent: 1},
+		{name: "wrong password", server: sshserver.Config{Passwords: password}, pass: "hunter2-1138", p: answering(), kind: term.AuthFailed, sent: 1},
+		{name: "wrong password by either method is sent once", server: sshserver.Config{Passwords: password, KeyboardInteractive: quiz([]string{"Password: =pass-1138"})}, pass: "hunter2-1138", kind: term.AuthFailed, sent: 0, quizzes: 1},
+		{name: "asked", server: sshserver.Config{Passwords: password}, p: answering("pass-1138"), method: "password", asked: []string{"u@192.0.2.1's password: "}, sent: 1},
+		{name: "asked until right", server: sshserver.Config{Passwords: password}, p: answering("x-1138-no", "y-1138-no", "pass-1138"), method: "password", asked: []string{"", "try again", "try again"}, sent: 3},
+		{name: "asked three times", server: sshserver.Config{Passwords: password}, p: answering("x-1138-no", "y-1138-no", "z-1138-no"), kind: term.AuthFailed, asked: []string{"", "", ""}, sent: 3},
+		{name: "NumberOfPasswordPrompts", server: sshserver.Config{Passwords: password}, p: answering("x-1138-no"), config: "NumberOfPasswordPrompts 1\n", kind: term.AuthFailed, asked: []string{""}, sent: 1},
 		{name: "BatchMode", server: sshserver.Config{Passwords: password}, p: answering(), config: "BatchMode yes\n", kind: term.AuthFailed},
-		{name: "password question", server: sshserver.Config{KeyboardInteractive: quiz([]string{"(u@host) Password: =p"})}, pass: "p", method: "keyboard-interactive", quizzes: 1},
-		{name: "password question asked again", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =p"}, []string{"Password: =p"})}, pass: "p", p: answering(), kind: term.AuthFailed, quizzes: 1},
-		{name: "one-time password", server: sshserver.Config{KeyboardInteractive: quiz([]string{"One-time password (OATH) for u: =123"})}, pass: "p", p: answering("123"), method: "keyboard-interactive", asked: []string{"One-time"}, quizzes: 1},
-		{name: "not a password question", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Verification code: =1"})}, pass: "p", kind: term.AuthFailed, quizzes: 1},
-		{name: "two questions", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =p", "Token: =42"})}, pass: "p", p: answering("42"), method: "keyboard-interactive", asked: []string{"Token: "}, quizzes: 1},
-		{name: "three rounds", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Name: =n", "A: =1"}, []string{"B: =2"}, []string{"C: =3"})}, p: answering("n", "1", "2", "3"), method: "keyboard-interactive", asked: []string{"Name", "A", "B", "C"}, quizzes: 1},
-		{name: "zero questions", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =p"}), Faults: sshserver.Faults{ZeroQuestionRound: true}}, pass: "p", method: "keyboard-interactive", quizzes: 1},
-		{name: "password not allowed by config", server: sshserver.Config{Passwords: password}, pass: "p", config: "PasswordAuthentication no\n", kind: term.AuthFailed},
-		{name: "PreferredAuthentications", server: sshserver.Config{Passwords: password, KeyboardInteractive: quiz([]string{"Password: =p"})}, pass: "p", config: "PreferredAuthentications password,keyboard-interactive\n", method: "password", sent: 1},
-		{name: "nothing asked for", server: sshserver.Config{}, pass: "p", method: "none"},
+		{name: "password question", server: sshserver.Config{KeyboardInteractive: quiz([]string{"(u@host) Password: =pass-1138"})}, pass: "pass-1138", method: "keyboard-interactive", quizzes: 1},
+		{name: "password question asked again", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =pass-1138"}, []string{"Password: =pass-1138"})}, pass: "pass-1138", p: answering(), kind: term.AuthFailed, quizzes: 1},
+		{name: "one-time password", server: sshserver.Config{KeyboardInteractive: quiz([]string{"One-time password (OATH) for u: =code-1138"})}, pass: "pass-1138", p: answering("code-1138"), method: "keyboard-interactive", asked: []string{"One-time"}, quizzes: 1},
+		{name: "not a password question", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Verification code: =1"})}, pass: "pass-1138", kind: term.AuthFailed, quizzes: 1},
+		{name: "two questions", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =pass-1138", "Token: =token-1138"})}, pass: "pass-1138", p: answering("token-1138"), method: "keyboard-interactive", asked: []string{"Token: "}, quizzes: 1},
+		{name: "three rounds", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Name: =name-1138", "A: =a-code-1138"}, []string{"B: =b-code-1138"}, []string{"C: =c-code-1138"})}, p: answering("name-1138", "a-code-1138", "b-code-1138", "c-code-1138"), method: "keyboard-interactive", asked: []string{"Name", "A", "B", "C"}, quizzes: 1},
+		{name: "zero questions", server: sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =pass-1138"}), Faults: sshserver.Faults{ZeroQuestionRound: true}}, pass: "pass-1138", method: "keyboard-interactive", quizzes: 1},
+		{name: "password not allowed by config", server: sshserver.Config{Passwords: password}, pass: "pass-1138", config: "PasswordAuthentication no\n", kind: term.AuthFailed},
+		{name: "PreferredAuthentications", server: sshserver.Config{Passwords: password, KeyboardInteractive: quiz([]string{"Password: =pass-1138"})}, pass: "pass-1138", config: "PreferredAuthentications password,keyboard-interactive\n", method: "password", sent: 1},
+		{name: "nothing asked for", server: sshserver.Config{}, pass: "pass-1138", method: "none"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *lab) {
@@ -85,7 +85,7 @@ func TestPasswordAndQuestions(t *testing.T) {
 				}
 				if tc.kind != "" {
 					e := l.fails(to(host1, tc.pass), p, tc.kind)
-					if strings.Contains(fmt.Sprintf("%+v %+v", e, *e.Details), "hunter2") || len(e.Details.MethodsAllowed) == 0 || lastStep(e.Details.Ladder) != "auth!" {
+					if strings.Contains(fmt.Sprintf("%+v %+v", e, *e.Details), "hunter2-1138") || len(e.Details.MethodsAllowed) == 0 || lastStep(e.Details.Ladder) != "auth!" {
 						t.Errorf("%+v, details %+v", e, *e.Details)
 					}
 				} else {
@@ -131,9 +131,9 @@ func TestDeclinedQuestion(t *testing.T) {
 	no := &prompter{f: func(context.Context, term.Prompt) (string, error) { return "", stop }}
 	key, sealed := sealedKey(t)
 	for name, c := range map[string]sshserver.Config{
-		"password":   {Passwords: map[string]string{"u": "p"}},
-		"question":   {Passwords: map[string]string{"u": "p"}, KeyboardInteractive: quiz([]string{"Name: =n"})},
-		"passphrase": {Passwords: map[string]string{"u": "p"}, AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}},
+		"password":   {Passwords: map[string]string{"u": "pass-1138"}},
+		"question":   {Passwords: map[string]string{"u": "pass-1138"}, KeyboardInteractive: quiz([]string{"Name: =name-1138"})},
+		"passphrase": {Passwords: map[string]string{"u": "pass-1138"}, AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *lab) {
@@ -152,12 +152,12 @@ func TestDeclinedQuestion(t *testing.T) {
 // TestConnectionLostWhileAsked checks that nobody is asked for the next method on a connection that is gone.
 func TestConnectionLostWhileAsked(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, KeyboardInteractive: quiz([]string{"Name: =n"})})
+		srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, KeyboardInteractive: quiz([]string{"Name: =name-1138"})})
 		p := &prompter{}
 		p.f = func(context.Context, term.Prompt) (string, error) {
 			srv.DropConnections()
 			synctest.Wait()
-			return "n", nil
+			return "name-1138", nil
 		}
 		e := l.fails(to(host1, ""), p, term.AuthFailed)
 		if len(p.asked) != 1 || !strings.Contains(e.Msg, "ended the connection") {
@@ -169,7 +169,7 @@ func TestConnectionLostWhileAsked(t *testing.T) {
 // TestNoInteractive checks that auth.interactive false keeps every question away.
 func TestNoInteractive(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}})
+		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 		target := to(host1, "")
 		target.Auth.NoInteractive = true
 		e := l.fails(target, nobody(t), term.AuthFailed)
@@ -183,9 +183,9 @@ func TestNoInteractive(t *testing.T) {
 func TestPartialSuccess(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
-		srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}, KeyboardInteractive: quiz([]string{"Password: =p", "Code: =7"}), RequireAll: true})
+		srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}, KeyboardInteractive: quiz([]string{"Password: =pass-1138", "Code: =code-1138"}), RequireAll: true})
 		l.write(".ssh/id_ed25519", pem)
-		l.client(to(host1, "p"), answering("7"))
+		l.client(to(host1, "pass-1138"), answering("code-1138"))
 		if n := srv.Stats(); len(n.KeysOffered) == 0 || attempts(srv, "keyboard-interactive") != 1 {
 			t.Errorf("%+v", n)
 		}

@@ -47,7 +47,7 @@ func TestFloor(t *testing.T) {
 				continue // not a line of its own
 			}
 			t.Run(strings.Fields(tc.option)[0]+" from "+source, func(t *testing.T) {
-				t.Setenv("PTYCTL_SECRET", "hunter2")
+				t.Setenv("PTYCTL_SECRET", "hunter2-1138")
 				l := newLab(t)
 				srv := l.server(addr1, sshserver.Config{AcceptEnv: []string{"*"}})
 				l.opts.AllowExecDirectives = true // the operator's, and nobody else's
@@ -76,7 +76,7 @@ func TestFloor(t *testing.T) {
 						t.Fatal(err)
 					}
 					warnings := strings.Join(sh.Describe().Warnings, "\n")
-					if !strings.Contains(warnings, tc.names) || strings.Contains(warnings, "hunter2") {
+					if !strings.Contains(warnings, tc.names) || strings.Contains(warnings, "hunter2-1138") {
 						t.Errorf("warnings %q lack %q", warnings, tc.names)
 					}
 				} else {
@@ -121,7 +121,7 @@ func TestFloorOfArguments(t *testing.T) {
 		"-i":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-i", outside} }, term.PolicyDenied, "ssh_options"},
 		"-A":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-A"} }, term.PolicyDenied, "ssh_options.extra_args"},
 		"-L":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-L", "1:a:2"} }, term.Unsupported, "ssh_options.extra_args"},
-		"proxy_url":              {func(_ *lab, o *term.SSHOptions) { o.ProxyURL = "ftp://u:hunter2@h" }, term.InvalidArgument, "ssh_options.proxy_url"},
+		"proxy_url":              {func(_ *lab, o *term.SSHOptions) { o.ProxyURL = "ftp://u:hunter2-1138@h" }, term.InvalidArgument, "ssh_options.proxy_url"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)
@@ -131,7 +131,7 @@ func TestFloorOfArguments(t *testing.T) {
 			target := to(host1, "")
 			tc.set(l, &target.SSH)
 			e := l.fails(target, nobody(t), tc.kind)
-			if e.Details == nil || e.Details.Field != tc.field || strings.Contains(e.Msg, "hunter2") {
+			if e.Details == nil || e.Details.Field != tc.field || strings.Contains(e.Msg, "hunter2-1138") {
 				t.Errorf("%v, details %+v", e, e.Details)
 			}
 			if srv.Stats().Accepted != 0 {

@@ -48,9 +48,9 @@ func TestHostKeyBeforeCredentials(t *testing.T) {
 			}
 			t.Run(key.name+" "+place, func(t *testing.T) {
 				inBubble(t, func(t *testing.T, l *lab) {
-					config := sshserver.Config{Passwords: map[string]string{"u": "p"}, AllowForward: true}
+					config := sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, AllowForward: true}
 					bad := l.stranger(addr1, config)
-					target, hop := to(host1, "p"), "u@192.0.2.1:22"
+					target, hop := to(host1, "pass-1138"), "u@192.0.2.1:22"
 					l.config("User u\n")
 					switch place {
 					case "jump host":
@@ -93,17 +93,17 @@ func TestHostKeyIsAsked(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *lab) {
-				srv := l.stranger(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}})
+				srv := l.stranger(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 				l.opts.HostKeyPolicy = "ask"
 				var p term.Prompter
 				if tc.p != nil {
 					p = tc.p
 				}
 				if tc.kind == "" {
-					l.client(to(host1, "p"), p)
-					l.client(to(host1, "p"), nobody(t)) // it is recorded now
+					l.client(to(host1, "pass-1138"), p)
+					l.client(to(host1, "pass-1138"), nobody(t)) // it is recorded now
 				} else {
-					e := l.fails(to(host1, "p"), p, tc.kind)
+					e := l.fails(to(host1, "pass-1138"), p, tc.kind)
 					if tc.answer != nil && !errors.Is(e, tc.answer) {
 						t.Errorf("%v is not the prompter's error", e)
 					}
@@ -125,13 +125,13 @@ func TestUntrustedHostGetsNoSecret(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
 		srv := l.stranger(addr1, sshserver.Config{
-			Passwords: map[string]string{"u": "p"}, AuthorizedKeys: []ssh.PublicKey{key.PublicKey()},
+			Passwords: map[string]string{"u": "pass-1138"}, AuthorizedKeys: []ssh.PublicKey{key.PublicKey()},
 			KeyboardInteractive: func(string, ssh.KeyboardInteractiveChallenge) error { return nil },
 		})
 		other, _ := newKey(t)
 		l.trust(addr1, other.PublicKey())
 		l.opts.HostKeyPolicy, l.opts.HostKeyFloor = "disabled", "disabled"
-		e := l.fails(to(host1, "p"), nobody(t), term.AuthFailed)
+		e := l.fails(to(host1, "pass-1138"), nobody(t), term.AuthFailed)
 		if !strings.Contains(e.Msg, "contradicts") {
 			t.Errorf("message %q", e.Msg)
 		}

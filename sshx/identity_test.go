@@ -27,12 +27,12 @@ func TestEncryptedIdentity(t *testing.T) {
 		works   bool
 		asked   int
 	}{
-		{name: "right", p: answering("secret"), works: true, asked: 1},
-		{name: "right at last", p: answering("a", "b", "secret"), works: true, asked: 3},
-		{name: "wrong", p: answering("a", "b", "c"), asked: 3},
+		{name: "right", p: answering("sealed-1138"), works: true, asked: 1},
+		{name: "right at last", p: answering("a-1138-no", "b-1138-no", "sealed-1138"), works: true, asked: 3},
+		{name: "wrong", p: answering("a-1138-no", "b-1138-no", "c-1138-no"), asked: 3},
 		{name: "not accepted", accepts: other.PublicKey(), p: answering()},
-		{name: "given", pass: "secret", p: answering(), works: true},
-		{name: "given wrong", pass: "x", p: answering()},
+		{name: "given", pass: "sealed-1138", p: answering(), works: true},
+		{name: "given wrong", pass: "x-1138-no", p: answering()},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *lab) {
@@ -82,7 +82,7 @@ func TestCallerKey(t *testing.T) {
 				t.Error("another key was offered too")
 			}
 		}
-		for _, bad := range []string{"", "nonsense", strings.Replace(plain, "b3Blb", "AAAA", 1)} {
+		for _, bad := range []string{"", "nonsense-1138", strings.Replace(plain, "b3Blb", "AAAA", 1)} {
 			target.Auth.PrivateKeyPEM = term.Secret(bad)
 			e := l.fails(target, nobody(t), term.InvalidArgument)
 			if e.Details.Field != "auth.private_key_pem" {

@@ -20,10 +20,10 @@ import (
 func TestChain(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
-		j1 := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}, Passwords: map[string]string{"one": "x"}, AllowForward: true})
-		j2 := l.server(addr2, sshserver.Config{Passwords: map[string]string{"two": "pw2"}, AllowForward: true})
-		j3 := l.server(addr3, sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =pw3"}), AllowForward: true})
-		end := l.server(addr4, sshserver.Config{Passwords: map[string]string{"u": "p"}})
+		j1 := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}, Passwords: map[string]string{"one": "one-1138"}, AllowForward: true})
+		j2 := l.server(addr2, sshserver.Config{Passwords: map[string]string{"two": "pw2-1138"}, AllowForward: true})
+		j3 := l.server(addr3, sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =pw3-1138"}), AllowForward: true})
+		end := l.server(addr4, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 		l.config(fmt.Sprintf(`Host 192.0.2.4
   ProxyJump one@192.0.2.1,jump2,three@192.0.2.3
 Host 192.0.2.1
@@ -33,8 +33,8 @@ Host jump2
   User two
   PreferredAuthentications password
 `, l.write("id1", pem)))
-		p := answering("pw2", "pw3")
-		c := l.client(to("192.0.2.4", "p"), p)
+		p := answering("pw2-1138", "pw3-1138")
+		c := l.client(to("192.0.2.4", "pass-1138"), p)
 		if out, _, _ := run(t, c, term.ExecRequest{Command: "echo hi"}); out != "hi\n" {
 			t.Errorf("output %q", out)
 		}
@@ -67,9 +67,9 @@ Host jump2
 // TestPasswordStaysFromJumpHosts checks that a jump host that wants a password does not get the target's.
 func TestPasswordStaysFromJumpHosts(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		j := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, KeyboardInteractive: quiz([]string{"Password: =p"}), AllowForward: true})
-		l.server(addr2, sshserver.Config{Passwords: map[string]string{"u": "p"}})
-		target := to("192.0.2.2", "p")
+		j := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, KeyboardInteractive: quiz([]string{"Password: =pass-1138"}), AllowForward: true})
+		l.server(addr2, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+		target := to("192.0.2.2", "pass-1138")
 		target.SSH.ExtraArgs = []string{"-J", "u@192.0.2.1"}
 		e := l.fails(target, nil, term.AuthFailed)
 		if e.Details.Hop != "u@192.0.2.1:22" || len(e.Details.Ladder) != 1 {
@@ -177,14 +177,14 @@ func TestSharedJumpHost(t *testing.T) {
 func TestFrozenJumpHost(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j := l.server(addr1, sshserver.Config{AllowForward: true})
-		l.server(addr2, sshserver.Config{Passwords: map[string]string{"u": "p"}})
+		l.server(addr2, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 		l.config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
 		start := time.Now()
 		target := to("192.0.2.2", "")
 		target.ConnectTimeout = 5 * time.Second
 		e := l.fails(target, &prompter{f: func(context.Context, term.Prompt) (string, error) {
 			j.FreezeConnections()
-			return "p", nil
+			return "pass-1138", nil
 		}}, term.ConnectTimeout)
 		if took := time.Since(start); took != 5*time.Second || e.Details.Hop != "u@192.0.2.2:22" {
 			t.Errorf("took %v, hop %q", took, e.Details.Hop)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/leaktest"
 )
 
 // pemOf returns a private key in OpenSSH's format.
@@ -17,7 +19,7 @@ func pemOf(t *testing.T, key crypto.PrivateKey) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(pem.EncodeToMemory(b))
+	return leaktest.Key(t, string(pem.EncodeToMemory(b)))
 }
 
 // newKey returns a new key, and its PEM text.
@@ -27,7 +29,7 @@ func newKey(t *testing.T) (ssh.Signer, string) {
 	return s, pemOf(t, key)
 }
 
-// sealedKey returns a key and its PEM text, encrypted with the passphrase "secret". It was made by
+// sealedKey returns a key and its PEM text, encrypted with the passphrase "sealed-1138". It was made by
 // ssh-keygen -t ed25519 -a 1, for the sake of speed: a key made here would take 16 rounds of bcrypt.
 func sealedKey(t *testing.T) (ssh.Signer, string) {
 	t.Helper()
@@ -35,11 +37,11 @@ func sealedKey(t *testing.T) (ssh.Signer, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ssh.ParsePrivateKeyWithPassphrase(text, []byte("secret"))
+	s, err := ssh.ParsePrivateKeyWithPassphrase(text, []byte("sealed-1138"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, string(text)
+	return s, leaktest.Key(t, string(text))
 }
 
 // signer returns a signer for a private key of package crypto.

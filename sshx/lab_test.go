@@ -21,6 +21,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"ptyctl/internal/bufpipe"
+	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
 	"ptyctl/sshx"
 	"ptyctl/term"
@@ -50,7 +51,8 @@ func newLab(t *testing.T) *lab {
 	l := &lab{t: t, home: t.TempDir(), hosts: make(map[string]func(net.Conn))}
 	l.write(".ssh/config", "")
 	l.write(".ssh/known_hosts", "")
-	l.opts = sshx.Options{HomeDir: l.home, ConfigPath: l.path(".ssh/config"), IdentityAgent: "none", KeepaliveInterval: -1}.WithDial(l.dial)
+	leaktest.File(t, l.path(".ssh/known_hosts"))
+	l.opts = sshx.Options{Logger: leaktest.Log(t), HomeDir: l.home, ConfigPath: l.path(".ssh/config"), IdentityAgent: "none", KeepaliveInterval: -1}.WithDial(l.dial)
 	return l
 }
 
@@ -81,6 +83,9 @@ func (l *lab) server(address string, c sshserver.Config) *sshserver.Server {
 // stranger is a server whose key is not recorded.
 func (l *lab) stranger(address string, c sshserver.Config) *sshserver.Server {
 	l.t.Helper()
+	for _, password := range c.Passwords {
+		leaktest.Secret(l.t, password)
+	}
 	if c.Handler == nil {
 		c.Handler = shell
 	}
@@ -154,18 +159,21 @@ func to(host, password string) term.Target {
 // client dials, and closes at the end of the test.
 func (l *lab) client(t term.Target, p term.Prompter) *sshx.Client {
 	l.t.Helper()
-	c, err := sshx.Dial(l.t.Context(), t, l.opts, p)
+	confide(l.t, t.Auth)
+	c, err := sshx.Dial(l.t.Context(), t, l.opts, confiding(l.t, p))
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(func() { _ = c.Close() })
+	leaktest.Output(l.t, "state", fmt.Sprintf("%+v", c.Describe()))
 	return c
 }
 
 // fails dials, expects an error of that kind, and returns it.
 func (l *lab) fails(t term.Target, p term.Prompter, kind term.Kind) *term.Error {
 	l.t.Helper()
-	c, err := sshx.Dial(l.t.Context(), t, l.opts, p)
+	confide(l.t, t.Auth)
+	c, err := sshx.Dial(l.t.Context(), t, l.opts, confiding(l.t, p))
 	if err == nil {
 		_ = c.Close()
 		l.t.Fatalf("connected; want %s", kind)
@@ -174,6 +182,7 @@ func (l *lab) fails(t term.Target, p term.Prompter, kind term.Kind) *term.Error 
 	if !errors.As(err, &e) || e.Kind != kind {
 		l.t.Fatalf("error %v (%s); want %s", err, term.KindOf(err), kind)
 	}
+	toldError(l.t, e)
 	return e
 }
 

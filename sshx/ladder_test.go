@@ -145,13 +145,13 @@ func TestShellFaults(t *testing.T) {
 // notification, and that they count.
 func TestSlowSuccess(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, Faults: sshserver.Faults{DelaySuccess: 10 * time.Second}})
+		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, Faults: sshserver.Faults{DelaySuccess: 10 * time.Second}})
 		start := time.Now()
-		l.client(to(host1, "p"), nil)
+		l.client(to(host1, "pass-1138"), nil)
 		if took := time.Since(start); took != 10*time.Second {
 			t.Errorf("took %v", took)
 		}
-		target := to(host1, "p")
+		target := to(host1, "pass-1138")
 		target.ConnectTimeout = 9 * time.Second
 		l.fails(target, nil, term.ConnectTimeout)
 	})
@@ -160,10 +160,10 @@ func TestSlowSuccess(t *testing.T) {
 // TestQuestionStopsTheClock checks that the time a person takes is not the server's.
 func TestQuestionStopsTheClock(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, Faults: sshserver.Faults{DelaySuccess: 10 * time.Second}})
+		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, Faults: sshserver.Faults{DelaySuccess: 10 * time.Second}})
 		slow := &prompter{f: func(context.Context, term.Prompt) (string, error) {
 			time.Sleep(2 * time.Minute)
-			return "p", nil
+			return "pass-1138", nil
 		}}
 		start := time.Now()
 		l.client(to(host1, ""), slow)
@@ -193,8 +193,8 @@ func TestCanceledDial(t *testing.T) {
 // TestConnectedLadder checks the ladder of a connection that stands, and what else is known of it.
 func TestConnectedLadder(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{Banner: "welcome\r\n", Version: "SSH-2.0-lab", Passwords: map[string]string{"u": "p"}, Faults: sshserver.Faults{PreBanner: []string{"hello"}}})
-		sh, err := l.client(to(host1, "p"), nil).Shell(t.Context(), term.PTY{})
+		l.server(addr1, sshserver.Config{Banner: "welcome\r\n", Version: "SSH-2.0-lab", Passwords: map[string]string{"u": "pass-1138"}, Faults: sshserver.Faults{PreBanner: []string{"hello"}}})
+		sh, err := l.client(to(host1, "pass-1138"), nil).Shell(t.Context(), term.PTY{})
 		if err != nil {
 			t.Fatal(err)
 		}

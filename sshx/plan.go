@@ -38,10 +38,22 @@ const maxJumps = 16
 
 // planRoute evaluates ssh_config for the target and for every host it jumps through.
 func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
+	_, r, err := plan(ctx, t, o)
+	return r, err
+}
+
+// plan is planRoute that keeps what led to the route, or to the error. The planning is nil if nothing did.
+func plan(ctx context.Context, t term.Target, o Options) (*planning, *route, error) {
 	p, overrides, err := newPlanning(t, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	r, err := p.route(ctx, overrides)
+	return p, r, err
+}
+
+func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*route, error) {
+	t := p.t
 	if fp := t.SSH.HostKeyFingerprint; fp != "" && !fingerprintForm.MatchString(fp) {
 		return nil, &term.Error{Kind: term.InvalidArgument, Msg: "ssh_options.host_key_fingerprint is none: it is SHA256: and 43 characters, as ssh-keygen -l -f KEY.pub prints it", Details: &term.Details{Field: "ssh_options.host_key_fingerprint"}}
 	}
@@ -124,6 +136,7 @@ type planning struct {
 	r          *route
 	configPath string     // the caller's
 	signer     ssh.Signer // the caller's key, if it could be read without asking
+	evaluated  []evaluated
 }
 
 func (p *planning) add(h *hop) {
@@ -151,6 +164,7 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	if err != nil {
 		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "ssh_config: " + err.Error()}
 	}
+	p.evaluated = append(p.evaluated, evaluated{name: eo.Host, cfg: cfg})
 	for _, w := range cfg.Warnings {
 		if w.Applies {
 			p.r.warnings = append(p.r.warnings, w.String())
@@ -252,6 +266,7 @@ func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, name string, 
 		h.cred.signer = p.signer
 	}
 	h.hostKeys, err = p.hostKeys(ctx, cfg, target)
+	p.planned(cfg, h)
 	return h, err
 }
 

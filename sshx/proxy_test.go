@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
 	"ptyctl/sshx"
 	"ptyctl/term"
@@ -138,7 +139,9 @@ func TestProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = srv.Close() })
-	const secret = "pr0xy-s3cret"
+	const secret = "pr0xy-s3cret-1138"
+	leaktest.Secret(t, secret)
+	leaktest.Secret(t, "wrong-1138")
 	for scheme, serve := range map[string]func(net.Conn, func(string) (net.Conn, error)) error{
 		"socks5": socks5("me", secret), "http": httpConnect("me", secret),
 	} {
@@ -154,15 +157,17 @@ func TestProxies(t *testing.T) {
 			}
 			d := c.Describe()
 			_ = c.Close()
+			leaktest.Output(t, "state", fmt.Sprintf("%+v", d))
 			if forwarded.Load() != 1 || !strings.Contains(d.Ladder[0].Address, proxy) || strings.Contains(fmt.Sprintf("%+v", d), secret) {
 				t.Errorf("%d forwarded; %+v", forwarded.Load(), d)
 			}
 			for name, bad := range map[string][2]string{
-				"wrong password": {scheme + "://me:wrong@" + proxy, "behind.invalid"},
+				"wrong password": {scheme + "://me:wrong-1138@" + proxy, "behind.invalid"},
 				"unreachable":    {scheme + "://me:" + secret + "@" + proxy, "elsewhere.invalid"},
 				"no proxy":       {scheme + "://me:" + secret + "@127.0.0.1:1", "behind.invalid"},
 			} {
 				_, err := dial(bad[0], bad[1])
+				toldError(t, err)
 				if term.KindOf(err) != term.ConnectFailed || !strings.Contains(err.Error(), "proxy") || strings.Contains(err.Error(), secret) {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -171,6 +176,7 @@ func TestProxies(t *testing.T) {
 	}
 	for _, url := range []string{"ftp://" + secret + "@h:1", "socks5://", "::" + secret} {
 		_, err := sshx.Dial(t.Context(), term.Target{Host: "h", SSH: term.SSHOptions{NoConfig: true, ProxyURL: url}}, sshx.Options{}, nil)
+		toldError(t, err)
 		if term.KindOf(err) != term.InvalidArgument || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", url, err)
 		}

@@ -38,8 +38,8 @@ func TestMaxSessions(t *testing.T) {
 		for _, connections := range []int{2, 4} {
 			inBubble(t, func(t *testing.T, l *lab) {
 				l.opts.MaxConnectionsPerHost = connections
-				srv := l.server(addr1, sshserver.Config{MaxSessions: sessions, Passwords: map[string]string{"u": "p"}})
-				c := l.client(to(host1, "p"), nil)
+				srv := l.server(addr1, sshserver.Config{MaxSessions: sessions, Passwords: map[string]string{"u": "pass-1138"}})
+				c := l.client(to(host1, "pass-1138"), nil)
 				if _, err := c.Shell(t.Context(), term.PTY{}); err != nil {
 					t.Fatal(err)
 				}
@@ -64,8 +64,8 @@ func TestMaxSessions(t *testing.T) {
 // TestNoFurtherConnection checks that a person who has logged in is not asked again for the sake of a command.
 func TestNoFurtherConnection(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{MaxSessions: 1, Passwords: map[string]string{"u": "p"}})
-		p := answering("p")
+		srv := l.server(addr1, sshserver.Config{MaxSessions: 1, Passwords: map[string]string{"u": "pass-1138"}})
+		p := answering("pass-1138")
 		c := l.client(to(host1, ""), p)
 		sh, err := c.Shell(t.Context(), term.PTY{})
 		if err != nil {
@@ -148,7 +148,7 @@ func TestChannelAhead(t *testing.T) {
 // under way, and every third connection besides.
 func TestHandshakesTakeTurns(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "p"}, Faults: sshserver.Faults{DelaySuccess: time.Second}})
+		srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, Faults: sshserver.Faults{DelaySuccess: time.Second}})
 		var under, most, count atomic.Int32
 		l.peer(addr1, func(c net.Conn) {
 			if count.Add(1)%3 == 0 {
@@ -158,14 +158,14 @@ func TestHandshakesTakeTurns(t *testing.T) {
 			n := under.Add(1)
 			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 			}
-			time.AfterFunc(time.Second, func() { under.Add(-1) }) // when DelaySuccess is over
+			time.AfterFunc(time.Second-1, func() { under.Add(-1) }) // just before DelaySuccess is over, and the next begins
 			srv.ServeConn(c)
 		})
 		dial := sshx.Dialer(l.opts)
 		var wg sync.WaitGroup
 		for range 40 {
 			wg.Go(func() {
-				tr, err := dial(t.Context(), to(host1, "p"), nil)
+				tr, err := dial(t.Context(), to(host1, "pass-1138"), nil)
 				if err != nil {
 					t.Error(err)
 					return

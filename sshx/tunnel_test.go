@@ -27,7 +27,7 @@ const deviceAddr = "192.0.2.9:23"
 
 // behind returns the target of the device behind these jump hosts.
 func behind(jumps string) term.Target {
-	return term.Target{Host: "192.0.2.9", Port: 23, SSH: term.SSHOptions{ProxyJump: jumps}, Auth: term.Auth{Password: "of the device"}}
+	return term.Target{Host: "192.0.2.9", Port: 23, SSH: term.SSHOptions{ProxyJump: jumps}, Auth: term.Auth{Password: "of the device-1138"}}
 }
 
 // says reads what the device says first.
@@ -42,7 +42,8 @@ func says(tb testing.TB, c net.Conn, want string) {
 // noTunnel expects an error of that kind.
 func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, kind term.Kind) *term.Error {
 	tb.Helper()
-	c, err := n.DialTCP(tb.Context(), "tcp", t, p)
+	confide(tb, t.Auth)
+	c, err := n.DialTCP(tb.Context(), "tcp", t, confiding(tb, p))
 	if err == nil {
 		_ = c.Close()
 		tb.Fatalf("connected; want %s", kind)
@@ -51,6 +52,7 @@ func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, ki
 	if !errors.As(err, &e) || e.Kind != kind || e.Op != "open" {
 		tb.Fatalf("error %v (%s); want %s", err, term.KindOf(err), kind)
 	}
+	toldError(tb, e)
 	return e
 }
 
@@ -59,14 +61,14 @@ func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, ki
 func TestTunnel(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j1 := l.server(addr1, sshserver.Config{AllowForward: true})
-		j2 := l.server(addr2, sshserver.Config{Passwords: map[string]string{"two": "pw2"}, AllowForward: true})
+		j2 := l.server(addr2, sshserver.Config{Passwords: map[string]string{"two": "pw2-1138"}, AllowForward: true})
 		l.server(addr3, sshserver.Config{})
 		l.peer(deviceAddr, device)
 		l.config("Host jump2\n HostName 192.0.2.2\n User two\n ProxyJump 192.0.2.1\nHost 192.0.2.3\n ProxyJump jump2\n")
 		n := sshx.NewNetwork(l.opts)
 		p := &prompter{f: func(context.Context, term.Prompt) (string, error) {
 			time.Sleep(time.Hour) // does not count
-			return "pw2", nil
+			return "pw2-1138", nil
 		}}
 		c, err := n.DialTCP(t.Context(), "tcp", behind("jump2"), p)
 		if err != nil {
@@ -129,7 +131,7 @@ func TestTunnelsThatDoNotCome(t *testing.T) {
 		{"refused", sshserver.Config{AllowForward: true}, true, term.ConnectFailed, "connection refused", "192.0.2.9:23", "tcp!"},
 		{"no forwarding", sshserver.Config{}, true, term.ConnectFailed, "may forward", "192.0.2.9:23", "tcp!"},
 		{"unknown host key", sshserver.Config{AllowForward: true}, false, term.HostKeyUnknown, "SHA256:", "u@192.0.2.1:22", "tcp banner kex hostkey!"},
-		{"no credentials", sshserver.Config{Passwords: map[string]string{"u": "of the device"}}, true, term.AuthFailed, "", "u@192.0.2.1:22", "tcp banner kex hostkey auth!"},
+		{"no credentials", sshserver.Config{Passwords: map[string]string{"u": "of the device-1138"}}, true, term.AuthFailed, "", "u@192.0.2.1:22", "tcp banner kex hostkey auth!"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *lab) {
@@ -341,19 +343,19 @@ func TestTunnelThroughProxy(t *testing.T) {
 		_ = c.Close()
 	}
 	t.Run("target", func(t *testing.T) {
-		proxy, forwarded := serveProxy(t, ln.Addr().String(), socks5("me", "pw"))
-		dial(t, term.Target{Host: "behind.invalid", Port: 23, SSH: term.SSHOptions{ProxyURL: "socks5://me:pw@" + proxy}})
+		proxy, forwarded := serveProxy(t, ln.Addr().String(), socks5("me", "pw-proxy-1138"))
+		dial(t, term.Target{Host: "behind.invalid", Port: 23, SSH: term.SSHOptions{ProxyURL: "socks5://me:pw-proxy-1138@" + proxy}})
 		if forwarded.Load() != 1 {
 			t.Errorf("%d forwarded", forwarded.Load())
 		}
-		e := noTunnel(t, n, term.Target{Host: "elsewhere.invalid", Port: 23, SSH: term.SSHOptions{ProxyURL: "socks5://me:pw@" + proxy}}, nil, term.ConnectFailed)
+		e := noTunnel(t, n, term.Target{Host: "elsewhere.invalid", Port: 23, SSH: term.SSHOptions{ProxyURL: "socks5://me:pw-proxy-1138@" + proxy}}, nil, term.ConnectFailed)
 		if !strings.Contains(e.Msg, "proxy") || e.Details.Hop != "elsewhere.invalid:23" {
 			t.Errorf("%q, hop %q", e.Msg, e.Details.Hop)
 		}
 	})
 	t.Run("jump host", func(t *testing.T) {
-		proxy, forwarded := serveProxy(t, jump.Addr(), socks5("me", "pw"))
-		dial(t, term.Target{Host: "127.0.0.1", Port: ln.Addr().(*net.TCPAddr).Port, SSH: term.SSHOptions{ProxyJump: "u@behind.invalid", ProxyURL: "socks5://me:pw@" + proxy}})
+		proxy, forwarded := serveProxy(t, jump.Addr(), socks5("me", "pw-proxy-1138"))
+		dial(t, term.Target{Host: "127.0.0.1", Port: ln.Addr().(*net.TCPAddr).Port, SSH: term.SSHOptions{ProxyJump: "u@behind.invalid", ProxyURL: "socks5://me:pw-proxy-1138@" + proxy}})
 		if forwarded.Load() != 1 {
 			t.Errorf("%d forwarded", forwarded.Load())
 		}

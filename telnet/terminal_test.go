@@ -13,6 +13,7 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -20,8 +21,11 @@ import (
 	"time"
 
 	"ptyctl/internal/bufpipe"
+	"ptyctl/internal/leaktest"
 	"ptyctl/term"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 // listen starts a server on loopback that serves each connection with serve, and returns host and port.
 func listen(tb testing.TB, config *tls.Config, serve func(net.Conn)) (string, int) {
@@ -133,7 +137,7 @@ func TestOpenRefuses(t *testing.T) {
 		return nil, io.ErrUnexpectedEOF
 	}}
 	for field, target := range map[string]term.Target{
-		"auth":           {Host: "h", Auth: term.Auth{Password: "geheim"}},
+		"auth":           {Host: "h", Auth: term.Auth{Password: "geheim-1138"}},
 		"host":           {},
 		"port":           {Host: "h", Port: 70000},
 		"telnet.mode":    {Host: "h", Telnet: term.TelnetOptions{Mode: "ssh"}},
@@ -144,9 +148,11 @@ func TestOpenRefuses(t *testing.T) {
 		"pty.term":       {Host: "h", PTY: term.PTY{Term: "a b"}},
 		"pty":            {Host: "h", PTY: term.PTY{Cols: 70000}},
 	} {
+		leaktest.Auth(t, target.Auth.Password.Reveal(), "", "")
 		_, err := d.Open(t.Context(), target, nil)
+		leaktest.Output(t, "error", fmt.Sprint(err))
 		e, ok := errors.AsType[*term.Error](err)
-		if !ok || e.Kind != term.InvalidArgument || e.Details.Field != field || strings.Contains(err.Error(), "geheim") {
+		if !ok || e.Kind != term.InvalidArgument || e.Details.Field != field || strings.Contains(err.Error(), "geheim-1138") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

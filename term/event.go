@@ -7,11 +7,15 @@ import (
 
 // An Actor is who makes a call. All of it is what the caller says of itself, except Transport and Token.
 type Actor struct {
-	Transport string // "stdio", "http", "socket", "library"
+	Transport string // "stdio", "http", "socket", "cli", "library"
 	Client    string // name of the MCP client
 	Version   string // its version
 	Token     string // name (never the value) of the bearer token
 	Task      string // task_id: the name under which locks are held
+
+	// Operator says that a person makes the call, over a way that only the operator has: he may take locks over and
+	// answer for others, and what he types is in no record.
+	Operator bool
 }
 
 type actorKey struct{}

@@ -13,6 +13,7 @@
 //	bytes -> Parser  -> Token            text, controls, ESC, CSI, OSC, DCS ...
 //	bytes -> Cleaner -> text, Sanitized  for reading; CleanFrom for one read of many
 //	                 -> Line, LastLine   the unfinished line, for prompt patterns
+//	bytes -> Filter  -> bytes            for a person's terminal: what draws, and nothing else
 //	bytes -> Tracker -> Modes, Queries   what the far side has switched on or asked
 //
 // # What clean text is

@@ -12,37 +12,26 @@ import (
 )
 
 func auditCommand() *cli.Command {
-	return &cli.Command{
+	return group(&cli.Command{
 		Name: "audit", Usage: "look at audit logs",
 		Subcommands: []*cli.Command{{
 			Name: "verify", Usage: "check that nothing in an audit log was changed or removed; give the rotated files too",
-			ArgsUsage:    "FILE...",
-			OnUsageError: wrongFlag, HideHelpCommand: true,
-			Flags: []cli.Flag{&cli.StringFlag{Name: "head", Usage: "the `HASH` of a line that must be there: as an earlier verify or ptyctl's log has shown it"}},
+			ArgsUsage: "FILE...",
+			Flags:     []cli.Flag{&cli.StringFlag{Name: "head", Usage: "the `HASH` of a line that must be there: as an earlier verify or ptyctl's log has shown it"}},
 			Action: func(c *cli.Context) error {
-				return verifyAudit(c.App.Writer, c.String("head"), c.Args().Slice())
+				files, err := arguments(c, 1, -1)
+				if err != nil {
+					return err
+				}
+				return verifyAudit(c.App.Writer, c.String("head"), files)
 			},
 		}},
-		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return usageError{fmt.Errorf("audit has no command %q; see ptyctl audit --help", c.Args().First())}
-			}
-			return cli.ShowSubcommandHelp(c)
-		},
-	}
+	})
 }
 
 func verifyAudit(w io.Writer, head string, files []string) error {
 	if head != "" && !audit.IsHash(head) {
 		return usageError{errors.New("--head takes the 64 hexadecimal digits that an earlier verify has shown as head")}
-	}
-	if len(files) == 0 {
-		return usageError{errors.New("audit verify needs the files to check; see ptyctl audit verify --help")}
-	}
-	for _, name := range files {
-		if strings.HasPrefix(name, "-") { // the flag library stops at the first file
-			return usageError{fmt.Errorf("flags go before the files, such as %q; ./%s is a file", name, name)}
-		}
 	}
 	r, err := audit.Verify(head, files...)
 	if err != nil {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -29,7 +31,9 @@ func demoCommand() *cli.Command {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(c.Context, demoLimit)
+			ctx, stop := signal.NotifyContext(c.Context, syscall.SIGHUP) // the terminal is gone: clean up
+			defer stop()
+			ctx, cancel := context.WithTimeout(ctx, demoLimit)
 			defer cancel()
 			return demo(ctx, c.App.Writer)
 		},

@@ -11,8 +11,9 @@ import (
 )
 
 // deviceLocks makes a console one for all processes of this user that use the same folder; empty: the default one. The
-// folder is looked for when the first console is opened: nobody else needs it.
-func deviceLocks(dir string) func(device, session string) (release func(), err error) {
+// folder is looked for when the first console is opened: nobody else needs it. socket is where this process can be
+// reached; empty: nowhere.
+func deviceLocks(dir, socket string) func(device, session string) (release func(), err error) {
 	return func(device, session string) (func(), error) {
 		in := dir
 		if in == "" {
@@ -21,7 +22,7 @@ func deviceLocks(dir string) func(device, session string) (release func(), err e
 				return nil, deviceError(device, err)
 			}
 		}
-		l, err := devlock.Acquire(in, device, devlock.Owner{PID: os.Getpid(), Session: session, Started: time.Now()})
+		l, err := devlock.Acquire(in, device, devlock.Owner{PID: os.Getpid(), Socket: socket, Session: session, Started: time.Now()})
 		if err != nil {
 			return nil, deviceError(device, err)
 		}

@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
+	"slices"
+	"sync"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/exp/zapslog"
@@ -12,26 +15,114 @@ import (
 	"ptyctl/config"
 )
 
-// newLogger makes the process's logger. It writes to stderr or a file, never to stdout: that is the protocol's.
-func newLogger(o config.Logging) (log *slog.Logger, closeLog func(), err error) {
-	out := zapcore.Lock(os.Stderr)
-	closeLog = func() {}
-	if o.File != "" {
-		f, err := os.OpenFile(o.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			return nil, nil, fmt.Errorf("logging.file: %w; name a file that can be written, or leave it empty for stderr", err)
-		}
-		out, closeLog = zapcore.Lock(f), func() { _ = f.Close() }
+// A logger is the process's log. It goes to stderr or a file, never to stdout: that is the protocol's. What it writes, and
+// where, may be changed at any time; a line goes to the place before or to the one after, whole.
+type logger struct {
+	*slog.Logger
+	sink *logSink
+}
+
+func newLogger(o config.Logging) (*logger, error) {
+	sink := new(logSink)
+	if err := sink.apply(o); err != nil {
+		return nil, err
 	}
+	// A stack says where we noticed, seldom what is wrong; a panic brings its own.
+	handler := zapslog.NewHandler(liveCore{sink: sink}, zapslog.AddStacktraceAt(slog.LevelError+1))
+	return &logger{slog.New(handler), sink}, nil
+}
+
+// apply changes to what o says; a file is opened anew, also if its name is the same. After an error all is as it was.
+func (l *logger) apply(o config.Logging) error { return l.sink.apply(o) }
+
+// close closes the file, if there is one; later lines are lost.
+func (l *logger) close() {
+	l.sink.mu.Lock()
+	defer l.sink.mu.Unlock()
+	l.sink.core = zapcore.NewNopCore()
+	l.sink.closeLocked()
+}
+
+// A logSink is where lines go at the moment.
+type logSink struct {
+	mu   sync.RWMutex // guards the following; read-locked while a line is written
+	core zapcore.Core
+	file io.Closer // nil: stderr
+}
+
+func (s *logSink) apply(o config.Logging) error {
 	level, err := zapcore.ParseLevel(string(o.Level))
 	if err != nil {
-		return nil, nil, fmt.Errorf("logging.level: %w", err)
+		return fmt.Errorf("logging.level: %w", err)
+	}
+	out, file := zapcore.Lock(os.Stderr), io.Closer(nil)
+	if o.File != "" {
+		f, err := openLogFile(o.File, int64(o.MaxBytes), o.Keep)
+		if err != nil {
+			return fmt.Errorf("logging.file: %w; name a file that can be written, or leave it empty for stderr", err)
+		}
+		out, file = zapcore.AddSync(f), f
 	}
 	enc := zap.NewProductionEncoderConfig()
 	enc.EncodeTime = zapcore.ISO8601TimeEncoder
+	enc.EncodeDuration = zapcore.StringDurationEncoder
 	encoder := zapcore.NewConsoleEncoder(enc)
 	if o.Format == config.LogJSON {
 		encoder = zapcore.NewJSONEncoder(enc)
 	}
-	return slog.New(zapslog.NewHandler(zapcore.NewCore(encoder, out, level))), closeLog, nil
+	core := zapcore.NewCore(encoder, out, level)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closeLocked()
+	s.core, s.file = core, file
+	return nil
+}
+
+// closeLocked requires s.mu.
+func (s *logSink) closeLocked() {
+	if s.file != nil {
+		_ = s.file.Close()
+		s.file = nil
+	}
+}
+
+// A liveCore is the zapcore.Core of whatever its sink is at the moment.
+type liveCore struct {
+	sink   *logSink
+	fields []zapcore.Field
+}
+
+// Enabled implements zapcore.LevelEnabler.
+func (c liveCore) Enabled(l zapcore.Level) bool {
+	c.sink.mu.RLock()
+	defer c.sink.mu.RUnlock()
+	return c.sink.core.Enabled(l)
+}
+
+// With implements zapcore.Core.
+func (c liveCore) With(fields []zapcore.Field) zapcore.Core {
+	return liveCore{c.sink, append(slices.Clip(c.fields), fields...)}
+}
+
+// Check implements zapcore.Core.
+func (c liveCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(e.Level) {
+		return ce.AddCore(e, c)
+	}
+	return ce
+}
+
+// Write implements zapcore.Core.
+func (c liveCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
+	c.sink.mu.RLock()
+	defer c.sink.mu.RUnlock()
+	return c.sink.core.Write(e, append(slices.Clip(c.fields), fields...))
+}
+
+// Sync implements zapcore.Core.
+func (c liveCore) Sync() error {
+	c.sink.mu.RLock()
+	defer c.sink.mu.RUnlock()
+	return c.sink.core.Sync()
 }

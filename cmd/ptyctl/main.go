@@ -1,13 +1,19 @@
 // Command ptyctl gives AI agents, and the engineers who run them, real terminals over SSH: it is an MCP server.
 //
 //	ptyctl mcp --transport stdio     what an MCP client starts
+//	ptyctl config check|show         what is wrong with the configuration; where each value comes from
+//	ptyctl explain HOST              how a host would be reached
+//	ptyctl doctor [HOST]             why something does not work, step by step
 //	ptyctl demo                      the whole of it, shown on this machine
 //	ptyctl profiles                  the device families that it knows
 //	ptyctl audit verify              whether an audit log was tampered with
 //	ptyctl version
+//	ptyctl sessions | status | tail | attach | answer | call     watch a running one, and step in
+//	ptyctl open | exec     a terminal or a command on a host, as an agent has it
 //
-// It ends with status 0 when its client has closed the input or it is told to stop, 1 when something failed, and 2
-// when it was called wrongly. An answer that the client did not take is a failure.
+// As an MCP server it reads its configuration again on SIGHUP. It ends with status 0 when its client has closed the input
+// or it is told to stop, 1 when something failed, and 2 when it was called wrongly; exec and open pass on the status of
+// what they ran (exits.go). An answer that the client did not take is a failure.
 package main
 
 import (
@@ -29,7 +35,7 @@ func main() {
 	// A client that closed its end must not kill us before every session is closed. Ignored, the signal would be ignored by
 	// every program that we start, too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newApp().RunContext(ctx, os.Args)
 	stop()
 	os.Exit(exitCode(err))
@@ -42,14 +48,23 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, new(exitStatus)): // another program's, of which nothing is left to say
+		status, _ := errors.AsType[exitStatus](err)
+		return status.code
+	case errors.As(err, new(failureToReach)):
+		complain(err)
+		return exitNotReached
 	case errors.As(err, new(usageError)), errors.As(err, new(cli.ExitCoder)): // the latter: help for an unknown command
-		fmt.Fprintf(os.Stderr, "ptyctl: %v\n", err)
+		complain(err)
 		return 2
 	default:
-		fmt.Fprintf(os.Stderr, "ptyctl: %v\n", err)
+		complain(err)
 		return 1
 	}
 }
+
+// complain says what went wrong. Some of it may be a server's words.
+func complain(err error) { fmt.Fprintf(os.Stderr, "ptyctl: %s\n", plain(err.Error())) }
 
 func newApp() *cli.App {
 	app := &cli.App{
@@ -64,47 +79,68 @@ func newApp() *cli.App {
 			}
 			return cli.ShowAppHelp(c)
 		},
-		Commands:       []*cli.Command{mcpCommand(), demoCommand(), profilesCommand(), auditCommand(), versionCommand()},
+		Commands: []*cli.Command{
+			mcpCommand(),
+			sessionsCommand(),
+			statusCommand(),
+			tailCommand(),
+			attachCommand(),
+			answerCommand(),
+			openCommand(),
+			execCommand(),
+			callCommand(),
+			explainCommand(),
+			doctorCommand(),
+			configCommand(),
+			profilesCommand(),
+			auditCommand(),
+			demoCommand(),
+			completionCommand(),
+			completeCommand(),
+			manCommand(),
+			versionCommand(),
+		},
 		ExitErrHandler: func(*cli.Context, error) {}, // main decides
 		OnUsageError:   wrongFlag,
 	}
-	// Otherwise the library prints help to stdout, where a client expects the protocol.
-	for _, c := range app.Commands {
-		c.OnUsageError, c.HideHelpCommand = wrongFlag, true
-	}
+	quiet(app.Commands)
 	return app
+}
+
+// quiet keeps the flag library from printing help to stdout, where a client expects the protocol.
+func quiet(commands []*cli.Command) {
+	for _, c := range commands {
+		c.OnUsageError, c.HideHelpCommand = wrongFlag, true
+		quiet(c.Subcommands)
+	}
+}
+
+// group makes a command that only has commands of its own.
+func group(c *cli.Command) *cli.Command {
+	c.Action = func(ctx *cli.Context) error {
+		if ctx.NArg() > 0 {
+			return usageError{fmt.Errorf("%s has no command %q; see ptyctl %[1]s --help", c.Name, ctx.Args().First())}
+		}
+		return cli.ShowSubcommandHelp(ctx)
+	}
+	return c
 }
 
 func wrongFlag(c *cli.Context, err error, _ bool) error {
 	return usageError{fmt.Errorf("%w; see %s --help", err, c.Command.HelpName)}
 }
 
-func versionCommand() *cli.Command {
-	return &cli.Command{
-		Name: "version", Usage: "print the version",
-		Action: func(c *cli.Context) error {
-			if err := noArguments(c); err != nil {
-				return err
-			}
-			_, err := fmt.Fprintln(c.App.Writer, "ptyctl "+version())
-			return err
-		},
-	}
-}
-
-// noArguments refuses what is left after the flags: the flag library silently swallows a flag that follows a
-// positional argument, and a mistyped command.
+// noArguments refuses every argument, of the program itself a mistyped command.
 func noArguments(c *cli.Context) error {
-	if c.NArg() == 0 {
-		return nil
-	}
-	arg := c.Args().First()
-	if c.Command == nil || c.Command.Name == "" || c.Command.Name == c.App.Name {
-		names := make([]string, len(c.App.Commands))
-		for i, cmd := range c.App.Commands {
-			names[i] = cmd.Name
+	if c.NArg() > 0 && (c.Command == nil || c.Command.Name == "" || c.Command.Name == c.App.Name) {
+		var names []string
+		for _, cmd := range c.App.Commands {
+			if !cmd.Hidden {
+				names = append(names, cmd.Name)
+			}
 		}
-		return usageError{fmt.Errorf("there is no command %q; the commands are %s", arg, strings.Join(names, ", "))}
+		return usageError{fmt.Errorf("there is no command %q; the commands are %s", c.Args().First(), strings.Join(names, ", "))}
 	}
-	return usageError{fmt.Errorf("%s takes no argument %q; see ptyctl %s --help", c.Command.Name, arg, c.Command.Name)}
+	_, err := arguments(c, 0, 0)
+	return err
 }

@@ -3,48 +3,18 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/urfave/cli/v2"
-
-	"ptyctl/config"
 	"ptyctl/mcpapi"
 )
 
 func mcpCommand() *cli.Command {
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "config", Usage: "configuration `FILE`; default " + config.DefaultPath()},
-	}
-	for _, k := range config.Keys() {
-		switch {
-		case k.Flag.Name == "":
-		case k.Flag.Value != "":
-			flags = append(flags, &cli.BoolFlag{Name: k.Flag.Name, Usage: fmt.Sprintf("set %s to %s: %s", k.Path, k.Flag.Value, k.Doc)})
-		default:
-			flags = append(flags, &cli.StringFlag{Name: k.Flag.Name, Usage: k.Doc})
-		}
-	}
 	return &cli.Command{
 		Name: "mcp", Aliases: []string{"serve"},
 		Usage:  "serve MCP: this is what an MCP client starts",
-		Flags:  append(flags, authTokenFlag),
+		Flags:  append(configFlags(), authTokenFlag),
 		Action: runMCP,
 	}
-}
-
-// source says where the configuration comes from, given the flags of this call.
-func source(c *cli.Context) config.Source {
-	s := config.Source{Path: c.String("config"), Flags: make(map[string]string)}
-	for _, k := range config.Keys() {
-		switch {
-		case k.Flag.Name == "" || !c.IsSet(k.Flag.Name):
-		case k.Flag.Value == "":
-			s.Flags[k.Path] = c.String(k.Flag.Name)
-		case c.Bool(k.Flag.Name):
-			s.Flags[k.Path] = k.Flag.Value
-		}
-	}
-	return s
 }
 
 func runMCP(c *cli.Context) error {
@@ -54,22 +24,29 @@ func runMCP(c *cli.Context) error {
 	if c.IsSet(authTokenFlag.Name) {
 		return errAuthTokenFlag
 	}
-	cfg, warnings, err := config.Load(source(c))
-	if err != nil {
-		return usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
-	}
-	if err := knownToolsets(cfg.Server.Toolsets); err != nil {
-		return usageError{err}
-	}
-	log, closeLog, err := newLogger(cfg.Logging)
+	cfg, warnings, err := loadConfig(c)
 	if err != nil {
 		return err
 	}
-	defer closeLog()
+	loaded := cfg // as it was read: what is decided below is no change when it is read again
+	if err := knownToolsets(cfg.Server.Toolsets); err != nil {
+		return usageError{err}
+	}
+	logs, err := newLogger(cfg.Logging)
+	if err != nil {
+		return err
+	}
+	defer logs.close()
+	log := logs.Logger
 	for _, w := range warnings {
 		log.Warn("configuration", "where", w.Where, "warning", w.Message)
 	}
 
+	ctl, err := listenControl(&cfg, log)
+	if err != nil {
+		return err
+	}
+	defer ctl.close()
 	trail, err := newAudit(cfg.Audit, log)
 	if err != nil {
 		return err
@@ -79,15 +56,18 @@ func runMCP(c *cli.Context) error {
 	defer watch.Close()
 	pages := mcpapi.NewPages()
 	defer pages.Close()
-	sessions, numbers, err := newManager(cfg, trail, watch, log)
+	ways, err := newWays(cfg, log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
+	sessions, numbers := newManager(cfg, ways, trail, watch, log)
 	srv := newServer(cfg, sessions, watch, pages, log)
 	web, err := newHTTP(cfg, srv, numbers.Handler(), log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
+	ctl.serve(cfg, srv, numbers.Handler())
+	defer reloadOnHangup(c.Context, &reloader{cfg: loaded, source: source(c), log: logs, ways: ways})()
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
 	err = serve(c.Context, cfg, srv, web, log)
 	// The signal that ended us must not cut this short; Close has its own limit.

@@ -18,13 +18,14 @@ func profilesCommand() *cli.Command {
 		ArgsUsage: "[NAME]",
 		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON: everything about all of them, or about one"}},
 		Action: func(c *cli.Context) error {
-			if c.NArg() > 1 { // such as a flag, which the library would swallow
-				return usageError{fmt.Errorf("profiles takes one name, and flags before it, not %q; see ptyctl profiles --help", c.Args().Get(1))}
+			names, err := arguments(c, 0, 1)
+			if err != nil {
+				return err
 			}
-			if c.NArg() == 0 {
+			if len(names) == 0 {
 				return listProfiles(c.App.Writer, c.Bool("json"))
 			}
-			name := c.Args().First()
+			name := names[0]
 			p, ok := profile.Get(name)
 			if !ok {
 				return usageError{fmt.Errorf("there is no profile %q; the profiles are %s", name, strings.Join(profile.Names(), ", "))}
@@ -32,7 +33,7 @@ func profilesCommand() *cli.Command {
 			if c.Bool("json") {
 				return printJSON(c.App.Writer, p)
 			}
-			_, err := io.WriteString(c.App.Writer, profileText(p))
+			_, err = io.WriteString(c.App.Writer, profileText(p))
 			return err
 		},
 	}

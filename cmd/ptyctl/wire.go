@@ -16,19 +16,17 @@ import (
 )
 
 // newManager makes the set of sessions that the configuration describes, and what counts their doings.
-func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *slog.Logger) (*session.Manager, *metrics.Metrics, error) {
-	network := sshx.NewNetwork(sshOptions(cfg, log))
-	telnet, err := telnetDialer(cfg, network)
-	if err != nil {
-		return nil, nil, err
-	}
+func newManager(cfg config.Config, ways *ways, trail *audit.Log, watch *mcpapi.Watch, log *slog.Logger) (*session.Manager, *metrics.Metrics) {
 	var sessions *session.Manager
 	numbers := metrics.New(metrics.Options{
-		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: network.HandshakesWaiting,
+		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: ways.handshakesWaiting,
 		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(trail),
 	})
 	var journal term.Journal
-	observers := []term.Observer{numbers, watch}
+	observers := []term.Observer{numbers}
+	if watch != nil {
+		observers = append(observers, watch)
+	}
 	if trail != nil {
 		observers = append(observers, trail)
 		if cfg.Audit.FailClosed {
@@ -39,8 +37,10 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 	if budget != nil {
 		observers = append(observers, budget)
 	}
+	dialers := ways.dialers()
+	dialers["local"] = localHost(cfg.Local).Open
 	sessions = session.NewManager(session.Config{
-		Dialers:        map[string]term.Dialer{"ssh": network.OpenShell, "telnet": telnet, "local": localHost(cfg.Local).Open},
+		Dialers:        dialers,
 		MaxSessions:    cfg.Session.MaxSessions,
 		MaxBufferBytes: cfg.Limits.MaxTotalBufferBytes,
 		MaxReads:       cfg.Limits.MaxWaitingReads,
@@ -55,7 +55,7 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 is a default there, and here "at once"
 		AllowTakeOver:  cfg.Locks.AllowTakeOver,
 		RecordTxEvents: cfg.Session.RecordTxEvents,
-		Devices:        deviceLocks(cfg.Locks.DeviceDir),
+		Devices:        deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
 		Gate:           localGate(cfg.Local),
 		Journal:        journal,
 		Observers:      observers,
@@ -64,7 +64,7 @@ func newManager(cfg config.Config, trail *audit.Log, watch *mcpapi.Watch, log *s
 	if budget != nil {
 		budget.sessions = sessions
 	}
-	return sessions, numbers, nil
+	return sessions, numbers
 }
 
 func liveSessions(m *session.Manager) []metrics.Session {

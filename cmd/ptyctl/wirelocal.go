@@ -22,7 +22,7 @@ func localHost(c config.Local) ptyx.Host {
 // that ptyctl runs as.
 func localTransports(c config.Local) (allowed []string) {
 	if c.Stdio {
-		allowed = append(allowed, "stdio", "socket")
+		allowed = append(allowed, "stdio", "socket", "cli")
 	}
 	if c.HTTP {
 		allowed = append(allowed, "http")

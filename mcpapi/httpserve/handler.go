@@ -21,6 +21,7 @@ type Options struct {
 	Tokens    []Token       // one of which every request must bear; none: no token is asked for
 	ReadOnly  bool          // nobody may type, whatever the token says
 	Isolate   bool          // a token knows only of the terminal sessions that it has opened
+	Operator  bool          // who may type is the person who runs ptyctl: see term.Actor
 	Transport string        // for the record; empty: "http"
 	Hosts     []string      // names of this server besides loopback and the address that a client has connected to
 	Origins   []string      // of web pages that may call, such as "https://example.net", besides those of this server
@@ -196,7 +197,7 @@ func (h *Handler) rescue(w *answer, r *http.Request) {
 
 // caller is who sends a request with this token.
 func (h *Handler) caller(t *key) mcpapi.Caller {
-	return mcpapi.Caller{Transport: h.o.Transport, Token: t.Name, ReadOnly: h.o.ReadOnly || t.ReadOnly, Isolated: h.o.Isolate}
+	return mcpapi.Caller{Transport: h.o.Transport, Token: t.Name, ReadOnly: h.o.ReadOnly || t.ReadOnly, Isolated: h.o.Isolate, Operator: h.o.Operator}
 }
 
 func notAllowed(methods string) *refusal {

@@ -59,7 +59,7 @@ func TestRevisions(t *testing.T) {
 					OutputSchema json.RawMessage
 				}
 			}
-			if r := a.ask("tools/list", ""); json.Unmarshal(r.Result, &list) != nil || len(list.Tools) != 4 {
+			if r := a.ask("tools/list", ""); json.Unmarshal(r.Result, &list) != nil || len(list.Tools) != 5 {
 				t.Fatalf("tools/list: %d %s", r.status, r.text)
 			}
 			structured := revision >= "2025-06-18"

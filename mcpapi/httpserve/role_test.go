@@ -64,7 +64,7 @@ func TestRoleRead(t *testing.T) {
 					t.Errorf("%s offers %v, want %v", tool, actions[tool], want)
 				}
 			}
-			if len(list.Tools) != 3 {
+			if len(list.Tools) != 4 { // and health
 				t.Errorf("%d tools", len(list.Tools))
 			}
 			for _, word := range []string{"password", "write", "ptyctl_session_exec"} {
@@ -92,7 +92,7 @@ func TestRoleRead(t *testing.T) {
 		t.Errorf("the record of the refused exec is %+v", e)
 	}
 	var all struct{ Tools []json.RawMessage }
-	if r := s.initialize(writeToken, latest).ask("tools/list", ""); json.Unmarshal(r.Result, &all) != nil || len(all.Tools) != 4 {
+	if r := s.initialize(writeToken, latest).ask("tools/list", ""); json.Unmarshal(r.Result, &all) != nil || len(all.Tools) != 5 {
 		t.Errorf("the role write sees %d tools", len(all.Tools))
 	}
 }

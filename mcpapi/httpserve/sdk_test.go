@@ -32,7 +32,7 @@ func TestGoClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if list, err := c.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 4 {
+	if list, err := c.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 5 {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	call := func(ctx context.Context, tool string, args map[string]any) (*mcp.CallToolResult, error) {

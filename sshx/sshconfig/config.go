@@ -75,7 +75,7 @@ type Config struct {
 	Unsupported []Refusal
 
 	set     map[string]*setting
-	effects map[string][]string // by canonical name, for Dump
+	effects map[string][]Value // by canonical name, for Settings
 }
 
 // Origin returns where a keyword, in any case, was set: of those that
@@ -89,21 +89,42 @@ func (c *Config) Origin(keyword string) Origin {
 	return Origin{Source: Default}
 }
 
-// Dump writes the configuration as "keyword value" lines, like ssh -G: the
-// keyword in lower case, one line per value where values accumulate, and
-// nothing for a keyword that has no value. Values are shown after expansion.
-func (c *Config) Dump(w io.Writer) error {
+// A Setting is one keyword in force, with its values after expansion. Where values accumulate each has its own origin;
+// otherwise there is one.
+type Setting struct {
+	Keyword string // spelling of the manual page
+	Values  []Value
+}
+
+// Settings returns every keyword that has a value, defaults included, in the order of [Keywords].
+func (c *Config) Settings() []Setting {
+	var list []Setting
 	for i := range keywords {
 		k := &keywords[i]
 		values, ok := c.effects[k.Name]
 		if !ok {
 			continue
 		}
+		values = slices.Clone(values)
 		if !k.Accumulates && k.Name != "SetEnv" {
-			values = []string{strings.Join(values, " ")}
+			texts := make([]string, len(values))
+			for i, v := range values {
+				texts[i] = v.Text
+			}
+			values = []Value{{Text: strings.Join(texts, " "), Origin: values[0].Origin}}
 		}
-		for _, v := range values {
-			if _, err := fmt.Fprintf(w, "%s %s\n", strings.ToLower(k.Name), v); err != nil {
+		list = append(list, Setting{Keyword: k.Name, Values: values})
+	}
+	return list
+}
+
+// Dump writes the configuration as "keyword value" lines, like ssh -G: the
+// keyword in lower case, one line per value where values accumulate, and
+// nothing for a keyword that has no value. Values are shown after expansion.
+func (c *Config) Dump(w io.Writer) error {
+	for _, s := range c.Settings() {
+		for _, v := range s.Values {
+			if _, err := fmt.Fprintf(w, "%s %s\n", strings.ToLower(s.Keyword), v.Text); err != nil {
 				return err
 			}
 		}
@@ -111,9 +132,17 @@ func (c *Config) Dump(w io.Writer) error {
 	return nil
 }
 
-// note records what Dump shows.
-func (c *Config) note(name string, values ...string) {
-	if len(values) > 0 && (len(values) > 1 || values[0] != "") {
-		c.effects[name] = slices.Clone(values)
+// note records what Settings shows of a keyword that was set in one place.
+func (c *Config) note(name string, texts ...string) {
+	values := make([]Value, len(texts))
+	for i, text := range texts {
+		values[i] = Value{Text: text, Origin: c.Origin(name)}
+	}
+	c.noteValues(name, values)
+}
+
+func (c *Config) noteValues(name string, values []Value) {
+	if len(values) > 0 && (len(values) > 1 || values[0].Text != "") {
+		c.effects[name] = values
 	}
 }

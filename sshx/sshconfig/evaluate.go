@@ -28,6 +28,8 @@ type evaluator struct {
 	warnings []Warning
 	warned   map[Warning]int // index into warnings, by Warning with Applies false
 	refusals []Refusal
+
+	aliases map[string]bool // nil: nobody wants them
 }
 
 // setting is the value of one keyword.
@@ -47,15 +49,7 @@ func Evaluate(ctx context.Context, o Options) (*Config, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	e := &evaluator{
-		ctx:    ctx,
-		opt:    o,
-		uid:    localUID(),
-		host:   o.Host,
-		set:    make(map[string]*setting),
-		cache:  make(map[cacheKey][]string),
-		warned: make(map[Warning]int),
-	}
+	e := newEvaluator(ctx, o)
 	e.arguments()
 	if err := e.overrides(); err != nil {
 		return nil, err
@@ -74,6 +68,18 @@ func Evaluate(ctx context.Context, o Options) (*Config, error) {
 		return nil, err
 	}
 	return e.finish(host), nil
+}
+
+func newEvaluator(ctx context.Context, o Options) *evaluator {
+	return &evaluator{
+		ctx:    ctx,
+		opt:    o,
+		uid:    localUID(),
+		host:   o.Host,
+		set:    make(map[string]*setting),
+		cache:  make(map[cacheKey][]string),
+		warned: make(map[Warning]int),
+	}
 }
 
 // beginFinal prepares the second pass, in which Host lines see the name that

@@ -11,7 +11,7 @@ import (
 
 // finish turns what was read into a Config.
 func (e *evaluator) finish(host string) *Config {
-	c := &Config{Host: e.opt.Host, HostName: host, set: e.set, effects: make(map[string][]string)}
+	c := &Config{Host: e.opt.Host, HostName: host, set: e.set, effects: make(map[string][]Value)}
 	c.note("HostName", host)
 	f := &finisher{evaluator: e, c: c}
 	f.user(host)
@@ -120,17 +120,15 @@ func (f *finisher) values(name string) []Value {
 		}
 	}
 	var values []Value
-	var texts []string
 	for _, v := range items {
 		if strings.EqualFold(v.Text, "none") {
 			continue
 		}
 		if s, ok := f.expand(k, v.Text, v.Origin); ok {
 			values = append(values, Value{Text: s, Origin: v.Origin})
-			texts = append(texts, s)
 		}
 	}
-	f.c.note(name, texts...)
+	f.c.noteValues(name, slices.Clone(values))
 	return values
 }
 

@@ -10,7 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ptyctl/internal/leaktest"
 )
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 // write makes a file in dir and returns its path.
 func write(tb testing.TB, dir, name, text string) string {
@@ -28,11 +32,12 @@ func write(tb testing.TB, dir, name, text string) string {
 // options returns options that read nothing of this machine.
 func options(tb testing.TB) Options {
 	tb.Helper()
+	leaktest.Secret(tb, "hunter2-1138")
 	return Options{
 		Host: "foo", UserFile: "none", SystemFile: "none",
 		LocalUser: "me", HomeDir: tb.TempDir(), LocalHost: "client",
 		LookupEnv: func(name string) (string, bool) {
-			v, ok := map[string]string{"HOME": "/home/me", "SECRET": "hunter2"}[name]
+			v, ok := map[string]string{"HOME": "/home/me", "SECRET": "hunter2-1138"}[name]
 			return v, ok
 		},
 		Resolve: func(context.Context, string) (string, error) { return "", errors.New("no such host") },
@@ -311,14 +316,15 @@ func TestCallerCannotReadTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Fprint(&all, cfg.Warnings, cfg.Unsupported)
-	if strings.Contains(all.String(), "hunter2") {
+	leaktest.Output(t, "dump", all.String())
+	if strings.Contains(all.String(), "hunter2-1138") {
 		t.Errorf("the secret is in\n%s", &all)
 	}
 	if !slices.Equal(cfg.UserKnownHostsFiles, []string{"/home/me/x"}) {
 		t.Errorf("UserKnownHostsFiles = %q", cfg.UserKnownHostsFiles)
 	}
 	o.CallerFile, o.UserFile = "", o.CallerFile
-	if cfg := evaluate(t, o); cfg.VersionAddendum != "hunter2" || cfg.IdentityAgent != "hunter2" {
+	if cfg := evaluate(t, o); cfg.VersionAddendum != "hunter2-1138" || cfg.IdentityAgent != "hunter2-1138" {
 		t.Errorf("the operator's file does not expand: %q, %q", cfg.VersionAddendum, cfg.IdentityAgent)
 	}
 }
@@ -326,7 +332,7 @@ func TestCallerCannotReadTheEnvironment(t *testing.T) {
 func TestAllowPath(t *testing.T) {
 	dir := t.TempDir()
 	outside := errors.New("outside the allowed folders")
-	secret := write(t, dir, "secret", "hunter2 is the password\nUser bob\n")
+	secret := write(t, dir, "secret", "hunter2-1138 is the password\nUser bob\n")
 	o := options(t)
 	o.AllowPath = func(path string) error {
 		if path == secret {
@@ -350,7 +356,8 @@ func TestAllowPath(t *testing.T) {
 	// Without AllowPath, messages still do not quote what is no configuration.
 	o.AllowPath, o.CallerFile = nil, secret
 	cfg := evaluate(t, o)
-	if w := warned(cfg, "not known"); w == nil || strings.Contains(fmt.Sprint(cfg.Warnings), "hunter2") {
+	leaktest.Output(t, "warnings", fmt.Sprint(cfg.Warnings))
+	if w := warned(cfg, "not known"); w == nil || strings.Contains(fmt.Sprint(cfg.Warnings), "hunter2-1138") {
 		t.Errorf("warnings %v", cfg.Warnings)
 	}
 }
@@ -369,17 +376,18 @@ func TestCallerFileMustExist(t *testing.T) {
 // its value to itself.
 func TestOverrideErrors(t *testing.T) {
 	for _, o := range []Override{
-		{Keyword: "SetEnv", Value: "hunter2"},
-		{Keyword: "SetEnv", Value: `"A=hunter2`},
-		{Keyword: "SendEnv", Value: "A=hunter2"},
-		{Keyword: "hunter3", Value: "hunter2"},
-		{Keyword: "Include", Value: "hunter2"},
+		{Keyword: "SetEnv", Value: "hunter2-1138"},
+		{Keyword: "SetEnv", Value: `"A=hunter2-1138`},
+		{Keyword: "SendEnv", Value: "A=hunter2-1138"},
+		{Keyword: "hunter3", Value: "hunter2-1138"},
+		{Keyword: "Include", Value: "hunter2-1138"},
 	} {
 		opt := options(t)
 		opt.Overrides = []Override{o}
 		_, err := Evaluate(t.Context(), opt)
+		leaktest.Output(t, "error", fmt.Sprint(err))
 		var argError *ArgError
-		if !errors.As(err, &argError) || argError.Arg != o.Keyword || strings.Contains(err.Error(), "hunter2") {
+		if !errors.As(err, &argError) || argError.Arg != o.Keyword || strings.Contains(err.Error(), "hunter2-1138") {
 			t.Errorf("%s: error %v", o.Keyword, err)
 		}
 	}

@@ -82,5 +82,5 @@ func (f *finisher) jump(keyword string, jumps []Jump, origin Origin) {
 		return
 	}
 	f.c.ProxyJump = jumps
-	f.c.note("ProxyJump", strings.Join(names, ","))
+	f.c.noteValues("ProxyJump", []Value{{Text: strings.Join(names, ","), Origin: origin}})
 }

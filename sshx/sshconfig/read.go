@@ -227,6 +227,9 @@ func (e *evaluator) line(f file, line string, origin Origin, active *bool) error
 	}
 	switch strings.ToLower(keyword) {
 	case "host":
+		if e.aliases != nil {
+			e.alias(args)
+		}
 		*active, err = e.matchHost(args)
 	case "match":
 		*active, err = e.match(args, origin, f.dormant)

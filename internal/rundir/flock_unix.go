@@ -1,6 +1,6 @@
 //go:build unix
 
-package devlock
+package rundir
 
 import (
 	"errors"
@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks f for as long as it is open, or returns errHeld.
-func tryLock(f *os.File) error {
+// TryLock locks f for as long as it is open, or returns ErrHeld.
+func TryLock(f *os.File) error {
 	err := flock(f, unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return errHeld
+		return ErrHeld
 	}
 	return err
 }
 
-// lock is tryLock that waits.
+// lock is TryLock that waits.
 func lock(f *os.File) error { return flock(f, unix.LOCK_EX) }
 
 func flock(f *os.File, how int) error {

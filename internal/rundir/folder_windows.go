@@ -1,4 +1,4 @@
-package devlock
+package rundir
 
 import (
 	"errors"
@@ -9,40 +9,41 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// DefaultDir returns the folder of this user's device locks, in the profile's local data, which is the user's alone.
-func DefaultDir() (string, error) {
+// Dir returns this user's folder, in the profile's local data, which is the user's alone.
+func Dir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("devlock: %w", err)
+		return "", err
 	}
-	return filepath.Join(dir, "ptyctl", "devices"), nil
+	return filepath.Join(dir, "ptyctl"), nil
 }
 
-// own makes the folder unless it is there. Who may use it is said by the folder above, from which it inherits.
-func own(dir string) error {
+// Own makes the folder unless it is there. Who may use it is said by the folder above, from which it inherits.
+func Own(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	if info, err := os.Lstat(dir); err != nil {
 		return err
 	} else if !info.IsDir() {
-		return fmt.Errorf("%s is no folder; device locks need one: remove it, or name another folder", dir)
+		return fmt.Errorf("%s is no folder, and must be one: remove it, or name another", dir)
 	}
 	return nil
 }
 
-func open(path string) (*os.File, error) {
+// Open opens a file of ours in a folder of ours, and makes it if need be.
+func Open(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file; remove it", path)
 	}
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// tryLock locks f for as long as it is open, or returns errHeld.
-func tryLock(f *os.File) error {
+// TryLock locks f for as long as it is open, or returns ErrHeld.
+func TryLock(f *os.File) error {
 	err := lockByte(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-		return errHeld
+		return ErrHeld
 	}
 	return err
 }

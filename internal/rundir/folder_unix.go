@@ -1,6 +1,6 @@
 //go:build unix
 
-package devlock
+package rundir
 
 import (
 	"errors"
@@ -12,29 +12,28 @@ import (
 	"syscall"
 )
 
-// DefaultDir returns the folder of this user's device locks: ptyctl/devices below XDG_RUNTIME_DIR, else below
-// /run/user/UID, else below /tmp/ptyctl-UID, which is made. A runtime folder that another user owns (as su(1) may leave
-// it in the environment) is passed over.
-func DefaultDir() (string, error) {
+// Dir returns this user's folder: ptyctl below XDG_RUNTIME_DIR, else below /run/user/UID, else below /tmp/ptyctl-UID,
+// which is made. A runtime folder that another user owns (as su(1) may leave it in the environment) is passed over.
+func Dir() (string, error) {
 	uid := strconv.Itoa(os.Getuid())
 	for _, dir := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/run/user/" + uid} {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
 		// The name may be a link; what it leads to counts.
-		if info, err := os.Stat(dir); err == nil && foreign(info) == "" {
-			return filepath.Join(dir, "ptyctl", "devices"), nil
+		if info, err := os.Stat(dir); err == nil && Foreign(info) == "" {
+			return filepath.Join(dir, "ptyctl"), nil
 		}
 	}
 	dir := "/tmp/ptyctl-" + uid // not TMPDIR: all processes of the user must find the same folder
-	if err := own(dir); err != nil {
-		return "", fmt.Errorf("devlock: %w", err)
+	if err := Own(dir); err != nil {
+		return "", err
 	}
-	return filepath.Join(dir, "ptyctl", "devices"), nil
+	return filepath.Join(dir, "ptyctl"), nil
 }
 
-// own makes the folder, and those above it, unless it is there; and checks that it is ours alone.
-func own(dir string) error {
+// Own makes the folder, and those above it, unless it is there; and checks that it is ours alone.
+func Own(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -43,16 +42,16 @@ func own(dir string) error {
 		return err
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is a %s; device locks need a folder: remove it, or name another folder", dir, kindOf(info))
+		return fmt.Errorf("%s is a %s, and must be a folder: remove it, or name another", dir, kindOf(info))
 	}
-	if why := foreign(info); why != "" {
-		return fmt.Errorf("%s %s; device locks need a folder that is yours alone (chmod 700), or name another folder", dir, why)
+	if why := Foreign(info); why != "" {
+		return fmt.Errorf("%s %s; it must be yours alone (chmod 700), or name another folder", dir, why)
 	}
 	return nil
 }
 
-// open opens a file of ours in a folder of ours, and makes it if need be.
-func open(path string) (*os.File, error) {
+// Open opens a file of ours in a folder of ours, and makes it if need be.
+func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) { // the latter on FreeBSD
 		return nil, fmt.Errorf("%s is a symbolic link, which is never followed; remove it", path)
@@ -64,7 +63,7 @@ func open(path string) (*os.File, error) {
 		err = fmt.Errorf("%s is a %s, not a file; remove it", path, kindOf(info))
 	}
 	if err == nil {
-		if why := foreign(info); why != "" {
+		if why := Foreign(info); why != "" {
 			err = fmt.Errorf("%s %s; remove it", path, why)
 		}
 	}
@@ -78,8 +77,8 @@ func open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// foreign says why something is not this user's alone; empty: it is.
-func foreign(info fs.FileInfo) string {
+// Foreign says why something is not this user's alone; empty: it is.
+func Foreign(info fs.FileInfo) string {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !ok:

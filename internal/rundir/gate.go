@@ -1,4 +1,4 @@
-package devlock
+package rundir
 
 import (
 	"errors"
@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// errHeld says that another open file has the lock.
-var errHeld = errors.New("the file is locked")
+// ErrHeld says that another open file has the lock.
+var ErrHeld = errors.New("the file is locked")
 
 // gateWait is how long the gate is waited for. It is held for a few system calls; only a process that was stopped right
 // there, with SIGSTOP or in a debugger, keeps it longer.
 const gateWait = 3 * time.Second
 
-// enter takes the gate of the folder.
-func enter(dir string) (leave func(), err error) { return enterWithin(dir, gateWait) }
+// Enter takes the gate of the folder, which one process has at a time: for a few system calls.
+func Enter(dir string) (leave func(), err error) { return enterWithin(dir, gateWait) }
 
 func enterWithin(dir string, limit time.Duration) (leave func(), err error) {
-	leave, err = tryEnter(dir)
-	if !errors.Is(err, errHeld) {
+	leave, err = TryEnter(dir)
+	if !errors.Is(err, ErrHeld) {
 		return leave, err
 	}
-	f, err := open(gatePath(dir))
+	f, err := Open(gatePath(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -43,13 +43,13 @@ func enterWithin(dir string, limit time.Duration) (leave func(), err error) {
 	}
 }
 
-// tryEnter takes the gate if that needs no wait; otherwise the error is errHeld.
-func tryEnter(dir string) (leave func(), err error) {
-	f, err := open(gatePath(dir))
+// TryEnter takes the gate if that needs no wait; otherwise the error is ErrHeld.
+func TryEnter(dir string) (leave func(), err error) {
+	f, err := Open(gatePath(dir))
 	if err != nil {
 		return nil, err
 	}
-	return entered(f, tryLock(f))
+	return entered(f, TryLock(f))
 }
 
 // entered closes f unless it was locked.

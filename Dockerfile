@@ -1,0 +1,20 @@
+# An image with nothing but the program, which needs nothing else. Build the programs first:
+#
+#	task cross
+#	docker build --tag ptyctl .
+#	docker run --interactive --rm ptyctl
+#
+# It serves MCP on its standard streams. For HTTP give it a token and a port:
+#
+#	docker run --rm --publish 127.0.0.1:8765:8765 --env PTYCTL_SERVER_HTTP_AUTH_TOKEN ptyctl mcp --transport http --listen 0.0.0.0:8765
+FROM scratch
+ARG TARGETARCH=amd64
+COPY build/ptyctl-linux-${TARGETARCH} /ptyctl
+# A user that no file names, so that its name and home are told here. Mount what ptyctl is to know (known_hosts,
+# ssh_config, keys) at /home/.ssh.
+ENV USER=ptyctl
+ENV HOME=/home
+USER 65532:65532
+EXPOSE 8765
+ENTRYPOINT ["/ptyctl"]
+CMD ["mcp", "--transport", "stdio"]

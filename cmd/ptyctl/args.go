@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// arguments returns the words behind a command's flags, of which there must be from least to most (most < 0: any number).
+// The flag library reads no flag behind the first of them, and takes it for one more: here it is refused.
+func arguments(c *cli.Context, least, most int) ([]string, error) {
+	words := c.Args().Slice()
+	switch {
+	case most == 0 && len(words) > 0:
+		return nil, usageError{fmt.Errorf("%s takes no argument %q; see %s --help", c.Command.HelpName, words[0], c.Command.HelpName)}
+	case slices.ContainsFunc(words, isFlag):
+		return nil, misplaced(c, words)
+	case len(words) < least:
+		return nil, usageError{fmt.Errorf("%s needs %s; see %s --help", c.Command.HelpName, c.Command.ArgsUsage, c.Command.HelpName)}
+	case most >= 0 && len(words) > most:
+		return nil, usageError{fmt.Errorf("%s does not take %q; the order is %s", c.Command.HelpName, words[most], usageLine(c))}
+	}
+	return words, nil
+}
+
+func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
+
+// misplaced says that there are flags among the words behind a command's flags, and shows the call as it should be.
+func misplaced(c *cli.Context, words []string) error {
+	var flags, others []string
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if w == "--" { // what follows is another program's
+			others = append(others, words[i:]...)
+			break
+		}
+		if !isFlag(w) {
+			others = append(others, w)
+			continue
+		}
+		f := flagNamed(c.Command, w)
+		if f == nil {
+			return usageError{fmt.Errorf("%s has no flag %q; the order is %s", c.Command.HelpName, w, usageLine(c))}
+		}
+		flags = append(flags, w)
+		if f.TakesValue() && !strings.Contains(w, "=") && i+1 < len(words) {
+			i++
+			flags = append(flags, words[i])
+		}
+	}
+	given := c.Lineage()[1].Args().Tail() // of this command, as they were typed
+	right := slices.Concat(given[:len(given)-c.NArg()], flags, others)
+	return usageError{fmt.Errorf("flags go before the arguments: %s %s", c.Command.HelpName, commandLine(right))}
+}
+
+// flagNamed returns the flag of a command that a word such as --name=value names, or nil.
+func flagNamed(c *cli.Command, word string) cli.DocGenerationFlag {
+	if c == nil {
+		return nil
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
+	for _, f := range c.Flags {
+		if d, ok := f.(cli.DocGenerationFlag); ok && slices.Contains(f.Names(), name) {
+			return d
+		}
+	}
+	return nil
+}
+
+func usageLine(c *cli.Context) string {
+	return strings.TrimSpace(c.Command.HelpName + " [flags] " + c.Command.ArgsUsage)
+}
+
+// commandLine shows words as they could be typed into a POSIX shell.
+func commandLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = w
+		if w == "" || strings.ContainsFunc(w, func(r rune) bool {
+			return !strings.ContainsRune("-_./:=@,%+", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+		}) {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}

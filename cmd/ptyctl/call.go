@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// maxCall bounds the arguments that are read from stdin.
+const maxCall = 8 << 20
+
+func callCommand() *cli.Command {
+	return &cli.Command{
+		Name: "call", Usage: "call a tool of a running ptyctl as an agent does, and print its result; status 1 if the call failed",
+		ArgsUsage: "TOOL JSON",
+		Description: "JSON is the tool's arguments, or - to read them from stdin: what stands there is in no list of processes.\n" +
+			"ptyctl call ptyctl_session '{\"action\":\"list\"}'",
+		Flags:  reachFlags(),
+		Action: runCall,
+	}
+}
+
+func runCall(c *cli.Context) error {
+	args := c.Args().Slice()
+	if len(args) != 2 || args[1] != "-" {
+		var err error
+		if args, err = arguments(c, 2, 2); err != nil {
+			return err
+		}
+	}
+	tool, text := args[0], []byte(args[1])
+	if args[1] == "-" {
+		var err error
+		if text, err = io.ReadAll(io.LimitReader(os.Stdin, maxCall)); err != nil {
+			return err
+		}
+	}
+	var about struct {
+		SessionID string `json:"session_id"`
+	}
+	if err := json.Unmarshal(text, &about); err != nil || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return usageError{errors.New("the arguments of a tool are a JSON object, such as '{\"action\":\"list\"}'")}
+	}
+	all, err := reach(c)
+	if err != nil {
+		return err
+	}
+	defer all.close()
+	p, err := all.having(c.Context, about.SessionID)
+	if err != nil {
+		return err
+	}
+	result, failed, err := p.Raw(c.Context, tool, json.RawMessage(text))
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(c.App.Writer, string(result)); err != nil {
+		return err
+	}
+	if failed {
+		return errors.New("the call failed: error_code in the result says why")
+	}
+	return nil
+}
+
+// having returns the process that has the session; the only one, if none is named.
+func (all peers) having(ctx context.Context, id string) (*peer, error) {
+	if id != "" && len(all) > 1 {
+		if e, err := all.find(ctx, id); err == nil && strings.EqualFold(e.SessionID, id) {
+			return e.on, nil
+		}
+	}
+	return all.one("")
+}

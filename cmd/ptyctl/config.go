@@ -1,0 +1,170 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"ptyctl/config"
+)
+
+// configFlags are the flags that decide about the configuration.
+func configFlags() []cli.Flag {
+	flags := []cli.Flag{configFlag()}
+	for _, k := range config.Keys() {
+		switch {
+		case k.Flag.Name == "":
+		case k.Flag.Value != "":
+			flags = append(flags, &cli.BoolFlag{Name: k.Flag.Name, Usage: fmt.Sprintf("set %s to %s: %s", k.Path, k.Flag.Value, k.Doc)})
+		default:
+			flags = append(flags, &cli.StringFlag{Name: k.Flag.Name, Usage: k.Doc})
+		}
+	}
+	return flags
+}
+
+func configFlag() cli.Flag {
+	return &cli.StringFlag{Name: "config", Usage: "configuration `FILE`; default $XDG_CONFIG_HOME/ptyctl/ptyctl.toml, or ~/.config/ptyctl/ptyctl.toml"}
+}
+
+// source says where the configuration comes from, given the flags of this call.
+func source(c *cli.Context) config.Source {
+	s := config.Source{Path: c.String("config"), Flags: make(map[string]string)}
+	for _, k := range config.Keys() {
+		switch {
+		case k.Flag.Name == "" || !c.IsSet(k.Flag.Name):
+		case k.Flag.Value == "":
+			s.Flags[k.Path] = c.String(k.Flag.Name)
+		case c.Bool(k.Flag.Name):
+			s.Flags[k.Path] = k.Flag.Value
+		}
+	}
+	return s
+}
+
+// loadConfig reads the configuration; one that is wrong is a wrong call.
+func loadConfig(c *cli.Context) (config.Config, []config.Warning, error) {
+	cfg, warnings, err := config.Load(source(c))
+	if err != nil {
+		return cfg, warnings, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
+	}
+	return cfg, warnings, nil
+}
+
+func configCommand() *cli.Command {
+	return group(&cli.Command{
+		Name: "config", Usage: "look at the configuration",
+		Subcommands: []*cli.Command{
+			{
+				Name: "check", Usage: "say all that is wrong with the configuration; status 2 if anything is",
+				Flags: configFlags(),
+				Action: func(c *cli.Context) error {
+					if err := noArguments(c); err != nil {
+						return err
+					}
+					return checkConfig(c)
+				},
+			},
+			{
+				Name: "show", Usage: "show every value and where it comes from; secrets are not shown",
+				Flags: append(configFlags(),
+					&cli.BoolFlag{Name: "changed", Usage: "leave out what nobody has set"},
+					&cli.BoolFlag{Name: "json", Usage: "print JSON"}),
+				Action: func(c *cli.Context) error {
+					if err := noArguments(c); err != nil {
+						return err
+					}
+					cfg, _, err := loadConfig(c)
+					if err != nil {
+						return err
+					}
+					return showConfig(c.App.Writer, cfg.Settings(), c.Bool("changed"), c.Bool("json"))
+				},
+			},
+			{
+				Name: "example", Usage: "print a configuration file with every key, its default and what it is",
+				Action: func(c *cli.Context) error {
+					if err := noArguments(c); err != nil {
+						return err
+					}
+					_, err := io.WriteString(c.App.Writer, config.Example())
+					return err
+				},
+			},
+		},
+	})
+}
+
+func checkConfig(c *cli.Context) error {
+	cfg, warnings, err := loadConfig(c)
+	for _, w := range warnings {
+		fmt.Fprintf(c.App.Writer, "warning: %s\n", w)
+	}
+	if err != nil {
+		return err
+	}
+	if err := usable(cfg); err != nil {
+		return usageError{err}
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "ok: %s\n", configFile(c.String("config")))
+	return err
+}
+
+// usable looks for what would keep a server from starting though each value is well written.
+func usable(cfg config.Config) error {
+	_, caErr := authorities(cfg.Telnet.TLSCAFile)
+	errs := []error{caErr, knownToolsets(cfg.Server.Toolsets)}
+	if cfg.Server.Transport != config.TransportStdio {
+		_, tokenErr := httpTokens(cfg.Server.HTTP)
+		_, certErr := certificate(cfg.Server.HTTP)
+		errs = append(errs, tokenErr, certErr)
+	}
+	return errors.Join(errs...)
+}
+
+// configFile names the file that is read, and says so if there is none.
+func configFile(named string) string {
+	if named != "" {
+		return named
+	}
+	path := config.DefaultPath()
+	if path == "" {
+		return "no file: there is no home folder to look in"
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "no file: " + path + " does not exist"
+	}
+	return path
+}
+
+func showConfig(w io.Writer, settings []config.Setting, changedOnly, asJSON bool) error {
+	shown := make([]config.Setting, 0, len(settings))
+	for _, s := range settings {
+		if !changedOnly || s.Origin != "default" {
+			shown = append(shown, s)
+		}
+	}
+	if asJSON {
+		return printJSON(w, shown)
+	}
+	// As TOML, so that what is shown can be a file.
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	current := ""
+	for _, s := range shown {
+		dot := strings.LastIndexByte(s.Key, '.')
+		if table := s.Key[:dot]; table != current {
+			if current != "" {
+				fmt.Fprintln(columns)
+			}
+			fmt.Fprintf(columns, "[%s]\n", table)
+			current = table
+		}
+		fmt.Fprintf(columns, "%s = %s\t# %s\n", s.Key[dot+1:], s.Value, s.Origin)
+	}
+	return columns.Flush()
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+)
+
+// The exit statuses, besides 0, 1 (it failed) and 2 (it was called wrongly).
+const (
+	exitNotReached = 255 // exec, open: the host was not reached, or the command could not be run; as ssh(1)
+	exitNotTold    = 254 // exec, open: it has ended, and the far side does not tell how
+)
+
+// An exitStatus ends the program with a status of its own, and without a word.
+type exitStatus struct{ code int }
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", e.code) }
+
+// A failureToReach is a host that could not be used.
+type failureToReach struct{ error }
+
+func (e failureToReach) Unwrap() error { return e.error }
+
+// notReached marks an error as the host's, not the command's on it.
+func notReached(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failureToReach{err}
+}
+
+// remoteStatus passes a remote exit status on.
+func remoteStatus(code *int, signal string) error {
+	switch {
+	case code != nil && *code == 0:
+		return nil
+	case code != nil:
+		return exitStatus{*code}
+	case signal != "":
+		fmt.Fprintf(os.Stderr, "ptyctl: it was ended by the signal %s\n", printable(signal))
+	default:
+		fmt.Fprintln(os.Stderr, "ptyctl: it has ended, and the far side does not tell with which status")
+	}
+	return exitStatus{exitNotTold}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// reference is what the manual page says of the commands, as Markdown: docs/commands.md has it.
+func reference(app *cli.App) string {
+	var b strings.Builder
+	for _, c := range leaves(app.Commands, "ptyctl") {
+		fmt.Fprintf(&b, "### `%s`\n\n", c.name)
+		line := c.name
+		if len(ownFlags(c.Flags)) > 0 {
+			line += " [flags]"
+		}
+		if c.ArgsUsage != "" {
+			line += " " + c.ArgsUsage
+		}
+		fmt.Fprintf(&b, "```text\n%s\n```\n\n%s\n", line, markdown(summary(c)))
+		if c.Description != "" {
+			fmt.Fprintf(&b, "\n```text\n%s\n```\n", c.Description)
+		}
+		if flags := ownFlags(c.Flags); len(flags) > 0 {
+			b.WriteString("\n| flag | what it does |\n|---|---|\n")
+			for _, f := range flags {
+				head, usage := describeFlag(f)
+				fmt.Fprintf(&b, "| `%s` | %s |\n", head, markdown(usage))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("### Exit status\n\n| status | meaning |\n|---|---|\n")
+	for _, e := range exitStatuses {
+		fmt.Fprintf(&b, "| %s | %s |\n", e.status, markdown(sentence(e.meaning)))
+	}
+	return b.String()
+}
+
+// ownFlags leaves out --help, which every command has.
+func ownFlags(flags []cli.Flag) []cli.DocGenerationFlag {
+	var own []cli.DocGenerationFlag
+	for _, f := range flags {
+		if d, ok := f.(cli.DocGenerationFlag); ok && f.Names()[0] != "help" {
+			own = append(own, d)
+		}
+	}
+	return own
+}
+
+// describeFlag returns a flag as one types it, with its short names, and what it does.
+func describeFlag(f cli.DocGenerationFlag) (head, usage string) {
+	value, text := unquoteUsage(f.GetUsage())
+	names := make([]string, 0, 2)
+	for _, n := range f.(cli.Flag).Names() {
+		if len(n) == 1 {
+			names = append(names, "-"+n)
+		} else {
+			names = append(names, "--"+n)
+		}
+	}
+	head = strings.Join(names, ", ")
+	if f.TakesValue() {
+		if value == "" {
+			value = "VALUE"
+		}
+		head += " " + value
+	}
+	return head, sentence(text)
+}
+
+// markdown keeps text from being read as Markdown.
+func markdown(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`).Replace(text)
+}

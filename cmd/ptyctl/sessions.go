@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+)
+
+// refresh is how often sessions --watch looks again: the ages that it shows are in seconds.
+const refresh = time.Second
+
+func sessionsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "sessions", Usage: "list the sessions of a running ptyctl",
+		Flags: append(reachFlags(),
+			&cli.BoolFlag{Name: "all", Usage: "of every ptyctl of yours that runs"},
+			&cli.BoolFlag{Name: "watch", Usage: "show them again each second, until ctrl-c"},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON: one array; with --watch one a line"},
+		),
+		Action: func(c *cli.Context) error {
+			if _, err := arguments(c, 0, 0); err != nil {
+				return err
+			}
+			return runSessions(c)
+		},
+	}
+}
+
+func runSessions(c *cli.Context) error {
+	for first := true; ; first = false {
+		text, err := sessionsOnce(c)
+		switch {
+		case err != nil:
+			return err
+		case !c.Bool("watch"):
+			_, err = io.WriteString(c.App.Writer, text)
+			return err
+		}
+		if !c.Bool("json") && isTerminal(os.Stdout) {
+			clearing := "\x1b[H\x1b[J"
+			if first {
+				clearing = "\x1b[2J" + clearing
+			}
+			text = clearing + text
+		}
+		if _, err := io.WriteString(c.App.Writer, text); err != nil {
+			return err
+		}
+		if !pause(c.Context, refresh) {
+			return nil
+		}
+	}
+}
+
+// pause waits, and reports whether the time has passed before ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// sessionsOnce is the list as it is now. Processes come and go, so they are looked for each time.
+func sessionsOnce(c *cli.Context) (string, error) {
+	all, err := reach(c)
+	if err != nil {
+		return "", err
+	}
+	defer all.close()
+	if !c.Bool("all") {
+		p, err := all.one(", or take --all")
+		if err != nil {
+			return "", err
+		}
+		all = peers{p}
+	}
+	entries, more := []sessionEntry{}, false
+	for _, p := range all {
+		some, rest, err := p.list(c.Context)
+		if err != nil {
+			return "", err
+		}
+		entries, more = append(entries, some...), more || rest
+	}
+	var b strings.Builder
+	if c.Bool("json") {
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if !c.Bool("watch") {
+			enc.SetIndent("", "  ")
+		}
+		err := enc.Encode(entries)
+		return b.String(), err
+	}
+	if len(entries) == 0 {
+		return "no sessions\n", nil
+	}
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SESSION\tSTATE\tHOST\tACTIVE\tLOCKED BY\tPROCESS")
+	for _, e := range entries {
+		fmt.Fprintln(table, e.row(time.Now()))
+	}
+	if err := table.Flush(); err != nil {
+		return "", err
+	}
+	if more {
+		b.WriteString("and others that have ended\n")
+	}
+	return b.String(), nil
+}
+
+// row is a session in the table.
+func (e *sessionEntry) row(now time.Time) string {
+	state, process := e.State, "-"
+	if e.Waiting {
+		state += " (asks: ptyctl answer)"
+	}
+	if e.EndReason != "" {
+		state += ": " + e.EndReason
+	}
+	if e.PID != 0 {
+		process = fmt.Sprint(e.PID)
+	}
+	columns := []string{e.SessionID, state, e.Protocol + " " + e.Host, ago(now, e.LastActivity), e.LockHolder, process}
+	for i := range columns {
+		if columns[i] = printable(columns[i]); columns[i] == "" {
+			columns[i] = "-"
+		}
+	}
+	return strings.Join(columns, "\t")
+}
+
+// ago says how long ago something was, given in Unix milliseconds.
+func ago(now time.Time, ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	d := max(now.Sub(time.UnixMilli(ms)), 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

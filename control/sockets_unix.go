@@ -1,0 +1,36 @@
+//go:build unix
+
+package control
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"ptyctl/internal/rundir"
+)
+
+// Sockets returns the sockets of this user's processes that run, by process id. Those whose place the operator has
+// named are not among them.
+func Sockets() ([]Socket, error) {
+	dir, err := rundir.Dir()
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	switch info, err := os.Lstat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("control: %w", err)
+	case rundir.Foreign(info) != "":
+		return nil, fmt.Errorf("control: %s %s; what lies there is not believed", dir, rundir.Foreign(info))
+	}
+	var live []Socket
+	for _, s := range in(dir) {
+		if alive(s.Path) {
+			live = append(live, s)
+		}
+	}
+	return live, nil
+}

@@ -1,0 +1,174 @@
+package ptyctl_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"ptyctl/config"
+)
+
+// commandText is what the program says of its commands, as Markdown.
+var commandText = sync.OnceValues(func() (string, error) {
+	cmd := exec.Command("go", "run", "-buildvcs=false", "./cmd/ptyctl", "man", "--markdown")
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	return string(text), err
+})
+
+func commandReference(t *testing.T) string {
+	t.Helper()
+	text, err := commandText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+var (
+	commandHeading = regexp.MustCompile("(?m)^### `(ptyctl [a-z ]+)`$")
+	flagRow        = regexp.MustCompile("(?m)^\\| `((?:-[^ ,`]+(?:, )?)+)[^`]*` \\|")
+)
+
+// commandFlags returns the flags of each command, with their dashes, and of "ptyctl" those of all.
+func commandFlags(t *testing.T) map[string][]string {
+	t.Helper()
+	text := commandReference(t)
+	flags := map[string][]string{"ptyctl": {"--help", "-h"}}
+	headings := commandHeading.FindAllStringSubmatchIndex(text, -1)
+	for i, h := range headings {
+		name, end := text[h[2]:h[3]], len(text)
+		if i+1 < len(headings) {
+			end = headings[i+1][0]
+		}
+		flags[name] = []string{"--help", "-h"}
+		for _, row := range flagRow.FindAllStringSubmatch(text[h[1]:end], -1) {
+			for f := range strings.SplitSeq(row[1], ", ") {
+				flags[name] = append(flags[name], f)
+				flags["ptyctl"] = append(flags["ptyctl"], f)
+			}
+		}
+	}
+	if len(flags) < 10 || !slices.Contains(flags["ptyctl mcp"], "--config") {
+		t.Fatalf("the commands are %v", flags)
+	}
+	return flags
+}
+
+// documents are the texts for users, which may name only what there is.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make(map[string]string)
+	for _, name := range append(names, "README.md", "CHANGELOG.md", "packaging/systemd/ptyctl.service") {
+		texts[name] = readText(t, name)
+	}
+	return texts
+}
+
+var (
+	code        = regexp.MustCompile("`[^`\n]+`")
+	environment = regexp.MustCompile(`\bPTYCTL_[A-Z][A-Z_]*[A-Z]\b`)
+	word        = regexp.MustCompile(`^--?[A-Za-z][a-z-]*$`)
+)
+
+// callFields are arguments of ptyctl_session open that look like keys.
+var callFields = map[string]bool{"telnet.mode": true, "telnet.tls.enabled": true, "telnet.tls.pin": true}
+
+// TestDocsNames looks at every command line of ptyctl, flag, key and environment variable in the documentation: each must
+// exist. That the ones which exist are all there follows from TestDocs, which compares the generated parts.
+func TestDocsNames(t *testing.T) {
+	flags := commandFlags(t)
+	keys, variables, tables := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	for _, k := range config.Keys() {
+		keys[k.Path], variables[k.Env] = true, true
+		table := k.Path[:strings.LastIndexByte(k.Path, '.')]
+		tables[table] = true
+		tables[strings.Split(table, ".")[0]] = true
+	}
+	keyForm := regexp.MustCompile("^`(" + strings.Join(sortedNames(tables), "|") + `)\.[a-z_.]+` + "`$")
+	seen := map[string]int{}
+	for name, text := range documents(t) {
+		for _, v := range environment.FindAllString(text, -1) {
+			seen["variable"]++
+			if !variables[v] && !strings.HasPrefix(v, "PTYCTL_RC") { // the marker of a command typed into a shell
+				t.Errorf("%s names the variable %s, which no key has", name, v)
+			}
+		}
+		var lines []string
+		for _, c := range code.FindAllString(text, -1) {
+			switch inner := strings.Trim(c, "`"); {
+			case callFields[inner] || strings.HasSuffix(inner, " ..."): // the latter: what commands are redacted of
+			case inner == "server.json": // a file
+			case keyForm.MatchString(c):
+				seen["key"]++
+				if !keys[inner] && !tables[inner] {
+					t.Errorf("%s names the key %s, which there is not", name, inner)
+				}
+			case strings.HasPrefix(inner, "--"):
+				seen["flag"]++
+				if f, _, _ := strings.Cut(strings.Fields(inner)[0], "="); !slices.Contains(flags["ptyctl"], strings.TrimRight(f, ",")) {
+					t.Errorf("%s names the flag %s, which no command has", name, f)
+				}
+			default:
+				lines = append(lines, inner)
+			}
+		}
+		lines = append(lines, strings.Split(text, "\n")...)
+		for _, line := range lines {
+			words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "$ "))
+			if len(words) < 2 || filepath.Base(words[0]) != "ptyctl" {
+				continue
+			}
+			checkCommandLine(t, name, words[1:], flags, seen)
+		}
+	}
+	for _, kind := range []string{"variable", "key", "flag", "command"} {
+		if seen[kind] == 0 {
+			t.Errorf("the documentation names no %s: this test looks in the wrong places", kind)
+		}
+	}
+}
+
+// checkCommandLine checks the words behind ptyctl: the command must exist, and have the flags that follow.
+func checkCommandLine(t *testing.T, document string, words []string, flags map[string][]string, seen map[string]int) {
+	t.Helper()
+	command := "ptyctl"
+	for len(words) > 0 {
+		longer := command + " " + words[0]
+		if !slices.ContainsFunc(sortedNames(flags), func(c string) bool { return c == longer || strings.HasPrefix(c, longer+" ") }) {
+			break
+		}
+		command, words = longer, words[1:]
+	}
+	if command == "ptyctl" {
+		return // prose that begins with the name, or a placeholder such as COMMAND
+	}
+	seen["command"]++
+	for _, w := range words {
+		if w == "--" || strings.HasPrefix(w, "#") || strings.HasPrefix(w, "|") {
+			break
+		}
+		f, _, _ := strings.Cut(w, "=")
+		if word.MatchString(f) && !slices.Contains(flags[command], f) {
+			t.Errorf("%s calls %s with %s, which it does not have", document, command, f)
+		}
+	}
+}
+
+func sortedNames[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,93 @@
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// A server that is told to (SIGHUP) takes over what a running one can, says what it cannot, and is not stopped by a
+// configuration that is wrong. Sessions and calls go on meanwhile.
+func TestReload(t *testing.T) {
+	s := startSSHD(t)
+	h := homeFor(t, []*sshd{s}, "host_key_floor = 'strict'")
+	text, err := os.ReadFile(h.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := h.connect(t)
+	id := c.open(t, s)
+	lenient := `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"ssh_options":{"host_key_policy":"accept_new"}}`
+	c.refused(t, "POLICY_DENIED", toolSession, lenient, s.port, s.user)
+
+	reload := func(config, said string) {
+		t.Helper()
+		before := strings.Count(c.log.String(), said)
+		h.write(t, h.config, config)
+		if err := syscall.Kill(c.pid, syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the log says "+said, func() bool { return strings.Count(c.log.String(), said) > before })
+	}
+	has := func(part string) {
+		t.Helper()
+		if !strings.Contains(c.log.String(), part) {
+			t.Errorf("the log does not say %s:\n%s", part, c.log)
+		}
+	}
+
+	// Something is always under way while the configuration changes.
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if r, err := c.try(t.Context(), toolSession, openSSH, s.port, s.user); err != nil || r.ErrorCode != "" {
+					t.Errorf("during the reload: %v, %s", err, r.text)
+					return
+				}
+			}
+		}
+	})
+	changed := strings.Replace(string(text), "'strict'", "'accept_new'", 1) + "[session]\nmax_sessions = 7\n"
+	reload(changed, "the configuration was reloaded")
+	has(`"key": "ssh.host_key_floor", "from": "\"strict\"", "to": "\"accept_new\""`)
+	has(`a key was changed that counts only after a restart	{"key": "session.max_sessions", "in_force": "100", "then": "7"}`)
+	has(`{"changed": 1, "after_restart": 1}`)
+	close(stop)
+	wg.Wait()
+	c.close(t, c.call(t, toolSession, lenient, s.port, s.user).SessionID)
+
+	// What was open before is as it was.
+	c.enter(t, id, "echo still $((40+2))\r", "still 42")
+
+	reload(changed+"[logging]\nlevel = 'loud'\nfile = 5\n", "the configuration was not reloaded: it is wrong")
+	has("logging.level is \\\"loud\\\"")
+	if strings.Contains(c.log.String(), "reload.go") {
+		t.Errorf("the log shows a stack for a mistake in the configuration:\n%s", c.log)
+	}
+	has("logging.file is an integer")
+	c.call(t, toolSession, `{"action":"list"}`)
+
+	// The log moves to a file. That its level is the flag's, which the file does not change, is seen there.
+	file := filepath.Join(h.dir, "log")
+	h.write(t, h.config, changed+"[logging]\nfile = '"+file+"'\nformat = 'json'\n")
+	if err := syscall.Kill(c.pid, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the log is a file", func() bool {
+		log, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(log), `"msg":"the configuration was reloaded"`)
+	})
+	c.call(t, toolExec, `{"session_id":%s,"cmd":"true","task_id":"after-the-move"}`, id)
+	log, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(log), `"msg":"call"`) || !strings.Contains(string(log), `"task":"after-the-move"`) || !strings.Contains(string(log), `"session":"`+id+`"`) {
+		t.Errorf("%v; the log file has\n%s", err, log)
+	}
+}

@@ -1,0 +1,79 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// logCalls logs each tool call at level debug: one line that has the client's request id, the session and the task, so that
+// the client's log, this one and the audit log can be laid side by side. What the call says or returns is not in it.
+func logCalls(hooks *server.Hooks, log *slog.Logger) {
+	var begun sync.Map // time.Time, by the call's *mcp.CallToolRequest
+	hooks.AddBeforeCallTool(func(ctx context.Context, _ any, req *mcp.CallToolRequest) {
+		if log.Enabled(ctx, slog.LevelDebug) {
+			begun.Store(req, time.Now())
+		}
+	})
+	hooks.AddOnError(func(_ context.Context, _ any, _ mcp.MCPMethod, message any, _ error) {
+		if req, ok := message.(*mcp.CallToolRequest); ok {
+			begun.Delete(req)
+		}
+	})
+	hooks.AddAfterCallTool(func(ctx context.Context, id any, req *mcp.CallToolRequest, result any) {
+		at, ok := begun.LoadAndDelete(req)
+		if !ok {
+			return
+		}
+		attrs := []slog.Attr{slog.Any("request", id), slog.String("tool", req.Params.Name)}
+		add := func(key, value string) {
+			if value != "" {
+				attrs = append(attrs, slog.String(key, value[:min(len(value), maxLogged)]))
+			}
+		}
+		said, became := loggedCall(req), loggedResult(result)
+		add("action", said.Action)
+		add("session", became.SessionID)
+		if became.SessionID == "" {
+			add("session", said.SessionID)
+		}
+		add("task", said.TaskID)
+		add("request_id", said.RequestID)
+		add("error_code", became.ErrorCode)
+		attrs = append(attrs, slog.Duration("took", time.Since(at.(time.Time)).Round(time.Microsecond)))
+		log.LogAttrs(ctx, slog.LevelDebug, "call", attrs...)
+	})
+}
+
+// maxLogged bounds what a line shows of an id that a client has made up, in bytes.
+const maxLogged = 100
+
+// callIDs are the parts of a call, or of its result, that say what it is about.
+type callIDs struct {
+	Action    string `json:"action"`
+	SessionID string `json:"session_id"`
+	TaskID    string `json:"task_id"`
+	RequestID string `json:"request_id"`
+	ErrorCode string `json:"error_code"`
+}
+
+func loggedCall(req *mcp.CallToolRequest) (ids callIDs) {
+	if raw, err := rawArguments(*req); err == nil {
+		_ = json.Unmarshal(raw, &ids) // a call that is no object has none
+	}
+	return ids
+}
+
+func loggedResult(result any) (ids callIDs) {
+	if r, ok := result.(*mcp.CallToolResult); ok && len(r.Content) > 0 {
+		if text, ok := mcp.AsTextContent(r.Content[0]); ok {
+			_ = json.Unmarshal([]byte(text.Text), &ids)
+		}
+	}
+	return ids
+}

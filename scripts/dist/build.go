@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// build makes the program for a platform and returns its path.
+func (r release) build(ctx context.Context, p platform, work string) (string, error) {
+	if path, ok := r.built[p]; ok {
+		return path, nil
+	}
+	name := "ptyctl"
+	if p.os == "windows" {
+		name += ".exe"
+	}
+	out, err := filepath.Abs(filepath.Join(work, p.os+"-"+p.arch, name))
+	if err != nil {
+		return "", err
+	}
+	// What the environment may say of a build is said here. No stamp of the version control system: -version is there for
+	// that, and an archive of the source has no history.
+	env := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOFLAGS=-mod=readonly", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOTOOLCHAIN=local"}
+	_, err = output(ctx, r.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.release="+r.version, "-o", out, "./cmd/ptyctl")
+	if err == nil {
+		r.built[p] = out
+	}
+	return out, err
+}
+
+// documents makes the files that are the same on every platform. Some the program writes itself.
+func (r release) documents(ctx context.Context, work string) ([]entry, error) {
+	here, err := r.build(ctx, platform{runtime.GOOS, runtime.GOARCH}, work)
+	if err != nil {
+		return nil, err
+	}
+	var list []entry
+	for _, name := range []string{"README.md", "CHANGELOG.md", "LICENSE", "docs/configuration.md", "packaging/systemd/ptyctl.service"} {
+		text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, entry{name, 0o644, text})
+	}
+	for _, made := range []struct {
+		name string
+		args []string
+	}{
+		{"ptyctl.1", []string{"man"}},
+		{"ptyctl.toml.example", []string{"config", "example"}},
+		{"completions/ptyctl.bash", []string{"completion", "bash"}},
+		{"completions/ptyctl.fish", []string{"completion", "fish"}},
+		{"completions/_ptyctl", []string{"completion", "zsh"}},
+	} {
+		text, err := output(ctx, work, nil, here, made.args...)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, entry{made.name, 0o644, []byte(text + "\n")})
+	}
+	return list, nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// platforms are those that a release is made for.
+var platforms = []platform{
+	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+}
+
+// A platform is what one archive is for.
+type platform struct{ os, arch string }
+
+func (p platform) String() string { return p.os + "/" + p.arch }
+
+// A release is what the archives have in common.
+type release struct {
+	root    string // of the source
+	out     string
+	version string
+	date    time.Time
+	built   map[platform]string // path of the program
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("dist", flag.ContinueOnError)
+	root := flags.String("root", ".", "folder of the source")
+	out := flags.String("out", filepath.Join("build", "dist"), "folder for the archives")
+	version := flags.String("version", "", "of the release; default what git describe says")
+	date := flags.String("date", os.Getenv("SOURCE_DATE_EPOCH"), "of the release, in seconds since 1970; default the commit's")
+	only := flags.String("platforms", "", "such as linux/amd64,windows/arm64; default all")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	r := release{root: *root, out: *out, version: *version, built: make(map[platform]string)}
+	var err error
+	if r.version == "" {
+		if r.version, err = git(ctx, r.root, "describe", "--tags", "--always", "--dirty"); err != nil {
+			return fmt.Errorf("the version is unknown (%w); give -version", err)
+		}
+	}
+	if strings.ContainsFunc(r.version, func(c rune) bool { return c <= ' ' || c == '/' || c == '\\' || c == '\'' || c == '"' }) {
+		return fmt.Errorf("the version %q does not do for the name of a file", r.version)
+	}
+	if *date == "" {
+		if *date, err = git(ctx, r.root, "log", "-1", "--format=%ct"); err != nil {
+			return fmt.Errorf("the date is unknown (%w); give -date", err)
+		}
+	}
+	seconds, err := strconv.ParseInt(*date, 10, 64)
+	if err != nil {
+		return fmt.Errorf("-date %q: %w", *date, err)
+	}
+	r.date = time.Unix(seconds, 0).UTC()
+	wanted, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	return r.make(ctx, wanted)
+}
+
+func choose(list string) ([]platform, error) {
+	if list == "" {
+		return platforms, nil
+	}
+	var wanted []platform
+	for name := range strings.SplitSeq(list, ",") {
+		i := slices.IndexFunc(platforms, func(p platform) bool { return p.String() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no release for %q; choose from %v", name, platforms)
+		}
+		wanted = append(wanted, platforms[i])
+	}
+	return wanted, nil
+}
+
+// make makes the archives, a list of contents for each, and the list of checksums.
+func (r release) make(ctx context.Context, wanted []platform) error {
+	work, err := os.MkdirTemp("", "ptyctl-dist-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return err
+	}
+	docs, err := r.documents(ctx, work)
+	if err != nil {
+		return err
+	}
+	sums := make(map[string]string)
+	write := func(name string, data []byte) error {
+		sums[name] = fmt.Sprintf("%x", sha256.Sum256(data))
+		return os.WriteFile(filepath.Join(r.out, name), data, 0o644)
+	}
+	for _, p := range wanted {
+		binary, err := r.build(ctx, p, work)
+		if err != nil {
+			return err
+		}
+		name := fmt.Sprintf("ptyctl-%s-%s-%s", strings.TrimPrefix(r.version, "v"), p.os, p.arch)
+		bom, licences, err := r.contents(ctx, binary, name)
+		if err != nil {
+			return err
+		}
+		archive, file, err := r.pack(p, name, binary, append(slices.Clip(docs), entry{"THIRD-PARTY-LICENSES.txt", 0o644, licences}, entry{"ptyctl.spdx.json", 0o644, bom}))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(write(file, archive), write(name+".spdx.json", bom)); err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stdout, "%s  %s (%d KiB)\n", sums[file], file, len(archive)>>10)
+	}
+	var lines strings.Builder
+	names := make([]string, 0, len(sums))
+	for name := range sums {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		fmt.Fprintf(&lines, "%s  %s\n", sums[name], name)
+	}
+	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(lines.String()), 0o644)
+}
+
+// git runs git and returns the line that it prints.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	return output(ctx, dir, nil, "git", args...)
+}
+
+// output runs a program and returns what it prints, without blanks around it.
+func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), env...), os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}

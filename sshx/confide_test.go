@@ -1,0 +1,52 @@
+package sshx_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"ptyctl/internal/leaktest"
+	"ptyctl/term"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
+
+// confide registers what a login hands over.
+func confide(tb testing.TB, a term.Auth) {
+	tb.Helper()
+	leaktest.Auth(tb, a.Password.Reveal(), a.PrivateKeyPEM.Reveal(), a.Passphrase.Reveal())
+}
+
+// confiding returns p, but its answers are secrets. What is asked is shown to people.
+func confiding(tb testing.TB, p term.Prompter) term.Prompter {
+	if p == nil {
+		return nil
+	}
+	return confidant{tb, p}
+}
+
+type confidant struct {
+	tb testing.TB
+	p  term.Prompter
+}
+
+func (c confidant) Prompt(ctx context.Context, q term.Prompt) (string, error) {
+	leaktest.Output(c.tb, "question", fmt.Sprintf("%+v", q))
+	answer, err := c.p.Prompt(ctx, q)
+	if err == nil && q.Kind != term.PromptHostKey {
+		leaktest.Typed(c.tb, answer)
+	}
+	return answer, err
+}
+
+// toldError registers all that an error says.
+func toldError(tb testing.TB, err error) {
+	tb.Helper()
+	text := fmt.Sprint(err)
+	if e, ok := errors.AsType[*term.Error](err); ok && e.Details != nil {
+		text += fmt.Sprintf(" %+v", *e.Details)
+	}
+	leaktest.Output(tb, "error", text)
+}

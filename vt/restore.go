@@ -1,0 +1,173 @@
+package vt
+
+import (
+	"slices"
+	"strconv"
+)
+
+// Restore appends what puts the terminal back: the main screen, plain text, the cursor shown, and every mode off that
+// the output has left on. Nothing is appended for what it left alone. The cursor stays where it is, unless part of the
+// screen was closed to it; then it goes to the last line.
+func (f *Filter) Restore(dst []byte) []byte {
+	d := &f.drawn
+	if d.alt {
+		dst = appendMode(dst, 1049, false)
+	}
+	if d.origin {
+		dst = appendMode(dst, 6, false)
+	}
+	if d.region {
+		dst = append(dst, "\x1b[r"...)
+	}
+	if d.origin || d.region { // either has taken the cursor home
+		dst = append(dst, "\x1b[9999;1H"...)
+	}
+	if d.noWrap {
+		dst = appendMode(dst, 7, true)
+	}
+	if d.insert {
+		dst = append(dst, "\x1b[4l"...)
+	}
+	if d.charsets[0] != 0 {
+		dst = append(dst, "\x1b(B"...)
+	}
+	if d.charsets[1] != 0 {
+		dst = append(dst, "\x1b)B"...)
+	}
+	if d.shifted {
+		dst = append(dst, si)
+	}
+	for _, m := range d.modes {
+		dst = appendMode(dst, m, false)
+	}
+	if d.keypad {
+		dst = append(dst, "\x1b>"...)
+	}
+	if d.style {
+		dst = append(dst, "\x1b[0 q"...)
+	}
+	if len(d.sgr) > 0 {
+		dst = append(dst, "\x1b[m"...)
+	}
+	if d.hidden {
+		dst = appendMode(dst, 25, true)
+	}
+	f.drawn = drawn{}
+	return dst
+}
+
+// Resume appends what brings a terminal just restored to the state that the output has left so far, but for what it
+// has drawn.
+func (f *Filter) Resume(dst []byte) []byte {
+	d := &f.drawn
+	if d.alt {
+		dst = appendMode(dst, 1049, true)
+	}
+	if d.noWrap {
+		dst = appendMode(dst, 7, false)
+	}
+	if d.insert {
+		dst = append(dst, "\x1b[4h"...)
+	}
+	for i, set := range d.charsets {
+		if set != 0 {
+			dst = append(dst, esc, "()"[i], set)
+		}
+	}
+	if d.shifted {
+		dst = append(dst, so)
+	}
+	for _, m := range d.modes {
+		dst = appendMode(dst, m, true)
+	}
+	if d.keypad {
+		dst = append(dst, "\x1b="...)
+	}
+	dst = append(dst, d.sgr...)
+	if d.hidden {
+		dst = appendMode(dst, 25, false)
+	}
+	return dst
+}
+
+// soft is DECSTR, which leaves the screen as it is.
+func (f *Filter) soft(dst []byte) []byte {
+	alt := f.drawn.alt
+	f.drawn.alt = false
+	dst = f.Restore(dst)
+	f.drawn.alt = alt
+	return dst
+}
+
+func (d *drawn) setMode(mode int, on bool) {
+	i := slices.Index(d.modes, mode)
+	switch {
+	case on && i < 0:
+		d.modes = append(d.modes, mode)
+	case !on && i >= 0:
+		d.modes = slices.Delete(d.modes, i, i+1)
+	}
+}
+
+// sgr passes on a Select Graphic Rendition (ECMA-48 section 8.3.117) without its 8, which conceals.
+func (f *Filter) sgr(dst []byte, t *Token) []byte {
+	d := &f.drawn
+	if t.Param(0, 0) == 0 {
+		d.sgr = d.sgr[:0]
+	}
+	begin := len(dst)
+	dst = append(dst, "\x1b["...)
+	kept := 0
+	for i, n := 0, 0; i < t.Len(); i += n {
+		if n = attribute(t, i); t.Param(i, 0) == 8 {
+			f.dropped++
+			continue
+		}
+		for j := i; j < i+n; j++ {
+			switch {
+			case kept == 0:
+			case t.Sub(j):
+				dst = append(dst, ':')
+			default:
+				dst = append(dst, ';')
+			}
+			if p := t.Param(j, -1); p >= 0 {
+				dst = strconv.AppendInt(dst, int64(p), 10)
+			}
+			kept++
+		}
+	}
+	if kept == 0 && t.Len() > 0 { // without a parameter it would be a reset
+		return dst[:begin]
+	}
+	dst = append(dst, 'm')
+	if t.Len() == 0 || t.Len() == 1 && t.Param(0, 0) == 0 {
+		return dst
+	}
+	if len(d.sgr)+len(dst)-begin > maxSGR {
+		d.sgr = d.sgr[:0]
+	}
+	d.sgr = append(d.sgr, dst[begin:]...)
+	return dst
+}
+
+// attribute returns how many parameters from i on make one attribute of an SGR: a colour has its own.
+func attribute(t *Token, i int) int {
+	n := 1
+	for t.Sub(i + n) {
+		n++
+	}
+	if n > 1 {
+		return n
+	}
+	switch t.Param(i, 0) {
+	case 38, 48, 58:
+		switch t.Param(i+1, 0) {
+		case 5:
+			n = 3
+		case 2:
+			n = 5
+		}
+	}
+	return min(n, t.Len()-i)
+}
