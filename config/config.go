@@ -15,6 +15,7 @@ type Config struct {
 	Auth    Auth
 	Locks   Locks
 	Audit   Audit
+	Policy  Policy
 	Logging Logging
 
 	// origin says who set a key that does not have its default. Set by Load.
@@ -148,6 +149,19 @@ type Audit struct {
 	Commands   AuditCommands
 }
 
+// Policy holds the operator's rules for what callers do; package policy says what they mean. All empty: everything is allowed.
+type Policy struct {
+	Allow, Deny, Ask       []string // patterns for commands
+	Programs, DenyPrograms []string // paths on this machine
+	WorkDirs               []string // folders on this machine
+	Hosts, DenyHosts       []string // patterns for names
+	ReadOnlyHosts          []string
+	ExecOnlyHosts          []string
+	Protocols              []string
+	Typing                 PolicyTyping
+	Permissions            string // JSON
+}
+
 // Logging says what is logged, and where.
 type Logging struct {
 	Level  LogLevel
@@ -218,6 +232,17 @@ const (
 	AuditCommandsRedacted AuditCommands = "redacted" // without what looks like a secret
 	AuditCommandsHash     AuditCommands = "hash"     // SHA-256 and length
 	AuditCommandsNone     AuditCommands = "none"     // length
+)
+
+// PolicyTyping says what may be typed where commands are judged.
+type PolicyTyping string
+
+// The choices.
+const (
+	PolicyTypingAuto  PolicyTyping = "auto"  // deny if rules judge commands; lines if only Policy.Permissions does
+	PolicyTypingDeny  PolicyTyping = "deny"  // nothing
+	PolicyTypingLines PolicyTyping = "lines" // what reads as allowed commands
+	PolicyTypingAllow PolicyTyping = "allow" // everything
 )
 
 // LogLevel is the least severe level that is logged.

@@ -262,6 +262,32 @@ func words(p *[]string, path, doc string) row {
 	})
 }
 
+// texts is a list of strings that may hold spaces; its default is the empty list.
+func texts(p *[]string, path, doc string) row {
+	*p = nil
+	const form = "a list of strings that are not empty"
+	k := Key{Path: path, Type: TypeStrings, Default: "[]", Form: form, Doc: doc}
+	return newRow(k, func(text []string) error {
+		for _, t := range text {
+			if strings.TrimSpace(t) == "" || hasControl(t) {
+				return fmt.Errorf("holds %s; give %s", show(t), form)
+			}
+		}
+		*p = slices.Clone(text)
+		return nil
+	})
+}
+
+// document is a string that may hold lines; who uses it checks it.
+func document(p *string, path, doc string) row {
+	*p = ""
+	k := Key{Path: path, Type: TypeString, Default: `""`, Form: "a string", Doc: doc}
+	return newRow(k, func(text []string) error {
+		*p = text[0]
+		return nil
+	})
+}
+
 // hostPort checks an address to listen on.
 func hostPort(text string) error {
 	_, port, err := net.SplitHostPort(text)

@@ -33,8 +33,8 @@ func TestCallLog(t *testing.T) {
 	var out lockedBuffer
 	log := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	l := newLab(t, labConfig{options: Options{Logger: log}})
-	l.open(`,"request_id":"first","auth":{"password":"hunter2"}`)
-	l.ok(ioTool.name, `{"action":"write","session_id":"$S","task_id":"deploy-7","data":"hunter3\r","sensitive":true}`)
+	l.open(`,"request_id":"first","auth":{"password":"hunter2-1138"}`)
+	l.ok(ioTool.name, `{"action":"write","session_id":"$S","task_id":"deploy-7","data":"hunter3-1138\r","sensitive":true}`)
 	l.call(execTool.name, `{"session_id":"nobody-12345678","cmd":"echo hunter4","task_id":"`+strings.Repeat("x", 300)+`"}`)
 
 	type line struct {

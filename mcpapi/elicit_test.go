@@ -212,14 +212,14 @@ func TestElicitOnce(t *testing.T) {
 				}
 				return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "for the first question"}}
 			}
-			srvConfig := labConfig{ssh: asks(map[string]string{"1. Name: ": "alice", "2. Password: ": "hunter2"})}
+			srvConfig := labConfig{ssh: asks(map[string]string{"1. Name: ": "alice", "2. Password: ": "hunter2-1138"})}
 			var c *official
 			l, c = transports["stdio"](t, withElicitation(srvConfig), revision, p.options(onlyForms))
 			r := c.call(sessionTool.name, l.openArgs(""))
 			if r.State != "authenticating" || r.Prompt == nil || !strings.Contains(r.Prompt.Text, "2. Password") || len(p.questions()) != 1 {
 				t.Fatalf("open: %s", r.text)
 			}
-			if r = c.call(ioTool.name, `{"action":"write","session_id":"`+r.SessionID+`","data":"hunter2\r"}`); r.State != "open" {
+			if r = c.call(ioTool.name, `{"action":"write","session_id":"`+r.SessionID+`","data":"hunter2-1138\r"}`); r.State != "open" {
 				t.Errorf("the second question had another answer: %s", r.text)
 			}
 		})
@@ -412,7 +412,7 @@ func get(t *testing.T, method, address string, form url.Values, header map[strin
 // TestPageIsGuarded: who is not the person at this machine gets nothing from a page, and answers nothing there.
 func TestPageIsGuarded(t *testing.T) {
 	pages := NewPages()
-	l := newLab(t, labConfig{ssh: sshserver.Config{Passwords: map[string]string{"demo": "hunter2"}}})
+	l := newLab(t, labConfig{ssh: sshserver.Config{Passwords: map[string]string{"demo": "hunter2-1138"}}})
 	l.open("")
 	s, err := l.manager.Get(l.session)
 	if err != nil || s.Asking() == nil {
@@ -428,7 +428,7 @@ func TestPageIsGuarded(t *testing.T) {
 	}
 	_, page, _ := get(t, http.MethodGet, address, nil, nil)
 	field := formField.FindStringSubmatch(page)[1]
-	good := url.Values{"form": {field}, "answer": {"hunter2"}}
+	good := url.Values{"form": {field}, "answer": {"hunter2-1138"}}
 	for name, c := range map[string]struct {
 		method, address string
 		form            url.Values
@@ -443,14 +443,14 @@ func TestPageIsGuarded(t *testing.T) {
 		"a post by name":      {http.MethodPost, address, good, map[string]string{"Host": "evil.example"}, http.StatusMisdirectedRequest},
 		"a foreign origin":    {http.MethodPost, address, good, map[string]string{"Origin": "http://evil.example"}, http.StatusForbidden},
 		"a foreign site":      {http.MethodPost, address, good, map[string]string{"Sec-Fetch-Site": "cross-site"}, http.StatusForbidden},
-		"without the form":    {http.MethodPost, address, url.Values{"answer": {"hunter2"}}, nil, http.StatusForbidden},
-		"another form":        {http.MethodPost, address, url.Values{"form": {"x"}, "answer": {"hunter2"}}, nil, http.StatusForbidden},
+		"without the form":    {http.MethodPost, address, url.Values{"answer": {"hunter2-1138"}}, nil, http.StatusForbidden},
+		"another form":        {http.MethodPost, address, url.Values{"form": {"x"}, "answer": {"hunter2-1138"}}, nil, http.StatusForbidden},
 		"a form in the query": {http.MethodPost, address + "?" + good.Encode(), nil, nil, http.StatusForbidden},
 		"too much":            {http.MethodPost, address, url.Values{"form": {field}, "answer": {strings.Repeat("x", pageBody)}}, nil, http.StatusForbidden},
 		"another method":      {http.MethodPut, address, good, nil, http.StatusMethodNotAllowed},
 	} {
 		status, page, header := get(t, c.method, c.address, c.form, c.header)
-		if status != c.status || strings.Contains(page, "hunter2") || strings.Contains(page, field) || header.Get("X-Frame-Options") != "DENY" && status != http.StatusForbidden {
+		if status != c.status || strings.Contains(page, "hunter2-1138") || strings.Contains(page, field) || header.Get("X-Frame-Options") != "DENY" && status != http.StatusForbidden {
 			t.Errorf("%s: %d %v %s", name, status, header, page)
 		}
 	}

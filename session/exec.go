@@ -120,7 +120,11 @@ func (s *Session) startExec(ctx context.Context, d *deed, r ExecRequest) (x *run
 		return nil, 0, err
 	}
 	d.event.Detail = string(lane)
-	if epoch, err = d.permit(ctx, term.Action{Command: r.Command}); err != nil {
+	dir := r.Dir
+	if dir == "" && lane == LaneChannel { // where the shell in a terminal is by now nobody knows
+		dir = s.o.dir
+	}
+	if epoch, err = d.permit(ctx, term.Action{Command: r.Command, Dir: dir, Env: r.Env}); err != nil {
 		return nil, 0, err
 	}
 	if lane == LaneTerminal {

@@ -38,7 +38,7 @@ func (s *Session) permit(ctx context.Context, a term.Action, e term.Event) (epoc
 
 // allowed asks the Gate, and has the action put on record.
 func (s *Session) allowed(ctx context.Context, a term.Action, e term.Event) error {
-	a.Session, a.Protocol, a.Actor = s.id, s.o.Protocol, term.ActorFrom(ctx)
+	a.Session, a.Protocol, a.Host, a.Actor = s.id, s.o.Protocol, s.o.Host, term.ActorFrom(ctx)
 	if s.o.Gate != nil {
 		if err := s.o.Gate(ctx, a); err != nil {
 			return err

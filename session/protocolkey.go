@@ -27,7 +27,7 @@ func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout tim
 	if !ok {
 		return res, &term.Error{Op: op, Session: s.id, Kind: term.Unsupported, Msg: fmt.Sprintf("this session's protocol has no key %s; to interrupt what runs press ctrl_c", name), Details: &term.Details{Field: "key"}}
 	}
-	epoch, err := d.permit(ctx, term.Action{})
+	epoch, err := d.permit(ctx, term.Action{Key: name})
 	if err != nil {
 		return res, err
 	}

@@ -40,6 +40,7 @@ type Options struct {
 	RecordTxEvents bool            // remember that something was typed, never what; see TxEvents
 
 	limits limits // the manager's
+	dir    string // where a local session was started, as the caller named it
 	stays  bool   // readable until a caller closes it, if it ends by itself
 }
 

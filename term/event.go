@@ -50,6 +50,9 @@ const (
 	VerbHeartbeat Verb = "heartbeat" // a lock that is held is extended
 	VerbTakeOver  Verb = "take_over" // a lock is taken from its holder
 
+	VerbFileRead  Verb = "file_read" // a file is read, or a folder listed; Action.Path says which
+	VerbFileWrite Verb = "file_write"
+
 	// Not actions, but things that happen to a session:
 	VerbOutput  Verb = "output"   // bytes arrived
 	VerbState   Verb = "state"    // Event.State is the new one
@@ -62,13 +65,19 @@ const (
 
 // An Action is something a caller wants to do; a Gate decides whether it may.
 type Action struct {
-	Verb     Verb
-	Session  string
-	Protocol string // of the session
-	Actor    Actor
-	Target   *Target // open
-	Command  string  // exec; open of a local session: its program and arguments, quoted for a shell
-	Data     []byte  // write; nil when Sensitive
+	Verb      Verb
+	Session   string
+	Protocol  string // of the session
+	Host      string // of the session, as the caller named it
+	Actor     Actor
+	Target    *Target  // open
+	Command   string   // exec; open of a local session: its program and arguments, quoted for a shell
+	Dir       string   // exec, and open of a local session: the working directory; empty: wherever the far side starts commands
+	Env       []EnvVar // exec, and open of a local session
+	Data      []byte   // write; nil when Sensitive
+	Key       string   // write: the key that is pressed, if it is one
+	Sensitive bool     // write: Data is kept back
+	Path      string   // of a file
 }
 
 // An Event is something that was done, refused, or happened. Each action of a caller makes one, whatever became of it.

@@ -7,6 +7,7 @@
 //	ptyctl demo                      the whole of it, shown on this machine
 //	ptyctl profiles                  the device families that it knows
 //	ptyctl audit verify              whether an audit log was tampered with
+//	ptyctl policy check -- COMMAND   what the operator's rules say of a command
 //	ptyctl version
 //	ptyctl sessions | status | tail | attach | answer | call     watch a running one, and step in
 //	ptyctl open | exec     a terminal or a command on a host, as an agent has it
@@ -94,6 +95,7 @@ func newApp() *cli.App {
 			configCommand(),
 			profilesCommand(),
 			auditCommand(),
+			policyCommand(),
 			demoCommand(),
 			completionCommand(),
 			completeCommand(),

@@ -43,6 +43,10 @@ func runMCP(c *cli.Context) error {
 		log.Warn("configuration", "where", w.Where, "warning", w.Message)
 	}
 
+	gate, err := newGate(cfg)
+	if err != nil {
+		return err
+	}
 	ctl, err := listenControl(&cfg, log)
 	if err != nil {
 		return err
@@ -61,7 +65,7 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
-	sessions, numbers := newManager(cfg, ways, trail, watch, log)
+	sessions, numbers := newManager(cfg, gate, ways, trail, watch, log)
 	srv := newServer(cfg, sessions, watch, pages, log)
 	web, err := newHTTP(cfg, srv, numbers.Handler(), log)
 	if err != nil {

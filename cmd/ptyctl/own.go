@@ -32,6 +32,10 @@ func newOwnEngine(c *cli.Context) (e *ownEngine, err error) {
 	if e.cfg, _, err = config.Load(config.Source{Path: c.String("config")}); err != nil {
 		return nil, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}
+	gate, err := newGate(e.cfg)
+	if err != nil {
+		return nil, err
+	}
 	e.cfg.Server.Control.ControlSocketPath = "" // it has none
 	e.cfg.Limits.MaxExecOutputBytes = max(e.cfg.Limits.MaxExecOutputBytes, ownOutput)
 	if e.cfg.Logging.File != "" {
@@ -51,7 +55,7 @@ func newOwnEngine(c *cli.Context) (e *ownEngine, err error) {
 		e.closeLog()
 		return nil, errors.Join(err, e.trail.Close())
 	}
-	e.sessions, _ = newManager(e.cfg, ways, e.trail, nil, e.log)
+	e.sessions, _ = newManager(e.cfg, gate, ways, e.trail, nil, e.log)
 	return e, nil
 }
 

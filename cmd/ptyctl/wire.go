@@ -16,7 +16,7 @@ import (
 )
 
 // newManager makes the set of sessions that the configuration describes, and what counts their doings.
-func newManager(cfg config.Config, ways *ways, trail *audit.Log, watch *mcpapi.Watch, log *slog.Logger) (*session.Manager, *metrics.Metrics) {
+func newManager(cfg config.Config, gate term.Gate, ways *ways, trail *audit.Log, watch *mcpapi.Watch, log *slog.Logger) (*session.Manager, *metrics.Metrics) {
 	var sessions *session.Manager
 	numbers := metrics.New(metrics.Options{
 		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: ways.handshakesWaiting,
@@ -56,7 +56,7 @@ func newManager(cfg config.Config, ways *ways, trail *audit.Log, watch *mcpapi.W
 		AllowTakeOver:  cfg.Locks.AllowTakeOver,
 		RecordTxEvents: cfg.Session.RecordTxEvents,
 		Devices:        deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
-		Gate:           localGate(cfg.Local),
+		Gate:           gate,
 		Journal:        journal,
 		Observers:      observers,
 		Logger:         log,

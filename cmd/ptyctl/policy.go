@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ptyctl/config"
+	"ptyctl/policy"
+	"ptyctl/term"
+)
+
+// policyRules are the operator's rules, each with the place that it comes from.
+func policyRules(cfg config.Config) policy.Rules {
+	from := func(key string, texts []string) []policy.Rule {
+		list := make([]policy.Rule, len(texts))
+		for i, t := range texts {
+			list[i] = policy.Rule{Text: t, Name: key, Where: cfg.Origin(key)}
+		}
+		return list
+	}
+	p := cfg.Policy
+	return policy.Rules{
+		Allow: from("policy.allow", p.Allow), Deny: from("policy.deny", p.Deny), Ask: from("policy.ask", p.Ask),
+		Programs: from("policy.programs", p.Programs), DenyPrograms: from("policy.deny_programs", p.DenyPrograms),
+		WorkDirs: from("policy.work_dirs", p.WorkDirs),
+		Hosts:    from("policy.hosts", p.Hosts), DenyHosts: from("policy.deny_hosts", p.DenyHosts),
+		ReadOnlyHosts: from("policy.read_only_hosts", p.ReadOnlyHosts), ExecOnlyHosts: from("policy.exec_only_hosts", p.ExecOnlyHosts),
+		Protocols: from("policy.protocols", p.Protocols),
+		Typing:    policy.Typing(p.Typing), TypingWhere: cfg.Origin("policy.typing"), Permissions: p.Permissions,
+	}
+}
+
+func newPolicy(cfg config.Config) (*policy.Policy, error) {
+	p, err := policy.New(policyRules(cfg))
+	if err != nil {
+		return nil, usageError{fmt.Errorf("the rules of [policy] are wrong: %w", err)}
+	}
+	return p, nil
+}
+
+// newGate asks first who may use this machine, then the rules.
+func newGate(cfg config.Config) (term.Gate, error) {
+	p, err := newPolicy(cfg)
+	if err != nil {
+		return nil, err
+	}
+	own, rules := localGate(cfg.Local), p.Gate()
+	if rules == nil {
+		return own, nil
+	}
+	return func(ctx context.Context, a term.Action) error {
+		if err := own(ctx, a); err != nil {
+			return err
+		}
+		return rules(ctx, a)
+	}, nil
+}
+
+func policyCommand() *cli.Command {
+	file := &cli.StringFlag{Name: "config", Usage: "configuration `FILE`; default " + config.DefaultPath()}
+	return &cli.Command{
+		Name: "policy", Usage: "look at the operator's rules, and ask them",
+		Subcommands: []*cli.Command{
+			{
+				Name: "check", Usage: "say whether a caller may run a command, and which rule says so; the status is 1 if not",
+				ArgsUsage:    "-- COMMAND [ARGUMENT...]   (one argument is a line for a shell)",
+				OnUsageError: wrongFlag, HideHelpCommand: true,
+				Flags: []cli.Flag{
+					file,
+					&cli.StringFlag{Name: "host", Usage: "the `HOST` to run it on, as a caller names it; that is asked, too"},
+					&cli.StringFlag{Name: "protocol", Value: "ssh", Usage: "the `PROTOCOL` of the session: ssh, telnet or local"},
+					&cli.StringFlag{Name: "cwd", Usage: "the working `FOLDER`"},
+					&cli.BoolFlag{Name: "type", Usage: "ask about typing it into a terminal, in place of running it"},
+				},
+				Action: checkPolicy,
+			},
+			{
+				Name: "show", Usage: "list the rules and where each is set",
+				OnUsageError: wrongFlag, HideHelpCommand: true,
+				Flags: []cli.Flag{file},
+				Action: func(c *cli.Context) error {
+					if c.NArg() > 0 {
+						return usageError{fmt.Errorf("policy show takes no argument %q", c.Args().First())}
+					}
+					cfg, err := policyConfig(c)
+					if err != nil {
+						return err
+					}
+					return showPolicy(c.App.Writer, policyRules(cfg))
+				},
+			},
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return usageError{fmt.Errorf("policy has no command %q; see ptyctl policy --help", c.Args().First())}
+			}
+			return cli.ShowSubcommandHelp(c)
+		},
+	}
+}
+
+func policyConfig(c *cli.Context) (config.Config, error) {
+	cfg, _, err := config.Load(config.Source{Path: c.String("config")})
+	if err != nil {
+		return config.Config{}, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
+	}
+	return cfg, nil
+}
+
+var errDenied = errors.New("denied")
+
+func checkPolicy(c *cli.Context) error {
+	if c.NArg() == 0 {
+		return usageError{errors.New("policy check needs a command, such as: ptyctl policy check -- systemctl restart nginx")}
+	}
+	cfg, err := policyConfig(c)
+	if err != nil {
+		return err
+	}
+	p, err := newPolicy(cfg)
+	if err != nil {
+		return err
+	}
+	if p.Gate() == nil {
+		_, err := fmt.Fprintln(c.App.Writer, "allowed: there are no rules")
+		return err
+	}
+	line := c.Args().First()
+	if c.NArg() > 1 {
+		line = policy.Quote(c.Args().Slice())
+	}
+	host, protocol := c.String("host"), c.String("protocol")
+	action := term.Action{Verb: term.VerbExec, Protocol: protocol, Host: host, Command: line, Dir: c.String("cwd")}
+	if c.Bool("type") {
+		action.Verb, action.Data = term.VerbWrite, []byte(line+"\r")
+	}
+	steps := []term.Action{action}
+	if host != "" {
+		steps = append([]term.Action{{Verb: term.VerbOpen, Target: &term.Target{Protocol: protocol, Host: host}}}, steps...)
+	}
+	return tellVerdict(c.Context, c.App.Writer, p, steps)
+}
+
+// tellVerdict says what becomes of the actions, up to the first that is denied.
+func tellVerdict(ctx context.Context, w io.Writer, p *policy.Policy, steps []term.Action) error {
+	for _, a := range steps {
+		err := p.Check(ctx, a)
+		if err == nil {
+			continue
+		}
+		rule := ""
+		if e, ok := errors.AsType[*term.Error](err); ok && e.Details != nil {
+			rule = "\nrule: " + e.Details.Rule
+		}
+		if _, err := fmt.Fprintf(w, "denied: %v%s\n", err, rule); err != nil {
+			return err
+		}
+		return errDenied
+	}
+	_, err := fmt.Fprintln(w, "allowed")
+	return err
+}
+
+func showPolicy(w io.Writer, r policy.Rules) error {
+	if _, err := policy.New(r); err != nil {
+		return usageError{err}
+	}
+	var b strings.Builder
+	for _, rule := range r.All() {
+		b.WriteString(rule.String() + "\n")
+	}
+	if b.Len() == 0 {
+		b.WriteString("there are no rules: callers may do whatever the account can do\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

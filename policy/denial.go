@@ -1,0 +1,91 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"ptyctl/term"
+)
+
+// A Rule is one entry of the operator's rules.
+type Rule struct {
+	Text  string
+	Name  string // the configuration key, or PTY_PERMISSIONS
+	Where string // FILE:LINE, or what else has set it; may be empty
+}
+
+// String names the rule so that the operator finds it.
+func (r Rule) String() string {
+	s := r.Name
+	if r.Text != "" {
+		s += fmt.Sprintf(" %q", r.Text)
+	}
+	if r.Where != "" && r.Where != r.Name {
+		s += " (" + r.Where + ")"
+	}
+	return s
+}
+
+// A denial is why an action is not allowed.
+type denial struct {
+	rule    Rule   // zero until it is known which rule asks
+	part    string // of the command, as it was understood
+	why     string
+	instead string // what the caller can do
+	allowed []Rule
+}
+
+func (d *denial) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the operator's rule %s denies this", d.rule)
+	if d.part != "" {
+		fmt.Fprintf(&b, ": ‘%s’", d.part)
+	}
+	if d.why != "" {
+		b.WriteString(": " + d.why)
+	}
+	if d.instead != "" {
+		b.WriteString("; " + d.instead)
+	}
+	if texts := d.texts(); len(texts) > 0 {
+		b.WriteString(". Allowed: " + strings.Join(texts, ", "))
+	}
+	return b.String()
+}
+
+// maxAllowed is how many of the allowed entries a denial lists.
+const maxAllowed = 20
+
+func (d *denial) texts() []string {
+	var out []string
+	for i, r := range d.allowed {
+		if i == maxAllowed {
+			return append(out, "…")
+		}
+		out = append(out, r.Text)
+	}
+	return out
+}
+
+// refusal is the error for the caller.
+func (d *denial) refusal(a term.Action) error {
+	return &term.Error{
+		Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Msg: d.Error(),
+		Details: &term.Details{Rule: d.rule.String(), Allowed: d.texts()},
+	}
+}
+
+// unreadable is a command that cannot be judged.
+func unreadable(why string) error {
+	return &denial{why: "the command cannot be judged, because " + why, instead: "write each command and its options out"}
+}
+
+// ambiguous is a command that shells read in different ways, or that hides another.
+func ambiguous(why, instead string) error { return &denial{why: why, instead: instead} }
+
+// byRule reports whether a rule matched, and not only what was written could not be judged.
+func byRule(err error) bool {
+	d, ok := errors.AsType[*denial](err)
+	return ok && d.rule.Name != ""
+}

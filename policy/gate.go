@@ -1,0 +1,255 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"ptyctl/term"
+)
+
+// Rules are what the operator allows. Empty lists ask for nothing; the zero value allows everything.
+type Rules struct {
+	// Patterns for commands. What Deny or Ask match is denied, whatever else matches. If Allow is not empty, each command
+	// in a line must match one of its patterns, from its first word to its last.
+	Allow, Deny, Ask []Rule
+
+	// Paths of programs on this machine, or folders of them: for local sessions. A program is looked for as the system
+	// does it, and judged by where symbolic links lead.
+	Programs, DenyPrograms []Rule
+
+	// Folders on this machine in which local sessions may run, with those below them.
+	WorkDirs []Rule
+
+	// Names of hosts, as a caller gives them, with * and ?. ReadOnlyHosts are read; nothing is run or typed there, and no
+	// file changed. ExecOnlyHosts run commands; nothing else is typed there.
+	Hosts, DenyHosts, ReadOnlyHosts, ExecOnlyHosts []Rule
+
+	Protocols []Rule
+
+	Typing      Typing
+	TypingWhere string
+
+	Permissions string // the value of PTY_PERMISSIONS
+}
+
+// Typing says what may be typed into terminals whose commands are judged. Keys edit a line, recall another, and reach
+// programs that have shells inside: no rule for commands can be enforced on them.
+type Typing string
+
+// The choices.
+const (
+	TypingAuto  Typing = "auto"  // deny if commands are judged; lines, if only PTY_PERMISSIONS judges them
+	TypingDeny  Typing = "deny"  // nothing: exec runs commands
+	TypingLines Typing = "lines" // what reads as allowed commands. It keeps honest callers from slips, and nobody else from anything
+	TypingAllow Typing = "allow" // everything
+)
+
+// A Policy is a set of rules that can be asked. Make one with New.
+type Policy struct {
+	rules    Rules
+	commands commands
+	programs, denyPrograms,
+	workDirs []place
+	own string // ptyctl's own folder, for PTY_PERMISSIONS
+}
+
+// New makes a Policy. It fails if a rule can never mean anything.
+func New(r Rules) (*Policy, error) {
+	permitted, err := parsePermissions(r.Permissions)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", permissionsName, err)
+	}
+	for _, list := range [][]Rule{r.Allow, r.Deny, r.Ask, r.Programs, r.DenyPrograms, r.WorkDirs, r.Hosts, r.DenyHosts, r.ReadOnlyHosts, r.ExecOnlyHosts, r.Protocols} {
+		for _, rule := range list {
+			if strings.TrimSpace(rule.Text) == "" {
+				return nil, fmt.Errorf("%s: it is empty; remove the entry", rule)
+			}
+		}
+	}
+	switch r.Typing {
+	case "", TypingAuto, TypingDeny, TypingLines, TypingAllow:
+	default:
+		return nil, fmt.Errorf("policy.typing is %q; give auto, deny, lines or allow", r.Typing)
+	}
+	own, err := os.Getwd()
+	if err != nil && permitted != nil {
+		return nil, fmt.Errorf("%s: ptyctl's own folder is not known: %w", permissionsName, err)
+	}
+	p := &Policy{
+		rules:    r,
+		commands: commands{allow: patterns(r.Allow), deny: patterns(r.Deny), ask: patterns(r.Ask), permissions: permitted},
+		programs: places(r.Programs), denyPrograms: places(r.DenyPrograms), workDirs: places(r.WorkDirs), own: own,
+	}
+	return p, nil
+}
+
+// Gate returns the Gate for a session.Config: nil if there is no rule.
+func (p *Policy) Gate() term.Gate {
+	r := p.rules
+	if !p.commands.any() && p.commands.permissions == nil && len(r.Programs)+len(r.DenyPrograms)+len(r.WorkDirs)+len(r.Hosts)+
+		len(r.DenyHosts)+len(r.ReadOnlyHosts)+len(r.ExecOnlyHosts)+len(r.Protocols) == 0 && r.Typing != TypingDeny {
+		return nil
+	}
+	return p.Check
+}
+
+// Check is the Gate: nil, or an *term.Error of kind PolicyDenied.
+func (p *Policy) Check(_ context.Context, a term.Action) error {
+	err := p.check(a)
+	if d, ok := errors.AsType[*denial](err); ok {
+		return d.refusal(a)
+	}
+	return err
+}
+
+func (p *Policy) check(a term.Action) error {
+	switch a.Verb {
+	case term.VerbClose, term.VerbLock, term.VerbUnlock, term.VerbHeartbeat, term.VerbTakeOver, term.VerbResize, term.VerbExpect,
+		term.VerbAnswer: // of a login, without which there is no session to read
+		return nil
+	case term.VerbOpen:
+		return p.open(a)
+	case term.VerbExec:
+		if err := p.mayAct(a, "run commands"); err != nil {
+			return err
+		}
+		return p.run(a, false)
+	case term.VerbWrite:
+		if err := p.mayAct(a, "type"); err != nil {
+			return err
+		}
+		if rule, ok := host(p.rules.ExecOnlyHosts, a.Host); ok && a.Protocol != local {
+			return &denial{rule: rule, why: "on this host commands are run, and nothing is typed", instead: "use ptyctl_session_exec"}
+		}
+		return p.typed(a)
+	case term.VerbSignal:
+		return p.mayAct(a, "send signals")
+	case term.VerbFileRead:
+		return nil
+	case term.VerbFileWrite:
+		return p.mayAct(a, "change files")
+	}
+	// A verb that is new to this package: nobody has decided about it yet.
+	return &denial{rule: Rule{Name: "policy"}, why: fmt.Sprintf("no rule knows the action %q", a.Verb)}
+}
+
+// mayAct refuses what changes anything on a host that is only read.
+func (p *Policy) mayAct(a term.Action, what string) error {
+	rule, ok := host(p.rules.ReadOnlyHosts, a.Host)
+	if !ok || a.Protocol == local {
+		return nil
+	}
+	return &denial{rule: rule, why: "this host is read-only: a caller may not " + what + " there", instead: "reading is allowed"}
+}
+
+// run judges a command with its folder and variables.
+func (p *Policy) run(a term.Action, screen bool) error {
+	for _, v := range a.Env {
+		if err := p.commands.assignment(v.Name + "=" + v.Value); err != nil {
+			return err
+		}
+	}
+	var programs func(string) error
+	if a.Protocol == local {
+		if a.Dir != "" || a.Verb == term.VerbOpen { // otherwise it is where the session is, which open has judged
+			if err := p.folder(a.Dir); err != nil {
+				return err
+			}
+		}
+		if len(p.programs)+len(p.denyPrograms) > 0 {
+			programs = func(name string) error { return p.program(name, a.Dir, a.Verb == term.VerbOpen) }
+		}
+	}
+	if !p.commands.any() && programs == nil {
+		return nil
+	}
+	return p.commands.line(a.Command, screen, programs)
+}
+
+// warning is what every denial of typing says.
+const warning = "what is typed cannot be judged: keys edit a line and recall another, and programs have shells inside"
+
+// typed judges a write.
+func (p *Policy) typed(a term.Action) error {
+	typing, rule := p.rules.Typing, Rule{Name: "policy.typing", Text: string(p.rules.Typing), Where: p.rules.TypingWhere}
+	k := &p.commands
+	if typing == "" || typing == TypingAuto {
+		rule = Rule{Name: "policy.typing", Text: string(TypingAuto)}
+		switch programs := len(p.programs)+len(p.denyPrograms) > 0 && a.Protocol == local; {
+		case len(k.allow)+len(k.deny)+len(k.ask) > 0:
+			typing, rule.Where = TypingDeny, "for "+k.first().String()
+		case programs:
+			typing, rule.Where = TypingDeny, "for "+p.programRule().String()
+		case k.any():
+			typing = TypingLines
+		default:
+			typing = TypingAllow
+		}
+	}
+	switch {
+	case typing == TypingAllow:
+		return nil
+	case typing == TypingDeny:
+		return &denial{rule: rule, why: warning, instead: "run commands with ptyctl_session_exec, whose commands are judged"}
+	case a.Sensitive:
+		return &denial{rule: rule, why: "what is typed is judged line by line here, and sensitive text is not shown to the rules; " + warning}
+	}
+	return p.lines(a, rule)
+}
+
+// lines judges each line of what is typed as a command.
+func (p *Policy) lines(a term.Action, rule Rule) error {
+	text := pasteBrackets.Replace(string(a.Data))
+	switch {
+	case harmlessKeys[a.Key]:
+		return nil
+	case a.Key != "", strings.ContainsAny(text, editing):
+		return &denial{rule: rule, why: "keys that edit a line or recall another make it unknown what is run; " + warning, instead: "type whole lines"}
+	}
+	for line := range strings.FieldsFuncSeq(text, func(c rune) bool { return c < ' ' }) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if err := p.commands.line(line, true, nil); err != nil {
+			if d, ok := errors.AsType[*denial](err); ok {
+				d.why = strings.TrimPrefix(d.why+"; this was a line of typed text, and "+warning, "; ")
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// pasteBrackets stand around pasted text (xterm control sequences, "Bracketed Paste Mode").
+var pasteBrackets = strings.NewReplacer("\x1b[200~", "", "\x1b[201~", "")
+
+// editing are the characters that line editors take for commands: ESC begins keys, the others are those of Emacs.
+const editing = "\t\x1b\x7f\x01\x02\x05\x06\x08\x0b\x0e\x0f\x10\x12\x13\x14\x15\x16\x17\x18\x19\x1f"
+
+// harmlessKeys neither edit a line nor bring an earlier one back.
+var harmlessKeys = set("enter ctrl_c ctrl_d ctrl_z ctrl_l ctrl_backslash break interrupt_process abort_output ayt eof")
+
+// All returns the rules one by one, for a person to see.
+func (r Rules) All() []Rule {
+	all := slices.Concat(r.Deny, r.Ask, r.Allow, r.DenyPrograms, r.Programs, r.WorkDirs, r.Protocols, r.DenyHosts, r.Hosts, r.ReadOnlyHosts, r.ExecOnlyHosts)
+	if r.Permissions != "" {
+		all = append(all, Rule{Text: r.Permissions, Name: permissionsName})
+	}
+	if len(all) > 0 || r.Typing != "" && r.Typing != TypingAuto {
+		all = append(all, Rule{Text: string(r.Typing), Name: "policy.typing", Where: r.TypingWhere})
+	}
+	return all
+}
+
+// Quote writes a program and its arguments as a line that a shell reads as just these.
+func Quote(argv []string) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,332 @@
+package policy_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ptyctl/policy"
+	"ptyctl/term"
+)
+
+func TestNoRules(t *testing.T) {
+	for name, r := range map[string]policy.Rules{
+		"none":           {},
+		"auto":           {Typing: policy.TypingAuto},
+		"typing allowed": {Typing: policy.TypingAllow},
+	} {
+		if p := gate(t, r); p.Gate() != nil {
+			t.Errorf("%s: there is a Gate", name)
+		}
+	}
+	if gate(t, policy.Rules{Deny: rules("deny", "rm")}).Gate() == nil {
+		t.Error("with a rule there is no Gate")
+	}
+}
+
+func TestWrongRules(t *testing.T) {
+	for want, r := range map[string]policy.Rules{
+		"policy.allow":    {Allow: rules("allow", "ls", " ")},
+		"policy.hosts":    {Hosts: rules("hosts", "")},
+		"policy.typing":   {Typing: "sometimes"},
+		"PTY_PERMISSIONS": {Permissions: `{"bash": {"ls": "maybe"}}`},
+	} {
+		if _, err := policy.New(r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// acts are an action of each verb on one host.
+func acts(host string) map[term.Verb]term.Action {
+	all := map[term.Verb]term.Action{
+		term.VerbOpen:  {Target: &term.Target{Protocol: "ssh", Host: host}},
+		term.VerbExec:  {Command: "uptime"},
+		term.VerbWrite: {Data: []byte("uptime\r")},
+	}
+	for _, v := range []term.Verb{
+		term.VerbOpen, term.VerbWrite, term.VerbAnswer, term.VerbExec, term.VerbSignal, term.VerbResize, term.VerbExpect, term.VerbLock,
+		term.VerbUnlock, term.VerbClose, term.VerbHeartbeat, term.VerbTakeOver, term.VerbFileRead, term.VerbFileWrite, "new",
+	} {
+		a := all[v]
+		a.Verb, a.Protocol, a.Host = v, "ssh", host
+		all[v] = a
+	}
+	return all
+}
+
+// refusedVerbs are those that p refuses on a host.
+func refusedVerbs(t *testing.T, p *policy.Policy, host string) string {
+	t.Helper()
+	var out []string
+	for _, v := range []term.Verb{term.VerbOpen, term.VerbAnswer, term.VerbExec, term.VerbWrite, term.VerbSignal, term.VerbFileRead, term.VerbFileWrite, term.VerbResize, term.VerbLock, term.VerbClose} {
+		if err := p.Check(t.Context(), acts(host)[v]); err != nil {
+			if e := denied(t, err); e.Op != string(v) {
+				t.Errorf("%s is refused as %s", v, e.Op)
+			}
+			out = append(out, string(v))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestHosts(t *testing.T) {
+	p := gate(t, policy.Rules{
+		Hosts: rules("hosts", "web*", "Core?", "10.0.0.*"), DenyHosts: rules("deny_hosts", "web-secret"),
+		ReadOnlyHosts: rules("read_only_hosts", "core?"), ExecOnlyHosts: rules("exec_only_hosts", "web9"),
+	})
+	for host, want := range map[string]string{
+		"web1": "", "WEB1": "", "web1.": "", "10.0.0.7": "",
+		"db1": "open", "web-secret": "open", "WEB-Secret.": "open", "10.0.1.7": "open", "": "open",
+		"core1": "exec write signal file_write", "CORE1": "exec write signal file_write",
+		"web9": "write",
+	} {
+		if got := refusedVerbs(t, p, host); got != want {
+			t.Errorf("on %q %q is refused, want %q", host, got, want)
+		}
+	}
+	if err := p.Check(t.Context(), acts("web1")["new"]); err == nil {
+		t.Error("a verb that nobody has decided about is allowed")
+	}
+	if e := denied(t, p.Check(t.Context(), acts("db1")[term.VerbOpen])); !strings.Contains(e.Msg, "web*, Core?") || len(e.Details.Allowed) != 3 {
+		t.Errorf("%v", e)
+	}
+}
+
+// TestWays: an allowed name stays the name of that host.
+func TestWays(t *testing.T) {
+	p := gate(t, policy.Rules{Hosts: rules("hosts", "web*"), Protocols: rules("protocols", "ssh")})
+	for name, tt := range map[string]struct {
+		target term.Target
+		ok     bool
+	}{
+		"plain":             {term.Target{Host: "web1"}, true},
+		"harmless":          {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-4C", "-p", "22", "-luser", "-o", "ConnectTimeout=3", "-oCompression yes"}}}, true},
+		"jump":              {term.Target{Host: "web1", SSH: term.SSHOptions{ProxyJump: "me@web2:22,ssh://web3:22"}}, true},
+		"no jump":           {term.Target{Host: "web1", SSH: term.SSHOptions{ProxyJump: "none"}}, true},
+		"foreign jump":      {term.Target{Host: "web1", SSH: term.SSHOptions{ProxyJump: "web2,evil"}}, false},
+		"foreign -J":        {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-4J", "evil"}}}, false},
+		"-o ProxyJump":      {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-o", "ProxyJump = evil"}}}, false},
+		"-o HostName":       {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-oHostName=evil"}}}, false},
+		"-o hostname space": {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-o", "hostname evil"}}}, false},
+		"-o ProxyCommand":   {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-o", "ProxyCommand=ssh -W evil:22 x"}}}, false},
+		"-F":                {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-F/tmp/x"}}}, false},
+		"config_path":       {term.Target{Host: "web1", SSH: term.SSHOptions{ConfigPath: "/tmp/x"}}, false},
+		"proxy":             {term.Target{Host: "web1", SSH: term.SSHOptions{ProxyURL: "socks5://user:secret@evil:1080"}}, false},
+		"own proxy":         {term.Target{Host: "web1", SSH: term.SSHOptions{ProxyURL: "socks5://web2:1080"}}, true},
+		"operand":           {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"evil"}}}, false},
+		"protocol":          {term.Target{Protocol: "telnet", Host: "web1"}, false},
+	} {
+		if tt.target.Protocol == "" {
+			tt.target.Protocol = "ssh"
+		}
+		err := p.Check(t.Context(), term.Action{Verb: term.VerbOpen, Target: &tt.target})
+		if (err == nil) != tt.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the denial tells a secret: %v", name, err)
+		}
+	}
+}
+
+func write(data string) term.Action {
+	return term.Action{Verb: term.VerbWrite, Protocol: "ssh", Host: "web1", Data: []byte(data)}
+}
+
+func TestTyping(t *testing.T) {
+	key := func(name, data string) term.Action { a := write(data); a.Key = name; return a }
+	sensitive := term.Action{Verb: term.VerbWrite, Sensitive: true}
+	tests := []struct {
+		name   string
+		action term.Action
+		lines  bool // allowed by TypingLines
+	}{
+		{"command", write("ls -la\r"), true},
+		{"no end", write("ls"), true},
+		{"two", write("ls\nuptime\n"), true},
+		{"denied", write("rm -rf /\r"), false},
+		{"denied, no end", write("rm -rf /"), false},
+		{"second", write("ls\rrm -rf /\r"), false},
+		{"behind &&", write("ls && rm -rf /\r"), false},
+		{"edited", write("ls\x17rm -rf /\r"), false},
+		{"edited away", write("rm -rf / \x01echo \r"), false},
+		{"arrow", write("rm -rf /x\x1b[D\x7f\r"), false},
+		{"ctrl_c", key("ctrl_c", "\x03"), true},
+		{"enter", key("enter", "\r"), true},
+		{"arrow_up", key("arrow_up", "\x1b[A"), false},
+		{"tab", key("tab", "\t"), false},
+		{"completed", write("forb\t\r"), false},
+		{"ctrl_r", key("ctrl_r", "\x12"), false},
+		{"break", key("break", ""), true},
+		{"pasted", write("\x1b[200~ls\ruptime\x1b[201~"), true},
+		{"pasted rm", write("\x1b[200~rm -rf /\x1b[201~"), false},
+		{"shell", write("bash\r"), true}, // what is typed there is judged as well
+		{"sensitive", sensitive, false},
+	}
+	deny := rules("deny", "rm -rf *")
+	lines := gate(t, policy.Rules{Deny: deny, Typing: policy.TypingLines})
+	auto := gate(t, policy.Rules{Deny: deny})
+	open := gate(t, policy.Rules{Deny: deny, Typing: policy.TypingAllow})
+	like := gate(t, policy.Rules{Permissions: `{"bash": {"rm -rf *": "deny"}}`})
+	hosts := gate(t, policy.Rules{Hosts: rules("hosts", "web*")})
+	for _, tt := range tests {
+		for name, p := range map[string]*policy.Policy{"lines": lines, "PTY_PERMISSIONS": like} {
+			err := p.Check(t.Context(), tt.action)
+			if (err == nil) != tt.lines {
+				t.Errorf("%s, %s: %v", name, tt.name, err)
+			}
+			if err != nil && !strings.Contains(denied(t, err).Msg, "what is typed cannot be judged") {
+				t.Errorf("%s, %s: %v", name, tt.name, err)
+			}
+		}
+		if e := denied(t, auto.Check(t.Context(), tt.action)); !strings.Contains(e.Msg, "what is typed cannot be judged") || !strings.Contains(e.Details.Rule, "policy.typing") || !strings.Contains(e.Details.Rule, "ptyctl.toml:7") {
+			t.Errorf("auto, %s: %v", tt.name, e)
+		}
+		for name, p := range map[string]*policy.Policy{"allow": open, "hosts": hosts} {
+			if err := p.Check(t.Context(), tt.action); err != nil {
+				t.Errorf("%s, %s: %v", name, tt.name, err)
+			}
+		}
+	}
+}
+
+// TestEnvironment: variables that come as arguments are judged like those before a command.
+func TestEnvironment(t *testing.T) {
+	p := gate(t, policy.Rules{Deny: rules("deny", "rm *")})
+	for _, name := range []string{"PATH", "LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND", "BASH_FUNC_ls%%"} {
+		a := sshExec("ls")
+		a.Env = []term.EnvVar{{Name: "LANG", Value: "C"}, {Name: name, Value: "x"}}
+		if e := denied(t, p.Check(t.Context(), a)); !strings.Contains(e.Msg, name) {
+			t.Errorf("%v", e)
+		}
+	}
+	a := sshExec("ls")
+	a.Env = []term.EnvVar{{Name: "FOO", Value: "x"}}
+	if err := p.Check(t.Context(), a); err != nil {
+		t.Error(err)
+	}
+}
+
+func localExec(command, dir string) term.Action {
+	return term.Action{Verb: term.VerbExec, Protocol: "local", Command: command, Dir: dir}
+}
+
+func localOpen(command, dir string, terminal bool) term.Action {
+	return term.Action{Verb: term.VerbOpen, Command: command, Dir: dir, Target: &term.Target{Protocol: "local", PTY: term.PTY{Disabled: !terminal}}}
+}
+
+func TestWorkDirs(t *testing.T) {
+	top := t.TempDir()
+	inside, outside := filepath.Join(top, "in"), filepath.Join(top, "out")
+	for _, d := range []string{inside, outside, inside + "side"} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link, back := filepath.Join(inside, "link"), filepath.Join(outside, "back")
+	if err := os.Symlink(outside, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(inside, back); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(outside)
+	p := gate(t, policy.Rules{WorkDirs: rules("work_dirs", inside)})
+	for dir, ok := range map[string]bool{
+		inside: true, inside + "/": true, filepath.Join(inside, "new"): true, back: true,
+		outside: false, inside + "side": false, link: false, inside + "/../out": false, inside + "/link/x": false, "": false, ".": false, "../in": true, top: false,
+	} {
+		for _, a := range []term.Action{localExec("ls", dir), localOpen("ls", dir, true), localOpen("ls", dir, false)} {
+			want := ok || dir == "" && a.Verb == term.VerbExec // which is where the session was opened
+			if err := p.Check(t.Context(), a); (err == nil) != want {
+				t.Errorf("%s in %q: %v", a.Verb, dir, err)
+			}
+		}
+		a := sshExec("ls")
+		a.Dir = dir // of another machine
+		if err := p.Check(t.Context(), a); err != nil {
+			t.Errorf("on another machine in %q: %v", dir, err)
+		}
+	}
+}
+
+// TestPrograms: a program is judged by where it is, whatever it is called by.
+func TestPrograms(t *testing.T) {
+	top := t.TempDir()
+	good, bad := filepath.Join(top, "good"), filepath.Join(top, "bad")
+	for _, d := range []string{good, bad, good + "ness"} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{filepath.Join(good, "tool"), filepath.Join(good, "risky"), filepath.Join(bad, "evil"), filepath.Join(good+"ness", "evil2"), filepath.Join(top, "busybox")} {
+		if err := os.WriteFile(f, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is a program
+			t.Fatal(err)
+		}
+	}
+	for from, to := range map[string]string{filepath.Join(good, "hidden"): filepath.Join(bad, "evil"), filepath.Join(bad, "other"): filepath.Join(good, "tool"), filepath.Join(good, "applet"): filepath.Join(top, "busybox"), filepath.Join(bad, "applet"): filepath.Join(top, "busybox")} {
+		if err := os.Symlink(to, from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", good+":"+bad)
+	p := gate(t, policy.Rules{Programs: rules("programs", good, "/usr/bin/env"), DenyPrograms: rules("deny_programs", filepath.Join(good, "risky"))})
+	for command, ok := range map[string]bool{
+		"tool": true, good + "/tool": true, "other": true, bad + "/other": true, "./tool": true, "applet": true, // which is another by its name
+		"evil": false, "hidden": false, good + "/hidden": false, good + "/../bad/evil": false, good + "ness/evil2": false, bad + "/applet": false,
+		"risky": false, good + "/risky": false, "tool && evil": false, "tool; risky": false, "cd / && tool": true, "nowhere": false, good + "/nowhere": false, "$x": false,
+	} {
+		for _, a := range []term.Action{localExec(command, good), localOpen(command, good, true)} {
+			if err := p.Check(t.Context(), a); (err == nil) != ok {
+				t.Errorf("%s %q: %v", a.Verb, command, err)
+			}
+		}
+		if err := p.Check(t.Context(), sshExec(command)); err != nil {
+			t.Errorf("%q on another machine: %v", command, err)
+		}
+	}
+}
+
+// TestRelativeProgram: a path that begins nobody knows where is no allowed one.
+func TestRelativeProgram(t *testing.T) {
+	p := gate(t, policy.Rules{Programs: rules("programs", "/")})
+	t.Chdir("/usr/bin")
+	if err := p.Check(t.Context(), localExec("./env", "/usr/bin")); err != nil {
+		t.Error(err)
+	}
+	if err := p.Check(t.Context(), localExec("./env", "")); err == nil {
+		t.Error("./env is allowed, wherever that is")
+	}
+}
+
+// TestLocal: the program of a local session is a command. A shell in a terminal reads what is typed, which is judged then;
+// one without reads what nobody sees.
+func TestLocal(t *testing.T) {
+	p := gate(t, policy.Rules{Deny: rules("deny", "rm *")})
+	for command, ok := range map[string][2]bool{
+		"bash": {true, false}, "bash -l": {true, false}, "'python3'": {true, false}, "ls -la": {true, true},
+		"rm x": {false, false}, "sh -c 'rm x'": {false, false}, "env rm x": {false, false}, "sh -c 'echo x | sh'": {false, false}, "bash script": {false, false},
+	} {
+		for i, terminal := range []bool{true, false} {
+			if err := p.Check(t.Context(), localOpen(command, "", terminal)); (err == nil) != ok[i] {
+				t.Errorf("%q with terminal %t: %v", command, terminal, err)
+			}
+		}
+	}
+}
+
+// BenchmarkCheck is what a rule costs a command; without rules there is no Gate, and nothing to pay.
+func BenchmarkCheck(b *testing.B) {
+	p := gate(b, policy.Rules{Deny: rules("deny", "rm -rf *", "shutdown", "git push *", "mkfs*", "dd *", "> /etc/*"), Allow: rules("allow", "*")})
+	for name, line := range map[string]string{"simple": "uptime", "typical": `cd /srv && for f in *.log; do grep -c "error: $x" "$f" | sort -n; done`} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := p.Check(b.Context(), sshExec(line)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

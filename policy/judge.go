@@ -1,0 +1,282 @@
+package policy
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// A pattern is a rule for commands.
+type pattern struct {
+	Rule
+	wildcard
+}
+
+func patterns(rules []Rule) []pattern {
+	out := make([]pattern, len(rules))
+	for i, r := range rules {
+		out[i] = pattern{r, newWildcard(r.Text)}
+	}
+	return out
+}
+
+// commands are the rules for what is run.
+type commands struct {
+	allow, deny, ask []pattern
+	permissions      *permissions
+}
+
+// any reports whether commands are judged at all.
+func (k *commands) any() bool {
+	return len(k.allow)+len(k.deny)+len(k.ask) > 0 || k.permissions.judgesCommands()
+}
+
+// first is the rule to name when what was written cannot be judged by any.
+func (k *commands) first() Rule {
+	for _, list := range [][]pattern{k.deny, k.ask, k.allow} {
+		if len(list) > 0 {
+			return Rule{Name: list[0].Name, Where: list[0].Where}
+		}
+	}
+	return Rule{Name: permissionsName, Where: permissionsName}
+}
+
+// line judges a line for a shell. screen says that it starts a terminal. program, which may be nil, judges the program of
+// each command.
+func (k *commands) line(text string, screen bool, program func(name string) error) error {
+	r := reader{
+		screen: screen,
+		judge: func(c command) error {
+			if err := k.command(c); err != nil {
+				return err
+			}
+			if program == nil || c.hidden || !c.words[0].literal() {
+				return nil
+			}
+			return program(c.words[0].text)
+		},
+		env:  k.assignment,
+		file: k.file,
+	}
+	return k.named(r.script(text), text)
+}
+
+// named says which rule a denial comes from, where it does not say so itself.
+func (k *commands) named(err error, text string) error {
+	if d, ok := errors.AsType[*denial](err); ok && d.rule.Name == "" {
+		d.rule, d.part, d.allowed = k.first(), cut(text), k.allowed()
+	}
+	return err
+}
+
+func (k *commands) allowed() []Rule {
+	out := make([]Rule, len(k.allow))
+	for i, p := range k.allow {
+		out[i] = p.Rule
+	}
+	return out
+}
+
+// command judges one command by itself.
+func (k *commands) command(c command) error {
+	if !k.any() {
+		return nil
+	}
+	for _, p := range k.deny {
+		if p.denies(c.words) {
+			return &denial{rule: p.Rule, part: shown(c.words), why: maybe(c.words), allowed: k.allowed()}
+		}
+	}
+	for _, p := range k.ask {
+		if p.denies(c.words) {
+			return &denial{rule: p.Rule, part: shown(c.words), why: "it needs the consent of a person, who cannot be asked here", allowed: k.allowed()}
+		}
+	}
+	rule, named, why := k.permissions.command(c.words)
+	if why != "" {
+		return &denial{rule: rule, part: shown(c.words), why: why}
+	}
+	match := false
+	if text := exact(c.words); len(k.allow) > 0 {
+		for _, p := range k.allow {
+			if p.must(text) && p.parts[0].must(c.words[0].text) {
+				match = true
+				_, literal := p.parts[0].literal()
+				named = named || literal
+			}
+		}
+	}
+	switch {
+	case c.opaque != "" && !named && (!c.hidden || len(k.allow) == 0):
+		return &denial{
+			rule: k.first(), part: shown(c.words), why: c.opaque, allowed: k.allowed(),
+			instead: "it takes an entry of policy.allow that begins with its name to run it",
+		}
+	case len(k.allow) > 0 && !match && !c.hidden:
+		return &denial{rule: Rule{Name: k.allow[0].Name, Where: k.allow[0].Where}, part: shown(c.words), why: "no entry allows it", allowed: k.allowed()}
+	}
+	return nil
+}
+
+func maybe(words []word) string {
+	for _, w := range words {
+		if !w.literal() {
+			return "what it becomes can match"
+		}
+	}
+	return ""
+}
+
+// denies reports whether the pattern can match the command: as a whole, or its words one after another among those of
+// the command, whatever stands between. -rf is also -r and -f apart.
+func (p pattern) denies(words []word) bool {
+	for _, name := range names(words[0]) {
+		head := append([]word{name}, words[1:]...)
+		if p.may(possible(head)) {
+			return true
+		}
+		if len(p.parts) > 0 && p.parts[0].may(name.text) && among(p.parts[1:], head[1:], head[1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// names are the ways to call the same program.
+func names(w word) []word {
+	out := []word{w}
+	for _, n := range []string{program(w.text), strings.ToLower(w.text), w.text[strings.LastIndexByte(w.text, '/')+1:]} {
+		if !slices.ContainsFunc(out, func(o word) bool { return o.text == n }) {
+			out = append(out, word{text: n, multi: w.multi})
+		}
+	}
+	return out
+}
+
+// among reports whether words of the pattern can be found in order among args. all are the arguments from the first on.
+func among(parts []wildcard, args, all []word) bool {
+	for len(parts) > 0 {
+		p := parts[0]
+		text, literal := p.literal()
+		switch {
+		case text == "*":
+			parts = parts[1:]
+			continue
+		case literal && isCluster(text) && hasFlags(text, all):
+			parts = parts[1:]
+			continue
+		}
+		found := false
+		for i, a := range args {
+			if a.multi && strings.HasPrefix(a.text, string(hole)) {
+				return true // it may be all that is missing
+			}
+			if p.may(a.text) || a.tilde && p.may(string(hole)+strings.TrimPrefix(a.text, "~")) {
+				args, found = args[i+1:], true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+		parts = parts[1:]
+	}
+	return true
+}
+
+// isCluster reports whether a word is a few short options in one.
+func isCluster(text string) bool {
+	return len(text) >= 3 && len(text) <= 4 && text[0] == '-' && strings.IndexFunc(text[1:], func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	}) < 0
+}
+
+// hasFlags reports whether each letter of a cluster is an option among args, alone or in another cluster.
+func hasFlags(cluster string, args []word) bool {
+	for _, letter := range cluster[1:] {
+		if !slices.ContainsFunc(args, func(a word) bool {
+			return len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && strings.ContainsRune(a.text, letter)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// possible is the text that words may become: a word that may be none takes its space with it.
+func possible(words []word) string {
+	var b strings.Builder
+	for i, w := range words {
+		text := w.text
+		if w.tilde {
+			text = string(hole) + strings.TrimPrefix(text, "~")
+		}
+		if i > 0 && (!w.multi || !strings.HasPrefix(text, string(hole))) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// exact is the text that a pattern must match to allow words.
+func exact(words []word) string {
+	parts := make([]string, len(words))
+	for i, w := range words {
+		parts[i] = w.text
+	}
+	return strings.Join(parts, " ")
+}
+
+// harmlessVars do not change which program runs, or what it runs.
+var harmlessVars = set("LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR CLICOLOR COLORTERM IFS DEBIAN_FRONTEND")
+
+// loadedVars make a shell or a program run what they name.
+var loadedVars = set("PATH BASH_ENV ENV ZDOTDIR PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 SHELLOPTS BASHOPTS BASH_LOADABLES_PATH FPATH CDPATH SHELL EDITOR VISUAL PAGER MANPAGER BROWSER LESSOPEN LESSCLOSE PERL5OPT PERL5LIB PERL5DB PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS NODE_PATH RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS TAR_OPTIONS MAKEFLAGS MAKE SUDO_ASKPASS SUDO_EDITOR SSH_ASKPASS RSYNC_RSH CVS_RSH GCONV_PATH HOSTALIASES NLSPATH TERMINFO TERMCAP FCEDIT HISTFILE TMPDIR LUA_INIT PHPRC INPUTRC")
+
+// assignment judges NAME=value, before a command or for all that follow.
+func (k *commands) assignment(text string) error {
+	if !k.any() {
+		return nil
+	}
+	name, _, _ := strings.Cut(text, "=")
+	for _, list := range [][]pattern{k.deny, k.ask} {
+		for _, p := range list {
+			if p.may(text) {
+				return &denial{rule: p.Rule, part: cut(name + "=…"), allowed: k.allowed()}
+			}
+		}
+	}
+	for _, p := range k.allow {
+		if first, literal := p.parts[0].literal(); p.must(text) && (literal || strings.HasPrefix(first, name+"=")) {
+			return nil
+		}
+	}
+	loaded := loadedVars[name]
+	for _, prefix := range []string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "PIP_", "CARGO_", "GO"} {
+		loaded = loaded || strings.HasPrefix(name, prefix)
+	}
+	switch {
+	case harmlessVars[name], strings.HasPrefix(name, "LC_"), !loaded && len(k.allow) == 0:
+		return nil
+	case loaded:
+		return &denial{rule: k.first(), part: name + "=…", why: "this variable can change which program runs", instead: "leave it out", allowed: k.allowed()}
+	}
+	return &denial{rule: Rule{Name: k.allow[0].Name, Where: k.allow[0].Where}, part: name + "=…", why: "no entry allows to set this variable", instead: "it takes an entry such as " + name + "=*", allowed: k.allowed()}
+}
+
+// file judges a redirection: to write is the command "> FILE", to read is "< FILE".
+func (k *commands) file(name string, write bool) error {
+	if !k.any() {
+		return nil
+	}
+	sign := "<"
+	if write {
+		sign = ">"
+	}
+	if write && len(k.allow) > 0 && strings.Contains("/"+name+"/", "/../") {
+		return &denial{rule: Rule{Name: k.allow[0].Name, Where: k.allow[0].Where}, part: cut("> " + name), why: "a path with .. leads elsewhere", instead: "write the path without it", allowed: k.allowed()}
+	}
+	c := command{words: []word{plainWord(sign), {text: name}}, hidden: !write}
+	return k.command(c)
+}

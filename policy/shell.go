@@ -1,0 +1,316 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds on what is read. The parser's time grows with the square of the nesting, so what could nest is counted first, in
+// quotes or not.
+const (
+	maxLine    = 64 << 10
+	maxOpeners = 1000
+	maxDepth   = 16        // commands that run commands
+	maxJudged  = 256 << 10 // bytes, over all of them
+)
+
+var openers = regexp.MustCompile("[({`]|\\$\\[|\\b(?:if|while|until|for|case|select|time|coproc|function)\\b|!")
+
+// A reader takes a line apart and has each command judged. Its errors are *denial.
+type reader struct {
+	judge  func(c command) error
+	env    func(assign string) error
+	file   func(redirect string, write bool) error
+	screen bool // the command starts a terminal: a shell that reads it reads what will be typed
+	judged int
+	depth  int
+}
+
+// A command is a program and its arguments, as they will be.
+type command struct {
+	words  []word
+	opaque string // why what it does cannot be seen; empty: it can
+	hidden bool   // only what is denied is asked: it is one of the ways to read what a program gets
+}
+
+// script judges each command of a script.
+func (r *reader) script(text string) error {
+	if r.judged > 0 {
+		r.screen = false // of scripts within it, which can have pipes
+	}
+	if r.judged += len(text); r.judged > maxJudged {
+		return unreadable("there is too much to read")
+	}
+	file, err := parse(text)
+	if err != nil {
+		return err
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if err == nil && n != nil {
+			err = r.node(n)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func parse(text string) (*syntax.File, error) {
+	switch {
+	case len(text) > maxLine:
+		return nil, unreadable(fmt.Sprintf("it is longer than %d bytes", maxLine))
+	case !utf8.ValidString(text):
+		return nil, unreadable("it is not UTF-8")
+	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }):
+		return nil, unreadable("it holds control characters")
+	case len(openers.FindAllStringIndex(text, maxOpeners+1)) > maxOpeners:
+		return nil, unreadable(fmt.Sprintf("it has more than %d brackets, substitutions and compound commands", maxOpeners))
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		if p, ok := errors.AsType[syntax.ParseError](err); ok {
+			return nil, unreadable(fmt.Sprintf("it is no POSIX shell command: at %d:%d %s", p.Pos.Line(), p.Pos.Col(), p.Text))
+		}
+		return nil, unreadable("it is no POSIX shell command: " + err.Error())
+	}
+	return file, nil
+}
+
+// node judges what n does by itself; what it contains comes later.
+func (r *reader) node(n syntax.Node) error {
+	switch n := n.(type) {
+	case *syntax.Comment:
+		return ambiguous("a comment is none in every shell", "leave the comment out")
+	case *syntax.Stmt:
+		return r.statement(n)
+	case *syntax.CallExpr:
+		return r.assignments(n.Assigns)
+	case *syntax.DeclClause:
+		return r.declaration(n)
+	case *syntax.Redirect:
+		return r.redirect(n)
+	case *syntax.SglQuoted:
+		if n.Dollar {
+			return ambiguous("$'...' is not the same in every shell", "use '...' or printf")
+		}
+		if trailing := len(n.Value) - len(strings.TrimRight(n.Value, `\`)); trailing%2 == 1 {
+			return ambiguous("a backslash before the closing quote is not the same in every shell", "put it outside of the quotes")
+		}
+	case *syntax.ParamExp:
+		return parameter(n)
+	case *syntax.ArithmExp:
+		return number(n.X)
+	case *syntax.ArithmCmd, *syntax.LetClause:
+		return ambiguous("arithmetic commands are not the same in every shell, and can run commands", "use [ and $((...)) with numbers")
+	case *syntax.CStyleLoop:
+		return ambiguous("this loop is not the same in every shell", "use while, or for x in ...")
+	case *syntax.TestClause:
+		if _, ok := n.X.(*syntax.UnaryTest); !ok {
+			if b, ok := n.X.(*syntax.BinaryTest); !ok || b.Op != syntax.TsMatch && b.Op != syntax.TsMatchShort && b.Op != syntax.TsNoMatch {
+				return ambiguous("[[ ]] is not the same in every shell", "use [ ]")
+			}
+		}
+		if u, ok := n.X.(*syntax.UnaryTest); ok && (u.Op == syntax.TsVarSet || u.Op == syntax.TsRefVar || u.Op == syntax.TsNot || u.Op == syntax.TsParen) {
+			return ambiguous("[[ ]] is not the same in every shell", "use [ ]")
+		}
+	case *syntax.ExtGlob:
+		return ambiguous("this pattern is not the same in every shell", "use * and ?")
+	case *syntax.TestDecl:
+		return ambiguous("@test is no command", "leave it out")
+	}
+	return nil
+}
+
+// statement judges a simple command, with the here-document that it reads.
+func (r *reader) statement(s *syntax.Stmt) error {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return nil
+	}
+	in := input{}
+	for _, d := range s.Redirs {
+		switch d.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			in = input{known: true, text: readDocument(d)}
+		case syntax.WordHdoc:
+			in = input{known: true, text: readWord(d.Word)}
+		}
+	}
+	words := make([]word, len(call.Args))
+	for i, a := range call.Args {
+		words[i] = readWord(a)
+	}
+	return r.command(words, in)
+}
+
+// An input is what a command reads, if the line says that.
+type input struct {
+	known bool
+	text  word
+}
+
+// readDocument returns a here-document. If its delimiter is not quoted, the shell expands it like text in double quotes.
+func readDocument(d *syntax.Redirect) word {
+	if d.Hdoc == nil {
+		return word{}
+	}
+	quoted := false
+	for _, p := range d.Word.Parts {
+		if lit, ok := p.(*syntax.Lit); !ok || strings.Contains(lit.Value, `\`) {
+			quoted = true
+		}
+	}
+	var b strings.Builder
+	if quoted {
+		for _, p := range d.Hdoc.Parts {
+			if lit, ok := p.(*syntax.Lit); ok {
+				b.WriteString(lit.Value)
+			} else {
+				b.WriteRune(hole)
+			}
+		}
+	} else {
+		readQuoted(&b, &syntax.DblQuoted{Parts: d.Hdoc.Parts})
+	}
+	return word{text: b.String()}
+}
+
+// command judges a command, and what it runs.
+func (r *reader) command(words []word, in input) error {
+	name := words[0]
+	switch {
+	case !name.literal():
+		return unreadable("the command " + shown(words[:1]) + " is not known before it runs")
+	case strings.HasPrefix(name.text, "!"), strings.HasPrefix(name.text, "^"), strings.HasPrefix(name.text, "%"):
+		return ambiguous("a word that begins with "+name.text[:1]+" repeats an earlier command in some shells", "write the command itself")
+	}
+	c := command{words: words}
+	inner, err := r.unwrap(&c, in)
+	if err != nil {
+		return err
+	}
+	if err := r.judge(c); err != nil {
+		return err
+	}
+	if inner == nil {
+		return nil
+	}
+	if r.depth++; r.depth > maxDepth {
+		return unreadable(fmt.Sprintf("more than %d commands run each other", maxDepth))
+	}
+	defer func() { r.depth-- }()
+	return inner()
+}
+
+// assignments judges variables that a command, or all that follow, are given.
+func (r *reader) assignments(list []*syntax.Assign) error {
+	for _, a := range list {
+		if a.Name == nil {
+			continue
+		}
+		if a.Index != nil {
+			if err := number(a.Index); err != nil {
+				return err
+			}
+		}
+		if err := r.env(a.Name.Value + "=" + readWord(a.Value).text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// declaration judges export, declare and their like, as assignments and as commands.
+func (r *reader) declaration(d *syntax.DeclClause) error {
+	words := []word{plainWord(d.Variant.Value)}
+	for _, a := range d.Args {
+		w := readWord(a.Value)
+		switch {
+		case a.Name == nil && !w.literal():
+			return unreadable("which variable " + d.Variant.Value + " sets is not known before it runs")
+		case a.Name == nil && strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "in"):
+			return ambiguous(d.Variant.Value+" "+w.text+" makes values into expressions, which can run commands", "leave the option out")
+		case a.Name == nil && !strings.HasPrefix(w.text, "-"):
+			return ambiguous(d.Variant.Value+" with a quoted name hides what it sets", "write NAME=value without quotes around the name")
+		case a.Name != nil:
+			w.text = a.Name.Value + "=" + w.text
+			if a.Naked {
+				w = plainWord(a.Name.Value)
+			}
+		}
+		words = append(words, w)
+	}
+	if err := r.assignments(d.Args); err != nil {
+		return err
+	}
+	return r.judge(command{words: words})
+}
+
+// redirect judges the file that a command reads or writes.
+func (r *reader) redirect(d *syntax.Redirect) error {
+	write := true
+	switch d.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return nil
+	case syntax.RdrAll, syntax.AppAll:
+		return ambiguous("&> is not the same in every shell", "use >FILE 2>&1")
+	case syntax.RdrIn:
+		write = false
+	case syntax.DplIn, syntax.DplOut:
+		w := readWord(d.Word)
+		if strings.Trim(w.text, "0123456789-") == "" {
+			return nil
+		}
+	}
+	w := readWord(d.Word)
+	switch w.text {
+	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2":
+		return nil
+	}
+	if strings.HasPrefix(w.text, "/dev/tcp/") || strings.HasPrefix(w.text, "/dev/udp/") {
+		write = true // a connection goes both ways
+	}
+	return r.file(w.text, write)
+}
+
+// parameter refuses expansions that run what a variable holds.
+func parameter(p *syntax.ParamExp) error {
+	switch {
+	case p.Excl && p.Names == 0:
+		return ambiguous("${!name} names a variable that is not known before it runs, and can run commands", "write the variable's name")
+	case p.Exp != nil && p.Exp.Op == syntax.OtherParamOps:
+		return ambiguous("${name@operator} can run commands", "leave the operator out")
+	case p.Index != nil:
+		if w, ok := p.Index.(*syntax.Word); ok && (w.Lit() == "@" || w.Lit() == "*") {
+			return nil
+		}
+		return number(p.Index)
+	case p.Slice != nil:
+		if err := number(p.Slice.Offset); err != nil {
+			return err
+		}
+		return number(p.Slice.Length)
+	}
+	return nil
+}
+
+// number refuses arithmetic on variables: a shell evaluates what they hold, and a[$(command)] is a value that runs one.
+func number(x syntax.ArithmExpr) (err error) {
+	if x == nil {
+		return nil
+	}
+	syntax.Walk(x, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok {
+			if lit := w.Lit(); strings.Trim(lit, "0123456789") != "" || lit == "" {
+				err = ambiguous("arithmetic on variables can run what they hold", "use expr, or numbers")
+			}
+			return false
+		}
+		return err == nil
+	})
+	return err
+}

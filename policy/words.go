@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A word is one argument as a command will get it, as far as that can be known.
+type word struct {
+	text  string // with holes
+	multi bool   // it may become several words, or none
+	tilde bool   // it begins with a ~ that the shell replaces
+	cut   int    // what follows this many bytes of text is unknown; 0: nothing
+}
+
+// literal reports whether nothing of the word is open.
+func (w word) literal() bool { return !w.multi && !w.tilde && !strings.ContainsRune(w.text, hole) }
+
+// plainWord is the word that text is, with nothing open.
+func plainWord(text string) word { return word{text: text} }
+
+// readWord says what a shell makes of w. What shells read in different ways is a hole, or has been refused before.
+func readWord(w *syntax.Word) word {
+	if w == nil {
+		return word{}
+	}
+	var b strings.Builder
+	var out word
+	for i, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			out.bare(&b, p.Value, i == 0)
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				b.WriteRune(hole)
+			} else {
+				b.WriteString(p.Value)
+			}
+		case *syntax.DblQuoted:
+			readQuoted(&b, p)
+			for _, inner := range p.Parts {
+				if x, ok := inner.(*syntax.ParamExp); ok && x.Param != nil && (x.Param.Value == "@" || x.Index != nil) {
+					out.multi = true // "$@" is as many words as there are arguments
+				}
+			}
+		default:
+			b.WriteRune(hole)
+			out.multi = true
+		}
+	}
+	out.text = b.String()
+	if out.cut > 0 {
+		out.text = out.text[:out.cut]
+	}
+	return out
+}
+
+// open makes all from here to the end of the word unknown.
+func (w *word) open(b *strings.Builder) {
+	b.WriteRune(hole)
+	w.multi = true
+	if w.cut == 0 {
+		w.cut = b.Len()
+	}
+}
+
+// bare adds unquoted text: without its backslashes, and with holes where a shell looks for files.
+func (w *word) bare(b *strings.Builder, text string, first bool) {
+	if first && strings.HasPrefix(text, "~") {
+		w.tilde = true
+	}
+	if first && strings.HasPrefix(text, "=") { // zsh puts the program's path there
+		b.WriteRune(hole)
+	}
+	if strings.Contains(strings.ReplaceAll(text, "{}", ""), "{") { // braces make several words, in most shells
+		b.WriteRune(hole)
+		w.multi = true
+		return
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '\\':
+			if i++; i < len(text) && text[i] != '\n' {
+				b.WriteByte(text[i])
+			}
+		case '*', '?':
+			b.WriteRune(hole)
+			w.multi = true
+		case '[':
+			if first && text == "[" {
+				b.WriteByte(c)
+				continue
+			}
+			w.open(b) // where the bracket ends may be in a later part
+		default:
+			b.WriteByte(c)
+		}
+	}
+}
+
+// readQuoted adds what stands between double quotes, where a backslash is before few characters more than itself
+// (POSIX Shell Command Language, 2.2.3).
+func readQuoted(b *strings.Builder, q *syntax.DblQuoted) {
+	for _, part := range q.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			b.WriteRune(hole)
+			continue
+		}
+		text := lit.Value
+		for i := 0; i < len(text); i++ {
+			if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("$`\"\\\n", text[i+1]) >= 0 {
+				if i++; text[i] == '\n' {
+					continue
+				}
+			}
+			b.WriteByte(text[i])
+		}
+	}
+	if q.Dollar { // shells without $"" have a dollar there
+		b.WriteRune(hole)
+	}
+}
+
+// literals are words without holes.
+func literals(words []word) ([]string, bool) {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if !w.literal() {
+			return nil, false
+		}
+		out[i] = w.text
+	}
+	return out, true
+}
+
+// shown writes words for a person: holes as …, not too many.
+func shown(words []word) string {
+	parts := make([]string, len(words))
+	for i, w := range words {
+		parts[i] = w.text
+	}
+	return cut(strings.ReplaceAll(strings.Join(parts, " "), string(hole), "…"))
+}
+
+// maxShown is how much of a command a denial repeats, in runes.
+const maxShown = 120
+
+func cut(text string) string {
+	if r := []rune(text); len(r) > maxShown {
+		return string(r[:maxShown]) + "…"
+	}
+	return text
+}
