@@ -2,6 +2,7 @@ package ptyx
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -102,17 +103,20 @@ func (p *process) members() []member {
 }
 
 // open returns a descriptor of the process, which stays that one's when the number is used again.
-func (m member) open() (pidfd int, ok bool) {
+func (m member) open() (pidfd int, err error) {
 	fd, err := unix.PidfdOpen(m.pid, 0)
 	if err != nil {
-		return -1, false
+		return -1, err
 	}
 	if s, ok := readStat(m.pid); !ok || s.started != m.started {
 		_ = unix.Close(fd)
-		return -1, false
+		return -1, unix.ESRCH
 	}
-	return fd, true
+	return fd, nil
 }
+
+// killLimit is how long it is tried to kill: what is left then waits in the kernel for something that does not come.
+const killLimit = 10 * time.Second
 
 // sweep ends what p has left behind when it ended: told to first, killed after the grace. Requires that p has ended and
 // was not reaped.
@@ -121,7 +125,9 @@ func (p *process) sweep(grace time.Duration) {
 	if len(left) == 0 {
 		return
 	}
-	signalAll(left, grace, unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
+	if !p.hurry.Load() {
+		signalAll(left, grace, unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
+	}
 	p.kill() // also what they have just started
 }
 
@@ -129,7 +135,7 @@ func (p *process) sweep(grace time.Duration) {
 // killed. Another user's are left to themselves. Requires that p was not reaped.
 func (p *process) kill() {
 	stopped := make(map[member]bool)
-	for deadline := time.Now().Add(killWait); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(killLimit); time.Now().Before(deadline); {
 		var fresh []member
 		all := p.members()
 		for _, m := range all {
@@ -149,14 +155,24 @@ func (p *process) kill() {
 }
 
 // signalAll sends the signals to each, and waits until all have ended, at most for wait. It reports whether they have.
-func signalAll(ms []member, wait time.Duration, signals ...unix.Signal) bool {
+func signalAll(ms []member, wait time.Duration, signals ...unix.Signal) (ended bool) {
+	const most = 256 // descriptors at a time
+	ended = true
+	for some := range slices.Chunk(ms, most) {
+		ended = signalSome(some, wait, signals...) && ended
+	}
+	return ended
+}
+
+func signalSome(ms []member, wait time.Duration, signals ...unix.Signal) bool {
 	var fds []unix.PollFd
+	unsure := false
 	for _, m := range ms {
-		fd, ok := m.open()
-		if !ok {
+		fd, err := m.open()
+		if err != nil {
+			unsure = unsure || !errors.Is(err, unix.ESRCH)
 			continue
 		}
-		var err error
 		for _, sig := range signals {
 			err = unix.PidfdSendSignal(fd, sig, nil, 0)
 		}
@@ -180,5 +196,5 @@ func signalAll(ms []member, wait time.Duration, signals ...unix.Signal) bool {
 		_, _ = unix.Poll(living, int(left.Milliseconds())+1) // interrupted: look again
 		living = slices.DeleteFunc(living, func(f unix.PollFd) bool { return f.Revents != 0 })
 	}
-	return true
+	return !unsure
 }

@@ -140,7 +140,7 @@ func TestNobodyStays(t *testing.T) {
 // Closing one terminal ends nothing of another, not even what has left it.
 func TestOthersStay(t *testing.T) {
 	mark := fmt.Sprintf("mark-%d-others", os.Getpid())
-	o := term.LocalOptions{Argv: []string{"sh", "-c", `/usr/bin/python3 -c "$DAEMON" $MARK; echo up; sleep 1000`}, Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}}}
+	o := term.LocalOptions{Argv: []string{"sh", "-c", `sleep 0.2; /usr/bin/python3 -c "$DAEMON" $MARK; echo up; sleep 1000`}, Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}}}
 	stays := open(t, o)
 	until(t, stays, "up\r\n")
 	before := marked(t, mark)

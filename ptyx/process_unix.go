@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,8 @@ type process struct {
 	exited chan struct{} // closed when it has ended, and what it had started too
 
 	exit term.Exit // valid then
+
+	hurry atomic.Bool // what is left is killed without being told first
 
 	mu     sync.Mutex // guards the following, and keeps the pid from being reused while it is held
 	reaped bool
@@ -130,24 +133,21 @@ func (p *process) end(grace time.Duration) bool {
 	if p.await(grace) {
 		return true
 	}
-	p.mu.Lock()
-	if !p.reaped {
-		p.kill()
-	}
-	p.mu.Unlock()
+	p.hurry.Store(true)
+	p.signal(unix.SIGKILL, 0)
 	return p.await(killWait)
 }
 
 const (
-	// hangupGrace is what a program on a terminal has to end after the terminal is gone. With sweepGrace and killWait it
-	// makes less than the second within which Close returns.
+	// hangupGrace is what a program on a terminal has to end after the terminal is gone. With killWait it makes less than
+	// the second within which Close returns.
 	hangupGrace = 250 * time.Millisecond
 
 	// sweepGrace is what those have that the program leaves behind.
 	sweepGrace = 150 * time.Millisecond
 
-	// killWait is how long what was killed may take to be gone.
-	killWait = 300 * time.Millisecond
+	// killWait is how long what is killed may take to be gone, before nobody waits for it any more.
+	killWait = 600 * time.Millisecond
 )
 
 // exitOf translates the end of a process.
