@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/urfave/cli/v2"
+
 	"ptyctl/mcpapi"
 )
 
