@@ -130,7 +130,7 @@ func TestPolicyCheck(t *testing.T) {
 	}
 	for _, line := range []string{`permissions = '{"bash": {"ls": "maybe"}}'`, `deny = [" "]`, `typing = "some"`} {
 		h := newHome(t, "[policy]", line)
-		for _, command := range [][]string{{"mcp", "--config", h.config}, {"policy", "check", "--config", h.config, "--", "ls"}, {"policy", "show", "--config", h.config}} {
+		for _, command := range [][]string{{"mcp", "--config", h.config}, {"config", "check", "--config", h.config}, {"policy", "check", "--config", h.config, "--", "ls"}, {"policy", "show", "--config", h.config}} {
 			if _, errs, status := h.run(t, command...); status != 2 || errs == "" {
 				t.Errorf("%s, %q: status %d, %s", line, command, status, errs)
 			}

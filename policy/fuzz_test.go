@@ -25,7 +25,8 @@ import (
 // A shellHost is a far side that runs commands as a shell does, in memory: no program is started, and no file is there.
 type shellHost struct {
 	io.ReadWriteCloser
-	ran atomic.Bool // "forbidden" was run
+	only map[string]bool // programs that may be run; nil: all but "forbidden"
+	ran  atomic.Bool     // another one was
 }
 
 func (h *shellHost) Resize(int, int) error { return nil }
@@ -99,9 +100,12 @@ func (h *shellHost) program(ctx context.Context, args []string, in io.Reader, ou
 			}
 		}
 	}
-	switch name := path.Base(args[0]); name {
-	case "forbidden":
+	name := path.Base(args[0])
+	if h.only == nil && name == "forbidden" || h.only != nil && !h.only[name] {
 		h.ran.Store(true)
+		return
+	}
+	switch name {
 	case "cat", "tee":
 		_, _ = io.WriteString(out, read())
 	case "sh", "bash", "dash", "zsh", "ksh":
@@ -152,12 +156,13 @@ func (h *shellHost) program(ctx context.Context, args []string, in io.Reader, ou
 	}
 }
 
-// runOn runs a line on such a host, through a session whose Gate the policy is, and reports whether "forbidden" ran.
-func runOn(tb testing.TB, p *policy.Policy, line string) (ran bool, err error) {
+// runOn runs a line on such a host, through a session whose Gate the policy is, and reports whether it ran "forbidden", or
+// what is not among only.
+func runOn(tb testing.TB, p *policy.Policy, line string, only map[string]bool) (ran bool, err error) {
 	tb.Helper()
 	near, far := bufpipe.New(0)
 	defer far.Close()
-	h := &shellHost{ReadWriteCloser: near}
+	h := &shellHost{ReadWriteCloser: near, only: only}
 	s := session.New(h, session.Options{Gate: p.Gate()})
 	defer s.Close(tb.Context(), session.CloseOptions{Force: true})
 	_, err = s.Exec(tb.Context(), session.ExecRequest{Command: line, Lane: session.LaneChannel, Timeout: time.Second})
@@ -181,12 +186,12 @@ func TestHostRuns(t *testing.T) {
 	shut := gate(t, policy.Rules{Deny: rules("deny", "forbidden")})
 	ran := 0
 	for _, line := range seeds {
-		if got, err := runOn(t, open, line); got {
+		if got, err := runOn(t, open, line, nil); got {
 			ran++
 		} else {
 			t.Logf("not run: %q (%v)", line, err)
 		}
-		if got, err := runOn(t, shut, line); got || err == nil {
+		if got, err := runOn(t, shut, line, nil); got || err == nil {
 			t.Errorf("%q: run %t, %v", line, got, err)
 		}
 	}
@@ -200,15 +205,27 @@ func FuzzExec(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)
 	}
-	p, err := policy.New(policy.Rules{Deny: rules("deny", "forbidden")})
-	if err != nil {
-		f.Fatal(err)
+	p := gate(f, policy.Rules{Deny: rules("deny", "forbidden")})
+	fuzz(f, p, nil)
+}
+
+// FuzzAllowed looks for a line that passes the Gate and runs what no rule allows.
+func FuzzAllowed(f *testing.F) {
+	for _, s := range seeds {
+		f.Add(s)
+		f.Add(strings.ReplaceAll(s, "forbidden", "ls"))
+		f.Add("ls; sh -c '" + s + "'")
 	}
+	p := gate(f, policy.Rules{Allow: rules("allow", "ls *", "cat *", "echo *", "sh -c *", "xargs *", "find *", "nice *", "eval *", "command *", "> *", "x=*")})
+	fuzz(f, p, map[string]bool{"ls": true, "cat": true, "sh": true, "xargs": true, "find": true, "nice": true})
+}
+
+func fuzz(f *testing.F, p *policy.Policy, only map[string]bool) {
 	f.Fuzz(func(t *testing.T, line string) {
 		if strings.TrimSpace(line) == "" || len(line) > 4096 {
 			return
 		}
-		ran, err := runOn(t, p, line)
+		ran, err := runOn(t, p, line, only)
 		if ran {
 			t.Fatalf("%q ran what is denied (%v)", line, err)
 		}

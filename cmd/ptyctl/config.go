@@ -118,7 +118,8 @@ func checkConfig(c *cli.Context) error {
 // usable looks for what would keep a server from starting though each value is well written.
 func usable(cfg config.Config) error {
 	_, caErr := authorities(cfg.Telnet.TLSCAFile)
-	errs := []error{caErr, knownToolsets(cfg.Server.Toolsets)}
+	_, rulesErr := newPolicy(cfg)
+	errs := []error{caErr, knownToolsets(cfg.Server.Toolsets), rulesErr}
 	if cfg.Server.Transport != config.TransportStdio {
 		_, tokenErr := httpTokens(cfg.Server.HTTP)
 		_, certErr := certificate(cfg.Server.HTTP)

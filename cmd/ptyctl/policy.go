@@ -62,7 +62,6 @@ func newGate(cfg config.Config) (term.Gate, error) {
 }
 
 func policyCommand() *cli.Command {
-	file := &cli.StringFlag{Name: "config", Usage: "configuration `FILE`; default " + config.DefaultPath()}
 	return &cli.Command{
 		Name: "policy", Usage: "look at the operator's rules, and ask them",
 		Subcommands: []*cli.Command{
@@ -71,7 +70,7 @@ func policyCommand() *cli.Command {
 				ArgsUsage:    "-- COMMAND [ARGUMENT...]   (one argument is a line for a shell)",
 				OnUsageError: wrongFlag, HideHelpCommand: true,
 				Flags: []cli.Flag{
-					file,
+					configFlag(),
 					&cli.StringFlag{Name: "host", Usage: "the `HOST` to run it on, as a caller names it; that is asked, too"},
 					&cli.StringFlag{Name: "protocol", Value: "ssh", Usage: "the `PROTOCOL` of the session: ssh, telnet or local"},
 					&cli.StringFlag{Name: "cwd", Usage: "the working `FOLDER`"},
@@ -82,7 +81,7 @@ func policyCommand() *cli.Command {
 			{
 				Name: "show", Usage: "list the rules and where each is set",
 				OnUsageError: wrongFlag, HideHelpCommand: true,
-				Flags: []cli.Flag{file},
+				Flags: []cli.Flag{configFlag()},
 				Action: func(c *cli.Context) error {
 					if c.NArg() > 0 {
 						return usageError{fmt.Errorf("policy show takes no argument %q", c.Args().First())}
