@@ -219,7 +219,11 @@ func (l *stdioLoop) request(m rpcMessage) {
 		var slot failureSlot
 		answer := l.handle(l.srv.WithContext(withFailureSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}), m)
 		if l.claim(c) {
-			l.out.send(l.encode(m.ID, slot.answer(answer)))
+			line := l.encode(m.ID, slot.answer(answer))
+			if *m.Method == string(mcp.MethodResourcesRead) {
+				line = TellURI(line, uriOf(m.Params))
+			}
+			l.out.send(line)
 		}
 	}
 	if !inline {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/mcpapi"
 )
 
 const (
@@ -44,6 +46,7 @@ type answer struct {
 	control *http.ResponseController
 	head    http.Header                 // of the MCP server, which sets it while a call's notifications are written
 	call    atomic.Pointer[callSession] // that has sent something; nil: none has
+	uri     json.RawMessage             // of the resource that is read, if it is to be told in an error
 
 	mu      sync.Mutex // guards the following: a call's notifications are written beside its answer
 	started bool       // something is sent
@@ -172,6 +175,9 @@ func (w *answer) finish() {
 	case status >= 400 && strings.HasPrefix(w.Header().Get("Content-Type"), plainType):
 		w.refuse(refuse(status, strings.TrimSpace(string(body))))
 	default:
+		if len(w.uri) > 0 {
+			body = mcpapi.TellURI(body, w.uri)
+		}
 		w.WriteHeader(status)
 		_, _ = w.Write(body) // a client that is gone needs no answer
 	}

@@ -40,6 +40,9 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		}
 		modern := isModern(r, sent.Params.Meta.Version)
 		call = sent.Method == string(mcp.MethodToolsCall)
+		if sent.Method == string(mcp.MethodResourcesRead) {
+			w.hold, w.uri = true, sent.Params.URI
+		}
 		switch {
 		case modern && sent.Method == string(mcp.MethodNotificationCancelled):
 			// It has no meaning there, since a call ends with its connection; but a client that sends it, and is told
@@ -110,6 +113,7 @@ func (h *Handler) handOver(ctx, done context.Context, w *answer, r *http.Request
 type envelope struct {
 	Method string
 	Params struct {
+		URI  json.RawMessage
 		Meta struct {
 			Version string `json:"io.modelcontextprotocol/protocolVersion"`
 		} `json:"_meta"`
