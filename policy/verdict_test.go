@@ -346,6 +346,17 @@ func TestDenied(t *testing.T) {
 - set -x PATH /tmp
 - setenv PATH /tmp
 + set -e
++ find "$dir" -name x
++ find ./* -name '*.go' -newer "$f"
+- find . $x
+- find . "$x" rm -rf / \;
+- find . -exec$x rm -rf / \;
+- find -ex"$x" rm -rf / \;
++ docker run -e FOO=bar image
++ kubectl exec p -- test '!' -f x
++ make CC=gcc all
+- docker run -e FOO=bar image rm -rf /
+- docker run $image rm -rf /
 + git switch -c branch
 + git -C dir log -c
 + tar -czf a.tgz --exclude=x dir

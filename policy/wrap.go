@@ -432,15 +432,21 @@ func (r *reader) scriptIn(name string, w word) (func() error, error) {
 	return func() error { return r.script(w.text) }, nil
 }
 
+// findRuns are the actions of find(1) that run commands.
+var findRuns = []wildcard{newPart("-exec"), newPart("-execdir"), newPart("-ok"), newPart("-okdir")}
+
 func (r *reader) unwrapFind(args []word) (func() error, error) {
 	var runs []func() error
 	for i := 0; i < len(args); i++ {
 		w := args[i]
-		if w.multi && strings.HasPrefix(w.text, string(hole)) && i > 0 {
+		if w.multi && strings.HasPrefix(w.text, string(hole)) {
+			return nil, unreadable("unquoted text in the arguments of find can become -exec and a command: quote it, or begin it with ./")
+		}
+		if !slices.ContainsFunc(findRuns, func(p wildcard) bool { return p.may(w.text) }) {
 			continue
 		}
-		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.text) {
-			continue
+		if !w.literal() && (i+1 == len(args) || strings.IndexAny(args[i+1].text, "-()!,") == 0) {
+			continue // no command follows, whatever it becomes
 		}
 		end := i + 1
 		for end < len(args) && args[end].text != ";" && (args[end].text != "+" || end == i+1) {
@@ -537,7 +543,7 @@ func (r *reader) search(args []word, in input) error {
 		if a.text == "" || a.text[0] == '-' {
 			continue
 		}
-		if !a.literal() { // it could be any program: what comes after it tells
+		if !a.literal() || isAssignment(a.text) || strings.IndexByte("!^%<>", a.text[0]) >= 0 { // what comes after it tells
 			if err := inner.judge(command{words: args[i:]}); err != nil {
 				return err
 			}
