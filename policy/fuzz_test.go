@@ -141,7 +141,9 @@ func (h *shellHost) program(ctx context.Context, args []string, in io.Reader, ou
 		}
 		h.script(ctx, strings.Join(rest, " "), in, out, depth)
 	case "xargs":
-		skip("nPLs")
+		if skip("nPLs"); len(rest) == 0 {
+			return // it is echo
+		}
 		h.program(ctx, append(rest, strings.Fields(read())...), nil, out, depth)
 	case "find":
 		for i, a := range rest {

@@ -232,7 +232,7 @@ func exact(words []word) string {
 var harmlessVars = set("LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR CLICOLOR COLORTERM IFS DEBIAN_FRONTEND")
 
 // loadedVars make a shell or a program run what they name.
-var loadedVars = set("PATH BASH_ENV ENV ZDOTDIR PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 SHELLOPTS BASHOPTS BASH_LOADABLES_PATH FPATH CDPATH SHELL EDITOR VISUAL PAGER MANPAGER BROWSER LESSOPEN LESSCLOSE PERL5OPT PERL5LIB PERL5DB PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS NODE_PATH RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS TAR_OPTIONS MAKEFLAGS MAKE SUDO_ASKPASS SUDO_EDITOR SSH_ASKPASS RSYNC_RSH CVS_RSH GCONV_PATH HOSTALIASES NLSPATH TERMINFO TERMCAP FCEDIT HISTFILE TMPDIR LUA_INIT PHPRC INPUTRC")
+var loadedVars = set("PATH BASH_ENV ENV ZDOTDIR PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 SHELLOPTS BASHOPTS BASH_LOADABLES_PATH FPATH CDPATH SHELL EDITOR VISUAL PAGER MANPAGER BROWSER LESSOPEN LESSCLOSE PERL5OPT PERL5LIB PERL5DB PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS NODE_PATH RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS TAR_OPTIONS MAKEFLAGS MAKE SUDO_ASKPASS SUDO_EDITOR SSH_ASKPASS RSYNC_RSH CVS_RSH GCONV_PATH HOSTALIASES NLSPATH TERMINFO TERMCAP FCEDIT HISTFILE TMPDIR GOFLAGS GOPROXY LUA_INIT path fpath PHPRC INPUTRC")
 
 // assignment judges NAME=value, before a command or for all that follow.
 func (k *commands) assignment(text string) error {
@@ -252,10 +252,7 @@ func (k *commands) assignment(text string) error {
 			return nil
 		}
 	}
-	loaded := loadedVars[name]
-	for _, prefix := range []string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "PIP_", "CARGO_", "GO"} {
-		loaded = loaded || strings.HasPrefix(name, prefix)
-	}
+	loaded := loads(name)
 	switch {
 	case harmlessVars[name], strings.HasPrefix(name, "LC_"), !loaded && len(k.allow) == 0:
 		return nil
@@ -263,6 +260,13 @@ func (k *commands) assignment(text string) error {
 		return &denial{rule: k.first(), part: name + "=…", why: "this variable can change which program runs", instead: "leave it out", allowed: k.allowed()}
 	}
 	return &denial{rule: Rule{Name: k.allow[0].Name, Where: k.allow[0].Where}, part: name + "=…", why: "no entry allows to set this variable", instead: "it takes an entry such as " + name + "=*", allowed: k.allowed()}
+}
+
+// loads reports whether a variable is one of those.
+func loads(name string) bool {
+	return loadedVars[name] || slices.ContainsFunc([]string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "PIP_", "CARGO_"}, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix)
+	})
 }
 
 // file judges a redirection: to write is the command "> FILE", to read is "< FILE".

@@ -101,7 +101,14 @@ func (r *reader) node(n syntax.Node) error {
 			return ambiguous("a backslash before the closing quote is not the same in every shell", "put it outside of the quotes")
 		}
 	case *syntax.ParamExp:
+		if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+			if err := r.sets([]word{plainWord(n.Param.Value)}); err != nil {
+				return err
+			}
+		}
 		return parameter(n)
+	case *syntax.WordIter:
+		return r.sets([]word{plainWord(n.Name.Value)})
 	case *syntax.ArithmExp:
 		return number(n.X)
 	case *syntax.ArithmCmd, *syntax.LetClause:
@@ -185,6 +192,8 @@ func (r *reader) command(words []word, in input) error {
 	switch {
 	case !name.literal():
 		return unreadable("the command " + shown(words[:1]) + " is not known before it runs")
+	case isAssignment(name.text), strings.HasPrefix(name.text, ">"), strings.HasPrefix(name.text, "<"):
+		return ambiguous("a program of that name reads like something else", "write it without quotes")
 	case strings.HasPrefix(name.text, "!"), strings.HasPrefix(name.text, "^"), strings.HasPrefix(name.text, "%"):
 		return ambiguous("a word that begins with "+name.text[:1]+" repeats an earlier command in some shells", "write the command itself")
 	}

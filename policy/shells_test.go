@@ -21,7 +21,7 @@ var realShells = [][]string{{"dash", "-c"}, {"bash", "-c"}, {"busybox", "sh", "-
 var pieces = []string{
 	"forbidden", "forbidden", "ls", "ls ", "echo ", " ", " ", "'", "'", `"`, `"`, `\`, `\\`, `\'`, `\"`, ";", "; ", "\n", " # ", "#", "$(", ")", "(", "`", "{ ", "; }", "|", " | ", " || ",
 	"[[ ", " ]]", "((", "))", "$'", `$"`, "${x}", "${x:-", "}", "$x", "x=", "!", "! ", "*", "?", "[", "]", "~", "=", ",", "{", "<<E\n", "\nE\n", "<<'E'\n", "<<<", "if ", "; then ", "; fi", "for x in ",
-	"; do ", "; done", "case x in x) ", ";; esac", "f() ", "function f ", "eval ", "sh -c ", "env ", "command ", "exec ", "then", "do", "time ", "-", "--", "^", "%", "@(", "<(", "$((", "\t", "é",
+	"; do ", "; done", "case x in x) ", ";; esac", "f() ", "function f ", "eval ", "sh -c ", "env ", "command ", "exec ", "and ", "or ", "not ", "begin ", "builtin ", "noglob ", "- ", "then", "do", "time ", "-", "--", "^", "%", "@(", "<(", "$((", "\t", "é",
 }
 
 // TestShells: a line that the policy allows runs nothing that it denies, in any of the shells.

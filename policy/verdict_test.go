@@ -323,6 +323,47 @@ func TestDenied(t *testing.T) {
 - =rm -rf /
 - echo @(a|b)
 - noglob rm -rf /
+- and rm -rf /
+- begin rm -rf /; end
+- not rm -rf /
+- repeat 3 rm -rf /
+- nice +10 rm -rf /
+- tar cf x --to-command='rm -rf /' y
+- tar cf x --checkpoint=1 --checkpoint-action=exec='rm -rf /' y
+- tar xf x --to-c 'rm -rf /'
+- git -c alias.x='!rm -rf /' x
+- git -C y -c core.pager='rm -rf /' log
+- git rebase -i --exec 'rm -rf /' HEAD~3
+- git submodule foreach 'rm -rf /'
+- rsync -e 'rm -rf /' a b:
+- rsync -ave 'rm -rf /' a b:
+- scp -S /tmp/x a b:
+- split --filter='rm -rf /' x
+- for PATH in /tmp; do ls; done
+- echo ${PATH:=/tmp}
+- read PATH
+- printf -v PATH /tmp
+- set -x PATH /tmp
+- setenv PATH /tmp
++ set -e
++ find "$dir" -name x
++ find ./* -name '*.go' -newer "$f"
+- find . $x
+- find . "$x" rm -rf / \;
+- find . -exec$x rm -rf / \;
+- find -ex"$x" rm -rf / \;
++ docker run -e FOO=bar image
++ kubectl exec p -- test '!' -f x
++ make CC=gcc all
+- docker run -e FOO=bar image rm -rf /
+- docker run $image rm -rf /
++ git switch -c branch
++ git -C dir log -c
++ tar -czf a.tgz --exclude=x dir
++ rsync -av a b:
++ while IFS= read -r line; do echo "$line"; done
++ sort -u x
++ zip -r a.zip dir
 - - rm -rf /
 - exec - rm -rf /
 - env - rm -rf /
@@ -376,6 +417,8 @@ func TestAllowed(t *testing.T) {
 - ls > /tmp/../etc/x
 - BAR=1 ls
 - BAR=1
+- 'FOO='
+- '>' /tmp/x
 - PATH=/tmp ls
 - export BAR=1
 - python3 -c 'import os'

@@ -21,6 +21,8 @@ type runner struct {
 
 var runners = map[string]runner{
 	"-":          {}, // of zsh
+	"and":        {}, // of fish, as begin, not and or
+	"begin":      {},
 	"builtin":    {},
 	"caffeinate": {flags: "dimsu", valued: "tw"},
 	"chronic":    {flags: "ve"},
@@ -37,6 +39,10 @@ var runners = map[string]runner{
 	"noglob":     {},
 	"nocorrect":  {},
 	"nohup":      {},
+	"not":        {},
+	"or":         {},
+	"repeat":     {skip: 1}, // of zsh and csh
+	"sched":      {skip: 1},
 	"setarch":    {skip: 1, flags: "vRFZLXBI3S", long: []string{"verbose", "addr-no-randomize"}},
 	"setsid":     {flags: "cfw", long: []string{"ctty", "fork", "wait"}},
 	"ssh":        {flags: "46AaCfGgKkMNnqsTtVvXxYy", valued: "BbcDeIiJLlmpQRWw", skip: 1, joined: true, opaque: "EFOSo"},
@@ -82,6 +88,52 @@ func program(text string) string {
 	return strings.TrimSuffix(strings.ToLower(name), ".exe")
 }
 
+// An option by which a program runs another.
+type option struct {
+	short string
+	long  []string
+}
+
+// running are programs that run others only with some options.
+var running = map[string]option{
+	"git":   {long: []string{"--config-env", "--exec-path=", "--upload-pack", "--receive-pack", "--exec", "--extcmd", "filter-branch", "foreach", "bisect"}},
+	"tar":   {short: "IF", long: []string{"--to-command", "--checkpoint-action", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"}},
+	"rsync": {short: "e", long: []string{"--rsh", "--rsync-path"}},
+	"scp":   {short: "So"},
+	"sftp":  {short: "SoD"},
+	"man":   {short: "P", long: []string{"--pager"}},
+	"sort":  {long: []string{"--compress-program"}},
+	"split": {long: []string{"--filter"}},
+	"wget":  {long: []string{"--use-askpass"}},
+	"zip":   {short: "T", long: []string{"--unzip-command"}},
+}
+
+// in reports whether the option is among args. Long options may be cut short.
+func (o option) in(args []word) bool {
+	return slices.ContainsFunc(args, func(a word) bool {
+		name, _, _ := strings.Cut(a.text, "=")
+		for _, l := range o.long {
+			if a.text == l || strings.HasPrefix(a.text, l) || len(name) > 4 && name[0] == '-' && strings.HasPrefix(l, name) {
+				return true
+			}
+		}
+		return len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && strings.ContainsAny(a.text, o.short)
+	})
+}
+
+// gitConfigures reports whether git is given a setting before its own command: aliases and pagers are commands.
+func gitConfigures(args []word) bool {
+	for i, a := range args {
+		switch {
+		case strings.HasPrefix(a.text, "-c"), strings.HasPrefix(a.text, "--config"):
+			return true
+		case !strings.HasPrefix(a.text, "-") && (i == 0 || args[i-1].text != "-C"):
+			return false
+		}
+	}
+	return false
+}
+
 // family is a program's name without the version at its end: python3.12, lua5.4.
 func family(name string) string { return strings.TrimRight(name, "0123456789.-") }
 
@@ -118,6 +170,9 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 				return nil, ambiguous(name+" evaluates names that are not literal", "write plain names")
 			}
 		}
+		if err := r.sets(args); err != nil {
+			return nil, err
+		}
 		if slices.ContainsFunc(args, isOption('C')) {
 			c.opaque = "it runs a command for each line"
 		}
@@ -135,6 +190,10 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 				c.opaque = "the language of its program is not read here"
 			}
 		}
+	case running[name].in(args), name == "git" && gitConfigures(args):
+		c.opaque = "with such an option it runs another program"
+	case name == "set" || name == "setenv":
+		return nil, r.sets(args)
 	case name == "at", name == "batch", name == "crontab" && (len(args) != 1 || args[0].text != "-l"):
 		c.opaque = "it runs later what it reads now"
 	case carriers[name]:
@@ -168,6 +227,9 @@ func (run runner) options(name string, args []word) (rest []word, used string, e
 		case text == "--":
 			return args[1:], used, nil
 		case text == "-": // env's -i, and a prefix of commands in zsh
+			args = args[1:]
+			continue
+		case run.digits && strings.HasPrefix(text, "+") && strings.Trim(text[1:], "0123456789") == "": // of csh
 			args = args[1:]
 			continue
 		case len(text) < 2 || text[0] != '-':
@@ -370,15 +432,21 @@ func (r *reader) scriptIn(name string, w word) (func() error, error) {
 	return func() error { return r.script(w.text) }, nil
 }
 
+// findRuns are the actions of find(1) that run commands.
+var findRuns = []wildcard{newPart("-exec"), newPart("-execdir"), newPart("-ok"), newPart("-okdir")}
+
 func (r *reader) unwrapFind(args []word) (func() error, error) {
 	var runs []func() error
 	for i := 0; i < len(args); i++ {
 		w := args[i]
-		if w.multi && strings.HasPrefix(w.text, string(hole)) && i > 0 {
+		if w.multi && strings.HasPrefix(w.text, string(hole)) {
+			return nil, unreadable("unquoted text in the arguments of find can become -exec and a command: quote it, or begin it with ./")
+		}
+		if !slices.ContainsFunc(findRuns, func(p wildcard) bool { return p.may(w.text) }) {
 			continue
 		}
-		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.text) {
-			continue
+		if !w.literal() && (i+1 == len(args) || strings.IndexAny(args[i+1].text, "-()!,") == 0) {
+			continue // no command follows, whatever it becomes
 		}
 		end := i + 1
 		for end < len(args) && args[end].text != ";" && (args[end].text != "+" || end == i+1) {
@@ -426,6 +494,16 @@ func (r *reader) unwrapSu(c *command, args []word) (func() error, error) {
 	return nil, nil
 }
 
+// sets judges the names among the arguments of what sets variables.
+func (r *reader) sets(args []word) error {
+	for _, a := range args {
+		if loads(a.text) {
+			return r.env(a.text + "=")
+		}
+	}
+	return nil
+}
+
 // values judges the commands behind the names that alias defines.
 func (r *reader) values(args []word) (func() error, error) {
 	var scripts []string
@@ -465,7 +543,7 @@ func (r *reader) search(args []word, in input) error {
 		if a.text == "" || a.text[0] == '-' {
 			continue
 		}
-		if !a.literal() { // it could be any program: what comes after it tells
+		if !a.literal() || isAssignment(a.text) || strings.IndexByte("!^%<>", a.text[0]) >= 0 { // what comes after it tells
 			if err := inner.judge(command{words: args[i:]}); err != nil {
 				return err
 			}
