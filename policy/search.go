@@ -1,0 +1,193 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// unwrapXargs: the command of xargs gets arguments that are not seen.
+func (r *reader) unwrapXargs(run runner, args []word) (func() error, error) {
+	run.valued += "IiJR"
+	replace := ""
+	for i, a := range args {
+		if strings.HasPrefix(a.text, "-I") || strings.HasPrefix(a.text, "-J") || strings.HasPrefix(a.text, "-i") || strings.HasPrefix(a.text, "--replace") {
+			switch _, long, with := strings.Cut(a.text, "="); {
+			case with:
+				replace = long
+			case len(a.text) > 2 && a.text[1] != '-':
+				replace = a.text[2:]
+			case i+1 < len(args) && a.text[1] != 'i':
+				replace = args[i+1].text
+			default:
+				replace = "{}"
+			}
+		}
+		if a.text == "-i" { // which takes no argument of its own
+			args = slices.Replace(slices.Clone(args), i, i+1, plainWord("-r"))
+			break
+		}
+	}
+	rest, _, err := run.options("xargs", args)
+	if err != nil || len(rest) == 0 {
+		return nil, err
+	}
+	rest = slices.Clone(rest)
+	if replace != "" {
+		for i := range rest {
+			rest[i].text = strings.ReplaceAll(rest[i].text, replace, string(hole))
+		}
+	} else {
+		rest = append(rest, word{text: string(hole), multi: true})
+	}
+	return func() error { return r.command(rest, input{known: true}) }, nil
+}
+
+// findRuns are the actions of find(1) that run commands.
+var findRuns = []wildcard{newPart("-exec"), newPart("-execdir"), newPart("-ok"), newPart("-okdir")}
+
+func (r *reader) unwrapFind(args []word) (func() error, error) {
+	var runs []func() error
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		if w.multi && strings.HasPrefix(w.text, string(hole)) {
+			return nil, unreadable("unquoted text in the arguments of find can become -exec and a command: quote it, or begin it with ./")
+		}
+		if !slices.ContainsFunc(findRuns, func(p wildcard) bool { return p.may(w.text) }) {
+			continue
+		}
+		if !w.literal() && (i+1 == len(args) || strings.IndexAny(args[i+1].text, "-()!,") == 0) {
+			continue // no command follows, whatever it becomes
+		}
+		end := i + 1
+		for end < len(args) && args[end].text != ";" && (args[end].text != "+" || end == i+1) {
+			end++
+		}
+		inner := slices.Clone(args[i+1 : end])
+		for k := range inner {
+			inner[k].text = strings.ReplaceAll(inner[k].text, "{}", string(hole))
+		}
+		if len(inner) > 0 {
+			runs = append(runs, func() error { return r.command(inner, input{known: true}) })
+		}
+		i = end
+	}
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	return func() error {
+		for _, run := range runs {
+			if err := run(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// unwrapSu: su runs the argument of -c, and without one a shell.
+func (r *reader) unwrapSu(c *command, args []word) (func() error, error) {
+	for i, a := range args {
+		switch {
+		case !a.literal() && (a.multi || strings.HasPrefix(a.text, string(hole))):
+			return nil, unreadable("what su is given is not known before it runs")
+		case (a.text == "-c" || a.text == "--command") && i+1 < len(args):
+			return r.scriptIn("su -c", args[i+1])
+		case strings.HasPrefix(a.text, "--command="):
+			return r.scriptIn("su -c", word{text: strings.TrimPrefix(a.text, "--command="), multi: a.multi})
+		case strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.Contains(a.text, "c"):
+			return nil, unknownOption("su", a.text)
+		}
+	}
+	if !r.screen {
+		c.opaque = "it starts a shell, whose input is not seen here"
+	}
+	return nil, nil
+}
+
+// sets judges the names among the arguments of what sets variables.
+func (r *reader) sets(args []word) error {
+	for _, a := range args {
+		if loads(a.text) {
+			return r.env(a.text + "=")
+		}
+	}
+	return nil
+}
+
+// values judges the commands behind the names that alias defines.
+func (r *reader) values(args []word) (func() error, error) {
+	var scripts []string
+	for _, a := range args {
+		if !a.literal() {
+			return nil, unreadable("what alias defines is not known before it runs")
+		}
+		if _, value, ok := strings.Cut(a.text, "="); ok {
+			scripts = append(scripts, value)
+		}
+	}
+	return func() error {
+		for _, s := range scripts {
+			if err := r.script(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// search looks for what is denied wherever in the arguments a command could begin.
+func (r *reader) search(args []word, in input) error {
+	inner := *r
+	inner.screen = false
+	inner.judge = func(c command) error { c.hidden = true; return r.judge(c) }
+	defer func() { r.judged = inner.judged }()
+	for i, a := range args {
+		if inner.judged += len(exact(args[i:])); inner.judged > maxJudged {
+			return unreadable("there is too much to read")
+		}
+		if a.literal() && strings.ContainsAny(a.text, " \t\n;|&`$(") { // it may be a line for a shell, or anything else
+			if err := inner.script(a.text); byRule(err) || inner.judged > maxJudged {
+				return err
+			}
+		}
+		if a.text == "" || a.text[0] == '-' {
+			continue
+		}
+		if !a.literal() || isAssignment(a.text) || strings.IndexByte("!^%<>", a.text[0]) >= 0 { // what comes after it tells
+			if err := inner.judge(command{words: args[i:]}); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := inner.command(args[i:], in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sedRuns reports whether a program for sed could use the command or the flag e of GNU sed, which run commands.
+func sedRuns(args []word) bool {
+	given := false
+	for i, a := range args {
+		switch {
+		case strings.HasPrefix(a.text, "--file"), a.text == "-f", strings.HasPrefix(a.text, "-") && strings.HasSuffix(a.text, "f"):
+			return true
+		case strings.HasPrefix(a.text, "--expression="), strings.HasPrefix(a.text, "-e") && len(a.text) > 2:
+			given = true
+		case i > 0 && strings.HasPrefix(args[i-1].text, "-") && strings.HasSuffix(args[i-1].text, "e") && !strings.HasPrefix(args[i-1].text, "--"), i > 0 && args[i-1].text == "--expression":
+			given = true
+		case strings.HasPrefix(a.text, "-"), given:
+			continue
+		default:
+			given = true
+		}
+		if strings.ContainsRune(a.text, hole) || sedRun.MatchString(a.text) {
+			return true
+		}
+	}
+	return false
+}
+
+var sedRun = regexp.MustCompile(`(?:^|[;{}\n])[\s0-9,$!~+]*(?:/[^/]*/)?[\s!]*e(?:\s|$)|[^\w\s][gpiImM0-9]*e[gpiImM0-9]*(?:[\s;}]|$)`)
