@@ -14,7 +14,7 @@ import (
 // A password that ptyctl asks a person for is not shown, and the terminal is afterwards as it was.
 func TestPasswordAtTheTerminal(t *testing.T) {
 	h := newHome(t)
-	s := serve(t, sshserver.Config{Passwords: map[string]string{"alice": "the right password"}})
+	s := serve(t, sshserver.Config{Passwords: map[string]string{"alice": "the right password-1138"}})
 	h.trust(t, s.KnownHostsLine())
 	cmd := h.command("doctor", "--config", h.config, fmt.Sprintf("alice@127.0.0.1:%d", s.Port()))
 	tty, err := pty.Start(cmd)
@@ -39,7 +39,7 @@ func TestPasswordAtTheTerminal(t *testing.T) {
 	if !seen.waitFor("password: ", ended) {
 		t.Fatalf("nobody was asked:\n%s", seen)
 	}
-	fmt.Fprint(tty, "the wrong\x15the right passwordx\x7f\r")
+	fmt.Fprint(tty, "the wrong\x15the right password-1138x\x7f\r")
 	<-ended
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("ptyctl ended with %v", err)

@@ -53,16 +53,24 @@ type toolAnswer struct {
 // connect starts ptyctl and shakes hands with it.
 func (h *home) connect(tb testing.TB, args ...string) *client {
 	tb.Helper()
-	c := &client{program: h.start(tb, args...)}
-	var err error
-	c.session, err = mcp.NewClient(&mcp.Implementation{Name: "integration", Version: "1"}, nil).
-		Connect(tb.Context(), &mcp.IOTransport{Reader: io.NopCloser(c.stdout), Writer: c.stdin}, nil)
+	return h.start(tb, args...).shakeHands(tb, nil)
+}
+
+// shakeHands makes the official SDK for Go the client of p, over stdio.
+func (p *program) shakeHands(tb testing.TB, o *mcp.ClientOptions) *client {
+	tb.Helper()
+	return p.client(tb, &mcp.IOTransport{Reader: io.NopCloser(p.stdout), Writer: p.stdin}, o)
+}
+
+// client makes a client of the official SDK for Go.
+func (p *program) client(tb testing.TB, over mcp.Transport, o *mcp.ClientOptions) *client {
+	tb.Helper()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "integration", Version: "1"}, o).Connect(tb.Context(), over, nil)
 	if err != nil {
-		tb.Fatalf("the handshake failed: %v; its log:\n%s", err, c.log)
+		tb.Fatalf("the handshake failed: %v; its log:\n%s", err, p.log)
 	}
-	tb.Cleanup(func() { c.session.Close() })
-	c.tools = goTools(tb, c.session)
-	return c
+	tb.Cleanup(func() { session.Close() })
+	return &client{program: p, tools: goTools(tb, session), session: session}
 }
 
 // goTools are the tools as the official SDK for Go calls them.

@@ -151,6 +151,7 @@ func TestAnswer(t *testing.T) {
 	if !strings.Contains(p.text(), code) {
 		t.Error("what may be seen was hidden")
 	}
+	c.heard.Result(id, `{"state":"open"}`) // it was a person who answered: what the client types now is no secret
 	r := c.call(t, toolIO, `{"action":"write","session_id":%s,"data":"echo o''k\r","task_id":"agent-7","until_regex":"ok\r\n","timeout_ms":20000}`, id)
 	if !r.Matched {
 		t.Errorf("the agent cannot go on: %s", r.text)

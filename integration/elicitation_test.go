@@ -21,23 +21,14 @@ import (
 // connectPerson is connect for a client at which a person sits, who answers questions as answer does.
 func (h *home) connectPerson(tb testing.TB, answer func(*mcp.ElicitParams) *mcp.ElicitResult) *client {
 	tb.Helper()
-	c := &client{program: h.start(tb)}
-	o := &mcp.ClientOptions{
+	return h.start(tb).shakeHands(tb, &mcp.ClientOptions{
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return answer(r.Params), nil
 		},
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
 			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
 		}},
-	}
-	var err error
-	c.session, err = mcp.NewClient(&mcp.Implementation{Name: "person", Version: "1"}, o).
-		Connect(tb.Context(), &mcp.IOTransport{Reader: io.NopCloser(c.stdout), Writer: c.stdin}, nil)
-	if err != nil {
-		tb.Fatalf("the handshake failed: %v; its log:\n%s", err, c.log)
-	}
-	tb.Cleanup(func() { c.session.Close() })
-	return c
+	})
 }
 
 // TestPersonLogsIn: the person at the client trusts the host's key, gives a name, and types the password on a page. Neither

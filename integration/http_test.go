@@ -84,16 +84,7 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 // dial shakes hands over HTTP with a program that runs.
 func (p *program) dial(tb testing.TB, url, token string) *client {
 	tb.Helper()
-	c := &client{program: p}
-	var err error
-	c.session, err = mcp.NewClient(&mcp.Implementation{Name: "integration", Version: "1"}, nil).
-		Connect(tb.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearing{token, http.DefaultTransport}}}, nil)
-	if err != nil {
-		tb.Fatalf("the handshake failed: %v; its log:\n%s", err, p.log)
-	}
-	tb.Cleanup(func() { c.session.Close() })
-	c.tools = goTools(tb, c.session)
-	return c
+	return p.client(tb, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearing{token, http.DefaultTransport}}}, nil)
 }
 
 // fetch makes a plain request.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -479,16 +478,10 @@ func TestLocalExitIsTold(t *testing.T) {
 	p := newHome(t).start(t)
 	changed := make(chan string, 100)
 	told := &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { changed <- r.Params.URI }}
-	s, err := mcp.NewClient(&mcp.Implementation{Name: "integration", Version: "1"}, told).
-		Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(p.stdout), Writer: p.stdin}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	c := &client{program: p, session: s, tools: goTools(t, s)}
+	c := p.shakeHands(t, told)
 	id := c.openLocal(t, []string{"sh", "-c", "read x; exit 3"}, "")
 	uri := "ptyctl://sessions/" + id
-	if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
+	if err := c.session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: uri}); err != nil {
 		t.Fatal(err)
 	}
 	c.call(t, toolIO, `{"action":"write","session_id":%s,"data":"\r"}`, id)

@@ -40,7 +40,7 @@ func TestPolicyOnCommands(t *testing.T) {
 	}
 	c.deniedBy(t, "policy.deny", toolExec, `{"session_id":%s,"cmd":"ls","lane":"channel","env":["PATH=/tmp"]}`, id)
 	c.deniedBy(t, "policy.deny", toolExec, `{"session_id":%s,"cmd":"sh","lane":"channel","stdin":%s}`, id, "rm -rf "+victim)
-	for _, arguments := range []string{`"data":"ls\r"`, `"data":"ls\r","sensitive":true`, `"data":"ls","paste":true`, `"key":"arrow_up"`, `"key":"ctrl_c"`, `"key":"break"`} {
+	for _, arguments := range []string{`"data":"ls\r"`, `"data":"ls not-1138\r","sensitive":true`, `"data":"ls","paste":true`, `"key":"arrow_up"`, `"key":"ctrl_c"`, `"key":"break"`} {
 		c.deniedBy(t, "policy.typing", toolIO, `{"action":"write","session_id":%s,`+arguments+`}`, id)
 	}
 	if _, err := os.Stat(victim); err != nil {

@@ -89,13 +89,13 @@ func scriptSSHD(ts *testscript.TestScript, neg bool, args []string) {
 	scriptAppend(ts, "known_hosts", s.knownHosts()+"\n")
 }
 
-// scriptServer starts a server in the test's own process, that takes alice's password "the right password" or
+// scriptServer starts a server in the test's own process, that takes alice's password "the right password-1138" or
 // misbehaves: server NAME [silent|close]. ssh_config, known_hosts and $NAME_port are as for sshd.
 func scriptServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || len(args) > 2 {
 		ts.Fatalf("usage: server NAME [silent|close]")
 	}
-	config := sshserver.Config{Passwords: map[string]string{"alice": "the right password"}, Shell: "/bin/sh"}
+	config := sshserver.Config{Passwords: map[string]string{"alice": "the right password-1138"}, Shell: "/bin/sh"}
 	if len(args) == 2 {
 		config.Faults.SilentAfterAccept = args[1] == "silent"
 		config.Faults.CloseAfterAccept = args[1] == "close"

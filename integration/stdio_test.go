@@ -106,7 +106,6 @@ func TestStop(t *testing.T) {
 		{"end of input", func(c *conversation) error { return c.stdin.Close() }},
 		{"SIGTERM", func(c *conversation) error { return c.cmd.Process.Signal(syscall.SIGTERM) }},
 		{"SIGINT", func(c *conversation) error { return c.cmd.Process.Signal(syscall.SIGINT) }},
-		{"SIGHUP", func(c *conversation) error { return c.cmd.Process.Signal(syscall.SIGHUP) }},
 	}
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {

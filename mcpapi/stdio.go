@@ -27,6 +27,8 @@ const (
 
 	// spareWorkers is how many goroutines wait for requests.
 	spareWorkers = 8
+	// spareTime is how long each of them waits.
+	spareTime = time.Second
 
 	// maxNumericID is the longest number accepted as a request id, in bytes. It keeps ids within the range of
 	// the float64 that mcp-go reads them into; the exact digits are kept here.
@@ -250,10 +252,16 @@ func (l *stdioLoop) worker(run func()) {
 		default:
 			return
 		}
+		rest := time.NewTimer(spareTime)
 		select {
 		case run = <-l.work:
+			rest.Stop()
 			<-l.spare
+		case <-rest.C:
+			<-l.spare
+			return
 		case <-l.idle:
+			rest.Stop()
 			return
 		}
 	}

@@ -131,7 +131,9 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	}
 	// Not by http.Server.ReadTimeout, which would end long calls too. Readers that know no deadlines are those of tests.
 	_ = w.control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w.rw, r.Body, h.o.MaxBody))
+	buf := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), 64<<10)+bytes.MinRead)) // what is announced may never come
+	_, err := buf.ReadFrom(http.MaxBytesReader(w.rw, r.Body, h.o.MaxBody))
+	body := buf.Bytes()
 	_ = w.control.SetReadDeadline(time.Time{})
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
