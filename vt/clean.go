@@ -81,6 +81,11 @@ func (c *Cleaner) quick(src []byte) []byte {
 				return src
 			}
 			c.line.pay(n)
+			if t.Kind == CSI {
+				c.count.CSI++
+				c.csi(t)
+				break
+			}
 			c.apply(t)
 		default:
 			n = 1
