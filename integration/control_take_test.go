@@ -173,9 +173,7 @@ func TestAnswer(t *testing.T) {
 	}
 
 	// A program answers from its input.
-	if err := os.WriteFile(filepath.Join(h.dir, "answers"), []byte(password+"\n"+code+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	h.write(t, filepath.Join(h.dir, "answers"), password+"\n"+code+"\n")
 	in, err := os.Open(filepath.Join(h.dir, "answers"))
 	if err != nil {
 		t.Fatal(err)
