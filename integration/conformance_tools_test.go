@@ -106,8 +106,8 @@ func addMessageTools(srv *server.MCPServer) {
 // addRequestTools adds the tools that ask the client something while they run, as it was done until 2025-11-25.
 func addRequestTools(srv *server.MCPServer) {
 	addTool(srv, "test_sampling", func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		//nolint:staticcheck // deprecated since 2026-07-28, and the suite's requirement before
-		answer, err := srv.RequestSampling(ctx, mcp.CreateMessageRequest{
+		//lint:ignore SA1019 deprecated since 2026-07-28, and what the suite requires before
+		answer, err := srv.RequestSampling(ctx, mcp.CreateMessageRequest{ //nolint:staticcheck // as above, for golangci-lint
 			Request: mcp.Request{Method: "sampling/createMessage"}, CreateMessageParams: samplingParams(r.GetString("prompt", ""), 100),
 		})
 		if err != nil {
