@@ -70,7 +70,7 @@ func TestForkBomb(t *testing.T) {
 	}
 	began := time.Now()
 	_ = tr.Close()
-	if took := time.Since(began); took > patience/2 { // it waits for nobody
+	if took := time.Since(began); took > time.Second {
 		t.Errorf("close took %v", took)
 	}
 	time.Sleep(50 * time.Millisecond) // for init to reap
