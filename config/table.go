@@ -25,7 +25,7 @@ func table(c *Config, home string) []row {
 			"Offer only what does not type: to list sessions, to see one, and to read.").
 			flag("read-only", "true"),
 		words(&c.Server.Toolsets, "server.toolsets",
-			"The sets of tools to offer; empty offers all.").
+			"The sets of tools to offer; empty offers core, local and health.").
 			flag("toolsets", ""),
 		boolean(&c.Server.JSONRPCErrors, "server.jsonrpc_errors", false,
 			"Answer a failed call on stdio with a JSON-RPC error that carries error_code, instead of with a result; many clients then show the model nothing of it.").

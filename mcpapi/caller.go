@@ -47,9 +47,9 @@ func (s *api) visible(ctx context.Context) []session.Info {
 func (s *api) onlyReads(ctx context.Context) bool { return s.o.ReadOnly || callerFrom(ctx).ReadOnly }
 
 // permitted refuses what the caller may not do, whatever the session.
-func (c *invocation) permitted(ctx context.Context, a action) error {
+func (c *invocation) permitted(ctx context.Context, a Action) error {
 	caller := callerFrom(ctx)
-	types := !a.reads && c.onlyReads(ctx)
+	types := !a.Reads && c.onlyReads(ctx)
 	if !types && !caller.Isolated {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (c *invocation) verb() term.Verb {
 
 // readsOnly says why an action is refused, and what is not.
 func (c *invocation) readsOnly(caller Caller) error {
-	what := c.tool.name
+	what := c.tool.Name
 	if c.action != "" {
 		what += " " + c.action
 	}
@@ -96,16 +96,16 @@ func (c *invocation) readsOnly(caller Caller) error {
 }
 
 // forReading is the tool as a caller sees it that may only read; nil: not at all.
-func (t *tool) forReading() *tool {
+func (t *Tool) forReading() *Tool {
 	r := *t
-	r.actions = slices.DeleteFunc(slices.Clone(t.actions), func(a action) bool { return !a.reads })
-	if len(r.actions) == 0 {
+	r.Actions = slices.DeleteFunc(slices.Clone(t.Actions), func(a Action) bool { return !a.Reads })
+	if len(r.Actions) == 0 {
 		return nil
 	}
-	r.about = t.reading
-	r.fields = slices.DeleteFunc(slices.Clone(t.fields), func(f field) bool {
-		return !slices.ContainsFunc(r.actions, func(a action) bool { return f.takes(a.name) })
+	r.About = t.Reading
+	r.Fields = slices.DeleteFunc(slices.Clone(t.Fields), func(f Field) bool {
+		return !slices.ContainsFunc(r.Actions, func(a Action) bool { return f.takes(a.Name) })
 	})
-	r.hints = hints{readOnly: true, idempotent: true, openWorld: t.hints.openWorld}
+	r.Hints = Hints{ReadOnly: true, Idempotent: true, OpenWorld: t.Hints.OpenWorld}
 	return &r
 }

@@ -14,7 +14,7 @@ import (
 
 // decode checks raw arguments against the tool's table and unmarshals them into args, a pointer to the action's
 // struct. A member that is null counts as absent: some clients send null for what they leave out.
-func (t *tool) decode(raw json.RawMessage, actionName string, args any) error {
+func (t *Tool) decode(raw json.RawMessage, actionName string, args any) error {
 	c := checker{t: t, action: actionName}
 	given, err := c.members("", raw)
 	if err != nil {
@@ -25,71 +25,71 @@ func (t *tool) decode(raw json.RawMessage, actionName string, args any) error {
 
 // decode is tool.decode of arguments that are split already.
 func (c *checker) decode(given []member, args any) error {
-	clean, err := c.object("", c.t.fields, given)
+	clean, err := c.object("", c.t.Fields, given)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(clean, args); err != nil {
-		return fmt.Errorf("%s: the table and the struct of action %q disagree: %w", c.t.name, c.action, err)
+		return fmt.Errorf("%s: the table and the struct of action %q disagree: %w", c.t.Name, c.action, err)
 	}
 	return nil
 }
 
 // actionField is the argument that names the action, of a tool that has some.
-func (t *tool) actionField() *field {
-	return &field{name: "action", kind: kindString, enum: t.actionNames(), required: everyAction}
+func (t *Tool) actionField() *Field {
+	return &Field{Name: "action", Kind: KindString, Enum: t.actionNames(), Required: everyAction}
 }
 
 // actionOf finds out which action a call is for.
-func (t *tool) actionOf(raw json.RawMessage) (action, error) {
+func (t *Tool) actionOf(raw json.RawMessage) (Action, error) {
 	a, _, err := t.split(raw)
 	return a, err
 }
 
 // split finds out which action a call is for, and what its arguments are.
-func (t *tool) split(raw json.RawMessage) (a action, given []member, err error) {
+func (t *Tool) split(raw json.RawMessage) (a Action, given []member, err error) {
 	c := checker{t: t}
 	given, err = c.members("", raw)
 	if err == nil && t.hasActions() {
 		a, err = c.actionIn(given)
 	} else if err == nil {
-		a = t.actions[0]
+		a = t.Actions[0]
 	}
 	return a, given, err
 }
 
 // actionIn finds out which action arguments are for.
-func (c *checker) actionIn(given []member) (action, error) {
+func (c *checker) actionIn(given []member) (Action, error) {
 	t := c.t
 	name := ""
 	for _, m := range given {
 		if m.name == "action" && json.Unmarshal(m.value, &name) != nil {
-			return action{}, c.invalid("action", t.actionNames(), "action must be a string: one of %s", oneOf(t.actionNames()))
+			return Action{}, c.invalid("action", t.actionNames(), "action must be a string: one of %s", oneOf(t.actionNames()))
 		}
 	}
 	if a, ok := t.action(name); ok {
 		return a, nil
 	}
 	if name == "" {
-		return action{}, c.invalid("action", t.actionNames(), "action is missing; use one of %s", oneOf(t.actionNames()))
+		return Action{}, c.invalid("action", t.actionNames(), "action is missing; use one of %s", oneOf(t.actionNames()))
 	}
-	return action{}, c.invalid("action", t.actionNames(), "action %q does not exist; use one of %s", shorten(name), oneOf(t.actionNames()))
+	return Action{}, c.invalid("action", t.actionNames(), "action %q does not exist; use one of %s", shorten(name), oneOf(t.actionNames()))
 }
 
 // A checker compares one call with the table.
 type checker struct {
-	t      *tool
+	t      *Tool
 	action string
 }
 
 // invalid is an INVALID_ARGUMENT that names the field and shows a call that is right.
 func (c *checker) invalid(field string, allowed []string, format string, args ...any) error {
-	example := c.t.actions[0].example
+	example := c.t.Actions[0].Example
 	if a, ok := c.t.action(c.action); ok {
-		example = a.example
+		example = a.Example
 	}
 	return &term.Error{
-		Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...) + "; a correct call: " + c.t.name + " " + example,
+		Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...) + "; a correct call: " + c.t.Name + " " + example,
 		Details: &term.Details{Field: field, Allowed: allowed, Example: example},
 	}
 }
@@ -120,7 +120,7 @@ func (c *checker) members(path string, raw json.RawMessage) ([]member, error) {
 
 // object checks the members of one object against its fields, and returns it without its nulls and with its numbers in the
 // form that the structs take.
-func (c *checker) object(path string, fields []field, given []member) (json.RawMessage, error) {
+func (c *checker) object(path string, fields []Field, given []member) (json.RawMessage, error) {
 	var clean bytes.Buffer
 	clean.WriteByte('{')
 	has := make([]bool, len(fields))
@@ -128,7 +128,7 @@ func (c *checker) object(path string, fields []field, given []member) (json.RawM
 		if string(m.value) == "null" {
 			continue
 		}
-		var f *field
+		var f *Field
 		if path == "" && m.name == "action" && c.t.hasActions() {
 			f = c.t.actionField()
 		} else {
@@ -151,7 +151,7 @@ func (c *checker) object(path string, fields []field, given []member) (json.RawM
 	}
 	for i := range fields {
 		if f := &fields[i]; path == "" && f.needs(c.action) && !has[i] {
-			return nil, c.invalid(f.name, c.allowed(fields, path), "%s is missing%s", f.name, c.forAction())
+			return nil, c.invalid(f.Name, c.allowed(fields, path), "%s is missing%s", f.Name, c.forAction())
 		}
 	}
 	clean.WriteByte('}')
@@ -159,8 +159,8 @@ func (c *checker) object(path string, fields []field, given []member) (json.RawM
 }
 
 // find returns the index of the field that a member is, if the action takes it.
-func (c *checker) find(path string, fields []field, name string) (int, error) {
-	i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+func (c *checker) find(path string, fields []Field, name string) (int, error) {
+	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 	if i >= 0 && fields[i].takes(c.action) {
 		return i, nil
 	}
@@ -169,68 +169,68 @@ func (c *checker) find(path string, fields []field, name string) (int, error) {
 		name = join(path, shorten(name))
 		return 0, c.invalid(name, allowed, "unknown field %q%s; it takes %s", name, c.forAction(), strings.Join(allowed, ", "))
 	}
-	return 0, c.invalid(name, allowed, "field %q belongs to action %s, not to %s, which takes %s", name, strings.Join(fields[i].actions, ", "), c.action, strings.Join(allowed, ", "))
+	return 0, c.invalid(name, allowed, "field %q belongs to action %s, not to %s, which takes %s", name, strings.Join(fields[i].Actions, ", "), c.action, strings.Join(allowed, ", "))
 }
 
 // allowed returns the names that may stand at path.
-func (c *checker) allowed(fields []field, path string) []string {
+func (c *checker) allowed(fields []Field, path string) []string {
 	if path == "" {
 		return c.t.fieldsOf(c.action)
 	}
 	names := make([]string, len(fields))
 	for i := range fields {
-		names[i] = fields[i].name
+		names[i] = fields[i].Name
 	}
 	return names
 }
 
 func (c *checker) forAction() string {
 	if c.action == "" {
-		return " for " + c.t.name
+		return " for " + c.t.Name
 	}
 	return " for action " + c.action
 }
 
 // value checks one value, and returns it in the form that the structs take.
-func (c *checker) value(path string, f *field, raw json.RawMessage) (json.RawMessage, error) {
+func (c *checker) value(path string, f *Field, raw json.RawMessage) (json.RawMessage, error) {
 	wrong := func(want string) error {
 		return c.invalid(path, nil, "%s must be %s, not %s", path, want, typeOf(raw))
 	}
-	switch f.kind {
-	case kindString:
+	switch f.Kind {
+	case KindString:
 		var s string
 		if json.Unmarshal(raw, &s) != nil || raw[0] != '"' {
 			return nil, wrong("a string")
 		}
-		if len(f.enum) > 0 && !slices.Contains(f.enum, s) {
-			return nil, c.invalid(path, f.enum, "%s %q does not exist; use one of %s", path, shorten(s), oneOf(f.enum))
+		if len(f.Enum) > 0 && !slices.Contains(f.Enum, s) {
+			return nil, c.invalid(path, f.Enum, "%s %q does not exist; use one of %s", path, shorten(s), oneOf(f.Enum))
 		}
-		if f.nonEmpty && strings.TrimSpace(s) == "" {
+		if f.NonEmpty && strings.TrimSpace(s) == "" {
 			return nil, c.invalid(path, nil, "%s is empty; leave it out, or give a value", path)
 		}
-		if instead, ok := f.later[s]; ok {
+		if instead, ok := f.Later[s]; ok {
 			return nil, notBuilt(path, path+" "+strconv.Quote(s), instead)
 		}
-	case kindInteger:
-		limit := f.max
+	case KindInteger:
+		limit := f.Max
 		if limit == 0 {
 			limit = math.MaxInt32
 		}
 		n, ok := integer(raw)
 		switch {
 		case !ok && typeOf(raw) == "a number":
-			return nil, c.invalid(path, nil, "%s must be a whole number between %d and %d", path, f.min, limit)
+			return nil, c.invalid(path, nil, "%s must be a whole number between %d and %d", path, f.Min, limit)
 		case !ok:
 			return nil, wrong("a whole number")
-		case n < f.min || n > limit:
-			return nil, c.invalid(path, nil, "%s is %d; it must be between %d and %d", path, n, f.min, limit)
+		case n < f.Min || n > limit:
+			return nil, c.invalid(path, nil, "%s is %d; it must be between %d and %d", path, n, f.Min, limit)
 		}
 		return json.RawMessage(strconv.FormatInt(n, 10)), nil
-	case kindBoolean:
+	case KindBoolean:
 		if s := string(raw); s != "true" && s != "false" {
 			return nil, wrong("true or false")
 		}
-	case kindStrings:
+	case KindStrings:
 		var items []json.RawMessage
 		if json.Unmarshal(raw, &items) != nil {
 			return nil, wrong("an array of strings")
@@ -240,12 +240,23 @@ func (c *checker) value(path string, f *field, raw json.RawMessage) (json.RawMes
 				return nil, c.invalid(fmt.Sprintf("%s[%d]", path, i), nil, "%s[%d] must be a string, not %s", path, i, typeOf(item))
 			}
 		}
-	case kindObject:
+	case KindMap:
 		given, err := c.members(path, raw)
 		if err != nil {
 			return nil, err
 		}
-		return c.object(path, f.fields, given)
+		for _, m := range given {
+			if m.value[0] != '"' {
+				name := join(path, shorten(m.name))
+				return nil, c.invalid(name, nil, "%s must be a string, not %s", name, typeOf(m.value))
+			}
+		}
+	case KindObject:
+		given, err := c.members(path, raw)
+		if err != nil {
+			return nil, err
+		}
+		return c.object(path, f.Fields, given)
 	}
 	return raw, nil
 }

@@ -22,7 +22,7 @@ func TestDecodeRefuses(t *testing.T) {
 	io := func(more string) string { return `{"action":"write","session_id":"s"` + more + `}` }
 	tests := []struct {
 		name  string
-		tool  *tool
+		tool  *Tool
 		args  string
 		kind  term.Kind // empty: INVALID_ARGUMENT
 		field string
@@ -115,18 +115,18 @@ func TestDecodeRefuses(t *testing.T) {
 }
 
 // decodeAny checks a call as a handler does.
-func decodeAny(tool *tool, args json.RawMessage) error {
+func decodeAny(tool *Tool, args json.RawMessage) error {
 	a, err := tool.actionOf(args)
 	if err != nil {
 		return err
 	}
 	var into json.RawMessage
-	return tool.decode(args, a.name, &into)
+	return tool.decode(args, a.Name, &into)
 }
 
 func TestDecodeAllowed(t *testing.T) {
 	tests := []struct {
-		tool  *tool
+		tool  *Tool
 		args  string
 		want  []string // of the details' Allowed, in part
 		never []string
@@ -175,7 +175,7 @@ func TestDecodeKeepsSecrets(t *testing.T) {
 		`"auth":{"password":"hunter2-1138"},"acquire_lock":true`,
 	} {
 		a := newAgent(t, NewServer(Options{}), "")
-		r := a.call(sessionTool.name, `{"action":"open","protocol":"ssh","host":"h",`+args+`}`)
+		r := a.call(sessionTool.Name, `{"action":"open","protocol":"ssh","host":"h",`+args+`}`)
 		if r.ErrorCode != term.InvalidArgument {
 			t.Errorf("%s: got %s", args, r.text)
 		}
@@ -248,7 +248,7 @@ func BenchmarkDecodeManyMembers(b *testing.B) {
 // TestStructsMatchTables checks that the struct of each action can hold exactly what its table allows.
 func TestStructsMatchTables(t *testing.T) {
 	tests := []struct {
-		tool    *tool
+		tool    *Tool
 		actions []string
 		args    reflect.Type
 	}{
@@ -268,23 +268,23 @@ func TestStructsMatchTables(t *testing.T) {
 	covered := 0
 	for _, tt := range tests {
 		covered += len(tt.actions)
-		table := make(map[string]kind)
+		table := make(map[string]Kind)
 		for _, a := range tt.actions {
-			for i := range tt.tool.fields {
-				if f := &tt.tool.fields[i]; f.takes(a) {
+			for i := range tt.tool.Fields {
+				if f := &tt.tool.Fields[i]; f.takes(a) {
 					addField(table, "", f)
 				}
 			}
 		}
-		structs := make(map[string]kind)
+		structs := make(map[string]Kind)
 		addStruct(t, structs, "", tt.args)
 		if !maps.Equal(table, structs) {
-			t.Errorf("%s %v: the table allows\n%v\nthe struct %v holds\n%v", tt.tool.name, tt.actions, table, tt.args, structs)
+			t.Errorf("%s %v: the table allows\n%v\nthe struct %v holds\n%v", tt.tool.Name, tt.actions, table, tt.args, structs)
 		}
 	}
 	actions := 0
 	for _, tool := range tools() {
-		actions += len(tool.actions)
+		actions += len(tool.Actions)
 	}
 	if covered != actions {
 		t.Errorf("the test looks at %d actions of %d", covered, actions)
@@ -292,16 +292,16 @@ func TestStructsMatchTables(t *testing.T) {
 }
 
 // addField adds a field, and those in it, by their paths.
-func addField(to map[string]kind, path string, f *field) {
-	if f.kind != kindObject {
-		to[path+f.name] = f.kind
+func addField(to map[string]Kind, path string, f *Field) {
+	if f.Kind != KindObject {
+		to[path+f.Name] = f.Kind
 	}
-	for i := range f.fields {
-		addField(to, path+f.name+".", &f.fields[i])
+	for i := range f.Fields {
+		addField(to, path+f.Name+".", &f.Fields[i])
 	}
 }
 
-func addStruct(t *testing.T, to map[string]kind, path string, s reflect.Type) {
+func addStruct(t *testing.T, to map[string]Kind, path string, s reflect.Type) {
 	for f := range s.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" {
@@ -315,13 +315,13 @@ func addStruct(t *testing.T, to map[string]kind, path string, s reflect.Type) {
 		case reflect.Struct:
 			addStruct(t, to, path+name+".", of)
 		case reflect.String:
-			to[path+name] = kindString
+			to[path+name] = KindString
 		case reflect.Int, reflect.Int64:
-			to[path+name] = kindInteger
+			to[path+name] = KindInteger
 		case reflect.Bool:
-			to[path+name] = kindBoolean
+			to[path+name] = KindBoolean
 		case reflect.Slice:
-			to[path+name] = kindStrings
+			to[path+name] = KindStrings
 		default:
 			t.Errorf("%s.%s: type %v", s, f.Name, of)
 		}
@@ -330,8 +330,8 @@ func addStruct(t *testing.T, to map[string]kind, path string, s reflect.Type) {
 
 func FuzzDecode(f *testing.F) {
 	for i, tool := range tools() {
-		for _, a := range tool.actions {
-			f.Add(i, []byte(a.example))
+		for _, a := range tool.Actions {
+			f.Add(i, []byte(a.Example))
 		}
 	}
 	for _, s := range []string{`{"action":"open","host":null,"auth":{"password":{}}}`, `{"action":"read","timeout_ms":1e3,"input_hints":{"wait_for_regexes":[null]}}`, `{"":[[[{}]]]}`, `null`, ` `} {
@@ -343,14 +343,14 @@ func FuzzDecode(f *testing.F) {
 		tool := all[uint(n)%uint(len(all))]
 		a, err := tool.actionOf(args)
 		if err == nil {
-			into := newArgs(tool, a.name)
-			if err = tool.decode(args, a.name, into); err == nil {
+			into := newArgs(tool, a.Name)
+			if err = tool.decode(args, a.Name, into); err == nil {
 				return
 			}
 		}
 		var e *term.Error
 		if !errors.As(err, &e) {
-			t.Fatalf("%s took %q, and then: %v", tool.name, args, err)
+			t.Fatalf("%s took %q, and then: %v", tool.Name, args, err)
 		}
 		if e.Details == nil || e.Msg == "" {
 			t.Errorf("%q: a refusal without details or message: %+v", args, e)
@@ -359,7 +359,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 // newArgs returns a pointer to the struct into which an action is decoded.
-func newArgs(tool *tool, action string) any {
+func newArgs(tool *Tool, action string) any {
 	switch {
 	case tool == &execTool:
 		return new(execArgs)

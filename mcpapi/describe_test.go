@@ -20,10 +20,10 @@ func TestTextsFitTheClients(t *testing.T) {
 	}
 	for _, tl := range tools() {
 		if d := tl.description(); len(d) >= maxText {
-			t.Errorf("%s: the description has %d bytes", tl.name, len(d))
+			t.Errorf("%s: the description has %d bytes", tl.Name, len(d))
 		}
-		if !strings.Contains(instructions, tl.name) && tl.name != configTool.name {
-			t.Errorf("the instructions do not say what %s is for", tl.name)
+		if !strings.Contains(instructions, tl.Name) && tl.Name != configTool.Name {
+			t.Errorf("the instructions do not say what %s is for", tl.Name)
 		}
 	}
 }
@@ -34,7 +34,7 @@ func TestToolsAreListedAlike(t *testing.T) {
 		"ptyctl_health":         {Title: "State of ptyctl", ReadOnlyHint: new(true), DestructiveHint: new(false), IdempotentHint: new(true), OpenWorldHint: new(false)},
 		"ptyctl_run":            {Title: "Run a program here"},
 		"ptyctl_session":        {Title: "Terminal sessions"},
-		"ptyctl_session_config": {Title: configTool.title, DestructiveHint: new(false), IdempotentHint: new(true)},
+		"ptyctl_session_config": {Title: configTool.Title, DestructiveHint: new(false), IdempotentHint: new(true)},
 		"ptyctl_session_exec":   {Title: "Run a command"},
 		"ptyctl_session_io":     {Title: "Type and read"},
 	}

@@ -86,7 +86,7 @@ func TestElicitHostKey(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				p := &person{t: t, answer: c.answer}
 				l, client := connect(t, withElicitation(labConfig{stranger: true}), revision, p.options(onlyForms))
-				r := client.call(sessionTool.name, l.openArgs(`,"ssh_options":{"host_key_policy":"ask"}`))
+				r := client.call(sessionTool.Name, l.openArgs(`,"ssh_options":{"host_key_policy":"ask"}`))
 				if r.ErrorCode != c.kind || r.State != c.state || (r.Prompt != nil) != (c.state == "authenticating") {
 					t.Errorf("open: %s", r.text)
 				}
@@ -99,7 +99,7 @@ func TestElicitHostKey(t *testing.T) {
 					return
 				}
 				// What the person has dismissed is the caller's, as ever.
-				if r = client.call(ioTool.name, `{"action":"write","session_id":"`+r.SessionID+`","data":"yes\r"}`); r.State != "open" {
+				if r = client.call(ioTool.Name, `{"action":"write","session_id":"`+r.SessionID+`","data":"yes\r"}`); r.State != "open" {
 					t.Errorf("answered by a write: %s", r.text)
 				}
 			})
@@ -131,7 +131,7 @@ func TestElicitText(t *testing.T) {
 			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "alice"}}
 		}
 		l, c := connect(t, withElicitation(labConfig{ssh: asks(questions)}), revision, p.options(onlyForms))
-		if r := c.call(sessionTool.name, l.openArgs("")); r.State != "open" || r.Prompt != nil || r.Capabilities == nil {
+		if r := c.call(sessionTool.Name, l.openArgs("")); r.State != "open" || r.Prompt != nil || r.Capabilities == nil {
 			t.Errorf("open: %s", r.text)
 		}
 		asked := p.questions()
@@ -166,7 +166,7 @@ func TestElicitNothing(t *testing.T) {
 					o.ElicitationHandler = nil
 				}
 				l, client := connect(t, labConfig{ssh: c.ssh, options: c.options}, revision, o)
-				r := client.call(sessionTool.name, l.openArgs(c.args))
+				r := client.call(sessionTool.Name, l.openArgs(c.args))
 				if r.State != "authenticating" || r.Prompt == nil || !r.WaitingForInput || len(p.questions()) != 0 {
 					t.Errorf("asked %d questions; open: %s", len(p.questions()), r.text)
 				}
@@ -179,7 +179,7 @@ func TestElicitNothing(t *testing.T) {
 	defer pages.Close()
 	l, srv := newLabServer(t, labConfig{ssh: twoQuestions, options: Options{Elicitation: true, Pages: pages}})
 	client := newOfficialHTTP(t, srv, "2026-07-28", p.options(alsoPages))
-	if r := client.call(sessionTool.name, l.openArgs("")); r.Prompt == nil || len(p.questions()) != 0 {
+	if r := client.call(sessionTool.Name, l.openArgs("")); r.Prompt == nil || len(p.questions()) != 0 {
 		t.Errorf("over HTTP: %s", r.text)
 	}
 }
@@ -215,11 +215,11 @@ func TestElicitOnce(t *testing.T) {
 			srvConfig := labConfig{ssh: asks(map[string]string{"1. Name: ": "alice", "2. Password: ": "hunter2-1138"})}
 			var c *official
 			l, c = transports["stdio"](t, withElicitation(srvConfig), revision, p.options(onlyForms))
-			r := c.call(sessionTool.name, l.openArgs(""))
+			r := c.call(sessionTool.Name, l.openArgs(""))
 			if r.State != "authenticating" || r.Prompt == nil || !strings.Contains(r.Prompt.Text, "2. Password") || len(p.questions()) != 1 {
 				t.Fatalf("open: %s", r.text)
 			}
-			if r = c.call(ioTool.name, `{"action":"write","session_id":"`+r.SessionID+`","data":"hunter2-1138\r"}`); r.State != "open" {
+			if r = c.call(ioTool.Name, `{"action":"write","session_id":"`+r.SessionID+`","data":"hunter2-1138\r"}`); r.State != "open" {
 				t.Errorf("the second question had another answer: %s", r.text)
 			}
 		})
@@ -251,7 +251,7 @@ func TestElicitEnds(t *testing.T) {
 					defer close(answered)
 				}
 				began := time.Now()
-				r := client.call(sessionTool.name, l.openArgs(""))
+				r := client.call(sessionTool.Name, l.openArgs(""))
 				if time.Since(began) > 5*time.Second {
 					t.Errorf("it took %v", time.Since(began))
 				}
@@ -270,7 +270,7 @@ func TestElicitState(t *testing.T) {
 	l.agent = newAgent(t, srv, "")
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
 	ask := func(args, more string) string {
-		got := l.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s,%s%s}`, sessionTool.name, args, meta, more))
+		got := l.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s,%s%s}`, sessionTool.Name, args, meta, more))
 		if got.Error != nil {
 			t.Fatalf("%+v", got.Error)
 		}
@@ -337,7 +337,7 @@ func TestElicitSecret(t *testing.T) {
 				}
 				return nil
 			}}, options: Options{Elicitation: true, Pages: pages}}, revision, p.options(alsoPages))
-			r := c.call(sessionTool.name, l.openArgs(""))
+			r := c.call(sessionTool.Name, l.openArgs(""))
 			if r.State != "open" {
 				t.Fatalf("open: %s", r.text)
 			}

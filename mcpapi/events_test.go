@@ -41,7 +41,7 @@ func (d *diary) take() []term.Event {
 
 // A deed is a call that acts, and what its event must say.
 type deed struct {
-	tool   *tool
+	tool   *Tool
 	args   string // $S is the session
 	verb   term.Verb
 	kind   term.Kind // empty: it succeeds
@@ -83,7 +83,7 @@ func (w walk) does(kind term.Kind, deeds ...deed) {
 	for _, d := range deeds {
 		args := strings.ReplaceAll(d.args, "$T", w.task)
 		w.seen.take()
-		r := w.call(d.tool.name, args)
+		r := w.call(d.tool.Name, args)
 		want := kind
 		if d.kind != "" {
 			want = d.kind
@@ -143,7 +143,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	l.session = seen.happened[len(seen.happened)-1].Session
 	seen.mu.Unlock()
 	// A shell that is not ready yet would die of INT.
-	if r := l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"[$#] $","timeout_ms":10000}`); !r.Matched {
+	if r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"[$#] $","timeout_ms":10000}`); !r.Matched {
 		t.Fatalf("no prompt: %s", r.text)
 	}
 	seen.take()

@@ -13,19 +13,19 @@ import (
 
 // expectField is the object of patterns that three tools take. The schema shows the members listed; that of exec shows
 // all.
-func expectField(about string, actions []string, listed ...string) field {
-	f := field{name: "expect", kind: kindObject, about: about, actions: actions, fields: []field{
-		{name: "profile", kind: kindString, about: "device family: cisco_ios, frr, ...", nonEmpty: true},
-		{name: "prompt_regex", kind: kindString, nonEmpty: true},
-		{name: "pager_regexes", kind: kindStrings},
-		{name: "error_regexes", kind: kindStrings},
-		{name: "auto_page", kind: kindObject, about: "turn pages for me", fields: []field{
-			{name: "key", kind: kindString, enum: session.PageKeys()},
-			{name: "max_pages", kind: kindInteger, about: "default 100", max: session.MaxPages},
+func expectField(about string, actions []string, listed ...string) Field {
+	f := Field{Name: "expect", Kind: KindObject, About: about, Actions: actions, Fields: []Field{
+		{Name: "profile", Kind: KindString, About: "device family: cisco_ios, frr, ...", NonEmpty: true},
+		{Name: "prompt_regex", Kind: KindString, NonEmpty: true},
+		{Name: "pager_regexes", Kind: KindStrings},
+		{Name: "error_regexes", Kind: KindStrings},
+		{Name: "auto_page", Kind: KindObject, About: "turn pages for me", Fields: []Field{
+			{Name: "key", Kind: KindString, Enum: session.PageKeys()},
+			{Name: "max_pages", Kind: KindInteger, About: "default 100", Max: session.MaxPages},
 		}},
 	}}
-	for i := range f.fields {
-		f.fields[i].unlisted = len(listed) > 0 && !slices.Contains(listed, f.fields[i].name)
+	for i := range f.Fields {
+		f.Fields[i].Unlisted = len(listed) > 0 && !slices.Contains(listed, f.Fields[i].Name)
 	}
 	return f
 }

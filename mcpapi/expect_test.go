@@ -51,34 +51,34 @@ func device(_ context.Context, r *sshserver.Request) sshserver.Exit {
 func TestProfile(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: device}})
 	l.open(`,"expect":{"profile":"cisco_ios"}`)
-	if r := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "cisco_ios" {
+	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "cisco_ios" {
 		t.Errorf("status: %s", r.text)
 	}
 	ios, _ := profile.Get("cisco_ios")
-	r := l.ok(configTool.name, `{"action":"get","session_id":"$S"}`)
+	r := l.ok(configTool.Name, `{"action":"get","session_id":"$S"}`)
 	if x := r.Expect; x.Profile != "cisco_ios" || x.Class != session.ClassDevice || x.Prompt != ios.Prompt.Regex.String() || len(x.Pagers) != len(ios.Pagers) ||
 		len(x.Errors) != len(ios.Errors) || len(x.PagingOff) != 2 || x.PagingOff[0] != "terminal length 0" || x.AutoPage != nil {
 		t.Errorf("get: %s", r.text)
 	}
 
 	// Nothing was typed yet, and still it is typed in the terminal: it is a device.
-	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"shw"}`)
+	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"shw"}`)
 	if r.ExecLane != "terminal" || r.DoneReason != "prompt_seen" || *r.ExitCodeReason != "unsupported_shell" || len(r.ErrorHints) != 1 || r.ErrorHints[0] != "% Invalid input detected at '^' marker." {
 		t.Errorf("%s", r.text)
 	}
-	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"show log"}`)
+	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log"}`)
 	if r.DoneReason != "running" || !strings.Contains(string(r.members["waiting_for"]), `"kind":"pager"`) || r.members["pages"] != nil {
 		t.Fatalf("without auto_page: %s", r.text)
 	}
-	l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"  ","until_regex":"line 2\\s+r1#$","timeout_ms":10000}`)
-	if r = l.ok(execTool.name, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`); r.DoneReason != "prompt_seen" {
+	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"  ","until_regex":"line 2\\s+r1#$","timeout_ms":10000}`)
+	if r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`); r.DoneReason != "prompt_seen" {
 		t.Errorf("%s", r.text)
 	}
-	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{}}}`)
+	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{}}}`)
 	if r.DoneReason != "prompt_seen" || string(r.members["pages"]) != "2" || r.Stdout != "line 0\nline 1\nline 2\n" {
 		t.Errorf("with auto_page: %s", r.text)
 	}
-	r = l.ok(execTool.name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{"key":"enter","max_pages":1}}}`)
+	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{"key":"enter","max_pages":1}}}`)
 	if r.DoneReason != "running" || string(r.members["pages"]) != "1" || !strings.HasSuffix(r.Stdout, "line 1\n --More-- ") {
 		t.Errorf("bounded: %s", r.text)
 	}
@@ -90,7 +90,7 @@ func TestProfileOverridden(t *testing.T) {
 	l.open("")
 	set := func(args string) expectOut {
 		t.Helper()
-		return l.ok(configTool.name, `{"action":"expect","session_id":"$S","expect":`+args+`}`).Expect
+		return l.ok(configTool.Name, `{"action":"expect","session_id":"$S","expect":`+args+`}`).Expect
 	}
 	frr, _ := profile.Get("frr")
 	posix, _ := profile.Get("posix")
@@ -122,28 +122,28 @@ func TestProfileWrong(t *testing.T) {
 		{`{"profile":"frr","auto_page":{"max_pages":10001}}`, "expect.auto_page.max_pages", "between 0 and 10000"},
 		{`{"profile":"frr","auto_page":{"pages":1}}`, "expect.auto_page.pages", "key, max_pages"},
 	} {
-		for tool, call := range map[*tool]string{
+		for tool, call := range map[*Tool]string{
 			&sessionTool: l.openArgs(`,"expect":` + tt.expect),
 			&execTool:    `{"session_id":"$S","cmd":"show log","expect":` + tt.expect + `}`,
 			&configTool:  `{"action":"expect","session_id":"$S","expect":` + tt.expect + `}`,
 		} {
-			r := l.fails(tool.name, call, term.InvalidArgument, tt.part)
+			r := l.fails(tool.Name, call, term.InvalidArgument, tt.part)
 			if r.Details.Field != tt.field {
-				t.Errorf("%s %s: field %q, want %q", tool.name, tt.expect, r.Details.Field, tt.field)
+				t.Errorf("%s %s: field %q, want %q", tool.Name, tt.expect, r.Details.Field, tt.field)
 			}
 		}
 	}
-	if r := l.ok(sessionTool.name, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "" || r.Session.BytesOut != 0 {
+	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "" || r.Session.BytesOut != 0 {
 		t.Errorf("%s", r.text)
 	}
 	// Pages may be turned for one command where the session knows the pager.
-	l.ok(configTool.name, `{"action":"expect","session_id":"$S","expect":{"pager_regexes":["More"]}}`)
-	if r := l.ok(execTool.name, `{"session_id":"$S","cmd":"show log","class":"device","lane":"terminal","expect":{"auto_page":{}}}`); string(r.members["pages"]) != "2" {
+	l.ok(configTool.Name, `{"action":"expect","session_id":"$S","expect":{"pager_regexes":["More"]}}`)
+	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log","class":"device","lane":"terminal","expect":{"auto_page":{}}}`); string(r.members["pages"]) != "2" {
 		t.Errorf("%s", r.text)
 	}
 	// Every profile can be named.
 	for _, name := range profile.Names() {
-		if x := l.ok(configTool.name, `{"action":"expect","session_id":"$S","expect":{"profile":"`+name+`"}}`).Expect; x.Profile != name {
+		if x := l.ok(configTool.Name, `{"action":"expect","session_id":"$S","expect":{"profile":"`+name+`"}}`).Expect; x.Profile != name {
 			t.Errorf("%s: %+v", name, x)
 		}
 	}
@@ -176,12 +176,12 @@ func TestAutoPageReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.open(`,"pty":{"cols":80,"rows":24},"expect":{"profile":"posix"}`)
-	r := l.ok(execTool.name, `{"session_id":"$S","lane":"terminal","cmd":"more `+file+`","expect":{"auto_page":{}}}`)
+	r := l.ok(execTool.Name, `{"session_id":"$S","lane":"terminal","cmd":"more `+file+`","expect":{"auto_page":{}}}`)
 	if r.ExitCode == nil || *r.ExitCode != 0 || len(r.members["pages"]) == 0 || strings.TrimRight(r.Stdout, "\n") != strings.TrimRight(want.String(), "\n") {
 		t.Errorf("%s", r.text)
 	}
 	// less as it is set to page on the main screen; it ends with (END).
-	r = l.ok(execTool.name, `{"session_id":"$S","lane":"terminal","cmd":"cat `+file+` | less -X","expect":{"auto_page":{}}}`)
+	r = l.ok(execTool.Name, `{"session_id":"$S","lane":"terminal","cmd":"cat `+file+` | less -X","expect":{"auto_page":{}}}`)
 	if r.ExitCode == nil || *r.ExitCode != 0 || len(r.members["pages"]) == 0 {
 		t.Errorf("%s", r.text)
 	}

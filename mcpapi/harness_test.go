@@ -117,7 +117,7 @@ func (l *lab) open(more string) reply {
 func (l *lab) openShell() {
 	l.t.Helper()
 	l.open("")
-	if r := l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"\\$ $","timeout_ms":10000}`); !r.Matched {
+	if r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","until_regex":"\\$ $","timeout_ms":10000}`); !r.Matched {
 		l.t.Fatalf("no prompt came: %s", r.text)
 	}
 }

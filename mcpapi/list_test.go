@@ -62,16 +62,16 @@ func TestToolsList(t *testing.T) {
 func TestSchemaDialect(t *testing.T) {
 	for _, tool := range tools() {
 		for kind, schema := range map[string]json.RawMessage{"input": tool.inputSchema(), "output": tool.outputSchema()} {
-			lintSchema(t, tool.name+" "+kind, schema)
+			lintSchema(t, tool.Name+" "+kind, schema)
 			var root struct {
 				Type     string
 				Required []string
 			}
 			if err := json.Unmarshal(schema, &root); err != nil || root.Type != "object" {
-				t.Errorf("%s %s: root type is %q (%v)", tool.name, kind, root.Type, err)
+				t.Errorf("%s %s: root type is %q (%v)", tool.Name, kind, root.Type, err)
 			}
 			if kind == "output" && root.Required != nil {
-				t.Errorf("%s: the output schema requires %v, which a failure has not", tool.name, root.Required)
+				t.Errorf("%s: the output schema requires %v, which a failure has not", tool.Name, root.Required)
 			}
 		}
 	}
@@ -134,24 +134,24 @@ func lintSchema(t *testing.T, path string, raw json.RawMessage) {
 // TestExamples checks that what the messages and descriptions offer as a correct call is one.
 func TestExamples(t *testing.T) {
 	for _, tool := range tools() {
-		for _, a := range tool.actions {
+		for _, a := range tool.Actions {
 			var into json.RawMessage
-			if err := tool.decode(json.RawMessage(a.example), a.name, &into); err != nil {
-				t.Errorf("%s %s: the example fails: %v", tool.name, a.name, err)
+			if err := tool.decode(json.RawMessage(a.Example), a.Name, &into); err != nil {
+				t.Errorf("%s %s: the example fails: %v", tool.Name, a.Name, err)
 			}
-			if got, err := tool.actionOf(json.RawMessage(a.example)); err != nil || got.name != a.name {
-				t.Errorf("%s %s: the example is of action %q (%v)", tool.name, a.name, got.name, err)
+			if got, err := tool.actionOf(json.RawMessage(a.Example)); err != nil || got.Name != a.Name {
+				t.Errorf("%s %s: the example is of action %q (%v)", tool.Name, a.Name, got.Name, err)
 			}
-			if len(a.example) > 2000 || len(a.about) > 2000 {
-				t.Errorf("%s %s: example or description are too long", tool.name, a.name)
+			if len(a.Example) > 2000 || len(a.About) > 2000 {
+				t.Errorf("%s %s: example or description are too long", tool.Name, a.Name)
 			}
-			if tool.hasActions() == (a.about == "") {
-				t.Errorf("%s %q: a description where there are actions, and only there", tool.name, a.name)
+			if tool.hasActions() == (a.About == "") {
+				t.Errorf("%s %q: a description where there are actions, and only there", tool.Name, a.Name)
 			}
 		}
 		// Some clients cut a description at 2 KiB.
 		if n := len(tool.description()); n > 2000 {
-			t.Errorf("%s: the description has %d bytes", tool.name, n)
+			t.Errorf("%s: the description has %d bytes", tool.Name, n)
 		}
 	}
 	if len(instructions) > 2000 {
@@ -162,40 +162,40 @@ func TestExamples(t *testing.T) {
 // TestTables checks that the tables hold together: names are unique, actions exist, nothing is both known and unreachable.
 func TestTables(t *testing.T) {
 	for _, tool := range tools() {
-		if !strings.HasPrefix(tool.name, "ptyctl_") || tool.title == "" {
-			t.Errorf("%q: name or title", tool.name)
+		if !strings.HasPrefix(tool.Name, "ptyctl_") || tool.Title == "" {
+			t.Errorf("%q: name or title", tool.Name)
 		}
-		var visit func(path string, fields []field)
-		visit = func(path string, fields []field) {
+		var visit func(path string, fields []Field)
+		visit = func(path string, fields []Field) {
 			seen := make(map[string]bool)
 			for i := range fields {
 				f := &fields[i]
-				if seen[f.name] || f.name == "" || f.kind == "" {
-					t.Errorf("%s %s%s: twice, or without name or kind", tool.name, path, f.name)
+				if seen[f.Name] || f.Name == "" || f.Kind == "" {
+					t.Errorf("%s %s%s: twice, or without name or kind", tool.Name, path, f.Name)
 				}
-				seen[f.name] = true
-				for _, a := range slices.Concat(f.actions, f.required) {
+				seen[f.Name] = true
+				for _, a := range slices.Concat(f.Actions, f.Required) {
 					if _, ok := tool.action(a); !ok && a != "*" {
-						t.Errorf("%s %s: action %q does not exist", tool.name, f.name, a)
+						t.Errorf("%s %s: action %q does not exist", tool.Name, f.Name, a)
 					}
 				}
-				for _, a := range f.required {
+				for _, a := range f.Required {
 					if a != "*" && !f.takes(a) {
-						t.Errorf("%s %s: required by %q, which does not take it", tool.name, f.name, a)
+						t.Errorf("%s %s: required by %q, which does not take it", tool.Name, f.Name, a)
 					}
 				}
-				if path != "" && (f.actions != nil || f.required != nil) {
-					t.Errorf("%s %s%s: only fields of a call belong to actions", tool.name, path, f.name)
+				if path != "" && (f.Actions != nil || f.Required != nil) {
+					t.Errorf("%s %s%s: only fields of a call belong to actions", tool.Name, path, f.Name)
 				}
-				for value := range f.later {
-					if !slices.Contains(f.enum, value) {
-						t.Errorf("%s %s: value %q is not in the enum", tool.name, f.name, value)
+				for value := range f.Later {
+					if !slices.Contains(f.Enum, value) {
+						t.Errorf("%s %s: value %q is not in the enum", tool.Name, f.Name, value)
 					}
 				}
-				visit(path+f.name+".", f.fields)
+				visit(path+f.Name+".", f.Fields)
 			}
 		}
-		visit("", tool.fields)
-		visit("output ", tool.output)
+		visit("", tool.Fields)
+		visit("output ", tool.Output)
 	}
 }

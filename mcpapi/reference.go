@@ -8,33 +8,33 @@ func Reference() string {
 	var b strings.Builder
 	b.WriteString("| tool | action | does | needs | may take |\n|---|---|---|---|---|\n")
 	for _, t := range tools() {
-		for _, a := range t.actions {
-			about := a.about
+		for _, a := range t.Actions {
+			about := a.About
 			if !t.hasActions() {
-				about = t.about
+				about = t.About
 			}
-			needs, takes := t.arguments(a.name)
-			markdownRow(&b, markdownCode(t.name), markdownCode(a.name), about, markdownCode(needs...), markdownCode(takes...))
+			needs, takes := t.arguments(a.Name)
+			markdownRow(&b, markdownCode(t.Name), markdownCode(a.Name), about, markdownCode(needs...), markdownCode(takes...))
 		}
 	}
 	b.WriteString("\n| tool | not built yet | instead |\n|---|---|---|\n")
 	for _, t := range tools() {
 		for _, l := range t.laterParts() {
-			markdownRow(&b, markdownCode(t.name), markdownCode(l.what), l.instead)
+			markdownRow(&b, markdownCode(t.Name), markdownCode(l.what), l.instead)
 		}
 	}
 	return b.String()
 }
 
 // arguments returns the fields an action needs and those it may take, without the one that names it.
-func (t *tool) arguments(action string) (needs, takes []string) {
-	for i := range t.fields {
-		switch f := &t.fields[i]; {
+func (t *Tool) arguments(action string) (needs, takes []string) {
+	for i := range t.Fields {
+		switch f := &t.Fields[i]; {
 		case !f.takes(action):
 		case f.needs(action):
-			needs = append(needs, f.name)
+			needs = append(needs, f.Name)
 		default:
-			takes = append(takes, f.name)
+			takes = append(takes, f.Name)
 		}
 	}
 	return needs, takes
@@ -43,27 +43,27 @@ func (t *tool) arguments(action string) (needs, takes []string) {
 // A laterPart is an action, an argument or a value of one that is known but not built.
 type laterPart struct{ what, instead string }
 
-func (t *tool) laterParts() []laterPart {
+func (t *Tool) laterParts() []laterPart {
 	var found []laterPart
 	add := func(what, instead string) {
 		if instead != "" {
 			found = append(found, laterPart{what, instead})
 		}
 	}
-	for _, a := range t.actions {
-		add("action="+a.name, a.later)
+	for _, a := range t.Actions {
+		add("action="+a.Name, a.Later)
 	}
-	var visit func(prefix string, fields []field)
-	visit = func(prefix string, fields []field) {
+	var visit func(prefix string, fields []Field)
+	visit = func(prefix string, fields []Field) {
 		for i := range fields {
 			f := &fields[i]
-			for _, value := range f.enum {
-				add(prefix+f.name+"="+value, f.later[value])
+			for _, value := range f.Enum {
+				add(prefix+f.Name+"="+value, f.Later[value])
 			}
-			visit(prefix+f.name+".", f.fields)
+			visit(prefix+f.Name+".", f.Fields)
 		}
 	}
-	visit("", t.fields)
+	visit("", t.Fields)
 	return found
 }
 

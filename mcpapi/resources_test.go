@@ -56,7 +56,7 @@ func TestResources(t *testing.T) {
 		}
 		wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.list })
 		wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.uris[sessionsURI] })
-		id := c.call(sessionTool.name, l.openArgs("")).SessionID
+		id := c.call(sessionTool.Name, l.openArgs("")).SessionID
 		c.wantChanged("list", sessionsURI)
 		if got := c.uris(); strings.Join(got, " ") != sessionsURI+" "+statusURI(id)+" "+tailURI(id) {
 			t.Errorf("with a session there are %q", got)
@@ -76,13 +76,13 @@ func TestResources(t *testing.T) {
 			}
 			wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.uris[uri] })
 		}
-		c.call(ioTool.name, `{"action":"write","session_id":"`+id+`","data":"printf '\\033[1mbo%s\\033[0m\\n' ld; seq 300\r","until_regex":"300\r\n","timeout_ms":10000}`)
+		c.call(ioTool.Name, `{"action":"write","session_id":"`+id+`","data":"printf '\\033[1mbo%s\\033[0m\\n' ld; seq 300\r","until_regex":"300\r\n","timeout_ms":10000}`)
 		c.wantChanged(tailURI(id))
 		if tail := c.text(tailURI(id)); !strings.Contains(tail, "\n299\n300\n") || strings.Contains(tail, "bold") || strings.Count(tail, "\n") > tailLines || strings.ContainsAny(tail, "\r\033") {
 			t.Errorf("the tail is %q", tail)
 		}
 		// It ends, and a moment later is gone.
-		c.call(sessionTool.name, `{"action":"close","session_id":"`+id+`"}`)
+		c.call(sessionTool.Name, `{"action":"close","session_id":"`+id+`"}`)
 		c.wantChanged(statusURI(id), sessionsURI, "list")
 		if got := c.uris(); strings.Join(got, " ") != sessionsURI {
 			t.Errorf("in the end there are %q", got)

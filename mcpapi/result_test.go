@@ -23,31 +23,31 @@ var nullable = []string{"exit_code", "rc", "exit_code_reason", "prompt_detected"
 // TestOutputsAreDeclared checks that the table declares the members of the results, and nothing else.
 func TestOutputsAreDeclared(t *testing.T) {
 	tests := []struct {
-		declared []field
+		declared []Field
 		out      []reflect.Type // of its actions
 	}{
-		{sessionTool.output, []reflect.Type{reflect.TypeFor[sessionOut]()}},
-		{execTool.output, []reflect.Type{reflect.TypeFor[execOut]()}},
-		{ioTool.output, []reflect.Type{reflect.TypeFor[ioOut](), reflect.TypeFor[searchOut]()}},
-		{configTool.output, []reflect.Type{reflect.TypeFor[configOut]()}},
-		{runTool.output, []reflect.Type{reflect.TypeFor[runOut]()}},
-		{healthTool.output, []reflect.Type{reflect.TypeFor[healthOut]()}},
+		{sessionTool.Output, []reflect.Type{reflect.TypeFor[sessionOut]()}},
+		{execTool.Output, []reflect.Type{reflect.TypeFor[execOut]()}},
+		{ioTool.Output, []reflect.Type{reflect.TypeFor[ioOut](), reflect.TypeFor[searchOut]()}},
+		{configTool.Output, []reflect.Type{reflect.TypeFor[configOut]()}},
+		{runTool.Output, []reflect.Type{reflect.TypeFor[runOut]()}},
+		{healthTool.Output, []reflect.Type{reflect.TypeFor[healthOut]()}},
 		{errorFields, []reflect.Type{reflect.TypeFor[failure]()}},
 	}
 	for _, tt := range tests {
-		members := make(map[string]kind)
+		members := make(map[string]Kind)
 		for _, out := range tt.out {
 			addMembers(t, members, out)
 		}
 		for i := range tt.declared {
 			f := &tt.declared[i]
-			if members[f.name] != f.kind {
-				t.Errorf("%v: %s is declared as %s, and is %q", tt.out, f.name, f.kind, members[f.name])
+			if members[f.Name] != f.Kind {
+				t.Errorf("%v: %s is declared as %s, and is %q", tt.out, f.Name, f.Kind, members[f.Name])
 			}
-			if slices.Contains(nullable, f.name) {
-				t.Errorf("%v: %s may be null, and is declared", tt.out, f.name)
+			if slices.Contains(nullable, f.Name) {
+				t.Errorf("%v: %s may be null, and is declared", tt.out, f.Name)
 			}
-			delete(members, f.name)
+			delete(members, f.Name)
 		}
 		for name, k := range members {
 			if !slices.Contains(nullable, name) {
@@ -57,7 +57,7 @@ func TestOutputsAreDeclared(t *testing.T) {
 	}
 }
 
-func addMembers(t *testing.T, to map[string]kind, s reflect.Type) {
+func addMembers(t *testing.T, to map[string]Kind, s reflect.Type) {
 	for f := range s.Fields() {
 		of := f.Type
 		if of.Kind() == reflect.Pointer {
@@ -70,17 +70,17 @@ func addMembers(t *testing.T, to map[string]kind, s reflect.Type) {
 		case name == "":
 			t.Errorf("%v.%s has no JSON name", s, f.Name)
 		case of.Kind() == reflect.String:
-			to[name] = kindString
+			to[name] = KindString
 		case of.Kind() == reflect.Bool:
-			to[name] = kindBoolean
+			to[name] = KindBoolean
 		case of.Kind() == reflect.Int || of.Kind() == reflect.Int64:
-			to[name] = kindInteger
+			to[name] = KindInteger
 		case of.Kind() == reflect.Struct:
-			to[name] = kindObject
+			to[name] = KindObject
 		case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.String:
-			to[name] = kindStrings
+			to[name] = KindStrings
 		case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Struct:
-			to[name] = kindObjects
+			to[name] = KindObjects
 		default:
 			t.Errorf("%v.%s: type %v", s, f.Name, f.Type)
 		}
@@ -102,7 +102,7 @@ func TestStructuredContent(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %v", tt.revision, tt.option), func(t *testing.T) {
 			a := newAgent(t, NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: tt.option}), tt.revision)
-			for _, r := range []reply{a.ok(sessionTool.name, `{"action":"list"}`), a.call(sessionTool.name, `{"action":"<&>"}`)} {
+			for _, r := range []reply{a.ok(sessionTool.Name, `{"action":"list"}`), a.call(sessionTool.Name, `{"action":"<&>"}`)} {
 				if got := r.structured != nil; got != tt.want {
 					t.Errorf("structured content is %s", r.structured)
 				}
@@ -215,17 +215,17 @@ func TestBase64BothWays(t *testing.T) {
 	l.open("")
 	data := base64.StdEncoding.EncodeToString(allBytes)
 
-	r := l.ok(execTool.name, `{"session_id":"$S","cmd":"cat","stdin":"`+data+`","stdin_encoding":"base64"}`)
+	r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"cat","stdin":"`+data+`","stdin_encoding":"base64"}`)
 	if r.Stdout != data || r.StdoutEncoding != "base64" || r.StdoutBytes != 256 {
 		t.Errorf("exec: got %q, %q", r.Stdout, r.StdoutEncoding)
 	}
-	w := l.ok(ioTool.name, `{"action":"write","session_id":"$S","data":"`+data+`","encoding":"base64"}`)
+	w := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"`+data+`","encoding":"base64"}`)
 	if w.BytesWritten == nil || *w.BytesWritten != 256 || w.Cursor != "0" {
 		t.Errorf("write: got %s", w.text)
 	}
 	var got []byte
 	for cursor := "0"; len(got) < 256; {
-		r := l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"`+cursor+`","timeout_ms":5000}`)
+		r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"`+cursor+`","timeout_ms":5000}`)
 		if r.TimedOut {
 			t.Fatalf("after %d bytes: %s", len(got), r.text)
 		}
@@ -238,10 +238,10 @@ func TestBase64BothWays(t *testing.T) {
 	if !bytes.Equal(got, allBytes) {
 		t.Errorf("read back %q", got)
 	}
-	r = l.ok(ioTool.name, `{"action":"read","session_id":"$S","cursor":"65","max_bytes":3,"encoding":"base64"}`)
+	r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"65","max_bytes":3,"encoding":"base64"}`)
 	if r.Chunk != "QUJD" || r.Encoding != "base64" || r.NextCursor != "68" {
 		t.Errorf("asked for base64, got %s", r.text)
 	}
-	l.fails(ioTool.name, `{"action":"write","session_id":"$S","data":"not base64!","encoding":"base64"}`, term.InvalidArgument, "data is not valid base64")
-	l.fails(execTool.name, `{"session_id":"$S","cmd":"cat","stdin":"Yf8","stdin_encoding":"base64"}`, term.InvalidArgument, "stdin is not valid base64", "padding")
+	l.fails(ioTool.Name, `{"action":"write","session_id":"$S","data":"not base64!","encoding":"base64"}`, term.InvalidArgument, "data is not valid base64")
+	l.fails(execTool.Name, `{"session_id":"$S","cmd":"cat","stdin":"Yf8","stdin_encoding":"base64"}`, term.InvalidArgument, "stdin is not valid base64", "padding")
 }

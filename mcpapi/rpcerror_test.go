@@ -21,7 +21,7 @@ func TestJSONRPCErrors(t *testing.T) {
 		`{"action":"open"}`:                            {-32602, term.InvalidArgument},
 		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":1,"username":"u","timeouts":{"connect_timeout_ms":5000}}`: {1001, term.ConnectFailed},
 	} {
-		got := l.request("tools/call", l.params(sessionTool.name, args))
+		got := l.request("tools/call", l.params(sessionTool.Name, args))
 		if got.Result != nil || got.Error == nil || got.Error.Code != want.code || got.Error.Message == "" {
 			t.Errorf("%s: %s, %+v", args, got.Result, got.Error)
 			continue
@@ -33,7 +33,7 @@ func TestJSONRPCErrors(t *testing.T) {
 	}
 	// What does not fail is a result as ever, and so is a command that ends badly.
 	l.open("")
-	if r := l.ok(execTool.name, `{"session_id":"$S","cmd":"exit 3"}`); *r.ExitCode != 3 {
+	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"exit 3"}`); *r.ExitCode != 3 {
 		t.Errorf("a command that ends badly: %s", r.text)
 	}
 }

@@ -12,47 +12,50 @@ import (
 // tools is the same bytes every time.
 
 // inputSchema is the JSON Schema of a tool's arguments.
-func (t *tool) inputSchema() json.RawMessage {
-	fields := t.fields
+func (t *Tool) inputSchema() json.RawMessage {
+	fields := t.Fields
 	if t.hasActions() {
-		fields = append([]field{{name: "action", kind: kindString, enum: t.actionNames(), required: everyAction}}, fields...)
+		fields = append([]Field{{Name: "action", Kind: KindString, Enum: t.actionNames(), Required: everyAction}}, fields...)
 	}
 	return objectSchema(fields, true)
 }
 
 // outputSchema is the JSON Schema of a tool's results, failures included: some clients check those too. It
 // requires nothing, for that reason, and leaves out the members that may be null, and some whose name says it all.
-func (t *tool) outputSchema() json.RawMessage {
-	return objectSchema(append(slices.Clone(t.output), errorFields...), false)
+func (t *Tool) outputSchema() json.RawMessage {
+	if t.Handle != nil { // its failures have another form
+		return objectSchema(t.Output, false)
+	}
+	return objectSchema(append(slices.Clone(t.Output), errorFields...), false)
 }
 
 // errorFields are the members of a failure.
-var errorFields = []field{
-	{name: "error_code", kind: kindString},
-	{name: "message", kind: kindString},
-	{name: "retryable", kind: kindBoolean},
-	{name: "details", kind: kindObject},
+var errorFields = []Field{
+	{Name: "error_code", Kind: KindString},
+	{Name: "message", Kind: KindString},
+	{Name: "retryable", Kind: KindBoolean},
+	{Name: "details", Kind: KindObject},
 }
 
-func objectSchema(fields []field, input bool) json.RawMessage {
+func objectSchema(fields []Field, input bool) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteString(`{"type":"object","properties":{`)
 	var required []string
 	first := true
 	for i := range fields {
 		f := &fields[i]
-		if f.unlisted {
+		if f.Unlisted {
 			continue
 		}
 		if !first {
 			b.WriteByte(',')
 		}
 		first = false
-		quote(&b, f.name)
+		quote(&b, f.Name)
 		b.WriteByte(':')
 		f.schema(&b, input)
-		if slices.Contains(f.required, "*") {
-			required = append(required, f.name)
+		if slices.Contains(f.Required, "*") {
+			required = append(required, f.Name)
 		}
 	}
 	b.WriteByte('}')
@@ -64,29 +67,31 @@ func objectSchema(fields []field, input bool) json.RawMessage {
 	return b.Bytes()
 }
 
-func (f *field) schema(b *bytes.Buffer, input bool) {
-	switch f.kind {
-	case kindObject:
+func (f *Field) schema(b *bytes.Buffer, input bool) {
+	switch f.Kind {
+	case KindObject:
 		b.WriteString(`{"type":"object"`)
-		if len(f.fields) > 0 {
-			inner := objectSchema(f.fields, input)
+		if len(f.Fields) > 0 {
+			inner := objectSchema(f.Fields, input)
 			b.Truncate(b.Len() - len(`{"type":"object"`))
 			b.Write(inner[:len(inner)-1])
 		}
-	case kindStrings:
+	case KindStrings:
 		b.WriteString(`{"type":"array","items":{"type":"string"}`)
-	case kindObjects:
+	case KindObjects:
 		b.WriteString(`{"type":"array","items":{"type":"object"}`)
+	case KindMap:
+		b.WriteString(`{"type":"object"`)
 	default:
-		b.WriteString(`{"type":"` + string(f.kind) + `"`)
+		b.WriteString(`{"type":"` + string(f.Kind) + `"`)
 	}
-	if len(f.enum) > 0 {
+	if len(f.Enum) > 0 {
 		b.WriteString(`,"enum":`)
-		list(b, f.enum)
+		list(b, f.Enum)
 	}
-	if f.about != "" {
+	if f.About != "" {
 		b.WriteString(`,"description":`)
-		quote(b, f.about)
+		quote(b, f.About)
 	}
 	b.WriteByte('}')
 }

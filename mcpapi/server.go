@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -19,11 +20,12 @@ import (
 type Options struct {
 	Sessions   *session.Manager
 	Version    string
-	Structured bool     // send structuredContent and outputSchema to clients that know them
-	Transport  string   // of a client whose transport sets no Caller, for the record; empty: "stdio"
-	ReadOnly   bool     // for every caller: only what does not type
-	Toolsets   []string // see Toolsets; empty: all
-	Local      []string // the transports whose clients are offered ptyctl_run; a Gate decides what they may do. Empty: none
+	Structured bool      // send structuredContent and outputSchema to clients that know them
+	Transport  string    // of a client whose transport sets no Caller, for the record; empty: "stdio"
+	ReadOnly   bool      // for every caller: only what does not type
+	Toolsets   []string  // names of the sets that are offered, which CheckToolsets has found right; empty: this package's own
+	More       []Toolset // sets of others: offered if Toolsets names them
+	Local      []string  // the transports whose clients are offered ptyctl_run; a Gate decides what they may do. Empty: none
 
 	MaxWait           time.Duration // the longest a call waits; 0: 50 s
 	ReadTimeout       time.Duration // of a read that names none; 0: 2 s
@@ -95,12 +97,18 @@ type api struct {
 	asked   asked
 	started time.Time
 	reading map[string]mcp.Tool // the tools as a caller that may only read sees them
+	placed  map[string]bool     // the tools that are about this machine
 }
 
 // NewServer makes an MCP server with the tools.
 func NewServer(o Options) *server.MCPServer {
 	o = o.withDefaults()
-	s := &api{o: o, m: o.Sessions, log: o.Logger, replays: newReplays(), reading: make(map[string]mcp.Tool), started: time.Now()}
+	s := &api{o: o, m: o.Sessions, log: o.Logger, replays: newReplays(), reading: make(map[string]mcp.Tool), placed: make(map[string]bool), started: time.Now()}
+	sets := setsOf(o.Toolsets, o.More)
+	var guide []string
+	for _, set := range sets {
+		guide = append(guide, set.Instructions)
+	}
 	hooks := new(server.Hooks)
 	hooks.AddAfterListTools(s.forReader)
 	hooks.AddAfterListTools(s.forPlace)
@@ -108,14 +116,17 @@ func NewServer(o Options) *server.MCPServer {
 		server.WithHooks(hooks),
 		server.WithResourceCapabilities(o.Watch != nil, o.Watch != nil),
 		server.WithTitle("ptyctl terminals"),
-		server.WithInstructions(instructions),
+		server.WithInstructions(strings.Join(slices.DeleteFunc(guide, func(g string) bool { return g == "" }), "\n\n")),
 		server.WithToolCapabilities(false),
 		server.WithToolFilter(s.forClient),
 	)
-	for _, t := range toolsOf(o.Toolsets) {
-		srv.AddTool(s.declare(t), s.handler(t))
-		if r := t.forReading(); r != nil {
-			s.reading[t.name] = s.declare(r)
+	for _, set := range sets {
+		for _, t := range set.Tools {
+			srv.AddTool(s.declare(t), s.handler(set, t))
+			s.placed[t.Name] = t.Local
+			if r := t.forReading(); r != nil {
+				s.reading[t.Name] = s.declare(r)
+			}
 		}
 	}
 	s.addResources(srv, hooks)
@@ -127,9 +138,9 @@ func NewServer(o Options) *server.MCPServer {
 }
 
 // declare makes the entry of tools/list.
-func (s *api) declare(t *tool) mcp.Tool {
-	d := mcp.NewToolWithRawSchema(t.name, t.description(), t.inputSchema())
-	if s.o.Structured {
+func (s *api) declare(t *Tool) mcp.Tool {
+	d := mcp.NewToolWithRawSchema(t.Name, t.description(), t.inputSchema())
+	if s.o.Structured && len(t.Output) > 0 {
 		d.RawOutputSchema = t.outputSchema()
 	}
 	d.Annotations = t.annotations()
@@ -167,12 +178,12 @@ func (s *api) forReader(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res
 	result.Tools = list
 }
 
-// forPlace leaves ptyctl_run out of the list of a caller that may not start programs on this machine, in the same way.
+// forPlace leaves the tools for this machine out of the list of a caller that may not start programs on this machine, in the same way.
 func (s *api) forPlace(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	if slices.Contains(s.o.Local, s.transport(ctx)) {
 		return
 	}
-	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(t mcp.Tool) bool { return t.Name == runTool.name })
+	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(t mcp.Tool) bool { return s.placed[t.Name] })
 }
 
 // transport is the one that the caller uses.
@@ -183,7 +194,7 @@ func (s *api) transport(ctx context.Context) string {
 // An invocation is one tool call whose action is known.
 type invocation struct {
 	*api
-	tool   *tool
+	tool   *Tool
 	action string
 	raw    json.RawMessage
 	given  []member // raw, split
@@ -202,27 +213,23 @@ func (c *invocation) args(into any) error {
 func (c *invocation) warn(text string) { c.notes = append(c.notes, text) }
 
 // handler maps a tool's calls to its actions.
-func (s *api) handler(t *tool) server.ToolHandlerFunc {
+func (s *api) handler(set Toolset, t *Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		raw, err := rawArguments(req)
+		c, a, err := s.invocation(ctx, t, req)
+		if err == nil {
+			err = c.permitted(ctx, a)
+		}
 		if err != nil {
-			return s.fail(ctx, err)
-		}
-		a, given, err := t.split(raw)
-		if err != nil {
-			if r := t.forReading(); r != nil && s.onlyReads(ctx) {
-				_, _, err = r.split(raw) // which fails too, and shows nothing that the caller may not do
-			}
-			return s.fail(ctx, err)
-		}
-		if a.later != "" {
-			return s.fail(ctx, notBuilt("action", "action "+a.name, a.later))
-		}
-		c := &invocation{api: s, tool: t, action: a.name, raw: raw, given: given, began: time.Now()}
-		if err := c.permitted(ctx, a); err != nil {
-			return s.fail(ctx, err)
+			return s.failed(ctx, set, err)
 		}
 		defer c.meter.start(ctx, req)()
+		if t.Handle != nil {
+			answer, err := t.Handle(c.acting(ctx, ""), &Call{c})
+			if err != nil {
+				return s.failed(ctx, set, err)
+			}
+			return s.answer(ctx, answer), nil
+		}
 		if req.Params.RequestState != "" {
 			return c.resume(ctx, req.Params.MultiRoundTripParams)
 		}
@@ -235,6 +242,25 @@ func (s *api) handler(t *tool) server.ToolHandlerFunc {
 		}
 		return s.result(ctx, v, false)
 	}
+}
+
+// invocation finds out which action of the tool a call is for.
+func (s *api) invocation(ctx context.Context, t *Tool, req mcp.CallToolRequest) (*invocation, Action, error) {
+	raw, err := rawArguments(req)
+	if err != nil {
+		return nil, Action{}, err
+	}
+	a, given, err := t.split(raw)
+	if err != nil {
+		if r := t.forReading(); r != nil && s.onlyReads(ctx) {
+			_, _, err = r.split(raw) // which fails too, and shows nothing that the caller may not do
+		}
+		return nil, Action{}, err
+	}
+	if a.Later != "" {
+		return nil, Action{}, notBuilt("action", "action "+a.Name, a.Later)
+	}
+	return &invocation{api: s, tool: t, action: a.Name, raw: raw, given: given, began: time.Now()}, a, nil
 }
 
 func rawArguments(req mcp.CallToolRequest) (json.RawMessage, error) {
@@ -253,7 +279,7 @@ func (c *invocation) once(ctx context.Context) (any, error) {
 	if id == "" {
 		return c.do(ctx)
 	}
-	scope := c.tool.name + "/" + session
+	scope := c.tool.Name + "/" + session
 	if caller := callerFrom(ctx); caller.Isolated {
 		scope += "/" + caller.Transport + "/" + caller.Token
 	}
@@ -286,7 +312,7 @@ func (c *invocation) do(ctx context.Context) (any, error) {
 	case &healthTool:
 		return c.doHealth(ctx)
 	}
-	return nil, term.Errorf(term.Internal, "tool %s has no handler", c.tool.name)
+	return nil, term.Errorf(term.Internal, "tool %s has no handler", c.tool.Name)
 }
 
 // acting returns a context that says who makes the call.

@@ -7,112 +7,116 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// A tool is the table from which everything about one tool is derived.
-type tool struct {
-	name    string
-	title   string
-	about   string // first paragraph of the description
-	reading string // the same for a caller that may only read; empty: none of its actions only read
-	actions []action
-	fields  []field
-	output  []field
-	hints   hints
+// A Tool is the table from which everything about one tool is derived.
+type Tool struct {
+	Name    string
+	Title   string
+	About   string // first paragraph of the description
+	Reading string // the same for a caller that may only read; empty: none of its actions only read
+	Actions []Action
+	Fields  []Field
+	Output  []Field
+	Hints   Hints
+
+	Local  bool    // is about ptyctl's own machine: listed only for those who may start programs there, see Options.Local
+	Handle Handler // nil: a tool of this package
 }
 
-// An action is one thing a tool does. A tool without actions has a single one, named "".
-type action struct {
-	name    string
-	about   string // one line
-	example string // arguments of a correct call, as JSON
-	reads   bool   // types nothing and changes nothing
-	later   string // not built yet: what to do instead
+// An Action is one thing a tool does. A tool without actions has a single one, named "".
+type Action struct {
+	Name    string
+	About   string // one line
+	Example string // arguments of a correct call, as JSON
+	Reads   bool   // types nothing and changes nothing
+	Later   string // not built yet: what to do instead
 }
 
-// hints are the tool's annotations.
-type hints struct{ readOnly, destructive, idempotent, openWorld bool }
+// Hints are the tool's annotations.
+type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
 
-// A kind is a JSON type, in JSON Schema's words.
-type kind string
+// A Kind is a JSON type, in JSON Schema's words.
+type Kind string
 
 const (
-	kindString  kind = "string"
-	kindInteger kind = "integer"
-	kindBoolean kind = "boolean"
-	kindStrings kind = "array" // of strings
-	kindObject  kind = "object"
-	kindObjects kind = "objects" // array of objects; output only
+	KindString  Kind = "string"
+	KindInteger Kind = "integer"
+	KindBoolean Kind = "boolean"
+	KindStrings Kind = "array" // of strings
+	KindObject  Kind = "object"
+	KindObjects Kind = "objects" // array of objects; output only
+	KindMap     Kind = "map"     // object whose members are strings, by any name
 )
 
-// A field is one argument, or one member of an object.
-type field struct {
-	name     string
-	kind     kind
-	about    string
-	enum     []string
-	later    map[string]string // values that are not built yet: what to do instead
-	fields   []field           // of an object
-	actions  []string          // that take it; empty: all
-	required []string          // actions that need it; "*": all
-	min, max int64             // of an integer; both zero: 0 and up
-	nonEmpty bool
-	unlisted bool // left out of the schema, to keep the list of tools short: another one shows it, or it is plain
+// A Field is one argument, or one member of an object.
+type Field struct {
+	Name     string
+	Kind     Kind
+	About    string
+	Enum     []string
+	Later    map[string]string // values that are not built yet: what to do instead
+	Fields   []Field           // of an object
+	Actions  []string          // that take it; empty: all
+	Required []string          // actions that need it; "*": all
+	Min, Max int64             // of an integer; both zero: 0 and up
+	NonEmpty bool
+	Unlisted bool // left out of the schema, to keep the list of tools short: another one shows it, or it is plain
 }
 
 // takes reports whether the action takes the field.
-func (f *field) takes(action string) bool {
-	return len(f.actions) == 0 || slices.Contains(f.actions, action)
+func (f *Field) takes(action string) bool {
+	return len(f.Actions) == 0 || slices.Contains(f.Actions, action)
 }
 
 // needs reports whether the action needs the field.
-func (f *field) needs(action string) bool {
-	return slices.Contains(f.required, "*") || slices.Contains(f.required, action)
+func (f *Field) needs(action string) bool {
+	return slices.Contains(f.Required, "*") || slices.Contains(f.Required, action)
 }
 
 // action returns the action with that name.
-func (t *tool) action(name string) (action, bool) {
-	i := slices.IndexFunc(t.actions, func(a action) bool { return a.name == name })
+func (t *Tool) action(name string) (Action, bool) {
+	i := slices.IndexFunc(t.Actions, func(a Action) bool { return a.Name == name })
 	if i < 0 {
-		return action{}, false
+		return Action{}, false
 	}
-	return t.actions[i], true
+	return t.Actions[i], true
 }
 
 // hasActions reports whether the tool takes the argument "action".
-func (t *tool) hasActions() bool { return t.actions[0].name != "" }
+func (t *Tool) hasActions() bool { return t.Actions[0].Name != "" }
 
-func (t *tool) actionNames() []string {
-	names := make([]string, len(t.actions))
-	for i, a := range t.actions {
-		names[i] = a.name
+func (t *Tool) actionNames() []string {
+	names := make([]string, len(t.Actions))
+	for i, a := range t.Actions {
+		names[i] = a.Name
 	}
 	return names
 }
 
 // fieldsOf returns the names of the fields an action takes, the needed ones first.
-func (t *tool) fieldsOf(action string) []string {
+func (t *Tool) fieldsOf(action string) []string {
 	var needed, optional []string
 	if t.hasActions() {
 		needed = append(needed, "action")
 	}
-	for i := range t.fields {
-		switch f := &t.fields[i]; {
+	for i := range t.Fields {
+		switch f := &t.Fields[i]; {
 		case !f.takes(action):
 		case f.needs(action):
-			needed = append(needed, f.name)
+			needed = append(needed, f.Name)
 		default:
-			optional = append(optional, f.name)
+			optional = append(optional, f.Name)
 		}
 	}
 	return append(needed, optional...)
 }
 
 // description is the text that a model reads before anything else.
-func (t *tool) description() string {
+func (t *Tool) description() string {
 	var b strings.Builder
-	b.WriteString(t.about)
+	b.WriteString(t.About)
 	if t.hasActions() {
-		for _, a := range t.actions {
-			b.WriteString("\n- " + a.name + ": " + a.about)
+		for _, a := range t.Actions {
+			b.WriteString("\n- " + a.Name + ": " + a.About)
 		}
 	}
 	return b.String()
@@ -120,18 +124,18 @@ func (t *tool) description() string {
 
 // annotations are the hints that differ from what the protocol takes for granted: not read-only, destructive, not
 // idempotent, dealing with an open world.
-func (t *tool) annotations() mcp.ToolAnnotation {
-	a := mcp.ToolAnnotation{Title: t.title}
-	if t.hints.readOnly {
+func (t *Tool) annotations() mcp.ToolAnnotation {
+	a := mcp.ToolAnnotation{Title: t.Title}
+	if t.Hints.ReadOnly {
 		a.ReadOnlyHint = new(true)
 	}
-	if !t.hints.destructive {
+	if !t.Hints.Destructive {
 		a.DestructiveHint = new(false)
 	}
-	if t.hints.idempotent {
+	if t.Hints.Idempotent {
 		a.IdempotentHint = new(true)
 	}
-	if !t.hints.openWorld {
+	if !t.Hints.OpenWorld {
 		a.OpenWorldHint = new(false)
 	}
 	return a

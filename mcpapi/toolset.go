@@ -1,38 +1,65 @@
 package mcpapi
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
-// A toolset is a group of tools that an operator offers, or does not.
-type toolset struct {
-	name  string
-	tools []*tool
+// A Toolset is a group of tools that an operator offers, or does not.
+type Toolset struct {
+	Name         string
+	Tools        []*Tool
+	Instructions string // for the model: how the tools work together
+
+	// Fail is the form that failures take where the contract of the tools is that of another program. Nil: ours.
+	Fail func(error) Answer
 }
 
-var toolsets = []toolset{
-	{"core", []*tool{&sessionTool, &execTool, &ioTool, &configTool}},
-	{"local", []*tool{&runTool}},
-	{"health", []*tool{&healthTool}},
+// ownSets are the sets of this package, which are offered unless others are named.
+var ownSets = []Toolset{
+	{Name: "core", Tools: []*Tool{&sessionTool, &execTool, &ioTool, &configTool}, Instructions: instructions},
+	{Name: "local", Tools: []*Tool{&runTool}},
+	{Name: "health", Tools: []*Tool{&healthTool}},
 }
 
-// Toolsets are the names that Options.Toolsets may hold.
-func Toolsets() []string {
-	names := make([]string, len(toolsets))
-	for i, s := range toolsets {
-		names[i] = s.name
-	}
-	return names
-}
-
-// toolsOf returns the tools of the sets named, or of all, in the order of the table.
-func toolsOf(names []string) []*tool {
-	var list []*tool
-	for _, s := range toolsets {
-		if len(names) == 0 || slices.Contains(names, s.name) {
-			list = append(list, s.tools...)
+// CheckToolsets refuses names that no set has, and sets that have a tool of the same name.
+func CheckToolsets(names []string, more []Toolset) error {
+	all := slices.Concat(ownSets, more)
+	owner := make(map[string]string) // set, by tool
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s Toolset) bool { return s.Name == name })
+		if i < 0 {
+			known := make([]string, len(all))
+			for i := range all {
+				known[i] = all[i].Name
+			}
+			return fmt.Errorf("there is no set of tools %q (server.toolsets, --toolsets); give one or more of %s, or none for %s",
+				name, strings.Join(known, ", "), strings.Join(known[:len(ownSets)], ", "))
 		}
+		for _, t := range all[i].Tools {
+			if other := owner[t.Name]; other != "" && other != name {
+				return fmt.Errorf("the sets of tools %s and %s both have a tool %s (server.toolsets, --toolsets); "+
+					"offer one of them, and the other from a second ptyctl", other, name, t.Name)
+			}
+			owner[t.Name] = name
+		}
+	}
+	return nil
+}
+
+// setsOf returns the sets named, or this package's own, in the order of the tables.
+func setsOf(names []string, more []Toolset) []Toolset {
+	if len(names) == 0 {
+		return ownSets
+	}
+	return slices.DeleteFunc(slices.Concat(ownSets, more), func(s Toolset) bool { return !slices.Contains(names, s.Name) })
+}
+
+// tools are this package's own.
+func tools() (list []*Tool) {
+	for _, s := range ownSets {
+		list = append(list, s.Tools...)
 	}
 	return list
 }
-
-// tools are all tools.
-func tools() []*tool { return toolsOf(nil) }

@@ -171,6 +171,8 @@ func (m *Manager) add(s *Session) error {
 			Msg:     fmt.Sprintf("%d sessions are open, which is the limit (session.max_sessions); close one that is no longer needed", m.live),
 			Details: &term.Details{Limit: "session.max_sessions", Value: int64(m.c.MaxSessions)},
 		}
+	case m.sessions[s.id] != nil:
+		return &term.Error{Op: "open", Session: s.id, Kind: term.InvalidArgument, Msg: fmt.Sprintf("there is a session %q already; choose another id", s.id)}
 	case !s.buf.Reserve():
 		return m.limits.noMemory("open", "")
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,9 @@ import (
 // An OpenRequest says what session to open.
 type OpenRequest struct {
 	Target      term.Target
+	ID          string        // of the new session, one that is free; empty: a fresh one
+	BufferBytes int           // output kept for readers; 0: the manager's
+	BufferLines int           // 0: the manager's
 	Device      string        // open the console of this device, or return its session; empty: a normal session
 	IdleTimeout time.Duration // 0: the manager's
 	Expect      Expect
@@ -155,8 +159,8 @@ func (m *Manager) options(r OpenRequest) Options {
 		name = r.Device
 	}
 	return Options{
-		ID: NewID(name), Protocol: r.Target.Protocol, Host: host, Device: r.Device, PTY: r.Target.PTY,
-		BufferBytes: m.c.BufferBytes, BufferLines: m.c.BufferLines, ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
+		ID: cmp.Or(r.ID, NewID(name)), Protocol: r.Target.Protocol, Host: host, Device: r.Device, PTY: r.Target.PTY,
+		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines), ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
 		Expect: r.Expect, Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
 		limits: m.limits, dir: r.Target.Local.Dir, RecordTxEvents: m.c.RecordTxEvents, stays: len(local.Argv) > 0 && !r.Target.PTY.Disabled,

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
+	"ptyctl/mcpapi"
 )
 
 // configFlags are the flags that decide about the configuration.
@@ -119,7 +120,7 @@ func checkConfig(c *cli.Context) error {
 func usable(cfg config.Config) error {
 	_, caErr := authorities(cfg.Telnet.TLSCAFile)
 	_, rulesErr := newPolicy(cfg)
-	errs := []error{caErr, knownToolsets(cfg.Server.Toolsets), rulesErr}
+	errs := []error{caErr, mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets()), rulesErr}
 	if cfg.Server.Transport != config.TransportStdio {
 		_, tokenErr := httpTokens(cfg.Server.HTTP)
 		_, certErr := certificate(cfg.Server.HTTP)

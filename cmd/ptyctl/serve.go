@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -39,14 +36,4 @@ func serve(ctx context.Context, cfg config.Config, srv *server.MCPServer, web *h
 	}
 	wg.Wait()
 	return errors.Join(webErr, stdioErr)
-}
-
-// knownToolsets refuses names that are none.
-func knownToolsets(names []string) error {
-	for _, name := range names {
-		if known := mcpapi.Toolsets(); !slices.Contains(known, name) {
-			return fmt.Errorf("there is no set of tools %q (server.toolsets, --toolsets); give one or more of %s, or none for all", name, strings.Join(known, ", "))
-		}
-	}
-	return nil
 }

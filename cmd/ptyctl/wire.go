@@ -115,10 +115,13 @@ func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 // newServer makes the MCP server.
 func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch, pages *mcpapi.Pages, log *slog.Logger) *server.MCPServer {
 	return mcpapi.NewServer(mcpapi.Options{
-		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets, Local: localTransports(cfg.Local),
+		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets, More: moreToolsets(), Local: localTransports(cfg.Local),
 		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1), ExecTimeout: cfg.Session.DefaultExecTimeout,
 		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes,
 		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
 		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation, JSONRPCErrors: cfg.Server.JSONRPCErrors, Watch: watch, Pages: pages, Logger: log,
 	})
 }
+
+// moreToolsets are the tools of other terminal servers, which are offered only by name.
+func moreToolsets() []mcpapi.Toolset { return nil }

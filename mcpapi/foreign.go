@@ -1,0 +1,77 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// A Handler does what one call of a tool asks for. The context carries the caller as a term.Actor. An error takes the form
+// that Toolset.Fail gives it.
+type Handler func(ctx context.Context, c *Call) (Answer, error)
+
+// An Answer is the result of a call, in the form that the contract of the tool asks for.
+type Answer struct {
+	Text       string
+	Structured json.RawMessage // the same for clients that know it; needed if the tool has an Output, and only then
+	IsError    bool
+}
+
+// A Call is one call of a tool whose Handler belongs to another package. What the caller may not do at all is refused
+// before.
+type Call struct{ c *invocation }
+
+// Action returns which of the tool's actions is asked for.
+func (c *Call) Action() string { return c.c.action }
+
+// Args checks the arguments against the tool's table and decodes them into a struct.
+func (c *Call) Args(into any) error { return c.c.args(into) }
+
+// Invalid is the error for an argument that the table lets pass, and that is wrong all the same. The text says what is
+// right.
+func (c *Call) Invalid(field, text string) error {
+	return (&checker{t: c.c.tool, action: c.c.action}).invalid(field, nil, "%s", text)
+}
+
+// Waits says, for the progress that a client is told of, what the call is about to wait for; s may be nil.
+func (c *Call) Waits(what string, s *session.Session) { c.c.meter.waits(what, s) }
+
+// Options are those of the server, without zeros.
+func (c *Call) Options() Options { return c.c.o }
+
+// Session returns the session with that id, if the caller may know of it. That there is none is on record, as any refusal
+// of verb.
+func (c *Call) Session(ctx context.Context, verb term.Verb, id string) (*session.Session, error) {
+	s, err := c.c.m.GetFor(ctx, verb, id)
+	if err == nil && !callerFrom(ctx).sees(s.Info()) {
+		return nil, c.c.m.Hide(ctx, verb, id)
+	}
+	return s, err
+}
+
+// Sessions returns the sessions that the caller may know of, oldest first.
+func (c *Call) Sessions(ctx context.Context) []session.Info { return c.c.visible(ctx) }
+
+// answer makes the result of a Call.
+func (s *api) answer(ctx context.Context, a Answer) *mcp.CallToolResult {
+	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(a.Text)}, IsError: a.IsError}
+	if a.Structured != nil && s.structured(ctx) {
+		r.StructuredContent = a.Structured
+	}
+	return r
+}
+
+// failed is fail in the form of a set of tools.
+func (s *api) failed(ctx context.Context, set Toolset, err error) (*mcp.CallToolResult, error) {
+	if set.Fail == nil {
+		return s.fail(ctx, err)
+	}
+	if term.KindOf(err) == term.Internal {
+		s.log.Error("internal error", "error", err)
+	}
+	return s.answer(ctx, set.Fail(err)), nil
+}

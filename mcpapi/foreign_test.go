@@ -1,0 +1,158 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// foreign is a set of tools with a contract of its own.
+func foreign(handle Handler) Toolset {
+	return Toolset{
+		Name: "foreign", Instructions: "Use foreign_tool.",
+		Tools: []*Tool{{
+			Name: "foreign_tool", About: "Does it.", Local: true, Handle: handle,
+			Actions: []Action{{Example: `{"id":"x"}`}},
+			Fields: []Field{
+				{Name: "id", Kind: KindString, Required: everyAction},
+				{Name: "env", Kind: KindMap},
+			},
+			Output: []Field{{Name: "code", Kind: KindString}},
+		}},
+		Fail: func(err error) Answer {
+			return Answer{Text: "Error: " + err.Error(), Structured: json.RawMessage(`{"code":"` + string(term.KindOf(err)) + `"}`), IsError: true}
+		},
+	}
+}
+
+func TestCheckToolsets(t *testing.T) {
+	other := Toolset{Name: "other", Tools: []*Tool{{Name: "foreign_tool"}}}
+	more := []Toolset{foreign(nil), other}
+	for _, names := range [][]string{nil, {"core"}, {"core", "foreign"}, {"foreign", "foreign"}} {
+		if err := CheckToolsets(names, more); err != nil {
+			t.Errorf("%v: %v", names, err)
+		}
+	}
+	for _, c := range []struct {
+		names []string
+		says  []string
+	}{
+		{[]string{"foreign", "other"}, []string{"foreign", "other", "foreign_tool", "server.toolsets"}},
+		{[]string{"core", "none"}, []string{`"none"`, "core, local, health, foreign, other", "none for core, local, health"}},
+	} {
+		err := CheckToolsets(c.names, more)
+		for _, part := range c.says {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%v: the error does not say %q: %v", c.names, part, err)
+			}
+		}
+	}
+}
+
+func (a *agent) toolNames() (names []string) {
+	var list struct{ Tools []struct{ Name string } }
+	a.decode(a.request("tools/list", `{}`).Result, &list)
+	for _, t := range list.Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func (a *agent) decode(raw json.RawMessage, into any) {
+	a.t.Helper()
+	if err := json.Unmarshal(raw, into); err != nil {
+		a.t.Fatalf("%v in %s", err, raw)
+	}
+}
+
+// A set of tools of another package is offered by name alone, and calls and failures have its own form.
+func TestForeignTools(t *testing.T) {
+	type args struct {
+		ID  string
+		Env map[string]string
+	}
+	var got args
+	set := foreign(func(ctx context.Context, c *Call) (Answer, error) {
+		got = args{}
+		if err := c.Args(&got); err != nil {
+			return Answer{}, err
+		}
+		if term.ActorFrom(ctx).Transport != "stdio" {
+			t.Errorf("the actor is %+v", term.ActorFrom(ctx))
+		}
+		if got.ID == "none" {
+			_, err := c.Session(ctx, term.VerbRead, got.ID)
+			return Answer{}, err
+		}
+		return Answer{Text: "did " + got.ID, Structured: json.RawMessage(`{"code":"OK"}`)}, nil
+	})
+	options := Options{Structured: true, Local: []string{"stdio"}, More: []Toolset{set}}
+	if names := newLab(t, labConfig{options: options}).toolNames(); slices.Contains(names, "foreign_tool") {
+		t.Errorf("the set is offered unasked: %v", names)
+	}
+	options.Toolsets = []string{"foreign", "health"}
+	l := newLab(t, labConfig{options: options})
+	if names := l.toolNames(); !slices.Equal(names, []string{"foreign_tool", "ptyctl_health"}) {
+		t.Errorf("the tools are %v", names)
+	}
+	call := func(arguments string) (r struct {
+		Content           []struct{ Text string }
+		StructuredContent struct{ Code string }
+		IsError           bool
+	},
+	) {
+		t.Helper()
+		l.decode(l.request("tools/call", l.params("foreign_tool", arguments)).Result, &r)
+		return r
+	}
+	if r := call(`{"id":"x","env":{"A":"b","C":""}}`); r.IsError || r.Content[0].Text != "did x" || r.StructuredContent.Code != "OK" || got.Env["A"] != "b" || len(got.Env) != 2 {
+		t.Errorf("%+v of %+v", r, got)
+	}
+	for arguments, says := range map[string]string{
+		`{}`:                       "id is missing",
+		`{"id":"x","env":{"A":1}}`: "env.A must be a string",
+		`{"id":"x","env":"A"}`:     "env must be a JSON object",
+		`{"id":"x","more":1}`:      `unknown field "more"`,
+		`{"id":"none"}`:            `no session "none"`,
+	} {
+		if r := call(arguments); !r.IsError || !strings.HasPrefix(r.Content[0].Text, "Error: ") || !strings.Contains(r.Content[0].Text, says) {
+			t.Errorf("%s: %+v, want %q", arguments, r, says)
+		}
+	}
+
+	options.ReadOnly = true
+	reader := newLab(t, labConfig{options: options})
+	if names := reader.toolNames(); slices.Contains(names, "foreign_tool") {
+		t.Errorf("a reader is offered %v", names)
+	}
+	if r := reader.request("tools/call", reader.params("foreign_tool", `{"id":"x"}`)); !strings.Contains(string(r.Result), "Error: ") || !strings.Contains(string(r.Result), "read-only") {
+		t.Errorf("a reader's call: %s %+v", r.Result, r.Error)
+	}
+	options.ReadOnly, options.Local = false, nil
+	if names := newLab(t, labConfig{options: options}).toolNames(); slices.Contains(names, "foreign_tool") {
+		t.Errorf("offered where programs on this machine are not: %v", names)
+	}
+}
+
+// A session can have a name that its opener gives it, unless another has it.
+func TestNamedSession(t *testing.T) {
+	l := newLab(t, labConfig{})
+	var open session.OpenRequest
+	l.openShell()
+	s, err := l.manager.Get(l.session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open.ID, open.Target.Protocol = s.ID(), "ssh"
+	if _, err := l.manager.Open(t.Context(), open); term.KindOf(err) != term.InvalidArgument || !strings.Contains(err.Error(), "choose another id") {
+		t.Errorf("a second session of the same name: %v", err)
+	}
+	if s.Info().State != session.Open {
+		t.Errorf("the first one is %s", s.Info().State)
+	}
+}
