@@ -57,12 +57,16 @@ func (c *Call) Session(ctx context.Context, verb term.Verb, id string) (*session
 func (c *Call) Sessions(ctx context.Context) []session.Info { return c.c.visible(ctx) }
 
 // answer makes the result of a Call.
-func (s *api) answer(ctx context.Context, a Answer) *mcp.CallToolResult {
+func (s *api) answer(ctx context.Context, a Answer) (*mcp.CallToolResult, error) {
 	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(a.Text)}, IsError: a.IsError}
 	if a.Structured != nil && s.structured(ctx) {
-		r.StructuredContent = a.Structured
+		structured, err := newObject(a.Structured)
+		if err != nil {
+			return nil, err
+		}
+		r.StructuredContent = structured
 	}
-	return r
+	return r, nil
 }
 
 // failed is fail in the form of a set of tools.
@@ -73,5 +77,5 @@ func (s *api) failed(ctx context.Context, set Toolset, err error) (*mcp.CallTool
 	if term.KindOf(err) == term.Internal {
 		s.log.Error("internal error", "error", err)
 	}
-	return s.answer(ctx, set.Fail(err)), nil
+	return s.answer(ctx, set.Fail(err))
 }

@@ -26,7 +26,7 @@ func (s *api) result(ctx context.Context, v any, isError bool) (*mcp.CallToolRes
 	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(string(text))}, IsError: isError}
 	if s.structured(ctx) {
-		r.StructuredContent = json.RawMessage(text)
+		r.StructuredContent = object(text)
 	}
 	return r, nil
 }

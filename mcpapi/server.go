@@ -228,7 +228,7 @@ func (s *api) handler(set Toolset, t *Tool) server.ToolHandlerFunc {
 			if err != nil {
 				return s.failed(ctx, set, err)
 			}
-			return s.answer(ctx, answer), nil
+			return s.answer(ctx, answer)
 		}
 		if req.Params.RequestState != "" {
 			return c.resume(ctx, req.Params.MultiRoundTripParams)

@@ -286,20 +286,9 @@ func (l *stdioLoop) refuse(id json.RawMessage, e mcp.JSONRPCError) {
 	l.out.send(l.encode(id, e))
 }
 
-// encode returns the line that answers id. mcp-go has read the id into a float64; its own text goes back here.
+// encode returns the line that answers id.
 func (l *stdioLoop) encode(id json.RawMessage, answer mcp.JSONRPCMessage) []byte {
-	switch a := answer.(type) {
-	case mcp.JSONRPCResponse:
-		a.ID = mcp.NewRequestId(id)
-		answer = a
-	case mcp.JSONRPCError:
-		a.ID = mcp.NewRequestId(id)
-		answer = a
-	case nil:
-		answer = mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Error: mcp.NewJSONRPCErrorDetails(
-			mcp.INTERNAL_ERROR, "the server has no answer to this request", nil)}
-	}
-	line, err := encodeLine(answer)
+	line, err := EncodeAnswer(id, answer)
 	if err != nil {
 		l.opts.Logger.Error("an answer cannot be written as JSON", "error", err)
 		return l.encode(id, rpcError(mcp.INTERNAL_ERROR,

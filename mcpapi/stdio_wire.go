@@ -14,12 +14,10 @@ import (
 
 // rpcMessage is the envelope of one JSON-RPC 2.0 message (section 4 of its specification).
 type rpcMessage struct {
-	JSONRPC string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"` // nil when there is none
-	Method  *string         `json:"method"`
-	Params  json.RawMessage `json:"params"`
-	Result  json.RawMessage `json:"result"`
-	Error   json.RawMessage `json:"error"`
+	ID            json.RawMessage // nil when there is none
+	Method        *string
+	Params        json.RawMessage
+	Result, Error json.RawMessage
 
 	raw []byte // the whole message
 	key string // identifies ID among the requests in flight
@@ -44,20 +42,23 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 	case line[0] != '{':
 		return bad(nil, mcp.INVALID_REQUEST, "message is not a JSON object; send one JSON-RPC object per line")
 	}
-	m := rpcMessage{raw: line}
-	if err := json.Unmarshal(line, &m); err != nil {
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return bad(nil, mcp.PARSE_ERROR, fmt.Sprintf(
-				"message is not valid JSON (at byte %d); send one JSON object per line", syntax.Offset))
-		}
-		m.JSONRPC = "" // A member of the wrong type: reported below, with the id if that was right.
+	if !json.Valid(line) {
+		return bad(nil, mcp.PARSE_ERROR, fmt.Sprintf("message is not valid JSON (at byte %d); send one JSON object per line", syntaxOffset(line)))
 	}
+	version, id, method, params, result, failure := Want{Name: "jsonrpc"}, Want{Name: "id"}, Want{Name: "method"}, Want{Name: "params"}, Want{Name: "result"}, Want{Name: "error"}
+	err := Pick(line, &version, &id, &method, &params, &result, &failure)
+	m := rpcMessage{raw: line, ID: id.Value, Params: params.Value, Result: result.Value, Error: failure.Value}
 	var idOK bool
 	m.key, idOK = idKey(m.ID)
+	if err == nil && method.Value != nil && json.Unmarshal(method.Value, &m.Method) != nil {
+		version.Value = nil // of the wrong type: reported below, with the id if that is right
+	}
 	switch {
 	case m.ID != nil && !idOK:
 		return bad(nil, mcp.INVALID_REQUEST, "id must be a string or an integer; null is not allowed in MCP")
-	case m.JSONRPC != mcp.JSONRPC_VERSION:
+	case err != nil:
+		return bad(m.ID, mcp.INVALID_REQUEST, "not a JSON-RPC 2.0 message: "+err.Error())
+	case string(version.Value) != `"`+mcp.JSONRPC_VERSION+`"`:
 		return bad(m.ID, mcp.INVALID_REQUEST, `not a JSON-RPC 2.0 message; it needs "jsonrpc":"2.0" and a method that is a string`)
 	case m.Method == nil && m.Result == nil && m.Error == nil:
 		return bad(m.ID, mcp.INVALID_REQUEST, "neither a request nor an answer; a request needs a method")
@@ -65,6 +66,15 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 		return bad(m.ID, mcp.INVALID_REQUEST, "both a request and an answer; leave out result and error in a request")
 	}
 	return m, nil
+}
+
+// syntaxOffset says where text, which is not valid JSON, stops to be.
+func syntaxOffset(text []byte) int64 {
+	var any json.RawMessage
+	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &any)); ok {
+		return syntax.Offset
+	}
+	return 0
 }
 
 // idKey turns a request id into a key under which equal ids, and only they, are equal.

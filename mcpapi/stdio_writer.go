@@ -1,8 +1,6 @@
 package mcpapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"time"
@@ -117,16 +115,4 @@ func (w *messageWriter) close(last [][]byte) bool {
 	case <-t.C:
 		return false
 	}
-}
-
-// encodeLine returns v as one line of JSON, with the line end. Of < > and & it escapes only what a MarshalJSON of
-// mcp-go has escaped already.
-func encodeLine(v any) ([]byte, error) {
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return line.Bytes(), nil
 }

@@ -93,8 +93,8 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		server.WithDisableLocalhostProtection(true), // guard does that, on every address
 		server.WithStreamableHTTPLogger(slog.New(warnings{o.Logger.Handler()})),
 		server.WithHTTPContextFunc(func(ctx context.Context, _ *http.Request) context.Context {
-			if w, ok := ctx.Value(answerKey{}).(*answer); ok {
-				return h.follow(ctx, w)
+			if c, ok := ctx.Value(calledKey{}).(called); ok {
+				return h.follow(ctx, c)
 			}
 			return ctx
 		}),

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -36,6 +37,7 @@ type mcpSession struct {
 	token string
 	life  context.Context // ends with the session
 	end   context.CancelCauseFunc
+	heard atomic.Pointer[partner] // nil: mcp-go's HTTP handler has had no call of it
 }
 
 func newMCPSessions() *mcpSessions { return &mcpSessions{byID: make(map[string]*mcpSession)} }

@@ -19,8 +19,14 @@ import (
 
 type (
 	tokenKey  struct{}
-	answerKey struct{}
+	calledKey struct{}
 )
+
+// called is what belongs to a tool call.
+type called struct {
+	w *answer
+	m *mcpSession // nil in revisions without
+}
 
 // tokenFrom returns the name of the token that the request of ctx bears.
 func tokenFrom(ctx context.Context) string {
@@ -31,27 +37,28 @@ func tokenFrom(ctx context.Context) string {
 // message serves a request of MCP's streamable HTTP transport.
 func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	var m *mcpSession
+	var sent envelope
 	stream, call := false, false
 	switch r.Method {
 	case http.MethodPost:
-		sent, err := h.read(w, r)
-		if err != nil {
+		var err *refusal
+		if sent, err = h.read(w, r); err != nil {
 			return err
 		}
-		modern := isModern(r, sent.Params.Meta.Version)
-		call = sent.Method == string(mcp.MethodToolsCall)
-		if sent.Method == string(mcp.MethodResourcesRead) {
-			w.hold, w.uri = true, sent.Params.URI
+		modern := isModern(r, sent.version)
+		call = sent.method == string(mcp.MethodToolsCall)
+		if sent.method == string(mcp.MethodResourcesRead) {
+			w.hold, w.uri = true, sent.uri
 		}
 		switch {
-		case modern && sent.Method == string(mcp.MethodNotificationCancelled):
+		case modern && sent.method == string(mcp.MethodNotificationCancelled):
 			// It has no meaning there, since a call ends with its connection; but a client that sends it, and is told
 			// that it is wrong, gives up on the server.
 			w.WriteHeader(http.StatusAccepted)
 			return nil
 		case modern:
-			stream = sent.Method == string(mcp.MethodSubscriptionsListen)
-		case sent.Method == string(mcp.MethodInitialize):
+			stream = sent.method == string(mcp.MethodSubscriptionsListen)
+		case sent.method == string(mcp.MethodInitialize):
 			if err := h.sessions.full(); err != nil {
 				return err
 			}
@@ -84,25 +91,21 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		err.header("Retry-After", "1")
 		return err
 	}
-	ctx := context.WithValue(mcpapi.WithCaller(r.Context(), h.caller(k)), tokenKey{}, k.Name)
-	if call {
-		ctx = context.WithValue(ctx, answerKey{}, w)
-	}
-	if r.Method != http.MethodGet {
-		m = nil // only a stream ends with its session
-	}
-	return h.handOver(ctx, done, w, r, m)
-}
-
-// handOver lets the MCP server answer, as long as done and m, if it is not nil, last.
-func (h *Handler) handOver(ctx, done context.Context, w *answer, r *http.Request, m *mcpSession) *refusal {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(mcpapi.WithCaller(r.Context(), h.caller(k)))
 	defer cancel(nil)
 	defer context.AfterFunc(done, func() { cancel(errShutdown) })()
-	if m != nil {
+	if stream && m != nil { // nothing else ends with its session
 		defer context.AfterFunc(m.life, func() { cancel(errSessionEnd) })()
 	}
-	h.mcp.ServeHTTP(w, r.WithContext(ctx))
+	if s := m.partner(); s != nil && call && sent.hasID() {
+		h.answerCall(ctx, w, s, sent.id, sent.body)
+	} else {
+		ctx = context.WithValue(ctx, tokenKey{}, k.Name)
+		if call {
+			ctx = context.WithValue(ctx, calledKey{}, called{w, m})
+		}
+		h.mcp.ServeHTTP(w, r.WithContext(ctx))
+	}
 	if !w.answered() && errors.Is(context.Cause(ctx), errShutdown) {
 		return refuse(http.StatusServiceUnavailable, "the server shut down before this request ended; whether it took effect is unknown")
 	}
@@ -111,14 +114,15 @@ func (h *Handler) handOver(ctx, done context.Context, w *answer, r *http.Request
 
 // envelope is what must be known of a message before the MCP server has it.
 type envelope struct {
-	Method string
-	Params struct {
-		URI  json.RawMessage
-		Meta struct {
-			Version string `json:"io.modelcontextprotocol/protocolVersion"`
-		} `json:"_meta"`
-	}
+	body    []byte // all of the message
+	id      json.RawMessage
+	method  string
+	uri     json.RawMessage // of params
+	version string          // of params._meta: the protocol revision
 }
+
+// hasID reports whether the message is answered.
+func (e *envelope) hasID() bool { return len(e.id) > 0 && string(e.id) != "null" }
 
 // read takes the body of r into memory, where the MCP server finds it.
 func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
@@ -143,18 +147,54 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	case err != nil:
 		return e, refuse(http.StatusBadRequest, "the message did not come whole; send it again")
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	switch err := json.Unmarshal(body, &e); {
-	case err == nil:
-	case len(bytes.TrimSpace(body)) > 0 && bytes.TrimSpace(body)[0] == '[' && json.Valid(body):
-		bad = refuse(http.StatusBadRequest, "batches are not supported; send each request by itself")
+	r.Body, e.body = io.NopCloser(bytes.NewReader(body)), body
+	return e, e.open()
+}
+
+// open takes the message apart.
+func (e *envelope) open() *refusal {
+	invalid := func(why string) *refusal {
+		bad := refuse(http.StatusBadRequest, why)
 		bad.code = mcp.INVALID_REQUEST
-	case errors.As(err, new(*json.UnmarshalTypeError)):
-		bad = refuse(http.StatusBadRequest, "the message is not a JSON-RPC object; its method must be a string, its params an object")
-		bad.code = mcp.INVALID_REQUEST
-	default:
-		bad = refuse(http.StatusBadRequest, "the message is not valid JSON; send one JSON object")
-		bad.code = mcp.PARSE_ERROR
+		return bad
 	}
-	return e, bad
+	const shape = "the message is not a JSON-RPC object; its method must be a string, its params an object"
+	switch text := bytes.TrimLeft(e.body, " \t\r\n"); {
+	case !json.Valid(e.body):
+		bad := refuse(http.StatusBadRequest, "the message is not valid JSON; send one JSON object")
+		bad.code = mcp.PARSE_ERROR
+		return bad
+	case text[0] == '[':
+		return invalid("batches are not supported; send each request by itself")
+	case text[0] != '{':
+		return invalid(shape)
+	}
+	method, id, params := mcpapi.Want{Name: "method"}, mcpapi.Want{Name: "id"}, mcpapi.Want{Name: "params"}
+	uri, meta, version := mcpapi.Want{Name: "uri"}, mcpapi.Want{Name: "_meta"}, mcpapi.Want{Name: mcp.MetaKeyProtocolVersion}
+	err := mcpapi.Pick(bytes.TrimLeft(e.body, " \t\r\n"), &method, &id, &params)
+	for _, part := range []struct {
+		of    *mcpapi.Want
+		wants []*mcpapi.Want
+	}{{&params, []*mcpapi.Want{&uri, &meta}}, {&meta, []*mcpapi.Want{&version}}} {
+		switch object := part.of.Value; {
+		case err != nil || object == nil || string(object) == "null":
+		case object[0] != '{':
+			return invalid(shape)
+		default:
+			err = mcpapi.Pick(object, part.wants...)
+		}
+	}
+	if err != nil {
+		return invalid("the message is not a JSON-RPC object: " + err.Error())
+	}
+	if !text(method.Value, &e.method) || !text(version.Value, &e.version) {
+		return invalid(shape)
+	}
+	e.id, e.uri = id.Value, uri.Value
+	return nil
+}
+
+// text reads a string that may be absent, and reports whether it is one.
+func text(value json.RawMessage, into *string) bool {
+	return value == nil || json.Unmarshal(value, into) == nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -38,13 +39,16 @@ type callSession struct {
 	running sync.WaitGroup
 }
 
-// follow returns the context for a call whose answer w is.
-func (h *Handler) follow(ctx context.Context, w *answer) context.Context {
+// follow returns the context for a call that mcp-go's HTTP handler has given its session.
+func (h *Handler) follow(ctx context.Context, c called) context.Context {
 	s, ok := server.ClientSessionFromContext(ctx).(clientSession)
 	if !ok {
 		return ctx
 	}
-	return h.srv.WithContext(ctx, &callSession{clientSession: s, w: w})
+	if c.m != nil {
+		c.m.heard.Store(&partner{s, time.Now()})
+	}
+	return h.srv.WithContext(ctx, &callSession{clientSession: s, w: c.w})
 }
 
 // NotificationChannel returns a channel with room in it: mcp-go drops what does not fit, and asks for each anew.

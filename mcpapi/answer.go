@@ -1,0 +1,91 @@
+package mcpapi
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// EncodeAnswer returns the line that answers the request id, as it was sent. mcp-go has read the id into a float64; its own
+// text goes back here.
+func EncodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) ([]byte, error) {
+	switch a := answer.(type) {
+	case mcp.JSONRPCResponse:
+		if line, ok := plainAnswer(id, a.Result); ok {
+			return line, nil
+		}
+		a.ID = mcp.NewRequestId(id)
+		answer = a
+	case mcp.JSONRPCError:
+		a.ID = mcp.NewRequestId(id)
+		answer = a
+	case nil:
+		answer = mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Error: mcp.NewJSONRPCErrorDetails(
+			mcp.INTERNAL_ERROR, "the server has no answer to this request", nil)}
+	}
+	return encodeLine(answer)
+}
+
+// plainAnswer writes the answer that nearly all calls have: a text, and the same as structured content. mcp-go makes a map
+// of a result, and has the structured content, which is JSON already, read and copied three times: most of what an answer
+// with much output costs.
+func plainAnswer(id json.RawMessage, result any) (line []byte, ok bool) {
+	r, ok := result.(*mcp.CallToolResult)
+	if !ok || r.Meta != nil || len(r.InputRequests) > 0 || r.RequestState != "" || len(r.RawStructuredContent) > 0 || len(r.Content) != 1 {
+		return nil, false
+	}
+	text, ok := r.Content[0].(mcp.TextContent)
+	if !ok || text.Meta != nil || text.Annotations != nil {
+		return nil, false
+	}
+	structured, ok := r.StructuredContent.(object)
+	if !ok && r.StructuredContent != nil {
+		return nil, false
+	}
+	var b bytes.Buffer
+	b.Grow(len(text.Text)*9/8 + len(structured) + 128)
+	b.WriteString(`{"jsonrpc":"` + mcp.JSONRPC_VERSION + `","id":`)
+	b.Write(id)
+	b.WriteString(`,"result":{"content":[{"type":"text","text":`)
+	quote(&b, text.Text)
+	b.WriteString("}]")
+	if r.IsError {
+		b.WriteString(`,"isError":true`)
+	}
+	if r.ResultType != "" {
+		b.WriteString(`,"resultType":`)
+		quote(&b, string(r.ResultType))
+	}
+	if structured != nil {
+		b.WriteString(`,"structuredContent":`)
+		b.Write(structured)
+	}
+	b.WriteString("}}\n")
+	return b.Bytes(), true
+}
+
+// An object is a JSON object without line ends, as this package has encoded it.
+type object json.RawMessage
+
+// MarshalJSON implements json.Marshaler.
+func (o object) MarshalJSON() ([]byte, error) { return o, nil }
+
+// newObject returns the JSON object that another package has made.
+func newObject(text json.RawMessage) (object, error) {
+	var b bytes.Buffer
+	err := json.Compact(&b, text)
+	return b.Bytes(), err
+}
+
+// encodeLine returns v as one line of JSON, with the line end. Of < > and & it escapes only what a MarshalJSON of
+// mcp-go has escaped already.
+func encodeLine(v any) ([]byte, error) {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return line.Bytes(), nil
+}

@@ -1,0 +1,97 @@
+package mcpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// What is written by hand says the same as what mcp-go would write.
+func TestEncodeAnswer(t *testing.T) {
+	text := mcp.NewTextContent("a\x1b[1m\"<&>\u2028\x00\xff\\ é")
+	noted := text
+	noted.Meta = mcp.NewMetaFromMap(map[string]any{"a": "b"})
+	object := object(`{"a":"<&>","b":[1,{}]}`)
+	for name, c := range map[string]struct {
+		result any
+		plain  bool
+	}{
+		"text":           {&mcp.CallToolResult{Content: []mcp.Content{text}}, true},
+		"both":           {&mcp.CallToolResult{Content: []mcp.Content{text}, StructuredContent: object}, true},
+		"failure":        {&mcp.CallToolResult{Content: []mcp.Content{text}, StructuredContent: object, IsError: true}, true},
+		"type":           {&mcp.CallToolResult{Content: []mcp.Content{text}, Result: mcp.Result{ResultType: mcp.ResultTypeComplete}}, true},
+		"much":           {&mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(strings.Repeat("line\r\n", 20_000))}}, true},
+		"two texts":      {&mcp.CallToolResult{Content: []mcp.Content{text, text}}, false},
+		"no text":        {&mcp.CallToolResult{}, false},
+		"meta":           {&mcp.CallToolResult{Content: []mcp.Content{text}, Result: mcp.Result{Meta: noted.Meta}}, false},
+		"meta of text":   {&mcp.CallToolResult{Content: []mcp.Content{noted}}, false},
+		"audience":       {&mcp.CallToolResult{Content: []mcp.Content{mcp.TextContent{Type: "text", Annotated: mcp.Annotated{Annotations: &mcp.Annotations{Audience: []mcp.Role{mcp.RoleUser}}}}}}, false},
+		"others":         {&mcp.CallToolResult{Content: []mcp.Content{text}, StructuredContent: map[string]int{"a": 1}}, false},
+		"question":       {&mcp.CallToolResult{Content: []mcp.Content{text}, MultiRoundTripResult: mcp.MultiRoundTripResult{RequestState: "s"}}, false},
+		"no tool's call": {map[string]any{"tools": []string{}}, false},
+	} {
+		for _, id := range []string{"1", "12345678901234567890", `"a\"b"`} {
+			if _, plain := plainAnswer(json.RawMessage(id), c.result); plain != c.plain {
+				t.Errorf("%s: written by hand: %t", name, plain)
+			}
+			got, err := EncodeAnswer(json.RawMessage(id), mcp.NewJSONRPCResultResponse(mcp.NewRequestId(1), c.result))
+			want, wantErr := json.Marshal(mcp.NewJSONRPCResultResponse(mcp.NewRequestId(json.RawMessage(id)), c.result))
+			if err := errors.Join(err, wantErr); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(exact(t, got), exact(t, want)) {
+				t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+			}
+			if bytes.IndexByte(got, '\n') != len(got)-1 {
+				t.Errorf("%s: not one line: %q", name, got)
+			}
+		}
+	}
+}
+
+// exact reads JSON with its numbers as they are written.
+func exact(t *testing.T, text []byte) (v any) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	return v
+}
+
+// What another package gives as structured content is one line of JSON, or an error.
+func TestNewObject(t *testing.T) {
+	if o, err := newObject(json.RawMessage("{\n \"a\": [1,\n2]\r\n}")); err != nil || string(o) != `{"a":[1,2]}` {
+		t.Errorf("%s, %v", o, err)
+	}
+	for _, bad := range []string{"", "{", `{"a":1}}`, "{}\n{}"} {
+		if o, err := newObject(json.RawMessage(bad)); err == nil {
+			t.Errorf("%q became %q", bad, o)
+		}
+	}
+}
+
+func TestPick(t *testing.T) {
+	for message, says := range map[string]string{
+		`{"method":"a","method":"b"}`:         `"method" is given twice`,
+		`{"Method":"a"}`:                      `"Method" is not a member`,
+		`{"method":"a","METHOD":"b"}`:         `"METHOD" is not a member`,
+		"{\"param\u017f\":{}}":                "is not a member", // a long s, which encoding/json takes for an s
+		`{"m\u0065thod":1,"params":{},"x":2}`: "",
+	} {
+		method, params := Want{Name: "method"}, Want{Name: "params"}
+		err := Pick(json.RawMessage(message), &method, &params)
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", message, err, says)
+		}
+		if says == "" && (string(method.Value) != "1" || string(params.Value) != "{}") {
+			t.Errorf("%s: %s, %s", message, method.Value, params.Value)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package mcpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// A Want is a member of a JSON object that somebody looks for. Value is nil as long as it was not found.
+type Want struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Pick finds members of an object, which is valid JSON. It refuses a name that is given twice, or in other letters: readers
+// differ on what such an object says, and a guard must not read it in its own way.
+func Pick(object json.RawMessage, wants ...*Want) error {
+	for _, m := range split(object) {
+		for _, w := range wants {
+			switch {
+			case m.name == w.Name && w.Value != nil:
+				return fmt.Errorf("%q is given twice; give it once", w.Name)
+			case m.name == w.Name:
+				w.Value = m.value
+			case strings.EqualFold(m.name, w.Name):
+				return fmt.Errorf("%q is not a member of such an object; %q is", m.name, w.Name)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package httpserve_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/mcpapi/httpserve"
+)
+
+// exactID is a number that mcp-go's HTTP handler cannot give back as it was sent.
+const exactID = "9007199254740993"
+
+// exactly asks with that id, and reports whether it comes back.
+func (a agent) exactly(tool, args string) (r reply, exact bool) {
+	a.t.Helper()
+	m := a.asking("tools/call", calling(tool, args))
+	m.body = strings.Replace(m.body, `"id":2`, `"id":`+exactID, 1)
+	r = a.send(m)
+	return r, strings.Contains(r.text, `"id":`+exactID+",")
+}
+
+// A call is answered in the same way whether mcp-go's HTTP handler hears of it or not.
+func TestDirectCalls(t *testing.T) {
+	s := newSite(t, httpserve.Options{Tokens: allTokens, Isolate: true})
+	a := s.initialize(writeToken, latest)
+	id := a.open() // which is heard of
+	for args, says := range map[string]string{
+		`{"action":"status","session_id":"` + id + `"}`: `"structuredContent":{"action":"status"`,
+		`{"action":"status","session_id":"none"}`:       `NOT_FOUND`,
+		`{"action":"<&>"}`:                              `INVALID_ARGUMENT`,
+	} {
+		r, direct := a.exactly("ptyctl_session", args)
+		if !direct || r.status != http.StatusOK || r.header.Get("Content-Type") != "application/json" || !strings.Contains(r.text, says) {
+			t.Errorf("%s: direct %t, %d %s", args, direct, r.status, r.text)
+		}
+	}
+	if r, direct := a.exactly("none", `{}`); !direct || r.Error == nil || r.Error.Code != -32602 {
+		t.Errorf("a tool that is none: direct %t, %s", direct, r.text)
+	}
+	m := a.message
+	m.body = `{"jsonrpc":"2.0","method":"tools/call","params":` + calling("ptyctl_session", `{"action":"list"}`) + `}`
+	if r := a.send(m); r.status != http.StatusAccepted {
+		t.Errorf("a call without an id: %d %s", r.status, r.text)
+	}
+	for name, change := range map[string]func(*message){
+		"another token's": func(m *message) { m.token = otherToken },
+		"a forged one":    func(m *message) { m.session += "x" },
+	} {
+		m := a.asking("tools/call", calling("ptyctl_session", `{"action":"list"}`))
+		change(&m)
+		if r := a.send(m); r.status != http.StatusNotFound {
+			t.Errorf("%s session: %d %s", name, r.status, r.text)
+		}
+	}
+	a.method = http.MethodDelete
+	if r := a.send(a.message); r.status != http.StatusOK {
+		t.Fatalf("DELETE: %d %s", r.status, r.text)
+	}
+	a.method = ""
+	s.refused(a.ask("tools/call", calling("ptyctl_session", `{"action":"list"}`)), http.StatusNotFound, "no such MCP session")
+}
+
+// A call that goes on can be cancelled, and what it tells before its answer comes on its stream.
+func TestDirectCallsThatWait(t *testing.T) {
+	s := newSite(t, httpserve.Options{})
+	talkative(s, 3)
+	a := s.initialize("", latest)
+	id := a.open()
+	m := a.asking("tools/call", `{"_meta":{"progressToken":"t"},"name":"talk","arguments":{}}`)
+	status, stream := s.stream(t.Context(), m)
+	if status != http.StatusOK {
+		t.Fatalf("%d", status)
+	}
+	readTalk(t, stream, "t", 3)
+
+	done := make(chan reply, 1)
+	go func() {
+		r, _ := a.exactly("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":60000}`)
+		done <- r
+	}()
+	for s.sessions.List()[0].Readers == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if r := a.post(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, exactID)); r.status != http.StatusAccepted {
+		t.Errorf("cancelled: %d %s", r.status, r.text)
+	}
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the call goes on")
+	}
+	if n := s.sessions.List()[0].Readers; n != 0 {
+		t.Errorf("%d reads wait still", n)
+	}
+}
+
+// A session that is used is not idle, whoever answers its calls.
+func TestDirectCallsKeepTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newBubbleSite(t, httpserve.Options{IdleTTL: time.Minute})
+		a := s.initialize("", latest)
+		direct := 0
+		for range 500 {
+			time.Sleep(300 * time.Millisecond)
+			r, exact := a.exactly("ptyctl_session", `{"action":"list"}`)
+			if r.status != http.StatusOK {
+				t.Fatalf("%d %s", r.status, r.text)
+			}
+			if exact {
+				direct++
+			}
+		}
+		if direct != 375 { // three of four: the next is more than a second after the one that was heard of
+			t.Errorf("%d calls of 500 were answered directly", direct)
+		}
+		time.Sleep(3 * time.Minute)
+		s.refused(a.ask("tools/call", calling("ptyctl_session", `{"action":"list"}`)), http.StatusNotFound, "idle")
+		s.sessions.Close(context.Background())
+		s.stop()
+		s.client.CloseIdleConnections()
+	})
+}
