@@ -2,6 +2,8 @@ package mcpapi
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -142,9 +144,11 @@ func TestExecOutputBudget(t *testing.T) {
 
 // A command that outlasts the call goes on, and exec_id goes on waiting for it.
 func TestExecRunning(t *testing.T) {
-	l := newLab(t, labConfig{options: Options{MaxWait: 200 * time.Millisecond}})
+	t.Parallel() // it waits
+	l := newLab(t, labConfig{options: Options{MaxWait: 2 * time.Second}})
 	l.open("")
-	r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo begun; sleep 0.5; echo done; exit 4"}`)
+	goOn := filepath.Join(t.TempDir(), "go-on")
+	r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo begun; until [ -e `+goOn+` ]; do sleep 0.05; done; echo done; exit 4"}`)
 	if r.DoneReason != "running" || r.ExecID == "" || r.ExitCode != nil || r.ExitCodeReason == nil || *r.ExitCodeReason != "running" || r.Stdout != "begun\n" || r.TimedOut {
 		t.Fatalf("got %s", r.text)
 	}
@@ -155,6 +159,9 @@ func TestExecRunning(t *testing.T) {
 		t.Errorf("status: %s", s.text)
 	}
 	id := r.ExecID
+	if err := os.WriteFile(goOn, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for deadline := time.Now().Add(10 * time.Second); r.DoneReason == "running" && time.Now().Before(deadline); {
 		r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+id+`"}`)
 	}
