@@ -167,6 +167,17 @@ func table(c *Config, home string) []row {
 		integer(&c.Local.MaxProcesses, "local.max_processes", 0, 0, 1<<20,
 			"Most processes of a local program at a time; 0 is no limit."),
 
+		paths(&c.FS.Roots, home, "fs.roots",
+			"Folders of this machine whose files clients may read and write, with those below; empty offers none."),
+		boolean(&c.FS.Remote, "fs.remote", false,
+			"Let clients read and write files on the hosts of SSH sessions, as the account that the session is for."),
+		integer(&c.FS.MaxReadBytes, "fs.max_read_bytes", mebibyte, 1024, 1024*mebibyte,
+			"Most bytes of a file in one result."),
+		integer(&c.FS.MaxWriteBytes, "fs.max_write_bytes", 4*mebibyte, 1024, 1024*mebibyte,
+			"Most bytes of a file that one call writes; limits.max_message_bytes must leave room for them, in base64 a third more."),
+		integer(&c.FS.MaxEntries, "fs.max_entries", 1000, 1, 100000,
+			"Most entries of a folder in one result."),
+
 		boolean(&c.Auth.Elicitation, "auth.elicitation", true,
 			"Put host key and other visible questions of a login to the person at the client, and secret ones on a page of this machine, if the client can; false leaves all questions to the caller."),
 		boolean(&c.Auth.Interactive, "auth.interactive", true,

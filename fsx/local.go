@@ -218,7 +218,7 @@ func (l *Local) List(ctx context.Context, r term.FileList) (term.FileListing, er
 	}
 	var out term.FileListing
 	var names []string
-	names, out.More = page.names()
+	names, out.Last, out.More = page.names()
 	for _, name := range names {
 		if info, err := p.dir.Lstat(filepath.Join(p.rel, name)); err == nil { // otherwise it is gone by now
 			out.Entries = append(out.Entries, entry(name, info))

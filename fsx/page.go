@@ -27,11 +27,11 @@ func (p *page) cut() {
 	p.kept = p.kept[:min(len(p.kept), p.limit+1)]
 }
 
-// names returns the page's names in order, and whether others follow.
-func (p *page) names() (names []string, more bool) {
+// names returns the page's names in order. If others follow, it returns the last of them, too.
+func (p *page) names() (names []string, last string, more bool) {
 	p.cut()
 	if len(p.kept) > p.limit {
-		return p.kept[:p.limit], true
+		return p.kept[:p.limit], p.kept[p.limit-1], true
 	}
-	return p.kept, false
+	return p.kept, "", false
 }

@@ -2,7 +2,6 @@ package fsx
 
 import (
 	"cmp"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,17 +62,13 @@ func (l *Local) find(op, path string, follow bool) (place, error) {
 			continue
 		}
 		here := filepath.Join(append(slices.Clip(done), name)...)
-		info, err := r.dir.Lstat(here)
-		if err != nil || info.Mode().Type() != fs.ModeSymlink || len(todo) == 0 && !follow {
-			done = append(done, name) // what is wrong here, whoever uses it finds out
+		target, err := r.dir.Readlink(here)
+		if err != nil || len(todo) == 0 && !follow { // it is no link; what else is wrong, whoever uses it finds out
+			done = append(done, name)
 			continue
 		}
 		if links++; links > maxLinks {
 			return place{}, fault(op, path, syscall.ELOOP)
-		}
-		target, err := r.dir.Readlink(here)
-		if err != nil {
-			return place{}, fault(op, path, err)
 		}
 		if filepath.IsAbs(target) {
 			inside, ok := r.below(filepath.Clean(target))

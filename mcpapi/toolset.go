@@ -11,6 +11,7 @@ type toolset struct {
 var toolsets = []toolset{
 	{"core", []*tool{&sessionTool, &execTool, &ioTool, &configTool}},
 	{"local", []*tool{&runTool}},
+	{"fs", []*tool{&fsTool}},
 	{"health", []*tool{&healthTool}},
 }
 

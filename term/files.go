@@ -72,7 +72,8 @@ type FileList struct {
 // A FileListing is a part of a folder: its entries in the order of the bytes of their names.
 type FileListing struct {
 	Entries []FileEntry
-	More    bool // there are more after the last of Entries
+	More    bool   // there are more
+	Last    string // if so, the name after which they come
 }
 
 // A FileEntry is what a folder tells of one name.
