@@ -28,12 +28,13 @@ type Entry struct {
 	Host    string    `json:"host,omitempty"` // as the caller named it
 	Actor   *Actor    `json:"actor,omitempty"`
 	Exec    string    `json:"exec_id,omitempty"`
+	Path    string    `json:"path,omitempty"`    // of a file or a folder
 	Command string    `json:"command,omitempty"` // see Commands
 	Digest  string    `json:"command_sha256,omitempty"`
 	Length  int       `json:"command_bytes,omitempty"`
 	Detail  string    `json:"detail,omitempty"` // user@host:port, key, signal, size, lane, kind of question, reason, warnings
 	State   string    `json:"state,omitempty"`
-	Bytes   int       `json:"bytes,omitempty"` // sent to the far side; of exec_end: its output
+	Bytes   int       `json:"bytes,omitempty"` // sent to the far side; of exec_end: its output; of a file: moved
 	Secret  bool      `json:"sensitive,omitempty"`
 	Exit    *int      `json:"exit_code,omitempty"`
 	Signal  string    `json:"exit_signal,omitempty"`
@@ -72,6 +73,7 @@ const (
 const (
 	maxName    = 256
 	maxDetail  = 512
+	maxPath    = 1 << 10
 	maxCommand = 4 << 10
 	maxLine    = 64 << 10 // JSON makes at most six bytes of one
 )
@@ -99,7 +101,7 @@ func recorded(v term.Verb) bool {
 func newEntry(e term.Event, commands Commands) Entry {
 	n := Entry{
 		Time: e.Time.UTC(), Event: string(e.Verb), Session: cut(e.Session, maxName), Proto: cut(e.Protocol, maxName),
-		Host: cut(redact(e.Host), maxName), Exec: cut(e.Exec, maxName), Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail), State: e.State,
+		Host: cut(redact(e.Host), maxName), Exec: cut(e.Exec, maxName), Path: cut(redact(cut(e.Path, 4*maxDetail)), maxPath), Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail), State: e.State,
 		Bytes: e.Size, Secret: e.Sensitive, Took: e.Duration.Microseconds(),
 	}
 	if a := (Actor{cut(e.Actor.Transport, maxName), cut(e.Actor.Client, maxName), cut(e.Actor.Version, maxName), cut(e.Actor.Token, maxName), cut(e.Actor.Task, maxName)}); a != (Actor{}) {

@@ -12,6 +12,7 @@ type Config struct {
 	SSH     SSH
 	Telnet  Telnet
 	Local   Local
+	FS      FS
 	Auth    Auth
 	Locks   Locks
 	Audit   Audit
@@ -120,6 +121,15 @@ type Local struct {
 	MaxMemoryMiB  int
 	MaxOpenFiles  int
 	MaxProcesses  int
+}
+
+// FS holds what the operator offers of files. With no Roots and no Remote, nothing.
+type FS struct {
+	Roots         []string // folders of this machine
+	Remote        bool     // files of the hosts of SSH sessions
+	MaxReadBytes  int      // of one call
+	MaxWriteBytes int
+	MaxEntries    int // of a folder
 }
 
 // Auth says whether a person or an agent may be asked during authentication.

@@ -25,7 +25,7 @@ func table(c *Config, home string) []row {
 			"Offer only what does not type: to list sessions, to see one, and to read.").
 			flag("read-only", "true"),
 		words(&c.Server.Toolsets, "server.toolsets",
-			"The sets of tools to offer; empty offers core, local and health.").
+			"The sets of tools to offer; empty offers core, local, fs and health.").
 			flag("toolsets", ""),
 		boolean(&c.Server.JSONRPCErrors, "server.jsonrpc_errors", false,
 			"Answer a failed call on stdio with a JSON-RPC error that carries error_code, instead of with a result; many clients then show the model nothing of it.").
@@ -166,6 +166,17 @@ func table(c *Config, home string) []row {
 			"Most open files of each process of a local program; 0 is no limit."),
 		integer(&c.Local.MaxProcesses, "local.max_processes", 0, 0, 1<<20,
 			"Most processes of a local program at a time; 0 is no limit."),
+
+		paths(&c.FS.Roots, home, "fs.roots",
+			"Folders of this machine whose files clients may read and write, with those below; empty offers none."),
+		boolean(&c.FS.Remote, "fs.remote", false,
+			"Let clients read and write files on the hosts of SSH sessions, as the account that the session is for."),
+		integer(&c.FS.MaxReadBytes, "fs.max_read_bytes", mebibyte, 1024, 1024*mebibyte,
+			"Most bytes of a file in one result."),
+		integer(&c.FS.MaxWriteBytes, "fs.max_write_bytes", 4*mebibyte, 1024, 1024*mebibyte,
+			"Most bytes of a file that one call writes; limits.max_message_bytes must leave room for them, in base64 a third more."),
+		integer(&c.FS.MaxEntries, "fs.max_entries", 1000, 1, 100000,
+			"Most entries of a folder in one result."),
 
 		boolean(&c.Auth.Elicitation, "auth.elicitation", true,
 			"Put host key and other visible questions of a login to the person at the client, and secret ones on a page of this machine, if the client can; false leaves all questions to the caller."),

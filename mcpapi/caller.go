@@ -73,6 +73,10 @@ func (c *invocation) verb() term.Verb {
 	switch {
 	case c.tool == &execTool:
 		return term.VerbExec
+	case c.tool == &fsTool && c.action == "write":
+		return term.VerbFileWrite
+	case c.tool == &fsTool:
+		return term.VerbFileRead
 	case c.tool == &configTool && c.action == "get":
 		return term.VerbRead
 	}

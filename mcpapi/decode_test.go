@@ -263,6 +263,7 @@ func TestStructsMatchTables(t *testing.T) {
 		{&ioTool, []string{"search"}, reflect.TypeFor[searchArgs]()},
 		{&configTool, []string{"resize", "expect", "get"}, reflect.TypeFor[configArgs]()},
 		{&runTool, []string{""}, reflect.TypeFor[runArgs]()},
+		{&fsTool, []string{"read", "write", "list", "stat"}, reflect.TypeFor[fsArgs]()},
 		{&healthTool, []string{""}, reflect.TypeFor[struct{}]()},
 	}
 	covered := 0

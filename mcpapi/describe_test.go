@@ -31,6 +31,7 @@ func TestTextsFitTheClients(t *testing.T) {
 // TestToolsAreListedAlike: every client gets the tools in the same order, with hints that are true.
 func TestToolsAreListedAlike(t *testing.T) {
 	hints := map[string]mcp.ToolAnnotation{ // what is not set is what the protocol takes for granted, the worst of each
+		"ptyctl_fs":             {Title: "Files"},
 		"ptyctl_health":         {Title: "State of ptyctl", ReadOnlyHint: new(true), DestructiveHint: new(false), IdempotentHint: new(true), OpenWorldHint: new(false)},
 		"ptyctl_run":            {Title: "Run a program here"},
 		"ptyctl_session":        {Title: "Terminal sessions"},
@@ -39,7 +40,7 @@ func TestToolsAreListedAlike(t *testing.T) {
 		"ptyctl_session_io":     {Title: "Type and read"},
 	}
 	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
-		srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: true, Local: []string{"stdio"}})
+		srv := NewServer(Options{Sessions: session.NewManager(withFiles), Structured: true, Local: []string{"stdio"}})
 		var list mcp.ListToolsResult
 		if err := json.Unmarshal(newAgent(t, srv, revision).request("tools/list", `{}`).Result, &list); err != nil {
 			t.Fatal(err)

@@ -43,7 +43,7 @@ func TestCheckToolsets(t *testing.T) {
 		says  []string
 	}{
 		{[]string{"foreign", "other"}, []string{"foreign", "other", "foreign_tool", "server.toolsets"}},
-		{[]string{"core", "none"}, []string{`"none"`, "core, local, health, foreign, other", "none for core, local, health"}},
+		{[]string{"core", "none"}, []string{`"none"`, "core, local, fs, health, foreign, other", "none for core, local, fs, health"}},
 	} {
 		err := CheckToolsets(c.names, more)
 		for _, part := range c.says {

@@ -2,22 +2,31 @@ package mcpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"ptyctl/session"
+	"ptyctl/term"
 )
 
-// maxList is the most that tools/list may cost a model's context, in bytes.
-const maxList = 12000
+// What tools/list may cost a model's context, in bytes: the core tools, and all there are.
+const (
+	maxList = 12000
+	maxAll  = 17000
+)
+
+// withFiles offers the files of far sides.
+var withFiles = session.Config{FarFiles: func(context.Context, io.ReadWriteCloser) (term.Files, error) { return nil, io.EOF }}
 
 // TestToolsList keeps the list of tools, byte by byte: models and prompt caches depend on it.
 func TestToolsList(t *testing.T) {
 	list := func(structured bool, revision string, sets ...string) json.RawMessage {
-		srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: structured, Toolsets: sets, Local: []string{"stdio"}})
+		srv := NewServer(Options{Sessions: session.NewManager(withFiles), Structured: structured, Toolsets: sets, Local: []string{"stdio"}})
 		got := newAgent(t, srv, revision).request("tools/list", `{}`)
 		var result struct {
 			Tools json.RawMessage
@@ -34,11 +43,16 @@ func TestToolsList(t *testing.T) {
 			t.Errorf("%s: tools/list has %d bytes, must stay under %d", name, len(l), maxList)
 		}
 	}
+	if all := list(true, "2025-06-18"); len(all) >= maxAll {
+		t.Errorf("tools/list of all tools has %d bytes, must stay under %d", len(all), maxAll)
+	} else {
+		t.Logf("all: %d bytes", len(all))
+	}
 	var golden bytes.Buffer
 	for _, part := range []struct {
 		name string
 		list json.RawMessage
-	}{{"plain", plain}, {"structured", structured}, {"others", list(true, "2025-06-18", "local", "health")}} {
+	}{{"plain", plain}, {"structured", structured}, {"others", list(true, "2025-06-18", "local", "fs", "health")}} {
 		var pretty bytes.Buffer
 		if err := json.Indent(&pretty, part.list, "  ", " "); err != nil {
 			t.Fatal(err)

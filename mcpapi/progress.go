@@ -27,6 +27,7 @@ type doing struct {
 	what    string
 	session *session.Session // nil: there is none yet
 	had     int64            // what had come from the far side before the call waited
+	moved   *atomic.Int64    // bytes of a file; nil: it is about no file
 }
 
 // waits says what the call is about to wait for.
@@ -36,6 +37,13 @@ func (m *meter) waits(what string, s *session.Session) {
 		d.had = s.Received()
 	}
 	m.doing.Store(d)
+}
+
+// moves says that the call is about to move a file, and returns what is told how much of it has been moved.
+func (m *meter) moves(what string) func(bytes int64) {
+	d := &doing{what: what, moved: new(atomic.Int64)}
+	m.doing.Store(d)
+	return d.moved.Store
 }
 
 // start begins to tell, and returns what ends it. When that has returned, nothing more is sent, so that the answer of the
@@ -81,6 +89,9 @@ func (m *meter) params(ctx context.Context, token mcp.ProgressToken, passed time
 	text := fmt.Sprintf("waiting for %s", passed.Round(time.Second))
 	if d := m.doing.Load(); d != nil {
 		text = fmt.Sprintf("%s: %s", d.what, text)
+		if d.moved != nil {
+			text += fmt.Sprintf(", %d bytes are over", d.moved.Load())
+		}
 		if d.session != nil {
 			text += fmt.Sprintf(", %d bytes have come", d.session.Received()-d.had)
 		}

@@ -43,6 +43,7 @@ var rpcCodes = map[term.Kind]int{
 	term.PolicyDenied:    1031,
 	term.Unsupported:     1032,
 	term.Canceled:        1033,
+	term.AccessDenied:    1034,
 }
 
 // RPCCodes returns the table of the codes, in Markdown.

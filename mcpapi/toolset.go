@@ -20,6 +20,7 @@ type Toolset struct {
 var ownSets = []Toolset{
 	{Name: "core", Tools: []*Tool{&sessionTool, &execTool, &ioTool, &configTool}, Instructions: instructions},
 	{Name: "local", Tools: []*Tool{&runTool}},
+	{Name: "fs", Tools: []*Tool{&fsTool}},
 	{Name: "health", Tools: []*Tool{&healthTool}},
 }
 

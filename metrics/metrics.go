@@ -129,7 +129,11 @@ func (m *Metrics) Observe(e term.Event) {
 		if e.Refused != nil { // how an open ends that was not refused, its state tells
 			m.opens.WithLabelValues(m.protocol(e.Protocol), code(e.Refused)).Inc()
 		}
-	case term.VerbWrite, term.VerbAnswer, term.VerbExec:
+	case term.VerbFileRead:
+		if e.Refused == nil {
+			t.in.Add(float64(e.Size))
+		}
+	case term.VerbWrite, term.VerbAnswer, term.VerbExec, term.VerbFileWrite:
 		if e.Refused == nil {
 			t.out.Add(float64(e.Size))
 		}

@@ -10,7 +10,8 @@ import (
 
 // A deed is one action of a caller, from the call until the one event that tells what became of it.
 type deed struct {
-	s         *Session
+	s         *Session // nil: it is no session's
+	desk      *desk
 	event     term.Event
 	began     time.Time
 	permitted bool // so that an error from here on is a failure, and no refusal
@@ -18,8 +19,15 @@ type deed struct {
 
 // begin starts the account of an action. Whoever begins one ends it, once, whatever happens.
 func (s *Session) begin(ctx context.Context, verb term.Verb, e term.Event) *deed {
+	d := s.desk.begin(ctx, verb, e)
+	d.s = s
+	return d
+}
+
+// begin is Session.begin for what is no session's.
+func (k *desk) begin(ctx context.Context, verb term.Verb, e term.Event) *deed {
 	e.Verb, e.Actor = verb, term.ActorFrom(ctx)
-	return &deed{s: s, event: e, began: time.Now()}
+	return &deed{desk: k, event: e, began: time.Now()}
 }
 
 // permit asks whether the action may be done, and by which epoch of the lock.
@@ -33,7 +41,7 @@ func (d *deed) permit(ctx context.Context, a term.Action) (epoch uint64, err err
 // permitUnlocked is permit for an action that needs no lock, whoever holds it.
 func (d *deed) permitUnlocked(ctx context.Context, a term.Action) error {
 	a.Verb = d.event.Verb
-	err := d.s.allowed(ctx, a, d.event)
+	err := d.desk.allowed(ctx, a, d.event)
 	d.permitted = err == nil
 	return err
 }
@@ -47,5 +55,5 @@ func (d *deed) end(err error) {
 	} else {
 		e.Refused = err
 	}
-	d.s.observe(e)
+	d.desk.observe(e)
 }

@@ -3,8 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"time"
 
 	"ptyctl/lockmgr"
@@ -30,26 +28,10 @@ func (s *Session) permit(ctx context.Context, a term.Action, e term.Event) (epoc
 			return 0, err
 		}
 	}
-	if err := s.allowed(ctx, a, e); err != nil {
+	if err := s.desk.allowed(ctx, a, e); err != nil {
 		return 0, err
 	}
 	return epoch, s.stillHeld(string(a.Verb), task, epoch) // Gate and Journal may have taken their time
-}
-
-// allowed asks the Gate, and has the action put on record.
-func (s *Session) allowed(ctx context.Context, a term.Action, e term.Event) error {
-	a.Session, a.Protocol, a.Host, a.Actor = s.id, s.o.Protocol, s.o.Host, term.ActorFrom(ctx)
-	if s.o.Gate != nil {
-		if err := s.o.Gate(ctx, a); err != nil {
-			return err
-		}
-	}
-	if s.o.Journal != nil {
-		if err := s.o.Journal(s.stamp(e)); err != nil {
-			return &term.Error{Op: string(a.Verb), Session: s.id, Kind: term.PolicyDenied, Msg: "the audit journal could not be written, so nothing was done; the operator must mend it", Err: err}
-		}
-	}
-	return nil
 }
 
 // lockHolder is the name under which an actor holds locks. The empty name holds none.
@@ -140,28 +122,4 @@ func (s *Session) lease(ctx context.Context, verb term.Verb, change func(task st
 }
 
 // observe tells every Observer of e.
-func (s *Session) observe(e term.Event) {
-	if len(s.o.Observers) == 0 {
-		return
-	}
-	e = s.stamp(e)
-	for _, o := range s.o.Observers {
-		tell(s.log, o, e)
-	}
-}
-
-// stamp says when and where e happens.
-func (s *Session) stamp(e term.Event) term.Event {
-	e.Time, e.Session, e.Protocol, e.Host = time.Now(), s.id, s.o.Protocol, s.o.Host
-	return e
-}
-
-// tell contains a panic of o: what is told after the fact must not change it.
-func tell(log *slog.Logger, o term.Observer, e term.Event) {
-	defer func() {
-		if r := recover(); r != nil {
-			log.Error("panic in an observer", "session", e.Session, "verb", string(e.Verb), "panic", fmt.Sprint(r), "stack", stack())
-		}
-	}()
-	o.Observe(e)
-}
+func (s *Session) observe(e term.Event) { s.desk.observe(e) }

@@ -38,7 +38,7 @@ func (t *typedRun) mayPress(key, why string) bool {
 		return false
 	}
 	e := term.Event{Verb: term.VerbWrite, Actor: t.actor, Data: []byte(key), Size: len(key), Detail: why}
-	if s.o.Journal != nil && s.o.Journal(s.stamp(e)) != nil {
+	if s.o.Journal != nil && s.o.Journal(s.desk.stamp(e)) != nil {
 		return false
 	}
 	s.observe(e)

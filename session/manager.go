@@ -35,6 +35,9 @@ type Config struct {
 	Gate           term.Gate
 	Journal        term.Journal
 
+	Files    term.Files // of this machine; nil: they are not offered. Whoever made them closes them
+	FarFiles FarFiles   // see Options
+
 	// Devices makes a session the machine's one for a console device, until release is called, or says who has it. It
 	// and release are called while others wait, and must not. Nil: a console is one among the sessions of this Manager.
 	Devices func(device, session string) (release func(), err error)

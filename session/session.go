@@ -38,6 +38,7 @@ type Options struct {
 	Observers      []term.Observer // told of everything, after the fact
 	Logger         *slog.Logger    // nil: silent
 	RecordTxEvents bool            // remember that something was typed, never what; see TxEvents
+	FarFiles       FarFiles        // nil: files of the far side are not offered
 
 	limits limits // the manager's
 	dir    string // where a local session was started, as the caller named it
@@ -77,6 +78,7 @@ type Session struct {
 	o       Options
 	buf     *buffer.Buffer
 	locks   *lockmgr.Table
+	desk    desk
 	log     *slog.Logger
 	created time.Time
 	ctx     context.Context // ends with the session; its cause is the reason
@@ -87,43 +89,45 @@ type Session struct {
 	expiry  *time.Timer    // forgets it once it has ended; guarded by Manager.mu
 	release func()         // gives the console's device back; nil: nothing was taken
 	life    *lifetime
-	scrub   *scrubber      // told of every secret before it is written
-	writing chan struct{}  // holds one token: whoever has it may write to the transport
+	scrub   *scrubber     // told of every secret before it is written
+	writing chan struct{} // holds one token: whoever has it may write to the transport
+	far     farFiles
 	wg      sync.WaitGroup // every goroutine of this session
 
 	count counters
 
-	mu        sync.Mutex // guards the following
-	state     State
-	changed   chan struct{} // closed and replaced when state, pending, typing or queue changes
-	end       End
-	transport term.Transport
-	describer term.Describer   // nil: there is nothing to tell
-	about     term.Description // as it told when the session opened
-	execer    term.Execer
-	signaler  term.Signaler
-	pending   *question
-	typed     bool       // something was typed into the terminal after it opened
-	lineTyped int        // bytes typed since the last line end
-	typing    *run       // the command that runs in the terminal, or nil
-	queue     []*place   // the calls that wait for it, first come first
-	shell     shell      // the login shell; its class is empty until it is known
-	nested    Class      // of the shell that has last shown a marker; empty: none has, or it is gone
-	first     string     // the last line when something was typed for the first time: the login shell's prompt
-	began     Class      // of the shell that has shown a marker at that prompt; empty: none has
-	touchedAt int64      // the end of the output when something was typed for the last time; -1: never
-	entered   int64      // the end of the output when a line was entered for the last time; -1: never
-	prompt    string     // a line that is known to have been a prompt
-	ready     bool       // a marker showed that the shell is ready, and nothing was typed since
-	tracker   vt.Tracker // what the output has switched on
-	expect    Expect
-	pty       term.PTY
-	runs      map[string]*run // execs that have something left to fetch
-	runOrder  []string        // their ids, oldest first
-	sealed    bool            // Close waits: no goroutine may be added
-	txEvents  []TxEvent       // what was last typed
-	lost      []*lostLock     // the tasks whose lock was taken over, and who have not got it again; oldest first
-	visit     *lostLock       // the operator has taken over; nil: he has not, or the others know
+	mu         sync.Mutex // guards the following
+	state      State
+	changed    chan struct{} // closed and replaced when state, pending, typing or queue changes
+	end        End
+	transport  term.Transport
+	describer  term.Describer   // nil: there is nothing to tell
+	about      term.Description // as it told when the session opened
+	execer     term.Execer
+	signaler   term.Signaler
+	subsystems term.Subsystemer // set before the state is Open, and not changed
+	pending    *question
+	typed      bool       // something was typed into the terminal after it opened
+	lineTyped  int        // bytes typed since the last line end
+	typing     *run       // the command that runs in the terminal, or nil
+	queue      []*place   // the calls that wait for it, first come first
+	shell      shell      // the login shell; its class is empty until it is known
+	nested     Class      // of the shell that has last shown a marker; empty: none has, or it is gone
+	first      string     // the last line when something was typed for the first time: the login shell's prompt
+	began      Class      // of the shell that has shown a marker at that prompt; empty: none has
+	touchedAt  int64      // the end of the output when something was typed for the last time; -1: never
+	entered    int64      // the end of the output when a line was entered for the last time; -1: never
+	prompt     string     // a line that is known to have been a prompt
+	ready      bool       // a marker showed that the shell is ready, and nothing was typed since
+	tracker    vt.Tracker // what the output has switched on
+	expect     Expect
+	pty        term.PTY
+	runs       map[string]*run // execs that have something left to fetch
+	runOrder   []string        // their ids, oldest first
+	sealed     bool            // Close waits: no goroutine may be added
+	txEvents   []TxEvent       // what was last typed
+	lost       []*lostLock     // the tasks whose lock was taken over, and who have not got it again; oldest first
+	visit      *lostLock       // the operator has taken over; nil: he has not, or the others know
 
 	hangOnce sync.Once
 }
@@ -135,7 +139,7 @@ type counters struct {
 	execs, readers  atomic.Int64
 	execRx          atomic.Int64 // bytes from commands beside the terminal
 	drained         atomic.Int64
-	running         atomic.Int64 // execs that have not ended
+	running         atomic.Int64 // execs, and actions on files, that have not ended
 }
 
 // New makes an open session out of a connected transport, which it owns from then on.
@@ -151,12 +155,14 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Session{
 		id: o.ID, o: o, locks: o.Locks, log: o.Logger, created: time.Now(),
-		buf: buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.limits.memory}),
-		ctx: ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
+		desk: desk{o.ID, o.Protocol, o.Host, o.Gate, o.Journal, o.Observers, o.Logger},
+		buf:  buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.limits.memory}),
+		ctx:  ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
 		writing: make(chan struct{}, 1),
 		state:   Connecting, changed: make(chan struct{}),
 		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run), touchedAt: -1, entered: -1,
 	}
+	s.far = farFiles{s: s, turn: make(chan struct{}, 1)}
 	s.life = newLifetime(s, o.IdleTimeout, o.MaxAge)
 	s.scrub = &scrubber{s: s, wake: make(chan struct{}, 1)}
 	s.life.start()
@@ -200,6 +206,7 @@ func (s *Session) attach(t term.Transport) {
 	s.transport = t
 	s.execer, _ = t.(term.Execer)
 	s.signaler, _ = t.(term.Signaler)
+	s.subsystems, _ = t.(term.Subsystemer)
 	s.describer, s.about = describer, about
 	s.shell = programShell(about.Process)
 	from := s.state
@@ -261,6 +268,7 @@ func (s *Session) close(cause error, force bool) (already bool) {
 	defer timer.Stop()
 	if !force {
 		s.stopRuns()
+		s.far.stop(stopGrace)
 	}
 	s.hangUp()
 	s.mu.Lock()

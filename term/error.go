@@ -15,7 +15,7 @@ type Kind string
 // The kinds of failure a caller can meet.
 const (
 	InvalidArgument Kind = "INVALID_ARGUMENT" // the call is wrong; the message says how to make it right
-	NotFound        Kind = "NOT_FOUND"        // no such session
+	NotFound        Kind = "NOT_FOUND"        // no such session, command or file
 	AlreadyClosed   Kind = "ALREADY_CLOSED"   // the session has ended; it can still be read
 	ConnectTimeout  Kind = "CONNECT_TIMEOUT"  // not reached in time
 	ConnectFailed   Kind = "CONNECT_FAILED"   // refused, or broken on the way
@@ -35,6 +35,7 @@ const (
 	Canceled        Kind = "CANCELED"         // the client gave up
 	NegotiationLoop Kind = "NEGOTIATION_LOOP" // the device negotiates without end
 	Internal        Kind = "INTERNAL"         // our own fault
+	AccessDenied    Kind = "ACCESS_DENIED"    // a file's permissions, there or here, forbid it
 )
 
 // Error makes a Kind usable as the target of errors.Is.

@@ -93,6 +93,7 @@ type Event struct {
 	Size      int    // bytes sent to, or had from, the far side by this event; also when Sensitive
 	Sensitive bool
 	Command   string // exec, and open of a local session
+	Path      string // file_read and file_write
 	Exec      string // exec and exec_end: the exec's id
 	Exit      *Exit  // exec_end
 	Detail    string // key name, signal name, size, user@host:port, lane, reason, warnings

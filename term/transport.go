@@ -37,6 +37,12 @@ type (
 		Signal(ctx context.Context, name string) error
 	}
 
+	// A Subsystemer starts a subsystem of the far side by name, such as "sftp" (RFC 4254 section 6.5), beside the
+	// terminal. ctx bounds the start only. Close ends the channel, wakes a Read and a Write that wait, and returns at once.
+	Subsystemer interface {
+		Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error)
+	}
+
 	// A Waiter knows how the program at the far end of the terminal ended. Wait is called once, after Read
 	// has failed; it must not block.
 	Waiter interface {

@@ -65,7 +65,12 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
-	sessions, numbers := newManager(cfg, gate, ways, trail, watch, log)
+	here, err := localFiles(cfg.FS)
+	if err != nil {
+		return errors.Join(err, trail.Close())
+	}
+	defer closeFiles(here)
+	sessions, numbers := newManager(cfg, gate, ways, here, trail, watch, log)
 	srv := newServer(cfg, sessions, watch, pages, log)
 	web, err := newHTTP(cfg, srv, numbers.Handler(), log)
 	if err != nil {

@@ -55,7 +55,7 @@ func newOwnEngine(c *cli.Context) (e *ownEngine, err error) {
 		e.closeLog()
 		return nil, errors.Join(err, e.trail.Close())
 	}
-	e.sessions, _ = newManager(e.cfg, gate, ways, e.trail, nil, e.log)
+	e.sessions, _ = newManager(e.cfg, gate, ways, nil, e.trail, nil, e.log) // nobody asks it for files
 	return e, nil
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // newManager makes the set of sessions that the configuration describes, and what counts their doings.
-func newManager(cfg config.Config, gate term.Gate, ways *ways, trail *audit.Log, watch *mcpapi.Watch, log *slog.Logger) (*session.Manager, *metrics.Metrics) {
+func newManager(cfg config.Config, gate term.Gate, ways *ways, here term.Files, trail *audit.Log, watch *mcpapi.Watch, log *slog.Logger) (*session.Manager, *metrics.Metrics) {
 	var sessions *session.Manager
 	numbers := metrics.New(metrics.Options{
 		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: ways.handshakesWaiting,
@@ -58,6 +58,7 @@ func newManager(cfg config.Config, gate term.Gate, ways *ways, trail *audit.Log,
 		Devices:        deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
 		Gate:           gate,
 		Journal:        journal,
+		Files:          here,
 		Observers:      observers,
 		Logger:         log,
 	})
@@ -117,7 +118,7 @@ func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets, More: moreToolsets(), Local: localTransports(cfg.Local),
 		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1), ExecTimeout: cfg.Session.DefaultExecTimeout,
-		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes,
+		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,
 		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
 		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation, JSONRPCErrors: cfg.Server.JSONRPCErrors, Watch: watch, Pages: pages, Logger: log,
 	})

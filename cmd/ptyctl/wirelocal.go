@@ -41,9 +41,13 @@ func localGate(c config.Local) term.Gate {
 		if a.Actor.Transport == "http" {
 			rule = "local.http"
 		}
+		what := "programs"
+		if a.Verb == term.VerbFileRead || a.Verb == term.VerbFileWrite {
+			what = "files"
+		}
 		return &term.Error{
 			Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Details: &term.Details{Rule: rule},
-			Msg: fmt.Sprintf("programs on the machine of ptyctl are off for clients over %s; the operator may allow them (%s = true)", a.Actor.Transport, rule),
+			Msg: fmt.Sprintf("%s on the machine of ptyctl are off for clients over %s; the operator may allow them (%s = true)", what, a.Actor.Transport, rule),
 		}
 	}
 }

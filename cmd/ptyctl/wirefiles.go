@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+
+	"ptyctl/config"
+	"ptyctl/fsx"
+	"ptyctl/term"
+)
+
+// fileLimits are what one call may move.
+func fileLimits(c config.FS) fsx.Limits {
+	return fsx.Limits{Read: int64(c.MaxReadBytes), Write: int64(c.MaxWriteBytes), Entries: c.MaxEntries}
+}
+
+// localFiles are the files of this machine that clients may reach; nil: none.
+func localFiles(c config.FS) (term.Files, error) {
+	if len(c.Roots) == 0 {
+		return nil, nil
+	}
+	files, err := fsx.NewLocal(c.Roots, fileLimits(c))
+	if err != nil {
+		return nil, fmt.Errorf("fs.roots: %w; give folders that exist", err)
+	}
+	return files, nil
+}
+
+func closeFiles(files term.Files) {
+	if files != nil {
+		_ = files.Close()
+	}
+}

@@ -1,0 +1,121 @@
+package fsx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"ptyctl/term"
+)
+
+// The operations, as their errors name them.
+const (
+	opRead  = string(term.VerbFileRead)
+	opWrite = string(term.VerbFileWrite)
+)
+
+// fault is the error for the caller of a system call, or of a request to a server, that failed.
+func fault(op, path string, err error) error {
+	if e, ok := errors.AsType[*term.Error](err); ok {
+		return e
+	}
+	e := &term.Error{Op: op, Kind: term.IOError, Err: err}
+	var why string
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Kind, e.Msg = term.IOError, "the time of the call was over before the transfer was; give it more (timeout_ms), or move less at a time"
+		return e
+	case errors.Is(err, context.Canceled):
+		e.Kind, e.Msg = term.Canceled, "the call was canceled, and the transfer with it"
+		return e
+	case errors.Is(err, fs.ErrNotExist):
+		e.Kind, why = term.NotFound, "there is no such file; list its folder to see what there is"
+	case errors.Is(err, syscall.EROFS):
+		e.Kind, why = term.AccessDenied, "the file system is mounted read-only"
+	case errors.Is(err, fs.ErrPermission):
+		e.Kind, why = term.AccessDenied, "permission denied: the account that is used may not do that"
+	case errors.Is(err, syscall.ENOTDIR):
+		e.Kind, why = term.InvalidArgument, "a part of the path is no folder"
+	case errors.Is(err, syscall.EISDIR):
+		e.Kind, why = term.InvalidArgument, "it is a folder; use list"
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		e.Kind, why = term.InvalidArgument, "the path is too long"
+	case errors.Is(err, syscall.ELOOP):
+		e.Kind, why = term.InvalidArgument, "its symbolic links lead in a circle"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		why = noSpace
+	case errors.Is(err, syscall.EFBIG):
+		why = "a file may not become that large there"
+	default:
+		why = err.Error()
+		if p, ok := errors.AsType[*fs.PathError](err); ok { // whose path may be relative to the root
+			why = p.Err.Error()
+		}
+	}
+	e.Msg = quote(path) + ": " + why
+	return e
+}
+
+const noSpace = "no space is left there (or none for this account); make room, then write again"
+
+// denied is the refusal of a path that lies outside of the roots.
+func denied(op, format string, args ...any) error {
+	return &term.Error{Op: op, Kind: term.PolicyDenied, Msg: fmt.Sprintf(format, args...), Details: &term.Details{Rule: "fs.roots"}}
+}
+
+// invalid is the refusal of a path that means nothing.
+func invalid(op, format string, args ...any) error {
+	return &term.Error{Op: op, Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...), Details: &term.Details{Field: "path"}}
+}
+
+// regular refuses what is no regular file.
+func regular(op, path string, mode fs.FileMode) error {
+	var what string
+	switch t := mode.Type(); {
+	case t == 0:
+		return nil
+	case t&fs.ModeDir != 0:
+		if op == opWrite {
+			return invalid(op, "%s is a folder; give the path of a file", quote(path))
+		}
+		return invalid(op, "%s is a folder; use list", quote(path))
+	case t&fs.ModeNamedPipe != 0:
+		what = "a FIFO"
+	case t&fs.ModeDevice != 0:
+		what = "a device"
+	case t&fs.ModeSocket != 0:
+		what = "a socket"
+	case t&fs.ModeSymlink != 0:
+		what = "a symbolic link"
+	default:
+		what = "no regular file"
+	}
+	return &term.Error{Op: op, Kind: term.Unsupported, Msg: fmt.Sprintf("%s is %s; only regular files are read and written", quote(path), what)}
+}
+
+// checkPath refuses a path that no system takes.
+func checkPath(op, path string) error {
+	switch {
+	case path == "":
+		return invalid(op, "path is empty; give the path of a file or a folder")
+	case strings.IndexByte(path, 0) >= 0:
+		return invalid(op, "path holds a NUL byte, which no path can")
+	case len(path) > maxPath:
+		return invalid(op, "path has %d bytes, and may have %d", len(path), maxPath)
+	}
+	return nil
+}
+
+const maxPath = 4096
+
+// quote shows a path in a message, on one line, shortened.
+func quote(path string) string {
+	const most = 256
+	if len(path) > most {
+		path = "..." + path[len(path)-most:]
+	}
+	return fmt.Sprintf("%q", path)
+}

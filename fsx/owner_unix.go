@@ -1,0 +1,36 @@
+//go:build unix
+
+package fsx
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// nonblock keeps an open from waiting: for the other end of a FIFO, or for a device.
+const nonblock = syscall.O_NONBLOCK
+
+// busyProgram reports whether a file cannot be written because it runs: it can still be replaced.
+func busyProgram(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
+
+// keepOwner gives f the owner and the group of the file that it replaces.
+func keepOwner(f *os.File, old fs.FileInfo) error {
+	if old == nil {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	was, ok := old.Sys().(*syscall.Stat_t)
+	is, ok2 := info.Sys().(*syscall.Stat_t)
+	if !ok || !ok2 || was.Uid == is.Uid && was.Gid == is.Gid {
+		return nil
+	}
+	if err := f.Chown(int(was.Uid), int(was.Gid)); err != nil {
+		return unkeepable(err)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package fsx
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// A root is a folder that the operator has named.
+type root struct {
+	name string // as it was named, clean
+	real string // where symbolic links lead from there
+	dir  *os.Root
+}
+
+// below returns path relative to the root, if it lies there by its name.
+func (r root) below(path string) (rel string, ok bool) {
+	for _, base := range []string{r.name, r.real} {
+		if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
+			return rel, true
+		}
+	}
+	return "", false
+}
+
+// A place is what a caller's path means: a path without symbolic links below a root, at the moment it was looked at.
+// Whatever is put there since, dir does not follow it out.
+type place struct {
+	dir   *os.Root
+	rel   string
+	given string
+}
+
+// maxLinks is how many symbolic links are followed, as Linux does (path_resolution(7)).
+const maxLinks = 40
+
+// find finds out what path means. The last component is followed if it is a link, and follow is set.
+func (l *Local) find(op, path string, follow bool) (place, error) {
+	if err := checkPath(op, path); err != nil {
+		return place{}, err
+	}
+	r, rel, err := l.under(op, path)
+	if err != nil {
+		return place{}, err
+	}
+	escape := func(at string) error {
+		return denied(op, "%s is a symbolic link that leads out of %s (fs.roots), and is not followed; give a path that stays below it", quote(at), r.name)
+	}
+	var done []string
+	todo := split(rel)
+	for links := 0; len(todo) > 0; {
+		name := todo[0]
+		todo = todo[1:]
+		if name == ".." { // of a link's target: what path itself holds, Clean has resolved
+			if len(done) == 0 {
+				return place{}, escape(path)
+			}
+			done = done[:len(done)-1]
+			continue
+		}
+		here := filepath.Join(append(slices.Clip(done), name)...)
+		target, err := r.dir.Readlink(here)
+		if err != nil || len(todo) == 0 && !follow { // it is no link; what else is wrong, whoever uses it finds out
+			done = append(done, name)
+			continue
+		}
+		if links++; links > maxLinks {
+			return place{}, fault(op, path, syscall.ELOOP)
+		}
+		if filepath.IsAbs(target) {
+			inside, ok := r.below(filepath.Clean(target))
+			if !ok {
+				return place{}, escape(filepath.Join(r.name, here))
+			}
+			done, target = nil, inside
+		}
+		todo = append(split(target), todo...)
+	}
+	return place{dir: r.dir, rel: cmp.Or(filepath.Join(done...), "."), given: path}, nil
+}
+
+// under finds the root that path is meant to be below: the deepest.
+func (l *Local) under(op, path string) (r root, rel string, err error) {
+	if !filepath.IsAbs(path) {
+		switch rel = filepath.Clean(path); {
+		case len(l.roots) != 1:
+			return root{}, "", invalid(op, "path %s is relative, and there is more than one folder that it could be below; give an absolute path below one of %s", quote(path), l.names())
+		case !filepath.IsLocal(rel):
+			return root{}, "", l.outside(op, path)
+		}
+		return l.roots[0], rel, nil
+	}
+	clean := filepath.Clean(path)
+	for _, candidate := range l.roots {
+		if at, ok := candidate.below(clean); ok && (r.dir == nil || len(at) < len(rel)) {
+			r, rel = candidate, at
+		}
+	}
+	if r.dir == nil {
+		return root{}, "", l.outside(op, path)
+	}
+	return r, rel, nil
+}
+
+func (l *Local) outside(op, path string) error {
+	return denied(op, "%s lies outside of the folders whose files the operator offers (fs.roots): %s", quote(path), l.names())
+}
+
+func (l *Local) names() string {
+	names := make([]string, len(l.roots))
+	for i, r := range l.roots {
+		names[i] = r.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// split returns the components of a path, without those that say nothing.
+func split(path string) []string {
+	return slices.DeleteFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool { return name == "" || name == "." })
+}

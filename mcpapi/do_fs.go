@@ -1,0 +1,237 @@
+package mcpapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// fsArgs are the arguments of ptyctl_fs.
+type fsArgs struct {
+	SessionID string `json:"session_id"`
+	Path      string
+	Offset    int64
+	MaxBytes  int64 `json:"max_bytes"`
+	Encoding  string
+	Data      string
+	Mode      string
+	Append    bool
+	NonAtomic bool `json:"non_atomic"`
+	Cursor    string
+	Limit     int
+	TaskID    string `json:"task_id"`
+	TimeoutMS int64  `json:"timeout_ms"`
+	RequestID string `json:"request_id"`
+}
+
+// The results of ptyctl_fs.
+type (
+	fsReadOut struct {
+		Action       string   `json:"action"`
+		Data         string   `json:"data"`
+		DataEncoding string   `json:"data_encoding"`
+		Size         int64    `json:"size"`
+		NextOffset   int64    `json:"next_offset"`
+		Truncated    bool     `json:"truncated"`
+		Mode         string   `json:"mode"`
+		ModifiedAt   int64    `json:"modified_at,omitempty"`
+		Warnings     []string `json:"warnings,omitempty"`
+	}
+	fsWriteOut struct {
+		Action       string   `json:"action"`
+		BytesWritten int64    `json:"bytes_written"`
+		Size         int64    `json:"size"`
+		Mode         string   `json:"mode"`
+		Created      bool     `json:"created,omitempty"`
+		Atomic       bool     `json:"atomic"`
+		Warnings     []string `json:"warnings,omitempty"`
+	}
+	fsListOut struct {
+		Action     string    `json:"action"`
+		Entries    []fsEntry `json:"entries"`
+		Truncated  bool      `json:"truncated"`
+		NextCursor string    `json:"next_cursor,omitempty"`
+		Warnings   []string  `json:"warnings,omitempty"`
+	}
+	fsStatOut struct {
+		Action string `json:"action"`
+		fsEntry
+		Target   string   `json:"target,omitempty"` // of a link
+		Warnings []string `json:"warnings,omitempty"`
+	}
+	fsEntry struct {
+		Name       string `json:"name"`
+		Type       string `json:"type"`
+		Mode       string `json:"mode"`
+		Size       int64  `json:"size"`
+		ModifiedAt int64  `json:"modified_at,omitempty"` // Unix milliseconds
+	}
+)
+
+// What a call gets that does not say how much it wants.
+const (
+	fsReadDefault = 64 << 10
+	fsListDefault = 200
+)
+
+func (c *invocation) doFS(ctx context.Context) (any, error) {
+	var in fsArgs
+	if err := c.args(&in); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(c.acting(ctx, in.TaskID), c.o.MaxWait)
+	defer cancel()
+	if in.TimeoutMS > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, c.millis("timeout_ms", in.TimeoutMS, c.o.MaxWait, "limits.max_wait_ms"))
+		defer stop()
+	}
+	files := c.m.Files()
+	if in.SessionID != "" {
+		s, err := c.m.GetFor(ctx, c.verb(), in.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		files = s.Files()
+	}
+	switch c.action {
+	case "read":
+		return c.fsRead(ctx, files, &in)
+	case "write":
+		return c.fsWrite(ctx, files, &in)
+	case "list":
+		return c.fsList(ctx, files, &in)
+	}
+	e, err := files.Stat(ctx, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &fsStatOut{Action: c.action, fsEntry: newFSEntry(e), Target: e.Target, Warnings: c.notes}, nil
+}
+
+func (c *invocation) fsRead(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
+	r := term.FileRead{Path: in.Path, Offset: in.Offset, Max: min(fsReadDefault, int64(c.o.MaxFileRead)), Progress: c.meter.moves("reading " + filepath.Base(in.Path))}
+	if in.MaxBytes > 0 {
+		r.Max = int64(c.lower("max_bytes", in.MaxBytes, c.o.MaxFileRead, "fs.max_read_bytes"))
+	}
+	d, err := files.Read(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if d.Truncated && in.Encoding != "base64" { // a character that is cut in the middle is left for the next read
+		if n := wholeRunes(d.Data); n > 0 {
+			d.Next -= int64(len(d.Data) - n)
+			d.Data = d.Data[:n]
+		}
+	}
+	out := &fsReadOut{
+		Action: c.action, Data: string(d.Data), DataEncoding: "utf-8", Size: d.Size, NextOffset: d.Next, Truncated: d.Truncated,
+		Mode: modeText(d.Mode), ModifiedAt: millis(d.Modified), Warnings: c.notes,
+	}
+	if in.Encoding == "base64" || !utf8.Valid(d.Data) {
+		out.Data, out.DataEncoding = base64.StdEncoding.EncodeToString(d.Data), "base64"
+	}
+	return out, nil
+}
+
+// wholeRunes is the length of p without the character at its end that is not whole. It is len(p) if there is none, and if
+// p is no text.
+func wholeRunes(p []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
+		if c := p[len(p)-n:]; utf8.RuneStart(c[0]) {
+			if !utf8.FullRune(c) {
+				return len(p) - n
+			}
+			break
+		}
+	}
+	return len(p)
+}
+
+func (c *invocation) fsWrite(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
+	ch := checker{t: c.tool, action: c.action}
+	data, err := ch.bytes("data", in.Data, in.Encoding)
+	if err != nil {
+		return nil, err
+	}
+	w := term.FileWrite{Path: in.Path, Data: data, Append: in.Append, NonAtomic: in.NonAtomic, Progress: c.meter.moves("writing " + filepath.Base(in.Path))}
+	if in.Mode != "" {
+		n, err := strconv.ParseUint(in.Mode, 8, 9)
+		if err != nil {
+			return nil, ch.invalid("mode", nil, "mode must be permissions in octal, 0777 at most, such as \"0644\"")
+		}
+		mode := fs.FileMode(n)
+		w.Mode = &mode
+	}
+	r, err := files.Write(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return &fsWriteOut{Action: c.action, BytesWritten: r.Bytes, Size: r.Size, Mode: modeText(r.Mode), Created: r.Created, Atomic: r.Atomic, Warnings: c.notes}, nil
+}
+
+func (c *invocation) fsList(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
+	after, err := nameOf(in.Cursor)
+	if err != nil {
+		return nil, (&checker{t: c.tool, action: c.action}).invalid("cursor", nil, "cursor is no next_cursor of a list; leave it out to list from the start")
+	}
+	l, err := files.List(ctx, term.FileList{Path: in.Path, After: after, Limit: cmp.Or(in.Limit, fsListDefault)})
+	if err != nil {
+		return nil, err
+	}
+	out := &fsListOut{Action: c.action, Entries: make([]fsEntry, len(l.Entries)), Truncated: l.More, Warnings: c.notes}
+	for i, e := range l.Entries {
+		out.Entries[i] = newFSEntry(e)
+	}
+	if l.More {
+		out.NextCursor = cursorOf(l.Last)
+	}
+	return out, nil
+}
+
+func newFSEntry(e term.FileEntry) fsEntry {
+	return fsEntry{Name: e.Name, Type: e.Type(), Mode: modeText(e.Mode), Size: e.Size, ModifiedAt: millis(e.Modified)}
+}
+
+// modeText writes permissions as chmod(1) takes them.
+func modeText(m fs.FileMode) string {
+	bits := m.Perm()
+	if m&fs.ModeSetuid != 0 {
+		bits |= 0o4000
+	}
+	if m&fs.ModeSetgid != 0 {
+		bits |= 0o2000
+	}
+	if m&fs.ModeSticky != 0 {
+		bits |= 0o1000
+	}
+	return fmt.Sprintf("%04o", uint32(bits))
+}
+
+// A cursor of a list is the last name, or its base64 where the name is no text that JSON can hold.
+const encodedCursor = "base64:"
+
+func cursorOf(name string) string {
+	if utf8.ValidString(name) && !strings.HasPrefix(name, encodedCursor) {
+		return name
+	}
+	return encodedCursor + base64.RawURLEncoding.EncodeToString([]byte(name))
+}
+
+func nameOf(cursor string) (string, error) {
+	code, ok := strings.CutPrefix(cursor, encodedCursor)
+	if !ok {
+		return cursor, nil
+	}
+	name, err := base64.RawURLEncoding.DecodeString(code)
+	return string(name), err
+}
