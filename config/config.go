@@ -121,6 +121,8 @@ type Local struct {
 	MaxMemoryMiB  int
 	MaxOpenFiles  int
 	MaxProcesses  int
+	ReadPaths     []string // that programs may read and run, with all below; empty: all
+	WritePaths    []string // that they may change; empty with ReadPaths: none
 }
 
 // FS holds what the operator offers of files. With no Roots and no Remote, nothing.

@@ -166,6 +166,10 @@ func table(c *Config, home string) []row {
 			"Most open files of each process of a local program; 0 is no limit."),
 		integer(&c.Local.MaxProcesses, "local.max_processes", 0, 0, 1<<20,
 			"Most processes of a local program at a time; 0 is no limit."),
+		paths(&c.Local.ReadPaths, home, "local.read_paths",
+			"Files, and folders with all below, that local programs may read and run (Linux 6.2, landlock); empty is all of them."),
+		paths(&c.Local.WritePaths, home, "local.write_paths",
+			"Those that they may change, and read too; empty is all, or none if read_paths is set."),
 
 		paths(&c.FS.Roots, home, "fs.roots",
 			"Folders of this machine whose files clients may read and write, with those below; empty offers none."),

@@ -199,6 +199,25 @@ func TestLocalLimits(t *testing.T) {
 	c.close(t, id)
 }
 
+// The operator says which files programs may change; one that does what it likes is kept from the others all the same.
+func TestLocalSandbox(t *testing.T) {
+	inside, outside := t.TempDir(), t.TempDir()
+	c := connectLocal(t, "[local]\nwrite_paths = ['"+inside+"']")
+	r := c.call(t, toolRun, `{"argv":["sh","-c",%s],"cwd":%s}`, "echo x > here; echo x > "+outside+"/there; touch "+outside+"/there2; ls "+outside, inside)
+	if !isCode(r.RC, 0) || r.Stdout != "" || !strings.Contains(r.Stderr, "Permission denied") {
+		t.Errorf("a program without a terminal: %s", r.text)
+	}
+	id := c.openLocal(t, []string{"sh", "-c", "cd " + inside + "; echo x > here2 && ! echo x > " + outside + "/there3"}, "")
+	if r := c.awaitEnd(t, id); !strings.Contains(r.Chunk, "ermission denied") {
+		t.Errorf("a program on a terminal: %s", r.text)
+	}
+	in, err := os.ReadDir(inside)
+	out, outErr := os.ReadDir(outside)
+	if err != nil || outErr != nil || len(in) != 2 || len(out) != 0 {
+		t.Errorf("inside there are %v, outside %v (%v, %v)", in, out, err, outErr)
+	}
+}
+
 // The life of a terminal: open, type, read, resize, signal, end, and what is known after that.
 func TestLocalTerminal(t *testing.T) {
 	c := connectLocal(t)

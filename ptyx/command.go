@@ -25,6 +25,8 @@ type command struct {
 	dir    string // absolute
 	title  string
 	limits term.Limits
+
+	sandbox Sandbox
 }
 
 // command checks what a caller wants to run, and looks the program up.
@@ -32,8 +34,11 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 	if err := checkArguments(o); err != nil {
 		return command{}, err
 	}
-	c := command{argv: o.Argv, title: o.Title, limits: o.Limits.Min(h.Limits), env: h.environment(o.Env, termName)}
+	c := command{argv: o.Argv, title: o.Title, limits: o.Limits.Min(h.Limits), sandbox: h.Sandbox, env: h.environment(o.Env, termName)}
 	if err := checkLimits(c.limits); err != nil {
+		return command{}, err
+	}
+	if err := c.sandbox.Check(); err != nil {
 		return command{}, err
 	}
 	var err error

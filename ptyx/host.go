@@ -18,6 +18,9 @@ type Host struct {
 
 	// Limits hold for every program; a call may ask for less.
 	Limits term.Limits
+
+	// Sandbox holds for every program.
+	Sandbox Sandbox
 }
 
 // Open is the term.Dialer of this machine: it starts the program of t on a terminal. With the terminal disabled it returns

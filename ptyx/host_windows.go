@@ -252,3 +252,8 @@ func (g *Program) Close() error {
 	}
 	return nil
 }
+
+// sandboxUnsupported says why a sandbox would not hold.
+func sandboxUnsupported() string {
+	return "a sandbox for local programs is not supported on this system; leave local.read_paths and local.write_paths empty"
+}

@@ -47,9 +47,9 @@ func start(c command, stdin, stdout, stderr *os.File, terminal bool) (*process, 
 	return p, nil
 }
 
-// spawn starts the process, through the shim if it has limits.
+// spawn starts the process, through the shim if that has to do something.
 func (p *process) spawn(c command) error {
-	if c.limits == (term.Limits{}) {
+	if c.limits == (term.Limits{}) && !c.sandbox.Active() {
 		return p.launch()
 	}
 	s, err := newShim(p.cmd, c)

@@ -17,8 +17,8 @@ import (
 	"ptyctl/term"
 )
 
-// A program with limits is started in two steps: first this very program again, as the shim, which takes the limits upon
-// itself; then it becomes the program (execve(2)). Set from outside, they would come after the program's first steps.
+// A program with limits, or in a sandbox, is started in two steps: first this very program again, as the shim, which takes
+// them upon itself; then it becomes the program (execve(2)). Set from outside, they would come after the program's first steps.
 
 // shimArg is the one argument by which a process knows that it is the shim.
 const shimArg = "ptyctl-internal-limits"
@@ -54,10 +54,11 @@ func limitsUnsupported(l term.Limits) string {
 
 // An order tells the shim what to become.
 type order struct {
-	Path   string
-	Argv   []string
-	Env    []string
-	Limits term.Limits
+	Path    string
+	Argv    []string
+	Env     []string
+	Limits  term.Limits
+	Sandbox Sandbox
 }
 
 // A shim is the parent's end of the socket.
@@ -75,7 +76,7 @@ func newShim(cmd *exec.Cmd, c command) (*shim, error) {
 	}
 	ours := os.NewFile(uintptr(pair[0]), "shim")
 	defer func() { _ = ours.Close() }()
-	s := &shim{order: order{c.path, c.argv, c.env, c.limits}, child: os.NewFile(uintptr(pair[1]), "shim")}
+	s := &shim{order: order{c.path, c.argv, c.env, c.limits, c.sandbox}, child: os.NewFile(uintptr(pair[1]), "shim")}
 	conn, err := net.FileConn(ours)
 	if err != nil {
 		_ = s.child.Close()
@@ -158,8 +159,11 @@ func shimMain() int {
 	return 127
 }
 
-// become takes the limits and starts the program in this process.
+// become takes the limits, enters the sandbox and starts the program in this process.
 func become(o order) error {
+	if err := o.Sandbox.enter(); err != nil { // first: it opens files
+		return err
+	}
 	if o.Limits.Processes > 0 {
 		if err := askBeforeFork(); err != nil {
 			return err
@@ -187,5 +191,5 @@ func become(o order) error {
 			return errors.New("the limit " + l.name + " was not accepted: " + err.Error())
 		}
 	}
-	return syscall.Exec(o.Path, o.Argv, o.Env)
+	return o.Sandbox.explain(syscall.Exec(o.Path, o.Argv, o.Env))
 }

@@ -67,3 +67,8 @@ func maxRSS(ru *syscall.Rusage) int64 {
 	}
 	return int64(ru.Maxrss)
 }
+
+// sandboxUnsupported says why a sandbox would not hold.
+func sandboxUnsupported() string {
+	return "a sandbox for local programs is not supported on this system; leave local.read_paths and local.write_paths empty"
+}

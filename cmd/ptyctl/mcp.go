@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/urfave/cli/v2"
 
@@ -55,6 +56,10 @@ func runMCP(c *cli.Context) error {
 	trail, err := newAudit(cfg.Audit, log)
 	if err != nil {
 		return err
+	}
+	host := localHost(cfg.Local)
+	if err := host.Sandbox.Check(); err != nil {
+		return fmt.Errorf("%w (local.read_paths, local.write_paths)", err)
 	}
 	defer superviseLocal(cfg.Local, log)()
 	watch := mcpapi.NewWatch()

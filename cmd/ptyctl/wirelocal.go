@@ -13,7 +13,7 @@ import (
 
 // localHost is this machine, as the configuration lets it be used.
 func localHost(c config.Local) ptyx.Host {
-	return ptyx.Host{Inherit: c.InheritEnv, Limits: term.Limits{
+	return ptyx.Host{Inherit: c.InheritEnv, Sandbox: ptyx.Sandbox{Read: c.ReadPaths, Write: c.WritePaths}, Limits: term.Limits{
 		CPUSeconds: c.MaxCPUSeconds, MemoryBytes: int64(c.MaxMemoryMiB) << 20, OpenFiles: c.MaxOpenFiles, Processes: c.MaxProcesses,
 	}}
 }

@@ -1,0 +1,83 @@
+package ptyx
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	landlocksys "github.com/landlock-lsm/go-landlock/landlock/syscall"
+)
+
+// landlockABI is the least that the kernel must know: before it, truncate(2) was free everywhere (landlock(7), "VERSIONS").
+const landlockABI = 3
+
+// devices are written to by about every program, and keep nothing.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"}
+
+// sandboxUnsupported says why a sandbox would not hold; empty: it would.
+func sandboxUnsupported() string {
+	if !limitsEnabled.Load() {
+		return "a sandbox is not built into this program: its main function must call ptyx.EnableLimits"
+	}
+	if abi, err := landlocksys.LandlockGetABIVersion(); err != nil || abi < landlockABI {
+		return fmt.Sprintf("the sandbox for local programs needs Linux 6.2 or later with Landlock switched on; this kernel has version %d of it, and %d is needed", max(abi, 0), landlockABI)
+	}
+	return ""
+}
+
+// enter keeps this process, for good, from what lies outside.
+func (s Sandbox) enter() error {
+	if !s.Active() {
+		return nil
+	}
+	read := s.Read
+	if len(read) == 0 {
+		read = []string{"/"}
+	}
+	var rules []landlock.Rule
+	for _, path := range read {
+		folder, err := isFolder(path)
+		switch {
+		case err != nil:
+			return err
+		case folder:
+			rules = append(rules, landlock.RODirs(path))
+		default:
+			rules = append(rules, landlock.ROFiles(path))
+		}
+	}
+	for i, path := range append(s.Write[:len(s.Write):len(s.Write)], devices...) {
+		folder, err := isFolder(path)
+		switch {
+		case err != nil && i >= len(s.Write): // not every machine has each
+		case err != nil:
+			return err
+		case folder:
+			rules = append(rules, landlock.RWDirs(path).WithRefer())
+		default:
+			rules = append(rules, landlock.RWFiles(path))
+		}
+	}
+	if err := landlock.V3.RestrictPaths(rules...); err != nil {
+		return fmt.Errorf("the sandbox for local programs: %w", err)
+	}
+	return nil
+}
+
+func isFolder(path string) (bool, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, fmt.Errorf("the sandbox for local programs names %s: %w", path, reason(err))
+	}
+	return info.IsDir(), nil
+}
+
+// explain adds to the error of execve(2) what the sandbox may have to do with it.
+func (s Sandbox) explain(err error) error {
+	if errors.Is(err, syscall.EACCES) && len(s.Read) > 0 {
+		return fmt.Errorf("%w; local.read_paths must hold the program, its interpreter and its libraries (/usr, /lib, /lib64, /bin)", err)
+	}
+	return err
+}

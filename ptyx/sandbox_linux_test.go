@@ -1,0 +1,102 @@
+package ptyx_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ptyctl/ptyx"
+	"ptyctl/term"
+)
+
+// system is what nearly every program needs to read.
+var system = []string{"/usr", "/bin", "/lib", "/lib64", "/etc"}
+
+// What lies outside can be neither changed nor read, by the program or by what it starts, and what lies inside can.
+func TestSandbox(t *testing.T) {
+	const own = "what was there"
+	inside, outside := t.TempDir(), t.TempDir()
+	kept := filepath.Join(outside, "kept")
+	for _, path := range []string{kept, filepath.Join(inside, "mine"), filepath.Join(outside, "program")} {
+		if err := os.WriteFile(path, []byte(own), 0o700); err != nil { //nolint:gosec // one of them is run
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(kept, filepath.Join(inside, "link")); err != nil {
+		t.Fatal(err)
+	}
+	writes, reads := ptyx.Sandbox{Write: []string{inside}}, ptyx.Sandbox{Read: append(system, inside)}
+	both := ptyx.Sandbox{Read: system, Write: []string{inside}}
+	for name, c := range map[string]struct {
+		box     ptyx.Sandbox
+		command string
+		fails   bool
+	}{
+		"write inside":          {writes, `echo new > new && mkdir d && mv new d/new && rm -r d`, false},
+		"write outside":         {writes, `echo x > $OUT/kept`, true},
+		"append outside":        {writes, `echo x >> $OUT/kept`, true},
+		"truncate outside":      {writes, `truncate -s 0 $OUT/kept`, true},
+		"make outside":          {writes, `echo x > $OUT/new`, true},
+		"remove outside":        {writes, `rm -f $OUT/kept`, true},
+		"move out":              {writes, `cp mine new && mv new $OUT/new`, true},
+		"move in":               {writes, `mv $OUT/kept .`, true},
+		"link out of":           {writes, `ln $OUT/kept hard && echo x > hard`, true},
+		"by a symbolic link":    {writes, `echo x > link`, true},
+		"by a child":            {writes, `env sh -c 'setsid sh -c "echo x > $OUT/kept"'`, true},
+		"by python":             {writes, `/usr/bin/python3 -c 'import os; os.truncate(os.environ["OUT"] + "/kept", 0)'`, true},
+		"read outside, free":    {writes, `cat $OUT/kept`, false},
+		"devices":               {writes, `echo x > /dev/null && head -c 4 /dev/urandom > four`, false},
+		"read inside":           {reads, `cat mine && ls .`, false},
+		"read outside":          {reads, `cat $OUT/kept`, true},
+		"list outside":          {reads, `ls $OUT`, true},
+		"read by a link":        {reads, `cat link`, true},
+		"write where one reads": {reads, `echo x > mine`, true},
+		"both: inside":          {both, `cat mine > copy && rm copy`, false},
+		"both: outside":         {both, `cat $OUT/kept`, true},
+		"run from outside":      {both, `$OUT/program`, true},
+	} {
+		for kind, limits := range map[string]term.Limits{"": {}, " with limits": {Processes: 50, OpenFiles: 30}} {
+			t.Run(name+kind, func(t *testing.T) {
+				env := []term.EnvVar{{Name: "OUT", Value: outside}}
+				_, errs, e := run(t, ptyx.Host{Sandbox: c.box}, job{LocalOptions: term.LocalOptions{
+					Argv: []string{"sh", "-c", c.command}, Dir: inside, Env: env, Limits: limits,
+				}})
+				if !e.Known || e.Code == 127 || (e.Code != 0) != c.fails {
+					t.Errorf("exit %+v: %s", e, errs)
+				}
+			})
+		}
+	}
+	left, err := os.ReadDir(outside)
+	if text, _ := os.ReadFile(kept); err != nil || len(left) != 2 || string(text) != own {
+		t.Errorf("outside there are %v now, and %q", left, text)
+	}
+}
+
+// A terminal is in the sandbox too, and works.
+func TestSandboxedTerminal(t *testing.T) {
+	inside := t.TempDir()
+	tr := openWith(t, ptyx.Host{Sandbox: ptyx.Sandbox{Read: system, Write: []string{inside}}}, term.Target{Local: term.LocalOptions{
+		Argv: []string{"sh", "-c", `echo x > /dev/tty && test -t 1 && stty size && echo y > here && ! cat /proc/self/status && echo done`}, Dir: inside,
+	}})
+	if out := until(t, tr, "done"); !strings.Contains(out, "40 120") {
+		t.Errorf("%q", out)
+	}
+}
+
+// What is wrong with a sandbox is said before anything is started.
+func TestSandboxCheck(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	if err := (ptyx.Sandbox{}).Check(); err != nil {
+		t.Errorf("no sandbox: %v", err)
+	}
+	err := ptyx.Sandbox{Write: []string{t.TempDir(), none}}.Check()
+	if term.KindOf(err) != term.IOError || !strings.Contains(err.Error(), none) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	_, err = ptyx.Host{Sandbox: ptyx.Sandbox{Read: []string{t.TempDir()}}}.Open(t.Context(), term.Target{Local: term.LocalOptions{Argv: []string{"sh"}}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "local.read_paths") {
+		t.Errorf("a program outside: %v", err)
+	}
+}
