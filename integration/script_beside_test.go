@@ -26,6 +26,7 @@ func TestScriptsBeside(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel() // most of them wait, most of the time
 			h := watchedHome(t, []*sshd{s}, readWrite)
 			place := filepath.Join(h.dir, ".config", "ptyctl")
 			if err := os.MkdirAll(place, 0o700); err != nil {

@@ -134,7 +134,7 @@ func (d *demonstration) play(port int, password, knownHosts string) {
 	d.say("Resize the window; the far side sees it.")
 	r = d.call("ptyctl_session_config", `{"action":"resize","session_id":"$S","cols":100,"rows":30}`)
 	d.want(r.Success, "success")
-	r = d.call("ptyctl_session_io", `{"action":"write","session_id":"$S","data":"until stty size | grep '^30 100$'; do sleep 0.1; done\r","until_regex":"\\n30 100\\s","timeout_ms":10000}`)
+	r = d.call("ptyctl_session_io", `{"action":"write","session_id":"$S","data":"until stty size | grep '^30 100$'; do sleep 0.1; done\r","until_regex":"(\\n|[$#] )30 100\\s","timeout_ms":10000}`)
 	d.want(r.Matched, "30 rows, 100 columns")
 
 	d.say("Look at the end of the terminal's history. Reading takes nothing away from anyone.")
