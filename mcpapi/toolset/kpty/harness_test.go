@@ -2,6 +2,7 @@ package kpty
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,6 +45,7 @@ type answer struct {
 		IsError           bool
 	}
 	Error json.RawMessage
+	Raw   json.RawMessage `json:"-"` // the whole line
 }
 
 // A reply is the answer of k_pty.
@@ -132,6 +134,7 @@ func (a *agent) serve(o mcpapi.Options) {
 			if err := json.Unmarshal(lines.Bytes(), &got); err != nil {
 				a.tb.Errorf("the server wrote %q: %v", lines.Bytes(), err)
 			}
+			got.Raw = bytes.Clone(lines.Bytes())
 			a.mu.Lock()
 			if c := a.waiting[got.ID]; c != nil {
 				c <- got
@@ -183,6 +186,10 @@ func (a *agent) start(method, params string) (id int, c chan answer) {
 func (a *agent) call(arguments string, values ...any) reply {
 	a.tb.Helper()
 	for i, v := range values {
+		if raw, ok := v.(rawJSON); ok {
+			values[i] = string(raw)
+			continue
+		}
 		b, err := json.Marshal(v)
 		if err != nil {
 			a.tb.Fatal(err)
@@ -251,4 +258,11 @@ func isCode(code *int, want int) bool { return code != nil && *code == want }
 func sameJSON(text string, structured json.RawMessage) bool {
 	var a, b any
 	return json.Unmarshal([]byte(text), &a) == nil && json.Unmarshal(structured, &b) == nil && reflect.DeepEqual(a, b)
+}
+
+// list is the raw answer to tools/list.
+func (a *agent) list() json.RawMessage {
+	a.tb.Helper()
+	_, c := a.start("tools/list", "{}")
+	return (<-c).Raw
 }

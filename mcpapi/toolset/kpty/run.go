@@ -73,7 +73,7 @@ func (c *call) request() (r session.ExecRequest, warnings []string, err error) {
 		timeout = time.Duration(*c.in.TimeoutMS) * time.Millisecond
 	}
 	if timeout == 0 {
-		return r, nil, c.Invalid("timeout_ms", "a command needs time: pass at least 1")
+		return r, nil, c.Invalid("timeout_ms", "timeout_ms must be at least 1: a command needs time")
 	}
 	if most := c.Options().MaxExecTimeout; timeout > most {
 		timeout, warnings = most, append(warnings, "timeout_ms was lowered to "+most.String())

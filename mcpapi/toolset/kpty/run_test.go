@@ -221,3 +221,15 @@ func TestSentinelRefused(t *testing.T) {
 		t.Errorf("%s %s %s", one, two, end)
 	}
 }
+
+// A flood is more than is kept: its start and end are shown, what was lost is counted, and the command ends as any other.
+func TestRunFlood(t *testing.T) {
+	a := newAgent(t, setting{})
+	id := a.spawn("/bin/sh")
+	for range 3 {
+		r := a.ok(`{"action":"run","session_id":%s,"command":"seq 300000; (exit 4)"}`, id)
+		if !isCode(r.ExitCode, 4) || !r.Truncated || !strings.HasSuffix(r.Output, "\n299999\n300000\n") || r.Running {
+			t.Errorf("%.200s ... %s", r.text, r.text[max(0, len(r.text)-200):])
+		}
+	}
+}
