@@ -99,6 +99,9 @@ func newFailure(err error, action string) *failure {
 		f.Waiting, f.Bytes, f.Field, f.Allowed, f.Example = d.WaitingFor, d.BytesWritten, d.Field, d.Allowed, d.Example
 	}
 	f.Message = advice(e, action)
+	if f.ErrorCode == ProcessExited { // the same call cannot succeed
+		f.Retryable = false
+	}
 	return f
 }
 

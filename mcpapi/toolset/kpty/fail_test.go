@@ -153,7 +153,7 @@ func TestProcessExited(t *testing.T) {
 		a.ok(`{"action":"write","session_id":%s,"data":"echo last wo''rds; exit 7\n"}`, id)
 		a.ended(id)
 		r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}"))
-		if r.ErrorCode != ProcessExited || !isCode(r.ExitCode, 7) || !strings.Contains(r.Output, "last words") || !strings.Contains(r.Message, "spawn") {
+		if r.ErrorCode != ProcessExited || !isCode(r.ExitCode, 7) || !strings.Contains(r.Output, "last words") || r.Retryable || !strings.Contains(r.Message, "spawn") {
 			t.Errorf("%s: %s", rest, r.text)
 		}
 		// That was the rest of its output.
