@@ -113,7 +113,7 @@ func TestDocsNames(t *testing.T) {
 			switch inner := strings.Trim(c, "`"); {
 			case callFields[inner] || strings.HasSuffix(inner, " ..."): // the latter: what commands are redacted of
 			case inner == "server.json": // a file
-			case slices.Contains(formerNames[name], strings.Fields(inner)[0]):
+			case slices.ContainsFunc(formerNames[name], func(n string) bool { return inner == n || strings.HasPrefix(inner, n+" ") }):
 			case keyForm.MatchString(c):
 				seen["key"]++
 				if !keys[inner] && !tables[inner] {
