@@ -127,6 +127,6 @@ func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch
 // moreToolsets are the tools of other terminal servers, which are offered only by name.
 func moreToolsets() []mcpapi.Toolset {
 	return []mcpapi.Toolset{
-		kpty.New(),
+		kpty.Toolset(),
 	}
 }

@@ -50,7 +50,7 @@ func TestAuditTrail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{"typed-by-hand", "1138", "said-in-talk"} {
+	for _, secret := range []string{"typed-by-hand", "token-of-mine-1138", "said-in-talk"} {
 		if strings.Contains(string(p), secret) {
 			t.Errorf("%s is in the log", secret)
 		}

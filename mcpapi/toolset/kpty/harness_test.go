@@ -108,7 +108,7 @@ func newAgent(tb testing.TB, c setting) *agent {
 	a := &agent{tb: tb, manager: session.NewManager(c.sessions), waiting: make(map[int]chan answer)}
 	tb.Cleanup(func() { a.manager.Close(context.Background()) })
 	c.options.Sessions, c.options.Structured, c.options.Logger = a.manager, true, c.sessions.Logger
-	c.options.More, c.options.Toolsets, c.options.Local = []mcpapi.Toolset{New()}, []string{"k_pty"}, []string{"stdio"}
+	c.options.More, c.options.Toolsets, c.options.Local = []mcpapi.Toolset{Toolset()}, []string{"k_pty"}, []string{"stdio"}
 	a.serve(c.options)
 	return a
 }

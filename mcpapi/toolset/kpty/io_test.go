@@ -242,6 +242,21 @@ func TestReadCancelled(t *testing.T) {
 	}
 }
 
+// Every shell's prompt ends a talk, and not its silence.
+func TestTalkToShells(t *testing.T) {
+	a := newAgent(t, setting{})
+	for _, shell := range shells(t) {
+		id := a.spawn(shell)
+		a.ok(`{"action":"run","session_id":%s,"command":"true"}`, id)
+		for _, line := range []string{"echo he''llo", "", "sleep 0.3; echo he''llo"} {
+			r := a.ok(`{"action":"talk","session_id":%s,"command":%s,"idle_ms":20000}`, id, line)
+			if r.DoneReason != "prompt" || line != "" && !strings.Contains(r.Output, "hello\n") {
+				t.Errorf("%s: %q: %s", shell, line, r.text)
+			}
+		}
+	}
+}
+
 // talk: a shell, another program's prompt, a silent program, a sentinel, an end.
 func TestTalk(t *testing.T) {
 	a := newAgent(t, setting{})

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -103,7 +102,12 @@ func sentinelMarker(sentinel string) (prefix, suffix string) {
 // inCmd reports whether the session's shell is cmd.exe.
 func (c *call) inCmd() bool {
 	p := c.s.Info().About.Process
-	return p != nil && len(p.Argv) > 0 && strings.EqualFold(strings.TrimSuffix(strings.ToLower(filepath.Base(p.Argv[0])), ".exe"), "cmd")
+	return p != nil && len(p.Argv) > 0 && isCmd(p.Argv[0])
+}
+
+func isCmd(program string) bool {
+	name := strings.ToLower(program[strings.LastIndexAny(program, `/\`)+1:])
+	return name == "cmd" || name == "cmd.exe"
 }
 
 // result is the answer's form of what a command has done so far.

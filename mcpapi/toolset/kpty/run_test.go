@@ -1,11 +1,17 @@
 package kpty
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
 )
 
 // awkward are commands that a sentinel typed behind them would be lost in, or mistaken for.
@@ -223,4 +229,49 @@ func TestRunFlood(t *testing.T) {
 			t.Errorf("%.200s ... %s", r.text, r.text[max(0, len(r.text)-200):])
 		}
 	}
+}
+
+// cmd.exe takes no sentinel, and the caller is told.
+func TestSentinelInCmd(t *testing.T) {
+	for program, want := range map[string]bool{`C:\Windows\System32\cmd.exe`: true, "CMD.EXE": true, "cmd": true, `C:\bin\pwsh.exe`: false, "/bin/sh": false, "/opt/cmd/sh": false} {
+		if isCmd(program) != want {
+			t.Errorf("%s: %v", program, !want)
+		}
+	}
+	a := newAgent(t, setting{sessions: session.Config{Dialers: map[string]term.Dialer{
+		"local": func(context.Context, term.Target, term.Prompter) (term.Transport, error) { return newWindow(), nil },
+	}}})
+	id := a.spawn("cmd.exe")
+	r := a.ok(`{"action":"run","session_id":%s,"command":"ver","sentinel":"DONE","timeout_ms":20000}`, id)
+	if r.Output != "Windows\n" || !isCode(r.ExitCode, 0) || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "sentinel") {
+		t.Errorf("%s", r.text)
+	}
+}
+
+// A window plays cmd.exe, as far as one command goes: a prompt, and what the line it is sent makes a real one print.
+type window struct {
+	io.Reader
+	out *io.PipeWriter
+}
+
+func newWindow() *window {
+	r, w := io.Pipe()
+	go w.Write([]byte("C:\\>")) // until it is read
+	return &window{r, w}
+}
+
+var nonceOf = regexp.MustCompile(`S\^=(\w+)`)
+
+func (w *window) Write(p []byte) (int, error) {
+	if m := nonceOf.FindSubmatch(p); m != nil {
+		go fmt.Fprintf(w.out, "%s\nS=%s\r\nWindows\r\nPTYCTL_RC_%s=0:END_%s\r\n\r\nC:\\>", p, m[1], m[1], m[1])
+	}
+	return len(p), nil
+}
+
+func (w *window) Resize(int, int) error { return nil }
+func (w *window) Close() error          { return w.out.Close() }
+
+func (w *window) Describe() term.Description {
+	return term.Description{PTY: true, Process: &term.Process{PID: 1, Argv: []string{"cmd.exe"}}}
 }

@@ -34,7 +34,7 @@ func (c *call) talk(ctx context.Context) (any, error) {
 	}
 	c.Waits("an answer on "+c.s.ID(), c.s)
 	began := time.Now()
-	prompt := c.s.LastLine()
+	prompt := c.restLine(ctx)
 	res, err := c.send(ctx, line+lineEnd(runtime.GOOS), false)
 	if err != nil {
 		return nil, err
@@ -42,17 +42,47 @@ func (c *call) talk(ctx context.Context) (any, error) {
 	r := session.ReadRequest{Cursor: res.Cursor, MaxBytes: c.maxBytes(), Timeout: max(0, c.wait(runTimeout*time.Millisecond)-time.Since(began))}
 	if c.in.Sentinel != "" {
 		r.Until = regexp.MustCompile(regexp.QuoteMeta(c.in.Sentinel))
-	} else {
-		r.Idle = quietTime * time.Millisecond
-		if c.in.IdleMS > 0 {
-			r.Idle = time.Duration(c.in.IdleMS) * time.Millisecond
-		}
+		return c.answered(ctx, c.s.Read(ctx, r))
+	}
+	r.Idle = quietTime * time.Millisecond
+	if c.in.IdleMS > 0 {
+		r.Idle = time.Duration(c.in.IdleMS) * time.Millisecond
+	}
+	return c.answered(ctx, c.listen(ctx, r, prompt))
+}
+
+var lineFeed = regexp.MustCompile(`\n`)
+
+// listen reads until the terminal waits on the line prompt again, or r is met. The prompt at which the line was typed
+// stands there until the line's end is echoed, and counts for nothing till then.
+func (c *call) listen(ctx context.Context, r session.ReadRequest, prompt string) session.Chunk {
+	began, unseen := time.Now(), term.WithActor(ctx, term.Actor{}) // what is shown to nobody is in no record
+	echo := r
+	echo.Until = lineFeed
+	first := c.s.Read(unseen, echo)
+	if first.Reason == session.ReasonMatched {
+		r.Timeout = max(0, r.Timeout-time.Since(began))
 		if strings.TrimSpace(prompt) != "" {
 			r.WaitFor = []*regexp.Regexp{regexp.MustCompile("^" + regexp.QuoteMeta(prompt) + "$")}
 		}
+		return c.s.Read(ctx, r)
 	}
-	k := c.s.Read(ctx, r)
-	return c.answered(ctx, k)
+	k := c.s.Read(ctx, session.ReadRequest{Cursor: r.Cursor, MaxBytes: r.MaxBytes})
+	k.Reason = first.Reason
+	return k
+}
+
+// promptWait is how long nothing must come for the terminal to be at rest.
+const promptWait = 200 * time.Millisecond
+
+// restLine is the line on which the terminal waits. Behind a command that has just ended its prompt may be on the way, and
+// what is typed before it comes would stand twice in the answer.
+func (c *call) restLine(ctx context.Context) string {
+	r := session.ReadRequest{Cursor: c.s.End(), Idle: promptWait, Timeout: 5 * promptWait}
+	if strings.TrimSpace(c.s.LastLine()) == "" {
+		c.s.Read(term.WithActor(ctx, term.Actor{}), r) // which shows it to nobody
+	}
+	return c.s.LastLine()
 }
 
 // answered makes the result of a talk.

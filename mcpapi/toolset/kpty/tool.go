@@ -24,8 +24,8 @@ const (
 //go:embed help.txt
 var help string
 
-// New makes the set of tools. Each has a memory of its own of what was read.
-func New() mcpapi.Toolset {
+// Toolset makes the set of tools. Each has a memory of its own of what was read.
+func Toolset() mcpapi.Toolset {
 	k := &kpty{read: newBookmarks()}
 	return mcpapi.Toolset{
 		Name:         "k_pty",
