@@ -6,12 +6,36 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"ptyctl/audit"
 	"ptyctl/session"
 	"ptyctl/term"
 )
+
+// A call that is refused before it comes to an action says who made it, too.
+func TestAuditRefused(t *testing.T) {
+	var seen []term.Event
+	var mu sync.Mutex
+	c := setting{sessions: session.Config{Observers: []term.Observer{observer(func(e term.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, e)
+	})}}}
+	c.options.ReadOnly = true
+	a := newAgent(t, c)
+	a.call(`{"action":"kill","session_id":"bash-none","agent_id":"worker-3","evidence_id":"ev-9"}`)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(seen) != 1 || seen[0].Actor.Agent != "worker-3" || seen[0].Actor.Evidence != "ev-9" || seen[0].Refused == nil {
+		t.Errorf("%+v", seen)
+	}
+}
+
+type observer func(term.Event)
+
+func (o observer) Observe(e term.Event) { o(e) }
 
 // Each action on a session makes a line that says which agent did it, and what it belongs to; nothing typed is in it.
 func TestAuditTrail(t *testing.T) {

@@ -98,7 +98,8 @@ func (k *kpty) tool() *mcpapi.Tool {
 	}
 }
 
-// args are the arguments of all actions. The table says which takes which.
+// args are the arguments of all actions, but for agent_id and evidence_id, which are the Actor's. The table says which
+// takes which.
 type args struct {
 	SessionID  string `json:"session_id"`
 	Shell      string
@@ -113,8 +114,6 @@ type args struct {
 	IdleMS     int64  `json:"idle_ms"`
 	MaxBytes   int64  `json:"max_bytes"`
 	Format     string
-	AgentID    string `json:"agent_id"`
-	EvidenceID string `json:"evidence_id"`
 }
 
 // A call is one call of the tool.
@@ -135,9 +134,6 @@ func (k *kpty) handle(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error
 	if err := c.Args(&do.in); err != nil {
 		return mcpapi.Answer{}, err
 	}
-	who := term.ActorFrom(ctx)
-	who.Agent, who.Evidence = do.in.AgentID, do.in.EvidenceID
-	ctx = term.WithActor(ctx, who)
 	out, err := do.act(ctx)
 	if err != nil {
 		return mcpapi.Answer{}, do.failed(ctx, err)
