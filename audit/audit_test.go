@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -143,7 +144,7 @@ func TestLines(t *testing.T) {
 	zero := 0
 	want := Entry{
 		Prev: got[2].Prev, Time: at, PID: os.Getpid(), Event: "exec", Outcome: "ok", Session: "web1-abcdefgh", Proto: "ssh", Host: "web1",
-		Actor: &Actor{"http", "claude", "4", "ci", "t1"}, Exec: "exec-1", Command: "ls --token [redacted]", Length: 23, Detail: "channel",
+		Actor: &Actor{Transport: "http", Client: "claude", Version: "4", Token: "ci", Task: "t1"}, Exec: "exec-1", Command: "ls --token [redacted]", Length: 23, Detail: "channel",
 	}
 	if a, b := asJSON(t, got[2]), asJSON(t, want); a != b {
 		t.Errorf("got  %s\nwant %s", a, b)
@@ -654,5 +655,31 @@ func BenchmarkJournal(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Who names the agent, or what the call belongs to, is on record with it, and for what it reads too.
+func TestAgent(t *testing.T) {
+	path := filepath.Join(folder(t), "audit.jsonl")
+	l := openLog(t, Options{Path: path})
+	secret := leaktest.Secret(t, "hunter3-1138")
+	l.Observe(term.Event{Verb: term.VerbRead, Size: 1})
+	l.Observe(term.Event{Verb: term.VerbRead, Size: 2, Actor: term.Actor{Agent: "leader"}})
+	l.Observe(term.Event{Verb: term.VerbRead, Size: 3, Actor: term.Actor{Evidence: "ev-1"}})
+	l.Observe(term.Event{Verb: term.VerbWrite, Size: 4, Actor: term.Actor{Agent: "password=" + secret, Evidence: strings.Repeat("x", 10*maxName)}})
+	l.Observe(term.Event{Verb: term.VerbOutput, Size: 5, Actor: term.Actor{Agent: "leader"}})
+	closeLog(t, l)
+	var sizes []int
+	var actors []Actor
+	for _, n := range entries(t, path) {
+		if n.Bytes > 0 {
+			sizes, actors = append(sizes, n.Bytes), append(actors, *n.Actor)
+		}
+	}
+	if !slices.Equal(sizes, []int{2, 3, 4}) || actors[0].Agent != "leader" || actors[1].Evidence != "ev-1" {
+		t.Fatalf("%v %+v", sizes, actors)
+	}
+	if a := actors[2]; a.Agent != "password=[redacted]" || len(a.Evidence) > maxName+64 {
+		t.Errorf("%+v", a)
 	}
 }

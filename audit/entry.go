@@ -49,6 +49,8 @@ type Actor struct {
 	Version   string `json:"version,omitempty"`
 	Token     string `json:"token,omitempty"` // its name
 	Task      string `json:"task_id,omitempty"`
+	Agent     string `json:"agent_id,omitempty"`
+	Evidence  string `json:"evidence_id,omitempty"`
 }
 
 // A SelfNote is what a line says about the log itself.
@@ -88,11 +90,13 @@ const (
 	CommandsNone     Commands = "none"     // its length
 )
 
-// recorded reports whether events of that verb make lines: not what is merely read.
-func recorded(v term.Verb) bool {
-	switch v {
-	case term.VerbOutput, term.VerbRead, term.VerbQuestion, term.VerbGone:
+// recorded reports whether e makes a line: not what is merely read.
+func recorded(e term.Event) bool {
+	switch e.Verb {
+	case term.VerbOutput, term.VerbQuestion, term.VerbGone:
 		return false
+	case term.VerbRead: // unless the caller wants to be held to account for it
+		return e.Actor.Agent != "" || e.Actor.Evidence != ""
 	}
 	return true
 }
@@ -104,7 +108,7 @@ func newEntry(e term.Event, commands Commands) Entry {
 		Host: cut(redact(e.Host), maxName), Exec: cut(e.Exec, maxName), Path: cut(redact(cut(e.Path, 4*maxDetail)), maxPath), Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail), State: e.State,
 		Bytes: e.Size, Secret: e.Sensitive, Took: e.Duration.Microseconds(),
 	}
-	if a := (Actor{cut(e.Actor.Transport, maxName), cut(e.Actor.Client, maxName), cut(e.Actor.Version, maxName), cut(e.Actor.Token, maxName), cut(e.Actor.Task, maxName)}); a != (Actor{}) {
+	if a := newActor(e.Actor); a != (Actor{}) {
 		n.Actor = &a
 	}
 	if e.Command != "" {
@@ -127,6 +131,13 @@ func newEntry(e term.Event, commands Commands) Entry {
 		n.Outcome = string(term.KindOf(err))
 	}
 	return n
+}
+
+func newActor(a term.Actor) Actor {
+	return Actor{
+		Transport: cut(a.Transport, maxName), Client: cut(a.Client, maxName), Version: cut(a.Version, maxName), Token: cut(a.Token, maxName),
+		Task: cut(a.Task, maxName), Agent: cut(redact(cut(a.Agent, 2*maxName)), maxName), Evidence: cut(redact(cut(a.Evidence, 2*maxName)), maxName),
+	}
 }
 
 // encode returns the line, with its line end.

@@ -113,7 +113,7 @@ func (l *Log) start() error {
 // Observe takes e for the log. It never blocks: when the disk is too slow for all that happens, lines are lost, and the
 // log says how many.
 func (l *Log) Observe(e term.Event) {
-	if !recorded(e.Verb) {
+	if !recorded(e) {
 		return
 	}
 	e.Data = nil // valid only now, and never kept

@@ -323,12 +323,13 @@ func (c *invocation) do(ctx context.Context) (any, error) {
 	return nil, term.Errorf(term.Internal, "tool %s has no handler", c.tool.Name)
 }
 
-// acting returns a context that says who makes the call.
+// acting returns a context that says who makes the call. Only tools of others take agent_id and evidence_id.
 func (c *invocation) acting(ctx context.Context, task string) context.Context {
 	name, version, _ := ClientFromContext(ctx)
 	caller := callerFrom(ctx)
 	return term.WithActor(ctx, term.Actor{
 		Transport: c.transport(ctx), Client: name, Version: version, Token: caller.Token, Task: task, Operator: caller.Operator,
+		Agent: c.text("agent_id"), Evidence: c.text("evidence_id"),
 	})
 }
 

@@ -25,6 +25,17 @@ func (s *Session) Clean(k Chunk) (text []byte, removed Sanitized) {
 	return c.From(before.Data, k.Data)
 }
 
+// CleanText is Clean for what a command in the terminal has put out, from the start of a line.
+func (s *Session) CleanText(output []byte) (text []byte, removed Sanitized) {
+	s.mu.Lock()
+	c := vt.Cleaner{Cols: s.pty.Cols}
+	s.mu.Unlock()
+	return c.From(nil, output)
+}
+
+// LastLine returns the unfinished last line as a person sees it: at rest, the prompt.
+func (s *Session) LastLine() string { return s.lastLine() }
+
 // Waiting says what the terminal seems to wait for, judged by its unfinished last line; nil: for nothing that is
 // known.
 func (s *Session) Waiting() *term.Waiting {

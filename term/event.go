@@ -12,6 +12,8 @@ type Actor struct {
 	Version   string // its version
 	Token     string // name (never the value) of the bearer token
 	Task      string // task_id: the name under which locks are held
+	Agent     string // agent_id: which of the client's agents
+	Evidence  string // evidence_id: what of the client's own records the call belongs to
 
 	// Operator says that a person makes the call, over a way that only the operator has: he may take locks over and
 	// answer for others, and what he types is in no record.

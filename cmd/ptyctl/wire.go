@@ -9,6 +9,7 @@ import (
 	"ptyctl/audit"
 	"ptyctl/config"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset/kpty"
 	"ptyctl/metrics"
 	"ptyctl/session"
 	"ptyctl/sshx"
@@ -125,4 +126,8 @@ func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch
 }
 
 // moreToolsets are the tools of other terminal servers, which are offered only by name.
-func moreToolsets() []mcpapi.Toolset { return nil }
+func moreToolsets() []mcpapi.Toolset {
+	return []mcpapi.Toolset{
+		kpty.Toolset(),
+	}
+}

@@ -1,0 +1,110 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A kReply is an answer of k_pty.
+type kReply struct {
+	OK        bool
+	ErrorCode string `json:"error_code"`
+	SessionID string `json:"session_id"`
+	Output    string
+	ExitCode  *int `json:"exit_code"`
+	Cols      int
+	Rows      int
+	Help      string
+	Sessions  []struct{}
+	text      string
+}
+
+// k calls k_pty. Values stand for each %s of the arguments, as JSON.
+func (c *client) k(tb testing.TB, arguments string, values ...any) (r kReply) {
+	tb.Helper()
+	for i, v := range values {
+		b, err := json.Marshal(v)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		values[i] = b
+	}
+	a, err := c.callTool(tb.Context(), "k_pty", json.RawMessage(fmt.Sprintf(arguments, values...)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.text = a.Content[0].Text
+	if err := json.Unmarshal([]byte(r.text), &r); err != nil || r.OK == a.IsError {
+		tb.Fatalf("%v, isError %v: %s", err, a.IsError, r.text)
+	}
+	return r
+}
+
+func (c *client) toolNames(tb testing.TB) (names []string) {
+	tb.Helper()
+	list, err := c.session.ListTools(tb.Context(), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, t := range list.Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// The tool set k_pty in the built program: off unless it is named, beside the other tools or alone, with the record of
+// which agent did what.
+func TestKPTY(t *testing.T) {
+	if names := newHome(t).connect(t).toolNames(t); slices.Contains(names, "k_pty") {
+		t.Errorf("k_pty is offered unasked: %v", names)
+	}
+	h := newHome(t)
+	c := h.connect(t, "--toolsets", "core,k_pty")
+	if names := c.toolNames(t); len(names) != 5 || !slices.Contains(names, "k_pty") {
+		t.Fatalf("the tools are %v", names)
+	}
+	if r := c.k(t, `{"action":"help"}`); !strings.Contains(r.Help, "PTY_PROCESS_EXITED") {
+		t.Errorf("%s", r.text)
+	}
+	dir := t.TempDir()
+	s := c.k(t, `{"action":"spawn","shell":"bash","cwd":%s,"agent_id":"leader","evidence_id":"ev-7"}`, dir)
+	if s.Cols != 120 || s.Rows != 30 {
+		t.Errorf("%s", s.text)
+	}
+	for command, want := range map[string]string{
+		"echo x # comment":                "x\n",
+		"echo a && echo b":                "a\nb\n",
+		"cat <<EOF\nhere\nEOF":            "here\n",
+		"echo __KR_DONE_a1b2c3d4__":       "__KR_DONE_a1b2c3d4__\n",
+		"printf '%s\\n' \"$(stty size)\"": "30 120\n",
+	} {
+		r := c.k(t, `{"action":"run","session_id":%s,"command":%s,"sentinel":"__KR_DONE_a1b2c3d4__","agent_id":"leader","evidence_id":"ev-7"}`, s.SessionID, command)
+		if r.Output != want || !isCode(r.ExitCode, 0) {
+			t.Errorf("%q: %s", command, r.text)
+		}
+	}
+	// The tools are different views of the same sessions.
+	if r := c.call(t, toolSession, `{"action":"status","session_id":%s}`, s.SessionID); r.text == "" || !strings.Contains(r.text, `"buffer_limit_bytes":102400`) {
+		t.Errorf("%s", r.text)
+	}
+	if r := c.k(t, `{"action":"run","session_id":%s,"command":"echo bye; exit 3"}`, s.SessionID); r.ErrorCode != "PTY_PROCESS_EXITED" || !isCode(r.ExitCode, 3) || !strings.HasPrefix(r.Output, "bye\n") {
+		t.Errorf("%s", r.text)
+	}
+	if r := c.k(t, `{"action":"list"}`); len(r.Sessions) != 0 {
+		t.Errorf("%s", r.text)
+	}
+	named := 0
+	for _, n := range auditLines(t, h.audit, "exec") {
+		if n.Actor.Agent == "leader" && n.Actor.Evidence == "ev-7" && n.Command != "" {
+			named++
+		}
+	}
+	if named != 5 {
+		text, _ := os.ReadFile(h.audit)
+		t.Errorf("%d commands are on record with their agent:\n%s", named, text)
+	}
+}

@@ -1,0 +1,171 @@
+package kpty
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// lineEnd is what the enter key sends.
+func lineEnd(goos string) string {
+	if goos == "windows" {
+		return "\r\n"
+	}
+	return "\r"
+}
+
+// wireData is what is typed for data. A Windows console takes CRLF for enter, and not LF alone.
+func wireData(goos, data string) string {
+	if goos == "windows" {
+		return strings.ReplaceAll(strings.ReplaceAll(data, "\r\n", "\n"), "\n", "\r\n")
+	}
+	return data
+}
+
+// writeOut is the result of write.
+type writeOut struct {
+	OK        bool     `json:"ok"`
+	SessionID string   `json:"session_id"`
+	Bytes     int      `json:"bytes_written"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+func (c *call) write(ctx context.Context) (any, error) {
+	if c.in.Data == "" {
+		return nil, c.Invalid("data", "data is empty: pass what to type")
+	}
+	res, err := c.send(ctx, wireData(runtime.GOOS, c.in.Data), c.in.Sensitive)
+	if err != nil {
+		return nil, err
+	}
+	return writeOut{OK: true, SessionID: c.s.ID(), Bytes: res.Written, Warnings: res.Warnings}, nil
+}
+
+// send types data. That the terminal does not take all of it is an error here.
+func (c *call) send(ctx context.Context, data string, sensitive bool) (session.WriteResult, error) {
+	res, err := c.s.Write(ctx, []byte(data), session.WriteOptions{Sensitive: sensitive})
+	if err == nil && res.TimedOut {
+		err = &term.Error{
+			Op: "write", Session: c.s.ID(), Kind: term.IOError, Details: &term.Details{BytesWritten: &res.Written},
+			Msg: fmt.Sprintf("the program took %d of %d bytes and no more: it does not read what is typed", res.Written, len(data)),
+		}
+	}
+	return res, err
+}
+
+// readOut is the result of read.
+type readOut struct {
+	OK        bool   `json:"ok"`
+	SessionID string `json:"session_id"`
+	shown
+	TimedOut bool          `json:"timed_out"` // nothing came
+	More     bool          `json:"more,omitempty"`
+	EOF      bool          `json:"eof"`
+	Waiting  *term.Waiting `json:"waiting_for,omitempty"`
+	*ending                // at eof
+}
+
+// shown is output in an answer.
+type shown struct {
+	Output    string `json:"output"`
+	Encoding  string `json:"encoding,omitempty"` // "base64"; empty: it is text
+	Truncated bool   `json:"truncated"`          // some of it is not in Output
+	Dropped   int64  `json:"dropped_bytes,omitempty"`
+}
+
+func (s *shown) show(text []byte) {
+	if utf8.Valid(text) {
+		s.Output = string(text)
+		return
+	}
+	s.Output, s.Encoding = base64.StdEncoding.EncodeToString(text), "base64"
+}
+
+// chunk shows a piece of the terminal's output, in the format asked for.
+func (c *call) chunk(k session.Chunk) (out shown) {
+	text := k.Data
+	if c.in.Format != "raw" {
+		text, _ = c.s.Clean(k)
+	}
+	out.show(text)
+	out.Truncated, out.Dropped = k.Dropped > 0, k.Dropped
+	return out
+}
+
+// maxBytes is how much of the output an answer may hold.
+func (c *call) maxBytes() int {
+	n := c.in.MaxBytes
+	if n == 0 {
+		n = outputBytes
+	}
+	return int(min(n, int64(c.Options().MaxReadBytes)))
+}
+
+// wait is how long the call may wait, as far as the operator allows.
+func (c *call) wait(otherwise time.Duration) time.Duration {
+	if c.in.TimeoutMS != nil {
+		otherwise = time.Duration(*c.in.TimeoutMS) * time.Millisecond
+	}
+	return min(otherwise, c.Options().MaxWait)
+}
+
+// bookmark is the session's.
+func (c *call) bookmark() *bookmark { return c.read.get(c.s, c.Options().Sessions) }
+
+func (c *call) readOn(ctx context.Context) (any, error) {
+	until := time.Now().Add(c.wait(c.Options().ReadTimeout))
+	c.Waits("output of "+c.s.ID(), c.s)
+	m := c.bookmark()
+	if !m.take(ctx, time.Until(until)) {
+		return readOut{OK: true, SessionID: c.s.ID(), TimedOut: true}, canceled(ctx)
+	}
+	defer m.release()
+	k := c.s.Read(ctx, session.ReadRequest{Cursor: m.place(), MaxBytes: c.maxBytes(), Timeout: max(time.Until(until), 0)})
+	if k.Reason == session.ReasonLimit {
+		return nil, c.s.TooManyReads()
+	}
+	if err := canceled(ctx); err != nil {
+		return nil, err // and the next read returns it
+	}
+	m.move(k.Next)
+	if k.EOF && len(k.Data) == 0 && k.Dropped == 0 {
+		return nil, c.over()
+	}
+	out := readOut{OK: true, SessionID: c.s.ID(), shown: c.chunk(k), EOF: k.EOF, TimedOut: k.Reason == session.ReasonTimeout && len(k.Data) == 0, More: k.Next < k.Buffer.End}
+	switch {
+	case k.EOF:
+		<-c.s.Ended()
+		end := endingOf(c.s)
+		out.ending = &end
+	case !out.More:
+		out.Waiting = c.s.Waiting()
+	}
+	return out, nil
+}
+
+// over is the error for a session that has nothing more to say.
+func (c *call) over() error {
+	<-c.s.Ended() // its output ends a moment before
+	i := c.s.Info()
+	e := &term.Error{Op: "read", Session: i.ID, Kind: term.AlreadyClosed, Details: &term.Details{EndReason: i.End.Reason}}
+	if i.State == session.Failed && !i.End.Exit.Known {
+		e.Kind, e.Msg, e.Err = term.IOError, "the terminal could not be read any more: "+i.End.Reason, i.End.Err
+	}
+	return e
+}
+
+// canceled is the error of a call whose client no longer waits for it.
+func canceled(ctx context.Context) error {
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		return nil
+	}
+	return &term.Error{Kind: term.Canceled, Msg: "the call was cancelled; nothing is lost: the next read returns it", Err: ctx.Err()}
+}

@@ -1,0 +1,159 @@
+package kpty
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// maxSentinel bounds a sentinel, which is typed in octal with every command.
+const maxSentinel = 64
+
+// runOut is the result of run.
+type runOut struct {
+	OK        bool   `json:"ok"`
+	SessionID string `json:"session_id"`
+	shown
+	Omitted  int64         `json:"omitted_bytes,omitempty"` // from the middle of output; run {exec_id, max_bytes} shows more
+	ExitCode *int          `json:"exit_code,omitempty"`
+	Reason   string        `json:"exit_code_reason,omitempty"` // why there is none
+	Took     int64         `json:"duration_ms"`
+	Running  bool          `json:"running,omitempty"`
+	ExecID   string        `json:"exec_id,omitempty"`
+	Waiting  *term.Waiting `json:"waiting_for,omitempty"`
+	Warnings []string      `json:"warnings,omitempty"`
+}
+
+// run runs a command in the session's shell. The engine types it: between markers that neither the command's echo nor its
+// output can be taken for, and in a form that no comment, quote, here-document or syntax error in it can break.
+func (c *call) run(ctx context.Context) (any, error) {
+	c.Waits("the command on "+c.s.ID(), c.s)
+	var res session.ExecResult
+	var err error
+	var warnings []string
+	switch {
+	case c.in.ExecID != "" && (c.in.Command != "" || c.in.Sentinel != "" || c.in.TimeoutMS != nil):
+		return nil, c.Invalid("exec_id", "exec_id goes on with a command as it was started: leave command, sentinel and timeout_ms out")
+	case c.in.ExecID != "":
+		res, err = c.s.ContinueExec(ctx, c.in.ExecID, c.Options().MaxWait, c.maxBytes())
+		if errors.Is(err, term.NotFound) {
+			return nil, c.Invalid("exec_id", "this session has no such command: its output was returned in full, or is no longer kept")
+		}
+	case strings.TrimSpace(c.in.Command) == "":
+		return nil, c.Invalid("command", "command is missing: pass the command to run, or the exec_id of one to wait for")
+	default:
+		var r session.ExecRequest
+		if r, warnings, err = c.request(); err != nil {
+			return nil, err
+		}
+		res, err = c.s.Exec(ctx, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.bookmark().move(c.s.End()) // what the terminal has shown of it, with the markers, is no news
+	out := c.result(res)
+	out.Warnings = warnings
+	return c.judge(res, out)
+}
+
+// request is what the engine is asked for.
+func (c *call) request() (r session.ExecRequest, warnings []string, err error) {
+	timeout := runTimeout * time.Millisecond
+	if c.in.TimeoutMS != nil {
+		timeout = time.Duration(*c.in.TimeoutMS) * time.Millisecond
+	}
+	if timeout == 0 {
+		return r, nil, c.Invalid("timeout_ms", "timeout_ms must be at least 1: a command needs time")
+	}
+	if most := c.Options().MaxExecTimeout; timeout > most {
+		timeout, warnings = most, append(warnings, "timeout_ms was lowered to "+most.String())
+	}
+	r = session.ExecRequest{Command: c.in.Command, Lane: session.LaneTerminal, Timeout: timeout, Wait: c.Options().MaxWait, MaxOutput: c.maxBytes()}
+	if c.in.Sentinel == "" {
+		return r, warnings, nil
+	}
+	if len(c.in.Sentinel) > maxSentinel || strings.ContainsFunc(c.in.Sentinel, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return r, nil, c.Invalid("sentinel", fmt.Sprintf("sentinel must be one line of at most %d bytes", maxSentinel))
+	}
+	if c.inCmd() {
+		return r, append(warnings, "cmd.exe cannot print a marker of one's own: sentinel was left out, the command is recognised all the same"), nil
+	}
+	r.MarkerPrefix, r.MarkerSuffix = sentinelMarker(c.in.Sentinel)
+	return r, warnings, nil
+}
+
+// sentinelMarker makes a marker of a caller's text. The random part is what keeps a command that prints the text, even
+// with a number behind it, from being taken for ended.
+func sentinelMarker(sentinel string) (prefix, suffix string) {
+	var nonce [4]byte
+	_, _ = rand.Read(nonce[:]) // never fails
+	return sentinel + "_" + hex.EncodeToString(nonce[:]) + "=", "__"
+}
+
+// inCmd reports whether the session's shell is cmd.exe.
+func (c *call) inCmd() bool {
+	p := c.s.Info().About.Process
+	return p != nil && len(p.Argv) > 0 && isCmd(p.Argv[0])
+}
+
+func isCmd(program string) bool {
+	name := strings.ToLower(program[strings.LastIndexAny(program, `/\`)+1:])
+	return name == "cmd" || name == "cmd.exe"
+}
+
+// result is the answer's form of what a command has done so far.
+func (c *call) result(res session.ExecResult) *runOut {
+	out := &runOut{
+		OK: true, SessionID: c.s.ID(), Took: res.Duration.Milliseconds(), Reason: res.ExitReason,
+		Running: res.Done == session.DoneRunning, ExecID: res.ID, Waiting: res.WaitingFor,
+	}
+	if res.Exit.Known {
+		out.ExitCode = &res.Exit.Code
+	}
+	clean := func(p []byte) []byte {
+		if c.in.Format != "raw" {
+			p, _ = c.s.CleanText(p)
+		}
+		return p
+	}
+	if o := res.Stdout; o.Complete() {
+		out.show(clean(o.Bytes()))
+	} else {
+		out.Omitted = o.Omitted()
+		out.show(fmt.Appendf(nil, "%s\n[... %d bytes left out ...]\n%s", clean(o.Head), o.Omitted(), clean(o.Tail)))
+	}
+	out.Dropped = res.Lost
+	out.Truncated = out.Omitted > 0 || res.Lost > 0
+	return out
+}
+
+// judge makes failures of what the contract calls so: a command that took too long, and one that ended its shell.
+func (c *call) judge(res session.ExecResult, out *runOut) (any, error) {
+	var e *failure
+	switch {
+	case res.TimedOut:
+		stopped := res.Exit.Killed == "yes" || res.Exit.Known
+		what := "the command took longer than timeout_ms and was stopped with ctrl-c; the shell is ready again"
+		if !stopped {
+			what = `the command took longer than timeout_ms and did not obey ctrl-c: it may still run; look with read, type \u0003 or an answer with write, or kill the session`
+		}
+		e = c.timeout(what)
+		e.Stopped = &stopped
+	case res.Done == session.DoneEOF:
+		e = c.failure(&term.Error{Op: "exec", Session: c.s.ID(), Kind: term.RemoteClosed, Details: &term.Details{EndReason: c.s.Info().End.Reason}})
+		e.ExitCode = cmp.Or(out.ExitCode, e.ExitCode)
+	default:
+		return out, nil
+	}
+	e.shown, e.ExecID, e.Omitted = &out.shown, out.ExecID, out.Omitted
+	return nil, e
+}

@@ -1,0 +1,277 @@
+package kpty
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// awkward are commands that a sentinel typed behind them would be lost in, or mistaken for.
+var awkward = []struct {
+	command, output string
+	code            int
+	bash            bool // not for sh
+	within          bool // some shells say more: of jobs, or as a warning
+}{
+	{command: "echo hello", output: "hello\n"},
+	{command: "true"},
+	{command: "false", code: 1},
+	{command: "echo x # a comment", output: "x\n"},
+	{command: "# nothing but a comment"},
+	{command: "echo a && echo b", output: "a\nb\n"},
+	{command: "false && echo never", code: 1},
+	{command: "false || echo saved", output: "saved\n"},
+	{command: "false; echo x", output: "x\n"},
+	{command: "echo x; false", output: "x\n", code: 1},
+	{command: "cat <<EOF\none\n\ttwo $((1+1))\nEOF", output: "one\n\ttwo 2\n"},
+	{command: "cat <<'EOF'\n__KR_DONE_a1b2c3d4__\nEOF", output: "__KR_DONE_a1b2c3d4__\n"},
+	{command: "cat <<EOF\nnever closed", output: "never closed", within: true},
+	{command: "for i in 1 2 3\ndo\n  echo $i\ndone", output: "1\n2\n3\n"},
+	{command: "if true; then\necho yes\nfi", output: "yes\n"},
+	{command: "echo one\necho two\n\n", output: "one\ntwo\n"},
+	{command: "echo __KR_DONE_00000000__", output: "__KR_DONE_00000000__\n"},
+	{command: "echo 'command; echo __KR_DONE_a1b2c3d4__'", output: "command; echo __KR_DONE_a1b2c3d4__\n"},
+	{command: "echo DONE=0__ DONE_deadbeef=0__ DONE", output: "DONE=0__ DONE_deadbeef=0__ DONE\n"},
+	{command: `printf '\036RC=0\037\n'`, output: "RC=0\n"},
+	{command: `printf '\036S=abcdefgh\037\nPTYCTL_RC_x=0:END_x\n'`, output: "S=abcdefgh\nPTYCTL_RC_x=0:END_x\n"},
+	{command: "printf 'no line end'", output: "no line end"},
+	{command: "(exit 7)", code: 7},
+	{command: "sh -c 'exit 255'", code: 255},
+	{command: "sh -c 'kill -TERM $$'", code: 143, within: true},
+	{command: "exec 3>&1; echo to three >&3; exec 3>&-", output: "to three\n"},
+	{command: "echo $(echo inner; echo `echo deep`)", output: "inner deep\n"},
+	{command: `echo "double 'single' \"escaped\" \\ back"`, output: "double 'single' \"escaped\" \\ back\n"},
+	{command: `echo it\'s \$HOME \!x`, output: "it's $HOME !x\n"},
+	{command: "echo 'a;b|c&d>e<f*?[x]{1,2}~'", output: "a;b|c&d>e<f*?[x]{1,2}~\n"},
+	{command: "echo 100% %s %d", output: "100% %s %d\n"},
+	{command: "echo ünïcödé 漢字 🙂", output: "ünïcödé 漢字 🙂\n"},
+	{command: "echo 'tab\there'", output: "tab\there\n"},
+	{command: "echo oops >&2", output: "oops\n"},
+	{command: "f() { return 5; }; f", code: 5},
+	{command: "trap 'echo trapped' USR1; kill -USR1 $$; trap - USR1", output: "trapped\n"},
+	{command: "sleep 0.1 & wait $!; echo gone", output: "gone\n", within: true},
+	{command: "set -- a b; echo $#", output: "2\n"},
+	{command: "cat /dev/null | cat; echo ${#HOME} >/dev/null"},
+	{command: "no-such-command-here 2>/dev/null", code: 127},
+	{command: "read line < /dev/null", code: 1},
+	{command: "cd /; pwd", output: "/\n"},
+	{command: "pwd", output: "/\n"}, // the same shell all along
+	{command: "diff <(echo a) <(echo a) && echo same", output: "same\n", bash: true},
+	{command: "[[ abc =~ b ]] && echo ${BASH_VERSION:+bash}", output: "bash\n", bash: true},
+	{command: "printf '%s\\n' {1..3}", output: "1\n2\n3\n", bash: true},
+}
+
+// What is run returns its output and status, whatever it is, in every shell, and with a sentinel of the caller's.
+func TestRunAwkward(t *testing.T) {
+	a := newAgent(t, setting{})
+	for _, shell := range shells(t) {
+		for _, sentinel := range []string{"", "DONE", `%s$x'"\ __`} {
+			id := a.spawn(shell)
+			for _, c := range awkward {
+				if c.bash && filepath.Base(shell) != "bash" {
+					continue
+				}
+				arguments := `{"action":"run","session_id":%s,"command":%s,"timeout_ms":20000}`
+				values := []any{id, c.command}
+				if sentinel != "" {
+					arguments, values = strings.Replace(arguments, "}", `,"sentinel":%s}`, 1), append(values, sentinel)
+				}
+				r := a.call(arguments, values...)
+				right := r.Output == c.output || c.within && strings.Contains(r.Output, c.output)
+				if !r.OK || !right || !isCode(r.ExitCode, c.code) || r.Running || r.Truncated {
+					t.Errorf("%s %q: %q: want %q and %d: %s", shell, sentinel, c.command, c.output, c.code, r.text)
+				}
+			}
+			// What a shell cannot parse is over at once, with a status that says so.
+			for _, command := range []string{`echo "never closed`, "echo 'never closed", "if true", "echo $(echo x", "for", ")"} {
+				r := a.call(`{"action":"run","session_id":%s,"command":%s,"timeout_ms":20000}`, id, command)
+				if !r.OK || r.ExitCode == nil || *r.ExitCode == 0 || r.Running {
+					t.Errorf("%s: %q: %s", shell, command, r.text)
+				}
+			}
+			if r := a.call(`{"action":"run","session_id":%s,"command":"exit 3"}`, id); r.ErrorCode != ProcessExited || !isCode(r.ExitCode, 3) {
+				t.Errorf("%s: exit 3: %s", shell, r.text)
+			}
+		}
+	}
+}
+
+// The shell's end is a failure with its status, and with what it had put out.
+func TestRunEndsShell(t *testing.T) {
+	a := newAgent(t, setting{})
+	for command, code := range map[string]int{"echo last words; exit 3": 3, "echo last words; exec sh -c 'exit 4'": 4} {
+		id := a.spawn("/bin/sh")
+		r := a.call(`{"action":"run","session_id":%s,"command":%s}`, id, command)
+		if r.ErrorCode != ProcessExited || !isCode(r.ExitCode, code) || r.Output != "last words\n" {
+			t.Errorf("%q: %s", command, r.text)
+		}
+		r = a.call(`{"action":"run","session_id":%s,"command":"echo again"}`, id)
+		if r.ErrorCode != ProcessExited || !isCode(r.ExitCode, code) || r.Cause != "ALREADY_CLOSED" {
+			t.Errorf("afterwards: %s", r.text)
+		}
+	}
+}
+
+func TestRunTimeout(t *testing.T) {
+	a := newAgent(t, setting{})
+	id := a.spawn("bash")
+	r := a.call(`{"action":"run","session_id":%s,"command":"echo partial; sleep 60","timeout_ms":700}`, id)
+	if r.ErrorCode != Timeout || r.Output != "partial\n" && r.Output != "partial\n^C" && !strings.HasPrefix(r.Output, "partial\n^C") || r.Stopped == nil || !*r.Stopped {
+		t.Errorf("%s", r.text)
+	}
+	if r := a.ok(`{"action":"run","session_id":%s,"command":"echo ready"}`, id); r.Output != "ready\n" {
+		t.Errorf("afterwards: %s", r.text)
+	}
+	r = a.call(`{"action":"run","session_id":%s,"command":"trap '' INT QUIT; echo deaf; while :; do sleep 0.1; done","timeout_ms":500}`, id)
+	if r.ErrorCode != Timeout || !strings.Contains(r.Output, "deaf\n") || r.Stopped == nil || *r.Stopped || !strings.Contains(r.Message, "kill") {
+		t.Errorf("a command that does not obey: %s", r.text)
+	}
+}
+
+// A command that asks comes back at once, is answered, and goes on; one that is long comes back when the call's time is over.
+func TestRunGoesOn(t *testing.T) {
+	a := newAgent(t, setting{})
+	id := a.spawn("bash")
+	r := a.ok(`{"action":"run","session_id":%s,"command":"printf 'Password: '; stty -echo; read p; stty echo; echo; echo got ${#p}; (exit 6)"}`, id)
+	if !r.Running || r.ExecID == "" || r.Waiting == nil || r.Waiting.Kind != "password" || r.ExitCode != nil {
+		t.Fatalf("%s", r.text)
+	}
+	if busy := a.call(`{"action":"run","session_id":%s,"command":"echo no"}`, id); busy.ErrorCode != WriteFailed || busy.Cause != "BUSY" || busy.Waiting == nil || !strings.Contains(busy.Message, "password") {
+		t.Errorf("a second command: %s", busy.text)
+	}
+	a.ok(`{"action":"write","session_id":%s,"data":"secret-answer-1138\n","sensitive":true}`, id)
+	if r = a.ok(`{"action":"run","session_id":%s,"exec_id":%s}`, id, r.ExecID); r.Running || !isCode(r.ExitCode, 6) || !strings.Contains(r.Output, "got 18") {
+		t.Errorf("%s", r.text)
+	}
+	if r := a.call(`{"action":"run","session_id":%s,"exec_id":"exec-none"}`, id); r.ErrorCode != InvalidArgument || r.Field != "exec_id" {
+		t.Errorf("%s", r.text)
+	}
+
+	short := setting{}
+	short.options.MaxWait = 300 * time.Millisecond
+	a = newAgent(t, short)
+	id = a.spawn("/bin/sh")
+	r = a.ok(`{"action":"run","session_id":%s,"command":"echo one; sleep 1; echo two"}`, id)
+	if !r.Running || r.ExecID == "" {
+		t.Fatalf("%s", r.text)
+	}
+	for deadline := time.Now().Add(20 * time.Second); r.Running && time.Now().Before(deadline); {
+		r = a.ok(`{"action":"run","session_id":%s,"exec_id":%s}`, id, r.ExecID)
+	}
+	if r.Output != "one\ntwo\n" || !isCode(r.ExitCode, 0) {
+		t.Errorf("%s", r.text)
+	}
+}
+
+// More output than an answer holds is cut in the middle, and can be had.
+func TestRunMuch(t *testing.T) {
+	a := newAgent(t, setting{})
+	id := a.spawn("/bin/sh")
+	r := a.ok(`{"action":"run","session_id":%s,"command":"i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done"}`, id)
+	if !r.Truncated || r.Omitted == 0 || len(r.Output) > outputBytes+100 || r.ExecID == "" || !strings.HasPrefix(r.Output, "line 0\n") || !strings.HasSuffix(r.Output, "line 2999\n") {
+		t.Fatalf("%.300s", r.text)
+	}
+	r = a.ok(`{"action":"run","session_id":%s,"exec_id":%s,"max_bytes":100000}`, id, r.ExecID)
+	var want strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&want, "line %d\n", i)
+	}
+	if r.Truncated || r.Output != want.String() || !isCode(r.ExitCode, 0) {
+		t.Errorf("%.300s", r.text)
+	}
+}
+
+// Output is clean unless it is asked for as it came.
+func TestFormat(t *testing.T) {
+	a := newAgent(t, setting{})
+	id := a.spawn("/bin/sh")
+	command := `printf '\033[31mred\033[0m \033]0;title\007x\n'`
+	if r := a.ok(`{"action":"run","session_id":%s,"command":%s}`, id, command); r.Output != "red x\n" {
+		t.Errorf("clean: %s", r.text)
+	}
+	if r := a.ok(`{"action":"run","session_id":%s,"command":%s,"format":"raw"}`, id, command); r.Output != "\x1b[31mred\x1b[0m \x1b]0;title\ax\n" {
+		t.Errorf("raw: %s", r.text)
+	}
+	if r := a.ok(`{"action":"run","session_id":%s,"command":"printf '\\377\\n'","format":"raw"}`, id); r.Encoding != "base64" || r.Output != "/wo=" {
+		t.Errorf("bytes that are no text: %s", r.text)
+	}
+}
+
+func TestSentinelRefused(t *testing.T) {
+	a := newAgent(t, setting{})
+	id := a.spawn("/bin/sh")
+	for _, sentinel := range []string{"", " ", "a\nb", "\x1b[2J", strings.Repeat("x", maxSentinel+1)} {
+		if r := a.call(`{"action":"run","session_id":%s,"command":"echo x","sentinel":%s}`, id, sentinel); r.ErrorCode != InvalidArgument || r.Field != "sentinel" || r.Example == "" {
+			t.Errorf("%q: %s", sentinel, r.text)
+		}
+	}
+	one, _ := sentinelMarker("X")
+	if two, end := sentinelMarker("X"); one == two || end != "__" || !strings.HasPrefix(two, "X_") || len(two) != len("X_01234567=") {
+		t.Errorf("%s %s %s", one, two, end)
+	}
+}
+
+// A flood is more than is kept: its start and end are shown, what was lost is counted, and the command ends as any other.
+func TestRunFlood(t *testing.T) {
+	a := newAgent(t, setting{})
+	id := a.spawn("/bin/sh")
+	for range 3 {
+		r := a.ok(`{"action":"run","session_id":%s,"command":"seq 300000; (exit 4)"}`, id)
+		if !isCode(r.ExitCode, 4) || !r.Truncated || !strings.HasSuffix(r.Output, "\n299999\n300000\n") || r.Running {
+			t.Errorf("%.200s ... %s", r.text, r.text[max(0, len(r.text)-200):])
+		}
+	}
+}
+
+// cmd.exe takes no sentinel, and the caller is told.
+func TestSentinelInCmd(t *testing.T) {
+	for program, want := range map[string]bool{`C:\Windows\System32\cmd.exe`: true, "CMD.EXE": true, "cmd": true, `C:\bin\pwsh.exe`: false, "/bin/sh": false, "/opt/cmd/sh": false} {
+		if isCmd(program) != want {
+			t.Errorf("%s: %v", program, !want)
+		}
+	}
+	a := newAgent(t, setting{sessions: session.Config{Dialers: map[string]term.Dialer{
+		"local": func(context.Context, term.Target, term.Prompter) (term.Transport, error) { return newWindow(), nil },
+	}}})
+	id := a.spawn("cmd.exe")
+	r := a.ok(`{"action":"run","session_id":%s,"command":"ver","sentinel":"DONE","timeout_ms":20000}`, id)
+	if r.Output != "Windows\n" || !isCode(r.ExitCode, 0) || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "sentinel") {
+		t.Errorf("%s", r.text)
+	}
+}
+
+// A window plays cmd.exe, as far as one command goes: a prompt, and what the line it is sent makes a real one print.
+type window struct {
+	io.Reader
+	out *io.PipeWriter
+}
+
+func newWindow() *window {
+	r, w := io.Pipe()
+	go w.Write([]byte("C:\\>")) // until it is read
+	return &window{r, w}
+}
+
+var nonceOf = regexp.MustCompile(`S\^=(\w+)`)
+
+func (w *window) Write(p []byte) (int, error) {
+	if m := nonceOf.FindSubmatch(p); m != nil {
+		go fmt.Fprintf(w.out, "%s\nS=%s\r\nWindows\r\nPTYCTL_RC_%s=0:END_%s\r\n\r\nC:\\>", p, m[1], m[1], m[1])
+	}
+	return len(p), nil
+}
+
+func (w *window) Resize(int, int) error { return nil }
+func (w *window) Close() error          { return w.out.Close() }
+
+func (w *window) Describe() term.Description {
+	return term.Description{PTY: true, Process: &term.Process{PID: 1, Argv: []string{"cmd.exe"}}}
+}

@@ -1,0 +1,134 @@
+package kpty
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// defaultShell is what is started when no shell is named: the user's, or on Windows the newest there is.
+func defaultShell(goos string, getenv func(string) string, lookPath func(string) (string, error)) string {
+	if goos != "windows" {
+		return cmp.Or(getenv("SHELL"), "/bin/sh")
+	}
+	for _, name := range []string{"pwsh.exe", "powershell.exe"} {
+		if path, err := lookPath(name); err == nil {
+			return path
+		}
+	}
+	return cmp.Or(getenv("ComSpec"), "cmd.exe")
+}
+
+// sessionOut is a session in the result of spawn and list.
+type sessionOut struct {
+	SessionID string `json:"session_id"`
+	Shell     string `json:"shell"`
+	Cwd       string `json:"cwd,omitempty"`  // in which it was started
+	Host      string `json:"host,omitempty"` // of another tool's session on another machine
+	Cols      int    `json:"cols"`
+	Rows      int    `json:"rows"`
+	PID       int    `json:"pid,omitempty"`
+	CreatedAt string `json:"created_at"`
+	Opener    string `json:"agent_id,omitempty"` // that has spawned it
+}
+
+func newSessionOut(i session.Info) sessionOut {
+	o := sessionOut{SessionID: i.ID, Shell: i.Protocol, Cols: i.PTY.Cols, Rows: i.PTY.Rows, CreatedAt: i.Created.UTC().Format(time.RFC3339Nano), Opener: i.Opener.Agent}
+	if p := i.About.Process; p != nil && len(p.Argv) > 0 {
+		o.Shell, o.Cwd, o.PID = p.Argv[0], p.Dir, p.PID
+	} else {
+		o.Host = i.Host
+	}
+	return o
+}
+
+// spawnOut is the result of spawn.
+type spawnOut struct {
+	OK bool `json:"ok"`
+	sessionOut
+}
+
+func (c *call) spawn(ctx context.Context) (any, error) {
+	shell := cmp.Or(c.in.Shell, defaultShell(runtime.GOOS, os.Getenv, exec.LookPath))
+	c.Waits("starting "+shell, nil)
+	res, err := c.Options().Sessions.Open(ctx, session.OpenRequest{
+		Target: term.Target{
+			Protocol: "local", Local: term.LocalOptions{Argv: []string{shell}, Dir: c.in.Cwd},
+			PTY: term.PTY{Cols: cmp.Or(c.in.Cols, defaultCols), Rows: cmp.Or(c.in.Rows, defaultRows)},
+		},
+		BufferBytes: bufferBytes, Wait: c.Options().MaxWait,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.s = res.Session
+	return spawnOut{OK: true, sessionOut: newSessionOut(res.Session.Info())}, nil
+}
+
+// resizeOut is the result of resize.
+type resizeOut struct {
+	OK        bool   `json:"ok"`
+	SessionID string `json:"session_id"`
+	Cols      int    `json:"cols"`
+	Rows      int    `json:"rows"`
+}
+
+func (c *call) resize(ctx context.Context) (any, error) {
+	if err := c.s.Resize(ctx, c.in.Cols, c.in.Rows); err != nil {
+		return nil, err
+	}
+	return resizeOut{OK: true, SessionID: c.s.ID(), Cols: c.in.Cols, Rows: c.in.Rows}, nil
+}
+
+// killOut is the result of kill.
+type killOut struct {
+	OK        bool   `json:"ok"`
+	SessionID string `json:"session_id"`
+	Ended     bool   `json:"already_ended,omitempty"`
+	ending
+}
+
+func (c *call) kill(ctx context.Context) (any, error) {
+	if err := c.s.MayClose(ctx, false); err != nil {
+		return nil, err
+	}
+	already := c.s.Close(ctx, session.CloseOptions{})
+	return killOut{OK: true, SessionID: c.s.ID(), Ended: already, ending: endingOf(c.s)}, nil
+}
+
+// An ending says how a session's program ended, as far as that is known.
+type ending struct {
+	ExitCode   *int   `json:"exit_code,omitempty"`
+	ExitSignal string `json:"exit_signal,omitempty"`
+}
+
+func endingOf(s *session.Session) ending {
+	exit := s.Info().End.Exit
+	e := ending{ExitSignal: exit.Signal}
+	if exit.Known {
+		e.ExitCode = &exit.Code
+	}
+	return e
+}
+
+// listOut is the result of list.
+type listOut struct {
+	OK       bool         `json:"ok"`
+	Sessions []sessionOut `json:"sessions"`
+}
+
+func (c *call) list(ctx context.Context) listOut {
+	out := listOut{OK: true, Sessions: []sessionOut{}}
+	for _, i := range c.Sessions(ctx) {
+		if !i.State.Ended() {
+			out.Sessions = append(out.Sessions, newSessionOut(i))
+		}
+	}
+	return out
+}
