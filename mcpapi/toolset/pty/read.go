@@ -39,11 +39,7 @@ func (s *set) read(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	} else if err = t.search(ctx, &p, &in); err != nil {
 		return mcpapi.Answer{}, err
 	}
-	open := fmt.Sprintf(`pty_output id="%s" status="%s"`, in.ID, t.status(t.State()))
-	if in.Pattern != "" {
-		open += fmt.Sprintf(` pattern="%s"`, visible(in.Pattern))
-	}
-	return mcpapi.Answer{Text: element(open, p.text()...)}, nil
+	return mcpapi.Answer{Text: p.output(in.ID, t.status(t.State()))}, nil
 }
 
 // A page is a part of a session's lines, or of those that match.
@@ -125,6 +121,14 @@ func (p *page) add(number int, text []byte) bool {
 	}
 	p.lines = append(p.lines, line)
 	return true
+}
+
+func (p *page) output(id string, st status) string {
+	open := fmt.Sprintf(`pty_output id="%s" status="%s"`, id, st)
+	if p.pattern != "" {
+		open += fmt.Sprintf(` pattern="%s"`, visible(p.pattern))
+	}
+	return element(open, p.text()...)
 }
 
 // text is what stands within the element.

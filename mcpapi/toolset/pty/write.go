@@ -42,7 +42,8 @@ func (s *set) write(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) 
 const preview = 50
 
 func written(id, data string, warnings []string) string {
-	lines := []string{"Success: " + id, fmt.Sprintf("Data sent: %s (%d bytes)", cut(visible(data), preview), len(data))}
+	start := visible(data[:min(len(data), 4*preview+4)])
+	lines := []string{"Success: " + id, fmt.Sprintf("Data sent: %s (%d bytes)", cut(start, preview), len(data))}
 	for _, w := range warnings {
 		lines = append(lines, "Warning: "+w)
 	}
