@@ -41,6 +41,7 @@ type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
 // A Kind is a JSON type, in JSON Schema's words.
 type Kind string
 
+// The kinds.
 const (
 	KindString  Kind = "string"
 	KindInteger Kind = "integer"
