@@ -30,7 +30,6 @@ func (s *set) kill(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	if in.Cleanup {
 		if err = t.MayClose(ctx, false); err == nil {
 			t.Close(ctx, session.CloseOptions{})
-			s.terminals.remove(in.ID)
 		}
 	} else if ran {
 		err = t.stop(ctx)
@@ -38,7 +37,12 @@ func (s *set) kill(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	if err != nil {
 		return mcpapi.Answer{}, err
 	}
-	return mcpapi.Answer{Text: t.view(t.Info()).ended(ran, in.Cleanup)}, nil
+	v := t.view(t.Info())
+	if in.Cleanup {
+		s.terminals.remove(in.ID)
+		c.Options().Sessions.Forget(t.Session)
+	}
+	return mcpapi.Answer{Text: v.ended(ran, in.Cleanup)}, nil
 }
 
 func (v view) ended(ran, cleanup bool) string {

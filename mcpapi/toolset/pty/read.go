@@ -33,13 +33,14 @@ func (s *set) read(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	if err != nil {
 		return mcpapi.Answer{}, err
 	}
+	st := t.status(t.State()) // before the lines: of a program that has ended, all of them are there
 	p := page{offset: in.Offset, limit: in.Limit, room: c.Options().MaxReadBytes}
 	if in.Pattern == "" {
 		t.page(ctx, &p)
 	} else if err = t.search(ctx, &p, &in); err != nil {
 		return mcpapi.Answer{}, err
 	}
-	return mcpapi.Answer{Text: p.output(in.ID, t.status(t.State()))}, nil
+	return mcpapi.Answer{Text: p.output(in.ID, st)}, nil
 }
 
 // A page is a part of a session's lines, or of those that match.

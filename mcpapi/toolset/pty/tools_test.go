@@ -1,3 +1,5 @@
+//go:build unix
+
 package pty
 
 import (
@@ -287,6 +289,9 @@ func TestKill(t *testing.T) {
 	}
 	if list = c.call("pty_list", `{}`); strings.Contains(list, id) {
 		t.Error(list)
+	}
+	if _, err := c.m.Get(id); err == nil {
+		t.Error("it is still kept for other tools")
 	}
 }
 
