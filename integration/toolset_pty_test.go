@@ -51,7 +51,7 @@ func (c ptyTools) fails(want, tool, arguments string, values ...any) {
 	}
 }
 
-var ptySpawned = regexp.MustCompile(`\A<pty_spawned>\nID: (pty_[0-9a-f]{8})\nTitle: (.*)\nCommand: (.*)\nWorkdir: (.*)\nPID: (\d+)\nStatus: running\n</pty_spawned>\z`)
+var ptySpawned = regexp.MustCompile(`\A<pty_spawned>\nID: (pty_[0-9a-f]{8})\nTitle: (.*)\nCommand: (.*)\nWorkdir: (.*)\nPID: (\d+)\nStatus: (?:running|exited)\n</pty_spawned>\z`)
 
 // spawn starts a script of the shell.
 func (c ptyTools) spawn(script string) (id string) {
@@ -169,7 +169,7 @@ func TestPTYToolset(t *testing.T) {
 	reader := ptyTools{server.dial(t, url, ciToken).tools, t}
 	reader.ok("pty_list", `{}`)
 	reader.fails("Error: Permission denied: pty_spawn is refused: the token ci has the role read", "pty_spawn", `{"command":"true"}`)
-	id := p.spawn("exit 0")
+	id := p.spawn("cat")
 	if r := over.call(t, toolSession, `{"action":"list"}`); !strings.Contains(r.text, id) {
 		t.Errorf("ptyctl_session list lacks %s: %s", id, r.text)
 	}
@@ -184,6 +184,15 @@ func TestPTYToolset(t *testing.T) {
 	if opened != 2+3+2+1 {
 		t.Errorf("the audit log has %d opened sessions, want 8", opened)
 	}
+}
+
+// The official SDK for TypeScript takes the results as they are.
+func TestPTYToolsetTypeScript(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ptyTools{newHome(t).typescript(t, "--toolsets", "pty").tools, t}.work(dir)
 }
 
 // PTY_MAX_BUFFER_LINES and PTY_PERMISSIONS, as the users of other servers have them.

@@ -150,6 +150,7 @@ func TestErrors(t *testing.T) {
 		{"pty_read", about(id, `,"pattern":"`+strings.Repeat("a", 5000)+`"`), `Error: Invalid regex pattern "` + strings.Repeat("a", 200) + `...": it has 5000 bytes`},
 		{"pty_write", about(id, ""), "Error: data is missing"},
 		{"pty_write", about(id, `,"data":""`), "Error: data is empty"},
+		{"pty_list", `{"id":"x"}`, `Error: unknown field "id" for pty_list; it takes none; a correct call: pty_list {}`},
 		{"pty_spawn", `{}`, "Error: command is missing"},
 		{"pty_spawn", `{"command":""}`, "Error: command is empty"},
 		{"pty_spawn", `{"command":"no-such-program","args":["x"]}`, `Error: Failed to execute command "no-such-program": there is no program "no-such-program" in PATH`},
