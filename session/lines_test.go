@@ -57,6 +57,28 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// However the output is cut into pages, the lines are the same.
+func TestLinesInPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := start(t, 0, session.Options{})
+		var out strings.Builder
+		for i := range 300 {
+			fmt.Fprintf(&out, "%d\x1b[1;3%dm%s\x1b[0m é🙂\x1b]0;title %d\a\rX%s\r\n", i, i%8, strings.Repeat("wide ", i%40), i, []string{"", "\x1b[K", "\xff", "\tend"}[i%4])
+		}
+		put(t, far, out.String()+"$ ")
+		whole := numbered(s.Lines(t.Context(), 0, 0))
+		for _, n := range []int{1, 2, 7, 100, 300, 301, 1000} {
+			var pages strings.Builder
+			for from := 0; from < 301; from += n {
+				pages.WriteString(numbered(s.Lines(t.Context(), from, n)))
+			}
+			if pages.String() != whole {
+				t.Errorf("in pages of %d lines:\n%s\nat once:\n%s", n, pages.String(), whole)
+			}
+		}
+	})
+}
+
 // Once the stream has ended, no rest of a rune can come.
 func TestLinesAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

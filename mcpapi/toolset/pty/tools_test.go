@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -324,6 +325,31 @@ func TestServerEnd(t *testing.T) {
 	c.fails("pty_spawn", `{"command":"true"}`, "Error: ptyctl is shutting down")
 }
 
+// What is cleaned up leaves nothing: no session, no output, no goroutine.
+func TestNothingIsLeft(t *testing.T) {
+	c := start(t)
+	round := func() {
+		id := c.sh("seq 1000; exec cat", "1000\r\n")
+		c.call("pty_read", about(id, `,"pattern":"9"`))
+		c.call("pty_write", about(id, `,"data":"text\\n"`))
+		c.call("pty_kill", about(id, ""))
+		c.call("pty_kill", about(id, `,"cleanup":true`))
+	}
+	round()
+	before := runtime.NumGoroutine()
+	for range 20 {
+		round()
+	}
+	if n := len(c.m.List()); n > 0 || c.m.Live() > 0 || c.m.Buffered() > 0 {
+		t.Errorf("%d sessions, %d of them live, and %d bytes are left", n, c.m.Live(), c.m.Buffered())
+	}
+	for end := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines, before it were %d", runtime.NumGoroutine(), before)
+		}
+	}
+}
+
 // The sessions are those of all tools: each sees what the other has opened, but only this set's are in its list.
 func TestOtherTools(t *testing.T) {
 	c := connect(t, newLab(t, Options{}, session.Config{Retention: time.Minute}, mcpapi.Options{Toolsets: []string{"core", "pty"}}), mcpapi.Caller{})[0]
@@ -441,7 +467,7 @@ func TestForgedEntry(t *testing.T) {
 
 // Any number may read while a program writes and others come and go.
 func TestConcurrency(t *testing.T) {
-	c := start(t)
+	c := connect(t, newLab(t, Options{BufferLines: 500}, session.Config{}, mcpapi.Options{}), mcpapi.Caller{})[0]
 	id := c.sh("echo ready; i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; cat", "ready")
 	var wg sync.WaitGroup
 	for n := range 8 {
