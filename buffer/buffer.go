@@ -137,6 +137,11 @@ type Stat struct {
 func (b *Buffer) Stat() Stat {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.statLocked()
+}
+
+// statLocked is Stat. Requires b.mu.
+func (b *Buffer) statLocked() Stat {
 	return Stat{
 		Start:     b.start,
 		End:       b.start + int64(b.ring.held),

@@ -278,6 +278,46 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
+func TestLines(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	many := strings.Repeat("ab\n", 20000)
+	tests := []struct {
+		name     string
+		maxBytes int
+		writes   []string
+		skip, n  int
+		start    int64
+		want     string
+	}{
+		{"empty", 9, nil, 0, 3, 0, ""},
+		{"all", 9, []string{"1\n2\n"}, 0, 0, 0, "1\n2\n"},
+		{"negative", 9, []string{"1\n2\n"}, math.MinInt, math.MinInt, 0, "1\n2\n"},
+		{"greatest", 9, []string{"1\n2\n"}, 0, math.MaxInt, 0, "1\n2\n"},
+		{"first", 9, []string{"1\n2\n"}, 0, 1, 0, "1\n"},
+		{"second", 9, []string{"1\n2\n"}, 1, 1, 2, "2\n"},
+		{"past the end", 9, []string{"1\n2\n"}, 2, 1, 4, ""},
+		{"far past the end", 9, []string{"1\n2\n"}, math.MaxInt, 1, 4, ""},
+		{"partial", 9, []string{"1\n2\n3"}, 2, 1, 4, "3"},
+		{"only a partial", 9, []string{"abc"}, 0, 1, 0, "abc"},
+		{"empty lines", 9, []string{"a\n\n\nb"}, 1, 2, 2, "\n\n"},
+		{"first line cut", 4, []string{"abcd\n1\n"}, 0, 1, 3, "d\n"},
+		{"over the seam", 6, []string{"1\n2\n3\n", "4\n5"}, 1, 2, 4, "3\n4\n"},
+		{"lines longer than a block", 0, []string{"1\n", long, "\n", long, "\n2\n3\n4\n5\n"}, 2, 1, 5003, long + "\n"},
+		{"block edge", 0, []string{strings.Repeat("x", 4095), "\n1\n2\n3\n"}, 1, 1, 4096, "1\n"},
+		{"from the front of many blocks", 0, []string{many}, 9000, 3, 27000, "ab\nab\nab\n"},
+		{"from the back of many blocks", 0, []string{many}, 19999, 3, 59997, "ab\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := filled(t, buffer.Options{MaxBytes: tt.maxBytes}, tt.writes...)
+			data, start, stat := b.Lines(tt.skip, tt.n)
+			if string(data) != tt.want || start != tt.start || stat != b.Stat() {
+				t.Errorf("%.40q (%d bytes) at %d, %+v; want %.40q (%d bytes) at %d", data, len(data), start, stat, tt.want, len(tt.want), tt.start)
+			}
+		})
+	}
+}
+
 func TestGrowth(t *testing.T) {
 	const kib = 1 << 10
 	tests := []struct {

@@ -60,6 +60,16 @@ func (m *model) lastLines(n int) int64 {
 	return rest.start
 }
 
+func (m *model) linesOf(skip, n int) (data []byte, start int64) {
+	all := bytes.SplitAfter(m.data, []byte("\n"))
+	before := bytes.Join(all[:min(max(skip, 0), len(all))], nil)
+	all = all[min(max(skip, 0), len(all)):]
+	if n > 0 {
+		all = all[:min(n, len(all))]
+	}
+	return bytes.Join(all, nil), m.start + int64(len(before))
+}
+
 func (m *model) at(offset int64, limit int) (data []byte, start, dropped int64) {
 	if offset < 0 {
 		offset = 0
@@ -146,6 +156,11 @@ func FuzzBuffer(f *testing.F) {
 				n := int(byteArg()) - 2
 				if got, want := b.LastLines(n), m.lastLines(n); got != want {
 					t.Fatalf("LastLines(%d) = %d, want %d", n, got, want)
+				}
+				most := int(byteArg()) - 1
+				want, from := m.linesOf(n, most)
+				if got, start, stat := b.Lines(n, most); !bytes.Equal(got, want) || start != from || stat != b.Stat() {
+					t.Fatalf("Lines(%d, %d) = %q at %d, %+v; want %q at %d", n, most, got, start, stat, want, from)
 				}
 			case 4:
 				if byteArg()%4 == 0 { // seldom: little happens afterwards

@@ -54,3 +54,18 @@ func (b *Buffer) LastLines(n int) int64 {
 	}
 	return b.start + int64(b.ring.beforeLast(n))
 }
+
+// Lines returns a copy of up to n of the lines held, as Stat.Lines counts them, without the oldest skip, and where in the
+// stream it starts; n <= 0 means all that follow. The lines keep their ends. stat is the state that the copy was taken from.
+func (b *Buffer) Lines(skip, n int) (data []byte, start int64, stat Stat) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	stat = b.statLocked()
+	from, to := b.ring.lineStart(max(skip, 0)), b.ring.held
+	if n > 0 && n < stat.Lines {
+		to = b.ring.pastNewline(from, to, n)
+	}
+	older, newer := b.ring.view(from, to)
+	data = make([]byte, 0, to-from)
+	return append(append(data, older...), newer...), b.start + int64(from), stat
+}

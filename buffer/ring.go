@@ -162,6 +162,25 @@ func (r *ring) beforeLast(n int) int {
 	}
 }
 
+// lineStart returns where the line begins that has n lines before it, or the end if there are no more than n. It counts
+// block by block from the nearer end.
+func (r *ring) lineStart(n int) int {
+	switch lines := r.lines(); {
+	case n >= lines:
+		return r.held
+	case n > lines/2:
+		return r.beforeLast(lines - n)
+	}
+	for from := 0; ; from += scanBlock {
+		to := min(from+scanBlock, r.held)
+		in := r.count(from, to)
+		if in >= n {
+			return r.pastNewline(from, to, n)
+		}
+		n -= in
+	}
+}
+
 // count returns the number of newlines in [from, to).
 func (r *ring) count(from, to int) int {
 	older, newer := r.view(from, to)

@@ -19,6 +19,8 @@ type Config struct {
 	Policy  Policy
 	Logging Logging
 
+	Toolsets Toolsets
+
 	// origin says who set a key that does not have its default. Set by Load.
 	origin map[string]string
 }
@@ -33,6 +35,14 @@ type Server struct {
 	Control    Control
 
 	JSONRPCErrors bool // a failed call on stdio is answered with a JSON-RPC error
+}
+
+// Toolsets hold what is particular to sets of tools.
+type Toolsets struct{ PTY PTYTools }
+
+// PTYTools concern the set pty.
+type PTYTools struct {
+	MaxBufferLines int // of each session's output
 }
 
 // Control says who may watch and step in on this machine, and where.

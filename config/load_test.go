@@ -92,6 +92,8 @@ func TestDefaults(t *testing.T) {
 		Audit:   Audit{MaxBytes: 67108864, Keep: 10, Fsync: AuditFsyncInterval, Commands: AuditCommandsRedacted},
 		Policy:  Policy{Typing: PolicyTypingAuto},
 		Logging: Logging{Level: LogInfo, Format: LogText, MaxBytes: 10 << 20, Keep: 5},
+
+		Toolsets: Toolsets{PTY: PTYTools{MaxBufferLines: 50_000}},
 	}
 	if !reflect.DeepEqual(Default(), want) {
 		t.Errorf("Default() = %+v\nwant %+v", Default(), want)

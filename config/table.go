@@ -244,6 +244,10 @@ func table(c *Config, home string) []row {
 			"Rules as JSON in the form of other terminal servers, such as {\"bash\": {\"npm *\": \"allow\", \"git push\": \"deny\"}, \"external_directory\": \"deny\"}.").
 			env("PTY_PERMISSIONS"),
 
+		integer(&c.Toolsets.PTY.MaxBufferLines, "toolsets.pty.max_buffer_lines", 50_000, 1, 1_000_000,
+			"How many lines of output are kept for each session of the set of tools pty; each counts 128 bytes, so that longer ones leave room for fewer.").
+			env("PTY_MAX_BUFFER_LINES"),
+
 		enum(&c.Logging.Level, "logging.level", LogInfo,
 			"The least severe messages that are logged.",
 			LogDebug, LogInfo, LogWarn, LogError).env("PTYCTL_LOG_LEVEL").flag("log-level", ""),

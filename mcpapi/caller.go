@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -55,15 +56,17 @@ func (c *invocation) permitted(ctx context.Context, a Action) error {
 	}
 	var on struct {
 		SessionID string `json:"session_id"`
+		ID        string // the same, in the words of other programs
 	}
 	_ = json.Unmarshal(c.raw, &on) // What is wrong with the arguments, do finds out, and says.
+	id := cmp.Or(on.SessionID, on.ID)
 	if types {
 		err := c.readsOnly(caller)
-		c.m.Refused(c.acting(ctx, ""), on.SessionID, c.verb(), err)
+		c.m.Refused(c.acting(ctx, ""), id, c.verb(), err)
 		return err
 	}
-	if s, err := c.m.Get(on.SessionID); err == nil && !caller.sees(s.Info()) {
-		return c.m.Hide(c.acting(ctx, ""), c.verb(), on.SessionID)
+	if s, err := c.m.Get(id); err == nil && !caller.sees(s.Info()) {
+		return c.m.Hide(c.acting(ctx, ""), c.verb(), id)
 	}
 	return nil
 }
@@ -80,7 +83,8 @@ func (c *invocation) verb() term.Verb {
 	case c.tool == &configTool && c.action == "get":
 		return term.VerbRead
 	}
-	return term.Verb(c.action)
+	a, _ := c.tool.action(c.action)
+	return cmp.Or(a.Verb, term.Verb(c.action))
 }
 
 // readsOnly says why an action is refused, and what is not.

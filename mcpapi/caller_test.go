@@ -32,6 +32,11 @@ func TestReadOnlyServer(t *testing.T) {
 	l.fails(execTool.Name, `{"session_id":"x","cmd":"true"}`, term.PolicyDenied, "ptyctl_session_exec is refused")
 	l.ok(sessionTool.Name, `{"action":"list"}`)
 	last := seen.take()
+	for _, e := range last {
+		if e.Verb == "" {
+			t.Errorf("the record does not say what was refused: %+v", e)
+		}
+	}
 	if e := last[len(last)-1]; e.Verb != term.VerbExec || e.Session != "x" || term.KindOf(e.Refused) != term.PolicyDenied {
 		t.Errorf("the record of the last is %+v", e)
 	}

@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -40,7 +41,7 @@ func logCalls(hooks *server.Hooks, log *slog.Logger) {
 		add("action", said.Action)
 		add("session", became.SessionID)
 		if became.SessionID == "" {
-			add("session", said.SessionID)
+			add("session", cmp.Or(said.SessionID, said.ID))
 		}
 		add("task", said.TaskID)
 		add("request_id", said.RequestID)
@@ -57,6 +58,7 @@ const maxLogged = 100
 type callIDs struct {
 	Action    string `json:"action"`
 	SessionID string `json:"session_id"`
+	ID        string `json:"id"` // the session's, in the words of other programs
 	TaskID    string `json:"task_id"`
 	RequestID string `json:"request_id"`
 	ErrorCode string `json:"error_code"`

@@ -2,6 +2,7 @@ package mcpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -167,7 +168,7 @@ func (c *checker) find(path string, fields []Field, name string) (int, error) {
 	allowed := c.allowed(fields, path)
 	if i < 0 {
 		name = join(path, shorten(name))
-		return 0, c.invalid(name, allowed, "unknown field %q%s; it takes %s", name, c.forAction(), strings.Join(allowed, ", "))
+		return 0, c.invalid(name, allowed, "unknown field %q%s; it takes %s", name, c.forAction(), cmp.Or(strings.Join(allowed, ", "), "none"))
 	}
 	return 0, c.invalid(name, allowed, "field %q belongs to action %s, not to %s, which takes %s", name, strings.Join(fields[i].Actions, ", "), c.action, strings.Join(allowed, ", "))
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/term"
 )
 
 // A Tool is the table from which everything about one tool is derived.
@@ -29,6 +31,8 @@ type Action struct {
 	Example string // arguments of a correct call, as JSON
 	Reads   bool   // types nothing and changes nothing
 	Later   string // not built yet: what to do instead
+
+	Verb term.Verb // what it does, for the record; empty: its name
 }
 
 // Hints are the tool's annotations.
@@ -37,6 +41,7 @@ type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
 // A Kind is a JSON type, in JSON Schema's words.
 type Kind string
 
+// The kinds.
 const (
 	KindString  Kind = "string"
 	KindInteger Kind = "integer"

@@ -1,11 +1,13 @@
 package mcpapi
 
+import "ptyctl/term"
+
 var runTool = Tool{
 	Name:  "ptyctl_run",
 	Title: "Run a program here",
 	About: "Run one program on this machine, without a terminal, and get its output, errors and exit code. argv is the program and its arguments; for a command line pass [\"bash\",\"-c\",\"...\"]. It gets a clean environment, and what it leaves running is ended. If done_reason is running, go on with ptyctl_session_exec {session_id, exec_id}. For anything interactive open a session with protocol local.",
 	Actions: []Action{
-		{Example: `{"argv":["go","test","./..."],"cwd":"/srv/app"}`},
+		{Example: `{"argv":["go","test","./..."],"cwd":"/srv/app"}`, Verb: term.VerbExec},
 	},
 	Fields: []Field{
 		{Name: "argv", Kind: KindStrings, About: "program and arguments", Required: everyAction},
@@ -53,7 +55,7 @@ var healthTool = Tool{
 	Title:   "State of ptyctl",
 	About:   "The version of ptyctl, how long it runs, and how many sessions and commands it has.",
 	Reading: "The version of ptyctl, how long it runs, and its numbers.",
-	Actions: []Action{{Example: `{}`, Reads: true}},
+	Actions: []Action{{Example: `{}`, Reads: true, Verb: term.VerbRead}},
 	Output: []Field{
 		{Name: "version", Kind: KindString},
 		{Name: "go_version", Kind: KindString},

@@ -55,7 +55,7 @@ func (h Host) inherits(name string) bool {
 	}
 	return slices.ContainsFunc(h.Inherit, func(pattern string) bool {
 		if start, any := strings.CutSuffix(pattern, "*"); any {
-			return strings.HasPrefix(name, start)
+			return strings.HasPrefix(name, start) && name != "TERM" // which says what the program's terminal is, not ours
 		}
 		return name == pattern
 	})

@@ -196,6 +196,21 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// All of the environment may be passed on, but for what says which terminal it is.
+func TestWholeEnvironment(t *testing.T) {
+	t.Setenv("PTYX_PASSED", "1")
+	t.Setenv("TERM", "vt52")
+	for _, c := range []struct {
+		inherit []string
+		want    string
+	}{{[]string{"*"}, "1 dumb"}, {[]string{"*", "TERM"}, "1 vt52"}} {
+		out, _, _ := run(t, ptyx.Host{Inherit: c.inherit}, job{LocalOptions: sh(`echo "$PTYX_PASSED $TERM"`)})
+		if out != c.want+"\n" {
+			t.Errorf("%v: %q, want %q", c.inherit, out, c.want)
+		}
+	}
+}
+
 func TestWrongCalls(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -40,7 +40,7 @@ type Info struct {
 // Info returns the session's present state.
 func (s *Session) Info() Info {
 	i := Info{
-		ID: s.id, Protocol: s.o.Protocol, Host: s.o.Host, Device: s.o.Device, Opener: s.o.Opener, Created: s.created, Buffer: s.buf.Stat(),
+		ID: s.id, Protocol: s.o.Protocol, Host: s.o.Host, Device: s.o.Device, Opener: s.o.Opener, Created: s.created,
 		BytesIn: s.count.rx.Load(), BytesOut: s.count.tx.Load(),
 		LastIn: unixNano(s.count.lastRx.Load()), LastOut: unixNano(s.count.lastTx.Load()), Drained: unixNano(s.count.drained.Load()),
 		Dropped: s.count.dropped.Load(), Execs: s.count.execs.Load(), Readers: s.count.readers.Load(),
@@ -52,6 +52,7 @@ func (s *Session) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i.State, i.End, i.Prompt, i.PTY, i.Typed = s.state, s.end, s.promptLocked(), s.pty, s.typed
+	i.Buffer = s.buf.Stat() // after the state: of a session that has ended, all of the output
 	for _, id := range s.runOrder {
 		switch x := s.runs[id]; {
 		case !x.ended():

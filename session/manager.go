@@ -209,11 +209,7 @@ func (m *Manager) ended(s *Session) {
 func (m *Manager) expireLocked(s *Session) {
 	s.expiry = time.AfterFunc(m.c.Retention, func() {
 		defer s.rescue("retention")
-		m.mu.Lock()
-		delete(m.sessions, s.id)
-		m.mu.Unlock()
-		s.forgetAll()
-		s.observe(term.Event{Verb: term.VerbGone})
+		m.forget(s)
 	})
 }
 
@@ -227,16 +223,30 @@ func (m *Manager) dismissed(s *Session) {
 	}
 }
 
-// forget forgets a session that has ended, and of which nobody knows anything to ask for.
+// Forget forgets a session that has ended, and whose output nobody wants any more, before its time of retention is over.
+// One that has not ended stays.
+func (m *Manager) Forget(s *Session) {
+	if s.State().Ended() {
+		m.forget(s)
+	}
+}
+
+// forget is Forget for a session that is known to have ended.
 func (m *Manager) forget(s *Session) {
 	m.mu.Lock()
-	delete(m.sessions, s.id)
+	known := m.sessions[s.id] == s
+	if known {
+		delete(m.sessions, s.id)
+	}
+	m.exited = slices.DeleteFunc(m.exited, func(other *Session) bool { return other == s })
 	if s.expiry != nil {
 		s.expiry.Stop()
 	}
 	m.mu.Unlock()
-	s.forgetAll()
-	s.observe(term.Event{Verb: term.VerbGone})
+	if known {
+		s.forgetAll()
+		s.observe(term.Event{Verb: term.VerbGone})
+	}
 }
 
 // Close ends all sessions and refuses new ones. It returns when all have ended, within about five seconds.

@@ -14,15 +14,24 @@ type Sanitized = vt.Sanitized
 // Clean returns a chunk of the terminal's output as text for reading: without escape sequences, with what was
 // drawn over in its last state, and safe to show; see package vt. Cursors go on counting raw bytes.
 func (s *Session) Clean(k Chunk) (text []byte, removed Sanitized) {
-	from := max(k.Start-cleanBack, 0)
-	before := s.buf.At(from, int(k.Start-from))
-	if before.Next > k.Start { // it is no longer held
-		before.Data = nil
+	c := s.cleaner(k.Start)
+	text = c.Append(make([]byte, 0, len(k.Data)), k.Data)
+	text = c.Flush(text)
+	return text, c.Sanitized()
+}
+
+// cleaner makes one that has read what is held before start.
+func (s *Session) cleaner(start int64) *vt.Cleaner {
+	var before []byte
+	if back := min(start, cleanBack); back > 0 {
+		held := s.buf.At(start-back, int(back))
+		before = held.Data[:min(max(start-held.Start, 0), int64(len(held.Data)))] // as much as is still held
 	}
 	s.mu.Lock()
-	c := vt.Cleaner{Cols: s.pty.Cols}
+	c := &vt.Cleaner{Cols: s.pty.Cols}
 	s.mu.Unlock()
-	return c.From(before.Data, k.Data)
+	c.Skip(before)
+	return c
 }
 
 // CleanText is Clean for what a command in the terminal has put out, from the start of a line.

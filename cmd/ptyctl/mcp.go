@@ -31,7 +31,7 @@ func runMCP(c *cli.Context) error {
 		return err
 	}
 	loaded := cfg // as it was read: what is decided below is no change when it is read again
-	if err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets()); err != nil {
+	if err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets)); err != nil {
 		return usageError{err}
 	}
 	logs, err := newLogger(cfg.Logging)

@@ -10,6 +10,7 @@ import (
 	"ptyctl/config"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/toolset/kpty"
+	"ptyctl/mcpapi/toolset/pty"
 	"ptyctl/metrics"
 	"ptyctl/session"
 	"ptyctl/sshx"
@@ -117,7 +118,7 @@ func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 // newServer makes the MCP server.
 func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch, pages *mcpapi.Pages, log *slog.Logger) *server.MCPServer {
 	return mcpapi.NewServer(mcpapi.Options{
-		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets, More: moreToolsets(), Local: localTransports(cfg.Local),
+		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets), Local: localTransports(cfg.Local),
 		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1), ExecTimeout: cfg.Session.DefaultExecTimeout,
 		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,
 		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
@@ -126,8 +127,9 @@ func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch
 }
 
 // moreToolsets are the tools of other terminal servers, which are offered only by name.
-func moreToolsets() []mcpapi.Toolset {
+func moreToolsets(cfg config.Toolsets) []mcpapi.Toolset {
 	return []mcpapi.Toolset{
+		pty.Toolset(pty.Options{BufferLines: cfg.PTY.MaxBufferLines}),
 		kpty.Toolset(),
 	}
 }

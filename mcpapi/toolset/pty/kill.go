@@ -1,0 +1,94 @@
+package pty
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ptyctl/mcpapi"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+type killArgs struct {
+	ID      string
+	Cleanup bool
+}
+
+func (s *set) kill(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
+	var in killArgs
+	if err := c.Args(&in); err != nil {
+		return mcpapi.Answer{}, err
+	}
+	t, err := s.find(ctx, c, term.VerbClose, in.ID)
+	if err != nil {
+		return mcpapi.Answer{}, err
+	}
+	c.Waits("the end of "+in.ID, t.Session)
+	ran := !t.State().Ended()
+	if in.Cleanup {
+		if err = t.MayClose(ctx, false); err == nil {
+			t.Close(ctx, session.CloseOptions{})
+		}
+	} else if ran {
+		err = t.stop(ctx)
+	}
+	if err != nil {
+		return mcpapi.Answer{}, err
+	}
+	v := t.view(t.Info())
+	if in.Cleanup {
+		s.terminals.remove(in.ID)
+		c.Options().Sessions.Forget(t.Session)
+	}
+	return mcpapi.Answer{Text: v.ended(ran, in.Cleanup)}, nil
+}
+
+func (v view) ended(ran, cleanup bool) string {
+	did, left := "Killed", "session retained for log access"
+	if cleanup {
+		left = "session removed"
+	}
+	switch {
+	case !ran && cleanup:
+		did = "Cleaned up"
+	case !ran:
+		did = "Already ended"
+	}
+	return element("pty_killed", fmt.Sprintf("%s: %s (%s)", did, v.id, left), "Title: "+v.title, "Command: "+v.command, fmt.Sprintf("Final line count: %d", v.lines))
+}
+
+// blows end a program, the later ones if the former do not: each has its time.
+var blows = []struct {
+	signal string
+	time   time.Duration
+}{{"HUP", 250 * time.Millisecond}, {"KILL", 2 * time.Second}}
+
+// stop ends the program and leaves the session, for its output to be read.
+func (t *terminal) stop(ctx context.Context) error {
+	before := t.killed.Swap(true)
+	for _, b := range blows {
+		err := t.Signal(ctx, b.signal)
+		switch {
+		case errors.Is(err, term.AlreadyClosed): // it ends just now
+		case errors.Is(err, term.InvalidArgument): // Windows has no HUP
+			continue
+		case err != nil:
+			t.killed.Store(before)
+			return err
+		}
+		timer := time.NewTimer(b.time)
+		select {
+		case <-t.Ended():
+		case <-timer.C:
+			continue
+		case <-ctx.Done():
+			timer.Stop()
+			return &term.Error{Op: "kill", Session: t.ID(), Kind: term.Canceled, Msg: "canceled; the program was told to end", Err: ctx.Err()}
+		}
+		timer.Stop()
+		return nil
+	}
+	return term.Errorf(term.IOError, "the program of %s was killed and has not ended yet; look again with pty_list", t.ID())
+}

@@ -1,0 +1,32 @@
+package pty
+
+import (
+	"context"
+	"fmt"
+
+	"ptyctl/mcpapi"
+)
+
+func (s *set) list(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
+	if err := c.Args(&struct{}{}); err != nil {
+		return mcpapi.Answer{}, err
+	}
+	var views []view
+	for _, i := range c.Sessions(ctx) {
+		if t := s.terminals.get(i.ID); t != nil {
+			views = append(views, t.view(i))
+		}
+	}
+	return mcpapi.Answer{Text: listed(views)}, nil
+}
+
+func listed(views []view) string {
+	if len(views) == 0 {
+		return element("pty_list", "No PTY sessions found.")
+	}
+	lines := make([]string, 0, len(views)+1)
+	for _, v := range views {
+		lines = append(lines, v.entry())
+	}
+	return element("pty_list", append(lines, fmt.Sprintf("Total: %d session(s)", len(views)))...)
+}

@@ -1,0 +1,68 @@
+package pty
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ptyctl/mcpapi"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+type spawnArgs struct {
+	Command string
+	Args    []string
+	Workdir string
+	Env     map[string]string
+	Title   string
+}
+
+func (s *set) spawn(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
+	var in spawnArgs
+	if err := c.Args(&in); err != nil {
+		return mcpapi.Answer{}, err
+	}
+	local := term.LocalOptions{Argv: slices.Concat([]string{in.Command}, in.Args), Dir: in.Workdir, Title: in.Title}
+	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
+		if name == "" || strings.Contains(name, "=") {
+			return mcpapi.Answer{}, c.Invalid("env", fmt.Sprintf("env has the name %q; a name is not empty and holds no =", cut(name, maxShown)))
+		}
+		local.Env = append(local.Env, term.EnvVar{Name: name, Value: in.Env[name]})
+	}
+	if len(in.Title) > maxTitle || strings.ContainsFunc(in.Title, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return mcpapi.Answer{}, c.Invalid("title", fmt.Sprintf("title must be one line of at most %d bytes", maxTitle))
+	}
+	o := c.Options()
+	c.Waits("the program to start", nil)
+	opened, err := o.Sessions.Open(ctx, session.OpenRequest{
+		Target: term.Target{Protocol: "local", Local: local, PTY: term.PTY{Term: "xterm-256color", Cols: 120, Rows: 40}},
+		ID:     newID(o.Sessions), BufferLines: s.lines, BufferBytes: s.lines * lineBytes, Wait: o.MaxWait,
+	})
+	if err != nil {
+		return mcpapi.Answer{}, notStarted(err, in.Command)
+	}
+	v := s.terminals.add(o.Sessions, opened.Session).view(opened.Session.Info())
+	return mcpapi.Answer{Text: v.spawned()}, nil
+}
+
+// maxTitle bounds a title, which is shown wherever its session is.
+const maxTitle = 256
+
+func (v view) spawned() string {
+	return element("pty_spawned", "ID: "+v.id, "Title: "+v.title, "Command: "+v.command, "Workdir: "+v.workdir, fmt.Sprintf("PID: %d", v.pid), "Status: "+string(v.status))
+}
+
+// notStarted says of an error of the system, or of what it was given, which command it is about.
+func notStarted(err error, command string) error {
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok || e.Kind != term.InvalidArgument && e.Kind != term.IOError {
+		return err
+	}
+	about := *e
+	about.Msg = fmt.Sprintf(`Failed to execute command "%s": %s`, visible(cut(command, maxShown)), e.Message())
+	return &about
+}

@@ -1,0 +1,56 @@
+package pty
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ptyctl/mcpapi"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+type writeArgs struct{ ID, Data string }
+
+func (s *set) write(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
+	var in writeArgs
+	if err := c.Args(&in); err != nil {
+		return mcpapi.Answer{}, err
+	}
+	t, err := s.find(ctx, c, term.VerbWrite, in.ID)
+	if err != nil {
+		return mcpapi.Answer{}, err
+	}
+	data := unescape(in.Data)
+	if data == "" {
+		return mcpapi.Answer{}, c.Invalid("data", "data is empty; give the text or keys to type")
+	}
+	c.Waits("the write on "+in.ID, t.Session)
+	res, err := t.Write(ctx, []byte(data), session.WriteOptions{})
+	switch {
+	case errors.Is(err, term.AlreadyClosed), errors.Is(err, term.RemoteClosed):
+		return mcpapi.Answer{}, t.notRunning()
+	case err != nil:
+		return mcpapi.Answer{}, err
+	case res.TimedOut:
+		return mcpapi.Answer{}, term.Errorf(term.Busy, "the program of %s took %d of %d bytes and no more, because it does not read; read what it shows, or write \\x03", in.ID, res.Written, len(data))
+	}
+	return mcpapi.Answer{Text: written(in.ID, data, res.Warnings)}, nil
+}
+
+// preview is how much of what was typed a result shows, in characters.
+const preview = 50
+
+func written(id, data string, warnings []string) string {
+	start := visible(data[:min(len(data), 4*preview+4)])
+	lines := []string{"Success: " + id, fmt.Sprintf("Data sent: %s (%d bytes)", cut(start, preview), len(data))}
+	for _, w := range warnings {
+		lines = append(lines, "Warning: "+w)
+	}
+	return element("pty_write", lines...)
+}
+
+// notRunning is the error for what needs a program that runs.
+func (t *terminal) notRunning() error {
+	return &term.Error{Session: t.ID(), Kind: term.AlreadyClosed, Msg: fmt.Sprintf("PTY session %s is not running (status: %s)", t.ID(), t.status(t.State()))}
+}
