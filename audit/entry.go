@@ -49,6 +49,7 @@ type Actor struct {
 	Version   string `json:"version,omitempty"`
 	Token     string `json:"token,omitempty"` // its name
 	Task      string `json:"task_id,omitempty"`
+	Call      string `json:"correlation_id,omitempty"`
 }
 
 // A SelfNote is what a line says about the log itself.
@@ -104,7 +105,7 @@ func newEntry(e term.Event, commands Commands) Entry {
 		Host: cut(redact(e.Host), maxName), Exec: cut(e.Exec, maxName), Path: cut(redact(cut(e.Path, 4*maxDetail)), maxPath), Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail), State: e.State,
 		Bytes: e.Size, Secret: e.Sensitive, Took: e.Duration.Microseconds(),
 	}
-	if a := (Actor{cut(e.Actor.Transport, maxName), cut(e.Actor.Client, maxName), cut(e.Actor.Version, maxName), cut(e.Actor.Token, maxName), cut(e.Actor.Task, maxName)}); a != (Actor{}) {
+	if a := (Actor{cut(e.Actor.Transport, maxName), cut(e.Actor.Client, maxName), cut(e.Actor.Version, maxName), cut(e.Actor.Token, maxName), cut(e.Actor.Task, maxName), cut(e.Actor.Call, maxName)}); a != (Actor{}) {
 		n.Actor = &a
 	}
 	if e.Command != "" {

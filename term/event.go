@@ -12,6 +12,7 @@ type Actor struct {
 	Version   string // its version
 	Token     string // name (never the value) of the bearer token
 	Task      string // task_id: the name under which locks are held
+	Call      string // correlation id, where the caller's contract has one: the same in the answer, and in what is on record
 
 	// Operator says that a person makes the call, over a way that only the operator has: he may take locks over and
 	// answer for others, and what he types is in no record.
