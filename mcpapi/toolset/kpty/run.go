@@ -36,6 +36,7 @@ type runOut struct {
 // output can be taken for, and in a form that no comment, quote, here-document or syntax error in it can break.
 func (c *call) run(ctx context.Context) (any, error) {
 	c.Waits("the command on "+c.s.ID(), c.s)
+	until := time.Now().Add(c.Options().MaxWait)
 	var res session.ExecResult
 	var err error
 	var warnings []string
@@ -56,6 +57,9 @@ func (c *call) run(ctx context.Context) (any, error) {
 		}
 		res, err = c.s.Exec(ctx, r)
 	}
+	if err == nil {
+		res, err = c.bearWith(ctx, res, until)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +67,24 @@ func (c *call) run(ctx context.Context) (any, error) {
 	out := c.result(res)
 	out.Warnings = warnings
 	return c.judge(res, out)
+}
+
+// slowShell is how long a shell may let its prompt stand before it reads the line behind it.
+const slowShell = 2 * time.Second
+
+// bearWith goes on with a command at whose line the shell's prompt stands, as if it had not been taken for a command. On a
+// busy machine the shell has only not come to it.
+func (c *call) bearWith(ctx context.Context, res session.ExecResult, until time.Time) (session.ExecResult, error) {
+	unseen := term.WithActor(ctx, term.Actor{})
+	for res.Done == session.DoneRunning && res.WaitingFor != nil && res.WaitingFor.Kind == session.WaitPrompt {
+		k := c.s.Read(unseen, session.ReadRequest{Cursor: session.Latest, Timeout: min(slowShell, time.Until(until))})
+		again, err := c.s.ContinueExec(ctx, res.ID, time.Until(until), c.maxBytes())
+		if err != nil || len(k.Data) == 0 {
+			return again, err
+		}
+		res = again
+	}
+	return res, nil
 }
 
 // request is what the engine is asked for.

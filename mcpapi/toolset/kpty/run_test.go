@@ -275,3 +275,22 @@ func (w *window) Close() error          { return w.out.Close() }
 func (w *window) Describe() term.Description {
 	return term.Description{PTY: true, Process: &term.Process{PID: 1, Argv: []string{"cmd.exe"}}}
 }
+
+// A program that shows the shell's own prompt gets the line. Since no marker comes, no exit code is claimed.
+func TestRunAtAnotherPrompt(t *testing.T) {
+	a := newAgent(t, setting{})
+	id := a.spawn("/bin/sh")
+	a.ok(`{"action":"run","session_id":%s,"command":"true"}`, id)
+	a.ok(`{"action":"talk","session_id":%s,"command":"while printf '%%s' \"$PS1\"; read x; do :; done","idle_ms":300}`, id)
+	r := a.ok(`{"action":"run","session_id":%s,"command":"echo hello","timeout_ms":30000}`, id)
+	if !r.Running || r.ExecID == "" || r.ExitCode != nil || r.Waiting == nil || r.Waiting.Kind != "prompt" || strings.Contains(r.Output, "hello") {
+		t.Fatalf("%s", r.text)
+	}
+	a.ok(`{"action":"write","session_id":%s,"data":"\u0003"}`, id)
+	if r := a.ok(`{"action":"run","session_id":%s,"exec_id":%s}`, id, r.ExecID); r.Running || r.ExitCode != nil || r.ExitReason == "" {
+		t.Errorf("%s", r.text)
+	}
+	if r := a.ok(`{"action":"run","session_id":%s,"command":"echo again"}`, id); r.Output != "again\n" || !isCode(r.ExitCode, 0) {
+		t.Errorf("%s", r.text)
+	}
+}
