@@ -468,7 +468,8 @@ func TestForgedEntry(t *testing.T) {
 // Any number may read while a program writes and others come and go.
 func TestConcurrency(t *testing.T) {
 	c := connect(t, newLab(t, Options{BufferLines: 500}, session.Config{}, mcpapi.Options{}), mcpapi.Caller{})[0]
-	id := c.sh("echo ready; i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; cat", "ready")
+	id := c.sh("echo ready; read go; i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; cat", "ready")
+	c.call("pty_write", about(id, `,"data":"go\\n"`))
 	var wg sync.WaitGroup
 	for n := range 8 {
 		wg.Go(func() {
