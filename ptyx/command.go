@@ -34,7 +34,7 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 	if err := checkArguments(o); err != nil {
 		return command{}, err
 	}
-	c := command{argv: o.Argv, title: o.Title, limits: o.Limits.Min(h.Limits), sandbox: h.Sandbox, env: h.environment(o.Env, termName)}
+	c := command{argv: o.Argv, title: o.Title, limits: o.Limits.Min(h.Limits), sandbox: h.Sandbox, env: h.environment(o, termName)}
 	if err := checkLimits(c.limits); err != nil {
 		return command{}, err
 	}
@@ -45,7 +45,11 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 	if c.dir, err = workingDir(o.Dir); err != nil {
 		return command{}, err
 	}
-	c.path, err = lookUp(o.Argv[0], valueOf(c.env, "PATH"), c.dir)
+	path := valueOf(c.env, "PATH")
+	if path == "" && o.Bare { // as os/exec does it, and the rules of the operator, who look for it here too
+		path = ownPath()
+	}
+	c.path, err = lookUp(o.Argv[0], path, c.dir)
 	return c, err
 }
 

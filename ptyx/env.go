@@ -15,28 +15,37 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 
 // environment is that of a program: nothing of this process's but what is named here and by h.Inherit, and then what the
 // caller adds.
-func (h Host) environment(extra []term.EnvVar, termName string) []string {
-	own := func(name, otherwise string) string {
-		if v, ok := os.LookupEnv(name); ok && v != "" {
-			return v
+func (h Host) environment(o term.LocalOptions, termName string) []string {
+	env := []string{} // package os/exec takes nil for this process's own
+	if o.Bare {
+		h.Inherit = nil
+	} else {
+		home, name := account()
+		env = []string{
+			"PATH=" + ownPath(), "HOME=" + own("HOME", home), "USER=" + own("USER", name),
+			"LANG=" + own("LANG", "C.UTF-8"), "TERM=" + termName,
 		}
-		return otherwise
-	}
-	home, name := account()
-	env := []string{
-		"PATH=" + own("PATH", defaultPath), "HOME=" + own("HOME", home), "USER=" + own("USER", name),
-		"LANG=" + own("LANG", "C.UTF-8"), "TERM=" + termName,
 	}
 	for _, e := range os.Environ() {
 		if n, _, _ := strings.Cut(e, "="); h.inherits(n) {
 			env = set(env, e)
 		}
 	}
-	for _, e := range extra {
+	for _, e := range o.Env {
 		env = set(env, e.Name+"="+e.Value)
 	}
 	return env
 }
+
+// own is the value of a variable of this process.
+func own(name, otherwise string) string {
+	if v, ok := os.LookupEnv(name); ok && v != "" {
+		return v
+	}
+	return otherwise
+}
+
+func ownPath() string { return own("PATH", defaultPath) }
 
 // account is whose programs they are, where the environment does not say.
 func account() (home, name string) {

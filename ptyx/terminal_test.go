@@ -211,6 +211,26 @@ func TestWholeEnvironment(t *testing.T) {
 	}
 }
 
+// A bare program has the variables that it is given, and no other; it is found all the same.
+func TestBareEnvironment(t *testing.T) {
+	t.Setenv("PTYX_PASSED", "1")
+	h := ptyx.Host{Inherit: []string{"PTYX_PASSED", "PATH"}}
+	for want, env := range map[string][]term.EnvVar{"": nil, "MINE=x\nPATH=/usr/bin:/bin\n": {{Name: "MINE", Value: "x"}, {Name: "PATH", Value: "/usr/bin:/bin"}}} {
+		o := term.LocalOptions{Argv: []string{"env"}, Env: env, Bare: true}
+		if out, _, _ := run(t, h, job{LocalOptions: o}); out != want {
+			t.Errorf("without a terminal: %q, want %q", out, want)
+		}
+		tr := openWith(t, h, term.Target{Local: o})
+		if out := strings.ReplaceAll(rest(t, tr), "\r\n", "\n"); out != want {
+			t.Errorf("on a terminal: %q, want %q", out, want)
+		}
+	}
+	_, _, _, err := tryRun(t.Context(), h, job{LocalOptions: term.LocalOptions{Argv: []string{"env"}, Env: []term.EnvVar{{Name: "PATH", Value: "/nowhere"}}, Bare: true}})
+	if term.KindOf(err) != term.InvalidArgument {
+		t.Errorf("in a PATH of its own it is found: %v", err)
+	}
+}
+
 func TestWrongCalls(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
