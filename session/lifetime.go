@@ -11,17 +11,22 @@ type lifetime struct {
 	s    *Session
 	idle time.Duration // 0: no limit
 	age  time.Duration // 0: no limit
+	key  string        // what has set age
 
 	mu    sync.Mutex // guards the following
 	last  time.Time
 	timer *time.Timer // nil before start, and once stopped
 }
 
-func newLifetime(s *Session, idle, age time.Duration) *lifetime {
-	if idle <= 0 && age <= 0 {
+func newLifetime(s *Session, o Options) *lifetime {
+	l := &lifetime{s: s, idle: max(o.IdleTimeout, 0), age: max(o.MaxAge, 0), key: "session.max_age_ms"}
+	if o.life > 0 && (l.age == 0 || o.life < l.age) {
+		l.age, l.key = o.life, "timeout_ms"
+	}
+	if l.idle == 0 && l.age == 0 {
 		return nil
 	}
-	return &lifetime{s: s, idle: max(idle, 0), age: max(age, 0)}
+	return l
 }
 
 // start begins to count.
@@ -79,7 +84,7 @@ func (l *lifetime) over() (by string, over bool) {
 	var next time.Duration
 	if l.age > 0 {
 		if next = l.age - time.Since(l.s.created); next <= 0 {
-			return "it was there for " + l.age.String() + " (session.max_age_ms)", true
+			return "it was there for " + l.age.String() + " (" + l.key + ")", true
 		}
 	}
 	if l.idle > 0 {

@@ -42,6 +42,23 @@ func TestMaxAge(t *testing.T) {
 	})
 }
 
+// A session can have less time than the others, and no more.
+func TestLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := manage(t, dialed(make(chan net.Conn, 2)), session.Config{MaxAge: 10 * time.Second})
+		for life, says := range map[time.Duration]string{4 * time.Second: "4s (timeout_ms)", time.Minute: "10s (session.max_age_ms)"} {
+			r, err := m.Open(t.Context(), session.OpenRequest{Target: target("web1").Target, Life: life})
+			if err != nil {
+				t.Fatal(err)
+			}
+			took := since(func() { <-r.Session.Ended() })
+			if i := r.Session.Info(); took != min(life, 10*time.Second) || !strings.Contains(i.End.Reason, says) {
+				t.Errorf("after %s: %+v", took, i.End)
+			}
+		}
+	})
+}
+
 // Age counts from the start, and also while a login waits for an answer.
 func TestMaxAgeOfALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

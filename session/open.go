@@ -22,6 +22,7 @@ type OpenRequest struct {
 	BufferLines int           // 0: the manager's
 	Device      string        // open the console of this device, or return its session; empty: a normal session
 	IdleTimeout time.Duration // 0: the manager's
+	Life        time.Duration // close it after so long, whatever it does, and before the manager would; 0: no such limit
 	Expect      Expect
 	LockTTL     time.Duration // >0: take the lock at once for the task that ctx carries
 	OwnOnly     bool          // an open console is returned only to the token that has opened it
@@ -161,7 +162,7 @@ func (m *Manager) options(r OpenRequest) Options {
 	return Options{
 		ID: cmp.Or(r.ID, NewID(name)), Protocol: r.Target.Protocol, Host: host, Device: r.Device, PTY: r.Target.PTY,
 		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines), ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
-		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
+		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge, life: r.Life,
 		Expect: r.Expect, Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
 		limits: m.limits, dir: r.Target.Local.Dir, RecordTxEvents: m.c.RecordTxEvents, FarFiles: m.c.FarFiles, stays: len(local.Argv) > 0 && !r.Target.PTY.Disabled,
 	}

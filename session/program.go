@@ -17,6 +17,10 @@ type RunRequest struct {
 	Grace     time.Duration // that it then has before it is killed; 0: 2 s
 	Wait      time.Duration // the longest this call waits; 0: as long as it takes
 	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
+
+	// Once says that nobody comes back for more: when Run returns the program has ended, also if the call was canceled or
+	// did not wait long enough, and what did not fit into the result is gone.
+	Once bool
 }
 
 // A RunResult is what the program has done so far. If it goes on, or its output did not fit, Session and ID say where the
@@ -46,12 +50,19 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	if _, err = s.opened(ctx, ctx, true); err == nil {
 		res.ExecResult, err = s.Exec(ctx, ExecRequest{
 			Command: CommandLine(r.Target.Local.Argv), Lane: LaneChannel, Stdin: r.Stdin, Timeout: r.Timeout, Grace: r.Grace, Wait: r.Wait, MaxOutput: r.MaxOutput,
+			StopOnCancel: r.Once,
 		})
 	}
 	if p := s.describe().Process; p != nil {
 		res.Process = *p
 	}
+	called := ctx.Done()
 	switch {
+	case r.Once:
+		called, res.ID = nil, ""
+		if err != nil || !res.Exit.Known {
+			s.close(errClosedByCaller{"ptyctl, whose caller does not come back"}, false)
+		}
 	case err != nil && ctx.Err() != nil: // it goes on, and the error says where
 		return RunResult{}, err
 	case err != nil: // it never ran
@@ -63,7 +74,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	case <-s.ended:
 		m.forget(s)
 		res.Session = ""
-	case <-ctx.Done():
+	case <-called:
 	}
 	return res, err
 }

@@ -252,3 +252,49 @@ func (c *collector) all() []term.Event {
 	defer c.mu.Unlock()
 	return c.events
 }
+
+// Of a program that nobody comes back for nothing is left, whatever became of the call.
+func TestRunOnce(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		runs    time.Duration
+		out     string
+		cancel  bool
+		takes   time.Duration
+		kind    term.Kind
+		code    int
+		timeout bool
+	}{
+		{"ends", time.Second, "out", false, time.Second, "", 3, false},
+		{"has more than fits", time.Second, strings.Repeat("x", 100<<10), false, time.Second, "", 3, false},
+		{"takes too long", time.Hour, "out", false, 62 * time.Second, "", 137, true},
+		{"is canceled", time.Hour, "out", true, 12 * time.Second, term.Canceled, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newFakeProgram(c.out, c.runs)
+				m := runManager(Config{}, p, nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if c.cancel {
+					time.AfterFunc(10*time.Second, cancel)
+				}
+				began, req := time.Now(), request("tool")
+				req.Once = true
+				r, err := m.Run(ctx, req)
+				if took := time.Since(began); took != c.takes || term.KindOf(err) != c.kind || r.Exit.Code != c.code || r.TimedOut != c.timeout || r.Session != "" || r.ID != "" {
+					t.Errorf("after %s: %+v, %v", took, r, err)
+				}
+				select {
+				case <-p.done:
+				default:
+					t.Error("the program still runs")
+				}
+				if l := m.List(); len(l) != 0 || m.Buffered() != 0 {
+					t.Errorf("left: %d bytes of %+v", m.Buffered(), l)
+				}
+				m.Close(t.Context())
+			})
+		})
+	}
+}

@@ -40,9 +40,10 @@ type Options struct {
 	RecordTxEvents bool            // remember that something was typed, never what; see TxEvents
 	FarFiles       FarFiles        // nil: files of the far side are not offered
 
-	limits limits // the manager's
-	dir    string // where a local session was started, as the caller named it
-	stays  bool   // readable until a caller closes it, if it ends by itself
+	limits limits        // the manager's
+	dir    string        // where a local session was started, as the caller named it
+	stays  bool          // readable until a caller closes it, if it ends by itself
+	life   time.Duration // see OpenRequest.Life
 }
 
 func (o Options) withDefaults() Options {
@@ -163,7 +164,7 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run), touchedAt: -1, entered: -1,
 	}
 	s.far = farFiles{s: s, turn: make(chan struct{}, 1)}
-	s.life = newLifetime(s, o.IdleTimeout, o.MaxAge)
+	s.life = newLifetime(s, o)
 	s.scrub = &scrubber{s: s, wake: make(chan struct{}, 1)}
 	s.life.start()
 	return s
