@@ -113,7 +113,7 @@ func family(tb testing.TB, path string) []string {
 func TestLines(t *testing.T) {
 	path := filepath.Join(folder(t), "audit.jsonl")
 	l := openLog(t, Options{Path: path, Version: "1.2.3"})
-	actor := term.Actor{Transport: "http", Client: "claude", Version: "4", Token: "ci", Task: "t1"}
+	actor := term.Actor{Transport: "http", Client: "claude", Version: "4", Token: "ci", Task: "t1", Call: "call-7"}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 	leaktest.Secret(t, "hunter2-1138")
 	for _, e := range []term.Event{
@@ -144,7 +144,7 @@ func TestLines(t *testing.T) {
 	zero := 0
 	want := Entry{
 		Prev: got[2].Prev, Time: at, PID: os.Getpid(), Event: "exec", Outcome: "ok", Session: "web1-abcdefgh", Proto: "ssh", Host: "web1",
-		Actor: &Actor{Transport: "http", Client: "claude", Version: "4", Token: "ci", Task: "t1"}, Exec: "exec-1", Command: "ls --token [redacted]", Length: 23, Detail: "channel",
+		Actor: &Actor{Transport: "http", Client: "claude", Version: "4", Token: "ci", Task: "t1", Call: "call-7"}, Exec: "exec-1", Command: "ls --token [redacted]", Length: 23, Detail: "channel",
 	}
 	if a, b := asJSON(t, got[2]), asJSON(t, want); a != b {
 		t.Errorf("got  %s\nwant %s", a, b)
@@ -235,7 +235,7 @@ func TestLongText(t *testing.T) {
 	path := filepath.Join(folder(t), "audit.jsonl")
 	l := openLog(t, Options{Path: path})
 	nasty := strings.Repeat("\x00\xff\u2028", 100_000)
-	l.Observe(term.Event{Verb: term.VerbExec, Command: nasty, Detail: nasty, Host: nasty, Session: nasty, Actor: term.Actor{Client: nasty, Version: nasty, Token: nasty, Task: nasty, Transport: nasty}})
+	l.Observe(term.Event{Verb: term.VerbExec, Command: nasty, Detail: nasty, Host: nasty, Session: nasty, Actor: term.Actor{Client: nasty, Version: nasty, Token: nasty, Task: nasty, Call: nasty, Transport: nasty}})
 	closeLog(t, l)
 	lines := read(t, path)
 	if len(lines) != 4 || len(lines[2]) > maxLine {

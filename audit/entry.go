@@ -51,6 +51,7 @@ type Actor struct {
 	Task      string `json:"task_id,omitempty"`
 	Agent     string `json:"agent_id,omitempty"`
 	Evidence  string `json:"evidence_id,omitempty"`
+	Call      string `json:"correlation_id,omitempty"`
 }
 
 // A SelfNote is what a line says about the log itself.
@@ -137,6 +138,7 @@ func newActor(a term.Actor) Actor {
 	return Actor{
 		Transport: cut(a.Transport, maxName), Client: cut(a.Client, maxName), Version: cut(a.Version, maxName), Token: cut(a.Token, maxName),
 		Task: cut(a.Task, maxName), Agent: cut(redact(cut(a.Agent, 2*maxName)), maxName), Evidence: cut(redact(cut(a.Evidence, 2*maxName)), maxName),
+		Call: cut(a.Call, maxName),
 	}
 }
 

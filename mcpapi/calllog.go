@@ -39,13 +39,11 @@ func logCalls(hooks *server.Hooks, log *slog.Logger) {
 		}
 		said, became := loggedCall(req), loggedResult(result)
 		add("action", said.Action)
-		add("session", became.SessionID)
-		if became.SessionID == "" {
-			add("session", cmp.Or(said.SessionID, said.ID))
-		}
+		add("session", cmp.Or(became.session(), said.session()))
 		add("task", said.TaskID)
 		add("request_id", said.RequestID)
-		add("error_code", became.ErrorCode)
+		add("correlation_id", became.CorrelationID)
+		add("error_code", cmp.Or(became.ErrorCode, became.Code))
 		attrs = append(attrs, slog.Duration("took", time.Since(at.(time.Time)).Round(time.Microsecond)))
 		log.LogAttrs(ctx, slog.LevelDebug, "call", attrs...)
 	})
@@ -62,7 +60,14 @@ type callIDs struct {
 	TaskID    string `json:"task_id"`
 	RequestID string `json:"request_id"`
 	ErrorCode string `json:"error_code"`
+
+	// Of the set aiterm:
+	Code          string `json:"code"`
+	CorrelationID string `json:"correlation_id"`
 }
+
+// session is the session's id.
+func (ids callIDs) session() string { return cmp.Or(ids.SessionID, ids.ID) }
 
 func loggedCall(req *mcp.CallToolRequest) (ids callIDs) {
 	if raw, err := rawArguments(*req); err == nil {

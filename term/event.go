@@ -14,6 +14,7 @@ type Actor struct {
 	Task      string // task_id: the name under which locks are held
 	Agent     string // agent_id: which of the client's agents
 	Evidence  string // evidence_id: what of the client's own records the call belongs to
+	Call      string // correlation id, where the caller's contract has one: the same in the answer, and in what is on record
 
 	// Operator says that a person makes the call, over a way that only the operator has: he may take locks over and
 	// answer for others, and what he types is in no record.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,6 +45,7 @@ func runCall(c *cli.Context) error {
 	}
 	var about struct {
 		SessionID string `json:"session_id"`
+		ID        string `json:"id"` // the same in some sets of tools
 	}
 	if err := json.Unmarshal(text, &about); err != nil || !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return usageError{errors.New("the arguments of a tool are a JSON object, such as '{\"action\":\"list\"}'")}
@@ -53,7 +55,7 @@ func runCall(c *cli.Context) error {
 		return err
 	}
 	defer all.close()
-	p, err := all.having(c.Context, about.SessionID)
+	p, err := all.having(c.Context, cmp.Or(about.SessionID, about.ID))
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func runCall(c *cli.Context) error {
 		return err
 	}
 	if failed {
-		return errors.New("the call failed: error_code in the result says why")
+		return errors.New("the call failed: the result says why")
 	}
 	return nil
 }

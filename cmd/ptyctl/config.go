@@ -12,6 +12,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset/aiterm"
 )
 
 // configFlags are the flags that decide about the configuration.
@@ -120,7 +121,7 @@ func checkConfig(c *cli.Context) error {
 func usable(cfg config.Config) error {
 	_, caErr := authorities(cfg.Telnet.TLSCAFile)
 	_, rulesErr := newPolicy(cfg)
-	errs := []error{caErr, mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets)), rulesErr, localHost(cfg.Local).Sandbox.Check()}
+	errs := []error{caErr, mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, aiterm.New())), rulesErr, localHost(cfg.Local).Sandbox.Check()}
 	if cfg.Server.Transport != config.TransportStdio {
 		_, tokenErr := httpTokens(cfg.Server.HTTP)
 		_, certErr := certificate(cfg.Server.HTTP)

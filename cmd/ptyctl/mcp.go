@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset/aiterm"
 )
 
 func mcpCommand() *cli.Command {
@@ -31,7 +32,8 @@ func runMCP(c *cli.Context) error {
 		return err
 	}
 	loaded := cfg // as it was read: what is decided below is no change when it is read again
-	if err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets)); err != nil {
+	ai := aiterm.New()
+	if err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, ai)); err != nil {
 		return usageError{err}
 	}
 	logs, err := newLogger(cfg.Logging)
@@ -75,13 +77,17 @@ func runMCP(c *cli.Context) error {
 		return errors.Join(err, trail.Close())
 	}
 	defer closeFiles(here)
-	sessions, numbers := newManager(cfg, gate, ways, here, trail, watch, log)
-	srv := newServer(cfg, sessions, watch, pages, log)
+	sessions, numbers := newManager(cfg, gate, ways, here, trail, watch, ai, log)
+	srv := newServer(cfg, sessions, watch, pages, ai, log)
 	web, err := newHTTP(cfg, srv, numbers.Handler(), log)
 	if err != nil {
 		return errors.Join(err, trail.Close())
 	}
-	ctl.serve(cfg, srv, numbers.Handler())
+	people := srv
+	if with := forPeople(cfg); len(with.Server.Toolsets) != len(cfg.Server.Toolsets) {
+		people = newServer(with, sessions, watch, pages, ai, log)
+	}
+	ctl.serve(cfg, people, numbers.Handler())
 	defer reloadOnHangup(c.Context, &reloader{cfg: loaded, source: source(c), log: logs, ways: ways})()
 	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
 	err = serve(c.Context, cfg, srv, web, log)

@@ -13,6 +13,7 @@ import (
 	"ptyctl/config"
 	"ptyctl/control"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/session"
 )
 
@@ -37,6 +38,7 @@ func newOwnEngine(c *cli.Context) (e *ownEngine, err error) {
 		return nil, err
 	}
 	e.cfg.Server.Control.ControlSocketPath = "" // it has none
+	e.cfg.Server.Toolsets = nil                 // what agents are offered
 	e.cfg.Limits.MaxExecOutputBytes = max(e.cfg.Limits.MaxExecOutputBytes, ownOutput)
 	if e.cfg.Logging.File != "" {
 		logs, err := newLogger(e.cfg.Logging)
@@ -55,13 +57,13 @@ func newOwnEngine(c *cli.Context) (e *ownEngine, err error) {
 		e.closeLog()
 		return nil, errors.Join(err, e.trail.Close())
 	}
-	e.sessions, _ = newManager(e.cfg, gate, ways, nil, e.trail, nil, e.log) // nobody asks it for files
+	e.sessions, _ = newManager(e.cfg, gate, ways, nil, e.trail, nil, aiterm.New(), e.log) // nobody asks it for files
 	return e, nil
 }
 
 // client returns a client of the engine's tools. No call of it waits longer than limits.max_wait_ms of cfg.
 func (e *ownEngine) client(ctx context.Context, cfg config.Config) (*control.Client, error) {
-	return control.Within(ctx, newServer(cfg, e.sessions, nil, nil, e.log), control.Options{Version: version()})
+	return control.Within(ctx, newServer(cfg, e.sessions, nil, nil, aiterm.New(), e.log), control.Options{Version: version()})
 }
 
 func (e *ownEngine) close(ctx context.Context) error {

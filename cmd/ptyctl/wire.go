@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -9,6 +10,7 @@ import (
 	"ptyctl/audit"
 	"ptyctl/config"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/mcpapi/toolset/kpty"
 	"ptyctl/mcpapi/toolset/pty"
 	"ptyctl/metrics"
@@ -18,7 +20,7 @@ import (
 )
 
 // newManager makes the set of sessions that the configuration describes, and what counts their doings.
-func newManager(cfg config.Config, gate term.Gate, ways *ways, here term.Files, trail *audit.Log, watch *mcpapi.Watch, log *slog.Logger) (*session.Manager, *metrics.Metrics) {
+func newManager(cfg config.Config, gate term.Gate, ways *ways, here term.Files, trail *audit.Log, watch *mcpapi.Watch, ai *aiterm.Set, log *slog.Logger) (*session.Manager, *metrics.Metrics) {
 	var sessions *session.Manager
 	numbers := metrics.New(metrics.Options{
 		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: ways.handshakesWaiting,
@@ -28,6 +30,9 @@ func newManager(cfg config.Config, gate term.Gate, ways *ways, here term.Files, 
 	observers := []term.Observer{numbers}
 	if watch != nil {
 		observers = append(observers, watch)
+	}
+	if slices.Contains(cfg.Server.Toolsets, ai.Name()) {
+		observers = append(observers, ai)
 	}
 	if trail != nil {
 		observers = append(observers, trail)
@@ -116,9 +121,9 @@ func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 }
 
 // newServer makes the MCP server.
-func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch, pages *mcpapi.Pages, log *slog.Logger) *server.MCPServer {
+func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch, pages *mcpapi.Pages, ai *aiterm.Set, log *slog.Logger) *server.MCPServer {
 	return mcpapi.NewServer(mcpapi.Options{
-		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets), Local: localTransports(cfg.Local),
+		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, ai), Local: localTransports(cfg.Local),
 		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1), ExecTimeout: cfg.Session.DefaultExecTimeout,
 		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout, MaxReadBytes: cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,
 		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
@@ -127,9 +132,19 @@ func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch
 }
 
 // moreToolsets are the tools of other terminal servers, which are offered only by name.
-func moreToolsets(cfg config.Toolsets) []mcpapi.Toolset {
+func moreToolsets(cfg config.Toolsets, ai *aiterm.Set) []mcpapi.Toolset {
 	return []mcpapi.Toolset{
 		pty.Toolset(pty.Options{BufferLines: cfg.PTY.MaxBufferLines}),
 		kpty.Toolset(),
+		ai.Toolset(),
 	}
+}
+
+// forPeople is the configuration of the server that the commands of people call, which are made of the core tools,
+// whatever agents are offered.
+func forPeople(cfg config.Config) config.Config {
+	if sets := cfg.Server.Toolsets; len(sets) > 0 && !slices.Contains(sets, "core") {
+		cfg.Server.Toolsets = append([]string{"core"}, sets...)
+	}
+	return cfg
 }
