@@ -70,9 +70,10 @@ func (t *Terminal) Signal(_ context.Context, name string) error {
 	return nil
 }
 
-// Wait implements term.Waiter. The reader is told of the end after the process has ended, so that its exit is known then.
+// Wait implements term.Waiter. The reader is told of the end after the process has ended, so that its exit is known then;
+// after Close it is known when the program has obeyed, or was killed.
 func (t *Terminal) Wait() (term.Exit, error) {
-	if !t.process.await(0) && !t.process.await(hangupGrace) {
+	if !t.process.await(0) && !t.process.await(2*hangupGrace) {
 		return term.Exit{}, nil
 	}
 	return t.process.exit, nil

@@ -17,8 +17,8 @@ const (
 	// its time is true to that.
 	joinFor = 50 * time.Millisecond
 
-	// manyChunks is how many chunks are kept before those that nobody has been given yet are joined, as long as they came
-	// at different times or not, and the oldest of the others forgotten.
+	// manyChunks is how many chunks there are when those that nobody has been given yet are joined, whenever they came, and
+	// of the others the oldest are forgotten.
 	manyChunks = 2048
 )
 
@@ -91,9 +91,6 @@ func (n *numbering) tidy() {
 	if n.held > 0 {
 		n.lose(n.end() - n.held)
 	}
-	for len(n.chunks) >= manyChunks && n.was(0) {
-		n.drop()
-	}
 	kept := n.chunks[:0]
 	start := n.start
 	for i, c := range n.chunks {
@@ -106,7 +103,10 @@ func (n *numbering) tidy() {
 		kept = append(kept, c)
 	}
 	n.chunks = kept
-	n.tidyAt = max(manyChunks, 2*len(kept))
+	for len(n.chunks) >= manyChunks/2 && n.was(0) {
+		n.drop()
+	}
+	n.tidyAt = max(manyChunks, 2*len(n.chunks))
 }
 
 // drop forgets the first chunk. Requires n.mu.
@@ -150,7 +150,7 @@ type part struct {
 }
 
 // give returns the chunks after seq of which k has the bytes. lost says that there were others before them. If the first one
-// was given before and does not fit into k, needs is how long it is.
+// was given before and does not fit into k, needs is how many bytes k would have to have.
 func (n *numbering) give(seq uint64, k session.Chunk) (parts []part, lost bool, needs int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -166,7 +166,7 @@ func (n *numbering) give(seq uint64, k session.Chunk) (parts []part, lost bool, 
 		from := n.startOf(i)
 		if n.chunks[i].end > k.Next && n.was(i) {
 			if len(parts) == 0 {
-				needs = n.chunks[i].end - from
+				needs = n.chunks[i].end - k.Start
 			}
 			break
 		}

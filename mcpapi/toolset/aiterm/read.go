@@ -60,7 +60,7 @@ func (s *Set) ptyRead(ctx context.Context, c *call) (result, error) {
 	}
 	given, lost, needs := n.give(in.SinceSeq, k)
 	if needs > 0 {
-		return nil, c.Invalid("max_bytes", fmt.Sprintf("max_bytes is %d, and chunk %d, which was returned before and stays as it was then, has %d bytes; pass at least that", in.MaxBytes, in.SinceSeq+1, needs))
+		return nil, c.Invalid("max_bytes", fmt.Sprintf("max_bytes is %d, and the next chunk, which was returned before and stays as it was then, needs %d; pass at least that", in.MaxBytes, needs))
 	}
 	out := &readOut{Chunks: make([]chunkOut, 0, len(given)), Truncated: lost, Closed: k.EOF && (len(given) == 0 || given[len(given)-1].to == k.Next)}
 	for _, g := range given {

@@ -81,7 +81,7 @@ type call struct {
 
 // A meta is the part of an answer that all have in common.
 type meta struct {
-	CorrelationID string   `json:"correlation_id"`
+	CorrelationID string   `json:"correlation_id,omitempty"` // always there, but for a result within a failure
 	DurationMS    int64    `json:"duration_ms"`
 	Warnings      []string `json:"warnings,omitempty"`
 }

@@ -2,6 +2,7 @@ package aiterm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -103,10 +104,16 @@ func streamOf(o session.Output) (data []byte, left *gap) {
 	return append([]byte{}, o.Bytes()...), left
 }
 
-// noSession is an error of Run without what its caller can do nothing with: the session has gone with the call.
+// noSession is an error of what was to make a session, without the name of one that nobody will ever see.
 func noSession(err error, canceled string) error {
-	if term.KindOf(err) == term.Canceled {
-		return &term.Error{Kind: term.Canceled, Msg: canceled, Err: err}
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok {
+		return err
 	}
-	return err
+	named := *e
+	named.Session = ""
+	if e.Kind == term.Canceled {
+		named.Msg = canceled
+	}
+	return &named
 }

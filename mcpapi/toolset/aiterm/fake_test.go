@@ -1,0 +1,22 @@
+package aiterm_test
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"ptyctl/term"
+)
+
+// limited is a program that meets its limit at once.
+type limited struct{ over chan struct{} }
+
+func (p limited) Exec(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+	defer close(p.over)
+	return term.Exit{Started: true, Known: true, Code: 152, Signal: "XCPU", Limit: "cpu_s"}, nil
+}
+
+func (p limited) Read([]byte) (int, error)  { <-p.over; return 0, io.EOF }
+func (p limited) Write([]byte) (int, error) { return 0, errors.ErrUnsupported }
+func (p limited) Resize(int, int) error     { return errors.ErrUnsupported }
+func (p limited) Close() error              { return nil }

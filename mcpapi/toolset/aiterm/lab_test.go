@@ -1,0 +1,340 @@
+package aiterm_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"ptyctl/internal/leaktest"
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset/aiterm"
+	"ptyctl/ptyx"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+func TestMain(m *testing.M) {
+	ptyx.EnableLimits()
+	os.Exit(leaktest.Main(m))
+}
+
+// path is what the programs of the tests are given, who are given nothing else.
+const path = `"env":{"PATH":"/usr/bin:/bin"}`
+
+// A lab is the tools over real programs of this machine, and an MCP client, the official one.
+type lab struct {
+	t       *testing.T
+	client  *sdk.ClientSession
+	manager *session.Manager
+	schemas map[string]*jsonschema.Schema // of results, by tool
+	seen    *events
+}
+
+// events is an observer who remembers.
+type events struct {
+	mu  sync.Mutex
+	all []term.Event
+}
+
+func (e *events) Observe(ev term.Event) {
+	ev.Data = nil
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, ev)
+}
+
+func (e *events) list() []term.Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]term.Event(nil), e.all...)
+}
+
+func newLab(t *testing.T, o mcpapi.Options, c session.Config) *lab {
+	t.Helper()
+	set := aiterm.New()
+	l := &lab{t: t, schemas: make(map[string]*jsonschema.Schema), seen: new(events)}
+	if c.Dialers == nil {
+		c.Dialers = map[string]term.Dialer{"local": ptyx.Host{}.Open}
+	}
+	c.Observers = append(c.Observers, set, l.seen)
+	c.Logger = leaktest.Log(t)
+	l.manager = session.NewManager(c)
+	t.Cleanup(func() { l.manager.Close(context.Background()) })
+	o.Sessions, o.Structured, o.Logger, o.Local = l.manager, true, c.Logger, []string{"stdio"}
+	o.Version, o.More, o.Toolsets = "1.2.3", []mcpapi.Toolset{set.Toolset()}, []string{set.Name()}
+	l.client = l.connect(o)
+	list, err := l.client.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range list.Tools {
+		l.schemas[tool.Name] = compile(t, tool.Name, tool.OutputSchema)
+	}
+	return l
+}
+
+func (l *lab) connect(o mcpapi.Options) *sdk.ClientSession {
+	l.t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	srv := mcpapi.NewServer(o)
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := mcpapi.ServeStdio(context.Background(), srv, inR, outW, mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
+			l.t.Error(err)
+		}
+		outW.Close()
+	})
+	l.t.Cleanup(running.Wait)
+	l.t.Cleanup(func() { inW.Close() })
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "tester", Version: "7"}, nil).Connect(l.t.Context(), &sdk.IOTransport{Reader: io.NopCloser(io.TeeReader(outR, leaktest.Writer(l.t, "stdout"))), Writer: inW}, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return client
+}
+
+func compile(tb testing.TB, name string, schema any) *jsonschema.Schema {
+	tb.Helper()
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(name, v); err != nil {
+		tb.Fatal(err)
+	}
+	s, err := c.Compile(name)
+	if err != nil {
+		tb.Fatalf("the schema of %s: %v", name, err)
+	}
+	return s
+}
+
+// A reply is what the tests look at of an answer.
+type reply struct {
+	text    string
+	isError bool
+
+	CorrelationID string `json:"correlation_id"`
+	DurationMS    int64  `json:"duration_ms"`
+	Warnings      []string
+
+	Code    aiterm.Code
+	Message string
+	Details struct {
+		Retryable bool
+		ID        string
+		Field     string
+		Limit     string
+		Rule      string
+		Result    *reply
+	}
+
+	RC              *int
+	Signal          string
+	Stdout, Stderr  []byte
+	StdoutTruncated bool `json:"stdout_truncated"`
+	StderrTruncated bool `json:"stderr_truncated"`
+	StdoutOmitted   *struct {
+		At    int
+		Bytes int64
+	} `json:"stdout_omitted"`
+	Cwd   string
+	Usage *struct {
+		CPUMS    int64 `json:"cpu_ms"`
+		MaxRSSKB int64 `json:"max_rss_kb"`
+	}
+
+	ID           string
+	StartedAt    string `json:"started_at"`
+	BytesWritten int    `json:"bytes_written"`
+	Chunks       []struct {
+		Seq    uint64
+		Stream string
+		Data   []byte
+		TS     string
+	}
+	Closed, Truncated bool
+
+	Entries []struct {
+		Name, Type, Mode string
+		Size             int64
+	}
+	Data  []byte
+	Size  int64
+	Bytes int64
+}
+
+// data is what the chunks hold.
+func (r reply) data() string {
+	var b strings.Builder
+	for _, c := range r.Chunks {
+		b.Write(c.Data)
+	}
+	return b.String()
+}
+
+// last is the number of the last chunk; or else.
+func (r reply) last(otherwise uint64) uint64 {
+	if n := len(r.Chunks); n > 0 {
+		return r.Chunks[n-1].Seq
+	}
+	return otherwise
+}
+
+// call makes a call, and checks what holds for every answer.
+func (l *lab) call(tool, arguments string) reply {
+	l.t.Helper()
+	r, err := l.try(l.t.Context(), tool, arguments)
+	if err != nil {
+		l.t.Fatalf("%s %s: %v", tool, arguments, err)
+	}
+	return r
+}
+
+func (l *lab) try(ctx context.Context, tool, arguments string) (r reply, err error) {
+	l.t.Helper()
+	got, err := l.client.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	if err != nil {
+		return r, err
+	}
+	r.text, r.isError = got.Content[0].(*sdk.TextContent).Text, got.IsError
+	if err := json.Unmarshal([]byte(r.text), &r); err != nil {
+		l.t.Fatalf("%s %s: %v in %s", tool, arguments, err, r.text)
+	}
+	structured, err := json.Marshal(got.StructuredContent)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var text any
+	if json.Unmarshal([]byte(r.text), &text) != nil {
+		l.t.Fatalf("the text is no JSON: %s", r.text)
+	}
+	if again, _ := json.Marshal(text); string(again) != string(structured) {
+		l.t.Errorf("%s: the text is %s, the structured content %s", tool, again, structured)
+	}
+	if err := l.schemas[tool].Validate(text); err != nil {
+		l.t.Errorf("%s: the result does not fit its schema: %v\n%s", tool, err, r.text)
+	}
+	if !strings.HasPrefix(r.CorrelationID, "call-") || !strings.Contains(r.text, `"duration_ms":`) {
+		l.t.Errorf("%s: an answer without correlation id or duration: %s", tool, r.text)
+	}
+	if (r.Code != "") != r.isError {
+		l.t.Errorf("%s: isError is %v and code %q", tool, r.isError, r.Code)
+	}
+	if strings.Contains(r.Message, "ptyctl_") {
+		l.t.Errorf("%s: the advice is for other tools: %s", tool, r.Message)
+	}
+	return r, nil
+}
+
+func (l *lab) ok(tool, arguments string) reply {
+	l.t.Helper()
+	r := l.call(tool, arguments)
+	if r.isError {
+		l.t.Fatalf("%s %s failed: %s", tool, arguments, r.text)
+	}
+	return r
+}
+
+// fails makes a call that must fail in the way given, with a message that has all the parts.
+func (l *lab) fails(tool, arguments string, code aiterm.Code, parts ...string) reply {
+	l.t.Helper()
+	r := l.call(tool, arguments)
+	if r.Code != code {
+		l.t.Fatalf("%s %.300s: got %.600s, want %s", tool, arguments, r.text, code)
+	}
+	for _, p := range parts {
+		if !strings.Contains(r.Message, p) {
+			l.t.Errorf("%s %.300s: the message lacks %q: %s", tool, arguments, p, r.Message)
+		}
+	}
+	return r
+}
+
+// open starts a program on a terminal; more is a list of members that begins with a comma, or nothing.
+func (l *lab) open(argv, more string) string {
+	l.t.Helper()
+	return l.ok("pty_open", `{"argv":`+argv+`,`+path+more+`}`).ID
+}
+
+// until reads chunks after since until their data together contains part, and returns the data and the last number.
+func (l *lab) until(id string, since uint64, part string) (data string, last uint64) {
+	l.t.Helper()
+	for range 200 {
+		r := l.ok("pty_read", `{"id":"`+id+`","since_seq":`+itoa(since)+`,"timeout_ms":10000}`)
+		data += r.data()
+		since = r.last(since)
+		if strings.Contains(data, part) {
+			return data, since
+		}
+		if r.Closed || len(r.Chunks) == 0 {
+			break
+		}
+	}
+	l.t.Fatalf("%q did not come: %q", part, data)
+	return "", 0
+}
+
+// rest reads the chunks after since to the end of the output.
+func (l *lab) rest(id string, since uint64) string {
+	l.t.Helper()
+	var data strings.Builder
+	for range 10_000 {
+		r := l.ok("pty_read", `{"id":"`+id+`","since_seq":`+itoa(since)+`,"timeout_ms":10000}`)
+		data.WriteString(r.data())
+		since = r.last(since)
+		if r.Closed {
+			return data.String()
+		}
+	}
+	l.t.Fatalf("%s does not end", id)
+	return ""
+}
+
+func (l *lab) send(id, text string) {
+	l.t.Helper()
+	if r := l.ok("pty_send", `{"id":"`+id+`","data":"`+b64(text)+`"}`); r.BytesWritten != len(text) {
+		l.t.Errorf("written: %s", r.text)
+	}
+}
+
+func b64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+func itoa(n uint64) string { text, _ := json.Marshal(n); return string(text) }
+
+var update = flag.Bool("update", false, "write what the tests see into testdata, instead of comparing")
+
+// golden compares got with a file of testdata, or writes it there.
+func golden(tb testing.TB, name, got string) {
+	tb.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if string(want) != got {
+		tb.Errorf("%s differs; if that is meant, run go test -update. Got:\n%s", file, got)
+	}
+}

@@ -1,0 +1,191 @@
+package aiterm
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"ptyctl/session"
+)
+
+// A model is a terminal's output, of which the buffer holds the last bytes, and what readers were given.
+type model struct {
+	tb     testing.TB
+	n      *numbering
+	out    []byte
+	told   int // the observer, of so many bytes
+	held   int
+	at     time.Time
+	extent map[uint64][2]int64 // of the chunks that were given
+}
+
+func newModel(tb testing.TB, held int) *model {
+	n := newNumbering()
+	n.holds(int64(held))
+	return &model{tb: tb, n: n, held: held, at: time.Unix(1000, 0), extent: make(map[uint64][2]int64)}
+}
+
+func (m *model) put(p []byte) { m.out = append(m.out, p...) }
+
+// tell lets the observer catch up.
+func (m *model) tell() {
+	if size := len(m.out) - m.told; size > 0 {
+		m.told = len(m.out)
+		m.n.came(size, m.at)
+	}
+}
+
+// read is pty_read.
+func (m *model) read(seq uint64, most int) (last uint64, data []byte, lost bool) {
+	m.tb.Helper()
+	cursor, _, ok := m.n.after(seq)
+	if !ok {
+		m.tb.Fatalf("%d was never given", seq)
+	}
+	start := max(cursor, int64(len(m.out)-m.held), 0)
+	end := min(start+int64(most), int64(len(m.out)))
+	k := session.Chunk{Data: m.out[start:end], Start: start, Next: end, Dropped: start - cursor}
+	parts, lost, needs := m.n.give(seq, k)
+	if needs > 0 {
+		if needs <= int64(most) || len(parts) > 0 {
+			m.tb.Fatalf("a chunk of %d bytes is said not to fit into %d", needs, most)
+		}
+		return seq, nil, lost
+	}
+	last = seq
+	for i, p := range parts {
+		if lost && i == 0 && p.seq <= seq+1 || !lost && p.seq != last+1 || lost && i > 0 && p.seq != last+1 {
+			m.tb.Fatalf("chunk %d came after %d, lost %v", p.seq, last, lost)
+		}
+		if p.to <= p.from || p.from < k.Start || p.to > k.Next || i > 0 && p.from != parts[i-1].to || p.to-p.from > maxChunk+4 {
+			m.tb.Fatalf("chunk %d is %d to %d, of %d to %d", p.seq, p.from, p.to, k.Start, k.Next)
+		}
+		if was, ok := m.extent[p.seq]; ok && was != [2]int64{p.from, p.to} {
+			m.tb.Fatalf("chunk %d was %v and is %d to %d", p.seq, was, p.from, p.to)
+		}
+		m.extent[p.seq] = [2]int64{p.from, p.to}
+		last = p.seq
+		data = append(data, m.out[p.from:p.to]...)
+	}
+	return last, data, lost
+}
+
+// Whatever comes in, and however it is read, whoever goes on from the last chunk has every byte once, or is told.
+func FuzzNumbering(f *testing.F) {
+	f.Add(uint64(1), uint64(2), 200)
+	f.Add(uint64(3), uint64(4), 5000)
+	f.Fuzz(func(t *testing.T, a, b uint64, steps int) {
+		if steps < 0 || steps > 20_000 {
+			return
+		}
+		rnd := rand.New(rand.NewPCG(a, b))
+		held := 1 << (8 + rnd.IntN(12))
+		m := newModel(t, held)
+		type reader struct {
+			seq  uint64
+			data []byte
+			lost bool
+		}
+		readers := make([]reader, 3)
+		for range steps {
+			switch rnd.IntN(8) {
+			case 0, 1, 2:
+				m.put(bytes.Repeat([]byte("é"), rnd.IntN(20)))
+			case 3:
+				m.put(bytes.Repeat([]byte{byte(rnd.IntN(256))}, rnd.IntN(20)*rnd.IntN(1000)))
+			case 4:
+				m.at = m.at.Add(time.Duration(rnd.IntN(200)) * time.Millisecond)
+			case 5:
+				r := &readers[rnd.IntN(len(readers))]
+				if rnd.IntN(20) == 0 {
+					r.seq, r.data, r.lost = 0, nil, false
+				}
+				var data []byte
+				var lost bool
+				r.seq, data, lost = m.read(r.seq, 1+rnd.IntN(100)*rnd.IntN(2000))
+				if r.lost = r.lost || lost; lost {
+					r.data = nil
+				}
+				r.data = append(r.data, data...)
+			default:
+				m.tell()
+			}
+		}
+		m.tell()
+		for i, r := range readers {
+			for {
+				seq, data, lost := m.read(r.seq, 1<<30)
+				if r.lost = r.lost || lost; lost {
+					r.data = nil
+				}
+				if r.data = append(r.data, data...); seq == r.seq {
+					break
+				}
+				r.seq = seq
+			}
+			if !bytes.HasSuffix(m.out, r.data) || !r.lost && len(r.data) != len(m.out) {
+				t.Errorf("reader %d has %d bytes of %d, lost %v", i, len(r.data), len(m.out), r.lost)
+			}
+			if r.lost && len(m.out) <= held {
+				t.Errorf("reader %d has lost what was held", i)
+			}
+		}
+		if len(m.n.chunks) > manyChunks+2*held/maxChunk+2 {
+			t.Errorf("%d chunks are kept", len(m.n.chunks))
+		}
+	})
+}
+
+// What nobody reads for long is joined, and lost only with the buffer; the list stays short.
+func TestNumberingLong(t *testing.T) {
+	m := newModel(t, 2<<20)
+	for range 200_000 {
+		m.put([]byte("123456789\n"))
+		m.at = m.at.Add(time.Second)
+		m.tell()
+		if len(m.n.chunks) > manyChunks {
+			t.Fatalf("%d chunks", len(m.n.chunks))
+		}
+	}
+	if _, data, lost := m.read(0, 4<<20); lost || len(data) != 2_000_000 {
+		t.Errorf("%d bytes, lost %v", len(data), lost)
+	}
+	// One who reads everything at once makes many small chunks: the old ones are forgotten.
+	var seq uint64
+	for range 10_000 {
+		m.put([]byte("x"))
+		m.at = m.at.Add(time.Second)
+		m.tell()
+		var data []byte
+		if seq, data, _ = m.read(m.n.given, 100); string(data) != "x" {
+			t.Fatalf("%q", data)
+		}
+	}
+	if len(m.n.chunks) > manyChunks {
+		t.Errorf("%d chunks", len(m.n.chunks))
+	}
+	if _, data, lost := m.read(0, 4<<20); !lost || len(data) == 0 || len(data) > manyChunks || seq < 10_000 {
+		t.Errorf("the old ones: %d bytes, lost %v", len(data), lost)
+	}
+}
+
+// Small writes within a moment are one chunk, and none is cut within a rune.
+func TestNumberingJoins(t *testing.T) {
+	m := newModel(t, 1<<20)
+	for range 10 {
+		m.put([]byte("ab"))
+		m.tell()
+		m.at = m.at.Add(time.Millisecond)
+	}
+	m.at = m.at.Add(time.Second)
+	m.put([]byte("c\xc3"))
+	m.tell()
+	m.at = m.at.Add(time.Second)
+	m.put([]byte("\xa9d"))
+	m.tell()
+	_, _, _ = m.read(0, 1000)
+	if want := map[uint64][2]int64{1: {0, 20}, 2: {20, 21}, 3: {21, 24}}; len(m.extent) != 3 || m.extent[1] != want[1] || m.extent[2] != want[2] || m.extent[3] != want[3] {
+		t.Errorf("%v, want %v", m.extent, want)
+	}
+}
