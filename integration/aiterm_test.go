@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +52,8 @@ type aitermResult struct {
 	Closed, Truncated bool
 	Version           string
 	GoVersion         string `json:"go_version"`
+	Data              []byte
+	Bytes             int
 	UptimeS           *int64 `json:"uptime_s"`
 }
 
@@ -297,4 +300,31 @@ func TestAITermCommands(t *testing.T) {
 		t.Errorf("%d %q %q", status, stdout, stderr)
 	}
 	c.do(t, "pty_close", `{"id":%s}`, id)
+}
+
+// Files below the folders that the operator offers, and no others.
+func TestAITermFiles(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := connectAITerm(t, "[fs]\nroots = ['"+dir+"']")
+	if r := c.do(t, "fs_writeFile", `{"path":%s,"data":"aGVsbG8K","mode":"0600"}`, dir+"/greeting"); r.Bytes != 6 {
+		t.Errorf("%s", r.text)
+	}
+	if r := c.do(t, "shell_run", `{"argv":["cat","greeting"],"cwd":%s}`, dir); string(r.Stdout) != "hello\n" {
+		t.Errorf("%s", r.text)
+	}
+	if r := c.do(t, "fs_readFile", `{"path":%s}`, dir+"/greeting"); string(r.Data) != "hello\n" || r.Truncated {
+		t.Errorf("%s", r.text)
+	}
+	if r := c.do(t, "fs_list", `{"path":%s}`, dir); !strings.Contains(r.text, `"entries":[{"name":"greeting","type":"file","mode":"0600","size":6}]`) {
+		t.Errorf("%s", r.text)
+	}
+	if r := c.try(t, "fs_readFile", `{"path":"/etc/passwd"}`); r.Code != "EDENIED" || r.Details.Rule != "fs.roots" {
+		t.Errorf("%s", r.text)
+	}
+	if r := c.try(t, "fs_readFile", `{"path":%s}`, dir+"/none"); r.Code != "ENOTFOUND" {
+		t.Errorf("%s", r.text)
+	}
 }

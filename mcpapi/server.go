@@ -101,12 +101,13 @@ type api struct {
 	started time.Time
 	reading map[string]mcp.Tool // the tools as a caller that may only read sees them
 	placed  map[string]bool     // the tools that are about this machine
+	filed   map[string]bool     // those of other packages that are about its files
 }
 
 // NewServer makes an MCP server with the tools.
 func NewServer(o Options) *server.MCPServer {
 	o = o.withDefaults()
-	s := &api{o: o, m: o.Sessions, log: o.Logger, replays: newReplays(), reading: make(map[string]mcp.Tool), placed: make(map[string]bool), started: time.Now()}
+	s := &api{o: o, m: o.Sessions, log: o.Logger, replays: newReplays(), reading: make(map[string]mcp.Tool), placed: make(map[string]bool), filed: make(map[string]bool), started: time.Now()}
 	sets := setsOf(o.Toolsets, o.More)
 	var guide []string
 	for _, set := range sets {
@@ -126,7 +127,7 @@ func NewServer(o Options) *server.MCPServer {
 	for _, set := range sets {
 		for _, t := range set.Tools {
 			srv.AddTool(s.declare(t), s.handler(set, t))
-			s.placed[t.Name] = t.Local
+			s.placed[t.Name], s.filed[t.Name] = t.Local, t.Files
 			if r := t.forReading(); r != nil {
 				s.reading[t.Name] = s.declare(r)
 			}
@@ -188,7 +189,7 @@ func (s *api) forPlace(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resu
 	here, far := s.m.OffersFiles()
 	files := far || here && programs
 	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(t mcp.Tool) bool {
-		return s.placed[t.Name] && !programs || t.Name == fsTool.Name && !files
+		return s.placed[t.Name] && !programs || t.Name == fsTool.Name && !files || s.filed[t.Name] && !here
 	})
 }
 

@@ -21,6 +21,7 @@ type Tool struct {
 	Hints   Hints
 
 	Local  bool    // is about ptyctl's own machine: listed only for those who may start programs there, see Options.Local
+	Files  bool    // is about files of that machine: listed only if some are offered
 	Handle Handler // nil: a tool of this package
 }
 

@@ -47,6 +47,7 @@ var codes = map[term.Kind]Code{
 	term.Canceled:        ECanceled,
 	term.NegotiationLoop: EIO,
 	term.Internal:        EIO,
+	term.AccessDenied:    EDenied,
 }
 
 // failed is the error of a call.

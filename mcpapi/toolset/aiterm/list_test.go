@@ -7,13 +7,13 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"ptyctl/fsx"
 	"ptyctl/mcpapi"
-	"ptyctl/session"
 )
 
 // The list of tools, as a client reads it.
 func TestToolsList(t *testing.T) {
-	l := newLab(t, mcpapi.Options{}, session.Config{})
+	l, _ := newFileLab(t, mcpapi.Options{}, fsx.Limits{})
 	list, err := l.client.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestToolsList(t *testing.T) {
 		names = append(names, tool.Name)
 		compile(t, tool.Name+" input", tool.InputSchema)
 	}
-	if got, want := strings.Join(names, " "), "health_info pty_close pty_open pty_read pty_resize pty_send pty_signal shell_run"; got != want {
+	if got, want := strings.Join(names, " "), "fs_list fs_readFile fs_writeFile health_info pty_close pty_open pty_read pty_resize pty_send pty_signal shell_run"; got != want {
 		t.Errorf("the tools are %s, want %s", got, want)
 	}
 	text, err := json.MarshalIndent(list.Tools, "", " ")
@@ -35,7 +35,7 @@ func TestToolsList(t *testing.T) {
 
 // Who may only read is offered what does not type, and refused the rest.
 func TestReader(t *testing.T) {
-	l := newLab(t, mcpapi.Options{ReadOnly: true}, session.Config{})
+	l, _ := newFileLab(t, mcpapi.Options{ReadOnly: true}, fsx.Limits{})
 	list, err := l.client.ListTools(t.Context(), new(sdk.ListToolsParams))
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestReader(t *testing.T) {
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 	}
-	if got := strings.Join(names, " "); got != "health_info pty_read" {
+	if got := strings.Join(names, " "); got != "fs_list fs_readFile health_info pty_read" {
 		t.Errorf("the tools are %s", got)
 	}
 }

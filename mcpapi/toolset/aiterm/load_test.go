@@ -15,12 +15,13 @@ func TestManyAtOnce(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	const terminals, readers, lines = 6, 3, 2000
 	var want strings.Builder
-	for i := 1; i <= lines; i++ {
+	for i := 0; i <= lines; i++ {
 		fmt.Fprintf(&want, "line %d\n", i)
 	}
 	var all sync.WaitGroup
 	for n := range terminals {
-		id := l.open(fmt.Sprintf(`["sh","-c","stty raw -echo; read x; i=0; while [ $i -lt %d ]; do i=$((i+1)); echo line $i; done; exit %d"]`, lines, n), "")
+		id := l.open(fmt.Sprintf(`["sh","-c","stty raw -echo; echo line 0; read x; i=0; while [ $i -lt %d ]; do i=$((i+1)); echo line $i; done; exit %d"]`, lines, n), "")
+		l.until(id, 0, "line 0") // before, what is typed would be echoed
 		for r := range readers {
 			all.Go(func() {
 				var data strings.Builder

@@ -56,7 +56,7 @@ func tool(name, title, about, example string, t mcpapi.Tool, do mcpapi.Handler) 
 
 // tools is the table from which descriptions, schemas and checks are made.
 func (s *Set) tools() []*mcpapi.Tool {
-	return slices.Concat(s.shellTools(), s.ptyTools(), s.healthTools())
+	return slices.Concat(s.shellTools(), s.ptyTools(), s.fileTools(), s.healthTools())
 }
 
 func (s *Set) shellTools() []*mcpapi.Tool {
@@ -150,6 +150,40 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 				Output: []mcpapi.Field{{Name: "rc", Kind: aNumber, About: "128 + n after signal n"}, {Name: "signal", Kind: aString}, {Name: "duration_ms", Kind: aNumber, About: "of the program"}},
 				Hints:  mcpapi.Hints{Destructive: true, Idempotent: true},
 			}, handler(s.ptyClose)),
+	}
+}
+
+func (s *Set) fileTools() []*mcpapi.Tool {
+	const (
+		aboutRead = "Read a file below the folders that the operator offers."
+		aboutList = "List a folder: entries {name, type (file, dir, link, other), mode, size}, sorted by name."
+	)
+	where := mcpapi.Field{Name: "path", Kind: aString, Required: all, NonEmpty: true}
+	return []*mcpapi.Tool{
+		tool("fs_readFile", "Read a file", aboutRead, `{"path":"/srv/app/config.toml"}`,
+			mcpapi.Tool{
+				Reading: aboutRead,
+				Fields:  []mcpapi.Field{where, {Name: "max_bytes", Kind: aNumber, Min: 1, Max: maxNumber}},
+				Output:  []mcpapi.Field{{Name: "data", Kind: aString, About: "base64"}, {Name: "size", Kind: aNumber, About: "of the whole file"}, {Name: "truncated", Kind: aBoolean}},
+				Hints:   mcpapi.Hints{ReadOnly: true, Idempotent: true},
+				Local:   true, Files: true,
+			}, handler(s.readFile)),
+		tool("fs_writeFile", "Write a file",
+			"Replace a file as a whole, or make it.", `{"path":"/srv/app/config.toml","data":"ZGVidWcgPSB0cnVlCg==","mode":"0644"}`,
+			mcpapi.Tool{
+				Fields: []mcpapi.Field{where, {Name: "data", Kind: aString, About: "base64", Required: all}, {Name: "mode", Kind: aString, About: "permissions, octal"}},
+				Output: []mcpapi.Field{{Name: "bytes", Kind: aNumber}},
+				Hints:  mcpapi.Hints{Destructive: true, Idempotent: true},
+				Local:  true, Files: true,
+			}, handler(s.writeFile)),
+		tool("fs_list", "List a folder", aboutList, `{"path":"/srv/app"}`,
+			mcpapi.Tool{
+				Reading: aboutList,
+				Fields:  []mcpapi.Field{where},
+				Output:  []mcpapi.Field{{Name: "entries", Kind: mcpapi.KindObjects}, {Name: "truncated", Kind: aBoolean}},
+				Hints:   mcpapi.Hints{ReadOnly: true, Idempotent: true},
+				Local:   true, Files: true,
+			}, handler(s.list)),
 	}
 }
 

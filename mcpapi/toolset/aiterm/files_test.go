@@ -1,0 +1,125 @@
+package aiterm_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ptyctl/fsx"
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset/aiterm"
+	"ptyctl/session"
+)
+
+// newFileLab is a lab that offers the files below a new folder, which it returns with its links resolved.
+func newFileLab(t *testing.T, o mcpapi.Options, limits fsx.Limits) (*lab, string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := fsx.NewLocal([]string{dir}, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.Close() })
+	return newLab(t, o, session.Config{Files: files}), dir
+}
+
+// A file is written, read, cut and listed.
+func TestFiles(t *testing.T) {
+	l, dir := newFileLab(t, mcpapi.Options{MaxFileRead: 1000}, fsx.Limits{Write: 5000})
+	data := bytes.Repeat([]byte{0, 0xff, 'a', '\n'}, 1000)
+	if r := l.ok("fs_writeFile", fmt.Sprintf(`{"path":%q,"data":%q,"mode":"0640"}`, dir+"/file", base64.StdEncoding.EncodeToString(data))); r.Bytes != 4000 {
+		t.Errorf("%s", r.text)
+	}
+	if got, err := os.ReadFile(dir + "/file"); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("%v, %d bytes", err, len(got))
+	}
+	if info, err := os.Stat(dir + "/file"); err != nil || info.Mode() != 0o640 {
+		t.Errorf("%v, %v", err, info)
+	}
+	if r := l.ok("fs_readFile", `{"path":"file","max_bytes":10}`); string(r.Data) != string(data[:10]) || r.Size != 4000 || !r.Truncated {
+		t.Errorf("%s", r.text)
+	}
+	if r := l.ok("fs_readFile", `{"path":"file","max_bytes":100000}`); len(r.Data) != 1000 || !r.Truncated || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "fs.max_read_bytes") {
+		t.Errorf("%s", r.text)
+	}
+	l.ok("fs_writeFile", `{"path":"file","data":""}`)
+	if r := l.ok("fs_readFile", `{"path":"file"}`); len(r.Data) != 0 || r.Size != 0 || r.Truncated || !strings.HasPrefix(r.text, `{"data":"","size":0,"truncated":false,`) {
+		t.Errorf("%s", r.text)
+	}
+	if err := os.Mkdir(dir+"/folder", 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("file", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := l.ok("fs_list", `{"path":"."}`)
+	var lines []string
+	for _, e := range r.Entries {
+		lines = append(lines, e.Name+" "+e.Type+" "+e.Mode)
+	}
+	if got, want := strings.Join(lines, ", "), "fifo other 0600, file file 0640, folder dir 0750, link link 0777"; got != want || r.Truncated {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if r := l.ok("fs_list", `{"path":"folder"}`); !strings.Contains(r.text, `{"entries":[],`) {
+		t.Errorf("%s", r.text)
+	}
+}
+
+// What may not be, and what cannot, is refused with a code of its own.
+func TestFileRefusals(t *testing.T) {
+	l, dir := newFileLab(t, mcpapi.Options{}, fsx.Limits{Write: 100})
+	if err := os.Symlink("/etc/passwd", dir+"/out"); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		tool, arguments string
+		code            aiterm.Code
+		part            string
+	}{
+		{"fs_readFile", `{"path":"/etc/passwd"}`, aiterm.EDenied, "fs.roots"},
+		{"fs_readFile", `{"path":"../x"}`, aiterm.EDenied, "fs.roots"},
+		{"fs_readFile", `{"path":"out"}`, aiterm.EDenied, "fs.roots"},
+		{"fs_writeFile", `{"path":"out","data":""}`, aiterm.EDenied, "fs.roots"},
+		{"fs_writeFile", `{"path":"/etc/motd","data":""}`, aiterm.EDenied, "fs.roots"},
+		{"fs_list", `{"path":"/"}`, aiterm.EDenied, "fs.roots"},
+		{"fs_readFile", `{"path":"none"}`, aiterm.ENotFound, "fs_list"},
+		{"fs_list", `{"path":"none"}`, aiterm.ENotFound, "fs_list"},
+		{"fs_readFile", `{"path":"fifo"}`, aiterm.EBadArgs, "FIFO"},
+		{"fs_readFile", `{"path":"."}`, aiterm.EBadArgs, "folder"},
+		{"fs_writeFile", `{"path":"file","data":"?"}`, aiterm.EBadArgs, "base64"},
+		{"fs_writeFile", `{"path":"file","data":"","mode":"0999"}`, aiterm.EBadArgs, "octal"},
+		{"fs_writeFile", `{"path":"file"}`, aiterm.EBadArgs, "data is missing"},
+		{"fs_writeFile", `{"path":"file","data":"` + b64(strings.Repeat("x", 101)) + `"}`, aiterm.ERLimit, "fs.max_write_bytes"},
+		{"fs_readFile", `{"path":"file","max_bytes":0}`, aiterm.EBadArgs, "between 1"},
+	} {
+		if r := l.fails(c.tool, c.arguments, c.code, c.part); strings.Contains(r.Message, "append") {
+			t.Errorf("the advice is for other tools: %s", r.text)
+		}
+	}
+}
+
+// Where the operator offers no files, the tools are not listed, and a call says how to change that.
+func TestNoFiles(t *testing.T) {
+	l := newLab(t, mcpapi.Options{}, session.Config{})
+	for tool, more := range map[string]string{"fs_readFile": "", "fs_writeFile": `,"data":""`, "fs_list": ""} {
+		if l.schemas[tool] != nil {
+			t.Errorf("%s is listed", tool)
+		}
+		l.schemas[tool] = l.schemas["pty_send"] // a failure has the form of all
+		l.fails(tool, `{"path":"/etc/passwd"`+more+`}`, aiterm.EDenied, "fs.roots")
+	}
+}
