@@ -243,7 +243,13 @@ func TestAITermRecord(t *testing.T) {
 
 // The operator's rules hold here too: programs by their paths, and folders.
 func TestAITermPolicy(t *testing.T) {
-	c := connectAITerm(t, "[policy]\nprograms = ['/usr/bin/true', '/bin/true', '/usr/bin/coreutils']\nwork_dirs = ['/usr']")
+	c := connectAITerm(t, "[policy]\nprograms = ['/usr/bin/true', '/usr/bin/env', '/usr/bin/coreutils']\nwork_dirs = ['/usr']\ndeny = ['rm *']", "[local]\ninherit_env = ['PATH']")
+	if r := c.do(t, "shell_run", `{"argv":["env"],"cwd":"/usr"}`); string(r.Stdout) != "PATH=/usr/bin:/bin\n" {
+		t.Errorf("what the operator lets through: %s", r.text)
+	}
+	if r := c.try(t, "shell_run", `{"argv":["env"],"cwd":"/usr","env":{"PATH":"/tmp"}}`); r.Code != "EDENIED" {
+		t.Errorf("a PATH of the caller's, where programs are ruled: %s", r.text)
+	}
 	if r := c.do(t, "shell_run", `{"argv":["true"],"cwd":"/usr"}`); !isCode(r.RC, 0) {
 		t.Errorf("%s", r.text)
 	}

@@ -17,9 +17,7 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 // caller adds.
 func (h Host) environment(o term.LocalOptions, termName string) []string {
 	env := []string{} // package os/exec takes nil for this process's own
-	if o.Bare {
-		h.Inherit = nil
-	} else {
+	if !o.Bare {
 		home, name := account()
 		env = []string{
 			"PATH=" + ownPath(), "HOME=" + own("HOME", home), "USER=" + own("USER", name),

@@ -211,10 +211,14 @@ func TestWholeEnvironment(t *testing.T) {
 	}
 }
 
-// A bare program has the variables that it is given, and no other; it is found all the same.
+// A bare program has the variables that it is given, and no other but those that the operator names; it is found all the
+// same.
 func TestBareEnvironment(t *testing.T) {
 	t.Setenv("PTYX_PASSED", "1")
-	h := ptyx.Host{Inherit: []string{"PTYX_PASSED", "PATH"}}
+	var h ptyx.Host
+	if out, _, _ := run(t, ptyx.Host{Inherit: []string{"PTYX_*"}}, job{LocalOptions: term.LocalOptions{Argv: []string{"env"}, Bare: true}}); out != "PTYX_PASSED=1\n" {
+		t.Errorf("with one to inherit: %q", out)
+	}
 	for want, env := range map[string][]term.EnvVar{"": nil, "MINE=x\nPATH=/usr/bin:/bin\n": {{Name: "MINE", Value: "x"}, {Name: "PATH", Value: "/usr/bin:/bin"}}} {
 		o := term.LocalOptions{Argv: []string{"env"}, Env: env, Bare: true}
 		if out, _, _ := run(t, h, job{LocalOptions: o}); out != want {

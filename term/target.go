@@ -89,7 +89,7 @@ type LocalOptions struct {
 	Argv   []string // the program and its arguments
 	Dir    string   // working directory; empty: this process's
 	Env    []EnvVar // added to an environment that is otherwise the operator's choice
-	Bare   bool     // Env is all of the environment, as after env -i: without PATH, and on a terminal without TERM
+	Bare   bool     // as after env -i: no PATH, HOME or TERM but what Env and the operator's choice have
 	Title  string   // for people: what the terminal is for
 	Limits Limits
 }

@@ -9,11 +9,14 @@ import (
 )
 
 // limited is a program that meets its limit at once.
-type limited struct{ over chan struct{} }
+type limited struct {
+	over chan struct{}
+	exit term.Exit
+}
 
 func (p limited) Exec(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
 	defer close(p.over)
-	return term.Exit{Started: true, Known: true, Code: 152, Signal: "XCPU", Limit: "cpu_s"}, nil
+	return p.exit, nil
 }
 
 func (p limited) Read([]byte) (int, error)  { <-p.over; return 0, io.EOF }

@@ -125,11 +125,18 @@ func TestShellCanceled(t *testing.T) {
 
 // An operator's limit that a program has met is a failure of its own.
 func TestShellLimit(t *testing.T) {
-	fake := func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
-		return limited{make(chan struct{})}, nil
+	fake := func(_ context.Context, t term.Target, _ term.Prompter) (term.Transport, error) {
+		exit := term.Exit{Started: true, Known: true, Code: 152, Signal: "XCPU", Limit: "cpu_s"}
+		if t.Local.Argv[0] == "fork" {
+			exit = term.Exit{Started: true, Known: true, Limit: "processes"}
+		}
+		return limited{make(chan struct{}), exit}, nil
 	}
 	l := newLab(t, mcpapi.Options{}, session.Config{Dialers: map[string]term.Dialer{"local": fake}})
 	if r := l.fails("shell_run", `{"argv":["burn"]}`, aiterm.ERLimit, "cpu_s", "[local]"); r.Details.Limit != "cpu_s" || *r.Details.Result.RC != 152 {
 		t.Errorf("%s", r.text)
+	}
+	if r := l.ok("shell_run", `{"argv":["fork"]}`); *r.RC != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "processes") {
+		t.Errorf("one that went on: %s", r.text)
 	}
 }
