@@ -1,3 +1,5 @@
+//go:build unix
+
 package aiterm_test
 
 import (
@@ -5,7 +7,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,21 +16,6 @@ import (
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/session"
 )
-
-// newFileLab is a lab that offers the files below a new folder, which it returns with its links resolved.
-func newFileLab(t *testing.T, o mcpapi.Options, limits fsx.Limits) (*lab, string) {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := fsx.NewLocal([]string{dir}, limits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = files.Close() })
-	return newLab(t, o, session.Config{Files: files}), dir
-}
 
 // A file is written, read, cut and listed.
 func TestFiles(t *testing.T) {

@@ -13,9 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/server"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"ptyctl/fsx"
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/toolset/aiterm"
@@ -36,6 +38,7 @@ const path = `"env":{"PATH":"/usr/bin:/bin"}`
 type lab struct {
 	t       *testing.T
 	client  *sdk.ClientSession
+	server  *server.MCPServer
 	manager *session.Manager
 	schemas map[string]*jsonschema.Schema // of results, by tool
 	seen    *events
@@ -73,7 +76,8 @@ func newLab(t *testing.T, o mcpapi.Options, c session.Config) *lab {
 	t.Cleanup(func() { l.manager.Close(context.Background()) })
 	o.Sessions, o.Structured, o.Logger, o.Local = l.manager, true, c.Logger, []string{"stdio"}
 	o.Version, o.More, o.Toolsets = "1.2.3", []mcpapi.Toolset{set.Toolset()}, []string{set.Name()}
-	l.client = l.connect(o)
+	l.server = mcpapi.NewServer(o)
+	l.client = l.connect()
 	list, err := l.client.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -84,14 +88,28 @@ func newLab(t *testing.T, o mcpapi.Options, c session.Config) *lab {
 	return l
 }
 
-func (l *lab) connect(o mcpapi.Options) *sdk.ClientSession {
+// newFileLab is a lab that offers the files below a new folder, which it returns with its links resolved.
+func newFileLab(t *testing.T, o mcpapi.Options, limits fsx.Limits) (*lab, string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := fsx.NewLocal([]string{dir}, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.Close() })
+	return newLab(t, o, session.Config{Files: files}), dir
+}
+
+func (l *lab) connect() *sdk.ClientSession {
 	l.t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	srv := mcpapi.NewServer(o)
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := mcpapi.ServeStdio(context.Background(), srv, inR, outW, mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
+		if err := mcpapi.ServeStdio(context.Background(), l.server, inR, outW, mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
 			l.t.Error(err)
 		}
 		outW.Close()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/term"
 )
 
 // A model is a terminal's output, of which the buffer holds the last bytes, and what readers were given.
@@ -187,5 +188,17 @@ func TestNumberingJoins(t *testing.T) {
 	_, _, _ = m.read(0, 1000)
 	if want := map[uint64][2]int64{1: {0, 20}, 2: {20, 21}, 3: {21, 24}}; len(m.extent) != 3 || m.extent[1] != want[1] || m.extent[2] != want[2] || m.extent[3] != want[3] {
 		t.Errorf("%v, want %v", m.extent, want)
+	}
+}
+
+// What it costs the pump that somebody may read in chunks.
+func BenchmarkObserve(b *testing.B) {
+	s := New()
+	s.follow("sh-1").holds(2 << 20)
+	e := term.Event{Verb: term.VerbOutput, Session: "sh-1", Size: 4096, Time: time.Now()}
+	b.ReportAllocs()
+	for b.Loop() {
+		e.Time = e.Time.Add(time.Millisecond)
+		s.Observe(e)
 	}
 }

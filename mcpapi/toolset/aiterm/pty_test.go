@@ -2,6 +2,7 @@ package aiterm_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -143,6 +144,68 @@ func TestRefusals(t *testing.T) {
 		if r := l.fails(tool, `{"argv":["true"]}`, aiterm.ERLimit, "session.max_sessions"); r.Details.Limit != "session.max_sessions" || !r.Details.Retryable {
 			t.Errorf("%s", r.text)
 		}
+	}
+}
+
+// Where tokens are kept apart, nobody finds the terminals of others.
+func TestIsolation(t *testing.T) {
+	l := newLab(t, mcpapi.Options{}, session.Config{})
+	call := func(token, tool, arguments string) (r reply) {
+		t.Helper()
+		ctx := mcpapi.WithCaller(t.Context(), mcpapi.Caller{Transport: "http", Token: token, Isolated: true})
+		answer, err := json.Marshal(l.server.HandleMessage(ctx, json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`}}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Result struct{ Content []struct{ Text string } }
+		}
+		if err := json.Unmarshal(answer, &got); err != nil || len(got.Result.Content) != 1 {
+			t.Fatalf("%v: %s", err, answer)
+		}
+		if err := json.Unmarshal([]byte(got.Result.Content[0].Text), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	id := call("one", "pty_open", `{"argv":["cat"]}`).ID
+	for tool, more := range map[string]string{"pty_send": `,"data":""`, "pty_read": `,"timeout_ms":0`, "pty_resize": `,"rows":1,"cols":1`, "pty_signal": `,"signal":"INT"`, "pty_close": ""} {
+		if r := call("two", tool, `{"id":"`+id+`"`+more+`}`); r.Code != aiterm.ENotFound {
+			t.Errorf("%s of another token's terminal: %+v", tool, r)
+		}
+	}
+	if r := call("one", "pty_close", `{"id":"`+id+`"}`); r.Code != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// More reads than may wait are told so, and those that do not wait go on.
+func TestTooManyReads(t *testing.T) {
+	l := newLab(t, mcpapi.Options{}, session.Config{MaxReads: 1})
+	id := l.open(`["cat"]`, "")
+	over := make(chan reply)
+	go func() {
+		r, _ := l.try(t.Context(), "pty_read", `{"id":"`+id+`","timeout_ms":20000}`)
+		over <- r
+	}()
+	for l.manager.List()[0].Readers == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	var r reply
+	for range 100 { // that it is counted is not yet that it waits
+		if r = l.call("pty_read", `{"id":"`+id+`","timeout_ms":50}`); r.isError {
+			break
+		}
+	}
+	if r.Code != aiterm.ERLimit || r.Details.Limit != "limits.max_waiting_reads" {
+		t.Errorf("%s", r.text)
+	}
+	if r := l.ok("pty_read", `{"id":"`+id+`","timeout_ms":0}`); len(r.Chunks) != 0 {
+		t.Errorf("%s", r.text)
+	}
+	l.send(id, "x")
+	if r := <-over; r.data() != "x" {
+		t.Errorf("%s", r.text)
 	}
 }
 
