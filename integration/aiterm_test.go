@@ -164,7 +164,7 @@ func TestAITermGDB(t *testing.T) {
 
 // shell_run and the whole life of a terminal, with the limits of the operator.
 func TestAITermLifecycle(t *testing.T) {
-	c := connectAITerm(t, "[limits]\nmax_wait_ms = 3000\nmax_read_bytes = 4096", "[local]\nmax_cpu_seconds = 1\nmax_open_files = 50")
+	c := connectAITerm(t, "[limits]\nmax_wait_ms = 20000\nmax_read_bytes = 4096", "[local]\nmax_cpu_seconds = 1\nmax_open_files = 50")
 	r := c.do(t, "shell_run", `{"argv":["/bin/sh","-c","pwd; ulimit -n; cat; exit 7"],"cwd":"/usr","stdin":"aW5wdXQ="}`)
 	if !isCode(r.RC, 7) || string(r.Stdout) != "/usr\n50\ninput" || r.Cwd != "/usr" || r.Usage == nil {
 		t.Errorf("%s", r.text)

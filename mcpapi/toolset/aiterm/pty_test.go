@@ -25,7 +25,6 @@ func TestLifecycle(t *testing.T) {
 		t.Errorf("%v: %s", err, r.text)
 	}
 	_, seq := l.until(r.ID, 0, "33 77\r\n")
-	time.Sleep(20 * time.Millisecond) // stty -echo
 	l.send(r.ID, "one\n")
 	_, seq = l.until(r.ID, seq, "got one\r\n")
 	l.ok("pty_resize", `{"id":"`+r.ID+`","rows":50,"cols":200}`)
