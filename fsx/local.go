@@ -61,6 +61,9 @@ func (l *Local) Close() error {
 	return errors.Join(errs...)
 }
 
+// Lost implements term.Files.
+func (l *Local) Lost() <-chan struct{} { return nil }
+
 // Read implements term.Files.
 func (l *Local) Read(ctx context.Context, r term.FileRead) (term.FileData, error) {
 	most, err := l.limits.read(r)

@@ -26,7 +26,6 @@ type farFiles struct {
 type fileConn struct {
 	files term.Files
 	used  chan struct{} // buffered: it was used just now
-	drop  chan struct{} // closed when it is of no use any more
 	over  chan struct{} // closed when it is closed
 }
 
@@ -58,7 +57,7 @@ func (f *farFiles) use(ctx context.Context, verb term.Verb, do func(context.Cont
 	s.life.touch()
 	defer s.life.touch()
 
-	err := f.inTurn(ctx, verb, do)
+	err := f.inTurn(ctx, do)
 	switch {
 	case err == nil:
 		return nil
@@ -70,60 +69,55 @@ func (f *farFiles) use(ctx context.Context, verb term.Verb, do func(context.Cont
 	return s.transportError(string(verb), err)
 }
 
-func (f *farFiles) inTurn(ctx context.Context, verb term.Verb, do func(context.Context, term.Files) error) error {
+func (f *farFiles) inTurn(ctx context.Context, do func(context.Context, term.Files) error) error {
 	select {
 	case f.turn <- struct{}{}:
 		defer func() { <-f.turn }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	for {
-		c, fresh, err := f.connect(ctx)
-		if err != nil {
-			return err
-		}
-		err = do(ctx, c.files)
-		if !errors.Is(err, term.RemoteClosed) {
-			select {
-			case c.used <- struct{}{}:
-			default:
-			}
-			return err
-		}
-		close(c.drop)
-		<-c.over
-		if fresh || verb != term.VerbFileRead || ctx.Err() != nil {
-			return err
-		}
-		// The far side had closed it since it was used last: what only reads is tried again.
+	c, err := f.connect(ctx)
+	if err != nil {
+		return err
 	}
+	err = do(ctx, c.files)
+	select {
+	case c.used <- struct{}{}:
+	default:
+	}
+	return err
 }
 
 // connect returns the connection. Requires the turn.
-func (f *farFiles) connect(ctx context.Context) (c *fileConn, fresh bool, err error) {
+func (f *farFiles) connect(ctx context.Context) (*fileConn, error) {
 	f.mu.Lock()
-	c = f.conn
+	c := f.conn
 	f.mu.Unlock()
 	if c != nil {
-		return c, false, nil
+		select {
+		case <-c.files.Lost():
+			<-c.over
+		default:
+			return c, nil
+		}
 	}
 	channel, err := f.s.subsystems.Subsystem(ctx, "sftp")
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	files, err := f.s.o.FarFiles(ctx, channel)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	c = &fileConn{files: files, used: make(chan struct{}, 1), drop: make(chan struct{}), over: make(chan struct{})}
+	c = &fileConn{files: files, used: make(chan struct{}, 1), over: make(chan struct{})}
 	f.mu.Lock()
 	f.conn = c
 	f.mu.Unlock()
 	if !f.s.spawn("files", func() { f.keep(c) }) {
 		f.end(c)
-		return nil, false, f.s.endedError("files")
+		return nil, f.s.endedError("files")
 	}
-	return c, true, nil
+	return c, nil
 }
 
 // keep closes the connection when it is of no use, was not used for a while, or the session ends.
@@ -135,7 +129,7 @@ func (f *farFiles) keep(c *fileConn) {
 		case <-c.used:
 			idle.Reset(filesIdle)
 			continue
-		case <-c.drop:
+		case <-c.files.Lost():
 			f.end(c)
 			return
 		case <-idle.C:
@@ -145,7 +139,7 @@ func (f *farFiles) keep(c *fileConn) {
 		case f.turn <- struct{}{}:
 			f.end(c)
 			<-f.turn
-		case <-c.drop:
+		case <-c.files.Lost():
 			f.end(c)
 		}
 		return
