@@ -57,7 +57,7 @@ func (f *farFiles) use(ctx context.Context, verb term.Verb, do func(context.Cont
 	s.life.touch()
 	defer s.life.touch()
 
-	err := f.inTurn(ctx, do)
+	err := f.inTurn(ctx, verb, do)
 	switch {
 	case err == nil:
 		return nil
@@ -69,45 +69,55 @@ func (f *farFiles) use(ctx context.Context, verb term.Verb, do func(context.Cont
 	return s.transportError(string(verb), err)
 }
 
-func (f *farFiles) inTurn(ctx context.Context, do func(context.Context, term.Files) error) error {
+func (f *farFiles) inTurn(ctx context.Context, verb term.Verb, do func(context.Context, term.Files) error) error {
 	select {
 	case f.turn <- struct{}{}:
 		defer func() { <-f.turn }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	c, err := f.connect(ctx)
-	if err != nil {
-		return err
+	for {
+		c, fresh, err := f.connect(ctx)
+		if err != nil {
+			return err
+		}
+		err = do(ctx, c.files)
+		select {
+		case c.used <- struct{}{}:
+		default:
+		}
+		if fresh || verb != term.VerbFileRead || ctx.Err() != nil || !errors.Is(err, term.RemoteClosed) {
+			return err
+		}
+		// The far side had ended it since it was last used, which nobody knew yet. What only reads can be done again.
+		select {
+		case <-c.files.Lost():
+		case <-ctx.Done():
+			return err
+		}
 	}
-	err = do(ctx, c.files)
-	select {
-	case c.used <- struct{}{}:
-	default:
-	}
-	return err
 }
 
-// connect returns the connection. Requires the turn.
-func (f *farFiles) connect(ctx context.Context) (*fileConn, error) {
+// connect returns the connection, and whether it was just made. Requires the turn.
+func (f *farFiles) connect(ctx context.Context) (c *fileConn, fresh bool, err error) {
 	f.mu.Lock()
-	c := f.conn
+	c = f.conn
 	f.mu.Unlock()
 	if c != nil {
 		select {
 		case <-c.files.Lost():
 			<-c.over
 		default:
-			return c, nil
+			return c, false, nil
 		}
 	}
 	channel, err := f.s.subsystems.Subsystem(ctx, "sftp")
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	files, err := f.s.o.FarFiles(ctx, channel)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	c = &fileConn{files: files, used: make(chan struct{}, 1), over: make(chan struct{})}
 	f.mu.Lock()
@@ -115,9 +125,9 @@ func (f *farFiles) connect(ctx context.Context) (*fileConn, error) {
 	f.mu.Unlock()
 	if !f.s.spawn("files", func() { f.keep(c) }) {
 		f.end(c)
-		return nil, f.s.endedError("files")
+		return nil, false, f.s.endedError("files")
 	}
-	return c, nil
+	return c, true, nil
 }
 
 // keep closes the connection when it is of no use, was not used for a while, or the session ends.
