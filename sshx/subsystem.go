@@ -55,7 +55,7 @@ func serve(ch *channel) *subsystem {
 	in, fromServer := io.Pipe()
 	toServer, out := io.Pipe()
 	ch.k.wg.Go(func() { discard(ch.Stderr()) }) // unread it would block the channel
-	ch.k.wg.Go(func() { // ends with the channel, or once nobody reads
+	ch.k.wg.Go(func() {                         // ends with the channel, or once nobody reads
 		p := copyBuffers.Get().(*[copyBuffer]byte)
 		defer copyBuffers.Put(p)
 		_, err := io.CopyBuffer(fromServer, onlyReader{ch}, p[:])
