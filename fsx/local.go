@@ -92,11 +92,12 @@ func (l *Local) Read(ctx context.Context, r term.FileRead) (term.FileData, error
 // than they say, and others grow.
 func readAt(ctx context.Context, f io.ReaderAt, r term.FileRead, most, size int64) ([]byte, error) {
 	data := make([]byte, 0, max(min(most, size-r.Offset), 0))
+	var p pace
 	for int64(len(data)) < most {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		n := min(most-int64(len(data)), piece)
+		n := min(most-int64(len(data)), p.next())
 		if left := int64(cap(data) - len(data)); left == 0 {
 			data = slices.Grow(data, int(min(n, 32<<10)))
 		}

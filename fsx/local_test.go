@@ -316,7 +316,7 @@ func TestRoots(t *testing.T) {
 
 // TestCanceled ends a write in the middle: the old file stays.
 func TestCanceled(t *testing.T) {
-	files, root := newLocal(t, Limits{Write: 16 << 20, Read: 16 << 20})
+	files, root := newLocal(t, Limits{Write: 64 << 20, Read: 64 << 20})
 	put(t, filepath.Join(root, "file"), "old")
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := files.Write(ctx, term.FileWrite{Path: "file", Data: make([]byte, 8*piece), Progress: func(n int64) {

@@ -150,11 +150,12 @@ func dress(f *os.File, old fs.FileInfo, w term.FileWrite) error {
 
 // pour writes the data, piece by piece, for as long as ctx lasts.
 func pour(ctx context.Context, write func([]byte) (int, error), w term.FileWrite) (written int64, err error) {
+	var p pace
 	for written < int64(len(w.Data)) {
 		if err := ctx.Err(); err != nil {
 			return written, err
 		}
-		n, err := write(w.Data[written:min(written+piece, int64(len(w.Data)))])
+		n, err := write(w.Data[written:min(written+p.next(), int64(len(w.Data)))])
 		written += int64(n)
 		if w.Progress != nil {
 			w.Progress(written)

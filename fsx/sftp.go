@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,7 @@ type SFTP struct {
 	limits  Limits
 	channel io.Closer
 	c       *sftp.Client
+	payload int           // of one read or write
 	turn    chan struct{} // holds one token: whoever has it may send requests
 	inbound *counter
 	lost    chan struct{}
@@ -39,10 +41,16 @@ const grace = 2 * time.Second
 // NewSFTP greets the server at the other end of the channel, as long as ctx allows. It owns the channel, also when it fails.
 // Closing the channel must wake its Read and its Write.
 func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*SFTP, error) {
-	in := &counter{r: channel}
 	defer context.AfterFunc(ctx, func() { _ = channel.Close() })()
-	// Writes that overtake each other leave holes where one fails, so they only go into files that nobody knows yet.
-	c, err := sftp.NewClientPipe(in, channel, sftp.UseConcurrentWrites(true))
+	in := new(counter)
+	var c *sftp.Client
+	g, err := greet(channel)
+	if err == nil {
+		in.r = g.in
+		// Writes that overtake each other leave holes where one fails, so they only go into files that nobody knows yet.
+		c, err = sftp.NewClientPipe(in, writeCloser{g.out, channel}, sftp.UseConcurrentWrites(true),
+			sftp.MaxPacketUnchecked(g.payload), sftp.MaxConcurrentRequestsPerFile(max(underWay/g.payload, 1)))
+	}
 	if err != nil {
 		_ = channel.Close()
 		if ctx.Err() != nil {
@@ -53,12 +61,20 @@ func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*S
 			Msg: fmt.Sprintf("what answers on the far side is no SFTP server (%.200q); if its shell prints text at every login, that text is in the way", err.Error()),
 		}
 	}
-	s := &SFTP{limits: limits.withDefaults(), channel: channel, c: c, turn: make(chan struct{}, 1), inbound: in, lost: make(chan struct{})}
+	s := &SFTP{limits: limits.withDefaults(), channel: channel, c: c, payload: g.payload, turn: make(chan struct{}, 1), inbound: in, lost: make(chan struct{})}
 	s.running.Go(func() { // ends with the channel
 		_ = c.Wait()
 		close(s.lost)
 	})
 	return s, nil
+}
+
+// underWay is how many bytes are asked for, or sent, before the first of them is answered.
+const underWay = 4 << 20
+
+type writeCloser struct {
+	io.Writer
+	io.Closer
 }
 
 // A counter counts what is read, and tells when it is more than it should be.
@@ -108,7 +124,7 @@ func (s *SFTP) do(ctx context.Context, op, name string, f func() error) error {
 			_ = s.channel.Close()
 		}
 	})
-	err := f()
+	err := s.guarded(name, f)
 	close(done)
 	if stop() {
 		watcher.Done()
@@ -118,6 +134,21 @@ func (s *SFTP) do(ctx context.Context, op, name string, f func() error) error {
 		return nil
 	}
 	return s.fault(ctx, op, name, err)
+}
+
+// guarded makes an error of a panic. The client library takes an answer that says that all is well for the handle, or the
+// attributes, that it has asked for (v1.13.12), and then stumbles over what it has not got.
+func (s *SFTP) guarded(name string, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			_ = s.channel.Close()
+			err = &term.Error{
+				Kind: term.IOError, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack()),
+				Msg: "what the server answers about " + quote(name) + " makes no sense; the connection for files was closed",
+			}
+		}
+	}()
+	return f()
 }
 
 // fault is the error for the caller of what the server, or the way to it, says.

@@ -102,7 +102,7 @@ func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out t
 	out.Bytes, err = pour(ctx, func(p []byte) (n int, err error) {
 		for len(p) > 0 && err == nil {
 			var m int
-			m, err = f.WriteAt(p[:min(len(p), block)], offset)
+			m, err = f.WriteAt(p[:min(len(p), s.payload)], offset)
 			n, offset, p = n+m, offset+int64(m), p[m:]
 			if err == nil {
 				err = ctx.Err()
@@ -120,9 +120,6 @@ func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out t
 	}
 	return s.finish(f, out)
 }
-
-// block is the payload of one write that every server takes (draft-ietf-secsh-filexfer-02 section 3).
-const block = 32 << 10
 
 // replace puts a new file in the place of the one that is there, if any.
 func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out term.FileWritten, err error) {
