@@ -23,7 +23,7 @@ type Request struct {
 	Env     []string // NAME=value, as far as AcceptEnv allows
 	PTY     *PTY     // nil: none was asked for
 
-	subsystem bool // Command is one of Config.Subsystems
+	program bool // Command is one of Config.Subsystems, and not Handler's
 
 	Stdin  io.Reader // io.EOF when the client has sent EOF
 	Stdout io.Writer

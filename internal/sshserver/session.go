@@ -89,7 +89,7 @@ func (s *session) serve(requests <-chan *ssh.Request) {
 // run calls the Handler and ends the channel.
 func (s *session) run(ctx context.Context) {
 	handler := s.conn.server.handler
-	if s.request.subsystem {
+	if s.request.program {
 		handler = s.conn.server.runProcess
 	}
 	exit := handler(ctx, s.request)
@@ -181,8 +181,11 @@ func (s *session) requestSubsystem(payload []byte) bool {
 		return false
 	}
 	command, ok := s.conn.server.config.Subsystems[msg.Name]
-	if ok {
-		s.started, s.request.Command, s.request.subsystem = true, "exec "+command, true
+	switch {
+	case ok && command == "":
+		s.started, s.request.Command = true, msg.Name
+	case ok:
+		s.started, s.request.Command, s.request.program = true, "exec "+command, true
 	}
 	return ok
 }
