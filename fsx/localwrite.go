@@ -40,7 +40,11 @@ func (p place) writeOver(ctx context.Context, w term.FileWrite) (out term.FileWr
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() {
+		if closed := f.Close(); err == nil && closed != nil {
+			err = partly(p.fault(opWrite, closed), out.Bytes)
+		}
+	}()
 	out.Created = missing != nil
 	if !w.Append {
 		if err := f.Truncate(0); err != nil {

@@ -214,3 +214,26 @@ func TestFilesOffered(t *testing.T) {
 		})
 	}
 }
+
+// TestFilesDiskFull writes more than there is room for on this machine: the old file stays, and the message says why.
+func TestFilesDiskFull(t *testing.T) {
+	root := t.TempDir()
+	h := newHome(t, "[fs]", "roots = ['"+root+"']")
+	h.inNamespace(t, `mount -t tmpfs -o size=1m,mode=700 small "$1" && echo old >"$1/file" && shift && exec "$@"`, root)
+	c := h.connect(t)
+	for name, more := range map[string]string{"file": "", "new": "", "appended": `,"append":true`} {
+		r := c.refused(t, "IO_ERROR", toolFS, `{"action":"write","path":%s,"data":%s`+more+`}`, name, strings.Repeat("x", 2<<20))
+		if !strings.Contains(r.Message, "no space is left") || (more != "") != strings.Contains(r.text, "bytes_written") {
+			t.Errorf("%s: %s", name, r.text)
+		}
+		if more != "" { // what did fit is there
+			c.file(t, `{"action":"write","path":%s,"data":"","non_atomic":true}`, name)
+		}
+	}
+	if r := c.file(t, `{"action":"read","path":"file"}`); r.Data != "old\n" {
+		t.Errorf("the file holds %.20q", r.Data)
+	}
+	if r := c.file(t, `{"action":"list","path":"."}`); len(r.Entries) != 2 || r.Entries[0].Name != "appended" || r.Entries[1].Name != "file" {
+		t.Errorf("left over: %+v", r.Entries)
+	}
+}
