@@ -170,6 +170,7 @@ func (s *SFTP) fault(ctx context.Context, op, name string, err error) error {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return fault(op, name, err)
 	default:
+		_ = s.channel.Close() // after an answer that nobody understands, too
 		return &term.Error{Op: op, Kind: term.RemoteClosed, Err: err, Msg: "the connection for files was lost while " + quote(name) + " was under way; try again"}
 	}
 }
@@ -195,7 +196,7 @@ func (s *SFTP) Read(ctx context.Context, r term.FileRead) (d term.FileData, err 
 		}
 		d.Next = r.Offset + int64(len(d.Data))
 		// A server may send less at a time than it is asked for, which looks like the end.
-		d.Truncated = d.Next < d.Size || int64(len(d.Data)) == most && more(f, d.Next)
+		d.Truncated = len(d.Data) > 0 && d.Next < d.Size || int64(len(d.Data)) == most && more(f, d.Next)
 		return nil
 	})
 	if err != nil {
