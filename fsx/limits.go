@@ -2,6 +2,7 @@ package fsx
 
 import (
 	"fmt"
+	"time"
 
 	"ptyctl/term"
 )
@@ -59,5 +60,34 @@ func (l Limits) write(w term.FileWrite) error {
 	return nil
 }
 
-// piece is how much is read or written between two looks at whether the call has ended.
-const piece = 1 << 20
+// What is read or written between two looks at whether the call has ended: more where it goes fast, so that nothing waits
+// for the looks, and less where it goes slowly, so that they come in time.
+const (
+	piece      = 4 << 20
+	firstPiece = 256 << 10
+	leastPiece = 32 << 10
+
+	quick = 100 * time.Millisecond
+	slow  = time.Second
+)
+
+// A pace is how large the next piece is. The zero pace is at its start.
+type pace struct {
+	size  int64
+	began time.Time
+}
+
+// next returns the size of the next piece, and takes its time.
+func (p *pace) next() int64 {
+	now := time.Now()
+	switch took := now.Sub(p.began); {
+	case p.size == 0:
+		p.size = firstPiece
+	case took < quick:
+		p.size = min(2*p.size, piece)
+	case took > slow:
+		p.size = max(p.size/2, leastPiece)
+	}
+	p.began = now
+	return p.size
+}

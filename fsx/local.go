@@ -61,6 +61,9 @@ func (l *Local) Close() error {
 	return errors.Join(errs...)
 }
 
+// Lost implements term.Files.
+func (l *Local) Lost() <-chan struct{} { return nil }
+
 // Read implements term.Files.
 func (l *Local) Read(ctx context.Context, r term.FileRead) (term.FileData, error) {
 	most, err := l.limits.read(r)
@@ -89,11 +92,12 @@ func (l *Local) Read(ctx context.Context, r term.FileRead) (term.FileData, error
 // than they say, and others grow.
 func readAt(ctx context.Context, f io.ReaderAt, r term.FileRead, most, size int64) ([]byte, error) {
 	data := make([]byte, 0, max(min(most, size-r.Offset), 0))
+	var p pace
 	for int64(len(data)) < most {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		n := min(most-int64(len(data)), piece)
+		n := min(most-int64(len(data)), p.next())
 		if left := int64(cap(data) - len(data)); left == 0 {
 			data = slices.Grow(data, int(min(n, 32<<10)))
 		}

@@ -40,7 +40,11 @@ func (p place) writeOver(ctx context.Context, w term.FileWrite) (out term.FileWr
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() {
+		if closed := f.Close(); err == nil && closed != nil {
+			err = partly(p.fault(opWrite, closed), out.Bytes)
+		}
+	}()
 	out.Created = missing != nil
 	if !w.Append {
 		if err := f.Truncate(0); err != nil {
@@ -150,11 +154,12 @@ func dress(f *os.File, old fs.FileInfo, w term.FileWrite) error {
 
 // pour writes the data, piece by piece, for as long as ctx lasts.
 func pour(ctx context.Context, write func([]byte) (int, error), w term.FileWrite) (written int64, err error) {
+	var p pace
 	for written < int64(len(w.Data)) {
 		if err := ctx.Err(); err != nil {
 			return written, err
 		}
-		n, err := write(w.Data[written:min(written+piece, int64(len(w.Data)))])
+		n, err := write(w.Data[written:min(written+p.next(), int64(len(w.Data)))])
 		written += int64(n)
 		if w.Progress != nil {
 			w.Progress(written)

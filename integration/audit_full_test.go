@@ -24,7 +24,14 @@ func (h *home) smallDisk(tb testing.TB) (filler string) {
 	}
 	h.audit = filepath.Join(dir, "audit.jsonl")
 	filler = filepath.Join(dir, "filler")
-	const script = `mount -t tmpfs -o size=32k,mode=700 audit "$1" && head -c 20480 /dev/zero >"$1/filler" && shift && exec "$@"`
+	h.inNamespace(tb, `mount -t tmpfs -o size=32k,mode=700 audit "$1" && head -c 20480 /dev/zero >"$1/filler" && shift && exec "$@"`, dir)
+	return filler
+}
+
+// inNamespace makes h start ptyctl with mounts of its own: by a shell script, whose first argument is dir, and which becomes
+// what the others say.
+func (h *home) inNamespace(tb testing.TB, script, dir string) {
+	tb.Helper()
 	namespace := []string{"unshare", "--mount", "--propagation", "private"}
 	if os.Getuid() != 0 {
 		namespace = append(namespace, "--user", "--map-root-user")
@@ -33,7 +40,6 @@ func (h *home) smallDisk(tb testing.TB) (filler string) {
 		tb.Fatalf("a disk of our own needs a mount namespace, and %v gives none (%v: %s): run the test as root, or allow user namespaces", namespace, err, bytes.TrimSpace(out))
 	}
 	h.wrap = append(namespace, "/bin/sh", "-c", script, "sh", dir)
-	return filler
 }
 
 // A full disk: with fail_closed what cannot be written down is refused, without it done and counted. In both cases it

@@ -62,7 +62,7 @@ func startBenchServer(b *testing.B) *benchServer {
 		"Port " + strconv.Itoa(s.port), "ListenAddress 127.0.0.1", "PidFile none",
 		"HostKey " + hostFile, "AuthorizedKeysFile " + filepath.Join(dir, "authorized_keys"), "StrictModes no",
 		"UsePAM no", "UseDNS no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin prohibit-password",
-		"PrintMotd no", "PrintLastLog no", "MaxStartups 2000", "MaxSessions 2000",
+		"PrintMotd no", "PrintLastLog no", "MaxStartups 2000", "MaxSessions 2000", "Subsystem sftp internal-sftp",
 		"SetEnv HOME=" + home + " HISTFILE=/dev/null", "",
 	}, "\n"))
 

@@ -68,7 +68,7 @@ func (o *labOperator) open(target term.Target) (session.OpenResult, error) {
 	o.t.Helper()
 	if o.m == nil {
 		o.options.Logger = leaktest.Log(o.t)
-		o.m = session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": sshx.Dialer(o.options)}, Logger: o.options.Logger})
+		o.m = session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": sshx.Dialer(o.options)}, FarFiles: labFarFiles, Logger: o.options.Logger})
 		o.t.Cleanup(func() { o.m.Close(context.Background()) })
 		leaktest.File(o.t, o.options.KnownHostsPath)
 	}

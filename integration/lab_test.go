@@ -57,6 +57,7 @@ func TestLab(t *testing.T) {
 		{"server killed", labServerKilled},
 
 		{"dropbear", labDropbear},
+		{"files", labFiles},
 		{"control socket", labControlSocket},
 
 		{"program: login over a hop", labProgramLogin},

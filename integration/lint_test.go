@@ -23,7 +23,7 @@ const (
 // that others find in order.
 func TestToolsListLint(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newHome(t, "[fs]", "remote = true") // so that all there is, is listed
 	for _, mode := range []struct {
 		args       []string
 		structured bool // results come as structuredContent too, so that their schema is told

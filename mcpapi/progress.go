@@ -90,7 +90,7 @@ func (m *meter) params(ctx context.Context, token mcp.ProgressToken, passed time
 	if d := m.doing.Load(); d != nil {
 		text = fmt.Sprintf("%s: %s", d.what, text)
 		if d.moved != nil {
-			text += fmt.Sprintf(", %d bytes are over", d.moved.Load())
+			text += fmt.Sprintf(", %d bytes have been moved", d.moved.Load())
 		}
 		if d.session != nil {
 			text += fmt.Sprintf(", %d bytes have come", d.session.Received()-d.had)

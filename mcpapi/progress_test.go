@@ -195,3 +195,13 @@ func TestProgressOfOldClients(t *testing.T) {
 		}
 	}
 }
+
+// TestProgressOfFiles: a transfer tells how much of it is done.
+func TestProgressOfFiles(t *testing.T) {
+	m := new(meter)
+	m.moves("reading big")(1 << 20)
+	p := m.params(new(server.MCPServer).WithContext(t.Context(), newStdioSession(nil)), 1, 5*time.Second)
+	if want := "reading big: waiting for 5s, 1048576 bytes have been moved"; p["message"] != want || p["progress"] != int64(5) {
+		t.Errorf("%v, want %q", p, want)
+	}
+}

@@ -26,7 +26,6 @@ type farFiles struct {
 type fileConn struct {
 	files term.Files
 	used  chan struct{} // buffered: it was used just now
-	drop  chan struct{} // closed when it is of no use any more
 	over  chan struct{} // closed when it is closed
 }
 
@@ -83,29 +82,34 @@ func (f *farFiles) inTurn(ctx context.Context, verb term.Verb, do func(context.C
 			return err
 		}
 		err = do(ctx, c.files)
-		if !errors.Is(err, term.RemoteClosed) {
-			select {
-			case c.used <- struct{}{}:
-			default:
-			}
+		select {
+		case c.used <- struct{}{}:
+		default:
+		}
+		if fresh || verb != term.VerbFileRead || ctx.Err() != nil || !errors.Is(err, term.RemoteClosed) {
 			return err
 		}
-		close(c.drop)
-		<-c.over
-		if fresh || verb != term.VerbFileRead || ctx.Err() != nil {
+		// The far side had ended it since it was last used, which nobody knew yet. What only reads can be done again.
+		select {
+		case <-c.files.Lost():
+		case <-ctx.Done():
 			return err
 		}
-		// The far side had closed it since it was used last: what only reads is tried again.
 	}
 }
 
-// connect returns the connection. Requires the turn.
+// connect returns the connection, and whether it was just made. Requires the turn.
 func (f *farFiles) connect(ctx context.Context) (c *fileConn, fresh bool, err error) {
 	f.mu.Lock()
 	c = f.conn
 	f.mu.Unlock()
 	if c != nil {
-		return c, false, nil
+		select {
+		case <-c.files.Lost():
+			<-c.over
+		default:
+			return c, false, nil
+		}
 	}
 	channel, err := f.s.subsystems.Subsystem(ctx, "sftp")
 	if err != nil {
@@ -115,7 +119,7 @@ func (f *farFiles) connect(ctx context.Context) (c *fileConn, fresh bool, err er
 	if err != nil {
 		return nil, false, err
 	}
-	c = &fileConn{files: files, used: make(chan struct{}, 1), drop: make(chan struct{}), over: make(chan struct{})}
+	c = &fileConn{files: files, used: make(chan struct{}, 1), over: make(chan struct{})}
 	f.mu.Lock()
 	f.conn = c
 	f.mu.Unlock()
@@ -135,7 +139,7 @@ func (f *farFiles) keep(c *fileConn) {
 		case <-c.used:
 			idle.Reset(filesIdle)
 			continue
-		case <-c.drop:
+		case <-c.files.Lost():
 			f.end(c)
 			return
 		case <-idle.C:
@@ -145,7 +149,7 @@ func (f *farFiles) keep(c *fileConn) {
 		case f.turn <- struct{}{}:
 			f.end(c)
 			<-f.turn
-		case <-c.drop:
+		case <-c.files.Lost():
 			f.end(c)
 		}
 		return

@@ -18,6 +18,9 @@ type Files interface {
 	// Stat tells of what is at path, and of a symbolic link itself.
 	Stat(ctx context.Context, path string) (FileEntry, error)
 
+	// Lost returns a channel that is closed when the files cannot be reached any more; nil: they always can.
+	Lost() <-chan struct{}
+
 	// Close gives up what the implementation holds. It waits for its goroutines.
 	Close() error
 }

@@ -66,6 +66,7 @@ func newManager(cfg config.Config, gate term.Gate, ways *ways, here term.Files, 
 		Gate:           gate,
 		Journal:        journal,
 		Files:          here,
+		FarFiles:       farFiles(cfg.FS),
 		Observers:      observers,
 		Logger:         log,
 	})

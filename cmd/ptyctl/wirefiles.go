@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 
 	"ptyctl/config"
 	"ptyctl/fsx"
+	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -23,6 +26,20 @@ func localFiles(c config.FS) (term.Files, error) {
 		return nil, fmt.Errorf("fs.roots: %w; give folders that exist", err)
 	}
 	return files, nil
+}
+
+// farFiles reach the files of the hosts of SSH sessions; nil: they are not offered.
+func farFiles(c config.FS) session.FarFiles {
+	if !c.Remote {
+		return nil
+	}
+	return func(ctx context.Context, channel io.ReadWriteCloser) (term.Files, error) {
+		files, err := fsx.NewSFTP(ctx, channel, fileLimits(c))
+		if err != nil {
+			return nil, err
+		}
+		return files, nil
+	}
 }
 
 func closeFiles(files term.Files) {

@@ -121,7 +121,9 @@ func manifestFor(version, platform string) (m manifest, err error) {
 		m.Server.EntryPoint += ".exe"
 		m.Server.Config.Command += ".exe"
 	}
-	for name, t := range mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{})}).ListTools() {
+	// A bundle brings no configuration, and without one there are no files.
+	sets := []string{"core", "local", "health"}
+	for name, t := range mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Toolsets: sets}).ListTools() {
 		about, _, _ := strings.Cut(t.Tool.Description, "\n")
 		m.Tools = append(m.Tools, tool{name, about})
 	}

@@ -37,6 +37,10 @@ type Config struct {
 	Dir       string   // where they start; "": HOME, if it exists
 	AcceptEnv []string // names a client may set, with * and ?; nil: LANG and LC_*
 
+	// Subsystems are programs of this machine by the name of the subsystem, such as sftp, which Shell starts. An empty one
+	// is left to Handler, which gets the name as Command.
+	Subsystems map[string]string
+
 	MaxSessions int // session channels at a time per connection; 0: 10, as sshd
 
 	// AllowForward permits direct-tcpip channels, which ProxyJump needs. Dial makes their connections.

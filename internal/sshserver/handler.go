@@ -23,6 +23,8 @@ type Request struct {
 	Env     []string // NAME=value, as far as AcceptEnv allows
 	PTY     *PTY     // nil: none was asked for
 
+	program bool // Command is one of Config.Subsystems, and not Handler's
+
 	Stdin  io.Reader // io.EOF when the client has sent EOF
 	Stdout io.Writer
 	Stderr io.Writer // with a PTY the same as Stdout. One goroutine at a time may write to each stream

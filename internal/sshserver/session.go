@@ -67,6 +67,9 @@ func (s *session) serve(requests <-chan *ssh.Request) {
 			}
 			ok = !faults.RefuseExec && s.requestExec(r.Payload)
 			start = ok
+		case "subsystem":
+			ok = s.requestSubsystem(r.Payload)
+			start = ok
 		case "window-change":
 			ok = s.changeWindow(r.Payload)
 		case "signal":
@@ -85,7 +88,11 @@ func (s *session) serve(requests <-chan *ssh.Request) {
 
 // run calls the Handler and ends the channel.
 func (s *session) run(ctx context.Context) {
-	exit := s.conn.server.handler(ctx, s.request)
+	handler := s.conn.server.handler
+	if s.request.program {
+		handler = s.conn.server.runProcess
+	}
+	exit := handler(ctx, s.request)
 	s.request.SendExit(exit)
 	if s.conn.server.faults.Load().StatusWithoutClose {
 		<-ctx.Done()
@@ -165,6 +172,22 @@ func (s *session) requestExec(payload []byte) bool {
 	}
 	s.started, s.request.Command = true, msg.Command
 	return true
+}
+
+// requestSubsystem handles subsystem (RFC 4254 section 6.5).
+func (s *session) requestSubsystem(payload []byte) bool {
+	var msg struct{ Name string }
+	if s.started || s.request.PTY != nil || ssh.Unmarshal(payload, &msg) != nil {
+		return false
+	}
+	command, ok := s.conn.server.config.Subsystems[msg.Name]
+	switch {
+	case ok && command == "":
+		s.started, s.request.Command = true, msg.Name
+	case ok:
+		s.started, s.request.Command, s.request.program = true, "exec "+command, true
+	}
+	return ok
 }
 
 // changeWindow handles window-change (RFC 4254 section 6.7).

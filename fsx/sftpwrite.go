@@ -1,0 +1,247 @@
+package fsx
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/pkg/sftp"
+
+	"ptyctl/term"
+)
+
+// OpenSSH's extensions (its PROTOCOL file, section 4).
+const (
+	extRename  = "posix-rename@openssh.com"
+	extSync    = "fsync@openssh.com"
+	extStatVFS = "statvfs@openssh.com"
+)
+
+// Write implements term.Files.
+func (s *SFTP) Write(ctx context.Context, w term.FileWrite) (out term.FileWritten, err error) {
+	if err = s.limits.write(w); err == nil {
+		err = checkPath(opWrite, w.Path)
+	}
+	if err != nil {
+		return out, err
+	}
+	over := w.Append || w.NonAtomic
+	err = s.do(ctx, opWrite, w.Path, func() error {
+		t, err := s.target(w.Path)
+		if err != nil {
+			return err
+		}
+		if over {
+			out, err = s.writeOver(ctx, t, w)
+		} else {
+			out, err = s.replace(ctx, t, w)
+		}
+		return err
+	})
+	if err != nil && over {
+		err = partly(err, out.Bytes)
+	}
+	return out, err
+}
+
+// A target is the file that a path means, and what there is of it.
+type target struct {
+	path string
+	old  fs.FileInfo // nil: nothing
+}
+
+// target finds out what is to be written.
+func (s *SFTP) target(name string) (target, error) {
+	info, err := s.c.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return target{path: name}, nil
+	}
+	if err == nil && info.Mode().Type() == fs.ModeSymlink {
+		if name, err = s.c.RealPath(name); err == nil {
+			info, err = s.c.Stat(name)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return target{}, invalid(opWrite, "%s is a symbolic link to what does not exist; give the path that it should lead to", quote(name))
+		}
+	}
+	if err == nil {
+		err = regular(opWrite, name, info.Mode())
+	}
+	return target{name, info}, err
+}
+
+// writeOver writes into the file that is there, or a new one: one block after the other, so that there is no hole in it,
+// wherever it ends.
+func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out term.FileWritten, err error) {
+	flags, offset := os.O_WRONLY|os.O_CREATE, int64(0)
+	switch {
+	case !w.Append:
+		flags |= os.O_TRUNC
+	case t.old != nil:
+		flags, offset = flags|os.O_APPEND, t.old.Size()
+	default:
+		flags |= os.O_APPEND
+	}
+	f, err := s.c.OpenFile(t.path, flags)
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+	}()
+	out.Created = t.old == nil
+	if out.Created && w.Mode != nil { // before anything is in it
+		if err := f.Chmod(*w.Mode); err != nil {
+			return out, err
+		}
+	}
+	out.Bytes, err = pour(ctx, func(p []byte) (n int, err error) {
+		for len(p) > 0 && err == nil {
+			var m int
+			m, err = f.WriteAt(p[:min(len(p), s.payload)], offset)
+			n, offset, p = n+m, offset+int64(m), p[m:]
+			if err == nil {
+				err = ctx.Err()
+			}
+		}
+		return n, err
+	}, w)
+	if err != nil {
+		return out, s.full(t.path, int64(len(w.Data))-out.Bytes, err)
+	}
+	if w.Mode != nil {
+		if err := f.Chmod(*w.Mode); err != nil {
+			return out, err
+		}
+	}
+	return s.finish(f, out)
+}
+
+// replace puts a new file in the place of the one that is there, if any.
+func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out term.FileWritten, err error) {
+	_, posix := s.c.HasExtension(extRename)
+	if t.old != nil {
+		if err := s.writable(t.path); err != nil {
+			return out, err
+		}
+		if !posix {
+			return out, &term.Error{Op: opWrite, Kind: term.Unsupported, Msg: "this server cannot put a file in the place of another in one step (it lacks " + extRename + "); pass non_atomic to write over the file that is there"}
+		}
+	}
+	temp := path.Join(path.Dir(t.path), tempName())
+	f, err := s.c.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return out, err
+	}
+	closed := false
+	defer func() {
+		if err == nil {
+			return
+		}
+		if !closed {
+			_ = f.Close()
+		}
+		_ = s.c.Remove(temp)
+	}()
+	out = term.FileWritten{Created: t.old == nil, Atomic: true}
+	if t.old != nil || w.Mode != nil { // until all is set: it might become one that only its owner may read
+		if err = f.Chmod(0o600); err != nil {
+			return out, err
+		}
+	}
+	var offset int64
+	out.Bytes, err = pour(ctx, func(p []byte) (int, error) {
+		n, err := f.WriteAt(p, offset)
+		offset += int64(n)
+		return n, err
+	}, w)
+	if err != nil {
+		return out, s.full(temp, int64(len(w.Data))-out.Bytes, err)
+	}
+	if err = s.dress(f, t.old, w); err != nil {
+		return out, err
+	}
+	if out, err = s.finish(f, out); err != nil {
+		return out, err
+	}
+	closed = true
+	if err = f.Close(); err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return out, err
+	}
+	if posix {
+		err = s.c.PosixRename(temp, t.path)
+	} else {
+		err = s.c.Rename(temp, t.path) // which fails if there is one by now
+	}
+	return out, err
+}
+
+// writable refuses to replace a file that may not be written, although its folder would allow it.
+func (s *SFTP) writable(name string) error {
+	f, err := s.c.OpenFile(name, os.O_WRONLY)
+	if err == nil {
+		return f.Close()
+	}
+	if errors.As(err, new(*sftp.StatusError)) { // as for a program that runs: it can be replaced all the same
+		return nil
+	}
+	return err
+}
+
+// dress gives the new file the permissions and the owner that it is to have.
+func (s *SFTP) dress(f *sftp.File, old fs.FileInfo, w term.FileWrite) error {
+	if old != nil {
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		was, ok := old.Sys().(*sftp.FileStat)
+		is, ok2 := info.Sys().(*sftp.FileStat)
+		if ok && ok2 && (was.UID != is.UID || was.GID != is.GID) {
+			if err := f.Chown(int(was.UID), int(was.GID)); err != nil {
+				return unkeepable(err)
+			}
+		}
+	}
+	switch {
+	case w.Mode != nil:
+		return f.Chmod(*w.Mode)
+	case old != nil:
+		return f.Chmod(old.Mode().Perm())
+	}
+	return nil
+}
+
+// finish forces the file to the disk, where the server can, and says what it has become.
+func (s *SFTP) finish(f *sftp.File, out term.FileWritten) (term.FileWritten, error) {
+	if _, ok := s.c.HasExtension(extSync); ok {
+		if err := f.Sync(); err != nil {
+			return out, err
+		}
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return out, err
+	}
+	out.Size, out.Mode = info.Size(), info.Mode()
+	return out, nil
+}
+
+// full makes a better error of a write that failed without a reason: the protocol has no code for a full disk.
+func (s *SFTP) full(name string, left int64, err error) error {
+	if _, ok := s.c.HasExtension(extStatVFS); !ok || !errors.As(err, new(*sftp.StatusError)) {
+		return err
+	}
+	v, failed := s.c.StatVFS(path.Dir(name))
+	if failed != nil || v.Frsize == 0 || v.Bavail > uint64(left)/v.Frsize {
+		return err
+	}
+	return &term.Error{Op: opWrite, Kind: term.IOError, Err: err, Msg: quote(name) + ": " + noSpace}
+}

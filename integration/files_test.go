@@ -1,0 +1,239 @@
+package integration
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ptyctl/internal/leaktest"
+)
+
+const toolFS = "ptyctl_fs"
+
+// sftpLine gives a server the program for files that it has within itself.
+const sftpLine = "Subsystem sftp internal-sftp"
+
+// A fileResult is what the tests look at of a result of ptyctl_fs.
+type fileResult struct {
+	Data         string
+	DataEncoding string `json:"data_encoding"`
+	Size         int64
+	NextOffset   int64 `json:"next_offset"`
+	Truncated    bool
+	Mode, Type   string
+	Entries      []struct{ Name, Type, Mode string }
+	Atomic       bool
+}
+
+func (c tools) file(tb testing.TB, arguments string, values ...any) (f fileResult) {
+	tb.Helper()
+	r := c.call(tb, toolFS, arguments, values...)
+	if err := json.Unmarshal([]byte(r.text), &f); err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
+// TestFiles: the program reads and writes files here and on a host, and its audit log says of each call where and how much,
+// and never what.
+func TestFiles(t *testing.T) {
+	s := startSSHD(t, sftpLine)
+	root := t.TempDir()
+	h := homeFor(t, []*sshd{s}, "[fs]", "roots = ['"+root+"']", "remote = true", "[audit]", "fail_closed = true")
+	c := h.connect(t)
+	id := c.open(t, s)
+	const inside = "the inside of a file-1138"
+	leaktest.Secret(t, inside)
+	for _, tt := range []struct{ name, on, dir string }{
+		{"far", fmt.Sprintf(`"session_id":%q,`, id), s.home}, {"here", "", root},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(tt.dir, "file")
+			call := func(action, more string, values ...any) fileResult {
+				t.Helper()
+				return c.file(t, `{"action":%s,`+tt.on+`"path":%s`+more+`}`, append([]any{action, path}, values...)...)
+			}
+			if w := call("write", `,"data":%s,"mode":"600"`, "first\n"); w.Size != 6 || w.Mode != "0600" || !w.Atomic {
+				t.Errorf("write: %+v", w)
+			}
+			call("write", `,"data":%s`, "second\n")
+			call("write", `,"data":%s,"append":true`, "third\n")
+			if r := call("read", ""); r.Data != "second\nthird\n" || r.DataEncoding != "utf-8" || r.Mode != "0600" || r.Truncated {
+				t.Errorf("read: %+v", r)
+			}
+			if r := call("stat", ""); r.Type != "file" || r.Size != 13 {
+				t.Errorf("stat: %+v", r)
+			}
+			if r := c.file(t, `{"action":"list",`+tt.on+`"path":%s}`, tt.dir); len(r.Entries) != 1 || r.Entries[0].Name != "file" {
+				t.Errorf("list: %+v", r)
+			}
+		})
+	}
+	// What is written from here on stays where it is: no other test of these outputs may meet it.
+	c.file(t, `{"action":"write","path":%s,"data":%s}`, filepath.Join(root, "secret"), inside)
+	if err := os.Symlink("/etc/passwd", filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	c.deniedBy(t, "fs.roots", toolFS, `{"action":"read","path":%s}`, filepath.Join(root, "link"))
+	c.deniedBy(t, "fs.roots", toolFS, `{"action":"write","path":"/etc/ptyctl-was-here","data":"x"}`)
+	c.refused(t, "NOT_FOUND", toolFS, `{"action":"read","session_id":%s,"path":"/none"}`, id)
+	c.close(t, id)
+	c.finish()
+
+	far, here, outcomes := 0, 0, make(map[string]int)
+	for _, event := range []string{"file_write", "file_read"} {
+		for _, n := range auditLines(t, h.audit, event) {
+			switch {
+			case n.Path == "":
+				t.Errorf("a line without a path: %+v", n)
+			case n.Intent:
+			case n.Proto == "ssh" && n.Host == "127.0.0.1" && n.Session == id:
+				far++
+			case n.Proto == "local" && n.Host == "localhost" && n.Session == "":
+				here++
+			default:
+				t.Errorf("a line of neither: %+v", n)
+			}
+			if !n.Intent {
+				outcomes[n.Outcome]++
+			}
+			if n.Path == filepath.Join(root, "secret") && !n.Intent && n.Bytes != len(inside) {
+				t.Errorf("%d bytes are on record: %+v", n.Bytes, n)
+			}
+		}
+	}
+	if far != 7 || here != 9 || outcomes["ok"] != 13 || outcomes["POLICY_DENIED"] != 2 || outcomes["NOT_FOUND"] != 1 {
+		t.Errorf("on record are %d actions there and %d here: %v", far, here, outcomes)
+	}
+}
+
+// TestFilesLarge moves a file in the parts that a client makes of it: 128 MiB, or in a moment.
+func TestFilesLarge(t *testing.T) {
+	size, part := 16<<20, 4<<20
+	if os.Getenv("PTYCTL_LONG") != "" {
+		size = 128 << 20
+	}
+	s := startSSHD(t, sftpLine)
+	c := homeFor(t, []*sshd{s}, "[fs]", "remote = true", fmt.Sprintf("max_read_bytes = %d", part)).connect(t)
+	id, big := c.open(t, s), filepath.Join(s.home, "big") // the server starts in the home that the password database names
+	data := make([]byte, size)
+	source := rand.NewChaCha8([32]byte{3})
+	_, _ = source.Read(data)
+	sum := sha256.Sum256(data)
+	for at := 0; at < size; at += part {
+		c.file(t, `{"action":"write","session_id":%s,"path":%s,"encoding":"base64","append":true,"data":%s}`, id, big, base64.StdEncoding.EncodeToString(data[at:at+part]))
+	}
+	arrived, err := os.ReadFile(big)
+	if err != nil || sha256.Sum256(arrived) != sum {
+		t.Fatalf("what arrived is not what was sent: %d bytes, %v", len(arrived), err)
+	}
+	var back []byte
+	for r := (fileResult{Truncated: true}); r.Truncated; {
+		r = c.file(t, `{"action":"read","session_id":%s,"path":%s,"encoding":"base64","max_bytes":%s,"offset":%s}`, id, big, part, len(back))
+		p, err := base64.StdEncoding.DecodeString(r.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back = append(back, p...)
+	}
+	if sha256.Sum256(back) != sum {
+		t.Errorf("what came back is not what was sent: %d bytes", len(back))
+	}
+}
+
+// TestFilesByRule: a host that is only read, and callers that only read.
+func TestFilesByRule(t *testing.T) {
+	s := startSSHD(t, sftpLine)
+	file := filepath.Join(s.home, "file")
+	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := homeFor(t, []*sshd{s}, "[fs]", "remote = true", "[policy]", `read_only_hosts = ["127.*"]`).connect(t)
+	id := c.open(t, s)
+	for _, more := range []string{"", `,"append":true`, `,"non_atomic":true`} {
+		c.deniedBy(t, "policy.read_only_hosts", toolFS, `{"action":"write","session_id":%s,"path":%s,"data":"new"`+more+`}`, id, file)
+	}
+	if r := c.file(t, `{"action":"read","session_id":%s,"path":%s}`, id, file); r.Data != "old" {
+		t.Errorf("the file holds %q", r.Data)
+	}
+
+	root := t.TempDir()
+	c = newHome(t, "[fs]", "roots = ['"+root+"']").connect(t, "--read-only")
+	c.refused(t, "POLICY_DENIED", toolFS, `{"action":"write","path":"file","data":"new"}`)
+	if r := c.file(t, `{"action":"list","path":"."}`); len(r.Entries) != 0 {
+		t.Errorf("list: %+v", r)
+	}
+}
+
+// TestFilesOffered: without a line of it in the configuration there is no such tool, and a call says how there might be.
+func TestFilesOffered(t *testing.T) {
+	root := t.TempDir()
+	roots := "roots = ['" + root + "']"
+	for name, tt := range map[string]struct {
+		lines        []string
+		stdio, http  bool
+		denied, also string // by the rule, over stdio and over HTTP; empty: not
+	}{
+		"off":              {nil, false, false, "fs.roots", "fs.roots"},
+		"roots":            {[]string{"[fs]", roots}, true, false, "", "local.http"},
+		"roots, over both": {[]string{"[fs]", roots, "[local]", "http = true"}, true, true, "", ""},
+		"roots, over none": {[]string{"[fs]", roots, "[local]", "stdio = false"}, false, false, "local.stdio", "local.http"},
+		"hosts":            {[]string{"[fs]", "remote = true"}, true, true, "fs.roots", "fs.roots"},
+		"hosts, over HTTP": {[]string{"[fs]", "remote = true", "[local]", "http = true"}, true, true, "fs.roots", "fs.roots"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t, tt.lines...)
+			check := func(c *client, listed bool, rule string) {
+				t.Helper()
+				list, err := c.session.ListTools(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found := false
+				for _, tool := range list.Tools {
+					found = found || tool.Name == toolFS
+				}
+				if found != listed {
+					t.Errorf("listed: %v, want %v", found, listed)
+				}
+				if rule == "" {
+					c.file(t, `{"action":"list","path":%s}`, root)
+				} else if r := c.refused(t, "POLICY_DENIED", toolFS, `{"action":"list","path":%s}`, root); r.Details.Rule != rule || !strings.Contains(r.Message, "the operator may") {
+					t.Errorf("%s: want the rule %s", r.text, rule)
+				}
+			}
+			check(h.connect(t), tt.stdio, tt.denied)
+			p, url := h.startHTTP(t)
+			check(p.dial(t, url, ""), tt.http, tt.also)
+		})
+	}
+}
+
+// TestFilesDiskFull writes more than there is room for on this machine: the old file stays, and the message says why.
+func TestFilesDiskFull(t *testing.T) {
+	root := t.TempDir()
+	h := newHome(t, "[fs]", "roots = ['"+root+"']")
+	h.inNamespace(t, `mount -t tmpfs -o size=1m,mode=700 small "$1" && echo old >"$1/file" && shift && exec "$@"`, root)
+	c := h.connect(t)
+	for name, more := range map[string]string{"file": "", "new": "", "appended": `,"append":true`} {
+		r := c.refused(t, "IO_ERROR", toolFS, `{"action":"write","path":%s,"data":%s`+more+`}`, name, strings.Repeat("x", 2<<20))
+		if !strings.Contains(r.Message, "no space is left") || (more != "") != strings.Contains(r.text, "bytes_written") {
+			t.Errorf("%s: %s", name, r.text)
+		}
+		if more != "" { // what did fit is there
+			c.file(t, `{"action":"write","path":%s,"data":"","non_atomic":true}`, name)
+		}
+	}
+	if r := c.file(t, `{"action":"read","path":"file"}`); r.Data != "old\n" {
+		t.Errorf("the file holds %.20q", r.Data)
+	}
+	if r := c.file(t, `{"action":"list","path":"."}`); len(r.Entries) != 2 || r.Entries[0].Name != "appended" || r.Entries[1].Name != "file" {
+		t.Errorf("left over: %+v", r.Entries)
+	}
+}

@@ -1,0 +1,87 @@
+package sshx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/term"
+)
+
+// Subsystem implements term.Subsystemer on the shell's connection.
+func (sh *Shell) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
+	return sh.c.Subsystem(ctx, name)
+}
+
+// Subsystem starts a subsystem of the server (RFC 4254 section 6.5) on a channel of its own, which takes a command's
+// place among those that the server allows.
+func (c *Client) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	for again := true; ; again = false {
+		ch, err := c.slots.take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s := serve(ch)
+		ok, err := ch.request(ctx, "subsystem", ssh.Marshal(struct{ Name string }{name}))
+		switch {
+		case err == nil && ok:
+			return s, nil
+		case err == nil:
+			err = &term.Error{Kind: term.Unsupported, Msg: fmt.Sprintf("%s offers no subsystem %q (Subsystem in its sshd_config)", ch.k.hop, name)}
+		case again && errors.Is(err, term.RemoteClosed) && (&execution{ch: ch}).neverBegan(ctx):
+			_ = s.Close()
+			continue
+		}
+		_ = s.Close()
+		return nil, err
+	}
+}
+
+// A subsystem is the two directions of a channel. Pipes stand between it and the channel, because the channel's own Read
+// and Write are not woken by its Close while the server is frozen.
+type subsystem struct {
+	ch  *channel
+	in  *io.PipeReader // from the server
+	out *io.PipeWriter // to the server
+}
+
+// serve starts to carry what comes and goes.
+func serve(ch *channel) *subsystem {
+	in, fromServer := io.Pipe()
+	toServer, out := io.Pipe()
+	ch.k.wg.Go(func() { discard(ch.Stderr()) }) // unread it would block the channel
+	ch.k.wg.Go(func() {                         // ends with the channel, or once nobody reads
+		p := copyBuffers.Get().(*[copyBuffer]byte)
+		defer copyBuffers.Put(p)
+		_, err := io.CopyBuffer(fromServer, onlyReader{ch}, p[:])
+		_ = fromServer.CloseWithError(err)
+	})
+	ch.k.wg.Go(func() { // ends with the channel, or with Close
+		p := copyBuffers.Get().(*[copyBuffer]byte)
+		defer copyBuffers.Put(p)
+		_, err := io.CopyBuffer(ch, onlyReader{toServer}, p[:])
+		_ = toServer.CloseWithError(err)
+	})
+	return &subsystem{ch: ch, in: in, out: out}
+}
+
+// onlyReader hides every other method, so that a copy uses the buffer that it is given.
+type onlyReader struct{ io.Reader }
+
+func (s *subsystem) Read(p []byte) (int, error)  { return s.in.Read(p) }
+func (s *subsystem) Write(p []byte) (int, error) { return s.out.Write(p) }
+
+// Close implements io.Closer. It does not wait for the server.
+func (s *subsystem) Close() error {
+	_ = s.in.Close()
+	_ = s.out.Close()
+	s.ch.drop()
+	return nil
+}
+
+var _ term.Subsystemer = (*Shell)(nil)
