@@ -3,6 +3,7 @@ package ptyx
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"ptyctl/term"
 )
@@ -26,7 +27,7 @@ func (s Sandbox) Check() error {
 	if reason := sandboxUnsupported(); reason != "" {
 		return &term.Error{Op: "open", Kind: term.Unsupported, Msg: reason}
 	}
-	for _, path := range append(s.Read[:len(s.Read):len(s.Read)], s.Write...) {
+	for _, path := range slices.Concat(s.Read, s.Write) {
 		if _, err := os.Stat(path); err != nil {
 			return &term.Error{Op: "open", Kind: term.IOError, Msg: fmt.Sprintf("the sandbox for local programs names %s: %v; make it, or take it out", path, reason(err))}
 		}

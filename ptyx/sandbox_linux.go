@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -48,7 +49,7 @@ func (s Sandbox) enter() error {
 			rules = append(rules, landlock.ROFiles(path))
 		}
 	}
-	for i, path := range append(s.Write[:len(s.Write):len(s.Write)], devices...) {
+	for i, path := range slices.Concat(s.Write, devices) {
 		folder, err := isFolder(path)
 		switch {
 		case err != nil && i >= len(s.Write): // not every machine has each
