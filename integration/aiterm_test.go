@@ -277,6 +277,9 @@ func TestAITermCommands(t *testing.T) {
 	if all := names(connectLocal(t)); slices.Contains(all, "shell_run") || !slices.Contains(all, toolRun) {
 		t.Errorf("unasked, the tools are %v", all)
 	}
+	if _, stderr, status := newHome(t).run(t, "mcp", "--toolsets", "aiterm,pty"); status != 2 || !strings.Contains(stderr, "pty_read") {
+		t.Errorf("beside a set with a tool of the same name: %d %q", status, stderr)
+	}
 	h := watchedHome(t, nil, "[server.control]\ncontrol_mode = 'readwrite'")
 	c := h.connectAITerm(t)
 	if all := names(c.client); !slices.Contains(all, "shell_run") || slices.Contains(all, toolSession) {

@@ -9,6 +9,8 @@ import (
 
 	"ptyctl/fsx"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset/aiterm"
+	"ptyctl/term"
 )
 
 // The list of tools, as a client reads it.
@@ -46,5 +48,13 @@ func TestReader(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "fs_list fs_readFile health_info pty_read" {
 		t.Errorf("the tools are %s", got)
+	}
+	l.schemas["pty_send"] = l.schemas["pty_read"] // a failure has the form of all
+	if r := l.fails("pty_send", `{"id":"sh-1","data":""}`, aiterm.EDenied, "read-only"); r.CorrelationID == "" {
+		t.Errorf("%s", r.text)
+	}
+	last := l.seen.list()
+	if e := last[len(last)-1]; e.Verb != term.VerbWrite || e.Session != "sh-1" || e.Refused == nil {
+		t.Errorf("the refusal is on record as %+v", e)
 	}
 }

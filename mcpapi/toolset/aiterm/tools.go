@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ptyctl/mcpapi"
+	"ptyctl/term"
 )
 
 // instructions tell a model how the tools work together.
@@ -44,10 +45,10 @@ var programFields = []mcpapi.Field{
 
 var idField = mcpapi.Field{Name: "id", Kind: aString, About: "from pty_open", Required: all, NonEmpty: true}
 
-// tool makes a tool of one action.
-func tool(name, title, about, example string, t mcpapi.Tool, do mcpapi.Handler) *mcpapi.Tool {
+// tool makes a tool of one action, which is on record as verb.
+func tool(name string, verb term.Verb, title, about, example string, t mcpapi.Tool, do mcpapi.Handler) *mcpapi.Tool {
 	t.Name, t.Title, t.About, t.Handle = name, title, about, do
-	t.Actions = []mcpapi.Action{{Example: example, Reads: t.Reading != ""}}
+	t.Actions = []mcpapi.Action{{Example: example, Reads: t.Reading != "", Verb: verb}}
 	t.Output = append(slices.Clone(t.Output), slices.DeleteFunc(slices.Clone(common), func(f mcpapi.Field) bool {
 		return slices.ContainsFunc(t.Output, func(own mcpapi.Field) bool { return own.Name == f.Name })
 	})...)
@@ -60,7 +61,7 @@ func (s *Set) tools() []*mcpapi.Tool {
 }
 
 func (s *Set) shellTools() []*mcpapi.Tool {
-	return []*mcpapi.Tool{tool("shell_run", "Run a program",
+	return []*mcpapi.Tool{tool("shell_run", term.VerbExec, "Run a program",
 		"Run one program to its end, without a terminal. Output beyond the limit is cut in the middle: *_truncated, *_omitted {at, bytes}. A program that takes longer than timeout_ms is ended: ETIMEOUT, with the result so far in details.result.",
 		`{"argv":["ls","-l"],"cwd":"/tmp"}`,
 		mcpapi.Tool{
@@ -91,7 +92,7 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 		return mcpapi.Field{Name: name, Kind: aNumber, About: about, Required: required, Min: 1, Max: maxCells}
 	}
 	return []*mcpapi.Tool{
-		tool("pty_open", "Start a program on a terminal",
+		tool("pty_open", term.VerbOpen, "Start a program on a terminal",
 			"Start a program on a terminal of its own.",
 			`{"argv":["bash"],"env":{"PATH":"/usr/bin:/bin","TERM":"xterm-256color"}}`,
 			mcpapi.Tool{
@@ -102,7 +103,7 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 				Hints:  mcpapi.Hints{Destructive: true, OpenWorld: true},
 				Local:  true,
 			}, handler(s.ptyOpen)),
-		tool("pty_send", "Type into a terminal",
+		tool("pty_send", term.VerbWrite, "Type into a terminal",
 			"Type bytes into a terminal. The enter key is \\r, ctrl_c is byte 3.",
 			`{"id":"bash-7p2xk4qa","data":"bHMNCg=="}`,
 			mcpapi.Tool{
@@ -111,7 +112,7 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 				Hints:  mcpapi.Hints{Destructive: true, OpenWorld: true},
 				Local:  true,
 			}, handler(s.ptySend)),
-		tool("pty_read", "Read a terminal's output",
+		tool("pty_read", term.VerbRead, "Read a terminal's output",
 			"Return the chunks {seq, stream, data (base64), ts} after since_seq; wait for the first one up to timeout_ms. truncated: output before them is lost. closed: the program has ended, and nothing follows.",
 			`{"id":"bash-7p2xk4qa","since_seq":3}`,
 			mcpapi.Tool{
@@ -126,7 +127,7 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 				Output: []mcpapi.Field{{Name: "chunks", Kind: mcpapi.KindObjects}, {Name: "closed", Kind: aBoolean}, {Name: "truncated", Kind: aBoolean}},
 				Hints:  mcpapi.Hints{ReadOnly: true, Idempotent: true, OpenWorld: true},
 			}, handler(s.ptyRead)),
-		tool("pty_resize", "Resize a terminal",
+		tool("pty_resize", term.VerbResize, "Resize a terminal",
 			"Set the size of a terminal's window.",
 			`{"id":"bash-7p2xk4qa","rows":50,"cols":200}`,
 			mcpapi.Tool{
@@ -134,7 +135,7 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 				Hints:  mcpapi.Hints{Idempotent: true},
 				Local:  true,
 			}, handler(s.ptyResize)),
-		tool("pty_signal", "Send a signal",
+		tool("pty_signal", term.VerbSignal, "Send a signal",
 			"Send a signal: INT and QUIT to what has the terminal's foreground, the others to the program too.",
 			`{"id":"bash-7p2xk4qa","signal":"INT"}`,
 			mcpapi.Tool{
@@ -142,7 +143,7 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 				Hints:  mcpapi.Hints{Destructive: true},
 				Local:  true,
 			}, handler(s.ptySignal)),
-		tool("pty_close", "Close a terminal",
+		tool("pty_close", term.VerbClose, "Close a terminal",
 			"End the program, if it still runs, and return its rc. Its last output can be read a while longer.",
 			`{"id":"bash-7p2xk4qa"}`,
 			mcpapi.Tool{
@@ -160,7 +161,7 @@ func (s *Set) fileTools() []*mcpapi.Tool {
 	)
 	where := mcpapi.Field{Name: "path", Kind: aString, Required: all, NonEmpty: true}
 	return []*mcpapi.Tool{
-		tool("fs_readFile", "Read a file", aboutRead, `{"path":"/srv/app/config.toml"}`,
+		tool("fs_readFile", term.VerbFileRead, "Read a file", aboutRead, `{"path":"/srv/app/config.toml"}`,
 			mcpapi.Tool{
 				Reading: aboutRead,
 				Fields:  []mcpapi.Field{where, {Name: "max_bytes", Kind: aNumber, Min: 1, Max: maxNumber}},
@@ -168,7 +169,7 @@ func (s *Set) fileTools() []*mcpapi.Tool {
 				Hints:   mcpapi.Hints{ReadOnly: true, Idempotent: true},
 				Local:   true, Files: true,
 			}, handler(s.readFile)),
-		tool("fs_writeFile", "Write a file",
+		tool("fs_writeFile", term.VerbFileWrite, "Write a file",
 			"Replace a file as a whole, or make it.", `{"path":"/srv/app/config.toml","data":"ZGVidWcgPSB0cnVlCg==","mode":"0644"}`,
 			mcpapi.Tool{
 				Fields: []mcpapi.Field{where, {Name: "data", Kind: aString, About: "base64", Required: all}, {Name: "mode", Kind: aString, About: "permissions, octal"}},
@@ -176,7 +177,7 @@ func (s *Set) fileTools() []*mcpapi.Tool {
 				Hints:  mcpapi.Hints{Destructive: true, Idempotent: true},
 				Local:  true, Files: true,
 			}, handler(s.writeFile)),
-		tool("fs_list", "List a folder", aboutList, `{"path":"/srv/app"}`,
+		tool("fs_list", term.VerbFileRead, "List a folder", aboutList, `{"path":"/srv/app"}`,
 			mcpapi.Tool{
 				Reading: aboutList,
 				Fields:  []mcpapi.Field{where},
@@ -189,7 +190,7 @@ func (s *Set) fileTools() []*mcpapi.Tool {
 
 func (s *Set) healthTools() []*mcpapi.Tool {
 	const about = "The version of ptyctl, and how long it runs."
-	return []*mcpapi.Tool{tool("health_info", "Health", about, `{}`,
+	return []*mcpapi.Tool{tool("health_info", term.VerbRead, "Health", about, `{}`,
 		mcpapi.Tool{
 			Reading: about,
 			Output:  []mcpapi.Field{{Name: "version", Kind: aString}, {Name: "go_version", Kind: aString}, {Name: "uptime_s", Kind: aNumber}},
