@@ -74,6 +74,9 @@ func (n *numbering) was(i int) bool { return n.first+uint64(i) <= n.given }
 func (n *numbering) reach(end int64, at time.Time) {
 	for n.end() < end {
 		i, now := len(n.chunks)-1, at.UnixNano()
+		if i >= 0 {
+			now = max(now, n.chunks[i].at) // a reader may be told of bytes before the observer is, whose clock was earlier
+		}
 		if i >= 0 && !n.was(i) && now-n.chunks[i].at < int64(joinFor) && n.chunks[i].end-n.startOf(i) < maxChunk {
 			n.chunks[i].end = min(end, n.startOf(i)+maxChunk)
 			continue
@@ -184,7 +187,7 @@ func (n *numbering) fit(i int, k session.Chunk) {
 	case n.was(i):
 	case c.end > k.Next:
 		n.chunks = slices.Insert(n.chunks, i, chunk{k.Next, c.at})
-	case c.end < k.Next && i+1 < len(n.chunks) && !n.was(i+1):
+	case c.end < k.Next:
 		c.end -= int64(partialRune(k.Data[n.startOf(i)-k.Start : c.end-k.Start]))
 		if c.end > n.startOf(i) {
 			n.chunks[i] = c
