@@ -31,7 +31,8 @@ type Entry struct {
 	Command string    `json:"command,omitempty"` // see Commands
 	Digest  string    `json:"command_sha256,omitempty"`
 	Length  int       `json:"command_bytes,omitempty"`
-	Detail  string    `json:"detail,omitempty"` // user@host:port, key, signal, size, lane, kind of question, reason, warnings
+	Detail  string    `json:"detail,omitempty"`  // user@host:port, key, signal, size, lane, kind of question, reason, warnings
+	Consent string    `json:"consent,omitempty"` // the rule for which the person at the actor's client has agreed
 	State   string    `json:"state,omitempty"`
 	Bytes   int       `json:"bytes,omitempty"` // sent to the far side; of exec_end: its output
 	Secret  bool      `json:"sensitive,omitempty"`
@@ -100,7 +101,8 @@ func newEntry(e term.Event, commands Commands) Entry {
 	n := Entry{
 		Time: e.Time.UTC(), Event: string(e.Verb), Session: cut(e.Session, maxName), Proto: cut(e.Protocol, maxName),
 		Host: cut(redact(e.Host), maxName), Exec: cut(e.Exec, maxName), Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail), State: e.State,
-		Bytes: e.Size, Secret: e.Sensitive, Took: e.Duration.Microseconds(),
+		Consent: cut(redact(e.Consent), maxDetail),
+		Bytes:   e.Size, Secret: e.Sensitive, Took: e.Duration.Microseconds(),
 	}
 	if a := (Actor{cut(e.Actor.Transport, maxName), cut(e.Actor.Client, maxName), cut(e.Actor.Version, maxName), cut(e.Actor.Token, maxName), cut(e.Actor.Task, maxName)}); a != (Actor{}) {
 		n.Actor = &a

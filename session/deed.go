@@ -19,6 +19,9 @@ type deed struct {
 // begin starts the account of an action. Whoever begins one ends it, once, whatever happens.
 func (s *Session) begin(ctx context.Context, verb term.Verb, e term.Event) *deed {
 	e.Verb, e.Actor = verb, term.ActorFrom(ctx)
+	if c := term.ConsentFrom(ctx); c != nil {
+		e.Consent = c.Rule
+	}
 	return &deed{s: s, event: e, began: time.Now()}
 }
 
