@@ -25,19 +25,18 @@ type bridge struct {
 // bridge makes a session's window, or returns the one that there is. The server ends with the test.
 func (h *home) bridge(tb testing.TB, args ...string) *bridge {
 	tb.Helper()
-	stdout, stderr, status := h.run(tb, append([]string{"bridge", "tmux", "--json", "--config", h.config}, args...)...)
-	b := &bridge{}
-	if err := json.Unmarshal([]byte(stdout), b); err != nil || status != 0 || stderr != "" {
-		tb.Fatalf("status %d, %v: %q, %q", status, err, stdout, stderr)
-	}
-	b.tb, b.socket = tb, b.Socket
+	b := &bridge{tmuxServer: tmuxServer{tb, filepath.Join(strings.TrimPrefix(h.env[0], "XDG_RUNTIME_DIR="), "ptyctl", "tmux.sock")}}
 	tb.Cleanup(func() {
-		if tb.Failed() {
+		if tb.Failed() && b.Attach != "" {
 			panes, _ := b.try("list-panes", "-a", "-F", "#{session_name} #{pane_pid} dead #{pane_dead} #{pane_dead_status} viewers #{session_attached}")
 			tb.Logf("the windows are\n%sand that of %s shows\n%s", panes, b.SessionID, b.shows())
 		}
 		b.end()
 	})
+	stdout, stderr, status := h.run(tb, append([]string{"bridge", "tmux", "--json", "--config", h.config}, args...)...)
+	if err := json.Unmarshal([]byte(stdout), b); err != nil || status != 0 || stderr != "" || b.Socket != b.socket {
+		tb.Fatalf("status %d, %v: %q, %q", status, err, stdout, stderr)
+	}
 	return b
 }
 
