@@ -32,7 +32,8 @@ type Entry struct {
 	Command string    `json:"command,omitempty"` // see Commands
 	Digest  string    `json:"command_sha256,omitempty"`
 	Length  int       `json:"command_bytes,omitempty"`
-	Detail  string    `json:"detail,omitempty"` // user@host:port, key, signal, size, lane, kind of question, reason, warnings
+	Detail  string    `json:"detail,omitempty"`  // user@host:port, key, signal, size, lane, kind of question, reason, warnings
+	Consent string    `json:"consent,omitempty"` // the rule for which the person at the actor's client has agreed
 	State   string    `json:"state,omitempty"`
 	Bytes   int       `json:"bytes,omitempty"` // sent to the far side; of exec_end: its output; of a file: moved
 	Secret  bool      `json:"sensitive,omitempty"`
@@ -108,6 +109,7 @@ func newEntry(e term.Event, commands Commands) Entry {
 		Time: e.Time.UTC(), Event: string(e.Verb), Session: cut(e.Session, maxName), Proto: cut(e.Protocol, maxName),
 		Host: cut(redact(e.Host), maxName), Exec: cut(e.Exec, maxName), Path: cut(redact(cut(e.Path, 4*maxDetail)), maxPath), Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail), State: e.State,
 		Bytes: e.Size, Secret: e.Sensitive, Took: e.Duration.Microseconds(),
+		Consent: cut(redact(e.Consent), maxDetail),
 	}
 	if a := newActor(e.Actor); a != (Actor{}) {
 		n.Actor = &a

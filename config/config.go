@@ -174,6 +174,7 @@ type Audit struct {
 // Policy holds the operator's rules for what callers do; package policy says what they mean. All empty: everything is allowed.
 type Policy struct {
 	Allow, Deny, Ask       []string // patterns for commands
+	Consent                PolicyConsent
 	Programs, DenyPrograms []string // paths on this machine
 	WorkDirs               []string // folders on this machine
 	Hosts, DenyHosts       []string // patterns for names
@@ -254,6 +255,15 @@ const (
 	AuditCommandsRedacted AuditCommands = "redacted" // without what looks like a secret
 	AuditCommandsHash     AuditCommands = "hash"     // SHA-256 and length
 	AuditCommandsNone     AuditCommands = "none"     // length
+)
+
+// PolicyConsent says what becomes of commands that take a person's consent.
+type PolicyConsent string
+
+// The choices.
+const (
+	PolicyConsentDeny   PolicyConsent = "deny"   // they are denied
+	PolicyConsentElicit PolicyConsent = "elicit" // the person at the client is asked, each time
 )
 
 // PolicyTyping says what may be typed where commands are judged.

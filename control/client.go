@@ -138,6 +138,25 @@ func (c *Client) Raw(ctx context.Context, tool string, arguments any) (text json
 	return nil, false, fmt.Errorf("control: the result of %s has no text", tool)
 }
 
+// Follow calls changed when it has begun to look, and then whenever what the server shows of one of its resources is no
+// longer as it was, until ctx or the connection ends. changed must not wait for anything. A client follows one resource.
+func (c *Client) Follow(ctx context.Context, uri string, changed func()) error {
+	c.mcp.OnNotification(func(n mcp.JSONRPCNotification) {
+		switch n.Method {
+		case mcp.MethodNotificationSubscriptionsAcknowledged:
+			changed()
+		case mcp.MethodNotificationResourceUpdated:
+			if n.Params.AdditionalFields["uri"] == uri {
+				changed()
+			}
+		}
+	})
+	if err := c.mcp.Listen(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}}); err != nil {
+		return fmt.Errorf("control: %w", err)
+	}
+	return nil
+}
+
 // maxPage bounds what Get reads.
 const maxPage = 8 << 20
 

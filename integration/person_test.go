@@ -35,7 +35,20 @@ type person struct {
 // sit runs ptyctl in a terminal of its own. The person leaves at the end of the test.
 func (h *home) sit(tb testing.TB, args ...string) *person {
 	tb.Helper()
-	p := &person{t: tb, cmd: h.command(args...), ended: make(chan struct{}), changed: make(chan struct{})}
+	return sit(tb, h.command(args...))
+}
+
+// sitAt runs another program there.
+func (h *home) sitAt(tb testing.TB, command ...string) *person {
+	tb.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env, cmd.Dir = h.command().Env, h.dir
+	return sit(tb, cmd)
+}
+
+func sit(tb testing.TB, cmd *exec.Cmd) *person {
+	tb.Helper()
+	p := &person{t: tb, cmd: cmd, ended: make(chan struct{}), changed: make(chan struct{})}
 	p.screen = vt10x.New(vt10x.WithSize(80, 24), vt10x.WithWriter(&p.replies))
 	p.cmd.Env = append(p.cmd.Env, "TERM=xterm-256color")
 	var err error

@@ -120,20 +120,33 @@ func (c *invocation) question(ctx context.Context) *mcp.CallToolResult {
 	return server.NewInputRequestBuilder(token).Elicit(answerID, form).ToolResult()
 }
 
-// resume goes on with an open whose result was a question, now that the client has the answer.
+// resume goes on with a call whose result was a question, now that the client has the answer.
 func (c *invocation) resume(ctx context.Context, trip mcp.MultiRoundTripParams) (*mcp.CallToolResult, error) {
-	var in openArgs
-	if err := c.args(&in); err != nil {
-		return c.fail(ctx, err)
-	}
-	acting := c.acting(ctx, in.TaskID)
 	p, ok := c.asked.take(trip.RequestState)
-	if !ok || p.call != c.fingerprint() || !p.by(term.ActorFrom(acting)) {
+	if !ok || p.call != c.fingerprint() || !p.by(term.ActorFrom(c.acting(ctx, ""))) {
 		return c.fail(ctx, &term.Error{
 			Kind: term.InvalidArgument, Details: &term.Details{Field: "requestState"},
 			Msg: "requestState is not that of a question which waits for this call's answer; it may be used once, with the arguments it came for. ptyctl_session list shows the session",
 		})
 	}
+	if p.consent != nil {
+		var answer *mcp.ElicitationResponse
+		if res := server.ElicitationResponse(trip.InputResponses, answerID); res != nil {
+			answer = &res.ElicitationResponse
+		}
+		v, err := c.decided(ctx, *p.consent, p.refusal, answer)
+		return c.outcome(ctx, v, err)
+	}
+	return c.resumeOpen(ctx, p, trip)
+}
+
+// resumeOpen goes on with an open whose login has asked.
+func (c *invocation) resumeOpen(ctx context.Context, p pendingAnswer, trip mcp.MultiRoundTripParams) (*mcp.CallToolResult, error) {
+	var in openArgs
+	if err := c.args(&in); err != nil {
+		return c.fail(ctx, err)
+	}
+	acting := c.acting(ctx, in.TaskID)
 	c.asking, c.notes = &p.open, p.notes
 	if res := server.ElicitationResponse(trip.InputResponses, answerID); res != nil && c.answer(acting, p.asking, p.form, &res.ElicitationResponse) {
 		timer := time.NewTimer(c.left())

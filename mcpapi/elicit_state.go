@@ -22,15 +22,18 @@ const (
 	askedMemory = 10 * time.Minute
 )
 
-// asked are the questions that clients of revision 2026-07-28 have as the result of an open. Their requestState is a random
+// asked are the questions that clients of revision 2026-07-28 have as the result of a call. Their requestState is a random
 // name for what is kept here, so that nothing depends on what a client makes of it.
 type asked struct {
 	mu      sync.Mutex // guards the following
 	pending map[string]pendingAnswer
 }
 
-// A pendingAnswer is what is needed to go on with an open.
+// A pendingAnswer is what is needed to go on with an open, or with a call that takes consent.
 type pendingAnswer struct {
+	consent *term.Consent // not nil: the question is this, and not one of a login
+	refusal error         // that the call ends with, unless there is consent
+
 	asking *session.Asking
 	form   mcp.ElicitationParams
 	open   session.OpenResult

@@ -242,12 +242,12 @@ func (s *api) handler(set Toolset, t *Tool) server.ToolHandlerFunc {
 		}
 		v, err := c.once(ctx)
 		if err != nil {
-			return s.fail(ctx, err)
+			var question *mcp.CallToolResult
+			if v, question, err = c.askConsent(ctx, err); question != nil {
+				return question, nil
+			}
 		}
-		if c.asking != nil {
-			return c.elicit(ctx, v)
-		}
-		return s.result(ctx, v, false)
+		return c.outcome(ctx, v, err)
 	}
 }
 
@@ -268,6 +268,17 @@ func (s *api) invocation(ctx context.Context, t *Tool, req mcp.CallToolRequest) 
 		return nil, Action{}, notBuilt("action", "action "+a.Name, a.Later)
 	}
 	return &invocation{api: s, tool: t, action: a.Name, raw: raw, given: given, began: time.Now()}, a, nil
+}
+
+// outcome is the result of a call that has returned v, err.
+func (c *invocation) outcome(ctx context.Context, v any, err error) (*mcp.CallToolResult, error) {
+	switch {
+	case err != nil:
+		return c.fail(ctx, err)
+	case c.asking != nil:
+		return c.elicit(ctx, v)
+	}
+	return c.result(ctx, v, false)
 }
 
 func rawArguments(req mcp.CallToolRequest) (json.RawMessage, error) {

@@ -61,6 +61,7 @@ type sessionStatus struct {
 	PTY           bool             `json:"pty_enabled"`
 	Cols          int              `json:"cols,omitempty"`
 	Rows          int              `json:"rows,omitempty"`
+	ResizedAt     int64            `json:"resized_at,string,omitempty"` // the cursor from which on that is its size
 	Term          string           `json:"term,omitempty"`
 	BytesIn       int64            `json:"bytes_in"`
 	BytesOut      int64            `json:"bytes_out"`
@@ -129,7 +130,7 @@ func newSessionStatus(i session.Info) *sessionStatus {
 		st.LimitMet, st.Suspected = i.End.Exit.Limit, strings.Fields(i.End.Exit.Suspected)
 	}
 	if i.About.PTY {
-		st.Cols, st.Rows, st.Term = i.PTY.Cols, i.PTY.Rows, i.PTY.Term
+		st.Cols, st.Rows, st.Term, st.ResizedAt = i.PTY.Cols, i.PTY.Rows, i.PTY.Term, i.Resized
 	}
 	if i.About.Algorithms != (term.Algorithms{}) {
 		st.Algorithms = &i.About.Algorithms

@@ -34,6 +34,7 @@ type denial struct {
 	why     string
 	instead string // what the caller can do
 	allowed []Rule
+	asks    bool // a person could allow it, as far as this rule goes
 }
 
 func (d *denial) Error() string {
@@ -69,7 +70,7 @@ func (d *denial) texts() []string {
 }
 
 // refusal is the error for the caller.
-func (d *denial) refusal(a term.Action) error {
+func (d *denial) refusal(a term.Action) *term.Error {
 	return &term.Error{
 		Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Msg: d.Error(),
 		Details: &term.Details{Rule: d.rule.String(), Allowed: d.texts()},

@@ -34,6 +34,8 @@ type Rules struct {
 	TypingWhere string
 
 	Permissions string // the value of PTY_PERMISSIONS
+
+	Consent bool // what only Ask stands against, or "ask" in Permissions, is allowed to a call that carries a term.Consent
 }
 
 // Typing says what may be typed into terminals whose commands are judged. Keys edit a line, recall another, and reach
@@ -98,10 +100,10 @@ func (p *Policy) Gate() term.Gate {
 }
 
 // Check is the Gate: nil, or an *term.Error of kind PolicyDenied.
-func (p *Policy) Check(_ context.Context, a term.Action) error {
+func (p *Policy) Check(ctx context.Context, a term.Action) error {
 	err := p.check(a)
 	if d, ok := errors.AsType[*denial](err); ok {
-		return d.refusal(a)
+		return p.agreed(ctx, a, d)
 	}
 	return err
 }

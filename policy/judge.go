@@ -24,6 +24,7 @@ func patterns(rules []Rule) []pattern {
 type commands struct {
 	allow, deny, ask []pattern
 	permissions      *permissions
+	consented        bool // a person has agreed: ask denies nothing
 }
 
 // any reports whether commands are judged at all.
@@ -88,13 +89,13 @@ func (k *commands) command(c command) error {
 		}
 	}
 	for _, p := range k.ask {
-		if p.denies(c.words) {
-			return &denial{rule: p.Rule, part: shown(c.words), why: "it needs the consent of a person, who cannot be asked here", allowed: k.allowed()}
+		if !k.consented && p.denies(c.words) {
+			return &denial{rule: p.Rule, part: shown(c.words), why: ask.why(), allowed: k.allowed(), asks: true}
 		}
 	}
-	rule, named, why := k.permissions.command(c.words)
-	if why != "" {
-		return &denial{rule: rule, part: shown(c.words), why: why}
+	rule, named, v := k.permissions.command(c.words)
+	if why := v.why(); why != "" {
+		return &denial{rule: rule, part: shown(c.words), why: why, asks: v == ask}
 	}
 	match := false
 	if text := exact(c.words); len(k.allow) > 0 {
@@ -240,10 +241,10 @@ func (k *commands) assignment(text string) error {
 		return nil
 	}
 	name, _, _ := strings.Cut(text, "=")
-	for _, list := range [][]pattern{k.deny, k.ask} {
+	for i, list := range [][]pattern{k.deny, k.ask} {
 		for _, p := range list {
-			if p.may(text) {
-				return &denial{rule: p.Rule, part: cut(name + "=…"), allowed: k.allowed()}
+			if asks := i == 1; p.may(text) && (!asks || !k.consented) {
+				return &denial{rule: p.Rule, part: cut(name + "=…"), allowed: k.allowed(), asks: asks}
 			}
 		}
 	}

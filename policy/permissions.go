@@ -29,6 +29,8 @@ type permissions struct {
 	all      verdict // for each command; empty: rules
 	rules    []permission
 	external verdict
+
+	consented bool // a person has agreed: what asks is not asked again
 }
 
 type permission struct {
@@ -82,13 +84,14 @@ func (p *permissions) judgesCommands() bool {
 	return p != nil && (p.all == deny || p.all == ask || len(p.rules) > 0)
 }
 
-// command says which rule denies a command, and why. named reports whether one that names the program allows it.
-func (p *permissions) command(words []word) (rule Rule, named bool, why string) {
+// command says which rule counts for a command, and what it says; empty: none does. named reports whether one that names the
+// program allows it.
+func (p *permissions) command(words []word) (rule Rule, named bool, v verdict) {
 	if !p.judgesCommands() {
 		return Rule{}, false, ""
 	}
 	if p.all != "" {
-		return Rule{Text: "bash", Name: permissionsName}, false, p.all.why()
+		return Rule{Text: "bash", Name: permissionsName}, false, p.unasked(p.all)
 	}
 	if words[0].text == "<" || words[0].text == ">" { // no commands here
 		return Rule{}, false, ""
@@ -98,12 +101,21 @@ func (p *permissions) command(words []word) (rule Rule, named bool, why string) 
 		case r.must(words):
 			_, named = r.parts[0].literal()
 			named = named && r.verdict == allow
-			rule, why = r.Rule, r.why()
+			rule, v = r.Rule, p.unasked(r.verdict)
+		case p.consented && r.verdict == ask: // which may not even be about it, and so is no answer to one that denies
 		case r.verdict != allow && r.may(words):
-			rule, named, why = r.Rule, false, r.why()
+			rule, named, v = r.Rule, false, r.verdict
 		}
 	}
-	return rule, named, why
+	return rule, named, v
+}
+
+// unasked is a verdict, or none where it is to ask somebody who has agreed.
+func (p *permissions) unasked(v verdict) verdict {
+	if p.consented && v == ask {
+		return ""
+	}
+	return v
 }
 
 func (v verdict) why() string {
@@ -111,7 +123,7 @@ func (v verdict) why() string {
 	case deny:
 		return "it is denied"
 	case ask:
-		return "it needs the consent of a person, who cannot be asked here"
+		return "it needs the consent of a person"
 	}
 	return ""
 }
@@ -146,11 +158,11 @@ func (r permission) must(words []word) bool {
 
 // folder judges a working directory that lies outside of ptyctl's own.
 func (p *permissions) folder(dir string) error {
-	if p == nil || p.external.why() == "" {
+	if p == nil || p.unasked(p.external).why() == "" {
 		return nil
 	}
 	return &denial{
-		rule: Rule{Text: "external_directory", Name: permissionsName}, part: dir, why: p.external.why(),
+		rule: Rule{Text: "external_directory", Name: permissionsName}, part: dir, why: p.external.why(), asks: p.external == ask,
 		instead: "use a folder below the one that ptyctl was started in",
 	}
 }

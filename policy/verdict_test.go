@@ -181,6 +181,9 @@ func TestDenied(t *testing.T) {
 - builtin eval 'rm -rf /'
 - env rm -rf /
 - env -i PATH=/bin rm -rf /
+- env \'=! rm -rf /
+- env a.b=c rm -rf /
+- env 'x y=z' rm -rf /
 - env -u X rm -rf /
 - env -S 'rm -rf /'
 - sudo rm -rf /

@@ -115,6 +115,9 @@ func (run runner) options(name string, args []word) (rest []word, used string, e
 				args = args[1:]
 				continue
 			}
+			if run.assigns && strings.Contains(text, "=") { // env(1) takes any name that is not empty
+				return nil, "", unreadable(name + " may take " + cut(text) + " for a variable, and what follows for the command")
+			}
 			return args, used, nil
 		case strings.HasPrefix(text, "--"):
 			option, _, with := strings.Cut(text[2:], "=")

@@ -27,6 +27,9 @@ func (s *Session) begin(ctx context.Context, verb term.Verb, e term.Event) *deed
 // begin is Session.begin for what is no session's.
 func (k *desk) begin(ctx context.Context, verb term.Verb, e term.Event) *deed {
 	e.Verb, e.Actor = verb, term.ActorFrom(ctx)
+	if c := term.ConsentFrom(ctx); c != nil {
+		e.Consent = c.Rule
+	}
 	return &deed{desk: k, event: e, began: time.Now()}
 }
 

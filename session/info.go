@@ -21,6 +21,7 @@ type Info struct {
 	Prompt   *term.Prompt
 	Created  time.Time
 	PTY      term.PTY
+	Resized  int64 // the cursor from which on PTY's size counts; 0: from the start
 	About    term.Description
 	Buffer   buffer.Stat
 
@@ -51,7 +52,7 @@ func (s *Session) Info() Info {
 	i.About = s.describe()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i.State, i.End, i.Prompt, i.PTY, i.Typed = s.state, s.end, s.promptLocked(), s.pty, s.typed
+	i.State, i.End, i.Prompt, i.PTY, i.Resized, i.Typed = s.state, s.end, s.promptLocked(), s.pty, s.resized, s.typed
 	i.Buffer = s.buf.Stat() // after the state: of a session that has ended, all of the output
 	for _, id := range s.runOrder {
 		switch x := s.runs[id]; {

@@ -224,17 +224,21 @@ func (p *panicky) Close() error             { close(p.stop); panic("closing") }
 func TestResizeAndSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary
-		near, _ := bufpipe.New(0)
+		near, far := bufpipe.New(0)
 		sh := &shell{plain: plain{ReadWriteCloser: near}}
 		s := session.New(sh, session.Options{Observers: []term.Observer{&seen}})
 		defer s.Close(t.Context(), session.CloseOptions{})
+		if _, err := far.Write([]byte("five\n")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
 		if p := s.Info().PTY; p.Cols != term.DefaultCols || p.Rows != term.DefaultRows || p.Term != term.DefaultTerm {
 			t.Errorf("%+v", p)
 		}
 		var cols, rows int
 		sh.resized = func(c, r int) error { cols, rows = c, r; return nil }
-		if err := s.Resize(t.Context(), 100, 30); err != nil || cols != 100 || rows != 30 || s.Info().PTY.Cols != 100 {
-			t.Errorf("%d x %d, %v", cols, rows, err)
+		if err := s.Resize(t.Context(), 100, 30); err != nil || cols != 100 || rows != 30 || s.Info().PTY.Cols != 100 || s.Info().Resized != 5 {
+			t.Errorf("%d x %d, %v, %+v", cols, rows, err, s.Info())
 		}
 		for _, size := range [][2]int{{0, 1}, {1, 0}, {-1, 5}, {10001, 1}, {1, 10001}} {
 			wantKind(t, s.Resize(t.Context(), size[0], size[1]), term.InvalidArgument)

@@ -25,11 +25,12 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 	if _, err := d.permit(ctx, term.Action{}); err != nil {
 		return err
 	}
+	at := s.End() // what comes from here on may be drawn for it
 	if err := t.Resize(cols, rows); err != nil {
 		return s.transportError(op, err)
 	}
 	s.mu.Lock()
-	s.pty.Cols, s.pty.Rows = cols, rows
+	s.pty.Cols, s.pty.Rows, s.resized = cols, rows, at
 	s.mu.Unlock()
 	return nil
 }

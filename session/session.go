@@ -123,6 +123,7 @@ type Session struct {
 	tracker    vt.Tracker // what the output has switched on
 	expect     Expect
 	pty        term.PTY
+	resized    int64           // Info.Resized
 	runs       map[string]*run // execs that have something left to fetch
 	runOrder   []string        // their ids, oldest first
 	sealed     bool            // Close waits: no goroutine may be added

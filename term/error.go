@@ -153,6 +153,8 @@ type Details struct {
 	Value int64  `json:"value,omitempty"`
 	Rule  string `json:"rule,omitempty"`
 
+	Consent *Consent `json:"-"` // POLICY_DENIED: what a person can allow; nil: nobody can
+
 	// BUSY
 	Prompt     *Prompt  `json:"prompt,omitempty"`      // of a login that waits for its answer
 	WaitingFor *Waiting `json:"waiting_for,omitempty"` // of a terminal

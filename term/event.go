@@ -104,8 +104,9 @@ type Event struct {
 	From      string // state: the one before
 	Dropped   int64  // read: bytes asked for that were no longer held
 	Duration  time.Duration
-	Refused   error // why an action was not begun; nil if it was
-	Err       error // what went wrong with what was begun, or made the session end; nil if nothing did
+	Consent   string // the rule for which the person at the caller's client has agreed to what the call does; empty: nobody was asked
+	Refused   error  // why an action was not begun; nil if it was
+	Err       error  // what went wrong with what was begun, or made the session end; nil if nothing did
 }
 
 // Outcome is what became of the event's subject: nil if all went well.

@@ -90,6 +90,16 @@ func (f *Filter) Resume(dst []byte) []byte {
 	return dst
 }
 
+// Resized appends what a terminal does besides when it gets another size: no part of the screen is closed to the cursor any
+// more. Output from before is so shown in a terminal that had the new size all the time.
+func (f *Filter) Resized(dst []byte) []byte {
+	if !f.drawn.region {
+		return dst
+	}
+	f.drawn.region = false
+	return append(dst, "\x1b7\x1b[r\x1b8"...) // DECSTBM takes the cursor home, DECRC back
+}
+
 // soft is DECSTR, which leaves the screen as it is.
 func (f *Filter) soft(dst []byte) []byte {
 	alt := f.drawn.alt

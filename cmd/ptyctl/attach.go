@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -33,27 +35,27 @@ func attachCommand() *cli.Command {
 		Flags: append(reachFlags(),
 			&cli.BoolFlag{Name: "take", Usage: "take the terminal from the agent and type into it, until ctrl-] gives it back (control_mode readwrite)"},
 			&cli.BoolFlag{Name: "raw", Usage: "show the bytes as they are: they may do anything to your terminal"},
+			&cli.BoolFlag{Name: "pane", Usage: "in the window that ptyctl bridge tmux makes: give it the size of the session's terminal, and show all that is held"},
 		),
-		Action: runAttach,
+		Action: withSession(runAttach),
 	}
 }
 
-func runAttach(c *cli.Context) error {
-	args, err := arguments(c, 1, 1)
-	if err != nil {
-		return err
-	}
-	all, err := reach(c)
-	if err != nil {
-		return err
-	}
-	defer all.close()
-	e, err := all.find(c.Context, args[0])
-	if err != nil {
-		return err
-	}
+func runAttach(c *cli.Context, e sessionEntry) (err error) {
 	s := &seat{on: e.on.Client, id: e.SessionID}
 	w := newWatch(c, s)
+	if c.Bool("pane") {
+		if w.pane, err = paneHere(); err != nil {
+			return err
+		}
+		defer func() { w.pane.leave(err != nil) }()
+		if c.Bool("raw") {
+			return usageError{errors.New("--raw and --pane exclude each other")}
+		}
+		ctx, stop := signal.NotifyContext(c.Context, syscall.SIGHUP) // tmux takes the window away
+		defer stop()
+		c.Context = ctx
+	}
 	if !c.Bool("take") {
 		var now statusResult
 		if err := s.on.Call(c.Context, toolSession, sessionCall{Action: "status", SessionID: s.id}, &now); err != nil {
@@ -78,6 +80,7 @@ func runAttach(c *cli.Context) error {
 	}
 	w.notice = "you have taken " + e.name() + previous + "; ctrl-] gives it back"
 	w.typist = newTypist(s)
+	w.typist.resized = w.pane == nil // a pane takes the session's size, not the other way
 	err = w.run(c.Context)
 	return errors.Join(err, s.giveBack())
 }
@@ -104,11 +107,13 @@ type watch struct {
 	notice     string  // what he should know before anything else; empty: nothing
 	cols, rows int     // of the session's terminal, if it has one of its own
 	typist     *typist // nil: he only looks
+	pane       *pane   // nil: it is a person's own terminal
 	ended      bool    // run has seen the session's end
 
 	mu     sync.Mutex              // guards the following
 	held   chan struct{}           // not nil: nothing is shown until it is closed
 	wakeUp context.CancelCauseFunc // ends the read that waits
+	stale  bool                    // the picture is to be drawn anew
 }
 
 // run shows the session until it ends, the person leaves, or ctx ends.
@@ -136,6 +141,9 @@ func (w *watch) run(ctx context.Context) error {
 		typing.Go(func() { stop(w.typist.run(ctx)) })
 	}
 	defer typing.Wait()
+	if w.pane != nil {
+		typing.Go(func() { stop(w.pane.follow(ctx, &seat{on: w.on, id: w.id})) })
+	}
 	for {
 		select {
 		case p, more := <-typed:
@@ -147,7 +155,7 @@ func (w *watch) run(ctx context.Context) error {
 				stop(err)
 			}
 		case <-changed:
-			if w.typist != nil { // the program there draws anew when it hears of it
+			if w.typist != nil && w.pane == nil { // the program there draws anew when it hears of it
 				w.typist.fit()
 			} else {
 				w.wake()
@@ -187,6 +195,9 @@ func (w *watch) say(text string) { fmt.Fprintf(os.Stderr, "[ptyctl: %s]\n", text
 
 // press is what the keys do.
 func (w *watch) press(p []byte) error {
+	if w.pane != nil && w.typist == nil { // many look, and none of them holds it up, or ends it, for the others
+		return nil
+	}
 	before, _, leave := bytes.Cut(p, []byte{leaveKey})
 	if w.typist != nil {
 		w.typist.press(before)
@@ -219,6 +230,7 @@ var errResized = errors.New("the terminal has another size")
 func (w *watch) wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.stale = true
 	if w.wakeUp != nil {
 		w.wakeUp(errResized)
 	}
@@ -242,6 +254,9 @@ func (w *watch) ready(ctx context.Context) context.Context {
 		w.wakeUp(nil)
 	}
 	w.wakeUp = cancel
+	if w.stale { // since before this read, when there was none to end
+		cancel(errResized)
+	}
 	return ctx
 }
 
@@ -274,11 +289,17 @@ func (w *watch) show(ctx context.Context) error {
 
 // draw shows what there is. The first time, what the terminal has shown so far is scrolled out, not lost.
 func (w *watch) draw(ctx context.Context, first bool) (ended bool, err error) {
+	w.mu.Lock()
+	w.stale = false
+	w.mu.Unlock()
 	cols, rows := size(os.Stdout)
 	if !first && rows == 0 {
 		return false, nil
 	}
-	held, err := w.fill(ctx)
+	if w.pane != nil {
+		return w.drawAll(ctx)
+	}
+	held, err := w.fill(ctx, history)
 	if err != nil {
 		return false, err
 	}

@@ -32,6 +32,7 @@ type statusResult struct {
 		ExitSignal string `json:"exit_signal"`
 		PTY        bool   `json:"pty_enabled"`
 		Cols, Rows int
+		ResizedAt  int64 `json:"resized_at,string"` // the cursor from which on that is its size
 	}
 }
 

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -16,6 +18,8 @@ const (
 	readSize = 64 << 10       // of one read while following
 	fillSize = 512 << 10      // of one read of what is there already
 	history  = int64(1 << 20) // how much of that is looked at, at most
+
+	everything = int64(math.MaxInt64) // that the server has, instead of history
 )
 
 // A follower reads the output of one session. It disturbs nobody: the server keeps nothing for it but a read that
@@ -32,6 +36,18 @@ type piece struct {
 	dropped int64 // bytes before it that the server no longer had
 	ended   bool  // there will be no more
 	prompt  *prompt
+
+	start int64 // of data, as a cursor, if it comes from fill
+}
+
+// cut cuts data at a cursor. Nothing that the server no longer has all of begins it: a line, or a sequence.
+func (p *piece) cut(at int64) (before, since []byte) {
+	i := min(max(at-p.start, 0), int64(len(p.data)))
+	before, since = p.data[:i], p.data[i:]
+	if p.start > 0 {
+		before = before[max(bytes.IndexAny(before, "\x1b\n"), 0):]
+	}
+	return before, since
 }
 
 // next waits for output.
@@ -65,22 +81,23 @@ func lost(ctx context.Context, err error) error {
 	return fmt.Errorf("the ptyctl that has the session does not answer any more: %w", err)
 }
 
-// fill returns what the server has of the output, as much of its end as is worth looking at, and goes on from there.
-func (f *follower) fill(ctx context.Context) (piece, error) {
+// fill returns what the server has of the output, or its end if that is more than most bytes, and goes on from there.
+func (f *follower) fill(ctx context.Context, most int64) (piece, error) {
 	var none int64
 	var at ioResult
 	if err := f.on.Call(ctx, toolIO, ioCall{Action: "read", SessionID: f.id, Timeout: &none, MaxBytes: 1024}, &at); err != nil {
 		return piece{}, lost(ctx, err)
 	}
-	f.cursor = strconv.FormatInt(max(at.BufferStart, at.BufferEnd-history), 10)
-	var all piece
+	from := max(at.BufferStart, at.BufferEnd-most)
+	f.cursor = strconv.FormatInt(from, 10)
+	all := piece{start: from}
 	for {
 		p, err := f.read(ctx, none, fillSize)
 		if err != nil {
 			return all, err
 		}
 		if p.dropped > 0 {
-			all = piece{}
+			all = piece{start: all.start + int64(len(all.data)) + p.dropped}
 		}
 		all.data, all.ended, all.prompt = append(all.data, p.data...), p.ended, p.prompt
 		if pos, err := strconv.ParseInt(f.cursor, 10, 64); err != nil || p.ended || len(p.data) == 0 || pos >= at.BufferEnd {

@@ -9,7 +9,7 @@
 //	ptyctl audit verify              whether an audit log was tampered with
 //	ptyctl policy check -- COMMAND   what the operator's rules say of a command
 //	ptyctl version
-//	ptyctl sessions | status | tail | attach | answer | call     watch a running one, and step in
+//	ptyctl sessions | status | tail | attach | bridge | answer | call     watch a running one, and step in
 //	ptyctl open | exec     a terminal or a command on a host, as an agent has it
 //
 // As an MCP server it reads its configuration again on SIGHUP. It ends with status 0 when its client has closed the input
@@ -86,6 +86,7 @@ func newApp() *cli.App {
 			statusCommand(),
 			tailCommand(),
 			attachCommand(),
+			bridgeCommand(),
 			answerCommand(),
 			openCommand(),
 			execCommand(),

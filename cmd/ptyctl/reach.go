@@ -106,6 +106,26 @@ func socketsFor(c *cli.Context, configured string) ([]control.Socket, error) {
 	return all, err
 }
 
+// withSession makes the action of a command whose one argument is a session: do gets it.
+func withSession(do func(c *cli.Context, e sessionEntry) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		args, err := arguments(c, 1, 1)
+		if err != nil {
+			return err
+		}
+		all, err := reach(c)
+		if err != nil {
+			return err
+		}
+		defer all.close()
+		e, err := all.find(c.Context, args[0])
+		if err != nil {
+			return err
+		}
+		return do(c, e)
+	}
+}
+
 func (all peers) close() {
 	for _, p := range all {
 		p.Close()

@@ -34,18 +34,14 @@ type processStatus struct {
 }
 
 func runStatus(c *cli.Context) error {
-	args, err := arguments(c, 0, 1)
-	if err != nil {
-		return err
+	if c.NArg() > 0 {
+		return withSession(sessionStatus)(c)
 	}
 	all, err := reach(c)
 	if err != nil {
 		return err
 	}
 	defer all.close()
-	if len(args) == 1 {
-		return sessionStatus(c, all, args[0])
-	}
 	out := make([]processStatus, len(all))
 	for i, p := range all {
 		if out[i], err = p.status(c.Context); err != nil {
@@ -64,11 +60,7 @@ func runStatus(c *cli.Context) error {
 }
 
 // sessionStatus prints the server's word about one session.
-func sessionStatus(c *cli.Context, all peers, id string) error {
-	e, err := all.find(c.Context, id)
-	if err != nil {
-		return err
-	}
+func sessionStatus(c *cli.Context, e sessionEntry) error {
 	var out struct{ Session any }
 	if err := e.on.Call(c.Context, toolSession, sessionCall{Action: "status", SessionID: e.SessionID}, &out); err != nil {
 		return err

@@ -20,29 +20,18 @@ func tailCommand() *cli.Command {
 			&cli.BoolFlag{Name: "f", Usage: "go on with what comes, until the session ends or ctrl-c"},
 			&cli.BoolFlag{Name: "raw", Usage: "print the bytes as they are: they may do anything to your terminal"},
 		),
-		Action: runTail,
+		Action: func(c *cli.Context) error {
+			if c.Int("n") < 0 {
+				return usageError{fmt.Errorf("-n takes a number of lines, not %d", c.Int("n"))}
+			}
+			return withSession(runTail)(c)
+		},
 	}
 }
 
-func runTail(c *cli.Context) error {
-	args, err := arguments(c, 1, 1)
-	if err != nil {
-		return err
-	}
-	if c.Int("n") < 0 {
-		return usageError{fmt.Errorf("-n takes a number of lines, not %d", c.Int("n"))}
-	}
-	all, err := reach(c)
-	if err != nil {
-		return err
-	}
-	defer all.close()
-	e, err := all.find(c.Context, args[0])
-	if err != nil {
-		return err
-	}
+func runTail(c *cli.Context, e sessionEntry) error {
 	f := &follower{on: e.on.Client, id: e.SessionID}
-	begin, err := f.fill(c.Context)
+	begin, err := f.fill(c.Context, history)
 	if err != nil {
 		return err
 	}

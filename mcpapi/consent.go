@@ -1,0 +1,127 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/term"
+)
+
+// An action that the operator's rules allow only with a person's consent is refused like any other that they deny, before
+// anything of it is done; the refusal says to what a person could agree. The person at the client is asked then, in one of the
+// two ways of a login's questions, and the call is made once more, in a context that carries the consent. Whatever is not
+// "allow once" leaves the refusal as it was.
+
+// consentForm has no default: who does not choose, has not agreed.
+var consentForm = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Decision","description":"Allow once counts for this call alone.","enum":["deny","allow_once"],"enumNames":["Deny","Allow once"]}},"required":["decision"]}`)
+
+const allowOnce = "allow_once"
+
+// askConsent has the person decide about a call that was refused with err, and makes it again if he agrees. It returns a
+// result where the client has to be asked by one.
+func (c *invocation) askConsent(ctx context.Context, err error) (v any, question *mcp.CallToolResult, _ error) {
+	wanted := consentIn(err)
+	if wanted == nil {
+		return nil, nil, err
+	}
+	form, ok := c.consentQuestion(ctx, *wanted)
+	if !ok {
+		return nil, nil, err
+	}
+	if server.IsModernRequest(ctx) {
+		token, ok := c.asked.put(pendingAnswer{consent: wanted, refusal: err, actor: term.ActorFrom(c.acting(ctx, "")), call: c.fingerprint()})
+		if !ok {
+			return nil, nil, err
+		}
+		return nil, server.NewInputRequestBuilder(token).Elicit(answerID, form).ToolResult(), nil
+	}
+	waiting, stop := context.WithTimeout(ctx, c.left())
+	defer stop()
+	res, bad := server.ServerFromContext(ctx).RequestElicitation(waiting, mcp.ElicitationRequest{Params: form})
+	if bad != nil {
+		return nil, nil, unanswered(err)
+	}
+	v, err = c.decided(ctx, *wanted, err, &res.ElicitationResponse)
+	return v, nil, err
+}
+
+// decided makes the call again if the person's answer is that it may be.
+func (c *invocation) decided(ctx context.Context, wanted term.Consent, refusal error, res *mcp.ElicitationResponse) (any, error) {
+	switch {
+	case res == nil || res.Action == mcp.ElicitationResponseActionCancel:
+		return nil, unanswered(refusal)
+	case res.Action != mcp.ElicitationResponseActionAccept || !agrees(res.Content):
+		return nil, noted(refusal, "the person at the client was asked, and has denied it")
+	}
+	c.log.Info("the person at the client has agreed to a call", "rule", wanted.Rule, "host", wanted.Host)
+	return c.once(term.WithConsent(ctx, wanted))
+}
+
+// consentIn is what a person could agree to, or nil.
+func consentIn(err error) *term.Consent {
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok || e.Kind != term.PolicyDenied || e.Details == nil {
+		return nil
+	}
+	return e.Details.Consent
+}
+
+func unanswered(refusal error) error {
+	return noted(refusal, "the person at the client was asked, and has not answered")
+}
+
+// noted is the refusal, with what became of the question.
+func noted(refusal error, what string) error {
+	e, ok := errors.AsType[*term.Error](refusal)
+	if !ok {
+		return refusal
+	}
+	said := *e
+	said.Msg += "; " + what
+	return &said
+}
+
+// agrees reports whether a form's content is the one that allows.
+func agrees(content any) bool {
+	var form struct{ Decision string }
+	raw, err := json.Marshal(content)
+	return err == nil && json.Unmarshal(raw, &form) == nil && form.Decision == allowOnce
+}
+
+// consentQuestion is how the person is asked, if the client can. Nobody is asked about what cannot be shown as it is.
+func (c *invocation) consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationParams, bool) {
+	if asForm, _ := elicitation(ctx); !asForm {
+		return mcp.ElicitationParams{}, false
+	}
+	text := strings.ReplaceAll(wanted.Text, "\r", "\n") // how a line is entered
+	shown := text + wanted.Dir + wanted.Env
+	if utf8.RuneCountInString(shown) > maxShown || plain(shown) != shown {
+		return mcp.ElicitationParams{}, false
+	}
+	name, _, _ := ClientFromContext(ctx)
+	what := "run"
+	if wanted.Typed {
+		what = "type"
+	}
+	where := plain(wanted.Host)
+	if wanted.Protocol == "local" {
+		where = "this machine"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The assistant in %s wants to %s on %s:\n\n%s\n\n", plain(name), what, where, text)
+	if wanted.Dir != "" {
+		fmt.Fprintf(&b, "In the folder %s\n", wanted.Dir)
+	}
+	if wanted.Env != "" {
+		fmt.Fprintf(&b, "With the variables\n%s\n", wanted.Env)
+	}
+	fmt.Fprintf(&b, "The rule %s wants your consent. It counts for this one call.", plain(wanted.Rule))
+	return mcp.ElicitationParams{Mode: formMode(ctx), Message: b.String(), RequestedSchema: consentForm}, true
+}

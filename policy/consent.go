@@ -1,0 +1,64 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"ptyctl/term"
+)
+
+// consented are the rules as they are for what a person has agreed to: those that ask have nothing against it. What denies,
+// denies, and what cannot be judged still cannot.
+func (p *Policy) consented() *Policy {
+	c := *p
+	c.commands.consented = true
+	if p.commands.permissions != nil {
+		permitted := *p.commands.permissions
+		permitted.consented = true
+		c.commands.permissions = &permitted
+	}
+	return &c
+}
+
+// agreed decides about an action that d denies because a person would have to agree to it: he has, in this call, or the
+// denial says to what he would have to.
+func (p *Policy) agreed(ctx context.Context, a term.Action, d *denial) error {
+	refusal := d.refusal(a)
+	if !p.rules.Consent || !d.asks {
+		return refusal
+	}
+	if err := p.consented().check(a); err != nil { // something else stands against it, too
+		if other, ok := errors.AsType[*denial](err); ok {
+			return other.refusal(a)
+		}
+		return refusal
+	}
+	c := consentTo(a, d.rule)
+	if given := term.ConsentFrom(ctx); given != nil && covers(*given, c) {
+		return nil
+	}
+	refusal.Details.Consent = &c
+	return refusal
+}
+
+// covers reports whether what a person has agreed to is c, or a part of it: a program without a terminal is opened in its
+// folder, with its variables, and then run without a word of them. Which rule asks does not matter.
+func covers(given, c term.Consent) bool {
+	return given.Protocol == c.Protocol && given.Host == c.Host && given.Text == c.Text && given.Typed == c.Typed &&
+		(c.Dir == "" || c.Dir == given.Dir) && (c.Env == "" || c.Env == given.Env)
+}
+
+// consentTo is all that was judged of an action.
+func consentTo(a term.Action, rule Rule) term.Consent {
+	c := term.Consent{Rule: rule.String(), Protocol: a.Protocol, Host: a.Host, Dir: a.Dir, Text: a.Command}
+	if a.Verb == term.VerbWrite {
+		c.Text, c.Typed = string(a.Data), true
+	}
+	var env strings.Builder
+	for _, v := range a.Env {
+		env.WriteString(v.Name + "=" + v.Value + "\n")
+	}
+	c.Env = env.String()
+	return c
+}

@@ -1,0 +1,106 @@
+package policy
+
+import (
+	"errors"
+	"testing"
+
+	"ptyctl/term"
+)
+
+// A person can agree to what only a rule that asks stands against, and to nothing else.
+func TestConsent(t *testing.T) {
+	const permissions = `{"bash":{"git *":"deny","git push":"ask","npm *":"ask","npm publish":"deny","terraform *":"ask"},"external_directory":"ask"}`
+	for _, c := range []struct {
+		name, permissions, protocol, dir, command string
+		askable                                   bool
+	}{
+		{"a rule", "", "ssh", "", "push it", true},
+		{"twice", "", "ssh", "", "push a; push b", true},
+		{"beside what is allowed", "", "ssh", "", "ls | push a", true},
+		{"nothing", "", "ssh", "", "ls", false},
+		{"deny", "", "ssh", "", "rm x", false},
+		{"deny as well", "", "ssh", "", "push a; rm x", false},
+		{"deny inside", "", "ssh", "", "push $(rm x)", false},
+		{"not allowed as well", "", "ssh", "", "push a; nc x", false},
+		{"unreadable as well", "", "ssh", "", `push a; eval "$X"`, false},
+		{"broken", "", "ssh", "", "push 'a", false},
+		{"a variable", "", "ssh", "", "ASKED=1 ls", true},
+		{"PTY_PERMISSIONS", permissions, "local", "", "npm install", true},
+		{"the longer one asks", permissions, "local", "", "git push origin", true},
+		{"the longer one denies", permissions, "local", "", "npm publish", false},
+		{"may be what asks, is what denies", permissions, "local", "", `git "$X"`, false},
+		{"a folder", permissions, "local", "/", "ls", true},
+		{"a folder and a command", permissions, "local", "/", "npm install", true},
+		{"a folder, and deny", permissions, "local", "/", "npm publish", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rules := Rules{Permissions: c.permissions, Consent: true}
+			if c.permissions == "" {
+				rules.Allow, rules.Deny = []Rule{{Text: "ls"}, {Text: "push *"}, {Text: "rm *"}, {Text: "ASKED=*"}}, []Rule{{Text: "rm *"}}
+				rules.Ask = []Rule{{Text: "push *", Name: "policy.ask"}, {Text: "ASKED=*", Name: "policy.ask"}}
+			}
+			p, err := New(rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := term.Action{Verb: term.VerbExec, Protocol: c.protocol, Host: "h", Dir: c.dir, Command: c.command}
+			first := p.Check(t.Context(), a)
+			refusal, ok := errors.AsType[*term.Error](first)
+			if askable := ok && refusal.Details.Consent != nil; askable != c.askable {
+				t.Fatalf("askable %v: %v", askable, first)
+			}
+			if !c.askable {
+				return
+			}
+			given := *refusal.Details.Consent
+			if err := p.Check(term.WithConsent(t.Context(), given), a); err != nil {
+				t.Errorf("with consent: %v", err)
+			}
+			for _, other := range []func(*term.Action){
+				func(a *term.Action) { a.Command += " more" },
+				func(a *term.Action) { a.Host = "other" },
+				func(a *term.Action) { a.Env = []term.EnvVar{{Name: "LANG", Value: "C"}} },
+				func(a *term.Action) { a.Dir += "/tmp" },
+			} {
+				changed := a
+				other(&changed)
+				if p.Check(t.Context(), changed) != nil && p.Check(term.WithConsent(t.Context(), given), changed) == nil {
+					t.Errorf("the consent counts for %+v, too", changed)
+				}
+			}
+			rules.Consent = false
+			p, err = New(rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e, ok := errors.AsType[*term.Error](p.Check(term.WithConsent(t.Context(), given), a)); !ok || e.Details.Consent != nil {
+				t.Errorf("the operator has not allowed to ask: %v", e)
+			}
+		})
+	}
+}
+
+// Lines that are typed can be agreed to; keys, and what the rules do not see, cannot.
+func TestConsentToTyping(t *testing.T) {
+	for _, c := range []struct {
+		typing  Typing
+		write   term.Action
+		askable bool
+	}{
+		{TypingLines, term.Action{Data: []byte("push it\r")}, true},
+		{TypingLines, term.Action{Data: []byte("push i\x7f\r")}, false},
+		{TypingLines, term.Action{Sensitive: true}, false},
+		{TypingAuto, term.Action{Data: []byte("push it\r")}, false},
+		{TypingDeny, term.Action{Data: []byte("push it\r")}, false},
+	} {
+		p, err := New(Rules{Ask: []Rule{{Text: "push *", Name: "policy.ask"}}, Typing: c.typing, Consent: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.write.Verb, c.write.Protocol = term.VerbWrite, "ssh"
+		e, ok := errors.AsType[*term.Error](p.Check(t.Context(), c.write))
+		if !ok || (e.Details.Consent != nil) != c.askable || c.askable && !e.Details.Consent.Typed {
+			t.Errorf("%s, %q: %v", c.typing, c.write.Data, e)
+		}
+	}
+}
