@@ -49,18 +49,12 @@ func (s *Set) ptyRead(ctx context.Context, c *call) (result, error) {
 		return nil, c.Invalid("since_seq", fmt.Sprintf("since_seq is %d, and the last chunk that was returned is %d; pass the seq of the last chunk that you have, or 0 for all that is kept", in.SinceSeq, last))
 	}
 	c.Waits("output of "+in.ID, t)
-	k := t.Read(ctx, session.ReadRequest{
+	r := session.ReadRequest{
 		Cursor: cursor, MaxBytes: int(c.lower("max_bytes", in.MaxBytes, int64(c.Options().MaxReadBytes), "limits.max_read_bytes")), Timeout: c.wait("timeout_ms", in.TimeoutMS),
-	})
-	switch k.Reason {
-	case session.ReasonLimit:
-		return nil, t.TooManyReads()
-	case session.ReasonCanceled:
-		return nil, &term.Error{Session: in.ID, Kind: term.Canceled, Msg: "the call was canceled; nothing is lost: read again with the same since_seq"}
 	}
-	given, lost, needs := n.give(in.SinceSeq, k)
-	if needs > 0 {
-		return nil, c.Invalid("max_bytes", fmt.Sprintf("max_bytes is %d, and the next chunk, which was returned before and stays as it was then, needs %d; pass at least that", in.MaxBytes, needs))
+	k, given, lost, err := c.chunks(ctx, t, n, in.SinceSeq, r)
+	if err != nil {
+		return nil, err
 	}
 	out := &readOut{Chunks: make([]chunkOut, 0, len(given)), Truncated: lost, Closed: k.EOF && (len(given) == 0 || given[len(given)-1].to == k.Next)}
 	for _, g := range given {
@@ -71,4 +65,26 @@ func (s *Set) ptyRead(ctx context.Context, c *call) (result, error) {
 		out.Chunks = append(out.Chunks, chunkOut{Seq: g.seq, Stream: "stdout", Data: append([]byte{}, part.Data...), TS: time.Unix(0, g.at).UTC().Format(stamp)})
 	}
 	return out, nil
+}
+
+// chunks reads, and returns what was read with the chunks after seq that are in it.
+func (c *call) chunks(ctx context.Context, t *session.Session, n *numbering, seq uint64, r session.ReadRequest) (k session.Chunk, given []part, lost bool, err error) {
+	for {
+		k = t.Read(ctx, r)
+		switch k.Reason {
+		case session.ReasonLimit:
+			return k, nil, false, t.TooManyReads()
+		case session.ReasonCanceled:
+			return k, nil, false, &term.Error{Session: t.ID(), Kind: term.Canceled, Msg: "the call was canceled; nothing is lost: read again with the same since_seq"}
+		}
+		var needs int64
+		given, lost, needs = n.give(seq, k)
+		switch {
+		case needs == 0:
+			return k, given, lost, nil
+		case needs > int64(r.MaxBytes):
+			return k, nil, false, c.Invalid("max_bytes", fmt.Sprintf("max_bytes is %d, and the next chunk, which was returned before and stays as it was then, needs %d; pass at least that", r.MaxBytes, needs))
+		}
+		// Since this call has read, the chunk has grown and another call was given it: all of it is there by now.
+	}
 }
