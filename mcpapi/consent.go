@@ -95,6 +95,9 @@ func agrees(content any) bool {
 	return err == nil && json.Unmarshal(raw, &form) == nil && form.Decision == allowOnce
 }
 
+// Most lines of a command that a person is shown.
+const maxConsentLines = 30
+
 // consentQuestion is how the person is asked, if the client can. Nobody is asked about what cannot be shown as it is.
 func (c *invocation) consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationParams, bool) {
 	if asForm, _ := elicitation(ctx); !asForm {
@@ -102,7 +105,7 @@ func (c *invocation) consentQuestion(ctx context.Context, wanted term.Consent) (
 	}
 	text := strings.ReplaceAll(wanted.Text, "\r", "\n") // how a line is entered
 	shown := text + wanted.Dir + wanted.Env
-	if utf8.RuneCountInString(shown) > maxShown || plain(shown) != shown {
+	if utf8.RuneCountInString(shown) > maxShown || plain(shown) != shown || strings.Count(shown, "\n") > maxConsentLines || strings.Contains(wanted.Dir, "\n") {
 		return mcp.ElicitationParams{}, false
 	}
 	name, _, _ := ClientFromContext(ctx)
@@ -111,17 +114,30 @@ func (c *invocation) consentQuestion(ctx context.Context, wanted term.Consent) (
 		what = "type"
 	}
 	where := plain(wanted.Host)
+	if wanted.User != "" {
+		where = plain(wanted.User) + "@" + where
+	}
 	if wanted.Protocol == "local" {
 		where = "this machine"
 	}
+	// What ptyctl says comes first, and each line of the caller's is marked: none can pass for ptyctl's, or push it away.
 	var b strings.Builder
-	fmt.Fprintf(&b, "The assistant in %s wants to %s on %s:\n\n%s\n\n", plain(name), what, where, text)
+	fmt.Fprintf(&b, "The assistant in %s wants to %s on %s what stands below. The rule %s wants your consent, which counts for this one call.\n", plain(name), what, where, plain(wanted.Rule))
 	if wanted.Dir != "" {
-		fmt.Fprintf(&b, "In the folder %s\n", wanted.Dir)
+		fmt.Fprintf(&b, "In the folder:\n%s", quoted(wanted.Dir))
 	}
 	if wanted.Env != "" {
-		fmt.Fprintf(&b, "With the variables\n%s\n", wanted.Env)
+		fmt.Fprintf(&b, "With the variables:\n%s", quoted(wanted.Env))
 	}
-	fmt.Fprintf(&b, "The rule %s wants your consent. It counts for this one call.", plain(wanted.Rule))
+	fmt.Fprintf(&b, "To %s:\n%s", what, quoted(text))
 	return mcp.ElicitationParams{Mode: formMode(ctx), Message: b.String(), RequestedSchema: consentForm}, true
+}
+
+// quoted marks each line of a caller's text.
+func quoted(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		b.WriteString("| " + line + "\n")
+	}
+	return b.String()
 }

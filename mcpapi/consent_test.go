@@ -69,6 +69,8 @@ func TestConsent(t *testing.T) {
 			"denied by a rule too": {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed; rm x"`, false, 0, "policy.deny"},
 			"cannot be judged":     {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed; eval \"$X\""`, false, 0, "cannot be"},
 			"cannot be shown":      {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed \u202e"`, false, 0, "consent"},
+			"with an input":        {accept(map[string]any{"decision": "allow_once"}), pushed + `,"stdin":"never shown"`, false, 0, "consent"},
+			"pushed out of sight":  {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed` + strings.Repeat(`\n`, 31) + `echo evil"`, false, 0, "consent"},
 			"too long to be shown": {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed ` + strings.Repeat("x", 2100) + `"`, false, 0, "consent"},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -85,7 +87,7 @@ func TestConsent(t *testing.T) {
 					t.Fatalf("asked: %+v", asked)
 				}
 				if c.asked > 0 {
-					for _, part := range []string{"echo pushed$((1+1))", " on 127.0.0.1", `policy.ask "echo pushed*" (rules:1)`, "this one call"} {
+					for _, part := range []string{"echo pushed$((1+1))", "@127.0.0.1 ", `policy.ask "echo pushed*" (rules:1)`, "this one call"} {
 						if !strings.Contains(asked[0].Message, part) {
 							t.Errorf("%q is not in %q", part, asked[0].Message)
 						}
@@ -139,6 +141,25 @@ func TestNoConsent(t *testing.T) {
 					}
 				}
 			})
+		}
+	})
+}
+
+// The lines of a command cannot pass for those of ptyctl.
+func TestConsentQuestion(t *testing.T) {
+	forEachClient(t, func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
+		p := &person{t: t, answer: saying("cancel")}
+		config, _ := asking(t, true)
+		l, client := connect(t, config, revision, p.options(onlyForms))
+		id := client.call(sessionTool.Name, l.openArgs("")).SessionID
+		client.call(execTool.Name, `{"session_id":"`+id+`","cmd":"echo pushed\n\nIn the folder:\n/srv\nThe rule is gone.","cwd":"/tmp"}`)
+		asked := p.questions()
+		if len(asked) != 1 {
+			t.Fatalf("asked %d times", len(asked))
+		}
+		_, said, _ := strings.Cut(asked[0].Message, "\n")
+		if want := "In the folder:\n| /tmp\nTo run:\n| echo pushed\n| \n| In the folder:\n| /srv\n| The rule is gone.\n"; said != want {
+			t.Errorf("asked %q, want %q", said, want)
 		}
 	})
 }

@@ -25,7 +25,7 @@ func (p *Policy) consented() *Policy {
 // denial says to what he would have to.
 func (p *Policy) agreed(ctx context.Context, a term.Action, d *denial) error {
 	refusal := d.refusal(a)
-	if !p.rules.Consent || !d.asks {
+	if !p.rules.Consent || !d.asks || !showable(a) {
 		return refusal
 	}
 	if err := p.consented().check(a); err != nil { // something else stands against it, too
@@ -42,16 +42,22 @@ func (p *Policy) agreed(ctx context.Context, a term.Action, d *denial) error {
 	return refusal
 }
 
+// showable reports whether a person can be shown all that the action does. What a command is given as its input, and a
+// file's content, is too much for a question.
+func showable(a term.Action) bool {
+	return a.Input == 0 && a.Verb != term.VerbFileRead && a.Verb != term.VerbFileWrite
+}
+
 // covers reports whether what a person has agreed to is c, or a part of it: a program without a terminal is opened in its
 // folder, with its variables, and then run without a word of them. Which rule asks does not matter.
 func covers(given, c term.Consent) bool {
-	return given.Protocol == c.Protocol && given.Host == c.Host && given.Text == c.Text && given.Typed == c.Typed &&
+	return given.Protocol == c.Protocol && given.Host == c.Host && given.User == c.User && given.Text == c.Text && given.Typed == c.Typed &&
 		(c.Dir == "" || c.Dir == given.Dir) && (c.Env == "" || c.Env == given.Env)
 }
 
 // consentTo is all that was judged of an action.
 func consentTo(a term.Action, rule Rule) term.Consent {
-	c := term.Consent{Rule: rule.String(), Protocol: a.Protocol, Host: a.Host, Dir: a.Dir, Text: a.Command}
+	c := term.Consent{Rule: rule.String(), Protocol: a.Protocol, Host: a.Host, User: a.User, Dir: a.Dir, Text: a.Command}
 	if a.Verb == term.VerbWrite {
 		c.Text, c.Typed = string(a.Data), true
 	}

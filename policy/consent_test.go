@@ -58,6 +58,7 @@ func TestConsent(t *testing.T) {
 			}
 			for _, other := range []func(*term.Action){
 				func(a *term.Action) { a.Command += " more" },
+				func(a *term.Action) { a.User = "root" },
 				func(a *term.Action) { a.Host = "other" },
 				func(a *term.Action) { a.Env = []term.EnvVar{{Name: "LANG", Value: "C"}} },
 				func(a *term.Action) { a.Dir += "/tmp" },

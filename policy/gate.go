@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -131,9 +133,15 @@ func (p *Policy) check(a term.Action) error {
 	case term.VerbSignal:
 		return p.mayAct(a, "send signals")
 	case term.VerbFileRead:
-		return nil
+		return p.file(a, false)
 	case term.VerbFileWrite:
-		return p.mayAct(a, "change files")
+		if err := p.mayAct(a, "change files"); err != nil {
+			return err
+		}
+		if rule, ok := host(p.rules.ExecOnlyHosts, a.Host); ok && a.Protocol != local {
+			return &denial{rule: rule, why: "on this host commands are run, and no file is changed", instead: "use ptyctl_session_exec"}
+		}
+		return p.file(a, true)
 	}
 	// A verb that is new to this package: nobody has decided about it yet.
 	return &denial{rule: Rule{Name: "policy"}, why: fmt.Sprintf("no rule knows the action %q", a.Verb)}
@@ -146,6 +154,17 @@ func (p *Policy) mayAct(a term.Action, what string) error {
 		return nil
 	}
 	return &denial{rule: rule, why: "this host is read-only: a caller may not " + what + " there", instead: "reading is allowed"}
+}
+
+// file judges a file, or folder, that is read or changed without a command: as the redirection that would do it.
+func (p *Policy) file(a term.Action, write bool) error {
+	if !p.commands.any() {
+		return nil
+	}
+	if !path.IsAbs(filepath.ToSlash(a.Path)) && !filepath.IsAbs(a.Path) || slices.Contains(strings.Split(filepath.ToSlash(a.Path), "/"), "..") {
+		return &denial{rule: p.commands.first(), part: cut(a.Path), why: "where commands are judged, so are files, by their whole path", instead: "give an absolute path without .."}
+	}
+	return p.commands.file(path.Clean(filepath.ToSlash(a.Path)), write)
 }
 
 // run judges a command with its folder and variables.

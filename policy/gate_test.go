@@ -80,7 +80,7 @@ func TestHosts(t *testing.T) {
 		"web1": "", "WEB1": "", "web1.": "", "10.0.0.7": "",
 		"db1": "open", "web-secret": "open", "WEB-Secret.": "open", "10.0.1.7": "open", "": "open",
 		"core1": "exec write signal file_write", "CORE1": "exec write signal file_write",
-		"web9": "write",
+		"web9": "write file_write",
 	} {
 		if got := refusedVerbs(t, p, host); got != want {
 			t.Errorf("on %q %q is refused, want %q", host, got, want)
@@ -328,5 +328,51 @@ func BenchmarkCheck(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A file that is read or changed without a command is judged as the redirection that would do it.
+func TestFilesAsRedirections(t *testing.T) {
+	deny := policy.Rules{Deny: rules("deny", "> /etc/*", "< /etc/shadow"), Consent: true}
+	allow := policy.Rules{Allow: rules("allow", "uptime", "> /srv/*")}
+	asks := policy.Rules{Ask: rules("ask", "> /etc/*"), Consent: true}
+	for _, c := range []struct {
+		rules policy.Rules
+		path  string
+		reads bool
+		fine  bool
+	}{
+		{policy.Rules{}, "anything/../x", false, true},
+		{deny, "/etc/passwd", false, false},
+		{deny, "/etc//passwd", false, false},
+		{deny, "/srv/../etc/passwd", false, false},
+		{deny, "etc/passwd", false, false},
+		{deny, "/srv/x", false, true},
+		{deny, "/etc/passwd", true, true},
+		{deny, "/etc/shadow", true, false},
+		{deny, "/etc/./shadow", true, false},
+		{allow, "/srv/x", false, true},
+		{allow, "/home/u/.ssh/rc", false, false},
+		{allow, "/srv/../home/u/.ssh/rc", false, false},
+		{allow, "/home/u/x", true, true},
+		{asks, "/etc/passwd", false, false},
+	} {
+		for _, protocol := range []string{"ssh", "local"} {
+			verb := term.VerbFileWrite
+			if c.reads {
+				verb = term.VerbFileRead
+			}
+			err := gate(t, c.rules).Check(t.Context(), term.Action{Verb: verb, Protocol: protocol, Host: "web1", Path: c.path})
+			if (err == nil) != c.fine {
+				t.Errorf("%s %s, %s: %v", verb, c.path, protocol, err)
+			}
+			if err != nil && denied(t, err).Details.Consent != nil {
+				t.Errorf("%s: a question that cannot show what is written", c.path)
+			}
+		}
+	}
+	p := gate(t, policy.Rules{ExecOnlyHosts: rules("exec_only_hosts", "web*")})
+	if err := p.Check(t.Context(), term.Action{Verb: term.VerbFileWrite, Protocol: "ssh", Host: "web1", Path: "/x"}); err == nil {
+		t.Error("a file is changed where commands are run, and nothing else")
 	}
 }

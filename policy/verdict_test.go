@@ -324,6 +324,8 @@ func TestDenied(t *testing.T) {
 - !rm
 - ^ls^rm
 - =rm -rf /
+- ""=rm -rf /
+- ''=rm -rf /
 - echo @(a|b)
 - noglob rm -rf /
 - and rm -rf /

@@ -67,11 +67,8 @@ func (w *word) open(b *strings.Builder) {
 
 // bare adds unquoted text: without its backslashes, and with holes where a shell looks for files.
 func (w *word) bare(b *strings.Builder, text string, first bool) {
-	if first && strings.HasPrefix(text, "~") {
+	if b.Len() == 0 && strings.HasPrefix(text, "~") { // first, or behind empty quotes
 		w.tilde = true
-	}
-	if first && strings.HasPrefix(text, "=") { // zsh puts the program's path there
-		b.WriteRune(hole)
 	}
 	if strings.Contains(strings.ReplaceAll(text, "{}", ""), "{") { // braces make several words, in most shells
 		b.WriteRune(hole)
@@ -84,6 +81,11 @@ func (w *word) bare(b *strings.Builder, text string, first bool) {
 			if i++; i < len(text) && text[i] != '\n' {
 				b.WriteByte(text[i])
 			}
+		case '=':
+			if b.Len() == 0 { // zsh puts the program's path there, also behind empty quotes
+				b.WriteRune(hole)
+			}
+			b.WriteByte(c)
 		case '*', '?':
 			b.WriteRune(hole)
 			w.multi = true

@@ -13,6 +13,7 @@ import (
 type desk struct {
 	session        string // empty: none
 	protocol, host string
+	user           string // as the opener named it
 	gate           term.Gate
 	journal        term.Journal
 	observers      []term.Observer
@@ -21,7 +22,7 @@ type desk struct {
 
 // allowed asks the Gate, and has the action put on record.
 func (k *desk) allowed(ctx context.Context, a term.Action, e term.Event) error {
-	a.Session, a.Protocol, a.Host, a.Actor = k.session, k.protocol, k.host, term.ActorFrom(ctx)
+	a.Session, a.Protocol, a.Host, a.User, a.Actor = k.session, k.protocol, k.host, k.user, term.ActorFrom(ctx)
 	if k.gate != nil {
 		if err := k.gate(ctx, a); err != nil {
 			return err

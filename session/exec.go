@@ -124,7 +124,7 @@ func (s *Session) startExec(ctx context.Context, d *deed, r ExecRequest) (x *run
 	if dir == "" && lane == LaneChannel { // where the shell in a terminal is by now nobody knows
 		dir = s.o.dir
 	}
-	if epoch, err = d.permit(ctx, term.Action{Command: r.Command, Dir: dir, Env: r.Env}); err != nil {
+	if epoch, err = d.permit(ctx, term.Action{Command: r.Command, Dir: dir, Env: r.Env, Input: len(r.Stdin)}); err != nil {
 		return nil, 0, err
 	}
 	if lane == LaneTerminal {

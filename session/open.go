@@ -160,7 +160,7 @@ func (m *Manager) options(r OpenRequest) Options {
 		name = r.Device
 	}
 	return Options{
-		ID: cmp.Or(r.ID, NewID(name)), Protocol: r.Target.Protocol, Host: host, Device: r.Device, PTY: r.Target.PTY,
+		ID: cmp.Or(r.ID, NewID(name)), Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, PTY: r.Target.PTY,
 		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines), ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge, life: r.Life,
 		Expect: r.Expect, Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,

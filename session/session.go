@@ -29,6 +29,7 @@ type Options struct {
 	Expect         Expect
 	PTY            term.PTY
 	Protocol, Host string     // for Info
+	User           string     // as whom the caller logs in; empty: the default
 	Opener         term.Actor // for Info
 	Device         string     // whose console the session is: it takes a lock to do anything but read; empty: a normal session
 	Locks          *lockmgr.Table
@@ -157,7 +158,7 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Session{
 		id: o.ID, o: o, locks: o.Locks, log: o.Logger, created: time.Now(),
-		desk: desk{o.ID, o.Protocol, o.Host, o.Gate, o.Journal, o.Observers, o.Logger},
+		desk: desk{o.ID, o.Protocol, o.Host, o.User, o.Gate, o.Journal, o.Observers, o.Logger},
 		buf:  buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.limits.memory}),
 		ctx:  ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
 		writing: make(chan struct{}, 1),

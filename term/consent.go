@@ -9,6 +9,7 @@ type Consent struct {
 	Rule     string // that wants it
 	Protocol string // of the session
 	Host     string // as the caller names it
+	User     string // of the session; empty: the default
 	Dir      string // the working directory, as the caller gives it
 	Env      string // NAME=value of what the caller sets, a line each
 	Text     string // what is run, or typed

@@ -72,11 +72,13 @@ type Action struct {
 	Session   string
 	Protocol  string // of the session
 	Host      string // of the session, as the caller named it
+	User      string // of the session, as its opener named it; empty: the default
 	Actor     Actor
 	Target    *Target  // open
 	Command   string   // exec; open of a local session: its program and arguments, quoted for a shell
 	Dir       string   // exec, and open of a local session: the working directory; empty: wherever the far side starts commands
 	Env       []EnvVar // exec, and open of a local session
+	Input     int      // exec: bytes that the command is given as its input
 	Data      []byte   // write; nil when Sensitive
 	Key       string   // write: the key that is pressed, if it is one
 	Sensitive bool     // write: Data is kept back
