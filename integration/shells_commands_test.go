@@ -67,6 +67,7 @@ var shellCommands = []shellCommand{
 		"fish": {any: "fish:", code: 123}, "tcsh": {any: "Too many )", code: 1},
 	}},
 	{name: "ampersand", command: "sleep 0 &", want: shellOutcome{noise: true}},
+	{name: "and its end", command: "wait", want: shellOutcome{noise: true}}, // or a shell tells of it amid what follows
 	{name: "not found", command: "no-such-program-here", want: shellOutcome{any: "not found", code: 127}, but: map[string]shellOutcome{
 		"fish": {any: "nknown command", code: 127}, "tcsh": {any: "Command not found", code: 1},
 	}},
