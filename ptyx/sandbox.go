@@ -2,7 +2,7 @@ package ptyx
 
 import (
 	"fmt"
-	"os"
+	"path/filepath"
 	"slices"
 
 	"ptyctl/term"
@@ -27,10 +27,30 @@ func (s Sandbox) Check() error {
 	if reason := sandboxUnsupported(); reason != "" {
 		return &term.Error{Op: "open", Kind: term.Unsupported, Msg: reason}
 	}
+	var folders []string
+	for _, path := range s.Write {
+		folders = append(folders, path)
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			folders = append(folders, real)
+		}
+	}
 	for _, path := range slices.Concat(s.Read, s.Write) {
-		if _, err := os.Stat(path); err != nil {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
 			return &term.Error{Op: "open", Kind: term.IOError, Msg: fmt.Sprintf("the sandbox for local programs names %s: %v; make it, or take it out", path, reason(err))}
+		}
+		// Otherwise a program could put a link in the place of path, and the next one would go where it leads.
+		for _, folder := range folders {
+			if within(path, folder) || within(real, folder) {
+				return &term.Error{Op: "open", Kind: term.InvalidArgument, Msg: fmt.Sprintf("the sandbox for local programs names %s, which lies in %s, where all may be changed; take it out", path, folder)}
+			}
 		}
 	}
 	return nil
+}
+
+// within reports whether path lies below folder.
+func within(path, folder string) bool {
+	rest, err := filepath.Rel(folder, path)
+	return err == nil && rest != "." && filepath.IsLocal(rest)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -14,8 +15,18 @@ import (
 // landlockABI is the least that the kernel must know: before it, truncate(2) was free everywhere (landlock(7), "VERSIONS").
 const landlockABI = 3
 
-// devices are written to by about every program, and keep nothing.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"}
+// devices are written to by about every program, and keep nothing. Terminals are not among them: those of others are there
+// for every program of the account.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
+
+// ownTerminal is the one that a program is started on, which it may open by its name; empty: none.
+func ownTerminal() string {
+	name, err := os.Readlink("/proc/self/fd/0")
+	if err != nil || !strings.HasPrefix(name, "/dev/pts/") {
+		return ""
+	}
+	return name
+}
 
 // sandboxUnsupported says why a sandbox would not hold; empty: it would.
 func sandboxUnsupported() string {
@@ -49,7 +60,11 @@ func (s Sandbox) enter() error {
 			rules = append(rules, landlock.ROFiles(path))
 		}
 	}
-	for i, path := range slices.Concat(s.Write, devices) {
+	own := devices
+	if t := ownTerminal(); t != "" {
+		own = append(slices.Clone(devices), t)
+	}
+	for i, path := range slices.Concat(s.Write, own) {
 		folder, err := isFolder(path)
 		switch {
 		case err != nil && i >= len(s.Write): // not every machine has each

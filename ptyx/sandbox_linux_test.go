@@ -1,6 +1,7 @@
 package ptyx_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,6 +86,24 @@ func TestSandboxedTerminal(t *testing.T) {
 	}
 }
 
+// The terminals of others are no files of the program's.
+func TestSandboxedFromOtherTerminals(t *testing.T) {
+	other := open(t, term.LocalOptions{Argv: []string{"sh", "-c", "tty; exec sleep 1000"}})
+	name := strings.TrimSpace(until(t, other, "\n"))
+	if !strings.HasPrefix(name, "/dev/pts/") {
+		t.Fatalf("the other terminal is %q", name)
+	}
+	box := ptyx.Sandbox{Write: []string{t.TempDir()}}
+	_, errs, e := run(t, ptyx.Host{Sandbox: box}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "echo forged > " + name}}})
+	if e.Code == 0 || !strings.Contains(errs, "ermission denied") {
+		t.Errorf("%+v: %s", e, errs)
+	}
+	tr := openWith(t, ptyx.Host{Sandbox: box}, term.Target{Local: term.LocalOptions{Argv: []string{"sh", "-c", `echo mine > "$(tty)"; echo done`}}})
+	if out := until(t, tr, "done"); !strings.Contains(out, "mine") {
+		t.Errorf("its own terminal: %q", out)
+	}
+}
+
 // What is wrong with a sandbox is said before anything is started.
 func TestSandboxCheck(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
@@ -94,6 +113,20 @@ func TestSandboxCheck(t *testing.T) {
 	err := ptyx.Sandbox{Write: []string{t.TempDir(), none}}.Check()
 	if term.KindOf(err) != term.IOError || !strings.Contains(err.Error(), none) {
 		t.Errorf("a folder that is not there: %v", err)
+	}
+	// What a program can put something else in the place of is no boundary for the next.
+	folder := t.TempDir()
+	inner, link := filepath.Join(folder, "inner"), filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.Mkdir(inner, 0o700), os.Symlink(inner, link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, box := range []ptyx.Sandbox{{Write: []string{folder, inner}}, {Read: []string{inner}, Write: []string{folder}}, {Read: []string{link}, Write: []string{folder}}} {
+		if err := box.Check(); term.KindOf(err) != term.InvalidArgument || !strings.Contains(err.Error(), "lies in "+folder) {
+			t.Errorf("%+v: %v", box, err)
+		}
+	}
+	if err := (ptyx.Sandbox{Read: []string{filepath.Dir(folder)}, Write: []string{folder, folder + "-none"}}).Check(); err == nil || strings.Contains(err.Error(), "lies in") {
+		t.Errorf("a folder in one that is read: %v", err)
 	}
 	_, err = ptyx.Host{Sandbox: ptyx.Sandbox{Read: []string{t.TempDir()}}}.Open(t.Context(), term.Target{Local: term.LocalOptions{Argv: []string{"sh"}}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "local.read_paths") {

@@ -138,7 +138,6 @@ func moreToolsets(cfg config.Toolsets, ai *aiterm.Set) []mcpapi.Toolset {
 		ai.Toolset(),
 		pty.Toolset(pty.Options{BufferLines: cfg.PTY.MaxBufferLines}),
 		kpty.Toolset(),
-		ai.Toolset(),
 	}
 }
 
