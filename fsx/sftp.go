@@ -241,8 +241,10 @@ func (s *SFTP) Stat(ctx context.Context, name string) (e term.FileEntry, err err
 	return e, err
 }
 
-// maxListing is how much a server may send of one folder: the protocol has no pages.
-const maxListing = 64 << 20
+// maxListing is how much a server may send of one folder: the protocol has no pages. About 14 times as much is held of
+// entries with short names, which a hostile server would send. One of OpenSSH's with a name of 27 bytes takes 150, so that some
+// 55,000 such fit.
+const maxListing = 8 << 20
 
 // List implements term.Files. Each part of a folder takes all of it over the wire.
 func (s *SFTP) List(ctx context.Context, r term.FileList) (out term.FileListing, err error) {

@@ -2,10 +2,6 @@ package mcpapi
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -218,49 +214,3 @@ func splitHost(text string) (field, host string, ok bool) {
 }
 
 func isFalse(b *bool) bool { return b != nil && !*b }
-
-func compileList(path string, patterns *[]string) ([]*regexp.Regexp, error) {
-	if patterns == nil {
-		return nil, nil
-	}
-	list := make([]*regexp.Regexp, 0, len(*patterns))
-	for i, p := range *patterns {
-		re, err := compileRegexp(fmt.Sprintf("%s[%d]", path, i), p)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, re)
-	}
-	return list, nil
-}
-
-// maxRegexp bounds a pattern: a longer one compiles to something that costs too much memory.
-const maxRegexp = 4 << 10
-
-func compileRegexp(path, pattern string) (*regexp.Regexp, error) {
-	bad := func(format string, args ...any) *term.Error {
-		return &term.Error{Kind: term.InvalidArgument, Msg: path + ": " + fmt.Sprintf(format, args...), Details: &term.Details{Field: path}}
-	}
-	if len(pattern) > maxRegexp {
-		return nil, bad("the pattern has %d characters; %d are allowed", len(pattern), maxRegexp)
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		e := bad("%v; patterns are RE2 (https://golang.org/s/re2syntax): no look-around, no back-references", err)
-		e.Details.Position = regexpPosition(pattern, err)
-		return nil, e
-	}
-	return re, nil
-}
-
-// regexpPosition says where in the pattern the fault lies.
-func regexpPosition(pattern string, err error) string {
-	var e *syntax.Error
-	if !errors.As(err, &e) || e.Expr == "" {
-		return ""
-	}
-	if i := strings.Index(pattern, e.Expr); i >= 0 {
-		return fmt.Sprintf("character %d: %s", i, e.Expr)
-	}
-	return e.Expr
-}

@@ -43,6 +43,9 @@ func (c *Call) Waits(what string, s *session.Session) { c.c.meter.waits(what, s)
 // Options are those of the server, without zeros.
 func (c *Call) Options() Options { return c.c.o }
 
+// OnlyReads reports whether the caller may do only what does not type.
+func (c *Call) OnlyReads(ctx context.Context) bool { return c.c.onlyReads(ctx) }
+
 // Session returns the session with that id, if the caller may know of it. That there is none is on record, as any refusal
 // of verb.
 func (c *Call) Session(ctx context.Context, verb term.Verb, id string) (*session.Session, error) {

@@ -101,7 +101,7 @@ func TestIORefused(t *testing.T) {
 		{`"action":"read","until_regex":"ab[z-a]"`, "until_regex", "character 3: z-a", []string{"invalid character class range"}},
 		{`"action":"read","until_regex":"a(?=b)"`, "until_regex", "character 1: (?=", []string{"no look-around"}},
 		{`"action":"read","until_regex":"a{9999}"`, "until_regex", "character 1: {9999}", nil},
-		{`"action":"read","until_regex":"` + long + `"`, "until_regex", "", []string{"4097 characters; 4096 are allowed"}},
+		{`"action":"read","until_regex":"` + long + `"`, "until_regex", "", []string{"4097 bytes; 4096 are allowed"}},
 		{`"action":"read","input_hints":{"wait_for_regexes":["ok","*"]}`, "input_hints.wait_for_regexes[1]", "character 0: *", nil},
 	}
 	for _, tt := range tests {

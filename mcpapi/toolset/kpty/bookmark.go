@@ -11,26 +11,39 @@ import (
 // bookmarks say, for each session, up to where its output was read with k_pty.
 type bookmarks struct {
 	mu sync.Mutex // guards the following
-	of map[*session.Session]*bookmark
+	of map[reading]*bookmark
 }
 
-func newBookmarks() *bookmarks { return &bookmarks{of: make(map[*session.Session]*bookmark)} }
+func newBookmarks() *bookmarks { return &bookmarks{of: make(map[reading]*bookmark)} }
 
-// get returns the bookmark of s. A new one takes the place of those whose sessions are no longer listed, so that there
-// are never more than sessions.
-func (b *bookmarks) get(s *session.Session, in *session.Manager) *bookmark {
+// A reading is what has a bookmark.
+type reading struct {
+	s  *session.Session
+	by reader
+}
+
+// A reader is who reads on from one place. The zero reader is all who may type, since an agent's calls may come over
+// several connections. Who may only read would take the output away from them, and so is a reader by token.
+type reader struct {
+	onlyReads        bool
+	transport, token string
+}
+
+// get returns the bookmark of r. A new one takes the place of those whose sessions are no longer listed, so that there
+// are never more than sessions times readers; of these there are as many as the operator gives tokens to.
+func (b *bookmarks) get(r reading, in *session.Manager) *bookmark {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if m := b.of[s]; m != nil {
+	if m := b.of[r]; m != nil {
 		return m
 	}
 	for old := range b.of {
-		if now, err := in.Get(old.ID()); err != nil || now != old {
+		if now, err := in.Get(old.s.ID()); err != nil || now != old.s {
 			delete(b.of, old)
 		}
 	}
 	m := &bookmark{turn: make(chan struct{}, 1)}
-	b.of[s] = m
+	b.of[r] = m
 	return m
 }
 

@@ -142,7 +142,7 @@ func (c *call) failed(ctx context.Context, err error) error {
 	}
 	f := c.failure(e)
 	if f.ErrorCode == ProcessExited && c.s != nil && c.Action() != "read" {
-		m := c.bookmark()
+		m := c.bookmark(ctx)
 		if m.take(ctx, time.Second) {
 			k := c.s.Read(ctx, session.ReadRequest{Cursor: m.place(), MaxBytes: c.maxBytes()})
 			m.move(k.Next)

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/server"
+
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
 	"ptyctl/ptyx"
@@ -28,6 +30,7 @@ func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 type agent struct {
 	tb      testing.TB
 	manager *session.Manager
+	server  *server.MCPServer
 	told    leaktest.Client
 
 	mu      sync.Mutex // guards the following
@@ -109,19 +112,27 @@ func newAgent(tb testing.TB, c setting) *agent {
 	tb.Cleanup(func() { a.manager.Close(context.Background()) })
 	c.options.Sessions, c.options.Structured, c.options.Logger = a.manager, true, c.sessions.Logger
 	c.options.More, c.options.Toolsets, c.options.Local = []mcpapi.Toolset{Toolset()}, []string{"k_pty"}, []string{"stdio"}
-	a.serve(c.options)
+	a.server = mcpapi.NewServer(c.options)
+	a.serve(mcpapi.Caller{})
 	return a
 }
 
+// as returns another client of the same server.
+func (a *agent) as(caller mcpapi.Caller) *agent {
+	a.tb.Helper()
+	b := &agent{tb: a.tb, manager: a.manager, server: a.server, waiting: make(map[int]chan answer)}
+	b.serve(caller)
+	return b
+}
+
 // serve runs the server, and the client's reading of its answers, until the test is over.
-func (a *agent) serve(o mcpapi.Options) {
+func (a *agent) serve(caller mcpapi.Caller) {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	a.in = inW
-	srv := mcpapi.NewServer(o)
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := mcpapi.ServeStdio(context.Background(), srv, inR, outW, mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
+		if err := mcpapi.ServeStdio(mcpapi.WithCaller(context.Background(), caller), a.server, inR, outW, mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
 			a.tb.Error(err)
 		}
 		outW.Close()

@@ -117,13 +117,20 @@ func (c *call) wait(otherwise time.Duration) time.Duration {
 	return min(otherwise, c.Options().MaxWait)
 }
 
-// bookmark is the session's.
-func (c *call) bookmark() *bookmark { return c.read.get(c.s, c.Options().Sessions) }
+// bookmark is the caller's in the session.
+func (c *call) bookmark(ctx context.Context) *bookmark {
+	r := reading{s: c.s}
+	if c.OnlyReads(ctx) {
+		who := term.ActorFrom(ctx)
+		r.by = reader{onlyReads: true, transport: who.Transport, token: who.Token}
+	}
+	return c.read.get(r, c.Options().Sessions)
+}
 
 func (c *call) readOn(ctx context.Context) (any, error) {
 	until := time.Now().Add(c.wait(c.Options().ReadTimeout))
 	c.Waits("output of "+c.s.ID(), c.s)
-	m := c.bookmark()
+	m := c.bookmark(ctx)
 	if !m.take(ctx, time.Until(until)) {
 		return readOut{OK: true, SessionID: c.s.ID(), TimedOut: true}, canceled(ctx)
 	}

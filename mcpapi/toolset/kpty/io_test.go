@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ptyctl/mcpapi"
 	"ptyctl/session"
 )
 
@@ -361,14 +362,52 @@ func TestBookmarksEnd(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 		}
-		m := b.get(s, a.manager)
+		m := b.get(reading{s: s}, a.manager)
 		m.move(7)
-		if m.move(3); b.get(s, a.manager).place() != 7 {
+		if m.move(3); b.get(reading{s: s}, a.manager).place() != 7 {
 			t.Error("a bookmark went back")
 		}
-		if len(b.of) != 1 {
+		if b.get(reading{s, reader{onlyReads: true, token: "r"}}, a.manager).place() != 0 {
+			t.Error("a reader's bookmark is not its own")
+		}
+		if len(b.of) != 2 {
 			t.Errorf("%d are remembered", len(b.of))
 		}
 		last = s
+	}
+}
+
+// Callers that may only read take no output away: neither from the agent nor from each other.
+func TestReadersApart(t *testing.T) {
+	a := newAgent(t, setting{})
+	one, other := mcpapi.Caller{Transport: "http", Token: "one", ReadOnly: true}, mcpapi.Caller{Transport: "http", Token: "other", ReadOnly: true}
+	id := a.spawn("/bin/cat")
+	readers := []*agent{a.as(one), a.as(other), a}
+	say := func(word string) { a.ok(`{"action":"write","session_id":%s,"data":%s}`, id, word+"\n") }
+	for _, word := range []string{"first", "second"} {
+		say(word)
+		for _, reader := range readers {
+			if all := reader.until(id, word+"\n"+word+"\n"); strings.Contains(all, "first") != (word == "first") { // the echo, and cat
+				t.Errorf("%s: %q", word, all)
+			}
+		}
+	}
+
+	_, answer := readers[0].start("tools/call", fmt.Sprintf(`{"name":"k_pty","arguments":{"action":"read","session_id":%q,"timeout_ms":30000}}`, id))
+	s, err := a.manager.Get(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s.Info().Readers == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	say("third")
+	a.until(id, "third")
+	if r := readers[0].reply(<-answer); !strings.HasPrefix("third\nthird\n", r.Output) || r.Output == "" {
+		t.Errorf("%s", r.text)
+	}
+	readers[1].until(id, "third")
+	if all := a.as(one).ok(`{"action":"read","session_id":%s,"timeout_ms":300}`, id).Output; strings.Contains(all, "second") {
+		t.Errorf("the same token has another place on another connection: %q", all)
 	}
 }

@@ -63,7 +63,7 @@ func (c *call) run(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.bookmark().move(c.s.End()) // what the terminal has shown of it, with the markers, is no news
+	c.bookmark(ctx).move(c.s.End()) // what the terminal has shown of it, with the markers, is no news
 	out := c.result(res)
 	out.Warnings = warnings
 	return c.judge(res, out)

@@ -93,7 +93,7 @@ func (c *call) answered(ctx context.Context, k session.Chunk) (any, error) {
 	if k.Reason == session.ReasonLimit {
 		return nil, c.s.TooManyReads()
 	}
-	c.bookmark().move(k.Next)
+	c.bookmark(ctx).move(k.Next)
 	out := talkOut{OK: true, SessionID: c.s.ID(), shown: c.chunk(k), Reason: k.Reason}
 	switch k.Reason {
 	case session.ReasonMatched:

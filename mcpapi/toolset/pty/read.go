@@ -20,8 +20,8 @@ type readArgs struct {
 
 const (
 	defaultLimit = 500
-	maxLine      = 2000    // characters of a line that are shown
-	maxPattern   = 4 << 10 // bytes: a longer one compiles to something that costs too much memory
+	maxLine      = 2000     // characters of a line that are shown
+	maxSearched  = 64 << 10 // bytes of a line that are searched: nothing ends the search within a line
 )
 
 func (s *set) read(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
@@ -80,7 +80,7 @@ func (t *terminal) search(ctx context.Context, p *page, in *readArgs) error {
 		if ctx.Err() != nil {
 			return &term.Error{Op: "read", Session: t.ID(), Kind: term.Canceled, Msg: "canceled while the lines were searched", Err: ctx.Err()}
 		}
-		if !re.Match(text) {
+		if !re.Match(text[:min(len(text), maxSearched)]) {
 			continue
 		}
 		p.matches++
@@ -93,25 +93,15 @@ func (t *terminal) search(ctx context.Context, p *page, in *readArgs) error {
 
 // compile makes a regular expression that is for one line.
 func compile(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
-	bad := func(why string) error {
-		return &term.Error{Op: "read", Kind: term.InvalidArgument, Msg: fmt.Sprintf(`Invalid regex pattern "%s": %s`, visible(cut(pattern, maxShown)), why), Details: &term.Details{Field: "pattern"}}
+	re, err := mcpapi.CompileRegexp(pattern, ignoreCase)
+	if err == nil {
+		return re, nil
 	}
-	if len(pattern) > maxPattern {
-		return nil, bad(fmt.Sprintf("it has %d bytes; %d are allowed", len(pattern), maxPattern))
+	why := err.Error()
+	if fault, ok := errors.AsType[*syntax.Error](err); ok {
+		why = fmt.Sprintf("%s: `%s`; patterns are RE2 (https://golang.org/s/re2syntax): no look-around, no back-references", fault.Code, visible(cut(fault.Expr, maxShown)))
 	}
-	flags := ""
-	if ignoreCase {
-		flags = "(?i)"
-	}
-	re, err := regexp.Compile(flags + pattern)
-	var fault *syntax.Error
-	switch {
-	case errors.As(err, &fault):
-		return nil, bad(fmt.Sprintf("%s: `%s`; patterns are RE2 (https://golang.org/s/re2syntax): no look-around, no back-references", fault.Code, visible(cut(fault.Expr, maxShown))))
-	case err != nil:
-		return nil, bad(err.Error())
-	}
-	return re, nil
+	return nil, &term.Error{Op: "read", Kind: term.InvalidArgument, Msg: fmt.Sprintf(`Invalid regex pattern "%s": %s`, visible(cut(pattern, maxShown)), why), Details: &term.Details{Field: "pattern"}}
 }
 
 // add shows a line, if there is room.

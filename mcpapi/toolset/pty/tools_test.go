@@ -148,7 +148,7 @@ func TestErrors(t *testing.T) {
 		{"pty_read", about(id, `,"pattern":"a(b"`), "Error: Invalid regex pattern \"a(b\": missing closing ): `a(b`"},
 		{"pty_read", about(id, `,"pattern":"(?=x)"`), "Error: Invalid regex pattern \"(?=x)\": invalid or unsupported Perl syntax: `(?=`"},
 		{"pty_read", about(id, `,"pattern":"*","ignore_case":true`), "Error: Invalid regex pattern \"*\": missing argument to repetition operator: `*`"},
-		{"pty_read", about(id, `,"pattern":"`+strings.Repeat("a", 5000)+`"`), `Error: Invalid regex pattern "` + strings.Repeat("a", 200) + `...": it has 5000 bytes`},
+		{"pty_read", about(id, `,"pattern":"`+strings.Repeat("a", 5000)+`"`), `Error: Invalid regex pattern "` + strings.Repeat("a", 200) + `...": the pattern has 5000 bytes`},
 		{"pty_write", about(id, ""), "Error: data is missing"},
 		{"pty_write", about(id, `,"data":""`), "Error: data is empty"},
 		{"pty_list", `{"id":"x"}`, `Error: unknown field "id" for pty_list; it takes none; a correct call: pty_list {}`},

@@ -1,0 +1,71 @@
+package mcpapi
+
+import (
+	"regexp/syntax"
+	"strings"
+	"testing"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/term"
+)
+
+// A pattern is refused for what it compiles to, before that is made.
+func TestRegexpProgram(t *testing.T) {
+	for _, pattern := range []string{
+		"", "x{0,1000}", "^.{1000}$", strings.Repeat("a", maxRegexp), strings.Repeat("x?", maxRegexp/2),
+		`(?i)^(\d{1,3}\.){3}\d{1,3}/\d{1,2} +[\w.-]{1,255}[>#] ?$`,
+	} {
+		if _, err := CompileRegexp(pattern, true); err != nil {
+			t.Errorf("%.30s: %v", pattern, err)
+		}
+	}
+	for _, pattern := range []string{
+		"x{0,1000}x{0,1000}x{0,1000}", strings.Repeat("x{0,1000}", 455), "((abcdefghijklmnopqrstuvwxyz{0,10}){10}yy){10}", "(abcdef){1000}", "(?:abcdef){999,}",
+		strings.Repeat("(", 400) + "x{0,1000}" + strings.Repeat(")*", 400) + strings.Repeat("y{1000}", 4), "(?:[a-z]{500}|z{0,500}){2}y{0,1000}",
+	} {
+		if _, err := CompileRegexp(pattern, false); err == nil || !strings.Contains(err.Error(), "shorten the repeat counts") {
+			t.Errorf("%.30s: %v", pattern, err)
+		}
+	}
+}
+
+// The estimate is what the compiler makes of a pattern, but for its first and last instructions.
+func TestProgramSize(t *testing.T) {
+	for _, pattern := range []string{
+		"abc", "a|bc|[d-f]g", "(ab)*c+d?", "x{0,1000}", "x{7}", "x{3,}", "x{0,}", "x{2,9}", "(?:ab|cd){3,20}", "((x{1,10}y){2,10}z){1,3}", `^\bx.$`, "x{0}",
+	} {
+		parsed, err := syntax.Parse(pattern, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := programSize(parsed)
+		prog, err := syntax.Compile(parsed.Simplify())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := len(prog.Inst) - 2; got < want-1 || got > want+1 {
+			t.Errorf("%s: %d, compiled %d", pattern, got, want)
+		}
+	}
+}
+
+// Every argument that is a pattern is bounded.
+func TestRegexpRefused(t *testing.T) {
+	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
+	l.open("")
+	large := strings.Repeat("x{0,1000}", 455)
+	for field, arguments := range map[string]string{
+		"until_regex":                     `"action":"read","until_regex":"` + large + `"`,
+		"input_hints.wait_for_regexes[1]": `"action":"read","input_hints":{"wait_for_regexes":["ok","` + large + `"]}`,
+		"input_hints.wait_for_regexes":    `"action":"read","input_hints":{"wait_for_regexes":["a"` + strings.Repeat(`,"a"`, maxPatterns) + `]}`,
+	} {
+		if r := l.fails(ioTool.Name, `{"session_id":"$S",`+arguments+`}`, term.InvalidArgument, field); r.Details.Field != field {
+			t.Errorf("%s: %s", field, r.text)
+		}
+	}
+	for field, member := range map[string]string{"expect.prompt_regex": `"prompt_regex":"` + large + `"`, "expect.pager_regexes[0]": `"pager_regexes":["` + large + `"]`} {
+		if r := l.fails(execTool.Name, `{"session_id":"$S","cmd":"true","expect":{`+member+`}}`, term.InvalidArgument, "shorten the repeat counts"); r.Details.Field != field {
+			t.Errorf("%s: %s", field, r.text)
+		}
+	}
+}
