@@ -19,6 +19,7 @@ type runner struct {
 
 var runners = map[string]runner{
 	"-":          {}, // of zsh
+	"--":         {}, // behind time, in bash
 	"and":        {}, // of fish, as begin, not and or
 	"begin":      {},
 	"builtin":    {},

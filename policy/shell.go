@@ -23,6 +23,8 @@ var openers = regexp.MustCompile("[({`]|\\$\\[|\\b(?:if|while|until|for|case|sel
 
 // A reader takes a line apart and has each command judged. Its errors are *denial.
 type reader struct {
+	hereDoc *syntax.Word // the text that was last met, or nil
+
 	judge  func(c command) error
 	env    func(assign string) error
 	file   func(redirect string, write bool) error
@@ -92,7 +94,12 @@ func (r *reader) node(n syntax.Node) error {
 	case *syntax.DeclClause:
 		return r.declaration(n)
 	case *syntax.Redirect:
+		r.hereDoc = n.Hdoc
 		return r.redirect(n)
+	case *syntax.Word:
+		if n != r.hereDoc && opensBrace(n) { // in fish its end is looked for in all that follows
+			return ambiguous("a brace that its word does not close is not the same in every shell", "quote it")
+		}
 	case *syntax.SglQuoted:
 		if n.Dollar {
 			return ambiguous("$'...' is not the same in every shell", "use '...' or printf")

@@ -325,6 +325,10 @@ func TestDenied(t *testing.T) {
 - ^ls^rm
 - =rm -rf /
 - ""=rm -rf /
+- eval rm\nx
+- time -- rm -rf /
+- env ;x=é{ \\\<<E␤rm%; }noglob rm -rf /
+- echo a{b
 - ''=rm -rf /
 - echo @(a|b)
 - noglob rm -rf /

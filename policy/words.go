@@ -56,6 +56,28 @@ func readWord(w *syntax.Word) word {
 	return out
 }
 
+// opensBrace reports whether an unquoted brace is open at the end of w.
+func opensBrace(w *syntax.Word) bool {
+	depth := 0
+	for _, part := range w.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			continue
+		}
+		for i := 0; i < len(lit.Value); i++ {
+			switch lit.Value[i] {
+			case '\\':
+				i++
+			case '{':
+				depth++
+			case '}':
+				depth = max(depth-1, 0)
+			}
+		}
+	}
+	return depth > 0
+}
+
 // open makes all from here to the end of the word unknown.
 func (w *word) open(b *strings.Builder) {
 	b.WriteRune(hole)
@@ -78,7 +100,14 @@ func (w *word) bare(b *strings.Builder, text string, first bool) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
 		case '\\':
-			if i++; i < len(text) && text[i] != '\n' {
+			switch i++; {
+			case i == len(text) || text[i] == '\n':
+			case strings.IndexByte(fishEscapes, text[i]) >= 0:
+				b.WriteRune(hole) // with what may belong to it
+				for i+1 < len(text) && isAlphanumeric(text[i+1]) {
+					i++
+				}
+			default:
 				b.WriteByte(text[i])
 			}
 		case '=':
@@ -99,6 +128,13 @@ func (w *word) bare(b *strings.Builder, text string, first bool) {
 			b.WriteByte(c)
 		}
 	}
+}
+
+// fishEscapes stand behind a backslash, without quotes, for a character of another kind in fish, such as a line end.
+const fishEscapes = "abefnrtvxXuUc01234567"
+
+func isAlphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
 // readQuoted adds what stands between double quotes, where a backslash is before few characters more than itself
