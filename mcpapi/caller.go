@@ -38,10 +38,10 @@ func (c Caller) sees(i session.Info) bool {
 	return !c.Isolated || i.Opener.Transport == c.Transport && i.Opener.Token == c.Token
 }
 
-// visible returns the sessions that the caller may know of.
-func (s *api) visible(ctx context.Context) []session.Info {
+// visible returns the sessions that the caller may know of, or those in one of the states.
+func (s *api) visible(ctx context.Context, states ...session.State) []session.Info {
 	caller := callerFrom(ctx)
-	return slices.DeleteFunc(s.m.List(), func(i session.Info) bool { return !caller.sees(i) })
+	return slices.DeleteFunc(s.m.List(states...), func(i session.Info) bool { return !caller.sees(i) })
 }
 
 // onlyReads reports whether the caller may not type.

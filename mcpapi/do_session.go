@@ -98,7 +98,11 @@ func (c *invocation) list(ctx context.Context, out *sessionOut) error {
 	if err := c.args(&in); err != nil {
 		return err
 	}
-	out.list(c.visible(ctx), in)
+	var states []session.State
+	if in.State != "" {
+		states = []session.State{in.State}
+	}
+	out.list(c.visible(ctx, states...), in)
 	out.Capabilities = &term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.Maybe, ParallelExec: term.Yes}
 	return nil
 }

@@ -140,8 +140,8 @@ func (m *Manager) refused(ctx context.Context, id string, e term.Event) {
 	}
 }
 
-// List returns all sessions, oldest first, ended ones included as long as they are kept.
-func (m *Manager) List() []Info {
+// List returns all sessions, or those in one of the states, oldest first, ended ones included as long as they are kept.
+func (m *Manager) List(states ...State) []Info {
 	m.mu.Lock()
 	all := make([]*Session, 0, len(m.sessions))
 	for _, s := range m.sessions {
@@ -150,7 +150,9 @@ func (m *Manager) List() []Info {
 	m.mu.Unlock()
 	infos := make([]Info, 0, len(all))
 	for _, s := range all {
-		infos = append(infos, s.Info())
+		if len(states) == 0 || slices.Contains(states, s.State()) {
+			infos = append(infos, s.Info())
+		}
 	}
 	slices.SortFunc(infos, func(a, b Info) int {
 		if c := a.Created.Compare(b.Created); c != 0 {

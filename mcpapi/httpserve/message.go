@@ -126,7 +126,7 @@ func (e *envelope) hasID() bool { return len(e.id) > 0 && string(e.id) != "null"
 
 // read takes the body of r into memory, where the MCP server finds it.
 func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != jsonType {
+	if kind := r.Header.Get("Content-Type"); kind != jsonType && !isJSON(kind) {
 		return e, refuse(http.StatusUnsupportedMediaType, "send a JSON-RPC message, with the header Content-Type: "+jsonType)
 	}
 	tooLarge := refuse(http.StatusRequestEntityTooLarge, "a message may have at most "+strconv.FormatInt(h.o.MaxBody, 10)+" bytes (limits.max_message_bytes); send less in one message")
@@ -197,4 +197,10 @@ func (e *envelope) open() *refusal {
 // text reads a string that may be absent, and reports whether it is one.
 func text(value json.RawMessage, into *string) bool {
 	return value == nil || json.Unmarshal(value, into) == nil
+}
+
+// isJSON reports whether a media type is JSON, whatever its parameters.
+func isJSON(kind string) bool {
+	kind, _, err := mime.ParseMediaType(kind)
+	return err == nil && kind == jsonType
 }
