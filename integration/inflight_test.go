@@ -45,7 +45,7 @@ func TestManyCallsInFlight(t *testing.T) {
 			each(t, waiting+quick, waiting+quick, func(i int) error {
 				arguments, tool := `{"action":"status","session_id":%s}`, toolSession
 				if i < waiting {
-					arguments, tool = `{"action":"read","session_id":%s,"until_regex":"never-there","timeout_ms":300}`, toolIO
+					arguments, tool = `{"action":"read","session_id":%s,"until_regex":"never-there","timeout_ms":1000}`, toolIO
 				}
 				_, err := c.try(t.Context(), tool, arguments, other)
 				if took := time.Since(begin); err == nil && took > longest {

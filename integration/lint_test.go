@@ -29,7 +29,7 @@ func TestToolsListLint(t *testing.T) {
 		structured bool // results come as structuredContent too, so that their schema is told
 		most       int
 	}{
-		{nil, true, 17000},
+		{nil, true, 15000},
 		{[]string{"--toolsets", "core"}, true, maxToolsList},
 		{[]string{"--toolsets", "core", "--no-structured"}, false, maxToolsList},
 		{[]string{"--read-only"}, true, maxToolsList},

@@ -17,7 +17,7 @@ import (
 // What tools/list may cost a model's context, in bytes: the core tools, and all there are.
 const (
 	maxList = 12000
-	maxAll  = 17000
+	maxAll  = 15000
 )
 
 // withFiles offers the files of far sides.
