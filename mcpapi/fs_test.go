@@ -145,15 +145,15 @@ func TestFiles(t *testing.T) {
 // TestFilesAreActions: the gate is asked, and what is done, refused and failed is on record, with its path and size.
 func TestFilesAreActions(t *testing.T) {
 	var asked []term.Action
-	l := newFilesLab(t, labConfig{sessions: session.Config{Gate: func(_ context.Context, a term.Action) error {
+	l := newFilesLab(t, labConfig{sessions: session.Config{Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
 		if a.Verb != term.VerbFileRead && a.Verb != term.VerbFileWrite {
-			return nil
+			return term.Ruling{}, nil
 		}
 		asked = append(asked, a)
 		if strings.HasSuffix(a.Path, "forbidden") {
-			return &term.Error{Kind: term.PolicyDenied, Msg: "the gate says no"}
+			return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "the gate says no"}
 		}
-		return nil
+		return term.Ruling{}, nil
 	}}}, fsx.Limits{})
 	l.both(t, func(t *testing.T, place string, args func(string) string) {
 		far := place == l.far

@@ -98,15 +98,21 @@ func (p *Policy) Gate() term.Gate {
 		len(r.DenyHosts)+len(r.ReadOnlyHosts)+len(r.ExecOnlyHosts)+len(r.Protocols) == 0 && r.Typing != TypingDeny {
 		return nil
 	}
-	return p.Check
+	return p.Rule
 }
 
-// Check is the Gate: nil, or an *term.Error of kind PolicyDenied.
-func (p *Policy) Check(ctx context.Context, a term.Action) error {
+// Rule is the Gate: how the action is allowed, or an *term.Error of kind PolicyDenied.
+func (p *Policy) Rule(ctx context.Context, a term.Action) (term.Ruling, error) {
 	err := p.check(a)
 	if d, ok := errors.AsType[*denial](err); ok {
-		return p.agreed(ctx, a, d)
+		return term.Ruling{}, p.agreed(ctx, a, d)
 	}
+	return term.Ruling{}, err
+}
+
+// Check reports whether the action is allowed: nil, or an *term.Error of kind PolicyDenied.
+func (p *Policy) Check(ctx context.Context, a term.Action) error {
+	_, err := p.Rule(ctx, a)
 	return err
 }
 

@@ -17,11 +17,11 @@ func TestMayClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary
 		deny := false
-		s, _ := start(t, 0, session.Options{Observers: []term.Observer{&seen}, Gate: func(_ context.Context, a term.Action) error {
+		s, _ := start(t, 0, session.Options{Observers: []term.Observer{&seen}, Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
 			if deny {
-				return &term.Error{Kind: term.PolicyDenied, Msg: "no " + string(a.Verb)}
+				return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "no " + string(a.Verb)}
 			}
-			return nil
+			return term.Ruling{}, nil
 		}})
 		if err := s.MayClose(t.Context(), false); err != nil {
 			t.Error(err)

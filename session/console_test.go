@@ -325,11 +325,11 @@ func TestConsoleOfAnotherProcess(t *testing.T) {
 // The Gate judges each call that opens a console, those that get the session of another too.
 func TestConsoleGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := manage(t, dialed(nil), session.Config{Gate: func(_ context.Context, a term.Action) error {
+		m := manage(t, dialed(nil), session.Config{Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
 			if a.Actor.Task == "bad" {
-				return &term.Error{Kind: term.PolicyDenied, Msg: "rule 7 forbids it"}
+				return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "rule 7 forbids it"}
 			}
-			return nil
+			return term.Ruling{}, nil
 		}})
 		for range 2 {
 			_, err := m.Open(task("bad"), consoleOf("d"))

@@ -15,6 +15,7 @@ type deed struct {
 	event     term.Event
 	began     time.Time
 	permitted bool // so that an error from here on is a failure, and no refusal
+	ruling    term.Ruling
 }
 
 // begin starts the account of an action. Whoever begins one ends it, once, whatever happens.
@@ -36,15 +37,15 @@ func (k *desk) begin(ctx context.Context, verb term.Verb, e term.Event) *deed {
 // permit asks whether the action may be done, and by which epoch of the lock.
 func (d *deed) permit(ctx context.Context, a term.Action) (epoch uint64, err error) {
 	a.Verb = d.event.Verb
-	epoch, err = d.s.permit(ctx, a, d.event)
+	d.ruling, epoch, err = d.s.permit(ctx, a, &d.event)
 	d.permitted = err == nil
 	return epoch, err
 }
 
 // permitUnlocked is permit for an action that needs no lock, whoever holds it.
-func (d *deed) permitUnlocked(ctx context.Context, a term.Action) error {
+func (d *deed) permitUnlocked(ctx context.Context, a term.Action) (err error) {
 	a.Verb = d.event.Verb
-	err := d.desk.allowed(ctx, a, d.event)
+	d.ruling, err = d.desk.allowed(ctx, a, &d.event)
 	d.permitted = err == nil
 	return err
 }

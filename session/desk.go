@@ -20,20 +20,23 @@ type desk struct {
 	log            *slog.Logger
 }
 
-// allowed asks the Gate, and has the action put on record.
-func (k *desk) allowed(ctx context.Context, a term.Action, e term.Event) error {
+// allowed asks the Gate, and has the action put on record in the form in which it is allowed.
+func (k *desk) allowed(ctx context.Context, a term.Action, e *term.Event) (ruling term.Ruling, err error) {
 	a.Session, a.Protocol, a.Host, a.User, a.Actor = k.session, k.protocol, k.host, k.user, term.ActorFrom(ctx)
 	if k.gate != nil {
-		if err := k.gate(ctx, a); err != nil {
-			return err
+		if ruling, err = k.gate(ctx, a); err != nil {
+			return term.Ruling{}, err
 		}
+	}
+	if ruling.Command != "" {
+		e.Command = ruling.Command
 	}
 	if k.journal != nil {
-		if err := k.journal(k.stamp(e)); err != nil {
-			return &term.Error{Op: string(a.Verb), Session: k.session, Kind: term.PolicyDenied, Msg: "the audit journal could not be written, so nothing was done; the operator must mend it", Err: err}
+		if err := k.journal(k.stamp(*e)); err != nil {
+			return term.Ruling{}, &term.Error{Op: string(a.Verb), Session: k.session, Kind: term.PolicyDenied, Msg: "the audit journal could not be written, so nothing was done; the operator must mend it", Err: err}
 		}
 	}
-	return nil
+	return ruling, nil
 }
 
 // observe tells every Observer of e.

@@ -127,6 +127,9 @@ func (s *Session) startExec(ctx context.Context, d *deed, r ExecRequest) (x *run
 	if epoch, err = d.permit(ctx, term.Action{Command: r.Command, Dir: dir, Env: r.Env, Input: len(r.Stdin)}); err != nil {
 		return nil, 0, err
 	}
+	if d.ruling.Command != "" {
+		r.Command = d.ruling.Command
+	}
 	if lane == LaneTerminal {
 		x, err = s.startTyped(ctx, r, epoch)
 	} else {

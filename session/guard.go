@@ -11,27 +11,27 @@ import (
 
 // permit decides whether an action may be done: the lock first, then the operator's Gate, then the Journal,
 // which must have it on record before it happens.
-func (s *Session) permit(ctx context.Context, a term.Action, e term.Event) (epoch uint64, err error) {
+func (s *Session) permit(ctx context.Context, a term.Action, e *term.Event) (ruling term.Ruling, epoch uint64, err error) {
 	task := lockHolder(term.ActorFrom(ctx))
 	epoch, held := s.locks.Check(s.id, task)
 	if held == nil && epoch == 0 && s.lostTo(task) != nil { // it is to know before it goes on without the lock
 		held = lockmgr.ErrNotHeld
 	}
 	if held != nil {
-		return 0, s.lockError(string(a.Verb), task, held)
+		return ruling, 0, s.lockError(string(a.Verb), task, held)
 	}
 	if epoch == 0 && s.o.Device != "" { // nobody holds it
-		return 0, s.consoleLockError(string(a.Verb))
+		return ruling, 0, s.consoleLockError(string(a.Verb))
 	}
 	if a.Verb == term.VerbWrite || a.Verb == term.VerbExec && e.Detail == string(LaneTerminal) {
 		if err := s.visited(string(a.Verb), task); err != nil {
-			return 0, err
+			return ruling, 0, err
 		}
 	}
-	if err := s.desk.allowed(ctx, a, e); err != nil {
-		return 0, err
+	if ruling, err = s.desk.allowed(ctx, a, e); err != nil {
+		return ruling, 0, err
 	}
-	return epoch, s.stillHeld(string(a.Verb), task, epoch) // Gate and Journal may have taken their time
+	return ruling, epoch, s.stillHeld(string(a.Verb), task, epoch) // Gate and Journal may have taken their time
 }
 
 // lockHolder is the name under which an actor holds locks. The empty name holds none.

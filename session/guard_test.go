@@ -44,7 +44,7 @@ func TestRefusal(t *testing.T) {
 		locked  bool
 		kind    term.Kind
 	}{
-		"gate":    {gate: func(context.Context, term.Action) error { return forbidden }, kind: term.PolicyDenied},
+		"gate":    {gate: func(context.Context, term.Action) (term.Ruling, error) { return term.Ruling{}, forbidden }, kind: term.PolicyDenied},
 		"journal": {journal: func(term.Event) error { return errors.New("disk full") }, kind: term.PolicyDenied},
 		"lock":    {locked: true, kind: term.Locked},
 	} {
@@ -84,7 +84,10 @@ func TestGateSeesTheAction(t *testing.T) {
 		var got []term.Action
 		var journal []term.Event
 		m := manage(t, dialed(nil), session.Config{
-			Gate:    func(_ context.Context, a term.Action) error { got = append(got, a); return nil },
+			Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
+				got = append(got, a)
+				return term.Ruling{}, nil
+			},
 			Journal: func(e term.Event) error { journal = append(journal, e); return nil },
 		})
 		r, err := m.Open(task("t1"), target("web1"))
@@ -119,7 +122,9 @@ func TestOpenRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary
 		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) { panic("dialed") }, session.Config{
-			Gate:      func(context.Context, term.Action) error { return &term.Error{Kind: term.PolicyDenied, Msg: "no"} },
+			Gate: func(context.Context, term.Action) (term.Ruling, error) {
+				return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "no"}
+			},
 			Observers: []term.Observer{&seen},
 		})
 		_, err := m.Open(t.Context(), target("web1"))

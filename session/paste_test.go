@@ -42,9 +42,9 @@ func TestPaste(t *testing.T) {
 func TestPasteIsJudgedAsItGoesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var judged []string
-		s, far := start(t, 0, session.Options{Gate: func(_ context.Context, a term.Action) error {
+		s, far := start(t, 0, session.Options{Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
 			judged = append(judged, string(a.Data))
-			return nil
+			return term.Ruling{}, nil
 		}})
 		put(t, far, "\x1b[?2004h")
 		if _, err := s.Write(t.Context(), []byte("a\n"), session.WriteOptions{Paste: true}); err != nil {

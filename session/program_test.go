@@ -143,17 +143,17 @@ func TestRunFails(t *testing.T) {
 		kind   term.Kind
 	}{
 		{Config{}, wrong, term.InvalidArgument},
-		{Config{Gate: func(_ context.Context, a term.Action) error {
+		{Config{Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
 			if a.Protocol == "local" && a.Target != nil && a.Target.Local.Argv[0] == "tool" {
-				return &term.Error{Kind: term.PolicyDenied, Msg: "no"}
+				return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "no"}
 			}
-			return nil
+			return term.Ruling{}, nil
 		}}, nil, term.PolicyDenied},
-		{Config{Gate: func(_ context.Context, a term.Action) error {
+		{Config{Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
 			if a.Verb == term.VerbExec && a.Command == "tool" {
-				return &term.Error{Kind: term.PolicyDenied, Msg: "no"}
+				return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "no"}
 			}
-			return nil
+			return term.Ruling{}, nil
 		}}, nil, term.PolicyDenied},
 	} {
 		synctest.Test(t, func(t *testing.T) {

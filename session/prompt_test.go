@@ -168,11 +168,11 @@ func TestPromptAnswersRace(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := login{questions: []string{"Password: "}}
 			hold := make(chan struct{}) // both have seen the question before either answers
-			m := manage(t, l.dial, session.Config{Gate: func(_ context.Context, a term.Action) error {
+			m := manage(t, l.dial, session.Config{Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
 				if a.Verb == term.VerbAnswer {
 					<-hold
 				}
-				return nil
+				return term.Ruling{}, nil
 			}})
 			r, err := m.Open(t.Context(), target("web1"))
 			if err != nil {

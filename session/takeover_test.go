@@ -288,9 +288,9 @@ func TestExpiryRace(t *testing.T) {
 
 func TestGateTooSlowForTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := start(t, 0, session.Options{AllowTakeOver: true, Gate: func(context.Context, term.Action) error {
+		s, _ := start(t, 0, session.Options{AllowTakeOver: true, Gate: func(context.Context, term.Action) (term.Ruling, error) {
 			time.Sleep(time.Second)
-			return nil
+			return term.Ruling{}, nil
 		}})
 		if _, err := s.Lock(task("t1"), time.Hour); err != nil {
 			t.Fatal(err)

@@ -156,12 +156,12 @@ func TestTerminalLane(t *testing.T) {
 func TestTerminalPermitted(t *testing.T) {
 	var verbs []term.Verb
 	seen := &diary{}
-	o := session.Options{Observers: []term.Observer{seen}, Gate: func(_ context.Context, a term.Action) error {
+	o := session.Options{Observers: []term.Observer{seen}, Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
 		verbs = append(verbs, a.Verb)
 		if a.Verb == term.VerbExec && a.Command == "evil" {
-			return &term.Error{Kind: term.PolicyDenied, Msg: "no"}
+			return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "no"}
 		}
-		return nil
+		return term.Ruling{}, nil
 	}}
 	inShell(t, userPrompt, o, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		wantMarker(t, run(t, s, posix("say hi")), "hi\n", 0)

@@ -76,6 +76,7 @@ type Action struct {
 	Actor     Actor
 	Target    *Target  // open
 	Command   string   // exec; open of a local session: its program and arguments, quoted for a shell
+	Argv      []string // the same word by word, if the caller gave words; Command is then for people and records
 	Dir       string   // exec, and open of a local session: the working directory; empty: wherever the far side starts commands
 	Env       []EnvVar // exec, and open of a local session
 	Input     int      // exec: bytes that the command is given as its input
@@ -83,6 +84,18 @@ type Action struct {
 	Key       string   // write: the key that is pressed, if it is one
 	Sensitive bool     // write: Data is kept back
 	Path      string   // of a file
+
+	// FarSide returns the class of what reads the line of an exec or a write: "posix", "fish", "csh", or one that has no
+	// quoting to rely on. It is what was found out, never what the caller claims; to find out, it may ask the far side.
+	// Nil: nothing reads a line, because the program gets Argv as it is.
+	FarSide func(ctx context.Context) string
+}
+
+// A Ruling is how an action is allowed. The zero Ruling allows it as it was asked for.
+type Ruling struct {
+	Command  string // exec: the line that is run instead of Action.Command; empty: that one
+	Program  string // local sessions: the absolute path of the file that is started, whatever the program is called
+	Reported error  // why it would have been refused, had the rules been enforced; nil: they allow it
 }
 
 // An Event is something that was done, refused, or happened. Each action of a caller makes one, whatever became of it.
@@ -97,7 +110,7 @@ type Event struct {
 	Data      []byte // write and output; nil when Sensitive
 	Size      int    // bytes sent to, or had from, the far side by this event; also when Sensitive
 	Sensitive bool
-	Command   string // exec, and open of a local session
+	Command   string // exec, and open of a local session: what is run, in the form in which a Gate allowed it
 	Path      string // file_read and file_write
 	Exec      string // exec and exec_end: the exec's id
 	Exit      *Exit  // exec_end
@@ -120,8 +133,8 @@ func (e Event) Outcome() error {
 }
 
 type (
-	// A Gate decides whether an action is allowed: nil allows, an *Error of kind PolicyDenied refuses.
-	Gate func(ctx context.Context, a Action) error
+	// A Gate decides whether an action is allowed, and in which form: an *Error of kind PolicyDenied refuses it.
+	Gate func(ctx context.Context, a Action) (Ruling, error)
 
 	// A Journal is told of an action before anything of it goes out; an error refuses the action.
 	Journal func(e Event) error

@@ -54,9 +54,9 @@ func newGate(cfg config.Config) (term.Gate, error) {
 	if rules == nil {
 		return own, nil
 	}
-	return func(ctx context.Context, a term.Action) error {
-		if err := own(ctx, a); err != nil {
-			return err
+	return func(ctx context.Context, a term.Action) (term.Ruling, error) {
+		if _, err := own(ctx, a); err != nil {
+			return term.Ruling{}, err
 		}
 		return rules(ctx, a)
 	}, nil

@@ -33,9 +33,9 @@ func localTransports(c config.Local) (allowed []string) {
 // localGate keeps the clients of other transports from doing anything to a local session but to read and to close it.
 func localGate(c config.Local) term.Gate {
 	allowed := localTransports(c)
-	return func(_ context.Context, a term.Action) error {
+	return func(_ context.Context, a term.Action) (term.Ruling, error) {
 		if a.Protocol != "local" || a.Verb == term.VerbClose || slices.Contains(allowed, a.Actor.Transport) {
-			return nil
+			return term.Ruling{}, nil
 		}
 		rule := "local.stdio"
 		if a.Actor.Transport == "http" {
@@ -45,7 +45,7 @@ func localGate(c config.Local) term.Gate {
 		if a.Verb == term.VerbFileRead || a.Verb == term.VerbFileWrite {
 			what = "files"
 		}
-		return &term.Error{
+		return term.Ruling{}, &term.Error{
 			Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Details: &term.Details{Rule: rule},
 			Msg: fmt.Sprintf("%s on the machine of ptyctl are off for clients over %s; the operator may allow them (%s = true)", what, a.Actor.Transport, rule),
 		}

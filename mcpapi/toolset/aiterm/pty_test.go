@@ -126,11 +126,11 @@ func TestWrongCalls(t *testing.T) {
 
 // What an operator forbids, and what is too much, is told apart.
 func TestRefusals(t *testing.T) {
-	deny := func(_ context.Context, a term.Action) error {
+	deny := func(_ context.Context, a term.Action) (term.Ruling, error) {
 		if strings.Contains(a.Command, "forbidden") {
-			return &term.Error{Kind: term.PolicyDenied, Msg: "rule policy.deny[0] forbids it", Details: &term.Details{Rule: "policy.deny[0]"}}
+			return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "rule policy.deny[0] forbids it", Details: &term.Details{Rule: "policy.deny[0]"}}
 		}
-		return nil
+		return term.Ruling{}, nil
 	}
 	l := newLab(t, mcpapi.Options{}, session.Config{Gate: deny, MaxSessions: 1})
 	for _, tool := range []string{"shell_run", "pty_open"} {

@@ -260,11 +260,11 @@ func TestReadFailed(t *testing.T) {
 }
 
 func TestAccessDenied(t *testing.T) {
-	gate := func(_ context.Context, a term.Action) error {
+	gate := func(_ context.Context, a term.Action) (term.Ruling, error) {
 		if strings.Contains(a.Command, "forbidden") || strings.Contains(string(a.Data), "forbidden") {
-			return &term.Error{Kind: term.PolicyDenied, Msg: "the rule no-forbidden denies it", Details: &term.Details{Rule: "no-forbidden"}}
+			return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "the rule no-forbidden denies it", Details: &term.Details{Rule: "no-forbidden"}}
 		}
-		return nil
+		return term.Ruling{}, nil
 	}
 	a := newAgent(t, setting{sessions: session.Config{Gate: gate}})
 	id := a.spawn("/bin/sh")

@@ -425,7 +425,7 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := new(diary)
-	c := connect(t, newLab(t, Options{}, session.Config{Gate: rules.Check, Observers: []term.Observer{seen}}, mcpapi.Options{}), mcpapi.Caller{})[0]
+	c := connect(t, newLab(t, Options{}, session.Config{Gate: rules.Rule, Observers: []term.Observer{seen}}, mcpapi.Options{}), mcpapi.Caller{})[0]
 	const denied = "Error: Permission denied: the operator's rule PTY_PERMISSIONS"
 	c.fails("pty_spawn", `{"command":"git","args":["push","origin"]}`, denied)
 	c.fails("pty_spawn", `{"command":"terraform","args":["plan"]}`, denied)
