@@ -46,10 +46,11 @@ const integration = "integration"
 var importRules = []rule{
 	{pkg: "term", why: "it is the vocabulary that every other package shares"},
 	{pkg: "buffer", why: "it knows bytes and offsets, not terminals"},
+	{pkg: "quote", why: "it knows words and shells, not what they are for"},
 	{pkg: "lockmgr", why: "it knows keys and holders, not sessions"},
 	{pkg: "vt", why: "it knows bytes, not terminals"},
 	{pkg: "profile", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is data about devices, not behaviour; the files are TOML, where a pattern needs no escaping"},
-	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt"}, why: "the engine knows no protocol, no wire format and no command line"},
+	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt", "quote"}, why: "the engine knows no protocol, no wire format and no command line"},
 
 	{pkg: "sshx", ours: []string{"term", "sshx/sshconfig", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/net/proxy", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 	{pkg: "sshx/patterns", why: "it compares names and knows no file"},
@@ -61,7 +62,7 @@ var importRules = []rule{
 
 	{pkg: "devlock", ours: []string{"internal/rundir"}, why: "it is a file lock and knows nothing of terminals"},
 	{pkg: "screen", ours: []string{"vt"}, theirs: []string{"github.com/clipperhouse/displaywidth", "golang.org/x/image"}, why: "it draws bytes and knows no session"},
-	{pkg: "policy", ours: []string{"term"}, theirs: []string{"mvdan.cc/sh"}, why: "it judges actions and performs none"},
+	{pkg: "policy", ours: []string{"term", "quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it judges actions and performs none"},
 	{pkg: "fsx", ours: []string{"term"}, theirs: []string{"github.com/pkg/sftp"}, why: "it reaches files, here or over a connection that it is given"},
 	{pkg: "audit", ours: []string{"term"}, why: "it observes events and touches no session"},
 	{pkg: "record", ours: []string{"term"}, why: "it observes events and touches no session"},

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -23,23 +24,24 @@ func (p *Policy) consented() *Policy {
 
 // agreed decides about an action that d denies because a person would have to agree to it: he has, in this call, or the
 // denial says to what he would have to.
-func (p *Policy) agreed(ctx context.Context, a term.Action, d *denial) error {
+func (p *Policy) agreed(ctx context.Context, a term.Action, d *denial) (term.Ruling, error) {
 	refusal := d.refusal(a)
 	if !p.rules.Consent || !d.asks || !showable(a) {
-		return refusal
+		return term.Ruling{}, refusal
 	}
-	if err := p.consented().check(a); err != nil { // something else stands against it, too
+	ruling, err := p.consented().check(ctx, a)
+	if err != nil { // something else stands against it, too
 		if other, ok := errors.AsType[*denial](err); ok {
-			return other.refusal(a)
+			refusal = other.refusal(a)
 		}
-		return refusal
+		return term.Ruling{}, refusal
 	}
-	c := consentTo(a, d.rule)
+	c := consentTo(a, ruling, d.rule)
 	if given := term.ConsentFrom(ctx); given != nil && covers(*given, c) {
-		return nil
+		return ruling, nil
 	}
 	refusal.Details.Consent = &c
-	return refusal
+	return term.Ruling{}, refusal
 }
 
 // showable reports whether a person can be shown all that the action does. What a command is given as its input, and a
@@ -55,9 +57,9 @@ func covers(given, c term.Consent) bool {
 		(c.Dir == "" || c.Dir == given.Dir) && (c.Env == "" || c.Env == given.Env)
 }
 
-// consentTo is all that was judged of an action.
-func consentTo(a term.Action, rule Rule) term.Consent {
-	c := term.Consent{Rule: rule.String(), Protocol: a.Protocol, Host: a.Host, User: a.User, Dir: a.Dir, Text: a.Command}
+// consentTo is all that was judged of an action, in the form in which it is done.
+func consentTo(a term.Action, ruling term.Ruling, rule Rule) term.Consent {
+	c := term.Consent{Rule: rule.String(), Protocol: a.Protocol, Host: a.Host, User: a.User, Dir: a.Dir, Text: cmp.Or(ruling.Command, a.Command)}
 	if a.Verb == term.VerbWrite {
 		c.Text, c.Typed = string(a.Data), true
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestConsent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := term.Action{Verb: term.VerbExec, Protocol: c.protocol, Host: "h", Dir: c.dir, Command: c.command}
+			a := term.Action{Verb: term.VerbExec, Protocol: c.protocol, Host: "h", Dir: c.dir, Command: c.command, FarSide: func(context.Context) string { return "posix" }}
 			first := p.Check(t.Context(), a)
 			refusal, ok := errors.AsType[*term.Error](first)
 			if askable := ok && refusal.Details.Consent != nil; askable != c.askable {

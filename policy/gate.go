@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ptyctl/quote"
 	"ptyctl/term"
 )
 
@@ -103,11 +104,11 @@ func (p *Policy) Gate() term.Gate {
 
 // Rule is the Gate: how the action is allowed, or an *term.Error of kind PolicyDenied.
 func (p *Policy) Rule(ctx context.Context, a term.Action) (term.Ruling, error) {
-	err := p.check(a)
+	ruling, err := p.check(ctx, a)
 	if d, ok := errors.AsType[*denial](err); ok {
-		return term.Ruling{}, p.agreed(ctx, a, d)
+		return p.agreed(ctx, a, d)
 	}
-	return term.Ruling{}, err
+	return ruling, err
 }
 
 // Check reports whether the action is allowed: nil, or an *term.Error of kind PolicyDenied.
@@ -116,41 +117,44 @@ func (p *Policy) Check(ctx context.Context, a term.Action) error {
 	return err
 }
 
-func (p *Policy) check(a term.Action) error {
+// allowed is the ruling on what is done as it was asked for.
+var allowed term.Ruling
+
+func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) {
 	switch a.Verb {
 	case term.VerbClose, term.VerbLock, term.VerbUnlock, term.VerbHeartbeat, term.VerbTakeOver, term.VerbResize, term.VerbExpect,
 		term.VerbAnswer: // of a login, without which there is no session to read
-		return nil
+		return allowed, nil
 	case term.VerbOpen:
-		return p.open(a)
+		return p.open(ctx, a)
 	case term.VerbExec:
 		if err := p.mayAct(a, "run commands"); err != nil {
-			return err
+			return allowed, err
 		}
-		return p.run(a, false)
+		return p.run(ctx, a, false)
 	case term.VerbWrite:
 		if err := p.mayAct(a, "type"); err != nil {
-			return err
+			return allowed, err
 		}
 		if rule, ok := host(p.rules.ExecOnlyHosts, a.Host); ok && a.Protocol != local {
-			return &denial{rule: rule, why: "on this host commands are run, and nothing is typed", instead: "use ptyctl_session_exec"}
+			return allowed, &denial{rule: rule, why: "on this host commands are run, and nothing is typed", instead: "use ptyctl_session_exec"}
 		}
-		return p.typed(a)
+		return allowed, p.typed(ctx, a)
 	case term.VerbSignal:
-		return p.mayAct(a, "send signals")
+		return allowed, p.mayAct(a, "send signals")
 	case term.VerbFileRead:
-		return p.file(a, false)
+		return allowed, p.file(a, false)
 	case term.VerbFileWrite:
 		if err := p.mayAct(a, "change files"); err != nil {
-			return err
+			return allowed, err
 		}
 		if rule, ok := host(p.rules.ExecOnlyHosts, a.Host); ok && a.Protocol != local {
-			return &denial{rule: rule, why: "on this host commands are run, and no file is changed", instead: "use ptyctl_session_exec"}
+			return allowed, &denial{rule: rule, why: "on this host commands are run, and no file is changed", instead: "use ptyctl_session_exec"}
 		}
-		return p.file(a, true)
+		return allowed, p.file(a, true)
 	}
 	// A verb that is new to this package: nobody has decided about it yet.
-	return &denial{rule: Rule{Name: "policy"}, why: fmt.Sprintf("no rule knows the action %q", a.Verb)}
+	return allowed, &denial{rule: Rule{Name: "policy"}, why: fmt.Sprintf("no rule knows the action %q", a.Verb)}
 }
 
 // mayAct refuses what changes anything on a host that is only read.
@@ -173,35 +177,68 @@ func (p *Policy) file(a term.Action, write bool) error {
 	return p.commands.file(path.Clean(filepath.ToSlash(a.Path)), write)
 }
 
-// run judges a command with its folder and variables.
-func (p *Policy) run(a term.Action, screen bool) error {
+// run judges a command with its folder and variables, and says in which form it is run.
+func (p *Policy) run(ctx context.Context, a term.Action, screen bool) (term.Ruling, error) {
 	for _, v := range a.Env {
 		if err := p.commands.assignment(v.Name + "=" + v.Value); err != nil {
-			return err
+			return allowed, err
 		}
 	}
 	var programs func(string) error
 	if a.Protocol == local {
 		if a.Dir != "" || a.Verb == term.VerbOpen { // otherwise it is where the session is, which open has judged
 			if err := p.folder(a.Dir); err != nil {
-				return err
+				return allowed, err
 			}
 		}
 		if len(p.programs)+len(p.denyPrograms) > 0 {
 			programs = func(name string) error { return p.program(name, a.Dir, a.Verb == term.VerbOpen) }
 		}
 	}
-	if !p.commands.any() && programs == nil {
-		return nil
+	switch {
+	case !p.commands.any() && programs == nil:
+		return allowed, nil
+	case p.commands.closed() || programs != nil && len(p.programs) > 0:
+		c := closedLine{k: &p.commands, screen: screen, program: programs}
+		if programs != nil {
+			c.rule = p.programRule()
+		}
+		return p.closedRun(ctx, a, c)
 	}
-	return p.commands.line(a.Command, screen, programs)
+	return allowed, p.commands.line(a.Command, screen, programs)
+}
+
+// closedRun judges a command that runs only if it is allowed.
+func (p *Policy) closedRun(ctx context.Context, a term.Action, c closedLine) (term.Ruling, error) {
+	if a.FarSide == nil && a.Argv != nil {
+		argv, err := c.direct(a.Argv)
+		if err != nil || slices.Equal(argv, a.Argv) {
+			return allowed, err
+		}
+		return term.Ruling{Argv: argv, Command: quote.Show(argv)}, nil
+	}
+	c.d = dialect{class: farSide(ctx, a)}
+	if a.Argv != nil {
+		line, err := c.argv(a.Argv)
+		return term.Ruling{Command: line}, err
+	}
+	line, err := c.rewritten(a.Command)
+	return term.Ruling{Command: line}, err
+}
+
+// farSide is the class of what reads a line. What nobody knows has no quoting.
+func farSide(ctx context.Context, a term.Action) string {
+	if a.FarSide == nil {
+		return "unknown"
+	}
+	return a.FarSide(ctx)
 }
 
 // warning is what every denial of typing says.
 const warning = "what is typed cannot be judged: keys edit a line and recall another, and programs have shells inside"
 
 // typed judges a write.
-func (p *Policy) typed(a term.Action) error {
+func (p *Policy) typed(ctx context.Context, a term.Action) error {
 	typing, rule := p.rules.Typing, Rule{Name: "policy.typing", Text: string(p.rules.Typing), Where: p.rules.TypingWhere}
 	k := &p.commands
 	if typing == "" || typing == TypingAuto {
@@ -225,11 +262,11 @@ func (p *Policy) typed(a term.Action) error {
 	case a.Sensitive:
 		return &denial{rule: rule, why: "what is typed is judged line by line here, and sensitive text is not shown to the rules; " + warning}
 	}
-	return p.lines(a, rule)
+	return p.lines(ctx, a, rule)
 }
 
 // lines judges each line of what is typed as a command.
-func (p *Policy) lines(a term.Action, rule Rule) error {
+func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 	text := pasteBrackets.Replace(string(a.Data))
 	switch {
 	case harmlessKeys[a.Key]:
@@ -237,11 +274,25 @@ func (p *Policy) lines(a term.Action, rule Rule) error {
 	case a.Key != "", strings.ContainsAny(text, editing):
 		return &denial{rule: rule, why: "keys that edit a line or recall another make it unknown what is run; " + warning, instead: "type whole lines"}
 	}
+	judge := func(line string) error { return p.commands.line(line, true, nil) }
+	if p.commands.closed() {
+		if text != "" && !strings.HasSuffix(text, "\r") && !strings.HasSuffix(text, "\n") {
+			return &denial{rule: rule, why: "the rest of this line would be typed later, and is not judged with it", instead: "type whole lines, with their ends"}
+		}
+		c := closedLine{k: &p.commands, screen: true, d: dialect{class: farSide(ctx, a)}}
+		judge = func(line string) error {
+			printed, err := c.rewritten(line)
+			if err == nil && line != printed {
+				err = &denial{rule: rule, part: cut(line), why: "a typed line has to be written so that every shell reads it alike", instead: "type " + printed}
+			}
+			return err
+		}
+	}
 	for line := range strings.FieldsFuncSeq(text, func(c rune) bool { return c < ' ' }) {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		if err := p.commands.line(line, true, nil); err != nil {
+		if err := judge(line); err != nil {
 			if d, ok := errors.AsType[*denial](err); ok {
 				d.why = strings.TrimPrefix(d.why+"; this was a line of typed text, and "+warning, "; ")
 			}
@@ -270,13 +321,4 @@ func (r Rules) All() []Rule {
 		all = append(all, Rule{Text: string(r.Typing), Name: "policy.typing", Where: r.TypingWhere})
 	}
 	return all
-}
-
-// Quote writes a program and its arguments as a line that a shell reads as just these.
-func Quote(argv []string) string {
-	words := make([]string, len(argv))
-	for i, a := range argv {
-		words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-	}
-	return strings.Join(words, " ")
 }

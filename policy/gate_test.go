@@ -210,11 +210,11 @@ func TestEnvironment(t *testing.T) {
 }
 
 func localExec(command, dir string) term.Action {
-	return term.Action{Verb: term.VerbExec, Protocol: "local", Command: command, Dir: dir}
+	return term.Action{Verb: term.VerbExec, Protocol: "local", Command: command, Dir: dir, FarSide: posix}
 }
 
 func localOpen(command, dir string, terminal bool) term.Action {
-	return term.Action{Verb: term.VerbOpen, Command: command, Dir: dir, Target: &term.Target{Protocol: "local", PTY: term.PTY{Disabled: !terminal}}}
+	return term.Action{Verb: term.VerbOpen, Command: command, Dir: dir, FarSide: posix, Target: &term.Target{Protocol: "local", PTY: term.PTY{Disabled: !terminal}}}
 }
 
 func TestWorkDirs(t *testing.T) {

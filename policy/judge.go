@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -30,6 +31,16 @@ type commands struct {
 // any reports whether commands are judged at all.
 func (k *commands) any() bool {
 	return len(k.allow)+len(k.deny)+len(k.ask) > 0 || k.permissions.judgesCommands()
+}
+
+// needed is the rule to name for a line that runs only if it is allowed.
+func (k *commands) needed() Rule {
+	for _, list := range [][]pattern{k.allow, k.ask} {
+		if len(list) > 0 {
+			return Rule{Name: list[0].Name, Where: list[0].Where}
+		}
+	}
+	return k.first()
 }
 
 // first is the rule to name when what was written cannot be judged by any.
@@ -65,7 +76,7 @@ func (k *commands) line(text string, screen bool, program func(name string) erro
 // named says which rule a denial comes from, where it does not say so itself.
 func (k *commands) named(err error, text string) error {
 	if d, ok := errors.AsType[*denial](err); ok && d.rule.Name == "" {
-		d.rule, d.part, d.allowed = k.first(), cut(text), k.allowed()
+		d.rule, d.part, d.allowed = k.first(), cmp.Or(d.part, cut(text)), k.allowed()
 	}
 	return err
 }
@@ -232,6 +243,12 @@ func exact(words []word) string {
 // harmlessVars do not change which program runs, or what it runs.
 var harmlessVars = set("LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR CLICOLOR COLORTERM IFS DEBIAN_FRONTEND")
 
+// integerVars have an attribute in some shell (zsh, ksh) by which it evaluates what they are set to, also from its
+// environment; and an expression can run a command.
+var integerVars = set(`BASHPID BAUD COLUMNS DIRSTACKSIZE EGID EPOCHREALTIME EPOCHSECONDS ERRNO EUID FUNCNEST GID HISTCMD HISTFILESIZE HISTSIZE
+	KEYTIMEOUT LINENO LINES LISTMAX LOGCHECK MAILCHECK OPTIND PGRP PPID RANDOM REPORTMEMORY REPORTTIME SAVEHIST SECONDS SHLVL SRANDOM TIMEOUT
+	TMOUT TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE UID USER_ID ZSH_SUBSHELL`)
+
 // loadedVars make a shell or a program run what they name.
 var loadedVars = set("PATH BASH_ENV ENV ZDOTDIR PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 SHELLOPTS BASHOPTS BASH_LOADABLES_PATH FPATH CDPATH SHELL EDITOR VISUAL PAGER MANPAGER BROWSER LESSOPEN LESSCLOSE PERL5OPT PERL5LIB PERL5DB PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS NODE_PATH RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS TAR_OPTIONS MAKEFLAGS MAKE SUDO_ASKPASS SUDO_EDITOR SSH_ASKPASS RSYNC_RSH CVS_RSH GCONV_PATH HOSTALIASES NLSPATH TERMINFO TERMCAP FCEDIT HISTFILE TMPDIR GOFLAGS GOPROXY LUA_INIT path fpath PHPRC INPUTRC")
 
@@ -240,7 +257,10 @@ func (k *commands) assignment(text string) error {
 	if !k.any() {
 		return nil
 	}
-	name, _, _ := strings.Cut(text, "=")
+	name, value, _ := strings.Cut(text, "=")
+	if integerVars[name] && !numeral.MatchString(value) {
+		return &denial{rule: k.needed(), part: name + "=…", why: "some shells evaluate what this variable is set to", instead: "set it to a number", allowed: k.allowed()}
+	}
 	for i, list := range [][]pattern{k.deny, k.ask} {
 		for _, p := range list {
 			if asks := i == 1; p.may(text) && (!asks || !k.consented) {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -16,25 +17,25 @@ import (
 const local = "local"
 
 // open judges where a caller wants to go, and what is started there.
-func (p *Policy) open(a term.Action) error {
+func (p *Policy) open(ctx context.Context, a term.Action) (term.Ruling, error) {
 	t := a.Target
 	if t == nil {
-		return &denial{rule: Rule{Name: "policy"}, why: "it is not said what to open"}
+		return allowed, &denial{rule: Rule{Name: "policy"}, why: "it is not said what to open"}
 	}
 	if len(p.rules.Protocols) > 0 && !slices.ContainsFunc(p.rules.Protocols, func(r Rule) bool { return r.Text == t.Protocol }) {
-		return &denial{rule: whole(p.rules.Protocols), part: t.Protocol, why: "this protocol is not allowed", allowed: p.rules.Protocols}
+		return allowed, &denial{rule: whole(p.rules.Protocols), part: t.Protocol, why: "this protocol is not allowed", allowed: p.rules.Protocols}
 	}
 	if t.Protocol == local {
 		a.Protocol = local
-		return p.run(a, !t.PTY.Disabled)
+		return p.run(ctx, a, !t.PTY.Disabled)
 	}
 	if len(p.rules.Hosts)+len(p.rules.DenyHosts)+len(p.rules.ReadOnlyHosts)+len(p.rules.ExecOnlyHosts) == 0 {
-		return nil
+		return allowed, nil
 	}
 	if err := p.host(t.Host); err != nil {
-		return err
+		return allowed, err
 	}
-	return p.way(t)
+	return allowed, p.way(t)
 }
 
 // host judges the name of one host.

@@ -139,7 +139,7 @@ func (r *reader) values(args []word) (func() error, error) {
 // search looks for what is denied wherever in the arguments a command could begin.
 func (r *reader) search(args []word, in input) error {
 	inner := *r
-	inner.screen = false
+	inner.screen, inner.closed = false, false
 	inner.judge = func(c command) error { c.hidden = true; return r.judge(c) }
 	defer func() { r.judged = inner.judged }()
 	for i, a := range args {

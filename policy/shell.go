@@ -29,6 +29,9 @@ type reader struct {
 	env    func(assign string) error
 	file   func(redirect string, write bool) error
 	screen bool // the command starts a terminal: a shell that reads it reads what will be typed
+	closed bool // the line lies in the closed grammar, and is printed again
+	direct bool // no shell reads the words
+	dialect
 	judged int
 	depth  int
 }
@@ -67,7 +70,7 @@ func parse(text string) (*syntax.File, error) {
 		return nil, unreadable(fmt.Sprintf("it is longer than %d bytes", maxLine))
 	case !utf8.ValidString(text):
 		return nil, unreadable("it is not UTF-8")
-	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }):
+	case strings.ContainsFunc(text, isControl):
 		return nil, unreadable("it holds control characters")
 	case len(openers.FindAllStringIndex(text, maxOpeners+1)) > maxOpeners:
 		return nil, unreadable(fmt.Sprintf("it has more than %d brackets, substitutions and compound commands", maxOpeners))
@@ -203,6 +206,11 @@ func (r *reader) command(words []word, in input) error {
 		return ambiguous("a program of that name reads like something else", "write it without quotes")
 	case strings.HasPrefix(name.text, "!"), strings.HasPrefix(name.text, "^"), strings.HasPrefix(name.text, "%"):
 		return ambiguous("a word that begins with "+name.text[:1]+" repeats an earlier command in some shells", "write the command itself")
+	}
+	if r.closed && !r.direct {
+		if err := evaluated(words); err != nil {
+			return err
+		}
 	}
 	c := command{words: words}
 	inner, err := r.unwrap(&c, in)

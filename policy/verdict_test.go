@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -27,8 +28,11 @@ func gate(tb testing.TB, r policy.Rules) *policy.Policy {
 	return p
 }
 
+// posix is the class of a far side with such a shell.
+func posix(context.Context) string { return "posix" }
+
 func sshExec(command string) term.Action {
-	return term.Action{Verb: term.VerbExec, Protocol: "ssh", Host: "web1", Command: command}
+	return term.Action{Verb: term.VerbExec, Protocol: "ssh", Host: "web1", Command: command, FarSide: posix}
 }
 
 // denied checks that err is a refusal by a rule, and returns it.
@@ -391,7 +395,7 @@ func TestAllowed(t *testing.T) {
 	verdicts(t, p, `
 + ls
 + ls -la /tmp
-+ ls "x $HOME"
+- ls "x $HOME"
 + grep x *.go
 + cat /var/log/syslog
 + git status
@@ -406,7 +410,7 @@ func TestAllowed(t *testing.T) {
 + LC_ALL=C ls
 + python3 /opt/report.py --all
 + cd /tmp && ls
-+ echo $(git status)
+- echo $(git status)
 + docker ps
 - lsof
 - /tmp/ls

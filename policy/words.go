@@ -12,6 +12,7 @@ type word struct {
 	multi bool   // it may become several words, or none
 	tilde bool   // it begins with a ~ that the shell replaces
 	cut   int    // what follows this many bytes of text is unknown; 0: nothing
+	from  *token // closed grammar: where it stands in the line; nil: nowhere
 }
 
 // literal reports whether nothing of the word is open.

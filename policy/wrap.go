@@ -209,6 +209,12 @@ func (r *reader) unwrapRunner(c *command, run runner, name string, args []word, 
 	if !run.joined {
 		return func() error { return r.command(rest, in) }, nil
 	}
+	if r.closed && len(rest) == 1 {
+		return func() error { return r.inner(name, rest[0]) }, nil
+	}
+	if r.closed {
+		return nil, outside("a line for "+name+" in several words", "give it as one word, in quotes")
+	}
 	line, ok := literals(rest)
 	if !ok {
 		return nil, unreadable("the line that " + name + " runs is not known before it runs")
@@ -272,6 +278,9 @@ var harmlessLong = strings.Fields("--login --norc --noprofile --posix --restrict
 func (r *reader) scriptIn(name string, w word) (func() error, error) {
 	if strings.ContainsRune(w.text, hole) || w.multi || w.tilde {
 		return nil, unreadable("the line that " + name + " runs is not known before it runs")
+	}
+	if r.closed {
+		return func() error { return r.inner(strings.Fields(name)[0], w) }, nil
 	}
 	return func() error { return r.script(w.text) }, nil
 }

@@ -108,7 +108,7 @@ const classLimit = 5 * time.Second
 func (s *Session) shellOf(ctx context.Context, asked Class) shell {
 	line := s.lastLine()
 	s.mu.Lock()
-	known, x := s.shell, s.execer
+	known := s.shell
 	nested := shell{class: s.nested}
 	if s.nested == known.class || known.name != "" && s.isFirstLocked(line) && sameSign(line, s.first) {
 		nested.class = ""
@@ -123,6 +123,18 @@ func (s *Session) shellOf(ctx context.Context, asked Class) shell {
 	case asked == "" && nested.class != "":
 		return nested
 	case known.class != "":
+		return known
+	}
+	return s.loginShell(ctx)
+}
+
+// loginShell is what the far side runs commands with, beside the terminal: what was found out before, or what it answers
+// over a channel of its own.
+func (s *Session) loginShell(ctx context.Context) shell {
+	s.mu.Lock()
+	known, x := s.shell, s.execer
+	s.mu.Unlock()
+	if known.class != "" {
 		return known
 	}
 	found := shell{class: ClassUnknown}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ptyctl/quote"
 	"ptyctl/term"
 )
 
@@ -22,7 +23,8 @@ const (
 
 // An ExecRequest is a command to run.
 type ExecRequest struct {
-	Command   string
+	Command   string   // a line for the far side's shell
+	Argv      []string // in place of Command: a program and its arguments, quoted for the far side; no shell reads more into them
 	Lane      Lane // empty: LaneAuto
 	Dir       string
 	Env       []term.EnvVar
@@ -42,6 +44,8 @@ type ExecRequest struct {
 	MarkerPrefix string        // in place of the default marker; both or none
 	MarkerSuffix string        //
 	Idle         time.Duration // without marker: the silence that ends the wait; 0: 2 s, or none if Expect.Prompt is set
+
+	writtenFor Class // the shell that Command is written for; empty: as the caller gave it
 }
 
 // DoneReason says what ended an exec, or the wait for it.
@@ -88,10 +92,13 @@ const (
 
 // Exec runs a command and waits for its end, at most r.Wait.
 func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
+	if r.Command == "" {
+		r.Command = quote.Show(r.Argv)
+	}
 	d := s.begin(ctx, term.VerbExec, term.Event{Command: r.Command})
 	setDefault(&r.Timeout, defaultExecTimeout)
 	setDefault(&r.Wait, r.Timeout+settle)
-	x, epoch, err := s.startExec(ctx, d, r)
+	x, epoch, err := s.startExec(ctx, d, &r)
 	d.end(err) // its end is an event of its own, however long it takes
 	if err != nil {
 		return ExecResult{}, err
@@ -104,10 +111,13 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 }
 
 // startExec starts a command in the lane that is meant, if that is permitted.
-func (s *Session) startExec(ctx context.Context, d *deed, r ExecRequest) (x *run, epoch uint64, err error) {
+func (s *Session) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *run, epoch uint64, err error) {
 	const op = "exec"
 	if strings.TrimSpace(r.Command) == "" {
 		return nil, 0, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "cmd is empty; pass the command to run"}
+	}
+	if len(r.Argv) > 0 && r.Argv[0] == "" {
+		return nil, 0, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "the first word is empty; it is the program to run"}
 	}
 	if strings.IndexByte(r.Command, 0) >= 0 {
 		return nil, 0, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "cmd holds a NUL byte, which no shell can take; pass such data as stdin with stdin_encoding base64"}
@@ -115,7 +125,7 @@ func (s *Session) startExec(ctx context.Context, d *deed, r ExecRequest) (x *run
 	if _, err := s.alive(op); err != nil {
 		return nil, 0, err
 	}
-	lane, err := s.chooseLane(r)
+	lane, err := s.chooseLane(*r)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -124,16 +134,17 @@ func (s *Session) startExec(ctx context.Context, d *deed, r ExecRequest) (x *run
 	if dir == "" && lane == LaneChannel { // where the shell in a terminal is by now nobody knows
 		dir = s.o.dir
 	}
-	if epoch, err = d.permit(ctx, term.Action{Command: r.Command, Dir: dir, Env: r.Env, Input: len(r.Stdin)}); err != nil {
+	a := term.Action{Command: r.Command, Argv: r.Argv, Dir: dir, Env: r.Env, Input: len(r.Stdin), FarSide: s.reads(lane, *r)}
+	if epoch, err = d.permit(ctx, a); err != nil {
 		return nil, 0, err
 	}
-	if d.ruling.Command != "" {
-		r.Command = d.ruling.Command
+	if err := s.asRuled(ctx, a, d.ruling, lane, r); err != nil {
+		return nil, 0, err
 	}
 	if lane == LaneTerminal {
-		x, err = s.startTyped(ctx, r, epoch)
+		x, err = s.startTyped(ctx, *r, epoch)
 	} else {
-		x, err = s.start(r, d.event.Actor)
+		x, err = s.start(*r, d.event.Actor)
 	}
 	if err != nil {
 		return nil, 0, err

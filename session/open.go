@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ptyctl/lockmgr"
+	"ptyctl/quote"
 	"ptyctl/term"
 )
 
@@ -74,6 +75,9 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *lockmgr.
 	if err != nil {
 		return nil, nil, err
 	}
+	if d.ruling.Argv != nil {
+		r.Target.Local.Argv = d.ruling.Argv
+	}
 	s.spawn("open", func() { s.connect(m.c.Dialers[r.Target.Protocol], r.Target) })
 	return s, lease, nil
 }
@@ -102,7 +106,7 @@ func (m *Manager) mayOpen(ctx context.Context, d *deed, r OpenRequest) error {
 		return err
 	}
 	local := r.Target.Local
-	if err := d.permitUnlocked(ctx, term.Action{Target: &r.Target, Command: CommandLine(local.Argv), Dir: local.Dir, Env: local.Env}); err != nil {
+	if err := d.permitUnlocked(ctx, term.Action{Target: &r.Target, Command: quote.Show(local.Argv), Argv: local.Argv, Dir: local.Dir, Env: local.Env}); err != nil {
 		return err
 	}
 	err := m.takeDevice(d.s)
@@ -132,7 +136,7 @@ func opening(t term.Target) term.Event {
 	}
 	e := term.Event{Detail: surroundings(t.Local)}
 	if !t.PTY.Disabled { // otherwise the exec tells
-		e.Command = CommandLine(t.Local.Argv)
+		e.Command = quote.Show(t.Local.Argv)
 	}
 	return e
 }

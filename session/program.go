@@ -49,7 +49,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	res := RunResult{Session: s.id}
 	if _, err = s.opened(ctx, ctx, true); err == nil {
 		res.ExecResult, err = s.Exec(ctx, ExecRequest{
-			Command: CommandLine(r.Target.Local.Argv), Lane: LaneChannel, Stdin: r.Stdin, Timeout: r.Timeout, Grace: r.Grace, Wait: r.Wait, MaxOutput: r.MaxOutput,
+			Argv: r.Target.Local.Argv, Lane: LaneChannel, Stdin: r.Stdin, Timeout: r.Timeout, Grace: r.Grace, Wait: r.Wait, MaxOutput: r.MaxOutput,
 			StopOnCancel: r.Once,
 		})
 	}
@@ -77,24 +77,6 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	case <-called:
 	}
 	return res, err
-}
-
-// CommandLine writes a program and its arguments as a line for a POSIX shell. It is for people and for rules: no shell
-// ever sees it.
-func CommandLine(argv []string) string {
-	words := make([]string, len(argv))
-	for i, a := range argv {
-		words[i] = a
-		if a == "" || strings.ContainsFunc(a, special) {
-			words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// special reports whether a shell might take a character for more than itself.
-func special(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:,+@%=", r)) //nolint:staticcheck // QF1001: what is allowed reads better
 }
 
 // surroundings says for the record in what a program runs: of its variables only the names.

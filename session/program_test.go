@@ -212,18 +212,6 @@ func TestExitedStays(t *testing.T) {
 	})
 }
 
-func TestCommandLine(t *testing.T) {
-	for want, argv := range map[string][]string{
-		`ls -l /tmp/a_b.c`:         {"ls", "-l", "/tmp/a_b.c"},
-		`sh -c 'echo "$HOME"; ls'`: {"sh", "-c", `echo "$HOME"; ls`},
-		`echo '' 'it'\''s' 'ä'`:    {"echo", "", "it's", "ä"},
-	} {
-		if got := CommandLine(argv); got != want {
-			t.Errorf("%q: %s, want %s", argv, got, want)
-		}
-	}
-}
-
 func TestProgramShell(t *testing.T) {
 	for name, want := range map[string]Class{"bash": ClassPosix, "/bin/zsh": ClassPosix, "-ksh": ClassPosix, "fish": ClassFish, "tcsh": ClassCsh, "pwsh": ClassPowerShell, "cmd.exe": ClassCmd, "PowerShell.exe": ClassPowerShell, "gdb": "", "python3": ""} {
 		if got := programShell(&term.Process{Argv: []string{name, "-x"}}); got.class != want {

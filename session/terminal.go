@@ -190,6 +190,9 @@ func (s *Session) collectOrType(ctx context.Context, x *run, r ExecRequest, epoc
 	if !errors.Is(err, term.LimitExceeded) || r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
 		return res, err
 	}
+	if r.writtenFor != "" && s.shellOf(ctx, "").class != r.writtenFor { // another shell would read it in another way
+		return res, err
+	}
 	typed, typedErr := s.startTyped(ctx, r, epoch)
 	if typedErr != nil {
 		return res, err

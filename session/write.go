@@ -79,7 +79,7 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 			return res, err
 		}
 	}
-	act := term.Action{Key: o.Key, Sensitive: o.Sensitive}
+	act := term.Action{Key: o.Key, Sensitive: o.Sensitive, FarSide: s.reads(LaneTerminal, ExecRequest{})}
 	d.event.Size = len(data)
 	if !o.private {
 		d.event.Data, act.Data = data, data

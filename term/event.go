@@ -93,9 +93,10 @@ type Action struct {
 
 // A Ruling is how an action is allowed. The zero Ruling allows it as it was asked for.
 type Ruling struct {
-	Command  string // exec: the line that is run instead of Action.Command; empty: that one
-	Program  string // local sessions: the absolute path of the file that is started, whatever the program is called
-	Reported error  // why it would have been refused, had the rules been enforced; nil: they allow it
+	Command  string   // exec: the line that is run instead of Action.Command; empty: that one
+	Argv     []string // open of a local session: the words that are run instead of Action.Argv; nil: those
+	Program  string   // local sessions: the absolute path of the file that is started, whatever the program is called
+	Reported error    // why it would have been refused, had the rules been enforced; nil: they allow it
 }
 
 // An Event is something that was done, refused, or happened. Each action of a caller makes one, whatever became of it.

@@ -11,6 +11,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/policy"
+	"ptyctl/quote"
 	"ptyctl/term"
 )
 
@@ -68,13 +69,14 @@ func policyCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "check", Usage: "say whether a caller may run a command, and which rule says so; the status is 1 if not",
-				ArgsUsage:    "-- COMMAND [ARGUMENT...]   (one argument is a line for a shell)",
+				ArgsUsage:    "-- COMMAND [ARGUMENT...]   (one argument is a line for a shell, more are words)",
 				OnUsageError: wrongFlag, HideHelpCommand: true,
 				Flags: []cli.Flag{
 					configFlag(),
 					&cli.StringFlag{Name: "host", Usage: "the `HOST` to run it on, as a caller names it; that is asked, too"},
 					&cli.StringFlag{Name: "protocol", Value: "ssh", Usage: "the `PROTOCOL` of the session: ssh, telnet or local"},
 					&cli.StringFlag{Name: "cwd", Usage: "the working `FOLDER`"},
+					&cli.StringFlag{Name: "class", Value: "posix", Usage: "the `CLASS` of what reads the command: posix, fish, csh, or another"},
 					&cli.BoolFlag{Name: "type", Usage: "ask about typing it into a terminal, in place of running it"},
 				},
 				Action: checkPolicy,
@@ -130,14 +132,17 @@ func checkPolicy(c *cli.Context) error {
 		_, err := fmt.Fprintln(c.App.Writer, "allowed: there are no rules")
 		return err
 	}
-	line := c.Args().First()
-	if c.NArg() > 1 {
-		line = policy.Quote(c.Args().Slice())
+	host, protocol, class := c.String("host"), c.String("protocol"), c.String("class")
+	action := term.Action{
+		Verb: term.VerbExec, Protocol: protocol, Host: host, Command: c.Args().First(), Dir: c.String("cwd"),
+		FarSide: func(context.Context) string { return class },
 	}
-	host, protocol := c.String("host"), c.String("protocol")
-	action := term.Action{Verb: term.VerbExec, Protocol: protocol, Host: host, Command: line, Dir: c.String("cwd")}
+	if c.NArg() > 1 {
+		action.Argv = c.Args().Slice()
+		action.Command = quote.Show(action.Argv)
+	}
 	if c.Bool("type") {
-		action.Verb, action.Data = term.VerbWrite, []byte(line+"\r")
+		action.Verb, action.Data = term.VerbWrite, []byte(action.Command+"\r")
 	}
 	steps := []term.Action{action}
 	if host != "" {
@@ -148,9 +153,11 @@ func checkPolicy(c *cli.Context) error {
 
 // tellVerdict says what becomes of the actions, up to the first that is denied.
 func tellVerdict(ctx context.Context, w io.Writer, p *policy.Policy, steps []term.Action) error {
+	runs := ""
 	for _, a := range steps {
-		err := p.Check(ctx, a)
+		ruling, err := p.Rule(ctx, a)
 		if err == nil {
+			runs = ruling.Command
 			continue
 		}
 		rule := ""
@@ -162,7 +169,10 @@ func tellVerdict(ctx context.Context, w io.Writer, p *policy.Policy, steps []ter
 		}
 		return errDenied
 	}
-	_, err := fmt.Fprintln(w, "allowed")
+	if runs != "" {
+		runs = "\nruns: " + runs
+	}
+	_, err := fmt.Fprintln(w, "allowed"+runs)
 	return err
 }
 

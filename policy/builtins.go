@@ -1,0 +1,152 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Words that some shell takes for more than a program's name, or whose arguments it evaluates, although they are quoted.
+// They are collected from the manuals of bash, dash, zsh, ksh93, mksh, busybox ash, fish and tcsh.
+
+// reserved words of a grammar (fish and csh know them in quotes too), and modifiers that stand before a command.
+var reserved = set(`! { } [[ ]] (( )) if then else elif fi case esac for select while until do done in function time coproc
+	end and or not begin switch foreach breaksw default endif endsw repeat nocorrect noglob builtin - -- @ always namespace`)
+
+// stateful builtins run text later or again, name what is run, or set variables by name: nothing would be known of what
+// follows them.
+var stateful = set(`. abbr alias argparse autoload bg bind bindkey block breakpoint caller commandline compctl compgen complete compopt
+	declare dirs disable disown emulate emit enable eval exec export fc fg fish_add_path fish_config float functions funced funcsave
+	getln getopts glob hash hist history hup integer jobs let limit local log login mapfile newgrp notify onintr popd print psub pushd
+	pushln r read readarray readonly rehash sched set setenv setopt setpath settc setty shopt source status stop string suspend trap
+	typeset nameref unalias unfunction unhash unlimit unset unsetenv unsetopt vared wait zcompile zformat zle zmodload zparseopts zpty
+	zregexparse zsocket zstyle ztcp`)
+
+// counting builtins take numbers, which some shells evaluate as expressions.
+var counting = set("break continue exit logout return shift")
+
+// plainArgs are what other builtins may be given that some shells evaluate.
+var plainArgs = map[string]*regexp.Regexp{
+	"kill":   regexp.MustCompile(`^(?:-?[A-Z0-9+]{1,12}|-[a-z]|%?[0-9]{1,18})$`),
+	"sleep":  regexp.MustCompile(`^[0-9.]{1,18}[smhd]?$`),
+	"times":  regexp.MustCompile(`^$`),
+	"ulimit": regexp.MustCompile(`^(?:-[A-Za-z]{1,4}|[0-9]{1,18}|unlimited|soft|hard)$`),
+	"umask":  regexp.MustCompile(`^(?:-[Sp]|[0-7]{1,5}|[ugoarwxXst,=+-]*)$`),
+}
+
+var (
+	numeral  = regexp.MustCompile(`^[+-]?[0-9]{1,18}$`)
+	decimal  = regexp.MustCompile(`^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?$`)
+	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+	// textual is a conversion of printf(1) that takes its argument as text.
+	textual = regexp.MustCompile(`%(?:%|-?[0-9]{0,6}(?:\.[0-9]{1,6})?[sbc])`)
+
+	// programName is what a command may be called. Whatever else a program's name may hold, some shell reads more into it.
+	programName = regexp.MustCompile(`^(?:[A-Za-z0-9_./][A-Za-z0-9_./+@:,-]*|\[|:)$`)
+
+	// expands begins what some shell evaluates within an argument, once it evaluates the argument at all.
+	expands = "$`(\x00"
+)
+
+// numbers are the operators of test(1) whose operands are numbers.
+var numbers = set("-eq -ne -lt -le -gt -ge")
+
+// evaluated refuses arguments that a shell might evaluate: a number can be an expression there, and a[$(command)] one that
+// runs a command.
+func evaluated(words []word) error {
+	name, args := words[0].text, words[1:]
+	refuse := func(a word, what string) error {
+		return &denial{part: shown([]word{words[0], a}), why: name + " is a command of the shell, and some shells evaluate its arguments", instead: what}
+	}
+	switch {
+	case !programName.MatchString(name):
+		return outside("a command of the name "+cut(name), "call the program by a name of letters and digits")
+	case reserved[name]:
+		return outside("the word "+name, "write the command itself")
+	case stateful[name]:
+		return outside("the shell's own command "+name, "run what it is for by itself")
+	case counting[name]:
+		for _, a := range args {
+			if !numeral.MatchString(a.text) {
+				return refuse(a, "give a number")
+			}
+		}
+	case plainArgs[name] != nil:
+		for _, a := range args {
+			if !plainArgs[name].MatchString(a.text) {
+				return refuse(a, "give it numbers and options alone")
+			}
+		}
+	case name == "cd" || name == "chdir":
+		for _, a := range args {
+			if strings.ContainsAny(a.text, expands) && !a.tildeHome() {
+				return refuse(a, "give the folder's name without $, ` and (")
+			}
+		}
+	case name == "test" || name == "[":
+		return tested(args, refuse)
+	case name == "printf":
+		return formatted(args, refuse)
+	}
+	return nil
+}
+
+// tested judges the arguments of test(1).
+func tested(args []word, refuse func(word, string) error) error {
+	for i, a := range args {
+		if strings.ContainsAny(a.text, expands) && !a.tildeHome() {
+			return refuse(a, "give text without $, `, ( and file patterns")
+		}
+		if !numbers[a.text] {
+			continue
+		}
+		if i == 0 || i+1 == len(args) {
+			continue
+		}
+		for _, n := range []word{args[i-1], args[i+1]} {
+			if !numeral.MatchString(n.text) {
+				return refuse(n, "give a number")
+			}
+		}
+	}
+	for i, a := range args {
+		next := word{}
+		if i+1 < len(args) {
+			next = args[i+1]
+		}
+		switch {
+		case a.text == "-t" && next.text != "" && !numeral.MatchString(next.text) && next.text != "]":
+			return refuse(next, "give a number")
+		case (a.text == "-v" || a.text == "-R") && next.text != "" && !variable.MatchString(next.text) && next.text != "]":
+			return refuse(next, "give the name of a variable")
+		}
+	}
+	return nil
+}
+
+// formatted judges the arguments of printf(1): with conversions to numbers, all that it is given are numbers.
+func formatted(args []word, refuse func(word, string) error) error {
+	if len(args) > 0 && args[0].text == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	if !args[0].literal() || strings.HasPrefix(args[0].text, "-") {
+		return refuse(args[0], "begin with the format, in quotes")
+	}
+	if !strings.Contains(textual.ReplaceAllString(args[0].text, ""), "%") {
+		return nil
+	}
+	for _, a := range args[1:] {
+		if !decimal.MatchString(a.text) {
+			return refuse(a, "give numbers, or use %s alone")
+		}
+	}
+	return nil
+}
+
+// tildeHome reports whether the only hole of the word is the home folder at its start.
+func (w word) tildeHome() bool {
+	return w.from != nil && w.from.home && !w.from.hasPattern() && !strings.ContainsAny(w.text[1:], expands)
+}

@@ -1,0 +1,253 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"ptyctl/quote"
+)
+
+// A dialect is what print may use of the shell that reads its result.
+type dialect struct {
+	class   string // see package quote
+	anyLine bool   // a class that is not known, but some shell reads the line: what all classes read alike
+}
+
+// list writes a line again for a shell of the class. It fails on what that shell has no way to say.
+func (d dialect) list(l list) (string, error) {
+	if !d.anyLine && !quote.Known(d.class) {
+		return d.plain(l)
+	}
+	var b strings.Builder
+	joins := ""
+	for _, p := range l {
+		if joined := p.joined; joined == "&&" || joined == "||" {
+			if joins += joined; d.limited() && strings.Contains(joins, "||") && strings.Contains(joins, "&&") {
+				return "", d.lacks("&& and || in one line: its && counts more", "run the commands one by one")
+			}
+		} else {
+			joins = ""
+		}
+		switch p.joined {
+		case "":
+		case ";":
+			b.WriteString("; ")
+		default:
+			b.WriteString(" " + p.joined + " ")
+		}
+		text, err := d.pipeline(p)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}
+
+// limited reports whether the dialect is without what csh lacks.
+func (d dialect) limited() bool { return d.anyLine || d.class == quote.Csh }
+
+// lacks is the denial of what the far side has no way to say.
+func (d dialect) lacks(what, instead string) error {
+	if d.anyLine {
+		return &denial{why: "which shell reads this part is not known, and not every shell has " + what, instead: instead}
+	}
+	return &denial{why: "the shell of the far side (" + d.class + ") does not have " + what, instead: instead}
+}
+
+func (d dialect) pipeline(p pipeline) (string, error) {
+	var b strings.Builder
+	if p.negated {
+		if d.limited() {
+			return "", d.lacks("!", "use || and &&")
+		}
+		b.WriteString("! ")
+	}
+	for i, c := range p.commands {
+		text, merged, err := d.simple(c)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(text)
+		switch last := i == len(p.commands)-1; {
+		case merged && (last || d.anyLine):
+			return "", d.lacks("2>&1 here", "use > FILE, or leave it out")
+		case merged:
+			b.WriteString(" |& ")
+		case !last:
+			b.WriteString(" | ")
+		}
+	}
+	return b.String(), nil
+}
+
+// simple writes one command. merged says that its errors have to go where its output does, and that the pipe behind it has
+// to say so.
+func (d dialect) simple(c *simple) (text string, merged bool, err error) {
+	var fields []string
+	for _, a := range c.assigns {
+		if d.limited() {
+			return "", false, d.lacks("NAME=value before a command", "use env NAME=value COMMAND")
+		}
+		value, err := d.word(a.value)
+		if err != nil {
+			return "", false, err
+		}
+		fields = append(fields, a.name+"="+value)
+	}
+	for _, w := range c.words {
+		text, err := d.token(w)
+		if err != nil {
+			return "", false, err
+		}
+		fields = append(fields, text)
+	}
+	var redirs []string
+	if d.limited() {
+		redirs, merged, err = d.fewRedirects(c.redirs)
+	} else {
+		redirs, err = d.redirects(c.redirs)
+	}
+	return strings.Join(append(fields, redirs...), " "), merged, err
+}
+
+// redirects writes redirections in their order, which counts.
+func (d dialect) redirects(list []redirect) ([]string, error) {
+	var out []string
+	for _, r := range list {
+		text := r.op
+		if r.fd == 2 || r.file == nil {
+			text = fmt.Sprint(r.fd) + text
+		}
+		if r.file == nil {
+			out = append(out, text+fmt.Sprint(r.copied))
+			continue
+		}
+		name, err := d.token(r.file)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, text+name)
+	}
+	return out, nil
+}
+
+// fewRedirects writes what csh has: one input, and one output, alone or together with the errors.
+func (d dialect) fewRedirects(list []redirect) (out []string, merged bool, err error) {
+	var input, output *redirect
+	for i, r := range list {
+		switch {
+		case r.file != nil && r.fd == 0 && input == nil:
+			input = &list[i]
+		case r.file != nil && r.fd == 1 && output == nil && !merged:
+			output = &list[i]
+		case r.file == nil && r.fd == 2 && !merged:
+			merged = true
+		default:
+			return nil, false, d.lacks("this redirection", "use < FILE, > FILE or > FILE 2>&1, each once, or leave it out")
+		}
+	}
+	for _, r := range []*redirect{input, output} {
+		if r == nil {
+			continue
+		}
+		name, err := d.token(r.file)
+		if err != nil {
+			return nil, false, err
+		}
+		op := r.op
+		if r == output && merged && !d.anyLine {
+			op, merged = op+"& ", false
+		}
+		out = append(out, op+name)
+	}
+	return out, merged, nil
+}
+
+// token writes one word. What the shell replaces stays outside of the quotes.
+func (d dialect) token(t *token) (string, error) {
+	if text, ok := t.literal(); ok {
+		return d.word(text)
+	}
+	var b strings.Builder
+	parts := t.parts
+	if t.home {
+		b.WriteByte('~')
+		if len(parts) > 0 && !parts[0].pattern { // the slash ends the name of whose home it is
+			text, rest := parts[0].text, parts[1:]
+			b.WriteByte('/')
+			if text = text[1:]; text != "" {
+				rest = append([]part{{text: text}}, rest...)
+			}
+			parts = rest
+		}
+	}
+	for _, p := range parts {
+		if p.pattern {
+			b.WriteString(p.text)
+			continue
+		}
+		text, err := d.word(p.text)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}
+
+// word quotes text.
+func (d dialect) word(text string) (string, error) {
+	if d.limited() && strings.Contains(text, "\n") {
+		return "", d.lacks("a line end within a word", "leave the line end out")
+	}
+	class := d.class
+	if d.anyLine {
+		class = quote.Posix
+	}
+	out, err := quote.Word(class, text)
+	if err != nil {
+		return "", unquotable(class, err)
+	}
+	return out, nil
+}
+
+// unquotable is the denial of a word that the far side cannot be given.
+func unquotable(class string, err error) error {
+	return &denial{
+		why:     "what runs must be just the words that were judged, and " + err.Error() + " (the far side is of class " + class + ")",
+		instead: "use such words alone; where there is a POSIX shell, fish or csh on the far side, ptyctl quotes what it must",
+	}
+}
+
+// plain writes a line for what has no quoting that can be relied on: words that every interpreter takes as they stand, and
+// for a device pipes to its filters.
+func (d dialect) plain(l list) (string, error) {
+	none := &denial{
+		why:     "the far side is of class " + d.class + ", which reads lines in its own way",
+		instead: "give one command of plain words",
+	}
+	if len(l) != 1 || l[0].negated || len(l[0].commands) > 1 && d.class != "device" {
+		return "", none
+	}
+	var out []string
+	for _, c := range l[0].commands {
+		if len(c.assigns)+len(c.redirs) > 0 {
+			return "", none
+		}
+		var words []string
+		for _, w := range c.words {
+			text, ok := w.literal()
+			if !ok {
+				return "", none
+			}
+			quoted, err := quote.Word(d.class, text)
+			if err != nil {
+				return "", unquotable(d.class, err)
+			}
+			words = append(words, quoted)
+		}
+		out = append(out, strings.Join(words, " "))
+	}
+	return strings.Join(out, " | "), nil
+}

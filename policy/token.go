@@ -1,0 +1,140 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// readToken reads one word. Its quotes and backslashes are taken away; what is left is text, file patterns and a tilde.
+func readToken(w *syntax.Word) (*token, error) {
+	t := &token{}
+	for i, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			if err := t.bare(p.Value, i == 0); err != nil {
+				return nil, err
+			}
+		case *syntax.SglQuoted:
+			text := p.Value
+			if p.Dollar {
+				var err error
+				if text, err = decoded(text); err != nil {
+					return nil, err
+				}
+			}
+			t.add(part{text: text})
+		case *syntax.DblQuoted:
+			if err := t.quoted(p); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, expansion(p)
+		}
+	}
+	return t, nil
+}
+
+// decoded is what $'...' stands for.
+func decoded(text string) (string, error) {
+	text, _, err := expand.Format(nil, text, nil)
+	if err != nil || strings.ContainsFunc(text, isControl) {
+		return "", outside("$'...' with such characters", "use '...'")
+	}
+	return text, nil
+}
+
+func isControl(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
+
+// expansion is the denial of what a shell replaces by something that is not known here.
+func expansion(p syntax.WordPart) error {
+	switch p := p.(type) {
+	case *syntax.ParamExp:
+		name := "NAME"
+		if p.Param != nil {
+			name = p.Param.Value
+		}
+		return outside("a variable ($"+name+")", "write its value out (printenv "+name+" shows it), or put the text in single quotes if it is none")
+	case *syntax.CmdSubst:
+		return outside("a command substitution", "run the inner command first, and write out what it printed; or put the text in single quotes if it is none")
+	case *syntax.ArithmExp:
+		return outside("$((...))", "write the number out")
+	case *syntax.ProcSubst:
+		return outside("a process substitution", "run the inner command first, with > FILE")
+	case *syntax.ExtGlob:
+		return outside("this file pattern", "use *, ? and [abc], or quotes if it is none")
+	}
+	return outside("this expansion", "write out what it stands for, in single quotes")
+}
+
+// quoted adds what stands between double quotes.
+func (t *token) quoted(q *syntax.DblQuoted) error {
+	if q.Dollar {
+		return outside(`$"..."`, `use "..."`)
+	}
+	t.add(part{})
+	for _, p := range q.Parts {
+		lit, ok := p.(*syntax.Lit)
+		if !ok {
+			return expansion(p)
+		}
+		var b strings.Builder
+		readQuoted(&b, &syntax.DblQuoted{Parts: []syntax.WordPart{lit}})
+		t.add(part{text: b.String()})
+	}
+	return nil
+}
+
+// bare adds unquoted text.
+func (t *token) bare(text string, first bool) error {
+	if first && strings.HasPrefix(text, "~") {
+		rest := text[1:]
+		if rest != "" && rest[0] != '/' {
+			return outside("the home folder of somebody ("+cut(text)+")", "write the folder's path, or quotes if it is none")
+		}
+		t.home, text = true, rest
+	}
+	for i := 0; i < len(text); {
+		switch c := text[i]; c {
+		case '\\':
+			if i++; i < len(text) {
+				if text[i] != '\n' {
+					t.add(part{text: text[i : i+1]})
+				}
+				i++
+			}
+		case '*', '?':
+			t.add(part{text: text[i : i+1], pattern: true})
+			i++
+		case '[':
+			set, err := bracket(text[i:])
+			if err != nil {
+				return err
+			}
+			t.add(part{text: text[i : i+set], pattern: set > 1})
+			i += set
+		default:
+			t.add(part{text: text[i : i+1]})
+			i++
+		}
+	}
+	return nil
+}
+
+// bracket returns the length of the set of characters that text begins with, or 1 if it is a bracket and no set.
+func bracket(text string) (int, error) {
+	end := strings.IndexByte(text, ']')
+	if end < 0 {
+		return 1, nil
+	}
+	for _, c := range text[1:end] {
+		if c > 0x7f || !isAlphanumeric(byte(c)) && c != '.' && c != '_' && c != '-' {
+			return 0, outside("the file pattern "+cut(text[:end+1]), "use letters and digits in the brackets, or quotes if it is none")
+		}
+	}
+	if end == 1 { // [] is an error in some shells
+		return 0, outside("an empty [] ", "put it in quotes")
+	}
+	return end + 1, nil
+}

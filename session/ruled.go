@@ -1,0 +1,65 @@
+package session
+
+import (
+	"context"
+
+	"ptyctl/quote"
+	"ptyctl/term"
+)
+
+// reads says what reads the line of a command, for the Gate. It answers with what was found out; what the caller claims
+// counts only where nothing is known, and only if it claims a class without quoting. Nil: no shell reads the command.
+func (s *Session) reads(lane Lane, r ExecRequest) func(context.Context) string {
+	if lane == LaneChannel && s.startsPrograms() {
+		return nil
+	}
+	return func(ctx context.Context) string {
+		claimed := r.Class
+		if expected := s.Expect().with(r.Expect).Class; claimed == "" {
+			claimed = expected
+		}
+		return string(s.found(ctx, lane, claimed).class)
+	}
+}
+
+// found returns the class of what reads a line in a lane. A device is never asked: if one is expected and nothing else is
+// known, that is the answer.
+func (s *Session) found(ctx context.Context, lane Lane, claimed Class) shell {
+	s.mu.Lock()
+	known := s.shell
+	s.mu.Unlock()
+	switch {
+	case known.class == "" && (claimed == ClassDevice || claimed == ClassUnknown):
+		return shell{class: claimed}
+	case lane == LaneChannel:
+		return s.loginShell(ctx)
+	}
+	return s.shellOf(ctx, "")
+}
+
+// startsPrograms reports whether a command beside the terminal is a program that is started as it is, by no shell.
+func (s *Session) startsPrograms() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.about.Process != nil
+}
+
+// asRuled makes the request what is run: what the Gate says, or else the words that the caller gave, quoted.
+func (s *Session) asRuled(ctx context.Context, a term.Action, ruling term.Ruling, lane Lane, r *ExecRequest) error {
+	if a.FarSide == nil || ruling.Command == "" && r.Argv == nil {
+		return nil
+	}
+	class := Class(a.FarSide(ctx))
+	if r.Command = ruling.Command; r.Command == "" {
+		line, err := quote.Line(string(class), r.Argv)
+		if err != nil {
+			return &term.Error{Op: "exec", Session: s.id, Kind: term.Unsupported, Msg: "these words cannot be run one by one here: " + err.Error() + " (the far side is of class " + string(class) + "); give a command line instead", Err: err}
+		}
+		r.Command = line
+	}
+	r.writtenFor = class
+	if lane == LaneTerminal && quote.Known(string(class)) { // whatever the caller says of it
+		r.Class = class
+	}
+	return nil
+}
