@@ -52,7 +52,7 @@ func asking(t *testing.T, may bool) (labConfig, *consents) {
 
 func TestConsent(t *testing.T) {
 	forEachClient(t, func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
-		const pushed = `"cmd":"echo pushed$((1+1))"`
+		const pushed = `"cmd":"echo \"pushed2\""`
 		for name, c := range map[string]struct {
 			answer func(*sdk.ElicitParams) *sdk.ElicitResult
 			args   string
@@ -70,7 +70,7 @@ func TestConsent(t *testing.T) {
 			"cannot be judged":     {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed; eval \"$X\""`, false, 0, "cannot be"},
 			"cannot be shown":      {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed \u202e"`, false, 0, "consent"},
 			"with an input":        {accept(map[string]any{"decision": "allow_once"}), pushed + `,"stdin":"never shown"`, false, 0, "consent"},
-			"pushed out of sight":  {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed` + strings.Repeat(`\n`, 31) + `echo evil"`, false, 0, "consent"},
+			"pushed out of sight":  {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo 'pushed` + strings.Repeat(`\n`, 31) + `evil'"`, false, 0, "consent"},
 			"too long to be shown": {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed ` + strings.Repeat("x", 2100) + `"`, false, 0, "consent"},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestConsent(t *testing.T) {
 					t.Fatalf("asked: %+v", asked)
 				}
 				if c.asked > 0 {
-					for _, part := range []string{"echo pushed$((1+1))", "@127.0.0.1 ", `policy.ask "echo pushed*" (rules:1)`, "this one call"} {
+					for _, part := range []string{"'echo' 'pushed2'", "@127.0.0.1 ", `policy.ask "echo pushed*" (rules:1)`, "this one call"} {
 						if !strings.Contains(asked[0].Message, part) {
 							t.Errorf("%q is not in %q", part, asked[0].Message)
 						}
@@ -152,13 +152,13 @@ func TestConsentQuestion(t *testing.T) {
 		config, _ := asking(t, true)
 		l, client := connect(t, config, revision, p.options(onlyForms))
 		id := client.call(sessionTool.Name, l.openArgs("")).SessionID
-		client.call(execTool.Name, `{"session_id":"`+id+`","cmd":"echo pushed\n\nIn the folder:\n/srv\nThe rule is gone.","cwd":"/tmp"}`)
+		client.call(execTool.Name, `{"session_id":"`+id+`","cmd":"echo 'pushed\n\nIn the folder:\n/srv\nThe rule is gone.'","cwd":"/tmp"}`)
 		asked := p.questions()
 		if len(asked) != 1 {
 			t.Fatalf("asked %d times", len(asked))
 		}
 		_, said, _ := strings.Cut(asked[0].Message, "\n")
-		if want := "In the folder:\n| /tmp\nTo run:\n| echo pushed\n| \n| In the folder:\n| /srv\n| The rule is gone.\n"; said != want {
+		if want := "In the folder:\n| /tmp\nTo run:\n| 'echo' 'pushed\n| \n| In the folder:\n| /srv\n| The rule is gone.'\n"; said != want {
 			t.Errorf("asked %q, want %q", said, want)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 type execArgs struct {
 	SessionID     string `json:"session_id"`
 	Cmd           string
+	Argv          []string
 	TimeoutMS     int64 `json:"timeout_ms"`
 	Cwd           string
 	Env           []string
@@ -102,6 +103,10 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 	switch {
 	case in.ExecID != "" && in.Cmd != "":
 		return session.ExecResult{}, ch.invalid("exec_id", nil, "cmd and exec_id exclude each other: cmd starts a command, exec_id goes on with one")
+	case in.Cmd != "" && in.Argv != nil:
+		return session.ExecResult{}, ch.invalid("argv", nil, "cmd and argv exclude each other: cmd is a line for the shell there, argv is a program and its arguments")
+	case in.Argv != nil && (len(in.Argv) == 0 || in.Argv[0] == ""):
+		return session.ExecResult{}, ch.invalid("argv", nil, "argv needs a program as its first word, such as [\"ls\",\"-l\"]")
 	case in.Cancel && in.ExecID == "":
 		return session.ExecResult{}, ch.invalid("exec_id", nil, "cancel needs exec_id: the command to stop")
 	case in.ExecID != "" && in.starts() != "":
@@ -113,8 +118,8 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 		return s.ContinueExec(ctx, in.ExecID, c.o.MaxWait, maxOutput)
 	case in.StopOnCancel && in.RequestID != "":
 		return session.ExecResult{}, ch.invalid("stop_on_cancel", nil, "stop_on_cancel and request_id exclude each other: with request_id a command outlives the call that started it, for a retry to find")
-	case strings.TrimSpace(in.Cmd) == "":
-		return session.ExecResult{}, ch.invalid("cmd", nil, "cmd is empty: pass the command to run, or exec_id to go on with one")
+	case in.Argv == nil && strings.TrimSpace(in.Cmd) == "":
+		return session.ExecResult{}, ch.invalid("cmd", nil, "cmd is empty: pass the command to run (or argv), or exec_id to go on with one")
 	}
 	expect, err := in.Expect.compile("expect", s.Expect().Pagers)
 	if err != nil {
@@ -134,7 +139,7 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 	}
 	wait := c.o.MaxWait
 	return s.Exec(ctx, session.ExecRequest{
-		Command: in.Cmd, Lane: in.Lane, Queue: in.Queue, StopOnCancel: in.StopOnCancel, Dir: in.Cwd, Env: env, Stdin: stdin,
+		Command: in.Cmd, Argv: in.Argv, Lane: in.Lane, Queue: in.Queue, StopOnCancel: in.StopOnCancel, Dir: in.Cwd, Env: env, Stdin: stdin,
 		Timeout: timeout, Wait: wait, MaxOutput: maxOutput, Expect: expect,
 		Class: in.Class, Idle: c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms"),
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
@@ -144,6 +149,8 @@ func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs,
 // starts names an argument that only the start of a command takes; empty if none is given.
 func (in *execArgs) starts() string {
 	switch {
+	case in.Argv != nil:
+		return "argv"
 	case in.TimeoutMS != 0:
 		return "timeout_ms"
 	case in.Cwd != "":

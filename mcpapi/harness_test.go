@@ -65,7 +65,7 @@ func newLabServer(t *testing.T, c labConfig) (*lab, *server.MCPServer) {
 	}
 	home := t.TempDir()
 	c.ssh.Shell, c.ssh.Dir = "/bin/sh", home
-	c.ssh.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "PS1=$ "}
+	c.ssh.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "SHELL=/bin/sh", "PS1=$ "}
 	srv, err := sshserver.Listen(c.ssh)
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ func execCommand() *cli.Command {
 		Flags: append(hostFlags(),
 			&cli.StringFlag{Name: "lane", Usage: "channel (beside a terminal) or terminal (typed into one); default auto"},
 			&cli.DurationFlag{Name: "timeout", Usage: "stop the command after this `TIME`, such as 90s; default as configured for calls that ask for the longest"},
+			&cli.BoolFlag{Name: "argv", Usage: "pass the words of the command on as they are, quoted for the shell there, which otherwise reads them as one line"},
 			&cli.BoolFlag{Name: "stdin", Usage: "send what is on stdin to the command, up to 4 MiB"},
 		),
 		Action: runExec,
@@ -40,14 +41,15 @@ func execCommand() *cli.Command {
 }
 
 type execCall struct {
-	SessionID     string `json:"session_id"`
-	Cmd           string `json:"cmd,omitempty"`
-	Lane          string `json:"lane,omitempty"`
-	Timeout       int64  `json:"timeout_ms,omitempty"`
-	Stdin         string `json:"stdin,omitempty"`
-	StdinEncoding string `json:"stdin_encoding,omitempty"`
-	ExecID        string `json:"exec_id,omitempty"`
-	Cancel        bool   `json:"cancel,omitempty"`
+	SessionID     string   `json:"session_id"`
+	Cmd           string   `json:"cmd,omitempty"`
+	Argv          []string `json:"argv,omitempty"`
+	Lane          string   `json:"lane,omitempty"`
+	Timeout       int64    `json:"timeout_ms,omitempty"`
+	Stdin         string   `json:"stdin,omitempty"`
+	StdinEncoding string   `json:"stdin_encoding,omitempty"`
+	ExecID        string   `json:"exec_id,omitempty"`
+	Cancel        bool     `json:"cancel,omitempty"`
 }
 
 type execResult struct {
@@ -69,7 +71,12 @@ func runExec(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	call := execCall{Cmd: command, Lane: c.String("lane")}
+	call := execCall{Lane: c.String("lane")}
+	if c.Bool("argv") {
+		call.Argv = command
+	} else { // joined by blanks, for the shell there to read, as ssh(1) does it
+		call.Cmd = strings.Join(command, " ")
+	}
 	if c.Bool("stdin") {
 		input, err := io.ReadAll(io.LimitReader(os.Stdin, maxInput+1))
 		if err != nil {
@@ -114,20 +121,19 @@ func runExec(c *cli.Context) (err error) {
 	return r.finish(c.Context, out)
 }
 
-// hostAndCommand reads HOST -- COMMAND. The words of the command are joined by blanks, for the shell there to read, as
-// ssh(1) does it.
-func hostAndCommand(c *cli.Context) (host, command string, err error) {
+// hostAndCommand reads HOST -- COMMAND.
+func hostAndCommand(c *cli.Context) (host string, command []string, err error) {
 	args := c.Args().Slice()
 	switch {
 	case len(args) > 1 && args[1] == "--":
 		args = append(args[:1:1], args[2:]...)
 	case len(args) > 1 && strings.HasPrefix(args[1], "-"):
-		return "", "", misplaced(c, args)
+		return "", nil, misplaced(c, args)
 	}
 	if len(args) < 2 {
-		return "", "", usageError{fmt.Errorf("exec needs a host and a command; call it as %s [flags] %s", c.Command.HelpName, c.Command.ArgsUsage)}
+		return "", nil, usageError{fmt.Errorf("exec needs a host and a command; call it as %s [flags] %s", c.Command.HelpName, c.Command.ArgsUsage)}
 	}
-	return args[0], strings.Join(args[1:], " "), nil
+	return args[0], args[1:], nil
 }
 
 // A remoteCommand is one that runs on a host, and whose output is shown here.
