@@ -143,6 +143,7 @@ func TestShells(t *testing.T) {
 			for _, c := range shellCommands {
 				c.check(t, s, sh)
 			}
+			t.Run("words", func(t *testing.T) { shellsWords(t, s) })
 			t.Run("a megabyte", func(t *testing.T) { shellsMegabyte(t, s) })
 			t.Run("reads its input", func(t *testing.T) { shellsReadsInput(t, s) })
 			t.Run("ends the shell", func(t *testing.T) { shellsExit(t, s, sh) })
@@ -189,6 +190,21 @@ func (c shellCommand) check(t *testing.T, s *session.Session, sh loginShell) {
 			t.Logf("%.200q; the terminal shows %.600q", command, screenful(s))
 		}
 	})
+}
+
+// shellsWords runs words in both lanes: they arrive as they are, whatever the shell would make of them in a line.
+func shellsWords(t *testing.T, s *session.Session) {
+	words := []string{"it's", `a\b\\`, "!! !$ wow!", "$HOME `id` $(id)", "*", "~", "a;b|c&d", `"`, "", "{a,b}", "é \t(x)", "-n", "#"}
+	want := strings.Join(words, "|") + "|"
+	for _, lane := range []session.Lane{session.LaneChannel, session.LaneTerminal} {
+		r, err := s.Exec(t.Context(), session.ExecRequest{Argv: append([]string{"printf", "%s|"}, words...), Lane: lane, Timeout: patience})
+		if err != nil {
+			labFatal(t, err)
+		}
+		if got := string(r.Stdout.Bytes()); got != want || r.Exit.Code != 0 {
+			t.Errorf("lane %s: printf got %q and ended with %+v, want %q", lane, got, r.Exit, want)
+		}
+	}
 }
 
 // shellsMegabyte puts out more than a result holds; the middle is there to be read.
