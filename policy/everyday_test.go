@@ -1,0 +1,110 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"ptyctl/policy"
+)
+
+// administrator is an allow list such as an operator writes for the agent that looks after a few Linux servers.
+var administrator = []string{
+	"uptime", "df *", "free *", "ps *", "top -b *", "systemctl status *", "systemctl restart nginx", "systemctl list-units *", "journalctl *", "tail *", "head *", "grep *",
+	"du *", "ls *", "cat *", "ss *", "ip *", "find *", "sort *", "uniq *", "wc *", "cut *", "tr *", "awk *", "sed *", "dmesg *", "last *", "who", "id *", "uname *", "lsof *",
+	"curl *", "dig *", "getent *", "crontab -l", "docker ps *", "docker logs *", "kubectl get *", "git *", "test *", "[ *", "echo *", "printf *", "stat *", "file *", "mount",
+	"column *", "openssl x509 *", "date *", "hostname *", "cd *", "xargs *", "env *", "printenv *", "sudo *", "sh -c *", "sha256sum *", "zcat *", "tee *", "true", "pgrep *",
+	"kill *", "nginx -t", "apt list *", "LANG=*", "> /tmp/*", "/opt/check.sh *", "seq *", "ping -c *", "for *",
+}
+
+// everyday are lines as administrators type them. Behind "=>" is what the advice of a denial leads to.
+const everyday = `
+uptime
+df -h /
+free -m
+ps aux | grep nginx
+ps aux | grep [n]ginx
+ps -eo pid,ppid,cmd,%mem --sort=-%mem | head -10
+systemctl status nginx --no-pager
+systemctl status nginx 2>&1 | tail -20
+sudo systemctl restart nginx
+journalctl -u nginx -n 50 --no-pager
+journalctl -u ssh --since "1 hour ago" | grep -i fail
+tail -n 100 /var/log/syslog
+grep -i error /var/log/*.log | tail -5
+grep -c "model name" /proc/cpuinfo
+du -sh /var/* 2>/dev/null | sort -h | tail
+ls -la /etc/nginx/sites-enabled
+ls ~/.ssh
+ls *.conf
+cat /etc/os-release
+cat /var/log/{syslog,auth.log} | wc -l
+ss -tlnp
+ip addr show
+find /var/log -name '*.log' -mtime -1
+find /tmp -type f -size +100M -exec ls -lh {} \;
+awk '{print $1}' /var/log/nginx/access.log | sort | uniq -c | sort -rn | head
+awk -F: '$3 >= 1000 {print $1}' /etc/passwd
+sed -n '1,20p' /etc/fstab
+dmesg | tail -20
+last -n 10
+who
+id www-data
+uname -a
+lsof -i :80
+curl -s http://localhost/health
+curl -sI https://example.net | head -1
+dig +short example.net
+getent passwd www-data
+crontab -l
+docker ps --format '{{.Names}}\t{{.Status}}'
+docker logs --tail 50 web 2>&1 | grep ERROR
+kubectl get pods -n default -o wide
+cd /srv/app && git status
+git -C /srv/app log --oneline -5
+test -f /etc/nginx/nginx.conf && echo yes || echo no
+[ -d /srv/app ] && ls /srv/app
+wc -l /etc/passwd
+stat -c '%a %n' /etc/shadow
+mount | column -t
+openssl x509 -in /etc/ssl/cert.pem -noout -dates
+date +%Y-%m-%d
+LANG=C sort -u /tmp/in > /tmp/out
+sh -c 'df -h; free -m'
+sudo nginx -t && sudo systemctl restart nginx
+ls /srv/app | xargs -n1 echo
+echo $PATH => printenv PATH
+echo "Today is $(date)" => date
+for i in 1 2 3; do ping -c 1 web$i; done => ping -c 1 web1 && ping -c 1 web2 && ping -c 1 web3
+kill $(pgrep stuck) => pgrep stuck; kill 4711
+cat <<EOF > /tmp/x\nhello\nEOF => tee /tmp/x
+if systemctl status nginx; then echo up; fi => systemctl status nginx && echo up
+while read l; do echo "$l"; done < /tmp/in => /opt/check.sh /tmp/in
+ls -l $HOME => ls -l ~
+`
+
+// TestEveryday: most lines run as they are written, and of the rest each denial leads to one that runs.
+func TestEveryday(t *testing.T) {
+	p := gate(t, policy.Rules{Allow: rules("allow", administrator...)})
+	asWritten, all := 0, 0
+	for line := range strings.SplitSeq(strings.TrimSpace(everyday), "\n") {
+		line, instead, denial := strings.Cut(line, " => ")
+		line = strings.ReplaceAll(line, `\n`, "\n")
+		all++
+		_, err := ruled(t, p, "posix", line)
+		switch {
+		case !denial && err != nil:
+			t.Errorf("%s is denied: %v", line, err)
+		case denial && err == nil:
+			t.Errorf("%s is allowed, and has an advice", line)
+		case denial:
+			if _, err := ruled(t, p, "posix", instead); err != nil {
+				t.Errorf("%s, to be written instead of %s, is denied: %v", instead, line, err)
+			}
+		default:
+			asWritten++
+		}
+	}
+	if t.Logf("%d of %d lines run as they are written", asWritten, all); asWritten*60 < all*45 {
+		t.Errorf("%d of %d lines run as they are written, want 45 of 60", asWritten, all)
+	}
+}
