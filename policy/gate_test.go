@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -319,9 +320,33 @@ func TestLocal(t *testing.T) {
 
 // BenchmarkCheck is what a rule costs a command; without rules there is no Gate, and nothing to pay.
 func BenchmarkCheck(b *testing.B) {
-	p := gate(b, policy.Rules{Deny: rules("deny", "rm -rf *", "shutdown", "git push *", "mkfs*", "dd *", "> /etc/*"), Allow: rules("allow", "*")})
-	for name, line := range map[string]string{"simple": "uptime", "typical": `cd /srv && for f in *.log; do grep -c "error: $x" "$f" | sort -n; done`} {
+	p := gate(b, policy.Rules{Deny: rules("deny", "rm -rf *", "shutdown", "git push *", "mkfs*", "dd *", "> /etc/*")})
+	for name, line := range map[string]string{"simple": "uptime", "typical": `cd /srv && grep -c "error: 7" *.log 2>/dev/null | sort -n && echo "done: $(date)"`} {
 		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := p.Check(b.Context(), sshExec(line)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkRules is what 200 rules cost a command that runs on the far side of an SSH session.
+func BenchmarkRules(b *testing.B) {
+	var texts []string
+	for i := range 200 {
+		texts = append(texts, fmt.Sprintf("program%d --option%d *", i, i))
+	}
+	line := `grep -c "error 7" /var/log/app/current.log 2>/dev/null | sort -n`
+	for name, r := range map[string]policy.Rules{
+		"allow": {Allow: rules("allow", append(texts[:198:198], "grep *", "sort *")...)},
+		"deny":  {Deny: rules("deny", texts...)},
+		"both":  {Deny: rules("deny", texts[:100]...), Allow: rules("allow", append(texts[100:198:198], "grep *", "sort *")...)},
+	} {
+		p := gate(b, r)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
 			for b.Loop() {
 				if err := p.Check(b.Context(), sshExec(line)); err != nil {
 					b.Fatal(err)

@@ -94,13 +94,14 @@ func (k *commands) command(c command) error {
 	if !k.any() {
 		return nil
 	}
+	callable := callable(c.words)
 	for _, p := range k.deny {
-		if p.denies(c.words) {
+		if p.denies(callable) {
 			return &denial{rule: p.Rule, part: shown(c.words), why: maybe(c.words), allowed: k.allowed()}
 		}
 	}
 	for _, p := range k.ask {
-		if !k.consented && p.denies(c.words) {
+		if !k.consented && p.denies(callable) {
 			return &denial{rule: p.Rule, part: shown(c.words), why: ask.why(), allowed: k.allowed(), asks: true}
 		}
 	}
@@ -109,7 +110,8 @@ func (k *commands) command(c command) error {
 		return &denial{rule: rule, part: shown(c.words), why: why, asks: v == ask}
 	}
 	match := false
-	if text := exact(c.words); len(k.allow) > 0 {
+	if len(k.allow) > 0 {
+		text := exact(c.words)
 		for _, p := range k.allow {
 			if p.must(text) && p.parts[0].must(c.words[0].text) {
 				match = true
@@ -139,15 +141,30 @@ func maybe(words []word) string {
 	return ""
 }
 
+// A calling is one of the ways to call the program of a command, with its arguments.
+type calling struct {
+	name     word
+	args     []word
+	possible string // all of it
+}
+
+func callable(words []word) []calling {
+	ways := names(words[0])
+	out := make([]calling, len(ways))
+	for i, name := range ways {
+		out[i] = calling{name, words[1:], possible(append([]word{name}, words[1:]...))}
+	}
+	return out
+}
+
 // denies reports whether the pattern can match the command: as a whole, or its words one after another among those of
 // the command, whatever stands between. -rf is also -r and -f apart.
-func (p pattern) denies(words []word) bool {
-	for _, name := range names(words[0]) {
-		head := append([]word{name}, words[1:]...)
-		if p.may(possible(head)) {
+func (p pattern) denies(command []calling) bool {
+	for _, c := range command {
+		if p.may(c.possible) {
 			return true
 		}
-		if len(p.parts) > 0 && p.parts[0].may(name.text) && among(p.parts[1:], head[1:], head[1:]) {
+		if len(p.parts) > 0 && p.parts[0].may(c.name.text) && among(p.parts[1:], c.args, c.args) {
 			return true
 		}
 	}

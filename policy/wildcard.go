@@ -9,9 +9,12 @@ const hole = '\x00'
 // A wildcard is a pattern: * is any text, with line ends, and ? is one character. A last " *" may be missing as a whole, so
 // that "ls *" is also ls alone.
 type wildcard struct {
-	full  []rune
-	short []rune // full without its last " *"; nil: it has none
-	parts []wildcard
+	full   []rune
+	short  []rune // full without its last " *"; nil: it has none
+	parts  []wildcard
+	text   string // full
+	prefix string // what both begin with, up to the first * or ?
+	plain  bool   // there is none
 }
 
 func newWildcard(pattern string) wildcard {
@@ -25,27 +28,48 @@ func newWildcard(pattern string) wildcard {
 }
 
 func newPart(pattern string) wildcard {
-	w := wildcard{full: []rune(pattern)}
+	w := wildcard{full: []rune(pattern), text: pattern, prefix: pattern, plain: true}
+	if i := strings.IndexAny(pattern, "*?"); i >= 0 {
+		w.prefix, w.plain = pattern[:i], false
+	}
 	if base, ok := strings.CutSuffix(pattern, " *"); ok {
 		w.short = []rune(base)
+		w.prefix = w.prefix[:min(len(w.prefix), len(base))]
 	}
 	return w
 }
 
+// begins reports whether text, up to its first hole, begins as the pattern does: most patterns are out of the question then.
+func (w wildcard) begins(text string) bool {
+	known := strings.IndexByte(text, hole)
+	if known < 0 || known >= len(w.prefix) {
+		return strings.HasPrefix(text, w.prefix)
+	}
+	return text[:known] == w.prefix[:known]
+}
+
 // may reports whether the text can be one that the pattern matches, whatever its holes are.
 func (w wildcard) may(text string) bool {
+	if !w.begins(text) {
+		return false
+	}
 	return run(w.full, text, true) || w.short != nil && run(w.short, text, true)
 }
 
 // must reports whether the pattern matches the text whatever its holes are: a hole is matched by * alone.
 func (w wildcard) must(text string) bool {
+	if w.plain {
+		return text == w.text
+	}
+	if !strings.HasPrefix(text, w.prefix) {
+		return false
+	}
 	return run(w.full, text, false) || w.short != nil && run(w.short, text, false)
 }
 
 // literal reports whether the pattern is nothing but text, and which.
 func (w wildcard) literal() (string, bool) {
-	s := string(w.full)
-	return s, !strings.ContainsAny(s, "*?")
+	return w.text, w.plain
 }
 
 // run follows all ways at a time through the pattern: its cost is the product of the lengths, whatever they hold.
