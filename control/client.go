@@ -31,15 +31,17 @@ const host = "localhost"
 type Client struct {
 	mcp   *client.Client
 	http  *http.Client // nil: the server is in this process
+	way   *way         // of http
 	token string
 }
 
 // Dial connects to the server of a socket, if that is this user's process.
 func Dial(ctx context.Context, path string, o Options) (*Client, error) {
-	h := &http.Client{Transport: &http.Transport{
+	w := &way{Transport: &http.Transport{
 		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, path) },
 		MaxIdleConnsPerHost: 8, // reads that wait, and writes beside them
 	}}
+	h := &http.Client{Transport: w}
 	options := []transport.StreamableHTTPCOption{
 		transport.WithHTTPBasicClient(h), transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
 	}
@@ -50,7 +52,7 @@ func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control: %w", err)
 	}
-	c := &Client{mcp: m, http: h, token: o.Token}
+	c := &Client{mcp: m, http: h, way: w, token: o.Token}
 	if err := c.start(ctx, o); errors.Is(err, transport.ErrAuthorizationRequired) {
 		return nil, fmt.Errorf("control: %s wants a token; give it as server.control.control_auth_token, in the configuration that the server was started with: %w", path, err)
 	} else if err != nil {

@@ -1,10 +1,10 @@
 // Package lockmgr keeps leases: one holder per key, for a time to live (TTL),
 // under a fencing epoch.
 //
-//	var leases lockmgr.Table
+//	var leases lockmgr.Table[string] // whose holders are strings
 //
 //	lease, err := leases.Acquire("web1-k3f9q2zd", "task-7", time.Minute)
-//	if held, ok := errors.AsType[*lockmgr.HeldError](err); ok {
+//	if held, ok := errors.AsType[*lockmgr.HeldError[string]](err); ok {
 //		return fmt.Errorf("ask %s, or wait until %v", held.Lease.Holder, held.Lease.Expires)
 //	}
 //

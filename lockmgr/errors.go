@@ -16,18 +16,18 @@ var ErrNotHeld = errors.New("lease not held")
 var ErrInvalid = errors.New("invalid argument")
 
 // HeldError says that another holder has the live lease of the key.
-type HeldError struct {
-	Lease Lease // the one that stands in the way
+type HeldError[H comparable] struct {
+	Lease Lease[H] // the one that stands in the way
 }
 
 // Error names the holder and the expiry.
-func (e *HeldError) Error() string {
+func (e *HeldError[H]) Error() string {
 	return fmt.Sprintf("lockmgr: %q is held by %q until %s; try again then, or ask the holder to release it",
-		e.Lease.Key, e.Lease.Holder, e.Lease.Expires.Format(time.RFC3339))
+		e.Lease.Key, fmt.Sprint(e.Lease.Holder), e.Lease.Expires.Format(time.RFC3339))
 }
 
 // validate checks what every grant needs.
-func validate(op, key, holder string, ttl time.Duration) error {
+func validate[H comparable](op, key string, holder H, ttl time.Duration) error {
 	if err := validateHolder(op, key, holder); err != nil {
 		return err
 	}
@@ -37,12 +37,13 @@ func validate(op, key, holder string, ttl time.Duration) error {
 	return nil
 }
 
-func validateHolder(op, key, holder string) error {
+func validateHolder[H comparable](op, key string, holder H) error {
 	if err := validateKey(op, key); err != nil {
 		return err
 	}
-	if holder == "" {
-		return fmt.Errorf("lockmgr: %s %q: %w: the holder is empty; pass the name of the one that is to hold the lease", op, key, ErrInvalid)
+	var none H
+	if holder == none {
+		return fmt.Errorf("lockmgr: %s %q: %w: the holder is empty; pass the one that is to hold the lease", op, key, ErrInvalid)
 	}
 	return nil
 }

@@ -9,14 +9,14 @@ import (
 )
 
 func Example() {
-	var leases lockmgr.Table
+	var leases lockmgr.Table[string]
 
 	if _, err := leases.Acquire("web1", "task-7", time.Minute); err != nil {
 		fmt.Println(err)
 		return
 	}
 	_, err := leases.Acquire("web1", "task-8", time.Minute)
-	if held, ok := errors.AsType[*lockmgr.HeldError](err); ok {
+	if held, ok := errors.AsType[*lockmgr.HeldError[string]](err); ok {
 		fmt.Println("task-8 has to wait for", held.Lease.Holder)
 	}
 
@@ -26,7 +26,7 @@ func Example() {
 	fmt.Println("task-8 took over from", previous.Holder)
 
 	err = leases.CheckEpoch("web1", "task-7", epoch)
-	if held, ok := errors.AsType[*lockmgr.HeldError](err); ok {
+	if held, ok := errors.AsType[*lockmgr.HeldError[string]](err); ok {
 		fmt.Println("task-7 writes nothing: the lease is with", held.Lease.Holder)
 	}
 	// Output:

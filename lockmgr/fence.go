@@ -6,12 +6,12 @@ import (
 )
 
 // Check reports whether holder may act on the key now: nobody has the lease, or
-// holder has it. Otherwise the error is a *HeldError. An empty holder is somebody
+// holder has it. Otherwise the error is a *HeldError. The zero H is somebody
 // without a lease.
 //
 // The epoch is that of holder's grant, or 0 if nobody has the lease. Give it to
 // CheckEpoch when the act comes later than the check.
-func (t *Table) Check(key, holder string) (epoch uint64, err error) {
+func (t *Table[H]) Check(key string, holder H) (epoch uint64, err error) {
 	if err := validateKey("check", key); err != nil {
 		return 0, err
 	}
@@ -22,7 +22,7 @@ func (t *Table) Check(key, holder string) (epoch uint64, err error) {
 	case !ok:
 		return 0, nil
 	case l.Holder != holder:
-		return 0, &HeldError{Lease: l}
+		return 0, &HeldError[H]{Lease: l}
 	default:
 		return l.Epoch, nil
 	}
@@ -35,7 +35,7 @@ func (t *Table) Check(key, holder string) (epoch uint64, err error) {
 // has, or if holder has it under another grant: in between anybody could have had it.
 //
 // Epoch 0 stands for a key that nobody held; still nobody, or holder, must have it.
-func (t *Table) CheckEpoch(key, holder string, epoch uint64) error {
+func (t *Table[H]) CheckEpoch(key string, holder H, epoch uint64) error {
 	if epoch == 0 {
 		_, err := t.Check(key, holder)
 		return err

@@ -17,7 +17,7 @@ type model struct {
 }
 
 type grant struct {
-	lease lockmgr.Lease
+	lease lockmgr.Lease[string]
 	over  bool // released, taken over or dropped
 }
 
@@ -31,23 +31,23 @@ func (m *model) live(key string) *grant {
 	return nil
 }
 
-func (m *model) grant(key, holder string, ttl time.Duration) lockmgr.Lease {
-	l := lockmgr.Lease{Key: key, Holder: holder, Epoch: uint64(len(m.grants)) + 1, Expires: time.Now().Add(ttl)}
+func (m *model) grant(key, holder string, ttl time.Duration) lockmgr.Lease[string] {
+	l := lockmgr.Lease[string]{Key: key, Holder: holder, Epoch: uint64(len(m.grants)) + 1, Expires: time.Now().Add(ttl)}
 	m.grants = append(m.grants, &grant{lease: l})
 	return l
 }
 
 // An outcome is what a call has returned: a lease, an epoch, and the error as far as it counts.
 type outcome struct {
-	lease, previous lockmgr.Lease
+	lease, previous lockmgr.Lease[string]
 	epoch           uint64
-	refused         string        // "", "held" or "not held"
-	by              lockmgr.Lease // held
+	refused         string                // "", "held" or "not held"
+	by              lockmgr.Lease[string] // held
 }
 
-func outcomeOf(lease, previous lockmgr.Lease, epoch uint64, err error) outcome {
+func outcomeOf(lease, previous lockmgr.Lease[string], epoch uint64, err error) outcome {
 	o := outcome{lease: lease, previous: previous, epoch: epoch}
-	if held, ok := errors.AsType[*lockmgr.HeldError](err); ok {
+	if held, ok := errors.AsType[*lockmgr.HeldError[string]](err); ok {
 		o.refused, o.by = "held", held.Lease
 	} else if errors.Is(err, lockmgr.ErrNotHeld) {
 		o.refused = "not held"
@@ -64,8 +64,8 @@ type op struct {
 	epoch             uint64
 }
 
-func (o op) onTable(t *lockmgr.Table) outcome {
-	var none lockmgr.Lease
+func (o op) onTable(t *lockmgr.Table[string]) outcome {
+	var none lockmgr.Lease[string]
 	switch o.name {
 	case "acquire":
 		l, err := t.Acquire(o.key, o.holder, o.ttl)
@@ -113,7 +113,7 @@ func (o op) onModel(m *model) outcome {
 		}
 		return outcome{}
 	case "take over":
-		var previous lockmgr.Lease
+		var previous lockmgr.Lease[string]
 		if g != nil {
 			g.over, previous = true, g.lease
 		}
@@ -160,7 +160,7 @@ func TestModel(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 6))
-				var table lockmgr.Table
+				var table lockmgr.Table[string]
 				var m model
 				for i := range 500 {
 					o := op{

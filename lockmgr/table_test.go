@@ -18,7 +18,7 @@ const (
 	ttl = time.Minute
 )
 
-func acquire(t *testing.T, table *lockmgr.Table, key, holder string) lockmgr.Lease {
+func acquire(t *testing.T, table *lockmgr.Table[string], key, holder string) lockmgr.Lease[string] {
 	t.Helper()
 	l, err := table.Acquire(key, holder, ttl)
 	if err != nil {
@@ -28,9 +28,9 @@ func acquire(t *testing.T, table *lockmgr.Table, key, holder string) lockmgr.Lea
 }
 
 // wantHeld fails unless err is a *HeldError that carries the lease in the way.
-func wantHeld(t *testing.T, what string, err error, lease lockmgr.Lease) {
+func wantHeld(t *testing.T, what string, err error, lease lockmgr.Lease[string]) {
 	t.Helper()
-	held, ok := errors.AsType[*lockmgr.HeldError](err)
+	held, ok := errors.AsType[*lockmgr.HeldError[string]](err)
 	if !ok {
 		t.Fatalf("%s: got error %v, want a *HeldError", what, err)
 	}
@@ -48,8 +48,8 @@ func wantIs(t *testing.T, what string, err, target error) {
 
 func TestOneHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var table lockmgr.Table
-		want := lockmgr.Lease{Key: key, Holder: "a", Epoch: 1, Expires: time.Now().Add(ttl)}
+		var table lockmgr.Table[string]
+		want := lockmgr.Lease[string]{Key: key, Holder: "a", Epoch: 1, Expires: time.Now().Add(ttl)}
 		if l := acquire(t, &table, key, "a"); l != want {
 			t.Fatalf("Acquire: %+v, want %+v", l, want)
 		}
@@ -84,8 +84,8 @@ func TestOneHolder(t *testing.T) {
 }
 
 func TestUnheld(t *testing.T) {
-	var table lockmgr.Table
-	if l, ok := table.Get(key); ok || l != (lockmgr.Lease{}) {
+	var table lockmgr.Table[string]
+	if l, ok := table.Get(key); ok || l != (lockmgr.Lease[string]{}) {
 		t.Errorf("Get: %+v, %v", l, ok)
 	}
 	_, err := table.Renew(key, "a", ttl)
@@ -105,7 +105,7 @@ func TestUnheld(t *testing.T) {
 
 func TestExpiresExactlyAtTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var table lockmgr.Table
+		var table lockmgr.Table[string]
 		first := acquire(t, &table, key, "a")
 
 		time.Sleep(ttl - 1)
@@ -127,26 +127,26 @@ func TestExpiresExactlyAtTTL(t *testing.T) {
 }
 
 func TestExpiryIsSeenByEveryCall(t *testing.T) {
-	calls := map[string]func(*testing.T, *lockmgr.Table){
-		"Acquire": func(t *testing.T, table *lockmgr.Table) { acquire(t, table, key, "b") },
-		"Renew": func(t *testing.T, table *lockmgr.Table) {
+	calls := map[string]func(*testing.T, *lockmgr.Table[string]){
+		"Acquire": func(t *testing.T, table *lockmgr.Table[string]) { acquire(t, table, key, "b") },
+		"Renew": func(t *testing.T, table *lockmgr.Table[string]) {
 			_, err := table.Renew(key, "b", ttl)
 			wantIs(t, "Renew", err, lockmgr.ErrNotHeld)
 		},
-		"Release": func(t *testing.T, table *lockmgr.Table) {
+		"Release": func(t *testing.T, table *lockmgr.Table[string]) {
 			wantIs(t, "Release", table.Release(key, "b"), lockmgr.ErrNotHeld)
 		},
-		"TakeOver": func(t *testing.T, table *lockmgr.Table) {
-			if _, previous := table.TakeOver(key, "b", ttl); previous != (lockmgr.Lease{}) {
+		"TakeOver": func(t *testing.T, table *lockmgr.Table[string]) {
+			if _, previous := table.TakeOver(key, "b", ttl); previous != (lockmgr.Lease[string]{}) {
 				t.Errorf("took over the dead lease %+v", previous)
 			}
 		},
-		"Check": func(t *testing.T, table *lockmgr.Table) {
+		"Check": func(t *testing.T, table *lockmgr.Table[string]) {
 			if epoch, err := table.Check(key, "b"); epoch != 0 || err != nil {
 				t.Errorf("Check: %d, %v", epoch, err)
 			}
 		},
-		"CheckEpoch": func(t *testing.T, table *lockmgr.Table) {
+		"CheckEpoch": func(t *testing.T, table *lockmgr.Table[string]) {
 			if err := table.CheckEpoch(key, "b", 0); err != nil {
 				t.Error(err)
 			}
@@ -155,7 +155,7 @@ func TestExpiryIsSeenByEveryCall(t *testing.T) {
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var table lockmgr.Table
+				var table lockmgr.Table[string]
 				acquire(t, &table, key, "a")
 				time.Sleep(ttl)
 				call(t, &table)
@@ -165,18 +165,18 @@ func TestExpiryIsSeenByEveryCall(t *testing.T) {
 }
 
 func TestExtending(t *testing.T) {
-	extend := map[string]func(*lockmgr.Table, time.Duration) (lockmgr.Lease, error){
-		"Acquire": func(table *lockmgr.Table, d time.Duration) (lockmgr.Lease, error) {
+	extend := map[string]func(*lockmgr.Table[string], time.Duration) (lockmgr.Lease[string], error){
+		"Acquire": func(table *lockmgr.Table[string], d time.Duration) (lockmgr.Lease[string], error) {
 			return table.Acquire(key, "a", d)
 		},
-		"Renew": func(table *lockmgr.Table, d time.Duration) (lockmgr.Lease, error) {
+		"Renew": func(table *lockmgr.Table[string], d time.Duration) (lockmgr.Lease[string], error) {
 			return table.Renew(key, "a", d)
 		},
 	}
 	for name, again := range extend {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var table lockmgr.Table
+				var table lockmgr.Table[string]
 				first := acquire(t, &table, key, "a")
 				for range 5 { // well past the first TTL
 					time.Sleep(ttl / 2)
@@ -198,9 +198,9 @@ func TestExtending(t *testing.T) {
 }
 
 func TestTakeOver(t *testing.T) {
-	var table lockmgr.Table
+	var table lockmgr.Table[string]
 	first, previous := table.TakeOver(key, "a", ttl)
-	if first.Holder != "a" || first.Epoch == 0 || previous != (lockmgr.Lease{}) {
+	if first.Holder != "a" || first.Epoch == 0 || previous != (lockmgr.Lease[string]{}) {
 		t.Errorf("of a free key: %+v, previous %+v", first, previous)
 	}
 	second, previous := table.TakeOver(key, "b", ttl)
@@ -216,7 +216,7 @@ func TestTakeOver(t *testing.T) {
 		key, holder string
 		ttl         time.Duration
 	}{{"", "c", ttl}, {key, "", ttl}, {key, "c", 0}} {
-		if l, previous := table.TakeOver(bad.key, bad.holder, bad.ttl); l != (lockmgr.Lease{}) || previous != l {
+		if l, previous := table.TakeOver(bad.key, bad.holder, bad.ttl); l != (lockmgr.Lease[string]{}) || previous != l {
 			t.Errorf("TakeOver(%q, %q, %v): %+v, %+v, want two zero leases", bad.key, bad.holder, bad.ttl, l, previous)
 		}
 	}
@@ -226,7 +226,7 @@ func TestTakeOver(t *testing.T) {
 }
 
 func TestDrop(t *testing.T) {
-	var table lockmgr.Table
+	var table lockmgr.Table[string]
 	first := acquire(t, &table, key, "a")
 	table.Drop(key)
 	if l, ok := table.Get(key); ok {
@@ -239,9 +239,9 @@ func TestDrop(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
-	var table lockmgr.Table
+	var table lockmgr.Table[string]
 	held := acquire(t, &table, key, "a")
-	discard := func(_ lockmgr.Lease, err error) error { return err }
+	discard := func(_ lockmgr.Lease[string], err error) error { return err }
 	tests := map[string]struct {
 		err  error
 		says string
@@ -272,7 +272,7 @@ func TestInvalid(t *testing.T) {
 }
 
 func TestHeldErrorNamesHolderAndExpiry(t *testing.T) {
-	err := &lockmgr.HeldError{Lease: lockmgr.Lease{
+	err := &lockmgr.HeldError[string]{Lease: lockmgr.Lease[string]{
 		Key: key, Holder: "task-7", Epoch: 3, Expires: time.Date(2030, 1, 2, 3, 4, 5, 6, time.UTC),
 	}}
 	for _, want := range []string{`"web1"`, `"task-7"`, "2030-01-02T03:04:05Z"} {
@@ -283,11 +283,11 @@ func TestHeldErrorNamesHolderAndExpiry(t *testing.T) {
 }
 
 func TestOneWinner(t *testing.T) {
-	var table lockmgr.Table
+	var table lockmgr.Table[string]
 	var (
 		wg      sync.WaitGroup
 		mu      sync.Mutex
-		winners []lockmgr.Lease
+		winners []lockmgr.Lease[string]
 		losers  []error
 	)
 	start := make(chan struct{})
@@ -315,7 +315,7 @@ func TestOneWinner(t *testing.T) {
 }
 
 func TestEpochsAreUniqueUnderContention(t *testing.T) {
-	var table lockmgr.Table
+	var table lockmgr.Table[string]
 	const holders, rounds = 8, 200
 	epochs := make([][]uint64, holders)
 	var wg sync.WaitGroup

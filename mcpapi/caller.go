@@ -18,6 +18,9 @@ type Caller struct {
 	ReadOnly  bool   // may do only what does not type
 	Isolated  bool   // knows only of the sessions that its own token has opened
 	Operator  bool   // is the person who runs ptyctl: see term.Actor
+
+	// Attachment is the person at a terminal who sends the request; see Attachments. The zero value is nobody.
+	Attachment term.Attachment
 }
 
 type callerKey struct{}

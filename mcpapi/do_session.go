@@ -90,7 +90,7 @@ func (c *invocation) doSession(ctx context.Context) (any, error) {
 
 // lease shows a lock in the result.
 func (out *sessionOut) lease(l session.Lease) {
-	out.LockHolder, out.LockExpiresAt, out.LockEpoch = l.Holder, l.Expires.UnixMilli(), int64(l.Epoch)
+	out.LockHolder, out.LockExpiresAt, out.LockEpoch = l.Holder.String(), l.Expires.UnixMilli(), int64(l.Epoch)
 }
 
 func (c *invocation) list(ctx context.Context, out *sessionOut) error {
@@ -173,7 +173,7 @@ func (c *invocation) lock(ctx context.Context, out *sessionOut) error {
 		if in.TakeOver {
 			var previous session.Lease
 			l, previous, err = s.TakeOver(ctx, c.lockTTL(in.TTL))
-			out.PreviousHolder = previous.Holder
+			out.PreviousHolder = previous.Holder.String()
 			break
 		}
 		l, err = s.Lock(ctx, c.lockTTL(in.TTL))

@@ -297,10 +297,8 @@ func (c *invocation) once(ctx context.Context) (any, error) {
 	if id == "" {
 		return c.do(ctx)
 	}
-	scope := c.tool.Name + "/" + session
-	if caller := callerFrom(ctx); caller.Isolated {
-		scope += "/" + caller.Transport + "/" + caller.Token
-	}
+	caller := callerFrom(ctx) // what another has done is not what this one may do
+	scope := c.tool.Name + "/" + session + "/" + caller.Transport + "/" + caller.Token
 	return c.replays.do(ctx, scope, id, c.raw, c.do)
 }
 
@@ -339,8 +337,11 @@ func (c *invocation) do(ctx context.Context) (any, error) {
 func (c *invocation) acting(ctx context.Context, task string) context.Context {
 	name, version, _ := ClientFromContext(ctx)
 	caller := callerFrom(ctx)
+	if caller.Attachment != (term.Attachment{}) {
+		task = caller.Attachment.String() // for the record: the person is no task
+	}
 	return term.WithActor(ctx, term.Actor{
-		Transport: c.transport(ctx), Client: name, Version: version, Token: caller.Token, Task: task, Operator: caller.Operator,
+		Transport: c.transport(ctx), Client: name, Version: version, Token: caller.Token, Task: task, Operator: caller.Operator, Attachment: caller.Attachment,
 		Agent: c.text("agent_id"), Evidence: c.text("evidence_id"),
 	})
 }

@@ -37,7 +37,7 @@ func newListEntry(i session.Info) listEntry {
 		CreatedAt: i.Created.UnixMilli(), LastActivity: max(millis(i.LastIn), millis(i.LastOut)), Waiting: i.Prompt != nil,
 	}
 	if i.Lease != nil {
-		e.LockHolder = i.Lease.Holder
+		e.LockHolder = i.Lease.Holder.String()
 	}
 	if p := i.About.Process; p != nil {
 		e.PID, e.Title, e.Argv = p.PID, p.Title, p.Argv

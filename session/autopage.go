@@ -92,7 +92,7 @@ func (t *typedRun) turnPage(w *term.Waiting) time.Duration {
 	t.pressed, t.turned = time.Now(), t.off
 	t.cut.turn(before)
 	x.pages.Add(1)
-	s.press(lockHolder(t.actor), key, release)
+	s.press(holderOf(t.actor), key, release)
 	return pageWait
 }
 

@@ -65,7 +65,7 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 		"key pressed for a command": func(s *Session, r *rigged) {
 			r.write = true
 			done := make(chan struct{})
-			s.press("", "\x03", func() { close(done) })
+			s.press(Holder{}, "\x03", func() { close(done) })
 			<-done
 		},
 		"scrubber": func(s *Session, _ *rigged) {

@@ -12,54 +12,52 @@ import (
 // permit decides whether an action may be done: the lock first, then the operator's Gate, then the Journal,
 // which must have it on record before it happens.
 func (s *Session) permit(ctx context.Context, a term.Action, e *term.Event) (ruling term.Ruling, epoch uint64, err error) {
-	task := lockHolder(term.ActorFrom(ctx))
-	epoch, held := s.locks.Check(s.id, task)
-	if held == nil && epoch == 0 && s.lostTo(task) != nil { // it is to know before it goes on without the lock
+	by := holderOf(term.ActorFrom(ctx))
+	epoch, held := s.locks.Check(s.id, by)
+	if held == nil && epoch == 0 && s.lostTo(by) != nil { // it is to know before it goes on without the lock
 		held = lockmgr.ErrNotHeld
 	}
 	if held != nil {
-		return ruling, 0, s.lockError(string(a.Verb), task, held)
+		return ruling, 0, s.lockError(string(a.Verb), by, held)
 	}
 	if epoch == 0 && s.o.Device != "" { // nobody holds it
 		return ruling, 0, s.consoleLockError(string(a.Verb))
 	}
 	if a.Verb == term.VerbWrite || a.Verb == term.VerbExec && e.Detail == string(LaneTerminal) {
-		if err := s.visited(string(a.Verb), task); err != nil {
+		if err := s.visited(string(a.Verb), by); err != nil {
 			return ruling, 0, err
 		}
 	}
 	if ruling, err = s.desk.allowed(ctx, a, e); err != nil {
 		return ruling, 0, err
 	}
-	return ruling, epoch, s.stillHeld(string(a.Verb), task, epoch) // Gate and Journal may have taken their time
+	return ruling, epoch, s.stillHeld(string(a.Verb), by, epoch) // Gate and Journal may have taken their time
 }
 
-// lockHolder is the name under which an actor holds locks. The empty name holds none.
-func lockHolder(a term.Actor) string { return a.Task }
-
 // stillHeld asks again, just before the act, whether what was permitted under epoch still is.
-func (s *Session) stillHeld(op, task string, epoch uint64) error {
-	if err := s.locks.CheckEpoch(s.id, task, epoch); err != nil {
-		return s.lockError(op, task, err)
+func (s *Session) stillHeld(op string, by Holder, epoch uint64) error {
+	if err := s.locks.CheckEpoch(s.id, by, epoch); err != nil {
+		return s.lockError(op, by, err)
 	}
 	return nil
 }
 
-// lockError turns the lock table's refusal of task into the caller's.
-func (s *Session) lockError(op, task string, err error) error {
-	var held *lockmgr.HeldError
-	lost := s.lostTo(task)
+// lockError turns the lock table's refusal of a caller into what the caller is told. That never says what would open the
+// lock: a holder is an identity, and its name is for people.
+func (s *Session) lockError(op string, by Holder, err error) error {
+	var held *lockmgr.HeldError[Holder]
+	lost := s.lostTo(by)
 	switch {
 	case errors.As(err, &held):
+		holder := held.Lease.Holder
 		e := &term.Error{
 			Op: op, Session: s.id, Kind: term.Locked, Err: err,
-			Msg:     lost.tell() + "task " + held.Lease.Holder + " holds this session's lock until " + held.Lease.Expires.UTC().Format(time.RFC3339) + "; reading is allowed, for anything else wait",
-			Details: &term.Details{LockHolder: held.Lease.Holder, LockExpiresAt: held.Lease.Expires.UnixMilli()},
+			Msg:     lost.tell() + holder.as(by) + " holds this session's lock until " + held.Lease.Expires.UTC().Format(time.RFC3339) + "; reading is allowed, for anything else wait",
+			Details: &term.Details{LockHolder: holder.String(), LockExpiresAt: held.Lease.Expires.UnixMilli()},
 		}
-		if s.o.AllowTakeOver {
-			e.Msg += ", take the lock over (ptyctl_session lock with take_over true)"
+		if s.o.AllowTakeOver && !holder.Attached() {
+			e.Msg += ", or take the lock over (ptyctl_session lock with take_over true)"
 		}
-		e.Msg += ", or pass that task_id if you are that task"
 		lost.fill(e.Details)
 		return e
 	case errors.Is(err, lockmgr.ErrNotHeld) && lost != nil:
@@ -74,46 +72,50 @@ func (s *Session) lockError(op, task string, err error) error {
 }
 
 // Lock takes or extends the session's lock for the task that ctx carries.
-func (s *Session) Lock(ctx context.Context, ttl time.Duration) (lockmgr.Lease, error) {
-	return s.lease(ctx, term.VerbLock, func(task string) (lockmgr.Lease, error) {
+func (s *Session) Lock(ctx context.Context, ttl time.Duration) (Lease, error) {
+	return s.lease(ctx, term.VerbLock, func(by Holder) (Lease, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		l, err := s.locks.Acquire(s.id, task, ttl)
+		l, err := s.locks.Acquire(s.id, by, ttl)
 		if err == nil {
-			s.regainedLocked(task)
+			s.regainedLocked(by)
 		}
 		return l, err
 	})
 }
 
 // Heartbeat extends a lock that the task still holds.
-func (s *Session) Heartbeat(ctx context.Context, ttl time.Duration) (lockmgr.Lease, error) {
-	return s.lease(ctx, term.VerbHeartbeat, func(task string) (lockmgr.Lease, error) { return s.locks.Renew(s.id, task, ttl) })
+func (s *Session) Heartbeat(ctx context.Context, ttl time.Duration) (Lease, error) {
+	return s.lease(ctx, term.VerbHeartbeat, func(by Holder) (Lease, error) { return s.locks.Renew(s.id, by, ttl) })
 }
 
 // Unlock gives the lock back.
 func (s *Session) Unlock(ctx context.Context) error {
-	_, err := s.lease(ctx, term.VerbUnlock, func(task string) (lockmgr.Lease, error) {
-		return lockmgr.Lease{}, s.locks.Release(s.id, task)
+	_, err := s.lease(ctx, term.VerbUnlock, func(by Holder) (Lease, error) {
+		return Lease{}, s.locks.Release(s.id, by)
 	})
 	return err
 }
 
 // Lease returns the lock as it is.
-func (s *Session) Lease() (lockmgr.Lease, bool) { return s.locks.Get(s.id) }
+func (s *Session) Lease() (Lease, bool) { return s.locks.Get(s.id) }
 
-func (s *Session) lease(ctx context.Context, verb term.Verb, change func(task string) (lockmgr.Lease, error)) (l lockmgr.Lease, err error) {
+func (s *Session) lease(ctx context.Context, verb term.Verb, change func(by Holder) (Lease, error)) (l Lease, err error) {
 	d := s.begin(ctx, verb, term.Event{})
 	defer func() { d.end(err) }()
 	s.mu.Lock()
 	ended, reason := s.state.Ended(), s.end.Reason
 	s.mu.Unlock()
 	if ended {
-		return lockmgr.Lease{}, &term.Error{Op: string(verb), Session: s.id, Kind: term.AlreadyClosed, Msg: "this session has ended (" + reason + "); there is nothing left to lock", Details: &term.Details{EndReason: reason}}
+		return Lease{}, &term.Error{Op: string(verb), Session: s.id, Kind: term.AlreadyClosed, Msg: "this session has ended (" + reason + "); there is nothing left to lock", Details: &term.Details{EndReason: reason}}
 	}
-	task := lockHolder(term.ActorFrom(ctx))
-	if l, err = change(task); err != nil {
-		err = s.lockError(string(verb), task, err)
+	by := holderOf(term.ActorFrom(ctx))
+	if by.nameless() {
+		return Lease{}, &term.Error{Op: string(verb), Session: s.id, Kind: term.InvalidArgument, Err: lockmgr.ErrInvalid,
+			Msg: "a lock belongs to a task, and this call names none; name one here, and in each call that needs the lock"}
+	}
+	if l, err = change(by); err != nil {
+		err = s.lockError(string(verb), by, err)
 	}
 	if s.State().Ended() { // meanwhile: nobody would ever drop the lease
 		s.locks.Drop(s.id)

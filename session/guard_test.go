@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"ptyctl/internal/bufpipe"
-	"ptyctl/lockmgr"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -51,14 +50,14 @@ func TestRefusal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var seen diary
-				var locks lockmgr.Table
+				var locks session.LockTable
 				near, far := bufpipe.New(0)
 				sh := &shell{plain: plain{ReadWriteCloser: near}} // without exec and signal, which would panic
 				sh.resized = func(int, int) error { panic("resized") }
 				s := session.New(sh, session.Options{Locks: &locks, Gate: c.gate, Journal: c.journal, Observers: []term.Observer{&seen}})
 				defer s.Close(t.Context(), session.CloseOptions{})
 				if c.locked {
-					locks.TakeOver(s.ID(), "other", time.Hour)
+					locks.TakeOver(s.ID(), session.Holder{Task: "other"}, time.Hour)
 				}
 				for _, call := range calls {
 					wantKind(t, call.do(task("t1"), s), c.kind)
@@ -189,7 +188,7 @@ func TestLocks(t *testing.T) {
 		wantKind(t, err, term.InvalidArgument)
 		_, err = s.Lock(task("t1"), 0)
 		wantKind(t, err, term.InvalidArgument)
-		if l, err := s.Lock(task("t1"), time.Minute); err != nil || l.Holder != "t1" || !l.Expires.Equal(time.Now().Add(time.Minute)) {
+		if l, err := s.Lock(task("t1"), time.Minute); err != nil || l.Holder.String() != "t1" || !l.Expires.Equal(time.Now().Add(time.Minute)) {
 			t.Errorf("%+v, %v", l, err)
 		}
 		_, err = s.Lock(task("t2"), time.Minute)
@@ -201,7 +200,7 @@ func TestLocks(t *testing.T) {
 		if l, err := s.Heartbeat(task("t1"), time.Minute); err != nil || !l.Expires.Equal(time.Now().Add(time.Minute)) {
 			t.Errorf("%+v, %v", l, err)
 		}
-		if l, ok := s.Lease(); !ok || l.Holder != "t1" {
+		if l, ok := s.Lease(); !ok || l.Holder.String() != "t1" {
 			t.Errorf("%+v", l)
 		}
 		time.Sleep(time.Minute)

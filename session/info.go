@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"ptyctl/buffer"
-	"ptyctl/lockmgr"
 	"ptyctl/term"
 )
 
@@ -35,7 +34,7 @@ type Info struct {
 	Readers           int64     // reads that wait now
 	Typed             bool      // something was typed into the terminal after it opened
 
-	Lease *lockmgr.Lease // nil: nobody holds the lock
+	Lease *Lease // nil: nobody holds the lock
 }
 
 // Info returns the session's present state.

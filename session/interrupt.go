@@ -19,7 +19,7 @@ func (t *typedRun) stop() term.Exit {
 		if !t.mayPress(key, "to stop "+t.x.id) {
 			break
 		}
-		t.s.press(lockHolder(t.actor), key, func() {})
+		t.s.press(holderOf(t.actor), key, func() {})
 		if e, ok := t.settled(t.s.ctx, interruptGrace); ok {
 			e.Killed = "yes"
 			return e
@@ -34,7 +34,7 @@ func (t *typedRun) mayPress(key, why string) bool {
 	s.mu.Lock()
 	touched := t.x.touched
 	s.mu.Unlock()
-	if touched || s.locks.CheckEpoch(s.id, lockHolder(t.actor), t.epoch) != nil {
+	if touched || s.locks.CheckEpoch(s.id, holderOf(t.actor), t.epoch) != nil {
 		return false
 	}
 	e := term.Event{Verb: term.VerbWrite, Actor: t.actor, Data: []byte(key), Size: len(key), Detail: why}
@@ -42,7 +42,7 @@ func (t *typedRun) mayPress(key, why string) bool {
 		return false
 	}
 	s.observe(e)
-	s.recordTx(TxEvent{Verb: term.VerbWrite, Task: lockHolder(t.actor), Bytes: len(key), Key: keyOf([]byte(key)), Reason: why})
+	s.recordTx(TxEvent{Verb: term.VerbWrite, Task: holderOf(t.actor).String(), Bytes: len(key), Key: keyOf([]byte(key)), Reason: why})
 	return true
 }
 
@@ -79,8 +79,8 @@ func (t *typedRun) settled(ctx context.Context, limit time.Duration) (e term.Exi
 	}
 }
 
-// press sends a key of the task past everything that waits to be written, and then calls done.
-func (s *Session) press(task, key string, done func()) {
+// press sends a key for by past everything that waits to be written, and then calls done.
+func (s *Session) press(by Holder, key string, done func()) {
 	s.mu.Lock()
 	s.typed, s.ready = true, false
 	tr := s.transport
@@ -88,7 +88,7 @@ func (s *Session) press(task, key string, done func()) {
 	if !s.spawn("exec", func() {
 		defer done()
 		n, _ := tr.Write([]byte(key))
-		s.countTyped(task, n)
+		s.countTyped(by, n)
 	}) {
 		done()
 	}

@@ -1,6 +1,54 @@
 package session
 
-import "ptyctl/lockmgr"
+import (
+	"ptyctl/lockmgr"
+	"ptyctl/term"
+)
 
-// A Lease is a session's lock as one task holds it.
-type Lease = lockmgr.Lease
+// A Holder is who holds a session's lock: a principal and which of its tasks. It is an identity; nothing that a caller
+// passes is one, because no caller chooses its principal.
+type Holder struct {
+	Principal term.Principal
+	Task      string // empty for an attached person, who is a principal of their own
+}
+
+// A Lease is a session's lock as one holder has it.
+type Lease = lockmgr.Lease[Holder]
+
+// A LockTable keeps the locks of sessions. Its zero value is ready for use.
+type LockTable = lockmgr.Table[Holder]
+
+// holderOf is who an actor is where locks are concerned.
+func holderOf(a term.Actor) Holder {
+	p := a.Principal()
+	if p.Attachment != (term.Attachment{}) {
+		return Holder{Principal: p}
+	}
+	return Holder{Principal: p, Task: a.Task}
+}
+
+// Attached reports whether it is an attached person.
+func (h Holder) Attached() bool { return h.Principal.Attachment != (term.Attachment{}) }
+
+// nameless reports whether it is a caller that names no task, and so cannot hold a lock.
+func (h Holder) nameless() bool { return h.Task == "" && !h.Attached() }
+
+// String is the name to show: the task, or the person's name. It identifies nobody.
+func (h Holder) String() string {
+	if h.Attached() {
+		return h.Principal.Attachment.String()
+	}
+	return h.Task
+}
+
+// as says who h is to another: a task has a name for those of its own principal alone.
+func (h Holder) as(to Holder) string {
+	switch {
+	case h.Attached():
+		return h.String()
+	case h.Principal == to.Principal:
+		return "task " + h.Task
+	default:
+		return "another client"
+	}
+}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"ptyctl/buffer"
-	"ptyctl/lockmgr"
 	"ptyctl/term"
 )
 
@@ -49,7 +48,7 @@ type Config struct {
 // A Manager is the set of sessions of one process. Make it with NewManager.
 type Manager struct {
 	c      Config
-	locks  lockmgr.Table
+	locks  LockTable
 	limits limits
 
 	mu       sync.Mutex // guards the following

@@ -48,7 +48,7 @@ func TestOpen(t *testing.T) {
 		req := target("web1")
 		req.LockTTL = time.Minute
 		r, err := m.Open(task("t1"), req)
-		if err != nil || r.State != session.Open || r.Prompt != nil || r.Lease == nil || r.Lease.Holder != "t1" {
+		if err != nil || r.State != session.Open || r.Prompt != nil || r.Lease == nil || r.Lease.Holder.String() != "t1" {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		if got.ConnectTimeout != 15*time.Second {

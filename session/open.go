@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"ptyctl/lockmgr"
 	"ptyctl/quote"
 	"ptyctl/term"
 )
@@ -35,7 +34,7 @@ type OpenResult struct {
 	Session *Session
 	State   State        // Open; Authenticating with a Prompt; Connecting when Wait was over; Closed if it was over at once
 	Prompt  *term.Prompt // the question that must be answered with Write, or nil
-	Lease   *lockmgr.Lease
+	Lease   *Lease
 
 	Existing bool // a console that another call has opened: without a Lease
 }
@@ -64,7 +63,7 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 }
 
 // begin makes a session that connects, if that is permitted and there is room for it.
-func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *lockmgr.Lease, error) {
+func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, error) {
 	o := m.options(r)
 	o.Opener = term.ActorFrom(ctx)
 	s := newSession(o, m.ended)
@@ -83,7 +82,7 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *lockmgr.
 }
 
 // admit makes the session of d one of the manager's. What is refused never was a session, and has no end to be told of.
-func (m *Manager) admit(ctx context.Context, d *deed, r OpenRequest) (*lockmgr.Lease, error) {
+func (m *Manager) admit(ctx context.Context, d *deed, r OpenRequest) (*Lease, error) {
 	if err := m.mayOpen(ctx, d, r); err != nil {
 		d.s.life.stop()
 		d.s.cancel(err)
@@ -123,7 +122,7 @@ func (m *Manager) checkOpen(d *deed, r OpenRequest) error {
 	switch {
 	case m.c.Dialers[r.Target.Protocol] == nil:
 		return &term.Error{Op: op, Kind: term.Unsupported, Msg: fmt.Sprintf("protocol %q is not built into this ptyctl", r.Target.Protocol), Details: &term.Details{Field: "protocol", Allowed: m.Protocols()}}
-	case r.LockTTL > 0 && d.event.Actor.Task == "":
+	case r.LockTTL > 0 && holderOf(d.event.Actor).nameless():
 		return &term.Error{Op: op, Kind: term.InvalidArgument, Msg: "acquire_lock needs a task_id: the name under which the lock is held", Details: &term.Details{Field: "task_id"}}
 	}
 	return nil

@@ -139,7 +139,7 @@ func (s *Session) answerTo(ctx context.Context, p *question, data []byte) (err e
 	} else {
 		p.answer <- string(trimLineEnd(data))
 	}
-	s.recordTx(TxEvent{Verb: term.VerbAnswer, Task: lockHolder(term.ActorFrom(ctx)), Sensitive: true})
+	s.recordTx(TxEvent{Verb: term.VerbAnswer, Task: holderOf(term.ActorFrom(ctx)).String(), Sensitive: true})
 	return nil
 }
 

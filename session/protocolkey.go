@@ -34,14 +34,14 @@ func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout tim
 	setDefault(&timeout, s.o.WriteTimeout)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := s.stillHeld(op, lockHolder(term.ActorFrom(ctx)), epoch); err != nil {
+	if err := s.stillHeld(op, holderOf(term.ActorFrom(ctx)), epoch); err != nil {
 		return res, err
 	}
 	line, end := s.lastLine(), s.End()
 	err = sender.SendKey(ctx, name)
 	if !errors.Is(err, term.Unsupported) { // then nothing went out, and the terminal is what it was
 		s.typedAt(line, end)
-		s.recordTx(TxEvent{Verb: term.VerbWrite, Task: lockHolder(term.ActorFrom(ctx)), Key: name})
+		s.recordTx(TxEvent{Verb: term.VerbWrite, Task: holderOf(term.ActorFrom(ctx)).String(), Key: name})
 		s.life.touch()
 		if name == term.KeyBreak || name == term.KeyInterruptProcess {
 			s.typedInto([]byte("\x03")) // it means the same to what runs

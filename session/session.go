@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"ptyctl/buffer"
-	"ptyctl/lockmgr"
 	"ptyctl/term"
 	"ptyctl/vt"
 )
@@ -32,7 +31,7 @@ type Options struct {
 	User           string     // as whom the caller logs in; empty: the default
 	Opener         term.Actor // for Info
 	Device         string     // whose console the session is: it takes a lock to do anything but read; empty: a normal session
-	Locks          *lockmgr.Table
+	Locks          *LockTable
 	AllowTakeOver  bool            // a task may take the lock from the one that holds it; see TakeOver
 	Gate           term.Gate       // nil allows everything
 	Journal        term.Journal    // nil keeps none
@@ -57,7 +56,7 @@ func (o Options) withDefaults() Options {
 		o.ID = NewID("session")
 	}
 	if o.Locks == nil {
-		o.Locks = new(lockmgr.Table)
+		o.Locks = new(LockTable)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -79,7 +78,7 @@ type Session struct {
 	id      string
 	o       Options
 	buf     *buffer.Buffer
-	locks   *lockmgr.Table
+	locks   *LockTable
 	desk    desk
 	log     *slog.Logger
 	created time.Time
@@ -129,7 +128,7 @@ type Session struct {
 	runOrder   []string        // their ids, oldest first
 	sealed     bool            // Close waits: no goroutine may be added
 	txEvents   []TxEvent       // what was last typed
-	lost       []*lostLock     // the tasks whose lock was taken over, and who have not got it again; oldest first
+	lost       []*lostLock     // the holders whose lock was taken over, and who have not got it again; oldest first
 	visit      *lostLock       // the operator has taken over; nil: he has not, or the others know
 
 	hangOnce sync.Once
@@ -239,8 +238,10 @@ const (
 // It never fails: what does not end in time is abandoned, and the session is over for every caller.
 func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
 	actor, by := term.ActorFrom(ctx), "the caller"
-	if actor.Task != "" {
-		by = "task " + actor.Task
+	if h := holderOf(actor); h.Attached() {
+		by = h.String()
+	} else if h.Task != "" {
+		by = "task " + h.Task
 	}
 	var how string
 	if o.Force {

@@ -10,15 +10,15 @@ import (
 	"ptyctl/term"
 )
 
-// maxLost bounds how many tasks a session remembers for having lost its lock.
+// maxLost bounds how many holders a session remembers for having lost its lock.
 const maxLost = 64
 
-// A lostLock is what a task is told whose lock was taken over. It is told until it has the lock again: what it types
+// A lostLock is what a holder is told whose lock was taken over. It is told until it has the lock again: what it types
 // in the belief that the terminal is as it left it may do harm.
 type lostLock struct {
-	task, by string
-	at       time.Time
-	typed    int64 // bytes that others have typed since
+	holder, by Holder
+	at         time.Time
+	typed      int64 // bytes that others have typed since
 }
 
 // tell is the beginning of an error's message; empty for nil.
@@ -26,21 +26,21 @@ func (l *lostLock) tell() string {
 	if l == nil {
 		return ""
 	}
-	return fmt.Sprintf("task %s took the lock over from this task at %s, and since then others have typed %d bytes; ", l.by, l.at.UTC().Format(time.RFC3339), l.typed)
+	return fmt.Sprintf("%s took the lock over from this task at %s, and since then others have typed %d bytes; ", l.by.as(l.holder), l.at.UTC().Format(time.RFC3339), l.typed)
 }
 
 func (l *lostLock) fill(d *term.Details) {
 	if l != nil {
-		d.TakenOverBy, d.TypedSince = l.by, &l.typed
+		d.TakenOverBy, d.TypedSince = l.by.String(), &l.typed
 	}
 }
 
-// visited tells a task, once, that the operator has typed into the terminal: nil, if he has not, or somebody knows
+// visited tells a caller, once, that the operator has typed into the terminal: nil, if they have not, or somebody knows
 // already. The lock is not what it is about, for many write without one.
-func (s *Session) visited(op, task string) error {
+func (s *Session) visited(op string, caller Holder) error {
 	s.mu.Lock()
 	v := s.visit
-	if v == nil || v.typed == 0 || v.by == task {
+	if v == nil || v.typed == 0 || v.by == caller {
 		s.mu.Unlock()
 		return nil
 	}
@@ -48,20 +48,21 @@ func (s *Session) visited(op, task string) error {
 	s.mu.Unlock()
 	e := &term.Error{
 		Op: op, Session: s.id, Kind: term.Locked,
-		Msg: fmt.Sprintf("a person (%s) took this terminal over at %s and typed %d bytes into it; they have given it back, and nothing of this call was done: "+
-			"read what the terminal shows now, then call again if it still makes sense", v.by, v.at.UTC().Format(time.RFC3339), v.typed),
+		Msg: fmt.Sprintf("%s took this terminal over at %s and typed %d bytes into it; they have given it back, and nothing of this call was done: "+
+			"read what the terminal shows now, then call again if it still makes sense", v.by.as(caller), v.at.UTC().Format(time.RFC3339), v.typed),
 		Details: new(term.Details),
 	}
 	v.fill(e.Details)
 	return e
 }
 
-// TakeOver gives the session's lock to the task that ctx carries, whoever holds it, if Options.AllowTakeOver is set or
-// the operator asks. previous is the lease that ended by it; zero if nobody had one.
+// TakeOver gives the session's lock to the caller of ctx, whichever task holds it, if Options.AllowTakeOver is set or the
+// operator asks. Only an attached person takes it from another. previous is the lease that ended by it; zero if nobody
+// had one.
 //
 // What the loser was typing stops at the next 4 KiB at the latest. TakeOver waits until that has gone out, but no
 // longer than a second for a far side that does not take it.
-func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous lockmgr.Lease, err error) {
+func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous Lease, err error) {
 	operator := term.ActorFrom(ctx).Operator
 	if !s.o.AllowTakeOver && !operator {
 		err = &term.Error{
@@ -72,18 +73,21 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 		s.begin(ctx, term.VerbTakeOver, term.Event{}).end(err)
 		return l, previous, err
 	}
-	l, err = s.lease(ctx, term.VerbTakeOver, func(task string) (lockmgr.Lease, error) {
+	l, err = s.lease(ctx, term.VerbTakeOver, func(by Holder) (Lease, error) {
 		s.mu.Lock() // the loser's write that fails because of it finds out why
 		defer s.mu.Unlock()
-		got, old := s.locks.TakeOver(s.id, task, ttl)
-		if got == (lockmgr.Lease{}) {
-			return s.locks.Acquire(s.id, task, ttl) // which says what is wrong with the arguments
+		if held, ok := s.locks.Get(s.id); ok && held.Holder.Attached() && !by.Attached() {
+			return Lease{}, &lockmgr.HeldError[Holder]{Lease: held}
+		}
+		got, old := s.locks.TakeOver(s.id, by, ttl) // every grant is made under s.mu: it is still the one that was looked at
+		if got == (Lease{}) {
+			return s.locks.Acquire(s.id, by, ttl) // which says what is wrong with the arguments
 		}
 		previous = old
-		s.loseLocked(old.Holder, task)
-		s.regainedLocked(task)
+		s.loseLocked(old.Holder, by)
+		s.regainedLocked(by)
 		if operator {
-			s.visit = &lostLock{by: task, at: time.Now()}
+			s.visit = &lostLock{by: by, at: time.Now()}
 		}
 		return got, nil
 	})
@@ -102,34 +106,34 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 	return l, previous, nil
 }
 
-// loseLocked remembers that by took the lock from task. Requires s.mu.
-func (s *Session) loseLocked(task, by string) {
-	if task == "" || task == by {
+// loseLocked remembers that by took the lock from holder, which may be nobody. Requires s.mu.
+func (s *Session) loseLocked(holder, by Holder) {
+	if holder.nameless() || holder == by {
 		return
 	}
-	s.regainedLocked(task)
+	s.regainedLocked(holder)
 	if len(s.lost) == maxLost {
 		s.lost = slices.Delete(s.lost, 0, 1)
 	}
-	s.lost = append(s.lost, &lostLock{task: task, by: by, at: time.Now()})
+	s.lost = append(s.lost, &lostLock{holder: holder, by: by, at: time.Now()})
 }
 
-// regainedLocked forgets that task ever lost the lock. Requires s.mu.
-func (s *Session) regainedLocked(task string) {
+// regainedLocked forgets that holder ever lost the lock. Requires s.mu.
+func (s *Session) regainedLocked(holder Holder) {
 	s.lost = slices.DeleteFunc(s.lost, func(l *lostLock) bool {
-		if l.task == task && s.visit != nil && s.visit.by == l.by { // it was told of that as well
+		if l.holder == holder && s.visit != nil && s.visit.by == l.by { // it was told of that as well
 			s.visit = nil
 		}
-		return l.task == task
+		return l.holder == holder
 	})
 }
 
-// lostTo says who took the lock from task, as it is now; nil: nobody did, or task has got it again since.
-func (s *Session) lostTo(task string) *lostLock {
+// lostTo says who took the lock from holder, as it is now; nil: nobody did, or holder has got it again since.
+func (s *Session) lostTo(holder Holder) *lostLock {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.lost {
-		if l.task == task {
+		if l.holder == holder {
 			now := *l
 			return &now
 		}
@@ -137,18 +141,18 @@ func (s *Session) lostTo(task string) *lostLock {
 	return nil
 }
 
-// countTyped counts bytes that went out for task.
-func (s *Session) countTyped(task string, n int) {
+// countTyped counts bytes that went out for by.
+func (s *Session) countTyped(by Holder, n int) {
 	s.count.tx.Add(int64(n))
 	s.count.lastTx.Store(time.Now().UnixNano())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.lost {
-		if l.task != task {
+		if l.holder != by {
 			l.typed += int64(n)
 		}
 	}
-	if s.visit != nil && s.visit.by == task {
+	if s.visit != nil && s.visit.by == by {
 		s.visit.typed += int64(n)
 	}
 }

@@ -29,7 +29,7 @@ func TestTakeOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		l, previous, err := s.TakeOver(task("t2"), time.Minute)
-		if err != nil || l.Holder != "t2" || l.Epoch <= first.Epoch || previous != first {
+		if err != nil || l.Holder.String() != "t2" || l.Epoch <= first.Epoch || previous != first {
 			t.Fatalf("%+v, %+v, %v", l, previous, err)
 		}
 		if _, err := s.Write(task("t2"), []byte("12 bytes are"), session.WriteOptions{}); err != nil {

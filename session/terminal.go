@@ -96,7 +96,7 @@ func (t *typedRun) send(ctx context.Context, line string, epoch uint64) error {
 	}
 	w, err := s.send(ctx, tr, []byte(line+"\r"), epoch, 0, nil)
 	if w.Written > 0 {
-		s.recordTx(TxEvent{Verb: term.VerbExec, Task: lockHolder(t.actor), Bytes: w.Written})
+		s.recordTx(TxEvent{Verb: term.VerbExec, Task: holderOf(t.actor).String(), Bytes: w.Written})
 	}
 	switch {
 	case err != nil:

@@ -108,7 +108,7 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 			if key == "" {
 				key = keyOf(data)
 			}
-			s.recordTx(TxEvent{Verb: term.VerbWrite, Task: lockHolder(term.ActorFrom(ctx)), Bytes: res.Written, Key: key, Sensitive: o.private})
+			s.recordTx(TxEvent{Verb: term.VerbWrite, Task: holderOf(term.ActorFrom(ctx)).String(), Bytes: res.Written, Key: key, Sensitive: o.private})
 		}
 	}
 	res.Warnings = warnings
@@ -139,7 +139,7 @@ func (s *Session) send(ctx context.Context, t term.Transport, data []byte, epoch
 		return res, s.endedError(op)
 	}
 	res.Cursor = s.End()
-	w := &write{s: s, t: t, data: bytes.Clone(data), task: lockHolder(term.ActorFrom(ctx)), epoch: epoch, echo: echo, done: make(chan error, 1)}
+	w := &write{s: s, t: t, data: bytes.Clone(data), by: holderOf(term.ActorFrom(ctx)), epoch: epoch, echo: echo, done: make(chan error, 1)}
 	if !s.spawn(op, w.run) {
 		<-s.writing
 		return res, s.endedError(op)

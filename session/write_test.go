@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ptyctl/lockmgr"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -201,18 +200,20 @@ func TestWriteRefused(t *testing.T) {
 // A lease that is lost in the middle of a long write stops it after the piece under way.
 func TestWriteStopsWhenTheLockIsLost(t *testing.T) {
 	for name, c := range map[string]struct {
-		lose func(locks *lockmgr.Table, s *session.Session)
+		lose func(locks *session.LockTable, s *session.Session)
 		kind term.Kind
 	}{
-		"taken over":      {func(l *lockmgr.Table, s *session.Session) { l.TakeOver(s.ID(), "thief", time.Minute) }, term.Locked},
-		"expired":         {func(*lockmgr.Table, *session.Session) { time.Sleep(time.Minute) }, term.LockRequired},
-		"given back":      {func(_ *lockmgr.Table, s *session.Session) { s.Unlock(task("t1")) }, term.LockRequired},
-		"granted anew":    {func(_ *lockmgr.Table, s *session.Session) { s.Unlock(task("t1")); s.Lock(task("t1"), time.Hour) }, term.LockRequired},
-		"never had, lost": {func(_ *lockmgr.Table, s *session.Session) { s.Unlock(task("t1")); s.Lock(task("t9"), time.Hour) }, term.Locked},
+		"taken over": {func(l *session.LockTable, s *session.Session) {
+			l.TakeOver(s.ID(), session.Holder{Task: "thief"}, time.Minute)
+		}, term.Locked},
+		"expired":         {func(*session.LockTable, *session.Session) { time.Sleep(time.Minute) }, term.LockRequired},
+		"given back":      {func(_ *session.LockTable, s *session.Session) { s.Unlock(task("t1")) }, term.LockRequired},
+		"granted anew":    {func(_ *session.LockTable, s *session.Session) { s.Unlock(task("t1")); s.Lock(task("t1"), time.Hour) }, term.LockRequired},
+		"never had, lost": {func(_ *session.LockTable, s *session.Session) { s.Unlock(task("t1")); s.Lock(task("t9"), time.Hour) }, term.Locked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var locks lockmgr.Table
+				var locks session.LockTable
 				var seen diary
 				s, far := start(t, 4096, session.Options{Locks: &locks, WriteTimeout: time.Hour, Observers: []term.Observer{&seen}})
 				if _, err := s.Lock(task("t1"), time.Minute); err != nil {

@@ -16,7 +16,7 @@ type write struct {
 	s     *Session
 	t     term.Transport
 	data  []byte       // its own copy
-	task  string       // lock holder
+	by    Holder       // for whom it is
 	epoch uint64       // the lock's epoch when the write was permitted
 	echo  *expectation // nil: the data is no secret
 	done  chan error   // buffered: the result
@@ -46,7 +46,7 @@ func (w *write) run() {
 func (w *write) pieces() error {
 	s := w.s
 	for {
-		if err := s.stillHeld("write", w.task, w.epoch); err != nil {
+		if err := s.stillHeld("write", w.by, w.epoch); err != nil {
 			return err
 		}
 		piece := w.next()
@@ -57,7 +57,7 @@ func (w *write) pieces() error {
 		s.scrub.typed(piece)
 		n, err := w.t.Write(piece)
 		w.took(n)
-		s.countTyped(w.task, n)
+		s.countTyped(w.by, n)
 		s.life.touch()
 		s.typedInto(piece[:n])
 		if err != nil {

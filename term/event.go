@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// An Actor is who makes a call. All of it is what the caller says of itself, except Transport and Token.
+// An Actor is who makes a call. All of it is what the caller says of itself, except Transport, Token, Operator and
+// Attachment.
 type Actor struct {
 	Transport string // "stdio", "http", "socket", "cli", "library"
 	Client    string // name of the MCP client
 	Version   string // its version
 	Token     string // name (never the value) of the bearer token
-	Task      string // task_id: the name under which locks are held
+	Task      string // which of its principal's tasks: together they hold locks; see Principal
 	Agent     string // agent_id: which of the client's agents
 	Evidence  string // evidence_id: what of the client's own records the call belongs to
 	Call      string // correlation id, where the caller's contract has one: the same in the answer, and in what is on record
@@ -19,6 +20,10 @@ type Actor struct {
 	// Operator says that a person makes the call, over a way that only the operator has: he may take locks over and
 	// answer for others, and what he types is in no record.
 	Operator bool
+
+	// Attachment is the person who sits at a terminal and makes the call; the zero value is nobody. No task is in the
+	// same place, and Task is no more than the name that is on record.
+	Attachment Attachment
 }
 
 type actorKey struct{}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,7 +23,7 @@ const (
 type seat struct {
 	on   *control.Client
 	id   string
-	task string // under which we hold the lock; empty: we hold none
+	task string // the name under which others see us hold the lock; empty: we hold none. What makes the lock ours is in on
 
 	cols, rows int // of the terminal before we came
 }
@@ -34,6 +35,9 @@ func (s *seat) take(ctx context.Context) (previous string, err error) {
 		return "", err
 	}
 	task := person()
+	if err := s.on.Attach(ctx, task); err != nil {
+		return "", err
+	}
 	var out struct {
 		Previous string `json:"previous_holder"`
 	}
@@ -42,7 +46,10 @@ func (s *seat) take(ctx context.Context) (previous string, err error) {
 		return "", readOnlyHint(err)
 	}
 	s.task, s.cols, s.rows = task, now.Session.Cols, now.Session.Rows
-	if out.Previous != "" {
+	switch {
+	case strings.HasPrefix(out.Previous, "person "):
+		previous = " from " + printable(out.Previous)
+	case out.Previous != "":
 		previous = " from task " + printable(out.Previous)
 	}
 	return previous, nil
@@ -72,7 +79,7 @@ func person() string {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	return fmt.Sprintf("person %s (ptyctl attach, process %d)", name, os.Getpid())
+	return fmt.Sprintf("%s (ptyctl attach, process %d)", name, os.Getpid())
 }
 
 // renew keeps the lock.

@@ -37,6 +37,7 @@ type Options struct {
 const (
 	Path        = "/mcp"
 	healthPath  = "/healthz"
+	AttachPath  = "/attach" // where a person at a terminal gets the proof that they are one, if Options.Operator is set
 	metricsPath = "/metrics"
 )
 
@@ -60,7 +61,8 @@ type Handler struct {
 	srv      *server.MCPServer
 	mcp      *server.StreamableHTTPServer
 	tokens   keyring
-	tell     rate.Sometimes // of wrong tokens: they must not fill the log
+	attached *mcpapi.Attachments // nil: no person is attached over this way
+	tell     rate.Sometimes      // of wrong tokens: they must not fill the log
 	sessions *mcpSessions
 	calls    chan struct{} // one for each request that is served
 	streams  chan struct{} // one for each open stream
@@ -82,6 +84,9 @@ func New(srv *server.MCPServer, o Options) *Handler {
 	h := &Handler{
 		o: o, srv: srv, tell: rate.Sometimes{Interval: 10 * time.Second}, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
 		calls: make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
+	}
+	if o.Operator {
+		h.attached = mcpapi.NewAttachments()
 	}
 	h.streamsDone, h.endStreams = context.WithCancelCause(context.Background())
 	h.callsDone, h.endCalls = context.WithCancelCause(context.Background())
@@ -137,6 +142,8 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	switch {
 	case r.URL.Path == metricsPath && h.o.Metrics != nil:
 		serve = h.metrics
+	case r.URL.Path == AttachPath && h.attached != nil:
+		serve = h.attach
 	case r.URL.Path != Path:
 		return refuse(http.StatusNotFound, "there is nothing at this path; MCP is at "+Path)
 	}
@@ -195,9 +202,11 @@ func (h *Handler) rescue(w *answer, r *http.Request) {
 	w.refuse(refuse(http.StatusInternalServerError, "the server failed while handling this request; its log has the details, other requests still work"))
 }
 
-// caller is who sends a request with this token.
-func (h *Handler) caller(t *key) mcpapi.Caller {
-	return mcpapi.Caller{Transport: h.o.Transport, Token: t.Name, ReadOnly: h.o.ReadOnly || t.ReadOnly, Isolated: h.o.Isolate, Operator: h.o.Operator}
+// caller is who sends r with this token.
+func (h *Handler) caller(r *http.Request, t *key) (mcpapi.Caller, *refusal) {
+	c := mcpapi.Caller{Transport: h.o.Transport, Token: t.Name, ReadOnly: h.o.ReadOnly || t.ReadOnly, Isolated: h.o.Isolate, Operator: h.o.Operator}
+	bad := h.attachment(r, &c)
+	return c, bad
 }
 
 func notAllowed(methods string) *refusal {

@@ -79,6 +79,10 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	default:
 		return notAllowed("GET, POST, DELETE")
 	}
+	caller, refused := h.caller(r, k)
+	if refused != nil {
+		return refused
+	}
 	room, done := h.calls, h.callsDone
 	if stream {
 		room, done = h.streams, h.streamsDone
@@ -91,7 +95,7 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		err.header("Retry-After", "1")
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(mcpapi.WithCaller(r.Context(), h.caller(k)))
+	ctx, cancel := context.WithCancelCause(mcpapi.WithCaller(r.Context(), caller))
 	defer cancel(nil)
 	defer context.AfterFunc(done, func() { cancel(errShutdown) })()
 	if stream && m != nil { // nothing else ends with its session

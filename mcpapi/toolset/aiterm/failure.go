@@ -129,7 +129,7 @@ func message(e *term.Error) string {
 	case term.Locked, term.LockRequired:
 		holder := ""
 		if e.Details != nil && e.Details.LockHolder != "" {
-			holder = ": task " + e.Details.LockHolder + " holds it until " + time.UnixMilli(e.Details.LockExpiresAt).UTC().Format(time.RFC3339)
+			holder = ": " + e.Details.LockHolder + " holds it until " + time.UnixMilli(e.Details.LockExpiresAt).UTC().Format(time.RFC3339)
 		}
 		return "the terminal is locked for others" + holder + "; pty_read is allowed, for anything else wait, or open another one with pty_open"
 	case term.Busy:

@@ -169,7 +169,7 @@ func advice(e *term.Error, action string) string {
 	case term.Busy:
 		return busy(d)
 	case term.Locked:
-		return fmt.Sprintf("task %s has the lock of this session until %s: only read is allowed until it gives the lock back", d.LockHolder, time.UnixMilli(d.LockExpiresAt).UTC().Format(time.RFC3339))
+		return fmt.Sprintf("%s has the lock of this session until %s: only read is allowed until it gives the lock back", d.LockHolder, time.UnixMilli(d.LockExpiresAt).UTC().Format(time.RFC3339))
 	case term.LockRequired:
 		return "this session may only be used with its lock, which this tool does not take: only read is allowed; spawn a session of your own"
 	case term.ExecTimeout:
