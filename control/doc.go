@@ -20,6 +20,8 @@
 //     the server before it says anything.
 //   - What lies at the path and is no socket of this user is never touched. The socket of a dead process is replaced;
 //     that of a living one is not. Of several that start at once with the same path, one gets it.
+//   - After Client.Attach the client is one person, whose locks no other client of the socket can use. What proves it is
+//     in that client's memory alone.
 //
 // Windows has no such socket in a form that these promises hold for, so Listen and Sockets fail there.
 package control
