@@ -25,7 +25,7 @@ const (
 type ExecRequest struct {
 	Command   string   // a line for the far side's shell
 	Argv      []string // in place of Command: a program and its arguments, quoted for the far side; no shell reads more into them
-	Lane      Lane // empty: LaneAuto
+	Lane      Lane     // empty: LaneAuto
 	Dir       string
 	Env       []term.EnvVar
 	Stdin     []byte

@@ -167,7 +167,7 @@ func (m *Manager) options(r OpenRequest) Options {
 		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines), ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge, life: r.Life,
 		Expect: r.Expect, Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
-		limits: m.limits, dir: r.Target.Local.Dir, RecordTxEvents: m.c.RecordTxEvents, FarFiles: m.c.FarFiles, stays: len(local.Argv) > 0 && !r.Target.PTY.Disabled,
+		limits: m.limits, dir: r.Target.Local.Dir, RecordTxEvents: m.c.RecordTxEvents, FarFiles: m.c.FarFiles, stays: len(local.Argv) > 0 && !r.Target.PTY.Disabled, program: len(local.Argv) > 0 && r.Target.PTY.Disabled,
 	}
 }
 

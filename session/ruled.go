@@ -10,7 +10,7 @@ import (
 // reads says what reads the line of a command, for the Gate. It answers with what was found out; what the caller claims
 // counts only where nothing is known, and only if it claims a class without quoting. Nil: no shell reads the command.
 func (s *Session) reads(lane Lane, r ExecRequest) func(context.Context) string {
-	if lane == LaneChannel && s.startsPrograms() {
+	if lane == LaneChannel && s.o.program {
 		return nil
 	}
 	return func(ctx context.Context) string {
@@ -35,13 +35,6 @@ func (s *Session) found(ctx context.Context, lane Lane, claimed Class) shell {
 		return s.loginShell(ctx)
 	}
 	return s.shellOf(ctx, "")
-}
-
-// startsPrograms reports whether a command beside the terminal is a program that is started as it is, by no shell.
-func (s *Session) startsPrograms() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.about.Process != nil
 }
 
 // asRuled makes the request what is run: what the Gate says, or else the words that the caller gave, quoted.

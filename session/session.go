@@ -40,10 +40,11 @@ type Options struct {
 	RecordTxEvents bool            // remember that something was typed, never what; see TxEvents
 	FarFiles       FarFiles        // nil: files of the far side are not offered
 
-	limits limits        // the manager's
-	dir    string        // where a local session was started, as the caller named it
-	stays  bool          // readable until a caller closes it, if it ends by itself
-	life   time.Duration // see OpenRequest.Life
+	limits  limits        // the manager's
+	dir     string        // where a local session was started, as the caller named it
+	program bool          // a command beside the terminal is a program that is started with its words as they are, by no shell
+	stays   bool          // readable until a caller closes it, if it ends by itself
+	life    time.Duration // see OpenRequest.Life
 }
 
 func (o Options) withDefaults() Options {

@@ -433,7 +433,7 @@ func TestPermissions(t *testing.T) {
 	c.fails("pty_spawn", `{"command":"sh","args":["-c","true; git push"]}`, denied)
 	id := c.sh("echo ready; cat", "ready")
 	c.fails("pty_write", about(id, `,"data":"ls; git push\\n"`), "Error: Permission denied: the operator's rule ")
-	c.call("pty_write", about(id, `,"data":"git status\\n"`))
+	c.call("pty_write", about(id, `,"data":"'git' 'status'\\n"`))
 	c.call("pty_kill", about(id, `,"cleanup":true`))
 	refused := 0
 	for _, e := range seen.take() {
