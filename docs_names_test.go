@@ -99,6 +99,12 @@ func TestDocsNames(t *testing.T) {
 		tables[table] = true
 		tables[strings.Split(table, ".")[0]] = true
 	}
+	for _, table := range config.Tables() {
+		keys[table.Path] = true
+		for _, f := range table.Fields {
+			keys[table.Path+"."+f.Path] = true
+		}
+	}
 	keyForm := regexp.MustCompile("^`(" + strings.Join(sortedNames(tables), "|") + `)\.[a-z_.]+` + "`$")
 	seen := map[string]int{}
 	for name, text := range documents(t) {

@@ -136,6 +136,20 @@ func keyTables() string {
 		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", k.Path[dot+1:], k.Default, k.Doc, k.Form, names)
 	}
+	for _, table := range config.Tables() {
+		fmt.Fprintf(&b, "\n### `%s`\n\n%s Any number of these tables, in the file alone.\n\n", table.Header(), table.Doc)
+		if table.Live() {
+			b.WriteString("A running server takes these over on `SIGHUP`.\n\n")
+		}
+		b.WriteString("| field | default | what it is | value |\n|---|---|---|---|\n")
+		for _, f := range table.Fields {
+			def := "`" + f.Default + "`"
+			if f.Required {
+				def = "must be given"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Path, def, f.Doc, f.Form)
+		}
+	}
 	return b.String()
 }
 

@@ -22,6 +22,12 @@ func (c Config) Changes(next Config) []Change {
 			changes = append(changes, Change{k.Path, tomlText(old), tomlText(new), k.Live()})
 		}
 	}
+	for _, t := range Tables() {
+		old, new := c.field(t.Path), next.field(t.Path)
+		if !sameEntries(t, old, new) {
+			changes = append(changes, Change{t.Path, entriesText(t, old), entriesText(t, new), t.Live()})
+		}
+	}
 	return changes
 }
 
@@ -30,7 +36,12 @@ func (c Config) Changes(next Config) []Change {
 var live = []string{"ssh", "telnet", "logging"}
 
 // Live reports whether a running server takes over a new value of the key.
-func (k Key) Live() bool {
-	table, _, _ := strings.Cut(k.Path, ".")
+func (k Key) Live() bool { return isLive(k.Path) }
+
+// Live reports whether a running server takes over such tables.
+func (t Table) Live() bool { return isLive(t.Path) }
+
+func isLive(path string) bool {
+	table, _, _ := strings.Cut(path, ".")
 	return slices.Contains(live, table)
 }

@@ -183,6 +183,7 @@ type Policy struct {
 	Protocols              []string
 	Typing                 PolicyTyping
 	Permissions            string // JSON
+	Credential             []Credential
 }
 
 // Logging says what is logged, and where.

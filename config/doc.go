@@ -18,6 +18,8 @@
 // default, bounds, description, environment variable and flag. [Keys] shows it
 // to whoever builds a command line or a reference page, and [Example] prints it
 // as a TOML file. A new key is a field in a struct and a row in the table.
+// Tables of which the file may hold any number, [[policy.credential]] and
+// [forward.NAME], are declared in the same way: see kinds and [Tables].
 //
 // What the package promises:
 //

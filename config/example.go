@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
 
-// Example returns a TOML file that sets every key to its default and explains it.
+// Example returns a TOML file that sets every key to its default and explains it. A table of which there may be any
+// number is shown in a comment.
 func Example() string {
 	var b strings.Builder
 	b.WriteString(`# The configuration of ptyctl. Every key is shown with its default; keep only
@@ -26,6 +28,12 @@ func Example() string {
 			fmt.Fprintf(&b, " Flag: --%s.", k.Flag.Name)
 		}
 		fmt.Fprintf(&b, "\n%s = %s\n", name, k.Default)
+	}
+	for _, t := range Tables() {
+		fmt.Fprintf(&b, "\n# %s\n# There may be any number of these; there is none by default.\n# %s\n", t.Doc, t.headerOf("example"))
+		for _, f := range t.Fields {
+			fmt.Fprintf(&b, "#\n# # %s\n# # Give %s.\n# %s = %s\n", f.Doc, f.Form, f.Path, cmp.Or(f.Example, f.Default))
+		}
 	}
 	return b.String()
 }

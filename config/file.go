@@ -63,6 +63,7 @@ func (l *loader) readTOML(name string, doc []byte) {
 			return
 		}
 	}
+	w.finish()
 	var invalid *toml.DecodeError
 	if err := toml.Unmarshal(w.doc, &struct{}{}); errors.As(err, &invalid) {
 		line, column := invalid.Position()

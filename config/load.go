@@ -35,8 +35,10 @@ func Load(s Source) (Config, []Warning, error) {
 
 	var c Config
 	c.origin = make(map[string]string)
+	home := homeDir(getenv)
 	l := &loader{
-		rows:   table(&c, homeDir(getenv)),
+		rows:   table(&c, home),
+		kinds:  kinds(&c, home),
 		origin: c.origin,
 		where:  make(map[string]string),
 		doubt:  make(map[string]bool),
@@ -59,6 +61,7 @@ func Load(s Source) (Config, []Warning, error) {
 // loader collects what the layers say.
 type loader struct {
 	rows   []row
+	kinds  []kind
 	origin map[string]string // Config.origin
 	where  map[string]string // like origin, with columns
 
@@ -78,7 +81,7 @@ func (l *loader) put(r row, where, origin string, text []string) {
 		l.refuse(r.Path, where, r.Path+" "+err.Error())
 		return
 	}
-	l.where[r.Path], l.origin[r.Path] = where, origin
+	l.where[r.origin()], l.origin[r.origin()] = where, origin
 }
 
 // refuse reports a problem with a known key.
@@ -148,6 +151,11 @@ func (l *loader) strangeEnv(name string) string {
 		// variable is called otherwise.
 		names = append(names, r.Env, envName(r.Path))
 		means = append(means, r.Env, r.Env)
+	}
+	for _, k := range l.kinds {
+		if own := envName(k.Path); name == own || strings.HasPrefix(name, own+"_") {
+			return "has no effect, because only the file can hold tables; write " + k.Header() + " there"
+		}
 	}
 	if i := nearest(name, names); i >= 0 {
 		return fmt.Sprintf("has no effect, because no key has this variable; did you mean %s?", means[i])

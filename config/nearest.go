@@ -18,9 +18,14 @@ func (l *loader) advise(path string) string {
 			return "did you mean " + p + "?"
 		}
 	}
-	if i := nearest(path, paths); i >= 0 {
-		return "did you mean " + paths[i] + "?"
+	headers := slices.Clone(paths)
+	for _, k := range l.kinds {
+		paths, headers = append(paths, k.Path), append(headers, k.Header())
 	}
+	if i := nearest(path, paths); i >= 0 {
+		return "did you mean " + headers[i] + "?"
+	}
+	paths = paths[:len(l.rows)]
 	table, _ := cutTable(path)
 	var siblings []string
 	for _, p := range paths {
@@ -37,8 +42,21 @@ func (l *loader) advise(path string) string {
 // adviseTable says what to do about an unknown table.
 func (l *loader) adviseTable(path string) string {
 	tables := l.tables()
-	if i := nearest(path, tables); i >= 0 {
-		return "did you mean [" + tables[i] + "]?"
+	paths, headers := slices.Clone(tables), make([]string, len(tables))
+	for i, t := range tables {
+		headers[i] = "[" + t + "]"
+	}
+	parent, name := cutTable(path)
+	for _, k := range l.kinds {
+		p := k.Path
+		if k.Named && parent != "" {
+			p += "." + name
+		}
+		paths, headers = append(paths, p), append(headers, k.Header())
+		tables = append(tables, k.Header())
+	}
+	if i := nearest(path, paths); i >= 0 {
+		return "did you mean " + headers[i] + "?"
 	}
 	return "remove it; the tables are " + strings.Join(tables, ", ")
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -38,6 +39,10 @@ type Key struct {
 	Doc      string   // one sentence
 	Env      string   // environment variable
 	Flag     Flag     // command line flag, if Flag.Name is not ""
+
+	// Of a field of a Table.
+	Required bool
+	Example  string // as TOML; "" where the default is one
 }
 
 // Flag is the command line flag of a key. Whoever parses the command line puts
@@ -69,11 +74,13 @@ type row struct {
 	// get exactly one element. An error continues the sentence that begins
 	// with the key's path, and the field is then unchanged.
 	set func(text []string) error
+
+	place string // in Config.origin, if that is not the path: policy.credential[0].source
 }
 
 func newRow(k Key, set func(text []string) error) row {
 	k.Env = envName(k.Path)
-	return row{k, set}
+	return row{Key: k, set: set}
 }
 
 func envName(path string) string {
@@ -84,6 +91,21 @@ func envName(path string) string {
 func (r row) env(name string) row { r.Env = name; return r }
 
 func (r row) flag(name, value string) row { r.Flag = Flag{name, value}; return r }
+
+func (r row) example(value string) row { r.Example = value; return r }
+
+// required makes the row one that must be given, and not be empty. form replaces its form.
+func (r row) required(form, example string) row {
+	r.Required, r.Form = true, form
+	set := r.set
+	r.set = func(text []string) error {
+		if len(text) == 0 || text[0] == "" {
+			return errors.New("is empty; give " + form)
+		}
+		return set(text)
+	}
+	return r.example(example)
+}
 
 // checked refuses text that is not empty and that the check refuses; its error says what to give.
 func (r row) checked(check func(text string) error) row {
@@ -98,6 +120,9 @@ func (r row) checked(check func(text string) error) row {
 	}
 	return r
 }
+
+// origin is the row's place in Config.origin.
+func (r row) origin() string { return cmp.Or(r.place, r.Path) }
 
 // split turns the text of an environment variable or a flag into the elements
 // that set expects.
@@ -170,11 +195,16 @@ func enum[T ~string](p *T, path string, def T, doc string, values ...T) row {
 	*p = def
 	k := Key{Path: path, Type: TypeEnum, Default: strconv.Quote(string(def)), Doc: doc}
 	for _, v := range values {
-		k.Values = append(k.Values, string(v))
+		if v != "" {
+			k.Values = append(k.Values, string(v))
+		}
 	}
 	k.Form = "one of " + strings.Join(k.Values, ", ")
 	if len(k.Values) == 1 {
 		k.Form = k.Values[0]
+	}
+	if slices.Contains(values, "") {
+		k.Form += ", or leave it empty"
 	}
 	return newRow(k, func(text []string) error {
 		if !slices.Contains(values, T(text[0])) {

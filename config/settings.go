@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,22 +15,35 @@ type Setting struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`  // as TOML; a secret that is set is `"[redacted]"`
 	Origin string `json:"origin"` // see Config.Origin
+	Header string `json:"-"`      // the line of the file that begins its table
 }
 
-// Settings returns every key with its value, in the order of [Keys]. It shows no secret.
+// Settings returns every key with its value, in the order of [Keys], and then every field of the tables of which there may
+// be any number. It shows no secret.
 func (c Config) Settings() []Setting {
-	keys := Keys()
-	list := make([]Setting, len(keys))
-	for i, k := range keys {
-		list[i] = Setting{Key: k.Path, Value: tomlText(c.field(k.Path)), Origin: c.Origin(k.Path)}
+	var list []Setting
+	for _, k := range Keys() {
+		table, _ := cutTable(k.Path)
+		list = append(list, Setting{Key: k.Path, Value: tomlText(c.field(k.Path)), Origin: c.Origin(k.Path), Header: "[" + table + "]"})
+	}
+	for _, t := range Tables() {
+		for i, v := range c.field(t.Path).Seq2() {
+			name := v.FieldByName("Name").String()
+			place, header := t.place(name, int(i.Int())), t.headerOf(name)
+			for _, f := range t.Fields {
+				key := place + "." + f.Path
+				list = append(list, Setting{Key: key, Value: tomlText(field(v, f.Path)), Origin: cmp.Or(c.origin[key], "default"), Header: header})
+			}
+		}
 	}
 	return list
 }
 
 // field returns the field of a key. Their names agree: ssh.known_hosts_path is SSH.KnownHostsPath, and a duration has its
 // unit in the key's name only.
-func (c Config) field(path string) reflect.Value {
-	v := reflect.ValueOf(c)
+func (c Config) field(path string) reflect.Value { return field(reflect.ValueOf(c), path) }
+
+func field(v reflect.Value, path string) reflect.Value {
 	for name := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSuffix(path, "_ms"), "_", ""), ".") {
 		v = v.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
 	}
@@ -41,6 +56,44 @@ func same(t Type, a, b reflect.Value) bool {
 		return a.Interface().(Secret).Reveal() == b.Interface().(Secret).Reveal()
 	}
 	return tomlText(a) == tomlText(b)
+}
+
+// sameEntries compares the entries of two configurations, but not where they stand.
+func sameEntries(t Table, a, b reflect.Value) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for i := range a.Len() {
+		x, y := a.Index(i), b.Index(i)
+		if x.FieldByName("Name").String() != y.FieldByName("Name").String() ||
+			slices.ContainsFunc(t.Fields, func(f Key) bool { return !same(f.Type, field(x, f.Path), field(y, f.Path)) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// entriesText shows entries as an array or a table of inline tables, without the fields at their defaults.
+func entriesText(t Table, entries reflect.Value) string {
+	texts := make([]string, entries.Len())
+	for i := range texts {
+		v := entries.Index(i)
+		var fields []string
+		for _, f := range t.Fields {
+			if text := tomlText(field(v, f.Path)); text != f.Default {
+				fields = append(fields, f.Path+" = "+text)
+			}
+		}
+		texts[i] = "{" + strings.Join(fields, ", ") + "}"
+		if t.Named {
+			texts[i] = v.FieldByName("Name").String() + " = " + texts[i]
+		}
+	}
+	text := strings.Join(texts, ", ")
+	if t.Named {
+		return "{" + text + "}"
+	}
+	return "[" + text + "]"
 }
 
 // tomlText shows a field as it would stand in the file.

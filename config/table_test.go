@@ -57,6 +57,13 @@ func TestEveryFieldHasARow(t *testing.T) {
 			t.Errorf("%s sets the field %s", k.Path, changed[0])
 		}
 	}
+	for _, table := range Tables() { // TestFieldsOfTables looks at their fields
+		leaves(reflect.ValueOf(Config{}), "", func(name string, _ reflect.Value) {
+			if strings.EqualFold(name, table.Path) {
+				keyOf[name] = table.Path
+			}
+		})
+	}
 	leaves(reflect.ValueOf(Config{}), "", func(name string, _ reflect.Value) {
 		if keyOf[name] == "" {
 			t.Errorf("no key sets the field %s", name)

@@ -18,6 +18,8 @@ type walk struct {
 	parser unstable.Parser
 	most   int // problems at which to stop
 
+	entries []*opened // in the order of the file
+
 	table   string // path of the current table; "" before the first header
 	skipped bool   // the current table was refused, and with it what it holds
 }
@@ -39,6 +41,10 @@ func (w *walk) expression(n *unstable.Node) {
 func (w *walk) header(n *unstable.Node) {
 	path, start, _ := w.key("", n.Key())
 	w.table, w.skipped = path, true
+	if k, _, _ := w.kindOf(path); k != nil {
+		w.entryHeader(path, n.Kind == unstable.ArrayTable, start)
+		return
+	}
 	where, _ := w.at(start)
 	r, isKey := w.row(path)
 	switch {
@@ -58,6 +64,10 @@ func (w *walk) pair(table string, n *unstable.Node) {
 	value := n.Value()
 	if r, isKey := w.row(path); isKey {
 		w.value(r, value, w.valueStart(end))
+		return
+	}
+	if k, _, _ := w.kindOf(path); k != nil {
+		w.entryPair(path, value, start, end)
 		return
 	}
 	where, _ := w.at(start)
@@ -128,7 +138,8 @@ func (w *walk) isTable(path string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(w.rows, func(r row) bool { return strings.HasPrefix(r.Path, below) })
+	return slices.ContainsFunc(w.rows, func(r row) bool { return strings.HasPrefix(r.Path, below) }) ||
+		slices.ContainsFunc(w.kinds, func(k kind) bool { return strings.HasPrefix(k.Path, below) })
 }
 
 // key joins a table and a dotted key to a path, and returns the offsets at which

@@ -33,6 +33,8 @@ type Rules struct {
 
 	Protocols []Rule
 
+	Credentials []Credential // empty: every credential may be used everywhere
+
 	Typing      Typing
 	TypingWhere string
 
@@ -73,6 +75,11 @@ func New(r Rules) (*Policy, error) {
 			if strings.TrimSpace(rule.Text) == "" {
 				return nil, fmt.Errorf("%s: it is empty; remove the entry", rule)
 			}
+		}
+	}
+	for _, c := range r.Credentials {
+		if err := c.Validate(); err != nil {
+			return nil, err
 		}
 	}
 	switch r.Typing {
@@ -314,6 +321,9 @@ var harmlessKeys = set("enter ctrl_c ctrl_d ctrl_z ctrl_l ctrl_backslash break i
 // All returns the rules one by one, for a person to see.
 func (r Rules) All() []Rule {
 	all := slices.Concat(r.Deny, r.Ask, r.Allow, r.DenyPrograms, r.Programs, r.WorkDirs, r.Protocols, r.DenyHosts, r.Hosts, r.ReadOnlyHosts, r.ExecOnlyHosts)
+	for _, c := range r.Credentials {
+		all = append(all, c.Rule())
+	}
 	if r.Permissions != "" {
 		all = append(all, Rule{Text: r.Permissions, Name: permissionsName})
 	}

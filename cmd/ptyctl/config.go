@@ -164,7 +164,7 @@ func showConfig(w io.Writer, settings []config.Setting, changedOnly, asJSON bool
 			if current != "" {
 				fmt.Fprintln(columns)
 			}
-			fmt.Fprintf(columns, "[%s]\n", table)
+			fmt.Fprintln(columns, s.Header)
 			current = table
 		}
 		fmt.Fprintf(columns, "%s = %s\t# %s\n", s.Key[dot+1:], s.Value, s.Origin)

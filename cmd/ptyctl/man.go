@@ -70,6 +70,20 @@ func manual(app *cli.App) string {
 		m.bold(k.Path)
 		m.text(fmt.Sprintf("%s Default %s; %s. Environment: %s.", k.Doc, k.Default, k.Form, k.Env))
 	}
+	for _, t := range config.Tables() {
+		m.macro("TP")
+		m.bold(t.Header())
+		m.text(t.Doc + " In the file alone, any number of times.")
+		for _, f := range t.Fields {
+			m.macro("TP")
+			m.bold(t.Path + "." + f.Path)
+			what := "Default " + f.Default
+			if f.Required {
+				what = "Must be given"
+			}
+			m.text(fmt.Sprintf("%s %s; %s.", f.Doc, what, f.Form))
+		}
+	}
 	m.macro("SH", "EXIT STATUS")
 	for _, e := range exitStatuses {
 		m.macro("TP")

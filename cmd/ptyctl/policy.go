@@ -25,14 +25,19 @@ func policyRules(cfg config.Config) policy.Rules {
 		return list
 	}
 	p := cfg.Policy
+	var credentials []policy.Credential
+	for _, c := range p.Credential {
+		credentials = append(credentials, policy.Credential{Source: c.Source, Hosts: c.Hosts, Users: c.Users, HostKey: string(c.HostKey), Where: c.Where})
+	}
 	return policy.Rules{
 		Allow: from("policy.allow", p.Allow), Deny: from("policy.deny", p.Deny), Ask: from("policy.ask", p.Ask),
 		Programs: from("policy.programs", p.Programs), DenyPrograms: from("policy.deny_programs", p.DenyPrograms),
 		WorkDirs: from("policy.work_dirs", p.WorkDirs),
 		Hosts:    from("policy.hosts", p.Hosts), DenyHosts: from("policy.deny_hosts", p.DenyHosts),
 		ReadOnlyHosts: from("policy.read_only_hosts", p.ReadOnlyHosts), ExecOnlyHosts: from("policy.exec_only_hosts", p.ExecOnlyHosts),
-		Protocols: from("policy.protocols", p.Protocols),
-		Typing:    policy.Typing(p.Typing), TypingWhere: cfg.Origin("policy.typing"), Permissions: p.Permissions,
+		Protocols:   from("policy.protocols", p.Protocols),
+		Credentials: credentials,
+		Typing:      policy.Typing(p.Typing), TypingWhere: cfg.Origin("policy.typing"), Permissions: p.Permissions,
 		Consent: p.Consent == config.PolicyConsentElicit,
 	}
 }
