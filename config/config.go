@@ -173,6 +173,7 @@ type Audit struct {
 
 // Policy holds the operator's rules for what callers do; package policy says what they mean. All empty: everything is allowed.
 type Policy struct {
+	Preset                 PolicyPreset
 	Allow, Deny, Ask       []string // patterns for commands
 	Consent                PolicyConsent
 	Programs, DenyPrograms []string // paths on this machine
@@ -256,6 +257,16 @@ const (
 	AuditCommandsRedacted AuditCommands = "redacted" // without what looks like a secret
 	AuditCommandsHash     AuditCommands = "hash"     // SHA-256 and length
 	AuditCommandsNone     AuditCommands = "none"     // length
+)
+
+// PolicyPreset is a list of rules for commands that comes with ptyctl.
+type PolicyPreset string
+
+// The lists. Package policy has them.
+const (
+	PolicyPresetNone            PolicyPreset = ""
+	PolicyPresetReadOnlyLinux   PolicyPreset = "read-only-linux"
+	PolicyPresetReadOnlyNetwork PolicyPreset = "read-only-network"
 )
 
 // PolicyConsent says what becomes of commands that take a person's consent.

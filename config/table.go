@@ -215,6 +215,9 @@ func table(c *Config, home string) []row {
 			"How much of a command the audit log keeps: its text without what looks like a secret, a hash, or only its length.",
 			AuditCommandsRedacted, AuditCommandsHash, AuditCommandsNone),
 
+		enum(&c.Policy.Preset, "policy.preset", PolicyPresetNone,
+			"A ready-made list of commands that only look, with their options, which counts like entries of allow.",
+			PolicyPresetNone, PolicyPresetReadOnlyLinux, PolicyPresetReadOnlyNetwork),
 		texts(&c.Policy.Allow, "policy.allow",
 			"Patterns for the commands that may be run: each command in a line must match one; empty allows all that is not denied."),
 		texts(&c.Policy.Deny, "policy.deny",

@@ -33,6 +33,9 @@ type Rules struct {
 
 	Protocols []Rule
 
+	Preset      string // the name of a ready-made list of allowed commands; empty: none
+	PresetWhere string
+
 	Credentials []Credential // empty: every credential may be used everywhere
 
 	Typing      Typing
@@ -103,7 +106,7 @@ func New(r Rules) (*Policy, error) {
 func (p *Policy) Gate() term.Gate {
 	r := p.rules
 	if !p.commands.any() && p.commands.permissions == nil && len(r.Programs)+len(r.DenyPrograms)+len(r.WorkDirs)+len(r.Hosts)+
-		len(r.DenyHosts)+len(r.ReadOnlyHosts)+len(r.ExecOnlyHosts)+len(r.Protocols) == 0 && r.Typing != TypingDeny {
+		len(r.DenyHosts)+len(r.ReadOnlyHosts)+len(r.ExecOnlyHosts)+len(r.Protocols)+len(r.Credentials) == 0 && r.Preset == "" && r.Typing != TypingDeny {
 		return nil
 	}
 	return p.Rule
@@ -321,6 +324,9 @@ var harmlessKeys = set("enter ctrl_c ctrl_d ctrl_z ctrl_l ctrl_backslash break i
 // All returns the rules one by one, for a person to see.
 func (r Rules) All() []Rule {
 	all := slices.Concat(r.Deny, r.Ask, r.Allow, r.DenyPrograms, r.Programs, r.WorkDirs, r.Protocols, r.DenyHosts, r.Hosts, r.ReadOnlyHosts, r.ExecOnlyHosts)
+	if r.Preset != "" {
+		all = append(all, Rule{Text: r.Preset, Name: "policy.preset", Where: r.PresetWhere})
+	}
 	for _, c := range r.Credentials {
 		all = append(all, c.Rule())
 	}

@@ -37,7 +37,8 @@ func policyRules(cfg config.Config) policy.Rules {
 		ReadOnlyHosts: from("policy.read_only_hosts", p.ReadOnlyHosts), ExecOnlyHosts: from("policy.exec_only_hosts", p.ExecOnlyHosts),
 		Protocols:   from("policy.protocols", p.Protocols),
 		Credentials: credentials,
-		Typing:      policy.Typing(p.Typing), TypingWhere: cfg.Origin("policy.typing"), Permissions: p.Permissions,
+		Preset:      string(p.Preset), PresetWhere: cfg.Origin("policy.preset"),
+		Typing: policy.Typing(p.Typing), TypingWhere: cfg.Origin("policy.typing"), Permissions: p.Permissions,
 		Consent: p.Consent == config.PolicyConsentElicit,
 	}
 }
