@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type Entry struct {
 	Intent  bool      `json:"intent,omitempty"`  // written before the action, which waits for it; another line tells the outcome
 	Outcome string    `json:"outcome,omitempty"` // "ok", or the error_code
 	Refused bool      `json:"refused,omitempty"` // nothing of it was done
+	Would   *Denial   `json:"would_deny,omitempty"`
 	Session string    `json:"session,omitempty"`
 	Proto   string    `json:"protocol,omitempty"`
 	Host    string    `json:"host,omitempty"` // as the caller named it
@@ -53,6 +55,29 @@ type Actor struct {
 	Agent     string `json:"agent_id,omitempty"`
 	Evidence  string `json:"evidence_id,omitempty"`
 	Call      string `json:"correlation_id,omitempty"`
+}
+
+// A Denial is why rules that are tried out would have refused an action that was allowed.
+type Denial struct {
+	Rule   string `json:"rule,omitempty"`
+	Reason string `json:"reason,omitempty"` // where the caller's own text may be kept, since it may be in it
+}
+
+// NewDenial returns what may be kept of the error of a Gate, for an action of that verb.
+func NewDenial(verb term.Verb, err error, commands Commands) Denial {
+	kept := func(s string) string { return cut(redact(cut(s, 4*maxDetail)), maxDetail) }
+	var d Denial
+	reason := err.Error()
+	if e, ok := errors.AsType[*term.Error](err); ok {
+		reason = e.Message()
+		if e.Details != nil {
+			d.Rule = kept(e.Details.Rule)
+		}
+	}
+	if verb != term.VerbWrite && verb != term.VerbAnswer && (commands == CommandsRedacted || commands == "") {
+		d.Reason = kept(reason)
+	}
+	return d
 }
 
 // A SelfNote is what a line says about the log itself.
@@ -128,6 +153,10 @@ func newEntry(e term.Event, commands Commands) Entry {
 		if n.Signal = x.Signal; x.Signal == "" {
 			n.Exit = &x.Code
 		}
+	}
+	if e.Reported != nil {
+		would := NewDenial(e.Verb, e.Reported, commands)
+		n.Would = &would
 	}
 	n.Outcome, n.Refused = "ok", e.Refused != nil
 	if err := e.Outcome(); err != nil {

@@ -175,6 +175,7 @@ type Audit struct {
 type Policy struct {
 	Preset                 PolicyPreset
 	Allow, Deny, Ask       []string // patterns for commands
+	Mode                   PolicyMode
 	Consent                PolicyConsent
 	Programs, DenyPrograms []string // paths on this machine
 	WorkDirs               []string // folders on this machine
@@ -257,6 +258,15 @@ const (
 	AuditCommandsRedacted AuditCommands = "redacted" // without what looks like a secret
 	AuditCommandsHash     AuditCommands = "hash"     // SHA-256 and length
 	AuditCommandsNone     AuditCommands = "none"     // length
+)
+
+// PolicyMode says whether the rules are enforced.
+type PolicyMode string
+
+// The choices.
+const (
+	PolicyModeEnforce PolicyMode = "enforce"
+	PolicyModeReport  PolicyMode = "report" // what they deny is recorded, and done all the same
 )
 
 // PolicyPreset is a list of rules for commands that comes with ptyctl.

@@ -215,6 +215,9 @@ func table(c *Config, home string) []row {
 			"How much of a command the audit log keeps: its text without what looks like a secret, a hash, or only its length.",
 			AuditCommandsRedacted, AuditCommandsHash, AuditCommandsNone),
 
+		enum(&c.Policy.Mode, "policy.mode", PolicyModeEnforce,
+			"Whether the rules of this table are enforced; report lets everything pass, and records in the audit log and the log what they would deny.",
+			PolicyModeEnforce, PolicyModeReport),
 		enum(&c.Policy.Preset, "policy.preset", PolicyPresetNone,
 			"A ready-made list of commands that only look, with their options, which counts like entries of allow.",
 			PolicyPresetNone, PolicyPresetReadOnlyLinux, PolicyPresetReadOnlyNetwork),

@@ -16,6 +16,7 @@
 //	wrap.go     a command that runs another      wildcard.go patterns against such text
 //	judge.go    the rules for one command        permissions.go PTY_PERMISSIONS
 //	open.go     hosts, protocols, folders        gate.go     which rule is for which verb
+//	credential.go what a login may use          report.go   rules that are tried out
 //
 // A list of what is denied is advice: there is always one more program that can run others. A list of what is allowed, the
 // rights of the account, and the limits of the system are the boundary. What is typed into a terminal cannot be judged at

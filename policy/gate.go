@@ -43,6 +43,10 @@ type Rules struct {
 
 	Permissions string // the value of PTY_PERMISSIONS
 
+	// Report tries the rules out: the Gate refuses nothing, and its Ruling says what would have been refused.
+	Report      bool
+	ReportWhere string
+
 	Consent bool // what only Ask stands against, or "ask" in Permissions, is allowed to a call that carries a term.Consent
 }
 
@@ -108,6 +112,9 @@ func (p *Policy) Gate() term.Gate {
 	if !p.commands.any() && p.commands.permissions == nil && len(r.Programs)+len(r.DenyPrograms)+len(r.WorkDirs)+len(r.Hosts)+
 		len(r.DenyHosts)+len(r.ReadOnlyHosts)+len(r.ExecOnlyHosts)+len(r.Protocols)+len(r.Credentials) == 0 && r.Preset == "" && r.Typing != TypingDeny {
 		return nil
+	}
+	if r.Report {
+		return p.report
 	}
 	return p.Rule
 }
@@ -335,6 +342,9 @@ func (r Rules) All() []Rule {
 	}
 	if len(all) > 0 || r.Typing != "" && r.Typing != TypingAuto {
 		all = append(all, Rule{Text: string(r.Typing), Name: "policy.typing", Where: r.TypingWhere})
+	}
+	if r.Report {
+		all = slices.Insert(all, 0, Rule{Text: "report", Name: "policy.mode", Where: r.ReportWhere})
 	}
 	return all
 }

@@ -31,6 +31,9 @@ func (k *desk) allowed(ctx context.Context, a term.Action, e *term.Event) (rulin
 	if ruling.Command != "" {
 		e.Command = ruling.Command
 	}
+	if ruling.Reported != nil {
+		e.Reported = ruling.Reported
+	}
 	if k.journal != nil {
 		if err := k.journal(k.stamp(*e)); err != nil {
 			return term.Ruling{}, &term.Error{Op: string(a.Verb), Session: k.session, Kind: term.PolicyDenied, Msg: "the audit journal could not be written, so nothing was done; the operator must mend it", Err: err}

@@ -117,6 +117,31 @@ func TestGateSeesTheAction(t *testing.T) {
 	})
 }
 
+// TestReportedIsDone: what a Gate only reports is done, and the event says why it would have been refused.
+func TestReportedIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen diary
+		var journal []term.Event
+		forbidden := &term.Error{Kind: term.PolicyDenied, Msg: "rule 7 forbids it"}
+		s, far := start(t, 0, session.Options{
+			Observers: []term.Observer{&seen}, Journal: func(e term.Event) error { journal = append(journal, e); return nil },
+			Gate: func(context.Context, term.Action) (term.Ruling, error) { return term.Ruling{Reported: forbidden}, nil },
+		})
+		if _, err := s.Write(task("t1"), []byte("ls\r"), session.WriteOptions{}); err != nil {
+			t.Fatalf("Write = %v, want it done", err)
+		}
+		got := make([]byte, 10)
+		if n, _ := far.Read(got); string(got[:n]) != "ls\r" {
+			t.Errorf("%q went out, want what was written", got[:n])
+		}
+		for place, events := range map[string][]term.Event{"journal": journal, "observer": seen.of(term.VerbWrite)} {
+			if len(events) != 1 || !errors.Is(events[0].Reported, forbidden) || events[0].Refused != nil || events[0].Err != nil {
+				t.Errorf("the %s has %+v, want one event that was reported and done", place, events)
+			}
+		}
+	})
+}
+
 func TestOpenRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary

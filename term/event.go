@@ -126,6 +126,7 @@ type Event struct {
 	Dropped   int64  // read: bytes asked for that were no longer held
 	Duration  time.Duration
 	Consent   string // the rule for which the person at the caller's client has agreed to what the call does; empty: nobody was asked
+	Reported  error  // why it would have been refused, had the rules been enforced; nil: they allow it, or refused it
 	Refused   error  // why an action was not begun; nil if it was
 	Err       error  // what went wrong with what was begun, or made the session end; nil if nothing did
 }

@@ -119,7 +119,7 @@ func (r *report) failed() int {
 }
 
 func (r *report) configuration(c *cli.Context) {
-	_, warnings, err := config.Load(source(c))
+	cfg, warnings, err := config.Load(source(c))
 	for _, w := range warnings {
 		r.add(finding{Status: noted, Check: "configuration", Text: w.String()})
 	}
@@ -130,6 +130,10 @@ func (r *report) configuration(c *cli.Context) {
 		return // each problem says what to write instead
 	}
 	r.ok("configuration", "%s", configFile(c.String("config")))
+	if cfg.Policy.Mode == config.PolicyModeReport {
+		r.add(finding{Status: noted, Check: "policy", Text: "NOT ENFORCED: " + notEnforced,
+			Do: "once the audit log has no would_deny that you want to pass, remove policy.mode (" + cfg.Origin("policy.mode") + ")"})
+	}
 }
 
 // inspect looks at the way to a target, and reports what is wrong with it.

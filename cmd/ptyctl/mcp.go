@@ -46,7 +46,7 @@ func runMCP(c *cli.Context) error {
 		log.Warn("configuration", "where", w.Where, "warning", w.Message)
 	}
 
-	gate, err := newGate(cfg)
+	gate, err := newGate(cfg, log)
 	if err != nil {
 		return err
 	}

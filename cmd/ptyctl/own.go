@@ -33,10 +33,6 @@ func newOwnEngine(c *cli.Context) (e *ownEngine, err error) {
 	if e.cfg, _, err = config.Load(config.Source{Path: c.String("config")}); err != nil {
 		return nil, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}
-	gate, err := newGate(e.cfg)
-	if err != nil {
-		return nil, err
-	}
 	e.cfg.Server.Control.ControlSocketPath = "" // it has none
 	e.cfg.Server.Toolsets = nil                 // what agents are offered
 	e.cfg.Limits.MaxExecOutputBytes = max(e.cfg.Limits.MaxExecOutputBytes, ownOutput)
@@ -46,6 +42,11 @@ func newOwnEngine(c *cli.Context) (e *ownEngine, err error) {
 			return nil, err
 		}
 		e.log, e.closeLog = logs.Logger, logs.close
+	}
+	gate, err := newGate(e.cfg, e.log)
+	if err != nil {
+		e.closeLog()
+		return nil, err
 	}
 	e.trail, err = newAudit(e.cfg.Audit, e.log)
 	if err != nil {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"ptyctl/audit"
 	"ptyctl/config"
 	"ptyctl/policy"
 	"ptyctl/quote"
@@ -40,6 +42,7 @@ func policyRules(cfg config.Config) policy.Rules {
 		Preset:      string(p.Preset), PresetWhere: cfg.Origin("policy.preset"),
 		Typing: policy.Typing(p.Typing), TypingWhere: cfg.Origin("policy.typing"), Permissions: p.Permissions,
 		Consent: p.Consent == config.PolicyConsentElicit,
+		Report:  p.Mode == config.PolicyModeReport, ReportWhere: cfg.Origin("policy.mode"),
 	}
 }
 
@@ -51,11 +54,14 @@ func newPolicy(cfg config.Config) (*policy.Policy, error) {
 	return p, nil
 }
 
-// newGate asks first who may use this machine, then the rules.
-func newGate(cfg config.Config) (term.Gate, error) {
+// newGate asks first who may use this machine, then the rules. What rules that are tried out would deny goes to log.
+func newGate(cfg config.Config, log *slog.Logger) (term.Gate, error) {
 	p, err := newPolicy(cfg)
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Policy.Mode == config.PolicyModeReport {
+		log.Warn(notEnforced, "where", cfg.Origin("policy.mode"))
 	}
 	own, rules := localGate(cfg.Local), p.Gate()
 	if rules == nil {
@@ -65,9 +71,18 @@ func newGate(cfg config.Config) (term.Gate, error) {
 		if _, err := own(ctx, a); err != nil {
 			return term.Ruling{}, err
 		}
-		return rules(ctx, a)
+		ruling, err := rules(ctx, a)
+		if ruling.Reported != nil {
+			would := audit.NewDenial(a.Verb, ruling.Reported, audit.Commands(cfg.Audit.Commands))
+			log.Warn("this would be denied if policy.mode were enforce", "session", a.Session, "host", a.Host, "action", string(a.Verb),
+				"task", a.Actor.Task, "rule", would.Rule, "reason", would.Reason)
+		}
+		return ruling, err
 	}, nil
 }
+
+// notEnforced is said wherever an operator looks at rules that are tried out.
+const notEnforced = `policy.mode is "report": no rule of [policy] is enforced; what they would deny is done, and recorded`
 
 func policyCommand() *cli.Command {
 	return &cli.Command{
@@ -154,6 +169,11 @@ func checkPolicy(c *cli.Context) error {
 	if host != "" {
 		steps = append([]term.Action{{Verb: term.VerbOpen, Target: &term.Target{Protocol: protocol, Host: host}}}, steps...)
 	}
+	if cfg.Policy.Mode == config.PolicyModeReport {
+		if _, err := fmt.Fprintln(c.App.Writer, "NOT ENFORCED: "+notEnforced); err != nil {
+			return err
+		}
+	}
 	return tellVerdict(c.Context, c.App.Writer, p, steps)
 }
 
@@ -187,6 +207,9 @@ func showPolicy(w io.Writer, r policy.Rules) error {
 		return usageError{err}
 	}
 	var b strings.Builder
+	if r.Report {
+		b.WriteString("NOT ENFORCED: " + notEnforced + "\n")
+	}
 	for _, rule := range r.All() {
 		b.WriteString(rule.String() + "\n")
 	}

@@ -1,0 +1,78 @@
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPolicyReport: rules that are tried out refuse nothing, and what they would refuse is in the audit log and the log, with
+// the rule and the reason. What is set outside of [policy] refuses all the same.
+func TestPolicyReport(t *testing.T) {
+	s := startSSHD(t)
+	dir := t.TempDir()
+	log := filepath.Join(dir, "ptyctl.log")
+	h := homeFor(t, []*sshd{s}, "host_key_floor = 'strict'", "[logging]\nfile = '"+log+"'",
+		"[policy]", `mode = "report"`, `allow = ["echo *", "uname"]`, `ask = ["uname"]`, `consent = "elicit"`, `exec_only_hosts = ["127.*"]`, `typing = "lines"`)
+	c := h.connect(t)
+	c.refused(t, "POLICY_DENIED", toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%v,"username":%s,"ssh_options":{"host_key_policy":"accept_new"}}`, s.port, s.user)
+	id := c.open(t, s)
+	const run = `{"session_id":%s,"cmd":%s,"lane":"channel"}`
+	for command, want := range map[string]string{
+		"echo 'allowed'":                      "allowed\n",
+		`x=" $(printf '%s' denied)"; echo $x`: "denied\n", // as it was written
+		"uname":                               "Linux\n",
+	} {
+		if r := c.call(t, toolExec, run, id, command); r.Stdout != want {
+			t.Errorf("Exec(%q) stdout = %q, want %q", command, r.Stdout, want)
+		}
+	}
+	c.call(t, toolExec, `{"session_id":%s,"cmd":"printf --password=report-1138","lane":"channel"}`, id)
+	c.call(t, toolIO, `{"action":"write","session_id":%s,"data":"ls typed-here\r","until_regex":"typed-here"}`, id)
+	c.close(t, id)
+	c.finish()
+
+	var reasons []string
+	for _, n := range auditLines(t, h.audit, "exec") {
+		switch {
+		case n.Outcome != "ok" || n.Refused:
+			t.Errorf("the exec %+v was refused", n)
+		case strings.HasPrefix(n.Command, "echo"):
+			if n.Would != nil {
+				t.Errorf("%q would be denied: %+v", n.Command, n.Would)
+			}
+		case n.Would == nil || !strings.Contains(n.Would.Rule, h.config+":") || n.Would.Reason == "":
+			t.Errorf("%q would be denied by %+v, want a rule with its place, and a reason", n.Command, n.Would)
+		default:
+			reasons = append(reasons, n.Would.Reason)
+		}
+	}
+	if len(reasons) != 3 {
+		t.Errorf("%d execs would be denied, want 3: %q", len(reasons), reasons)
+	}
+	writes := auditLines(t, h.audit, "write")
+	if len(writes) != 1 || writes[0].Refused || writes[0].Would == nil || !strings.HasPrefix(writes[0].Would.Rule, "policy.exec_only_hosts") || writes[0].Would.Reason != "" {
+		t.Errorf("the writes are %+v, want one that policy.exec_only_hosts would deny, without a reason", writes)
+	}
+	logged, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(logged)
+	if got := strings.Count(text, "this would be denied"); got != 4 {
+		t.Errorf("the log has %d lines on what would be denied, want 4:\n%s", got, text)
+	}
+	if !strings.Contains(text, "no rule of [policy] is enforced") || !strings.Contains(text, `policy.ask \"uname\"`) {
+		t.Errorf("the log does not say that nothing is enforced, or which rule it is about:\n%s", text)
+	}
+	trail, err := os.ReadFile(h.audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"typed-here", "report-1138"} {
+		if strings.Contains(text+string(trail), secret) {
+			t.Errorf("the log or the audit log has %q", secret)
+		}
+	}
+}
