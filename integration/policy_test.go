@@ -125,6 +125,15 @@ func TestPolicyCheck(t *testing.T) {
 			t.Errorf("%q: status %d, %s%s", tt.args, status, out, errs)
 		}
 	}
+	for lines, want := range map[string]int{"deny -- rm -rf /\n": 0, "deny -- ls\n": 1, "deny rm\n": 2, "# none\n": 2} {
+		file := filepath.Join(t.TempDir(), "rules.txt")
+		if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, errs, status := h.run(t, "policy", "test", "--config", h.config, file); status != want {
+			t.Errorf("policy test of %q: status %d, want %d: %s%s", lines, status, want, out, errs)
+		}
+	}
 	if out, _, status := h.run(t, "policy", "show", "--config", h.config); status != 0 || !strings.Contains(out, rule) || !strings.Contains(out, `policy.hosts "web*"`) {
 		t.Errorf("show: status %d, %s", status, out)
 	}

@@ -8,6 +8,7 @@
 //	ptyctl profiles                  the device families that it knows
 //	ptyctl audit verify              whether an audit log was tampered with
 //	ptyctl policy check -- COMMAND   what the operator's rules say of a command
+//	ptyctl policy test FILE          whether they say what a file expects
 //	ptyctl version
 //	ptyctl sessions | status | tail | attach | bridge | answer | call     watch a running one, and step in
 //	ptyctl open | exec     a terminal or a command on a host, as an agent has it

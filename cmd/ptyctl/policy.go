@@ -102,6 +102,7 @@ func policyCommand() *cli.Command {
 				},
 				Action: checkPolicy,
 			},
+			policyTestCommand(),
 			{
 				Name: "show", Usage: "list the rules and where each is set",
 				OnUsageError: wrongFlag, HideHelpCommand: true,
@@ -153,53 +154,37 @@ func checkPolicy(c *cli.Context) error {
 		_, err := fmt.Fprintln(c.App.Writer, "allowed: there are no rules")
 		return err
 	}
-	host, protocol, class := c.String("host"), c.String("protocol"), c.String("class")
-	action := term.Action{
-		Verb: term.VerbExec, Protocol: protocol, Host: host, Command: c.Args().First(), Dir: c.String("cwd"),
-		FarSide: func(context.Context) string { return class },
-	}
-	if c.NArg() > 1 {
-		action.Argv = c.Args().Slice()
-		action.Command = quote.Show(action.Argv)
-	}
-	if c.Bool("type") {
-		action.Verb, action.Data = term.VerbWrite, []byte(action.Command+"\r")
-	}
-	steps := []term.Action{action}
-	if host != "" {
-		steps = append([]term.Action{{Verb: term.VerbOpen, Target: &term.Target{Protocol: protocol, Host: host}}}, steps...)
-	}
 	if cfg.Policy.Mode == config.PolicyModeReport {
 		if _, err := fmt.Fprintln(c.App.Writer, "NOT ENFORCED: "+notEnforced); err != nil {
 			return err
 		}
 	}
-	return tellVerdict(c.Context, c.App.Writer, p, steps)
-}
-
-// tellVerdict says what becomes of the actions, up to the first that is denied.
-func tellVerdict(ctx context.Context, w io.Writer, p *policy.Policy, steps []term.Action) error {
-	runs := ""
-	for _, a := range steps {
-		ruling, err := p.Rule(ctx, a)
-		if err == nil {
-			runs = ruling.Command
-			continue
-		}
-		rule := ""
-		if e, ok := errors.AsType[*term.Error](err); ok && e.Details != nil {
-			rule = "\nrule: " + e.Details.Rule
-		}
-		if _, err := fmt.Fprintf(w, "denied: %v%s\n", err, rule); err != nil {
-			return err
-		}
-		return errDenied
+	q := question{protocol: c.String("protocol"), host: c.String("host"), dir: c.String("cwd"), class: c.String("class"), typed: c.Bool("type"), command: c.Args().First()}
+	if c.NArg() > 1 {
+		q.argv = c.Args().Slice()
+		q.command = quote.Show(q.argv)
 	}
-	if runs != "" {
-		runs = "\nruns: " + runs
+	got := q.ask(c.Context, p)
+	var text string
+	switch got.verdict {
+	case verdictAllow:
+		text = "allowed\n"
+		if got.runs != "" {
+			text += "runs: " + got.runs + "\n"
+		}
+	default:
+		text = fmt.Sprintf("denied: %v\n", got.reason)
+		if got.rule != "" {
+			text += "rule: " + got.rule + "\n"
+		}
+		if got.verdict == verdictAsk {
+			text += "the person at the client is asked, and may allow it\n"
+		}
 	}
-	_, err := fmt.Fprintln(w, "allowed"+runs)
-	return err
+	if _, err := io.WriteString(c.App.Writer, text); err != nil || got.verdict == verdictAllow {
+		return err
+	}
+	return errDenied
 }
 
 func showPolicy(w io.Writer, r policy.Rules) error {
