@@ -68,7 +68,7 @@ func documents(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	texts := make(map[string]string)
-	for _, name := range append(names, "README.md", "CHANGELOG.md", "packaging/systemd/ptyctl.service") {
+	for _, name := range append(names, "README.md", "CHANGELOG.md", "SECURITY.md", "packaging/systemd/ptyctl.service") {
 		texts[name] = readText(t, name)
 	}
 	return texts
