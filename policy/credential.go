@@ -7,20 +7,16 @@ import (
 	"strings"
 )
 
-// A Credential says where one kind of proof may be used in logins. With any Credential in the rules, a login uses only what
-// one of them admits for the host, the user, and how the host's key is known.
+// A Credential allows one source of credentials at some hosts. If there is any, a login uses nothing else.
 type Credential struct {
-	Source       string   // "agent", "password", or "key:" and the key's fingerprint
-	Hosts, Users []string // patterns with * and ?; empty: any
-	HostKey      string   // HostKeyRecorded or HostKeyPinned; "": the host key policy is enough
+	// Source is "agent": the keys of the agent that have no entry of their own; "password": passwords and all other answers
+	// to a host's questions; or "key:" and the fingerprint of a key, wherever it is.
+	Source string
+
+	Hosts, Users []string // patterns with * and ?; empty: all
+	HostKey      string   // "recorded" by the operator, or also "pinned" by the caller; empty: in whichever way it is known
 	Where        string   // FILE:LINE; may be empty
 }
-
-// What Credential.HostKey may ask for.
-const (
-	HostKeyRecorded = "recorded" // the operator's known_hosts has the key
-	HostKeyPinned   = "pinned"   // and the call names its fingerprint
-)
 
 var credentialSource = regexp.MustCompile(`^(agent|password|key:SHA256:[A-Za-z0-9+/]{43})$`)
 
@@ -29,11 +25,11 @@ func (c Credential) Validate() error {
 	empty := func(pattern string) bool { return strings.TrimSpace(pattern) == "" }
 	switch {
 	case !credentialSource.MatchString(c.Source):
-		return fmt.Errorf("%s: the source is %q; give agent, password, or key:SHA256: and a fingerprint", c.Rule(), c.Source)
+		return fmt.Errorf("%s: source is %q; give agent, password, or key: and a fingerprint as ssh-keygen -l prints it", c.Rule(), c.Source)
 	case slices.ContainsFunc(c.Hosts, empty) || slices.ContainsFunc(c.Users, empty):
 		return fmt.Errorf("%s: a pattern is empty; remove it", c.Rule())
-	case c.HostKey != "" && c.HostKey != HostKeyRecorded && c.HostKey != HostKeyPinned:
-		return fmt.Errorf("%s: the host key is to be %q; give recorded or pinned, or leave it empty", c.Rule(), c.HostKey)
+	case c.HostKey != "" && c.HostKey != "recorded" && c.HostKey != "pinned":
+		return fmt.Errorf("%s: host_key is %q; give recorded or pinned", c.Rule(), c.HostKey)
 	}
 	return nil
 }
@@ -41,11 +37,11 @@ func (c Credential) Validate() error {
 // Rule is the Credential as one entry of the rules, for messages.
 func (c Credential) Rule() Rule {
 	text := c.Source
-	if len(c.Users) > 0 {
-		text += " for " + strings.Join(c.Users, ", ")
-	}
 	if len(c.Hosts) > 0 {
 		text += " at " + strings.Join(c.Hosts, ", ")
+	}
+	if len(c.Users) > 0 {
+		text += " for " + strings.Join(c.Users, ", ")
 	}
 	if c.HostKey != "" {
 		text += ", host key " + c.HostKey
