@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ptyctl/internal/leaktest"
 )
 
 const someKey = "key:SHA256:qRdtNWeJXGvlvrPvvLLDVzwM9g3ePMYn1vcKEcmTXj4"
@@ -161,6 +163,29 @@ func TestNamedTableMistakes(t *testing.T) {
 		if strings.Join(got, " | ") != want {
 			t.Errorf("%q:\ngot  %s\nwant %s", document, strings.Join(got, " | "), want)
 		}
+	}
+}
+
+// TestSecretsInTables: a secret of a table is shown nowhere, and is compared by what it hides.
+func TestSecretsInTables(t *testing.T) {
+	leaktest.Secret(t, "entry-1138")
+	read := func(token string) (Table, reflect.Value, *loader) {
+		list, l := forwards(t, "[forward.web]\nlisten = \"a:1\"\ntoken = "+token+"\n")
+		return l.kinds[0].Table, reflect.ValueOf(list), l
+	}
+	table, one, _ := read(`"entry-1138"`)
+	_, same, _ := read(`"entry-1138"`)
+	_, other, _ := read(`"entry-other-1138"`)
+	if !sameEntries(table, one, same) || sameEntries(table, one, other) {
+		t.Error("secrets of tables are not compared by what they hide")
+	}
+	if got, want := entriesText(table, one), `{web = {listen = "a:1", token = "[redacted]"}}`; got != want {
+		t.Errorf("the tables are shown as %s, want %s", got, want)
+	}
+	_, _, l := read(`["entry-1138"]`)
+	leaktest.Output(t, "problems", fmt.Sprint(l.problems))
+	if len(l.problems) != 1 {
+		t.Errorf("problems %v, want one about the type", l.problems)
 	}
 }
 
