@@ -16,7 +16,7 @@ func TestConsentOfAPerson(t *testing.T) {
 	h := homeFor(t, []*sshd{s}, "[policy]\nask = ['echo pushed*']\ndeny = ['rm *']\nconsent = 'elicit'")
 	c := h.connectPerson(t, func(q *mcp.ElicitParams) *mcp.ElicitResult {
 		asked <- q.Message
-		if strings.Contains(q.Message, "pushed no") {
+		if strings.Contains(q.Message, "'pushed' 'no'") {
 			return &mcp.ElicitResult{Action: "decline"}
 		}
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow_once"}}

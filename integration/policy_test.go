@@ -32,11 +32,13 @@ func TestPolicyOnCommands(t *testing.T) {
 		if r := c.call(t, toolExec, run, id, "echo fine | cat", lane); r.Stdout != "fine\n" {
 			t.Errorf("%s: %s", lane, r.text)
 		}
-		for _, command := range []string{"rm -rf " + victim, "true && rm -r -f " + victim, "sh -c 'rm -rf " + victim + "'", "echo " + victim + " | xargs rm -rf", "f() { rm -rf " + victim + "; }; f"} {
+		for _, command := range []string{"rm -rf " + victim, "true && rm -r -f " + victim, "sh -c 'rm -rf " + victim + "'", "echo " + victim + " | xargs rm -rf"} {
 			c.deniedBy(t, "policy.deny", toolExec, run, id, command, lane)
 		}
+		for _, command := range []string{"f() { rm -rf " + victim + "; }; f", "$(echo rm) -rf " + victim} { // neither can be allowed
+			c.deniedBy(t, "policy.ask", toolExec, run, id, command, lane)
+		}
 		c.deniedBy(t, "policy.ask", toolExec, run, id, "systemctl restart nginx", lane)
-		c.deniedBy(t, "policy.deny", toolExec, run, id, "$(echo rm) -rf "+victim, lane)
 	}
 	c.deniedBy(t, "policy.deny", toolExec, `{"session_id":%s,"cmd":"ls","lane":"channel","env":["PATH=/tmp"]}`, id)
 	c.deniedBy(t, "policy.deny", toolExec, `{"session_id":%s,"cmd":"sh","lane":"channel","stdin":%s}`, id, "rm -rf "+victim)
@@ -208,7 +210,7 @@ func TestPolicyFromTheEnvironment(t *testing.T) {
 	c.deniedBy(t, "PTY_PERMISSIONS", toolRun, `{"argv":["terraform"]}`)
 	c.deniedBy(t, "PTY_PERMISSIONS", toolRun, `{"argv":["true"],"cwd":"/"}`)
 	id := c.call(t, toolSession, `{"action":"open","protocol":"local","argv":["sh"]}`).SessionID
-	c.enter(t, id, "echo o''k\r", "ok")
+	c.enter(t, id, "'printf' '%s%s' 'o' 'k'\r", "ok")
 	c.deniedBy(t, "PTY_PERMISSIONS", toolIO, `{"action":"write","session_id":%s,"data":"ls; git push\r"}`, id)
 	c.close(t, id)
 }
