@@ -302,7 +302,7 @@ func (k *commands) assignment(text string) error {
 
 // loads reports whether a variable is one of those.
 func loads(name string) bool {
-	return loadedVars[name] || slices.ContainsFunc([]string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "PIP_", "CARGO_"}, func(prefix string) bool {
+	return loadedVars[name] || steering[name] || slices.ContainsFunc([]string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "PIP_", "CARGO_"}, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)
 	})
 }

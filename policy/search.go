@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,6 +127,9 @@ func (r *reader) values(args []word) (func() error, error) {
 			scripts = append(scripts, value)
 		}
 	}
+	if len(args) > 1 && !strings.Contains(args[0].text, "=") { // alias NAME COMMAND, of csh and fish
+		scripts = append(scripts, exact(args[1:]))
+	}
 	return func() error {
 		for _, s := range scripts {
 			if err := r.script(s); err != nil {
@@ -138,18 +142,14 @@ func (r *reader) values(args []word) (func() error, error) {
 
 // search looks for what is denied wherever in the arguments a command could begin.
 func (r *reader) search(args []word, in input) error {
-	inner := *r
-	inner.screen, inner.closed = false, false
-	inner.judge = func(c command) error { c.hidden = true; return r.judge(c) }
+	inner := r.hidden()
 	defer func() { r.judged = inner.judged }()
 	for i, a := range args {
 		if inner.judged += len(exact(args[i:])); inner.judged > maxJudged {
 			return unreadable("there is too much to read")
 		}
-		if a.literal() && strings.ContainsAny(a.text, " \t\n;|&`$(") { // it may be a line for a shell, or anything else
-			if err := inner.script(a.text); byRule(err) || inner.judged > maxJudged {
-				return err
-			}
+		if err := inner.text(a); err != nil {
+			return err
 		}
 		if a.text == "" || a.text[0] == '-' {
 			continue
@@ -160,8 +160,75 @@ func (r *reader) search(args []word, in input) error {
 			}
 			continue
 		}
-		if err := inner.command(args[i:], in); err != nil {
+		if err := inner.command(args[i:], in); byRule(err) || err != nil && !strings.Contains(a.text, "=") {
 			return err
+		}
+	}
+	return nil
+}
+
+// searchTexts looks for what is denied in the texts among the arguments, which are not names of files.
+func (r *reader) searchTexts(args []word) error {
+	inner := r.hidden()
+	defer func() { r.judged = inner.judged }()
+	for _, a := range args {
+		if err := inner.text(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hidden is a reader that asks only for what is denied.
+func (r *reader) hidden() *reader {
+	inner := *r
+	inner.screen, inner.closed = false, false
+	inner.judge = func(c command) error { c.hidden = true; return r.judge(c) }
+	inner.env = func(assign string) error { return byPattern(r.env(assign)) }
+	inner.file = func(name string, write bool) error { return byPattern(r.file(name, write)) }
+	return &inner
+}
+
+// byPattern is err if a pattern of a rule matched, and nil if there was none that allows it.
+func byPattern(err error) error {
+	if d, ok := errors.AsType[*denial](err); ok && d.rule.Text == "" {
+		return nil
+	}
+	return err
+}
+
+// What a command can stand behind in a text of another language, and what ends it there.
+const (
+	before  = " \t\n=:!,;|&({[\"'`$"
+	behind  = "\"'`)]}\\\n"
+	maxText = 512 // bytes of a text of which every end is read
+)
+
+// text looks for what is denied in an argument that may be a line for a shell, or hold one somewhere: shell COMMAND, !COMMAND,
+// --option=COMMAND, system("COMMAND").
+func (r *reader) text(a word) error {
+	if !strings.ContainsAny(a.text, before+behind) {
+		return nil
+	}
+	for i := range len(a.text) {
+		if i > 0 && (strings.IndexByte(before, a.text[i-1]) < 0 || strings.IndexByte(before, a.text[i]) >= 0) {
+			continue
+		}
+		rest := strings.ReplaceAll(a.text[i:], string(hole), "$x")
+		end := strings.IndexAny(rest, behind)
+		tries := []string{rest}
+		switch {
+		case end >= 0 && (len(a.text) <= maxText || i == 0):
+			tries = append(tries, rest[:end])
+		case end >= 0:
+			tries[0] = rest[:end]
+		case len(rest) > maxText && i > 0:
+			tries[0] = rest[:maxText]
+		}
+		for _, t := range tries {
+			if err := r.script(t); byRule(err) || r.judged > maxJudged {
+				return err
+			}
 		}
 	}
 	return nil

@@ -18,6 +18,9 @@ func family(name string) string { return strings.TrimRight(name, "0123456789.-")
 // unwrap finds what a command runs. It returns nil if that is nothing, and notes in c what cannot be seen.
 func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 	name, args := program(c.words[0].text), c.words[1:]
+	if strings.Contains(c.words[0].text, "=") {
+		return nil, ambiguous("a word with = before a command is a variable in some shells, and a program in others", "leave it out")
+	}
 	if run, ok := runners[name]; ok {
 		return r.unwrapRunner(c, run, name, args, in)
 	}
@@ -35,12 +38,15 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 	case name == "alias":
 		return r.values(args)
 	case name == "trap":
+		if len(args) > 0 && args[0].text == "--" {
+			args = args[1:]
+		}
 		if len(args) > 0 && !strings.HasPrefix(args[0].text, "-") {
 			return r.scriptIn(name, args[0])
 		}
 	case name == "source" || name == ".":
 		c.opaque = "what the file holds is not known here"
-	case name == "hash" && slices.ContainsFunc(args, isOption('p')), name == "enable" && slices.ContainsFunc(args, isOption('f')), name == "bind" && slices.ContainsFunc(args, isOption('x')), name == "complete" && slices.ContainsFunc(args, isOption('C')), name == "fc", name == "history":
+	case name == "fc", name == "hist", name == "hash" && slices.ContainsFunc(args, sets), hasBuiltinOption(name, args):
 		c.opaque = "it can make another command run under a name, or an earlier one again"
 	case evaluators[name], name == "printf" && slices.ContainsFunc(args, isOption('v')), (name == "test" || name == "[") && slices.ContainsFunc(args, isOption('v')):
 		for _, a := range args {
@@ -51,11 +57,8 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 		if err := r.sets(args); err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(args, isOption('C')) {
-			c.opaque = "it runs a command for each line"
-		}
 	case scripted[name]:
-		if t := shown(c.words); strings.ContainsAny(t, "|…") || strings.Contains(t, "system") || strings.Contains(t, "-f") || strings.Contains(t, "@") {
+		if t := strings.ReplaceAll(exact(args), string(hole), "|"); strings.Contains(t, "|") || strings.Contains(t, "system") || strings.Contains(t, "-f") || strings.Contains(t, "-E") || strings.Contains(t, "-l") || strings.Contains(t, "--load") || strings.Contains(t, "@") {
 			c.opaque = "its program can run commands"
 		}
 	case name == "sed" || name == "gsed":
@@ -68,13 +71,20 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 				c.opaque = "the language of its program is not read here"
 			}
 		}
-	case running[name].in(args), name == "git" && gitConfigures(args):
+		if clients[name] || clients[family(name)] {
+			return func() error { return r.searchTexts(args) }, nil
+		}
+	case name == "git":
+		c.opaque = gitRunsOther(args)
+	case running[name].in(args):
 		c.opaque = "with such an option it runs another program"
 	case name == "set" || name == "setenv":
 		return nil, r.sets(args)
 	case name == "at", name == "batch", name == "crontab" && (len(args) != 1 || args[0].text != "-l"):
 		c.opaque = "it runs later what it reads now"
-	case carriers[name]:
+	case readers[name]:
+		return func() error { return r.searchTexts(args) }, nil
+	case isCarrier(name):
 		return func() error { return r.search(args, in) }, nil
 	}
 	return nil, nil
@@ -84,6 +94,19 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 func harmless(args []word) bool {
 	return len(args) == 1 && slices.Contains([]string{"--version", "-V", "-v", "--help", "-h", "-version"}, args[0].text)
 }
+
+// hasBuiltinOption reports whether a shell's builtin is given an option by which it runs a command.
+func hasBuiltinOption(name string, args []word) bool {
+	for _, letter := range builtinRuns[name] {
+		if slices.ContainsFunc(args, isOption(byte(letter))) {
+			return true
+		}
+	}
+	return false
+}
+
+// sets reports whether an argument gives something a value: hash ls=/bin/rm of zsh.
+func sets(a word) bool { return strings.Contains(a.text, "=") || !a.literal() }
 
 // isOption returns a test for a cluster of short options with that letter, or for what could be one.
 func isOption(letter byte) func(word) bool {
@@ -179,9 +202,18 @@ func (r *reader) unwrapRunner(c *command, run runner, name string, args []word, 
 			break
 		}
 	}
+	if run.lead && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") {
+		if !args[0].literal() {
+			return nil, unreadable("what " + name + " is given before its command is not known before it runs")
+		}
+		args = args[1:]
+	}
 	rest, used, err := run.options(name, args)
 	if err != nil {
 		return nil, err
+	}
+	if run.with != "" && !strings.ContainsAny(used, run.with) || run.inert != "" && strings.ContainsAny(used, run.inert) {
+		return nil, nil
 	}
 	if run.assigns {
 		for _, a := range args[:len(args)-len(rest)] {
