@@ -1,0 +1,198 @@
+package policy
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A preset is a list of programs with their options and operands, made for those who write no list of their own. A command
+// that is not wholly in it is not allowed.
+type preset struct {
+	name     string
+	programs map[string]*presetNode
+}
+
+// presetNames are the presets there are. Each is a file of that name.
+var presetNames = []string{"read-only-linux", "read-only-network"}
+
+//go:embed read-only-*.txt
+var presetFiles embed.FS
+
+var presets = sync.OnceValues(func() (map[string]*preset, error) {
+	all := make(map[string]*preset)
+	for _, name := range presetNames {
+		text, err := presetFiles.ReadFile(name + ".txt")
+		if err != nil {
+			return nil, err
+		}
+		if all[name], err = parsePreset(name, string(text)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+})
+
+// PresetNames returns the names of the presets.
+func PresetNames() []string { return slices.Clone(presetNames) }
+
+// presetNamed returns a preset.
+func presetNamed(name string) (*preset, error) {
+	all, err := presets()
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := all[name]; ok {
+		return p, nil
+	}
+	return nil, fmt.Errorf("no preset has the name %q; there are %s", name, strings.Join(presetNames, ", "))
+}
+
+// maxPresetDepth is how many programs may run each other: timeout 5 nice ls.
+const maxPresetDepth = 8
+
+// allows reports whether a command is in the preset, and if not, why. Its words are literal, but an operand may hold the rune
+// hole where any text can be; the shell may make several words of such a one.
+func (p *preset) allows(words []string) (ok bool, why string) {
+	if why = p.command(words, 0); why != "" {
+		return false, why
+	}
+	return true, ""
+}
+
+// command says why a command is not in the preset; empty: it is.
+func (p *preset) command(words []string, depth int) string {
+	if len(words) == 0 || depth == maxPresetDepth {
+		return "there is no command, or too many in one another"
+	}
+	if slices.ContainsFunc(words, func(w string) bool {
+		return strings.ContainsFunc(w, func(c rune) bool { return c < ' ' && c != hole && c != '\n' && c != '\t' || c == 0x7f })
+	}) {
+		return "it holds control characters"
+	}
+	words, ok := p.split(words)
+	node := p.programs[words[0]]
+	if !ok || node == nil {
+		return fmt.Sprintf("the preset %s has no program %s", p.name, shownText(words[0]))
+	}
+	c := presetCommand{preset: p, name: words[0], spec: node.spec, depth: depth}
+	words = words[1:]
+	for {
+		rest, why := c.options(words)
+		if why != "" {
+			return why
+		}
+		if c.spec.operands.kind != operandsSub || len(rest) == 0 {
+			return c.judgeOperands()
+		}
+		next := node.sub[rest[0]]
+		if next == nil {
+			return fmt.Sprintf("%s %s is not in the preset %s; it has %s %s", c.name, shownText(rest[0]), p.name, c.name, listed(node.names()))
+		}
+		node, words = next, rest[1:]
+		c = presetCommand{preset: p, name: c.name + " " + rest[0], spec: node.spec, depth: depth}
+	}
+}
+
+// systemFolders are where a program may be called by its path.
+var systemFolders = []string{"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"}
+
+// split returns the words with the program's name first: without the folder of a system program, and a menu of RouterOS as
+// its words.
+func (p *preset) split(words []string) ([]string, bool) {
+	name := words[0]
+	for _, folder := range systemFolders {
+		if base, ok := strings.CutPrefix(name, folder); ok {
+			return append([]string{base}, words[1:]...), !strings.ContainsAny(base, "/") && p.programs[base] != nil
+		}
+	}
+	if strings.HasPrefix(name, "/") {
+		if menus := strings.Split(name[1:], "/"); p.programs["/"+menus[0]] != nil {
+			return append(append([]string{"/" + menus[0]}, menus[1:]...), words[1:]...), true
+		}
+	}
+	return words, true
+}
+
+// A presetCommand is what is known of a command while its words are taken one by one.
+type presetCommand struct {
+	preset   *preset
+	name     string
+	spec     *presetSpec
+	depth    int
+	operands []string
+	seen     []string // options, as the spec has them
+}
+
+// listed joins names for a person, not too many.
+func listed(names []string) string {
+	const most = 40
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+func shownText(text string) string { return cut(strings.ReplaceAll(text, string(hole), "…")) }
+
+// judgeOperands says why the operands of a command do not fit, or its options are not those that it must have.
+func (c *presetCommand) judgeOperands() string {
+	o := &c.spec.operands
+	if len(c.spec.required) > 0 && !slices.ContainsFunc(c.spec.required, func(r string) bool { return slices.Contains(c.seen, r) }) {
+		return fmt.Sprintf("in the preset %s, %s is to have one of the options %s", c.preset.name, c.name, strings.Join(c.spec.required, " "))
+	}
+	rest := c.operands
+	if o.kind == operandsSub {
+		if !o.optional {
+			return fmt.Sprintf("in the preset %s, %s is to have a command of its own behind it", c.preset.name, c.name)
+		}
+		return ""
+	}
+	if o.first != nil || o.kind == operandsRun {
+		if o.first != nil {
+			if len(rest) == 0 && !o.each {
+				return fmt.Sprintf("%s is to have an operand", c.name)
+			}
+			for i, w := range rest {
+				if (i == 0 || o.each) && !o.first.MatchString(w) {
+					return fmt.Sprintf("the operand %s of %s is not of the form that the preset %s has: %s", shownText(w), c.name, c.preset.name, o.first)
+				}
+			}
+		}
+		if o.kind == operandsRun {
+			if o.first != nil {
+				rest = rest[1:]
+			}
+			return c.preset.command(rest, c.depth+1)
+		}
+	}
+	if o.most >= 0 {
+		if len(rest) > o.most || len(rest) < o.least {
+			return fmt.Sprintf("%s has %d operands; the preset %s has it with %d to %d", c.name, len(rest), c.preset.name, o.least, o.most)
+		}
+		if i := slices.IndexFunc(rest, func(w string) bool { return strings.ContainsRune(w, hole) }); i >= 0 {
+			return fmt.Sprintf("the file pattern %s can become several operands, of which %s takes %d: write the names out", shownText(rest[i]), c.name, o.most)
+		}
+	}
+	for _, w := range rest {
+		if o.kind == operandsFiles && isDevice(w) {
+			return fmt.Sprintf("to read %s can change it: %s reads files that are no devices", shownText(w), c.name)
+		}
+	}
+	return ""
+}
+
+// isDevice reports whether a name can be one of a device, which reading can change: a watchdog, a tape.
+func isDevice(name string) bool {
+	name = path.Clean(name)
+	up := strings.TrimLeft(name, "./")
+	switch name {
+	case "/dev/null", "/dev/stdin", "/dev/zero":
+		return false
+	}
+	return name != up && (strings.HasPrefix(up, "dev/") || strings.HasPrefix(up, "proc/") && strings.ContainsAny(name, string(hole)) || strings.HasPrefix(up, string(hole))) ||
+		strings.Contains(name, "/root/") && strings.HasPrefix(up, "proc/") || strings.Contains(name, "/cwd/") && strings.HasPrefix(up, "proc/") || strings.Contains(name, "/fd/") && strings.HasPrefix(up, "proc/")
+}

@@ -1,0 +1,254 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The form of a preset's file. A line is empty, a comment, or one program, or one of its commands:
+//
+//	NAME|NAME COMMAND|COMMAND: OPTIONS ; OPERANDS
+//
+// OPTIONS are -abc (letters, alone or together), -n: (with a value), -n? (with one in the same word, or none), -NUM (a number),
+// --name, --name= (with a value), --name[=] (with one in the same word, or none), --name=2 (with two words behind it), and -- (what
+// follows are operands). A letter or a name behind a value's mark says which: N a number, S seconds, P a format of git
+// without signatures. With "exact" before them they are words with one dash, and not letters. ! before an option: one of
+// those so marked must be there.
+//
+// OPERANDS are a number or two (1-2), * for any number, files for names of files that are read, file for at most one, words for
+// anything, rest for the same behind a first operand, net for words of a network device, sub for a command with a line of its own (sub?: or none), run for another
+// command of the preset. /FORM/ before one of them is the form of the first operand; alone, or with a number, of each.
+// No operand but words begins with a dash.
+type presetSpec struct {
+	options  map[string]presetOption
+	required []string
+	text     []string // the options as they are written
+	exact    bool
+	number   bool // -10 is an option
+	ends     bool // -- ends the options
+	operands presetOperands
+}
+
+type operandKind int
+
+const (
+	operandsAny operandKind = iota
+	operandsFiles
+	operandsWords
+	operandsRest
+	operandsSub
+	operandsRun
+)
+
+type presetOperands struct {
+	kind        operandKind
+	least, most int // most: -1 for any number
+	optional    bool
+	first       *regexp.Regexp
+	each        bool // first is the form of all
+}
+
+// A presetNode is a program or a command of one.
+type presetNode struct {
+	spec *presetSpec
+	sub  map[string]*presetNode
+}
+
+func (n *presetNode) names() []string { return slices.Sorted(maps.Keys(n.sub)) }
+
+func parsePreset(name, text string) (*preset, error) {
+	root := &presetNode{sub: make(map[string]*presetNode)}
+	for i, line := range strings.Split(text, "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := root.add(line); err != nil {
+			return nil, fmt.Errorf("%s.txt:%d: %w", name, i+1, err)
+		}
+	}
+	if err := root.complete(name); err != nil {
+		return nil, err
+	}
+	return &preset{name: name, programs: root.sub}, nil
+}
+
+// add reads a line.
+func (n *presetNode) add(line string) error {
+	head, rest, ok := strings.Cut(line, ": ")
+	options, operands, both := strings.Cut(" "+rest, " ; ")
+	if !ok || !both {
+		return fmt.Errorf("%q is not NAME: OPTIONS ; OPERANDS", line)
+	}
+	spec := &presetSpec{options: make(map[string]presetOption)}
+	for token := range strings.FieldsSeq(options) {
+		if err := spec.addOption(token); err != nil {
+			return err
+		}
+	}
+	if err := spec.operands.parse(strings.TrimSpace(operands)); err != nil {
+		return err
+	}
+	at := []*presetNode{n}
+	for names := range strings.FieldsSeq(head) {
+		var next []*presetNode
+		for _, parent := range at {
+			for name := range strings.SplitSeq(names, "|") {
+				child := parent.sub[name]
+				if child == nil {
+					child = &presetNode{sub: make(map[string]*presetNode)}
+					parent.sub[name] = child
+				}
+				next = append(next, child)
+			}
+		}
+		at = next
+	}
+	for _, node := range at {
+		if node.spec != nil {
+			return fmt.Errorf("%s is there twice", head)
+		}
+		node.spec = spec
+	}
+	return nil
+}
+
+// complete checks that commands are there where a line speaks of them, and nowhere else.
+func (n *presetNode) complete(name string) error {
+	for _, child := range n.names() {
+		node := n.sub[child]
+		full := name + " " + child
+		switch {
+		case node.spec == nil:
+			return fmt.Errorf("%s has commands and no line of its own", full)
+		case (node.spec.operands.kind == operandsSub) != (len(node.sub) > 0):
+			return fmt.Errorf("%s: sub and the lines of its commands do not agree", full)
+		}
+		if err := node.complete(full); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// valueForms are what a letter behind the mark of a value says.
+var valueForms = map[string]*regexp.Regexp{
+	"N": regexp.MustCompile(`^[+-]?[0-9]+$`),
+	"S": regexp.MustCompile(`^(?:0\.[2-9][0-9]*|[1-9][0-9]*(?:\.[0-9]+)?)$`),
+	"F": regexp.MustCompile(`^[^%]*%?[-+0-9. ']*[efgEFG]?[^%]*$`),
+	"P": regexp.MustCompile(`^(?:[^%]|%[^G(]|%\((?:trailers|decorate|describe)[^)]*\))*$`),
+}
+
+var optionForm = regexp.MustCompile(`^(-{1,2}[A-Za-z0-9][A-Za-z0-9+=_-]*?)(?:(\[=\]|=2|[:=?])([NSFP]?))?$`)
+
+func (s *presetSpec) addOption(token string) error {
+	switch token {
+	case "exact":
+		s.exact = true
+		return nil
+	case "-NUM":
+		s.number = true
+		s.text = append(s.text, token)
+		return nil
+	case "--":
+		s.ends = true
+		return nil
+	}
+	plain, required := strings.CutPrefix(token, "!")
+	m := optionForm.FindStringSubmatch(plain)
+	if m == nil {
+		return fmt.Errorf("%q is no option", token)
+	}
+	opt := presetOption{values: 1}
+	switch m[2] {
+	case "":
+		opt.values = 0
+	case "[=]", "?":
+		opt.value = valueAttached
+	case "=2":
+		opt.value, opt.values = valueRequired, 2
+	default:
+		opt.value = valueRequired
+	}
+	opt.form = valueForms[m[3]]
+	names := []string{m[1]}
+	if !s.exact && !strings.HasPrefix(m[1], "--") {
+		names = nil
+		for i := 1; i < len(m[1]); i++ {
+			names = append(names, "-"+m[1][i:i+1])
+		}
+		if len(names) > 1 && m[2] != "" {
+			return fmt.Errorf("%q: a letter with a value stands alone", token)
+		}
+	}
+	for _, name := range names {
+		if have, ok := s.options[name]; ok && (have.value != opt.value || !required) {
+			return fmt.Errorf("%s is there twice", name)
+		}
+		s.options[name] = opt
+		if required {
+			s.required = append(s.required, name)
+		}
+	}
+	s.text = append(s.text, plain)
+	return nil
+}
+
+// netWord is a word that no device takes for more than a word: neither a pipe, nor a file to write to, nor a script.
+var netWord = regexp.MustCompile(`^[A-Za-z0-9_.:@*+,^#%~/][A-Za-z0-9_.:@*+,^#%~/-]*$`)
+
+func (o *presetOperands) parse(text string) error {
+	if strings.HasPrefix(text, "run ") { // run /FORM/: what is before the command
+		text = strings.TrimPrefix(text, "run ") + " run"
+	}
+	if strings.HasPrefix(text, "/") {
+		end := strings.LastIndex(text, "/")
+		form, err := regexp.Compile(text[1:end])
+		if err != nil || end == 0 {
+			return fmt.Errorf("%q is no form: %w", text, err)
+		}
+		o.first, text = form, strings.TrimSpace(text[end+1:])
+		switch text {
+		case "", "1", "2", "words":
+			o.each = true
+		}
+		if text == "" {
+			text = "*"
+		}
+	}
+	o.most = -1
+	switch least, most, two := strings.Cut(text, "-"); {
+	case text == "*":
+	case text == "files":
+		o.kind = operandsFiles
+	case text == "file":
+		o.kind, o.most = operandsFiles, 1
+	case text == "words":
+		o.kind = operandsWords
+	case text == "rest":
+		o.kind = operandsRest
+	case text == "sub", text == "sub?":
+		o.kind, o.optional = operandsSub, text == "sub?"
+	case text == "run":
+		o.kind = operandsRun
+	case text == "net":
+		o.first, o.each = netWord, true
+	default:
+		n, err := strconv.Atoi(least)
+		if err != nil {
+			return fmt.Errorf("%q says nothing of operands", text)
+		}
+		if o.most = n; two {
+			if o.least = n; most == "" {
+				return fmt.Errorf("%q lacks a number", text)
+			}
+			if o.most, err = strconv.Atoi(most); err != nil {
+				return fmt.Errorf("%q says nothing of operands", text)
+			}
+		}
+	}
+	return nil
+}
