@@ -301,6 +301,7 @@ const runnersTable = `
 = BASH_ALIASES[ls]=forbidden; ls
 = BASH_ALIASES+=([ls]=forbidden)
 = PROMPT_COMMAND+=forbidden
+- x=(['a[$(forbidden)]']=1)
 - PATH+=:/x
 - declare -n r=PATH
 - typeset -n r=PATH
@@ -494,6 +495,61 @@ const runnersTable = `
 + gcc -O2 -o x x.c
 = update-alternatives --install /usr/bin/ls ls /x/forbidden 1
 `
+
+// TestRunnersHonest: an operator's usual list of what is denied leaves everyday lines alone.
+func TestRunnersHonest(t *testing.T) {
+	p := gate(t, policy.Rules{Deny: rules("deny", "rm -rf *", "shutdown *", "reboot *", "mkfs*", "dd *", "git push *", "> /etc/*", "kubectl delete *", "docker rm *")})
+	verdicts(t, p, `
++ docker logs --tail 20 web
++ docker run --rm -it -v /srv:/x alpine ls /x
++ docker build -t x:1 .
++ docker ps --format '{{.Names}}: {{.Status}}'
++ docker exec web sh -c 'ps aux | grep nginx'
++ kubectl get nodes -o jsonpath='{.items[*].status.addresses[?(@.type=="InternalIP")].address}'
++ kubectl patch deploy x -p '{"spec": {"replicas": 2}}'
++ kubectl exec -it web -- env LANG=C date
++ ansible all -m ping
++ ansible web -m shell -a 'uptime; free -m'
++ make -j4 CFLAGS='-O2 -Wall'
++ npm run build
++ go test ./... -run 'TestX|TestY' -count=1
++ cargo test --release
++ man shutdown
++ less /var/log/syslog
++ less +G /var/log/syslog
++ tmux ls
++ tmux new-session -d -s x 'tail -f /var/log/syslog'
++ screen -ls
++ gdb -p 12 -batch -ex 'thread apply all bt'
++ strace -f -p 12 -e trace=openat -o /tmp/x
++ perf record -g -p 12 -- sleep 5
++ helm list -A
++ ip -br a
++ nc -zv host 22
++ ssh host 'df -h; uptime'
++ ssh-keygen -t ed25519 -N '' -f key
++ script -q -c 'ls' /dev/null
++ flock -n /tmp/x.lock make test
++ apt-get install -y nginx
++ dpkg -l nginx
++ rsync -av --delete a/ host:b/
++ git commit -m 'do not reboot: shutdown is rm -rf'
++ git log --grep='rm -rf'
++ git stash pop
++ history 20
++ jobs -l
++ alias
++ alias ll='ls -l'
++ awk -F: '$3 > 999 {print $1}' /etc/passwd
++ vim notes.txt
++ sqlite3 app.db 'select count(*) from t'
++ valgrind --leak-check=full ./app --config x
++ systemd-run --user --scope ls
++ taskset -cp 0-3 1234
++ ionice -c2 -n7 -p 1234
++ complete -W 'a b c' tool
+`)
+}
 
 // runnerNeeds are files that lines of the table work on.
 var runnerNeeds = map[string]string{

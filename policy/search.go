@@ -154,7 +154,7 @@ func (r *reader) search(args []word, in input) error {
 		if a.text == "" || a.text[0] == '-' {
 			continue
 		}
-		if !a.literal() || isAssignment(a.text) || strings.IndexByte("!^%<>", a.text[0]) >= 0 { // what comes after it tells
+		if !a.literal() || isAssignment(a.text) || strings.IndexByte("!^%<>", a.text[0]) >= 0 || shellOnly[a.text] { // what comes after it tells
 			if err := inner.judge(command{words: args[i:]}); err != nil {
 				return err
 			}
@@ -166,6 +166,9 @@ func (r *reader) search(args []word, in input) error {
 	}
 	return nil
 }
+
+// shellOnly are words that only a shell runs: among the arguments of other programs they are names. docker build .
+var shellOnly = set(". alias bind builtin compgen complete enable eval exec fc hash history jobs set source trap unset")
 
 // searchTexts looks for what is denied in the texts among the arguments, which are not names of files.
 func (r *reader) searchTexts(args []word) error {

@@ -241,6 +241,13 @@ func (r *reader) assignments(list []*syntax.Assign) error {
 				return err
 			}
 		}
+		if a.Array != nil {
+			for _, e := range a.Array.Elems {
+				if err := number(e.Index); err != nil {
+					return err
+				}
+			}
+		}
 		if err := r.env(a.Name.Value + "=" + readWord(a.Value).text); err != nil {
 			return err
 		}
