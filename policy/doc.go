@@ -11,8 +11,10 @@
 // cannot be read, what is not known before it runs (the command word $x), and what shells read in different ways is denied.
 //
 //	shell.go    a line becomes commands          words.go    a word becomes text with holes
-//	programs.go the programs that run others
-//	search.go   where in their arguments
+//	programs.go the programs that run others     runoptions.go, git.go those that do with some options
+//	carriers.go those that do somewhere in their arguments
+//	search.go   where in their arguments         variables.go variables that make others do it
+//	preset.go   the ready-made lists             presetoptions.go, presetparse.go their options, and how they are read
 //	wrap.go     a command that runs another      wildcard.go patterns against such text
 //	judge.go    the rules for one command        permissions.go PTY_PERMISSIONS
 //	open.go     hosts, protocols, folders        gate.go     which rule is for which verb

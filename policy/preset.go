@@ -178,6 +178,9 @@ func (c *presetCommand) judgeOperands() string {
 		}
 	}
 	for _, w := range rest {
+		if o.kind == operandsNet && netVerbs[w] {
+			return fmt.Sprintf("the word %s of %s can change something", w, c.name)
+		}
 		if o.kind == operandsFiles && isDevice(w) {
 			return fmt.Sprintf("to read %s can change it: %s reads files that are no devices", shownText(w), c.name)
 		}
@@ -185,14 +188,33 @@ func (c *presetCommand) judgeOperands() string {
 	return ""
 }
 
-// isDevice reports whether a name can be one of a device, which reading can change: a watchdog, a tape.
+// netVerbs are words that make a command of a network device write or change something, although it begins with show.
+var netVerbs = set("append clear copy delete erase export file redirect reset save tee write")
+
+// isDevice reports whether a name can be one of a device, or of a file of the kernel, that reading changes: a watchdog, a tape,
+// the kernel's messages, a pipe of another process. A program may be in the root folder, or have gone there.
 func isDevice(name string) bool {
-	name = path.Clean(name)
-	up := strings.TrimLeft(name, "./")
-	switch name {
-	case "/dev/null", "/dev/stdin", "/dev/zero":
+	clean := path.Clean(name)
+	below := strings.TrimLeft(clean, "./")
+	known, _, open := strings.Cut(below, string(hole))
+	switch {
+	case clean == "/dev/null", clean == "/dev/stdin", clean == "/dev/zero":
 		return false
+	case below == "dev", strings.HasPrefix(below, "dev/"), strings.HasSuffix(below, "/trace_pipe"), strings.HasSuffix(below, "/kmsg"):
+		return true
+	case open && below != clean && strings.HasPrefix("dev/", known):
+		return true
+	case !strings.HasPrefix(below, "proc/"):
+		return open && below != clean && strings.HasPrefix("proc/", known)
 	}
-	return name != up && (strings.HasPrefix(up, "dev/") || strings.HasPrefix(up, "proc/") && strings.ContainsAny(name, string(hole)) || strings.HasPrefix(up, string(hole))) ||
-		strings.Contains(name, "/root/") && strings.HasPrefix(up, "proc/") || strings.Contains(name, "/cwd/") && strings.HasPrefix(up, "proc/") || strings.Contains(name, "/fd/") && strings.HasPrefix(up, "proc/")
+	for i, element := range strings.Split(below, "/") { // proc/PID/root/...
+		switch element {
+		case "root", "cwd", "fd", "map_files":
+			return true
+		}
+		if i > 1 && strings.ContainsRune(element, hole) {
+			return true
+		}
+	}
+	return false
 }

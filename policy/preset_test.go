@@ -1,6 +1,10 @@
 package policy
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +99,12 @@ const presetLines = `
 + cat /etc/hostname
 + cat -n /etc/hosts /etc/fstab
 + cat /proc/cpuinfo
++ grep -l x /proc/*/status
++ cat /sys/class/net/eth0/address
++ cat /dev/null
++ git log '--format=%+s%n%%G' -1
++ git tag -l --sort=-v:refname
++ cd /var/log/..
 + cat /var/log/sys*
 + tac /var/log/syslog
 + head -n 20 /var/log/syslog
@@ -313,6 +323,19 @@ const presetLines = `
 - cat //dev/./watchdog
 - cat /proc/1/root/dev/watchdog
 - head /dev/sda
+- cat /d*/watchdog
+- cat /*/watchdog
+- cat /proc/kmsg
+- cat /proc/1/fd/3
+- cat /proc/1/*/3
+- cat /sys/kernel/tracing/trace_pipe
+- cat dev/watchdog
+- cd /dev
+- grep -f /dev/watchdog x
+- git log '--format=%+G?'
+- git log '--format=% GS'
+- git branch --list --sort=signature
+- rpm -q '%(id)'
 - cat *
 - cat ?x
 - tail --rotate x
@@ -635,6 +658,8 @@ const presetNetworkLines = `
 - show '[/file remove x]'
 - show file flash:x
 - show bogus
+- show platform hardware qfp active statistics drop clear
+- show logging file
 - show
 - shutdown
 - sh version
@@ -698,4 +723,43 @@ func TestPresetSays(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPresetDocs: docs/policy.md has the lists as they are.
+func TestPresetDocs(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "policy.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range PresetNames() {
+		p, err := presetNamed(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list := "```text\n" + presetList(p) + "```\n"; !strings.Contains(string(text), list) {
+			t.Errorf("docs/policy.md has not the list of %s as it is:\n%s", name, list)
+		}
+	}
+}
+
+// presetList is the names of a preset's programs, with their commands in brackets.
+func presetList(p *preset) string {
+	var out, line strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(p.programs)) {
+		word := name
+		if subs := p.programs[name].names(); len(subs) > 0 {
+			word += " (" + strings.Join(subs, ", ") + ")"
+		}
+		for w := range strings.SplitSeq(word, " ") {
+			if line.Len() > 0 && line.Len()+1+len(w) > 116 {
+				out.WriteString(line.String() + "\n")
+				line.Reset()
+			}
+			if line.Len() > 0 {
+				line.WriteByte(' ')
+			}
+			line.WriteString(w)
+		}
+	}
+	return out.String() + line.String() + "\n"
 }

@@ -140,6 +140,9 @@ func (c *presetCommand) value(name, value string, opt presetOption) string {
 	if strings.ContainsRune(value, hole) {
 		return fmt.Sprintf("the value of %s %s is not known before it runs: write it out, or quote it", c.name, name)
 	}
+	if c.spec.operands.kind == operandsFiles && isDevice(value) {
+		return fmt.Sprintf("to read %s can change it: %s reads files that are no devices", shownText(value), c.name)
+	}
 	if opt.form != nil && !opt.form.MatchString(value) {
 		return fmt.Sprintf("the value %s of %s %s is not one that the preset %s has", shownText(value), c.name, name, c.preset.name)
 	}

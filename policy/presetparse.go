@@ -16,7 +16,7 @@ import (
 // OPTIONS are -abc (letters, alone or together), -n: (with a value), -n? (with one in the same word, or none), -NUM (a number),
 // --name, --name= (with a value), --name[=] (with one in the same word, or none), --name=2 (with two words behind it), and -- (what
 // follows are operands). A letter or a name behind a value's mark says which: N a number, S seconds, P a format of git
-// without signatures. With "exact" before them they are words with one dash, and not letters. ! before an option: one of
+// without signatures, R an order of its references. With "exact" before them they are words with one dash, and not letters. ! before an option: one of
 // those so marked must be there.
 //
 // OPERANDS are a number or two (1-2), * for any number, files for names of files that are read, file for at most one, words for
@@ -42,6 +42,7 @@ const (
 	operandsRest
 	operandsSub
 	operandsRun
+	operandsNet
 )
 
 type presetOperands struct {
@@ -139,10 +140,11 @@ var valueForms = map[string]*regexp.Regexp{
 	"N": regexp.MustCompile(`^[+-]?[0-9]+$`),
 	"S": regexp.MustCompile(`^(?:0\.[2-9][0-9]*|[1-9][0-9]*(?:\.[0-9]+)?)$`),
 	"F": regexp.MustCompile(`^[^%]*%?[-+0-9. ']*[efgEFG]?[^%]*$`),
-	"P": regexp.MustCompile(`^(?:[^%]|%[^G(]|%\((?:trailers|decorate|describe)[^)]*\))*$`),
+	"P": regexp.MustCompile(`^(?:[^%]|%[-+ ]?(?:[^-+ G(]|\((?:trailers|decorate|describe)[^)]*\)))*$`),
+	"R": regexp.MustCompile(`^-?(?:(?:version:|v:)?refname|objectname|(?:author|committer|creator|tagger)date)$`),
 }
 
-var optionForm = regexp.MustCompile(`^(-{1,2}[A-Za-z0-9][A-Za-z0-9+=_-]*?)(?:(\[=\]|=2|[:=?])([NSFP]?))?$`)
+var optionForm = regexp.MustCompile(`^(-{1,2}[A-Za-z0-9][A-Za-z0-9+=_-]*?)(?:(\[=\]|=2|[:=?])([NSFPR]?))?$`)
 
 func (s *presetSpec) addOption(token string) error {
 	switch token {
@@ -235,7 +237,7 @@ func (o *presetOperands) parse(text string) error {
 	case text == "run":
 		o.kind = operandsRun
 	case text == "net":
-		o.first, o.each = netWord, true
+		o.kind, o.first, o.each = operandsNet, netWord, true
 	default:
 		n, err := strconv.Atoi(least)
 		if err != nil {
