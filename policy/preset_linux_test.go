@@ -107,6 +107,7 @@ func (f *folder) unchanged(t *testing.T, line string) {
 
 // TestPresetRuns runs each line that the preset has, in bash.
 func TestPresetRuns(t *testing.T) {
+	t.Parallel()
 	f := newFolder(t)
 	for line := range strings.SplitSeq(strings.TrimSpace(presetLines), "\n") {
 		if line[0] == '+' {
@@ -124,6 +125,7 @@ var candidates = []string{"list", "1", "canary", "./canary", "|canary", "!canary
 
 // TestPresetOptions runs each program that is installed with each of its options, and then with random ones.
 func TestPresetOptions(t *testing.T) {
+	t.Parallel()
 	p, err := presetNamed("read-only-linux")
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +205,7 @@ func TestPresetOptions(t *testing.T) {
 	}
 	visit(nil, p.programs)
 	rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	limit := 12 * time.Second
+	limit := 8 * time.Second
 	if os.Getenv("PTYCTL_LONG") != "" {
 		limit = 100 * time.Second
 	}

@@ -597,6 +597,7 @@ func runnerRows() []runnerRow {
 
 // TestRunnersRun proves the table: the lines that it says run the forbidden program do, in an empty folder.
 func TestRunnersRun(t *testing.T) {
+	t.Parallel()
 	ran := 0
 	for _, row := range runnerRows() {
 		if row.sign != '-' || !strings.Contains(row.line, "forbidden") {
