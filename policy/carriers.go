@@ -66,15 +66,18 @@ func isCarrier(name string) bool {
 }
 
 // personalities are the names under which setarch(8) is called.
-var personalities = strings.Fields(`
+var personalities = set(`
 	linux32 linux64 uname26 i386 i486 i586 i686 athlon x86_64 ppc ppcle ppc32 ppc64 ppc64le s390 s390x sparc sparc32 sparc32bash
 	sparc64 mips mips32 mips64 alpha parisc parisc64 ia64 arm armv6l armv7l armv8l armh arm64 aarch64 riscv32 riscv64 e2k loongarch64
 `)
 
-func init() {
-	for _, name := range personalities {
-		r := runners["setarch"]
-		r.lead = false
-		runners[name] = r
+// runnerNamed returns how a program runs the command in its arguments, if it is one of those.
+func runnerNamed(name string) (runner, bool) {
+	if personalities[name] {
+		run := runners["setarch"]
+		run.lead = false
+		return run, true
 	}
+	run, ok := runners[name]
+	return run, ok
 }
