@@ -12,7 +12,7 @@ import (
 // closed reports whether a command runs only if a rule allows it, or a person does: then a line has to lie in the closed
 // grammar, and what runs is what print makes of it.
 func (k *commands) closed() bool {
-	return len(k.allow)+len(k.ask) > 0 || k.permissions.closed()
+	return k.lists() || len(k.ask) > 0 || k.permissions.closed()
 }
 
 // A closedLine judges a line of the closed grammar.
@@ -133,6 +133,7 @@ func (r *reader) simple(s *simple, piped bool) error {
 		words[i] = t.word()
 	}
 	outer := *r
+	outer.piped = piped
 	outer.screen = r.screen && !piped && len(s.redirs) == 0
 	err := outer.command(words, in)
 	r.judged = outer.judged

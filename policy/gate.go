@@ -103,6 +103,12 @@ func New(r Rules) (*Policy, error) {
 		commands: commands{allow: patterns(r.Allow), deny: patterns(r.Deny), ask: patterns(r.Ask), permissions: permitted},
 		programs: places(r.Programs), denyPrograms: places(r.DenyPrograms), workDirs: places(r.WorkDirs), own: own,
 	}
+	if r.Preset != "" {
+		p.commands.presetRule = Rule{Text: r.Preset, Name: "policy.preset", Where: r.PresetWhere}
+		if p.commands.preset, err = presetNamed(r.Preset); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.commands.presetRule, err)
+		}
+	}
 	return p, nil
 }
 
@@ -110,7 +116,7 @@ func New(r Rules) (*Policy, error) {
 func (p *Policy) Gate() term.Gate {
 	r := p.rules
 	if !p.commands.any() && p.commands.permissions == nil && len(r.Programs)+len(r.DenyPrograms)+len(r.WorkDirs)+len(r.Hosts)+
-		len(r.DenyHosts)+len(r.ReadOnlyHosts)+len(r.ExecOnlyHosts)+len(r.Protocols)+len(r.Credentials) == 0 && r.Preset == "" && r.Typing != TypingDeny {
+		len(r.DenyHosts)+len(r.ReadOnlyHosts)+len(r.ExecOnlyHosts)+len(r.Protocols)+len(r.Credentials) == 0 && r.Typing != TypingDeny {
 		return nil
 	}
 	if r.Report {
@@ -261,7 +267,7 @@ func (p *Policy) typed(ctx context.Context, a term.Action) error {
 	if typing == "" || typing == TypingAuto {
 		rule = Rule{Name: "policy.typing", Text: string(TypingAuto)}
 		switch programs := len(p.programs)+len(p.denyPrograms) > 0 && a.Protocol == local; {
-		case len(k.allow)+len(k.deny)+len(k.ask) > 0:
+		case k.lists() || len(k.deny)+len(k.ask) > 0:
 			typing, rule.Where = TypingDeny, "for "+k.first().String()
 		case programs:
 			typing, rule.Where = TypingDeny, "for "+p.programRule().String()

@@ -25,12 +25,17 @@ func patterns(rules []Rule) []pattern {
 type commands struct {
 	allow, deny, ask []pattern
 	permissions      *permissions
+	preset           *preset // commands that are allowed beside those of allow; nil: none
+	presetRule       Rule
 	consented        bool // a person has agreed: ask denies nothing
 }
 
+// lists reports whether what runs has to be in a list of what is allowed.
+func (k *commands) lists() bool { return len(k.allow) > 0 || k.preset != nil }
+
 // any reports whether commands are judged at all.
 func (k *commands) any() bool {
-	return len(k.allow)+len(k.deny)+len(k.ask) > 0 || k.permissions.judgesCommands()
+	return k.lists() || len(k.deny)+len(k.ask) > 0 || k.permissions.judgesCommands()
 }
 
 // needed is the rule to name for a line that runs only if it is allowed.
@@ -39,6 +44,9 @@ func (k *commands) needed() Rule {
 		if len(list) > 0 {
 			return Rule{Name: list[0].Name, Where: list[0].Where}
 		}
+	}
+	if k.preset != nil {
+		return k.presetRule
 	}
 	return k.first()
 }
@@ -49,6 +57,9 @@ func (k *commands) first() Rule {
 		if len(list) > 0 {
 			return Rule{Name: list[0].Name, Where: list[0].Where}
 		}
+	}
+	if k.preset != nil {
+		return k.presetRule
 	}
 	return Rule{Name: permissionsName, Where: permissionsName}
 }
@@ -109,7 +120,11 @@ func (k *commands) command(c command) error {
 	if why := v.why(); why != "" {
 		return &denial{rule: rule, part: shown(c.words), why: why, asks: v == ask}
 	}
-	match := false
+	match, why := false, "no entry allows it"
+	if k.preset != nil {
+		match, why = k.presets(c)
+		named = named || match
+	}
 	if len(k.allow) > 0 {
 		text := exact(c.words)
 		for _, p := range k.allow {
@@ -121,15 +136,24 @@ func (k *commands) command(c command) error {
 		}
 	}
 	switch {
-	case c.opaque != "" && !named && (!c.hidden || len(k.allow) == 0):
+	case c.opaque != "" && !named && (!c.hidden || !k.lists()):
 		return &denial{
 			rule: k.first(), part: shown(c.words), why: c.opaque, allowed: k.allowed(),
 			instead: "it takes an entry of policy.allow that begins with its name to run it",
 		}
-	case len(k.allow) > 0 && !match && !c.hidden:
-		return &denial{rule: Rule{Name: k.allow[0].Name, Where: k.allow[0].Where}, part: shown(c.words), why: "no entry allows it", allowed: k.allowed()}
+	case k.lists() && !match && !c.hidden:
+		return &denial{rule: k.needed(), part: shown(c.words), why: why, allowed: k.allowed()}
 	}
 	return nil
+}
+
+// presets reports whether the preset allows the command, and if not, why.
+func (k *commands) presets(c command) (ok bool, why string) {
+	texts := make([]string, len(c.words))
+	for i, w := range c.words {
+		texts[i] = w.text
+	}
+	return k.preset.allows(texts)
 }
 
 func maybe(words []word) string {
@@ -292,12 +316,12 @@ func (k *commands) assignment(text string) error {
 	}
 	loaded := loads(name)
 	switch {
-	case harmlessVars[name], strings.HasPrefix(name, "LC_"), !loaded && len(k.allow) == 0:
+	case harmlessVars[name], strings.HasPrefix(name, "LC_"), !loaded && !k.lists():
 		return nil
 	case loaded:
 		return &denial{rule: k.first(), part: name + "=…", why: "this variable can change which program runs", instead: "leave it out", allowed: k.allowed()}
 	}
-	return &denial{rule: Rule{Name: k.allow[0].Name, Where: k.allow[0].Where}, part: name + "=…", why: "no entry allows to set this variable", instead: "it takes an entry such as " + name + "=*", allowed: k.allowed()}
+	return &denial{rule: k.needed(), part: name + "=…", why: "no entry allows to set this variable", instead: "it takes an entry such as " + name + "=*", allowed: k.allowed()}
 }
 
 // loads reports whether a variable is one of those.
@@ -316,8 +340,8 @@ func (k *commands) file(name string, write bool) error {
 	if write {
 		sign = ">"
 	}
-	if write && len(k.allow) > 0 && strings.Contains("/"+name+"/", "/../") {
-		return &denial{rule: Rule{Name: k.allow[0].Name, Where: k.allow[0].Where}, part: cut("> " + name), why: "a path with .. leads elsewhere", instead: "write the path without it", allowed: k.allowed()}
+	if write && k.lists() && strings.Contains("/"+name+"/", "/../") {
+		return &denial{rule: k.needed(), part: cut("> " + name), why: "a path with .. leads elsewhere", instead: "write the path without it", allowed: k.allowed()}
 	}
 	c := command{words: []word{plainWord(sign), {text: name}}, hidden: !write}
 	return k.command(c)

@@ -7,6 +7,9 @@ import (
 	"ptyctl/quote"
 )
 
+// classDevice is the class of a network device, whose | leads to filters.
+const classDevice = "device"
+
 // A dialect is what print may use of the shell that reads its result.
 type dialect struct {
 	class   string // see package quote
@@ -227,7 +230,7 @@ func (d dialect) plain(l list) (string, error) {
 		why:     "the far side is of class " + d.class + ", which reads lines in its own way",
 		instead: "give one command of plain words",
 	}
-	if len(l) != 1 || l[0].negated || len(l[0].commands) > 1 && d.class != "device" {
+	if len(l) != 1 || l[0].negated || len(l[0].commands) > 1 && d.class != classDevice {
 		return "", none
 	}
 	var out []string

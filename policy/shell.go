@@ -31,6 +31,7 @@ type reader struct {
 	screen bool // the command starts a terminal: a shell that reads it reads what will be typed
 	closed bool // the line lies in the closed grammar, and is printed again
 	direct bool // no shell reads the words
+	piped  bool // the command reads the output of another
 	dialect
 	judged int
 	depth  int
@@ -206,6 +207,10 @@ func (r *reader) command(words []word, in input) error {
 		return ambiguous("a program of that name reads like something else", "write it without quotes")
 	case strings.HasPrefix(name.text, "!"), strings.HasPrefix(name.text, "^"), strings.HasPrefix(name.text, "%"):
 		return ambiguous("a word that begins with "+name.text[:1]+" repeats an earlier command in some shells", "write the command itself")
+	}
+	if r.closed && r.class == classDevice && r.piped && name.text == "begin" {
+		// A filter. Should it be fish after all, where the word is reserved, a line without its end is an error.
+		return r.judge(command{words: words})
 	}
 	if r.closed && !r.direct {
 		if err := evaluated(words); err != nil {
