@@ -234,7 +234,7 @@ var toolCall = regexp.MustCompile(`(?m)^(ptyctl_\w+) +(\{.*\})$`)
 
 // TestDocsCalls makes the calls that the README shows, without a host to reach: each must be a correct one.
 func TestDocsCalls(t *testing.T) {
-	unreachable := func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+	unreachable := func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 		return nil, &term.Error{Kind: term.ConnectFailed}
 	}
 	sessions := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": unreachable, "telnet": unreachable, "local": unreachable}})

@@ -35,6 +35,7 @@ type Entry struct {
 	Digest  string    `json:"command_sha256,omitempty"`
 	Length  int       `json:"command_bytes,omitempty"`
 	Detail  string    `json:"detail,omitempty"`  // user@host:port, key, signal, size, lane, kind of question, reason, warnings
+	Plan    string    `json:"plan,omitempty"`    // [plan] each hop as user@host:port with its addresses, host key policy and credentials; names of variables
 	Consent string    `json:"consent,omitempty"` // the rule for which the person at the actor's client has agreed
 	State   string    `json:"state,omitempty"`
 	Bytes   int       `json:"bytes,omitempty"` // sent to the far side; of exec_end: its output; of a file: moved
@@ -104,6 +105,7 @@ const (
 	maxDetail  = 512
 	maxPath    = 1 << 10
 	maxCommand = 4 << 10
+	maxPlan    = 4 << 10
 	maxLine    = 64 << 10 // JSON makes at most six bytes of one
 )
 
@@ -135,6 +137,9 @@ func newEntry(e term.Event, commands Commands) Entry {
 		Host: cut(redact(e.Host), maxName), Exec: cut(e.Exec, maxName), Path: cut(redact(cut(e.Path, 4*maxDetail)), maxPath), Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail), State: e.State,
 		Bytes: e.Size, Secret: e.Sensitive, Took: e.Duration.Microseconds(),
 		Consent: cut(redact(e.Consent), maxDetail),
+	}
+	if e.Plan != nil {
+		n.Plan = cut(redact(cut(e.Plan.String(), 2*maxPlan)), maxPlan)
 	}
 	if a := newActor(e.Actor); a != (Actor{}) {
 		n.Actor = &a

@@ -37,7 +37,7 @@ func TestOpenSSHAsBastion(t *testing.T) {
 	n := sshx.NewNetwork(sshx.Options{HomeDir: home, NoConfig: true, HostKeyPolicy: "accept_new", IdentityAgent: "none", KnownHostsPath: filepath.Join(home, "known_hosts")})
 	jump := term.Target{Host: "127.0.0.1", Port: s.port, User: s.user, SSH: term.SSHOptions{ExtraArgs: []string{"-i", s.identity}}}
 
-	sh, err := n.OpenShell(t.Context(), jump, nil)
+	sh, err := n.OpenShell(t.Context(), jump, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestOpenSSHAsBastion(t *testing.T) {
 	}
 	n = sshx.NewNetwork(sshx.Options{HomeDir: home, ConfigPath: config, HostKeyPolicy: "accept_new", IdentityAgent: "none", KnownHostsPath: filepath.Join(home, "known_hosts")})
 	port := ln.Addr().(*net.TCPAddr).Port
-	c, err := n.DialTCP(t.Context(), "tcp", term.Target{Host: "127.0.0.1", Port: port, SSH: term.SSHOptions{ProxyJump: "bastion"}}, nil)
+	c, err := n.DialTCP(t.Context(), "tcp", term.Target{Host: "127.0.0.1", Port: port, SSH: term.SSHOptions{ProxyJump: "bastion"}}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func serveCodes() error {
 }
 
 // failToOpen fails with the kind that the host is named after, and with every detail that an error may have.
-func failToOpen(_ context.Context, target term.Target, _ term.Prompter) (term.Transport, error) {
+func failToOpen(_ context.Context, target term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
 	written, typed := 3, int64(4)
 	return nil, &term.Error{
 		Op: "open", Kind: term.Kind(target.Host), Msg: "the fixture fails; <nothing> & \"nobody\" can help it: \u00e9\u65e5\U0001f600",

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"ptyctl/telnet"
+	"ptyctl/term"
 )
 
 // telnetBastion reaches telnetd through an SSH server. The urgent byte of the answer to an interrupt, an IAC, does not
@@ -23,10 +24,10 @@ func telnetBastion(t *testing.T) {
 	}
 	defer client.Close()
 	s := startInetutils(t)
-	dialer := telnet.Dialer{Dial: func(_ context.Context, network, address string) (net.Conn, error) {
+	dialer := telnet.Dialer{Dial: func(_ context.Context, network, address string, _ term.Approve) (net.Conn, error) {
 		return client.Dial(network, address)
 	}}
-	terminal, err := dialer.Open(t.Context(), s.target(), nil)
+	terminal, err := dialer.Open(t.Context(), s.target(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,10 @@ func record(tb testing.TB, s *telnetServer, c telnet.Config, about string) *reco
 		}
 		return r.wire, nil
 	}
-	conn, err := telnet.Dialer{Config: c, Dial: dial}.DialContext(tb.Context(), "tcp", s.address())
+	hook := func(ctx context.Context, network, address string, _ term.Approve) (net.Conn, error) {
+		return dial(ctx, network, address)
+	}
+	conn, err := telnet.Dialer{Config: c, Dial: hook}.DialContext(tb.Context(), "tcp", s.address())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func (s *telnetServer) target() term.Target {
 // openTelnet opens a terminal, which is closed when the test ends.
 func openTelnet(tb testing.TB, target term.Target) (*telnet.Terminal, *talk) {
 	tb.Helper()
-	transport, err := telnet.Dialer{}.Open(tb.Context(), target, nil)
+	transport, err := telnet.Dialer{}.Open(tb.Context(), target, nil, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

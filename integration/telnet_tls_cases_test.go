@@ -48,7 +48,7 @@ func telnetTLS(t *testing.T) {
 			if test.port != 0 {
 				target.Port = test.port
 			}
-			transport, err := telnet.Dialer{TLS: &test.operator}.Open(t.Context(), target, nil)
+			transport, err := telnet.Dialer{TLS: &test.operator}.Open(t.Context(), target, nil, nil)
 			if test.refused != "" {
 				if term.KindOf(err) != test.refused {
 					t.Fatalf("%s: %v; want %s", term.KindOf(err), err, test.refused)

@@ -241,7 +241,7 @@ func TestReadCancelledByClient(t *testing.T) {
 
 // One that does not take what is typed: the write ends, says what went out, and nothing waits behind it.
 func TestWriteStuck(t *testing.T) {
-	stuck := func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+	stuck := func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 		return &deaf{closed: make(chan struct{})}, nil
 	}
 	l := newLab(t, labConfig{sessions: session.Config{WriteTimeout: 50 * time.Millisecond, Dialers: map[string]term.Dialer{"ssh": stuck}}})

@@ -22,7 +22,7 @@ func (wire) Resize(int, int) error { return nil }
 // wired is a dialer whose terminals have room for limit bytes (0: any number); their far ends come on the channel.
 func wired(limit int) (map[string]term.Dialer, <-chan net.Conn) {
 	far := make(chan net.Conn, 1000)
-	return map[string]term.Dialer{"ssh": func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+	return map[string]term.Dialer{"ssh": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 		a, b := bufpipe.New(limit)
 		far <- b
 		return wire{a}, nil

@@ -41,7 +41,7 @@ func newSlow(t *testing.T) (*server.MCPServer, net.Conn) {
 	t.Helper()
 	near, far := bufpipe.New(0)
 	m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{
-		"ssh": func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+		"ssh": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 			time.Sleep(12 * time.Second)
 			return pipe{near}, nil
 		},

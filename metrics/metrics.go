@@ -120,7 +120,7 @@ func (m *Metrics) Observe(e term.Event) {
 	case term.VerbState:
 		m.state(e)
 		return
-	case term.VerbQuestion, term.VerbGone:
+	case term.VerbQuestion, term.VerbGone, term.VerbPlan:
 		return
 	case term.VerbExecEnd:
 		m.ended(e, t)

@@ -27,16 +27,21 @@ type Rules struct {
 	// Folders on this machine in which local sessions may run, with those below them.
 	WorkDirs []Rule
 
-	// Names of hosts, as a caller gives them, with * and ?. ReadOnlyHosts are read; nothing is run or typed there, and no
-	// file changed. ExecOnlyHosts run commands; nothing else is typed there.
+	// Names and addresses of hosts, with * and ?. They are asked about the plan that a connection is made by: each of its
+	// hops and its proxy. ReadOnlyHosts are read; nothing is run or typed there, and no file changed. ExecOnlyHosts run
+	// commands; nothing else is typed there.
 	Hosts, DenyHosts, ReadOnlyHosts, ExecOnlyHosts []Rule
+
+	// Meaning says where a name in DenyHosts, ReadOnlyHosts or ExecOnlyHosts leads, so that they hold for the same host by
+	// its address, too. Nil: they hold for names and addresses as they are written.
+	Meaning func(ctx context.Context, name string) Meaning
 
 	Protocols []Rule
 
 	Preset      string // the name of a ready-made list of allowed commands; empty: none
 	PresetWhere string
 
-	Credentials []Credential // empty: every credential may be used everywhere
+	Credentials []Credential // if there is any, a login uses nothing else
 
 	Typing      Typing
 	TypingWhere string
@@ -127,9 +132,15 @@ func (p *Policy) Gate() term.Gate {
 
 // Rule is the Gate: how the action is allowed, or an *term.Error of kind PolicyDenied.
 func (p *Policy) Rule(ctx context.Context, a term.Action) (term.Ruling, error) {
+	if a.Plan != nil && !a.Plan.Unresolved {
+		a.Plan = p.identified(ctx, a.Plan)
+	}
 	ruling, err := p.check(ctx, a)
 	if d, ok := errors.AsType[*denial](err); ok {
 		return p.agreed(ctx, a, d)
+	}
+	if err == nil && a.Plan != nil && !a.Plan.Unresolved {
+		ruling.Grant = p.grant(a.Plan)
 	}
 	return ruling, err
 }
@@ -159,7 +170,7 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		if err := p.mayAct(a, "type"); err != nil {
 			return allowed, err
 		}
-		if rule, ok := host(p.rules.ExecOnlyHosts, a.Host); ok && a.Protocol != local {
+		if rule, ok := ruled(p.rules.ExecOnlyHosts, a); ok {
 			return allowed, &denial{rule: rule, why: "on this host commands are run, and nothing is typed", instead: "use ptyctl_session_exec"}
 		}
 		return allowed, p.typed(ctx, a)
@@ -171,7 +182,7 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		if err := p.mayAct(a, "change files"); err != nil {
 			return allowed, err
 		}
-		if rule, ok := host(p.rules.ExecOnlyHosts, a.Host); ok && a.Protocol != local {
+		if rule, ok := ruled(p.rules.ExecOnlyHosts, a); ok {
 			return allowed, &denial{rule: rule, why: "on this host commands are run, and no file is changed", instead: "use ptyctl_session_exec"}
 		}
 		return allowed, p.file(a, true)
@@ -182,8 +193,8 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 
 // mayAct refuses what changes anything on a host that is only read.
 func (p *Policy) mayAct(a term.Action, what string) error {
-	rule, ok := host(p.rules.ReadOnlyHosts, a.Host)
-	if !ok || a.Protocol == local {
+	rule, ok := ruled(p.rules.ReadOnlyHosts, a)
+	if !ok {
 		return nil
 	}
 	return &denial{rule: rule, why: "this host is read-only: a caller may not " + what + " there", instead: "reading is allowed"}

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,117 +28,10 @@ func (p *Policy) open(ctx context.Context, a term.Action) (term.Ruling, error) {
 		a.Protocol = local
 		return p.run(ctx, a, !t.PTY.Disabled)
 	}
-	if len(p.rules.Hosts)+len(p.rules.DenyHosts)+len(p.rules.ReadOnlyHosts)+len(p.rules.ExecOnlyHosts) == 0 {
+	if a.Plan == nil { // where it leads is judged when that is known
 		return allowed, nil
 	}
-	if err := p.host(t.Host); err != nil {
-		return allowed, err
-	}
-	return allowed, p.way(t)
-}
-
-// host judges the name of one host.
-func (p *Policy) host(name string) error {
-	if rule, ok := host(p.rules.DenyHosts, name); ok {
-		return &denial{rule: rule, part: name, why: "this host is denied", allowed: p.rules.Hosts}
-	}
-	if _, ok := host(p.rules.Hosts, name); !ok && len(p.rules.Hosts) > 0 {
-		return &denial{rule: whole(p.rules.Hosts), part: name, why: "no entry allows this host", allowed: p.rules.Hosts}
-	}
-	return nil
-}
-
-// way refuses what would make an allowed name mean another host, and judges the hosts between. The operator's own
-// ssh_config is trusted to name the right ones.
-func (p *Policy) way(t *term.Target) error {
-	rules := slices.Concat(p.rules.Hosts, p.rules.DenyHosts, p.rules.ReadOnlyHosts, p.rules.ExecOnlyHosts)
-	refuse := func(field, instead string) error {
-		return &denial{rule: whole(rules), part: field, why: "it can lead to another host than the rules were asked about", instead: instead}
-	}
-	if t.SSH.ConfigPath != "" {
-		return refuse("ssh_options.config_path", "leave it out")
-	}
-	jumps := []string{t.SSH.ProxyJump}
-	for i := 0; i < len(t.SSH.ExtraArgs); i++ {
-		arg := t.SSH.ExtraArgs[i]
-		if len(arg) < 2 || arg[0] != '-' {
-			return refuse("ssh_options.extra_args "+cut(arg), "leave it out")
-		}
-		letters := strings.TrimLeft(arg[1:], "46AaCtTqv")
-		if letters == "" {
-			continue
-		}
-		value := letters[1:]
-		if value == "" {
-			if i++; i == len(t.SSH.ExtraArgs) {
-				return nil // which is refused later
-			}
-			value = t.SSH.ExtraArgs[i]
-		}
-		switch letters[0] {
-		case 'l', 'p', 'i', 'c', 'm', 'b':
-		case 'J':
-			jumps = append(jumps, value)
-		case 'o':
-			keyword, argument, _ := strings.Cut(strings.TrimSpace(value), "=")
-			if fields := strings.Fields(value); !strings.Contains(value, "=") && len(fields) > 1 {
-				keyword, argument = fields[0], fields[1]
-			}
-			switch keyword = strings.ToLower(strings.TrimSpace(strings.Fields(keyword + " x")[0])); {
-			case keyword == "proxyjump":
-				jumps = append(jumps, strings.Trim(argument, `" `))
-			case harmlessOptions[keyword]:
-			default:
-				return refuse("ssh_options.extra_args -o "+cut(keyword), "leave it out")
-			}
-		default:
-			return refuse("ssh_options.extra_args -"+letters[:1], "leave it out")
-		}
-	}
-	for _, list := range jumps {
-		for hop := range strings.SplitSeq(list, ",") {
-			if hop = strings.TrimSpace(hop); hop == "" || hop == "none" {
-				continue
-			}
-			if err := p.host(hopName(hop)); err != nil {
-				return err
-			}
-		}
-	}
-	if t.SSH.ProxyURL != "" {
-		u, err := url.Parse(t.SSH.ProxyURL)
-		if err != nil {
-			return refuse("ssh_options.proxy_url", "give a valid URL")
-		}
-		return p.host(u.Hostname())
-	}
-	return nil
-}
-
-// harmlessOptions of ssh_config(5) do not change where a connection leads.
-var harmlessOptions = set("addkeystoagent addressfamily batchmode bindaddress bindinterface casignaturealgorithms certificatefile ciphers compression connecttimeout connectionattempts forwardagent hashknownhosts hostbasedauthentication hostkeyalgorithms identitiesonly identityagent identityfile kbdinteractiveauthentication kexalgorithms loglevel macs numberofpasswordprompts passwordauthentication port preferredauthentications pubkeyacceptedalgorithms pubkeyauthentication rekeylimit requesttty sendenv serveralivecountmax serveraliveinterval setenv stricthostkeychecking tcpkeepalive updatehostkeys user userknownhostsfile globalknownhostsfile visualhostkey checkhostip")
-
-// hopName takes the host out of a jump: [user@]host[:port] or ssh://[user@]host[:port].
-func hopName(hop string) string {
-	hop = strings.TrimPrefix(hop, "ssh://")
-	hop = hop[strings.LastIndexByte(hop, '@')+1:]
-	if inner, _, ok := strings.Cut(strings.TrimPrefix(hop, "["), "]"); ok && strings.HasPrefix(hop, "[") {
-		return inner
-	}
-	if name, _, ok := strings.Cut(hop, ":"); ok && strings.Count(hop, ":") == 1 {
-		return name
-	}
-	return hop
-}
-
-// host returns the first rule that a host's name matches, without regard to case or a last dot.
-func host(rules []Rule, name string) (Rule, bool) {
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	i := slices.IndexFunc(rules, func(r Rule) bool { return newPart(strings.ToLower(r.Text)).must(name) })
-	if i < 0 {
-		return Rule{}, false
-	}
-	return rules[i], true
+	return allowed, p.plan(a.Plan)
 }
 
 // whole names a list of rules, none of which has matched.

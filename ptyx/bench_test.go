@@ -62,7 +62,7 @@ func BenchmarkFirstByte(b *testing.B) {
 	p := make([]byte, 64)
 	for b.Loop() {
 		began := time.Now()
-		tr, err := ptyx.Host{}.Open(b.Context(), term.Target{Local: term.LocalOptions{Argv: []string{"echo", "x"}}}, nil)
+		tr, err := ptyx.Host{}.Open(b.Context(), term.Target{Local: term.LocalOptions{Argv: []string{"echo", "x"}}}, nil, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -16,7 +16,7 @@ func Example() {
 	t, err := ptyx.Host{}.Open(context.Background(), term.Target{
 		PTY:   term.PTY{Cols: 80, Rows: 24},
 		Local: term.LocalOptions{Argv: []string{"sh", "-c", "stty size; exit 3"}},
-	}, nil)
+	}, nil, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -25,7 +25,7 @@ type Host struct {
 
 // Open is the term.Dialer of this machine: it starts the program of t on a terminal. With the terminal disabled it returns
 // a Program, which its Exec starts.
-func (h Host) Open(ctx context.Context, t term.Target, _ term.Prompter) (term.Transport, error) {
+func (h Host) Open(ctx context.Context, t term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}

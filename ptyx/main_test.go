@@ -30,7 +30,7 @@ func open(tb testing.TB, o term.LocalOptions) *ptyx.Terminal {
 
 func openWith(tb testing.TB, h ptyx.Host, t term.Target) *ptyx.Terminal {
 	tb.Helper()
-	tr, err := h.Open(tb.Context(), t, nil)
+	tr, err := h.Open(tb.Context(), t, nil, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func run(tb testing.TB, h ptyx.Host, j job) (stdout, stderr string, exit term.Ex
 }
 
 func tryRun(ctx context.Context, h ptyx.Host, j job) (stdout, stderr string, exit term.Exit, err error) {
-	tr, err := h.Open(ctx, term.Target{PTY: term.PTY{Disabled: true}, Local: j.LocalOptions}, nil)
+	tr, err := h.Open(ctx, term.Target{PTY: term.PTY{Disabled: true}, Local: j.LocalOptions}, nil, nil)
 	if err != nil {
 		return "", "", exit, err
 	}

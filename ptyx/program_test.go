@@ -55,7 +55,7 @@ func TestProgramTimeout(t *testing.T) {
 }
 
 func TestProgramRunsOnce(t *testing.T) {
-	tr, err := ptyx.Host{}.Open(t.Context(), term.Target{PTY: term.PTY{Disabled: true}, Local: term.LocalOptions{Argv: []string{"echo", "x"}, Title: "a title"}}, nil)
+	tr, err := ptyx.Host{}.Open(t.Context(), term.Target{PTY: term.PTY{Disabled: true}, Local: term.LocalOptions{Argv: []string{"echo", "x"}, Title: "a title"}}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestProgramRunsOnce(t *testing.T) {
 // Close ends a program that runs, and lets none be started.
 func TestCloseOfAProgram(t *testing.T) {
 	for _, started := range []bool{true, false} {
-		tr, err := ptyx.Host{}.Open(t.Context(), term.Target{PTY: term.PTY{Disabled: true}, Local: sh("trap '' TERM; echo up; while :; do sleep 0.1; done")}, nil)
+		tr, err := ptyx.Host{}.Open(t.Context(), term.Target{PTY: term.PTY{Disabled: true}, Local: sh("trap '' TERM; echo up; while :; do sleep 0.1; done")}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

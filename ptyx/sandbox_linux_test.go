@@ -128,7 +128,7 @@ func TestSandboxCheck(t *testing.T) {
 	if err := (ptyx.Sandbox{Read: []string{filepath.Dir(folder)}, Write: []string{folder, folder + "-none"}}).Check(); err == nil || strings.Contains(err.Error(), "lies in") {
 		t.Errorf("a folder in one that is read: %v", err)
 	}
-	_, err = ptyx.Host{Sandbox: ptyx.Sandbox{Read: []string{t.TempDir()}}}.Open(t.Context(), term.Target{Local: term.LocalOptions{Argv: []string{"sh"}}}, nil)
+	_, err = ptyx.Host{Sandbox: ptyx.Sandbox{Read: []string{t.TempDir()}}}.Open(t.Context(), term.Target{Local: term.LocalOptions{Argv: []string{"sh"}}}, nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "local.read_paths") {
 		t.Errorf("a program outside: %v", err)
 	}

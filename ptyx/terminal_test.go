@@ -258,7 +258,7 @@ func TestWrongCalls(t *testing.T) {
 		{term.LocalOptions{Argv: []string{"sh"}, Env: []term.EnvVar{{Name: "A=B"}}}, "env[0]", "NAME=value"},
 		{term.LocalOptions{Argv: []string{"sh"}, Env: []term.EnvVar{{Name: "A", Value: "\x00"}}}, "env[0]", "NUL"},
 	} {
-		_, err := ptyx.Host{}.Open(t.Context(), term.Target{Local: c.o}, nil)
+		_, err := ptyx.Host{}.Open(t.Context(), term.Target{Local: c.o}, nil, nil)
 		var e *term.Error
 		if !errors.As(err, &e) || e.Kind != term.InvalidArgument || e.Details.Field != c.field || !strings.Contains(e.Msg, c.part) {
 			t.Errorf("%.80s: %v (%+v)", fmt.Sprint(c.o), err, e)

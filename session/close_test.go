@@ -65,8 +65,8 @@ func TestSettle(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := login{questions: []string{"Password: "}}
-				m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter) (term.Transport, error) {
-					tr, err := l.dial(ctx, tg, p)
+				m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
+					tr, err := l.dial(ctx, tg, p, nil)
 					if err == nil {
 						select {
 						case <-time.After(c.takes):

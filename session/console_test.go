@@ -54,14 +54,14 @@ func consoleOf(device string) session.OpenRequest {
 
 // slowly dials after a second, and counts.
 func slowly(dials *int, far chan<- net.Conn) term.Dialer {
-	return func(ctx context.Context, t term.Target, p term.Prompter) (term.Transport, error) {
+	return func(ctx context.Context, t term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 		*dials++ // one after the other, or the race detector speaks
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		return dialed(far)(ctx, t, p)
+		return dialed(far)(ctx, t, p, nil)
 	}
 }
 
@@ -163,11 +163,11 @@ func TestConsoleOpenedWhileClosing(t *testing.T) {
 		var world machine
 		var seen diary
 		hang := make(chan struct{})
-		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter) (term.Transport, error) {
+		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 			if dials++; dials == 1 {
 				<-hang // a dialer that does not hear
 			}
-			return dialed(nil)(ctx, tg, p)
+			return dialed(nil)(ctx, tg, p, nil)
 		}, session.Config{Devices: world.take, Observers: []term.Observer{&seen}})
 		r := consoleOf("d")
 		r.Wait = time.Second
@@ -202,7 +202,7 @@ func TestConsoleJoin(t *testing.T) {
 	refused := &term.Error{Op: "dial", Kind: term.ConnectFailed, Msg: "refused"}
 	synctest.Test(t, func(t *testing.T) {
 		dials := 0
-		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+		m := manage(t, func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 			dials++
 			time.Sleep(time.Second)
 			return nil, refused
@@ -262,11 +262,11 @@ func TestConsoleJoin(t *testing.T) {
 // A question of the login is shown to all who open the console.
 func TestConsolePrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter) (term.Transport, error) {
+		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 			if _, err := p.Prompt(ctx, term.Prompt{Kind: "password", Text: "Password: "}); err != nil {
 				return nil, err
 			}
-			return dialed(nil)(ctx, tg, p)
+			return dialed(nil)(ctx, tg, p, nil)
 		}, session.Config{})
 		first, err := m.Open(task("t1"), consoleOf("d"))
 		if err != nil || first.Prompt == nil {
@@ -350,8 +350,8 @@ func TestConsoleNeedsLock(t *testing.T) {
 		var seen diary
 		far := make(chan net.Conn, 1)
 		signals := 0
-		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter) (term.Transport, error) {
-			tr, err := dialed(far)(ctx, tg, p)
+		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
+			tr, err := dialed(far)(ctx, tg, p, nil)
 			return &shell{plain: *tr.(*plain), signal: func(string) error { signals++; return nil }}, err
 		}, session.Config{Observers: []term.Observer{&seen}})
 		r, err := m.Open(task("t1"), consoleOf("d"))

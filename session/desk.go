@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"ptyctl/term"
@@ -18,15 +19,24 @@ type desk struct {
 	journal        term.Journal
 	observers      []term.Observer
 	log            *slog.Logger
+	far            atomic.Pointer[term.PlannedHop] // what the host is by the plan on which the session was opened; nil: not planned
+}
+
+// judged asks the Gate.
+func (k *desk) judged(ctx context.Context, a term.Action) (term.Ruling, error) {
+	if k.gate == nil {
+		return term.Ruling{}, nil
+	}
+	a.Session, a.Protocol, a.Host, a.User, a.Actor = k.session, k.protocol, k.host, k.user, term.ActorFrom(ctx)
+	a.Far = k.far.Load()
+	return k.gate(ctx, a)
 }
 
 // allowed asks the Gate, and has the action put on record in the form in which it is allowed.
-func (k *desk) allowed(ctx context.Context, a term.Action, e *term.Event) (ruling term.Ruling, err error) {
-	a.Session, a.Protocol, a.Host, a.User, a.Actor = k.session, k.protocol, k.host, k.user, term.ActorFrom(ctx)
-	if k.gate != nil {
-		if ruling, err = k.gate(ctx, a); err != nil {
-			return term.Ruling{}, err
-		}
+func (k *desk) allowed(ctx context.Context, a term.Action, e *term.Event) (term.Ruling, error) {
+	ruling, err := k.judged(ctx, a)
+	if err != nil {
+		return term.Ruling{}, err
 	}
 	if ruling.Command != "" {
 		e.Command = ruling.Command

@@ -120,7 +120,7 @@ func TestFaultBeforeTheSessionOwnsTheTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, _ := bufpipe.New(0)
 		r := &rigged{ReadWriteCloser: near, describe: true}
-		m := NewManager(Config{Dialers: map[string]term.Dialer{"ssh": func(context.Context, term.Target, term.Prompter) (term.Transport, error) { return r, nil }}})
+		m := NewManager(Config{Dialers: map[string]term.Dialer{"ssh": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) { return r, nil }}})
 		defer m.Close(t.Context())
 		if _, err := m.Open(t.Context(), OpenRequest{Target: term.Target{Protocol: "ssh", Host: "x"}}); !errors.Is(err, term.Internal) {
 			t.Errorf("%v", err)
@@ -149,7 +149,9 @@ func TestShutdownIsPolite(t *testing.T) {
 				time.Sleep(time.Second) // as far as the signal and back
 				told = !tr.closed
 			}
-			m := NewManager(Config{Dialers: map[string]term.Dialer{"ssh": func(context.Context, term.Target, term.Prompter) (term.Transport, error) { return tr, nil }}})
+			m := NewManager(Config{Dialers: map[string]term.Dialer{"ssh": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+				return tr, nil
+			}}})
 			r, err := m.Open(t.Context(), OpenRequest{Target: term.Target{Protocol: "ssh", Host: "x"}})
 			if err != nil {
 				t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := new(collector)
-		m := NewManager(Config{MaxSessions: 2, Retention: time.Minute, Observers: []term.Observer{told}, Dialers: map[string]term.Dialer{"local": func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+		m := NewManager(Config{MaxSessions: 2, Retention: time.Minute, Observers: []term.Observer{told}, Dialers: map[string]term.Dialer{"local": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 			return newFakeProgram("", 0), nil
 		}}})
 		open := func() *Session {

@@ -145,7 +145,9 @@ func TestReportedIsDone(t *testing.T) {
 func TestOpenRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary
-		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) { panic("dialed") }, session.Config{
+		m := manage(t, func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+			panic("dialed")
+		}, session.Config{
 			Gate: func(context.Context, term.Action) (term.Ruling, error) {
 				return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "no"}
 			},

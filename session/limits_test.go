@@ -62,7 +62,7 @@ func TestLife(t *testing.T) {
 // Age counts from the start, and also while a login waits for an answer.
 func TestMaxAgeOfALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := manage(t, func(ctx context.Context, _ term.Target, p term.Prompter) (term.Transport, error) {
+		m := manage(t, func(ctx context.Context, _ term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 			_, err := p.Prompt(ctx, term.Prompt{Text: "Password: "})
 			return nil, err
 		}, session.Config{MaxAge: 10 * time.Second, PromptTimeout: time.Hour})
@@ -165,7 +165,7 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 		near, _ := bufpipe.New(0)
 		var seen diary
 		out := strings.Repeat("x", 100*kib)
-		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+		m := manage(t, func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 			return &shell{plain: plain{ReadWriteCloser: near}, exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
 				n, err := io.WriteString(stdout, out)
 				if n != len(out) || err != nil {

@@ -18,7 +18,7 @@ import (
 
 // dialed opens terminals in memory; their far sides are sent to far, if it is not nil.
 func dialed(far chan<- net.Conn) term.Dialer {
-	return func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+	return func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 		near, f := bufpipe.New(0)
 		if far != nil {
 			far <- f
@@ -41,9 +41,9 @@ func TestOpen(t *testing.T) {
 		var got term.Target
 		var seen diary
 		far := make(chan net.Conn, 1)
-		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter) (term.Transport, error) {
+		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 			got = tg
-			return dialed(far)(ctx, tg, p)
+			return dialed(far)(ctx, tg, p, nil)
 		}, session.Config{Observers: []term.Observer{&seen}})
 		req := target("web1")
 		req.LockTTL = time.Minute
@@ -83,10 +83,16 @@ func TestOpenFails(t *testing.T) {
 	}{
 		{"protocol", dialed(nil), session.OpenRequest{Target: term.Target{Protocol: "gopher"}}, term.Unsupported},
 		{"lock without a task", dialed(nil), session.OpenRequest{Target: term.Target{Protocol: "test"}, LockTTL: time.Minute}, term.InvalidArgument},
-		{"dial", func(context.Context, term.Target, term.Prompter) (term.Transport, error) { return nil, refused }, target("web1"), term.ConnectFailed},
-		{"foreign error", func(context.Context, term.Target, term.Prompter) (term.Transport, error) { return nil, io.EOF }, target("web1"), term.Internal},
-		{"panic", func(context.Context, term.Target, term.Prompter) (term.Transport, error) { panic("dial") }, target("web1"), term.Internal},
-		{"panic in Describe", func(context.Context, term.Target, term.Prompter) (term.Transport, error) { return undescribed{}, nil }, target("web1"), term.Internal},
+		{"dial", func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+			return nil, refused
+		}, target("web1"), term.ConnectFailed},
+		{"foreign error", func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+			return nil, io.EOF
+		}, target("web1"), term.Internal},
+		{"panic", func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) { panic("dial") }, target("web1"), term.Internal},
+		{"panic in Describe", func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+			return undescribed{}, nil
+		}, target("web1"), term.Internal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -113,7 +119,7 @@ func (undescribed) Close() error               { return nil }
 
 func TestOpenCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := manage(t, func(ctx context.Context, _ term.Target, _ term.Prompter) (term.Transport, error) {
+		m := manage(t, func(ctx context.Context, _ term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, session.Config{})
@@ -134,7 +140,7 @@ func TestOpenCanceled(t *testing.T) {
 func TestCloseWhileDialing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := bufpipe.New(0)
-		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+		m := manage(t, func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 			time.Sleep(time.Minute)
 			return &plain{ReadWriteCloser: near}, nil
 		}, session.Config{})
@@ -189,11 +195,11 @@ func TestMaxSessionsAndRetention(t *testing.T) {
 func TestSessionsAreIndependent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := make(chan net.Conn, 1)
-		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter) (term.Transport, error) {
+		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 			if tg.Host == "bad" {
 				return &plain{ReadWriteCloser: &broken{panic: true}}, nil
 			}
-			return dialed(far)(ctx, tg, p)
+			return dialed(far)(ctx, tg, p, nil)
 		}, session.Config{})
 		good := opened(t, m, "good")
 		m.Open(t.Context(), target("bad"))
@@ -207,7 +213,7 @@ func TestSessionsAreIndependent(t *testing.T) {
 
 func TestManagerClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter) (term.Transport, error) {
+		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 			switch tg.Host {
 			case "slow":
 				<-ctx.Done()
@@ -216,7 +222,7 @@ func TestManagerClose(t *testing.T) {
 				_, err := p.Prompt(ctx, term.Prompt{Text: "Password: "})
 				return nil, err
 			}
-			return dialed(nil)(ctx, tg, p)
+			return dialed(nil)(ctx, tg, p, nil)
 		}, session.Config{MaxSessions: 200})
 		for i := range 100 {
 			opened(t, m, fmt.Sprint("host", i))
@@ -249,7 +255,7 @@ func TestManagerClose(t *testing.T) {
 func TestManagerCloseOfDeafTransports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &deaf{make(chan struct{})}
-		m := manage(t, func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+		m := manage(t, func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 			return &plain{ReadWriteCloser: d}, nil
 		}, session.Config{})
 		for range 10 {

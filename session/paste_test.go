@@ -57,7 +57,7 @@ func TestPasteIsJudgedAsItGoesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan string, 1)
 		near, _ := widePipe()
-		m := manage(t, func(ctx context.Context, _ term.Target, p term.Prompter) (term.Transport, error) {
+		m := manage(t, func(ctx context.Context, _ term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 			a, err := p.Prompt(ctx, term.Prompt{Text: "Password: "})
 			answer <- a
 			return &plain{ReadWriteCloser: near}, err

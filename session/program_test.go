@@ -52,7 +52,7 @@ func (p *fakeProgram) Describe() term.Description {
 }
 
 func runManager(c Config, p *fakeProgram, err error) *Manager {
-	c.Dialers = map[string]term.Dialer{"local": func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+	c.Dialers = map[string]term.Dialer{"local": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func TestRunFails(t *testing.T) {
 // A terminal on this machine stays, once its program has ended, until it is closed, or too many do.
 func TestExitedStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewManager(Config{MaxSessions: 2, Retention: time.Minute, Dialers: map[string]term.Dialer{"local": func(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+		m := NewManager(Config{MaxSessions: 2, Retention: time.Minute, Dialers: map[string]term.Dialer{"local": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 			p := newFakeProgram("", 0)
 			_ = p.Close()
 			return p, nil

@@ -23,7 +23,7 @@ type login struct {
 	err       error // of the last question
 }
 
-func (l *login) dial(ctx context.Context, _ term.Target, p term.Prompter) (term.Transport, error) {
+func (l *login) dial(ctx context.Context, _ term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 	for i, q := range l.questions {
 		a, err := p.Prompt(ctx, term.Prompt{Kind: term.PromptChallenge, Text: q, Index: i + 1, Of: len(l.questions)})
 		if err != nil {
@@ -243,9 +243,9 @@ func TestOpeningSessionIsBusy(t *testing.T) {
 		l := login{questions: []string{"Password: "}}
 		var m *session.Manager
 		wait := make(chan struct{})
-		m = manage(t, func(ctx context.Context, tg term.Target, p term.Prompter) (term.Transport, error) {
+		m = manage(t, func(ctx context.Context, tg term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 			<-wait
-			return l.dial(ctx, tg, p)
+			return l.dial(ctx, tg, p, nil)
 		}, session.Config{})
 		req := target("web1")
 		req.Wait = time.Second

@@ -158,7 +158,7 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Session{
 		id: o.ID, o: o, locks: o.Locks, log: o.Logger, created: time.Now(),
-		desk: desk{o.ID, o.Protocol, o.Host, o.User, o.Gate, o.Journal, o.Observers, o.Logger},
+		desk: desk{session: o.ID, protocol: o.Protocol, host: o.Host, user: o.User, gate: o.Gate, journal: o.Journal, observers: o.Observers, log: o.Logger},
 		buf:  buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.limits.memory}),
 		ctx:  ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
 		writing: make(chan struct{}, 1),
@@ -177,7 +177,7 @@ func (s *Session) ID() string { return s.id }
 
 // connect runs dial and, if it succeeds, opens the session. It is the session's first goroutine.
 func (s *Session) connect(dial term.Dialer, t term.Target) {
-	tr, err := dial(s.ctx, t, s)
+	tr, err := dial(s.ctx, t, s, s.approve(t))
 	if err != nil {
 		s.fail(err)
 		return

@@ -385,7 +385,7 @@ func TestOperatorTakesOver(t *testing.T) {
 // The operator answers a login's question also where an agent has the lock and waits.
 func TestOperatorAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"test": func(ctx context.Context, _ term.Target, p term.Prompter) (term.Transport, error) {
+		m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"test": func(ctx context.Context, _ term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 			if a, err := p.Prompt(ctx, term.Prompt{Kind: "password", Text: "Password: "}); err != nil || a != "secret" {
 				return nil, fmt.Errorf("answer %q, %v", a, err)
 			}

@@ -58,7 +58,7 @@ func TestTxEvents(t *testing.T) {
 func TestTxEventsOfALoginAndACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := bufpipe.New(0)
-		m := manage(t, func(ctx context.Context, _ term.Target, p term.Prompter) (term.Transport, error) {
+		m := manage(t, func(ctx context.Context, _ term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 			if _, err := p.Prompt(ctx, term.Prompt{Text: "Password: "}); err != nil {
 				return nil, err
 			}

@@ -43,6 +43,13 @@ func (r *authRecord) attempt(method string) {
 	}
 }
 
+// noteOnce is note for what comes up again.
+func (r *authRecord) noteOnce(text string) {
+	if !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
+}
+
 func (r *authRecord) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
@@ -62,6 +69,7 @@ type planner struct {
 	ended func() error // why the server can answer no more; nil while it can
 
 	keys      *keyring
+	withhold  *withholding
 	untrusted bool // the host key contradicts the record: no method that reveals a secret
 	passwords int  // attempts by password
 	rounds    int  // attempts by keyboard-interactive
@@ -71,7 +79,8 @@ type planner struct {
 
 func newPlanner(w *watchdog, h *hop, p term.Prompter, seen *authRecord, ended func() error) *planner {
 	seen.notes = append(seen.notes, h.cred.notes...)
-	return &planner{w: w, h: h, p: p, seen: seen, ended: ended, keys: newKeyring(w, h, p, seen)}
+	rules := &withholding{may: h.may}
+	return &planner{w: w, h: h, p: p, seen: seen, ended: ended, keys: newKeyring(w, h, p, seen, rules), withhold: rules}
 }
 
 func (a *planner) close() { a.keys.close() }
@@ -134,6 +143,12 @@ func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 // mayTry reports whether a method that takes a secret may be tried again: the password that came with the call
 // is sent once, a person may try as often as the configuration says, and may answer what is asked beside it.
 func (a *planner) mayTry(done int) bool {
+	if why := a.withhold.refuses(a.withhold.may.Password); why != "" {
+		if a.h.cred.password != "" || a.canAsk() {
+			a.seen.noteOnce("no password was sent and no question answered: " + why)
+		}
+		return false
+	}
 	if a.h.cred.password != "" {
 		return done == 0 && (!a.used || a.canAsk())
 	}
@@ -225,6 +240,9 @@ func (a *planner) exhausted() error {
 		b.WriteString("; check username, and that one of the keys offered is authorized there")
 	case !a.canAsk():
 		b.WriteString("; pass auth.password or auth.private_key_pem, load a key into the agent, or leave auth.interactive on to be asked")
+	}
+	if a.withhold.rule != "" && len(a.seen.tried) == 0 {
+		return &term.Error{Kind: term.PolicyDenied, Msg: b.String(), Details: &term.Details{Hop: a.h.String(), Rule: a.withhold.rule}}
 	}
 	return &term.Error{Kind: term.AuthFailed, Msg: b.String()}
 }

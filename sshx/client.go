@@ -27,15 +27,21 @@ type Client struct {
 	end     context.CancelFunc
 }
 
-// Dial connects to t over all its jumps. p answers what a person is asked; nil: nobody can be asked.
+// Dial connects to t over all its jumps. p answers what a person is asked; nil: nobody can be asked. No rules are asked:
+// for those, open a terminal with a Dialer.
 // The context governs dialing only; Close ends the connection. Errors are *term.Error.
 func Dial(ctx context.Context, t term.Target, o Options, p term.Prompter) (*Client, error) {
-	return dial(ctx, t, o.withDefaults(), p, newPool())
+	return dial(ctx, t, o.withDefaults(), p, nil, newPool())
 }
 
-func dial(ctx context.Context, t term.Target, o Options, p term.Prompter, shared *pool) (*Client, error) {
+func dial(ctx context.Context, t term.Target, o Options, p term.Prompter, approve term.Approve, shared *pool) (*Client, error) {
 	r, err := planRoute(ctx, t, o)
 	if err != nil {
+		return nil, err
+	}
+	w := newWatchdog(ctx, r.limit)
+	defer w.stop()
+	if err := r.judge(w, approve); err != nil {
 		return nil, err
 	}
 	c := &Client{r: r, pool: shared, ladder: new(ladder), warnings: r.warnings, log: r.log}
@@ -45,7 +51,7 @@ func dial(ctx context.Context, t term.Target, o Options, p term.Prompter, shared
 	if p != nil {
 		asker = human
 	}
-	c.own, c.jumps, err = c.connect(ctx, r.limit, asker, c.ladder)
+	c.own, c.jumps, err = c.connect(w, asker, c.ladder)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +66,7 @@ func dial(ctx context.Context, t term.Target, o Options, p term.Prompter, shared
 }
 
 // connect climbs the ladder of every hop. The connections to jump hosts come from the pool.
-func (c *Client) connect(ctx context.Context, limit time.Duration, p term.Prompter, l *ladder) (own *link, jumps []*jump, err error) {
-	w := newWatchdog(ctx, limit)
-	defer w.stop()
+func (c *Client) connect(w *watchdog, p term.Prompter, l *ladder) (own *link, jumps []*jump, err error) {
 	defer func() {
 		if err != nil {
 			l.end(false, stepDetail(err))
@@ -84,7 +88,9 @@ func (c *Client) connect(ctx context.Context, limit time.Duration, p term.Prompt
 // connectAgain makes a further connection to the same target, without asking anybody. It lets go of its jump
 // hosts when it ends.
 func (c *Client) connectAgain(ctx context.Context) (*link, error) {
-	k, jumps, err := c.connect(ctx, c.r.limit, nil, new(ladder))
+	w := newWatchdog(ctx, c.r.limit)
+	defer w.stop()
+	k, jumps, err := c.connect(w, nil, new(ladder))
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,10 @@ import (
 // dialTCP connects to the first hop: every address in turn, as ssh(1) does.
 func dialTCP(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 	l.begin(stepDNS)
-	addrs, err := resolve(w.ctx, h)
+	addrs, err := h.addrs, h.lookUpErr
+	if addrs == nil && err == nil { // nobody has judged it
+		addrs, err = resolve(w.ctx, h)
+	}
 	if err != nil {
 		return nil, err
 	}

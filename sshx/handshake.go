@@ -42,6 +42,10 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 			return ask(w, p, h, term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
 		}
 	}
+	prove, err := h.prove(ip)
+	if err != nil {
+		return &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
+	}
 	keys, err := hostkeys.NewVerifier(h.host, h.port, ip, keyOptions)
 	if err != nil {
 		return &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
@@ -61,6 +65,7 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 				return verify(name, remote, key)
 			}
 			l.begin(stepHostKey)
+			auth.withhold.proof = prove(key)
 			if err := verify(name, remote, key); err != nil {
 				return err
 			}
@@ -91,6 +96,11 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	k.keyPrint, k.changed, k.warnings = res.Fingerprint, res.Changed, append(res.Warnings, k.seen.notes...)
 	if k.changed { // as ssh(1): nothing of ours is lent to a host that may be another
 		k.agent = nil
+	}
+	if k.agent != nil {
+		if why := auth.withhold.agent(); why != "" {
+			k.agent, k.warnings = nil, append(k.warnings, "the agent is not forwarded: "+why)
+		}
 	}
 	conn.onEnd(k.seal)
 	auth.keys.addToAgent(func(text string) { k.warnings = append(k.warnings, text) })

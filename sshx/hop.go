@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"time"
@@ -17,11 +18,12 @@ import (
 // A hop is one host to log in to, with everything that decides how: the outcome of ssh_config, the caller's
 // wishes and the operator's floor.
 type hop struct {
-	index int    // 0: the first on the way
-	name  string // as it was asked for
-	host  string // what to connect to
-	port  int
-	user  string
+	index   int      // 0: the first on the way
+	name    string   // as it was asked for
+	vouched []string // see term.PlannedHop
+	host    string   // what to connect to
+	port    int
+	user    string
 
 	family        string // "tcp", "tcp4", "tcp6"
 	bindAddress   string
@@ -29,6 +31,9 @@ type hop struct {
 	proxy         *url.URL // SOCKS5 or HTTP; nil: none
 	attempts      int
 	tcpKeep       bool
+	addrs         []netip.Addr                                                         // what host resolves to, as it was judged; nil: it is looked up when it is dialed
+	lookUpErr     error                                                                // why it could not be looked up
+	proxyAddrs    []netip.Addr                                                         // the same of the proxy
 	dial          func(ctx context.Context, network, address string) (net.Conn, error) // nil: TCP
 
 	kex, ciphers, macs, hostKeyAlgos, pubkeyAlgos []string
@@ -39,7 +44,9 @@ type hop struct {
 	forwardAgent                                  string // socket of the agent to forward; empty: none
 	version                                       string // VersionAddendum
 
-	cred credentials
+	cred   credentials
+	may    term.CredentialGrant // which of them
+	record hostkeys.Options     // what the operator has on record
 
 	keepalive      time.Duration // <= 0: none
 	keepaliveCount int

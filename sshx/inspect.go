@@ -58,11 +58,12 @@ func Inspect(ctx context.Context, t term.Target, o Options) (*Inspection, error)
 	return in, err
 }
 
-// An evaluated is a host whose ssh_config was read, for Inspect.
+// An evaluated is a host whose ssh_config was read.
 type evaluated struct {
-	name string
-	cfg  *sshconfig.Config
-	hop  *hop // nil: not planned yet
+	name      string
+	cfg       *sshconfig.Config
+	overrides []sshconfig.Override // with which it was read
+	hop       *hop                 // nil: not planned yet
 }
 
 // planned notes that cfg has become a hop.

@@ -133,7 +133,7 @@ func TestSharedJumpHost(t *testing.T) {
 		l.config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
 		dial := sshx.Dialer(l.opts)
 		open := func() *sshx.Shell {
-			tr, err := dial(t.Context(), to("192.0.2.2", ""), nil)
+			tr, err := dial(t.Context(), to("192.0.2.2", ""), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +200,7 @@ func TestCloseOverFrozenJumpHost(t *testing.T) {
 	j := l.server(addr1, sshserver.Config{AllowForward: true})
 	l.server(addr2, sshserver.Config{})
 	l.config("Host 192.0.2.2\n ProxyJump 192.0.2.1\n")
-	tr, err := sshx.Dialer(l.opts)(t.Context(), to("192.0.2.2", ""), nil)
+	tr, err := sshx.Dialer(l.opts)(t.Context(), to("192.0.2.2", ""), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

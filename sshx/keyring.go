@@ -21,21 +21,23 @@ import (
 // keys that the configuration names, the agent's other keys, keys in files. What costs something (the agent,
 // reading files, a passphrase) is put off until it is needed.
 type keyring struct {
-	w    *watchdog
-	h    *hop
-	p    term.Prompter
-	seen *authRecord
+	w        *watchdog
+	h        *hop
+	p        term.Prompter
+	seen     *authRecord
+	withhold *withholding
 
 	loaded bool
 	keys   []ssh.Signer
+	held   map[string]bool           // fingerprints of the agent's keys
 	opened map[string]agent.AddedKey // keys from files, by fingerprint, as the agent would be given them
 	ready  []ssh.Signer              // the key before once more, in another way
 	agent  net.Conn                  // nil: none
 	forget func() bool               // the agent's connection no longer ends with the watchdog
 }
 
-func newKeyring(w *watchdog, h *hop, p term.Prompter, seen *authRecord) *keyring {
-	return &keyring{w: w, h: h, p: p, seen: seen}
+func newKeyring(w *watchdog, h *hop, p term.Prompter, seen *authRecord, withhold *withholding) *keyring {
+	return &keyring{w: w, h: h, p: p, seen: seen, withhold: withhold, held: make(map[string]bool)}
 }
 
 func (k *keyring) close() {
@@ -60,6 +62,10 @@ func (k *keyring) next() ssh.Signer {
 		s := k.keys[0]
 		k.keys = k.keys[1:]
 		if slices.Contains(k.h.cred.refused, ssh.FingerprintSHA256(s.PublicKey())) {
+			continue
+		}
+		if why := k.withhold.key(s.PublicKey(), k.held[ssh.FingerprintSHA256(plainKey(s.PublicKey()))]); why != "" {
+			k.seen.note("key %s was not offered: %s", ssh.FingerprintSHA256(plainKey(s.PublicKey())), why)
 			continue
 		}
 		if usable := k.restrict(s); len(usable) > 0 {
@@ -177,6 +183,9 @@ func (k *keyring) agentKeys() []ssh.Signer {
 		_ = conn.Close()
 		k.seen.note("the agent at %s lists no keys: %v", c.agentSocket, err)
 		return nil
+	}
+	for _, s := range signers {
+		k.held[ssh.FingerprintSHA256(plainKey(s.PublicKey()))] = true
 	}
 	_ = conn.SetDeadline(time.Time{}) // signing may need a touch, or a person's consent
 	k.agent, k.forget = conn, context.AfterFunc(k.w.ctx, func() { _ = conn.Close() })

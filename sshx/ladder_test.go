@@ -124,7 +124,7 @@ func TestShellFaults(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *lab) {
 				srv := l.server(addr1, sshserver.Config{Faults: tc.faults})
 				start := time.Now()
-				_, err := sshx.Dialer(l.opts)(t.Context(), to(host1, ""), nil)
+				_, err := sshx.Dialer(l.opts)(t.Context(), to(host1, ""), nil, nil)
 				var e *term.Error
 				if !errors.As(err, &e) || e.Kind != tc.kind || !strings.Contains(e.Msg, tc.says) || time.Since(start) < tc.after {
 					t.Fatalf("%v (%s) after %v", err, term.KindOf(err), time.Since(start))

@@ -26,6 +26,7 @@ type route struct {
 
 	// For the session on the target:
 	env           []term.EnvVar
+	callerEnv     []term.EnvVar // those of env that a caller has asked for
 	remoteCommand string
 	noTTY         bool // RequestTTY no
 }
@@ -68,10 +69,10 @@ func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := p.jumps(ctx, cfg.ProxyJump, 1); err != nil {
+	if err := p.jumps(ctx, cfg, 1); err != nil {
 		return nil, err
 	}
-	h, err := p.hop(ctx, cfg, t.Host, true)
+	h, err := p.hop(ctx, cfg, sshconfig.Options{Host: t.Host}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	if err != nil {
 		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "ssh_config: " + err.Error()}
 	}
-	p.evaluated = append(p.evaluated, evaluated{name: eo.Host, cfg: cfg})
+	p.evaluated = append(p.evaluated, evaluated{name: eo.Host, cfg: cfg, overrides: eo.Overrides})
 	for _, w := range cfg.Warnings {
 		if w.Applies {
 			p.r.warnings = append(p.r.warnings, w.String())
@@ -183,23 +184,29 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	return cfg, nil
 }
 
-// jumps plans the hosts of a ProxyJump. As with ssh -J, only the first of them is reached by its own
+// jumps plans the hosts of the ProxyJump of a configuration. As with ssh -J, only the first of them is reached by its own
 // configuration; the others through the one before.
-func (p *planning) jumps(ctx context.Context, list []sshconfig.Jump, depth int) error {
+func (p *planning) jumps(ctx context.Context, over *sshconfig.Config, depth int) error {
+	list, callers := over.ProxyJump, wayOrigin(over).Caller()
 	if depth > maxJumps || len(p.r.hops)+len(list) > maxJumps {
 		return term.Errorf(term.InvalidArgument, "ProxyJump for %s leads through more than %d hosts; look for a jump host whose own configuration jumps back", p.t.Host, maxJumps)
 	}
 	for i, j := range list {
-		cfg, err := p.evaluate(ctx, sshconfig.Options{Host: j.Host, User: j.User, Port: j.Port, Overrides: j.Overrides})
+		asked := sshconfig.Options{Host: j.Host, User: j.User, Port: j.Port, Overrides: j.Overrides}
+		cfg, err := p.evaluate(ctx, asked)
 		if err != nil {
 			return err
 		}
 		if i == 0 && len(cfg.ProxyJump) > 0 {
-			if err := p.jumps(ctx, cfg.ProxyJump, depth+1); err != nil {
+			if err := p.jumps(ctx, cfg, depth+1); err != nil {
 				return err
 			}
 		}
-		h, err := p.hop(ctx, cfg, j.Host, false)
+		own := sshconfig.Options{Host: j.Host}
+		if !callers {
+			own = asked
+		}
+		h, err := p.hop(ctx, cfg, own, false)
 		if err != nil {
 			return err
 		}
@@ -210,6 +217,9 @@ func (p *planning) jumps(ctx context.Context, list []sshconfig.Jump, depth int) 
 
 // endpoint says how to connect to a host.
 func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
+	if err := checkSteering(cfg); err != nil {
+		return nil, err
+	}
 	if err := p.checkCaller(cfg); err != nil {
 		return nil, err
 	}
@@ -223,9 +233,9 @@ func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
 }
 
 // hop turns a configuration into a hop to log in to. What came with the call is for the target only: a password must
-// not reach a jump host.
-func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, name string, target bool) (*hop, error) {
-	h, err := p.endpoint(cfg, name)
+// not reach a jump host. own is how the operator's configuration is asked for the same host.
+func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig.Options, target bool) (*hop, error) {
+	h, err := p.endpoint(cfg, own.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +277,10 @@ func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, name string, 
 	}
 	h.hostKeys, err = p.hostKeys(ctx, cfg, target)
 	p.planned(cfg, h)
-	return h, err
+	if err != nil {
+		return h, err
+	}
+	return h, p.meaning(ctx, cfg, own, h)
 }
 
 var families = map[string]string{"": "tcp", "any": "tcp", "inet": "tcp4", "inet6": "tcp6"}

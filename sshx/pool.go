@@ -158,7 +158,8 @@ func shareKey(way []*hop) string {
 	h := sha256.New()
 	for _, hop := range way {
 		anonymous := *hop
-		anonymous.index, anonymous.proxy = 0, nil
+		anonymous.index, anonymous.proxy, anonymous.vouched, anonymous.lookUpErr = 0, nil, nil, nil
+		anonymous.addrs, anonymous.proxyAddrs = inOrder(hop.addrs), inOrder(hop.proxyAddrs)
 		_, _ = fmt.Fprintf(h, "%+v %s\n", anonymous, hop.proxy) // of the proxy, what it is and not where it lies
 	}
 	return string(h.Sum(nil))

@@ -66,7 +66,7 @@ func dialSOCKS(ctx context.Context, h *hop) (net.Conn, error) {
 		password, _ := u.Password()
 		auth = &proxy.Auth{User: u.Username(), Password: password}
 	}
-	d, err := proxy.SOCKS5("tcp", h.proxy.Host, auth, &net.Dialer{})
+	d, err := proxy.SOCKS5("tcp", h.proxy.Host, auth, proxyDialer{h})
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,7 @@ func dialSOCKS(ctx context.Context, h *hop) (net.Conn, error) {
 }
 
 func dialHTTP(ctx context.Context, h *hop) (net.Conn, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", h.proxy.Host)
+	conn, err := proxyDialer{h}.DialContext(ctx, "tcp", h.proxy.Host)
 	if err != nil {
 		return nil, err
 	}

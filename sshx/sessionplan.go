@@ -15,7 +15,7 @@ import (
 // session plans what happens on the target once the connection stands: environment, command, agent.
 func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 	r := p.r
-	r.env = p.environment(cfg)
+	r.env, r.callerEnv = environment(cfg)
 	r.remoteCommand = cfg.RemoteCommand
 	r.noTTY = cfg.RequestTTY == "no"
 	if p.t.SSH.Legacy {
@@ -43,12 +43,17 @@ func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 	return nil
 }
 
-// environment returns the variables of SetEnv and SendEnv. A caller may send only the language's.
-func (p *planning) environment(cfg *sshconfig.Config) []term.EnvVar {
-	var env []term.EnvVar
+// environment returns the variables of SetEnv and SendEnv, and those of them that a caller has asked for.
+func environment(cfg *sshconfig.Config) (env, callers []term.EnvVar) {
+	add := func(name, value string, from sshconfig.Origin) {
+		v := term.EnvVar{Name: name, Value: value}
+		if env = append(env, v); from.Caller() {
+			callers = append(callers, v)
+		}
+	}
 	for _, kv := range cfg.SetEnv {
 		if name, value, ok := strings.Cut(kv, "="); ok {
-			env = append(env, term.EnvVar{Name: name, Value: value})
+			add(name, value, cfg.Origin("SetEnv"))
 		}
 	}
 	for _, v := range cfg.SendEnv {
@@ -57,14 +62,10 @@ func (p *planning) environment(cfg *sshconfig.Config) []term.EnvVar {
 			if ok, err := path.Match(v.Text, name); err != nil || !ok {
 				continue
 			}
-			if v.Origin.Caller() && name != "LANG" && !strings.HasPrefix(name, "LC_") {
-				p.r.warnings = append(p.r.warnings, fmt.Sprintf("SendEnv %s (from %s): %s was not sent; a caller may send LANG and LC_* only", v.Text, v.Origin, name))
-				continue
-			}
-			env = append(env, term.EnvVar{Name: name, Value: value})
+			add(name, value, v.Origin)
 		}
 	}
-	return env
+	return env, callers
 }
 
 // allowWeak appends the algorithms that old devices need to what is offered to one host.

@@ -49,7 +49,7 @@ func closedWhileStuck(t *testing.T, tr term.Transport) {
 // open opens a shell through a Dialer.
 func (l *lab) open(t term.Target) *sshx.Shell {
 	l.t.Helper()
-	tr, err := sshx.Dialer(l.opts)(l.t.Context(), t, nil)
+	tr, err := sshx.Dialer(l.opts)(l.t.Context(), t, nil, nil)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -165,7 +165,7 @@ func TestHandshakesTakeTurns(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 40 {
 			wg.Go(func() {
-				tr, err := dial(t.Context(), to(host1, "pass-1138"), nil)
+				tr, err := dial(t.Context(), to(host1, "pass-1138"), nil, nil)
 				if err != nil {
 					t.Error(err)
 					return

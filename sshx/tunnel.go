@@ -33,8 +33,8 @@ type Tunnel struct {
 //
 // network is tcp, tcp4 or tcp6. p answers what the jump hosts ask; nil: nobody can be asked. The time for it all is
 // t.ConnectTimeout, or the operator's, not counting the time during which p is waited for: a context with a deadline
-// would count that. The context governs dialing only. Errors are *term.Error.
-func (n *Network) DialTCP(ctx context.Context, network string, t term.Target, p term.Prompter) (*Tunnel, error) {
+// would count that. The context governs dialing only. approve is asked about the plan; nil allows it. Errors are *term.Error.
+func (n *Network) DialTCP(ctx context.Context, network string, t term.Target, p term.Prompter, approve term.Approve) (*Tunnel, error) {
 	if t.Auth.NoInteractive {
 		p = nil
 	}
@@ -44,6 +44,9 @@ func (n *Network) DialTCP(ctx context.Context, network string, t term.Target, p 
 	}
 	w := newWatchdog(ctx, r.limit)
 	defer w.stop()
+	if err := r.judge(w, approve); err != nil {
+		return nil, err
+	}
 	l := new(ladder)
 	end := len(r.hops) - 1
 	jumps, via, err := n.pool.climb(w, r.hops[:end], l, p)
@@ -65,8 +68,8 @@ func (n *Network) DialTCP(ctx context.Context, network string, t term.Target, p 
 }
 
 // Through returns DialTCP in the form in which other packages take it: to any address, on the way that t describes.
-func (n *Network) Through(t term.Target, p term.Prompter) func(ctx context.Context, network, address string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
+func (n *Network) Through(t term.Target, p term.Prompter) func(ctx context.Context, network, address string, approve term.Approve) (net.Conn, error) {
+	return func(ctx context.Context, network, address string, approve term.Approve) (net.Conn, error) {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
 			return nil, &term.Error{Op: "open", Kind: term.InvalidArgument, Err: err, Msg: err.Error()}
@@ -75,7 +78,7 @@ func (n *Network) Through(t term.Target, p term.Prompter) func(ctx context.Conte
 			return nil, term.Errorf(term.InvalidArgument, "port %q is no number", port)
 		}
 		t.Host = host
-		conn, err := n.DialTCP(ctx, network, t, p)
+		conn, err := n.DialTCP(ctx, network, t, p, approve)
 		if err != nil {
 			return nil, err // not a *Tunnel that is nil
 		}
@@ -128,7 +131,7 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 	if err != nil {
 		return nil, err
 	}
-	if err := p.jumps(ctx, cfg.ProxyJump, 1); err != nil {
+	if err := p.jumps(ctx, cfg, 1); err != nil {
 		return nil, err
 	}
 	h, err := p.endpoint(cfg, t.Host)
@@ -138,6 +141,7 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 	if network != "tcp" {
 		h.family = network
 	}
+	h.vouched = []string{t.Host, h.host} // no configuration says anything else
 	p.add(h)
 	return p.complete(cfg)
 }

@@ -43,7 +43,7 @@ func says(tb testing.TB, c net.Conn, want string) {
 func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, kind term.Kind) *term.Error {
 	tb.Helper()
 	confide(tb, t.Auth)
-	c, err := n.DialTCP(tb.Context(), "tcp", t, confiding(tb, p))
+	c, err := n.DialTCP(tb.Context(), "tcp", t, confiding(tb, p), nil)
 	if err == nil {
 		_ = c.Close()
 		tb.Fatalf("connected; want %s", kind)
@@ -70,7 +70,7 @@ func TestTunnel(t *testing.T) {
 			time.Sleep(time.Hour) // does not count
 			return "pw2-1138", nil
 		}}
-		c, err := n.DialTCP(t.Context(), "tcp", behind("jump2"), p)
+		c, err := n.DialTCP(t.Context(), "tcp", behind("jump2"), p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestTunnel(t *testing.T) {
 			t.Errorf("ladder %+v", hops)
 		}
 		wantSteps(t, hops, "tcp")
-		sh, err := n.OpenShell(t.Context(), to("192.0.2.3", ""), nobody(t))
+		sh, err := n.OpenShell(t.Context(), to("192.0.2.3", ""), nobody(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestTunnelAsksForHostKey(t *testing.T) {
 		l.peer(deviceAddr, device)
 		l.opts.HostKeyPolicy = "ask"
 		p := answering("yes")
-		c, err := sshx.NewNetwork(l.opts).DialTCP(t.Context(), "tcp", behind("u@192.0.2.1"), p)
+		c, err := sshx.NewNetwork(l.opts).DialTCP(t.Context(), "tcp", behind("u@192.0.2.1"), p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestTunnelDeadlines(t *testing.T) {
 			device(c)
 		})
 		l.limit = 4 << 10
-		c, err := sshx.NewNetwork(l.opts).DialTCP(t.Context(), "tcp", behind("u@192.0.2.1"), nil)
+		c, err := sshx.NewNetwork(l.opts).DialTCP(t.Context(), "tcp", behind("u@192.0.2.1"), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestTunnelEnds(t *testing.T) {
 		dial := sshx.NewNetwork(l.opts).Through(term.Target{SSH: term.SSHOptions{ExtraArgs: []string{"-J", "u@192.0.2.1"}}}, nil)
 		open := func(address string) net.Conn {
 			t.Helper()
-			c, err := dial(t.Context(), "tcp", address)
+			c, err := dial(t.Context(), "tcp", address, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -268,7 +268,7 @@ func TestTunnelStraight(t *testing.T) {
 		l.peer(deviceAddr, device)
 		l.config("Host 192.0.2.9\n HostName 192.0.2.1\n Port 2222\n ProxyJump nowhere\n")
 		n := sshx.NewNetwork(l.opts)
-		c, err := n.DialTCP(t.Context(), "tcp4", behind(""), nobody(t))
+		c, err := n.DialTCP(t.Context(), "tcp4", behind(""), nobody(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +293,7 @@ func TestTunnelStraight(t *testing.T) {
 		} {
 			target := behind("")
 			tc.change(&target)
-			_, err := n.DialTCP(t.Context(), "tcp", target, nil)
+			_, err := n.DialTCP(t.Context(), "tcp", target, nil, nil)
 			var e *term.Error
 			if !errors.As(err, &e) || e.Kind != tc.kind || e.Details.Field != tc.field {
 				t.Errorf("%+v: %v", target.SSH, err)
@@ -334,7 +334,7 @@ func TestTunnelThroughProxy(t *testing.T) {
 	n := sshx.NewNetwork(sshx.Options{HomeDir: t.TempDir(), NoConfig: true, HostKeyPolicy: "accept_new"})
 	dial := func(t *testing.T, target term.Target) {
 		t.Helper()
-		c, err := n.DialTCP(t.Context(), "tcp", target, nil)
+		c, err := n.DialTCP(t.Context(), "tcp", target, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -374,7 +374,7 @@ func TestTunnelToADeafDevice(t *testing.T) {
 		})
 		n := sshx.NewNetwork(l.opts)
 		open := func() *sshx.Tunnel {
-			c, err := n.DialTCP(t.Context(), "tcp", behind("192.0.2.1"), nil)
+			c, err := n.DialTCP(t.Context(), "tcp", behind("192.0.2.1"), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,8 +29,8 @@ type Dialer struct {
 
 	// Dial reaches the address in place of TCP: through a bastion, a proxy. The host in it is not looked up here. It has
 	// a limit of its own, since a bastion may ask questions; ConnectTimeout is for what follows. If what it returns is a
-	// term.Describer, that tells the way.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// term.Describer, that tells the way. It must ask approve about its plan, as a term.Dialer.
+	Dial func(ctx context.Context, network, address string, approve term.Approve) (net.Conn, error)
 
 	// SendUser tells the user's name of a term.Target to a server that asks for it (RFC 1572).
 	SendUser bool
@@ -50,7 +50,7 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (*Conn
 		}
 	}
 	a := d.attempt(host, number)
-	conn, err := a.connect(ctx, network)
+	conn, err := a.connect(ctx, network, nil)
 	if err != nil {
 		return nil, a.failed(err)
 	}
@@ -133,7 +133,7 @@ func (a *attempt) failed(err error) error {
 func (a *attempt) address() string { return net.JoinHostPort(a.hop.Host, strconv.Itoa(a.hop.Port)) }
 
 // connect climbs the ladder: dns, tcp, tls, telnet.
-func (a *attempt) connect(ctx context.Context, network string) (*Conn, error) {
+func (a *attempt) connect(ctx context.Context, network string, approve term.Approve) (*Conn, error) {
 	if _, err := a.d.Config.withDefaults(); err != nil { // before anything is sent
 		return nil, err
 	}
@@ -145,12 +145,12 @@ func (a *attempt) connect(ctx context.Context, network string) (*Conn, error) {
 	var nc net.Conn
 	var err error
 	if a.d.Dial != nil {
-		nc, err = a.way(ctx, network)
+		nc, err = a.way(ctx, network, approve)
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
 	if a.d.Dial == nil {
-		nc, err = a.dial(limited, network)
+		nc, err = a.dial(limited, network, approve)
 	}
 	if err != nil {
 		return nil, canceled(ctx, err)
@@ -197,9 +197,9 @@ func canceled(ctx context.Context, err error) error {
 }
 
 // way connects by the caller's own Dial, whose rungs come before ours.
-func (a *attempt) way(ctx context.Context, network string) (net.Conn, error) {
+func (a *attempt) way(ctx context.Context, network string, approve term.Approve) (net.Conn, error) {
 	a.begin("tcp")
-	nc, err := a.d.Dial(ctx, network, a.address())
+	nc, err := a.d.Dial(ctx, network, a.address(), approve)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -214,10 +214,18 @@ func (a *attempt) way(ctx context.Context, network string) (net.Conn, error) {
 	return nc, nil
 }
 
-func (a *attempt) dial(ctx context.Context, network string) (net.Conn, error) {
+func (a *attempt) dial(ctx context.Context, network string, approve term.Approve) (net.Conn, error) {
+	if _, err := netip.ParseAddr(a.hop.Host); err != nil {
+		if _, err := approve.Ask(ctx, a.plan(nil)); err != nil {
+			return nil, err
+		}
+	}
 	a.begin("dns")
 	addrs, err := resolve(ctx, network, a.hop.Host)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := approve.Ask(ctx, a.plan(addrs)); err != nil {
 		return nil, err
 	}
 	a.begin("tcp")
@@ -233,6 +241,27 @@ func (a *attempt) dial(ctx context.Context, network string) (net.Conn, error) {
 		}
 	}
 	return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot connect to %s: %v; check that the host is up and that port %d is the one its Telnet server listens on", a.address(), rootCause(err), a.hop.Port)}
+}
+
+// plan is what a is about to do. There is nothing of an ssh_config in it, so the name means what it says.
+func (a *attempt) plan(addrs []netip.Addr) term.Plan {
+	h := a.hop.Host
+	return term.Plan{
+		Unresolved: len(addrs) == 0,
+		Hops:       []term.PlannedHop{{Alias: h, Host: h, Port: a.hop.Port, Vouched: []string{h}, Addresses: addrs}},
+	}
+}
+
+// Preview returns the plan that Open would ask about for t, straight to its host. Nothing is sent to it; its name is looked
+// up, if that is possible.
+func Preview(ctx context.Context, t term.Target) term.Plan {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	a := Dialer{}.attempt(t.Host, t.Port)
+	addrs, _ := resolve(ctx, "tcp", t.Host)
+	plan := a.plan(addrs)
+	plan.Unresolved = false
+	return plan
 }
 
 // over reports whether the context has ended or is about to: a connection attempt ends with a clock of its own, which may

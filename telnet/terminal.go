@@ -20,13 +20,13 @@ type Terminal struct {
 }
 
 // Open is the term.Dialer of Telnet. Nobody is asked anything: Telnet knows no login, the user sees the server's.
-func (d Dialer) Open(ctx context.Context, t term.Target, _ term.Prompter) (term.Transport, error) {
+func (d Dialer) Open(ctx context.Context, t term.Target, _ term.Prompter, approve term.Approve) (term.Transport, error) {
 	d, warnings, err := d.forTarget(t)
 	if err != nil {
 		return nil, err
 	}
 	a := d.attempt(t.Host, t.Port)
-	conn, err := a.connect(ctx, "tcp")
+	conn, err := a.connect(ctx, "tcp", approve)
 	if err != nil {
 		return nil, a.failed(err)
 	}

@@ -65,7 +65,7 @@ func says(what string) func(net.Conn) {
 // openTerminal opens a Terminal, which is closed at the end of the test.
 func openTerminal(tb testing.TB, d Dialer, t term.Target) *Terminal {
 	tb.Helper()
-	tr, err := d.Open(tb.Context(), t, nil)
+	tr, err := d.Open(tb.Context(), t, nil, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestTerminalEndless(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	dialed := false
-	d := Dialer{Dial: func(context.Context, string, string) (net.Conn, error) {
+	d := Dialer{Dial: func(context.Context, string, string, term.Approve) (net.Conn, error) {
 		dialed = true
 		return nil, io.ErrUnexpectedEOF
 	}}
@@ -149,7 +149,7 @@ func TestOpenRefuses(t *testing.T) {
 		"pty":            {Host: "h", PTY: term.PTY{Cols: 70000}},
 	} {
 		leaktest.Auth(t, target.Auth.Password.Reveal(), "", "")
-		_, err := d.Open(t.Context(), target, nil)
+		_, err := d.Open(t.Context(), target, nil, nil)
 		leaktest.Output(t, "error", fmt.Sprint(err))
 		e, ok := errors.AsType[*term.Error](err)
 		if !ok || e.Kind != term.InvalidArgument || e.Details.Field != field || strings.Contains(err.Error(), "geheim-1138") {
@@ -209,19 +209,19 @@ func TestConnectionFailures(t *testing.T) {
 		{"no TLS there", Dialer{TLS: &TLS{}}, term.Target{Host: host, Port: plain}, term.ConnectFailed, "127.0.0.1 dns tcp tls!;", "does not speak TLS"},
 		{
 			"a hook's own error",
-			Dialer{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, hop }},
+			Dialer{Dial: func(context.Context, string, string, term.Approve) (net.Conn, error) { return nil, hop }},
 			term.Target{Host: "h"},
 			term.ConnectFailed, "h tcp!;", "bastion",
 		},
 		{
-			"a hook's ladder", Dialer{Dial: func(context.Context, string, string) (net.Conn, error) {
+			"a hook's ladder", Dialer{Dial: func(context.Context, string, string, term.Approve) (net.Conn, error) {
 				return nil, &term.Error{Kind: term.AuthFailed, Msg: "no", Details: &term.Details{Hop: "bastion:22", Ladder: []term.Hop{{Host: "bastion", Steps: []term.Step{{Name: "auth"}}}}}}
 			}}, term.Target{Host: "h"}, term.AuthFailed, "bastion auth!;h tcp!;", "no",
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := tt.d.Open(t.Context(), tt.target, nil)
+			_, err := tt.d.Open(t.Context(), tt.target, nil, nil)
 			if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.says) {
 				t.Fatalf("%v: %v", term.KindOf(err), err)
 			}
@@ -251,20 +251,26 @@ func TestConnectionFailures(t *testing.T) {
 
 func TestConnectTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hang := func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
+		hang := func(ctx context.Context, _, _ string, _ term.Approve) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Hour, cancel) // the caller's Dial has a limit of its own: a bastion may ask questions
-		if _, err := (Dialer{Dial: hang}).Open(ctx, term.Target{Host: "h", ConnectTimeout: 3 * time.Second}, nil); !errors.Is(err, term.Canceled) {
+		if _, err := (Dialer{Dial: hang}).Open(ctx, term.Target{Host: "h", ConnectTimeout: 3 * time.Second}, nil, nil); !errors.Is(err, term.Canceled) {
 			t.Errorf("%v", err)
 		}
 		// A TLS handshake that does not come forward counts; the wait for negotiation does not.
-		mute := func(context.Context, string, string) (net.Conn, error) { c, _ := bufpipe.New(0); return c, nil }
+		mute := func(context.Context, string, string, term.Approve) (net.Conn, error) {
+			c, _ := bufpipe.New(0)
+			return c, nil
+		}
 		begun := time.Now()
-		_, err := Dialer{Dial: mute, TLS: &TLS{}}.Open(t.Context(), term.Target{Host: "h", ConnectTimeout: 3 * time.Second}, nil)
+		_, err := Dialer{Dial: mute, TLS: &TLS{}}.Open(t.Context(), term.Target{Host: "h", ConnectTimeout: 3 * time.Second}, nil, nil)
 		if !errors.Is(err, term.ConnectTimeout) || time.Since(begun) != 3*time.Second {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}
-		tr, err := Dialer{Dial: mute, ConnectTimeout: time.Millisecond}.Open(t.Context(), term.Target{Host: "h"}, nil)
+		tr, err := Dialer{Dial: mute, ConnectTimeout: time.Millisecond}.Open(t.Context(), term.Target{Host: "h"}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +290,7 @@ func TestWait(t *testing.T) {
 			{"bye", ""},
 		} {
 			client, server := bufpipe.New(0)
-			tr, err := Dialer{Dial: func(context.Context, string, string) (net.Conn, error) { return client, nil }}.Open(t.Context(), term.Target{Host: "h"}, nil)
+			tr, err := Dialer{Dial: func(context.Context, string, string, term.Approve) (net.Conn, error) { return client, nil }}.Open(t.Context(), term.Target{Host: "h"}, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -363,7 +369,7 @@ func TestTLS(t *testing.T) {
 		{"a pin holds for anybody, too", &TLS{InsecureSkipVerify: true}, on(term.TLSOptions{Pin: strings.Repeat("00", 32)}), term.HostKeyMismatch, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tr, err := Dialer{TLS: tt.tls}.Open(t.Context(), tt.target, nil)
+			tr, err := Dialer{TLS: tt.tls}.Open(t.Context(), tt.target, nil, nil)
 			if term.KindOf(err) != tt.kind {
 				t.Fatalf("%v", err)
 			}
@@ -424,7 +430,10 @@ func TestPorts(t *testing.T) {
 		{Dialer{}, "::1", "[::1]:23"},
 	} {
 		var got string
-		tt.d.Dial = func(_ context.Context, _, address string) (net.Conn, error) { got = address; return nil, io.EOF }
+		tt.d.Dial = func(_ context.Context, _, address string, _ term.Approve) (net.Conn, error) {
+			got = address
+			return nil, io.EOF
+		}
 		if _, err := tt.d.DialContext(t.Context(), "tcp", tt.addr); err == nil || got != tt.want {
 			t.Errorf("%s: %q, %v", tt.addr, got, err)
 		}

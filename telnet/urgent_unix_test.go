@@ -31,7 +31,9 @@ func TestUrgentDataMark(t *testing.T) {
 		}
 	})
 	hooked := func(d *Dialer) { // a connection of the caller's is prepared, too
-		d.Dial = new(net.Dialer).DialContext
+		d.Dial = func(ctx context.Context, network, address string, _ term.Approve) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
 	}
 	for name, prepare := range map[string]func(*Dialer){"dialed": func(*Dialer) {}, "given": hooked} {
 		t.Run(name, func(t *testing.T) {

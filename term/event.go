@@ -69,17 +69,20 @@ const (
 
 	VerbQuestion Verb = "question" // the login waits for an answer; Event.Detail is the kind of question
 	VerbGone     Verb = "gone"     // a session that ended is no longer listed
+	VerbPlan     Verb = "plan"     // an opening session's way was decided about: Event.Plan
 )
 
 // An Action is something a caller wants to do; a Gate decides whether it may.
 type Action struct {
 	Verb      Verb
 	Session   string
-	Protocol  string // of the session
-	Host      string // of the session, as the caller named it
-	User      string // of the session, as its opener named it; empty: the default
+	Protocol  string      // of the session
+	Host      string      // of the session, as the caller named it
+	User      string      // of the session, as its opener named it; empty: the default
+	Far       *PlannedHop // of the session: its host as it was planned, with its other names and its addresses; nil: it was not
 	Actor     Actor
 	Target    *Target  // open
+	Plan      *Plan    // open: what the Dialer makes of the Target; nil in the first question, before anything is planned
 	Command   string   // exec; open of a local session: its program and arguments, quoted for a shell
 	Argv      []string // the same word by word, if the caller gave words; Command is then for people and records
 	Dir       string   // exec, and open of a local session: the working directory; empty: wherever the far side starts commands
@@ -101,6 +104,7 @@ type Ruling struct {
 	Command  string   // exec: the line that is run instead of Action.Command; empty: that one
 	Argv     []string // open of a local session: the words that are run instead of Action.Argv; nil: those
 	Program  string   // local sessions: the absolute path of the file that is started, whatever the program is called
+	Grant    Grant    // open, of a Plan: what it may use
 	Reported error    // why it would have been refused, had the rules been enforced; nil: they allow it
 }
 
@@ -116,10 +120,11 @@ type Event struct {
 	Data      []byte // write and output; nil when Sensitive
 	Size      int    // bytes sent to, or had from, the far side by this event; also when Sensitive
 	Sensitive bool
-	Command   string // exec, and open of a local session: what is run, in the form in which a Gate allowed it
+	Command   string // exec, plan, and open of a local session: what is run, in the form in which a Gate allowed it
 	Path      string // file_read and file_write
 	Exec      string // exec and exec_end: the exec's id
 	Exit      *Exit  // exec_end
+	Plan      *Plan  // plan; its RemoteCommand is Command, too
 	Detail    string // key name, signal name, size, user@host:port, lane, reason, warnings
 	State     string // state: the new one; exec_end: "ended", "timeout" or "canceled"
 	From      string // state: the one before

@@ -82,7 +82,11 @@ func ProtocolKeys() []string {
 // The context is the session's, not the call's: it ends when the session is closed. A Dialer enforces
 // Target.ConnectTimeout itself, not counting the time during which it waits for p to answer.
 // Its errors are *Error.
-type Dialer func(ctx context.Context, t Target, p Prompter) (Transport, error)
+//
+// A Dialer that connects to other machines asks approve about what it has planned before the first byte goes to any of
+// them, does just that, and connects to the very addresses that it has asked about. p may be nil, and so may approve,
+// which then allows everything.
+type Dialer func(ctx context.Context, t Target, p Prompter, approve Approve) (Transport, error)
 
 // An ExecRequest is a command to run on a channel of its own.
 type ExecRequest struct {

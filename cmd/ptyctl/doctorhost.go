@@ -29,7 +29,7 @@ func (r *report) host(ctx context.Context, cfg config.Config, t term.Target) {
 		who = newTerminalPerson()
 		defer who.close()
 	}
-	shell, err := sshx.NewNetwork(o).OpenShell(ctx, t, who.prompter())
+	shell, err := sshx.NewNetwork(o).OpenShell(ctx, t, who.prompter(), nil)
 	if err != nil {
 		r.ladder(laddersOf(err), diagnosis(err, &in.Hosts[0], ids, who != nil))
 		return

@@ -14,6 +14,7 @@ import (
 	"ptyctl/config"
 	"ptyctl/policy"
 	"ptyctl/quote"
+	"ptyctl/sshx"
 	"ptyctl/term"
 )
 
@@ -43,6 +44,10 @@ func policyRules(cfg config.Config) policy.Rules {
 		Typing: policy.Typing(p.Typing), TypingWhere: cfg.Origin("policy.typing"), Permissions: p.Permissions,
 		Consent: p.Consent == config.PolicyConsentElicit,
 		Report:  p.Mode == config.PolicyModeReport, ReportWhere: cfg.Origin("policy.mode"),
+		Meaning: func(ctx context.Context, name string) policy.Meaning {
+			host, port, addresses := sshx.Means(ctx, name, quietOptions(cfg))
+			return policy.Meaning{Host: host, Port: port, Addresses: addresses}
+		},
 	}
 }
 
@@ -164,7 +169,7 @@ func checkPolicy(c *cli.Context) error {
 		q.argv = c.Args().Slice()
 		q.command = quote.Show(q.argv)
 	}
-	got := q.ask(c.Context, p)
+	got := q.ask(c.Context, cfg, p)
 	var text string
 	switch got.verdict {
 	case verdictAllow:

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"ptyctl/config"
 	"ptyctl/policy"
+	"ptyctl/sshx"
+	"ptyctl/telnet"
 	"ptyctl/term"
 )
 
@@ -18,23 +21,46 @@ type question struct {
 	argv           []string // the same word by word, if it is given so
 }
 
-// actions are what a caller would do, one after the other.
-func (q question) actions() []term.Action {
+// actions are what a caller would do, one after the other: to open a session, what that comes to by the configuration, and the
+// command.
+func (q question) actions(ctx context.Context, cfg config.Config) ([]term.Action, error) {
 	var list []term.Action
+	var far *term.PlannedHop
 	if q.host != "" {
-		list = append(list, term.Action{Verb: term.VerbOpen, Protocol: q.protocol, Host: q.host, Target: &term.Target{Protocol: q.protocol, Host: q.host}})
+		t := term.Target{Protocol: q.protocol, Host: q.host}
+		open := term.Action{Verb: term.VerbOpen, Protocol: q.protocol, Host: q.host, Target: &t}
+		list = append(list, open)
+		plan, err := planOf(ctx, cfg, t)
+		if err != nil {
+			return nil, err
+		}
+		if far = plan.Target(); far != nil {
+			open.Plan = &plan
+			list = append(list, open)
+		}
 	}
 	if q.command == "" {
-		return list
+		return list, nil
 	}
 	action := term.Action{
-		Verb: term.VerbExec, Protocol: q.protocol, Host: q.host, Command: q.command, Argv: q.argv, Dir: q.dir,
+		Verb: term.VerbExec, Protocol: q.protocol, Host: q.host, Far: far, Command: q.command, Argv: q.argv, Dir: q.dir,
 		FarSide: func(context.Context) string { return q.class },
 	}
 	if q.typed {
 		action.Verb, action.Data = term.VerbWrite, []byte(q.command+"\r")
 	}
-	return append(list, action)
+	return append(list, action), nil
+}
+
+// planOf is what a session on t would be planned as. Nothing is sent to a host.
+func planOf(ctx context.Context, cfg config.Config, t term.Target) (term.Plan, error) {
+	switch t.Protocol {
+	case "ssh":
+		return sshx.Preview(ctx, t, quietOptions(cfg))
+	case "telnet":
+		return telnet.Preview(ctx, t), nil
+	}
+	return term.Plan{}, nil
 }
 
 // The verdicts.
@@ -53,15 +79,22 @@ type judgement struct {
 }
 
 // ask returns what becomes of the actions, up to the first that is not allowed.
-func (q question) ask(ctx context.Context, p *policy.Policy) judgement {
+func (q question) ask(ctx context.Context, cfg config.Config, p *policy.Policy) judgement {
 	if p.Gate() == nil {
 		return judgement{verdict: verdictAllow}
 	}
 	runs := ""
-	for _, a := range q.actions() {
+	actions, err := q.actions(ctx, cfg)
+	if err != nil { // ssh_config refuses the host
+		return judgement{verdict: verdictDeny, reason: err}
+	}
+	for _, a := range actions {
 		ruling, err := p.Rule(ctx, a)
 		if err == nil {
 			runs = ruling.Command
+			if a.Plan != nil { // the names that rules know the host by
+				a.Plan.Target().Names = ruling.Grant.Names
+			}
 			continue
 		}
 		got := judgement{verdict: verdictDeny, reason: err}

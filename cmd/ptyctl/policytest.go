@@ -72,7 +72,7 @@ func testPolicy(c *cli.Context, file string) error {
 	}
 	differ := 0
 	for _, e := range list {
-		got := e.ask(c.Context, p)
+		got := e.ask(c.Context, cfg, p)
 		if got.verdict == e.verdict {
 			continue
 		}

@@ -39,11 +39,11 @@ func (w *ways) replace(cfg config.Config, log *slog.Logger) error {
 // dialers are those of the manager, by protocol.
 func (w *ways) dialers() map[string]term.Dialer {
 	return map[string]term.Dialer{
-		"ssh": func(ctx context.Context, t term.Target, p term.Prompter) (term.Transport, error) {
-			return w.current.Load().network.OpenShell(ctx, t, p)
+		"ssh": func(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
+			return w.current.Load().network.OpenShell(ctx, t, p, approve)
 		},
-		"telnet": func(ctx context.Context, t term.Target, p term.Prompter) (term.Transport, error) {
-			return w.current.Load().telnet(ctx, t, p)
+		"telnet": func(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
+			return w.current.Load().telnet(ctx, t, p, approve)
 		},
 	}
 }

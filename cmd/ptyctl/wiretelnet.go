@@ -29,7 +29,7 @@ func telnetDialer(cfg config.Config, network *sshx.Network) (term.Dialer, error)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, t term.Target, p term.Prompter) (term.Transport, error) {
+	return func(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
 		d := d
 		if !reflect.ValueOf(t.SSH).IsZero() {
 			d.Dial = network.Through(t, p)
@@ -37,7 +37,7 @@ func telnetDialer(cfg config.Config, network *sshx.Network) (term.Dialer, error)
 		if t.Telnet.TLS.Enabled {
 			d.TLS = &telnet.TLS{RootCAs: roots}
 		}
-		return d.Open(ctx, t, p)
+		return d.Open(ctx, t, p, approve)
 	}, nil
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // asking is a terminal whose login asks about the host's key.
-func asking(ctx context.Context, t term.Target, p term.Prompter) (term.Transport, error) {
+func asking(ctx context.Context, t term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 	a, err := p.Prompt(ctx, term.Prompt{Kind: term.PromptHostKey, Host: t.Host, Text: "Is SHA256:abc right?", Echo: true})
 	if err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func asking(ctx context.Context, t term.Target, p term.Prompter) (term.Transport
 	if a != "yes" {
 		return nil, &term.Error{Kind: term.HostKeyUnknown, Msg: "refused"}
 	}
-	return echo(ctx, t, p)
+	return echo(ctx, t, p, nil)
 }
 
 // The person at a client over HTTP is asked, whatever the revision, and answers for its own call.

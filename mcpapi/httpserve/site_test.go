@@ -120,7 +120,7 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 // echo is a terminal that shows what is typed.
-func echo(context.Context, term.Target, term.Prompter) (term.Transport, error) {
+func echo(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 	near, far := bufpipe.New(64 << 10)
 	go func() {
 		_, _ = io.Copy(far, far) // until the near side closes

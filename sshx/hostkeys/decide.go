@@ -123,6 +123,10 @@ func (v *Verifier) decideNew(ctx context.Context, o *offer, j judgement) (Result
 		}
 		r.Decision = Confirmed
 	}
+	if v.o.KeepRecord {
+		r.Warnings = append(r.Warnings, "the host key was accepted but not recorded: "+keptRecord)
+		return r, nil
+	}
 	line, now, err := v.record(o, true)
 	var refused *notRecordableError
 	switch {

@@ -58,6 +58,10 @@ type Options struct {
 	// ReadOnly keeps the files as they are: a key that would have to be recorded is not accepted.
 	ReadOnly bool
 
+	// KeepRecord adds nothing to the files either, but accepts what the policy accepts: some other decision depends on what
+	// was on record before.
+	KeepRecord bool
+
 	// Alias is looked up, and recorded, in place of the host name and port; HostKeyAlias. Empty: none.
 	Alias string
 

@@ -19,6 +19,9 @@ type notRecordableError struct{ reason string }
 
 func (e *notRecordableError) Error() string { return e.reason }
 
+// keptRecord is the reason under Options.KeepRecord.
+const keptRecord = "the operator's record decides where credentials may be used, and only the operator adds to it"
+
 // isVerdict reports whether err is about the key and not about the file.
 func isVerdict(err error) bool {
 	var revoked *RevokedError
@@ -29,6 +32,9 @@ func isVerdict(err error) bool {
 // whichever is not on record yet. Under the lock it reads all files again; the judgement is what they said then,
 // before the new line. The line is nil if there was nothing to add, or if the files now contradict the key.
 func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err error) {
+	if v.o.KeepRecord {
+		return nil, judgement{}, &notRecordableError{keptRecord}
+	}
 	if v.o.ReadOnly {
 		return nil, judgement{}, &notRecordableError{"the known_hosts file was named by the caller, and may only be read: the operator would have to allow its folder (ssh.caller_paths)"}
 	}

@@ -48,7 +48,7 @@ func FuzzArguments(f *testing.F) {
 	set := aiterm.New()
 	manager := session.NewManager(session.Config{
 		Observers: []term.Observer{set},
-		Dialers: map[string]term.Dialer{"local": func(_ context.Context, t term.Target, _ term.Prompter) (term.Transport, error) {
+		Dialers: map[string]term.Dialer{"local": func(_ context.Context, t term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
 			last = &heard{local: t.Local, over: make(chan struct{})}
 			return last, nil
 		}},

@@ -125,7 +125,7 @@ func TestShellCanceled(t *testing.T) {
 
 // An operator's limit that a program has met is a failure of its own.
 func TestShellLimit(t *testing.T) {
-	fake := func(_ context.Context, t term.Target, _ term.Prompter) (term.Transport, error) {
+	fake := func(_ context.Context, t term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
 		exit := term.Exit{Started: true, Known: true, Code: 152, Signal: "XCPU", Limit: "cpu_s"}
 		if t.Local.Argv[0] == "fork" {
 			exit = term.Exit{Started: true, Known: true, Limit: "processes"}

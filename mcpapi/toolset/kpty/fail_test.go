@@ -246,7 +246,9 @@ func TestReadFailed(t *testing.T) {
 
 	line := &broken{fail: make(chan struct{})}
 	b := newAgent(t, setting{sessions: session.Config{Dialers: map[string]term.Dialer{
-		"local": func(context.Context, term.Target, term.Prompter) (term.Transport, error) { return line, nil },
+		"local": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+			return line, nil
+		},
 	}}})
 	id := b.ok(`{"action":"spawn","shell":"x"}`).SessionID
 	if r := b.call(`{"action":"resize","session_id":%s,"cols":5,"rows":5}`, id); r.ErrorCode != WriteFailed || r.Cause != term.IOError {

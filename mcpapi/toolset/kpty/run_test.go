@@ -239,7 +239,9 @@ func TestSentinelInCmd(t *testing.T) {
 		}
 	}
 	a := newAgent(t, setting{sessions: session.Config{Dialers: map[string]term.Dialer{
-		"local": func(context.Context, term.Target, term.Prompter) (term.Transport, error) { return newWindow(), nil },
+		"local": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+			return newWindow(), nil
+		},
 	}}})
 	id := a.spawn("cmd.exe")
 	r := a.ok(`{"action":"run","session_id":%s,"command":"ver","sentinel":"DONE","timeout_ms":20000}`, id)

@@ -1,0 +1,64 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"ptyctl/term"
+)
+
+// covers reports whether the entry is about logging in at h.
+func (c Credential) covers(h *term.PlannedHop) bool {
+	return (len(c.Hosts) == 0 || slices.ContainsFunc(h.Vouched, c.names)) &&
+		(len(c.Users) == 0 || slices.ContainsFunc(c.Users, func(u string) bool { return newPart(u).must(h.User) }))
+}
+
+func (c Credential) names(host string) bool {
+	form := allowedForm(host)
+	return slices.ContainsFunc(c.Hosts, func(text string) bool { return newHostPattern(text).matches(form) })
+}
+
+// grant says which credentials a plan may use, and by which of the rules' names its target is known.
+func (p *Policy) grant(plan *term.Plan) (g term.Grant) {
+	if far := plan.Target(); far != nil {
+		g.Names = far.Names
+	}
+	list := p.rules.Credentials
+	if len(list) == 0 {
+		return g
+	}
+	keep := slices.ContainsFunc(list, func(c Credential) bool { return c.HostKey != "" })
+	for i := range plan.Hops {
+		h := &plan.Hops[i]
+		use := term.CredentialGrant{
+			Ruled: true, KeepRecord: keep, Keys: make(map[string]term.CredentialCondition),
+			Password: p.condition(h, "password"), Agent: p.condition(h, "agent"),
+			OtherKeys: term.CredentialCondition{Never: true, Rule: Rule{Name: "policy.credential", Where: list[0].Where}.String()},
+		}
+		for _, c := range list {
+			if print, ok := strings.CutPrefix(c.Source, "key:"); ok {
+				use.Keys[print] = p.condition(h, c.Source)
+			}
+		}
+		g.Credentials = append(g.Credentials, use)
+	}
+	return g
+}
+
+// proofs are the demands on a host key, the weakest first.
+var proofs = []term.HostKeyProof{term.HostKeyAccepted, term.HostKeyRecorded, term.HostKeyPinned}
+
+// condition is the weakest on which an entry allows a source at h.
+func (p *Policy) condition(h *term.PlannedHop, source string) term.CredentialCondition {
+	best := term.CredentialCondition{Never: true, Rule: Rule{Name: "policy.credential", Where: p.rules.Credentials[0].Where}.String()}
+	for _, c := range p.rules.Credentials {
+		switch {
+		case c.Source != source:
+		case best.Never && !c.covers(h):
+			best.Rule = c.Rule().String()
+		case c.covers(h) && (best.Never || slices.Index(proofs, term.HostKeyProof(c.HostKey)) < slices.Index(proofs, best.HostKey)):
+			best = term.CredentialCondition{HostKey: term.HostKeyProof(c.HostKey), Rule: c.Rule().String()}
+		}
+	}
+	return best
+}

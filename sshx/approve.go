@@ -1,0 +1,140 @@
+package sshx
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+
+	"ptyctl/term"
+)
+
+// judge asks approve about the route, and holds the route to what was judged: the addresses that the first name has
+// resolved to, and the credentials that may be used. Nothing is looked up for a route that is refused by its names.
+func (r *route) judge(w *watchdog, approve term.Approve) error {
+	if approve == nil {
+		return nil
+	}
+	first := r.hops[0]
+	if name := first.dialed(); !isAddress(name) {
+		if _, err := approve(w.ctx, r.plan(true)); err != nil {
+			return err
+		}
+	}
+	first.lookUp(w.ctx)
+	grant, err := approve(w.ctx, r.plan(false))
+	if err != nil {
+		return err
+	}
+	for i, h := range r.hops {
+		h.may = grant.Hop(i)
+		h.hostKeys.KeepRecord = h.may.KeepRecord
+	}
+	return nil
+}
+
+// dialed is the name that this machine looks up to reach h as the first hop.
+func (h *hop) dialed() string {
+	if h.proxy != nil {
+		return h.proxy.Hostname()
+	}
+	return h.host
+}
+
+func isAddress(name string) bool {
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}
+
+// lookUp finds the addresses of the first hop, or of its proxy. What goes wrong shows when it is dialed.
+func (h *hop) lookUp(ctx context.Context) {
+	if h.proxy == nil {
+		h.addrs, h.lookUpErr = resolve(ctx, h)
+		return
+	}
+	h.proxyAddrs, h.lookUpErr = resolve(ctx, &hop{host: h.proxy.Hostname(), family: "tcp"})
+}
+
+// plan is the route as a policy is to judge it.
+func (r *route) plan(unresolved bool) term.Plan {
+	p := term.Plan{Unresolved: unresolved, Env: r.env, CallerEnv: r.callerEnv, RemoteCommand: r.remoteCommand}
+	if u := r.hops[0].proxy; u != nil {
+		port, _ := strconv.Atoi(u.Port())
+		p.Proxy = &term.PlannedHop{Alias: u.Hostname(), Host: u.Hostname(), Port: port, Vouched: []string{u.Hostname()}, Addresses: r.hops[0].proxyAddrs}
+	}
+	for _, h := range r.hops {
+		p.Hops = append(p.Hops, h.plan())
+		p.ForwardAgent = p.ForwardAgent || h.forwardAgent != ""
+	}
+	return p
+}
+
+func (h *hop) plan() term.PlannedHop {
+	p := term.PlannedHop{Alias: h.name, Host: h.host, Port: h.port, User: h.user, Vouched: h.vouched, Addresses: h.addrs}
+	if len(p.Addresses) == 0 { // an address is one whoever dials it
+		if a, err := netip.ParseAddr(h.host); err == nil {
+			p.Addresses = []netip.Addr{a}
+		}
+	}
+	if h.user != "" {
+		p.HostKeyPolicy, p.Pinned, p.Credentials = h.hostKeys.Policy.String(), h.hostKeys.Fingerprint != "", h.cred.sources()
+	}
+	return p
+}
+
+// sources names what a hop could prove itself with, for the record.
+func (c *credentials) sources() []string {
+	var list []string
+	if c.method != "password" && slices.Contains(c.preferred, methodPublicKey) {
+		if c.method == "private_key" {
+			list = append(list, "the caller's key")
+		} else if c.agentSocket != "" {
+			list = append(list, "agent")
+		}
+		for _, path := range c.identityFiles {
+			if _, err := os.Stat(path); err == nil && c.method != "private_key" && c.method != "agent" {
+				list = append(list, "key "+path)
+			}
+		}
+	}
+	if c.method == "password" || slices.Contains(c.preferred, methodPassword) || slices.Contains(c.preferred, methodKeyboard) {
+		if c.password != "" {
+			list = append(list, "the caller's password")
+		} else if !c.batch {
+			list = append(list, "answers")
+		}
+	}
+	return list
+}
+
+// inOrder returns addresses in an order of their own: a name server gives them in any.
+func inOrder(addrs []netip.Addr) []netip.Addr {
+	return slices.SortedFunc(slices.Values(addrs), netip.Addr.Compare)
+}
+
+// proxyDialer connects to the proxy of a hop, at the addresses that were judged.
+type proxyDialer struct{ h *hop }
+
+// Dial implements proxy.Dialer.
+func (d proxyDialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialContext(context.Background(), network, address)
+}
+
+// DialContext implements proxy.ContextDialer.
+func (d proxyDialer) DialContext(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	var dialer net.Dialer
+	if d.h.lookUpErr != nil {
+		return nil, d.h.lookUpErr
+	}
+	if len(d.h.proxyAddrs) == 0 { // nobody has judged it
+		return dialer.DialContext(ctx, network, address)
+	}
+	for _, a := range d.h.proxyAddrs {
+		if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), d.h.proxy.Port())); err == nil || ctx.Err() != nil {
+			return conn, err
+		}
+	}
+	return nil, err
+}
