@@ -28,10 +28,13 @@ func TestNoRules(t *testing.T) {
 
 func TestWrongRules(t *testing.T) {
 	for want, r := range map[string]policy.Rules{
-		"policy.allow":    {Allow: rules("allow", "ls", " ")},
-		"policy.hosts":    {Hosts: rules("hosts", "")},
-		"policy.typing":   {Typing: "sometimes"},
-		"PTY_PERMISSIONS": {Permissions: `{"bash": {"ls": "maybe"}}`},
+		"policy.allow":                              {Allow: rules("allow", "ls", " ")},
+		"policy.hosts":                              {Hosts: rules("hosts", "")},
+		"policy.typing":                             {Typing: "sometimes"},
+		`policy.credential "passwords"`:             {Credentials: []policy.Credential{{Source: "passwords"}}},
+		`policy.credential "key:SHA256:short"`:      {Credentials: []policy.Credential{{Source: "key:SHA256:short"}}},
+		`policy.credential "agent" (f:1): host_key`: {Credentials: []policy.Credential{{Source: "agent", HostKey: "known", Where: "f:1"}}},
+		"PTY_PERMISSIONS":                           {Permissions: `{"bash": {"ls": "maybe"}}`},
 	} {
 		if _, err := policy.New(r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
@@ -39,10 +42,10 @@ func TestWrongRules(t *testing.T) {
 	}
 }
 
-// acts are an action of each verb on one host.
-func acts(host string) map[term.Verb]term.Action {
+// acts are an action of each verb on a session of one host, which was planned as far.
+func acts(far term.PlannedHop) map[term.Verb]term.Action {
 	all := map[term.Verb]term.Action{
-		term.VerbOpen:  {Target: &term.Target{Protocol: "ssh", Host: host}},
+		term.VerbOpen:  {Target: &term.Target{Protocol: "ssh", Host: far.Alias}, Plan: &term.Plan{Hops: []term.PlannedHop{far}}},
 		term.VerbExec:  {Command: "uptime"},
 		term.VerbWrite: {Data: []byte("uptime\r")},
 	}
@@ -51,18 +54,18 @@ func acts(host string) map[term.Verb]term.Action {
 		term.VerbUnlock, term.VerbClose, term.VerbHeartbeat, term.VerbTakeOver, term.VerbFileRead, term.VerbFileWrite, "new",
 	} {
 		a := all[v]
-		a.Verb, a.Protocol, a.Host = v, "ssh", host
+		a.Verb, a.Protocol, a.Host, a.Far = v, "ssh", far.Alias, &far
 		all[v] = a
 	}
 	return all
 }
 
 // refusedVerbs are those that p refuses on a host.
-func refusedVerbs(t *testing.T, p *policy.Policy, host string) string {
+func refusedVerbs(t *testing.T, p *policy.Policy, far term.PlannedHop) string {
 	t.Helper()
 	var out []string
 	for _, v := range []term.Verb{term.VerbOpen, term.VerbAnswer, term.VerbExec, term.VerbWrite, term.VerbSignal, term.VerbFileRead, term.VerbFileWrite, term.VerbResize, term.VerbLock, term.VerbClose} {
-		if err := p.Check(t.Context(), acts(host)[v]); err != nil {
+		if err := p.Check(t.Context(), acts(far)[v]); err != nil {
 			if e := denied(t, err); e.Op != string(v) {
 				t.Errorf("%s is refused as %s", v, e.Op)
 			}
@@ -70,66 +73,6 @@ func refusedVerbs(t *testing.T, p *policy.Policy, host string) string {
 		}
 	}
 	return strings.Join(out, " ")
-}
-
-func TestHosts(t *testing.T) {
-	p := gate(t, policy.Rules{
-		Hosts: rules("hosts", "web*", "Core?", "10.0.0.*"), DenyHosts: rules("deny_hosts", "web-secret"),
-		ReadOnlyHosts: rules("read_only_hosts", "core?"), ExecOnlyHosts: rules("exec_only_hosts", "web9"),
-	})
-	for host, want := range map[string]string{
-		"web1": "", "WEB1": "", "web1.": "", "10.0.0.7": "",
-		"db1": "open", "web-secret": "open", "WEB-Secret.": "open", "10.0.1.7": "open", "": "open",
-		"core1": "exec write signal file_write", "CORE1": "exec write signal file_write",
-		"web9": "write file_write",
-	} {
-		if got := refusedVerbs(t, p, host); got != want {
-			t.Errorf("on %q %q is refused, want %q", host, got, want)
-		}
-	}
-	if err := p.Check(t.Context(), acts("web1")["new"]); err == nil {
-		t.Error("a verb that nobody has decided about is allowed")
-	}
-	if e := denied(t, p.Check(t.Context(), acts("db1")[term.VerbOpen])); !strings.Contains(e.Msg, "web*, Core?") || len(e.Details.Allowed) != 3 {
-		t.Errorf("%v", e)
-	}
-}
-
-// TestWays: an allowed name stays the name of that host.
-func TestWays(t *testing.T) {
-	p := gate(t, policy.Rules{Hosts: rules("hosts", "web*"), Protocols: rules("protocols", "ssh")})
-	for name, tt := range map[string]struct {
-		target term.Target
-		ok     bool
-	}{
-		"plain":             {term.Target{Host: "web1"}, true},
-		"harmless":          {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-4C", "-p", "22", "-luser", "-o", "ConnectTimeout=3", "-oCompression yes"}}}, true},
-		"jump":              {term.Target{Host: "web1", SSH: term.SSHOptions{ProxyJump: "me@web2:22,ssh://web3:22"}}, true},
-		"no jump":           {term.Target{Host: "web1", SSH: term.SSHOptions{ProxyJump: "none"}}, true},
-		"foreign jump":      {term.Target{Host: "web1", SSH: term.SSHOptions{ProxyJump: "web2,evil"}}, false},
-		"foreign -J":        {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-4J", "evil"}}}, false},
-		"-o ProxyJump":      {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-o", "ProxyJump = evil"}}}, false},
-		"-o HostName":       {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-oHostName=evil"}}}, false},
-		"-o hostname space": {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-o", "hostname evil"}}}, false},
-		"-o ProxyCommand":   {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-o", "ProxyCommand=ssh -W evil:22 x"}}}, false},
-		"-F":                {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"-F/tmp/x"}}}, false},
-		"config_path":       {term.Target{Host: "web1", SSH: term.SSHOptions{ConfigPath: "/tmp/x"}}, false},
-		"proxy":             {term.Target{Host: "web1", SSH: term.SSHOptions{ProxyURL: "socks5://user:secret@evil:1080"}}, false},
-		"own proxy":         {term.Target{Host: "web1", SSH: term.SSHOptions{ProxyURL: "socks5://web2:1080"}}, true},
-		"operand":           {term.Target{Host: "web1", SSH: term.SSHOptions{ExtraArgs: []string{"evil"}}}, false},
-		"protocol":          {term.Target{Protocol: "telnet", Host: "web1"}, false},
-	} {
-		if tt.target.Protocol == "" {
-			tt.target.Protocol = "ssh"
-		}
-		err := p.Check(t.Context(), term.Action{Verb: term.VerbOpen, Target: &tt.target})
-		if (err == nil) != tt.ok {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: the denial tells a secret: %v", name, err)
-		}
-	}
 }
 
 func write(data string) term.Action {

@@ -18,13 +18,21 @@ func TestFloor(t *testing.T) {
 		option string // a line of ssh_config(5); %m is a marker file that must not appear, %o a path outside
 		kind   term.Kind
 		names  string                                // in the error
-		warns  bool                                  // a warning instead, and the connection stands
 		first  func(o *sshx.Options, t *term.Target) // what makes it matter
 	}{
 		{option: "ProxyCommand touch %m", kind: term.Unsupported, names: "ProxyCommand"},
-		{option: `Match exec "touch %m"`, warns: true, names: "exec"},
+		{option: `Match exec "touch %m"`, names: "exec"},
 		{option: "KnownHostsCommand /bin/touch %m", kind: term.Unsupported, names: "KnownHostsCommand"},
-		{option: "LocalCommand touch %m", warns: true},
+		{option: "LocalCommand touch %m", kind: term.PolicyDenied, names: "LocalCommand"},
+		{option: "RemoteCommand touch %m", kind: term.PolicyDenied, names: "RemoteCommand"},
+		{option: "RemoteCommand none", kind: term.PolicyDenied, names: "RemoteCommand"},
+		{option: "PKCS11Provider %o", kind: term.PolicyDenied, names: "PKCS11Provider"},
+		{option: "SecurityKeyProvider %o", kind: term.PolicyDenied, names: "SecurityKeyProvider"},
+		{option: "SetEnv PROMPT_COMMAND=touch%m", kind: term.PolicyDenied, names: "PROMPT_COMMAND"},
+		{option: "SetEnv LANG=C ENV=%o", kind: term.PolicyDenied, names: "ENV"},
+		{option: "SetEnv LC_ALL=C"},
+		{option: "SendEnv L*", kind: term.PolicyDenied, names: "L*"},
+		{option: "SendEnv LC_* LANG"},
 		{option: "StrictHostKeyChecking no", kind: term.PolicyDenied, names: "host_key_floor"},
 		{option: "StrictHostKeyChecking off", kind: term.PolicyDenied, names: "host_key_floor"},
 		{option: "StrictHostKeyChecking accept-new", kind: term.PolicyDenied, names: "host_key_floor", first: func(o *sshx.Options, _ *term.Target) { o.HostKeyFloor = "strict" }},
@@ -38,7 +46,7 @@ func TestFloor(t *testing.T) {
 		{option: "IdentityAgent %o", kind: term.PolicyDenied, names: "caller_paths"},
 		{option: "ForwardAgent %o", kind: term.PolicyDenied, names: "caller_paths", first: func(o *sshx.Options, _ *term.Target) { o.AllowAgentForwarding = true }},
 		{option: "ForwardAgent yes", kind: term.PolicyDenied, names: "allow_agent_forwarding"},
-		{option: "SendEnv PTYCTL_*", warns: true, names: "PTYCTL_SECRET"},
+		{option: "SendEnv PTYCTL_*", kind: term.PolicyDenied, names: "PTYCTL_*"},
 		{option: "ProxyCommand ssh -W %%h:%%p -o HostKeyAlias=x 192.0.2.2", kind: term.PolicyDenied, names: "HostKeyAlias"},
 		{option: "ProxyCommand ssh -W %%h:%%p -o StrictHostKeyChecking=no 192.0.2.2", kind: term.PolicyDenied, names: "host_key_floor"},
 	} {
@@ -69,7 +77,7 @@ func TestFloor(t *testing.T) {
 				case "Include":
 					target.SSH.ConfigPath = l.write("allowed/config", "Include "+l.write("allowed/included", only+option+"\n")+"\n")
 				}
-				if tc.warns {
+				if tc.kind == "" { // a warning at most, and the connection stands
 					c := l.client(target, nil)
 					sh, err := c.Shell(t.Context(), term.PTY{})
 					if err != nil {
