@@ -22,8 +22,8 @@ func checkSteering(cfg *sshconfig.Config) error {
 		return denied("ssh_options", "operator's ssh_config", "%s %s (from %s) is refused: a caller may send LANG and LC_* only, since other variables can choose what runs; leave it out, and give variables to the command that needs them", keyword, name, at)
 	}
 	if at := cfg.Origin("SetEnv"); at.Caller() {
-		for _, kv := range cfg.SetEnv {
-			if name, _, _ := strings.Cut(kv, "="); !languageName(name) {
+		for _, name := range cfg.SetEnvNames {
+			if !languageName(name) {
 				return refuse("SetEnv", name, at)
 			}
 		}

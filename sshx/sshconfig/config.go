@@ -63,6 +63,7 @@ type Config struct {
 	ServerAliveCountMax int
 	SendEnv             []Value  // patterns of names
 	SetEnv              []string // NAME=VALUE
+	SetEnvNames         []string // of SetEnv, with those whose value could not be expanded
 	RequestTTY          string   // yes, no, force or auto
 	RemoteCommand       string   // empty: none
 	ForwardAgent        bool

@@ -74,7 +74,7 @@ VersionAddendum x
 		PreferredAuthentications: []string{"password", "publickey"},
 		NumberOfPasswordPrompts:  1, BatchMode: true,
 		ServerAliveInterval: 30 * time.Second, ServerAliveCountMax: 4,
-		SendEnv: []Value{{"LANG", at(40)}}, SetEnv: []string{"A=1"}, RequestTTY: "force",
+		SendEnv: []Value{{"LANG", at(40)}}, SetEnv: []string{"A=1"}, SetEnvNames: []string{"A"}, RequestTTY: "force",
 		RemoteCommand: "uptime", ForwardAgent: true, ForwardAgentSocket: "/forwarded", VersionAddendum: "x",
 	}
 	g, w := reflect.ValueOf(*got), reflect.ValueOf(*want)

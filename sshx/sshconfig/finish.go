@@ -296,6 +296,7 @@ func (f *finisher) session() {
 	c.SendEnv = f.values("SendEnv")
 	for _, pair := range f.args("SetEnv") {
 		variable, value, _ := strings.Cut(pair, "=")
+		c.SetEnvNames = append(c.SetEnvNames, variable)
 		if s, ok := f.expand(lookup("SetEnv"), value, f.origin("SetEnv")); ok {
 			c.SetEnv = append(c.SetEnv, variable+"="+s)
 		}

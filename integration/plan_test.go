@@ -1,0 +1,203 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// plannedHome is a home with two servers on one address, which the operator's ssh_config calls prod and other.
+func plannedHome(tb testing.TB, lines ...string) (h *home, prod, other *sshd) {
+	tb.Helper()
+	prod, other = startSSHD(tb), startSSHD(tb)
+	h = homeFor(tb, []*sshd{prod, other}, append([]string{"[policy]"}, lines...)...)
+	config, err := os.ReadFile(h.sshConfig)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	aliases := fmt.Sprintf("Host prod\n HostName 127.0.0.1\n Port %d\n User %s\nHost other\n HostName 127.0.0.1\n Port %d\n User %s\n", prod.port, prod.user, other.port, other.user)
+	h.write(tb, h.sshConfig, string(config)+aliases)
+	for _, s := range []*sshd{prod, other} { // by whatever name, the key is on record
+		h.trust(tb, fmt.Sprintf("[localhost]:%d,[::1]:%[1]d %s", s.port, s.hostKey.public()))
+	}
+	return h, prod, other
+}
+
+// TestPlannedHosts: rules for hosts are asked about where a connection leads, however the caller has written it, and what
+// they refuse logs in nowhere.
+func TestPlannedHosts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rules  []string
+		open   string // members of the call; %p and %o are the ports of the servers, %c a file of the caller's, %u the user
+		denied string // the rule; empty: it opens
+	}{
+		"alias":                  {[]string{`hosts = ["prod"]`}, `"host":"prod"`, ""},
+		"address of an alias":    {[]string{`hosts = ["127.0.0.1"]`}, `"host":"prod"`, ""},
+		"own pattern":            {[]string{`hosts = ["127.0.0.*"]`}, `"host":"127.0.0.1","port":%o`, ""},
+		"two hops":               {[]string{`hosts = ["prod", "other"]`}, `"host":"prod","ssh_options":{"proxy_jump":"%u@other"}`, ""},
+		"two readers of a line":  {[]string{`hosts = ["127.0.0.1"]`}, `"host":"127.0.0.1","port":%p,"ssh_options":{"extra_args":["-o","ProxyJump localhost:%o,u=x@127.0.0.1:%o"]}`, "policy.hosts"},
+		"URL as a jump":          {[]string{`hosts = ["127.0.0.1"]`}, `"host":"127.0.0.1","port":%p,"ssh_options":{"extra_args":["-J","ssh://%u@localhost:%o/"]}`, "policy.hosts"},
+		"brackets":               {[]string{`hosts = ["127.0.0.1"]`}, `"host":"127.0.0.1","port":%p,"ssh_options":{"proxy_jump":"[localhost]:%o"}`, "policy.hosts"},
+		"second jump":            {[]string{`hosts = ["prod", "127.0.0.1"]`}, `"host":"prod","ssh_options":{"proxy_jump":"127.0.0.1:%o,localhost:%o"}`, "policy.hosts"},
+		"keyword in capitals":    {[]string{`hosts = ["127.0.0.1"]`}, `"host":"127.0.0.1","port":%p,"ssh_options":{"extra_args":["-4oPROXYJUMP=localhost:%o"]}`, "policy.hosts"},
+		"ProxyCommand as a jump": {[]string{`hosts = ["127.0.0.1"]`}, `"host":"127.0.0.1","port":%p,"ssh_options":{"extra_args":["-o","ProxyCommand ssh -W %h:%p -p %o localhost"]}`, "policy.hosts"},
+		"proxy":                  {[]string{`hosts = ["127.0.0.1"]`}, `"host":"127.0.0.1","port":%p,"ssh_options":{"proxy_url":"socks5://localhost:%o"}`, "policy.hosts"},
+		"without ssh_config":     {[]string{`hosts = ["prod"]`}, `"host":"prod","ssh_options":{"use_openssh_config":false}`, "policy.hosts"},
+		"another port":           {[]string{`hosts = ["prod"]`}, `"host":"prod","port":%o`, "policy.hosts"},
+		"-o HostName":            {[]string{`hosts = ["prod"]`}, `"host":"prod","ssh_options":{"extra_args":["-o","HostName=localhost"]}`, "policy.hosts"},
+		"config_path":            {[]string{`hosts = ["prod"]`}, `"host":"prod","ssh_options":{"config_path":"%c"}`, "policy.hosts"},
+		"-F":                     {[]string{`hosts = ["prod"]`}, `"host":"prod","ssh_options":{"extra_args":["-F","%c"]}`, "policy.hosts"},
+		"address for the name":   {[]string{`hosts = ["prod"]`}, `"host":"127.0.0.1","port":%p`, "policy.hosts"},
+		"denied by its address":  {[]string{`deny_hosts = ["127.0.0.1"]`}, `"host":"localhost","port":%p`, "policy.deny_hosts"},
+		"denied by its name":     {[]string{`deny_hosts = ["localhost"]`}, `"host":"127.0.0.1","port":%p`, "policy.deny_hosts"},
+		"denied alias":           {[]string{`deny_hosts = ["prod"]`}, `"host":"127.0.0.1","port":%p`, "policy.deny_hosts"},
+		"its neighbour":          {[]string{`deny_hosts = ["prod"]`}, `"host":"127.0.0.1","port":%o`, ""},
+		"denied jump":            {[]string{`deny_hosts = ["prod"]`}, `"host":"other","ssh_options":{"proxy_jump":"ssh://prod/"}`, "policy.deny_hosts"},
+		"denied, mapped":         {[]string{`deny_hosts = ["127.0.0.1"]`}, `"host":"::ffff:127.0.0.1","port":%p`, "policy.deny_hosts"},
+		"denied, unspecified":    {[]string{`deny_hosts = ["127.0.0.1"]`}, `"host":"0.0.0.0","port":%p`, "policy.deny_hosts"},
+		"denied behind a jump":   {[]string{`deny_hosts = ["127.0.0.2"]`}, `"host":"2130706434","port":%p,"ssh_options":{"proxy_jump":"other"}`, "policy.deny_hosts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, prod, other := plannedHome(t, tt.rules...)
+			callers := filepath.Join(h.dir, "callers_config")
+			h.write(t, callers, fmt.Sprintf("Host prod\n HostName localhost\n Port %d\n", other.port))
+			c := h.connect(t)
+			members := strings.NewReplacer("%h:%p", "%h:%p", "%p", fmt.Sprint(prod.port), "%o", fmt.Sprint(other.port), "%c", callers, "%u", prod.user).Replace(tt.open)
+			call := strings.ReplaceAll(`{"action":"open","protocol":"ssh",`+members+`}`, "%h:%p", "%%h:%%p")
+			if !strings.Contains(call, `"host":"prod"`) && !strings.Contains(call, `"host":"other"`) {
+				call = strings.Replace(call, `"protocol":"ssh",`, `"protocol":"ssh","username":"`+prod.user+`",`, 1)
+			}
+			if tt.denied == "" {
+				c.close(t, c.call(t, toolSession, call).SessionID)
+				return
+			}
+			c.deniedBy(t, tt.denied, toolSession, call)
+			for _, s := range []*sshd{prod, other} {
+				if log := s.log.String(); strings.Contains(log, "Accepted") {
+					t.Errorf("somebody has logged in:\n%s", log)
+				}
+			}
+			c.finish()
+			refused := false
+			for _, n := range auditLines(t, h.audit, "plan") {
+				refused = refused || n.Outcome == "POLICY_DENIED" && n.Refused && n.Plan != ""
+			}
+			if !refused {
+				t.Error("the refused plan is not on record")
+			}
+		})
+	}
+}
+
+// TestPlannedSessions: the rules for what is done on a host hold by whichever name or address its session was opened.
+func TestPlannedSessions(t *testing.T) {
+	for name, tt := range map[string]struct{ rule, host string }{
+		"alias":         {`read_only_hosts = ["127.0.0.1"]`, `"host":"prod"`},
+		"its address":   {`read_only_hosts = ["prod"]`, `"host":"127.0.0.1","port":%d,"username":%q`},
+		"resolved name": {`read_only_hosts = ["127.0.0.1"]`, `"host":"localhost","port":%d,"username":%q`},
+		"behind a jump": {`read_only_hosts = ["prod"]`, `"host":"127.0.0.1","port":%d,"username":%q,"ssh_options":{"proxy_jump":"other"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, prod, _ := plannedHome(t, tt.rule)
+			c := h.connect(t)
+			members := tt.host
+			if strings.Contains(members, "%") {
+				members = fmt.Sprintf(members, prod.port, prod.user)
+			}
+			id := c.call(t, toolSession, `{"action":"open","protocol":"ssh",`+members+`}`).SessionID
+			c.deniedBy(t, "policy.read_only_hosts", toolExec, `{"session_id":%s,"cmd":"true"}`, id)
+			c.deniedBy(t, "policy.read_only_hosts", toolIO, `{"action":"write","session_id":%s,"data":"true\r"}`, id)
+			c.close(t, id)
+		})
+	}
+}
+
+// TestSteeringByCaller: nothing runs, and no variable that chooses what runs is sent, because a caller says so; what the
+// operator's own configuration runs is on record.
+func TestSteeringByCaller(t *testing.T) {
+	s := startSSHD(t, "AcceptEnv *")
+	h := homeFor(t, []*sshd{s}, "[policy]", `read_only_hosts = ["127.0.0.1"]`)
+	marker, file := filepath.Join(s.dir, "marker"), filepath.Join(h.dir, "callers_config")
+	c := h.connect(t)
+	open := fmt.Sprintf(`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":%q`, s.port, s.user)
+	for _, option := range []string{
+		"RemoteCommand=touch " + marker, "remotecommand touch " + marker, "SetEnv=PROMPT_COMMAND=touch${IFS}" + marker, "setenv LANG=C ENV=" + marker, "SendEnv=PATH", "SendEnv *",
+	} {
+		h.write(t, file, "IdentityFile "+s.identity+"\nHost *\n "+option+"\n")
+		for _, options := range []string{`{"extra_args":["-o",%s]}`, `{"config_path":%s}`, `{"extra_args":["-F",%s]}`} {
+			value := file
+			if strings.Contains(options, "-o") {
+				value = option
+			}
+			r := c.refused(t, "POLICY_DENIED", toolSession, open+`,"ssh_options":`+options+`}`, value)
+			if !strings.Contains(r.Message, "is refused") {
+				t.Errorf("%s: %s", option, r.text)
+			}
+		}
+	}
+	if log := s.log.String(); strings.Contains(log, "Accepted") {
+		t.Errorf("somebody has logged in:\n%s", log)
+	}
+	c.close(t, c.call(t, toolSession, open+`,"ssh_options":{"extra_args":["-o","SetEnv=LC_ALL=C","-oSendEnv=LANG"]}}`).SessionID)
+	c.finish()
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("the command ran")
+	}
+
+	config, err := os.ReadFile(h.sshConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write(t, h.sshConfig, string(config)+"RemoteCommand echo menu; exec sh\nSetEnv TOKEN=token-1138\n")
+	h.secrets = append(h.secrets, secret("token-1138"))
+	c = h.connect(t)
+	c.close(t, c.call(t, toolSession, open+`}`).SessionID)
+	c.finish()
+	lines := auditLines(t, h.audit, "plan")
+	last := lines[len(lines)-1]
+	for _, want := range []string{fmt.Sprintf("%s@127.0.0.1:%d", s.user, s.port), "host key", "key " + s.identity, "env TOKEN", "a remote command"} {
+		if !strings.Contains(last.Plan, want) {
+			t.Errorf("the plan on record, %q, lacks %q", last.Plan, want)
+		}
+	}
+	if last.Command != "echo menu; exec sh" || last.Outcome != "ok" {
+		t.Errorf("on record is %+v", last)
+	}
+}
+
+// TestPlannedTelnet: a Telnet session is judged by its address and its jump hosts, too.
+func TestPlannedTelnet(t *testing.T) {
+	s := startGoTelnet(t)
+	for name, tt := range map[string]struct {
+		rules, open string
+		denied      string // the rule that denies opening; empty: one denies typing
+	}{
+		"denied by its address":    {`deny_hosts = ["127.0.0.1"]`, `"host":"localhost"`, "policy.deny_hosts"},
+		"denied by its name":       {`deny_hosts = ["localhost"]`, `"host":"127.0.0.1"`, "policy.deny_hosts"},
+		"jump host":                {`hosts = ["127.0.0.1"]`, `"host":"127.0.0.1","ssh_options":{"proxy_jump":"ssh://localhost:%d/"}`, "policy.hosts"},
+		"behind a jump host":       {`deny_hosts = ["127.0.0.1"]`, `"host":"127.1","ssh_options":{"proxy_jump":"192.0.2.1:%d"}`, "policy.deny_hosts"},
+		"read-only by its address": {`read_only_hosts = ["localhost"]`, `"host":"127.0.0.1"`, ""},
+		"read-only by its name":    {`read_only_hosts = ["127.0.0.1"]`, `"host":"localhost"`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bastion := startSSHD(t)
+			c := homeFor(t, []*sshd{bastion}, "[policy]", tt.rules).connect(t)
+			members := tt.open
+			if strings.Contains(members, "%d") {
+				members = fmt.Sprintf(members, bastion.port)
+			}
+			call := fmt.Sprintf(`{"action":"open","protocol":"telnet","port":%d,%s}`, s.port, members)
+			if tt.denied != "" {
+				c.deniedBy(t, tt.denied, toolSession, call)
+				return
+			}
+			id := c.call(t, toolSession, call).SessionID
+			c.deniedBy(t, "policy.read_only_hosts", toolIO, `{"action":"write","session_id":%s,"data":"reload\r"}`, id)
+			c.close(t, id)
+		})
+	}
+}

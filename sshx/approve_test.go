@@ -1,0 +1,209 @@
+package sshx_test
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os/user"
+	"slices"
+	"strings"
+	"testing"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// asked keeps the plans that an Approve is asked about, and refuses those that refuse is true of.
+type asked struct {
+	plans  []term.Plan
+	refuse func(term.Plan) bool
+	grant  term.Grant
+}
+
+func (a *asked) approve(_ context.Context, p term.Plan) (term.Grant, error) {
+	a.plans = append(a.plans, p)
+	if a.refuse != nil && a.refuse(p) {
+		return term.Grant{}, &term.Error{Op: "open", Kind: term.PolicyDenied, Msg: "refused by the test"}
+	}
+	return a.grant, nil
+}
+
+// final returns the plan that was done.
+func (a *asked) final(t *testing.T) term.Plan {
+	t.Helper()
+	if len(a.plans) == 0 {
+		t.Fatal("no plan was asked about")
+	}
+	return a.plans[len(a.plans)-1]
+}
+
+// judged opens a shell whose plan a decides about.
+func (l *lab) judged(t term.Target, a *asked) error {
+	l.t.Helper()
+	confide(l.t, t.Auth)
+	tr, err := sshx.NewNetwork(l.opts).OpenShell(l.t.Context(), t, nil, a.approve)
+	if err == nil {
+		l.t.Cleanup(func() { _ = tr.Close() })
+	}
+	return err
+}
+
+// TestPlan: what is asked about is what is done, however the caller has written it.
+func TestPlan(t *testing.T) {
+	const config = "Host web1\n HostName 192.0.2.2\nHost gate\n HostName 192.0.2.1\nHost nat\n HostName 192.0.2.2\n Port 2202\nHost via\n HostName 192.0.2.2\n ProxyJump gate\n" +
+		"Host *.example\n HostName 192.0.2.2\n User ops\n"
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		target  term.Target
+		file    string // a configuration of the caller's
+		hops    string
+		vouched string // of the last hop
+	}{
+		"as it is":               {target: to("192.0.2.2", ""), hops: "u@192.0.2.2:22", vouched: "192.0.2.2 192.0.2.2"},
+		"alias":                  {target: to("web1", ""), hops: "u@192.0.2.2:22", vouched: "web1 192.0.2.2"},
+		"pattern":                {target: term.Target{Host: "a.example"}, hops: "ops@192.0.2.2:22", vouched: "a.example 192.0.2.2"},
+		"operator's jump":        {target: to("via", ""), hops: "LOCAL@192.0.2.1:22 u@192.0.2.2:22", vouched: "via 192.0.2.2"},
+		"another port":           {target: term.Target{Host: "web1", User: "u", Port: 2201}, hops: "u@192.0.2.2:2201", vouched: "web1 192.0.2.2"},
+		"the operator's port":    {target: to("nat", ""), hops: "u@192.0.2.2:2202", vouched: "nat 192.0.2.2"},
+		"not the operator's":     {target: term.Target{Host: "nat", User: "u", Port: 22}, hops: "u@192.0.2.2:22", vouched: "192.0.2.2"},
+		"-o HostName":            {target: term.Target{Host: "web1", User: "u", SSH: term.SSHOptions{ExtraArgs: []string{"-o", "hostname 192.0.2.3"}}}, hops: "u@192.0.2.3:22", vouched: "192.0.2.3"},
+		"-o HostName of a name":  {target: term.Target{Host: "x", User: "u", SSH: term.SSHOptions{ExtraArgs: []string{"-oHostName=web1"}}}, hops: "u@web1:22", vouched: ""},
+		"without ssh_config":     {target: term.Target{Host: "web1", User: "u", SSH: term.SSHOptions{NoConfig: true}}, hops: "u@web1:22", vouched: ""},
+		"config_path":            {target: to("web1", ""), file: "Host web1\n HostName 192.0.2.3\n", hops: "u@192.0.2.3:22", vouched: "192.0.2.3"},
+		"config_path, the same":  {target: to("web1", ""), file: "Host web1\n HostName 192.0.2.2\n", hops: "u@192.0.2.2:22", vouched: "web1 192.0.2.2"},
+		"-J":                     {target: term.Target{Host: "web1", User: "u", SSH: term.SSHOptions{ExtraArgs: []string{"-J", "ssh://me@192.0.2.9:23/,gate"}}}, hops: "me@192.0.2.9:23 LOCAL@192.0.2.1:22 u@192.0.2.2:22", vouched: "web1 192.0.2.2"},
+		"two readers of a line":  {target: term.Target{Host: "web1", User: "u", SSH: term.SSHOptions{ExtraArgs: []string{"-o", "ProxyJump 192.0.2.9,u=x@gate:22"}}}, hops: "LOCAL@192.0.2.9:22 u=x@192.0.2.1:22 u@192.0.2.2:22", vouched: "web1 192.0.2.2"},
+		"in capitals and tabs":   {target: term.Target{Host: "web1", User: "u", SSH: term.SSHOptions{ExtraArgs: []string{"-4oPROXYJUMP\t=\t[::1]:24"}}}, hops: "LOCAL@[::1]:24 u@192.0.2.2:22", vouched: "web1 192.0.2.2"},
+		"ProxyCommand as a jump": {target: term.Target{Host: "web1", User: "u", SSH: term.SSHOptions{ExtraArgs: []string{"-o", "ProxyCommand ssh -W %h:%p -l me -o HostName=192.0.2.9 gate"}}}, hops: "me@192.0.2.9:22 u@192.0.2.2:22", vouched: "web1 192.0.2.2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.config(config)
+			target := tt.target
+			if tt.file != "" {
+				target.SSH.ConfigPath = l.write("callers", tt.file)
+			}
+			a := &asked{refuse: func(term.Plan) bool { return true }}
+			if err := l.judged(target, a); term.KindOf(err) != term.PolicyDenied || !strings.Contains(err.Error(), "refused by the test") {
+				t.Fatalf("the refused plan ends in %v", err)
+			}
+			if len(l.dials) != 0 {
+				t.Errorf("%q were dialled for a plan that is refused", l.dials)
+			}
+			p := a.final(t)
+			var hops []string
+			for _, h := range p.Hops {
+				hops = append(hops, h.User+"@"+h.Address())
+			}
+			if got := strings.Join(hops, " "); got != strings.ReplaceAll(tt.hops, "LOCAL", me.Username) {
+				t.Errorf("the plan leads to %s, want %s", got, tt.hops)
+			}
+			if got := strings.Join(p.Target().Vouched, " "); got != tt.vouched {
+				t.Errorf("the target is vouched for as %q, want %q", got, tt.vouched)
+			}
+		})
+	}
+}
+
+// TestPlanNames: a name is judged before it is looked up, and what is dialled then is an address that was judged.
+func TestPlanNames(t *testing.T) {
+	l := newLab(t)
+	srv, err := sshserver.New(sshserver.Config{NoAuth: true, Handler: shell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = srv.Close() })
+	for _, address := range []string{"127.0.0.1:22", "[::1]:22"} {
+		l.peer(address, srv.ServeConn)
+	}
+	l.trust("localhost", srv.HostKey())
+	a := new(asked)
+	if err := l.judged(to("localhost", ""), a); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.plans) != 2 || !a.plans[0].Unresolved || len(a.plans[0].Hops[0].Addresses) != 0 {
+		t.Fatalf("asked about %+v, want the name first", a.plans)
+	}
+	addresses := a.final(t).Target().Addresses
+	dialed, err := netip.ParseAddrPort(l.dials[0])
+	if err != nil || !slices.Contains(addresses, dialed.Addr()) {
+		t.Errorf("%s was dialled, and %v were judged", l.dials[0], addresses)
+	}
+	l.dials = nil
+	refused := &asked{refuse: func(p term.Plan) bool { return !p.Unresolved }}
+	if err := l.judged(to("localhost", ""), refused); term.KindOf(err) != term.PolicyDenied || len(l.dials) != 0 {
+		t.Errorf("an address that is refused: %v, dialled %q", err, l.dials)
+	}
+	unknown := &asked{}
+	if err := l.judged(to("no-such-host.invalid", ""), unknown); term.KindOf(err) != term.ConnectFailed || len(unknown.final(t).Target().Addresses) != 0 {
+		t.Errorf("a name that is not found: %v", err)
+	}
+}
+
+// TestPlanTells: the plan has what a policy and the record need, and no secret.
+func TestPlanTells(t *testing.T) {
+	l := newLab(t)
+	l.opts.AllowAgentForwarding, l.opts.IdentityAgent = true, "/run/agent"
+	key := l.write(".ssh/id_ed25519", "x")
+	l.config("Host web1\n HostName 192.0.2.1\n RemoteCommand menu secret-1138\n SetEnv TOKEN=value-1138\n ForwardAgent yes\n")
+	target := to("web1", "pass-1138")
+	target.SSH.ExtraArgs = []string{"-o", "SetEnv LC_ALL=C"}
+	target.SSH.ProxyURL = "socks5://me:proxypass-1138@127.0.0.1:1080"
+	target.SSH.HostKeyFingerprint = "SHA256:qRdtNWeJXGvlvrPvvLLDVzwM9g3ePMYn1vcKEcmTXj4"
+	a := &asked{refuse: func(term.Plan) bool { return true }}
+	_ = l.judged(target, a)
+	p := a.final(t)
+	if p.RemoteCommand != "menu secret-1138" || !p.ForwardAgent || p.Proxy == nil || p.Proxy.Address() != "127.0.0.1:1080" {
+		t.Errorf("the plan lacks something: %+v", p)
+	}
+	if len(p.CallerEnv) != 1 || p.CallerEnv[0].Name != "LC_ALL" {
+		t.Errorf("the caller's variables are %v", p.CallerEnv)
+	}
+	text := p.String()
+	for _, want := range []string{"proxy 127.0.0.1:1080", "u@192.0.2.1:22", "asked for as web1", "host key strict, pinned", "agent", "key " + key, "the caller's password", "env LC_ALL", "a remote command"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+	if strings.Contains(text, "1138") {
+		t.Errorf("%q tells a secret", text)
+	}
+}
+
+// TestTunnelPlan: a target that is no SSH server is judged as well, and so are its jump hosts.
+func TestTunnelPlan(t *testing.T) {
+	l := newLab(t)
+	l.server(addr1, sshserver.Config{AllowForward: true})
+	l.peer(deviceAddr, func(c net.Conn) { _ = c.Close() })
+	for host, dials := range map[string]int{"192.0.2.1": 0, "192.0.2.9": 0, "": 2} { // the jump host dials, too
+		l.dials = nil
+		a := &asked{refuse: func(p term.Plan) bool {
+			return slices.ContainsFunc(p.Hops, func(h term.PlannedHop) bool { return h.Host == host })
+		}}
+		c, err := sshx.NewNetwork(l.opts).DialTCP(t.Context(), "tcp", behind("u@192.0.2.1"), nil, a.approve)
+		if err == nil {
+			_ = c.Close()
+		}
+		if (host == "") != (err == nil) || len(l.dials) != dials {
+			t.Errorf("without %q: %v after %d dials", host, err, len(l.dials))
+		}
+		if h := a.final(t).Target(); h.Host != "192.0.2.9" || h.Port != 23 || h.User != "" || !slices.Contains(h.Vouched, "192.0.2.9") {
+			t.Errorf("the target is planned as %+v", h)
+		}
+	}
+}
+
+// TestOperatorsRemoteCommand: what the operator's own configuration runs, still runs.
+func TestOperatorsRemoteCommand(t *testing.T) {
+	l := newLab(t)
+	l.server(addr1, sshserver.Config{})
+	l.config("RemoteCommand echo menu\n")
+	a := new(asked)
+	if err := l.judged(to(host1, ""), a); err != nil || a.final(t).RemoteCommand != "echo menu" {
+		t.Errorf("%v, planned %q", err, a.final(t).RemoteCommand)
+	}
+}

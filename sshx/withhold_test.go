@@ -1,0 +1,154 @@
+package sshx_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// ruled is a grant for one hop under which nothing may be used but what may adds.
+func ruled(may func(g *term.CredentialGrant)) term.CredentialGrant {
+	never := term.CredentialCondition{Never: true, Rule: "the rule"}
+	g := term.CredentialGrant{Ruled: true, Password: never, Agent: never, OtherKeys: never, Keys: make(map[string]term.CredentialCondition), KeepRecord: true}
+	if may != nil {
+		may(&g)
+	}
+	return g
+}
+
+// on is the condition for a host whose key is known like that.
+func on(proof term.HostKeyProof) term.CredentialCondition {
+	return term.CredentialCondition{HostKey: proof, Rule: "the rule"}
+}
+
+// TestWithheld: a credential that the operator's rules do not allow is never shown to the host, whatever holds it.
+func TestWithheld(t *testing.T) {
+	k1, s1 := rawKey(t)
+	k2, s2 := rawKey(t)
+	inFile, pem := newKey(t)
+	first, second, third := ssh.FingerprintSHA256(s1.PublicKey()), ssh.FingerprintSHA256(s2.PublicKey()), ssh.FingerprintSHA256(inFile.PublicKey())
+	const password = "pass-1138"
+	for name, tt := range map[string]struct {
+		may      func(g *term.CredentialGrant)
+		target   term.Auth
+		offered  []string
+		password bool // it is sent
+		kind     term.Kind
+	}{
+		"nothing":             {nil, term.Auth{Password: password}, nil, false, term.PolicyDenied},
+		"only the password":   {func(g *term.CredentialGrant) { g.Password = on("") }, term.Auth{Password: password}, nil, true, ""},
+		"password, recorded":  {func(g *term.CredentialGrant) { g.Password = on("recorded") }, term.Auth{Password: password}, nil, true, ""},
+		"password, pinned":    {func(g *term.CredentialGrant) { g.Password = on("pinned") }, term.Auth{Password: password}, nil, false, term.PolicyDenied},
+		"method password":     {nil, term.Auth{Password: password, Method: "password"}, nil, false, term.PolicyDenied},
+		"the agent":           {func(g *term.CredentialGrant) { g.Agent = on("recorded") }, term.Auth{}, []string{first, second}, false, term.AuthFailed},
+		"one key of it":       {func(g *term.CredentialGrant) { g.Keys[second] = on("recorded") }, term.Auth{}, []string{second}, false, term.AuthFailed},
+		"all but one":         {func(g *term.CredentialGrant) { g.Agent, g.Keys[first] = on(""), g.OtherKeys }, term.Auth{}, []string{second}, false, term.AuthFailed},
+		"the key in the file": {func(g *term.CredentialGrant) { g.Keys[third] = on("recorded") }, term.Auth{}, []string{third}, false, term.AuthFailed},
+		"a key of the call":   {func(g *term.CredentialGrant) { g.Agent = on("") }, term.Auth{Method: "private_key", PrivateKeyPEM: term.Secret(pem)}, nil, false, term.PolicyDenied},
+		"that key by name":    {func(g *term.CredentialGrant) { g.Keys[third] = on("") }, term.Auth{Method: "private_key", PrivateKeyPEM: term.Secret(pem)}, []string{third}, false, term.AuthFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			_, stranger := rawKey(t)
+			srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{stranger.PublicKey()}, Passwords: map[string]string{"u": password}})
+			l.opts.IdentityAgent = serveAgent(t, k1, k2)
+			l.config("IdentityFile " + l.write("id", pem) + "\n")
+			target := to(host1, "")
+			target.Auth = tt.target
+			err := l.judged(target, &asked{grant: term.Grant{Credentials: []term.CredentialGrant{ruled(tt.may)}}})
+			if tt.kind != "" && term.KindOf(err) != tt.kind || tt.kind == "" && err != nil {
+				t.Errorf("the login ends in %v, want %s", err, tt.kind)
+			}
+			if tt.kind == term.PolicyDenied && !strings.Contains(err.Error(), "the rule") {
+				t.Errorf("%v does not name the rule", err)
+			}
+			s := srv.Stats()
+			if got := slices.Compact(s.KeysOffered); !slices.Equal(got, tt.offered) {
+				t.Errorf("the host was offered %v, want %v", got, tt.offered)
+			}
+			if (s.PasswordsSeen > 0) != tt.password {
+				t.Errorf("the host has seen %d passwords", s.PasswordsSeen)
+			}
+		})
+	}
+}
+
+// TestWithheldFromStranger: what a credential needs to be on record must have been there before. Trying twice, asking for
+// another user first, or a trust store of the caller's changes nothing.
+func TestWithheldFromStranger(t *testing.T) {
+	const password = "pass-1138"
+	for name, options := range map[string]term.SSHOptions{
+		"accept_new": {HostKeyPolicy: "accept_new"},
+		"own store":  {HostKeyPolicy: "strict", KnownHostsPath: "%k"},
+		"option":     {ExtraArgs: []string{"-o", "UserKnownHostsFile=%k"}},
+		"-o policy":  {ExtraArgs: []string{"-o", "StrictHostKeyChecking=accept-new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			srv := l.stranger(addr1, sshserver.Config{Passwords: map[string]string{"u": password}})
+			own := l.write("own_known_hosts", host1+" "+string(ssh.MarshalAuthorizedKey(srv.HostKey())))
+			options.KnownHostsPath = strings.ReplaceAll(options.KnownHostsPath, "%k", own)
+			for i, a := range options.ExtraArgs {
+				options.ExtraArgs[i] = strings.ReplaceAll(a, "%k", own)
+			}
+			target := to(host1, password)
+			target.SSH = options
+			for range 2 {
+				grant := ruled(func(g *term.CredentialGrant) { g.Password = on("recorded") })
+				if err := l.judged(target, &asked{grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err == nil {
+					t.Error("logged in at a host that the operator has not on record")
+				}
+			}
+			if n := srv.Stats().PasswordsSeen; n != 0 {
+				t.Errorf("the host has seen %d passwords", n)
+			}
+			if text, err := os.ReadFile(l.path(".ssh/known_hosts")); err != nil || len(text) != 0 {
+				t.Errorf("the record is now %q, %v", text, err)
+			}
+		})
+	}
+}
+
+// TestWithheldPinned: with the fingerprint, a recorded host may see what asks for both.
+func TestWithheldPinned(t *testing.T) {
+	l := newLab(t)
+	srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+	target := to(host1, "pass-1138")
+	target.SSH.HostKeyFingerprint = ssh.FingerprintSHA256(srv.HostKey())
+	grant := ruled(func(g *term.CredentialGrant) { g.Password = on("pinned") })
+	if err := l.judged(target, &asked{grant: term.Grant{Credentials: []term.CredentialGrant{grant}}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWithheldAtJump: each hop has rules of its own, and an agent that may not be used at a host is not lent to it.
+func TestWithheldAtJump(t *testing.T) {
+	k, s := rawKey(t)
+	l := newLab(t)
+	jump := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{s.PublicKey()}, AllowForward: true})
+	l.server(addr2, sshserver.Config{})
+	l.opts.IdentityAgent, l.opts.AllowAgentForwarding = serveAgent(t, k), true
+	l.config("Host 192.0.2.2\n ProxyJump u@192.0.2.1\n ForwardAgent yes\n")
+	at := func(jump, target func(g *term.CredentialGrant)) *asked {
+		return &asked{grant: term.Grant{Credentials: []term.CredentialGrant{ruled(jump), ruled(target)}}}
+	}
+	agents := func(g *term.CredentialGrant) { g.Agent = on("recorded") }
+	if err := l.judged(to("192.0.2.2", ""), at(nil, agents)); term.KindOf(err) != term.PolicyDenied || len(jump.Stats().KeysOffered) != 0 {
+		t.Errorf("the jump host was offered %v; %v", jump.Stats().KeysOffered, err)
+	}
+	tr, err := sshx.NewNetwork(l.opts).OpenShell(t.Context(), to("192.0.2.2", ""), nil, at(agents, nil).approve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	if warnings := strings.Join(tr.(term.Describer).Describe().Warnings, "\n"); !strings.Contains(warnings, "the agent is not forwarded: it may not be used at this host (the rule)") {
+		t.Errorf("warnings %q do not say that the agent is not forwarded", warnings)
+	}
+}
