@@ -73,6 +73,9 @@ func parseDestination(s string) (Jump, error) {
 		if isURI {
 			// Connection parameters (;fingerprint=...) are dropped, as in ssh(1).
 			name, _, _ := strings.Cut(j.User, ";")
+			if strings.Contains(name, "@") { // a URI has it encoded
+				return Jump{}, errDestination
+			}
 			decoded, err := url.PathUnescape(name)
 			if err != nil {
 				return Jump{}, errDestination
