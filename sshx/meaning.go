@@ -26,13 +26,13 @@ func (p *planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked ssh
 	h.vouched = []string{h.name, h.host}
 	if p.influenced(cfg, asked) {
 		var err error
-		if own, err = p.operators(ctx, cfg, asked); err != nil {
+		if own, err = p.askOperator(ctx, cfg, asked); err != nil {
 			return err
 		}
 		if !leads(own, cfg) {
 			h.vouched = nil
 			asked = sshconfig.Options{Host: cfg.HostName}
-			if own, err = p.operators(ctx, cfg, asked); err != nil {
+			if own, err = p.askOperator(ctx, cfg, asked); err != nil {
 				return err
 			}
 			if leads(own, cfg) {
@@ -67,8 +67,8 @@ func (p *planning) overridesOf(cfg *sshconfig.Config) []sshconfig.Override {
 	return nil
 }
 
-// operators evaluates the operator's own configuration, as if the caller had named no more than the host and the user.
-func (p *planning) operators(ctx context.Context, cfg *sshconfig.Config, asked sshconfig.Options) (*sshconfig.Config, error) {
+// askOperator evaluates the operator's own configuration, as if the caller had named no more than the host and the user.
+func (p *planning) askOperator(ctx context.Context, cfg *sshconfig.Config, asked sshconfig.Options) (*sshconfig.Config, error) {
 	asked.Overrides = slices.DeleteFunc(slices.Clone(p.overridesOf(cfg)), func(v sshconfig.Override) bool { return v.Origin.Caller() })
 	if cfg.Origin("User").Caller() {
 		asked.User = cfg.User
