@@ -71,6 +71,7 @@ const (
 type Policy struct {
 	rules    Rules
 	commands commands
+	hosts    hostRules
 	programs, denyPrograms,
 	workDirs []place
 	own string // ptyctl's own folder, for PTY_PERMISSIONS
@@ -106,6 +107,9 @@ func New(r Rules) (*Policy, error) {
 	p := &Policy{
 		rules:    r,
 		commands: commands{allow: patterns(r.Allow), deny: patterns(r.Deny), ask: patterns(r.Ask), permissions: permitted},
+		hosts: hostRules{
+			allow: newHostRules(r.Hosts), deny: newHostRules(r.DenyHosts), readOnly: newHostRules(r.ReadOnlyHosts), execOnly: newHostRules(r.ExecOnlyHosts),
+		},
 		programs: places(r.Programs), denyPrograms: places(r.DenyPrograms), workDirs: places(r.WorkDirs), own: own,
 	}
 	if r.Preset != "" {
@@ -170,7 +174,7 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		if err := p.mayAct(a, "type"); err != nil {
 			return allowed, err
 		}
-		if rule, ok := ruled(p.rules.ExecOnlyHosts, a); ok {
+		if rule, ok := ruled(p.hosts.execOnly, a); ok {
 			return allowed, &denial{rule: rule, why: "on this host commands are run, and nothing is typed", instead: "use ptyctl_session_exec"}
 		}
 		return allowed, p.typed(ctx, a)
@@ -182,7 +186,7 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		if err := p.mayAct(a, "change files"); err != nil {
 			return allowed, err
 		}
-		if rule, ok := ruled(p.rules.ExecOnlyHosts, a); ok {
+		if rule, ok := ruled(p.hosts.execOnly, a); ok {
 			return allowed, &denial{rule: rule, why: "on this host commands are run, and no file is changed", instead: "use ptyctl_session_exec"}
 		}
 		return allowed, p.file(a, true)
@@ -193,7 +197,7 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 
 // mayAct refuses what changes anything on a host that is only read.
 func (p *Policy) mayAct(a term.Action, what string) error {
-	rule, ok := ruled(p.rules.ReadOnlyHosts, a)
+	rule, ok := ruled(p.hosts.readOnly, a)
 	if !ok {
 		return nil
 	}

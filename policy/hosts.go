@@ -31,14 +31,14 @@ func (p *Policy) plan(plan *term.Plan) error {
 // hop judges one host of a plan. It is denied by any of its names and addresses; it is allowed only by a name that the
 // operator's own configuration means it by.
 func (p *Policy) hop(h *term.PlannedHop) error {
-	if rule, ok := first(p.rules.DenyHosts, known(h)); ok {
+	if rule, ok := first(p.hosts.deny, known(h)); ok {
 		return &denial{rule: rule, part: called(h), why: "this host is denied", allowed: p.rules.Hosts}
 	}
-	if len(p.rules.Hosts) == 0 || slices.ContainsFunc(h.Vouched, func(name string) bool { return anyAllows(p.rules.Hosts, name) }) {
+	if len(p.rules.Hosts) == 0 || slices.ContainsFunc(h.Vouched, func(name string) bool { return anyAllows(p.hosts.allow, name) }) {
 		return nil
 	}
 	d := &denial{rule: whole(p.rules.Hosts), part: called(h), why: "no entry allows this host", allowed: p.rules.Hosts}
-	if anyAllows(p.rules.Hosts, h.Alias) || anyAllows(p.rules.Hosts, h.Host) {
+	if anyAllows(p.hosts.allow, h.Alias) || anyAllows(p.hosts.allow, h.Host) {
 		d.why = "an entry allows the name, but by the operator's own ssh_config it does not lead here"
 		d.instead = "leave out what makes it mean another host: a configuration file, options such as HostName, another port"
 	}
@@ -71,7 +71,7 @@ func known(h *term.PlannedHop) []string {
 }
 
 // ruled returns the first of the rules for hosts that names the session's host, by whichever name or address.
-func ruled(rules []Rule, a term.Action) (Rule, bool) {
+func ruled(rules []hostRule, a term.Action) (Rule, bool) {
 	if a.Protocol == local || len(rules) == 0 {
 		return Rule{}, false
 	}
@@ -83,18 +83,35 @@ func ruled(rules []Rule, a term.Action) (Rule, bool) {
 }
 
 // first returns the first rule that matches one of the forms.
-func first(rules []Rule, forms []string) (Rule, bool) {
-	i := slices.IndexFunc(rules, func(r Rule) bool { return slices.ContainsFunc(forms, newHostPattern(r.Text).matches) })
+func first(rules []hostRule, forms []string) (Rule, bool) {
+	i := slices.IndexFunc(rules, func(r hostRule) bool { return slices.ContainsFunc(forms, r.matches) })
 	if i < 0 {
 		return Rule{}, false
 	}
-	return rules[i], true
+	return rules[i].Rule, true
 }
 
 // anyAllows reports whether one of the rules allows the name. Only what reads as an address in every resolver is one here.
-func anyAllows(rules []Rule, name string) bool {
+func anyAllows(rules []hostRule, name string) bool {
 	form := allowedForm(name)
-	return slices.ContainsFunc(rules, func(r Rule) bool { return newHostPattern(r.Text).matches(form) })
+	return slices.ContainsFunc(rules, func(r hostRule) bool { return r.matches(form) })
+}
+
+// hostRules are the rules for hosts, read.
+type hostRules struct{ allow, deny, readOnly, execOnly []hostRule }
+
+// A hostRule is one of them.
+type hostRule struct {
+	Rule
+	hostPattern
+}
+
+func newHostRules(list []Rule) []hostRule {
+	out := make([]hostRule, len(list))
+	for i, r := range list {
+		out[i] = hostRule{r, newHostPattern(r.Text)}
+	}
+	return out
 }
 
 // A hostPattern is a rule's text for hosts: a name, an address, or either with * and ?.

@@ -26,9 +26,10 @@ func (s *Session) approve(t term.Target) term.Approve {
 		if err != nil {
 			return term.Grant{}, err
 		}
-		if far := p.Target(); far != nil {
-			far.Names = append(far.Names, ruling.Grant.Names...)
-			s.desk.far.Store(far)
+		if target := p.Target(); target != nil {
+			far := *target // which observers may still hold
+			far.Names = ruling.Grant.Names
+			s.desk.far.Store(&far)
 		}
 		return ruling.Grant, nil
 	}
