@@ -28,13 +28,13 @@ func TestNoRules(t *testing.T) {
 
 func TestWrongRules(t *testing.T) {
 	for want, r := range map[string]policy.Rules{
-		"policy.allow":                              {Allow: rules("allow", "ls", " ")},
-		"policy.hosts":                              {Hosts: rules("hosts", "")},
-		"policy.typing":                             {Typing: "sometimes"},
-		`policy.credential "passwords"`:             {Credentials: []policy.Credential{{Source: "passwords"}}},
-		`policy.credential "key:SHA256:short"`:      {Credentials: []policy.Credential{{Source: "key:SHA256:short"}}},
-		`policy.credential "agent" (f:1): host_key`: {Credentials: []policy.Credential{{Source: "agent", HostKey: "known", Where: "f:1"}}},
-		"PTY_PERMISSIONS":                           {Permissions: `{"bash": {"ls": "maybe"}}`},
+		"policy.allow":                         {Allow: rules("allow", "ls", " ")},
+		"policy.hosts":                         {Hosts: rules("hosts", "")},
+		"policy.typing":                        {Typing: "sometimes"},
+		`policy.credential "passwords"`:        {Credentials: []policy.Credential{{Source: "passwords"}}},
+		`policy.credential "key:SHA256:short"`: {Credentials: []policy.Credential{{Source: "key:SHA256:short"}}},
+		`policy.credential "agent, host key known" (f:1): host_key`: {Credentials: []policy.Credential{{Source: "agent", HostKey: "known", Where: "f:1"}}},
+		"PTY_PERMISSIONS": {Permissions: `{"bash": {"ls": "maybe"}}`},
 	} {
 		if _, err := policy.New(r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -169,8 +169,8 @@ func TestCallerEnv(t *testing.T) {
 func TestCredentials(t *testing.T) {
 	const mine = "SHA256:qRdtNWeJXGvlvrPvvLLDVzwM9g3ePMYn1vcKEcmTXj4"
 	p := gate(t, policy.Rules{Credentials: []policy.Credential{
-		{Source: "key:" + mine, Hosts: []string{"web*"}, Users: []string{"deploy", "ci-*"}, HostKey: term.HostKeyPinned},
-		{Source: "key:" + mine, Hosts: []string{"web1"}, HostKey: term.HostKeyRecorded, Where: "f:9"},
+		{Source: "key:" + mine, Hosts: []string{"web*"}, Users: []string{"deploy", "ci-*"}, HostKey: "pinned"},
+		{Source: "key:" + mine, Hosts: []string{"web1"}, HostKey: "recorded", Where: "f:9"},
 		{Source: "password", Hosts: []string{"10.0.0.*"}},
 	}})
 	grant := func(h term.PlannedHop, user string) term.CredentialGrant {
@@ -190,8 +190,8 @@ func TestCredentials(t *testing.T) {
 		key   term.CredentialCondition
 		never bool
 	}{
-		"by the first":      {planned("web2"), "deploy", term.CredentialCondition{HostKey: term.HostKeyPinned}, false},
-		"a user's pattern":  {planned("web2"), "ci-7", term.CredentialCondition{HostKey: term.HostKeyPinned}, false},
+		"by the first":      {planned("web2"), "deploy", term.CredentialCondition{HostKey: "pinned"}, false},
+		"a user's pattern":  {planned("web2"), "ci-7", term.CredentialCondition{HostKey: "pinned"}, false},
 		"the weaker of two": {planned("web1"), "deploy", term.CredentialCondition{HostKey: term.HostKeyRecorded}, false},
 		"any user":          {meant("x", "web1"), "root", term.CredentialCondition{HostKey: term.HostKeyRecorded}, false},
 		"another user":      {planned("web2"), "root", term.CredentialCondition{}, true},
@@ -207,7 +207,7 @@ func TestCredentials(t *testing.T) {
 			t.Errorf("%s: not closed: %+v", name, g)
 		}
 	}
-	if g := grant(planned("10.0.0.9"), "root"); g.Password != (term.CredentialCondition{Rule: `policy.credential "password"`}) {
+	if g := grant(planned("10.0.0.9"), "root"); g.Password != (term.CredentialCondition{Rule: `policy.credential "password at 10.0.0.*"`}) {
 		t.Errorf("the password is allowed by %+v", g.Password)
 	}
 	if g := grant(planned("web1"), "root"); !strings.HasSuffix(g.Keys[mine].Rule, "(f:9)") {
