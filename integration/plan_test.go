@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // plannedHome is a home with two servers on one address, which the operator's ssh_config calls prod and other.
@@ -198,6 +200,42 @@ func TestPlannedTelnet(t *testing.T) {
 			id := c.call(t, toolSession, call).SessionID
 			c.deniedBy(t, "policy.read_only_hosts", toolIO, `{"action":"write","session_id":%s,"data":"reload\r"}`, id)
 			c.close(t, id)
+		})
+	}
+}
+
+// TestRuledCredentials: a login shows a host only what a table allows there, and a host that no operator has recorded does not
+// become a recorded one by asking twice.
+func TestRuledCredentials(t *testing.T) {
+	s := startSSHD(t)
+	mine := "key:" + ssh.FingerprintSHA256(s.userKey.PublicKey())
+	accept := fmt.Sprintf(`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":%q,"ssh_options":{"host_key_policy":"accept_new"}}`, s.port, s.user)
+	for name, tt := range map[string]struct {
+		table   []string
+		unknown bool // the host is not on record
+		opens   bool
+	}{
+		"the key":             {[]string{`source = "` + mine + `"`, `hosts = ["127.0.0.1"]`, `host_key = "recorded"`}, false, true},
+		"at another host":     {[]string{`source = "` + mine + `"`, `hosts = ["web*"]`}, false, false},
+		"for another user":    {[]string{`source = "` + mine + `"`, `users = ["nobody-else"]`}, false, false},
+		"only the agent":      {[]string{`source = "agent"`}, false, false},
+		"not on record":       {[]string{`source = "` + mine + `"`, `host_key = "recorded"`}, true, false},
+		"on nobody's record":  {[]string{`source = "` + mine + `"`}, true, true},
+		"without fingerprint": {[]string{`source = "` + mine + `"`, `host_key = "pinned"`}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := homeFor(t, []*sshd{s}, append([]string{"[[policy.credential]]"}, tt.table...)...)
+			if tt.unknown {
+				h.write(t, h.knownHosts, "")
+			}
+			c := h.connect(t)
+			for range 2 {
+				if tt.opens {
+					c.close(t, c.call(t, toolSession, accept).SessionID)
+				} else {
+					c.deniedBy(t, "policy.credential", toolSession, accept)
+				}
+			}
 		})
 	}
 }
