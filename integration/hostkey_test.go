@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,6 +22,8 @@ const openWith = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s
 type trustOptions struct {
 	Policy      string   `json:"host_key_policy,omitempty"`
 	Fingerprint string   `json:"host_key_fingerprint,omitempty"`
+	KnownHosts  string   `json:"known_hosts_path,omitempty"`
+	UseConfig   *bool    `json:"use_openssh_config,omitempty"`
 	ExtraArgs   []string `json:"extra_args,omitempty"`
 }
 
@@ -89,6 +92,52 @@ func TestRightPin(t *testing.T) {
 	r := c.call(t, toolSession, openWith, s.Port(), trustOptions{Fingerprint: ssh.FingerprintSHA256(s.HostKey())})
 	if r.State != "open" || s.Stats().PasswordsSeen != 1 {
 		t.Errorf("got %s", r.text)
+	}
+}
+
+// TestFloorsNarrow checks the retry of a caller that was refused a host key: with the fingerprint that the refusal names,
+// or with a known_hosts file of its own that has the key. The operator's record decides, and nothing is sent.
+func TestFloorsNarrow(t *testing.T) {
+	host, other := newKey(t, "ed25519"), newKey(t, "ed25519")
+	for _, floor := range []string{"strict", "ask", "accept_new"} {
+		h := newHome(t, "host_key_floor = '"+floor+"'")
+		c := h.connect(t)
+		c.hide(hostKeyPassword)
+		for _, recorded := range []bool{false, true} {
+			s := serve(t, sshserver.Config{HostKeys: []ssh.Signer{host}, Passwords: map[string]string{"alice": hostKeyPassword}})
+			known, code := "", "HOSTKEY_UNKNOWN"
+			if recorded {
+				known, code = knownHostsLine(s.Port(), other)+"\n", "HOSTKEY_MISMATCH"
+			}
+			h.write(t, h.knownHosts, known)
+			callers := filepath.Join(t.TempDir(), "known_hosts")
+			h.write(t, callers, knownHostsLine(s.Port(), host)+"\n")
+			first := c.refused(t, code, toolSession, openWith, s.Port(), trustOptions{})
+			no := false
+			for name, o := range map[string]trustOptions{
+				"fingerprint":                {Fingerprint: first.Details.Fingerprint},
+				"fingerprint, no ssh_config": {Fingerprint: first.Details.Fingerprint, UseConfig: &no},
+				"known_hosts_path":           {KnownHosts: callers},
+				"UserKnownHostsFile":         {ExtraArgs: []string{"-o", "UserKnownHostsFile=" + callers}},
+				"both":                       {KnownHosts: callers, Fingerprint: first.Details.Fingerprint},
+			} {
+				t.Run(fmt.Sprintf("%s, recorded %t, %s", floor, recorded, name), func(t *testing.T) {
+					if floor == "accept_new" && !recorded {
+						if r := c.call(t, toolSession, openWith, s.Port(), o); r.State != "open" {
+							t.Errorf("a host that is not on record: %s", r.text)
+						}
+						return
+					}
+					r := c.refused(t, code, toolSession, openWith, s.Port(), o)
+					if floor != "accept_new" && strings.Contains(r.Message, "pin it") {
+						t.Errorf("the message %q advises what the floor forbids", r.Message)
+					}
+					if n := s.Stats(); len(n.Attempts) != 0 || n.PasswordsSeen != 0 {
+						t.Errorf("the host was asked to let us in: %+v", n)
+					}
+				})
+			}
+		}
 	}
 }
 

@@ -38,9 +38,13 @@ func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 		p.r.warnings = append(p.r.warnings, fmt.Sprintf("%s: host key policy %s is weaker than ssh.host_key_floor; %s is used", from, want, p.o.HostKeyFloor))
 		return policies[p.o.HostKeyFloor], nil
 	}
+	advice := "have the operator record the host's key"
+	if p.o.HostKeyFloor == "accept_new" {
+		advice = "for a host that is not on record, pass its fingerprint as ssh_options.host_key_fingerprint; where the recorded key has changed, have the operator record the new one"
+	}
 	return 0, &term.Error{
 		Kind:    term.PolicyDenied,
-		Msg:     fmt.Sprintf("host key policy %s (from %s) is weaker than the operator allows (ssh.host_key_floor = %s); record the host's key, or pass its fingerprint as ssh_options.host_key_fingerprint", want, from, p.o.HostKeyFloor),
+		Msg:     fmt.Sprintf("host key policy %s (from %s) is weaker than the operator allows (ssh.host_key_floor = %s); %s", want, from, p.o.HostKeyFloor, advice),
 		Details: &term.Details{Field: "ssh_options.host_key_policy", Rule: "ssh.host_key_floor"},
 	}
 }
@@ -63,7 +67,7 @@ func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 				paths = append(paths, sshconfig.Value{Text: f, Origin: at})
 			}
 			if keyword == "UserKnownHostsFile" || keyword == "GlobalKnownHostsFile" {
-				p.r.warnings = append(p.r.warnings, fmt.Sprintf("host keys were compared with %s (from %s), not with the operator's known_hosts", keyword, at))
+				p.r.warnings = append(p.r.warnings, fmt.Sprintf("host keys were compared with %s (from %s) as well as with the operator's known_hosts", keyword, at))
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package sshx
 
 import (
 	"context"
+	"slices"
 
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/sshx/sshconfig"
@@ -45,7 +46,7 @@ func Inspect(ctx context.Context, t term.Target, o Options) (*Inspection, error)
 		host := InspectedHost{Name: e.name, Config: e.cfg}
 		if h := e.hop; h != nil {
 			host.HostKeyPolicy, host.Agent = h.hostKeys.Policy, h.cred.agentSocket
-			host.KnownHosts = append(append(host.KnownHosts, h.hostKeys.UserFiles...), h.hostKeys.GlobalFiles...)
+			host.KnownHosts = slices.Concat(h.hostKeys.UserFiles, h.hostKeys.GlobalFiles, h.hostKeys.CallerFiles)
 			host.Methods, host.cred = h.cred.preferred, &h.cred
 		}
 		in.Hosts = append(in.Hosts, host)

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"ptyctl/sshx/hostkeys"
 	"ptyctl/sshx/sshconfig"
 	"ptyctl/term"
 )
@@ -147,17 +146,10 @@ func (p *planning) add(h *hop) {
 
 // evaluate reads the configuration for one host. What it refuses is an error; what it warns of is kept.
 func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconfig.Config, error) {
-	eo.NoFiles = eo.NoFiles || p.t.SSH.NoConfig || p.o.NoConfig
+	eo = p.own(eo)
+	eo.NoFiles = eo.NoFiles || p.t.SSH.NoConfig
 	eo.CallerFile = p.configPath
-	eo.UserFile = p.o.ConfigPath
-	if p.o.ConfigPath != "" {
-		eo.SystemFile = "none" // as with ssh -F
-	}
-	eo.HomeDir = p.o.HomeDir
 	eo.AllowPath = func(path string) error { return p.checkPath("ssh_options.config_path", path, path) } // also of what it includes
-	eo.AllowExec = p.o.AllowExecDirectives
-	eo.Exec = runMatchExec
-	eo.Defaults = algorithmDefaults()
 	cfg, err := sshconfig.Evaluate(ctx, eo)
 	if own, ok := errors.AsType[*term.Error](err); ok {
 		return nil, own
@@ -275,7 +267,7 @@ func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 		h.cred.method, h.cred.password, h.cred.privateKey, h.cred.passphrase = a.Method, a.Password, a.PrivateKeyPEM, a.Passphrase
 		h.cred.signer = p.signer
 	}
-	h.hostKeys, err = p.hostKeys(ctx, cfg, target)
+	err = p.trust(ctx, cfg, h, target)
 	p.planned(cfg, h)
 	if err != nil {
 		return h, err
@@ -310,74 +302,6 @@ func preferred(cfg *sshconfig.Config) []string {
 		}
 		return true
 	})
-}
-
-// hostKeys says how the host key of one hop is decided: the call's wish (for the target), else the
-// configuration's, else the operator's; never weaker than the floor.
-func (p *planning) hostKeys(ctx context.Context, cfg *sshconfig.Config, target bool) (hostkeys.Options, error) {
-	o := hostkeys.Options{
-		UserFiles: cfg.UserKnownHostsFiles, GlobalFiles: cfg.GlobalKnownHostsFiles, RevokedFiles: cfg.RevokedHostKeys,
-		Alias: cfg.HostKeyAlias, HashNewNames: cfg.HashKnownHosts, CheckIP: cfg.CheckHostIP, RequiredRSASize: cfg.RequiredRSASize,
-		CASignatureAlgorithms:            cfg.CASignatureAlgorithms,
-		NoHostAuthenticationForLocalhost: cfg.NoHostAuthenticationForLocalhost,
-	}
-	want, from := p.o.HostKeyPolicy, sshconfig.Origin{Source: sshconfig.Default}
-	if at := cfg.Origin("StrictHostKeyChecking"); at.Source != sshconfig.Default {
-		want, from = policyWords[cfg.StrictHostKeyChecking], at
-	}
-	if target && p.t.SSH.HostKeyPolicy != "" {
-		want, from = p.t.SSH.HostKeyPolicy, sshconfig.Origin{Source: sshconfig.Argument}
-	}
-	policy, err := p.floor(want, from)
-	if err != nil {
-		return o, err
-	}
-	o.Policy = policy
-	if p.o.KnownHostsPath != "" && cfg.Origin("UserKnownHostsFile").Source == sshconfig.Default {
-		o.UserFiles = []string{p.o.KnownHostsPath}
-	}
-	callers := cfg.Origin("UserKnownHostsFile").Caller()
-	if target {
-		if path := p.t.SSH.KnownHostsPath; path != "" {
-			o.UserFiles, o.GlobalFiles, callers = []string{path}, nil, true
-			p.r.warnings = append(p.r.warnings, "host keys were compared with the caller's "+path+" as well as with the operator's known_hosts")
-		}
-		o.Fingerprint = p.t.SSH.HostKeyFingerprint
-	}
-	// A line of known_hosts is also one of authorized_keys: where a caller may name any file, none of theirs is written.
-	o.ReadOnly = callers && len(p.o.CallerPaths) == 0
-	return o, p.keepOperators(ctx, cfg.Host, callers, &o)
-}
-
-// keepOperators adds what the operator has on record to a trust store that a caller has chosen, or that comes from a
-// configuration a caller has chosen: a caller may add keys to it, but not take a revocation away.
-func (p *planning) keepOperators(ctx context.Context, host string, callers bool, o *hostkeys.Options) error {
-	if !callers && p.configPath == "" && !p.t.SSH.NoConfig {
-		return nil
-	}
-	eo := sshconfig.Options{Host: host, NoFiles: p.o.NoConfig, UserFile: p.o.ConfigPath, HomeDir: p.o.HomeDir, Defaults: algorithmDefaults()}
-	if p.o.ConfigPath != "" {
-		eo.SystemFile = "none"
-	}
-	cfg, err := sshconfig.Evaluate(ctx, eo)
-	if err != nil {
-		return &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "the operator's ssh_config: " + err.Error()}
-	}
-	own := cfg.UserKnownHostsFiles
-	if p.o.KnownHostsPath != "" && cfg.Origin("UserKnownHostsFile").Source == sshconfig.Default {
-		own = []string{p.o.KnownHostsPath}
-	}
-	for _, file := range slices.Concat(own, cfg.GlobalKnownHostsFiles) {
-		if !slices.Contains(o.UserFiles, file) && !slices.Contains(o.GlobalFiles, file) {
-			o.GlobalFiles = append(slices.Clip(o.GlobalFiles), file)
-		}
-	}
-	for _, file := range cfg.RevokedHostKeys {
-		if !slices.Contains(o.RevokedFiles, file) {
-			o.RevokedFiles = append(slices.Clip(o.RevokedFiles), file)
-		}
-	}
-	return nil
 }
 
 // algorithmDefaults are the lists that "+", "-" and "^" in ssh_config refer to, and all that we can do.

@@ -58,7 +58,7 @@ func (p PTY) OrDefault() PTY {
 type SSHOptions struct {
 	HostKeyPolicy      string // "strict", "accept_new", "disabled", "ask"; empty: the operator's
 	KnownHostsPath     string
-	HostKeyFingerprint string // "SHA256:..."; overrides known_hosts
+	HostKeyFingerprint string // "SHA256:..."; a condition beside known_hosts
 	NoConfig           bool   // do not read ssh_config(5) files
 	ConfigPath         string
 	ExtraArgs          []string // ssh(1) arguments, a documented subset

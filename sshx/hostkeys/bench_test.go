@@ -32,7 +32,7 @@ func BenchmarkOpen10kLines(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				v, err := NewVerifier("server", 22, nil, o)
-				if err != nil || len(v.known.name) != 1 {
+				if err != nil || len(v.known.record.name) != 1 {
 					b.Fatal(err)
 				}
 			}

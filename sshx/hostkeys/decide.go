@@ -19,10 +19,9 @@ func (v *Verifier) decide(ctx context.Context, o *offer) (Result, error) {
 	if err := v.checkRevoked(v.known, o); err != nil {
 		return Result{}, err
 	}
+	pinned := v.o.Fingerprint == o.fingerprint
 	switch {
-	case v.o.Fingerprint == o.fingerprint:
-		return Result{Decision: Pinned}, nil
-	case v.o.Fingerprint != "":
+	case v.o.Fingerprint != "" && !pinned:
 		e := v.mismatch(o)
 		e.Pinned = v.o.Fingerprint
 		return Result{}, e
@@ -31,13 +30,16 @@ func (v *Verifier) decide(ctx context.Context, o *offer) (Result, error) {
 	}
 	j := v.judge(v.known, o)
 	if j.standing == unheard && j.ip != changed {
+		if pinned && v.o.Floor >= AcceptNew {
+			return Result{Decision: Pinned}, nil
+		}
 		return v.decideNew(ctx, o, j)
 	}
-	return v.decideKnown(o, j)
-}
-
-func (v *Verifier) judge(k known, o *offer) judgement {
-	return k.judge(o, v.names.cert, v.o.CASignatureAlgorithms)
+	r, err := v.decideKnown(o, j)
+	if pinned && (r.Decision == Known || r.Decision == KnownAuthority) {
+		r.Decision = Pinned
+	}
+	return r, err
 }
 
 func (v *Verifier) checkRevoked(k known, o *offer) error {
@@ -49,6 +51,14 @@ func (v *Verifier) checkRevoked(k known, o *offer) error {
 		return nil
 	}
 	return &RevokedError{Name: v.names.name, Type: o.keyType, Fingerprint: o.fingerprint, Entry: e}
+}
+
+// vouched returns the line of a caller's file that would vouch for the key if it were the operator's.
+func (v *Verifier) vouched(o *offer) *Entry {
+	if j := v.known.callers.judge(o, v.names.cert, v.o.CASignatureAlgorithms); j.standing == confirmed {
+		return &j.entry
+	}
+	return nil
 }
 
 // mismatch returns the error, which lacks what the key contradicts.
@@ -80,7 +90,7 @@ func (v *Verifier) decideKnown(o *offer, j judgement) (Result, error) {
 		}
 	case j.byCA:
 		r.Decision = KnownAuthority
-	case v.names.ip != "" && j.ip == unheard && !j.byBareName:
+	case v.names.ip != "" && j.ip == unheard && !j.byBareName && !j.byCaller && !v.o.KeepAddresses:
 		// ssh_config(5) CheckHostIP: addresses are added "regardless of the setting of StrictHostKeyChecking".
 		_, _, err := v.record(o, false)
 		if isVerdict(err) {
@@ -96,8 +106,9 @@ func (v *Verifier) decideKnown(o *offer, j judgement) (Result, error) {
 // decideNew decides where nothing is on record.
 func (v *Verifier) decideNew(ctx context.Context, o *offer, j judgement) (Result, error) {
 	unknown := &UnknownError{
-		Name: v.names.name, Type: o.keyType, Fingerprint: o.fingerprint, Policy: v.o.Policy,
-		Certificate: j.certificate, Files: v.o.files(), OtherNames: v.db.withKey(o.key, maxOtherNames),
+		Name: v.names.name, Type: o.keyType, Fingerprint: o.fingerprint, Policy: v.o.Policy, Floor: v.o.Floor, NoPin: v.o.NoPin,
+		Certificate: j.certificate, Files: v.o.allFiles(), OtherNames: v.db.withKey(o.key, maxOtherNames),
+		Pinned: v.o.Fingerprint != "", Vouched: v.vouched(o),
 	}
 	r := Result{Decision: Added}
 	if j.certificate != "" {

@@ -12,6 +12,10 @@ type UnknownError struct {
 	Type        string   // of the offered key, as "ssh-ed25519"
 	Fingerprint string   // of the offered key
 	Policy      Policy   // that refused it
+	Floor       Policy   // Options.Floor
+	NoPin       bool     // Options.NoPin
+	Pinned      bool     // the key has the fingerprint asked for, and Floor does not let that admit a host
+	Vouched     *Entry   // the line of a caller's file that has the key, and that Floor does not let admit a host
 	Declined    bool     // the question was put, and the answer was no
 	Certificate string   // why the certificate offered did not count; empty if there was none
 	Unwritable  string   // why the key could not be recorded, where the policy would accept it
@@ -47,8 +51,25 @@ func (e *UnknownError) Error() string {
 	case e.Unwritable != "":
 		fmt.Fprintf(&b, "; policy %s cannot record it: %s", e.Policy, e.Unwritable)
 	}
-	b.WriteString(": compare the fingerprint with one from the host's owner, then add the host's ssh-keyscan line to known_hosts, " +
-		"or pin it with host_key_fingerprint, or use policy accept_new to record it on first use")
+	switch {
+	case e.Pinned:
+		fmt.Fprintf(&b, "; a fingerprint does not admit a new host where the operator's floor is %s", e.Floor)
+	case e.Vouched != nil:
+		fmt.Fprintf(&b, "; %s has the key, but a caller's file does not admit a new host where the operator's floor is %s", e.Vouched, e.Floor)
+	}
+	b.WriteString(": compare the fingerprint with one from the host's owner, then ")
+	if e.Floor >= AcceptNew {
+		b.WriteString("add the host's ssh-keyscan line to known_hosts, ")
+		if !e.NoPin {
+			b.WriteString("or pin it with host_key_fingerprint, ")
+		}
+		b.WriteString("or use policy accept_new to record it on first use")
+		return b.String()
+	}
+	b.WriteString("have the operator add the host's ssh-keyscan line to known_hosts")
+	if e.Floor == Ask && e.Policy != Ask {
+		b.WriteString(", or use policy ask to be asked")
+	}
 	return b.String()
 }
 
@@ -81,7 +102,8 @@ func (e *MismatchError) Error() string {
 			}
 			fmt.Fprintf(&b, "%s %s (%s)", r.Type, r.Fingerprint, r)
 		}
-		b.WriteString(": ask the host's owner whether its key was changed; only then remove these lines and add the new key")
+		b.WriteString(": ask the host's owner whether its key was changed; only then remove these lines and add the new key " +
+			"(no fingerprint, and no other known_hosts file, takes their place)")
 	}
 	return b.String()
 }

@@ -46,10 +46,22 @@ func (p Policy) String() string {
 type Options struct {
 	Policy Policy
 
-	// UserFiles and GlobalFiles are searched in this order; UserKnownHostsFile and GlobalKnownHostsFile. New keys go to
-	// UserFiles[0]. A file that does not exist is no error.
+	// UserFiles and GlobalFiles are searched in this order; UserKnownHostsFile and GlobalKnownHostsFile. What they say
+	// of a host decides. A file that does not exist is no error.
 	UserFiles   []string
 	GlobalFiles []string
+
+	// CallerFiles were named by someone who may narrow what the files above say and not widen it. A key must not
+	// contradict their lines either. Where the files above have nothing on record, theirs vouch for a host if Floor
+	// allows.
+	CallerFiles []string
+
+	// Floor is the most lenient policy that whoever chose Fingerprint and CallerFiles may reach. At Strict and Ask
+	// neither of them admits a host of which UserFiles and GlobalFiles have nothing on record.
+	Floor Policy
+
+	// RecordFile takes new keys. Empty means UserFiles[0].
+	RecordFile string
 
 	// RevokedFiles list keys that are always refused, one public key per line; RevokedHostKeys. Each must exist and
 	// be readable in full. Binary key revocation lists (KRL) are not supported.
@@ -65,9 +77,13 @@ type Options struct {
 	// Alias is looked up, and recorded, in place of the host name and port; HostKeyAlias. Empty: none.
 	Alias string
 
-	// Fingerprint pins the key: "SHA256:" and 43 characters of base64, as ssh-keygen -l prints. If set, it decides
-	// alone, except that revoked keys are still refused. For a certificate it is the fingerprint of the certified key.
+	// Fingerprint pins the key: "SHA256:" and 43 characters of base64, as ssh-keygen -l prints. Any other key is
+	// refused. The pinned one must not contradict the files, and admits a host of which nothing is on record if Floor
+	// allows. For a certificate it is the fingerprint of the certified key.
 	Fingerprint string
+
+	// NoPin says that nobody can give a Fingerprint for this host, so that no error advises it.
+	NoPin bool
 
 	// HashNewNames writes names into the file only as salted hashes; HashKnownHosts.
 	HashNewNames bool
@@ -75,6 +91,9 @@ type Options struct {
 	// CheckIP also looks up the address given to NewVerifier; CheckHostIP. It has no effect on loopback addresses and
 	// when the host name is that address.
 	CheckIP bool
+
+	// KeepAddresses keeps CheckIP from adding addresses of known hosts to the files.
+	KeepAddresses bool
 
 	// NoHostAuthenticationForLocalhost accepts any key from a loopback address, unless Alias is set.
 	NoHostAuthenticationForLocalhost bool
@@ -105,8 +124,13 @@ var defaultCASignatureAlgorithms = []string{
 
 // normalized returns a copy with defaults filled in, independent of the caller's slices.
 func (o Options) normalized() (Options, error) {
-	if o.Policy < Strict || o.Policy > Disabled {
-		return o, fmt.Errorf("hostkeys: unknown policy %d: use Strict, AcceptNew, Ask or Disabled", int(o.Policy))
+	for _, p := range []Policy{o.Policy, o.Floor} {
+		if p < Strict || p > Disabled {
+			return o, fmt.Errorf("hostkeys: unknown policy %d: use Strict, AcceptNew, Ask or Disabled", int(p))
+		}
+	}
+	if o.RecordFile == "" && len(o.UserFiles) > 0 {
+		o.RecordFile = o.UserFiles[0]
 	}
 	if o.Fingerprint != "" {
 		sum, ok := strings.CutPrefix(strings.TrimRight(o.Fingerprint, "="), "SHA256:")
@@ -120,6 +144,7 @@ func (o Options) normalized() (Options, error) {
 	o.Alias = strings.ToLower(o.Alias)
 	o.UserFiles = slices.Clone(o.UserFiles)
 	o.GlobalFiles = slices.Clone(o.GlobalFiles)
+	o.CallerFiles = slices.Clone(o.CallerFiles)
 	o.RevokedFiles = slices.Clone(o.RevokedFiles)
 	o.RequiredRSASize = max(o.RequiredRSASize, minRSASize)
 	if o.CASignatureAlgorithms == nil {
@@ -129,7 +154,12 @@ func (o Options) normalized() (Options, error) {
 	return o, nil
 }
 
-// files are the paths to search, in order.
+// files are the paths that decide, in the order in which they are searched.
 func (o *Options) files() []string {
 	return slices.Concat(o.UserFiles, o.GlobalFiles)
+}
+
+// allFiles are the paths to search, in order.
+func (o *Options) allFiles() []string {
+	return slices.Concat(o.UserFiles, o.GlobalFiles, o.CallerFiles)
 }

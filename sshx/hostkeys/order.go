@@ -69,18 +69,33 @@ func (v *Verifier) Algorithms(defaults []string) []string {
 	return append(first, last...)
 }
 
-// wanted returns the lines whose keys the server had best show: those of the name, or else of the bare name. A
-// pinned key, if it is on record, is the only one wanted.
+// wanted returns the lines whose keys the server had best show: those on record that a caller's files do not contradict,
+// else those on record, else the caller's. A pinned key, if it is on record, is the only one wanted.
 func (v *Verifier) wanted() []entry {
+	record, callers := v.usable(v.known.record), v.usable(v.known.callers)
+	if len(record) == 0 {
+		return callers
+	}
+	both := slices.DeleteFunc(slices.Clone(record), func(e entry) bool {
+		return !slices.ContainsFunc(callers, func(c entry) bool { return sameKey(c.key, e.key) })
+	})
+	if len(both) > 0 {
+		return both
+	}
+	return record
+}
+
+// usable returns the lines of the name, or else of the bare name, that can vouch for a key.
+func (v *Verifier) usable(l lines) []entry {
 	usable := func(entries []entry) []entry {
 		return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
 			return e.Marker == Revoked || isRevoked(entries, e) || v.o.Fingerprint != "" && e.Fingerprint != v.o.Fingerprint
 		})
 	}
-	if entries := usable(v.known.name); len(entries) > 0 {
+	if entries := usable(l.name); len(entries) > 0 {
 		return entries
 	}
-	return usable(v.known.bare)
+	return usable(l.bare)
 }
 
 func isRevoked(entries []entry, e entry) bool {

@@ -115,13 +115,24 @@ func TestPin(t *testing.T) {
 		name   string
 		pin    ssh.Signer
 		policy Policy
+		floor  Policy
 		lines  []string
 		server []ssh.Signer
 		want   verdict
 	}{
-		{name: "match", pin: k.ed, server: []ssh.Signer{k.ed}, want: accept},
-		{name: "match against the record", pin: k.ed, lines: []string{"server " + text(k.otherEd)}, server: []ssh.Signer{k.ed}, want: accept},
-		{name: "certificate", pin: k.ed, server: []ssh.Signer{cert, k.ed}, want: accept},
+		{name: "match, unknown", pin: k.ed, server: []ssh.Signer{k.ed}, want: unknown},
+		{name: "match, unknown, ask", pin: k.ed, policy: Ask, floor: Ask, server: []ssh.Signer{k.ed}, want: unknown},
+		{name: "match, unknown, accept_new", pin: k.ed, floor: AcceptNew, server: []ssh.Signer{k.ed}, want: accept},
+		{name: "match, unknown, disabled", pin: k.ed, policy: Disabled, floor: Disabled, server: []ssh.Signer{k.ed}, want: accept},
+		{name: "match, on record", pin: k.ed, lines: []string{"[server]:2201 " + text(k.ed)}, server: []ssh.Signer{k.ed}, want: accept},
+		{name: "match, on record without the port", pin: k.ed, lines: []string{"server " + text(k.ed)}, server: []ssh.Signer{k.ed}, want: accept},
+		{name: "match against the record", pin: k.ed, lines: []string{"[server]:2201 " + text(k.otherEd)}, server: []ssh.Signer{k.ed}, want: mismatch},
+		{name: "match against the record, accept_new", pin: k.ed, policy: AcceptNew, floor: AcceptNew, lines: []string{"[server]:2201 " + text(k.otherEd)}, server: []ssh.Signer{k.ed}, want: mismatch},
+		{name: "match against the record, strict where disabled is allowed", pin: k.ed, floor: Disabled, lines: []string{"[server]:2201 " + text(k.otherEd)}, server: []ssh.Signer{k.ed}, want: mismatch},
+		{name: "another type on record", pin: k.ed, floor: AcceptNew, lines: []string{"[server]:2201 " + text(k.rsa)}, server: []ssh.Signer{k.ed}, want: mismatch},
+		{name: "certificate", pin: k.ed, floor: AcceptNew, server: []ssh.Signer{cert, k.ed}, want: accept},
+		{name: "certificate on record", pin: k.ed, lines: []string{"@cert-authority server " + text(k.ca)}, server: []ssh.Signer{cert, k.ed}, want: accept},
+		{name: "certificate of another authority", pin: k.ed, lines: []string{"@cert-authority server " + text(k.otherCA)}, server: []ssh.Signer{cert, k.ed}, want: unknown},
 		{name: "mismatch although on record", pin: k.otherEd, lines: []string{"server " + text(k.ed)}, server: []ssh.Signer{k.ed}, want: mismatch},
 		{name: "mismatch under disabled", pin: k.otherEd, policy: Disabled, server: []ssh.Signer{k.ed}, want: mismatch},
 		{name: "revoked", pin: k.ed, policy: Disabled, lines: []string{"@revoked * " + text(k.ed)}, server: []ssh.Signer{k.ed}, want: revoked},
@@ -132,7 +143,7 @@ func TestPin(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := verifier(t, 2201, Options{Policy: c.policy, Fingerprint: fingerprint(c.pin)}, c.lines...)
+			v := verifier(t, 2201, Options{Policy: c.policy, Floor: c.floor, Fingerprint: fingerprint(c.pin)}, c.lines...)
 			before := read(t, v.o.UserFiles[0])
 			err := handshake(t, v, c.server...)
 			if got := verdictOf(t, err); got != c.want {
@@ -141,7 +152,7 @@ func TestPin(t *testing.T) {
 			if c.want == accept && v.Result().Decision != Pinned {
 				t.Errorf("decision %s", v.Result().Decision)
 			}
-			if m := (*MismatchError)(nil); errors.As(err, &m) && (m.Pinned != fingerprint(c.pin) || !strings.Contains(m.Error(), m.Pinned)) {
+			if m := (*MismatchError)(nil); errors.As(err, &m) && len(m.Recorded) == 0 && (m.Pinned != fingerprint(c.pin) || !strings.Contains(m.Error(), m.Pinned)) {
 				t.Errorf("the error does not name the pin: %v", err)
 			}
 			if read(t, v.o.UserFiles[0]) != before {
@@ -326,7 +337,7 @@ func TestNewVerifierRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want something about %q", c.name, err, c.want)
 		}
 	}
-	v, err := NewVerifier("server", 0, nil, Options{Fingerprint: fingerprint(keys().ed) + "="})
+	v, err := NewVerifier("server", 0, nil, Options{Floor: AcceptNew, Fingerprint: fingerprint(keys().ed) + "="})
 	if err != nil || verify(t, v, keys().ed) != nil {
 		t.Errorf("a padded fingerprint: %v", err)
 	}

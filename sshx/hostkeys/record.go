@@ -28,7 +28,7 @@ func isVerdict(err error) bool {
 	return errors.As(err, &revoked)
 }
 
-// record adds the offered key to the user's first file, under the host's address and, if name is set, its name,
+// record adds the offered key to the file for new ones, under the host's address and, if name is set, its name,
 // whichever is not on record yet. Under the lock it reads all files again; the judgement is what they said then,
 // before the new line. The line is nil if there was nothing to add, or if the files now contradict the key.
 func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err error) {
@@ -38,15 +38,15 @@ func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err er
 	if v.o.ReadOnly {
 		return nil, judgement{}, &notRecordableError{"the known_hosts file was named by the caller, and may only be read: the operator would have to allow its folder (ssh.caller_paths)"}
 	}
-	if len(v.o.UserFiles) == 0 {
+	if v.o.RecordFile == "" {
 		return nil, judgement{}, &notRecordableError{"no user known_hosts file is configured: set one (UserKnownHostsFile)"}
 	}
-	err = withLock(v.o.UserFiles[0], func(path string) error {
-		db, err := readDatabase(v.o.files())
+	err = withLock(v.o.RecordFile, func(path string) error {
+		db, callers, err := v.o.read()
 		if err != nil {
 			return err
 		}
-		k := db.known(v.names)
+		k := v.lines(db, callers)
 		if err := v.checkRevoked(k, o); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err er
 			return err
 		}
 		field, _ := cutField(text)
-		line = &Entry{File: v.o.UserFiles[0], Line: n, Names: field, Type: o.keyType, Fingerprint: o.fingerprint}
+		line = &Entry{File: v.o.RecordFile, Line: n, Names: field, Type: o.keyType, Fingerprint: o.fingerprint}
 		return nil
 	})
 	return line, j, err

@@ -21,7 +21,8 @@ type Update struct {
 // PlanUpdate compares the announced keys with the user's files. As OpenSSH, it leaves alone whatever a person has
 // arranged by hand: it skips unless the accepted key was found in a user file, or confirmed by answer, as a plain
 // key of the very name; and where markers, patterns, lists of names, or other names for the same keys are
-// involved. Unlike OpenSSH it also skips under CheckHostIP, and if the accepted key is not among those announced.
+// involved. Unlike OpenSSH it also skips under CheckHostIP, where a caller has named
+// files, and if the accepted key is not among those announced.
 func (v *Verifier) PlanUpdate(announced []ssh.PublicKey) (Update, error) {
 	v.mu.Lock()
 	accepted, r := v.accepted, v.result
@@ -30,7 +31,7 @@ func (v *Verifier) PlanUpdate(announced []ssh.PublicKey) (Update, error) {
 	case accepted == nil, r.Decision != Known && r.Decision != Confirmed,
 		r.Entry == nil, !slices.Contains(v.o.UserFiles, r.Entry.File):
 		return Update{Skipped: "the host key is not one from the user's known_hosts"}, nil
-	case v.o.ReadOnly:
+	case v.o.ReadOnly || len(v.o.CallerFiles) > 0:
 		return Update{Skipped: "the files may only be read"}, nil
 	case v.names.ip != "":
 		return Update{Skipped: "CheckHostIP is on"}, nil

@@ -19,7 +19,8 @@ type Verifier struct {
 	address string // of the peer; empty if not known
 	local   bool   // address is a loopback address
 	revoked *revocations
-	db      *database
+	db      *database // of UserFiles and GlobalFiles
+	callers *database // of CallerFiles
 	known   known
 
 	mu       sync.Mutex
@@ -37,7 +38,8 @@ const (
 	Known
 	// KnownAuthority says: Result.Entry holds the authority that certified the key.
 	KnownAuthority
-	// Pinned says: the key has the fingerprint asked for.
+	// Pinned says: the key has the fingerprint asked for, and the files do not contradict it. Result.Entry holds the key
+	// if it is on record.
 	Pinned
 	// Added says: nothing was on record; the policy accepted the key unseen. Result.Entry is the new line, if it could
 	// be written.
@@ -94,11 +96,11 @@ func NewVerifier(host string, port int, ip net.IP, o Options) (*Verifier, error)
 	if v.revoked, err = readRevocations(o.RevokedFiles); err != nil {
 		return nil, err
 	}
-	if v.db, err = readDatabase(o.files()); err != nil {
+	if v.db, v.callers, err = o.read(); err != nil {
 		return nil, err
 	}
-	v.known = v.db.known(v.names)
-	v.result = Result{Name: v.names.name, Warnings: v.db.allWarnings()}
+	v.known = v.lines(v.db, v.callers)
+	v.result = Result{Name: v.names.name, Warnings: slices.Concat(v.db.allWarnings(), v.callers.allWarnings())}
 	return v, nil
 }
 

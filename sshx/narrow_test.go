@@ -1,0 +1,208 @@
+package sshx_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"ptyctl/internal/sshserver"
+	"ptyctl/term"
+)
+
+// trustFrom are the ways in which a call can bring trust of its own: each vouches for the key of the host.
+var trustFrom = []struct {
+	name  string
+	jump  bool // it can be about a jump host too
+	bring func(l *lab, o *term.SSHOptions, line string, key ssh.PublicKey)
+}{
+	{"host_key_fingerprint", false, func(_ *lab, o *term.SSHOptions, _ string, key ssh.PublicKey) {
+		o.HostKeyFingerprint = ssh.FingerprintSHA256(key)
+	}},
+	{"known_hosts_path", false, func(l *lab, o *term.SSHOptions, line string, _ ssh.PublicKey) {
+		o.KnownHostsPath = l.write("callers/known", line)
+	}},
+	{"-o UserKnownHostsFile", false, func(l *lab, o *term.SSHOptions, line string, _ ssh.PublicKey) {
+		o.ExtraArgs = []string{"-o", "UserKnownHostsFile=" + l.write("callers/known", line)}
+	}},
+	{"-o GlobalKnownHostsFile", false, func(l *lab, o *term.SSHOptions, line string, _ ssh.PublicKey) {
+		o.ExtraArgs = []string{"-o", "GlobalKnownHostsFile " + l.write("callers/known", line)}
+	}},
+	{"a file and a fingerprint", false, func(l *lab, o *term.SSHOptions, line string, key ssh.PublicKey) {
+		o.KnownHostsPath = l.write("callers/known", line)
+		o.HostKeyFingerprint = ssh.FingerprintSHA256(key)
+		o.NoConfig = true
+	}},
+	{"config_path", true, func(l *lab, o *term.SSHOptions, line string, _ ssh.PublicKey) {
+		config := "Host *\n User u\n UserKnownHostsFile " + l.write("callers/known", line) + "\nHost 192.0.2.2\n ProxyJump 192.0.2.1\n"
+		o.ConfigPath = l.write("callers/config", config)
+	}},
+	{"-F with Include", true, func(l *lab, o *term.SSHOptions, line string, _ ssh.PublicKey) {
+		included := l.write("callers/included", "GlobalKnownHostsFile "+l.write("callers/known", line)+"\n")
+		o.ExtraArgs = []string{"-F", l.write("callers/config", "Include "+included+"\nUser u\nHost 192.0.2.2\n ProxyJump 192.0.2.1\n")}
+	}},
+	{"an authority", false, func(l *lab, o *term.SSHOptions, _ string, key ssh.PublicKey) {
+		o.KnownHostsPath = l.write("callers/known", "@cert-authority * "+string(ssh.MarshalAuthorizedKey(key))+"192.0.2.1 "+string(ssh.MarshalAuthorizedKey(key)))
+	}},
+}
+
+// TestTrustOfACallNarrows checks, for each way in which a call brings trust of its own, for the target and for a jump
+// host: it admits no host that contradicts the operator's record, and none that is not on record at the floors strict and
+// ask. A host that is refused is told nothing.
+func TestTrustOfACallNarrows(t *testing.T) {
+	for _, from := range trustFrom {
+		for _, place := range []string{"target", "jump host"} {
+			if place == "jump host" && !from.jump {
+				continue
+			}
+			for _, recorded := range []string{"nothing", "the key", "another key"} {
+				for _, floor := range []string{"strict", "ask", "accept_new", "disabled"} {
+					want := term.Kind("")
+					switch {
+					case recorded == "another key":
+						want = term.HostKeyMismatch
+					case recorded == "nothing" && (floor == "strict" || floor == "ask"):
+						want = term.HostKeyUnknown
+					}
+					t.Run(strings.Join([]string{from.name, place, recorded, floor}, ", "), func(t *testing.T) {
+						inBubble(t, func(t *testing.T, l *lab) {
+							l.opts.HostKeyFloor = floor
+							config := sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, AllowForward: true}
+							target := to(host1, "pass-1138")
+							if place == "jump host" {
+								key, pem := newKey(t)
+								config = sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}, AllowForward: true}
+								l.write(".ssh/id_ed25519", pem)
+								l.server(addr2, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+								target.Host = "192.0.2.2"
+							}
+							srv := l.stranger(addr1, config)
+							switch recorded {
+							case "the key":
+								l.trust(addr1, srv.HostKey())
+							case "another key":
+								other, _ := newKey(t)
+								l.trust(addr1, other.PublicKey())
+							}
+							from.bring(l, &target.SSH, knownhosts.Line([]string{addr1}, srv.HostKey())+"\n", srv.HostKey())
+							if want == "" {
+								l.client(target, nobody(t))
+								return
+							}
+							e := l.fails(target, nobody(t), want)
+							untouched(t, srv)
+							if floor != "accept_new" && strings.Contains(e.Msg, "pin it") {
+								t.Errorf("the message %q advises what the floor %s forbids", e.Msg, floor)
+							}
+							if e.Details == nil || e.Details.Fingerprint != ssh.FingerprintSHA256(srv.HostKey()) {
+								t.Errorf("details = %+v, want the fingerprint that was offered", e.Details)
+							}
+						})
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestRecordOfTheOperator checks that the operator's record is found whatever a call does to the configuration that names
+// it: the record holds another key, and another file knows the one that is offered.
+func TestRecordOfTheOperator(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config string // of the operator; %record is the file with the other key
+		alias  string // under which the other key is on record
+		call   func(l *lab, t *term.Target)
+	}{
+		{"without the configuration", "UserKnownHostsFile %record\n", host1, func(_ *lab, t *term.Target) { t.SSH.NoConfig = true }},
+		{"another configuration", "UserKnownHostsFile %record\n", host1, func(l *lab, t *term.Target) { t.SSH.ConfigPath = l.write("callers/empty", "") }},
+		{"-F none", "UserKnownHostsFile %record\n", host1, func(_ *lab, t *term.Target) { t.SSH.ExtraArgs = []string{"-F", "none"} }},
+		{"an alias, without the configuration", "UserKnownHostsFile %record\nHostKeyAlias alias\n", "alias", func(_ *lab, t *term.Target) { t.SSH.NoConfig = true }},
+		{"an alias, another configuration", "UserKnownHostsFile %record\nHostKeyAlias alias\n", "alias", func(l *lab, t *term.Target) { t.SSH.ConfigPath = l.write("callers/empty", "") }},
+		{"a tag", "Match tagged lab\n UserKnownHostsFile /dev/null\nMatch all\n UserKnownHostsFile %record\n", host1, func(_ *lab, t *term.Target) { t.SSH.ExtraArgs = []string{"-o", "Tag=lab"} }},
+		{"by the name of another host", "Host lab\n UserKnownHostsFile /dev/null\n HostKeyAlias lab\nHost *\n UserKnownHostsFile %record\n", host1, func(_ *lab, t *term.Target) {
+			t.Host, t.SSH.ExtraArgs = "lab", []string{"-o", "HostName=192.0.2.1"}
+		}},
+		{"a fingerprint besides", "UserKnownHostsFile %record\n", host1, func(_ *lab, t *term.Target) { t.SSH.NoConfig = true }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				srv := l.stranger(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+				l.trust(addr1, srv.HostKey()) // in ~/.ssh/known_hosts, which the operator's configuration does not use
+				other, _ := newKey(t)
+				record := l.write("record", knownhosts.Line([]string{c.alias}, other.PublicKey())+"\n")
+				l.config(strings.ReplaceAll(c.config, "%record", record))
+				target := to(host1, "pass-1138")
+				target.SSH.HostKeyPolicy = "accept_new"
+				target.SSH.HostKeyFingerprint = ssh.FingerprintSHA256(srv.HostKey())
+				c.call(l, &target)
+				e := l.fails(target, nobody(t), term.HostKeyMismatch)
+				if len(e.Details.Recorded) != 1 || e.Details.Recorded[0].File != record {
+					t.Errorf("recorded = %+v, want the line of %s", e.Details.Recorded, record)
+				}
+				untouched(t, srv)
+			})
+		})
+	}
+}
+
+// An addressed connection has the address of a host elsewhere.
+type addressed struct {
+	net.Conn
+	at net.TCPAddr
+}
+
+func (c addressed) RemoteAddr() net.Addr { return &c.at }
+
+// TestChecksOfTheOperator checks that a call switches off neither CheckHostIP nor what the operator demands of keys.
+func TestChecksOfTheOperator(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config string
+		extra  []string
+		none   bool
+	}{
+		{name: "by an option", config: "CheckHostIP yes\n", extra: []string{"-o", "CheckHostIP=no"}},
+		{name: "without the configuration", config: "CheckHostIP yes\n", none: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, l *lab) {
+				srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+				other, _ := newKey(t)
+				l.trust("192.0.2.7", other.PublicKey())
+				l.opts = l.opts.WithDial(func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := l.dial(ctx, network, address)
+					return addressed{conn, net.TCPAddr{IP: net.ParseIP("192.0.2.7"), Port: 22}}, err
+				})
+				l.config(c.config)
+				target := to(host1, "pass-1138")
+				target.SSH = term.SSHOptions{ExtraArgs: c.extra, NoConfig: c.none}
+				l.fails(target, nobody(t), term.HostKeyMismatch)
+				untouched(t, srv)
+				l.config("")
+				l.client(target, nobody(t)) // the address is what it was refused for
+			})
+		})
+	}
+}
+
+// TestOwnJumpOptions checks that options which the operator's own configuration gives a jump host stay the operator's
+// beside options of a call.
+func TestOwnJumpOptions(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.opts.HostKeyFloor = "strict"
+		jump := l.stranger(addr1, sshserver.Config{AllowForward: true})
+		l.server(addr2, sshserver.Config{})
+		known := l.write("jump_known", knownhosts.Line([]string{addr1}, jump.HostKey())+"\n")
+		l.config("Host 192.0.2.2\n ProxyCommand ssh -o UserKnownHostsFile=" + known + " -W %h:%p 192.0.2.1\n")
+		target := to("192.0.2.2", "")
+		target.SSH.ExtraArgs = []string{"-o", "Compression=no"}
+		l.client(target, nobody(t))
+		if jump.Stats().Authenticated != 1 {
+			t.Errorf("the jump host was logged in to %d times, want 1", jump.Stats().Authenticated)
+		}
+	})
+}

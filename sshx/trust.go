@@ -1,0 +1,113 @@
+package sshx
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"ptyctl/sshx/hostkeys"
+	"ptyctl/sshx/sshconfig"
+	"ptyctl/term"
+)
+
+// trust says how the host key of one hop is decided: by the call's policy (for the target), else the configuration's,
+// else the operator's, never weaker than the floor; and by what the operator has on record. What a caller brings, a
+// fingerprint or files, is a further condition.
+func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, target bool) error {
+	want, from := p.o.HostKeyPolicy, sshconfig.Origin{Source: sshconfig.Default}
+	if at := cfg.Origin("StrictHostKeyChecking"); at.Source != sshconfig.Default {
+		want, from = policyWords[cfg.StrictHostKeyChecking], at
+	}
+	if target && p.t.SSH.HostKeyPolicy != "" {
+		want, from = p.t.SSH.HostKeyPolicy, sshconfig.Origin{Source: sshconfig.Argument}
+	}
+	policy, err := p.floor(want, from)
+	if err != nil {
+		return err
+	}
+	own, err := p.operators(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	o := hostkeys.Options{
+		Policy: policy, Floor: policies[p.o.HostKeyFloor], NoPin: !target,
+		UserFiles: p.userFiles(own), GlobalFiles: own.GlobalKnownHostsFiles, RevokedFiles: own.RevokedHostKeys,
+		Alias: own.HostKeyAlias, HashNewNames: cfg.HashKnownHosts, RequiredRSASize: max(own.RequiredRSASize, cfg.RequiredRSASize),
+		CheckIP: own.CheckHostIP || cfg.CheckHostIP, KeepAddresses: !own.CheckHostIP,
+		CASignatureAlgorithms: slices.DeleteFunc(slices.Clone(cfg.CASignatureAlgorithms), func(a string) bool {
+			return !slices.Contains(own.CASignatureAlgorithms, a)
+		}),
+		NoHostAuthenticationForLocalhost: own.NoHostAuthenticationForLocalhost && cfg.NoHostAuthenticationForLocalhost,
+	}
+	callers := slices.Concat(p.userFiles(cfg), cfg.GlobalKnownHostsFiles)
+	var record []string // files of the caller's that may take new keys
+	if cfg.Origin("UserKnownHostsFile").Caller() {
+		record = cfg.UserKnownHostsFiles
+	}
+	if target {
+		if path := p.t.SSH.KnownHostsPath; path != "" {
+			callers, record = []string{path}, []string{path}
+			p.r.warnings = append(p.r.warnings, "host keys were compared with the caller's "+path+" as well as with the operator's known_hosts")
+		}
+		o.Fingerprint = p.t.SSH.HostKeyFingerprint
+	}
+	if len(record) > 0 && o.Floor >= hostkeys.AcceptNew { // below, what such a file has admits nobody
+		o.RecordFile = record[0]
+		// A line of known_hosts is also one of authorized_keys: where a caller may name any file, none of theirs is written.
+		o.ReadOnly = len(p.o.CallerPaths) == 0
+	}
+	for _, file := range callers {
+		if !slices.Contains(o.UserFiles, file) && !slices.Contains(o.GlobalFiles, file) {
+			o.CallerFiles = append(o.CallerFiles, file)
+		}
+	}
+	h.hostKeys = o
+	h.updateHostKeys = cfg.UpdateHostKeys == "yes" && own.UpdateHostKeys == "yes"
+	return nil
+}
+
+// userFiles returns the user's known_hosts files of a configuration, which the operator's choice takes the place of
+// where the configuration has none.
+func (p *planning) userFiles(cfg *sshconfig.Config) []string {
+	if p.o.KnownHostsPath != "" && cfg.Origin("UserKnownHostsFile").Source == sshconfig.Default {
+		return []string{p.o.KnownHostsPath}
+	}
+	return cfg.UserKnownHostsFiles
+}
+
+// operators evaluates the operator's own ssh_config for the host of cfg, as if the call had brought neither options nor
+// a file. A host name that a caller has set is the host whose record counts.
+func (p *planning) operators(ctx context.Context, cfg *sshconfig.Config) (*sshconfig.Config, error) {
+	if p.configPath == "" && !p.t.SSH.NoConfig && len(p.t.SSH.ExtraArgs) == 0 {
+		return cfg, nil
+	}
+	host := cfg.Host
+	if cfg.Origin("HostName").Caller() {
+		host = cfg.HostName
+	}
+	eo := sshconfig.Options{Host: host, User: cfg.User, Port: cfg.Port}
+	for _, e := range p.evaluated {
+		if e.cfg == cfg { // a jump host has options of its own, which may be the operator's (ProxyCommand ssh -W -o ...)
+			eo.Overrides = slices.DeleteFunc(slices.Clone(e.overrides), func(v sshconfig.Override) bool { return v.Origin.Caller() })
+		}
+	}
+	own, err := sshconfig.Evaluate(ctx, p.own(eo))
+	if err != nil {
+		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: fmt.Sprintf("the operator's ssh_config for %s: %v", host, err)}
+	}
+	return own, nil
+}
+
+// own completes the options of an evaluation with the operator's files.
+func (p *planning) own(eo sshconfig.Options) sshconfig.Options {
+	eo.NoFiles = eo.NoFiles || p.o.NoConfig
+	eo.UserFile = p.o.ConfigPath
+	if p.o.ConfigPath != "" {
+		eo.SystemFile = "none" // as with ssh -F
+	}
+	eo.HomeDir = p.o.HomeDir
+	eo.AllowExec = p.o.AllowExecDirectives
+	eo.Exec = runMatchExec
+	eo.Defaults = algorithmDefaults()
+	return eo
+}
