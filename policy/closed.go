@@ -17,11 +17,12 @@ func (k *commands) closed() bool {
 
 // A closedLine judges a line of the closed grammar.
 type closedLine struct {
-	k       *commands
-	d       dialect
-	screen  bool
-	program func(name string) error
-	rule    Rule // to name where no rule for commands is there
+	k        *commands
+	d        dialect
+	screen   bool
+	program  func(words []word) error // judges the program of each command; nil: nothing does
+	variable func(text string) error  // judges what is set
+	rule     Rule                     // to name where no rule for commands is there
 }
 
 // named says which rule a denial comes from.
@@ -84,14 +85,14 @@ func (c closedLine) judged(l list, text string) (string, error) {
 }
 
 func (c closedLine) reader(direct bool) *reader {
-	return &reader{closed: true, direct: direct, dialect: c.d, screen: c.screen, env: c.k.assignment, file: c.k.file, judge: func(x command) error {
+	return &reader{closed: true, direct: direct, dialect: c.d, screen: c.screen, env: c.variable, file: c.k.file, judge: func(x command) error {
 		if err := c.k.command(x); err != nil {
 			return err
 		}
 		if c.program == nil || x.hidden || !x.words[0].literal() {
 			return nil
 		}
-		return c.program(x.words[0].text)
+		return c.program(x.words)
 	}}
 }
 

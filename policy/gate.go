@@ -141,7 +141,14 @@ func (p *Policy) Rule(ctx context.Context, a term.Action) (term.Ruling, error) {
 	}
 	ruling, err := p.check(ctx, a)
 	if d, ok := errors.AsType[*denial](err); ok {
-		return p.agreed(ctx, a, d)
+		ruling, err = p.agreed(ctx, a, d)
+	}
+	if err != nil {
+		return term.Ruling{}, err
+	}
+	ruling.Program, err = p.started(a)
+	if d, ok := errors.AsType[*denial](err); ok {
+		return term.Ruling{}, d.refusal(a)
 	}
 	if err == nil && a.Plan != nil && !a.Plan.Unresolved {
 		ruling.Grant = p.grant(a.Plan)
@@ -217,33 +224,30 @@ func (p *Policy) file(a term.Action, write bool) error {
 
 // run judges a command with its folder and variables, and says in which form it is run.
 func (p *Policy) run(ctx context.Context, a term.Action, screen bool) (term.Ruling, error) {
+	variables, programs := p.variables(a), p.programsOf(a)
 	for _, v := range a.Env {
-		if err := p.commands.assignment(v.Name + "=" + v.Value); err != nil {
+		if err := variables(v.Name + "=" + v.Value); err != nil {
 			return allowed, err
 		}
 	}
-	var programs func(string) error
 	if a.Protocol == local {
 		if a.Dir != "" || a.Verb == term.VerbOpen { // otherwise it is where the session is, which open has judged
 			if err := p.folder(a.Dir); err != nil {
 				return allowed, err
 			}
 		}
-		if len(p.programs)+len(p.denyPrograms) > 0 {
-			programs = func(name string) error { return p.program(name, a.Dir, a.Verb == term.VerbOpen) }
-		}
 	}
 	switch {
 	case !p.commands.any() && programs == nil:
 		return allowed, nil
 	case p.commands.closed() || programs != nil && len(p.programs) > 0:
-		c := closedLine{k: &p.commands, screen: screen, program: programs}
+		c := closedLine{k: &p.commands, screen: screen, program: programs, variable: variables}
 		if programs != nil {
 			c.rule = p.programRule()
 		}
 		return p.closedRun(ctx, a, c)
 	}
-	return allowed, p.commands.line(a.Command, screen, programs)
+	return allowed, p.commands.line(a.Command, screen, programs, variables)
 }
 
 // closedRun judges a command that runs only if it is allowed.
@@ -281,7 +285,7 @@ func (p *Policy) typed(ctx context.Context, a term.Action) error {
 	k := &p.commands
 	if typing == "" || typing == TypingAuto {
 		rule = Rule{Name: "policy.typing", Text: string(TypingAuto)}
-		switch programs := len(p.programs)+len(p.denyPrograms) > 0 && a.Protocol == local; {
+		switch programs := p.ruled() && a.Protocol == local; {
 		case k.lists() || len(k.deny)+len(k.ask) > 0:
 			typing, rule.Where = TypingDeny, "for "+k.first().String()
 		case programs:
@@ -312,12 +316,12 @@ func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 	case a.Key != "", strings.ContainsAny(text, editing):
 		return &denial{rule: rule, why: "keys that edit a line or recall another make it unknown what is run; " + warning, instead: "type whole lines"}
 	}
-	judge := func(line string) error { return p.commands.line(line, true, nil) }
+	judge := func(line string) error { return p.commands.line(line, true, nil, p.variables(a)) }
 	if p.commands.closed() {
 		if text != "" && !strings.HasSuffix(text, "\r") && !strings.HasSuffix(text, "\n") {
 			return &denial{rule: rule, why: "the rest of this line would be typed later, and is not judged with it", instead: "type whole lines, with their ends"}
 		}
-		c := closedLine{k: &p.commands, screen: true, d: dialect{class: farSide(ctx, a)}}
+		c := closedLine{k: &p.commands, screen: true, variable: p.variables(a), d: dialect{class: farSide(ctx, a)}}
 		judge = func(line string) error {
 			printed, err := c.rewritten(line)
 			if err == nil && line != printed {

@@ -65,8 +65,8 @@ func (k *commands) first() Rule {
 }
 
 // line judges a line for a shell. screen says that it starts a terminal. program, which may be nil, judges the program of
-// each command.
-func (k *commands) line(text string, screen bool, program func(name string) error) error {
+// each command, and variable what is set.
+func (k *commands) line(text string, screen bool, program func(words []word) error, variable func(text string) error) error {
 	r := reader{
 		screen: screen,
 		judge: func(c command) error {
@@ -76,9 +76,9 @@ func (k *commands) line(text string, screen bool, program func(name string) erro
 			if program == nil || c.hidden || !c.words[0].literal() {
 				return nil
 			}
-			return program(c.words[0].text)
+			return program(c.words)
 		},
-		env:  k.assignment,
+		env:  variable,
 		file: k.file,
 	}
 	return k.named(r.script(text), text)

@@ -107,14 +107,14 @@ func (p *Policy) folder(dir string) error {
 	return p.commands.permissions.folder(real)
 }
 
-// program judges where a program of a local session lies. What is no file is a word of the shell that gets it.
-// The folder is dir; if that is empty, it is ptyctl's own where known says so.
-func (p *Policy) program(name, dir string, known bool) error {
-	path := name
+// program judges where a program of a local session lies, and returns that: empty for what is no file but a word of the
+// shell that gets it. The folder is dir; if that is empty, it is ptyctl's own where known says so.
+func (p *Policy) program(name, dir string, known bool) (path string, err error) {
+	path = name
 	switch {
 	case filepath.IsAbs(name):
 	case strings.ContainsRune(name, filepath.Separator) && dir == "" && !known:
-		return &denial{rule: p.programRule(), part: name, why: "where this path begins is not known", instead: "give the whole path"}
+		return "", &denial{rule: p.programRule(), part: name, why: "where this path begins is not known", instead: "give the whole path"}
 	case strings.ContainsRune(name, filepath.Separator) && filepath.IsAbs(dir):
 		path = filepath.Join(dir, name)
 	case strings.ContainsRune(name, filepath.Separator):
@@ -122,27 +122,27 @@ func (p *Policy) program(name, dir string, known bool) error {
 	default:
 		found, err := exec.LookPath(name)
 		if err != nil && builtins[name] {
-			return nil
+			return "", nil
 		}
 		if err != nil {
-			return &denial{rule: p.programRule(), part: name, why: fmt.Sprintf("there is no such program (%v)", err)}
+			return "", &denial{rule: p.programRule(), part: name, why: fmt.Sprintf("there is no such program (%v)", err)}
 		}
 		path = found
 	}
 	path = identity(path)
 	if rule, ok := inside(p.denyPrograms, path); ok {
-		return &denial{rule: rule, part: path, why: "this program is denied", allowed: p.rules.Programs}
+		return "", &denial{rule: rule, part: path, why: "this program is denied", allowed: p.rules.Programs}
 	}
 	if len(p.programs) == 0 {
-		return nil
+		return path, nil
 	}
 	if _, ok := inside(p.programs, path); !ok {
-		return &denial{rule: whole(p.rules.Programs), part: path, why: "no entry allows this program", allowed: p.rules.Programs}
+		return "", &denial{rule: whole(p.rules.Programs), part: path, why: "no entry allows this program", allowed: p.rules.Programs}
 	}
 	if _, err := os.Stat(path); err != nil {
-		return &denial{rule: p.programRule(), part: path, why: "there is no such program"}
+		return "", &denial{rule: p.programRule(), part: path, why: "there is no such program"}
 	}
-	return nil
+	return path, nil
 }
 
 func (p *Policy) programRule() Rule {

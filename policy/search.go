@@ -109,7 +109,7 @@ func (r *reader) unwrapSu(c *command, args []word) (func() error, error) {
 // sets judges the names among the arguments of what sets variables.
 func (r *reader) sets(args []word) error {
 	for _, a := range args {
-		if loads(a.text) {
+		if loads(a.text) || startVars[a.text] {
 			return r.env(a.text + "=")
 		}
 	}

@@ -45,6 +45,10 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 	if c.dir, err = workingDir(o.Dir); err != nil {
 		return command{}, err
 	}
+	if o.Program != "" {
+		c.path, err = judged(o.Program)
+		return c, err
+	}
 	path := valueOf(c.env, "PATH")
 	if path == "" && o.Bare { // as os/exec does it, and the rules of the operator, who look for it here too
 		path = ownPath()
@@ -114,6 +118,18 @@ func workingDir(dir string) (string, error) {
 		return "", invalid("cwd", "cwd %s is no folder; pass the path of one", abs)
 	}
 	return abs, nil
+}
+
+// judged checks the file that rules have chosen. What Argv[0] would be found as now does not matter.
+func judged(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", invalid("argv[0]", "the program %q was not judged by its whole path", path)
+	}
+	found, err := executable(path)
+	if err != nil {
+		return "", invalid("argv[0]", "%s cannot be started: %v", path, reason(err))
+	}
+	return found, nil
 }
 
 // lookUp finds the program: by its path, relative to dir, or by its name in the PATH that it is given itself. A folder of

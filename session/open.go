@@ -77,6 +77,9 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	if d.ruling.Argv != nil {
 		r.Target.Local.Argv = d.ruling.Argv
 	}
+	if d.ruling.Program != "" {
+		r.Target.Local.Program = d.ruling.Program
+	}
 	s.spawn("open", func() { s.connect(m.c.Dialers[r.Target.Protocol], r.Target) })
 	return s, lease, nil
 }

@@ -286,3 +286,27 @@ func TestRunOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestProgramOfTheRuling checks that the dialer gets the file that the Gate has judged.
+func TestProgramOfTheRuling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got term.LocalOptions
+		program := newFakeProgram("out", time.Second)
+		m := NewManager(Config{
+			Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
+				return term.Ruling{Program: "/judged/" + string(a.Verb)}, nil
+			},
+			Dialers: map[string]term.Dialer{"local": func(_ context.Context, t term.Target, _ term.Prompter) (term.Transport, error) {
+				got = t.Local
+				return program, nil
+			}},
+		})
+		if _, err := m.Run(t.Context(), request("tool", "a b")); err != nil {
+			t.Fatal(err)
+		}
+		if got.Program != "/judged/open" || len(got.Argv) != 2 || got.Argv[0] != "tool" {
+			t.Errorf("the dialer got %q for %q, want /judged/open for tool", got.Program, got.Argv)
+		}
+		m.Close(t.Context())
+	})
+}

@@ -86,12 +86,15 @@ type TLSOptions struct {
 // LocalOptions say which program to start on this machine. There is no shell but the one that Argv names. With the
 // terminal disabled it runs on pipes, and is started by the first Exec.
 type LocalOptions struct {
-	Argv   []string // the program and its arguments
-	Dir    string   // working directory; empty: this process's
-	Env    []EnvVar // added to an environment that is otherwise the operator's choice
-	Bare   bool     // as after env -i: no PATH, HOME or TERM but what Env and the operator's choice have
-	Title  string   // for people: what the terminal is for
-	Limits Limits
+	Argv []string // the program and its arguments
+	// Program is the absolute path of the file that is started, whatever Argv[0] calls it: the one that a Gate has judged.
+	// Empty: the file is looked for by Argv[0].
+	Program string
+	Dir     string   // working directory; empty: this process's
+	Env     []EnvVar // added to an environment that is otherwise the operator's choice
+	Bare    bool     // as after env -i: no PATH, HOME or TERM but what Env and the operator's choice have
+	Title   string   // for people: what the terminal is for
+	Limits  Limits
 }
 
 // Limits bound what a program may use. Zero fields set no bound. All but Processes hold for each process by itself.
