@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 )
@@ -14,7 +13,7 @@ type Source struct {
 	// Path is the TOML file, which must exist. "": DefaultPath, which need not.
 	Path string
 
-	// Env has the form of os.Environ; nil means os.Environ itself. HOME and
+	// Env has the form of os.Environ; nil means Environ. HOME and
 	// XDG_CONFIG_HOME are taken from it, too. An empty variable counts as unset.
 	Env []string
 
@@ -28,7 +27,7 @@ type Source struct {
 // in both cases.
 func Load(s Source) (Config, []Warning, error) {
 	if s.Env == nil {
-		s.Env = os.Environ()
+		s.Env = Environ()
 	}
 	env := environ(s.Env)
 	getenv := func(name string) string { return env[name] }

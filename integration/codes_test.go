@@ -82,6 +82,8 @@ func serveFixture(name string) int {
 		err = serveCodes()
 	case "bare":
 		err = serveBare()
+	case "peek":
+		err = peek()
 	default:
 		err = fmt.Errorf("%s=%s names no server", fixtureVariable, name)
 	}

@@ -19,6 +19,7 @@ type home struct {
 	sshConfig  string
 	audit      string          // the audit log
 	wrap       []string        // the command that starts ptyctl, which becomes it; nil: none does
+	uid        uint32          // of the user that ptyctl runs as; 0: the tester's
 	env        []string        // of ptyctl, besides what command gives it
 	secrets    []string        // what lies in its files, and must be seen nowhere else
 	given      map[string]bool // the files that the test wrote, which may hold secrets

@@ -79,6 +79,9 @@ func (h *home) command(args ...string) *exec.Cmd {
 	cmd.Env = []string{"HOME=" + h.dir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
 	cmd.Env = append(cmd.Env, h.env...)
 	cmd.Dir = h.dir
+	if h.uid != 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: h.uid, Gid: h.uid}}
+	}
 	return cmd
 }
 

@@ -198,7 +198,7 @@ func (c *invocation) answer(ctx context.Context, a *session.Asking, form mcp.Eli
 	var err error
 	switch {
 	case res.Action == mcp.ElicitationResponseActionDecline && hostKey:
-		err = a.Answer(ctx, "no")
+		err = a.Answer(ctx, []byte("no"))
 	case res.Action == mcp.ElicitationResponseActionDecline:
 		err = a.Decline(ctx)
 	case res.Action != mcp.ElicitationResponseActionAccept:
@@ -210,7 +210,7 @@ func (c *invocation) answer(ctx context.Context, a *session.Asking, form mcp.Eli
 			c.warn("the client's answer to the question did not have the form asked for")
 			return false
 		}
-		err = a.Answer(ctx, text)
+		err = a.Answer(ctx, []byte(text))
 	}
 	if err != nil && !errors.Is(err, term.Busy) { // Busy: somebody else was first
 		c.warn("the answer could not be given: " + err.Error())

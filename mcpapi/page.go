@@ -127,16 +127,19 @@ func (g *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // take gives the login what was typed.
 func (g *page) take(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, pageBody)
-	if r.ParseForm() != nil || subtle.ConstantTimeCompare([]byte(r.PostForm.Get("form")), []byte(g.form)) != 1 {
+	sent, err := readForm(r.Body)
+	if err == nil {
+		defer sent.wipe()
+	}
+	if err != nil || subtle.ConstantTimeCompare(sent.get("form"), []byte(g.form)) != 1 {
 		g.show(w, http.StatusForbidden, pageData{Heading: "Not accepted", Text: "This did not come from the page itself. Open the page's address again."})
 		return
 	}
 	ctx := term.WithActor(r.Context(), g.actor)
-	var err error
-	if r.PostForm.Has("decline") {
+	if sent.has("decline") {
 		err = g.asking.Decline(ctx)
 	} else {
-		err = g.asking.Answer(ctx, r.PostForm.Get("answer"))
+		err = g.asking.Answer(ctx, sent.get("answer"))
 	}
 	switch {
 	case errors.Is(err, term.Busy):

@@ -147,7 +147,8 @@ func passed(oob []byte) (fd int, ok bool) {
 
 // shimMain is the whole life of a shim. It returns only if it failed to become the program.
 func shimMain() int {
-	runtime.LockOSThread() // the filter of guard holds for a thread
+	runtime.LockOSThread()                           // the filter of guard holds for a thread
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // before it reads the program's environment; execve(2) takes it back
 	unix.CloseOnExec(shimSocket)
 	socket := os.NewFile(shimSocket, "shim")
 	var o order

@@ -56,7 +56,7 @@ func (c *family) start(cmd *exec.Cmd) (tag uint64, err error) {
 			defer func() { _ = unix.Prlimit(0, unix.RLIMIT_LOCKS, &own, nil) }()
 		}
 	}
-	if err := cmd.Start(); err != nil {
+	if err := withCore(cmd.Start); err != nil {
 		return 0, err
 	}
 	c.pids[cmd.Process.Pid] = true

@@ -42,7 +42,7 @@ type family struct{}
 var children family
 
 // start sets no tag.
-func (family) start(cmd *exec.Cmd) (tag uint64, err error) { return 0, cmd.Start() }
+func (family) start(cmd *exec.Cmd) (tag uint64, err error) { return 0, withCore(cmd.Start) }
 func (family) remove(int)                                  {}
 
 func onLastingThread(f func() error) error { return f() }

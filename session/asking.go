@@ -33,12 +33,13 @@ func (a *Asking) Prompt() term.Prompt { return a.q.question }
 // its session is over.
 func (a *Asking) Over() <-chan struct{} { return a.q.over }
 
-// Answer answers. One trailing line end is not part of the answer. If the question does not wait any more, it is Busy.
-func (a *Asking) Answer(ctx context.Context, text string) error {
-	if text == etx { // typed as text it is no key
-		text = ""
+// Answer answers. One trailing line end is not part of the answer. If the question does not wait any more, it is Busy. The
+// text is not kept: the caller may overwrite it.
+func (a *Asking) Answer(ctx context.Context, text []byte) error {
+	if string(text) == etx { // typed as text it is no key
+		text = nil
 	}
-	return a.s.answerTo(ctx, a.q, []byte(text))
+	return a.s.answerTo(ctx, a.q, text)
 }
 
 // Decline declines, as ctrl_c does: the login fails.

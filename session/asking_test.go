@@ -43,7 +43,7 @@ func TestAskingIsOneQuestion(t *testing.T) {
 		}
 		synctest.Wait()
 		password := r.Session.Asking()
-		for what, err := range map[string]error{"answered": name.Answer(t.Context(), "bob"), "declined": name.Decline(t.Context())} {
+		for what, err := range map[string]error{"answered": name.Answer(t.Context(), []byte("bob")), "declined": name.Decline(t.Context())} {
 			if !errors.Is(err, term.Busy) || !strings.Contains(err.Error(), "first") {
 				t.Errorf("%s too late: %v", what, err)
 			}
@@ -52,7 +52,7 @@ func TestAskingIsOneQuestion(t *testing.T) {
 			t.Errorf("the second question had the first one's answer")
 		}
 		// What is typed as text declines nothing, and a line end is not part of it.
-		if err := password.Answer(t.Context(), "hunter2\n"); err != nil {
+		if err := password.Answer(t.Context(), []byte("hunter2\n")); err != nil {
 			t.Error(err)
 		}
 		synctest.Wait()
@@ -107,7 +107,7 @@ func TestAskingEndsWithItsTime(t *testing.T) {
 				if !closed(a.Over()) || r.Session.Asking() != nil || l.err == nil {
 					t.Errorf("it still waits: %v", l.err)
 				}
-				if err := a.Answer(t.Context(), "x"); err == nil {
+				if err := a.Answer(t.Context(), []byte("x")); err == nil {
 					t.Error("it takes an answer")
 				}
 				if _, err := r.Again(t.Context(), time.Minute); err == nil {
@@ -127,7 +127,7 @@ func TestAnswerThatLooksLikeDeclining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Session.Asking().Answer(t.Context(), "\x03"); err != nil {
+		if err := r.Session.Asking().Answer(t.Context(), []byte("\x03")); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

@@ -71,6 +71,7 @@ func decrypt(parse func(pem, passphrase []byte) (ssh.Signer, error), name string
 // *ssh.PassphraseMissingError.
 func callerKey(c credentials) (ssh.Signer, error) {
 	pem := []byte(c.privateKey.Reveal())
+	defer clear(pem)
 	s, err := ssh.ParsePrivateKey(pem)
 	if err == nil {
 		return s, nil
@@ -79,7 +80,9 @@ func callerKey(c credentials) (ssh.Signer, error) {
 		if c.passphrase == "" {
 			return nil, err
 		}
-		s, err := decrypt(ssh.ParsePrivateKeyWithPassphrase, "auth.private_key_pem", pem, []byte(c.passphrase.Reveal()))
+		pass := []byte(c.passphrase.Reveal())
+		defer clear(pass)
+		s, err := decrypt(ssh.ParsePrivateKeyWithPassphrase, "auth.private_key_pem", pem, pass)
 		if err != nil {
 			return nil, &term.Error{Kind: term.AuthFailed, Msg: "auth.passphrase does not open auth.private_key_pem; pass the passphrase of that key", Err: err, Details: &term.Details{Field: "auth.passphrase"}}
 		}
@@ -119,6 +122,7 @@ func publicHalf(path string) ssh.PublicKey {
 			return pub
 		}
 		s, err := ssh.ParsePrivateKey(data)
+		clear(data)
 		if err == nil {
 			return s.PublicKey()
 		}

@@ -127,10 +127,11 @@ func (k *keyring) load() {
 			k.keys = append(k.keys, c.signer)
 			return
 		}
-		_, err := ssh.ParsePrivateKey([]byte(c.privateKey.Reveal()))
+		pem := []byte(c.privateKey.Reveal())
+		_, err := ssh.ParsePrivateKey(pem)
 		switch {
 		case errors.As(err, new(*ssh.PassphraseMissingError)):
-			if s := k.sealed("auth.private_key_pem", []byte(c.privateKey.Reveal()), err, nil); s != nil {
+			if s := k.sealed("auth.private_key_pem", pem, err, nil); s != nil {
 				k.keys = append(k.keys, s)
 			}
 		}
@@ -224,6 +225,7 @@ func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
 	}
 	s, err := k.parseKey(pem, nil)
 	if err == nil {
+		clear(pem)
 		return s
 	}
 	if errors.As(err, new(*ssh.PassphraseMissingError)) {
@@ -233,8 +235,8 @@ func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
 	return nil
 }
 
-// sealed returns a signer for an encrypted key. If the public half is known, the passphrase is asked only when
-// the server has accepted the key.
+// sealed returns a signer for an encrypted key, which overwrites pem when it has read it. If the public half is known, the
+// passphrase is asked only when the server has accepted the key.
 func (k *keyring) sealed(name string, pem []byte, err error, pub ssh.PublicKey) ssh.Signer {
 	var missing *ssh.PassphraseMissingError
 	if errors.As(err, &missing) && missing.PublicKey != nil {
@@ -242,6 +244,7 @@ func (k *keyring) sealed(name string, pem []byte, err error, pub ssh.PublicKey) 
 	}
 	s := &sealedKey{pub: pub, open: sync.OnceValues(func() (ssh.AlgorithmSigner, error) {
 		opened, err := k.unseal(name, pem)
+		clear(pem)
 		if err != nil {
 			k.seen.note("%s was not used: %v", name, err)
 		}
@@ -260,7 +263,9 @@ func (k *keyring) sealed(name string, pem []byte, err error, pub ssh.PublicKey) 
 // unseal decrypts a key with the passphrase of the call, or one that is asked for, three times at most.
 func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 	if pass := k.h.cred.passphrase; pass != "" {
-		return decrypt(k.parseKey, name, pem, []byte(pass.Reveal()))
+		text := []byte(pass.Reveal())
+		defer clear(text)
+		return decrypt(k.parseKey, name, pem, text)
 	}
 	var last error
 	for range 3 {
@@ -272,7 +277,9 @@ func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 			k.seen.stop(err)
 			return nil, err
 		}
-		s, err := decrypt(k.parseKey, name, pem, []byte(answer))
+		text := []byte(answer)
+		s, err := decrypt(k.parseKey, name, pem, text)
+		clear(text)
 		if err == nil {
 			return s, nil
 		}

@@ -15,6 +15,7 @@ import (
 	"ptyctl/control"
 	"ptyctl/devlock"
 	"ptyctl/internal/rundir"
+	"ptyctl/ptyx"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -30,6 +31,7 @@ func (r *report) machine(ctx context.Context, cfg config.Config) {
 		r.knownHosts(in.Hosts[0].KnownHosts)
 		r.identities(ctx, &in.Hosts[0])
 	}
+	r.memory()
 	r.folder("runtime folder", rundir.Dir)
 	r.folder("device locks", func() (string, error) {
 		if cfg.Locks.DeviceDir != "" {
@@ -44,6 +46,16 @@ func (r *report) machine(ctx context.Context, cfg config.Config) {
 	if cfg.Logging.File != "" {
 		r.writable("log file", cfg.Logging.File)
 	}
+}
+
+// memory tells whether other programs can read what passes through this one.
+func (r *report) memory() {
+	const check = "own memory"
+	if why := ptyx.Unprotected(); why != "" {
+		r.add(finding{Status: noted, Check: check, Text: "other programs can read ptyctl's memory, with what passes through it: " + why, Do: "run ptyctl as an ordinary user of Linux, macOS or FreeBSD"})
+		return
+	}
+	r.ok(check, "other programs of this user cannot read it")
 }
 
 // sockets looks at the control sockets of the processes that run.

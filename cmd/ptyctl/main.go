@@ -29,11 +29,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ptyctl/config"
 	"ptyctl/ptyx"
 )
 
 func main() {
 	ptyx.EnableLimits()
+	protect()
 	// A client that closed its end must not kill us before every session is closed. Ignored, the signal would be ignored by
 	// every program that we start, too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -41,6 +43,13 @@ func main() {
 	err := newApp().RunContext(ctx, os.Args)
 	stop()
 	os.Exit(exitCode(err))
+}
+
+// protect keeps secrets from the other programs of this user, also from those that this process starts. What fails here is
+// told by ptyctl doctor; no command depends on it.
+func protect() {
+	_ = config.TakeSecrets() // while /proc/self is still ours
+	_ = ptyx.ProtectMemory()
 }
 
 // A usageError is a wrong call; its text says how to call rightly.

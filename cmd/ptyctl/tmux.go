@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"ptyctl/config"
 	"ptyctl/internal/rundir"
 )
 
@@ -160,7 +161,8 @@ func (t *tmux) output(ctx context.Context, args ...string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, tmuxWait)
 	defer stop()
 	cmd := exec.CommandContext(ctx, t.program, args...)
-	cmd.Dir = "/" // where the server stays
+	cmd.Env = config.Environ() // with the token for the socket, which the ptyctl in its windows needs
+	cmd.Dir = "/"              // where the server stays
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {

@@ -1,0 +1,22 @@
+package ptyx
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// protectMemory refuses debuggers from now on (PT_DENY_ATTACH, ptrace(2)).
+func protectMemory() error {
+	if err := unix.PtraceDenyAttach(); err != nil {
+		return fmt.Errorf("ptrace(PT_DENY_ATTACH): %w", err)
+	}
+	return withholdCore()
+}
+
+func unprotected() string {
+	if unix.Geteuid() == 0 {
+		return "it runs as root, and nothing keeps root from the memory of a process"
+	}
+	return ""
+}
