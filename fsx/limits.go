@@ -2,6 +2,7 @@ package fsx
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"ptyctl/term"
@@ -32,10 +33,11 @@ func (l Limits) read(r term.FileRead) (int64, error) {
 	if r.Offset < 0 || r.Max < 0 {
 		return 0, &term.Error{Op: opRead, Kind: term.InvalidArgument, Msg: "offset and max_bytes count bytes from 0 on", Details: &term.Details{Field: "offset"}}
 	}
-	if r.Max == 0 {
-		return l.Read, nil
+	most := l.Read
+	if r.Max > 0 {
+		most = min(r.Max, l.Read)
 	}
-	return min(r.Max, l.Read), nil
+	return min(most, math.MaxInt64-r.Offset), nil // no file has more, whatever a server sends
 }
 
 // list is how many entries a listing may have.

@@ -190,13 +190,13 @@ func (s *SFTP) Read(ctx context.Context, r term.FileRead) (d term.FileData, err 
 			return err
 		}
 		defer func() { _ = f.Close() }()
-		d = term.FileData{Size: info.Size(), Mode: info.Mode(), Modified: info.ModTime()}
-		if d.Data, err = readAt(ctx, f, r, most, info.Size()); err != nil {
+		d = term.FileData{Size: sizeOf(info), Mode: info.Mode(), Modified: info.ModTime()}
+		if d.Data, err = readAt(ctx, f, r, most, d.Size); err != nil {
 			return err
 		}
 		d.Next = r.Offset + int64(len(d.Data))
 		// A server may send less at a time than it is asked for, which looks like the end.
-		d.Truncated = len(d.Data) > 0 && d.Next < d.Size || int64(len(d.Data)) == most && more(f, d.Next)
+		d.Truncated = len(d.Data) > 0 && (d.Next < d.Size || int64(len(d.Data)) == most && more(f, d.Next))
 		return nil
 	})
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *SFTP) Stat(ctx context.Context, name string) (e term.FileEntry, err err
 		if err != nil {
 			return err
 		}
-		e = entry(path.Base(name), info)
+		e = told(path.Base(name), info)
 		if info.Mode().Type() == fs.ModeSymlink {
 			e.Target, err = s.c.ReadLink(name)
 		}
@@ -259,13 +259,15 @@ func (s *SFTP) List(ctx context.Context, r term.FileList) (out term.FileListing,
 		page := newPage(r.After, s.limits.list(r.Limit))
 		byName := make(map[string]fs.FileInfo, len(infos))
 		for _, i := range infos {
-			page.add(i.Name())
-			byName[i.Name()] = i
+			if _, again := byName[i.Name()]; !again && inFolder(i.Name()) {
+				page.add(i.Name())
+				byName[i.Name()] = i
+			}
 		}
 		var names []string
 		names, out.Last, out.More = page.names()
 		for _, name := range names {
-			out.Entries = append(out.Entries, entry(name, byName[name]))
+			out.Entries = append(out.Entries, told(name, byName[name]))
 		}
 		return nil
 	})

@@ -5,6 +5,7 @@ package fsx
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -52,4 +53,43 @@ func TestSFTPListHostile(t *testing.T) {
 		_, err := files.List(t.Context(), term.FileList{Path: "x"})
 		wantKind(t, err, term.LimitExceeded, "8 MiB")
 	})
+}
+
+// TestSFTPImpossibleSizes checks reads and writes at the end of what can be counted, of files whose server has data
+// everywhere.
+func TestSFTPImpossibleSizes(t *testing.T) {
+	attrs := func(size uint64) []byte {
+		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{105, 0, 0, 0, 0, 0, 0, 0, 5}, size), 0o100644)
+	}
+	handle := append([]byte{102, 0, 0, 0, 0}, appendString(nil, "h")...)
+	data := append([]byte{103, 0, 0, 0, 0}, appendString(nil, "some data of a hostile server")...)
+	for _, size := range []uint64{0, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64} {
+		for _, offset := range []int64{0, math.MaxInt64 - 10, math.MaxInt64} {
+			files, err := NewSFTP(t.Context(), newLiar(version(), [][]byte{attrs(size), handle, data, data, data, data}), Limits{Read: 29})
+			if err != nil {
+				t.Fatal(err)
+			}
+			within(t, func() {
+				d, err := files.Read(t.Context(), term.FileRead{Path: "x", Offset: offset})
+				if err != nil || d.Size < 0 || d.Next < offset || int64(len(d.Data)) != d.Next-offset || len(d.Data) == 0 && d.Truncated {
+					t.Errorf("Read of %d bytes at %d = %+v, %v", size, offset, d, err)
+				}
+			})
+			_ = files.Close()
+		}
+		files, err := NewSFTP(t.Context(), newLiar(version(), [][]byte{attrs(size)}), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		within(t, func() {
+			if e, err := files.Stat(t.Context(), "x"); err != nil || e.Size < 0 {
+				t.Errorf("Stat of %d bytes = %+v, %v", size, e, err)
+			}
+			if size >= math.MaxInt64 {
+				_, err := files.Write(t.Context(), term.FileWrite{Path: "x", Data: []byte("abc"), Append: true})
+				wantKind(t, err, term.IOError, "no file can")
+			}
+		})
+		_ = files.Close()
+	}
 }

@@ -80,7 +80,10 @@ func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out t
 	case !w.Append:
 		flags |= os.O_TRUNC
 	case t.old != nil:
-		flags, offset = flags|os.O_APPEND, t.old.Size()
+		flags |= os.O_APPEND
+		if offset, err = endOf(t.path, t.old, len(w.Data)); err != nil {
+			return out, err
+		}
 	default:
 		flags |= os.O_APPEND
 	}
@@ -230,7 +233,7 @@ func (s *SFTP) finish(f *sftp.File, out term.FileWritten) (term.FileWritten, err
 	if err != nil {
 		return out, err
 	}
-	out.Size, out.Mode = info.Size(), info.Mode()
+	out.Size, out.Mode = sizeOf(info), info.Mode()
 	return out, nil
 }
 

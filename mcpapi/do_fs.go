@@ -134,7 +134,7 @@ func (c *invocation) fsRead(ctx context.Context, files *session.Files, in *fsArg
 		}
 	}
 	out := &fsReadOut{
-		Action: c.action, Data: string(d.Data), DataEncoding: "utf-8", Size: d.Size, NextOffset: d.Next, Truncated: d.Truncated,
+		Action: c.action, Data: string(d.Data), DataEncoding: "utf-8", Size: max(d.Size, 0), NextOffset: max(d.Next, 0), Truncated: d.Truncated,
 		Mode: modeText(d.Mode), ModifiedAt: millis(d.Modified), Warnings: c.notes,
 	}
 	if in.Encoding == "base64" || !utf8.Valid(d.Data) {
@@ -176,7 +176,7 @@ func (c *invocation) fsWrite(ctx context.Context, files *session.Files, in *fsAr
 	if err != nil {
 		return nil, err
 	}
-	return &fsWriteOut{Action: c.action, BytesWritten: r.Bytes, Size: r.Size, Mode: modeText(r.Mode), Created: r.Created, Atomic: r.Atomic, Warnings: c.notes}, nil
+	return &fsWriteOut{Action: c.action, BytesWritten: max(r.Bytes, 0), Size: max(r.Size, 0), Mode: modeText(r.Mode), Created: r.Created, Atomic: r.Atomic, Warnings: c.notes}, nil
 }
 
 func (c *invocation) fsList(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
@@ -199,7 +199,7 @@ func (c *invocation) fsList(ctx context.Context, files *session.Files, in *fsArg
 }
 
 func newFSEntry(e term.FileEntry) fsEntry {
-	return fsEntry{Name: e.Name, Type: e.Type(), Mode: modeText(e.Mode), Size: e.Size, ModifiedAt: millis(e.Modified)}
+	return fsEntry{Name: e.Name, Type: e.Type(), Mode: modeText(e.Mode), Size: max(e.Size, 0), ModifiedAt: millis(e.Modified)}
 }
 
 // modeText writes permissions as chmod(1) takes them.
