@@ -296,7 +296,7 @@ func TestProgramOfTheRuling(t *testing.T) {
 			Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
 				return term.Ruling{Program: "/judged/" + string(a.Verb)}, nil
 			},
-			Dialers: map[string]term.Dialer{"local": func(_ context.Context, t term.Target, _ term.Prompter) (term.Transport, error) {
+			Dialers: map[string]term.Dialer{"local": func(_ context.Context, t term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
 				got = t.Local
 				return program, nil
 			}},
