@@ -353,6 +353,12 @@ const editing = "\t\x1b\x7f\x01\x02\x05\x06\x08\x0b\x0e\x0f\x10\x12\x13\x14\x15\
 // harmlessKeys neither edit a line nor bring an earlier one back.
 var harmlessKeys = set("enter ctrl_c ctrl_d ctrl_z ctrl_l ctrl_backslash break interrupt_process abort_output ayt eof")
 
+// NoBoundary reports whether commands are ruled by lists of what is denied or asked about alone. Those help against honest
+// mistakes: there is always one more way to run what they name.
+func (r Rules) NoBoundary() bool {
+	return len(r.Deny)+len(r.Ask) > 0 && len(r.Allow) == 0 && r.Preset == ""
+}
+
 // All returns the rules one by one, for a person to see.
 func (r Rules) All() []Rule {
 	all := slices.Concat(r.Deny, r.Ask, r.Allow, r.DenyPrograms, r.Programs, r.WorkDirs, r.Protocols, r.DenyHosts, r.Hosts, r.ReadOnlyHosts, r.ExecOnlyHosts)

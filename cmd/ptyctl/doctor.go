@@ -130,6 +130,9 @@ func (r *report) configuration(c *cli.Context) {
 		return // each problem says what to write instead
 	}
 	r.ok("configuration", "%s", configFile(c.String("config")))
+	if policyRules(cfg).NoBoundary() {
+		r.add(finding{Status: noted, Check: "policy", Text: noBoundary, Do: "list what may run in policy.allow, or name a policy.preset; ptyctl policy check says what becomes of a command"})
+	}
 	if cfg.Policy.Mode == config.PolicyModeReport {
 		r.add(finding{Status: noted, Check: "policy", Text: "NOT ENFORCED: " + notEnforced,
 			Do: "once the audit log has no would_deny that you want to pass, remove policy.mode (" + cfg.Origin("policy.mode") + ")"})

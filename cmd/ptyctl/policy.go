@@ -192,6 +192,9 @@ func checkPolicy(c *cli.Context) error {
 	return errDenied
 }
 
+// noBoundary is what an operator should know whose rules for commands are deny and ask alone.
+const noBoundary = "policy.deny and policy.ask are for honest mistakes: there is always one more way to run what they name; what must not happen is kept by policy.allow or policy.preset"
+
 func showPolicy(w io.Writer, r policy.Rules) error {
 	if _, err := policy.New(r); err != nil {
 		return usageError{err}
@@ -202,6 +205,9 @@ func showPolicy(w io.Writer, r policy.Rules) error {
 	}
 	for _, rule := range r.All() {
 		b.WriteString(rule.String() + "\n")
+	}
+	if r.NoBoundary() {
+		b.WriteString("note: " + noBoundary + "\n")
 	}
 	if b.Len() == 0 {
 		b.WriteString("there are no rules: callers may do whatever the account can do\n")
