@@ -79,6 +79,7 @@ var importRules = []rule{
 	{pkg: "internal/bufpipe", why: "it is an in-memory connection and knows no protocol"},
 	{pkg: "internal/transcript", why: "it is a file format for the tests of telnet and of the program"},
 	{pkg: "internal/leaktest", theirs: []string{"golang.org/x/crypto/ssh"}, why: "every package's tests may use it"},
+	{pkg: "internal/shelltest", theirs: []string{"github.com/creack/pty"}, why: "it runs lines in shells and knows no rule"},
 	{pkg: "internal/leaktest/search", ours: []string{"internal/leaktest"}, why: "it is the last stage of the tests"},
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
 	{pkg: "scripts/dist", why: "whoever checks a release must be able to read all of what made it"},

@@ -1,0 +1,93 @@
+//go:build unix
+
+package shelltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// A Terminal is an interactive shell to type into. It expands history, and keeps what was typed.
+type Terminal struct {
+	w     *World
+	cmd   *exec.Cmd
+	tty   *os.File
+	drain sync.WaitGroup
+}
+
+// errLost says that a shell did not come back to its prompt.
+var errLost = errors.New("the shell did not run the next line")
+
+// Terminal starts an interactive shell. Close ends it.
+func (w *World) Terminal(s Shell) (*Terminal, error) {
+	t := &Terminal{w: w, cmd: exec.Command(s.typed[0], s.typed[1:]...)}
+	t.cmd.Env, t.cmd.Dir = w.env(), w.work
+	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Credential: w.id}
+	tty, slave, err := pty.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer slave.Close()
+	t.tty = tty
+	if w.id != nil {
+		_ = slave.Chown(nobody, nobody)
+	}
+	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = slave, slave, slave
+	if err := t.cmd.Start(); err != nil {
+		_ = tty.Close()
+		return nil, fmt.Errorf("start %s: %w", s.Name, err)
+	}
+	t.drain.Go(func() { _, _ = io.Copy(io.Discard, tty) })
+	if err := t.settle(10 * time.Second); err != nil {
+		t.Close()
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	if _, err := w.record(); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// Close ends the shell and all that it left.
+func (t *Terminal) Close() {
+	_ = t.tty.Close() // a hangup
+	_ = syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL)
+	_ = t.cmd.Wait()
+	t.drain.Wait()
+}
+
+// Type types a line and waits until the shell is ready for the next. If it never is, Hung is set, and the Terminal of no
+// more use.
+func (t *Terminal) Type(ctx context.Context, line string) (Record, error) {
+	if _, err := t.tty.WriteString(line + "\r"); err != nil {
+		return Record{}, err
+	}
+	lost := t.settle(mostRun)
+	r, err := t.w.record()
+	r.Hung = lost != nil
+	return r, errors.Join(err, ctx.Err())
+}
+
+// settle types the name of a program that says when it runs.
+func (t *Terminal) settle(most time.Duration) error {
+	if _, err := t.tty.WriteString("sentinel\r"); err != nil {
+		return err
+	}
+	if err := t.w.sentinel.SetReadDeadline(time.Now().Add(most)); err != nil {
+		return err
+	}
+	if n, err := t.w.sentinel.Read(make([]byte, 16)); n == 0 {
+		return fmt.Errorf("%w: %w", errLost, err)
+	}
+	return nil
+}

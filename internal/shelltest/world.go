@@ -1,0 +1,222 @@
+//go:build unix
+
+package shelltest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Canary is the program that no rule allows.
+const Canary = "canary"
+
+// The recorders besides Canary. No shell has a builtin of the names in Always, so that each use of one is recorded;
+// of the others in Programs some shells have builtins.
+var (
+	Always   = []string{"show", "list", "fail"}
+	Programs = []string{"show", "list", "fail", "echo", "printf", "test", "[", "cat", "ls", "true", "false"}
+)
+
+// failing are the recorders that end with status 1.
+var failing = []string{"fail", "false"}
+
+// Names are the files in the folder in which a line runs.
+var Names = []string{"a1", "a2", "b c", "in"}
+
+const (
+	content = "content of a file\n"
+	nobody  = 65534
+	mostRun = 3 * time.Second
+)
+
+// A World is a folder with the recorders, and the folder in which lines run, one at a time.
+type World struct {
+	bin, log, home, work string
+	sentinel             *os.File // is written to by the program of that name
+	id                   *syscall.Credential
+}
+
+// A Record is what a line did.
+type Record struct {
+	Ran   [][]string // the recorders with their arguments, in no order
+	Files []string   // that are new, changed or gone, in order
+	Hung  bool       // the shell, or what it started, did not end by itself
+	Out   string     // the beginning of what was printed
+}
+
+// NewWorld makes a World. Links are programs besides the recorders, each a name on PATH and the program that it stands
+// for. The folder goes with the test.
+func NewWorld(tb testing.TB, links map[string]string) *World {
+	tb.Helper()
+	base, err := os.MkdirTemp("", "shelltest") //nolint:usetesting // nobody may not enter TempDir
+	must(tb, err)
+	tb.Cleanup(func() { _ = os.RemoveAll(base) })
+	w := &World{bin: base + "/bin", log: base + "/log", home: base + "/home", work: base + "/work"}
+	must(tb, os.Chmod(base, 0o711)) //nolint:gosec // nobody enters it
+	if os.Getuid() == 0 {
+		w.id = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}
+	for _, dir := range []string{w.bin, w.log, w.home, w.work} {
+		must(tb, os.Mkdir(dir, 0o755)) //nolint:gosec // nobody enters it
+		if w.id != nil && dir != w.bin {
+			must(tb, os.Chown(dir, nobody, nobody))
+		}
+	}
+	for _, name := range append([]string{Canary}, Programs...) {
+		status := 0
+		if slices.Contains(failing, name) {
+			status = 1
+		}
+		// A number is the file's name, so that two at once do not mix.
+		must(tb, w.program(name, fmt.Sprintf("printf '%%s\\0' %s \"$@\" >'%s'/$$; exit %d", quote(name), w.log, status)))
+	}
+	fifo := base + "/sentinel"
+	must(tb, syscall.Mkfifo(fifo, 0o600))
+	if w.id != nil {
+		must(tb, os.Chown(fifo, nobody, nobody))
+	}
+	w.sentinel, err = os.OpenFile(fifo, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	must(tb, err)
+	tb.Cleanup(func() { _ = w.sentinel.Close() })
+	must(tb, w.program("sentinel", "echo >'"+fifo+"'"))
+	for name, target := range links {
+		path, err := exec.LookPath(target)
+		must(tb, err)
+		must(tb, os.Symlink(path, filepath.Join(w.bin, name)))
+	}
+	must(tb, w.clean())
+	return w
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func (w *World) program(name, script string) error {
+	return os.WriteFile(filepath.Join(w.bin, name), []byte("#!/bin/dash\n"+script+"\n"), 0o755) //nolint:gosec // it is a program
+}
+
+// env is the environment of a shell.
+func (w *World) env() []string {
+	return []string{"PATH=" + w.bin, "HOME=" + w.home, "LC_ALL=C.UTF-8", "TERM=vt100"}
+}
+
+// Run has a shell read a line as a server that is asked to run it does, and says what came of it.
+func (w *World) Run(ctx context.Context, s Shell, line string) (Record, error) {
+	if strings.Contains(line, "\x00") {
+		return Record{}, nil // no system starts a program with that
+	}
+	ctx, stop := context.WithTimeout(ctx, mostRun)
+	defer stop()
+	cmd := exec.CommandContext(ctx, s.once[0], append(s.once[1:len(s.once):len(s.once)], line)...)
+	cmd.Env, cmd.Dir, cmd.WaitDelay = w.env(), w.work, time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: w.id}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	out := &beginning{}
+	cmd.Stdout, cmd.Stderr = out, out // a pipe, so that Wait also waits for what the shell leaves behind
+	err := cmd.Run()
+	hung := ctx.Err() != nil || errors.Is(err, exec.ErrWaitDelay)
+	if cmd.Process == nil {
+		return Record{}, fmt.Errorf("start %s: %w", s.Name, err)
+	}
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually nothing is left
+	r, err := w.record()
+	r.Hung, r.Out = hung, out.String()
+	return r, err
+}
+
+// record reads what was done, and makes the folders ready for the next line.
+func (w *World) record() (Record, error) {
+	var r Record
+	logs, err := os.ReadDir(w.log)
+	if err != nil {
+		return r, err
+	}
+	for _, e := range logs {
+		path := filepath.Join(w.log, e.Name())
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return r, err
+		}
+		if err := os.Remove(path); err != nil {
+			return r, err
+		}
+		r.Ran = append(r.Ran, strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"))
+	}
+	r.Files, err = w.changed()
+	if err == nil && len(r.Files) > 0 {
+		err = w.clean()
+	}
+	return r, err
+}
+
+// changed lists the files that are not as clean left them.
+func (w *World) changed() (names []string, err error) {
+	entries, err := os.ReadDir(w.work)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range Names {
+		if text, err := os.ReadFile(filepath.Join(w.work, name)); err != nil || string(text) != content {
+			names = append(names, name)
+		}
+	}
+	for _, e := range entries {
+		if !slices.Contains(Names, e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// clean fills the folder in which lines run.
+func (w *World) clean() error {
+	entries, err := os.ReadDir(w.work)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(w.work, e.Name())); err != nil {
+			return err
+		}
+	}
+	for _, name := range Names {
+		path := filepath.Join(w.work, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			return err
+		}
+		if w.id != nil {
+			if err := os.Chown(path, nobody, nobody); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A beginning keeps the first bytes that are written to it.
+type beginning struct{ bytes.Buffer }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	const most = 2048
+	if left := most - b.Len(); left > 0 {
+		b.Buffer.Write(p[:min(left, len(p))])
+	}
+	return len(p), nil
+}

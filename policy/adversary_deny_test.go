@@ -1,0 +1,56 @@
+//go:build unix
+
+package policy_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ptyctl/internal/shelltest"
+	"ptyctl/policy"
+)
+
+// deniedPieces make lines for a list of denied commands. A list of them is for honest mistakes, and there is more that it
+// misses than it can find: here are the constructs that it sees through.
+var deniedPieces = []string{
+	"canary", "canary", "ls", "ls ", "echo ", " ", " ", "'", "'", `"`, `"`, `\`, `\\`, `\'`, `\"`, ";", "; ", "\n", " # ", "#", "$(", ")", "(", "`", "{ ", "; }", "|", " | ", " || ",
+	"[[ ", " ]]", "((", "))", "$'", `$"`, "${x}", "${x:-", "}", "$x", "x=", "!", "! ", "*", "?", "[", "]", "~", "=", ",", "{", "<<E\n", "\nE\n", "<<'E'\n", "<<<", "if ", "; then ", "; fi", "for x in ",
+	"; do ", "; done", "case x in x) ", ";; esac", "f() ", "function f ", "eval ", "sh -c ", "env ", "command ", "exec ", "and ", "or ", "not ", "begin ", "builtin ", "noglob ", "- ", "then", "do", "time ", "-", "--", "^", "%", "@(", "<(", "$((", "\t", "é",
+}
+
+// TestDeniedInShells: a line that passes a list of denied commands runs none of them, in any of the shells.
+func TestDeniedInShells(t *testing.T) {
+	const longest = 14
+	lines := 300
+	if os.Getenv("PTYCTL_LONG") != "" {
+		lines = 5000
+	}
+	a := &adversary{policy: gate(t, policy.Rules{Deny: rules("deny", shelltest.Canary)}), class: shelltest.Posix, only: slices.Clone(shelltest.Programs)}
+	for _, s := range shelltest.Shells(t) {
+		if s.Name != "tcsh" && s.Name != "mksh" && s.Name != "ksh" { // read words in ways that only an allow list is safe from
+			a.shells = append(a.shells, s)
+		}
+	}
+	w := shelltest.NewWorld(t, links)
+	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+	rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
+	t.Logf("seed %d", seed)
+	for n := 0; n < lines; {
+		var b strings.Builder
+		for range 2 + rnd.IntN(longest) {
+			b.WriteString(deniedPieces[rnd.IntN(len(deniedPieces))])
+		}
+		line := b.String()
+		if !strings.Contains(line, shelltest.Canary) || a.judge(t.Context(), line) == "" {
+			continue
+		}
+		n++
+		if err := a.try(t.Context(), w, line); err != nil {
+			t.Errorf("the policy does not deny %q: %v", line, err)
+		}
+	}
+}

@@ -1,0 +1,313 @@
+//go:build unix
+
+package policy_test
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"ptyctl/internal/shelltest"
+)
+
+// printed is a line as the policy prints it, read again by a reader that shares nothing with the policy: it knows
+// quoted words, patterns of file names, and the few operators of the closed grammar, and nothing else.
+type printed struct {
+	commands []simple
+	writes   []string // the files that redirections write
+}
+
+// A simple is a command of such a line.
+type simple struct {
+	words   []text
+	joint   string // what stands before it: "", ;, &&, ||, |
+	negated bool
+	assigns bool
+	sure    bool // its redirections cannot fail
+}
+
+// A text is a word; pattern is it with what the shell takes for a pattern not escaped, if there is one.
+type text struct{ plain, pattern string }
+
+// readPrinted reads a printed line in the quoting of a class.
+func readPrinted(line, class string) (p printed, err error) {
+	r := printedReader{rest: line, class: class}
+	c := simple{sure: true}
+	end := func(joint string) error {
+		if len(c.words) == 0 && !c.assigns {
+			return fmt.Errorf("there is no command before %q", r.rest)
+		}
+		p.commands = append(p.commands, c)
+		c = simple{joint: joint, sure: true}
+		return nil
+	}
+	for r.skip(); r.rest != ""; r.skip() {
+		if number := r.take("2>&1", "1>&2", ">&2"); number != "" {
+			continue
+		}
+		if sign := r.take("2>>", "2>|", "2>", ">>", ">|", ">", "<"); sign != "" {
+			r.skip()
+			w, _, err := r.word()
+			if err != nil {
+				return p, err
+			}
+			if w.pattern != "" {
+				return p, fmt.Errorf("a redirection to the pattern %q", w.plain)
+			}
+			if w.plain == "/dev/null" {
+				continue
+			}
+			if sign == "<" {
+				c.sure = c.sure && slices.Contains(shelltest.Names, w.plain)
+			} else {
+				c.sure = c.sure && w.plain != "" && !strings.Contains(w.plain, "/")
+				p.writes = append(p.writes, w.plain)
+			}
+			continue
+		}
+		if joint := r.take("&&", "||", "|", ";", "\n"); joint != "" {
+			if err := end(strings.Replace(joint, "\n", ";", 1)); err != nil {
+				return p, err
+			}
+			continue
+		}
+		w, bare, err := r.word()
+		switch {
+		case err != nil:
+			return p, err
+		case len(c.words) == 0 && (bare == "!" || bare == "not"):
+			c.negated = !c.negated
+		case len(c.words) == 0 && assigns(bare):
+			c.assigns = true
+		default:
+			c.words = append(c.words, w)
+		}
+	}
+	if len(c.words) == 0 && !c.assigns && len(p.commands) > 0 && c.joint == ";" {
+		return p, nil
+	}
+	return p, end("")
+}
+
+func assigns(bare string) bool {
+	name, _, ok := strings.Cut(bare, "=")
+	return ok && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
+}
+
+type printedReader struct{ rest, class string }
+
+func (r *printedReader) skip() { r.rest = strings.TrimLeft(r.rest, " ") }
+
+func (r *printedReader) take(signs ...string) string {
+	for _, s := range signs {
+		if strings.HasPrefix(r.rest, s) {
+			r.rest = r.rest[len(s):]
+			return s
+		}
+	}
+	return ""
+}
+
+// bareBytes need no quotes in any shell, wherever in a word they stand.
+const bareBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%=]"
+
+// word reads a word. bare is its beginning as far as no quote comes.
+func (r *printedReader) word() (w text, bare string, err error) {
+	var plain, pattern strings.Builder
+	globs, quoted := false, false
+	literal := func(s string) {
+		plain.WriteString(s)
+		for _, c := range s {
+			if strings.ContainsRune(`*?[\`, c) {
+				pattern.WriteByte('\\')
+			}
+			pattern.WriteRune(c)
+		}
+	}
+	start := r.rest
+	for r.rest != "" && !strings.ContainsAny(r.rest[:1], " ;&|<>\n") {
+		switch c := r.rest[0]; {
+		case c == '\'':
+			quoted = true
+			s, err := r.quoted()
+			if err != nil {
+				return w, "", err
+			}
+			literal(s)
+		case c == '\\' && len(r.rest) > 1 && strings.ContainsAny(r.rest[1:2], `'!\"`):
+			quoted = true
+			literal(r.rest[1:2])
+			r.rest = r.rest[2:]
+		case strings.IndexByte("*?[", c) >= 0:
+			n := 1
+			if c == '[' {
+				whole, _, _ := strings.Cut(r.rest, " ")
+				if n = strings.IndexByte(whole, ']') + 1; n == 0 {
+					literal("[")
+					r.rest = r.rest[1:]
+					continue
+				}
+			}
+			globs = true
+			plain.WriteString(r.rest[:n])
+			pattern.WriteString(strings.Replace(r.rest[:n], "[!", "[^", 1))
+			r.rest = r.rest[n:]
+		case c == '!' && start == r.rest && (len(r.rest) == 1 || r.rest[1] == ' '):
+			r.rest = r.rest[1:]
+			return text{}, "!", nil
+		case strings.IndexByte(bareBytes, c) >= 0:
+			literal(r.rest[:1])
+			r.rest = r.rest[1:]
+		default:
+			return w, "", fmt.Errorf("%q stands outside of quotes", r.rest[:1])
+		}
+		if !quoted {
+			bare = start[:len(start)-len(r.rest)]
+		}
+	}
+	if r.rest == start {
+		return w, "", fmt.Errorf("no word begins with %.20q", start)
+	}
+	w.plain = plain.String()
+	if globs {
+		w.pattern = pattern.String()
+	}
+	return w, bare, nil
+}
+
+// quoted reads what stands between single quotes.
+func (r *printedReader) quoted() (string, error) {
+	var b strings.Builder
+	for s := r.rest[1:]; s != ""; s = s[1:] {
+		escapes := ""
+		switch r.class {
+		case shelltest.Fish:
+			escapes = `\'`
+		case shelltest.Csh:
+			escapes = "!\n" // history is expanded between quotes, and a line ends there
+		}
+		switch {
+		case s[0] == '\'':
+			r.rest = s[1:]
+			return b.String(), nil
+		case s[0] == '\\' && len(s) > 1 && strings.IndexByte(escapes, s[1]) >= 0:
+			s = s[1:]
+			b.WriteByte(s[0])
+		default:
+			b.WriteByte(s[0])
+		}
+	}
+	return "", fmt.Errorf("the quote at %q is not closed", r.rest)
+}
+
+// A run is a program with its arguments. If loose, shells differ on these, and only the name counts.
+type run struct {
+	args  []string
+	loose bool
+}
+
+// run is what a command runs in the folder of a World. known is false if a shell may refuse it: no name matches a pattern.
+func (c simple) run(written []string) (r run, known bool) {
+	known = true
+	for _, w := range c.words {
+		if w.pattern == "" {
+			r.args = append(r.args, w.plain)
+			continue
+		}
+		r.loose = r.loose || len(written) > 0 || strings.Contains(w.pattern, "/") // other names may be there by then
+		found := false
+		for _, name := range shelltest.Names {
+			if ok, _ := path.Match(w.pattern, name); ok {
+				r.args, found = append(r.args, name), true
+			}
+		}
+		if !found {
+			r.args, known = append(r.args, w.plain), false
+		}
+	}
+	if len(r.args) > 1 && r.args[0] == "env" { // how csh sets a variable for one command
+		for r.args = r.args[1:]; len(r.args) > 1 && assigns(r.args[0]); {
+			r.args = r.args[1:]
+		}
+	}
+	if len(r.args) == 0 {
+		r.args = []string{""} // an assignment runs nothing
+	}
+	r.loose = r.loose || !known || !slices.Contains(shelltest.Always, r.args[0]) // fish has functions for some of the others
+	return r, known
+}
+
+// A status is what is known of how a command ends.
+type status int
+
+const (
+	unknown status = iota
+	success
+	failure
+)
+
+func (s status) not() status { return [...]status{unknown, failure, success}[s] }
+
+// expect says which commands run in each shell, and which may.
+func (p printed) expect() (must, may []run) {
+	plain := true // else a shell may give up the whole line
+	for _, c := range p.commands {
+		_, known := c.run(p.writes)
+		plain = plain && known && c.sure
+	}
+	last := success
+	for rest := p.commands; len(rest) > 0; {
+		n := 1 // commands in the pipeline
+		for n < len(rest) && rest[n].joint == "|" {
+			n++
+		}
+		pipeline := rest[:n]
+		rest = rest[n:]
+		wanted := unknown // the status that it runs after
+		switch pipeline[0].joint {
+		case "&&":
+			wanted = success
+		case "||":
+			wanted = failure
+		}
+		if plain && wanted != unknown && last == wanted.not() {
+			continue
+		}
+		certain := plain && (wanted == unknown || last == wanted)
+		var now status
+		for i, c := range pipeline {
+			r, _ := c.run(p.writes)
+			if certain && !r.loose {
+				must = append(must, r)
+			} else {
+				may = append(may, r)
+			}
+			switch end := ends(r.args[0]); {
+			case i == 0:
+				now = end
+			case now != success || end != success: // shells differ on which command of a pipeline counts
+				now = unknown
+			}
+		}
+		if pipeline[0].negated {
+			now = now.not()
+		}
+		if !certain && now != last {
+			now = unknown
+		}
+		last = now
+	}
+	return must, may
+}
+
+// ends is the status with which a command ends in every shell.
+func ends(name string) status {
+	switch name {
+	case "show", "list", "echo":
+		return success
+	case "fail":
+		return failure
+	}
+	return unknown
+}
