@@ -79,6 +79,9 @@ func (y *typist) try(ctx context.Context, text string) error {
 	var files []string
 	readable := error(nil)
 	for line := range strings.FieldsFuncSeq(text, func(c rune) bool { return c < ' ' }) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
 		p, err := readPrinted(line, y.checks.class)
 		readable = errors.Join(readable, err)
 		m, n := p.expect()
@@ -91,7 +94,7 @@ func (y *typist) try(ctx context.Context, text string) error {
 		err = readable
 	}
 	if err == nil {
-		err = faithful(r, must, may, files)
+		err = faithful(y.world.Home(), r, must, may, files)
 	}
 	if err != nil {
 		y.end() // its history, or the line that it is in, would spoil the next

@@ -3,6 +3,7 @@
 package policy_test
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -27,6 +28,9 @@ type simple struct {
 	sure    bool // its redirections cannot fail
 }
 
+// ownHome stands for the home folder of a World in words that begin with it.
+const ownHome = "\x00~"
+
 // A text is a word; pattern is it with what the shell takes for a pattern not escaped, if there is one.
 type text struct{ plain, pattern string }
 
@@ -43,10 +47,10 @@ func readPrinted(line, class string) (p printed, err error) {
 		return nil
 	}
 	for r.skip(); r.rest != ""; r.skip() {
-		if number := r.take("2>&1", "1>&2", ">&2"); number != "" {
+		if number := r.take("2>&1", "1>&2", "1>&1", "2>&2", ">&2"); number != "" {
 			continue
 		}
-		if sign := r.take("2>>", "2>|", "2>", ">>", ">|", ">", "<"); sign != "" {
+		if sign := r.take(">>& ", ">& ", "2>>", "2>|", "2>", ">>", ">|", ">", "<"); sign != "" {
 			r.skip()
 			w, _, err := r.word()
 			if err != nil {
@@ -66,8 +70,8 @@ func readPrinted(line, class string) (p printed, err error) {
 			}
 			continue
 		}
-		if joint := r.take("&&", "||", "|", ";", "\n"); joint != "" {
-			if err := end(strings.Replace(joint, "\n", ";", 1)); err != nil {
+		if joint := r.take("&&", "||", "|&", "|", ";", "\n"); joint != "" {
+			if err := end(cmp.Or(map[string]string{"\n": ";", "|&": "|"}[joint], joint)); err != nil {
 				return p, err
 			}
 			continue
@@ -139,6 +143,9 @@ func (r *printedReader) word() (w text, bare string, err error) {
 			quoted = true
 			literal(r.rest[1:2])
 			r.rest = r.rest[2:]
+		case c == '~' && r.rest == start && (len(start) == 1 || strings.IndexByte("/ ;|", start[1]) >= 0):
+			r.rest = r.rest[1:]
+			literal(ownHome)
 		case strings.IndexByte("*?[", c) >= 0:
 			n := 1
 			if c == '[' {

@@ -22,6 +22,9 @@ type Terminal struct {
 	cmd   *exec.Cmd
 	tty   *os.File
 	drain sync.WaitGroup
+
+	mu  sync.Mutex // guards the following
+	out beginning  // of what was shown since the last line
 }
 
 // errLost says that a shell did not come back to its prompt.
@@ -46,7 +49,7 @@ func (w *World) Terminal(s Shell) (*Terminal, error) {
 		_ = tty.Close()
 		return nil, fmt.Errorf("start %s: %w", s.Name, err)
 	}
-	t.drain.Go(func() { _, _ = io.Copy(io.Discard, tty) })
+	t.drain.Go(func() { _, _ = io.Copy(t, tty) })
 	if err := t.settle(10 * time.Second); err != nil {
 		t.Close()
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
@@ -66,15 +69,31 @@ func (t *Terminal) Close() {
 	t.drain.Wait()
 }
 
+// Write takes what the shell shows.
+func (t *Terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.out.Write(p)
+}
+
+// shown returns what was shown since it was asked last.
+func (t *Terminal) shown() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.out.Reset()
+	return t.out.String()
+}
+
 // Type types a line and waits until the shell is ready for the next. If it never is, Hung is set, and the Terminal of no
 // more use.
 func (t *Terminal) Type(ctx context.Context, line string) (Record, error) {
+	t.shown()
 	if _, err := t.tty.WriteString(line + "\r"); err != nil {
 		return Record{}, err
 	}
 	lost := t.settle(mostRun)
 	r, err := t.w.record()
-	r.Hung = lost != nil
+	r.Hung, r.Out = lost != nil, t.shown()
 	return r, errors.Join(err, ctx.Err())
 }
 

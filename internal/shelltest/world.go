@@ -111,6 +111,9 @@ func (w *World) program(name, script string) error {
 	return os.WriteFile(filepath.Join(w.bin, name), []byte("#!/bin/dash\n"+script+"\n"), 0o755) //nolint:gosec // it is a program
 }
 
+// Home is the home folder of the shells.
+func (w *World) Home() string { return w.home }
+
 // env is the environment of a shell.
 func (w *World) env() []string {
 	return []string{"PATH=" + w.bin, "HOME=" + w.home, "LC_ALL=C.UTF-8", "TERM=vt100"}
@@ -134,7 +137,13 @@ func (w *World) Run(ctx context.Context, s Shell, line string) (Record, error) {
 	if cmd.Process == nil {
 		return Record{}, fmt.Errorf("start %s: %w", s.Name, err)
 	}
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // usually nothing is left
+	// ksh ends before what it pipes from, whose output may go elsewhere.
+	for end := time.Now().Add(time.Second); !hung && syscall.Kill(-cmd.Process.Pid, 0) == nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			hung = true
+		}
+	}
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	r, err := w.record()
 	r.Hung, r.Out = hung, out.String()
 	return r, err

@@ -1,0 +1,162 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// accepted reports whether the server has let anybody in.
+func (s *sshd) accepted() bool { return strings.Contains(s.log.String(), "Accepted publickey") }
+
+// anyName is a line of known_hosts for the server under whatever name.
+func (s *sshd) anyName() string { return fmt.Sprintf("[*]:%d %s", s.port, s.hostKey.public()) }
+
+// TestRedTeamCommandsOfTheConnection: nothing that steers a connection runs a command or a variable's value on the far side.
+func TestRedTeamCommandsOfTheConnection(t *testing.T) {
+	for name, rules := range map[string]string{"allow": readers, "read-only host": `read_only_hosts = ["*"]`, "deny": `deny = ["canary*"]`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startSSHD(t, "AcceptEnv *", "LogLevel VERBOSE")
+			h := homeFor(t, []*sshd{s}, "[policy]", rules)
+			c := h.connect(t)
+			b := newCanary(t)
+			config := filepath.Join(h.dir, "caller_config")
+			h.write(t, config, "RemoteCommand "+b.path+"\n")
+			var options []string
+			for _, o := range []string{
+				"RemoteCommand=CMD", "RemoteCommand CMD", "remotecommand=CMD", " RemoteCommand = CMD", `RemoteCommand="CMD"`, "SetEnv=PROMPT_COMMAND=CMD", "SetEnv PROMPT_COMMAND=CMD", `SetEnv="PROMPT_COMMAND=CMD"`,
+				"SetEnv=LANG=C PROMPT_COMMAND=CMD", "SetEnv=BASH_ENV=CMD ENV=CMD", "SetEnv=PS1=$(CMD)", "SetEnv=LC_ALL=$(CMD)", "ProxyCommand=CMD", "LocalCommand=CMD", "KnownHostsCommand=CMD", "ProxyUseFdpass=yes",
+			} {
+				o = strings.ReplaceAll(o, "CMD", b.path)
+				options = append(options, fmt.Sprintf(`{"extra_args":["-o",%q]}`, o), fmt.Sprintf(`{"extra_args":[%q]}`, "-o"+o), fmt.Sprintf(`{"extra_args":["-oPermitLocalCommand=yes","-o",%q]}`, o))
+			}
+			options = append(options, fmt.Sprintf(`{"config_path":%q}`, config), fmt.Sprintf(`{"extra_args":["-F",%q]}`, config), fmt.Sprintf(`{"extra_args":["127.0.0.1",%q]}`, b.path))
+			for _, o := range options {
+				for _, pty := range []string{"", `,"pty":{"enabled":false}`} {
+					r, err := c.try(t.Context(), toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"ssh_options":`+strings.ReplaceAll(o, "%", "%%")+pty+`}`, s.port, s.user)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if r.SessionID == "" {
+						continue
+					}
+					c.attempt(t, toolIO, `{"action":"read","session_id":%s,"cursor":"0","until_idle_ms":200,"timeout_ms":1000}`, r.SessionID)
+					if b.ran(t) {
+						t.Errorf("ssh_options %s ran the canary: %.300s", o, r.text)
+					}
+					c.attempt(t, toolSession, `{"action":"close","session_id":%s,"force":true}`, r.SessionID)
+				}
+			}
+			for _, env := range []string{`["PROMPT_COMMAND=CMD"]`, `["BASH_ENV=CMD"]`, `["PS1=$(CMD)"]`, `["PS4=$(CMD)"]`, `["LD_PRELOAD=CMD"]`} {
+				env = strings.ReplaceAll(env, "CMD", b.path)
+				text := c.attempt(t, toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"env":`+env+`}`, s.port, s.user)
+				if b.ran(t) {
+					t.Errorf("env %s ran the canary: %.300s", env, text)
+				}
+			}
+			b.stays(t, "later")
+		})
+	}
+}
+
+// TestRedTeamHosts: no way to write a host, or the way to it, leads to one that the rules do not name.
+func TestRedTeamHosts(t *testing.T) {
+	forbidden, allowed := startSSHD(t), startSSHD(t)
+	// The forbidden server is reached as localhost, the allowed one as 127.0.0.1.
+	jump := func(spec string) string {
+		return strings.NewReplacer("PORT", fmt.Sprint(forbidden.port), "ALLOWED", fmt.Sprintf("127.0.0.1:%d", allowed.port)).Replace(spec)
+	}
+	for _, tt := range []struct{ name, rules, config, host, options string }{
+		{"two readers of one option", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-o","ProxyJump localhost:PORT,u=x@ALLOWED"]}`},
+		{"a blank before the sign", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-o","ProxyJump =localhost:PORT"]}`},
+		{"quotes", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-o","ProxyJump=\"localhost:PORT\""]}`},
+		{"small letters", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-oproxyjump=localhost:PORT"]}`},
+		{"a jump", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"proxy_jump":"localhost:PORT"}`},
+		{"a jump, -J", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-Jlocalhost:PORT"]}`},
+		{"a jump by URI", `deny_hosts = ["localhost"]`, "", "127.0.0.1", `{"proxy_jump":"ssh://localhost:PORT/"}`},
+		{"a jump by URI, no path", `deny_hosts = ["localhost"]`, "", "127.0.0.1", `{"proxy_jump":"ssh://localhost:PORT"}`},
+		{"a jump in capitals", `deny_hosts = ["localhost"]`, "", "127.0.0.1", `{"proxy_jump":"LOCALHOST:PORT"}`},
+		{"a jump with a dot", `deny_hosts = ["localhost"]`, "", "127.0.0.1", `{"proxy_jump":"localhost.:PORT"}`},
+		{"HostName", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-o","HostName=localhost","-p","PORT"]}`},
+		{"HostName, a blank", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-o","HostName localhost","-p","PORT"]}`},
+		{"an address for a denied name", `deny_hosts = ["localhost"]`, "", "LOCALHOST", `{"extra_args":["-p","PORT"]}`},
+		{"a name for a denied address", `deny_hosts = ["127.0.0.1"]`, "", "localhost", `{"extra_args":["-p","PORT"]}`},
+		{"a short address", `deny_hosts = ["127.0.0.1"]`, "", "127.1", `{"extra_args":["-p","PORT"]}`},
+		{"a number", `deny_hosts = ["127.0.0.1"]`, "", "2130706433", `{"extra_args":["-p","PORT"]}`},
+		{"hexadecimal", `deny_hosts = ["127.0.0.1"]`, "", "0x7f000001", `{"extra_args":["-p","PORT"]}`},
+		{"octal", `deny_hosts = ["127.0.0.1"]`, "", "0177.0.0.1", `{"extra_args":["-p","PORT"]}`},
+		{"mapped", `deny_hosts = ["127.0.0.1"]`, "", "::ffff:127.0.0.1", `{"extra_args":["-p","PORT"]}`},
+		{"a name with a dot", `deny_hosts = ["localhost"]`, "", "localhost.", `{"extra_args":["-p","PORT"]}`},
+		{"an alias", `deny_hosts = ["127.0.0.1"]`, "Host other\n\tHostName 127.0.0.1\n", "other", `{"extra_args":["-p","PORT"]}`},
+		{"without the configuration", `hosts = ["localhost"]`, "Host localhost\n\tHostName 127.0.0.2\n", "localhost", `{"use_openssh_config":false,"extra_args":["-p","PORT"]}`},
+		{"another configuration", `hosts = ["db"]`, "", "db", `{"config_path":"CONFIG"}`},
+		{"another configuration, -F", `hosts = ["db"]`, "", "db", `{"extra_args":["-F","CONFIG"]}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := homeFor(t, []*sshd{forbidden, allowed}, "[policy]", tt.rules)
+			h.trust(t, forbidden.anyName(), allowed.anyName())
+			h.write(t, h.sshConfig, tt.config+"Host *\n\tIdentityAgent none\n\tIdentitiesOnly yes\n\tIdentityFile "+forbidden.identity+"\n\tIdentityFile "+allowed.identity+"\n")
+			other := filepath.Join(h.dir, "other_config")
+			h.write(t, other, fmt.Sprintf("HostName localhost\nPort %d\nIdentityFile %s\n", forbidden.port, forbidden.identity))
+			before := strings.Count(forbidden.log.String(), "Accepted publickey")
+			c := h.connect(t)
+			options := strings.ReplaceAll(jump(tt.options), "CONFIG", other)
+			text := c.attempt(t, toolSession, `{"action":"open","protocol":"ssh","host":%s,"port":%s,"username":%s,"ssh_options":`+options+`}`, tt.host, map[bool]int{true: forbidden.port, false: allowed.port}[strings.Contains(options, `"-p"`)], forbidden.user)
+			if after := strings.Count(forbidden.log.String(), "Accepted publickey"); after > before {
+				t.Errorf("%s with ssh_options %s logged in at the forbidden host: %.300s", tt.host, options, text)
+			}
+		})
+	}
+}
+
+// TestRedTeamHostKeys: under a floor, no argument makes a host trusted whose key the operator's record speaks against, or
+// does not have.
+func TestRedTeamHostKeys(t *testing.T) {
+	s := startSSHD(t, "LogLevel VERBOSE")
+	other := newKey(t, "ed25519")
+	for floor, records := range map[string]map[string]bool{ // whether a pin may admit the host
+		"strict":     {"another key": false, "no key": false, "revoked": false},
+		"ask":        {"another key": false, "no key": false, "revoked": false},
+		"accept_new": {"another key": false, "revoked": false},
+	} {
+		for record := range records {
+			t.Run(floor+", "+record, func(t *testing.T) {
+				h := newHome(t, fmt.Sprintf("host_key_floor = %q", floor))
+				switch record {
+				case "another key":
+					h.trust(t, knownHostsLine(s.port, other))
+				case "revoked":
+					h.trust(t, "@revoked * "+s.hostKey.public())
+				}
+				h.write(t, h.sshConfig, "IdentityAgent none\nIdentitiesOnly yes\nIdentityFile "+s.identity+"\n")
+				own := filepath.Join(h.dir, "own_known_hosts")
+				h.write(t, own, s.knownHosts()+"\n")
+				config := filepath.Join(h.dir, "own_config")
+				h.write(t, config, "UserKnownHostsFile "+own+"\nIdentityFile "+s.identity+"\n")
+				c := h.connect(t)
+				before := strings.Count(s.log.String(), "Accepted publickey")
+				for _, options := range []string{
+					`{}`, fmt.Sprintf(`{"host_key_fingerprint":%q}`, s.hostKey.fingerprint()), fmt.Sprintf(`{"known_hosts_path":%q}`, own), fmt.Sprintf(`{"extra_args":["-o","UserKnownHostsFile=%s"]}`, own),
+					fmt.Sprintf(`{"extra_args":["-o","GlobalKnownHostsFile=%s"]}`, own), fmt.Sprintf(`{"config_path":%q}`, config), fmt.Sprintf(`{"extra_args":["-F",%q]}`, config), `{"extra_args":["-o","StrictHostKeyChecking=no"]}`,
+					`{"host_key_policy":"disabled"}`, `{"extra_args":["-o","HostKeyAlias=elsewhere","-o","StrictHostKeyChecking=accept-new"]}`, `{"extra_args":["-o","NoHostAuthenticationForLocalhost=yes"]}`, `{"extra_args":["-o","RevokedHostKeys=/dev/null"]}`, `{"extra_args":["-o","UserKnownHostsFile=/dev/null"]}`,
+					fmt.Sprintf(`{"host_key_fingerprint":%q,"known_hosts_path":%q}`, s.hostKey.fingerprint(), own),
+				} {
+					if floor == "accept_new" && strings.Contains(options, "HostKeyAlias") {
+						continue
+					}
+					text := c.attempt(t, toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"ssh_options":`+options+`}`, s.port, s.user)
+					if after := strings.Count(s.log.String(), "Accepted publickey"); after > before {
+						before = after
+						t.Errorf("ssh_options %s made the host trusted: %.300s", options, text)
+					}
+				}
+				if text, err := os.ReadFile(h.knownHosts); err != nil || strings.Count(string(text), s.hostKey.public()) > map[bool]int{true: 1}[record == "revoked"] {
+					t.Errorf("the key was recorded: %v %s", err, text)
+				}
+			})
+		}
+	}
+}
