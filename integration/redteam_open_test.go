@@ -16,6 +16,7 @@ func (s *sshd) anyName() string { return fmt.Sprintf("[*]:%d %s", s.port, s.host
 
 // TestRedTeamCommandsOfTheConnection: nothing that steers a connection runs a command or a variable's value on the far side.
 func TestRedTeamCommandsOfTheConnection(t *testing.T) {
+	t.Parallel()
 	for name, rules := range map[string]string{"allow": readers, "read-only host": `read_only_hosts = ["*"]`, "deny": `deny = ["canary*"]`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,6 +65,7 @@ func TestRedTeamCommandsOfTheConnection(t *testing.T) {
 
 // TestRedTeamHosts: no way to write a host, or the way to it, leads to one that the rules do not name.
 func TestRedTeamHosts(t *testing.T) {
+	t.Parallel()
 	forbidden, allowed := startSSHD(t), startSSHD(t)
 	// The forbidden server is reached as localhost, the allowed one as 127.0.0.1.
 	jump := func(spec string) string {
@@ -115,6 +117,7 @@ func TestRedTeamHosts(t *testing.T) {
 // TestRedTeamHostKeys: under a floor, no argument makes a host trusted whose key the operator's record speaks against, or
 // does not have.
 func TestRedTeamHostKeys(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "LogLevel VERBOSE")
 	other := newKey(t, "ed25519")
 	for floor, records := range map[string]map[string]bool{ // whether a pin may admit the host

@@ -52,6 +52,7 @@ func (r *redShell) usable(tb testing.TB) {
 // TestRedTeamShells: with an allow list of harmless readers, no line that an agent has run on either lane, in whatever form
 // it asks for, and whatever the login shell is, runs anything else.
 func TestRedTeamShells(t *testing.T) {
+	t.Parallel()
 	l := startShells(t)
 	l.run(t, fmt.Sprintf("mkdir -m 1777 %[1]s\ncat >%[2]s <<'end'\n#!/bin/sh\necho >%[1]s/$(id -un)\nend\nchmod 755 %[2]s", labMarks, labCanary))
 	lines := append(redTeamLines(shelltest.Bypasses, labCanary), redTeamLines(map[string][]string{"": shelltest.Typed}, labCanary)...)

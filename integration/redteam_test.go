@@ -66,6 +66,9 @@ func (c tools) attemptRaw(tb testing.TB, tool, arguments string) string {
 	tb.Helper()
 	a, err := c.callTool(tb.Context(), tool, json.RawMessage(arguments))
 	if err != nil {
+		if strings.Contains(err.Error(), "not found") { // of a tool that is not there nothing is learnt
+			tb.Errorf("%s %s: %v", tool, arguments, err)
+		}
 		return err.Error()
 	}
 	texts := make([]string, len(a.Content))

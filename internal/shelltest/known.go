@@ -24,6 +24,9 @@ var Bypasses = map[string][]string{
 	"fish's words": {
 		"echo (canary)", "echo a(canary)", `echo "(canary)"`, `echo "$(canary)"`, `echo 'a\' (canary) 'b'`, `echo 'a\' ; canary ; '\''`, `echo 'a\\'(canary)''`, "show {a,(canary)}", "echo \\x28canary\\x29", "echo 'x' ; and canary", "echo a ^canary", "echo a; or canary", "echo $zz[(canary)]", "echo \\;canary", "show a\\\n(canary)",
 	},
+	"tildes and brackets": {
+		"show ~''", `show ~""`, "show ~''/a", "show ~'a'", "show ~\\a", "show ~[a]", "show ~[canary]", "show ~*", "show ~?", "show ~/", "show ~/*", "show ~/''", "show ''~", "show [a]1", "show [a-b]1", "show [ab]*", "show a[1]", "show [a", "show a]", "show []a]", "show [^a]1", "show [!a]1", "show a?", "show a*''", "show *''*", "show '*'*", "show a\\*", "show {a,b}1", "show 'a'{1,2}", "show a{1..3}", "show {}", "show {a}", "show ~,a", "show a=~", "show =a", "show a:~",
+	},
 	"reserved words": {
 		"! canary", "time canary", "noglob canary", "nocorrect canary", "- canary", "and canary", "or canary", "not canary", "begin; canary; end", "coproc canary", "repeat 1 canary", "exec canary", "builtin command canary", "if true; then canary; fi", "foreach x (a) canary; end", "show; fi; canary", "[[ a ]] && canary", "echo a; function show { canary; }; show a", "show() { canary; }; show a", "alias show=canary; show", "time -- canary", "\"\"=canary", "=canary", "'!' canary", "'time' canary", "'noglob' canary",
 	},

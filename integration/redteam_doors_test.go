@@ -1,0 +1,231 @@
+package integration
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// doorLines run a canary under an allow list of readers in bash, sh or both, in ways that have nothing in common.
+var doorLines = []string{
+	"canary", "ls; canary", "ls\ncanary", "ls | canary", "echo $(canary)", "echo `canary`", "cat <<E\n$(canary)\nE", "echo \"${zz:-'$(canary)'}\"", "cat <<E\n${zz:-'$(canary)'}\nE", "echo ${zz:-<(canary)}", "echo \"$\\\n(canary)\"",
+	"echo {a['$(canary)']}>/dev/null", "cat <(canary)", "test -v 'a[$(canary)]'", "printf -v 'a[$(canary)]' x", "LINES='a[$(canary)]' ls", "eval canary", "f() { canary; }; f", "trap canary EXIT", "PATH=/nowhere canary", `echo '" ; canary ; "' "!#:1"`,
+}
+
+// A door is a way to have a line run.
+type door struct {
+	name string
+	run  func(line string) string
+}
+
+// TestRedTeamDoors: the same lines run nothing, whichever way they come.
+func TestRedTeamDoors(t *testing.T) {
+	t.Parallel()
+	s := startSSHD(t)
+	h := watchedHome(t, []*sshd{s}, "[policy]", strings.TrimSuffix(readers, "]")+`, "bash -c *", "/bin/bash -c *", "/bin/sh -c *", "/bin/bash", "/bin/sh"]`, "[local]\nhttp = true\n"+readWrite)
+	b := newCanary(t)
+	c := h.connect(t, "--toolsets", "core,local,pty,k_pty", "--transport", "both", "--listen", "127.0.0.1:0")
+	web := c.dial(t, c.url(), "")
+	ai := newHome(t, "[policy]", strings.TrimSuffix(readers, "]")+`, "/bin/bash -c *", "/bin/sh -c *", "/bin/bash", "/bin/sh"]`).connectAITerm(t)
+	id, webID := c.open(t, s), web.open(t, s)
+	where := fmt.Sprintf("%s@127.0.0.1:%d", s.user, s.port)
+	tool := func(c tools, name, arguments string, values ...any) func(string) string {
+		return func(line string) string {
+			return c.attempt(t, name, arguments, append(values[:len(values):len(values)], line)...)
+		}
+	}
+	call := func(tool, arguments string) func(string) string {
+		return func(line string) string {
+			out, errs, _ := h.run(t, "call", "--config", h.config, tool, fmt.Sprintf(arguments, line))
+			return out + errs
+		}
+	}
+	doors := []door{
+		{"exec, channel", tool(c.tools, toolExec, `{"session_id":%s,"lane":"channel","timeout_ms":2000,"cmd":%s}`, id)},
+		{"exec, terminal", tool(c.tools, toolExec, `{"session_id":%s,"lane":"terminal","timeout_ms":2000,"cmd":%s}`, id)},
+		{"exec over HTTP", tool(web.tools, toolExec, `{"session_id":%s,"lane":"channel","timeout_ms":2000,"cmd":%s}`, webID)},
+		{"exec by ptyctl call", call(toolExec, `{"session_id":"`+id+`","lane":"channel","timeout_ms":2000,"cmd":%q}`)},
+		{"write", tool(c.tools, toolIO, `{"action":"write","session_id":%s,"data":%s}`, id)},
+		{"write over HTTP", tool(web.tools, toolIO, `{"action":"write","session_id":%s,"data":%s}`, webID)},
+		{"write by ptyctl call", call(toolIO, `{"action":"write","session_id":"`+id+`","data":%q}`)},
+		{"paste", tool(c.tools, toolIO, `{"action":"write","session_id":%s,"paste":true,"data":%s}`, id)},
+		{"sensitive write", tool(c.tools, toolIO, `{"action":"write","session_id":%s,"sensitive":true,"data":%s}`, id)},
+		{"ptyctl exec", func(line string) string {
+			out, errs, _ := h.run(t, "exec", "--config", h.config, where, "--", line)
+			return out + errs
+		}},
+		{"ptyctl exec --lane terminal", func(line string) string {
+			out, errs, _ := h.run(t, "exec", "--config", h.config, "--lane", "terminal", where, "--", line)
+			return out + errs
+		}},
+		{"ptyctl_run", tool(c.tools, toolRun, `{"argv":["bash","-c",%s]}`)},
+		{"ptyctl_run sh", tool(c.tools, toolRun, `{"argv":["/bin/sh","-c",%s]}`)},
+		{"ptyctl_run over HTTP", tool(web.tools, toolRun, `{"argv":["bash","-c",%s]}`)},
+		{"open local", tool(c.tools, toolSession, `{"action":"open","protocol":"local","argv":["bash","-c",%s]}`)},
+		{"pty_spawn", tool(c.tools, "pty_spawn", `{"command":"bash","args":["-c",%s]}`)},
+		{"shell_run of aiterm", tool(ai.tools, "shell_run", `{"argv":["/bin/bash","-c",%s]}`)},
+		{"pty_open of aiterm", tool(ai.tools, "pty_open", `{"argv":["/bin/bash","-c",%s]}`)},
+	}
+	for _, shell := range []string{"/bin/bash", "/bin/sh"} {
+		if k := c.attempt(t, "k_pty", `{"action":"spawn","shell":%s}`, shell); strings.Contains(k, `"session_id"`) {
+			session := strings.SplitN(strings.SplitN(k, `"session_id":"`, 2)[1], `"`, 2)[0]
+			for _, action := range []string{"run", "talk"} {
+				doors = append(doors, door{"k_pty " + action, tool(c.tools, "k_pty", `{"action":%s,"session_id":%s,"timeout_ms":2000,"command":%s}`, action, session)})
+			}
+			doors = append(doors,
+				door{"k_pty write", tool(c.tools, "k_pty", `{"action":"write","session_id":%s,"data":%s}`, session)},
+				door{"exec in k_pty's shell", tool(c.tools, toolExec, `{"session_id":%s,"timeout_ms":2000,"cmd":%s}`, session)},
+				door{"pty_write", tool(c.tools, "pty_write", `{"id":%s,"data":%s}`, session)},
+			)
+			aiID := ai.attempt(t, "pty_open", `{"argv":[%s]}`, shell)
+			if _, rest, ok := strings.Cut(aiID, `"id":"`); ok {
+				id, _, _ := strings.Cut(rest, `"`)
+				doors = append(doors, door{"pty_send of aiterm", func(line string) string {
+					return ai.attempt(t, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(line)))
+				}})
+			}
+		} else {
+			t.Logf("k_pty gives no %s: %.300s", shell, k)
+		}
+	}
+	for _, d := range doors {
+		typed := strings.Contains(d.name, "write") || strings.HasSuffix(d.name, "talk") || d.name == "paste" || strings.Contains(d.name, "pty_send")
+		if text := d.run("echo fine"); !typed && (strings.Contains(text, "POLICY_DENIED") || strings.Contains(text, "INVALID") || strings.Contains(text, "denies")) {
+			t.Errorf("%s is no door, because it does not run what is allowed: %.500s", d.name, text)
+		}
+		for _, line := range doorLines {
+			line = strings.ReplaceAll(line, "canary", b.path)
+			if typed {
+				line += "\r"
+			}
+			text := d.run(line)
+			if strings.Contains(text, "POLICY_DENIED") || strings.Contains(text, "denies this") || strings.Contains(text, "E_") && strings.Contains(text, "rule") {
+				continue
+			}
+			time.Sleep(lateMoment)
+			if b.ran(t) {
+				t.Errorf("%s: the canary ran: %q: %.200s", d.name, line, text)
+			}
+		}
+	}
+	b.stays(t, "later")
+	h.wantRefusals(t, "exec", len(doorLines))
+}
+
+// TestRedTeamTyped: where lines may be typed, nothing that the rules do not allow can be, by whatever keys.
+func TestRedTeamTyped(t *testing.T) {
+	t.Parallel()
+	s := startSSHD(t)
+	h := homeFor(t, []*sshd{s}, "[policy]", readers, `typing = "lines"`)
+	c := h.connect(t)
+	b := newCanary(t)
+	line := strings.NewReplacer("canary", b.path)
+	for _, keys := range [][]string{
+		{"canary\r"}, {"ls; canary\r"}, {"ls ", "; canary\r"}, {"echo '", "\rcanary\r"}, {"echo x", ";", "canary", "\r"}, {"'ls' '", "'; canary '", "'\r"}, {`echo '" ; canary ; "' "!#:1"` + "\r"}, {"'echo' 'canary'\r", "!!:1\r"}, {"'echo' 'canary'\r", "!$\r"}, {"'echo' 'canary'\r", "!:1\r"},
+		{"'echo' 'canary'\r", "^'echo' ^^\r"}, {"'echo' 'canary'\r", "\x1b[A", "\x01\x1bd\r"}, {"'echo' 'canary'\r", "\x10\x01\x1b[3~\x1b[3~\r"}, {"ls \\\r", "; canary\r"}, {"cat <<E\r", "$(canary)\r", "E\r"}, {"'echo' 'a\r", "canary\r"}, {"ls\n", "canary\n"}, {"ls\x0acanary\x0a"},
+		{"xcanary\x1b[D\x1b[D\r"}, {"echo canary\x01\x04\x04\x04\x04\x04\r"}, {"\x1b[200~canary\r\x1b[201~\r"}, {"'ls'", " ", "|", "canary", "\r"}, {"\x16\rcanary\r"}, {"'cat'\r", "canary\r", "\x04"}, {"'echo' $'\\ncanary'\r"}, {"'ls' & canary\r"},
+	} {
+		id := c.open(t, s)
+		c.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"[$#] $","timeout_ms":20000}`, id)
+		var answers []string
+		for _, k := range keys {
+			answers = append(answers, c.attempt(t, toolIO, `{"action":"write","session_id":%s,"data":%s,"until_idle_ms":100,"timeout_ms":1000}`, id, line.Replace(k)))
+		}
+		if !strings.Contains(strings.Join(answers, ""), "POLICY_DENIED") || b.ran(t) {
+			time.Sleep(lateMoment)
+		}
+		for _, key := range []string{"enter", "arrow_up", "enter", "ctrl_r", "enter"} { // what was typed without an end
+			c.attempt(t, toolIO, `{"action":"write","session_id":%s,"key":%s,"until_idle_ms":50,"timeout_ms":500}`, id, key)
+		}
+		b.stays(t, "%q: %.500s", keys, answers)
+		c.attempt(t, toolSession, `{"action":"close","session_id":%s,"force":true}`, id)
+	}
+}
+
+// TestRedTeamDenied: what a list of denied programs misses by design is left to lists of allowed ones; these are seen through.
+func TestRedTeamDenied(t *testing.T) {
+	t.Parallel()
+	s := startSSHD(t)
+	c := homeFor(t, []*sshd{s}, "[policy]", `deny = ["canary", "canary *"]`).connect(t)
+	id := c.open(t, s)
+	b := newCanary(t)
+	loaders, err := filepath.Glob("/lib*/ld-linux*.so*")
+	if err != nil || len(loaders) == 0 {
+		t.Fatalf("no loader is found: %v", err)
+	}
+	for _, line := range []string{
+		"canary", "linux64 canary", "linux32 canary", "setarch x86_64 canary", "setarch -R canary", "i386 canary", "choom -n 0 -- canary", "choom -- canary", "compgen -C canary", "compgen -C canary x", "jobs -x canary", loaders[0] + " /bin/sh canary", loaders[0] + " --argv0 x /bin/sh canary",
+		"gdb -batch -ex 'shell canary'", "gdb -q -ex '!canary' -ex quit", "gdb --batch --eval-command='shell canary'", "git -c alias.x='!canary' x", "git -c core.pager=canary -p log", "BASH_CMDS[ls]=canary; ls", "BASH_CMDS+=([ls]=canary); ls", "BASH_ALIASES[x]=canary", "hash -p canary ls; ls",
+		"coproc canary", "env -S canary", "env -S 'sh canary'", "nsenter canary", "unshare canary", "prlimit canary", "taskset 1 canary", "chrt 0 canary", "ionice canary", "nice canary", "nohup canary", "setsid canary", "stdbuf -o0 canary", "timeout 1 canary", "time canary", "command canary", "exec canary", "eval canary", "builtin eval canary",
+		"runuser -u root canary", "runuser root -c canary", "su -c canary", "sudo -n canary", "script -qc canary /dev/null", "flock /tmp canary", "setpriv canary", "xargs canary </dev/null", "echo | xargs canary", "find /etc/hostname -exec canary ;", "find /etc/hostname -exec canary {} +", "find /etc/hostname -ok canary {} +", "awk 'BEGIN{system(\"canary\")}'", "sed 1ecanary /etc/hostname", "perl -e 'exec q(canary)'", "python3 -c 'import os; os.system(\"canary\")'",
+		"trap canary EXIT", "mapfile -C canary -c 1 x </etc/hostname", "enable -f canary x", "complete -C canary ls", "bind -x '\"x\":canary'", ". canary", "source canary", "sh canary", "bash -c canary", "dash -c canary", "busybox sh -c canary", "busybox nice canary", "start-stop-daemon -S -x canary", "run-parts canary", "vim -es -c '!canary' -c q", "tar cf /dev/null --checkpoint=1 --checkpoint-action=exec=canary /etc/hostname", "tar -I canary -cf /dev/null /etc/hostname", "ssh -o ProxyCommand=canary x", "rsync -e canary a b:", "sort --compress-program=canary /etc/hostname", "tmux new -d canary", "watch -n 1 canary", "make --eval='x:;canary' x", "man -P canary man",
+	} {
+		line = strings.ReplaceAll(line, "canary", b.path)
+		text := c.attempt(t, toolExec, `{"session_id":%s,"lane":"channel","timeout_ms":2000,"cmd":%s}`, id, line)
+		if !strings.Contains(text, "POLICY_DENIED") {
+			t.Errorf("%q is not denied (the canary ran: %t): %.200s", line, b.ran(t), text)
+		}
+		if b.ran(t) {
+			t.Errorf("the canary ran: %q", line)
+		}
+	}
+}
+
+// evilLibrary compiles a library that runs the canary when it is loaded.
+func evilLibrary(tb testing.TB, b canary) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	source, library := filepath.Join(dir, "evil.c"), filepath.Join(dir, "evil.so")
+	if err := os.WriteFile(source, []byte("#include <fcntl.h>\n__attribute__((constructor)) static void f(void) { open(\""+b.mark+"\", O_CREAT | O_WRONLY, 0600); }\n"), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
+		tb.Fatalf("%v: %s; run scripts/install-test-deps", err, out)
+	}
+	return library
+}
+
+// TestRedTeamPrograms: where programs are ruled, no variable and no folder chooses another.
+func TestRedTeamPrograms(t *testing.T) {
+	t.Parallel()
+	b := newCanary(t)
+	library := evilLibrary(t, b)
+	evil := filepath.Dir(b.path)
+	for _, name := range []string{"id", "whoami", "bash"} {
+		if err := os.Symlink(b.path, filepath.Join(evil, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, rules := range map[string]string{"programs": `programs = ["/usr/bin/id", "/usr/bin/whoami", "/usr/bin/bash"]`, "a folder": `programs = ["/usr/bin/"]`, "denied": `deny_programs = ["` + b.path + `"]`} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t, "[policy]", rules)
+			c, ai := h.connect(t, "--toolsets", "core,local,pty,k_pty"), newHome(t, "[policy]", rules).connectAITerm(t)
+			for _, v := range []struct{ name, value string }{
+				{"PATH", evil + ":/usr/bin"}, {"PATH", evil}, {"LD_PRELOAD", library}, {"LD_AUDIT", library}, {"LD_LIBRARY_PATH", evil}, {"BASH_ENV", b.path}, {"ENV", b.path}, {"PROMPT_COMMAND", b.path}, {"GCONV_PATH", evil}, {"BASH_FUNC_id%%", "() { " + b.path + "; }"}, {"SHELLOPTS", "xtrace"},
+			} {
+				pair := v.name + "=" + v.value
+				for _, text := range []string{
+					c.attempt(t, toolRun, `{"argv":["id"],"env":[%s]}`, pair),
+					c.attempt(t, toolRun, `{"argv":["/usr/bin/id"],"env":[%s]}`, pair),
+					c.attempt(t, toolRun, `{"argv":["bash","-c",":"],"env":[%s,"PS4=$(`+b.path+`)"]}`, pair),
+					c.attempt(t, toolRun, `{"argv":["./id"],"cwd":%s,"env":[%s]}`, evil, pair),
+					c.attempt(t, toolSession, `{"action":"open","protocol":"local","argv":["id"],"env":[%s]}`, pair),
+					c.attempt(t, "pty_spawn", `{"command":"id","args":[],"env":{%s:%s}}`, v.name, v.value),
+					c.attempt(t, "k_pty", `{"action":"spawn","shell":"bash","env":{%s:%s}}`, v.name, v.value),
+					ai.attempt(t, "shell_run", `{"argv":["id"],"env":{%s:%s}}`, v.name, v.value),
+					ai.attempt(t, "pty_open", `{"argv":["/usr/bin/id"],"env":{%s:%s}}`, v.name, v.value),
+				} {
+					if b.ran(t) {
+						t.Errorf("%s: the canary ran, or was loaded: %.300s", pair, text)
+					}
+				}
+				b.stays(t, "%s", pair)
+			}
+		})
+	}
+}

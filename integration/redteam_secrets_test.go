@@ -1,0 +1,181 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// words are what a caller could try as the name of a task: all of a refusal, in pieces.
+var words = regexp.MustCompile(`[^"\\]+`)
+
+// TestRedTeamLocks: an attached person's place is taken by no name that an agent can learn or guess, at no door.
+func TestRedTeamLocks(t *testing.T) {
+	t.Parallel()
+	s := startSSHD(t)
+	h := watchedHome(t, []*sshd{s}, readWrite)
+	c := h.connect(t, "--transport", "both", "--listen", "127.0.0.1:0")
+	web := c.dial(t, c.url(), "")
+	b := newCanary(t)
+	id := c.open(t, s)
+	c.ps1(t, id)
+	p := h.sit(t, "attach", "--config", h.config, "--take", id)
+	p.sees("you have taken")
+	p.types("echo per''son\r")
+	p.sees("person")
+	refusal := c.attempt(t, toolIO, `{"action":"write","session_id":%s,"data":"x"}`, id)
+	if !strings.Contains(refusal, "LOCKED") {
+		t.Fatalf("an agent may type beside a person: %s", refusal)
+	}
+	status := c.attempt(t, toolSession, `{"action":"status","session_id":%s}`, id) + c.attempt(t, toolSession, `{"action":"list"}`)
+	audited, err := os.ReadFile(h.audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"person", "ptyctl attach", "person root", fmt.Sprintf("person %s (ptyctl attach, process %d)", os.Getenv("USER"), p.cmd.Process.Pid), fmt.Sprintf("person root (ptyctl attach, process %d)", p.cmd.Process.Pid)}
+	for _, text := range []string{refusal, status, string(audited)} {
+		for _, m := range words.FindAllString(text, -1) {
+			names = append(names, m)
+			names = append(names, regexp.MustCompile(`(?:person|task) .*?process \d+\)?`).FindAllString(m, -1)...)
+			names = append(names, strings.TrimPrefix(regexp.MustCompile(`task .*?process \d+\)?`).FindString(m), "task "))
+		}
+	}
+	tried := make(map[string]bool)
+	for _, name := range names {
+		if name = strings.TrimSpace(name); tried[name] || name == "" || len(name) > 200 {
+			continue
+		}
+		tried[name] = true
+		for door, do := range map[string]func(tool, arguments string) string{
+			"stdio": func(tool, arguments string) string { return c.attempt(t, tool, arguments, id, name) },
+			"HTTP":  func(tool, arguments string) string { return web.attempt(t, tool, arguments, id, name) },
+		} {
+			for _, call := range []string{toolIO + ` {"action":"write","data":"` + b.path + `\r","session_id":%s,"task_id":%s}`, toolSession + ` {"action":"unlock","session_id":%s,"task_id":%s}`, toolSession + ` {"action":"lock","session_id":%s,"task_id":%s}`, toolSession + ` {"action":"heartbeat","session_id":%s,"task_id":%s}`} {
+				tool, arguments, _ := strings.Cut(call, " ")
+				if text := do(tool, arguments); strings.Contains(text, `"success":true`) || strings.Contains(text, "bytes_written") || !strings.Contains(text, "error_code") {
+					t.Fatalf("%s: %s with task_id %q: %.300s", door, arguments, name, text)
+				}
+			}
+		}
+	}
+	for name := range tried {
+		if !strings.Contains(name, "process") && !strings.Contains(name, "person") {
+			continue
+		}
+		out, errs, _ := h.run(t, "call", "--config", h.config, toolIO, fmt.Sprintf(`{"action":"write","session_id":%q,"data":"%s\r","task_id":%q}`, id, b.path, name))
+		if !strings.Contains(out+errs, "LOCKED") && !strings.Contains(out+errs, "INVALID") {
+			t.Errorf("control socket: task_id %q: %.300s", name, out+errs)
+		}
+	}
+	if len(tried) < 10 {
+		t.Errorf("only %d names were tried", len(tried))
+	}
+	b.stays(t, "typed in a person's place")
+	p.types("\x1d")
+	p.leaves(0)
+}
+
+// TestRedTeamTasks: over HTTP with tokens, the name of a task does not carry over to another token.
+func TestRedTeamTasks(t *testing.T) {
+	t.Parallel()
+	s := startSSHD(t)
+	h := homeFor(t, []*sshd{s})
+	const other = "dev-91c2a4d6e8f0-1138"
+	path := h.tokensFile(t)
+	h.write(t, path, "ops:write:"+opsToken+"\ndev:write:"+other+"\n")
+	h.secrets = append(h.secrets, other)
+	h.write(t, h.config, "[server.http]\ntokens_file = '"+path+"'\n[ssh]\nknown_hosts_path = '"+h.knownHosts+"'\nconfig_path = '"+h.sshConfig+"'\n")
+	p, url := h.startHTTP(t)
+	ops, dev := p.dial(t, url, opsToken), p.dial(t, url, other)
+	id := ops.open(t, s)
+	ops.call(t, toolSession, `{"action":"lock","session_id":%s,"task_id":"deploy","lock_ttl_ms":600000}`, id)
+	for _, call := range []string{
+		toolIO + ` {"action":"write","session_id":%s,"data":"x","task_id":"deploy"}`, toolExec + ` {"session_id":%s,"cmd":"true","task_id":"deploy"}`, toolSession + ` {"action":"unlock","session_id":%s,"task_id":"deploy"}`, toolSession + ` {"action":"lock","session_id":%s,"task_id":"deploy"}`,
+		toolSession + ` {"action":"heartbeat","session_id":%s,"task_id":"deploy"}`, toolSession + ` {"action":"close","session_id":%s,"task_id":"deploy"}`, toolConfig + ` {"action":"resize","session_id":%s,"cols":100,"rows":50,"task_id":"deploy"}`,
+	} {
+		tool, arguments, _ := strings.Cut(call, " ")
+		if text := dev.attempt(t, tool, arguments, id); !strings.Contains(text, "error_code") {
+			t.Errorf("another token passes for the task: %s: %.300s", arguments, text)
+		}
+	}
+	if r := ops.call(t, toolExec, `{"session_id":%s,"cmd":"echo mine","task_id":"deploy"}`, id); r.Stdout != "mine\n" {
+		t.Errorf("the task itself: %s", r.text)
+	}
+	p.terminate()
+}
+
+// TestRedTeamMemory: a program that ptyctl starts for an agent reads neither its memory nor its environment. As root nothing
+// could keep it from that, so that ptyctl runs as nobody here.
+func TestRedTeamMemory(t *testing.T) {
+	t.Parallel()
+	const token = "control-token-1138"
+	h := newHome(t, "[server.control]", "control_mode = 'readwrite'", "control_auth_token = 'unused-"+token+"'")
+	h.secrets = append(h.secrets, token)
+	if os.Getuid() == 0 {
+		program := filepath.Join(h.dir, "ptyctl")
+		data, err := os.ReadFile(binary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(program, data, 0o755); err != nil { //nolint:gosec // it is a program
+			t.Fatal(err)
+		}
+		h.program, h.wrap = program, []string{"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"}
+		for _, dir := range []string{filepath.Dir(h.dir), h.dir} {
+			if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // nobody has to enter it
+				t.Fatal(err)
+			}
+		}
+		for _, path := range []string{h.dir, h.config, h.sshConfig, h.knownHosts} {
+			if err := os.Chown(path, 65534, 65534); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	h.env = append(h.env, "PTYCTL_SERVER_CONTROL_CONTROL_AUTH_TOKEN="+token)
+	c := h.connect(t)
+	const script = `
+import sys
+for name in "mem", "environ", "maps", "fd", "cwd", "root":
+    path = "/proc/%s/%s" % (sys.argv[1], name)
+    try:
+        import os
+        if name == "fd": os.listdir(path)
+        elif name in ("cwd", "root"): os.readlink(path)
+        else: open(path, "rb").read(1) if name != "mem" else open(path, "rb").close()
+        print(name, "open")
+    except OSError as e:
+        print(name, "closed")
+`
+	r := c.call(t, toolRun, `{"argv":["/usr/bin/python3","-c",%s,%s]}`, script, fmt.Sprint(c.pid))
+	if strings.Contains(r.Stdout, "open") || !strings.Contains(r.Stdout, "mem closed") {
+		t.Errorf("of ptyctl's process a program reads: %s", r.text)
+	}
+}
+
+// TestRedTeamPresets: the ready-made lists of programs know the options that write files and run programs.
+func TestRedTeamPresets(t *testing.T) {
+	t.Parallel()
+	s := startSSHD(t)
+	c := homeFor(t, []*sshd{s}, "[policy]", `preset = "read-only-linux"`).connect(t)
+	b := newCanary(t)
+	id := c.open(t, s)
+	file := b.mark
+	for _, line := range []string{
+		"find /etc/hostname -fprintf FILE x", "find /etc/hostname -fprint FILE", "find /etc/hostname -fprint0 FILE", "find /etc/hostname -fls FILE", "find /etc/hostname -exec CANARY {} +", "find /etc/hostname -ok CANARY {} +", "find FILE -delete", "sort -o FILE /etc/hostname", "sort -oFILE /etc/hostname", "sort --output=FILE /etc/hostname", "sort --outp=FILE /etc/hostname", "sort -ro FILE /etc/hostname", "sort --compress-program=CANARY -S 1K /etc/services",
+		"curl -o FILE file:///etc/hostname", "curl -sSo FILE file:///etc/hostname", "curl --output FILE file:///etc/hostname", "curl -K /etc/hostname", "tar -I 'sh -c CANARY' -xf /etc/hostname", "tar cf FILE /etc/hostname", "tar -xf x --to-command=CANARY", "tee FILE", "dd if=/etc/hostname of=FILE", "cp /etc/hostname FILE", "sed -i s/a/b/ FILE", "sed -n 'w FILE' /etc/hostname", "sed 1eCANARY /etc/hostname", "awk 'BEGIN{system(\"CANARY\")}'", "awk 'BEGIN{print > \"FILE\"}'",
+		"uniq /etc/hostname FILE", "xxd /etc/hostname FILE", "date -s 2001-01-01", "hostname x", "ip link set lo down", "systemctl restart x", "journalctl --vacuum-time=1s", "journalctl --rotate", "dmesg -C", "less /etc/hostname", "man -P CANARY man", "git -c core.pager=CANARY -p log", "ss -K dst 127.0.0.1", "env CANARY", "xargs CANARY", "CANARY", "cat /etc/hostname > FILE", "ls | tee FILE", "echo x >> FILE", "diff --to-file=FILE x", "file -C -m FILE", "split /etc/hostname FILE", "od -w1 /etc/hostname > FILE", "top -b -n 1 > FILE", "grep x /etc/hostname > FILE", "getent passwd | sh", "strace -o FILE ls", "rg --pre CANARY x /etc/hostname", "fd . -x CANARY", "zgrep x /etc/hostname > FILE", "tree -o FILE", "lsof -F > FILE", "wget -O FILE http://127.0.0.1:1/", "jq -n 'x' > FILE", "iptables -F", "sysctl -w kernel.x=1", "mount -o remount /", "bash -c CANARY", "timeout 1 CANARY",
+	} {
+		line = strings.NewReplacer("FILE", file, "CANARY", b.path).Replace(line)
+		text := c.attempt(t, toolExec, `{"session_id":%s,"lane":"channel","timeout_ms":2000,"cmd":%s}`, id, line)
+		if ran := b.ran(t); ran || !strings.Contains(text, "POLICY_DENIED") {
+			t.Errorf("read-only-linux allows %q (it wrote or ran something: %t): %.200s", line, ran, text)
+		}
+	}
+	if r := c.call(t, toolExec, `{"session_id":%s,"lane":"channel","cmd":"cat /proc/loadavg | head -n 1"}`, id); r.Stdout == "" {
+		t.Errorf("read-only-linux does not run what reads: %s", r.text)
+	}
+}
