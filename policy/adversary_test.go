@@ -96,23 +96,31 @@ func wrap(rnd *rand.Rand, line string) string {
 	return "command " + line
 }
 
-// judge asks the policy. It returns what is run, or "" for a line that is denied.
-func (a *adversary) judge(ctx context.Context, line string) string {
+// judge asks the policy. It returns what is run, or "" for a line that is denied. The error is a panic of the policy.
+func (a *adversary) judge(ctx context.Context, line string) (runs string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("class %s: the policy, asked about %.300q, panics: %v", a.class, line, r)
+		}
+	}()
 	action := sshExec(line)
 	action.FarSide = func(context.Context) string { return a.class }
-	ruling, err := a.policy.Rule(ctx, action)
+	ruling, denied := a.policy.Rule(ctx, action)
 	switch {
-	case err != nil:
-		return ""
+	case denied != nil:
+		return "", nil
 	case ruling.Command != "":
-		return ruling.Command
+		return ruling.Command, nil
 	}
-	return line
+	return line, nil
 }
 
 // try gives a line that the policy allows to each shell, and says what is wrong with what it does.
 func (a *adversary) try(ctx context.Context, w *shelltest.World, line string) error {
-	runs := a.judge(ctx, line)
+	runs, err := a.judge(ctx, line)
+	if err != nil {
+		return err
+	}
 	if runs == "" || shelltest.Harmful(runs) || len(runs) > 100<<10 { // the system takes no longer one
 		return nil
 	}
@@ -266,7 +274,7 @@ func TestAdversary(t *testing.T) {
 						line = wrap(lines.Rand, line)
 					}
 					judged.Add(1)
-					if a.judge(ctx, line) == "" {
+					if runs, err := a.judge(ctx, line); runs == "" && err == nil {
 						continue
 					}
 					accepted.Add(1)

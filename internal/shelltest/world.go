@@ -132,16 +132,25 @@ func (w *World) Run(ctx context.Context, s Shell, line string) (Record, error) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out := &beginning{}
 	cmd.Stdout, cmd.Stderr = out, out // a pipe, so that Wait also waits for what the shell leaves behind
-	err := cmd.Run()
+	alive, held, err := os.Pipe()
+	if err != nil {
+		return Record{}, err
+	}
+	defer alive.Close()
+	cmd.ExtraFiles = []*os.File{held}
+	err = cmd.Start()
+	_ = held.Close()
+	if err == nil {
+		err = cmd.Wait()
+	}
 	hung := ctx.Err() != nil || errors.Is(err, exec.ErrWaitDelay)
 	if cmd.Process == nil {
 		return Record{}, fmt.Errorf("start %s: %w", s.Name, err)
 	}
-	// ksh ends before what it pipes from, whose output may go elsewhere.
-	for end := time.Now().Add(time.Second); !hung && syscall.Kill(-cmd.Process.Pid, 0) == nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			hung = true
-		}
+	// ksh ends before what it pipes from, whose output may go elsewhere. It ends when nobody has the other end of the pipe.
+	_ = alive.SetReadDeadline(time.Now().Add(time.Second))
+	if _, late := alive.Read(make([]byte, 1)); errors.Is(late, os.ErrDeadlineExceeded) {
+		hung = true
 	}
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	r, err := w.record()
