@@ -71,6 +71,7 @@ func TestRedTeamDoors(t *testing.T) {
 		{"shell_run of aiterm", tool(ai.tools, "shell_run", `{"argv":["/bin/bash","-c",%s]}`)},
 		{"pty_open of aiterm", tool(ai.tools, "pty_open", `{"argv":["/bin/bash","-c",%s]}`)},
 	}
+	var aiShells []string
 	for _, shell := range []string{"/bin/bash", "/bin/sh"} {
 		if k := c.attempt(t, "k_pty", `{"action":"spawn","shell":%s}`, shell); strings.Contains(k, `"session_id"`) {
 			session := strings.SplitN(strings.SplitN(k, `"session_id":"`, 2)[1], `"`, 2)[0]
@@ -85,6 +86,7 @@ func TestRedTeamDoors(t *testing.T) {
 			aiID := ai.attempt(t, "pty_open", `{"argv":[%s]}`, shell)
 			if _, rest, ok := strings.Cut(aiID, `"id":"`); ok {
 				id, _, _ := strings.Cut(rest, `"`)
+				aiShells = append(aiShells, id)
 				doors = append(doors, door{"pty_send of aiterm", func(line string) string {
 					return ai.attempt(t, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(line)))
 				}})
@@ -107,14 +109,20 @@ func TestRedTeamDoors(t *testing.T) {
 			if strings.Contains(text, "POLICY_DENIED") || strings.Contains(text, "denies this") || strings.Contains(text, "E_") && strings.Contains(text, "rule") {
 				continue
 			}
-			time.Sleep(lateMoment)
 			if b.ran(t) {
 				t.Errorf("%s: the canary ran: %q: %.200s", d.name, line, text)
 			}
 		}
+		b.stays(t, "%s", d.name)
 	}
 	b.stays(t, "later")
 	h.wantRefusals(t, "exec", len(doorLines))
+	for _, open := range c.call(t, toolSession, `{"action":"list"}`).Sessions {
+		c.attempt(t, toolSession, `{"action":"close","session_id":%s,"force":true}`, open.SessionID)
+	}
+	for _, id := range aiShells {
+		ai.attempt(t, "pty_close", `{"id":%s}`, id)
+	}
 }
 
 // TestRedTeamTyped: where lines may be typed, nothing that the rules do not allow can be, by whatever keys.
