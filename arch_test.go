@@ -52,7 +52,7 @@ var importRules = []rule{
 	{pkg: "profile", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is data about devices, not behaviour; the files are TOML, where a pattern needs no escaping"},
 	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt", "quote"}, why: "the engine knows no protocol, no wire format and no command line"},
 
-	{pkg: "sshx", ours: []string{"term", "sshx/sshconfig", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/net/proxy", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
+	{pkg: "sshx", ours: []string{"term", "quote", "sshx/sshconfig", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/net/proxy", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 	{pkg: "sshx/patterns", why: "it compares names and knows no file"},
 	{pkg: "sshx/sshconfig", ours: []string{"term", "sshx/patterns"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it evaluates ssh_config and connects to nothing"},
 	{pkg: "sshx/hostkeys", ours: []string{"term", "sshx/patterns"}, theirs: []string{"golang.org/x/crypto/ssh"}, why: "it decides about keys and connects to nothing"},

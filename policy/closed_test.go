@@ -45,7 +45,8 @@ func TestPrinted(t *testing.T) {
 		{"a 2>&1 | b", "'a' 2>&1 | 'b'", "=", "'a' |& 'b'", "-", "-"},
 		{"a |& b", "'a' 2>&1 | 'b'", "=", "'a' |& 'b'", "-", "-"},
 		{"a 2>&1 >x", "'a' 2>&1 >'x'", "=", "-", "-", "-"},
-		{"ls *.log a?c [a-z]x", "'ls' *'.log' 'a'?'c' [a-z]'x'", "=", "=", "-", "-"},
+		{"a >x | b", "'a' >'x' | 'b'", "=", "-", "-", "-"},
+		{"ls *.log a?c [a-z]x", "'ls' *'.log' 'a'?'c' [a-z]'x'", "'ls' *'.log' 'a'?'c' '[a-z]''x'", "=", "-", "-"},
 		{"ls ~/x ~", "'ls' ~/'x' ~", "=", "=", "-", "-"},
 		{"ls {a,b}{1..2}", "'ls' 'a1' 'a2' 'b1' 'b2'", "=", "=", "ls a1 a2 b1 b2", "ls a1 a2 b1 b2"},
 		{"find . -exec ls {} +", "'find' '.' '-exec' 'ls' '{}' '+'", "=", "=", "-", "-"},
@@ -76,7 +77,7 @@ func TestOutsideTheGrammar(t *testing.T) {
 	for _, line := range []string{
 		"", "#", "a &", "a |", "(a)", "{ a; } | b", "{ a; } >x", "if a; then b; fi", "while a; do b; done", "for x in a; do b; done", "case a in a) b;; esac", "f() { a; }",
 		"((1))", "[[ a ]]", "export A=b", "declare A=b", "A=b", "A+=b c", "A=(b) c", "A[1]=b c", "A=~/x c", "time a", "coproc a", "let x", "> x", "a >|x", "a <>x", "a <&0", "a 3>x", "a 2>&-", "a <<E\nx\nE", "a <<<x", "a {x}>y",
-		"echo $x", `echo "$x"`, "echo ${x}", `echo "${x:-'$(a)'}"`, "echo $(a)", "echo `a`", `echo "$(a)"`, "echo $((1))", "cat <(a)", "echo @(a)", "echo ~user", "echo [!a]", "echo [[:alpha:]]", `echo $"a"`,
+		"echo $x", `echo "$x"`, "echo ${x}", `echo "${x:-'$(a)'}"`, "echo $(a)", "echo `a`", `echo "$(a)"`, "echo $((1))", "echo ~''", "echo ~[a]", "cat <(a)", "echo @(a)", "echo ~user", "echo [!a]", "echo [[:alpha:]]", `echo $"a"`,
 		"echo ${x:-<(a)}", "\"$\\\n(a)\"", "echo {a['$(b)']}>$x", "echo ${x:-/*(e:'a':)}", "> *", "a > *",
 		"eval a", "exec a", ". a", "source a", "alias a=b", "trap a EXIT", "set a", "unset a", "read a", "command eval a", "sudo sh -c 'eval a'", "sh -c 'echo $x'", "sh -c 'a &'", "ssh h a b", "env sh -c \"a; (b)\"",
 		"'if' a", "'repeat' 2 a", "'and' a", "'!' a", "'a b'", "'$x'", "'a=b'", "'=a'", "'%1'", "-", "builtin a", "'@' a", "noglob a",

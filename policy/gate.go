@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"ptyctl/quote"
 	"ptyctl/term"
@@ -260,6 +261,9 @@ func (p *Policy) closedRun(ctx context.Context, a term.Action, c closedLine) (te
 		return term.Ruling{Argv: argv, Command: quote.Show(argv)}, nil
 	}
 	c.d = dialect{class: farSide(ctx, a)}
+	if err := c.d.folder(a.Dir); err != nil {
+		return allowed, c.named(err, a.Dir)
+	}
 	if a.Argv != nil {
 		line, err := c.argv(a.Argv)
 		return term.Ruling{Command: line}, err
@@ -323,6 +327,9 @@ func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 		}
 		c := closedLine{k: &p.commands, screen: true, variable: p.variables(a), d: dialect{class: farSide(ctx, a)}}
 		judge = func(line string) error {
+			if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				return &denial{rule: rule, part: cut(line), why: "line editors drop or act on characters that cannot be seen", instead: "leave them out"}
+			}
 			printed, err := c.rewritten(line)
 			if err == nil && line != printed {
 				err = &denial{rule: rule, part: cut(line), why: "a typed line has to be written so that every shell reads it alike", instead: "type " + printed}

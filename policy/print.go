@@ -72,7 +72,13 @@ func (d dialect) pipeline(p pipeline) (string, error) {
 			return "", err
 		}
 		b.WriteString(text)
-		switch last := i == len(p.commands)-1; {
+		last := i == len(p.commands)-1
+		for _, r := range c.redirs {
+			if r.file != nil && d.limited() && (r.fd == 0 && i > 0 || r.fd == 1 && !last) {
+				return "", d.lacks("a redirection where there is a pipe", "keep the pipe or the redirection")
+			}
+		}
+		switch {
 		case merged && (last || d.anyLine):
 			return "", d.lacks("2>&1 here", "use > FILE, or leave it out")
 		case merged:
@@ -186,10 +192,14 @@ func (d dialect) token(t *token) (string, error) {
 		}
 	}
 	for _, p := range parts {
-		if p.pattern {
+		if p.pattern && (p.text[0] != '[' || !d.anyLine && d.class != quote.Fish) {
 			b.WriteString(p.text)
 			continue
 		}
+		if p.pattern && d.anyLine {
+			return "", d.lacks("patterns with [ ]", "use * or ?")
+		}
+		// What is a set of characters elsewhere, is text in fish.
 		text, err := d.word(p.text)
 		if err != nil {
 			return "", err
@@ -253,4 +263,16 @@ func (d dialect) plain(l list) (string, error) {
 		out = append(out, strings.Join(words, " "))
 	}
 	return strings.Join(out, " | "), nil
+}
+
+// folder refuses a working directory that the far side's shell would read as more than one word.
+func (d dialect) folder(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if strings.ContainsFunc(dir, isControl) || strings.ContainsAny(dir, "\n\t") {
+		return &denial{part: cut(dir), why: "the working directory holds a control character", instead: "give the folder's path without it"}
+	}
+	_, err := d.word(dir)
+	return err
 }

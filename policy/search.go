@@ -260,4 +260,4 @@ func sedRuns(args []word) bool {
 	return false
 }
 
-var sedRun = regexp.MustCompile(`(?:^|[;{}\n])[\s0-9,$!~+]*(?:/[^/]*/)?[\s!]*e(?:\s|$)|[^\w\s][gpiImM0-9]*e[gpiImM0-9]*(?:[\s;}]|$)`)
+var sedRun = regexp.MustCompile(`(?:^|[;{}\n])[\s0-9,$!~+]*(?:/[^/]*/)?[\s!]*e|[^\w\s][gpiImM0-9]*e[gpiImM0-9]*(?:[\s;}]|$)`)

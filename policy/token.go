@@ -13,6 +13,9 @@ func readToken(w *syntax.Word) (*token, error) {
 	for i, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
+			if i == 0 && p.Value == "~" && len(w.Parts) > 1 { // in zsh, ~[ calls a function
+				return nil, outside("~ with something other than / behind it", "write the folder's path, or put the ~ in quotes")
+			}
 			if err := t.bare(p.Value, i == 0); err != nil {
 				return nil, err
 			}

@@ -325,3 +325,5 @@ func (f *secretFilter) telling() bool {
 
 // waiting returns how many bytes are held back.
 func (f *secretFilter) waiting() int { return len(f.held) - f.told }
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"ptyctl/term"
 )
@@ -141,8 +142,8 @@ func (t *typedRun) line() (string, error) {
 		return refused(term.Unsupported, "this terminal's far side is of class %s, which takes one line at a time; run the lines one by one", class)
 	case lines && (class == ClassCsh || class == ClassCmd):
 		return refused(term.Unsupported, "a command of several lines cannot be run in %s; join them with ;%s", class, t.s.beside(", or pass lane channel"))
-	case (!marked || class == ClassCmd) && strings.ContainsFunc(line, isControl):
-		return refused(term.InvalidArgument, "the command holds a control character, which here would act as a key; send keys with ptyctl_session_io write")
+	case (!marked || class == ClassCmd) && strings.ContainsFunc(line, isUnseen):
+		return refused(term.InvalidArgument, "the command holds a character that cannot be seen, which a line editor here would take for a key, or drop; leave it out")
 	case custom && class == ClassCmd:
 		return refused(term.Unsupported, "cmd.exe cannot print a custom marker; leave rc_mode out")
 	}
@@ -157,7 +158,8 @@ func (t *typedRun) line() (string, error) {
 	return line, nil
 }
 
-func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+// isUnseen reports whether a line editor may do something else with a character than to insert it.
+func isUnseen(r rune) bool { return !unicode.IsPrint(r) }
 
 // typedResult completes the result of a command that has ended in the terminal.
 func (s *Session) typedResult(x *run, res *ExecResult) {

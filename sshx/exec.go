@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/quote"
 	"ptyctl/term"
 )
 
@@ -121,11 +122,15 @@ func (o *outWriter) detach() {
 // Preparing it may take as long as opening allows. Once the command is asked for, it may run, however late the server
 // says so: from then on only the command's own time counts.
 func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) error {
+	command, err := commandIn(r.Dir, r.Command)
+	if err != nil {
+		return err
+	}
 	if err := x.ch.setEnv(opening, r.Env); err != nil {
 		return err
 	}
 	asked := time.Now()
-	ok, err := x.ch.request(ctx, "exec", ssh.Marshal(struct{ Command string }{commandIn(r.Dir, r.Command)}))
+	ok, err := x.ch.request(ctx, "exec", ssh.Marshal(struct{ Command string }{command}))
 	if err != nil && ctx.Err() != nil {
 		return nil //nolint:nilerr // it may run: wait finds the time over, and stops it
 	}
@@ -173,15 +178,20 @@ func (c *channel) setEnv(ctx context.Context, env []term.EnvVar) error {
 	return nil
 }
 
-// commandIn prefixes a command with a change of directory, in a form that sh, csh and fish take alike.
-func commandIn(dir, command string) string {
+// commandIn prefixes a command with a change of directory, in a form that sh, csh and fish take alike. A line end has no
+// such form: csh would run what follows it.
+func commandIn(dir, command string) (string, error) {
 	if dir == "" {
-		return command
+		return command, nil
 	}
-	if dir[0] == '-' { // cd would take it for an option, or for the directory before
+	if dir[0] == '-' || dir[0] == '+' { // cd would take it for an option, or for a directory before
 		dir = "./" + dir
 	}
-	return "cd '" + strings.ReplaceAll(dir, "'", `'\''`) + "' || exit 1; " + command
+	word, err := quote.Word(quote.Posix, dir)
+	if err != nil || strings.ContainsFunc(dir, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", term.Errorf(term.InvalidArgument, "the working directory %q holds a control character; give a path without", dir)
+	}
+	return "cd " + word + " || exit 1; " + command, nil
 }
 
 // wait returns how the command ended. When ctx ends first, it stops the command.
