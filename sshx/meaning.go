@@ -2,13 +2,11 @@ package sshx
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"ptyctl/sshx/hostkeys"
 	"ptyctl/sshx/sshconfig"
-	"ptyctl/term"
 )
 
 // wayOrigin says where a configuration's jumps come from.
@@ -69,20 +67,10 @@ func (p *planning) overridesOf(cfg *sshconfig.Config) []sshconfig.Override {
 
 // askOperator evaluates the operator's own configuration, as if the caller had named no more than the host and the user.
 func (p *planning) askOperator(ctx context.Context, cfg *sshconfig.Config, asked sshconfig.Options) (*sshconfig.Config, error) {
-	asked.Overrides = slices.DeleteFunc(slices.Clone(p.overridesOf(cfg)), func(v sshconfig.Override) bool { return v.Origin.Caller() })
 	if cfg.Origin("User").Caller() {
 		asked.User = cfg.User
 	}
-	asked.NoFiles, asked.UserFile, asked.HomeDir = p.o.NoConfig, p.o.ConfigPath, p.o.HomeDir
-	if p.o.ConfigPath != "" {
-		asked.SystemFile = "none" // as with ssh -F
-	}
-	asked.AllowExec, asked.Exec, asked.Defaults = p.o.AllowExecDirectives, runMatchExec, algorithmDefaults()
-	own, err := sshconfig.Evaluate(ctx, asked)
-	if err != nil {
-		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: fmt.Sprintf("the operator's ssh_config for %s: %v", asked.Host, err)}
-	}
-	return own, nil
+	return p.evaluateOwn(ctx, cfg, asked)
 }
 
 // leads reports whether own, the operator's configuration for some name, leads to where cfg does. A port that the operator

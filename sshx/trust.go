@@ -85,15 +85,16 @@ func (p *planning) operators(ctx context.Context, cfg *sshconfig.Config) (*sshco
 	if cfg.Origin("HostName").Caller() {
 		host = cfg.HostName
 	}
-	eo := sshconfig.Options{Host: host, User: cfg.User, Port: cfg.Port}
-	for _, e := range p.evaluated {
-		if e.cfg == cfg { // a jump host has options of its own, which may be the operator's (ProxyCommand ssh -W -o ...)
-			eo.Overrides = slices.DeleteFunc(slices.Clone(e.overrides), func(v sshconfig.Override) bool { return v.Origin.Caller() })
-		}
-	}
+	return p.evaluateOwn(ctx, cfg, sshconfig.Options{Host: host, User: cfg.User, Port: cfg.Port})
+}
+
+// evaluateOwn evaluates the operator's own ssh_config, with the options of cfg's host that are the operator's too: a jump
+// written as ProxyCommand ssh -W has some.
+func (p *planning) evaluateOwn(ctx context.Context, cfg *sshconfig.Config, eo sshconfig.Options) (*sshconfig.Config, error) {
+	eo.Overrides = slices.DeleteFunc(slices.Clone(p.overridesOf(cfg)), func(v sshconfig.Override) bool { return v.Origin.Caller() })
 	own, err := sshconfig.Evaluate(ctx, p.own(eo))
 	if err != nil {
-		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: fmt.Sprintf("the operator's ssh_config for %s: %v", host, err)}
+		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: fmt.Sprintf("the operator's ssh_config for %s: %v", eo.Host, err)}
 	}
 	return own, nil
 }
