@@ -41,7 +41,8 @@ func readToken(w *syntax.Word) (*token, error) {
 
 // decoded is what $'...' stands for.
 func decoded(text string) (string, error) {
-	text, _, err := expand.Format(nil, text, nil)
+	// Not nil: all calls without a configuration would share one, and write to it.
+	text, _, err := expand.Format(&expand.Config{}, text, nil)
 	if err != nil || strings.ContainsFunc(text, isControl) {
 		return "", outside("$'...' with such characters", "use '...'")
 	}
