@@ -138,17 +138,18 @@ func (s *Session) loginShell(ctx context.Context) shell {
 		return known
 	}
 	found := shell{class: ClassUnknown}
-	if x != nil {
-		ctx, cancel := context.WithTimeout(ctx, classLimit)
-		defer cancel()
-		var out bytes.Buffer
-		exit, err := x.Exec(ctx, term.ExecRequest{Command: "echo $SHELL"}, &limitedWriter{w: &out, left: 512}, &limitedWriter{})
-		if err != nil || ctx.Err() != nil {
-			return found // not an answer: ask again next time
-		}
-		if exit.Known && exit.Code == 0 {
-			found = classOf(out.Bytes())
-		}
+	if x == nil {
+		return found
+	}
+	ctx, cancel := context.WithTimeout(ctx, classLimit)
+	defer cancel()
+	var out bytes.Buffer
+	exit, err := x.Exec(ctx, term.ExecRequest{Command: "echo $SHELL"}, &limitedWriter{w: &out, left: 512}, &limitedWriter{})
+	if err != nil || ctx.Err() != nil {
+		return found // not an answer: ask again next time
+	}
+	if exit.Known && exit.Code == 0 {
+		found = classOf(out.Bytes())
 	}
 	s.mu.Lock()
 	s.shell = found

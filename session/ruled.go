@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"sync"
 
 	"ptyctl/quote"
 	"ptyctl/term"
@@ -13,12 +14,17 @@ func (s *Session) reads(lane Lane, r ExecRequest) func(context.Context) string {
 	if lane == LaneChannel && s.o.program {
 		return nil
 	}
+	var once sync.Once // what is judged for one shell is not to be typed to another that came meanwhile
+	var class Class
 	return func(ctx context.Context) string {
-		claimed := r.Class
-		if expected := s.Expect().with(r.Expect).Class; claimed == "" {
-			claimed = expected
-		}
-		return string(s.found(ctx, lane, claimed).class)
+		once.Do(func() {
+			claimed := r.Class
+			if expected := s.Expect().with(r.Expect).Class; claimed == "" {
+				claimed = expected
+			}
+			class = s.found(ctx, lane, claimed).class
+		})
+		return string(class)
 	}
 }
 
@@ -29,7 +35,7 @@ func (s *Session) found(ctx context.Context, lane Lane, claimed Class) shell {
 	known := s.shell
 	s.mu.Unlock()
 	switch {
-	case known.class == "" && (claimed == ClassDevice || claimed == ClassUnknown):
+	case (known.class == "" || known.class == ClassUnknown) && (claimed == ClassDevice || claimed == ClassUnknown):
 		return shell{class: claimed}
 	case lane == LaneChannel:
 		return s.loginShell(ctx)
