@@ -160,10 +160,16 @@ func (r *reader) inner(shell string, w word) error {
 	}
 	r.judged = in.judged
 	text, err := in.dialect.list(l)
-	if err == nil {
-		w.from.set(text)
+	if err != nil {
+		return err
 	}
-	return err
+	for _, p := range r.placeholders { // what is put in its place is not quoted again
+		if strings.Contains(text, p) {
+			return unreadable("what comes in the place of " + p + " would be a part of a script")
+		}
+	}
+	w.from.set(text)
+	return nil
 }
 
 // dialectOf is what may be used of a shell that is called by name.

@@ -145,6 +145,7 @@ func TestTypedForm(t *testing.T) {
 	p := gate(t, policy.Rules{Allow: rules("allow", "ls *"), Typing: policy.TypingLines})
 	for text, ok := range map[string]bool{
 		"'ls' '-l'\r": true, "'ls'\r'ls' '/'\r": true, "ls -l\r": false, "'ls' '-l'": false, " 'ls'\r": false, "'ls'  '-l'\r": false, "'rm' 'x'\r": false, "'ls' \"-l\"\r": false,
+		"'ls' 'a'\u001d'ls' ';x;'\u001d'ls' 'x'\r": false, "'ls' '\u0088'\r": false, "'ls' 'é'\r": false, "'ls'\x00'x'\r": false, "'ls'\v'ls'\r": false,
 	} {
 		a := term.Action{Verb: term.VerbWrite, Protocol: "ssh", Host: "web1", Data: []byte(text), FarSide: posix}
 		_, err := p.Rule(t.Context(), a)
@@ -158,5 +159,47 @@ func TestTypedForm(t *testing.T) {
 	a := term.Action{Verb: term.VerbWrite, Protocol: "telnet", Host: "sw1", Data: []byte("ls -l\r"), FarSide: func(context.Context) string { return "unknown" }}
 	if _, err := p.Rule(t.Context(), a); err != nil {
 		t.Errorf("plain words where nothing is known of the far side: %v, want them allowed", err)
+	}
+}
+
+// TestRunnersUnderAllow: programs that run others are looked through only in forms that all their versions read alike. Each
+// of these ran a command that no entry allows.
+func TestRunnersUnderAllow(t *testing.T) {
+	p := gate(t, policy.Rules{Allow: rules("allow", "echo *", "printf *", "xargs *", "env *", "find *", "sh -c *", "zsh -c *", "fish -c *", "tcsh -c *", "sudo *", "su *", "ssh *", "timeout *", "busybox *", "nice *", "grep *", "ls *", "FOO=*")})
+	for line, ok := range map[string]bool{
+		"echo hi | xargs --replace touch echo x": false, "echo hi | xargs --max-lines touch echo x": false, "xargs --max-lines=1 --replace touch echo x": false,
+		"printf touch | xargs -tI echo env echo x": false, "xargs -tI Z sh -c 'echo Z'": false, "xargs -I Z sh -c 'echo Z' -IY": false, "xargs -I ZZ sh -c 'echo ZZ'": false,
+		`xargs -I \' sh -c 'echo x'`: false, "xargs -I 2 sh -c 'echo x |& grep x'": false, "xargs -I echo echo x": false, "xargs -IZ echo Z": false, "xargs -d -I echo x": true,
+		"xargs grep -i -I x": true, "xargs -0 -r -n 1 echo x": true, "xargs -n1 echo": true, "xargs -I {} echo {}": true, "xargs -i echo x": false, "xargs -l echo x": false,
+		"find . -maxdepth 0 -exec sh -c + 'touch x' \\;": false, "find . -exec echo {} +": true, "find . -exec echo {} \\;": true, "find . -exec echo x": false,
+		"find . -exec sh -c \"echo {''}\" \\;": false, "find . -name '*.x' -exec sh -c 'echo y' \\;": true, "xargs -I {} find . {} x \\;": false, "find *": false, "find ~ -name x": true,
+		"sh -c -s 'echo hi'": false, "sh -c": false, "sh -e -c 'echo hi'": false, // no entry begins so
+		"sh -c 'echo hi' x -c y": false, "zsh -c -oerrexit 'touch x' 'echo hi'": false, "zsh -c -O 'touch x' 'echo hi'": false,
+		"fish -c 'echo hi' -c 'touch x'": false, "fish -C 'touch x' -c 'echo hi'": false, "tcsh -c 'echo hi' -c 'touch x'": false, "sh -c + 'touch x'": false, "sh +x -c 'echo hi'": false, "sh -s": false,
+		"env -S 'touch x'": false, "env -iS 'touch x'": false, "env --split-string='touch x'": false, "env -i echo x": true, "env FOO=x echo y": true, "env FOO=x -u y echo z": false, "env -u FOO echo x": true,
+		"sudo -s touch x": false, "sudo -i": false, "sudo -n echo x": true, "sudo -u bob echo x": true, "sudo -nu bob echo x": false, "sudo -h host echo x": false,
+		"su -c 'touch x'": false, "su - bob -c 'echo x'": true, "su bob -c 'echo x' -c 'touch x'": false, "su -s /tmp/x bob": false,
+		"ssh -o ProxyCommand=x host 'echo x'": false, "ssh host -o ProxyCommand=x": false, "ssh -p 22 host 'echo x'": true, "ssh host 'touch x'": false,
+		"timeout -k 1 5 echo x": true, "timeout --kill-after=1 5 echo x": true, "timeout --kill-after 1 5 echo x": false, "busybox echo x": true, "busybox touch x": false, "nice -n 5 echo x": true, "nice touch x": false,
+		"setarch x echo x": false, "unbuffer echo x": false, "watch 'echo x'": false,
+	} {
+		got, err := ruled(t, p, "posix", line)
+		if (err == nil) != ok {
+			t.Errorf("%s runs %s (%v), want allowed %t", line, got, err, ok)
+		}
+	}
+}
+
+// TestPermissionsOfFiles: where all commands have to be allowed, so do the files that they write.
+func TestPermissionsOfFiles(t *testing.T) {
+	p := gate(t, policy.Rules{Permissions: `{"bash":{"*":"deny","echo *":"allow","> /tmp/*":"allow"}}`})
+	for line, ok := range map[string]bool{"echo x": true, "echo x > /tmp/y": true, "echo x > /home/u/.bashrc": false, "echo x 2>/dev/null": true, "rm x": false, "echo x < /tmp/y": true} {
+		if got, err := ruled(t, p, "posix", line); (err == nil) != ok {
+			t.Errorf("%s runs %s (%v), want allowed %t", line, got, err, ok)
+		}
+	}
+	open := gate(t, policy.Rules{Permissions: `{"bash":{"git push":"deny","npm *":"allow"}}`})
+	if _, err := ruled(t, open, "posix", "npm test > /tmp/log"); err != nil {
+		t.Errorf("a file where what no rule names is allowed: %v, want it allowed", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"ptyctl/quote"
 	"ptyctl/term"
@@ -322,14 +321,14 @@ func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 	}
 	judge := func(line string) error { return p.commands.line(line, true, nil, p.variables(a)) }
 	if p.commands.closed() {
+		if strings.ContainsFunc(text, isKey) {
+			return &denial{rule: rule, why: "line editors take such characters for keys, or drop them", instead: "type printable ASCII characters and line ends alone"}
+		}
 		if text != "" && !strings.HasSuffix(text, "\r") && !strings.HasSuffix(text, "\n") {
 			return &denial{rule: rule, why: "the rest of this line would be typed later, and is not judged with it", instead: "type whole lines, with their ends"}
 		}
 		c := closedLine{k: &p.commands, screen: true, variable: p.variables(a), d: dialect{class: farSide(ctx, a)}}
 		judge = func(line string) error {
-			if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
-				return &denial{rule: rule, part: cut(line), why: "line editors drop or act on characters that cannot be seen", instead: "leave them out"}
-			}
 			printed, err := c.rewritten(line)
 			if err == nil && line != printed {
 				err = &denial{rule: rule, part: cut(line), why: "a typed line has to be written so that every shell reads it alike", instead: "type " + printed}
@@ -350,6 +349,10 @@ func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 	}
 	return nil
 }
+
+// isKey reports whether a line editor may do something else with a character than to insert it. Where the language is
+// unknown, the bytes of those beyond ASCII are keys with Meta.
+func isKey(c rune) bool { return (c < ' ' || c > '~') && c != '\r' && c != '\n' }
 
 // pasteBrackets stand around pasted text (xterm control sequences, "Bracketed Paste Mode").
 var pasteBrackets = strings.NewReplacer("\x1b[200~", "", "\x1b[201~", "")

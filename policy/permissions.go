@@ -93,7 +93,7 @@ func (p *permissions) command(words []word) (rule Rule, named bool, v verdict) {
 	if p.all != "" {
 		return Rule{Text: "bash", Name: permissionsName}, false, p.unasked(p.all)
 	}
-	if words[0].text == "<" || words[0].text == ">" { // no commands here
+	if words[0].text == "<" { // what is read is ruled by deny alone
 		return Rule{}, false, ""
 	}
 	for _, r := range p.rules { // the later ones count more

@@ -12,6 +12,9 @@ func (r *reader) unwrapXargs(run runner, args []word) (func() error, error) {
 	run.valued += "IiJR"
 	replace := ""
 	for i, a := range args {
+		if r.closed { // strictly has seen to it
+			break
+		}
 		if strings.HasPrefix(a.text, "-I") || strings.HasPrefix(a.text, "-J") || strings.HasPrefix(a.text, "-i") || strings.HasPrefix(a.text, "--replace") {
 			switch _, long, with := strings.Cut(a.text, "="); {
 			case with:
@@ -33,7 +36,15 @@ func (r *reader) unwrapXargs(run runner, args []word) (func() error, error) {
 	if err != nil || len(rest) == 0 {
 		return nil, err
 	}
+	if r.closed {
+		if rest, replace, err = strictly("xargs", args); err != nil || len(rest) == 0 {
+			return nil, err
+		}
+	}
 	rest = slices.Clone(rest)
+	if replace != "" {
+		r.placeholders = append(slices.Clip(r.placeholders), replace)
+	}
 	if replace != "" {
 		for i := range rest {
 			rest[i].text = strings.ReplaceAll(rest[i].text, replace, string(hole))
@@ -49,19 +60,20 @@ var findRuns = []wildcard{newPart("-exec"), newPart("-execdir"), newPart("-ok"),
 
 func (r *reader) unwrapFind(args []word) (func() error, error) {
 	var runs []func() error
+	r.placeholders = append(slices.Clip(r.placeholders), "{}")
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		if w.multi && strings.HasPrefix(w.text, string(hole)) {
 			return nil, unreadable("unquoted text in the arguments of find can become -exec and a command: quote it, or begin it with ./")
 		}
-		if !slices.ContainsFunc(findRuns, func(p wildcard) bool { return p.may(w.text) }) {
+		if w.tildeHome() || !slices.ContainsFunc(findRuns, func(p wildcard) bool { return p.may(w.text) }) {
 			continue
 		}
 		if !w.literal() && (i+1 == len(args) || strings.IndexAny(args[i+1].text, "-()!,") == 0) {
 			continue // no command follows, whatever it becomes
 		}
 		end := i + 1
-		for end < len(args) && args[end].text != ";" && (args[end].text != "+" || end == i+1) {
+		for end < len(args) && args[end].text != ";" && (args[end].text != "+" || end == i+1 || args[end-1].text != "{}") {
 			end++
 		}
 		inner := slices.Clone(args[i+1 : end])

@@ -32,6 +32,8 @@ type reader struct {
 	closed bool // the line lies in the closed grammar, and is printed again
 	direct bool // no shell reads the words
 	piped  bool // the command reads the output of another
+
+	placeholders []string // what runners replace in the words of the commands that they run
 	dialect
 	judged int
 	depth  int

@@ -21,6 +21,11 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 	if strings.Contains(c.words[0].text, "=") {
 		return nil, ambiguous("a word with = before a command is a variable in some shells, and a program in others", "leave it out")
 	}
+	if r.closed {
+		if err := r.strict(name, args); err != nil {
+			return nil, err
+		}
+	}
 	if run, ok := runnerNamed(name); ok {
 		return r.unwrapRunner(c, run, name, args, in)
 	}

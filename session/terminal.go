@@ -142,6 +142,8 @@ func (t *typedRun) line() (string, error) {
 		return refused(term.Unsupported, "this terminal's far side is of class %s, which takes one line at a time; run the lines one by one", class)
 	case lines && (class == ClassCsh || class == ClassCmd):
 		return refused(term.Unsupported, "a command of several lines cannot be run in %s; join them with ;%s", class, t.s.beside(", or pass lane channel"))
+	case !marked && r.writtenFor != "" && strings.ContainsFunc(line, func(c rune) bool { return c > '~' }):
+		return refused(term.Unsupported, "the command holds characters beyond ASCII, which a line editor may take for keys; leave them out, or run it with the exit code marker")
 	case (!marked || class == ClassCmd) && strings.ContainsFunc(line, isUnseen):
 		return refused(term.InvalidArgument, "the command holds a character that cannot be seen, which a line editor here would take for a key, or drop; leave it out")
 	case custom && class == ClassCmd:

@@ -191,7 +191,7 @@ func commandIn(dir, command string) (string, error) {
 	if err != nil || strings.ContainsFunc(dir, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", term.Errorf(term.InvalidArgument, "the working directory %q holds a control character; give a path without", dir)
 	}
-	return "cd " + word + " || exit 1; " + command, nil
+	return "cd " + word + " || exec false; " + command, nil // csh goes on behind || exit
 }
 
 // wait returns how the command ended. When ctx ends first, it stops the command.

@@ -1,0 +1,188 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Where commands have to be allowed, a program that runs others is looked through only if it is called in a form that each of
+// its versions reads alike: every option by itself, from a closed list, with its value as the next word or, of a long one,
+// behind =. Whatever else it is given is denied, because the command could begin elsewhere than the rules believe.
+var strictRunners = map[string]runner{
+	"chronic": {},
+	"command": {flags: "pvV"},
+	"doas":    {flags: "n", valued: "u"},
+	"env":     {flags: "i", valued: "uC", long: []string{"ignore-environment", "unset=", "chdir="}, assigns: true},
+	"ionice":  {flags: "t", valued: "cn", long: []string{"ignore", "class=", "classdata="}},
+	"nice":    {valued: "n", long: []string{"adjustment="}},
+	"nohup":   {},
+	"setsid":  {flags: "cfw", long: []string{"ctty", "fork", "wait"}},
+	"ssh":     {flags: "46nqTt", valued: "lp", skip: 1, joined: true},
+	"stdbuf":  {valued: "ioe", long: []string{"input=", "output=", "error="}},
+	"sudo":    {flags: "nHS", valued: "ug", long: []string{"non-interactive", "set-home", "stdin", "user=", "group="}, assigns: true},
+	"time":    {},
+	"timeout": {valued: "ks", long: []string{"foreground", "preserve-status", "kill-after=", "signal="}, skip: 1},
+	"xargs":   {flags: "0rtx", valued: "nPLsdEaI", long: []string{"null", "no-run-if-empty", "verbose", "exit", "max-args=", "max-procs=", "max-chars=", "delimiter=", "arg-file="}},
+}
+
+// strict denies a call of a program that runs others if it is not in its plain form.
+func (r *reader) strict(name string, args []word) error {
+	_, runs := runnerNamed(name)
+	switch {
+	case shells[name]:
+		return strictShell(name, args)
+	case name == "su":
+		return strictSu(args)
+	case name == "find":
+		return strictFind(args)
+	case name == "busybox" || name == "toybox":
+		if len(args) > 0 && !programName.MatchString(args[0].text) {
+			return outside(name+" "+shown(args[:1]), "name the command")
+		}
+	case runs && !reserved[name] && !stateful[name]:
+		_, _, err := strictly(name, args)
+		return err
+	}
+	return nil
+}
+
+// strictly takes the options of the closed list away, and denies any other before a runner's command. replace is what xargs
+// replaces in the command; empty: nothing.
+func strictly(name string, args []word) (rest []word, replace string, err error) {
+	run, ok := strictRunners[name]
+	if !ok {
+		return nil, "", outside("a command behind "+name, "run the command itself")
+	}
+	assigned := false
+	for i := 0; i < len(args); i++ {
+		text := args[i].text
+		option, _, with := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+		switch {
+		case !args[i].literal():
+			return nil, "", unreadable("what " + name + " is given before its command is not known before it runs")
+		case run.assigns && isAssignment(text):
+			assigned = true
+		case text == "" || text[0] != '-' && text[0] != '+':
+			return strictRest(name, args[i:], replace)
+		case assigned: // no option any more
+			return nil, "", strictOption(name, text, run)
+		case text == "--":
+			return strictRest(name, args[i+1:], replace)
+		case strings.HasPrefix(text, "--") && (!with && slices.Contains(run.long, option) || with && slices.Contains(run.long, option+"=")):
+		case text == "-I" && name == "xargs" && i+1 < len(args):
+			if i++; !strictPlaceholder.MatchString(args[i].text) {
+				return nil, "", outside("xargs -I "+shown(args[i:i+1]), "use {} or a few capital letters")
+			}
+			replace = args[i].text
+		case len(text) == 2 && text[0] == '-' && strings.Contains(run.valued, text[1:]):
+			if i++; i == len(args) || !args[i].literal() {
+				return nil, "", strictOption(name, text, run)
+			}
+		case len(text) > 1 && text[0] == '-' && run.flags != "" && strings.Trim(text[1:], run.flags) == "":
+		case len(text) > 2 && text[0] == '-' && strings.Contains(run.valued, text[1:2]) && text[1] != 'I' && plainValue.MatchString(text[2:]):
+		default:
+			return nil, "", strictOption(name, text, run)
+		}
+	}
+	return nil, replace, nil
+}
+
+// strictRest is what stands behind a runner's options. ssh takes options behind the host, too.
+func strictRest(name string, rest []word, replace string) ([]word, string, error) {
+	if name == "ssh" && len(rest) > 1 && strings.HasPrefix(rest[1].text, "-") {
+		return nil, "", outside("an option of ssh behind the host", "write it before the host")
+	}
+	return rest, replace, nil
+}
+
+// plainValue is the value of an option that is joined to its letter: -n1, -oL, -k5s.
+var plainValue = regexp.MustCompile(`^[A-Z0-9][A-Za-z0-9.]{0,15}$`)
+
+func strictOption(name, text string, run runner) error {
+	var known []string
+	for _, l := range run.flags + run.valued {
+		known = append(known, "-"+string(l))
+	}
+	for _, l := range run.long {
+		known = append(known, "--"+l)
+	}
+	instead := "give it none"
+	if len(known) > 0 {
+		instead = "use " + strings.Join(known, " ") + ", each by itself"
+	}
+	return outside(name+" "+cut(text), instead)
+}
+
+// strictShell denies what is no plain call of a shell: options, then -c and its script, or a script file. shellOptions reads
+// options as most shells do, but not all: in zsh -c -oNAME the next word is the script, in dash -c -s the input is.
+func strictShell(name string, args []word) error {
+	i := 0
+	for i < len(args) && (strictShellOptions.MatchString(args[i].text) || slices.Contains(harmlessLong, args[i].text) && name != "fish") {
+		i++
+	}
+	script := i > 0 && strings.Contains(args[i-1].text, "c") && !strings.HasPrefix(args[i-1].text, "--")
+	if script && i == len(args) {
+		return outside(name+" -c without a script", "give the script as one word")
+	}
+	for k, a := range args[:i] {
+		if strings.Contains(a.text, "c") && !strings.HasPrefix(a.text, "--") && k != i-1 {
+			return outside(name+" with options behind -c", "write -c last")
+		}
+	}
+	for k, a := range args[i:] {
+		if k == 0 && !a.literal() {
+			return unreadable("what " + name + " runs is not known before it runs")
+		}
+		if a.text == "" && k == 0 || strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") || strings.HasPrefix(a.text, string(hole)) {
+			return outside(name+" "+shown([]word{a}), "call it as "+name+" -c SCRIPT, with words that do not begin with - or +")
+		}
+	}
+	return nil
+}
+
+// strictShellOptions are -e, -u, -x, -l and -i, alone, together, and with -c as the last.
+var strictShellOptions = regexp.MustCompile(`^-[euxli]{0,5}c?$`)
+
+// strictSu accepts su [-] [USER] -c LINE.
+func strictSu(args []word) error {
+	rest := args
+	if len(rest) > 0 && (rest[0].text == "-" || rest[0].text == "-l" || rest[0].text == "--login") {
+		rest = rest[1:]
+	}
+	if len(rest) > 0 && rest[0].literal() && programName.MatchString(rest[0].text) {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 || len(rest) == 2 && rest[0].text == "-c" && rest[1].literal() && !strings.HasPrefix(rest[1].text, "-") && !strings.HasPrefix(rest[1].text, "+") {
+		return nil
+	}
+	return outside("su with such arguments", "write su [-] USER -c LINE")
+}
+
+// strictPlaceholder is what xargs -I may look for: nothing that the printed form of a word holds by itself.
+var strictPlaceholder = regexp.MustCompile(`^(?:\{\}|%|@|_|[A-Z_]{2,16})$`)
+
+// strictFind denies arguments of find(1) that may become an action, and actions without a clear end.
+func strictFind(args []word) error {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a.tildeHome() {
+			continue
+		}
+		if strings.HasPrefix(a.text, string(hole)) {
+			return unreadable("what begins with unknown text can become an action of find: begin it with ./ or a folder")
+		}
+		if !slices.ContainsFunc(findRuns, func(p wildcard) bool { return p.may(a.text) }) {
+			continue
+		}
+		end := i + 1
+		for end < len(args) && args[end].text != ";" && (args[end].text != "+" || args[end-1].text != "{}") {
+			end++
+		}
+		if !a.literal() || end == len(args) || end == i+1 {
+			return outside("find "+shown([]word{a})+" without an end", "end the command with \\; or with {} +")
+		}
+		i = end
+	}
+	return nil
+}
