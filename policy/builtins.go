@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 )
@@ -60,7 +61,10 @@ func evaluated(words []word) error {
 	}
 	switch {
 	case !programName.MatchString(name):
-		return outside("a command of the name "+cut(name), "call the program by a name of letters and digits")
+		if strings.ContainsAny(name, " \t\n") {
+			return outside("the program name "+fmt.Sprintf("%q", cut(name)), "give the program and each argument as a word of its own")
+		}
+		return outside("the program name "+fmt.Sprintf("%q", cut(name)), "call the program by a name of letters and digits")
 	case reserved[name]:
 		return outside("the word "+name, "write the command itself")
 	case stateful[name]:

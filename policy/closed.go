@@ -28,7 +28,7 @@ type closedLine struct {
 // named says which rule a denial comes from.
 func (c closedLine) named(err error, text string) error {
 	if d, ok := errors.AsType[*denial](err); ok && d.rule.Name == "" {
-		d.rule, d.part, d.allowed = c.k.needed(), cmp.Or(d.part, cut(text)), c.k.allowed()
+		d.rule, d.part = c.k.needed(), cmp.Or(d.part, cut(text)) // what is allowed does not help here
 		if !c.k.any() {
 			d.rule = c.rule
 		}

@@ -341,7 +341,7 @@ func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 			continue
 		}
 		if err := judge(line); err != nil {
-			if d, ok := errors.AsType[*denial](err); ok {
+			if d, ok := errors.AsType[*denial](err); ok && !p.commands.closed() {
 				d.why = strings.TrimPrefix(d.why+"; this was a line of typed text, and "+warning, "; ")
 			}
 			return err

@@ -21,7 +21,7 @@ func readClosed(text string) (list, error) {
 		return nil, err
 	}
 	if len(file.Stmts) == 0 {
-		return nil, outside("an empty line", "give a command")
+		return nil, outside("a line without a command", "give a command")
 	}
 	var l list
 	for i, s := range file.Stmts {
@@ -38,7 +38,7 @@ func readClosed(text string) (list, error) {
 
 // outside is the denial of what the closed grammar does not have.
 func outside(construct, instead string) error {
-	return &denial{why: "where commands have to be allowed, " + construct + " cannot be: shells read it in different ways, or it hides what is run", instead: instead}
+	return &denial{why: construct + " is not accepted where commands have to be allowed: shells read it in different ways, or it hides what runs", instead: instead}
 }
 
 // statement appends what s runs.
@@ -149,7 +149,7 @@ func compound(c syntax.Command) error {
 	case *syntax.Block:
 		return outside("{ ... } with a redirection or in a pipeline", "write the redirection at each command")
 	case *syntax.Subshell:
-		return outside("a subshell ( ... )", "write the commands without the brackets")
+		return outside("a subshell ( ... )", "write the commands without the brackets, and give a folder as the working directory of the call")
 	case *syntax.IfClause:
 		return outside("if", "use && and ||, or "+apart)
 	case *syntax.WhileClause:

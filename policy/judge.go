@@ -142,7 +142,11 @@ func (k *commands) command(c command) error {
 			instead: "it takes an entry of policy.allow that begins with its name to run it",
 		}
 	case k.lists() && !match && !c.hidden:
-		return &denial{rule: k.needed(), part: shown(c.words), why: why, allowed: k.allowed()}
+		instead := ""
+		if c.words[0].text == "cd" {
+			instead = "give the folder as the working directory of the call"
+		}
+		return &denial{rule: k.needed(), part: shown(c.words), why: why, instead: instead, allowed: k.allowed()}
 	}
 	return nil
 }
@@ -151,7 +155,12 @@ func (k *commands) command(c command) error {
 func (k *commands) presets(c command) (ok bool, why string) {
 	texts := make([]string, len(c.words))
 	for i, w := range c.words {
-		texts[i] = w.text
+		if texts[i] = w.text; w.tildeHome() { // a path, whatever home that is
+			texts[i] = "/home/~" + w.text[1:]
+		}
+	}
+	if texts[0] == ">" {
+		return false, "a preset writes no file; read the output instead"
 	}
 	return k.preset.allows(texts)
 }

@@ -15,7 +15,7 @@ func TestPresetRules(t *testing.T) {
 	for line, ok := range map[string]bool{
 		"uptime": true, "df -h | sort -k 5": true, "ls -l /var/log/*.log 2>/dev/null": true, "systemctl status nginx": true, "systemctl restart nginx": true,
 		"systemctl restart sshd": false, "cat /etc/shadow": false, "sort -o /tmp/x /etc/passwd": false, "ls > /tmp/x": false, "LESS=x ls": false, "LANG=C ls": true,
-		"find / -fprintf /tmp/x y": false, "curl -o /tmp/x http://localhost": false, "sh -c ls": false, "ls $(id)": false, "env ls": false, "/tmp/ls": false, "tar -I x -xf y": false,
+		"find / -fprintf /tmp/x y": false, "curl -o /tmp/x http://localhost": false, "sh -c ls": false, "ls $(id)": false, "env ls": false, "/tmp/ls": false, "tar -I x -xf y": false, "ls ~/.ssh": true, "ls ~": true, "cat *": false,
 	} {
 		got, err := ruled(t, p, "posix", line)
 		if (err == nil) != ok {

@@ -228,8 +228,8 @@ func (d dialect) word(text string) (string, error) {
 // unquotable is the denial of a word that the far side cannot be given.
 func unquotable(class string, err error) error {
 	return &denial{
-		why:     "what runs must be just the words that were judged, and " + err.Error() + " (the far side is of class " + class + ")",
-		instead: "use such words alone; where there is a POSIX shell, fish or csh on the far side, ptyctl quotes what it must",
+		why:     "what runs must be just the words that were judged: " + err.Error(),
+		instead: "ptyctl quotes for POSIX shells, fish and csh, and the far side is of class " + class,
 	}
 }
 

@@ -81,7 +81,7 @@ func parse(text string) (*syntax.File, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 	if err != nil {
 		if p, ok := errors.AsType[syntax.ParseError](err); ok {
-			return nil, unreadable(fmt.Sprintf("it is no POSIX shell command: at %d:%d %s", p.Pos.Line(), p.Pos.Col(), p.Text))
+			return nil, &denial{why: fmt.Sprintf("it is no POSIX shell command: at line %d, column %d %s", p.Pos.Line(), p.Pos.Col(), p.Text), instead: "check its quotes and brackets"}
 		}
 		return nil, unreadable("it is no POSIX shell command: " + err.Error())
 	}

@@ -59,7 +59,16 @@ func expansion(p syntax.WordPart) error {
 		if p.Param != nil {
 			name = p.Param.Value
 		}
-		return outside("a variable ($"+name+")", "write its value out (printenv "+name+" shows it), or put the text in single quotes if it is none")
+		instead := "write its value, or put the text in single quotes if it is none"
+		switch {
+		case name == "?":
+			instead = "read the exit code in the answer to the call before"
+		case name == "HOME":
+			instead = "write ~"
+		case variable.MatchString(name):
+			instead += "; printenv " + name + " shows it, if an entry allows that"
+		}
+		return outside("a variable ($"+name+")", instead)
 	case *syntax.CmdSubst:
 		return outside("a command substitution", "run the inner command first, and write out what it printed; or put the text in single quotes if it is none")
 	case *syntax.ArithmExp:
