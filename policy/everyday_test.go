@@ -10,13 +10,14 @@ import (
 // administrator is an allow list such as an operator writes for the agent that looks after a few Linux servers.
 var administrator = []string{
 	"uptime", "df *", "free *", "ps *", "top -b *", "systemctl status *", "systemctl restart nginx", "systemctl list-units *", "journalctl *", "tail *", "head *", "grep *",
-	"du *", "ls *", "cat *", "ss *", "ip *", "find *", "sort *", "uniq *", "wc *", "cut *", "tr *", "awk *", "sed *", "dmesg *", "last *", "who", "id *", "uname *", "lsof *",
+	"du *", "ls *", "cat *", "ss *", "ip *", "find *", "sort *", "uniq *", "wc *", "cut *", "tr *", "awk {print $1} *", "awk -F: $3 >= 1000 {print $1} /etc/passwd", "awk {print $1}", "sed -n 1,20p *", "dmesg *", "last *", "who", "id *", "uname *", "lsof *",
 	"curl *", "dig *", "getent *", "crontab -l", "docker ps *", "docker logs *", "kubectl get *", "git *", "test *", "[ *", "echo *", "printf *", "stat *", "file *", "mount",
-	"column *", "openssl x509 *", "date *", "hostname *", "cd *", "xargs *", "env *", "printenv *", "sudo *", "sh -c *", "sha256sum *", "zcat *", "tee *", "true", "pgrep *",
-	"kill *", "nginx -t", "apt list *", "LANG=*", "> /tmp/*", "/opt/check.sh *", "seq *", "ping -c *", "for *",
+	"column *", "openssl x509 *", "date *", "hostname *", "cd *", "xargs -n1 echo", "printenv *", "sudo systemctl restart nginx", "sudo nginx -t", "sh -c *",
+	"sha256sum *", "zcat *", "tee /tmp/*", "true", "pgrep *", "kill *", "nginx -t", "apt list *", "LANG=*", "> /tmp/*", "/opt/check.sh *", "ping -c *",
 }
 
-// everyday are lines as administrators type them. Behind "=>" is what the advice of a denial leads to.
+// everyday are lines as administrators type them. Behind "=>" is what the advice of a denial leads to, and behind "~~" what
+// the advice says.
 const everyday = `
 uptime
 df -h /
@@ -72,14 +73,14 @@ LANG=C sort -u /tmp/in > /tmp/out
 sh -c 'df -h; free -m'
 sudo nginx -t && sudo systemctl restart nginx
 ls /srv/app | xargs -n1 echo
-echo $PATH => printenv PATH
-echo "Today is $(date)" => date
-for i in 1 2 3; do ping -c 1 web$i; done => ping -c 1 web1 && ping -c 1 web2 && ping -c 1 web3
-kill $(pgrep stuck) => pgrep stuck; kill 4711
-cat <<EOF > /tmp/x\nhello\nEOF => tee /tmp/x
-if systemctl status nginx; then echo up; fi => systemctl status nginx && echo up
-while read l; do echo "$l"; done < /tmp/in => /opt/check.sh /tmp/in
-ls -l $HOME => ls -l ~
+echo $PATH => printenv PATH ~~ printenv PATH
+echo "Today is $(date)" => date ~~ run the inner command first
+for i in 1 2 3; do ping -c 1 web$i; done => ping -c 1 web1 && ping -c 1 web2 && ping -c 1 web3 ~~ write the command once for each word
+kill $(pgrep stuck) => kill 4711 ~~ write out what it printed
+cat <<EOF > /tmp/x\nhello\nEOF => tee /tmp/x ~~ the call's own input
+if systemctl status nginx; then echo up; fi => systemctl status nginx && echo up ~~ use && and ||
+while read l; do echo "$l"; done < /tmp/in => /opt/check.sh /tmp/in ~~ put the script into a file that an entry allows
+ls -l $HOME => ls -l ~ ~~ write ~
 `
 
 // TestEveryday: most lines run as they are written, and of the rest each denial leads to one that runs.
@@ -88,6 +89,7 @@ func TestEveryday(t *testing.T) {
 	asWritten, all := 0, 0
 	for line := range strings.SplitSeq(strings.TrimSpace(everyday), "\n") {
 		line, instead, denial := strings.Cut(line, " => ")
+		instead, advice, _ := strings.Cut(instead, " ~~ ")
 		line = strings.ReplaceAll(line, `\n`, "\n")
 		all++
 		_, err := ruled(t, p, "posix", line)
@@ -96,6 +98,8 @@ func TestEveryday(t *testing.T) {
 			t.Errorf("%s is denied: %v", line, err)
 		case denial && err == nil:
 			t.Errorf("%s is allowed, and has an advice", line)
+		case denial && !strings.Contains(denied(t, err).Msg, advice):
+			t.Errorf("%s is denied with %s, want the advice %q", line, denied(t, err).Msg, advice)
 		case denial:
 			if _, err := ruled(t, p, "posix", instead); err != nil {
 				t.Errorf("%s, to be written instead of %s, is denied: %v", instead, line, err)
