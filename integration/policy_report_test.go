@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,5 +75,51 @@ func TestPolicyReport(t *testing.T) {
 		if strings.Contains(text+string(trail), secret) {
 			t.Errorf("the log or the audit log has %q", secret)
 		}
+	}
+}
+
+// TestPolicyReportLogin: what is denied by another name of the host, and credentials that would be withheld, are reported, too.
+func TestPolicyReportLogin(t *testing.T) {
+	s := startSSHD(t)
+	dir := t.TempDir()
+	log := filepath.Join(dir, "ptyctl.log")
+	h := homeFor(t, []*sshd{s}, "[logging]\nfile = '"+log+"'",
+		"[policy]", `mode = "report"`, `read_only_hosts = ["r2"]`, "[[policy.credential]]", `source = "password"`)
+	had, err := os.ReadFile(h.sshConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write(t, h.sshConfig, fmt.Sprintf("%s\nHost r2\n  HostName 127.0.0.1\n  Port %s\n", had, s.port))
+	c := h.connect(t)
+	id := c.open(t, s)
+	if r := c.call(t, toolExec, `{"session_id":%s,"cmd":"echo done","lane":"channel"}`, id); r.Stdout != "done\n" {
+		t.Errorf("exec stdout = %q, want done", r.Stdout)
+	}
+	c.call(t, toolIO, `{"action":"write","session_id":%s,"data":"echo typed\r","until_regex":"typed"}`, id)
+	c.close(t, id)
+	c.finish()
+
+	for _, event := range []string{"exec", "write"} {
+		lines := auditLines(t, h.audit, event)
+		if len(lines) != 1 || lines[0].Refused || lines[0].Would == nil || !strings.HasPrefix(lines[0].Would.Rule, `policy.read_only_hosts "r2"`) {
+			t.Errorf("the lines of %s are %+v, want one that policy.read_only_hosts would deny", event, lines)
+		}
+	}
+	var withheld []string
+	for _, n := range auditLines(t, h.audit, "plan") {
+		if n.Would != nil {
+			withheld = append(withheld, n.Detail+" by "+n.Would.Rule+": "+n.Would.Reason)
+		}
+	}
+	if len(withheld) != 1 || !strings.HasPrefix(withheld[0], "key SHA256:") || !strings.Contains(withheld[0], " by policy.credential") ||
+		!strings.Contains(withheld[0], "no [[policy.credential]] allows this key here") {
+		t.Errorf("credentials that would be withheld: %q, want the key, once", withheld)
+	}
+	logged, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(string(logged), "this would be denied"); got != 3 {
+		t.Errorf("the log has %d lines on what would be denied, want 3:\n%s", got, logged)
 	}
 }

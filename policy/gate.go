@@ -136,9 +136,18 @@ func (p *Policy) Gate() term.Gate {
 
 // Rule is the Gate: how the action is allowed, or an *term.Error of kind PolicyDenied.
 func (p *Policy) Rule(ctx context.Context, a term.Action) (term.Ruling, error) {
+	return p.rule(ctx, p.planned(ctx, a))
+}
+
+// planned is the action with all names by which the rules know the hosts of its plan.
+func (p *Policy) planned(ctx context.Context, a term.Action) term.Action {
 	if a.Plan != nil && !a.Plan.Unresolved {
 		a.Plan = p.identified(ctx, a.Plan)
 	}
+	return a
+}
+
+func (p *Policy) rule(ctx context.Context, a term.Action) (term.Ruling, error) {
 	ruling, err := p.check(ctx, a)
 	if d, ok := errors.AsType[*denial](err); ok {
 		ruling, err = p.agreed(ctx, a, d)
@@ -363,10 +372,14 @@ const editing = "\t\x1b\x7f\x01\x02\x05\x06\x08\x0b\x0e\x0f\x10\x12\x13\x14\x15\
 // harmlessKeys neither edit a line nor bring an earlier one back.
 var harmlessKeys = set("enter ctrl_c ctrl_d ctrl_z ctrl_l ctrl_backslash break interrupt_process abort_output ayt eof")
 
-// NoBoundary reports whether commands are ruled by lists of what is denied or asked about alone. Those help against honest
-// mistakes: there is always one more way to run what they name.
+// NoBoundary reports whether commands are ruled by lists of what is denied or asked about alone, be it in Permissions. Those
+// help against honest mistakes: there is always one more way to run what they name.
 func (r Rules) NoBoundary() bool {
-	return len(r.Deny)+len(r.Ask) > 0 && len(r.Allow) == 0 && r.Preset == ""
+	permitted, err := parsePermissions(r.Permissions)
+	if err != nil || len(r.Allow) > 0 || r.Preset != "" || permitted.bounds() {
+		return false
+	}
+	return len(r.Deny)+len(r.Ask) > 0 || permitted != nil && slices.ContainsFunc(permitted.rules, func(p permission) bool { return p.verdict != allow })
 }
 
 // All returns the rules one by one, for a person to see.

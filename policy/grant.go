@@ -33,7 +33,7 @@ func (p *Policy) grant(plan *term.Plan) (g term.Grant) {
 		use := term.CredentialGrant{
 			Ruled: true, KeepRecord: keep, Keys: make(map[string]term.CredentialCondition),
 			Password: p.condition(h, "password"), Agent: p.condition(h, "agent"),
-			OtherKeys: term.CredentialCondition{Never: true, Rule: Rule{Name: "policy.credential", Where: list[0].Where}.String()},
+			OtherKeys: p.condition(h, ""), // no entry is about those
 		}
 		for _, c := range list {
 			if print, ok := strings.CutPrefix(c.Source, "key:"); ok {
@@ -50,7 +50,14 @@ var proofs = []term.HostKeyProof{term.HostKeyAccepted, term.HostKeyRecorded, ter
 
 // condition is the weakest on which an entry allows a source at h.
 func (p *Policy) condition(h *term.PlannedHop, source string) term.CredentialCondition {
-	best := term.CredentialCondition{Never: true, Rule: Rule{Name: "policy.credential", Where: p.rules.Credentials[0].Where}.String()}
+	what := "this key"
+	if source == "password" {
+		what = "a password or an answer"
+	}
+	best := term.CredentialCondition{
+		Never: true, Why: "no [[policy.credential]] allows " + what + " here",
+		Rule: Rule{Name: "policy.credential", Where: p.rules.Credentials[0].Where}.String(),
+	}
 	for _, c := range p.rules.Credentials {
 		switch {
 		case c.Source != source:

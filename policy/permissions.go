@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // permissionsName is the environment variable with rules in the form of other terminal servers:
@@ -82,6 +83,13 @@ func parsePermissions(text string) (*permissions, error) {
 
 func (p *permissions) judgesCommands() bool {
 	return p != nil && (p.all == deny || p.all == ask || len(p.rules) > 0)
+}
+
+// bounds reports whether what no narrower rule allows is denied.
+func (p *permissions) bounds() bool {
+	return p != nil && (p.all == deny || p.all == ask || slices.ContainsFunc(p.rules, func(r permission) bool {
+		return r.verdict != allow && !slices.ContainsFunc(strings.Fields(r.Text), func(word string) bool { return word != "*" })
+	}))
 }
 
 // command says which rule counts for a command, and what it says; empty: none does. named reports whether one that names the

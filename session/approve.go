@@ -31,6 +31,12 @@ func (s *Session) approve(t term.Target) term.Approve {
 			far.Names = ruling.Grant.Names
 			s.desk.far.Store(&far)
 		}
+		if others := ruling.Grant.Report; others != nil {
+			ruling.Grant.Report = func(credential string, why error) {
+				others(credential, why)
+				s.observe(term.Event{Verb: term.VerbPlan, Actor: s.o.Opener, Detail: credential, Reported: why})
+			}
+		}
 		return ruling.Grant, nil
 	}
 }

@@ -30,7 +30,10 @@ func (r *route) judge(w *watchdog, approve term.Approve) error {
 	}
 	for i, h := range r.hops {
 		h.may = grant.Hop(i)
-		h.hostKeys.KeepRecord = h.may.KeepRecord
+		h.hostKeys.KeepRecord = h.may.KeepRecord && grant.Report == nil
+		if grant.Report != nil {
+			h.tried = &trial{tell: grant.Report}
+		}
 	}
 	return nil
 }

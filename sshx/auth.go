@@ -79,7 +79,7 @@ type planner struct {
 
 func newPlanner(w *watchdog, h *hop, p term.Prompter, seen *authRecord, ended func() error) *planner {
 	seen.notes = append(seen.notes, h.cred.notes...)
-	rules := &withholding{may: h.may}
+	rules := &withholding{may: h.may, hop: h}
 	return &planner{w: w, h: h, p: p, seen: seen, ended: ended, keys: newKeyring(w, h, p, seen, rules), withhold: rules}
 }
 
@@ -129,7 +129,7 @@ func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 				return ssh.KeyboardInteractive(a.challenge), nil
 			}
 		case methodPassword:
-			if a.mayTry(a.passwords) && (!a.used || a.h.cred.password == "") {
+			if (!a.used || a.h.cred.password == "") && a.mayTry(a.passwords) {
 				a.passwords++
 				a.seen.attempt(m)
 				return ssh.PasswordCallback(a.password), nil
@@ -143,16 +143,18 @@ func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 // mayTry reports whether a method that takes a secret may be tried again: the password that came with the call
 // is sent once, a person may try as often as the configuration says, and may answer what is asked beside it.
 func (a *planner) mayTry(done int) bool {
-	if why := a.withhold.refuses(a.withhold.may.Password); why != "" {
-		if a.h.cred.password != "" || a.canAsk() {
-			a.seen.noteOnce("no password was sent and no question answered: " + why)
-		}
+	able := a.canAsk() && done < a.h.cred.prompts
+	if a.h.cred.password != "" {
+		able = done == 0 && (!a.used || a.canAsk())
+	}
+	if !able {
 		return false
 	}
-	if a.h.cred.password != "" {
-		return done == 0 && (!a.used || a.canAsk())
+	why := a.withhold.refuses("a password or an answer", a.withhold.may.Password)
+	if why != "" {
+		a.seen.noteOnce("no password was sent and no question answered: " + why)
 	}
-	return a.canAsk() && done < a.h.cred.prompts
+	return why == ""
 }
 
 func (a *planner) canAsk() bool { return canAsk(a.p, a.h) }
@@ -222,9 +224,12 @@ func (a *planner) ask(q term.Prompt) (string, error) {
 func (a *planner) exhausted() error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s accepted none of what was tried", a.h)
-	if len(a.seen.tried) == 0 {
+	switch {
+	case len(a.seen.tried) == 0 && a.withhold.rule != "":
+		b.WriteString(" (nothing: what could be tried is withheld by a rule)")
+	case len(a.seen.tried) == 0:
 		fmt.Fprintf(&b, " (nothing: there is no credential for what it allows)")
-	} else {
+	default:
 		fmt.Fprintf(&b, " (%s)", strings.Join(a.seen.tried, ", "))
 	}
 	fmt.Fprintf(&b, "; it allows %s", strings.Join(a.seen.allowed, ", "))
@@ -238,6 +243,8 @@ func (a *planner) exhausted() error {
 		b.WriteString("; check auth.password and username")
 	case slices.Contains(a.seen.tried, methodPublicKey):
 		b.WriteString("; check username, and that one of the keys offered is authorized there")
+	case len(a.seen.tried) == 0 && a.withhold.rule != "":
+		b.WriteString("; only the operator can change that rule")
 	case !a.canAsk():
 		b.WriteString("; pass auth.password or auth.private_key_pem, load a key into the agent, or leave auth.interactive on to be asked")
 	}

@@ -153,6 +153,7 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 		named := *own // it may be somebody else's
 		if named.Details == nil {
 			named.Details = details
+			details.Rule = auth.withhold.rule
 		}
 		if named.Kind == term.AuthFailed {
 			k.seen.describe(named.Details)

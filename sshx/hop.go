@@ -46,6 +46,7 @@ type hop struct {
 
 	cred   credentials
 	may    term.CredentialGrant // which of them
+	tried  *trial               // what is used although may withholds it; nil: nothing is
 	record hostkeys.Options     // what the operator has on record
 
 	keepalive      time.Duration // <= 0: none

@@ -64,14 +64,16 @@ func (k *keyring) next() ssh.Signer {
 		if slices.Contains(k.h.cred.refused, ssh.FingerprintSHA256(s.PublicKey())) {
 			continue
 		}
+		usable := k.restrict(s)
+		if len(usable) == 0 {
+			continue
+		}
 		if why := k.withhold.key(s.PublicKey(), k.held[ssh.FingerprintSHA256(plainKey(s.PublicKey()))]); why != "" {
 			k.seen.note("key %s was not offered: %s", ssh.FingerprintSHA256(plainKey(s.PublicKey())), why)
 			continue
 		}
-		if usable := k.restrict(s); len(usable) > 0 {
-			k.ready = usable[1:]
-			return usable[0]
-		}
+		k.ready = usable[1:]
+		return usable[0]
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package sshx
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -42,16 +44,23 @@ type withholding struct {
 	may   term.CredentialGrant
 	proof term.HostKeyProof // of the host's key
 	rule  string            // the last one that withheld something
+	hop   *hop
 }
 
-// refuses says why a credential may not be used on that condition; empty: it may.
-func (w *withholding) refuses(c term.CredentialCondition) string {
+// A trial is a hop at which nothing is withheld, and told instead, each credential once: however often the login is begun.
+type trial struct {
+	tell func(credential string, why error)
+	told sync.Map
+}
+
+// refuses says why a credential, which would be used now, may not be on that condition; empty: it may.
+func (w *withholding) refuses(credential string, c term.CredentialCondition) string {
 	var why string
 	switch {
 	case !w.may.Ruled:
 		return ""
 	case c.Never:
-		why = "it may not be used at this host"
+		why = cmp.Or(c.Why, "it may not be used at this host")
 	case c.HostKey == term.HostKeyPinned && w.proof != term.HostKeyPinned:
 		why = "it may be used only if the host key is on the operator's record and its fingerprint is given with the call"
 	case c.HostKey == term.HostKeyRecorded && w.proof == term.HostKeyAccepted:
@@ -59,13 +68,23 @@ func (w *withholding) refuses(c term.CredentialCondition) string {
 	default:
 		return ""
 	}
+	why = fmt.Sprintf("%s (%s)", why, c.Rule)
+	if t := w.hop.tried; t != nil {
+		if _, again := t.told.LoadOrStore(credential, true); !again {
+			t.tell(credential+" at "+w.hop.String(), &term.Error{
+				Kind: term.PolicyDenied, Msg: credential + " would be withheld: " + why, Details: &term.Details{Hop: w.hop.String(), Rule: c.Rule},
+			})
+		}
+		return ""
+	}
 	w.rule = c.Rule
-	return fmt.Sprintf("%s (%s)", why, c.Rule)
+	return why
 }
 
 // key is refuses for a key, whether the agent holds it or not.
 func (w *withholding) key(key ssh.PublicKey, fromAgent bool) string {
-	c, named := w.may.Keys[ssh.FingerprintSHA256(plainKey(key))]
+	print := ssh.FingerprintSHA256(plainKey(key))
+	c, named := w.may.Keys[print]
 	switch {
 	case named:
 	case fromAgent:
@@ -73,15 +92,20 @@ func (w *withholding) key(key ssh.PublicKey, fromAgent bool) string {
 	default:
 		c = w.may.OtherKeys
 	}
-	return w.refuses(c)
+	return w.refuses("key "+print, c)
 }
 
 // agent is refuses for lending the whole agent to the host: with it go the keys that are ruled by themselves.
 func (w *withholding) agent() string {
-	why := w.refuses(w.may.Agent)
+	const lent = "the forwarded agent"
+	generic := func(c term.CredentialCondition) term.CredentialCondition { // it is not about one key
+		c.Why = ""
+		return c
+	}
+	why := w.refuses(lent, generic(w.may.Agent))
 	for _, c := range w.may.Keys {
 		if why == "" {
-			why = w.refuses(c)
+			why = w.refuses(lent, generic(c))
 		}
 	}
 	return why

@@ -1,6 +1,7 @@
 package sshx_test
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -77,6 +78,45 @@ func TestWithheld(t *testing.T) {
 				t.Errorf("the host has seen %d passwords", s.PasswordsSeen)
 			}
 		})
+	}
+}
+
+// TestWithheldOnTrial: rules that are tried out withhold nothing and record as usual, and each credential that they would
+// withhold is told of once when it is used, and no other.
+func TestWithheldOnTrial(t *testing.T) {
+	k1, s1 := rawKey(t)
+	k2, s2 := rawKey(t)
+	const password = "pass-1138"
+	l := newLab(t)
+	_, stranger := rawKey(t)
+	srv := l.stranger(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{stranger.PublicKey()}, Passwords: map[string]string{"u": password}})
+	l.opts.IdentityAgent = serveAgent(t, k1, k2)
+	first, second := ssh.FingerprintSHA256(s1.PublicKey()), ssh.FingerprintSHA256(s2.PublicKey())
+	grant := ruled(func(g *term.CredentialGrant) {
+		g.Agent = on("")
+		g.Keys[second] = term.CredentialCondition{Never: true, Why: "so says the operator", Rule: "the rule"}
+	})
+	var told []string
+	report := func(credential string, why error) {
+		e, ok := errors.AsType[*term.Error](why)
+		if !ok || e.Kind != term.PolicyDenied || e.Details.Rule != "the rule" {
+			t.Errorf("%s is reported with %v, want a denial by the rule", credential, why)
+		}
+		told = append(told, credential+": "+why.Error())
+	}
+	target := to(host1, password)
+	target.SSH.HostKeyPolicy = "accept_new"
+	if err := l.judged(target, &asked{grant: term.Grant{Credentials: []term.CredentialGrant{grant}, Report: report}}); err != nil {
+		t.Fatalf("rules that are tried out end the login: %v", err)
+	}
+	if got := slices.Compact(srv.Stats().KeysOffered); !slices.Equal(got, []string{first, second}) {
+		t.Errorf("the host was offered %v, want both keys", got)
+	}
+	if len(told) != 2 || !strings.Contains(told[0], "key "+second+" at u@") || !strings.Contains(told[0], "so says the operator (the rule)") || !strings.Contains(told[1], "a password") {
+		t.Errorf("told of %q, want the second key and the password, once each", told)
+	}
+	if text, err := os.ReadFile(l.path(".ssh/known_hosts")); err != nil || len(text) == 0 {
+		t.Errorf("the record is %q, %v; want the host's key, as without rules", text, err)
 	}
 }
 

@@ -69,7 +69,7 @@ const (
 
 	VerbQuestion Verb = "question" // the login waits for an answer; Event.Detail is the kind of question
 	VerbGone     Verb = "gone"     // a session that ended is no longer listed
-	VerbPlan     Verb = "plan"     // an opening session's way was decided about: Event.Plan
+	VerbPlan     Verb = "plan"     // an opening session's way was decided about: Event.Plan; or, without one, a credential was used: Event.Detail
 )
 
 // An Action is something a caller wants to do; a Gate decides whether it may.

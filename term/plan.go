@@ -135,6 +135,10 @@ type Grant struct {
 
 	// Credentials say, for each hop of the plan, what it may be shown; nil: anything.
 	Credentials []CredentialGrant
+
+	// Report, unless it is nil, makes Credentials withhold nothing: it is told of each credential that would have been
+	// withheld when it is used, once for each hop, and why. It is called while the login goes on, by any goroutine.
+	Report func(credential string, why error)
 }
 
 // Hop returns what hop i may be shown.
@@ -163,6 +167,7 @@ type CredentialGrant struct {
 type CredentialCondition struct {
 	Never   bool
 	HostKey HostKeyProof
+	Why     string // with Never, for a message; may be empty
 	Rule    string // who says so, for a message
 }
 

@@ -22,6 +22,11 @@ func (r *report) host(ctx context.Context, cfg config.Config, t term.Target) {
 	if err != nil {
 		return
 	}
+	rules, err := newPolicy(cfg)
+	if err != nil {
+		r.add(finding{Status: failing, Check: "policy", Text: err.Error()})
+		return
+	}
 	ids := r.identities(ctx, &in.Hosts[0])
 
 	who := (*terminalPerson)(nil)
@@ -29,7 +34,11 @@ func (r *report) host(ctx context.Context, cfg config.Config, t term.Target) {
 		who = newTerminalPerson()
 		defer who.close()
 	}
-	shell, err := sshx.NewNetwork(o).OpenShell(ctx, t, who.prompter(), nil)
+	asked := &inquiry{gate: rules.Gate(), target: t}
+	shell, err := sshx.NewNetwork(o).OpenShell(ctx, t, who.prompter(), asked.approve())
+	for _, f := range asked.findings() {
+		r.add(f)
+	}
 	if err != nil {
 		r.ladder(laddersOf(err), diagnosis(err, &in.Hosts[0], ids, who != nil))
 		return
@@ -94,6 +103,9 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 	d := e.Details
 	if d == nil {
 		d = new(term.Details)
+	}
+	if e.Kind == term.PolicyDenied {
+		return refused(e, d)
 	}
 	f.Text, _, _ = strings.Cut(e.Message(), "; ") // what follows is advice for an agent
 	rung, at := "", term.Hop{Host: h.Config.HostName, Port: h.Config.Port}
@@ -163,6 +175,9 @@ func loginFailure(d *term.Details, at term.Hop) string {
 	}
 	if len(d.MethodsAllowed) > 0 {
 		text += "; the server allows " + strings.Join(d.MethodsAllowed, ", ")
+	}
+	if d.Rule != "" {
+		text += "; other credentials are withheld by " + d.Rule
 	}
 	return text
 }

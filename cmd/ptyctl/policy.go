@@ -76,11 +76,17 @@ func newGate(cfg config.Config, log *slog.Logger) (term.Gate, error) {
 		if _, err := own(ctx, a); err != nil {
 			return term.Ruling{}, err
 		}
+		would := func(err error) {
+			d := audit.NewDenial(a.Verb, err, audit.Commands(cfg.Audit.Commands))
+			log.Warn("this would be denied if policy.mode were enforce", "session", a.Session, "host", a.Host, "action", string(a.Verb),
+				"task", a.Actor.Task, "rule", d.Rule, "reason", d.Reason)
+		}
 		ruling, err := rules(ctx, a)
 		if ruling.Reported != nil {
-			would := audit.NewDenial(a.Verb, ruling.Reported, audit.Commands(cfg.Audit.Commands))
-			log.Warn("this would be denied if policy.mode were enforce", "session", a.Session, "host", a.Host, "action", string(a.Verb),
-				"task", a.Actor.Task, "rule", would.Rule, "reason", would.Reason)
+			would(ruling.Reported)
+		}
+		if ruling.Grant.Report != nil {
+			ruling.Grant.Report = func(_ string, why error) { would(why) }
 		}
 		return ruling, err
 	}, nil
@@ -100,6 +106,9 @@ func policyCommand() *cli.Command {
 				Flags: []cli.Flag{
 					configFlag(),
 					&cli.StringFlag{Name: "host", Usage: "the `HOST` to run it on, as a caller names it; that is asked, too"},
+					&cli.StringFlag{Name: "user", Aliases: []string{"l"}, Usage: "log in as `NAME`"},
+					&cli.IntFlag{Name: "port", Aliases: []string{"p"}, Usage: "connect to `PORT`"},
+					&cli.StringFlag{Name: "jump", Aliases: []string{"J"}, Usage: "go through `HOSTS`, as the -J of ssh(1)"},
 					&cli.StringFlag{Name: "protocol", Value: "ssh", Usage: "the `PROTOCOL` of the session: ssh, telnet or local"},
 					&cli.StringFlag{Name: "cwd", Usage: "the working `FOLDER`"},
 					&cli.StringFlag{Name: "class", Value: "posix", Usage: "the `CLASS` of what reads the command: posix, fish, csh, or another"},
@@ -147,6 +156,20 @@ func checkPolicy(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return usageError{errors.New("policy check needs a command, such as: ptyctl policy check -- systemctl restart nginx")}
 	}
+	q := question{
+		protocol: c.String("protocol"), host: c.String("host"), user: c.String("user"), port: c.Int("port"), jump: c.String("jump"),
+		dir: c.String("cwd"), class: c.String("class"), typed: c.Bool("type"), command: c.Args().First(),
+	}
+	if c.NArg() > 1 {
+		q.argv = c.Args().Slice()
+		q.command = quote.Show(q.argv)
+	}
+	if c.Args().First() == "" || strings.TrimSpace(q.command) == "" {
+		return usageError{errors.New("the command is empty; give it behind --")}
+	}
+	if err := q.check(); err != nil {
+		return usageError{err}
+	}
 	cfg, err := policyConfig(c)
 	if err != nil {
 		return err
@@ -163,11 +186,6 @@ func checkPolicy(c *cli.Context) error {
 		if _, err := fmt.Fprintln(c.App.Writer, "NOT ENFORCED: "+notEnforced); err != nil {
 			return err
 		}
-	}
-	q := question{protocol: c.String("protocol"), host: c.String("host"), dir: c.String("cwd"), class: c.String("class"), typed: c.Bool("type"), command: c.Args().First()}
-	if c.NArg() > 1 {
-		q.argv = c.Args().Slice()
-		q.command = quote.Show(q.argv)
 	}
 	got := q.ask(c.Context, cfg, p)
 	var text string
@@ -193,7 +211,7 @@ func checkPolicy(c *cli.Context) error {
 }
 
 // noBoundary is what an operator should know whose rules for commands are deny and ask alone.
-const noBoundary = "policy.deny and policy.ask are for honest mistakes: there is always one more way to run what they name; what must not happen is kept by policy.allow or policy.preset"
+const noBoundary = "policy.deny, policy.ask and what PTY_PERMISSIONS denies or asks about are for honest mistakes: there is always one more way to run what they name; what must not happen is kept by policy.allow or policy.preset"
 
 func showPolicy(w io.Writer, r policy.Rules) error {
 	if _, err := policy.New(r); err != nil {

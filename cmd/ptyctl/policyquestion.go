@@ -3,9 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"ptyctl/config"
 	"ptyctl/policy"
+	"ptyctl/session"
 	"ptyctl/sshx"
 	"ptyctl/telnet"
 	"ptyctl/term"
@@ -14,11 +18,37 @@ import (
 // A question is what an operator asks of the rules: policy check on its command line, policy test in a file.
 type question struct {
 	protocol, host string // without a host, no session is opened
+	user, jump     string
+	port           int // 0: by the configuration
 	dir            string
 	class          string   // of what reads the command
 	typed          bool     // typed into a terminal, not run
 	command        string   // empty: the session is only opened
 	argv           []string // the same word by word, if it is given so
+}
+
+// check refuses what no session could be asked for.
+func (q question) check() error {
+	switch {
+	case !slices.Contains(session.Classes(), q.class):
+		return fmt.Errorf("--class is %q; give one of %s", q.class, strings.Join(session.Classes(), ", "))
+	case q.port < 0 || q.port > 65535:
+		return fmt.Errorf("--port is %d; give a number from 1 to 65535", q.port)
+	case q.host == "" && (q.user != "" || q.jump != "" || q.port != 0):
+		return errors.New("--user, --port and --jump are about a host; name it with --host")
+	case q.jump != "" && q.protocol != "ssh":
+		return errors.New("--jump is for --protocol ssh")
+	}
+	return nil
+}
+
+// target is where the question leads.
+func (q question) target() term.Target {
+	t := term.Target{Protocol: q.protocol, Host: q.host, User: q.user, Port: q.port}
+	if q.jump != "" {
+		t.SSH.ExtraArgs = []string{"-J", q.jump}
+	}
+	return t
 }
 
 // actions are what a caller would do, one after the other: to open a session, what that comes to by the configuration, and the
@@ -27,8 +57,8 @@ func (q question) actions(ctx context.Context, cfg config.Config) ([]term.Action
 	var list []term.Action
 	var far *term.PlannedHop
 	if q.host != "" {
-		t := term.Target{Protocol: q.protocol, Host: q.host}
-		open := term.Action{Verb: term.VerbOpen, Protocol: q.protocol, Host: q.host, Target: &t}
+		t := q.target()
+		open := term.Action{Verb: term.VerbOpen, Protocol: q.protocol, Host: q.host, User: q.user, Target: &t}
 		list = append(list, open)
 		plan, err := planOf(ctx, cfg, t)
 		if err != nil {
@@ -43,7 +73,7 @@ func (q question) actions(ctx context.Context, cfg config.Config) ([]term.Action
 		return list, nil
 	}
 	action := term.Action{
-		Verb: term.VerbExec, Protocol: q.protocol, Host: q.host, Far: far, Command: q.command, Argv: q.argv, Dir: q.dir,
+		Verb: term.VerbExec, Protocol: q.protocol, Host: q.host, User: q.user, Far: far, Command: q.command, Argv: q.argv, Dir: q.dir,
 		FarSide: func(context.Context) string { return q.class },
 	}
 	if q.typed {

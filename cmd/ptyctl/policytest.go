@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -24,8 +25,8 @@ func policyTestCommand() *cli.Command {
 			"    ask --type -- git push\n" +
 			"    deny --host core1\n\n" +
 			"The verdict is allow, deny, or ask, where the person at the client decides. The flags are those of policy check:\n" +
-			"--host, --protocol, --cwd, --class and --type; with --argv, the words between blanks are given one by one, and no\n" +
-			"shell reads them. Without a command, it is about opening the host. Empty lines and lines that begin with # are left\n" +
+			"--host, --user, --port, --jump, --protocol, --cwd, --class and --type; with --argv, the words between blanks are given\n" +
+			"one by one, and no shell reads them. Without a command, it is about opening the host. Empty lines and lines that begin with # are left\n" +
 			"out. Each line that the rules judge in another way is printed with its place, the rule and the\n" +
 			"reason. The status is 2 if a line cannot be read, or if there is none. With policy.mode = report the verdicts are\n" +
 			"those of rules that are enforced.",
@@ -128,7 +129,7 @@ func readExpectations(r io.Reader, file string) ([]expectation, error) {
 // parseExpectation reads a line that is not empty.
 func parseExpectation(text string) (expectation, error) {
 	e := expectation{question: question{protocol: "ssh", class: "posix"}}
-	argv := false
+	argv, port := false, ""
 	head, command, hasCommand := cutCommand(text)
 	words := strings.Fields(head)
 	if len(words) > 0 {
@@ -139,7 +140,9 @@ func parseExpectation(text string) (expectation, error) {
 	default:
 		return e, fmt.Errorf("the line begins with %q; begin it with allow, deny or ask", e.verdict)
 	}
-	values := map[string]*string{"--host": &e.host, "--protocol": &e.protocol, "--cwd": &e.dir, "--class": &e.class}
+	values := map[string]*string{
+		"--host": &e.host, "--user": &e.user, "--port": &port, "--jump": &e.jump, "--protocol": &e.protocol, "--cwd": &e.dir, "--class": &e.class,
+	}
 	for i := 1; i < len(words); i++ {
 		name, value, given := strings.Cut(words[i], "=")
 		to := values[name]
@@ -153,7 +156,7 @@ func parseExpectation(text string) (expectation, error) {
 		case to == nil && !isFlag(name):
 			return e, fmt.Errorf("%q is no flag; write the command behind --", words[i])
 		case to == nil:
-			return e, fmt.Errorf("there is no flag %s; the flags are --host, --protocol, --cwd, --class, --argv and --type", name)
+			return e, fmt.Errorf("there is no flag %s; the flags are --host, --user, --port, --jump, --protocol, --cwd, --class, --argv and --type", name)
 		case !given && i+1 < len(words):
 			i++
 			value = words[i]
@@ -162,6 +165,13 @@ func parseExpectation(text string) (expectation, error) {
 			return e, fmt.Errorf("the flag %s has no value", name)
 		}
 		*to = value
+	}
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return e, fmt.Errorf("--port is %q; give a number from 1 to 65535", port)
+		}
+		e.port = int(n)
 	}
 	e.command = command
 	switch {
@@ -176,7 +186,7 @@ func parseExpectation(text string) (expectation, error) {
 	case argv:
 		e.argv = strings.Fields(command)
 	}
-	return e, nil
+	return e, e.check()
 }
 
 // cutCommand cuts a line at the first word --.

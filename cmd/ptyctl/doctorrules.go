@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"ptyctl/term"
+)
+
+// An inquiry asks the operator's rules about the way to a host, as the opening of a session does, and keeps what rules that
+// are tried out would deny.
+type inquiry struct {
+	gate   term.Gate // nil: there are no rules
+	target term.Target
+
+	mu    sync.Mutex
+	would []finding
+}
+
+// approve returns the inquiry as what a Dialer asks; nil: there is nothing to ask.
+func (q *inquiry) approve() term.Approve {
+	if q.gate == nil {
+		return nil
+	}
+	return func(ctx context.Context, p term.Plan) (term.Grant, error) {
+		ruling, err := q.gate(ctx, term.Action{
+			Verb: term.VerbOpen, Protocol: q.target.Protocol, Host: q.target.Host, User: q.target.User, Target: &q.target, Plan: &p,
+		})
+		if err != nil || p.Unresolved { // then it is asked once more
+			return term.Grant{}, err
+		}
+		if ruling.Reported != nil {
+			q.keep(ruling.Reported)
+		}
+		if ruling.Grant.Report != nil {
+			ruling.Grant.Report = func(_ string, why error) { q.keep(why) }
+		}
+		return ruling.Grant, nil
+	}
+}
+
+func (q *inquiry) keep(why error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.would = append(q.would, finding{
+		Status: noted, Check: "policy", Text: "this would be denied if policy.mode were enforce: " + why.Error(),
+		Do: "if callers are to have it, change the rule before policy.mode; ptyctl policy show says where each rule is",
+	})
+}
+
+func (q *inquiry) findings() []finding {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.would)
+}
+
+// refused is the finding about a way that the rules deny, or a login for which they withhold all there is.
+func refused(e *term.Error, d *term.Details) finding {
+	rule := "the rule"
+	if d.Rule != "" {
+		rule = d.Rule
+	}
+	return finding{
+		Status: failing, Check: "policy", Text: e.Message(),
+		Do: "if callers are to have it, change " + rule + "; ptyctl policy show says where each rule is",
+	}
+}
