@@ -89,7 +89,7 @@ func TestPolicyReportLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.write(t, h.sshConfig, fmt.Sprintf("%s\nHost r2\n  HostName 127.0.0.1\n  Port %s\n", had, s.port))
+	h.write(t, h.sshConfig, fmt.Sprintf("%s\nHost r2\n  HostName 127.0.0.1\n  Port %d\n", had, s.port))
 	c := h.connect(t)
 	id := c.open(t, s)
 	if r := c.call(t, toolExec, `{"session_id":%s,"cmd":"echo done","lane":"channel"}`, id); r.Stdout != "done\n" {
