@@ -86,6 +86,52 @@ func TestAttachTake(t *testing.T) {
 	}
 }
 
+// Where the rules deny typing, nothing is taken, and the person is told what to do.
+func TestAttachTakeIsDenied(t *testing.T) {
+	s := startSSHD(t)
+	for _, test := range []struct{ name, rules, rule, remedy string }{
+		{"because commands are ruled", `allow = ["ls *"]`, `policy.typing "auto" (for policy.allow "ls *" (`, `set policy.typing = "allow"`},
+		{"in so many words", `typing = "deny"`, `policy.typing "deny" (`, `set policy.typing = "allow"`},
+		{"because the host is only read", `read_only_hosts = ["127.0.0.1"]`, `policy.read_only_hosts "127.0.0.1" (`, "change that rule"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := watchedHome(t, []*sshd{s}, "[policy]", test.rules, readWrite)
+			c := h.connect(t)
+			id := c.open(t, s)
+			c.call(t, toolSession, `{"action":"lock","session_id":%s,"task_id":"agent-7"}`, id)
+			for _, args := range [][]string{{"attach"}, {"bridge", "tmux"}} {
+				p := h.sit(t, append(args, "--config", h.config, "--take", id)...)
+				p.leaves(1)
+				// The terminal of the test breaks lines.
+				said := strings.Join(strings.Fields(p.text()), "")
+				for _, want := range []string{"typing is denied by " + test.rule, "ptyctl.toml:", "watch without --take, or have the operator " + test.remedy} {
+					if want = strings.Join(strings.Fields(want), ""); !strings.Contains(said, want) {
+						t.Errorf("%v --take says %q, want %q", args, said, want)
+					}
+				}
+			}
+			if n := len(auditLines(t, h.audit, "take_over")); n > 0 {
+				t.Errorf("the lock was taken over %d times", n)
+			}
+			if r := c.call(t, toolSession, `{"action":"status","session_id":%s}`, id); r.Holder != "agent-7" {
+				t.Errorf("the lock is %q's, want agent-7's: %s", r.Holder, r.text)
+			}
+			p := h.sit(t, "attach", "--config", h.config, id)
+			p.sees("watching " + id)
+			p.types("\x1d")
+			p.leaves(0)
+		})
+	}
+	h := watchedHome(t, []*sshd{s}, "[policy]", `allow = ["ls *"]`, `typing = "allow"`, readWrite)
+	id := h.connect(t).open(t, s)
+	p := h.sit(t, "attach", "--config", h.config, "--take", id)
+	p.sees("you have taken " + id)
+	p.types("echo per''son\r")
+	p.sees("person\r\n")
+	p.types("\x1d")
+	p.leaves(0)
+}
+
 // The death of who has taken a terminal keeps it from nobody for long, and his terminal is left in order.
 func TestAttachTakeIsKilled(t *testing.T) {
 	s := startSSHD(t)

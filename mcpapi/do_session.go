@@ -2,6 +2,7 @@ package mcpapi
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ptyctl/session"
@@ -76,7 +77,7 @@ func (c *invocation) doSession(ctx context.Context) (any, error) {
 	case "list":
 		err = c.list(ctx, out)
 	case "status":
-		err = c.status(out)
+		err = c.status(ctx, out)
 	case "close":
 		err = c.close(ctx, out)
 	case "lock", "unlock", "heartbeat":
@@ -107,7 +108,7 @@ func (c *invocation) list(ctx context.Context, out *sessionOut) error {
 	return nil
 }
 
-func (c *invocation) status(out *sessionOut) error {
+func (c *invocation) status(ctx context.Context, out *sessionOut) error {
 	var in statusArgs
 	if err := c.args(&in); err != nil {
 		return err
@@ -117,6 +118,9 @@ func (c *invocation) status(out *sessionOut) error {
 		return err
 	}
 	out.show(s)
+	if e, ok := errors.AsType[*term.Error](s.MayType(c.acting(ctx, ""))); ok && e.Details != nil {
+		out.Session.TypingDenied = e.Details.Rule
+	}
 	return nil
 }
 

@@ -87,7 +87,8 @@ type sessionStatus struct {
 	Telnet        *term.Telnet     `json:"telnet,omitempty"`
 	Ladder        []term.Hop       `json:"ladder,omitempty"`
 	Warnings      []string         `json:"warnings,omitempty"`
-	TxEvents      []txEvent        `json:"tx_events,omitempty"` // oldest first; only if the operator wants them
+	TypingDenied  string           `json:"typing_denied_by,omitempty"` // the operator's rule, if what the caller types is refused whatever it is
+	TxEvents      []txEvent        `json:"tx_events,omitempty"`        // oldest first; only if the operator wants them
 }
 
 // txEvent says that something was typed, never what.

@@ -53,16 +53,16 @@ func (s *Session) lockError(op string, by Holder, err error) error {
 		e := &term.Error{
 			Op: op, Session: s.id, Kind: term.Locked, Err: err,
 			Msg:     lost.tell() + holder.as(by) + " holds this session's lock until " + held.Lease.Expires.UTC().Format(time.RFC3339) + "; reading is allowed, for anything else wait",
-			Details: &term.Details{LockHolder: holder.String(), LockExpiresAt: held.Lease.Expires.UnixMilli()},
+			Details: &term.Details{LockHolder: holder.shown(by), LockExpiresAt: held.Lease.Expires.UnixMilli()},
 		}
 		if s.o.AllowTakeOver && !holder.Attached() {
 			e.Msg += ", or take the lock over (ptyctl_session lock with take_over true)"
 		}
-		lost.fill(e.Details)
+		lost.fill(e.Details, by)
 		return e
 	case errors.Is(err, lockmgr.ErrNotHeld) && lost != nil:
 		e := &term.Error{Op: op, Session: s.id, Kind: term.LockRequired, Err: err, Msg: lost.tell() + "nobody holds it now: read what the terminal shows, then take the lock again with ptyctl_session lock", Details: new(term.Details)}
-		lost.fill(e.Details)
+		lost.fill(e.Details, by)
 		return e
 	case errors.Is(err, lockmgr.ErrNotHeld):
 		return &term.Error{Op: op, Session: s.id, Kind: term.LockRequired, Err: err, Msg: "this task does not hold the session's lock (it may have expired); take it with ptyctl_session lock"}

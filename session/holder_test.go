@@ -62,12 +62,12 @@ func TestHolderIsPrincipalAndTask(t *testing.T) {
 						}
 						for act, do := range acts {
 							e := wantKind(t, do(as(other), s), term.Locked)
-							if e.Details.LockHolder != "t1" || e.Details.LockExpiresAt != held.Expires.UnixMilli() {
-								t.Errorf("%s by %s as %s: details %+v, want the holder t1 and its expiry", act, theirs, name, e.Details)
-							}
-							want := "another client holds"
+							want, shown := "another client holds", "another client"
 							if theirs == mine {
-								want = "task t1 holds"
+								want, shown = "task t1 holds", "t1"
+							}
+							if e.Details.LockHolder != shown || e.Details.LockExpiresAt != held.Expires.UnixMilli() {
+								t.Errorf("%s by %s as %s: details %+v, want the holder %s and its expiry", act, theirs, name, e.Details, shown)
 							}
 							if !strings.HasPrefix(e.Msg, want) || strings.Contains(e.Msg, "task_id") {
 								t.Errorf("%s by %s as %s is told %q, want %q and nothing of task_id", act, theirs, name, e.Msg, want)
@@ -101,7 +101,7 @@ func TestLossOfALockIsToldToItsHolder(t *testing.T) {
 			t.Fatalf("the new holder's write: %v", err)
 		}
 		e := wantKind(t, acts["write"](as(ops), s), term.Locked)
-		if e.Details.TakenOverBy != "t" || e.Details.TypedSince == nil || *e.Details.TypedSince != 1 || !strings.Contains(e.Msg, "another client took the lock over") {
+		if e.Details.TakenOverBy != "another client" || e.Details.TypedSince == nil || *e.Details.TypedSince != 1 || !strings.Contains(e.Msg, "another client took the lock over") {
 			t.Errorf("the loser is told %q, %+v", e.Msg, e.Details)
 		}
 		if err := s.Unlock(as(ci)); err != nil {

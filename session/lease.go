@@ -41,14 +41,21 @@ func (h Holder) String() string {
 	return h.Task
 }
 
-// as says who h is to another: a task has a name for those of its own principal alone.
+// stranger is what a task is called to those of other principals.
+const stranger = "another client"
+
+// as says who h is to another, in a sentence.
 func (h Holder) as(to Holder) string {
-	switch {
-	case h.Attached():
-		return h.String()
-	case h.Principal == to.Principal:
-		return "task " + h.Task
-	default:
-		return "another client"
+	if h.Attached() || h.Principal != to.Principal {
+		return h.shown(to)
 	}
+	return "task " + h.Task
+}
+
+// shown is the name of h for another to see: a task has one for those of its own principal alone.
+func (h Holder) shown(to Holder) string {
+	if !h.Attached() && h.Principal != to.Principal {
+		return stranger
+	}
+	return h.String()
 }

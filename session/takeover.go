@@ -29,9 +29,10 @@ func (l *lostLock) tell() string {
 	return fmt.Sprintf("%s took the lock over from this task at %s, and since then others have typed %d bytes; ", l.by.as(l.holder), l.at.UTC().Format(time.RFC3339), l.typed)
 }
 
-func (l *lostLock) fill(d *term.Details) {
+// fill puts the same into the details of what caller is told.
+func (l *lostLock) fill(d *term.Details, caller Holder) {
 	if l != nil {
-		d.TakenOverBy, d.TypedSince = l.by.String(), &l.typed
+		d.TakenOverBy, d.TypedSince = l.by.shown(caller), &l.typed
 	}
 }
 
@@ -52,7 +53,7 @@ func (s *Session) visited(op string, caller Holder) error {
 			"read what the terminal shows now, then call again if it still makes sense", v.by.as(caller), v.at.UTC().Format(time.RFC3339), v.typed),
 		Details: new(term.Details),
 	}
-	v.fill(e.Details)
+	v.fill(e.Details, caller)
 	return e
 }
 

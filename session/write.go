@@ -62,6 +62,13 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	return res, err
 }
 
+// MayType asks the Gate whether the caller may type at all. Nothing is typed, so nothing is put on record; what is typed
+// then is judged for itself. The lock is not asked.
+func (s *Session) MayType(ctx context.Context) error {
+	_, err := s.desk.judged(ctx, term.Action{Verb: term.VerbWrite, FarSide: s.reads(LaneTerminal, ExecRequest{})})
+	return err
+}
+
 // typeIn is Write once nothing but the terminal can be meant.
 func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptions) (WriteResult, error) {
 	const op = "write"

@@ -121,7 +121,7 @@ type Details struct {
 	Position string   `json:"position,omitempty"` // where in the value, for patterns
 
 	// LOCKED, LOCK_REQUIRED
-	LockHolder    string `json:"lock_holder,omitempty"`
+	LockHolder    string `json:"lock_holder,omitempty"`     // the task, or the person's name; "another client" to other principals, as in TakenOverBy
 	LockExpiresAt int64  `json:"lock_expires_at,omitempty"` // Unix milliseconds
 	TakenOverBy   string `json:"taken_over_by,omitempty"`   // task that took the caller's lock over
 	TypedSince    *int64 `json:"typed_since,omitempty"`     // bytes that others have typed since then

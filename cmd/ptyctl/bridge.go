@@ -122,7 +122,12 @@ func mayTake(c *cli.Context, e sessionEntry) error {
 	if isCode(err, "POLICY_DENIED") {
 		return readOnlyHint(err)
 	}
-	return nil // what else is wrong with it is not for a heartbeat to say
+	// What else is wrong with it is not for a heartbeat to say.
+	var now statusResult
+	if err := e.on.Call(c.Context, toolSession, sessionCall{Action: "status", SessionID: e.SessionID}, &now); err != nil {
+		return err
+	}
+	return now.mayType()
 }
 
 // show sees to it that w is there and alive, and fills in what was not known of it.

@@ -31,6 +31,7 @@ type statusResult struct {
 		ExitCode   *int   `json:"exit_code"`
 		ExitSignal string `json:"exit_signal"`
 		PTY        bool   `json:"pty_enabled"`
+		Denied     string `json:"typing_denied_by"` // the rule because of which nothing that we type would be taken
 		Cols, Rows int
 		ResizedAt  int64 `json:"resized_at,string"` // the cursor from which on that is its size
 	}

@@ -45,11 +45,12 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// protect keeps secrets from the other programs of this user, also from those that this process starts. What fails here is
-// told by ptyctl doctor; no command depends on it.
+// unprotected is what of protect has failed. A server logs it; no command depends on it.
+var unprotected error
+
+// protect keeps secrets from the other programs of this user, also from those that this process starts.
 func protect() {
-	_ = config.TakeSecrets() // while /proc/self is still ours
-	_ = ptyx.ProtectMemory()
+	unprotected = errors.Join(config.TakeSecrets(), ptyx.ProtectMemory()) // in this order: /proc/self is still ours
 }
 
 // A usageError is a wrong call; its text says how to call rightly.

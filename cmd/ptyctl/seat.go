@@ -34,6 +34,9 @@ func (s *seat) take(ctx context.Context) (previous string, err error) {
 	if err := s.on.Call(ctx, toolSession, sessionCall{Action: "status", SessionID: s.id}, &now); err != nil {
 		return "", err
 	}
+	if err := now.mayType(); err != nil { // before anybody loses the lock for it
+		return "", err
+	}
 	task := person()
 	if err := s.on.Attach(ctx, task); err != nil {
 		return "", err
@@ -53,6 +56,19 @@ func (s *seat) take(ctx context.Context) (previous string, err error) {
 		previous = " from task " + printable(out.Previous)
 	}
 	return previous, nil
+}
+
+// mayType says what a person can do where the rules deny typing.
+func (r *statusResult) mayType() error {
+	rule := r.Session.Denied
+	if rule == "" {
+		return nil
+	}
+	remedy := "change that rule"
+	if strings.HasPrefix(rule, "policy.typing ") {
+		remedy = `set policy.typing = "allow"`
+	}
+	return fmt.Errorf("typing is denied by %s: watch without --take, or have the operator %s", printable(rule), remedy)
 }
 
 // readOnlyHint says how to step in, where only watching is allowed.
