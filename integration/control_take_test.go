@@ -90,7 +90,7 @@ func TestAttachTake(t *testing.T) {
 func TestAttachTakeIsDenied(t *testing.T) {
 	s := startSSHD(t)
 	for _, test := range []struct{ name, rules, rule, remedy string }{
-		{"because commands are ruled", `allow = ["ls *"]`, `policy.typing "auto" (for policy.allow "ls *" (`, `set policy.typing = "allow"`},
+		{"because commands are ruled", `allow = ["ls *"]`, `policy.typing "auto" (for policy.allow (`, `set policy.typing = "allow"`},
 		{"in so many words", `typing = "deny"`, `policy.typing "deny" (`, `set policy.typing = "allow"`},
 		{"because the host is only read", `read_only_hosts = ["127.0.0.1"]`, `policy.read_only_hosts "127.0.0.1" (`, "change that rule"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,21 +18,41 @@ var doorLines = []string{
 	"echo {a['$(canary)']}>/dev/null", "cat <(canary)", "test -v 'a[$(canary)]'", "printf -v 'a[$(canary)]' x", "LINES='a[$(canary)]' ls", "eval canary", "f() { canary; }; f", "trap canary EXIT", "PATH=/nowhere canary", `echo '" ; canary ; "' "!#:1"`,
 }
 
+// harmless are those of doorLines that a list of readers may allow, because what runs is not the line but what ptyctl has
+// understood of it, quoted. Typed, the line itself would run.
+var harmless = []string{"echo \"$\\\n(canary)\"", "echo {a['$(canary)']}>/dev/null", `echo '" ; canary ; "' "!#:1"`}
+
 // A door is a way to have a line run.
 type door struct {
 	name string
 	run  func(line string) string
 }
 
-// TestRedTeamDoors: the same lines run nothing, whichever way they come.
-func TestRedTeamDoors(t *testing.T) {
-	t.Parallel()
-	s := startSSHD(t)
-	h := watchedHome(t, []*sshd{s}, "[policy]", strings.TrimSuffix(readers, "]")+`, "bash -c *", "/bin/bash -c *", "/bin/sh -c *", "/bin/bash", "/bin/sh"]`, "[local]\nhttp = true\n"+readWrite)
-	b := newCanary(t)
+// typed reports whether a line at the door is keys for a terminal.
+func (d door) typed() bool {
+	return strings.Contains(d.name, "write") || strings.HasSuffix(d.name, "talk") || d.name == "paste" || strings.Contains(d.name, "pty_send")
+}
+
+// line is what to give the door so that a line is run. talk ends it itself.
+func (d door) line(line string) string {
+	if d.typed() && d.name != "k_pty talk" {
+		line += "\r"
+	}
+	return line
+}
+
+// deniedByRules reports whether an answer, in the words of any set of tools, says that the operator's rules deny something.
+func deniedByRules(text string) bool {
+	return strings.Contains(text, "POLICY_DENIED") || strings.Contains(text, "the operator's rule ") && strings.Contains(text, " denies this")
+}
+
+// doorsTo opens every door to a server, for a process with rules of its own and one that is aiterm. shut closes what was opened.
+func doorsTo(t *testing.T, s *sshd, rules, aiRules []string) (h *home, doors []door, shut func()) {
+	t.Helper()
+	h = watchedHome(t, []*sshd{s}, append(rules, "[local]\nhttp = true\n"+readWrite)...)
 	c := h.connect(t, "--toolsets", "core,local,pty,k_pty", "--transport", "both", "--listen", "127.0.0.1:0")
 	web := c.dial(t, c.url(), "")
-	ai := newHome(t, "[policy]", strings.TrimSuffix(readers, "]")+`, "/bin/bash -c *", "/bin/sh -c *", "/bin/bash", "/bin/sh"]`).connectAITerm(t)
+	ai := newHome(t, aiRules...).connectAITerm(t)
 	id, webID := c.open(t, s), web.open(t, s)
 	where := fmt.Sprintf("%s@127.0.0.1:%d", s.user, s.port)
 	tool := func(c tools, name, arguments string, values ...any) func(string) string {
@@ -45,7 +66,7 @@ func TestRedTeamDoors(t *testing.T) {
 			return out + errs
 		}
 	}
-	doors := []door{
+	doors = []door{
 		{"exec, channel", tool(c.tools, toolExec, `{"session_id":%s,"lane":"channel","timeout_ms":2000,"cmd":%s}`, id)},
 		{"exec, terminal", tool(c.tools, toolExec, `{"session_id":%s,"lane":"terminal","timeout_ms":2000,"cmd":%s}`, id)},
 		{"exec over HTTP", tool(web.tools, toolExec, `{"session_id":%s,"lane":"channel","timeout_ms":2000,"cmd":%s}`, webID)},
@@ -73,56 +94,100 @@ func TestRedTeamDoors(t *testing.T) {
 	}
 	var aiShells []string
 	for _, shell := range []string{"/bin/bash", "/bin/sh"} {
-		if k := c.attempt(t, "k_pty", `{"action":"spawn","shell":%s}`, shell); strings.Contains(k, `"session_id"`) {
-			session := strings.SplitN(strings.SplitN(k, `"session_id":"`, 2)[1], `"`, 2)[0]
-			for _, action := range []string{"run", "talk"} {
-				doors = append(doors, door{"k_pty " + action, tool(c.tools, "k_pty", `{"action":%s,"session_id":%s,"timeout_ms":2000,"command":%s}`, action, session)})
-			}
-			doors = append(doors,
-				door{"k_pty write", tool(c.tools, "k_pty", `{"action":"write","session_id":%s,"data":%s}`, session)},
-				door{"exec in k_pty's shell", tool(c.tools, toolExec, `{"session_id":%s,"timeout_ms":2000,"cmd":%s}`, session)},
-				door{"pty_write", tool(c.tools, "pty_write", `{"id":%s,"data":%s}`, session)},
-			)
-			aiID := ai.attempt(t, "pty_open", `{"argv":[%s]}`, shell)
-			if _, rest, ok := strings.Cut(aiID, `"id":"`); ok {
-				id, _, _ := strings.Cut(rest, `"`)
-				aiShells = append(aiShells, id)
-				doors = append(doors, door{"pty_send of aiterm", func(line string) string {
-					return ai.attempt(t, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(line)))
-				}})
-			}
-		} else {
-			t.Logf("k_pty gives no %s: %.300s", shell, k)
+		session := idIn(t, c.attempt(t, "k_pty", `{"action":"spawn","shell":%s}`, shell), "session_id")
+		_, spawned, _ := strings.Cut(c.attempt(t, "pty_spawn", `{"command":%s,"args":[]}`, shell), "ID: ")
+		if spawned, _, _ = strings.Cut(spawned, "\n"); spawned == "" {
+			t.Fatalf("pty_spawn gives no %s", shell)
+		}
+		for _, action := range []string{"run", "talk"} {
+			doors = append(doors, door{"k_pty " + action, tool(c.tools, "k_pty", `{"action":%s,"session_id":%s,"timeout_ms":2000,"command":%s}`, action, session)})
+		}
+		doors = append(doors,
+			door{"k_pty write", tool(c.tools, "k_pty", `{"action":"write","session_id":%s,"data":%s}`, session)},
+			door{"exec in k_pty's shell", tool(c.tools, toolExec, `{"session_id":%s,"timeout_ms":2000,"cmd":%s}`, session)},
+			door{"pty_write", tool(c.tools, "pty_write", `{"id":%s,"data":%s}`, spawned)},
+		)
+		id := idIn(t, ai.attempt(t, "pty_open", `{"argv":[%s]}`, shell), "id")
+		aiShells = append(aiShells, id)
+		doors = append(doors, door{"pty_send of aiterm", func(line string) string {
+			return ai.attempt(t, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(line)))
+		}})
+	}
+	return h, doors, func() {
+		for _, open := range c.call(t, toolSession, `{"action":"list"}`).Sessions {
+			c.attempt(t, toolSession, `{"action":"close","session_id":%s,"force":true}`, open.SessionID)
+		}
+		for _, id := range aiShells {
+			ai.attempt(t, "pty_close", `{"id":%s}`, id)
 		}
 	}
+}
+
+// idIn is the value of a field of an answer. Without one there is no door.
+func idIn(t *testing.T, answer, field string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(answer, `"`+field+`":"`)
+	id, _, ends := strings.Cut(rest, `"`)
+	if !ok || !ends || id == "" {
+		t.Fatalf("the answer has no %s: %.300s", field, answer)
+	}
+	return id
+}
+
+// TestRedTeamDoors: the same lines run nothing, whichever way they come.
+func TestRedTeamDoors(t *testing.T) {
+	t.Parallel()
+	s := startSSHD(t)
+	b := newCanary(t)
+	h, doors, shut := doorsTo(t, s,
+		[]string{"[policy]", strings.TrimSuffix(readers, "]") + `, "bash -c *", "/bin/bash -c *", "/bin/sh -c *", "/bin/bash", "/bin/sh"]`},
+		[]string{"[policy]", strings.TrimSuffix(readers, "]") + `, "/bin/bash -c *", "/bin/sh -c *", "/bin/bash", "/bin/sh"]`})
 	for _, d := range doors {
-		typed := strings.Contains(d.name, "write") || strings.HasSuffix(d.name, "talk") || d.name == "paste" || strings.Contains(d.name, "pty_send")
-		if text := d.run("echo fine"); !typed && (strings.Contains(text, "POLICY_DENIED") || strings.Contains(text, "INVALID") || strings.Contains(text, "denies")) {
+		if text := d.run("echo fine"); !d.typed() && (deniedByRules(text) || strings.Contains(text, "INVALID")) {
 			t.Errorf("%s is no door, because it does not run what is allowed: %.500s", d.name, text)
 		}
 		for _, line := range doorLines {
-			line = strings.ReplaceAll(line, "canary", b.path)
-			if typed {
-				line += "\r"
-			}
-			text := d.run(line)
-			if strings.Contains(text, "POLICY_DENIED") || strings.Contains(text, "denies this") || strings.Contains(text, "E_") && strings.Contains(text, "rule") {
-				continue
-			}
-			if b.ran(t) {
-				t.Errorf("%s: the canary ran: %q: %.200s", d.name, line, text)
+			text := d.run(d.line(strings.ReplaceAll(line, "canary", b.path)))
+			switch ran := b.ran(t); {
+			case ran:
+				t.Errorf("%s: the canary ran: %q: %.300s", d.name, line, text)
+			case deniedByRules(text), !d.typed() && slices.Contains(harmless, line):
+			case d.name == "k_pty talk" && strings.Contains(line, "\n") && strings.Contains(text, "talk sends one line"):
+			default:
+				t.Errorf("%s: no rule denies %q: %.300s", d.name, line, text)
 			}
 		}
 		b.stays(t, "%s", d.name)
 	}
 	b.stays(t, "later")
 	h.wantRefusals(t, "exec", len(doorLines))
-	for _, open := range c.call(t, toolSession, `{"action":"list"}`).Sessions {
-		c.attempt(t, toolSession, `{"action":"close","session_id":%s,"force":true}`, open.SessionID)
+	shut()
+}
+
+// TestDoorsOpen: without rules the canary runs at each of those doors, so that the rules are what keeps it out.
+func TestDoorsOpen(t *testing.T) {
+	t.Parallel()
+	s := startSSHD(t)
+	b := newCanary(t)
+	_, doors, shut := doorsTo(t, s, nil, nil)
+	for _, d := range doors {
+		text := d.run(d.line(b.path))
+		if d.name == "paste" { // to bash the end of a pasted line is a part of it
+			for _, enter := range doors {
+				if enter.name == "write" {
+					text += enter.run("\r")
+				}
+			}
+		}
+		ran := false
+		for end := time.Now().Add(10 * time.Second); !ran && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			ran = b.ran(t)
+		}
+		if !ran {
+			t.Errorf("%s is no door: the canary did not run: %.500s", d.name, text)
+		}
 	}
-	for _, id := range aiShells {
-		ai.attempt(t, "pty_close", `{"id":%s}`, id)
-	}
+	shut()
 }
 
 // TestRedTeamTyped: where lines may be typed, nothing that the rules do not allow can be, by whatever keys.
