@@ -67,7 +67,7 @@ func TestConsent(t *testing.T) {
 			"dismissed":            {saying("cancel"), pushed, false, 1, "has not answered"},
 			"nothing chosen":       {accept(nil), pushed, false, 1, "has denied it"},
 			"denied by a rule too": {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed; rm x"`, false, 0, "policy.deny"},
-			"cannot be judged":     {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed; eval \"$X\""`, false, 0, "cannot be"},
+			"cannot be judged":     {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed; eval \"$X\""`, false, 0, "is not accepted"},
 			"cannot be shown":      {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo pushed \u202e"`, false, 0, "consent"},
 			"with an input":        {accept(map[string]any{"decision": "allow_once"}), pushed + `,"stdin":"never shown"`, false, 0, "consent"},
 			"pushed out of sight":  {accept(map[string]any{"decision": "allow_once"}), `"cmd":"echo 'pushed` + strings.Repeat(`\n`, 31) + `evil'"`, false, 0, "consent"},

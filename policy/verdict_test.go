@@ -479,7 +479,7 @@ func TestDenialTells(t *testing.T) {
 		t.Errorf("%+v, %+v", e, e.Details)
 	}
 	e = denied(t, p.Check(t.Context(), sshExec("ls $(")))
-	if !strings.Contains(e.Msg, "cannot be judged") || !strings.Contains(e.Details.Rule, "ptyctl.toml:7") {
+	if !strings.Contains(e.Msg, "check its quotes and brackets") || !strings.Contains(e.Details.Rule, "ptyctl.toml:7") {
 		t.Errorf("%+v, %+v", e, e.Details)
 	}
 }
