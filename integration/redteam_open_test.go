@@ -9,9 +9,6 @@ import (
 	"testing"
 )
 
-// accepted reports whether the server has let anybody in.
-func (s *sshd) accepted() bool { return strings.Contains(s.log.String(), "Accepted publickey") }
-
 // anyName is a line of known_hosts for the server under whatever name.
 func (s *sshd) anyName() string { return fmt.Sprintf("[*]:%d %s", s.port, s.hostKey.public()) }
 
