@@ -286,7 +286,7 @@ func TestAccessDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, rest := range []string{`"write","data":"x"`, `"run","command":"x"`, `"talk","command":"x"`, `"resize","cols":9,"rows":9`, `"kill"`} {
-		if r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}")); r.ErrorCode != AccessDenied || r.Cause != term.Locked || !strings.Contains(r.Message, "deploy") {
+		if r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}")); r.ErrorCode != AccessDenied || r.Cause != term.Locked || !strings.Contains(r.Message, "another client") || strings.Contains(r.Message, "deploy") {
 			t.Errorf("%s: %s", rest, r.text)
 		}
 	}
