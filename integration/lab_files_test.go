@@ -203,7 +203,7 @@ func (f labFolder) lost(t *testing.T, s *session.Session) {
 	_, err := s.Files().Write(t.Context(), term.FileWrite{Path: f.path("file"), Data: make([]byte, 128<<20), Progress: func(n int64) {
 		if n >= 8<<20 && !done {
 			done = true
-			f.l.run(t, "kill -KILL "+pids+"; true") // one may end with the other
+			f.l.run(t, "kill -KILL "+pids+" || true") // one may end with the other
 		}
 	}})
 	labWantError(t, err, term.RemoteClosed)
