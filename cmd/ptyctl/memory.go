@@ -12,7 +12,7 @@ import (
 // What the program may take: so much by itself, and for each session besides the output that is kept. A session takes
 // some 100 KiB; the rest of its share is for what it leaves to the garbage collector.
 const (
-	memoryFloor   = 96 << 20 // below it nothing is limited
+	memoryFloor   = 44 << 20 // below it nothing is limited
 	memoryBase    = 8 << 20
 	memorySession = 124 << 10
 	memoryStep    = 4 << 20 // changes below this are not worth stopping the program
