@@ -6,9 +6,14 @@
 // Without rules the Gate is nil, and nothing is asked. With rules every action of a caller passes it: open, exec and the
 // programs of local sessions, what is typed, and files.
 //
-// A command is read as a POSIX shell reads it, with mvdan.cc/sh, and every command in it is judged: behind && and |, in
-// substitutions, here-documents and functions, and behind the programs that run others (sh -c, env, sudo, xargs, ssh). What
-// cannot be read, what is not known before it runs (the command word $x), and what shells read in different ways is denied.
+// Where a command has to be allowed, a line must lie in a closed grammar. It is read into a tree, the tree is judged, and what
+// runs is the tree printed again for the shell of the far side (Ruling.Command): the caller's text is never sent. Under deny
+// alone, the text is read as a POSIX shell reads it, each command in it is judged, and it runs as it was given.
+//
+//	grammar.go, token.go, tree.go  a line becomes a tree      print.go    the tree becomes a line again
+//	closed.go    the rules for a tree                strict.go   the forms of programs that run others
+//	builtins.go  words that a shell itself evaluates preset.go   ready-made lists
+//	hosts.go     where a connection leads            grant.go    which credentials may be used
 //
 //	shell.go    a line becomes commands          words.go    a word becomes text with holes
 //	programs.go the programs that run others     runoptions.go, git.go those that do with some options
