@@ -124,9 +124,20 @@ func violations(rules []rule, module string, pkgs []goPackage) []string {
 			for _, path := range f.imports {
 				switch {
 				case path == "C":
-					report("%s/%s uses cgo: the program is built with CGO_ENABLED=0; use golang.org/x/sys or a package without C", p.folder, f.name)
+					report(
+						"%s/%s uses cgo: the program is built with CGO_ENABLED=0; use golang.org/x/sys or a package without C",
+						p.folder,
+						f.name,
+					)
 				case !r.allows(module, path):
-					report("%s/%s imports %q, which it may not (%s); allowed besides std: %s", p.folder, f.name, path, r.why, r.allowed())
+					report(
+						"%s/%s imports %q, which it may not (%s); allowed besides std: %s",
+						p.folder,
+						f.name,
+						path,
+						r.why,
+						r.allowed(),
+					)
 				}
 			}
 			if f.doc {
@@ -137,7 +148,12 @@ func violations(rules []rule, module string, pkgs []goPackage) []string {
 		case len(documented) == 0:
 			report("package %s has no package comment: say what it is in %s/doc.go", p.folder, p.folder)
 		case len(documented) > 1:
-			report("package %s has %d package comments, in %s: keep the one in doc.go", p.folder, len(documented), strings.Join(documented, ", "))
+			report(
+				"package %s has %d package comments, in %s: keep the one in doc.go",
+				p.folder,
+				len(documented),
+				strings.Join(documented, ", "),
+			)
 		}
 	}
 	return found
@@ -228,7 +244,12 @@ func load(t *testing.T) (module string, pkgs []goPackage) {
 			if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
 				continue
 			}
-			src, err := parser.ParseFile(token.NewFileSet(), filepath.Join(listed.Dir, name), nil, parser.ImportsOnly|parser.ParseComments)
+			src, err := parser.ParseFile(
+				token.NewFileSet(),
+				filepath.Join(listed.Dir, name),
+				nil,
+				parser.ImportsOnly|parser.ParseComments,
+			)
 			if err != nil {
 				t.Fatalf("%s does not parse: %v", name, err)
 			}
@@ -301,7 +322,12 @@ func depguard(rules []rule, module string) string {
 		}
 		fmt.Fprintf(&b, "        %s:\n          files: [%s, \"!$test\"]\n", key, strings.Join(files, ", "))
 		if r.anything {
-			fmt.Fprintf(&b, "          list-mode: lax\n          deny: [{pkg: %s/%s, desc: it only tests the built program}]\n", module, integration)
+			fmt.Fprintf(
+				&b,
+				"          list-mode: lax\n          deny: [{pkg: %s/%s, desc: it only tests the built program}]\n",
+				module,
+				integration,
+			)
 			continue
 		}
 		allow := []string{"$gostd"}

@@ -81,7 +81,13 @@ var (
 )
 
 // callFields are arguments of ptyctl_session open that look like keys.
-var callFields = map[string]bool{"telnet.mode": true, "telnet.tls.enabled": true, "telnet.tls.pin": true, "auth.password": true, "auth.passphrase": true}
+var callFields = map[string]bool{
+	"telnet.mode":        true,
+	"telnet.tls.enabled": true,
+	"telnet.tls.pin":     true,
+	"auth.password":      true,
+	"auth.passphrase":    true,
+}
 
 // formerNames are flags and keys of the program that a document is about, which ptyctl has not.
 var formerNames = map[string][]string{
@@ -127,7 +133,10 @@ func TestDocsNames(t *testing.T) {
 				}
 			case strings.HasPrefix(inner, "--"):
 				seen["flag"]++
-				if f, _, _ := strings.Cut(strings.Fields(inner)[0], "="); !slices.Contains(flags["ptyctl"], strings.TrimRight(f, ",")) {
+				if f, _, _ := strings.Cut(strings.Fields(inner)[0], "="); !slices.Contains(
+					flags["ptyctl"],
+					strings.TrimRight(f, ","),
+				) {
 					t.Errorf("%s names the flag %s, which no command has", name, f)
 				}
 			default:
@@ -156,7 +165,10 @@ func checkCommandLine(t *testing.T, document string, words []string, flags map[s
 	command := "ptyctl"
 	for len(words) > 0 {
 		longer := command + " " + words[0]
-		if !slices.ContainsFunc(sortedNames(flags), func(c string) bool { return c == longer || strings.HasPrefix(c, longer+" ") }) {
+		if !slices.ContainsFunc(
+			sortedNames(flags),
+			func(c string) bool { return c == longer || strings.HasPrefix(c, longer+" ") },
+		) {
 			break
 		}
 		command, words = longer, words[1:]

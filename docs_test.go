@@ -237,12 +237,18 @@ func TestDocsCalls(t *testing.T) {
 	unreachable := func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 		return nil, &term.Error{Kind: term.ConnectFailed}
 	}
-	sessions := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": unreachable, "telnet": unreachable, "local": unreachable}})
+	sessions := session.NewManager(
+		session.Config{Dialers: map[string]term.Dialer{"ssh": unreachable, "telnet": unreachable, "local": unreachable}},
+	)
 	defer sessions.Close(t.Context())
 	srv := mcpapi.NewServer(mcpapi.Options{Sessions: sessions})
 
 	call := func(tool, arguments string) string {
-		request := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
+		request := fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`,
+			tool,
+			arguments,
+		)
 		response, ok := srv.HandleMessage(t.Context(), json.RawMessage(request)).(mcp.JSONRPCResponse)
 		if !ok {
 			return "no result"

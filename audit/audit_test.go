@@ -61,7 +61,13 @@ func write(tb testing.TB, o Options, n int) {
 }
 
 func event(session string) term.Event {
-	return term.Event{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Session: session, Verb: term.VerbWrite, Size: 3, Actor: term.Actor{Transport: "stdio", Task: "t1"}}
+	return term.Event{
+		Time:    time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Session: session,
+		Verb:    term.VerbWrite,
+		Size:    3,
+		Actor:   term.Actor{Transport: "stdio", Task: "t1"},
+	}
 }
 
 // read returns the lines of a file.
@@ -144,7 +150,14 @@ func TestLines(t *testing.T) {
 	zero := 0
 	want := Entry{
 		Prev: got[2].Prev, Time: at, PID: os.Getpid(), Event: "exec", Outcome: "ok", Session: "web1-abcdefgh", Proto: "ssh", Host: "web1",
-		Actor: &Actor{Transport: "http", Client: "claude", Version: "4", Token: "ci", Task: "t1", Call: "call-7"}, Exec: "exec-1", Command: "ls --token [redacted]", Length: 23, Detail: "channel",
+		Actor: &Actor{
+			Transport: "http",
+			Client:    "claude",
+			Version:   "4",
+			Token:     "ci",
+			Task:      "t1",
+			Call:      "call-7",
+		}, Exec: "exec-1", Command: "ls --token [redacted]", Length: 23, Detail: "channel",
 	}
 	if a, b := asJSON(t, got[2]), asJSON(t, want); a != b {
 		t.Errorf("got  %s\nwant %s", a, b)
@@ -235,7 +248,16 @@ func TestLongText(t *testing.T) {
 	path := filepath.Join(folder(t), "audit.jsonl")
 	l := openLog(t, Options{Path: path})
 	nasty := strings.Repeat("\x00\xff\u2028", 100_000)
-	l.Observe(term.Event{Verb: term.VerbExec, Command: nasty, Detail: nasty, Host: nasty, Session: nasty, Actor: term.Actor{Client: nasty, Version: nasty, Token: nasty, Task: nasty, Call: nasty, Transport: nasty}})
+	l.Observe(
+		term.Event{
+			Verb:    term.VerbExec,
+			Command: nasty,
+			Detail:  nasty,
+			Host:    nasty,
+			Session: nasty,
+			Actor:   term.Actor{Client: nasty, Version: nasty, Token: nasty, Task: nasty, Call: nasty, Transport: nasty},
+		},
+	)
 	closeLog(t, l)
 	lines := read(t, path)
 	if len(lines) != 4 || len(lines[2]) > maxLine {
@@ -417,7 +439,12 @@ func TestDiskFull(t *testing.T) {
 			path := filepath.Join(folder(t), "audit.jsonl")
 			var mu sync.Mutex
 			isFull := true
-			l := &Log{o: Options{Path: path}.withDefaults(), queue: make(chan request, 100), stop: make(chan struct{}), done: make(chan struct{})}
+			l := &Log{
+				o:     Options{Path: path}.withDefaults(),
+				queue: make(chan request, 100),
+				stop:  make(chan struct{}),
+				done:  make(chan struct{}),
+			}
 			l.file = &file{path: path, max: 1 << 20, keep: 1}
 			if err := l.start(); err != nil {
 				t.Fatal(err)
@@ -468,7 +495,12 @@ func TestDiskFull(t *testing.T) {
 // A disk that hangs does not hang the caller, nor Close.
 func TestSlowDisk(t *testing.T) {
 	path := filepath.Join(folder(t), "audit.jsonl")
-	l := &Log{o: Options{Path: path, Timeout: 20 * time.Millisecond}.withDefaults(), queue: make(chan request, 2), stop: make(chan struct{}), done: make(chan struct{})}
+	l := &Log{
+		o:     Options{Path: path, Timeout: 20 * time.Millisecond}.withDefaults(),
+		queue: make(chan request, 2),
+		stop:  make(chan struct{}),
+		done:  make(chan struct{}),
+	}
 	l.file = &file{path: path, max: 1 << 20, keep: 1}
 	if err := l.start(); err != nil {
 		t.Fatal(err)
@@ -623,7 +655,8 @@ func TestOpenRefuses(t *testing.T) {
 		if err := os.Chmod(open, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(Options{Path: filepath.Join(open, "audit.jsonl")}); err == nil || !strings.Contains(err.Error(), "everybody may write") {
+		if _, err := Open(Options{Path: filepath.Join(open, "audit.jsonl")}); err == nil ||
+			!strings.Contains(err.Error(), "everybody may write") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -666,7 +699,13 @@ func TestAgent(t *testing.T) {
 	l.Observe(term.Event{Verb: term.VerbRead, Size: 1})
 	l.Observe(term.Event{Verb: term.VerbRead, Size: 2, Actor: term.Actor{Agent: "leader"}})
 	l.Observe(term.Event{Verb: term.VerbRead, Size: 3, Actor: term.Actor{Evidence: "ev-1"}})
-	l.Observe(term.Event{Verb: term.VerbWrite, Size: 4, Actor: term.Actor{Agent: "password=" + secret, Evidence: strings.Repeat("x", 10*maxName)}})
+	l.Observe(
+		term.Event{
+			Verb:  term.VerbWrite,
+			Size:  4,
+			Actor: term.Actor{Agent: "password=" + secret, Evidence: strings.Repeat("x", 10*maxName)},
+		},
+	)
 	l.Observe(term.Event{Verb: term.VerbOutput, Size: 5, Actor: term.Actor{Agent: "leader"}})
 	closeLog(t, l)
 	var sizes []int

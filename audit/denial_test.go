@@ -35,7 +35,15 @@ func TestDenial(t *testing.T) {
 		e := term.Event{Verb: tt.verb, Reported: tt.err}
 		n := newEntry(e, tt.commands)
 		if n.Would == nil || *n.Would != tt.want || n.Refused || n.Outcome != "ok" {
-			t.Errorf("a line on %s with commands %q has %+v, outcome %q, refused %v; want %+v of an action that was done", tt.verb, tt.commands, n.Would, n.Outcome, n.Refused, tt.want)
+			t.Errorf(
+				"a line on %s with commands %q has %+v, outcome %q, refused %v; want %+v of an action that was done",
+				tt.verb,
+				tt.commands,
+				n.Would,
+				n.Outcome,
+				n.Refused,
+				tt.want,
+			)
 		}
 		leaktest.Output(t, "line", asJSON(t, n))
 	}

@@ -134,7 +134,10 @@ func recorded(e term.Event) bool {
 func newEntry(e term.Event, commands Commands) Entry {
 	n := Entry{
 		Time: e.Time.UTC(), Event: string(e.Verb), Session: cut(e.Session, maxName), Proto: cut(e.Protocol, maxName),
-		Host: cut(redact(e.Host), maxName), Exec: cut(e.Exec, maxName), Path: cut(redact(cut(e.Path, 4*maxDetail)), maxPath), Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail), State: e.State,
+		Host: cut(
+			redact(e.Host),
+			maxName,
+		), Exec: cut(e.Exec, maxName), Path: cut(redact(cut(e.Path, 4*maxDetail)), maxPath), Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail), State: e.State,
 		Bytes: e.Size, Secret: e.Sensitive, Took: e.Duration.Microseconds(),
 		Consent: cut(redact(e.Consent), maxDetail),
 	}
@@ -172,8 +175,14 @@ func newEntry(e term.Event, commands Commands) Entry {
 
 func newActor(a term.Actor) Actor {
 	return Actor{
-		Transport: cut(a.Transport, maxName), Client: cut(a.Client, maxName), Version: cut(a.Version, maxName), Token: cut(a.Token, maxName),
-		Task: cut(a.Task, maxName), Agent: cut(redact(cut(a.Agent, 2*maxName)), maxName), Evidence: cut(redact(cut(a.Evidence, 2*maxName)), maxName),
+		Transport: cut(
+			a.Transport,
+			maxName,
+		), Client: cut(a.Client, maxName), Version: cut(a.Version, maxName), Token: cut(a.Token, maxName),
+		Task: cut(
+			a.Task,
+			maxName,
+		), Agent: cut(redact(cut(a.Agent, 2*maxName)), maxName), Evidence: cut(redact(cut(a.Evidence, 2*maxName)), maxName),
 		Call: cut(a.Call, maxName),
 	}
 }

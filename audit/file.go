@@ -272,7 +272,10 @@ func openFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("%w; make the folder, for the user of ptyctl alone", err)
 	}
 	if hasModes && info.Mode().Perm()&0o002 != 0 {
-		return nil, fmt.Errorf("everybody may write to the folder %s, so that anybody could replace the audit file; use a folder of ptyctl's own user", dir)
+		return nil, fmt.Errorf(
+			"everybody may write to the folder %s, so that anybody could replace the audit file; use a folder of ptyctl's own user",
+			dir,
+		)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|openFlags, 0o600)
 	if err != nil {

@@ -22,7 +22,11 @@ var redactions = []struct {
 	with    string
 }{
 	// A private key, PEM or what is left of one.
-	{"-----begin", regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`), redacted},
+	{
+		"-----begin",
+		regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`),
+		redacted,
+	},
 	// Authorization: Basic dXNlcjpwYXNz
 	{"authorization x- cookie", regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|x-[a-z-]*(?:key|token)|(?:set-)?cookie)(["']?\s*[:=]\s*)[^"'\r\n]+`), "${1}${2}" + redacted},
 	{"bearer basic", regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}`), "${1} " + redacted},
@@ -30,10 +34,24 @@ var redactions = []struct {
 	{"://", regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://[^\s/:@"']*):[^\s/"']*@`), "${1}:" + redacted + "@"},
 	{"://", regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/:@"']{20,}@`), "${1}" + redacted + "@"},
 	// password=..., "token": "...", --api-key ..., -password ...
-	{"pass pwd secret token key credential", regexp.MustCompile(`(?is)([a-z0-9_.-]*(?:` + secretName + `)[a-z0-9_.-]*)(\\?["']?\s*(?:=>|:=|[=:])\s*)` + value), "${1}${2}" + redacted},
-	{"pass pwd secret token key credential", regexp.MustCompile(`(?is)((?:^|\s)--?[a-z0-9-]*(?:` + secretName + `)[a-z0-9-]*)(\s+)` + value), "${1}${2}" + redacted},
+	{
+		"pass pwd secret token key credential",
+		regexp.MustCompile(`(?is)([a-z0-9_.-]*(?:` + secretName + `)[a-z0-9_.-]*)(\\?["']?\s*(?:=>|:=|[=:])\s*)` + value),
+		"${1}${2}" + redacted,
+	},
+	{
+		"pass pwd secret token key credential",
+		regexp.MustCompile(`(?is)((?:^|\s)--?[a-z0-9-]*(?:` + secretName + `)[a-z0-9-]*)(\s+)` + value),
+		"${1}${2}" + redacted,
+	},
 	// username admin secret 5 ..., snmp-server community ...: as network devices have it
-	{"pass secret community key-string pre-shared-key md5", regexp.MustCompile(`(?is)\b(password|passwd|passphrase|secret|community|key-string|pre-shared-key|md5)(\s+(?:\d{1,2}\s+)?)` + value), "${1}${2}" + redacted},
+	{
+		"pass secret community key-string pre-shared-key md5",
+		regexp.MustCompile(
+			`(?is)\b(password|passwd|passphrase|secret|community|key-string|pre-shared-key|md5)(\s+(?:\d{1,2}\s+)?)` + value,
+		),
+		"${1}${2}" + redacted,
+	},
 	// mysql -pSECRET, sshpass -p SECRET, curl -u user:SECRET
 	{"mysql mariadb", regexp.MustCompile(`(?is)\b((?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^|;&\r\n]*?\s-p)` + value), "${1}" + redacted},
 	{"sshpass", regexp.MustCompile(`(?is)\b(sshpass\s+(?:-\w+\s+)*?-p\s*)` + value), "${1}" + redacted},
@@ -42,7 +60,13 @@ var redactions = []struct {
 	{"echo printf", regexp.MustCompile(`(?is)\b(echo|printf)\b[^|\r\n]*(\|\s*(?:sudo\b[^|]*\s(?:-S|--stdin)\b|passwd\b|chpasswd\b|smbpasswd\b|docker\s+login\b|cryptsetup\b))`), "${1} " + redacted + " ${2}"},
 	{"<<<", regexp.MustCompile(`(?is)(<<<\s*)` + value), "${1}" + redacted},
 	// Tokens that show by their form what they are.
-	{"gh github_pat_ glpat- xox sk- akia asia eyj hvs.", regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|sk-[\w-]{16,}|AKIA[0-9A-Z]{16}|ASIA[0-9A-Z]{16}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|hvs\.[\w-]{16,})`), redacted},
+	{
+		"gh github_pat_ glpat- xox sk- akia asia eyj hvs.",
+		regexp.MustCompile(
+			`\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|sk-[\w-]{16,}|AKIA[0-9A-Z]{16}|ASIA[0-9A-Z]{16}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|hvs\.[\w-]{16,})`,
+		),
+		redacted,
+	},
 }
 
 // redact returns s without what looks like a secret.

@@ -112,7 +112,10 @@ func (v *verifier) file(name string, r io.Reader) error {
 		if errors.Is(err, io.EOF) {
 			if len(line) > 0 {
 				v.line++
-				return v.broken("the last line is not finished (%d bytes): ptyctl is at it, was stopped at it, or it was cut", len(line))
+				return v.broken(
+					"the last line is not finished (%d bytes): ptyctl is at it, was stopped at it, or it was cut",
+					len(line),
+				)
 			}
 			break
 		}
@@ -149,9 +152,15 @@ func (v *verifier) add(line []byte) error {
 	case v.line == 1:
 		return v.first(line, n)
 	case n.Event == eventFile:
-		v.suspect(line, "the first line of a file in the middle of one: the line end before it, or what lay between, was changed")
+		v.suspect(
+			line,
+			"the first line of a file in the middle of one: the line end before it, or what lay between, was changed",
+		)
 	case n.Prev != v.last:
-		v.suspect(line, "the line does not follow the one before it: that one was changed, or lines between them were removed, added or moved")
+		v.suspect(
+			line,
+			"the line does not follow the one before it: that one was changed, or lines between them were removed, added or moved",
+		)
 	default:
 		v.accept(line, n)
 	}
@@ -225,7 +234,10 @@ func (v *verifier) end() error {
 	case v.bad != nil:
 		return v.bad
 	case v.head != "" && !v.found:
-		return &BrokenError{File: v.name, Why: "no line has the hash " + v.head + ": the log was cut before it, made anew, or is another one"}
+		return &BrokenError{
+			File: v.name,
+			Why:  "no line has the hash " + v.head + ": the log was cut before it, made anew, or is another one",
+		}
 	}
 	return nil
 }

@@ -312,7 +312,16 @@ func TestLines(t *testing.T) {
 			b := filled(t, buffer.Options{MaxBytes: tt.maxBytes}, tt.writes...)
 			data, start, stat := b.Lines(tt.skip, tt.n)
 			if string(data) != tt.want || start != tt.start || stat != b.Stat() {
-				t.Errorf("%.40q (%d bytes) at %d, %+v; want %.40q (%d bytes) at %d", data, len(data), start, stat, tt.want, len(tt.want), tt.start)
+				t.Errorf(
+					"%.40q (%d bytes) at %d, %+v; want %.40q (%d bytes) at %d",
+					data,
+					len(data),
+					start,
+					stat,
+					tt.want,
+					len(tt.want),
+					tt.start,
+				)
 			}
 		})
 	}

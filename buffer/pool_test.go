@@ -49,7 +49,8 @@ func TestPool(t *testing.T) {
 	c := buffer.New(buffer.Options{Pool: pool})
 	c.Write(bytes.Repeat([]byte("0123456789"), block))
 	held(5 * block)
-	if s := c.At(0, 0); len(s.Data) != block || s.Dropped != 9*block || s.End != 10*block || !bytes.HasSuffix(s.Data, []byte("6789")) {
+	if s := c.At(0, 0); len(s.Data) != block || s.Dropped != 9*block || s.End != 10*block ||
+		!bytes.HasSuffix(s.Data, []byte("6789")) {
 		t.Errorf("%d bytes after %d, end %d", len(s.Data), s.Dropped, s.End)
 	}
 

@@ -31,9 +31,14 @@ func (l *loader) compareHTTP(h *HTTP) {
 		cert, key, self             = "server.http.tls_cert_file", "server.http.tls_key_file", "server.http.tls_self_signed"
 	)
 	if token := h.AuthToken.Reveal(); token != "" && len(token) < minToken {
-		l.clash(only, only, fmt.Sprintf("%s has fewer than %d characters; give a random value (openssl rand -hex 32 makes one)", only, minToken))
+		l.clash(
+			only,
+			only,
+			fmt.Sprintf("%s has fewer than %d characters; give a random value (openssl rand -hex 32 makes one)", only, minToken),
+		)
 	}
-	if h.Isolate && h.AuthToken.Reveal() == "" && h.Tokens.Reveal() == "" && h.TokensFile == "" && !l.doubt[only] && !l.doubt[tokens] {
+	if h.Isolate && h.AuthToken.Reveal() == "" && h.Tokens.Reveal() == "" && h.TokensFile == "" && !l.doubt[only] &&
+		!l.doubt[tokens] {
 		l.clash(isolate, file, isolate+" keeps tokens apart, but there are none; set "+file+", or leave isolate out")
 	}
 	switch {
@@ -46,7 +51,11 @@ func (l *loader) compareHTTP(h *HTTP) {
 
 func atMost(l *loader, key string, value int64, bound string, max int64) {
 	if value > max {
-		l.clash(key, bound, fmt.Sprintf("%s %d is more than %s %d; lower the first or raise the second", key, value, bound, max))
+		l.clash(
+			key,
+			bound,
+			fmt.Sprintf("%s %d is more than %s %d; lower the first or raise the second", key, value, bound, max),
+		)
 	}
 }
 

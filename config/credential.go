@@ -30,12 +30,33 @@ func kinds(c *Config, home string) []kind {
 			"What a login may prove itself with, and where; if there is any such table, nothing else is used.",
 			func(e *Credential) []row {
 				return []row{
-					text(&e.Source, "source", "", "One key, wherever it is; the keys of the SSH agent that have no entry of their own; or passwords and other answers.").
-						checked(credentialSource).required(credentialForm, `"key:SHA256:qRdtNWeJXGvlvrPvvLLDVzwM9g3ePMYn1vcKEcmTXj4"`),
-					words(&e.Hosts, "hosts", "The hosts that it may be used at, with * and ?; empty is all that may be opened.").example(`["web*", "db1"]`),
-					words(&e.Users, "users", "The users there that it may be used for, with * and ?; empty is all.").example(`["deploy"]`),
-					enum(&e.HostKey, "host_key", "", "What must be known of the host's key: recorded in known_hosts, or also pinned by a fingerprint; empty is what ssh.host_key_policy accepts.",
-						"", HostKeyRecorded, HostKeyPinned).example(`"recorded"`),
+					text(
+						&e.Source,
+						"source",
+						"",
+						"One key, wherever it is; the keys of the SSH agent that have no entry of their own; or passwords and other answers.",
+					).
+						checked(credentialSource).
+						required(credentialForm, `"key:SHA256:qRdtNWeJXGvlvrPvvLLDVzwM9g3ePMYn1vcKEcmTXj4"`),
+					words(
+						&e.Hosts,
+						"hosts",
+						"The hosts that it may be used at, with * and ?; empty is all that may be opened.",
+					).example(`["web*", "db1"]`),
+					words(
+						&e.Users,
+						"users",
+						"The users there that it may be used for, with * and ?; empty is all.",
+					).example(`["deploy"]`),
+					enum(
+						&e.HostKey,
+						"host_key",
+						"",
+						"What must be known of the host's key: recorded in known_hosts, or also pinned by a fingerprint; empty is what ssh.host_key_policy accepts.",
+						"",
+						HostKeyRecorded,
+						HostKeyPinned,
+					).example(`"recorded"`),
 				}
 			}),
 	}

@@ -105,7 +105,12 @@ type forward struct {
 func forwards(t *testing.T, document string) (list []forward, l *loader) {
 	t.Helper()
 	var c Config
-	l = &loader{rows: table(&c, "/home/me"), origin: make(map[string]string), where: make(map[string]string), doubt: make(map[string]bool)}
+	l = &loader{
+		rows:   table(&c, "/home/me"),
+		origin: make(map[string]string),
+		where:  make(map[string]string),
+		doubt:  make(map[string]bool),
+	}
 	l.kinds = []kind{named(&list, "forward", "Ports that are forwarded.", func(f *forward) []row {
 		return []row{
 			text(&f.Listen, "listen", "", "Where it listens.").checked(hostPort).required("HOST:PORT", `"127.0.0.1:80"`),
@@ -208,7 +213,8 @@ func TestFieldsOfTables(t *testing.T) {
 			if !field(entry, f.Path).IsValid() {
 				t.Errorf("%s: its struct has no field for %s", k.Path, f.Path)
 			}
-			if !strings.HasSuffix(f.Doc, ".") || f.Form == "" || f.Env != "" || f.Flag.Name != "" || f.Required && f.Example == "" {
+			if !strings.HasSuffix(f.Doc, ".") || f.Form == "" || f.Env != "" || f.Flag.Name != "" ||
+				f.Required && f.Example == "" {
 				t.Errorf("%s: the field %+v is not whole", k.Path, f)
 			}
 			if got := tomlText(field(entry, f.Path)); got != f.Default {
@@ -274,7 +280,14 @@ func TestSettingsOfTables(t *testing.T) {
 		t.Errorf("the settings give %v", changes)
 	}
 	next.Policy.Credential = next.Policy.Credential[:1]
-	want := []Change{{"policy.credential", `[{source = "agent", hosts = ["a", "b"]}, {source = "password", host_key = "pinned"}]`, `[{source = "agent", hosts = ["a", "b"]}]`, false}}
+	want := []Change{
+		{
+			"policy.credential",
+			`[{source = "agent", hosts = ["a", "b"]}, {source = "password", host_key = "pinned"}]`,
+			`[{source = "agent", hosts = ["a", "b"]}]`,
+			false,
+		},
+	}
 	if got := c.Changes(next); !reflect.DeepEqual(got, want) {
 		t.Errorf("changes %v, want %v", got, want)
 	}
@@ -283,7 +296,9 @@ func TestSettingsOfTables(t *testing.T) {
 func TestTablesAreNotInTheEnvironment(t *testing.T) {
 	for _, name := range []string{"PTYCTL_POLICY_CREDENTIAL", "PTYCTL_POLICY_CREDENTIAL_SOURCE"} {
 		_, warnings, _ := load(t, "", []string{name + "=agent"}, nil)
-		if want := name + ": has no effect, because only the file can hold tables; write [[policy.credential]] there\n"; lines(warnings) != want {
+		if want := name + ": has no effect, because only the file can hold tables; write [[policy.credential]] there\n"; lines(
+			warnings,
+		) != want {
 			t.Errorf("warnings %q, want %q", lines(warnings), want)
 		}
 	}

@@ -131,7 +131,16 @@ func (w *walk) entryPair(path string, value *unstable.Node, start, end int) {
 		w.inlineList(k, value, start)
 		return
 	case field == "" && value.Kind != unstable.InlineTable:
-		w.fail(where, fmt.Sprintf("%s is %s, but it is a table; write %s on a line of its own and its fields below", path, kindName(value.Kind), k.headerOf(name)), nil)
+		w.fail(
+			where,
+			fmt.Sprintf(
+				"%s is %s, but it is a table; write %s on a line of its own and its fields below",
+				path,
+				kindName(value.Kind),
+				k.headerOf(name),
+			),
+			nil,
+		)
 		return
 	case name != "" && !w.begin(k, name, start):
 		return
@@ -143,7 +152,16 @@ func (w *walk) entryPair(path string, value *unstable.Node, start, end int) {
 	}
 	e := w.entry(k, name)
 	if e == nil {
-		w.fail(where, fmt.Sprintf("%s is a field of a list of tables; write %s on a line of its own and %s below", path, k.Header(), field), nil)
+		w.fail(
+			where,
+			fmt.Sprintf(
+				"%s is a field of a list of tables; write %s on a line of its own and %s below",
+				path,
+				k.Header(),
+				field,
+			),
+			nil,
+		)
 		return
 	}
 	i := slices.IndexFunc(k.Fields, func(f Key) bool { return f.Path == field })
@@ -159,13 +177,31 @@ func (w *walk) entryPair(path string, value *unstable.Node, start, end int) {
 func (w *walk) inlineList(k *kind, value *unstable.Node, start int) {
 	where, _ := w.at(start)
 	if value.Kind != unstable.Array {
-		w.fail(where, fmt.Sprintf("%s is %s, but it is a list of tables; write %s on a line of its own and its fields below", k.Path, kindName(value.Kind), k.Header()), nil)
+		w.fail(
+			where,
+			fmt.Sprintf(
+				"%s is %s, but it is a list of tables; write %s on a line of its own and its fields below",
+				k.Path,
+				kindName(value.Kind),
+				k.Header(),
+			),
+			nil,
+		)
 		return
 	}
 	for it := value.Children(); it.Next() && !w.full(); {
 		table := it.Node()
 		if table.Kind != unstable.InlineTable {
-			w.fail(where, fmt.Sprintf("%s holds %s, but it is a list of tables; write %s on a line of its own and its fields below", k.Path, kindName(table.Kind), k.Header()), nil)
+			w.fail(
+				where,
+				fmt.Sprintf(
+					"%s holds %s, but it is a list of tables; write %s on a line of its own and its fields below",
+					k.Path,
+					kindName(table.Kind),
+					k.Header(),
+				),
+				nil,
+			)
 			return
 		}
 		pairs := table.Children()

@@ -30,7 +30,12 @@ func Example() string {
 		fmt.Fprintf(&b, "\n%s = %s\n", name, k.Default)
 	}
 	for _, t := range Tables() {
-		fmt.Fprintf(&b, "\n# %s\n# There may be any number of these; there is none by default.\n# %s\n", t.Doc, t.headerOf("example"))
+		fmt.Fprintf(
+			&b,
+			"\n# %s\n# There may be any number of these; there is none by default.\n# %s\n",
+			t.Doc,
+			t.headerOf("example"),
+		)
 		for _, f := range t.Fields {
 			fmt.Fprintf(&b, "#\n# # %s\n# # Give %s.\n# %s = %s\n", f.Doc, f.Form, f.Path, cmp.Or(f.Example, f.Default))
 		}

@@ -30,7 +30,11 @@ func (l *loader) readFile(path string, optional bool) {
 	case errors.Is(err, fs.ErrNotExist):
 		l.fail(path, "the configuration file does not exist; create it, or correct the path", err)
 	default:
-		l.fail(path, fmt.Sprintf("the configuration file cannot be read (%v); name a TOML file that this user may read", err), err)
+		l.fail(
+			path,
+			fmt.Sprintf("the configuration file cannot be read (%v); name a TOML file that this user may read", err),
+			err,
+		)
 	}
 }
 
@@ -54,12 +58,21 @@ func readBounded(path string) ([]byte, error) {
 // walk knows nothing of the rules between expressions, such as a key defined
 // twice, so the document is decoded as well, for its error alone.
 func (l *loader) readTOML(name string, doc []byte) {
-	w := &walk{loader: l, name: name, doc: bytes.TrimPrefix(doc, []byte("\ufeff")), most: len(l.problems) + maxFileProblems}
+	w := &walk{
+		loader: l,
+		name:   name,
+		doc:    bytes.TrimPrefix(doc, []byte("\ufeff")),
+		most:   len(l.problems) + maxFileProblems,
+	}
 	w.parser.Reset(w.doc)
 	for w.parser.NextExpression() {
 		w.expression(w.parser.Expression())
 		if w.full() {
-			l.fail(name, fmt.Sprintf("the rest was not read after %d problems; correct these first, or name another file", maxFileProblems), nil)
+			l.fail(
+				name,
+				fmt.Sprintf("the rest was not read after %d problems; correct these first, or name another file", maxFileProblems),
+				nil,
+			)
 			return
 		}
 	}

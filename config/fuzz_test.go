@@ -16,8 +16,18 @@ func FuzzLoad(f *testing.F) {
 	f.Add("\ufeffssh = "+strings.Repeat("[", 20000), "PTYCTL_TRANSPORT", "no.such", "x")
 	f.Add(strings.Repeat("a.", 10000)+"b = 1", "HOME=/", "logging.file", "~")
 	f.Add("[[[\n[server.transport]\n[[session]]\n", "XDG_CONFIG_HOME=\x00", "auth", "\xff")
-	f.Add("[[policy.credential]]\nsource = \"agent\"\n[policy.credential.x]\n[[policy.credential]]\nhosts = [1]\n", "PTYCTL_POLICY_CREDENTIAL=x", "policy.credential", "x")
-	f.Add("policy.credential = [{source = \"password\", source.x = 1}, 2, {}]\n[policy]\ncredential.hosts = {a = 1}\n", "", "", "")
+	f.Add(
+		"[[policy.credential]]\nsource = \"agent\"\n[policy.credential.x]\n[[policy.credential]]\nhosts = [1]\n",
+		"PTYCTL_POLICY_CREDENTIAL=x",
+		"policy.credential",
+		"x",
+	)
+	f.Add(
+		"policy.credential = [{source = \"password\", source.x = 1}, 2, {}]\n[policy]\ncredential.hosts = {a = 1}\n",
+		"",
+		"",
+		"",
+	)
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, file, variable, flag, value string) {
 		path := filepath.Join(dir, "ptyctl.toml")

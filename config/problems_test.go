@@ -55,7 +55,12 @@ PTYCTL_LIMITS_MAX_WAIT_MS: limits.max_wait_ms is "1s"; give a whole number of mi
 --log-level: logging.level is "loud"; give one of debug, info, warn, error
 --ssh: there is no such key; remove it, or put it in one of the tables server, server.http, server.control, session, limits, ssh, telnet, local, fs, auth, locks, audit, policy, toolsets.pty, logging
 `
-	_, _, problems := load(t, file, []string{"PTYCTL_LIMITS_MAX_WAIT_MS=1s"}, map[string]string{"logging.level": "loud", "ssh": "x"})
+	_, _, problems := load(
+		t,
+		file,
+		[]string{"PTYCTL_LIMITS_MAX_WAIT_MS=1s"},
+		map[string]string{"logging.level": "loud", "ssh": "x"},
+	)
 	if got := lines(problems); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}

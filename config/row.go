@@ -261,7 +261,13 @@ func path(p *string, home, path, doc string) row {
 // paths is a list of folders; its default is the empty list.
 func paths(p *[]string, home, path, doc string) row {
 	*p = nil
-	k := Key{Path: path, Type: TypeStrings, Default: "[]", Form: "a list of absolute paths, or of paths that begin with ~/", Doc: doc}
+	k := Key{
+		Path:    path,
+		Type:    TypeStrings,
+		Default: "[]",
+		Form:    "a list of absolute paths, or of paths that begin with ~/",
+		Doc:     doc,
+	}
 	return newRow(k, func(text []string) error {
 		var list []string
 		for _, t := range text {
@@ -350,7 +356,10 @@ func logFile(p *string, home, name, doc string) row {
 	r.set = func(text []string) error {
 		switch filepath.ToSlash(filepath.Clean(text[0])) {
 		case "stdout", "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
-			return fmt.Errorf("is %s, but stdout carries the MCP messages; give an absolute path, or leave it empty for stderr", show(text[0]))
+			return fmt.Errorf(
+				"is %s, but stdout carries the MCP messages; give an absolute path, or leave it empty for stderr",
+				show(text[0]),
+			)
 		case "stderr":
 			return fmt.Errorf("is %s; leave it empty for stderr", show(text[0]))
 		}

@@ -24,7 +24,10 @@ func (c Config) Settings() []Setting {
 	var list []Setting
 	for _, k := range Keys() {
 		table, _ := cutTable(k.Path)
-		list = append(list, Setting{Key: k.Path, Value: tomlText(c.field(k.Path)), Origin: c.Origin(k.Path), Header: "[" + table + "]"})
+		list = append(
+			list,
+			Setting{Key: k.Path, Value: tomlText(c.field(k.Path)), Origin: c.Origin(k.Path), Header: "[" + table + "]"},
+		)
 	}
 	for _, t := range Tables() {
 		for i, v := range c.field(t.Path).Seq2() {
@@ -32,7 +35,10 @@ func (c Config) Settings() []Setting {
 			place, header := t.place(name, int(i.Int())), t.headerOf(name)
 			for _, f := range t.Fields {
 				key := place + "." + f.Path
-				list = append(list, Setting{Key: key, Value: tomlText(field(v, f.Path)), Origin: cmp.Or(c.origin[key], "default"), Header: header})
+				list = append(
+					list,
+					Setting{Key: key, Value: tomlText(field(v, f.Path)), Origin: cmp.Or(c.origin[key], "default"), Header: header},
+				)
 			}
 		}
 	}

@@ -27,8 +27,12 @@ func table(c *Config, home string) []row {
 		words(&c.Server.Toolsets, "server.toolsets",
 			"The sets of tools to offer; empty offers core, local, fs and health.").
 			flag("toolsets", ""),
-		boolean(&c.Server.JSONRPCErrors, "server.jsonrpc_errors", false,
-			"Answer a failed call on stdio with a JSON-RPC error that carries error_code, instead of with a result; many clients then show the model nothing of it.").
+		boolean(
+			&c.Server.JSONRPCErrors,
+			"server.jsonrpc_errors",
+			false,
+			"Answer a failed call on stdio with a JSON-RPC error that carries error_code, instead of with a result; many clients then show the model nothing of it.",
+		).
 			flag("jsonrpc-errors", "true"),
 
 		text(&c.Server.HTTP.Listen, "server.http.listen", "127.0.0.1:8765",
@@ -60,8 +64,12 @@ func table(c *Config, home string) []row {
 			"Use TLS with a certificate made at each start, whose fingerprint is told on stderr.").
 			flag("tls-self-signed", "true"),
 
-		path(&c.Server.Control.ControlSocketPath, home, "server.control.control_socket_path",
-			"The socket at which people watch and step in, in a folder that is yours alone; empty gives each process one of its own in your runtime folder.").
+		path(
+			&c.Server.Control.ControlSocketPath,
+			home,
+			"server.control.control_socket_path",
+			"The socket at which people watch and step in, in a folder that is yours alone; empty gives each process one of its own in your runtime folder.",
+		).
 			env("PTYCTL_CONTROL_SOCKET").flag("control-socket", ""),
 		enum(&c.Server.Control.ControlMode, "server.control.control_mode", ControlReadOnly,
 			"What the socket is for: nothing, watching, or stepping in too. Windows has none.",
@@ -90,8 +98,12 @@ func table(c *Config, home string) []row {
 			"Default deadline of a command."),
 		millis(&c.Session.WriteTimeout, "session.write_timeout_ms", 10000*ms, 1*ms, longest,
 			"How long a write waits for a far side that does not take input."),
-		boolean(&c.Session.RecordTxEvents, "session.record_tx_events", false,
-			"Remember the last 100 times that something was typed into a session: when, by which task, how many bytes or which key, never the text."),
+		boolean(
+			&c.Session.RecordTxEvents,
+			"session.record_tx_events",
+			false,
+			"Remember the last 100 times that something was typed into a session: when, by which task, how many bytes or which key, never the text.",
+		),
 
 		millis(&c.Limits.MaxWait, "limits.max_wait_ms", 50000*ms, 1*ms, longest,
 			"No call waits longer than this; common MCP clients give up at 60000."),
@@ -99,8 +111,14 @@ func table(c *Config, home string) []row {
 			"Most bytes of output in one read result."),
 		integer(&c.Limits.MaxExecOutputBytes, "limits.max_exec_output_bytes", mebibyte, 1024, 256*mebibyte,
 			"Most bytes of output kept for each stream of one command."),
-		integer(&c.Limits.MaxTotalBufferBytes, "limits.max_total_buffer_bytes", 256*mebibyte, 65536, 2047*mebibyte,
-			"Most memory for output, in bytes, over all sessions and commands, ended ones that are still listed included. Beyond it nothing new is opened or run, and what runs keeps less."),
+		integer(
+			&c.Limits.MaxTotalBufferBytes,
+			"limits.max_total_buffer_bytes",
+			256*mebibyte,
+			65536,
+			2047*mebibyte,
+			"Most memory for output, in bytes, over all sessions and commands, ended ones that are still listed included. Beyond it nothing new is opened or run, and what runs keeps less.",
+		),
 		integer(&c.Limits.MaxWaitingReads, "limits.max_waiting_reads", 200, 1, 65536,
 			"How many reads may wait for output at once, over all sessions; commands are not counted."),
 		millis(&c.Limits.MaxExecTimeout, "limits.max_exec_timeout_ms", 86400000*ms, 1*ms, longest,
@@ -124,8 +142,12 @@ func table(c *Config, home string) []row {
 			"Read ssh_config files as OpenSSH does."),
 		path(&c.SSH.ConfigPath, home, "ssh.config_path",
 			"The ssh_config file, as ssh -F; empty is OpenSSH's own choice."),
-		boolean(&c.SSH.AllowExecDirectives, "ssh.allow_exec_directives", false,
-			"Run the programs of Match exec in the operator's ssh_config. Other directives that run programs are never honoured."),
+		boolean(
+			&c.SSH.AllowExecDirectives,
+			"ssh.allow_exec_directives",
+			false,
+			"Run the programs of Match exec in the operator's ssh_config. Other directives that run programs are never honoured.",
+		),
 		boolean(&c.SSH.AllowAgentForwarding, "ssh.allow_agent_forwarding", false,
 			"Let a caller forward the SSH agent to a host."),
 		paths(&c.SSH.CallerPaths, home, "ssh.caller_paths",
@@ -156,8 +178,11 @@ func table(c *Config, home string) []row {
 			"Let clients on stdio and on the control socket start programs on this machine, as the user that ptyctl runs as."),
 		boolean(&c.Local.HTTP, "local.http", false,
 			"Let clients over HTTP do the same."),
-		words(&c.Local.InheritEnv, "local.inherit_env",
-			"Variables that local programs get from ptyctl's environment besides PATH, HOME, USER and LANG; a * at the end of a name stands for any rest."),
+		words(
+			&c.Local.InheritEnv,
+			"local.inherit_env",
+			"Variables that local programs get from ptyctl's environment besides PATH, HOME, USER and LANG; a * at the end of a name stands for any rest.",
+		),
 		integer(&c.Local.MaxCPUSeconds, "local.max_cpu_seconds", 0, 0, 1<<30,
 			"Most processor time of each process of a local program, in seconds; 0 is no limit."),
 		integer(&c.Local.MaxMemoryMiB, "local.max_memory_mib", 0, 0, 1<<20,
@@ -166,8 +191,12 @@ func table(c *Config, home string) []row {
 			"Most open files of each process of a local program; 0 is no limit."),
 		integer(&c.Local.MaxProcesses, "local.max_processes", 0, 0, 1<<20,
 			"Most processes of a local program at a time; 0 is no limit."),
-		paths(&c.Local.ReadPaths, home, "local.read_paths",
-			"Files, and folders with all below, that local programs may read and run (Linux 6.2, landlock); empty is all of them."),
+		paths(
+			&c.Local.ReadPaths,
+			home,
+			"local.read_paths",
+			"Files, and folders with all below, that local programs may read and run (Linux 6.2, landlock); empty is all of them.",
+		),
 		paths(&c.Local.WritePaths, home, "local.write_paths",
 			"Those that they may change, and read too; empty is all, or none if read_paths is set."),
 
@@ -177,13 +206,23 @@ func table(c *Config, home string) []row {
 			"Let clients read and write files on the hosts of SSH sessions, as the account that the session is for."),
 		integer(&c.FS.MaxReadBytes, "fs.max_read_bytes", mebibyte, 1024, 1024*mebibyte,
 			"Most bytes of a file in one result."),
-		integer(&c.FS.MaxWriteBytes, "fs.max_write_bytes", 4*mebibyte, 1024, 1024*mebibyte,
-			"Most bytes of a file that one call writes; limits.max_message_bytes must leave room for them, in base64 a third more."),
+		integer(
+			&c.FS.MaxWriteBytes,
+			"fs.max_write_bytes",
+			4*mebibyte,
+			1024,
+			1024*mebibyte,
+			"Most bytes of a file that one call writes; limits.max_message_bytes must leave room for them, in base64 a third more.",
+		),
 		integer(&c.FS.MaxEntries, "fs.max_entries", 1000, 1, 100000,
 			"Most entries of a folder in one result."),
 
-		boolean(&c.Auth.Elicitation, "auth.elicitation", true,
-			"Put host key and other visible questions of a login to the person at the client, and secret ones on a page of this machine, if the client can; false leaves all questions to the caller."),
+		boolean(
+			&c.Auth.Elicitation,
+			"auth.elicitation",
+			true,
+			"Put host key and other visible questions of a login to the person at the client, and secret ones on a page of this machine, if the client can; false leaves all questions to the caller.",
+		),
 		boolean(&c.Auth.Interactive, "auth.interactive", true,
 			"Let a session wait for the answer to a password, passphrase or host key question."),
 		millis(&c.Auth.PromptTimeout, "auth.prompt_timeout_ms", 110000*ms, 1*ms, longest,
@@ -197,8 +236,12 @@ func table(c *Config, home string) []row {
 			"Let a caller close by force a session that another caller has locked."),
 		boolean(&c.Locks.AllowTakeOver, "locks.allow_take_over", false,
 			"Let a caller take a session's lock from the one that holds it; whose writes fail from then on."),
-		path(&c.Locks.DeviceDir, home, "locks.device_dir",
-			"The folder in which processes agree on who has which console; empty is ptyctl/devices in this user's runtime folder."),
+		path(
+			&c.Locks.DeviceDir,
+			home,
+			"locks.device_dir",
+			"The folder in which processes agree on who has which console; empty is ptyctl/devices in this user's runtime folder.",
+		),
 
 		path(&c.Audit.Path, home, "audit.path",
 			"The audit log, in a folder that not everybody may write to; empty keeps none."),
@@ -215,23 +258,40 @@ func table(c *Config, home string) []row {
 			"How much of a command the audit log keeps: its text without what looks like a secret, a hash, or only its length.",
 			AuditCommandsRedacted, AuditCommandsHash, AuditCommandsNone),
 
-		enum(&c.Policy.Mode, "policy.mode", PolicyModeEnforce,
+		enum(
+			&c.Policy.Mode,
+			"policy.mode",
+			PolicyModeEnforce,
 			"Whether the rules of this table are enforced; report lets everything pass, and records in the audit log and the log what they would deny.",
-			PolicyModeEnforce, PolicyModeReport),
+			PolicyModeEnforce,
+			PolicyModeReport,
+		),
 		enum(&c.Policy.Preset, "policy.preset", PolicyPresetNone,
 			"A ready-made list of commands that only look, with their options, which counts like entries of allow.",
 			PolicyPresetNone, PolicyPresetReadOnlyLinux, PolicyPresetReadOnlyNetwork),
-		texts(&c.Policy.Allow, "policy.allow",
-			"Patterns for the commands that may be run: each command in a line must match one; empty allows all that is not denied."),
+		texts(
+			&c.Policy.Allow,
+			"policy.allow",
+			"Patterns for the commands that may be run: each command in a line must match one; empty allows all that is not denied.",
+		),
 		texts(&c.Policy.Deny, "policy.deny",
 			"Patterns for commands that are never run, whatever else allows them."),
 		texts(&c.Policy.Ask, "policy.ask",
 			"Patterns for commands that take a person's consent."),
-		enum(&c.Policy.Consent, "policy.consent", PolicyConsentDeny,
+		enum(
+			&c.Policy.Consent,
+			"policy.consent",
+			PolicyConsentDeny,
 			"What becomes of those, and of \"ask\" in policy.permissions: denied, or put to the person at the client each time, if the client can ask.",
-			PolicyConsentDeny, PolicyConsentElicit),
-		paths(&c.Policy.Programs, home, "policy.programs",
-			"The programs of this machine that local sessions may run, or folders of them, judged by where symbolic links lead; empty allows all."),
+			PolicyConsentDeny,
+			PolicyConsentElicit,
+		),
+		paths(
+			&c.Policy.Programs,
+			home,
+			"policy.programs",
+			"The programs of this machine that local sessions may run, or folders of them, judged by where symbolic links lead; empty allows all.",
+		),
 		paths(&c.Policy.DenyPrograms, home, "policy.deny_programs",
 			"Programs of this machine, or folders of them, that no local session runs."),
 		paths(&c.Policy.WorkDirs, home, "policy.work_dirs",
@@ -246,15 +306,31 @@ func table(c *Config, home string) []row {
 			"Hosts where commands are run and nothing else is typed once the login is over."),
 		words(&c.Policy.Protocols, "policy.protocols",
 			"The protocols that a caller may open; empty allows all."),
-		enum(&c.Policy.Typing, "policy.typing", PolicyTypingAuto,
+		enum(
+			&c.Policy.Typing,
+			"policy.typing",
+			PolicyTypingAuto,
 			"What may be typed where rules judge commands: nothing, lines that read as allowed commands, or all; auto is deny, or lines if only policy.permissions judges them.",
-			PolicyTypingAuto, PolicyTypingDeny, PolicyTypingLines, PolicyTypingAllow),
-		document(&c.Policy.Permissions, "policy.permissions",
-			"Rules as JSON in the form of other terminal servers, such as {\"bash\": {\"npm *\": \"allow\", \"git push\": \"deny\"}, \"external_directory\": \"deny\"}.").
+			PolicyTypingAuto,
+			PolicyTypingDeny,
+			PolicyTypingLines,
+			PolicyTypingAllow,
+		),
+		document(
+			&c.Policy.Permissions,
+			"policy.permissions",
+			"Rules as JSON in the form of other terminal servers, such as {\"bash\": {\"npm *\": \"allow\", \"git push\": \"deny\"}, \"external_directory\": \"deny\"}.",
+		).
 			env("PTY_PERMISSIONS"),
 
-		integer(&c.Toolsets.PTY.MaxBufferLines, "toolsets.pty.max_buffer_lines", 50_000, 1, 1_000_000,
-			"How many lines of output are kept for each session of the set of tools pty; each counts 128 bytes, so that longer ones leave room for fewer.").
+		integer(
+			&c.Toolsets.PTY.MaxBufferLines,
+			"toolsets.pty.max_buffer_lines",
+			50_000,
+			1,
+			1_000_000,
+			"How many lines of output are kept for each session of the set of tools pty; each counts 128 bytes, so that longer ones leave room for fewer.",
+		).
 			env("PTY_MAX_BUFFER_LINES"),
 
 		enum(&c.Logging.Level, "logging.level", LogInfo,
@@ -276,6 +352,14 @@ func table(c *Config, home string) []row {
 // program that no longer apply, and those that are not built yet. They are
 // accepted with a warning, so that an existing file loads.
 var bypassed = []struct{ path, env, why string }{
-	{"ssh.openssh_path", "PTYCTL_SSH_OPENSSH_PATH", "has no effect, because ptyctl speaks SSH itself and starts no ssh program; remove it"},
-	{"telnet.telnet_path", "PTYCTL_TELNET_TELNET_PATH", "has no effect, because ptyctl starts no telnet program; remove it"},
+	{
+		"ssh.openssh_path",
+		"PTYCTL_SSH_OPENSSH_PATH",
+		"has no effect, because ptyctl speaks SSH itself and starts no ssh program; remove it",
+	},
+	{
+		"telnet.telnet_path",
+		"PTYCTL_TELNET_TELNET_PATH",
+		"has no effect, because ptyctl starts no telnet program; remove it",
+	},
 }

@@ -121,7 +121,8 @@ func TestKeys(t *testing.T) {
 		if !pathForm.MatchString(k.Path) {
 			t.Errorf("%q is no path of a key", k.Path)
 		}
-		if !strings.HasPrefix(k.Env, "PTYCTL_") && k.Env != "PTY_PERMISSIONS" && k.Env != "PTY_MAX_BUFFER_LINES" || k.Form == "" {
+		if !strings.HasPrefix(k.Env, "PTYCTL_") && k.Env != "PTY_PERMISSIONS" && k.Env != "PTY_MAX_BUFFER_LINES" ||
+			k.Form == "" {
 			t.Errorf("%s: variable %q, form %q", k.Path, k.Env, k.Form)
 		}
 		if !strings.HasSuffix(k.Doc, ".") || strings.ContainsAny(k.Doc, "\n\r") {

@@ -55,7 +55,9 @@ func parseToken(entry string) (Token, error) {
 	case !ok:
 		return Token{}, errors.New("has no name and role")
 	case !tokenName.MatchString(name):
-		return Token{}, errors.New("has a name with other than letters, digits, dots, dashes and underscores, or with more than 64 of them")
+		return Token{}, errors.New(
+			"has a name with other than letters, digits, dots, dashes and underscores, or with more than 64 of them",
+		)
 	case role != "read" && role != "write":
 		return Token{}, errors.New("has another role than read and write")
 	}
@@ -80,7 +82,9 @@ func checkToken(value string) error {
 // see loader.compareHTTP: older files may hold one that is of no use.
 func headerToken(text string) error {
 	if !tokenValue.MatchString(text) {
-		return errors.New("has characters that cannot be sent in a header; give letters and digits (openssl rand -hex 32 makes them)")
+		return errors.New(
+			"has characters that cannot be sent in a header; give letters and digits (openssl rand -hex 32 makes them)",
+		)
 	}
 	return nil
 }

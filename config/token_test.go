@@ -7,8 +7,14 @@ import (
 
 func TestParseTokens(t *testing.T) {
 	const secret = "0123456789abcdef"
-	got, err := ParseTokens("# of the CI\n  ci:read:" + secret + "\n\nops:write:" + secret + "= dev.1:write:" + secret + "+/~\r\n")
-	want := []Token{{"ci", true, NewSecret(secret)}, {"ops", false, NewSecret(secret + "=")}, {"dev.1", false, NewSecret(secret + "+/~")}}
+	got, err := ParseTokens(
+		"# of the CI\n  ci:read:" + secret + "\n\nops:write:" + secret + "= dev.1:write:" + secret + "+/~\r\n",
+	)
+	want := []Token{
+		{"ci", true, NewSecret(secret)},
+		{"ops", false, NewSecret(secret + "=")},
+		{"dev.1", false, NewSecret(secret + "+/~")},
+	}
 	if err != nil || len(got) != len(want) {
 		t.Fatalf("%v, %v", got, err)
 	}

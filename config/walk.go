@@ -85,7 +85,16 @@ func (w *walk) pair(table string, n *unstable.Node) {
 			w.pair(path, it.Node())
 		}
 	default:
-		w.fail(where, fmt.Sprintf("%s is %s, but it is a table; write [%s] on a line of its own and its keys below", path, kindName(value.Kind), path), nil)
+		w.fail(
+			where,
+			fmt.Sprintf(
+				"%s is %s, but it is a table; write [%s] on a line of its own and its keys below",
+				path,
+				kindName(value.Kind),
+				path,
+			),
+			nil,
+		)
 	}
 }
 

@@ -38,7 +38,12 @@ func (c *Client) Attach(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("control: %w", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host+httpserve.AttachPath, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodPost,
+		"http://"+host+httpserve.AttachPath,
+		bytes.NewReader(body),
+	)
 	if err != nil {
 		return fmt.Errorf("control: %w", err)
 	}

@@ -54,7 +54,11 @@ func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 	}
 	c := &Client{mcp: m, http: h, way: w, token: o.Token}
 	if err := c.start(ctx, o); errors.Is(err, transport.ErrAuthorizationRequired) {
-		return nil, fmt.Errorf("control: %s wants a token; give it as server.control.control_auth_token, in the configuration that the server was started with: %w", path, err)
+		return nil, fmt.Errorf(
+			"control: %s wants a token; give it as server.control.control_auth_token, in the configuration that the server was started with: %w",
+			path,
+			err,
+		)
 	} else if err != nil {
 		return nil, fmt.Errorf("control: %s: %w", path, err)
 	}

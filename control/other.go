@@ -11,7 +11,10 @@ import (
 )
 
 // errNone says why nothing of this works here.
-var errNone = fmt.Errorf("control: the control socket is not offered on this system: it has no Unix socket whose user the kernel vouches for; ptyctl itself works without: %w", errors.ErrUnsupported)
+var errNone = fmt.Errorf(
+	"control: the control socket is not offered on this system: it has no Unix socket whose user the kernel vouches for; ptyctl itself works without: %w",
+	errors.ErrUnsupported,
+)
 
 // Path fails.
 func Path(int) (string, error) { return "", errNone }

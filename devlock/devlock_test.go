@@ -111,7 +111,8 @@ func files(tb testing.TB, dir string) []string {
 func TestLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "by", "Acquire")
 	l := acquire(t, dir, "s1")
-	if o := heldBy(t, dir); o.PID != os.Getpid() || o.Session != "s1" || o.Socket != "" || time.Since(o.Started) > time.Minute {
+	if o := heldBy(t, dir); o.PID != os.Getpid() || o.Session != "s1" || o.Socket != "" ||
+		time.Since(o.Started) > time.Minute {
 		t.Errorf("owner %+v", o)
 	}
 	other, err := Acquire(dir, "switch-002", Owner{PID: 1})

@@ -102,7 +102,8 @@ func TestForeign(t *testing.T) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Acquire(dir, device, Owner{}); err == nil || !strings.Contains(err.Error(), dir+" belongs to user 65534") {
+	if _, err := Acquire(dir, device, Owner{}); err == nil ||
+		!strings.Contains(err.Error(), dir+" belongs to user 65534") {
 		t.Errorf("a foreign folder: %v", err)
 	}
 }

@@ -49,7 +49,13 @@ type HeldError struct {
 
 // Error names the owner.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("device %q is owned by process %d (session %q, since %s)", e.Device, e.Owner.PID, e.Owner.Session, e.Owner.Started.Format(time.RFC3339))
+	return fmt.Sprintf(
+		"device %q is owned by process %d (session %q, since %s)",
+		e.Device,
+		e.Owner.PID,
+		e.Owner.Session,
+		e.Owner.Started.Format(time.RFC3339),
+	)
 }
 
 // A Lock is the ownership of a device. It lasts until Release, or the end of the process.

@@ -63,12 +63,22 @@ const noSpace = "no space is left there (or none for this account); make room, t
 
 // denied is the refusal of a path that lies outside of the roots.
 func denied(op, format string, args ...any) error {
-	return &term.Error{Op: op, Kind: term.PolicyDenied, Msg: fmt.Sprintf(format, args...), Details: &term.Details{Rule: "fs.roots"}}
+	return &term.Error{
+		Op:      op,
+		Kind:    term.PolicyDenied,
+		Msg:     fmt.Sprintf(format, args...),
+		Details: &term.Details{Rule: "fs.roots"},
+	}
 }
 
 // invalid is the refusal of a path that means nothing.
 func invalid(op, format string, args ...any) error {
-	return &term.Error{Op: op, Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...), Details: &term.Details{Field: "path"}}
+	return &term.Error{
+		Op:      op,
+		Kind:    term.InvalidArgument,
+		Msg:     fmt.Sprintf(format, args...),
+		Details: &term.Details{Field: "path"},
+	}
 }
 
 // regular refuses what is no regular file.
@@ -93,7 +103,11 @@ func regular(op, path string, mode fs.FileMode) error {
 	default:
 		what = "no regular file"
 	}
-	return &term.Error{Op: op, Kind: term.Unsupported, Msg: fmt.Sprintf("%s is %s; only regular files are read and written", quote(path), what)}
+	return &term.Error{
+		Op:   op,
+		Kind: term.Unsupported,
+		Msg:  fmt.Sprintf("%s is %s; only regular files are read and written", quote(path), what),
+	}
 }
 
 // checkPath refuses a path that no system takes.

@@ -31,7 +31,12 @@ func (l Limits) withDefaults() Limits {
 // read is how many bytes a read may return.
 func (l Limits) read(r term.FileRead) (int64, error) {
 	if r.Offset < 0 || r.Max < 0 {
-		return 0, &term.Error{Op: opRead, Kind: term.InvalidArgument, Msg: "offset and max_bytes count bytes from 0 on", Details: &term.Details{Field: "offset"}}
+		return 0, &term.Error{
+			Op:      opRead,
+			Kind:    term.InvalidArgument,
+			Msg:     "offset and max_bytes count bytes from 0 on",
+			Details: &term.Details{Field: "offset"},
+		}
 	}
 	most := l.Read
 	if r.Max > 0 {
@@ -53,11 +58,20 @@ func (l Limits) write(w term.FileWrite) error {
 	if n := int64(len(w.Data)); n > l.Write {
 		return &term.Error{
 			Op: opWrite, Kind: term.LimitExceeded, Details: &term.Details{Limit: "fs.max_write_bytes", Value: l.Write},
-			Msg: fmt.Sprintf("the data has %d bytes, and one write at most %d (fs.max_write_bytes); write the first part, and add the others with append", n, l.Write),
+			Msg: fmt.Sprintf(
+				"the data has %d bytes, and one write at most %d (fs.max_write_bytes); write the first part, and add the others with append",
+				n,
+				l.Write,
+			),
 		}
 	}
 	if w.Mode != nil && *w.Mode&^0o777 != 0 {
-		return &term.Error{Op: opWrite, Kind: term.InvalidArgument, Msg: "mode must be permissions in octal, 0777 at most, such as 0644", Details: &term.Details{Field: "mode"}}
+		return &term.Error{
+			Op:      opWrite,
+			Kind:    term.InvalidArgument,
+			Msg:     "mode must be permissions in octal, 0777 at most, such as 0644",
+			Details: &term.Details{Field: "mode"},
+		}
 	}
 	return nil
 }

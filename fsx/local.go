@@ -154,11 +154,18 @@ func (p place) open(op string, flags int, mode fs.FileMode) (*os.File, fs.FileIn
 // fault is the error for the caller of what failed at p.
 func (p place) fault(op string, err error) error {
 	var own *term.Error
-	if errors.As(err, &own) || ended(err) || errors.As(err, new(syscall.Errno)) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrClosed) {
+	if errors.As(err, &own) || ended(err) || errors.As(err, new(syscall.Errno)) || errors.Is(err, fs.ErrNotExist) ||
+		errors.Is(err, fs.ErrExist) ||
+		errors.Is(err, fs.ErrClosed) {
 		return fault(op, p.given, err)
 	}
 	// os.Root has an error of its own for what leads out, and no name for it; all others come from the system.
-	return denied(op, "%s leads out of the folder that it lies in (fs.roots), by a symbolic link that was put there just now: %v", quote(p.given), err)
+	return denied(
+		op,
+		"%s leads out of the folder that it lies in (fs.roots), by a symbolic link that was put there just now: %v",
+		quote(p.given),
+		err,
+	)
 }
 
 func ended(err error) bool {

@@ -95,7 +95,15 @@ func testReadParts(t *testing.T, files term.Files, root string) {
 			t.Fatal(err)
 		}
 		if string(d.Data) != tt.data || d.Next != tt.next || d.Truncated != tt.truncated || d.Size != 10 {
-			t.Errorf("read %d at %d: got %q, next %d, truncated %v, size %d", tt.most, tt.offset, d.Data, d.Next, d.Truncated, d.Size)
+			t.Errorf(
+				"read %d at %d: got %q, next %d, truncated %v, size %d",
+				tt.most,
+				tt.offset,
+				d.Data,
+				d.Next,
+				d.Truncated,
+				d.Size,
+			)
 		}
 	}
 	d, err := files.Read(t.Context(), term.FileRead{Path: "ten", Max: 1})
@@ -171,7 +179,13 @@ func TestWrite(t *testing.T) {
 				if before != nil && os.SameFile(before, after) != tt.sameFile {
 					t.Errorf("the same file: %v, want %v", !tt.sameFile, tt.sameFile)
 				}
-				want := term.FileWritten{Bytes: int64(len(tt.w.Data)), Size: int64(len(tt.want)), Mode: after.Mode(), Created: tt.created, Atomic: !tt.w.Append && !tt.w.NonAtomic}
+				want := term.FileWritten{
+					Bytes:   int64(len(tt.w.Data)),
+					Size:    int64(len(tt.want)),
+					Mode:    after.Mode(),
+					Created: tt.created,
+					Atomic:  !tt.w.Append && !tt.w.NonAtomic,
+				}
 				if out != want {
 					t.Errorf("got %+v, want %+v", out, want)
 				}
@@ -219,7 +233,8 @@ func TestOutside(t *testing.T) {
 	if left, _ := os.ReadDir(outside); len(left) != 1 {
 		t.Errorf("something was made outside: %v", left)
 	}
-	if e, err := files.Stat(t.Context(), root+"/absolute"); err != nil || e.Type() != "link" || e.Target != filepath.Join(outside, "secret") {
+	if e, err := files.Stat(t.Context(), root+"/absolute"); err != nil || e.Type() != "link" ||
+		e.Target != filepath.Join(outside, "secret") {
 		t.Errorf("stat of a link: %+v, %v", e, err)
 	}
 }

@@ -74,7 +74,10 @@ func TestFIFORace(t *testing.T) {
 			if d, err := files.Read(t.Context(), term.FileRead{Path: file}); err == nil && string(d.Data) != "text" {
 				t.Errorf("read %q", d.Data)
 			}
-			if _, err := files.Write(t.Context(), term.FileWrite{Path: file, Data: []byte("text"), NonAtomic: true}); errors.Is(err, term.Internal) {
+			if _, err := files.Write(t.Context(), term.FileWrite{Path: file, Data: []byte("text"), NonAtomic: true}); errors.Is(
+				err,
+				term.Internal,
+			) {
 				t.Error(err)
 			}
 		})
@@ -120,7 +123,8 @@ func TestLinkRace(t *testing.T) {
 				_, _ = files.Write(t.Context(), w)
 			}
 		}
-		if l, err := files.List(t.Context(), term.FileList{Path: dir}); err == nil && len(l.Entries) > 0 && l.Entries[0].Name == "made-outside" {
+		if l, err := files.List(t.Context(), term.FileList{Path: dir}); err == nil && len(l.Entries) > 0 &&
+			l.Entries[0].Name == "made-outside" {
 			t.Fatal("a folder outside was listed")
 		}
 	})

@@ -47,7 +47,12 @@ func (l *Local) find(op, path string, follow bool) (place, error) {
 		return place{}, err
 	}
 	escape := func(at string) error {
-		return denied(op, "%s is a symbolic link that leads out of %s (fs.roots), and is not followed; give a path that stays below it", quote(at), r.name)
+		return denied(
+			op,
+			"%s is a symbolic link that leads out of %s (fs.roots), and is not followed; give a path that stays below it",
+			quote(at),
+			r.name,
+		)
 	}
 	var done []string
 	todo := split(rel)
@@ -87,7 +92,12 @@ func (l *Local) under(op, path string) (r root, rel string, err error) {
 	if !filepath.IsAbs(path) {
 		switch rel = filepath.Clean(path); {
 		case len(l.roots) != 1:
-			return root{}, "", invalid(op, "path %s is relative, and there is more than one folder that it could be below; give an absolute path below one of %s", quote(path), l.names())
+			return root{}, "", invalid(
+				op,
+				"path %s is relative, and there is more than one folder that it could be below; give an absolute path below one of %s",
+				quote(path),
+				l.names(),
+			)
 		case !filepath.IsLocal(rel):
 			return root{}, "", l.outside(op, path)
 		}
@@ -106,7 +116,12 @@ func (l *Local) under(op, path string) (r root, rel string, err error) {
 }
 
 func (l *Local) outside(op, path string) error {
-	return denied(op, "%s lies outside of the folders whose files the operator offers (fs.roots): %s", quote(path), l.names())
+	return denied(
+		op,
+		"%s lies outside of the folders whose files the operator offers (fs.roots): %s",
+		quote(path),
+		l.names(),
+	)
 }
 
 func (l *Local) names() string {
@@ -119,5 +134,8 @@ func (l *Local) names() string {
 
 // split returns the components of a path, without those that say nothing.
 func split(path string) []string {
-	return slices.DeleteFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool { return name == "" || name == "." })
+	return slices.DeleteFunc(
+		strings.Split(filepath.ToSlash(path), "/"),
+		func(name string) bool { return name == "" || name == "." },
+	)
 }

@@ -58,10 +58,21 @@ func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*S
 		}
 		return nil, &term.Error{
 			Op: "files", Kind: term.Unsupported, Err: err,
-			Msg: fmt.Sprintf("what answers on the far side is no SFTP server (%.200q); if its shell prints text at every login, that text is in the way", err.Error()),
+			Msg: fmt.Sprintf(
+				"what answers on the far side is no SFTP server (%.200q); if its shell prints text at every login, that text is in the way",
+				err.Error(),
+			),
 		}
 	}
-	s := &SFTP{limits: limits.withDefaults(), channel: channel, c: c, payload: g.payload, turn: make(chan struct{}, 1), inbound: in, lost: make(chan struct{})}
+	s := &SFTP{
+		limits:  limits.withDefaults(),
+		channel: channel,
+		c:       c,
+		payload: g.payload,
+		turn:    make(chan struct{}, 1),
+		inbound: in,
+		lost:    make(chan struct{}),
+	}
 	s.running.Go(func() { // ends with the channel
 		_ = c.Wait()
 		close(s.lost)
@@ -165,13 +176,22 @@ func (s *SFTP) fault(ctx context.Context, op, name string, err error) error {
 		if status.FxCode() == sftp.ErrSSHFxOpUnsupported {
 			e.Kind = term.Unsupported
 		}
-		e.Msg = fmt.Sprintf("%s: the server refuses, and says no more than %.200q; its disk may be full, its quota met, or the file in use", quote(name), err.Error())
+		e.Msg = fmt.Sprintf(
+			"%s: the server refuses, and says no more than %.200q; its disk may be full, its quota met, or the file in use",
+			quote(name),
+			err.Error(),
+		)
 		return e
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return fault(op, name, err)
 	default:
 		_ = s.channel.Close() // after an answer that nobody understands, too
-		return &term.Error{Op: op, Kind: term.RemoteClosed, Err: err, Msg: "the connection for files was lost while " + quote(name) + " was under way; try again"}
+		return &term.Error{
+			Op:   op,
+			Kind: term.RemoteClosed,
+			Err:  err,
+			Msg:  "the connection for files was lost while " + quote(name) + " was under way; try again",
+		}
 	}
 }
 
@@ -290,7 +310,15 @@ func (s *SFTP) readDir(ctx context.Context, name string) ([]fs.FileInfo, error) 
 	defer s.inbound.over.Store(nil)
 	infos, err := s.c.ReadDirContext(bounded, name)
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-		return nil, &term.Error{Op: opRead, Kind: term.LimitExceeded, Msg: fmt.Sprintf("%s has more entries than %d MiB hold, which is the most that is taken of one folder; list it with a command there", quote(name), maxListing>>20)}
+		return nil, &term.Error{
+			Op:   opRead,
+			Kind: term.LimitExceeded,
+			Msg: fmt.Sprintf(
+				"%s has more entries than %d MiB hold, which is the most that is taken of one folder; list it with a command there",
+				quote(name),
+				maxListing>>20,
+			),
+		}
 	}
 	return infos, err
 }

@@ -100,7 +100,11 @@ func FuzzSFTP(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		files, err := NewSFTP(ctx, newLiar(version(extRename, extSync, extStatVFS), answers), Limits{Read: 100, Write: 100, Entries: 3})
+		files, err := NewSFTP(
+			ctx,
+			newLiar(version(extRename, extSync, extStatVFS), answers),
+			Limits{Read: 100, Write: 100, Entries: 3},
+		)
 		if err != nil { // the machine was busy
 			return
 		}

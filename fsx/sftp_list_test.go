@@ -24,7 +24,8 @@ func TestSFTPListLarge(t *testing.T) {
 			}
 		}
 		l, err := files.List(t.Context(), term.FileList{Path: root, Limit: 100_000})
-		if err != nil || len(l.Entries) != want || l.More || l.Entries[want-1].Name != fmt.Sprintf("an-ordinary-name-%06d.log", want-1) {
+		if err != nil || len(l.Entries) != want || l.More ||
+			l.Entries[want-1].Name != fmt.Sprintf("an-ordinary-name-%06d.log", want-1) {
 			t.Errorf("%d of %d entries, more %v: %v", len(l.Entries), want, l.More, err)
 		}
 	}
@@ -59,19 +60,27 @@ func TestSFTPListHostile(t *testing.T) {
 // everywhere.
 func TestSFTPImpossibleSizes(t *testing.T) {
 	attrs := func(size uint64) []byte {
-		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte{105, 0, 0, 0, 0, 0, 0, 0, 5}, size), 0o100644)
+		return binary.BigEndian.AppendUint32(
+			binary.BigEndian.AppendUint64([]byte{105, 0, 0, 0, 0, 0, 0, 0, 5}, size),
+			0o100644,
+		)
 	}
 	handle := append([]byte{102, 0, 0, 0, 0}, appendString(nil, "h")...)
 	data := append([]byte{103, 0, 0, 0, 0}, appendString(nil, "some data of a hostile server")...)
 	for _, size := range []uint64{0, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64} {
 		for _, offset := range []int64{0, math.MaxInt64 - 10, math.MaxInt64} {
-			files, err := NewSFTP(t.Context(), newLiar(version(), [][]byte{attrs(size), handle, data, data, data, data}), Limits{Read: 29})
+			files, err := NewSFTP(
+				t.Context(),
+				newLiar(version(), [][]byte{attrs(size), handle, data, data, data, data}),
+				Limits{Read: 29},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
 			within(t, func() {
 				d, err := files.Read(t.Context(), term.FileRead{Path: "x", Offset: offset})
-				if err != nil || d.Size < 0 || d.Next < offset || int64(len(d.Data)) != d.Next-offset || len(d.Data) == 0 && d.Truncated {
+				if err != nil || d.Size < 0 || d.Next < offset || int64(len(d.Data)) != d.Next-offset ||
+					len(d.Data) == 0 && d.Truncated {
 					t.Errorf("Read of %d bytes at %d = %+v, %v", size, offset, d, err)
 				}
 			})

@@ -63,7 +63,11 @@ func (s *SFTP) target(name string) (target, error) {
 			info, err = s.c.Stat(name)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return target{}, invalid(opWrite, "%s is a symbolic link to what does not exist; give the path that it should lead to", quote(name))
+			return target{}, invalid(
+				opWrite,
+				"%s is a symbolic link to what does not exist; give the path that it should lead to",
+				quote(name),
+			)
 		}
 	}
 	if err == nil {
@@ -132,7 +136,11 @@ func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out ter
 			return out, err
 		}
 		if !posix {
-			return out, &term.Error{Op: opWrite, Kind: term.Unsupported, Msg: "this server cannot put a file in the place of another in one step (it lacks " + extRename + "); pass non_atomic to write over the file that is there"}
+			return out, &term.Error{
+				Op:   opWrite,
+				Kind: term.Unsupported,
+				Msg:  "this server cannot put a file in the place of another in one step (it lacks " + extRename + "); pass non_atomic to write over the file that is there",
+			}
 		}
 	}
 	temp := path.Join(path.Dir(t.path), tempName())

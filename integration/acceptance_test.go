@@ -60,7 +60,12 @@ func TestInteractive(t *testing.T) {
 	c.enter(t, id, "stty size\r", `\s30 100\s+.*ready> `) // the key below is the shell's only once it asks for input
 
 	c.call(t, toolIO, `{"action":"write","session_id":%s,"key":"ctrl_d"}`, id)
-	r := c.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":"0","max_bytes":1000000,"until_regex":"never-there","timeout_ms":20000}`, id)
+	r := c.call(
+		t,
+		toolIO,
+		`{"action":"read","session_id":%s,"cursor":"0","max_bytes":1000000,"until_regex":"never-there","timeout_ms":20000}`,
+		id,
+	)
 	if !r.EOF {
 		t.Errorf("after ctrl_d the terminal has no end: %s", r.text)
 	}
@@ -91,7 +96,12 @@ func TestHundredSessions(t *testing.T) {
 	}
 	// From here on the terminal adds nothing to the stream, nor does a prompt.
 	each(t, sessions, atATime, func(i int) error {
-		r, err := c.try(t.Context(), toolIO, `{"action":"write","session_id":%s,"data":"stty raw -echo; printf 'beg''un:'; exec cat\r","until_regex":"begun:","timeout_ms":20000}`, ids[i])
+		r, err := c.try(
+			t.Context(),
+			toolIO,
+			`{"action":"write","session_id":%s,"data":"stty raw -echo; printf 'beg''un:'; exec cat\r","until_regex":"begun:","timeout_ms":20000}`,
+			ids[i],
+		)
 		if err == nil && !r.Matched {
 			err = fmt.Errorf("no cat: %s", tail(r.text, 1024))
 		}
@@ -102,7 +112,13 @@ func TestHundredSessions(t *testing.T) {
 	// All have sent a block before the first sends the next, so that all streams are under way at once.
 	for block := range blocks {
 		each(t, sessions, atATime, func(i int) error {
-			r, err := c.try(t.Context(), toolIO, `{"action":"write","session_id":%s,"data":%s}`, ids[i], streamBlock(ids[i], block, size))
+			r, err := c.try(
+				t.Context(),
+				toolIO,
+				`{"action":"write","session_id":%s,"data":%s}`,
+				ids[i],
+				streamBlock(ids[i], block, size),
+			)
 			if err == nil && r.ErrorCode != "" {
 				err = fmt.Errorf("write: %s", r.text)
 			}
@@ -123,7 +139,13 @@ func TestHundredSessions(t *testing.T) {
 		for block := range blocks {
 			want += streamBlock(ids[i], block, size)
 		}
-		r, err := c.try(t.Context(), toolIO, `{"action":"read","session_id":%s,"cursor":%s,"max_bytes":1000000}`, ids[i], starts[i])
+		r, err := c.try(
+			t.Context(),
+			toolIO,
+			`{"action":"read","session_id":%s,"cursor":%s,"max_bytes":1000000}`,
+			ids[i],
+			starts[i],
+		)
 		if d := differ(r.Chunk, want); err == nil && d != "" {
 			err = fmt.Errorf("the whole stream: %s", d)
 		}
@@ -155,8 +177,16 @@ func TestBufferOverflow(t *testing.T) {
 	id := c.open(t, s)
 	const size = 64 << 20
 	begin := time.Now()
-	c.call(t, toolIO, `{"action":"write","session_id":%s,"data":%s}`, id,
-		fmt.Sprintf("yes 'a line of sixty-three characters, which is an ordinary length.' | head -c %d; cd; touch finished\r", size))
+	c.call(
+		t,
+		toolIO,
+		`{"action":"write","session_id":%s,"data":%s}`,
+		id,
+		fmt.Sprintf(
+			"yes 'a line of sixty-three characters, which is an ordinary length.' | head -c %d; cd; touch finished\r",
+			size,
+		),
+	)
 	eventually(t, "the end of a command whose output nobody reads", func() bool {
 		_, err := os.Stat(filepath.Join(s.home, "finished"))
 		return err == nil
@@ -164,7 +194,12 @@ func TestBufferOverflow(t *testing.T) {
 	t.Logf("%d MiB in %v", size>>20, time.Since(begin))
 	r := c.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":"0"}`, id)
 	if !r.Truncated || r.DroppedBytes < size/2 || r.Chunk == "" {
-		t.Errorf("a read from the beginning says truncated %v, dropped_bytes %d: %s", r.Truncated, r.DroppedBytes, tail(r.text, 512))
+		t.Errorf(
+			"a read from the beginning says truncated %v, dropped_bytes %d: %s",
+			r.Truncated,
+			r.DroppedBytes,
+			tail(r.text, 512),
+		)
 	}
 	if peak := statusField(t, c.pid, "VmHWM"); peak > 256<<10 {
 		t.Errorf("the program has used %d KiB of memory for a buffer of 2 MiB", peak)

@@ -124,7 +124,9 @@ func (c *aiterm) follow(tb testing.TB, id string, seq *uint64, end string) strin
 
 func (c *aiterm) send(tb testing.TB, id, text string) {
 	tb.Helper()
-	if r := c.do(tb, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(text))); r.BytesWritten != len(text) {
+	if r := c.do(tb, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(text))); r.BytesWritten != len(
+		text,
+	) {
 		tb.Errorf("%s", r.text)
 	}
 }
@@ -133,7 +135,12 @@ func (c *aiterm) send(tb testing.TB, id, text string) {
 func TestAITermGDB(t *testing.T) {
 	program := compile(t)
 	c := connectAITerm(t)
-	id := c.do(t, "pty_open", `{"argv":["gdb","-q","-nx",%s],"cols":200,"env":{"PATH":"/usr/bin:/bin","TERM":"dumb","HOME":"/"}}`, program).ID
+	id := c.do(
+		t,
+		"pty_open",
+		`{"argv":["gdb","-q","-nx",%s],"cols":200,"env":{"PATH":"/usr/bin:/bin","TERM":"dumb","HOME":"/"}}`,
+		program,
+	).ID
 	var seq uint64
 	c.follow(t, id, &seq, "(gdb) ")
 	for _, step := range []struct{ typed, shows string }{
@@ -164,7 +171,11 @@ func TestAITermGDB(t *testing.T) {
 
 // shell_run and the whole life of a terminal, with the limits of the operator.
 func TestAITermLifecycle(t *testing.T) {
-	c := connectAITerm(t, "[limits]\nmax_wait_ms = 20000\nmax_read_bytes = 4096", "[local]\nmax_cpu_seconds = 1\nmax_open_files = 50")
+	c := connectAITerm(
+		t,
+		"[limits]\nmax_wait_ms = 20000\nmax_read_bytes = 4096",
+		"[local]\nmax_cpu_seconds = 1\nmax_open_files = 50",
+	)
 	r := c.do(t, "shell_run", `{"argv":["/bin/sh","-c","pwd; ulimit -n; cat; exit 7"],"cwd":"/usr","stdin":"aW5wdXQ="}`)
 	if !isCode(r.RC, 7) || string(r.Stdout) != "/usr\n50\ninput" || r.Cwd != "/usr" || r.Usage == nil {
 		t.Errorf("%s", r.text)
@@ -175,10 +186,13 @@ func TestAITermLifecycle(t *testing.T) {
 	if r := c.do(t, "shell_run", `{"argv":["seq","5000"]}`); !r.StdoutTruncated || len(r.Stdout) > 4096 {
 		t.Errorf("%s", r.text)
 	}
-	if r := c.try(t, "shell_run", `{"argv":["/bin/sh","-c","echo up; exec sleep 1000"],"env":{"PATH":"/bin"},"timeout_ms":300}`); r.Code != "ETIMEOUT" || string(r.Details.Result.Stdout) != "up\n" || !isCode(r.Details.Result.RC, 143) {
+	if r := c.try(t, "shell_run", `{"argv":["/bin/sh","-c","echo up; exec sleep 1000"],"env":{"PATH":"/bin"},"timeout_ms":300}`); r.Code != "ETIMEOUT" ||
+		string(r.Details.Result.Stdout) != "up\n" ||
+		!isCode(r.Details.Result.RC, 143) {
 		t.Errorf("%s", r.text)
 	}
-	if r := c.try(t, "shell_run", `{"argv":["/bin/sh","-c","while :; do :; done"]}`); r.Code != "ERLIMIT" || r.Details.Limit != "cpu_s" {
+	if r := c.try(t, "shell_run", `{"argv":["/bin/sh","-c","while :; do :; done"]}`); r.Code != "ERLIMIT" ||
+		r.Details.Limit != "cpu_s" {
 		t.Errorf("%s", r.text)
 	}
 
@@ -219,7 +233,14 @@ func TestAITermLifecycle(t *testing.T) {
 func TestAITermRecord(t *testing.T) {
 	c := connectAITerm(t)
 	value := leaktest.Secret(t, "only-for-the-program-1138")
-	r := c.do(t, "shell_run", `{"argv":["/bin/sh","-c","test -n \"$API_KEY$MY_TOKEN$A_SECRET\""],"env":{"API_KEY":%s,"MY_TOKEN":%s,"A_SECRET":%s}}`, value, value, value)
+	r := c.do(
+		t,
+		"shell_run",
+		`{"argv":["/bin/sh","-c","test -n \"$API_KEY$MY_TOKEN$A_SECRET\""],"env":{"API_KEY":%s,"MY_TOKEN":%s,"A_SECRET":%s}}`,
+		value,
+		value,
+		value,
+	)
 	id := c.do(t, "pty_open", `{"argv":["cat"],"env":{"API_KEY":%s}}`, value).ID
 	closed := c.do(t, "pty_close", `{"id":%s}`, id)
 	c.session.Close()
@@ -243,7 +264,11 @@ func TestAITermRecord(t *testing.T) {
 
 // The operator's rules hold here too: programs by their paths, and folders.
 func TestAITermPolicy(t *testing.T) {
-	c := connectAITerm(t, "[policy]\nprograms = ['/usr/bin/true', '/usr/bin/env', '/usr/bin/coreutils']\nwork_dirs = ['/usr']\ndeny = ['rm *']", "[local]\ninherit_env = ['PATH']")
+	c := connectAITerm(
+		t,
+		"[policy]\nprograms = ['/usr/bin/true', '/usr/bin/env', '/usr/bin/coreutils']\nwork_dirs = ['/usr']\ndeny = ['rm *']",
+		"[local]\ninherit_env = ['PATH']",
+	)
 	if r := c.do(t, "shell_run", `{"argv":["env"],"cwd":"/usr"}`); string(r.Stdout) != "PATH=/usr/bin:/bin\n" {
 		t.Errorf("what the operator lets through: %s", r.text)
 	}
@@ -277,7 +302,8 @@ func TestAITermCommands(t *testing.T) {
 	if all := names(connectLocal(t)); slices.Contains(all, "shell_run") || !slices.Contains(all, toolRun) {
 		t.Errorf("unasked, the tools are %v", all)
 	}
-	if _, stderr, status := newHome(t).run(t, "mcp", "--toolsets", "aiterm,pty"); status != 2 || !strings.Contains(stderr, "pty_read") {
+	if _, stderr, status := newHome(t).run(t, "mcp", "--toolsets", "aiterm,pty"); status != 2 ||
+		!strings.Contains(stderr, "pty_read") {
 		t.Errorf("beside a set with a tool of the same name: %d %q", status, stderr)
 	}
 	h := watchedHome(t, nil, "[server.control]\ncontrol_mode = 'readwrite'")
@@ -327,7 +353,10 @@ func TestAITermFiles(t *testing.T) {
 	if r := c.do(t, "fs_readFile", `{"path":%s}`, dir+"/greeting"); string(r.Data) != "hello\n" || r.Truncated {
 		t.Errorf("%s", r.text)
 	}
-	if r := c.do(t, "fs_list", `{"path":%s}`, dir); !strings.Contains(r.text, `"entries":[{"name":"greeting","type":"file","mode":"0600","size":6}]`) {
+	if r := c.do(t, "fs_list", `{"path":%s}`, dir); !strings.Contains(
+		r.text,
+		`"entries":[{"name":"greeting","type":"file","mode":"0600","size":6}]`,
+	) {
 		t.Errorf("%s", r.text)
 	}
 	if r := c.try(t, "fs_readFile", `{"path":"/etc/passwd"}`); r.Code != "EDENIED" || r.Details.Rule != "fs.roots" {

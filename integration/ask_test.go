@@ -45,7 +45,8 @@ func TestPasswordAtTheTerminal(t *testing.T) {
 		t.Errorf("ptyctl ended with %v", err)
 	}
 	text := seen.String()
-	if !strings.Contains(text, "ok    auth            password") || strings.Contains(text, "the right") || strings.Contains(text, "the wrong") {
+	if !strings.Contains(text, "ok    auth            password") || strings.Contains(text, "the right") ||
+		strings.Contains(text, "the wrong") {
 		t.Errorf("the terminal showed:\n%s", text)
 	}
 }

@@ -24,7 +24,11 @@ func (h *home) smallDisk(tb testing.TB) (filler string) {
 	}
 	h.audit = filepath.Join(dir, "audit.jsonl")
 	filler = filepath.Join(dir, "filler")
-	h.inNamespace(tb, `mount -t tmpfs -o size=32k,mode=700 audit "$1" && head -c 20480 /dev/zero >"$1/filler" && shift && exec "$@"`, dir)
+	h.inNamespace(
+		tb,
+		`mount -t tmpfs -o size=32k,mode=700 audit "$1" && head -c 20480 /dev/zero >"$1/filler" && shift && exec "$@"`,
+		dir,
+	)
 	return filler
 }
 
@@ -37,7 +41,12 @@ func (h *home) inNamespace(tb testing.TB, script, dir string) {
 		namespace = append(namespace, "--user", "--map-root-user")
 	}
 	if out, err := exec.Command(namespace[0], append(namespace[1:], "/bin/true")...).CombinedOutput(); err != nil {
-		tb.Fatalf("a disk of our own needs a mount namespace, and %v gives none (%v: %s): run the test as root, or allow user namespaces", namespace, err, bytes.TrimSpace(out))
+		tb.Fatalf(
+			"a disk of our own needs a mount namespace, and %v gives none (%v: %s): run the test as root, or allow user namespaces",
+			namespace,
+			err,
+			bytes.TrimSpace(out),
+		)
 	}
 	h.wrap = append(namespace, "/bin/sh", "-c", script, "sh", dir)
 }
@@ -53,7 +62,12 @@ func TestAuditDiskFull(t *testing.T) {
 			filler := h.smallDisk(t)
 			c := h.connect(t)
 			root := fmt.Sprintf("/proc/%d/root", c.pid)
-			id := c.call(t, toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"alice"}`, s.Port()).SessionID
+			id := c.call(
+				t,
+				toolSession,
+				`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"alice"}`,
+				s.Port(),
+			).SessionID
 			const resize = `{"action":"resize","session_id":%s,"cols":90,"rows":30}`
 
 			refused := 0
@@ -73,7 +87,8 @@ func TestAuditDiskFull(t *testing.T) {
 			if closed && (refused == 0 || refused == 200) {
 				t.Errorf("%d of 200 calls were refused", refused)
 			}
-			if log := c.log.String(); !strings.Contains(log, "the audit log cannot be written") || strings.Count(log, "cannot be written") > 20 {
+			if log := c.log.String(); !strings.Contains(log, "the audit log cannot be written") ||
+				strings.Count(log, "cannot be written") > 20 {
 				t.Errorf("the log does not say so, or too often:\n%s", tail(log, 2000))
 			}
 			if err := os.Remove(root + filler); err != nil {

@@ -69,7 +69,8 @@ func auditLines(tb testing.TB, path, event string) []audit.Entry {
 func TestAudit(t *testing.T) {
 	const login, typed, argument = "audit-login-1138", "audit-typed-1138", "audit-argument-1138"
 	s := serve(t, sshserver.Config{KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {
-		if answers, err := ask("", "", []string{"Password: "}, []bool{false}); err != nil || len(answers) != 1 || answers[0] != login {
+		if answers, err := ask("", "", []string{"Password: "}, []bool{false}); err != nil || len(answers) != 1 ||
+			answers[0] != login {
 			return errors.New("wrong answer")
 		}
 		return nil
@@ -78,7 +79,12 @@ func TestAudit(t *testing.T) {
 	h.trust(t, s.KnownHostsLine())
 	c := h.connect(t)
 	c.hide(login, typed, argument)
-	id := c.call(t, toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"alice","task_id":"task-1"}`, s.Port()).SessionID
+	id := c.call(
+		t,
+		toolSession,
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"alice","task_id":"task-1"}`,
+		s.Port(),
+	).SessionID
 	c.call(t, toolIO, `{"action":"write","session_id":%s,"task_id":"task-1","data":%s,"timeout_ms":10000}`, id, login+"\r")
 	c.call(t, toolExec, `{"session_id":%s,"task_id":"task-1","cmd":%s}`, id, ": --password="+argument)
 	c.call(t, toolIO, `{"action":"write","session_id":%s,"task_id":"task-1","data":"read -r x\r"}`, id)
@@ -113,7 +119,8 @@ func TestAudit(t *testing.T) {
 		}
 		n := lines[len(lines)-1]
 		if n.Outcome != want.outcome || n.Session != id || n.Proto != "ssh" || n.Host != "127.0.0.1" || n.Bytes != want.bytes || !strings.Contains(n.Command, want.command) || !strings.Contains(n.Detail, want.detail) ||
-			n.Actor == nil || n.Actor.Task != want.task || n.Actor.Client != "integration" || n.Actor.Transport != "stdio" {
+			n.Actor == nil || n.Actor.Task != want.task || n.Actor.Client != "integration" ||
+			n.Actor.Transport != "stdio" {
 			t.Errorf("%s: %+v, by %+v", want.event, n, n.Actor)
 		}
 	}
@@ -123,7 +130,8 @@ func TestAudit(t *testing.T) {
 	if first := auditLines(t, h.audit, "exec")[0]; first.Command != ": --password=[redacted]" {
 		t.Errorf("command %q", first.Command)
 	}
-	if ends := auditLines(t, h.audit, "exec_end"); len(ends) != 1 || ends[0].Exit == nil || *ends[0].Exit != 0 || ends[0].Actor.Task != "task-1" {
+	if ends := auditLines(t, h.audit, "exec_end"); len(ends) != 1 || ends[0].Exit == nil || *ends[0].Exit != 0 ||
+		ends[0].Actor.Task != "task-1" {
 		t.Errorf("%+v", ends)
 	}
 	if info, err := os.Stat(h.audit); err != nil || info.Mode().Perm() != 0o600 {
@@ -174,7 +182,8 @@ func TestAuditMustBeSafe(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.write(t, h.config, "[audit]\npath = '"+filepath.Join(open, "audit.jsonl")+"'\n")
-	if out, errs, status := h.run(t, "mcp", "--config", h.config); status != 1 || out != "" || !strings.Contains(errs, "everybody may write") {
+	if out, errs, status := h.run(t, "mcp", "--config", h.config); status != 1 || out != "" ||
+		!strings.Contains(errs, "everybody may write") {
 		t.Errorf("status %d: %s%s", status, out, errs)
 	}
 }

@@ -34,8 +34,21 @@ func TestOpenSSHAsBastion(t *testing.T) {
 		heard <- len(all)
 	}()
 	home := t.TempDir()
-	n := sshx.NewNetwork(sshx.Options{HomeDir: home, NoConfig: true, HostKeyPolicy: "accept_new", IdentityAgent: "none", KnownHostsPath: filepath.Join(home, "known_hosts")})
-	jump := term.Target{Host: "127.0.0.1", Port: s.port, User: s.user, SSH: term.SSHOptions{ExtraArgs: []string{"-i", s.identity}}}
+	n := sshx.NewNetwork(
+		sshx.Options{
+			HomeDir:        home,
+			NoConfig:       true,
+			HostKeyPolicy:  "accept_new",
+			IdentityAgent:  "none",
+			KnownHostsPath: filepath.Join(home, "known_hosts"),
+		},
+	)
+	jump := term.Target{
+		Host: "127.0.0.1",
+		Port: s.port,
+		User: s.user,
+		SSH:  term.SSHOptions{ExtraArgs: []string{"-i", s.identity}},
+	}
 
 	sh, err := n.OpenShell(t.Context(), jump, nil, nil)
 	if err != nil {
@@ -47,13 +60,32 @@ func TestOpenSSHAsBastion(t *testing.T) {
 	_ = sh.Close()
 
 	config := filepath.Join(home, "config")
-	text := fmt.Sprintf("Host bastion\n HostName 127.0.0.1\n Port %d\n User %s\n IdentityFile %s\n", s.port, s.user, s.identity)
+	text := fmt.Sprintf(
+		"Host bastion\n HostName 127.0.0.1\n Port %d\n User %s\n IdentityFile %s\n",
+		s.port,
+		s.user,
+		s.identity,
+	)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	n = sshx.NewNetwork(sshx.Options{HomeDir: home, ConfigPath: config, HostKeyPolicy: "accept_new", IdentityAgent: "none", KnownHostsPath: filepath.Join(home, "known_hosts")})
+	n = sshx.NewNetwork(
+		sshx.Options{
+			HomeDir:        home,
+			ConfigPath:     config,
+			HostKeyPolicy:  "accept_new",
+			IdentityAgent:  "none",
+			KnownHostsPath: filepath.Join(home, "known_hosts"),
+		},
+	)
 	port := ln.Addr().(*net.TCPAddr).Port
-	c, err := n.DialTCP(t.Context(), "tcp", term.Target{Host: "127.0.0.1", Port: port, SSH: term.SSHOptions{ProxyJump: "bastion"}}, nil, nil)
+	c, err := n.DialTCP(
+		t.Context(),
+		"tcp",
+		term.Target{Host: "127.0.0.1", Port: port, SSH: term.SSHOptions{ProxyJump: "bastion"}},
+		nil,
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

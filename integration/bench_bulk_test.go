@@ -153,7 +153,11 @@ func benchTerminalFlood(b *testing.B, p *benchProgram, command string, reader bo
 	r, err := p.call("ptyctl_session_io", `{"action":"write","session_id":%q,"data":%q}`, id, command+"\r")
 	r.must(b, err)
 	if reader {
-		r, err := p.call("ptyctl_session_io", `{"action":"read","session_id":%q,"mode":"tail","max_bytes":80,"until_regex":"[$#>] $","timeout_ms":50000}`, id)
+		r, err := p.call(
+			"ptyctl_session_io",
+			`{"action":"read","session_id":%q,"mode":"tail","max_bytes":80,"until_regex":"[$#>] $","timeout_ms":50000}`,
+			id,
+		)
 		if r.must(b, err); !r.EOF || r.Matched {
 			b.Fatalf("the reader was to wait until the end: %+v", r)
 		}

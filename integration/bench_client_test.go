@@ -94,7 +94,10 @@ func (c *benchClient) ask(method, params string) (benchAnswer, error) {
 	c.mu.Lock()
 	c.lastID++
 	c.waiting[c.lastID] = answer
-	_, err := io.WriteString(c.in, `{"jsonrpc":"2.0","id":`+strconv.Itoa(c.lastID)+`,"method":"`+method+`","params":`+params+"}\n")
+	_, err := io.WriteString(
+		c.in,
+		`{"jsonrpc":"2.0","id":`+strconv.Itoa(c.lastID)+`,"method":"`+method+`","params":`+params+"}\n",
+	)
 	c.mu.Unlock()
 	if err != nil {
 		return benchAnswer{}, err
@@ -147,7 +150,10 @@ func benchSDK(b *testing.B, s *benchServer) func(command, want string) time.Dura
 		}
 	})
 	call := func(tool, format string, values ...any) (r benchResult) {
-		answer, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(fmt.Sprintf(format, values...))})
+		answer, err := session.CallTool(
+			ctx,
+			&mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(fmt.Sprintf(format, values...))},
+		)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -23,7 +23,12 @@ func BenchmarkFiles(b *testing.B) {
 	known := benchWrite(b, dir, "known_hosts", knownhosts.Line([]string{s.address}, s.hostKey)+"\n")
 	config := benchWrite(b, dir, "ssh_config", "IdentitiesOnly yes\nIdentityFile "+s.identity+"\n")
 	open := sshx.Dialer(sshx.Options{HomeDir: dir, KnownHostsPath: known, ConfigPath: config, IdentityAgent: "none"})
-	transport, err := open(b.Context(), term.Target{Protocol: "ssh", Host: "127.0.0.1", Port: s.port, User: s.user, ConnectTimeout: 20 * time.Second}, nil, nil)
+	transport, err := open(
+		b.Context(),
+		term.Target{Protocol: "ssh", Host: "127.0.0.1", Port: s.port, User: s.user, ConnectTimeout: 20 * time.Second},
+		nil,
+		nil,
+	)
 	if err != nil {
 		b.Fatal(err)
 	}

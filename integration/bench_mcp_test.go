@@ -24,7 +24,10 @@ func BenchmarkMCP(b *testing.B) {
 		{"trivial", `{"name":"ptyctl_session","arguments":{"action":"list","state":"closed"}}`},
 		{"64KiB", read},
 	}
-	results := map[string]string{toolSession: ours.stdio.result(b, calls[0].params), toolIO: ours.stdio.result(b, calls[1].params)}
+	results := map[string]string{
+		toolSession: ours.stdio.result(b, calls[0].params),
+		toolIO:      ours.stdio.result(b, calls[1].params),
+	}
 	if n := len(results[toolIO]); n < 64<<10 {
 		b.Fatalf("the large result has %d bytes", n)
 	}
@@ -97,7 +100,10 @@ func benchBare(b *testing.B, results map[string]string) *exec.Cmd {
 		b.Fatal(err)
 	}
 	cmd := exec.Command(program)
-	cmd.Env = []string{fixtureVariable + "=bare", bareResults + "=" + benchWrite(b, b.TempDir(), "results.json", string(text))}
+	cmd.Env = []string{
+		fixtureVariable + "=bare",
+		bareResults + "=" + benchWrite(b, b.TempDir(), "results.json", string(text)),
+	}
 	return cmd
 }
 
@@ -155,11 +161,18 @@ func (e benchEnds) fill(b *testing.B, s *benchServer) (params string) {
 		return r
 	}
 	id := call(toolSession, benchOpen, s.port, s.user).SessionID
-	r := call(toolIO, `{"action":"write","session_id":%q,"data":"i=0; while [ $i -lt 1500 ]; do printf '\\033[01;34m%%5d\\033[0m -rw-r--r-- 1 root root <a> && \"b\" name\\r\\n' $i; i=$((i+1)); done; echo fin''ished\r","until_regex":"finished","max_bytes":1000000,"timeout_ms":30000}`, id)
+	r := call(
+		toolIO,
+		`{"action":"write","session_id":%q,"data":"i=0; while [ $i -lt 1500 ]; do printf '\\033[01;34m%%5d\\033[0m -rw-r--r-- 1 root root <a> && \"b\" name\\r\\n' $i; i=$((i+1)); done; echo fin''ished\r","until_regex":"finished","max_bytes":1000000,"timeout_ms":30000}`,
+		id,
+	)
 	if !r.Matched {
 		b.Fatalf("no output: %s", tail(r.Chunk, 1024))
 	}
-	return fmt.Sprintf(`{"name":"ptyctl_session_io","arguments":{"action":"read","session_id":%q,"cursor":"0","max_bytes":65536}}`, id)
+	return fmt.Sprintf(
+		`{"name":"ptyctl_session_io","arguments":{"action":"read","session_id":%q,"cursor":"0","max_bytes":65536}}`,
+		id,
+	)
 }
 
 // benchLines is a client on stdio that only looks for the end of each answer.
@@ -203,7 +216,11 @@ type benchPosts struct {
 }
 
 func (c *benchPosts) ask(method, params string) (read int64, err error) {
-	req, err := http.NewRequest(http.MethodPost, c.url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+"}"))
+	req, err := http.NewRequest(
+		http.MethodPost,
+		c.url,
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+"}"),
+	)
 	if err != nil {
 		return 0, err
 	}

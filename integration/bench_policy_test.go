@@ -18,7 +18,14 @@ func BenchmarkExecJudged(b *testing.B) {
 		deny = append(deny, fmt.Sprintf("'rm -rf /srv/%d/*'", i))
 	}
 	allow[99] = "'echo *'"
-	judged := startBenchProgram(b, s, "[policy]", "allow = ["+strings.Join(allow, ", ")+"]", "deny = ["+strings.Join(deny, ", ")+"]", "typing = 'allow'")
+	judged := startBenchProgram(
+		b,
+		s,
+		"[policy]",
+		"allow = ["+strings.Join(allow, ", ")+"]",
+		"deny = ["+strings.Join(deny, ", ")+"]",
+		"typing = 'allow'",
+	)
 	free := startBenchProgram(b, s)
 	run := func(p *benchProgram) func() time.Duration {
 		id, n := p.mustOpen(b), 0

@@ -39,7 +39,12 @@ func benchCommand(b *testing.B, s *benchServer, lines ...string) *exec.Cmd {
 	dir := b.TempDir()
 	config := benchWrite(b, dir, "ptyctl.toml", strings.Join(append([]string{
 		"[ssh]", "known_hosts_path = '" + benchWrite(b, dir, "known_hosts", s.knownHosts()) + "'",
-		"config_path = '" + benchWrite(b, dir, "ssh_config", "IdentityAgent none\nIdentitiesOnly yes\nIdentityFile "+s.identity+"\n") + "'",
+		"config_path = '" + benchWrite(
+			b,
+			dir,
+			"ssh_config",
+			"IdentityAgent none\nIdentitiesOnly yes\nIdentityFile "+s.identity+"\n",
+		) + "'",
 		"[session]",
 	}, lines...), "\n"))
 	cmd := exec.Command(binary, "mcp", "--config", config)
@@ -105,7 +110,13 @@ func (p *benchProgram) exec(b *testing.B, id, command string) benchResult {
 // enter types a line and waits in the same call for a pattern in what comes after.
 func (p *benchProgram) enter(b *testing.B, id, line, pattern string) benchResult {
 	b.Helper()
-	r, err := p.call("ptyctl_session_io", `{"action":"write","session_id":%q,"data":%q,"until_regex":%q,"timeout_ms":20000}`, id, line+"\r", pattern)
+	r, err := p.call(
+		"ptyctl_session_io",
+		`{"action":"write","session_id":%q,"data":%q,"until_regex":%q,"timeout_ms":20000}`,
+		id,
+		line+"\r",
+		pattern,
+	)
 	if r.must(b, err); !r.Matched {
 		b.Fatalf("%q was written, and %q did not come: %q", line, pattern, r.Chunk)
 	}

@@ -25,10 +25,17 @@ type bridge struct {
 // bridge makes a session's window, or returns the one that there is. The server ends with the test.
 func (h *home) bridge(tb testing.TB, args ...string) *bridge {
 	tb.Helper()
-	b := &bridge{tmuxServer: tmuxServer{tb, filepath.Join(strings.TrimPrefix(h.env[0], "XDG_RUNTIME_DIR="), "ptyctl", "tmux.sock")}}
+	b := &bridge{
+		tmuxServer: tmuxServer{tb, filepath.Join(strings.TrimPrefix(h.env[0], "XDG_RUNTIME_DIR="), "ptyctl", "tmux.sock")},
+	}
 	tb.Cleanup(func() {
 		if tb.Failed() && b.Attach != "" {
-			panes, _ := b.try("list-panes", "-a", "-F", "#{session_name} #{pane_pid} dead #{pane_dead} #{pane_dead_status} viewers #{session_attached}")
+			panes, _ := b.try(
+				"list-panes",
+				"-a",
+				"-F",
+				"#{session_name} #{pane_pid} dead #{pane_dead} #{pane_dead_status} viewers #{session_attached}",
+			)
 			tb.Logf("the windows are\n%sand that of %s shows\n%s", panes, b.SessionID, b.shows())
 		}
 		b.end()
@@ -63,7 +70,13 @@ func (c *client) bytes(tb testing.TB, id string) string {
 	tb.Helper()
 	var all strings.Builder
 	for cursor := "0"; ; {
-		r := c.call(tb, toolIO, `{"action":"read","session_id":%s,"cursor":%s,"encoding":"base64","timeout_ms":0,"max_bytes":262144}`, id, cursor)
+		r := c.call(
+			tb,
+			toolIO,
+			`{"action":"read","session_id":%s,"cursor":%s,"encoding":"base64","timeout_ms":0,"max_bytes":262144}`,
+			id,
+			cursor,
+		)
 		data, err := base64.StdEncoding.DecodeString(r.Chunk)
 		if err != nil || r.DroppedBytes > 0 {
 			tb.Fatal(err, r.text)
@@ -162,7 +175,12 @@ func TestBridgeShowsPrograms(t *testing.T) {
 			b := h.bridge(t, id)
 			plain := newPlainPane(t, 100, 30, append([]string{"env", "TERM=xterm-256color", "LANG=C.UTF-8"}, command...)...)
 			c.enter(t, id, "clear; '"+strings.Join(command, "' '")+"'\r", "three")
-			same(t, command[0], func() string { return strings.ReplaceAll(b.shows(), "alternate 0", "alternate 1") }, func() string { return plain.picture("plain") })
+			same(
+				t,
+				command[0],
+				func() string { return strings.ReplaceAll(b.shows(), "alternate 0", "alternate 1") },
+				func() string { return plain.picture("plain") },
+			)
 			c.enter(t, id, "\x1b:q\r", `\$ $`)
 		})
 	}
@@ -186,7 +204,12 @@ func TestBridgeFollowsTheSize(t *testing.T) {
 		plain.show(all[told:])
 		told = len(all)
 		same(t, fmt.Sprintf("before it becomes %v", size), b.shows, func() string { return plain.picture("plain") })
-		c.call(t, toolConfig, `{"action":"resize","session_id":%s,"cols":`+fmt.Sprint(size[0])+`,"rows":`+fmt.Sprint(size[1])+`}`, id)
+		c.call(
+			t,
+			toolConfig,
+			`{"action":"resize","session_id":%s,"cols":`+fmt.Sprint(size[0])+`,"rows":`+fmt.Sprint(size[1])+`}`,
+			id,
+		)
 		plain.resize(size[0], size[1])
 		c.call(t, toolIO, `{"action":"read","session_id":%s,"until_idle_ms":300,"timeout_ms":5000}`, id)
 		all = c.bytes(t, id)

@@ -18,7 +18,11 @@ func TestBridgeLife(t *testing.T) {
 		t.Errorf("status %d, %q", status, stdout)
 	}
 	b := h.bridge(t, id)
-	if want := "tmux -S " + b.Socket + " attach -t " + id + " -r"; b.Attach != want || b.SessionID != id || b.Mode != "watch" || !b.Alive || b.Cols != 100 || b.Rows != 30 {
+	if want := "tmux -S " + b.Socket + " attach -t " + id + " -r"; b.Attach != want || b.SessionID != id ||
+		b.Mode != "watch" ||
+		!b.Alive ||
+		b.Cols != 100 ||
+		b.Rows != 30 {
 		t.Errorf("%+v, want %s", b, want)
 	}
 	for path, want := range map[string]os.FileMode{b.Socket: 0o600, filepath.Dir(b.Socket): 0o700} {
@@ -27,7 +31,8 @@ func TestBridgeLife(t *testing.T) {
 		}
 	}
 	window := b.do("list-panes", "-a", "-F", "#{session_id} #{pane_pid}")
-	if again := h.bridge(t, id[:len(id)-2]); again.Attach != b.Attach || b.do("list-panes", "-a", "-F", "#{session_id} #{pane_pid}") != window {
+	if again := h.bridge(t, id[:len(id)-2]); again.Attach != b.Attach ||
+		b.do("list-panes", "-a", "-F", "#{session_id} #{pane_pid}") != window {
 		t.Errorf("another window: %+v", again)
 	}
 	stdout, stderr, status := h.run(t, "bridge", "tmux", "--config", h.config, id)
@@ -137,7 +142,11 @@ func TestBridgeIsReadOnly(t *testing.T) {
 func TestBridgeIsHardened(t *testing.T) {
 	h, c, id := bridgeHome(t)
 	defer c.close(t, id)
-	h.write(t, filepath.Join(h.dir, ".tmux.conf"), "set -g status on\nset -g @mine 1\nbind -n x run-shell 'true'\nset -g prefix C-a\n")
+	h.write(
+		t,
+		filepath.Join(h.dir, ".tmux.conf"),
+		"set -g status on\nset -g @mine 1\nbind -n x run-shell 'true'\nset -g prefix C-a\n",
+	)
 	b := h.bridge(t, id)
 	for _, o := range []struct{ scope, name, want string }{
 		{"-s", "escape-time", "0"},
@@ -165,7 +174,8 @@ func TestBridgeIsHardened(t *testing.T) {
 		t.Error("the user's configuration was read")
 	}
 	keys := strings.Split(strings.TrimSpace(b.do("list-keys")), "\n")
-	if len(keys) != 2 || !strings.Contains(keys[0], "-T take ") || !strings.HasSuffix(keys[1], "-T watch C-] detach-client") {
+	if len(keys) != 2 || !strings.Contains(keys[0], "-T take ") ||
+		!strings.HasSuffix(keys[1], "-T watch C-] detach-client") {
 		t.Errorf("%q", keys)
 	}
 	if got := b.do("display-message", "-p", "-t", id, "#{history_limit} #{pane_in_mode}"); got != "200000 0\n" {
@@ -255,7 +265,8 @@ func TestBridgeErrors(t *testing.T) {
 	}
 	refused(with("XDG_RUNTIME_DIR="+open), "open to others", "--list")
 
-	if _, stderr, status := h.run(t, "attach", "--config", h.config, "--pane", id); status != 2 || !strings.Contains(stderr, "ptyctl bridge tmux") {
+	if _, stderr, status := h.run(t, "attach", "--config", h.config, "--pane", id); status != 2 ||
+		!strings.Contains(stderr, "ptyctl bridge tmux") {
 		t.Errorf("status %d, %q", status, stderr)
 	}
 }

@@ -24,7 +24,10 @@ func TestBundle(t *testing.T) {
 		t.Fatalf("%v: %v\n%s", build.Args, err, out)
 	}
 	bundle := packBundle(t, bundler, filepath.Join(dir, "a"), url)
-	if again := packBundle(t, bundler, filepath.Join(dir, "b"), url); !bytes.Equal(readFile(t, bundle), readFile(t, again)) {
+	if again := packBundle(t, bundler, filepath.Join(dir, "b"), url); !bytes.Equal(
+		readFile(t, bundle),
+		readFile(t, again),
+	) {
 		t.Error("the same program makes two bundles")
 	}
 	unpacked := filepath.Join(dir, "unpacked")
@@ -62,7 +65,10 @@ func TestBundle(t *testing.T) {
 	for name, value := range manifest.Server.Config.Env {
 		env = append(env, name+"="+fill.Replace(value))
 	}
-	c := startTypescript(t, env, append([]string{"stdio", fill.Replace(manifest.Server.Config.Command)}, manifest.Server.Config.Args...)...)
+	c := startTypescript(
+		t,
+		env,
+		append([]string{"stdio", fill.Replace(manifest.Server.Config.Command)}, manifest.Server.Config.Args...)...)
 	var list struct {
 		Tools []struct{ Name, Description string }
 	}
@@ -92,7 +98,8 @@ func packBundle(t *testing.T, bundler, dir, url string) (bundle string) {
 		Version  string
 		Packages []struct{ RegistryType, Identifier, FileSHA256 string }
 	}
-	if err := json.Unmarshal(readFile(t, filepath.Join(dir, "server.json")), &registry); err != nil || len(registry.Packages) != 1 {
+	if err := json.Unmarshal(readFile(t, filepath.Join(dir, "server.json")), &registry); err != nil ||
+		len(registry.Packages) != 1 {
 		t.Fatalf("server.json: %v: %+v", err, registry)
 	}
 	p := registry.Packages[0]

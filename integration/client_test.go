@@ -65,7 +65,8 @@ func (p *program) shakeHands(tb testing.TB, o *mcp.ClientOptions) *client {
 // client makes a client of the official SDK for Go.
 func (p *program) client(tb testing.TB, over mcp.Transport, o *mcp.ClientOptions) *client {
 	tb.Helper()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "integration", Version: "1"}, o).Connect(tb.Context(), over, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "integration", Version: "1"}, o).
+		Connect(tb.Context(), over, nil)
 	if err != nil {
 		tb.Fatalf("the handshake failed: %v; its log:\n%s", err, p.log)
 	}
@@ -299,7 +300,14 @@ func (c tools) open(tb testing.TB, s *sshd) string {
 // enter writes text into a terminal and waits for pattern in what comes after.
 func (c tools) enter(tb testing.TB, id, text, pattern string) result {
 	tb.Helper()
-	r := c.call(tb, toolIO, `{"action":"write","session_id":%s,"data":%s,"until_regex":%s,"timeout_ms":20000}`, id, text, pattern)
+	r := c.call(
+		tb,
+		toolIO,
+		`{"action":"write","session_id":%s,"data":%s,"until_regex":%s,"timeout_ms":20000}`,
+		id,
+		text,
+		pattern,
+	)
 	if !r.Matched {
 		tb.Fatalf("%q was written, and %q did not come: %s", text, pattern, tail(r.text, 4<<10))
 	}

@@ -42,7 +42,10 @@ func TestInspectorStdio(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	i := inspector{node: installedNode(t), t: t, server: []string{h.program, "mcp"}, env: h.command().Env}
-	if names := i.listTools(); !slices.Equal(names, []string{toolHealth, toolRun, toolSession, toolConfig, toolExec, toolIO}) {
+	if names := i.listTools(); !slices.Equal(
+		names,
+		[]string{toolHealth, toolRun, toolSession, toolConfig, toolExec, toolIO},
+	) {
 		t.Errorf("the tools are %v", names)
 	}
 	if r := i.tools().call(t, toolSession, `{"action":"list"}`); r.Sessions == nil || len(r.Sessions) != 0 {
@@ -56,7 +59,8 @@ func acceptance(t *testing.T, c tools, s *sshd, telnet *telnetServer) {
 		t.Fatal(err)
 	}
 	id := c.open(t, s)
-	if r := c.call(t, toolExec, `{"session_id":%s,"cmd":"echo hello"}`, id); r.Stdout != "hello\n" || r.ExitCode == nil || *r.ExitCode != 0 {
+	if r := c.call(t, toolExec, `{"session_id":%s,"cmd":"echo hello"}`, id); r.Stdout != "hello\n" || r.ExitCode == nil ||
+		*r.ExitCode != 0 {
 		t.Errorf("exec: %s", r.text)
 	}
 
@@ -64,7 +68,12 @@ func acceptance(t *testing.T, c tools, s *sshd, telnet *telnetServer) {
 	c.enter(t, id, "cd; PS1='rea''dy> ' exec bash --norc --noprofile -i\r", `ready> `)
 	c.enter(t, id, "ls\n", `a-file-to-list\s+.*ready> `)
 	c.enter(t, id, "sh -c 'echo beg''un; exec sleep 999'\r", `begun\s`)
-	r := c.call(t, toolIO, `{"action":"write","session_id":%s,"key":"ctrl_c","until_regex":"ready> ","timeout_ms":20000}`, id)
+	r := c.call(
+		t,
+		toolIO,
+		`{"action":"write","session_id":%s,"key":"ctrl_c","until_regex":"ready> ","timeout_ms":20000}`,
+		id,
+	)
 	if !r.Matched {
 		t.Errorf("ctrl_c: %s", r.text)
 	}

@@ -109,14 +109,27 @@ func failToOpen(_ context.Context, target term.Target, _ term.Prompter, _ term.A
 		Details: &term.Details{
 			Field: "host", Allowed: []string{"a", "b"}, Example: `{"action":"list"}`, Position: "7",
 			LockHolder: "task", LockExpiresAt: 1 << 41, TakenOverBy: "other", TypedSince: &typed, BytesWritten: &written,
-			DeviceOwner:  &term.DeviceOwner{PID: 1, Socket: "/run/x.sock", SessionID: "tty-1", Since: 1 << 41},
-			Ladder:       []term.Hop{{Host: "h", Port: 22, User: "u", Address: "127.0.0.1:22", Steps: []term.Step{{Name: "dns", OK: true, DurationMS: 1}, {Name: "tcp", Detail: "refused"}}}},
-			Hop:          "u@h:22",
-			MethodsTried: []string{"publickey"}, MethodsAllowed: []string{"password"}, KeysOffered: []string{"SHA256:x"}, ServerMessage: "go away",
+			DeviceOwner: &term.DeviceOwner{PID: 1, Socket: "/run/x.sock", SessionID: "tty-1", Since: 1 << 41},
+			Ladder: []term.Hop{
+				{
+					Host:    "h",
+					Port:    22,
+					User:    "u",
+					Address: "127.0.0.1:22",
+					Steps:   []term.Step{{Name: "dns", OK: true, DurationMS: 1}, {Name: "tcp", Detail: "refused"}},
+				},
+			},
+			Hop: "u@h:22",
+			MethodsTried: []string{
+				"publickey",
+			}, MethodsAllowed: []string{"password"}, KeysOffered: []string{"SHA256:x"}, ServerMessage: "go away",
 			HostKeyType: "ssh-ed25519", Fingerprint: "SHA256:y", Recorded: []term.KnownKey{{File: "f", Line: 1, Type: "ssh-rsa", Fingerprint: "SHA256:z"}},
 			KnownHosts: []string{"f"}, ServerOffers: []string{"ssh-rsa"}, Warnings: []string{"w"},
 			Limit: "session.max_sessions", Value: 1 << 52, Rule: "no",
-			Prompt: &term.Prompt{Kind: "password", Text: "Password: "}, WaitingFor: &term.Waiting{Kind: "password"}, EndReason: "closed",
+			Prompt: &term.Prompt{
+				Kind: "password",
+				Text: "Password: ",
+			}, WaitingFor: &term.Waiting{Kind: "password"}, EndReason: "closed",
 		},
 	}
 }

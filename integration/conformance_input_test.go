@@ -19,27 +19,42 @@ func addInputTools(srv *server.MCPServer) {
 	name := askFor("What is your name?", "name", "string")
 	confirm := askFor("Please confirm", "ok", "boolean")
 
-	addTool(srv, "test_input_required_result_elicitation", func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		answer := server.ElicitationResponse(r.Params.InputResponses, "user_name")
-		if answer == nil || answer.Action == "" {
-			return server.NewInputRequestBuilder("").Elicit("user_name", name).ToolResult(), nil
-		}
-		return mcp.NewToolResultText(fmt.Sprintf("Hello, %v!", answer.Content)), nil
-	})
-	addTool(srv, "test_input_required_result_sampling", func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		answer := server.SamplingResponse(r.Params.InputResponses, "capital_question")
-		if answer == nil {
-			return server.NewInputRequestBuilder("").Sample("capital_question", samplingParams("What is the capital of France?", 100)).ToolResult(), nil
-		}
-		return mcp.NewToolResultText(fmt.Sprint(answer.Content)), nil
-	})
-	addTool(srv, "test_input_required_result_list_roots", func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		answer := server.RootsResponse(r.Params.InputResponses, "client_roots")
-		if answer == nil {
-			return server.NewInputRequestBuilder("").Roots("client_roots").ToolResult(), nil
-		}
-		return mcp.NewToolResultText(fmt.Sprint(answer.Roots)), nil
-	})
+	addTool(
+		srv,
+		"test_input_required_result_elicitation",
+		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			answer := server.ElicitationResponse(r.Params.InputResponses, "user_name")
+			if answer == nil || answer.Action == "" {
+				return server.NewInputRequestBuilder("").Elicit("user_name", name).ToolResult(), nil
+			}
+			return mcp.NewToolResultText(fmt.Sprintf("Hello, %v!", answer.Content)), nil
+		},
+	)
+	addTool(
+		srv,
+		"test_input_required_result_sampling",
+		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			answer := server.SamplingResponse(r.Params.InputResponses, "capital_question")
+			if answer == nil {
+				return server.NewInputRequestBuilder("").
+						Sample("capital_question", samplingParams("What is the capital of France?", 100)).
+						ToolResult(),
+					nil
+			}
+			return mcp.NewToolResultText(fmt.Sprint(answer.Content)), nil
+		},
+	)
+	addTool(
+		srv,
+		"test_input_required_result_list_roots",
+		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			answer := server.RootsResponse(r.Params.InputResponses, "client_roots")
+			if answer == nil {
+				return server.NewInputRequestBuilder("").Roots("client_roots").ToolResult(), nil
+			}
+			return mcp.NewToolResultText(fmt.Sprint(answer.Roots)), nil
+		},
+	)
 
 	stateful := func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if len(r.Params.InputResponses) == 0 {
@@ -53,51 +68,78 @@ func addInputTools(srv *server.MCPServer) {
 	addTool(srv, "test_input_required_result_request_state", stateful)
 	addTool(srv, "test_input_required_result_tampered_state", stateful)
 
-	addTool(srv, "test_input_required_result_multiple_inputs", func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if len(r.Params.InputResponses) < 3 {
-			return server.NewInputRequestBuilder(sealed("many")).Elicit("user_name", name).Sample("greeting", samplingParams("Generate a greeting", 50)).Roots("client_roots").ToolResult(), nil
-		}
-		return mcp.NewToolResultText("all of it"), nil
-	})
-	addTool(srv, "test_input_required_result_multi_round", func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if r.Params.RequestState == "" {
-			return server.NewInputRequestBuilder(sealed("1")).Elicit("step1", askFor("Step 1: What is your name?", "name", "string")).ToolResult(), nil
-		}
-		switch step, err := unsealed(r.Params.RequestState); {
-		case err != nil:
-			return nil, err
-		case step == "1":
-			return server.NewInputRequestBuilder(sealed("2")).Elicit("step2", askFor("Step 2: What is your favorite color?", "color", "string")).ToolResult(), nil
-		}
-		return mcp.NewToolResultText("done"), nil
-	})
-
-	addTool(srv, "test_input_required_result_capabilities", func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if len(r.Params.InputResponses) > 0 {
+	addTool(
+		srv,
+		"test_input_required_result_multiple_inputs",
+		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if len(r.Params.InputResponses) < 3 {
+				return server.NewInputRequestBuilder(sealed("many")).
+						Elicit("user_name", name).
+						Sample("greeting", samplingParams("Generate a greeting", 50)).
+						Roots("client_roots").
+						ToolResult(),
+					nil
+			}
+			return mcp.NewToolResultText("all of it"), nil
+		},
+	)
+	addTool(
+		srv,
+		"test_input_required_result_multi_round",
+		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if r.Params.RequestState == "" {
+				return server.NewInputRequestBuilder(sealed("1")).
+						Elicit("step1", askFor("Step 1: What is your name?", "name", "string")).
+						ToolResult(),
+					nil
+			}
+			switch step, err := unsealed(r.Params.RequestState); {
+			case err != nil:
+				return nil, err
+			case step == "1":
+				return server.NewInputRequestBuilder(sealed("2")).
+						Elicit("step2", askFor("Step 2: What is your favorite color?", "color", "string")).
+						ToolResult(),
+					nil
+			}
 			return mcp.NewToolResultText("done"), nil
-		}
-		ask := server.NewInputRequestBuilder("")
-		can := clientCapabilities(ctx)
-		if can.Elicitation != nil {
-			ask.Elicit("user_name", name)
-		}
-		if can.Sampling != nil {
-			ask.Sample("greeting", samplingParams("Generate a greeting", 50))
-		}
-		return ask.ToolResult(), nil
-	})
+		},
+	)
+
+	addTool(
+		srv,
+		"test_input_required_result_capabilities",
+		func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if len(r.Params.InputResponses) > 0 {
+				return mcp.NewToolResultText("done"), nil
+			}
+			ask := server.NewInputRequestBuilder("")
+			can := clientCapabilities(ctx)
+			if can.Elicitation != nil {
+				ask.Elicit("user_name", name)
+			}
+			if can.Sampling != nil {
+				ask.Sample("greeting", samplingParams("Generate a greeting", 50))
+			}
+			return ask.ToolResult(), nil
+		},
+	)
 	addTool(srv, "test_missing_capability", func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if clientCapabilities(ctx).Sampling == nil {
 			return nil, mcp.MissingRequiredClientCapabilityError{Capability: "sampling"}
 		}
 		return mcp.NewToolResultText("it has sampling"), nil
 	})
-	addTool(srv, "test_streaming_elicitation", func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if len(r.Params.InputResponses) > 0 {
-			return mcp.NewToolResultText("done"), nil
-		}
-		return server.NewInputRequestBuilder("").Elicit("user_name", name).ToolResult(), nil
-	})
+	addTool(
+		srv,
+		"test_streaming_elicitation",
+		func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if len(r.Params.InputResponses) > 0 {
+				return mcp.NewToolResultText("done"), nil
+			}
+			return server.NewInputRequestBuilder("").Elicit("user_name", name).ToolResult(), nil
+		},
+	)
 }
 
 // clientCapabilities are those that the request itself declares.

@@ -23,7 +23,14 @@ func TestConformance(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
-			node.conformance(t, url, "--requirements", revision, "--expected-failures", absolute(t, filepath.Join("node", "conformance-"+revision+".yml")))
+			node.conformance(
+				t,
+				url,
+				"--requirements",
+				revision,
+				"--expected-failures",
+				absolute(t, filepath.Join("node", "conformance-"+revision+".yml")),
+			)
 		})
 	}
 }
@@ -36,7 +43,14 @@ func TestConformanceOfPtyctl(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
-			node.conformance(t, url, "--requirements", revision, "--expected-failures", absolute(t, filepath.Join("node", "conformance-ptyctl-"+revision+".yml")))
+			node.conformance(
+				t,
+				url,
+				"--requirements",
+				revision,
+				"--expected-failures",
+				absolute(t, filepath.Join("node", "conformance-ptyctl-"+revision+".yml")),
+			)
 		})
 	}
 }

@@ -54,12 +54,16 @@ func addContentTools(srv *server.MCPServer) {
 	addTool(srv, "test_error_handling", func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.NewToolResultError("This tool intentionally returns an error for testing"), nil
 	})
-	srv.AddTool(mcp.NewToolWithRawSchema("test_custom_headers", "A tool with arguments that are repeated in headers", json.RawMessage(
-		`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"query":{"type":"string"}},"required":["region"]}`,
-	)), func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return mcp.NewToolResultText("in " + r.GetString("region", "")), nil
-	})
-	srv.AddTool(mcp.NewToolWithRawSchema("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", json.RawMessage(`{
+	srv.AddTool(
+		mcp.NewToolWithRawSchema("test_custom_headers", "A tool with arguments that are repeated in headers", json.RawMessage(
+			`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"query":{"type":"string"}},"required":["region"]}`,
+		)),
+		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.NewToolResultText("in " + r.GetString("region", "")), nil
+		},
+	)
+	srv.AddTool(
+		mcp.NewToolWithRawSchema("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", json.RawMessage(`{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
 		"$defs": {"address": {"$anchor": "addressDef", "type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
 		"properties": {
@@ -70,9 +74,11 @@ func addContentTools(srv *server.MCPServer) {
 		"if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
 		"then": {"required": ["phone"]}, "else": {"required": ["email"]},
 		"additionalProperties": false
-	}`)), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return mcp.NewToolResultText("done"), nil
-	})
+	}`)),
+		func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return mcp.NewToolResultText("done"), nil
+		},
+	)
 }
 
 // addMessageTools adds the tools that send messages before their result.
@@ -94,7 +100,11 @@ func addMessageTools(srv *server.MCPServer) {
 			return mcp.NewToolResultText("nobody asked for progress"), nil
 		}
 		for _, progress := range []int{0, 50, 100} {
-			err := srv.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": r.Params.Meta.ProgressToken, "progress": progress, "total": 100})
+			err := srv.SendNotificationToClient(
+				ctx,
+				"notifications/progress",
+				map[string]any{"progressToken": r.Params.Meta.ProgressToken, "progress": progress, "total": 100},
+			)
 			if err != nil {
 				return nil, err
 			}
@@ -108,7 +118,9 @@ func addRequestTools(srv *server.MCPServer) {
 	addTool(srv, "test_sampling", func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		//lint:ignore SA1019 deprecated since 2026-07-28, and what the suite requires before
 		answer, err := srv.RequestSampling(ctx, mcp.CreateMessageRequest{ //nolint:staticcheck // as above, for golangci-lint
-			Request: mcp.Request{Method: "sampling/createMessage"}, CreateMessageParams: samplingParams(r.GetString("prompt", ""), 100),
+			Request: mcp.Request{
+				Method: "sampling/createMessage",
+			}, CreateMessageParams: samplingParams(r.GetString("prompt", ""), 100),
 		})
 		if err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
@@ -124,10 +136,19 @@ func addRequestTools(srv *server.MCPServer) {
 			if err != nil {
 				return mcp.NewToolResultError(err.Error()), nil
 			}
-			return mcp.NewToolResultText(fmt.Sprintf("Elicitation completed: action=%s, content=%v", answer.Action, answer.Content)), nil
+			return mcp.NewToolResultText(
+				fmt.Sprintf("Elicitation completed: action=%s, content=%v", answer.Action, answer.Content),
+			), nil
 		}
 	}
-	addTool(srv, "test_elicitation", ask("Who?", `{"type":"object","properties":{"username":{"type":"string"},"email":{"type":"string"}},"required":["username","email"]}`))
+	addTool(
+		srv,
+		"test_elicitation",
+		ask(
+			"Who?",
+			`{"type":"object","properties":{"username":{"type":"string"},"email":{"type":"string"}},"required":["username","email"]}`,
+		),
+	)
 	addTool(srv, "test_elicitation_sep1034_defaults", ask("Provide your information", `{"type":"object","properties":{
 		"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},
 		"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}`))
@@ -149,9 +170,12 @@ func addChangeTools(srv *server.MCPServer) {
 		return mcp.NewToolResultText("changed"), nil
 	})
 	addTool(srv, "test_trigger_prompt_change", func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		srv.AddPrompt(mcp.NewPrompt("test_passing_prompt"), func(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{}, nil
-		})
+		srv.AddPrompt(
+			mcp.NewPrompt("test_passing_prompt"),
+			func(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+				return &mcp.GetPromptResult{}, nil
+			},
+		)
 		srv.DeletePrompts("test_passing_prompt")
 		return mcp.NewToolResultText("changed"), nil
 	})
@@ -166,7 +190,10 @@ func addChangeTools(srv *server.MCPServer) {
 }
 
 func samplingParams(text string, maxTokens int) mcp.CreateMessageParams {
-	return mcp.CreateMessageParams{Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.NewTextContent(text)}}, MaxTokens: maxTokens}
+	return mcp.CreateMessageParams{
+		Messages:  []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.NewTextContent(text)}},
+		MaxTokens: maxTokens,
+	}
 }
 
 // A picture of one pixel, and a sound without samples.

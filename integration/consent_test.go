@@ -36,7 +36,9 @@ func TestConsentOfAPerson(t *testing.T) {
 	for q := range asked {
 		questions = append(questions, q)
 	}
-	if len(questions) != 3 || !strings.Contains(questions[1], "on this machine") || !strings.Contains(questions[1], "In the folder:\n| "+h.dir) || !strings.Contains(questions[1], "LANG=C") {
+	if len(questions) != 3 || !strings.Contains(questions[1], "on this machine") ||
+		!strings.Contains(questions[1], "In the folder:\n| "+h.dir) ||
+		!strings.Contains(questions[1], "LANG=C") {
 		t.Errorf("%q", questions)
 	}
 	c.close(t, id)

@@ -47,8 +47,13 @@ func newConsoles(tb testing.TB) *consoles {
 
 // try opens the device's console.
 func (d *consoles) try(c *client, task string) result {
-	r, err := c.try(d.t.Context(), toolSession,
-		`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%s,"session_type":"console","device_id":"rack 7/switch","acquire_lock":true,"task_id":%s}`, d.port, task)
+	r, err := c.try(
+		d.t.Context(),
+		toolSession,
+		`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%s,"session_type":"console","device_id":"rack 7/switch","acquire_lock":true,"task_id":%s}`,
+		d.port,
+		task,
+	)
 	if err != nil {
 		d.t.Error(err)
 	}
@@ -89,7 +94,8 @@ func (d *consoles) race(processes []*client, each int, made bool) (owner *client
 			switch {
 			case c != owner:
 				o := r.Details.DeviceOwner
-				if r.ErrorCode != "LOCKED" || !r.Retryable || o.PID != owner.pid || o.SessionID != id || o.Since == 0 || !strings.HasSuffix(o.Socket, fmt.Sprintf("/%d.sock", owner.pid)) ||
+				if r.ErrorCode != "LOCKED" || !r.Retryable || o.PID != owner.pid || o.SessionID != id || o.Since == 0 ||
+					!strings.HasSuffix(o.Socket, fmt.Sprintf("/%d.sock", owner.pid)) ||
 					!strings.Contains(r.Message, fmt.Sprintf("process %d, session %s", owner.pid, id)) {
 					d.t.Errorf("another process is told %s; the owner is process %d with session %s", r.text, owner.pid, id)
 				}
@@ -166,7 +172,8 @@ func TestConsole(t *testing.T) {
 	})
 	next, nextID := d.race(without(processes, owner), 5, true)
 	d.connected(3)
-	if r := d.try(owner, "task"); r.ErrorCode != "LOCKED" || r.Details.DeviceOwner.PID != next.pid || r.Details.DeviceOwner.SessionID != nextID {
+	if r := d.try(owner, "task"); r.ErrorCode != "LOCKED" || r.Details.DeviceOwner.PID != next.pid ||
+		r.Details.DeviceOwner.SessionID != nextID {
 		t.Errorf("the former owner is told %s", r.text)
 	}
 
@@ -219,7 +226,8 @@ func TestConsoleFolderRefused(t *testing.T) {
 	}
 	c := newHome(t, "[locks]", "device_dir = '"+link+"'").connect(t)
 	r := d.try(c, "t")
-	if r.ErrorCode != "IO_ERROR" || !strings.Contains(r.Message, link+" is a symbolic link") || !strings.Contains(r.Message, "locks.device_dir") {
+	if r.ErrorCode != "IO_ERROR" || !strings.Contains(r.Message, link+" is a symbolic link") ||
+		!strings.Contains(r.Message, "locks.device_dir") {
 		t.Error(r.text)
 	}
 	if n := d.connections.Load(); n != 0 {

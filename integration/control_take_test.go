@@ -60,13 +60,19 @@ func TestAttachTake(t *testing.T) {
 			p.sane()
 
 			r := c.refused(t, test.after, toolIO, write, id)
-			if !strings.Contains(r.Message, "took") || !strings.Contains(r.text, `"typed_since"`) || !strings.Contains(r.text, `"taken_over_by":"person `) {
+			if !strings.Contains(r.Message, "took") || !strings.Contains(r.text, `"typed_since"`) ||
+				!strings.Contains(r.text, `"taken_over_by":"person `) {
 				t.Errorf("the agent learns %s", r.text)
 			}
 			if test.task != "" {
 				c.call(t, toolSession, `{"action":"lock","session_id":%s`+test.task+`}`, id)
 			}
-			r = c.call(t, toolIO, `{"action":"write","session_id":%s,"data":"stty size\r","until_regex":"\\d+ \\d+\r\n","timeout_ms":20000`+test.task+`}`, id)
+			r = c.call(
+				t,
+				toolIO,
+				`{"action":"write","session_id":%s,"data":"stty size\r","until_regex":"\\d+ \\d+\r\n","timeout_ms":20000`+test.task+`}`,
+				id,
+			)
 			if !strings.Contains(r.Chunk, "40 120") {
 				t.Errorf("the terminal's size was not put back: %s", r.text)
 			}
@@ -172,11 +178,17 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	open := func() string {
-		return c.call(t, toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"alice","acquire_lock":true,"task_id":"agent-7"}`, s.Port()).SessionID
+		return c.call(
+			t,
+			toolSession,
+			`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"alice","acquire_lock":true,"task_id":"agent-7"}`,
+			s.Port(),
+		).SessionID
 	}
 	id := open()
 	stdout, stderr, status := h.run(t, "answer", "--config", h.config, "--list")
-	if status != 0 || !strings.Contains(stdout, id+": alice@127.0.0.1") || !strings.Contains(stdout, "Password:") || strings.Contains(stdout, "\x1b") {
+	if status != 0 || !strings.Contains(stdout, id+": alice@127.0.0.1") || !strings.Contains(stdout, "Password:") ||
+		strings.Contains(stdout, "\x1b") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	if stdout, _, _ := h.run(t, "sessions", "--config", h.config); !strings.Contains(stdout, "asks") {
@@ -198,7 +210,12 @@ func TestAnswer(t *testing.T) {
 		t.Error("what may be seen was hidden")
 	}
 	c.heard.Result(id, `{"state":"open"}`) // it was a person who answered: what the client types now is no secret
-	r := c.call(t, toolIO, `{"action":"write","session_id":%s,"data":"echo o''k\r","task_id":"agent-7","until_regex":"ok\r\n","timeout_ms":20000}`, id)
+	r := c.call(
+		t,
+		toolIO,
+		`{"action":"write","session_id":%s,"data":"echo o''k\r","task_id":"agent-7","until_regex":"ok\r\n","timeout_ms":20000}`,
+		id,
+	)
 	if !r.Matched {
 		t.Errorf("the agent cannot go on: %s", r.text)
 	}
@@ -227,7 +244,8 @@ func TestAnswer(t *testing.T) {
 	defer in.Close()
 	cmd := h.command("answer", "--config", h.config, id)
 	cmd.Stdin = in
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "is open") || strings.Contains(string(out), password) {
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "is open") ||
+		strings.Contains(string(out), password) {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -129,10 +129,22 @@ func TestTwoWatchersAndTheAgent(t *testing.T) {
 	// More than a terminal, its watcher and the connections between hold together: the second one must stand still.
 	const lines = 20_000
 	began := time.Now()
-	r := c.call(t, toolIO, `{"action":"write","session_id":%s,"data":%s}`, id, fmt.Sprintf("seq -f 'line %%05g of the output' %d\r", lines))
+	r := c.call(
+		t,
+		toolIO,
+		`{"action":"write","session_id":%s,"data":%s}`,
+		id,
+		fmt.Sprintf("seq -f 'line %%05g of the output' %d\r", lines),
+	)
 	var agent strings.Builder
 	for cursor := r.Cursor; !strings.HasSuffix(agent.String(), "\n$ "); {
-		r := c.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":20000,"max_bytes":1000000}`, id, cursor)
+		r := c.call(
+			t,
+			toolIO,
+			`{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":20000,"max_bytes":1000000}`,
+			id,
+			cursor,
+		)
 		if r.Truncated || r.TimedOut {
 			t.Fatalf("the agent has missed something: %s", tail(r.text, 500))
 		}
@@ -160,7 +172,13 @@ func TestTwoWatchersAndTheAgent(t *testing.T) {
 
 	// Whose terminal takes nothing can be told to go all the same.
 	second.stop()
-	c.call(t, toolIO, `{"action":"write","session_id":%s,"data":%s}`, id, fmt.Sprintf("seq -f 'line %%05g again' %d\r", lines))
+	c.call(
+		t,
+		toolIO,
+		`{"action":"write","session_id":%s,"data":%s}`,
+		id,
+		fmt.Sprintf("seq -f 'line %%05g again' %d\r", lines),
+	)
 	first.sees(`line 20000 again\r\n`)
 	if err := second.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -228,7 +246,8 @@ func TestHostileOutput(t *testing.T) {
 	}
 	t.Run("into a file", func(t *testing.T) {
 		stdout, stderr, status := h.run(t, "tail", "--config", h.config, id)
-		if status != 0 || stderr != "" || strings.ContainsAny(stdout, "\x1b\x07\x05\r") || !strings.Contains(stdout, "hidden") {
+		if status != 0 || stderr != "" || strings.ContainsAny(stdout, "\x1b\x07\x05\r") ||
+			!strings.Contains(stdout, "hidden") {
 			t.Errorf("status %d, %q, %q", status, stdout, stderr)
 		}
 	})
@@ -271,8 +290,10 @@ func TestSeveralProcesses(t *testing.T) {
 	second.enter(t, b, "echo on the sec''ond\r", "on the second")
 
 	stdout, stderr, status := h.run(t, "sessions", "--config", h.config)
-	if status != 1 || stdout != "" || !strings.Contains(stderr, "2 ptyctl processes run") || !strings.Contains(stderr, "--all") ||
-		!strings.Contains(stderr, strconv.Itoa(first.pid)) || !strings.Contains(stderr, strconv.Itoa(second.pid)) {
+	if status != 1 || stdout != "" || !strings.Contains(stderr, "2 ptyctl processes run") ||
+		!strings.Contains(stderr, "--all") ||
+		!strings.Contains(stderr, strconv.Itoa(first.pid)) ||
+		!strings.Contains(stderr, strconv.Itoa(second.pid)) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	stdout, stderr, status = h.run(t, "sessions", "--config", h.config, "--all", "--json")
@@ -289,20 +310,27 @@ func TestSeveralProcesses(t *testing.T) {
 			t.Errorf("%+v, want process %d", e, want)
 		}
 	}
-	if stdout, stderr, status = h.run(t, "sessions", "--config", h.config, "--pid", strconv.Itoa(first.pid)); status != 0 || !strings.Contains(stdout, a) || strings.Contains(stdout, b) {
+	if stdout, stderr, status = h.run(t, "sessions", "--config", h.config, "--pid", strconv.Itoa(first.pid)); status != 0 ||
+		!strings.Contains(stdout, a) ||
+		strings.Contains(stdout, b) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
-	if stdout, stderr, status = h.run(t, "tail", "--config", h.config, b); status != 0 || !strings.Contains(stdout, "on the second") {
+	if stdout, stderr, status = h.run(t, "tail", "--config", h.config, b); status != 0 ||
+		!strings.Contains(stdout, "on the second") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	stdout, stderr, status = h.run(t, "status", "--config", h.config)
-	if status != 0 || strings.Count(stdout, "  sessions  1 open\n") != 2 || !strings.Contains(stdout, "process "+strconv.Itoa(second.pid)) || !regexp.MustCompile(`(?m)^  ptyctl_`).MatchString(stdout) {
+	if status != 0 || strings.Count(stdout, "  sessions  1 open\n") != 2 ||
+		!strings.Contains(stdout, "process "+strconv.Itoa(second.pid)) ||
+		!regexp.MustCompile(`(?m)^  ptyctl_`).MatchString(stdout) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 
 	// What a process that was killed has left misleads nobody.
 	second.kill()
-	if stdout, stderr, status = h.run(t, "sessions", "--config", h.config); status != 0 || stderr != "" || !strings.Contains(stdout, a) || strings.Contains(stdout, b) {
+	if stdout, stderr, status = h.run(t, "sessions", "--config", h.config); status != 0 || stderr != "" ||
+		!strings.Contains(stdout, a) ||
+		strings.Contains(stdout, b) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	p := h.sit(t, "sessions", "--config", h.config, "--watch")
@@ -335,11 +363,19 @@ func TestControlModes(t *testing.T) {
 		} {
 			tool, arguments, _ := strings.Cut(call, " ")
 			stdout, stderr, status := h.run(t, "call", "--config", h.config, tool, arguments)
-			if status != 1 || !strings.Contains(stdout+stderr, "POLICY_DENIED") && !strings.Contains(stdout+stderr, "not found") {
+			if status != 1 ||
+				!strings.Contains(stdout+stderr, "POLICY_DENIED") && !strings.Contains(stdout+stderr, "not found") {
 				t.Errorf("%s: status %d, %q, %q", call, status, stdout, stderr)
 			}
 		}
-		stdout, stderr, status := h.run(t, "call", "--config", h.config, toolSession, `{"action":"status","session_id":"`+id+`"}`)
+		stdout, stderr, status := h.run(
+			t,
+			"call",
+			"--config",
+			h.config,
+			toolSession,
+			`{"action":"status","session_id":"`+id+`"}`,
+		)
 		if status != 0 || !strings.Contains(stdout, `"state":"open"`) {
 			t.Errorf("status %d, %q, %q", status, stdout, stderr)
 		}
@@ -353,7 +389,8 @@ func TestControlModes(t *testing.T) {
 		if _, err := os.Stat(socket(h, c)); err == nil {
 			t.Error("there is a socket")
 		}
-		if stdout, stderr, status := h.run(t, "sessions", "--config", h.config); status != 1 || !strings.Contains(stderr, "no ptyctl of yours is running") {
+		if stdout, stderr, status := h.run(t, "sessions", "--config", h.config); status != 1 ||
+			!strings.Contains(stderr, "no ptyctl of yours is running") {
 			t.Errorf("status %d, %q, %q", status, stdout, stderr)
 		}
 	})
@@ -362,10 +399,12 @@ func TestControlModes(t *testing.T) {
 		c := h.connect(t)
 		c.hide(token)
 		id := c.open(t, s)
-		if stdout, stderr, status := h.run(t, "sessions", "--config", h.config); status != 0 || !strings.Contains(stdout, id) {
+		if stdout, stderr, status := h.run(t, "sessions", "--config", h.config); status != 0 ||
+			!strings.Contains(stdout, id) {
 			t.Errorf("status %d, %q, %q", status, stdout, stderr)
 		}
-		if stdout, stderr, status := h.run(t, "sessions", "--socket", socket(h, c)); status != 1 || stdout != "" || !strings.Contains(stderr, "401") && !strings.Contains(strings.ToLower(stderr), "token") {
+		if stdout, stderr, status := h.run(t, "sessions", "--socket", socket(h, c)); status != 1 || stdout != "" ||
+			!strings.Contains(stderr, "401") && !strings.Contains(strings.ToLower(stderr), "token") {
 			t.Errorf("without the token: status %d, %q, %q", status, stdout, stderr)
 		}
 	})

@@ -50,8 +50,10 @@ func (h *home) converse(tb testing.TB, args ...string) *conversation {
 			}
 		}
 	}()
-	c.send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"integration","version":"1"}}}` + "\n" +
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
+	c.send(
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"integration","version":"1"}}}` + "\n" +
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n",
+	)
 	a := c.next()
 	if a.Error != nil || string(a.ID) != "0" {
 		tb.Fatalf("the handshake failed: %s", a.line)
@@ -78,7 +80,12 @@ func (c *conversation) request(tool, arguments string, values ...string) (line, 
 	c.told.Call(c.t, fmt.Sprintf(arguments, encoded...))
 	c.lastID++
 	id = fmt.Sprint(c.lastID)
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, fmt.Sprintf(arguments, encoded...)), id
+	return fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`,
+		id,
+		tool,
+		fmt.Sprintf(arguments, encoded...),
+	), id
 }
 
 // ask sends a call and returns the id of its answer.

@@ -19,31 +19,49 @@ func TestEarlierCalls(t *testing.T) {
 	c := h.connect(t)
 	c.hide(password)
 
-	r := c.call(t, toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"root","auth":{"password":%s},
+	r := c.call(
+		t,
+		toolSession,
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"root","auth":{"password":%s},
 		"pty":{"enabled":true,"cols":120,"rows":40,"term":"xterm-256color"},"timeouts":{"connect_timeout_ms":15000,"idle_timeout_ms":0},
 		"ssh_options":{"host_key_policy":"strict","use_openssh_config":true,"extra_args":[]},
-		"expect":{"prompt_regex":"[#>$]"},"session_type":"normal"}`, s.Port(), password)
+		"expect":{"prompt_regex":"[#>$]"},"session_type":"normal"}`,
+		s.Port(),
+		password,
+	)
 	if r.State != "open" || s.Stats().PasswordsSeen != 1 {
 		t.Fatalf("the password was not used: %s", r.text)
 	}
 	id := r.SessionID
-	r = c.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":"0","timeout_ms":10000,"max_bytes":65536,"until_regex":"[#>$]","include_match":true,"encoding":"utf-8"}`, id)
+	r = c.call(
+		t,
+		toolIO,
+		`{"action":"read","session_id":%s,"cursor":"0","timeout_ms":10000,"max_bytes":65536,"until_regex":"[#>$]","include_match":true,"encoding":"utf-8"}`,
+		id,
+	)
 	if !r.Matched {
 		t.Errorf("no prompt: %s", r.text)
 	}
 	// The pattern comes long after the first bytes do.
 	c.call(t, toolIO, `{"action":"write","session_id":%s,"data":"echo one; sleep 1; echo t''wo\n","encoding":"utf-8"}`, id)
-	if r = c.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":10000,"until_regex":"two"}`, id, r.NextCursor); !r.Matched || !strings.Contains(r.Chunk, "one") {
+	if r = c.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":10000,"until_regex":"two"}`, id, r.NextCursor); !r.Matched ||
+		!strings.Contains(r.Chunk, "one") {
 		t.Errorf("until_regex: %s", r.text)
 	}
-	if r = c.call(t, toolIO, `{"action":"read","session_id":%s,"mode":"tail","max_lines":5}`, id); !strings.Contains(r.Chunk, "two") {
+	if r = c.call(t, toolIO, `{"action":"read","session_id":%s,"mode":"tail","max_lines":5}`, id); !strings.Contains(
+		r.Chunk,
+		"two",
+	) {
 		t.Errorf("tail: %s", r.text)
 	}
 	for _, key := range []string{"ctrl_c", "enter", "tab", "backspace", "delete", "home", "end", "ctrl_a", "ctrl_e", "ctrl_k", "ctrl_u", "ctrl_l", "esc", "arrow_up", "page_up", "ctrl_c"} {
 		c.call(t, toolIO, `{"action":"write","session_id":%s,"key":%s}`, id, key)
 	}
 	for key, right := range map[string]string{"ctrl+c": "ctrl_c", "ctrl-c": "ctrl_c", "arrow-up": "arrow_up", "page-up": "page_up"} {
-		if r := c.refused(t, "INVALID_ARGUMENT", toolIO, `{"action":"write","session_id":%s,"key":%s}`, id, key); !strings.Contains(r.Message, "use "+right) {
+		if r := c.refused(t, "INVALID_ARGUMENT", toolIO, `{"action":"write","session_id":%s,"key":%s}`, id, key); !strings.Contains(
+			r.Message,
+			"use "+right,
+		) {
 			t.Errorf("%s: %s", key, r.text)
 		}
 	}
@@ -54,14 +72,25 @@ func TestEarlierCalls(t *testing.T) {
 				continue // which is the caller's own marker then
 			}
 			c.call(t, toolIO, `{"action":"write","session_id":%s,"data":"\n","until_regex":"[#$] $"}`, id)
-			r := c.call(t, toolExec, `{"session_id":%s,"cmd":%s,"timeout_ms":20000,"lane":"terminal","expect":{"prompt_regex":"[#$] $"}`+marker+`}`, id, command)
+			r := c.call(
+				t,
+				toolExec,
+				`{"session_id":%s,"cmd":%s,"timeout_ms":20000,"lane":"terminal","expect":{"prompt_regex":"[#$] $"}`+marker+`}`,
+				id,
+				command,
+			)
 			if r.ExitCode == nil || *r.ExitCode != code {
 				t.Errorf("%q %s: %s", command, marker, r.text)
 			}
 		}
 	}
 	c.call(t, toolConfig, `{"action":"resize","session_id":%s,"cols":100,"rows":50}`, id)
-	c.call(t, toolConfig, `{"action":"expect","session_id":%s,"expect":{"prompt_regex":"[$#] $","pager_regexes":["--More--"],"error_regexes":["(?i)denied"]}}`, id)
+	c.call(
+		t,
+		toolConfig,
+		`{"action":"expect","session_id":%s,"expect":{"prompt_regex":"[$#] $","pager_regexes":["--More--"],"error_regexes":["(?i)denied"]}}`,
+		id,
+	)
 	c.call(t, toolConfig, `{"action":"get","session_id":%s}`, id)
 	for _, call := range []string{`{"action":"lock","session_id":%s,"task_id":"t1","lock_ttl_ms":60000}`, `{"action":"heartbeat","session_id":%s,"task_id":"t1","lock_ttl_ms":60000}`, `{"action":"status","session_id":%s}`, `{"action":"unlock","session_id":%s,"task_id":"t1"}`} {
 		c.call(t, toolSession, call, id)
@@ -72,17 +101,38 @@ func TestEarlierCalls(t *testing.T) {
 
 	// What is refused now.
 	const open = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"root","auth":{"password":%s},"ssh_options":`
-	c.refused(t, "HOSTKEY_MISMATCH", toolSession, open+`{"host_key_fingerprint":"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}}`, s.Port(), password)
+	c.refused(
+		t,
+		"HOSTKEY_MISMATCH",
+		toolSession,
+		open+`{"host_key_fingerprint":"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}}`,
+		s.Port(),
+		password,
+	)
 	seen := s.Stats().PasswordsSeen
 	if seen != 1 {
 		t.Errorf("%d passwords went to a server with another key", seen-1)
 	}
-	if r := c.refused(t, "UNSUPPORTED", toolSession, open+`{"extra_args":["-o","ProxyCommand=touch stolen"]}}`, s.Port(), password); !strings.Contains(r.Message, "ProxyJump") {
+	if r := c.refused(t, "UNSUPPORTED", toolSession, open+`{"extra_args":["-o","ProxyCommand=touch stolen"]}}`, s.Port(), password); !strings.Contains(
+		r.Message,
+		"ProxyJump",
+	) {
 		t.Errorf("%s", r.text)
 	}
 	c.refused(t, "INVALID_ARGUMENT", toolIO, `{"action":"read","session_id":%s,"encoding":"utf8"}`, id)
-	c.refused(t, "INVALID_ARGUMENT", toolSession, `{"action":"open","protocol":"telnet","host":"127.0.0.1","username":"admin","auth":{"password":%s}}`, password)
-	c.refused(t, "INVALID_ARGUMENT", toolSession, `{"action":"open","protocol":"ssh","host":"-oProxyCommand=touch stolen","username":"root"}`)
+	c.refused(
+		t,
+		"INVALID_ARGUMENT",
+		toolSession,
+		`{"action":"open","protocol":"telnet","host":"127.0.0.1","username":"admin","auth":{"password":%s}}`,
+		password,
+	)
+	c.refused(
+		t,
+		"INVALID_ARGUMENT",
+		toolSession,
+		`{"action":"open","protocol":"ssh","host":"-oProxyCommand=touch stolen","username":"root"}`,
+	)
 	if _, err := os.Stat(filepath.Join(h.dir, "stolen")); err == nil {
 		t.Error("a program was run")
 	}
@@ -162,7 +212,17 @@ format = "text"
 	// serve is mcp, the socket is where it is put, and the commands find it.
 	h.write(t, h.config, "")
 	socket := filepath.Join(t.TempDir(), "run", "ptyctl.sock")
-	p := h.start(t, "--transport", "stdio", "--control-socket", socket, "--control-mode", "readonly", "--log-level", "info")
+	p := h.start(
+		t,
+		"--transport",
+		"stdio",
+		"--control-socket",
+		socket,
+		"--control-mode",
+		"readonly",
+		"--log-level",
+		"info",
+	)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(socket); err == nil || time.Now().After(deadline) {
 			break

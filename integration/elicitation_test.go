@@ -97,7 +97,10 @@ func typeOnPage(tb testing.TB, address, text string) {
 		tb.Error("the page has no form")
 		return
 	}
-	if page := send(http.MethodPost, url.Values{"form": {field[1]}, "answer": {text}}.Encode()); !strings.Contains(page, "Done") {
+	if page := send(http.MethodPost, url.Values{"form": {field[1]}, "answer": {text}}.Encode()); !strings.Contains(
+		page,
+		"Done",
+	) {
 		tb.Errorf("the page says %s", page)
 	}
 }

@@ -114,7 +114,12 @@ func TestHostileSizes(t *testing.T) {
 	h := newHome(t, "[fs]", "remote = true")
 	h.trust(t, srv.KnownHostsLine())
 	c := h.connect(t)
-	opened := c.call(t, toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"u","pty":{"enabled":false}}`, srv.Port())
+	opened := c.call(
+		t,
+		toolSession,
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"u","pty":{"enabled":false}}`,
+		srv.Port(),
+	)
 	checked := func(arguments string, values ...any) result {
 		t.Helper()
 		r := c.call(t, toolFS, arguments, values...)

@@ -66,13 +66,15 @@ func TestFiles(t *testing.T) {
 			}
 			call("write", `,"data":%s`, "second\n")
 			call("write", `,"data":%s,"append":true`, "third\n")
-			if r := call("read", ""); r.Data != "second\nthird\n" || r.DataEncoding != "utf-8" || r.Mode != "0600" || r.Truncated {
+			if r := call("read", ""); r.Data != "second\nthird\n" || r.DataEncoding != "utf-8" || r.Mode != "0600" ||
+				r.Truncated {
 				t.Errorf("read: %+v", r)
 			}
 			if r := call("stat", ""); r.Type != "file" || r.Size != 13 {
 				t.Errorf("stat: %+v", r)
 			}
-			if r := c.file(t, `{"action":"list",`+tt.on+`"path":%s}`, tt.dir); len(r.Entries) != 1 || r.Entries[0].Name != "file" {
+			if r := c.file(t, `{"action":"list",`+tt.on+`"path":%s}`, tt.dir); len(r.Entries) != 1 ||
+				r.Entries[0].Name != "file" {
 				t.Errorf("list: %+v", r)
 			}
 		})
@@ -141,7 +143,16 @@ func TestFilesLarge(t *testing.T) {
 		return r
 	}
 	for at := 0; at < size; at += part {
-		call(map[string]any{"action": "write", "session_id": id, "path": big, "encoding": "base64", "append": true, "data": base64.StdEncoding.EncodeToString(data[at : at+part])})
+		call(
+			map[string]any{
+				"action":     "write",
+				"session_id": id,
+				"path":       big,
+				"encoding":   "base64",
+				"append":     true,
+				"data":       base64.StdEncoding.EncodeToString(data[at : at+part]),
+			},
+		)
 	}
 	arrived, err := os.ReadFile(big)
 	if err != nil || sha256.Sum256(arrived) != sum {
@@ -149,7 +160,16 @@ func TestFilesLarge(t *testing.T) {
 	}
 	var back []byte
 	for r := (fileResult{Truncated: true}); r.Truncated; {
-		r = call(map[string]any{"action": "read", "session_id": id, "path": big, "encoding": "base64", "max_bytes": part, "offset": len(back)})
+		r = call(
+			map[string]any{
+				"action":     "read",
+				"session_id": id,
+				"path":       big,
+				"encoding":   "base64",
+				"max_bytes":  part,
+				"offset":     len(back),
+			},
+		)
 		p, err := base64.StdEncoding.DecodeString(r.Data)
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +191,14 @@ func TestFilesByRule(t *testing.T) {
 	c := homeFor(t, []*sshd{s}, "[fs]", "remote = true", "[policy]", `read_only_hosts = ["127.*"]`).connect(t)
 	id := c.open(t, s)
 	for _, more := range []string{"", `,"append":true`, `,"non_atomic":true`} {
-		c.deniedBy(t, "policy.read_only_hosts", toolFS, `{"action":"write","session_id":%s,"path":%s,"data":"new"`+more+`}`, id, file)
+		c.deniedBy(
+			t,
+			"policy.read_only_hosts",
+			toolFS,
+			`{"action":"write","session_id":%s,"path":%s,"data":"new"`+more+`}`,
+			id,
+			file,
+		)
 	}
 	if r := c.file(t, `{"action":"read","session_id":%s,"path":%s}`, id, file); r.Data != "old" {
 		t.Errorf("the file holds %q", r.Data)
@@ -236,7 +263,14 @@ func TestFilesDiskFull(t *testing.T) {
 	h.inNamespace(t, `mount -t tmpfs -o size=64k,mode=700 small "$1" && echo old >"$1/file" && shift && exec "$@"`, root)
 	c := h.connect(t)
 	for name, more := range map[string]string{"file": "", "new": "", "appended": `,"append":true`} {
-		r := c.refused(t, "IO_ERROR", toolFS, `{"action":"write","path":%s,"data":%s`+more+`}`, name, strings.Repeat("x", 200<<10))
+		r := c.refused(
+			t,
+			"IO_ERROR",
+			toolFS,
+			`{"action":"write","path":%s,"data":%s`+more+`}`,
+			name,
+			strings.Repeat("x", 200<<10),
+		)
 		if !strings.Contains(r.Message, "no space is left") || (more != "") != strings.Contains(r.text, "bytes_written") {
 			t.Errorf("%s: %s", name, r.text)
 		}
@@ -247,7 +281,8 @@ func TestFilesDiskFull(t *testing.T) {
 	if r := c.file(t, `{"action":"read","path":"file"}`); r.Data != "old\n" {
 		t.Errorf("the file holds %.20q", r.Data)
 	}
-	if r := c.file(t, `{"action":"list","path":"."}`); len(r.Entries) != 2 || r.Entries[0].Name != "appended" || r.Entries[1].Name != "file" {
+	if r := c.file(t, `{"action":"list","path":"."}`); len(r.Entries) != 2 || r.Entries[0].Name != "appended" ||
+		r.Entries[1].Name != "file" {
 		t.Errorf("left over: %+v", r.Entries)
 	}
 }

@@ -24,8 +24,14 @@ func TestGigabyte(t *testing.T) {
 			c.enter(t, id, "PS1='rea''dy> ' exec bash --norc --noprofile -i\r", `ready> `)
 			began := time.Now()
 			// Lines of 76 characters: a whole number of them and a rest.
-			r := c.call(t, toolExec, `{"session_id":%s,"cmd":%s,"lane":%s,"class":"posix","expect":{"prompt_regex":"ready> $"},"timeout_ms":300000}`,
-				id, fmt.Sprintf("base64 /dev/zero 2>/dev/null | head -c %d; (exit 3)", size), lane)
+			r := c.call(
+				t,
+				toolExec,
+				`{"session_id":%s,"cmd":%s,"lane":%s,"class":"posix","expect":{"prompt_regex":"ready> $"},"timeout_ms":300000}`,
+				id,
+				fmt.Sprintf("base64 /dev/zero 2>/dev/null | head -c %d; (exit 3)", size),
+				lane,
+			)
 			for r.DoneReason == "running" {
 				if len(r.Stdout) > 20<<10 {
 					t.Fatalf("a result of %d bytes", len(r.Stdout))
@@ -34,7 +40,14 @@ func TestGigabyte(t *testing.T) {
 			}
 			took := time.Since(began)
 			peak := statusField(t, c.pid, "VmHWM")
-			t.Logf("%s: %s, %.0f MiB/s, at most %d MiB of memory, %d bytes lost", lane, took.Round(time.Millisecond), size/(1<<20)/took.Seconds(), peak>>10, r.LostBytes)
+			t.Logf(
+				"%s: %s, %.0f MiB/s, at most %d MiB of memory, %d bytes lost",
+				lane,
+				took.Round(time.Millisecond),
+				size/(1<<20)/took.Seconds(),
+				peak>>10,
+				r.LostBytes,
+			)
 			if peak > most {
 				t.Errorf("the program took %d KiB", peak)
 			}
@@ -45,10 +58,25 @@ func TestGigabyte(t *testing.T) {
 			if all := r.StdoutBytes + r.LostBytes; all < size || all > size+r.LostBytes/50 {
 				t.Errorf("%d bytes and %d lost; the command put out %d", r.StdoutBytes, r.LostBytes, size)
 			}
-			first := c.call(t, toolIO, `{"action":"read","session_id":%s,"exec_id":%s,"cursor":"0","max_bytes":1000}`, id, r.ExecID)
+			first := c.call(
+				t,
+				toolIO,
+				`{"action":"read","session_id":%s,"exec_id":%s,"cursor":"0","max_bytes":1000}`,
+				id,
+				r.ExecID,
+			)
 			var next int64
-			if _, err := fmt.Sscan(first.NextCursor, &next); err != nil || next != first.DroppedBytes+int64(len(first.Chunk)) || first.DroppedBytes != r.StdoutBytes-first.BufferedBytes || len(first.Chunk) != 1000 {
-				t.Errorf("%d bytes, %d dropped, %d of %d kept, next %s", len(first.Chunk), first.DroppedBytes, first.BufferedBytes, r.StdoutBytes, first.NextCursor)
+			if _, err := fmt.Sscan(first.NextCursor, &next); err != nil || next != first.DroppedBytes+int64(len(first.Chunk)) ||
+				first.DroppedBytes != r.StdoutBytes-first.BufferedBytes ||
+				len(first.Chunk) != 1000 {
+				t.Errorf(
+					"%d bytes, %d dropped, %d of %d kept, next %s",
+					len(first.Chunk),
+					first.DroppedBytes,
+					first.BufferedBytes,
+					r.StdoutBytes,
+					first.NextCursor,
+				)
 			}
 			if r := c.call(t, toolExec, `{"session_id":%s,"cmd":"echo on","lane":%s,"class":"posix"}`, id, lane); r.Stdout != "on\n" {
 				t.Errorf("then: %q", r.Stdout)

@@ -33,11 +33,17 @@ func newHome(tb testing.TB, lines ...string) *home {
 	h := &home{
 		given: make(map[string]bool),
 		dir:   dir, program: binary, config: filepath.Join(dir, "ptyctl.toml"),
-		knownHosts: filepath.Join(dir, "known_hosts"), sshConfig: filepath.Join(dir, "ssh_config"), audit: filepath.Join(dir, "audit.jsonl"),
+		knownHosts: filepath.Join(
+			dir,
+			"known_hosts",
+		), sshConfig: filepath.Join(dir, "ssh_config"), audit: filepath.Join(dir, "audit.jsonl"),
 	}
 	// The files are named because, as for ssh(1), the default ones lie in the home folder that the password
 	// database names, whatever $HOME says: the tester's own.
-	toml := "[ssh]\nknown_hosts_path = '" + h.knownHosts + "'\nconfig_path = '" + h.sshConfig + "'\n" + strings.Join(lines, "\n") + "\n"
+	toml := "[ssh]\nknown_hosts_path = '" + h.knownHosts + "'\nconfig_path = '" + h.sshConfig + "'\n" + strings.Join(
+		lines,
+		"\n",
+	) + "\n"
 	h.write(tb, h.config, toml)
 	h.write(tb, h.sshConfig, "IdentityAgent none\nIdentitiesOnly yes\nIdentityFile none\n")
 	h.write(tb, h.knownHosts, "")

@@ -84,7 +84,14 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 // dial shakes hands over HTTP with a program that runs.
 func (p *program) dial(tb testing.TB, url, token string) *client {
 	tb.Helper()
-	return p.client(tb, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearing{token, http.DefaultTransport}}}, nil)
+	return p.client(
+		tb,
+		&mcp.StreamableClientTransport{
+			Endpoint:   url,
+			HTTPClient: &http.Client{Transport: bearing{token, http.DefaultTransport}},
+		},
+		nil,
+	)
 }
 
 // fetch makes a plain request.
@@ -117,7 +124,13 @@ func TestHTTP(t *testing.T) {
 	}
 	p.terminate()
 
-	h.write(t, h.config, "[server.http]\ntokens_file = '"+h.tokensFile(t)+"'\n[ssh]\nknown_hosts_path = '"+h.knownHosts+"'\nconfig_path = '"+h.sshConfig+"'\n")
+	h.write(
+		t,
+		h.config,
+		"[server.http]\ntokens_file = '"+h.tokensFile(
+			t,
+		)+"'\n[ssh]\nknown_hosts_path = '"+h.knownHosts+"'\nconfig_path = '"+h.sshConfig+"'\n",
+	)
 	p, url = h.startHTTP(t)
 	base := strings.TrimSuffix(url, "/mcp")
 	for _, token := range []string{"", opsToken + "x"} {
@@ -134,7 +147,8 @@ func TestHTTP(t *testing.T) {
 	if r := reader.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":"0","until_idle_ms":100}`, id); r.ErrorCode != "" {
 		t.Errorf("the role read reads: %s", r.text)
 	}
-	if r, err := reader.try(t.Context(), toolExec, `{"session_id":%s,"cmd":"id"}`, id); err != nil || r.ErrorCode != "POLICY_DENIED" {
+	if r, err := reader.try(t.Context(), toolExec, `{"session_id":%s,"cmd":"id"}`, id); err != nil ||
+		r.ErrorCode != "POLICY_DENIED" {
 		t.Errorf("the role read runs a command: %v %s", err, r.text)
 	}
 
@@ -144,7 +158,9 @@ func TestHTTP(t *testing.T) {
 	if status, _ := fetch(t, "GET", base+"/metrics", "", ""); status != 401 {
 		t.Errorf("/metrics without a token: %d", status)
 	}
-	if status, text := fetch(t, "GET", base+"/metrics", ciToken, ""); status != 200 || !strings.Contains(text, `ptyctl_sessions{protocol="ssh",state="open"} 1`) || !strings.Contains(text, `ptyctl_actions_total{action="exec",outcome="POLICY_DENIED"} 1`) {
+	if status, text := fetch(t, "GET", base+"/metrics", ciToken, ""); status != 200 ||
+		!strings.Contains(text, `ptyctl_sessions{protocol="ssh",state="open"} 1`) ||
+		!strings.Contains(text, `ptyctl_actions_total{action="exec",outcome="POLICY_DENIED"} 1`) {
 		t.Errorf("/metrics: %d %s", status, text)
 	}
 	p.terminate()
@@ -167,7 +183,13 @@ func TestHTTPShutdown(t *testing.T) {
 	c := p.dial(t, url, "")
 	id := c.open(t, s)
 	// The client's own revision has no stream; another's has.
-	begin, err := http.Post(url, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`))
+	begin, err := http.Post(
+		url,
+		"application/json",
+		strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +209,12 @@ func TestHTTPShutdown(t *testing.T) {
 	}
 	waited := make(chan error, 1)
 	go func() {
-		_, err := c.try(context.WithoutCancel(t.Context()), toolIO, `{"action":"read","session_id":%s,"until_regex":"never","timeout_ms":40000}`, id)
+		_, err := c.try(
+			context.WithoutCancel(t.Context()),
+			toolIO,
+			`{"action":"read","session_id":%s,"until_regex":"never","timeout_ms":40000}`,
+			id,
+		)
 		waited <- err
 	}()
 	eventually(t, "a read that waits", func() bool {
@@ -255,7 +282,8 @@ func TestHTTPSelfSigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if want := "ptyctl: certificate SHA-256 " + strings.ReplaceAll(seen, " ", ":") + "\n"; resp.StatusCode != 200 || !strings.Contains(p.log.String(), want) {
+	if want := "ptyctl: certificate SHA-256 " + strings.ReplaceAll(seen, " ", ":") + "\n"; resp.StatusCode != 200 ||
+		!strings.Contains(p.log.String(), want) {
 		t.Errorf("%s; stderr lacks %q:\n%s", resp.Status, want, p.log)
 	}
 }
@@ -263,7 +291,11 @@ func TestHTTPSelfSigned(t *testing.T) {
 // Tokens come from the environment, too.
 func TestTokensFromTheEnvironment(t *testing.T) {
 	h := newHome(t)
-	h.wrap = []string{"/usr/bin/env", "PTYCTL_SERVER_HTTP_AUTH_TOKEN=" + opsToken, "PTYCTL_SERVER_HTTP_TOKENS=ci:read:" + ciToken}
+	h.wrap = []string{
+		"/usr/bin/env",
+		"PTYCTL_SERVER_HTTP_AUTH_TOKEN=" + opsToken,
+		"PTYCTL_SERVER_HTTP_TOKENS=ci:read:" + ciToken,
+	}
 	h.secrets = append(h.secrets, opsToken, ciToken)
 	_, url := h.startHTTP(t)
 	metrics := strings.TrimSuffix(url, "/mcp") + "/metrics"

@@ -17,7 +17,11 @@ func TestImage(t *testing.T) {
 	t.Parallel()
 	image := readDockerfile(t)
 	if image.from != "scratch" || image.user != "65532:65532" {
-		t.Errorf("the image is made from %q, for user %q; want scratch, and a number that is not root's", image.from, image.user)
+		t.Errorf(
+			"the image is made from %q, for user %q; want scratch, and a number that is not root's",
+			image.from,
+			image.user,
+		)
 	}
 	root := t.TempDir()
 	if err := os.Chmod(root, 0o755); err != nil {
@@ -50,9 +54,11 @@ func TestImage(t *testing.T) {
 	}
 	log := newCapture()
 	cmd.Stderr = log
-	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"integration","version":"1"}}}` + "\n" +
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ptyctl_session","arguments":{"action":"open","protocol":"ssh","host":"127.0.0.1","port":1,"username":"nobody"}}}` + "\n")
+	cmd.Stdin = strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"integration","version":"1"}}}` + "\n" +
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ptyctl_session","arguments":{"action":"open","protocol":"ssh","host":"127.0.0.1","port":1,"username":"nobody"}}}` + "\n",
+	)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("the program in the image: %v\n%s", err, log)

@@ -32,7 +32,12 @@ func TestManyCallsInFlight(t *testing.T) {
 			var long sync.WaitGroup
 			var ended time.Time
 			long.Go(func() {
-				r, err := c.try(t.Context(), toolIO, `{"action":"read","session_id":%s,"until_regex":"never-there","timeout_ms":30000}`, id)
+				r, err := c.try(
+					t.Context(),
+					toolIO,
+					`{"action":"read","session_id":%s,"until_regex":"never-there","timeout_ms":30000}`,
+					id,
+				)
 				ended = time.Now()
 				if err != nil || !r.EOF {
 					t.Errorf("the long read, whose session was closed: %v %s", err, r.text)

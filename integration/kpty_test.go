@@ -82,16 +82,24 @@ func TestKPTY(t *testing.T) {
 		"echo __KR_DONE_a1b2c3d4__":       "__KR_DONE_a1b2c3d4__\n",
 		"printf '%s\\n' \"$(stty size)\"": "30 120\n",
 	} {
-		r := c.k(t, `{"action":"run","session_id":%s,"command":%s,"sentinel":"__KR_DONE_a1b2c3d4__","agent_id":"leader","evidence_id":"ev-7"}`, s.SessionID, command)
+		r := c.k(
+			t,
+			`{"action":"run","session_id":%s,"command":%s,"sentinel":"__KR_DONE_a1b2c3d4__","agent_id":"leader","evidence_id":"ev-7"}`,
+			s.SessionID,
+			command,
+		)
 		if r.Output != want || !isCode(r.ExitCode, 0) {
 			t.Errorf("%q: %s", command, r.text)
 		}
 	}
 	// The tools are different views of the same sessions.
-	if r := c.call(t, toolSession, `{"action":"status","session_id":%s}`, s.SessionID); r.text == "" || !strings.Contains(r.text, `"buffer_limit_bytes":102400`) {
+	if r := c.call(t, toolSession, `{"action":"status","session_id":%s}`, s.SessionID); r.text == "" ||
+		!strings.Contains(r.text, `"buffer_limit_bytes":102400`) {
 		t.Errorf("%s", r.text)
 	}
-	if r := c.k(t, `{"action":"run","session_id":%s,"command":"echo bye; exit 3"}`, s.SessionID); r.ErrorCode != "PTY_PROCESS_EXITED" || !isCode(r.ExitCode, 3) || !strings.HasPrefix(r.Output, "bye\n") {
+	if r := c.k(t, `{"action":"run","session_id":%s,"command":"echo bye; exit 3"}`, s.SessionID); r.ErrorCode != "PTY_PROCESS_EXITED" ||
+		!isCode(r.ExitCode, 3) ||
+		!strings.HasPrefix(r.Output, "bye\n") {
 		t.Errorf("%s", r.text)
 	}
 	if r := c.k(t, `{"action":"list"}`); len(r.Sessions) != 0 {

@@ -45,13 +45,20 @@ func labWrongPassword(t *testing.T, l *lab) {
 	if strings.Contains(e.Error(), "a wrong one-1138") {
 		t.Errorf("the error tells the password: %v", e)
 	}
-	if d := e.Details; d == nil || !slices.Contains(d.MethodsTried, "password") || !slices.Contains(d.MethodsAllowed, "password") {
+	if d := e.Details; d == nil || !slices.Contains(d.MethodsTried, "password") ||
+		!slices.Contains(d.MethodsAllowed, "password") {
 		t.Errorf("the details do not say that a password was tried, and may be: %+v", e.Details)
 	}
 }
 
 func labTwoFactor(t *testing.T, l *lab) {
-	server := l.sshd(t, labSSHD{pam: labPAMCode, config: "KbdInteractiveAuthentication yes\nAuthenticationMethods publickey,keyboard-interactive"})
+	server := l.sshd(
+		t,
+		labSSHD{
+			pam:    labPAMCode,
+			config: "KbdInteractiveAuthentication yes\nAuthenticationMethods publickey,keyboard-interactive",
+		},
+	)
 	o := l.operator(t, server)
 	s := o.mustAsk(server.withKeyFile(o, l.users["carol"]), `Verification code: `)
 	labAnswer(t, s, labCode())
@@ -72,7 +79,13 @@ func labTwoFactor(t *testing.T, l *lab) {
 }
 
 func labTwoRounds(t *testing.T, l *lab) {
-	server := l.sshd(t, labSSHD{pam: labPAMPasswordCode, config: "KbdInteractiveAuthentication yes\nAuthenticationMethods keyboard-interactive"})
+	server := l.sshd(
+		t,
+		labSSHD{
+			pam:    labPAMPasswordCode,
+			config: "KbdInteractiveAuthentication yes\nAuthenticationMethods keyboard-interactive",
+		},
+	)
 	o := l.operator(t, server)
 
 	s := o.mustAsk(server.target(l.users["bob"]), `Password: `)
@@ -141,7 +154,11 @@ func labLoginGraceTime(t *testing.T, l *lab) {
 	end := labWantEnd(t, s, 5*time.Second)
 	e := labWantError(t, end.Err, term.AuthFailed)
 	if !strings.Contains(e.Message(), "ended the connection") || e.Details == nil || len(e.Details.Ladder) != 1 {
-		t.Errorf("the error does not say that the server ended the connection during the login: %s, %+v", e.Message(), e.Details)
+		t.Errorf(
+			"the error does not say that the server ended the connection during the login: %s, %+v",
+			e.Message(),
+			e.Details,
+		)
 	}
 }
 
@@ -238,6 +255,9 @@ func labNoMethodOfOurs(t *testing.T, l *lab) {
 // withKeyFile is the server for a user whose key lies in a file that the operator's ssh_config names: unlike one that
 // comes with the call, it leaves the other methods open.
 func (s *labServer) withKeyFile(o *labOperator, u *labUser) term.Target {
-	o.write("config", fmt.Sprintf("Host 127.0.0.1\n\tIdentityFile %s\n\tIdentitiesOnly yes\n", o.write("id_"+u.name, u.key.pem)))
+	o.write(
+		"config",
+		fmt.Sprintf("Host 127.0.0.1\n\tIdentityFile %s\n\tIdentitiesOnly yes\n", o.write("id_"+u.name, u.key.pem)),
+	)
 	return s.target(u)
 }

@@ -68,7 +68,13 @@ func (o *labOperator) open(target term.Target) (session.OpenResult, error) {
 	o.t.Helper()
 	if o.m == nil {
 		o.options.Logger = leaktest.Log(o.t)
-		o.m = session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": sshx.Dialer(o.options)}, FarFiles: labFarFiles, Logger: o.options.Logger})
+		o.m = session.NewManager(
+			session.Config{
+				Dialers:  map[string]term.Dialer{"ssh": sshx.Dialer(o.options)},
+				FarFiles: labFarFiles,
+				Logger:   o.options.Logger,
+			},
+		)
 		o.t.Cleanup(func() { o.m.Close(context.Background()) })
 		leaktest.File(o.t, o.options.KnownHostsPath)
 	}
@@ -163,7 +169,10 @@ func labType(t *testing.T, s *session.Session, text, until string) string {
 // labRead waits until what the terminal shows from cursor on matches.
 func labRead(t *testing.T, s *session.Session, cursor int64, until string) string {
 	t.Helper()
-	c := s.Read(t.Context(), session.ReadRequest{Cursor: cursor, Until: regexp.MustCompile(until), Timeout: 10 * time.Second})
+	c := s.Read(
+		t.Context(),
+		session.ReadRequest{Cursor: cursor, Until: regexp.MustCompile(until), Timeout: 10 * time.Second},
+	)
 	if c.Reason != session.ReasonMatched {
 		t.Fatalf("%q was not seen (%s); the terminal shows %q", until, c.Reason, c.Data)
 	}
@@ -173,7 +182,10 @@ func labRead(t *testing.T, s *session.Session, cursor int64, until string) strin
 // labExec runs a command beside the terminal.
 func labExec(t *testing.T, s *session.Session, command string) session.ExecResult {
 	t.Helper()
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: command, Lane: session.LaneChannel, Timeout: 20 * time.Second})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{Command: command, Lane: session.LaneChannel, Timeout: 20 * time.Second},
+	)
 	if err != nil {
 		labFatal(t, err)
 	}
@@ -185,7 +197,16 @@ func labWantExec(t *testing.T, s *session.Session, command, stdout string, code 
 	t.Helper()
 	r := labExec(t, s, command)
 	if got := string(r.Stdout.Bytes()); got != stdout || !r.Exit.Known || r.Exit.Code != code {
-		t.Errorf("%s: put out %q and %q, and ended with %+v (%s); want %q and status %d", command, got, r.Stderr.Bytes(), r.Exit, r.Done, stdout, code)
+		t.Errorf(
+			"%s: put out %q and %q, and ended with %+v (%s); want %q and status %d",
+			command,
+			got,
+			r.Stderr.Bytes(),
+			r.Exit,
+			r.Done,
+			stdout,
+			code,
+		)
 	}
 }
 

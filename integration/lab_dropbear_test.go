@@ -104,7 +104,10 @@ func labDropbear(t *testing.T, l *lab) {
 	})
 	t.Run("exec timeout", func(t *testing.T) {
 		s := operator(t).mustOpen(server.withKey(alice))
-		r, err := s.Exec(t.Context(), session.ExecRequest{Command: "exec sleep 4321.3", Lane: session.LaneChannel, Timeout: 500 * time.Millisecond})
+		r, err := s.Exec(
+			t.Context(),
+			session.ExecRequest{Command: "exec sleep 4321.3", Lane: session.LaneChannel, Timeout: 500 * time.Millisecond},
+		)
 		if err != nil {
 			labFatal(t, err)
 		}

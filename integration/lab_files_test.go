@@ -87,7 +87,8 @@ func (f labFolder) path(name string) string { return f.dir + "/" + name }
 // wantOld fails the test unless the file is as it was.
 func (f labFolder) wantOld(t *testing.T) {
 	t.Helper()
-	if d, err := f.s.Files().Read(t.Context(), term.FileRead{Path: f.path("file")}); err != nil || string(d.Data) != "old\n" {
+	if d, err := f.s.Files().Read(t.Context(), term.FileRead{Path: f.path("file")}); err != nil ||
+		string(d.Data) != "old\n" {
 		t.Errorf("the file holds %.20q, %v", d.Data, err)
 	}
 }
@@ -176,16 +177,17 @@ func (f labFolder) interrupted(t *testing.T, signal string) {
 		t.Fatalf("more than one program for files runs: %s", pid)
 	}
 	done := false
-	_, err := f.s.Files().Write(ctx, term.FileWrite{Path: f.path("file"), Data: make([]byte, 128<<20), Progress: func(n int64) {
-		if n < 8<<20 || done {
-			return
-		}
-		done = true
-		f.l.run(t, "kill -"+signal+" "+pid)
-		if signal == "STOP" {
-			cancel()
-		}
-	}})
+	_, err := f.s.Files().
+		Write(ctx, term.FileWrite{Path: f.path("file"), Data: make([]byte, 128<<20), Progress: func(n int64) {
+			if n < 8<<20 || done {
+				return
+			}
+			done = true
+			f.l.run(t, "kill -"+signal+" "+pid)
+			if signal == "STOP" {
+				cancel()
+			}
+		}})
 	if signal == "STOP" {
 		labWantError(t, err, term.Canceled)
 		f.l.run(t, "kill -KILL "+pid)
@@ -200,12 +202,13 @@ func (f labFolder) interrupted(t *testing.T, signal string) {
 func (f labFolder) lost(t *testing.T, s *session.Session) {
 	done := false
 	pids := labSessionProcesses(t, f.l, s)
-	_, err := s.Files().Write(t.Context(), term.FileWrite{Path: f.path("file"), Data: make([]byte, 128<<20), Progress: func(n int64) {
-		if n >= 8<<20 && !done {
-			done = true
-			f.l.run(t, "kill -KILL "+pids+" || true") // one may end with the other
-		}
-	}})
+	_, err := s.Files().
+		Write(t.Context(), term.FileWrite{Path: f.path("file"), Data: make([]byte, 128<<20), Progress: func(n int64) {
+			if n >= 8<<20 && !done {
+				done = true
+				f.l.run(t, "kill -KILL "+pids+" || true") // one may end with the other
+			}
+		}})
 	labWantError(t, err, term.RemoteClosed)
 	labWantEnd(t, s, 10*time.Second)
 	f.wantOld(t)

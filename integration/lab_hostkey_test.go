@@ -50,7 +50,9 @@ func labChangedHostKey(t *testing.T, l *lab) {
 			target := server.withPassword(l.users["bob"])
 			target.SSH.HostKeyPolicy = policy
 			e := o.refused(target, term.HostKeyMismatch)
-			if d := e.Details; d == nil || d.Fingerprint != server.keys[0].fingerprint() || len(d.Recorded) != 1 || d.Recorded[0].Fingerprint != before.fingerprint() || d.Recorded[0].Line != 1 {
+			if d := e.Details; d == nil || d.Fingerprint != server.keys[0].fingerprint() || len(d.Recorded) != 1 ||
+				d.Recorded[0].Fingerprint != before.fingerprint() ||
+				d.Recorded[0].Line != 1 {
 				t.Errorf("the details do not say which key came and which is recorded where: %+v", d)
 			}
 			server.wantNoLogin(t)
@@ -58,7 +60,10 @@ func labChangedHostKey(t *testing.T, l *lab) {
 	}
 	// Where the operator lets every key pass, a host with the wrong one still gets nothing that it could use.
 	t.Run("disabled", func(t *testing.T) {
-		server := l.sshd(t, labSSHD{pam: labPAMPasswordCode, config: "PasswordAuthentication yes\nKbdInteractiveAuthentication yes"})
+		server := l.sshd(
+			t,
+			labSSHD{pam: labPAMPasswordCode, config: "PasswordAuthentication yes\nKbdInteractiveAuthentication yes"},
+		)
 		o := l.operator(t)
 		o.options.HostKeyPolicy, o.options.HostKeyFloor = "disabled", "disabled"
 		o.knows(labKnown(server.port, newLabKey(t, "ed25519")))
@@ -100,7 +105,8 @@ func labChangedHostKeyOnHop(t *testing.T, l *lab) {
 				}
 			}
 			e := o.refused(term.Target{Protocol: "ssh", Host: "hop2"}, term.HostKeyMismatch)
-			if want := fmt.Sprintf("alice@127.0.0.1:%d", servers[wrong].port); e.Details == nil || e.Details.Hop != want || len(e.Details.Ladder) != wrong+1 {
+			if want := fmt.Sprintf("alice@127.0.0.1:%d", servers[wrong].port); e.Details == nil || e.Details.Hop != want ||
+				len(e.Details.Ladder) != wrong+1 {
 				t.Errorf("the details do not say that it was %s: %+v", want, e.Details)
 			}
 			servers[wrong].wantNoLogin(t)
@@ -133,7 +139,13 @@ func labOneKnownKeyOfThree(t *testing.T, l *lab) {
 }
 
 func labLegacyAlgorithms(t *testing.T, l *lab) {
-	server := l.sshd(t, labSSHD{hostKeys: []labKey{l.rsa}, config: "KexAlgorithms diffie-hellman-group1-sha1\nCiphers 3des-cbc\nMACs hmac-sha1\nHostKeyAlgorithms ssh-rsa\n"})
+	server := l.sshd(
+		t,
+		labSSHD{
+			hostKeys: []labKey{l.rsa},
+			config:   "KexAlgorithms diffie-hellman-group1-sha1\nCiphers 3des-cbc\nMACs hmac-sha1\nHostKeyAlgorithms ssh-rsa\n",
+		},
+	)
 	alice := l.users["alice"]
 
 	o := l.operator(t, server)
@@ -146,7 +158,8 @@ func labLegacyAlgorithms(t *testing.T, l *lab) {
 	check := func(t *testing.T, s *session.Session) {
 		labWantExec(t, s, "id -un", "alice\n", 0)
 		about := s.Info().About
-		if a := about.Algorithms; a.Kex != "diffie-hellman-group1-sha1" || a.Cipher != "3des-cbc" || a.HostKey != "ssh-rsa" || a.MAC != "hmac-sha1" {
+		if a := about.Algorithms; a.Kex != "diffie-hellman-group1-sha1" || a.Cipher != "3des-cbc" || a.HostKey != "ssh-rsa" ||
+			a.MAC != "hmac-sha1" {
 			t.Errorf("the algorithms are %+v", a)
 		}
 		if !strings.Contains(strings.Join(about.Warnings, "\n"), "3des-cbc") {

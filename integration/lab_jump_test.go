@@ -14,7 +14,14 @@ func (o *labOperator) chain(u *labUser, servers ...*labServer) {
 	var config strings.Builder
 	key := o.write("id_"+u.name, u.key.pem)
 	for i, s := range servers {
-		fmt.Fprintf(&config, "Host hop%d\n\tHostName 127.0.0.1\n\tPort %d\n\tUser %s\n\tIdentityFile %s\n\tIdentitiesOnly yes\n", i, s.port, u.name, key)
+		fmt.Fprintf(
+			&config,
+			"Host hop%d\n\tHostName 127.0.0.1\n\tPort %d\n\tUser %s\n\tIdentityFile %s\n\tIdentitiesOnly yes\n",
+			i,
+			s.port,
+			u.name,
+			key,
+		)
 		if i > 0 {
 			fmt.Fprintf(&config, "\tProxyJump hop%d\n", i-1)
 		}
@@ -24,8 +31,17 @@ func (o *labOperator) chain(u *labUser, servers ...*labServer) {
 
 func labThreeHops(t *testing.T, l *lab) {
 	first := l.sshd(t, labSSHD{config: "AllowUsers alice"})
-	second := l.sshd(t, labSSHD{pam: labPAMCode, config: "AllowUsers carol\nKbdInteractiveAuthentication yes\nAuthenticationMethods publickey,keyboard-interactive"})
-	target := l.sshd(t, labSSHD{pam: labPAMPassword, config: "AllowUsers bob\nPasswordAuthentication yes\nAuthenticationMethods password"})
+	second := l.sshd(
+		t,
+		labSSHD{
+			pam:    labPAMCode,
+			config: "AllowUsers carol\nKbdInteractiveAuthentication yes\nAuthenticationMethods publickey,keyboard-interactive",
+		},
+	)
+	target := l.sshd(
+		t,
+		labSSHD{pam: labPAMPassword, config: "AllowUsers bob\nPasswordAuthentication yes\nAuthenticationMethods password"},
+	)
 	o := l.operator(t, first, second, target)
 	o.write("config", fmt.Sprintf(`
 Host first
@@ -47,7 +63,12 @@ Host target
 	ProxyJump second
 `, first.port, o.write("id_alice", l.users["alice"].key.pem), second.port, o.write("id_carol", l.users["carol"].key.pem), target.port))
 
-	wish := term.Target{Protocol: "ssh", Host: "target", User: "bob", Auth: term.Auth{Password: term.Secret(l.users["bob"].password)}}
+	wish := term.Target{
+		Protocol: "ssh",
+		Host:     "target",
+		User:     "bob",
+		Auth:     term.Auth{Password: term.Secret(l.users["bob"].password)},
+	}
 	s := o.mustAsk(wish, `Verification code: `)
 	if q := s.Pending(); q.Hop != 1 || q.User != "carol" || q.Host != fmt.Sprintf("127.0.0.1:%d", second.port) {
 		t.Errorf("the question does not say who asks: %+v", q)
@@ -73,7 +94,14 @@ func labHopGetsNoPassword(t *testing.T, l *lab) {
 	target := l.sshd(t, labSSHD{pam: labPAMPassword, config: "PasswordAuthentication yes"})
 	o := l.operator(t, hop, target)
 	bob := l.users["bob"]
-	o.write("config", fmt.Sprintf("Host hop\n\tHostName 127.0.0.1\n\tPort %d\n\tUser bob\nHost target\n\tHostName 127.0.0.1\n\tPort %d\n\tUser bob\n\tProxyJump hop\n", hop.port, target.port))
+	o.write(
+		"config",
+		fmt.Sprintf(
+			"Host hop\n\tHostName 127.0.0.1\n\tPort %d\n\tUser bob\nHost target\n\tHostName 127.0.0.1\n\tPort %d\n\tUser bob\n\tProxyJump hop\n",
+			hop.port,
+			target.port,
+		),
+	)
 	wish := term.Target{Protocol: "ssh", Host: "target", Auth: term.Auth{Password: term.Secret(bob.password)}}
 
 	s := o.mustAsk(wish, `(?i)password`)

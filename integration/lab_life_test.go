@@ -93,7 +93,10 @@ func labServerKilled(t *testing.T, l *lab) {
 	pids := labSessionProcesses(t, l, s)
 	running := make(chan error, 1)
 	go func() {
-		r, err := s.Exec(t.Context(), session.ExecRequest{Command: "echo begun; exec sleep 4321.4", Lane: session.LaneChannel})
+		r, err := s.Exec(
+			t.Context(),
+			session.ExecRequest{Command: "echo begun; exec sleep 4321.4", Lane: session.LaneChannel},
+		)
 		if err == nil && r.ExitReason != "connection_lost" {
 			t.Errorf("the command that was running ended with %+v (%s)", r.Exit, r.ExitReason)
 		}

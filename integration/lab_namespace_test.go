@@ -48,10 +48,24 @@ func startLab(t *testing.T) *lab {
 			t.Fatalf("%v: run scripts/install-test-deps", err)
 		}
 	}
-	command := []string{"unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "--mount-proc", "/bin/sh"}
+	command := []string{
+		"unshare",
+		"--mount",
+		"--pid",
+		"--fork",
+		"--kill-child",
+		"--propagation",
+		"private",
+		"--mount-proc",
+		"/bin/sh",
+	}
 	if os.Getuid() != 0 {
 		if out, err := exec.Command("sudo", "-n", "true").CombinedOutput(); err != nil {
-			t.Fatalf("the lab needs root for its namespace, and sudo -n does not give it (%v: %s). Run this line, then run again:\n\n\tsudo -v\n\nor run the test as root:\n\n\tsudo env PATH=\"$PATH\" go test -race -run TestLab ./integration", err, bytes.TrimSpace(out))
+			t.Fatalf(
+				"the lab needs root for its namespace, and sudo -n does not give it (%v: %s). Run this line, then run again:\n\n\tsudo -v\n\nor run the test as root:\n\n\tsudo env PATH=\"$PATH\" go test -race -run TestLab ./integration",
+				err,
+				bytes.TrimSpace(out),
+			)
 		}
 		command = append([]string{"sudo", "-n"}, command...)
 	}
@@ -78,7 +92,13 @@ func startLab(t *testing.T) *lab {
 		}
 	})
 	l.run(t, labNamespace)
-	l.run(t, fmt.Sprintf("[ -d '%s' ] || { echo 'set TMPDIR to a folder that lies below neither /run nor /var/log'; exit 1; }", l.fifos))
+	l.run(
+		t,
+		fmt.Sprintf(
+			"[ -d '%s' ] || { echo 'set TMPDIR to a folder that lies below neither /run nor /var/log'; exit 1; }",
+			l.fifos,
+		),
+	)
 	l.addUsers(t)
 	l.addPAM(t)
 	t.Cleanup(func() { l.wantEmpty(t) })
@@ -118,7 +138,16 @@ func (l *lab) run(tb testing.TB, script string) string {
 // file writes a file in the namespace.
 func (l *lab) file(tb testing.TB, path, mode, content string) {
 	tb.Helper()
-	l.run(tb, fmt.Sprintf("cat >'%s' <<'end of the file'\n%s\nend of the file\nchmod %s '%s'", path, strings.TrimSuffix(content, "\n"), mode, path))
+	l.run(
+		tb,
+		fmt.Sprintf(
+			"cat >'%s' <<'end of the file'\n%s\nend of the file\nchmod %s '%s'",
+			path,
+			strings.TrimSuffix(content, "\n"),
+			mode,
+			path,
+		),
+	)
 }
 
 // processes lists the namespace's processes whose command line contains text: pid, then the command line. It leaves out

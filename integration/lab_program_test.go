@@ -11,7 +11,13 @@ import (
 // A login with a key on a jump host and with a password and a one-time code on the target.
 func labProgramLogin(t *testing.T, l *lab) {
 	hop := l.sshd(t, labSSHD{config: "AllowUsers alice"})
-	target := l.sshd(t, labSSHD{pam: labPAMPasswordCode, config: "KbdInteractiveAuthentication yes\nAuthenticationMethods keyboard-interactive"})
+	target := l.sshd(
+		t,
+		labSSHD{
+			pam:    labPAMPasswordCode,
+			config: "KbdInteractiveAuthentication yes\nAuthenticationMethods keyboard-interactive",
+		},
+	)
 	h := newHome(t)
 	h.trust(t, hop.known(), target.known())
 	key := h.dir + "/id_alice"
@@ -31,8 +37,14 @@ Host target
 	c := h.connect(t)
 	bob := l.users["bob"]
 	c.hide(bob.password)
-	r := c.call(t, toolSession, `{"action":"open","protocol":"ssh","host":"target","auth":{"method":"password","password":%s}}`, bob.password)
-	if r.State != "authenticating" || !r.WaitingForInput || r.Prompt == nil || !strings.Contains(r.Prompt.Text, "Verification code: ") {
+	r := c.call(
+		t,
+		toolSession,
+		`{"action":"open","protocol":"ssh","host":"target","auth":{"method":"password","password":%s}}`,
+		bob.password,
+	)
+	if r.State != "authenticating" || !r.WaitingForInput || r.Prompt == nil ||
+		!strings.Contains(r.Prompt.Text, "Verification code: ") {
 		t.Fatalf("the code is not asked for: %s", r.text)
 	}
 	code := labCode()
@@ -49,7 +61,12 @@ Host target
 
 func labProgramRestricted(t *testing.T, l *lab) {
 	noTTY := l.sshd(t, labSSHD{config: "PermitTTY no"})
-	forced := l.sshd(t, labSSHD{config: `ForceCommand echo "forced [$SSH_ORIGINAL_COMMAND]"; [ -n "$SSH_ORIGINAL_COMMAND" ] || read line; exit 7`})
+	forced := l.sshd(
+		t,
+		labSSHD{
+			config: `ForceCommand echo "forced [$SSH_ORIGINAL_COMMAND]"; [ -n "$SSH_ORIGINAL_COMMAND" ] || read line; exit 7`,
+		},
+	)
 	h := newHome(t)
 	h.trust(t, noTTY.known(), forced.known())
 	key := h.dir + "/id_alice"
@@ -61,7 +78,12 @@ func labProgramRestricted(t *testing.T, l *lab) {
 	if r := c.refused(t, "UNSUPPORTED", toolSession, open, noTTY.port); !strings.Contains(r.Message, "pty.enabled") {
 		t.Errorf("the message does not say what to do: %s", r.text)
 	}
-	r := c.call(t, toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"pty":{"enabled":false}}`, noTTY.port)
+	r := c.call(
+		t,
+		toolSession,
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"pty":{"enabled":false}}`,
+		noTTY.port,
+	)
 	c.enter(t, r.SessionID, "echo the-$((40+2))\n", "the-42")
 	c.close(t, r.SessionID)
 

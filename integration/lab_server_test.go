@@ -48,9 +48,17 @@ func (l *lab) sshd(t *testing.T, c labSSHD) *labServer {
 		l.run(t, "ln -s /usr/sbin/sshd "+program)
 	}
 	var config strings.Builder
-	fmt.Fprintf(&config, "%s\nListenAddress 127.0.0.1\nPort %d\nUsePAM %s\n", c.config, s.port, usePAM) // the first value counts
+	fmt.Fprintf(
+		&config,
+		"%s\nListenAddress 127.0.0.1\nPort %d\nUsePAM %s\n",
+		c.config,
+		s.port,
+		usePAM,
+	) // the first value counts
 	config.WriteString("AuthorizedKeysFile /etc/ssh/lab/authorized/%u\n")
-	config.WriteString("PidFile none\nUseDNS no\nPrintMotd no\nPrintLastLog no\nLogLevel DEBUG1\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n")
+	config.WriteString(
+		"PidFile none\nUseDNS no\nPrintMotd no\nPrintLastLog no\nLogLevel DEBUG1\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n",
+	)
 	for i, k := range s.keys {
 		path := fmt.Sprintf("%s/host%d", dir, i)
 		l.file(t, path, "600", k.pem)

@@ -23,14 +23,22 @@ func labMaxSessionsOne(t *testing.T, l *lab) {
 		o := l.operator(t, server)
 		o.options.MaxConnectionsPerHost = 1
 		s := o.mustOpen(server.withKey(l.users["alice"]))
-		_, err := s.Exec(t.Context(), session.ExecRequest{Command: "true", Lane: session.LaneChannel, Timeout: 5 * time.Second})
+		_, err := s.Exec(
+			t.Context(),
+			session.ExecRequest{Command: "true", Lane: session.LaneChannel, Timeout: 5 * time.Second},
+		)
 		labWantError(t, err, term.LimitExceeded)
 		labType(t, s, "echo the-$((40+2))\r", `the-42`)
 	})
 }
 
 func labForceCommand(t *testing.T, l *lab) {
-	server := l.sshd(t, labSSHD{config: `ForceCommand echo "forced [$SSH_ORIGINAL_COMMAND]"; [ -n "$SSH_ORIGINAL_COMMAND" ] || read line; exit 7`})
+	server := l.sshd(
+		t,
+		labSSHD{
+			config: `ForceCommand echo "forced [$SSH_ORIGINAL_COMMAND]"; [ -n "$SSH_ORIGINAL_COMMAND" ] || read line; exit 7`,
+		},
+	)
 	s := l.operator(t, server).mustOpen(server.withKey(l.users["alice"]))
 	labRead(t, s, 0, `forced \[\]`)
 	labWantExec(t, s, "id -un", "forced [id -un]\n", 7)
@@ -102,14 +110,28 @@ func labEnvironment(t *testing.T, l *lab) {
 	s := o.mustOpen(server.withKey(l.users["alice"]))
 	labType(t, s, "echo \"[$LC_LAB][$NOT_ACCEPTED][$SITE]\"\r", `\[configured\]\[\]\[lab\]`)
 
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: `echo "[$LC_LAB][$SITE]"`, Env: []term.EnvVar{{Name: "LC_LAB", Value: "a b"}}, Lane: session.LaneChannel})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{
+			Command: `echo "[$LC_LAB][$SITE]"`,
+			Env:     []term.EnvVar{{Name: "LC_LAB", Value: "a b"}},
+			Lane:    session.LaneChannel,
+		},
+	)
 	if err != nil {
 		labFatal(t, err)
 	}
 	if got := string(r.Stdout.Bytes()); got != "[a b][lab]\n" {
 		t.Errorf("the command sees %q", got)
 	}
-	_, err = s.Exec(t.Context(), session.ExecRequest{Command: "true", Env: []term.EnvVar{{Name: "NOT_ACCEPTED", Value: "x"}}, Lane: session.LaneChannel})
+	_, err = s.Exec(
+		t.Context(),
+		session.ExecRequest{
+			Command: "true",
+			Env:     []term.EnvVar{{Name: "NOT_ACCEPTED", Value: "x"}},
+			Lane:    session.LaneChannel,
+		},
+	)
 	if e := labWantError(t, err, term.Unsupported); !strings.Contains(e.Message(), "NOT_ACCEPTED") {
 		t.Errorf("the message does not name the variable: %s", e.Message())
 	}
@@ -150,7 +172,10 @@ func labExecTimeout(t *testing.T, l *lab) {
 		{"ignores TERM", "trap '' TERM; echo begun; sleep 4321.2 & sleep 4321.2; sleep 4321.2", "sleep 4321.2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := s.Exec(t.Context(), session.ExecRequest{Command: test.command, Lane: session.LaneChannel, Timeout: 700 * time.Millisecond})
+			r, err := s.Exec(
+				t.Context(),
+				session.ExecRequest{Command: test.command, Lane: session.LaneChannel, Timeout: 700 * time.Millisecond},
+			)
 			if err != nil {
 				labFatal(t, err)
 			}
@@ -168,7 +193,10 @@ func labExecTimeout(t *testing.T, l *lab) {
 func labCloseEndsCommands(t *testing.T, l *lab) {
 	server := l.sshd(t, labSSHD{})
 	s := l.operator(t, server).mustOpen(server.withKey(l.users["alice"]))
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: "exec sleep 4321.5", Lane: session.LaneChannel, Wait: 300 * time.Millisecond})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{Command: "exec sleep 4321.5", Lane: session.LaneChannel, Wait: 300 * time.Millisecond},
+	)
 	if err != nil {
 		labFatal(t, err)
 	}

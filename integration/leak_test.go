@@ -63,7 +63,11 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	s.idle(t)
 	eventually(t, "the end of every connection", func() bool { return strict.Stats().Open+unknown.Stats().Open == 0 })
-	eventually(t, "the number of file descriptors from before", func() bool { return len(openFiles(t, c.pid)) <= len(files) })
+	eventually(
+		t,
+		"the number of file descriptors from before",
+		func() bool { return len(openFiles(t, c.pid)) <= len(files) },
+	)
 	// The runtime never gives threads back; a leak would grow with the cycles.
 	if now := statusField(t, c.pid, "Threads"); now > threads+10 {
 		t.Errorf("%d threads, and %d before", now, threads)

@@ -28,7 +28,10 @@ func TestLifetimes(t *testing.T) {
 	if st, text := state(idle); st != "closed" {
 		t.Errorf("the idle session is %q: %s", st, text)
 	}
-	if r := c.call(t, toolSession, `{"action":"status","session_id":%s}`, idle); !strings.Contains(r.text, "idle_timeout_ms") {
+	if r := c.call(t, toolSession, `{"action":"status","session_id":%s}`, idle); !strings.Contains(
+		r.text,
+		"idle_timeout_ms",
+	) {
 		t.Errorf("status does not say why: %s", r.text)
 	}
 	if st, text := state(used); st != "open" {
@@ -49,7 +52,13 @@ func TestConnectTimeoutOfTheConfiguration(t *testing.T) {
 	port := startListener(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 	c := newHome(t, "[session]\nconnect_timeout_ms = 700").connect(t)
 	begin := time.Now()
-	c.refused(t, "CONNECT_TIMEOUT", toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"x"}`, port)
+	c.refused(
+		t,
+		"CONNECT_TIMEOUT",
+		toolSession,
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"x"}`,
+		port,
+	)
 	if took := time.Since(begin); took > 10*time.Second { // the default is 15
 		t.Errorf("it took %v", took)
 	}

@@ -93,8 +93,13 @@ type linter struct {
 
 func (l linter) tool(tool listedTool, structured bool) {
 	l.t.Helper()
-	if full := "mcp__ptyctl__" + tool.Name; !regexp.MustCompile(`^[a-z][a-z0-9_]+$`).MatchString(tool.Name) || len(full) > maxFullName {
-		l.t.Errorf("%q: a name of lower-case letters, digits and underscores, %d bytes at most with the client's prefix", full, maxFullName)
+	if full := "mcp__ptyctl__" + tool.Name; !regexp.MustCompile(`^[a-z][a-z0-9_]+$`).MatchString(tool.Name) ||
+		len(full) > maxFullName {
+		l.t.Errorf(
+			"%q: a name of lower-case letters, digits and underscores, %d bytes at most with the client's prefix",
+			full,
+			maxFullName,
+		)
 	}
 	if tool.Annotations.Title == "" {
 		l.t.Errorf("%s has no title", tool.Name)
@@ -181,7 +186,8 @@ func (l linter) examples(tool listedTool) []string {
 			l.t.Fatalf("%s %s: %s", tool.Name, arguments, reply.line)
 		}
 		text := reply.Result.Content[0].Text
-		if _, example, ok := strings.Cut(text, "; a correct call: "+tool.Name+" "); ok && !strings.HasPrefix(text, "{") { // in the form of another program
+		if _, example, ok := strings.Cut(text, "; a correct call: "+tool.Name+" "); ok &&
+			!strings.HasPrefix(text, "{") { // in the form of another program
 			found = append(found, example)
 			continue
 		}
@@ -256,7 +262,8 @@ func (l linter) node(path string, raw json.RawMessage) map[string]json.RawMessag
 		}
 	}
 	var kind, about string
-	if json.Unmarshal(node["type"], &kind) != nil || !slices.Contains([]string{"string", "integer", "boolean", "array", "object"}, kind) {
+	if json.Unmarshal(node["type"], &kind) != nil ||
+		!slices.Contains([]string{"string", "integer", "boolean", "array", "object"}, kind) {
 		l.t.Errorf("%s: type is %s, want one name", path, node["type"])
 	}
 	if node["description"] != nil {

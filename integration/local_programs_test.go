@@ -57,7 +57,11 @@ func TestLocalGDB(t *testing.T) {
 func TestLocalExecInGDB(t *testing.T) {
 	program := compile(t)
 	c := connectLocal(t)
-	id := c.openLocal(t, []string{"gdb", "-q", "-nx", program}, `,"pty":{"term":"dumb"},"expect":{"prompt_regex":"\\(gdb\\) $"}`)
+	id := c.openLocal(
+		t,
+		[]string{"gdb", "-q", "-nx", program},
+		`,"pty":{"term":"dumb"},"expect":{"prompt_regex":"\\(gdb\\) $"}`,
+	)
 	c.expect(t, id, `\(gdb\) $`)
 	r := c.call(t, toolExec, `{"session_id":%s,"cmd":"print 6*7","class":"device"}`, id)
 	if r.Stdout != "$1 = 42\n" || r.DoneReason != "prompt_seen" || r.ExitCode != nil {
@@ -94,7 +98,12 @@ func TestLocalPython(t *testing.T) {
 	c.enter(t, id, "x = 6 * 7\r", `>>> $`)
 	c.enter(t, id, "print('is', x)\r", `\nis 42\r\n>>> $`)
 	c.enter(t, id, "import time; print('sle' + 'eps'); time.sleep(1000)\r", `sleeps\r\n`)
-	r := c.call(t, toolIO, `{"action":"write","session_id":%s,"key":"ctrl_c","until_regex":">>> $","timeout_ms":20000}`, id)
+	r := c.call(
+		t,
+		toolIO,
+		`{"action":"write","session_id":%s,"key":"ctrl_c","until_regex":">>> $","timeout_ms":20000}`,
+		id,
+	)
 	if !r.Matched || !strings.Contains(r.Chunk, "KeyboardInterrupt") {
 		t.Errorf("%s", r.text)
 	}
@@ -112,7 +121,11 @@ func TestLocalFullScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := connectLocal(t)
-	id := c.openLocal(t, []string{"vim", "-Nu", "NONE", "-c", "set ruler laststatus=2 statusline=%{&lines}x%{&columns}", file}, `,"pty":{"cols":80,"rows":24}`)
+	id := c.openLocal(
+		t,
+		[]string{"vim", "-Nu", "NONE", "-c", "set ruler laststatus=2 statusline=%{&lines}x%{&columns}", file},
+		`,"pty":{"cols":80,"rows":24}`,
+	)
 	c.expect(t, id, `24x80`)
 	c.refused(t, "BUSY", toolExec, `{"session_id":%s,"cmd":"true","class":"posix"}`, id)
 	before := c.call(t, toolIO, `{"action":"read","session_id":%s,"mode":"tail","max_lines":1}`, id)

@@ -23,7 +23,11 @@ func connectLocal(tb testing.TB, lines ...string) *client {
 // openLocal opens a local session with the arguments of argv, and members besides.
 func (c *client) openLocal(tb testing.TB, argv []string, more string, values ...any) string {
 	tb.Helper()
-	r := c.call(tb, toolSession, `{"action":"open","protocol":"local","argv":%s`+more+`}`, append([]any{argv}, values...)...)
+	r := c.call(
+		tb,
+		toolSession,
+		`{"action":"open","protocol":"local","argv":%s`+more+`}`,
+		append([]any{argv}, values...)...)
 	if r.SessionID == "" || r.PID < 2 || r.StartedAt == 0 || r.Cwd == "" || r.Cursor != "0" {
 		tb.Fatalf("open: %s", r.text)
 	}
@@ -33,7 +37,13 @@ func (c *client) openLocal(tb testing.TB, argv []string, more string, values ...
 // expect reads from the start of the output until pattern matches.
 func (c *client) expect(tb testing.TB, id, pattern string) result {
 	tb.Helper()
-	r := c.call(tb, toolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":%s,"timeout_ms":20000,"max_bytes":262144}`, id, pattern)
+	r := c.call(
+		tb,
+		toolIO,
+		`{"action":"read","session_id":%s,"cursor":"0","until_regex":%s,"timeout_ms":20000,"max_bytes":262144}`,
+		id,
+		pattern,
+	)
 	if !r.Matched {
 		tb.Fatalf("%q did not come: %s", pattern, tail(r.text, 4<<10))
 	}
@@ -43,7 +53,12 @@ func (c *client) expect(tb testing.TB, id, pattern string) result {
 // awaitEnd reads all that a session puts out, to its end.
 func (c *client) awaitEnd(tb testing.TB, id string) result {
 	tb.Helper()
-	r := c.call(tb, toolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"\\z.","timeout_ms":20000,"max_bytes":262144}`, id)
+	r := c.call(
+		tb,
+		toolIO,
+		`{"action":"read","session_id":%s,"cursor":"0","until_regex":"\\z.","timeout_ms":20000,"max_bytes":262144}`,
+		id,
+	)
 	if !r.EOF {
 		tb.Fatalf("the program did not end: %s", tail(r.text, 4<<10))
 	}
@@ -59,8 +74,20 @@ func TestLocalRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := c.call(t, toolRun, `{"argv":["sh","-c","pwd; cat; echo oops >&2; exit 7"],"cwd":%s,"stdin":"in put","limits":{"cpu_s":10,"open_files":64}}`, dir)
-	if !isCode(r.RC, 7) || r.Stdout != dir+"\nin put" || r.Stderr != "oops\n" || r.DoneReason != "exit_status" || r.TimedOut || r.Cwd != dir || r.Usage == nil || r.Usage.MaxRSSKB == 0 || r.SessionID != "" || r.ExecID != "" || r.Signal != "" {
+	r := c.call(
+		t,
+		toolRun,
+		`{"argv":["sh","-c","pwd; cat; echo oops >&2; exit 7"],"cwd":%s,"stdin":"in put","limits":{"cpu_s":10,"open_files":64}}`,
+		dir,
+	)
+	if !isCode(r.RC, 7) || r.Stdout != dir+"\nin put" || r.Stderr != "oops\n" || r.DoneReason != "exit_status" ||
+		r.TimedOut ||
+		r.Cwd != dir ||
+		r.Usage == nil ||
+		r.Usage.MaxRSSKB == 0 ||
+		r.SessionID != "" ||
+		r.ExecID != "" ||
+		r.Signal != "" {
 		t.Errorf("%s", r.text)
 	}
 	r = c.call(t, toolRun, `{"argv":["sh","-c","kill -TERM $$"]}`)
@@ -68,7 +95,12 @@ func TestLocalRun(t *testing.T) {
 		t.Errorf("ended by a signal: %s", r.text)
 	}
 	binary := "\x00\xff\xfe"
-	r = c.call(t, toolRun, `{"argv":["cat"],"stdin":%s,"stdin_encoding":"base64"}`, base64.StdEncoding.EncodeToString([]byte(binary)))
+	r = c.call(
+		t,
+		toolRun,
+		`{"argv":["cat"],"stdin":%s,"stdin_encoding":"base64"}`,
+		base64.StdEncoding.EncodeToString([]byte(binary)),
+	)
 	if r.StdoutEncoding != "base64" || r.Stdout != base64.StdEncoding.EncodeToString([]byte(binary)) {
 		t.Errorf("bytes that are no text: %s", r.text)
 	}
@@ -84,7 +116,8 @@ func TestLocalRun(t *testing.T) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if got, want := strings.Join(names, " "), "GORACE HOME LANG MINE PATH TERM USER"; got != want || !strings.Contains(r.Stdout, "LANG=C\n") {
+	if got, want := strings.Join(names, " "), "GORACE HOME LANG MINE PATH TERM USER"; got != want ||
+		!strings.Contains(r.Stdout, "LANG=C\n") {
 		t.Errorf("the environment is %q, want the names %s", r.Stdout, want)
 	}
 	for _, wrong := range []struct{ args, field, part string }{
@@ -97,7 +130,8 @@ func TestLocalRun(t *testing.T) {
 		{`{"argv":["true"],"shell":true}`, "shell", "unknown"},
 		{`{"argv":["true"],"limits":{"memory_bytes":1}}`, "limits.memory_bytes", "1048576"},
 	} {
-		if r := c.refused(t, "INVALID_ARGUMENT", toolRun, wrong.args); r.Details.Field != wrong.field || !strings.Contains(r.Message, wrong.part) {
+		if r := c.refused(t, "INVALID_ARGUMENT", toolRun, wrong.args); r.Details.Field != wrong.field ||
+			!strings.Contains(r.Message, wrong.part) {
 			t.Errorf("%s: %s", wrong.args, r.text)
 		}
 	}
@@ -109,16 +143,25 @@ func TestLocalRun(t *testing.T) {
 // The timeout ends a program, by TERM and then by KILL, with what it had put out; the longest call does not.
 func TestLocalRunTimeouts(t *testing.T) {
 	c := connectLocal(t, "[limits]\nmax_wait_ms = 3000")
-	r := c.call(t, toolRun, `{"argv":["sh","-c","trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done"],"timeout_ms":300}`)
+	r := c.call(
+		t,
+		toolRun,
+		`{"argv":["sh","-c","trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done"],"timeout_ms":300}`,
+	)
 	if !r.TimedOut || r.DoneReason != "timeout" || !isCode(r.RC, 9) || r.Stdout != "up\nbye\n" || r.Killed != "yes" {
 		t.Errorf("obeys: %s", r.text)
 	}
-	r = c.call(t, toolRun, `{"argv":["sh","-c","trap '' TERM; echo up; while :; do sleep 0.01; done"],"timeout_ms":300,"grace_ms":200}`)
+	r = c.call(
+		t,
+		toolRun,
+		`{"argv":["sh","-c","trap '' TERM; echo up; while :; do sleep 0.01; done"],"timeout_ms":300,"grace_ms":200}`,
+	)
 	if !r.TimedOut || !isCode(r.RC, 137) || r.Signal != "KILL" || r.Stdout != "up\n" || r.DurationMS < 500 {
 		t.Errorf("ignores: %s", r.text)
 	}
 	r = c.call(t, toolRun, `{"argv":["sh","-c","echo up; sleep 4; echo done; exit 3"],"title":"slow"}`)
-	if r.DoneReason != "running" || r.TimedOut || r.RC != nil || r.Stdout != "up\n" || r.SessionID == "" || r.ExecID == "" {
+	if r.DoneReason != "running" || r.TimedOut || r.RC != nil || r.Stdout != "up\n" || r.SessionID == "" ||
+		r.ExecID == "" {
 		t.Fatalf("runs on: %s", r.text)
 	}
 	l := c.call(t, toolSession, `{"action":"list","protocol":"local","state":"open"}`)
@@ -147,12 +190,23 @@ func TestLocalRunTimeouts(t *testing.T) {
 func TestLocalRunCaps(t *testing.T) {
 	c := connectLocal(t)
 	r := c.call(t, toolRun, `{"argv":["seq","20000"],"max_output_bytes":1000}`)
-	if !isCode(r.RC, 0) || !r.Truncated || r.StdoutBytes != 108894 || len(r.Stdout) > 1100 || !strings.HasPrefix(r.Stdout, "1\n2\n3\n") || !strings.HasSuffix(r.Stdout, "\n19999\n20000\n") || r.StdoutOmitted == nil || r.SessionID == "" {
+	if !isCode(r.RC, 0) || !r.Truncated || r.StdoutBytes != 108894 || len(r.Stdout) > 1100 ||
+		!strings.HasPrefix(r.Stdout, "1\n2\n3\n") ||
+		!strings.HasSuffix(r.Stdout, "\n19999\n20000\n") ||
+		r.StdoutOmitted == nil ||
+		r.SessionID == "" {
 		t.Fatalf("%s", tail(r.text, 2000))
 	}
 	whole := r.Stdout[:r.StdoutOmitted.At]
 	for cursor, left := r.StdoutOmitted.Cursor, r.StdoutOmitted.Bytes; left > 0; {
-		m := c.call(t, toolIO, `{"action":"read","session_id":%s,"exec_id":%s,"stream":"stdout","cursor":%s,"max_bytes":50000}`, r.SessionID, r.ExecID, cursor)
+		m := c.call(
+			t,
+			toolIO,
+			`{"action":"read","session_id":%s,"exec_id":%s,"stream":"stdout","cursor":%s,"max_bytes":50000}`,
+			r.SessionID,
+			r.ExecID,
+			cursor,
+		)
 		if m.Chunk == "" || m.DroppedBytes != 0 {
 			t.Fatalf("the middle: %s", tail(m.text, 500))
 		}
@@ -182,7 +236,9 @@ func TestLocalLimits(t *testing.T) {
 		{"a fork bomb", `{"argv":["/usr/bin/python3","-c","import os\nwhile True: os.fork()"],"limits":{"processes":20},"timeout_ms":30000}`, "processes", "", 1},
 	} {
 		r := c.call(t, toolRun, l.args)
-		if !isCode(r.RC, l.code) || r.LimitExceeded != l.limit || l.suspected != "" && !slices.Contains(r.Suspected, l.suspected) || r.TimedOut {
+		if !isCode(r.RC, l.code) || r.LimitExceeded != l.limit ||
+			l.suspected != "" && !slices.Contains(r.Suspected, l.suspected) ||
+			r.TimedOut {
 			t.Errorf("%s: %s", l.name, tail(r.text, 1000))
 		}
 	}
@@ -203,11 +259,21 @@ func TestLocalLimits(t *testing.T) {
 func TestLocalSandbox(t *testing.T) {
 	inside, outside := t.TempDir(), t.TempDir()
 	c := connectLocal(t, "[local]\nwrite_paths = ['"+inside+"']")
-	r := c.call(t, toolRun, `{"argv":["sh","-c",%s],"cwd":%s}`, "echo x > here; echo x > "+outside+"/there; touch "+outside+"/there2; ls "+outside, inside)
+	r := c.call(
+		t,
+		toolRun,
+		`{"argv":["sh","-c",%s],"cwd":%s}`,
+		"echo x > here; echo x > "+outside+"/there; touch "+outside+"/there2; ls "+outside,
+		inside,
+	)
 	if !isCode(r.RC, 0) || r.Stdout != "" || !strings.Contains(r.Stderr, "Permission denied") {
 		t.Errorf("a program without a terminal: %s", r.text)
 	}
-	id := c.openLocal(t, []string{"sh", "-c", "cd " + inside + "; echo x > here2 && ! echo x > " + outside + "/there3"}, "")
+	id := c.openLocal(
+		t,
+		[]string{"sh", "-c", "cd " + inside + "; echo x > here2 && ! echo x > " + outside + "/there3"},
+		"",
+	)
 	if r := c.awaitEnd(t, id); !strings.Contains(r.Chunk, "ermission denied") {
 		t.Errorf("a program on a terminal: %s", r.text)
 	}
@@ -225,7 +291,12 @@ func TestLocalTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := c.openLocal(t, []string{"bash", "--norc", "-i"}, `,"cwd":%s,"env":["PS1=READY> ","X=a b"],"title":"a shell","pty":{"cols":93,"rows":17}`, dir)
+	id := c.openLocal(
+		t,
+		[]string{"bash", "--norc", "-i"},
+		`,"cwd":%s,"env":["PS1=READY> ","X=a b"],"title":"a shell","pty":{"cols":93,"rows":17}`,
+		dir,
+	)
 	c.expect(t, id, `READY> $`)
 	r := c.enter(t, id, "stty size; pwd; echo \"$X\" $TERM\r", `a b xterm-256color\r\n`)
 	if !strings.Contains(r.Chunk, "17 93\r\n"+dir+"\r\n") {
@@ -262,10 +333,16 @@ func TestLocalTerminal(t *testing.T) {
 		t.Errorf("after the end: %s", r.text)
 	}
 	st := c.call(t, toolSession, `{"action":"status","session_id":%s}`, id)
-	if s := st.Session; !isCode(s.ExitCode, 5) || s.Cwd != dir || s.Title != "a shell" || s.PID < 2 || s.Argv[0] != "bash" || st.State != "closed" || s.Capabilities.ExitCode != "best_effort" || s.Cols != 101 {
+	if s := st.Session; !isCode(s.ExitCode, 5) || s.Cwd != dir || s.Title != "a shell" || s.PID < 2 ||
+		s.Argv[0] != "bash" ||
+		st.State != "closed" ||
+		s.Capabilities.ExitCode != "best_effort" ||
+		s.Cols != 101 {
 		t.Errorf("status: %s", st.text)
 	}
-	if l := c.call(t, toolSession, `{"action":"list","protocol":"local"}`); len(l.Sessions) != 1 || !isCode(l.Sessions[0].ExitCode, 5) || l.Sessions[0].Title != "a shell" {
+	if l := c.call(t, toolSession, `{"action":"list","protocol":"local"}`); len(l.Sessions) != 1 ||
+		!isCode(l.Sessions[0].ExitCode, 5) ||
+		l.Sessions[0].Title != "a shell" {
 		t.Errorf("list: %s", l.text)
 	}
 	cl := c.call(t, toolSession, `{"action":"close","session_id":%s}`, id)
@@ -302,7 +379,8 @@ func TestLocalExitedStays(t *testing.T) {
 	c.close(t, id)
 	c.awaitEnd(t, id)
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		if r, err := c.try(t.Context(), toolSession, `{"action":"status","session_id":%s}`, id); err == nil && r.ErrorCode == "NOT_FOUND" {
+		if r, err := c.try(t.Context(), toolSession, `{"action":"status","session_id":%s}`, id); err == nil &&
+			r.ErrorCode == "NOT_FOUND" {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -318,7 +396,8 @@ func TestLocalChildThatDoesNotRead(t *testing.T) {
 	c.expect(t, id, "up")
 	began := time.Now()
 	r, err := c.try(t.Context(), toolIO, `{"action":"write","session_id":%s,"data":%s}`, id, strings.Repeat("x", 200_000))
-	if err != nil || !r.WriteTimedOut && !r.TimedOut || r.BytesWritten == 0 || r.BytesWritten >= 200_000 || time.Since(began) > 5*time.Second {
+	if err != nil || !r.WriteTimedOut && !r.TimedOut || r.BytesWritten == 0 || r.BytesWritten >= 200_000 ||
+		time.Since(began) > 5*time.Second {
 		t.Errorf("after %v: %s, %v", time.Since(began), tail(r.text, 1000), err)
 	}
 	began = time.Now()
@@ -438,7 +517,11 @@ func TestLocalNobodyStays(t *testing.T) {
 func TestLocalEndsWithPtyctl(t *testing.T) {
 	c := connectLocal(t)
 	mark := fmt.Sprintf("mark-%d-killed", os.Getpid())
-	id := c.openLocal(t, []string{"sh", "-c", "trap '' HUP TERM; echo up; while :; do read x || sleep 0.1; done", mark}, "")
+	id := c.openLocal(
+		t,
+		[]string{"sh", "-c", "trap '' HUP TERM; echo up; while :; do read x || sleep 0.1; done", mark},
+		"",
+	)
 	c.expect(t, id, "up")
 	c.kill()
 	awaitNone(t, mark)
@@ -483,7 +566,8 @@ func TestHealth(t *testing.T) {
 	c := connectLocal(t)
 	id := c.openLocal(t, []string{"cat"}, "")
 	r := c.call(t, toolHealth, `{}`)
-	if r.Version == "" || !strings.HasPrefix(r.GoVersion, "go1.") || r.UptimeS == nil || r.Counts.Open != 1 || r.Counts.Local != 1 {
+	if r.Version == "" || !strings.HasPrefix(r.GoVersion, "go1.") || r.UptimeS == nil || r.Counts.Open != 1 ||
+		r.Counts.Local != 1 {
 		t.Errorf("%s", r.text)
 	}
 	c.close(t, id)
@@ -496,7 +580,9 @@ func TestHealth(t *testing.T) {
 func TestLocalExitIsTold(t *testing.T) {
 	p := newHome(t).start(t)
 	changed := make(chan string, 100)
-	told := &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { changed <- r.Params.URI }}
+	told := &mcp.ClientOptions{
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { changed <- r.Params.URI },
+	}
 	c := p.shakeHands(t, told)
 	id := c.openLocal(t, []string{"sh", "-c", "read x; exit 3"}, "")
 	uri := "ptyctl://sessions/" + id
@@ -513,7 +599,8 @@ func TestLocalExitIsTold(t *testing.T) {
 		case <-deadline:
 			t.Fatal("the client was never told")
 		}
-		if st := c.call(t, toolSession, `{"action":"status","session_id":%s}`, id); st.State == "closed" && isCode(st.Session.ExitCode, 3) {
+		if st := c.call(t, toolSession, `{"action":"status","session_id":%s}`, id); st.State == "closed" &&
+			isCode(st.Session.ExitCode, 3) {
 			break
 		}
 	}

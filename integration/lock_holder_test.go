@@ -104,18 +104,21 @@ func TestNoCallerTakesThePlaceOfAPerson(t *testing.T) {
 			arguments := strings.Replace(call.arguments, "%s", mustJSON(t, id), 1)
 			arguments = strings.Replace(arguments, "%s", mustJSON(t, word), 1)
 			if word == "" {
-				if strings.Contains(arguments, `"take_over"`) || strings.Contains(arguments, "lock") || strings.Contains(arguments, "heartbeat") {
+				if strings.Contains(arguments, `"take_over"`) || strings.Contains(arguments, "lock") ||
+					strings.Contains(arguments, "heartbeat") {
 					continue
 				}
 				arguments = strings.Replace(arguments, `,"task_id":""`, "", 1)
 			}
-			if r, err := c.try(t.Context(), call.tool, strings.ReplaceAll(arguments, "%", "%%")); err != nil || r.ErrorCode != "LOCKED" {
+			if r, err := c.try(t.Context(), call.tool, strings.ReplaceAll(arguments, "%", "%%")); err != nil ||
+				r.ErrorCode != "LOCKED" {
 				t.Fatalf("the agent: %s %s = %s, %v, want LOCKED", call.tool, arguments, r.text, err)
 			}
 			if word != status.Holder { // each is a process
 				continue
 			}
-			if stdout, stderr, status := h.run(t, "call", "--config", h.config, call.tool, arguments); status != 1 || !strings.Contains(stdout, `"error_code":"LOCKED"`) {
+			if stdout, stderr, status := h.run(t, "call", "--config", h.config, call.tool, arguments); status != 1 ||
+				!strings.Contains(stdout, `"error_code":"LOCKED"`) {
 				t.Fatalf("another program: %s %s = status %d, %s, %s, want LOCKED", call.tool, arguments, status, stdout, stderr)
 			}
 		}
@@ -136,7 +139,10 @@ func TestNoCallerTakesThePlaceOfAPerson(t *testing.T) {
 	p.leaves(1)
 	q.types("\x1d")
 	q.leaves(0)
-	if text := c.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":"0","timeout_ms":0,"max_bytes":100000}`, id).Chunk; strings.Contains(text, "intruder") {
+	if text := c.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":"0","timeout_ms":0,"max_bytes":100000}`, id).Chunk; strings.Contains(
+		text,
+		"intruder",
+	) {
 		t.Errorf("somebody else has typed:\n%s", text)
 	}
 }
@@ -214,7 +220,11 @@ func TestTheProofOfAnAttachedPersonIsTheirsAlone(t *testing.T) {
 	s := startSSHD(t)
 	h := watchedHome(t, []*sshd{s}, readWrite)
 	c := h.connect(t, "--transport", "both", "--listen", "127.0.0.1:0")
-	socket := filepath.Join(strings.TrimPrefix(h.env[len(h.env)-1], "XDG_RUNTIME_DIR="), "ptyctl", fmt.Sprintf("%d.sock", c.pid))
+	socket := filepath.Join(
+		strings.TrimPrefix(h.env[len(h.env)-1], "XDG_RUNTIME_DIR="),
+		"ptyctl",
+		fmt.Sprintf("%d.sock", c.pid),
+	)
 	between := eavesdrop(t, socket)
 	id := c.open(t, s)
 	c.ps1(t, id)
@@ -244,7 +254,16 @@ func TestTheProofOfAnAttachedPersonIsTheirsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := c.call(t, toolSession, `{"action":"status","session_id":%s}`, id).text + c.call(t, toolSession, `{"action":"list"}`).text
+	told := c.call(
+		t,
+		toolSession,
+		`{"action":"status","session_id":%s}`,
+		id,
+	).text + c.call(
+		t,
+		toolSession,
+		`{"action":"list"}`,
+	).text
 	for what, text := range map[string]string{"what an agent is told": told, "the audit log": string(trail), "the log": c.log.String(), "the terminal": p.text()} {
 		if strings.Contains(text, proof) {
 			t.Errorf("%s holds the proof", what)

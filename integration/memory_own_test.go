@@ -134,9 +134,17 @@ func TestProgramsAreReadable(t *testing.T) {
 	h.wrap = []string{"/bin/sh", "-c", `ulimit -S -c 64; exec "$0" "$@"`}
 	c := h.connect(t)
 	for name, limits := range map[string]string{"": `{}`, " with limits": `{"open_files":256}`} {
-		r := c.call(t, toolRun, `{"argv":["sh","-c","ulimit -S -c; cat /proc/$$/environ >/dev/null && echo readable"],"limits":`+limits+`}`)
+		r := c.call(
+			t,
+			toolRun,
+			`{"argv":["sh","-c","ulimit -S -c; cat /proc/$$/environ >/dev/null && echo readable"],"limits":`+limits+`}`,
+		)
 		if r.Stdout != "64\nreadable\n" {
-			t.Errorf("a program%s says %s, want its limit for core files, 64, and that its environment is readable", name, r.text)
+			t.Errorf(
+				"a program%s says %s, want its limit for core files, 64, and that its environment is readable",
+				name,
+				r.text,
+			)
 		}
 	}
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", c.pid))
@@ -157,7 +165,11 @@ func TestEnvironmentKeepsNoToken(t *testing.T) {
 	leaktest.Secret(t, token)
 	h := newHome(t)
 	h.env = []string{"PTYCTL_SERVER_HTTP_AUTH_TOKEN=" + token, "AFTER=it"}
-	h.write(t, h.config, "[local]\nhttp = true\ninherit_env = ['*']\n[ssh]\nknown_hosts_path = '"+h.knownHosts+"'\nconfig_path = '"+h.sshConfig+"'\n")
+	h.write(
+		t,
+		h.config,
+		"[local]\nhttp = true\ninherit_env = ['*']\n[ssh]\nknown_hosts_path = '"+h.knownHosts+"'\nconfig_path = '"+h.sshConfig+"'\n",
+	)
 	p := h.start(t)
 	c := p.shakeHands(t, nil)
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
@@ -167,10 +179,12 @@ func TestEnvironmentKeepsNoToken(t *testing.T) {
 	if strings.Contains(string(text), token) {
 		t.Error("the environment of ptyctl still has the token")
 	}
-	if !strings.Contains(string(text), "AFTER=it") || !strings.Contains(string(text), "PTYCTL_SERVER_HTTP_AUTH_TOKEN=\x00") {
+	if !strings.Contains(string(text), "AFTER=it") ||
+		!strings.Contains(string(text), "PTYCTL_SERVER_HTTP_AUTH_TOKEN=\x00") {
 		t.Errorf("the environment is %q, want everything but the token", text)
 	}
-	if r := c.call(t, toolRun, `{"argv":["env"]}`); strings.Contains(r.Stdout, token) || !strings.Contains(r.Stdout, "AFTER=it") {
+	if r := c.call(t, toolRun, `{"argv":["env"]}`); strings.Contains(r.Stdout, token) ||
+		!strings.Contains(r.Stdout, "AFTER=it") {
 		t.Errorf("a program has the environment %q, want what ptyctl has without the token", r.Stdout)
 	}
 }

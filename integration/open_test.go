@@ -55,10 +55,12 @@ func TestExecByHand(t *testing.T) {
 	if out, err := cmd.Output(); err != nil || string(out) != "FROM HERE\n" {
 		t.Errorf("%v, %q", err, out)
 	}
-	if _, stderr, status := h.run(t, "exec", "--config", h.config, "--timeout", "300ms", where, "--", "sleep 1000"); status != 124 || !strings.Contains(stderr, "took too long") {
+	if _, stderr, status := h.run(t, "exec", "--config", h.config, "--timeout", "300ms", where, "--", "sleep 1000"); status != 124 ||
+		!strings.Contains(stderr, "took too long") {
 		t.Errorf("status %d, %q", status, stderr)
 	}
-	if _, stderr, status := h.run(t, "exec", "--config", h.config, fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--", "true"); status != 255 || !strings.Contains(stderr, "refused") {
+	if _, stderr, status := h.run(t, "exec", "--config", h.config, fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--", "true"); status != 255 ||
+		!strings.Contains(stderr, "refused") {
 		t.Errorf("status %d, %q", status, stderr)
 	}
 	t.Run("ctrl-c", func(t *testing.T) {
@@ -96,7 +98,8 @@ func TestOpenByHand(t *testing.T) {
 	p.types("\x1d")
 	p.leaves(0)
 	p.sane()
-	if _, stderr, status := h.run(t, "open", "--config", h.config, where); status != 2 || !strings.Contains(stderr, "ptyctl exec") {
+	if _, stderr, status := h.run(t, "open", "--config", h.config, where); status != 2 ||
+		!strings.Contains(stderr, "ptyctl exec") {
 		t.Errorf("without a terminal: status %d, %q", status, stderr)
 	}
 	s.idle(t)
@@ -113,7 +116,17 @@ func TestOpenAsks(t *testing.T) {
 		return err
 	}})
 	h := newHome(t)
-	p := h.sit(t, "exec", "--config", h.config, "--host-key", "ask", fmt.Sprintf("alice@127.0.0.1:%d", s.Port()), "--", "echo i am he''re")
+	p := h.sit(
+		t,
+		"exec",
+		"--config",
+		h.config,
+		"--host-key",
+		"ask",
+		fmt.Sprintf("alice@127.0.0.1:%d", s.Port()),
+		"--",
+		"echo i am he''re",
+	)
 	p.sees(`\(yes/no|fingerprint`)
 	p.types("yes\r")
 	p.sees("Password: $")
@@ -126,7 +139,8 @@ func TestOpenAsks(t *testing.T) {
 	if known, err := os.ReadFile(h.knownHosts); err != nil || len(known) == 0 {
 		t.Errorf("the key is not on record: %v", err)
 	}
-	if _, stderr, status := h.run(t, "exec", "--config", h.config, fmt.Sprintf("alice@127.0.0.1:%d", s.Port()), "--", "true"); status != 255 || !strings.Contains(stderr, "no answer") {
+	if _, stderr, status := h.run(t, "exec", "--config", h.config, fmt.Sprintf("alice@127.0.0.1:%d", s.Port()), "--", "true"); status != 255 ||
+		!strings.Contains(stderr, "no answer") {
 		t.Errorf("without anybody to ask: status %d, %q", status, stderr)
 	}
 	eventually(t, "the end of every connection", func() bool { return s.Stats().Open == 0 })
@@ -138,7 +152,14 @@ func TestCallByHand(t *testing.T) {
 	h := watchedHome(t, []*sshd{s}, readWrite)
 	c := h.connect(t)
 	id := c.open(t, s)
-	stdout, stderr, status := h.run(t, "call", "--config", h.config, toolExec, `{"session_id":"`+id+`","cmd":"echo by hand"}`)
+	stdout, stderr, status := h.run(
+		t,
+		"call",
+		"--config",
+		h.config,
+		toolExec,
+		`{"session_id":"`+id+`","cmd":"echo by hand"}`,
+	)
 	if status != 0 || stderr != "" || !strings.Contains(stdout, `"stdout":"by hand\n"`) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
@@ -146,7 +167,8 @@ func TestCallByHand(t *testing.T) {
 	if status != 1 || !strings.Contains(stdout, `"error_code":"INVALID_ARGUMENT"`) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
-	if stdout, stderr, status = h.run(t, "call", "--config", h.config, toolSession, `[]`); status != 2 || stdout != "" || !strings.Contains(stderr, "JSON object") {
+	if stdout, stderr, status = h.run(t, "call", "--config", h.config, toolSession, `[]`); status != 2 || stdout != "" ||
+		!strings.Contains(stderr, "JSON object") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	cmd := h.command("call", "--config", h.config, toolSession, "-")
@@ -166,14 +188,26 @@ func labControlSocket(t *testing.T, l *lab) {
 	if err := os.WriteFile(filepath.Join(dir, "ptyctl"), program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l.run(t, "cp "+filepath.Join(dir, "ptyctl")+" /run/lab/ptyctl; chmod 755 /run/lab/ptyctl; install -d -o alice -g alice -m 700 /run/lab/alice; mkfifo -m 666 /run/lab/input")
+	l.run(
+		t,
+		"cp "+filepath.Join(
+			dir,
+			"ptyctl",
+		)+" /run/lab/ptyctl; chmod 755 /run/lab/ptyctl; install -d -o alice -g alice -m 700 /run/lab/alice; mkfifo -m 666 /run/lab/input",
+	)
 	defer l.run(t, "rm -rf /run/lab/alice /run/lab/input /run/lab/ptyctl")
 	as := func(user, command string) string {
 		return "setpriv --reuid " + user + " --regid " + user + " --clear-groups env -i HOME=/run/lab/home/" + user + " PATH=/usr/bin:/bin " + command
 	}
 	const socket = "/run/lab/alice/ptyctl/s.sock"
 	// Its input stays open until somebody has opened the pipe for writing, and closed it.
-	l.run(t, as("alice", "/run/lab/ptyctl mcp --control-socket "+socket)+" </run/lab/input >/dev/null 2>/run/lab/log &\nexec 9>/run/lab/input; sleep infinity 9>&9 & echo $! >/run/lab/holder")
+	l.run(
+		t,
+		as(
+			"alice",
+			"/run/lab/ptyctl mcp --control-socket "+socket,
+		)+" </run/lab/input >/dev/null 2>/run/lab/log &\nexec 9>/run/lab/input; sleep infinity 9>&9 & echo $! >/run/lab/holder",
+	)
 	defer l.run(t, "kill $(cat /run/lab/holder) || true")
 	sessions := func(user string) string {
 		return l.run(t, as(user, "/run/lab/ptyctl sessions --socket "+socket)+" 2>&1 || echo status $?")

@@ -75,7 +75,12 @@ func sit(tb testing.TB, cmd *exec.Cmd) *person {
 			tb.Errorf("the race detector reports:\n%s", text)
 		}
 		if tb.Failed() {
-			tb.Logf("the terminal of %v shows:\n%s\nit was sent, at the end: %q", p.cmd.Args[1:], p.picture(), tail(p.text(), 4<<10))
+			tb.Logf(
+				"the terminal of %v shows:\n%s\nit was sent, at the end: %q",
+				p.cmd.Args[1:],
+				p.picture(),
+				tail(p.text(), 4<<10),
+			)
 		}
 	})
 	return p
@@ -217,7 +222,8 @@ func (p *person) sane() {
 	}
 	_, _ = p.screen.Write([]byte("\r\nz"))
 	at := p.screen.Cursor()
-	if g := p.screen.Cell(at.X-1, at.Y); g.Char != 'z' || g.FG != vt10x.DefaultFG || g.BG != vt10x.DefaultBG || g.Mode != 0 {
+	if g := p.screen.Cell(at.X-1, at.Y); g.Char != 'z' || g.FG != vt10x.DefaultFG || g.BG != vt10x.DefaultBG ||
+		g.Mode != 0 {
 		p.t.Errorf("what is written now is drawn as %+v", g)
 	}
 }

@@ -19,7 +19,13 @@ func plannedHome(tb testing.TB, lines ...string) (h *home, prod, other *sshd) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	aliases := fmt.Sprintf("Host prod\n HostName 127.0.0.1\n Port %d\n User %s\nHost other\n HostName 127.0.0.1\n Port %d\n User %s\n", prod.port, prod.user, other.port, other.user)
+	aliases := fmt.Sprintf(
+		"Host prod\n HostName 127.0.0.1\n Port %d\n User %s\nHost other\n HostName 127.0.0.1\n Port %d\n User %s\n",
+		prod.port,
+		prod.user,
+		other.port,
+		other.user,
+	)
 	h.write(tb, h.sshConfig, string(config)+aliases)
 	for _, s := range []*sshd{prod, other} { // by whatever name, the key is on record
 		h.trust(tb, fmt.Sprintf("[localhost]:%d,[::1]:%[1]d %s", s.port, s.hostKey.public()))
@@ -67,7 +73,8 @@ func TestPlannedHosts(t *testing.T) {
 			callers := filepath.Join(h.dir, "callers_config")
 			h.write(t, callers, fmt.Sprintf("Host prod\n HostName localhost\n Port %d\n", other.port))
 			c := h.connect(t)
-			members := strings.NewReplacer("%h:%p", "%h:%p", "%p", fmt.Sprint(prod.port), "%o", fmt.Sprint(other.port), "%c", callers, "%u", prod.user).Replace(tt.open)
+			members := strings.NewReplacer("%h:%p", "%h:%p", "%p", fmt.Sprint(prod.port), "%o", fmt.Sprint(other.port), "%c", callers, "%u", prod.user).
+				Replace(tt.open)
 			call := strings.ReplaceAll(`{"action":"open","protocol":"ssh",`+members+`}`, "%h:%p", "%%h:%%p")
 			if !strings.Contains(call, `"host":"prod"`) && !strings.Contains(call, `"host":"other"`) {
 				call = strings.Replace(call, `"protocol":"ssh",`, `"protocol":"ssh","username":"`+prod.user+`",`, 1)
@@ -144,7 +151,10 @@ func TestSteeringByCaller(t *testing.T) {
 	if log := s.log.String(); strings.Contains(log, "Accepted") {
 		t.Errorf("somebody has logged in:\n%s", log)
 	}
-	c.close(t, c.call(t, toolSession, open+`,"ssh_options":{"extra_args":["-o","SetEnv=LC_ALL=C","-oSendEnv=LANG"]}}`).SessionID)
+	c.close(
+		t,
+		c.call(t, toolSession, open+`,"ssh_options":{"extra_args":["-o","SetEnv=LC_ALL=C","-oSendEnv=LANG"]}}`).SessionID,
+	)
 	c.finish()
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("the command ran")
@@ -209,7 +219,11 @@ func TestPlannedTelnet(t *testing.T) {
 func TestRuledCredentials(t *testing.T) {
 	s := startSSHD(t)
 	mine := "key:" + ssh.FingerprintSHA256(s.userKey.PublicKey())
-	accept := fmt.Sprintf(`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":%q,"ssh_options":{"host_key_policy":"accept_new"}}`, s.port, s.user)
+	accept := fmt.Sprintf(
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":%q,"ssh_options":{"host_key_policy":"accept_new"}}`,
+		s.port,
+		s.user,
+	)
 	for name, tt := range map[string]struct {
 		table   []string
 		unknown bool // the host is not on record

@@ -14,10 +14,28 @@ func TestPolicyReport(t *testing.T) {
 	s := startSSHD(t)
 	dir := t.TempDir()
 	log := filepath.Join(dir, "ptyctl.log")
-	h := homeFor(t, []*sshd{s}, "host_key_floor = 'strict'", "[logging]\nfile = '"+log+"'",
-		"[policy]", `mode = "report"`, `allow = ["echo *", "uname"]`, `ask = ["uname"]`, `consent = "elicit"`, `exec_only_hosts = ["127.*"]`, `typing = "lines"`)
+	h := homeFor(
+		t,
+		[]*sshd{s},
+		"host_key_floor = 'strict'",
+		"[logging]\nfile = '"+log+"'",
+		"[policy]",
+		`mode = "report"`,
+		`allow = ["echo *", "uname"]`,
+		`ask = ["uname"]`,
+		`consent = "elicit"`,
+		`exec_only_hosts = ["127.*"]`,
+		`typing = "lines"`,
+	)
 	c := h.connect(t)
-	c.refused(t, "POLICY_DENIED", toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%v,"username":%s,"ssh_options":{"host_key_policy":"accept_new"}}`, s.port, s.user)
+	c.refused(
+		t,
+		"POLICY_DENIED",
+		toolSession,
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%v,"username":%s,"ssh_options":{"host_key_policy":"accept_new"}}`,
+		s.port,
+		s.user,
+	)
 	id := c.open(t, s)
 	const run = `{"session_id":%s,"cmd":%s,"lane":"channel"}`
 	for command, want := range map[string]string{
@@ -53,7 +71,9 @@ func TestPolicyReport(t *testing.T) {
 		t.Errorf("%d execs would be denied, want 3: %q", len(reasons), reasons)
 	}
 	writes := auditLines(t, h.audit, "write")
-	if len(writes) != 1 || writes[0].Refused || writes[0].Would == nil || !strings.HasPrefix(writes[0].Would.Rule, "policy.exec_only_hosts") || writes[0].Would.Reason != "" {
+	if len(writes) != 1 || writes[0].Refused || writes[0].Would == nil ||
+		!strings.HasPrefix(writes[0].Would.Rule, "policy.exec_only_hosts") ||
+		writes[0].Would.Reason != "" {
 		t.Errorf("the writes are %+v, want one that policy.exec_only_hosts would deny, without a reason", writes)
 	}
 	logged, err := os.ReadFile(log)
@@ -101,7 +121,8 @@ func TestPolicyReportLogin(t *testing.T) {
 
 	for _, event := range []string{"exec", "write"} {
 		lines := auditLines(t, h.audit, event)
-		if len(lines) != 1 || lines[0].Refused || lines[0].Would == nil || !strings.HasPrefix(lines[0].Would.Rule, `policy.read_only_hosts "r2"`) {
+		if len(lines) != 1 || lines[0].Refused || lines[0].Would == nil ||
+			!strings.HasPrefix(lines[0].Would.Rule, `policy.read_only_hosts "r2"`) {
 			t.Errorf("the lines of %s are %+v, want one that policy.read_only_hosts would deny", event, lines)
 		}
 	}
@@ -111,7 +132,8 @@ func TestPolicyReportLogin(t *testing.T) {
 			withheld = append(withheld, n.Detail+" by "+n.Would.Rule+": "+n.Would.Reason)
 		}
 	}
-	if len(withheld) != 1 || !strings.HasPrefix(withheld[0], "key SHA256:") || !strings.Contains(withheld[0], " by policy.credential") ||
+	if len(withheld) != 1 || !strings.HasPrefix(withheld[0], "key SHA256:") ||
+		!strings.Contains(withheld[0], " by policy.credential") ||
 		!strings.Contains(withheld[0], "no [[policy.credential]] allows this key here") {
 		t.Errorf("credentials that would be withheld: %q, want the key, once", withheld)
 	}

@@ -41,7 +41,14 @@ func TestPolicyOnCommands(t *testing.T) {
 		c.deniedBy(t, "policy.ask", toolExec, run, id, "systemctl restart nginx", lane)
 	}
 	c.deniedBy(t, "policy.deny", toolExec, `{"session_id":%s,"cmd":"ls","lane":"channel","env":["PATH=/tmp"]}`, id)
-	c.deniedBy(t, "policy.deny", toolExec, `{"session_id":%s,"cmd":"sh","lane":"channel","stdin":%s}`, id, "rm -rf "+victim)
+	c.deniedBy(
+		t,
+		"policy.deny",
+		toolExec,
+		`{"session_id":%s,"cmd":"sh","lane":"channel","stdin":%s}`,
+		id,
+		"rm -rf "+victim,
+	)
 	for _, arguments := range []string{`"data":"ls\r"`, `"data":"ls not-1138\r","sensitive":true`, `"data":"ls","paste":true`, `"key":"arrow_up"`, `"key":"ctrl_c"`, `"key":"break"`} {
 		c.deniedBy(t, "policy.typing", toolIO, `{"action":"write","session_id":%s,`+arguments+`}`, id)
 	}
@@ -136,7 +143,8 @@ func TestPolicyCheck(t *testing.T) {
 			t.Errorf("policy test of %q: status %d, want %d: %s%s", lines, status, want, out, errs)
 		}
 	}
-	if out, _, status := h.run(t, "policy", "show", "--config", h.config); status != 0 || !strings.Contains(out, rule) || !strings.Contains(out, `policy.hosts "web*"`) {
+	if out, _, status := h.run(t, "policy", "show", "--config", h.config); status != 0 || !strings.Contains(out, rule) ||
+		!strings.Contains(out, `policy.hosts "web*"`) {
 		t.Errorf("show: status %d, %s", status, out)
 	}
 	for _, line := range []string{`permissions = '{"bash": {"ls": "maybe"}}'`, `deny = [" "]`, `typing = "some"`} {
@@ -182,7 +190,14 @@ func TestPolicyOnThisMachine(t *testing.T) {
 	}
 	c.deniedBy(t, "policy.work_dirs", toolRun, `{"argv":["true"]}`)
 	c.deniedBy(t, "policy.work_dirs", toolSession, `{"action":"open","protocol":"local","argv":["sh"]}`)
-	c.deniedBy(t, "policy.deny", toolSession, `{"action":"open","protocol":"local","argv":["rm",%s],"cwd":%s}`, victim, inside)
+	c.deniedBy(
+		t,
+		"policy.deny",
+		toolSession,
+		`{"action":"open","protocol":"local","argv":["rm",%s],"cwd":%s}`,
+		victim,
+		inside,
+	)
 	id := c.call(t, toolSession, `{"action":"open","protocol":"local","argv":["sh"],"cwd":%s}`, inside).SessionID
 	if r := c.call(t, toolExec, `{"session_id":%s,"cmd":"pwd"}`, id); r.Stdout != inside+"\n" {
 		t.Error(r.text)

@@ -39,7 +39,8 @@ type program struct {
 func (h *home) start(tb testing.TB, args ...string) *program {
 	tb.Helper()
 	p := &program{t: tb, seen: newCapture(), log: newCapture(), ended: make(chan struct{}), secrets: h.secrets}
-	p.cmd = h.command(append([]string{"mcp", "--transport", "stdio", "--config", h.config, "--log-level", "debug"}, args...)...)
+	p.cmd = h.command(
+		append([]string{"mcp", "--transport", "stdio", "--config", h.config, "--log-level", "debug"}, args...)...)
 	p.cmd.Env = append(p.cmd.Env, "PTYCTL_AUDIT_PATH="+h.audit)
 	p.audit = h.audit
 	p.cmd.Stderr = p.log

@@ -47,7 +47,10 @@ func TestProgramsAreThoseJudged(t *testing.T) {
 			}
 		}
 	}
-	if r := c.call(t, toolRun, `{"argv":["uname"],"env":`+quoted("GREETING=hello")+`}`); strings.TrimSpace(r.Stdout) != "Linux" && strings.TrimSpace(r.Stdout) != "Darwin" {
+	if r := c.call(t, toolRun, `{"argv":["uname"],"env":`+quoted("GREETING=hello")+`}`); strings.TrimSpace(
+		r.Stdout,
+	) != "Linux" &&
+		strings.TrimSpace(r.Stdout) != "Darwin" {
 		t.Errorf("uname says %s", r.text)
 	}
 	if _, err := os.Stat(canary); err == nil {

@@ -30,7 +30,8 @@ type door struct {
 
 // typed reports whether a line at the door is keys for a terminal.
 func (d door) typed() bool {
-	return strings.Contains(d.name, "write") || strings.HasSuffix(d.name, "talk") || d.name == "paste" || strings.Contains(d.name, "pty_send")
+	return strings.Contains(d.name, "write") || strings.HasSuffix(d.name, "talk") || d.name == "paste" ||
+		strings.Contains(d.name, "pty_send")
 }
 
 // line is what to give the door so that a line is run. talk ends it itself.
@@ -43,7 +44,8 @@ func (d door) line(line string) string {
 
 // deniedByRules reports whether an answer, in the words of any set of tools, says that the operator's rules deny something.
 func deniedByRules(text string) bool {
-	return strings.Contains(text, "POLICY_DENIED") || strings.Contains(text, "the operator's rule ") && strings.Contains(text, " denies this")
+	return strings.Contains(text, "POLICY_DENIED") ||
+		strings.Contains(text, "the operator's rule ") && strings.Contains(text, " denies this")
 }
 
 // doorsTo opens every door to a server, for a process with rules of its own and one that is aiterm. shut closes what was opened.
@@ -100,7 +102,13 @@ func doorsTo(t *testing.T, s *sshd, rules, aiRules []string) (h *home, doors []d
 			t.Fatalf("pty_spawn gives no %s", shell)
 		}
 		for _, action := range []string{"run", "talk"} {
-			doors = append(doors, door{"k_pty " + action, tool(c.tools, "k_pty", `{"action":%s,"session_id":%s,"timeout_ms":2000,"command":%s}`, action, session)})
+			doors = append(
+				doors,
+				door{
+					"k_pty " + action,
+					tool(c.tools, "k_pty", `{"action":%s,"session_id":%s,"timeout_ms":2000,"command":%s}`, action, session),
+				},
+			)
 		}
 		doors = append(doors,
 			door{"k_pty write", tool(c.tools, "k_pty", `{"action":"write","session_id":%s,"data":%s}`, session)},
@@ -139,9 +147,18 @@ func TestRedTeamDoors(t *testing.T) {
 	t.Parallel()
 	s := startSSHD(t)
 	b := newCanary(t)
-	h, doors, shut := doorsTo(t, s,
-		[]string{"[policy]", strings.TrimSuffix(readers, "]") + `, "bash -c *", "/bin/bash -c *", "/bin/sh -c *", "/bin/bash", "/bin/sh"]`},
-		[]string{"[policy]", strings.TrimSuffix(readers, "]") + `, "/bin/bash -c *", "/bin/sh -c *", "/bin/bash", "/bin/sh"]`})
+	h, doors, shut := doorsTo(
+		t,
+		s,
+		[]string{
+			"[policy]",
+			strings.TrimSuffix(readers, "]") + `, "bash -c *", "/bin/bash -c *", "/bin/sh -c *", "/bin/bash", "/bin/sh"]`,
+		},
+		[]string{
+			"[policy]",
+			strings.TrimSuffix(readers, "]") + `, "/bin/bash -c *", "/bin/sh -c *", "/bin/bash", "/bin/sh"]`,
+		},
+	)
 	for _, d := range doors {
 		if text := d.run("echo fine"); !d.typed() && (deniedByRules(text) || strings.Contains(text, "INVALID")) {
 			t.Errorf("%s is no door, because it does not run what is allowed: %.500s", d.name, text)
@@ -207,7 +224,16 @@ func TestRedTeamTyped(t *testing.T) {
 		c.call(t, toolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"[$#] $","timeout_ms":20000}`, id)
 		var answers []string
 		for _, k := range keys {
-			answers = append(answers, c.attempt(t, toolIO, `{"action":"write","session_id":%s,"data":%s,"until_idle_ms":100,"timeout_ms":1000}`, id, line.Replace(k)))
+			answers = append(
+				answers,
+				c.attempt(
+					t,
+					toolIO,
+					`{"action":"write","session_id":%s,"data":%s,"until_idle_ms":100,"timeout_ms":1000}`,
+					id,
+					line.Replace(k),
+				),
+			)
 		}
 		if !strings.Contains(strings.Join(answers, ""), "POLICY_DENIED") || b.ran(t) {
 			time.Sleep(lateMoment)

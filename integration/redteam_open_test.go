@@ -30,19 +30,44 @@ func TestRedTeamCommandsOfTheConnection(t *testing.T) {
 				"SetEnv=LANG=C PROMPT_COMMAND=CMD", "SetEnv=BASH_ENV=CMD ENV=CMD", "SetEnv=PS1=$(CMD)", "SetEnv=LC_ALL=$(CMD)", "ProxyCommand=CMD", "LocalCommand=CMD", "KnownHostsCommand=CMD", "ProxyUseFdpass=yes",
 			} {
 				o = strings.ReplaceAll(o, "CMD", b.path)
-				options = append(options, fmt.Sprintf(`{"extra_args":["-o",%q]}`, o), fmt.Sprintf(`{"extra_args":[%q]}`, "-o"+o), fmt.Sprintf(`{"extra_args":["-oPermitLocalCommand=yes","-o",%q]}`, o))
+				options = append(
+					options,
+					fmt.Sprintf(`{"extra_args":["-o",%q]}`, o),
+					fmt.Sprintf(`{"extra_args":[%q]}`, "-o"+o),
+					fmt.Sprintf(`{"extra_args":["-oPermitLocalCommand=yes","-o",%q]}`, o),
+				)
 			}
-			options = append(options, fmt.Sprintf(`{"config_path":%q}`, config), fmt.Sprintf(`{"extra_args":["-F",%q]}`, config), fmt.Sprintf(`{"extra_args":["127.0.0.1",%q]}`, b.path))
+			options = append(
+				options,
+				fmt.Sprintf(`{"config_path":%q}`, config),
+				fmt.Sprintf(`{"extra_args":["-F",%q]}`, config),
+				fmt.Sprintf(`{"extra_args":["127.0.0.1",%q]}`, b.path),
+			)
 			for _, o := range options {
 				for _, pty := range []string{"", `,"pty":{"enabled":false}`} {
-					r, err := c.try(t.Context(), toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"ssh_options":`+strings.ReplaceAll(o, "%", "%%")+pty+`}`, s.port, s.user)
+					r, err := c.try(
+						t.Context(),
+						toolSession,
+						`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"ssh_options":`+strings.ReplaceAll(
+							o,
+							"%",
+							"%%",
+						)+pty+`}`,
+						s.port,
+						s.user,
+					)
 					if err != nil {
 						t.Fatal(err)
 					}
 					if r.SessionID == "" {
 						continue
 					}
-					c.attempt(t, toolIO, `{"action":"read","session_id":%s,"cursor":"0","until_idle_ms":200,"timeout_ms":1000}`, r.SessionID)
+					c.attempt(
+						t,
+						toolIO,
+						`{"action":"read","session_id":%s,"cursor":"0","until_idle_ms":200,"timeout_ms":1000}`,
+						r.SessionID,
+					)
 					if b.ran(t) {
 						t.Errorf("ssh_options %s ran the canary: %.300s", o, r.text)
 					}
@@ -51,7 +76,13 @@ func TestRedTeamCommandsOfTheConnection(t *testing.T) {
 			}
 			for _, env := range []string{`["PROMPT_COMMAND=CMD"]`, `["BASH_ENV=CMD"]`, `["PS1=$(CMD)"]`, `["PS4=$(CMD)"]`, `["LD_PRELOAD=CMD"]`} {
 				env = strings.ReplaceAll(env, "CMD", b.path)
-				text := c.attempt(t, toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"env":`+env+`}`, s.port, s.user)
+				text := c.attempt(
+					t,
+					toolSession,
+					`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"env":`+env+`}`,
+					s.port,
+					s.user,
+				)
 				if b.ran(t) {
 					t.Errorf("env %s ran the canary: %.300s", env, text)
 				}
@@ -67,10 +98,18 @@ func TestRedTeamHosts(t *testing.T) {
 	forbidden, allowed := startSSHD(t), startSSHD(t)
 	// The forbidden server is reached as localhost, the allowed one as 127.0.0.1.
 	jump := func(spec string) string {
-		return strings.NewReplacer("PORT", fmt.Sprint(forbidden.port), "ALLOWED", fmt.Sprintf("127.0.0.1:%d", allowed.port)).Replace(spec)
+		return strings.NewReplacer("PORT", fmt.Sprint(forbidden.port), "ALLOWED", fmt.Sprintf("127.0.0.1:%d", allowed.port)).
+			Replace(spec)
 	}
-	unresolved := []string{"a short address", "a number", "hexadecimal", "octal", "a jump with a dot", "a name with a dot"} // what some resolver takes, such as inet_aton(3), and Go's may not
-	for _, tt := range []struct{ name, rules, config, host, options string }{                                               // host and options are of the call
+	unresolved := []string{
+		"a short address",
+		"a number",
+		"hexadecimal",
+		"octal",
+		"a jump with a dot",
+		"a name with a dot",
+	} // what some resolver takes, such as inet_aton(3), and Go's may not
+	for _, tt := range []struct{ name, rules, config, host, options string }{ // host and options are of the call
 		{"two readers of one option", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-o","ProxyJump localhost:PORT,u=x@ALLOWED"]}`},
 		{"a blank before the sign", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-o","ProxyJump =localhost:PORT"]}`},
 		{"quotes", `hosts = ["127.0.0.1"]`, "", "127.0.0.1", `{"extra_args":["-o","ProxyJump=\"localhost:PORT\""]}`},
@@ -100,9 +139,22 @@ func TestRedTeamHosts(t *testing.T) {
 			open := func(rules ...string) string {
 				h := homeFor(t, []*sshd{forbidden, allowed}, rules...)
 				h.trust(t, forbidden.anyName(), allowed.anyName())
-				h.write(t, h.sshConfig, tt.config+"Host *\n\tIdentityAgent none\n\tIdentitiesOnly yes\n\tIdentityFile "+forbidden.identity+"\n\tIdentityFile "+allowed.identity+"\n")
+				h.write(
+					t,
+					h.sshConfig,
+					tt.config+"Host *\n\tIdentityAgent none\n\tIdentitiesOnly yes\n\tIdentityFile "+forbidden.identity+"\n\tIdentityFile "+allowed.identity+"\n",
+				)
 				other := filepath.Join(h.dir, "other_config")
-				h.write(t, other, fmt.Sprintf("HostName localhost\nPort %d\nIdentityAgent none\nIdentityFile %s\nUserKnownHostsFile %s\n", forbidden.port, forbidden.identity, h.knownHosts))
+				h.write(
+					t,
+					other,
+					fmt.Sprintf(
+						"HostName localhost\nPort %d\nIdentityAgent none\nIdentityFile %s\nUserKnownHostsFile %s\n",
+						forbidden.port,
+						forbidden.identity,
+						h.knownHosts,
+					),
+				)
 				options := strings.NewReplacer("CONFIG", other, "KEY", forbidden.identity).Replace(jump(tt.options))
 				port := fmt.Sprintf(`"port":%d,`, allowed.port)
 				switch {
@@ -111,12 +163,14 @@ func TestRedTeamHosts(t *testing.T) {
 				case strings.Contains(tt.options, "CONFIG"): // whose port it is
 					port = ""
 				}
-				return h.connect(t).attempt(t, toolSession, `{"action":"open","protocol":"ssh","host":%s,`+port+`"username":%s,"ssh_options":`+options+`}`, tt.host, forbidden.user)
+				return h.connect(t).
+					attempt(t, toolSession, `{"action":"open","protocol":"ssh","host":%s,`+port+`"username":%s,"ssh_options":`+options+`}`, tt.host, forbidden.user)
 			}
 			logins := func() int { return strings.Count(forbidden.log.String(), "Accepted publickey") }
 			before := logins()
 			rule, _, _ := strings.Cut(tt.rules, " ")
-			if text := open("[policy]", tt.rules); !strings.Contains(text, "POLICY_DENIED") || !strings.Contains(text, "policy."+rule) {
+			if text := open("[policy]", tt.rules); !strings.Contains(text, "POLICY_DENIED") ||
+				!strings.Contains(text, "policy."+rule) {
 				t.Errorf("%s with ssh_options %s is not denied by %s: %.500s", tt.host, tt.options, rule, text)
 			}
 			if logins() > before {
@@ -127,7 +181,10 @@ func TestRedTeamHosts(t *testing.T) {
 			switch {
 			case logins() > before:
 			case slices.Contains(unresolved, tt.name) && strings.Contains(text, "CONNECT_FAILED"):
-				t.Logf("this row cannot be reached: ptyctl's resolver on this machine does not take its spelling of the host: %.200s", text)
+				t.Logf(
+					"this row cannot be reached: ptyctl's resolver on this machine does not take its spelling of the host: %.200s",
+					text,
+				)
 			default:
 				t.Errorf("without rules %s with ssh_options %s does not log in: %.500s", tt.host, tt.options, text)
 			}
@@ -165,7 +222,10 @@ func TestRedTeamHostKeys(t *testing.T) {
 				if admits {
 					open := `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"ssh_options":{"host_key_fingerprint":%s}}`
 					c.refused(t, "HOSTKEY_MISMATCH", toolSession, open, s.port, s.user, other.fingerprint())
-					if text := c.attempt(t, toolSession, open, s.port, s.user, s.hostKey.fingerprint()); strings.Count(s.log.String(), "Accepted publickey") != before+1 {
+					if text := c.attempt(t, toolSession, open, s.port, s.user, s.hostKey.fingerprint()); strings.Count(
+						s.log.String(),
+						"Accepted publickey",
+					) != before+1 {
 						t.Errorf("the host's own fingerprint does not admit it: %.300s", text)
 					}
 					return
@@ -179,13 +239,20 @@ func TestRedTeamHostKeys(t *testing.T) {
 					if floor == "accept_new" && strings.Contains(options, "HostKeyAlias") {
 						continue
 					}
-					text := c.attempt(t, toolSession, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"ssh_options":`+options+`}`, s.port, s.user)
+					text := c.attempt(
+						t,
+						toolSession,
+						`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"ssh_options":`+options+`}`,
+						s.port,
+						s.user,
+					)
 					if after := strings.Count(s.log.String(), "Accepted publickey"); after > before {
 						before = after
 						t.Errorf("ssh_options %s made the host trusted: %.300s", options, text)
 					}
 				}
-				if text, err := os.ReadFile(h.knownHosts); err != nil || strings.Count(string(text), s.hostKey.public()) > map[bool]int{true: 1}[record == "revoked"] {
+				if text, err := os.ReadFile(h.knownHosts); err != nil ||
+					strings.Count(string(text), s.hostKey.public()) > map[bool]int{true: 1}[record == "revoked"] {
 					t.Errorf("the key was recorded: %v %s", err, text)
 				}
 			})

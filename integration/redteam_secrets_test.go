@@ -30,12 +30,27 @@ func TestRedTeamLocks(t *testing.T) {
 	if !strings.Contains(refusal, "LOCKED") {
 		t.Fatalf("an agent may type beside a person: %s", refusal)
 	}
-	status := c.attempt(t, toolSession, `{"action":"status","session_id":%s}`, id) + c.attempt(t, toolSession, `{"action":"list"}`)
+	status := c.attempt(
+		t,
+		toolSession,
+		`{"action":"status","session_id":%s}`,
+		id,
+	) + c.attempt(
+		t,
+		toolSession,
+		`{"action":"list"}`,
+	)
 	audited, err := os.ReadFile(h.audit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"person", "ptyctl attach", "person root", fmt.Sprintf("person %s (ptyctl attach, process %d)", os.Getenv("USER"), p.cmd.Process.Pid), fmt.Sprintf("person root (ptyctl attach, process %d)", p.cmd.Process.Pid)}
+	names := []string{
+		"person",
+		"ptyctl attach",
+		"person root",
+		fmt.Sprintf("person %s (ptyctl attach, process %d)", os.Getenv("USER"), p.cmd.Process.Pid),
+		fmt.Sprintf("person root (ptyctl attach, process %d)", p.cmd.Process.Pid),
+	}
 	for _, text := range []string{refusal, status, string(audited)} {
 		for _, m := range words.FindAllString(text, -1) {
 			names = append(names, m)
@@ -58,7 +73,9 @@ func TestRedTeamLocks(t *testing.T) {
 			}
 			for _, call := range []string{toolIO + ` {"action":"write","data":"` + b.path + `\r","session_id":%s,"task_id":%s}`, toolSession + ` {"action":"unlock","session_id":%s,"task_id":%s}`, toolSession + ` {"action":"lock","session_id":%s,"task_id":%s}`, toolSession + ` {"action":"heartbeat","session_id":%s,"task_id":%s}`} {
 				tool, arguments, _ := strings.Cut(call, " ")
-				if text := do(tool, arguments); strings.Contains(text, `"success":true`) || strings.Contains(text, "bytes_written") || !strings.Contains(text, "error_code") {
+				if text := do(tool, arguments); strings.Contains(text, `"success":true`) ||
+					strings.Contains(text, "bytes_written") ||
+					!strings.Contains(text, "error_code") {
 					t.Fatalf("%s: %s with task_id %q: %.300s", door, arguments, name, text)
 				}
 			}
@@ -68,7 +85,14 @@ func TestRedTeamLocks(t *testing.T) {
 		if !strings.Contains(name, "process") && !strings.Contains(name, "person") {
 			continue
 		}
-		out, errs, _ := h.run(t, "call", "--config", h.config, toolIO, fmt.Sprintf(`{"action":"write","session_id":%q,"data":"%s\r","task_id":%q}`, id, b.path, name))
+		out, errs, _ := h.run(
+			t,
+			"call",
+			"--config",
+			h.config,
+			toolIO,
+			fmt.Sprintf(`{"action":"write","session_id":%q,"data":"%s\r","task_id":%q}`, id, b.path, name),
+		)
 		if !strings.Contains(out+errs, "LOCKED") && !strings.Contains(out+errs, "INVALID") {
 			t.Errorf("control socket: task_id %q: %.300s", name, out+errs)
 		}
@@ -90,7 +114,11 @@ func TestRedTeamTasks(t *testing.T) {
 	path := h.tokensFile(t)
 	h.write(t, path, "ops:write:"+opsToken+"\ndev:write:"+other+"\n")
 	h.secrets = append(h.secrets, other)
-	h.write(t, h.config, "[server.http]\ntokens_file = '"+path+"'\n[ssh]\nknown_hosts_path = '"+h.knownHosts+"'\nconfig_path = '"+h.sshConfig+"'\n")
+	h.write(
+		t,
+		h.config,
+		"[server.http]\ntokens_file = '"+path+"'\n[ssh]\nknown_hosts_path = '"+h.knownHosts+"'\nconfig_path = '"+h.sshConfig+"'\n",
+	)
 	p, url := h.startHTTP(t)
 	ops, dev := p.dial(t, url, opsToken), p.dial(t, url, other)
 	id := ops.open(t, s)

@@ -44,7 +44,10 @@ func (r *redShell) login(tb testing.TB) {
 // usable has the session's shell run something, or logs in anew: a bypass leaves shells in odd states.
 func (r *redShell) usable(tb testing.TB) {
 	tb.Helper()
-	if text := r.attempt(tb, toolExec, `{"session_id":%s,"cmd":"echo usable","lane":"terminal","timeout_ms":2000}`, r.id); !strings.Contains(text, `usable\n`) {
+	if text := r.attempt(tb, toolExec, `{"session_id":%s,"cmd":"echo usable","lane":"terminal","timeout_ms":2000}`, r.id); !strings.Contains(
+		text,
+		`usable\n`,
+	) {
 		r.login(tb)
 	}
 }
@@ -54,8 +57,17 @@ func (r *redShell) usable(tb testing.TB) {
 func TestRedTeamShells(t *testing.T) {
 	t.Parallel()
 	l := startShells(t)
-	l.run(t, fmt.Sprintf("mkdir -m 1777 %[1]s\ncat >%[2]s <<'end'\n#!/bin/sh\necho >%[1]s/$(id -un)\nend\nchmod 755 %[2]s", labMarks, labCanary))
-	lines := append(redTeamLines(shelltest.Bypasses, labCanary), redTeamLines(map[string][]string{"": shelltest.Typed}, labCanary)...)
+	l.run(
+		t,
+		fmt.Sprintf(
+			"mkdir -m 1777 %[1]s\ncat >%[2]s <<'end'\n#!/bin/sh\necho >%[1]s/$(id -un)\nend\nchmod 755 %[2]s",
+			labMarks,
+			labCanary,
+		),
+	)
+	lines := append(
+		redTeamLines(shelltest.Bypasses, labCanary),
+		redTeamLines(map[string][]string{"": shelltest.Typed}, labCanary)...)
 	for _, sh := range loginShells {
 		if sh.name == "rbash" {
 			continue // is bash
@@ -82,7 +94,14 @@ func TestRedTeamShells(t *testing.T) {
 			for n, form := range forms {
 				list := lines
 				if n > 1 { // a form that the caller chooses: what is judged is the same, what is typed is not
-					list = redTeamLines(map[string][]string{"": shelltest.Typed, "csh": shelltest.Bypasses["csh's quotes and words"], "fish": shelltest.Bypasses["fish's words"]}, labCanary)
+					list = redTeamLines(
+						map[string][]string{
+							"":     shelltest.Typed,
+							"csh":  shelltest.Bypasses["csh's quotes and words"],
+							"fish": shelltest.Bypasses["fish's words"],
+						},
+						labCanary,
+					)
 				}
 				refused := 0
 				for _, line := range list {
@@ -118,7 +137,17 @@ func TestRedTeamShells(t *testing.T) {
 // arguments tries what is not the command: the folder, the environment and the input of an exec.
 func (r *redShell) arguments(t *testing.T) {
 	t.Helper()
-	inject := []string{"'; " + labCanary + "; '", "$(" + labCanary + ")", "`" + labCanary + "`", "/tmp\n" + labCanary + "\n", "\\'; " + labCanary + "; '", `"; ` + labCanary + `; "`, "/tmp; " + labCanary, "(" + labCanary + ")", "!" + labCanary}
+	inject := []string{
+		"'; " + labCanary + "; '",
+		"$(" + labCanary + ")",
+		"`" + labCanary + "`",
+		"/tmp\n" + labCanary + "\n",
+		"\\'; " + labCanary + "; '",
+		`"; ` + labCanary + `; "`,
+		"/tmp; " + labCanary,
+		"(" + labCanary + ")",
+		"!" + labCanary,
+	}
 	for _, lane := range []string{"channel", "terminal"} {
 		for _, text := range inject {
 			for _, more := range []string{`"cmd":"ls","cwd":%s`, `"cmd":"ls","env":["TERM=%s"]`, `"cmd":"ls","env":["LC_ALL=%s"]`, `"cmd":"ls","env":["PROMPT_COMMAND=%s"]`, `"cmd":"ls","env":["PS1=%s"]`, `"cmd":"ls","env":["A%s=b"]`, `"cmd":"cat","stdin":%s`} {
@@ -126,7 +155,16 @@ func (r *redShell) arguments(t *testing.T) {
 				if strings.Contains(more, `env`) {
 					quoted = strings.Trim(quoted, `"`)
 				}
-				arguments := fmt.Sprintf(`{"session_id":%q,"lane":%q,"timeout_ms":1000,`, r.id, lane) + strings.Replace(more, "%s", quoted, 1) + "}"
+				arguments := fmt.Sprintf(
+					`{"session_id":%q,"lane":%q,"timeout_ms":1000,`,
+					r.id,
+					lane,
+				) + strings.Replace(
+					more,
+					"%s",
+					quoted,
+					1,
+				) + "}"
 				answer := r.attemptRaw(t, toolExec, arguments)
 				if strings.Contains(answer, "POLICY_DENIED") || strings.Contains(answer, "INVALID_ARGUMENT") {
 					continue

@@ -98,8 +98,15 @@ func TestUnreachable(t *testing.T) {
 			var took time.Duration
 			for range 3 {
 				begin := time.Now()
-				r := c.refused(t, test.code, toolSession, `{"action":"open","protocol":"ssh","host":%s,"port":%s,"username":"u","timeouts":{"connect_timeout_ms":%s}}`,
-					test.host, test.port, timeout.Milliseconds())
+				r := c.refused(
+					t,
+					test.code,
+					toolSession,
+					`{"action":"open","protocol":"ssh","host":%s,"port":%s,"username":"u","timeouts":{"connect_timeout_ms":%s}}`,
+					test.host,
+					test.port,
+					timeout.Milliseconds(),
+				)
 				took = time.Since(begin)
 				t.Log(took, r.Message)
 				for _, part := range test.message {
@@ -221,7 +228,9 @@ func TestMaxSessions(t *testing.T) {
 	first := c.open(t, s)
 	c.open(t, s)
 	r := c.refused(t, "LIMIT_EXCEEDED", toolSession, openSSH, s.port, s.user)
-	if !strings.Contains(r.Message, "2") || !strings.Contains(r.Message, "clos") || r.Details.Limit != "session.max_sessions" || !r.Retryable {
+	if !strings.Contains(r.Message, "2") || !strings.Contains(r.Message, "clos") ||
+		r.Details.Limit != "session.max_sessions" ||
+		!r.Retryable {
 		t.Errorf("got %s, want the limit, its key, and what to do", r.text)
 	}
 	if n := len(s.sessions(t)); n != 2 {

@@ -58,7 +58,9 @@ func TestReload(t *testing.T) {
 	changed := strings.Replace(string(text), "'strict'", "'accept_new'", 1) + "[session]\nmax_sessions = 7\n"
 	reload(changed, "the configuration was reloaded")
 	has(`"key": "ssh.host_key_floor", "from": "\"strict\"", "to": "\"accept_new\""`)
-	has(`a key was changed that counts only after a restart	{"key": "session.max_sessions", "in_force": "100", "then": "7"}`)
+	has(
+		`a key was changed that counts only after a restart	{"key": "session.max_sessions", "in_force": "100", "then": "7"}`,
+	)
 	has(`{"changed": 1, "after_restart": 1}`)
 	close(stop)
 	wg.Wait()
@@ -87,7 +89,9 @@ func TestReload(t *testing.T) {
 	})
 	c.call(t, toolExec, `{"session_id":%s,"cmd":"true","task_id":"after-the-move"}`, id)
 	log, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(log), `"msg":"call"`) || !strings.Contains(string(log), `"task":"after-the-move"`) || !strings.Contains(string(log), `"session":"`+id+`"`) {
+	if err != nil || !strings.Contains(string(log), `"msg":"call"`) ||
+		!strings.Contains(string(log), `"task":"after-the-move"`) ||
+		!strings.Contains(string(log), `"session":"`+id+`"`) {
 		t.Errorf("%v; the log file has\n%s", err, log)
 	}
 }

@@ -27,7 +27,8 @@ done
 func wantBusy(t *testing.T, s *session.Session, kind string) {
 	t.Helper()
 	e := refusedInTerminal(t, s, session.ExecRequest{Command: "echo typed-into-it", Timeout: patience}, term.Busy)
-	if e.Details == nil || e.Details.WaitingFor == nil || e.Details.WaitingFor.Kind == "" || kind != "" && e.Details.WaitingFor.Kind != kind {
+	if e.Details == nil || e.Details.WaitingFor == nil || e.Details.WaitingFor.Kind == "" ||
+		kind != "" && e.Details.WaitingFor.Kind != kind {
 		t.Errorf("it is busy (%v), but does not say with %s: %+v", e, kind, e.Details)
 	}
 }
@@ -77,10 +78,16 @@ func TestScenarioBusy(t *testing.T) {
 					labType(t, s, p.start+"\r", p.ready)
 				}
 				// Until it has drawn what it draws.
-				s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 300 * time.Millisecond, Timeout: 2 * time.Second})
+				s.Read(
+					t.Context(),
+					session.ReadRequest{Cursor: session.Latest, Idle: 300 * time.Millisecond, Timeout: 2 * time.Second},
+				)
 				wantBusy(t, s, p.waits)
 				labType(t, s, p.leave, p.left)
-				s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 300 * time.Millisecond, Timeout: 2 * time.Second})
+				s.Read(
+					t.Context(),
+					session.ReadRequest{Cursor: session.Latest, Idle: 300 * time.Millisecond, Timeout: 2 * time.Second},
+				)
 				wantTerminal(t, s, "echo back", "back\n", 0)
 				wantUnseen(t, s, "typed-into-it")
 			})
@@ -150,7 +157,10 @@ func TestScenarioBusy(t *testing.T) {
 				l.run(t, "mkdir -m 777 "+dir)
 				l.file(t, dir+"/prompt", "644", p.prompt)
 				labType(t, s, "/run/lab/sees "+dir+"\r", `\n`)
-				s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 100 * time.Millisecond, Timeout: 2 * time.Second})
+				s.Read(
+					t.Context(),
+					session.ReadRequest{Cursor: session.Latest, Idle: 100 * time.Millisecond, Timeout: 2 * time.Second},
+				)
 				wantBusy(t, s, p.waits)
 				if seen := l.run(t, "cat "+dir+"/seen"); seen != "" {
 					t.Errorf("the program was sent %q", seen)

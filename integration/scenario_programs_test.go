@@ -20,7 +20,12 @@ func TestScenario(t *testing.T) {
 		}
 	}
 	l := startShells(t)
-	l.file(t, "/etc/sudoers", "440", "bash ALL=(ALL:ALL) ALL\ndash ALL=(ALL:ALL) NOPASSWD: ALL\nDefaults !lecture, timestamp_timeout=0\n")
+	l.file(
+		t,
+		"/etc/sudoers",
+		"440",
+		"bash ALL=(ALL:ALL) ALL\ndash ALL=(ALL:ALL) NOPASSWD: ALL\nDefaults !lecture, timestamp_timeout=0\n",
+	)
 	const pam = "auth required pam_unix.so nodelay\naccount required pam_permit.so\npassword required pam_unix.so\nsession required pam_permit.so\n"
 	for _, service := range []string{"sudo", "su", "su-l"} {
 		l.file(t, "/etc/pam.d/"+service, "644", pam)
@@ -71,7 +76,14 @@ func asks(t *testing.T, s *session.Session, command, kind string) session.ExecRe
 func wantAsks(t *testing.T, s *session.Session, r session.ExecResult, kind string) {
 	t.Helper()
 	if r.Done != session.DoneRunning || r.WaitingFor == nil || r.WaitingFor.Kind != kind {
-		t.Fatalf("it is %s (%+v), waiting for %+v; want it to wait for %s; the terminal shows %q", r.Done, r.Exit, r.WaitingFor, kind, screenful(s))
+		t.Fatalf(
+			"it is %s (%+v), waiting for %+v; want it to wait for %s; the terminal shows %q",
+			r.Done,
+			r.Exit,
+			r.WaitingFor,
+			kind,
+			screenful(s),
+		)
 	}
 }
 
@@ -88,7 +100,13 @@ func confide(t *testing.T, s *session.Session, r session.ExecResult, text string
 	return answerWith(t, s, r, text, session.WriteOptions{Sensitive: true})
 }
 
-func answerWith(t *testing.T, s *session.Session, r session.ExecResult, text string, o session.WriteOptions) session.ExecResult {
+func answerWith(
+	t *testing.T,
+	s *session.Session,
+	r session.ExecResult,
+	text string,
+	o session.WriteOptions,
+) session.ExecResult {
 	t.Helper()
 	w, err := s.Write(t.Context(), []byte(text), o)
 	if err != nil {
@@ -106,8 +124,20 @@ func answerWith(t *testing.T, s *session.Session, r session.ExecResult, text str
 // wantEnded fails the test unless the command has ended with code and put out what matches.
 func wantEnded(t *testing.T, s *session.Session, r session.ExecResult, output string, code int) {
 	t.Helper()
-	if got := string(r.Stdout.Bytes()); !regexp.MustCompile(output).MatchString(got) || r.Done != session.DoneMarker || !r.Exit.Known || r.Exit.Code != code {
-		t.Errorf("put out %q and is %s with %+v (%s, waiting for %+v); want %q and code %d; the terminal shows %q", got, r.Done, r.Exit, r.ExitReason, r.WaitingFor, output, code, screenful(s))
+	if got := string(r.Stdout.Bytes()); !regexp.MustCompile(output).MatchString(got) || r.Done != session.DoneMarker ||
+		!r.Exit.Known ||
+		r.Exit.Code != code {
+		t.Errorf(
+			"put out %q and is %s with %+v (%s, waiting for %+v); want %q and code %d; the terminal shows %q",
+			got,
+			r.Done,
+			r.Exit,
+			r.ExitReason,
+			r.WaitingFor,
+			output,
+			code,
+			screenful(s),
+		)
 	}
 }
 
@@ -240,7 +270,10 @@ func scenarioTop(t *testing.T, l *shellsLab) {
 	wantBusy(t, s, "")
 	labType(t, s, "q", `\$ $`)
 
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: "top -d 0.3", Lane: session.LaneTerminal, Timeout: time.Second})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{Command: "top -d 0.3", Lane: session.LaneTerminal, Timeout: time.Second},
+	)
 	if err != nil || r.Exit.Known && r.Exit.Code == 0 && !r.TimedOut {
 		t.Errorf("%s, %+v, %v; want it to be stopped", r.Done, r.Exit, err)
 	}
@@ -263,7 +296,10 @@ func scenarioNested(t *testing.T, l *shellsLab) {
 		wantTerminal(t, s, `pwd; echo "[$NESTED]"`, "/run/lab/home/bash\n[]\n", 0)
 	}
 	// A command may itself start a shell. Its prompt is not known for one, so that the command just goes on.
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: "bash --norc", Lane: session.LaneTerminal, Wait: time.Second})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{Command: "bash --norc", Lane: session.LaneTerminal, Wait: time.Second},
+	)
 	if err != nil || r.Done != session.DoneRunning {
 		t.Fatalf("%s, %+v, %v", r.Done, r.Exit, err)
 	}
@@ -327,7 +363,10 @@ func scenarioYesNo(t *testing.T, l *shellsLab) {
 	r := asks(t, s, `printf 'Do you want to continue? [Y/n] '; read -r a; [ "$a" = y ]`, session.WaitYesNo)
 	wantEnded(t, s, reply(t, s, r, "n\r"), ``, 1)
 	// Not every question is known as one: then the command just goes on.
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: `touch f; chmod 400 f; rm -i f`, Lane: session.LaneTerminal, Wait: time.Second})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{Command: `touch f; chmod 400 f; rm -i f`, Lane: session.LaneTerminal, Wait: time.Second},
+	)
 	if err != nil || r.Done != session.DoneRunning || !strings.Contains(string(r.Stdout.Bytes()), "rm: remove") {
 		t.Fatalf("%s, %q, %v", r.Done, r.Stdout.Bytes(), err)
 	}

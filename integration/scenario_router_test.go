@@ -39,8 +39,16 @@ func TestScenarioRouter(t *testing.T) {
 	labRead(t, s, 0, `r1>$`)
 	ended := func(r session.ExecResult) {
 		t.Helper()
-		if r.Done != session.DonePrompt || r.ExitReason != "unsupported_shell" || r.Prompt == nil || !*r.Prompt || r.Exit.Known {
-			t.Errorf("ended because of %s (%+v, %s, prompt %v); the terminal shows %q", r.Done, r.Exit, r.ExitReason, r.Prompt, screenful(s))
+		if r.Done != session.DonePrompt || r.ExitReason != "unsupported_shell" || r.Prompt == nil || !*r.Prompt ||
+			r.Exit.Known {
+			t.Errorf(
+				"ended because of %s (%+v, %s, prompt %v); the terminal shows %q",
+				r.Done,
+				r.Exit,
+				r.ExitReason,
+				r.Prompt,
+				screenful(s),
+			)
 		}
 	}
 	run := func(command, output, waits string) session.ExecResult {

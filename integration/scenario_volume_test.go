@@ -17,14 +17,24 @@ import (
 // openInProcess opens a session with a shell of this process's own SSH server.
 func openInProcess(t *testing.T) *session.Session {
 	t.Helper()
-	server, err := sshserver.Listen(sshserver.Config{Passwords: map[string]string{"demo": "volume-1138"}, Shell: "/bin/dash", MaxSessions: 64})
+	server, err := sshserver.Listen(
+		sshserver.Config{Passwords: map[string]string{"demo": "volume-1138"}, Shell: "/bin/dash", MaxSessions: 64},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
 	o := new(lab).operator(t) // needs nothing of a lab but its way to open sessions
 	o.knows(server.KnownHostsLine() + "\n")
-	s := o.mustOpen(term.Target{Protocol: "ssh", Host: "127.0.0.1", Port: server.Port(), User: "demo", Auth: term.Auth{Password: "volume-1138"}})
+	s := o.mustOpen(
+		term.Target{
+			Protocol: "ssh",
+			Host:     "127.0.0.1",
+			Port:     server.Port(),
+			User:     "demo",
+			Auth:     term.Auth{Password: "volume-1138"},
+		},
+	)
 	labRead(t, s, 0, `[$#] $`)
 	return s
 }
@@ -45,19 +55,31 @@ func TestScenarioThousandRuns(t *testing.T) {
 				wg.Go(func() {
 					for i := w; i < runs; i += workers {
 						// The status alone would not tell a lost line end.
-						r, err := s.Exec(t.Context(), session.ExecRequest{Command: fmt.Sprintf("echo a line %d; (exit %d)", i, i%256), Lane: lane, Timeout: patience})
+						r, err := s.Exec(
+							t.Context(),
+							session.ExecRequest{Command: fmt.Sprintf("echo a line %d; (exit %d)", i, i%256), Lane: lane, Timeout: patience},
+						)
 						if err != nil {
 							t.Errorf("run %d: %v", i, err)
 							return
 						}
-						if got, want := string(r.Stdout.Bytes()), fmt.Sprintf("a line %d\n", i); got != want || !r.Exit.Known || r.Exit.Code != i%256 || r.ID != "" || r.Lane != lane {
+						if got, want := string(r.Stdout.Bytes()), fmt.Sprintf("a line %d\n", i); got != want || !r.Exit.Known ||
+							r.Exit.Code != i%256 ||
+							r.ID != "" ||
+							r.Lane != lane {
 							t.Errorf("run %d: put out %q and ended with %+v (%s, %s, id %q)", i, got, r.Exit, r.Done, r.ExitReason, r.ID)
 						}
 					}
 				})
 			}
 			wg.Wait()
-			t.Logf("%d runs through the %s lane, %d at a time: %s each", runs, lane, workers, (time.Since(began) / runs).Round(10*time.Microsecond))
+			t.Logf(
+				"%d runs through the %s lane, %d at a time: %s each",
+				runs,
+				lane,
+				workers,
+				(time.Since(began) / runs).Round(10*time.Microsecond),
+			)
 		})
 	}
 }
@@ -71,7 +93,15 @@ func TestScenarioNumbers(t *testing.T) {
 	}
 	expected := func(from, to int64) []byte { return all.Bytes()[from:to] }
 	for _, budget := range []int{0, 100, 4 << 10, 200 << 10} {
-		r, err := s.Exec(t.Context(), session.ExecRequest{Command: "seq 1 300000; (exit 3)", Lane: session.LaneTerminal, Timeout: 2 * patience, MaxOutput: budget})
+		r, err := s.Exec(
+			t.Context(),
+			session.ExecRequest{
+				Command:   "seq 1 300000; (exit 3)",
+				Lane:      session.LaneTerminal,
+				Timeout:   2 * patience,
+				MaxOutput: budget,
+			},
+		)
 		if err != nil {
 			labFatal(t, err)
 		}
@@ -111,7 +141,15 @@ func TestScenarioBase64(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	var most uint64
 	began := time.Now()
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: fmt.Sprintf("seq 1000000 %d | base64; (exit 3)", 1000000+records-1), Lane: session.LaneTerminal, Timeout: 3 * patience, Wait: 200 * time.Millisecond})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{
+			Command: fmt.Sprintf("seq 1000000 %d | base64; (exit 3)", 1000000+records-1),
+			Lane:    session.LaneTerminal,
+			Timeout: 3 * patience,
+			Wait:    200 * time.Millisecond,
+		},
+	)
 	for err == nil && r.Done == session.DoneRunning {
 		if got := len(r.Stdout.Bytes()); got > 16<<10 {
 			t.Fatalf("a result of %d bytes", got)
@@ -139,7 +177,14 @@ func TestScenarioBase64(t *testing.T) {
 
 // wantVolume checks a result that is cut to its budget: what it says of the rest is true, and the part of the rest that is
 // still kept is there to be read.
-func wantVolume(t *testing.T, s *session.Session, r session.ExecResult, size int64, budget int, expected func(from, to int64) []byte) {
+func wantVolume(
+	t *testing.T,
+	s *session.Session,
+	r session.ExecResult,
+	size int64,
+	budget int,
+	expected func(from, to int64) []byte,
+) {
 	t.Helper()
 	o := r.Stdout
 	// What the reader of the terminal was too slow for is counted with the CR that the terminal adds to each line end.
@@ -160,7 +205,14 @@ func wantVolume(t *testing.T, s *session.Session, r session.ExecResult, size int
 		t.Errorf("%d and %d bytes in a result of at most %d", len(o.Head), len(o.Tail), budget)
 	}
 	if int64(len(o.Head))+o.Omitted()+int64(len(o.Tail)) != o.Total || o.TailStart+int64(len(o.Tail)) != o.Total {
-		t.Errorf("%d bytes, %d left out, %d bytes from %d on: not %d in all", len(o.Head), o.Omitted(), len(o.Tail), o.TailStart, o.Total)
+		t.Errorf(
+			"%d bytes, %d left out, %d bytes from %d on: not %d in all",
+			len(o.Head),
+			o.Omitted(),
+			len(o.Tail),
+			o.TailStart,
+			o.Total,
+		)
 	}
 	if !bytes.Equal(o.Head, expected(0, int64(len(o.Head)))) || !bytes.Equal(o.Tail, expected(o.TailStart, o.Total)) {
 		t.Errorf("the result holds %.200q ... %.200q", o.Head, o.Tail)

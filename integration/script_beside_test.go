@@ -52,9 +52,11 @@ func TestScriptsBeside(t *testing.T) {
 					env.Setenv("HOST", fmt.Sprintf("%s@127.0.0.1:%d", s.user, s.port))
 					return nil
 				},
-				Cmds: map[string]func(*testscript.TestScript, bool, []string){"agent": func(ts *testscript.TestScript, _ bool, args []string) {
-					ts.Check(c.act(ts, id, args))
-				}},
+				Cmds: map[string]func(*testscript.TestScript, bool, []string){
+					"agent": func(ts *testscript.TestScript, _ bool, args []string) {
+						ts.Check(c.act(ts, id, args))
+					},
+				},
 			})
 		})
 	}

@@ -85,7 +85,17 @@ func scriptSSHD(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(name+"_identity", s.identity)
 	ts.Setenv(name+"_key", s.userKey.fingerprint())
 	ts.Setenv(name+"_hostkey", s.hostKey.fingerprint())
-	scriptAppend(ts, "ssh_config", fmt.Sprintf("Host %s\n  HostName 127.0.0.1\n  Port %d\n  User %s\n  IdentityFile %s\n  IdentitiesOnly yes\n", name, s.port, s.user, s.identity))
+	scriptAppend(
+		ts,
+		"ssh_config",
+		fmt.Sprintf(
+			"Host %s\n  HostName 127.0.0.1\n  Port %d\n  User %s\n  IdentityFile %s\n  IdentitiesOnly yes\n",
+			name,
+			s.port,
+			s.user,
+			s.identity,
+		),
+	)
 	scriptAppend(ts, "known_hosts", s.knownHosts()+"\n")
 }
 
@@ -103,7 +113,11 @@ func scriptServer(ts *testscript.TestScript, neg bool, args []string) {
 	tb, name := ts.Value(scriptTB).(testing.TB), args[0]
 	s := serve(tb, config)
 	ts.Setenv(name+"_port", fmt.Sprint(s.Port()))
-	scriptAppend(ts, "ssh_config", fmt.Sprintf("Host %s\n  HostName 127.0.0.1\n  Port %d\n  User alice\n  IdentityFile none\n", name, s.Port()))
+	scriptAppend(
+		ts,
+		"ssh_config",
+		fmt.Sprintf("Host %s\n  HostName 127.0.0.1\n  Port %d\n  User alice\n  IdentityFile none\n", name, s.Port()),
+	)
 	scriptAppend(ts, "known_hosts", s.KnownHostsLine()+"\n")
 }
 

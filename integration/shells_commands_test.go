@@ -62,23 +62,43 @@ var shellCommands = []shellCommand{
 		"zsh": {any: "unmatched", code: 1}, "mksh": withoutCode("no closing quote"),
 		"fish": {any: "quot", code: 123}, "tcsh": {any: "Unmatched", code: 1},
 	}},
-	{name: "syntax error", command: "echo a; )", want: shellOutcome{any: "yntax error", code: 2}, but: map[string]shellOutcome{
-		"zsh": {any: "parse error", code: 1}, "mksh": withoutCode("syntax error"),
-		"fish": {any: "fish:", code: 123}, "tcsh": {any: "Too many )", code: 1},
-	}},
+	{
+		name:    "syntax error",
+		command: "echo a; )",
+		want:    shellOutcome{any: "yntax error", code: 2},
+		but: map[string]shellOutcome{
+			"zsh": {any: "parse error", code: 1}, "mksh": withoutCode("syntax error"),
+			"fish": {any: "fish:", code: 123}, "tcsh": {any: "Too many )", code: 1},
+		},
+	},
 	{name: "ampersand", command: "sleep 0 &", want: shellOutcome{noise: true}},
 	{name: "and its end", command: "wait", want: shellOutcome{noise: true}}, // or a shell tells of it amid what follows
-	{name: "not found", command: "no-such-program-here", want: shellOutcome{any: "not found", code: 127}, but: map[string]shellOutcome{
-		"fish": {any: "nknown command", code: 127}, "tcsh": {any: "Command not found", code: 1},
-	}},
+	{
+		name:    "not found",
+		command: "no-such-program-here",
+		want:    shellOutcome{any: "not found", code: 127},
+		but: map[string]shellOutcome{
+			"fish": {any: "nknown command", code: 127}, "tcsh": {any: "Command not found", code: 1},
+		},
+	},
 	{name: "tab", command: "printf '%s|\\n' 'a\tb'", want: says("a\tb|\n", 0)},
 	{name: "exclamation mark", command: "echo 'a!b !! !x'", want: says("a!b !! !x\n", 0), but: map[string]shellOutcome{
 		"csh": {any: "Event not found", code: 1}, // even between single quotes
 	}},
-	{name: "exclamation mark in double quotes", command: `echo "a!b!"`, want: says("a!b!\n", 0), but: map[string]shellOutcome{"csh": {any: "Event not found", code: 1}}},
-	{name: "dollar and backslash", command: `printf '%s\n' '$HOME \n \\ "$?" %d'`, want: says(`$HOME \n \\ "$?" %d`+"\n", 0), but: map[string]shellOutcome{
-		"fish": says(`$HOME \n \ "$?" %d`+"\n", 0), // takes a backslash before a backslash away between single quotes
-	}},
+	{
+		name:    "exclamation mark in double quotes",
+		command: `echo "a!b!"`,
+		want:    says("a!b!\n", 0),
+		but:     map[string]shellOutcome{"csh": {any: "Event not found", code: 1}},
+	},
+	{
+		name:    "dollar and backslash",
+		command: `printf '%s\n' '$HOME \n \\ "$?" %d'`,
+		want:    says(`$HOME \n \\ "$?" %d`+"\n", 0),
+		but: map[string]shellOutcome{
+			"fish": says(`$HOME \n \ "$?" %d`+"\n", 0), // takes a backslash before a backslash away between single quotes
+		},
+	},
 	{name: "all of ASCII", command: shellEcho(asciiPunctuation), want: says(asciiPunctuation+"\n", 0)},
 	{name: "non-ASCII", command: "echo 'Grüße, 許可 🙂'", want: says("Grüße, 許可 🙂\n", 0)},
 	{name: "status", command: "sh -c 'exit 3'", want: says("", 3)},
@@ -87,20 +107,40 @@ var shellCommands = []shellCommand{
 	{name: "killed", command: "sh -c 'kill -9 $$'", want: shellOutcome{noise: true, code: 137}},
 	{name: "terminated", command: "sh -c 'kill -15 $$'", want: shellOutcome{noise: true, code: 143}},
 	// An interactive shell gives up the whole line, and with it the marker, when a child dies of SIGINT.
-	{name: "interrupted from within", command: "sh -c 'kill -2 $$'", want: shellOutcome{noise: true, reason: "running", waits: session.WaitPrompt}, but: map[string]shellOutcome{
-		"fish": says("", 130),
-		"tcsh": {noise: true, code: 1}, // that is its $status then
-	}},
-	{name: "change directory", command: "cd /tmp", want: says("", 0), but: map[string]shellOutcome{"rbash": {any: "restricted", code: 1}}},
-	{name: "in that directory", command: "pwd", want: says("/tmp\n", 0), but: map[string]shellOutcome{"rbash": says("HOME\n", 0)}},
+	{
+		name:    "interrupted from within",
+		command: "sh -c 'kill -2 $$'",
+		want:    shellOutcome{noise: true, reason: "running", waits: session.WaitPrompt},
+		but: map[string]shellOutcome{
+			"fish": says("", 130),
+			"tcsh": {noise: true, code: 1}, // that is its $status then
+		},
+	},
+	{
+		name:    "change directory",
+		command: "cd /tmp",
+		want:    says("", 0),
+		but:     map[string]shellOutcome{"rbash": {any: "restricted", code: 1}},
+	},
+	{
+		name:    "in that directory",
+		command: "pwd",
+		want:    says("/tmp\n", 0),
+		but:     map[string]shellOutcome{"rbash": says("HOME\n", 0)},
+	},
 	{name: "export", command: "export SHELLS_KEPT='a  b'", want: says("", 0), but: map[string]shellOutcome{
 		"fish": {command: "set -gx SHELLS_KEPT 'a  b'"}, "csh": {command: "setenv SHELLS_KEPT 'a  b'"},
 	}},
 	{name: "exported", command: `echo "[$SHELLS_KEPT]"`, want: says("[a  b]\n", 0)},
-	{name: "function", command: `f() { echo "in f $1"; return 9; }; f x`, want: says("in f x\n", 9), but: map[string]shellOutcome{
-		"fish": {command: "function f; echo in f $argv[1]; return 9; end; f x", output: "in f x\n", code: 9},
-		"csh":  {command: "alias f 'echo in f \\!:1'; sh -c 'exit 9'", code: 9},
-	}},
+	{
+		name:    "function",
+		command: `f() { echo "in f $1"; return 9; }; f x`,
+		want:    says("in f x\n", 9),
+		but: map[string]shellOutcome{
+			"fish": {command: "function f; echo in f $argv[1]; return 9; end; f x", output: "in f x\n", code: 9},
+			"csh":  {command: "alias f 'echo in f \\!:1'; sh -c 'exit 9'", code: 9},
+		},
+	},
 	{name: "status of the command before", command: "echo $?", want: says("0\n", 0), but: map[string]shellOutcome{
 		"fish": {command: "echo $status", output: "0\n"}, "csh": {command: "echo $status", output: "0\n"},
 	}},

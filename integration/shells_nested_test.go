@@ -13,7 +13,12 @@ import (
 // known from then on, and so is the login shell when it is back.
 func TestShellsNested(t *testing.T) {
 	l := startShells(t)
-	l.run(t, "h=/run/lab/home/bash/.local/share/fish/generated_completions; mkdir -p $h; chown -R "+strconv.Itoa(shellsFirstUID)+" /run/lab/home/bash") // or fish makes them, for a long time
+	l.run(
+		t,
+		"h=/run/lab/home/bash/.local/share/fish/generated_completions; mkdir -p $h; chown -R "+strconv.Itoa(
+			shellsFirstUID,
+		)+" /run/lab/home/bash",
+	) // or fish makes them, for a long time
 	for _, c := range []struct {
 		login, command string
 		class          session.Class
@@ -33,7 +38,16 @@ func TestShellsNested(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Read(t.Context(), session.ReadRequest{Cursor: from, Idle: 500 * time.Millisecond, Timeout: patience})
-			r, err := s.Exec(t.Context(), session.ExecRequest{Command: c.both, Lane: session.LaneTerminal, Timeout: patience, Class: c.class, Expect: session.Expect{Prompt: regexp.MustCompile(c.prompt)}})
+			r, err := s.Exec(
+				t.Context(),
+				session.ExecRequest{
+					Command: c.both,
+					Lane:    session.LaneTerminal,
+					Timeout: patience,
+					Class:   c.class,
+					Expect:  session.Expect{Prompt: regexp.MustCompile(c.prompt)},
+				},
+			)
 			if err != nil {
 				t.Errorf("the terminal shows %q", screenful(s))
 				labFatal(t, err)
@@ -61,11 +75,20 @@ func TestShellsWithoutMarker(t *testing.T) {
 			t.Parallel()
 			s := l.open(t, name)
 			for range 2 {
-				r, err := s.Exec(t.Context(), session.ExecRequest{Command: "echo some; echo thing", Lane: session.LaneTerminal, Timeout: patience, NoMarker: true})
+				r, err := s.Exec(
+					t.Context(),
+					session.ExecRequest{
+						Command:  "echo some; echo thing",
+						Lane:     session.LaneTerminal,
+						Timeout:  patience,
+						NoMarker: true,
+					},
+				)
 				if err != nil {
 					labFatal(t, err)
 				}
-				if got := string(r.Stdout.Bytes()); got != "some\nthing\n" || r.Done != session.DonePrompt || r.Exit.Known || r.ExitReason != "marker_not_seen" {
+				if got := string(r.Stdout.Bytes()); got != "some\nthing\n" || r.Done != session.DonePrompt || r.Exit.Known ||
+					r.ExitReason != "marker_not_seen" {
 					t.Errorf("%q, %s, %+v, %s; the terminal shows %q", got, r.Done, r.Exit, r.ExitReason, screenful(s))
 				}
 			}

@@ -32,13 +32,26 @@ SHELL=/bin/sh exec script -qfc /bin/`+sh+` /dev/null | stdbuf -o0 tr -d '\034-\0
 				{"cd /tmp", "", 0},
 				{"pwd", "/tmp\n", 0},
 			} {
-				r, err := s.Exec(t.Context(), session.ExecRequest{Command: c.command, Lane: session.LaneTerminal, Class: session.ClassPosix, Timeout: patience})
+				r, err := s.Exec(
+					t.Context(),
+					session.ExecRequest{Command: c.command, Lane: session.LaneTerminal, Class: session.ClassPosix, Timeout: patience},
+				)
 				if err != nil {
 					t.Logf("the terminal shows %q", screenful(s))
 					labFatal(t, err)
 				}
 				if got := string(r.Stdout.Bytes()); got != c.output || !r.Exit.Known || r.Exit.Code != c.code {
-					t.Errorf("%q: put out %q and ended with %+v (%s, %s); want %q and code %d; the terminal shows %q", c.command, got, r.Exit, r.Done, r.ExitReason, c.output, c.code, screenful(s))
+					t.Errorf(
+						"%q: put out %q and ended with %+v (%s, %s); want %q and code %d; the terminal shows %q",
+						c.command,
+						got,
+						r.Exit,
+						r.Done,
+						r.ExitReason,
+						c.output,
+						c.code,
+						screenful(s),
+					)
 				}
 			}
 		})

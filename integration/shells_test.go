@@ -86,7 +86,10 @@ func (l *shellsLab) open(t *testing.T, user string) *session.Session {
 	t.Helper()
 	s := l.operator(t, l.server).mustOpen(l.server.withKey(l.users[user]))
 	labRead(t, s, 0, `[$%>#] `)
-	s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 100 * time.Millisecond, Timeout: patience}) // fish redraws it
+	s.Read(
+		t.Context(),
+		session.ReadRequest{Cursor: session.Latest, Idle: 100 * time.Millisecond, Timeout: patience},
+	) // fish redraws it
 	return s
 }
 
@@ -105,7 +108,8 @@ func terminal(t *testing.T, s *session.Session, command string) session.ExecResu
 func wantTerminal(t *testing.T, s *session.Session, command, output string, code int) {
 	t.Helper()
 	r := terminal(t, s, command)
-	if got := string(r.Stdout.Bytes()); got != output || !r.Exit.Known || r.Exit.Code != code || r.Done != session.DoneMarker {
+	if got := string(r.Stdout.Bytes()); got != output || !r.Exit.Known || r.Exit.Code != code ||
+		r.Done != session.DoneMarker {
 		t.Errorf("%.200q: put out %.300q and ended with %+v (%s, %s); want %.300q and code %d; the terminal shows %.1000q",
 			command, got, r.Exit, r.Done, r.ExitReason, output, code, screenful(s))
 	}
@@ -123,7 +127,14 @@ func refusedInTerminal(t *testing.T, s *session.Session, r session.ExecRequest, 
 	before := s.Info().BytesOut
 	res, err := s.Exec(t.Context(), r)
 	if err == nil {
-		t.Fatalf("%.200q was run: %s, %q; want %s; the terminal shows %q", r.Command, res.Done, res.Stdout.Bytes(), kind, screenful(s))
+		t.Fatalf(
+			"%.200q was run: %s, %q; want %s; the terminal shows %q",
+			r.Command,
+			res.Done,
+			res.Stdout.Bytes(),
+			kind,
+			screenful(s),
+		)
 	}
 	e := labWantError(t, err, kind)
 	if typed := s.Info().BytesOut - before; typed != 0 {
@@ -174,8 +185,17 @@ func (c shellCommand) check(t *testing.T, s *session.Session, sh loginShell) {
 		got := string(r.Stdout.Bytes())
 		switch {
 		case want.reason != "":
-			if r.Exit.Known || r.ExitReason != want.reason || (want.waits != "") != (r.WaitingFor != nil) || want.waits != "" && r.WaitingFor.Kind != want.waits {
-				t.Errorf("ended with %+v (%s, %s, waiting for %+v); want no code, because %s, %s", r.Exit, r.Done, r.ExitReason, r.WaitingFor, want.reason, want.waits)
+			if r.Exit.Known || r.ExitReason != want.reason || (want.waits != "") != (r.WaitingFor != nil) ||
+				want.waits != "" && r.WaitingFor.Kind != want.waits {
+				t.Errorf(
+					"ended with %+v (%s, %s, waiting for %+v); want no code, because %s, %s",
+					r.Exit,
+					r.Done,
+					r.ExitReason,
+					r.WaitingFor,
+					want.reason,
+					want.waits,
+				)
 			}
 		case !r.Exit.Known || r.Exit.Code != want.code || r.Done != session.DoneMarker:
 			t.Errorf("ended with %+v (%s, %s); want code %d", r.Exit, r.Done, r.ExitReason, want.code)
@@ -194,10 +214,27 @@ func (c shellCommand) check(t *testing.T, s *session.Session, sh loginShell) {
 
 // shellsWords runs words in both lanes: they arrive as they are, whatever the shell would make of them in a line.
 func shellsWords(t *testing.T, s *session.Session) {
-	words := []string{"it's", `a\b\\`, "!! !$ wow!", "$HOME `id` $(id)", "*", "~", "a;b|c&d", `"`, "", "{a,b}", "é \t(x)", "-n", "#"}
+	words := []string{
+		"it's",
+		`a\b\\`,
+		"!! !$ wow!",
+		"$HOME `id` $(id)",
+		"*",
+		"~",
+		"a;b|c&d",
+		`"`,
+		"",
+		"{a,b}",
+		"é \t(x)",
+		"-n",
+		"#",
+	}
 	want := strings.Join(words, "|") + "|"
 	for _, lane := range []session.Lane{session.LaneChannel, session.LaneTerminal} {
-		r, err := s.Exec(t.Context(), session.ExecRequest{Argv: append([]string{"printf", "%s|"}, words...), Lane: lane, Timeout: patience})
+		r, err := s.Exec(
+			t.Context(),
+			session.ExecRequest{Argv: append([]string{"printf", "%s|"}, words...), Lane: lane, Timeout: patience},
+		)
 		if err != nil {
 			labFatal(t, err)
 		}
@@ -218,7 +255,12 @@ func shellsMegabyte(t *testing.T, s *session.Session) {
 	}
 	read := len(r.Stdout.Head)
 	for int64(read) < r.Stdout.TailStart {
-		c, err := s.ReadExec(t.Context(), r.ID, "stdout", session.ReadRequest{Cursor: int64(read), MaxBytes: int(r.Stdout.TailStart) - read})
+		c, err := s.ReadExec(
+			t.Context(),
+			r.ID,
+			"stdout",
+			session.ReadRequest{Cursor: int64(read), MaxBytes: int(r.Stdout.TailStart) - read},
+		)
 		if err != nil || len(c.Data) == 0 || c.Dropped != 0 || bytes.Count(c.Data, []byte("x")) != len(c.Data) {
 			t.Fatalf("the middle from %d on: %d bytes, %d dropped, %v", read, len(c.Data), c.Dropped, err)
 		}
@@ -228,7 +270,10 @@ func shellsMegabyte(t *testing.T, s *session.Session) {
 
 // shellsReadsInput answers a command that reads the terminal: it gets the answer, and not the markers.
 func shellsReadsInput(t *testing.T, s *session.Session) {
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: `head -n1; sh -c 'exit 8'`, Lane: session.LaneTerminal, Wait: 300 * time.Millisecond})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{Command: `head -n1; sh -c 'exit 8'`, Lane: session.LaneTerminal, Wait: 300 * time.Millisecond},
+	)
 	if err != nil {
 		labFatal(t, err)
 	}
@@ -240,7 +285,8 @@ func shellsReadsInput(t *testing.T, s *session.Session) {
 	}
 	r, err = s.ContinueExec(t.Context(), r.ID, patience, 0)
 	// The first is the terminal's echo.
-	if got := string(r.Stdout.Bytes()); err != nil || got != "the answer\nthe answer\n" || !r.Exit.Known || r.Exit.Code != 8 {
+	if got := string(r.Stdout.Bytes()); err != nil || got != "the answer\nthe answer\n" || !r.Exit.Known ||
+		r.Exit.Code != 8 {
 		t.Errorf("after the answer: %q, %+v (%s), %v", got, r.Exit, r.ExitReason, err)
 	}
 }
@@ -252,8 +298,15 @@ func shellsExit(t *testing.T, s *session.Session, sh loginShell) {
 		return
 	}
 	r := terminal(t, s, "echo bye; exit 3")
-	if got := string(r.Stdout.Bytes()); !strings.HasPrefix(got, "bye\n") || r.Done != session.DoneEOF || !r.Exit.Known || r.Exit.Code != 3 {
-		t.Errorf("put out %q and ended with %+v (%s, %s); want the end of the session with code 3", got, r.Exit, r.Done, r.ExitReason)
+	if got := string(r.Stdout.Bytes()); !strings.HasPrefix(got, "bye\n") || r.Done != session.DoneEOF || !r.Exit.Known ||
+		r.Exit.Code != 3 {
+		t.Errorf(
+			"put out %q and ended with %+v (%s, %s); want the end of the session with code 3",
+			got,
+			r.Exit,
+			r.Done,
+			r.ExitReason,
+		)
 	}
 	if end := labWantEnd(t, s, patience); end.Exit.Code != 3 {
 		t.Errorf("the session ended with %+v", end)

@@ -55,7 +55,14 @@ func TestShellsTime(t *testing.T) {
 func shellsPause(t *testing.T, s *session.Session, pause time.Duration) {
 	began := time.Now()
 	wait := pause * 2 / 5
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: fmt.Sprintf("sleep %.0f; echo x", pause.Seconds()), Lane: session.LaneTerminal, Wait: wait})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{
+			Command: fmt.Sprintf("sleep %.0f; echo x", pause.Seconds()),
+			Lane:    session.LaneTerminal,
+			Wait:    wait,
+		},
+	)
 	for err == nil && r.Done == session.DoneRunning {
 		if r.Exit.Known || r.ExitReason != "running" {
 			t.Fatalf("after %s: %q, %+v (%s)", time.Since(began), r.Stdout.Bytes(), r.Exit, r.ExitReason)
@@ -69,7 +76,9 @@ func shellsPause(t *testing.T, s *session.Session, pause time.Duration) {
 		}
 		r, err = s.ContinueExec(t.Context(), r.ID, wait, 0)
 	}
-	if took := time.Since(began); err != nil || took < pause || string(r.Stdout.Bytes()) != "x\n" || !r.Exit.Known || r.Exit.Code != 0 || r.Duration < pause {
+	if took := time.Since(began); err != nil || took < pause || string(r.Stdout.Bytes()) != "x\n" || !r.Exit.Known ||
+		r.Exit.Code != 0 ||
+		r.Duration < pause {
 		t.Errorf("after %s: %q, %+v (%s, %s, %s), %v", took, r.Stdout.Bytes(), r.Exit, r.Done, r.ExitReason, r.Duration, err)
 	}
 }
@@ -77,7 +86,14 @@ func shellsPause(t *testing.T, s *session.Session, pause time.Duration) {
 // shellsTimeout has a grandchild run for hours.
 func shellsTimeout(t *testing.T, l *shellsLab, s *session.Session, sleep string) {
 	began := time.Now()
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: "sh -c 'echo begun; " + sleep + "; echo never'", Lane: session.LaneTerminal, Timeout: 2 * time.Second})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{
+			Command: "sh -c 'echo begun; " + sleep + "; echo never'",
+			Lane:    session.LaneTerminal,
+			Timeout: 2 * time.Second,
+		},
+	)
 	took := time.Since(began)
 	if err != nil {
 		labFatal(t, err)
@@ -87,7 +103,9 @@ func shellsTimeout(t *testing.T, l *shellsLab, s *session.Session, sleep string)
 	if took < 2*time.Second || took > 2700*time.Millisecond {
 		t.Errorf("the call with a timeout of 2 s took %s", took)
 	}
-	if !r.TimedOut || r.Done != session.DoneTimeout || r.ExitReason != "timeout" && !r.Exit.Known || !strings.HasPrefix(string(r.Stdout.Bytes()), "begun\n") || strings.Contains(string(r.Stdout.Bytes()), "never") {
+	if !r.TimedOut || r.Done != session.DoneTimeout || r.ExitReason != "timeout" && !r.Exit.Known ||
+		!strings.HasPrefix(string(r.Stdout.Bytes()), "begun\n") ||
+		strings.Contains(string(r.Stdout.Bytes()), "never") {
 		t.Errorf("put out %q and ended with %+v (%s, %s)", r.Stdout.Bytes(), r.Exit, r.Done, r.ExitReason)
 	}
 	if r.Exit.Known && r.Exit.Code != 130 && r.Exit.Code != 1 { // of those that print their marker all the same
@@ -97,7 +115,10 @@ func shellsTimeout(t *testing.T, l *shellsLab, s *session.Session, sleep string)
 }
 
 func shellsCancel(t *testing.T, l *shellsLab, s *session.Session, sleep string) {
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: sleep, Lane: session.LaneTerminal, Wait: 300 * time.Millisecond})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{Command: sleep, Lane: session.LaneTerminal, Wait: 300 * time.Millisecond},
+	)
 	if err != nil {
 		labFatal(t, err)
 	}
@@ -111,7 +132,14 @@ func shellsCancel(t *testing.T, l *shellsLab, s *session.Session, sleep string) 
 
 // shellsIgnoresInterrupt runs what ctrl_c does not end, but ctrl_backslash does.
 func shellsIgnoresInterrupt(t *testing.T, l *shellsLab, s *session.Session, sleep string) {
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: `sh -c "trap '' INT; echo begun; ` + sleep + `"`, Lane: session.LaneTerminal, Wait: 300 * time.Millisecond})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{
+			Command: `sh -c "trap '' INT; echo begun; ` + sleep + `"`,
+			Lane:    session.LaneTerminal,
+			Wait:    300 * time.Millisecond,
+		},
+	)
 	if err != nil {
 		labFatal(t, err)
 	}
@@ -125,7 +153,14 @@ func shellsIgnoresInterrupt(t *testing.T, l *shellsLab, s *session.Session, slee
 
 // shellsIgnoresAll runs what no key ends: that is said, the terminal is busy as long as it runs, and closing ends it.
 func shellsIgnoresAll(t *testing.T, l *shellsLab, s *session.Session, sleep string) {
-	r, err := s.Exec(t.Context(), session.ExecRequest{Command: `sh -c "trap '' INT QUIT; echo begun; ` + sleep + `"`, Lane: session.LaneTerminal, Wait: 300 * time.Millisecond})
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{
+			Command: `sh -c "trap '' INT QUIT; echo begun; ` + sleep + `"`,
+			Lane:    session.LaneTerminal,
+			Wait:    300 * time.Millisecond,
+		},
+	)
 	if err != nil {
 		labFatal(t, err)
 	}

@@ -93,7 +93,12 @@ func (w *soakWorker) cycleSSH(ctx context.Context, fate string) error {
 	if s.connection, err = w.execPID(ctx, s, "echo $PPID"); err != nil {
 		return err
 	}
-	r, err = w.must(ctx, toolIO, `{"action":"write","session_id":%s,"data":"echo pid'-'$$-\r","until_regex":"pid-\\d+-","timeout_ms":20000}`, s.id)
+	r, err = w.must(
+		ctx,
+		toolIO,
+		`{"action":"write","session_id":%s,"data":"echo pid'-'$$-\r","until_regex":"pid-\\d+-","timeout_ms":20000}`,
+		s.id,
+	)
 	if err != nil {
 		return err
 	}
@@ -119,7 +124,14 @@ func (w *soakWorker) cycleTelnet(ctx context.Context, fate string) error {
 	}
 	cursor := "0"
 	for _, step := range []struct{ asked, answer string }{{w.telnet.login, telnetUser}, {`Password: $`, telnetPassword}, {w.telnet.prompt, ""}} {
-		r, err = w.must(ctx, toolIO, `{"action":"read","session_id":%s,"cursor":%s,"until_regex":%s,"timeout_ms":20000}`, s.id, cursor, step.asked)
+		r, err = w.must(
+			ctx,
+			toolIO,
+			`{"action":"read","session_id":%s,"cursor":%s,"until_regex":%s,"timeout_ms":20000}`,
+			s.id,
+			cursor,
+			step.asked,
+		)
 		if err != nil {
 			return err
 		}

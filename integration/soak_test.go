@@ -67,7 +67,12 @@ func TestSoak(t *testing.T) {
 	left := goroutinesOf(t, s.client)
 	for creator, n := range left {
 		if n > fresh[creator] {
-			t.Errorf("goroutines leaked: %d that %s, and %d in a program that has opened two sessions", n, creator, fresh[creator])
+			t.Errorf(
+				"goroutines leaked: %d that %s, and %d in a program that has opened two sessions",
+				n,
+				creator,
+				fresh[creator],
+			)
 		}
 	}
 	t.Logf("%d cycles in %v after a warm-up of %d; goroutines: %d, in a fresh program %d",
@@ -204,7 +209,13 @@ func (s *soak) compare(t *testing.T, warm usage) {
 		t.Errorf("threads leaked: %d more than after the warm-up, and %d are allowed", n, soakMoreThreads)
 	}
 	if len(now.files) > len(warm.files) {
-		t.Errorf("descriptors leaked: %d, and %d after the warm-up\nnow: %q\nthen: %q", len(now.files), len(warm.files), now.files, warm.files)
+		t.Errorf(
+			"descriptors leaked: %d, and %d after the warm-up\nnow: %q\nthen: %q",
+			len(now.files),
+			len(warm.files),
+			now.files,
+			warm.files,
+		)
 	}
 	if left := below(t, s.pid); len(left) > 0 {
 		t.Errorf("processes leaked: %v", left)

@@ -49,7 +49,12 @@ func startSSHD(tb testing.TB, lines ...string) *sshd {
 		tb.Fatal(err)
 	}
 	dir := tb.TempDir()
-	s := &sshd{user: me.Username, home: filepath.Join(dir, "home"), hostKey: newKey(tb, "ed25519"), userKey: newKey(tb, "ed25519")}
+	s := &sshd{
+		user:    me.Username,
+		home:    filepath.Join(dir, "home"),
+		hostKey: newKey(tb, "ed25519"),
+		userKey: newKey(tb, "ed25519"),
+	}
 	s.identity = s.userKey.write(tb, dir, "id_ed25519")
 	authorized := filepath.Join(dir, "authorized_keys")
 	if err := os.WriteFile(authorized, []byte(s.userKey.public()+"\n"), 0o600); err != nil {

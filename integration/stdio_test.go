@@ -151,9 +151,23 @@ func TestClientGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	const request = `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}` + "\n"
-	fmt.Fprintf(in, request, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"integration","version":"1"}}`)
-	fmt.Fprintf(in, request, "tools/call", `{"name":"`+toolSession+`","arguments":`+fmt.Sprintf(openSSH, fmt.Sprint(s.port), fmt.Sprintf("%q", s.user))+`}`)
-	eventually(t, "a connection", func() bool { return len(s.sessions(t)) == 1 && strings.Contains(log.String(), "session open") })
+	fmt.Fprintf(
+		in,
+		request,
+		"initialize",
+		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"integration","version":"1"}}`,
+	)
+	fmt.Fprintf(
+		in,
+		request,
+		"tools/call",
+		`{"name":"`+toolSession+`","arguments":`+fmt.Sprintf(openSSH, fmt.Sprint(s.port), fmt.Sprintf("%q", s.user))+`}`,
+	)
+	eventually(
+		t,
+		"a connection",
+		func() bool { return len(s.sessions(t)) == 1 && strings.Contains(log.String(), "session open") },
+	)
 	out.Close()
 	fmt.Fprintf(in, request, "ping", "{}")
 	ended := make(chan error, 1)

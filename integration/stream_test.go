@@ -35,13 +35,26 @@ func differ(got, want string) string {
 		i++
 	}
 	part := func(s string) string { return s[max(0, i-20):min(len(s), i+60)] }
-	return fmt.Sprintf("%d bytes and not %d; at byte %d there is %q and not %q", len(got), len(want), i, part(got), part(want))
+	return fmt.Sprintf(
+		"%d bytes and not %d; at byte %d there is %q and not %q",
+		len(got),
+		len(want),
+		i,
+		part(got),
+		part(want),
+	)
 }
 
 // take reads from a cursor until there are n bytes, or more have come with them, and returns the cursor after them.
 func (c *client) take(ctx context.Context, id, cursor string, n int) (got, next string, err error) {
 	for len(got) < n {
-		r, err := c.try(ctx, toolIO, `{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":20000,"max_bytes":1000000}`, id, cursor)
+		r, err := c.try(
+			ctx,
+			toolIO,
+			`{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":20000,"max_bytes":1000000}`,
+			id,
+			cursor,
+		)
 		if err == nil && r.Chunk == "" {
 			err = fmt.Errorf("%d bytes and not %d: %s", len(got), n, tail(r.text, 512))
 		}

@@ -30,7 +30,12 @@ func telnetWrongPorts(t *testing.T) {
 		{"a server that wants TLS", secured.port, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			transport, err := telnet.Dialer{}.Open(t.Context(), term.Target{Protocol: "telnet", Host: "127.0.0.1", Port: test.port}, nil, nil)
+			transport, err := telnet.Dialer{}.Open(
+				t.Context(),
+				term.Target{Protocol: "telnet", Host: "127.0.0.1", Port: test.port},
+				nil,
+				nil,
+			)
 			if test.kind != "" {
 				if term.KindOf(err) != test.kind || !strings.Contains(err.Error(), test.says) {
 					t.Errorf("%s: %v; want %s, and %q in it", term.KindOf(err), err, test.kind, test.says)

@@ -128,7 +128,10 @@ func (p *telnetProcess) listens(tb testing.TB, port int) bool {
 		if inode == "" {
 			continue
 		}
-		if slices.ContainsFunc(openFiles(tb, p.pid), func(f string) bool { return strings.HasSuffix(f, "socket:["+inode+"]") }) {
+		if slices.ContainsFunc(
+			openFiles(tb, p.pid),
+			func(f string) bool { return strings.HasSuffix(f, "socket:["+inode+"]") },
+		) {
 			return true
 		}
 	}

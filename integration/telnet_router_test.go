@@ -17,7 +17,13 @@ func startRouter(tb testing.TB) *telnetServer {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
-	s := &telnetServer{name: "router", login: `Password: $`, password: "a-login-secret-1138", enable: "an-enable-secret-1138", prompt: `r1> $`}
+	s := &telnetServer{
+		name:     "router",
+		login:    `Password: $`,
+		password: "a-login-secret-1138",
+		enable:   "an-enable-secret-1138",
+		prompt:   `r1> $`,
+	}
 	config := filepath.Join(dir, "bgpd.conf")
 	text := "hostname r1\npassword " + s.password + "\nenable password " + s.enable + "\nline vty\n exec-timeout 0 0\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {

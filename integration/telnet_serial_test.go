@@ -27,8 +27,16 @@ func startSerial(tb testing.TB) *serialServer {
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
 	line := filepath.Join(dir, "line")
-	device := writeScript(tb, dir, "device", "exec env -i PATH=/usr/bin:/bin TERM=dumb HOME='"+dir+"' PS1='device$ ' /bin/sh -i\n")
-	startTelnetProcess(tb, []string{"/usr/bin/socat", "pty,raw,echo=0,link=" + line, "exec:" + device + ",pty,setsid,ctty,stderr"})
+	device := writeScript(
+		tb,
+		dir,
+		"device",
+		"exec env -i PATH=/usr/bin:/bin TERM=dumb HOME='"+dir+"' PS1='device$ ' /bin/sh -i\n",
+	)
+	startTelnetProcess(
+		tb,
+		[]string{"/usr/bin/socat", "pty,raw,echo=0,link=" + line, "exec:" + device + ",pty,setsid,ctty,stderr"},
+	)
 	eventually(tb, "the serial line", func() bool { _, err := os.Stat(line); return err == nil })
 	s := startSer2net(tb, "serialdev,"+line+",9600n81,local")
 	s.prompt = `device\$ $`
@@ -52,7 +60,11 @@ func startSer2net(tb testing.TB, connector string) *telnetServer {
 	s := &telnetServer{name: "ser2net"}
 	s.process, s.port = startTelnet(tb, func(port int) []string {
 		config := filepath.Join(dir, fmt.Sprintf("%d.yaml", port))
-		text := fmt.Sprintf("connection: &line\n  accepter: telnet(rfc2217),tcp,127.0.0.1,%d\n  connector: %s\n", port, connector)
+		text := fmt.Sprintf(
+			"connection: &line\n  accepter: telnet(rfc2217),tcp,127.0.0.1,%d\n  connector: %s\n",
+			port,
+			connector,
+		)
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			tb.Fatal(err)
 		}

@@ -18,7 +18,9 @@ import (
 func telnetSession(t *testing.T, s *telnetServer, target term.Target) *session.Session {
 	t.Helper()
 	leaktest.Typed(t, s.password)
-	m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"telnet": telnet.Dialer{}.Open}, Logger: leaktest.Log(t)})
+	m := session.NewManager(
+		session.Config{Dialers: map[string]term.Dialer{"telnet": telnet.Dialer{}.Open}, Logger: leaktest.Log(t)},
+	)
 	t.Cleanup(func() { m.Close(context.Background()) })
 	r, err := m.Open(t.Context(), session.OpenRequest{Target: target})
 	if err != nil {
@@ -31,7 +33,11 @@ func telnetSession(t *testing.T, s *telnetServer, target term.Target) *session.S
 	for _, answer := range []struct{ asked, text string }{{s.login, s.user}, {`Password: $`, s.password}} {
 		if answer.text != "" {
 			labRead(t, r.Session, cursor, answer.asked)
-			w, err := r.Session.Write(t.Context(), []byte(answer.text+"\r"), session.WriteOptions{Sensitive: answer.text == s.password})
+			w, err := r.Session.Write(
+				t.Context(),
+				[]byte(answer.text+"\r"),
+				session.WriteOptions{Sensitive: answer.text == s.password},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,11 +85,26 @@ func telnetShellSession(t *testing.T) {
 			{"cd /; pwd", "/\n", 0},
 		} {
 			r := telnetExec(t, s, session.ExecRequest{Command: test.command, Class: session.ClassPosix})
-			if got := string(r.Stdout.Bytes()); got != test.output || r.Done != session.DoneMarker || !r.Exit.Known || r.Exit.Code != test.code {
-				t.Errorf("%s: %s: put out %q and is %s with %+v (%s); want %q and %d", server.name, test.command, got, r.Done, r.Exit, r.ExitReason, test.output, test.code)
+			if got := string(r.Stdout.Bytes()); got != test.output || r.Done != session.DoneMarker || !r.Exit.Known ||
+				r.Exit.Code != test.code {
+				t.Errorf(
+					"%s: %s: put out %q and is %s with %+v (%s); want %q and %d",
+					server.name,
+					test.command,
+					got,
+					r.Done,
+					r.Exit,
+					r.ExitReason,
+					test.output,
+					test.code,
+				)
 			}
 		}
-		r := telnetExec(t, s, session.ExecRequest{Command: "sleep 1000", Class: session.ClassPosix, Timeout: 300 * time.Millisecond})
+		r := telnetExec(
+			t,
+			s,
+			session.ExecRequest{Command: "sleep 1000", Class: session.ClassPosix, Timeout: 300 * time.Millisecond},
+		)
 		if !r.TimedOut || r.Exit.Known || r.ExitReason != "timeout" {
 			t.Errorf("%s: a command that takes too long: %+v", server.name, r)
 		}
@@ -123,8 +144,18 @@ func telnetRouterSession(t *testing.T) {
 	run := func(command, output string) {
 		t.Helper()
 		r := telnetExec(t, s, session.ExecRequest{Command: command})
-		if got := string(r.Stdout.Bytes()); !strings.Contains(got, output) || r.Exit.Known || r.ExitReason != "unsupported_shell" || r.Done != session.DonePrompt {
-			t.Errorf("%s: put out %q and is %s with %+v (%s, waiting for %+v)", command, got, r.Done, r.Exit, r.ExitReason, r.WaitingFor)
+		if got := string(r.Stdout.Bytes()); !strings.Contains(got, output) || r.Exit.Known ||
+			r.ExitReason != "unsupported_shell" ||
+			r.Done != session.DonePrompt {
+			t.Errorf(
+				"%s: put out %q and is %s with %+v (%s, waiting for %+v)",
+				command,
+				got,
+				r.Done,
+				r.Exit,
+				r.ExitReason,
+				r.WaitingFor,
+			)
 		}
 	}
 	run("show version", "FRRouting")

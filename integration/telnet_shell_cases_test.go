@@ -40,7 +40,13 @@ func telnetBulk(t *testing.T) {
 		terminal, k := openTelnet(t, s.target())
 		k.login(s)
 		const lines = 20000
-		shown := k.ask(fmt.Sprintf(`i=0; while [ $i -lt %d ]; do printf '%%d \377\376 text text text text text text\n' $i; i=$((i+1)); done; echo d''one`, lines), `\ndone\r\ndemo\$ $`)
+		shown := k.ask(
+			fmt.Sprintf(
+				`i=0; while [ $i -lt %d ]; do printf '%%d \377\376 text text text text text text\n' $i; i=$((i+1)); done; echo d''one`,
+				lines,
+			),
+			`\ndone\r\ndemo\$ $`,
+		)
 		_, shown, _ = strings.Cut(shown, "\r\n") // what was typed
 		var want strings.Builder
 		for i := range lines {

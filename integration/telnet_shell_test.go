@@ -42,7 +42,14 @@ exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME='`+dir+`' TERM="$TERM" LC_AL
 
 // telnetShell is a server whose clients pass the login program.
 func telnetShell(name string, port int) *telnetServer {
-	return &telnetServer{name: name, port: port, login: `login: $`, user: telnetUser, password: telnetPassword, prompt: `demo\$ $`}
+	return &telnetServer{
+		name:     name,
+		port:     port,
+		login:    `login: $`,
+		user:     telnetUser,
+		password: telnetPassword,
+		prompt:   `demo\$ $`,
+	}
 }
 
 // startInetutils starts GNU inetutils' telnetd. It says nothing until each of its offers is answered, and knows more
@@ -53,7 +60,10 @@ func startInetutils(tb testing.TB) *telnetServer {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d := &inetd{command: []string{unpacked(tb, "inetutils-telnetd", "usr/sbin/telnetd"), "-h", "-E", telnetLogin(tb)}, serving: make(map[int]bool)}
+	d := &inetd{
+		command: []string{unpacked(tb, "inetutils-telnetd", "usr/sbin/telnetd"), "-h", "-E", telnetLogin(tb)},
+		serving: make(map[int]bool),
+	}
 	d.running.Go(func() { d.serve(tb, l) })
 	tb.Cleanup(func() {
 		l.Close()

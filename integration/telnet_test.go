@@ -110,7 +110,8 @@ func telnetOpenings(t *testing.T) {
 			k.login(s)
 			k.ask(test.ask, test.answer)
 			d := terminal.Describe()
-			if d.Telnet.Raw != test.raw || !slices.Equal(d.Telnet.Local, test.local) || !slices.Equal(d.Telnet.Remote, test.remote) {
+			if d.Telnet.Raw != test.raw || !slices.Equal(d.Telnet.Local, test.local) ||
+				!slices.Equal(d.Telnet.Remote, test.remote) {
 				t.Errorf("agreed: %+v; want raw %t, local %q, remote %q", d.Telnet, test.raw, test.local, test.remote)
 			}
 			resize := term.No
@@ -159,7 +160,8 @@ func telnetEnter(t *testing.T) {
 					t.Errorf("more than %d prompts for %d times Enter: %q", times, times, extra)
 				}
 				state := terminal.Conn().State()
-				if want := s.name == "inetutils" && options.Binary == "" || s.name == "ser2net" && options.Binary == ""; options.Binary != "always" && state.BinaryOut != want {
+				if want := s.name == "inetutils" && options.Binary == "" || s.name == "ser2net" && options.Binary == ""; options.Binary != "always" &&
+					state.BinaryOut != want {
 					t.Errorf("binary out is %t, want %t", state.BinaryOut, want)
 				}
 				// It agrees to perform BINARY itself, and takes that back when it sets up its terminal.

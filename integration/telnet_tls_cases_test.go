@@ -54,7 +54,8 @@ func telnetTLS(t *testing.T) {
 					t.Fatalf("%s: %v; want %s", term.KindOf(err), err, test.refused)
 				}
 				e, _ := errors.AsType[*term.Error](err)
-				if strings.HasPrefix(string(test.refused), "HOST_KEY") && (e.Details == nil || e.Details.Fingerprint != fingerprint) {
+				if strings.HasPrefix(string(test.refused), "HOST_KEY") &&
+					(e.Details == nil || e.Details.Fingerprint != fingerprint) {
 					t.Errorf("the error does not tell the certificate's fingerprint: %+v", e.Details)
 				}
 				return
@@ -72,7 +73,8 @@ func telnetTLS(t *testing.T) {
 				t.Errorf("Ctrl-C shows %q", shown)
 			}
 			d := transport.(*telnet.Terminal).Describe()
-			if d.TLS == nil || d.TLS.Verified != test.verified || d.TLS.Certificate != fingerprint || d.TLS.Version != "TLS 1.3" {
+			if d.TLS == nil || d.TLS.Verified != test.verified || d.TLS.Certificate != fingerprint ||
+				d.TLS.Version != "TLS 1.3" {
 				t.Errorf("TLS is described as %+v", d.TLS)
 			}
 			if (d.Security == "") != (test.verified != "no") {

@@ -84,7 +84,13 @@ func TestThousandSessions(t *testing.T) {
 	began = time.Now()
 	for block := range thousandBlocks {
 		each(t, thousand, 64, func(i int) error {
-			r, err := c.try(t.Context(), toolIO, `{"action":"write","session_id":%s,"data":%s}`, ids[i], streamBlock("up-"+user(i), block, thousandBlock))
+			r, err := c.try(
+				t.Context(),
+				toolIO,
+				`{"action":"write","session_id":%s,"data":%s}`,
+				ids[i],
+				streamBlock("up-"+user(i), block, thousandBlock),
+			)
 			if err == nil && r.ErrorCode != "" {
 				err = fmt.Errorf("write: %s", tail(r.text, 512))
 			}
@@ -100,7 +106,12 @@ func TestThousandSessions(t *testing.T) {
 			return err
 		})
 	}
-	t.Logf("%d blocks of %d bytes each way in %v", thousand*thousandBlocks, thousandBlock, time.Since(began).Round(time.Millisecond))
+	t.Logf(
+		"%d blocks of %d bytes each way in %v",
+		thousand*thousandBlocks,
+		thousandBlock,
+		time.Since(began).Round(time.Millisecond),
+	)
 
 	// Once more, whole: the buffers hold each stream, and nothing besides.
 	var mubuf sync.Mutex // guards buffered
@@ -120,9 +131,21 @@ func TestThousandSessions(t *testing.T) {
 		return err
 	})
 	memory := statusField(t, c.pid, "VmRSS")
-	t.Logf("memory: %d KiB empty, %d KiB with %d sessions, whose buffers hold %d KiB", empty, memory, thousand, buffered>>10)
+	t.Logf(
+		"memory: %d KiB empty, %d KiB with %d sessions, whose buffers hold %d KiB",
+		empty,
+		memory,
+		thousand,
+		buffered>>10,
+	)
 	if most := thousandMemory + buffered>>10; memory > most {
-		t.Errorf("%d sessions take %d KiB after traffic, want at most %d: what idle ones may take, and the %d KiB that are buffered", thousand, memory, most, buffered>>10)
+		t.Errorf(
+			"%d sessions take %d KiB after traffic, want at most %d: what idle ones may take, and the %d KiB that are buffered",
+			thousand,
+			memory,
+			most,
+			buffered>>10,
+		)
 	}
 	goroutines := goroutinesOf(t, c)
 	all := total(goroutines) - fresh

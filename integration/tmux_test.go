@@ -47,7 +47,13 @@ func (s *tmuxServer) end() {
 
 // picture is what a window shows: each cell with its colours, the cursor, the size and which screen it is.
 func (s *tmuxServer) picture(window string) string {
-	where, err := s.try("display-message", "-p", "-t", window, "#{window_width}x#{window_height} cursor #{cursor_x},#{cursor_y} shown #{cursor_flag} alternate #{alternate_on}")
+	where, err := s.try(
+		"display-message",
+		"-p",
+		"-t",
+		window,
+		"#{window_width}x#{window_height} cursor #{cursor_x},#{cursor_y} shown #{cursor_flag} alternate #{alternate_on}",
+	)
 	if err != nil {
 		return ""
 	}
@@ -69,7 +75,10 @@ type plainPane struct {
 
 func newPlainPane(tb testing.TB, cols, rows int, command ...string) *plainPane {
 	tb.Helper()
-	p := &plainPane{tmuxServer: tmuxServer{tb, filepath.Join(runtimeDir(tb), "plain.sock")}, mirror: filepath.Join(tb.TempDir(), "mirror")}
+	p := &plainPane{
+		tmuxServer: tmuxServer{tb, filepath.Join(runtimeDir(tb), "plain.sock")},
+		mirror:     filepath.Join(tb.TempDir(), "mirror"),
+	}
 	if err := os.WriteFile(p.mirror, nil, 0o600); err != nil {
 		tb.Fatal(err)
 	}

@@ -51,7 +51,9 @@ func (c ptyTools) fails(want, tool, arguments string, values ...any) {
 	}
 }
 
-var ptySpawned = regexp.MustCompile(`\A<pty_spawned>\nID: (pty_[0-9a-f]{8})\nTitle: (.*)\nCommand: (.*)\nWorkdir: (.*)\nPID: (\d+)\nStatus: (?:running|exited)\n</pty_spawned>\z`)
+var ptySpawned = regexp.MustCompile(
+	`\A<pty_spawned>\nID: (pty_[0-9a-f]{8})\nTitle: (.*)\nCommand: (.*)\nWorkdir: (.*)\nPID: (\d+)\nStatus: (?:running|exited)\n</pty_spawned>\z`,
+)
 
 // spawn starts a script of the shell.
 func (c ptyTools) spawn(script string) (id string) {
@@ -80,7 +82,11 @@ func (c ptyTools) work(dir string) {
 	if text := c.ok("pty_list", `{}`); text != "<pty_list>\nNo PTY sessions found.\n</pty_list>" {
 		c.tb.Error(text)
 	}
-	text := c.ok("pty_spawn", `{"command":"/usr/bin/python3","args":["-q","-i"],"workdir":%s,"env":{"PYTHONSTARTUP":"","MARK":"from the call"}}`, dir)
+	text := c.ok(
+		"pty_spawn",
+		`{"command":"/usr/bin/python3","args":["-q","-i"],"workdir":%s,"env":{"PYTHONSTARTUP":"","MARK":"from the call"}}`,
+		dir,
+	)
 	m := ptySpawned.FindStringSubmatch(text)
 	if m == nil || m[2] != "/usr/bin/python3 -q -i" || m[3] != m[2] || m[4] != dir {
 		c.tb.Fatalf("%q", text)
@@ -97,17 +103,26 @@ func (c ptyTools) work(dir string) {
 	c.shows(id, "^KeyboardInterrupt$")
 	c.ok("pty_write", `{"id":%s,"data":"raise SystemExit(9)\\n"}`, id)
 	eventually(c.tb, "the end", func() bool {
-		return strings.Contains(c.ok("pty_list", `{}`), "["+id+"] /usr/bin/python3 -q -i (exit: 9)\n  Command: /usr/bin/python3 -q -i\n  Status: exited\n")
+		return strings.Contains(
+			c.ok("pty_list", `{}`),
+			"["+id+"] /usr/bin/python3 -q -i (exit: 9)\n  Command: /usr/bin/python3 -q -i\n  Status: exited\n",
+		)
 	})
 	c.fails("Error: PTY session "+id+" is not running (status: exited)", "pty_write", `{"id":%s,"data":"x"}`, id)
-	if text := c.ok("pty_kill", `{"id":%s,"cleanup":true}`, id); !strings.HasPrefix(text, "<pty_killed>\nCleaned up: "+id+" (session removed)\n") {
+	if text := c.ok("pty_kill", `{"id":%s,"cleanup":true}`, id); !strings.HasPrefix(
+		text,
+		"<pty_killed>\nCleaned up: "+id+" (session removed)\n",
+	) {
 		c.tb.Error(text)
 	}
 	c.fails("Error: PTY session not found: "+id, "pty_read", `{"id":%s}`, id)
 
 	id = c.spawn("trap '' HUP; echo ready; setsid sleep 123456 & while :; do sleep 1000; done")
 	c.shows(id, "^ready$")
-	if text := c.ok("pty_kill", `{"id":%s}`, id); !strings.HasPrefix(text, "<pty_killed>\nKilled: "+id+" (session retained for log access)\n") {
+	if text := c.ok("pty_kill", `{"id":%s}`, id); !strings.HasPrefix(
+		text,
+		"<pty_killed>\nKilled: "+id+" (session retained for log access)\n",
+	) {
 		c.tb.Error(text)
 	}
 	if text := c.ok("pty_read", `{"id":%s}`, id); text != "<pty_output id=\""+id+"\" status=\"killed\">\n00001| ready\n\n(End of buffer - total 1 lines)\n</pty_output>" {
@@ -168,7 +183,11 @@ func TestPTYToolset(t *testing.T) {
 	p.work(dir)
 	reader := ptyTools{server.dial(t, url, ciToken).tools, t}
 	reader.ok("pty_list", `{}`)
-	reader.fails("Error: Permission denied: pty_spawn is refused: the token ci has the role read", "pty_spawn", `{"command":"true"}`)
+	reader.fails(
+		"Error: Permission denied: pty_spawn is refused: the token ci has the role read",
+		"pty_spawn",
+		`{"command":"true"}`,
+	)
 	id := p.spawn("cat")
 	if r := over.call(t, toolSession, `{"action":"list"}`); !strings.Contains(r.text, id) {
 		t.Errorf("ptyctl_session list lacks %s: %s", id, r.text)
@@ -198,7 +217,10 @@ func TestPTYToolsetTypeScript(t *testing.T) {
 // PTY_MAX_BUFFER_LINES and PTY_PERMISSIONS, as the users of other servers have them.
 func TestPTYToolsetEnvironment(t *testing.T) {
 	h := newHome(t)
-	h.env = []string{"PTY_MAX_BUFFER_LINES=20", `PTY_PERMISSIONS={"bash": {"git push": "deny", "terraform *": "ask"}, "external_directory": "deny"}`}
+	h.env = []string{
+		"PTY_MAX_BUFFER_LINES=20",
+		`PTY_PERMISSIONS={"bash": {"git push": "deny", "terraform *": "ask"}, "external_directory": "deny"}`,
+	}
 	c := h.connect(t, "--toolsets", "pty")
 	p := ptyTools{c.tools, t}
 	const denied = "Error: Permission denied: the operator's rule PTY_PERMISSIONS "
@@ -218,7 +240,8 @@ func TestPTYToolsetEnvironment(t *testing.T) {
 		"5000000": `PTY_MAX_BUFFER_LINES: toolsets.pty.max_buffer_lines is "5000000"; give`,
 	} {
 		h.env = []string{"PTY_MAX_BUFFER_LINES=" + value}
-		if _, stderr, status := h.run(t, "mcp", "--toolsets", "pty", "--config", h.config); status != 2 || !strings.Contains(stderr, says) {
+		if _, stderr, status := h.run(t, "mcp", "--toolsets", "pty", "--config", h.config); status != 2 ||
+			!strings.Contains(stderr, says) {
 			t.Errorf("%s: status %d, stderr %s; want %q", value, status, stderr, says)
 		}
 	}

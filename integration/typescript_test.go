@@ -46,7 +46,12 @@ func startTypescript(tb testing.TB, env []string, args ...string) *typescriptCli
 	cmd := node.run(tb, node.script(tb, "client.mjs"), args...)
 	cmd.Env = append(cmd.Env, env...)
 	cmd.WaitDelay = patience
-	c := &typescriptClient{cmd: cmd, log: newCapture(), ended: make(chan struct{}), waiting: make(map[int]chan<- typescriptLine)}
+	c := &typescriptClient{
+		cmd:     cmd,
+		log:     newCapture(),
+		ended:   make(chan struct{}),
+		waiting: make(map[int]chan<- typescriptLine),
+	}
 	cmd.Stderr = c.log
 	var err error
 	if c.in, err = cmd.StdinPipe(); err != nil {
@@ -106,7 +111,11 @@ func (c *typescriptClient) read(out io.Reader) {
 }
 
 // callTool is one call of the SDK's callTool. An error is what it has thrown.
-func (c *typescriptClient) callTool(ctx context.Context, tool string, arguments json.RawMessage) (a toolAnswer, err error) {
+func (c *typescriptClient) callTool(
+	ctx context.Context,
+	tool string,
+	arguments json.RawMessage,
+) (a toolAnswer, err error) {
 	answer := make(chan typescriptLine, 1)
 	c.mu.Lock()
 	c.lastID++

@@ -43,7 +43,12 @@ func validateHolder[H comparable](op, key string, holder H) error {
 	}
 	var none H
 	if holder == none {
-		return fmt.Errorf("lockmgr: %s %q: %w: the holder is empty; pass the one that is to hold the lease", op, key, ErrInvalid)
+		return fmt.Errorf(
+			"lockmgr: %s %q: %w: the holder is empty; pass the one that is to hold the lease",
+			op,
+			key,
+			ErrInvalid,
+		)
 	}
 	return nil
 }
@@ -56,5 +61,10 @@ func validateKey(op, key string) error {
 }
 
 func notHeld(op, key string) error {
-	return fmt.Errorf("lockmgr: %s %q: %w: it expired, was released or was never acquired; acquire it first", op, key, ErrNotHeld)
+	return fmt.Errorf(
+		"lockmgr: %s %q: %w: it expired, was released or was never acquired; acquire it first",
+		op,
+		key,
+		ErrNotHeld,
+	)
 }

@@ -50,8 +50,13 @@ func (t *Table[H]) CheckEpoch(key string, holder H, epoch uint64) error {
 		return err
 	}
 	if l.Epoch != epoch {
-		return fmt.Errorf("lockmgr: check %q: %w under epoch %d, which has ended; the holder has epoch %d now: check again before acting",
-			key, ErrNotHeld, epoch, l.Epoch)
+		return fmt.Errorf(
+			"lockmgr: check %q: %w under epoch %d, which has ended; the holder has epoch %d now: check again before acting",
+			key,
+			ErrNotHeld,
+			epoch,
+			l.Epoch,
+		)
 	}
 	return nil
 }

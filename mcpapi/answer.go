@@ -32,7 +32,8 @@ func EncodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) ([]byte, error)
 // with much output costs.
 func plainAnswer(id json.RawMessage, result any) (line []byte, ok bool) {
 	r, ok := result.(*mcp.CallToolResult)
-	if !ok || r.Meta != nil || len(r.InputRequests) > 0 || r.RequestState != "" || len(r.RawStructuredContent) > 0 || len(r.Content) != 1 {
+	if !ok || r.Meta != nil || len(r.InputRequests) > 0 || r.RequestState != "" || len(r.RawStructuredContent) > 0 ||
+		len(r.Content) != 1 {
 		return nil, false
 	}
 	text, ok := r.Content[0].(mcp.TextContent)

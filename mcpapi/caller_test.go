@@ -15,7 +15,13 @@ import (
 // Every action has its place: what reads works in a read-only server, and what does not is refused.
 func TestReadOnlyServer(t *testing.T) {
 	seen := new(diary)
-	l := newLab(t, labConfig{sessions: session.Config{Observers: []term.Observer{seen}}, options: Options{ReadOnly: true, Structured: true}})
+	l := newLab(
+		t,
+		labConfig{
+			sessions: session.Config{Observers: []term.Observer{seen}},
+			options:  Options{ReadOnly: true, Structured: true},
+		},
+	)
 	for _, tool := range tools() {
 		for _, a := range tool.Actions {
 			args := `{}`
@@ -28,7 +34,13 @@ func TestReadOnlyServer(t *testing.T) {
 			}
 		}
 	}
-	l.fails(sessionTool.Name, l.openArgs(""), term.PolicyDenied, "ptyctl_session open is refused", "this server is read-only")
+	l.fails(
+		sessionTool.Name,
+		l.openArgs(""),
+		term.PolicyDenied,
+		"ptyctl_session open is refused",
+		"this server is read-only",
+	)
 	l.fails(execTool.Name, `{"session_id":"x","cmd":"true"}`, term.PolicyDenied, "ptyctl_session_exec is refused")
 	l.ok(sessionTool.Name, `{"action":"list"}`)
 	last := seen.take()
@@ -81,7 +93,10 @@ func TestManyCallsInFlight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, slow := l.start("tools/call", l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"released","timeout_ms":30000}`))
+	_, slow := l.start(
+		"tools/call",
+		l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"released","timeout_ms":30000}`),
+	)
 	for s.Info().Readers == 0 {
 		runtime.Gosched()
 	}

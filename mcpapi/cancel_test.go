@@ -18,7 +18,10 @@ func TestCancelLeavesTheCommand(t *testing.T) {
 			l := newLab(t, labConfig{})
 			l.openShell()
 			l.ok(execTool.Name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
-			id, answer := l.start("tools/call", l.params(execTool.Name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"sleep 2; echo after"}`))
+			id, answer := l.start(
+				"tools/call",
+				l.params(execTool.Name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"sleep 2; echo after"}`),
+			)
 			running := l.waitRunning(lane)
 			cancelled := time.Now()
 			l.write(cancelCall(id))
@@ -33,12 +36,15 @@ func TestCancelLeavesTheCommand(t *testing.T) {
 			}
 			// Its id is in status, before its end and after, and its output is not lost.
 			for r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); len(r.Session.Unfetched) == 0; r = l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`) {
-				if ids := r.Session.Running; len(ids) > 1 || len(ids) == 1 && ids[0] != running || time.Since(cancelled) > 20*time.Second {
+				if ids := r.Session.Running; len(ids) > 1 || len(ids) == 1 && ids[0] != running ||
+					time.Since(cancelled) > 20*time.Second {
 					t.Fatalf("running: %q, fetched by nobody: %q", r.Session.Running, r.Session.Unfetched)
 				}
 				time.Sleep(5 * time.Millisecond)
 			}
-			if r := l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+running+`"}`); r.Stdout != "after\n" || r.ExitCode == nil || *r.ExitCode != 0 {
+			if r := l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+running+`"}`); r.Stdout != "after\n" ||
+				r.ExitCode == nil ||
+				*r.ExitCode != 0 {
 				t.Errorf("the command: %s", r.text)
 			}
 			select {
@@ -72,10 +78,18 @@ func TestCancelStopsTheCommand(t *testing.T) {
 			l := newLab(t, labConfig{})
 			l.openShell()
 			l.ok(execTool.Name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"true"}`) // from here on the shell is known
-			id, _ := l.start("tools/call", l.params(execTool.Name, `{"session_id":"$S","stop_on_cancel":true,"lane":"`+lane+`"`+class+`,"cmd":"sleep 600; echo after"}`))
+			id, _ := l.start(
+				"tools/call",
+				l.params(
+					execTool.Name,
+					`{"session_id":"$S","stop_on_cancel":true,"lane":"`+lane+`"`+class+`,"cmd":"sleep 600; echo after"}`,
+				),
+			)
 			running := l.waitRunning(lane)
 			l.write(cancelCall(id))
-			if r := l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+running+`"}`); r.DoneReason != "timeout" || strings.Contains(r.Stdout, "after") || r.ExitCodeReason == nil && r.ExitCode == nil {
+			if r := l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+running+`"}`); r.DoneReason != "timeout" ||
+				strings.Contains(r.Stdout, "after") ||
+				r.ExitCodeReason == nil && r.ExitCode == nil {
 				t.Errorf("the command: %s", r.text)
 			}
 			if r := l.ok(execTool.Name, `{"session_id":"$S","lane":"`+lane+`"`+class+`,"cmd":"echo next"}`); r.Stdout != "next\n" {
@@ -85,39 +99,53 @@ func TestCancelStopsTheCommand(t *testing.T) {
 	}
 	l := newLab(t, labConfig{})
 	l.openShell()
-	l.fails(execTool.Name, `{"session_id":"$S","stop_on_cancel":true,"request_id":"r","cmd":"true"}`, term.InvalidArgument, "request_id", "outlives")
-	l.fails(execTool.Name, `{"session_id":"$S","stop_on_cancel":true,"exec_id":"x"}`, term.InvalidArgument, "stop_on_cancel")
+	l.fails(
+		execTool.Name,
+		`{"session_id":"$S","stop_on_cancel":true,"request_id":"r","cmd":"true"}`,
+		term.InvalidArgument,
+		"request_id",
+		"outlives",
+	)
+	l.fails(
+		execTool.Name,
+		`{"session_id":"$S","stop_on_cancel":true,"exec_id":"x"}`,
+		term.InvalidArgument,
+		"stop_on_cancel",
+	)
 }
 
 // TestCancelByTheOfficialClient: on every transport the wait ends when the caller's context does, and the session goes on.
 func TestCancelByTheOfficialClient(t *testing.T) {
-	forEachClient(t, func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
-		l, c := connect(t, labConfig{}, revision, sdk.ClientOptions{})
-		id := c.call(sessionTool.Name, l.openArgs("")).SessionID
-		s, err := l.manager.Get(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			for s.Info().Readers == 0 {
-				time.Sleep(time.Millisecond)
+	forEachClient(
+		t,
+		func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
+			l, c := connect(t, labConfig{}, revision, sdk.ClientOptions{})
+			id := c.call(sessionTool.Name, l.openArgs("")).SessionID
+			s, err := l.manager.Get(id)
+			if err != nil {
+				t.Fatal(err)
 			}
-			cancel()
-		}()
-		if _, err := c.try(ctx, ioTool.Name, `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`); err == nil {
-			t.Error("the call was answered")
-		}
-		for deadline := time.Now().Add(10 * time.Second); s.Info().Readers != 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the read still waits")
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				for s.Info().Readers == 0 {
+					time.Sleep(time.Millisecond)
+				}
+				cancel()
+			}()
+			if _, err := c.try(ctx, ioTool.Name, `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`); err == nil {
+				t.Error("the call was answered")
 			}
-		}
-		if strings.HasPrefix(t.Name(), "TestCancelByTheOfficialClient/http_2026") {
-			return // this client ends its session when the server refuses its notification, which the transport in front does not
-		}
-		if r := c.call(execTool.Name, `{"session_id":"`+id+`","cmd":"echo still"}`); r.Stdout != "still\n" {
-			t.Errorf("afterwards: %s", r.text)
-		}
-	})
+			for deadline := time.Now().Add(10 * time.Second); s.Info().Readers != 0; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the read still waits")
+				}
+			}
+			if strings.HasPrefix(t.Name(), "TestCancelByTheOfficialClient/http_2026") {
+				return // this client ends its session when the server refuses its notification, which the transport in front does not
+			}
+			if r := c.call(execTool.Name, `{"session_id":"`+id+`","cmd":"echo still"}`); r.Stdout != "still\n" {
+				t.Errorf("afterwards: %s", r.text)
+			}
+		},
+	)
 }

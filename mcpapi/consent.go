@@ -20,7 +20,9 @@ import (
 // "allow once" leaves the refusal as it was.
 
 // consentForm has no default: who does not choose, has not agreed.
-var consentForm = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","title":"Decision","description":"Allow once counts for this call alone.","enum":["deny","allow_once"],"enumNames":["Deny","Allow once"]}},"required":["decision"]}`)
+var consentForm = json.RawMessage(
+	`{"type":"object","properties":{"decision":{"type":"string","title":"Decision","description":"Allow once counts for this call alone.","enum":["deny","allow_once"],"enumNames":["Deny","Allow once"]}},"required":["decision"]}`,
+)
 
 const allowOnce = "allow_once"
 
@@ -36,7 +38,9 @@ func (c *invocation) askConsent(ctx context.Context, err error) (v any, question
 		return nil, nil, err
 	}
 	if server.IsModernRequest(ctx) {
-		token, ok := c.asked.put(pendingAnswer{consent: wanted, refusal: err, actor: term.ActorFrom(c.acting(ctx, "")), call: c.fingerprint()})
+		token, ok := c.asked.put(
+			pendingAnswer{consent: wanted, refusal: err, actor: term.ActorFrom(c.acting(ctx, "")), call: c.fingerprint()},
+		)
 		if !ok {
 			return nil, nil, err
 		}
@@ -53,7 +57,12 @@ func (c *invocation) askConsent(ctx context.Context, err error) (v any, question
 }
 
 // decided makes the call again if the person's answer is that it may be.
-func (c *invocation) decided(ctx context.Context, wanted term.Consent, refusal error, res *mcp.ElicitationResponse) (any, error) {
+func (c *invocation) decided(
+	ctx context.Context,
+	wanted term.Consent,
+	refusal error,
+	res *mcp.ElicitationResponse,
+) (any, error) {
 	switch {
 	case res == nil || res.Action == mcp.ElicitationResponseActionCancel:
 		return nil, unanswered(refusal)
@@ -105,7 +114,8 @@ func (c *invocation) consentQuestion(ctx context.Context, wanted term.Consent) (
 	}
 	text := strings.ReplaceAll(wanted.Text, "\r", "\n") // how a line is entered
 	shown := text + wanted.Dir + wanted.Env
-	if utf8.RuneCountInString(shown) > maxShown || plain(shown) != shown || strings.Count(shown, "\n") > maxConsentLines || strings.Contains(wanted.Dir, "\n") {
+	if utf8.RuneCountInString(shown) > maxShown || plain(shown) != shown || strings.Count(shown, "\n") > maxConsentLines ||
+		strings.Contains(wanted.Dir, "\n") {
 		return mcp.ElicitationParams{}, false
 	}
 	name, _, _ := ClientFromContext(ctx)
@@ -122,7 +132,14 @@ func (c *invocation) consentQuestion(ctx context.Context, wanted term.Consent) (
 	}
 	// What ptyctl says comes first, and each line of the caller's is marked: none can pass for ptyctl's, or push it away.
 	var b strings.Builder
-	fmt.Fprintf(&b, "The assistant in %s wants to %s on %s what stands below. The rule %s wants your consent, which counts for this one call.\n", plain(name), what, where, plain(wanted.Rule))
+	fmt.Fprintf(
+		&b,
+		"The assistant in %s wants to %s on %s what stands below. The rule %s wants your consent, which counts for this one call.\n",
+		plain(name),
+		what,
+		where,
+		plain(wanted.Rule),
+	)
 	if wanted.Dir != "" {
 		fmt.Fprintf(&b, "In the folder:\n%s", quoted(wanted.Dir))
 	}

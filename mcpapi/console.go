@@ -14,7 +14,11 @@ func (c *invocation) checkConsole(in *openArgs) error {
 	ch := checker{t: c.tool, action: c.action}
 	switch console := in.SessionType == "console"; {
 	case console && in.DeviceID == "":
-		return ch.invalid("device_id", nil, "session_type console needs device_id: a name for the device, the same in all calls, such as switch-001")
+		return ch.invalid(
+			"device_id",
+			nil,
+			"session_type console needs device_id: a name for the device, the same in all calls, such as switch-001",
+		)
 	case !console && in.DeviceID != "":
 		return ch.invalid("device_id", nil, "device_id is for session_type console; add that, or leave device_id out")
 	case len(in.DeviceID) > maxDevice:
@@ -37,7 +41,14 @@ func (c *invocation) existing(in *openArgs, i session.Info, out *sessionOut) {
 		out.lease(*i.Lease)
 	}
 	if i.Host != in.Host || i.Protocol != in.Protocol {
-		c.warn(fmt.Sprintf("device %s has its session on host %s over %s, not as this call asked; the call's other arguments have no effect either", i.Device, i.Host, i.Protocol))
+		c.warn(
+			fmt.Sprintf(
+				"device %s has its session on host %s over %s, not as this call asked; the call's other arguments have no effect either",
+				i.Device,
+				i.Host,
+				i.Protocol,
+			),
+		)
 	}
 }
 

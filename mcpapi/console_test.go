@@ -15,22 +15,27 @@ const console = `,"session_type":"console","device_id":"switch-001","task_id":"t
 func TestConsole(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
 	o := l.open(console + `,"acquire_lock":true`)
-	if o.Existing != "" || o.LockAcquired == nil || !*o.LockAcquired || o.LockHolder != "t1" || !strings.HasPrefix(o.SessionID, "switch-001-") {
+	if o.Existing != "" || o.LockAcquired == nil || !*o.LockAcquired || o.LockHolder != "t1" ||
+		!strings.HasPrefix(o.SessionID, "switch-001-") {
 		t.Fatalf("open: %s", o.text)
 	}
 	again := l.ok(sessionTool.Name, l.openArgs(strings.Replace(console, "t1", "t2", 1)+`,"acquire_lock":true`))
 	if again.SessionID != o.SessionID || again.Existing != o.SessionID || again.LockAcquired == nil || *again.LockAcquired ||
-		again.LockHolder != "t1" || again.State != "open" || again.Cursor != "0" || len(again.Warnings) != 0 {
+		again.LockHolder != "t1" || again.State != "open" || again.Cursor != "0" ||
+		len(again.Warnings) != 0 {
 		t.Errorf("second open: %s", again.text)
 	}
 	elsewhere := l.ok(sessionTool.Name, strings.Replace(l.openArgs(console), "127.0.0.1", "elsewhere", 1))
-	if elsewhere.Existing != o.SessionID || *elsewhere.LockAcquired || len(elsewhere.Warnings) != 1 || !strings.Contains(elsewhere.Warnings[0], "on host 127.0.0.1 over ssh") {
+	if elsewhere.Existing != o.SessionID || *elsewhere.LockAcquired || len(elsewhere.Warnings) != 1 ||
+		!strings.Contains(elsewhere.Warnings[0], "on host 127.0.0.1 over ssh") {
 		t.Errorf("open with another host: %s", elsewhere.text)
 	}
-	if e := l.ok(sessionTool.Name, `{"action":"list"}`).Sessions; len(e) != 1 || e[0].SessionType != "console" || e[0].DeviceID != "switch-001" {
+	if e := l.ok(sessionTool.Name, `{"action":"list"}`).Sessions; len(e) != 1 || e[0].SessionType != "console" ||
+		e[0].DeviceID != "switch-001" {
 		t.Errorf("list: %+v", e)
 	}
-	if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session; s.SessionType != "console" || s.DeviceID != "switch-001" {
+	if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session; s.SessionType != "console" ||
+		s.DeviceID != "switch-001" {
 		t.Errorf("status: %+v", s)
 	}
 
@@ -46,9 +51,20 @@ func TestConsole(t *testing.T) {
 		sessionTool.Name: `"action":"signal","signal":"INT"`,
 		configTool.Name:  `"action":"resize","cols":80,"rows":24`,
 	} {
-		l.fails(tool, `{"session_id":"$S","task_id":"t1",`+args+`}`, term.LockRequired, "console of device switch-001", "ptyctl_session lock")
+		l.fails(
+			tool,
+			`{"session_id":"$S","task_id":"t1",`+args+`}`,
+			term.LockRequired,
+			"console of device switch-001",
+			"ptyctl_session lock",
+		)
 	}
-	l.fails(configTool.Name, `{"action":"expect","session_id":"$S","expect":{"prompt_regex":"x"}}`, term.LockRequired, "lock")
+	l.fails(
+		configTool.Name,
+		`{"action":"expect","session_id":"$S","expect":{"prompt_regex":"x"}}`,
+		term.LockRequired,
+		"lock",
+	)
 	l.fails(sessionTool.Name, `{"action":"close","session_id":"$S","force":true}`, term.LockRequired, "lock")
 	if r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0"}`); !strings.Contains(r.Chunk, "x") {
 		t.Errorf("a read without the lock: %s", r.text)
@@ -65,7 +81,11 @@ func TestConsole(t *testing.T) {
 // Another process's console: who it is, in words and for a program.
 func TestConsoleElsewhere(t *testing.T) {
 	l := newLab(t, labConfig{sessions: session.Config{Devices: func(string, string) (func(), error) {
-		return nil, &term.Error{Kind: term.Locked, Msg: "process 7 has it", Details: &term.Details{DeviceOwner: &term.DeviceOwner{PID: 7, SessionID: "switch-001-aaaaaaaa", Since: 5}}}
+		return nil, &term.Error{
+			Kind:    term.Locked,
+			Msg:     "process 7 has it",
+			Details: &term.Details{DeviceOwner: &term.DeviceOwner{PID: 7, SessionID: "switch-001-aaaaaaaa", Since: 5}},
+		}
 	}}})
 	r := l.fails(sessionTool.Name, l.openArgs(console), term.Locked, "process 7 has it")
 	if !r.Retryable || !strings.Contains(r.text, `"device_owner":{"pid":7,"session_id":"switch-001-aaaaaaaa","since":5}`) {

@@ -74,7 +74,13 @@ func (c *checker) actionIn(given []member) (Action, error) {
 	if name == "" {
 		return Action{}, c.invalid("action", t.actionNames(), "action is missing; use one of %s", oneOf(t.actionNames()))
 	}
-	return Action{}, c.invalid("action", t.actionNames(), "action %q does not exist; use one of %s", shorten(name), oneOf(t.actionNames()))
+	return Action{}, c.invalid(
+		"action",
+		t.actionNames(),
+		"action %q does not exist; use one of %s",
+		shorten(name),
+		oneOf(t.actionNames()),
+	)
 }
 
 // A checker compares one call with the table.
@@ -168,9 +174,24 @@ func (c *checker) find(path string, fields []Field, name string) (int, error) {
 	allowed := c.allowed(fields, path)
 	if i < 0 {
 		name = join(path, shorten(name))
-		return 0, c.invalid(name, allowed, "unknown field %q%s; it takes %s", name, c.forAction(), cmp.Or(strings.Join(allowed, ", "), "none"))
+		return 0, c.invalid(
+			name,
+			allowed,
+			"unknown field %q%s; it takes %s",
+			name,
+			c.forAction(),
+			cmp.Or(strings.Join(allowed, ", "), "none"),
+		)
 	}
-	return 0, c.invalid(name, allowed, "field %q belongs to action %s, not to %s, which takes %s", name, strings.Join(fields[i].Actions, ", "), c.action, strings.Join(allowed, ", "))
+	return 0, c.invalid(
+		name,
+		allowed,
+		"field %q belongs to action %s, not to %s, which takes %s",
+		name,
+		strings.Join(fields[i].Actions, ", "),
+		c.action,
+		strings.Join(allowed, ", "),
+	)
 }
 
 // allowed returns the names that may stand at path.
@@ -264,7 +285,11 @@ func (c *checker) value(path string, f *Field, raw json.RawMessage) (json.RawMes
 
 // notBuilt is the answer to what the contract has and this version has not.
 func notBuilt(field, what, instead string) error {
-	return &term.Error{Kind: term.Unsupported, Msg: what + " is not supported: " + instead, Details: &term.Details{Field: field}}
+	return &term.Error{
+		Kind:    term.Unsupported,
+		Msg:     what + " is not supported: " + instead,
+		Details: &term.Details{Field: field},
+	}
 }
 
 // integer reads a whole number, also where a client writes it as 5.0.

@@ -187,10 +187,14 @@ func TestDecodeKeepsSecrets(t *testing.T) {
 
 func TestDecodeTakes(t *testing.T) {
 	var open openArgs
-	err := sessionTool.decode(json.RawMessage(` {"action" : "open", "protocol":"ssh", "host":"h\u0031", "port":22.0, "username":null,
+	err := sessionTool.decode(
+		json.RawMessage(` {"action" : "open", "protocol":"ssh", "host":"h\u0031", "port":22.0, "username":null,
 		"auth":{"method":null,"password":"p\"\\<>\u2028","interactive":false}, "pty":{"enabled":true,"cols":1e2},
 		"timeouts":{"connect_timeout_ms":5.0}, "ssh_options":{"extra_args":["-J","b"]}, "device_id":null, "session_id":null,
-		"expect":{"pager_regexes":[]}, "lock_ttl_ms":7 } `), "open", &open)
+		"expect":{"pager_regexes":[]}, "lock_ttl_ms":7 } `),
+		"open",
+		&open,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,28 +98,58 @@ func (c *invocation) doExec(ctx context.Context) (any, error) {
 }
 
 // exec starts, continues or cancels a command, as the arguments say.
-func (c *invocation) exec(ctx context.Context, s *session.Session, in *execArgs, maxOutput int) (session.ExecResult, error) {
+func (c *invocation) exec(
+	ctx context.Context,
+	s *session.Session,
+	in *execArgs,
+	maxOutput int,
+) (session.ExecResult, error) {
 	ch := checker{t: c.tool}
 	switch {
 	case in.ExecID != "" && in.Cmd != "":
-		return session.ExecResult{}, ch.invalid("exec_id", nil, "cmd and exec_id exclude each other: cmd starts a command, exec_id goes on with one")
+		return session.ExecResult{}, ch.invalid(
+			"exec_id",
+			nil,
+			"cmd and exec_id exclude each other: cmd starts a command, exec_id goes on with one",
+		)
 	case in.Cmd != "" && in.Argv != nil:
-		return session.ExecResult{}, ch.invalid("argv", nil, "cmd and argv exclude each other: cmd is a line for the shell there, argv is a program and its arguments")
+		return session.ExecResult{}, ch.invalid(
+			"argv",
+			nil,
+			"cmd and argv exclude each other: cmd is a line for the shell there, argv is a program and its arguments",
+		)
 	case in.Argv != nil && (len(in.Argv) == 0 || in.Argv[0] == ""):
-		return session.ExecResult{}, ch.invalid("argv", nil, "argv needs a program as its first word, such as [\"ls\",\"-l\"]")
+		return session.ExecResult{}, ch.invalid(
+			"argv",
+			nil,
+			"argv needs a program as its first word, such as [\"ls\",\"-l\"]",
+		)
 	case in.Cancel && in.ExecID == "":
 		return session.ExecResult{}, ch.invalid("exec_id", nil, "cancel needs exec_id: the command to stop")
 	case in.ExecID != "" && in.starts() != "":
-		return session.ExecResult{}, ch.invalid(in.starts(), []string{"session_id", "exec_id", "cancel", "max_output_bytes", "task_id"},
-			"%s is for starting a command, and exec_id goes on with one that runs as it was started; leave %s out", in.starts(), in.starts())
+		return session.ExecResult{}, ch.invalid(
+			in.starts(),
+			[]string{"session_id", "exec_id", "cancel", "max_output_bytes", "task_id"},
+			"%s is for starting a command, and exec_id goes on with one that runs as it was started; leave %s out",
+			in.starts(),
+			in.starts(),
+		)
 	case in.Cancel:
 		return s.CancelExec(ctx, in.ExecID, maxOutput)
 	case in.ExecID != "":
 		return s.ContinueExec(ctx, in.ExecID, c.o.MaxWait, maxOutput)
 	case in.StopOnCancel && in.RequestID != "":
-		return session.ExecResult{}, ch.invalid("stop_on_cancel", nil, "stop_on_cancel and request_id exclude each other: with request_id a command outlives the call that started it, for a retry to find")
+		return session.ExecResult{}, ch.invalid(
+			"stop_on_cancel",
+			nil,
+			"stop_on_cancel and request_id exclude each other: with request_id a command outlives the call that started it, for a retry to find",
+		)
 	case in.Argv == nil && strings.TrimSpace(in.Cmd) == "":
-		return session.ExecResult{}, ch.invalid("cmd", nil, "cmd is empty: pass the command to run (or argv), or exec_id to go on with one")
+		return session.ExecResult{}, ch.invalid(
+			"cmd",
+			nil,
+			"cmd is empty: pass the command to run (or argv), or exec_id to go on with one",
+		)
 	}
 	expect, err := in.Expect.compile("expect", s.Expect().Pagers)
 	if err != nil {
@@ -200,7 +230,13 @@ func (c *checker) bytes(path, text, encoding string) ([]byte, error) {
 	}
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, c.invalid(path, nil, "%s is not valid base64 (%v); encode it with the standard alphabet and padding, or leave encoding out", path, err)
+		return nil, c.invalid(
+			path,
+			nil,
+			"%s is not valid base64 (%v); encode it with the standard alphabet and padding, or leave encoding out",
+			path,
+			err,
+		)
 	}
 	return b, nil
 }

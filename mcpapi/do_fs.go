@@ -119,7 +119,12 @@ func (c *invocation) doFS(ctx context.Context) (any, error) {
 }
 
 func (c *invocation) fsRead(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
-	r := term.FileRead{Path: in.Path, Offset: in.Offset, Max: min(fsReadDefault, int64(c.o.MaxFileRead)), Progress: c.meter.moves("reading " + filepath.Base(in.Path))}
+	r := term.FileRead{
+		Path:     in.Path,
+		Offset:   in.Offset,
+		Max:      min(fsReadDefault, int64(c.o.MaxFileRead)),
+		Progress: c.meter.moves("reading " + filepath.Base(in.Path)),
+	}
 	if in.MaxBytes > 0 {
 		r.Max = int64(c.lower("max_bytes", in.MaxBytes, c.o.MaxFileRead, "fs.max_read_bytes"))
 	}
@@ -163,7 +168,13 @@ func (c *invocation) fsWrite(ctx context.Context, files *session.Files, in *fsAr
 	if err != nil {
 		return nil, err
 	}
-	w := term.FileWrite{Path: in.Path, Data: data, Append: in.Append, NonAtomic: in.NonAtomic, Progress: c.meter.moves("writing " + filepath.Base(in.Path))}
+	w := term.FileWrite{
+		Path:      in.Path,
+		Data:      data,
+		Append:    in.Append,
+		NonAtomic: in.NonAtomic,
+		Progress:  c.meter.moves("writing " + filepath.Base(in.Path)),
+	}
 	if in.Mode != "" {
 		n, err := strconv.ParseUint(in.Mode, 8, 9)
 		if err != nil {
@@ -176,13 +187,25 @@ func (c *invocation) fsWrite(ctx context.Context, files *session.Files, in *fsAr
 	if err != nil {
 		return nil, err
 	}
-	return &fsWriteOut{Action: c.action, BytesWritten: max(r.Bytes, 0), Size: max(r.Size, 0), Mode: modeText(r.Mode), Created: r.Created, Atomic: r.Atomic, Warnings: c.notes}, nil
+	return &fsWriteOut{
+		Action:       c.action,
+		BytesWritten: max(r.Bytes, 0),
+		Size:         max(r.Size, 0),
+		Mode:         modeText(r.Mode),
+		Created:      r.Created,
+		Atomic:       r.Atomic,
+		Warnings:     c.notes,
+	}, nil
 }
 
 func (c *invocation) fsList(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
 	after, err := nameOf(in.Cursor)
 	if err != nil {
-		return nil, (&checker{t: c.tool, action: c.action}).invalid("cursor", nil, "cursor is no next_cursor of a list; leave it out to list from the start")
+		return nil, (&checker{t: c.tool, action: c.action}).invalid(
+			"cursor",
+			nil,
+			"cursor is no next_cursor of a list; leave it out to list from the start",
+		)
 	}
 	l, err := files.List(ctx, term.FileList{Path: in.Path, After: after, Limit: cmp.Or(in.Limit, fsListDefault)})
 	if err != nil {
@@ -199,7 +222,13 @@ func (c *invocation) fsList(ctx context.Context, files *session.Files, in *fsArg
 }
 
 func newFSEntry(e term.FileEntry) fsEntry {
-	return fsEntry{Name: e.Name, Type: e.Type(), Mode: modeText(e.Mode), Size: max(e.Size, 0), ModifiedAt: millis(e.Modified)}
+	return fsEntry{
+		Name:       e.Name,
+		Type:       e.Type(),
+		Mode:       modeText(e.Mode),
+		Size:       max(e.Size, 0),
+		ModifiedAt: millis(e.Modified),
+	}
 }
 
 // modeText writes permissions as chmod(1) takes them.

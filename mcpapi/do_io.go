@@ -224,7 +224,12 @@ func canceled(ctx context.Context, s *session.Session) error {
 	if !errors.Is(ctx.Err(), context.Canceled) {
 		return nil
 	}
-	return &term.Error{Session: s.ID(), Kind: term.Canceled, Msg: "the call was canceled; nothing is lost: read again from the same cursor", Err: ctx.Err()}
+	return &term.Error{
+		Session: s.ID(),
+		Kind:    term.Canceled,
+		Msg:     "the call was canceled; nothing is lost: read again from the same cursor",
+		Err:     ctx.Err(),
+	}
 }
 
 // readRequest turns the arguments into a read, and reports whether they set a condition to wait for.
@@ -242,11 +247,22 @@ func (c *invocation) readRequest(in *ioArgs) (r session.ReadRequest, conditions 
 	}
 	if in.Cursor != "" {
 		if r.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || r.Cursor < 0 {
-			return r, false, ch.invalid("cursor", nil, "cursor %q is none: pass a next_cursor or cursor from a result, or 0 for the oldest output", in.Cursor)
+			return r, false, ch.invalid(
+				"cursor",
+				nil,
+				"cursor %q is none: pass a next_cursor or cursor from a result, or 0 for the oldest output",
+				in.Cursor,
+			)
 		}
 	}
 	if r.Idle = c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxWait, "limits.max_wait_ms"); r.Idle > r.Timeout {
-		return r, false, ch.invalid("until_idle_ms", nil, "until_idle_ms (%d) is longer than timeout_ms (%d), so it could never be reached; raise timeout_ms", in.UntilIdleMS, r.Timeout.Milliseconds())
+		return r, false, ch.invalid(
+			"until_idle_ms",
+			nil,
+			"until_idle_ms (%d) is longer than timeout_ms (%d), so it could never be reached; raise timeout_ms",
+			in.UntilIdleMS,
+			r.Timeout.Milliseconds(),
+		)
 	}
 	if in.UntilRegex != "" {
 		if r.Until, err = compileRegexp("until_regex", in.UntilRegex); err != nil {

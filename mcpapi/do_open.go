@@ -111,7 +111,8 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 	if err != nil {
 		return err
 	}
-	if res.Prompt != nil && in.RequestID == "" { // with one, every retry must get the same answer, and nobody twice a question
+	if res.Prompt != nil &&
+		in.RequestID == "" { // with one, every retry must get the same answer, and nobody twice a question
 		c.asking = &res
 	}
 	c.opened(&in, res, out)
@@ -151,7 +152,12 @@ func (c *invocation) opened(in *openArgs, res session.OpenResult, out *sessionOu
 func (in *openArgs) target(c *invocation) term.Target {
 	t := term.Target{
 		Protocol: in.Protocol, Host: in.Host, Port: in.Port, User: in.Username,
-		ConnectTimeout: c.millis("timeouts.connect_timeout_ms", in.Timeouts.Connect, c.o.MaxConnectTimeout, "limits.max_connect_timeout_ms"),
+		ConnectTimeout: c.millis(
+			"timeouts.connect_timeout_ms",
+			in.Timeouts.Connect,
+			c.o.MaxConnectTimeout,
+			"limits.max_connect_timeout_ms",
+		),
 		Auth: term.Auth{
 			Method: in.Auth.Method, Password: in.Auth.Password, PrivateKeyPEM: in.Auth.PrivateKeyPEM, Passphrase: in.Auth.Passphrase,
 			NoInteractive: c.o.NoInteractive || isFalse(in.Auth.Interactive),
@@ -180,19 +186,42 @@ func (in *openArgs) target(c *invocation) term.Target {
 func (c *invocation) checkAuth(in *openArgs) error {
 	ch := checker{t: c.tool, action: c.action}
 	if user, host, ok := splitHost(in.Host); ok {
-		return ch.invalid("host", nil, "host %q is more than a host: pass host %q, and %s as its own field", in.Host, host, user)
+		return ch.invalid(
+			"host",
+			nil,
+			"host %q is more than a host: pass host %q, and %s as its own field",
+			in.Host,
+			host,
+			user,
+		)
 	}
 	switch a := &in.Auth; {
 	case in.Protocol == "telnet" && in.Auth != (openAuth{}):
-		return ch.invalid("auth", nil, "Telnet has no authentication of its own: leave auth out, read the device's login prompt with ptyctl_session_io and answer it with write (sensitive for the password)")
+		return ch.invalid(
+			"auth",
+			nil,
+			"Telnet has no authentication of its own: leave auth out, read the device's login prompt with ptyctl_session_io and answer it with write (sensitive for the password)",
+		)
 	case in.Protocol != "telnet" && in.Telnet != (openTelnet{}):
 		return ch.invalid("telnet", nil, "telnet is for protocol telnet, not for %s; leave it out", in.Protocol)
 	case a.Method == "private_key" && a.PrivateKeyPEM == "":
-		return ch.invalid("auth.private_key_pem", nil, "auth.method private_key needs auth.private_key_pem: the whole text of the key")
+		return ch.invalid(
+			"auth.private_key_pem",
+			nil,
+			"auth.method private_key needs auth.private_key_pem: the whole text of the key",
+		)
 	case a.Method == "agent" && (a.Password != "" || a.PrivateKeyPEM != ""):
-		return ch.invalid("auth.method", nil, "auth.method agent takes no password and no key; leave method out to use what is given")
+		return ch.invalid(
+			"auth.method",
+			nil,
+			"auth.method agent takes no password and no key; leave method out to use what is given",
+		)
 	case a.Method == "password" && a.PrivateKeyPEM != "":
-		return ch.invalid("auth.private_key_pem", nil, "auth.method password takes no private_key_pem; use method private_key, or auto for both")
+		return ch.invalid(
+			"auth.private_key_pem",
+			nil,
+			"auth.method password takes no private_key_pem; use method private_key, or auto for both",
+		)
 	case in.AcquireLock && in.TaskID == "":
 		return ch.invalid("task_id", nil, "acquire_lock needs task_id: the name under which you hold the lock")
 	}
@@ -207,7 +236,8 @@ func splitHost(text string) (field, host string, ok bool) {
 	if _, rest, found := strings.Cut(text, "@"); found {
 		return "username", rest, true
 	}
-	if name, port, found := strings.Cut(text, ":"); found && port != "" && strings.Trim(port, "0123456789") == "" && !strings.Contains(name, ":") {
+	if name, port, found := strings.Cut(text, ":"); found && port != "" && strings.Trim(port, "0123456789") == "" &&
+		!strings.Contains(name, ":") {
 		return "port", name, true
 	}
 	return "", "", false

@@ -71,7 +71,9 @@ func (c *invocation) doRun(ctx context.Context) (any, error) {
 	}
 	r := session.RunRequest{
 		Target: term.Target{Protocol: "local", Local: local}, Stdin: stdin, Timeout: c.o.ExecTimeout, Wait: c.o.MaxWait,
-		Grace: time.Duration(in.GraceMS) * time.Millisecond, MaxOutput: c.lower("max_output_bytes", in.MaxOutput, c.o.MaxReadBytes, "limits.max_read_bytes"),
+		Grace: time.Duration(
+			in.GraceMS,
+		) * time.Millisecond, MaxOutput: c.lower("max_output_bytes", in.MaxOutput, c.o.MaxReadBytes, "limits.max_read_bytes"),
 	}
 	if in.TimeoutMS > 0 {
 		r.Timeout = c.millis("timeout_ms", in.TimeoutMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms")
@@ -88,7 +90,8 @@ func (c *invocation) runResult(r session.RunResult, asked term.Limits) *runOut {
 	out := &runOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Cwd: r.Process.Dir, SessionID: r.Session, ExecID: r.ID,
 		RCReason: r.ExitReason, Killed: r.Exit.Killed, LimitMet: r.Exit.Limit, Suspected: strings.Fields(r.Exit.Suspected),
-		Truncated: !r.Stdout.Complete() || !r.Stderr.Complete(), Warnings: append(c.notes, lowered(asked, r.Process.Limits)...),
+		Truncated: !r.Stdout.Complete() ||
+			!r.Stderr.Complete(), Warnings: append(c.notes, lowered(asked, r.Process.Limits)...),
 	}
 	out.RC, out.Signal, out.Usage = exitOf(r.Exit)
 	out.Stdout, out.StdoutEncoding, out.StdoutBytes, out.StdoutOmitted = streamOut(r.Stdout)

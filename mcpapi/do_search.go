@@ -81,13 +81,34 @@ func (c *invocation) search(ctx context.Context) (any, error) {
 	if in.Cursor != "" {
 		if r.Cursor, err = strconv.ParseInt(in.Cursor, 10, 64); err != nil || r.Cursor < 0 {
 			ch := checker{t: c.tool, action: c.action}
-			return nil, ch.invalid("cursor", nil, "cursor %q is none: pass the next_cursor of a result, or leave it out for all that is held", in.Cursor)
+			return nil, ch.invalid(
+				"cursor",
+				nil,
+				"cursor %q is none: pass the next_cursor of a result, or leave it out for all that is held",
+				in.Cursor,
+			)
 		}
 	}
 	res := s.Search(ctx, r)
-	found := &searchOut{Action: c.action, Lines: []foundLine{}, Matches: res.Matches, More: res.More, NextCursor: strconv.FormatInt(res.Next, 10), Dropped: res.Dropped, Truncated: res.Dropped > 0}
+	found := &searchOut{
+		Action:     c.action,
+		Lines:      []foundLine{},
+		Matches:    res.Matches,
+		More:       res.More,
+		NextCursor: strconv.FormatInt(res.Next, 10),
+		Dropped:    res.Dropped,
+		Truncated:  res.Dropped > 0,
+	}
 	for _, l := range res.Lines {
-		found.Lines = append(found.Lines, foundLine{Line: l.Number, Cursor: strconv.FormatInt(l.Cursor, 10), Text: strings.ToValidUTF8(string(l.Text), "\uFFFD"), Match: l.Match})
+		found.Lines = append(
+			found.Lines,
+			foundLine{
+				Line:   l.Number,
+				Cursor: strconv.FormatInt(l.Cursor, 10),
+				Text:   strings.ToValidUTF8(string(l.Text), "\uFFFD"),
+				Match:  l.Match,
+			},
+		)
 	}
 	return found, canceled(ctx, s)
 }

@@ -104,7 +104,13 @@ func (c *invocation) list(ctx context.Context, out *sessionOut) error {
 		states = []session.State{in.State}
 	}
 	out.list(c.visible(ctx, states...), in)
-	out.Capabilities = &term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.Maybe, ParallelExec: term.Yes}
+	out.Capabilities = &term.Capabilities{
+		SplitStdoutStderr: term.Yes,
+		ExitCode:          term.Yes,
+		Resize:            term.Yes,
+		Signal:            term.Maybe,
+		ParallelExec:      term.Yes,
+	}
 	return nil
 }
 

@@ -113,7 +113,16 @@ func (c *invocation) question(ctx context.Context) *mcp.CallToolResult {
 	if !ok {
 		return nil
 	}
-	token, ok := c.asked.put(pendingAnswer{asking: a, form: form, open: *c.asking, notes: c.notes, actor: term.ActorFrom(acting), call: c.fingerprint()})
+	token, ok := c.asked.put(
+		pendingAnswer{
+			asking: a,
+			form:   form,
+			open:   *c.asking,
+			notes:  c.notes,
+			actor:  term.ActorFrom(acting),
+			call:   c.fingerprint(),
+		},
+	)
 	if !ok {
 		return nil
 	}
@@ -141,14 +150,19 @@ func (c *invocation) resume(ctx context.Context, trip mcp.MultiRoundTripParams) 
 }
 
 // resumeOpen goes on with an open whose login has asked.
-func (c *invocation) resumeOpen(ctx context.Context, p pendingAnswer, trip mcp.MultiRoundTripParams) (*mcp.CallToolResult, error) {
+func (c *invocation) resumeOpen(
+	ctx context.Context,
+	p pendingAnswer,
+	trip mcp.MultiRoundTripParams,
+) (*mcp.CallToolResult, error) {
 	var in openArgs
 	if err := c.args(&in); err != nil {
 		return c.fail(ctx, err)
 	}
 	acting := c.acting(ctx, in.TaskID)
 	c.asking, c.notes = &p.open, p.notes
-	if res := server.ElicitationResponse(trip.InputResponses, answerID); res != nil && c.answer(acting, p.asking, p.form, &res.ElicitationResponse) {
+	if res := server.ElicitationResponse(trip.InputResponses, answerID); res != nil &&
+		c.answer(acting, p.asking, p.form, &res.ElicitationResponse) {
 		timer := time.NewTimer(c.left())
 		defer timer.Stop()
 		select {
@@ -193,7 +207,12 @@ func (c *invocation) openResult(ctx context.Context, in *openArgs, wait time.Dur
 
 // answer gives what the person said to the login. It reports false when the question is still to be answered by somebody:
 // the person dismissed it, or may not answer it.
-func (c *invocation) answer(ctx context.Context, a *session.Asking, form mcp.ElicitationParams, res *mcp.ElicitationResponse) bool {
+func (c *invocation) answer(
+	ctx context.Context,
+	a *session.Asking,
+	form mcp.ElicitationParams,
+	res *mcp.ElicitationResponse,
+) bool {
 	hostKey := a.Prompt().Kind == term.PromptHostKey
 	var err error
 	switch {

@@ -18,12 +18,18 @@ import (
 
 // The forms. Their members are those that every client with forms can show.
 var (
-	hostKeyForm = json.RawMessage(`{"type":"object","properties":{"trust":{"type":"boolean","title":"Trust this host key","description":"Only if the fingerprint is the one that the host's administrator gave you.","default":false}},"required":["trust"]}`)
-	textForm    = json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string","title":"Answer","description":"Never a password or code.","maxLength":1024}},"required":["answer"]}`)
+	hostKeyForm = json.RawMessage(
+		`{"type":"object","properties":{"trust":{"type":"boolean","title":"Trust this host key","description":"Only if the fingerprint is the one that the host's administrator gave you.","default":false}},"required":["trust"]}`,
+	)
+	textForm = json.RawMessage(
+		`{"type":"object","properties":{"answer":{"type":"string","title":"Answer","description":"Never a password or code.","maxLength":1024}},"required":["answer"]}`,
+	)
 )
 
 // secretWord is what questions for a secret have. A server may ask for one with echo: such a question is no less secret.
-var secretWord = regexp.MustCompile(`(?i)pass(?:word|phrase|code|wd)|\bcode\b|\bpin\b|\botp\b|token|secret|\bkey\b|credential|yubi|factor`)
+var secretWord = regexp.MustCompile(
+	`(?i)pass(?:word|phrase|code|wd)|\bcode\b|\bpin\b|\botp\b|token|secret|\bkey\b|credential|yubi|factor`,
+)
 
 // secret reports whether the answer must be seen by nobody but the server that asks.
 func secret(q term.Prompt) bool {
@@ -40,9 +46,17 @@ func (c *invocation) form(ctx context.Context, a *session.Asking) (mcp.Elicitati
 	case !asForm:
 		return mcp.ElicitationParams{}, false
 	case q.Kind == term.PromptHostKey:
-		return mcp.ElicitationParams{Mode: formMode(ctx), Message: heading(q) + plain(q.Text), RequestedSchema: hostKeyForm}, true
+		return mcp.ElicitationParams{
+			Mode:            formMode(ctx),
+			Message:         heading(q) + plain(q.Text),
+			RequestedSchema: hostKeyForm,
+		}, true
 	}
-	return mcp.ElicitationParams{Mode: formMode(ctx), Message: heading(q) + "The host asks, in its own words: " + plain(q.Text), RequestedSchema: textForm}, true
+	return mcp.ElicitationParams{
+		Mode:            formMode(ctx),
+		Message:         heading(q) + "The host asks, in its own words: " + plain(q.Text),
+		RequestedSchema: textForm,
+	}, true
 }
 
 // pageForm sends the person to a page of this machine, if the client is on it too.
@@ -57,7 +71,9 @@ func (c *invocation) pageForm(ctx context.Context, a *session.Asking, asURL bool
 	}
 	return mcp.ElicitationParams{
 		Mode: mcp.ElicitationModeURL, ElicitationID: rand.Text(), URL: address,
-		Message: heading(a.Prompt()) + "It asks for something secret. Type it on this page, which ptyctl serves on your own machine; neither the assistant nor its client sees it.",
+		Message: heading(
+			a.Prompt(),
+		) + "It asks for something secret. Type it on this page, which ptyctl serves on your own machine; neither the assistant nor its client sees it.",
 	}, true
 }
 

@@ -52,7 +52,10 @@ func (p *person) options(can *sdk.ElicitationCapabilities) sdk.ClientOptions {
 
 var (
 	onlyForms = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}}
-	alsoPages = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
+	alsoPages = &sdk.ElicitationCapabilities{
+		Form: &sdk.FormElicitationCapabilities{},
+		URL:  &sdk.URLElicitationCapabilities{},
+	}
 )
 
 func accept(content map[string]any) func(*sdk.ElicitParams) *sdk.ElicitResult {
@@ -72,39 +75,43 @@ func withElicitation(c labConfig) labConfig {
 }
 
 func TestElicitHostKey(t *testing.T) {
-	forEachClient(t, func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
-		for name, c := range map[string]struct {
-			answer func(*sdk.ElicitParams) *sdk.ElicitResult
-			kind   term.Kind // of the failure
-			state  string
-		}{
-			"trusted":     {accept(map[string]any{"trust": true}), "", "open"},
-			"not trusted": {accept(map[string]any{"trust": false}), term.HostKeyUnknown, ""},
-			"declined":    {saying("decline"), term.HostKeyUnknown, ""},
-			"dismissed":   {saying("cancel"), "", "authenticating"},
-		} {
-			t.Run(name, func(t *testing.T) {
-				p := &person{t: t, answer: c.answer}
-				l, client := connect(t, withElicitation(labConfig{stranger: true}), revision, p.options(onlyForms))
-				r := client.call(sessionTool.Name, l.openArgs(`,"ssh_options":{"host_key_policy":"ask"}`))
-				if r.ErrorCode != c.kind || r.State != c.state || (r.Prompt != nil) != (c.state == "authenticating") {
-					t.Errorf("open: %s", r.text)
-				}
-				asked := p.questions()
-				if len(asked) != 1 || asked[0].Mode == "url" || !strings.Contains(asked[0].Message, "ptyctl logs in to demo@127.0.0.1:") ||
-					!strings.Contains(asked[0].Message, ssh.FingerprintSHA256(l.srv.HostKey())) {
-					t.Fatalf("asked: %+v", asked)
-				}
-				if c.state != "authenticating" {
-					return
-				}
-				// What the person has dismissed is the caller's, as ever.
-				if r = client.call(ioTool.Name, `{"action":"write","session_id":"`+r.SessionID+`","data":"yes\r"}`); r.State != "open" {
-					t.Errorf("answered by a write: %s", r.text)
-				}
-			})
-		}
-	})
+	forEachClient(
+		t,
+		func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
+			for name, c := range map[string]struct {
+				answer func(*sdk.ElicitParams) *sdk.ElicitResult
+				kind   term.Kind // of the failure
+				state  string
+			}{
+				"trusted":     {accept(map[string]any{"trust": true}), "", "open"},
+				"not trusted": {accept(map[string]any{"trust": false}), term.HostKeyUnknown, ""},
+				"declined":    {saying("decline"), term.HostKeyUnknown, ""},
+				"dismissed":   {saying("cancel"), "", "authenticating"},
+			} {
+				t.Run(name, func(t *testing.T) {
+					p := &person{t: t, answer: c.answer}
+					l, client := connect(t, withElicitation(labConfig{stranger: true}), revision, p.options(onlyForms))
+					r := client.call(sessionTool.Name, l.openArgs(`,"ssh_options":{"host_key_policy":"ask"}`))
+					if r.ErrorCode != c.kind || r.State != c.state || (r.Prompt != nil) != (c.state == "authenticating") {
+						t.Errorf("open: %s", r.text)
+					}
+					asked := p.questions()
+					if len(asked) != 1 || asked[0].Mode == "url" ||
+						!strings.Contains(asked[0].Message, "ptyctl logs in to demo@127.0.0.1:") ||
+						!strings.Contains(asked[0].Message, ssh.FingerprintSHA256(l.srv.HostKey())) {
+						t.Fatalf("asked: %+v", asked)
+					}
+					if c.state != "authenticating" {
+						return
+					}
+					// What the person has dismissed is the caller's, as ever.
+					if r = client.call(ioTool.Name, `{"action":"write","session_id":"`+r.SessionID+`","data":"yes\r"}`); r.State != "open" {
+						t.Errorf("answered by a write: %s", r.text)
+					}
+				})
+			}
+		},
+	)
 }
 
 // asks is a server that asks the questions given, with echo, and wants the answers given.
@@ -121,24 +128,28 @@ func asks(questions map[string]string) sshserver.Config {
 }
 
 func TestElicitText(t *testing.T) {
-	forEachClient(t, func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
-		questions := map[string]string{"1. Your\u202e name\x1b[2J: ": "alice", "2. Menu 1 or 2? ": "2"}
-		p := &person{t: t}
-		p.answer = func(q *sdk.ElicitParams) *sdk.ElicitResult {
-			if strings.Contains(q.Message, "Menu") {
-				return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "2"}}
+	forEachClient(
+		t,
+		func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
+			questions := map[string]string{"1. Your\u202e name\x1b[2J: ": "alice", "2. Menu 1 or 2? ": "2"}
+			p := &person{t: t}
+			p.answer = func(q *sdk.ElicitParams) *sdk.ElicitResult {
+				if strings.Contains(q.Message, "Menu") {
+					return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "2"}}
+				}
+				return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "alice"}}
 			}
-			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "alice"}}
-		}
-		l, c := connect(t, withElicitation(labConfig{ssh: asks(questions)}), revision, p.options(onlyForms))
-		if r := c.call(sessionTool.Name, l.openArgs("")); r.State != "open" || r.Prompt != nil || r.Capabilities == nil {
-			t.Errorf("open: %s", r.text)
-		}
-		asked := p.questions()
-		if len(asked) != 2 || strings.ContainsAny(asked[0].Message, "\u202e\x1b") || !strings.Contains(asked[0].Message, "in its own words: 1. Your name") {
-			t.Fatalf("asked: %+v", asked)
-		}
-	})
+			l, c := connect(t, withElicitation(labConfig{ssh: asks(questions)}), revision, p.options(onlyForms))
+			if r := c.call(sessionTool.Name, l.openArgs("")); r.State != "open" || r.Prompt != nil || r.Capabilities == nil {
+				t.Errorf("open: %s", r.text)
+			}
+			asked := p.questions()
+			if len(asked) != 2 || strings.ContainsAny(asked[0].Message, "\u202e\x1b") ||
+				!strings.Contains(asked[0].Message, "in its own words: 1. Your name") {
+				t.Fatalf("asked: %+v", asked)
+			}
+		},
+	)
 }
 
 // TestElicitNothing: without the capability, without the operator, for secrets, and for calls that may be retried, the
@@ -159,18 +170,21 @@ func TestElicitNothing(t *testing.T) {
 		"a secret, no pages":   {ssh: twoQuestions, options: Options{Elicitation: true}, can: alsoPages},
 	} {
 		t.Run(name, func(t *testing.T) {
-			forEachClient(t, func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
-				p := &person{t: t, answer: accept(map[string]any{"answer": "alice"})}
-				o := p.options(c.can)
-				if c.can == nil {
-					o.ElicitationHandler = nil
-				}
-				l, client := connect(t, labConfig{ssh: c.ssh, options: c.options}, revision, o)
-				r := client.call(sessionTool.Name, l.openArgs(c.args))
-				if r.State != "authenticating" || r.Prompt == nil || !r.WaitingForInput || len(p.questions()) != 0 {
-					t.Errorf("asked %d questions; open: %s", len(p.questions()), r.text)
-				}
-			})
+			forEachClient(
+				t,
+				func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
+					p := &person{t: t, answer: accept(map[string]any{"answer": "alice"})}
+					o := p.options(c.can)
+					if c.can == nil {
+						o.ElicitationHandler = nil
+					}
+					l, client := connect(t, labConfig{ssh: c.ssh, options: c.options}, revision, o)
+					r := client.call(sessionTool.Name, l.openArgs(c.args))
+					if r.State != "authenticating" || r.Prompt == nil || !r.WaitingForInput || len(p.questions()) != 0 {
+						t.Errorf("asked %d questions; open: %s", len(p.questions()), r.text)
+					}
+				},
+			)
 		})
 	}
 	// A page of ptyctl's machine is no use to a client on another.
@@ -202,7 +216,8 @@ func TestElicitOnce(t *testing.T) {
 					t.Error(err)
 				}
 				for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-					if q := found.Pending(); q != nil && strings.Contains(q.Text, "Password") || found.State() == session.Open { // open: the caller was told at once
+					if q := found.Pending(); q != nil && strings.Contains(q.Text, "Password") ||
+						found.State() == session.Open { // open: the caller was told at once
 						break
 					}
 					if time.Now().After(deadline) {
@@ -216,7 +231,8 @@ func TestElicitOnce(t *testing.T) {
 			var c *official
 			l, c = transports["stdio"](t, withElicitation(srvConfig), revision, p.options(onlyForms))
 			r := c.call(sessionTool.Name, l.openArgs(""))
-			if r.State != "authenticating" || r.Prompt == nil || !strings.Contains(r.Prompt.Text, "2. Password") || len(p.questions()) != 1 {
+			if r.State != "authenticating" || r.Prompt == nil || !strings.Contains(r.Prompt.Text, "2. Password") ||
+				len(p.questions()) != 1 {
 				t.Fatalf("open: %s", r.text)
 			}
 			if r = c.call(ioTool.Name, `{"action":"write","session_id":"`+r.SessionID+`","data":"hunter2-1138\r"}`); r.State != "open" {
@@ -244,7 +260,12 @@ func TestElicitEnds(t *testing.T) {
 					<-answered
 					return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"answer": "late"}}
 				}
-				l, client := transports["stdio"](t, labConfig{ssh: asks(map[string]string{"Name: ": "alice"}), options: c.options, sessions: c.sessions}, revision, p.options(onlyForms))
+				l, client := transports["stdio"](
+					t,
+					labConfig{ssh: asks(map[string]string{"Name: ": "alice"}), options: c.options, sessions: c.sessions},
+					revision,
+					p.options(onlyForms),
+				)
 				if revision >= "2026-07-28" { // here the client has the question, and calls again when it likes
 					time.AfterFunc(time.Second, func() { close(answered) })
 				} else {
@@ -302,7 +323,10 @@ func TestElicitState(t *testing.T) {
 	}
 	token = begin()
 	// The same arguments in another order are the same call.
-	if got := ask(fmt.Sprintf(`{"username":"demo","port":%d, "host":"127.0.0.1","protocol":"ssh","action":"open"}`, l.srv.Port()), answer(token)); !strings.Contains(got, `\"state\":\"open\"`) {
+	if got := ask(fmt.Sprintf(`{"username":"demo","port":%d, "host":"127.0.0.1","protocol":"ssh","action":"open"}`, l.srv.Port()), answer(token)); !strings.Contains(
+		got,
+		`\"state\":\"open\"`,
+	) {
 		t.Errorf("the answer: %s", got)
 	}
 	if got := ask(l.openArgs(""), answer(token)); !strings.Contains(got, `INVALID_ARGUMENT`) {
@@ -330,13 +354,26 @@ func TestElicitSecret(t *testing.T) {
 				})
 				return &sdk.ElicitResult{Action: "accept"}
 			}
-			l, c := transports["stdio"](t, labConfig{ssh: sshserver.Config{KeyboardInteractive: func(_ string, challenge ssh.KeyboardInteractiveChallenge) error {
-				answers, err := challenge("", "Two factors.", []string{"Password: ", "Code <b>(shown)</b>: "}, []bool{false, true})
-				if err != nil || len(answers) != 2 || answers[0] != "p w" || answers[1] != "123 " {
-					return term.AuthFailed
-				}
-				return nil
-			}}, options: Options{Elicitation: true, Pages: pages}}, revision, p.options(alsoPages))
+			l, c := transports["stdio"](
+				t,
+				labConfig{
+					ssh: sshserver.Config{KeyboardInteractive: func(_ string, challenge ssh.KeyboardInteractiveChallenge) error {
+						answers, err := challenge(
+							"",
+							"Two factors.",
+							[]string{"Password: ", "Code <b>(shown)</b>: "},
+							[]bool{false, true},
+						)
+						if err != nil || len(answers) != 2 || answers[0] != "p w" || answers[1] != "123 " {
+							return term.AuthFailed
+						}
+						return nil
+					}},
+					options: Options{Elicitation: true, Pages: pages},
+				},
+				revision,
+				p.options(alsoPages),
+			)
 			r := c.call(sessionTool.Name, l.openArgs(""))
 			if r.State != "open" {
 				t.Fatalf("open: %s", r.text)
@@ -361,11 +398,19 @@ func fillIn(t *testing.T, address, text string) (status int, page string) {
 	t.Helper()
 	status, page, header := get(t, http.MethodGet, address, nil, nil)
 	field := formField.FindStringSubmatch(page)
-	if status != http.StatusOK || field == nil || strings.Contains(page, "<b>(shown)") || header.Get("Cache-Control") != "no-store" || !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'") {
+	if status != http.StatusOK || field == nil || strings.Contains(page, "<b>(shown)") ||
+		header.Get("Cache-Control") != "no-store" ||
+		!strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("the page: %d %v %s", status, header, page)
 		return status, page
 	}
-	status, page, _ = get(t, http.MethodPost, address, url.Values{"form": {field[1]}, "answer": {text}}, map[string]string{"Sec-Fetch-Site": "same-origin"})
+	status, page, _ = get(
+		t,
+		http.MethodPost,
+		address,
+		url.Values{"form": {field[1]}, "answer": {text}},
+		map[string]string{"Sec-Fetch-Site": "same-origin"},
+	)
 	return status, page
 }
 
@@ -382,7 +427,12 @@ func wantGone(t *testing.T, address string) {
 	}
 }
 
-func get(t *testing.T, method, address string, form url.Values, header map[string]string) (status int, page string, got http.Header) {
+func get(
+	t *testing.T,
+	method, address string,
+	form url.Values,
+	header map[string]string,
+) (status int, page string, got http.Header) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -450,7 +500,8 @@ func TestPageIsGuarded(t *testing.T) {
 		"another method":      {http.MethodPut, address, good, nil, http.StatusMethodNotAllowed},
 	} {
 		status, page, header := get(t, c.method, c.address, c.form, c.header)
-		if status != c.status || strings.Contains(page, "hunter2-1138") || strings.Contains(page, field) || header.Get("X-Frame-Options") != "DENY" && status != http.StatusForbidden {
+		if status != c.status || strings.Contains(page, "hunter2-1138") || strings.Contains(page, field) ||
+			header.Get("X-Frame-Options") != "DENY" && status != http.StatusForbidden {
 			t.Errorf("%s: %d %v %s", name, status, header, page)
 		}
 	}

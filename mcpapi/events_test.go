@@ -101,7 +101,8 @@ func (w walk) does(kind term.Kind, deeds ...deed) {
 		if e.Verb != d.verb || e.Actor != actor || term.KindOf(e.Outcome()) != r.ErrorCode || e.Time.IsZero() {
 			w.t.Errorf("%s: event %+v", args, e)
 		}
-		if !strings.Contains(e.Detail, d.detail) && want != term.NotFound && want != term.AlreadyClosed { // which come before it is known
+		if !strings.Contains(e.Detail, d.detail) && want != term.NotFound &&
+			want != term.AlreadyClosed { // which come before it is known
 			w.t.Errorf("%s: detail %q", args, e.Detail)
 		}
 		if want == term.NotFound {
@@ -137,7 +138,10 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	full.Store(true)
 	w.does(term.PolicyDenied, opening)
 	full.Store(false)
-	w.does(term.Unsupported, deed{&sessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"})
+	w.does(
+		term.Unsupported,
+		deed{&sessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"},
+	)
 	w.does("", opening)
 	seen.mu.Lock()
 	l.session = seen.happened[len(seen.happened)-1].Session
@@ -155,7 +159,13 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.as("t2").does(term.Locked, acts...)
 	w.as("t2").does(term.Locked, leases...)
 	w.as("t2").does(term.Locked, closing)
-	taking := deed{&sessionTool, `{"action":"lock","session_id":"$S","task_id":"$T","take_over":true}`, term.VerbTakeOver, "", ""}
+	taking := deed{
+		&sessionTool,
+		`{"action":"lock","session_id":"$S","task_id":"$T","take_over":true}`,
+		term.VerbTakeOver,
+		"",
+		"",
+	}
 	w.as("t2").does("", taking)
 	w.does(term.Locked, acts...)
 	w.does("", taking)
@@ -163,8 +173,26 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.does(term.PolicyDenied, acts...)
 	w.does(term.PolicyDenied, closing)
 	full.Store(false)
-	w.does(term.NotFound, deed{&execTool, `{"session_id":"$S","task_id":"$T","exec_id":"exec-none","cancel":true}`, term.VerbSignal, "", "cancel exec"})
-	w.does("", deed{&execTool, `{"session_id":"$S","task_id":"$T","cmd":"true","lane":"terminal","class":"posix"}`, term.VerbExec, "", "terminal"})
+	w.does(
+		term.NotFound,
+		deed{
+			&execTool,
+			`{"session_id":"$S","task_id":"$T","exec_id":"exec-none","cancel":true}`,
+			term.VerbSignal,
+			"",
+			"cancel exec",
+		},
+	)
+	w.does(
+		"",
+		deed{
+			&execTool,
+			`{"session_id":"$S","task_id":"$T","cmd":"true","lane":"terminal","class":"posix"}`,
+			term.VerbExec,
+			"",
+			"terminal",
+		},
+	)
 	w.does("", closing)
 	w.does("", closing)
 	w.does(term.AlreadyClosed, acts...)
@@ -204,7 +232,13 @@ func TestConsolesAreEvents(t *testing.T) {
 	var seen diary
 	l := newLab(t, labConfig{sessions: session.Config{Observers: []term.Observer{&seen}}})
 	w := walk{lab: l, seen: &seen, task: "t1"}
-	opening := deed{&sessionTool, l.openArgs(`,"task_id":"$T","session_type":"console","device_id":"sw1"`), term.VerbOpen, "", "127.0.0.1"}
+	opening := deed{
+		&sessionTool,
+		l.openArgs(`,"task_id":"$T","session_type":"console","device_id":"sw1"`),
+		term.VerbOpen,
+		"",
+		"127.0.0.1",
+	}
 	w.does("", opening, opening)
 	w.as("t2").does("", opening)
 	seen.mu.Lock()
@@ -223,7 +257,22 @@ func TestAnswersAreEvents(t *testing.T) {
 	w := walk{lab: l, seen: &seen, task: "t1"}
 	l.open(`,"task_id":"t1"`)
 	w.does(term.Busy, deed{&execTool, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
-	w.does("", deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"p w-1138\r\r"}`, term.VerbAnswer, "", "challenge"})
-	w.does("", deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"})
-	w.does(term.AlreadyClosed, deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""})
+	w.does(
+		"",
+		deed{
+			&ioTool,
+			`{"action":"write","session_id":"$S","task_id":"$T","data":"p w-1138\r\r"}`,
+			term.VerbAnswer,
+			"",
+			"challenge",
+		},
+	)
+	w.does(
+		"",
+		deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"},
+	)
+	w.does(
+		term.AlreadyClosed,
+		deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""},
+	)
 }

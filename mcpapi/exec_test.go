@@ -39,7 +39,8 @@ func TestExec(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := l.ok(execTool.Name, `{"session_id":"$S",`+tt.args+`}`)
-			if r.Stdout != tt.stdout || tt.stderr != "*" && r.Stderr != tt.stderr || r.DoneReason != tt.done || r.ExecLane != "channel" {
+			if r.Stdout != tt.stdout || tt.stderr != "*" && r.Stderr != tt.stderr || r.DoneReason != tt.done ||
+				r.ExecLane != "channel" {
 				t.Errorf("got %s", r.text)
 			}
 			if tt.code != nil && (r.ExitCode == nil || *r.ExitCode != *tt.code) {
@@ -112,34 +113,51 @@ func TestExecOutputBudget(t *testing.T) {
 	// 2,000 lines of 5 bytes: 0000 to 1999.
 	const cmd = `"cmd":"i=0; while [ $i -lt 2000 ]; do printf '%04d\\n' $i; i=$((i+1)); done"`
 	r := l.ok(execTool.Name, `{"session_id":"$S",`+cmd+`,"max_output_bytes":100}`)
-	if !r.Truncated || r.StdoutBytes != 10_000 || r.StdoutOmitted == nil || r.ExecID == "" || r.DoneReason != "exit_status" {
+	if !r.Truncated || r.StdoutBytes != 10_000 || r.StdoutOmitted == nil || r.ExecID == "" ||
+		r.DoneReason != "exit_status" {
 		t.Fatalf("got %s", r.text)
 	}
 	cut := r.StdoutOmitted
-	if cut.At != 50 || cut.Bytes != 9900 || cut.Cursor != "50" || r.Stdout[:cut.At] != "0000\n0001\n0002\n0003\n0004\n0005\n0006\n0007\n0008\n0009\n" ||
-		!strings.HasPrefix(r.Stdout[cut.At:], "\n[... 9900 bytes left out ...]\n1990\n") || !strings.HasSuffix(r.Stdout, "1999\n") {
+	if cut.At != 50 || cut.Bytes != 9900 || cut.Cursor != "50" ||
+		r.Stdout[:cut.At] != "0000\n0001\n0002\n0003\n0004\n0005\n0006\n0007\n0008\n0009\n" ||
+		!strings.HasPrefix(r.Stdout[cut.At:], "\n[... 9900 bytes left out ...]\n1990\n") ||
+		!strings.HasSuffix(r.Stdout, "1999\n") {
 		t.Errorf("got %s", r.text)
 	}
-	m := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","cursor":"`+cut.Cursor+`","max_bytes":10}`)
+	m := l.ok(
+		ioTool.Name,
+		`{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","cursor":"`+cut.Cursor+`","max_bytes":10}`,
+	)
 	if m.Chunk != "0010\n0011\n" || m.NextCursor != "60" || m.Encoding != "utf-8" {
 		t.Errorf("the middle: %s", m.text)
 	}
 	if m = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","stream":"stdout","mode":"tail","max_lines":2}`); m.Chunk != "1998\n1999\n" {
 		t.Errorf("its tail: %s", m.text)
 	}
-	if m = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","stream":"stderr"}`); m.Chunk != "" || !m.EOF {
+	if m = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","stream":"stderr"}`); m.Chunk != "" ||
+		!m.EOF {
 		t.Errorf("stderr: %s", m.text)
 	}
-	if m = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","max_bytes":1000000}`); len(m.Chunk) != 4000 || len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0], "max_bytes was lowered to 4000") {
+	if m = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","exec_id":"`+r.ExecID+`","max_bytes":1000000}`); len(
+		m.Chunk,
+	) != 4000 ||
+		len(m.Warnings) != 1 ||
+		!strings.Contains(m.Warnings[0], "max_bytes was lowered to 4000") {
 		t.Errorf("a read above the limit: %d bytes, %q", len(m.Chunk), m.Warnings)
 	}
 	// exec with exec_id shows the result again, here with another budget.
 	r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+r.ExecID+`","max_output_bytes":50000}`)
-	if r.StdoutOmitted == nil || r.StdoutOmitted.Bytes != 6000 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "max_output_bytes was lowered to 4000") {
+	if r.StdoutOmitted == nil || r.StdoutOmitted.Bytes != 6000 || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "max_output_bytes was lowered to 4000") {
 		t.Errorf("again: %.300s", r.text)
 	}
 	l.fails(ioTool.Name, `{"action":"read","session_id":"$S","exec_id":"exec-none"}`, term.NotFound)
-	l.fails(ioTool.Name, `{"action":"read","session_id":"$S","stream":"stdout"}`, term.InvalidArgument, "stream needs exec_id")
+	l.fails(
+		ioTool.Name,
+		`{"action":"read","session_id":"$S","stream":"stdout"}`,
+		term.InvalidArgument,
+		"stream needs exec_id",
+	)
 }
 
 // A command that outlasts the call goes on, and exec_id goes on waiting for it.
@@ -148,14 +166,21 @@ func TestExecRunning(t *testing.T) {
 	l := newLab(t, labConfig{options: Options{MaxWait: 2 * time.Second}})
 	l.open("")
 	goOn := filepath.Join(t.TempDir(), "go-on")
-	r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo begun; until [ -e `+goOn+` ]; do sleep 0.05; done; echo done; exit 4"}`)
-	if r.DoneReason != "running" || r.ExecID == "" || r.ExitCode != nil || r.ExitCodeReason == nil || *r.ExitCodeReason != "running" || r.Stdout != "begun\n" || r.TimedOut {
+	r := l.ok(
+		execTool.Name,
+		`{"session_id":"$S","cmd":"echo begun; until [ -e `+goOn+` ]; do sleep 0.05; done; echo done; exit 4"}`,
+	)
+	if r.DoneReason != "running" || r.ExecID == "" || r.ExitCode != nil || r.ExitCodeReason == nil ||
+		*r.ExitCodeReason != "running" ||
+		r.Stdout != "begun\n" ||
+		r.TimedOut {
 		t.Fatalf("got %s", r.text)
 	}
 	if string(r.members["exit_code"]) != "null" {
 		t.Errorf("exit_code is %s", r.members["exit_code"])
 	}
-	if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); len(s.Session.Running) != 1 || s.Session.Running[0] != r.ExecID {
+	if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); len(s.Session.Running) != 1 ||
+		s.Session.Running[0] != r.ExecID {
 		t.Errorf("status: %s", s.text)
 	}
 	id := r.ExecID
@@ -208,7 +233,9 @@ func TestExecNoStatus(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Faults: sshserver.Faults{NoExitStatus: true}}})
 	l.open("")
 	r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo x"}`)
-	if string(r.members["exit_code"]) != "null" || r.ExitCodeReason == nil || *r.ExitCodeReason != "no_status" || r.DoneReason != "eof" || r.Stdout != "x\n" {
+	if string(r.members["exit_code"]) != "null" || r.ExitCodeReason == nil || *r.ExitCodeReason != "no_status" ||
+		r.DoneReason != "eof" ||
+		r.Stdout != "x\n" {
 		t.Errorf("got %s", r.text)
 	}
 }
@@ -216,10 +243,13 @@ func TestExecNoStatus(t *testing.T) {
 func TestExecErrorHints(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.open(`,"expect":{"error_regexes":["(?i)denied"]}`)
-	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo Access Denied."}`); len(r.ErrorHints) != 1 || !strings.Contains(r.ErrorHints[0], "Denied") {
+	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo Access Denied."}`); len(r.ErrorHints) != 1 ||
+		!strings.Contains(r.ErrorHints[0], "Denied") {
 		t.Errorf("got %s", r.text)
 	}
-	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo Access Denied.","expect":{"error_regexes":[]}}`); len(r.ErrorHints) != 0 {
+	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo Access Denied.","expect":{"error_regexes":[]}}`); len(
+		r.ErrorHints,
+	) != 0 {
 		t.Errorf("the session's patterns were to be cleared: %s", r.text)
 	}
 }
@@ -230,7 +260,10 @@ func TestExecParallel(t *testing.T) {
 	var calls sync.WaitGroup
 	for i := range 20 {
 		calls.Go(func() {
-			got := l.request("tools/call", l.params(execTool.Name, fmt.Sprintf(`{"session_id":"$S","cmd":"echo %d; exit %d"}`, i, i)))
+			got := l.request(
+				"tools/call",
+				l.params(execTool.Name, fmt.Sprintf(`{"session_id":"$S","cmd":"echo %d; exit %d"}`, i, i)),
+			)
 			if r := l.read(got.Result); r.Stdout != fmt.Sprintf("%d\n", i) || r.ExitCode == nil || *r.ExitCode != i {
 				t.Errorf("call %d got %s", i, r.text)
 			}

@@ -98,7 +98,12 @@ func (e *expectArgs) ofProfile(path string) (session.Expect, error) {
 		names := profile.Names()
 		return session.Expect{}, &term.Error{
 			Kind: term.InvalidArgument, Details: &term.Details{Field: path, Allowed: names},
-			Msg: fmt.Sprintf("%s %q does not exist; use one of %s, or give prompt_regex and pager_regexes", path, shorten(e.Profile), strings.Join(names, ", ")),
+			Msg: fmt.Sprintf(
+				"%s %q does not exist; use one of %s, or give prompt_regex and pager_regexes",
+				path,
+				shorten(e.Profile),
+				strings.Join(names, ", "),
+			),
 		}
 	}
 	return session.Expect{

@@ -56,18 +56,26 @@ func TestProfile(t *testing.T) {
 	}
 	ios, _ := profile.Get("cisco_ios")
 	r := l.ok(configTool.Name, `{"action":"get","session_id":"$S"}`)
-	if x := r.Expect; x.Profile != "cisco_ios" || x.Class != session.ClassDevice || x.Prompt != ios.Prompt.Regex.String() || len(x.Pagers) != len(ios.Pagers) ||
-		len(x.Errors) != len(ios.Errors) || len(x.PagingOff) != 2 || x.PagingOff[0] != "terminal length 0" || x.AutoPage != nil {
+	if x := r.Expect; x.Profile != "cisco_ios" || x.Class != session.ClassDevice ||
+		x.Prompt != ios.Prompt.Regex.String() ||
+		len(x.Pagers) != len(ios.Pagers) ||
+		len(x.Errors) != len(ios.Errors) ||
+		len(x.PagingOff) != 2 ||
+		x.PagingOff[0] != "terminal length 0" ||
+		x.AutoPage != nil {
 		t.Errorf("get: %s", r.text)
 	}
 
 	// Nothing was typed yet, and still it is typed in the terminal: it is a device.
 	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"shw"}`)
-	if r.ExecLane != "terminal" || r.DoneReason != "prompt_seen" || *r.ExitCodeReason != "unsupported_shell" || len(r.ErrorHints) != 1 || r.ErrorHints[0] != "% Invalid input detected at '^' marker." {
+	if r.ExecLane != "terminal" || r.DoneReason != "prompt_seen" || *r.ExitCodeReason != "unsupported_shell" ||
+		len(r.ErrorHints) != 1 ||
+		r.ErrorHints[0] != "% Invalid input detected at '^' marker." {
 		t.Errorf("%s", r.text)
 	}
 	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log"}`)
-	if r.DoneReason != "running" || !strings.Contains(string(r.members["waiting_for"]), `"kind":"pager"`) || r.members["pages"] != nil {
+	if r.DoneReason != "running" || !strings.Contains(string(r.members["waiting_for"]), `"kind":"pager"`) ||
+		r.members["pages"] != nil {
 		t.Fatalf("without auto_page: %s", r.text)
 	}
 	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"  ","until_regex":"line 2\\s+r1#$","timeout_ms":10000}`)
@@ -79,7 +87,8 @@ func TestProfile(t *testing.T) {
 		t.Errorf("with auto_page: %s", r.text)
 	}
 	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{"key":"enter","max_pages":1}}}`)
-	if r.DoneReason != "running" || string(r.members["pages"]) != "1" || !strings.HasSuffix(r.Stdout, "line 1\n --More-- ") {
+	if r.DoneReason != "running" || string(r.members["pages"]) != "1" ||
+		!strings.HasSuffix(r.Stdout, "line 1\n --More-- ") {
 		t.Errorf("bounded: %s", r.text)
 	}
 }
@@ -94,17 +103,27 @@ func TestProfileOverridden(t *testing.T) {
 	}
 	frr, _ := profile.Get("frr")
 	posix, _ := profile.Get("posix")
-	if x := set(`{"profile":"frr","pager_regexes":["more"],"auto_page":{"key":"q","max_pages":7}}`); x.Profile != "frr" || x.Prompt != frr.Prompt.Regex.String() || len(x.Pagers) != 1 || x.Pagers[0] != "more" || len(x.Errors) != len(frr.Errors) ||
-		x.AutoPage == nil || *x.AutoPage != (autoPageOut{"q", 7}) {
+	if x := set(`{"profile":"frr","pager_regexes":["more"],"auto_page":{"key":"q","max_pages":7}}`); x.Profile != "frr" ||
+		x.Prompt != frr.Prompt.Regex.String() ||
+		len(x.Pagers) != 1 ||
+		x.Pagers[0] != "more" ||
+		len(x.Errors) != len(frr.Errors) ||
+		x.AutoPage == nil ||
+		*x.AutoPage != (autoPageOut{"q", 7}) {
 		t.Errorf("%+v", x)
 	}
-	if x := set(`{"prompt_regex":"ready>$"}`); x.Profile != "frr" || x.Class != session.ClassDevice || x.Prompt != "ready>$" || x.Pagers[0] != "more" || x.AutoPage == nil {
+	if x := set(`{"prompt_regex":"ready>$"}`); x.Profile != "frr" || x.Class != session.ClassDevice ||
+		x.Prompt != "ready>$" ||
+		x.Pagers[0] != "more" ||
+		x.AutoPage == nil {
 		t.Errorf("a pattern alone: %+v", x)
 	}
 	if x := set(`{"auto_page":{"max_pages":0}}`); x.AutoPage != nil {
 		t.Errorf("turned off: %+v", x)
 	}
-	if x := set(`{"profile":"posix"}`); x.Profile != "posix" || x.Class != session.ClassPosix || x.Prompt != posix.Prompt.Regex.String() || len(x.Pagers) != len(posix.Pagers) {
+	if x := set(`{"profile":"posix"}`); x.Profile != "posix" || x.Class != session.ClassPosix ||
+		x.Prompt != posix.Prompt.Regex.String() ||
+		len(x.Pagers) != len(posix.Pagers) {
 		t.Errorf("another: %+v", x)
 	}
 }
@@ -133,12 +152,15 @@ func TestProfileWrong(t *testing.T) {
 			}
 		}
 	}
-	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "" || r.Session.BytesOut != 0 {
+	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "" ||
+		r.Session.BytesOut != 0 {
 		t.Errorf("%s", r.text)
 	}
 	// Pages may be turned for one command where the session knows the pager.
 	l.ok(configTool.Name, `{"action":"expect","session_id":"$S","expect":{"pager_regexes":["More"]}}`)
-	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log","class":"device","lane":"terminal","expect":{"auto_page":{}}}`); string(r.members["pages"]) != "2" {
+	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log","class":"device","lane":"terminal","expect":{"auto_page":{}}}`); string(
+		r.members["pages"],
+	) != "2" {
 		t.Errorf("%s", r.text)
 	}
 	// Every profile can be named.
@@ -152,10 +174,15 @@ func TestProfileWrong(t *testing.T) {
 // A member that another tool's schema shows is taken, and named where it is wrong.
 func TestUnlisted(t *testing.T) {
 	schema := string(sessionTool.inputSchema())
-	if strings.Contains(schema, "auto_page") || !strings.Contains(schema, `"profile"`) || !strings.Contains(string(execTool.inputSchema()), "auto_page") {
+	if strings.Contains(schema, "auto_page") || !strings.Contains(schema, `"profile"`) ||
+		!strings.Contains(string(execTool.inputSchema()), "auto_page") {
 		t.Errorf("%s", schema)
 	}
-	err := sessionTool.decode([]byte(`{"action":"open","protocol":"ssh","host":"h","expect":{"auto":1}}`), "open", new(openArgs))
+	err := sessionTool.decode(
+		[]byte(`{"action":"open","protocol":"ssh","host":"h","expect":{"auto":1}}`),
+		"open",
+		new(openArgs),
+	)
 	if err == nil || !strings.Contains(err.Error(), "auto_page") {
 		t.Errorf("%v", err)
 	}
@@ -177,11 +204,15 @@ func TestAutoPageReal(t *testing.T) {
 	}
 	l.open(`,"pty":{"cols":80,"rows":24},"expect":{"profile":"posix"}`)
 	r := l.ok(execTool.Name, `{"session_id":"$S","lane":"terminal","cmd":"more `+file+`","expect":{"auto_page":{}}}`)
-	if r.ExitCode == nil || *r.ExitCode != 0 || len(r.members["pages"]) == 0 || strings.TrimRight(r.Stdout, "\n") != strings.TrimRight(want.String(), "\n") {
+	if r.ExitCode == nil || *r.ExitCode != 0 || len(r.members["pages"]) == 0 ||
+		strings.TrimRight(r.Stdout, "\n") != strings.TrimRight(want.String(), "\n") {
 		t.Errorf("%s", r.text)
 	}
 	// less as it is set to page on the main screen; it ends with (END).
-	r = l.ok(execTool.Name, `{"session_id":"$S","lane":"terminal","cmd":"cat `+file+` | less -X","expect":{"auto_page":{}}}`)
+	r = l.ok(
+		execTool.Name,
+		`{"session_id":"$S","lane":"terminal","cmd":"cat `+file+` | less -X","expect":{"auto_page":{}}}`,
+	)
 	if r.ExitCode == nil || *r.ExitCode != 0 || len(r.members["pages"]) == 0 {
 		t.Errorf("%s", r.text)
 	}

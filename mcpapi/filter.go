@@ -17,7 +17,8 @@ type listArgs struct {
 }
 
 func (f *listArgs) matches(i session.Info) bool {
-	return (f.State == "" || f.State == i.State) && (f.Protocol == "" || f.Protocol == i.Protocol) && (f.Host == "" || hostMatches(f.Host, i.Host))
+	return (f.State == "" || f.State == i.State) && (f.Protocol == "" || f.Protocol == i.Protocol) &&
+		(f.Host == "" || hostMatches(f.Host, i.Host))
 }
 
 // hostMatches compares names without regard to case, as DNS does.

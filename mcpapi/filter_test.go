@@ -43,7 +43,10 @@ func TestListFilters(t *testing.T) {
 	l := newLab(t, labConfig{sessions: session.Config{Dialers: dialers}})
 	ids := make(map[string]string) // by host
 	for _, s := range []struct{ protocol, host string }{{"ssh", "web1.example.net"}, {"telnet", "sw1.example.net"}, {"ssh", "db1.example.org"}} {
-		ids[s.host] = l.ok(sessionTool.Name, fmt.Sprintf(`{"action":"open","protocol":%q,"host":%q}`, s.protocol, s.host)).SessionID
+		ids[s.host] = l.ok(
+			sessionTool.Name,
+			fmt.Sprintf(`{"action":"open","protocol":%q,"host":%q}`, s.protocol, s.host),
+		).SessionID
 	}
 	l.ok(sessionTool.Name, fmt.Sprintf(`{"action":"close","session_id":%q}`, ids["web1.example.net"]))
 	for filter, want := range map[string]string{
@@ -62,7 +65,8 @@ func TestListFilters(t *testing.T) {
 		for _, s := range r.Sessions {
 			hosts = append(hosts, s.Host)
 		}
-		if got := strings.Join(hosts, " "); got != want || string(r.members["count"]) != fmt.Sprint(len(hosts)) || r.members["more"] != nil {
+		if got := strings.Join(hosts, " "); got != want || string(r.members["count"]) != fmt.Sprint(len(hosts)) ||
+			r.members["more"] != nil {
 			t.Errorf("list%s: %q, want %q: %s", filter, got, want, r.text)
 		}
 	}
@@ -81,7 +85,9 @@ func TestListIsBounded(t *testing.T) {
 		l.ok(sessionTool.Name, fmt.Sprintf(`{"action":"open","protocol":"ssh","host":"h%d"}`, i))
 	}
 	r := l.ok(sessionTool.Name, `{"action":"list"}`)
-	if len(r.Sessions) != maxListed || string(r.members["count"]) != "101" || string(r.members["more"]) != "true" || r.Sessions[0].Host != "h0" || r.Sessions[99].Host != "h99" {
+	if len(r.Sessions) != maxListed || string(r.members["count"]) != "101" || string(r.members["more"]) != "true" ||
+		r.Sessions[0].Host != "h0" ||
+		r.Sessions[99].Host != "h99" {
 		t.Errorf("%d sessions: %.300s", len(r.Sessions), r.text)
 	}
 	if r = l.ok(sessionTool.Name, `{"action":"list","state":"closed"}`); len(r.Sessions) != 1 || r.members["more"] != nil {
@@ -96,7 +102,10 @@ func TestStatusIsComplete(t *testing.T) {
 	l.ok(execTool.Name, `{"session_id":"$S","cmd":"true","lane":"channel"}`)
 	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"echo hi\r","until_regex":"hi\\r?\\n"}`)
 	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"a"}`)
-	l.start("tools/call", l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":20000}`))
+	l.start(
+		"tools/call",
+		l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":20000}`),
+	)
 	var r reply
 	for r.Session == nil || r.Session.Readers == 0 {
 		r = l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
@@ -133,7 +142,9 @@ func TestTxEventsInStatus(t *testing.T) {
 		for i := range e {
 			e[i].At = 0
 		}
-		if e[0] != (txEvent{Verb: "write", TaskID: "a", Bytes: 9}) || e[1] != (txEvent{Verb: "write", Bytes: 1, Key: "ctrl_c"}) || e[2] != (txEvent{Verb: "write", Sensitive: true}) {
+		if e[0] != (txEvent{Verb: "write", TaskID: "a", Bytes: 9}) ||
+			e[1] != (txEvent{Verb: "write", Bytes: 1, Key: "ctrl_c"}) ||
+			e[2] != (txEvent{Verb: "write", Sensitive: true}) {
 			t.Errorf("%+v", e)
 		}
 		if strings.Contains(r.text, "hunter22-1138") || strings.Contains(r.text, "some text") {

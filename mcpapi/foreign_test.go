@@ -25,7 +25,11 @@ func foreign(handle Handler) Toolset {
 			Output: []Field{{Name: "code", Kind: KindString}},
 		}},
 		Fail: func(err error) Answer {
-			return Answer{Text: "Error: " + err.Error(), Structured: json.RawMessage(`{"code":"` + string(term.KindOf(err)) + `"}`), IsError: true}
+			return Answer{
+				Text:       "Error: " + err.Error(),
+				Structured: json.RawMessage(`{"code":"` + string(term.KindOf(err)) + `"}`),
+				IsError:    true,
+			}
 		},
 	}
 }
@@ -110,7 +114,10 @@ func TestForeignTools(t *testing.T) {
 		l.decode(l.request("tools/call", l.params("foreign_tool", arguments)).Result, &r)
 		return r
 	}
-	if r := call(`{"id":"x","env":{"A":"b","C":""}}`); r.IsError || r.Content[0].Text != "did x" || r.StructuredContent.Code != "OK" || got.Env["A"] != "b" || len(got.Env) != 2 {
+	if r := call(`{"id":"x","env":{"A":"b","C":""}}`); r.IsError || r.Content[0].Text != "did x" ||
+		r.StructuredContent.Code != "OK" ||
+		got.Env["A"] != "b" ||
+		len(got.Env) != 2 {
 		t.Errorf("%+v of %+v", r, got)
 	}
 	for arguments, says := range map[string]string{
@@ -120,7 +127,8 @@ func TestForeignTools(t *testing.T) {
 		`{"id":"x","more":1}`:      `unknown field "more"`,
 		`{"id":"none"}`:            `no session "none"`,
 	} {
-		if r := call(arguments); !r.IsError || !strings.HasPrefix(r.Content[0].Text, "Error: ") || !strings.Contains(r.Content[0].Text, says) {
+		if r := call(arguments); !r.IsError || !strings.HasPrefix(r.Content[0].Text, "Error: ") ||
+			!strings.Contains(r.Content[0].Text, says) {
 			t.Errorf("%s: %+v, want %q", arguments, r, says)
 		}
 	}
@@ -130,7 +138,11 @@ func TestForeignTools(t *testing.T) {
 	if names := reader.toolNames(); slices.Contains(names, "foreign_tool") {
 		t.Errorf("a reader is offered %v", names)
 	}
-	if r := reader.request("tools/call", reader.params("foreign_tool", `{"id":"x"}`)); !strings.Contains(string(r.Result), "Error: ") || !strings.Contains(string(r.Result), "read-only") {
+	if r := reader.request("tools/call", reader.params("foreign_tool", `{"id":"x"}`)); !strings.Contains(
+		string(r.Result),
+		"Error: ",
+	) ||
+		!strings.Contains(string(r.Result), "read-only") {
 		t.Errorf("a reader's call: %s %+v", r.Result, r.Error)
 	}
 	options.ReadOnly, options.Local = false, nil
@@ -149,7 +161,8 @@ func TestNamedSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	open.ID, open.Target.Protocol = s.ID(), "ssh"
-	if _, err := l.manager.Open(t.Context(), open); term.KindOf(err) != term.InvalidArgument || !strings.Contains(err.Error(), "choose another id") {
+	if _, err := l.manager.Open(t.Context(), open); term.KindOf(err) != term.InvalidArgument ||
+		!strings.Contains(err.Error(), "choose another id") {
 		t.Errorf("a second session of the same name: %v", err)
 	}
 	if s.Info().State != session.Open {

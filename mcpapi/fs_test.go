@@ -85,10 +85,14 @@ func TestFiles(t *testing.T) {
 		if w.BytesWritten != 8 || w.Size != 8 || w.Mode != "0640" || !w.Created || !w.Atomic {
 			t.Errorf("write: %+v", w)
 		}
-		if r := read(""); r.Data != "grüße\n" || r.DataEncoding != "utf-8" || r.Size != 8 || r.NextOffset != 8 || r.Truncated || r.Mode != "0640" || r.ModifiedAt == 0 {
+		if r := read(""); r.Data != "grüße\n" || r.DataEncoding != "utf-8" || r.Size != 8 || r.NextOffset != 8 ||
+			r.Truncated ||
+			r.Mode != "0640" ||
+			r.ModifiedAt == 0 {
 			t.Errorf("read: %+v", r)
 		}
-		if r := read(`,"encoding":"base64"`); r.Data != base64.StdEncoding.EncodeToString([]byte("grüße\n")) || r.DataEncoding != "base64" {
+		if r := read(`,"encoding":"base64"`); r.Data != base64.StdEncoding.EncodeToString([]byte("grüße\n")) ||
+			r.DataEncoding != "base64" {
 			t.Errorf("read in base64: %+v", r)
 		}
 		if r := read(`,"max_bytes":3`); r.Data != "gr" || r.NextOffset != 2 || !r.Truncated {
@@ -101,7 +105,8 @@ func TestFiles(t *testing.T) {
 		if r := read(""); r.DataEncoding != "base64" || r.Size != 9 {
 			t.Errorf("read of bytes: %+v", r)
 		}
-		if s := fsCall[fsStatOut](l, args(`{"action":"stat",@file"}`)); s.Type != "file" || s.Size != 9 || s.Mode != "0640" || s.Name != "file" {
+		if s := fsCall[fsStatOut](l, args(`{"action":"stat",@file"}`)); s.Type != "file" || s.Size != 9 || s.Mode != "0640" ||
+			s.Name != "file" {
 			t.Errorf("stat: %+v", s)
 		}
 		for _, name := range []string{"a", "b", "\xff", "base64:x"} {
@@ -145,16 +150,20 @@ func TestFiles(t *testing.T) {
 // TestFilesAreActions: the gate is asked, and what is done, refused and failed is on record, with its path and size.
 func TestFilesAreActions(t *testing.T) {
 	var asked []term.Action
-	l := newFilesLab(t, labConfig{sessions: session.Config{Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
-		if a.Verb != term.VerbFileRead && a.Verb != term.VerbFileWrite {
+	l := newFilesLab(
+		t,
+		labConfig{sessions: session.Config{Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
+			if a.Verb != term.VerbFileRead && a.Verb != term.VerbFileWrite {
+				return term.Ruling{}, nil
+			}
+			asked = append(asked, a)
+			if strings.HasSuffix(a.Path, "forbidden") {
+				return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "the gate says no"}
+			}
 			return term.Ruling{}, nil
-		}
-		asked = append(asked, a)
-		if strings.HasSuffix(a.Path, "forbidden") {
-			return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "the gate says no"}
-		}
-		return term.Ruling{}, nil
-	}}}, fsx.Limits{})
+		}}},
+		fsx.Limits{},
+	)
 	l.both(t, func(t *testing.T, place string, args func(string) string) {
 		far := place == l.far
 		l.seen.take()
@@ -191,7 +200,9 @@ func TestFilesAreActions(t *testing.T) {
 			}
 			e, a := events[0], asked[0]
 			path := filepath.Join(place, tt.name)
-			if filepath.Clean(e.Path) != path || filepath.Clean(a.Path) != path || e.Verb != tt.verb || a.Verb != tt.verb || e.Detail != tt.detail && e.Detail != tt.detail+" " || e.Size != tt.size {
+			if filepath.Clean(e.Path) != path || filepath.Clean(a.Path) != path || e.Verb != tt.verb || a.Verb != tt.verb ||
+				e.Detail != tt.detail && e.Detail != tt.detail+" " ||
+				e.Size != tt.size {
 				t.Errorf("%s: event %+v, action %+v", tt.args, e, a)
 			}
 			if term.KindOf(e.Outcome()) != tt.kind || (e.Refused == nil) != tt.begun {
@@ -201,7 +212,11 @@ func TestFilesAreActions(t *testing.T) {
 			if !far {
 				wantProtocol, wantHost, wantSession = "local", "localhost", ""
 			}
-			if e.Protocol != wantProtocol || e.Host != wantHost || e.Session != wantSession || a.Protocol != wantProtocol || a.Host != wantHost || a.Session != wantSession || a.Actor.Client != "tester" || e.Actor.Client != "tester" {
+			if e.Protocol != wantProtocol || e.Host != wantHost || e.Session != wantSession || a.Protocol != wantProtocol ||
+				a.Host != wantHost ||
+				a.Session != wantSession ||
+				a.Actor.Client != "tester" ||
+				e.Actor.Client != "tester" {
 				t.Errorf("%s: event %+v, action %+v", tt.args, e, a)
 			}
 		}
@@ -252,7 +267,14 @@ func TestFilesLarge(t *testing.T) {
 	_, _ = source.Read(data)
 	sum := sha256.Sum256(data)
 	for at := 0; at < size; at += part {
-		l.request("tools/call", fmt.Sprintf(`{"name":"ptyctl_fs","arguments":{"action":"write","session_id":%q,"path":"big","encoding":"base64","append":true,"data":%q}}`, l.session, base64.StdEncoding.EncodeToString(data[at:at+part])))
+		l.request(
+			"tools/call",
+			fmt.Sprintf(
+				`{"name":"ptyctl_fs","arguments":{"action":"write","session_id":%q,"path":"big","encoding":"base64","append":true,"data":%q}}`,
+				l.session,
+				base64.StdEncoding.EncodeToString(data[at:at+part]),
+			),
+		)
 	}
 	onDisk, err := os.ReadFile(filepath.Join(l.far, "big"))
 	if err != nil || sha256.Sum256(onDisk) != sum {
@@ -260,7 +282,15 @@ func TestFilesLarge(t *testing.T) {
 	}
 	digest := sha256.New()
 	for offset := int64(0); ; {
-		answer := l.request("tools/call", fmt.Sprintf(`{"name":"ptyctl_fs","arguments":{"action":"read","session_id":%q,"path":"big","encoding":"base64","max_bytes":%d,"offset":%d}}`, l.session, part, offset))
+		answer := l.request(
+			"tools/call",
+			fmt.Sprintf(
+				`{"name":"ptyctl_fs","arguments":{"action":"read","session_id":%q,"path":"big","encoding":"base64","max_bytes":%d,"offset":%d}}`,
+				l.session,
+				part,
+				offset,
+			),
+		)
 		var result struct{ StructuredContent, Content json.RawMessage }
 		var content []struct{ Text string }
 		var out fsReadOut
@@ -304,7 +334,14 @@ func TestFilesOffered(t *testing.T) {
 		"there, for a caller that reads": {sessions: withFiles, readOnly: true, listed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}, sessions: tt.sessions, options: Options{Local: tt.local, ReadOnly: tt.readOnly}})
+			l := newLab(
+				t,
+				labConfig{
+					ssh:      sshserver.Config{Handler: echo},
+					sessions: tt.sessions,
+					options:  Options{Local: tt.local, ReadOnly: tt.readOnly},
+				},
+			)
 			var list struct {
 				Tools []struct{ Name, Description string }
 			}

@@ -83,7 +83,9 @@ func newLabServer(t *testing.T, c labConfig) (*lab, *server.MCPServer) {
 		t.Fatal(err)
 	}
 	if c.sessions.Dialers == nil {
-		c.sessions.Dialers = map[string]term.Dialer{"ssh": sshx.Dialer(sshx.Options{NoConfig: true, HomeDir: home, IdentityAgent: "none", Logger: leaktest.Log(t)})}
+		c.sessions.Dialers = map[string]term.Dialer{
+			"ssh": sshx.Dialer(sshx.Options{NoConfig: true, HomeDir: home, IdentityAgent: "none", Logger: leaktest.Log(t)}),
+		}
 	}
 	if c.sessions.Logger == nil {
 		c.sessions.Logger = leaktest.Log(t)
@@ -99,7 +101,11 @@ func newLabServer(t *testing.T, c labConfig) (*lab, *server.MCPServer) {
 
 // openArgs are the arguments of an open; more is a list of members that begins with a comma, or nothing.
 func (l *lab) openArgs(more string) string {
-	return fmt.Sprintf(`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":"demo"%s}`, l.srv.Port(), more)
+	return fmt.Sprintf(
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":"demo"%s}`,
+		l.srv.Port(),
+		more,
+	)
 }
 
 // open opens a session and keeps its id, which $S stands for in later calls.
@@ -107,7 +113,8 @@ func (l *lab) open(more string) reply {
 	l.t.Helper()
 	r := l.ok("ptyctl_session", l.openArgs(more))
 	l.session = r.SessionID
-	if s, err := l.manager.Get(r.SessionID); err == nil && r.State == "connecting" { // where a call may wait for moments only
+	if s, err := l.manager.Get(r.SessionID); err == nil &&
+		r.State == "connecting" { // where a call may wait for moments only
 		s.Settle(l.t.Context(), 20*time.Second)
 	}
 	return r
@@ -196,7 +203,10 @@ func newAgent(t *testing.T, srv *server.MCPServer, revision string) *agent {
 		inW.Close()
 		running.Wait()
 	})
-	got := a.request("initialize", fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"tester","version":"7"}}`, revision))
+	got := a.request(
+		"initialize",
+		fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"tester","version":"7"}}`, revision),
+	)
 	if got.Error != nil {
 		t.Fatalf("initialize: %+v", got.Error)
 	}

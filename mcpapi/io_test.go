@@ -20,8 +20,14 @@ func TestWriteAndRead(t *testing.T) {
 	l.openShell()
 
 	// In one call: type, and wait for what matches.
-	r := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"echo $((6*7)) sheep\r","until_regex":"\\n42 sheep\\s","timeout_ms":10000}`)
-	if !r.Matched || r.BytesWritten == nil || *r.BytesWritten != 20 || !strings.HasSuffix(r.Chunk, "42 sheep\r") || r.TimedOut || r.State != "" || r.Action != "write" {
+	r := l.ok(
+		ioTool.Name,
+		`{"action":"write","session_id":"$S","data":"echo $((6*7)) sheep\r","until_regex":"\\n42 sheep\\s","timeout_ms":10000}`,
+	)
+	if !r.Matched || r.BytesWritten == nil || *r.BytesWritten != 20 || !strings.HasSuffix(r.Chunk, "42 sheep\r") ||
+		r.TimedOut ||
+		r.State != "" ||
+		r.Action != "write" {
 		t.Errorf("write with a condition: %s", r.text)
 	}
 	// In two: the cursor of the write misses nothing, however late the read comes.
@@ -31,12 +37,18 @@ func TestWriteAndRead(t *testing.T) {
 	}
 	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","key":"enter"}`)
 	for range 2 { // reading takes nothing away
-		r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"`+w.Cursor+`","until_regex":"a2b","timeout_ms":10000}`)
+		r = l.ok(
+			ioTool.Name,
+			`{"action":"read","session_id":"$S","cursor":"`+w.Cursor+`","until_regex":"a2b","timeout_ms":10000}`,
+		)
 		if !r.Matched || !strings.Contains(r.Chunk, "a2b") {
 			t.Errorf("read: %s", r.text)
 		}
 	}
-	r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"`+w.Cursor+`","until_regex":"a2b","include_match":false,"timeout_ms":10000}`)
+	r = l.ok(
+		ioTool.Name,
+		`{"action":"read","session_id":"$S","cursor":"`+w.Cursor+`","until_regex":"a2b","include_match":false,"timeout_ms":10000}`,
+	)
 	if !r.Matched || strings.Contains(r.Chunk, "a2b") {
 		t.Errorf("include_match false: %s", r.text)
 	}
@@ -45,11 +57,17 @@ func TestWriteAndRead(t *testing.T) {
 			t.Errorf("%s is missing in %s", m, r.text)
 		}
 	}
-	r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"echo quiet\r","until_idle_ms":200,"timeout_ms":10000}`)
+	r = l.ok(
+		ioTool.Name,
+		`{"action":"write","session_id":"$S","data":"echo quiet\r","until_idle_ms":200,"timeout_ms":10000}`,
+	)
 	if !r.IdleReached || r.Matched || !strings.Contains(r.Chunk, "quiet\r\n$ ") {
 		t.Errorf("until idle: %s", r.text)
 	}
-	r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"read -p 'Sure? (y/n) ' x\r","input_hints":{"wait_for_regexes":["nothing","\\(y/n\\) $"]},"timeout_ms":10000}`)
+	r = l.ok(
+		ioTool.Name,
+		`{"action":"write","session_id":"$S","data":"read -p 'Sure? (y/n) ' x\r","input_hints":{"wait_for_regexes":["nothing","\\(y/n\\) $"]},"timeout_ms":10000}`,
+	)
 	if !r.WaitingForInput || r.Matched || r.Prompt != nil {
 		t.Errorf("input hints: %s", r.text)
 	}
@@ -107,7 +125,14 @@ func TestIORefused(t *testing.T) {
 	for _, tt := range tests {
 		r := l.fails(ioTool.Name, `{"session_id":"$S",`+tt.args+`}`, term.InvalidArgument, tt.parts...)
 		if r.Details.Field != tt.field || r.Details.Position != tt.position {
-			t.Errorf("%.100s: field %q, position %q; want %q, %q", tt.args, r.Details.Field, r.Details.Position, tt.field, tt.position)
+			t.Errorf(
+				"%.100s: field %q, position %q; want %q, %q",
+				tt.args,
+				r.Details.Field,
+				r.Details.Position,
+				tt.field,
+				tt.position,
+			)
 		}
 	}
 	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.BytesOut != 0 {
@@ -119,9 +144,18 @@ func TestIORefused(t *testing.T) {
 
 // What a caller asks for beyond the operator's limits is lowered, and said.
 func TestClamping(t *testing.T) {
-	l := newLab(t, labConfig{options: Options{MaxWait: 60 * time.Millisecond, MaxReadBytes: 5, ReadTimeout: time.Millisecond}, ssh: sshserver.Config{Handler: echo}})
+	l := newLab(
+		t,
+		labConfig{
+			options: Options{MaxWait: 60 * time.Millisecond, MaxReadBytes: 5, ReadTimeout: time.Millisecond},
+			ssh:     sshserver.Config{Handler: echo},
+		},
+	)
 	l.open("")
-	r := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"0123456789","until_regex":"never","timeout_ms":3600000,"max_bytes":1000,"until_idle_ms":1800000}`)
+	r := l.ok(
+		ioTool.Name,
+		`{"action":"write","session_id":"$S","data":"0123456789","until_regex":"never","timeout_ms":3600000,"max_bytes":1000,"until_idle_ms":1800000}`,
+	)
 	if r.Chunk != "01234" || len(r.Warnings) != 3 {
 		t.Errorf("got %s", r.text)
 	}
@@ -135,7 +169,10 @@ func TestClamping(t *testing.T) {
 		t.Errorf("got %s", r.text)
 	}
 	// The largest numbers there are must not wrap around to small ones.
-	r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":1099511627776,"max_bytes":1099511627776,"until_idle_ms":1099511627776}`)
+	r = l.ok(
+		ioTool.Name,
+		`{"action":"read","session_id":"$S","cursor":"0","timeout_ms":1099511627776,"max_bytes":1099511627776,"until_idle_ms":1099511627776}`,
+	)
 	if len(r.Warnings) != 3 {
 		t.Errorf("got %s", r.text)
 	}
@@ -148,7 +185,10 @@ func TestKeys(t *testing.T) {
 	for name, want := range map[string]string{
 		"enter": "\r", "ctrl_c": "\x03", "ctrl_b": "\x02", "alt_f": "\x1bf", "esc": "\x1b", "arrow_up": "\x1b[A", "ctrl_backslash": "\x1c", "backspace": "\x7f", "f10": "\x1b[21~",
 	} {
-		r := l.ok(ioTool.Name, fmt.Sprintf(`{"action":"write","session_id":"$S","key":%q,"encoding":"base64","until_idle_ms":20}`, name))
+		r := l.ok(
+			ioTool.Name,
+			fmt.Sprintf(`{"action":"write","session_id":"$S","key":%q,"encoding":"base64","until_idle_ms":20}`, name),
+		)
 		got, err := base64.StdEncoding.DecodeString(r.Chunk)
 		if err != nil || string(got) != want || *r.BytesWritten != len(want) {
 			t.Errorf("key %s sent %q, want %q (%v)", name, got, want, err)
@@ -212,7 +252,10 @@ func flood(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 func TestReadCancelledByClient(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
 	l.open("")
-	id, unanswered := l.start("tools/call", l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":40000}`))
+	id, unanswered := l.start(
+		"tools/call",
+		l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":40000}`),
+	)
 	waiting := func(n int64) bool {
 		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 			if l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session.Readers == n {
@@ -244,10 +287,18 @@ func TestWriteStuck(t *testing.T) {
 	stuck := func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 		return &deaf{closed: make(chan struct{})}, nil
 	}
-	l := newLab(t, labConfig{sessions: session.Config{WriteTimeout: 50 * time.Millisecond, Dialers: map[string]term.Dialer{"ssh": stuck}}})
+	l := newLab(
+		t,
+		labConfig{
+			sessions: session.Config{WriteTimeout: 50 * time.Millisecond, Dialers: map[string]term.Dialer{"ssh": stuck}},
+		},
+	)
 	l.open("")
 	r := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"ls\r","until_regex":"never","timeout_ms":30000}`)
-	if string(r.members["write_timed_out"]) != "true" || string(r.members["bytes_written"]) != "0" || r.members["bytes_pending"] == nil || len(r.Warnings) != 1 || r.members["chunk"] != nil {
+	if string(r.members["write_timed_out"]) != "true" || string(r.members["bytes_written"]) != "0" ||
+		r.members["bytes_pending"] == nil ||
+		len(r.Warnings) != 1 ||
+		r.members["chunk"] != nil {
 		t.Errorf("got %s", r.text)
 	}
 	if r = l.ok(sessionTool.Name, `{"action":"close","session_id":"$S","force":true}`); r.State != "closed" {
@@ -272,7 +323,10 @@ func (d *deaf) Close() error {
 // What is typed as sensitive reaches no observer.
 func TestSensitive(t *testing.T) {
 	seen := make(actors, 100)
-	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}, sessions: session.Config{Observers: []term.Observer{seen}}})
+	l := newLab(
+		t,
+		labConfig{ssh: sshserver.Config{Handler: echo}, sessions: session.Config{Observers: []term.Observer{seen}}},
+	)
 	l.open("")
 	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"hunter2-1138","sensitive":true}`)
 	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"plain"}`)

@@ -13,7 +13,10 @@ func TestWaitingReads(t *testing.T) {
 	dialers, _ := wired(0)
 	l := newLab(t, labConfig{sessions: session.Config{Dialers: dialers, MaxReads: 1}})
 	l.open("")
-	_, waits := l.start("tools/call", l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"the end","timeout_ms":20000}`))
+	_, waits := l.start(
+		"tools/call",
+		l.params(ioTool.Name, `{"action":"read","session_id":"$S","until_regex":"the end","timeout_ms":20000}`),
+	)
 	for l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session.Readers == 0 {
 	}
 	const read = `{"action":"read","session_id":"$S","until_regex":"never","timeout_ms":20000}`
@@ -26,7 +29,8 @@ func TestWaitingReads(t *testing.T) {
 	}
 	l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`)
 	w := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"x","until_regex":"never","timeout_ms":20000}`)
-	if w.BytesWritten == nil || *w.BytesWritten != 1 || len(w.Warnings) != 1 || !strings.Contains(w.Warnings[0], "limits.max_waiting_reads") {
+	if w.BytesWritten == nil || *w.BytesWritten != 1 || len(w.Warnings) != 1 ||
+		!strings.Contains(w.Warnings[0], "limits.max_waiting_reads") {
 		t.Errorf("write: %s", w.text)
 	}
 	l.ok(sessionTool.Name, `{"action":"close","session_id":"$S"}`)
@@ -38,9 +42,13 @@ func TestWaitingReads(t *testing.T) {
 func TestTotalBuffer(t *testing.T) {
 	l := newLab(t, labConfig{sessions: session.Config{MaxBufferBytes: 16 << 10}})
 	l.open("")
-	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"head -c 100000 /dev/zero | tr '\\0' x; echo; echo th''e end\r","until_regex":"the end","max_bytes":1000000,"timeout_ms":20000}`)
+	l.ok(
+		ioTool.Name,
+		`{"action":"write","session_id":"$S","data":"head -c 100000 /dev/zero | tr '\\0' x; echo; echo th''e end\r","until_regex":"the end","max_bytes":1000000,"timeout_ms":20000}`,
+	)
 	r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
-	if s := r.Session; s.BufferedBytes > 16<<10 || s.BytesIn < 100_000 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "limits.max_total_buffer_bytes") {
+	if s := r.Session; s.BufferedBytes > 16<<10 || s.BytesIn < 100_000 || len(s.Warnings) != 1 ||
+		!strings.Contains(s.Warnings[0], "limits.max_total_buffer_bytes") {
 		t.Errorf("status: %s", r.text)
 	}
 	for name, c := range map[string]struct{ tool, args string }{
@@ -60,12 +68,20 @@ func TestIdleSessionsAreClosed(t *testing.T) {
 	l.open(`,"timeouts":{"idle_timeout_ms":300}`)
 	idle := l.session
 	l.open("")
-	r := l.ok(ioTool.Name, strings.ReplaceAll(`{"action":"read","session_id":"ID","cursor":"0","until_regex":"never","timeout_ms":20000}`, "ID", idle))
+	r := l.ok(
+		ioTool.Name,
+		strings.ReplaceAll(
+			`{"action":"read","session_id":"ID","cursor":"0","until_regex":"never","timeout_ms":20000}`,
+			"ID",
+			idle,
+		),
+	)
 	if !r.EOF {
 		t.Errorf("read: %s", r.text)
 	}
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-		if r = l.ok(sessionTool.Name, `{"action":"list"}`); len(r.Sessions) == 2 && r.Sessions[0].State.Ended() != r.Sessions[1].State.Ended() {
+		if r = l.ok(sessionTool.Name, `{"action":"list"}`); len(r.Sessions) == 2 &&
+			r.Sessions[0].State.Ended() != r.Sessions[1].State.Ended() {
 			break
 		}
 	}

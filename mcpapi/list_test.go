@@ -21,12 +21,16 @@ const (
 )
 
 // withFiles offers the files of far sides.
-var withFiles = session.Config{FarFiles: func(context.Context, io.ReadWriteCloser) (term.Files, error) { return nil, io.EOF }}
+var withFiles = session.Config{
+	FarFiles: func(context.Context, io.ReadWriteCloser) (term.Files, error) { return nil, io.EOF },
+}
 
 // TestToolsList keeps the list of tools, byte by byte: models and prompt caches depend on it.
 func TestToolsList(t *testing.T) {
 	list := func(structured bool, revision string, sets ...string) json.RawMessage {
-		srv := NewServer(Options{Sessions: session.NewManager(withFiles), Structured: structured, Toolsets: sets, Local: []string{"stdio"}})
+		srv := NewServer(
+			Options{Sessions: session.NewManager(withFiles), Structured: structured, Toolsets: sets, Local: []string{"stdio"}},
+		)
 		got := newAgent(t, srv, revision).request("tools/list", `{}`)
 		var result struct {
 			Tools json.RawMessage
@@ -57,7 +61,13 @@ func TestToolsList(t *testing.T) {
 		if err := json.Indent(&pretty, part.list, "  ", " "); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&golden, "%s%q: %s", map[bool]string{true: "{\n", false: ",\n"}[golden.Len() == 0], part.name, pretty.Bytes())
+		fmt.Fprintf(
+			&golden,
+			"%s%q: %s",
+			map[bool]string{true: "{\n", false: ",\n"}[golden.Len() == 0],
+			part.name,
+			pretty.Bytes(),
+		)
 	}
 	golden.WriteString("\n}\n")
 	compareGolden(t, "tools_list.json", golden.Bytes())
@@ -107,7 +117,8 @@ func lintSchema(t *testing.T, path string, raw json.RawMessage) {
 		}
 		has[m.name] = m.value
 	}
-	if json.Unmarshal(has["type"], &kind) != nil || !slices.Contains([]string{"string", "integer", "boolean", "array", "object"}, kind) {
+	if json.Unmarshal(has["type"], &kind) != nil ||
+		!slices.Contains([]string{"string", "integer", "boolean", "array", "object"}, kind) {
 		t.Errorf("%s: type is %s, want one scalar name", path, has["type"])
 	}
 	if (kind == "array") != (has["items"] != nil) {

@@ -44,7 +44,13 @@ func TestListen(t *testing.T) {
 			if err := json.Unmarshal(out.Bytes(), &l); err != nil {
 				t.Fatal(err)
 			}
-			return fmt.Sprintf("%s%s %v %s", l.ID, l.Method, l.Params.Meta["io.modelcontextprotocol/subscriptionId"], l.Params.URI)
+			return fmt.Sprintf(
+				"%s%s %v %s",
+				l.ID,
+				l.Method,
+				l.Params.Meta["io.modelcontextprotocol/subscriptionId"],
+				l.Params.URI,
+			)
 		}
 		want := func(lines ...string) {
 			t.Helper()
@@ -60,7 +66,12 @@ func TestListen(t *testing.T) {
 			}
 		}
 		listen := func(id, filter string) {
-			fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"notifications":{%s},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`+"\n", id, filter)
+			fmt.Fprintf(
+				in,
+				`{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"notifications":{%s},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`+"\n",
+				id,
+				filter,
+			)
 		}
 		listen("1", `"resourcesListChanged":true`)
 		listen(`"two"`, `"resourceSubscriptions":["ptyctl://sessions"]`)

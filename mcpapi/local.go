@@ -67,7 +67,14 @@ func (c *invocation) checkLocal(in *openArgs) error {
 			{"argv", in.Argv != nil}, {"cwd", in.Cwd != ""}, {"env", in.Env != nil}, {"title", in.Title != ""}, {"limits", in.Limits != limitsArgs{}},
 		} {
 			if f.given {
-				return ch.invalid(f.name, nil, "%s is for protocol local, not for %s; leave it out, or open %s", f.name, in.Protocol, example)
+				return ch.invalid(
+					f.name,
+					nil,
+					"%s is for protocol local, not for %s; leave it out, or open %s",
+					f.name,
+					in.Protocol,
+					example,
+				)
 			}
 		}
 		if in.Host == "" {
@@ -87,12 +94,23 @@ func (c *invocation) checkLocal(in *openArgs) error {
 		{"session_type", in.SessionType == "console"},
 	} {
 		if f.given {
-			return ch.invalid(f.name, nil, "%s is for another machine, and protocol local starts a program on this one; leave it out: %s", f.name, example)
+			return ch.invalid(
+				f.name,
+				nil,
+				"%s is for another machine, and protocol local starts a program on this one; leave it out: %s",
+				f.name,
+				example,
+			)
 		}
 	}
 	switch {
 	case len(in.Argv) == 0:
-		return ch.invalid("argv", nil, `argv is missing: the program and its arguments; no shell is started unless it is named, as in %s`, example)
+		return ch.invalid(
+			"argv",
+			nil,
+			`argv is missing: the program and its arguments; no shell is started unless it is named, as in %s`,
+			example,
+		)
 	case isFalse(in.PTY.Enabled):
 		return ch.invalid("pty.enabled", nil, "a local session has a terminal; to run a program without one use ptyctl_run")
 	}
@@ -102,11 +120,22 @@ func (c *invocation) checkLocal(in *openArgs) error {
 // givesSSH reports whether the call has anything in ssh_options.
 func (in *openArgs) givesSSH() bool {
 	o := &in.SSH
-	return o.HostKeyPolicy != "" || o.Fingerprint != "" || o.KnownHosts != "" || o.UseConfig != nil || o.ConfigPath != "" || o.ExtraArgs != nil || o.Legacy || o.ProxyJump != "" || o.ProxyURL != ""
+	return o.HostKeyPolicy != "" || o.Fingerprint != "" || o.KnownHosts != "" || o.UseConfig != nil ||
+		o.ConfigPath != "" ||
+		o.ExtraArgs != nil ||
+		o.Legacy ||
+		o.ProxyJump != "" ||
+		o.ProxyURL != ""
 }
 
 // local is what the arguments say of a program on this machine.
-func (c *invocation) local(argv []string, cwd string, env []string, title string, l limitsArgs) (term.LocalOptions, error) {
+func (c *invocation) local(
+	argv []string,
+	cwd string,
+	env []string,
+	title string,
+	l limitsArgs,
+) (term.LocalOptions, error) {
 	ch := checker{t: c.tool, action: c.action}
 	o := term.LocalOptions{Argv: argv, Dir: cwd, Title: title, Limits: l.limits()}
 	if len(env) > 0 {
@@ -115,7 +144,8 @@ func (c *invocation) local(argv []string, cwd string, env []string, title string
 			return o, err
 		}
 	}
-	if len(title) > maxTitle || !utf8.ValidString(title) || strings.ContainsFunc(title, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if len(title) > maxTitle || !utf8.ValidString(title) ||
+		strings.ContainsFunc(title, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return o, ch.invalid("title", nil, "title must be one line of at most %d bytes", maxTitle)
 	}
 	return o, nil

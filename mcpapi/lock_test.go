@@ -22,11 +22,13 @@ func (wire) Resize(int, int) error { return nil }
 // wired is a dialer whose terminals have room for limit bytes (0: any number); their far ends come on the channel.
 func wired(limit int) (map[string]term.Dialer, <-chan net.Conn) {
 	far := make(chan net.Conn, 1000)
-	return map[string]term.Dialer{"ssh": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
-		a, b := bufpipe.New(limit)
-		far <- b
-		return wire{a}, nil
-	}}, far
+	return map[string]term.Dialer{
+		"ssh": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+			a, b := bufpipe.New(limit)
+			far <- b
+			return wire{a}, nil
+		},
+	}, far
 }
 
 func TestFiftyLocksAtOnce(t *testing.T) {
@@ -52,7 +54,8 @@ func TestFiftyLocksAtOnce(t *testing.T) {
 		t.Fatalf("%d winners", winners)
 	}
 	for _, r := range replies {
-		if r.isError && (r.ErrorCode != term.Locked || r.Details.LockHolder != winner.LockHolder || r.Details.LockExpiresAt != winner.LockExpiresAt) {
+		if r.isError &&
+			(r.ErrorCode != term.Locked || r.Details.LockHolder != winner.LockHolder || r.Details.LockExpiresAt != winner.LockExpiresAt) {
 			t.Errorf("a loser is told %s", r.text)
 		}
 	}
@@ -63,10 +66,20 @@ func TestTakeOver(t *testing.T) {
 	l := newLab(t, labConfig{sessions: session.Config{Dialers: dialers, AllowTakeOver: true}})
 	l.open(`,"acquire_lock":true,"task_id":"a"`)
 	before := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
-	if s := before.Session; s.LockHolder != "a" || s.LockEpoch == 0 || s.LockExpiresAt != before.LockExpiresAt || s.LockExpiresAt <= time.Now().UnixMilli() {
+	if s := before.Session; s.LockHolder != "a" || s.LockEpoch == 0 || s.LockExpiresAt != before.LockExpiresAt ||
+		s.LockExpiresAt <= time.Now().UnixMilli() {
 		t.Errorf("status: %s", before.text)
 	}
-	_, lost := l.start("tools/call", l.params(ioTool.Name, fmt.Sprintf(`{"action":"write","session_id":"$S","task_id":"a","data":%q,"request_id":"r1"}`, fmt.Sprintf("%0100000d", 1))))
+	_, lost := l.start(
+		"tools/call",
+		l.params(
+			ioTool.Name,
+			fmt.Sprintf(
+				`{"action":"write","session_id":"$S","task_id":"a","data":%q,"request_id":"r1"}`,
+				fmt.Sprintf("%0100000d", 1),
+			),
+		),
+	)
 	for l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session.BytesOut < 4096 {
 	}
 	taken := make(chan reply, 1)
@@ -87,23 +100,39 @@ func TestTakeOver(t *testing.T) {
 
 	// What went out before the lock was lost is told, and a retry does not type it again.
 	w := l.read((<-lost).Result)
-	if d := w.Details; w.ErrorCode != term.Locked || d.BytesWritten == nil || *d.BytesWritten < 4096 || d.TakenOverBy != "b" || d.LockHolder != "b" {
+	if d := w.Details; w.ErrorCode != term.Locked || d.BytesWritten == nil || *d.BytesWritten < 4096 ||
+		d.TakenOverBy != "b" ||
+		d.LockHolder != "b" {
 		t.Errorf("the write under way: %s", w.text)
 	}
 	l.ok(sessionTool.Name, `{"action":"unlock","session_id":"$S","task_id":"b"}`)
 	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"a"}`)
-	again := l.call(ioTool.Name, fmt.Sprintf(`{"action":"write","session_id":"$S","task_id":"a","data":%q,"request_id":"r1"}`, fmt.Sprintf("%0100000d", 1)))
+	again := l.call(
+		ioTool.Name,
+		fmt.Sprintf(
+			`{"action":"write","session_id":"$S","task_id":"a","data":%q,"request_id":"r1"}`,
+			fmt.Sprintf("%0100000d", 1),
+		),
+	)
 	if again.text != w.text {
 		t.Errorf("the retry: %s", again.text)
 	}
-	if n := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session.BytesOut; n != int64(*w.Details.BytesWritten) {
+	if n := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`).Session.BytesOut; n != int64(
+		*w.Details.BytesWritten,
+	) {
 		t.Errorf("%d bytes went out, %d were reported", n, *w.Details.BytesWritten)
 	}
 
 	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"b","take_over":true}`)
 	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","task_id":"b","data":"12345"}`)
 	l.ok(sessionTool.Name, `{"action":"unlock","session_id":"$S","task_id":"b"}`)
-	r = l.fails(ioTool.Name, `{"action":"write","session_id":"$S","task_id":"a","data":"x"}`, term.LockRequired, "task b took the lock over", "5 bytes")
+	r = l.fails(
+		ioTool.Name,
+		`{"action":"write","session_id":"$S","task_id":"a","data":"x"}`,
+		term.LockRequired,
+		"task b took the lock over",
+		"5 bytes",
+	)
 	if d := r.Details; d.TakenOverBy != "b" || d.TypedSince == nil || *d.TypedSince != 5 {
 		t.Errorf("details: %s", r.text)
 	}
@@ -113,7 +142,12 @@ func TestTakeOverForbidden(t *testing.T) {
 	dialers, _ := wired(0)
 	l := newLab(t, labConfig{sessions: session.Config{Dialers: dialers}})
 	l.open(`,"acquire_lock":true,"task_id":"a"`)
-	r := l.fails(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"b","take_over":true}`, term.PolicyDenied, "locks.allow_take_over")
+	r := l.fails(
+		sessionTool.Name,
+		`{"action":"lock","session_id":"$S","task_id":"b","take_over":true}`,
+		term.PolicyDenied,
+		"locks.allow_take_over",
+	)
 	if r.Details.Rule != "locks.allow_take_over" {
 		t.Errorf("details: %s", r.text)
 	}

@@ -16,31 +16,45 @@ import (
 var twoAnswers = [2]string{"p w-1138\r", "code-1138 "}
 
 // twoQuestions is a server that asks for a password and a code in one round (RFC 4256).
-var twoQuestions = sshserver.Config{KeyboardInteractive: func(user string, challenge ssh.KeyboardInteractiveChallenge) error {
-	answers, err := challenge("", "Two factors.", []string{"Password: ", "Code (shown): "}, []bool{false, true})
-	if err != nil {
-		return err
-	}
-	if len(answers) != 2 || answers[0] != twoAnswers[0] || answers[1] != twoAnswers[1] {
-		return term.AuthFailed
-	}
-	return nil
-}}
+var twoQuestions = sshserver.Config{
+	KeyboardInteractive: func(user string, challenge ssh.KeyboardInteractiveChallenge) error {
+		answers, err := challenge("", "Two factors.", []string{"Password: ", "Code (shown): "}, []bool{false, true})
+		if err != nil {
+			return err
+		}
+		if len(answers) != 2 || answers[0] != twoAnswers[0] || answers[1] != twoAnswers[1] {
+			return term.AuthFailed
+		}
+		return nil
+	},
+}
 
 func TestLoginByAnswers(t *testing.T) {
 	l := newLab(t, labConfig{ssh: twoQuestions})
 	r := l.open("")
-	if !r.Success || r.State != "authenticating" || !r.WaitingForInput || r.Prompt == nil || r.Cursor != "0" || r.Capabilities != nil || r.PTYEnabled != nil {
+	if !r.Success || r.State != "authenticating" || !r.WaitingForInput || r.Prompt == nil || r.Cursor != "0" ||
+		r.Capabilities != nil ||
+		r.PTYEnabled != nil {
 		t.Fatalf("open: %s", r.text)
 	}
-	if q := r.Prompt; q.User != "demo" || !strings.HasPrefix(q.Host, "127.0.0.1:") || !strings.Contains(q.Text, "Password: ") || q.Echo || q.Index != 1 || q.Of != 2 {
+	if q := r.Prompt; q.User != "demo" || !strings.HasPrefix(q.Host, "127.0.0.1:") ||
+		!strings.Contains(q.Text, "Password: ") ||
+		q.Echo ||
+		q.Index != 1 ||
+		q.Of != 2 {
 		t.Errorf("first question: %+v", q)
 	}
 	s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
 	if s.State != "authenticating" || !s.WaitingForInput || s.Prompt == nil || !s.Session.Waiting {
 		t.Errorf("status: %s", s.text)
 	}
-	b := l.fails(execTool.Name, `{"session_id":"$S","cmd":"true"}`, term.Busy, "login waits for an answer", "ptyctl_session_io write")
+	b := l.fails(
+		execTool.Name,
+		`{"session_id":"$S","cmd":"true"}`,
+		term.Busy,
+		"login waits for an answer",
+		"ptyctl_session_io write",
+	)
 	if !strings.Contains(b.text, "Password: ") {
 		t.Errorf("busy with what? %s", b.text)
 	}
@@ -60,7 +74,10 @@ func TestLoginByAnswers(t *testing.T) {
 
 	r = l.open("")
 	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"p w-1138\r\r"}`)
-	r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"code-1138 \n","until_regex":"\\$ $","timeout_ms":10000}`)
+	r = l.ok(
+		ioTool.Name,
+		`{"action":"write","session_id":"$S","data":"code-1138 \n","until_regex":"\\$ $","timeout_ms":10000}`,
+	)
 	if r.State != "open" || r.Prompt != nil || r.WaitingForInput || !r.Matched {
 		t.Fatalf("second answer: %s", r.text)
 	}
@@ -71,7 +88,11 @@ func TestLoginByAnswers(t *testing.T) {
 	if r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo in"}`); r.Stdout != "in\n" || r.ExecLane != "channel" {
 		t.Errorf("exec: %s", r.text)
 	}
-	if r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`); strings.Contains(r.Chunk, "p w") || r.State != "" {
+	if r = l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`); strings.Contains(
+		r.Chunk,
+		"p w",
+	) ||
+		r.State != "" {
 		t.Errorf("read: %s", r.text)
 	}
 }
@@ -86,10 +107,12 @@ func TestLoginFails(t *testing.T) {
 			}
 			r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"hunter2-1138\r"}`)
 		}
-		if r.State != "error" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "the session is over: ") || strings.Contains(r.text, "hunter2-1138") {
+		if r.State != "error" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "the session is over: ") ||
+			strings.Contains(r.text, "hunter2-1138") {
 			t.Errorf("after the last answer: %s", r.text)
 		}
-		if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); s.State != "error" || s.Session.EndReason == "" {
+		if s := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); s.State != "error" ||
+			s.Session.EndReason == "" {
 			t.Errorf("status: %s", s.text)
 		}
 		l.fails(execTool.Name, `{"session_id":"$S","cmd":"true"}`, term.AlreadyClosed)
@@ -130,7 +153,8 @@ func TestLoginFails(t *testing.T) {
 			t.Fatalf("open: %s", r.text)
 		}
 		l.fails(ioTool.Name, `{"action":"write","session_id":"$S","data":"other-1138\r","task_id":"b"}`, term.Locked)
-		if r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"p w-1138\r\r","task_id":"a"}`); r.Prompt == nil || r.Prompt.Index != 2 {
+		if r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"p w-1138\r\r","task_id":"a"}`); r.Prompt == nil ||
+			r.Prompt.Index != 2 {
 			t.Errorf("the holder's answer: %s", r.text)
 		}
 	})
@@ -149,7 +173,8 @@ func TestLoginByCredential(t *testing.T) {
 	if r.State != "authenticating" || r.Prompt.Kind != term.PromptPassword {
 		t.Errorf("got %s", r.text)
 	}
-	if r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"correct horse-1138\r"}`); r.State != "open" || r.Prompt != nil {
+	if r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"correct horse-1138\r"}`); r.State != "open" ||
+		r.Prompt != nil {
 		t.Errorf("got %s", r.text)
 	}
 	if r = l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.AuthMethod != "password" {

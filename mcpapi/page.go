@@ -101,7 +101,10 @@ type page struct {
 func (g *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set(
+		"Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+	)
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin") // no-referrer would take the Origin off the form
@@ -132,7 +135,11 @@ func (g *page) take(w http.ResponseWriter, r *http.Request) {
 		defer sent.wipe()
 	}
 	if err != nil || subtle.ConstantTimeCompare(sent.get("form"), []byte(g.form)) != 1 {
-		g.show(w, http.StatusForbidden, pageData{Heading: "Not accepted", Text: "This did not come from the page itself. Open the page's address again."})
+		g.show(
+			w,
+			http.StatusForbidden,
+			pageData{Heading: "Not accepted", Text: "This did not come from the page itself. Open the page's address again."},
+		)
 		return
 	}
 	ctx := term.WithActor(r.Context(), g.actor)

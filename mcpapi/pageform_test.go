@@ -17,7 +17,14 @@ func TestSentForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := f.get("answer"); string(got) != answer || string(f.get("form")) != "a token" || f.has("decline") {
-			t.Errorf("readForm(%q) has the answer %q, form %q, decline %t, want %q", text, got, f.get("form"), f.has("decline"), answer)
+			t.Errorf(
+				"readForm(%q) has the answer %q, form %q, decline %t, want %q",
+				text,
+				got,
+				f.get("form"),
+				f.has("decline"),
+				answer,
+			)
 		}
 		value, body := f.get("answer"), f.body[:cap(f.body)]
 		f.wipe()

@@ -63,7 +63,11 @@ func (m *meter) start(ctx context.Context, req mcp.CallToolRequest) (stop func()
 			select {
 			case <-tick.C:
 				// A client that cannot be told misses nothing: the answer comes all the same.
-				_ = srv.SendNotificationToClient(ctx, string(mcp.MethodNotificationProgress), m.params(ctx, token, time.Since(began)))
+				_ = srv.SendNotificationToClient(
+					ctx,
+					string(mcp.MethodNotificationProgress),
+					m.params(ctx, token, time.Since(began)),
+				)
 			case <-done:
 				return
 			case <-ctx.Done():

@@ -60,11 +60,43 @@ func checkProgress(t *testing.T, far net.Conn, send func(args string, token stri
 		time.Sleep(7 * time.Second)
 		_, _ = far.Write([]byte("abc"))
 	}()
-	lines = send(fmt.Sprintf(`"name":"ptyctl_session_io","arguments":{"action":"read","session_id":%q,"until_regex":"never","timeout_ms":12000}`, id), `7`)
-	checkTold(t, lines, "7", "5 the read on "+id+": waiting for 5s, 0 bytes have come", "10 the read on "+id+": waiting for 10s, 3 bytes have come")
+	lines = send(
+		fmt.Sprintf(
+			`"name":"ptyctl_session_io","arguments":{"action":"read","session_id":%q,"until_regex":"never","timeout_ms":12000}`,
+			id,
+		),
+		`7`,
+	)
+	checkTold(
+		t,
+		lines,
+		"7",
+		"5 the read on "+id+": waiting for 5s, 0 bytes have come",
+		"10 the read on "+id+": waiting for 10s, 3 bytes have come",
+	)
 	// Not asked for, not told of; and a call that is over soon tells of nothing.
-	checkTold(t, send(fmt.Sprintf(`"name":"ptyctl_session_io","arguments":{"action":"read","session_id":%q,"until_regex":"never","timeout_ms":12000}`, id), ``), "")
-	checkTold(t, send(fmt.Sprintf(`"name":"ptyctl_session_io","arguments":{"action":"read","session_id":%q,"until_regex":"never","timeout_ms":4000}`, id), `8`), "8")
+	checkTold(
+		t,
+		send(
+			fmt.Sprintf(
+				`"name":"ptyctl_session_io","arguments":{"action":"read","session_id":%q,"until_regex":"never","timeout_ms":12000}`,
+				id,
+			),
+			``,
+		),
+		"",
+	)
+	checkTold(
+		t,
+		send(
+			fmt.Sprintf(
+				`"name":"ptyctl_session_io","arguments":{"action":"read","session_id":%q,"until_regex":"never","timeout_ms":4000}`,
+				id,
+			),
+			`8`,
+		),
+		"8",
+	)
 }
 
 // checkTold checks that the last line is the answer, and all before it progress; it returns the answer's session.
@@ -73,7 +105,8 @@ func checkTold(t *testing.T, lines []told, token string, want ...string) (sessio
 	var got []string
 	for i, l := range lines {
 		last := i == len(lines)-1
-		if last != (l.Method == "") || !last && (l.Method != "notifications/progress" || fmt.Sprint(l.Params.Token) != token) {
+		if last != (l.Method == "") ||
+			!last && (l.Method != "notifications/progress" || fmt.Sprint(l.Params.Token) != token) {
 			t.Errorf("line %d of %d is %+v", i+1, len(lines), l)
 		}
 		if !last {
@@ -136,7 +169,10 @@ func TestProgressOnHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, far := newSlow(t)
 		l := bufpipe.Listen("ptyctl:80", 0)
-		web := &http.Server{Handler: server.NewStreamableHTTPServer(srv, server.WithStateful(true)), ReadHeaderTimeout: time.Second}
+		web := &http.Server{
+			Handler:           server.NewStreamableHTTPServer(srv, server.WithStateful(true)),
+			ReadHeaderTimeout: time.Second,
+		}
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
@@ -201,7 +237,8 @@ func TestProgressOfFiles(t *testing.T) {
 	m := new(meter)
 	m.moves("reading big")(1 << 20)
 	p := m.params(new(server.MCPServer).WithContext(t.Context(), newStdioSession(nil)), 1, 5*time.Second)
-	if want := "reading big: waiting for 5s, 1048576 bytes have been moved"; p["message"] != want || p["progress"] != int64(5) {
+	if want := "reading big: waiting for 5s, 1048576 bytes have been moved"; p["message"] != want ||
+		p["progress"] != int64(5) {
 		t.Errorf("%v, want %q", p, want)
 	}
 }

@@ -33,7 +33,10 @@ func CompileRegexp(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
 		return nil, err
 	}
 	if programSize(parsed) > maxProgram {
-		return nil, fmt.Errorf("the pattern compiles to more than %d instructions, because each repeat count repeats what it counts: shorten the repeat counts, such as x{0,1000} to x{0,100} or x*", maxProgram)
+		return nil, fmt.Errorf(
+			"the pattern compiles to more than %d instructions, because each repeat count repeats what it counts: shorten the repeat counts, such as x{0,1000} to x{0,100} or x*",
+			maxProgram,
+		)
 	}
 	return regexp.Compile(pattern)
 }
@@ -73,7 +76,11 @@ func compileRegexp(path, pattern string) (*regexp.Regexp, error) {
 	if err == nil {
 		return re, nil
 	}
-	e := &term.Error{Kind: term.InvalidArgument, Msg: fmt.Sprintf("%s: %v", path, err), Details: &term.Details{Field: path}}
+	e := &term.Error{
+		Kind:    term.InvalidArgument,
+		Msg:     fmt.Sprintf("%s: %v", path, err),
+		Details: &term.Details{Field: path},
+	}
 	if fault, ok := errors.AsType[*syntax.Error](err); ok {
 		e.Msg += "; patterns are RE2 (https://golang.org/s/re2syntax): no look-around, no back-references"
 		e.Details.Position = regexpPosition(pattern, fault.Expr)

@@ -23,7 +23,8 @@ func TestRegexpProgram(t *testing.T) {
 		"x{0,1000}x{0,1000}x{0,1000}", strings.Repeat("x{0,1000}", 455), "((abcdefghijklmnopqrstuvwxyz{0,10}){10}yy){10}", "(abcdef){1000}", "(?:abcdef){999,}",
 		strings.Repeat("(", 400) + "x{0,1000}" + strings.Repeat(")*", 400) + strings.Repeat("y{1000}", 4), "(?:[a-z]{500}|z{0,500}){2}y{0,1000}",
 	} {
-		if _, err := CompileRegexp(pattern, false); err == nil || !strings.Contains(err.Error(), "shorten the repeat counts") {
+		if _, err := CompileRegexp(pattern, false); err == nil ||
+			!strings.Contains(err.Error(), "shorten the repeat counts") {
 			t.Errorf("%.30s: %v", pattern, err)
 		}
 	}

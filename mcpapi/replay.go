@@ -54,7 +54,12 @@ func newReplays() *replays {
 
 // do runs f once for an id, and returns its result to everyone who asks with that id and the same arguments.
 // f goes on when the caller who started it gives up, so that a retry finds what became of it.
-func (r *replays) do(ctx context.Context, scope, id string, arguments []byte, f func(context.Context) (any, error)) (any, error) {
+func (r *replays) do(
+	ctx context.Context,
+	scope, id string,
+	arguments []byte,
+	f func(context.Context) (any, error),
+) (any, error) {
 	mac := hmac.New(sha256.New, r.key[:])
 	mac.Write(arguments)
 	var sum [sha256.Size]byte
@@ -78,13 +83,21 @@ func (r *replays) do(ctx context.Context, scope, id string, arguments []byte, f 
 		r.mu.Unlock()
 	}
 	if p.arguments != sum {
-		return nil, &term.Error{Kind: term.InvalidArgument, Msg: "request_id " + id + " was used before with other arguments; use a new one for a new action", Details: &term.Details{Field: "request_id"}}
+		return nil, &term.Error{
+			Kind:    term.InvalidArgument,
+			Msg:     "request_id " + id + " was used before with other arguments; use a new one for a new action",
+			Details: &term.Details{Field: "request_id"},
+		}
 	}
 	select {
 	case <-p.done:
 		return p.v, p.err
 	case <-ctx.Done():
-		return nil, &term.Error{Kind: term.Canceled, Msg: "the call was canceled, but what it started goes on; ask with the same request_id for its result", Err: ctx.Err()}
+		return nil, &term.Error{
+			Kind: term.Canceled,
+			Msg:  "the call was canceled, but what it started goes on; ask with the same request_id for its result",
+			Err:  ctx.Err(),
+		}
 	}
 }
 
@@ -126,7 +139,8 @@ func guarded(ctx context.Context, f func(context.Context) (any, error)) (v any, 
 // undone reports whether an error means that nothing was done.
 func undone(err error) bool {
 	e, ok := errors.AsType[*term.Error](err)
-	if ok && e.Details != nil && e.Details.BytesWritten != nil && *e.Details.BytesWritten > 0 { // as when the lock is lost on the way
+	if ok && e.Details != nil && e.Details.BytesWritten != nil &&
+		*e.Details.BytesWritten > 0 { // as when the lock is lost on the way
 		return false
 	}
 	switch term.KindOf(err) {

@@ -107,7 +107,9 @@ func TestReplayOfFailures(t *testing.T) {
 		}
 	}
 	r := newReplays()
-	if _, err := r.do(t.Context(), "s", "1", nil, func(context.Context) (any, error) { panic("boom") }); term.KindOf(err) != term.Internal {
+	if _, err := r.do(t.Context(), "s", "1", nil, func(context.Context) (any, error) { panic("boom") }); term.KindOf(
+		err,
+	) != term.Internal {
 		t.Errorf("a panic: %v", err)
 	}
 }

@@ -30,7 +30,10 @@ var transports = map[string]func(*testing.T, labConfig, string, sdk.ClientOption
 	},
 }
 
-func forEachClient(t *testing.T, f func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official))) {
+func forEachClient(
+	t *testing.T,
+	f func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)),
+) {
 	t.Helper()
 	for name, connect := range transports {
 		for _, revision := range sdkRevisions {
@@ -40,65 +43,78 @@ func forEachClient(t *testing.T, f func(t *testing.T, revision string, connect f
 }
 
 func TestResources(t *testing.T) {
-	forEachClient(t, func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
-		config := watched(t, labConfig{sessions: session.Config{Retention: 300 * time.Millisecond}})
-		l, c := connect(t, config, revision, sdk.ClientOptions{})
-		templates, err := c.ListResourceTemplates(t.Context(), nil)
-		if err != nil || len(templates.ResourceTemplates) != 2 || templates.ResourceTemplates[0].URITemplate != "ptyctl://sessions/{id}" || templates.ResourceTemplates[1].URITemplate != "ptyctl://sessions/{id}/tail" {
-			t.Errorf("templates: %+v, %v", templates, err)
-		}
-		if got := c.uris(); strings.Join(got, " ") != sessionsURI {
-			t.Errorf("at first there are %q", got)
-		}
-		// A session opens: the list has changed, and so has the resource that shows all.
-		if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: sessionsURI}); err != nil {
-			t.Fatal(err)
-		}
-		wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.list })
-		wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.uris[sessionsURI] })
-		id := c.call(sessionTool.Name, l.openArgs("")).SessionID
-		c.wantChanged("list", sessionsURI)
-		if got := c.uris(); strings.Join(got, " ") != sessionsURI+" "+statusURI(id)+" "+tailURI(id) {
-			t.Errorf("with a session there are %q", got)
-		}
-		var list, status reply
-		if err := json.Unmarshal([]byte(c.text(sessionsURI)), &list); err != nil || len(list.Sessions) != 1 || list.Sessions[0].SessionID != id {
-			t.Errorf("%s: %v, %+v", sessionsURI, err, list)
-		}
-		if err := json.Unmarshal([]byte(c.text(statusURI(id))), &status); err != nil || status.Session == nil || status.Session.State != "open" || status.SessionID != id {
-			t.Errorf("%s: %v, %+v", statusURI(id), err, status)
-		}
-
-		// Something is typed: its tail changes.
-		for _, uri := range []string{statusURI(id), tailURI(id)} {
-			if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err != nil {
+	forEachClient(
+		t,
+		func(t *testing.T, revision string, connect func(*testing.T, labConfig, string, sdk.ClientOptions) (*lab, *official)) {
+			config := watched(t, labConfig{sessions: session.Config{Retention: 300 * time.Millisecond}})
+			l, c := connect(t, config, revision, sdk.ClientOptions{})
+			templates, err := c.ListResourceTemplates(t.Context(), nil)
+			if err != nil || len(templates.ResourceTemplates) != 2 ||
+				templates.ResourceTemplates[0].URITemplate != "ptyctl://sessions/{id}" ||
+				templates.ResourceTemplates[1].URITemplate != "ptyctl://sessions/{id}/tail" {
+				t.Errorf("templates: %+v, %v", templates, err)
+			}
+			if got := c.uris(); strings.Join(got, " ") != sessionsURI {
+				t.Errorf("at first there are %q", got)
+			}
+			// A session opens: the list has changed, and so has the resource that shows all.
+			if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: sessionsURI}); err != nil {
 				t.Fatal(err)
 			}
-			wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.uris[uri] })
-		}
-		c.call(ioTool.Name, `{"action":"write","session_id":"`+id+`","data":"printf '\\033[1mbo%s\\033[0m\\n' ld; seq 300\r","until_regex":"300\r\n","timeout_ms":10000}`)
-		c.wantChanged(tailURI(id))
-		if tail := c.text(tailURI(id)); !strings.Contains(tail, "\n299\n300\n") || strings.Contains(tail, "bold") || strings.Count(tail, "\n") > tailLines || strings.ContainsAny(tail, "\r\033") {
-			t.Errorf("the tail is %q", tail)
-		}
-		// It ends, and a moment later is gone.
-		c.call(sessionTool.Name, `{"action":"close","session_id":"`+id+`"}`)
-		c.wantChanged(statusURI(id), sessionsURI, "list")
-		if got := c.uris(); strings.Join(got, " ") != sessionsURI {
-			t.Errorf("in the end there are %q", got)
-		}
-		want := int64(-32002)
-		if revision >= "2026-07-28" {
-			want = -32602
-		}
-		for _, uri := range []string{statusURI(id), tailURI(id), statusURI("x"), statusURI("x/y"), "ptyctl://other"} {
-			_, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
-			var e *jsonrpc.Error
-			if !errors.As(err, &e) || e.Code != want {
-				t.Errorf("%s, which is not there: %v, want code %d", uri, err, want)
+			wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.list })
+			wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.uris[sessionsURI] })
+			id := c.call(sessionTool.Name, l.openArgs("")).SessionID
+			c.wantChanged("list", sessionsURI)
+			if got := c.uris(); strings.Join(got, " ") != sessionsURI+" "+statusURI(id)+" "+tailURI(id) {
+				t.Errorf("with a session there are %q", got)
 			}
-		}
-	})
+			var list, status reply
+			if err := json.Unmarshal([]byte(c.text(sessionsURI)), &list); err != nil || len(list.Sessions) != 1 ||
+				list.Sessions[0].SessionID != id {
+				t.Errorf("%s: %v, %+v", sessionsURI, err, list)
+			}
+			if err := json.Unmarshal([]byte(c.text(statusURI(id))), &status); err != nil || status.Session == nil ||
+				status.Session.State != "open" ||
+				status.SessionID != id {
+				t.Errorf("%s: %v, %+v", statusURI(id), err, status)
+			}
+
+			// Something is typed: its tail changes.
+			for _, uri := range []string{statusURI(id), tailURI(id)} {
+				if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err != nil {
+					t.Fatal(err)
+				}
+				wantWatched(t, config.options.Watch, func(w *watcher) bool { return w.uris[uri] })
+			}
+			c.call(
+				ioTool.Name,
+				`{"action":"write","session_id":"`+id+`","data":"printf '\\033[1mbo%s\\033[0m\\n' ld; seq 300\r","until_regex":"300\r\n","timeout_ms":10000}`,
+			)
+			c.wantChanged(tailURI(id))
+			if tail := c.text(tailURI(id)); !strings.Contains(tail, "\n299\n300\n") || strings.Contains(tail, "bold") ||
+				strings.Count(tail, "\n") > tailLines ||
+				strings.ContainsAny(tail, "\r\033") {
+				t.Errorf("the tail is %q", tail)
+			}
+			// It ends, and a moment later is gone.
+			c.call(sessionTool.Name, `{"action":"close","session_id":"`+id+`"}`)
+			c.wantChanged(statusURI(id), sessionsURI, "list")
+			if got := c.uris(); strings.Join(got, " ") != sessionsURI {
+				t.Errorf("in the end there are %q", got)
+			}
+			want := int64(-32002)
+			if revision >= "2026-07-28" {
+				want = -32602
+			}
+			for _, uri := range []string{statusURI(id), tailURI(id), statusURI("x"), statusURI("x/y"), "ptyctl://other"} {
+				_, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+				var e *jsonrpc.Error
+				if !errors.As(err, &e) || e.Code != want {
+					t.Errorf("%s, which is not there: %v, want code %d", uri, err, want)
+				}
+			}
+		},
+	)
 }
 
 // wantWatched waits for a watcher of that kind: since revision 2026-07-28 the client does not wait until it is one.
@@ -200,7 +216,11 @@ func TestWatchGathers(t *testing.T) {
 
 // TestWatchIsBounded: however many sessions change at once, no more than a known number are kept apart.
 func TestWatchIsBounded(t *testing.T) {
-	w := &watcher{uris: map[string]bool{sessionsURI: true, statusURI("a"): true, tailURI("b"): true}, list: true, due: make(map[string]time.Time)}
+	w := &watcher{
+		uris: map[string]bool{sessionsURI: true, statusURI("a"): true, tailURI("b"): true},
+		list: true,
+		due:  make(map[string]time.Time),
+	}
 	f := &feed{changed: make(map[string]change), wake: make(chan struct{}, 1)}
 	f.watching.Store(true)
 	f.tails.Store(true)
@@ -226,7 +246,12 @@ func BenchmarkObserve(b *testing.B) {
 			f := (*w.feeds.Load())[0]
 			f.mu.Lock()
 			for _, uri := range uris {
-				f.watchers[uri] = &watcher{ctx: b.Context(), stream: newStdioSession(newMessageWriter(io.Discard, 1, nil)), uris: map[string]bool{uri: true}, due: make(map[string]time.Time)}
+				f.watchers[uri] = &watcher{
+					ctx:    b.Context(),
+					stream: newStdioSession(newMessageWriter(io.Discard, 1, nil)),
+					uris:   map[string]bool{uri: true},
+					due:    make(map[string]time.Time),
+				}
 			}
 			f.countLocked()
 			f.mu.Unlock()

@@ -101,7 +101,11 @@ func TestStructuredContent(t *testing.T) {
 		{"2025-11-25", false, false},
 	} {
 		t.Run(fmt.Sprintf("%s %v", tt.revision, tt.option), func(t *testing.T) {
-			a := newAgent(t, NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: tt.option}), tt.revision)
+			a := newAgent(
+				t,
+				NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: tt.option}),
+				tt.revision,
+			)
 			for _, r := range []reply{a.ok(sessionTool.Name, `{"action":"list"}`), a.call(sessionTool.Name, `{"action":"<&>"}`)} {
 				if got := r.structured != nil; got != tt.want {
 					t.Errorf("structured content is %s", r.structured)
@@ -118,7 +122,10 @@ func TestStructuredContent(t *testing.T) {
 func TestStructuredContentStateless(t *testing.T) {
 	srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: true})
 	a := newAgent(t, srv, "2025-03-26")
-	got := a.request("tools/call", `{"name":"ptyctl_session","arguments":{"action":"list"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`)
+	got := a.request(
+		"tools/call",
+		`{"name":"ptyctl_session","arguments":{"action":"list"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`,
+	)
 	if got.Error != nil {
 		t.Fatal(got.Error)
 	}
@@ -239,6 +246,17 @@ func TestBase64BothWays(t *testing.T) {
 	if r.Chunk != "QUJD" || r.Encoding != "base64" || r.NextCursor != "68" {
 		t.Errorf("asked for base64, got %s", r.text)
 	}
-	l.fails(ioTool.Name, `{"action":"write","session_id":"$S","data":"not base64!","encoding":"base64"}`, term.InvalidArgument, "data is not valid base64")
-	l.fails(execTool.Name, `{"session_id":"$S","cmd":"cat","stdin":"Yf8","stdin_encoding":"base64"}`, term.InvalidArgument, "stdin is not valid base64", "padding")
+	l.fails(
+		ioTool.Name,
+		`{"action":"write","session_id":"$S","data":"not base64!","encoding":"base64"}`,
+		term.InvalidArgument,
+		"data is not valid base64",
+	)
+	l.fails(
+		execTool.Name,
+		`{"session_id":"$S","cmd":"cat","stdin":"Yf8","stdin_encoding":"base64"}`,
+		term.InvalidArgument,
+		"stdin is not valid base64",
+		"padding",
+	)
 }

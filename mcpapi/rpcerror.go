@@ -48,7 +48,10 @@ var rpcCodes = map[term.Kind]int{
 
 // RPCCodes returns the table of the codes, in Markdown.
 func RPCCodes() string {
-	kinds := slices.SortedFunc(maps.Keys(rpcCodes), func(a, b term.Kind) int { return cmp.Compare(rpcCodes[a], rpcCodes[b]) })
+	kinds := slices.SortedFunc(
+		maps.Keys(rpcCodes),
+		func(a, b term.Kind) int { return cmp.Compare(rpcCodes[a], rpcCodes[b]) },
+	)
 	var b strings.Builder
 	b.WriteString("| `code` | `data.error_code` |\n|---|---|\n")
 	for _, k := range kinds {

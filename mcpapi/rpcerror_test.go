@@ -27,7 +27,9 @@ func TestJSONRPCErrors(t *testing.T) {
 			continue
 		}
 		var data reply
-		if err := json.Unmarshal(got.Error.Data, &data); err != nil || data.ErrorCode != want.kind || data.Message != got.Error.Message || data.Retryable != want.kind.Retryable() {
+		if err := json.Unmarshal(got.Error.Data, &data); err != nil || data.ErrorCode != want.kind ||
+			data.Message != got.Error.Message ||
+			data.Retryable != want.kind.Retryable() {
 			t.Errorf("%s: data is %s", args, got.Error.Data)
 		}
 	}

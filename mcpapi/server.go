@@ -107,7 +107,16 @@ type api struct {
 // NewServer makes an MCP server with the tools.
 func NewServer(o Options) *server.MCPServer {
 	o = o.withDefaults()
-	s := &api{o: o, m: o.Sessions, log: o.Logger, replays: newReplays(), reading: make(map[string]mcp.Tool), placed: make(map[string]bool), filed: make(map[string]bool), started: time.Now()}
+	s := &api{
+		o:       o,
+		m:       o.Sessions,
+		log:     o.Logger,
+		replays: newReplays(),
+		reading: make(map[string]mcp.Tool),
+		placed:  make(map[string]bool),
+		filed:   make(map[string]bool),
+		started: time.Now(),
+	}
 	sets := setsOf(o.Toolsets, o.More)
 	var guide []string
 	for _, set := range sets {
@@ -341,7 +350,9 @@ func (c *invocation) acting(ctx context.Context, task string) context.Context {
 		task = caller.Attachment.String() // for the record: the person is no task
 	}
 	return term.WithActor(ctx, term.Actor{
-		Transport: c.transport(ctx), Client: name, Version: version, Token: caller.Token, Task: task, Operator: caller.Operator, Attachment: caller.Attachment,
+		Transport: c.transport(
+			ctx,
+		), Client: name, Version: version, Token: caller.Token, Task: task, Operator: caller.Operator, Attachment: caller.Attachment,
 		Agent: c.text("agent_id"), Evidence: c.text("evidence_id"),
 	})
 }

@@ -17,7 +17,9 @@ func TestOpenListStatusClose(t *testing.T) {
 	before := time.Now().UnixMilli()
 	o := l.open("")
 	if !o.Success || o.Action != "open" || o.State != "open" || o.Cursor != "0" || o.Protocol != "ssh" || o.PTYEnabled == nil || !*o.PTYEnabled ||
-		!strings.Contains(o.ServerBanner, "Authorized use only") || o.Capabilities == nil || o.Capabilities.ExitCode != term.Yes || o.LockAcquired != nil {
+		!strings.Contains(o.ServerBanner, "Authorized use only") || o.Capabilities == nil ||
+		o.Capabilities.ExitCode != term.Yes ||
+		o.LockAcquired != nil {
 		t.Errorf("open: %s", o.text)
 	}
 	if !strings.HasPrefix(o.SessionID, "127") || len(o.SessionID) > 33 {
@@ -25,8 +27,10 @@ func TestOpenListStatusClose(t *testing.T) {
 	}
 
 	r := l.ok(sessionTool.Name, `{"action":"list"}`)
-	if len(r.Sessions) != 1 || r.Sessions[0].SessionID != o.SessionID || r.Sessions[0].State != session.Open || r.Sessions[0].Host != "127.0.0.1" ||
-		r.Sessions[0].CreatedAt < before || r.Sessions[0].SessionType != "normal" {
+	if len(r.Sessions) != 1 || r.Sessions[0].SessionID != o.SessionID || r.Sessions[0].State != session.Open ||
+		r.Sessions[0].Host != "127.0.0.1" ||
+		r.Sessions[0].CreatedAt < before ||
+		r.Sessions[0].SessionType != "normal" {
 		t.Errorf("list: %s", r.text)
 	}
 	if c := r.Sessions[0].Capabilities; c == nil || *c != *o.Capabilities {
@@ -35,7 +39,9 @@ func TestOpenListStatusClose(t *testing.T) {
 
 	r = l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`)
 	if s := r.Session; s == nil || s.SessionID != o.SessionID || !s.PTY || s.Cols != 120 || s.Rows != 40 || s.Term != "xterm-256color" ||
-		!strings.HasPrefix(s.HostKey, "SHA256:") || len(s.Ladder) != 1 || s.BufferLimit == 0 || s.ExitCode != nil || s.Capabilities == nil {
+		!strings.HasPrefix(s.HostKey, "SHA256:") || len(s.Ladder) != 1 || s.BufferLimit == 0 ||
+		s.ExitCode != nil ||
+		s.Capabilities == nil {
 		t.Errorf("status: %s", r.text)
 	}
 
@@ -94,10 +100,18 @@ func TestNoSuchSession(t *testing.T) {
 }
 
 func TestOpenOptions(t *testing.T) {
-	l := newLab(t, labConfig{options: Options{MaxConnectTimeout: 9 * time.Second, LockTTL: 20 * time.Second, MaxLockTTL: 30 * time.Second}})
+	l := newLab(
+		t,
+		labConfig{
+			options: Options{MaxConnectTimeout: 9 * time.Second, LockTTL: 20 * time.Second, MaxLockTTL: 30 * time.Second},
+		},
+	)
 
-	r := l.open(`,"pty":{"cols":90,"rows":33,"term":"vt100"},"expect":{"prompt_regex":"[>#] $","pager_regexes":["--More--"]},"timeouts":{"connect_timeout_ms":60000}`)
-	if len(r.Warnings) != 1 || r.Warnings[0] != "timeouts.connect_timeout_ms was lowered to 9s (limits.max_connect_timeout_ms)" {
+	r := l.open(
+		`,"pty":{"cols":90,"rows":33,"term":"vt100"},"expect":{"prompt_regex":"[>#] $","pager_regexes":["--More--"]},"timeouts":{"connect_timeout_ms":60000}`,
+	)
+	if len(r.Warnings) != 1 ||
+		r.Warnings[0] != "timeouts.connect_timeout_ms was lowered to 9s (limits.max_connect_timeout_ms)" {
 		t.Errorf("warnings %q", r.Warnings)
 	}
 	r = l.ok(configTool.Name, `{"action":"get","session_id":"$S"}`)
@@ -120,21 +134,49 @@ func TestOpenOptions(t *testing.T) {
 
 	now := time.Now()
 	r = l.open(`,"acquire_lock":true,"task_id":"a","lock_ttl_ms":3600000`)
-	if r.LockAcquired == nil || !*r.LockAcquired || r.LockHolder != "a" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "lock_ttl_ms was lowered to 30s") {
+	if r.LockAcquired == nil || !*r.LockAcquired || r.LockHolder != "a" || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "lock_ttl_ms was lowered to 30s") {
 		t.Errorf("locked open: %s", r.text)
 	}
 	if left := time.UnixMilli(r.LockExpiresAt).Sub(now); left < 25*time.Second || left > 35*time.Second {
 		t.Errorf("the lock expires in %v", left)
 	}
 	l.fails(sessionTool.Name, l.openArgs(`,"acquire_lock":true`), term.InvalidArgument, "acquire_lock needs task_id")
-	l.fails(sessionTool.Name, l.openArgs(`,"expect":{"error_regexes":["ok","(("]}`), term.InvalidArgument, "expect.error_regexes[1]", "RE2")
-	l.fails(sessionTool.Name, l.openArgs(`,"auth":{"method":"private_key"}`), term.InvalidArgument, "needs auth.private_key_pem")
-	l.fails(sessionTool.Name, l.openArgs(`,"auth":{"method":"agent","password":"excluded-1138"}`), term.InvalidArgument, "leave method out")
-	l.fails(sessionTool.Name, l.openArgs(`,"auth":{"method":"password","private_key_pem":"excluded-1138"}`), term.InvalidArgument, "takes no private_key_pem")
+	l.fails(
+		sessionTool.Name,
+		l.openArgs(`,"expect":{"error_regexes":["ok","(("]}`),
+		term.InvalidArgument,
+		"expect.error_regexes[1]",
+		"RE2",
+	)
+	l.fails(
+		sessionTool.Name,
+		l.openArgs(`,"auth":{"method":"private_key"}`),
+		term.InvalidArgument,
+		"needs auth.private_key_pem",
+	)
+	l.fails(
+		sessionTool.Name,
+		l.openArgs(`,"auth":{"method":"agent","password":"excluded-1138"}`),
+		term.InvalidArgument,
+		"leave method out",
+	)
+	l.fails(
+		sessionTool.Name,
+		l.openArgs(`,"auth":{"method":"password","private_key_pem":"excluded-1138"}`),
+		term.InvalidArgument,
+		"takes no private_key_pem",
+	)
 }
 
 func TestOpenFails(t *testing.T) {
-	l := newLab(t, labConfig{ssh: sshserver.Config{Passwords: map[string]string{"demo": "correct horse-1138"}}, sessions: session.Config{MaxSessions: 1}})
+	l := newLab(
+		t,
+		labConfig{
+			ssh:      sshserver.Config{Passwords: map[string]string{"demo": "correct horse-1138"}},
+			sessions: session.Config{MaxSessions: 1},
+		},
+	)
 	r := l.fails(sessionTool.Name, l.openArgs(`,"auth":{"password":"battery staple-1138"}`), term.AuthFailed)
 	if strings.Contains(r.text, "battery") {
 		t.Errorf("the password is in %s", r.text)
@@ -143,7 +185,11 @@ func TestOpenFails(t *testing.T) {
 		t.Errorf("details: %s", r.text)
 	}
 	l.fails(sessionTool.Name, `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":1}`, term.ConnectFailed)
-	l.fails(sessionTool.Name, l.openArgs(`,"ssh_options":{"host_key_fingerprint":"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`), term.HostKeyMismatch)
+	l.fails(
+		sessionTool.Name,
+		l.openArgs(`,"ssh_options":{"host_key_fingerprint":"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`),
+		term.HostKeyMismatch,
+	)
 
 	l.open(`,"auth":{"password":"correct horse-1138"}`)
 	r = l.fails(sessionTool.Name, l.openArgs(`,"auth":{"password":"correct horse-1138"}`), term.LimitExceeded)
@@ -184,20 +230,28 @@ func TestLocks(t *testing.T) {
 	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"\r","task_id":"a"}`)
 	l.ok(configTool.Name, `{"action":"resize","session_id":"$S","cols":80,"rows":24,"task_id":"a"}`)
 	r = l.ok(sessionTool.Name, `{"action":"heartbeat","session_id":"$S","task_id":"a","lock_ttl_ms":3600000}`)
-	if r.LockHolder != "a" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "lock_ttl_ms was lowered to 1m0s (locks.max_ttl_ms)") {
+	if r.LockHolder != "a" || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "lock_ttl_ms was lowered to 1m0s (locks.max_ttl_ms)") {
 		t.Errorf("heartbeat: %s", r.text)
 	}
-	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.LockHolder != "a" || r.Session.LockHolder != "a" {
+	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.LockHolder != "a" ||
+		r.Session.LockHolder != "a" {
 		t.Errorf("status: %s", r.text)
 	}
-	if r := l.ok(sessionTool.Name, `{"action":"unlock","session_id":"$S","task_id":"a"}`); r.LockHolder != "" || !r.Success {
+	if r := l.ok(sessionTool.Name, `{"action":"unlock","session_id":"$S","task_id":"a"}`); r.LockHolder != "" ||
+		!r.Success {
 		t.Errorf("unlock: %s", r.text)
 	}
 	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"\r"}`)
 
 	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"b","lock_ttl_ms":1}`)
 	time.Sleep(5 * time.Millisecond) // the lock is over then
-	l.fails(sessionTool.Name, `{"action":"heartbeat","session_id":"$S","task_id":"b"}`, term.LockRequired, "may have expired")
+	l.fails(
+		sessionTool.Name,
+		`{"action":"heartbeat","session_id":"$S","task_id":"b"}`,
+		term.LockRequired,
+		"may have expired",
+	)
 	l.ok(sessionTool.Name, `{"action":"close","session_id":"$S"}`)
 }
 
@@ -237,7 +291,10 @@ func TestConfig(t *testing.T) {
 		t.Errorf("resize: %s", r.text)
 	}
 	// The test server takes a new size and what is typed on two ways, so the shell waits for the size.
-	r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"until stty size | grep '^22 77$'; do sleep 0.01; done\r","until_regex":"\\n22 77\\s","timeout_ms":10000}`)
+	r = l.ok(
+		ioTool.Name,
+		`{"action":"write","session_id":"$S","data":"until stty size | grep '^22 77$'; do sleep 0.01; done\r","until_regex":"\\n22 77\\s","timeout_ms":10000}`,
+	)
 	if !r.Matched {
 		t.Errorf("the far side does not know: %s", r.text)
 	}
@@ -249,10 +306,22 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	expect(`"action":"get"`, `{}`)
-	expect(`"action":"expect","expect":{"prompt_regex":"[>#] $","pager_regexes":["--More--","\\(END\\)"]}`, `{"prompt_regex":"[>#] $","pager_regexes":["--More--","\\(END\\)"]}`)
-	expect(`"action":"expect","expect":{"error_regexes":["(?i)invalid"]}`, `{"prompt_regex":"[>#] $","pager_regexes":["--More--","\\(END\\)"],"error_regexes":["(?i)invalid"]}`)
+	expect(
+		`"action":"expect","expect":{"prompt_regex":"[>#] $","pager_regexes":["--More--","\\(END\\)"]}`,
+		`{"prompt_regex":"[>#] $","pager_regexes":["--More--","\\(END\\)"]}`,
+	)
+	expect(
+		`"action":"expect","expect":{"error_regexes":["(?i)invalid"]}`,
+		`{"prompt_regex":"[>#] $","pager_regexes":["--More--","\\(END\\)"],"error_regexes":["(?i)invalid"]}`,
+	)
 	expect(`"action":"expect","expect":{"pager_regexes":[]}`, `{"prompt_regex":"[>#] $","error_regexes":["(?i)invalid"]}`)
-	bad := l.fails(configTool.Name, `{"action":"expect","session_id":"$S","expect":{"error_regexes":[],"prompt_regex":"a(?!b)"}}`, term.InvalidArgument, "expect.prompt_regex", "no look-around")
+	bad := l.fails(
+		configTool.Name,
+		`{"action":"expect","session_id":"$S","expect":{"error_regexes":[],"prompt_regex":"a(?!b)"}}`,
+		term.InvalidArgument,
+		"expect.prompt_regex",
+		"no look-around",
+	)
 	if bad.Details.Field != "expect.prompt_regex" || !strings.HasPrefix(bad.Details.Position, "character 1: ") {
 		t.Errorf("details %+v", bad.Details)
 	}
@@ -266,7 +335,10 @@ func TestConfig(t *testing.T) {
 func TestShellEnds(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.openShell()
-	r := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"exit 3\r","until_regex":"never","timeout_ms":10000}`)
+	r := l.ok(
+		ioTool.Name,
+		`{"action":"write","session_id":"$S","data":"exit 3\r","until_regex":"never","timeout_ms":10000}`,
+	)
 	if !r.EOF || r.Matched || r.TimedOut {
 		t.Errorf("write: %s", r.text)
 	}
@@ -302,7 +374,10 @@ func TestSessionsOutliveClients(t *testing.T) {
 // The manager's observers learn who made a call.
 func TestActor(t *testing.T) {
 	seen := make(actors, 100)
-	l := newLab(t, labConfig{sessions: session.Config{Observers: []term.Observer{seen}}, options: Options{Transport: "socket"}})
+	l := newLab(
+		t,
+		labConfig{sessions: session.Config{Observers: []term.Observer{seen}}, options: Options{Transport: "socket"}},
+	)
 	l.open(`,"task_id":"a"`)
 	want := term.Actor{Transport: "socket", Client: "tester", Version: "7", Task: "a"}
 	for {

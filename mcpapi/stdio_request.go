@@ -54,7 +54,10 @@ var errClientRefused = errors.New("the client refused")
 
 // RequestElicitation implements server.SessionWithElicitation. When ctx ends first, the client is told that the question is
 // over.
-func (s *stdioSession) RequestElicitation(ctx context.Context, req mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
+func (s *stdioSession) RequestElicitation(
+	ctx context.Context,
+	req mcp.ElicitationRequest,
+) (*mcp.ElicitationResult, error) {
 	id, answer := s.asked.begin()
 	defer s.asked.end(id)
 	line, err := encodeLine(mcp.JSONRPCRequest{
@@ -75,7 +78,9 @@ func (s *stdioSession) RequestElicitation(ctx context.Context, req mcp.Elicitati
 	case <-ctx.Done():
 		n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
 			Method: string(mcp.MethodNotificationCancelled),
-			Params: mcp.NotificationParams{AdditionalFields: map[string]any{"requestId": id, "reason": "the question is no longer open"}},
+			Params: mcp.NotificationParams{
+				AdditionalFields: map[string]any{"requestId": id, "reason": "the question is no longer open"},
+			},
 		}}
 		if line, err := encodeLine(n); err == nil {
 			s.out.send(line)

@@ -70,9 +70,12 @@ func newTestServer(tb testing.TB) (*server.MCPServer, *testTools) {
 	srv := server.NewMCPServer("test", "1", server.WithToolCapabilities(true))
 	tt := &testTools{release: make(chan struct{})}
 	text := func(s string) (*mcp.CallToolResult, error) { return mcp.NewToolResultText(s), nil }
-	srv.AddTool(mcp.NewTool("echo", mcp.WithString("text")), func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return text(r.GetString("text", ""))
-	})
+	srv.AddTool(
+		mcp.NewTool("echo", mcp.WithString("text")),
+		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return text(r.GetString("text", ""))
+		},
+	)
 	srv.AddTool(mcp.NewTool("block"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		tt.started.Add(1)
 		select {
@@ -89,15 +92,22 @@ func newTestServer(tb testing.TB) (*server.MCPServer, *testTools) {
 		<-tt.release
 		return text("too late")
 	})
-	srv.AddTool(mcp.NewTool("progress", mcp.WithNumber("n")), func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		for i := range r.GetInt("n", 0) {
-			err := srv.SendNotificationToClient(ctx, "notifications/progress", map[string]any{"progressToken": "t", "progress": i + 1})
-			if err != nil {
-				return nil, err
+	srv.AddTool(
+		mcp.NewTool("progress", mcp.WithNumber("n")),
+		func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			for i := range r.GetInt("n", 0) {
+				err := srv.SendNotificationToClient(
+					ctx,
+					"notifications/progress",
+					map[string]any{"progressToken": "t", "progress": i + 1},
+				)
+				if err != nil {
+					return nil, err
+				}
 			}
-		}
-		return text("done")
-	})
+			return text("done")
+		},
+	)
 	srv.AddTool(mcp.NewTool("panic"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		panic("secret-in-a-panic")
 	})
@@ -210,7 +220,12 @@ func (c *conn) wantEnd(want error) {
 }
 
 func call(id, tool, args string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":{%s}}}`, id, tool, args)
+	return fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":{%s}}}`,
+		id,
+		tool,
+		args,
+	)
 }
 
 func cancelCall(id string) string {
@@ -687,8 +702,10 @@ func TestStdioListenDoesNotDelayTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newTestServer(t)
 		c := serve(t, srv, StdioOptions{})
-		c.send(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +
-			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
+		c.send(
+			`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +
+				`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		)
 		if a := c.next(); a.Method != "notifications/subscriptions/acknowledged" {
 			t.Fatalf("%+v", a)
 		}

@@ -43,9 +43,25 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 		return bad(nil, mcp.INVALID_REQUEST, "message is not a JSON object; send one JSON-RPC object per line")
 	}
 	if !json.Valid(line) {
-		return bad(nil, mcp.PARSE_ERROR, fmt.Sprintf("message is not valid JSON (at byte %d); send one JSON object per line", syntaxOffset(line)))
+		return bad(
+			nil,
+			mcp.PARSE_ERROR,
+			fmt.Sprintf("message is not valid JSON (at byte %d); send one JSON object per line", syntaxOffset(line)),
+		)
 	}
-	version, id, method, params, result, failure := Want{Name: "jsonrpc"}, Want{Name: "id"}, Want{Name: "method"}, Want{Name: "params"}, Want{Name: "result"}, Want{Name: "error"}
+	version, id, method, params, result, failure := Want{
+		Name: "jsonrpc",
+	}, Want{
+		Name: "id",
+	}, Want{
+		Name: "method",
+	}, Want{
+		Name: "params",
+	}, Want{
+		Name: "result",
+	}, Want{
+		Name: "error",
+	}
 	err := Pick(line, &version, &id, &method, &params, &result, &failure)
 	m := rpcMessage{raw: line, ID: id.Value, Params: params.Value, Result: result.Value, Error: failure.Value}
 	var idOK bool
@@ -59,7 +75,11 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 	case err != nil:
 		return bad(m.ID, mcp.INVALID_REQUEST, "not a JSON-RPC 2.0 message: "+err.Error())
 	case string(version.Value) != `"`+mcp.JSONRPC_VERSION+`"`:
-		return bad(m.ID, mcp.INVALID_REQUEST, `not a JSON-RPC 2.0 message; it needs "jsonrpc":"2.0" and a method that is a string`)
+		return bad(
+			m.ID,
+			mcp.INVALID_REQUEST,
+			`not a JSON-RPC 2.0 message; it needs "jsonrpc":"2.0" and a method that is a string`,
+		)
 	case m.Method == nil && m.Result == nil && m.Error == nil:
 		return bad(m.ID, mcp.INVALID_REQUEST, "neither a request nor an answer; a request needs a method")
 	case m.Method != nil && (m.Result != nil || m.Error != nil):

@@ -15,11 +15,24 @@ var configTool = Tool{
 		{Name: "cols", Kind: KindInteger, Actions: []string{"resize"}, Required: []string{"resize"}, Min: 1, Max: 10000},
 		{Name: "rows", Kind: KindInteger, Actions: []string{"resize"}, Required: []string{"resize"}, Min: 1, Max: 10000},
 		func() Field {
-			f := expectField("all members: see ptyctl_session_exec", []string{"expect"}, "profile", "prompt_regex", "pager_regexes", "error_regexes")
+			f := expectField(
+				"all members: see ptyctl_session_exec",
+				[]string{"expect"},
+				"profile",
+				"prompt_regex",
+				"pager_regexes",
+				"error_regexes",
+			)
 			f.Required = f.Actions
 			return f
 		}(),
-		{Name: "task_id", Kind: KindString, About: "your name for locks", Actions: []string{"resize", "expect"}, NonEmpty: true},
+		{
+			Name:     "task_id",
+			Kind:     KindString,
+			About:    "your name for locks",
+			Actions:  []string{"resize", "expect"},
+			NonEmpty: true,
+		},
 	},
 	Output: []Field{
 		{Name: "action", Kind: KindString, Unlisted: true},

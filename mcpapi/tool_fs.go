@@ -11,10 +11,29 @@ var fsTool = Tool{
 	About:   "Read and write files: with session_id of its SSH host, without of ptyctl's own machine.",
 	Reading: "Read files: with session_id of its SSH host, without of ptyctl's own machine.",
 	Actions: []Action{
-		{Name: "read", About: "go on at next_offset while truncated.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true},
-		{Name: "write", About: "replace a file as a whole, or append.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","path":"/srv/app/config.toml","data":"debug = true\n"}`},
-		{Name: "list", About: "a folder.", Example: `{"action":"list","session_id":"web1-k3f9q2zd","path":"/etc"}`, Reads: true},
-		{Name: "stat", About: "type, mode, size.", Example: `{"action":"stat","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true},
+		{
+			Name:    "read",
+			About:   "go on at next_offset while truncated.",
+			Example: `{"action":"read","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`,
+			Reads:   true,
+		},
+		{
+			Name:    "write",
+			About:   "replace a file as a whole, or append.",
+			Example: `{"action":"write","session_id":"web1-k3f9q2zd","path":"/srv/app/config.toml","data":"debug = true\n"}`,
+		},
+		{
+			Name:    "list",
+			About:   "a folder.",
+			Example: `{"action":"list","session_id":"web1-k3f9q2zd","path":"/etc"}`,
+			Reads:   true,
+		},
+		{
+			Name:    "stat",
+			About:   "type, mode, size.",
+			Example: `{"action":"stat","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`,
+			Reads:   true,
+		},
 	},
 	Fields: []Field{
 		{Name: "session_id", Kind: KindString, NonEmpty: true},

@@ -71,10 +71,17 @@ var healthTool = Tool{
 // limitsField is what a program on this machine may use.
 func limitsField(actions []string, unlisted bool) Field {
 	const most = 1 << 40
-	return Field{Name: "limits", Kind: KindObject, About: "of each process; processes: of all together", Actions: actions, Unlisted: unlisted, Fields: []Field{
-		{Name: "cpu_s", Kind: KindInteger, Min: 1, Max: 1 << 30},
-		{Name: "memory_bytes", Kind: KindInteger, Min: 1 << 20, Max: most},
-		{Name: "open_files", Kind: KindInteger, Min: 4, Max: 1 << 20},
-		{Name: "processes", Kind: KindInteger, Min: 1, Max: 1 << 20},
-	}}
+	return Field{
+		Name:     "limits",
+		Kind:     KindObject,
+		About:    "of each process; processes: of all together",
+		Actions:  actions,
+		Unlisted: unlisted,
+		Fields: []Field{
+			{Name: "cpu_s", Kind: KindInteger, Min: 1, Max: 1 << 30},
+			{Name: "memory_bytes", Kind: KindInteger, Min: 1 << 20, Max: most},
+			{Name: "open_files", Kind: KindInteger, Min: 4, Max: 1 << 20},
+			{Name: "processes", Kind: KindInteger, Min: 1, Max: 1 << 20},
+		},
+	}
 }

@@ -32,13 +32,19 @@ var sessionTool = Tool{
 		{Name: "state", Kind: KindString, About: "[list]", Enum: []string{"connecting", "authenticating", "open", "closed", "error"}, Actions: []string{"list"}},
 		{Name: "port", Kind: KindInteger, About: "[open]", Actions: onlyOpen, Min: 1, Max: 65535},
 		{Name: "username", Kind: KindString, About: "[open]", Actions: onlyOpen, NonEmpty: true},
-		{Name: "auth", Kind: KindObject, About: "[open] default: agent, then identity files, then questions", Actions: onlyOpen, Fields: []Field{
-			{Name: "method", Kind: KindString, Enum: []string{"password", "private_key", "agent", "auto"}},
-			{Name: "password", Kind: KindString},
-			{Name: "private_key_pem", Kind: KindString},
-			{Name: "passphrase", Kind: KindString},
-			{Name: "interactive", Kind: KindBoolean, About: "false: fail rather than ask"},
-		}},
+		{
+			Name:    "auth",
+			Kind:    KindObject,
+			About:   "[open] default: agent, then identity files, then questions",
+			Actions: onlyOpen,
+			Fields: []Field{
+				{Name: "method", Kind: KindString, Enum: []string{"password", "private_key", "agent", "auto"}},
+				{Name: "password", Kind: KindString},
+				{Name: "private_key_pem", Kind: KindString},
+				{Name: "passphrase", Kind: KindString},
+				{Name: "interactive", Kind: KindBoolean, About: "false: fail rather than ask"},
+			},
+		},
 		{Name: "pty", Kind: KindObject, About: "[open] default 120x40 xterm-256color", Actions: onlyOpen, Fields: []Field{
 			{Name: "enabled", Kind: KindBoolean},
 			{Name: "cols", Kind: KindInteger, Min: 1, Max: 10000},

@@ -35,8 +35,12 @@ func CheckToolsets(names []string, more []Toolset) error {
 			for i := range all {
 				known[i] = all[i].Name
 			}
-			return fmt.Errorf("there is no set of tools %q (server.toolsets, --toolsets); give one or more of %s, or none for %s",
-				name, strings.Join(known, ", "), strings.Join(known[:len(ownSets)], ", "))
+			return fmt.Errorf(
+				"there is no set of tools %q (server.toolsets, --toolsets); give one or more of %s, or none for %s",
+				name,
+				strings.Join(known, ", "),
+				strings.Join(known[:len(ownSets)], ", "),
+			)
 		}
 		for _, t := range all[i].Tools {
 			if other := owner[t.Name]; other != "" && other != name {

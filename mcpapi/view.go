@@ -105,7 +105,15 @@ type txEvent struct {
 func newTxEvents(events []session.TxEvent) []txEvent {
 	out := make([]txEvent, len(events))
 	for i, e := range events {
-		out[i] = txEvent{At: millis(e.Time), Verb: e.Verb, TaskID: e.Task, Bytes: e.Bytes, Key: e.Key, Sensitive: e.Sensitive, Reason: e.Reason}
+		out[i] = txEvent{
+			At:        millis(e.Time),
+			Verb:      e.Verb,
+			TaskID:    e.Task,
+			Bytes:     e.Bytes,
+			Key:       e.Key,
+			Sensitive: e.Sensitive,
+			Reason:    e.Reason,
+		}
 	}
 	return out
 }
@@ -114,7 +122,9 @@ func newSessionStatus(i session.Info) *sessionStatus {
 	st := &sessionStatus{
 		listEntry: newListEntry(i), EndedAt: millis(i.End.Time),
 		PTY: i.About.PTY, BytesIn: i.BytesIn, BytesOut: i.BytesOut, LastIn: millis(i.LastIn), LastOut: millis(i.LastOut),
-		DrainedAt: millis(i.Drained), DroppedBytes: i.Dropped, BufferedBytes: i.Buffer.End - i.Buffer.Start, BufferLimit: i.Buffer.Limit,
+		DrainedAt: millis(
+			i.Drained,
+		), DroppedBytes: i.Dropped, BufferedBytes: i.Buffer.End - i.Buffer.Start, BufferLimit: i.Buffer.Limit,
 		Execs: i.Execs, Running: i.Running, Unfetched: i.Unfetched, Readers: i.Readers,
 		ServerVersion: i.About.ServerVersion, ServerBanner: i.About.ServerBanner, HostKey: i.About.HostKey, AuthMethod: i.About.AuthMethod,
 		Ladder: i.About.Ladder, Warnings: i.About.Warnings,
@@ -124,7 +134,10 @@ func newSessionStatus(i session.Info) *sessionStatus {
 		st.LockExpiresAt, st.LockEpoch = i.Lease.Expires.UnixMilli(), int64(i.Lease.Epoch)
 	}
 	if i.Buffer.Capped {
-		st.Warnings = append(slices.Clip(st.Warnings), "less output is kept than buffer_limit_bytes, because the sessions have reached limits.max_total_buffer_bytes together")
+		st.Warnings = append(
+			slices.Clip(st.Warnings),
+			"less output is kept than buffer_limit_bytes, because the sessions have reached limits.max_total_buffer_bytes together",
+		)
 	}
 	if p := i.About.Process; p != nil {
 		st.Cwd, st.Limits = p.Dir, newLimitsOut(p.Limits)

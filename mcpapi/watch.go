@@ -59,7 +59,13 @@ func (w *Watch) Close() {
 
 // serve tells the clients of srv from now on.
 func (w *Watch) serve(srv *server.MCPServer, s *api, hooks *server.Hooks) {
-	f := &feed{srv: srv, api: s, changed: make(map[string]change), watchers: make(map[any]*watcher), wake: make(chan struct{}, 1)}
+	f := &feed{
+		srv:      srv,
+		api:      s,
+		changed:  make(map[string]change),
+		watchers: make(map[any]*watcher),
+		wake:     make(chan struct{}, 1),
+	}
 	f.listen(hooks)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,8 +110,17 @@ func changeOf(e term.Event) change {
 		return changedList | changedState
 	case term.VerbGone:
 		return changedList | changedState | gone
-	case term.VerbState, term.VerbQuestion, term.VerbAnswer, term.VerbExec, term.VerbExecEnd, term.VerbResize, term.VerbExpect,
-		term.VerbLock, term.VerbUnlock, term.VerbTakeOver, term.VerbClose:
+	case term.VerbState,
+		term.VerbQuestion,
+		term.VerbAnswer,
+		term.VerbExec,
+		term.VerbExecEnd,
+		term.VerbResize,
+		term.VerbExpect,
+		term.VerbLock,
+		term.VerbUnlock,
+		term.VerbTakeOver,
+		term.VerbClose:
 		return changedState
 	}
 	return 0
@@ -215,7 +230,12 @@ func (f *feed) watch(ctx context.Context, change func(w *watcher)) {
 	case w == nil && len(f.watchers) >= maxWatchers:
 		return
 	case w == nil:
-		w = &watcher{ctx: context.WithoutCancel(ctx), sessionID: id, uris: make(map[string]bool), due: make(map[string]time.Time)}
+		w = &watcher{
+			ctx:       context.WithoutCancel(ctx),
+			sessionID: id,
+			uris:      make(map[string]bool),
+			due:       make(map[string]time.Time),
+		}
 		f.watchers[id] = w
 	}
 	change(w)
@@ -296,7 +316,9 @@ func (f *feed) subscriptions(ctx context.Context, id any, req *mcp.Subscriptions
 		stream = r.stdioSession // whose queue nobody waits for
 	}
 	w := &watcher{
-		ctx: context.WithoutCancel(ctx), stream: stream, subscription: id, list: req.Params.Notifications.ResourcesListChanged,
+		ctx: context.WithoutCancel(
+			ctx,
+		), stream: stream, subscription: id, list: req.Params.Notifications.ResourcesListChanged,
 		uris: make(map[string]bool), due: make(map[string]time.Time),
 	}
 	for _, uri := range req.Params.Notifications.ResourceSubscriptions {

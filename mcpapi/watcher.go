@@ -111,7 +111,10 @@ func (w *watcher) notify(srv *server.MCPServer, key string) error {
 	}
 	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
 		Method: method,
-		Params: mcp.NotificationParams{Meta: map[string]any{mcp.MetaKeySubscriptionID: w.subscription}, AdditionalFields: params},
+		Params: mcp.NotificationParams{
+			Meta:             map[string]any{mcp.MetaKeySubscriptionID: w.subscription},
+			AdditionalFields: params,
+		},
 	}}
 	select {
 	case w.stream.NotificationChannel() <- n:

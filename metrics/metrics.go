@@ -57,7 +57,12 @@ func New(o Options) *Metrics {
 	}
 	m := &Metrics{
 		o: o, registry: prometheus.NewRegistry(),
-		opens:    counter("ptyctl_opens_total", "Sessions that were to be opened, by what became of it.", "protocol", outcome),
+		opens: counter(
+			"ptyctl_opens_total",
+			"Sessions that were to be opened, by what became of it.",
+			"protocol",
+			outcome,
+		),
 		actions:  counter("ptyctl_actions_total", "Actions of callers, by what became of them.", "action", outcome),
 		commands: counter("ptyctl_commands_total", "Commands that are over, by how they ended.", "lane", "how"),
 		conflicts: prometheus.NewCounter(prometheus.CounterOpts{
@@ -78,7 +83,11 @@ func New(o Options) *Metrics {
 	})
 	m.read = read
 	bytes := counter("ptyctl_bytes_total", "Bytes to (out) and from (in) the far sides.", "protocol", "direction")
-	dropped := counter("ptyctl_dropped_bytes_total", "Bytes of output that were no longer held when somebody read them.", "protocol")
+	dropped := counter(
+		"ptyctl_dropped_bytes_total",
+		"Bytes of output that were no longer held when somebody read them.",
+		"protocol",
+	)
 	for _, p := range o.Protocols {
 		m.traffic[p] = traffic{bytes.WithLabelValues(p, "in"), bytes.WithLabelValues(p, "out"), dropped.WithLabelValues(p)}
 	}

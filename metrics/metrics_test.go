@@ -30,7 +30,8 @@ func scrape(tb testing.TB, m *metrics.Metrics) []string {
 	leaktest.Output(tb, "metrics", body)
 	var lines []string
 	for line := range strings.Lines(string(body)) {
-		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && !strings.HasSuffix(line, " 0") && !strings.Contains(line, "_bucket") {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && !strings.HasSuffix(line, " 0") &&
+			!strings.Contains(line, "_bucket") {
 			lines = append(lines, line)
 		}
 	}
@@ -114,17 +115,44 @@ func TestScraped(t *testing.T) {
 func TestLabelsAreBounded(t *testing.T) {
 	const chosen = "evil-1138"
 	leaktest.Secret(t, chosen)
-	m := metrics.New(metrics.Options{Protocols: []string{"ssh"}, Sessions: func() []metrics.Session { return []metrics.Session{{chosen, chosen}} }})
+	m := metrics.New(
+		metrics.Options{
+			Protocols: []string{"ssh"},
+			Sessions:  func() []metrics.Session { return []metrics.Session{{chosen, chosen}} },
+		},
+	)
 	for _, v := range []term.Verb{
 		term.VerbOpen, term.VerbWrite, term.VerbAnswer, term.VerbExec, term.VerbSignal, term.VerbResize, term.VerbExpect, term.VerbLock, term.VerbUnlock,
 		term.VerbHeartbeat, term.VerbTakeOver, term.VerbClose, term.VerbOutput, term.VerbRead,
 	} {
 		for _, err := range []error{nil, &term.Error{Kind: term.Locked, Msg: chosen}, io.EOF} {
 			actor := term.Actor{Transport: chosen, Client: chosen, Version: chosen, Token: chosen, Task: chosen}
-			m.Observe(term.Event{Verb: v, Session: chosen, Protocol: chosen, Host: chosen, Actor: actor, Command: chosen, Exec: chosen, Detail: chosen, Data: []byte(chosen), Err: err})
+			m.Observe(
+				term.Event{
+					Verb:     v,
+					Session:  chosen,
+					Protocol: chosen,
+					Host:     chosen,
+					Actor:    actor,
+					Command:  chosen,
+					Exec:     chosen,
+					Detail:   chosen,
+					Data:     []byte(chosen),
+					Err:      err,
+				},
+			)
 		}
 	}
-	m.Observe(term.Event{Verb: term.VerbState, State: "error", From: "connecting", Protocol: chosen, Session: chosen, Detail: chosen})
+	m.Observe(
+		term.Event{
+			Verb:     term.VerbState,
+			State:    "error",
+			From:     "connecting",
+			Protocol: chosen,
+			Session:  chosen,
+			Detail:   chosen,
+		},
+	)
 	m.Observe(term.Event{Verb: term.VerbExecEnd, State: "ended", Protocol: chosen, Detail: chosen})
 	label := regexp.MustCompile(`(\w+)="`)
 	for _, line := range scrape(t, m) {

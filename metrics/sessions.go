@@ -5,7 +5,12 @@ import "github.com/prometheus/client_golang/prometheus"
 // sessions collects the live sessions at each scrape, so that no count of them can go wrong.
 type sessions struct{ m *Metrics }
 
-var sessionsDesc = prometheus.NewDesc("ptyctl_sessions", "Sessions that have not ended.", []string{"protocol", "state"}, nil)
+var sessionsDesc = prometheus.NewDesc(
+	"ptyctl_sessions",
+	"Sessions that have not ended.",
+	[]string{"protocol", "state"},
+	nil,
+)
 
 // liveStates are the states of a session that has not ended.
 var liveStates = []string{"connecting", "authenticating", "open"}

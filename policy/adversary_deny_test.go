@@ -30,7 +30,11 @@ func TestDeniedInShells(t *testing.T) {
 	if os.Getenv("PTYCTL_LONG") != "" {
 		lines = 5000
 	}
-	a := &adversary{policy: gate(t, policy.Rules{Deny: rules("deny", shelltest.Canary)}), class: shelltest.Posix, only: slices.Clone(shelltest.Programs)}
+	a := &adversary{
+		policy: gate(t, policy.Rules{Deny: rules("deny", shelltest.Canary)}),
+		class:  shelltest.Posix,
+		only:   slices.Clone(shelltest.Programs),
+	}
 	for _, s := range shelltest.Shells(t) {
 		if s.Name != "tcsh" && s.Name != "mksh" && s.Name != "ksh" {
 			a.shells = append(a.shells, s)

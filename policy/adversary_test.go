@@ -22,7 +22,11 @@ import (
 )
 
 var (
-	adversaryTime = flag.Duration("adversary", 0, "how long TestAdversary looks for lines that do more than the policy says (default 45s; 1h with PTYCTL_LONG)")
+	adversaryTime = flag.Duration(
+		"adversary",
+		0,
+		"how long TestAdversary looks for lines that do more than the policy says (default 45s; 1h with PTYCTL_LONG)",
+	)
 	adversarySeed = flag.Uint64("adversary.seed", 0, "the seed of its lines (default: the time)")
 )
 
@@ -37,7 +41,25 @@ type adversary struct {
 
 // harmless is the list of rules of a cautious operator: programs that run no other and write no file.
 func harmless() policy.Rules {
-	return policy.Rules{Allow: rules("allow", "show *", "list *", "fail *", "echo *", "printf *", "test *", "[ *", "cat *", "ls *", "true *", "false *", "> out*", "< in*", "zz=*")}
+	return policy.Rules{
+		Allow: rules(
+			"allow",
+			"show *",
+			"list *",
+			"fail *",
+			"echo *",
+			"printf *",
+			"test *",
+			"[ *",
+			"cat *",
+			"ls *",
+			"true *",
+			"false *",
+			"> out*",
+			"< in*",
+			"zz=*",
+		),
+	}
 }
 
 // classes are adversaries of all far sides.
@@ -61,7 +83,9 @@ func classes(tb testing.TB, r policy.Rules) []*adversary {
 func wrapped(tb testing.TB) *adversary {
 	tb.Helper()
 	r := harmless()
-	r.Allow = append(r.Allow, rules("allow", "sh -c *", "env *", "eval *", "command *", "nice *", "xargs *", "timeout *")...)
+	r.Allow = append(
+		r.Allow,
+		rules("allow", "sh -c *", "env *", "eval *", "command *", "nice *", "xargs *", "timeout *")...)
 	a := classes(tb, r)[0]
 	a.exact = false
 	return a
@@ -153,7 +177,13 @@ func (a *adversary) try(ctx context.Context, w *shelltest.World, line string) er
 }
 
 // tryShell runs a line in a shell, and checks that nothing ran that is not allowed.
-func (a *adversary) tryShell(ctx context.Context, w *shelltest.World, s shelltest.Shell, runs string, check func(shelltest.Record) error) error {
+func (a *adversary) tryShell(
+	ctx context.Context,
+	w *shelltest.World,
+	s shelltest.Shell,
+	runs string,
+	check func(shelltest.Record) error,
+) error {
 	r, err := w.Run(ctx, s, runs)
 	if err != nil {
 		return err
@@ -237,7 +267,44 @@ func seedLines(tb testing.TB) []string {
 }
 
 // seedNames make rows of tables into lines about the recorders.
-var seedNames = strings.NewReplacer(`␤`, "\n", `␀`, "", `␍`, "\r", `␉`, "\t", "rm -rf /", "canary", "/bin/rm", "canary", "rm", "canary", "grep", "show", "wc", "list", "/etc/passwd", "out", "/tmp/x", "out", "/tmp/", "", "/tmp", "out", "/var/log/", "", "/opt/", "", "/home/", "", "sudo ", "", "kill", "show")
+var seedNames = strings.NewReplacer(
+	`␤`,
+	"\n",
+	`␀`,
+	"",
+	`␍`,
+	"\r",
+	`␉`,
+	"\t",
+	"rm -rf /",
+	"canary",
+	"/bin/rm",
+	"canary",
+	"rm",
+	"canary",
+	"grep",
+	"show",
+	"wc",
+	"list",
+	"/etc/passwd",
+	"out",
+	"/tmp/x",
+	"out",
+	"/tmp/",
+	"",
+	"/tmp",
+	"out",
+	"/var/log/",
+	"",
+	"/opt/",
+	"",
+	"/home/",
+	"",
+	"sudo ",
+	"",
+	"kill",
+	"show",
+)
 
 // TestAdversary looks for a line that the policy allows and that does more, or something else, in a real shell than the
 // line that the policy has printed says.
@@ -261,7 +328,10 @@ func TestAdversary(t *testing.T) {
 	var workers sync.WaitGroup
 	for n := range runtime.GOMAXPROCS(0) {
 		w := shelltest.NewWorld(t, links)
-		lines := shelltest.Lines{Rand: rand.New(rand.NewPCG(seed, uint64(n))), Seeds: seedLines(t)} //nolint:gosec // no secret
+		lines := shelltest.Lines{
+			Rand:  rand.New(rand.NewPCG(seed, uint64(n))),
+			Seeds: seedLines(t),
+		} //nolint:gosec // no secret
 		workers.Go(func() {
 			for ctx.Err() == nil && found.Load() < mostFound {
 				line := lines.Next()
@@ -342,7 +412,8 @@ func TestShellsRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := faithful(w.Home(), r, []run{{args: []string{"show", "a b", ""}}, {args: []string{"canary", "cd"}}, {args: []string{"list", "a1", "a2"}}}, nil, []string{"out"}); err != nil || len(r.Files) != 1 {
+		if err := faithful(w.Home(), r, []run{{args: []string{"show", "a b", ""}}, {args: []string{"canary", "cd"}}, {args: []string{"list", "a1", "a2"}}}, nil, []string{"out"}); err != nil ||
+			len(r.Files) != 1 {
 			t.Errorf("%s: %v; it wrote %q and printed %q", s.Name, err, r.Files, r.Out)
 		}
 		if r, err := w.Run(t.Context(), s, "show\n"); err != nil || len(r.Ran) != 1 || len(r.Files) != 0 {

@@ -38,7 +38,13 @@ func typists(tb testing.TB) []*typist {
 			continue
 		}
 		for _, class := range []string{s.Class, "unknown"} {
-			y := &typist{tb: tb, policy: p, shell: s, world: shelltest.NewWorld(tb, nil), checks: adversary{class: class, only: shelltest.Programs}}
+			y := &typist{
+				tb:     tb,
+				policy: p,
+				shell:  s,
+				world:  shelltest.NewWorld(tb, nil),
+				checks: adversary{class: class, only: shelltest.Programs},
+			}
 			tb.Cleanup(y.end)
 			list = append(list, y)
 		}
@@ -158,7 +164,10 @@ func TestTypedAdversary(t *testing.T) {
 			t.Parallel()
 			ctx, stop := context.WithTimeout(t.Context(), limit)
 			defer stop()
-			lines := shelltest.Lines{Rand: rand.New(rand.NewPCG(seed, uint64(n))), Seeds: append(seedLines(t), shelltest.Typed...)} //nolint:gosec // no secret
+			lines := shelltest.Lines{
+				Rand:  rand.New(rand.NewPCG(seed, uint64(n))),
+				Seeds: append(seedLines(t), shelltest.Typed...),
+			} //nolint:gosec // no secret
 			for tried, found := 0, 0; ctx.Err() == nil && found < 5; tried++ {
 				text := lines.Next()
 				if tried%2 == 0 { // so that there is something to type

@@ -10,17 +10,21 @@ import (
 // They are collected from the manuals of bash, dash, zsh, ksh93, mksh, busybox ash, fish and tcsh.
 
 // reserved words of a grammar (fish and csh know them in quotes too), and modifiers that stand before a command.
-var reserved = set(`! { } [[ ]] (( )) if then else elif fi case esac for select while until do done in function time coproc
-	end and or not begin switch foreach breaksw default endif endsw repeat nocorrect noglob builtin - -- @ always namespace`)
+var reserved = set(
+	`! { } [[ ]] (( )) if then else elif fi case esac for select while until do done in function time coproc
+	end and or not begin switch foreach breaksw default endif endsw repeat nocorrect noglob builtin - -- @ always namespace`,
+)
 
 // stateful builtins run text later or again, name what is run, or set variables by name: nothing would be known of what
 // follows them.
-var stateful = set(`. abbr alias argparse autoload bg bind bindkey block breakpoint caller commandline compctl compgen complete compopt
+var stateful = set(
+	`. abbr alias argparse autoload bg bind bindkey block breakpoint caller commandline compctl compgen complete compopt
 	declare dirs disable disown emulate emit enable eval exec export fc fg fish_add_path fish_config float functions funced funcsave
 	getln getopts glob hash hist history hup integer jobs let limit local log login mapfile newgrp notify onintr popd print psub pushd
 	pushln r read readarray readonly rehash sched set setenv setopt setpath settc setty shopt source status stop string suspend trap
 	typeset nameref unalias unfunction unhash unlimit unset unsetenv unsetopt vared wait zcompile zformat zle zmodload zparseopts zpty
-	zregexparse zsocket zstyle ztcp`)
+	zregexparse zsocket zstyle ztcp`,
+)
 
 // counting builtins take numbers, which some shells evaluate as expressions.
 var counting = set("break continue exit logout return shift")
@@ -57,12 +61,19 @@ var numbers = set("-eq -ne -lt -le -gt -ge")
 func evaluated(words []word) error {
 	name, args := words[0].text, words[1:]
 	refuse := func(a word, what string) error {
-		return &denial{part: shown([]word{words[0], a}), why: name + " is a command of the shell, and some shells evaluate its arguments", instead: what}
+		return &denial{
+			part:    shown([]word{words[0], a}),
+			why:     name + " is a command of the shell, and some shells evaluate its arguments",
+			instead: what,
+		}
 	}
 	switch {
 	case !programName.MatchString(name):
 		if strings.ContainsAny(name, " \t\n") {
-			return outside("the program name "+fmt.Sprintf("%q", cut(name)), "give the program and each argument as a word of its own")
+			return outside(
+				"the program name "+fmt.Sprintf("%q", cut(name)),
+				"give the program and each argument as a word of its own",
+			)
 		}
 		return outside("the program name "+fmt.Sprintf("%q", cut(name)), "call the program by a name of letters and digits")
 	case reserved[name]:

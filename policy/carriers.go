@@ -53,11 +53,15 @@ var carriers = set(`
 
 // readers are editors and pagers: their operands are files, but a text among their arguments can be a command for them,
 // and that one for a shell.
-var readers = set("less more most pg view rview rvim vimdiff gvim gview vimtutor nvi elvis jed joe micro kak helix hx nano pico emacsclient mutt neomutt mail mailx s-nail w3m lynx elinks ranger mc lf nnn fzf sk ftp")
+var readers = set(
+	"less more most pg view rview rvim vimdiff gvim gview vimtutor nvi elvis jed joe micro kak helix hx nano pico emacsclient mutt neomutt mail mailx s-nail w3m lynx elinks ranger mc lf nnn fzf sk ftp",
+)
 
 // carrierPrefixes begin the names of families of such programs: the loaders of dynamic programs, which take a program and
 // its arguments, emulators, and the parts of s6 and LXC.
-var carrierPrefixes = strings.Fields("ld-linux ld-musl- ld-uclibc ld-elf ld64.so ld.so ld-2. ld- qemu- s6- lxc- systemd-run scan-build-")
+var carrierPrefixes = strings.Fields(
+	"ld-linux ld-musl- ld-uclibc ld-elf ld64.so ld.so ld-2. ld- qemu- s6- lxc- systemd-run scan-build-",
+)
 
 // isCarrier reports whether a program runs what stands in its arguments. A version may be behind its name.
 func isCarrier(name string) bool {

@@ -85,15 +85,23 @@ func (c closedLine) judged(l list, text string) (string, error) {
 }
 
 func (c closedLine) reader(direct bool) *reader {
-	return &reader{closed: true, direct: direct, dialect: c.d, screen: c.screen, env: c.variable, file: c.k.file, judge: func(x command) error {
-		if err := c.k.command(x); err != nil {
-			return err
-		}
-		if c.program == nil || x.hidden || !x.words[0].literal() {
-			return nil
-		}
-		return c.program(x.words)
-	}}
+	return &reader{
+		closed:  true,
+		direct:  direct,
+		dialect: c.d,
+		screen:  c.screen,
+		env:     c.variable,
+		file:    c.k.file,
+		judge: func(x command) error {
+			if err := c.k.command(x); err != nil {
+				return err
+			}
+			if c.program == nil || x.hidden || !x.words[0].literal() {
+				return nil
+			}
+			return c.program(x.words)
+		},
+	}
 }
 
 // list judges each command of a list.

@@ -156,7 +156,13 @@ func TestTypedForm(t *testing.T) {
 			t.Errorf("the denial of %q does not say what to type: %v", text, err)
 		}
 	}
-	a := term.Action{Verb: term.VerbWrite, Protocol: "telnet", Host: "sw1", Data: []byte("ls -l\r"), FarSide: func(context.Context) string { return "unknown" }}
+	a := term.Action{
+		Verb:     term.VerbWrite,
+		Protocol: "telnet",
+		Host:     "sw1",
+		Data:     []byte("ls -l\r"),
+		FarSide:  func(context.Context) string { return "unknown" },
+	}
 	if _, err := p.Rule(t.Context(), a); err != nil {
 		t.Errorf("plain words where nothing is known of the far side: %v, want them allowed", err)
 	}
@@ -165,7 +171,32 @@ func TestTypedForm(t *testing.T) {
 // TestRunnersUnderAllow: programs that run others are looked through only in forms that all their versions read alike. Each
 // of these ran a command that no entry allows.
 func TestRunnersUnderAllow(t *testing.T) {
-	p := gate(t, policy.Rules{Allow: rules("allow", "echo *", "printf *", "xargs *", "env *", "find *", "sh -c *", "zsh -c *", "fish -c *", "tcsh -c *", "sudo *", "su *", "ssh *", "timeout *", "busybox *", "nice *", "grep *", "ls *", "FOO=*")})
+	p := gate(
+		t,
+		policy.Rules{
+			Allow: rules(
+				"allow",
+				"echo *",
+				"printf *",
+				"xargs *",
+				"env *",
+				"find *",
+				"sh -c *",
+				"zsh -c *",
+				"fish -c *",
+				"tcsh -c *",
+				"sudo *",
+				"su *",
+				"ssh *",
+				"timeout *",
+				"busybox *",
+				"nice *",
+				"grep *",
+				"ls *",
+				"FOO=*",
+			),
+		},
+	)
 	for line, ok := range map[string]bool{
 		"echo hi | xargs --replace touch echo x": false, "echo hi | xargs --max-lines touch echo x": false, "xargs --max-lines=1 --replace touch echo x": false,
 		"printf touch | xargs -tI echo env echo x": false, "xargs -tI Z sh -c 'echo Z'": false, "xargs -I Z sh -c 'echo Z' -IY": false, "xargs -I ZZ sh -c 'echo ZZ'": false,

@@ -54,12 +54,20 @@ func showable(a term.Action) bool {
 // folder, with its variables, and then run without a word of them. Which rule asks does not matter.
 func covers(given, c term.Consent) bool {
 	return given.Protocol == c.Protocol && given.Host == c.Host && given.User == c.User && given.Text == c.Text && given.Typed == c.Typed &&
-		(c.Dir == "" || c.Dir == given.Dir) && (c.Env == "" || c.Env == given.Env)
+		(c.Dir == "" || c.Dir == given.Dir) &&
+		(c.Env == "" || c.Env == given.Env)
 }
 
 // consentTo is all that was judged of an action, in the form in which it is done.
 func consentTo(a term.Action, ruling term.Ruling, rule Rule) term.Consent {
-	c := term.Consent{Rule: rule.String(), Protocol: a.Protocol, Host: a.Host, User: a.User, Dir: a.Dir, Text: cmp.Or(ruling.Command, a.Command)}
+	c := term.Consent{
+		Rule:     rule.String(),
+		Protocol: a.Protocol,
+		Host:     a.Host,
+		User:     a.User,
+		Dir:      a.Dir,
+		Text:     cmp.Or(ruling.Command, a.Command),
+	}
 	if a.Verb == term.VerbWrite {
 		c.Text, c.Typed = string(a.Data), true
 	}

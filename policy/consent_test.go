@@ -37,14 +37,28 @@ func TestConsent(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rules := Rules{Permissions: c.permissions, Consent: true}
 			if c.permissions == "" {
-				rules.Allow, rules.Deny = []Rule{{Text: "ls"}, {Text: "push *"}, {Text: "rm *"}, {Text: "ASKED=*"}}, []Rule{{Text: "rm *"}}
+				rules.Allow, rules.Deny = []Rule{
+					{Text: "ls"},
+					{Text: "push *"},
+					{Text: "rm *"},
+					{Text: "ASKED=*"},
+				}, []Rule{
+					{Text: "rm *"},
+				}
 				rules.Ask = []Rule{{Text: "push *", Name: "policy.ask"}, {Text: "ASKED=*", Name: "policy.ask"}}
 			}
 			p, err := New(rules)
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := term.Action{Verb: term.VerbExec, Protocol: c.protocol, Host: "h", Dir: c.dir, Command: c.command, FarSide: func(context.Context) string { return "posix" }}
+			a := term.Action{
+				Verb:     term.VerbExec,
+				Protocol: c.protocol,
+				Host:     "h",
+				Dir:      c.dir,
+				Command:  c.command,
+				FarSide:  func(context.Context) string { return "posix" },
+			}
 			first := p.Check(t.Context(), a)
 			refusal, ok := errors.AsType[*term.Error](first)
 			if askable := ok && refusal.Details.Consent != nil; askable != c.askable {
@@ -75,7 +89,8 @@ func TestConsent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if e, ok := errors.AsType[*term.Error](p.Check(term.WithConsent(t.Context(), given), a)); !ok || e.Details.Consent != nil {
+			if e, ok := errors.AsType[*term.Error](p.Check(term.WithConsent(t.Context(), given), a)); !ok ||
+				e.Details.Consent != nil {
 				t.Errorf("the operator has not allowed to ask: %v", e)
 			}
 		})

@@ -25,7 +25,11 @@ func (c Credential) Validate() error {
 	empty := func(pattern string) bool { return strings.TrimSpace(pattern) == "" }
 	switch {
 	case !credentialSource.MatchString(c.Source):
-		return fmt.Errorf("%s: source is %q; give agent, password, or key: and a fingerprint as ssh-keygen -l prints it", c.Rule(), c.Source)
+		return fmt.Errorf(
+			"%s: source is %q; give agent, password, or key: and a fingerprint as ssh-keygen -l prints it",
+			c.Rule(),
+			c.Source,
+		)
 	case slices.ContainsFunc(c.Hosts, empty) || slices.ContainsFunc(c.Users, empty):
 		return fmt.Errorf("%s: a pattern is empty; remove it", c.Rule())
 	case c.HostKey != "" && c.HostKey != "recorded" && c.HostKey != "pinned":

@@ -32,7 +32,11 @@ func TestCredentialValidate(t *testing.T) {
 
 // TestCredentialIsShown looks for a credential among the rules that a person sees.
 func TestCredentialIsShown(t *testing.T) {
-	r := Rules{Credentials: []Credential{{Source: "agent", Hosts: []string{"web*", "db"}, Users: []string{"deploy"}, HostKey: "recorded", Where: "f:2"}}}
+	r := Rules{
+		Credentials: []Credential{
+			{Source: "agent", Hosts: []string{"web*", "db"}, Users: []string{"deploy"}, HostKey: "recorded", Where: "f:2"},
+		},
+	}
 	want := `policy.credential "agent at web*, db for deploy, host key recorded" (f:2)`
 	if all := r.All(); len(all) == 0 || all[0].String() != want {
 		t.Errorf("All() = %v, want first %s", all, want)

@@ -108,7 +108,9 @@ func New(r Rules) (*Policy, error) {
 		rules:    r,
 		commands: commands{allow: patterns(r.Allow), deny: patterns(r.Deny), ask: patterns(r.Ask), permissions: permitted},
 		hosts: hostRules{
-			allow: newHostRules(r.Hosts), deny: newHostRules(r.DenyHosts), readOnly: newHostRules(r.ReadOnlyHosts), execOnly: newHostRules(r.ExecOnlyHosts),
+			allow: newHostRules(
+				r.Hosts,
+			), deny: newHostRules(r.DenyHosts), readOnly: newHostRules(r.ReadOnlyHosts), execOnly: newHostRules(r.ExecOnlyHosts),
 		},
 		programs: places(r.Programs), denyPrograms: places(r.DenyPrograms), workDirs: places(r.WorkDirs), own: own,
 	}
@@ -125,7 +127,8 @@ func New(r Rules) (*Policy, error) {
 func (p *Policy) Gate() term.Gate {
 	r := p.rules
 	if !p.commands.any() && p.commands.permissions == nil && len(r.Programs)+len(r.DenyPrograms)+len(r.WorkDirs)+len(r.Hosts)+
-		len(r.DenyHosts)+len(r.ReadOnlyHosts)+len(r.ExecOnlyHosts)+len(r.Protocols)+len(r.Credentials) == 0 && r.Typing != TypingDeny {
+		len(r.DenyHosts)+len(r.ReadOnlyHosts)+len(r.ExecOnlyHosts)+len(r.Protocols)+len(r.Credentials) == 0 &&
+		r.Typing != TypingDeny {
 		return nil
 	}
 	if r.Report {
@@ -176,7 +179,13 @@ var allowed term.Ruling
 
 func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) {
 	switch a.Verb {
-	case term.VerbClose, term.VerbLock, term.VerbUnlock, term.VerbHeartbeat, term.VerbTakeOver, term.VerbResize, term.VerbExpect,
+	case term.VerbClose,
+		term.VerbLock,
+		term.VerbUnlock,
+		term.VerbHeartbeat,
+		term.VerbTakeOver,
+		term.VerbResize,
+		term.VerbExpect,
 		term.VerbAnswer: // of a login, without which there is no session to read
 		return allowed, nil
 	case term.VerbOpen:
@@ -191,7 +200,11 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 			return allowed, err
 		}
 		if rule, ok := ruled(p.hosts.execOnly, a); ok {
-			return allowed, &denial{rule: rule, why: "on this host commands are run, and nothing is typed", instead: "use ptyctl_session_exec"}
+			return allowed, &denial{
+				rule:    rule,
+				why:     "on this host commands are run, and nothing is typed",
+				instead: "use ptyctl_session_exec",
+			}
 		}
 		return allowed, p.typed(ctx, a)
 	case term.VerbSignal:
@@ -203,7 +216,11 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 			return allowed, err
 		}
 		if rule, ok := ruled(p.hosts.execOnly, a); ok {
-			return allowed, &denial{rule: rule, why: "on this host commands are run, and no file is changed", instead: "use ptyctl_session_exec"}
+			return allowed, &denial{
+				rule:    rule,
+				why:     "on this host commands are run, and no file is changed",
+				instead: "use ptyctl_session_exec",
+			}
 		}
 		return allowed, p.file(a, true)
 	}
@@ -217,7 +234,11 @@ func (p *Policy) mayAct(a term.Action, what string) error {
 	if !ok {
 		return nil
 	}
-	return &denial{rule: rule, why: "this host is read-only: a caller may not " + what + " there", instead: "reading is allowed"}
+	return &denial{
+		rule:    rule,
+		why:     "this host is read-only: a caller may not " + what + " there",
+		instead: "reading is allowed",
+	}
 }
 
 // file judges a file, or folder, that is read or changed without a command: as the redirection that would do it.
@@ -225,8 +246,14 @@ func (p *Policy) file(a term.Action, write bool) error {
 	if !p.commands.any() {
 		return nil
 	}
-	if !path.IsAbs(filepath.ToSlash(a.Path)) && !filepath.IsAbs(a.Path) || slices.Contains(strings.Split(filepath.ToSlash(a.Path), "/"), "..") {
-		return &denial{rule: p.commands.first(), part: cut(a.Path), why: "where commands are judged, so are files, by their whole path", instead: "give an absolute path without .."}
+	if !path.IsAbs(filepath.ToSlash(a.Path)) && !filepath.IsAbs(a.Path) ||
+		slices.Contains(strings.Split(filepath.ToSlash(a.Path), "/"), "..") {
+		return &denial{
+			rule:    p.commands.first(),
+			part:    cut(a.Path),
+			why:     "where commands are judged, so are files, by their whole path",
+			instead: "give an absolute path without ..",
+		}
 	}
 	return p.commands.file(path.Clean(filepath.ToSlash(a.Path)), write)
 }
@@ -314,7 +341,10 @@ func (p *Policy) typed(ctx context.Context, a term.Action) error {
 	case typing == TypingDeny:
 		return &denial{rule: rule, why: warning, instead: "run commands with ptyctl_session_exec, whose commands are judged"}
 	case a.Sensitive:
-		return &denial{rule: rule, why: "what is typed is judged line by line here, and sensitive text is not shown to the rules; " + warning}
+		return &denial{
+			rule: rule,
+			why:  "what is typed is judged line by line here, and sensitive text is not shown to the rules; " + warning,
+		}
 	}
 	return p.lines(ctx, a, rule)
 }
@@ -326,21 +356,38 @@ func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 	case harmlessKeys[a.Key]:
 		return nil
 	case a.Key != "", strings.ContainsAny(text, editing):
-		return &denial{rule: rule, why: "keys that edit a line or recall another make it unknown what is run; " + warning, instead: "type whole lines"}
+		return &denial{
+			rule:    rule,
+			why:     "keys that edit a line or recall another make it unknown what is run; " + warning,
+			instead: "type whole lines",
+		}
 	}
 	judge := func(line string) error { return p.commands.line(line, true, nil, p.variables(a)) }
 	if p.commands.closed() {
 		if strings.ContainsFunc(text, isKey) {
-			return &denial{rule: rule, why: "line editors take such characters for keys, or drop them", instead: "type printable ASCII characters and line ends alone"}
+			return &denial{
+				rule:    rule,
+				why:     "line editors take such characters for keys, or drop them",
+				instead: "type printable ASCII characters and line ends alone",
+			}
 		}
 		if text != "" && !strings.HasSuffix(text, "\r") && !strings.HasSuffix(text, "\n") {
-			return &denial{rule: rule, why: "the rest of this line would be typed later, and is not judged with it", instead: "type whole lines, with their ends"}
+			return &denial{
+				rule:    rule,
+				why:     "the rest of this line would be typed later, and is not judged with it",
+				instead: "type whole lines, with their ends",
+			}
 		}
 		c := closedLine{k: &p.commands, screen: true, variable: p.variables(a), d: dialect{class: farSide(ctx, a)}}
 		judge = func(line string) error {
 			printed, err := c.rewritten(line)
 			if err == nil && line != printed {
-				err = &denial{rule: rule, part: cut(line), why: "a typed line has to be written so that every shell reads it alike", instead: "type " + printed}
+				err = &denial{
+					rule:    rule,
+					part:    cut(line),
+					why:     "a typed line has to be written so that every shell reads it alike",
+					instead: "type " + printed,
+				}
 			}
 			return err
 		}
@@ -379,12 +426,25 @@ func (r Rules) NoBoundary() bool {
 	if err != nil || len(r.Allow) > 0 || r.Preset != "" || permitted.bounds() {
 		return false
 	}
-	return len(r.Deny)+len(r.Ask) > 0 || permitted != nil && slices.ContainsFunc(permitted.rules, func(p permission) bool { return p.verdict != allow })
+	return len(r.Deny)+len(r.Ask) > 0 ||
+		permitted != nil && slices.ContainsFunc(permitted.rules, func(p permission) bool { return p.verdict != allow })
 }
 
 // All returns the rules one by one, for a person to see.
 func (r Rules) All() []Rule {
-	all := slices.Concat(r.Deny, r.Ask, r.Allow, r.DenyPrograms, r.Programs, r.WorkDirs, r.Protocols, r.DenyHosts, r.Hosts, r.ReadOnlyHosts, r.ExecOnlyHosts)
+	all := slices.Concat(
+		r.Deny,
+		r.Ask,
+		r.Allow,
+		r.DenyPrograms,
+		r.Programs,
+		r.WorkDirs,
+		r.Protocols,
+		r.DenyHosts,
+		r.Hosts,
+		r.ReadOnlyHosts,
+		r.ExecOnlyHosts,
+	)
 	if r.Preset != "" {
 		all = append(all, Rule{Text: r.Preset, Name: "policy.preset", Where: r.PresetWhere})
 	}

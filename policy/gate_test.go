@@ -125,7 +125,9 @@ func TestTyping(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, tt.name, err)
 			}
 		}
-		if e := denied(t, auto.Check(t.Context(), tt.action)); !strings.Contains(e.Msg, "what is typed cannot be judged") || !strings.Contains(e.Details.Rule, "policy.typing") || !strings.Contains(e.Details.Rule, "ptyctl.toml:7") {
+		if e := denied(t, auto.Check(t.Context(), tt.action)); !strings.Contains(e.Msg, "what is typed cannot be judged") ||
+			!strings.Contains(e.Details.Rule, "policy.typing") ||
+			!strings.Contains(e.Details.Rule, "ptyctl.toml:7") {
 			t.Errorf("auto, %s: %v", tt.name, e)
 		}
 		for name, p := range map[string]*policy.Policy{"allow": open, "hosts": hosts} {
@@ -158,7 +160,13 @@ func localExec(command, dir string) term.Action {
 }
 
 func localOpen(command, dir string, terminal bool) term.Action {
-	return term.Action{Verb: term.VerbOpen, Command: command, Dir: dir, FarSide: posix, Target: &term.Target{Protocol: "local", PTY: term.PTY{Disabled: !terminal}}}
+	return term.Action{
+		Verb:    term.VerbOpen,
+		Command: command,
+		Dir:     dir,
+		FarSide: posix,
+		Target:  &term.Target{Protocol: "local", PTY: term.PTY{Disabled: !terminal}},
+	}
 }
 
 func TestWorkDirs(t *testing.T) {
@@ -216,7 +224,13 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", good+":"+bad)
-	p := gate(t, policy.Rules{Programs: rules("programs", good, "/usr/bin/env"), DenyPrograms: rules("deny_programs", filepath.Join(good, "risky"))})
+	p := gate(
+		t,
+		policy.Rules{
+			Programs:     rules("programs", good, "/usr/bin/env"),
+			DenyPrograms: rules("deny_programs", filepath.Join(good, "risky")),
+		},
+	)
 	for command, ok := range map[string]bool{
 		"tool": true, good + "/tool": true, "other": true, bad + "/other": true, "./tool": true, "applet": true, // which is another by its name
 		"evil": false, "hidden": false, good + "/hidden": false, good + "/../bad/evil": false, good + "ness/evil2": false, bad + "/applet": false,

@@ -47,7 +47,9 @@ var gitRuns = map[string]option{
 }
 
 // gitSettings are settings of git that name programs, or files of settings.
-var gitSettings = regexp.MustCompile(`(?i)^(?:alias|pager|filter|include|includeif|difftool|mergetool|man|browser|guitool|trailer)\.|^core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand|attributesfile)$|^diff\.(?:external|.*\.(?:command|textconv))$|^merge\..*\.driver$|^credential\b.*helper$|^gpg\b.*program$|^sequence\.editor$|^interactive\.difffilter$|^sendemail\..*cmd$|^uploadpack\.packobjectshook$|^init\.templatedir$|^url\..*insteadof$|^protocol\.|^remote\..*\.(?:uploadpack|receivepack|vcs|url)$|^submodule\..*\.update$|^hook\.|^tar\..*\.command$`)
+var gitSettings = regexp.MustCompile(
+	`(?i)^(?:alias|pager|filter|include|includeif|difftool|mergetool|man|browser|guitool|trailer)\.|^core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand|attributesfile)$|^diff\.(?:external|.*\.(?:command|textconv))$|^merge\..*\.driver$|^credential\b.*helper$|^gpg\b.*program$|^sequence\.editor$|^interactive\.difffilter$|^sendemail\..*cmd$|^uploadpack\.packobjectshook$|^init\.templatedir$|^url\..*insteadof$|^protocol\.|^remote\..*\.(?:uploadpack|receivepack|vcs|url)$|^submodule\..*\.update$|^hook\.|^tar\..*\.command$`,
+)
 
 // gitRunsOther says why a command line of git runs another program; empty: it does not.
 func gitRunsOther(args []word) string {
@@ -98,7 +100,8 @@ func gitSets(args []word) bool {
 		}
 		if gitSettings.MatchString(a.text) || strings.ContainsRune(a.text, hole) {
 			reads := slices.ContainsFunc(args[:i], func(o word) bool {
-				return strings.HasPrefix(o.text, "--get") || o.text == "get" || strings.HasPrefix(o.text, "--unset") || o.text == "unset"
+				return strings.HasPrefix(o.text, "--get") || o.text == "get" || strings.HasPrefix(o.text, "--unset") ||
+					o.text == "unset"
 			})
 			return !reads && i+1 < len(args)
 		}

@@ -38,14 +38,20 @@ func readClosed(text string) (list, error) {
 
 // outside is the denial of what the closed grammar does not have.
 func outside(construct, instead string) error {
-	return &denial{why: construct + " is not accepted where commands have to be allowed: shells read it in different ways, or it hides what runs", instead: instead}
+	return &denial{
+		why:     construct + " is not accepted where commands have to be allowed: shells read it in different ways, or it hides what runs",
+		instead: instead,
+	}
 }
 
 // statement appends what s runs.
 func (l list) statement(s *syntax.Stmt, joined string) (list, error) {
 	switch {
 	case s.Background || s.Disown:
-		return nil, outside("a command in the background (&)", "leave the & out: a command that takes long goes on when the call returns")
+		return nil, outside(
+			"a command in the background (&)",
+			"leave the & out: a command that takes long goes on when the call returns",
+		)
 	case s.Coprocess:
 		return nil, outside("a coprocess", "run the command by itself")
 	}
@@ -59,7 +65,8 @@ func (l list) statement(s *syntax.Stmt, joined string) (list, error) {
 		}
 		return l.statement(b.Y, b.Op.String())
 	}
-	if b, ok := s.Cmd.(*syntax.Block); ok && !s.Negated && len(s.Redirs) == 0 && (joined == "" || joined == ";") { // the braces change nothing
+	if b, ok := s.Cmd.(*syntax.Block); ok && !s.Negated && len(s.Redirs) == 0 &&
+		(joined == "" || joined == ";") { // the braces change nothing
 		for i, inner := range b.Stmts {
 			if i > 0 {
 				joined = ";"
@@ -239,7 +246,10 @@ func readRedirect(d *syntax.Redirect) ([]redirect, error) {
 		}
 		return []redirect{{fd: fd, op: ">&", copied: int(to[0] - '0')}}, nil
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-		return nil, outside("a text for the input of a command ("+d.Op.String()+")", "give the text as the call's own input (stdin)")
+		return nil, outside(
+			"a text for the input of a command ("+d.Op.String()+")",
+			"give the text as the call's own input (stdin)",
+		)
 	}
 	return nil, outside("the redirection "+d.Op.String(), "use <, > or >>")
 }

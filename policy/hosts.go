@@ -34,7 +34,8 @@ func (p *Policy) hop(h *term.PlannedHop) error {
 	if rule, ok := first(p.hosts.deny, known(h)); ok {
 		return &denial{rule: rule, part: called(h), why: "this host is denied", allowed: p.rules.Hosts}
 	}
-	if len(p.rules.Hosts) == 0 || slices.ContainsFunc(h.Vouched, func(name string) bool { return anyAllows(p.hosts.allow, name) }) {
+	if len(p.rules.Hosts) == 0 ||
+		slices.ContainsFunc(h.Vouched, func(name string) bool { return anyAllows(p.hosts.allow, name) }) {
 		return nil
 	}
 	d := &denial{rule: whole(p.rules.Hosts), part: called(h), why: "no entry allows this host", allowed: p.rules.Hosts}
@@ -122,7 +123,8 @@ type hostPattern struct {
 
 func newHostPattern(text string) hostPattern {
 	text = allowedForm(text)
-	digits := strings.ContainsAny(text, "0123456789") && strings.Trim(text, "0123456789.*?") == "" && strings.Contains(text, ".")
+	digits := strings.ContainsAny(text, "0123456789") && strings.Trim(text, "0123456789.*?") == "" &&
+		strings.Contains(text, ".")
 	return hostPattern{text: newPart(text), addresses: digits || strings.Contains(text, ":")}
 }
 

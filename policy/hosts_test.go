@@ -55,7 +55,11 @@ func TestHosts(t *testing.T) {
 	if err := p.Check(t.Context(), acts(planned("web1"))["new"]); err == nil {
 		t.Error("a verb that nobody has decided about is allowed")
 	}
-	if e := denied(t, opens(t, p, term.Plan{Hops: []term.PlannedHop{planned("db1")}})); !strings.Contains(e.Msg, "web*, Core?") || len(e.Details.Allowed) != 4 {
+	if e := denied(t, opens(t, p, term.Plan{Hops: []term.PlannedHop{planned("db1")}})); !strings.Contains(
+		e.Msg,
+		"web*, Core?",
+	) ||
+		len(e.Details.Allowed) != 4 {
 		t.Errorf("the denial %v lacks what is allowed", e)
 	}
 }
@@ -142,7 +146,14 @@ func TestMeaning(t *testing.T) {
 		"":      {planned("192.0.2.5"), planned("192.0.2.2")},
 	} {
 		for _, h := range hops {
-			ruling, err := p.Rule(t.Context(), term.Action{Verb: term.VerbOpen, Target: &term.Target{Protocol: "telnet"}, Plan: &term.Plan{Hops: []term.PlannedHop{h}}})
+			ruling, err := p.Rule(
+				t.Context(),
+				term.Action{
+					Verb:   term.VerbOpen,
+					Target: &term.Target{Protocol: "telnet"},
+					Plan:   &term.Plan{Hops: []term.PlannedHop{h}},
+				},
+			)
 			if got := strings.Join(ruling.Grant.Names, " "); err != nil || got != want {
 				t.Errorf("%s is known as %q, %v, want %q", h.Address(), got, err, want)
 			}
@@ -175,7 +186,14 @@ func TestCredentials(t *testing.T) {
 	}})
 	grant := func(h term.PlannedHop, user string) term.CredentialGrant {
 		h.User = user
-		ruling, err := p.Rule(t.Context(), term.Action{Verb: term.VerbOpen, Target: &term.Target{Protocol: "ssh"}, Plan: &term.Plan{Hops: []term.PlannedHop{planned("j"), h}}})
+		ruling, err := p.Rule(
+			t.Context(),
+			term.Action{
+				Verb:   term.VerbOpen,
+				Target: &term.Target{Protocol: "ssh"},
+				Plan:   &term.Plan{Hops: []term.PlannedHop{planned("j"), h}},
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +218,8 @@ func TestCredentials(t *testing.T) {
 		"misled":            {misled("web1", "evil"), "deploy", term.CredentialCondition{}, true},
 	} {
 		g := grant(tt.h, tt.user)
-		if k := g.Keys[mine]; k.Never != tt.never || k.HostKey != tt.key.HostKey || !strings.Contains(k.Rule, "policy.credential") {
+		if k := g.Keys[mine]; k.Never != tt.never || k.HostKey != tt.key.HostKey ||
+			!strings.Contains(k.Rule, "policy.credential") {
 			t.Errorf("%s: the key is allowed by %+v", name, k)
 		}
 		if !g.Ruled || !g.KeepRecord || !g.Agent.Never || !g.OtherKeys.Never || !g.Password.Never || len(g.Keys) != 1 {
@@ -214,7 +233,14 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("the rule is %q", g.Keys[mine].Rule)
 	}
 	open := gate(t, policy.Rules{Protocols: rules("protocols", "ssh")})
-	ruling, err := open.Rule(t.Context(), term.Action{Verb: term.VerbOpen, Target: &term.Target{Protocol: "ssh"}, Plan: &term.Plan{Hops: []term.PlannedHop{planned("web1")}}})
+	ruling, err := open.Rule(
+		t.Context(),
+		term.Action{
+			Verb:   term.VerbOpen,
+			Target: &term.Target{Protocol: "ssh"},
+			Plan:   &term.Plan{Hops: []term.PlannedHop{planned("web1")}},
+		},
+	)
 	if err != nil || ruling.Grant.Hop(0).Ruled {
 		t.Errorf("without an entry, credentials are ruled: %+v, %v", ruling.Grant, err)
 	}

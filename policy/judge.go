@@ -66,7 +66,12 @@ func (k *commands) first() Rule {
 
 // line judges a line for a shell. screen says that it starts a terminal. program, which may be nil, judges the program of
 // each command, and variable what is set.
-func (k *commands) line(text string, screen bool, program func(words []word) error, variable func(text string) error) error {
+func (k *commands) line(
+	text string,
+	screen bool,
+	program func(words []word) error,
+	variable func(text string) error,
+) error {
 	r := reader{
 		screen: screen,
 		judge: func(c command) error {
@@ -295,12 +300,16 @@ var harmlessVars = set("LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR CLICOLOR CO
 
 // integerVars have an attribute in some shell (zsh, ksh) by which it evaluates what they are set to, also from its
 // environment; and an expression can run a command.
-var integerVars = set(`BASHPID BAUD COLUMNS DIRSTACKSIZE EGID EPOCHREALTIME EPOCHSECONDS ERRNO EUID FUNCNEST GID HISTCMD HISTFILESIZE HISTSIZE
+var integerVars = set(
+	`BASHPID BAUD COLUMNS DIRSTACKSIZE EGID EPOCHREALTIME EPOCHSECONDS ERRNO EUID FUNCNEST GID HISTCMD HISTFILESIZE HISTSIZE
 	KEYTIMEOUT LINENO LINES LISTMAX LOGCHECK MAILCHECK OPTIND PGRP PPID RANDOM REPORTMEMORY REPORTTIME SAVEHIST SECONDS SHLVL SRANDOM TIMEOUT
-	TMOUT TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE UID USER_ID ZSH_SUBSHELL`)
+	TMOUT TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE UID USER_ID ZSH_SUBSHELL`,
+)
 
 // loadedVars make a shell or a program run what they name.
-var loadedVars = set("PATH BASH_ENV ENV ZDOTDIR PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 SHELLOPTS BASHOPTS BASH_LOADABLES_PATH FPATH CDPATH SHELL EDITOR VISUAL PAGER MANPAGER BROWSER LESSOPEN LESSCLOSE PERL5OPT PERL5LIB PERL5DB PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS NODE_PATH RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS TAR_OPTIONS MAKEFLAGS MAKE SUDO_ASKPASS SUDO_EDITOR SSH_ASKPASS RSYNC_RSH CVS_RSH GCONV_PATH HOSTALIASES NLSPATH TERMINFO TERMCAP FCEDIT HISTFILE TMPDIR GOFLAGS GOPROXY LUA_INIT path fpath PHPRC INPUTRC")
+var loadedVars = set(
+	"PATH BASH_ENV ENV ZDOTDIR PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 SHELLOPTS BASHOPTS BASH_LOADABLES_PATH FPATH CDPATH SHELL EDITOR VISUAL PAGER MANPAGER BROWSER LESSOPEN LESSCLOSE PERL5OPT PERL5LIB PERL5DB PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS NODE_PATH RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS TAR_OPTIONS MAKEFLAGS MAKE SUDO_ASKPASS SUDO_EDITOR SSH_ASKPASS RSYNC_RSH CVS_RSH GCONV_PATH HOSTALIASES NLSPATH TERMINFO TERMCAP FCEDIT HISTFILE TMPDIR GOFLAGS GOPROXY LUA_INIT path fpath PHPRC INPUTRC",
+)
 
 // assignment judges NAME=value, before a command or for all that follow.
 func (k *commands) assignment(text string) error {
@@ -309,7 +318,13 @@ func (k *commands) assignment(text string) error {
 	}
 	name, value, _ := strings.Cut(text, "=")
 	if integerVars[name] && !numeral.MatchString(value) {
-		return &denial{rule: k.needed(), part: name + "=…", why: "some shells evaluate what this variable is set to", instead: "set it to a number", allowed: k.allowed()}
+		return &denial{
+			rule:    k.needed(),
+			part:    name + "=…",
+			why:     "some shells evaluate what this variable is set to",
+			instead: "set it to a number",
+			allowed: k.allowed(),
+		}
 	}
 	for i, list := range [][]pattern{k.deny, k.ask} {
 		for _, p := range list {
@@ -328,16 +343,32 @@ func (k *commands) assignment(text string) error {
 	case harmlessVars[name], strings.HasPrefix(name, "LC_"), !loaded && !k.lists():
 		return nil
 	case loaded:
-		return &denial{rule: k.first(), part: name + "=…", why: "this variable can change which program runs", instead: "leave it out", allowed: k.allowed()}
+		return &denial{
+			rule:    k.first(),
+			part:    name + "=…",
+			why:     "this variable can change which program runs",
+			instead: "leave it out",
+			allowed: k.allowed(),
+		}
 	}
-	return &denial{rule: k.needed(), part: name + "=…", why: "no entry allows to set this variable", instead: "it takes an entry such as " + name + "=*", allowed: k.allowed()}
+	return &denial{
+		rule:    k.needed(),
+		part:    name + "=…",
+		why:     "no entry allows to set this variable",
+		instead: "it takes an entry such as " + name + "=*",
+		allowed: k.allowed(),
+	}
 }
 
 // loads reports whether a variable is one of those.
 func loads(name string) bool {
-	return loadedVars[name] || steering[name] || slices.ContainsFunc([]string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "PIP_", "CARGO_"}, func(prefix string) bool {
-		return strings.HasPrefix(name, prefix)
-	})
+	return loadedVars[name] || steering[name] ||
+		slices.ContainsFunc(
+			[]string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "PIP_", "CARGO_"},
+			func(prefix string) bool {
+				return strings.HasPrefix(name, prefix)
+			},
+		)
 }
 
 // file judges a redirection: to write is the command "> FILE", to read is "< FILE".
@@ -350,7 +381,13 @@ func (k *commands) file(name string, write bool) error {
 		sign = ">"
 	}
 	if write && k.lists() && strings.Contains("/"+name+"/", "/../") {
-		return &denial{rule: k.needed(), part: cut("> " + name), why: "a path with .. leads elsewhere", instead: "write the path without it", allowed: k.allowed()}
+		return &denial{
+			rule:    k.needed(),
+			part:    cut("> " + name),
+			why:     "a path with .. leads elsewhere",
+			instead: "write the path without it",
+			allowed: k.allowed(),
+		}
 	}
 	c := command{words: []word{plainWord(sign), {text: name}}, hidden: !write}
 	return k.command(c)

@@ -21,8 +21,14 @@ func (p *Policy) open(ctx context.Context, a term.Action) (term.Ruling, error) {
 	if t == nil {
 		return allowed, &denial{rule: Rule{Name: "policy"}, why: "it is not said what to open"}
 	}
-	if len(p.rules.Protocols) > 0 && !slices.ContainsFunc(p.rules.Protocols, func(r Rule) bool { return r.Text == t.Protocol }) {
-		return allowed, &denial{rule: whole(p.rules.Protocols), part: t.Protocol, why: "this protocol is not allowed", allowed: p.rules.Protocols}
+	if len(p.rules.Protocols) > 0 &&
+		!slices.ContainsFunc(p.rules.Protocols, func(r Rule) bool { return r.Text == t.Protocol }) {
+		return allowed, &denial{
+			rule:    whole(p.rules.Protocols),
+			part:    t.Protocol,
+			why:     "this protocol is not allowed",
+			allowed: p.rules.Protocols,
+		}
 	}
 	if t.Protocol == local {
 		a.Protocol = local
@@ -99,7 +105,12 @@ func (p *Policy) folder(dir string) error {
 	}
 	real := resolved(dir)
 	if _, ok := inside(p.workDirs, real); !ok && len(p.workDirs) > 0 {
-		return &denial{rule: whole(p.rules.WorkDirs), part: real, why: "no entry allows this folder", allowed: p.rules.WorkDirs}
+		return &denial{
+			rule:    whole(p.rules.WorkDirs),
+			part:    real,
+			why:     "no entry allows this folder",
+			allowed: p.rules.WorkDirs,
+		}
 	}
 	if within(real, resolved(p.own)) {
 		return nil
@@ -114,7 +125,12 @@ func (p *Policy) program(name, dir string, known bool) (path string, err error) 
 	switch {
 	case filepath.IsAbs(name):
 	case strings.ContainsRune(name, filepath.Separator) && dir == "" && !known:
-		return "", &denial{rule: p.programRule(), part: name, why: "where this path begins is not known", instead: "give the whole path"}
+		return "", &denial{
+			rule:    p.programRule(),
+			part:    name,
+			why:     "where this path begins is not known",
+			instead: "give the whole path",
+		}
 	case strings.ContainsRune(name, filepath.Separator) && filepath.IsAbs(dir):
 		path = filepath.Join(dir, name)
 	case strings.ContainsRune(name, filepath.Separator):
@@ -137,7 +153,12 @@ func (p *Policy) program(name, dir string, known bool) (path string, err error) 
 		return path, nil
 	}
 	if _, ok := inside(p.programs, path); !ok {
-		return "", &denial{rule: whole(p.rules.Programs), part: path, why: "no entry allows this program", allowed: p.rules.Programs}
+		return "", &denial{
+			rule:    whole(p.rules.Programs),
+			part:    path,
+			why:     "no entry allows this program",
+			allowed: p.rules.Programs,
+		}
 	}
 	if _, err := os.Stat(path); err != nil {
 		return "", &denial{rule: p.programRule(), part: path, why: "there is no such program"}
@@ -153,4 +174,6 @@ func (p *Policy) programRule() Rule {
 }
 
 // builtins are words that shells know by themselves and that run nothing else.
-var builtins = set(": alias bg break cd continue declare dirs disown exit export false fg getopts jobs local popd pushd read readonly return set shift shopt times trap true type typeset ulimit umask unalias unset wait")
+var builtins = set(
+	": alias bg break cd continue declare dirs disown exit export false fg getopts jobs local popd pushd read readonly return set shift shopt times trap true type typeset ulimit umask unalias unset wait",
+)

@@ -50,7 +50,10 @@ func parsePermissions(text string) (*permissions, error) {
 		External verdict         `json:"external_directory"`
 	}
 	if err := json.Unmarshal([]byte(text), &in); err != nil {
-		return nil, fmt.Errorf(`it is not such JSON as {"bash": {"npm *": "allow", "git push": "deny"}, "external_directory": "deny"}: %w`, err)
+		return nil, fmt.Errorf(
+			`it is not such JSON as {"bash": {"npm *": "allow", "git push": "deny"}, "external_directory": "deny"}: %w`,
+			err,
+		)
 	}
 	p := &permissions{external: in.External}
 	if in.Bash != nil && json.Unmarshal(in.Bash, &p.all) != nil {
@@ -170,7 +173,10 @@ func (p *permissions) folder(dir string) error {
 		return nil
 	}
 	return &denial{
-		rule: Rule{Text: "external_directory", Name: permissionsName}, part: dir, why: p.external.why(), asks: p.external == ask,
+		rule: Rule{
+			Text: "external_directory",
+			Name: permissionsName,
+		}, part: dir, why: p.external.why(), asks: p.external == ask,
 		instead: "use a folder below the one that ptyctl was started in",
 	}
 }

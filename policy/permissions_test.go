@@ -41,7 +41,10 @@ func TestPermissions(t *testing.T) {
 			- terraform
 			- terraform apply
 			- sudo terraform apply`},
-		{"the longest counts", `{"bash": {"*": "deny", "git *": "allow", "git push *": "deny", "git push --dry-run": "allow"}}`, `
+		{
+			"the longest counts",
+			`{"bash": {"*": "deny", "git *": "allow", "git push *": "deny", "git push --dry-run": "allow"}}`,
+			`
 			+ git status
 			+ git push --dry-run
 			+ git push --dry-run origin
@@ -49,7 +52,8 @@ func TestPermissions(t *testing.T) {
 			- git push origin
 			- ls
 			- git status; ls
-			- git $x`},
+			- git $x`,
+		},
 		{"wildcards", `{"bash": {"*": "deny", "l?": "allow", "cat *.txt": "allow", "g*t": "allow"}}`, `
 			+ ls
 			+ ls -la x
@@ -98,7 +102,8 @@ func TestExternalDirectory(t *testing.T) {
 
 func TestWrongPermissions(t *testing.T) {
 	for _, text := range []string{`{`, `[]`, `"deny"`, `{"bash": 1}`, `{"bash": {"ls": true}}`, `{"bash": "never"}`, `{"bash": {"ls": ""}}`, `{"bash": {" ": "deny"}}`, `{"external_directory": "no"}`} {
-		if _, err := policy.New(policy.Rules{Permissions: text}); err == nil || !strings.Contains(err.Error(), "PTY_PERMISSIONS") {
+		if _, err := policy.New(policy.Rules{Permissions: text}); err == nil ||
+			!strings.Contains(err.Error(), "PTY_PERMISSIONS") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -69,7 +69,10 @@ func (p *preset) command(words []string, depth int) string {
 		return "there is no command, or too many in one another"
 	}
 	if slices.ContainsFunc(words, func(w string) bool {
-		return strings.ContainsFunc(w, func(c rune) bool { return c < ' ' && c != hole && c != '\n' && c != '\t' || c == 0x7f })
+		return strings.ContainsFunc(
+			w,
+			func(c rune) bool { return c < ' ' && c != hole && c != '\n' && c != '\t' || c == 0x7f },
+		)
 	}) {
 		return "it holds control characters"
 	}
@@ -90,7 +93,14 @@ func (p *preset) command(words []string, depth int) string {
 		}
 		next := node.sub[rest[0]]
 		if next == nil {
-			return fmt.Sprintf("%s %s is not in the preset %s; it has %s %s", c.name, shownText(rest[0]), p.name, c.name, listed(node.names()))
+			return fmt.Sprintf(
+				"%s %s is not in the preset %s; it has %s %s",
+				c.name,
+				shownText(rest[0]),
+				p.name,
+				c.name,
+				listed(node.names()),
+			)
 		}
 		node, words = next, rest[1:]
 		c = presetCommand{preset: p, name: c.name + " " + rest[0], spec: node.spec, depth: depth}
@@ -141,8 +151,14 @@ func shownText(text string) string { return cut(strings.ReplaceAll(text, string(
 // judgeOperands says why the operands of a command do not fit, or its options are not those that it must have.
 func (c *presetCommand) judgeOperands() string {
 	o := &c.spec.operands
-	if len(c.spec.required) > 0 && !slices.ContainsFunc(c.spec.required, func(r string) bool { return slices.Contains(c.seen, r) }) {
-		return fmt.Sprintf("in the preset %s, %s is to have one of the options %s", c.preset.name, c.name, strings.Join(c.spec.required, " "))
+	if len(c.spec.required) > 0 &&
+		!slices.ContainsFunc(c.spec.required, func(r string) bool { return slices.Contains(c.seen, r) }) {
+		return fmt.Sprintf(
+			"in the preset %s, %s is to have one of the options %s",
+			c.preset.name,
+			c.name,
+			strings.Join(c.spec.required, " "),
+		)
 	}
 	rest := c.operands
 	if o.kind == operandsSub {
@@ -158,7 +174,13 @@ func (c *presetCommand) judgeOperands() string {
 			}
 			for i, w := range rest {
 				if (i == 0 || o.each) && !o.first.MatchString(w) {
-					return fmt.Sprintf("the operand %s of %s is not of the form that the preset %s has: %s", shownText(w), c.name, c.preset.name, o.first)
+					return fmt.Sprintf(
+						"the operand %s of %s is not of the form that the preset %s has: %s",
+						shownText(w),
+						c.name,
+						c.preset.name,
+						o.first,
+					)
 				}
 			}
 		}
@@ -171,10 +193,22 @@ func (c *presetCommand) judgeOperands() string {
 	}
 	if o.most >= 0 {
 		if len(rest) > o.most || len(rest) < o.least {
-			return fmt.Sprintf("%s has %d operands; the preset %s has it with %d to %d", c.name, len(rest), c.preset.name, o.least, o.most)
+			return fmt.Sprintf(
+				"%s has %d operands; the preset %s has it with %d to %d",
+				c.name,
+				len(rest),
+				c.preset.name,
+				o.least,
+				o.most,
+			)
 		}
 		if i := slices.IndexFunc(rest, func(w string) bool { return strings.ContainsRune(w, hole) }); i >= 0 {
-			return fmt.Sprintf("the file pattern %s can become several operands, of which %s takes %d: write the names out", shownText(rest[i]), c.name, o.most)
+			return fmt.Sprintf(
+				"the file pattern %s can become several operands, of which %s takes %d: write the names out",
+				shownText(rest[i]),
+				c.name,
+				o.most,
+			)
 		}
 	}
 	for _, w := range rest {
@@ -200,7 +234,10 @@ func isDevice(name string) bool {
 	switch {
 	case clean == "/dev/null", clean == "/dev/stdin", clean == "/dev/zero":
 		return false
-	case below == "dev", strings.HasPrefix(below, "dev/"), strings.HasSuffix(below, "/trace_pipe"), strings.HasSuffix(below, "/kmsg"):
+	case below == "dev",
+		strings.HasPrefix(below, "dev/"),
+		strings.HasSuffix(below, "/trace_pipe"),
+		strings.HasSuffix(below, "/kmsg"):
 		return true
 	case open && below != clean && strings.HasPrefix("dev/", known):
 		return true

@@ -10,7 +10,12 @@ import (
 // TestPresetRules: a preset allows what is in it, alone and beside entries of allow; all that stands around a command is
 // judged as with any list.
 func TestPresetRules(t *testing.T) {
-	rules := policy.Rules{Preset: "read-only-linux", PresetWhere: "ptyctl.toml:3", Allow: rules("allow", "systemctl restart nginx"), Deny: rules("deny", "cat /etc/shadow")}
+	rules := policy.Rules{
+		Preset:      "read-only-linux",
+		PresetWhere: "ptyctl.toml:3",
+		Allow:       rules("allow", "systemctl restart nginx"),
+		Deny:        rules("deny", "cat /etc/shadow"),
+	}
 	p := gate(t, rules)
 	for line, ok := range map[string]bool{
 		"uptime": true, "df -h | sort -k 5": true, "ls -l /var/log/*.log 2>/dev/null": true, "systemctl status nginx": true, "systemctl restart nginx": true,
@@ -35,7 +40,8 @@ func TestPresetRules(t *testing.T) {
 			t.Errorf("%q on a device runs %s (%v), want allowed %t", line, got, err, ok)
 		}
 	}
-	if _, err := policy.New(policy.Rules{Preset: "read-only-windows"}); err == nil || !strings.Contains(err.Error(), "read-only-linux") {
+	if _, err := policy.New(policy.Rules{Preset: "read-only-windows"}); err == nil ||
+		!strings.Contains(err.Error(), "read-only-linux") {
 		t.Errorf("New with an unknown preset: %v, want an error that names those there are", err)
 	}
 }

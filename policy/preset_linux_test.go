@@ -41,7 +41,13 @@ func newFolder(t *testing.T) *folder {
 			t.Fatal(err)
 		}
 	}
-	f.env = []string{"PATH=" + bin + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME=" + f.dir, "TMPDIR=" + f.dir, "TERM=xterm", "LC_ALL=C.UTF-8"}
+	f.env = []string{
+		"PATH=" + bin + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+		"HOME=" + f.dir,
+		"TMPDIR=" + f.dir,
+		"TERM=xterm",
+		"LC_ALL=C.UTF-8",
+	}
 	f.before = f.state(t)
 	return f
 }
@@ -118,10 +124,35 @@ func TestPresetRuns(t *testing.T) {
 }
 
 // remote are programs that would ask other machines.
-var remote = set("ping ping6 traceroute traceroute6 tracepath dig host nslookup arp resolvectl chronyc sleep lastb cd exit ulimit umask type command true false :")
+var remote = set(
+	"ping ping6 traceroute traceroute6 tracepath dig host nslookup arp resolvectl chronyc sleep lastb cd exit ulimit umask type command true false :",
+)
 
 // candidates are values and operands: some mean something, and some are what a careless program would run or write.
-var candidates = []string{"list", "1", "canary", "./canary", "|canary", "!canary", "$(canary)", "`canary`", "other", "a", "sub", "+%s", "new", ".", "HEAD", "status", "1,2p", "{print $1}", "%s", "list;canary", "a=canary", "x.json"}
+var candidates = []string{
+	"list",
+	"1",
+	"canary",
+	"./canary",
+	"|canary",
+	"!canary",
+	"$(canary)",
+	"`canary`",
+	"other",
+	"a",
+	"sub",
+	"+%s",
+	"new",
+	".",
+	"HEAD",
+	"status",
+	"1,2p",
+	"{print $1}",
+	"%s",
+	"list;canary",
+	"a=canary",
+	"x.json",
+}
 
 // TestPresetOptions runs each program that is installed with each of its options, and then with random ones.
 func TestPresetOptions(t *testing.T) {

@@ -123,8 +123,14 @@ func (c *presetCommand) following(name string, words []string, opt presetOption)
 		return 0, fmt.Sprintf("the option %s of %s lacks its value", name, c.name)
 	}
 	for _, v := range words[1 : 1+opt.values] {
-		if strings.HasPrefix(v, "-") && v != "-" && !negative.MatchString(v) { // other programs of the name may take it for an option
-			return 0, fmt.Sprintf("the value %s of %s %s looks like an option: write it in the same word", shownText(v), c.name, name)
+		if strings.HasPrefix(v, "-") && v != "-" &&
+			!negative.MatchString(v) { // other programs of the name may take it for an option
+			return 0, fmt.Sprintf(
+				"the value %s of %s %s looks like an option: write it in the same word",
+				shownText(v),
+				c.name,
+				name,
+			)
 		}
 		if why := c.value(name, v, opt); why != "" {
 			return 0, why
@@ -144,7 +150,13 @@ func (c *presetCommand) value(name, value string, opt presetOption) string {
 		return fmt.Sprintf("to read %s can change it: %s reads files that are no devices", shownText(value), c.name)
 	}
 	if opt.form != nil && !opt.form.MatchString(value) {
-		return fmt.Sprintf("the value %s of %s %s is not one that the preset %s has", shownText(value), c.name, name, c.preset.name)
+		return fmt.Sprintf(
+			"the value %s of %s %s is not one that the preset %s has",
+			shownText(value),
+			c.name,
+			name,
+			c.preset.name,
+		)
 	}
 	return ""
 }

@@ -271,7 +271,11 @@ func (d dialect) folder(dir string) error {
 		return nil
 	}
 	if strings.ContainsFunc(dir, isControl) || strings.ContainsAny(dir, "\n\t") {
-		return &denial{part: cut(dir), why: "the working directory holds a control character", instead: "give the folder's path without it"}
+		return &denial{
+			part:    cut(dir),
+			why:     "the working directory holds a control character",
+			instead: "give the folder's path without it",
+		}
 	}
 	_, err := d.word(dir)
 	return err

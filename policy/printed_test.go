@@ -241,7 +241,8 @@ func (c simple) run(written []string) (r run, known bool) {
 	if len(r.args) == 0 {
 		r.args = []string{""} // an assignment runs nothing
 	}
-	r.loose = r.loose || !known || !slices.Contains(shelltest.Always, r.args[0]) // fish has functions for some of the others
+	r.loose = r.loose || !known ||
+		!slices.Contains(shelltest.Always, r.args[0]) // fish has functions for some of the others
 	return r, known
 }
 

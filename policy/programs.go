@@ -62,10 +62,14 @@ var runners = map[string]runner{
 }
 
 // shells read a script from -c, from a file or from their input.
-var shells = set("sh bash rbash dash ash zsh rzsh ksh ksh93 mksh lksh pdksh oksh rksh yash posh hush fish csh tcsh osh ysh")
+var shells = set(
+	"sh bash rbash dash ash zsh rzsh ksh ksh93 mksh lksh pdksh oksh rksh yash posh hush fish csh tcsh osh ysh",
+)
 
 // interpreters take a program in their arguments or from their input, in a language that is not read here.
-var interpreters = set("python python2 python3 pypy pypy3 perl ruby jruby node nodejs deno bun php lua luajit tclsh wish guile R Rscript osascript pwsh powershell pwsh.exe powershell.exe cmd cmd.exe irb ipython julia ghci scala groovy gnuplot octave sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs dc m4 expect elixir iex erl jshell jsh groovysh kotlin racket sbcl clisp ecl csi maxima gp sage crystal swift nim xonsh nu elvish")
+var interpreters = set(
+	"python python2 python3 pypy pypy3 perl ruby jruby node nodejs deno bun php lua luajit tclsh wish guile R Rscript osascript pwsh powershell pwsh.exe powershell.exe cmd cmd.exe irb ipython julia ghci scala groovy gnuplot octave sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs dc m4 expect elixir iex erl jshell jsh groovysh kotlin racket sbcl clisp ecl csi maxima gp sage crystal swift nim xonsh nu elvish",
+)
 
 // clients are those of them whose programs can stand behind other arguments: a database's name, a file.
 var clients = set("sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs gnuplot maxima octave")

@@ -13,7 +13,9 @@ import (
 
 func TestReport(t *testing.T) {
 	rules := Rules{
-		Allow: []Rule{{Text: "uptime", Name: "policy.allow", Where: "f:1"}}, Ask: []Rule{{Text: "reboot", Name: "policy.ask"}},
+		Allow: []Rule{
+			{Text: "uptime", Name: "policy.allow", Where: "f:1"},
+		}, Ask: []Rule{{Text: "reboot", Name: "policy.ask"}},
 		ReadOnlyHosts: []Rule{{Text: "core1", Name: "policy.read_only_hosts", Where: "f:2"}}, Consent: true,
 	}
 	enforced, err := New(rules)
@@ -46,7 +48,11 @@ func TestReport(t *testing.T) {
 			t.Errorf("%s: reported %v, want an error of kind %s", name, ruling.Reported, term.PolicyDenied)
 		}
 	}
-	plan := term.Plan{Hops: []term.PlannedHop{{Alias: "192.0.2.7", Host: "192.0.2.7", User: "u", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}}}
+	plan := term.Plan{
+		Hops: []term.PlannedHop{
+			{Alias: "192.0.2.7", Host: "192.0.2.7", User: "u", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}},
+		},
+	}
 	rules.DenyHosts = []Rule{{Text: "router1", Name: "policy.deny_hosts"}}
 	rules.Credentials = []Credential{{Source: "password", Where: "f:3"}}
 	rules.Meaning = func(_ context.Context, name string) Meaning {
@@ -58,7 +64,10 @@ func TestReport(t *testing.T) {
 	if reported, err = New(rules); err != nil {
 		t.Fatal(err)
 	}
-	ruling, err := reported.Gate()(t.Context(), term.Action{Verb: term.VerbOpen, Protocol: "ssh", Target: &term.Target{Protocol: "ssh"}, Plan: &plan})
+	ruling, err := reported.Gate()(
+		t.Context(),
+		term.Action{Verb: term.VerbOpen, Protocol: "ssh", Target: &term.Target{Protocol: "ssh"}, Plan: &plan},
+	)
 	switch g := ruling.Grant; {
 	case err != nil || ruling.Reported == nil:
 		t.Errorf("the plan ends in %v and reports %v, want a denial that is reported", err, ruling.Reported)

@@ -498,7 +498,23 @@ const runnersTable = `
 
 // TestRunnersHonest: an operator's usual list of what is denied leaves everyday lines alone.
 func TestRunnersHonest(t *testing.T) {
-	p := gate(t, policy.Rules{Deny: rules("deny", "rm -rf *", "shutdown *", "reboot *", "mkfs*", "dd *", "git push *", "> /etc/*", "kubectl delete *", "docker rm *")})
+	p := gate(
+		t,
+		policy.Rules{
+			Deny: rules(
+				"deny",
+				"rm -rf *",
+				"shutdown *",
+				"reboot *",
+				"mkfs*",
+				"dd *",
+				"git push *",
+				"> /etc/*",
+				"kubectl delete *",
+				"docker rm *",
+			),
+		},
+	)
 	verdicts(t, p, `
 + docker logs --tail 20 web
 + docker run --rm -it -v /srv:/x alpine ls /x
@@ -623,7 +639,9 @@ func TestRunnersRun(t *testing.T) {
 }
 
 // notHere is what is said by a machine that cannot run a line.
-var notHere = regexp.MustCompile(`(?i)not found|no such file|not permitted|denied|authenticat|must be run|may not be used|superuser|unrecognized option|invalid option|rustup`)
+var notHere = regexp.MustCompile(
+	`(?i)not found|no such file|not permitted|denied|authenticat|must be run|may not be used|superuser|unrecognized option|invalid option|rustup`,
+)
 
 func runsForbidden(t *testing.T, row runnerRow) (runs bool, said string) {
 	t.Helper()
@@ -644,7 +662,12 @@ func runsForbidden(t *testing.T, row runnerRow) (runs bool, said string) {
 		}
 	}
 	if strings.HasPrefix(row.line, "git ") {
-		setup := exec.CommandContext(t.Context(), "sh", "-c", "git init -q . && git add list && for i in 1 2 3; do echo $i >>list; git -c user.name=x -c user.email=x@y commit -qam x; done; git config user.name x; git config user.email x@y")
+		setup := exec.CommandContext(
+			t.Context(),
+			"sh",
+			"-c",
+			"git init -q . && git add list && for i in 1 2 3; do echo $i >>list; git -c user.name=x -c user.email=x@y commit -qam x; done; git config user.name x; git config user.email x@y",
+		)
 		setup.Dir = dir
 		if out, err := setup.CombinedOutput(); err != nil {
 			return false, string(out) + err.Error()
@@ -654,7 +677,16 @@ func runsForbidden(t *testing.T, row runnerRow) (runs bool, said string) {
 	defer stop()
 	cmd := exec.CommandContext(ctx, row.shell, "-c", row.line)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+dir, "TMUX_TMPDIR="+dir, "TERM=xterm", "ENV=", "BASH_ENV=", "FILTER_BRANCH_SQUELCH_WARNING=1")
+	cmd.Env = append(
+		os.Environ(),
+		"PATH="+bin+":"+os.Getenv("PATH"),
+		"HOME="+dir,
+		"TMUX_TMPDIR="+dir,
+		"TERM=xterm",
+		"ENV=",
+		"BASH_ENV=",
+		"FILTER_BRANCH_SQUELCH_WARNING=1",
+	)
 	out, err := cmd.CombinedOutput()
 	if _, stat := os.Stat(mark); stat == nil {
 		return true, ""

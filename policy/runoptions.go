@@ -62,7 +62,8 @@ var running = map[string]option{
 
 // in reports whether the option is among args. Long options may be cut short.
 func (o option) in(args []word) bool {
-	if o.bundle && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && strings.ContainsAny(args[0].text, o.short) && isCluster("-"+args[0].text) {
+	if o.bundle && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && strings.ContainsAny(args[0].text, o.short) &&
+		isCluster("-"+args[0].text) {
 		return true
 	}
 	return slices.ContainsFunc(args, func(a word) bool {

@@ -15,7 +15,8 @@ func (r *reader) unwrapXargs(run runner, args []word) (func() error, error) {
 		if r.closed { // strictly has seen to it
 			break
 		}
-		if strings.HasPrefix(a.text, "-I") || strings.HasPrefix(a.text, "-J") || strings.HasPrefix(a.text, "-i") || strings.HasPrefix(a.text, "--replace") {
+		if strings.HasPrefix(a.text, "-I") || strings.HasPrefix(a.text, "-J") || strings.HasPrefix(a.text, "-i") ||
+			strings.HasPrefix(a.text, "--replace") {
 			switch _, long, with := strings.Cut(a.text, "="); {
 			case with:
 				replace = long
@@ -64,7 +65,9 @@ func (r *reader) unwrapFind(args []word) (func() error, error) {
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		if w.multi && strings.HasPrefix(w.text, string(hole)) {
-			return nil, unreadable("unquoted text in the arguments of find can become -exec and a command: quote it, or begin it with ./")
+			return nil, unreadable(
+				"unquoted text in the arguments of find can become -exec and a command: quote it, or begin it with ./",
+			)
 		}
 		if w.tildeHome() || !slices.ContainsFunc(findRuns, func(p wildcard) bool { return p.may(w.text) }) {
 			continue
@@ -166,7 +169,8 @@ func (r *reader) search(args []word, in input) error {
 		if a.text == "" || a.text[0] == '-' {
 			continue
 		}
-		if !a.literal() || isAssignment(a.text) || strings.IndexByte("!^%<>", a.text[0]) >= 0 || shellOnly[a.text] { // what comes after it tells
+		if !a.literal() || isAssignment(a.text) || strings.IndexByte("!^%<>", a.text[0]) >= 0 ||
+			shellOnly[a.text] { // what comes after it tells
 			if err := inner.judge(command{words: args[i:]}); err != nil {
 				return err
 			}
@@ -254,11 +258,14 @@ func sedRuns(args []word) bool {
 	given := false
 	for i, a := range args {
 		switch {
-		case strings.HasPrefix(a.text, "--file"), a.text == "-f", strings.HasPrefix(a.text, "-") && strings.HasSuffix(a.text, "f"):
+		case strings.HasPrefix(a.text, "--file"),
+			a.text == "-f",
+			strings.HasPrefix(a.text, "-") && strings.HasSuffix(a.text, "f"):
 			return true
 		case strings.HasPrefix(a.text, "--expression="), strings.HasPrefix(a.text, "-e") && len(a.text) > 2:
 			given = true
-		case i > 0 && strings.HasPrefix(args[i-1].text, "-") && strings.HasSuffix(args[i-1].text, "e") && !strings.HasPrefix(args[i-1].text, "--"), i > 0 && args[i-1].text == "--expression":
+		case i > 0 && strings.HasPrefix(args[i-1].text, "-") && strings.HasSuffix(args[i-1].text, "e") && !strings.HasPrefix(args[i-1].text, "--"),
+			i > 0 && args[i-1].text == "--expression":
 			given = true
 		case strings.HasPrefix(a.text, "-"), given:
 			continue
@@ -272,4 +279,6 @@ func sedRuns(args []word) bool {
 	return false
 }
 
-var sedRun = regexp.MustCompile(`(?:^|[;{}\n])[\s0-9,$!~+]*(?:/[^/]*/)?[\s!]*e|[^\w\s][gpiImM0-9]*e[gpiImM0-9]*(?:[\s;}]|$)`)
+var sedRun = regexp.MustCompile(
+	`(?:^|[;{}\n])[\s0-9,$!~+]*(?:/[^/]*/)?[\s!]*e|[^\w\s][gpiImM0-9]*e[gpiImM0-9]*(?:[\s;}]|$)`,
+)

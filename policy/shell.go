@@ -78,10 +78,14 @@ func parse(text string) (*syntax.File, error) {
 	case len(openers.FindAllStringIndex(text, maxOpeners+1)) > maxOpeners:
 		return nil, unreadable(fmt.Sprintf("it has more than %d brackets, substitutions and compound commands", maxOpeners))
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).
+		Parse(strings.NewReader(text), "")
 	if err != nil {
 		if p, ok := errors.AsType[syntax.ParseError](err); ok {
-			return nil, &denial{why: fmt.Sprintf("it is no POSIX shell command: at line %d, column %d %s", p.Pos.Line(), p.Pos.Col(), p.Text), instead: "check its quotes and brackets"}
+			return nil, &denial{
+				why:     fmt.Sprintf("it is no POSIX shell command: at line %d, column %d %s", p.Pos.Line(), p.Pos.Col(), p.Text),
+				instead: "check its quotes and brackets",
+			}
 		}
 		return nil, unreadable("it is no POSIX shell command: " + err.Error())
 	}
@@ -208,7 +212,10 @@ func (r *reader) command(words []word, in input) error {
 	case isAssignment(name.text), strings.HasPrefix(name.text, ">"), strings.HasPrefix(name.text, "<"):
 		return ambiguous("a program of that name reads like something else", "write it without quotes")
 	case strings.HasPrefix(name.text, "!"), strings.HasPrefix(name.text, "^"), strings.HasPrefix(name.text, "%"):
-		return ambiguous("a word that begins with "+name.text[:1]+" repeats an earlier command in some shells", "write the command itself")
+		return ambiguous(
+			"a word that begins with "+name.text[:1]+" repeats an earlier command in some shells",
+			"write the command itself",
+		)
 	}
 	if r.closed && r.class == classDevice && r.piped && name.text == "begin" {
 		// A filter. Should it be fish after all, where the word is reserved, a line without its end is an error.
@@ -271,9 +278,15 @@ func (r *reader) declaration(d *syntax.DeclClause) error {
 		case a.Name == nil && !w.literal():
 			return unreadable("which variable " + d.Variant.Value + " sets is not known before it runs")
 		case a.Name == nil && strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "in"):
-			return ambiguous(d.Variant.Value+" "+w.text+" makes values into expressions, which can run commands", "leave the option out")
+			return ambiguous(
+				d.Variant.Value+" "+w.text+" makes values into expressions, which can run commands",
+				"leave the option out",
+			)
 		case a.Name == nil && !strings.HasPrefix(w.text, "-"):
-			return ambiguous(d.Variant.Value+" with a quoted name hides what it sets", "write NAME=value without quotes around the name")
+			return ambiguous(
+				d.Variant.Value+" with a quoted name hides what it sets",
+				"write NAME=value without quotes around the name",
+			)
 		case a.Name != nil:
 			w.text = a.Name.Value + "=" + w.text
 			if a.Naked {
@@ -319,7 +332,10 @@ func (r *reader) redirect(d *syntax.Redirect) error {
 func parameter(p *syntax.ParamExp) error {
 	switch {
 	case p.Excl && p.Names == 0:
-		return ambiguous("${!name} names a variable that is not known before it runs, and can run commands", "write the variable's name")
+		return ambiguous(
+			"${!name} names a variable that is not known before it runs, and can run commands",
+			"write the variable's name",
+		)
 	case p.Exp != nil && p.Exp.Op == syntax.OtherParamOps:
 		return ambiguous("${name@operator} can run commands", "leave the operator out")
 	case p.Index != nil:

@@ -11,7 +11,9 @@ import (
 
 // startVars make programs load or run what a file says that they name; they count where programs are ruled, besides
 // loadedVars.
-var startVars = set("HOME XDG_DATA_HOME GLIBC_TUNABLES RUBYPATH NVIM_APPNAME LESS MANPATH GROFF_COMMAND_PREFIX GIO_EXTRA_MODULES AWKPATH AWKLIBPATH TCL_LIBRARY R_HOME SCREENRC TMUX_TMPDIR MAILRC PYTHONPLATLIBDIR PYTHONEXECUTABLE GUILE_LOAD_PATH ERL_ZFLAGS DOTNET_STARTUP_HOOKS PERL_MM_OPT VISUAL_EDITOR SUDO_COMMAND ARGV0 PKG_CONFIG CC CXX CPP AR AS NODE_REPL_EXTERNAL_MODULE OCAMLRUNPARAM CAML_LD_LIBRARY_PATH histchars ALSA_CONFIG_PATH LV2_PATH")
+var startVars = set(
+	"HOME XDG_DATA_HOME GLIBC_TUNABLES RUBYPATH NVIM_APPNAME LESS MANPATH GROFF_COMMAND_PREFIX GIO_EXTRA_MODULES AWKPATH AWKLIBPATH TCL_LIBRARY R_HOME SCREENRC TMUX_TMPDIR MAILRC PYTHONPLATLIBDIR PYTHONEXECUTABLE GUILE_LOAD_PATH ERL_ZFLAGS DOTNET_STARTUP_HOOKS PERL_MM_OPT VISUAL_EDITOR SUDO_COMMAND ARGV0 PKG_CONFIG CC CXX CPP AR AS NODE_REPL_EXTERNAL_MODULE OCAMLRUNPARAM CAML_LD_LIBRARY_PATH histchars ALSA_CONFIG_PATH LV2_PATH",
+)
 
 // ruled reports whether the programs of this machine are.
 func (p *Policy) ruled() bool { return len(p.programs)+len(p.denyPrograms) > 0 }
@@ -25,7 +27,13 @@ func (p *Policy) variable(text string) error {
 	case name == "PATH" && value == os.Getenv("PATH"): // as it is
 		return nil
 	case loads(name), startVars[name]:
-		return &denial{rule: p.programRule(), part: name + "=…", why: "this variable can change which program runs", instead: "leave it out", allowed: p.rules.Programs}
+		return &denial{
+			rule:    p.programRule(),
+			part:    name + "=…",
+			why:     "this variable can change which program runs",
+			instead: "leave it out",
+			allowed: p.rules.Programs,
+		}
 	}
 	return nil
 }
@@ -55,10 +63,20 @@ func (p *Policy) programsOf(a term.Action) func(words []word) error {
 			relative = name
 		}
 		if relative != "" && seen > 1 { // what runs before it, or runs it, can be in another folder
-			return &denial{rule: p.programRule(), part: relative, why: "where this path begins is not known behind another command", instead: "give the whole path"}
+			return &denial{
+				rule:    p.programRule(),
+				part:    relative,
+				why:     "where this path begins is not known behind another command",
+				instead: "give the whole path",
+			}
 		}
 		if renames(words) {
-			return &denial{rule: p.programRule(), part: shown(words), why: "a program under another name can be another program", instead: "leave the option out"}
+			return &denial{
+				rule:    p.programRule(),
+				part:    shown(words),
+				why:     "a program under another name can be another program",
+				instead: "leave the option out",
+			}
 		}
 		_, err := p.program(name, a.Dir, a.Verb == term.VerbOpen)
 		return err
@@ -71,14 +89,18 @@ func renames(words []word) bool {
 	case "exec":
 		return slices.ContainsFunc(words[1:], isOption('a'))
 	case "env", "genv":
-		return slices.ContainsFunc(words[1:], func(w word) bool { return strings.HasPrefix(w.text, "--a") || isOption('a')(w) })
+		return slices.ContainsFunc(
+			words[1:],
+			func(w word) bool { return strings.HasPrefix(w.text, "--a") || isOption('a')(w) },
+		)
 	}
 	return false
 }
 
 // started judges the program that an open of a local session starts, and returns its file: the one that was judged.
 func (p *Policy) started(a term.Action) (path string, err error) {
-	if a.Verb != term.VerbOpen || a.Target == nil || a.Target.Protocol != local || !p.ruled() || len(a.Target.Local.Argv) == 0 {
+	if a.Verb != term.VerbOpen || a.Target == nil || a.Target.Protocol != local || !p.ruled() ||
+		len(a.Target.Local.Argv) == 0 {
 		return "", nil
 	}
 	path, err = p.program(a.Target.Local.Argv[0], a.Dir, true)

@@ -134,7 +134,8 @@ func strictShell(name string, args []word) error {
 		if k == 0 && !a.literal() {
 			return unreadable("what " + name + " runs is not known before it runs")
 		}
-		if a.text == "" && k == 0 || strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") || strings.HasPrefix(a.text, string(hole)) {
+		if a.text == "" && k == 0 || strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") ||
+			strings.HasPrefix(a.text, string(hole)) {
 			return outside(name+" "+shown([]word{a}), "call it as "+name+" -c SCRIPT, with words that do not begin with - or +")
 		}
 	}
@@ -153,7 +154,9 @@ func strictSu(args []word) error {
 	if len(rest) > 0 && rest[0].literal() && programName.MatchString(rest[0].text) {
 		rest = rest[1:]
 	}
-	if len(rest) == 0 || len(rest) == 2 && rest[0].text == "-c" && rest[1].literal() && !strings.HasPrefix(rest[1].text, "-") && !strings.HasPrefix(rest[1].text, "+") {
+	if len(rest) == 0 ||
+		len(rest) == 2 && rest[0].text == "-c" && rest[1].literal() && !strings.HasPrefix(rest[1].text, "-") &&
+			!strings.HasPrefix(rest[1].text, "+") {
 		return nil
 	}
 	return outside("su with such arguments", "write su [-] USER -c LINE")

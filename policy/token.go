@@ -143,7 +143,10 @@ func bracket(text string) (int, error) {
 	}
 	for _, c := range text[1:end] {
 		if c > 0x7f || !isAlphanumeric(byte(c)) && c != '.' && c != '_' && c != '-' {
-			return 0, outside("the file pattern "+cut(text[:end+1]), "use letters and digits in the brackets, or quotes if it is none")
+			return 0, outside(
+				"the file pattern "+cut(text[:end+1]),
+				"use letters and digits in the brackets, or quotes if it is none",
+			)
 		}
 	}
 	if end == 1 { // [] is an error in some shells

@@ -71,7 +71,12 @@ func verdicts(t *testing.T, p *policy.Policy, list string) int {
 
 // TestDenied is what a list of denied commands finds, and what it leaves alone.
 func TestDenied(t *testing.T) {
-	p := gate(t, policy.Rules{Deny: rules("deny", "rm -rf *", "rm /", "shutdown", "git push *", "cat /etc/shadow", "> /etc/*", "reload")})
+	p := gate(
+		t,
+		policy.Rules{
+			Deny: rules("deny", "rm -rf *", "rm /", "shutdown", "git push *", "cat /etc/shadow", "> /etc/*", "reload"),
+		},
+	)
 	n := verdicts(t, p, `
 + ls -la
 + rm file
@@ -389,8 +394,27 @@ func TestDenied(t *testing.T) {
 // TestAllowed is what a list of allowed commands lets through: each command in the line, as a whole.
 func TestAllowed(t *testing.T) {
 	p := gate(t, policy.Rules{
-		Allow: rules("allow", "ls *", "cat /var/log/*", "git status", "git log *", "systemctl status *", "sudo *", "sh -c *", "xargs *", "wc *", "grep *", "> /tmp/*", "FOO=*", "python3 /opt/report.py *", "tar *", "echo *", "cd *", "docker *"),
-		Deny:  rules("deny", "ls /secret*"),
+		Allow: rules(
+			"allow",
+			"ls *",
+			"cat /var/log/*",
+			"git status",
+			"git log *",
+			"systemctl status *",
+			"sudo *",
+			"sh -c *",
+			"xargs *",
+			"wc *",
+			"grep *",
+			"> /tmp/*",
+			"FOO=*",
+			"python3 /opt/report.py *",
+			"tar *",
+			"echo *",
+			"cd *",
+			"docker *",
+		),
+		Deny: rules("deny", "ls /secret*"),
 	})
 	verdicts(t, p, `
 + ls
@@ -471,11 +495,13 @@ func TestNamed(t *testing.T) {
 func TestDenialTells(t *testing.T) {
 	p := gate(t, policy.Rules{Deny: rules("deny", "rm *"), Allow: rules("allow", "ls *", "rm *")})
 	e := denied(t, p.Check(t.Context(), sshExec("ls && sudo -n rm -rf /srv")))
-	if e.Op != "exec" || !strings.Contains(e.Details.Rule, `policy.allow`) || len(e.Details.Allowed) != 2 || !strings.Contains(e.Msg, "sudo -n rm -rf /srv") {
+	if e.Op != "exec" || !strings.Contains(e.Details.Rule, `policy.allow`) || len(e.Details.Allowed) != 2 ||
+		!strings.Contains(e.Msg, "sudo -n rm -rf /srv") {
 		t.Errorf("%+v, %+v", e, e.Details)
 	}
 	e = denied(t, p.Check(t.Context(), sshExec("ls && rm -rf /srv")))
-	if e.Details.Rule != `policy.deny "rm *" (ptyctl.toml:7)` || !strings.Contains(e.Msg, "‘rm -rf /srv’") || !strings.Contains(e.Msg, "ls *") {
+	if e.Details.Rule != `policy.deny "rm *" (ptyctl.toml:7)` || !strings.Contains(e.Msg, "‘rm -rf /srv’") ||
+		!strings.Contains(e.Msg, "ls *") {
 		t.Errorf("%+v, %+v", e, e.Details)
 	}
 	e = denied(t, p.Check(t.Context(), sshExec("ls $(")))

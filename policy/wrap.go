@@ -19,7 +19,10 @@ func family(name string) string { return strings.TrimRight(name, "0123456789.-")
 func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 	name, args := program(c.words[0].text), c.words[1:]
 	if strings.Contains(c.words[0].text, "=") {
-		return nil, ambiguous("a word with = before a command is a variable in some shells, and a program in others", "leave it out")
+		return nil, ambiguous(
+			"a word with = before a command is a variable in some shells, and a program in others",
+			"leave it out",
+		)
 	}
 	if r.closed {
 		if err := r.strict(name, args); err != nil {
@@ -53,7 +56,9 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 		c.opaque = "what the file holds is not known here"
 	case name == "fc", name == "hist", name == "hash" && slices.ContainsFunc(args, sets), hasBuiltinOption(name, args):
 		c.opaque = "it can make another command run under a name, or an earlier one again"
-	case evaluators[name], name == "printf" && slices.ContainsFunc(args, isOption('v')), (name == "test" || name == "[") && slices.ContainsFunc(args, isOption('v')):
+	case evaluators[name],
+		name == "printf" && slices.ContainsFunc(args, isOption('v')),
+		(name == "test" || name == "[") && slices.ContainsFunc(args, isOption('v')):
 		for _, a := range args {
 			if !a.literal() || strings.Contains(a.text, "[") {
 				return nil, ambiguous(name+" evaluates names that are not literal", "write plain names")
@@ -63,7 +68,13 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 			return nil, err
 		}
 	case scripted[name]:
-		if t := strings.ReplaceAll(exact(args), string(hole), "|"); strings.Contains(t, "|") || strings.Contains(t, "system") || strings.Contains(t, "-f") || strings.Contains(t, "-E") || strings.Contains(t, "-l") || strings.Contains(t, "--load") || strings.Contains(t, "@") {
+		if t := strings.ReplaceAll(exact(args), string(hole), "|"); strings.Contains(t, "|") ||
+			strings.Contains(t, "system") ||
+			strings.Contains(t, "-f") ||
+			strings.Contains(t, "-E") ||
+			strings.Contains(t, "-l") ||
+			strings.Contains(t, "--load") ||
+			strings.Contains(t, "@") {
 			c.opaque = "its program can run commands"
 		}
 	case name == "sed" || name == "gsed":
@@ -117,7 +128,8 @@ func sets(a word) bool { return strings.Contains(a.text, "=") || !a.literal() }
 func isOption(letter byte) func(word) bool {
 	return func(w word) bool {
 		return w.multi || strings.HasPrefix(w.text, string(hole)) ||
-			len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && (strings.IndexByte(w.text, letter) > 0 || strings.ContainsRune(w.text, hole))
+			len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' &&
+				(strings.IndexByte(w.text, letter) > 0 || strings.ContainsRune(w.text, hole))
 	}
 }
 
@@ -150,7 +162,9 @@ func (run runner) options(name string, args []word) (rest []word, used string, e
 		case strings.HasPrefix(text, "--"):
 			option, _, with := strings.Cut(text[2:], "=")
 			switch {
-			case !with && slices.Contains(run.long, option), with && slices.Contains(run.long, option+"="), with && slices.Contains(run.long, option):
+			case !with && slices.Contains(run.long, option),
+				with && slices.Contains(run.long, option+"="),
+				with && slices.Contains(run.long, option):
 				args = args[1:]
 			case !with && slices.Contains(run.long, option+"=") && len(args) > 1:
 				args = args[2:]
@@ -199,7 +213,8 @@ func (r *reader) unwrapRunner(c *command, run runner, name string, args []word, 
 		return r.unwrapXargs(run, args)
 	}
 	for _, a := range args { // what it cannot be seen through with
-		if strings.HasPrefix(a.text, "-") && len(a.text) > 1 && a.text[1] != '-' && strings.IndexByte(run.opaque, a.text[1]) >= 0 {
+		if strings.HasPrefix(a.text, "-") && len(a.text) > 1 && a.text[1] != '-' &&
+			strings.IndexByte(run.opaque, a.text[1]) >= 0 {
 			c.opaque = name + " " + a.text[:2] + " runs what is not seen here"
 			return func() error { return r.search(args, in) }, nil
 		}
@@ -309,7 +324,9 @@ func shellOptions(name string, args []word) (script bool, rest []word, err error
 }
 
 // harmlessLong are the long options of shells that name no file.
-var harmlessLong = strings.Fields("--login --norc --noprofile --posix --restricted --verbose --noediting --private --no-config --no-rcs --version --help")
+var harmlessLong = strings.Fields(
+	"--login --norc --noprofile --posix --restricted --verbose --noediting --private --no-config --no-rcs --version --help",
+)
 
 // scriptIn judges the script that a command gets as one word.
 func (r *reader) scriptIn(name string, w word) (func() error, error) {

@@ -8,19 +8,19 @@ import (
 
 // A Profile describes one family of devices.
 type Profile struct {
-	Name   string   `toml:"-" json:"name"`
-	About  string   `toml:"about" json:"about"`         // vendor and systems, for a person
-	Note   string   `toml:"note" json:"note,omitempty"` // what else to know before typing
-	Class  string   `toml:"class" json:"class"`         // ClassDevice or ClassPosix
-	Enter  string   `toml:"enter" json:"enter"`         // what its Telnet server takes for one Enter: auto, cr, crlf or lf
-	Prompt *Pattern `toml:"prompt" json:"prompt"`       // ready for the next command
+	Name   string   `toml:"-"             json:"name"`
+	About  string   `toml:"about"         json:"about"`          // vendor and systems, for a person
+	Note   string   `toml:"note"          json:"note,omitempty"` // what else to know before typing
+	Class  string   `toml:"class"         json:"class"`          // ClassDevice or ClassPosix
+	Enter  string   `toml:"enter"         json:"enter"`          // what its Telnet server takes for one Enter: auto, cr, crlf or lf
+	Prompt *Pattern `toml:"prompt"        json:"prompt"`         // ready for the next command
 	// ConfigPrompt is the prompt in configuration mode, which Prompt matches too. Nil: there is no such mode.
 	ConfigPrompt *Pattern  `toml:"config_prompt" json:"config_prompt,omitempty"`
-	Pagers       []Pattern `toml:"pagers" json:"pagers"` // a pager waits for a key
-	Errors       []Pattern `toml:"errors" json:"errors"` // the command was refused
+	Pagers       []Pattern `toml:"pagers"        json:"pagers"` // a pager waits for a key
+	Errors       []Pattern `toml:"errors"        json:"errors"` // the command was refused
 
-	PagingOff   []string `toml:"paging_off" json:"paging_off"` // commands that turn the pager off; empty: it needs none
-	Enable      string   `toml:"enable" json:"enable,omitempty"`
+	PagingOff   []string `toml:"paging_off"   json:"paging_off"` // commands that turn the pager off; empty: it needs none
+	Enable      string   `toml:"enable"       json:"enable,omitempty"`
 	ConfigEnter string   `toml:"config_enter" json:"config_enter,omitempty"`
 	ConfigLeave string   `toml:"config_leave" json:"config_leave,omitempty"`
 }
@@ -33,7 +33,7 @@ const (
 
 // A Pattern is a regular expression with lines that show what it is for.
 type Pattern struct {
-	Regex   *regexp.Regexp `toml:"regex" json:"regex"`
+	Regex   *regexp.Regexp `toml:"regex"   json:"regex"`
 	Matches []string       `toml:"matches" json:"matches"`
 	Rejects []string       `toml:"rejects" json:"rejects"`
 }

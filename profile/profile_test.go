@@ -64,7 +64,10 @@ func problems(p Profile) (found []string) {
 	anchored := func(name string, x *Pattern) {
 		sample(name, x)
 		if x != nil && x.Regex != nil {
-			check(strings.HasPrefix(strings.TrimPrefix(x.Regex.String(), "(?i)"), "^") && strings.HasSuffix(x.Regex.String(), "$"), name+" is not bound to the whole line")
+			check(
+				strings.HasPrefix(strings.TrimPrefix(x.Regex.String(), "(?i)"), "^") && strings.HasSuffix(x.Regex.String(), "$"),
+				name+" is not bound to the whole line",
+			)
 		}
 	}
 	anchored("prompt", p.Prompt)
@@ -76,7 +79,10 @@ func problems(p Profile) (found []string) {
 		x := &p.Errors[i]
 		sample("an error", x)
 		if x.Regex != nil {
-			check(strings.HasPrefix(x.Regex.String(), "(?m)^") || strings.HasPrefix(x.Regex.String(), "(?mi)^"), "an error is not bound to the start of a line: "+x.Regex.String())
+			check(
+				strings.HasPrefix(x.Regex.String(), "(?m)^") || strings.HasPrefix(x.Regex.String(), "(?mi)^"),
+				"an error is not bound to the start of a line: "+x.Regex.String(),
+			)
 			for _, line := range x.Matches { // it is the caller who sees the hint: the line, and nothing of the next
 				check(string(x.Regex.Find([]byte("first\n"+line+"\nlast\n"))) == line, "an error does not return the line "+line)
 			}
@@ -185,7 +191,9 @@ func TestOnTheLineSeen(t *testing.T) {
 			t.Errorf("%q: pager %v", raw, got)
 		}
 	}
-	if raw := " --More-- " + back + strings.Repeat(" ", 10) + back + "r1# "; !p.Prompt.Regex.MatchString(vt.LastLine([]byte(raw))) {
+	if raw := " --More-- " + back + strings.Repeat(" ", 10) + back + "r1# "; !p.Prompt.Regex.MatchString(
+		vt.LastLine([]byte(raw)),
+	) {
 		t.Errorf("%q is no prompt", raw)
 	}
 }
@@ -205,7 +213,10 @@ func TestJSON(t *testing.T) {
 		}
 		PagingOff []string `json:"paging_off"`
 	}
-	if err := json.Unmarshal(b, &got); err != nil || got.Name != "cisco_ios" || got.Prompt.Regex != p.Prompt.Regex.String() || len(got.Prompt.Matches) == 0 || len(got.PagingOff) == 0 {
+	if err := json.Unmarshal(b, &got); err != nil || got.Name != "cisco_ios" ||
+		got.Prompt.Regex != p.Prompt.Regex.String() ||
+		len(got.Prompt.Matches) == 0 ||
+		len(got.PagingOff) == 0 {
 		t.Errorf("%+v, %v: %s", got, err, b)
 	}
 }

@@ -32,7 +32,13 @@ func drain(r io.Reader) (total int64) {
 // away. What it measures is the system's line discipline, so that the ratio, taken in turns, says more than the rate.
 func BenchmarkDrain(b *testing.B) {
 	const size = 32 << 20
-	o := term.LocalOptions{Argv: []string{"sh", "-c", "yes 'a line as long as many others are, of seventy characters or so....' | head -c 33554432"}}
+	o := term.LocalOptions{
+		Argv: []string{
+			"sh",
+			"-c",
+			"yes 'a line as long as many others are, of seventy characters or so....' | head -c 33554432",
+		},
+	}
 	var raw, kept time.Duration
 	for b.Loop() {
 		t := openWith(b, ptyx.Host{}, term.Target{Local: o})
@@ -75,7 +81,11 @@ func BenchmarkFirstByte(b *testing.B) {
 
 		began = time.Now()
 		cmd := exec.Command("echo", "x")
-		f, err := creack.StartWithAttrs(cmd, &creack.Winsize{Cols: 120, Rows: 40}, &syscall.SysProcAttr{Setsid: true, Setctty: true})
+		f, err := creack.StartWithAttrs(
+			cmd,
+			&creack.Winsize{Cols: 120, Rows: 40},
+			&syscall.SysProcAttr{Setsid: true, Setctty: true},
+		)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -91,7 +101,10 @@ func BenchmarkFirstByte(b *testing.B) {
 
 // BenchmarkKeystroke is the time from a key to its echo.
 func BenchmarkKeystroke(b *testing.B) {
-	t := open(b, sh("stty raw echo; echo up; exec cat >/dev/null")) // raw, but for the echo: a line would be full after 4,095
+	t := open(
+		b,
+		sh("stty raw echo; echo up; exec cat >/dev/null"),
+	) // raw, but for the echo: a line would be full after 4,095
 	until(b, t, "up\n")
 	p := make([]byte, 64)
 	for b.Loop() {

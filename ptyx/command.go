@@ -34,7 +34,13 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 	if err := checkArguments(o); err != nil {
 		return command{}, err
 	}
-	c := command{argv: o.Argv, title: o.Title, limits: o.Limits.Min(h.Limits), sandbox: h.Sandbox, env: h.environment(o, termName)}
+	c := command{
+		argv:    o.Argv,
+		title:   o.Title,
+		limits:  o.Limits.Min(h.Limits),
+		sandbox: h.Sandbox,
+		env:     h.environment(o, termName),
+	}
 	if err := checkLimits(c.limits); err != nil {
 		return command{}, err
 	}
@@ -58,16 +64,29 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 }
 
 func invalid(field, format string, args ...any) *term.Error {
-	return &term.Error{Op: "open", Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...), Details: &term.Details{Field: field}}
+	return &term.Error{
+		Op:      "open",
+		Kind:    term.InvalidArgument,
+		Msg:     fmt.Sprintf(format, args...),
+		Details: &term.Details{Field: field},
+	}
 }
 
 // checkArguments refuses what no system could start.
 func checkArguments(o term.LocalOptions) error {
 	if len(o.Argv) == 0 || o.Argv[0] == "" {
-		return invalid("argv", `argv is empty: pass the program and its arguments, such as ["bash"]; no shell is started unless it is named there`)
+		return invalid(
+			"argv",
+			`argv is empty: pass the program and its arguments, such as ["bash"]; no shell is started unless it is named there`,
+		)
 	}
 	if len(o.Argv) > maxArguments {
-		return invalid("argv", "argv has %d members; %d are allowed: pass long lists by a file or as stdin", len(o.Argv), maxArguments)
+		return invalid(
+			"argv",
+			"argv has %d members; %d are allowed: pass long lists by a file or as stdin",
+			len(o.Argv),
+			maxArguments,
+		)
 	}
 	total := 0
 	for i, a := range o.Argv {
@@ -87,7 +106,12 @@ func checkArguments(o term.LocalOptions) error {
 		total += len(e.Name) + len(e.Value) + 2
 	}
 	if total > maxTotal {
-		return invalid("argv", "argv and env have %d bytes together; %d are allowed: pass long data by a file or as stdin", total, maxTotal)
+		return invalid(
+			"argv",
+			"argv and env have %d bytes together; %d are allowed: pass long data by a file or as stdin",
+			total,
+			maxTotal,
+		)
 	}
 	return nil
 }
@@ -95,9 +119,19 @@ func checkArguments(o term.LocalOptions) error {
 func checkText(field, text string) error {
 	switch {
 	case strings.IndexByte(text, 0) >= 0:
-		return invalid(field, "%s holds a NUL byte, which no program can be given as an argument; pass such data as stdin", field)
+		return invalid(
+			field,
+			"%s holds a NUL byte, which no program can be given as an argument; pass such data as stdin",
+			field,
+		)
 	case len(text) > maxArgument:
-		return invalid(field, "%s has %d bytes; %d are allowed: pass long data by a file or as stdin", field, len(text), maxArgument)
+		return invalid(
+			field,
+			"%s has %d bytes; %d are allowed: pass long data by a file or as stdin",
+			field,
+			len(text),
+			maxArgument,
+		)
 	}
 	return nil
 }
@@ -153,7 +187,12 @@ func lookUp(name, path, dir string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", invalid("argv[0]", "there is no program %q in PATH (%s); argv is the program and its arguments, each a member of its own: for a command line pass [\"sh\", \"-c\", \"...\"]", name, path)
+	return "", invalid(
+		"argv[0]",
+		"there is no program %q in PATH (%s); argv is the program and its arguments, each a member of its own: for a command line pass [\"sh\", \"-c\", \"...\"]",
+		name,
+		path,
+	)
 }
 
 // reason is the cause of a failed file operation, without the path, which the message names itself.

@@ -12,5 +12,10 @@ func (c command) about(pid int) term.Process {
 }
 
 func unknownSignal(name string) error {
-	return &term.Error{Op: "signal", Kind: term.InvalidArgument, Msg: fmt.Sprintf("signal %q does not exist; use INT, TERM, HUP, KILL or QUIT", name), Details: &term.Details{Field: "signal"}}
+	return &term.Error{
+		Op:      "signal",
+		Kind:    term.InvalidArgument,
+		Msg:     fmt.Sprintf("signal %q does not exist; use INT, TERM, HUP, KILL or QUIT", name),
+		Details: &term.Details{Field: "signal"},
+	}
 }

@@ -54,7 +54,17 @@ func account() (home, name string) {
 }
 
 // systemVariables are those without which nothing starts on Windows.
-var systemVariables = []string{"SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"}
+var systemVariables = []string{
+	"SYSTEMROOT",
+	"SYSTEMDRIVE",
+	"COMSPEC",
+	"PATHEXT",
+	"TEMP",
+	"TMP",
+	"USERPROFILE",
+	"APPDATA",
+	"LOCALAPPDATA",
+}
 
 func (h Host) inherits(name string) bool {
 	if runtime.GOOS == "windows" && slices.Contains(systemVariables, strings.ToUpper(name)) {

@@ -34,7 +34,13 @@ type guard struct {
 // newGuard takes the listener over, and watches over p.
 func newGuard(listener int, p *process, limit int) *guard {
 	_ = unix.SetNonblock(listener, true)
-	g := &guard{p: p, limit: limit, f: os.NewFile(uintptr(listener), "seccomp"), count: 1, forking: make(map[uint32]time.Time)}
+	g := &guard{
+		p:       p,
+		limit:   limit,
+		f:       os.NewFile(uintptr(listener), "seccomp"),
+		count:   1,
+		forking: make(map[uint32]time.Time),
+	}
 	g.wg.Go(g.watch)
 	return g
 }
@@ -137,7 +143,12 @@ func askBeforeFork() error {
 	}
 	filter := forkFilter()
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	listener, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&program)))
+	listener, _, errno := unix.Syscall(
+		unix.SYS_SECCOMP,
+		unix.SECCOMP_SET_MODE_FILTER,
+		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER,
+		uintptr(unsafe.Pointer(&program)),
+	)
 	runtime.KeepAlive(filter)
 	if errno != 0 {
 		return errors.New("limits.processes is not supported by this system (seccomp: " + errno.Error() + "); leave it out")

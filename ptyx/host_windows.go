@@ -42,7 +42,12 @@ type Terminal struct {
 // startTerminal starts c on a new pseudo-console.
 func startTerminal(c command, size term.PTY) (*Terminal, error) {
 	failed := func(err error) error {
-		return &term.Error{Op: "open", Kind: term.IOError, Msg: "the system did not start " + c.path + ": " + err.Error(), Err: err}
+		return &term.Error{
+			Op:   "open",
+			Kind: term.IOError,
+			Msg:  "the system did not start " + c.path + ": " + err.Error(),
+			Err:  err,
+		}
 	}
 	con, err := conpty.New(size.Cols, size.Rows, 0)
 	if err != nil {
@@ -124,7 +129,13 @@ func (t *Terminal) Describe() term.Description {
 	about := t.about
 	return term.Description{
 		PTY: true, Process: &about,
-		Capabilities: term.Capabilities{SplitStdoutStderr: term.No, ExitCode: term.BestEffort, Resize: term.Yes, Signal: term.BestEffort, ParallelExec: term.No},
+		Capabilities: term.Capabilities{
+			SplitStdoutStderr: term.No,
+			ExitCode:          term.BestEffort,
+			Resize:            term.Yes,
+			Signal:            term.BestEffort,
+			ParallelExec:      term.No,
+		},
 	}
 }
 
@@ -177,7 +188,11 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	g.mu.Unlock()
 	defer stop()
 	if refused {
-		return term.Exit{}, &term.Error{Op: "exec", Kind: term.Unsupported, Msg: "this session is one program without a terminal; run another with ptyctl_run"}
+		return term.Exit{}, &term.Error{
+			Op:   "exec",
+			Kind: term.Unsupported,
+			Msg:  "this session is one program without a terminal; run another with ptyctl_run",
+		}
 	}
 	defer close(g.done)
 	c := g.command
@@ -187,7 +202,12 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 		cmd.Stdin = bytes.NewReader(r.Stdin)
 	}
 	if err := cmd.Start(); err != nil {
-		return term.Exit{}, &term.Error{Op: "exec", Kind: term.IOError, Msg: "the system did not start " + c.path + ": " + err.Error(), Err: err}
+		return term.Exit{}, &term.Error{
+			Op:   "exec",
+			Kind: term.IOError,
+			Msg:  "the system did not start " + c.path + ": " + err.Error(),
+			Err:  err,
+		}
 	}
 	g.mu.Lock()
 	g.about = c.about(cmd.Process.Pid)
@@ -212,7 +232,11 @@ func (g *Program) Read([]byte) (int, error) {
 
 // Write refuses.
 func (g *Program) Write([]byte) (int, error) {
-	return 0, &term.Error{Op: "write", Kind: term.Unsupported, Msg: "this program has no terminal to type into; pass its input as stdin of ptyctl_run"}
+	return 0, &term.Error{
+		Op:   "write",
+		Kind: term.Unsupported,
+		Msg:  "this program has no terminal to type into; pass its input as stdin of ptyctl_run",
+	}
 }
 
 // Resize refuses.
@@ -233,8 +257,14 @@ func (g *Program) Describe() term.Description {
 	defer g.mu.Unlock()
 	about := g.about
 	return term.Description{
-		Process:      &about,
-		Capabilities: term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.No, Signal: term.No, ParallelExec: term.No},
+		Process: &about,
+		Capabilities: term.Capabilities{
+			SplitStdoutStderr: term.Yes,
+			ExitCode:          term.Yes,
+			Resize:            term.No,
+			Signal:            term.No,
+			ParallelExec:      term.No,
+		},
 	}
 }
 

@@ -51,7 +51,13 @@ except OSError as e:
 // A fork bomb on a terminal makes no more than it may, and is gone after Close.
 func TestForkBomb(t *testing.T) {
 	mark := "mark-bomb-" + strings.ReplaceAll(t.TempDir(), "/", "-")
-	tr := open(t, term.LocalOptions{Argv: []string{"bash", "-c", `b() { b | b & }; b; b; wait; sleep 1000`, mark}, Limits: term.Limits{Processes: 30}})
+	tr := open(
+		t,
+		term.LocalOptions{
+			Argv:   []string{"bash", "-c", `b() { b | b & }; b; b; wait; sleep 1000`, mark},
+			Limits: term.Limits{Processes: 30},
+		},
+	)
 	go func() {
 		p := make([]byte, 4096)
 		for {
@@ -84,7 +90,16 @@ func TestForkBomb(t *testing.T) {
 
 // A program that stays below its limit may start as many processes as it likes, one after the other.
 func TestForksOneByOne(t *testing.T) {
-	out, errs, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "i=0; while [ $i -lt 300 ]; do /bin/true || exit 9; i=$((i+1)); done; echo $i"}, Limits: term.Limits{Processes: 4}}})
+	out, errs, e := run(
+		t,
+		ptyx.Host{},
+		job{
+			LocalOptions: term.LocalOptions{
+				Argv:   []string{"sh", "-c", "i=0; while [ $i -lt 300 ]; do /bin/true || exit 9; i=$((i+1)); done; echo $i"},
+				Limits: term.Limits{Processes: 4},
+			},
+		},
+	)
 	if out != "300\n" || e.Code != 0 || e.Limit != "" {
 		t.Errorf("%q, %q, %+v", out, errs, e)
 	}
@@ -109,7 +124,11 @@ print('joined')`
 func TestOperatorsLimits(t *testing.T) {
 	h := ptyx.Host{Limits: term.Limits{OpenFiles: 50, CPUSeconds: 100}}
 	for want, l := range map[string]term.Limits{"50 100": {}, "50 20": {OpenFiles: 100, CPUSeconds: 20}, "30 100": {OpenFiles: 30}} {
-		out, errs, e := run(t, h, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "echo $(ulimit -n) $(ulimit -t)"}, Limits: l}})
+		out, errs, e := run(
+			t,
+			h,
+			job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "echo $(ulimit -n) $(ulimit -t)"}, Limits: l}},
+		)
 		if strings.TrimSpace(out) != want {
 			t.Errorf("%+v: %q, %q, %+v; want %s", l, out, errs, e, want)
 		}
@@ -122,7 +141,11 @@ func TestShimFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range []term.Limits{{}, {OpenFiles: 50}, {Processes: 5}} {
-		_, _, _, err := tryRun(t.Context(), ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{script}, Limits: l}})
+		_, _, _, err := tryRun(
+			t.Context(),
+			ptyx.Host{},
+			job{LocalOptions: term.LocalOptions{Argv: []string{script}, Limits: l}},
+		)
 		if term.KindOf(err) != term.IOError || !strings.Contains(err.Error(), "exec format error") {
 			t.Errorf("%+v: %v", l, err)
 		}

@@ -36,7 +36,13 @@ func readStat(pid int) (stat, bool) {
 	}
 	parent, _ := strconv.Atoi(string(f[1]))
 	session, _ := strconv.Atoi(string(f[3]))
-	return stat{pid: pid, parent: parent, session: session, dead: f[0][0] == 'Z' || f[0][0] == 'X', started: string(f[19])}, true
+	return stat{
+		pid:     pid,
+		parent:  parent,
+		session: session,
+		dead:    f[0][0] == 'Z' || f[0][0] == 'X',
+		started: string(f[19]),
+	}, true
 }
 
 // pids returns the numbers of all processes. They are asked for anew each time: nothing tells of new processes.

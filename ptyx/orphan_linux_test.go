@@ -93,7 +93,13 @@ func TestNobodyStays(t *testing.T) {
 					script = "sleep 0.2; " + script
 				}
 				mark := "mark-" + strconv.Itoa(os.Getpid()) + "-" + strings.ReplaceAll(name, " ", "-")
-				tr := open(t, term.LocalOptions{Argv: []string{"sh", "-c", script, mark}, Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}}})
+				tr := open(
+					t,
+					term.LocalOptions{
+						Argv: []string{"sh", "-c", script, mark},
+						Env:  []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}},
+					},
+				)
 				if name == "has left it" {
 					time.Sleep(100 * time.Millisecond)
 				} else {
@@ -140,7 +146,10 @@ func TestNobodyStays(t *testing.T) {
 // Closing one terminal ends nothing of another, not even what has left it.
 func TestOthersStay(t *testing.T) {
 	mark := fmt.Sprintf("mark-%d-others", os.Getpid())
-	o := term.LocalOptions{Argv: []string{"sh", "-c", `sleep 0.2; /usr/bin/python3 -c "$DAEMON" $MARK; echo up; sleep 1000`}, Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}}}
+	o := term.LocalOptions{
+		Argv: []string{"sh", "-c", `sleep 0.2; /usr/bin/python3 -c "$DAEMON" $MARK; echo up; sleep 1000`},
+		Env:  []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}},
+	}
 	stays := open(t, o)
 	until(t, stays, "up\r\n")
 	before := marked(t, mark)
@@ -157,7 +166,20 @@ func TestOthersStay(t *testing.T) {
 // A program that left something behind is not over before that is gone.
 func TestProgramLeavesNothing(t *testing.T) {
 	mark := fmt.Sprintf("mark-%d-run", os.Getpid())
-	out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", `sleep 0.2; /usr/bin/python3 -c "$DAEMON" $MARK; sh -c 'trap "" TERM HUP; sleep 1000' $MARK & echo up; exit 3`}, Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}}}})
+	out, _, e := run(
+		t,
+		ptyx.Host{},
+		job{
+			LocalOptions: term.LocalOptions{
+				Argv: []string{
+					"sh",
+					"-c",
+					`sleep 0.2; /usr/bin/python3 -c "$DAEMON" $MARK; sh -c 'trap "" TERM HUP; sleep 1000' $MARK & echo up; exit 3`,
+				},
+				Env: []term.EnvVar{{Name: "MARK", Value: mark}, {Name: "DAEMON", Value: daemon}},
+			},
+		},
+	)
 	if out != "up\n" || e.Code != 3 {
 		t.Errorf("%q, %+v", out, e)
 	}
@@ -219,7 +241,8 @@ func TestThousandStarts(t *testing.T) {
 		if err := tr.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"echo", "y"}}}); out != "y\n" || e.Code != 0 {
+		if out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"echo", "y"}}}); out != "y\n" ||
+			e.Code != 0 {
 			t.Fatalf("round %d: %q, %+v", i, out, e)
 		}
 	}
@@ -270,7 +293,17 @@ for fd in range(1000):
 func TestDeathOfTheHolder(t *testing.T) {
 	mark := fmt.Sprintf("mark-%d-holder", os.Getpid())
 	if os.Getenv("PTYX_HOLDER") != "" {
-		tr := open(t, term.LocalOptions{Argv: []string{"sh", "-c", "trap '' HUP TERM; echo up; while read x; do :; done; while :; do sleep 0.1; done", os.Getenv("PTYX_HOLDER")}})
+		tr := open(
+			t,
+			term.LocalOptions{
+				Argv: []string{
+					"sh",
+					"-c",
+					"trap '' HUP TERM; echo up; while read x; do :; done; while :; do sleep 0.1; done",
+					os.Getenv("PTYX_HOLDER"),
+				},
+			},
+		)
 		until(t, tr, "up")
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}

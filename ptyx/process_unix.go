@@ -41,7 +41,12 @@ func start(c command, stdin, stdout, stderr *os.File, terminal bool) (*process, 
 	}
 	p := &process{cmd: cmd, limits: c.limits, exited: make(chan struct{})}
 	if err := p.spawn(c); err != nil {
-		return nil, &term.Error{Op: "open", Kind: term.IOError, Msg: "the system did not start " + c.path + ": " + reason(err).Error(), Err: err}
+		return nil, &term.Error{
+			Op:   "open",
+			Kind: term.IOError,
+			Msg:  "the system did not start " + c.path + ": " + reason(err).Error(),
+			Err:  err,
+		}
 	}
 	go p.watch()
 	return p, nil
@@ -168,4 +173,10 @@ func exitOf(state *os.ProcessState) term.Exit {
 }
 
 // signals are those that a caller may send.
-var signals = map[string]unix.Signal{"INT": unix.SIGINT, "TERM": unix.SIGTERM, "HUP": unix.SIGHUP, "KILL": unix.SIGKILL, "QUIT": unix.SIGQUIT}
+var signals = map[string]unix.Signal{
+	"INT":  unix.SIGINT,
+	"TERM": unix.SIGTERM,
+	"HUP":  unix.SIGHUP,
+	"KILL": unix.SIGKILL,
+	"QUIT": unix.SIGQUIT,
+}

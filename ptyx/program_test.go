@@ -17,10 +17,13 @@ import (
 
 func TestProgram(t *testing.T) {
 	out, errs, e := run(t, ptyx.Host{}, job{LocalOptions: sh("cat; echo oops >&2; exit 3"), stdin: []byte("in\x00put")})
-	if out != "in\x00put" || errs != "oops\n" || !e.Known || e.Code != 3 || e.Usage.MaxRSS == 0 || e.Killed != "" || e.Limit+e.Suspected != "" {
+	if out != "in\x00put" || errs != "oops\n" || !e.Known || e.Code != 3 || e.Usage.MaxRSS == 0 || e.Killed != "" ||
+		e.Limit+e.Suspected != "" {
 		t.Errorf("%q, %q, %+v", out, errs, e)
 	}
-	if out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "read x; echo $?; test -t 1 || echo no terminal; kill -9 $$"}}}); out != "1\nno terminal\n" || e.Signal != "KILL" || e.Code != 137 {
+	if out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "read x; echo $?; test -t 1 || echo no terminal; kill -9 $$"}}}); out != "1\nno terminal\n" ||
+		e.Signal != "KILL" ||
+		e.Code != 137 {
 		t.Errorf("%q, %+v", out, e)
 	}
 }
@@ -31,7 +34,12 @@ func TestProgramStreams(t *testing.T) {
 	if _, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"true"}}, stdin: big}); e.Code != 0 {
 		t.Errorf("%+v", e)
 	}
-	if out, errs, _ := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"tee", "/dev/stderr"}}, stdin: big}); len(out) != len(big) || len(errs) != len(big) {
+	if out, errs, _ := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"tee", "/dev/stderr"}}, stdin: big}); len(
+		out,
+	) != len(
+		big,
+	) ||
+		len(errs) != len(big) {
 		t.Errorf("%d and %d bytes came of %d", len(out), len(errs), len(big))
 	}
 }
@@ -55,7 +63,12 @@ func TestProgramTimeout(t *testing.T) {
 }
 
 func TestProgramRunsOnce(t *testing.T) {
-	tr, err := ptyx.Host{}.Open(t.Context(), term.Target{PTY: term.PTY{Disabled: true}, Local: term.LocalOptions{Argv: []string{"echo", "x"}, Title: "a title"}}, nil, nil)
+	tr, err := ptyx.Host{}.Open(
+		t.Context(),
+		term.Target{PTY: term.PTY{Disabled: true}, Local: term.LocalOptions{Argv: []string{"echo", "x"}, Title: "a title"}},
+		nil,
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +89,8 @@ func TestProgramRunsOnce(t *testing.T) {
 	if err := g.Resize(1, 1); !errors.Is(err, term.Unsupported) {
 		t.Errorf("a resize: %v", err)
 	}
-	if d := g.Describe(); d.PTY || d.Process.PID == 0 || d.Process.Title != "a title" || strings.Join(d.Process.Argv, " ") != "echo x" {
+	if d := g.Describe(); d.PTY || d.Process.PID == 0 || d.Process.Title != "a title" ||
+		strings.Join(d.Process.Argv, " ") != "echo x" {
 		t.Errorf("described as %+v", d.Process)
 	}
 }
@@ -84,7 +98,12 @@ func TestProgramRunsOnce(t *testing.T) {
 // Close ends a program that runs, and lets none be started.
 func TestCloseOfAProgram(t *testing.T) {
 	for _, started := range []bool{true, false} {
-		tr, err := ptyx.Host{}.Open(t.Context(), term.Target{PTY: term.PTY{Disabled: true}, Local: sh("trap '' TERM; echo up; while :; do sleep 0.1; done")}, nil, nil)
+		tr, err := ptyx.Host{}.Open(
+			t.Context(),
+			term.Target{PTY: term.PTY{Disabled: true}, Local: sh("trap '' TERM; echo up; while :; do sleep 0.1; done")},
+			nil,
+			nil,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

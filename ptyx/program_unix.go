@@ -33,7 +33,11 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	g.mu.Lock()
 	if g.used {
 		g.mu.Unlock()
-		return term.Exit{}, &term.Error{Op: "exec", Kind: term.Unsupported, Msg: "this session is one program without a terminal, which was started already; run another with ptyctl_run, or open a local session with argv [\"bash\"]"}
+		return term.Exit{}, &term.Error{
+			Op:   "exec",
+			Kind: term.Unsupported,
+			Msg:  "this session is one program without a terminal, which was started already; run another with ptyctl_run, or open a local session with argv [\"bash\"]",
+		}
 	}
 	g.used = true
 	g.mu.Unlock()
@@ -49,7 +53,12 @@ func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io
 	c := g.command
 	ours, theirs, err := openPipes(len(r.Stdin) > 0)
 	if err != nil {
-		return term.Exit{}, &term.Error{Op: "exec", Kind: term.IOError, Msg: "no pipes for the program: " + err.Error(), Err: err}
+		return term.Exit{}, &term.Error{
+			Op:   "exec",
+			Kind: term.IOError,
+			Msg:  "no pipes for the program: " + err.Error(),
+			Err:  err,
+		}
 	}
 	defer closeFiles(ours)
 	p, err := start(c, theirs[0], theirs[1], theirs[2], false)
@@ -154,7 +163,11 @@ func (g *Program) Read([]byte) (int, error) {
 
 // Write refuses: input is given to the program when it is started.
 func (g *Program) Write([]byte) (int, error) {
-	return 0, &term.Error{Op: "write", Kind: term.Unsupported, Msg: "this program has no terminal to type into; pass its input as stdin of ptyctl_run, or open a local session"}
+	return 0, &term.Error{
+		Op:   "write",
+		Kind: term.Unsupported,
+		Msg:  "this program has no terminal to type into; pass its input as stdin of ptyctl_run, or open a local session",
+	}
 }
 
 // Resize refuses: there is no window.
@@ -190,8 +203,14 @@ func (g *Program) Describe() term.Description {
 	defer g.mu.Unlock()
 	about := g.about
 	return term.Description{
-		Process:      &about,
-		Capabilities: term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.No, Signal: term.Yes, ParallelExec: term.No},
+		Process: &about,
+		Capabilities: term.Capabilities{
+			SplitStdoutStderr: term.Yes,
+			ExitCode:          term.Yes,
+			Resize:            term.No,
+			Signal:            term.Yes,
+			ParallelExec:      term.No,
+		},
 	}
 }
 

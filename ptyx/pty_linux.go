@@ -53,7 +53,12 @@ func (t *pty) peer() (tty *os.File, err error) {
 			return os.NewSyscallError("TIOCGPTN", err)
 		}
 		name := "/dev/pts/" + strconv.Itoa(n)
-		fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+		fd, _, errno := unix.Syscall(
+			unix.SYS_IOCTL,
+			uintptr(master),
+			unix.TIOCGPTPEER,
+			unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC,
+		)
 		if errno != 0 {
 			return os.NewSyscallError("TIOCGPTPEER", errno)
 		}

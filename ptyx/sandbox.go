@@ -37,12 +37,24 @@ func (s Sandbox) Check() error {
 	for _, path := range slices.Concat(s.Read, s.Write) {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
-			return &term.Error{Op: "open", Kind: term.IOError, Msg: fmt.Sprintf("the sandbox for local programs names %s: %v; make it, or take it out", path, reason(err))}
+			return &term.Error{
+				Op:   "open",
+				Kind: term.IOError,
+				Msg:  fmt.Sprintf("the sandbox for local programs names %s: %v; make it, or take it out", path, reason(err)),
+			}
 		}
 		// Otherwise a program could put a link in the place of path, and the next one would go where it leads.
 		for _, folder := range folders {
 			if within(path, folder) || within(real, folder) {
-				return &term.Error{Op: "open", Kind: term.InvalidArgument, Msg: fmt.Sprintf("the sandbox for local programs names %s, which lies in %s, where all may be changed; take it out", path, folder)}
+				return &term.Error{
+					Op:   "open",
+					Kind: term.InvalidArgument,
+					Msg: fmt.Sprintf(
+						"the sandbox for local programs names %s, which lies in %s, where all may be changed; take it out",
+						path,
+						folder,
+					),
+				}
 			}
 		}
 	}

@@ -34,7 +34,11 @@ func sandboxUnsupported() string {
 		return "a sandbox is not built into this program: its main function must call ptyx.EnableLimits"
 	}
 	if abi, err := landlocksys.LandlockGetABIVersion(); err != nil || abi < landlockABI {
-		return fmt.Sprintf("the sandbox for local programs needs Linux 6.2 or later with Landlock switched on; this kernel has version %d of it, and %d is needed", max(abi, 0), landlockABI)
+		return fmt.Sprintf(
+			"the sandbox for local programs needs Linux 6.2 or later with Landlock switched on; this kernel has version %d of it, and %d is needed",
+			max(abi, 0),
+			landlockABI,
+		)
 	}
 	return ""
 }
@@ -93,7 +97,10 @@ func isFolder(path string) (bool, error) {
 // explain adds to the error of execve(2) what the sandbox may have to do with it.
 func (s Sandbox) explain(err error) error {
 	if errors.Is(err, syscall.EACCES) && len(s.Read) > 0 {
-		return fmt.Errorf("%w; local.read_paths must hold the program, its interpreter and its libraries (/usr, /lib, /lib64, /bin)", err)
+		return fmt.Errorf(
+			"%w; local.read_paths must hold the program, its interpreter and its libraries (/usr, /lib, /lib64, /bin)",
+			err,
+		)
 	}
 	return err
 }

@@ -78,9 +78,17 @@ func TestSandbox(t *testing.T) {
 // A terminal is in the sandbox too, and works.
 func TestSandboxedTerminal(t *testing.T) {
 	inside := t.TempDir()
-	tr := openWith(t, ptyx.Host{Sandbox: ptyx.Sandbox{Read: system, Write: []string{inside}}}, term.Target{Local: term.LocalOptions{
-		Argv: []string{"sh", "-c", `echo x > /dev/tty && test -t 1 && stty size && echo y > here && ! cat /proc/self/status && echo done`}, Dir: inside,
-	}})
+	tr := openWith(
+		t,
+		ptyx.Host{Sandbox: ptyx.Sandbox{Read: system, Write: []string{inside}}},
+		term.Target{Local: term.LocalOptions{
+			Argv: []string{
+				"sh",
+				"-c",
+				`echo x > /dev/tty && test -t 1 && stty size && echo y > here && ! cat /proc/self/status && echo done`,
+			}, Dir: inside,
+		}},
+	)
 	if out := until(t, tr, "done"); !strings.Contains(out, "40 120") {
 		t.Errorf("%q", out)
 	}
@@ -94,11 +102,19 @@ func TestSandboxedFromOtherTerminals(t *testing.T) {
 		t.Fatalf("the other terminal is %q", name)
 	}
 	box := ptyx.Sandbox{Write: []string{t.TempDir()}}
-	_, errs, e := run(t, ptyx.Host{Sandbox: box}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "echo forged > " + name}}})
+	_, errs, e := run(
+		t,
+		ptyx.Host{Sandbox: box},
+		job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "echo forged > " + name}}},
+	)
 	if e.Code == 0 || !strings.Contains(errs, "ermission denied") {
 		t.Errorf("%+v: %s", e, errs)
 	}
-	tr := openWith(t, ptyx.Host{Sandbox: box}, term.Target{Local: term.LocalOptions{Argv: []string{"sh", "-c", `echo mine > "$(tty)"; echo done`}}})
+	tr := openWith(
+		t,
+		ptyx.Host{Sandbox: box},
+		term.Target{Local: term.LocalOptions{Argv: []string{"sh", "-c", `echo mine > "$(tty)"; echo done`}}},
+	)
 	if out := until(t, tr, "done"); !strings.Contains(out, "mine") {
 		t.Errorf("its own terminal: %q", out)
 	}
@@ -125,10 +141,18 @@ func TestSandboxCheck(t *testing.T) {
 			t.Errorf("%+v: %v", box, err)
 		}
 	}
-	if err := (ptyx.Sandbox{Read: []string{filepath.Dir(folder)}, Write: []string{folder, folder + "-none"}}).Check(); err == nil || strings.Contains(err.Error(), "lies in") {
+	if err := (ptyx.Sandbox{Read: []string{filepath.Dir(folder)}, Write: []string{folder, folder + "-none"}}).Check(); err == nil ||
+		strings.Contains(err.Error(), "lies in") {
 		t.Errorf("a folder in one that is read: %v", err)
 	}
-	_, err = ptyx.Host{Sandbox: ptyx.Sandbox{Read: []string{t.TempDir()}}}.Open(t.Context(), term.Target{Local: term.LocalOptions{Argv: []string{"sh"}}}, nil, nil)
+	_, err = ptyx.Host{
+		Sandbox: ptyx.Sandbox{Read: []string{t.TempDir()}},
+	}.Open(
+		t.Context(),
+		term.Target{Local: term.LocalOptions{Argv: []string{"sh"}}},
+		nil,
+		nil,
+	)
 	if err == nil || !strings.Contains(err.Error(), "local.read_paths") {
 		t.Errorf("a program outside: %v", err)
 	}

@@ -63,7 +63,8 @@ func (c *family) reapOrphans() {
 	}
 	for {
 		var info unix.Siginfo
-		if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil); err != nil || info.Signo == 0 {
+		if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil); err != nil ||
+			info.Signo == 0 {
 			return // nobody waits to be reaped
 		}
 		reaped := false

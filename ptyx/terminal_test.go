@@ -21,8 +21,17 @@ func TestTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := openWith(t, ptyx.Host{}, term.Target{
-		PTY:   term.PTY{Cols: 93, Rows: 17, Term: "vt100"},
-		Local: term.LocalOptions{Argv: []string{"sh", "-c", `test -t 0 && test -t 1 && test -t 2 && stty size && pwd && echo $TERM $X; read l; echo "got $l"; exit 7`}, Dir: dir, Env: []term.EnvVar{{Name: "X", Value: "a b"}}, Title: "a title"},
+		PTY: term.PTY{Cols: 93, Rows: 17, Term: "vt100"},
+		Local: term.LocalOptions{
+			Argv: []string{
+				"sh",
+				"-c",
+				`test -t 0 && test -t 1 && test -t 2 && stty size && pwd && echo $TERM $X; read l; echo "got $l"; exit 7`,
+			},
+			Dir:   dir,
+			Env:   []term.EnvVar{{Name: "X", Value: "a b"}},
+			Title: "a title",
+		},
 	})
 	until(t, tr, "17 93\r\n"+dir+"\r\nvt100 a b\r\n")
 	if _, err := tr.Write([]byte("näh\r")); err != nil {
@@ -78,7 +87,10 @@ func TestSignals(t *testing.T) {
 
 // INT reaches the job in the foreground of an interactive shell, which goes on.
 func TestSignalsOfJobs(t *testing.T) {
-	tr := open(t, term.LocalOptions{Argv: []string{"bash", "--norc", "-i"}, Env: []term.EnvVar{{Name: "PS1", Value: "READY> "}}})
+	tr := open(
+		t,
+		term.LocalOptions{Argv: []string{"bash", "--norc", "-i"}, Env: []term.EnvVar{{Name: "PS1", Value: "READY> "}}},
+	)
 	until(t, tr, "READY> ")
 	mustWrite(t, tr, "sh -c 'echo on''ce; exec sleep 1000'\r")
 	until(t, tr, "once\r\n")
@@ -180,13 +192,26 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("PTYX_PASSED", "1")
 	t.Setenv("LC_TIME", "C")
 	t.Setenv("HOME", "/somewhere")
-	out, _, _ := run(t, ptyx.Host{Inherit: []string{"PTYX_PASSED", "LC_*"}}, job{LocalOptions: term.LocalOptions{Argv: []string{"env"}, Env: []term.EnvVar{{Name: "LANG", Value: "C"}, {Name: "MINE", Value: "x=y"}}}})
+	out, _, _ := run(
+		t,
+		ptyx.Host{Inherit: []string{"PTYX_PASSED", "LC_*"}},
+		job{
+			LocalOptions: term.LocalOptions{
+				Argv: []string{"env"},
+				Env:  []term.EnvVar{{Name: "LANG", Value: "C"}, {Name: "MINE", Value: "x=y"}},
+			},
+		},
+	)
 	names := make(map[string]string)
 	for line := range strings.Lines(out) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		names[name] = value
 	}
-	if names["PTYX_SECRET"] != "" || names["PTYX_PASSED"] != "1" || names["LC_TIME"] != "C" || names["LANG"] != "C" || names["MINE"] != "x=y" || names["HOME"] != "/somewhere" || names["TERM"] != "dumb" || names["PATH"] != os.Getenv("PATH") {
+	if names["PTYX_SECRET"] != "" || names["PTYX_PASSED"] != "1" || names["LC_TIME"] != "C" || names["LANG"] != "C" ||
+		names["MINE"] != "x=y" ||
+		names["HOME"] != "/somewhere" ||
+		names["TERM"] != "dumb" ||
+		names["PATH"] != os.Getenv("PATH") {
 		t.Errorf("the environment is\n%s", out)
 	}
 	for name := range names {
@@ -229,7 +254,17 @@ func TestBareEnvironment(t *testing.T) {
 			t.Errorf("on a terminal: %q, want %q", out, want)
 		}
 	}
-	_, _, _, err := tryRun(t.Context(), h, job{LocalOptions: term.LocalOptions{Argv: []string{"env"}, Env: []term.EnvVar{{Name: "PATH", Value: "/nowhere"}}, Bare: true}})
+	_, _, _, err := tryRun(
+		t.Context(),
+		h,
+		job{
+			LocalOptions: term.LocalOptions{
+				Argv: []string{"env"},
+				Env:  []term.EnvVar{{Name: "PATH", Value: "/nowhere"}},
+				Bare: true,
+			},
+		},
+	)
 	if term.KindOf(err) != term.InvalidArgument {
 		t.Errorf("in a PATH of its own it is found: %v", err)
 	}
@@ -260,7 +295,8 @@ func TestWrongCalls(t *testing.T) {
 	} {
 		_, err := ptyx.Host{}.Open(t.Context(), term.Target{Local: c.o}, nil, nil)
 		var e *term.Error
-		if !errors.As(err, &e) || e.Kind != term.InvalidArgument || e.Details.Field != c.field || !strings.Contains(e.Msg, c.part) {
+		if !errors.As(err, &e) || e.Kind != term.InvalidArgument || e.Details.Field != c.field ||
+			!strings.Contains(e.Msg, c.part) {
 			t.Errorf("%.80s: %v (%+v)", fmt.Sprint(c.o), err, e)
 		}
 	}

@@ -24,7 +24,12 @@ type Terminal struct {
 func startTerminal(c command, size term.PTY) (*Terminal, error) {
 	master, tty, err := openPTY(size.Cols, size.Rows)
 	if err != nil {
-		return nil, &term.Error{Op: "open", Kind: term.IOError, Msg: "no terminal could be had from the system: " + err.Error() + "; close one that is no longer needed", Err: err}
+		return nil, &term.Error{
+			Op:   "open",
+			Kind: term.IOError,
+			Msg:  "no terminal could be had from the system: " + err.Error() + "; close one that is no longer needed",
+			Err:  err,
+		}
 	}
 	p, err := start(c, tty, tty, tty, true)
 	if err != nil {
@@ -84,7 +89,13 @@ func (t *Terminal) Describe() term.Description {
 	about := t.about
 	return term.Description{
 		PTY: true, Process: &about,
-		Capabilities: term.Capabilities{SplitStdoutStderr: term.No, ExitCode: term.BestEffort, Resize: term.Yes, Signal: term.Yes, ParallelExec: term.No},
+		Capabilities: term.Capabilities{
+			SplitStdoutStderr: term.No,
+			ExitCode:          term.BestEffort,
+			Resize:            term.Yes,
+			Signal:            term.Yes,
+			ParallelExec:      term.No,
+		},
 	}
 }
 

@@ -23,7 +23,8 @@ func awaitExit(pid int) {
 	if fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK); err == nil {
 		f := os.NewFile(uintptr(fd), "pidfd")
 		defer func() { _ = f.Close() }()
-		if conn, err := f.SyscallConn(); err == nil && conn.Read(func(uintptr) bool { return hasEnded(pid, unix.WNOHANG) }) == nil {
+		if conn, err := f.SyscallConn(); err == nil &&
+			conn.Read(func(uintptr) bool { return hasEnded(pid, unix.WNOHANG) }) == nil {
 			return
 		}
 	}

@@ -36,7 +36,10 @@ func Word(class, word string) (string, error) {
 	case Known(class):
 		return single(class, word), nil
 	case !Plain(word):
-		return "", fmt.Errorf("the word %q needs quotes, and what reads it has none that can be relied on; use letters, digits and _ . / : + - alone", word)
+		return "", fmt.Errorf(
+			"the word %q needs quotes, and what reads it has none that can be relied on; use letters, digits and _ . / : + - alone",
+			word,
+		)
 	}
 	return word, nil
 }

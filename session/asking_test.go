@@ -66,7 +66,8 @@ func TestAskingIsOneQuestion(t *testing.T) {
 			t.Errorf("again: %+v, %v", r, err)
 		}
 		asked := seen.of(term.VerbQuestion)
-		if len(asked) != 2 || asked[0].Detail != "challenge" || asked[0].Session != r.Session.ID() || len(asked[0].Data) != 0 {
+		if len(asked) != 2 || asked[0].Detail != "challenge" || asked[0].Session != r.Session.ID() ||
+			len(asked[0].Data) != 0 {
 			t.Errorf("told of the questions: %+v", asked)
 		}
 		// When it is no longer listed, that is told too.

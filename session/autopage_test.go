@@ -104,7 +104,8 @@ func TestAutoPage(t *testing.T) {
 			if got.Pages != 2 || sh.pressed != "\r\r" || got.ExitReason != "unsupported_shell" {
 				t.Errorf("pressed %q: %+v", sh.pressed, got)
 			}
-			if got = run(t, s, session.ExecRequest{Command: "pages frr 3", Expect: session.Expect{AutoPage: &session.AutoPage{}}}); got.Pages != 0 || got.WaitingFor == nil {
+			if got = run(t, s, session.ExecRequest{Command: "pages frr 3", Expect: session.Expect{AutoPage: &session.AutoPage{}}}); got.Pages != 0 ||
+				got.WaitingFor == nil {
 				t.Errorf("turned off for one command: %+v", got)
 			}
 		})
@@ -134,7 +135,8 @@ func TestAutoPageRow(t *testing.T) {
 func TestAutoPageBound(t *testing.T) {
 	inShell(t, "r1#", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		got := run(t, s, paged("pages cr 5", "", 2))
-		if got.Done != session.DoneRunning || got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPager || got.Pages != 2 {
+		if got.Done != session.DoneRunning || got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPager ||
+			got.Pages != 2 {
 			t.Fatalf("%+v", got)
 		}
 		if out := string(got.Stdout.Bytes()); !strings.HasSuffix(out, "page 3\n   indented\n--More--") {
@@ -156,7 +158,8 @@ func TestAutoPageDeaf(t *testing.T) {
 		r.Expect.Pagers = []*regexp.Regexp{re(`^--More--$`)}
 		var got session.ExecResult
 		took := since(func() { got = run(t, s, r) })
-		if got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPager || got.Pages != 1 || took < 3*time.Second || took > 4*time.Second {
+		if got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPager || got.Pages != 1 || took < 3*time.Second ||
+			took > 4*time.Second {
 			t.Errorf("after %v: %+v", took, got)
 		}
 	})
@@ -210,7 +213,8 @@ func TestAutoPageMayPress(t *testing.T) {
 			}
 			for name, d := range map[string]*diary{"journal": journal, "observers": seen} {
 				events := d.of(term.VerbWrite)
-				if len(events) != 2 || string(events[0].Data) != " " || events[0].Actor.Task != "t1" || !strings.HasPrefix(events[0].Detail, "to turn a page for exec-") {
+				if len(events) != 2 || string(events[0].Data) != " " || events[0].Actor.Task != "t1" ||
+					!strings.HasPrefix(events[0].Detail, "to turn a page for exec-") {
 					t.Errorf("%s: %+v", name, events)
 				}
 			}
@@ -304,16 +308,27 @@ func TestExpectedClass(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			near, far := widePipe()
 			questions := 0
-			s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: func(_ context.Context, r term.ExecRequest, out, _ io.Writer) (term.Exit, error) {
-				if r.Command == "echo $SHELL" {
-					questions++
-					_, _ = io.WriteString(out, "/bin/busybox\n")
-				}
-				return term.Exit{Known: true}, nil
-			}}, session.Options{Expect: session.Expect{Class: tt.expected}})
+			s := session.New(
+				&shell{
+					plain: plain{ReadWriteCloser: near},
+					exec: func(_ context.Context, r term.ExecRequest, out, _ io.Writer) (term.Exit, error) {
+						if r.Command == "echo $SHELL" {
+							questions++
+							_, _ = io.WriteString(out, "/bin/busybox\n")
+						}
+						return term.Exit{Known: true}, nil
+					},
+				},
+				session.Options{Expect: session.Expect{Class: tt.expected}},
+			)
 			defer s.Close(context.Background(), session.CloseOptions{Force: true})
 			put(t, far, userPrompt)
-			r := session.ExecRequest{Command: strings.Repeat("a", 1000), Class: tt.asked, Timeout: time.Second, Lane: session.LaneTerminal}
+			r := session.ExecRequest{
+				Command: strings.Repeat("a", 1000),
+				Class:   tt.asked,
+				Timeout: time.Second,
+				Lane:    session.LaneTerminal,
+			}
 			_, err := s.Exec(t.Context(), r)
 			if questions != tt.answers || tt.limit != errors.Is(err, term.InvalidArgument) {
 				t.Errorf("%+v: asked %d times, error %v", tt, questions, err)
@@ -326,14 +341,23 @@ func TestExpectedClass(t *testing.T) {
 			}
 		})
 	}
-	inShell(t, "r1#", session.Options{Expect: session.Expect{Class: session.ClassDevice}}, func(t *testing.T, s *session.Session, sh *fakeShell) {
-		if got := run(t, s, session.ExecRequest{Command: "show version"}); got.Lane != session.LaneTerminal || got.ExitReason != "unsupported_shell" {
-			t.Errorf("%+v", got)
-		}
-	})
+	inShell(
+		t,
+		"r1#",
+		session.Options{Expect: session.Expect{Class: session.ClassDevice}},
+		func(t *testing.T, s *session.Session, sh *fakeShell) {
+			if got := run(t, s, session.ExecRequest{Command: "show version"}); got.Lane != session.LaneTerminal ||
+				got.ExitReason != "unsupported_shell" {
+				t.Errorf("%+v", got)
+			}
+		},
+	)
 	synctest.Test(t, func(t *testing.T) { // with a channel to be had, and nothing typed yet
 		near, far := widePipe()
-		s := session.New(&shell{plain: plain{ReadWriteCloser: near}}, session.Options{Expect: session.Expect{Class: session.ClassDevice}})
+		s := session.New(
+			&shell{plain: plain{ReadWriteCloser: near}},
+			session.Options{Expect: session.Expect{Class: session.ClassDevice}},
+		)
 		defer s.Close(context.Background(), session.CloseOptions{Force: true})
 		put(t, far, "r1#")
 		if got := run(t, s, session.ExecRequest{Command: "show version", Idle: time.Second}); got.Lane != session.LaneTerminal {

@@ -27,7 +27,15 @@ const (
 
 // Classes returns the classes a caller may name.
 func Classes() []string {
-	return []string{string(ClassPosix), string(ClassFish), string(ClassCsh), string(ClassPowerShell), string(ClassCmd), string(ClassDevice), string(ClassUnknown)}
+	return []string{
+		string(ClassPosix),
+		string(ClassFish),
+		string(ClassCsh),
+		string(ClassPowerShell),
+		string(ClassCmd),
+		string(ClassDevice),
+		string(ClassUnknown),
+	}
 }
 
 // takesMarker reports whether lines for the class can carry an exit code marker.
@@ -144,7 +152,12 @@ func (s *Session) loginShell(ctx context.Context) shell {
 	ctx, cancel := context.WithTimeout(ctx, classLimit)
 	defer cancel()
 	var out bytes.Buffer
-	exit, err := x.Exec(ctx, term.ExecRequest{Command: "echo $SHELL"}, &limitedWriter{w: &out, left: 512}, &limitedWriter{})
+	exit, err := x.Exec(
+		ctx,
+		term.ExecRequest{Command: "echo $SHELL"},
+		&limitedWriter{w: &out, left: 512},
+		&limitedWriter{},
+	)
 	if err != nil || ctx.Err() != nil {
 		return found // not an answer: ask again next time
 	}

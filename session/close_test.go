@@ -17,12 +17,19 @@ func TestMayClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary
 		deny := false
-		s, _ := start(t, 0, session.Options{Observers: []term.Observer{&seen}, Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
-			if deny {
-				return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "no " + string(a.Verb)}
-			}
-			return term.Ruling{}, nil
-		}})
+		s, _ := start(
+			t,
+			0,
+			session.Options{
+				Observers: []term.Observer{&seen},
+				Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
+					if deny {
+						return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "no " + string(a.Verb)}
+					}
+					return term.Ruling{}, nil
+				},
+			},
+		)
 		if err := s.MayClose(t.Context(), false); err != nil {
 			t.Error(err)
 		}
@@ -36,7 +43,8 @@ func TestMayClose(t *testing.T) {
 		}
 		deny = true
 		wantKind(t, s.MayClose(task("t1"), false), term.PolicyDenied)
-		if e := seen.of(term.VerbClose); len(e) != 3 || !errors.Is(e[0].Refused, term.Locked) || !errors.Is(e[2].Refused, term.PolicyDenied) {
+		if e := seen.of(term.VerbClose); len(e) != 3 || !errors.Is(e[0].Refused, term.Locked) ||
+			!errors.Is(e[2].Refused, term.PolicyDenied) {
 			t.Errorf("events %+v", e)
 		}
 		if s.State() != session.Open {
@@ -84,7 +92,8 @@ func TestSettle(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if took := since(func() { r.Session.Settle(t.Context(), time.Minute) }); took != c.took || r.Session.State() != c.state {
+				if took := since(func() { r.Session.Settle(t.Context(), time.Minute) }); took != c.took ||
+					r.Session.State() != c.state {
 					t.Errorf("%s after %v", r.Session.State(), took)
 				}
 			})
@@ -108,7 +117,8 @@ func TestCloseStopsCommands(t *testing.T) {
 			synctest.Wait()
 			start := time.Now()
 			s.Close(t.Context(), session.CloseOptions{Force: force})
-			if took := time.Since(start); stopped.Load() == force || force && took > time.Second || !force && took != 2*time.Second {
+			if took := time.Since(start); stopped.Load() == force || force && took > time.Second ||
+				!force && took != 2*time.Second {
 				t.Errorf("force %t: stopped %t after %v", force, stopped.Load(), took)
 			}
 			time.Sleep(5 * time.Second)

@@ -23,7 +23,17 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 			return m.makeConsole(ctx, waiting, r, c)
 		}
 		if err := waitConsole(ctx, waiting, c.made, r.Device); err != nil {
-			m.refused(ctx, "", term.Event{Verb: term.VerbOpen, Protocol: r.Target.Protocol, Host: r.Target.Host, Detail: account(r.Target), Refused: err})
+			m.refused(
+				ctx,
+				"",
+				term.Event{
+					Verb:     term.VerbOpen,
+					Protocol: r.Target.Protocol,
+					Host:     r.Target.Host,
+					Detail:   account(r.Target),
+					Refused:  err,
+				},
+			)
 			return OpenResult{}, err
 		}
 		s := c.session
@@ -37,7 +47,17 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 			}
 		}
 		if err := waitConsole(ctx, waiting, s.ended, r.Device); err != nil {
-			m.refused(ctx, s.id, term.Event{Verb: term.VerbOpen, Protocol: r.Target.Protocol, Host: r.Target.Host, Detail: account(r.Target), Refused: err})
+			m.refused(
+				ctx,
+				s.id,
+				term.Event{
+					Verb:     term.VerbOpen,
+					Protocol: r.Target.Protocol,
+					Host:     r.Target.Host,
+					Detail:   account(r.Target),
+					Refused:  err,
+				},
+			)
 			return OpenResult{}, err
 		}
 	}
@@ -88,7 +108,11 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
 	err := m.checkOpen(d, r)
 	if a, b := d.event.Actor, s.o.Opener; err == nil && r.OwnOnly && (a.Transport != b.Transport || a.Token != b.Token) {
-		err = &term.Error{Op: "open", Kind: term.Locked, Msg: fmt.Sprintf("the console of device %q is in use by another client; try again later", r.Device)}
+		err = &term.Error{
+			Op:   "open",
+			Kind: term.Locked,
+			Msg:  fmt.Sprintf("the console of device %q is in use by another client; try again later", r.Device),
+		}
 	}
 	if err == nil {
 		err = d.permitUnlocked(ctx, term.Action{Target: &r.Target})
@@ -115,9 +139,18 @@ func waitConsole(ctx, waiting context.Context, done <-chan struct{}, device stri
 	case <-waiting.Done():
 	}
 	if ctx.Err() != nil {
-		return &term.Error{Op: "open", Kind: term.Canceled, Msg: fmt.Sprintf("canceled before the console of device %q was opened", device), Err: ctx.Err()}
+		return &term.Error{
+			Op:   "open",
+			Kind: term.Canceled,
+			Msg:  fmt.Sprintf("canceled before the console of device %q was opened", device),
+			Err:  ctx.Err(),
+		}
 	}
-	return &term.Error{Op: "open", Kind: term.Busy, Msg: fmt.Sprintf("the console of device %q is just being opened or closed; open it again", device)}
+	return &term.Error{
+		Op:   "open",
+		Kind: term.Busy,
+		Msg:  fmt.Sprintf("the console of device %q is just being opened or closed; open it again", device),
+	}
 }
 
 // takeDevice makes a console's session the machine's one for its device.
@@ -142,5 +175,10 @@ func (s *Session) releaseDevice() {
 
 // consoleLockError says that a console takes a lock.
 func (s *Session) consoleLockError(op string) error {
-	return &term.Error{Op: op, Session: s.id, Kind: term.LockRequired, Msg: "this is the console of device " + s.o.Device + ": all but reading needs its lock, which nobody holds; take it first with ptyctl_session lock and a task_id, and pass that task_id"}
+	return &term.Error{
+		Op:      op,
+		Session: s.id,
+		Kind:    term.LockRequired,
+		Msg:     "this is the console of device " + s.o.Device + ": all but reading needs its lock, which nobody holds; take it first with ptyctl_session lock and a task_id, and pass that task_id",
+	}
 }

@@ -25,7 +25,12 @@ func (m *machine) take(device, id string) (release func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if owner := m.owners[device]; owner != "" {
-		return nil, &term.Error{Op: "open", Kind: term.Locked, Msg: "another process has it", Details: &term.Details{DeviceOwner: &term.DeviceOwner{PID: 7, SessionID: owner}}}
+		return nil, &term.Error{
+			Op:      "open",
+			Kind:    term.Locked,
+			Msg:     "another process has it",
+			Details: &term.Details{DeviceOwner: &term.DeviceOwner{PID: 7, SessionID: owner}},
+		}
 	}
 	if m.owners == nil {
 		m.owners = make(map[string]string)
@@ -72,7 +77,11 @@ func TestConsoleOpenedOnce(t *testing.T) {
 		var dials int
 		var world machine
 		var seen diary
-		m := manage(t, slowly(&dials, nil), session.Config{Devices: world.take, MaxSessions: 1, Observers: []term.Observer{&seen}})
+		m := manage(
+			t,
+			slowly(&dials, nil),
+			session.Config{Devices: world.take, MaxSessions: 1, Observers: []term.Observer{&seen}},
+		)
 		results := make([]session.OpenResult, callers)
 		var wg sync.WaitGroup
 		for i := range callers {
@@ -105,7 +114,8 @@ func TestConsoleOpenedOnce(t *testing.T) {
 		if dials != 1 || made != 1 || world.taken != 1 || world.owner("switch-001") != id {
 			t.Errorf("%d dials, %d made, taken %d times by %q", dials, made, world.taken, world.owner("switch-001"))
 		}
-		if i := results[0].Session.Info(); i.Device != "switch-001" || i.Host != "terminal-server" || !strings.HasPrefix(id, "switch-001-") {
+		if i := results[0].Session.Info(); i.Device != "switch-001" || i.Host != "terminal-server" ||
+			!strings.HasPrefix(id, "switch-001-") {
 			t.Errorf("%+v", i)
 		}
 		if e := seen.of(term.VerbOpen); len(e) != callers { // each call is on record
@@ -190,7 +200,9 @@ func TestConsoleOpenedWhileClosing(t *testing.T) {
 		if err != nil || second.Existing || second.Session == first.Session || dials != 2 {
 			t.Errorf("%+v, %v, %d dials", second, err, dials)
 		}
-		if e := seen.of(term.VerbOpen); len(e) != 4 || !errors.Is(e[1].Refused, term.Busy) || !errors.Is(e[2].Refused, term.Canceled) || e[1].Host != "terminal-server" {
+		if e := seen.of(term.VerbOpen); len(e) != 4 || !errors.Is(e[1].Refused, term.Busy) ||
+			!errors.Is(e[2].Refused, term.Canceled) ||
+			e[1].Host != "terminal-server" {
 			t.Errorf("events %+v", e)
 		}
 		close(hang)
@@ -210,7 +222,8 @@ func TestConsoleJoin(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
-				if r, err := m.Open(task("t"), consoleOf("d")); !errors.Is(err, term.ConnectFailed) || r.Session != nil || r.Existing {
+				if r, err := m.Open(task("t"), consoleOf("d")); !errors.Is(err, term.ConnectFailed) || r.Session != nil ||
+					r.Existing {
 					t.Errorf("%+v, %v", r, err)
 				}
 			})

@@ -46,7 +46,13 @@ func (k *desk) allowed(ctx context.Context, a term.Action, e *term.Event) (term.
 	}
 	if k.journal != nil {
 		if err := k.journal(k.stamp(*e)); err != nil {
-			return term.Ruling{}, &term.Error{Op: string(a.Verb), Session: k.session, Kind: term.PolicyDenied, Msg: "the audit journal could not be written, so nothing was done; the operator must mend it", Err: err}
+			return term.Ruling{}, &term.Error{
+				Op:      string(a.Verb),
+				Session: k.session,
+				Kind:    term.PolicyDenied,
+				Msg:     "the audit journal could not be written, so nothing was done; the operator must mend it",
+				Err:     err,
+			}
 		}
 	}
 	return ruling, nil
@@ -73,7 +79,17 @@ func (k *desk) stamp(e term.Event) term.Event {
 func tell(log *slog.Logger, o term.Observer, e term.Event) {
 	defer func() {
 		if r := recover(); r != nil {
-			log.Error("panic in an observer", "session", e.Session, "verb", string(e.Verb), "panic", fmt.Sprint(r), "stack", stack())
+			log.Error(
+				"panic in an observer",
+				"session",
+				e.Session,
+				"verb",
+				string(e.Verb),
+				"panic",
+				fmt.Sprint(r),
+				"stack",
+				stack(),
+			)
 		}
 	}()
 	o.Observe(e)

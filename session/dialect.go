@@ -32,15 +32,34 @@ func typedLine(sh shell, m marker, command string) string {
 	end := m.printfArgument()
 	switch sh.class {
 	case ClassFish:
-		return fmt.Sprintf(` printf '\036S=%%s\037\n' %s; eval (printf '%s' | string collect -N); printf '%s' %s`, m.nonce, printfOctal(command), end, m.statusArguments("$status"))
+		return fmt.Sprintf(
+			` printf '\036S=%%s\037\n' %s; eval (printf '%s' | string collect -N); printf '%s' %s`,
+			m.nonce,
+			printfOctal(command),
+			end,
+			m.statusArguments("$status"),
+		)
 	case ClassCsh:
-		return fmt.Sprintf(" printf '\\036S=%%s\\037\\n' %s; eval \"`printf '%s'`\"; printf '%s' %s", m.nonce, printfOctal(command), end, m.statusArguments("$status"))
+		return fmt.Sprintf(
+			" printf '\\036S=%%s\\037\\n' %s; eval \"`printf '%s'`\"; printf '%s' %s",
+			m.nonce,
+			printfOctal(command),
+			end,
+			m.statusArguments("$status"),
+		)
 	case ClassPowerShell:
 		return powershellLine(m, command)
 	case ClassCmd:
 		return cmdLine(m, command)
 	default:
-		return fmt.Sprintf(` printf '\036S=%%s\037\n' %s; %s "$(printf '%s')"; printf '%s' %s`, m.nonce, evalWord(sh.name), printfOctal(command), end, m.statusArguments("$?"))
+		return fmt.Sprintf(
+			` printf '\036S=%%s\037\n' %s; %s "$(printf '%s')"; printf '%s' %s`,
+			m.nonce,
+			evalWord(sh.name),
+			printfOctal(command),
+			end,
+			m.statusArguments("$?"),
+		)
 	}
 }
 
@@ -63,7 +82,11 @@ func printfOctal(text string) string {
 		switch c := text[i]; {
 		case c == '%':
 			b.WriteString("%%")
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', i > 0 && (c == ' ' || c == '-'), strings.IndexByte("/.,:;=+_@()<>|&", c) >= 0:
+		case c >= 'a' && c <= 'z',
+			c >= 'A' && c <= 'Z',
+			c >= '0' && c <= '9',
+			i > 0 && (c == ' ' || c == '-'),
+			strings.IndexByte("/.,:;=+_@()<>|&", c) >= 0:
 			b.WriteByte(c)
 		default:
 			fmt.Fprintf(&b, `\%03o`, c)
@@ -77,7 +100,14 @@ func printfOctal(text string) string {
 // and was never tried on a real PowerShell.
 func powershellLine(m marker, command string) string {
 	status := `$(if($?){if($LASTEXITCODE -ne $null){$LASTEXITCODE}else{0}}else{if($LASTEXITCODE){$LASTEXITCODE}else{1}})`
-	line := fmt.Sprintf(`"$([char]30)S=%s$([char]31)"; $LASTEXITCODE=$null; Invoke-Expression (%s); $r=%s; "%s$r%s"`, "$('"+m.nonce+"')", psQuoted(command), status, psChars(m.prefix), psChars(m.suffix))
+	line := fmt.Sprintf(
+		`"$([char]30)S=%s$([char]31)"; $LASTEXITCODE=$null; Invoke-Expression (%s); $r=%s; "%s$r%s"`,
+		"$('"+m.nonce+"')",
+		psQuoted(command),
+		status,
+		psChars(m.prefix),
+		psChars(m.suffix),
+	)
 	if m.ascii {
 		line += fmt.Sprintf(`; "PTYCTL_RC_$('%s')=${r}:END_$('%s')"`, m.nonce, m.nonce)
 	}
@@ -115,5 +145,11 @@ func psChars(text string) string {
 // cmdLine is typedLine for cmd.exe, which prints no control characters: only the ASCII marker is there. The
 // caret keeps the echo apart from what is printed. Like powershellLine, it was never tried on a real one.
 func cmdLine(m marker, command string) string {
-	return fmt.Sprintf(`echo S^=%s& %s& call echo PTYCTL_RC_%s^=%%^errorlevel%%:END_%s`, m.nonce, command, m.nonce, m.nonce)
+	return fmt.Sprintf(
+		`echo S^=%s& %s& call echo PTYCTL_RC_%s^=%%^errorlevel%%:END_%s`,
+		m.nonce,
+		command,
+		m.nonce,
+		m.nonce,
+	)
 }

@@ -108,7 +108,10 @@ func TestTypedLine(t *testing.T) {
 	if want := start + `eval "$(printf 'id')"; printf '\074\045%s\076\n' $?`; custom != want {
 		t.Errorf("custom marker:\n%s\nwant\n%s", custom, want)
 	}
-	if got := typedLine(shell{ClassPowerShell, "pwsh"}, customMarker("é", ">"), "id"); !strings.HasSuffix(got, `"$([char]233)$r$([char]62)"`) {
+	if got := typedLine(shell{ClassPowerShell, "pwsh"}, customMarker("é", ">"), "id"); !strings.HasSuffix(
+		got,
+		`"$([char]233)$r$([char]62)"`,
+	) {
 		t.Errorf("custom marker: %s", got)
 	}
 }

@@ -114,13 +114,28 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 func (s *Session) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *run, epoch uint64, err error) {
 	const op = "exec"
 	if strings.TrimSpace(r.Command) == "" {
-		return nil, 0, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "cmd is empty; pass the command to run"}
+		return nil, 0, &term.Error{
+			Op:      op,
+			Session: s.id,
+			Kind:    term.InvalidArgument,
+			Msg:     "cmd is empty; pass the command to run",
+		}
 	}
 	if len(r.Argv) > 0 && r.Argv[0] == "" {
-		return nil, 0, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "the first word is empty; it is the program to run"}
+		return nil, 0, &term.Error{
+			Op:      op,
+			Session: s.id,
+			Kind:    term.InvalidArgument,
+			Msg:     "the first word is empty; it is the program to run",
+		}
 	}
 	if strings.IndexByte(r.Command, 0) >= 0 {
-		return nil, 0, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: "cmd holds a NUL byte, which no shell can take; pass such data as stdin with stdin_encoding base64"}
+		return nil, 0, &term.Error{
+			Op:      op,
+			Session: s.id,
+			Kind:    term.InvalidArgument,
+			Msg:     "cmd holds a NUL byte, which no shell can take; pass such data as stdin with stdin_encoding base64",
+		}
 	}
 	if _, err := s.alive(op); err != nil {
 		return nil, 0, err
@@ -134,7 +149,14 @@ func (s *Session) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *ru
 	if dir == "" && lane == LaneChannel { // where the shell in a terminal is by now nobody knows
 		dir = s.o.dir
 	}
-	a := term.Action{Command: r.Command, Argv: r.Argv, Dir: dir, Env: r.Env, Input: len(r.Stdin), FarSide: s.reads(lane, *r)}
+	a := term.Action{
+		Command: r.Command,
+		Argv:    r.Argv,
+		Dir:     dir,
+		Env:     r.Env,
+		Input:   len(r.Stdin),
+		FarSide: s.reads(lane, *r),
+	}
 	if epoch, err = d.permit(ctx, a); err != nil {
 		return nil, 0, err
 	}
@@ -175,7 +197,12 @@ func (s *Session) chooseLane(r ExecRequest) (Lane, error) {
 		return LaneTerminal, nil
 	case LaneChannel:
 		if !can {
-			return "", &term.Error{Op: "exec", Session: s.id, Kind: term.Unsupported, Msg: "this session cannot run commands beside its terminal; use lane terminal"}
+			return "", &term.Error{
+				Op:      "exec",
+				Session: s.id,
+				Kind:    term.Unsupported,
+				Msg:     "this session cannot run commands beside its terminal; use lane terminal",
+			}
 		}
 		return LaneChannel, nil
 	case "", LaneAuto:
@@ -184,7 +211,13 @@ func (s *Session) chooseLane(r ExecRequest) (Lane, error) {
 		}
 		return LaneChannel, nil
 	}
-	return "", &term.Error{Op: "exec", Session: s.id, Kind: term.InvalidArgument, Msg: fmt.Sprintf("lane %q does not exist; use auto, channel or terminal", r.Lane), Details: &term.Details{Field: "lane", Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)}}}
+	return "", &term.Error{
+		Op:      "exec",
+		Session: s.id,
+		Kind:    term.InvalidArgument,
+		Msg:     fmt.Sprintf("lane %q does not exist; use auto, channel or terminal", r.Lane),
+		Details: &term.Details{Field: "lane", Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)}},
+	}
 }
 
 // ContinueExec waits on, at most for wait, for an exec that Exec left running, or returns its output again.
@@ -229,7 +262,13 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 	case "stderr":
 		return read(ctx, x.stderr.buf, &x.stderr.newest, s.o.limits.reads, r), nil
 	}
-	return Chunk{}, &term.Error{Op: "read", Session: s.id, Kind: term.InvalidArgument, Msg: fmt.Sprintf("stream %q does not exist; use stdout or stderr", stream), Details: &term.Details{Field: "stream", Allowed: []string{"stdout", "stderr"}}}
+	return Chunk{}, &term.Error{
+		Op:      "read",
+		Session: s.id,
+		Kind:    term.InvalidArgument,
+		Msg:     fmt.Sprintf("stream %q does not exist; use stdout or stderr", stream),
+		Details: &term.Details{Field: "stream", Allowed: []string{"stdout", "stderr"}},
+	}
 }
 
 // collect waits for x as long as it may and makes a result of what there is.
@@ -257,9 +296,21 @@ func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOu
 		case <-ctx.Done():
 			if x.stopOnCancel {
 				x.cancel(errExecCanceled)
-				return ExecResult{}, &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "the call was canceled, and the command with it, as it was started with stop_on_cancel; its exec_id is " + x.id, Err: ctx.Err()}
+				return ExecResult{}, &term.Error{
+					Op:      "exec",
+					Session: s.id,
+					Kind:    term.Canceled,
+					Msg:     "the call was canceled, and the command with it, as it was started with stop_on_cancel; its exec_id is " + x.id,
+					Err:     ctx.Err(),
+				}
 			}
-			return ExecResult{}, &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "the call was canceled; the command goes on until its own deadline as exec_id " + x.id, Err: ctx.Err()}
+			return ExecResult{}, &term.Error{
+				Op:      "exec",
+				Session: s.id,
+				Kind:    term.Canceled,
+				Msg:     "the call was canceled; the command goes on until its own deadline as exec_id " + x.id,
+				Err:     ctx.Err(),
+			}
 		}
 		return s.result(x, maxOutput)
 	}
@@ -271,7 +322,14 @@ func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
 		maxOutput = defaultOutput
 	}
 	ended := x.ended()
-	res := ExecResult{ID: x.id, Lane: x.lane, Stdout: x.stdout.output(maxOutput), Stderr: x.stderr.output(maxOutput), Duration: time.Since(x.started), Pages: int(x.pages.Load())}
+	res := ExecResult{
+		ID:       x.id,
+		Lane:     x.lane,
+		Stdout:   x.stdout.output(maxOutput),
+		Stderr:   x.stderr.output(maxOutput),
+		Duration: time.Since(x.started),
+		Pages:    int(x.pages.Load()),
+	}
 	res.ErrorHints = x.expect.hints(res.Stdout.Head, res.Stdout.Tail, res.Stderr.Head, res.Stderr.Tail)
 	cause := context.Cause(x.ctx)
 	res.TimedOut = errors.Is(cause, context.DeadlineExceeded)

@@ -57,11 +57,20 @@ func TestExecResult(t *testing.T) {
 			io.WriteString(stderr, "error: no\nerror: never\n")
 			return term.Exit{Known: true, Code: 3}, nil
 		}, session.Options{Expect: session.Expect{Errors: []*regexp.Regexp{re(`error: \w+`)}}})
-		got := run(t, s, session.ExecRequest{Command: "id", Dir: "/tmp", Env: []term.EnvVar{{Name: "A", Value: "b"}}, Stdin: []byte("in")})
-		if string(got.Stdout.Bytes()) != "id in /tmp with [{A b}] and in\n" || string(got.Stderr.Bytes()) != "error: no\nerror: never\n" {
+		got := run(
+			t,
+			s,
+			session.ExecRequest{Command: "id", Dir: "/tmp", Env: []term.EnvVar{{Name: "A", Value: "b"}}, Stdin: []byte("in")},
+		)
+		if string(got.Stdout.Bytes()) != "id in /tmp with [{A b}] and in\n" ||
+			string(got.Stderr.Bytes()) != "error: no\nerror: never\n" {
 			t.Errorf("stdout %q, stderr %q", got.Stdout.Bytes(), got.Stderr.Bytes())
 		}
-		if got.Exit != (term.Exit{Known: true, Code: 3}) || got.Done != session.DoneExitStatus || got.ExitReason != "" || got.Lane != session.LaneChannel || got.Duration != time.Second || got.TimedOut || got.Canceled {
+		if got.Exit != (term.Exit{Known: true, Code: 3}) || got.Done != session.DoneExitStatus || got.ExitReason != "" ||
+			got.Lane != session.LaneChannel ||
+			got.Duration != time.Second ||
+			got.TimedOut ||
+			got.Canceled {
 			t.Errorf("%+v", got)
 		}
 		if got.ID != "" {
@@ -100,7 +109,8 @@ func TestExecNoStatus(t *testing.T) {
 		s := startExec(t, func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
 			return term.Exit{}, nil
 		}, session.Options{})
-		if got := run(t, s, session.ExecRequest{Command: "id"}); got.Done != session.DoneEOF || got.ExitReason != "no_status" {
+		if got := run(t, s, session.ExecRequest{Command: "id"}); got.Done != session.DoneEOF ||
+			got.ExitReason != "no_status" {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -168,26 +178,33 @@ func TestExecContinued(t *testing.T) {
 			return term.Exit{Known: true}, nil
 		}, session.Options{})
 		got := run(t, s, session.ExecRequest{Command: "id", Wait: 1500 * time.Millisecond})
-		if got.Done != session.DoneRunning || got.ExitReason != "running" || got.Exit != (term.Exit{}) || string(got.Stdout.Bytes()) != "0\n" || got.ID == "" {
+		if got.Done != session.DoneRunning || got.ExitReason != "running" || got.Exit != (term.Exit{}) ||
+			string(got.Stdout.Bytes()) != "0\n" ||
+			got.ID == "" {
 			t.Fatalf("%+v", got)
 		}
 		if r := s.Info().Running; !slices.Equal(r, []string{got.ID}) {
 			t.Errorf("running %q", r)
 		}
-		if c, err := s.ReadExec(t.Context(), got.ID, "stdout", session.ReadRequest{Until: re(`1\n`), Timeout: time.Minute}); err != nil || string(c.Data) != "0\n1\n" {
+		if c, err := s.ReadExec(t.Context(), got.ID, "stdout", session.ReadRequest{Until: re(`1\n`), Timeout: time.Minute}); err != nil ||
+			string(c.Data) != "0\n1\n" {
 			t.Errorf("%q, %v", c.Data, err)
 		}
 		_, err := s.ReadExec(t.Context(), got.ID, "stdin", session.ReadRequest{})
 		wantKind(t, err, term.InvalidArgument)
-		if got, err = s.ContinueExec(t.Context(), got.ID, 0, 0); err != nil || got.Done != session.DoneRunning || string(got.Stdout.Bytes()) != "0\n1\n" {
+		if got, err = s.ContinueExec(t.Context(), got.ID, 0, 0); err != nil || got.Done != session.DoneRunning ||
+			string(got.Stdout.Bytes()) != "0\n1\n" {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		id := got.ID
-		if got, err = s.ContinueExec(t.Context(), id, time.Minute, 0); err != nil || got.Done != session.DoneExitStatus || string(got.Stdout.Bytes()) != "0\n1\n2\n" || got.Duration != 3*time.Second {
+		if got, err = s.ContinueExec(t.Context(), id, time.Minute, 0); err != nil || got.Done != session.DoneExitStatus ||
+			string(got.Stdout.Bytes()) != "0\n1\n2\n" ||
+			got.Duration != 3*time.Second {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		// Who knows the id may ask again, as long as it is kept.
-		if again, err := s.ContinueExec(t.Context(), id, 0, 0); err != nil || string(again.Stdout.Bytes()) != "0\n1\n2\n" || again.Done != session.DoneExitStatus {
+		if again, err := s.ContinueExec(t.Context(), id, 0, 0); err != nil || string(again.Stdout.Bytes()) != "0\n1\n2\n" ||
+			again.Done != session.DoneExitStatus {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 		time.Sleep(6 * time.Minute)
@@ -201,7 +218,10 @@ func TestExecCanceled(t *testing.T) {
 		s := startExec(t, obedient("some"), session.Options{})
 		id := run(t, s, session.ExecRequest{Command: "id", Wait: time.Second}).ID
 		got, err := s.CancelExec(t.Context(), id, 0)
-		if err != nil || got.Done != session.DoneTimeout || !got.Canceled || got.TimedOut || got.ExitReason != "canceled" || got.Exit.Killed != "yes" || string(got.Stdout.Bytes()) != "some" || got.ID != "" {
+		if err != nil || got.Done != session.DoneTimeout || !got.Canceled || got.TimedOut || got.ExitReason != "canceled" ||
+			got.Exit.Killed != "yes" ||
+			string(got.Stdout.Bytes()) != "some" ||
+			got.ID != "" {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
@@ -238,14 +258,17 @@ func TestExecTimeout(t *testing.T) {
 			}, session.Options{})
 			var got session.ExecResult
 			took := since(func() { got = run(t, s, session.ExecRequest{Command: "id", Timeout: 2 * time.Second}) })
-			if took != c.took || got.Done != session.DoneTimeout || !got.TimedOut || got.Canceled || got.ExitReason != "timeout" || got.Exit.Killed != c.killed {
+			if took != c.took || got.Done != session.DoneTimeout || !got.TimedOut || got.Canceled ||
+				got.ExitReason != "timeout" ||
+				got.Exit.Killed != c.killed {
 				t.Errorf("late %v: %+v after %v", c.late, got, took)
 			}
 			if c.killed != "unknown" {
 				return
 			}
 			time.Sleep(c.late)
-			if got, err := s.ContinueExec(t.Context(), got.ID, 0, 0); err != nil || got.Exit.Killed != "yes" || !got.TimedOut || string(got.Stdout.Bytes()) != "some more" {
+			if got, err := s.ContinueExec(t.Context(), got.ID, 0, 0); err != nil || got.Exit.Killed != "yes" || !got.TimedOut ||
+				string(got.Stdout.Bytes()) != "some more" {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})
@@ -292,7 +315,8 @@ func TestExecBudget(t *testing.T) {
 				if budget <= 0 {
 					budget = 16 << 10
 				}
-				if o.Total != int64(c.size) || o.TailStart+int64(len(o.Tail)) != o.Total || o.Omitted() < 0 || len(o.Head)+len(o.Tail) > budget {
+				if o.Total != int64(c.size) || o.TailStart+int64(len(o.Tail)) != o.Total || o.Omitted() < 0 ||
+					len(o.Head)+len(o.Tail) > budget {
 					t.Fatalf("total %d, head %d, tail %d at %d", o.Total, len(o.Head), len(o.Tail), o.TailStart)
 				}
 				if !bytes.Equal(o.Head, all[:len(o.Head)]) || !bytes.Equal(o.Tail, all[o.TailStart:]) {
@@ -316,7 +340,12 @@ func TestExecBudget(t *testing.T) {
 				var middle []byte
 				cursor := int64(len(o.Head))
 				for cursor < o.TailStart {
-					chunk, err := s.ReadExec(t.Context(), got.ID, "stdout", session.ReadRequest{Cursor: cursor, MaxBytes: int(min(o.TailStart-cursor, 5000))})
+					chunk, err := s.ReadExec(
+						t.Context(),
+						got.ID,
+						"stdout",
+						session.ReadRequest{Cursor: cursor, MaxBytes: int(min(o.TailStart-cursor, 5000))},
+					)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -456,12 +485,15 @@ func TestExecRetention(t *testing.T) {
 		_, err := s.ContinueExec(t.Context(), ids[0], 0, 10)
 		wantKind(t, err, term.NotFound)
 		s.Close(t.Context(), session.CloseOptions{}) // which ends no retention
-		if c, err := s.ReadExec(t.Context(), ids[1], "stdout", session.ReadRequest{Until: re("x"), Timeout: time.Hour}); err != nil || !c.EOF || len(c.Data) != 100 {
+		if c, err := s.ReadExec(t.Context(), ids[1], "stdout", session.ReadRequest{Until: re("x"), Timeout: time.Hour}); err != nil ||
+			!c.EOF ||
+			len(c.Data) != 100 {
 			t.Errorf("%s, EOF %v, %v", c.Reason, c.EOF, err)
 		}
 		time.Sleep(59 * time.Second)
 		for _, id := range ids[1:] {
-			if got, err := s.ContinueExec(t.Context(), id, 0, 10); err != nil || got.Stdout.Total != 100 || got.Done != session.DoneExitStatus {
+			if got, err := s.ContinueExec(t.Context(), id, 0, 10); err != nil || got.Stdout.Total != 100 ||
+				got.Done != session.DoneExitStatus {
 				t.Fatalf("%+v, %v", got, err)
 			}
 		}

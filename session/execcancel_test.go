@@ -28,7 +28,8 @@ func TestExecWhoseCallIsCanceled(t *testing.T) {
 				}
 				synctest.Wait()
 				i := s.Info()
-				if running := !stop; (len(i.Running) == 1) != running || (len(i.Unfetched) == 1) == running || s.Received() != int64(len("some output")) {
+				if running := !stop; (len(i.Running) == 1) != running || (len(i.Unfetched) == 1) == running ||
+					s.Received() != int64(len("some output")) {
 					t.Fatalf("running %q, fetched by nobody %q, %d bytes", i.Running, i.Unfetched, s.Received())
 				}
 				id := append(i.Running, i.Unfetched...)[0]
@@ -48,7 +49,10 @@ func TestExecWhoseCallIsCanceled(t *testing.T) {
 func TestContinueThatIsCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startExec(t, obedient(""), session.Options{})
-		res, err := s.Exec(t.Context(), session.ExecRequest{Command: "x", Timeout: time.Hour, Wait: time.Second, StopOnCancel: true})
+		res, err := s.Exec(
+			t.Context(),
+			session.ExecRequest{Command: "x", Timeout: time.Hour, Wait: time.Second, StopOnCancel: true},
+		)
 		if err != nil || res.Done != session.DoneRunning {
 			t.Fatalf("%+v, %v", res, err)
 		}

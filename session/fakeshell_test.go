@@ -40,7 +40,12 @@ type fakeShell struct {
 func startShell(tb testing.TB, greeting, prompt string, o session.Options) (*session.Session, *fakeShell) {
 	tb.Helper()
 	near, far := bufpipe.New(64 << 10)
-	f := &fakeShell{far: far, prompt: prompt, keys: make(chan byte, 64<<10), terminal: &waiting{plain: plain{ReadWriteCloser: near}}}
+	f := &fakeShell{
+		far:      far,
+		prompt:   prompt,
+		keys:     make(chan byte, 64<<10),
+		terminal: &waiting{plain: plain{ReadWriteCloser: near}},
+	}
 	watch(tb, &o)
 	s := session.New(f.terminal, o)
 	tellState(tb, s)
@@ -105,7 +110,9 @@ func (f *fakeShell) until(keys string) (key byte, ok bool) {
 	return 0, false
 }
 
-var typedForm = regexp.MustCompile(`^ printf '\\036S=%s\\037\\n' (\w+); (?:command )?eval "\$\(printf '(.*)'\)"; printf '(.*)' \$\?`)
+var typedForm = regexp.MustCompile(
+	`^ printf '\\036S=%s\\037\\n' (\w+); (?:command )?eval "\$\(printf '(.*)'\)"; printf '(.*)' \$\?`,
+)
 
 // line reads a line and runs it; false ends the shell.
 func (f *fakeShell) line() bool {

@@ -40,7 +40,12 @@ func (f *farFiles) possible(verb term.Verb) error {
 		err := notOffered(verb, "of other machines", "fs.remote", "is true then")
 		return s.transportError(string(verb), err)
 	case s.subsystems == nil:
-		return &term.Error{Op: string(verb), Session: s.id, Kind: term.Unsupported, Msg: "this session's protocol carries no files: only an SSH session does; for files of ptyctl's own machine leave session_id out"}
+		return &term.Error{
+			Op:      string(verb),
+			Session: s.id,
+			Kind:    term.Unsupported,
+			Msg:     "this session's protocol carries no files: only an SSH session does; for files of ptyctl's own machine leave session_id out",
+		}
 	}
 	return nil
 }
@@ -64,7 +69,11 @@ func (f *farFiles) use(ctx context.Context, verb term.Verb, do func(context.Cont
 	case s.ctx.Err() != nil:
 		return s.endedError(string(verb))
 	case call.Err() != nil && !errors.As(err, new(*term.Error)):
-		err = &term.Error{Kind: term.Canceled, Err: err, Msg: "the call was over before the files of the far side could be reached; try again, with more time"}
+		err = &term.Error{
+			Kind: term.Canceled,
+			Err:  err,
+			Msg:  "the call was over before the files of the far side could be reached; try again, with more time",
+		}
 	}
 	return s.transportError(string(verb), err)
 }

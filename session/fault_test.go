@@ -58,7 +58,10 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 		},
 		"writer of a secret": func(s *Session, r *rigged) {
 			r.write = true
-			if _, err := s.Write(context.Background(), []byte("hunter22-1138\r"), WriteOptions{Sensitive: true}); !errors.Is(err, term.Internal) {
+			if _, err := s.Write(context.Background(), []byte("hunter22-1138\r"), WriteOptions{Sensitive: true}); !errors.Is(
+				err,
+				term.Internal,
+			) {
 				t.Errorf("the write: %v", err)
 			}
 		},
@@ -95,7 +98,9 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 				<-s.Ended()
 				synctest.Wait()
 				i := s.Info()
-				if i.State != Failed || !errors.Is(i.End.Err, term.Internal) || !strings.Contains(i.End.Reason, "a fault in ptyctl") || strings.Contains(i.End.Reason, "secret") {
+				if i.State != Failed || !errors.Is(i.End.Err, term.Internal) ||
+					!strings.Contains(i.End.Reason, "a fault in ptyctl") ||
+					strings.Contains(i.End.Reason, "secret") {
 					t.Errorf("%s, %+v", i.State, i.End)
 				}
 				if !r.closed {
@@ -120,9 +125,18 @@ func TestFaultBeforeTheSessionOwnsTheTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, _ := bufpipe.New(0)
 		r := &rigged{ReadWriteCloser: near, describe: true}
-		m := NewManager(Config{Dialers: map[string]term.Dialer{"ssh": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) { return r, nil }}})
+		m := NewManager(
+			Config{
+				Dialers: map[string]term.Dialer{
+					"ssh": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) { return r, nil },
+				},
+			},
+		)
 		defer m.Close(t.Context())
-		if _, err := m.Open(t.Context(), OpenRequest{Target: term.Target{Protocol: "ssh", Host: "x"}}); !errors.Is(err, term.Internal) {
+		if _, err := m.Open(t.Context(), OpenRequest{Target: term.Target{Protocol: "ssh", Host: "x"}}); !errors.Is(
+			err,
+			term.Internal,
+		) {
 			t.Errorf("%v", err)
 		}
 		synctest.Wait()
@@ -149,9 +163,15 @@ func TestShutdownIsPolite(t *testing.T) {
 				time.Sleep(time.Second) // as far as the signal and back
 				told = !tr.closed
 			}
-			m := NewManager(Config{Dialers: map[string]term.Dialer{"ssh": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
-				return tr, nil
-			}}})
+			m := NewManager(
+				Config{
+					Dialers: map[string]term.Dialer{
+						"ssh": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+							return tr, nil
+						},
+					},
+				},
+			)
 			r, err := m.Open(t.Context(), OpenRequest{Target: term.Target{Protocol: "ssh", Host: "x"}})
 			if err != nil {
 				t.Fatal(err)

@@ -22,7 +22,17 @@ type FarFiles = func(ctx context.Context, channel io.ReadWriteCloser) (term.File
 
 // Files are the files of this machine that the Config offers.
 func (m *Manager) Files() *Files {
-	return &Files{here: m.c.Files, desk: &desk{protocol: "local", host: "localhost", gate: m.c.Gate, journal: m.c.Journal, observers: m.c.Observers, log: m.c.Logger}}
+	return &Files{
+		here: m.c.Files,
+		desk: &desk{
+			protocol:  "local",
+			host:      "localhost",
+			gate:      m.c.Gate,
+			journal:   m.c.Journal,
+			observers: m.c.Observers,
+			log:       m.c.Logger,
+		},
+	}
 }
 
 // OffersFiles says whether files of this machine, and those of far sides, are offered.
@@ -46,19 +56,29 @@ func (f *Files) Read(ctx context.Context, r term.FileRead) (d term.FileData, err
 
 // List lists a part of a folder.
 func (f *Files) List(ctx context.Context, r term.FileList) (l term.FileListing, err error) {
-	err = f.act(ctx, term.VerbFileRead, term.Event{Path: r.Path, Detail: "list"}, func(ctx context.Context, files term.Files) (int64, error) {
-		l, err = files.List(ctx, r)
-		return 0, err
-	})
+	err = f.act(
+		ctx,
+		term.VerbFileRead,
+		term.Event{Path: r.Path, Detail: "list"},
+		func(ctx context.Context, files term.Files) (int64, error) {
+			l, err = files.List(ctx, r)
+			return 0, err
+		},
+	)
 	return l, err
 }
 
 // Stat tells of what is at path.
 func (f *Files) Stat(ctx context.Context, path string) (e term.FileEntry, err error) {
-	err = f.act(ctx, term.VerbFileRead, term.Event{Path: path, Detail: "stat"}, func(ctx context.Context, files term.Files) (int64, error) {
-		e, err = files.Stat(ctx, path)
-		return 0, err
-	})
+	err = f.act(
+		ctx,
+		term.VerbFileRead,
+		term.Event{Path: path, Detail: "stat"},
+		func(ctx context.Context, files term.Files) (int64, error) {
+			e, err = files.Stat(ctx, path)
+			return 0, err
+		},
+	)
 	return e, err
 }
 
@@ -82,7 +102,12 @@ func (f *Files) Write(ctx context.Context, w term.FileWrite) (out term.FileWritt
 }
 
 // act carries out one action, and tells how many bytes it moved.
-func (f *Files) act(ctx context.Context, verb term.Verb, e term.Event, do func(context.Context, term.Files) (int64, error)) error {
+func (f *Files) act(
+	ctx context.Context,
+	verb term.Verb,
+	e term.Event,
+	do func(context.Context, term.Files) (int64, error),
+) error {
 	d := f.desk.begin(ctx, verb, e)
 	d.s = f.s
 	err := f.permit(ctx, d)
@@ -124,6 +149,11 @@ func (f *Files) permit(ctx context.Context, d *deed) error {
 func notOffered(verb term.Verb, whose, key, how string) error {
 	return &term.Error{
 		Op: string(verb), Kind: term.PolicyDenied, Details: &term.Details{Rule: key},
-		Msg: fmt.Sprintf("the files %s are not offered; the operator may change that: %s in the configuration %s", whose, key, how),
+		Msg: fmt.Sprintf(
+			"the files %s are not offered; the operator may change that: %s in the configuration %s",
+			whose,
+			key,
+			how,
+		),
 	}
 }

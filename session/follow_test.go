@@ -18,7 +18,9 @@ func TestTerminalRunningThenContinue(t *testing.T) {
 		r := posix("work 10")
 		r.Wait = 2 * time.Second
 		got := run(t, s, r)
-		if got.Done != session.DoneRunning || got.ExitReason != "running" || got.ID == "" || got.Exit.Known || string(got.Stdout.Bytes()) != "begun\n" || got.WaitingFor != nil {
+		if got.Done != session.DoneRunning || got.ExitReason != "running" || got.ID == "" || got.Exit.Known ||
+			string(got.Stdout.Bytes()) != "begun\n" ||
+			got.WaitingFor != nil {
 			t.Fatalf("%+v", got)
 		}
 		_, err := s.Exec(t.Context(), posix("say no"))
@@ -41,7 +43,8 @@ func TestTerminalAnswer(t *testing.T) {
 		if took := since(func() { got = run(t, s, posix("sudo id")) }); took > 200*time.Millisecond {
 			t.Errorf("told after %v", took)
 		}
-		if got.Done != session.DoneRunning || got.WaitingFor == nil || *got.WaitingFor != (term.Waiting{Kind: session.WaitPassword, Text: "[sudo] password for me: "}) {
+		if got.Done != session.DoneRunning || got.WaitingFor == nil ||
+			*got.WaitingFor != (term.Waiting{Kind: session.WaitPassword, Text: "[sudo] password for me: "}) {
 			t.Fatalf("%+v", got)
 		}
 		if _, err := s.Write(t.Context(), []byte(typed+"\r"), session.WriteOptions{Sensitive: true}); err != nil {
@@ -130,7 +133,8 @@ func TestTerminalEnds(t *testing.T) {
 	t.Run("lost", func(t *testing.T) {
 		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 			got := run(t, s, posix("drop"))
-			if got.Exit.Known || got.Done != session.DoneEOF || got.ExitReason != "connection_lost" || string(got.Stdout.Bytes()) != "some\x1eRC=1" {
+			if got.Exit.Known || got.Done != session.DoneEOF || got.ExitReason != "connection_lost" ||
+				string(got.Stdout.Bytes()) != "some\x1eRC=1" {
 				t.Errorf("%q, %+v", got.Stdout.Bytes(), got)
 			}
 		})
@@ -139,7 +143,8 @@ func TestTerminalEnds(t *testing.T) {
 		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 			time.AfterFunc(time.Second, func() { s.Close(context.Background(), session.CloseOptions{}) })
 			got := run(t, s, posix("sleep 99"))
-			if got.Exit.Known || got.Done != session.DoneEOF || got.ExitReason != "session_ended" || got.Duration > 2*time.Second {
+			if got.Exit.Known || got.Done != session.DoneEOF || got.ExitReason != "session_ended" ||
+				got.Duration > 2*time.Second {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -163,16 +168,29 @@ func TestTerminalEnds(t *testing.T) {
 
 // A flood is bounded, its start and end are kept, and the marker behind it is found.
 func TestTerminalFlood(t *testing.T) {
-	inShell(t, userPrompt, session.Options{BufferBytes: 256 << 10, ExecBytes: 128 << 10}, func(t *testing.T, s *session.Session, sh *fakeShell) {
-		got := run(t, s, posix("flood 64"))
-		out := string(got.Stdout.Bytes())
-		if got.Done != session.DoneMarker || !strings.HasSuffix(out, "last\n") || len(out) > 16<<10 || got.Stdout.Total+got.Lost < 64<<20-64<<20/57*2 {
-			t.Errorf("%d bytes of %d, %d lost, ends %q: %+v", len(out), got.Stdout.Total, got.Lost, out[max(0, len(out)-20):], got.Exit)
-		}
-		if got.Lost == 0 && !strings.HasPrefix(out, "first\n") {
-			t.Errorf("begins %q", out[:20])
-		}
-	})
+	inShell(
+		t,
+		userPrompt,
+		session.Options{BufferBytes: 256 << 10, ExecBytes: 128 << 10},
+		func(t *testing.T, s *session.Session, sh *fakeShell) {
+			got := run(t, s, posix("flood 64"))
+			out := string(got.Stdout.Bytes())
+			if got.Done != session.DoneMarker || !strings.HasSuffix(out, "last\n") || len(out) > 16<<10 ||
+				got.Stdout.Total+got.Lost < 64<<20-64<<20/57*2 {
+				t.Errorf(
+					"%d bytes of %d, %d lost, ends %q: %+v",
+					len(out),
+					got.Stdout.Total,
+					got.Lost,
+					out[max(0, len(out)-20):],
+					got.Exit,
+				)
+			}
+			if got.Lost == 0 && !strings.HasPrefix(out, "first\n") {
+				t.Errorf("begins %q", out[:20])
+			}
+		},
+	)
 }
 
 func TestTerminalDevice(t *testing.T) {
@@ -181,7 +199,9 @@ func TestTerminalDevice(t *testing.T) {
 	}
 	check := func(t *testing.T, got session.ExecResult, done session.DoneReason, out string) {
 		t.Helper()
-		if got.Done != done || got.Exit.Known || got.ExitReason != "unsupported_shell" || got.Prompt == nil || *got.Prompt != (done == session.DonePrompt) || string(got.Stdout.Bytes()) != out {
+		if got.Done != done || got.Exit.Known || got.ExitReason != "unsupported_shell" || got.Prompt == nil ||
+			*got.Prompt != (done == session.DonePrompt) ||
+			string(got.Stdout.Bytes()) != out {
 			t.Errorf("%q, %+v, want %s and %q", got.Stdout.Bytes(), got, done, out)
 		}
 	}
@@ -197,13 +217,23 @@ func TestTerminalDevice(t *testing.T) {
 		})
 	})
 	t.Run("prompt given", func(t *testing.T) {
-		inShell(t, "ready!", session.Options{Expect: session.Expect{Prompt: re(`^ready!$`)}}, func(t *testing.T, s *session.Session, sh *fakeShell) {
-			check(t, run(t, s, device("show version")), session.DonePrompt, "Version 1\nuptime 2 days\n")
-			check(t, run(t, s, device("work 10")), session.DonePrompt, "begun\ndone\n") // silence is no end where a prompt is known
-			r := device("work 10")
-			r.Idle = time.Second // unless the caller says so
-			check(t, run(t, s, r), session.DoneIdle, "begun\n")
-		})
+		inShell(
+			t,
+			"ready!",
+			session.Options{Expect: session.Expect{Prompt: re(`^ready!$`)}},
+			func(t *testing.T, s *session.Session, sh *fakeShell) {
+				check(t, run(t, s, device("show version")), session.DonePrompt, "Version 1\nuptime 2 days\n")
+				check(
+					t,
+					run(t, s, device("work 10")),
+					session.DonePrompt,
+					"begun\ndone\n",
+				) // silence is no end where a prompt is known
+				r := device("work 10")
+				r.Idle = time.Second // unless the caller says so
+				check(t, run(t, s, r), session.DoneIdle, "begun\n")
+			},
+		)
 	})
 	t.Run("idle", func(t *testing.T) {
 		inShell(t, "r1#", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
@@ -272,7 +302,10 @@ func TestPromptInItsRow(t *testing.T) {
 		for range 2 {
 			go func() {
 				take(t, far, 5)
-				io.WriteString(far, "list\r\n"+strings.Repeat("x", 40)+" --More-- \b\b\b\b\b\b\b\b\b\b          \b\b\b\b\b\b\b\b\b\br1# ")
+				io.WriteString(
+					far,
+					"list\r\n"+strings.Repeat("x", 40)+" --More-- \b\b\b\b\b\b\b\b\b\b          \b\b\b\b\b\b\b\b\b\br1# ",
+				)
 			}()
 			got := run(t, s, session.ExecRequest{Command: "list", Class: session.ClassDevice, Timeout: 10 * time.Second})
 			if want := strings.Repeat("x", 40) + "\n"; got.Done != session.DonePrompt || string(got.Stdout.Bytes()) != want {

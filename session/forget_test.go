@@ -60,7 +60,13 @@ func TestTypedCommandsGiveBackTheirMemory(t *testing.T) {
 		}
 		show("Password: ")
 		before := pool.Held()
-		req := ExecRequest{Command: "show clock", Lane: LaneTerminal, Class: ClassDevice, Idle: time.Second, Timeout: time.Minute}
+		req := ExecRequest{
+			Command: "show clock",
+			Lane:    LaneTerminal,
+			Class:   ClassDevice,
+			Idle:    time.Second,
+			Timeout: time.Minute,
+		}
 		if _, err := s.Exec(t.Context(), req); err == nil {
 			t.Fatal("a command was typed into a question")
 		}

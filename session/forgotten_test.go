@@ -14,12 +14,27 @@ import (
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := new(collector)
-		m := NewManager(Config{MaxSessions: 2, Retention: time.Minute, Observers: []term.Observer{told}, Dialers: map[string]term.Dialer{"local": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
-			return newFakeProgram("", 0), nil
-		}}})
+		m := NewManager(
+			Config{
+				MaxSessions: 2,
+				Retention:   time.Minute,
+				Observers:   []term.Observer{told},
+				Dialers: map[string]term.Dialer{
+					"local": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+						return newFakeProgram("", 0), nil
+					},
+				},
+			},
+		)
 		open := func() *Session {
 			t.Helper()
-			r, err := m.Open(t.Context(), OpenRequest{ID: "pty_a1b2c3d4", Target: term.Target{Protocol: "local", Local: term.LocalOptions{Argv: []string{"sh"}}}})
+			r, err := m.Open(
+				t.Context(),
+				OpenRequest{
+					ID:     "pty_a1b2c3d4",
+					Target: term.Target{Protocol: "local", Local: term.LocalOptions{Argv: []string{"sh"}}},
+				},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,11 @@ import (
 
 // permit decides whether an action may be done: the lock first, then the operator's Gate, then the Journal,
 // which must have it on record before it happens.
-func (s *Session) permit(ctx context.Context, a term.Action, e *term.Event) (ruling term.Ruling, epoch uint64, err error) {
+func (s *Session) permit(
+	ctx context.Context,
+	a term.Action,
+	e *term.Event,
+) (ruling term.Ruling, epoch uint64, err error) {
 	by := holderOf(term.ActorFrom(ctx))
 	epoch, held := s.locks.Check(s.id, by)
 	if held == nil && epoch == 0 && s.lostTo(by) != nil { // it is to know before it goes on without the lock
@@ -52,7 +56,11 @@ func (s *Session) lockError(op string, by Holder, err error) error {
 		holder := held.Lease.Holder
 		e := &term.Error{
 			Op: op, Session: s.id, Kind: term.Locked, Err: err,
-			Msg:     lost.tell() + holder.as(by) + " holds this session's lock until " + held.Lease.Expires.UTC().Format(time.RFC3339) + "; reading is allowed, for anything else wait",
+			Msg: lost.tell() + holder.as(
+				by,
+			) + " holds this session's lock until " + held.Lease.Expires.UTC().
+				Format(time.RFC3339) +
+				"; reading is allowed, for anything else wait",
 			Details: &term.Details{LockHolder: holder.shown(by), LockExpiresAt: held.Lease.Expires.UnixMilli()},
 		}
 		if s.o.AllowTakeOver && !holder.Attached() {
@@ -61,11 +69,24 @@ func (s *Session) lockError(op string, by Holder, err error) error {
 		lost.fill(e.Details, by)
 		return e
 	case errors.Is(err, lockmgr.ErrNotHeld) && lost != nil:
-		e := &term.Error{Op: op, Session: s.id, Kind: term.LockRequired, Err: err, Msg: lost.tell() + "nobody holds it now: read what the terminal shows, then take the lock again with ptyctl_session lock", Details: new(term.Details)}
+		e := &term.Error{
+			Op:      op,
+			Session: s.id,
+			Kind:    term.LockRequired,
+			Err:     err,
+			Msg:     lost.tell() + "nobody holds it now: read what the terminal shows, then take the lock again with ptyctl_session lock",
+			Details: new(term.Details),
+		}
 		lost.fill(e.Details, by)
 		return e
 	case errors.Is(err, lockmgr.ErrNotHeld):
-		return &term.Error{Op: op, Session: s.id, Kind: term.LockRequired, Err: err, Msg: "this task does not hold the session's lock (it may have expired); take it with ptyctl_session lock"}
+		return &term.Error{
+			Op:      op,
+			Session: s.id,
+			Kind:    term.LockRequired,
+			Err:     err,
+			Msg:     "this task does not hold the session's lock (it may have expired); take it with ptyctl_session lock",
+		}
 	default:
 		return &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Err: err}
 	}
@@ -100,14 +121,24 @@ func (s *Session) Unlock(ctx context.Context) error {
 // Lease returns the lock as it is.
 func (s *Session) Lease() (Lease, bool) { return s.locks.Get(s.id) }
 
-func (s *Session) lease(ctx context.Context, verb term.Verb, change func(by Holder) (Lease, error)) (l Lease, err error) {
+func (s *Session) lease(
+	ctx context.Context,
+	verb term.Verb,
+	change func(by Holder) (Lease, error),
+) (l Lease, err error) {
 	d := s.begin(ctx, verb, term.Event{})
 	defer func() { d.end(err) }()
 	s.mu.Lock()
 	ended, reason := s.state.Ended(), s.end.Reason
 	s.mu.Unlock()
 	if ended {
-		return Lease{}, &term.Error{Op: string(verb), Session: s.id, Kind: term.AlreadyClosed, Msg: "this session has ended (" + reason + "); there is nothing left to lock", Details: &term.Details{EndReason: reason}}
+		return Lease{}, &term.Error{
+			Op:      string(verb),
+			Session: s.id,
+			Kind:    term.AlreadyClosed,
+			Msg:     "this session has ended (" + reason + "); there is nothing left to lock",
+			Details: &term.Details{EndReason: reason},
+		}
 	}
 	by := holderOf(term.ActorFrom(ctx))
 	if by.nameless() {

@@ -54,7 +54,10 @@ func TestRefusal(t *testing.T) {
 				near, far := bufpipe.New(0)
 				sh := &shell{plain: plain{ReadWriteCloser: near}} // without exec and signal, which would panic
 				sh.resized = func(int, int) error { panic("resized") }
-				s := session.New(sh, session.Options{Locks: &locks, Gate: c.gate, Journal: c.journal, Observers: []term.Observer{&seen}})
+				s := session.New(
+					sh,
+					session.Options{Locks: &locks, Gate: c.gate, Journal: c.journal, Observers: []term.Observer{&seen}},
+				)
 				defer s.Close(t.Context(), session.CloseOptions{})
 				if c.locked {
 					locks.TakeOver(s.ID(), session.Holder{Task: "other"}, time.Hour)
@@ -62,7 +65,8 @@ func TestRefusal(t *testing.T) {
 				for _, call := range calls {
 					wantKind(t, call.do(task("t1"), s), c.kind)
 					e := seen.of(call.verb)
-					if len(e) != 1 || !errors.Is(e[0].Refused, c.kind) || e[0].Actor.Task != "t1" || e[0].Session != s.ID() || e[0].Time.IsZero() {
+					if len(e) != 1 || !errors.Is(e[0].Refused, c.kind) || e[0].Actor.Task != "t1" || e[0].Session != s.ID() ||
+						e[0].Time.IsZero() {
 						t.Errorf("%s: events %+v", call.verb, e)
 					}
 				}
@@ -99,7 +103,8 @@ func TestGateSeesTheAction(t *testing.T) {
 		if len(got) != 3 || len(journal) != 3 {
 			t.Fatalf("%d actions, %d entries", len(got), len(journal))
 		}
-		if a := got[0]; a.Verb != term.VerbOpen || a.Target == nil || a.Target.Host != "web1" || a.Session != s.ID() || a.Actor.Task != "t1" {
+		if a := got[0]; a.Verb != term.VerbOpen || a.Target == nil || a.Target.Host != "web1" || a.Session != s.ID() ||
+			a.Actor.Task != "t1" {
 			t.Errorf("open: %+v", a)
 		}
 		if a := got[1]; a.Verb != term.VerbWrite || string(a.Data) != "ls\r" || a.Session != s.ID() {
@@ -135,7 +140,8 @@ func TestReportedIsDone(t *testing.T) {
 			t.Errorf("%q went out, want what was written", got[:n])
 		}
 		for place, events := range map[string][]term.Event{"journal": journal, "observer": seen.of(term.VerbWrite)} {
-			if len(events) != 1 || !errors.Is(events[0].Reported, forbidden) || events[0].Refused != nil || events[0].Err != nil {
+			if len(events) != 1 || !errors.Is(events[0].Reported, forbidden) || events[0].Refused != nil ||
+				events[0].Err != nil {
 				t.Errorf("the %s has %+v, want one event that was reported and done", place, events)
 			}
 		}
@@ -169,13 +175,15 @@ func TestSensitiveWriteShowsNowhere(t *testing.T) {
 		var seen diary
 		var log bytes.Buffer
 		s, far := start(t, 0, session.Options{Observers: []term.Observer{&seen}, Logger: logTo(t, &log)})
-		if _, err := s.Write(t.Context(), []byte(typed+"\r"), session.WriteOptions{Sensitive: true}); err != nil || take(t, far, len(typed+"\r")) != typed+"\r" {
+		if _, err := s.Write(t.Context(), []byte(typed+"\r"), session.WriteOptions{Sensitive: true}); err != nil ||
+			take(t, far, len(typed+"\r")) != typed+"\r" {
 			t.Fatal(err)
 		}
 		s.Write(t.Context(), nil, session.WriteOptions{Key: "ctrl_c"})
 		s.Close(t.Context(), session.CloseOptions{})
 		e := seen.of(term.VerbWrite)
-		if len(e) != 2 || e[0].Data != nil || e[0].Size != len(typed+"\r") || !e[0].Sensitive || e[1].Detail != "ctrl_c" || string(e[1].Data) != "\x03" {
+		if len(e) != 2 || e[0].Data != nil || e[0].Size != len(typed+"\r") || !e[0].Sensitive || e[1].Detail != "ctrl_c" ||
+			string(e[1].Data) != "\x03" {
 			t.Errorf("%+v", e)
 		}
 		if all := fmt.Sprintf("%+v %s", seen.events, &log); strings.Contains(all, typed) {
@@ -191,7 +199,8 @@ func TestObserversSeeOutput(t *testing.T) {
 		put(t, far, "one")
 		put(t, far, "two")
 		e := seen.of(term.VerbOutput)
-		if len(e) != 2 || string(e[0].Data) != "one" || string(e[1].Data) != "two" || e[1].Size != 3 || e[0].Session != s.ID() {
+		if len(e) != 2 || string(e[0].Data) != "one" || string(e[1].Data) != "two" || e[1].Size != 3 ||
+			e[0].Session != s.ID() {
 			t.Errorf("%+v", e)
 		}
 		if seen.events[0].State != "open" {
@@ -215,7 +224,8 @@ func TestLocks(t *testing.T) {
 		wantKind(t, err, term.InvalidArgument)
 		_, err = s.Lock(task("t1"), 0)
 		wantKind(t, err, term.InvalidArgument)
-		if l, err := s.Lock(task("t1"), time.Minute); err != nil || l.Holder.String() != "t1" || !l.Expires.Equal(time.Now().Add(time.Minute)) {
+		if l, err := s.Lock(task("t1"), time.Minute); err != nil || l.Holder.String() != "t1" ||
+			!l.Expires.Equal(time.Now().Add(time.Minute)) {
 			t.Errorf("%+v, %v", l, err)
 		}
 		_, err = s.Lock(task("t2"), time.Minute)
@@ -257,7 +267,13 @@ func TestLocks(t *testing.T) {
 
 func TestSetExpect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := start(t, 0, session.Options{Expect: session.Expect{Prompt: re("a"), Pagers: []*regexp.Regexp{re("b")}, Errors: []*regexp.Regexp{re("c")}}})
+		s, _ := start(
+			t,
+			0,
+			session.Options{
+				Expect: session.Expect{Prompt: re("a"), Pagers: []*regexp.Regexp{re("b")}, Errors: []*regexp.Regexp{re("c")}},
+			},
+		)
 		if err := s.SetExpect(t.Context(), session.Expect{Prompt: re("d"), Pagers: []*regexp.Regexp{}}); err != nil {
 			t.Fatal(err)
 		}

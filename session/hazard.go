@@ -19,8 +19,16 @@ func (s *Session) hazards(data []byte, sensitive bool) (warnings []string) {
 		warnings = append(warnings, w)
 	}
 	if n := s.cookedLine(data); n > maxCookedLine {
-		warnings = append(warnings, fmt.Sprintf("a line of %d bytes: unless the program reads keys one by one, the terminal takes %d bytes of a line and silently drops the rest; "+
-			"send shorter lines%s", n, maxCookedLine, s.beside(", or pass long data as stdin of ptyctl_session_exec")))
+		warnings = append(
+			warnings,
+			fmt.Sprintf(
+				"a line of %d bytes: unless the program reads keys one by one, the terminal takes %d bytes of a line and silently drops the rest; "+
+					"send shorter lines%s",
+				n,
+				maxCookedLine,
+				s.beside(", or pass long data as stdin of ptyctl_session_exec"),
+			),
+		)
 	}
 	return warnings
 }
@@ -52,16 +60,22 @@ const lineEnders = "\r\n\x03\x04\x15\x1a\x1c"
 
 var (
 	// spelled is a control character or sequence written out, as in a program's source.
-	spelled = regexp.MustCompile(`^(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3]?[0-7]{2}|\\[abefnrtv]|\^[@-_?]|\[[0-9;]*[A-Z~]|O[A-Z])+$`)
+	spelled = regexp.MustCompile(
+		`^(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3]?[0-7]{2}|\\[abefnrtv]|\^[@-_?]|\[[0-9;]*[A-Z~]|O[A-Z])+$`,
+	)
 
 	// spelledEnd is one line end or control character written out at the end of a text.
-	spelledEnd = regexp.MustCompile(`(?:^|[^\\])((?:\\x[01][0-9a-fA-F]|\\x7[fF]|\\u00[01][0-9a-fA-F]|\\0[0-3][0-7]|\\[rn])+)$`)
+	spelledEnd = regexp.MustCompile(
+		`(?:^|[^\\])((?:\\x[01][0-9a-fA-F]|\\x7[fF]|\\u00[01][0-9a-fA-F]|\\0[0-3][0-7]|\\[rn])+)$`,
+	)
 
 	// spelledOne is the first of them.
 	spelledOne = regexp.MustCompile(`^(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}|\\[0-3]?[0-7]{2}|\\[abefnrtv]|\^[@-_?])`)
 
 	// spelledName is a key by a name that is no word: with a modifier, or between brackets.
-	spelledName = regexp.MustCompile(`^(?:(?i:ctrl|control|alt|meta|shift|arrow|page)[-+_][a-zA-Z_\\^@\]]+|[CM]-[a-z\\]|<[A-Za-z][A-Za-z0-9_+-]*>|\{[A-Z][A-Z0-9]*\})$`)
+	spelledName = regexp.MustCompile(
+		`^(?:(?i:ctrl|control|alt|meta|shift|arrow|page)[-+_][a-zA-Z_\\^@\]]+|[CM]-[a-z\\]|<[A-Za-z][A-Za-z0-9_+-]*>|\{[A-Z][A-Z0-9]*\})$`,
+	)
 )
 
 // spelledKey says which key to use in place of text that spells one; empty: it spells none.
@@ -72,7 +86,11 @@ func spelledKey(text string, sensitive bool) string {
 	}
 	if len(body) <= 32 && !sensitive {
 		if key := wholeKey(body); key != "" {
-			return fmt.Sprintf("data is the characters %s, sent as given, not a key; to press the key pass key %q in place of data", body, key)
+			return fmt.Sprintf(
+				"data is the characters %s, sent as given, not a key; to press the key pass key %q in place of data",
+				body,
+				key,
+			)
 		}
 	}
 	end := spelledEnd.FindStringSubmatch(body[max(0, len(body)-16):])
@@ -80,9 +98,16 @@ func spelledKey(text string, sensitive bool) string {
 		return ""
 	}
 	if key := keyThatSends(unspell(spelledOne.FindString(end[1]))); key != "" && key != "enter" {
-		return fmt.Sprintf("data ends in the characters %s, sent as given, not in a key; to press the key pass key %q in a write of its own", end[1], key)
+		return fmt.Sprintf(
+			"data ends in the characters %s, sent as given, not in a key; to press the key pass key %q in a write of its own",
+			end[1],
+			key,
+		)
 	}
-	return fmt.Sprintf("data ends in the characters %s, sent as given, not in a line end; in JSON a line end is \\r with one backslash, or press key \"enter\"", end[1])
+	return fmt.Sprintf(
+		"data ends in the characters %s, sent as given, not in a line end; in JSON a line end is \\r with one backslash, or press key \"enter\"",
+		end[1],
+	)
 }
 
 // wholeKey returns the key that all of text spells.

@@ -90,7 +90,15 @@ func TestHolderIsPrincipalAndTask(t *testing.T) {
 func TestLossOfALockIsToldToItsHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := start(t, 0, session.Options{AllowTakeOver: true})
-		ops, ci := term.Actor{Transport: "http", Token: "ops", Task: "t"}, term.Actor{Transport: "http", Token: "ci", Task: "t"}
+		ops, ci := term.Actor{
+			Transport: "http",
+			Token:     "ops",
+			Task:      "t",
+		}, term.Actor{
+			Transport: "http",
+			Token:     "ci",
+			Task:      "t",
+		}
 		if _, err := s.Lock(as(ops), time.Hour); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +109,8 @@ func TestLossOfALockIsToldToItsHolder(t *testing.T) {
 			t.Fatalf("the new holder's write: %v", err)
 		}
 		e := wantKind(t, acts["write"](as(ops), s), term.Locked)
-		if e.Details.TakenOverBy != "another client" || e.Details.TypedSince == nil || *e.Details.TypedSince != 1 || !strings.Contains(e.Msg, "another client took the lock over") {
+		if e.Details.TakenOverBy != "another client" || e.Details.TypedSince == nil || *e.Details.TypedSince != 1 ||
+			!strings.Contains(e.Msg, "another client took the lock over") {
 			t.Errorf("the loser is told %q, %+v", e.Msg, e.Details)
 		}
 		if err := s.Unlock(as(ci)); err != nil {
@@ -145,7 +154,9 @@ func TestAttachedPersonKeepsTheLock(t *testing.T) {
 				other.Task = task
 				for act, do := range acts {
 					e := wantKind(t, do(as(other), s), term.Locked)
-					if !strings.Contains(e.Msg, name+" holds this session's lock until ") || strings.Contains(e.Msg, "take the lock over") || e.Details.LockHolder != name {
+					if !strings.Contains(e.Msg, name+" holds this session's lock until ") ||
+						strings.Contains(e.Msg, "take the lock over") ||
+						e.Details.LockHolder != name {
 						t.Errorf("%s by %+v is told %q, %+v", act, other, e.Msg, e.Details)
 					}
 				}

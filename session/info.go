@@ -42,7 +42,9 @@ func (s *Session) Info() Info {
 	i := Info{
 		ID: s.id, Protocol: s.o.Protocol, Host: s.o.Host, Device: s.o.Device, Opener: s.o.Opener, Created: s.created,
 		BytesIn: s.count.rx.Load(), BytesOut: s.count.tx.Load(),
-		LastIn: unixNano(s.count.lastRx.Load()), LastOut: unixNano(s.count.lastTx.Load()), Drained: unixNano(s.count.drained.Load()),
+		LastIn: unixNano(
+			s.count.lastRx.Load(),
+		), LastOut: unixNano(s.count.lastTx.Load()), Drained: unixNano(s.count.drained.Load()),
 		Dropped: s.count.dropped.Load(), Execs: s.count.execs.Load(), Readers: s.count.readers.Load(),
 	}
 	if l, ok := s.locks.Get(s.id); ok {

@@ -42,7 +42,15 @@ func (t *typedRun) mayPress(key, why string) bool {
 		return false
 	}
 	s.observe(e)
-	s.recordTx(TxEvent{Verb: term.VerbWrite, Task: holderOf(t.actor).String(), Bytes: len(key), Key: keyOf([]byte(key)), Reason: why})
+	s.recordTx(
+		TxEvent{
+			Verb:   term.VerbWrite,
+			Task:   holderOf(t.actor).String(),
+			Bytes:  len(key),
+			Key:    keyOf([]byte(key)),
+			Reason: why,
+		},
+	)
 	return true
 }
 

@@ -15,7 +15,10 @@ func TestTerminalInterrupted(t *testing.T) {
 		got := run(t, s, r)
 		typeIn(t, s, "\x03")
 		got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
-		if err != nil || got.Done != session.DonePrompt || got.Exit.Known || got.ExitReason != "marker_not_seen" || got.TimedOut || string(got.Stdout.Bytes()) != "^C\n" || got.Duration > 2*time.Second {
+		if err != nil || got.Done != session.DonePrompt || got.Exit.Known || got.ExitReason != "marker_not_seen" ||
+			got.TimedOut ||
+			string(got.Stdout.Bytes()) != "^C\n" ||
+			got.Duration > 2*time.Second {
 			t.Fatalf("%q, %+v, %v", got.Stdout.Bytes(), got, err)
 		}
 		wantMarker(t, run(t, s, posix("say after")), "after\n", 0)
@@ -73,7 +76,8 @@ func TestTerminalTimeout(t *testing.T) {
 				if took := since(func() { got = run(t, s, r) }); took < 5*time.Second || took > 5200*time.Millisecond {
 					t.Errorf("returned after %v", took)
 				}
-				if !got.TimedOut || got.Done != session.DoneTimeout || got.Exit.Killed != tt.killed || got.Exit.Known != tt.exit || !tt.exit && got.ExitReason != "timeout" {
+				if !got.TimedOut || got.Done != session.DoneTimeout || got.Exit.Killed != tt.killed || got.Exit.Known != tt.exit ||
+					!tt.exit && got.ExitReason != "timeout" {
 					t.Errorf("%+v", got)
 				}
 				time.Sleep(3 * time.Second)
@@ -109,7 +113,8 @@ func TestTerminalCancel(t *testing.T) {
 				if err != nil || !got.Canceled || got.TimedOut || got.ExitReason != "canceled" || got.Done != session.DoneTimeout {
 					t.Errorf("%+v, %v", got, err)
 				}
-				if want := map[string]string{"sleep 99": "yes", "immortal": "unknown"}[command]; got.Exit.Killed != want || took > 3*time.Second {
+				if want := map[string]string{"sleep 99": "yes", "immortal": "unknown"}[command]; got.Exit.Killed != want ||
+					took > 3*time.Second {
 					t.Errorf("killed %s after %v", got.Exit.Killed, took)
 				}
 				if len(s.Info().Running) != 0 {

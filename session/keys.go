@@ -125,7 +125,10 @@ var keyAliases = map[string]string{
 
 // modifierAliases are how modifiers are written elsewhere, longest first.
 var modifierAliases = []struct{ is, means string }{
-	{"control_", "ctrl_"}, {"option_", "alt_"}, {"meta_", "alt_"}, {"ctl_", "ctrl_"}, {"c_", "ctrl_"}, {"m_", "alt_"}, {"s_", "shift_"}, {"^", "ctrl_"},
+	{
+		"control_",
+		"ctrl_",
+	}, {"option_", "alt_"}, {"meta_", "alt_"}, {"ctl_", "ctrl_"}, {"c_", "ctrl_"}, {"m_", "alt_"}, {"s_", "shift_"}, {"^", "ctrl_"},
 }
 
 // SimilarKey returns the key that somebody may mean who writes its name as other programs do: "Ctrl-C", "^C", "<C-c>",

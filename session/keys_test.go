@@ -119,11 +119,19 @@ func TestKeyInTheFormAskedFor(t *testing.T) {
 		if e := seen.of(term.VerbWrite); len(e) != 3 || e[1].Detail != "arrow_up" || string(e[1].Data) != "\x1bOA" {
 			t.Errorf("%+v", e)
 		}
-		e := wantKind(t, func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "Ctrl-C"}); return err }(), term.InvalidArgument)
+		e := wantKind(
+			t,
+			func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "Ctrl-C"}); return err }(),
+			term.InvalidArgument,
+		)
 		if !strings.Contains(e.Msg, "use ctrl_c") || e.Details.Field != "key" {
 			t.Errorf("%+v", e)
 		}
-		e = wantKind(t, func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "hyper_x"}); return err }(), term.InvalidArgument)
+		e = wantKind(
+			t,
+			func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "hyper_x"}); return err }(),
+			term.InvalidArgument,
+		)
 		if !strings.Contains(e.Msg, session.KeyList) {
 			t.Errorf("%+v", e)
 		}

@@ -45,7 +45,11 @@ func sameStem(a, b string) bool {
 	if !promptTail.MatchString(a) || !promptTail.MatchString(b) || tails(a) != tails(b) {
 		return false
 	}
-	if percent := func(s string) bool { return strings.HasSuffix(strings.TrimRight(s, " "), "%") }; percent(a) != percent(b) {
+	if percent := func(s string) bool { return strings.HasSuffix(strings.TrimRight(s, " "), "%") }; percent(
+		a,
+	) != percent(
+		b,
+	) {
 		return false
 	}
 	x, y := stem(a), stem(b)

@@ -63,7 +63,9 @@ func TestSessionEnd(t *testing.T) {
 				s := session.New(&shell{plain: plain{ReadWriteCloser: &c.stream}, exit: c.exit, lost: c.lost}, session.Options{})
 				<-s.Ended()
 				i := s.Info()
-				if i.State != c.state || !strings.HasSuffix(i.End.Reason, c.reason) || term.KindOf(i.End.Err) != c.kind || i.End.Exit != c.exit || !i.End.Time.Equal(time.Now()) {
+				if i.State != c.state || !strings.HasSuffix(i.End.Reason, c.reason) || term.KindOf(i.End.Err) != c.kind ||
+					i.End.Exit != c.exit ||
+					!i.End.Time.Equal(time.Now()) {
 					t.Errorf("%s, %+v", i.State, i.End)
 				}
 				if strings.Contains(i.End.Reason, "secret") {
@@ -103,17 +105,21 @@ func TestClose(t *testing.T) {
 		if c := <-reader; c.Reason != session.ReasonEOF || string(c.Data) != "bye" {
 			t.Errorf("the reader got %s, %q", c.Reason, c.Data)
 		}
-		if i := s.Info(); i.State != session.Closed || i.End.Reason != "closed by task t1" || i.End.Err != nil || i.Lease != nil {
+		if i := s.Info(); i.State != session.Closed || i.End.Reason != "closed by task t1" || i.End.Err != nil ||
+			i.Lease != nil {
 			t.Errorf("%+v", i)
 		}
 		if !s.Close(task("t2"), session.CloseOptions{}) || s.Info().End.Reason != "closed by task t1" {
 			t.Error("closed twice")
 		}
-		if e := seen.of(term.VerbClose); len(e) != 2 || e[0].Actor.Task != "t1" || e[0].Detail != "" || e[1].Actor.Task != "t2" || e[1].Detail != "already closed" {
+		if e := seen.of(term.VerbClose); len(e) != 2 || e[0].Actor.Task != "t1" || e[0].Detail != "" ||
+			e[1].Actor.Task != "t2" ||
+			e[1].Detail != "already closed" {
 			t.Errorf("close events %+v", e)
 		}
 		states := seen.of(term.VerbState)
-		if len(states) != 2 || states[0].State != "open" || states[1].State != "closed" || states[1].Detail != "closed by task t1" {
+		if len(states) != 2 || states[0].State != "open" || states[1].State != "closed" ||
+			states[1].Detail != "closed by task t1" {
 			t.Errorf("state events %+v", states)
 		}
 		_, err := s.Lock(task("t1"), time.Minute)
@@ -132,7 +138,10 @@ func TestCloseOfDeafTransport(t *testing.T) {
 	}{{true, time.Second}, {false, 5 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			d := &deaf{make(chan struct{})}
-			s := session.New(&plain{ReadWriteCloser: d, resized: func(int, int) error { panic("resized") }}, session.Options{WriteTimeout: time.Hour})
+			s := session.New(
+				&plain{ReadWriteCloser: d, resized: func(int, int) error { panic("resized") }},
+				session.Options{WriteTimeout: time.Hour},
+			)
 			wrote := make(chan time.Duration, 1)
 			go func() {
 				wrote <- since(func() {
@@ -178,10 +187,16 @@ func TestCloseIsForEveryone(t *testing.T) {
 func TestIdleTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := bufpipe.New(0)
-		s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
-			time.Sleep(7 * time.Second)
-			return term.Exit{Known: true}, nil
-		}}, session.Options{IdleTimeout: 3 * time.Second})
+		s := session.New(
+			&shell{
+				plain: plain{ReadWriteCloser: near},
+				exec: func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+					time.Sleep(7 * time.Second)
+					return term.Exit{Known: true}, nil
+				},
+			},
+			session.Options{IdleTimeout: 3 * time.Second},
+		)
 		const wait = 2 * time.Second
 		took := since(func() {
 			time.Sleep(wait)
@@ -237,7 +252,8 @@ func TestResizeAndSignal(t *testing.T) {
 		}
 		var cols, rows int
 		sh.resized = func(c, r int) error { cols, rows = c, r; return nil }
-		if err := s.Resize(t.Context(), 100, 30); err != nil || cols != 100 || rows != 30 || s.Info().PTY.Cols != 100 || s.Info().Resized != 5 {
+		if err := s.Resize(t.Context(), 100, 30); err != nil || cols != 100 || rows != 30 || s.Info().PTY.Cols != 100 ||
+			s.Info().Resized != 5 {
 			t.Errorf("%d x %d, %v, %+v", cols, rows, err, s.Info())
 		}
 		for _, size := range [][2]int{{0, 1}, {1, 0}, {-1, 5}, {10001, 1}, {1, 10001}} {
@@ -261,10 +277,13 @@ func TestResizeAndSignal(t *testing.T) {
 		none, _ := start(t, 0, session.Options{})
 		wantKind(t, none.Signal(t.Context(), "INT"), term.Unsupported)
 
-		if e := seen.of(term.VerbResize); len(e) != 7 || e[0].Detail != "100x30" || e[0].Outcome() != nil || !errors.Is(e[1].Refused, term.InvalidArgument) || !errors.Is(e[6].Err, term.Unsupported) {
+		if e := seen.of(term.VerbResize); len(e) != 7 || e[0].Detail != "100x30" || e[0].Outcome() != nil ||
+			!errors.Is(e[1].Refused, term.InvalidArgument) ||
+			!errors.Is(e[6].Err, term.Unsupported) {
 			t.Errorf("%+v", e)
 		}
-		if e := seen.of(term.VerbSignal); len(e) != 2 || e[0].Detail != "INT" || e[0].Outcome() != nil || !errors.Is(e[1].Err, term.IOError) {
+		if e := seen.of(term.VerbSignal); len(e) != 2 || e[0].Detail != "INT" || e[0].Outcome() != nil ||
+			!errors.Is(e[1].Err, term.IOError) {
 			t.Errorf("%+v", e)
 		}
 	})

@@ -126,7 +126,8 @@ func TestMaxBufferBytes(t *testing.T) {
 		m := manage(t, dialed(far), session.Config{MaxBufferBytes: 32 * kib, BufferBytes: 1 << 20, Retention: time.Minute})
 		limited := func(err error) {
 			t.Helper()
-			if e := wantKind(t, err, term.LimitExceeded); e.Details.Limit != "limits.max_total_buffer_bytes" || e.Details.Value != 32*kib {
+			if e := wantKind(t, err, term.LimitExceeded); e.Details.Limit != "limits.max_total_buffer_bytes" ||
+				e.Details.Value != 32*kib {
 				t.Errorf("%+v", e.Details)
 			}
 		}
@@ -166,13 +167,16 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 		var seen diary
 		out := strings.Repeat("x", 100*kib)
 		m := manage(t, func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
-			return &shell{plain: plain{ReadWriteCloser: near}, exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
-				n, err := io.WriteString(stdout, out)
-				if n != len(out) || err != nil {
-					t.Errorf("%d, %v", n, err)
-				}
-				return term.Exit{Known: true}, nil
-			}}, nil
+			return &shell{
+				plain: plain{ReadWriteCloser: near},
+				exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+					n, err := io.WriteString(stdout, out)
+					if n != len(out) || err != nil {
+						t.Errorf("%d, %v", n, err)
+					}
+					return term.Exit{Known: true}, nil
+				},
+			}, nil
 		}, session.Config{MaxBufferBytes: 30 * kib, Retention: time.Minute, Observers: []term.Observer{&seen}})
 		s := opened(t, m, "web1")
 		req := session.ExecRequest{Command: "big", Lane: session.LaneChannel}

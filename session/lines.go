@@ -39,7 +39,11 @@ func (s *Session) Lines(ctx context.Context, skip, n int) Lines {
 	}
 	s.observe(term.Event{Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: size})
 	c := s.cleaner(start)
-	return Lines{All: func(yield func(int, []byte) bool) { eachLine(c, max(skip, 0)+1, data, yield) }, Total: st.Lines, Dropped: st.Start}
+	return Lines{
+		All:     func(yield func(int, []byte) bool) { eachLine(c, max(skip, 0)+1, data, yield) },
+		Total:   st.Lines,
+		Dropped: st.Start,
+	}
 }
 
 // eachLine gives the lines of data, the first of which has that number.

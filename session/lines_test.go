@@ -63,7 +63,15 @@ func TestLinesInPages(t *testing.T) {
 		s, far := start(t, 0, session.Options{})
 		var out strings.Builder
 		for i := range 300 {
-			fmt.Fprintf(&out, "%d\x1b[1;3%dm%s\x1b[0m é🙂\x1b]0;title %d\a\rX%s\r\n", i, i%8, strings.Repeat("wide ", i%40), i, []string{"", "\x1b[K", "\xff", "\tend"}[i%4])
+			fmt.Fprintf(
+				&out,
+				"%d\x1b[1;3%dm%s\x1b[0m é🙂\x1b]0;title %d\a\rX%s\r\n",
+				i,
+				i%8,
+				strings.Repeat("wide ", i%40),
+				i,
+				[]string{"", "\x1b[K", "\xff", "\tend"}[i%4],
+			)
 		}
 		put(t, far, out.String()+"$ ")
 		whole := numbered(s.Lines(t.Context(), 0, 0))
@@ -111,7 +119,17 @@ func TestLinesDropped(t *testing.T) {
 			put(t, far, c.out)
 			l := s.Lines(t.Context(), 0, 0)
 			if got := numbered(l); got != c.want || l.Total != c.total || l.Dropped != c.dropped {
-				t.Errorf("%q in %+v becomes %q of %d, %d dropped; want %q of %d, %d dropped", c.out, c.o, got, l.Total, l.Dropped, c.want, c.total, c.dropped)
+				t.Errorf(
+					"%q in %+v becomes %q of %d, %d dropped; want %q of %d, %d dropped",
+					c.out,
+					c.o,
+					got,
+					l.Total,
+					l.Dropped,
+					c.want,
+					c.total,
+					c.dropped,
+				)
 			}
 		})
 	}
@@ -149,7 +167,8 @@ func FuzzLines(f *testing.F) {
 		l := s.Lines(t.Context(), skip, n)
 		next := max(skip, 0) + 1
 		for number, text := range l.All {
-			if number != next || !utf8.Valid(text) || strings.ContainsFunc(string(text), func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			if number != next || !utf8.Valid(text) ||
+				strings.ContainsFunc(string(text), func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 				t.Fatalf("%q: line %d, want %d, is %q", out, number, next, text)
 			}
 			next++

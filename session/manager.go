@@ -107,7 +107,15 @@ func (m *Manager) Get(id string) (*Session, error) {
 }
 
 func (m *Manager) notFound(id string) error {
-	return &term.Error{Session: id, Kind: term.NotFound, Msg: fmt.Sprintf("there is no session %q; ptyctl_session list shows those there are (an ended one is kept for %s)", id, m.c.Retention)}
+	return &term.Error{
+		Session: id,
+		Kind:    term.NotFound,
+		Msg: fmt.Sprintf(
+			"there is no session %q; ptyctl_session list shows those there are (an ended one is kept for %s)",
+			id,
+			m.c.Retention,
+		),
+	}
 }
 
 // Hide is GetFor for a session that the caller may not know of: there is none, as far as it can tell.
@@ -172,11 +180,19 @@ func (m *Manager) add(s *Session) error {
 	case m.live >= m.c.MaxSessions:
 		return &term.Error{
 			Op: "open", Kind: term.LimitExceeded,
-			Msg:     fmt.Sprintf("%d sessions are open, which is the limit (session.max_sessions); close one that is no longer needed", m.live),
+			Msg: fmt.Sprintf(
+				"%d sessions are open, which is the limit (session.max_sessions); close one that is no longer needed",
+				m.live,
+			),
 			Details: &term.Details{Limit: "session.max_sessions", Value: int64(m.c.MaxSessions)},
 		}
 	case m.sessions[s.id] != nil:
-		return &term.Error{Op: "open", Session: s.id, Kind: term.InvalidArgument, Msg: fmt.Sprintf("there is a session %q already; choose another id", s.id)}
+		return &term.Error{
+			Op:      "open",
+			Session: s.id,
+			Kind:    term.InvalidArgument,
+			Msg:     fmt.Sprintf("there is a session %q already; choose another id", s.id),
+		}
 	case !s.buf.Reserve():
 		return m.limits.noMemory("open", "")
 	}

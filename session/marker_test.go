@@ -112,7 +112,15 @@ func echoes(line string) []string {
 	for i := range line {
 		fmt.Fprintf(&redrawn, "\r\x1b[K$ \x1b[1m%s\x1b[0m", line[:i+1])
 	}
-	return []string{line, wrapped(80, "\r"), wrapped(80, " \r"), wrapped(120, "\r\n"), wrapped(120, "\x1b[K\r\n> "), wrapped(1, "\b \b"), redrawn.String()}
+	return []string{
+		line,
+		wrapped(80, "\r"),
+		wrapped(80, " \r"),
+		wrapped(120, "\r\n"),
+		wrapped(120, "\x1b[K\r\n> "),
+		wrapped(1, "\b \b"),
+		redrawn.String(),
+	}
 }
 
 // The echo of the line that is typed never starts or ends the output, however it is shown.

@@ -124,9 +124,19 @@ func (m *Manager) checkOpen(d *deed, r OpenRequest) error {
 	const op = "open"
 	switch {
 	case m.c.Dialers[r.Target.Protocol] == nil:
-		return &term.Error{Op: op, Kind: term.Unsupported, Msg: fmt.Sprintf("protocol %q is not built into this ptyctl", r.Target.Protocol), Details: &term.Details{Field: "protocol", Allowed: m.Protocols()}}
+		return &term.Error{
+			Op:      op,
+			Kind:    term.Unsupported,
+			Msg:     fmt.Sprintf("protocol %q is not built into this ptyctl", r.Target.Protocol),
+			Details: &term.Details{Field: "protocol", Allowed: m.Protocols()},
+		}
 	case r.LockTTL > 0 && holderOf(d.event.Actor).nameless():
-		return &term.Error{Op: op, Kind: term.InvalidArgument, Msg: "acquire_lock needs a task_id: the name under which the lock is held", Details: &term.Details{Field: "task_id"}}
+		return &term.Error{
+			Op:      op,
+			Kind:    term.InvalidArgument,
+			Msg:     "acquire_lock needs a task_id: the name under which the lock is held",
+			Details: &term.Details{Field: "task_id"},
+		}
 	}
 	return nil
 }
@@ -166,8 +176,14 @@ func (m *Manager) options(r OpenRequest) Options {
 		name = r.Device
 	}
 	return Options{
-		ID: cmp.Or(r.ID, NewID(name)), Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, PTY: r.Target.PTY,
-		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines), ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
+		ID: cmp.Or(
+			r.ID,
+			NewID(name),
+		), Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, PTY: r.Target.PTY,
+		BufferBytes: cmp.Or(
+			r.BufferBytes,
+			m.c.BufferBytes,
+		), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines), ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
 		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge, life: r.Life,
 		Expect: r.Expect, Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
 		limits: m.limits, dir: r.Target.Local.Dir, RecordTxEvents: m.c.RecordTxEvents, FarFiles: m.c.FarFiles, stays: len(local.Argv) > 0 && !r.Target.PTY.Disabled, program: len(local.Argv) > 0 && r.Target.PTY.Disabled,
@@ -179,11 +195,23 @@ func (m *Manager) options(r OpenRequest) Options {
 func (s *Session) opened(ctx, waiting context.Context, ours bool) (OpenResult, error) {
 	st, q := s.await(waiting, func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil })
 	if ctx.Err() != nil && st != Open && !ours {
-		return OpenResult{}, &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "canceled while another call was opening the session; that goes on", Err: ctx.Err()}
+		return OpenResult{}, &term.Error{
+			Op:      "open",
+			Session: s.id,
+			Kind:    term.Canceled,
+			Msg:     "canceled while another call was opening the session; that goes on",
+			Err:     ctx.Err(),
+		}
 	}
 	if ctx.Err() != nil && st != Open {
 		s.close(errClosedByCaller{"the caller, who gave up while it was opening"}, true)
-		return OpenResult{}, &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "canceled while the session was opening; it is closed", Err: ctx.Err()}
+		return OpenResult{}, &term.Error{
+			Op:      "open",
+			Session: s.id,
+			Kind:    term.Canceled,
+			Msg:     "canceled while the session was opening; it is closed",
+			Err:     ctx.Err(),
+		}
 	}
 	if st.Ended() && !s.wasOpen() {
 		return OpenResult{}, s.openError()
@@ -218,7 +246,13 @@ func (s *Session) openError() error {
 		return &named
 	}
 	if end.Err == nil { // only Close ends an opening session without an error
-		return &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "the session ended while it was opening: " + end.Reason, Details: &term.Details{EndReason: end.Reason}}
+		return &term.Error{
+			Op:      "open",
+			Session: s.id,
+			Kind:    term.Canceled,
+			Msg:     "the session ended while it was opening: " + end.Reason,
+			Details: &term.Details{EndReason: end.Reason},
+		}
 	}
 	return &term.Error{Op: "open", Session: s.id, Kind: term.Internal, Err: end.Err}
 }

@@ -16,7 +16,13 @@ const (
 // between brackets if the program has asked for that (DECSET 2004), so that it is text and not keys.
 func (s *Session) pasted(data []byte) (out []byte, warnings []string, err error) {
 	if bytes.Contains(data, []byte(pasteEnd)) {
-		return nil, nil, &term.Error{Op: "write", Session: s.id, Kind: term.InvalidArgument, Msg: `the data holds ESC [ 201 ~, which would end the paste, and what follows it would act as keys; remove it`, Details: &term.Details{Field: "data"}}
+		return nil, nil, &term.Error{
+			Op:      "write",
+			Session: s.id,
+			Kind:    term.InvalidArgument,
+			Msg:     `the data holds ESC [ 201 ~, which would end the paste, and what follows it would act as keys; remove it`,
+			Details: &term.Details{Field: "data"},
+		}
 	}
 	out = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\r")), []byte("\n"), []byte("\r"))
 	if s.modes().BracketedPaste {

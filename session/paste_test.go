@@ -66,7 +66,8 @@ func TestPasteIsJudgedAsItGoesOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := opened.Session.Write(t.Context(), []byte(typed+"\n"), session.WriteOptions{Paste: true}); err != nil || !r.Answered {
+		if r, err := opened.Session.Write(t.Context(), []byte(typed+"\n"), session.WriteOptions{Paste: true}); err != nil ||
+			!r.Answered {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		if got := <-answer; got != typed {

@@ -93,7 +93,16 @@ func surroundings(o term.LocalOptions) string {
 		parts = append(parts, "env "+strings.Join(names, ","))
 	}
 	if l := o.Limits; l != (term.Limits{}) {
-		parts = append(parts, fmt.Sprintf("limits cpu_s=%d memory_bytes=%d open_files=%d processes=%d", l.CPUSeconds, l.MemoryBytes, l.OpenFiles, l.Processes))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"limits cpu_s=%d memory_bytes=%d open_files=%d processes=%d",
+				l.CPUSeconds,
+				l.MemoryBytes,
+				l.OpenFiles,
+				l.Processes,
+			),
+		)
 	}
 	if o.Title != "" {
 		parts = append(parts, fmt.Sprintf("title %q", o.Title))

@@ -24,7 +24,12 @@ type fakeProgram struct {
 }
 
 func newFakeProgram(out string, runs time.Duration) *fakeProgram {
-	return &fakeProgram{runs: runs, out: out, exit: term.Exit{Started: true, Known: true, Code: 3, Usage: term.Usage{CPU: time.Millisecond}}, done: make(chan struct{})}
+	return &fakeProgram{
+		runs: runs,
+		out:  out,
+		exit: term.Exit{Started: true, Known: true, Code: 3, Usage: term.Usage{CPU: time.Millisecond}},
+		done: make(chan struct{}),
+	}
 }
 
 func (p *fakeProgram) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
@@ -52,17 +57,25 @@ func (p *fakeProgram) Describe() term.Description {
 }
 
 func runManager(c Config, p *fakeProgram, err error) *Manager {
-	c.Dialers = map[string]term.Dialer{"local": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
-		if err != nil {
-			return nil, err
-		}
-		return p, nil
-	}}
+	c.Dialers = map[string]term.Dialer{
+		"local": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+			if err != nil {
+				return nil, err
+			}
+			return p, nil
+		},
+	}
 	return NewManager(c)
 }
 
 func request(argv ...string) RunRequest {
-	return RunRequest{Target: term.Target{Protocol: "local", Local: term.LocalOptions{Argv: argv, Env: []term.EnvVar{{Name: "TOKEN", Value: "hunter2"}}}}, Stdin: []byte("in")}
+	return RunRequest{
+		Target: term.Target{
+			Protocol: "local",
+			Local:    term.LocalOptions{Argv: argv, Env: []term.EnvVar{{Name: "TOKEN", Value: "hunter2"}}},
+		},
+		Stdin: []byte("in"),
+	}
 }
 
 // A program that ends in time leaves nothing behind that anybody could ask for.
@@ -71,7 +84,12 @@ func TestRun(t *testing.T) {
 		var seen collector
 		m := runManager(Config{Observers: []term.Observer{&seen}}, newFakeProgram("out", time.Second), nil)
 		r, err := m.Run(t.Context(), request("tool", "a b"))
-		if err != nil || r.Session != "" || r.ID != "" || string(r.Stdout.Bytes()) != "outin" || string(r.Stderr.Bytes()) != "errors" || r.Exit.Code != 3 || r.Done != DoneExitStatus || r.Process.PID != 4711 || r.Duration != time.Second {
+		if err != nil || r.Session != "" || r.ID != "" || string(r.Stdout.Bytes()) != "outin" ||
+			string(r.Stderr.Bytes()) != "errors" ||
+			r.Exit.Code != 3 ||
+			r.Done != DoneExitStatus ||
+			r.Process.PID != 4711 ||
+			r.Duration != time.Second {
 			t.Errorf("%+v, %v", r, err)
 		}
 		if l := m.List(); len(l) != 0 {
@@ -85,7 +103,10 @@ func TestRun(t *testing.T) {
 				t.Errorf("an event shows a value: %+v", e)
 			}
 		}
-		if got := strings.Join(line, "\n"); !strings.Contains(got, "open  env TOKEN\n") || !strings.Contains(got, "exec tool 'a b' channel\n") || !strings.Contains(got, "exec_end  channel") || !strings.HasSuffix(got, "gone  ") {
+		if got := strings.Join(line, "\n"); !strings.Contains(got, "open  env TOKEN\n") ||
+			!strings.Contains(got, "exec tool 'a b' channel\n") ||
+			!strings.Contains(got, "exec_end  channel") ||
+			!strings.HasSuffix(got, "gone  ") {
 			t.Errorf("the events are\n%s", got)
 		}
 		m.Close(t.Context())
@@ -128,7 +149,8 @@ func TestRunTimeout(t *testing.T) {
 		req := request("tool")
 		req.Timeout, req.Grace = time.Second, 3*time.Second
 		r, err := m.Run(t.Context(), req)
-		if err != nil || !r.TimedOut || r.Exit.Signal != "KILL" || r.Exit.Killed != "yes" || r.Duration != 4*time.Second || r.Session != "" {
+		if err != nil || !r.TimedOut || r.Exit.Signal != "KILL" || r.Exit.Killed != "yes" || r.Duration != 4*time.Second ||
+			r.Session != "" {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
@@ -171,14 +193,25 @@ func TestRunFails(t *testing.T) {
 // A terminal on this machine stays, once its program has ended, until it is closed, or too many do.
 func TestExitedStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewManager(Config{MaxSessions: 2, Retention: time.Minute, Dialers: map[string]term.Dialer{"local": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
-			p := newFakeProgram("", 0)
-			_ = p.Close()
-			return p, nil
-		}}})
+		m := NewManager(
+			Config{
+				MaxSessions: 2,
+				Retention:   time.Minute,
+				Dialers: map[string]term.Dialer{
+					"local": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+						p := newFakeProgram("", 0)
+						_ = p.Close()
+						return p, nil
+					},
+				},
+			},
+		)
 		var ids []string
 		for range 4 {
-			r, err := m.Open(t.Context(), OpenRequest{Target: term.Target{Protocol: "local", Local: term.LocalOptions{Argv: []string{"sh"}}}})
+			r, err := m.Open(
+				t.Context(),
+				OpenRequest{Target: term.Target{Protocol: "local", Local: term.LocalOptions{Argv: []string{"sh"}}}},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -270,7 +303,10 @@ func TestRunOnce(t *testing.T) {
 				began, req := time.Now(), request("tool")
 				req.Once = true
 				r, err := m.Run(ctx, req)
-				if took := time.Since(began); took != c.takes || term.KindOf(err) != c.kind || r.Exit.Code != c.code || r.TimedOut != c.timeout || r.Session != "" || r.ID != "" {
+				if took := time.Since(began); took != c.takes || term.KindOf(err) != c.kind || r.Exit.Code != c.code ||
+					r.TimedOut != c.timeout ||
+					r.Session != "" ||
+					r.ID != "" {
 					t.Errorf("after %s: %+v, %v", took, r, err)
 				}
 				select {
@@ -296,10 +332,12 @@ func TestProgramOfTheRuling(t *testing.T) {
 			Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
 				return term.Ruling{Program: "/judged/" + string(a.Verb)}, nil
 			},
-			Dialers: map[string]term.Dialer{"local": func(_ context.Context, t term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
-				got = t.Local
-				return program, nil
-			}},
+			Dialers: map[string]term.Dialer{
+				"local": func(_ context.Context, t term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
+					got = t.Local
+					return program, nil
+				},
+			},
 		})
 		if _, err := m.Run(t.Context(), request("tool", "a b")); err != nil {
 			t.Fatal(err)

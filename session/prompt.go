@@ -41,7 +41,13 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 			if !s.withdraw(p) {
 				continue // somebody was told that the answer is accepted: it is on its way
 			}
-			return "", &term.Error{Op: "open", Session: s.id, Kind: term.AuthFailed, Msg: "nobody answered within " + s.o.PromptTimeout.String() + ": " + q.Text, Details: &term.Details{Prompt: &q}}
+			return "", &term.Error{
+				Op:      "open",
+				Session: s.id,
+				Kind:    term.AuthFailed,
+				Msg:     "nobody answered within " + s.o.PromptTimeout.String() + ": " + q.Text,
+				Details: &term.Details{Prompt: &q},
+			}
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
@@ -56,7 +62,12 @@ func (s *Session) ask(p *question) error {
 	case s.ctx.Err() != nil:
 		return context.Cause(s.ctx)
 	case s.state == Open: // what is typed then is for the terminal
-		return &term.Error{Op: "open", Session: s.id, Kind: term.Unsupported, Msg: "a question can only be asked while the session is opening: " + p.question.Text}
+		return &term.Error{
+			Op:      "open",
+			Session: s.id,
+			Kind:    term.Unsupported,
+			Msg:     "a question can only be asked while the session is opening: " + p.question.Text,
+		}
 	}
 	_, _ = s.buf.Write([]byte(p.question.Text))
 	s.pending = p
@@ -132,7 +143,12 @@ func (s *Session) answerTo(ctx context.Context, p *question, data []byte) (err e
 	}
 	s.mu.Unlock()
 	if !taken {
-		return &term.Error{Op: "write", Session: s.id, Kind: term.Busy, Msg: "another call answered this question first; read the session's state before answering again"}
+		return &term.Error{
+			Op:      "write",
+			Session: s.id,
+			Kind:    term.Busy,
+			Msg:     "another call answered this question first; read the session's state before answering again",
+		}
 	}
 	if string(data) == etx {
 		close(p.cancel)

@@ -251,7 +251,8 @@ func TestOpeningSessionIsBusy(t *testing.T) {
 		req.Wait = time.Second
 		var r session.OpenResult
 		var err error
-		if took := since(func() { r, err = m.Open(t.Context(), req) }); err != nil || r.State != session.Connecting || took != time.Second {
+		if took := since(func() { r, err = m.Open(t.Context(), req) }); err != nil || r.State != session.Connecting ||
+			took != time.Second {
 			t.Fatalf("%+v, %v after %v", r, err, took)
 		}
 		_, err = answer(r.Session, "x")

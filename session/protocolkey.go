@@ -14,7 +14,11 @@ import (
 func isProtocolKey(name string) bool { return slices.Contains(term.ProtocolKeys(), name) }
 
 // pressProtocolKey has the transport press a key of its protocol. It is on record like any other.
-func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout time.Duration) (res WriteResult, err error) {
+func (s *Session) pressProtocolKey(
+	ctx context.Context,
+	name string,
+	timeout time.Duration,
+) (res WriteResult, err error) {
 	const op = "write"
 	d := s.begin(ctx, term.VerbWrite, term.Event{Detail: name})
 	defer func() { d.end(err) }()
@@ -25,7 +29,13 @@ func (s *Session) pressProtocolKey(ctx context.Context, name string, timeout tim
 	}
 	sender, ok := t.(term.KeySender)
 	if !ok {
-		return res, &term.Error{Op: op, Session: s.id, Kind: term.Unsupported, Msg: fmt.Sprintf("this session's protocol has no key %s; to interrupt what runs press ctrl_c", name), Details: &term.Details{Field: "key"}}
+		return res, &term.Error{
+			Op:      op,
+			Session: s.id,
+			Kind:    term.Unsupported,
+			Msg:     fmt.Sprintf("this session's protocol has no key %s; to interrupt what runs press ctrl_c", name),
+			Details: &term.Details{Field: "key"},
+		}
 	}
 	epoch, err := d.permit(ctx, term.Action{Key: name})
 	if err != nil {

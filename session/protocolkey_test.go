@@ -23,7 +23,10 @@ func (k *keyed) SendKey(_ context.Context, name string) error { return k.send(na
 func TestRefusedKeyIsNoTyping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := bufpipe.New(0)
-		k := &keyed{shell: shell{plain: plain{ReadWriteCloser: near}}, send: func(string) error { return &term.Error{Kind: term.Unsupported, Msg: "SSH has no key ayt"} }}
+		k := &keyed{
+			shell: shell{plain: plain{ReadWriteCloser: near}},
+			send:  func(string) error { return &term.Error{Kind: term.Unsupported, Msg: "SSH has no key ayt"} },
+		}
 		k.exec = func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
 			return term.Exit{Known: true}, nil
 		}

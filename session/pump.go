@@ -98,6 +98,9 @@ func (s *Session) verdict(t term.Transport, err error) (State, End) {
 	case errors.Is(err, io.EOF):
 		return Closed, End{Reason: "the far side closed the terminal"}
 	default:
-		return Failed, End{Reason: "the terminal's stream broke: " + err.Error(), Err: &term.Error{Op: "read", Session: s.id, Kind: term.IOError, Err: err}}
+		return Failed, End{
+			Reason: "the terminal's stream broke: " + err.Error(),
+			Err:    &term.Error{Op: "read", Session: s.id, Kind: term.IOError, Err: err},
+		}
 	}
 }

@@ -46,13 +46,20 @@ func (s *Session) awaitTurn(ctx context.Context, p *place) error {
 		case <-changed:
 		case <-turned:
 		case <-timer.C:
-			e := &term.Error{Op: "exec", Session: s.id, Kind: term.ExecTimeout, Msg: fmt.Sprintf("the terminal did not become free in time (%d queued before this one", before)}
+			e := &term.Error{
+				Op:      "exec",
+				Session: s.id,
+				Kind:    term.ExecTimeout,
+				Msg:     fmt.Sprintf("the terminal did not become free in time (%d queued before this one", before),
+			}
 			if running != nil {
 				w, _ := running.waitsOn()
 				e.Msg += ", exec_id " + running.id + " is running"
 				e.Details = &term.Details{WaitingFor: w}
 			}
-			e.Msg += "), so nothing was typed; call again to go on waiting" + s.beside(", or pass lane channel to run beside the terminal")
+			e.Msg += "), so nothing was typed; call again to go on waiting" + s.beside(
+				", or pass lane channel to run beside the terminal",
+			)
 			return e
 		case <-ctx.Done():
 			return s.notTyped(ctx)
@@ -84,7 +91,14 @@ func (s *Session) claimTerminal(ctx context.Context, x *run, p *place) error {
 		}
 		s.mu.Unlock()
 		if queued {
-			return &term.Error{Op: "exec", Session: s.id, Kind: term.Busy, Msg: "other commands are queued for this terminal; pass queue true to run after them" + s.beside(", or lane channel to run beside the terminal")}
+			return &term.Error{
+				Op:      "exec",
+				Session: s.id,
+				Kind:    term.Busy,
+				Msg: "other commands are queued for this terminal; pass queue true to run after them" + s.beside(
+					", or lane channel to run beside the terminal",
+				),
+			}
 		}
 		w, _ := other.waitsOn()
 		if !givesWay(w) && p != nil { // any more: it was no prompt
@@ -96,7 +110,11 @@ func (s *Session) claimTerminal(ctx context.Context, x *run, p *place) error {
 		if !givesWay(w) {
 			return &term.Error{
 				Op: "exec", Session: s.id, Kind: term.Busy,
-				Msg:     fmt.Sprintf("a command is running in this terminal (exec_id %s); wait for it with exec_id, stop it with cancel, or pass queue true to run after it%s", other.id, s.beside(", or lane channel to run beside the terminal")),
+				Msg: fmt.Sprintf(
+					"a command is running in this terminal (exec_id %s); wait for it with exec_id, stop it with cancel, or pass queue true to run after it%s",
+					other.id,
+					s.beside(", or lane channel to run beside the terminal"),
+				),
 				Details: &term.Details{WaitingFor: w},
 			}
 		}
@@ -116,7 +134,13 @@ func givesWay(w *term.Waiting) bool { return w != nil && w.Kind == WaitPrompt }
 
 // notTyped is the error of a call that was canceled in time.
 func (s *Session) notTyped(ctx context.Context) error {
-	return &term.Error{Op: "exec", Session: s.id, Kind: term.Canceled, Msg: "canceled before anything was typed", Err: ctx.Err()}
+	return &term.Error{
+		Op:      "exec",
+		Session: s.id,
+		Kind:    term.Canceled,
+		Msg:     "canceled before anything was typed",
+		Err:     ctx.Err(),
+	}
 }
 
 // releaseTerminal lets the next command have the terminal.

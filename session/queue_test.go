@@ -65,7 +65,8 @@ func TestQueueTurnDoesNotCome(t *testing.T) {
 			if d := since(func() { _, err = s.Exec(t.Context(), r) }); d != 5*time.Second {
 				t.Errorf("it waited %v", d)
 			}
-			if e := wantKind(t, err, term.ExecTimeout); !strings.Contains(e.Msg, "nothing was typed") || !strings.Contains(e.Msg, "exec-") {
+			if e := wantKind(t, err, term.ExecTimeout); !strings.Contains(e.Msg, "nothing was typed") ||
+				!strings.Contains(e.Msg, "exec-") {
 				t.Errorf("%s", e.Msg)
 			}
 		})

@@ -78,7 +78,15 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	if c.EOF || c.Next == c.Buffer.End {
 		s.count.drained.Store(time.Now().UnixNano())
 	}
-	s.observe(term.Event{Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: len(c.Data), Dropped: c.Dropped, Duration: time.Since(began)})
+	s.observe(
+		term.Event{
+			Verb:     term.VerbRead,
+			Actor:    term.ActorFrom(ctx),
+			Size:     len(c.Data),
+			Dropped:  c.Dropped,
+			Duration: time.Since(began),
+		},
+	)
 	return c
 }
 

@@ -124,7 +124,8 @@ func TestReadCursor(t *testing.T) {
 			{"latest", session.ReadRequest{Cursor: session.Latest}, "", 16, 0, session.ReasonTimeout},
 		} {
 			got := s.Read(t.Context(), c.r)
-			if string(got.Data) != c.data || got.Start != c.start || got.Dropped != c.drop || got.Reason != c.reason || got.Next != c.start+int64(len(c.data)) {
+			if string(got.Data) != c.data || got.Start != c.start || got.Dropped != c.drop || got.Reason != c.reason ||
+				got.Next != c.start+int64(len(c.data)) {
 				t.Errorf("%s: %q at %d, dropped %d, next %d, %s", c.name, got.Data, got.Start, got.Dropped, got.Next, got.Reason)
 			}
 		}
@@ -134,7 +135,8 @@ func TestReadCursor(t *testing.T) {
 
 		// A reader past the end gets what comes next, as Latest does.
 		go func() { time.Sleep(time.Second); far.Write([]byte("new")) }()
-		if c := s.Read(t.Context(), session.ReadRequest{Cursor: 1000, Timeout: time.Minute}); string(c.Data) != "new" || c.Start != 16 {
+		if c := s.Read(t.Context(), session.ReadRequest{Cursor: 1000, Timeout: time.Minute}); string(c.Data) != "new" ||
+			c.Start != 16 {
 			t.Errorf("past the end: %q at %d, %s", c.Data, c.Start, c.Reason)
 		}
 	})
@@ -186,7 +188,11 @@ func TestReadLosesNothingUnsaid(t *testing.T) {
 			pace := rand.New(rand.NewPCG(seed, 2))
 			var got []session.Chunk
 			for cursor := int64(0); ; {
-				r := session.ReadRequest{Cursor: cursor, Timeout: time.Duration(pace.IntN(5)) * time.Millisecond, MaxBytes: pace.IntN(300)}
+				r := session.ReadRequest{
+					Cursor:   cursor,
+					Timeout:  time.Duration(pace.IntN(5)) * time.Millisecond,
+					MaxBytes: pace.IntN(300),
+				}
 				switch pace.IntN(4) {
 				case 0:
 					r.Until = re("é\n|a")
@@ -194,8 +200,18 @@ func TestReadLosesNothingUnsaid(t *testing.T) {
 					r.Idle = time.Millisecond
 				}
 				c := s.Read(t.Context(), r)
-				if c.Start != cursor+c.Dropped || c.Next != c.Start+int64(len(c.Data)) || r.MaxBytes > 0 && len(c.Data) > r.MaxBytes {
-					t.Fatalf("seed %d: asked %d: start %d, %d bytes (at most %d), next %d, dropped %d", seed, cursor, c.Start, len(c.Data), r.MaxBytes, c.Next, c.Dropped)
+				if c.Start != cursor+c.Dropped || c.Next != c.Start+int64(len(c.Data)) ||
+					r.MaxBytes > 0 && len(c.Data) > r.MaxBytes {
+					t.Fatalf(
+						"seed %d: asked %d: start %d, %d bytes (at most %d), next %d, dropped %d",
+						seed,
+						cursor,
+						c.Start,
+						len(c.Data),
+						r.MaxBytes,
+						c.Next,
+						c.Dropped,
+					)
 				}
 				got, cursor = append(got, c), c.Next
 				if c.EOF {

@@ -116,7 +116,12 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 			if o != nil {
 				return t.busy(o)
 			}
-			return &term.Error{Op: "exec", Session: s.id, Kind: term.ExecTimeout, Msg: "the time for the command was over before the terminal showed a prompt; nothing was typed"}
+			return &term.Error{
+				Op:      "exec",
+				Session: s.id,
+				Kind:    term.ExecTimeout,
+				Msg:     "the time for the command was over before the terminal showed a prompt; nothing was typed",
+			}
 		}
 	}
 }
@@ -124,7 +129,9 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 func (t *typedRun) busy(o *obstacle) error {
 	return &term.Error{
 		Op: "exec", Session: t.s.id, Kind: term.Busy,
-		Msg:     o.what + ", so nothing was typed; use ptyctl_session_io write and read" + t.s.beside(", or pass lane channel"),
+		Msg: o.what + ", so nothing was typed; use ptyctl_session_io write and read" + t.s.beside(
+			", or pass lane channel",
+		),
 		Details: &term.Details{WaitingFor: o.waiting},
 	}
 }
@@ -137,7 +144,11 @@ func (t *typedRun) obstacle(e Expect) *obstacle {
 	case t.alt:
 		return &obstacle{waiting: &term.Waiting{Kind: WaitEditor, Text: line}, what: "a full-screen program has the terminal"}
 	case s.unanswered():
-		return &obstacle{waiting: unknown, what: fmt.Sprintf("nothing was shown since a line was entered at %q", line), passing: true}
+		return &obstacle{
+			waiting: unknown,
+			what:    fmt.Sprintf("nothing was shown since a line was entered at %q", line),
+			passing: true,
+		}
 	case t.prompt != nil && t.prompt.MatchString(line), s.isLearned(line), t.isFirst(line):
 		return nil
 	}
@@ -146,15 +157,32 @@ func (t *typedRun) obstacle(e Expect) *obstacle {
 	}
 	switch {
 	case t.prompt != nil:
-		return &obstacle{waiting: unknown, what: fmt.Sprintf("the last line %q does not match expect.prompt_regex", line), passing: true}
+		return &obstacle{
+			waiting: unknown,
+			what:    fmt.Sprintf("the last line %q does not match expect.prompt_regex", line),
+			passing: true,
+		}
 	case strings.TrimSpace(line) == "":
 		return &obstacle{waiting: unknown, what: "the terminal shows no prompt", passing: true}
 	case t.scan == nil:
 		return nil // a device: its prompts are many; the line is typed as a person would
 	case t.touched() && !t.isBegin(line) && !nestedShell.MatchString(line) && shellPrompt.MatchString(line) && !devicePrompt.MatchString(line):
-		return &obstacle{waiting: unknown, what: fmt.Sprintf("the last line %q is not the prompt this terminal began with, nor surely a shell's (set expect.prompt_regex to confirm that it is one)", line), passing: true}
+		return &obstacle{
+			waiting: unknown,
+			what: fmt.Sprintf(
+				"the last line %q is not the prompt this terminal began with, nor surely a shell's (set expect.prompt_regex to confirm that it is one)",
+				line,
+			),
+			passing: true,
+		}
 	case devicePrompt.MatchString(line) && !shellVersion.MatchString(line) && !t.atLogin():
-		return &obstacle{waiting: &term.Waiting{Kind: WaitPrompt, Text: line}, what: fmt.Sprintf("the last line %q looks like a network device's prompt (set class device, or expect.prompt_regex to confirm that it is a shell's)", line)}
+		return &obstacle{
+			waiting: &term.Waiting{Kind: WaitPrompt, Text: line},
+			what: fmt.Sprintf(
+				"the last line %q looks like a network device's prompt (set class device, or expect.prompt_regex to confirm that it is a shell's)",
+				line,
+			),
+		}
 	case !shellPrompt.MatchString(line) || percentage.MatchString(line):
 		return &obstacle{waiting: unknown, what: fmt.Sprintf("the last line %q is no prompt", line), passing: true}
 	}

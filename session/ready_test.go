@@ -42,7 +42,8 @@ func TestTerminalBusy(t *testing.T) {
 						t.Errorf("%+v, want %s and %q", w, tt.kind, tt.text)
 					}
 				})
-				if want := 3 * time.Second; tt.kind == session.WaitUnknown && took != want || tt.kind != session.WaitUnknown && took != 0 {
+				if want := 3 * time.Second; tt.kind == session.WaitUnknown && took != want ||
+					tt.kind != session.WaitUnknown && took != 0 {
 					t.Errorf("refused after %v", took)
 				}
 				if i := s.Info(); i.BytesOut != 0 || i.Execs != 0 || len(i.Running) != 0 {
@@ -65,10 +66,15 @@ func TestTerminalReady(t *testing.T) {
 		})
 	})
 	t.Run("prompt_regex does not match", func(t *testing.T) {
-		inShell(t, userPrompt, session.Options{Expect: session.Expect{Prompt: re(`^root# $`)}}, func(t *testing.T, s *session.Session, sh *fakeShell) {
-			_, err := s.Exec(t.Context(), posix("say hi"))
-			wantKind(t, err, term.Busy)
-		})
+		inShell(
+			t,
+			userPrompt,
+			session.Options{Expect: session.Expect{Prompt: re(`^root# $`)}},
+			func(t *testing.T, s *session.Session, sh *fakeShell) {
+				_, err := s.Exec(t.Context(), posix("say hi"))
+				wantKind(t, err, term.Busy)
+			},
+		)
 	})
 	t.Run("late", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -204,13 +210,19 @@ func TestTerminalPassingLine(t *testing.T) {
 // shellNamed makes a session whose login shell is known to an exec channel.
 func shellNamed(t *testing.T, name string) (*session.Session, io.ReadWriter) {
 	near, far := widePipe()
-	s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
-		if r.Command != "echo $SHELL" {
-			return term.Exit{}, fmt.Errorf("ran %q", r.Command)
-		}
-		io.WriteString(stdout, name+"\n")
-		return term.Exit{Known: true}, nil
-	}}, session.Options{})
+	s := session.New(
+		&shell{
+			plain: plain{ReadWriteCloser: near},
+			exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+				if r.Command != "echo $SHELL" {
+					return term.Exit{}, fmt.Errorf("ran %q", r.Command)
+				}
+				io.WriteString(stdout, name+"\n")
+				return term.Exit{Known: true}, nil
+			},
+		},
+		session.Options{},
+	)
 	t.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
 	return s, far
 }
@@ -249,13 +261,24 @@ func TestClassAskedOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				near, far := widePipe()
 				asked := 0
-				s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: func(ctx context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
-					asked++
-					return tt.exec(asked, ctx, stdout)
-				}}, session.Options{})
+				s := session.New(
+					&shell{
+						plain: plain{ReadWriteCloser: near},
+						exec: func(ctx context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+							asked++
+							return tt.exec(asked, ctx, stdout)
+						},
+					},
+					session.Options{},
+				)
 				defer s.Close(context.Background(), session.CloseOptions{Force: true})
 				put(t, far, userPrompt)
-				r := session.ExecRequest{Command: "id", Lane: session.LaneTerminal, Expect: session.Expect{Prompt: re(`\$ $`)}, Idle: time.Second}
+				r := session.ExecRequest{
+					Command: "id",
+					Lane:    session.LaneTerminal,
+					Expect:  session.Expect{Prompt: re(`\$ $`)},
+					Idle:    time.Second,
+				}
 				r.Timeout = time.Second
 				go io.Copy(io.Discard, far)
 				for range 2 {
@@ -353,7 +376,11 @@ func TestNothingTypedBeforeTheEcho(t *testing.T) {
 // What was just answered may be about to go: a pager that was left is waited for.
 func TestPagerThatWasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, far := start(t, 0, session.Options{Expect: session.Expect{Prompt: re(`^r1# $`), Pagers: []*regexp.Regexp{re(`--More--`)}}})
+		s, far := start(
+			t,
+			0,
+			session.Options{Expect: session.Expect{Prompt: re(`^r1# $`), Pagers: []*regexp.Regexp{re(`--More--`)}}},
+		)
 		put(t, far, "r1# ")
 		typeIn(t, s, "list\r")
 		take(t, far, 5)

@@ -32,9 +32,18 @@ func TestExecWithoutChannel(t *testing.T) {
 	if err := os.WriteFile(known, []byte(srv.KnownHostsLine()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": sshx.Dialer(sshx.Options{HomeDir: home, KnownHostsPath: known, NoConfig: true, IdentityAgent: "none"})}})
+	m := session.NewManager(
+		session.Config{
+			Dialers: map[string]term.Dialer{
+				"ssh": sshx.Dialer(sshx.Options{HomeDir: home, KnownHostsPath: known, NoConfig: true, IdentityAgent: "none"}),
+			},
+		},
+	)
 	t.Cleanup(func() { m.Close(t.Context()) })
-	r, err := m.Open(t.Context(), session.OpenRequest{Target: term.Target{Protocol: "ssh", Host: "127.0.0.1", Port: srv.Port(), User: "u"}})
+	r, err := m.Open(
+		t.Context(),
+		session.OpenRequest{Target: term.Target{Protocol: "ssh", Host: "127.0.0.1", Port: srv.Port(), User: "u"}},
+	)
 	if err != nil || r.Prompt == nil {
 		t.Fatalf("%+v, %v", r, err)
 	}

@@ -52,7 +52,15 @@ func (s *Session) asRuled(ctx context.Context, a term.Action, ruling term.Ruling
 	if r.Command = ruling.Command; r.Command == "" {
 		line, err := quote.Line(string(class), r.Argv)
 		if err != nil {
-			return &term.Error{Op: "exec", Session: s.id, Kind: term.Unsupported, Msg: "these words cannot be run one by one here: " + err.Error() + " (the far side is of class " + string(class) + "); give a command line instead", Err: err}
+			return &term.Error{
+				Op:      "exec",
+				Session: s.id,
+				Kind:    term.Unsupported,
+				Msg: "these words cannot be run one by one here: " + err.Error() + " (the far side is of class " + string(
+					class,
+				) + "); give a command line instead",
+				Err: err,
+			}
 		}
 		r.Command = line
 	}

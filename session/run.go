@@ -77,8 +77,13 @@ func (s *Session) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) 
 	now := time.Now()
 	x := &run{
 		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now, deadline: now.Add(r.Timeout),
-		done: make(chan struct{}), answered: make(chan struct{}, 1), interrupted: make(chan struct{}, 1), yielded: make(chan struct{}), turned: make(chan struct{}),
-		stdout: newStream(s.o.ExecBytes, s.o.limits.memory), stderr: newStream(s.o.ExecBytes, s.o.limits.memory), expect: s.Expect().with(r.Expect),
+		done: make(
+			chan struct{},
+		), answered: make(chan struct{}, 1), interrupted: make(chan struct{}, 1), yielded: make(chan struct{}), turned: make(chan struct{}),
+		stdout: newStream(
+			s.o.ExecBytes,
+			s.o.limits.memory,
+		), stderr: newStream(s.o.ExecBytes, s.o.limits.memory), expect: s.Expect().with(r.Expect),
 		users: 1, settle: settle, stopOnCancel: r.StopOnCancel,
 	}
 	if lane == LaneChannel { // what the terminal shows is counted by the pump
@@ -162,7 +167,12 @@ func (s *Session) start(r ExecRequest, by term.Actor) (*run, error) {
 		x.settle = r.Grace + killTime
 	}
 	ok := s.launch(x, func() (term.Exit, error) {
-		return s.execer.Exec(x.ctx, term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Grace: r.Grace}, x.stdout, x.stderr)
+		return s.execer.Exec(
+			x.ctx,
+			term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Grace: r.Grace},
+			x.stdout,
+			x.stderr,
+		)
 	})
 	if !ok {
 		return nil, s.endedError("exec")
@@ -190,7 +200,11 @@ func (x *run) waitsOn() (*term.Waiting, <-chan struct{}) {
 }
 
 // errRunPanicked stands until Exec has returned.
-var errRunPanicked = &term.Error{Op: "exec", Kind: term.Internal, Msg: "a fault in ptyctl ended this command; report the log"}
+var errRunPanicked = &term.Error{
+	Op:   "exec",
+	Kind: term.Internal,
+	Msg:  "a fault in ptyctl ended this command; report the log",
+}
 
 // ended reports whether the command has.
 func (x *run) ended() bool {
@@ -216,7 +230,12 @@ func (s *Session) run(op, id string) (*run, error) {
 	}
 	s.mu.Unlock()
 	if x == nil {
-		return nil, &term.Error{Op: op, Session: s.id, Kind: term.NotFound, Msg: "this session has no exec " + id + "; its output was returned in full, or is no longer kept"}
+		return nil, &term.Error{
+			Op:      op,
+			Session: s.id,
+			Kind:    term.NotFound,
+			Msg:     "this session has no exec " + id + "; its output was returned in full, or is no longer kept",
+		}
 	}
 	return x, nil
 }

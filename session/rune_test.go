@@ -83,7 +83,8 @@ func TestReadIsNeverStuckWithBinaryData(t *testing.T) {
 			s, far := start(t, 0, session.Options{})
 			put(t, far, "€")
 			for cursor := range int64(3) {
-				if c := s.Read(t.Context(), session.ReadRequest{Cursor: cursor, MaxBytes: 1}); len(c.Data) != 1 || c.Next != cursor+1 {
+				if c := s.Read(t.Context(), session.ReadRequest{Cursor: cursor, MaxBytes: 1}); len(c.Data) != 1 ||
+					c.Next != cursor+1 {
 					t.Fatalf("at %d: %q, next %d", cursor, c.Data, c.Next)
 				}
 			}

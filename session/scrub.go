@@ -72,7 +72,17 @@ func (c *scrubber) expect(data []byte) (*expectation, error) {
 	}
 	if c.f.size+size > maxSecrets || len(c.f.secrets)+len(e.lines) > maxSecretLines {
 		c.mu.Unlock()
-		return nil, &term.Error{Op: "write", Session: c.s.id, Kind: term.LimitExceeded, Msg: fmt.Sprintf("the echo of more than %d bytes or %d lines of secrets within %s could not be kept out of the output, so nothing was written; wait, write less at a time, or leave out sensitive for what is no secret", maxSecrets, maxSecretLines, echoWindow)}
+		return nil, &term.Error{
+			Op:      "write",
+			Session: c.s.id,
+			Kind:    term.LimitExceeded,
+			Msg: fmt.Sprintf(
+				"the echo of more than %d bytes or %d lines of secrets within %s could not be kept out of the output, so nothing was written; wait, write less at a time, or leave out sensitive for what is no secret",
+				maxSecrets,
+				maxSecretLines,
+				echoWindow,
+			),
+		}
 	}
 	if time.Since(c.endedAt) < typeAhead {
 		for _, l := range e.lines { // the echoes of what was typed before come first

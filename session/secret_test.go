@@ -160,7 +160,9 @@ func FuzzScrub(f *testing.F) {
 			t.Fatalf("cut: %q, whole %q", got, whole)
 		}
 		text := strings.Trim(write, "\r\n")
-		if len(text) < commonWord || len(text) > maxSecretLine || strings.ContainsAny(text, "\r\n") || strings.Trim(text, "\x00\x7f\x1b\b") == "" || strings.ContainsFunc(text, isControl) {
+		if len(text) < commonWord || len(text) > maxSecretLine || strings.ContainsAny(text, "\r\n") ||
+			strings.Trim(text, "\x00\x7f\x1b\b") == "" ||
+			strings.ContainsFunc(text, isControl) {
 			return
 		}
 		if strings.Contains(whole, text) && !strings.Contains(text, "*") {

@@ -158,9 +158,18 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &Session{
 		id: o.ID, o: o, locks: o.Locks, log: o.Logger, created: time.Now(),
-		desk: desk{session: o.ID, protocol: o.Protocol, host: o.Host, user: o.User, gate: o.Gate, journal: o.Journal, observers: o.Observers, log: o.Logger},
-		buf:  buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.limits.memory}),
-		ctx:  ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
+		desk: desk{
+			session:   o.ID,
+			protocol:  o.Protocol,
+			host:      o.Host,
+			user:      o.User,
+			gate:      o.Gate,
+			journal:   o.Journal,
+			observers: o.Observers,
+			log:       o.Logger,
+		},
+		buf: buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.limits.memory}),
+		ctx: ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
 		writing: make(chan struct{}, 1),
 		state:   Connecting, changed: make(chan struct{}),
 		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run), touchedAt: -1, entered: -1,
@@ -217,7 +226,15 @@ func (s *Session) attach(t term.Transport) {
 	s.mu.Unlock()
 
 	s.life.touch()
-	s.observe(term.Event{Verb: term.VerbState, State: string(Open), From: string(from), Detail: strings.Join(about.Warnings, "; "), Duration: time.Since(s.created)})
+	s.observe(
+		term.Event{
+			Verb:     term.VerbState,
+			State:    string(Open),
+			From:     string(from),
+			Detail:   strings.Join(about.Warnings, "; "),
+			Duration: time.Since(s.created),
+		},
+	)
 	s.log.Info("session open", "session", s.id, "protocol", s.o.Protocol, "host", s.o.Host)
 	if !s.spawn("pump", func() { s.pump(t) }) {
 		_ = t.Close()

@@ -91,7 +91,16 @@ func (s *Session) finish(st State, end End) {
 	s.locks.Drop(s.id)
 	s.life.stop()
 	close(s.ended)
-	s.observe(term.Event{Verb: term.VerbState, State: string(st), From: string(from), Detail: end.Reason, Duration: end.Time.Sub(s.created), Err: end.Err})
+	s.observe(
+		term.Event{
+			Verb:     term.VerbState,
+			State:    string(st),
+			From:     string(from),
+			Detail:   end.Reason,
+			Duration: end.Time.Sub(s.created),
+			Err:      end.Err,
+		},
+	)
 	if e, ok := errors.AsType[*term.Error](end.Err); ok && e.Kind == term.Internal && e.Err != nil {
 		s.log.Error("a fault ended a session", "session", s.id, "cause", e.Err)
 	}
@@ -107,8 +116,25 @@ func (s *Session) fail(err error) {
 // text may hold anything.
 func (s *Session) rescue(where string) {
 	if r := recover(); r != nil {
-		s.log.Error("panic in a session's goroutine", "session", s.id, "where", where, "panic", fmt.Sprint(r), "stack", stack())
-		s.fail(&term.Error{Op: where, Session: s.id, Kind: term.Internal, Msg: "a fault in ptyctl ended this session; open a new one, and report the log"})
+		s.log.Error(
+			"panic in a session's goroutine",
+			"session",
+			s.id,
+			"where",
+			where,
+			"panic",
+			fmt.Sprint(r),
+			"stack",
+			stack(),
+		)
+		s.fail(
+			&term.Error{
+				Op:      where,
+				Session: s.id,
+				Kind:    term.Internal,
+				Msg:     "a fault in ptyctl ended this session; open a new one, and report the log",
+			},
+		)
 		s.hangUp()
 	}
 }
@@ -135,7 +161,12 @@ func (s *Session) aliveLocked(op string) error {
 			Details: &term.Details{Prompt: &q},
 		}
 	default:
-		return &term.Error{Op: op, Session: s.id, Kind: term.Busy, Msg: "the session is still " + string(s.state) + "; ask again with ptyctl_session status"}
+		return &term.Error{
+			Op:      op,
+			Session: s.id,
+			Kind:    term.Busy,
+			Msg:     "the session is still " + string(s.state) + "; ask again with ptyctl_session status",
+		}
 	}
 }
 
@@ -144,7 +175,10 @@ func (s *Session) closedError(op string) error {
 	reason := context.Cause(s.ctx).Error()
 	return &term.Error{
 		Op: op, Session: s.id, Kind: term.AlreadyClosed,
-		Msg:     fmt.Sprintf("this session has ended (%s); its output can still be read, for anything else open a new one", reason),
+		Msg: fmt.Sprintf(
+			"this session has ended (%s); its output can still be read, for anything else open a new one",
+			reason,
+		),
 		Details: &term.Details{EndReason: reason},
 	}
 }

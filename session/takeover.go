@@ -26,7 +26,12 @@ func (l *lostLock) tell() string {
 	if l == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s took the lock over from this task at %s, and since then others have typed %d bytes; ", l.by.as(l.holder), l.at.UTC().Format(time.RFC3339), l.typed)
+	return fmt.Sprintf(
+		"%s took the lock over from this task at %s, and since then others have typed %d bytes; ",
+		l.by.as(l.holder),
+		l.at.UTC().Format(time.RFC3339),
+		l.typed,
+	)
 }
 
 // fill puts the same into the details of what caller is told.
@@ -49,8 +54,13 @@ func (s *Session) visited(op string, caller Holder) error {
 	s.mu.Unlock()
 	e := &term.Error{
 		Op: op, Session: s.id, Kind: term.Locked,
-		Msg: fmt.Sprintf("%s took this terminal over at %s and typed %d bytes into it; they have given it back, and nothing of this call was done: "+
-			"read what the terminal shows now, then call again if it still makes sense", v.by.as(caller), v.at.UTC().Format(time.RFC3339), v.typed),
+		Msg: fmt.Sprintf(
+			"%s took this terminal over at %s and typed %d bytes into it; they have given it back, and nothing of this call was done: "+
+				"read what the terminal shows now, then call again if it still makes sense",
+			v.by.as(caller),
+			v.at.UTC().Format(time.RFC3339),
+			v.typed,
+		),
 		Details: new(term.Details),
 	}
 	v.fill(e.Details, caller)

@@ -38,7 +38,8 @@ func TestTakeOver(t *testing.T) {
 		told := func(err error, kind term.Kind) {
 			t.Helper()
 			e := wantKind(t, err, kind)
-			if d := e.Details; d == nil || d.TakenOverBy != "t2" || d.TypedSince == nil || *d.TypedSince != 12 || (d.LockHolder == "t2") != (kind == term.Locked) {
+			if d := e.Details; d == nil || d.TakenOverBy != "t2" || d.TypedSince == nil || *d.TypedSince != 12 ||
+				(d.LockHolder == "t2") != (kind == term.Locked) {
 				t.Errorf("details %+v", d)
 			}
 			if !strings.Contains(e.Msg, "task t2 took the lock over") || !strings.Contains(e.Msg, "12 bytes") {
@@ -49,7 +50,8 @@ func TestTakeOver(t *testing.T) {
 		told(s.Resize(task("t1"), 80, 24), term.Locked)
 		told(second(s.Lock(task("t1"), time.Minute)), term.Locked)
 		told(s.Unlock(task("t1")), term.Locked)
-		if e := wantKind(t, second(s.Write(task("t3"), []byte("x"), session.WriteOptions{})), term.Locked); e.Details.TakenOverBy != "" || !strings.Contains(e.Msg, "take_over true") {
+		if e := wantKind(t, second(s.Write(task("t3"), []byte("x"), session.WriteOptions{})), term.Locked); e.Details.TakenOverBy != "" ||
+			!strings.Contains(e.Msg, "take_over true") {
 			t.Errorf("a task that lost nothing: %+v", e)
 		}
 
@@ -108,10 +110,14 @@ func TestTakeOverNotAllowed(t *testing.T) {
 		if now, _ := s.Lease(); now != l {
 			t.Errorf("the lease is now %+v", now)
 		}
-		if events := seen.of(term.VerbTakeOver); len(events) != 1 || events[0].Refused == nil || events[0].Actor.Task != "t2" {
+		if events := seen.of(term.VerbTakeOver); len(events) != 1 || events[0].Refused == nil ||
+			events[0].Actor.Task != "t2" {
 			t.Errorf("events %+v", events)
 		}
-		if e := wantKind(t, second(s.Write(task("t2"), nil, session.WriteOptions{})), term.Locked); strings.Contains(e.Msg, "take_over") {
+		if e := wantKind(t, second(s.Write(task("t2"), nil, session.WriteOptions{})), term.Locked); strings.Contains(
+			e.Msg,
+			"take_over",
+		) {
 			t.Errorf("the message offers what is not allowed: %s", e.Msg)
 		}
 	})
@@ -288,10 +294,14 @@ func TestExpiryRace(t *testing.T) {
 
 func TestGateTooSlowForTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := start(t, 0, session.Options{AllowTakeOver: true, Gate: func(context.Context, term.Action) (term.Ruling, error) {
-			time.Sleep(time.Second)
-			return term.Ruling{}, nil
-		}})
+		s, _ := start(
+			t,
+			0,
+			session.Options{AllowTakeOver: true, Gate: func(context.Context, term.Action) (term.Ruling, error) {
+				time.Sleep(time.Second)
+				return term.Ruling{}, nil
+			}},
+		)
 		if _, err := s.Lock(task("t1"), time.Hour); err != nil {
 			t.Fatal(err)
 		}
@@ -316,10 +326,14 @@ func TestOperatorTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary
 		var journal []term.Event
-		s, _ := start(t, 0, session.Options{Observers: []term.Observer{&seen}, RecordTxEvents: true, Journal: func(e term.Event) error {
-			journal = append(journal, e)
-			return nil
-		}})
+		s, _ := start(
+			t,
+			0,
+			session.Options{Observers: []term.Observer{&seen}, RecordTxEvents: true, Journal: func(e term.Event) error {
+				journal = append(journal, e)
+				return nil
+			}},
+		)
 		person := term.WithActor(t.Context(), term.Actor{Task: "root@desk", Operator: true})
 		visit := func(text string) {
 			t.Helper()
@@ -339,7 +353,8 @@ func TestOperatorTakesOver(t *testing.T) {
 		told := func(err error) {
 			t.Helper()
 			e := wantKind(t, err, term.Locked)
-			if d := e.Details; d == nil || d.TakenOverBy != "root@desk" || d.TypedSince == nil || *d.TypedSince != 7 || d.LockHolder != "" {
+			if d := e.Details; d == nil || d.TakenOverBy != "root@desk" || d.TypedSince == nil || *d.TypedSince != 7 ||
+				d.LockHolder != "" {
 				t.Errorf("details %+v", d)
 			}
 			if !strings.Contains(e.Msg, "root@desk") || !strings.Contains(e.Msg, "7 bytes") || !e.Kind.Retryable() {
@@ -385,15 +400,24 @@ func TestOperatorTakesOver(t *testing.T) {
 // The operator answers a login's question also where an agent has the lock and waits.
 func TestOperatorAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"test": func(ctx context.Context, _ term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
-			if a, err := p.Prompt(ctx, term.Prompt{Kind: "password", Text: "Password: "}); err != nil || a != "secret" {
-				return nil, fmt.Errorf("answer %q, %v", a, err)
-			}
-			near, _ := bufpipe.New(0)
-			return &plain{ReadWriteCloser: near}, nil
-		}}})
+		m := session.NewManager(
+			session.Config{
+				Dialers: map[string]term.Dialer{
+					"test": func(ctx context.Context, _ term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
+						if a, err := p.Prompt(ctx, term.Prompt{Kind: "password", Text: "Password: "}); err != nil || a != "secret" {
+							return nil, fmt.Errorf("answer %q, %v", a, err)
+						}
+						near, _ := bufpipe.New(0)
+						return &plain{ReadWriteCloser: near}, nil
+					},
+				},
+			},
+		)
 		defer m.Close(t.Context())
-		r, err := m.Open(task("t1"), session.OpenRequest{Target: term.Target{Protocol: "test", Host: "h"}, LockTTL: time.Hour})
+		r, err := m.Open(
+			task("t1"),
+			session.OpenRequest{Target: term.Target{Protocol: "test", Host: "h"}, LockTTL: time.Hour},
+		)
 		if err != nil || r.Prompt == nil {
 			t.Fatal(r, err)
 		}

@@ -41,7 +41,14 @@ type typedRun struct {
 // startTyped types a command into the terminal and follows it in a goroutine of the session's.
 func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*run, error) {
 	expect := s.Expect().with(r.Expect)
-	t := &typedRun{s: s, r: r, actor: term.ActorFrom(ctx), epoch: epoch, prompt: expect.Prompt, cut: pageCut{on: expect.turnsPages()}}
+	t := &typedRun{
+		s:      s,
+		r:      r,
+		actor:  term.ActorFrom(ctx),
+		epoch:  epoch,
+		prompt: expect.Prompt,
+		cut:    pageCut{on: expect.turnsPages()},
+	}
 	var p *place
 	if r.Queue { // before anything that takes time, or others that came later would be before us
 		p = s.lineUp(min(r.Wait, r.Timeout))
@@ -103,7 +110,12 @@ func (t *typedRun) send(ctx context.Context, line string, epoch uint64) error {
 	case err != nil:
 		return withWritten(err, w.Written)
 	case w.TimedOut:
-		return &term.Error{Op: "exec", Session: s.id, Kind: term.ExecTimeout, Msg: "the terminal does not take what is typed; read what it shows, or send ctrl_c"}
+		return &term.Error{
+			Op:      "exec",
+			Session: s.id,
+			Kind:    term.ExecTimeout,
+			Msg:     "the terminal does not take what is typed; read what it shows, or send ctrl_c",
+		}
 	}
 	t.off, t.x.sentBytes = w.Cursor, w.Written
 	if t.scan == nil {
@@ -128,7 +140,11 @@ func (t *typedRun) line() (string, error) {
 	}
 	r, class := t.r, t.sh.class
 	if r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
-		return refused(term.Unsupported, "cwd, env and stdin belong to the channel lane; in the terminal, type cd and export%s", t.s.beside(", or pass lane channel"))
+		return refused(
+			term.Unsupported,
+			"cwd, env and stdin belong to the channel lane; in the terminal, type cd and export%s",
+			t.s.beside(", or pass lane channel"),
+		)
 	}
 	if bad := badMarker(r.MarkerPrefix, r.MarkerSuffix); bad != "" {
 		return refused(term.InvalidArgument, "%s", bad)
@@ -139,13 +155,28 @@ func (t *typedRun) line() (string, error) {
 	lines := strings.ContainsAny(line, "\r\n")
 	switch {
 	case !marked && lines:
-		return refused(term.Unsupported, "this terminal's far side is of class %s, which takes one line at a time; run the lines one by one", class)
+		return refused(
+			term.Unsupported,
+			"this terminal's far side is of class %s, which takes one line at a time; run the lines one by one",
+			class,
+		)
 	case lines && (class == ClassCsh || class == ClassCmd):
-		return refused(term.Unsupported, "a command of several lines cannot be run in %s; join them with ;%s", class, t.s.beside(", or pass lane channel"))
+		return refused(
+			term.Unsupported,
+			"a command of several lines cannot be run in %s; join them with ;%s",
+			class,
+			t.s.beside(", or pass lane channel"),
+		)
 	case !marked && r.writtenFor != "" && strings.ContainsFunc(line, func(c rune) bool { return c > '~' }):
-		return refused(term.Unsupported, "the command holds characters beyond ASCII, which a line editor may take for keys; leave them out, or run it with the exit code marker")
+		return refused(
+			term.Unsupported,
+			"the command holds characters beyond ASCII, which a line editor may take for keys; leave them out, or run it with the exit code marker",
+		)
 	case (!marked || class == ClassCmd) && strings.ContainsFunc(line, isUnseen):
-		return refused(term.InvalidArgument, "the command holds a character that cannot be seen, which a line editor here would take for a key, or drop; leave it out")
+		return refused(
+			term.InvalidArgument,
+			"the command holds a character that cannot be seen, which a line editor here would take for a key, or drop; leave it out",
+		)
 	case custom && class == ClassCmd:
 		return refused(term.Unsupported, "cmd.exe cannot print a custom marker; leave rc_mode out")
 	}
@@ -155,7 +186,13 @@ func (t *typedRun) line() (string, error) {
 		line = typedLine(t.sh, m, line)
 	}
 	if limit := lineLimit(t.sh); len(line) > limit {
-		return refused(term.InvalidArgument, "the command makes a line of %d bytes; this terminal may cut lines beyond %d, and what is left would run: %sput the command into a file and run that", len(line), limit, t.s.beside("pass lane channel, or "))
+		return refused(
+			term.InvalidArgument,
+			"the command makes a line of %d bytes; this terminal may cut lines beyond %d, and what is left would run: %sput the command into a file and run that",
+			len(line),
+			limit,
+			t.s.beside("pass lane channel, or "),
+		)
 	}
 	return line, nil
 }

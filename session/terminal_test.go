@@ -40,7 +40,12 @@ func typeIn(t *testing.T, s *session.Session, text string) {
 // wantMarker fails the test unless the command ended with that output and status.
 func wantMarker(t *testing.T, got session.ExecResult, out string, status int) {
 	t.Helper()
-	if string(got.Stdout.Bytes()) != out || got.Exit != (term.Exit{Known: true, Code: status}) || got.Done != session.DoneMarker || got.Lane != session.LaneTerminal || got.ExitReason != "" || got.ID != "" || got.WaitingFor != nil {
+	if string(got.Stdout.Bytes()) != out || got.Exit != (term.Exit{Known: true, Code: status}) ||
+		got.Done != session.DoneMarker ||
+		got.Lane != session.LaneTerminal ||
+		got.ExitReason != "" ||
+		got.ID != "" ||
+		got.WaitingFor != nil {
 		t.Errorf("%q: %+v, want %q and status %d", got.Stdout.Bytes(), got, out, status)
 	}
 }
@@ -104,7 +109,10 @@ func TestTerminalLineEditor(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, far := shellNamed(t, name)
 			put(t, far, userPrompt)
-			_, err := s.Exec(t.Context(), session.ExecRequest{Command: strings.Repeat("a", 1000), Lane: session.LaneTerminal, Timeout: time.Second})
+			_, err := s.Exec(
+				t.Context(),
+				session.ExecRequest{Command: strings.Repeat("a", 1000), Lane: session.LaneTerminal, Timeout: time.Second},
+			)
 			if refused {
 				wantKind(t, err, term.InvalidArgument)
 			} else if err != nil {
@@ -117,9 +125,15 @@ func TestTerminalLineEditor(t *testing.T) {
 func TestTerminalLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := widePipe()
-		s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
-			return term.Exit{Known: true}, nil
-		}}, session.Options{})
+		s := session.New(
+			&shell{
+				plain: plain{ReadWriteCloser: near},
+				exec: func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+					return term.Exit{Known: true}, nil
+				},
+			},
+			session.Options{},
+		)
 		defer s.Close(context.Background(), session.CloseOptions{Force: true})
 		put(t, far, userPrompt)
 		lane := func(r session.ExecRequest) session.Lane {
@@ -156,13 +170,16 @@ func TestTerminalLane(t *testing.T) {
 func TestTerminalPermitted(t *testing.T) {
 	var verbs []term.Verb
 	seen := &diary{}
-	o := session.Options{Observers: []term.Observer{seen}, Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
-		verbs = append(verbs, a.Verb)
-		if a.Verb == term.VerbExec && a.Command == "evil" {
-			return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "no"}
-		}
-		return term.Ruling{}, nil
-	}}
+	o := session.Options{
+		Observers: []term.Observer{seen},
+		Gate: func(_ context.Context, a term.Action) (term.Ruling, error) {
+			verbs = append(verbs, a.Verb)
+			if a.Verb == term.VerbExec && a.Command == "evil" {
+				return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "no"}
+			}
+			return term.Ruling{}, nil
+		},
+	}
 	inShell(t, userPrompt, o, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		wantMarker(t, run(t, s, posix("say hi")), "hi\n", 0)
 		if !slices.Equal(verbs, []term.Verb{term.VerbExec}) {
@@ -215,7 +232,9 @@ func TestTerminalYields(t *testing.T) {
 		wantMarker(t, run(t, s, posix("say inside")), "inside\n", 0)
 		synctest.Wait() // the first one sees the other's prompt by itself
 		got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
-		if err != nil || got.Done != session.DonePrompt || got.Exit.Known || got.ExitReason != "marker_not_seen" || got.Prompt == nil || !*got.Prompt {
+		if err != nil || got.Done != session.DonePrompt || got.Exit.Known || got.ExitReason != "marker_not_seen" ||
+			got.Prompt == nil ||
+			!*got.Prompt {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})

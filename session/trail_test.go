@@ -32,7 +32,9 @@ func watch(tb testing.TB, o *session.Options) {
 // logTo returns a logger whose text goes to w too.
 func logTo(tb testing.TB, w io.Writer) *slog.Logger {
 	tb.Helper()
-	return slog.New(slog.NewTextHandler(io.MultiWriter(w, leaktest.Writer(tb, "log")), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return slog.New(
+		slog.NewTextHandler(io.MultiWriter(w, leaktest.Writer(tb, "log")), &slog.HandlerOptions{Level: slog.LevelDebug}),
+	)
 }
 
 // A teller writes down a thousand events, but no output. Tests that make more of them repeat themselves.

@@ -74,7 +74,10 @@ func TestTxEventsOfALoginAndACommand(t *testing.T) {
 		}
 		synctest.Wait()
 		put(t, far, "sw1# ")
-		res, err := s.Exec(task("t2"), session.ExecRequest{Command: "ping 10.0.0.1", Class: session.ClassDevice, Timeout: time.Second, Idle: time.Hour})
+		res, err := s.Exec(
+			task("t2"),
+			session.ExecRequest{Command: "ping 10.0.0.1", Class: session.ClassDevice, Timeout: time.Second, Idle: time.Hour},
+		)
 		if err != nil || !res.TimedOut {
 			t.Fatalf("%+v, %v", res, err)
 		}

@@ -47,7 +47,9 @@ var percentage = regexp.MustCompile(`\d ?% ?$`)
 
 // devicePrompt is what the last line of a network device's command line looks like: a bare name, perhaps with a
 // mode, and > or #. A marker must never be typed there.
-var devicePrompt = regexp.MustCompile(`^(?:<[\w.\-@/:]{1,64}>|\[[~*]{0,2}[\w.\-@/:]{1,64}\]|[\w.\-/]{2,64}(?:\([^()\r\n]{1,40}\))?[>#]) ?$`)
+var devicePrompt = regexp.MustCompile(
+	`^(?:<[\w.\-@/:]{1,64}>|\[[~*]{0,2}[\w.\-@/:]{1,64}\]|[\w.\-/]{2,64}(?:\([^()\r\n]{1,40}\))?[>#]) ?$`,
+)
 
 // shellVersion is the prompt of a shell without start-up files, as bash-5.2#, which is no device's.
 var shellVersion = regexp.MustCompile(`^-?[a-z]*sh-\d[\w.]*[#$] ?$`)
@@ -55,7 +57,9 @@ var shellVersion = regexp.MustCompile(`^-?[a-z]*sh-\d[\w.]*[#$] ?$`)
 // nestedShell is what the prompt of a shell looks like that was started in the terminal and of which nothing else
 // is known: user@host with a directory, a directory alone, a shell's name and version, or a bare sign. Programs and
 // devices have prompts of the other forms, so a marker is typed at none of those.
-var nestedShell = regexp.MustCompile(`^(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+[: ][~/][^$#%>]*[$#%]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#%]|-?[a-z]*sh-\d[\w.]*[#$]|[~/][^ $#>]* [$#]|[A-Za-z][\w.-]*%|[$#%]) ?$`)
+var nestedShell = regexp.MustCompile(
+	`^(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+[: ][~/][^$#%>]*[$#%]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#%]|-?[a-z]*sh-\d[\w.]*[#$]|[~/][^ $#>]* [$#]|[A-Za-z][\w.-]*%|[$#%]) ?$`,
+)
 
 // waitsFor says what the last line seems to wait for, or nil.
 func waitsFor(line string, pagers []*regexp.Regexp) *term.Waiting {

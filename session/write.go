@@ -74,7 +74,13 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
 	if o.Key != "" && data == nil {
-		return res, &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Msg: UnknownKey(o.Key), Details: &term.Details{Field: "key"}}
+		return res, &term.Error{
+			Op:      op,
+			Session: s.id,
+			Kind:    term.InvalidArgument,
+			Msg:     UnknownKey(o.Key),
+			Details: &term.Details{Field: "key"},
+		}
 	}
 	t, err := s.alive(op)
 	if err != nil {
@@ -115,7 +121,15 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 			if key == "" {
 				key = keyOf(data)
 			}
-			s.recordTx(TxEvent{Verb: term.VerbWrite, Task: holderOf(term.ActorFrom(ctx)).String(), Bytes: res.Written, Key: key, Sensitive: o.private})
+			s.recordTx(
+				TxEvent{
+					Verb:      term.VerbWrite,
+					Task:      holderOf(term.ActorFrom(ctx)).String(),
+					Bytes:     res.Written,
+					Key:       key,
+					Sensitive: o.private,
+				},
+			)
 		}
 	}
 	res.Warnings = warnings
@@ -128,7 +142,14 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 
 // send hands data that is permitted to the transport, when its turn comes. A timeout of 0 is the session's. echo, which
 // may be nil, is told when the data goes out.
-func (s *Session) send(ctx context.Context, t term.Transport, data []byte, epoch uint64, timeout time.Duration, echo *expectation) (WriteResult, error) {
+func (s *Session) send(
+	ctx context.Context,
+	t term.Transport,
+	data []byte,
+	epoch uint64,
+	timeout time.Duration,
+	echo *expectation,
+) (WriteResult, error) {
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
 	setDefault(&timeout, s.o.WriteTimeout)
@@ -141,12 +162,26 @@ func (s *Session) send(ctx context.Context, t term.Transport, data []byte, epoch
 		res.TimedOut = true
 		return res, nil
 	case <-ctx.Done():
-		return res, &term.Error{Op: op, Session: s.id, Kind: term.Canceled, Msg: "canceled before anything was written", Err: ctx.Err()}
+		return res, &term.Error{
+			Op:      op,
+			Session: s.id,
+			Kind:    term.Canceled,
+			Msg:     "canceled before anything was written",
+			Err:     ctx.Err(),
+		}
 	case <-s.ctx.Done():
 		return res, s.endedError(op)
 	}
 	res.Cursor = s.End()
-	w := &write{s: s, t: t, data: bytes.Clone(data), by: holderOf(term.ActorFrom(ctx)), epoch: epoch, echo: echo, done: make(chan error, 1)}
+	w := &write{
+		s:     s,
+		t:     t,
+		data:  bytes.Clone(data),
+		by:    holderOf(term.ActorFrom(ctx)),
+		epoch: epoch,
+		echo:  echo,
+		done:  make(chan error, 1),
+	}
 	if !s.spawn(op, w.run) {
 		<-s.writing
 		return res, s.endedError(op)
@@ -178,7 +213,13 @@ func (s *Session) awaitWrite(ctx context.Context, w *write, deadline *time.Timer
 		res.TimedOut = false
 		return s.endedError("write")
 	case canceled:
-		return &term.Error{Op: "write", Session: s.id, Kind: term.Canceled, Msg: fmt.Sprintf("canceled after %d of %d bytes", res.Written, total), Err: ctx.Err()}
+		return &term.Error{
+			Op:      "write",
+			Session: s.id,
+			Kind:    term.Canceled,
+			Msg:     fmt.Sprintf("canceled after %d of %d bytes", res.Written, total),
+			Err:     ctx.Err(),
+		}
 	}
 	return err
 }
@@ -202,7 +243,13 @@ func withWritten(err error, n int) error {
 // writeFailed classifies an error of the transport.
 func (s *Session) writeFailed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
-		return &term.Error{Op: "write", Session: s.id, Kind: term.RemoteClosed, Msg: "the far side takes no more input; read the rest of its output, then open a new session", Err: err}
+		return &term.Error{
+			Op:      "write",
+			Session: s.id,
+			Kind:    term.RemoteClosed,
+			Msg:     "the far side takes no more input; read the rest of its output, then open a new session",
+			Err:     err,
+		}
 	}
 	return s.transportError("write", err)
 }

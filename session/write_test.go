@@ -101,7 +101,8 @@ func TestWriteDeadline(t *testing.T) {
 				var err error
 				took := since(func() { w, err = s.Write(t.Context(), data, session.WriteOptions{}) })
 				stuck := c.written < c.size
-				if err != nil || w.Written != c.written || w.Pending != c.pending || w.TimedOut != stuck || stuck && took != 3*time.Second {
+				if err != nil || w.Written != c.written || w.Pending != c.pending || w.TimedOut != stuck ||
+					stuck && took != 3*time.Second {
 					t.Fatalf("%+v, %v after %v", w, err, took)
 				}
 				if !stuck {
@@ -121,7 +122,8 @@ func TestWriteDeadline(t *testing.T) {
 					t.Fatal("not what was written")
 				}
 				synctest.Wait()
-				if w, err = s.Write(t.Context(), []byte("y"), session.WriteOptions{}); err != nil || w.Written != 1 || take(t, far, 1) != "y" {
+				if w, err = s.Write(t.Context(), []byte("y"), session.WriteOptions{}); err != nil || w.Written != 1 ||
+					take(t, far, 1) != "y" {
 					t.Errorf("after it: %+v, %v", w, err)
 				}
 			})
@@ -186,7 +188,8 @@ func TestWriteRefused(t *testing.T) {
 		}
 		_, err = s.Write(t.Context(), []byte("x"), session.WriteOptions{})
 		wantKind(t, err, term.Locked)
-		if w, err := s.Write(task("t1"), []byte("y"), session.WriteOptions{}); err != nil || w.Written != 1 || take(t, far, 1) != "y" {
+		if w, err := s.Write(task("t1"), []byte("y"), session.WriteOptions{}); err != nil || w.Written != 1 ||
+			take(t, far, 1) != "y" {
 			t.Errorf("the holder: %+v, %v", w, err)
 		}
 		s.Close(t.Context(), session.CloseOptions{})
@@ -234,7 +237,9 @@ func TestWriteStopsWhenTheLockIsLost(t *testing.T) {
 				if w.Written != 2*4096 || w.Pending != 0 {
 					t.Errorf("%+v", w)
 				}
-				if e := seen.of(term.VerbWrite); len(e) != 1 || e[0].Size != 2*4096 || len(e[0].Data) != 2*4096 || !errors.Is(e[0].Err, c.kind) || e[0].Refused != nil {
+				if e := seen.of(term.VerbWrite); len(e) != 1 || e[0].Size != 2*4096 || len(e[0].Data) != 2*4096 ||
+					!errors.Is(e[0].Err, c.kind) ||
+					e[0].Refused != nil {
 					t.Errorf("%d events", len(e))
 				}
 			})

@@ -22,7 +22,12 @@ func (k *keyring) addToAgent(warn func(string)) {
 		return
 	}
 	if c.addKeys == "ask" {
-		answer, err := ask(k.w, k.p, k.h, term.Prompt{Kind: term.PromptChallenge, Text: "Add the key to the agent? (yes/no) ", Echo: true})
+		answer, err := ask(
+			k.w,
+			k.p,
+			k.h,
+			term.Prompt{Kind: term.PromptChallenge, Text: "Add the key to the agent? (yes/no) ", Echo: true},
+		)
 		if err != nil || answer != "yes" {
 			return
 		}
@@ -57,7 +62,11 @@ func (k *keyring) parseKey(pem, passphrase []byte) (ssh.Signer, error) {
 		k.opened = make(map[string]agent.AddedKey)
 	}
 	c := k.h.cred
-	k.opened[ssh.FingerprintSHA256(s.PublicKey())] = agent.AddedKey{PrivateKey: raw, LifetimeSecs: uint32(c.addLifetime / time.Second), ConfirmBeforeUse: c.addKeys == "confirm"}
+	k.opened[ssh.FingerprintSHA256(s.PublicKey())] = agent.AddedKey{
+		PrivateKey:       raw,
+		LifetimeSecs:     uint32(c.addLifetime / time.Second),
+		ConfirmBeforeUse: c.addKeys == "confirm",
+	}
 	return s, nil
 }
 

@@ -77,7 +77,10 @@ func TestAgent(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			l := newLab(t)
 			srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{tc.accept}})
-			l.config(strings.NewReplacer("%k", l.write("id", pem), "%p", l.write("id2.pub", string(ssh.MarshalAuthorizedKey(s2.PublicKey())))).Replace(tc.config))
+			l.config(
+				strings.NewReplacer("%k", l.write("id", pem), "%p", l.write("id2.pub", string(ssh.MarshalAuthorizedKey(s2.PublicKey())))).
+					Replace(tc.config),
+			)
 			l.opts.IdentityAgent = socket
 			target := to(host1, "")
 			target.Auth.Method = tc.method

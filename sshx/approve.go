@@ -65,7 +65,13 @@ func (r *route) plan(unresolved bool) term.Plan {
 	p := term.Plan{Unresolved: unresolved, Env: r.env, CallerEnv: r.callerEnv, RemoteCommand: r.remoteCommand}
 	if u := r.hops[0].proxy; u != nil {
 		port, _ := strconv.Atoi(u.Port())
-		p.Proxy = &term.PlannedHop{Alias: u.Hostname(), Host: u.Hostname(), Port: port, Vouched: []string{u.Hostname()}, Addresses: r.hops[0].proxyAddrs}
+		p.Proxy = &term.PlannedHop{
+			Alias:     u.Hostname(),
+			Host:      u.Hostname(),
+			Port:      port,
+			Vouched:   []string{u.Hostname()},
+			Addresses: r.hops[0].proxyAddrs,
+		}
 	}
 	for _, h := range r.hops {
 		p.Hops = append(p.Hops, h.plan())
@@ -102,7 +108,8 @@ func (c *credentials) sources() []string {
 			}
 		}
 	}
-	if c.method == "password" || slices.Contains(c.preferred, methodPassword) || slices.Contains(c.preferred, methodKeyboard) {
+	if c.method == "password" || slices.Contains(c.preferred, methodPassword) ||
+		slices.Contains(c.preferred, methodKeyboard) {
 		if c.password != "" {
 			list = append(list, "the caller's password")
 		} else if !c.batch {
@@ -135,7 +142,8 @@ func (d proxyDialer) DialContext(ctx context.Context, network, address string) (
 		return dialer.DialContext(ctx, network, address)
 	}
 	for _, a := range d.h.proxyAddrs {
-		if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), d.h.proxy.Port())); err == nil || ctx.Err() != nil {
+		if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), d.h.proxy.Port())); err == nil ||
+			ctx.Err() != nil {
 			return conn, err
 		}
 	}

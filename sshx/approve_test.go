@@ -88,7 +88,8 @@ func TestPlan(t *testing.T) {
 				target.SSH.ConfigPath = l.write("callers", tt.file)
 			}
 			a := &asked{refuse: func(term.Plan) bool { return true }}
-			if err := l.judged(target, a); term.KindOf(err) != term.PolicyDenied || !strings.Contains(err.Error(), "refused by the test") {
+			if err := l.judged(target, a); term.KindOf(err) != term.PolicyDenied ||
+				!strings.Contains(err.Error(), "refused by the test") {
 				t.Fatalf("the refused plan ends in %v", err)
 			}
 			if len(l.dials) != 0 {
@@ -139,7 +140,8 @@ func TestPlanNames(t *testing.T) {
 		t.Errorf("an address that is refused: %v, dialled %q", err, l.dials)
 	}
 	unknown := &asked{}
-	if err := l.judged(to("no-such-host.invalid", ""), unknown); term.KindOf(err) != term.ConnectFailed || len(unknown.final(t).Target().Addresses) != 0 {
+	if err := l.judged(to("no-such-host.invalid", ""), unknown); term.KindOf(err) != term.ConnectFailed ||
+		len(unknown.final(t).Target().Addresses) != 0 {
 		t.Errorf("a name that is not found: %v", err)
 	}
 }
@@ -149,7 +151,9 @@ func TestPlanTells(t *testing.T) {
 	l := newLab(t)
 	l.opts.AllowAgentForwarding, l.opts.IdentityAgent = true, "/run/agent"
 	key := l.write(".ssh/id_ed25519", "x")
-	l.config("Host web1\n HostName 192.0.2.1\n RemoteCommand menu secret-1138\n SetEnv TOKEN=value-1138\n ForwardAgent yes\n")
+	l.config(
+		"Host web1\n HostName 192.0.2.1\n RemoteCommand menu secret-1138\n SetEnv TOKEN=value-1138\n ForwardAgent yes\n",
+	)
 	target := to("web1", "pass-1138")
 	target.SSH.ExtraArgs = []string{"-o", "SetEnv LC_ALL=C"}
 	target.SSH.ProxyURL = "socks5://me:proxypass-1138@127.0.0.1:1080"
@@ -157,7 +161,8 @@ func TestPlanTells(t *testing.T) {
 	a := &asked{refuse: func(term.Plan) bool { return true }}
 	_ = l.judged(target, a)
 	p := a.final(t)
-	if p.RemoteCommand != "menu secret-1138" || !p.ForwardAgent || p.Proxy == nil || p.Proxy.Address() != "127.0.0.1:1080" {
+	if p.RemoteCommand != "menu secret-1138" || !p.ForwardAgent || p.Proxy == nil ||
+		p.Proxy.Address() != "127.0.0.1:1080" {
 		t.Errorf("the plan lacks something: %+v", p)
 	}
 	if len(p.CallerEnv) != 1 || p.CallerEnv[0].Name != "LC_ALL" {
@@ -191,7 +196,8 @@ func TestTunnelPlan(t *testing.T) {
 		if (host == "") != (err == nil) || len(l.dials) != dials {
 			t.Errorf("without %q: %v after %d dials", host, err, len(l.dials))
 		}
-		if h := a.final(t).Target(); h.Host != "192.0.2.9" || h.Port != 23 || h.User != "" || !slices.Contains(h.Vouched, "192.0.2.9") {
+		if h := a.final(t).Target(); h.Host != "192.0.2.9" || h.Port != 23 || h.User != "" ||
+			!slices.Contains(h.Vouched, "192.0.2.9") {
 			t.Errorf("the target is planned as %+v", h)
 		}
 	}

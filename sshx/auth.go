@@ -188,7 +188,9 @@ func (a *planner) challenge(name, instruction string, questions []string, echos 
 		if i == 0 {
 			text = joinLines(name, instruction, q)
 		}
-		answer, err := a.ask(term.Prompt{Kind: term.PromptChallenge, Text: text, Echo: echos[i], Index: i + 1, Of: len(questions)})
+		answer, err := a.ask(
+			term.Prompt{Kind: term.PromptChallenge, Text: text, Echo: echos[i], Index: i + 1, Of: len(questions)},
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -203,9 +205,10 @@ var errPasswordRefused = errors.New("the password was not accepted")
 // not one for something else of that name: a one-time password, or a new one in place of one that has expired.
 func asksForPassword(q string) bool {
 	q = strings.ToLower(q)
-	return strings.Contains(q, "password") && !slices.ContainsFunc([]string{"one-time", "one time", "onetime", "otp", "new "}, func(other string) bool {
-		return strings.Contains(q, other)
-	})
+	return strings.Contains(q, "password") &&
+		!slices.ContainsFunc([]string{"one-time", "one time", "onetime", "otp", "new "}, func(other string) bool {
+			return strings.Contains(q, other)
+		})
 }
 
 func joinLines(lines ...string) string {
@@ -246,10 +249,16 @@ func (a *planner) exhausted() error {
 	case len(a.seen.tried) == 0 && a.withhold.rule != "":
 		b.WriteString("; only the operator can change that rule")
 	case !a.canAsk():
-		b.WriteString("; pass auth.password or auth.private_key_pem, load a key into the agent, or leave auth.interactive on to be asked")
+		b.WriteString(
+			"; pass auth.password or auth.private_key_pem, load a key into the agent, or leave auth.interactive on to be asked",
+		)
 	}
 	if a.withhold.rule != "" && len(a.seen.tried) == 0 {
-		return &term.Error{Kind: term.PolicyDenied, Msg: b.String(), Details: &term.Details{Hop: a.h.String(), Rule: a.withhold.rule}}
+		return &term.Error{
+			Kind:    term.PolicyDenied,
+			Msg:     b.String(),
+			Details: &term.Details{Hop: a.h.String(), Rule: a.withhold.rule},
+		}
 	}
 	return &term.Error{Kind: term.AuthFailed, Msg: b.String()}
 }

@@ -85,7 +85,8 @@ func TestPasswordAndQuestions(t *testing.T) {
 				}
 				if tc.kind != "" {
 					e := l.fails(to(host1, tc.pass), p, tc.kind)
-					if strings.Contains(fmt.Sprintf("%+v %+v", e, *e.Details), "hunter2-1138") || len(e.Details.MethodsAllowed) == 0 || lastStep(e.Details.Ladder) != "auth!" {
+					if strings.Contains(fmt.Sprintf("%+v %+v", e, *e.Details), "hunter2-1138") || len(e.Details.MethodsAllowed) == 0 ||
+						lastStep(e.Details.Ladder) != "auth!" {
 						t.Errorf("%+v, details %+v", e, *e.Details)
 					}
 				} else {
@@ -112,7 +113,8 @@ func TestPasswordAndQuestions(t *testing.T) {
 					t.Fatalf("asked %+v, want %q", asked, tc.asked)
 				}
 				for i, q := range asked {
-					if !strings.Contains(q.Text, tc.asked[i]) || q.Host != host1 || q.User != "u" || q.Echo != strings.HasPrefix(q.Text, "Name") {
+					if !strings.Contains(q.Text, tc.asked[i]) || q.Host != host1 || q.User != "u" ||
+						q.Echo != strings.HasPrefix(q.Text, "Name") {
 						t.Errorf("question %+v", q)
 					}
 				}
@@ -141,7 +143,8 @@ func TestDeclinedQuestion(t *testing.T) {
 				l.write(".ssh/id_ed25519", sealed)
 				no.asked = nil
 				e := l.fails(to(host1, ""), no, term.Canceled)
-				if !strings.Contains(e.Msg, "ctrl_c") || len(no.asked) != 1 || srv.Stats().PasswordsSeen != 0 || stop.Details != nil {
+				if !strings.Contains(e.Msg, "ctrl_c") || len(no.asked) != 1 || srv.Stats().PasswordsSeen != 0 ||
+					stop.Details != nil {
 					t.Errorf("%v; asked %d times, stats %+v, the prompter's own error %+v", e, len(no.asked), srv.Stats(), stop)
 				}
 			})
@@ -152,7 +155,13 @@ func TestDeclinedQuestion(t *testing.T) {
 // TestConnectionLostWhileAsked checks that nobody is asked for the next method on a connection that is gone.
 func TestConnectionLostWhileAsked(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, KeyboardInteractive: quiz([]string{"Name: =name-1138"})})
+		srv := l.server(
+			addr1,
+			sshserver.Config{
+				Passwords:           map[string]string{"u": "pass-1138"},
+				KeyboardInteractive: quiz([]string{"Name: =name-1138"}),
+			},
+		)
 		p := &prompter{}
 		p.f = func(context.Context, term.Prompt) (string, error) {
 			srv.DropConnections()
@@ -183,7 +192,14 @@ func TestNoInteractive(t *testing.T) {
 func TestPartialSuccess(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
-		srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}, KeyboardInteractive: quiz([]string{"Password: =pass-1138", "Code: =code-1138"}), RequireAll: true})
+		srv := l.server(
+			addr1,
+			sshserver.Config{
+				AuthorizedKeys:      []ssh.PublicKey{key.PublicKey()},
+				KeyboardInteractive: quiz([]string{"Password: =pass-1138", "Code: =code-1138"}),
+				RequireAll:          true,
+			},
+		)
 		l.write(".ssh/id_ed25519", pem)
 		l.client(to(host1, "pass-1138"), answering("code-1138"))
 		if n := srv.Stats(); len(n.KeysOffered) == 0 || attempts(srv, "keyboard-interactive") != 1 {

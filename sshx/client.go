@@ -34,7 +34,14 @@ func Dial(ctx context.Context, t term.Target, o Options, p term.Prompter) (*Clie
 	return dial(ctx, t, o.withDefaults(), p, nil, newPool())
 }
 
-func dial(ctx context.Context, t term.Target, o Options, p term.Prompter, approve term.Approve, shared *pool) (*Client, error) {
+func dial(
+	ctx context.Context,
+	t term.Target,
+	o Options,
+	p term.Prompter,
+	approve term.Approve,
+	shared *pool,
+) (*Client, error) {
 	r, err := planRoute(ctx, t, o)
 	if err != nil {
 		return nil, err
@@ -114,7 +121,14 @@ func connectError(w *watchdog, l *ladder, warnings []string, err error) error {
 		if n := len(at.Steps); n > 0 {
 			rung = at.Steps[n-1].Name
 		}
-		e = term.Errorf(term.ConnectTimeout, "%s:%d was not ready within %s: it stopped at %s; check address and port, and raise timeouts.connect_timeout_ms if it is only slow", at.Host, at.Port, w.limit, rung)
+		e = term.Errorf(
+			term.ConnectTimeout,
+			"%s:%d was not ready within %s: it stopped at %s; check address and port, and raise timeouts.connect_timeout_ms if it is only slow",
+			at.Host,
+			at.Port,
+			w.limit,
+			rung,
+		)
 	default:
 		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: "the connection was given up: " + err.Error()}
 	}

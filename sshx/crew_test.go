@@ -12,7 +12,8 @@ func TestCrewKeepsAFault(t *testing.T) {
 		c := crew{fault: func(cause error) { faults = append(faults, cause) }}
 		c.Go(func() { panic("a fault of ours") })
 		c.Wait()
-		if len(faults) != 1 || !strings.Contains(faults[0].Error(), "a fault of ours") || !strings.Contains(faults[0].Error(), "crew_test.go") {
+		if len(faults) != 1 || !strings.Contains(faults[0].Error(), "a fault of ours") ||
+			!strings.Contains(faults[0].Error(), "crew_test.go") {
 			t.Errorf("%v", faults)
 		}
 	})

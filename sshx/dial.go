@@ -29,7 +29,11 @@ func dialTCP(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 	if h.bindAddress != "" {
 		ip, err := netip.ParseAddr(h.bindAddress)
 		if err != nil {
-			return nil, term.Errorf(term.InvalidArgument, "BindAddress %q is not a numeric address; give one of this machine's", h.bindAddress)
+			return nil, term.Errorf(
+				term.InvalidArgument,
+				"BindAddress %q is not a numeric address; give one of this machine's",
+				h.bindAddress,
+			)
 		}
 		d.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(ip, 0))
 	}
@@ -49,7 +53,16 @@ func dialTCP(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 			}
 		}
 		if try >= h.attempts {
-			return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot connect to %s: %v; check that the host is up and that its server listens on port %d", h.address(), rootCause(err), h.port)}
+			return nil, &term.Error{
+				Kind: term.ConnectFailed,
+				Err:  err,
+				Msg: fmt.Sprintf(
+					"cannot connect to %s: %v; check that the host is up and that its server listens on port %d",
+					h.address(),
+					rootCause(err),
+					h.port,
+				),
+			}
 		}
 		select { // ssh(1) waits a second between attempts
 		case <-time.After(time.Second):
@@ -70,7 +83,15 @@ func resolve(ctx context.Context, h *hop) ([]netip.Addr, error) {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil || len(addrs) == 0 {
-		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot resolve host name %q: %v; check the name, or add a HostName for it to ssh_config", h.host, rootCause(err))}
+		return nil, &term.Error{
+			Kind: term.ConnectFailed,
+			Err:  err,
+			Msg: fmt.Sprintf(
+				"cannot resolve host name %q: %v; check the name, or add a HostName for it to ssh_config",
+				h.host,
+				rootCause(err),
+			),
+		}
 	}
 	for i := range addrs {
 		addrs[i] = addrs[i].Unmap()

@@ -24,7 +24,12 @@ func (n *Network) HandshakesWaiting() int { return int(n.pool.waiting.Load()) }
 func Dialer(o Options) term.Dialer { return NewNetwork(o).OpenShell }
 
 // OpenShell is the term.Dialer of SSH: a connection with one login shell, which closes it when it is closed.
-func (n *Network) OpenShell(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
+func (n *Network) OpenShell(
+	ctx context.Context,
+	t term.Target,
+	p term.Prompter,
+	approve term.Approve,
+) (term.Transport, error) {
 	if t.Auth.NoInteractive {
 		p = nil
 	}

@@ -52,7 +52,9 @@ func runningConfig(ctx context.Context, device term.Target) (config []byte, err 
 
 // Read from a device what its pager shows in pieces.
 func Example() {
-	device, err := sshserver.Listen(sshserver.Config{Passwords: map[string]string{"admin": "secret"}, Handler: networkDevice})
+	device, err := sshserver.Listen(
+		sshserver.Config{Passwords: map[string]string{"admin": "secret"}, Handler: networkDevice},
+	)
 	if err != nil {
 		fmt.Println(err)
 		return

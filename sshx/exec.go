@@ -139,7 +139,11 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 	}
 	x.trip = time.Since(asked)
 	if !ok {
-		return term.Errorf(term.Unsupported, "%s refuses to run commands beside the terminal; use ptyctl_session_io write and read", x.ch.k.hop)
+		return term.Errorf(
+			term.Unsupported,
+			"%s refuses to run commands beside the terminal; use ptyctl_session_io write and read",
+			x.ch.k.hop,
+		)
 	}
 	x.ch.k.wg.Go(func() { // ends when the input is taken, or with the channel
 		_, _ = x.ch.Write(r.Stdin)
@@ -173,7 +177,13 @@ func (c *channel) setEnv(ctx context.Context, env []term.EnvVar) error {
 		}
 	}
 	if len(refused) > 0 {
-		return term.Errorf(term.Unsupported, "%s does not accept %s from us (AcceptEnv in its sshd_config); nothing was run: set it in the command itself, as in: env %s=... command", c.k.hop, strings.Join(refused, ", "), refused[0])
+		return term.Errorf(
+			term.Unsupported,
+			"%s does not accept %s from us (AcceptEnv in its sshd_config); nothing was run: set it in the command itself, as in: env %s=... command",
+			c.k.hop,
+			strings.Join(refused, ", "),
+			refused[0],
+		)
 	}
 	return nil
 }
@@ -189,7 +199,11 @@ func commandIn(dir, command string) (string, error) {
 	}
 	word, err := quote.Word(quote.Posix, dir)
 	if err != nil || strings.ContainsFunc(dir, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", term.Errorf(term.InvalidArgument, "the working directory %q holds a control character; give a path without", dir)
+		return "", term.Errorf(
+			term.InvalidArgument,
+			"the working directory %q holds a control character; give a path without",
+			dir,
+		)
 	}
 	return "cd " + word + " || exec false; " + command, nil // csh goes on behind || exit
 }

@@ -82,7 +82,9 @@ func TestExecLost(t *testing.T) {
 		if term.KindOf(err) != term.RemoteClosed || e.Known {
 			t.Errorf("%+v, %v", e, err)
 		}
-		if _, err := c.Exec(t.Context(), term.ExecRequest{Command: "echo x"}, io.Discard, io.Discard); term.KindOf(err) != term.RemoteClosed {
+		if _, err := c.Exec(t.Context(), term.ExecRequest{Command: "echo x"}, io.Discard, io.Discard); term.KindOf(
+			err,
+		) != term.RemoteClosed {
 			t.Errorf("the next: %v", err)
 		}
 	})
@@ -99,7 +101,8 @@ func TestExecMuch(t *testing.T) {
 			return sshserver.Exit{}
 		}})
 		out, errs, e := run(t, l.client(to(host1, ""), nil), term.ExecRequest{Command: "x"})
-		if out != strings.Repeat("o", 1<<20) || errs != strings.Repeat("e", 1<<20) || e != (term.Exit{Started: true, Known: true}) {
+		if out != strings.Repeat("o", 1<<20) || errs != strings.Repeat("e", 1<<20) ||
+			e != (term.Exit{Started: true, Known: true}) {
 			t.Errorf("%d and %d bytes, %+v", len(out), len(errs), e)
 		}
 	})
@@ -115,7 +118,9 @@ func TestExecNothingLost(t *testing.T) {
 			wg.Go(func() {
 				for range 100 {
 					var out bytes.Buffer
-					if e, err := c.Exec(t.Context(), term.ExecRequest{Command: "echo hello"}, &out, io.Discard); err != nil || e.Code != 0 || out.String() != "hello\n" {
+					if e, err := c.Exec(t.Context(), term.ExecRequest{Command: "echo hello"}, &out, io.Discard); err != nil ||
+						e.Code != 0 ||
+						out.String() != "hello\n" {
 						t.Errorf("%+v, %v, %q", e, err, out.String())
 					}
 				}
@@ -170,7 +175,8 @@ func (failing) Write([]byte) (int, error) { return 0, errors.New("full") }
 func TestExecWriterFails(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{})
-		e, err := l.client(to(host1, ""), nil).Exec(t.Context(), term.ExecRequest{Command: "cat", Stdin: make([]byte, 4<<20)}, failing{}, io.Discard)
+		e, err := l.client(to(host1, ""), nil).
+			Exec(t.Context(), term.ExecRequest{Command: "cat", Stdin: make([]byte, 4<<20)}, failing{}, io.Discard)
 		if err != nil || !e.Known {
 			t.Errorf("%+v, %v", e, err)
 		}
@@ -186,7 +192,9 @@ func TestCloseDuringExec(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
-					if _, err := c.Exec(t.Context(), term.ExecRequest{Command: "sleep 1h"}, io.Discard, io.Discard); term.KindOf(err) != term.RemoteClosed {
+					if _, err := c.Exec(t.Context(), term.ExecRequest{Command: "sleep 1h"}, io.Discard, io.Discard); term.KindOf(
+						err,
+					) != term.RemoteClosed {
 						t.Errorf("%v (%s)", err, term.KindOf(err))
 					}
 				})

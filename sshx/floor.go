@@ -19,9 +19,20 @@ import (
 
 // The words for a host key policy, here and in ssh_config(5).
 var (
-	policies    = map[string]hostkeys.Policy{"strict": hostkeys.Strict, "ask": hostkeys.Ask, "accept_new": hostkeys.AcceptNew, "disabled": hostkeys.Disabled}
-	policyWords = map[string]string{"yes": "strict", "ask": "ask", "accept-new": "accept_new", "no": "disabled", "off": "disabled"}
-	strictness  = map[string]int{"strict": 3, "ask": 2, "accept_new": 1, "disabled": 0}
+	policies = map[string]hostkeys.Policy{
+		"strict":     hostkeys.Strict,
+		"ask":        hostkeys.Ask,
+		"accept_new": hostkeys.AcceptNew,
+		"disabled":   hostkeys.Disabled,
+	}
+	policyWords = map[string]string{
+		"yes":        "strict",
+		"ask":        "ask",
+		"accept-new": "accept_new",
+		"no":         "disabled",
+		"off":        "disabled",
+	}
+	strictness = map[string]int{"strict": 3, "ask": 2, "accept_new": 1, "disabled": 0}
 )
 
 // floor returns the policy asked for, if the operator allows one that weak. What the caller asks for is then
@@ -29,13 +40,23 @@ var (
 func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, error) {
 	policy, ok := policies[want]
 	if !ok {
-		return 0, &term.Error{Kind: term.InvalidArgument, Msg: fmt.Sprintf("host key policy %q does not exist; use strict, ask, accept_new or disabled", want), Details: &term.Details{Field: "ssh_options.host_key_policy", Allowed: []string{"strict", "ask", "accept_new", "disabled"}}}
+		return 0, &term.Error{
+			Kind: term.InvalidArgument,
+			Msg:  fmt.Sprintf("host key policy %q does not exist; use strict, ask, accept_new or disabled", want),
+			Details: &term.Details{
+				Field:   "ssh_options.host_key_policy",
+				Allowed: []string{"strict", "ask", "accept_new", "disabled"},
+			},
+		}
 	}
 	if strictness[want] >= strictness[p.o.HostKeyFloor] {
 		return policy, nil
 	}
 	if from.Source == sshconfig.Default || !from.Caller() {
-		p.r.warnings = append(p.r.warnings, fmt.Sprintf("%s: host key policy %s is weaker than ssh.host_key_floor; %s is used", from, want, p.o.HostKeyFloor))
+		p.r.warnings = append(
+			p.r.warnings,
+			fmt.Sprintf("%s: host key policy %s is weaker than ssh.host_key_floor; %s is used", from, want, p.o.HostKeyFloor),
+		)
 		return policies[p.o.HostKeyFloor], nil
 	}
 	advice := "have the operator record the host's key"
@@ -43,8 +64,14 @@ func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 		advice = "for a host that is not on record, pass its fingerprint as ssh_options.host_key_fingerprint; where the recorded key has changed, have the operator record the new one"
 	}
 	return 0, &term.Error{
-		Kind:    term.PolicyDenied,
-		Msg:     fmt.Sprintf("host key policy %s (from %s) is weaker than the operator allows (ssh.host_key_floor = %s); %s", want, from, p.o.HostKeyFloor, advice),
+		Kind: term.PolicyDenied,
+		Msg: fmt.Sprintf(
+			"host key policy %s (from %s) is weaker than the operator allows (ssh.host_key_floor = %s); %s",
+			want,
+			from,
+			p.o.HostKeyFloor,
+			advice,
+		),
 		Details: &term.Details{Field: "ssh_options.host_key_policy", Rule: "ssh.host_key_floor"},
 	}
 }
@@ -57,7 +84,13 @@ var operatorOnly = []string{"HostKeyAlias", "RevokedHostKeys", "NoHostAuthentica
 func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 	for _, k := range operatorOnly {
 		if at := cfg.Origin(k); at.Caller() {
-			return denied("ssh_options", "operator's ssh_config", "%s (from %s) may be set only in the operator's own ssh_config; leave it out", k, at)
+			return denied(
+				"ssh_options",
+				"operator's ssh_config",
+				"%s (from %s) may be set only in the operator's own ssh_config; leave it out",
+				k,
+				at,
+			)
 		}
 	}
 	var paths []sshconfig.Value
@@ -67,7 +100,10 @@ func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 				paths = append(paths, sshconfig.Value{Text: f, Origin: at})
 			}
 			if keyword == "UserKnownHostsFile" || keyword == "GlobalKnownHostsFile" {
-				p.r.warnings = append(p.r.warnings, fmt.Sprintf("host keys were compared with %s (from %s) as well as with the operator's known_hosts", keyword, at))
+				p.r.warnings = append(
+					p.r.warnings,
+					fmt.Sprintf("host keys were compared with %s (from %s) as well as with the operator's known_hosts", keyword, at),
+				)
 			}
 		}
 	}
@@ -86,7 +122,12 @@ func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 		}
 	}
 	if at := cfg.Origin("IdentityAgent"); p.o.IdentityAgent != "" && at.Caller() {
-		return denied("ssh_options", "ssh.identity_agent", "IdentityAgent (from %s) may not be changed: the operator has set ssh.identity_agent", at)
+		return denied(
+			"ssh_options",
+			"ssh.identity_agent",
+			"IdentityAgent (from %s) may not be changed: the operator has set ssh.identity_agent",
+			at,
+		)
 	}
 	return nil
 }
@@ -103,11 +144,21 @@ func (p *planning) checkPath(field, shown, path string) error {
 	if len(p.o.CallerPaths) == 0 || path == "" || path == "none" || within(path, p.o.CallerPaths) {
 		return nil
 	}
-	return denied(field, "ssh.caller_paths", "%s: %s lies outside the folders that the operator allows (ssh.caller_paths)", field, shown)
+	return denied(
+		field,
+		"ssh.caller_paths",
+		"%s: %s lies outside the folders that the operator allows (ssh.caller_paths)",
+		field,
+		shown,
+	)
 }
 
 func denied(field, rule, format string, args ...any) error {
-	return &term.Error{Kind: term.PolicyDenied, Msg: fmt.Sprintf(format, args...), Details: &term.Details{Field: field, Rule: rule}}
+	return &term.Error{
+		Kind:    term.PolicyDenied,
+		Msg:     fmt.Sprintf(format, args...),
+		Details: &term.Details{Field: field, Rule: rule},
+	}
 }
 
 // within reports whether path, its symbolic links resolved, lies in one of the folders.

@@ -169,7 +169,10 @@ func TestAllowedPaths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(sh.Describe().Warnings, func(w string) bool { return strings.Contains(w, "as well as with the operator's known_hosts") }) {
+		if !slices.ContainsFunc(
+			sh.Describe().Warnings,
+			func(w string) bool { return strings.Contains(w, "as well as with the operator's known_hosts") },
+		) {
 			t.Errorf("warnings %q", sh.Describe().Warnings)
 		}
 		if text, err := os.ReadFile(l.path("allowed/known_hosts")); err != nil || len(text) == 0 {

@@ -29,11 +29,25 @@ func dialThrough(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
 		l.address("via " + via.hop.String())
 		return forward(via, ch, reqs, h.address()), nil
 	case errors.As(err, &refused):
-		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("the jump host %s did not connect to %s: %s (%s); check that it may forward there", via.hop, h.address(), refused.Message, refused.Reason)}
+		return nil, &term.Error{
+			Kind: term.ConnectFailed,
+			Err:  err,
+			Msg: fmt.Sprintf(
+				"the jump host %s did not connect to %s: %s (%s); check that it may forward there",
+				via.hop,
+				h.address(),
+				refused.Message,
+				refused.Reason,
+			),
+		}
 	case w.ctx.Err() != nil:
 		return nil, context.Cause(w.ctx)
 	default:
-		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("the connection to the jump host %s broke: %v; try again", via.hop, err)}
+		return nil, &term.Error{
+			Kind: term.ConnectFailed,
+			Err:  err,
+			Msg:  fmt.Sprintf("the connection to the jump host %s broke: %v; try again", via.hop, err),
+		}
 	}
 }
 

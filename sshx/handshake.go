@@ -129,7 +129,11 @@ func ask(w *watchdog, p term.Prompter, h *hop, q term.Prompt) (string, error) {
 	answer, err := p.Prompt(w.ctx, h.prompt(q))
 	var own *term.Error
 	if err != nil && !errors.As(err, &own) {
-		err = &term.Error{Kind: term.Canceled, Err: err, Msg: fmt.Sprintf("the question of %s was not answered: %v; open the session again to be asked again", h, err)}
+		err = &term.Error{
+			Kind: term.Canceled,
+			Err:  err,
+			Msg:  fmt.Sprintf("the question of %s was not answered: %v; open the session again to be asked again", h, err),
+		}
 	}
 	return answer, err
 }
@@ -162,17 +166,32 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 	}
 	if none, ok := errors.AsType[*ssh.AlgorithmNegotiationError](err); ok {
 		details.ServerOffers = none.RequestedAlgorithms
-		return failed(term.ConnectFailed, "%s and ptyctl have no common algorithm for %s: the server offers only %s; allow one of them in ssh_config (KexAlgorithms, Ciphers, MACs or HostKeyAlgorithms with a leading +) if you trust it", h, none.What, strings.Join(none.RequestedAlgorithms, ", "))
+		return failed(
+			term.ConnectFailed,
+			"%s and ptyctl have no common algorithm for %s: the server offers only %s; allow one of them in ssh_config (KexAlgorithms, Ciphers, MACs or HostKeyAlgorithms with a leading +) if you trust it",
+			h,
+			none.What,
+			strings.Join(none.RequestedAlgorithms, ", "),
+		)
 	}
 	if old, ok := errors.AsType[errNotSSH2](err); ok {
 		return failed(term.ConnectFailed, "%s is not an SSH 2 server: it says %q; check the port", h, old.line)
 	}
 	if errors.Is(err, errTelnet) {
 		details.ServerMessage = "" // it is no text
-		return failed(term.ConnectFailed, "%s is a Telnet server, not an SSH server; use protocol telnet, or check the port", h)
+		return failed(
+			term.ConnectFailed,
+			"%s is a Telnet server, not an SSH server; use protocol telnet, or check the port",
+			h,
+		)
 	}
 	if strings.HasPrefix(details.ServerMessage, "HTTP/") {
-		return failed(term.ConnectFailed, "%s is a web server, not an SSH server: it says %q; check the port", h, details.ServerMessage)
+		return failed(
+			term.ConnectFailed,
+			"%s is a web server, not an SSH server: it says %q; check the port",
+			h,
+			details.ServerMessage,
+		)
 	}
 	said := ""
 	if details.ServerMessage != "" {
@@ -184,7 +203,13 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 		if len(k.seen.tried) == 0 {
 			return failed(term.ConnectFailed, "%s ended the connection before anything could be tried: %v; try again", h, err)
 		}
-		ended := failed(term.AuthFailed, "%s ended the connection during authentication (tried: %s): %v; check username and credentials", h, strings.Join(k.seen.tried, ", "), err)
+		ended := failed(
+			term.AuthFailed,
+			"%s ended the connection during authentication (tried: %s): %v; check username and credentials",
+			h,
+			strings.Join(k.seen.tried, ", "),
+			err,
+		)
 		if !auth.gaveUp && len(k.seen.keys) > 1 && len(k.seen.tried) == 1 && k.seen.tried[0] == methodPublicKey {
 			return &retry{err: ended, refusedKeys: k.seen.keys} // sshd_config(5) MaxAuthTries
 		}
@@ -193,14 +218,26 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 		if conn.ended() == nil {
 			return failed(term.ConnectFailed, "%s does not identify itself as an SSH server%s: %v; check the port", h, said, err)
 		}
-		closed := failed(term.ConnectFailed, "%s closed the connection before it identified itself as an SSH server%s: %v; check the port, or try again if the server limits new connections (MaxStartups)", h, said, err)
+		closed := failed(
+			term.ConnectFailed,
+			"%s closed the connection before it identified itself as an SSH server%s: %v; check the port, or try again if the server limits new connections (MaxStartups)",
+			h,
+			said,
+			err,
+		)
 		// A server that turns us away for want of room says nothing, or that (sshd_config(5) MaxStartups).
 		if details.ServerMessage == "" || strings.Contains(details.ServerMessage, "MaxStartups") {
 			return &retry{err: closed, noRoom: true}
 		}
 		return closed
 	default:
-		return failed(term.ConnectFailed, "the key exchange with %s failed%s: %v; try again, and check that nothing on the way interferes", h, said, err)
+		return failed(
+			term.ConnectFailed,
+			"the key exchange with %s failed%s: %v; try again, and check that nothing on the way interferes",
+			h,
+			said,
+			err,
+		)
 	}
 }
 

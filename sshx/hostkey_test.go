@@ -64,7 +64,8 @@ func TestHostKeyBeforeCredentials(t *testing.T) {
 					key.record(l, addr1, bad)
 					target.SSH = key.options
 					e := l.fails(target, nobody(t), key.kind)
-					if e.Details.Hop != hop || !strings.Contains(e.Msg, hop) || e.Details.Fingerprint != ssh.FingerprintSHA256(bad.HostKey()) {
+					if e.Details.Hop != hop || !strings.Contains(e.Msg, hop) ||
+						e.Details.Fingerprint != ssh.FingerprintSHA256(bad.HostKey()) {
 						t.Errorf("hop %q, fingerprint %q, message %q", e.Details.Hop, e.Details.Fingerprint, e.Msg)
 					}
 					if lastStep(e.Details.Ladder) != "hostkey!" {
@@ -110,7 +111,8 @@ func TestHostKeyIsAsked(t *testing.T) {
 					untouched(t, srv)
 				}
 				if tc.p != nil {
-					if q := tc.p.asked[0]; q.Kind != term.PromptHostKey || !q.Echo || q.Host != host1 || q.User != "u" || !strings.Contains(q.Text, ssh.FingerprintSHA256(srv.HostKey())) {
+					if q := tc.p.asked[0]; q.Kind != term.PromptHostKey || !q.Echo || q.Host != host1 || q.User != "u" ||
+						!strings.Contains(q.Text, ssh.FingerprintSHA256(srv.HostKey())) {
 						t.Errorf("question %+v", q)
 					}
 				}
@@ -135,7 +137,8 @@ func TestUntrustedHostGetsNoSecret(t *testing.T) {
 		if !strings.Contains(e.Msg, "contradicts") {
 			t.Errorf("message %q", e.Msg)
 		}
-		if n := srv.Stats(); n.PasswordsSeen != 0 || n.Attempts[sshserver.Attempt{User: "u", Method: "keyboard-interactive"}] != 0 {
+		if n := srv.Stats(); n.PasswordsSeen != 0 ||
+			n.Attempts[sshserver.Attempt{User: "u", Method: "keyboard-interactive"}] != 0 {
 			t.Errorf("the server was told %+v", n)
 		}
 		target := to(host1, "")

@@ -55,7 +55,11 @@ func rootPathError(err error) error {
 }
 
 // decrypt opens an encrypted private key.
-func decrypt(parse func(pem, passphrase []byte) (ssh.Signer, error), name string, pem, passphrase []byte) (ssh.AlgorithmSigner, error) {
+func decrypt(
+	parse func(pem, passphrase []byte) (ssh.Signer, error),
+	name string,
+	pem, passphrase []byte,
+) (ssh.AlgorithmSigner, error) {
 	s, err := parse(pem, passphrase)
 	if err != nil {
 		return nil, fmt.Errorf("the passphrase does not open %s: %w", name, err)
@@ -84,11 +88,21 @@ func callerKey(c credentials) (ssh.Signer, error) {
 		defer clear(pass)
 		s, err := decrypt(ssh.ParsePrivateKeyWithPassphrase, "auth.private_key_pem", pem, pass)
 		if err != nil {
-			return nil, &term.Error{Kind: term.AuthFailed, Msg: "auth.passphrase does not open auth.private_key_pem; pass the passphrase of that key", Err: err, Details: &term.Details{Field: "auth.passphrase"}}
+			return nil, &term.Error{
+				Kind:    term.AuthFailed,
+				Msg:     "auth.passphrase does not open auth.private_key_pem; pass the passphrase of that key",
+				Err:     err,
+				Details: &term.Details{Field: "auth.passphrase"},
+			}
 		}
 		return s, nil
 	}
-	return nil, &term.Error{Kind: term.InvalidArgument, Msg: "auth.private_key_pem: " + unreadableKey(pem, err), Err: err, Details: &term.Details{Field: "auth.private_key_pem"}}
+	return nil, &term.Error{
+		Kind:    term.InvalidArgument,
+		Msg:     "auth.private_key_pem: " + unreadableKey(pem, err),
+		Err:     err,
+		Details: &term.Details{Field: "auth.private_key_pem"},
+	}
 }
 
 // unreadableKey says why a private key cannot be read, and what would help.
@@ -100,12 +114,18 @@ func unreadableKey(pem []byte, err error) string {
 		return "this is a PuTTY key; convert it with: puttygen KEY -O private-openssh -o NEWKEY"
 	case bytes.Contains(pem, []byte("BEGIN ENCRYPTED PRIVATE KEY")):
 		return "this is an encrypted PKCS#8 key, which is not supported; convert it with: ssh-keygen -p -f KEY"
-	case bytes.Contains(pem, []byte("BEGIN CERTIFICATE")), bytes.Contains(pem, []byte("PUBLIC KEY")), bytes.HasPrefix(pem, []byte("ssh-")), bytes.HasPrefix(pem, []byte("ecdsa-")):
+	case bytes.Contains(pem, []byte("BEGIN CERTIFICATE")),
+		bytes.Contains(pem, []byte("PUBLIC KEY")),
+		bytes.HasPrefix(pem, []byte("ssh-")),
+		bytes.HasPrefix(pem, []byte("ecdsa-")):
 		return "this is a public key or a certificate; the private key is needed"
 	case !bytes.Contains(pem, []byte("-----BEGIN ")):
 		return "this is no private key; pass the whole PEM text, with its BEGIN and END lines and its line breaks"
 	default:
-		return fmt.Sprintf("the key cannot be read (%v); supported are OpenSSH, PKCS#1, SEC 1 and unencrypted PKCS#8, of types ed25519, ecdsa and rsa", err)
+		return fmt.Sprintf(
+			"the key cannot be read (%v); supported are OpenSSH, PKCS#1, SEC 1 and unencrypted PKCS#8, of types ed25519, ecdsa and rsa",
+			err,
+		)
 	}
 }
 

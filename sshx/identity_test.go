@@ -144,7 +144,12 @@ func TestUserCertificate(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
 		ca, _ := newKey(t)
-		cert := &ssh.Certificate{Key: key.PublicKey(), CertType: ssh.UserCert, ValidPrincipals: []string{"u"}, ValidBefore: ssh.CertTimeInfinity}
+		cert := &ssh.Certificate{
+			Key:             key.PublicKey(),
+			CertType:        ssh.UserCert,
+			ValidPrincipals: []string{"u"},
+			ValidBefore:     ssh.CertTimeInfinity,
+		}
 		if err := cert.SignCert(strings.NewReader(strings.Repeat("r", 1024)), ca); err != nil {
 			t.Fatal(err)
 		}

@@ -83,7 +83,8 @@ Host tunnel
 	if len(in.Way) != 2 || !strings.HasSuffix(in.Way[0], "@gate:22") || in.Way[1] != "deploy@192.0.2.1:2222" {
 		t.Errorf("the way is %q", in.Way)
 	}
-	if len(in.Hosts) != 2 || in.Hosts[0].Name != "web" || in.Hosts[1].Name != "gate" || !in.Hosts[0].Planned() || !in.Hosts[1].Planned() {
+	if len(in.Hosts) != 2 || in.Hosts[0].Name != "web" || in.Hosts[1].Name != "gate" || !in.Hosts[0].Planned() ||
+		!in.Hosts[1].Planned() {
 		t.Fatalf("the hosts are %+v", in.Hosts)
 	}
 	if at := in.Hosts[0].Config.Origin("User"); at.File != config || at.Line != 3 {
@@ -114,14 +115,16 @@ Host tunnel
 	}
 	for i, w := range want {
 		id := ids[i]
-		if filepath.Base(id.From) != w.from || id.Fingerprint != w.fingerprint || (id.Problem == "") != (w.problem == "") || !strings.Contains(id.Problem, w.problem) {
+		if filepath.Base(id.From) != w.from || id.Fingerprint != w.fingerprint || (id.Problem == "") != (w.problem == "") ||
+			!strings.Contains(id.Problem, w.problem) {
 			t.Errorf("key %d is %+v, want %+v", i, id, w)
 		}
 	}
 	if !ids[2].Encrypted || ids[0].Encrypted {
 		t.Error("the wrong key is said to be encrypted")
 	}
-	if c := ids[1].Certificate; c == nil || c.KeyID != "me" || !slices.Equal(c.Principals, []string{"deploy"}) || c.Authority != fingerprint {
+	if c := ids[1].Certificate; c == nil || c.KeyID != "me" || !slices.Equal(c.Principals, []string{"deploy"}) ||
+		c.Authority != fingerprint {
 		t.Errorf("the certificate is %+v", c)
 	}
 	if all := fmt.Sprintf("%+v", ids); strings.Contains(all, strings.Split(text, "\n")[2]) {
@@ -130,13 +133,15 @@ Host tunnel
 
 	// A target that is refused is shown as far as it was understood.
 	in, err = sshx.Inspect(t.Context(), term.Target{Host: "tunnel"}, o)
-	if err == nil || len(in.Hosts) != 1 || in.Hosts[0].Planned() || len(in.Hosts[0].Config.Unsupported) != 1 || in.Way != nil {
+	if err == nil || len(in.Hosts) != 1 || in.Hosts[0].Planned() || len(in.Hosts[0].Config.Unsupported) != 1 ||
+		in.Way != nil {
 		t.Errorf("refused with %v: %+v", err, in)
 	}
 	if ids, err := in.Hosts[0].Identities(t.Context()); ids != nil || err != nil {
 		t.Errorf("a host that is not planned has keys: %v, %v", ids, err)
 	}
-	if in, err := sshx.Inspect(t.Context(), term.Target{Host: "web", SSH: term.SSHOptions{ExtraArgs: []string{"-L", "1:2:3"}}}, o); err == nil || len(in.Hosts) != 0 {
+	if in, err := sshx.Inspect(t.Context(), term.Target{Host: "web", SSH: term.SSHOptions{ExtraArgs: []string{"-L", "1:2:3"}}}, o); err == nil ||
+		len(in.Hosts) != 0 {
 		t.Errorf("extra_args: %v, %+v", err, in)
 	}
 }

@@ -20,9 +20,19 @@ import (
 func TestChain(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
-		j1 := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{key.PublicKey()}, Passwords: map[string]string{"one": "one-1138"}, AllowForward: true})
+		j1 := l.server(
+			addr1,
+			sshserver.Config{
+				AuthorizedKeys: []ssh.PublicKey{key.PublicKey()},
+				Passwords:      map[string]string{"one": "one-1138"},
+				AllowForward:   true,
+			},
+		)
 		j2 := l.server(addr2, sshserver.Config{Passwords: map[string]string{"two": "pw2-1138"}, AllowForward: true})
-		j3 := l.server(addr3, sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =pw3-1138"}), AllowForward: true})
+		j3 := l.server(
+			addr3,
+			sshserver.Config{KeyboardInteractive: quiz([]string{"Password: =pw3-1138"}), AllowForward: true},
+		)
 		end := l.server(addr4, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 		l.config(fmt.Sprintf(`Host 192.0.2.4
   ProxyJump one@192.0.2.1,jump2,three@192.0.2.3
@@ -38,7 +48,12 @@ Host jump2
 		if out, _, _ := run(t, c, term.ExecRequest{Command: "echo hi"}); out != "hi\n" {
 			t.Errorf("output %q", out)
 		}
-		if a, b := p.asked[0], p.asked[1]; a.Hop != 1 || a.User != "two" || a.Host != "192.0.2.2" || a.Kind != term.PromptPassword || b.Hop != 2 || b.User != "three" || b.Host != "192.0.2.3" || b.Kind != term.PromptChallenge {
+		if a, b := p.asked[0], p.asked[1]; a.Hop != 1 || a.User != "two" || a.Host != "192.0.2.2" ||
+			a.Kind != term.PromptPassword ||
+			b.Hop != 2 ||
+			b.User != "three" ||
+			b.Host != "192.0.2.3" ||
+			b.Kind != term.PromptChallenge {
 			t.Errorf("questions %+v", p.asked)
 		}
 		if n := j1.Stats(); n.PasswordsSeen != 0 {
@@ -51,7 +66,8 @@ Host jump2
 		if err != nil {
 			t.Fatal(err)
 		}
-		if hops := sh.Describe().Ladder; len(hops) != 4 || hops[0].User != "one" || hops[3].Address != "via three@192.0.2.3:22" {
+		if hops := sh.Describe().Ladder; len(hops) != 4 || hops[0].User != "one" ||
+			hops[3].Address != "via three@192.0.2.3:22" {
 			t.Errorf("ladder %+v", hops)
 		}
 		_ = c.Close()
@@ -67,7 +83,14 @@ Host jump2
 // TestPasswordStaysFromJumpHosts checks that a jump host that wants a password does not get the target's.
 func TestPasswordStaysFromJumpHosts(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		j := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, KeyboardInteractive: quiz([]string{"Password: =pass-1138"}), AllowForward: true})
+		j := l.server(
+			addr1,
+			sshserver.Config{
+				Passwords:           map[string]string{"u": "pass-1138"},
+				KeyboardInteractive: quiz([]string{"Password: =pass-1138"}),
+				AllowForward:        true,
+			},
+		)
 		l.server(addr2, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 		target := to("192.0.2.2", "pass-1138")
 		target.SSH.ExtraArgs = []string{"-J", "u@192.0.2.1"}

@@ -67,7 +67,17 @@ func (a *keepalive) tick() {
 		if a.max > 0 && a.missed >= a.max {
 			a.stopped = true
 			a.mu.Unlock()
-			a.k.end(&term.Error{Kind: term.RemoteClosed, Msg: fmt.Sprintf("%s has not answered for %s (%d keepalives); the connection counts as lost", a.k.hop, time.Duration(a.max)*a.interval, a.max)})
+			a.k.end(
+				&term.Error{
+					Kind: term.RemoteClosed,
+					Msg: fmt.Sprintf(
+						"%s has not answered for %s (%d keepalives); the connection counts as lost",
+						a.k.hop,
+						time.Duration(a.max)*a.interval,
+						a.max,
+					),
+				},
+			)
 			return
 		}
 		a.timer.Reset(a.next())

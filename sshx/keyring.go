@@ -106,7 +106,10 @@ func (k *keyring) restrict(s ssh.Signer) []ssh.Signer {
 	if len(out) > 0 {
 		return out
 	}
-	k.seen.note("key %s was not offered: PubkeyAcceptedAlgorithms allows none of its algorithms", ssh.FingerprintSHA256(s.PublicKey()))
+	k.seen.note(
+		"key %s was not offered: PubkeyAcceptedAlgorithms allows none of its algorithms",
+		ssh.FingerprintSHA256(s.PublicKey()),
+	)
 	return nil
 }
 
@@ -271,7 +274,12 @@ func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 	}
 	var last error
 	for range 3 {
-		answer, err := ask(k.w, k.p, k.h, term.Prompt{Kind: term.PromptPassphrase, Text: fmt.Sprintf("Enter passphrase for key '%s': ", name)})
+		answer, err := ask(
+			k.w,
+			k.p,
+			k.h,
+			term.Prompt{Kind: term.PromptPassphrase, Text: fmt.Sprintf("Enter passphrase for key '%s': ", name)},
+		)
 		if errors.Is(err, errNobodyToAsk) {
 			return nil, fmt.Errorf("%s is encrypted, and its passphrase was not given; pass auth.passphrase", name)
 		}

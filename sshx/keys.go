@@ -29,7 +29,12 @@ func (sh *Shell) SendKey(ctx context.Context, name string) error {
 	case term.KeyEndOfFile:
 		return refused("SSH has no key eof; press ctrl_d on an empty line")
 	default:
-		return &term.Error{Op: "write", Kind: term.InvalidArgument, Msg: fmt.Sprintf("there is no key %q", name), Details: &term.Details{Allowed: term.ProtocolKeys()}}
+		return &term.Error{
+			Op:      "write",
+			Kind:    term.InvalidArgument,
+			Msg:     fmt.Sprintf("there is no key %q", name),
+			Details: &term.Details{Allowed: term.ProtocolKeys()},
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
@@ -38,7 +43,12 @@ func (sh *Shell) SendKey(ctx context.Context, name string) error {
 		return err
 	}
 	if !ok {
-		return refused(fmt.Sprintf("%s refuses the key break (RFC 4335): what the session runs on is no serial line, or the server cannot pass a break on; press ctrl_c to interrupt, or use the key that the console server has for a break", sh.c.own.hop))
+		return refused(
+			fmt.Sprintf(
+				"%s refuses the key break (RFC 4335): what the session runs on is no serial line, or the server cannot pass a break on; press ctrl_c to interrupt, or use the key that the console server has for a break",
+				sh.c.own.hop,
+			),
+		)
 	}
 	return nil
 }

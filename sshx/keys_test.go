@@ -17,16 +17,22 @@ func TestBreak(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, l *lab) {
 			var lengths []time.Duration
-			l.server(addr1, sshserver.Config{Faults: sshserver.Faults{RefuseBreak: refuse}, Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
-				for {
-					select {
-					case d := <-r.Breaks:
-						lengths = append(lengths, d)
-					case <-ctx.Done():
-						return sshserver.Exit{}
-					}
-				}
-			}})
+			l.server(
+				addr1,
+				sshserver.Config{
+					Faults: sshserver.Faults{RefuseBreak: refuse},
+					Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+						for {
+							select {
+							case d := <-r.Breaks:
+								lengths = append(lengths, d)
+							case <-ctx.Done():
+								return sshserver.Exit{}
+							}
+						}
+					},
+				},
+			)
 			sh := l.open(to(host1, ""))
 			err := sh.SendKey(t.Context(), term.KeyBreak)
 			synctest.Wait()
@@ -45,13 +51,19 @@ func TestOtherProtocolsKeys(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{})
 		sh := l.open(to(host1, ""))
-		instead := map[string]string{term.KeyInterruptProcess: "ctrl_c", term.KeyAbortOutput: "ctrl_c", term.KeyAreYouThere: "status", term.KeyEndOfFile: "ctrl_d"}
+		instead := map[string]string{
+			term.KeyInterruptProcess: "ctrl_c",
+			term.KeyAbortOutput:      "ctrl_c",
+			term.KeyAreYouThere:      "status",
+			term.KeyEndOfFile:        "ctrl_d",
+		}
 		for _, key := range term.ProtocolKeys() {
 			if key == term.KeyBreak {
 				continue
 			}
 			err := sh.SendKey(t.Context(), key)
-			if !errors.Is(err, term.Unsupported) || !strings.Contains(err.Error(), key) || instead[key] == "" || !strings.Contains(err.Error(), instead[key]) {
+			if !errors.Is(err, term.Unsupported) || !strings.Contains(err.Error(), key) || instead[key] == "" ||
+				!strings.Contains(err.Error(), instead[key]) {
 				t.Errorf("%s: %v", key, err)
 			}
 		}
@@ -68,7 +80,8 @@ func TestBreakUnanswered(t *testing.T) {
 		sh := l.open(to(host1, ""))
 		srv.FreezeConnections()
 		start := time.Now()
-		if err := sh.SendKey(t.Context(), term.KeyBreak); !errors.Is(err, term.ExecTimeout) || time.Since(start) != 10*time.Second {
+		if err := sh.SendKey(t.Context(), term.KeyBreak); !errors.Is(err, term.ExecTimeout) ||
+			time.Since(start) != 10*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		srv.DropConnections()

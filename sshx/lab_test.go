@@ -52,7 +52,15 @@ func newLab(t *testing.T) *lab {
 	l.write(".ssh/config", "")
 	l.write(".ssh/known_hosts", "")
 	leaktest.File(t, l.path(".ssh/known_hosts"))
-	l.opts = sshx.Options{Logger: leaktest.Log(t), HomeDir: l.home, ConfigPath: l.path(".ssh/config"), IdentityAgent: "none", KeepaliveInterval: -1}.WithDial(l.dial)
+	l.opts = sshx.Options{
+		Logger:            leaktest.Log(t),
+		HomeDir:           l.home,
+		ConfigPath:        l.path(".ssh/config"),
+		IdentityAgent:     "none",
+		KeepaliveInterval: -1,
+	}.WithDial(
+		l.dial,
+	)
 	return l
 }
 

@@ -64,7 +64,10 @@ func (l *ladder) endLocked(ok bool, detail string) {
 		return
 	}
 	h := &l.hops[len(l.hops)-1]
-	h.Steps = append(h.Steps, term.Step{Name: l.open, OK: ok, DurationMS: time.Since(l.since).Milliseconds(), Detail: detail})
+	h.Steps = append(
+		h.Steps,
+		term.Step{Name: l.open, OK: ok, DurationMS: time.Since(l.since).Milliseconds(), Detail: detail},
+	)
 	l.open = ""
 }
 

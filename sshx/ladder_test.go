@@ -103,7 +103,26 @@ func TestTurnedAwayThenAccepted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantSteps(t, sh.Describe().Ladder, "dns", "tcp", "banner!", "dns", "tcp", "banner!", "dns", "tcp", "banner!", "dns", "tcp", "banner", "kex", "hostkey", "auth", "channel")
+		wantSteps(
+			t,
+			sh.Describe().Ladder,
+			"dns",
+			"tcp",
+			"banner!",
+			"dns",
+			"tcp",
+			"banner!",
+			"dns",
+			"tcp",
+			"banner!",
+			"dns",
+			"tcp",
+			"banner",
+			"kex",
+			"hostkey",
+			"auth",
+			"channel",
+		)
 	})
 }
 
@@ -145,7 +164,13 @@ func TestShellFaults(t *testing.T) {
 // notification, and that they count.
 func TestSlowSuccess(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, Faults: sshserver.Faults{DelaySuccess: 10 * time.Second}})
+		l.server(
+			addr1,
+			sshserver.Config{
+				Passwords: map[string]string{"u": "pass-1138"},
+				Faults:    sshserver.Faults{DelaySuccess: 10 * time.Second},
+			},
+		)
 		start := time.Now()
 		l.client(to(host1, "pass-1138"), nil)
 		if took := time.Since(start); took != 10*time.Second {
@@ -160,7 +185,13 @@ func TestSlowSuccess(t *testing.T) {
 // TestQuestionStopsTheClock checks that the time a person takes is not the server's.
 func TestQuestionStopsTheClock(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, Faults: sshserver.Faults{DelaySuccess: 10 * time.Second}})
+		l.server(
+			addr1,
+			sshserver.Config{
+				Passwords: map[string]string{"u": "pass-1138"},
+				Faults:    sshserver.Faults{DelaySuccess: 10 * time.Second},
+			},
+		)
 		slow := &prompter{f: func(context.Context, term.Prompt) (string, error) {
 			time.Sleep(2 * time.Minute)
 			return "pass-1138", nil
@@ -193,14 +224,25 @@ func TestCanceledDial(t *testing.T) {
 // TestConnectedLadder checks the ladder of a connection that stands, and what else is known of it.
 func TestConnectedLadder(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		l.server(addr1, sshserver.Config{Banner: "welcome\r\n", Version: "SSH-2.0-lab", Passwords: map[string]string{"u": "pass-1138"}, Faults: sshserver.Faults{PreBanner: []string{"hello"}}})
+		l.server(
+			addr1,
+			sshserver.Config{
+				Banner:    "welcome\r\n",
+				Version:   "SSH-2.0-lab",
+				Passwords: map[string]string{"u": "pass-1138"},
+				Faults:    sshserver.Faults{PreBanner: []string{"hello"}},
+			},
+		)
 		sh, err := l.client(to(host1, "pass-1138"), nil).Shell(t.Context(), term.PTY{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := sh.Describe()
 		wantSteps(t, d.Ladder, "dns", "tcp", "banner", "kex", "hostkey", "auth", "channel")
-		if d.ServerBanner != "welcome\r\n" || d.ServerVersion != "SSH-2.0-lab" || d.AuthMethod != "password" || !strings.HasPrefix(d.HostKey, "SHA256:") || d.Algorithms.Kex == "" || !d.PTY {
+		if d.ServerBanner != "welcome\r\n" || d.ServerVersion != "SSH-2.0-lab" || d.AuthMethod != "password" ||
+			!strings.HasPrefix(d.HostKey, "SHA256:") ||
+			d.Algorithms.Kex == "" ||
+			!d.PTY {
 			t.Errorf("%+v", d)
 		}
 	})

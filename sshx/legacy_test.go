@@ -65,7 +65,10 @@ func TestLegacySignature(t *testing.T) {
 			hostKey, _ := newKey(t)
 			l.trust(addr1, hostKey.PublicKey())
 			l.peer(addr1, func(nc net.Conn) {
-				config := &ssh.ServerConfig{MaxAuthTries: -1, PublicKeyCallback: func(c ssh.ConnMetadata, k ssh.PublicKey) (*ssh.Permissions, error) { return nil, nil }}
+				config := &ssh.ServerConfig{
+					MaxAuthTries:      -1,
+					PublicKeyCallback: func(c ssh.ConnMetadata, k ssh.PublicKey) (*ssh.Permissions, error) { return nil, nil },
+				}
 				config.VerifiedPublicKeyCallback = func(_ ssh.ConnMetadata, _ ssh.PublicKey, p *ssh.Permissions, algorithm string) (*ssh.Permissions, error) {
 					if algorithm != ssh.KeyAlgoRSA {
 						return nil, errors.New("I cannot verify that")

@@ -39,14 +39,25 @@ type link struct {
 func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
 	k.ctx, k.cancel = context.WithCancelCause(context.Background())
 	k.wg.fault = func(cause error) { // which may hold anything, and is for the log alone
-		k.end(&term.Error{Kind: term.Internal, Err: cause, Msg: fmt.Sprintf("a fault in ptyctl ended the connection to %s; open a new session, and report what was done", k.hop)})
+		k.end(
+			&term.Error{
+				Kind: term.Internal,
+				Err:  cause,
+				Msg: fmt.Sprintf(
+					"a fault in ptyctl ended the connection to %s; open a new session, and report what was done",
+					k.hop,
+				),
+			},
+		)
 	}
 	k.keep = watchAlive(k, k.hop.keepalive, k.hop.keepaliveCount)
 	k.wg.Go(func() { k.channels(chans) })
 	k.wg.Go(func() { k.requests(reqs, keys) })
 	k.wg.Go(func() {
 		err := k.conn.Wait()
-		k.end(&term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s was lost: %v", k.hop, err)})
+		k.end(
+			&term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s was lost: %v", k.hop, err)},
+		)
 	})
 }
 
@@ -112,9 +123,21 @@ func (k *link) unanswered(ctx context.Context, what string) error {
 		return err
 	}
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return &term.Error{Kind: term.ExecTimeout, Err: context.Cause(ctx), Msg: fmt.Sprintf("%s did not answer the request for %s in time; it may be overloaded: try again, or close the session", k.hop, what)}
+		return &term.Error{
+			Kind: term.ExecTimeout,
+			Err:  context.Cause(ctx),
+			Msg: fmt.Sprintf(
+				"%s did not answer the request for %s in time; it may be overloaded: try again, or close the session",
+				k.hop,
+				what,
+			),
+		}
 	}
-	return &term.Error{Kind: term.Canceled, Err: context.Cause(ctx), Msg: "canceled before the server had answered the request for " + what}
+	return &term.Error{
+		Kind: term.Canceled,
+		Err:  context.Cause(ctx),
+		Msg:  "canceled before the server had answered the request for " + what,
+	}
 }
 
 // allWarnings returns what there is to say about the connection; of a jump host's, whose it is.

@@ -66,7 +66,11 @@ func (p *planning) overridesOf(cfg *sshconfig.Config) []sshconfig.Override {
 }
 
 // askOperator evaluates the operator's own configuration, as if the caller had named no more than the host and the user.
-func (p *planning) askOperator(ctx context.Context, cfg *sshconfig.Config, asked sshconfig.Options) (*sshconfig.Config, error) {
+func (p *planning) askOperator(
+	ctx context.Context,
+	cfg *sshconfig.Config,
+	asked sshconfig.Options,
+) (*sshconfig.Config, error) {
 	if cfg.Origin("User").Caller() {
 		asked.User = cfg.User
 	}

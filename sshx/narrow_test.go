@@ -37,15 +37,24 @@ var trustFrom = []struct {
 		o.NoConfig = true
 	}},
 	{"config_path", true, func(l *lab, o *term.SSHOptions, line string, _ ssh.PublicKey) {
-		config := "Host *\n User u\n UserKnownHostsFile " + l.write("callers/known", line) + "\nHost 192.0.2.2\n ProxyJump 192.0.2.1\n"
+		config := "Host *\n User u\n UserKnownHostsFile " + l.write(
+			"callers/known",
+			line,
+		) + "\nHost 192.0.2.2\n ProxyJump 192.0.2.1\n"
 		o.ConfigPath = l.write("callers/config", config)
 	}},
 	{"-F with Include", true, func(l *lab, o *term.SSHOptions, line string, _ ssh.PublicKey) {
 		included := l.write("callers/included", "GlobalKnownHostsFile "+l.write("callers/known", line)+"\n")
-		o.ExtraArgs = []string{"-F", l.write("callers/config", "Include "+included+"\nUser u\nHost 192.0.2.2\n ProxyJump 192.0.2.1\n")}
+		o.ExtraArgs = []string{
+			"-F",
+			l.write("callers/config", "Include "+included+"\nUser u\nHost 192.0.2.2\n ProxyJump 192.0.2.1\n"),
+		}
 	}},
 	{"an authority", false, func(l *lab, o *term.SSHOptions, _ string, key ssh.PublicKey) {
-		o.KnownHostsPath = l.write("callers/known", "@cert-authority * "+string(ssh.MarshalAuthorizedKey(key))+"192.0.2.1 "+string(ssh.MarshalAuthorizedKey(key)))
+		o.KnownHostsPath = l.write(
+			"callers/known",
+			"@cert-authority * "+string(ssh.MarshalAuthorizedKey(key))+"192.0.2.1 "+string(ssh.MarshalAuthorizedKey(key)),
+		)
 	}},
 }
 

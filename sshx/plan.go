@@ -55,7 +55,11 @@ func plan(ctx context.Context, t term.Target, o Options) (*planning, *route, err
 func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*route, error) {
 	t := p.t
 	if fp := t.SSH.HostKeyFingerprint; fp != "" && !fingerprintForm.MatchString(fp) {
-		return nil, &term.Error{Kind: term.InvalidArgument, Msg: "ssh_options.host_key_fingerprint is none: it is SHA256: and 43 characters, as ssh-keygen -l -f KEY.pub prints it", Details: &term.Details{Field: "ssh_options.host_key_fingerprint"}}
+		return nil, &term.Error{
+			Kind:    term.InvalidArgument,
+			Msg:     "ssh_options.host_key_fingerprint is none: it is SHA256: and 43 characters, as ssh-keygen -l -f KEY.pub prints it",
+			Details: &term.Details{Field: "ssh_options.host_key_fingerprint"},
+		}
 	}
 	if t.Auth.Method == "private_key" { // a bad key is known before anybody is bothered
 		s, err := callerKey(credentials{privateKey: t.Auth.PrivateKeyPEM, passphrase: t.Auth.Passphrase})
@@ -93,7 +97,11 @@ func newPlanning(t term.Target, o Options) (*planning, []sshconfig.Override, err
 		return nil, nil, extraArgsError(err)
 	}
 	if _, ok := policies[o.HostKeyFloor]; !ok { // an unknown word must not pass for the weakest
-		return nil, nil, term.Errorf(term.InvalidArgument, "ssh.host_key_floor %q does not exist; the operator must set strict, ask, accept_new or disabled", o.HostKeyFloor)
+		return nil, nil, term.Errorf(
+			term.InvalidArgument,
+			"ssh.host_key_floor %q does not exist; the operator must set strict, ask, accept_new or disabled",
+			o.HostKeyFloor,
+		)
 	}
 	p := &planning{t: t, o: o, r: &route{limit: t.ConnectTimeout, log: o.Logger}}
 	p.configPath = t.SSH.ConfigPath
@@ -126,7 +134,12 @@ func extraArgsError(err error) error {
 	if errors.As(err, new(*sshconfig.UnsupportedArgError)) {
 		kind = term.Unsupported
 	}
-	return &term.Error{Kind: kind, Err: err, Msg: "ssh_options.extra_args: " + err.Error(), Details: &term.Details{Field: "ssh_options.extra_args"}}
+	return &term.Error{
+		Kind:    kind,
+		Err:     err,
+		Msg:     "ssh_options.extra_args: " + err.Error(),
+		Details: &term.Details{Field: "ssh_options.extra_args"},
+	}
 }
 
 // A planning is a route in the making.
@@ -168,10 +181,20 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 		for i, r := range cfg.Unsupported {
 			why[i] = r.Error()
 		}
-		return nil, &term.Error{Kind: term.Unsupported, Msg: fmt.Sprintf("the configuration for %s asks for what ptyctl does not do: %s", eo.Host, strings.Join(why, "; "))}
+		return nil, &term.Error{
+			Kind: term.Unsupported,
+			Msg:  fmt.Sprintf("the configuration for %s asks for what ptyctl does not do: %s", eo.Host, strings.Join(why, "; ")),
+		}
 	}
 	if cfg.ProxyCommand != "" {
-		return nil, &term.Error{Kind: term.Unsupported, Msg: fmt.Sprintf("%s: ProxyCommand for %s is not supported unless it is an ssh -W that can be taken as a jump; use ProxyJump", cfg.Origin("ProxyCommand"), eo.Host)}
+		return nil, &term.Error{
+			Kind: term.Unsupported,
+			Msg: fmt.Sprintf(
+				"%s: ProxyCommand for %s is not supported unless it is an ssh -W that can be taken as a jump; use ProxyJump",
+				cfg.Origin("ProxyCommand"),
+				eo.Host,
+			),
+		}
 	}
 	return cfg, nil
 }
@@ -181,7 +204,12 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 func (p *planning) jumps(ctx context.Context, over *sshconfig.Config, depth int) error {
 	list, callers := over.ProxyJump, wayOrigin(over).Caller()
 	if depth > maxJumps || len(p.r.hops)+len(list) > maxJumps {
-		return term.Errorf(term.InvalidArgument, "ProxyJump for %s leads through more than %d hosts; look for a jump host whose own configuration jumps back", p.t.Host, maxJumps)
+		return term.Errorf(
+			term.InvalidArgument,
+			"ProxyJump for %s leads through more than %d hosts; look for a jump host whose own configuration jumps back",
+			p.t.Host,
+			maxJumps,
+		)
 	}
 	for i, j := range list {
 		asked := sshconfig.Options{Host: j.Host, User: j.User, Port: j.Port, Overrides: j.Overrides}
@@ -311,11 +339,26 @@ func algorithmDefaults() sshconfig.Algorithms {
 		return sshconfig.AlgorithmSet{Default: def, Supported: slices.Concat(safe, insecure)}
 	}
 	return sshconfig.Algorithms{
-		Kex:         set(defaultKex, s.KeyExchanges, i.KeyExchanges),
-		Ciphers:     set(defaultCiphers, s.Ciphers, i.Ciphers),
-		MACs:        set(defaultMACs, s.MACs, i.MACs),
-		HostKey:     set(defaultHostKeys, s.HostKeys, i.HostKeys),
-		Pubkey:      set(defaultPubkey, append(s.PublicKeyAuths, ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256), i.PublicKeyAuths),
-		CASignature: set([]string{ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}, s.PublicKeyAuths, i.PublicKeyAuths),
+		Kex:     set(defaultKex, s.KeyExchanges, i.KeyExchanges),
+		Ciphers: set(defaultCiphers, s.Ciphers, i.Ciphers),
+		MACs:    set(defaultMACs, s.MACs, i.MACs),
+		HostKey: set(defaultHostKeys, s.HostKeys, i.HostKeys),
+		Pubkey: set(
+			defaultPubkey,
+			append(s.PublicKeyAuths, ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256),
+			i.PublicKeyAuths,
+		),
+		CASignature: set(
+			[]string{
+				ssh.KeyAlgoED25519,
+				ssh.KeyAlgoECDSA256,
+				ssh.KeyAlgoECDSA384,
+				ssh.KeyAlgoECDSA521,
+				ssh.KeyAlgoRSASHA512,
+				ssh.KeyAlgoRSASHA256,
+			},
+			s.PublicKeyAuths,
+			i.PublicKeyAuths,
+		),
 	}
 }

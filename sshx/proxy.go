@@ -20,7 +20,11 @@ import (
 // parseProxy reads ssh_options.proxy_url. Its text is never quoted: it may hold a password.
 func parseProxy(text string) (*url.URL, error) {
 	bad := func(why string) error {
-		return &term.Error{Kind: term.InvalidArgument, Msg: "ssh_options.proxy_url: " + why + "; use socks5://[user:password@]host:port or http://[user:password@]host:port", Details: &term.Details{Field: "ssh_options.proxy_url"}}
+		return &term.Error{
+			Kind:    term.InvalidArgument,
+			Msg:     "ssh_options.proxy_url: " + why + "; use socks5://[user:password@]host:port or http://[user:password@]host:port",
+			Details: &term.Details{Field: "ssh_options.proxy_url"},
+		}
 	}
 	u, err := url.Parse(text)
 	switch {
@@ -54,7 +58,11 @@ func dialProxy(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 		return nil, context.Cause(w.ctx)
 	}
 	if err != nil {
-		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot connect to %s through the proxy %s: %v", h.address(), h.proxy.Host, rootCause(err))}
+		return nil, &term.Error{
+			Kind: term.ConnectFailed,
+			Err:  err,
+			Msg:  fmt.Sprintf("cannot connect to %s through the proxy %s: %v", h.address(), h.proxy.Host, rootCause(err)),
+		}
 	}
 	l.address("via proxy " + h.proxy.Host)
 	return conn, nil
@@ -80,7 +88,12 @@ func dialHTTP(ctx context.Context, h *hop) (net.Conn, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: h.address()}, Host: h.address(), Header: make(http.Header)}
+	req := &http.Request{
+		Method: http.MethodConnect,
+		URL:    &url.URL{Opaque: h.address()},
+		Host:   h.address(),
+		Header: make(http.Header),
+	}
 	if u := h.proxy.User; u != nil {
 		password, _ := u.Password()
 		req.Header.Set("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)))

@@ -20,7 +20,11 @@ import (
 
 // serveProxy accepts connections for one protocol and counts those it has forwarded. Whatever name is asked for,
 // it connects to upstream: only the proxy can resolve it.
-func serveProxy(t *testing.T, upstream string, serve func(c net.Conn, connect func(name string) (net.Conn, error)) error) (address string, forwarded *atomic.Int32) {
+func serveProxy(
+	t *testing.T,
+	upstream string,
+	serve func(c net.Conn, connect func(name string) (net.Conn, error)) error,
+) (address string, forwarded *atomic.Int32) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -148,7 +152,12 @@ func TestProxies(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			proxy, forwarded := serveProxy(t, srv.Addr(), serve)
 			dial := func(url, host string) (*sshx.Client, error) {
-				target := term.Target{Host: host, Port: 2222, User: "u", SSH: term.SSHOptions{NoConfig: true, HostKeyPolicy: "accept_new", ProxyURL: url}}
+				target := term.Target{
+					Host: host,
+					Port: 2222,
+					User: "u",
+					SSH:  term.SSHOptions{NoConfig: true, HostKeyPolicy: "accept_new", ProxyURL: url},
+				}
 				return sshx.Dial(t.Context(), target, sshx.Options{HomeDir: t.TempDir()}, nil)
 			}
 			c, err := dial(scheme+"://me:"+secret+"@"+proxy, "behind.invalid")
@@ -158,7 +167,8 @@ func TestProxies(t *testing.T) {
 			d := c.Describe()
 			_ = c.Close()
 			leaktest.Output(t, "state", fmt.Sprintf("%+v", d))
-			if forwarded.Load() != 1 || !strings.Contains(d.Ladder[0].Address, proxy) || strings.Contains(fmt.Sprintf("%+v", d), secret) {
+			if forwarded.Load() != 1 || !strings.Contains(d.Ladder[0].Address, proxy) ||
+				strings.Contains(fmt.Sprintf("%+v", d), secret) {
 				t.Errorf("%d forwarded; %+v", forwarded.Load(), d)
 			}
 			for name, bad := range map[string][2]string{
@@ -168,14 +178,20 @@ func TestProxies(t *testing.T) {
 			} {
 				_, err := dial(bad[0], bad[1])
 				toldError(t, err)
-				if term.KindOf(err) != term.ConnectFailed || !strings.Contains(err.Error(), "proxy") || strings.Contains(err.Error(), secret) {
+				if term.KindOf(err) != term.ConnectFailed || !strings.Contains(err.Error(), "proxy") ||
+					strings.Contains(err.Error(), secret) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
 		})
 	}
 	for _, url := range []string{"ftp://" + secret + "@h:1", "socks5://", "::" + secret} {
-		_, err := sshx.Dial(t.Context(), term.Target{Host: "h", SSH: term.SSHOptions{NoConfig: true, ProxyURL: url}}, sshx.Options{}, nil)
+		_, err := sshx.Dial(
+			t.Context(),
+			term.Target{Host: "h", SSH: term.SSHOptions{NoConfig: true, ProxyURL: url}},
+			sshx.Options{},
+			nil,
+		)
 		toldError(t, err)
 		if term.KindOf(err) != term.InvalidArgument || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v", url, err)

@@ -31,7 +31,8 @@ func BenchmarkExecRoundTrips(b *testing.B) {
 		c := dialBench(b, relay)
 		run := func() {
 			var out bytes.Buffer
-			if e, err := c.Exec(b.Context(), term.ExecRequest{Command: "x"}, &out, io.Discard); err != nil || e.Code != 0 || out.String() != "pong" {
+			if e, err := c.Exec(b.Context(), term.ExecRequest{Command: "x"}, &out, io.Discard); err != nil || e.Code != 0 ||
+				out.String() != "pong" {
 				b.Fatalf("%+v, %v, %q", e, err, out.String())
 			}
 		}
@@ -40,7 +41,15 @@ func BenchmarkExecRoundTrips(b *testing.B) {
 		b.ReportMetric(roundTrips(b, run), "RTT")
 	})
 	b.Run("raw", func(b *testing.B) {
-		c, err := ssh.Dial("tcp", relay, &ssh.ClientConfig{User: "u", Auth: []ssh.AuthMethod{ssh.Password("p")}, HostKeyCallback: ssh.FixedHostKey(srv.HostKey())})
+		c, err := ssh.Dial(
+			"tcp",
+			relay,
+			&ssh.ClientConfig{
+				User:            "u",
+				Auth:            []ssh.AuthMethod{ssh.Password("p")},
+				HostKeyCallback: ssh.FixedHostKey(srv.HostKey()),
+			},
+		)
 		if err != nil {
 			b.Fatal(err)
 		}

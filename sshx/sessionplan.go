@@ -33,12 +33,18 @@ func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 		}
 	case at.Caller():
 		return &term.Error{
-			Kind:    term.PolicyDenied,
-			Msg:     fmt.Sprintf("agent forwarding (from %s) is not allowed by the operator (ssh.allow_agent_forwarding); leave it out", at),
+			Kind: term.PolicyDenied,
+			Msg: fmt.Sprintf(
+				"agent forwarding (from %s) is not allowed by the operator (ssh.allow_agent_forwarding); leave it out",
+				at,
+			),
 			Details: &term.Details{Field: "ssh_options.extra_args", Rule: "ssh.allow_agent_forwarding"},
 		}
 	default:
-		r.warnings = append(r.warnings, fmt.Sprintf("%s: the agent is not forwarded; the operator would have to allow it (ssh.allow_agent_forwarding)", at))
+		r.warnings = append(
+			r.warnings,
+			fmt.Sprintf("%s: the agent is not forwarded; the operator would have to allow it (ssh.allow_agent_forwarding)", at),
+		)
 	}
 	return nil
 }

@@ -41,7 +41,11 @@ func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 		return sh, nil
 	}
 	if refused, ok := errors.AsType[errRefused](err); ok {
-		err = &term.Error{Kind: term.LimitExceeded, Err: err, Msg: fmt.Sprintf("%s opened no session: %s (%s)", c.own.hop, refused.Message, refused.Reason)}
+		err = &term.Error{
+			Kind: term.LimitExceeded,
+			Err:  err,
+			Msg:  fmt.Sprintf("%s opened no session: %s (%s)", c.own.hop, refused.Message, refused.Reason),
+		}
 	}
 	c.ladder.end(false, err.Error())
 	if e, ok := errors.AsType[*term.Error](err); ok {
@@ -122,7 +126,11 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 			return err
 		}
 		if !ok {
-			return term.Errorf(term.Unsupported, "%s refuses a pseudo-terminal (PermitTTY no, or the account is restricted); pass pty.enabled false for a session without one", sh.c.own.hop)
+			return term.Errorf(
+				term.Unsupported,
+				"%s refuses a pseudo-terminal (PermitTTY no, or the account is restricted); pass pty.enabled false for a session without one",
+				sh.c.own.hop,
+			)
 		}
 	}
 	for _, v := range r.env { // what the configuration sends is a wish: ssh(1) goes on without it, too
@@ -139,7 +147,11 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 		return err
 	}
 	if !ok {
-		return term.Errorf(term.Unsupported, "%s refuses to start a shell for this account; check what it is allowed to do there", sh.c.own.hop)
+		return term.Errorf(
+			term.Unsupported,
+			"%s refuses to start a shell for this account; check what it is allowed to do there",
+			sh.c.own.hop,
+		)
 	}
 	return nil
 }
@@ -158,11 +170,19 @@ func (sh *Shell) Write(p []byte) (int, error) { return sh.ch.Write(p) }
 // Resize implements term.Transport (RFC 4254 section 6.7).
 func (sh *Shell) Resize(cols, rows int) error {
 	if !sh.pty {
-		return &term.Error{Op: "resize", Kind: term.Unsupported, Msg: "this session has no pseudo-terminal (pty.enabled was false), so it has no size"}
+		return &term.Error{
+			Op:   "resize",
+			Kind: term.Unsupported,
+			Msg:  "this session has no pseudo-terminal (pty.enabled was false), so it has no size",
+		}
 	}
 	ctx, cancel := context.WithTimeout(sh.ch.k.ctx, requestLimit)
 	defer cancel()
-	return sh.ch.tell(ctx, "window-change", ssh.Marshal(struct{ Cols, Rows, Width, Height uint32 }{uint32(cols), uint32(rows), 0, 0}))
+	return sh.ch.tell(
+		ctx,
+		"window-change",
+		ssh.Marshal(struct{ Cols, Rows, Width, Height uint32 }{uint32(cols), uint32(rows), 0, 0}),
+	)
 }
 
 // Signal implements term.Signaler (RFC 4254 section 6.9). The signal reaches the shell; a job in the foreground
@@ -175,7 +195,15 @@ func (sh *Shell) Signal(ctx context.Context, name string) error {
 		return err
 	}
 	if !ok {
-		return &term.Error{Op: "signal", Kind: term.Unsupported, Msg: fmt.Sprintf("%s refuses to deliver signal %s; press ctrl_c, ctrl_z or ctrl_backslash with ptyctl_session_io, or close the session", sh.c.own.hop, name)}
+		return &term.Error{
+			Op:   "signal",
+			Kind: term.Unsupported,
+			Msg: fmt.Sprintf(
+				"%s refuses to deliver signal %s; press ctrl_c, ctrl_z or ctrl_backslash with ptyctl_session_io, or close the session",
+				sh.c.own.hop,
+				name,
+			),
+		}
 	}
 	return nil
 }
@@ -215,7 +243,13 @@ func (sh *Shell) Describe() term.Description {
 	d := sh.c.describe()
 	d.PTY = sh.pty
 	d.Warnings = slices.Concat(d.Warnings, sh.warnings)
-	d.Capabilities = term.Capabilities{SplitStdoutStderr: term.Yes, ExitCode: term.Yes, Resize: term.Yes, Signal: term.Maybe, ParallelExec: term.Yes}
+	d.Capabilities = term.Capabilities{
+		SplitStdoutStderr: term.Yes,
+		ExitCode:          term.Yes,
+		Resize:            term.Yes,
+		Signal:            term.Maybe,
+		ParallelExec:      term.Yes,
+	}
 	if !sh.pty {
 		d.Capabilities.Resize = term.No
 	}

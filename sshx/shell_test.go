@@ -103,7 +103,9 @@ func TestShellRequests(t *testing.T) {
 				target.PTY = tc.pty
 				sh := l.open(target)
 				r := <-got
-				if r.Command != tc.command || r.Shell != (tc.command == "") || !slices.Equal(r.Env, tc.env) || (r.PTY == nil) != (tc.want == nil) || sh.Describe().PTY != (tc.want != nil) {
+				if r.Command != tc.command || r.Shell != (tc.command == "") || !slices.Equal(r.Env, tc.env) ||
+					(r.PTY == nil) != (tc.want == nil) ||
+					sh.Describe().PTY != (tc.want != nil) {
 					t.Fatalf("%+v", r)
 				}
 				if r.PTY != nil && (r.PTY.Term != tc.want.Term || r.PTY.Window != tc.want.Window) {
@@ -198,12 +200,15 @@ func TestShellVerdict(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *lab) {
 				var srv *sshserver.Server
-				srv = l.server(addr1, sshserver.Config{Faults: tc.faults, Handler: func(context.Context, *sshserver.Request) sshserver.Exit {
-					if tc.drop {
-						srv.DropConnections()
-					}
-					return tc.exit
-				}})
+				srv = l.server(
+					addr1,
+					sshserver.Config{Faults: tc.faults, Handler: func(context.Context, *sshserver.Request) sshserver.Exit {
+						if tc.drop {
+							srv.DropConnections()
+						}
+						return tc.exit
+					}},
+				)
 				sh := l.open(to(host1, ""))
 				_, _ = io.ReadAll(sh)
 				if e, err := sh.Wait(); e != tc.want || term.KindOf(err) != tc.kind {
@@ -254,10 +259,12 @@ func TestKeepalive(t *testing.T) {
 		srv.FreezeConnections()
 		start = time.Now() // the next question comes within an interval, and has then three; each may be a sixth late
 		_, _ = io.ReadAll(sh)
-		if took, least, most := time.Since(start), 30*time.Second, 4*(10*time.Second+10*time.Second/6); took < least || took > most {
+		if took, least, most := time.Since(start), 30*time.Second, 4*(10*time.Second+10*time.Second/6); took < least ||
+			took > most {
 			t.Errorf("lost after %v, want %v to %v", took, least, most)
 		}
-		if _, err := sh.Wait(); term.KindOf(err) != term.RemoteClosed || !strings.Contains(err.Error(), "30s (3 keepalives)") {
+		if _, err := sh.Wait(); term.KindOf(err) != term.RemoteClosed ||
+			!strings.Contains(err.Error(), "30s (3 keepalives)") {
 			t.Errorf("Wait: %v", err)
 		}
 		_ = srv.Close()

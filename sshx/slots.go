@@ -198,11 +198,18 @@ func (s *slots) full(cause error) error {
 	case errors.Is(cause, context.Canceled):
 		return &term.Error{Kind: term.Canceled, Err: cause, Msg: "canceled while waiting for a channel to run the command on"}
 	}
-	msg := fmt.Sprintf("%s opens no further channel for a command (MaxSessions in its sshd_config), and another connection could not be made", k.hop)
+	msg := fmt.Sprintf(
+		"%s opens no further channel for a command (MaxSessions in its sshd_config), and another connection could not be made",
+		k.hop,
+	)
 	if cause != nil {
 		msg += ": " + cause.Error()
 	}
-	return &term.Error{Kind: term.LimitExceeded, Err: cause, Msg: msg + "; wait for a running command to end, or type the command with ptyctl_session_io"}
+	return &term.Error{
+		Kind: term.LimitExceeded,
+		Err:  cause,
+		Msg:  msg + "; wait for a running command to end, or type the command with ptyctl_session_io",
+	}
 }
 
 // close closes the further connections. The first belongs to the Client.

@@ -73,7 +73,8 @@ func TestNoFurtherConnection(t *testing.T) {
 		}
 		start := time.Now()
 		_, err = c.Exec(t.Context(), term.ExecRequest{Command: "echo x"}, io.Discard, io.Discard)
-		if term.KindOf(err) != term.LimitExceeded || time.Since(start) > time.Second || srv.Stats().Accepted != 1 || len(p.asked) != 1 {
+		if term.KindOf(err) != term.LimitExceeded || time.Since(start) > time.Second || srv.Stats().Accepted != 1 ||
+			len(p.asked) != 1 {
 			t.Errorf("%v after %v; %d connections, asked %d times", err, time.Since(start), srv.Stats().Accepted, len(p.asked))
 		}
 		_ = sh.Close() // and its slot is used
@@ -85,14 +86,17 @@ func TestNoFurtherConnection(t *testing.T) {
 func TestOrphanIsForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.MaxConnectionsPerHost = 1
-		l.server(addr1, sshserver.Config{MaxSessions: 1, Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
-			if r.Command == "orphan" {
-				r.SendExit(sshserver.Exit{})
-				<-ctx.Done()
-				time.Sleep(100 * time.Millisecond)
-			}
-			return sshserver.Exit{}
-		}})
+		l.server(
+			addr1,
+			sshserver.Config{MaxSessions: 1, Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+				if r.Command == "orphan" {
+					r.SendExit(sshserver.Exit{})
+					<-ctx.Done()
+					time.Sleep(100 * time.Millisecond)
+				}
+				return sshserver.Exit{}
+			}},
+		)
 		c := l.client(to(host1, ""), nil)
 		for range 3 {
 			run(t, c, term.ExecRequest{Command: "orphan"})
@@ -148,7 +152,13 @@ func TestChannelAhead(t *testing.T) {
 // under way, and every third connection besides.
 func TestHandshakesTakeTurns(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, Faults: sshserver.Faults{DelaySuccess: time.Second}})
+		srv := l.server(
+			addr1,
+			sshserver.Config{
+				Passwords: map[string]string{"u": "pass-1138"},
+				Faults:    sshserver.Faults{DelaySuccess: time.Second},
+			},
+		)
 		var under, most, count atomic.Int32
 		l.peer(addr1, func(c net.Conn) {
 			if count.Add(1)%3 == 0 {

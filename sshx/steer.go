@@ -15,11 +15,24 @@ var steering = []string{"RemoteCommand", "LocalCommand", "PKCS11Provider", "Secu
 func checkSteering(cfg *sshconfig.Config) error {
 	for _, k := range steering {
 		if at := cfg.Origin(k); at.Caller() {
-			return denied("ssh_options", "operator's ssh_config", "%s (from %s) is refused: it runs a program, and only the operator's own ssh_config may name one; leave it out, and run commands in the session", k, at)
+			return denied(
+				"ssh_options",
+				"operator's ssh_config",
+				"%s (from %s) is refused: it runs a program, and only the operator's own ssh_config may name one; leave it out, and run commands in the session",
+				k,
+				at,
+			)
 		}
 	}
 	refuse := func(keyword, name string, at sshconfig.Origin) error {
-		return denied("ssh_options", "operator's ssh_config", "%s %s (from %s) is refused: a caller may send LANG and LC_* only, since other variables can choose what runs; leave it out, and give variables to the command that needs them", keyword, name, at)
+		return denied(
+			"ssh_options",
+			"operator's ssh_config",
+			"%s %s (from %s) is refused: a caller may send LANG and LC_* only, since other variables can choose what runs; leave it out, and give variables to the command that needs them",
+			keyword,
+			name,
+			at,
+		)
 	}
 	if at := cfg.Origin("SetEnv"); at.Caller() {
 		for _, name := range cfg.SetEnvNames {

@@ -32,7 +32,10 @@ func (c *Client) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser
 		case err == nil && ok:
 			return s, nil
 		case err == nil:
-			err = &term.Error{Kind: term.Unsupported, Msg: fmt.Sprintf("%s offers no subsystem %q (Subsystem in its sshd_config)", ch.k.hop, name)}
+			err = &term.Error{
+				Kind: term.Unsupported,
+				Msg:  fmt.Sprintf("%s offers no subsystem %q (Subsystem in its sshd_config)", ch.k.hop, name),
+			}
 		case again && errors.Is(err, term.RemoteClosed) && (&execution{ch: ch}).neverBegan(ctx):
 			_ = s.Close()
 			continue

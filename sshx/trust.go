@@ -47,7 +47,10 @@ func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, tar
 	if target {
 		if path := p.t.SSH.KnownHostsPath; path != "" {
 			callers, record = []string{path}, []string{path}
-			p.r.warnings = append(p.r.warnings, "host keys were compared with the caller's "+path+" as well as with the operator's known_hosts")
+			p.r.warnings = append(
+				p.r.warnings,
+				"host keys were compared with the caller's "+path+" as well as with the operator's known_hosts",
+			)
 		}
 		o.Fingerprint = p.t.SSH.HostKeyFingerprint
 	}
@@ -90,11 +93,22 @@ func (p *planning) operators(ctx context.Context, cfg *sshconfig.Config) (*sshco
 
 // evaluateOwn evaluates the operator's own ssh_config, with the options of cfg's host that are the operator's too: a jump
 // written as ProxyCommand ssh -W has some.
-func (p *planning) evaluateOwn(ctx context.Context, cfg *sshconfig.Config, eo sshconfig.Options) (*sshconfig.Config, error) {
-	eo.Overrides = slices.DeleteFunc(slices.Clone(p.overridesOf(cfg)), func(v sshconfig.Override) bool { return v.Origin.Caller() })
+func (p *planning) evaluateOwn(
+	ctx context.Context,
+	cfg *sshconfig.Config,
+	eo sshconfig.Options,
+) (*sshconfig.Config, error) {
+	eo.Overrides = slices.DeleteFunc(
+		slices.Clone(p.overridesOf(cfg)),
+		func(v sshconfig.Override) bool { return v.Origin.Caller() },
+	)
 	own, err := sshconfig.Evaluate(ctx, p.own(eo))
 	if err != nil {
-		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: fmt.Sprintf("the operator's ssh_config for %s: %v", eo.Host, err)}
+		return nil, &term.Error{
+			Kind: term.InvalidArgument,
+			Err:  err,
+			Msg:  fmt.Sprintf("the operator's ssh_config for %s: %v", eo.Host, err),
+		}
 	}
 	return own, nil
 }

@@ -66,9 +66,14 @@ func TestCallersTrustStore(t *testing.T) {
 			store := file("callers", c.caller)
 			o := c.o
 			o.KnownHostsPath = store
-			client, err := sshx.Dial(t.Context(), term.Target{Host: "127.0.0.1", Port: srv.Port(), User: "u", SSH: o}, sshx.Options{
-				HomeDir: t.TempDir(), KnownHostsPath: file("operators", c.operator), ConfigPath: file("config", c.config), CallerPaths: c.paths, IdentityAgent: "none",
-			}, nil)
+			client, err := sshx.Dial(
+				t.Context(),
+				term.Target{Host: "127.0.0.1", Port: srv.Port(), User: "u", SSH: o},
+				sshx.Options{
+					HomeDir: t.TempDir(), KnownHostsPath: file("operators", c.operator), ConfigPath: file("config", c.config), CallerPaths: c.paths, IdentityAgent: "none",
+				},
+				nil,
+			)
 			if err == nil {
 				_ = client.Close()
 			}

@@ -34,7 +34,13 @@ type Tunnel struct {
 // network is tcp, tcp4 or tcp6. p answers what the jump hosts ask; nil: nobody can be asked. The time for it all is
 // t.ConnectTimeout, or the operator's, not counting the time during which p is waited for: a context with a deadline
 // would count that. The context governs dialing only. approve is asked about the plan; nil allows it. Errors are *term.Error.
-func (n *Network) DialTCP(ctx context.Context, network string, t term.Target, p term.Prompter, approve term.Approve) (*Tunnel, error) {
+func (n *Network) DialTCP(
+	ctx context.Context,
+	network string,
+	t term.Target,
+	p term.Prompter,
+	approve term.Approve,
+) (*Tunnel, error) {
 	if t.Auth.NoInteractive {
 		p = nil
 	}
@@ -68,7 +74,10 @@ func (n *Network) DialTCP(ctx context.Context, network string, t term.Target, p 
 }
 
 // Through returns DialTCP in the form in which other packages take it: to any address, on the way that t describes.
-func (n *Network) Through(t term.Target, p term.Prompter) func(ctx context.Context, network, address string, approve term.Approve) (net.Conn, error) {
+func (n *Network) Through(
+	t term.Target,
+	p term.Prompter,
+) func(ctx context.Context, network, address string, approve term.Approve) (net.Conn, error) {
 	return func(ctx context.Context, network, address string, approve term.Approve) (net.Conn, error) {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
@@ -95,7 +104,12 @@ var tunnelOptions = map[string]bool{
 // planTunnel plans the way to a target that does not speak SSH.
 func planTunnel(ctx context.Context, network string, t term.Target, o Options) (*route, error) {
 	bad := func(field, format string, args ...any) error {
-		return &term.Error{Op: "open", Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...), Details: &term.Details{Field: field}}
+		return &term.Error{
+			Op:      "open",
+			Kind:    term.InvalidArgument,
+			Msg:     fmt.Sprintf(format, args...),
+			Details: &term.Details{Field: field},
+		}
 	}
 	switch {
 	case t.Host == "":
@@ -115,7 +129,12 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 		{"legacy", t.SSH.Legacy},
 	} {
 		if f.set {
-			return nil, bad("ssh_options."+f.name, "ssh_options.%s is about the SSH server of a session, and %s is none; leave it out, and set what concerns a jump host in ssh_config", f.name, t.Host)
+			return nil, bad(
+				"ssh_options."+f.name,
+				"ssh_options.%s is about the SSH server of a session, and %s is none; leave it out, and set what concerns a jump host in ssh_config",
+				f.name,
+				t.Host,
+			)
 		}
 	}
 	p, overrides, err := newPlanning(t, o)
@@ -124,7 +143,16 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 	}
 	for _, v := range overrides {
 		if !tunnelOptions[strings.ToLower(v.Keyword)] {
-			return nil, &term.Error{Op: "open", Kind: term.Unsupported, Msg: fmt.Sprintf("ssh_options.extra_args: %s has no meaning for %s, which is no SSH server; leave it out, and set what concerns a jump host in ssh_config", v.Keyword, t.Host), Details: &term.Details{Field: "ssh_options.extra_args"}}
+			return nil, &term.Error{
+				Op:   "open",
+				Kind: term.Unsupported,
+				Msg: fmt.Sprintf(
+					"ssh_options.extra_args: %s has no meaning for %s, which is no SSH server; leave it out, and set what concerns a jump host in ssh_config",
+					v.Keyword,
+					t.Host,
+				),
+				Details: &term.Details{Field: "ssh_options.extra_args"},
+			}
 		}
 	}
 	cfg, err := p.evaluate(ctx, sshconfig.Options{Host: t.Host, Port: t.Port, NoFiles: true, Overrides: overrides})

@@ -27,7 +27,12 @@ const deviceAddr = "192.0.2.9:23"
 
 // behind returns the target of the device behind these jump hosts.
 func behind(jumps string) term.Target {
-	return term.Target{Host: "192.0.2.9", Port: 23, SSH: term.SSHOptions{ProxyJump: jumps}, Auth: term.Auth{Password: "of the device-1138"}}
+	return term.Target{
+		Host: "192.0.2.9",
+		Port: 23,
+		SSH:  term.SSHOptions{ProxyJump: jumps},
+		Auth: term.Auth{Password: "of the device-1138"},
+	}
 }
 
 // says reads what the device says first.
@@ -86,7 +91,8 @@ func TestTunnel(t *testing.T) {
 			t.Errorf("the second jump host saw %d passwords", s.PasswordsSeen)
 		}
 		hops := c.Describe().Ladder
-		if len(hops) != 3 || hops[1].User != "two" || hops[2].Host != "192.0.2.9" || hops[2].Port != 23 || hops[2].Address != "via two@192.0.2.2:22" {
+		if len(hops) != 3 || hops[1].User != "two" || hops[2].Host != "192.0.2.9" || hops[2].Port != 23 ||
+			hops[2].Address != "via two@192.0.2.2:22" {
 			t.Errorf("ladder %+v", hops)
 		}
 		wantSteps(t, hops, "tcp")
@@ -214,7 +220,8 @@ func TestTunnelEnds(t *testing.T) {
 			_, _ = io.WriteString(c, "bye")
 			_ = c.Close()
 		})
-		dial := sshx.NewNetwork(l.opts).Through(term.Target{SSH: term.SSHOptions{ExtraArgs: []string{"-J", "u@192.0.2.1"}}}, nil)
+		dial := sshx.NewNetwork(l.opts).
+			Through(term.Target{SSH: term.SSHOptions{ExtraArgs: []string{"-J", "u@192.0.2.1"}}}, nil)
 		open := func(address string) net.Conn {
 			t.Helper()
 			c, err := dial(t.Context(), "tcp", address, nil)
@@ -243,7 +250,8 @@ func TestTunnelEnds(t *testing.T) {
 		c = open(deviceAddr)
 		says(t, c, "bye")
 		j.DropConnections()
-		if _, err := c.Read(make([]byte, 1)); term.KindOf(err) != term.RemoteClosed || !strings.Contains(err.Error(), "192.0.2.1") {
+		if _, err := c.Read(make([]byte, 1)); term.KindOf(err) != term.RemoteClosed ||
+			!strings.Contains(err.Error(), "192.0.2.1") {
 			t.Errorf("Read: %v", err)
 		}
 		_ = c.Close()
@@ -344,18 +352,38 @@ func TestTunnelThroughProxy(t *testing.T) {
 	}
 	t.Run("target", func(t *testing.T) {
 		proxy, forwarded := serveProxy(t, ln.Addr().String(), socks5("me", "pw-proxy-1138"))
-		dial(t, term.Target{Host: "behind.invalid", Port: 23, SSH: term.SSHOptions{ProxyURL: "socks5://me:pw-proxy-1138@" + proxy}})
+		dial(
+			t,
+			term.Target{Host: "behind.invalid", Port: 23, SSH: term.SSHOptions{ProxyURL: "socks5://me:pw-proxy-1138@" + proxy}},
+		)
 		if forwarded.Load() != 1 {
 			t.Errorf("%d forwarded", forwarded.Load())
 		}
-		e := noTunnel(t, n, term.Target{Host: "elsewhere.invalid", Port: 23, SSH: term.SSHOptions{ProxyURL: "socks5://me:pw-proxy-1138@" + proxy}}, nil, term.ConnectFailed)
+		e := noTunnel(
+			t,
+			n,
+			term.Target{
+				Host: "elsewhere.invalid",
+				Port: 23,
+				SSH:  term.SSHOptions{ProxyURL: "socks5://me:pw-proxy-1138@" + proxy},
+			},
+			nil,
+			term.ConnectFailed,
+		)
 		if !strings.Contains(e.Msg, "proxy") || e.Details.Hop != "elsewhere.invalid:23" {
 			t.Errorf("%q, hop %q", e.Msg, e.Details.Hop)
 		}
 	})
 	t.Run("jump host", func(t *testing.T) {
 		proxy, forwarded := serveProxy(t, jump.Addr(), socks5("me", "pw-proxy-1138"))
-		dial(t, term.Target{Host: "127.0.0.1", Port: ln.Addr().(*net.TCPAddr).Port, SSH: term.SSHOptions{ProxyJump: "u@behind.invalid", ProxyURL: "socks5://me:pw-proxy-1138@" + proxy}})
+		dial(
+			t,
+			term.Target{
+				Host: "127.0.0.1",
+				Port: ln.Addr().(*net.TCPAddr).Port,
+				SSH:  term.SSHOptions{ProxyJump: "u@behind.invalid", ProxyURL: "socks5://me:pw-proxy-1138@" + proxy},
+			},
+		)
 		if forwarded.Load() != 1 {
 			t.Errorf("%d forwarded", forwarded.Load())
 		}

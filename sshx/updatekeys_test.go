@@ -30,7 +30,12 @@ func TestFingerprintForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = srv.Close() }()
-	_, err = sshx.Dial(t.Context(), term.Target{Host: "127.0.0.1", Port: srv.Port(), SSH: term.SSHOptions{NoConfig: true, HostKeyFingerprint: "MD5:aa"}}, sshx.Options{HomeDir: t.TempDir()}, nil)
+	_, err = sshx.Dial(
+		t.Context(),
+		term.Target{Host: "127.0.0.1", Port: srv.Port(), SSH: term.SSHOptions{NoConfig: true, HostKeyFingerprint: "MD5:aa"}},
+		sshx.Options{HomeDir: t.TempDir()},
+		nil,
+	)
 	if term.KindOf(err) != term.InvalidArgument || srv.Stats().Accepted != 0 {
 		t.Errorf("%v, %d connections", err, srv.Stats().Accepted)
 	}

@@ -17,7 +17,14 @@ import (
 // ruled is a grant for one hop under which nothing may be used but what may adds.
 func ruled(may func(g *term.CredentialGrant)) term.CredentialGrant {
 	never := term.CredentialCondition{Never: true, Rule: "the rule"}
-	g := term.CredentialGrant{Ruled: true, Password: never, Agent: never, OtherKeys: never, Keys: make(map[string]term.CredentialCondition), KeepRecord: true}
+	g := term.CredentialGrant{
+		Ruled:      true,
+		Password:   never,
+		Agent:      never,
+		OtherKeys:  never,
+		Keys:       make(map[string]term.CredentialCondition),
+		KeepRecord: true,
+	}
 	if may != nil {
 		may(&g)
 	}
@@ -34,7 +41,13 @@ func TestWithheld(t *testing.T) {
 	k1, s1 := rawKey(t)
 	k2, s2 := rawKey(t)
 	inFile, pem := newKey(t)
-	first, second, third := ssh.FingerprintSHA256(s1.PublicKey()), ssh.FingerprintSHA256(s2.PublicKey()), ssh.FingerprintSHA256(inFile.PublicKey())
+	first, second, third := ssh.FingerprintSHA256(
+		s1.PublicKey(),
+	), ssh.FingerprintSHA256(
+		s2.PublicKey(),
+	), ssh.FingerprintSHA256(
+		inFile.PublicKey(),
+	)
 	const password = "pass-1138"
 	for name, tt := range map[string]struct {
 		may      func(g *term.CredentialGrant)
@@ -58,7 +71,13 @@ func TestWithheld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)
 			_, stranger := rawKey(t)
-			srv := l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{stranger.PublicKey()}, Passwords: map[string]string{"u": password}})
+			srv := l.server(
+				addr1,
+				sshserver.Config{
+					AuthorizedKeys: []ssh.PublicKey{stranger.PublicKey()},
+					Passwords:      map[string]string{"u": password},
+				},
+			)
 			l.opts.IdentityAgent = serveAgent(t, k1, k2)
 			l.config("IdentityFile " + l.write("id", pem) + "\n")
 			target := to(host1, "")
@@ -89,7 +108,10 @@ func TestWithheldOnTrial(t *testing.T) {
 	const password = "pass-1138"
 	l := newLab(t)
 	_, stranger := rawKey(t)
-	srv := l.stranger(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{stranger.PublicKey()}, Passwords: map[string]string{"u": password}})
+	srv := l.stranger(
+		addr1,
+		sshserver.Config{AuthorizedKeys: []ssh.PublicKey{stranger.PublicKey()}, Passwords: map[string]string{"u": password}},
+	)
 	l.opts.IdentityAgent = serveAgent(t, k1, k2)
 	first, second := ssh.FingerprintSHA256(s1.PublicKey()), ssh.FingerprintSHA256(s2.PublicKey())
 	grant := ruled(func(g *term.CredentialGrant) {
@@ -112,7 +134,9 @@ func TestWithheldOnTrial(t *testing.T) {
 	if got := slices.Compact(srv.Stats().KeysOffered); !slices.Equal(got, []string{first, second}) {
 		t.Errorf("the host was offered %v, want both keys", got)
 	}
-	if len(told) != 2 || !strings.Contains(told[0], "key "+second+" at u@") || !strings.Contains(told[0], "so says the operator (the rule)") || !strings.Contains(told[1], "a password") {
+	if len(told) != 2 || !strings.Contains(told[0], "key "+second+" at u@") ||
+		!strings.Contains(told[0], "so says the operator (the rule)") ||
+		!strings.Contains(told[1], "a password") {
 		t.Errorf("told of %q, want the second key and the password, once each", told)
 	}
 	if text, err := os.ReadFile(l.path(".ssh/known_hosts")); err != nil || len(text) == 0 {
@@ -180,7 +204,8 @@ func TestWithheldAtJump(t *testing.T) {
 		return &asked{grant: term.Grant{Credentials: []term.CredentialGrant{ruled(jump), ruled(target)}}}
 	}
 	agents := func(g *term.CredentialGrant) { g.Agent = on("recorded") }
-	if err := l.judged(to("192.0.2.2", ""), at(nil, agents)); term.KindOf(err) != term.PolicyDenied || len(jump.Stats().KeysOffered) != 0 {
+	if err := l.judged(to("192.0.2.2", ""), at(nil, agents)); term.KindOf(err) != term.PolicyDenied ||
+		len(jump.Stats().KeysOffered) != 0 {
 		t.Errorf("the jump host was offered %v; %v", jump.Stats().KeysOffered, err)
 	}
 	tr, err := sshx.NewNetwork(l.opts).OpenShell(t.Context(), to("192.0.2.2", ""), nil, at(agents, nil).approve)
@@ -188,7 +213,10 @@ func TestWithheldAtJump(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tr.Close()
-	if warnings := strings.Join(tr.(term.Describer).Describe().Warnings, "\n"); !strings.Contains(warnings, "the agent is not forwarded: it may not be used at this host (the rule)") {
+	if warnings := strings.Join(tr.(term.Describer).Describe().Warnings, "\n"); !strings.Contains(
+		warnings,
+		"the agent is not forwarded: it may not be used at this host (the rule)",
+	) {
 		t.Errorf("warnings %q do not say that the agent is not forwarded", warnings)
 	}
 }

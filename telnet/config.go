@@ -91,11 +91,22 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	for _, name := range c.Terminal {
 		if name == "" || len(name) > maxTerminal || strings.ContainsFunc(name, notTerminal) {
-			return c, invalid("pty.term", "terminal name %q is not one: up to %d letters, digits and - / . _ + are", name, maxTerminal)
+			return c, invalid(
+				"pty.term",
+				"terminal name %q is not one: up to %d letters, digits and - / . _ + are",
+				name,
+				maxTerminal,
+			)
 		}
 	}
 	if c.Cols > maxCells || c.Rows > maxCells {
-		return c, invalid("pty", "a window of %d by %d characters cannot be told to a Telnet server; the most is %d", c.Cols, c.Rows, maxCells)
+		return c, invalid(
+			"pty",
+			"a window of %d by %d characters cannot be told to a Telnet server; the most is %d",
+			c.Cols,
+			c.Rows,
+			maxCells,
+		)
 	}
 	p := term.PTY{Cols: c.Cols, Rows: c.Rows}.OrDefault()
 	c.Cols, c.Rows = max(p.Cols, 0), max(p.Rows, 0)
@@ -103,7 +114,11 @@ func (c Config) withDefaults() (Config, error) {
 	for _, v := range c.Env {
 		total += len(v.Name) + len(v.Value) + 2
 		if v.Name == "" || strings.ContainsRune(v.Name+v.Value, 0) || total > maxEnviron/2 { // escapes may double it
-			return c, invalid("env", "the environment for the server needs names, holds no NUL, and is at most %d bytes long", maxEnviron/2)
+			return c, invalid(
+				"env",
+				"the environment for the server needs names, holds no NUL, and is at most %d bytes long",
+				maxEnviron/2,
+			)
 		}
 	}
 	return c, nil

@@ -186,7 +186,13 @@ func (c *Conn) spawn(f func()) {
 	c.wg.Go(func() {
 		defer func() {
 			if p := recover(); p != nil { // what it says may hold anything, and is for the log alone
-				c.fault.Store(&term.Error{Kind: term.Internal, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack()), Msg: "a fault in ptyctl ended this connection; open a new session, and report what the device was doing"})
+				c.fault.Store(
+					&term.Error{
+						Kind: term.Internal,
+						Err:  fmt.Errorf("panic: %v\n%s", p, debug.Stack()),
+						Msg:  "a fault in ptyctl ended this connection; open a new session, and report what the device was doing",
+					},
+				)
 				_ = c.nc.Close()
 			}
 		}()
@@ -214,7 +220,11 @@ func (c *Conn) mustSpeak(op string) error {
 	if c.e.spoken && c.config.Mode != ModeRaw {
 		return nil
 	}
-	return &term.Error{Op: op, Kind: term.Unsupported, Msg: "the far side has not spoken Telnet, so that a command would reach it as data; open the session with telnet.mode telnet if it does speak it"}
+	return &term.Error{
+		Op:   op,
+		Kind: term.Unsupported,
+		Msg:  "the far side has not spoken Telnet, so that a command would reach it as data; open the session with telnet.mode telnet if it does speak it",
+	}
 }
 
 func errClosed(op string) error {
@@ -225,7 +235,13 @@ func errClosed(op string) error {
 // to know it (RFC 1073) gets it when it does.
 func (c *Conn) Resize(cols, rows int) error {
 	if cols < 0 || rows < 0 || cols > maxCells || rows > maxCells {
-		return term.Errorf(term.InvalidArgument, "a window of %d by %d characters cannot be told to a Telnet server; the most is %d", cols, rows, maxCells)
+		return term.Errorf(
+			term.InvalidArgument,
+			"a window of %d by %d characters cannot be told to a Telnet server; the most is %d",
+			cols,
+			rows,
+			maxCells,
+		)
 	}
 	c.mu.Lock()
 	wait, ok := c.e.resize(cols, rows)
@@ -242,7 +258,11 @@ func (c *Conn) Resize(cols, rows int) error {
 	}
 	c.mu.Unlock()
 	if !ok {
-		return &term.Error{Op: "resize", Kind: term.Unsupported, Msg: "the server has not agreed to be told the size of the window (option naws); set it there, with stty or the device's own command"}
+		return &term.Error{
+			Op:   "resize",
+			Kind: term.Unsupported,
+			Msg:  "the server has not agreed to be told the size of the window (option naws); set it there, with stty or the device's own command",
+		}
 	}
 	c.flush()
 	return nil

@@ -203,7 +203,8 @@ func TestConnCompletesWhatADeadlineCut(t *testing.T) {
 			p.SetWriteDeadline(time.Now().Add(time.Second))
 			in := "a\xff\rb"
 			n, err := p.Write([]byte(in))
-			if wire := "a\xff\xff\r\x00b"; limit < len(wire) && !errors.Is(err, os.ErrDeadlineExceeded) || limit >= len(wire) && err != nil {
+			if wire := "a\xff\xff\r\x00b"; limit < len(wire) && !errors.Is(err, os.ErrDeadlineExceeded) ||
+				limit >= len(wire) && err != nil {
 				t.Fatalf("limit %d: %v", limit, err)
 			}
 			p.SetWriteDeadline(time.Time{})

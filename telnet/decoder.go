@@ -107,7 +107,16 @@ func (d *Decoder) data(p []byte, w, r int) (int, int) {
 					return w, r + 1
 				}
 				d.subs++
-				on(Event{Kind: SubnegotiationReceived, Command: Command(cmdSE), Option: Option(p[r+2]), Data: data, Size: len(data), At: d.total + int64(w)})
+				on(
+					Event{
+						Kind:    SubnegotiationReceived,
+						Command: Command(cmdSE),
+						Option:  Option(p[r+2]),
+						Data:    data,
+						Size:    len(data),
+						At:      d.total + int64(w),
+					},
+				)
 				r += len(data) + 5
 			}
 		case b == 0 && !d.KeepNUL:

@@ -87,7 +87,10 @@ func (a *attempt) begin(step string) {
 // end ends the rung being climbed.
 func (a *attempt) end(ok bool, detail string) {
 	if a.open != "" {
-		a.hop.Steps = append(a.hop.Steps, term.Step{Name: a.open, OK: ok, DurationMS: time.Since(a.since).Milliseconds(), Detail: detail})
+		a.hop.Steps = append(
+			a.hop.Steps,
+			term.Step{Name: a.open, OK: ok, DurationMS: time.Since(a.since).Milliseconds(), Detail: detail},
+		)
 		a.open = ""
 	}
 }
@@ -108,7 +111,11 @@ func (a *attempt) hops() []term.Hop { return append(slices.Clone(a.ladder), a.ho
 func (a *attempt) failed(err error) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok {
-		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot connect to %s: %v; check host and port", a.address(), rootCause(err))}
+		e = &term.Error{
+			Kind: term.ConnectFailed,
+			Err:  err,
+			Msg:  fmt.Sprintf("cannot connect to %s: %v; check host and port", a.address(), rootCause(err)),
+		}
 	}
 	named := *e
 	named.Op = "open"
@@ -141,7 +148,14 @@ func (a *attempt) connect(ctx context.Context, network string, approve term.Appr
 	if limit == 0 {
 		limit = connectTimeout
 	}
-	late := &term.Error{Kind: term.ConnectTimeout, Msg: fmt.Sprintf("no connection to %s within %s; check that the host is up and that nothing on the way drops packets, or raise timeouts.connect_timeout_ms", a.address(), limit)}
+	late := &term.Error{
+		Kind: term.ConnectTimeout,
+		Msg: fmt.Sprintf(
+			"no connection to %s within %s; check that the host is up and that nothing on the way drops packets, or raise timeouts.connect_timeout_ms",
+			a.address(),
+			limit,
+		),
+	}
 	var nc net.Conn
 	var err error
 	if a.d.Dial != nil {
@@ -240,7 +254,16 @@ func (a *attempt) dial(ctx context.Context, network string, approve term.Approve
 			return nil, context.Cause(ctx)
 		}
 	}
-	return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot connect to %s: %v; check that the host is up and that port %d is the one its Telnet server listens on", a.address(), rootCause(err), a.hop.Port)}
+	return nil, &term.Error{
+		Kind: term.ConnectFailed,
+		Err:  err,
+		Msg: fmt.Sprintf(
+			"cannot connect to %s: %v; check that the host is up and that port %d is the one its Telnet server listens on",
+			a.address(),
+			rootCause(err),
+			a.hop.Port,
+		),
+	}
 }
 
 // plan is what a is about to do. There is nothing of an ssh_config in it, so the name means what it says.
@@ -295,7 +318,11 @@ func resolve(ctx context.Context, network, host string) ([]netip.Addr, error) {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil || len(addrs) == 0 {
-		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("cannot resolve host name %q: %v; check the name", host, rootCause(err))}
+		return nil, &term.Error{
+			Kind: term.ConnectFailed,
+			Err:  err,
+			Msg:  fmt.Sprintf("cannot resolve host name %q: %v; check the name", host, rootCause(err)),
+		}
 	}
 	for i := range addrs {
 		addrs[i] = addrs[i].Unmap()

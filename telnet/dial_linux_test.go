@@ -38,7 +38,12 @@ func TestConnectTimeoutTCP(t *testing.T) {
 		}
 	}
 	for range 5 {
-		_, err := Dialer{}.Open(t.Context(), term.Target{Host: "127.0.0.1", Port: address.Port, ConnectTimeout: limit}, nil, nil)
+		_, err := Dialer{}.Open(
+			t.Context(),
+			term.Target{Host: "127.0.0.1", Port: address.Port, ConnectTimeout: limit},
+			nil,
+			nil,
+		)
 		if !errors.Is(err, term.ConnectTimeout) || !strings.Contains(err.Error(), "within "+limit.String()) {
 			t.Errorf("%v: %v", term.KindOf(err), err)
 		}

@@ -94,7 +94,11 @@ func (e *engine) event(ev Event) {
 			e.loops, e.lastAt = bucket{}, ev.At
 		}
 		if e.err == nil && !e.loops.take(maxLoop, loopsForgiven) {
-			e.err = &term.Error{Op: "read", Kind: term.NegotiationLoop, Msg: "the server sent 10000 option requests without one byte of data; the connection is closed: its Telnet implementation does not end negotiation, or this is no Telnet server (telnet.mode raw)"}
+			e.err = &term.Error{
+				Op:   "read",
+				Kind: term.NegotiationLoop,
+				Msg:  "the server sent 10000 option requests without one byte of data; the connection is closed: its Telnet implementation does not end negotiation, or this is no Telnet server (telnet.mode raw)",
+			}
 		}
 		e.hear()
 	case CommandReceived:

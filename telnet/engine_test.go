@@ -85,10 +85,15 @@ func TestOptionPolicy(t *testing.T) {
 	}
 	for _, tt := range tests {
 		b := newBench(t, Config{})
-		if _, got := b.hear(string([]byte{cmdIAC, cmdDO, byte(tt.o)})); !strings.HasPrefix(got, string([]byte{cmdIAC, tt.toDo, byte(tt.o)})) {
+		if _, got := b.hear(string([]byte{cmdIAC, cmdDO, byte(tt.o)})); !strings.HasPrefix(
+			got,
+			string([]byte{cmdIAC, tt.toDo, byte(tt.o)}),
+		) {
 			t.Errorf("DO %s is answered with %x", tt.o, got)
 		}
-		if _, got := b.hear(string([]byte{cmdIAC, cmdWILL, byte(tt.o)})); got != string([]byte{cmdIAC, tt.toWill, byte(tt.o)}) {
+		if _, got := b.hear(string([]byte{cmdIAC, cmdWILL, byte(tt.o)})); got != string(
+			[]byte{cmdIAC, tt.toWill, byte(tt.o)},
+		) {
 			t.Errorf("WILL %s is answered with %x", tt.o, got)
 		}
 		agreed := tt.toDo == cmdWILL
@@ -191,7 +196,10 @@ func TestCharset(t *testing.T) {
 	if b.charset != "UTF-8" {
 		t.Errorf("charset %q", b.charset)
 	}
-	b.answers("fffa2a01"+hex.EncodeToString([]byte(" KOI8-R utf-8"))+"fff0", "fffa2a02"+hex.EncodeToString([]byte("utf-8"))+"fff0")
+	b.answers(
+		"fffa2a01"+hex.EncodeToString([]byte(" KOI8-R utf-8"))+"fff0",
+		"fffa2a02"+hex.EncodeToString([]byte("utf-8"))+"fff0",
+	)
 	b.answers("fffa2a01"+hex.EncodeToString([]byte("[TTABLE]\x01;UTF-8"))+"fff0", "fffa2a02"+utf8+"fff0")
 	b.answers("fffa2a01"+hex.EncodeToString([]byte(";KOI8-R"))+"fff0", "fffa2a03fff0")
 	b.answers("fffa2a01fff0", "fffa2a03fff0")

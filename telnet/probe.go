@@ -56,7 +56,11 @@ func question[T any](ctx context.Context, c *Conn, op string, waiting *[]chan<- 
 	c.mu.Lock()
 	if len(*waiting) >= maxWaiting {
 		c.mu.Unlock()
-		return none, &term.Error{Op: op, Kind: term.LimitExceeded, Msg: "too many questions to the server are unanswered; it seems not to know this option"}
+		return none, &term.Error{
+			Op:   op,
+			Kind: term.LimitExceeded,
+			Msg:  "too many questions to the server are unanswered; it seems not to know this option",
+		}
 	}
 	*waiting = append(*waiting, answer)
 	c.e.send(frame...)
@@ -78,7 +82,12 @@ func unanswered(ctx context.Context, op string) *term.Error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		kind = term.Canceled
 	}
-	return &term.Error{Op: op, Kind: kind, Err: ctx.Err(), Msg: "the server has not answered in time; it may not know this request"}
+	return &term.Error{
+		Op:   op,
+		Kind: kind,
+		Err:  ctx.Err(),
+		Msg:  "the server has not answered in time; it may not know this request",
+	}
 }
 
 // TimingMark waits until the server has taken everything that was written before (RFC 860). Not every server answers:
@@ -99,7 +108,11 @@ func (c *Conn) Logout(ctx context.Context) error {
 	}
 	agreed, err := question(ctx, c, "logout", &c.e.logouts, cmdIAC, cmdDO, byte(Logout))
 	if err == nil && !agreed {
-		err = &term.Error{Op: "logout", Kind: term.Unsupported, Msg: "the server does not end the login for the asking; type its own command for that, or close the connection"}
+		err = &term.Error{
+			Op:   "logout",
+			Kind: term.Unsupported,
+			Msg:  "the server does not end the login for the asking; type its own command for that, or close the connection",
+		}
 	}
 	return err
 }
@@ -110,7 +123,11 @@ func (c *Conn) RemoteStatus(ctx context.Context) ([]byte, error) {
 	on := c.e.on(him, Status)
 	c.mu.Unlock()
 	if !on {
-		return nil, &term.Error{Op: "status", Kind: term.Unsupported, Msg: "the server has not agreed to tell its state (option status)"}
+		return nil, &term.Error{
+			Op:   "status",
+			Kind: term.Unsupported,
+			Msg:  "the server has not agreed to tell its state (option status)",
+		}
 	}
 	return question(ctx, c, "status", &c.e.status, cmdIAC, cmdSB, byte(Status), subSEND, cmdIAC, cmdSE)
 }

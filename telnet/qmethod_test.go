@@ -29,7 +29,16 @@ func TestQMethodReceived(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if to, r := tt.from.received(tt.yes, tt.agree); to != tt.to || r != tt.reply {
-			t.Errorf("state %d, yes %v, agree %v: state %d, reply %d; want %d, %d", tt.from, tt.yes, tt.agree, to, r, tt.to, tt.reply)
+			t.Errorf(
+				"state %d, yes %v, agree %v: state %d, reply %d; want %d, %d",
+				tt.from,
+				tt.yes,
+				tt.agree,
+				to,
+				r,
+				tt.to,
+				tt.reply,
+			)
 		}
 	}
 }

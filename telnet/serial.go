@@ -292,7 +292,11 @@ func (c *Conn) request(ctx context.Context, code byte, data ...byte) ([]byte, er
 	c.mu.Lock()
 	if !c.e.on(us, ComPort) {
 		c.mu.Unlock()
-		return nil, &term.Error{Op: "serial", Kind: term.Unsupported, Msg: "the server controls no serial line (it has not agreed to RFC 2217); set the line on the console server itself"}
+		return nil, &term.Error{
+			Op:   "serial",
+			Kind: term.Unsupported,
+			Msg:  "the server controls no serial line (it has not agreed to RFC 2217); set the line on the console server itself",
+		}
 	}
 	c.e.serial.code, c.e.serial.answer = code, answer
 	c.e.control = appendSub(c.e.control, ComPort, append([]byte{code}, data...)...)
@@ -306,7 +310,11 @@ func (c *Conn) request(ctx context.Context, code byte, data ...byte) ([]byte, er
 	select {
 	case got, ok := <-answer:
 		if !ok {
-			return nil, &term.Error{Op: "serial", Kind: term.Unsupported, Msg: "the server has withdrawn control of the serial line"}
+			return nil, &term.Error{
+				Op:   "serial",
+				Kind: term.Unsupported,
+				Msg:  "the server has withdrawn control of the serial line",
+			}
 		}
 		return got, nil
 	case <-ctx.Done():
@@ -329,5 +337,9 @@ func (c *Conn) comPortByte(ctx context.Context, code, value byte) (byte, error) 
 }
 
 func errComPort(code byte, got []byte) error {
-	return &term.Error{Op: "serial", Kind: term.IOError, Msg: fmt.Sprintf("the server's answer to request %d makes no sense: % x", code, got)}
+	return &term.Error{
+		Op:   "serial",
+		Kind: term.IOError,
+		Msg:  fmt.Sprintf("the server's answer to request %d makes no sense: % x", code, got),
+	}
 }

@@ -58,11 +58,18 @@ func TestSerial(t *testing.T) {
 		if name, err := p.SerialServer(t.Context()); name != "ser2r" || err != nil {
 			t.Errorf("server %q, %v", name, err)
 		}
-		want := SerialLine{Speed: 9727, DataBits: 7, Parity: ParityEven, StopBits: TwoStopBits, Flow: FlowHardware} // a speed with a byte of 255
+		want := SerialLine{
+			Speed:    9727,
+			DataBits: 7,
+			Parity:   ParityEven,
+			StopBits: TwoStopBits,
+			Flow:     FlowHardware,
+		} // a speed with a byte of 255
 		if is, err := p.SetSerial(t.Context(), want); is != want || err != nil {
 			t.Errorf("%+v, %v", is, err)
 		}
-		if is, err := p.SetSerial(t.Context(), SerialLine{}); is != (SerialLine{9600, 8, ParityEven, OneStopBit, FlowNone}) || err != nil {
+		if is, err := p.SetSerial(t.Context(), SerialLine{}); is != (SerialLine{9600, 8, ParityEven, OneStopBit, FlowNone}) ||
+			err != nil {
 			t.Errorf("%+v, %v", is, err)
 		}
 		if on, err := p.SetSignal(t.Context(), DTR, true); !on || err != nil {
@@ -85,7 +92,10 @@ func TestSerial(t *testing.T) {
 			t.Errorf("no answer: %v", err)
 		}
 		cancel()
-		p.says(t, "\xff\xfa\x2c\x6a\x10\xff\xf0\xff\xfa\x2c\x6b\xa0\xff\xf0\xff\xfa\x2c\x6c\xff\xf0\xff\xfa\x2c\xff\xf0\xff\xfa\x2c\x64\xff\xf0")
+		p.says(
+			t,
+			"\xff\xfa\x2c\x6a\x10\xff\xf0\xff\xfa\x2c\x6b\xa0\xff\xf0\xff\xfa\x2c\x6c\xff\xf0\xff\xfa\x2c\xff\xf0\xff\xfa\x2c\x64\xff\xf0",
+		)
 		synctest.Wait()
 		if _, modem := p.SerialState(); modem != ModemDSR|ModemDCD {
 			t.Errorf("modem %08b", modem)

@@ -28,7 +28,14 @@ func stranger(m Mode, said []byte) error {
 	}
 	for _, s := range strangers {
 		if bytes.HasPrefix(said, []byte(s.begins)) {
-			return &term.Error{Kind: term.ConnectFailed, Msg: fmt.Sprintf("the far side is %s, not a Telnet server; %s, or set telnet.mode raw to see its bytes", s.what, s.remedy)}
+			return &term.Error{
+				Kind: term.ConnectFailed,
+				Msg: fmt.Sprintf(
+					"the far side is %s, not a Telnet server; %s, or set telnet.mode raw to see its bytes",
+					s.what,
+					s.remedy,
+				),
+			}
 		}
 	}
 	return nil

@@ -22,7 +22,11 @@ func (c *Conn) Synch() error {
 	}
 	tcp, ok := c.nc.(*net.TCPConn)
 	if !ok {
-		return &term.Error{Op: "synch", Kind: term.Unsupported, Msg: "urgent data cannot be sent over this connection (TLS, a proxy or a bastion); send ctrl_c instead"}
+		return &term.Error{
+			Op:   "synch",
+			Kind: term.Unsupported,
+			Msg:  "urgent data cannot be sent over this connection (TLS, a proxy or a bastion); send ctrl_c instead",
+		}
 	}
 	if err := c.lockWrite(); err != nil {
 		return errClosed("synch")

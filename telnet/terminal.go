@@ -20,7 +20,12 @@ type Terminal struct {
 }
 
 // Open is the term.Dialer of Telnet. Nobody is asked anything: Telnet knows no login, the user sees the server's.
-func (d Dialer) Open(ctx context.Context, t term.Target, _ term.Prompter, approve term.Approve) (term.Transport, error) {
+func (d Dialer) Open(
+	ctx context.Context,
+	t term.Target,
+	_ term.Prompter,
+	approve term.Approve,
+) (term.Transport, error) {
 	d, warnings, err := d.forTarget(t)
 	if err != nil {
 		return nil, err
@@ -38,7 +43,10 @@ func (d Dialer) forTarget(t term.Target) (_ Dialer, warnings []string, err error
 	auth := t.Auth
 	auth.NoInteractive = false // it is about jump hosts
 	if auth != (term.Auth{}) {
-		return d, nil, invalid("auth", "Telnet has no authentication of its own; leave auth out, read the login prompt with ptyctl_session_io and answer it with write (sensitive for the password)")
+		return d, nil, invalid(
+			"auth",
+			"Telnet has no authentication of its own; leave auth out, read the login prompt with ptyctl_session_io and answer it with write (sensitive for the password)",
+		)
 	}
 	if t.Host == "" {
 		return d, nil, invalid("host", "the host is missing")
@@ -137,7 +145,16 @@ func (t *Terminal) Wait() (term.Exit, error) {
 	case errors.As(err, new(*term.Error)):
 		return term.Exit{}, err
 	default:
-		return term.Exit{}, &term.Error{Op: "read", Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s broke: %v; open the session again", t.ladder[len(t.ladder)-1].Host, rootCause(err))}
+		return term.Exit{}, &term.Error{
+			Op:   "read",
+			Kind: term.RemoteClosed,
+			Err:  err,
+			Msg: fmt.Sprintf(
+				"the connection to %s broke: %v; open the session again",
+				t.ladder[len(t.ladder)-1].Host,
+				rootCause(err),
+			),
+		}
 	}
 }
 
@@ -149,7 +166,13 @@ func (t *Terminal) Describe() term.Description {
 	state := t.conn.State()
 	d := term.Description{
 		PTY: !t.conn.config.NoWindow, Ladder: t.ladder, Warnings: t.warnings, TLS: t.tls, Telnet: &state,
-		Capabilities: term.Capabilities{SplitStdoutStderr: term.No, ExitCode: term.BestEffort, Resize: term.No, Signal: term.No, ParallelExec: term.No},
+		Capabilities: term.Capabilities{
+			SplitStdoutStderr: term.No,
+			ExitCode:          term.BestEffort,
+			Resize:            term.No,
+			Signal:            term.No,
+			ParallelExec:      term.No,
+		},
 	}
 	if slices.Contains(state.Local, NAWS.String()) {
 		d.Capabilities.Resize = term.Yes

@@ -75,15 +75,22 @@ func openTerminal(tb testing.TB, d Dialer, t term.Target) *Terminal {
 
 func TestTerminal(t *testing.T) {
 	host, port := listen(t, nil, login)
-	tr := openTerminal(t, Dialer{}, term.Target{Host: host, Port: port, User: "bob", PTY: term.PTY{Term: "vt100", Cols: 90, Rows: 20}})
+	tr := openTerminal(
+		t,
+		Dialer{},
+		term.Target{Host: host, Port: port, User: "bob", PTY: term.PTY{Term: "vt100", Cols: 90, Rows: 20}},
+	)
 	d := tr.Describe()
-	if d.Capabilities.Resize != term.Yes || d.Capabilities.ExitCode != term.BestEffort || d.Capabilities.SplitStdoutStderr != term.No {
+	if d.Capabilities.Resize != term.Yes || d.Capabilities.ExitCode != term.BestEffort ||
+		d.Capabilities.SplitStdoutStderr != term.No {
 		t.Errorf("capabilities %+v", d.Capabilities)
 	}
 	if d.Security == "" || d.TLS != nil || !d.PTY || len(d.Warnings) != 1 {
 		t.Errorf("%+v", d)
 	}
-	if s := d.Telnet; s.Raw || !s.RemoteEcho || s.Cols != 90 || s.Rows != 20 || strings.Join(s.Local, " ") != "naws" || strings.Join(s.Remote, " ") != "echo suppress_go_ahead" || s.Enter != "crnul" {
+	if s := d.Telnet; s.Raw || !s.RemoteEcho || s.Cols != 90 || s.Rows != 20 || strings.Join(s.Local, " ") != "naws" ||
+		strings.Join(s.Remote, " ") != "echo suppress_go_ahead" ||
+		s.Enter != "crnul" {
 		t.Errorf("%+v", s)
 	}
 	var steps []string
@@ -215,7 +222,14 @@ func TestConnectionFailures(t *testing.T) {
 		},
 		{
 			"a hook's ladder", Dialer{Dial: func(context.Context, string, string, term.Approve) (net.Conn, error) {
-				return nil, &term.Error{Kind: term.AuthFailed, Msg: "no", Details: &term.Details{Hop: "bastion:22", Ladder: []term.Hop{{Host: "bastion", Steps: []term.Step{{Name: "auth"}}}}}}
+				return nil, &term.Error{
+					Kind: term.AuthFailed,
+					Msg:  "no",
+					Details: &term.Details{
+						Hop:    "bastion:22",
+						Ladder: []term.Hop{{Host: "bastion", Steps: []term.Step{{Name: "auth"}}}},
+					},
+				}
 			}}, term.Target{Host: "h"}, term.AuthFailed, "bastion auth!;h tcp!;", "no",
 		},
 	}
@@ -257,7 +271,10 @@ func TestConnectTimeout(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Hour, cancel) // the caller's Dial has a limit of its own: a bastion may ask questions
-		if _, err := (Dialer{Dial: hang}).Open(ctx, term.Target{Host: "h", ConnectTimeout: 3 * time.Second}, nil, nil); !errors.Is(err, term.Canceled) {
+		if _, err := (Dialer{Dial: hang}).Open(ctx, term.Target{Host: "h", ConnectTimeout: 3 * time.Second}, nil, nil); !errors.Is(
+			err,
+			term.Canceled,
+		) {
 			t.Errorf("%v", err)
 		}
 		// A TLS handshake that does not come forward counts; the wait for negotiation does not.
@@ -266,7 +283,15 @@ func TestConnectTimeout(t *testing.T) {
 			return c, nil
 		}
 		begun := time.Now()
-		_, err := Dialer{Dial: mute, TLS: &TLS{}}.Open(t.Context(), term.Target{Host: "h", ConnectTimeout: 3 * time.Second}, nil, nil)
+		_, err := Dialer{
+			Dial: mute,
+			TLS:  &TLS{},
+		}.Open(
+			t.Context(),
+			term.Target{Host: "h", ConnectTimeout: 3 * time.Second},
+			nil,
+			nil,
+		)
 		if !errors.Is(err, term.ConnectTimeout) || time.Since(begun) != 3*time.Second {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}
@@ -290,7 +315,14 @@ func TestWait(t *testing.T) {
 			{"bye", ""},
 		} {
 			client, server := bufpipe.New(0)
-			tr, err := Dialer{Dial: func(context.Context, string, string, term.Approve) (net.Conn, error) { return client, nil }}.Open(t.Context(), term.Target{Host: "h"}, nil, nil)
+			tr, err := Dialer{
+				Dial: func(context.Context, string, string, term.Approve) (net.Conn, error) { return client, nil },
+			}.Open(
+				t.Context(),
+				term.Target{Host: "h"},
+				nil,
+				nil,
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -311,7 +343,8 @@ func TestSendUser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told := len(d.Config.Env) == 1 && d.Config.Env[0] == (term.EnvVar{Name: "USER", Value: "bob"}); told != send || (len(warnings) == 0) != send {
+		if told := len(d.Config.Env) == 1 && d.Config.Env[0] == (term.EnvVar{Name: "USER", Value: "bob"}); told != send ||
+			(len(warnings) == 0) != send {
 			t.Errorf("send %v: env %v, warnings %q", send, d.Config.Env, warnings)
 		}
 	}
@@ -374,14 +407,16 @@ func TestTLS(t *testing.T) {
 				t.Fatalf("%v", err)
 			}
 			if err != nil {
-				if e, _ := errors.AsType[*term.Error](err); e.Details.Fingerprint != offered || ladderOf(t, err) != "127.0.0.1 dns tcp tls!;" {
+				if e, _ := errors.AsType[*term.Error](err); e.Details.Fingerprint != offered ||
+					ladderOf(t, err) != "127.0.0.1 dns tcp tls!;" {
 					t.Errorf("details %+v", e.Details)
 				}
 				return
 			}
 			defer tr.Close()
 			d := tr.(term.Describer).Describe()
-			if d.TLS == nil || d.TLS.Verified != tt.verified || d.TLS.Certificate != offered || (d.Security == "") != (tt.verified != "no") {
+			if d.TLS == nil || d.TLS.Verified != tt.verified || d.TLS.Certificate != offered ||
+				(d.Security == "") != (tt.verified != "no") {
 				t.Errorf("%+v %q", d.TLS, d.Security)
 			}
 			p := make([]byte, 4096)
@@ -397,7 +432,11 @@ func TestTLS(t *testing.T) {
 			io.WriteString(c, "\xff\xf1login: ")
 			<-done
 		})
-		target := term.Target{Host: host, Port: port, Telnet: term.TelnetOptions{TLS: term.TLSOptions{Enabled: true, Pin: offered}}}
+		target := term.Target{
+			Host:   host,
+			Port:   port,
+			Telnet: term.TelnetOptions{TLS: term.TLSOptions{Enabled: true, Pin: offered}},
+		}
 		tr := openTerminal(t, Dialer{}, target)
 		wrote := make(chan error)
 		go func() {

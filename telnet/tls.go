@@ -70,18 +70,44 @@ func (t *TLS) client(ctx context.Context, nc net.Conn, host string) (*tls.Conn, 
 	unverified, isUnverified := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case errors.Is(err, errPin):
-		e := term.Errorf(term.HostKeyMismatch, "%s shows the certificate %s, not the pinned one; if the device has a new certificate, verify it by another way and pin that", host, offered)
+		e := term.Errorf(
+			term.HostKeyMismatch,
+			"%s shows the certificate %s, not the pinned one; if the device has a new certificate, verify it by another way and pin that",
+			host,
+			offered,
+		)
 		e.Details = &term.Details{Fingerprint: offered, Recorded: []term.KnownKey{{Fingerprint: t.Pin}}}
 		return nil, e
 	case isUnverified:
 		offered = fingerprint(unverified.UnverifiedCertificates)
-		e := &term.Error{Kind: term.HostKeyUnknown, Err: err, Msg: fmt.Sprintf("the certificate of %s cannot be verified: %v; verify its fingerprint %s by another way and pin it (telnet.tls.pin), or name the host as the certificate does (telnet.tls.server_name)", host, unverified.Err, offered)}
+		e := &term.Error{
+			Kind: term.HostKeyUnknown,
+			Err:  err,
+			Msg: fmt.Sprintf(
+				"the certificate of %s cannot be verified: %v; verify its fingerprint %s by another way and pin it (telnet.tls.pin), or name the host as the certificate does (telnet.tls.server_name)",
+				host,
+				unverified.Err,
+				offered,
+			),
+		}
 		e.Details = &term.Details{Fingerprint: offered}
 		return nil, e
 	case errors.As(err, new(tls.RecordHeaderError)):
-		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("%s does not speak TLS on this port: %v; leave telnet.tls out, or give the port that has it (992 as a rule)", host, err)}
+		return nil, &term.Error{
+			Kind: term.ConnectFailed,
+			Err:  err,
+			Msg: fmt.Sprintf(
+				"%s does not speak TLS on this port: %v; leave telnet.tls out, or give the port that has it (992 as a rule)",
+				host,
+				err,
+			),
+		}
 	default:
-		return nil, &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("the TLS handshake with %s failed: %v; check that the port has TLS", host, err)}
+		return nil, &term.Error{
+			Kind: term.ConnectFailed,
+			Err:  err,
+			Msg:  fmt.Sprintf("the TLS handshake with %s failed: %v; check that the port has TLS", host, err),
+		}
 	}
 }
 
@@ -122,7 +148,11 @@ func parsePin(pin string) ([]byte, error) {
 		sum, err = hex.DecodeString(strings.ReplaceAll(pin, ":", ""))
 	}
 	if err != nil || len(sum) != sha256.Size {
-		return nil, invalid("telnet.tls.pin", "the pin %q is no SHA-256 fingerprint; give SHA256: and base64, or 64 hex digits", pin)
+		return nil, invalid(
+			"telnet.tls.pin",
+			"the pin %q is no SHA-256 fingerprint; give SHA256: and base64, or 64 hex digits",
+			pin,
+		)
 	}
 	return sum, nil
 }

@@ -144,7 +144,11 @@ func (c *Conn) Send(cmd Command) error {
 	}
 	c.mu.Unlock()
 	if full {
-		return &term.Error{Op: "send", Kind: term.Busy, Msg: "the server takes nothing of what is sent; read what it shows, or close the session"}
+		return &term.Error{
+			Op:   "send",
+			Kind: term.Busy,
+			Msg:  "the server takes nothing of what is sent; read what it shows, or close the session",
+		}
 	}
 	c.flush()
 	return nil

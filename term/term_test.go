@@ -16,7 +16,10 @@ import (
 
 func TestErrorIsItsKind(t *testing.T) {
 	cause := io.ErrUnexpectedEOF
-	err := fmt.Errorf("while opening: %w", &term.Error{Op: "open", Session: "web1-aaaaaaaa", Kind: term.ConnectFailed, Msg: "refused", Err: cause})
+	err := fmt.Errorf(
+		"while opening: %w",
+		&term.Error{Op: "open", Session: "web1-aaaaaaaa", Kind: term.ConnectFailed, Msg: "refused", Err: cause},
+	)
 	if !errors.Is(err, term.ConnectFailed) {
 		t.Error("not recognised by its kind")
 	}
@@ -99,7 +102,8 @@ func TestPTYDefaults(t *testing.T) {
 	if got, want := (term.PTY{}).OrDefault(), (term.PTY{Term: "xterm-256color", Cols: 120, Rows: 40}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := (term.PTY{Cols: 80, Rows: 24, Term: "vt100"}).OrDefault(); got.Cols != 80 || got.Rows != 24 || got.Term != "vt100" {
+	if got := (term.PTY{Cols: 80, Rows: 24, Term: "vt100"}).OrDefault(); got.Cols != 80 || got.Rows != 24 ||
+		got.Term != "vt100" {
 		t.Errorf("overwrote what was given: %+v", got)
 	}
 }

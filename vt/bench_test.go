@@ -13,13 +13,20 @@ import (
 const benchChunk = 4 << 10 // what a read of a PTY brings
 
 func plainLog(testing.TB) []byte {
-	return bytes.Repeat([]byte("2026-01-01T00:00:00Z INFO request served path=/api/v1/items status=200 duration=1.532ms\r\n"), 12_000)
+	return bytes.Repeat(
+		[]byte("2026-01-01T00:00:00Z INFO request served path=/api/v1/items status=200 duration=1.532ms\r\n"),
+		12_000,
+	)
 }
 
 func colouredLog(testing.TB) []byte {
 	var b bytes.Buffer
 	for i := range 12_000 {
-		fmt.Fprintf(&b, "\x1b[90m2026-01-01T00:00:00Z\x1b[0m \x1b[1;32mINFO\x1b[0m request served \x1b[36mpath=\x1b[0m/api/v1/items/%d \x1b[36mstatus=\x1b[0m200\r\n", i)
+		fmt.Fprintf(
+			&b,
+			"\x1b[90m2026-01-01T00:00:00Z\x1b[0m \x1b[1;32mINFO\x1b[0m request served \x1b[36mpath=\x1b[0m/api/v1/items/%d \x1b[36mstatus=\x1b[0m200\r\n",
+			i,
+		)
 	}
 	return b.Bytes()
 }
@@ -30,7 +37,16 @@ func tui(testing.TB) []byte {
 	for frame := range 120 {
 		b.WriteString("\x1b[?25l\x1b[H")
 		for row := range 40 {
-			fmt.Fprintf(&b, "\x1b[%d;1H\x1b[32m%6d\x1b[m root\x1b[6C\x1b[1m%5.1f\x1b[m\x1b[48;5;24m process-%d --option\x1b[m\x1b[K\x1b[%d;70H%s", row+1, frame*row, float64(row), row, row+1, strings.Repeat("|", row%10))
+			fmt.Fprintf(
+				&b,
+				"\x1b[%d;1H\x1b[32m%6d\x1b[m root\x1b[6C\x1b[1m%5.1f\x1b[m\x1b[48;5;24m process-%d --option\x1b[m\x1b[K\x1b[%d;70H%s",
+				row+1,
+				frame*row,
+				float64(row),
+				row,
+				row+1,
+				strings.Repeat("|", row%10),
+			)
 		}
 		b.WriteString("\x1b[?25h")
 	}

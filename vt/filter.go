@@ -171,7 +171,19 @@ func (f *Filter) csi(dst []byte, t *Token) []byte {
 	}
 	params := 1
 	switch t.Final {
-	case 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'I', 'Z', '`', 'a', 'd', 'e': // CUU CUD CUF CUB CNL CPL CHA CHT CBT HPA HPR VPA VPR
+	case 'A',
+		'B',
+		'C',
+		'D',
+		'E',
+		'F',
+		'G',
+		'I',
+		'Z',
+		'`',
+		'a',
+		'd',
+		'e': // CUU CUD CUF CUB CNL CPL CHA CHT CBT HPA HPR VPA VPR
 	case '@', 'K', 'L', 'M', 'P', 'S', 'X': // ICH EL IL DL DCH SU ECH
 	case 'T': // SD; xterm's mouse tracking has more parameters
 		if t.Len() > 1 {

@@ -92,7 +92,8 @@ func TestFilterLeavesATerminalSane(t *testing.T) {
 			t.Errorf("the screen shows %q", text)
 		}
 		at := screen.Cursor()
-		if g := screen.Cell(at.X-1, at.Y); g.Char != 'r' || g.Mode != screen.Cell(0, 9).Mode || g.FG != vt10x.DefaultFG || g.BG != vt10x.DefaultBG {
+		if g := screen.Cell(at.X-1, at.Y); g.Char != 'r' || g.Mode != screen.Cell(0, 9).Mode || g.FG != vt10x.DefaultFG ||
+			g.BG != vt10x.DefaultBG {
 			t.Errorf("text after it is drawn as %+v", g)
 		}
 		if rest := f.Restore(nil); len(rest) > 0 {

@@ -51,7 +51,15 @@ func TestTracker(t *testing.T) {
 					}
 				}
 				if tracker.Modes() != tt.modes || tracker.Queries() != tt.queries {
-					t.Errorf("%s: after %q %+v %+v, want %+v %+v", how, tt.in, tracker.Modes(), tracker.Queries(), tt.modes, tt.queries)
+					t.Errorf(
+						"%s: after %q %+v %+v, want %+v %+v",
+						how,
+						tt.in,
+						tracker.Modes(),
+						tracker.Queries(),
+						tt.modes,
+						tt.queries,
+					)
 				}
 			})
 		})

@@ -14,13 +14,19 @@ func arguments(c *cli.Context, least, most int) ([]string, error) {
 	words := c.Args().Slice()
 	switch {
 	case most == 0 && len(words) > 0:
-		return nil, usageError{fmt.Errorf("%s takes no argument %q; see %s --help", c.Command.HelpName, words[0], c.Command.HelpName)}
+		return nil, usageError{
+			fmt.Errorf("%s takes no argument %q; see %s --help", c.Command.HelpName, words[0], c.Command.HelpName),
+		}
 	case slices.ContainsFunc(words, isFlag):
 		return nil, misplaced(c, words)
 	case len(words) < least:
-		return nil, usageError{fmt.Errorf("%s needs %s; see %s --help", c.Command.HelpName, c.Command.ArgsUsage, c.Command.HelpName)}
+		return nil, usageError{
+			fmt.Errorf("%s needs %s; see %s --help", c.Command.HelpName, c.Command.ArgsUsage, c.Command.HelpName),
+		}
 	case most >= 0 && len(words) > most:
-		return nil, usageError{fmt.Errorf("%s does not take %q; the order is %s", c.Command.HelpName, words[most], usageLine(c))}
+		return nil, usageError{
+			fmt.Errorf("%s does not take %q; the order is %s", c.Command.HelpName, words[most], usageLine(c)),
+		}
 	}
 	return words, nil
 }

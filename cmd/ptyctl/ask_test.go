@@ -29,7 +29,17 @@ func TestReadLine(t *testing.T) {
 				want = ""
 			}
 			if got != tt.want || !errors.Is(err, tt.err) || out.String() != want {
-				t.Errorf("%q, echo %v: got %q, %v, shown %q; want %q, %v, shown %q", tt.typed, echo, got, err, out.String(), tt.want, tt.err, want)
+				t.Errorf(
+					"%q, echo %v: got %q, %v, shown %q; want %q, %v, shown %q",
+					tt.typed,
+					echo,
+					got,
+					err,
+					out.String(),
+					tt.want,
+					tt.err,
+					want,
+				)
 			}
 		}
 	}

@@ -32,10 +32,17 @@ func attachCommand() *cli.Command {
 	return &cli.Command{
 		Name: "attach", Usage: "watch a session as it happens; ctrl-] leaves",
 		ArgsUsage: "ID",
-		Flags: append(reachFlags(),
-			&cli.BoolFlag{Name: "take", Usage: "take the terminal from the agent and type into it, until ctrl-] gives it back (control_mode readwrite)"},
+		Flags: append(
+			reachFlags(),
+			&cli.BoolFlag{
+				Name:  "take",
+				Usage: "take the terminal from the agent and type into it, until ctrl-] gives it back (control_mode readwrite)",
+			},
 			&cli.BoolFlag{Name: "raw", Usage: "show the bytes as they are: they may do anything to your terminal"},
-			&cli.BoolFlag{Name: "pane", Usage: "in the window that ptyctl bridge tmux makes: give it the size of the session's terminal, and show all that is held"},
+			&cli.BoolFlag{
+				Name:  "pane",
+				Usage: "in the window that ptyctl bridge tmux makes: give it the size of the session's terminal, and show all that is held",
+			},
 		),
 		Action: withSession(runAttach),
 	}
@@ -69,7 +76,9 @@ func runAttach(c *cli.Context, e sessionEntry) (err error) {
 		return w.run(c.Context)
 	}
 	if !isTerminal(os.Stdin) {
-		return usageError{errors.New("--take is for a person who types, and stdin is no terminal; a program uses ptyctl call")}
+		return usageError{
+			errors.New("--take is for a person who types, and stdin is no terminal; a program uses ptyctl call"),
+		}
 	}
 	if err := login(c.Context, s, personAt(c)); err != nil {
 		return err

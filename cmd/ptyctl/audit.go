@@ -17,7 +17,12 @@ func auditCommand() *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name: "verify", Usage: "check that nothing in an audit log was changed or removed; give the rotated files too",
 			ArgsUsage: "FILE...",
-			Flags:     []cli.Flag{&cli.StringFlag{Name: "head", Usage: "the `HASH` of a line that must be there: as an earlier verify or ptyctl's log has shown it"}},
+			Flags: []cli.Flag{
+				&cli.StringFlag{
+					Name:  "head",
+					Usage: "the `HASH` of a line that must be there: as an earlier verify or ptyctl's log has shown it",
+				},
+			},
 			Action: func(c *cli.Context) error {
 				files, err := arguments(c, 1, -1)
 				if err != nil {
@@ -46,7 +51,11 @@ func verifyAudit(w io.Writer, head string, files []string) error {
 		fmt.Fprintf(&b, "note: %s was never finished, because ptyctl was stopped at it; it is accounted for\n", at)
 	}
 	if r.Lost > 0 {
-		fmt.Fprintf(&b, "note: %d lines could not be kept when they were due, because the disk was full or too slow\n", r.Lost)
+		fmt.Fprintf(
+			&b,
+			"note: %d lines could not be kept when they were due, because the disk was full or too slow\n",
+			r.Lost,
+		)
 	}
 	if head != "" {
 		fmt.Fprintf(&b, "lines since the hash given: %d\n", r.Since)

@@ -21,8 +21,12 @@ func bridgeCommand() *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name: "tmux", Usage: "show a session in a tmux window that anybody of yours may look at, for as long as it lasts",
 			ArgsUsage: "ID",
-			Flags: append(reachFlags(),
-				&cli.BoolFlag{Name: "take", Usage: "take the terminal from the agent for those who look, until ctrl-] or the last of them gives it back (control_mode readwrite)"},
+			Flags: append(
+				reachFlags(),
+				&cli.BoolFlag{
+					Name:  "take",
+					Usage: "take the terminal from the agent for those who look, until ctrl-] or the last of them gives it back (control_mode readwrite)",
+				},
 				&cli.BoolFlag{Name: "list", Usage: "only list the windows that there are"},
 				&cli.BoolFlag{Name: "json", Usage: "print JSON"},
 			),
@@ -81,7 +85,17 @@ func listBridges(c *cli.Context) error {
 		if !w.Alive {
 			state = "ended"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%dx%d\t%d\t%s\n", printable(w.SessionID), w.Mode, state, w.Cols, w.Rows, w.Viewers, w.Attach)
+		fmt.Fprintf(
+			table,
+			"%s\t%s\t%s\t%dx%d\t%d\t%s\n",
+			printable(w.SessionID),
+			w.Mode,
+			state,
+			w.Cols,
+			w.Rows,
+			w.Viewers,
+			w.Attach,
+		)
 	}
 	return table.Flush()
 }
@@ -95,7 +109,12 @@ func runBridge(c *cli.Context, e sessionEntry) error {
 	if err != nil {
 		return err
 	}
-	w := window{SessionID: e.SessionID, Mode: modeWatch, Socket: t.socket, name: strings.ReplaceAll(e.SessionID, ".", "_")} // tmux allows no dot
+	w := window{
+		SessionID: e.SessionID,
+		Mode:      modeWatch,
+		Socket:    t.socket,
+		name:      strings.ReplaceAll(e.SessionID, ".", "_"),
+	} // tmux allows no dot
 	if c.Bool("take") {
 		if err := mayTake(c, e); err != nil {
 			return err
@@ -118,7 +137,12 @@ func runBridge(c *cli.Context, e sessionEntry) error {
 
 // mayTake finds out whether people may type, before a window is made that could only say that they may not.
 func mayTake(c *cli.Context, e sessionEntry) error {
-	err := e.on.Call(c.Context, toolSession, sessionCall{Action: "heartbeat", SessionID: e.SessionID, TaskID: person()}, nil)
+	err := e.on.Call(
+		c.Context,
+		toolSession,
+		sessionCall{Action: "heartbeat", SessionID: e.SessionID, TaskID: person()},
+		nil,
+	)
 	if isCode(err, "POLICY_DENIED") {
 		return readOnlyHint(err)
 	}
@@ -169,10 +193,15 @@ func (t *tmux) show(c *cli.Context, e sessionEntry, w *window) error {
 // make makes a window.
 func (t *tmux) make(ctx context.Context, w *window, cols, rows int, command []string) error {
 	commands := append([][]string{{"start-server"}}, hardening...)
-	commands = append(commands,
-		slices.Concat([]string{"new-session", "-d", "-s", w.name, "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows), "--"}, command),
+	commands = append(
+		commands,
+		slices.Concat(
+			[]string{"new-session", "-d", "-s", w.name, "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows), "--"},
+			command,
+		),
 		[]string{"set-option", "-w", "window-size", "manual"}, // for all windows at once it brings tmux 3.3a down
-		[]string{"set-option", "@session", w.SessionID})
+		[]string{"set-option", "@session", w.SessionID},
+	)
 	if w.Mode == modeTake {
 		commands = append(commands, []string{"set-option", "@take", "1"}, []string{"set-option", "key-table", takeKeys})
 	}

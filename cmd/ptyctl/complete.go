@@ -161,7 +161,11 @@ func sessionIDs(ctx context.Context) []string {
 	}
 	var ids []string
 	for _, s := range sockets {
-		c, err := control.Dial(ctx, s.Path, control.Options{Token: cfg.Server.Control.ControlAuthToken.Reveal(), Command: "complete", Version: version()})
+		c, err := control.Dial(
+			ctx,
+			s.Path,
+			control.Options{Token: cfg.Server.Control.ControlAuthToken.Reveal(), Command: "complete", Version: version()},
+		)
 		if err != nil {
 			continue
 		}

@@ -24,7 +24,13 @@ func completionCommand() *cli.Command {
 			}
 			script, ok := completionScripts[words[0]]
 			if !ok {
-				return usageError{fmt.Errorf("there is no completion for the shell %q; the shells are %s", words[0], strings.Join(sortedKeys(completionScripts), ", "))}
+				return usageError{
+					fmt.Errorf(
+						"there is no completion for the shell %q; the shells are %s",
+						words[0],
+						strings.Join(sortedKeys(completionScripts), ", "),
+					),
+				}
 			}
 			_, err = io.WriteString(c.App.Writer, script)
 			return err

@@ -22,7 +22,10 @@ func configFlags() []cli.Flag {
 		switch {
 		case k.Flag.Name == "":
 		case k.Flag.Value != "":
-			flags = append(flags, &cli.BoolFlag{Name: k.Flag.Name, Usage: fmt.Sprintf("set %s to %s: %s", k.Path, k.Flag.Value, k.Doc)})
+			flags = append(
+				flags,
+				&cli.BoolFlag{Name: k.Flag.Name, Usage: fmt.Sprintf("set %s to %s: %s", k.Path, k.Flag.Value, k.Doc)},
+			)
 		default:
 			flags = append(flags, &cli.StringFlag{Name: k.Flag.Name, Usage: k.Doc})
 		}
@@ -31,7 +34,10 @@ func configFlags() []cli.Flag {
 }
 
 func configFlag() cli.Flag {
-	return &cli.StringFlag{Name: "config", Usage: "configuration `FILE`; default $XDG_CONFIG_HOME/ptyctl/ptyctl.toml, or ~/.config/ptyctl/ptyctl.toml"}
+	return &cli.StringFlag{
+		Name:  "config",
+		Usage: "configuration `FILE`; default $XDG_CONFIG_HOME/ptyctl/ptyctl.toml, or ~/.config/ptyctl/ptyctl.toml",
+	}
 }
 
 // source says where the configuration comes from, given the flags of this call.
@@ -121,7 +127,12 @@ func checkConfig(c *cli.Context) error {
 func usable(cfg config.Config) error {
 	_, caErr := authorities(cfg.Telnet.TLSCAFile)
 	_, rulesErr := newPolicy(cfg)
-	errs := []error{caErr, mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, aiterm.New())), rulesErr, localHost(cfg.Local).Sandbox.Check()}
+	errs := []error{
+		caErr,
+		mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, aiterm.New())),
+		rulesErr,
+		localHost(cfg.Local).Sandbox.Check(),
+	}
 	if cfg.Server.Transport != config.TransportStdio {
 		_, tokenErr := httpTokens(cfg.Server.HTTP)
 		_, certErr := certificate(cfg.Server.HTTP)

@@ -54,7 +54,13 @@ func listenControl(cfg *config.Config, log *slog.Logger) (*controlEnd, error) {
 	if errors.Is(err, errors.ErrUnsupported) {
 		level = slog.LevelDebug // nobody on this system expects one
 	}
-	log.Log(context.Background(), level, "there is no control socket: ptyctl sessions, attach and the like cannot reach this process", "error", err)
+	log.Log(
+		context.Background(),
+		level,
+		"there is no control socket: ptyctl sessions, attach and the like cannot reach this process",
+		"error",
+		err,
+	)
 	return nil, nil
 }
 
@@ -79,7 +85,13 @@ func (e *controlEnd) serve(cfg config.Config, srv *server.MCPServer, numbers htt
 			e.log.Error("the control socket is gone", "error", err)
 		}
 	})
-	e.log.Info("people may watch with ptyctl sessions and ptyctl attach", "socket", o.ControlSocketPath, "mode", string(o.ControlMode))
+	e.log.Info(
+		"people may watch with ptyctl sessions and ptyctl attach",
+		"socket",
+		o.ControlSocketPath,
+		"mode",
+		string(o.ControlMode),
+	)
 }
 
 // close ends the socket. It is called when all sessions have ended, so that whoever watches one is told so, and no

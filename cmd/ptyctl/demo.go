@@ -57,7 +57,11 @@ func demo(ctx context.Context, out io.Writer) (err error) {
 	if err := os.WriteFile(knownHosts, []byte(srv.KnownHostsLine()+"\n"), 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "An SSH server runs in this process on %s. ptyctl is started as an MCP client would start it:\n  ptyctl mcp --transport stdio\n\n", srv.Addr())
+	fmt.Fprintf(
+		out,
+		"An SSH server runs in this process on %s. ptyctl is started as an MCP client would start it:\n  ptyctl mcp --transport stdio\n\n",
+		srv.Addr(),
+	)
 	c, err := startSelf(ctx, dir)
 	if err != nil {
 		return err
@@ -108,7 +112,12 @@ func startSelf(ctx context.Context, dir string) (*client.Client, error) {
 
 // play goes through the steps. Once one has failed, the others do nothing.
 func (d *demonstration) play(port int, password, knownHosts string) {
-	open := fmt.Sprintf(`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":"demo","auth":{"method":"password","password":"%s"},"ssh_options":{"known_hosts_path":%q,"use_openssh_config":false}}`, port, password, knownHosts)
+	open := fmt.Sprintf(
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"username":"demo","auth":{"method":"password","password":"%s"},"ssh_options":{"known_hosts_path":%q,"use_openssh_config":false}}`,
+		port,
+		password,
+		knownHosts,
+	)
 	d.secret = password
 
 	d.say("Open a terminal. The host key is checked before the password is sent.")
@@ -118,23 +127,38 @@ func (d *demonstration) play(port int, password, knownHosts string) {
 
 	d.say("Run a command beside the terminal: true exit code, split streams.")
 	r = d.call("ptyctl_session_exec", `{"session_id":"$S","cmd":"echo to stdout; echo to stderr >&2; exit 7"}`)
-	d.want(r.ExitCode != nil && *r.ExitCode == 7 && r.Stdout == "to stdout\n" && r.Stderr == "to stderr\n", "exit code 7 and both streams")
+	d.want(
+		r.ExitCode != nil && *r.ExitCode == 7 && r.Stdout == "to stdout\n" && r.Stderr == "to stderr\n",
+		"exit code 7 and both streams",
+	)
 
 	d.say("Type into the terminal, and wait in the same call until the answer is there.")
-	r = d.call("ptyctl_session_io", `{"action":"write","session_id":"$S","data":"echo $((6*7)) is the answer\r","until_regex":"42 is the answer","timeout_ms":10000}`)
+	r = d.call(
+		"ptyctl_session_io",
+		`{"action":"write","session_id":"$S","data":"echo $((6*7)) is the answer\r","until_regex":"42 is the answer","timeout_ms":10000}`,
+	)
 	d.want(r.Matched && strings.Contains(r.Chunk, "42 is the answer"), "the answer")
 
 	d.say("Start something that never ends, and press Ctrl-C.")
-	r = d.call("ptyctl_session_io", `{"action":"write","session_id":"$S","data":"sh -c 'echo ready; exec sleep 999'\r","until_regex":"\\nready\\s","timeout_ms":10000}`)
+	r = d.call(
+		"ptyctl_session_io",
+		`{"action":"write","session_id":"$S","data":"sh -c 'echo ready; exec sleep 999'\r","until_regex":"\\nready\\s","timeout_ms":10000}`,
+	)
 	d.want(r.Matched, "its first word")
 	d.call("ptyctl_session_io", `{"action":"write","session_id":"$S","key":"ctrl_c"}`)
-	r = d.call("ptyctl_session_io", `{"action":"write","session_id":"$S","data":"echo status $?\r","until_regex":"status \\d+\\s","timeout_ms":10000}`)
+	r = d.call(
+		"ptyctl_session_io",
+		`{"action":"write","session_id":"$S","data":"echo status $?\r","until_regex":"status \\d+\\s","timeout_ms":10000}`,
+	)
 	d.want(r.Matched && strings.Contains(r.Chunk, "status 130"), "status 130: interrupted")
 
 	d.say("Resize the window; the far side sees it.")
 	r = d.call("ptyctl_session_config", `{"action":"resize","session_id":"$S","cols":100,"rows":30}`)
 	d.want(r.Success, "success")
-	r = d.call("ptyctl_session_io", `{"action":"write","session_id":"$S","data":"until stty size | grep '^30 100$'; do sleep 0.1; done\r","until_regex":"(\\n|[$#] )30 100\\s","timeout_ms":10000}`)
+	r = d.call(
+		"ptyctl_session_io",
+		`{"action":"write","session_id":"$S","data":"until stty size | grep '^30 100$'; do sleep 0.1; done\r","until_regex":"(\\n|[$#] )30 100\\s","timeout_ms":10000}`,
+	)
 	d.want(r.Matched, "30 rows, 100 columns")
 
 	d.say("Look at the end of the terminal's history. Reading takes nothing away from anyone.")

@@ -22,7 +22,11 @@ func deviceLocks(dir, socket string) func(device, session string) (release func(
 				return nil, deviceError(device, err)
 			}
 		}
-		l, err := devlock.Acquire(in, device, devlock.Owner{PID: os.Getpid(), Socket: socket, Session: session, Started: time.Now()})
+		l, err := devlock.Acquire(
+			in,
+			device,
+			devlock.Owner{PID: os.Getpid(), Socket: socket, Session: session, Started: time.Now()},
+		)
 		if err != nil {
 			return nil, deviceError(device, err)
 		}
@@ -36,14 +40,25 @@ func deviceError(device string, err error) error {
 	if !ok {
 		return &term.Error{
 			Op: "open", Kind: term.IOError, Err: err,
-			Msg: fmt.Sprintf("the lock of device %q cannot be taken: %v; the operator can name a folder with locks.device_dir", device, err),
+			Msg: fmt.Sprintf(
+				"the lock of device %q cannot be taken: %v; the operator can name a folder with locks.device_dir",
+				device,
+				err,
+			),
 		}
 	}
 	o := held.Owner
 	return &term.Error{
 		Op: "open", Kind: term.Locked, Err: err,
-		Msg: fmt.Sprintf("the console of device %q is open in another ptyctl on this machine: process %d, session %s, since %s; use it there, or open it again when that session is closed",
-			device, o.PID, o.Session, o.Started.UTC().Format(time.RFC3339)),
-		Details: &term.Details{DeviceOwner: &term.DeviceOwner{PID: o.PID, Socket: o.Socket, SessionID: o.Session, Since: o.Started.UnixMilli()}},
+		Msg: fmt.Sprintf(
+			"the console of device %q is open in another ptyctl on this machine: process %d, session %s, since %s; use it there, or open it again when that session is closed",
+			device,
+			o.PID,
+			o.Session,
+			o.Started.UTC().Format(time.RFC3339),
+		),
+		Details: &term.Details{
+			DeviceOwner: &term.DeviceOwner{PID: o.PID, Socket: o.Socket, SessionID: o.Session, Since: o.Started.UnixMilli()},
+		},
 	}
 }

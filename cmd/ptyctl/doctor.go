@@ -131,11 +131,20 @@ func (r *report) configuration(c *cli.Context) {
 	}
 	r.ok("configuration", "%s", configFile(c.String("config")))
 	if policyRules(cfg).NoBoundary() {
-		r.add(finding{Status: noted, Check: "policy", Text: noBoundary, Do: "list what may run in policy.allow, or name a policy.preset; ptyctl policy check says what becomes of a command"})
+		r.add(
+			finding{
+				Status: noted,
+				Check:  "policy",
+				Text:   noBoundary,
+				Do:     "list what may run in policy.allow, or name a policy.preset; ptyctl policy check says what becomes of a command",
+			},
+		)
 	}
 	if cfg.Policy.Mode == config.PolicyModeReport {
 		r.add(finding{Status: noted, Check: "policy", Text: "NOT ENFORCED: " + notEnforced,
-			Do: "once the audit log has no would_deny that you want to pass, remove policy.mode (" + cfg.Origin("policy.mode") + ")"})
+			Do: "once the audit log has no would_deny that you want to pass, remove policy.mode (" + cfg.Origin(
+				"policy.mode",
+			) + ")"})
 	}
 }
 
@@ -149,7 +158,14 @@ func (r *report) inspect(in *sshx.Inspection, err error, name string) {
 		}
 	}
 	if err != nil {
-		r.add(finding{Status: failing, Check: "ssh_config", Text: err.Error(), Do: "see all of it with: ptyctl explain " + commandLine([]string{name})})
+		r.add(
+			finding{
+				Status: failing,
+				Check:  "ssh_config",
+				Text:   err.Error(),
+				Do:     "see all of it with: ptyctl explain " + commandLine([]string{name}),
+			},
+		)
 		return
 	}
 	r.ok("ssh_config", "the way is %s", joinWay(in.Way))

@@ -121,9 +121,18 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 	}
 	switch e.Kind {
 	case term.HostKeyUnknown:
-		f.Do = fmt.Sprintf("ask the host's operator for its fingerprint; if it is %s, record it with: ssh-keyscan -p %d %s >> %s", d.Fingerprint, at.Port, at.Host, firstOf(h.KnownHosts))
+		f.Do = fmt.Sprintf(
+			"ask the host's operator for its fingerprint; if it is %s, record it with: ssh-keyscan -p %d %s >> %s",
+			d.Fingerprint,
+			at.Port,
+			at.Host,
+			firstOf(h.KnownHosts),
+		)
 	case term.HostKeyMismatch:
-		f.Do = "do not log in there before its operator has told you that the key was changed; then remove the old one with: " + removeKey(d, at)
+		f.Do = "do not log in there before its operator has told you that the key was changed; then remove the old one with: " + removeKey(
+			d,
+			at,
+		)
 	case term.HostKeyRevoked:
 		f.Do = "do not log in there: somebody has marked this key as stolen; ask whoever keeps the revocation list"
 	case term.AuthFailed:
@@ -134,9 +143,13 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 		case "dns":
 			f.Do = "check this machine's name service (resolv.conf), or put the address into HostName"
 		case "tcp":
-			f.Do = "check that the address is right and that no firewall or missing VPN drops the way to " + server + "; " + set("HostName")
+			f.Do = "check that the address is right and that no firewall or missing VPN drops the way to " + server + "; " + set(
+				"HostName",
+			)
 		case "banner":
-			f.Do = server + " takes connections and says nothing: check that an SSH server listens there, or whether it is overloaded; " + set("Port")
+			f.Do = server + " takes connections and says nothing: check that an SSH server listens there, or whether it is overloaded; " + set(
+				"Port",
+			)
 		default:
 			f.Do = "try again with a larger --timeout; if it stops at the same step, look at the server's log"
 		}
@@ -153,7 +166,10 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 		case rung == "kex":
 			f.Do = "look for something on the way that interferes, and in the server's log for its reason"
 			if len(d.ServerOffers) > 0 {
-				f.Do = "have the server updated, or allow one of " + strings.Join(d.ServerOffers, ", ") + " for this host in your ssh_config"
+				f.Do = "have the server updated, or allow one of " + strings.Join(
+					d.ServerOffers,
+					", ",
+				) + " for this host in your ssh_config"
 			}
 		case rung == "channel":
 			f.Do = "the login succeeded: ask the host's operator whether this account may open sessions"
@@ -192,9 +208,20 @@ func loginAdvice(d *term.Details, at term.Hop, ids []sshx.Identity, h *sshx.Insp
 	tried := strings.Join(d.MethodsTried, " ")
 	switch {
 	case strings.Contains(tried, "password") || strings.Contains(tried, "keyboard-interactive"):
-		return fmt.Sprintf("check the password, and that %q is the right user; %s", at.User, "User is set by: "+h.Config.Origin("User").String())
+		return fmt.Sprintf(
+			"check the password, and that %q is the right user; %s",
+			at.User,
+			"User is set by: "+h.Config.Origin("User").String(),
+		)
 	case len(d.KeysOffered) > 0:
-		return fmt.Sprintf("none of %s is let in as %q: name the right key with IdentityFile, or add one there with: ssh-copy-id -i KEY.pub -p %d %s@%s", count(len(d.KeysOffered), "offered key"), at.User, at.Port, at.User, at.Host)
+		return fmt.Sprintf(
+			"none of %s is let in as %q: name the right key with IdentityFile, or add one there with: ssh-copy-id -i KEY.pub -p %d %s@%s",
+			count(len(d.KeysOffered), "offered key"),
+			at.User,
+			at.Port,
+			at.User,
+			at.Host,
+		)
 	case !asked && strings.Contains(strings.Join(d.MethodsAllowed, " "), "password"):
 		return "the server takes a password: run ptyctl doctor on a terminal, without --batch, to be asked for it"
 	case h.Agent == "":

@@ -25,7 +25,14 @@ func (r *report) machine(ctx context.Context, cfg config.Config) {
 	// What holds for a host of which no file says anything.
 	in, err := sshx.Inspect(ctx, term.Target{Host: "host.invalid"}, quietOptions(cfg))
 	if err != nil {
-		r.add(finding{Status: failing, Check: "ssh_config", Text: err.Error(), Do: "correct the file; ptyctl explain HOST shows how it is read"})
+		r.add(
+			finding{
+				Status: failing,
+				Check:  "ssh_config",
+				Text:   err.Error(),
+				Do:     "correct the file; ptyctl explain HOST shows how it is read",
+			},
+		)
 	} else {
 		r.ok("ssh_config", "read for hosts that it does not name; ptyctl doctor HOST looks at one")
 		r.knownHosts(in.Hosts[0].KnownHosts)
@@ -52,7 +59,14 @@ func (r *report) machine(ctx context.Context, cfg config.Config) {
 func (r *report) memory() {
 	const check = "own memory"
 	if why := ptyx.Unprotected(); why != "" {
-		r.add(finding{Status: noted, Check: check, Text: "other programs can read ptyctl's memory, with what passes through it: " + why, Do: "run ptyctl as an ordinary user of Linux, macOS or FreeBSD"})
+		r.add(
+			finding{
+				Status: noted,
+				Check:  check,
+				Text:   "other programs can read ptyctl's memory, with what passes through it: " + why,
+				Do:     "run ptyctl as an ordinary user of Linux, macOS or FreeBSD",
+			},
+		)
 		return
 	}
 	r.ok(check, "other programs of this user cannot read it")
@@ -63,16 +77,34 @@ func (r *report) sockets(ctx context.Context, cfg config.Control) {
 	const check = "control socket"
 	all, err := control.Sockets()
 	if err != nil {
-		r.add(finding{Status: failing, Check: check, Text: err.Error(), Do: "remove the folder, or make it yours alone with: chmod 700"})
+		r.add(
+			finding{
+				Status: failing,
+				Check:  check,
+				Text:   err.Error(),
+				Do:     "remove the folder, or make it yours alone with: chmod 700",
+			},
+		)
 		return
 	}
 	if len(all) == 0 {
-		r.add(finding{Status: noted, Check: check, Text: "no ptyctl of yours runs", Do: "none, unless an MCP client should have started one: then look at that client's log"})
+		r.add(
+			finding{
+				Status: noted,
+				Check:  check,
+				Text:   "no ptyctl of yours runs",
+				Do:     "none, unless an MCP client should have started one: then look at that client's log",
+			},
+		)
 	}
 	for _, s := range all {
 		name := fmt.Sprintf("process %d at %s", s.PID, s.Path)
 		dialCtx, cancel := context.WithTimeout(ctx, greeting)
-		c, err := control.Dial(dialCtx, s.Path, control.Options{Token: cfg.ControlAuthToken.Reveal(), Command: "doctor", Version: version()})
+		c, err := control.Dial(
+			dialCtx,
+			s.Path,
+			control.Options{Token: cfg.ControlAuthToken.Reveal(), Command: "doctor", Version: version()},
+		)
 		if err == nil {
 			var sessions []sessionEntry
 			if sessions, _, err = (&peer{s, c}).list(dialCtx); err == nil {
@@ -82,7 +114,14 @@ func (r *report) sockets(ctx context.Context, cfg config.Control) {
 		}
 		cancel()
 		if err != nil {
-			r.add(finding{Status: failing, Check: check, Text: name + ": " + err.Error(), Do: "look at that process's log; if it hangs, end it"})
+			r.add(
+				finding{
+					Status: failing,
+					Check:  check,
+					Text:   name + ": " + err.Error(),
+					Do:     "look at that process's log; if it hangs, end it",
+				},
+			)
 		}
 	}
 }
@@ -98,7 +137,14 @@ func (r *report) knownHosts(files []string) {
 		case err != nil:
 			r.add(finding{Status: failing, Check: "known_hosts", Text: err.Error(), Do: "make " + name + " readable for you"})
 		case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-			r.add(finding{Status: failing, Check: "known_hosts", Text: fmt.Sprintf("%s: its mode %#o lets others decide whom you trust", name, info.Mode().Perm()), Do: "chmod go-w " + commandLine([]string{name})})
+			r.add(
+				finding{
+					Status: failing,
+					Check:  "known_hosts",
+					Text:   fmt.Sprintf("%s: its mode %#o lets others decide whom you trust", name, info.Mode().Perm()),
+					Do:     "chmod go-w " + commandLine([]string{name}),
+				},
+			)
 		default:
 			r.ok("known_hosts", "%s", name)
 		}
@@ -123,9 +169,23 @@ func (r *report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.I
 	}
 	switch {
 	case h.Agent == "":
-		r.add(finding{Status: noted, Check: "agent", Text: "there is none to ask for keys: SSH_AUTH_SOCK is not set, or IdentityAgent is none", Do: `start one with: eval "$(ssh-agent)" && ssh-add`})
+		r.add(
+			finding{
+				Status: noted,
+				Check:  "agent",
+				Text:   "there is none to ask for keys: SSH_AUTH_SOCK is not set, or IdentityAgent is none",
+				Do:     `start one with: eval "$(ssh-agent)" && ssh-add`,
+			},
+		)
 	case agentErr != nil:
-		r.add(finding{Status: failing, Check: "agent", Text: fmt.Sprintf("%s: %v", h.Agent, agentErr), Do: `start a new one with: eval "$(ssh-agent)" && ssh-add`})
+		r.add(
+			finding{
+				Status: failing,
+				Check:  "agent",
+				Text:   fmt.Sprintf("%s: %v", h.Agent, agentErr),
+				Do:     `start a new one with: eval "$(ssh-agent)" && ssh-add`,
+			},
+		)
 	case inAgent == 0:
 		r.add(finding{Status: noted, Check: "agent", Text: h.Agent + " holds no key", Do: "add one with: ssh-add"})
 	default:
@@ -135,7 +195,14 @@ func (r *report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.I
 		r.identity(id)
 	}
 	if len(ids) == 0 {
-		r.add(finding{Status: noted, Check: "keys", Text: "there is no key to log in with", Do: "make one with: ssh-keygen -t ed25519, and put it on the host with: ssh-copy-id HOST"})
+		r.add(
+			finding{
+				Status: noted,
+				Check:  "keys",
+				Text:   "there is no key to log in with",
+				Do:     "make one with: ssh-keygen -t ed25519, and put it on the host with: ssh-copy-id HOST",
+			},
+		)
 	}
 	return ids
 }
@@ -195,7 +262,14 @@ func describeIdentity(id sshx.Identity) string {
 func (r *report) folder(check string, where func() (string, error)) {
 	dir, err := where()
 	if err != nil {
-		r.add(finding{Status: failing, Check: check, Text: err.Error(), Do: "set XDG_RUNTIME_DIR to a folder of your own with mode 0700"})
+		r.add(
+			finding{
+				Status: failing,
+				Check:  check,
+				Text:   err.Error(),
+				Do:     "set XDG_RUNTIME_DIR to a folder of your own with mode 0700",
+			},
+		)
 		return
 	}
 	for at := dir; ; at = filepath.Dir(at) {
@@ -206,7 +280,14 @@ func (r *report) folder(check string, where func() (string, error)) {
 		case err != nil:
 			r.add(finding{Status: failing, Check: check, Text: err.Error(), Do: "make the folder reachable for you"})
 		case at == dir && runtime.GOOS != "windows" && info.Mode().Perm() != 0o700:
-			r.add(finding{Status: failing, Check: check, Text: fmt.Sprintf("%s: its mode is %#o, not 0700", dir, info.Mode().Perm()), Do: "chmod 700 " + commandLine([]string{dir})})
+			r.add(
+				finding{
+					Status: failing,
+					Check:  check,
+					Text:   fmt.Sprintf("%s: its mode is %#o, not 0700", dir, info.Mode().Perm()),
+					Do:     "chmod 700 " + commandLine([]string{dir}),
+				},
+			)
 		default:
 			r.ok(check, "%s%s", dir, map[bool]string{false: " (will be made)"}[at == dir])
 		}
@@ -227,7 +308,14 @@ func (r *report) writable(check, path string) {
 		}
 	}
 	if err != nil {
-		r.add(finding{Status: failing, Check: check, Text: err.Error(), Do: "make " + path + " writable for you, or name another file"})
+		r.add(
+			finding{
+				Status: failing,
+				Check:  check,
+				Text:   err.Error(),
+				Do:     "make " + path + " writable for you, or name another file",
+			},
+		)
 		return
 	}
 	r.ok(check, "%s", path)

@@ -30,10 +30,17 @@ func execCommand() *cli.Command {
 	return &cli.Command{
 		Name: "exec", Usage: "run a command on a host, through what an agent has; its exit status is ours",
 		ArgsUsage: "[USER@]HOST[:PORT] -- COMMAND...",
-		Flags: append(hostFlags(),
+		Flags: append(
+			hostFlags(),
 			&cli.StringFlag{Name: "lane", Usage: "channel (beside a terminal) or terminal (typed into one); default auto"},
-			&cli.DurationFlag{Name: "timeout", Usage: "stop the command after this `TIME`, such as 90s; default as configured for calls that ask for the longest"},
-			&cli.BoolFlag{Name: "argv", Usage: "pass the words of the command on as they are, quoted for the shell there, which otherwise reads them as one line"},
+			&cli.DurationFlag{
+				Name:  "timeout",
+				Usage: "stop the command after this `TIME`, such as 90s; default as configured for calls that ask for the longest",
+			},
+			&cli.BoolFlag{
+				Name:  "argv",
+				Usage: "pass the words of the command on as they are, quoted for the shell there, which otherwise reads them as one line",
+			},
 			&cli.BoolFlag{Name: "stdin", Usage: "send what is on stdin to the command, up to 4 MiB"},
 		),
 		Action: runExec,
@@ -131,7 +138,9 @@ func hostAndCommand(c *cli.Context) (host string, command []string, err error) {
 		return "", nil, misplaced(c, args)
 	}
 	if len(args) < 2 {
-		return "", nil, usageError{fmt.Errorf("exec needs a host and a command; call it as %s [flags] %s", c.Command.HelpName, c.Command.ArgsUsage)}
+		return "", nil, usageError{
+			fmt.Errorf("exec needs a host and a command; call it as %s [flags] %s", c.Command.HelpName, c.Command.ArgsUsage),
+		}
 	}
 	return args[0], args[1:], nil
 }
@@ -181,7 +190,11 @@ func (r *remoteCommand) wait(ctx context.Context, id string, last *execResult) e
 		}
 		if w := last.WaitingFor; w != nil && last.DoneReason == "running" {
 			r.cancel(id)
-			return fmt.Errorf("the command waits for an answer (%s: %s), and exec cannot give one; use ptyctl open", printable(w.Kind), printable(w.Text))
+			return fmt.Errorf(
+				"the command waits for an answer (%s: %s), and exec cannot give one; use ptyctl open",
+				printable(w.Kind),
+				printable(w.Text),
+			)
 		}
 	}
 	return nil
@@ -192,7 +205,21 @@ func (r *remoteCommand) stream(ctx context.Context, id, stream string, to io.Wri
 	cursor, wait, missing := "0", longPoll, int64(0)
 	for {
 		var out ioResult
-		err := r.on.Call(ctx, toolIO, ioCall{Action: "read", SessionID: r.session, ExecID: id, Stream: stream, Cursor: cursor, Encoding: "base64", Timeout: &wait, MaxBytes: readSize}, &out)
+		err := r.on.Call(
+			ctx,
+			toolIO,
+			ioCall{
+				Action:    "read",
+				SessionID: r.session,
+				ExecID:    id,
+				Stream:    stream,
+				Cursor:    cursor,
+				Encoding:  "base64",
+				Timeout:   &wait,
+				MaxBytes:  readSize,
+			},
+			&out,
+		)
 		if err != nil {
 			return err
 		}
@@ -214,7 +241,12 @@ func (r *remoteCommand) stream(ctx context.Context, id, stream string, to io.Wri
 func (r *remoteCommand) cancel(id string) {
 	ctx, stop := context.WithTimeout(context.Background(), parting)
 	defer stop()
-	_ = r.on.Call(ctx, toolExec, execCall{SessionID: r.session, ExecID: id, Cancel: true}, nil) // closing the session ends it too
+	_ = r.on.Call(
+		ctx,
+		toolExec,
+		execCall{SessionID: r.session, ExecID: id, Cancel: true},
+		nil,
+	) // closing the session ends it too
 }
 
 // put writes output as it came.

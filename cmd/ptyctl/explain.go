@@ -124,7 +124,8 @@ func explainHost(in *sshx.InspectedHost, cfg config.Config, all bool) explainedH
 			if key, instead := operatorsOwn(s.Keyword, v, cfg); key != "" {
 				value, origin = instead, key+", "+cfg.Origin(key)
 			}
-			if !all && v.Origin.Source == sshconfig.Default && origin == v.Origin.String() && !slices.Contains(alwaysShown, s.Keyword) {
+			if !all && v.Origin.Source == sshconfig.Default && origin == v.Origin.String() &&
+				!slices.Contains(alwaysShown, s.Keyword) {
 				h.Defaults++
 				continue
 			}
@@ -143,7 +144,12 @@ func explainHost(in *sshx.InspectedHost, cfg config.Config, all bool) explainedH
 		}
 	}
 	if in.Planned() {
-		trust := explainedTrust{Policy: in.HostKeyPolicy.String(), Origin: "ssh.host_key_policy, " + cfg.Origin("ssh.host_key_policy"), Floor: string(cfg.SSH.HostKeyFloor), Files: in.KnownHosts}
+		trust := explainedTrust{
+			Policy: in.HostKeyPolicy.String(),
+			Origin: "ssh.host_key_policy, " + cfg.Origin("ssh.host_key_policy"),
+			Floor:  string(cfg.SSH.HostKeyFloor),
+			Files:  in.KnownHosts,
+		}
 		if at := in.Config.Origin("StrictHostKeyChecking"); at.Source != sshconfig.Default {
 			trust.Origin = "StrictHostKeyChecking, " + at.String()
 		}

@@ -55,7 +55,12 @@ func (f *follower) next(ctx context.Context) (piece, error) { return f.read(ctx,
 
 func (f *follower) read(ctx context.Context, wait int64, most int) (piece, error) {
 	var out ioResult
-	err := f.on.Call(ctx, toolIO, ioCall{Action: "read", SessionID: f.id, Cursor: f.cursor, Encoding: "base64", Timeout: &wait, MaxBytes: most}, &out)
+	err := f.on.Call(
+		ctx,
+		toolIO,
+		ioCall{Action: "read", SessionID: f.id, Cursor: f.cursor, Encoding: "base64", Timeout: &wait, MaxBytes: most},
+		&out,
+	)
 	if err != nil {
 		switch {
 		case isCode(err, "NOT_FOUND"): // it has ended, and is forgotten by now

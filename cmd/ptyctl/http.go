@@ -19,10 +19,15 @@ import (
 )
 
 // authTokenFlag is there to be refused: everybody on the machine sees a program's arguments.
-var authTokenFlag = &cli.StringFlag{Name: "auth-token", Usage: "refused: arguments are public; set server.http.tokens_file"}
+var authTokenFlag = &cli.StringFlag{
+	Name:  "auth-token",
+	Usage: "refused: arguments are public; set server.http.tokens_file",
+}
 
-var errAuthTokenFlag = usageError{errors.New("--auth-token is refused, because everybody on this machine can see a program's arguments; " +
-	"name a file in server.http.tokens_file, or set PTYCTL_SERVER_HTTP_AUTH_TOKEN or server.http.auth_token. Take the token that was given here for known")}
+var errAuthTokenFlag = usageError{
+	errors.New("--auth-token is refused, because everybody on this machine can see a program's arguments; " +
+		"name a file in server.http.tokens_file, or set PTYCTL_SERVER_HTTP_AUTH_TOKEN or server.http.auth_token. Take the token that was given here for known"),
+}
 
 // An httpEnd is the HTTP side of a server, ready to serve.
 type httpEnd struct {
@@ -50,7 +55,10 @@ func newHTTP(cfg config.Config, srv *server.MCPServer, numbers http.Handler, log
 	}
 	scheme, addr := "http", ln.Addr()
 	if cert != nil {
-		scheme, ln = "https", tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12})
+		scheme, ln = "https", tls.NewListener(
+			ln,
+			&tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12},
+		)
 		fmt.Fprintf(os.Stderr, "ptyctl: certificate SHA-256 %s\n", httpserve.Fingerprint(cert))
 	} else if !httpserve.Loopback(addr) {
 		log.Warn("tokens and terminals cross the network in clear text; set server.http.tls_cert_file, or tls_self_signed", "listen", addr.String())
@@ -77,7 +85,10 @@ func httpTokens(o config.HTTP) ([]httpserve.Token, error) {
 		return nil, fmt.Errorf("server.http.tokens_file: %s %w", o.TokensFile, err)
 	}
 	if o.TokensFile != "" && len(all) == 0 {
-		return nil, fmt.Errorf("server.http.tokens_file: %s holds no token; write lines NAME:ROLE:VALUE, or leave the key empty", o.TokensFile)
+		return nil, fmt.Errorf(
+			"server.http.tokens_file: %s holds no token; write lines NAME:ROLE:VALUE, or leave the key empty",
+			o.TokensFile,
+		)
 	}
 	more, err := config.ParseTokens(o.Tokens.Reveal())
 	if err != nil {

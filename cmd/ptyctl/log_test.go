@@ -19,7 +19,9 @@ import (
 func TestLogRotates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	const maxBytes, keep, writers, lines = 65536, 3, 8, 400
-	log, err := newLogger(config.Logging{Level: config.LogInfo, Format: config.LogJSON, File: path, MaxBytes: maxBytes, Keep: keep})
+	log, err := newLogger(
+		config.Logging{Level: config.LogInfo, Format: config.LogJSON, File: path, MaxBytes: maxBytes, Keep: keep},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +127,13 @@ func TestLogShared(t *testing.T) {
 func TestLogChangesPlace(t *testing.T) {
 	dir := t.TempDir()
 	at := func(n int) config.Logging {
-		o := config.Logging{Level: config.LogInfo, Format: config.LogText, MaxBytes: 1 << 20, Keep: 1, File: filepath.Join(dir, fmt.Sprint(n%2))}
+		o := config.Logging{
+			Level:    config.LogInfo,
+			Format:   config.LogText,
+			MaxBytes: 1 << 20,
+			Keep:     1,
+			File:     filepath.Join(dir, fmt.Sprint(n%2)),
+		}
 		if n%3 == 0 {
 			o.Format = config.LogJSON
 		}
@@ -168,7 +176,9 @@ func TestLogChangesPlace(t *testing.T) {
 		}
 		all += string(text)
 	}
-	if got, want := strings.Count(all, "\n"), writers*lines+1; got != want || strings.Count(all, "writer") != writers*lines || strings.Contains(all, "too late") {
+	if got, want := strings.Count(all, "\n"), writers*lines+1; got != want ||
+		strings.Count(all, "writer") != writers*lines ||
+		strings.Contains(all, "too late") {
 		t.Errorf("%d lines were written, want %d", got, want)
 	}
 }

@@ -61,7 +61,12 @@ func answer(ctx context.Context, s *seat, q *prompt, person *askedPerson) error 
 		return err
 	}
 	wait := settleWait
-	err = s.on.Call(ctx, toolIO, ioCall{Action: "write", SessionID: s.id, Data: text + "\r", Sensitive: true, Timeout: &wait}, nil)
+	err = s.on.Call(
+		ctx,
+		toolIO,
+		ioCall{Action: "write", SessionID: s.id, Data: text + "\r", Sensitive: true, Timeout: &wait},
+		nil,
+	)
 	if isCode(err, "BUSY") {
 		fmt.Fprintln(person.out, "[ptyctl: somebody else has answered that]")
 		return nil

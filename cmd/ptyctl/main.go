@@ -153,7 +153,9 @@ func noArguments(c *cli.Context) error {
 				names = append(names, cmd.Name)
 			}
 		}
-		return usageError{fmt.Errorf("there is no command %q; the commands are %s", c.Args().First(), strings.Join(names, ", "))}
+		return usageError{
+			fmt.Errorf("there is no command %q; the commands are %s", c.Args().First(), strings.Join(names, ", ")),
+		}
 	}
 	_, err := arguments(c, 0, 0)
 	return err

@@ -46,7 +46,11 @@ func runMCP(c *cli.Context) error {
 		log.Warn("configuration", "where", w.Where, "warning", w.Message)
 	}
 	if unprotected != nil {
-		log.Warn("other programs of this user may read secrets of this process: its protection has failed; see ptyctl doctor", "err", unprotected.Error())
+		log.Warn(
+			"other programs of this user may read secrets of this process: its protection has failed; see ptyctl doctor",
+			"err",
+			unprotected.Error(),
+		)
 	}
 
 	gate, err := newGate(cfg, log)

@@ -27,10 +27,12 @@ func TestMemoryBudget(t *testing.T) {
 	b := newMemoryBudget()
 	m := session.NewManager(session.Config{
 		MaxSessions: 2000, Observers: []term.Observer{b},
-		Dialers: map[string]term.Dialer{"fake": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
-			near, _ := bufpipe.New(0)
-			return terminal{near}, nil
-		}},
+		Dialers: map[string]term.Dialer{
+			"fake": func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+				near, _ := bufpipe.New(0)
+				return terminal{near}, nil
+			},
+		},
 	})
 	defer m.Close(t.Context())
 	b.sessions = m

@@ -24,7 +24,9 @@ func runOpen(c *cli.Context) (err error) {
 		return err
 	}
 	if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
-		return usageError{errors.New("open is for a person at a terminal; for a single command, call ptyctl exec HOST -- COMMAND")}
+		return usageError{
+			errors.New("open is for a person at a terminal; for a single command, call ptyctl exec HOST -- COMMAND"),
+		}
 	}
 	c.Context = asPerson(c.Context)
 	engine, err := newOwnEngine(c)

@@ -64,7 +64,11 @@ func newOwnEngine(c *cli.Context) (e *ownEngine, err error) {
 
 // client returns a client of the engine's tools. No call of it waits longer than limits.max_wait_ms of cfg.
 func (e *ownEngine) client(ctx context.Context, cfg config.Config) (*control.Client, error) {
-	return control.Within(ctx, newServer(cfg, e.sessions, nil, nil, aiterm.New(), e.log), control.Options{Version: version()})
+	return control.Within(
+		ctx,
+		newServer(cfg, e.sessions, nil, nil, aiterm.New(), e.log),
+		control.Options{Version: version()},
+	)
 }
 
 func (e *ownEngine) close(ctx context.Context) error {
@@ -118,7 +122,14 @@ func openHost(c *cli.Context, on *control.Client, where string, pty *openPTY) (*
 	if err != nil {
 		return nil, err
 	}
-	call := openCall{Action: "open", Protocol: c.String("protocol"), Host: to.Host, Port: to.Port, Username: to.User, PTY: pty}
+	call := openCall{
+		Action:   "open",
+		Protocol: c.String("protocol"),
+		Host:     to.Host,
+		Port:     to.Port,
+		Username: to.User,
+		PTY:      pty,
+	}
 	if o := (openSSH{c.String("host-key"), c.String("J")}); o != (openSSH{}) {
 		call.SSH = &o
 	}

@@ -100,7 +100,8 @@ func (p *pane) leave(failed bool) {
 // when a full-screen program leaves it.
 func (w *watch) drawAll(ctx context.Context) (ended bool, err error) {
 	var now statusResult
-	if err := w.on.Call(ctx, toolSession, sessionCall{Action: "status", SessionID: w.id}, &now); err != nil && !isCode(err, "NOT_FOUND") {
+	if err := w.on.Call(ctx, toolSession, sessionCall{Action: "status", SessionID: w.id}, &now); err != nil &&
+		!isCode(err, "NOT_FOUND") {
 		return false, lost(ctx, err)
 	}
 	held, err := w.fill(ctx, everything)

@@ -47,7 +47,8 @@ func TestTailLines(t *testing.T) {
 // What comes from elsewhere stays on its line of the person's terminal, and does nothing to it.
 func TestPrintable(t *testing.T) {
 	const hostile = "web1\x1b]0;x\a\x1b[2J\r\nfake: line\tx\u202e\u009b31m"
-	if got := printable(hostile); strings.ContainsAny(got, "\x1b\a\r\n\t\u202e\u009b") || !strings.HasPrefix(got, "web1 fake: line x") {
+	if got := printable(hostile); strings.ContainsAny(got, "\x1b\a\r\n\t\u202e\u009b") ||
+		!strings.HasPrefix(got, "web1 fake: line x") {
 		t.Errorf("%q", got)
 	}
 }

@@ -30,14 +30,20 @@ func policyRules(cfg config.Config) policy.Rules {
 	p := cfg.Policy
 	var credentials []policy.Credential
 	for _, c := range p.Credential {
-		credentials = append(credentials, policy.Credential{Source: c.Source, Hosts: c.Hosts, Users: c.Users, HostKey: string(c.HostKey), Where: c.Where})
+		credentials = append(
+			credentials,
+			policy.Credential{Source: c.Source, Hosts: c.Hosts, Users: c.Users, HostKey: string(c.HostKey), Where: c.Where},
+		)
 	}
 	return policy.Rules{
 		Allow: from("policy.allow", p.Allow), Deny: from("policy.deny", p.Deny), Ask: from("policy.ask", p.Ask),
 		Programs: from("policy.programs", p.Programs), DenyPrograms: from("policy.deny_programs", p.DenyPrograms),
 		WorkDirs: from("policy.work_dirs", p.WorkDirs),
 		Hosts:    from("policy.hosts", p.Hosts), DenyHosts: from("policy.deny_hosts", p.DenyHosts),
-		ReadOnlyHosts: from("policy.read_only_hosts", p.ReadOnlyHosts), ExecOnlyHosts: from("policy.exec_only_hosts", p.ExecOnlyHosts),
+		ReadOnlyHosts: from(
+			"policy.read_only_hosts",
+			p.ReadOnlyHosts,
+		), ExecOnlyHosts: from("policy.exec_only_hosts", p.ExecOnlyHosts),
 		Protocols:   from("policy.protocols", p.Protocols),
 		Credentials: credentials,
 		Preset:      string(p.Preset), PresetWhere: cfg.Origin("policy.preset"),
@@ -78,8 +84,21 @@ func newGate(cfg config.Config, log *slog.Logger) (term.Gate, error) {
 		}
 		would := func(err error) {
 			d := audit.NewDenial(a.Verb, err, audit.Commands(cfg.Audit.Commands))
-			log.Warn("this would be denied if policy.mode were enforce", "session", a.Session, "host", a.Host, "action", string(a.Verb),
-				"task", a.Actor.Task, "rule", d.Rule, "reason", d.Reason)
+			log.Warn(
+				"this would be denied if policy.mode were enforce",
+				"session",
+				a.Session,
+				"host",
+				a.Host,
+				"action",
+				string(a.Verb),
+				"task",
+				a.Actor.Task,
+				"rule",
+				d.Rule,
+				"reason",
+				d.Reason,
+			)
 		}
 		ruling, err := rules(ctx, a)
 		if ruling.Reported != nil {
@@ -111,7 +130,11 @@ func policyCommand() *cli.Command {
 					&cli.StringFlag{Name: "jump", Aliases: []string{"J"}, Usage: "go through `HOSTS`, as the -J of ssh(1)"},
 					&cli.StringFlag{Name: "protocol", Value: "ssh", Usage: "the `PROTOCOL` of the session: ssh, telnet or local"},
 					&cli.StringFlag{Name: "cwd", Usage: "the working `FOLDER`"},
-					&cli.StringFlag{Name: "class", Value: "posix", Usage: "the `CLASS` of what reads the command: posix, fish, csh, or another"},
+					&cli.StringFlag{
+						Name:  "class",
+						Value: "posix",
+						Usage: "the `CLASS` of what reads the command: posix, fish, csh, or another",
+					},
 					&cli.BoolFlag{Name: "type", Usage: "ask about typing it into a terminal, in place of running it"},
 				},
 				Action: checkPolicy,
@@ -157,7 +180,9 @@ func checkPolicy(c *cli.Context) error {
 		return usageError{errors.New("policy check needs a command, such as: ptyctl policy check -- systemctl restart nginx")}
 	}
 	q := question{
-		protocol: c.String("protocol"), host: c.String("host"), user: c.String("user"), port: c.Int("port"), jump: c.String("jump"),
+		protocol: c.String(
+			"protocol",
+		), host: c.String("host"), user: c.String("user"), port: c.Int("port"), jump: c.String("jump"),
 		dir: c.String("cwd"), class: c.String("class"), typed: c.Bool("type"), command: c.Args().First(),
 	}
 	if c.NArg() > 1 {

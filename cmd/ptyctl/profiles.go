@@ -28,7 +28,9 @@ func profilesCommand() *cli.Command {
 			name := names[0]
 			p, ok := profile.Get(name)
 			if !ok {
-				return usageError{fmt.Errorf("there is no profile %q; the profiles are %s", name, strings.Join(profile.Names(), ", "))}
+				return usageError{
+					fmt.Errorf("there is no profile %q; the profiles are %s", name, strings.Join(profile.Names(), ", ")),
+				}
 			}
 			if c.Bool("json") {
 				return printJSON(c.App.Writer, p)

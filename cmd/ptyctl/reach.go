@@ -80,7 +80,9 @@ func reach(c *cli.Context) (peers, error) {
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "ptyctl: %v\n", err)
 	case len(found) == 0:
-		return nil, errors.New("no ptyctl of yours is running with a control socket; one is started by an MCP client, or by ptyctl mcp (control_mode disabled turns its socket off)")
+		return nil, errors.New(
+			"no ptyctl of yours is running with a control socket; one is started by an MCP client, or by ptyctl mcp (control_mode disabled turns its socket off)",
+		)
 	}
 	return found, nil
 }
@@ -143,7 +145,12 @@ func (all peers) one(otherwise string) (*peer, error) {
 			names[i] = strconv.Itoa(p.PID)
 		}
 	}
-	return nil, fmt.Errorf("%d ptyctl processes run (%s); choose one with --pid or --socket%s", len(all), strings.Join(names, ", "), otherwise)
+	return nil, fmt.Errorf(
+		"%d ptyctl processes run (%s); choose one with --pid or --socket%s",
+		len(all),
+		strings.Join(names, ", "),
+		otherwise,
+	)
 }
 
 // A sessionEntry is a session as list shows it.
@@ -211,7 +218,11 @@ func (all peers) find(ctx context.Context, id string) (sessionEntry, error) {
 	for i, e := range begins {
 		names[i] = printable(e.SessionID)
 	}
-	return sessionEntry{}, fmt.Errorf("%s is the beginning of %s; give more of the one that is meant", printable(id), strings.Join(names, ", "))
+	return sessionEntry{}, fmt.Errorf(
+		"%s is the beginning of %s; give more of the one that is meant",
+		printable(id),
+		strings.Join(names, ", "),
+	)
 }
 
 func isCode(err error, code string) bool {

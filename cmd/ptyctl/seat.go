@@ -44,7 +44,12 @@ func (s *seat) take(ctx context.Context) (previous string, err error) {
 	var out struct {
 		Previous string `json:"previous_holder"`
 	}
-	err = s.on.Call(ctx, toolSession, sessionCall{Action: "lock", SessionID: s.id, TaskID: task, LockTTL: leaseTime.Milliseconds(), TakeOver: true}, &out)
+	err = s.on.Call(
+		ctx,
+		toolSession,
+		sessionCall{Action: "lock", SessionID: s.id, TaskID: task, LockTTL: leaseTime.Milliseconds(), TakeOver: true},
+		&out,
+	)
 	if err != nil {
 		return "", readOnlyHint(err)
 	}
@@ -103,19 +108,40 @@ func (s *seat) renew(ctx context.Context) error {
 	if s.task == "" {
 		return nil
 	}
-	return s.on.Call(ctx, toolSession, sessionCall{Action: "heartbeat", SessionID: s.id, TaskID: s.task, LockTTL: leaseTime.Milliseconds()}, nil)
+	return s.on.Call(
+		ctx,
+		toolSession,
+		sessionCall{Action: "heartbeat", SessionID: s.id, TaskID: s.task, LockTTL: leaseTime.Milliseconds()},
+		nil,
+	)
 }
 
 // resize tells the session a size. That a session has none is no matter.
 func (s *seat) resize(ctx context.Context, cols, rows int) {
 	if cols > 0 && rows > 0 {
-		_ = s.on.Call(ctx, toolConfig, configCall{Action: "resize", SessionID: s.id, TaskID: s.task, Cols: cols, Rows: rows}, nil)
+		_ = s.on.Call(
+			ctx,
+			toolConfig,
+			configCall{Action: "resize", SessionID: s.id, TaskID: s.task, Cols: cols, Rows: rows},
+			nil,
+		)
 	}
 }
 
 // write types data.
 func (s *seat) write(ctx context.Context, data []byte) error {
-	return s.on.Call(ctx, toolIO, ioCall{Action: "write", SessionID: s.id, TaskID: s.task, Data: base64.StdEncoding.EncodeToString(data), Encoding: "base64"}, nil)
+	return s.on.Call(
+		ctx,
+		toolIO,
+		ioCall{
+			Action:    "write",
+			SessionID: s.id,
+			TaskID:    s.task,
+			Data:      base64.StdEncoding.EncodeToString(data),
+			Encoding:  "base64",
+		},
+		nil,
+	)
 }
 
 // giveBack leaves the terminal as it was taken, and the lock. The agent learns of it when it types.

@@ -88,7 +88,10 @@ type tmux struct{ program, socket string }
 func ourTmux(ctx context.Context) (*tmux, error) {
 	program, err := exec.LookPath("tmux")
 	if err != nil {
-		return nil, fmt.Errorf("there is no tmux to be found in PATH; install it, or use ptyctl attach, which needs none: %w", err)
+		return nil, fmt.Errorf(
+			"there is no tmux to be found in PATH; install it, or use ptyctl attach, which needs none: %w",
+			err,
+		)
 	}
 	dir, err := rundir.Dir()
 	if err == nil {
@@ -134,8 +137,13 @@ func (t *tmux) recent(ctx context.Context) error {
 	major, _ := strconv.Atoi(v[1])
 	minor, _ := strconv.Atoi(v[2])
 	if major < tmuxOldestMajor || major == tmuxOldestMajor && minor < tmuxOldestMinor {
-		return fmt.Errorf("%s is %s, and a bridge needs tmux %d.%d or newer; install that, or use ptyctl attach, which needs none",
-			t.program, strings.TrimSpace(out), tmuxOldestMajor, tmuxOldestMinor)
+		return fmt.Errorf(
+			"%s is %s, and a bridge needs tmux %d.%d or newer; install that, or use ptyctl attach, which needs none",
+			t.program,
+			strings.TrimSpace(out),
+			tmuxOldestMajor,
+			tmuxOldestMinor,
+		)
 	}
 	return nil
 }

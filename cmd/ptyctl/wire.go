@@ -20,7 +20,16 @@ import (
 )
 
 // newManager makes the set of sessions that the configuration describes, and what counts their doings.
-func newManager(cfg config.Config, gate term.Gate, ways *ways, here term.Files, trail *audit.Log, watch *mcpapi.Watch, ai *aiterm.Set, log *slog.Logger) (*session.Manager, *metrics.Metrics) {
+func newManager(
+	cfg config.Config,
+	gate term.Gate,
+	ways *ways,
+	here term.Files,
+	trail *audit.Log,
+	watch *mcpapi.Watch,
+	ai *aiterm.Set,
+	log *slog.Logger,
+) (*session.Manager, *metrics.Metrics) {
 	var sessions *session.Manager
 	numbers := metrics.New(metrics.Options{
 		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: ways.handshakesWaiting,
@@ -122,7 +131,14 @@ func sshOptions(cfg config.Config, log *slog.Logger) sshx.Options {
 }
 
 // newServer makes the MCP server.
-func newServer(cfg config.Config, sessions *session.Manager, watch *mcpapi.Watch, pages *mcpapi.Pages, ai *aiterm.Set, log *slog.Logger) *server.MCPServer {
+func newServer(
+	cfg config.Config,
+	sessions *session.Manager,
+	watch *mcpapi.Watch,
+	pages *mcpapi.Pages,
+	ai *aiterm.Set,
+	log *slog.Logger,
+) *server.MCPServer {
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: sessions, Version: version(), Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly, Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, ai), Local: localTransports(cfg.Local),
 		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1), ExecTimeout: cfg.Session.DefaultExecTimeout,

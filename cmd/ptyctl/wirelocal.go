@@ -13,9 +13,13 @@ import (
 
 // localHost is this machine, as the configuration lets it be used.
 func localHost(c config.Local) ptyx.Host {
-	return ptyx.Host{Inherit: c.InheritEnv, Sandbox: ptyx.Sandbox{Read: c.ReadPaths, Write: c.WritePaths}, Limits: term.Limits{
-		CPUSeconds: c.MaxCPUSeconds, MemoryBytes: int64(c.MaxMemoryMiB) << 20, OpenFiles: c.MaxOpenFiles, Processes: c.MaxProcesses,
-	}}
+	return ptyx.Host{
+		Inherit: c.InheritEnv,
+		Sandbox: ptyx.Sandbox{Read: c.ReadPaths, Write: c.WritePaths},
+		Limits: term.Limits{
+			CPUSeconds: c.MaxCPUSeconds, MemoryBytes: int64(c.MaxMemoryMiB) << 20, OpenFiles: c.MaxOpenFiles, Processes: c.MaxProcesses,
+		},
+	}
 }
 
 // localTransports are those whose clients may use programs on this machine. Who may open the control socket is the user
@@ -47,7 +51,12 @@ func localGate(c config.Local) term.Gate {
 		}
 		return term.Ruling{}, &term.Error{
 			Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Details: &term.Details{Rule: rule},
-			Msg: fmt.Sprintf("%s on the machine of ptyctl are off for clients over %s; the operator may allow them (%s = true)", what, a.Actor.Transport, rule),
+			Msg: fmt.Sprintf(
+				"%s on the machine of ptyctl are off for clients over %s; the operator may allow them (%s = true)",
+				what,
+				a.Actor.Transport,
+				rule,
+			),
 		}
 	}
 }

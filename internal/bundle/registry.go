@@ -35,7 +35,12 @@ type transport struct {
 
 func packageOf(url string, bundle []byte) registryPackage {
 	sum := sha256.Sum256(bundle)
-	return registryPackage{RegistryType: "mcpb", Identifier: url, FileSHA256: hex.EncodeToString(sum[:]), Transport: transport{"stdio"}}
+	return registryPackage{
+		RegistryType: "mcpb",
+		Identifier:   url,
+		FileSHA256:   hex.EncodeToString(sum[:]),
+		Transport:    transport{"stdio"},
+	}
 }
 
 var (

@@ -113,7 +113,9 @@ func TestEveryFormIsFound(t *testing.T) {
 					if len(r.Leaks) == 0 {
 						t.Fatalf("%q is not found in %q", secret, text)
 					}
-					if l := r.Leaks[0]; l.Secret != secret || !strings.Contains(l.Test, t.Name()) || !strings.Contains(l.Output, t.Name()+"/output#2") || l.At > len(text) {
+					if l := r.Leaks[0]; l.Secret != secret || !strings.Contains(l.Test, t.Name()) ||
+						!strings.Contains(l.Output, t.Name()+"/output#2") ||
+						l.At > len(text) {
 						t.Errorf("found %+v", l)
 					}
 				}
@@ -123,8 +125,19 @@ func TestEveryFormIsFound(t *testing.T) {
 }
 
 func TestNothingElseIsFound(t *testing.T) {
-	r := searched(t, []string{"word-" + Mark, odd},
-		"", "word", "word-113", "ord-"+Mark, "w-o-r-d-"+Mark, strings.ToUpper("word-"+Mark), "word-"+Mark[:3]+"\r\n9", strings.Repeat(`\`, 9)+"n", strings.Repeat("word-", 1000))
+	r := searched(
+		t,
+		[]string{"word-" + Mark, odd},
+		"",
+		"word",
+		"word-113",
+		"ord-"+Mark,
+		"w-o-r-d-"+Mark,
+		strings.ToUpper("word-"+Mark),
+		"word-"+Mark[:3]+"\r\n9",
+		strings.Repeat(`\`, 9)+"n",
+		strings.Repeat("word-", 1000),
+	)
 	if len(r.Leaks) != 0 {
 		t.Errorf("found %v", r.Leaks)
 	}
@@ -255,7 +268,9 @@ func TestKeys(t *testing.T) {
 			if r := searched(t, lines, encode(t, encode(t, text))); len(r.Leaks) < 2 {
 				t.Errorf("the key is not found: %v", r.Leaks)
 			}
-			if r := searched(t, lines, string(ssh.MarshalAuthorizedKey(public)), fmt.Sprintf("%x", public.Marshal())); len(r.Leaks) != 0 {
+			if r := searched(t, lines, string(ssh.MarshalAuthorizedKey(public)), fmt.Sprintf("%x", public.Marshal())); len(
+				r.Leaks,
+			) != 0 {
 				t.Errorf("the public key is found: %v", r.Leaks)
 			}
 		})
@@ -298,7 +313,12 @@ func BenchmarkSearch(b *testing.B) {
 			plain.add(f, f)
 		}
 	}
-	data := []byte(strings.Repeat(`{"jsonrpc":"2.0","id":17,"result":{"content":[{"type":"text","text":"{\"success\":true}"}]}}`+"\n", 10000))
+	data := []byte(
+		strings.Repeat(
+			`{"jsonrpc":"2.0","id":17,"result":{"content":[{"type":"text","text":"{\"success\":true}"}]}}`+"\n",
+			10000,
+		),
+	)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
 		plain.scan(data, func(needle, int) { b.Fatal("found") })

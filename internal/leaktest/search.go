@@ -38,8 +38,15 @@ func Search(folder string) (Report, error) {
 	}
 	r, err := search(trails, texts)
 	if err == nil && (len(texts) == 0 || r.Secrets == 0 || r.Outputs == len(texts) || r.Bytes == 0) {
-		err = fmt.Errorf("%s has %d secrets of %d test programs, %d outputs of %d bytes, %d of them of go test: none of these may be 0",
-			folder, r.Secrets, r.Trails, r.Outputs, r.Bytes, len(texts))
+		err = fmt.Errorf(
+			"%s has %d secrets of %d test programs, %d outputs of %d bytes, %d of them of go test: none of these may be 0",
+			folder,
+			r.Secrets,
+			r.Trails,
+			r.Outputs,
+			r.Bytes,
+			len(texts),
+		)
 	}
 	return r, err
 }
@@ -67,7 +74,10 @@ func search(trails, texts []string) (Report, error) {
 		found := func(n needle, at int) {
 			if !seen[n] {
 				seen[n] = true
-				report.Leaks = append(report.Leaks, Leak{Secret: n.secret, Test: tests[n.secret], Form: n.form, Output: name, At: at})
+				report.Leaks = append(
+					report.Leaks,
+					Leak{Secret: n.secret, Test: tests[n.secret], Form: n.form, Output: name, At: at},
+				)
 			}
 		}
 		plain.scan(data, found)

@@ -39,7 +39,11 @@ func enterWithin(dir string, limit time.Duration) (leave func(), err error) {
 		go func() {
 			_ = errors.Join(<-got, f.Close()) // closing gives up the lock, if there is one
 		}()
-		return nil, fmt.Errorf("%s was locked for %v: a process that uses it seems to be stopped; end or continue it (fuser or lsof names it)", f.Name(), limit)
+		return nil, fmt.Errorf(
+			"%s was locked for %v: a process that uses it seems to be stopped; end or continue it (fuser or lsof names it)",
+			f.Name(),
+			limit,
+		)
 	}
 }
 

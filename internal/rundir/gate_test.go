@@ -17,7 +17,8 @@ func TestGate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := enterWithin(dir, 10*time.Millisecond); err == nil || !strings.Contains(err.Error(), "seems to be stopped") {
+	if _, err := enterWithin(dir, 10*time.Millisecond); err == nil ||
+		!strings.Contains(err.Error(), "seems to be stopped") {
 		t.Errorf("the gate: %v", err)
 	}
 	in := make(chan error, 1)

@@ -38,14 +38,115 @@ var redirections = []string{
 }
 
 // joints stand between commands.
-var joints = []string{"; ", ";", " && ", "&&", " || ", "||", " | ", "|", "\n", " & ", "&", " |& ", ";;", ";&", "; and ", "; or ", " ; not ", "&& !", "|| ! ", "| ! ", "\\\n;", " \\\n&& ", "; }", "{ ", "( ", " )", "$(", ")", "`", "#", " #Q\n"}
+var joints = []string{
+	"; ",
+	";",
+	" && ",
+	"&&",
+	" || ",
+	"||",
+	" | ",
+	"|",
+	"\n",
+	" & ",
+	"&",
+	" |& ",
+	";;",
+	";&",
+	"; and ",
+	"; or ",
+	" ; not ",
+	"&& !",
+	"|| ! ",
+	"| ! ",
+	"\\\n;",
+	" \\\n&& ",
+	"; }",
+	"{ ",
+	"( ",
+	" )",
+	"$(",
+	")",
+	"`",
+	"#",
+	" #Q\n",
+}
 
 // simple parts are what an administrator types: they make lines that a policy may accept.
 var (
-	simpleSegments = []string{"a", "a1", "b", "'a b'", `"a b"`, `\ `, "-n", "--all", "x=y", "'Q'", "'Q'", `"a"`, "*", "a*", "[ab]1", "?1", "é", "a:b", "a,b", "a@b", "%d", "+x", "1", "=", "''", `'it'\''s'`, "a/b", "./a1", "{}", "~", "!", "#", "^", "a{b", "日本", "[", "]", "-"}
-	simpleHeads    = []string{"show", "show", "list", "fail", "echo", "printf", "test", "[", "cat", "ls", "'show'", `"list"`, "s'ho'w", "! show", "LC_ALL=C show", "zz='Q' show"}
-	simpleJoints   = []string{"; ", " && ", " || ", " | ", "\n", " |\n", " &&\n", ";", "|", "&&"}
-	simpleRedirs   = []string{">out", "> out", ">>out", "<in", "2>out", "2>&1", ">/dev/null", ">'out 2'", "2>/dev/null", ">&2", "</dev/null", ">|out"}
+	simpleSegments = []string{
+		"a",
+		"a1",
+		"b",
+		"'a b'",
+		`"a b"`,
+		`\ `,
+		"-n",
+		"--all",
+		"x=y",
+		"'Q'",
+		"'Q'",
+		`"a"`,
+		"*",
+		"a*",
+		"[ab]1",
+		"?1",
+		"é",
+		"a:b",
+		"a,b",
+		"a@b",
+		"%d",
+		"+x",
+		"1",
+		"=",
+		"''",
+		`'it'\''s'`,
+		"a/b",
+		"./a1",
+		"{}",
+		"~",
+		"!",
+		"#",
+		"^",
+		"a{b",
+		"日本",
+		"[",
+		"]",
+		"-",
+	}
+	simpleHeads = []string{
+		"show",
+		"show",
+		"list",
+		"fail",
+		"echo",
+		"printf",
+		"test",
+		"[",
+		"cat",
+		"ls",
+		"'show'",
+		`"list"`,
+		"s'ho'w",
+		"! show",
+		"LC_ALL=C show",
+		"zz='Q' show",
+	}
+	simpleJoints = []string{"; ", " && ", " || ", " | ", "\n", " |\n", " &&\n", ";", "|", "&&"}
+	simpleRedirs = []string{
+		">out",
+		"> out",
+		">>out",
+		"<in",
+		"2>out",
+		"2>&1",
+		">/dev/null",
+		">'out 2'",
+		"2>/dev/null",
+		">&2",
+		"</dev/null",
+		">|out",
+	}
 )
 
 // Lines makes hostile lines, and plain ones. It is not safe for use by several goroutines.
@@ -89,7 +190,11 @@ func (l *Lines) fill(part string) string {
 }
 
 func (l *Lines) piece() string {
-	return l.fill(l.one([][]string{heads, segments, redirections, joints, segments, payloads, {" "}, {" "}, {"'"}, {`"`}}[l.Rand.IntN(10)]))
+	return l.fill(
+		l.one(
+			[][]string{heads, segments, redirections, joints, segments, payloads, {" "}, {" "}, {"'"}, {`"`}}[l.Rand.IntN(10)],
+		),
+	)
 }
 
 // commands is a line of commands of these parts. One in longest words has several parts.
@@ -112,7 +217,9 @@ func (l *Lines) commands(heads, segments, redirections, joints []string, plain i
 		}
 	}
 	if l.Rand.IntN(400) == 0 { // more than a buffer of a shell holds
-		b.WriteString(" '" + strings.Repeat(l.one([]string{"x", "'\\''", "é", " canary ", `\`, ";"}), 1000+l.Rand.IntN(5000)) + "'")
+		b.WriteString(
+			" '" + strings.Repeat(l.one([]string{"x", "'\\''", "é", " canary ", `\`, ";"}), 1000+l.Rand.IntN(5000)) + "'",
+		)
 	}
 	return b.String()
 }
@@ -129,7 +236,37 @@ func (l *Lines) changed(line string) string {
 		case 1:
 			text = slices.Insert(text, from, slices.Clone(text[from:to])...)
 		case 2:
-			with := []rune(l.one([]string{"'", `"`, "\\", "`", "$", "\\\n", "!", " ", "\n", "#", "{", "}", "(", ")", ";", "*", "~", "=", "^", "%", "\u00a0", "&", "|", "<", ">"}))
+			with := []rune(
+				l.one(
+					[]string{
+						"'",
+						`"`,
+						"\\",
+						"`",
+						"$",
+						"\\\n",
+						"!",
+						" ",
+						"\n",
+						"#",
+						"{",
+						"}",
+						"(",
+						")",
+						";",
+						"*",
+						"~",
+						"=",
+						"^",
+						"%",
+						"\u00a0",
+						"&",
+						"|",
+						"<",
+						">",
+					},
+				),
+			)
 			text = slices.Insert(text, from, with...)
 		default:
 			text = slices.Replace(text, from, to, []rune(l.piece())...)
@@ -144,10 +281,13 @@ func (l *Lines) changed(line string) string {
 var (
 	otherPath = regexp.MustCompile(`/[^\s*(';"]`)
 	ownPath   = regexp.MustCompile(`/dev/null|\./|\b[ab]/b|~/|=/|//|path|/x/`)
-	builtin   = regexp.MustCompile(`\b(kill|rm|mv|dd|mkfs|reboot|halt|poweroff|shutdown|init|telinit|killall|umount|mount|chmod|chown|logout|ulimit|suspend)\b`)
+	builtin   = regexp.MustCompile(
+		`\b(kill|rm|mv|dd|mkfs|reboot|halt|poweroff|shutdown|init|telinit|killall|umount|mount|chmod|chown|logout|ulimit|suspend)\b`,
+	)
 )
 
 // Harmful reports whether a line names things outside of its folder, so that no test should run it.
 func Harmful(line string) bool {
-	return otherPath.MatchString(ownPath.ReplaceAllString(line, "")) || builtin.MatchString(line) || strings.Contains(line, "..")
+	return otherPath.MatchString(ownPath.ReplaceAllString(line, "")) || builtin.MatchString(line) ||
+		strings.Contains(line, "..")
 }

@@ -108,7 +108,11 @@ func must(tb testing.TB, err error) {
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func (w *World) program(name, script string) error {
-	return os.WriteFile(filepath.Join(w.bin, name), []byte("#!/bin/dash\n"+script+"\n"), 0o755) //nolint:gosec // it is a program
+	return os.WriteFile(
+		filepath.Join(w.bin, name),
+		[]byte("#!/bin/dash\n"+script+"\n"),
+		0o755,
+	) //nolint:gosec // it is a program
 }
 
 // Home is the home folder of the shells.

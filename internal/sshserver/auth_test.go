@@ -99,7 +99,10 @@ func TestAuth(t *testing.T) {
 func TestCredentialsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good, other := newKey(t), newKey(t)
-		s := newServer(t, Config{Handler: echo, Passwords: map[string]string{}, AuthorizedKeys: []ssh.PublicKey{good.PublicKey()}})
+		s := newServer(
+			t,
+			Config{Handler: echo, Passwords: map[string]string{}, AuthorizedKeys: []ssh.PublicKey{good.PublicKey()}},
+		)
 
 		stranger := clientConfig(s, ssh.Password("secret"), ssh.PublicKeys(good))
 		stranger.HostKeyCallback = ssh.FixedHostKey(other.PublicKey())

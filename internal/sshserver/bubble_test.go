@@ -57,7 +57,8 @@ func TestCloseEndsHandlers(t *testing.T) {
 		if !ended {
 			t.Error("Close returned before the Handler")
 		}
-		if n := s.Stats(); n.Open != 0 || n.SessionsOpen != 0 || n.SessionsOpened != 1 || n.Accepted != 1 || n.Authenticated != 1 {
+		if n := s.Stats(); n.Open != 0 || n.SessionsOpen != 0 || n.SessionsOpened != 1 || n.Accepted != 1 ||
+			n.Authenticated != 1 {
 			t.Errorf("after Close: %+v", n)
 		}
 		if _, err := pipeTo(t, s).Read(make([]byte, 1)); err != io.EOF {
@@ -75,21 +76,24 @@ func TestRequest(t *testing.T) {
 			signals []ssh.Signal
 		}
 		got := make(chan seen, 1)
-		s := newServer(t, Config{NoAuth: true, AcceptEnv: []string{"LC_*", "EXACT"}, Handler: func(ctx context.Context, r *Request) Exit {
-			saw := seen{Request: *r}
-			for len(saw.windows) < 1 || len(saw.signals) < 2 {
-				select {
-				case w := <-r.Windows:
-					saw.windows = append(saw.windows, w)
-				case name := <-r.Signals:
-					saw.signals = append(saw.signals, name)
-				case <-ctx.Done():
-					return Exit{}
+		s := newServer(
+			t,
+			Config{NoAuth: true, AcceptEnv: []string{"LC_*", "EXACT"}, Handler: func(ctx context.Context, r *Request) Exit {
+				saw := seen{Request: *r}
+				for len(saw.windows) < 1 || len(saw.signals) < 2 {
+					select {
+					case w := <-r.Windows:
+						saw.windows = append(saw.windows, w)
+					case name := <-r.Signals:
+						saw.signals = append(saw.signals, name)
+					case <-ctx.Done():
+						return Exit{}
+					}
 				}
-			}
-			got <- saw
-			return Exit{}
-		}})
+				got <- saw
+				return Exit{}
+			}},
+		)
 		session := openSession(t, connect(t, s))
 		for _, env := range []struct {
 			name, value string
@@ -210,7 +214,19 @@ func TestOrderAtTheEnd(t *testing.T) {
 // TestRekey moves several times RekeyThreshold.
 func TestRekey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, Config{NoAuth: true, Handler: echo, Transport: ssh.Config{RekeyThreshold: 4096, Ciphers: []string{"aes128-ctr"}, MACs: []string{"hmac-sha2-256"}, KeyExchanges: []string{"curve25519-sha256"}}})
+		s := newServer(
+			t,
+			Config{
+				NoAuth:  true,
+				Handler: echo,
+				Transport: ssh.Config{
+					RekeyThreshold: 4096,
+					Ciphers:        []string{"aes128-ctr"},
+					MACs:           []string{"hmac-sha2-256"},
+					KeyExchanges:   []string{"curve25519-sha256"},
+				},
+			},
+		)
 		client := connect(t, s)
 		session := openSession(t, client)
 		want := strings.Repeat("0123456789abcdef", 4096)
@@ -222,7 +238,8 @@ func TestRekey(t *testing.T) {
 		if got := s.Stats().StdinBytes; got != int64(len(want)) {
 			t.Errorf("StdinBytes = %d, want %d", got, len(want))
 		}
-		if a := client.Conn.(ssh.AlgorithmsConnMetadata).Algorithms(); a.Read.Cipher != "aes128-ctr" || a.KeyExchange != "curve25519-sha256" {
+		if a := client.Conn.(ssh.AlgorithmsConnMetadata).Algorithms(); a.Read.Cipher != "aes128-ctr" ||
+			a.KeyExchange != "curve25519-sha256" {
 			t.Errorf("negotiated %+v", a)
 		}
 	})

@@ -120,14 +120,17 @@ func TestBreak(t *testing.T) {
 		for _, refuse := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
 				got := make(chan time.Duration, 1)
-				s := newServer(t, Config{NoAuth: true, Faults: Faults{RefuseBreak: refuse}, Handler: func(ctx context.Context, r *Request) Exit {
-					select {
-					case d := <-r.Breaks:
-						got <- d
-					case <-ctx.Done():
-					}
-					return Exit{}
-				}})
+				s := newServer(
+					t,
+					Config{NoAuth: true, Faults: Faults{RefuseBreak: refuse}, Handler: func(ctx context.Context, r *Request) Exit {
+						select {
+						case d := <-r.Breaks:
+							got <- d
+						case <-ctx.Done():
+						}
+						return Exit{}
+					}},
+				)
 				session := openSession(t, connect(t, s))
 				if pty {
 					session.RequestPty("xterm", 24, 80, nil)
@@ -153,10 +156,18 @@ func TestForward(t *testing.T) {
 		target := bufpipe.Listen("inner:22", 0)
 		defer target.Close()
 		var asked string
-		s := newServer(t, Config{NoAuth: true, AllowForward: true, Handler: echo, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-			asked = network + " " + address
-			return target.DialContext(ctx, network, address)
-		}})
+		s := newServer(
+			t,
+			Config{
+				NoAuth:       true,
+				AllowForward: true,
+				Handler:      echo,
+				Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+					asked = network + " " + address
+					return target.DialContext(ctx, network, address)
+				},
+			},
+		)
 		go func() {
 			conn, err := target.Accept()
 			if err != nil {
@@ -191,7 +202,15 @@ func TestForward(t *testing.T) {
 func TestForwardEndsWithItsChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := bufpipe.New(0)
-		s := newServer(t, Config{NoAuth: true, AllowForward: true, Handler: echo, Dial: func(context.Context, string, string) (net.Conn, error) { return near, nil }})
+		s := newServer(
+			t,
+			Config{
+				NoAuth:       true,
+				AllowForward: true,
+				Handler:      echo,
+				Dial:         func(context.Context, string, string) (net.Conn, error) { return near, nil },
+			},
+		)
 		conn, err := connect(t, s).Dial("tcp", "x:1")
 		if err != nil {
 			t.Fatal(err)
@@ -222,7 +241,15 @@ func TestForwardRefused(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newServer(t, Config{NoAuth: true, AllowForward: tc.allow, Handler: echo, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, tc.dialErr }})
+				s := newServer(
+					t,
+					Config{
+						NoAuth:       true,
+						AllowForward: tc.allow,
+						Handler:      echo,
+						Dial:         func(context.Context, string, string) (net.Conn, error) { return nil, tc.dialErr },
+					},
+				)
 				_, err := connect(t, s).Dial("tcp", "x:1")
 				var refused *ssh.OpenChannelError
 				if !errors.As(err, &refused) || refused.Reason != tc.reason || !strings.Contains(refused.Message, tc.message) {

@@ -78,7 +78,10 @@ type Faults struct {
 // errNoLogin, errNoShell: configurations that cannot work.
 var (
 	errNoLogin = errors.New("sshserver: nobody could log in: set Passwords, AuthorizedKeys, KeyboardInteractive or NoAuth")
-	errNoShell = fmt.Errorf("sshserver: cannot run a local shell on this system: set Config.Handler (%w)", errors.ErrUnsupported)
+	errNoShell = fmt.Errorf(
+		"sshserver: cannot run a local shell on this system: set Config.Handler (%w)",
+		errors.ErrUnsupported,
+	)
 )
 
 // withDefaults returns c with its zero fields filled in, or says what is missing.

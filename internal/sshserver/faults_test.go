@@ -51,7 +51,14 @@ func TestPreBannerThenSSH(t *testing.T) {
 
 func TestDelaySuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, Config{Passwords: map[string]string{"demo": "secret"}, Handler: echo, Faults: Faults{DelaySuccess: 10 * time.Second}})
+		s := newServer(
+			t,
+			Config{
+				Passwords: map[string]string{"demo": "secret"},
+				Handler:   echo,
+				Faults:    Faults{DelaySuccess: 10 * time.Second},
+			},
+		)
 		start := time.Now()
 		if _, err := login(t, s, clientConfig(s, ssh.Password("wrong"))); err == nil || time.Since(start) != 0 {
 			t.Errorf("failure: %v after %v", err, time.Since(start))

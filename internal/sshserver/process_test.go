@@ -207,7 +207,11 @@ func TestShellOnPTY(t *testing.T) {
 
 // TestPTYModes: ECHO=0 and ONLCR=0 in the pty-req hold.
 func TestPTYModes(t *testing.T) {
-	term := openTerminal(t, dial(t, shellServer(t, Config{})), ssh.TerminalModes{ssh.ECHO: 0, ssh.ONLCR: 0, ssh.VINTR: 'q', ssh.TTY_OP_ISPEED: 9600})
+	term := openTerminal(
+		t,
+		dial(t, shellServer(t, Config{})),
+		ssh.TerminalModes{ssh.ECHO: 0, ssh.ONLCR: 0, ssh.VINTR: 'q', ssh.TTY_OP_ISPEED: 9600},
+	)
 	term.expect(t, "PROMPT> ")
 	term.send(t, "echo out; stty -a")
 	got := term.expect(t, "PROMPT> ")
@@ -356,7 +360,8 @@ func TestStatusBeforeOutputEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := channel.SendRequest("exec", true, ssh.Marshal(struct{ Command string }{"sleep 999 & echo $! >" + file + "; exit 5"})); !ok || err != nil {
+	if ok, err := channel.SendRequest("exec", true, ssh.Marshal(struct{ Command string }{"sleep 999 & echo $! >" + file + "; exit 5"})); !ok ||
+		err != nil {
 		t.Fatalf("exec: %v, %v", ok, err)
 	}
 	within(t, "exit-status", func() {

@@ -42,7 +42,12 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, handler: c.Handler, listeners: make(map[net.Listener]struct{}), conns: make(map[*gate]struct{})}
+	s := &Server{
+		config:    c,
+		handler:   c.Handler,
+		listeners: make(map[net.Listener]struct{}),
+		conns:     make(map[*gate]struct{}),
+	}
 	s.faults.Store(&c.Faults)
 	s.stats.init()
 	s.ctx, s.cancel = context.WithCancel(context.Background())

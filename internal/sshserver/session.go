@@ -31,7 +31,13 @@ type session struct {
 }
 
 func newSession(c *connection, channel ssh.Channel) *session {
-	s := &session{conn: c, channel: channel, windows: make(chan Window, 1), signals: make(chan ssh.Signal, maxWaitingSignals), breaks: make(chan time.Duration, maxWaitingSignals)}
+	s := &session{
+		conn:    c,
+		channel: channel,
+		windows: make(chan Window, 1),
+		signals: make(chan ssh.Signal, maxWaitingSignals),
+		breaks:  make(chan time.Duration, maxWaitingSignals),
+	}
 	s.request = &Request{
 		User:    c.user,
 		Stdin:   &countingReader{from: channel, stats: &c.server.stats},

@@ -27,7 +27,10 @@ func (h *Handler) attach(w *answer, r *http.Request, _ *key) *refusal {
 		return notAllowed("POST")
 	}
 	if !isJSON(r.Header.Get("Content-Type")) {
-		return refuse(http.StatusUnsupportedMediaType, "send the person's name as JSON, with the header Content-Type: "+jsonType)
+		return refuse(
+			http.StatusUnsupportedMediaType,
+			"send the person's name as JSON, with the header Content-Type: "+jsonType,
+		)
 	}
 	_ = w.control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	defer func() { _ = w.control.SetReadDeadline(time.Time{}) }()

@@ -45,7 +45,9 @@ func (h *Handler) answerCall(ctx context.Context, w *answer, s clientSession, id
 	line, err := mcpapi.EncodeAnswer(id, response)
 	if err != nil {
 		h.o.Logger.Error("an answer cannot be written as JSON", "error", err)
-		w.refuse(refuse(http.StatusInternalServerError, "the answer cannot be written as JSON; the server's log has the details"))
+		w.refuse(
+			refuse(http.StatusInternalServerError, "the answer cannot be written as JSON; the server's log has the details"),
+		)
 		return
 	}
 	w.Header().Set("Content-Type", jsonType)

@@ -35,7 +35,8 @@ func TestDirectCalls(t *testing.T) {
 		`{"action":"<&>"}`:                              `INVALID_ARGUMENT`,
 	} {
 		r, direct := a.exactly("ptyctl_session", args)
-		if !direct || r.status != http.StatusOK || r.header.Get("Content-Type") != "application/json" || !strings.Contains(r.text, says) {
+		if !direct || r.status != http.StatusOK || r.header.Get("Content-Type") != "application/json" ||
+			!strings.Contains(r.text, says) {
 			t.Errorf("%s: direct %t, %d %s", args, direct, r.status, r.text)
 		}
 	}
@@ -62,7 +63,11 @@ func TestDirectCalls(t *testing.T) {
 		t.Fatalf("DELETE: %d %s", r.status, r.text)
 	}
 	a.method = ""
-	s.refused(a.ask("tools/call", calling("ptyctl_session", `{"action":"list"}`)), http.StatusNotFound, "no such MCP session")
+	s.refused(
+		a.ask("tools/call", calling("ptyctl_session", `{"action":"list"}`)),
+		http.StatusNotFound,
+		"no such MCP session",
+	)
 }
 
 // A call that goes on can be cancelled, and what it tells before its answer comes on its stream.
@@ -80,7 +85,10 @@ func TestDirectCallsThatWait(t *testing.T) {
 
 	done := make(chan reply, 1)
 	go func() {
-		r, _ := a.exactly("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":60000}`)
+		r, _ := a.exactly(
+			"ptyctl_session_io",
+			`{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":60000}`,
+		)
 		done <- r
 	}()
 	for s.sessions.List()[0].Readers == 0 {

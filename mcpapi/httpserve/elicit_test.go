@@ -46,7 +46,13 @@ func TestElicitation(t *testing.T) {
 			}
 			defer c.Close()
 			for round := 1; round <= 2; round++ { // the second call comes while the first is fresh
-				r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "ptyctl_session", Arguments: map[string]any{"action": "open", "protocol": "telnet", "host": "h"}})
+				r, err := c.CallTool(
+					t.Context(),
+					&mcp.CallToolParams{
+						Name:      "ptyctl_session",
+						Arguments: map[string]any{"action": "open", "protocol": "telnet", "host": "h"},
+					},
+				)
 				if err != nil || r.IsError || asked != round {
 					t.Fatalf("%+v, %v, asked %d times", r, err, asked)
 				}

@@ -13,7 +13,10 @@ import (
 // name, which a page's own name server has made to mean this machine (DNS rebinding).
 func (h *Handler) guard(r *http.Request) *refusal {
 	if !h.ours(r, r.Host) {
-		return refuse(http.StatusForbidden, "this server is not called by this name (Host); use its address, or have the operator add the name to server.http.allowed_hosts")
+		return refuse(
+			http.StatusForbidden,
+			"this server is not called by this name (Host); use its address, or have the operator add the name to server.http.allowed_hosts",
+		)
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -22,7 +25,10 @@ func (h *Handler) guard(r *http.Request) *refusal {
 	if len(origins) == 1 && (slices.Contains(h.o.Origins, origins[0]) || h.ourPage(r, origins[0])) {
 		return nil
 	}
-	return refuse(http.StatusForbidden, "web pages of this origin may not call this server; have the operator add it to server.http.allowed_origins")
+	return refuse(
+		http.StatusForbidden,
+		"web pages of this origin may not call this server; have the operator add it to server.http.allowed_origins",
+	)
 }
 
 // ourPage reports whether an Origin is a page of this server.
@@ -38,7 +44,8 @@ func (h *Handler) ours(r *http.Request, hostport string) bool {
 		host = hostport // without a port
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	if strings.EqualFold(host, "localhost") || slices.ContainsFunc(h.o.Hosts, func(name string) bool { return strings.EqualFold(name, host) }) {
+	if strings.EqualFold(host, "localhost") ||
+		slices.ContainsFunc(h.o.Hosts, func(name string) bool { return strings.EqualFold(name, host) }) {
 		return true
 	}
 	ip, err := netip.ParseAddr(host)

@@ -153,7 +153,11 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	t, err := h.tokens.of(r)
 	if err != nil {
 		h.tell.Do(func() {
-			h.o.Logger.Warn("a request without a right token was refused; more are not told of for a while", "from", r.RemoteAddr)
+			h.o.Logger.Warn(
+				"a request without a right token was refused; more are not told of for a while",
+				"from",
+				r.RemoteAddr,
+			)
 		})
 		return err
 	}
@@ -195,22 +199,46 @@ func (h *Handler) rescue(w *answer, r *http.Request) {
 	if p == nil {
 		return
 	}
-	h.o.Logger.Error("panic while serving an HTTP request; the server goes on", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+	h.o.Logger.Error(
+		"panic while serving an HTTP request; the server goes on",
+		"method",
+		r.Method,
+		"path",
+		r.URL.Path,
+		"panic",
+		p,
+		"stack",
+		string(debug.Stack()),
+	)
 	if w.begun() {
 		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 	}
-	w.refuse(refuse(http.StatusInternalServerError, "the server failed while handling this request; its log has the details, other requests still work"))
+	w.refuse(
+		refuse(
+			http.StatusInternalServerError,
+			"the server failed while handling this request; its log has the details, other requests still work",
+		),
+	)
 }
 
 // caller is who sends r with this token.
 func (h *Handler) caller(r *http.Request, t *key) (mcpapi.Caller, *refusal) {
-	c := mcpapi.Caller{Transport: h.o.Transport, Token: t.Name, ReadOnly: h.o.ReadOnly || t.ReadOnly, Isolated: h.o.Isolate, Operator: h.o.Operator}
+	c := mcpapi.Caller{
+		Transport: h.o.Transport,
+		Token:     t.Name,
+		ReadOnly:  h.o.ReadOnly || t.ReadOnly,
+		Isolated:  h.o.Isolate,
+		Operator:  h.o.Operator,
+	}
 	bad := h.attachment(r, &c)
 	return c, bad
 }
 
 func notAllowed(methods string) *refusal {
-	r := refuse(http.StatusMethodNotAllowed, "this method is not served here; use "+strings.ReplaceAll(methods, ", ", " or "))
+	r := refuse(
+		http.StatusMethodNotAllowed,
+		"this method is not served here; use "+strings.ReplaceAll(methods, ", ", " or "),
+	)
 	r.header("Allow", methods)
 	return r
 }

@@ -26,7 +26,8 @@ func refusedAll(t *testing.T, a agent, id, task, message string) {
 	for tool, calls := range locked {
 		for _, args := range calls {
 			args = strings.NewReplacer("$S", id, "$T", task).Replace(args)
-			if r := a.call(tool, args); r.ErrorCode != "LOCKED" || !strings.Contains(r.Message, message) || strings.Contains(r.Message, "task_id") {
+			if r := a.call(tool, args); r.ErrorCode != "LOCKED" || !strings.Contains(r.Message, message) ||
+				strings.Contains(r.Message, "task_id") {
 				t.Errorf("%s %s = %s, want LOCKED that says %q and nothing of task_id", tool, args, r.text, message)
 			}
 		}
@@ -91,7 +92,8 @@ func attachAs(s *site, name string) (proof string, status int) {
 	r := s.send(message{path: httpserve.AttachPath, body: string(body)})
 	var given struct{ Proof string }
 	if r.status == http.StatusOK {
-		if err := json.Unmarshal([]byte(r.text), &given); err != nil || given.Proof == "" || r.header.Get("Cache-Control") != "no-store" {
+		if err := json.Unmarshal([]byte(r.text), &given); err != nil || given.Proof == "" ||
+			r.header.Get("Cache-Control") != "no-store" {
 			s.t.Errorf("attach: %s, %v, %v", r.text, r.header, err)
 		}
 	}
@@ -132,7 +134,8 @@ func TestAttachment(t *testing.T) {
 		m.header, m.body = http.Header{httpserve.AttachmentHeader: shown}, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
 		s.refused(s.send(m), http.StatusForbidden, "given no such")
 	}
-	if r := showing(plain, second).call("ptyctl_session", take); r.ErrorCode != "" || !strings.Contains(r.text, `"previous_holder":"person root"`) {
+	if r := showing(plain, second).call("ptyctl_session", take); r.ErrorCode != "" ||
+		!strings.Contains(r.text, `"previous_holder":"person root"`) {
 		t.Errorf("another person takes the lock: %s", r.text)
 	}
 	refusedAll(t, showing(plain, proof), id, "x", "person root")
@@ -150,7 +153,8 @@ func TestAttachment(t *testing.T) {
 	}
 	agents := web.initialize("", latest)
 	webID := agents.open()
-	if r := showing(agents, proof).call("ptyctl_session", `{"action":"lock","session_id":"`+webID+`","task_id":"x"}`); r.ErrorCode != "" || !strings.Contains(r.text, `"lock_holder":"x"`) {
+	if r := showing(agents, proof).call("ptyctl_session", `{"action":"lock","session_id":"`+webID+`","task_id":"x"}`); r.ErrorCode != "" ||
+		!strings.Contains(r.text, `"lock_holder":"x"`) {
 		t.Errorf("a lock over HTTP with a proof: %s", r.text)
 	}
 	refusedAll(t, showing(agents, proof), webID, "y", "task x holds")

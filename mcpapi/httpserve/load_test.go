@@ -31,7 +31,15 @@ func TestManyCallsInFlight(t *testing.T) {
 			}
 			slow := make(chan result, 1)
 			go func() {
-				r, err := s.try(a.asking("tools/call", calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"released","timeout_ms":30000}`)))
+				r, err := s.try(
+					a.asking(
+						"tools/call",
+						calling(
+							"ptyctl_session_io",
+							`{"action":"read","session_id":"`+id+`","until_regex":"released","timeout_ms":30000}`,
+						),
+					),
+				)
 				if err != nil {
 					t.Error(err)
 				}
@@ -89,7 +97,15 @@ func TestShutdown(t *testing.T) {
 		}
 		for wait, want := range map[string]string{"500": `"timed_out\":true`, "30000": "whether it took effect is unknown"} {
 			wg.Go(func() {
-				r, err := s.try(a.asking("tools/call", calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":`+wait+`}`)))
+				r, err := s.try(
+					a.asking(
+						"tools/call",
+						calling(
+							"ptyctl_session_io",
+							`{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":`+wait+`}`,
+						),
+					),
+				)
 				if err != nil || !strings.Contains(r.text, want) {
 					t.Errorf("a read of %s ms: %v, %d %s", wait, err, r.status, r.text)
 				}
@@ -181,7 +197,8 @@ func TestSlowLoris(t *testing.T) {
 				took := time.Since(begin)
 				close(stop)
 				<-stopped
-				if !strings.HasPrefix(string(text), c.answer) || c.answer == "" && len(text) > 0 && !strings.HasPrefix(string(text), "HTTP/1.1 408 ") {
+				if !strings.HasPrefix(string(text), c.answer) ||
+					c.answer == "" && len(text) > 0 && !strings.HasPrefix(string(text), "HTTP/1.1 408 ") {
 					t.Errorf("the answer is %q, %v", text, err)
 				}
 				if took < c.after || took > c.after+2*time.Second {
@@ -203,7 +220,13 @@ func TestSlowReader(t *testing.T) {
 			a.call("ptyctl_session_io", `{"action":"write","session_id":"`+id+`","data":"`+big[part:part+10<<10]+`"}`)
 		}
 		synctest.Wait()
-		m := a.asking("tools/call", calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","cursor":"0","max_bytes":1000000,"timeout_ms":0}`))
+		m := a.asking(
+			"tools/call",
+			calling(
+				"ptyctl_session_io",
+				`{"action":"read","session_id":"`+id+`","cursor":"0","max_bytes":1000000,"timeout_ms":0}`,
+			),
+		)
 		conn, err := ln.DialContext(t.Context(), "", "")
 		if err != nil {
 			t.Fatal(err)
@@ -273,7 +296,15 @@ func TestForgottenSessions(t *testing.T) {
 		if n := s.handler.MCPSessions(); n != clients {
 			t.Errorf("%d sessions, want %d", n, clients)
 		}
-		s.refused(s.send(message{body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`}), 503, "DELETE")
+		s.refused(
+			s.send(
+				message{
+					body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+				},
+			),
+			503,
+			"DELETE",
+		)
 		time.Sleep(20 * time.Minute)
 		synctest.Wait()
 		after := heap()

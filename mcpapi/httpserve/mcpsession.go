@@ -23,7 +23,10 @@ func (s *mcpSessions) full() *refusal {
 	if len(s.byID) < maxSessions {
 		return nil
 	}
-	return refuse(http.StatusServiceUnavailable, "there are too many MCP sessions; end those that are not used with DELETE, or wait until they have expired (server.http.session_ttl_ms)")
+	return refuse(
+		http.StatusServiceUnavailable,
+		"there are too many MCP sessions; end those that are not used with DELETE, or wait until they have expired (server.http.session_ttl_ms)",
+	)
 }
 
 // mcpSessions are the MCP sessions that initialize has begun, in protocol revisions that have them. Each belongs to a
@@ -45,16 +48,28 @@ func newMCPSessions() *mcpSessions { return &mcpSessions{byID: make(map[string]*
 // find returns the session that r names.
 func (s *mcpSessions) find(r *http.Request, token string) (*mcpSession, *refusal) {
 	if v := r.Header.Get(mcp.HeaderProtocolVersion); v != "" && !mcp.IsValidProtocolVersion(v) {
-		return nil, refuse(http.StatusBadRequest, "this server does not speak the protocol version of the header "+mcp.HeaderProtocolVersion+"; it speaks "+strings.Join(mcp.ValidProtocolVersions, ", "))
+		return nil, refuse(
+			http.StatusBadRequest,
+			"this server does not speak the protocol version of the header "+mcp.HeaderProtocolVersion+"; it speaks "+strings.Join(
+				mcp.ValidProtocolVersions,
+				", ",
+			),
+		)
 	}
 	id := r.Header.Get(server.HeaderKeySessionID)
 	if id == "" {
-		return nil, refuse(http.StatusBadRequest, "the header Mcp-Session-Id is missing; send the one that came with the answer to initialize, or begin with that")
+		return nil, refuse(
+			http.StatusBadRequest,
+			"the header Mcp-Session-Id is missing; send the one that came with the answer to initialize, or begin with that",
+		)
 	}
 	if m := s.get(id, token); m != nil {
 		return m, nil
 	}
-	return nil, refuse(http.StatusNotFound, "there is no such MCP session: it has ended, or was idle for too long; send initialize without Mcp-Session-Id for a new one. Terminal sessions are not affected")
+	return nil, refuse(
+		http.StatusNotFound,
+		"there is no such MCP session: it has ended, or was idle for too long; send initialize without Mcp-Session-Id for a new one. Terminal sessions are not affected",
+	)
 }
 
 func (s *mcpSessions) get(id, token string) *mcpSession {

@@ -91,7 +91,12 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	case room <- struct{}{}:
 		defer func() { <-room }()
 	default:
-		err := refuse(http.StatusServiceUnavailable, strconv.Itoa(cap(room))+" requests are being served, which is the limit (limits.max_in_flight); wait for an answer, then send this again")
+		err := refuse(
+			http.StatusServiceUnavailable,
+			strconv.Itoa(
+				cap(room),
+			)+" requests are being served, which is the limit (limits.max_in_flight); wait for an answer, then send this again",
+		)
 		err.header("Retry-After", "1")
 		return err
 	}
@@ -111,7 +116,10 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		h.mcp.ServeHTTP(w, r.WithContext(ctx))
 	}
 	if !w.answered() && errors.Is(context.Cause(ctx), errShutdown) {
-		return refuse(http.StatusServiceUnavailable, "the server shut down before this request ended; whether it took effect is unknown")
+		return refuse(
+			http.StatusServiceUnavailable,
+			"the server shut down before this request ended; whether it took effect is unknown",
+		)
 	}
 	return nil
 }
@@ -133,13 +141,21 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	if kind := r.Header.Get("Content-Type"); kind != jsonType && !isJSON(kind) {
 		return e, refuse(http.StatusUnsupportedMediaType, "send a JSON-RPC message, with the header Content-Type: "+jsonType)
 	}
-	tooLarge := refuse(http.StatusRequestEntityTooLarge, "a message may have at most "+strconv.FormatInt(h.o.MaxBody, 10)+" bytes (limits.max_message_bytes); send less in one message")
+	tooLarge := refuse(
+		http.StatusRequestEntityTooLarge,
+		"a message may have at most "+strconv.FormatInt(
+			h.o.MaxBody,
+			10,
+		)+" bytes (limits.max_message_bytes); send less in one message",
+	)
 	if r.ContentLength > h.o.MaxBody {
 		return e, tooLarge
 	}
 	// Not by http.Server.ReadTimeout, which would end long calls too. Readers that know no deadlines are those of tests.
 	_ = w.control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	buf := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), 64<<10)+bytes.MinRead)) // what is announced may never come
+	buf := bytes.NewBuffer(
+		make([]byte, 0, min(max(r.ContentLength, 0), 64<<10)+bytes.MinRead),
+	) // what is announced may never come
 	_, err := buf.ReadFrom(http.MaxBytesReader(w.rw, r.Body, h.o.MaxBody))
 	body := buf.Bytes()
 	_ = w.control.SetReadDeadline(time.Time{})
@@ -147,7 +163,10 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return e, tooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return e, refuse(http.StatusRequestTimeout, "the message did not come within "+bodyTimeout.String()+"; send it at once")
+		return e, refuse(
+			http.StatusRequestTimeout,
+			"the message did not come within "+bodyTimeout.String()+"; send it at once",
+		)
 	case err != nil:
 		return e, refuse(http.StatusBadRequest, "the message did not come whole; send it again")
 	}
@@ -174,7 +193,13 @@ func (e *envelope) open() *refusal {
 		return invalid(shape)
 	}
 	method, id, params := mcpapi.Want{Name: "method"}, mcpapi.Want{Name: "id"}, mcpapi.Want{Name: "params"}
-	uri, meta, version := mcpapi.Want{Name: "uri"}, mcpapi.Want{Name: "_meta"}, mcpapi.Want{Name: mcp.MetaKeyProtocolVersion}
+	uri, meta, version := mcpapi.Want{
+		Name: "uri",
+	}, mcpapi.Want{
+		Name: "_meta",
+	}, mcpapi.Want{
+		Name: mcp.MetaKeyProtocolVersion,
+	}
 	err := mcpapi.Pick(bytes.TrimLeft(e.body, " \t\r\n"), &method, &id, &params)
 	for _, part := range []struct {
 		of    *mcpapi.Want

@@ -77,7 +77,9 @@ func TestNotificationsBeforeTheAnswer(t *testing.T) {
 				})
 			}
 			running.Wait()
-			resp, err := s.client.Do(s.request(context.Background(), a.asking("tools/call", calling("ptyctl_session", `{"action":"list"}`))))
+			resp, err := s.client.Do(
+				s.request(context.Background(), a.asking("tools/call", calling("ptyctl_session", `{"action":"list"}`))),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +145,10 @@ func TestQuestionAmongNotifications(t *testing.T) {
 					}
 				}
 				schema := map[string]any{"type": "object", "properties": map[string]any{"user": map[string]any{"type": "string"}}}
-				r, err := srv.RequestElicitation(ctx, mcp.ElicitationRequest{Params: mcp.ElicitationParams{Message: "who?", RequestedSchema: schema}})
+				r, err := srv.RequestElicitation(
+					ctx,
+					mcp.ElicitationRequest{Params: mcp.ElicitationParams{Message: "who?", RequestedSchema: schema}},
+				)
 				if err != nil {
 					return nil, err
 				}

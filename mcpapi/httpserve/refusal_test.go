@@ -130,7 +130,8 @@ func TestTokens(t *testing.T) {
 		s.refused(r, 400, "Mcp-Session-Id") // so the token was right
 	}
 	s.stop() // nobody writes to the log any more
-	if n := strings.Count(log.String(), "without a right token"); n != 1 || strings.Contains(log.String(), "0123456789abcdef") {
+	if n := strings.Count(log.String(), "without a right token"); n != 1 ||
+		strings.Contains(log.String(), "0123456789abcdef") {
 		t.Errorf("the log tells of %d refusals, want 1:\n%s", n, log.String())
 	}
 }
@@ -160,7 +161,11 @@ func TestHostAndOrigin(t *testing.T) {
 			s.refused(r, 403, "origin")
 		}
 	}
-	s.refused(s.send(message{body: begin, header: http.Header{"Origin": {"http://localhost", "http://localhost"}}}), 403, "origin")
+	s.refused(
+		s.send(message{body: begin, header: http.Header{"Origin": {"http://localhost", "http://localhost"}}}),
+		403,
+		"origin",
+	)
 }
 
 // An id is good for the token that it was made for, and only until it is deleted.
@@ -179,12 +184,20 @@ func TestMCPSessionIDs(t *testing.T) {
 	} {
 		for _, method := range []string{"POST", "GET", "DELETE"} {
 			t.Run(method+" "+name, func(t *testing.T) {
-				s.refused(s.send(message{method: method, token: writeToken, session: id, revision: latest, body: listTools}), 404, "initialize")
+				s.refused(
+					s.send(message{method: method, token: writeToken, session: id, revision: latest, body: listTools}),
+					404,
+					"initialize",
+				)
 			})
 		}
 	}
 	for _, method := range []string{"POST", "GET", "DELETE"} {
-		s.refused(s.send(message{method: method, token: writeToken, revision: latest, body: listTools}), 400, "Mcp-Session-Id")
+		s.refused(
+			s.send(message{method: method, token: writeToken, revision: latest, body: listTools}),
+			400,
+			"Mcp-Session-Id",
+		)
 	}
 	for _, a := range []agent{mine, theirs} {
 		if r := a.ask("tools/list", ""); r.status != 200 {
@@ -221,7 +234,11 @@ func TestMalformed(t *testing.T) {
 	m := a.message
 	m.body, m.revision = listTools, "1999-01-01"
 	s.refused(s.send(m), 400, "2025-11-25")
-	s.refused(s.send(message{method: "GET", revision: "2026-07-28"}), 405, "subscriptions/listen") // from mcp-go, in plain text there
+	s.refused(
+		s.send(message{method: "GET", revision: "2026-07-28"}),
+		405,
+		"subscriptions/listen",
+	) // from mcp-go, in plain text there
 	if r := a.ask("tools/list", ""); r.status != 200 {
 		t.Errorf("after all that: %d %s", r.status, r.text)
 	}
@@ -230,13 +247,15 @@ func TestMalformed(t *testing.T) {
 func TestHealthAndMetrics(t *testing.T) {
 	numbers := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ptyctl_sessions 3") })
 	s := newSite(t, httpserve.Options{Tokens: allTokens, Metrics: numbers})
-	if r := s.send(message{method: "GET", path: "/healthz", host: "probe.example"}); r.status != 200 || r.text != "{\"status\":\"ok\"}\n" {
+	if r := s.send(message{method: "GET", path: "/healthz", host: "probe.example"}); r.status != 200 ||
+		r.text != "{\"status\":\"ok\"}\n" {
 		t.Errorf("/healthz: %d %q", r.status, r.text)
 	}
 	s.refused(s.send(message{path: "/healthz"}), 405, "GET")
 	s.refused(s.send(message{method: "GET", path: "/metrics"}), 401, "token")
 	s.refused(s.send(message{path: "/metrics", token: readToken}), 405, "GET")
-	if r := s.send(message{method: "GET", path: "/metrics", token: readToken}); r.status != 200 || r.text != "ptyctl_sessions 3\n" {
+	if r := s.send(message{method: "GET", path: "/metrics", token: readToken}); r.status != 200 ||
+		r.text != "ptyctl_sessions 3\n" {
 		t.Errorf("/metrics: %d %q", r.status, r.text)
 	}
 }
@@ -331,7 +350,10 @@ func TestMaxCalls(t *testing.T) {
 	m.method = http.MethodGet
 	s.refused(s.send(m), 503, "limits.max_in_flight")
 
-	wait := a.asking("tools/call", calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`))
+	wait := a.asking(
+		"tools/call",
+		calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`),
+	)
 	ended := make(chan error, 2)
 	for range 2 {
 		go func() {

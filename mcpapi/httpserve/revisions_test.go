@@ -104,7 +104,10 @@ func TestCancelEndsTheWait(t *testing.T) {
 	s := newSite(t, httpserve.Options{})
 	a := s.initialize("", latest)
 	id := a.open()
-	m := a.asking("tools/call", calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`))
+	m := a.asking(
+		"tools/call",
+		calling("ptyctl_session_io", `{"action":"read","session_id":"`+id+`","until_regex":"never","timeout_ms":40000}`),
+	)
 	m.body = strings.Replace(m.body, `"id":2`, `"id":77`, 1)
 	answered := make(chan reply)
 	go func() {

@@ -52,7 +52,8 @@ func TestRoleRead(t *testing.T) {
 			actions := make(map[string][]string)
 			for _, tool := range list.Tools {
 				actions[tool.Name] = tool.InputSchema.Properties["action"].Enum
-				if h := tool.Annotations; h.ReadOnlyHint == nil || !*h.ReadOnlyHint || h.DestructiveHint == nil || *h.DestructiveHint {
+				if h := tool.Annotations; h.ReadOnlyHint == nil || !*h.ReadOnlyHint || h.DestructiveHint == nil ||
+					*h.DestructiveHint {
 					t.Errorf("%s: hints %+v", tool.Name, h)
 				}
 				if tool.OutputSchema == nil {
@@ -81,18 +82,21 @@ func TestRoleRead(t *testing.T) {
 			}
 			for tool, calls := range typing {
 				for _, args := range calls {
-					if r := a.call(tool, strings.ReplaceAll(args, "$S", id)); r.ErrorCode != "POLICY_DENIED" || !strings.Contains(r.Message, "the token reader has the role read") {
+					if r := a.call(tool, strings.ReplaceAll(args, "$S", id)); r.ErrorCode != "POLICY_DENIED" ||
+						!strings.Contains(r.Message, "the token reader has the role read") {
 						t.Errorf("%s %s: %s", tool, args, r.text)
 					}
 				}
 			}
 		})
 	}
-	if e := seen.of(term.VerbExec); e.Actor.Token != "reader" || e.Session != id || term.KindOf(e.Refused) != term.PolicyDenied {
+	if e := seen.of(term.VerbExec); e.Actor.Token != "reader" || e.Session != id ||
+		term.KindOf(e.Refused) != term.PolicyDenied {
 		t.Errorf("the record of the refused exec is %+v", e)
 	}
 	var all struct{ Tools []json.RawMessage }
-	if r := s.initialize(writeToken, latest).ask("tools/list", ""); json.Unmarshal(r.Result, &all) != nil || len(all.Tools) != 5 {
+	if r := s.initialize(writeToken, latest).ask("tools/list", ""); json.Unmarshal(r.Result, &all) != nil ||
+		len(all.Tools) != 5 {
 		t.Errorf("the role write sees %d tools", len(all.Tools))
 	}
 }
@@ -149,7 +153,16 @@ func TestIsolate(t *testing.T) {
 
 	// A request_id is one's own, too: the result of another's call is not given away.
 	const same = `{"action":"open","protocol":"ssh","host":"echo","request_id":"r1"}`
-	first, again, other := mine.call("ptyctl_session", same), mine.call("ptyctl_session", same), theirs.call("ptyctl_session", same)
+	first, again, other := mine.call(
+		"ptyctl_session",
+		same,
+	), mine.call(
+		"ptyctl_session",
+		same,
+	), theirs.call(
+		"ptyctl_session",
+		same,
+	)
 	if first.SessionID != again.SessionID || other.SessionID == first.SessionID {
 		t.Errorf("opened %s, again %s, by another %s", first.SessionID, again.SessionID, other.SessionID)
 	}
@@ -161,7 +174,8 @@ func TestIsolate(t *testing.T) {
 	if r := mine.call("ptyctl_session", console); r.Existing == "" {
 		t.Errorf("one's own console again: %s", r.text)
 	}
-	if r := theirs.call("ptyctl_session", console); r.ErrorCode != "LOCKED" || r.SessionID != "" || strings.Contains(r.text, "writer") {
+	if r := theirs.call("ptyctl_session", console); r.ErrorCode != "LOCKED" || r.SessionID != "" ||
+		strings.Contains(r.text, "writer") {
 		t.Errorf("another's console: %s", r.text)
 	}
 }

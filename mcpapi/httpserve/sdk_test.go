@@ -25,9 +25,10 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestGoClient(t *testing.T) {
 	var seen diary
 	s := newSite(t, httpserve.Options{Tokens: allTokens}, &seen)
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: "http://" + s.host + httpserve.Path, HTTPClient: &http.Client{Transport: bearer{writeToken}},
-	}, nil)
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, nil).
+		Connect(t.Context(), &mcp.StreamableClientTransport{
+			Endpoint: "http://" + s.host + httpserve.Path, HTTPClient: &http.Client{Transport: bearer{writeToken}},
+		}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,8 @@ func TestGoClient(t *testing.T) {
 	if r, err := call(ctx, "ptyctl_session_io", map[string]any{"action": "read", "session_id": id, "until_regex": "never", "timeout_ms": 40000}); err == nil {
 		t.Errorf("a read that was given up: %+v", r)
 	}
-	if r, err := call(t.Context(), "ptyctl_session", map[string]any{"action": "status", "session_id": id}); err != nil || r.IsError {
+	if r, err := call(t.Context(), "ptyctl_session", map[string]any{"action": "status", "session_id": id}); err != nil ||
+		r.IsError {
 		t.Errorf("the call after it: %+v, %v", r, err)
 	}
 	x, err := s.sessions.Get(id)

@@ -64,9 +64,20 @@ func newBubbleSite(tb testing.TB, o httpserve.Options) (*site, *bufpipe.Listener
 	return serveOn(tb, ln, "localhost", ln.DialContext, o), ln
 }
 
-func serveOn(tb testing.TB, ln net.Listener, host string, dial func(context.Context, string, string) (net.Conn, error), o httpserve.Options, observers ...term.Observer) *site {
+func serveOn(
+	tb testing.TB,
+	ln net.Listener,
+	host string,
+	dial func(context.Context, string, string) (net.Conn, error),
+	o httpserve.Options,
+	observers ...term.Observer,
+) *site {
 	tb.Helper()
-	s := &site{t: tb, host: host, client: &http.Client{Transport: &http.Transport{DialContext: dial, MaxConnsPerHost: 0, MaxIdleConnsPerHost: 300}}}
+	s := &site{
+		t:      tb,
+		host:   host,
+		client: &http.Client{Transport: &http.Transport{DialContext: dial, MaxConnsPerHost: 0, MaxIdleConnsPerHost: 300}},
+	}
 	watch := mcpapi.NewWatch()
 	tb.Cleanup(watch.Close)
 	observers = append(observers, watch)
@@ -221,8 +232,16 @@ func (s *site) try(m message) (reply, error) {
 // refused checks that an answer is a refusal that says what to do.
 func (s *site) refused(r reply, status int, advice string) {
 	s.t.Helper()
-	if r.status != status || r.Error == nil || !strings.Contains(r.Error.Message, advice) || r.header.Get("Content-Type") != "application/json" {
-		s.t.Errorf("got %d %s %s, want %d and JSON that says %q", r.status, r.header.Get("Content-Type"), r.text, status, advice)
+	if r.status != status || r.Error == nil || !strings.Contains(r.Error.Message, advice) ||
+		r.header.Get("Content-Type") != "application/json" {
+		s.t.Errorf(
+			"got %d %s %s, want %d and JSON that says %q",
+			r.status,
+			r.header.Get("Content-Type"),
+			r.text,
+			status,
+			advice,
+		)
 	}
 }
 
@@ -234,7 +253,15 @@ type agent struct {
 
 func (s *site) initialize(token, revision string) agent {
 	s.t.Helper()
-	r := s.send(message{token: token, body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"tester","version":"7"}}}`, revision)})
+	r := s.send(
+		message{
+			token: token,
+			body: fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"tester","version":"7"}}}`,
+				revision,
+			),
+		},
+	)
 	id := r.header.Get("Mcp-Session-Id")
 	if r.status != 200 || id == "" || r.Error != nil {
 		s.t.Fatalf("initialize: %d, session %q, %s", r.status, id, r.text)

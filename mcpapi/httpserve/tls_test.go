@@ -23,7 +23,13 @@ func TestSelfSigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := serveOn(t, tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12}), ln.Addr().String(), nil, httpserve.Options{})
+	s := serveOn(
+		t,
+		tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12}),
+		ln.Addr().String(),
+		nil,
+		httpserve.Options{},
+	)
 	get := func(c *tls.Config) (fingerprint string, err error) {
 		client := http.Client{Transport: &http.Transport{TLSClientConfig: c, DisableKeepAlives: true}}
 		resp, err := client.Get("https://" + s.host + "/healthz")

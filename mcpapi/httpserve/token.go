@@ -60,7 +60,10 @@ func (r keyring) of(req *http.Request) (*key, *refusal) {
 	given := req.Header.Values("Authorization")
 	scheme, value, _ := strings.Cut(strings.Join(given, ","), " ")
 	if len(given) != 1 || !strings.EqualFold(scheme, "Bearer") {
-		return nil, unauthorized(`Bearer realm="ptyctl"`, "this server needs a token; send it as the header Authorization: Bearer TOKEN")
+		return nil, unauthorized(
+			`Bearer realm="ptyctl"`,
+			"this server needs a token; send it as the header Authorization: Bearer TOKEN",
+		)
 	}
 	digest := sha256.Sum256([]byte(strings.TrimSpace(value)))
 	var found *key
@@ -70,7 +73,10 @@ func (r keyring) of(req *http.Request) (*key, *refusal) {
 		}
 	}
 	if found == nil {
-		return nil, unauthorized(`Bearer realm="ptyctl", error="invalid_token"`, "this server knows no such token; ask its operator for one")
+		return nil, unauthorized(
+			`Bearer realm="ptyctl", error="invalid_token"`,
+			"this server knows no such token; ask its operator for one",
+		)
 	}
 	return found, nil
 }
@@ -93,7 +99,10 @@ func (k *key) mayGoOn() *refusal {
 	}
 	turn.Cancel()
 	seconds := strconv.Itoa(int(math.Ceil(wait.Seconds())))
-	r := refuse(http.StatusTooManyRequests, "too many requests with this token; wait "+(wait.Round(time.Millisecond)+time.Millisecond).String()+", then send this again")
+	r := refuse(
+		http.StatusTooManyRequests,
+		"too many requests with this token; wait "+(wait.Round(time.Millisecond)+time.Millisecond).String()+", then send this again",
+	)
 	r.header("Retry-After", seconds)
 	return r
 }

@@ -41,7 +41,8 @@ func TestIsolatedWatch(t *testing.T) {
 				}
 			}
 			time.Sleep(300 * time.Millisecond)
-			if r, err := clients[writeToken].CallTool(t.Context(), &mcp.CallToolParams{Name: "ptyctl_session", Arguments: map[string]any{"action": "open", "protocol": "ssh", "host": "echo"}}); err != nil || r.IsError {
+			if r, err := clients[writeToken].CallTool(t.Context(), &mcp.CallToolParams{Name: "ptyctl_session", Arguments: map[string]any{"action": "open", "protocol": "ssh", "host": "echo"}}); err != nil ||
+				r.IsError {
 				t.Fatal(r, err)
 			}
 			id := s.sessions.List()[0].ID

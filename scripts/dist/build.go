@@ -22,8 +22,30 @@ func (r release) build(ctx context.Context, p platform, work string) (string, er
 	}
 	// What the environment may say of a build is said here. No stamp of the version control system: -version is there for
 	// that, and an archive of the source has no history.
-	env := []string{"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOFLAGS=-mod=readonly", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOTOOLCHAIN=local"}
-	_, err = output(ctx, r.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.release="+r.version, "-o", out, "./cmd/ptyctl")
+	env := []string{
+		"CGO_ENABLED=0",
+		"GOOS=" + p.os,
+		"GOARCH=" + p.arch,
+		"GOFLAGS=-mod=readonly",
+		"GOAMD64=v1",
+		"GOARM64=v8.0",
+		"GOEXPERIMENT=",
+		"GOTOOLCHAIN=local",
+	}
+	_, err = output(
+		ctx,
+		r.root,
+		env,
+		"go",
+		"build",
+		"-trimpath",
+		"-buildvcs=false",
+		"-ldflags",
+		"-s -w -buildid= -X main.release="+r.version,
+		"-o",
+		out,
+		"./cmd/ptyctl",
+	)
 	if err == nil {
 		r.built[p] = out
 	}

@@ -111,7 +111,11 @@ func (r release) spdx(info *debug.BuildInfo, name, sum string) ([]byte, error) {
 	add("stdlib", strings.TrimPrefix(info.GoVersion, "go"), "")
 	for _, m := range info.Deps {
 		if m.Replace != nil {
-			return nil, fmt.Errorf("%s is replaced by %s: a release must be made of what go.mod requires", m.Path, m.Replace.Path)
+			return nil, fmt.Errorf(
+				"%s is replaced by %s: a release must be made of what go.mod requires",
+				m.Path,
+				m.Replace.Path,
+			)
 		}
 		add(m.Path, m.Version, m.Sum)
 	}
@@ -158,7 +162,14 @@ func (r release) licences(ctx context.Context, info *debug.BuildInfo) ([]byte, e
 				return err
 			}
 			found = true
-			fmt.Fprintf(&b, "\n%[1]s\n%[2]s: %[3]s\n%[1]s\n\n%[4]s\n", strings.Repeat("=", 80), what, f.Name(), bytes.TrimSpace(text))
+			fmt.Fprintf(
+				&b,
+				"\n%[1]s\n%[2]s: %[3]s\n%[1]s\n\n%[4]s\n",
+				strings.Repeat("=", 80),
+				what,
+				f.Name(),
+				bytes.TrimSpace(text),
+			)
 		}
 		if !found {
 			return fmt.Errorf("%s has no licence that we can find in %s", what, dir)

@@ -134,7 +134,9 @@ func checkContents(t *testing.T, text []byte) {
 	if err := dec.Decode(&d); err != nil {
 		t.Fatal(err)
 	}
-	if d.Version != "SPDX-2.3" || d.License != "CC0-1.0" || d.ID != "SPDXRef-DOCUMENT" || d.Creation.Created != "2023-11-14T22:13:20Z" || !slices.Equal(d.Describes, []string{"SPDXRef-ptyctl"}) {
+	if d.Version != "SPDX-2.3" || d.License != "CC0-1.0" || d.ID != "SPDXRef-DOCUMENT" ||
+		d.Creation.Created != "2023-11-14T22:13:20Z" ||
+		!slices.Equal(d.Describes, []string{"SPDXRef-ptyctl"}) {
 		t.Errorf("the head is %+v", d)
 	}
 	ids := map[string]bool{d.ID: true}
@@ -231,7 +233,8 @@ func TestChoose(t *testing.T) {
 	if got, err := choose(""); err != nil || len(got) != 6 {
 		t.Errorf("all are %v, %v", got, err)
 	}
-	if got, err := choose("windows/arm64,linux/amd64"); err != nil || !slices.Equal(got, []platform{{"windows", "arm64"}, {"linux", "amd64"}}) {
+	if got, err := choose("windows/arm64,linux/amd64"); err != nil ||
+		!slices.Equal(got, []platform{{"windows", "arm64"}, {"linux", "amd64"}}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if _, err := choose("plan9/amd64"); err == nil || !strings.Contains(err.Error(), "linux/amd64") {

@@ -18,7 +18,10 @@ import (
 
 // platforms are those that a release is made for.
 var platforms = []platform{
-	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+	{
+		"linux",
+		"amd64",
+	}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
 }
 
 // A platform is what one archive is for.
@@ -50,7 +53,11 @@ func run(ctx context.Context, args []string) error {
 	root := flags.String("root", ".", "folder of the source")
 	out := flags.String("out", filepath.Join("build", "dist"), "folder for the archives")
 	version := flags.String("version", "", "of the release; default what git describe says")
-	date := flags.String("date", os.Getenv("SOURCE_DATE_EPOCH"), "of the release, in seconds since 1970; default the commit's")
+	date := flags.String(
+		"date",
+		os.Getenv("SOURCE_DATE_EPOCH"),
+		"of the release, in seconds since 1970; default the commit's",
+	)
 	only := flags.String("platforms", "", "such as linux/amd64,windows/arm64; default all")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -62,7 +69,10 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("the version is unknown (%w); give -version", err)
 		}
 	}
-	if strings.ContainsFunc(r.version, func(c rune) bool { return c <= ' ' || c == '/' || c == '\\' || c == '\'' || c == '"' }) {
+	if strings.ContainsFunc(
+		r.version,
+		func(c rune) bool { return c <= ' ' || c == '/' || c == '\\' || c == '\'' || c == '"' },
+	) {
 		return fmt.Errorf("the version %q does not do for the name of a file", r.version)
 	}
 	if *date == "" {
@@ -126,7 +136,12 @@ func (r release) make(ctx context.Context, wanted []platform) error {
 		if err != nil {
 			return err
 		}
-		archive, file, err := r.pack(p, name, binary, append(slices.Clip(docs), entry{"THIRD-PARTY-LICENSES.txt", 0o644, licences}, entry{"ptyctl.spdx.json", 0o644, bom}))
+		archive, file, err := r.pack(
+			p,
+			name,
+			binary,
+			append(slices.Clip(docs), entry{"THIRD-PARTY-LICENSES.txt", 0o644, licences}, entry{"ptyctl.spdx.json", 0o644, bom}),
+		)
 		if err != nil {
 			return err
 		}

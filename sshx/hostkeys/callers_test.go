@@ -49,7 +49,11 @@ func TestCallerFiles(t *testing.T) {
 				c.server = []ssh.Signer{k.ed}
 			}
 			callers := writeLines(t, c.callers)
-			v := verifier(t, 22, Options{Policy: c.policy, Floor: c.floor, CallerFiles: []string{callers}}, strings.Split(c.record, "\n")...)
+			v := verifier(
+				t,
+				22,
+				Options{Policy: c.policy, Floor: c.floor, CallerFiles: []string{callers}},
+				strings.Split(c.record, "\n")...)
 			record := v.o.UserFiles[0]
 			before := read(t, record)
 			err := handshake(t, v, c.server...)

@@ -83,8 +83,11 @@ func (v *Verifier) decideKnown(o *offer, j judgement) (Result, error) {
 			"the host key of %q contradicts %s and was accepted by policy disabled: it may be an attack",
 			v.names.name, j.recorded[0])}}, nil
 	case j.ip == changed:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the host key contradicts the address %s, on record at %s: it may be an attack",
-			v.names.ip, j.ipRecorded[0]))
+		r.Warnings = append(
+			r.Warnings,
+			fmt.Sprintf("the host key contradicts the address %s, on record at %s: it may be an attack",
+				v.names.ip, j.ipRecorded[0]),
+		)
 		if j.standing == unheard {
 			r.Decision, r.Entry = Unchecked, nil
 		}

@@ -55,7 +55,12 @@ func (e *UnknownError) Error() string {
 	case e.Pinned:
 		fmt.Fprintf(&b, "; a fingerprint does not admit a new host where the operator's floor is %s", e.Floor)
 	case e.Vouched != nil:
-		fmt.Fprintf(&b, "; %s has the key, but a caller's file does not admit a new host where the operator's floor is %s", e.Vouched, e.Floor)
+		fmt.Fprintf(
+			&b,
+			"; %s has the key, but a caller's file does not admit a new host where the operator's floor is %s",
+			e.Vouched,
+			e.Floor,
+		)
 	}
 	b.WriteString(": compare the fingerprint with one from the host's owner, then ")
 	if e.Floor >= AcceptNew {
@@ -102,8 +107,10 @@ func (e *MismatchError) Error() string {
 			}
 			fmt.Fprintf(&b, "%s %s (%s)", r.Type, r.Fingerprint, r)
 		}
-		b.WriteString(": ask the host's owner whether its key was changed; only then remove these lines and add the new key " +
-			"(no fingerprint, and no other known_hosts file, takes their place)")
+		b.WriteString(
+			": ask the host's owner whether its key was changed; only then remove these lines and add the new key " +
+				"(no fingerprint, and no other known_hosts file, takes their place)",
+		)
 	}
 	return b.String()
 }
@@ -134,6 +141,12 @@ type WeakKeyError struct {
 }
 
 func (e *WeakKeyError) Error() string {
-	return fmt.Sprintf("the RSA host key of %q (%s) has %d bits, and RequiredRSASize is %d: give the host a longer key, or "+
-		"have it offer another type", e.Name, e.Fingerprint, e.Bits, e.Required)
+	return fmt.Sprintf(
+		"the RSA host key of %q (%s) has %d bits, and RequiredRSASize is %d: give the host a longer key, or "+
+			"have it offer another type",
+		e.Name,
+		e.Fingerprint,
+		e.Bits,
+		e.Required,
+	)
 }

@@ -62,9 +62,27 @@ func opensshCases(tb testing.TB) []opensshCase {
 	ed, ec, rs := text(k.ed), text(k.ecdsa), text(k.rsa)
 	all := []ssh.Signer{k.rsa, k.ecdsa, k.ed}
 	cert := hostCert(tb, k.ca, k.ed, nil, "server")
-	expired := hostCert(tb, k.ca, k.ed, func(c *ssh.Certificate) { c.ValidBefore = uint64(time.Now().Add(-time.Hour).Unix()) }, "server")
-	early := hostCert(tb, k.ca, k.ed, func(c *ssh.Certificate) { c.ValidAfter = uint64(time.Now().Add(time.Hour).Unix()) }, "server")
-	critical := hostCert(tb, k.ca, k.ed, func(c *ssh.Certificate) { c.CriticalOptions = map[string]string{"surprise": "1"} }, "server")
+	expired := hostCert(
+		tb,
+		k.ca,
+		k.ed,
+		func(c *ssh.Certificate) { c.ValidBefore = uint64(time.Now().Add(-time.Hour).Unix()) },
+		"server",
+	)
+	early := hostCert(
+		tb,
+		k.ca,
+		k.ed,
+		func(c *ssh.Certificate) { c.ValidAfter = uint64(time.Now().Add(time.Hour).Unix()) },
+		"server",
+	)
+	critical := hostCert(
+		tb,
+		k.ca,
+		k.ed,
+		func(c *ssh.Certificate) { c.CriticalOptions = map[string]string{"surprise": "1"} },
+		"server",
+	)
 	one := func(s ...ssh.Signer) []ssh.Signer { return s }
 
 	cases := []opensshCase{

@@ -81,7 +81,8 @@ func TestAsk(t *testing.T) {
 			}
 			for i, q := range asked {
 				if q.Again != (i > 0) || q.Name != "[server]:2201" || q.Fingerprint != fingerprint(k.ed) || q.Type != ssh.KeyAlgoED25519 ||
-					len(q.OtherNames) != 1 || q.OtherNames[0].Names != "elsewhere" {
+					len(q.OtherNames) != 1 ||
+					q.OtherNames[0].Names != "elsewhere" {
 					t.Errorf("question %d: %+v", i, q)
 				}
 			}
@@ -152,7 +153,8 @@ func TestPin(t *testing.T) {
 			if c.want == accept && v.Result().Decision != Pinned {
 				t.Errorf("decision %s", v.Result().Decision)
 			}
-			if m := (*MismatchError)(nil); errors.As(err, &m) && len(m.Recorded) == 0 && (m.Pinned != fingerprint(c.pin) || !strings.Contains(m.Error(), m.Pinned)) {
+			if m := (*MismatchError)(nil); errors.As(err, &m) && len(m.Recorded) == 0 &&
+				(m.Pinned != fingerprint(c.pin) || !strings.Contains(m.Error(), m.Pinned)) {
 				t.Errorf("the error does not name the pin: %v", err)
 			}
 			if read(t, v.o.UserFiles[0]) != before {

@@ -63,7 +63,11 @@ func VerifyProof(answer, sessionID []byte, keys []ssh.PublicKey, algorithm strin
 	for i, k := range keys {
 		blob, rest, ok := cutString(answer)
 		if !ok {
-			return nil, fmt.Errorf("hostkeys: the server's proof ends before key %d of %d: keep the keys on record", i+1, len(keys))
+			return nil, fmt.Errorf(
+				"hostkeys: the server's proof ends before key %d of %d: keep the keys on record",
+				i+1,
+				len(keys),
+			)
 		}
 		answer = rest
 		var sig ssh.Signature
@@ -85,7 +89,9 @@ func VerifyProof(answer, sessionID []byte, keys []ssh.PublicKey, algorithm strin
 		proven = append(proven, k)
 	}
 	if len(answer) > 0 {
-		return nil, errors.New("hostkeys: the server's proof has more signatures than were asked for: keep the keys on record")
+		return nil, errors.New(
+			"hostkeys: the server's proof has more signatures than were asked for: keep the keys on record",
+		)
 	}
 	return proven, nil
 }

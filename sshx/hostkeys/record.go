@@ -36,7 +36,9 @@ func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err er
 		return nil, judgement{}, &notRecordableError{keptRecord}
 	}
 	if v.o.ReadOnly {
-		return nil, judgement{}, &notRecordableError{"the known_hosts file was named by the caller, and may only be read: the operator would have to allow its folder (ssh.caller_paths)"}
+		return nil, judgement{}, &notRecordableError{
+			"the known_hosts file was named by the caller, and may only be read: the operator would have to allow its folder (ssh.caller_paths)",
+		}
 	}
 	if v.o.RecordFile == "" {
 		return nil, judgement{}, &notRecordableError{"no user known_hosts file is configured: set one (UserKnownHostsFile)"}

@@ -41,7 +41,8 @@ func TestRecord(t *testing.T) {
 				t.Errorf("the file is\n%q, want\n%q", got, c.after)
 			}
 			r := v.Result()
-			if r.Decision != Added || r.Entry == nil || r.Entry.Line != c.at || r.Entry.File != file || r.Entry.Names != "[server]:2201" {
+			if r.Decision != Added || r.Entry == nil || r.Entry.Line != c.at || r.Entry.File != file ||
+				r.Entry.Names != "[server]:2201" {
 				t.Errorf("%+v, entry %+v", r, r.Entry)
 			}
 			again := verifier(t, 2201, Options{UserFiles: []string{file}})

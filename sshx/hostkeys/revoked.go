@@ -36,8 +36,11 @@ func readRevocations(files []string) (*revocations, error) {
 				"make the file readable, or take it out of the configuration", err)
 		}
 		if strings.HasPrefix(text, krlMagic) {
-			return nil, fmt.Errorf("hostkeys: RevokedHostKeys %s is a binary key revocation list (KRL), which is not supported, "+
-				"so no host key can be trusted: list the revoked public keys in a text file, one per line", name)
+			return nil, fmt.Errorf(
+				"hostkeys: RevokedHostKeys %s is a binary key revocation list (KRL), which is not supported, "+
+					"so no host key can be trusted: list the revoked public keys in a text file, one per line",
+				name,
+			)
 		}
 		if err := r.parse(name, text); err != nil {
 			return nil, err

@@ -78,7 +78,13 @@ func TestVerifyProof(t *testing.T) {
 	k := keys()
 	all := public(k.ed, k.ecdsa, k.rsa)
 	good := prove(t, "id", ssh.KeyAlgoRSASHA512, k.ed, k.ecdsa, k.rsa)
-	if got := string(ProveRequest(all)); got != string(sshString(all[0].Marshal()))+string(sshString(all[1].Marshal()))+string(sshString(all[2].Marshal())) {
+	if got := string(ProveRequest(all)); got != string(
+		sshString(all[0].Marshal()),
+	)+string(
+		sshString(all[1].Marshal()),
+	)+string(
+		sshString(all[2].Marshal()),
+	) {
 		t.Error("the request is not one string for each key")
 	}
 	for _, c := range []struct {
@@ -255,7 +261,8 @@ func TestUpdateNeedsTrust(t *testing.T) {
 	if err := verify(t, v, k.ed); err != nil {
 		t.Fatal(err)
 	}
-	if u, err := v.PlanUpdate(public(k.ed, k.rsa)); err != nil || u.Skipped != "" || len(u.New) != 1 || !strings.HasPrefix(u.New[0].Type(), "ssh-rsa") {
+	if u, err := v.PlanUpdate(public(k.ed, k.rsa)); err != nil || u.Skipped != "" || len(u.New) != 1 ||
+		!strings.HasPrefix(u.New[0].Type(), "ssh-rsa") {
 		t.Errorf("a known host: %+v, %v", u, err)
 	}
 }

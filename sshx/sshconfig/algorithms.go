@@ -68,7 +68,11 @@ func (e *evaluator) algorithms(keyword string, set AlgorithmSet) []string {
 	switch {
 	case e.set[keyword] == nil:
 	case len(result) == 0:
-		e.refuse(keyword, e.origin(keyword), "no implemented algorithm is left; implemented are: "+strings.Join(set.Supported, ", "))
+		e.refuse(
+			keyword,
+			e.origin(keyword),
+			"no implemented algorithm is left; implemented are: "+strings.Join(set.Supported, ", "),
+		)
 	case len(unknown) > 0:
 		e.warn(Warning{
 			Origin: e.origin(keyword), Keyword: keyword, Applies: true,

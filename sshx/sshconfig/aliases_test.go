@@ -21,7 +21,10 @@ func TestAliases(t *testing.T) {
 		return path
 	}
 	write(".ssh/config.d/a", "Host inc1 \"inc 2\" inc3\n")
-	user := write(".ssh/config", "Host web1 web2 *.example !web3 db?\n Port 1\nHost other\n Include config.d/*\nHost 'broken\nMatch exec \"touch "+home+"/ran\"\n Include config.d/*\nHost web1\n")
+	user := write(
+		".ssh/config",
+		"Host web1 web2 *.example !web3 db?\n Port 1\nHost other\n Include config.d/*\nHost 'broken\nMatch exec \"touch "+home+"/ran\"\n Include config.d/*\nHost web1\n",
+	)
 	system := write("system", "host = gw\nHost *\n")
 	got, err := Aliases(t.Context(), Options{HomeDir: home, LocalUser: "me", UserFile: user, SystemFile: system})
 	if want := []string{"gw", "inc1", "inc3", "other", "web1", "web2"}; err != nil || !slices.Equal(got, want) {
@@ -30,7 +33,8 @@ func TestAliases(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(home, "ran")); err == nil {
 		t.Error("a program was run")
 	}
-	if got, err := Aliases(t.Context(), Options{HomeDir: home, LocalUser: "me", UserFile: "none", SystemFile: "none"}); err != nil || len(got) != 0 {
+	if got, err := Aliases(t.Context(), Options{HomeDir: home, LocalUser: "me", UserFile: "none", SystemFile: "none"}); err != nil ||
+		len(got) != 0 {
 		t.Errorf("without files: %q, %v", got, err)
 	}
 }

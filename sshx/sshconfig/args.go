@@ -100,7 +100,8 @@ func (p *argParser) parse(args []string) error {
 			if p.flag(letter) {
 				continue
 			}
-			if !strings.ContainsRune("oJlpiFbcm", rune(letter)) && (p.value == nil || !strings.ContainsRune("We", rune(letter))) {
+			if !strings.ContainsRune("oJlpiFbcm", rune(letter)) &&
+				(p.value == nil || !strings.ContainsRune("We", rune(letter))) {
 				return &UnsupportedArgError{Arg: "-" + string(rune(letter))}
 			}
 			value := letters

@@ -73,7 +73,12 @@ func TestCanonicalize(t *testing.T) {
 
 func TestCanonicalizeWithoutFallback(t *testing.T) {
 	o := options(t)
-	o.UserFile = write(t, t.TempDir(), "config", "CanonicalizeHostname yes\nCanonicalDomains example.com\nCanonicalizeFallbackLocal no\n")
+	o.UserFile = write(
+		t,
+		t.TempDir(),
+		"config",
+		"CanonicalizeHostname yes\nCanonicalDomains example.com\nCanonicalizeFallbackLocal no\n",
+	)
 	if cfg := evaluate(t, o); refused(cfg, "CanonicalizeFallbackLocal") == nil {
 		t.Errorf("refusals %v", cfg.Unsupported)
 	}

@@ -63,7 +63,9 @@ VersionAddendum x
 		ConnectTimeout: 10 * time.Second, ConnectionAttempts: 2,
 		ProxyJump:     []Jump{{Host: "a"}, {User: "b", Host: "c", Port: 1}},
 		KexAlgorithms: []string{"kex"}, Ciphers: []string{"cipher"}, MACs: []string{"mac"},
-		HostKeyAlgorithms: []string{"hostkey"}, HostKeyAlgorithmsFixed: true, UpdateHostKeys: "no", PubkeyAcceptedAlgorithms: []string{"pubkey"},
+		HostKeyAlgorithms: []string{
+			"hostkey",
+		}, HostKeyAlgorithmsFixed: true, UpdateHostKeys: "no", PubkeyAcceptedAlgorithms: []string{"pubkey"},
 		CASignatureAlgorithms: []string{"ca"}, RequiredRSASize: 2048, RekeyLimit: 1 << 30,
 		StrictHostKeyChecking: "accept-new", UserKnownHostsFiles: []string{"/ukh"},
 		GlobalKnownHostsFiles: []string{"/gkh"}, RevokedHostKeys: []string{"/revoked"},
@@ -136,7 +138,12 @@ func TestMessages(t *testing.T) {
 // that the evaluation of the hop treats them as what they are.
 func TestHopOverrides(t *testing.T) {
 	o := options(t)
-	o.UserFile = write(t, t.TempDir(), "config", "Host foo\n  ProxyCommand ssh -l %r -i /k/%h -p 2200 -W %h:%p gw\nHost gw\n  HostName gw.example.com\n")
+	o.UserFile = write(
+		t,
+		t.TempDir(),
+		"config",
+		"Host foo\n  ProxyCommand ssh -l %r -i /k/%h -p 2200 -W %h:%p gw\nHost gw\n  HostName gw.example.com\n",
+	)
 	o.User = "bob"
 	cfg := evaluate(t, o)
 	if len(cfg.ProxyJump) != 1 {

@@ -232,7 +232,8 @@ func (f *finisher) updateHostKeys() string {
 	if v := f.text("UpdateHostKeys"); v != "" {
 		return v
 	}
-	if f.origin("UserKnownHostsFile").Source != Default || !slices.Contains([]string{"", "no"}, f.text("VerifyHostKeyDNS")) {
+	if f.origin("UserKnownHostsFile").Source != Default ||
+		!slices.Contains([]string{"", "no"}, f.text("VerifyHostKeyDNS")) {
 		return "no"
 	}
 	return "yes"

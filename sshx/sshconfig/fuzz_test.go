@@ -28,9 +28,10 @@ func FuzzParse(f *testing.F) {
 		var lines []string
 		for line := range strings.SplitSeq(strings.ReplaceAll(config, "@DIR@", dir), "\n") {
 			keyword, rest := splitLine(line)
-			if args, err := splitArgs(rest); strings.EqualFold(keyword, "Include") && err == nil && slices.ContainsFunc(args, func(arg string) bool {
-				return !strings.HasPrefix(arg, dir+"/") || strings.ContainsAny(arg[len(dir):], ".%$")
-			}) {
+			if args, err := splitArgs(rest); strings.EqualFold(keyword, "Include") && err == nil &&
+				slices.ContainsFunc(args, func(arg string) bool {
+					return !strings.HasPrefix(arg, dir+"/") || strings.ContainsAny(arg[len(dir):], ".%$")
+				}) {
 				continue
 			}
 			lines = append(lines, line)
@@ -74,7 +75,13 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("a caller set ProxyCommand %q", cfg.ProxyCommand)
 			}
 			if cfg.HostName == "" || cfg.Port < 1 || cfg.Port > 65535 || cfg.User == "" || cfg.ConnectionAttempts < 1 {
-				t.Errorf("HostName %q, Port %d, User %q, ConnectionAttempts %d", cfg.HostName, cfg.Port, cfg.User, cfg.ConnectionAttempts)
+				t.Errorf(
+					"HostName %q, Port %d, User %q, ConnectionAttempts %d",
+					cfg.HostName,
+					cfg.Port,
+					cfg.User,
+					cfg.ConnectionAttempts,
+				)
 			}
 			for _, j := range cfg.ProxyJump {
 				if !validHost(j.Host) {

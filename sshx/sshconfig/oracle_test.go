@@ -172,7 +172,10 @@ func (o *oracle) agrees(t *testing.T, c corpusCase, dir string, a answer) []stri
 		delete(want, "forwardagent") // shows the path of an agent that is not forwarded
 		delete(got, "forwardagent")
 	}
-	if slices.ContainsFunc(cfg.Unsupported, func(r Refusal) bool { return r.Keyword == "ProxyCommand" && r.Origin.Caller() }) {
+	if slices.ContainsFunc(
+		cfg.Unsupported,
+		func(r Refusal) bool { return r.Keyword == "ProxyCommand" && r.Origin.Caller() },
+	) {
 		delete(want, "proxycommand") // ssh trusts its caller
 	}
 	// ssh would run an ssh; this package knows better, and its corpus checks it.

@@ -265,7 +265,12 @@ func TestCallerCannotInject(t *testing.T) {
 // the operator's commands from running.
 func TestCallerInShell(t *testing.T) {
 	dir := t.TempDir()
-	user := write(t, dir, "user", "Match exec \"check %n %r\"\n  BatchMode yes\nMatch all\n  ProxyCommand connect %h %r %p\n")
+	user := write(
+		t,
+		dir,
+		"user",
+		"Match exec \"check %n %r\"\n  BatchMode yes\nMatch all\n  ProxyCommand connect %h %r %p\n",
+	)
 	for _, tt := range []struct {
 		name   string
 		change func(*Options)
@@ -291,7 +296,8 @@ func TestCallerInShell(t *testing.T) {
 			}
 			tt.change(&o)
 			cfg := evaluate(t, o)
-			if tt.ok != (cfg.ProxyCommand != "") || tt.ok != (refused(cfg, "ProxyCommand") == nil) || tt.ok != (len(ran) == 1) || tt.ok != cfg.BatchMode {
+			if tt.ok != (cfg.ProxyCommand != "") || tt.ok != (refused(cfg, "ProxyCommand") == nil) || tt.ok != (len(ran) == 1) ||
+				tt.ok != cfg.BatchMode {
 				t.Errorf("ProxyCommand %q, ran %q, warnings %v, refusals %v", cfg.ProxyCommand, ran, cfg.Warnings, cfg.Unsupported)
 			}
 		})
@@ -342,7 +348,8 @@ func TestAllowPath(t *testing.T) {
 	}
 	o.CallerFile = secret
 	var fileError *FileError
-	if _, err := Evaluate(t.Context(), o); !errors.As(err, &fileError) || !errors.Is(err, outside) || fileError.File != secret {
+	if _, err := Evaluate(t.Context(), o); !errors.As(err, &fileError) || !errors.Is(err, outside) ||
+		fileError.File != secret {
 		t.Errorf("error %v", err)
 	}
 	o.CallerFile = write(t, dir, "including", "Include "+secret+"\n")

@@ -78,7 +78,11 @@ func (f *finisher) jump(keyword string, jumps []Jump, origin Origin) {
 	if last := jumps[len(jumps)-1]; last.Host == f.c.HostName &&
 		(last.Port == 0 && f.c.Port == 22 || last.Port == f.c.Port) &&
 		(last.User == "" || last.User == f.c.User) && len(last.Overrides) == 0 {
-		f.refuse(keyword, origin, fmt.Sprintf("the host would be reached through itself (%s): exclude it, for example with Host !%s", last, f.c.Host))
+		f.refuse(
+			keyword,
+			origin,
+			fmt.Sprintf("the host would be reached through itself (%s): exclude it, for example with Host !%s", last, f.c.Host),
+		)
 		return
 	}
 	f.c.ProxyJump = jumps

@@ -52,7 +52,9 @@ func (g generator) file(depth int) string {
 			b.WriteString(g.pick("# comment", "", "   ", "#Port 99"))
 		case 3:
 			if depth == 0 {
-				b.WriteString("Include " + g.pick("@DIR@/inc0.conf", "@DIR@/inc*.conf", "@DIR@/none", "@DIR@/inc1.conf @DIR@/inc0.conf"))
+				b.WriteString(
+					"Include " + g.pick("@DIR@/inc0.conf", "@DIR@/inc*.conf", "@DIR@/none", "@DIR@/inc1.conf @DIR@/inc0.conf"),
+				)
 			}
 		default:
 			b.WriteString(g.line())
@@ -64,7 +66,21 @@ func (g generator) file(depth int) string {
 
 func (g generator) block() string {
 	patterns := func() string {
-		return g.pick("*", "foo", "FOO", "bar", "!foo", "f*", "fo?", "*.example.com", "10.*", "web?", "real", "real.example.com", "\"foo\"")
+		return g.pick(
+			"*",
+			"foo",
+			"FOO",
+			"bar",
+			"!foo",
+			"f*",
+			"fo?",
+			"*.example.com",
+			"10.*",
+			"web?",
+			"real",
+			"real.example.com",
+			"\"foo\"",
+		)
 	}
 	if g.n(2) == 0 {
 		s := "Host"
@@ -131,20 +147,73 @@ func (g generator) line() string {
 	case 13:
 		key, value = "SetEnv", g.pick("A=1", `A=1 "B=2 3"`, "C=")
 	case 14:
-		key, value = "KexAlgorithms", g.pick("", "+", "-", "^")+g.pick("curve25519-sha256", "ecdh-sha2-nistp256,ecdh-sha2-nistp384", "diffie-hellman-group14-sha1")
+		key, value = "KexAlgorithms", g.pick(
+			"",
+			"+",
+			"-",
+			"^",
+		)+g.pick(
+			"curve25519-sha256",
+			"ecdh-sha2-nistp256,ecdh-sha2-nistp384",
+			"diffie-hellman-group14-sha1",
+		)
 	case 15:
-		key, value = "Ciphers", g.pick("", "+", "-", "^")+g.pick("aes128-ctr", "3des-cbc", "aes256-gcm@openssh.com,aes128-cbc")
+		key, value = "Ciphers", g.pick(
+			"",
+			"+",
+			"-",
+			"^",
+		)+g.pick(
+			"aes128-ctr",
+			"3des-cbc",
+			"aes256-gcm@openssh.com,aes128-cbc",
+		)
 	case 16:
 		key, value = "MACs", g.pick("", "+", "-", "^")+g.pick("hmac-sha1", "hmac-sha2-512", "umac-64@openssh.com,hmac-md5")
 	case 17:
-		key, value = g.pick("HostKeyAlgorithms", "PubkeyAcceptedAlgorithms", "PubkeyAcceptedKeyTypes", "CASignatureAlgorithms"),
-			g.pick("", "+", "-", "^")+g.pick("ssh-ed25519", "rsa-sha2-256,rsa-sha2-512", "ecdsa-sha2-nistp256")
+		key, value = g.pick(
+			"HostKeyAlgorithms",
+			"PubkeyAcceptedAlgorithms",
+			"PubkeyAcceptedKeyTypes",
+			"CASignatureAlgorithms",
+		),
+			g.pick(
+				"",
+				"+",
+				"-",
+				"^",
+			)+g.pick(
+				"ssh-ed25519",
+				"rsa-sha2-256,rsa-sha2-512",
+				"ecdsa-sha2-nistp256",
+			)
 	case 18:
-		key, value = g.pick("ServerAliveInterval", "ServerAliveCountMax", "NumberOfPasswordPrompts", "ConnectionAttempts"), g.pick("1", "3", "10")
+		key, value = g.pick(
+			"ServerAliveInterval",
+			"ServerAliveCountMax",
+			"NumberOfPasswordPrompts",
+			"ConnectionAttempts",
+		), g.pick(
+			"1",
+			"3",
+			"10",
+		)
 	case 19:
-		key, value = g.pick("TCPKeepAlive", "KeepAlive", "HashKnownHosts", "CheckHostIP", "IdentitiesOnly", "NoHostAuthenticationForLocalhost"), flag()
+		key, value = g.pick(
+			"TCPKeepAlive",
+			"KeepAlive",
+			"HashKnownHosts",
+			"CheckHostIP",
+			"IdentitiesOnly",
+			"NoHostAuthenticationForLocalhost",
+		), flag()
 	case 20:
-		key, value = g.pick("PasswordAuthentication", "KbdInteractiveAuthentication", "ChallengeResponseAuthentication", "PubkeyAuthentication"), flag()
+		key, value = g.pick(
+			"PasswordAuthentication",
+			"KbdInteractiveAuthentication",
+			"ChallengeResponseAuthentication",
+			"PubkeyAuthentication",
+		), flag()
 	case 21:
 		key, value = "PreferredAuthentications", g.pick("publickey", "password,publickey")
 	case 22:

@@ -131,7 +131,10 @@ func (e *evaluator) read(f file) error {
 		}
 		origin := Origin{Source: f.source, File: f.path, Line: i + 1}
 		if e.budget.lines++; e.budget.lines > maxLines {
-			return &FileError{File: f.path, Err: fmt.Errorf("line %d: more than %d lines were read: check the Include lines for loops", i+1, maxLines)}
+			return &FileError{
+				File: f.path,
+				Err:  fmt.Errorf("line %d: more than %d lines were read: check the Include lines for loops", i+1, maxLines),
+			}
 		}
 		if err := e.line(f, line, origin, &active); err != nil {
 			return err
@@ -192,7 +195,10 @@ func (e *evaluator) load(f file) ([]string, error) {
 			return nil, &FileError{File: f.path, Err: err}
 		}
 		if e.budget.bytes += len(data); e.budget.bytes > maxBytes {
-			return nil, &FileError{File: f.path, Err: fmt.Errorf("more than %d bytes were read: this is no ssh_config, or includes what is none", maxBytes)}
+			return nil, &FileError{
+				File: f.path,
+				Err:  fmt.Errorf("more than %d bytes were read: this is no ssh_config, or includes what is none", maxBytes),
+			}
 		}
 	case info.IsDir(), f.path == os.DevNull:
 		// Both read as empty, the directory because "Include dir" is common.
@@ -277,7 +283,11 @@ func (e *evaluator) keyword(name string, in input, err error, origin Origin, app
 	switch {
 	case err == nil:
 	case applies && k.Strict && !e.decided(k):
-		e.refuse(k.Name, origin, err.Error()+"; this keyword is not skipped, because the connection would differ from what was meant")
+		e.refuse(
+			k.Name,
+			origin,
+			err.Error()+"; this keyword is not skipped, because the connection would differ from what was meant",
+		)
 	default:
 		e.warn(Warning{Origin: origin, Keyword: name, Text: err.Error(), Applies: applies})
 	}
@@ -293,7 +303,14 @@ func (e *evaluator) include(f file, args []string, origin Origin, applies bool) 
 		return nil
 	}
 	if f.depth == maxDepth {
-		return &FileError{File: f.path, Err: fmt.Errorf("line %d: Include is nested more than %d deep: check for a file that includes itself", origin.Line, maxDepth)}
+		return &FileError{
+			File: f.path,
+			Err: fmt.Errorf(
+				"line %d: Include is nested more than %d deep: check for a file that includes itself",
+				origin.Line,
+				maxDepth,
+			),
+		}
 	}
 	for _, arg := range args {
 		if err := e.countFile(f.path); err != nil {

@@ -66,7 +66,8 @@ func TestIncludeBomb(t *testing.T) {
 	o := options(t)
 	o.UserFile = filepath.Join(dir, "0")
 	var fileError *FileError
-	if _, err := Evaluate(t.Context(), o); !errors.As(err, &fileError) || !strings.Contains(err.Error(), "files are included") {
+	if _, err := Evaluate(t.Context(), o); !errors.As(err, &fileError) ||
+		!strings.Contains(err.Error(), "files are included") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -26,7 +26,8 @@ func TestBadValues(t *testing.T) {
 		o.UserFile = write(t, t.TempDir(), "config", line+"\n")
 		cfg := evaluate(t, o)
 		keyword, _, _ := strings.Cut(line, " ")
-		if len(cfg.Warnings) != 1 || cfg.Warnings[0].Origin.Line != 1 || !cfg.Warnings[0].Applies || len(cfg.Unsupported) != 0 {
+		if len(cfg.Warnings) != 1 || cfg.Warnings[0].Origin.Line != 1 || !cfg.Warnings[0].Applies ||
+			len(cfg.Unsupported) != 0 {
 			t.Errorf("%.40s: warnings %v, refusals %v", line, cfg.Warnings, cfg.Unsupported)
 		}
 		if cfg.Origin(keyword).Source != Default {
@@ -45,7 +46,8 @@ func TestBadStrictValues(t *testing.T) {
 		keyword, _, _ := strings.Cut(line, " ")
 		o := options(t)
 		o.UserFile = write(t, t.TempDir(), "config", "Host foo\n"+line+"\n")
-		if cfg := evaluate(t, o); len(cfg.Unsupported) != 1 || cfg.Unsupported[0].Keyword != keyword || cfg.Unsupported[0].Origin.Line != 2 {
+		if cfg := evaluate(t, o); len(cfg.Unsupported) != 1 || cfg.Unsupported[0].Keyword != keyword ||
+			cfg.Unsupported[0].Origin.Line != 2 {
 			t.Errorf("%s: refusals %v, warnings %v", line, cfg.Unsupported, cfg.Warnings)
 		}
 		o.Host = "bar"

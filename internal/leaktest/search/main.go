@@ -20,7 +20,15 @@ func main() {
 		fmt.Fprintln(os.Stderr, "search:", err)
 		os.Exit(1)
 	}
-	fmt.Fprintf(os.Stdout, "%d secrets of %d test programs, searched for in %d outputs of %d bytes: %d found\n", r.Secrets, r.Trails, r.Outputs, r.Bytes, len(r.Leaks))
+	fmt.Fprintf(
+		os.Stdout,
+		"%d secrets of %d test programs, searched for in %d outputs of %d bytes: %d found\n",
+		r.Secrets,
+		r.Trails,
+		r.Outputs,
+		r.Bytes,
+		len(r.Leaks),
+	)
 	if len(r.Leaks) > 0 {
 		os.Exit(1)
 	}

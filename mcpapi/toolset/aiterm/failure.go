@@ -118,7 +118,10 @@ func message(e *term.Error) string {
 	switch e.Kind {
 	case term.NotFound:
 		if e.Session != "" {
-			return fmt.Sprintf("there is no terminal %q: pty_open has not opened it, or it has ended and is no longer kept; open one with pty_open", e.Session)
+			return fmt.Sprintf(
+				"there is no terminal %q: pty_open has not opened it, or it has ended and is no longer kept; open one with pty_open",
+				e.Session,
+			)
 		}
 	case term.AlreadyClosed, term.RemoteClosed:
 		why := ""
@@ -129,7 +132,9 @@ func message(e *term.Error) string {
 	case term.Locked, term.LockRequired:
 		holder := ""
 		if e.Details != nil && e.Details.LockHolder != "" {
-			holder = ": " + e.Details.LockHolder + " holds it until " + time.UnixMilli(e.Details.LockExpiresAt).UTC().Format(time.RFC3339)
+			holder = ": " + e.Details.LockHolder + " holds it until " + time.UnixMilli(e.Details.LockExpiresAt).
+				UTC().
+				Format(time.RFC3339)
 		}
 		return "the terminal is locked for others" + holder + "; pty_read is allowed, for anything else wait, or open another one with pty_open"
 	case term.Busy:

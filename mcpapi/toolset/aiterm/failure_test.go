@@ -39,7 +39,16 @@ func TestEveryKindHasACode(t *testing.T) {
 	if len(all) < 21 {
 		t.Fatalf("only %d kinds were found: %v", len(all), all)
 	}
-	known := map[Code]bool{ETimeout: true, ECanceled: true, ERLimit: true, EDenied: true, EBadArgs: true, EIO: true, ENotFound: true, ESessionClosed: true}
+	known := map[Code]bool{
+		ETimeout:       true,
+		ECanceled:      true,
+		ERLimit:        true,
+		EDenied:        true,
+		EBadArgs:       true,
+		EIO:            true,
+		ENotFound:      true,
+		ESessionClosed: true,
+	}
 	used := map[Code]bool{}
 	for _, k := range all {
 		if !known[codes[k]] {

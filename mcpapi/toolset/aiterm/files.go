@@ -30,7 +30,9 @@ func (s *Set) readFile(ctx context.Context, c *call) (result, error) {
 	c.Waits("reading "+filepath.Base(in.Path), nil)
 	ctx, stop := context.WithTimeout(ctx, c.Options().MaxWait)
 	defer stop()
-	d, err := c.Options().Sessions.Files().Read(ctx, term.FileRead{Path: in.Path, Max: c.lower("max_bytes", in.MaxBytes, limit, "fs.max_read_bytes")})
+	d, err := c.Options().
+		Sessions.Files().
+		Read(ctx, term.FileRead{Path: in.Path, Max: c.lower("max_bytes", in.MaxBytes, limit, "fs.max_read_bytes")})
 	if err != nil {
 		return nil, fileError(in.Path, err)
 	}
@@ -118,7 +120,11 @@ func fileError(path string, err error) error {
 	case e.Kind == term.NotFound:
 		told.Msg = fmt.Sprintf("there is no file or folder %.300q; see with fs_list what there is", path)
 	case e.Kind == term.LimitExceeded && e.Details != nil:
-		told.Msg = fmt.Sprintf("the data is longer than the %d bytes that one fs_writeFile may write (%s); the operator may allow more", e.Details.Value, e.Details.Limit)
+		told.Msg = fmt.Sprintf(
+			"the data is longer than the %d bytes that one fs_writeFile may write (%s); the operator may allow more",
+			e.Details.Value,
+			e.Details.Limit,
+		)
 	}
 	return &told
 }

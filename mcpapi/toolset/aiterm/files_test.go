@@ -30,14 +30,18 @@ func TestFiles(t *testing.T) {
 	if info, err := os.Stat(dir + "/file"); err != nil || info.Mode() != 0o640 {
 		t.Errorf("%v, %v", err, info)
 	}
-	if r := l.ok("fs_readFile", `{"path":"file","max_bytes":10}`); string(r.Data) != string(data[:10]) || r.Size != 4000 || !r.Truncated {
+	if r := l.ok("fs_readFile", `{"path":"file","max_bytes":10}`); string(r.Data) != string(data[:10]) || r.Size != 4000 ||
+		!r.Truncated {
 		t.Errorf("%s", r.text)
 	}
-	if r := l.ok("fs_readFile", `{"path":"file","max_bytes":100000}`); len(r.Data) != 1000 || !r.Truncated || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "fs.max_read_bytes") {
+	if r := l.ok("fs_readFile", `{"path":"file","max_bytes":100000}`); len(r.Data) != 1000 || !r.Truncated ||
+		len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "fs.max_read_bytes") {
 		t.Errorf("%s", r.text)
 	}
 	l.ok("fs_writeFile", `{"path":"file","data":""}`)
-	if r := l.ok("fs_readFile", `{"path":"file"}`); len(r.Data) != 0 || r.Size != 0 || r.Truncated || !strings.HasPrefix(r.text, `{"data":"","size":0,"truncated":false,`) {
+	if r := l.ok("fs_readFile", `{"path":"file"}`); len(r.Data) != 0 || r.Size != 0 || r.Truncated ||
+		!strings.HasPrefix(r.text, `{"data":"","size":0,"truncated":false,`) {
 		t.Errorf("%s", r.text)
 	}
 	if err := os.Mkdir(dir+"/folder", 0o750); err != nil {
@@ -54,7 +58,8 @@ func TestFiles(t *testing.T) {
 	for _, e := range r.Entries {
 		lines = append(lines, e.Name+" "+e.Type+" "+e.Mode)
 	}
-	if got, want := strings.Join(lines, ", "), "fifo other 0600, file file 0640, folder dir 0750, link link 0777"; got != want || r.Truncated {
+	if got, want := strings.Join(lines, ", "), "fifo other 0600, file file 0640, folder dir 0750, link link 0777"; got != want ||
+		r.Truncated {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if r := l.ok("fs_list", `{"path":"folder"}`); !strings.Contains(r.text, `{"entries":[],`) {

@@ -48,13 +48,22 @@ func FuzzArguments(f *testing.F) {
 	set := aiterm.New()
 	manager := session.NewManager(session.Config{
 		Observers: []term.Observer{set},
-		Dialers: map[string]term.Dialer{"local": func(_ context.Context, t term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
-			last = &heard{local: t.Local, over: make(chan struct{})}
-			return last, nil
-		}},
+		Dialers: map[string]term.Dialer{
+			"local": func(_ context.Context, t term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
+				last = &heard{local: t.Local, over: make(chan struct{})}
+				return last, nil
+			},
+		},
 	})
 	f.Cleanup(func() { manager.Close(context.Background()) })
-	srv := mcpapi.NewServer(mcpapi.Options{Sessions: manager, Local: []string{"stdio"}, More: []mcpapi.Toolset{set.Toolset()}, Toolsets: []string{set.Name()}})
+	srv := mcpapi.NewServer(
+		mcpapi.Options{
+			Sessions: manager,
+			Local:    []string{"stdio"},
+			More:     []mcpapi.Toolset{set.Toolset()},
+			Toolsets: []string{set.Name()},
+		},
+	)
 	f.Fuzz(func(t *testing.T, argv, env, stdin string) {
 		arguments := fmt.Sprintf(`{"argv":%s,"env":%s,"stdin":%s}`, argv, env, stdin)
 		var meant struct {
@@ -66,7 +75,12 @@ func FuzzArguments(f *testing.F) {
 			return
 		}
 		*last = heard{}
-		answer, err := json.Marshal(srv.HandleMessage(t.Context(), []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"shell_run","arguments":`+arguments+`}}`)))
+		answer, err := json.Marshal(
+			srv.HandleMessage(
+				t.Context(),
+				[]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"shell_run","arguments":`+arguments+`}}`),
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,11 +113,13 @@ func FuzzArguments(f *testing.F) {
 		vars := make(map[string]string)
 		for i, e := range last.local.Env {
 			vars[e.Name] = e.Value
-			if e.Name == "" || strings.ContainsAny(e.Name, "=\x00") || strings.Contains(e.Value, "\x00") || i > 0 && last.local.Env[i-1].Name >= e.Name {
+			if e.Name == "" || strings.ContainsAny(e.Name, "=\x00") || strings.Contains(e.Value, "\x00") ||
+				i > 0 && last.local.Env[i-1].Name >= e.Name {
 				t.Fatalf("%s: the environment %q", arguments, last.local.Env)
 			}
 		}
-		if !last.local.Bare || fmt.Sprint(last.local.Argv) != fmt.Sprint(meant.Argv) || !maps.Equal(vars, meant.Env) || string(last.stdin) != string(data) {
+		if !last.local.Bare || fmt.Sprint(last.local.Argv) != fmt.Sprint(meant.Argv) || !maps.Equal(vars, meant.Env) ||
+			string(last.stdin) != string(data) {
 			t.Fatalf("%s: the program got %+v and %q", arguments, last.local, last.stdin)
 		}
 	})

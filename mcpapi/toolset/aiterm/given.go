@@ -21,19 +21,32 @@ func (c *call) bytesOf(field, text string) ([]byte, error) {
 	if at := base64.CorruptInputError(0); errors.As(err, &at) {
 		where = fmt.Sprintf(" at byte %d", int64(at))
 	}
-	return nil, c.Invalid(field, fmt.Sprintf("%s is no base64%s; encode the bytes with the standard alphabet and padding, as base64(1) does", field, where))
+	return nil, c.Invalid(
+		field,
+		fmt.Sprintf(
+			"%s is no base64%s; encode the bytes with the standard alphabet and padding, as base64(1) does",
+			field,
+			where,
+		),
+	)
 }
 
 // program is what the arguments say of the program to start.
 func (c *call) program(argv []string, cwd string, env map[string]string) (term.LocalOptions, error) {
 	o := term.LocalOptions{Argv: argv, Dir: cwd, Bare: true}
 	if len(argv) == 0 || argv[0] == "" {
-		return o, c.Invalid("argv", `argv is empty: pass the program and its arguments, one by one; there is no shell unless it is named, as in ["sh","-c","ls | wc -l"]`)
+		return o, c.Invalid(
+			"argv",
+			`argv is empty: pass the program and its arguments, one by one; there is no shell unless it is named, as in ["sh","-c","ls | wc -l"]`,
+		)
 	}
 	for name, value := range env {
 		// The name is not shown where it is wrong: it may be anything, and hold the value too.
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.IndexByte(value, 0) >= 0 {
-			return o, c.Invalid("env", `env is an object of names and values, such as {"LANG":"C"}; a name is not empty and holds no "=", and neither holds a NUL byte`)
+			return o, c.Invalid(
+				"env",
+				`env is an object of names and values, such as {"LANG":"C"}; a name is not empty and holds no "=", and neither holds a NUL byte`,
+			)
 		}
 		o.Env = append(o.Env, term.EnvVar{Name: name, Value: value})
 	}

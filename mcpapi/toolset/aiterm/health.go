@@ -17,5 +17,9 @@ func (s *Set) healthInfo(_ context.Context, c *call) (result, error) {
 	if err := c.Args(&struct{}{}); err != nil {
 		return nil, err
 	}
-	return &healthOut{Version: c.Options().Version, GoVersion: runtime.Version(), UptimeS: int64(time.Since(s.began).Seconds())}, nil
+	return &healthOut{
+		Version:   c.Options().Version,
+		GoVersion: runtime.Version(),
+		UptimeS:   int64(time.Since(s.began).Seconds()),
+	}, nil
 }

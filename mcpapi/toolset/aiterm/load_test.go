@@ -20,13 +20,24 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	for n := range terminals {
-		id := l.open(fmt.Sprintf(`["sh","-c","stty raw -echo; echo line 0; read x; i=0; while [ $i -lt %d ]; do i=$((i+1)); echo line $i; done; exit %d"]`, lines, n), "")
+		id := l.open(
+			fmt.Sprintf(
+				`["sh","-c","stty raw -echo; echo line 0; read x; i=0; while [ $i -lt %d ]; do i=$((i+1)); echo line $i; done; exit %d"]`,
+				lines,
+				n,
+			),
+			"",
+		)
 		l.until(id, 0, "line 0") // before, what is typed would be echoed
 		for r := range readers {
 			all.Go(func() {
 				var data strings.Builder
 				for seq, closed := uint64(0), false; !closed; {
-					got, err := l.try(t.Context(), "pty_read", fmt.Sprintf(`{"id":%q,"since_seq":%d,"timeout_ms":10000,"max_bytes":%d}`, id, seq, 40<<10+r))
+					got, err := l.try(
+						t.Context(),
+						"pty_read",
+						fmt.Sprintf(`{"id":%q,"since_seq":%d,"timeout_ms":10000,"max_bytes":%d}`, id, seq, 40<<10+r),
+					)
 					if err != nil || got.isError || got.Truncated {
 						t.Errorf("%v: %.300s", err, got.text)
 						return

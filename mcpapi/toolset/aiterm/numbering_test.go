@@ -59,7 +59,8 @@ func (m *model) read(seq uint64, most int) (last uint64, data []byte, lost bool)
 		if lost && i == 0 && p.seq <= seq+1 || !lost && p.seq != last+1 || lost && i > 0 && p.seq != last+1 {
 			m.tb.Fatalf("chunk %d came after %d, lost %v", p.seq, last, lost)
 		}
-		if p.to <= p.from || p.from < k.Start || p.to > k.Next || i > 0 && p.from != parts[i-1].to || p.to-p.from > maxChunk+4 {
+		if p.to <= p.from || p.from < k.Start || p.to > k.Next || i > 0 && p.from != parts[i-1].to ||
+			p.to-p.from > maxChunk+4 {
 			m.tb.Fatalf("chunk %d is %d to %d, of %d to %d", p.seq, p.from, p.to, k.Start, k.Next)
 		}
 		if was, ok := m.extent[p.seq]; ok && was != [2]int64{p.from, p.to} {
@@ -186,7 +187,9 @@ func TestNumberingJoins(t *testing.T) {
 	m.put([]byte("\xa9d"))
 	m.tell()
 	_, _, _ = m.read(0, 1000)
-	if want := map[uint64][2]int64{1: {0, 20}, 2: {20, 21}, 3: {21, 24}}; len(m.extent) != 3 || m.extent[1] != want[1] || m.extent[2] != want[2] || m.extent[3] != want[3] {
+	if want := map[uint64][2]int64{1: {0, 20}, 2: {20, 21}, 3: {21, 24}}; len(m.extent) != 3 || m.extent[1] != want[1] ||
+		m.extent[2] != want[2] ||
+		m.extent[3] != want[3] {
 		t.Errorf("%v, want %v", m.extent, want)
 	}
 }

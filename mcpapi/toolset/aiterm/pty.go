@@ -93,7 +93,10 @@ func (s *Set) ptySend(ctx context.Context, c *call) (result, error) {
 	}
 	if res.TimedOut {
 		return nil, &incomplete{&term.Error{Session: in.ID, Kind: term.ExecTimeout, Msg: fmt.Sprintf(
-			"the program has taken %d of %d bytes, and no more in time; see with pty_read what it does, or wake it with pty_signal INT", res.Written, len(data))}, sent{res.Written, res.Pending}}
+			"the program has taken %d of %d bytes, and no more in time; see with pty_read what it does, or wake it with pty_signal INT",
+			res.Written,
+			len(data),
+		)}, sent{res.Written, res.Pending}}
 	}
 	return &sendOut{BytesWritten: res.Written}, nil
 }

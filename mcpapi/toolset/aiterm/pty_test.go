@@ -19,7 +19,10 @@ import (
 func TestLifecycle(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	began := time.Now().Add(-time.Second)
-	r := l.ok("pty_open", `{"argv":["sh","-c","stty size; stty -echo; while read line; do [ \"$line\" = end ] && exit 5; stty size; echo got $line; done"],"rows":33,"cols":77,`+path+`}`)
+	r := l.ok(
+		"pty_open",
+		`{"argv":["sh","-c","stty size; stty -echo; while read line; do [ \"$line\" = end ] && exit 5; stty size; echo got $line; done"],"rows":33,"cols":77,`+path+`}`,
+	)
 	started, err := time.Parse(time.RFC3339, r.StartedAt)
 	if err != nil || started.Before(began) || started.After(time.Now()) || !strings.HasPrefix(r.ID, "sh-") {
 		t.Errorf("%v: %s", err, r.text)
@@ -117,7 +120,10 @@ func TestWrongCalls(t *testing.T) {
 		l.fails(tool, `{"id":"sh-nosuch"`+more+`}`, aiterm.ENotFound, "sh-nosuch", "pty_open")
 	}
 	// A session of other tools is none of these.
-	res, err := l.manager.Open(t.Context(), session.OpenRequest{Target: term.Target{Protocol: "local", Local: term.LocalOptions{Argv: []string{"cat"}}}})
+	res, err := l.manager.Open(
+		t.Context(),
+		session.OpenRequest{Target: term.Target{Protocol: "local", Local: term.LocalOptions{Argv: []string{"cat"}}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +134,11 @@ func TestWrongCalls(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	deny := func(_ context.Context, a term.Action) (term.Ruling, error) {
 		if strings.Contains(a.Command, "forbidden") {
-			return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "rule policy.deny[0] forbids it", Details: &term.Details{Rule: "policy.deny[0]"}}
+			return term.Ruling{}, &term.Error{
+				Kind:    term.PolicyDenied,
+				Msg:     "rule policy.deny[0] forbids it",
+				Details: &term.Details{Rule: "policy.deny[0]"},
+			}
 		}
 		return term.Ruling{}, nil
 	}
@@ -140,7 +150,8 @@ func TestRefusals(t *testing.T) {
 	}
 	l.open(`["cat"]`, "")
 	for _, tool := range []string{"shell_run", "pty_open"} {
-		if r := l.fails(tool, `{"argv":["true"]}`, aiterm.ERLimit, "session.max_sessions"); r.Details.Limit != "session.max_sessions" || !r.Details.Retryable {
+		if r := l.fails(tool, `{"argv":["true"]}`, aiterm.ERLimit, "session.max_sessions"); r.Details.Limit != "session.max_sessions" ||
+			!r.Details.Retryable {
 			t.Errorf("%s", r.text)
 		}
 	}
@@ -152,7 +163,14 @@ func TestIsolation(t *testing.T) {
 	call := func(token, tool, arguments string) (r reply) {
 		t.Helper()
 		ctx := mcpapi.WithCaller(t.Context(), mcpapi.Caller{Transport: "http", Token: token, Isolated: true})
-		answer, err := json.Marshal(l.server.HandleMessage(ctx, json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`}}`)))
+		answer, err := json.Marshal(
+			l.server.HandleMessage(
+				ctx,
+				json.RawMessage(
+					`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+`}}`,
+				),
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +231,14 @@ func TestSendStuck(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{WriteTimeout: 300 * time.Millisecond})
 	id := l.open(`["sh","-c","stty raw -echo; echo up; exec sleep 1000"]`, "")
 	l.until(id, 0, "up")
-	r := l.fails("pty_send", `{"id":"`+id+`","data":"`+b64(strings.Repeat("x", 200<<10))+`"}`, aiterm.ETimeout, "204800 bytes", "pty_read", "pty_signal")
+	r := l.fails(
+		"pty_send",
+		`{"id":"`+id+`","data":"`+b64(strings.Repeat("x", 200<<10))+`"}`,
+		aiterm.ETimeout,
+		"204800 bytes",
+		"pty_read",
+		"pty_signal",
+	)
 	if d := r.Details.Result; d == nil || d.BytesWritten <= 0 || d.BytesWritten >= 200<<10 {
 		t.Errorf("%s", r.text)
 	}
@@ -275,12 +300,14 @@ func TestGoldenAnswers(t *testing.T) {
 	l.rest(id, 0)
 	for _, c := range []struct{ tool, more string }{{"pty_send", `,"data":""`}, {"pty_close", ""}} {
 		r := l.call(c.tool, `{"id":"`+id+`"`+c.more+`}`)
-		if c.tool == "pty_close" && !regexp.MustCompile(`^\{"rc":4,"duration_ms":\d+,"correlation_id":"call-[a-z2-7]{16}"\}$`).MatchString(r.text) {
+		if c.tool == "pty_close" &&
+			!regexp.MustCompile(`^\{"rc":4,"duration_ms":\d+,"correlation_id":"call-[a-z2-7]{16}"\}$`).MatchString(r.text) {
 			t.Errorf("%s", r.text)
 		}
 	}
 	r := l.ok("pty_read", `{"id":"`+id+`","strip_ansi":true}`)
-	if !regexp.MustCompile(`^\{"chunks":\[(\{"seq":\d+,"stream":"stdout","data":"[^"]*","ts":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"\},?)+\],"closed":true,"truncated":false,"correlation_id":"call-[a-z2-7]{16}","duration_ms":\d+\}$`).MatchString(r.text) {
+	if !regexp.MustCompile(`^\{"chunks":\[(\{"seq":\d+,"stream":"stdout","data":"[^"]*","ts":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"\},?)+\],"closed":true,"truncated":false,"correlation_id":"call-[a-z2-7]{16}","duration_ms":\d+\}$`).
+		MatchString(r.text) {
 		t.Errorf("%s", r.text)
 	}
 }

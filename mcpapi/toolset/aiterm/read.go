@@ -46,7 +46,14 @@ func (s *Set) ptyRead(ctx context.Context, c *call) (result, error) {
 	}
 	cursor, last, ok := n.after(in.SinceSeq)
 	if !ok {
-		return nil, c.Invalid("since_seq", fmt.Sprintf("since_seq is %d, and the last chunk that was returned is %d; pass the seq of the last chunk that you have, or 0 for all that is kept", in.SinceSeq, last))
+		return nil, c.Invalid(
+			"since_seq",
+			fmt.Sprintf(
+				"since_seq is %d, and the last chunk that was returned is %d; pass the seq of the last chunk that you have, or 0 for all that is kept",
+				in.SinceSeq,
+				last,
+			),
+		)
 	}
 	c.Waits("output of "+in.ID, t)
 	r := session.ReadRequest{
@@ -56,26 +63,48 @@ func (s *Set) ptyRead(ctx context.Context, c *call) (result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &readOut{Chunks: make([]chunkOut, 0, len(given)), Truncated: lost, Closed: k.EOF && (len(given) == 0 || given[len(given)-1].to == k.Next)}
+	out := &readOut{
+		Chunks:    make([]chunkOut, 0, len(given)),
+		Truncated: lost,
+		Closed:    k.EOF && (len(given) == 0 || given[len(given)-1].to == k.Next),
+	}
 	for _, g := range given {
 		part := session.Chunk{Data: k.Data[g.from-k.Start : g.to-k.Start], Start: g.from, Next: g.to}
 		if in.StripANSI {
 			part.Data, _ = t.Clean(part)
 		}
-		out.Chunks = append(out.Chunks, chunkOut{Seq: g.seq, Stream: "stdout", Data: append([]byte{}, part.Data...), TS: time.Unix(0, g.at).UTC().Format(stamp)})
+		out.Chunks = append(
+			out.Chunks,
+			chunkOut{
+				Seq:    g.seq,
+				Stream: "stdout",
+				Data:   append([]byte{}, part.Data...),
+				TS:     time.Unix(0, g.at).UTC().Format(stamp),
+			},
+		)
 	}
 	return out, nil
 }
 
 // chunks reads, and returns what was read with the chunks after seq that are in it.
-func (c *call) chunks(ctx context.Context, t *session.Session, n *numbering, seq uint64, r session.ReadRequest) (k session.Chunk, given []part, lost bool, err error) {
+func (c *call) chunks(
+	ctx context.Context,
+	t *session.Session,
+	n *numbering,
+	seq uint64,
+	r session.ReadRequest,
+) (k session.Chunk, given []part, lost bool, err error) {
 	for {
 		k = t.Read(ctx, r)
 		switch k.Reason {
 		case session.ReasonLimit:
 			return k, nil, false, t.TooManyReads()
 		case session.ReasonCanceled:
-			return k, nil, false, &term.Error{Session: t.ID(), Kind: term.Canceled, Msg: "the call was canceled; nothing is lost: read again with the same since_seq"}
+			return k, nil, false, &term.Error{
+				Session: t.ID(),
+				Kind:    term.Canceled,
+				Msg:     "the call was canceled; nothing is lost: read again with the same since_seq",
+			}
 		}
 		var needs int64
 		given, lost, needs = n.give(seq, k)
@@ -83,7 +112,14 @@ func (c *call) chunks(ctx context.Context, t *session.Session, n *numbering, seq
 		case needs == 0:
 			return k, given, lost, nil
 		case needs > int64(r.MaxBytes):
-			return k, nil, false, c.Invalid("max_bytes", fmt.Sprintf("max_bytes is %d, and the next chunk, which was returned before and stays as it was then, needs %d; pass at least that", r.MaxBytes, needs))
+			return k, nil, false, c.Invalid(
+				"max_bytes",
+				fmt.Sprintf(
+					"max_bytes is %d, and the next chunk, which was returned before and stays as it was then, needs %d; pass at least that",
+					r.MaxBytes,
+					needs,
+				),
+			)
 		}
 		// Since this call has read, the chunk has grown and another call was given it: all of it is there by now.
 	}

@@ -20,7 +20,8 @@ func TestChunks(t *testing.T) {
 	for i := 1; i <= 5; i++ {
 		l.send(id, "x")
 		r := l.ok("pty_read", `{"id":"`+id+`","since_seq":`+itoa(seq)+`,"timeout_ms":10000}`)
-		if len(r.Chunks) != 1 || r.Chunks[0].Seq != seq+1 || r.data() != itoa(uint64(i)) || r.Chunks[0].Stream != "stdout" || r.Truncated {
+		if len(r.Chunks) != 1 || r.Chunks[0].Seq != seq+1 || r.data() != itoa(uint64(i)) || r.Chunks[0].Stream != "stdout" ||
+			r.Truncated {
 			t.Fatalf("%d: %s", i, r.text)
 		}
 		seq++
@@ -56,7 +57,8 @@ func TestReadWaits(t *testing.T) {
 	if r := l.ok("pty_read", read+`0}`); len(r.Chunks) != 0 || r.Closed {
 		t.Errorf("without a wait: %s", r.text)
 	}
-	if r := l.ok("pty_read", read+`60000}`); len(r.Chunks) != 0 || r.DurationMS < 2000 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "limits.max_wait_ms") {
+	if r := l.ok("pty_read", read+`60000}`); len(r.Chunks) != 0 || r.DurationMS < 2000 || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "limits.max_wait_ms") {
 		t.Errorf("longer than a call may: %s", r.text)
 	}
 	l.send(id, "\n")
@@ -101,14 +103,20 @@ func TestReadCut(t *testing.T) {
 	if first < 2 {
 		t.Fatalf("%s", r.text)
 	}
-	f := l.fails("pty_read", fmt.Sprintf(`{"id":%q,"max_bytes":%d}`, big, first-1), aiterm.EBadArgs, fmt.Sprintf("needs %d;", first))
+	f := l.fails(
+		"pty_read",
+		fmt.Sprintf(`{"id":%q,"max_bytes":%d}`, big, first-1),
+		aiterm.EBadArgs,
+		fmt.Sprintf("needs %d;", first),
+	)
 	if f.Details.Field != "max_bytes" {
 		t.Errorf("%s", f.text)
 	}
 	if r := l.ok("pty_read", fmt.Sprintf(`{"id":%q,"max_bytes":%d}`, big, first)); len(r.Chunks) != 1 {
 		t.Errorf("%s", r.text)
 	}
-	if r := l.ok("pty_read", `{"id":"`+big+`","max_bytes":1000000}`); len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "limits.max_read_bytes") {
+	if r := l.ok("pty_read", `{"id":"`+big+`","max_bytes":1000000}`); len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "limits.max_read_bytes") {
 		t.Errorf("%s", r.text)
 	}
 }
@@ -129,12 +137,15 @@ func TestReadLost(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	r := l.ok("pty_read", `{"id":"`+id+`"}`)
-	if !r.Truncated || r.Chunks[0].Seq < 2 || !strings.HasSuffix(r.data(), "\n29999\n30000\n") || len(r.data()) > 16<<10 || len(r.data()) < 15<<10 {
+	if !r.Truncated || r.Chunks[0].Seq < 2 || !strings.HasSuffix(r.data(), "\n29999\n30000\n") || len(r.data()) > 16<<10 ||
+		len(r.data()) < 15<<10 {
 		t.Fatalf("%.300s", r.text)
 	}
 	seq = r.last(0)
 	l.send(id, "x")
-	if r := l.ok("pty_read", `{"id":"`+id+`","since_seq":`+itoa(seq)+`,"timeout_ms":10000}`); r.data() != "more\n" || r.Truncated || r.Chunks[0].Seq != seq+1 {
+	if r := l.ok("pty_read", `{"id":"`+id+`","since_seq":`+itoa(seq)+`,"timeout_ms":10000}`); r.data() != "more\n" ||
+		r.Truncated ||
+		r.Chunks[0].Seq != seq+1 {
 		t.Errorf("%s", r.text)
 	}
 }
@@ -149,7 +160,10 @@ func TestStripANSI(t *testing.T) {
 	if r := l.ok("pty_read", `{"id":"`+id+`","strip_ansi":true}`); r.data() != "red café\n" {
 		t.Errorf("clean: %q", r.data())
 	}
-	many := l.open(`["sh","-c","i=0; while [ $i -lt 3000 ]; do printf '\\342\\224\\200\\303\\251x'; i=$((i+1)); done"]`, "")
+	many := l.open(
+		`["sh","-c","i=0; while [ $i -lt 3000 ]; do printf '\\342\\224\\200\\303\\251x'; i=$((i+1)); done"]`,
+		"",
+	)
 	text := regexp.MustCompile(`^(?:─éx)+$`)
 	var seq uint64
 	for closed := false; !closed; {

@@ -31,7 +31,12 @@ func (*Set) Name() string { return "aiterm" }
 
 // Toolset returns the tools.
 func (s *Set) Toolset() mcpapi.Toolset {
-	return mcpapi.Toolset{Name: s.Name(), Tools: s.tools(), Instructions: instructions, Fail: func(err error) mcpapi.Answer { return newFailure(err).answer() }}
+	return mcpapi.Toolset{
+		Name:         s.Name(),
+		Tools:        s.tools(),
+		Instructions: instructions,
+		Fail:         func(err error) mcpapi.Answer { return newFailure(err).answer() },
+	}
 }
 
 // Observe implements term.Observer.

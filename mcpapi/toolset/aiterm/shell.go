@@ -76,16 +76,28 @@ func (s *Set) shellRun(ctx context.Context, c *call) (result, error) {
 	case r.TimedOut:
 		return nil, &incomplete{&term.Error{Kind: term.ExecTimeout, Msg: fmt.Sprintf(
 			"the program did not end within %s, and was ended; details.result has what it put out. Give it more time with timeout_ms, up to %d here (limits.max_wait_ms); "+
-				"for what takes longer use pty_open, which has no such limit", timeout, o.MaxWait.Milliseconds())}, out}
+				"for what takes longer use pty_open, which has no such limit",
+			timeout,
+			o.MaxWait.Milliseconds(),
+		)}, out}
 	case r.Exit.Limit != "" && r.Exit.Code == 0: // it could do without
-		c.warnings = append(c.warnings, "the program has met the operator's limit "+r.Exit.Limit+" (see [local] in the configuration)")
+		c.warnings = append(
+			c.warnings,
+			"the program has met the operator's limit "+r.Exit.Limit+" (see [local] in the configuration)",
+		)
 	case r.Exit.Limit != "":
 		return nil, &incomplete{&term.Error{
 			Kind: term.LimitExceeded, Details: &term.Details{Limit: r.Exit.Limit},
 			Msg: "the program has met the operator's limit " + r.Exit.Limit + " (see [local] in the configuration); details.result has what it put out",
 		}, out}
 	case !r.Exit.Known:
-		return nil, &incomplete{&term.Error{Kind: term.IOError, Msg: "how the program ended is not known (" + r.ExitReason + "); details.result has what it put out, without an rc that means anything"}, out}
+		return nil, &incomplete{
+			&term.Error{
+				Kind: term.IOError,
+				Msg:  "how the program ended is not known (" + r.ExitReason + "); details.result has what it put out, without an rc that means anything",
+			},
+			out,
+		}
 	}
 	return out, nil
 }

@@ -21,8 +21,16 @@ func TestShellRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := l.ok("shell_run", `{"argv":["sh","-c","pwd; cat; echo oops >&2; exit 7"],"cwd":"`+dir+`",`+path+`,"stdin":"`+b64("in\x00\xff")+`"}`)
-	if *r.RC != 7 || string(r.Stdout) != dir+"\nin\x00\xff" || string(r.Stderr) != "oops\n" || r.StdoutTruncated || r.StderrTruncated || r.Cwd != dir || r.Usage == nil || r.Usage.MaxRSSKB == 0 || r.Signal != "" {
+	r := l.ok(
+		"shell_run",
+		`{"argv":["sh","-c","pwd; cat; echo oops >&2; exit 7"],"cwd":"`+dir+`",`+path+`,"stdin":"`+b64("in\x00\xff")+`"}`,
+	)
+	if *r.RC != 7 || string(r.Stdout) != dir+"\nin\x00\xff" || string(r.Stderr) != "oops\n" || r.StdoutTruncated ||
+		r.StderrTruncated ||
+		r.Cwd != dir ||
+		r.Usage == nil ||
+		r.Usage.MaxRSSKB == 0 ||
+		r.Signal != "" {
 		t.Errorf("%s", r.text)
 	}
 	r = l.ok("shell_run", `{"argv":["sh","-c","kill -TERM $$"],`+path+`}`)
@@ -30,7 +38,9 @@ func TestShellRun(t *testing.T) {
 		t.Errorf("ended by a signal: %s", r.text)
 	}
 	// What looks like a command line is an argument.
-	if r = l.ok("shell_run", `{"argv":["printf","%s|","a b","$HOME","*","; exit 9"],"cwd":null,"env":null,"timeout_ms":null}`); string(r.Stdout) != "a b|$HOME|*|; exit 9|" {
+	if r = l.ok("shell_run", `{"argv":["printf","%s|","a b","$HOME","*","; exit 9"],"cwd":null,"env":null,"timeout_ms":null}`); string(
+		r.Stdout,
+	) != "a b|$HOME|*|; exit 9|" {
 		t.Errorf("arguments: %s", r.text)
 	}
 	if all := l.manager.List(); len(all) != 0 {
@@ -46,7 +56,9 @@ func TestEnvironment(t *testing.T) {
 	if r := l.ok("shell_run", `{"argv":["env"]}`); len(r.Stdout) != 0 {
 		t.Errorf("without env: %q", r.Stdout)
 	}
-	if r := l.ok("shell_run", `{"argv":["env"],"env":{"ZED":"1","PATH":"/usr/bin:/bin","EMPTY":""}}`); string(r.Stdout) != "EMPTY=\nPATH=/usr/bin:/bin\nZED=1\n" {
+	if r := l.ok("shell_run", `{"argv":["env"],"env":{"ZED":"1","PATH":"/usr/bin:/bin","EMPTY":""}}`); string(
+		r.Stdout,
+	) != "EMPTY=\nPATH=/usr/bin:/bin\nZED=1\n" {
 		t.Errorf("with env: %q", r.Stdout)
 	}
 	id := l.ok("pty_open", `{"argv":["env"]}`).ID
@@ -71,12 +83,27 @@ func TestEnvironment(t *testing.T) {
 // The time of a program ends it, and what it has put out is in the failure.
 func TestShellTimeout(t *testing.T) {
 	l := newLab(t, mcpapi.Options{MaxWait: 2 * time.Second}, session.Config{})
-	r := l.fails("shell_run", `{"argv":["sh","-c","trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done"],`+path+`,"timeout_ms":300}`, aiterm.ETimeout, "300ms", "timeout_ms", "pty_open")
+	r := l.fails(
+		"shell_run",
+		`{"argv":["sh","-c","trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done"],`+path+`,"timeout_ms":300}`,
+		aiterm.ETimeout,
+		"300ms",
+		"timeout_ms",
+		"pty_open",
+	)
 	if d := r.Details.Result; d == nil || *d.RC != 9 || string(d.Stdout) != "up\nbye\n" || !r.Details.Retryable {
 		t.Errorf("obeys: %s", r.text)
 	}
-	r = l.fails("shell_run", `{"argv":["sh","-c","trap '' TERM; echo up; while :; do sleep 0.01; done"],`+path+`,"timeout_ms":3600000}`, aiterm.ETimeout, "2s", "2000")
-	if d := r.Details.Result; d == nil || *d.RC != 137 || d.Signal != "KILL" || string(d.Stdout) != "up\n" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "timeout_ms was lowered to 2000 (limits.max_wait_ms)") {
+	r = l.fails(
+		"shell_run",
+		`{"argv":["sh","-c","trap '' TERM; echo up; while :; do sleep 0.01; done"],`+path+`,"timeout_ms":3600000}`,
+		aiterm.ETimeout,
+		"2s",
+		"2000",
+	)
+	if d := r.Details.Result; d == nil || *d.RC != 137 || d.Signal != "KILL" || string(d.Stdout) != "up\n" ||
+		len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "timeout_ms was lowered to 2000 (limits.max_wait_ms)") {
 		t.Errorf("ignores, and asked for too much: %s", r.text)
 	}
 	if all := l.manager.List(); len(all) != 0 {
@@ -89,8 +116,12 @@ func TestShellCaps(t *testing.T) {
 	l := newLab(t, mcpapi.Options{MaxReadBytes: 1000}, session.Config{})
 	r := l.ok("shell_run", `{"argv":["sh","-c","seq 20000; echo short >&2"],`+path+`}`)
 	text := string(r.Stdout)
-	if *r.RC != 0 || !r.StdoutTruncated || r.StderrTruncated || len(text) > 1000 || r.StdoutOmitted == nil || int64(len(text))+r.StdoutOmitted.Bytes != 108894 ||
-		!strings.HasPrefix(text, "1\n2\n3\n") || !strings.HasSuffix(text, "\n19999\n20000\n") || !strings.HasPrefix("1\n2\n3\n", text[:6]) || r.StdoutOmitted.At >= len(text) {
+	if *r.RC != 0 || !r.StdoutTruncated || r.StderrTruncated || len(text) > 1000 || r.StdoutOmitted == nil ||
+		int64(len(text))+r.StdoutOmitted.Bytes != 108894 ||
+		!strings.HasPrefix(text, "1\n2\n3\n") ||
+		!strings.HasSuffix(text, "\n19999\n20000\n") ||
+		!strings.HasPrefix("1\n2\n3\n", text[:6]) ||
+		r.StdoutOmitted.At >= len(text) {
 		t.Errorf("%s", r.text)
 	}
 	if all := l.manager.List(); len(all) != 0 || l.manager.Buffered() != 0 {
@@ -133,10 +164,12 @@ func TestShellLimit(t *testing.T) {
 		return limited{make(chan struct{}), exit}, nil
 	}
 	l := newLab(t, mcpapi.Options{}, session.Config{Dialers: map[string]term.Dialer{"local": fake}})
-	if r := l.fails("shell_run", `{"argv":["burn"]}`, aiterm.ERLimit, "cpu_s", "[local]"); r.Details.Limit != "cpu_s" || *r.Details.Result.RC != 152 {
+	if r := l.fails("shell_run", `{"argv":["burn"]}`, aiterm.ERLimit, "cpu_s", "[local]"); r.Details.Limit != "cpu_s" ||
+		*r.Details.Result.RC != 152 {
 		t.Errorf("%s", r.text)
 	}
-	if r := l.ok("shell_run", `{"argv":["fork"]}`); *r.RC != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "processes") {
+	if r := l.ok("shell_run", `{"argv":["fork"]}`); *r.RC != 0 || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "processes") {
 		t.Errorf("one that went on: %s", r.text)
 	}
 }

@@ -61,7 +61,10 @@ func (s *Set) tools() []*mcpapi.Tool {
 }
 
 func (s *Set) shellTools() []*mcpapi.Tool {
-	return []*mcpapi.Tool{tool("shell_run", term.VerbExec, "Run a program",
+	return []*mcpapi.Tool{tool(
+		"shell_run",
+		term.VerbExec,
+		"Run a program",
 		"Run one program to its end, without a terminal. Output beyond the limit is cut in the middle: *_truncated, *_omitted {at, bytes}. A program that takes longer than timeout_ms is ended: ETIMEOUT, with the result so far in details.result.",
 		`{"argv":["ls","-l"],"cwd":"/tmp"}`,
 		mcpapi.Tool{
@@ -84,7 +87,9 @@ func (s *Set) shellTools() []*mcpapi.Tool {
 			},
 			Hints: mcpapi.Hints{Destructive: true, OpenWorld: true},
 			Local: true,
-		}, handler(s.shellRun))}
+		},
+		handler(s.shellRun),
+	)}
 }
 
 func (s *Set) ptyTools() []*mcpapi.Tool {
@@ -96,9 +101,14 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 			"Start a program on a terminal of its own.",
 			`{"argv":["bash"],"env":{"PATH":"/usr/bin:/bin","TERM":"xterm-256color"}}`,
 			mcpapi.Tool{
-				Fields: slices.Concat(programFields[:1], []mcpapi.Field{size("rows", "default 40", nil), size("cols", "default 120", nil)}, programFields[1:], []mcpapi.Field{
-					{Name: "timeout_ms", Kind: aNumber, About: "end it after so long; default never"},
-				}),
+				Fields: slices.Concat(
+					programFields[:1],
+					[]mcpapi.Field{size("rows", "default 40", nil), size("cols", "default 120", nil)},
+					programFields[1:],
+					[]mcpapi.Field{
+						{Name: "timeout_ms", Kind: aNumber, About: "end it after so long; default never"},
+					},
+				),
 				Output: []mcpapi.Field{{Name: "id", Kind: aString}, {Name: "started_at", Kind: aString}},
 				Hints:  mcpapi.Hints{Destructive: true, OpenWorld: true},
 				Local:  true,
@@ -112,7 +122,10 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 				Hints:  mcpapi.Hints{Destructive: true, OpenWorld: true},
 				Local:  true,
 			}, handler(s.ptySend)),
-		tool("pty_read", term.VerbRead, "Read a terminal's output",
+		tool(
+			"pty_read",
+			term.VerbRead,
+			"Read a terminal's output",
 			"Return the chunks {seq, stream, data (base64), ts} after since_seq; wait for the first one up to timeout_ms. truncated: output before them is lost. closed: the program has ended, and nothing follows.",
 			`{"id":"bash-7p2xk4qa","since_seq":3}`,
 			mcpapi.Tool{
@@ -124,9 +137,15 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 					{Name: "timeout_ms", Kind: aNumber, About: "default 1000"},
 					{Name: "strip_ansi", Kind: aBoolean, About: "as text, without escape sequences"},
 				},
-				Output: []mcpapi.Field{{Name: "chunks", Kind: mcpapi.KindObjects}, {Name: "closed", Kind: aBoolean}, {Name: "truncated", Kind: aBoolean}},
-				Hints:  mcpapi.Hints{ReadOnly: true, Idempotent: true, OpenWorld: true},
-			}, handler(s.ptyRead)),
+				Output: []mcpapi.Field{
+					{Name: "chunks", Kind: mcpapi.KindObjects},
+					{Name: "closed", Kind: aBoolean},
+					{Name: "truncated", Kind: aBoolean},
+				},
+				Hints: mcpapi.Hints{ReadOnly: true, Idempotent: true, OpenWorld: true},
+			},
+			handler(s.ptyRead),
+		),
 		tool("pty_resize", term.VerbResize, "Resize a terminal",
 			"Set the size of a terminal's window.",
 			`{"id":"bash-7p2xk4qa","rows":50,"cols":200}`,
@@ -139,17 +158,24 @@ func (s *Set) ptyTools() []*mcpapi.Tool {
 			"Send a signal: INT and QUIT to what has the terminal's foreground, the others to the program too.",
 			`{"id":"bash-7p2xk4qa","signal":"INT"}`,
 			mcpapi.Tool{
-				Fields: []mcpapi.Field{idField, {Name: "signal", Kind: aString, Enum: []string{"INT", "TERM", "HUP", "KILL", "QUIT"}, Required: all}},
-				Hints:  mcpapi.Hints{Destructive: true},
-				Local:  true,
+				Fields: []mcpapi.Field{
+					idField,
+					{Name: "signal", Kind: aString, Enum: []string{"INT", "TERM", "HUP", "KILL", "QUIT"}, Required: all},
+				},
+				Hints: mcpapi.Hints{Destructive: true},
+				Local: true,
 			}, handler(s.ptySignal)),
 		tool("pty_close", term.VerbClose, "Close a terminal",
 			"End the program, if it still runs, and return its rc. Its last output can be read a while longer.",
 			`{"id":"bash-7p2xk4qa"}`,
 			mcpapi.Tool{
 				Fields: []mcpapi.Field{idField},
-				Output: []mcpapi.Field{{Name: "rc", Kind: aNumber, About: "128 + n after signal n"}, {Name: "signal", Kind: aString}, {Name: "duration_ms", Kind: aNumber, About: "of the program"}},
-				Hints:  mcpapi.Hints{Destructive: true, Idempotent: true},
+				Output: []mcpapi.Field{
+					{Name: "rc", Kind: aNumber, About: "128 + n after signal n"},
+					{Name: "signal", Kind: aString},
+					{Name: "duration_ms", Kind: aNumber, About: "of the program"},
+				},
+				Hints: mcpapi.Hints{Destructive: true, Idempotent: true},
 			}, handler(s.ptyClose)),
 	}
 }
@@ -165,18 +191,32 @@ func (s *Set) fileTools() []*mcpapi.Tool {
 			mcpapi.Tool{
 				Reading: aboutRead,
 				Fields:  []mcpapi.Field{where, {Name: "max_bytes", Kind: aNumber, Min: 1, Max: maxNumber}},
-				Output:  []mcpapi.Field{{Name: "data", Kind: aString, About: "base64"}, {Name: "size", Kind: aNumber, About: "of the whole file"}, {Name: "truncated", Kind: aBoolean}},
-				Hints:   mcpapi.Hints{ReadOnly: true, Idempotent: true},
-				Local:   true, Files: true,
+				Output: []mcpapi.Field{
+					{Name: "data", Kind: aString, About: "base64"},
+					{Name: "size", Kind: aNumber, About: "of the whole file"},
+					{Name: "truncated", Kind: aBoolean},
+				},
+				Hints: mcpapi.Hints{ReadOnly: true, Idempotent: true},
+				Local: true, Files: true,
 			}, handler(s.readFile)),
-		tool("fs_writeFile", term.VerbFileWrite, "Write a file",
-			"Replace a file as a whole, or make it.", `{"path":"/srv/app/config.toml","data":"ZGVidWcgPSB0cnVlCg==","mode":"0644"}`,
+		tool(
+			"fs_writeFile",
+			term.VerbFileWrite,
+			"Write a file",
+			"Replace a file as a whole, or make it.",
+			`{"path":"/srv/app/config.toml","data":"ZGVidWcgPSB0cnVlCg==","mode":"0644"}`,
 			mcpapi.Tool{
-				Fields: []mcpapi.Field{where, {Name: "data", Kind: aString, About: "base64", Required: all}, {Name: "mode", Kind: aString, About: "permissions, octal"}},
+				Fields: []mcpapi.Field{
+					where,
+					{Name: "data", Kind: aString, About: "base64", Required: all},
+					{Name: "mode", Kind: aString, About: "permissions, octal"},
+				},
 				Output: []mcpapi.Field{{Name: "bytes", Kind: aNumber}},
 				Hints:  mcpapi.Hints{Destructive: true, Idempotent: true},
 				Local:  true, Files: true,
-			}, handler(s.writeFile)),
+			},
+			handler(s.writeFile),
+		),
 		tool("fs_list", term.VerbFileRead, "List a folder", aboutList, `{"path":"/srv/app"}`,
 			mcpapi.Tool{
 				Reading: aboutList,
@@ -193,7 +233,11 @@ func (s *Set) healthTools() []*mcpapi.Tool {
 	return []*mcpapi.Tool{tool("health_info", term.VerbRead, "Health", about, `{}`,
 		mcpapi.Tool{
 			Reading: about,
-			Output:  []mcpapi.Field{{Name: "version", Kind: aString}, {Name: "go_version", Kind: aString}, {Name: "uptime_s", Kind: aNumber}},
-			Hints:   mcpapi.Hints{ReadOnly: true, Idempotent: true},
+			Output: []mcpapi.Field{
+				{Name: "version", Kind: aString},
+				{Name: "go_version", Kind: aString},
+				{Name: "uptime_s", Kind: aNumber},
+			},
+			Hints: mcpapi.Hints{ReadOnly: true, Idempotent: true},
 		}, handler(s.healthInfo))}
 }

@@ -88,7 +88,9 @@ func TestAuditTrail(t *testing.T) {
 		if n.Actor == nil || n.Intent || n.Event == "state" {
 			continue
 		}
-		if n.Actor.Agent != "leader-1" || n.Actor.Evidence != "ev-42" || n.Actor.Client != "tester" || n.Time.IsZero() || n.Outcome == "" || n.Session == "" {
+		if n.Actor.Agent != "leader-1" || n.Actor.Evidence != "ev-42" || n.Actor.Client != "tester" || n.Time.IsZero() ||
+			n.Outcome == "" ||
+			n.Session == "" {
 			t.Errorf("%s", line)
 		}
 		events = append(events, n.Event)
@@ -101,7 +103,10 @@ func TestAuditTrail(t *testing.T) {
 		}
 	}
 	// The talk is a write and a read.
-	if want := []string{"open", "exec", "exec_end", "write", "write", "write", "read", "read", "resize", "close", "close"}; !slices.Equal(events, want) {
+	if want := []string{"open", "exec", "exec_end", "write", "write", "write", "read", "read", "resize", "close", "close"}; !slices.Equal(
+		events,
+		want,
+	) {
 		t.Errorf("%v, want %v", events, want)
 	}
 }

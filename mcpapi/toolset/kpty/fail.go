@@ -94,7 +94,13 @@ func newFailure(err error, action string) *failure {
 	if !ok {
 		e = &term.Error{Kind: term.Internal, Err: err}
 	}
-	f := &failure{ErrorCode: codeOf(e.Kind, action), Retryable: e.Kind.Retryable(), Cause: e.Kind, SessionID: e.Session, err: err}
+	f := &failure{
+		ErrorCode: codeOf(e.Kind, action),
+		Retryable: e.Kind.Retryable(),
+		Cause:     e.Kind,
+		SessionID: e.Session,
+		err:       err,
+	}
 	if d := e.Details; d != nil {
 		f.Waiting, f.Bytes, f.Field, f.Allowed, f.Example = d.WaitingFor, d.BytesWritten, d.Field, d.Allowed, d.Example
 	}
@@ -165,11 +171,18 @@ func advice(e *term.Error, action string) string {
 	case term.NotFound:
 		return fmt.Sprintf("there is no session %q: list shows the sessions there are, and spawn starts a new one", e.Session)
 	case term.AlreadyClosed, term.RemoteClosed:
-		return fmt.Sprintf("the program of this session has ended (%s): what it had put out is in output, and for anything else spawn a new session", d.EndReason)
+		return fmt.Sprintf(
+			"the program of this session has ended (%s): what it had put out is in output, and for anything else spawn a new session",
+			d.EndReason,
+		)
 	case term.Busy:
 		return busy(d)
 	case term.Locked:
-		return fmt.Sprintf("%s has the lock of this session until %s: only read is allowed until it gives the lock back", d.LockHolder, time.UnixMilli(d.LockExpiresAt).UTC().Format(time.RFC3339))
+		return fmt.Sprintf(
+			"%s has the lock of this session until %s: only read is allowed until it gives the lock back",
+			d.LockHolder,
+			time.UnixMilli(d.LockExpiresAt).UTC().Format(time.RFC3339),
+		)
 	case term.LockRequired:
 		return "this session may only be used with its lock, which this tool does not take: only read is allowed; spawn a session of your own"
 	case term.ExecTimeout:
@@ -192,9 +205,16 @@ func advice(e *term.Error, action string) string {
 func busy(d *term.Details) string {
 	switch {
 	case d.Prompt != nil:
-		return fmt.Sprintf("the login of this session waits for an answer (%s): send it with write, and sensitive true if it is a secret", d.Prompt.Text)
+		return fmt.Sprintf(
+			"the login of this session waits for an answer (%s): send it with write, and sensitive true if it is a secret",
+			d.Prompt.Text,
+		)
 	case d.WaitingFor != nil:
-		return fmt.Sprintf(`the terminal does not show a shell that is ready (%s: %q), so nothing was run: read shows what has it; answer it with write or talk, or interrupt it with write \u0003`, d.WaitingFor.Kind, d.WaitingFor.Text)
+		return fmt.Sprintf(
+			`the terminal does not show a shell that is ready (%s: %q), so nothing was run: read shows what has it; answer it with write or talk, or interrupt it with write \u0003`,
+			d.WaitingFor.Kind,
+			d.WaitingFor.Text,
+		)
 	}
 	return `a command is running in this session already, so nothing was run: wait for it (run with its exec_id), answer it with write, interrupt it with write \u0003, or spawn another session`
 }

@@ -46,7 +46,16 @@ func kinds(t *testing.T) (all []term.Kind) {
 
 // Every kind has a code of the contract in every action, and words that name no other tool.
 func TestCodes(t *testing.T) {
-	contract := map[Code]bool{SessionNotFound: true, SpawnFailed: true, Timeout: true, ProcessExited: true, WriteFailed: true, ReadFailed: true, AccessDenied: true, InvalidArgument: true}
+	contract := map[Code]bool{
+		SessionNotFound: true,
+		SpawnFailed:     true,
+		Timeout:         true,
+		ProcessExited:   true,
+		WriteFailed:     true,
+		ReadFailed:      true,
+		AccessDenied:    true,
+		InvalidArgument: true,
+	}
 	seen := map[Code]bool{}
 	for _, kind := range kinds(t) {
 		for _, action := range []string{"", "spawn", "write", "read", "run", "talk", "resize", "kill", "list", "help"} {
@@ -67,7 +76,8 @@ func TestCodes(t *testing.T) {
 			}
 		}
 	}
-	if f := newFailure(errors.New("a secret cause"), "run"); strings.Contains(f.Message, "secret") || f.Cause != term.Internal {
+	if f := newFailure(errors.New("a secret cause"), "run"); strings.Contains(f.Message, "secret") ||
+		f.Cause != term.Internal {
 		t.Errorf("%+v", f)
 	}
 }
@@ -98,11 +108,13 @@ func TestInvalid(t *testing.T) {
 		`{"action":"read","session_id":"$S","session_id":"$S"}`:                "session_id",
 	} {
 		r := a.call("%s", rawJSON(strings.ReplaceAll(arguments, "$S", id)))
-		if r.ErrorCode != InvalidArgument || r.Field != field || r.Retryable || r.Example == "" || !strings.Contains(r.Message, field) {
+		if r.ErrorCode != InvalidArgument || r.Field != field || r.Retryable || r.Example == "" ||
+			!strings.Contains(r.Message, field) {
 			t.Errorf("%s: want %s: %s", arguments, field, r.text)
 		}
 	}
-	if r := a.call(`{"action":"run","session_id":%s,"command":%s}`, id, "echo "+strings.Repeat("x", 9000)); r.ErrorCode != InvalidArgument || !strings.Contains(r.Message, "file") {
+	if r := a.call(`{"action":"run","session_id":%s,"command":%s}`, id, "echo "+strings.Repeat("x", 9000)); r.ErrorCode != InvalidArgument ||
+		!strings.Contains(r.Message, "file") {
 		t.Errorf("a line longer than terminals take: %s", r.text)
 	}
 	if r := a.call(`{"action":"run","session_id":%s,"command":"echo \u0000"}`, id); r.ErrorCode != InvalidArgument {
@@ -116,7 +128,9 @@ type rawJSON string
 func TestNotFound(t *testing.T) {
 	a := newAgent(t, setting{})
 	for _, rest := range []string{`"write","data":"x"`, `"read"`, `"run","command":"x"`, `"talk","command":"x"`, `"resize","cols":1,"rows":1`, `"kill"`} {
-		if r := a.call(`{"session_id":"bash-none","action":%s`, rawJSON(rest+"}")); r.ErrorCode != SessionNotFound || !strings.Contains(r.Message, "bash-none") || !strings.Contains(r.Message, "spawn") {
+		if r := a.call(`{"session_id":"bash-none","action":%s`, rawJSON(rest+"}")); r.ErrorCode != SessionNotFound ||
+			!strings.Contains(r.Message, "bash-none") ||
+			!strings.Contains(r.Message, "spawn") {
 			t.Errorf("%s: %s", rest, r.text)
 		}
 	}
@@ -136,12 +150,16 @@ func TestSpawnFailed(t *testing.T) {
 		{`"cwd":"/no/such/folder"`, "cwd"},
 		{`"cwd":` + strconv.Quote(plain), "cwd"},
 	} {
-		if r := a.call(`{"action":"spawn",` + c.rest + `}`); r.ErrorCode != SpawnFailed || !strings.Contains(r.Message, c.says) || strings.Contains(r.Message, "argv") {
+		if r := a.call(`{"action":"spawn",` + c.rest + `}`); r.ErrorCode != SpawnFailed ||
+			!strings.Contains(r.Message, c.says) ||
+			strings.Contains(r.Message, "argv") {
 			t.Errorf("%s: %s", c.rest, r.text)
 		}
 	}
 	a.spawn("/bin/sh")
-	if r := a.call(`{"action":"spawn"}`); r.ErrorCode != SpawnFailed || r.Cause != term.LimitExceeded || !strings.Contains(r.Message, "kill") || !r.Retryable {
+	if r := a.call(`{"action":"spawn"}`); r.ErrorCode != SpawnFailed || r.Cause != term.LimitExceeded ||
+		!strings.Contains(r.Message, "kill") ||
+		!r.Retryable {
 		t.Errorf("one too many: %s", r.text)
 	}
 }
@@ -153,7 +171,9 @@ func TestProcessExited(t *testing.T) {
 		a.ok(`{"action":"write","session_id":%s,"data":"echo last wo''rds; exit 7\n"}`, id)
 		a.ended(id)
 		r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}"))
-		if r.ErrorCode != ProcessExited || !isCode(r.ExitCode, 7) || !strings.Contains(r.Output, "last words") || r.Retryable || !strings.Contains(r.Message, "spawn") {
+		if r.ErrorCode != ProcessExited || !isCode(r.ExitCode, 7) || !strings.Contains(r.Output, "last words") ||
+			r.Retryable ||
+			!strings.Contains(r.Message, "spawn") {
 			t.Errorf("%s: %s", rest, r.text)
 		}
 		// That was the rest of its output.
@@ -164,7 +184,8 @@ func TestProcessExited(t *testing.T) {
 	id := a.spawn("/bin/sh")
 	a.ok(`{"action":"write","session_id":%s,"data":"kill -9 $$\n"}`, id)
 	a.ended(id)
-	if r := a.call(`{"action":"run","session_id":%s,"command":"x"}`, id); r.ErrorCode != ProcessExited || !strings.Contains(r.text, `"exit_signal":"KILL"`) {
+	if r := a.call(`{"action":"run","session_id":%s,"command":"x"}`, id); r.ErrorCode != ProcessExited ||
+		!strings.Contains(r.text, `"exit_signal":"KILL"`) {
 		t.Errorf("%s", r.text)
 	}
 }
@@ -192,7 +213,8 @@ func TestWriteFailed(t *testing.T) {
 	if r.ErrorCode != WriteFailed || r.Bytes == nil || *r.Bytes >= 300_000 || !strings.Contains(r.Message, "kill") {
 		t.Errorf("%.300s", r.text)
 	}
-	if r := a.call(`{"action":"run","session_id":%s,"command":"x","timeout_ms":500}`, id); r.ErrorCode != WriteFailed && r.ErrorCode != Timeout {
+	if r := a.call(`{"action":"run","session_id":%s,"command":"x","timeout_ms":500}`, id); r.ErrorCode != WriteFailed &&
+		r.ErrorCode != Timeout {
 		t.Errorf("%s", r.text)
 	}
 }
@@ -219,7 +241,10 @@ func (b *broken) Close() error {
 func TestReadFailed(t *testing.T) {
 	a := newAgent(t, setting{sessions: session.Config{MaxReads: 1}})
 	one, two := a.spawn("/bin/cat"), a.spawn("/bin/cat")
-	_, waits := a.start("tools/call", fmt.Sprintf(`{"name":"k_pty","arguments":{"action":"read","session_id":%q,"timeout_ms":20000}}`, one))
+	_, waits := a.start(
+		"tools/call",
+		fmt.Sprintf(`{"name":"k_pty","arguments":{"action":"read","session_id":%q,"timeout_ms":20000}}`, one),
+	)
 	s, err := a.manager.Get(one)
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +254,8 @@ func TestReadFailed(t *testing.T) {
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		r := a.call(`{"action":"read","session_id":%s,"timeout_ms":100}`, two)
-		if r.ErrorCode == ReadFailed && r.Cause == term.LimitExceeded && strings.Contains(r.Message, "timeout_ms 0") && r.Retryable {
+		if r.ErrorCode == ReadFailed && r.Cause == term.LimitExceeded && strings.Contains(r.Message, "timeout_ms 0") &&
+			r.Retryable {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -251,12 +277,14 @@ func TestReadFailed(t *testing.T) {
 		},
 	}}})
 	id := b.ok(`{"action":"spawn","shell":"x"}`).SessionID
-	if r := b.call(`{"action":"resize","session_id":%s,"cols":5,"rows":5}`, id); r.ErrorCode != WriteFailed || r.Cause != term.IOError {
+	if r := b.call(`{"action":"resize","session_id":%s,"cols":5,"rows":5}`, id); r.ErrorCode != WriteFailed ||
+		r.Cause != term.IOError {
 		t.Errorf("%s", r.text)
 	}
 	close(line.fail)
 	b.ended(id)
-	if r := b.call(`{"action":"read","session_id":%s}`, id); r.ErrorCode != ReadFailed || !strings.Contains(r.Message, "the line is cut") {
+	if r := b.call(`{"action":"read","session_id":%s}`, id); r.ErrorCode != ReadFailed ||
+		!strings.Contains(r.Message, "the line is cut") {
 		t.Errorf("%s", r.text)
 	}
 }
@@ -264,14 +292,19 @@ func TestReadFailed(t *testing.T) {
 func TestAccessDenied(t *testing.T) {
 	gate := func(_ context.Context, a term.Action) (term.Ruling, error) {
 		if strings.Contains(a.Command, "forbidden") || strings.Contains(string(a.Data), "forbidden") {
-			return term.Ruling{}, &term.Error{Kind: term.PolicyDenied, Msg: "the rule no-forbidden denies it", Details: &term.Details{Rule: "no-forbidden"}}
+			return term.Ruling{}, &term.Error{
+				Kind:    term.PolicyDenied,
+				Msg:     "the rule no-forbidden denies it",
+				Details: &term.Details{Rule: "no-forbidden"},
+			}
 		}
 		return term.Ruling{}, nil
 	}
 	a := newAgent(t, setting{sessions: session.Config{Gate: gate}})
 	id := a.spawn("/bin/sh")
 	for _, rest := range []string{`"write","data":"forbidden"`, `"run","command":"forbidden"`, `"talk","command":"forbidden"`} {
-		if r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}")); r.ErrorCode != AccessDenied || !strings.Contains(r.Message, "no-forbidden") {
+		if r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}")); r.ErrorCode != AccessDenied ||
+			!strings.Contains(r.Message, "no-forbidden") {
 			t.Errorf("%s: %s", rest, r.text)
 		}
 	}
@@ -286,7 +319,10 @@ func TestAccessDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, rest := range []string{`"write","data":"x"`, `"run","command":"x"`, `"talk","command":"x"`, `"resize","cols":9,"rows":9`, `"kill"`} {
-		if r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}")); r.ErrorCode != AccessDenied || r.Cause != term.Locked || !strings.Contains(r.Message, "another client") || strings.Contains(r.Message, "deploy") {
+		if r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}")); r.ErrorCode != AccessDenied ||
+			r.Cause != term.Locked ||
+			!strings.Contains(r.Message, "another client") ||
+			strings.Contains(r.Message, "deploy") {
 			t.Errorf("%s: %s", rest, r.text)
 		}
 	}
@@ -303,7 +339,8 @@ func TestAccessDenied(t *testing.T) {
 	if r := b.ok(`{"action":"help"}`); r.Help == "" {
 		t.Errorf("%s", r.text)
 	}
-	if list := string(b.list()); !strings.Contains(list, `"enum":["read","list","help"]`) || strings.Contains(list, "agent's") {
+	if list := string(b.list()); !strings.Contains(list, `"enum":["read","list","help"]`) ||
+		strings.Contains(list, "agent's") {
 		t.Errorf("%s", list)
 	}
 }
@@ -318,7 +355,9 @@ func TestBusy(t *testing.T) {
 		t.Errorf("%s", r.text)
 	}
 	r := a.call(`{"action":"run","session_id":%s,"command":"echo no"}`, id)
-	if r.ErrorCode != WriteFailed || r.Waiting == nil || r.Waiting.Kind != "yes_no" || !strings.Contains(r.Message, "nothing was run") || !r.Retryable {
+	if r.ErrorCode != WriteFailed || r.Waiting == nil || r.Waiting.Kind != "yes_no" ||
+		!strings.Contains(r.Message, "nothing was run") ||
+		!r.Retryable {
 		t.Errorf("%s", r.text)
 	}
 	a.ok(`{"action":"talk","session_id":%s,"command":"y"}`, id)

@@ -157,7 +157,10 @@ func (a *agent) serve(caller mcpapi.Caller) {
 		inW.Close()
 		running.Wait()
 	})
-	a.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"tester","version":"7"}}`)
+	a.request(
+		"initialize",
+		`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"tester","version":"7"}}`,
+	)
 	a.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 

@@ -55,7 +55,11 @@ func (c *call) send(ctx context.Context, data string, sensitive bool) (session.W
 	if err == nil && res.TimedOut {
 		err = &term.Error{
 			Op: "write", Session: c.s.ID(), Kind: term.IOError, Details: &term.Details{BytesWritten: &res.Written},
-			Msg: fmt.Sprintf("the program took %d of %d bytes and no more: it does not read what is typed", res.Written, len(data)),
+			Msg: fmt.Sprintf(
+				"the program took %d of %d bytes and no more: it does not read what is typed",
+				res.Written,
+				len(data),
+			),
 		}
 	}
 	return res, err
@@ -146,7 +150,14 @@ func (c *call) readOn(ctx context.Context) (any, error) {
 	if k.EOF && len(k.Data) == 0 && k.Dropped == 0 {
 		return nil, c.over()
 	}
-	out := readOut{OK: true, SessionID: c.s.ID(), shown: c.chunk(k), EOF: k.EOF, TimedOut: k.Reason == session.ReasonTimeout && len(k.Data) == 0, More: k.Next < k.Buffer.End}
+	out := readOut{
+		OK:        true,
+		SessionID: c.s.ID(),
+		shown:     c.chunk(k),
+		EOF:       k.EOF,
+		TimedOut:  k.Reason == session.ReasonTimeout && len(k.Data) == 0,
+		More:      k.Next < k.Buffer.End,
+	}
 	switch {
 	case k.EOF:
 		<-c.s.Ended()
@@ -174,5 +185,9 @@ func canceled(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.Canceled) {
 		return nil
 	}
-	return &term.Error{Kind: term.Canceled, Msg: "the call was cancelled; nothing is lost: the next read returns it", Err: ctx.Err()}
+	return &term.Error{
+		Kind: term.Canceled,
+		Msg:  "the call was cancelled; nothing is lost: the next read returns it",
+		Err:  ctx.Err(),
+	}
 }

@@ -121,7 +121,9 @@ func TestLifecycle(t *testing.T) {
 	}
 	other := a.ok(`{"action":"spawn","shell":"bash","cols":80,"rows":24}`)
 	list := a.ok(`{"action":"list"}`)
-	if len(list.Sessions) != 2 || list.Sessions[0].SessionID != r.SessionID || list.Sessions[0].Cols != 99 || list.Sessions[1].Shell != "bash" || list.Sessions[1].Rows != 24 {
+	if len(list.Sessions) != 2 || list.Sessions[0].SessionID != r.SessionID || list.Sessions[0].Cols != 99 ||
+		list.Sessions[1].Shell != "bash" ||
+		list.Sessions[1].Rows != 24 {
 		t.Errorf("%s", list.text)
 	}
 	s, err := a.manager.Get(r.SessionID)
@@ -175,7 +177,8 @@ func TestReadDrains(t *testing.T) {
 	if r := a.ok(`{"action":"run","session_id":%s,"command":"echo by run"}`, id); r.Output != "by run\n" {
 		t.Errorf("%s", r.text)
 	}
-	if r := a.ok(`{"action":"read","session_id":%s,"timeout_ms":300}`, id); strings.Contains(r.Output, "by run") || strings.Contains(r.Output, "PTYCTL") {
+	if r := a.ok(`{"action":"read","session_id":%s,"timeout_ms":300}`, id); strings.Contains(r.Output, "by run") ||
+		strings.Contains(r.Output, "PTYCTL") {
 		t.Errorf("what run has returned comes again: %s", r.text)
 	}
 	a.ok(`{"action":"write","session_id":%s,"data":"printf 'aaaaabbbbb'; exit 5\n"}`, id)
@@ -225,7 +228,10 @@ func TestReadDropped(t *testing.T) {
 func TestReadCancelled(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("/bin/cat")
-	req, _ := a.start("tools/call", fmt.Sprintf(`{"name":"k_pty","arguments":{"action":"read","session_id":%q,"timeout_ms":30000}}`, id))
+	req, _ := a.start(
+		"tools/call",
+		fmt.Sprintf(`{"name":"k_pty","arguments":{"action":"read","session_id":%q,"timeout_ms":30000}}`, id),
+	)
 	s, err := a.manager.Get(id)
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +276,10 @@ func TestTalk(t *testing.T) {
 	if r := a.ok(`{"action":"read","session_id":%s,"timeout_ms":0}`, id); r.Output != "" {
 		t.Errorf("what talk has returned comes again: %s", r.text)
 	}
-	r = a.ok(`{"action":"talk","session_id":%s,"command":"while printf 'say> '; read x; do echo you said $x; done","idle_ms":300}`, id)
+	r = a.ok(
+		`{"action":"talk","session_id":%s,"command":"while printf 'say> '; read x; do echo you said $x; done","idle_ms":300}`,
+		id,
+	)
 	if r.DoneReason != "idle" || !strings.HasSuffix(r.Output, "say> ") {
 		t.Errorf("%s", r.text)
 	}
@@ -278,22 +287,26 @@ func TestTalk(t *testing.T) {
 	if r.DoneReason != "prompt" || r.Output != "hello\nyou said hello\nsay> " {
 		t.Errorf("another program's prompt: %s", r.text)
 	}
-	if r := a.call(`{"action":"talk","session_id":%s,"command":"two\nlines"}`, id); r.ErrorCode != InvalidArgument || r.Field != "command" {
+	if r := a.call(`{"action":"talk","session_id":%s,"command":"two\nlines"}`, id); r.ErrorCode != InvalidArgument ||
+		r.Field != "command" {
 		t.Errorf("%s", r.text)
 	}
-	if r := a.call(`{"action":"talk","session_id":%s,"command":"say DONE","sentinel":"DONE"}`, id); r.ErrorCode != InvalidArgument || r.Field != "sentinel" {
+	if r := a.call(`{"action":"talk","session_id":%s,"command":"say DONE","sentinel":"DONE"}`, id); r.ErrorCode != InvalidArgument ||
+		r.Field != "sentinel" {
 		t.Errorf("%s", r.text)
 	}
 	r = a.ok(`{"action":"talk","session_id":%s,"command":"x","sentinel":"you said x"}`, id)
 	if r.DoneReason != "sentinel" || !strings.HasSuffix(r.Output, "you said x") {
 		t.Errorf("%s", r.text)
 	}
-	if r := a.call(`{"action":"talk","session_id":%s,"command":"y","sentinel":"never","timeout_ms":300}`, id); r.ErrorCode != Timeout || !strings.Contains(r.Output, "you said y") {
+	if r := a.call(`{"action":"talk","session_id":%s,"command":"y","sentinel":"never","timeout_ms":300}`, id); r.ErrorCode != Timeout ||
+		!strings.Contains(r.Output, "you said y") {
 		t.Errorf("%s", r.text)
 	}
 
 	end := a.spawn("/bin/sh")
-	if r := a.ok(`{"action":"talk","session_id":%s,"command":"exit 9"}`, end); r.DoneReason != "eof" || !isCode(r.ExitCode, 9) {
+	if r := a.ok(`{"action":"talk","session_id":%s,"command":"exit 9"}`, end); r.DoneReason != "eof" ||
+		!isCode(r.ExitCode, 9) {
 		t.Errorf("%s", r.text)
 	}
 }
@@ -334,7 +347,10 @@ func TestConcurrent(t *testing.T) {
 			}
 		})
 	}
-	a.ok(`{"action":"write","session_id":%s,"data":"i=0; while [ $i -lt 200 ]; do echo mark=$i; i=$((i+1)); done; exit\n"}`, id)
+	a.ok(
+		`{"action":"write","session_id":%s,"data":"i=0; while [ $i -lt 200 ]; do echo mark=$i; i=$((i+1)); done; exit\n"}`,
+		id,
+	)
 	wg.Wait()
 	bytes := 0
 	for _, part := range all {
@@ -380,20 +396,34 @@ func TestBookmarksEnd(t *testing.T) {
 // Callers that may only read take no output away: neither from the agent nor from each other.
 func TestReadersApart(t *testing.T) {
 	a := newAgent(t, setting{})
-	one, other := mcpapi.Caller{Transport: "http", Token: "one", ReadOnly: true}, mcpapi.Caller{Transport: "http", Token: "other", ReadOnly: true}
+	one, other := mcpapi.Caller{
+		Transport: "http",
+		Token:     "one",
+		ReadOnly:  true,
+	}, mcpapi.Caller{
+		Transport: "http",
+		Token:     "other",
+		ReadOnly:  true,
+	}
 	id := a.spawn("/bin/cat")
 	readers := []*agent{a.as(one), a.as(other), a}
 	say := func(word string) { a.ok(`{"action":"write","session_id":%s,"data":%s}`, id, word+"\n") }
 	for _, word := range []string{"first", "second"} {
 		say(word)
 		for _, reader := range readers {
-			if all := reader.until(id, word+"\n"+word+"\n"); strings.Contains(all, "first") != (word == "first") { // the echo, and cat
+			if all := reader.until(id, word+"\n"+word+"\n"); strings.Contains(
+				all,
+				"first",
+			) != (word == "first") { // the echo, and cat
 				t.Errorf("%s: %q", word, all)
 			}
 		}
 	}
 
-	_, answer := readers[0].start("tools/call", fmt.Sprintf(`{"name":"k_pty","arguments":{"action":"read","session_id":%q,"timeout_ms":30000}}`, id))
+	_, answer := readers[0].start(
+		"tools/call",
+		fmt.Sprintf(`{"name":"k_pty","arguments":{"action":"read","session_id":%q,"timeout_ms":30000}}`, id),
+	)
 	s, err := a.manager.Get(id)
 	if err != nil {
 		t.Fatal(err)
@@ -407,7 +437,10 @@ func TestReadersApart(t *testing.T) {
 		t.Errorf("%s", r.text)
 	}
 	readers[1].until(id, "third")
-	if all := a.as(one).ok(`{"action":"read","session_id":%s,"timeout_ms":300}`, id).Output; strings.Contains(all, "second") {
+	if all := a.as(one).ok(`{"action":"read","session_id":%s,"timeout_ms":300}`, id).Output; strings.Contains(
+		all,
+		"second",
+	) {
 		t.Errorf("the same token has another place on another connection: %q", all)
 	}
 }

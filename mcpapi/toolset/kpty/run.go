@@ -42,11 +42,17 @@ func (c *call) run(ctx context.Context) (any, error) {
 	var warnings []string
 	switch {
 	case c.in.ExecID != "" && (c.in.Command != "" || c.in.Sentinel != "" || c.in.TimeoutMS != nil):
-		return nil, c.Invalid("exec_id", "exec_id goes on with a command as it was started: leave command, sentinel and timeout_ms out")
+		return nil, c.Invalid(
+			"exec_id",
+			"exec_id goes on with a command as it was started: leave command, sentinel and timeout_ms out",
+		)
 	case c.in.ExecID != "":
 		res, err = c.s.ContinueExec(ctx, c.in.ExecID, c.Options().MaxWait, c.maxBytes())
 		if errors.Is(err, term.NotFound) {
-			return nil, c.Invalid("exec_id", "this session has no such command: its output was returned in full, or is no longer kept")
+			return nil, c.Invalid(
+				"exec_id",
+				"this session has no such command: its output was returned in full, or is no longer kept",
+			)
 		}
 	case strings.TrimSpace(c.in.Command) == "":
 		return nil, c.Invalid("command", "command is missing: pass the command to run, or the exec_id of one to wait for")
@@ -99,15 +105,25 @@ func (c *call) request() (r session.ExecRequest, warnings []string, err error) {
 	if most := c.Options().MaxExecTimeout; timeout > most {
 		timeout, warnings = most, append(warnings, "timeout_ms was lowered to "+most.String())
 	}
-	r = session.ExecRequest{Command: c.in.Command, Lane: session.LaneTerminal, Timeout: timeout, Wait: c.Options().MaxWait, MaxOutput: c.maxBytes()}
+	r = session.ExecRequest{
+		Command:   c.in.Command,
+		Lane:      session.LaneTerminal,
+		Timeout:   timeout,
+		Wait:      c.Options().MaxWait,
+		MaxOutput: c.maxBytes(),
+	}
 	if c.in.Sentinel == "" {
 		return r, warnings, nil
 	}
-	if len(c.in.Sentinel) > maxSentinel || strings.ContainsFunc(c.in.Sentinel, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+	if len(c.in.Sentinel) > maxSentinel ||
+		strings.ContainsFunc(c.in.Sentinel, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 		return r, nil, c.Invalid("sentinel", fmt.Sprintf("sentinel must be one line of at most %d bytes", maxSentinel))
 	}
 	if c.inCmd() {
-		return r, append(warnings, "cmd.exe cannot print a marker of one's own: sentinel was left out, the command is recognised all the same"), nil
+		return r, append(
+			warnings,
+			"cmd.exe cannot print a marker of one's own: sentinel was left out, the command is recognised all the same",
+		), nil
 	}
 	r.MarkerPrefix, r.MarkerSuffix = sentinelMarker(c.in.Sentinel)
 	return r, warnings, nil
@@ -171,7 +187,14 @@ func (c *call) judge(res session.ExecResult, out *runOut) (any, error) {
 		e = c.timeout(what)
 		e.Stopped = &stopped
 	case res.Done == session.DoneEOF:
-		e = c.failure(&term.Error{Op: "exec", Session: c.s.ID(), Kind: term.RemoteClosed, Details: &term.Details{EndReason: c.s.Info().End.Reason}})
+		e = c.failure(
+			&term.Error{
+				Op:      "exec",
+				Session: c.s.ID(),
+				Kind:    term.RemoteClosed,
+				Details: &term.Details{EndReason: c.s.Info().End.Reason},
+			},
+		)
 		e.ExitCode = cmp.Or(out.ExitCode, e.ExitCode)
 	default:
 		return out, nil

@@ -97,7 +97,8 @@ func TestRunAwkward(t *testing.T) {
 					t.Errorf("%s: %q: %s", shell, command, r.text)
 				}
 			}
-			if r := a.call(`{"action":"run","session_id":%s,"command":"exit 3"}`, id); r.ErrorCode != ProcessExited || !isCode(r.ExitCode, 3) {
+			if r := a.call(`{"action":"run","session_id":%s,"command":"exit 3"}`, id); r.ErrorCode != ProcessExited ||
+				!isCode(r.ExitCode, 3) {
 				t.Errorf("%s: exit 3: %s", shell, r.text)
 			}
 		}
@@ -124,14 +125,21 @@ func TestRunTimeout(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("bash")
 	r := a.call(`{"action":"run","session_id":%s,"command":"echo partial; sleep 60","timeout_ms":700}`, id)
-	if r.ErrorCode != Timeout || r.Output != "partial\n" && r.Output != "partial\n^C" && !strings.HasPrefix(r.Output, "partial\n^C") || r.Stopped == nil || !*r.Stopped {
+	if r.ErrorCode != Timeout ||
+		r.Output != "partial\n" && r.Output != "partial\n^C" && !strings.HasPrefix(r.Output, "partial\n^C") ||
+		r.Stopped == nil ||
+		!*r.Stopped {
 		t.Errorf("%s", r.text)
 	}
 	if r := a.ok(`{"action":"run","session_id":%s,"command":"echo ready"}`, id); r.Output != "ready\n" {
 		t.Errorf("afterwards: %s", r.text)
 	}
-	r = a.call(`{"action":"run","session_id":%s,"command":"trap '' INT QUIT; echo deaf; while :; do sleep 0.1; done","timeout_ms":500}`, id)
-	if r.ErrorCode != Timeout || !strings.Contains(r.Output, "deaf\n") || r.Stopped == nil || *r.Stopped || !strings.Contains(r.Message, "kill") {
+	r = a.call(
+		`{"action":"run","session_id":%s,"command":"trap '' INT QUIT; echo deaf; while :; do sleep 0.1; done","timeout_ms":500}`,
+		id,
+	)
+	if r.ErrorCode != Timeout || !strings.Contains(r.Output, "deaf\n") || r.Stopped == nil || *r.Stopped ||
+		!strings.Contains(r.Message, "kill") {
 		t.Errorf("a command that does not obey: %s", r.text)
 	}
 }
@@ -140,18 +148,26 @@ func TestRunTimeout(t *testing.T) {
 func TestRunGoesOn(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("bash")
-	r := a.ok(`{"action":"run","session_id":%s,"command":"printf 'Password: '; stty -echo; read p; stty echo; echo; echo got ${#p}; (exit 6)"}`, id)
+	r := a.ok(
+		`{"action":"run","session_id":%s,"command":"printf 'Password: '; stty -echo; read p; stty echo; echo; echo got ${#p}; (exit 6)"}`,
+		id,
+	)
 	if !r.Running || r.ExecID == "" || r.Waiting == nil || r.Waiting.Kind != "password" || r.ExitCode != nil {
 		t.Fatalf("%s", r.text)
 	}
-	if busy := a.call(`{"action":"run","session_id":%s,"command":"echo no"}`, id); busy.ErrorCode != WriteFailed || busy.Cause != "BUSY" || busy.Waiting == nil || !strings.Contains(busy.Message, "password") {
+	if busy := a.call(`{"action":"run","session_id":%s,"command":"echo no"}`, id); busy.ErrorCode != WriteFailed ||
+		busy.Cause != "BUSY" ||
+		busy.Waiting == nil ||
+		!strings.Contains(busy.Message, "password") {
 		t.Errorf("a second command: %s", busy.text)
 	}
 	a.ok(`{"action":"write","session_id":%s,"data":"secret-answer-1138\n","sensitive":true}`, id)
-	if r = a.ok(`{"action":"run","session_id":%s,"exec_id":%s}`, id, r.ExecID); r.Running || !isCode(r.ExitCode, 6) || !strings.Contains(r.Output, "got 18") {
+	if r = a.ok(`{"action":"run","session_id":%s,"exec_id":%s}`, id, r.ExecID); r.Running || !isCode(r.ExitCode, 6) ||
+		!strings.Contains(r.Output, "got 18") {
 		t.Errorf("%s", r.text)
 	}
-	if r := a.call(`{"action":"run","session_id":%s,"exec_id":"exec-none"}`, id); r.ErrorCode != InvalidArgument || r.Field != "exec_id" {
+	if r := a.call(`{"action":"run","session_id":%s,"exec_id":"exec-none"}`, id); r.ErrorCode != InvalidArgument ||
+		r.Field != "exec_id" {
 		t.Errorf("%s", r.text)
 	}
 
@@ -175,8 +191,13 @@ func TestRunGoesOn(t *testing.T) {
 func TestRunMuch(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("/bin/sh")
-	r := a.ok(`{"action":"run","session_id":%s,"command":"i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done"}`, id)
-	if !r.Truncated || r.Omitted == 0 || len(r.Output) > outputBytes+100 || r.ExecID == "" || !strings.HasPrefix(r.Output, "line 0\n") || !strings.HasSuffix(r.Output, "line 2999\n") {
+	r := a.ok(
+		`{"action":"run","session_id":%s,"command":"i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done"}`,
+		id,
+	)
+	if !r.Truncated || r.Omitted == 0 || len(r.Output) > outputBytes+100 || r.ExecID == "" ||
+		!strings.HasPrefix(r.Output, "line 0\n") ||
+		!strings.HasSuffix(r.Output, "line 2999\n") {
 		t.Fatalf("%.300s", r.text)
 	}
 	r = a.ok(`{"action":"run","session_id":%s,"exec_id":%s,"max_bytes":100000}`, id, r.ExecID)
@@ -200,7 +221,8 @@ func TestFormat(t *testing.T) {
 	if r := a.ok(`{"action":"run","session_id":%s,"command":%s,"format":"raw"}`, id, command); r.Output != "\x1b[31mred\x1b[0m \x1b]0;title\ax\n" {
 		t.Errorf("raw: %s", r.text)
 	}
-	if r := a.ok(`{"action":"run","session_id":%s,"command":"printf '\\377\\n'","format":"raw"}`, id); r.Encoding != "base64" || r.Output != "/wo=" {
+	if r := a.ok(`{"action":"run","session_id":%s,"command":"printf '\\377\\n'","format":"raw"}`, id); r.Encoding != "base64" ||
+		r.Output != "/wo=" {
 		t.Errorf("bytes that are no text: %s", r.text)
 	}
 }
@@ -209,12 +231,15 @@ func TestSentinelRefused(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("/bin/sh")
 	for _, sentinel := range []string{"", " ", "a\nb", "\x1b[2J", strings.Repeat("x", maxSentinel+1)} {
-		if r := a.call(`{"action":"run","session_id":%s,"command":"echo x","sentinel":%s}`, id, sentinel); r.ErrorCode != InvalidArgument || r.Field != "sentinel" || r.Example == "" {
+		if r := a.call(`{"action":"run","session_id":%s,"command":"echo x","sentinel":%s}`, id, sentinel); r.ErrorCode != InvalidArgument ||
+			r.Field != "sentinel" ||
+			r.Example == "" {
 			t.Errorf("%q: %s", sentinel, r.text)
 		}
 	}
 	one, _ := sentinelMarker("X")
-	if two, end := sentinelMarker("X"); one == two || end != "__" || !strings.HasPrefix(two, "X_") || len(two) != len("X_01234567=") {
+	if two, end := sentinelMarker("X"); one == two || end != "__" || !strings.HasPrefix(two, "X_") ||
+		len(two) != len("X_01234567=") {
 		t.Errorf("%s %s %s", one, two, end)
 	}
 }
@@ -245,7 +270,8 @@ func TestSentinelInCmd(t *testing.T) {
 	}}})
 	id := a.spawn("cmd.exe")
 	r := a.ok(`{"action":"run","session_id":%s,"command":"ver","sentinel":"DONE","timeout_ms":20000}`, id)
-	if r.Output != "Windows\n" || !isCode(r.ExitCode, 0) || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "sentinel") {
+	if r.Output != "Windows\n" || !isCode(r.ExitCode, 0) || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "sentinel") {
 		t.Errorf("%s", r.text)
 	}
 }
@@ -285,14 +311,17 @@ func TestRunAtAnotherPrompt(t *testing.T) {
 	a.ok(`{"action":"run","session_id":%s,"command":"true"}`, id)
 	a.ok(`{"action":"talk","session_id":%s,"command":"while printf '%%s' \"$PS1\"; read x; do :; done","idle_ms":300}`, id)
 	r := a.ok(`{"action":"run","session_id":%s,"command":"echo hello","timeout_ms":30000}`, id)
-	if !r.Running || r.ExecID == "" || r.ExitCode != nil || r.Waiting == nil || r.Waiting.Kind != "prompt" || strings.Contains(r.Output, "hello") {
+	if !r.Running || r.ExecID == "" || r.ExitCode != nil || r.Waiting == nil || r.Waiting.Kind != "prompt" ||
+		strings.Contains(r.Output, "hello") {
 		t.Fatalf("%s", r.text)
 	}
 	a.ok(`{"action":"write","session_id":%s,"data":"\u0003"}`, id)
-	if r := a.ok(`{"action":"run","session_id":%s,"exec_id":%s}`, id, r.ExecID); r.Running || r.ExitCode != nil || r.ExitReason == "" {
+	if r := a.ok(`{"action":"run","session_id":%s,"exec_id":%s}`, id, r.ExecID); r.Running || r.ExitCode != nil ||
+		r.ExitReason == "" {
 		t.Errorf("%s", r.text)
 	}
-	if r := a.ok(`{"action":"run","session_id":%s,"command":"echo again"}`, id); r.Output != "again\n" || !isCode(r.ExitCode, 0) {
+	if r := a.ok(`{"action":"run","session_id":%s,"command":"echo again"}`, id); r.Output != "again\n" ||
+		!isCode(r.ExitCode, 0) {
 		t.Errorf("%s", r.text)
 	}
 }

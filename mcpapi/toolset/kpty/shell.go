@@ -39,7 +39,14 @@ type sessionOut struct {
 }
 
 func newSessionOut(i session.Info) sessionOut {
-	o := sessionOut{SessionID: i.ID, Shell: i.Protocol, Cols: i.PTY.Cols, Rows: i.PTY.Rows, CreatedAt: i.Created.UTC().Format(time.RFC3339Nano), Opener: i.Opener.Agent}
+	o := sessionOut{
+		SessionID: i.ID,
+		Shell:     i.Protocol,
+		Cols:      i.PTY.Cols,
+		Rows:      i.PTY.Rows,
+		CreatedAt: i.Created.UTC().Format(time.RFC3339Nano),
+		Opener:    i.Opener.Agent,
+	}
 	if p := i.About.Process; p != nil && len(p.Argv) > 0 {
 		o.Shell, o.Cwd, o.PID = p.Argv[0], p.Dir, p.PID
 	} else {

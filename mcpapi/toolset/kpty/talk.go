@@ -28,9 +28,15 @@ func (c *call) talk(ctx context.Context) (any, error) {
 	line := c.in.Command
 	switch {
 	case strings.ContainsAny(line, "\r\n"):
-		return nil, c.Invalid("command", "talk sends one line: use write to type several, or run for a command of several lines")
+		return nil, c.Invalid(
+			"command",
+			"talk sends one line: use write to type several, or run for a command of several lines",
+		)
 	case c.in.Sentinel != "" && strings.Contains(line, c.in.Sentinel):
-		return nil, c.Invalid("sentinel", "the line holds the sentinel, so that its own echo would be taken for the answer: choose another")
+		return nil, c.Invalid(
+			"sentinel",
+			"the line holds the sentinel, so that its own echo would be taken for the answer: choose another",
+		)
 	}
 	c.Waits("an answer on "+c.s.ID(), c.s)
 	began := time.Now()
@@ -39,7 +45,11 @@ func (c *call) talk(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := session.ReadRequest{Cursor: res.Cursor, MaxBytes: c.maxBytes(), Timeout: max(0, c.wait(runTimeout*time.Millisecond)-time.Since(began))}
+	r := session.ReadRequest{
+		Cursor:   res.Cursor,
+		MaxBytes: c.maxBytes(),
+		Timeout:  max(0, c.wait(runTimeout*time.Millisecond)-time.Since(began)),
+	}
 	if c.in.Sentinel != "" {
 		r.Until = regexp.MustCompile(regexp.QuoteMeta(c.in.Sentinel))
 		return c.answered(ctx, c.s.Read(ctx, r))

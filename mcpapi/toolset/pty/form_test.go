@@ -52,8 +52,27 @@ func TestSpecifiedForms(t *testing.T) {
 		}
 		return at.In(time.FixedZone("", 3600)) // which must not show
 	}
-	server := view{id: "pty_a1b2c3d4", title: "Dev Server", command: "npm run dev", workdir: "/path/to/project", pid: 12345, status: running, lines: 1523, created: at("2026-01-17T10:30:00Z")}
-	build := view{id: "pty_b2c3d4e5", title: "Build", command: "npm run build", workdir: "/path/to/project", pid: 12346, status: exited, exit: new(int), lines: 234, created: at("2026-01-17T10:25:00Z")}
+	server := view{
+		id:      "pty_a1b2c3d4",
+		title:   "Dev Server",
+		command: "npm run dev",
+		workdir: "/path/to/project",
+		pid:     12345,
+		status:  running,
+		lines:   1523,
+		created: at("2026-01-17T10:30:00Z"),
+	}
+	build := view{
+		id:      "pty_b2c3d4e5",
+		title:   "Build",
+		command: "npm run build",
+		workdir: "/path/to/project",
+		pid:     12346,
+		status:  exited,
+		exit:    new(int),
+		lines:   234,
+		created: at("2026-01-17T10:25:00Z"),
+	}
 
 	specified(t, "spawned", server.spawned())
 	specified(t, "list", listed([]view{server, build}))

@@ -56,7 +56,13 @@ func (v view) ended(ran, cleanup bool) string {
 	case !ran:
 		did = "Already ended"
 	}
-	return element("pty_killed", fmt.Sprintf("%s: %s (%s)", did, v.id, left), "Title: "+v.title, "Command: "+v.command, fmt.Sprintf("Final line count: %d", v.lines))
+	return element(
+		"pty_killed",
+		fmt.Sprintf("%s: %s (%s)", did, v.id, left),
+		"Title: "+v.title,
+		"Command: "+v.command,
+		fmt.Sprintf("Final line count: %d", v.lines),
+	)
 }
 
 // blows end a program, the later ones if the former do not: each has its time.
@@ -85,10 +91,20 @@ func (t *terminal) stop(ctx context.Context) error {
 			continue
 		case <-ctx.Done():
 			timer.Stop()
-			return &term.Error{Op: "kill", Session: t.ID(), Kind: term.Canceled, Msg: "canceled; the program was told to end", Err: ctx.Err()}
+			return &term.Error{
+				Op:      "kill",
+				Session: t.ID(),
+				Kind:    term.Canceled,
+				Msg:     "canceled; the program was told to end",
+				Err:     ctx.Err(),
+			}
 		}
 		timer.Stop()
 		return nil
 	}
-	return term.Errorf(term.IOError, "the program of %s was killed and has not ended yet; look again with pty_list", t.ID())
+	return term.Errorf(
+		term.IOError,
+		"the program of %s was killed and has not ended yet; look again with pty_list",
+		t.ID(),
+	)
 }

@@ -68,7 +68,8 @@ func connect(tb testing.TB, l *lab, callers ...mcpapi.Caller) []client {
 			}
 			outW.Close()
 		})
-		s, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "7"}, nil).Connect(tb.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, nil)
+		s, err := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "7"}, nil).
+			Connect(tb.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, nil)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -185,7 +186,8 @@ func argument(v any) string {
 func settled(text, id, dir string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, id, "pty_00000000"), dir, "/dir")
 	text = regexp.MustCompile(`PID: [1-9][0-9]*`).ReplaceAllString(text, "PID: 1")
-	return regexp.MustCompile(`Created: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`).ReplaceAllString(text, "Created: 2026-01-17T10:30:00.000Z")
+	return regexp.MustCompile(`Created: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`).
+		ReplaceAllString(text, "Created: 2026-01-17T10:30:00.000Z")
 }
 
 func sdkCall(tool, arguments string) *mcp.CallToolParams {

@@ -78,7 +78,13 @@ func (t *terminal) search(ctx context.Context, p *page, in *readArgs) error {
 	full := false
 	for n, text := range lines.All {
 		if ctx.Err() != nil {
-			return &term.Error{Op: "read", Session: t.ID(), Kind: term.Canceled, Msg: "canceled while the lines were searched", Err: ctx.Err()}
+			return &term.Error{
+				Op:      "read",
+				Session: t.ID(),
+				Kind:    term.Canceled,
+				Msg:     "canceled while the lines were searched",
+				Err:     ctx.Err(),
+			}
 		}
 		if !re.Match(text[:min(len(text), maxSearched)]) {
 			continue
@@ -99,9 +105,18 @@ func compile(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
 	}
 	why := err.Error()
 	if fault, ok := errors.AsType[*syntax.Error](err); ok {
-		why = fmt.Sprintf("%s: `%s`; patterns are RE2 (https://golang.org/s/re2syntax): no look-around, no back-references", fault.Code, visible(cut(fault.Expr, maxShown)))
+		why = fmt.Sprintf(
+			"%s: `%s`; patterns are RE2 (https://golang.org/s/re2syntax): no look-around, no back-references",
+			fault.Code,
+			visible(cut(fault.Expr, maxShown)),
+		)
 	}
-	return nil, &term.Error{Op: "read", Kind: term.InvalidArgument, Msg: fmt.Sprintf(`Invalid regex pattern "%s": %s`, visible(cut(pattern, maxShown)), why), Details: &term.Details{Field: "pattern"}}
+	return nil, &term.Error{
+		Op:      "read",
+		Kind:    term.InvalidArgument,
+		Msg:     fmt.Sprintf(`Invalid regex pattern "%s": %s`, visible(cut(pattern, maxShown)), why),
+		Details: &term.Details{Field: "pattern"},
+	}
 }
 
 // add shows a line, if there is room.
@@ -154,8 +169,14 @@ func (p *page) nothing() []string {
 	case p.pattern == "":
 		return []string{fmt.Sprintf("(No output beyond line %d)", p.total), fmt.Sprintf("Total lines: %d", p.total)}
 	case p.matches > 0:
-		return []string{fmt.Sprintf("(No matches beyond the %d there are)", p.matches), fmt.Sprintf("Total lines in buffer: %d", p.total)}
+		return []string{
+			fmt.Sprintf("(No matches beyond the %d there are)", p.matches),
+			fmt.Sprintf("Total lines in buffer: %d", p.total),
+		}
 	default:
-		return []string{fmt.Sprintf("No lines matched the pattern '%s'.", visible(p.pattern)), fmt.Sprintf("Total lines in buffer: %d", p.total)}
+		return []string{
+			fmt.Sprintf("No lines matched the pattern '%s'.", visible(p.pattern)),
+			fmt.Sprintf("Total lines in buffer: %d", p.total),
+		}
 	}
 }

@@ -29,7 +29,10 @@ func (s *set) spawn(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) 
 	local := term.LocalOptions{Argv: slices.Concat([]string{in.Command}, in.Args), Dir: in.Workdir, Title: in.Title}
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
 		if name == "" || strings.Contains(name, "=") {
-			return mcpapi.Answer{}, c.Invalid("env", fmt.Sprintf("env has the name %q; a name is not empty and holds no =", cut(name, maxShown)))
+			return mcpapi.Answer{}, c.Invalid(
+				"env",
+				fmt.Sprintf("env has the name %q; a name is not empty and holds no =", cut(name, maxShown)),
+			)
 		}
 		local.Env = append(local.Env, term.EnvVar{Name: name, Value: in.Env[name]})
 	}
@@ -53,7 +56,15 @@ func (s *set) spawn(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) 
 const maxTitle = 256
 
 func (v view) spawned() string {
-	return element("pty_spawned", "ID: "+v.id, "Title: "+v.title, "Command: "+v.command, "Workdir: "+v.workdir, fmt.Sprintf("PID: %d", v.pid), "Status: "+string(v.status))
+	return element(
+		"pty_spawned",
+		"ID: "+v.id,
+		"Title: "+v.title,
+		"Command: "+v.command,
+		"Workdir: "+v.workdir,
+		fmt.Sprintf("PID: %d", v.pid),
+		"Status: "+string(v.status),
+	)
 }
 
 // notStarted says of an error of the system, or of what it was given, which command it is about.

@@ -235,13 +235,19 @@ func TestOutput(t *testing.T) {
 	if got := c.call("pty_read", about(id, "")); !strings.Contains(got, want) {
 		t.Errorf("%q", got)
 	}
-	if got := c.call("pty_read", about(id, `,"pattern":"red text|^100"`)); !strings.Contains(got, "(2 matches from 4 total lines)") {
+	if got := c.call("pty_read", about(id, `,"pattern":"red text|^100"`)); !strings.Contains(
+		got,
+		"(2 matches from 4 total lines)",
+	) {
 		t.Errorf("a pattern is for what is shown: %q", got)
 	}
 
 	id = c.sh(`i=0; while [ $i -lt 3000 ]; do printf é; i=$((i+1)); done; echo; echo end`, "end\r\n")
 	c.awaitEnd(id)
-	if got := c.call("pty_read", about(id, "")); !strings.Contains(got, "00001| "+strings.Repeat("é", 2000)+"...\n00002| end\n") {
+	if got := c.call("pty_read", about(id, "")); !strings.Contains(
+		got,
+		"00001| "+strings.Repeat("é", 2000)+"...\n00002| end\n",
+	) {
 		t.Errorf("%.100q of %d bytes", got, len(got))
 	}
 }
@@ -257,10 +263,16 @@ func TestBounds(t *testing.T) {
 	if !strings.Contains(got, want) {
 		t.Errorf("%s", got)
 	}
-	if got = c.call("pty_read", about(id, `,"offset":8`)); !strings.Contains(got, "00009| line 24\n00010| line 25\n\n(Older lines were dropped; line 1 is the oldest kept)\n(End of buffer - total 10 lines)") {
+	if got = c.call("pty_read", about(id, `,"offset":8`)); !strings.Contains(
+		got,
+		"00009| line 24\n00010| line 25\n\n(Older lines were dropped; line 1 is the oldest kept)\n(End of buffer - total 10 lines)",
+	) {
 		t.Errorf("%s", got)
 	}
-	if got = c.call("pty_read", about(id, `,"pattern":"line"`)); !strings.Contains(got, "(4 of 10 matches shown. Use offset=4 to see more.)") {
+	if got = c.call("pty_read", about(id, `,"pattern":"line"`)); !strings.Contains(
+		got,
+		"(4 of 10 matches shown. Use offset=4 to see more.)",
+	) {
 		t.Errorf("%s", got)
 	}
 }
@@ -270,7 +282,11 @@ func TestKill(t *testing.T) {
 	c := start(t)
 	id := c.sh("trap '' HUP TERM; echo ready; while :; do sleep 1000; done", "ready")
 	pid := c.pid(id)
-	if got := c.call("pty_kill", about(id, "")); !strings.Contains(got, "Killed: "+id+" (session retained for log access)") || !strings.Contains(got, "Final line count: 1") {
+	if got := c.call("pty_kill", about(id, "")); !strings.Contains(
+		got,
+		"Killed: "+id+" (session retained for log access)",
+	) ||
+		!strings.Contains(got, "Final line count: 1") {
 		t.Error(got)
 	}
 	if alive(pid) {
@@ -283,7 +299,10 @@ func TestKill(t *testing.T) {
 
 	id = c.sh("echo ready; exec sleep 1000", "ready")
 	pid = c.pid(id)
-	if got := c.call("pty_kill", about(id, `,"cleanup":true`)); !strings.Contains(got, "Killed: "+id+" (session removed)") {
+	if got := c.call("pty_kill", about(id, `,"cleanup":true`)); !strings.Contains(
+		got,
+		"Killed: "+id+" (session removed)",
+	) {
 		t.Error(got)
 	}
 	if alive(pid) {
@@ -361,7 +380,8 @@ func TestOtherTools(t *testing.T) {
 	if err := json.Unmarshal([]byte(opened), &other); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.core("ptyctl_session", `{"action":"list"}`); !strings.Contains(got, id) || !strings.Contains(got, other.SessionID) {
+	if got := c.core("ptyctl_session", `{"action":"list"}`); !strings.Contains(got, id) ||
+		!strings.Contains(got, other.SessionID) {
 		t.Errorf("ptyctl_session list lacks one: %s", got)
 	}
 	if got := c.call("pty_list", `{}`); !strings.Contains(got, id) || strings.Contains(got, other.SessionID) {
@@ -393,7 +413,13 @@ func (c client) core(tool, arguments string) string {
 // Callers that are kept apart know nothing of each other's sessions; one that may only read may do just that.
 func TestCallers(t *testing.T) {
 	l := newLab(t, Options{}, session.Config{}, mcpapi.Options{})
-	cs := connect(t, l, mcpapi.Caller{Token: "a", Isolated: true, Transport: "stdio"}, mcpapi.Caller{Token: "b", Isolated: true, Transport: "stdio"}, mcpapi.Caller{Token: "r", ReadOnly: true, Transport: "stdio"})
+	cs := connect(
+		t,
+		l,
+		mcpapi.Caller{Token: "a", Isolated: true, Transport: "stdio"},
+		mcpapi.Caller{Token: "b", Isolated: true, Transport: "stdio"},
+		mcpapi.Caller{Token: "r", ReadOnly: true, Transport: "stdio"},
+	)
 	a, b, reader := cs[0], cs[1], cs[2]
 	id := a.sh("echo ready; cat", "ready")
 	if got := b.call("pty_list", `{}`); strings.Contains(got, id) {
@@ -413,14 +439,22 @@ func TestCallers(t *testing.T) {
 	if got := reader.call("pty_read", about(id, "")); !strings.Contains(got, "ready") {
 		t.Error(got)
 	}
-	reader.fails("pty_write", about(id, `,"data":"x"`), "Error: Permission denied: pty_write is refused: the token r has the role read")
+	reader.fails(
+		"pty_write",
+		about(id, `,"data":"x"`),
+		"Error: Permission denied: pty_write is refused: the token r has the role read",
+	)
 	reader.fails("pty_spawn", `{"command":"true"}`, "Error: Permission denied: pty_spawn is refused")
 	reader.fails("pty_kill", about(id, ""), "Error: Permission denied: pty_kill is refused")
 }
 
 // The rules of PTY_PERMISSIONS hold for what is spawned, for folders, and for what is typed.
 func TestPermissions(t *testing.T) {
-	rules, err := policy.New(policy.Rules{Permissions: `{"bash": {"git push": "deny", "terraform *": "ask", "sh *": "allow"}, "external_directory": "deny"}`})
+	rules, err := policy.New(
+		policy.Rules{
+			Permissions: `{"bash": {"git push": "deny", "terraform *": "ask", "sh *": "allow"}, "external_directory": "deny"}`,
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -450,7 +484,15 @@ func TestPermissions(t *testing.T) {
 func TestEnvironmentIsNotTold(t *testing.T) {
 	c := start(t)
 	token := leaktest.Secret(t, "environment-of-a-program-1138")
-	id := c.spawn(argument(map[string]any{"command": "sh", "args": []string{"-c", "echo ${#API_TOKEN} long"}, "env": map[string]string{"API_TOKEN": token}}))
+	id := c.spawn(
+		argument(
+			map[string]any{
+				"command": "sh",
+				"args":    []string{"-c", "echo ${#API_TOKEN} long"},
+				"env":     map[string]string{"API_TOKEN": token},
+			},
+		),
+	)
 	c.await(id, strconv.Itoa(len(token))+" long")
 	c.call("pty_list", `{}`)
 }
@@ -458,9 +500,12 @@ func TestEnvironmentIsNotTold(t *testing.T) {
 // A title or command that would look like another session's entry does not.
 func TestForgedEntry(t *testing.T) {
 	c := start(t)
-	c.spawn(argument(map[string]any{"command": "true", "args": []string{"\n[pty_ffffffff] fine\n  Status: running\x1b[8m"}}))
+	c.spawn(
+		argument(map[string]any{"command": "true", "args": []string{"\n[pty_ffffffff] fine\n  Status: running\x1b[8m"}}),
+	)
 	got := c.call("pty_list", `{}`)
-	if strings.Contains(got, "\n[pty_ffffffff]") || strings.Contains(got, "\x1b") || !strings.Contains(got, `  Command: true \n[pty_ffffffff] fine\n  Status: running\x1b[8m`) {
+	if strings.Contains(got, "\n[pty_ffffffff]") || strings.Contains(got, "\x1b") ||
+		!strings.Contains(got, `  Command: true \n[pty_ffffffff] fine\n  Status: running\x1b[8m`) {
 		t.Error(got)
 	}
 }
@@ -495,7 +540,8 @@ func TestConcurrency(t *testing.T) {
 		kills.Go(func() { c.call("pty_kill", about(id, "")) })
 	}
 	kills.Wait()
-	if got := c.call("pty_list", `{}`); !strings.Contains(got, "Total: 1 session(s)") || !strings.Contains(got, "Status: killed") {
+	if got := c.call("pty_list", `{}`); !strings.Contains(got, "Total: 1 session(s)") ||
+		!strings.Contains(got, "Status: killed") {
 		t.Error(got)
 	}
 }

@@ -36,15 +36,23 @@ const instructions = `The pty_* tools run programs on terminals on this machine,
 
 var (
 	every   = []string{"*"}
-	idField = mcpapi.Field{Name: "id", Kind: mcpapi.KindString, About: "of the session, from pty_spawn", Required: every, NonEmpty: true}
+	idField = mcpapi.Field{
+		Name:     "id",
+		Kind:     mcpapi.KindString,
+		About:    "of the session, from pty_spawn",
+		Required: every,
+		NonEmpty: true,
+	}
 )
 
 func (s *set) tools() []*mcpapi.Tool {
 	return []*mcpapi.Tool{
 		{
 			Name: "pty_spawn", Title: "Start a program on a terminal", Local: true, Handle: s.spawn,
-			About:   "Start a program on a terminal of its own, in the background: a server, a watcher, a REPL, anything interactive. Returns the session's id for the other pty tools. No shell is started unless command names one.",
-			Actions: []mcpapi.Action{{Example: `{"command":"npm","args":["run","dev"],"title":"Dev Server"}`, Verb: term.VerbOpen}},
+			About: "Start a program on a terminal of its own, in the background: a server, a watcher, a REPL, anything interactive. Returns the session's id for the other pty tools. No shell is started unless command names one.",
+			Actions: []mcpapi.Action{
+				{Example: `{"command":"npm","args":["run","dev"],"title":"Dev Server"}`, Verb: term.VerbOpen},
+			},
 			Fields: []mcpapi.Field{
 				{Name: "command", Kind: mcpapi.KindString, About: "program to run, such as npm, python3, bash", Required: every, NonEmpty: true},
 				{Name: "args", Kind: mcpapi.KindStrings, About: "its arguments"},
@@ -58,7 +66,9 @@ func (s *set) tools() []*mcpapi.Tool {
 			Name: "pty_read", Title: "Read a terminal's lines", Local: true, Handle: s.read,
 			About:   readAbout,
 			Reading: readAbout,
-			Actions: []mcpapi.Action{{Example: `{"id":"pty_a1b2c3d4","offset":0,"limit":100}`, Reads: true, Verb: term.VerbRead}},
+			Actions: []mcpapi.Action{
+				{Example: `{"id":"pty_a1b2c3d4","offset":0,"limit":100}`, Reads: true, Verb: term.VerbRead},
+			},
 			Fields: []mcpapi.Field{
 				idField,
 				{Name: "offset", Kind: mcpapi.KindInteger, About: "lines to skip, with pattern: matches; default 0"},

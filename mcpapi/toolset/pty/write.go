@@ -33,7 +33,13 @@ func (s *set) write(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) 
 	case err != nil:
 		return mcpapi.Answer{}, err
 	case res.TimedOut:
-		return mcpapi.Answer{}, term.Errorf(term.Busy, "the program of %s took %d of %d bytes and no more, because it does not read; read what it shows, or write \\x03", in.ID, res.Written, len(data))
+		return mcpapi.Answer{}, term.Errorf(
+			term.Busy,
+			"the program of %s took %d of %d bytes and no more, because it does not read; read what it shows, or write \\x03",
+			in.ID,
+			res.Written,
+			len(data),
+		)
 	}
 	return mcpapi.Answer{Text: written(in.ID, data, res.Warnings)}, nil
 }
@@ -52,5 +58,9 @@ func written(id, data string, warnings []string) string {
 
 // notRunning is the error for what needs a program that runs.
 func (t *terminal) notRunning() error {
-	return &term.Error{Session: t.ID(), Kind: term.AlreadyClosed, Msg: fmt.Sprintf("PTY session %s is not running (status: %s)", t.ID(), t.status(t.State()))}
+	return &term.Error{
+		Session: t.ID(),
+		Kind:    term.AlreadyClosed,
+		Msg:     fmt.Sprintf("PTY session %s is not running (status: %s)", t.ID(), t.status(t.State())),
+	}
 }
