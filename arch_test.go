@@ -83,6 +83,7 @@ var importRules = []rule{
 	{pkg: "internal/leaktest/search", ours: []string{"internal/leaktest"}, why: "it is the last stage of the tests"},
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
 	{pkg: "scripts/dist", why: "whoever checks a release must be able to read all of what made it"},
+	{pkg: "examples/...", ours: []string{"session", "sshx", "term"}, why: "an example imports what a user of the library would import"},
 	{pkg: "cmd/ptyctl", anything: true, why: "it is the one place where everything is known"},
 	{pkg: integration, anything: true, why: "it tests the built program"},
 }

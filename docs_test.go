@@ -278,6 +278,23 @@ func TestDocsCalls(t *testing.T) {
 	}
 }
 
+// TestExamples requires of each program in examples a test with an expected output, because only such an example runs.
+func TestExamples(t *testing.T) {
+	folders, err := filepath.Glob("examples/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(folders) < 3 {
+		t.Fatalf("examples has the folders %q, want three or more", folders)
+	}
+	for _, folder := range folders {
+		text := readText(t, filepath.Join(folder, "main_test.go"))
+		if !strings.Contains(text, "\nfunc Example() {\n") || !strings.Contains(text, "// Output:") {
+			t.Errorf("%s/main_test.go has no Example with an output: go test would not run it", folder)
+		}
+	}
+}
+
 // link is a link of Markdown to a file of this repository.
 var link = regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)\s]*)?\)`)
 
