@@ -8,7 +8,7 @@ import (
 	"ptyctl/session"
 )
 
-// bookmarks say, for each session, up to where its output was read with k_pty.
+// bookmarks hold the read positions of k_pty: one per session and reader.
 type bookmarks struct {
 	mu sync.Mutex // guards the following
 	of map[reading]*bookmark
@@ -16,21 +16,24 @@ type bookmarks struct {
 
 func newBookmarks() *bookmarks { return &bookmarks{of: make(map[reading]*bookmark)} }
 
-// A reading is what has a bookmark.
+// A reading is the key of a bookmark: one reader of one session.
 type reading struct {
 	s  *session.Session
 	by reader
 }
 
-// A reader is who reads on from one place. The zero reader is all who may type, since an agent's calls may come over
-// several connections. Who may only read would take the output away from them, and so is a reader by token.
+// A reader identifies a caller with a read position of its own. All callers that may type
+// share the zero reader, because the calls of one agent may come over several
+// connections. Callers that may only read have one reader for each token; otherwise they
+// would take output away from the agent.
 type reader struct {
 	onlyReads        bool
 	transport, token string
 }
 
-// get returns the bookmark of r. A new one takes the place of those whose sessions are no longer listed, so that there
-// are never more than sessions times readers; of these there are as many as the operator gives tokens to.
+// get returns the bookmark of r and creates it if necessary. Each new bookmark replaces
+// those of sessions that the manager no longer lists. The map therefore has at most
+// sessions times readers entries, and the operator's tokens bound the number of readers.
 func (b *bookmarks) get(r reading, in *session.Manager) *bookmark {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,15 +50,16 @@ func (b *bookmarks) get(r reading, in *session.Manager) *bookmark {
 	return m
 }
 
-// A bookmark is the place from which the next read goes on.
+// A bookmark is the position in a session's output at which the next read starts.
 type bookmark struct {
-	turn chan struct{} // held by the one read that goes on from here: what one read returns, no other does
+	turn chan struct{} // the one reader at this position holds it, so that no two reads return the same bytes
 
 	mu sync.Mutex // guards the following
-	at int64
+	at int64      // offset of the first byte not yet shown
 }
 
-// take waits, at most wait, for the turn to read. Who has it calls release.
+// take waits at most wait for the turn to read and reports whether it got it. The caller
+// must then call release.
 func (m *bookmark) take(ctx context.Context, wait time.Duration) bool {
 	select {
 	case m.turn <- struct{}{}:
@@ -73,15 +77,18 @@ func (m *bookmark) take(ctx context.Context, wait time.Duration) bool {
 	return false
 }
 
+// release ends the turn that take has given.
 func (m *bookmark) release() { <-m.turn }
 
+// place returns the offset at which the next read must start.
 func (m *bookmark) place() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.at
 }
 
-// move says that everything before at was shown.
+// move records that everything before at was shown. The position never goes back: for
+// example, a run may move it past output that a slower read returns later.
 func (m *bookmark) move(at int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,6 +1,13 @@
-// Package kpty offers the tool k_pty, with the contract of the PTY daemon of Kuroryuu: one tool whose actions spawn a
-// shell on this machine, type into it, read it, run commands in it, and end it.
+// Package kpty offers the tool k_pty, which has the contract of the PTY daemon of
+// Kuroryuu: one tool with the actions spawn, write, read, run, talk, resize, kill, list
+// and help.
 //
-// It is a thin layer over sessions, and knows sessions of the other tools too. What it adds of its own is the shell that
-// is started when none is named, the places up to which k_pty has read each session, and the form of answers and failures.
+// The package is a thin layer over [session.Manager], and k_pty also works on sessions
+// that other tools have opened. The package itself adds three things: the shell that
+// spawn starts when the caller names no shell, a read position for each session and
+// reader, and the contract's form of results and failures.
+//
+// The results are JSON objects. A success has ok true; a failure has ok false, an
+// error_code of the contract (see [Code]) and a message that says how to go on, for
+// example "kill a session that is no longer needed, and try again".
 package kpty

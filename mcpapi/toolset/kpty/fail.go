@@ -14,7 +14,8 @@ import (
 // A Code is the error_code of a failure.
 type Code string
 
-// The codes of the contract, and InvalidArgument, which is for calls that are wrong in themselves.
+// The codes of the contract. InvalidArgument is an addition for calls with wrong
+// arguments, for example a missing field.
 const (
 	SessionNotFound Code = "PTY_SESSION_NOT_FOUND"
 	SpawnFailed     Code = "PTY_SPAWN_FAILED"
@@ -26,7 +27,8 @@ const (
 	InvalidArgument Code = "PTY_INVALID_ARGUMENT"
 )
 
-// codes are those of ptyctl's kinds. For the other kinds it depends on what was tried.
+// codes maps the kinds of ptyctl to codes. For the kinds that are missing here, codeOf
+// decides by the action.
 var codes = map[term.Kind]Code{
 	term.InvalidArgument: InvalidArgument,
 	term.NotFound:        SessionNotFound,
@@ -45,11 +47,12 @@ var codes = map[term.Kind]Code{
 	term.ExecTimeout:     Timeout,
 }
 
-// codeOf is the code of a failure of that kind in an action; "" is one before the action was known.
+// codeOf returns the code for a failure of the given kind. The action is "" if the call
+// failed before its action was known.
 func codeOf(kind term.Kind, action string) Code {
 	code, known := codes[kind]
 	switch {
-	case action == "spawn" && code != AccessDenied: // whatever it was, there is no terminal
+	case action == "spawn" && code != AccessDenied: // every other failure means that there is no terminal
 		return SpawnFailed
 	case known:
 		return code
@@ -61,7 +64,8 @@ func codeOf(kind term.Kind, action string) Code {
 	return WriteFailed
 }
 
-// A failure is the answer to a call that has failed, and the error that makes it one.
+// A failure is the JSON answer to a failed call. It is also the error that carries this
+// answer from an action to fail.
 type failure struct {
 	OK        bool      `json:"ok"` // false
 	ErrorCode Code      `json:"error_code"`
@@ -70,16 +74,16 @@ type failure struct {
 	Cause     term.Kind `json:"cause"` // the same in ptyctl's own codes, which are finer
 	SessionID string    `json:"session_id,omitempty"`
 
-	*shown                // what was put out before it failed
+	*shown                // output before the failure
 	Omitted int64         `json:"omitted_bytes,omitempty"`
-	Stopped *bool         `json:"stopped,omitempty"` // [PTY_TIMEOUT of run] the command is gone
-	ExecID  string        `json:"exec_id,omitempty"` // [run] shows more of the output
+	Stopped *bool         `json:"stopped,omitempty"` // [PTY_TIMEOUT of run] whether the command has ended
+	ExecID  string        `json:"exec_id,omitempty"` // [run] pass it to run for more of the output
 	Waiting *term.Waiting `json:"waiting_for,omitempty"`
 	Bytes   *int          `json:"bytes_written,omitempty"`
 	ending                // [PTY_PROCESS_EXITED]
 
-	Field   string   `json:"field,omitempty"` // [PTY_INVALID_ARGUMENT] and the next two
-	Allowed []string `json:"allowed,omitempty"`
+	Field   string   `json:"field,omitempty"`   // [PTY_INVALID_ARGUMENT] and the next two
+	Allowed []string `json:"allowed,omitempty"` // values that Field may have
 	Example string   `json:"example,omitempty"`
 
 	err error
@@ -88,7 +92,8 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// newFailure makes the answer for an error in an action.
+// newFailure describes err as the result of action. An error that is not a *term.Error is
+// a fault in ptyctl: the message must not show its text, which may hold secrets.
 func newFailure(err error, action string) *failure {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok {
@@ -105,23 +110,24 @@ func newFailure(err error, action string) *failure {
 		f.Waiting, f.Bytes, f.Field, f.Allowed, f.Example = d.WaitingFor, d.BytesWritten, d.Field, d.Allowed, d.Example
 	}
 	f.Message = advice(e, action)
-	if f.ErrorCode == ProcessExited { // the same call cannot succeed
+	if f.ErrorCode == ProcessExited { // a retry of the same call cannot succeed
 		f.Retryable = false
 	}
 	return f
 }
 
-// fail is mcpapi.Toolset.Fail.
+// fail implements mcpapi.Toolset.Fail.
 func fail(err error) mcpapi.Answer {
 	f, ok := errors.AsType[*failure](err)
-	if !ok { // refused before it came to an action
+	if !ok { // refused before an action was chosen
 		f = newFailure(err, "")
 	}
-	text, _ := encode(f) // of texts and numbers
+	text, _ := encode(f) // encodes only strings and numbers and cannot fail
 	return mcpapi.Answer{Text: string(text), Structured: text, IsError: true}
 }
 
-// failure makes the answer for an error on the call's session.
+// failure describes an error on the call's session. If the program has ended, it adds the
+// exit code or the signal.
 func (c *call) failure(e *term.Error) *failure {
 	f := newFailure(e, c.Action())
 	if f.ErrorCode == ProcessExited && c.s != nil {
@@ -130,20 +136,22 @@ func (c *call) failure(e *term.Error) *failure {
 	return f
 }
 
-// timeout is the failure of a call that was given up.
-func (c *call) timeout(what string) *failure {
+// timeout returns the failure of a call that ran out of time; message says how to go on.
+func (c *call) timeout(message string) *failure {
 	f := c.failure(&term.Error{Op: c.Action(), Session: c.s.ID(), Kind: term.ExecTimeout})
-	f.Message = what
+	f.Message = message
 	return f
 }
 
-// failed completes the failure of a call. Whoever is told that the program has ended is given what it had put out.
+// failed completes the failure of a call. If the program has ended, the answer also has
+// the output that the caller has not read yet, because a caller that learns of the end
+// has little reason to read again.
 func (c *call) failed(ctx context.Context, err error) error {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
 	e, ok := errors.AsType[*term.Error](err)
-	if !ok || e.Kind == term.InvalidArgument && e.Op == "" { // of the call itself
+	if !ok || e.Kind == term.InvalidArgument && e.Op == "" { // wrong arguments: fail describes them
 		return err
 	}
 	f := c.failure(e)
@@ -153,15 +161,17 @@ func (c *call) failed(ctx context.Context, err error) error {
 			k := c.s.Read(ctx, session.ReadRequest{Cursor: m.place(), MaxBytes: c.maxBytes()})
 			m.move(k.Next)
 			m.release()
-			was := c.chunk(k)
-			f.shown = &was
+			rest := c.chunk(k)
+			f.shown = &rest
 		}
 	}
 	f.err = err
 	return f
 }
 
-// advice says what happened and what to do next, in the words of this tool. The engine's own words are for its own tools.
+// advice returns the message of a failure: the cause and the next step in the words of
+// k_pty. The messages of the session package cannot be used for these kinds, because they
+// do not name k_pty's actions.
 func advice(e *term.Error, action string) string {
 	d := e.Details
 	if d == nil {
@@ -169,60 +179,55 @@ func advice(e *term.Error, action string) string {
 	}
 	switch e.Kind {
 	case term.NotFound:
-		return fmt.Sprintf("there is no session %q: list shows the sessions there are, and spawn starts a new one", e.Session)
+		return fmt.Sprintf("no session %q: list shows the sessions, spawn starts a new one", e.Session)
 	case term.AlreadyClosed, term.RemoteClosed:
-		return fmt.Sprintf(
-			"the program of this session has ended (%s): what it had put out is in output, and for anything else spawn a new session",
-			d.EndReason,
-		)
+		return fmt.Sprintf("the program of this session has ended (%s): output has the rest of its output; "+
+			"spawn a new session to go on", d.EndReason)
 	case term.Busy:
 		return busy(d)
 	case term.Locked:
-		return fmt.Sprintf(
-			"%s has the lock of this session until %s: only read is allowed until it gives the lock back",
-			d.LockHolder,
-			time.UnixMilli(d.LockExpiresAt).UTC().Format(time.RFC3339),
-		)
+		until := time.UnixMilli(d.LockExpiresAt).UTC().Format(time.RFC3339)
+		return fmt.Sprintf("session locked by %s until %s: only read is allowed until the lock is released",
+			d.LockHolder, until)
 	case term.LockRequired:
-		return "this session may only be used with its lock, which this tool does not take: only read is allowed; spawn a session of your own"
+		return "this session needs its lock, and k_pty takes no locks: use read, or spawn a session of your own"
 	case term.ExecTimeout:
-		return "the shell was not ready for a command in time, so nothing was run: read shows what has the terminal; answer it with write, or try again"
+		return "the shell was not ready in time, so nothing was run: read shows what it waits for; " +
+			"answer with write, or try again"
 	case term.LimitExceeded:
 		return limit(d, action)
 	case term.Internal:
-		return "a fault in ptyctl; its log has the cause. Other sessions are not affected"
+		return "internal error in ptyctl: the cause is in its log; other sessions are not affected"
 	}
 	switch {
 	case action == "spawn" && d.Field == "argv[0]":
-		return "there is no such shell, or it cannot be executed: pass shell as the path of a program, without arguments, or leave it out for the user's shell"
+		return "no such shell, or not executable: pass the path of a program as shell, without arguments, " +
+			"or omit shell for the user's own"
 	case action == "write" && d.BytesWritten != nil:
-		return e.Message() + `; read shows what has the terminal, write \u0003 interrupts it if it obeys, and kill ends the session`
+		return e.Message() + `; read shows the program's output, write \u0003 may interrupt it, kill ends the session`
 	}
 	return e.Message()
 }
 
-// busy says what keeps something from being typed.
+// busy says why nothing can be typed now: a question of the login, a program other than
+// the shell, or a command that run has started.
 func busy(d *term.Details) string {
 	switch {
 	case d.Prompt != nil:
-		return fmt.Sprintf(
-			"the login of this session waits for an answer (%s): send it with write, and sensitive true if it is a secret",
-			d.Prompt.Text,
-		)
+		return fmt.Sprintf("the login of this session asks a question (%s): answer with write; "+
+			"pass sensitive true for a secret", d.Prompt.Text)
 	case d.WaitingFor != nil:
-		return fmt.Sprintf(
-			`the terminal does not show a shell that is ready (%s: %q), so nothing was run: read shows what has it; answer it with write or talk, or interrupt it with write \u0003`,
-			d.WaitingFor.Kind,
-			d.WaitingFor.Text,
-		)
+		return fmt.Sprintf(`no shell is ready on this terminal (%s: %q), so nothing was run: see it with read; `+
+			`answer with write or talk, or interrupt it with write \u0003`, d.WaitingFor.Kind, d.WaitingFor.Text)
 	}
-	return `a command is running in this session already, so nothing was run: wait for it (run with its exec_id), answer it with write, interrupt it with write \u0003, or spawn another session`
+	return `a command is already running in this session, so nothing was run: wait for it (run with its exec_id), ` +
+		`answer it with write, interrupt it with write \u0003, or spawn another session`
 }
 
-// limit says which of the operator's limits is met.
+// limit names the operator's limit that the call has reached.
 func limit(d *term.Details, action string) string {
 	if action == "read" || action == "talk" {
-		return "as many reads wait as may (" + d.Limit + "): read again with timeout_ms 0, which does not wait, or later"
+		return "too many reads are waiting (" + d.Limit + "): read again with timeout_ms 0, which does not wait, or later"
 	}
-	return "a limit of the operator's is reached (" + d.Limit + "): kill a session that is no longer needed, and try again"
+	return "limit of the operator reached (" + d.Limit + "): kill a session that is no longer needed, and try again"
 }

@@ -19,7 +19,8 @@ import (
 	"ptyctl/term"
 )
 
-// kinds are all that package term has, as its source says.
+// kinds returns all kinds of package term. It reads them from the source, so that a new
+// kind must get a code here.
 func kinds(t *testing.T) (all []term.Kind) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "..", "term", "error.go"), nil, 0)
@@ -39,12 +40,13 @@ func kinds(t *testing.T) (all []term.Kind) {
 		return true
 	})
 	if len(all) < 20 {
-		t.Fatalf("only %v were found", all)
+		t.Fatalf("found only the kinds %v in term/error.go, want at least 20", all)
 	}
 	return all
 }
 
-// Every kind has a code of the contract in every action, and words that name no other tool.
+// Every kind has a code of the contract in every action, and a message that names no
+// other tool.
 func TestCodes(t *testing.T) {
 	contract := map[Code]bool{
 		SessionNotFound: true,
@@ -61,24 +63,26 @@ func TestCodes(t *testing.T) {
 		for _, action := range []string{"", "spawn", "write", "read", "run", "talk", "resize", "kill", "list", "help"} {
 			f := newFailure(&term.Error{Kind: kind, Session: "x", Msg: "it happened"}, action)
 			if !contract[f.ErrorCode] || f.Message == "" || f.Cause != kind || f.OK {
-				t.Errorf("%s in %s: %+v", kind, action, f)
+				t.Errorf("failure for %s in %s = %+v, want a code of the contract, a message and the cause", kind, action, f)
 			}
 			seen[f.ErrorCode] = true
 		}
 	}
 	if len(seen) != len(contract) {
-		t.Errorf("only %v are in use", seen)
+		t.Errorf("codes in use = %v, want all of %v", seen, contract)
 	}
-	for action, want := range map[string]Code{"spawn": SpawnFailed, "read": ReadFailed, "write": WriteFailed, "run": WriteFailed} {
-		for _, err := range []error{&term.Error{Kind: term.IOError, Msg: "x"}, &term.Error{Kind: term.LimitExceeded}, errors.New("boom")} {
+	for action, want := range map[string]Code{"spawn": SpawnFailed, "read": ReadFailed, "write": WriteFailed,
+		"run": WriteFailed} {
+		for _, err := range []error{&term.Error{Kind: term.IOError, Msg: "x"}, &term.Error{Kind: term.LimitExceeded},
+			errors.New("boom")} {
 			if got := newFailure(err, action); got.ErrorCode != want {
-				t.Errorf("%v in %s is %s, want %s", err, action, got.ErrorCode, want)
+				t.Errorf("code for %v in %s = %s, want %s", err, action, got.ErrorCode, want)
 			}
 		}
 	}
 	if f := newFailure(errors.New("a secret cause"), "run"); strings.Contains(f.Message, "secret") ||
 		f.Cause != term.Internal {
-		t.Errorf("%+v", f)
+		t.Errorf("failure for an unknown error = %+v, want cause %s and none of the error's text", f, term.Internal)
 	}
 }
 
@@ -110,28 +114,30 @@ func TestInvalid(t *testing.T) {
 		r := a.call("%s", rawJSON(strings.ReplaceAll(arguments, "$S", id)))
 		if r.ErrorCode != InvalidArgument || r.Field != field || r.Retryable || r.Example == "" ||
 			!strings.Contains(r.Message, field) {
-			t.Errorf("%s: want %s: %s", arguments, field, r.text)
+			t.Errorf("call %s = %s, want %s for the field %s", arguments, r.text, InvalidArgument, field)
 		}
 	}
-	if r := a.call(`{"action":"run","session_id":%s,"command":%s}`, id, "echo "+strings.Repeat("x", 9000)); r.ErrorCode != InvalidArgument ||
+	if r := a.call(`{"action":"run","session_id":%s,"command":%s}`, id, "echo "+strings.Repeat("x",
+		9000)); r.ErrorCode != InvalidArgument ||
 		!strings.Contains(r.Message, "file") {
-		t.Errorf("a line longer than terminals take: %s", r.text)
+		t.Errorf("run of a line that is too long for a terminal = %s, want %s", r.text, InvalidArgument)
 	}
 	if r := a.call(`{"action":"run","session_id":%s,"command":"echo \u0000"}`, id); r.ErrorCode != InvalidArgument {
-		t.Errorf("NUL: %s", r.text)
+		t.Errorf("run of a line with NUL = %s, want %s", r.text, InvalidArgument)
 	}
 }
 
-// rawJSON stands for itself in the arguments of agent.call.
+// A rawJSON is an argument of agent.call that is JSON already.
 type rawJSON string
 
 func TestNotFound(t *testing.T) {
 	a := newAgent(t, setting{})
-	for _, rest := range []string{`"write","data":"x"`, `"read"`, `"run","command":"x"`, `"talk","command":"x"`, `"resize","cols":1,"rows":1`, `"kill"`} {
+	for _, rest := range []string{`"write","data":"x"`, `"read"`, `"run","command":"x"`, `"talk","command":"x"`,
+		`"resize","cols":1,"rows":1`, `"kill"`} {
 		if r := a.call(`{"session_id":"bash-none","action":%s`, rawJSON(rest+"}")); r.ErrorCode != SessionNotFound ||
 			!strings.Contains(r.Message, "bash-none") ||
 			!strings.Contains(r.Message, "spawn") {
-			t.Errorf("%s: %s", rest, r.text)
+			t.Errorf("%s of an unknown session = %s, want %s", rest, r.text, SessionNotFound)
 		}
 	}
 }
@@ -153,20 +159,21 @@ func TestSpawnFailed(t *testing.T) {
 		if r := a.call(`{"action":"spawn",` + c.rest + `}`); r.ErrorCode != SpawnFailed ||
 			!strings.Contains(r.Message, c.says) ||
 			strings.Contains(r.Message, "argv") {
-			t.Errorf("%s: %s", c.rest, r.text)
+			t.Errorf("spawn with %s = %s, want %s with %q", c.rest, r.text, SpawnFailed, c.says)
 		}
 	}
 	a.spawn("/bin/sh")
 	if r := a.call(`{"action":"spawn"}`); r.ErrorCode != SpawnFailed || r.Cause != term.LimitExceeded ||
 		!strings.Contains(r.Message, "kill") ||
 		!r.Retryable {
-		t.Errorf("one too many: %s", r.text)
+		t.Errorf("spawn beyond the limit = %s, want %s, retryable", r.text, SpawnFailed)
 	}
 }
 
 func TestProcessExited(t *testing.T) {
 	a := newAgent(t, setting{})
-	for _, rest := range []string{`"write","data":"x"`, `"run","command":"x"`, `"talk","command":"x"`, `"resize","cols":1,"rows":1`} {
+	for _, rest := range []string{`"write","data":"x"`, `"run","command":"x"`, `"talk","command":"x"`,
+		`"resize","cols":1,"rows":1`} {
 		id := a.spawn("/bin/sh")
 		a.ok(`{"action":"write","session_id":%s,"data":"echo last wo''rds; exit 7\n"}`, id)
 		a.ended(id)
@@ -174,11 +181,11 @@ func TestProcessExited(t *testing.T) {
 		if r.ErrorCode != ProcessExited || !isCode(r.ExitCode, 7) || !strings.Contains(r.Output, "last words") ||
 			r.Retryable ||
 			!strings.Contains(r.Message, "spawn") {
-			t.Errorf("%s: %s", rest, r.text)
+			t.Errorf("%s after exit 7 = %s, want %s with the last words and exit_code 7", rest, r.text, ProcessExited)
 		}
-		// That was the rest of its output.
+		// The failure has returned the rest of the output.
 		if r := a.call(`{"action":"read","session_id":%s}`, id); r.ErrorCode != ProcessExited || !isCode(r.ExitCode, 7) {
-			t.Errorf("%s: a read afterwards: %s", rest, r.text)
+			t.Errorf("read after the failed %s = %s, want %s with exit_code 7", rest, r.text, ProcessExited)
 		}
 	}
 	id := a.spawn("/bin/sh")
@@ -186,7 +193,7 @@ func TestProcessExited(t *testing.T) {
 	a.ended(id)
 	if r := a.call(`{"action":"run","session_id":%s,"command":"x"}`, id); r.ErrorCode != ProcessExited ||
 		!strings.Contains(r.text, `"exit_signal":"KILL"`) {
-		t.Errorf("%s", r.text)
+		t.Errorf("run after kill -9 = %s, want %s with exit_signal KILL", r.text, ProcessExited)
 	}
 }
 
@@ -199,11 +206,11 @@ func (a *agent) ended(id string) {
 	select {
 	case <-s.Ended():
 	case <-time.After(20 * time.Second):
-		a.tb.Fatalf("%s does not end", id)
+		a.tb.Fatalf("session %s still runs after 20s, want its end", id)
 	}
 }
 
-// A program that does not read what is typed.
+// A write fails if the program does not read its input.
 func TestWriteFailed(t *testing.T) {
 	a := newAgent(t, setting{sessions: session.Config{WriteTimeout: 300 * time.Millisecond}})
 	id := a.spawn("/bin/sh")
@@ -211,15 +218,15 @@ func TestWriteFailed(t *testing.T) {
 	a.until(id, "deaf")
 	r := a.call(`{"action":"write","session_id":%s,"data":%s}`, id, strings.Repeat("x", 300_000))
 	if r.ErrorCode != WriteFailed || r.Bytes == nil || *r.Bytes >= 300_000 || !strings.Contains(r.Message, "kill") {
-		t.Errorf("%.300s", r.text)
+		t.Errorf("write of 300000 bytes = %.300s, want %s with bytes_written", r.text, WriteFailed)
 	}
 	if r := a.call(`{"action":"run","session_id":%s,"command":"x","timeout_ms":500}`, id); r.ErrorCode != WriteFailed &&
 		r.ErrorCode != Timeout {
-		t.Errorf("%s", r.text)
+		t.Errorf("run in a blocked terminal = %s, want %s or %s", r.text, WriteFailed, Timeout)
 	}
 }
 
-// A broken is a terminal that cannot be read any more, once it is told to fail.
+// A broken is a terminal that can no longer be read after fail is closed.
 type broken struct{ fail chan struct{} }
 
 func (b *broken) Read([]byte) (int, error) {
@@ -259,15 +266,15 @@ func TestReadFailed(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s", r.text)
+			t.Fatalf("second waiting read = %s, want %s by the limit", r.text, ReadFailed)
 		}
 	}
 	if r := a.ok(`{"action":"read","session_id":%s,"timeout_ms":0}`, two); !r.TimedOut {
-		t.Errorf("%s", r.text)
+		t.Errorf("read with timeout_ms 0 = %s, want timed_out", r.text)
 	}
 	a.ok(`{"action":"write","session_id":%s,"data":"x\n"}`, one)
 	if r := a.reply(<-waits); !strings.Contains(r.Output, "x") {
-		t.Errorf("%s", r.text)
+		t.Errorf("waiting read = %s, want output x", r.text)
 	}
 
 	line := &broken{fail: make(chan struct{})}
@@ -279,13 +286,13 @@ func TestReadFailed(t *testing.T) {
 	id := b.ok(`{"action":"spawn","shell":"x"}`).SessionID
 	if r := b.call(`{"action":"resize","session_id":%s,"cols":5,"rows":5}`, id); r.ErrorCode != WriteFailed ||
 		r.Cause != term.IOError {
-		t.Errorf("%s", r.text)
+		t.Errorf("resize of a broken terminal = %s, want %s with cause %s", r.text, WriteFailed, term.IOError)
 	}
 	close(line.fail)
 	b.ended(id)
 	if r := b.call(`{"action":"read","session_id":%s}`, id); r.ErrorCode != ReadFailed ||
 		!strings.Contains(r.Message, "the line is cut") {
-		t.Errorf("%s", r.text)
+		t.Errorf("read of a broken terminal = %s, want %s with the cause", r.text, ReadFailed)
 	}
 }
 
@@ -302,14 +309,15 @@ func TestAccessDenied(t *testing.T) {
 	}
 	a := newAgent(t, setting{sessions: session.Config{Gate: gate}})
 	id := a.spawn("/bin/sh")
-	for _, rest := range []string{`"write","data":"forbidden"`, `"run","command":"forbidden"`, `"talk","command":"forbidden"`} {
+	for _, rest := range []string{`"write","data":"forbidden"`, `"run","command":"forbidden"`,
+		`"talk","command":"forbidden"`} {
 		if r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}")); r.ErrorCode != AccessDenied ||
 			!strings.Contains(r.Message, "no-forbidden") {
-			t.Errorf("%s: %s", rest, r.text)
+			t.Errorf("%s against the policy = %s, want %s with the rule", rest, r.text, AccessDenied)
 		}
 	}
 	if r := a.call(`{"action":"spawn","shell":"/forbidden"}`); r.ErrorCode != AccessDenied {
-		t.Errorf("%s", r.text)
+		t.Errorf("spawn against the policy = %s, want %s", r.text, AccessDenied)
 	}
 	s, err := a.manager.Get(id)
 	if err != nil {
@@ -318,12 +326,13 @@ func TestAccessDenied(t *testing.T) {
 	if _, err := s.Lock(term.WithActor(t.Context(), term.Actor{Task: "deploy"}), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	for _, rest := range []string{`"write","data":"x"`, `"run","command":"x"`, `"talk","command":"x"`, `"resize","cols":9,"rows":9`, `"kill"`} {
+	for _, rest := range []string{`"write","data":"x"`, `"run","command":"x"`, `"talk","command":"x"`,
+		`"resize","cols":9,"rows":9`, `"kill"`} {
 		if r := a.call(`{"session_id":%s,"action":%s`, id, rawJSON(rest+"}")); r.ErrorCode != AccessDenied ||
 			r.Cause != term.Locked ||
 			!strings.Contains(r.Message, "another client") ||
 			strings.Contains(r.Message, "deploy") {
-			t.Errorf("%s: %s", rest, r.text)
+			t.Errorf("%s in a locked session = %s, want %s without the holder's task", rest, r.text, AccessDenied)
 		}
 	}
 	a.ok(`{"action":"read","session_id":%s}`, id)
@@ -331,37 +340,39 @@ func TestAccessDenied(t *testing.T) {
 	reads := setting{}
 	reads.options.ReadOnly = true
 	b := newAgent(t, reads)
-	for _, arguments := range []string{`{"action":"spawn"}`, `{"action":"kill","session_id":"x"}`, `{"action":"run","session_id":"x","command":"x"}`} {
+	for _, arguments := range []string{`{"action":"spawn"}`, `{"action":"kill","session_id":"x"}`,
+		`{"action":"run","session_id":"x","command":"x"}`} {
 		if r := b.call(arguments); r.ErrorCode != AccessDenied || !strings.Contains(r.Message, "read") {
-			t.Errorf("%s: %s", arguments, r.text)
+			t.Errorf("%s by a read-only caller = %s, want %s", arguments, r.text, AccessDenied)
 		}
 	}
 	if r := b.ok(`{"action":"help"}`); r.Help == "" {
-		t.Errorf("%s", r.text)
+		t.Errorf("help for a read-only caller = %s, want text", r.text)
 	}
 	if list := string(b.list()); !strings.Contains(list, `"enum":["read","list","help"]`) ||
 		strings.Contains(list, "agent's") {
-		t.Errorf("%s", list)
+		t.Errorf("tools/list for a read-only caller = %s, want the actions read, list and help", list)
 	}
 }
 
-// What has the terminal is named, and nothing is typed into it.
+// A run is refused while another program has the terminal. The failure names it, and
+// nothing is typed.
 func TestBusy(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("/bin/sh")
 	a.ok(`{"action":"run","session_id":%s,"command":"true"}`, id)
 	a.ok(`{"action":"talk","session_id":%s,"command":"printf 'Overwrite? [y/n] '; read x","idle_ms":300}`, id)
 	if r := a.ok(`{"action":"read","session_id":%s,"timeout_ms":0}`, id); r.Waiting == nil || r.Waiting.Kind != "yes_no" {
-		t.Errorf("%s", r.text)
+		t.Errorf("read at a question = %s, want waiting_for yes_no", r.text)
 	}
 	r := a.call(`{"action":"run","session_id":%s,"command":"echo no"}`, id)
 	if r.ErrorCode != WriteFailed || r.Waiting == nil || r.Waiting.Kind != "yes_no" ||
 		!strings.Contains(r.Message, "nothing was run") ||
 		!r.Retryable {
-		t.Errorf("%s", r.text)
+		t.Errorf("run at a question = %s, want %s with waiting_for yes_no, retryable", r.text, WriteFailed)
 	}
 	a.ok(`{"action":"talk","session_id":%s,"command":"y"}`, id)
 	if r := a.ok(`{"action":"run","session_id":%s,"command":"echo $x"}`, id); r.Output != "y\n" {
-		t.Errorf("%s", r.text)
+		t.Errorf("run after the answer y = %s, want output y", r.text)
 	}
 }

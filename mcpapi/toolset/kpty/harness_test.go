@@ -26,7 +26,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// An agent is an MCP client of a server with k_pty, in this process. Its calls may be made by several goroutines.
+// An agent is an MCP client of a server with k_pty, in this process. Several goroutines
+// may make its calls.
 type agent struct {
 	tb      testing.TB
 	manager *session.Manager
@@ -51,7 +52,7 @@ type answer struct {
 	Raw   json.RawMessage `json:"-"` // the whole line
 }
 
-// A reply is the answer of k_pty.
+// A reply is an answer of k_pty.
 type reply struct {
 	OK          bool
 	ErrorCode   Code `json:"error_code"`
@@ -87,16 +88,16 @@ type reply struct {
 	Sessions    []reply
 	text        string
 	isError     bool
-	withoutCopy bool // structuredContent is not the text
+	withoutCopy bool // structuredContent differs from the text
 }
 
-// A setting is what is special about an agent's server.
+// A setting configures the server of an agent. The zero value works.
 type setting struct {
 	options  mcpapi.Options
 	sessions session.Config
 }
 
-// newAgent starts a server and a client of it. $SHELL is sh.
+// newAgent starts a server and connects a client. $SHELL is /bin/sh.
 func newAgent(tb testing.TB, c setting) *agent {
 	tb.Helper()
 	home := tb.TempDir()
@@ -117,7 +118,7 @@ func newAgent(tb testing.TB, c setting) *agent {
 	return a
 }
 
-// as returns another client of the same server.
+// as connects another client with the given identity to the same server.
 func (a *agent) as(caller mcpapi.Caller) *agent {
 	a.tb.Helper()
 	b := &agent{tb: a.tb, manager: a.manager, server: a.server, waiting: make(map[int]chan answer)}
@@ -125,14 +126,15 @@ func (a *agent) as(caller mcpapi.Caller) *agent {
 	return b
 }
 
-// serve runs the server, and the client's reading of its answers, until the test is over.
+// serve runs the server and reads its answers until the test ends.
 func (a *agent) serve(caller mcpapi.Caller) {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	a.in = inW
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := mcpapi.ServeStdio(mcpapi.WithCaller(context.Background(), caller), a.server, inR, outW, mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
+		if err := mcpapi.ServeStdio(mcpapi.WithCaller(context.Background(), caller), a.server, inR, outW,
+			mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
 			a.tb.Error(err)
 		}
 		outW.Close()
@@ -143,7 +145,7 @@ func (a *agent) serve(caller mcpapi.Caller) {
 		for lines.Scan() {
 			var got answer
 			if err := json.Unmarshal(lines.Bytes(), &got); err != nil {
-				a.tb.Errorf("the server wrote %q: %v", lines.Bytes(), err)
+				a.tb.Errorf("the server wrote %q, want JSON: %v", lines.Bytes(), err)
 			}
 			got.Raw = bytes.Clone(lines.Bytes())
 			a.mu.Lock()
@@ -179,12 +181,12 @@ func (a *agent) request(method, params string) answer {
 	case got := <-c:
 		return got
 	case <-time.After(90 * time.Second):
-		a.tb.Errorf("no answer to %s %.200s", method, params)
+		a.tb.Errorf("no answer to %s %.200s within 90s", method, params)
 		return answer{}
 	}
 }
 
-// start sends a request whose answer comes on the channel.
+// start sends a request and returns the channel on which its answer will come.
 func (a *agent) start(method, params string) (id int, c chan answer) {
 	c = make(chan answer, 1)
 	a.mu.Lock()
@@ -196,7 +198,7 @@ func (a *agent) start(method, params string) (id int, c chan answer) {
 	return id, c
 }
 
-// call calls k_pty. Each %s in the arguments stands for a value, as JSON.
+// call calls k_pty. Each %s in the arguments is replaced by a value as JSON.
 func (a *agent) call(arguments string, values ...any) reply {
 	a.tb.Helper()
 	for i, v := range values {
@@ -218,37 +220,38 @@ func (a *agent) call(arguments string, values ...any) reply {
 func (a *agent) reply(got answer) (r reply) {
 	a.tb.Helper()
 	if got.Error != nil || len(got.Result.Content) != 1 {
-		a.tb.Errorf("the answer is %+v %s", got, got.Error)
+		a.tb.Errorf("answer = %+v %s, want one content", got, got.Error)
 		return r
 	}
 	r.text = got.Result.Content[0].Text
 	if err := json.Unmarshal([]byte(r.text), &r); err != nil {
-		a.tb.Errorf("%v in %s", err, r.text)
+		a.tb.Errorf("text of the answer = %s, want JSON: %v", r.text, err)
 	}
 	r.isError, r.withoutCopy = got.Result.IsError, !sameJSON(r.text, got.Result.StructuredContent)
 	if r.OK == r.isError || r.withoutCopy || strings.Contains(r.Message, "ptyctl_") || r.isError && r.Message == "" {
-		a.tb.Errorf("the form of the answer: isError %v, structured %s: %s", r.isError, got.Result.StructuredContent, r.text)
+		a.tb.Errorf("answer has isError %v, structured %s, text %s; want them to agree",
+			r.isError, got.Result.StructuredContent, r.text)
 	}
 	return r
 }
 
-// ok is call, which must succeed.
+// ok calls k_pty. The call must succeed.
 func (a *agent) ok(arguments string, values ...any) reply {
 	a.tb.Helper()
 	r := a.call(arguments, values...)
 	if !r.OK {
-		a.tb.Fatalf("%s: %s", fmt.Sprintf(arguments, values...), r.text)
+		a.tb.Fatalf("call %s = %s, want success", fmt.Sprintf(arguments, values...), r.text)
 	}
 	return r
 }
 
-// spawn starts a shell and returns the session's id.
+// spawn starts a shell and returns the id of its session.
 func (a *agent) spawn(shell string) string {
 	a.tb.Helper()
 	return a.ok(`{"action":"spawn","shell":%s}`, shell).SessionID
 }
 
-// shells are those of this machine that are tested with.
+// shells returns the paths of the shells on this machine that the tests use.
 func shells(tb testing.TB) (found []string) {
 	tb.Helper()
 	for _, name := range []string{"bash", "sh", "dash", "zsh"} {
@@ -261,20 +264,21 @@ func shells(tb testing.TB) (found []string) {
 		}
 	}
 	if len(found) < 2 {
-		tb.Fatalf("bash and sh are needed; there are %v", found)
+		tb.Fatalf("found the shells %v, want at least bash and sh", found)
 	}
 	return found
 }
 
 func isCode(code *int, want int) bool { return code != nil && *code == want }
 
-// sameJSON reports whether two texts say the same: the one is escaped for HTML.
+// sameJSON reports whether two JSON texts have equal values. The text and the structured
+// copy differ in their escapes: one is escaped for HTML.
 func sameJSON(text string, structured json.RawMessage) bool {
 	var a, b any
 	return json.Unmarshal([]byte(text), &a) == nil && json.Unmarshal(structured, &b) == nil && reflect.DeepEqual(a, b)
 }
 
-// list is the raw answer to tools/list.
+// list returns the raw answer to tools/list.
 func (a *agent) list() json.RawMessage {
 	a.tb.Helper()
 	_, c := a.start("tools/list", "{}")

@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// lineEnd is what the enter key sends.
+// lineEnd returns the bytes that the enter key sends.
 func lineEnd(goos string) string {
 	if goos == "windows" {
 		return "\r\n"
@@ -22,7 +22,8 @@ func lineEnd(goos string) string {
 	return "\r"
 }
 
-// wireData is what is typed for data. A Windows console takes CRLF for enter, and not LF alone.
+// wireData returns the bytes to type for data. A Windows console takes CRLF as the enter
+// key and ignores a lone LF.
 func wireData(goos, data string) string {
 	if goos == "windows" {
 		return strings.ReplaceAll(strings.ReplaceAll(data, "\r\n", "\n"), "\n", "\r\n")
@@ -38,6 +39,7 @@ type writeOut struct {
 	Warnings  []string `json:"warnings,omitempty"`
 }
 
+// write types data exactly as given, except for line ends on Windows.
 func (c *call) write(ctx context.Context) (any, error) {
 	if c.in.Data == "" {
 		return nil, c.Invalid("data", "data is empty: pass what to type")
@@ -49,17 +51,14 @@ func (c *call) write(ctx context.Context) (any, error) {
 	return writeOut{OK: true, SessionID: c.s.ID(), Bytes: res.Written, Warnings: res.Warnings}, nil
 }
 
-// send types data. That the terminal does not take all of it is an error here.
+// send types data. The contract of write has no partial success, so send returns an error
+// if the terminal does not take all of data before the operator's write timeout.
 func (c *call) send(ctx context.Context, data string, sensitive bool) (session.WriteResult, error) {
 	res, err := c.s.Write(ctx, []byte(data), session.WriteOptions{Sensitive: sensitive})
 	if err == nil && res.TimedOut {
 		err = &term.Error{
 			Op: "write", Session: c.s.ID(), Kind: term.IOError, Details: &term.Details{BytesWritten: &res.Written},
-			Msg: fmt.Sprintf(
-				"the program took %d of %d bytes and no more: it does not read what is typed",
-				res.Written,
-				len(data),
-			),
+			Msg: fmt.Sprintf("the program took %d of %d bytes and stopped reading", res.Written, len(data)),
 		}
 	}
 	return res, err
@@ -70,21 +69,23 @@ type readOut struct {
 	OK        bool   `json:"ok"`
 	SessionID string `json:"session_id"`
 	shown
-	TimedOut bool          `json:"timed_out"` // nothing came
+	TimedOut bool          `json:"timed_out"` // no output came in time
 	More     bool          `json:"more,omitempty"`
 	EOF      bool          `json:"eof"`
 	Waiting  *term.Waiting `json:"waiting_for,omitempty"`
 	*ending                // at eof
 }
 
-// shown is output in an answer.
+// shown is the part of a result that holds output.
 type shown struct {
 	Output    string `json:"output"`
-	Encoding  string `json:"encoding,omitempty"` // "base64"; empty: it is text
-	Truncated bool   `json:"truncated"`          // some of it is not in Output
-	Dropped   int64  `json:"dropped_bytes,omitempty"`
+	Encoding  string `json:"encoding,omitempty"`      // "base64" for bytes that are not UTF-8; empty: plain text
+	Truncated bool   `json:"truncated"`               // Output is incomplete
+	Dropped   int64  `json:"dropped_bytes,omitempty"` // bytes that the session's buffer no longer holds
 }
 
+// show sets the output to text, in base64 if it is not valid UTF-8, because a JSON string
+// could not hold it.
 func (s *shown) show(text []byte) {
 	if utf8.Valid(text) {
 		s.Output = string(text)
@@ -93,7 +94,8 @@ func (s *shown) show(text []byte) {
 	s.Output, s.Encoding = base64.StdEncoding.EncodeToString(text), "base64"
 }
 
-// chunk shows a piece of the terminal's output, in the format asked for.
+// chunk converts a piece of the terminal's output to the format that the caller asked
+// for.
 func (c *call) chunk(k session.Chunk) (out shown) {
 	text := k.Data
 	if c.in.Format != "raw" {
@@ -104,7 +106,8 @@ func (c *call) chunk(k session.Chunk) (out shown) {
 	return out
 }
 
-// maxBytes is how much of the output an answer may hold.
+// maxBytes returns the largest output of one answer: the caller's max_bytes or the
+// default, but at most the operator's limit.
 func (c *call) maxBytes() int {
 	n := c.in.MaxBytes
 	if n == 0 {
@@ -113,7 +116,8 @@ func (c *call) maxBytes() int {
 	return int(min(n, int64(c.Options().MaxReadBytes)))
 }
 
-// wait is how long the call may wait, as far as the operator allows.
+// wait returns how long the call may wait: the caller's timeout_ms or otherwise, but at
+// most the operator's limit.
 func (c *call) wait(otherwise time.Duration) time.Duration {
 	if c.in.TimeoutMS != nil {
 		otherwise = time.Duration(*c.in.TimeoutMS) * time.Millisecond
@@ -121,7 +125,7 @@ func (c *call) wait(otherwise time.Duration) time.Duration {
 	return min(otherwise, c.Options().MaxWait)
 }
 
-// bookmark is the caller's in the session.
+// bookmark returns the caller's read position in the session.
 func (c *call) bookmark(ctx context.Context) *bookmark {
 	r := reading{s: c.s}
 	if c.OnlyReads(ctx) {
@@ -131,6 +135,8 @@ func (c *call) bookmark(ctx context.Context) *bookmark {
 	return c.read.get(r, c.Options().Sessions)
 }
 
+// readOn returns the output since the last read and waits for it if there is none yet.
+// Only one read at a time has the turn; the others wait for it within their own timeout.
 func (c *call) readOn(ctx context.Context) (any, error) {
 	until := time.Now().Add(c.wait(c.Options().ReadTimeout))
 	c.Waits("output of "+c.s.ID(), c.s)
@@ -144,7 +150,7 @@ func (c *call) readOn(ctx context.Context) (any, error) {
 		return nil, c.s.TooManyReads()
 	}
 	if err := canceled(ctx); err != nil {
-		return nil, err // and the next read returns it
+		return nil, err // the position has not moved, so the next read returns this output
 	}
 	m.move(k.Next)
 	if k.EOF && len(k.Data) == 0 && k.Dropped == 0 {
@@ -169,18 +175,20 @@ func (c *call) readOn(ctx context.Context) (any, error) {
 	return out, nil
 }
 
-// over is the error for a session that has nothing more to say.
+// over returns the error for a session without more output: the program has ended, or the
+// terminal could not be read.
 func (c *call) over() error {
-	<-c.s.Ended() // its output ends a moment before
+	<-c.s.Ended() // the output ends a moment before the state changes
 	i := c.s.Info()
 	e := &term.Error{Op: "read", Session: i.ID, Kind: term.AlreadyClosed, Details: &term.Details{EndReason: i.End.Reason}}
 	if i.State == session.Failed && !i.End.Exit.Known {
-		e.Kind, e.Msg, e.Err = term.IOError, "the terminal could not be read any more: "+i.End.Reason, i.End.Err
+		e.Kind, e.Msg, e.Err = term.IOError, "terminal no longer readable: "+i.End.Reason, i.End.Err
 	}
 	return e
 }
 
-// canceled is the error of a call whose client no longer waits for it.
+// canceled returns the error of a call that its client has canceled, and nil for any
+// other call.
 func canceled(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.Canceled) {
 		return nil

@@ -14,7 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// maxSentinel bounds a sentinel, which is typed in octal with every command.
+// maxSentinel is the most bytes of a sentinel. Every command line carries it in octal, at
+// four bytes each, and a terminal takes at most 4096 bytes in one line.
 const maxSentinel = 64
 
 // runOut is the result of run.
@@ -22,18 +23,19 @@ type runOut struct {
 	OK        bool   `json:"ok"`
 	SessionID string `json:"session_id"`
 	shown
-	Omitted  int64         `json:"omitted_bytes,omitempty"` // from the middle of output; run {exec_id, max_bytes} shows more
+	Omitted  int64         `json:"omitted_bytes,omitempty"` // from the middle of the output
 	ExitCode *int          `json:"exit_code,omitempty"`
-	Reason   string        `json:"exit_code_reason,omitempty"` // why there is none
-	Took     int64         `json:"duration_ms"`
+	Reason   string        `json:"exit_code_reason,omitempty"` // why there is no exit code
+	Took     int64         `json:"duration_ms"`                // milliseconds
 	Running  bool          `json:"running,omitempty"`
 	ExecID   string        `json:"exec_id,omitempty"`
 	Waiting  *term.Waiting `json:"waiting_for,omitempty"`
 	Warnings []string      `json:"warnings,omitempty"`
 }
 
-// run runs a command in the session's shell. The engine types it: between markers that neither the command's echo nor its
-// output can be taken for, and in a form that no comment, quote, here-document or syntax error in it can break.
+// run runs a command in the session's shell. The session types it between two markers
+// that cannot be confused with the command's echo or output, in a form that survives
+// comments, open quotes, here-documents and syntax errors in the command.
 func (c *call) run(ctx context.Context) (any, error) {
 	c.Waits("the command on "+c.s.ID(), c.s)
 	until := time.Now().Add(c.Options().MaxWait)
@@ -69,19 +71,21 @@ func (c *call) run(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.bookmark(ctx).move(c.s.End()) // what the terminal has shown of it, with the markers, is no news
+	c.bookmark(ctx).move(c.s.End()) // the raw output, markers included, must not appear again in read
 	out := c.result(res)
 	out.Warnings = warnings
 	return c.judge(res, out)
 }
 
-// slowShell is how long a shell may let its prompt stand before it reads the line behind it.
+// slowShell is how long a busy shell may take to read the line after its prompt.
 const slowShell = 2 * time.Second
 
-// bearWith goes on with a command at whose line the shell's prompt stands, as if it had not been taken for a command. On a
-// busy machine the shell has only not come to it.
+// bearWith waits again for a command that seems to wait at the shell's prompt. On a busy
+// machine the terminal may echo the command at the prompt before the shell has read it;
+// the session then reports WaitPrompt for a command that has not started. If nothing new
+// is shown for slowShell, bearWith accepts the report.
 func (c *call) bearWith(ctx context.Context, res session.ExecResult, until time.Time) (session.ExecResult, error) {
-	unseen := term.WithActor(ctx, term.Actor{})
+	unseen := term.WithActor(ctx, term.Actor{}) // an empty actor: the audit log must not show a read that no caller sees
 	for res.Done == session.DoneRunning && res.WaitingFor != nil && res.WaitingFor.Kind == session.WaitPrompt {
 		k := c.s.Read(unseen, session.ReadRequest{Cursor: session.Latest, Timeout: min(slowShell, time.Until(until))})
 		again, err := c.s.ContinueExec(ctx, res.ID, time.Until(until), c.maxBytes())
@@ -93,7 +97,8 @@ func (c *call) bearWith(ctx context.Context, res session.ExecResult, until time.
 	return res, nil
 }
 
-// request is what the engine is asked for.
+// request returns the session's request for the call's arguments. The warnings name
+// arguments that were changed, for example a timeout_ms above the operator's limit.
 func (c *call) request() (r session.ExecRequest, warnings []string, err error) {
 	timeout := runTimeout * time.Millisecond
 	if c.in.TimeoutMS != nil {
@@ -120,17 +125,16 @@ func (c *call) request() (r session.ExecRequest, warnings []string, err error) {
 		return r, nil, c.Invalid("sentinel", fmt.Sprintf("sentinel must be one line of at most %d bytes", maxSentinel))
 	}
 	if c.inCmd() {
-		return r, append(
-			warnings,
-			"cmd.exe cannot print a marker of one's own: sentinel was left out, the command is recognised all the same",
-		), nil
+		return r, append(warnings, "cmd.exe cannot print a caller's marker: sentinel was ignored; "+
+			"the end of the command is recognized without it"), nil
 	}
 	r.MarkerPrefix, r.MarkerSuffix = sentinelMarker(c.in.Sentinel)
 	return r, warnings, nil
 }
 
-// sentinelMarker makes a marker of a caller's text. The random part is what keeps a command that prints the text, even
-// with a number behind it, from being taken for ended.
+// sentinelMarker returns the start and the end of the marker line for a caller's
+// sentinel. The random part keeps a command from ending too early if it prints the
+// sentinel itself, even with a number after it.
 func sentinelMarker(sentinel string) (prefix, suffix string) {
 	var nonce [4]byte
 	_, _ = rand.Read(nonce[:]) // never fails
@@ -143,12 +147,14 @@ func (c *call) inCmd() bool {
 	return p != nil && len(p.Argv) > 0 && isCmd(p.Argv[0])
 }
 
+// isCmd reports whether a program's path names cmd.exe, for example
+// `C:\Windows\System32\cmd.exe`.
 func isCmd(program string) bool {
 	name := strings.ToLower(program[strings.LastIndexAny(program, `/\`)+1:])
 	return name == "cmd" || name == "cmd.exe"
 }
 
-// result is the answer's form of what a command has done so far.
+// result converts the state of a command to the form of the contract.
 func (c *call) result(res session.ExecResult) *runOut {
 	out := &runOut{
 		OK: true, SessionID: c.s.ID(), Took: res.Duration.Milliseconds(), Reason: res.ExitReason,
@@ -174,7 +180,8 @@ func (c *call) result(res session.ExecResult) *runOut {
 	return out
 }
 
-// judge makes failures of what the contract calls so: a command that took too long, and one that ended its shell.
+// judge turns a result into a failure where the contract demands it: the command took too
+// long, or it ended the shell.
 func (c *call) judge(res session.ExecResult, out *runOut) (any, error) {
 	var e *failure
 	switch {
@@ -182,19 +189,16 @@ func (c *call) judge(res session.ExecResult, out *runOut) (any, error) {
 		stopped := res.Exit.Killed == "yes" || res.Exit.Known
 		what := "the command took longer than timeout_ms and was stopped with ctrl-c; the shell is ready again"
 		if !stopped {
-			what = `the command took longer than timeout_ms and did not obey ctrl-c: it may still run; look with read, type \u0003 or an answer with write, or kill the session`
+			what = `the command took longer than timeout_ms and ignored ctrl-c: it may still run; check with read, ` +
+				`type \u0003 or an answer with write, or kill the session`
 		}
 		e = c.timeout(what)
 		e.Stopped = &stopped
 	case res.Done == session.DoneEOF:
-		e = c.failure(
-			&term.Error{
-				Op:      "exec",
-				Session: c.s.ID(),
-				Kind:    term.RemoteClosed,
-				Details: &term.Details{EndReason: c.s.Info().End.Reason},
-			},
-		)
+		e = c.failure(&term.Error{
+			Op: "exec", Session: c.s.ID(), Kind: term.RemoteClosed,
+			Details: &term.Details{EndReason: c.s.Info().End.Reason},
+		})
 		e.ExitCode = cmp.Or(out.ExitCode, e.ExitCode)
 	default:
 		return out, nil

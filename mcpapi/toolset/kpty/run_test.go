@@ -14,12 +14,13 @@ import (
 	"ptyctl/term"
 )
 
-// awkward are commands that a sentinel typed behind them would be lost in, or mistaken for.
+// awkward are commands that would hide an end marker typed after them, or print one of
+// their own.
 var awkward = []struct {
 	command, output string
 	code            int
-	bash            bool // not for sh
-	within          bool // some shells say more: of jobs, or as a warning
+	bash            bool // needs bash
+	within          bool // some shells print more, for example about jobs
 }{
 	{command: "echo hello", output: "hello\n"},
 	{command: "true"},
@@ -63,13 +64,14 @@ var awkward = []struct {
 	{command: "no-such-command-here 2>/dev/null", code: 127},
 	{command: "read line < /dev/null", code: 1},
 	{command: "cd /; pwd", output: "/\n"},
-	{command: "pwd", output: "/\n"}, // the same shell all along
+	{command: "pwd", output: "/\n"}, // the same shell runs all commands
 	{command: "diff <(echo a) <(echo a) && echo same", output: "same\n", bash: true},
 	{command: "[[ abc =~ b ]] && echo ${BASH_VERSION:+bash}", output: "bash\n", bash: true},
 	{command: "printf '%s\\n' {1..3}", output: "1\n2\n3\n", bash: true},
 }
 
-// What is run returns its output and status, whatever it is, in every shell, and with a sentinel of the caller's.
+// run returns output and exit code of every command in every shell, with and without a
+// sentinel.
 func TestRunAwkward(t *testing.T) {
 	a := newAgent(t, setting{})
 	for _, shell := range shells(t) {
@@ -87,36 +89,38 @@ func TestRunAwkward(t *testing.T) {
 				r := a.call(arguments, values...)
 				right := r.Output == c.output || c.within && strings.Contains(r.Output, c.output)
 				if !r.OK || !right || !isCode(r.ExitCode, c.code) || r.Running || r.Truncated {
-					t.Errorf("%s %q: %q: want %q and %d: %s", shell, sentinel, c.command, c.output, c.code, r.text)
+					t.Errorf("%s, sentinel %q: run %q = %s, want output %q and exit_code %d",
+						shell, sentinel, c.command, r.text, c.output, c.code)
 				}
 			}
-			// What a shell cannot parse is over at once, with a status that says so.
-			for _, command := range []string{`echo "never closed`, "echo 'never closed", "if true", "echo $(echo x", "for", ")"} {
+			// A command that the shell cannot parse ends at once with a status other than 0.
+			for _, command := range []string{`echo "never closed`, "echo 'never closed", "if true", "echo $(echo x", "for",
+				")"} {
 				r := a.call(`{"action":"run","session_id":%s,"command":%s,"timeout_ms":20000}`, id, command)
 				if !r.OK || r.ExitCode == nil || *r.ExitCode == 0 || r.Running {
-					t.Errorf("%s: %q: %s", shell, command, r.text)
+					t.Errorf("%s: run %q = %s, want its end with a status other than 0", shell, command, r.text)
 				}
 			}
 			if r := a.call(`{"action":"run","session_id":%s,"command":"exit 3"}`, id); r.ErrorCode != ProcessExited ||
 				!isCode(r.ExitCode, 3) {
-				t.Errorf("%s: exit 3: %s", shell, r.text)
+				t.Errorf("%s: run exit 3 = %s, want %s with exit_code 3", shell, r.text, ProcessExited)
 			}
 		}
 	}
 }
 
-// The shell's end is a failure with its status, and with what it had put out.
+// A command that ends the shell is a failure with the exit code and the last output.
 func TestRunEndsShell(t *testing.T) {
 	a := newAgent(t, setting{})
 	for command, code := range map[string]int{"echo last words; exit 3": 3, "echo last words; exec sh -c 'exit 4'": 4} {
 		id := a.spawn("/bin/sh")
 		r := a.call(`{"action":"run","session_id":%s,"command":%s}`, id, command)
 		if r.ErrorCode != ProcessExited || !isCode(r.ExitCode, code) || r.Output != "last words\n" {
-			t.Errorf("%q: %s", command, r.text)
+			t.Errorf("run %q = %s, want %s with exit_code %d and the last words", command, r.text, ProcessExited, code)
 		}
 		r = a.call(`{"action":"run","session_id":%s,"command":"echo again"}`, id)
 		if r.ErrorCode != ProcessExited || !isCode(r.ExitCode, code) || r.Cause != "ALREADY_CLOSED" {
-			t.Errorf("afterwards: %s", r.text)
+			t.Errorf("run after %q = %s, want %s with exit_code %d", command, r.text, ProcessExited, code)
 		}
 	}
 }
@@ -129,10 +133,10 @@ func TestRunTimeout(t *testing.T) {
 		r.Output != "partial\n" && r.Output != "partial\n^C" && !strings.HasPrefix(r.Output, "partial\n^C") ||
 		r.Stopped == nil ||
 		!*r.Stopped {
-		t.Errorf("%s", r.text)
+		t.Errorf("run beyond its timeout = %s, want %s, stopped, output partial", r.text, Timeout)
 	}
 	if r := a.ok(`{"action":"run","session_id":%s,"command":"echo ready"}`, id); r.Output != "ready\n" {
-		t.Errorf("afterwards: %s", r.text)
+		t.Errorf("run after the timeout = %s, want output ready", r.text)
 	}
 	r = a.call(
 		`{"action":"run","session_id":%s,"command":"trap '' INT QUIT; echo deaf; while :; do sleep 0.1; done","timeout_ms":500}`,
@@ -140,11 +144,12 @@ func TestRunTimeout(t *testing.T) {
 	)
 	if r.ErrorCode != Timeout || !strings.Contains(r.Output, "deaf\n") || r.Stopped == nil || *r.Stopped ||
 		!strings.Contains(r.Message, "kill") {
-		t.Errorf("a command that does not obey: %s", r.text)
+		t.Errorf("run of a command that ignores ctrl-c = %s, want %s, not stopped", r.text, Timeout)
 	}
 }
 
-// A command that asks comes back at once, is answered, and goes on; one that is long comes back when the call's time is over.
+// A command that asks a question returns at once and continues after the answer. A long
+// command returns at the end of the call's time.
 func TestRunGoesOn(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("bash")
@@ -153,22 +158,22 @@ func TestRunGoesOn(t *testing.T) {
 		id,
 	)
 	if !r.Running || r.ExecID == "" || r.Waiting == nil || r.Waiting.Kind != "password" || r.ExitCode != nil {
-		t.Fatalf("%s", r.text)
+		t.Fatalf("run at a password prompt = %s, want running with waiting_for password", r.text)
 	}
 	if busy := a.call(`{"action":"run","session_id":%s,"command":"echo no"}`, id); busy.ErrorCode != WriteFailed ||
 		busy.Cause != "BUSY" ||
 		busy.Waiting == nil ||
 		!strings.Contains(busy.Message, "password") {
-		t.Errorf("a second command: %s", busy.text)
+		t.Errorf("second run = %s, want %s with waiting_for password", busy.text, WriteFailed)
 	}
 	a.ok(`{"action":"write","session_id":%s,"data":"secret-answer-1138\n","sensitive":true}`, id)
 	if r = a.ok(`{"action":"run","session_id":%s,"exec_id":%s}`, id, r.ExecID); r.Running || !isCode(r.ExitCode, 6) ||
 		!strings.Contains(r.Output, "got 18") {
-		t.Errorf("%s", r.text)
+		t.Errorf("run after the answer = %s, want exit_code 6 and got 18", r.text)
 	}
 	if r := a.call(`{"action":"run","session_id":%s,"exec_id":"exec-none"}`, id); r.ErrorCode != InvalidArgument ||
 		r.Field != "exec_id" {
-		t.Errorf("%s", r.text)
+		t.Errorf("run with an unknown exec_id = %s, want %s for exec_id", r.text, InvalidArgument)
 	}
 
 	short := setting{}
@@ -177,17 +182,18 @@ func TestRunGoesOn(t *testing.T) {
 	id = a.spawn("/bin/sh")
 	r = a.ok(`{"action":"run","session_id":%s,"command":"echo one; sleep 1; echo two"}`, id)
 	if !r.Running || r.ExecID == "" {
-		t.Fatalf("%s", r.text)
+		t.Fatalf("run beyond the call's time = %s, want running with an exec_id", r.text)
 	}
 	for deadline := time.Now().Add(20 * time.Second); r.Running && time.Now().Before(deadline); {
 		r = a.ok(`{"action":"run","session_id":%s,"exec_id":%s}`, id, r.ExecID)
 	}
 	if r.Output != "one\ntwo\n" || !isCode(r.ExitCode, 0) {
-		t.Errorf("%s", r.text)
+		t.Errorf("run continued by exec_id = %s, want both lines and exit_code 0", r.text)
 	}
 }
 
-// More output than an answer holds is cut in the middle, and can be had.
+// Output that is too long for an answer is cut in the middle. The exec_id returns all of
+// it.
 func TestRunMuch(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("/bin/sh")
@@ -198,7 +204,7 @@ func TestRunMuch(t *testing.T) {
 	if !r.Truncated || r.Omitted == 0 || len(r.Output) > outputBytes+100 || r.ExecID == "" ||
 		!strings.HasPrefix(r.Output, "line 0\n") ||
 		!strings.HasSuffix(r.Output, "line 2999\n") {
-		t.Fatalf("%.300s", r.text)
+		t.Fatalf("run with 3000 lines = %.300s, want first and last lines, and an exec_id", r.text)
 	}
 	r = a.ok(`{"action":"run","session_id":%s,"exec_id":%s,"max_bytes":100000}`, id, r.ExecID)
 	var want strings.Builder
@@ -206,24 +212,26 @@ func TestRunMuch(t *testing.T) {
 		fmt.Fprintf(&want, "line %d\n", i)
 	}
 	if r.Truncated || r.Output != want.String() || !isCode(r.ExitCode, 0) {
-		t.Errorf("%.300s", r.text)
+		t.Errorf("run by exec_id with max_bytes = %.300s, want all 3000 lines", r.text)
 	}
 }
 
-// Output is clean unless it is asked for as it came.
+// Output is clean by default and unchanged with format raw.
 func TestFormat(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("/bin/sh")
 	command := `printf '\033[31mred\033[0m \033]0;title\007x\n'`
 	if r := a.ok(`{"action":"run","session_id":%s,"command":%s}`, id, command); r.Output != "red x\n" {
-		t.Errorf("clean: %s", r.text)
+		t.Errorf("clean output of %s = %s, want red x", command, r.text)
 	}
-	if r := a.ok(`{"action":"run","session_id":%s,"command":%s,"format":"raw"}`, id, command); r.Output != "\x1b[31mred\x1b[0m \x1b]0;title\ax\n" {
-		t.Errorf("raw: %s", r.text)
+	if r := a.ok(`{"action":"run","session_id":%s,"command":%s,"format":"raw"}`, id,
+		command); r.Output != "\x1b[31mred\x1b[0m \x1b]0;title\ax\n" {
+		t.Errorf("raw output of %s = %s, want its escape sequences", command, r.text)
 	}
-	if r := a.ok(`{"action":"run","session_id":%s,"command":"printf '\\377\\n'","format":"raw"}`, id); r.Encoding != "base64" ||
+	if r := a.ok(`{"action":"run","session_id":%s,"command":"printf '\\377\\n'","format":"raw"}`,
+		id); r.Encoding != "base64" ||
 		r.Output != "/wo=" {
-		t.Errorf("bytes that are no text: %s", r.text)
+		t.Errorf("raw output of bytes that are not UTF-8 = %s, want base64 /wo=", r.text)
 	}
 }
 
@@ -231,36 +239,40 @@ func TestSentinelRefused(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("/bin/sh")
 	for _, sentinel := range []string{"", " ", "a\nb", "\x1b[2J", strings.Repeat("x", maxSentinel+1)} {
-		if r := a.call(`{"action":"run","session_id":%s,"command":"echo x","sentinel":%s}`, id, sentinel); r.ErrorCode != InvalidArgument ||
+		if r := a.call(`{"action":"run","session_id":%s,"command":"echo x","sentinel":%s}`, id,
+			sentinel); r.ErrorCode != InvalidArgument ||
 			r.Field != "sentinel" ||
 			r.Example == "" {
-			t.Errorf("%q: %s", sentinel, r.text)
+			t.Errorf("run with sentinel %q = %s, want %s for sentinel", sentinel, r.text, InvalidArgument)
 		}
 	}
 	one, _ := sentinelMarker("X")
 	if two, end := sentinelMarker("X"); one == two || end != "__" || !strings.HasPrefix(two, "X_") ||
 		len(two) != len("X_01234567=") {
-		t.Errorf("%s %s %s", one, two, end)
+		t.Errorf("markers of X = %s and %s with end %s, want two that differ, and the end __", one, two, end)
 	}
 }
 
-// A flood is more than is kept: its start and end are shown, what was lost is counted, and the command ends as any other.
+// A flood exceeds the buffer. run returns its start and end, counts the lost bytes, and
+// still finds the exit code.
 func TestRunFlood(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("/bin/sh")
 	for range 3 {
 		r := a.ok(`{"action":"run","session_id":%s,"command":"seq 300000; (exit 4)"}`, id)
 		if !isCode(r.ExitCode, 4) || !r.Truncated || !strings.HasSuffix(r.Output, "\n299999\n300000\n") || r.Running {
-			t.Errorf("%.200s ... %s", r.text, r.text[max(0, len(r.text)-200):])
+			t.Errorf("run of seq 300000 = %.200s ... %s, want truncated output up to 300000 and exit_code 4",
+				r.text, r.text[max(0, len(r.text)-200):])
 		}
 	}
 }
 
-// cmd.exe takes no sentinel, and the caller is told.
+// In cmd.exe the sentinel is ignored, and a warning says so.
 func TestSentinelInCmd(t *testing.T) {
-	for program, want := range map[string]bool{`C:\Windows\System32\cmd.exe`: true, "CMD.EXE": true, "cmd": true, `C:\bin\pwsh.exe`: false, "/bin/sh": false, "/opt/cmd/sh": false} {
+	for program, want := range map[string]bool{`C:\Windows\System32\cmd.exe`: true, "CMD.EXE": true, "cmd": true,
+		`C:\bin\pwsh.exe`: false, "/bin/sh": false, "/opt/cmd/sh": false} {
 		if isCmd(program) != want {
-			t.Errorf("%s: %v", program, !want)
+			t.Errorf("isCmd(%q) = %v, want %v", program, !want, want)
 		}
 	}
 	a := newAgent(t, setting{sessions: session.Config{Dialers: map[string]term.Dialer{
@@ -272,11 +284,12 @@ func TestSentinelInCmd(t *testing.T) {
 	r := a.ok(`{"action":"run","session_id":%s,"command":"ver","sentinel":"DONE","timeout_ms":20000}`, id)
 	if r.Output != "Windows\n" || !isCode(r.ExitCode, 0) || len(r.Warnings) != 1 ||
 		!strings.Contains(r.Warnings[0], "sentinel") {
-		t.Errorf("%s", r.text)
+		t.Errorf("run with a sentinel in cmd.exe = %s, want exit_code 0 and a warning", r.text)
 	}
 }
 
-// A window plays cmd.exe, as far as one command goes: a prompt, and what the line it is sent makes a real one print.
+// A window imitates cmd.exe for one command: it shows a prompt, and it answers the typed
+// line with the output that a real one would print.
 type window struct {
 	io.Reader
 	out *io.PipeWriter
@@ -284,7 +297,7 @@ type window struct {
 
 func newWindow() *window {
 	r, w := io.Pipe()
-	go w.Write([]byte("C:\\>")) // until it is read
+	go w.Write([]byte("C:\\>")) // blocks until it is read
 	return &window{r, w}
 }
 
@@ -304,7 +317,8 @@ func (w *window) Describe() term.Description {
 	return term.Description{PTY: true, Process: &term.Process{PID: 1, Argv: []string{"cmd.exe"}}}
 }
 
-// A program that shows the shell's own prompt gets the line. Since no marker comes, no exit code is claimed.
+// A program that shows the shell's own prompt receives the line. No marker comes back, so
+// run must not report an exit code.
 func TestRunAtAnotherPrompt(t *testing.T) {
 	a := newAgent(t, setting{})
 	id := a.spawn("/bin/sh")
@@ -313,15 +327,15 @@ func TestRunAtAnotherPrompt(t *testing.T) {
 	r := a.ok(`{"action":"run","session_id":%s,"command":"echo hello","timeout_ms":30000}`, id)
 	if !r.Running || r.ExecID == "" || r.ExitCode != nil || r.Waiting == nil || r.Waiting.Kind != "prompt" ||
 		strings.Contains(r.Output, "hello") {
-		t.Fatalf("%s", r.text)
+		t.Fatalf("run in another program = %s, want running with waiting_for prompt", r.text)
 	}
 	a.ok(`{"action":"write","session_id":%s,"data":"\u0003"}`, id)
 	if r := a.ok(`{"action":"run","session_id":%s,"exec_id":%s}`, id, r.ExecID); r.Running || r.ExitCode != nil ||
 		r.ExitReason == "" {
-		t.Errorf("%s", r.text)
+		t.Errorf("run after ctrl-c = %s, want no exit code and a reason", r.text)
 	}
 	if r := a.ok(`{"action":"run","session_id":%s,"command":"echo again"}`, id); r.Output != "again\n" ||
 		!isCode(r.ExitCode, 0) {
-		t.Errorf("%s", r.text)
+		t.Errorf("run of echo again = %s, want output again and exit_code 0", r.text)
 	}
 }

@@ -12,7 +12,9 @@ import (
 	"ptyctl/term"
 )
 
-// defaultShell is what is started when no shell is named: the user's, or on Windows the newest there is.
+// defaultShell returns the program that spawn starts if the caller names none: the user's
+// shell, or on Windows the newest PowerShell, then cmd.exe. The parameters stand in for
+// the runtime, so that tests cover every system.
 func defaultShell(goos string, getenv func(string) string, lookPath func(string) (string, error)) string {
 	if goos != "windows" {
 		return cmp.Or(getenv("SHELL"), "/bin/sh")
@@ -29,15 +31,17 @@ func defaultShell(goos string, getenv func(string) string, lookPath func(string)
 type sessionOut struct {
 	SessionID string `json:"session_id"`
 	Shell     string `json:"shell"`
-	Cwd       string `json:"cwd,omitempty"`  // in which it was started
-	Host      string `json:"host,omitempty"` // of another tool's session on another machine
+	Cwd       string `json:"cwd,omitempty"`  // the folder in which the shell was started
+	Host      string `json:"host,omitempty"` // only for a session on another machine, opened by another tool
 	Cols      int    `json:"cols"`
 	Rows      int    `json:"rows"`
 	PID       int    `json:"pid,omitempty"`
 	CreatedAt string `json:"created_at"`
-	Opener    string `json:"agent_id,omitempty"` // that has spawned it
+	Opener    string `json:"agent_id,omitempty"` // the agent that spawned the session
 }
 
+// newSessionOut describes a session. A session that runs no local program has the
+// protocol in place of the shell, for example "ssh".
 func newSessionOut(i session.Info) sessionOut {
 	o := sessionOut{
 		SessionID: i.ID,
@@ -61,6 +65,8 @@ type spawnOut struct {
 	sessionOut
 }
 
+// spawn starts a shell on a local terminal. The operator's rules for local programs apply
+// to it as to any other session.
 func (c *call) spawn(ctx context.Context) (any, error) {
 	shell := cmp.Or(c.in.Shell, defaultShell(runtime.GOOS, os.Getenv, exec.LookPath))
 	c.Waits("starting "+shell, nil)
@@ -86,6 +92,7 @@ type resizeOut struct {
 	Rows      int    `json:"rows"`
 }
 
+// resize sets the size of the terminal in characters.
 func (c *call) resize(ctx context.Context) (any, error) {
 	if err := c.s.Resize(ctx, c.in.Cols, c.in.Rows); err != nil {
 		return nil, err
@@ -97,10 +104,12 @@ func (c *call) resize(ctx context.Context) (any, error) {
 type killOut struct {
 	OK        bool   `json:"ok"`
 	SessionID string `json:"session_id"`
-	Ended     bool   `json:"already_ended,omitempty"`
+	Ended     bool   `json:"already_ended,omitempty"` // the session had ended before
 	ending
 }
 
+// kill ends the session's program and waits for its end. The ended session remains
+// readable until the manager forgets it.
 func (c *call) kill(ctx context.Context) (any, error) {
 	if err := c.s.MayClose(ctx, false); err != nil {
 		return nil, err
@@ -109,7 +118,8 @@ func (c *call) kill(ctx context.Context) (any, error) {
 	return killOut{OK: true, SessionID: c.s.ID(), Ended: already, ending: endingOf(c.s)}, nil
 }
 
-// An ending says how a session's program ended, as far as that is known.
+// An ending is the exit code of a session's program, or the signal that ended it, if
+// known.
 type ending struct {
 	ExitCode   *int   `json:"exit_code,omitempty"`
 	ExitSignal string `json:"exit_signal,omitempty"`
@@ -130,6 +140,8 @@ type listOut struct {
 	Sessions []sessionOut `json:"sessions"`
 }
 
+// list returns the sessions that are still open and visible to the caller, including
+// those of other tools.
 func (c *call) list(ctx context.Context) listOut {
 	out := listOut{OK: true, Sessions: []sessionOut{}}
 	for _, i := range c.Sessions(ctx) {

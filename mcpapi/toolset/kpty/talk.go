@@ -16,14 +16,14 @@ type talkOut struct {
 	OK        bool   `json:"ok"`
 	SessionID string `json:"session_id"`
 	shown
-	Reason  session.Reason `json:"done_reason"` // why the answer counts as complete: "prompt", "idle", "sentinel", "eof", "full"
+	Reason  session.Reason `json:"done_reason"` // "prompt", "idle", "sentinel", "eof" or "full"
 	Waiting *term.Waiting  `json:"waiting_for,omitempty"`
 	*ending                // at eof
 }
 
-// talk types one line for whatever has the terminal, and returns what that shows until it is ready again: until the line
-// on which the terminal waited before stands there again, until nothing came for a while, or, if there is a sentinel,
-// until that alone.
+// talk types one line into the program that has the terminal and returns its answer. The
+// answer ends when the line on which the terminal waited before is shown again, or when
+// no output came for idle_ms. With a sentinel the answer ends only at that text.
 func (c *call) talk(ctx context.Context) (any, error) {
 	line := c.in.Command
 	switch {
@@ -61,12 +61,13 @@ func (c *call) talk(ctx context.Context) (any, error) {
 	return c.answered(ctx, c.listen(ctx, r, prompt))
 }
 
-var lineFeed = regexp.MustCompile(`\n`)
+var lineFeed = regexp.MustCompile(`\n`) // ends the echo of the typed line
 
-// listen reads until the terminal waits on the line prompt again, or r is met. The prompt at which the line was typed
-// stands there until the line's end is echoed, and counts for nothing till then.
+// listen reads until the terminal waits at prompt again or one of the conditions in r is
+// met. It first waits for the echo of the line end: until then the terminal still shows
+// the prompt at which the line was typed, and that must not count as the answer's end.
 func (c *call) listen(ctx context.Context, r session.ReadRequest, prompt string) session.Chunk {
-	began, unseen := time.Now(), term.WithActor(ctx, term.Actor{}) // what is shown to nobody is in no record
+	began, unseen := time.Now(), term.WithActor(ctx, term.Actor{}) // an empty actor keeps this read out of the audit log
 	echo := r
 	echo.Until = lineFeed
 	first := c.s.Read(unseen, echo)
@@ -82,20 +83,21 @@ func (c *call) listen(ctx context.Context, r session.ReadRequest, prompt string)
 	return k
 }
 
-// promptWait is how long nothing must come for the terminal to be at rest.
+// promptWait is the time without output after which the terminal counts as idle.
 const promptWait = 200 * time.Millisecond
 
-// restLine is the line on which the terminal waits. Behind a command that has just ended its prompt may be on the way, and
-// what is typed before it comes would stand twice in the answer.
+// restLine returns the line on which the terminal waits. After a command its prompt may
+// still be on the way; restLine waits for it, because text that is typed earlier would be
+// echoed twice in the answer.
 func (c *call) restLine(ctx context.Context) string {
 	r := session.ReadRequest{Cursor: c.s.End(), Idle: promptWait, Timeout: 5 * promptWait}
 	if strings.TrimSpace(c.s.LastLine()) == "" {
-		c.s.Read(term.WithActor(ctx, term.Actor{}), r) // which shows it to nobody
+		c.s.Read(term.WithActor(ctx, term.Actor{}), r) // only waits: no caller sees this output
 	}
 	return c.s.LastLine()
 }
 
-// answered makes the result of a talk.
+// answered converts the output of a talk to its result.
 func (c *call) answered(ctx context.Context, k session.Chunk) (any, error) {
 	if err := canceled(ctx); err != nil {
 		return nil, err
@@ -111,7 +113,7 @@ func (c *call) answered(ctx context.Context, k session.Chunk) (any, error) {
 	case session.ReasonInput:
 		out.Reason = "prompt"
 	case session.ReasonTimeout:
-		e := c.timeout("the answer was not complete in time (sentinel or silence); read goes on from here")
+		e := c.timeout("answer not complete in time: no sentinel and no silence; read continues from here")
 		e.shown = &out.shown
 		return nil, e
 	case session.ReasonEOF:

@@ -1,19 +1,24 @@
-// Package pty is the set of tools pty: the five tools by which models know the PTY MCP server and opencode-pty, over the
-// sessions of ptyctl.
+// Package pty offers the tool set "pty": the five tools of the PTY MCP server and of
+// opencode-pty, which many models know, on the sessions of ptyctl.
 //
 //	srv := mcpapi.NewServer(mcpapi.Options{
-//		Sessions: manager, Toolsets: []string{"pty"}, More: []mcpapi.Toolset{pty.Toolset(pty.Options{})}, Local: []string{"stdio"},
+//		Sessions: manager,
+//		Toolsets: []string{"pty"},
+//		More:     []mcpapi.Toolset{pty.Toolset(pty.Options{})},
+//		Local:    []string{"stdio"},
 //	})
 //
-// It keeps no terminal of its own: what pty_spawn starts is an ordinary local session, under the operator's rules, on
-// record, and seen by all other tools. What it adds is their words and forms:
+// The package keeps no terminals of its own. pty_spawn opens an ordinary local session:
+// the operator's rules apply to it, the audit log records it, and all other tools see it.
+// The package adds the names and the output format of those servers:
 //
-//	pty_spawn   spawn.go   a program on a terminal, under an id of eight hexadecimal digits
-//	pty_read    read.go    numbered lines, page by page or by a pattern
-//	pty_write   write.go   text with its escapes (\n, \x03) put right, see escape.go
-//	pty_list    list.go    the programs, until they are cleaned up
-//	pty_kill    kill.go    the end of one
+//	pty_spawn   spawn.go   start a program on a terminal; its id ends in eight hexadecimal digits
+//	pty_read    read.go    return numbered lines, by window or by pattern
+//	pty_write   write.go   type text after its escapes (\n, \x03) are replaced, see escape.go
+//	pty_list    list.go    list the programs that are not cleaned up yet
+//	pty_kill    kill.go    end a program
 //
-// The results are text in the form of those servers, byte for byte where they document it. Where they show a program's
-// output as it came, this shows clean text: docs/toolsets.md lists the differences.
+// Results are text in the format of those servers, byte for byte where they document it.
+// The output of programs is an exception: those servers show it unchanged, this package
+// shows clean text. docs/toolsets.md lists the differences.
 package pty

@@ -7,9 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// unescape puts right the escapes in what a model wants typed: models write the four characters \x03 and mean Ctrl-C. It
-// knows \n \r \t \e \0 \\ \xHH and \uHHHH, where HH is the number of a character, as in JavaScript; two halves of a surrogate pair are one.
-// What else follows a backslash is left as it is: text for a shell has its own. So is \0 before a digit (\033).
+// unescape replaces the escapes in the data of pty_write, because models write the four
+// characters \x03 when they mean Ctrl-C. It knows \n \r \t \e \0 \\ \xHH and \uHHHH,
+// where HH is a code point as in JavaScript, and joins the two halves of a surrogate
+// pair. Any other backslash stays, because shells and programs have escapes of their own;
+// for example \0 before a digit stays, since \033 is an octal escape of printf.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -32,7 +34,8 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// escape reads what follows a backslash, and returns how long it is; 0: no escape.
+// escape parses the text after a backslash. It returns the character and the number of
+// bytes read; n is 0 if the text is no escape.
 func escape(s string) (r rune, n int) {
 	if s == "" {
 		return 0, 0
@@ -74,7 +77,7 @@ func escape(s string) (r rune, n int) {
 	return 0, 0
 }
 
-// hexadecimal reads a number of n digits.
+// hexadecimal parses the first n digits of s.
 func hexadecimal(s string, n int) (rune, bool) {
 	if len(s) < n {
 		return 0, false

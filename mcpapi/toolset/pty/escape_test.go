@@ -37,7 +37,7 @@ func TestUnescape(t *testing.T) {
 		`\\x03`:        `\x03`,
 		`\\\\`:         `\\`,
 
-		// what is no escape here stays: shells and programs have theirs
+		// Anything else is no escape and stays, for shells and programs.
 		`\`:                  `\`,
 		`a\`:                 `a\`,
 		`\x`:                 `\x`,
@@ -56,7 +56,7 @@ func TestUnescape(t *testing.T) {
 		`\N\R\T\E`:           `\N\R\T\E`,
 	} {
 		if got := unescape(in); got != want {
-			t.Errorf("%s becomes %q, want %q", in, got, want)
+			t.Errorf("unescape(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -68,13 +68,13 @@ func FuzzUnescape(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		got := unescape(s)
 		if utf8.ValidString(s) && !utf8.ValidString(got) || len(got) > len(s) {
-			t.Fatalf("%q becomes %q", s, got)
+			t.Fatalf("unescape(%q) = %q, want valid UTF-8 and no growth", s, got)
 		}
 		if !strings.Contains(s, `\`) && got != s {
-			t.Fatalf("%q has no escape and becomes %q", s, got)
+			t.Fatalf("unescape(%q) = %q, want no change without a backslash", s, got)
 		}
 		if back := unescape(strings.ReplaceAll(s, `\`, `\\`)); back != s {
-			t.Fatalf("%q with doubled backslashes becomes %q", s, back)
+			t.Fatalf("unescape(%q with doubled backslashes) = %q, want the text itself", s, back)
 		}
 	})
 }

@@ -7,17 +7,21 @@ import (
 	"ptyctl/term"
 )
 
-// fail is the form of a failure: a text that begins with "Error: ", as those servers give it, marked as an error for the
-// clients that show one as such.
+// fail implements mcpapi.Toolset.Fail. Those servers return failures as text that starts
+// with "Error: "; fail also marks the result as an error, for clients that display errors
+// differently.
 func fail(err error) mcpapi.Answer {
 	return mcpapi.Answer{Text: "Error: " + reason(err), IsError: true}
 }
 
+// reason returns the message of a failure. Messages for an unknown session and for a
+// refusal have the wording of those servers. The text of an unexpected error must not
+// reach the caller, because it may hold secrets.
 func reason(err error) string {
 	e, ok := errors.AsType[*term.Error](err)
 	switch {
 	case !ok || e.Kind == term.Internal && e.Msg == "":
-		return "a fault in ptyctl; its log has the cause. Other sessions are not affected"
+		return "internal error in ptyctl: the cause is in its log; other sessions are not affected"
 	case e.Kind == term.NotFound && e.Session != "":
 		return "PTY session not found: " + visible(cut(e.Session, maxShown))
 	case e.Kind == term.PolicyDenied:
@@ -27,5 +31,5 @@ func reason(err error) string {
 	}
 }
 
-// maxShown bounds what a message shows of a caller's own words, in characters.
+// maxShown is the most characters of a caller's own text that a message repeats.
 const maxShown = 200

@@ -10,18 +10,20 @@ import (
 	"ptyctl/session"
 )
 
-// A view is what the tools show of a session.
+// A view holds the facts about a session that the tools show.
 type view struct {
 	id, title, command, workdir string
 
 	pid     int
 	status  status
-	exit    *int // status with which the program exited; nil: it has not, or was killed
+	exit    *int // nil: the program still runs, or a signal ended it
 	lines   int
 	created time.Time
 }
 
-// view describes the terminal as i has it.
+// view returns the facts about the terminal at the time of i. Callers other than the one
+// that chose the title, command and folder may see them, so view makes them safe to
+// print.
 func (t *terminal) view(i session.Info) view {
 	v := view{id: i.ID, status: t.status(i.State), lines: i.Buffer.Lines, created: i.Created}
 	if p := i.About.Process; p != nil {
@@ -36,10 +38,10 @@ func (t *terminal) view(i session.Info) view {
 	return v
 }
 
-// isoTime is the form of Date.toISOString in JavaScript (ECMA-262 section 21.4.1.32).
+// isoTime is the format of Date.toISOString in JavaScript (ECMA-262 section 21.4.1.32).
 const isoTime = "2006-01-02T15:04:05.000Z"
 
-// entry is the session's in the list.
+// entry returns the session's entry in the list.
 func (v view) entry() string {
 	exit := ""
 	if v.exit != nil {
@@ -49,15 +51,18 @@ func (v view) entry() string {
 		v.id, v.title, exit, v.command, v.status, v.pid, v.lines, v.workdir, v.created.UTC().Format(isoTime))
 }
 
-// element sets lines between the tags of an element.
+// element returns lines as the content of an XML-like element. The name may carry
+// attributes, for example `pty_output id="pty_a1b2c3d4"`; the end tag has the first word
+// alone.
 func element(name string, lines ...string) string {
 	open := name
 	name, _, _ = strings.Cut(name, " ")
 	return "<" + open + ">\n" + strings.Join(lines, "\n") + "\n</" + name + ">"
 }
 
-// visible spells what would not be seen, or would look like another line, as an escape of Go and JavaScript. Titles and
-// commands are shown to other callers than those who gave them.
+// visible replaces characters that are not printable by their escapes in Go and
+// JavaScript. A title or command with a line end could otherwise imitate another
+// session's entry.
 func visible(s string) string {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if !strings.ContainsFunc(s, odd) {
@@ -74,7 +79,7 @@ func visible(s string) string {
 	return b.String()
 }
 
-// cut returns the first n characters of s, and marks that there were more.
+// cut returns the first n characters of s, with "..." if there are more.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

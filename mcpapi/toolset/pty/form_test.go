@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the tests see into testdata, instead of comparing")
 
-// compare compares got with a file of testdata, or writes it there.
+// compare compares got with a file of testdata. With -update it writes the file.
 func compare(tb testing.TB, name, got string) {
 	tb.Helper()
 	path := filepath.Join("testdata", name+".txt")
@@ -26,11 +26,11 @@ func compare(tb testing.TB, name, got string) {
 		tb.Fatal(err)
 	}
 	if got+"\n" != string(want) {
-		tb.Errorf("%s differs; if that is meant, run go test -update. Got:\n%s", path, got)
+		tb.Errorf("%s differs; if that is intended, run go test -update; got:\n%s", path, got)
 	}
 }
 
-// specified compares got with what the contract shows, which no -update may change.
+// specified compares got with an example of the contract, which -update must not change.
 func specified(tb testing.TB, name, got string) {
 	tb.Helper()
 	want, err := os.ReadFile(filepath.Join("testdata", "spec-"+name+".txt"))
@@ -42,15 +42,16 @@ func specified(tb testing.TB, name, got string) {
 	}
 }
 
-// The results that the contract of the PTY MCP server shows, byte for byte. One number is another: it calls
-// "npm run dev\n" 14 bytes, which it has by no way of counting.
+// The results must equal the examples in the contract of the PTY MCP server byte for
+// byte. One number differs: the contract counts "npm run dev\n" as 14 bytes, which is
+// wrong by any count.
 func TestSpecifiedForms(t *testing.T) {
 	at := func(text string) time.Time {
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return at.In(time.FixedZone("", 3600)) // which must not show
+		return at.In(time.FixedZone("", 3600)) // the zone must not show
 	}
 	server := view{
 		id:      "pty_a1b2c3d4",
@@ -103,12 +104,13 @@ func TestKilledForms(t *testing.T) {
 		{false, true, "Cleaned up: pty_a1b2c3d4 (session removed)"},
 	} {
 		if got := strings.Split(v.ended(c.ran, c.cleanup), "\n")[1]; got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
+			t.Errorf("result of kill(ran %t, cleanup %t) = %q, want %q", c.ran, c.cleanup, got, c.want)
 		}
 	}
 }
 
-// The notes below a page: what is shown, what there is more, and with which offset to go on.
+// The note after a page says how many lines it has, how many more there are, and the next
+// offset.
 func TestPages(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
@@ -144,31 +146,33 @@ func TestPages(t *testing.T) {
 		lines := p.text()
 		if c.shown > 0 {
 			if len(lines) <= c.shown || lines[c.shown] != "" {
-				t.Errorf("%s: no blank line after %d lines: %q", c.name, c.shown, lines)
+				t.Errorf("%s: lines = %q, want a blank one after %d", c.name, lines, c.shown)
 				continue
 			}
 			lines = lines[c.shown+1:]
 		}
 		if got := strings.Join(lines, "\n"); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: note = %q, want %q", c.name, got, c.want)
 		}
 	}
 }
 
-// A page ends where there is no room left, after at least one line.
+// A page ends when the room is used up, but has at least one line.
 func TestRoom(t *testing.T) {
 	p := page{room: len("00001| abc\n00002| abc\n"), total: 9}
 	for n := range 5 {
 		p.add(n+1, []byte("abc"))
 	}
-	if got := strings.Join(p.text(), "|"); got != "00001| abc|00002| abc||(Buffer has more lines. Use offset=2 to read beyond line 2)" {
-		t.Error(got)
+	if got := strings.Join(p.text(), "|"); got != "00001| abc|00002| abc||(Buffer has more lines. Use offset=2 to read "+
+		"beyond line 2)" {
+		t.Errorf("page with room for two lines = %q, want two and the offset 2", got)
 	}
 	p = page{room: 3, total: 9}
 	p.add(1, []byte("abc"))
 	p.add(2, []byte("abc"))
-	if got := strings.Join(p.text(), "|"); got != "00001| abc||(Buffer has more lines. Use offset=1 to read beyond line 1)" {
-		t.Error(got)
+	if got := strings.Join(p.text(), "|"); got != "00001| abc||(Buffer has more lines. Use offset=1 to read beyond "+
+		"line 1)" {
+		t.Errorf("page without room = %q, want one line and the offset 1", got)
 	}
 }
 
@@ -185,7 +189,8 @@ func TestLongLines(t *testing.T) {
 		p := page{room: 1 << 20}
 		p.add(100000, []byte(c.text))
 		if p.lines[0] != "100000| "+c.want {
-			t.Errorf("%.20q of %d bytes becomes %.20q of %d", c.text, len(c.text), p.lines[0], len(p.lines[0]))
+			t.Errorf("line %.20q of %d bytes is shown as %.20q of %d, want %.20q of %d",
+				c.text, len(c.text), p.lines[0], len(p.lines[0]), c.want, len(c.want))
 		}
 	}
 }
@@ -203,7 +208,7 @@ func TestVisible(t *testing.T) {
 		"a\xffb\n":               "a\uFFFDb\\n",
 	} {
 		if got := visible(in); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
+			t.Errorf("visible(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

@@ -11,11 +11,14 @@ import (
 	"ptyctl/term"
 )
 
+// killArgs are the arguments of pty_kill.
 type killArgs struct {
 	ID      string
 	Cleanup bool
 }
 
+// kill ends a session's program. With cleanup it also removes the session and its output;
+// otherwise the output stays readable.
 func (s *set) kill(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	var in killArgs
 	if err := c.Args(&in); err != nil {
@@ -45,6 +48,7 @@ func (s *set) kill(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	return mcpapi.Answer{Text: v.ended(ran, in.Cleanup)}, nil
 }
 
+// ended returns the result of kill. The first line says whether the program ran before.
 func (v view) ended(ran, cleanup bool) string {
 	did, left := "Killed", "session retained for log access"
 	if cleanup {
@@ -65,19 +69,21 @@ func (v view) ended(ran, cleanup bool) string {
 	)
 }
 
-// blows end a program, the later ones if the former do not: each has its time.
+// blows are the signals that end a program, each with the time to wait before the next. A
+// program should get a chance to clean up, so KILL comes last.
 var blows = []struct {
 	signal string
 	time   time.Duration
 }{{"HUP", 250 * time.Millisecond}, {"KILL", 2 * time.Second}}
 
-// stop ends the program and leaves the session, for its output to be read.
+// stop ends the program and keeps the session, so that its output can still be read. It
+// restores the status if the signal was refused, for example by the policy.
 func (t *terminal) stop(ctx context.Context) error {
 	before := t.killed.Swap(true)
 	for _, b := range blows {
 		err := t.Signal(ctx, b.signal)
 		switch {
-		case errors.Is(err, term.AlreadyClosed): // it ends just now
+		case errors.Is(err, term.AlreadyClosed): // the program is ending at this moment
 		case errors.Is(err, term.InvalidArgument): // Windows has no HUP
 			continue
 		case err != nil:

@@ -22,16 +22,16 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// patience is how long anything here may take.
+// patience is the longest wait of these tests.
 const patience = 20 * time.Second
 
-// A lab is ptyctl with the tools, and programs of this machine.
+// A lab is a server with the five tools and programs of this machine.
 type lab struct {
 	m       *session.Manager
 	options mcpapi.Options
 }
 
-// newLab makes a lab; what is zero is as in ptyctl.
+// newLab starts a lab. Options that are zero have the defaults of ptyctl.
 func newLab(tb testing.TB, o Options, sessions session.Config, server mcpapi.Options) *lab {
 	tb.Helper()
 	sessions.Dialers = map[string]term.Dialer{"local": ptyx.Host{}.Open}
@@ -46,14 +46,14 @@ func newLab(tb testing.TB, o Options, sessions session.Config, server mcpapi.Opt
 	return &lab{m, server}
 }
 
-// A client is one of a lab's, by the official SDK for Go.
+// A client is an MCP client of a lab, from the official Go SDK.
 type client struct {
 	*mcp.ClientSession
 	tb testing.TB
 	m  *session.Manager
 }
 
-// connect makes a client whose requests come from caller.
+// connect starts one client for each caller.
 func connect(tb testing.TB, l *lab, callers ...mcpapi.Caller) []client {
 	tb.Helper()
 	srv := mcpapi.NewServer(l.options)
@@ -63,7 +63,8 @@ func connect(tb testing.TB, l *lab, callers ...mcpapi.Caller) []client {
 		outR, outW := io.Pipe()
 		var serving sync.WaitGroup
 		serving.Go(func() {
-			if err := mcpapi.ServeStdio(mcpapi.WithCaller(context.Background(), caller), srv, inR, outW, mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
+			if err := mcpapi.ServeStdio(mcpapi.WithCaller(context.Background(), caller), srv, inR, outW,
+				mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
 				tb.Error(err)
 			}
 			outW.Close()
@@ -82,45 +83,45 @@ func connect(tb testing.TB, l *lab, callers ...mcpapi.Caller) []client {
 	return clients
 }
 
-// start makes a lab as ptyctl has it, and a client.
+// start starts a lab with the defaults of ptyctl, and one client.
 func start(tb testing.TB) client {
 	tb.Helper()
 	return connect(tb, newLab(tb, Options{}, session.Config{}, mcpapi.Options{}), mcpapi.Caller{})[0]
 }
 
-// try calls a tool.
+// try calls a tool and returns its text.
 func (c client) try(tool, arguments string) (text string, failed bool) {
 	c.tb.Helper()
 	r, err := c.CallTool(c.tb.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
 	if err != nil {
-		c.tb.Fatalf("%s %s: %v", tool, arguments, err)
+		c.tb.Fatalf("call %s %s: %v", tool, arguments, err)
 	}
 	if len(r.Content) != 1 || r.StructuredContent != nil {
-		c.tb.Fatalf("%s %s: want one text, got %+v", tool, arguments, r)
+		c.tb.Fatalf("call %s %s = %+v, want one text", tool, arguments, r)
 	}
 	text = r.Content[0].(*mcp.TextContent).Text
 	leaktest.Output(c.tb, tool, text)
 	if strings.HasPrefix(text, "Error: ") != r.IsError {
-		c.tb.Errorf("%s %s: isError is %t of %q", tool, arguments, r.IsError, text)
+		c.tb.Errorf("call %s %s has isError %t with %q, want an error to start with Error", tool, arguments, r.IsError, text)
 	}
 	return text, r.IsError
 }
 
-// call calls a tool, which must succeed.
+// call calls a tool. The call must succeed.
 func (c client) call(tool, arguments string) string {
 	c.tb.Helper()
 	text, failed := c.try(tool, arguments)
 	if failed {
-		c.tb.Fatalf("%s %s: %s", tool, arguments, text)
+		c.tb.Fatalf("call %s %s = %s, want success", tool, arguments, text)
 	}
 	return text
 }
 
-// fails calls a tool, which must fail with a text that begins so.
+// fails calls a tool. The call must fail with a text that starts with want.
 func (c client) fails(tool, arguments, want string) {
 	c.tb.Helper()
 	if text, failed := c.try(tool, arguments); !failed || !strings.HasPrefix(text, want) {
-		c.tb.Errorf("%s %s: %q, want %q", tool, arguments, text, want)
+		c.tb.Errorf("call %s %s = %q, want the failure %q", tool, arguments, text, want)
 	}
 }
 
@@ -132,12 +133,12 @@ func (c client) spawn(arguments string) string {
 	text := c.call("pty_spawn", arguments)
 	id := spawnedID.FindStringSubmatch(text)
 	if id == nil {
-		c.tb.Fatalf("no id in %s", text)
+		c.tb.Fatalf("result of pty_spawn = %s, want an id", text)
 	}
 	return id[1]
 }
 
-// sh starts a script and waits until its output matches.
+// sh starts a script and waits until its output matches pattern.
 func (c client) sh(script, until string) string {
 	c.tb.Helper()
 	id := c.spawn(argument(map[string]any{"command": "sh", "args": []string{"-c", script}}))
@@ -145,15 +146,16 @@ func (c client) sh(script, until string) string {
 	return id
 }
 
-// await waits until the output of a session matches.
+// await waits until the output of a session matches pattern.
 func (c client) await(id, pattern string) {
 	c.tb.Helper()
 	s, err := c.m.Get(id)
 	if err != nil {
 		c.tb.Fatal(err)
 	}
-	if r := s.Read(c.tb.Context(), session.ReadRequest{Until: regexp.MustCompile(pattern), Timeout: patience}); r.Reason != session.ReasonMatched {
-		c.tb.Fatalf("%q did not come: %s, %q", pattern, r.Reason, r.Data)
+	r := s.Read(c.tb.Context(), session.ReadRequest{Until: regexp.MustCompile(pattern), Timeout: patience})
+	if r.Reason != session.ReasonMatched {
+		c.tb.Fatalf("output ended with %s: %q, want a match of %q", r.Reason, r.Data, pattern)
 	}
 }
 
@@ -167,11 +169,12 @@ func (c client) awaitEnd(id string) {
 	select {
 	case <-s.Ended():
 	case <-time.After(patience):
-		c.tb.Fatalf("%s does not end", id)
+		c.tb.Fatalf("session %s still runs after %v, want its end", id, patience)
 	}
 }
 
-// about are the arguments of a call that names a session, and members besides that begin with a comma.
+// about returns the arguments of a call on a session. The text in more must start with a
+// comma.
 func about(id, more string) string { return `{"id":"` + id + `"` + more + `}` }
 
 func argument(v any) string {
@@ -182,7 +185,8 @@ func argument(v any) string {
 	return string(text)
 }
 
-// settled replaces what is another each time.
+// settled replaces the parts of a result that differ in each run, for example ids and
+// times.
 func settled(text, id, dir string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, id, "pty_00000000"), dir, "/dir")
 	text = regexp.MustCompile(`PID: [1-9][0-9]*`).ReplaceAllString(text, "PID: 1")

@@ -7,6 +7,7 @@ import (
 	"ptyctl/mcpapi"
 )
 
+// list shows the sessions that pty_spawn has opened and that the caller may see.
 func (s *set) list(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	if err := c.Args(&struct{}{}); err != nil {
 		return mcpapi.Answer{}, err
@@ -20,6 +21,7 @@ func (s *set) list(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	return mcpapi.Answer{Text: listed(views)}, nil
 }
 
+// listed formats the list in the words of those servers.
 func listed(views []view) string {
 	if len(views) == 0 {
 		return element("pty_list", "No PTY sessions found.")

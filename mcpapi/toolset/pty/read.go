@@ -11,6 +11,8 @@ import (
 	"ptyctl/term"
 )
 
+// readArgs are the arguments of pty_read. Offset and Limit count matches if there is a
+// Pattern, and lines otherwise.
 type readArgs struct {
 	ID            string
 	Offset, Limit int
@@ -21,9 +23,10 @@ type readArgs struct {
 const (
 	defaultLimit = 500
 	maxLine      = 2000     // characters of a line that are shown
-	maxSearched  = 64 << 10 // bytes of a line that are searched: nothing ends the search within a line
+	maxSearched  = 64 << 10 // bytes of a line that are searched: a match cannot be interrupted within a line
 )
 
+// read returns a window of the session's lines, or of the lines that match a pattern.
 func (s *set) read(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	in := readArgs{Limit: defaultLimit}
 	if err := c.Args(&in); err != nil {
@@ -33,7 +36,7 @@ func (s *set) read(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	if err != nil {
 		return mcpapi.Answer{}, err
 	}
-	st := t.status(t.State()) // before the lines: of a program that has ended, all of them are there
+	st := t.status(t.State()) // before the lines: if the program has ended, no line may be missing
 	p := page{offset: in.Offset, limit: in.Limit, room: c.Options().MaxReadBytes}
 	if in.Pattern == "" {
 		t.page(ctx, &p)
@@ -43,19 +46,19 @@ func (s *set) read(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	return mcpapi.Answer{Text: p.output(in.ID, st)}, nil
 }
 
-// A page is a part of a session's lines, or of those that match.
+// A page is a window of a session's lines, or of the lines that match.
 type page struct {
 	offset, limit int
-	room          int    // bytes that the lines may still take; the first one is shown all the same
-	pattern       string // empty: none
+	room          int    // bytes left for lines; the first line is always shown
+	pattern       string // empty: all lines
 
 	lines   []string
-	total   int  // lines held
-	matches int  // of all lines held
-	dropped bool // older lines are no longer held
+	total   int  // lines in the buffer
+	matches int  // matching lines in the whole buffer
+	dropped bool // the buffer has dropped older lines
 }
 
-// page fills p with lines.
+// page fills p with lines, until the limit or the room is reached.
 func (t *terminal) page(ctx context.Context, p *page) {
 	lines := t.Lines(ctx, p.offset, p.limit)
 	p.total, p.dropped = lines.Total, lines.Dropped > 0
@@ -66,7 +69,8 @@ func (t *terminal) page(ctx context.Context, p *page) {
 	}
 }
 
-// search fills p with the lines that match.
+// search fills p with the lines that match. It counts the matches in the whole buffer,
+// because the result must say how many there are.
 func (t *terminal) search(ctx context.Context, p *page, in *readArgs) error {
 	re, err := compile(in.Pattern, in.IgnoreCase)
 	if err != nil {
@@ -97,7 +101,8 @@ func (t *terminal) search(ctx context.Context, p *page, in *readArgs) error {
 	return nil
 }
 
-// compile makes a regular expression that is for one line.
+// compile compiles a pattern that is matched against single lines. The message of an
+// error starts like that of those servers and adds the part at fault.
 func compile(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
 	re, err := mcpapi.CompileRegexp(pattern, ignoreCase)
 	if err == nil {
@@ -119,7 +124,8 @@ func compile(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
 	}
 }
 
-// add shows a line, if there is room.
+// add appends a line, unless it exceeds the room. Lines carry their number in five
+// digits, as those servers print it.
 func (p *page) add(number int, text []byte) bool {
 	line := fmt.Sprintf("%05d| %s", number, cut(string(text[:min(len(text), 4*maxLine+4)]), maxLine))
 	if p.room -= len(line) + 1; p.room < 0 && len(p.lines) > 0 {
@@ -129,6 +135,7 @@ func (p *page) add(number int, text []byte) bool {
 	return true
 }
 
+// output returns the result: the lines in an element with the session's id and status.
 func (p *page) output(id string, st status) string {
 	open := fmt.Sprintf(`pty_output id="%s" status="%s"`, id, st)
 	if p.pattern != "" {
@@ -137,7 +144,8 @@ func (p *page) output(id string, st status) string {
 	return element(open, p.text()...)
 }
 
-// text is what stands within the element.
+// text returns the lines and, after a blank line, a note that says how many there are and
+// how to read more.
 func (p *page) text() []string {
 	shown, end := len(p.lines), p.offset+len(p.lines)
 	if shown == 0 {
@@ -161,7 +169,7 @@ func (p *page) text() []string {
 	}
 }
 
-// nothing says why there are no lines.
+// nothing explains why the result has no lines.
 func (p *page) nothing() []string {
 	switch {
 	case p.pattern == "" && p.total == 0:

@@ -10,7 +10,8 @@ import (
 	"ptyctl/term"
 )
 
-// A search costs no more than it may: neither by its pattern, nor by the length of a line, nor after its call.
+// A search has bounded costs: by its pattern, by the length of a line, and by the life of
+// its call.
 func TestSearchBounds(t *testing.T) {
 	l := newLab(t, Options{}, session.Config{}, mcpapi.Options{})
 	c := connect(t, l, mcpapi.Caller{})[0]
@@ -20,19 +21,19 @@ func TestSearchBounds(t *testing.T) {
 	)
 	c.awaitEnd(id)
 	if got := c.call("pty_read", about(id, `,"pattern":"xiny"`)); !strings.Contains(got, "(1 match from 2 total lines)") {
-		t.Errorf("%.200s", got)
+		t.Errorf("search for xiny within the first 64 KiB of a line = %.200s, want one match", got)
 	}
 	if got := c.call("pty_read", about(id, `,"pattern":"out"`)); !strings.Contains(
 		got,
 		"No lines matched the pattern 'out'.",
 	) {
-		t.Errorf("%.200s", got)
+		t.Errorf("search for out after the first 64 KiB of a line = %.200s, want no match", got)
 	}
 	for _, more := range []string{"", `,"ignore_case":true`} {
 		text, failed := c.try("pty_read", about(id, `,"pattern":"`+strings.Repeat("x{0,1000}", 455)+`"`+more))
 		if !failed || !strings.HasPrefix(text, `Error: Invalid regex pattern "x{0,1000}x`) ||
 			!strings.Contains(text, "shorten the repeat counts") {
-			t.Error(text)
+			t.Errorf("search with a huge pattern%s = %s, want the advice to shorten it", more, text)
 		}
 	}
 
@@ -45,6 +46,6 @@ func TestSearchBounds(t *testing.T) {
 	p := page{limit: defaultLimit, room: 1 << 20}
 	if err := (&terminal{Session: s}).search(ctx, &p, &readArgs{Pattern: "next"}); term.KindOf(err) != term.Canceled ||
 		len(p.lines) > 0 {
-		t.Errorf("%v, %d lines", err, len(p.lines))
+		t.Errorf("search in a canceled call: err %v, %d lines; want %s and no lines", err, len(p.lines), term.Canceled)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"ptyctl/term"
 )
 
+// spawnArgs are the arguments of pty_spawn.
 type spawnArgs struct {
 	Command string
 	Args    []string
@@ -21,6 +22,8 @@ type spawnArgs struct {
 	Title   string
 }
 
+// spawn opens a local session for the command. The size of 120x40 and the terminal type
+// xterm-256color are those of the PTY MCP server.
 func (s *set) spawn(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	var in spawnArgs
 	if err := c.Args(&in); err != nil {
@@ -52,9 +55,11 @@ func (s *set) spawn(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) 
 	return mcpapi.Answer{Text: v.spawned()}, nil
 }
 
-// maxTitle bounds a title, which is shown wherever its session is.
+// maxTitle is the most bytes of a title. Every list of sessions shows it, so it must stay
+// short.
 const maxTitle = 256
 
+// spawned returns the result of pty_spawn.
 func (v view) spawned() string {
 	return element(
 		"pty_spawned",
@@ -67,7 +72,8 @@ func (v view) spawned() string {
 	)
 }
 
-// notStarted says of an error of the system, or of what it was given, which command it is about.
+// notStarted adds the command to an error about the system or the arguments. The message
+// starts like that of those servers. Refusals keep their own message.
 func notStarted(err error, command string) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok || e.Kind != term.InvalidArgument && e.Kind != term.IOError {

@@ -13,19 +13,20 @@ import (
 	"ptyctl/term"
 )
 
-// A terminal is a session that pty_spawn has opened and pty_kill has not removed.
+// A terminal is a session that pty_spawn has opened and that pty_kill has not cleaned up.
 type terminal struct {
 	*session.Session
-	killed atomic.Bool // by pty_kill
+	killed atomic.Bool // by pty_kill, which decides between the status killed and exited
 }
 
-// terminals are those of all callers. The zero value is empty.
+// terminals are the terminals of all callers. The zero value is empty.
 type terminals struct {
 	mu   sync.Mutex // guards the following
 	byID map[string]*terminal
 }
 
-// add makes a session one of the set, and forgets those that the manager has forgotten.
+// add makes s a terminal of the set. It also removes the terminals of sessions that the
+// manager has forgotten, so that the map cannot grow without bound.
 func (t *terminals) add(m *session.Manager, s *session.Session) *terminal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,20 +42,23 @@ func (t *terminals) add(m *session.Manager, s *session.Session) *terminal {
 	return added
 }
 
-// get returns the terminal with that id, or nil.
+// get returns the terminal with the given id, or nil.
 func (t *terminals) get(id string) *terminal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.byID[id]
 }
 
+// remove removes the terminal with the given id, if there is one.
 func (t *terminals) remove(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.byID, id)
 }
 
-// find returns the terminal with that id, if the caller may know of it.
+// find returns the terminal with the given id if the caller may see it. A session of
+// another tool is not found, since it has no status and no line numbers of this set. Both
+// cases must give the same error, so that ids cannot be probed.
 func (s *set) find(ctx context.Context, c *mcpapi.Call, verb term.Verb, id string) (*terminal, error) {
 	if _, err := c.Session(ctx, verb, id); err != nil {
 		return nil, err
@@ -65,7 +69,8 @@ func (s *set) find(ctx context.Context, c *mcpapi.Call, verb term.Verb, id strin
 	return nil, c.Options().Sessions.Hide(ctx, verb, id)
 }
 
-// newID returns an id that no session has.
+// newID returns an unused id in the form of opencode-pty: pty_ and eight hexadecimal
+// digits.
 func newID(m *session.Manager) string {
 	for {
 		var b [4]byte
@@ -77,7 +82,7 @@ func newID(m *session.Manager) string {
 	}
 }
 
-// A status is one of the words for what becomes of a session.
+// A status is the state of a session in the words of those servers.
 type status string
 
 const (
@@ -86,6 +91,8 @@ const (
 	killed  status = "killed"
 )
 
+// status returns the word for a session's state. A program that pty_kill has ended counts
+// as killed, whichever way it ended.
 func (t *terminal) status(st session.State) status {
 	switch {
 	case !st.Ended():

@@ -24,7 +24,7 @@ import (
 	"ptyctl/term"
 )
 
-// The five tools, with the names and arguments of the PTY MCP server.
+// The set has five tools, with the names and arguments of the PTY MCP server.
 func TestToolsAreListed(t *testing.T) {
 	c := start(t)
 	list, err := c.ListTools(t.Context(), nil)
@@ -52,11 +52,11 @@ func TestToolsAreListed(t *testing.T) {
 		"pty_kill":  {"cleanup", "id"},
 	}
 	if argument(got) != argument(want) {
-		t.Errorf("%v, want %v", got, want)
+		t.Errorf("tools and arguments = %v, want %v", got, want)
 	}
 }
 
-// A session from its start to its end, with what each tool says.
+// A session from start to end. The results of each tool are compared with testdata.
 func TestSession(t *testing.T) {
 	c := start(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -64,7 +64,7 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := c.call("pty_list", `{}`); got != "<pty_list>\nNo PTY sessions found.\n</pty_list>" {
-		t.Error(got)
+		t.Errorf("first pty_list = %q, want no sessions", got)
 	}
 	got := c.call("pty_spawn", argument(map[string]any{
 		"command": "sh", "args": []string{"-c", `echo "$PWD $TERM $(stty size) $MINE"; while read x; do echo "got $x"; done`},
@@ -99,11 +99,12 @@ func TestSession(t *testing.T) {
 	}
 	c.fails("pty_write", about(id, `,"data":"x"`), "Error: PTY session not found: "+id)
 	if got := c.call("pty_list", `{}`); strings.Contains(got, id) {
-		t.Error(got)
+		t.Errorf("pty_list after the cleanup = %q, want no %s", got, id)
 	}
 }
 
-// A program that ends by itself is there with its exit code, until it is cleaned up.
+// A program that ends by itself stays in the list with its exit code until it is cleaned
+// up.
 func TestExit(t *testing.T) {
 	c := start(t)
 	for script, says := range map[string][]string{
@@ -117,21 +118,21 @@ func TestExit(t *testing.T) {
 		list := c.call("pty_list", `{}`)
 		for _, part := range says {
 			if !strings.Contains(list, part) || !strings.Contains(list, "["+id+"]") {
-				t.Errorf("%s: no %q in %s", script, part, list)
+				t.Errorf("pty_list after %q = %s, want %q", script, list, part)
 			}
 		}
 		if got := c.call("pty_read", about(id, "")); !strings.Contains(got, `status="exited"`) {
-			t.Error(got)
+			t.Errorf("pty_read after %q = %q, want status exited", script, got)
 		}
 		c.fails("pty_write", about(id, `,"data":"x"`), "Error: PTY session "+id+" is not running (status: exited)")
 		c.call("pty_kill", about(id, `,"cleanup":true`))
 	}
 	if got := c.call("pty_list", `{}`); !strings.Contains(got, "No PTY sessions") {
-		t.Error(got)
+		t.Errorf("pty_list after the cleanups = %q, want no sessions", got)
 	}
 }
 
-// Mistakes of the caller, and what the system refuses.
+// Wrong arguments and refusals of the system are failures in the words of those servers.
 func TestErrors(t *testing.T) {
 	c := start(t)
 	id := c.sh("echo ready; cat", "ready")
@@ -169,11 +170,11 @@ func TestErrors(t *testing.T) {
 		c.fails(e.tool, e.arguments, e.want)
 	}
 	if got := c.call("pty_list", `{}`); !strings.Contains(got, "Total: 1 session(s)") {
-		t.Errorf("what failed left something: %s", got)
+		t.Errorf("pty_list after failed calls = %s, want one session", got)
 	}
 }
 
-// Keys spelled as escapes reach the program as keys.
+// Escapes in data reach the program as keys.
 func TestKeys(t *testing.T) {
 	c := start(t)
 	id := c.sh("trap 'echo caught' INT; echo ready; while :; do read x && echo \"got $x\" || :; done", "ready")
@@ -187,14 +188,16 @@ func TestKeys(t *testing.T) {
 	c.awaitEnd(id)
 }
 
-// A write that no program takes comes to its end, and says so.
+// A write to a program that does not read ends with an error.
 func TestStuckWrite(t *testing.T) {
-	c := connect(t, newLab(t, Options{}, session.Config{WriteTimeout: 50 * time.Millisecond}, mcpapi.Options{}), mcpapi.Caller{})[0]
+	c := connect(t, newLab(t, Options{}, session.Config{WriteTimeout: 50 * time.Millisecond}, mcpapi.Options{}),
+		mcpapi.Caller{})[0]
 	id := c.sh("stty raw -echo; echo ready; sleep 1000", "ready")
 	c.fails("pty_write", about(id, `,"data":"`+strings.Repeat("x", 1<<20)+`"`), "Error: the program of "+id+" took ")
 }
 
-// Many lines, page by page and searched; a loss of the oldest; long lines; what is drawn.
+// pty_read returns many lines window by window, searches them, and shows control
+// sequences as clean text.
 func TestOutput(t *testing.T) {
 	c := start(t)
 	id := c.sh("seq -f 'line %g' 1203", `line 1203\r\n`)
@@ -206,16 +209,17 @@ func TestOutput(t *testing.T) {
 			if number, text, ok := strings.Cut(l, "| "); ok {
 				lines++
 				if number != fmt.Sprintf("%05d", lines) || text != fmt.Sprintf("line %d", lines) {
-					t.Fatalf("line %d is %q", lines, l)
+					t.Fatalf("line %d = %q, want its number and text", lines, l)
 				}
 			}
 		}
-		if _, err := fmt.Sscanf(got[strings.LastIndex(got, "\n("):], "\n(Buffer has more lines. Use offset=%d ", &next); err != nil {
+		if _, err := fmt.Sscanf(got[strings.LastIndex(got, "\n("):], "\n(Buffer has more lines. Use offset=%d ",
+			&next); err != nil {
 			break
 		}
 	}
 	if lines != 1203 || next != 1000 {
-		t.Errorf("%d lines, the last offset was %d", lines, next)
+		t.Errorf("read %d lines up to the offset %d, want 1203 and 1000", lines, next)
 	}
 	for _, s := range []struct{ more, first, note string }{
 		{`,"pattern":"7$","limit":3`, "00007| line 7", "(3 of 120 matches shown. Use offset=3 to see more.)"},
@@ -225,7 +229,7 @@ func TestOutput(t *testing.T) {
 	} {
 		got := strings.Split(c.call("pty_read", about(id, s.more)), "\n")
 		if got[1] != s.first || got[len(got)-2] != s.note {
-			t.Errorf("%s: %q", s.more, got)
+			t.Errorf("pty_read with %s = %q, want the first line %q and the note %q", s.more, got, s.first, s.note)
 		}
 	}
 
@@ -233,90 +237,83 @@ func TestOutput(t *testing.T) {
 	c.awaitEnd(id)
 	want := "00001| red text\n00002| 100%\n00003| \uFFFD\uFFFD\n00004| \tend\n\n(End of buffer - total 4 lines)"
 	if got := c.call("pty_read", about(id, "")); !strings.Contains(got, want) {
-		t.Errorf("%q", got)
+		t.Errorf("pty_read of control sequences = %q, want %q", got, want)
 	}
-	if got := c.call("pty_read", about(id, `,"pattern":"red text|^100"`)); !strings.Contains(
-		got,
-		"(2 matches from 4 total lines)",
-	) {
-		t.Errorf("a pattern is for what is shown: %q", got)
+	got := c.call("pty_read", about(id, `,"pattern":"red text|^100"`))
+	if !strings.Contains(got, "(2 matches from 4 total lines)") {
+		t.Errorf("search in control sequences = %q, want two matches in the clean text", got)
 	}
 
 	id = c.sh(`i=0; while [ $i -lt 3000 ]; do printf é; i=$((i+1)); done; echo; echo end`, "end\r\n")
 	c.awaitEnd(id)
-	if got := c.call("pty_read", about(id, "")); !strings.Contains(
-		got,
-		"00001| "+strings.Repeat("é", 2000)+"...\n00002| end\n",
-	) {
-		t.Errorf("%.100q of %d bytes", got, len(got))
+	got = c.call("pty_read", about(id, ""))
+	if !strings.Contains(got, "00001| "+strings.Repeat("é", 2000)+"...\n00002| end\n") {
+		t.Errorf("pty_read of a long line = %.100q of %d bytes, want 2000 characters of it and the end", got, len(got))
 	}
 }
 
-// Of more output than is kept the newest lines are there, numbered from the oldest kept; no result is larger than the
-// operator lets it be.
+// If output exceeds the buffer, the newest lines remain, numbered from the oldest one
+// kept. No result exceeds the operator's limit.
 func TestBounds(t *testing.T) {
-	c := connect(t, newLab(t, Options{BufferLines: 10}, session.Config{}, mcpapi.Options{MaxReadBytes: 64}), mcpapi.Caller{})[0]
+	l := newLab(t, Options{BufferLines: 10}, session.Config{}, mcpapi.Options{MaxReadBytes: 64})
+	c := connect(t, l, mcpapi.Caller{})[0]
 	id := c.sh("seq -f 'line %g' 25", `line 25\r\n`)
 	c.awaitEnd(id)
 	got := c.call("pty_read", about(id, ""))
-	want := "00001| line 16\n00002| line 17\n00003| line 18\n00004| line 19\n\n(Older lines were dropped; line 1 is the oldest kept)\n(Buffer has more lines. Use offset=4 to read beyond line 4)\n"
+	want := "00001| line 16\n00002| line 17\n00003| line 18\n00004| line 19\n\n" +
+		"(Older lines were dropped; line 1 is the oldest kept)\n" +
+		"(Buffer has more lines. Use offset=4 to read beyond line 4)\n"
 	if !strings.Contains(got, want) {
-		t.Errorf("%s", got)
+		t.Errorf("pty_read after a loss = %s, want %s", got, want)
 	}
-	if got = c.call("pty_read", about(id, `,"offset":8`)); !strings.Contains(
-		got,
-		"00009| line 24\n00010| line 25\n\n(Older lines were dropped; line 1 is the oldest kept)\n(End of buffer - total 10 lines)",
-	) {
-		t.Errorf("%s", got)
+	want = "00009| line 24\n00010| line 25\n\n(Older lines were dropped; line 1 is the oldest kept)\n" +
+		"(End of buffer - total 10 lines)"
+	if got = c.call("pty_read", about(id, `,"offset":8`)); !strings.Contains(got, want) {
+		t.Errorf("pty_read from offset 8 = %s, want %s", got, want)
 	}
-	if got = c.call("pty_read", about(id, `,"pattern":"line"`)); !strings.Contains(
-		got,
-		"(4 of 10 matches shown. Use offset=4 to see more.)",
-	) {
-		t.Errorf("%s", got)
+	want = "(4 of 10 matches shown. Use offset=4 to see more.)"
+	if got = c.call("pty_read", about(id, `,"pattern":"line"`)); !strings.Contains(got, want) {
+		t.Errorf("search for line = %s, want %s", got, want)
 	}
 }
 
-// Kill ends what ignores the hangup, and with cleanup the session is gone at once.
+// pty_kill ends a program that ignores the hangup. With cleanup the session is removed at
+// once.
 func TestKill(t *testing.T) {
 	c := start(t)
 	id := c.sh("trap '' HUP TERM; echo ready; while :; do sleep 1000; done", "ready")
 	pid := c.pid(id)
-	if got := c.call("pty_kill", about(id, "")); !strings.Contains(
-		got,
-		"Killed: "+id+" (session retained for log access)",
-	) ||
+	got := c.call("pty_kill", about(id, ""))
+	if !strings.Contains(got, "Killed: "+id+" (session retained for log access)") ||
 		!strings.Contains(got, "Final line count: 1") {
-		t.Error(got)
+		t.Errorf("pty_kill = %s, want Killed with one line", got)
 	}
 	if alive(pid) {
-		t.Errorf("%d is alive", pid)
+		t.Errorf("process %d is alive after pty_kill, want its end", pid)
 	}
 	list := c.call("pty_list", `{}`)
 	if !strings.Contains(list, "Status: killed\n") || strings.Contains(list, "exit:") {
-		t.Error(list)
+		t.Errorf("pty_list after pty_kill = %s, want status killed without an exit code", list)
 	}
 
 	id = c.sh("echo ready; exec sleep 1000", "ready")
 	pid = c.pid(id)
-	if got := c.call("pty_kill", about(id, `,"cleanup":true`)); !strings.Contains(
-		got,
-		"Killed: "+id+" (session removed)",
-	) {
-		t.Error(got)
+	got = c.call("pty_kill", about(id, `,"cleanup":true`))
+	if !strings.Contains(got, "Killed: "+id+" (session removed)") {
+		t.Errorf("pty_kill with cleanup = %s, want the session removed", got)
 	}
 	if alive(pid) {
-		t.Errorf("%d is alive", pid)
+		t.Errorf("process %d is alive after pty_kill with cleanup, want its end", pid)
 	}
 	if list = c.call("pty_list", `{}`); strings.Contains(list, id) {
-		t.Error(list)
+		t.Errorf("pty_list after the cleanup = %s, want no %s", list, id)
 	}
 	if _, err := c.m.Get(id); err == nil {
-		t.Error("it is still kept for other tools")
+		t.Errorf("the manager still has %s after the cleanup, want it forgotten", id)
 	}
 }
 
-// pid is the process of a session.
+// pid returns the process id of a session's program.
 func (c client) pid(id string) int {
 	c.tb.Helper()
 	s, err := c.m.Get(id)
@@ -328,7 +325,7 @@ func (c client) pid(id string) int {
 
 func alive(pid int) bool { return unix.Kill(pid, 0) == nil }
 
-// When the server ends, so do the programs.
+// The programs end with the server.
 func TestServerEnd(t *testing.T) {
 	c := start(t)
 	var pids []int
@@ -338,13 +335,13 @@ func TestServerEnd(t *testing.T) {
 	c.m.Close(context.Background())
 	for _, pid := range pids {
 		if alive(pid) {
-			t.Errorf("%d is alive", pid)
+			t.Errorf("process %d is alive after the server's end, want its end", pid)
 		}
 	}
 	c.fails("pty_spawn", `{"command":"true"}`, "Error: ptyctl is shutting down")
 }
 
-// What is cleaned up leaves nothing: no session, no output, no goroutine.
+// A cleanup leaves no session, no output and no goroutine.
 func TestNothingIsLeft(t *testing.T) {
 	c := start(t)
 	round := func() {
@@ -360,18 +357,19 @@ func TestNothingIsLeft(t *testing.T) {
 		round()
 	}
 	if n := len(c.m.List()); n > 0 || c.m.Live() > 0 || c.m.Buffered() > 0 {
-		t.Errorf("%d sessions, %d of them live, and %d bytes are left", n, c.m.Live(), c.m.Buffered())
+		t.Errorf("after all cleanups %d sessions, %d live, %d bytes; want none", n, c.m.Live(), c.m.Buffered())
 	}
 	for end := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d goroutines, before it were %d", runtime.NumGoroutine(), before)
+			t.Fatalf("after all cleanups %d goroutines, want %d", runtime.NumGoroutine(), before)
 		}
 	}
 }
 
-// The sessions are those of all tools: each sees what the other has opened, but only this set's are in its list.
+// All tools see the sessions of all tools, but pty_list shows only those of pty_spawn.
 func TestOtherTools(t *testing.T) {
-	c := connect(t, newLab(t, Options{}, session.Config{Retention: time.Minute}, mcpapi.Options{Toolsets: []string{"core", "pty"}}), mcpapi.Caller{})[0]
+	c := connect(t, newLab(t, Options{}, session.Config{Retention: time.Minute},
+		mcpapi.Options{Toolsets: []string{"core", "pty"}}), mcpapi.Caller{})[0]
 	id := c.sh("echo ready; cat", "ready")
 	var other struct {
 		SessionID string `json:"session_id"`
@@ -382,35 +380,36 @@ func TestOtherTools(t *testing.T) {
 	}
 	if got := c.core("ptyctl_session", `{"action":"list"}`); !strings.Contains(got, id) ||
 		!strings.Contains(got, other.SessionID) {
-		t.Errorf("ptyctl_session list lacks one: %s", got)
+		t.Errorf("ptyctl_session list = %s, want %s and %s", got, id, other.SessionID)
 	}
 	if got := c.call("pty_list", `{}`); !strings.Contains(got, id) || strings.Contains(got, other.SessionID) {
-		t.Errorf("%s", got)
+		t.Errorf("pty_list = %s, want %s without %s", got, id, other.SessionID)
 	}
 	c.fails("pty_read", about(other.SessionID, ""), "Error: PTY session not found: "+other.SessionID)
 	c.core("ptyctl_session", `{"action":"lock","session_id":"`+id+`","task_id":"t1"}`)
 	c.fails("pty_write", about(id, `,"data":"x"`), "Error: task t1 holds this session's lock")
 	c.fails("pty_kill", about(id, ""), "Error: task t1 holds this session's lock")
 	if got := c.call("pty_list", `{}`); !strings.Contains(got, "Status: running") {
-		t.Errorf("a kill that was refused left a trace: %s", got)
+		t.Errorf("pty_list after a refused kill = %s, want status running", got)
 	}
 	c.core("ptyctl_session", `{"action":"close","session_id":"`+id+`","task_id":"t1"}`)
 	if got := c.call("pty_list", `{}`); !strings.Contains(got, "Status: exited") {
-		t.Errorf("closed by another tool: %s", got)
+		t.Errorf("pty_list after the other tool's close = %s, want status exited", got)
 	}
 }
 
-// core calls a tool of another set.
+// core calls a tool of ptyctl's own set.
 func (c client) core(tool, arguments string) string {
 	c.tb.Helper()
 	r, err := c.CallTool(c.tb.Context(), sdkCall(tool, arguments))
 	if err != nil || r.IsError {
-		c.tb.Fatalf("%s %s: %+v, %v", tool, arguments, r, err)
+		c.tb.Fatalf("call %s %s = %+v, %v, want success", tool, arguments, r, err)
 	}
 	return firstText(r)
 }
 
-// Callers that are kept apart know nothing of each other's sessions; one that may only read may do just that.
+// Isolated callers do not see each other's sessions. A caller that may only read can read
+// and list, but not type.
 func TestCallers(t *testing.T) {
 	l := newLab(t, Options{}, session.Config{}, mcpapi.Options{})
 	cs := connect(
@@ -423,21 +422,21 @@ func TestCallers(t *testing.T) {
 	a, b, reader := cs[0], cs[1], cs[2]
 	id := a.sh("echo ready; cat", "ready")
 	if got := b.call("pty_list", `{}`); strings.Contains(got, id) {
-		t.Error(got)
+		t.Errorf("pty_list of another caller = %s, want no %s", got, id)
 	}
 	for tool, more := range map[string]string{"pty_read": "", "pty_write": `,"data":"x"`, "pty_kill": `,"cleanup":true`} {
 		b.fails(tool, about(id, more), "Error: PTY session not found: "+id)
 	}
 	if got := a.call("pty_list", `{}`); !strings.Contains(got, id) {
-		t.Error(got)
+		t.Errorf("pty_list of the caller = %s, want %s", got, id)
 	}
 
 	list, err := reader.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 2 || list.Tools[0].Name != "pty_list" || list.Tools[1].Name != "pty_read" {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("tools of a read-only caller = %+v, %v, want pty_read and pty_list", list, err)
 	}
 	if got := reader.call("pty_read", about(id, "")); !strings.Contains(got, "ready") {
-		t.Error(got)
+		t.Errorf("pty_read of a read-only caller = %s, want the output", got)
 	}
 	reader.fails(
 		"pty_write",
@@ -448,7 +447,7 @@ func TestCallers(t *testing.T) {
 	reader.fails("pty_kill", about(id, ""), "Error: Permission denied: pty_kill is refused")
 }
 
-// The rules of PTY_PERMISSIONS hold for what is spawned, for folders, and for what is typed.
+// The rules of PTY_PERMISSIONS apply to programs, folders and typed text.
 func TestPermissions(t *testing.T) {
 	rules, err := policy.New(
 		policy.Rules{
@@ -459,7 +458,8 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := new(diary)
-	c := connect(t, newLab(t, Options{}, session.Config{Gate: rules.Rule, Observers: []term.Observer{seen}}, mcpapi.Options{}), mcpapi.Caller{})[0]
+	c := connect(t, newLab(t, Options{}, session.Config{Gate: rules.Rule, Observers: []term.Observer{seen}},
+		mcpapi.Options{}), mcpapi.Caller{})[0]
 	const denied = "Error: Permission denied: the operator's rule PTY_PERMISSIONS"
 	c.fails("pty_spawn", `{"command":"git","args":["push","origin"]}`, denied)
 	c.fails("pty_spawn", `{"command":"terraform","args":["plan"]}`, denied)
@@ -476,11 +476,11 @@ func TestPermissions(t *testing.T) {
 		}
 	}
 	if refused != 5 {
-		t.Errorf("%d refusals on record, want 5", refused)
+		t.Errorf("recorded refusals = %d, want 5", refused)
 	}
 }
 
-// What the environment of a program holds is told to nobody.
+// No result shows the environment of a program.
 func TestEnvironmentIsNotTold(t *testing.T) {
 	c := start(t)
 	token := leaktest.Secret(t, "environment-of-a-program-1138")
@@ -497,7 +497,7 @@ func TestEnvironmentIsNotTold(t *testing.T) {
 	c.call("pty_list", `{}`)
 }
 
-// A title or command that would look like another session's entry does not.
+// A title or command cannot imitate another session's entry.
 func TestForgedEntry(t *testing.T) {
 	c := start(t)
 	c.spawn(
@@ -506,11 +506,11 @@ func TestForgedEntry(t *testing.T) {
 	got := c.call("pty_list", `{}`)
 	if strings.Contains(got, "\n[pty_ffffffff]") || strings.Contains(got, "\x1b") ||
 		!strings.Contains(got, `  Command: true \n[pty_ffffffff] fine\n  Status: running\x1b[8m`) {
-		t.Error(got)
+		t.Errorf("pty_list with hostile titles = %s, want their line ends and escapes visible", got)
 	}
 }
 
-// Any number may read while a program writes and others come and go.
+// Any number of clients may read while a program writes and other programs start and end.
 func TestConcurrency(t *testing.T) {
 	c := connect(t, newLab(t, Options{BufferLines: 500}, session.Config{}, mcpapi.Options{}), mcpapi.Caller{})[0]
 	id := c.sh("echo ready; read go; i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; cat", "ready")
@@ -542,11 +542,11 @@ func TestConcurrency(t *testing.T) {
 	kills.Wait()
 	if got := c.call("pty_list", `{}`); !strings.Contains(got, "Total: 1 session(s)") ||
 		!strings.Contains(got, "Status: killed") {
-		t.Error(got)
+		t.Errorf("pty_list after all calls = %s, want one session, killed", got)
 	}
 }
 
-// Sessions that the manager has forgotten are forgotten here, too.
+// The set forgets sessions that the manager has forgotten.
 func TestForgotten(t *testing.T) {
 	s := &set{lines: 1}
 	m := session.NewManager(session.Config{})
@@ -556,19 +556,19 @@ func TestForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.terminals.add(m, live) // which m has never known
+	s.terminals.add(m, live) // m has never had this session
 	s.terminals.add(l.m, live)
 	if len(s.terminals.byID) != 1 || s.terminals.get(live.ID()) == nil {
-		t.Errorf("%v", s.terminals.byID)
+		t.Errorf("terminals = %v, want only %s", s.terminals.byID, live.ID())
 	}
 	s.terminals.byID["pty_00000000"] = &terminal{Session: live}
 	s.terminals.add(l.m, live)
 	if s.terminals.get("pty_00000000") != nil {
-		t.Error("a session is known that is not there")
+		t.Error("the set has pty_00000000, want it forgotten like in the manager")
 	}
 }
 
-// A diary remembers events.
+// A diary collects events.
 type diary struct {
 	mu     sync.Mutex // guards the following
 	events []term.Event

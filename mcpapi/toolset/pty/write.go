@@ -10,8 +10,11 @@ import (
 	"ptyctl/term"
 )
 
+// writeArgs are the arguments of pty_write.
 type writeArgs struct{ ID, Data string }
 
+// write types data after its escapes are replaced. It fails if the program does not read
+// all of it within the operator's write timeout.
 func (s *set) write(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 	var in writeArgs
 	if err := c.Args(&in); err != nil {
@@ -35,7 +38,7 @@ func (s *set) write(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) 
 	case res.TimedOut:
 		return mcpapi.Answer{}, term.Errorf(
 			term.Busy,
-			"the program of %s took %d of %d bytes and no more, because it does not read; read what it shows, or write \\x03",
+			"the program of %s took %d of %d bytes and stopped reading; see its output with pty_read, or write \\x03",
 			in.ID,
 			res.Written,
 			len(data),
@@ -44,9 +47,11 @@ func (s *set) write(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) 
 	return mcpapi.Answer{Text: written(in.ID, data, res.Warnings)}, nil
 }
 
-// preview is how much of what was typed a result shows, in characters.
+// preview is the number of typed characters that a result repeats.
 const preview = 50
 
+// written returns the result of pty_write. The size is that of the bytes typed, after the
+// escapes were replaced.
 func written(id, data string, warnings []string) string {
 	start := visible(data[:min(len(data), 4*preview+4)])
 	lines := []string{"Success: " + id, fmt.Sprintf("Data sent: %s (%d bytes)", cut(start, preview), len(data))}
@@ -56,7 +61,7 @@ func written(id, data string, warnings []string) string {
 	return element("pty_write", lines...)
 }
 
-// notRunning is the error for what needs a program that runs.
+// notRunning returns the error of an action that needs a running program.
 func (t *terminal) notRunning() error {
 	return &term.Error{
 		Session: t.ID(),
