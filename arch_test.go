@@ -61,16 +61,14 @@ var importRules = []rule{
 	{pkg: "ptyx", ours: []string{"term"}, theirs: []string{"github.com/creack/pty", "github.com/landlock-lsm/go-landlock/landlock", "github.com/charmbracelet/x/conpty", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 
 	{pkg: "devlock", ours: []string{"internal/rundir"}, why: "it is a file lock and knows nothing of terminals"},
-	{pkg: "screen", ours: []string{"vt"}, theirs: []string{"github.com/clipperhouse/displaywidth", "golang.org/x/image"}, why: "it draws bytes and knows no session"},
 	{pkg: "policy", ours: []string{"term", "quote"}, theirs: []string{"mvdan.cc/sh"}, why: "it judges actions and performs none"},
 	{pkg: "fsx", ours: []string{"term"}, theirs: []string{"github.com/pkg/sftp"}, why: "it reaches files, here or over a connection that it is given"},
 	{pkg: "audit", ours: []string{"term"}, why: "it observes events and touches no session"},
-	{pkg: "record", ours: []string{"term"}, why: "it observes events and touches no session"},
 	{pkg: "metrics", ours: []string{"term"}, theirs: []string{"github.com/prometheus/client_golang"}, why: "it observes events and touches no session"},
-	{pkg: "config", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; cmd/ptyctl hands its parts to those who need them"},
+	{pkg: "config", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; internal/app passes its parts to the packages that need them"},
 
-	{pkg: "mcpapi", ours: []string{"term", "session", "profile", "fsx", "screen"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
-	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi", "term", "session", "profile", "fsx", "screen"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
+	{pkg: "mcpapi", ours: []string{"term", "session", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
+	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi", "term", "session", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/net/netutil", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi", "mcpapi/httpserve", "internal/rundir"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
@@ -84,6 +82,17 @@ var importRules = []rule{
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
 	{pkg: "scripts/dist", why: "whoever checks a release must be able to read all of what made it"},
 	{pkg: "examples/...", ours: []string{"session", "sshx", "term"}, why: "an example imports what a user of the library would import"},
+	{pkg: "internal/logging", ours: []string{"config"}, theirs: []string{"go.uber.org/zap"}, why: "it writes lines and knows no event"},
+	{
+		pkg: "internal/app",
+		ours: []string{
+			"term", "session", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
+			"mcpapi", "mcpapi/httpserve", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
+			"control", "internal/logging",
+		},
+		theirs: []string{"github.com/mark3labs/mcp-go"},
+		why:    "it wires the parts of the configuration once, and reads no command line",
+	},
 	{pkg: "cmd/ptyctl", anything: true, why: "it is the one place where everything is known"},
 	{pkg: integration, anything: true, why: "it tests the built program"},
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,8 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
-	"ptyctl/mcpapi"
-	"ptyctl/mcpapi/toolset/aiterm"
+	"ptyctl/internal/app"
 )
 
 // configFlags are the flags that decide about the configuration.
@@ -116,29 +114,11 @@ func checkConfig(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := usable(cfg); err != nil {
+	if err := app.Check(cfg); err != nil {
 		return usageError{err}
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "ok: %s\n", configFile(c.String("config")))
 	return err
-}
-
-// usable looks for what would keep a server from starting though each value is well written.
-func usable(cfg config.Config) error {
-	_, caErr := authorities(cfg.Telnet.TLSCAFile)
-	_, rulesErr := newPolicy(cfg)
-	errs := []error{
-		caErr,
-		mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, aiterm.New())),
-		rulesErr,
-		localHost(cfg.Local).Sandbox.Check(),
-	}
-	if cfg.Server.Transport != config.TransportStdio {
-		_, tokenErr := httpTokens(cfg.Server.HTTP)
-		_, certErr := certificate(cfg.Server.HTTP)
-		errs = append(errs, tokenErr, certErr)
-	}
-	return errors.Join(errs...)
 }
 
 // configFile names the file that is read, and says so if there is none.

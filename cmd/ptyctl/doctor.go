@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
+	"ptyctl/internal/app"
 	"ptyctl/sshx"
 )
 
@@ -130,7 +130,7 @@ func (r *report) configuration(c *cli.Context) {
 		return // each problem says what to write instead
 	}
 	r.ok("configuration", "%s", configFile(c.String("config")))
-	if policyRules(cfg).NoBoundary() {
+	if app.PolicyRules(cfg).NoBoundary() {
 		r.add(
 			finding{
 				Status: noted,
@@ -141,7 +141,7 @@ func (r *report) configuration(c *cli.Context) {
 		)
 	}
 	if cfg.Policy.Mode == config.PolicyModeReport {
-		r.add(finding{Status: noted, Check: "policy", Text: "NOT ENFORCED: " + notEnforced,
+		r.add(finding{Status: noted, Check: "policy", Text: "NOT ENFORCED: " + app.NotEnforced,
 			Do: "once the audit log has no would_deny that you want to pass, remove policy.mode (" + cfg.Origin(
 				"policy.mode",
 			) + ")"})
@@ -169,9 +169,4 @@ func (r *report) inspect(in *sshx.Inspection, err error, name string) {
 		return
 	}
 	r.ok("ssh_config", "the way is %s", joinWay(in.Way))
-}
-
-// quietOptions are the options of a session, without its log.
-func quietOptions(cfg config.Config) sshx.Options {
-	return sshOptions(cfg, slog.New(slog.DiscardHandler))
 }

@@ -10,19 +10,20 @@ import (
 	"syscall"
 
 	"ptyctl/config"
+	"ptyctl/internal/app"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
 
 // host checks the way to a target: what would be done, and then what happens when it is.
 func (r *report) host(ctx context.Context, cfg config.Config, t term.Target) {
-	o := quietOptions(cfg)
+	o := app.QuietSSHOptions(cfg)
 	in, err := sshx.Inspect(ctx, t, o)
 	r.inspect(in, err, t.Host)
 	if err != nil {
 		return
 	}
-	rules, err := newPolicy(cfg)
+	rules, err := app.NewPolicy(cfg)
 	if err != nil {
 		r.add(finding{Status: failing, Check: "policy", Text: err.Error()})
 		return

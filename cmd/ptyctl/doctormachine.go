@@ -14,6 +14,7 @@ import (
 	"ptyctl/config"
 	"ptyctl/control"
 	"ptyctl/devlock"
+	"ptyctl/internal/app"
 	"ptyctl/internal/rundir"
 	"ptyctl/ptyx"
 	"ptyctl/sshx"
@@ -23,7 +24,7 @@ import (
 // machine checks what does not depend on a host.
 func (r *report) machine(ctx context.Context, cfg config.Config) {
 	// What holds for a host of which no file says anything.
-	in, err := sshx.Inspect(ctx, term.Target{Host: "host.invalid"}, quietOptions(cfg))
+	in, err := sshx.Inspect(ctx, term.Target{Host: "host.invalid"}, app.QuietSSHOptions(cfg))
 	if err != nil {
 		r.add(
 			finding{

@@ -19,10 +19,6 @@ import (
 // firstWait is how long a command is waited for before its output is shown as it comes.
 const firstWait = 200 * time.Millisecond
 
-// ownOutput is how far, in bytes, the command's output may be ahead of whoever takes it from us. An agent reads what it
-// likes and is told what it has missed; here all of it is wanted.
-const ownOutput = 128 << 20
-
 // maxInput bounds what exec --stdin sends: it is one argument of a call.
 const maxInput = 4 << 20
 
@@ -95,19 +91,17 @@ func runExec(c *cli.Context) (err error) {
 		call.Stdin, call.StdinEncoding = base64.StdEncoding.EncodeToString(input), "base64"
 	}
 	c.Context = asPerson(c.Context)
-	engine, err := newOwnEngine(c)
+	a, closeAll, err := newApp(c)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, engine.close(c.Context)) }()
-	on, err := engine.client(c.Context, engine.cfg)
+	defer func() { err = errors.Join(err, closeAll()) }()
+	on, err := a.Client(c.Context, 0)
 	if err != nil {
 		return err
 	}
 	defer on.Close()
-	hasty := engine.cfg
-	hasty.Limits.MaxWait = min(firstWait, hasty.Limits.MaxWait)
-	start, err := engine.client(c.Context, hasty)
+	start, err := a.Client(c.Context, firstWait)
 	if err != nil {
 		return err
 	}
@@ -116,7 +110,7 @@ func runExec(c *cli.Context) (err error) {
 	if err != nil {
 		return notReached(err)
 	}
-	call.SessionID, call.Timeout = s.id, engine.cfg.Limits.MaxExecTimeout.Milliseconds()
+	call.SessionID, call.Timeout = s.id, a.Config().Limits.MaxExecTimeout.Milliseconds()
 	if t := c.Duration("timeout"); t > 0 {
 		call.Timeout = max(t.Milliseconds(), 1)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
+	"ptyctl/internal/app"
 	"ptyctl/sshx"
 	"ptyctl/sshx/sshconfig"
 )
@@ -37,7 +38,7 @@ func explainCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			in, refusal := sshx.Inspect(c.Context, target, quietOptions(cfg))
+			in, refusal := sshx.Inspect(c.Context, target, app.QuietSSHOptions(cfg))
 			if len(in.Hosts) == 0 {
 				return refusal
 			}

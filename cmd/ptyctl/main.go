@@ -1,4 +1,5 @@
-// Command ptyctl gives AI agents, and the engineers who run them, real terminals over SSH: it is an MCP server.
+// Command ptyctl gives AI agents, and the engineers who run them, real terminals over SSH, Telnet and on their
+// own machine: it is an MCP server.
 //
 //	ptyctl mcp --transport stdio     what an MCP client starts
 //	ptyctl config check|show         what is wrong with the configuration; where each value comes from
@@ -30,6 +31,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
+	"ptyctl/internal/app"
 	"ptyctl/ptyx"
 )
 
@@ -40,7 +42,7 @@ func main() {
 	// every program that we start, too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := newApp().RunContext(ctx, os.Args)
+	err := newCommandLine().RunContext(ctx, os.Args)
 	stop()
 	os.Exit(exitCode(err))
 }
@@ -66,7 +68,7 @@ func exitCode(err error) int {
 	case errors.As(err, new(failureToReach)):
 		complain(err)
 		return exitNotReached
-	case errors.As(err, new(usageError)), errors.As(err, new(cli.ExitCoder)): // the latter: help for an unknown command
+	case errors.As(err, new(usageError)), errors.As(err, new(*app.ConfigError)), errors.As(err, new(cli.ExitCoder)): // the latter: help for an unknown command
 		complain(err)
 		return 2
 	default:
@@ -78,7 +80,7 @@ func exitCode(err error) int {
 // complain says what went wrong. Some of it may be a server's words.
 func complain(err error) { fmt.Fprintf(os.Stderr, "ptyctl: %s\n", plain(err.Error())) }
 
-func newApp() *cli.App {
+func newCommandLine() *cli.App {
 	app := &cli.App{
 		Name:                   "ptyctl",
 		Usage:                  "real terminals for AI agents, over MCP",

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 
 	"github.com/urfave/cli/v2"
 
-	"ptyctl/mcpapi"
-	"ptyctl/mcpapi/toolset/aiterm"
+	"ptyctl/internal/app"
+	"ptyctl/internal/logging"
 )
 
 func mcpCommand() *cli.Command {
@@ -31,16 +29,14 @@ func runMCP(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	loaded := cfg // as it was read: what is decided below is no change when it is read again
-	ai := aiterm.New()
-	if err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, ai)); err != nil {
-		return usageError{err}
+	if err := app.CheckToolsets(cfg); err != nil {
+		return err
 	}
-	logs, err := newLogger(cfg.Logging)
+	logs, err := logging.New(cfg.Logging)
 	if err != nil {
 		return err
 	}
-	defer logs.close()
+	defer logs.Close()
 	log := logs.Logger
 	for _, w := range warnings {
 		log.Warn("configuration", "where", w.Where, "warning", w.Message)
@@ -52,55 +48,24 @@ func runMCP(c *cli.Context) error {
 			unprotected.Error(),
 		)
 	}
-
-	gate, err := newGate(cfg, log)
+	a, err := app.New(cfg, app.Options{Version: version(), Logger: log})
 	if err != nil {
 		return err
 	}
-	ctl, err := listenControl(&cfg, log)
-	if err != nil {
-		return err
-	}
-	defer ctl.close()
-	trail, err := newAudit(cfg.Audit, log)
-	if err != nil {
-		return err
-	}
-	host := localHost(cfg.Local)
-	if err := host.Sandbox.Check(); err != nil {
-		return fmt.Errorf("%w (local.read_paths, local.write_paths)", err)
-	}
-	defer superviseLocal(cfg.Local, log)()
-	watch := mcpapi.NewWatch()
-	defer watch.Close()
-	pages := mcpapi.NewPages()
-	defer pages.Close()
-	ways, err := newWays(cfg, log)
-	if err != nil {
-		return errors.Join(err, trail.Close())
-	}
-	here, err := localFiles(cfg.FS)
-	if err != nil {
-		return errors.Join(err, trail.Close())
-	}
-	defer closeFiles(here)
-	sessions, numbers := newManager(cfg, gate, ways, here, trail, watch, ai, log)
-	srv := newServer(cfg, sessions, watch, pages, ai, log)
-	web, err := newHTTP(cfg, srv, numbers.Handler(), log)
-	if err != nil {
-		return errors.Join(err, trail.Close())
-	}
-	people := srv
-	if with := forPeople(cfg); len(with.Server.Toolsets) != len(cfg.Server.Toolsets) {
-		people = newServer(with, sessions, watch, pages, ai, log)
-	}
-	ctl.serve(cfg, people, numbers.Handler())
-	defer reloadOnHangup(c.Context, &reloader{cfg: loaded, source: source(c), log: logs, ways: ways})()
-	log.Info("serving", "version", version(), "transport", string(cfg.Server.Transport))
-	err = serve(c.Context, cfg, srv, web, log)
-	// The signal that ended us must not cut this short; Close has its own limit.
-	sessions.Close(context.WithoutCancel(c.Context))
-	err = errors.Join(err, trail.Close())
+	defer a.ReloadOnHangup(c.Context, source(c), logs)()
+	err = errors.Join(a.Serve(c.Context), a.Close(c.Context))
 	log.Info("stopped")
 	return err
+}
+
+// authTokenFlag exists only to be refused: every user of the machine sees the arguments of a program.
+var authTokenFlag = &cli.StringFlag{
+	Name:  "auth-token",
+	Usage: "refused: arguments are public; set server.http.tokens_file",
+}
+
+var errAuthTokenFlag = usageError{
+	errors.New("--auth-token is refused, because everybody on this machine can see a program's arguments; " +
+		"name a file in server.http.tokens_file, or set PTYCTL_SERVER_HTTP_AUTH_TOKEN or server.http.auth_token. " +
+		"Take the token that was given here for known"),
 }

@@ -29,12 +29,12 @@ func runOpen(c *cli.Context) (err error) {
 		}
 	}
 	c.Context = asPerson(c.Context)
-	engine, err := newOwnEngine(c)
+	a, closeAll, err := newApp(c)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, engine.close(c.Context)) }()
-	on, err := engine.client(c.Context, engine.cfg)
+	defer func() { err = errors.Join(err, closeAll()) }()
+	on, err := a.Client(c.Context, 0)
 	if err != nil {
 		return err
 	}

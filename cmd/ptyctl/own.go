@@ -2,80 +2,43 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
-	"ptyctl/audit"
 	"ptyctl/config"
 	"ptyctl/control"
+	"ptyctl/internal/app"
+	"ptyctl/internal/logging"
 	"ptyctl/mcpapi"
-	"ptyctl/mcpapi/toolset/aiterm"
-	"ptyctl/session"
 )
 
-// An ownEngine is a ptyctl within this process: open and exec reach hosts through what an agent has, tools and all.
-type ownEngine struct {
-	cfg      config.Config
-	sessions *session.Manager
-	trail    *audit.Log
-	log      *slog.Logger
-	closeLog func()
-}
-
-// newOwnEngine makes the engine that the configuration describes. Its log goes to the configured file or, as it is a
-// person's terminal that stderr shows, nowhere.
-func newOwnEngine(c *cli.Context) (e *ownEngine, err error) {
-	e = &ownEngine{log: slog.New(slog.DiscardHandler), closeLog: func() {}}
-	if e.cfg, _, err = config.Load(config.Source{Path: c.String("config")}); err != nil {
-		return nil, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
+// newApp makes a ptyctl within this process: open and exec reach hosts with the tools that an agent has. Its log goes
+// to the configured file, never to stderr, where the person sees the session. The caller closes it with closeAll.
+func newApp(c *cli.Context) (a *app.App, closeAll func() error, err error) {
+	cfg, _, err := config.Load(config.Source{Path: c.String("config")})
+	if err != nil {
+		return nil, nil, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}
-	e.cfg.Server.Control.ControlSocketPath = "" // it has none
-	e.cfg.Server.Toolsets = nil                 // what agents are offered
-	e.cfg.Limits.MaxExecOutputBytes = max(e.cfg.Limits.MaxExecOutputBytes, ownOutput)
-	if e.cfg.Logging.File != "" {
-		logs, err := newLogger(e.cfg.Logging)
+	o, closeLog := app.Options{Version: version()}, func() {}
+	if cfg.Logging.File != "" {
+		logs, err := logging.New(cfg.Logging)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		e.log, e.closeLog = logs.Logger, logs.close
+		o.Logger, closeLog = logs.Logger, logs.Close
 	}
-	gate, err := newGate(e.cfg, e.log)
+	a, err = app.ForCommand(cfg, o)
 	if err != nil {
-		e.closeLog()
-		return nil, err
+		closeLog()
+		return nil, nil, err
 	}
-	e.trail, err = newAudit(e.cfg.Audit, e.log)
-	if err != nil {
-		e.closeLog()
-		return nil, err
-	}
-	ways, err := newWays(e.cfg, e.log)
-	if err != nil {
-		e.closeLog()
-		return nil, errors.Join(err, e.trail.Close())
-	}
-	e.sessions, _ = newManager(e.cfg, gate, ways, nil, e.trail, nil, aiterm.New(), e.log) // nobody asks it for files
-	return e, nil
-}
-
-// client returns a client of the engine's tools. No call of it waits longer than limits.max_wait_ms of cfg.
-func (e *ownEngine) client(ctx context.Context, cfg config.Config) (*control.Client, error) {
-	return control.Within(
-		ctx,
-		newServer(cfg, e.sessions, nil, nil, aiterm.New(), e.log),
-		control.Options{Version: version()},
-	)
-}
-
-func (e *ownEngine) close(ctx context.Context) error {
-	e.sessions.Close(context.WithoutCancel(ctx))
-	err := e.trail.Close()
-	e.closeLog()
-	return err
+	return a, func() error {
+		err := a.Close(c.Context)
+		closeLog()
+		return err
+	}, nil
 }
 
 // hostFlags say how to reach a host.

@@ -1,118 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"ptyctl/audit"
 	"ptyctl/config"
+	"ptyctl/internal/app"
 	"ptyctl/policy"
 	"ptyctl/quote"
-	"ptyctl/sshx"
-	"ptyctl/term"
 )
-
-// policyRules are the operator's rules, each with the place that it comes from.
-func policyRules(cfg config.Config) policy.Rules {
-	from := func(key string, texts []string) []policy.Rule {
-		list := make([]policy.Rule, len(texts))
-		for i, t := range texts {
-			list[i] = policy.Rule{Text: t, Name: key, Where: cfg.Origin(key)}
-		}
-		return list
-	}
-	p := cfg.Policy
-	var credentials []policy.Credential
-	for _, c := range p.Credential {
-		credentials = append(
-			credentials,
-			policy.Credential{Source: c.Source, Hosts: c.Hosts, Users: c.Users, HostKey: string(c.HostKey), Where: c.Where},
-		)
-	}
-	return policy.Rules{
-		Allow: from("policy.allow", p.Allow), Deny: from("policy.deny", p.Deny), Ask: from("policy.ask", p.Ask),
-		Programs: from("policy.programs", p.Programs), DenyPrograms: from("policy.deny_programs", p.DenyPrograms),
-		WorkDirs: from("policy.work_dirs", p.WorkDirs),
-		Hosts:    from("policy.hosts", p.Hosts), DenyHosts: from("policy.deny_hosts", p.DenyHosts),
-		ReadOnlyHosts: from(
-			"policy.read_only_hosts",
-			p.ReadOnlyHosts,
-		), ExecOnlyHosts: from("policy.exec_only_hosts", p.ExecOnlyHosts),
-		Protocols:   from("policy.protocols", p.Protocols),
-		Credentials: credentials,
-		Preset:      string(p.Preset), PresetWhere: cfg.Origin("policy.preset"),
-		Typing: policy.Typing(p.Typing), TypingWhere: cfg.Origin("policy.typing"), Permissions: p.Permissions,
-		Consent: p.Consent == config.PolicyConsentElicit,
-		Report:  p.Mode == config.PolicyModeReport, ReportWhere: cfg.Origin("policy.mode"),
-		Meaning: func(ctx context.Context, name string) policy.Meaning {
-			host, port, addresses := sshx.Means(ctx, name, quietOptions(cfg))
-			return policy.Meaning{Host: host, Port: port, Addresses: addresses}
-		},
-	}
-}
-
-func newPolicy(cfg config.Config) (*policy.Policy, error) {
-	p, err := policy.New(policyRules(cfg))
-	if err != nil {
-		return nil, usageError{fmt.Errorf("the rules of [policy] are wrong: %w", err)}
-	}
-	return p, nil
-}
-
-// newGate asks first who may use this machine, then the rules. What rules that are tried out would deny goes to log.
-func newGate(cfg config.Config, log *slog.Logger) (term.Gate, error) {
-	p, err := newPolicy(cfg)
-	if err != nil {
-		return nil, err
-	}
-	if cfg.Policy.Mode == config.PolicyModeReport {
-		log.Warn(notEnforced, "where", cfg.Origin("policy.mode"))
-	}
-	own, rules := localGate(cfg.Local), p.Gate()
-	if rules == nil {
-		return own, nil
-	}
-	return func(ctx context.Context, a term.Action) (term.Ruling, error) {
-		if _, err := own(ctx, a); err != nil {
-			return term.Ruling{}, err
-		}
-		would := func(err error) {
-			d := audit.NewDenial(a.Verb, err, audit.Commands(cfg.Audit.Commands))
-			log.Warn(
-				"this would be denied if policy.mode were enforce",
-				"session",
-				a.Session,
-				"host",
-				a.Host,
-				"action",
-				string(a.Verb),
-				"task",
-				a.Actor.Task,
-				"rule",
-				d.Rule,
-				"reason",
-				d.Reason,
-			)
-		}
-		ruling, err := rules(ctx, a)
-		if ruling.Reported != nil {
-			would(ruling.Reported)
-		}
-		if ruling.Grant.Report != nil {
-			ruling.Grant.Report = func(_ string, why error) { would(why) }
-		}
-		return ruling, err
-	}, nil
-}
-
-// notEnforced is said wherever an operator looks at rules that are tried out.
-const notEnforced = `policy.mode is "report": no rule of [policy] is enforced; what they would deny is done, and recorded`
 
 func policyCommand() *cli.Command {
 	return &cli.Command{
@@ -152,7 +52,7 @@ func policyCommand() *cli.Command {
 					if err != nil {
 						return err
 					}
-					return showPolicy(c.App.Writer, policyRules(cfg))
+					return showPolicy(c.App.Writer, app.PolicyRules(cfg))
 				},
 			},
 		},
@@ -199,7 +99,7 @@ func checkPolicy(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := newPolicy(cfg)
+	p, err := app.NewPolicy(cfg)
 	if err != nil {
 		return err
 	}
@@ -208,7 +108,7 @@ func checkPolicy(c *cli.Context) error {
 		return err
 	}
 	if cfg.Policy.Mode == config.PolicyModeReport {
-		if _, err := fmt.Fprintln(c.App.Writer, "NOT ENFORCED: "+notEnforced); err != nil {
+		if _, err := fmt.Fprintln(c.App.Writer, "NOT ENFORCED: "+app.NotEnforced); err != nil {
 			return err
 		}
 	}
@@ -244,7 +144,7 @@ func showPolicy(w io.Writer, r policy.Rules) error {
 	}
 	var b strings.Builder
 	if r.Report {
-		b.WriteString("NOT ENFORCED: " + notEnforced + "\n")
+		b.WriteString("NOT ENFORCED: " + app.NotEnforced + "\n")
 	}
 	for _, rule := range r.All() {
 		b.WriteString(rule.String() + "\n")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ptyctl/config"
+	"ptyctl/internal/app"
 	"ptyctl/policy"
 	"ptyctl/session"
 	"ptyctl/sshx"
@@ -86,7 +87,7 @@ func (q question) actions(ctx context.Context, cfg config.Config) ([]term.Action
 func planOf(ctx context.Context, cfg config.Config, t term.Target) (term.Plan, error) {
 	switch t.Protocol {
 	case "ssh":
-		return sshx.Preview(ctx, t, quietOptions(cfg))
+		return sshx.Preview(ctx, t, app.QuietSSHOptions(cfg))
 	case "telnet":
 		return telnet.Preview(ctx, t), nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
+	"ptyctl/internal/app"
 )
 
 func policyTestCommand() *cli.Command {
@@ -53,7 +54,7 @@ func testPolicy(c *cli.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	p, err := newPolicy(cfg)
+	p, err := app.NewPolicy(cfg)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func testPolicy(c *cli.Context, file string) error {
 		return usageError{err}
 	}
 	if cfg.Policy.Mode == config.PolicyModeReport {
-		if _, err := fmt.Fprintln(c.App.Writer, "NOT ENFORCED: "+notEnforced); err != nil {
+		if _, err := fmt.Fprintln(c.App.Writer, "NOT ENFORCED: "+app.NotEnforced); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"os"
@@ -9,24 +9,24 @@ import (
 	"ptyctl/term"
 )
 
-// What the program may take: so much by itself, and for each session besides the output that is kept. A session takes
-// some 100 KiB; the rest of its share is for what it leaves to the garbage collector.
+// The memory that the program may take: a base, and a share for each session besides the output that is kept. A session
+// takes some 100 KiB; the rest of its share is for its garbage.
 const (
-	memoryFloor   = 44 << 20 // below it nothing is limited
+	memoryFloor   = 44 << 20 // the limit is never lower
 	memoryBase    = 8 << 20
 	memorySession = 124 << 10
-	memoryStep    = 4 << 20 // changes below this are not worth stopping the program
+	memoryStep    = 4 << 20 // a smaller change is not worth stopping the program for
 )
 
 // A memoryBudget makes the garbage collector work harder before the program takes more than it may. By default Go lets
-// the heap grow to twice of what is in use, which for a thousand sessions is more than all of them take.
+// the heap grow to twice the memory in use, which with a thousand sessions is more than all of them take.
 type memoryBudget struct {
 	sessions *session.Manager // set before the first event
 	buffered atomic.Int64     // when the limit was last set
 	limit    atomic.Int64
 }
 
-// newMemoryBudget returns nil if the limit is the environment's to say.
+// newMemoryBudget returns nil if the environment sets the limit.
 func newMemoryBudget() *memoryBudget {
 	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
 		return nil
@@ -49,7 +49,7 @@ func (b *memoryBudget) Observe(e term.Event) {
 	debug.SetMemoryLimit(limit)
 }
 
-// memoryLimit is what so many sessions may take that keep so many bytes of output.
+// memoryLimit is the limit for this many live sessions that keep this many bytes of output.
 func memoryLimit(live int, buffered int64) int64 {
 	return max(memoryFloor, memoryBase+int64(live)*memorySession+buffered)
 }

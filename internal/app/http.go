@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"crypto/tls"
@@ -12,31 +12,24 @@ import (
 	"runtime"
 
 	"github.com/mark3labs/mcp-go/server"
-	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
 	"ptyctl/mcpapi/httpserve"
 )
 
-// authTokenFlag is there to be refused: everybody on the machine sees a program's arguments.
-var authTokenFlag = &cli.StringFlag{
-	Name:  "auth-token",
-	Usage: "refused: arguments are public; set server.http.tokens_file",
-}
-
-var errAuthTokenFlag = usageError{
-	errors.New("--auth-token is refused, because everybody on this machine can see a program's arguments; " +
-		"name a file in server.http.tokens_file, or set PTYCTL_SERVER_HTTP_AUTH_TOKEN or server.http.auth_token. Take the token that was given here for known"),
-}
-
-// An httpEnd is the HTTP side of a server, ready to serve.
-type httpEnd struct {
+// An httpPort is an open port and the handler of its requests. A nil one is none.
+type httpPort struct {
 	handler  *httpserve.Handler
 	listener net.Listener
 }
 
-// newHTTP opens the port that the configuration names, if it names one, and says on stderr where it is.
-func newHTTP(cfg config.Config, srv *server.MCPServer, numbers http.Handler, log *slog.Logger) (*httpEnd, error) {
+// listenHTTP opens the port that the configuration names, if it names one, and says on stderr where it is.
+func listenHTTP(
+	cfg config.Config,
+	srv *server.MCPServer,
+	metrics http.Handler,
+	log *slog.Logger,
+) (*httpPort, error) {
 	if cfg.Server.Transport == config.TransportStdio {
 		return nil, nil
 	}
@@ -61,14 +54,19 @@ func newHTTP(cfg config.Config, srv *server.MCPServer, numbers http.Handler, log
 		)
 		fmt.Fprintf(os.Stderr, "ptyctl: certificate SHA-256 %s\n", httpserve.Fingerprint(cert))
 	} else if !httpserve.Loopback(addr) {
-		log.Warn("tokens and terminals cross the network in clear text; set server.http.tls_cert_file, or tls_self_signed", "listen", addr.String())
+		log.Warn(
+			"tokens and terminals cross the network in clear text; set server.http.tls_cert_file, or tls_self_signed",
+			"listen",
+			addr.String(),
+		)
 	}
 	fmt.Fprintf(os.Stderr, "ptyctl: serving MCP at %s://%s%s\n", scheme, addr, httpserve.Path)
 	h := httpserve.New(srv, httpserve.Options{
-		Tokens: tokens, Isolate: o.Isolate, Hosts: o.AllowedHosts, Origins: o.AllowedOrigins, RateLimit: o.RateLimit, IdleTTL: o.SessionTTL,
-		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Metrics: numbers, Logger: log,
+		Tokens: tokens, Isolate: o.Isolate, Hosts: o.AllowedHosts, Origins: o.AllowedOrigins,
+		RateLimit: o.RateLimit, IdleTTL: o.SessionTTL,
+		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Metrics: metrics, Logger: log,
 	})
-	return &httpEnd{h, ln}, nil
+	return &httpPort{h, ln}, nil
 }
 
 // httpTokens collects the tokens of all sources.

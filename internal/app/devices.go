@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"ptyctl/term"
 )
 
-// deviceLocks makes a console one for all processes of this user that use the same folder; empty: the default one. The
-// folder is looked for when the first console is opened: nobody else needs it. socket is where this process can be
-// reached; empty: nowhere.
+// deviceLocks returns the lock of a console against the other processes of this user that use the same folder. An empty
+// dir is the default folder. The folder is needed only when the first console is opened. socket is where this process
+// can be reached; empty: nowhere.
 func deviceLocks(dir, socket string) func(device, session string) (release func(), err error) {
 	return func(device, session string) (func(), error) {
 		in := dir
@@ -51,7 +51,8 @@ func deviceError(device string, err error) error {
 	return &term.Error{
 		Op: "open", Kind: term.Locked, Err: err,
 		Msg: fmt.Sprintf(
-			"the console of device %q is open in another ptyctl on this machine: process %d, session %s, since %s; use it there, or open it again when that session is closed",
+			"the console of device %q is open in another ptyctl on this machine: process %d, session %s, since %s; "+
+				"use it there, or open it again when that session is closed",
 			device,
 			o.PID,
 			o.Session,

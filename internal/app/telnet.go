@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -14,7 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// telnetDialer makes the term.Dialer of Telnet. A target with SSH options is reached on the way that they describe.
+// telnetDialer makes the term.Dialer of Telnet. A target with SSH options is reached through the hosts that they
+// name.
 func telnetDialer(cfg config.Config, network *sshx.Network) (term.Dialer, error) {
 	d := telnet.Dialer{
 		Config:         telnet.Config{Enter: telnet.Enter(cfg.Telnet.Enter), Binary: telnet.BinaryPolicy(cfg.Telnet.Binary)},
@@ -41,7 +42,7 @@ func telnetDialer(cfg config.Config, network *sshx.Network) (term.Dialer, error)
 	}, nil
 }
 
-// authorities reads the certificates in a PEM file; nil: the system's.
+// authorities reads the certificates in a PEM file; nil: the system decides which to trust.
 func authorities(path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 	"ptyctl/term"
 )
 
-// fileLimits are what one call may move.
+// fileLimits bound what one call may transfer.
 func fileLimits(c config.FS) fsx.Limits {
 	return fsx.Limits{Read: int64(c.MaxReadBytes), Write: int64(c.MaxWriteBytes), Entries: c.MaxEntries}
 }
 
-// localFiles are the files of this machine that clients may reach; nil: none.
+// localFiles returns the files of this machine that clients may reach; nil: none.
 func localFiles(c config.FS) (term.Files, error) {
 	if len(c.Roots) == 0 {
 		return nil, nil
@@ -28,7 +28,7 @@ func localFiles(c config.FS) (term.Files, error) {
 	return files, nil
 }
 
-// farFiles reach the files of the hosts of SSH sessions; nil: they are not offered.
+// farFiles returns the opener of the files on the hosts of SSH sessions; nil: they are not offered.
 func farFiles(c config.FS) session.FarFiles {
 	if !c.Remote {
 		return nil

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -17,13 +17,14 @@ func localHost(c config.Local) ptyx.Host {
 		Inherit: c.InheritEnv,
 		Sandbox: ptyx.Sandbox{Read: c.ReadPaths, Write: c.WritePaths},
 		Limits: term.Limits{
-			CPUSeconds: c.MaxCPUSeconds, MemoryBytes: int64(c.MaxMemoryMiB) << 20, OpenFiles: c.MaxOpenFiles, Processes: c.MaxProcesses,
+			CPUSeconds: c.MaxCPUSeconds, MemoryBytes: int64(c.MaxMemoryMiB) << 20,
+			OpenFiles: c.MaxOpenFiles, Processes: c.MaxProcesses,
 		},
 	}
 }
 
-// localTransports are those whose clients may use programs on this machine. Who may open the control socket is the user
-// that ptyctl runs as.
+// localTransports are the transports whose clients may use programs on this machine. The control socket counts as
+// stdio, because only the user that ptyctl runs as may open it.
 func localTransports(c config.Local) (allowed []string) {
 	if c.Stdio {
 		allowed = append(allowed, "stdio", "socket", "cli")
@@ -34,7 +35,7 @@ func localTransports(c config.Local) (allowed []string) {
 	return allowed
 }
 
-// localGate keeps the clients of other transports from doing anything to a local session but to read and to close it.
+// localGate lets the clients of other transports only read and close local sessions.
 func localGate(c config.Local) term.Gate {
 	allowed := localTransports(c)
 	return func(_ context.Context, a term.Action) (term.Ruling, error) {
@@ -61,8 +62,8 @@ func localGate(c config.Local) term.Gate {
 	}
 }
 
-// superviseLocal makes ptyctl the parent of what local programs leave behind, if there can be any. Who calls it ends that
-// by calling the result.
+// superviseLocal makes ptyctl the parent of the processes that local programs leave behind, if there can be any, until
+// stop is called.
 func superviseLocal(c config.Local, log *slog.Logger) (stop func()) {
 	if len(localTransports(c)) == 0 {
 		return func() {}

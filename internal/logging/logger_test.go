@@ -1,4 +1,4 @@
-package main
+package logging
 
 import (
 	"fmt"
@@ -14,12 +14,12 @@ import (
 	"ptyctl/term"
 )
 
-// TestLogRotates fills a log from many goroutines: no file is too long, none too many is kept, and of the lines that are
-// still there none is cut, missing or doubled.
+// TestLogRotates fills a log from many goroutines: no file is too long, none too many is kept, and of the remaining
+// lines none is cut, missing or doubled.
 func TestLogRotates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	const maxBytes, keep, writers, lines = 65536, 3, 8, 400
-	log, err := newLogger(
+	log, err := New(
 		config.Logging{Level: config.LogInfo, Format: config.LogJSON, File: path, MaxBytes: maxBytes, Keep: keep},
 	)
 	if err != nil {
@@ -35,7 +35,7 @@ func TestLogRotates(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	log.close()
+	log.Close()
 
 	names, err := filepath.Glob(path + "*")
 	if err != nil {
@@ -82,47 +82,6 @@ func TestLogRotates(t *testing.T) {
 	}
 }
 
-// TestLogShared has two loggers on one file, as two processes: both follow when it is renamed, and no file is too long.
-func TestLogShared(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log")
-	const max, keep, lines = 10_000, 100, 300
-	var files [2]*logFile
-	for i := range files {
-		f, err := openLogFile(path, max, keep)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[i] = f
-	}
-	for i := range lines {
-		for j, f := range files {
-			if _, err := fmt.Fprintf(f, "%d-%d %s\n", j, i, strings.Repeat("x", 90)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	total := 0
-	names, err := filepath.Glob(path + "*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil || len(text) > max+200 {
-			t.Errorf("%s has %d bytes, %v", name, len(text), err)
-		}
-		total += strings.Count(string(text), "\n")
-	}
-	if total != 2*lines || len(names) > 2*lines*100/max+2 {
-		t.Errorf("%d files have %d lines, want %d", len(names), total, 2*lines)
-	}
-	for _, f := range files {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestLogChangesPlace changes level, format and file under those who write: every line is in one of the files, whole.
 func TestLogChangesPlace(t *testing.T) {
 	dir := t.TempDir()
@@ -139,7 +98,7 @@ func TestLogChangesPlace(t *testing.T) {
 		}
 		return o
 	}
-	log, err := newLogger(at(0))
+	log, err := New(at(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,19 +113,19 @@ func TestLogChangesPlace(t *testing.T) {
 		})
 	}
 	for n := range 50 {
-		if err := log.apply(at(n)); err != nil {
+		if err := log.Apply(at(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	wg.Wait()
-	if err := log.apply(config.Logging{Level: "loud"}); err == nil {
+	if err := log.Apply(config.Logging{Level: "loud"}); err == nil {
 		t.Error("a level that is none was accepted")
 	}
-	if err := log.apply(config.Logging{Level: config.LogInfo, File: filepath.Join(dir, "no", "folder")}); err == nil {
+	if err := log.Apply(config.Logging{Level: config.LogInfo, File: filepath.Join(dir, "no", "folder")}); err == nil {
 		t.Error("a file that cannot be made was accepted")
 	}
 	log.Info("still here")
-	log.close()
+	log.Close()
 	log.Info("too late")
 	all := ""
 	for n := range 2 {
@@ -186,7 +145,7 @@ func TestLogChangesPlace(t *testing.T) {
 func TestLogShowsNoSecret(t *testing.T) {
 	for _, format := range []config.LogFormat{config.LogText, config.LogJSON} {
 		path := filepath.Join(t.TempDir(), "log")
-		log, err := newLogger(config.Logging{Level: config.LogDebug, Format: format, File: path, MaxBytes: 1 << 20, Keep: 1})
+		log, err := New(config.Logging{Level: config.LogDebug, Format: format, File: path, MaxBytes: 1 << 20, Keep: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,42 +158,10 @@ func TestLogShowsNoSecret(t *testing.T) {
 		}{ours, theirs, &ours, []term.Secret{theirs}}
 		log.Info("x", "a", ours, "b", theirs, "c", holder, "d", &holder, slog.Group("g", "e", ours, "f", theirs))
 		log.With("a", ours, "b", theirs).Debug(fmt.Sprint(holder))
-		log.close()
+		log.Close()
 		text, err := os.ReadFile(path)
 		if err != nil || strings.Contains(string(text), "hunter2") || !strings.Contains(string(text), "[redacted]") {
 			t.Errorf("%v, the log has\n%s", err, text)
 		}
-	}
-}
-
-// TestLogIsNotStdout gives stdout a file, and the log the same one by another name.
-func TestLogIsNotStdout(t *testing.T) {
-	dir := t.TempDir()
-	out, err := os.Create(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink(out.Name(), link); err != nil {
-		t.Fatal(err)
-	}
-	stdout := os.Stdout
-	os.Stdout = out
-	defer func() { os.Stdout = stdout }()
-	if f, err := openLogFile(link, 1<<20, 1); err == nil || !strings.Contains(err.Error(), "stdout") {
-		t.Errorf("got %v, %v; want a refusal", f, err)
-	}
-	f, err := openLogFile(os.DevNull, 1<<20, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if _, err := f.Write(make([]byte, 1<<20)); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -17,17 +17,17 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// A controlEnd is the control socket of this process. A nil one is none.
-type controlEnd struct {
+// A controlSocket is the control socket of this process. A nil one is none.
+type controlSocket struct {
 	listener net.Listener
 	log      *slog.Logger
-	stop     context.CancelFunc // nil: it was never served
+	stop     context.CancelFunc // nil: serve was never called
 	wg       sync.WaitGroup
 }
 
-// listenControl makes the socket that the configuration asks for, and tells its path in cfg. That it cannot be had is an
-// error only where the operator has asked for it: an agent must not go without terminals because nobody can watch.
-func listenControl(cfg *config.Config, log *slog.Logger) (*controlEnd, error) {
+// listenControl makes the socket that the configuration describes, and sets its path in cfg. A failure is an error only
+// if the operator has configured the socket: an agent must not go without terminals because no person can watch.
+func listenControl(cfg *config.Config, log *slog.Logger) (*controlSocket, error) {
 	o := &cfg.Server.Control
 	if o.ControlMode == config.ControlDisabled {
 		o.ControlSocketPath = ""
@@ -44,7 +44,7 @@ func listenControl(cfg *config.Config, log *slog.Logger) (*controlEnd, error) {
 	}
 	if err == nil {
 		o.ControlSocketPath = path
-		return &controlEnd{listener: l, log: log}, nil
+		return &controlSocket{listener: l, log: log}, nil
 	}
 	o.ControlSocketPath = ""
 	if asked {
@@ -52,7 +52,7 @@ func listenControl(cfg *config.Config, log *slog.Logger) (*controlEnd, error) {
 	}
 	level := slog.LevelWarn
 	if errors.Is(err, errors.ErrUnsupported) {
-		level = slog.LevelDebug // nobody on this system expects one
+		level = slog.LevelDebug // this system has none, and its users expect none
 	}
 	log.Log(
 		context.Background(),
@@ -65,8 +65,8 @@ func listenControl(cfg *config.Config, log *slog.Logger) (*controlEnd, error) {
 }
 
 // serve answers at the socket until close is called.
-func (e *controlEnd) serve(cfg config.Config, srv *server.MCPServer, numbers http.Handler) {
-	if e == nil {
+func (s *controlSocket) serve(cfg config.Config, srv *server.MCPServer, metrics http.Handler) {
+	if s == nil {
 		return
 	}
 	o := cfg.Server.Control
@@ -76,16 +76,16 @@ func (e *controlEnd) serve(cfg config.Config, srv *server.MCPServer, numbers htt
 	}
 	h := httpserve.New(srv, httpserve.Options{
 		Tokens: tokens, ReadOnly: o.ControlMode != config.ControlReadWrite, Operator: true, Transport: "socket",
-		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Metrics: numbers, Logger: e.log,
+		MaxBody: int64(cfg.Limits.MaxMessageBytes), MaxCalls: cfg.Limits.MaxInFlight, Metrics: metrics, Logger: s.log,
 	})
 	ctx, stop := context.WithCancel(context.Background())
-	e.stop = stop
-	e.wg.Go(func() {
-		if err := h.Serve(ctx, e.listener); err != nil { // the agent's terminals are more important
-			e.log.Error("the control socket is gone", "error", err)
+	s.stop = stop
+	s.wg.Go(func() {
+		if err := h.Serve(ctx, s.listener); err != nil { // the terminals of the agent matter more
+			s.log.Error("the control socket is gone", "error", err)
 		}
 	})
-	e.log.Info(
+	s.log.Info(
 		"people may watch with ptyctl sessions and ptyctl attach",
 		"socket",
 		o.ControlSocketPath,
@@ -94,15 +94,15 @@ func (e *controlEnd) serve(cfg config.Config, srv *server.MCPServer, numbers htt
 	)
 }
 
-// close ends the socket. It is called when all sessions have ended, so that whoever watches one is told so, and no
-// read waits any more.
-func (e *controlEnd) close() {
+// close ends the socket. Close it after all sessions have ended: then every watcher has seen the end of its session,
+// and no read waits any more.
+func (s *controlSocket) close() {
 	switch {
-	case e == nil:
-	case e.stop == nil:
-		_ = e.listener.Close()
+	case s == nil:
+	case s.stop == nil:
+		_ = s.listener.Close()
 	default:
-		e.stop()
-		e.wg.Wait()
+		s.stop()
+		s.wg.Wait()
 	}
 }

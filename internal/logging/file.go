@@ -1,4 +1,4 @@
-package main
+package logging
 
 import (
 	"errors"
@@ -8,12 +8,13 @@ import (
 	"sync"
 )
 
-// A logFile is a file for log lines that is renamed to NAME.1 when it is full, and begun anew. What was NAME.1 becomes
-// NAME.2, and so on. Lines are never cut: one that does not fit goes into the next file. Several processes may write to the
-// same file, as each MCP client starts its own: whoever finds it full renames it, and the others follow.
+// A logFile is a file for log lines. When it is full it is renamed to NAME.1 and a new one begins; NAME.1 becomes
+// NAME.2, and so on. Lines are never cut: a line that does not fit goes into the next file. Several processes may write
+// to the same file, because each MCP client starts its own: the first that finds the file full renames it, and the
+// others follow.
 type logFile struct {
 	path string
-	max  int64 // size at which a new file is begun, in bytes; 0: never
+	max  int64 // size in bytes at which a new file begins; 0: never
 	keep int   // full files that are kept
 
 	mu sync.Mutex // guards the following
@@ -32,7 +33,7 @@ func openLogFile(path string, max int64, keep int) (*logFile, error) {
 	if !info.Mode().IsRegular() {
 		l.max = 0 // a pipe or a device has no size, and must not be renamed
 	}
-	// By whatever name; a device such as /dev/null may well be both.
+	// The file may have another name than stdout. A device such as /dev/null may be both.
 	if stdout, err := os.Stdout.Stat(); err == nil && os.SameFile(info, stdout) && info.Mode()&fs.ModeCharDevice == 0 {
 		return nil, errors.Join(fmt.Errorf("%s is this process's stdout, which carries the MCP messages", path), l.f.Close())
 	}
@@ -62,10 +63,10 @@ func (l *logFile) Write(p []byte) (int, error) {
 	return l.f.Write(p)
 }
 
-// next leaves a file that is full. If it cannot be renamed, as when the folder was made read-only, the log goes on in it: one
-// that is too long is better than none. Requires l.mu.
+// next leaves a file that is full. If it cannot be renamed, for example in a folder that has become read-only, the log
+// continues in it: a log that is too long is better than none. Requires l.mu.
 func (l *logFile) next(full fs.FileInfo) {
-	_ = l.f.Close() // before it is renamed, which Windows demands
+	_ = l.f.Close() // Windows renames no open file
 	l.f = nil
 	if now, err := os.Stat(l.path); err != nil || !os.SameFile(now, full) {
 		return // another process has renamed it
@@ -79,7 +80,7 @@ func (l *logFile) next(full fs.FileInfo) {
 
 func (l *logFile) numbered(n int) string { return fmt.Sprintf("%s.%d", l.path, n) }
 
-// Close closes the file. Whoever writes afterwards opens it again.
+// Close closes the file. A later Write opens it again.
 func (l *logFile) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

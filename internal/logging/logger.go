@@ -1,4 +1,4 @@
-package main
+package logging
 
 import (
 	"fmt"
@@ -15,35 +15,37 @@ import (
 	"ptyctl/config"
 )
 
-// A logger is the process's log. It goes to stderr or a file, never to stdout: that is the protocol's. What it writes, and
-// where, may be changed at any time; a line goes to the place before or to the one after, whole.
-type logger struct {
+// A Logger is the log of the process. It writes to stderr or a file, never to stdout, which carries the MCP messages.
+// Apply changes its level and its file at any time; each line goes whole to the old file or to the new one.
+type Logger struct {
 	*slog.Logger
 	sink *logSink
 }
 
-func newLogger(o config.Logging) (*logger, error) {
+// New makes the logger that o describes.
+func New(o config.Logging) (*Logger, error) {
 	sink := new(logSink)
 	if err := sink.apply(o); err != nil {
 		return nil, err
 	}
-	// A stack says where we noticed, seldom what is wrong; a panic brings its own.
+	// No stacks: a stack shows where an error was logged, seldom its cause, and a panic has its own.
 	handler := zapslog.NewHandler(liveCore{sink: sink}, zapslog.AddStacktraceAt(slog.LevelError+1))
-	return &logger{slog.New(handler), sink}, nil
+	return &Logger{slog.New(handler), sink}, nil
 }
 
-// apply changes to what o says; a file is opened anew, also if its name is the same. After an error all is as it was.
-func (l *logger) apply(o config.Logging) error { return l.sink.apply(o) }
+// Apply changes the log to what o says. A file is opened again, also if its name is the same. After an error nothing
+// has changed.
+func (l *Logger) Apply(o config.Logging) error { return l.sink.apply(o) }
 
-// close closes the file, if there is one; later lines are lost.
-func (l *logger) close() {
+// Close closes the file, if there is one. Later lines are lost.
+func (l *Logger) Close() {
 	l.sink.mu.Lock()
 	defer l.sink.mu.Unlock()
 	l.sink.core = zapcore.NewNopCore()
 	l.sink.closeLocked()
 }
 
-// A logSink is where lines go at the moment.
+// A logSink holds the place that lines currently go to.
 type logSink struct {
 	mu   sync.RWMutex // guards the following; read-locked while a line is written
 	core zapcore.Core
@@ -87,7 +89,7 @@ func (s *logSink) closeLocked() {
 	}
 }
 
-// A liveCore is the zapcore.Core of whatever its sink is at the moment.
+// A liveCore is a zapcore.Core that passes each line to the current core of its sink.
 type liveCore struct {
 	sink   *logSink
 	fields []zapcore.Field

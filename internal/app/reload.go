@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -8,19 +8,21 @@ import (
 	"syscall"
 
 	"ptyctl/config"
+	"ptyctl/internal/logging"
 )
 
-// A reloader reads the configuration again, each time that the process gets SIGHUP.
+// A reloader reads the configuration again.
 type reloader struct {
-	cfg    config.Config // in force, as it was read
-	source config.Source
-	log    *logger
-	ways   *ways
+	cfg     config.Config // in force, as it was read
+	source  config.Source
+	log     *logging.Logger
+	dialers *dialers
 }
 
-// reloadOnHangup begins to take SIGHUP as a wish to reload. The returned function ends that, and waits for a reload that is
-// under way.
-func reloadOnHangup(ctx context.Context, r *reloader) (stop func()) {
+// ReloadOnHangup reads the configuration from source again each time that the process gets SIGHUP, until stop is
+// called. stop waits for a reload that has begun.
+func (a *App) ReloadOnHangup(ctx context.Context, source config.Source, log *logging.Logger) (stop func()) {
+	r := &reloader{cfg: a.loaded, source: source, log: log, dialers: a.dialers}
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(ctx)
@@ -43,7 +45,8 @@ func reloadOnHangup(ctx context.Context, r *reloader) (stop func()) {
 	}
 }
 
-// reload takes over what a running server can, and says what it cannot. A configuration that is wrong changes nothing.
+// reload applies what can change in a running server, and logs what cannot. A configuration that is wrong changes
+// nothing.
 func (r *reloader) reload() {
 	next, warnings, err := config.Load(r.source)
 	for _, w := range warnings {
@@ -59,11 +62,11 @@ func (r *reloader) reload() {
 	changes := r.cfg.Changes(next)
 	cfg := r.cfg
 	cfg.SSH, cfg.Telnet, cfg.Logging = next.SSH, next.Telnet, next.Logging
-	if err := r.ways.replace(cfg, r.log.Logger); err != nil {
+	if err := r.dialers.replace(cfg, r.log.Logger); err != nil {
 		r.log.Error("the configuration was not reloaded: the one before stays in force", "error", err)
 		return
 	}
-	if err := r.log.apply(cfg.Logging); err != nil {
+	if err := r.log.Apply(cfg.Logging); err != nil {
 		r.log.Error("the log goes on as before", "error", err)
 		cfg.Logging = r.cfg.Logging
 	}

@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/audit"
+	"ptyctl/config"
+	"ptyctl/control"
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset/aiterm"
+	"ptyctl/metrics"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// Options are the parts of an App that the configuration does not decide.
+type Options struct {
+	Version string       // of the program, for clients and the audit log
+	Logger  *slog.Logger // nil: nothing is logged
+}
+
+// A ConfigError is a configuration that cannot be used although each of its values is well written.
+type ConfigError struct{ Err error }
+
+func (e *ConfigError) Error() string { return e.Err.Error() }
+
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// An App is one ptyctl. Its zero value is not usable.
+type App struct {
+	cfg     config.Config // in force, with the path of the control socket that was made
+	loaded  config.Config // as it was read, to compare with when it is read again
+	version string
+	log     *slog.Logger
+
+	sessions *session.Manager
+	metrics  *metrics.Metrics
+	audit    *audit.Log // nil: there is none
+	dialers  *dialers
+	aiterm   *aiterm.Set
+
+	// The following are the zero value in an App for a command.
+	files   term.Files // of this machine; nil: none are offered
+	watch   *mcpapi.Watch
+	pages   *mcpapi.Pages
+	server  *server.MCPServer
+	http    *httpPort
+	control *controlSocket
+
+	closers []func() // called by Close, the last one first
+}
+
+// New makes an App that Serve can serve.
+func New(cfg config.Config, o Options) (*App, error) {
+	a := begin(cfg, o)
+	if err := a.assemble(true); err != nil {
+		return nil, errors.Join(err, a.Close(context.Background()))
+	}
+	return a, nil
+}
+
+// commandOutput is how far, in bytes, the output of a command may be ahead of its reader in an App for a command. An
+// agent reads the parts that it needs and learns what it has missed; a person wants all of it.
+const commandOutput = 128 << 20
+
+// ForCommand makes an App for one command of a person, who calls the core tools through Client. It has no port, no
+// control socket and no files of this machine.
+func ForCommand(cfg config.Config, o Options) (*App, error) {
+	cfg.Server.Control.ControlSocketPath = ""
+	cfg.Server.Toolsets = nil
+	cfg.Limits.MaxExecOutputBytes = max(cfg.Limits.MaxExecOutputBytes, commandOutput)
+	a := begin(cfg, o)
+	if err := a.assemble(false); err != nil {
+		return nil, errors.Join(err, a.Close(context.Background()))
+	}
+	return a, nil
+}
+
+func begin(cfg config.Config, o Options) *App {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &App{cfg: cfg, loaded: cfg, version: o.Version, log: o.Logger, aiterm: aiterm.New()}
+}
+
+// assemble makes the parts, in the order in which they need each other.
+func (a *App) assemble(serves bool) error {
+	gate, err := newGate(a.cfg, a.log)
+	if err != nil {
+		return err
+	}
+	if serves {
+		if err := a.offerMachine(); err != nil {
+			return err
+		}
+	}
+	if a.audit, err = openAudit(a.cfg.Audit, a.version, a.log); err != nil {
+		return err
+	}
+	if a.dialers, err = newDialers(a.cfg, a.log); err != nil {
+		return err
+	}
+	a.sessions, a.metrics = a.newManager(gate)
+	if !serves {
+		return nil
+	}
+	a.server = a.newServer(a.cfg)
+	a.http, err = listenHTTP(a.cfg, a.server, a.metrics.Handler(), a.log)
+	return err
+}
+
+// offerMachine makes the parts that only a server has: the control socket, the files and programs of this machine,
+// resource updates and web forms.
+func (a *App) offerMachine() (err error) {
+	if a.control, err = listenControl(&a.cfg, a.log); err != nil {
+		return err
+	}
+	a.closers = append(a.closers, a.control.close)
+	if err := localHost(a.cfg.Local).Sandbox.Check(); err != nil {
+		return fmt.Errorf("%w (local.read_paths, local.write_paths)", err)
+	}
+	a.closers = append(a.closers, superviseLocal(a.cfg.Local, a.log))
+	a.watch, a.pages = mcpapi.NewWatch(), mcpapi.NewPages()
+	a.closers = append(a.closers, a.watch.Close, a.pages.Close)
+	if a.files, err = localFiles(a.cfg.FS); err != nil {
+		return err
+	}
+	a.closers = append(a.closers, func() { closeFiles(a.files) })
+	return nil
+}
+
+// Client returns a client of the tools, in this process. No call of it waits longer than maxWait; 0 is the configured
+// limit.
+func (a *App) Client(ctx context.Context, maxWait time.Duration) (*control.Client, error) {
+	cfg := a.cfg
+	if maxWait > 0 {
+		cfg.Limits.MaxWait = min(maxWait, cfg.Limits.MaxWait)
+	}
+	return control.Within(ctx, a.newServer(cfg), control.Options{Version: a.version})
+}
+
+// Config returns the configuration in force.
+func (a *App) Config() config.Config { return a.cfg }
+
+// Close ends the sessions, and then all else. It has its own time limit: that ctx has ended, for example by the signal
+// that stops the program, does not cut it short.
+func (a *App) Close(ctx context.Context) error {
+	if a.sessions != nil {
+		a.sessions.Close(context.WithoutCancel(ctx))
+	}
+	err := a.audit.Close()
+	for len(a.closers) > 0 {
+		last := len(a.closers) - 1
+		a.closers[last]()
+		a.closers = a.closers[:last]
+	}
+	return err
+}

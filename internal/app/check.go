@@ -1,0 +1,25 @@
+package app
+
+import (
+	"errors"
+
+	"ptyctl/config"
+)
+
+// Check finds what would keep a server from starting although each value of cfg is well written.
+func Check(cfg config.Config) error {
+	_, caErr := authorities(cfg.Telnet.TLSCAFile)
+	_, rulesErr := NewPolicy(cfg)
+	errs := []error{
+		caErr,
+		CheckToolsets(cfg),
+		rulesErr,
+		localHost(cfg.Local).Sandbox.Check(),
+	}
+	if cfg.Server.Transport != config.TransportStdio {
+		_, tokenErr := httpTokens(cfg.Server.HTTP)
+		_, certErr := certificate(cfg.Server.HTTP)
+		errs = append(errs, tokenErr, certErr)
+	}
+	return errors.Join(errs...)
+}

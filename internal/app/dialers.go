@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"ptyctl/config"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// dialers open the connections of new sessions. They are replaced as a whole when the configuration is read again; a
+// session keeps those with which it was opened.
+type dialers struct{ current atomic.Pointer[dialerSet] }
+
+// A dialerSet holds the dialers that follow from one reading of [ssh] and [telnet].
+type dialerSet struct {
+	network *sshx.Network
+	telnet  term.Dialer
+}
+
+func newDialers(cfg config.Config, log *slog.Logger) (*dialers, error) {
+	d := new(dialers)
+	return d, d.replace(cfg, log)
+}
+
+// replace makes the dialers of cfg open the sessions from now on. After an error nothing has changed.
+func (d *dialers) replace(cfg config.Config, log *slog.Logger) error {
+	network := sshx.NewNetwork(SSHOptions(cfg, log))
+	telnet, err := telnetDialer(cfg, network)
+	if err != nil {
+		return err
+	}
+	d.current.Store(&dialerSet{network, telnet})
+	return nil
+}
+
+// byProtocol returns the dialers of the manager.
+func (d *dialers) byProtocol() map[string]term.Dialer {
+	return map[string]term.Dialer{
+		"ssh": func(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
+			return d.current.Load().network.OpenShell(ctx, t, p, approve)
+		},
+		"telnet": func(ctx context.Context, t term.Target, p term.Prompter, approve term.Approve) (term.Transport, error) {
+			return d.current.Load().telnet(ctx, t, p, approve)
+		},
+	}
+}
+
+// handshakesWaiting counts the handshakes of the newest dialers.
+func (d *dialers) handshakesWaiting() int { return d.current.Load().network.HandshakesWaiting() }
+
+// SSHOptions are the options of an SSH connection that cfg describes.
+func SSHOptions(cfg config.Config, log *slog.Logger) sshx.Options {
+	keepalive := cfg.SSH.KeepaliveInterval
+	if keepalive == 0 {
+		keepalive = -1 * time.Second // for none the file has 0, the library a negative interval
+	}
+	return sshx.Options{
+		HostKeyPolicy: string(cfg.SSH.HostKeyPolicy), HostKeyFloor: string(cfg.SSH.HostKeyFloor),
+		KnownHostsPath: cfg.SSH.KnownHostsPath, ConfigPath: cfg.SSH.ConfigPath, NoConfig: !cfg.SSH.UseOpenSSHConfig,
+		AllowExecDirectives: cfg.SSH.AllowExecDirectives, AllowAgentForwarding: cfg.SSH.AllowAgentForwarding,
+		CallerPaths: cfg.SSH.CallerPaths, IdentityAgent: cfg.SSH.IdentityAgent,
+		ConnectTimeout:    cfg.Session.ConnectTimeout,
+		KeepaliveInterval: keepalive, KeepaliveCountMax: cfg.SSH.KeepaliveCountMax,
+		MaxConnectionsPerHost: cfg.SSH.MaxConnectionsPerHost,
+		Logger:                log,
+	}
+}
+
+// QuietSSHOptions are the same for a command that looks at a connection, without a log.
+func QuietSSHOptions(cfg config.Config) sshx.Options {
+	return SSHOptions(cfg, slog.New(slog.DiscardHandler))
+}

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"log/slog"
+	"slices"
+
+	"ptyctl/audit"
+	"ptyctl/config"
+	"ptyctl/metrics"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// newManager makes the sessions that the configuration describes, and the metrics that count their events.
+func (a *App) newManager(gate term.Gate) (*session.Manager, *metrics.Metrics) {
+	cfg := a.cfg
+	var sessions *session.Manager
+	counters := metrics.New(metrics.Options{
+		Protocols: []string{"ssh", "telnet", "local"}, HandshakesWaiting: a.dialers.handshakesWaiting,
+		Sessions: func() []metrics.Session { return liveSessions(sessions) }, AuditLost: linesLost(a.audit),
+	})
+	var journal term.Journal
+	observers := []term.Observer{counters}
+	if a.watch != nil {
+		observers = append(observers, a.watch)
+	}
+	if slices.Contains(cfg.Server.Toolsets, a.aiterm.Name()) {
+		observers = append(observers, a.aiterm)
+	}
+	if a.audit != nil {
+		observers = append(observers, a.audit)
+		if cfg.Audit.FailClosed {
+			journal = a.audit.Journal
+		}
+	}
+	budget := newMemoryBudget()
+	if budget != nil {
+		observers = append(observers, budget)
+	}
+	byProtocol := a.dialers.byProtocol()
+	byProtocol["local"] = localHost(cfg.Local).Open
+	sessions = session.NewManager(session.Config{
+		Dialers:        byProtocol,
+		MaxSessions:    cfg.Session.MaxSessions,
+		MaxBufferBytes: cfg.Limits.MaxTotalBufferBytes,
+		MaxReads:       cfg.Limits.MaxWaitingReads,
+		BufferBytes:    cfg.Session.OutputBufferMaxBytes,
+		BufferLines:    cfg.Session.OutputBufferMaxLines,
+		ExecBytes:      cfg.Limits.MaxExecOutputBytes,
+		WriteTimeout:   cfg.Session.WriteTimeout,
+		PromptTimeout:  cfg.Auth.PromptTimeout,
+		ConnectTimeout: cfg.Session.ConnectTimeout,
+		IdleTimeout:    cfg.Session.IdleTimeout,
+		MaxAge:         cfg.Session.MaxAge,
+		Retention:      max(cfg.Session.ClosedRetention, 1), // 0 means a default there, and at once here
+		AllowTakeOver:  cfg.Locks.AllowTakeOver,
+		RecordTxEvents: cfg.Session.RecordTxEvents,
+		Devices:        deviceLocks(cfg.Locks.DeviceDir, cfg.Server.Control.ControlSocketPath),
+		Gate:           gate,
+		Journal:        journal,
+		Files:          a.files,
+		FarFiles:       farFiles(cfg.FS),
+		Observers:      observers,
+		Logger:         a.log,
+	})
+	if budget != nil {
+		budget.sessions = sessions
+	}
+	return sessions, counters
+}
+
+func liveSessions(m *session.Manager) []metrics.Session {
+	var live []metrics.Session
+	for _, i := range m.List() {
+		if !i.State.Ended() {
+			live = append(live, metrics.Session{Protocol: i.Protocol, State: string(i.State)})
+		}
+	}
+	return live
+}
+
+// linesLost returns nil if there is no audit log.
+func linesLost(log *audit.Log) func() int64 {
+	if log == nil {
+		return nil
+	}
+	return log.Lost
+}
+
+// openAudit opens the audit log; nil: none is configured.
+func openAudit(cfg config.Audit, version string, log *slog.Logger) (*audit.Log, error) {
+	if cfg.Path == "" {
+		return nil, nil
+	}
+	return audit.Open(audit.Options{
+		Path: cfg.Path, MaxBytes: int64(cfg.MaxBytes), Keep: cfg.Keep, Fsync: audit.Fsync(cfg.Fsync),
+		Commands: audit.Commands(cfg.Commands), Version: version, Logger: log,
+	})
+}

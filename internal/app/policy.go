@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"ptyctl/audit"
+	"ptyctl/config"
+	"ptyctl/policy"
+	"ptyctl/sshx"
+	"ptyctl/term"
+)
+
+// PolicyRules are the rules of the operator, each with the place where it is set.
+func PolicyRules(cfg config.Config) policy.Rules {
+	from := func(key string, texts []string) []policy.Rule {
+		list := make([]policy.Rule, len(texts))
+		for i, t := range texts {
+			list[i] = policy.Rule{Text: t, Name: key, Where: cfg.Origin(key)}
+		}
+		return list
+	}
+	p := cfg.Policy
+	var credentials []policy.Credential
+	for _, c := range p.Credential {
+		credentials = append(
+			credentials,
+			policy.Credential{Source: c.Source, Hosts: c.Hosts, Users: c.Users, HostKey: string(c.HostKey), Where: c.Where},
+		)
+	}
+	return policy.Rules{
+		Allow: from("policy.allow", p.Allow), Deny: from("policy.deny", p.Deny), Ask: from("policy.ask", p.Ask),
+		Programs: from("policy.programs", p.Programs), DenyPrograms: from("policy.deny_programs", p.DenyPrograms),
+		WorkDirs: from("policy.work_dirs", p.WorkDirs),
+		Hosts:    from("policy.hosts", p.Hosts), DenyHosts: from("policy.deny_hosts", p.DenyHosts),
+		ReadOnlyHosts: from("policy.read_only_hosts", p.ReadOnlyHosts),
+		ExecOnlyHosts: from("policy.exec_only_hosts", p.ExecOnlyHosts),
+		Protocols:     from("policy.protocols", p.Protocols),
+		Credentials:   credentials,
+		Preset:        string(p.Preset), PresetWhere: cfg.Origin("policy.preset"),
+		Typing: policy.Typing(p.Typing), TypingWhere: cfg.Origin("policy.typing"), Permissions: p.Permissions,
+		Consent: p.Consent == config.PolicyConsentElicit,
+		Report:  p.Mode == config.PolicyModeReport, ReportWhere: cfg.Origin("policy.mode"),
+		Meaning: func(ctx context.Context, name string) policy.Meaning {
+			host, port, addresses := sshx.Means(ctx, name, QuietSSHOptions(cfg))
+			return policy.Meaning{Host: host, Port: port, Addresses: addresses}
+		},
+	}
+}
+
+// NewPolicy makes the policy of cfg. Rules that are wrong are a *ConfigError.
+func NewPolicy(cfg config.Config) (*policy.Policy, error) {
+	p, err := policy.New(PolicyRules(cfg))
+	if err != nil {
+		return nil, &ConfigError{fmt.Errorf("the rules of [policy] are wrong: %w", err)}
+	}
+	return p, nil
+}
+
+// newGate asks first whether the caller may use this machine, then the rules. In report mode it logs what the rules
+// would deny.
+func newGate(cfg config.Config, log *slog.Logger) (term.Gate, error) {
+	p, err := NewPolicy(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Policy.Mode == config.PolicyModeReport {
+		log.Warn(NotEnforced, "where", cfg.Origin("policy.mode"))
+	}
+	own, rules := localGate(cfg.Local), p.Gate()
+	if rules == nil {
+		return own, nil
+	}
+	return func(ctx context.Context, a term.Action) (term.Ruling, error) {
+		if _, err := own(ctx, a); err != nil {
+			return term.Ruling{}, err
+		}
+		would := func(err error) {
+			d := audit.NewDenial(a.Verb, err, audit.Commands(cfg.Audit.Commands))
+			log.Warn(
+				"this would be denied if policy.mode were enforce",
+				"session",
+				a.Session,
+				"host",
+				a.Host,
+				"action",
+				string(a.Verb),
+				"task",
+				a.Actor.Task,
+				"rule",
+				d.Rule,
+				"reason",
+				d.Reason,
+			)
+		}
+		ruling, err := rules(ctx, a)
+		if ruling.Reported != nil {
+			would(ruling.Reported)
+		}
+		if ruling.Grant.Report != nil {
+			ruling.Grant.Report = func(_ string, why error) { would(why) }
+		}
+		return ruling, err
+	}, nil
+}
+
+// NotEnforced is the notice for operators who look at rules in report mode.
+const NotEnforced = `policy.mode is "report": no rule of [policy] is enforced; ` +
+	`what they would deny is done, and recorded`

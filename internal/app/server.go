@@ -1,0 +1,55 @@
+package app
+
+import (
+	"slices"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/config"
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/toolset/aiterm"
+	"ptyctl/mcpapi/toolset/kpty"
+	"ptyctl/mcpapi/toolset/pty"
+)
+
+// newServer makes the MCP server of the sessions, with the tools and limits of cfg.
+func (a *App) newServer(cfg config.Config) *server.MCPServer {
+	return mcpapi.NewServer(mcpapi.Options{
+		Sessions: a.sessions, Version: a.version, Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly,
+		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.aiterm), Local: localTransports(cfg.Local),
+		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),
+		ExecTimeout: cfg.Session.DefaultExecTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout,
+		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout,
+		MaxReadBytes:      cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,
+		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
+		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation,
+		JSONRPCErrors: cfg.Server.JSONRPCErrors, Watch: a.watch, Pages: a.pages, Logger: a.log,
+	})
+}
+
+// moreToolsets are the tools of other terminal servers, which are offered only by name.
+func moreToolsets(cfg config.Toolsets, ai *aiterm.Set) []mcpapi.Toolset {
+	return []mcpapi.Toolset{
+		ai.Toolset(),
+		pty.Toolset(pty.Options{BufferLines: cfg.PTY.MaxBufferLines}),
+		kpty.Toolset(),
+	}
+}
+
+// CheckToolsets refuses a configuration that names a tool set that does not exist, or several that have the same tool.
+func CheckToolsets(cfg config.Config) error {
+	err := mcpapi.CheckToolsets(cfg.Server.Toolsets, moreToolsets(cfg.Toolsets, aiterm.New()))
+	if err != nil {
+		return &ConfigError{err}
+	}
+	return nil
+}
+
+// withCore is the configuration of the server at the control socket. The commands that connect there call the core
+// tools, whichever tools agents are offered.
+func withCore(cfg config.Config) config.Config {
+	if sets := cfg.Server.Toolsets; len(sets) > 0 && !slices.Contains(sets, "core") {
+		cfg.Server.Toolsets = append([]string{"core"}, sets...)
+	}
+	return cfg
+}
