@@ -158,7 +158,7 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 		read.Timeout = max(0, min(read.Timeout, c.o.MaxWait-time.Since(start)))
 		chunk := s.Read(ctx, read)
 		if chunk.Reason == session.ReasonLimit { // the write is done all the same
-			c.warn(s.TooManyReads().Error())
+			c.warn(said(s.TooManyReads()))
 		}
 		c.show(s, chunk, in, out)
 	}

@@ -232,7 +232,7 @@ func (c *invocation) answer(
 		err = a.Answer(ctx, []byte(text))
 	}
 	if err != nil && !errors.Is(err, term.Busy) { // Busy: somebody else was first
-		c.warn("the answer could not be given: " + err.Error())
+		c.warn("the answer could not be given: " + said(err))
 		return false
 	}
 	return true

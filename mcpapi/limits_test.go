@@ -87,7 +87,7 @@ func TestIdleSessionsAreClosed(t *testing.T) {
 	}
 	for _, s := range r.Sessions {
 		switch {
-		case s.SessionID == idle && (s.State != session.Closed || !strings.Contains(s.EndReason, "idle_timeout_ms")),
+		case s.SessionID == idle && (s.State != session.Closed || !strings.Contains(s.EndReason, "idle timeout")),
 			s.SessionID != idle && s.State != session.Open:
 			t.Errorf("list: %+v", s.listEntry)
 		}

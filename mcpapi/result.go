@@ -56,9 +56,9 @@ func (s *api) fail(ctx context.Context, err error) (*mcp.CallToolResult, error) 
 	f.Retryable = f.ErrorCode.Retryable()
 	var e *term.Error
 	if errors.As(err, &e) {
-		f.Message = e.Message()
-		if e.Details != nil || e.Session != "" {
-			f.Details = &errorDetails{SessionID: e.Session, Details: e.Details}
+		f.Message = Message(e)
+		if d := Details(e); d != nil || e.Session != "" {
+			f.Details = &errorDetails{SessionID: e.Session, Details: d}
 		}
 	}
 	if f.ErrorCode == term.Internal && (e == nil || e.Msg == "") {

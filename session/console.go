@@ -179,6 +179,8 @@ func (s *Session) consoleLockError(op string) error {
 		Op:      op,
 		Session: s.id,
 		Kind:    term.LockRequired,
-		Msg:     "this is the console of device " + s.o.Device + ": all but reading needs its lock, which nobody holds; take it first with ptyctl_session lock and a task_id, and pass that task_id",
+		Reason:  term.ReasonConsole,
+		Msg:     "this is the console of device " + s.o.Device + ": all but reading needs its lock, which no task holds",
+		Advice:  "take it first with Session.Lock, as the task that makes the next calls",
 	}
 }

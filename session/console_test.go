@@ -375,7 +375,7 @@ func TestConsoleNeedsLock(t *testing.T) {
 		refused := func(ctx context.Context) {
 			t.Helper()
 			for _, call := range calls {
-				if e := wantKind(t, call.do(ctx, s), term.LockRequired); !strings.Contains(e.Message(), "ptyctl_session lock") {
+				if e := wantKind(t, call.do(ctx, s), term.LockRequired); !strings.Contains(e.Message(), "Session.Lock") {
 					t.Errorf("%s: %v", call.verb, e)
 				}
 			}

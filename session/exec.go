@@ -118,7 +118,7 @@ func (s *Session) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *ru
 			Op:      op,
 			Session: s.id,
 			Kind:    term.InvalidArgument,
-			Msg:     "cmd is empty; pass the command to run",
+			Msg:     "the command is empty; pass the command to run",
 		}
 	}
 	if len(r.Argv) > 0 && r.Argv[0] == "" {
@@ -134,7 +134,9 @@ func (s *Session) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *ru
 			Op:      op,
 			Session: s.id,
 			Kind:    term.InvalidArgument,
-			Msg:     "cmd holds a NUL byte, which no shell can take; pass such data as stdin with stdin_encoding base64",
+			Reason:  term.ReasonNulByte,
+			Msg:     "the command holds a NUL byte, which no shell can take",
+			Advice:  "pass such data as ExecRequest.Stdin",
 		}
 	}
 	if _, err := s.alive(op); err != nil {
@@ -177,12 +179,17 @@ func (s *Session) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *ru
 
 // beside returns an advice that is about the channel lane; empty if the session has none.
 func (s *Session) beside(advice string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.execer == nil {
+	if !s.hasChannel() {
 		return ""
 	}
 	return advice
+}
+
+// hasChannel reports whether the session has a channel lane.
+func (s *Session) hasChannel() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.execer != nil
 }
 
 // chooseLane says how a command is run: in the terminal once something was typed there, because the caller then
@@ -201,7 +208,9 @@ func (s *Session) chooseLane(r ExecRequest) (Lane, error) {
 				Op:      "exec",
 				Session: s.id,
 				Kind:    term.Unsupported,
-				Msg:     "this session cannot run commands beside its terminal; use lane terminal",
+				Reason:  term.ReasonNoChannelLane,
+				Msg:     "this session cannot run commands beside its terminal",
+				Advice:  "use LaneTerminal",
 			}
 		}
 		return LaneChannel, nil
@@ -216,7 +225,7 @@ func (s *Session) chooseLane(r ExecRequest) (Lane, error) {
 		Session: s.id,
 		Kind:    term.InvalidArgument,
 		Msg:     fmt.Sprintf("lane %q does not exist; use auto, channel or terminal", r.Lane),
-		Details: &term.Details{Field: "lane", Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)}},
+		Details: &term.Details{Part: term.FieldLane, Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)}},
 	}
 }
 
@@ -267,7 +276,7 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 		Session: s.id,
 		Kind:    term.InvalidArgument,
 		Msg:     fmt.Sprintf("stream %q does not exist; use stdout or stderr", stream),
-		Details: &term.Details{Field: "stream", Allowed: []string{"stdout", "stderr"}},
+		Details: &term.Details{Part: term.FieldStream, Allowed: []string{"stdout", "stderr"}},
 	}
 }
 
@@ -300,7 +309,7 @@ func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOu
 					Op:      "exec",
 					Session: s.id,
 					Kind:    term.Canceled,
-					Msg:     "the call was canceled, and the command with it, as it was started with stop_on_cancel; its exec_id is " + x.id,
+					Msg:     "the call was canceled, and the command with it, as it was to stop then: exec " + x.id,
 					Err:     ctx.Err(),
 				}
 			}
@@ -308,7 +317,10 @@ func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOu
 				Op:      "exec",
 				Session: s.id,
 				Kind:    term.Canceled,
-				Msg:     "the call was canceled; the command goes on until its own deadline as exec_id " + x.id,
+				Reason:  term.ReasonCanceledRunning,
+				Msg:     "the call was canceled; the command goes on until its own deadline as exec " + x.id,
+				Advice:  "Session.ContinueExec waits for it",
+				Details: &term.Details{Exec: x.id},
 				Err:     ctx.Err(),
 			}
 		}

@@ -37,14 +37,16 @@ func (f *farFiles) possible(verb term.Verb) error {
 	}
 	switch {
 	case s.o.FarFiles == nil:
-		err := notOffered(verb, "of other machines", "fs.remote", "is true then")
+		err := notOffered(verb, term.SettingRemoteFiles)
 		return s.transportError(string(verb), err)
 	case s.subsystems == nil:
 		return &term.Error{
 			Op:      string(verb),
 			Session: s.id,
 			Kind:    term.Unsupported,
-			Msg:     "this session's protocol carries no files: only an SSH session does; for files of ptyctl's own machine leave session_id out",
+			Reason:  term.ReasonNoFiles,
+			Msg:     "this session's protocol carries no files: only an SSH session does",
+			Advice:  "Manager.Files has the files of this machine",
 		}
 	}
 	return nil

@@ -132,7 +132,7 @@ func (f *Files) permit(ctx context.Context, d *deed) error {
 	a := term.Action{Path: d.event.Path}
 	if f.s == nil {
 		if f.here == nil {
-			return notOffered(d.event.Verb, "of ptyctl's own machine", "fs.roots", "lists the folders")
+			return notOffered(d.event.Verb, term.SettingLocalFiles)
 		}
 		return d.permitUnlocked(ctx, a)
 	}
@@ -146,14 +146,10 @@ func (f *Files) permit(ctx context.Context, d *deed) error {
 	return err
 }
 
-func notOffered(verb term.Verb, whose, key, how string) error {
+// notOffered is the error for files that the operator does not offer.
+func notOffered(verb term.Verb, files term.Setting) error {
 	return &term.Error{
-		Op: string(verb), Kind: term.PolicyDenied, Details: &term.Details{Rule: key},
-		Msg: fmt.Sprintf(
-			"the files %s are not offered; the operator may change that: %s in the configuration %s",
-			whose,
-			key,
-			how,
-		),
+		Op: string(verb), Kind: term.PolicyDenied, Details: &term.Details{Setting: files},
+		Msg: "the " + string(files) + " are not offered", Advice: "the operator may change that",
 	}
 }

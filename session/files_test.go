@@ -260,7 +260,7 @@ func TestFilesRefused(t *testing.T) {
 		seen := new(diary)
 		s, _ := start(t, 0, session.Options{Observers: []term.Observer{seen}})
 		_, err := s.Files().Stat(t.Context(), "x")
-		if e := wantKind(t, err, term.PolicyDenied); e.Details.Rule != "fs.remote" {
+		if e := wantKind(t, err, term.PolicyDenied); e.Details.Setting != term.SettingRemoteFiles {
 			t.Errorf("got %+v", e)
 		}
 		s, _ = start(t, 0, session.Options{Observers: []term.Observer{seen}, FarFiles: new(filed).make})
@@ -272,7 +272,7 @@ func TestFilesRefused(t *testing.T) {
 			t.Errorf("on record: %+v, %+v", r, w)
 		}
 		_, err = session.NewManager(session.Config{}).Files().Stat(t.Context(), "x")
-		if e := wantKind(t, err, term.PolicyDenied); e.Details.Rule != "fs.roots" {
+		if e := wantKind(t, err, term.PolicyDenied); e.Details.Setting != term.SettingLocalFiles {
 			t.Errorf("got %+v", e)
 		}
 	})

@@ -59,12 +59,13 @@ func (s *Session) lockError(op string, by Holder, err error) error {
 			Msg: lost.tell() + holder.as(
 				by,
 			) + " holds this session's lock until " + held.Lease.Expires.UTC().
-				Format(time.RFC3339) +
-				"; reading is allowed, for anything else wait",
+				Format(time.RFC3339),
+			Advice:  "reading is allowed, for anything else wait",
 			Details: &term.Details{LockHolder: holder.shown(by), LockExpiresAt: held.Lease.Expires.UnixMilli()},
 		}
 		if s.o.AllowTakeOver && !holder.Attached() {
-			e.Msg += ", or take the lock over (ptyctl_session lock with take_over true)"
+			e.Reason = term.ReasonHeldTakable
+			e.Advice += ", or take the lock over with Session.TakeOver"
 		}
 		lost.fill(e.Details, by)
 		return e
@@ -74,7 +75,9 @@ func (s *Session) lockError(op string, by Holder, err error) error {
 			Session: s.id,
 			Kind:    term.LockRequired,
 			Err:     err,
-			Msg:     lost.tell() + "nobody holds it now: read what the terminal shows, then take the lock again with ptyctl_session lock",
+			Reason:  term.ReasonTakenOver,
+			Msg:     lost.tell() + "no task holds it now",
+			Advice:  "read what the terminal shows, then take the lock again with Session.Lock",
 			Details: new(term.Details),
 		}
 		lost.fill(e.Details, by)
@@ -85,7 +88,9 @@ func (s *Session) lockError(op string, by Holder, err error) error {
 			Session: s.id,
 			Kind:    term.LockRequired,
 			Err:     err,
-			Msg:     "this task does not hold the session's lock (it may have expired); take it with ptyctl_session lock",
+			Reason:  term.ReasonNotHeld,
+			Msg:     "this task does not hold the session's lock (it may have expired)",
+			Advice:  "take it with Session.Lock",
 		}
 	default:
 		return &term.Error{Op: op, Session: s.id, Kind: term.InvalidArgument, Err: err}
@@ -143,7 +148,8 @@ func (s *Session) lease(
 	by := holderOf(term.ActorFrom(ctx))
 	if by.nameless() {
 		return Lease{}, &term.Error{Op: string(verb), Session: s.id, Kind: term.InvalidArgument, Err: lockmgr.ErrInvalid,
-			Msg: "a lock belongs to a task, and this call names none; name one here, and in each call that needs the lock"}
+			Reason: term.ReasonNoTask, Msg: "a lock belongs to a task, and this call names none",
+			Advice: "name one here, and in each call that needs the lock"}
 	}
 	if l, err = change(by); err != nil {
 		err = s.lockError(string(verb), by, err)

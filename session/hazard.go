@@ -26,7 +26,7 @@ func (s *Session) hazards(data []byte, sensitive bool) (warnings []string) {
 					"send shorter lines%s",
 				n,
 				maxCookedLine,
-				s.beside(", or pass long data as stdin of ptyctl_session_exec"),
+				s.beside(", or pass long data as stdin of a command in the channel lane"),
 			),
 		)
 	}
@@ -87,7 +87,7 @@ func spelledKey(text string, sensitive bool) string {
 	if len(body) <= 32 && !sensitive {
 		if key := wholeKey(body); key != "" {
 			return fmt.Sprintf(
-				"data is the characters %s, sent as given, not a key; to press the key pass key %q in place of data",
+				"the text is the characters %s, sent as given, not a key; to press the key pass key %q in place of text",
 				body,
 				key,
 			)
@@ -99,13 +99,13 @@ func spelledKey(text string, sensitive bool) string {
 	}
 	if key := keyThatSends(unspell(spelledOne.FindString(end[1]))); key != "" && key != "enter" {
 		return fmt.Sprintf(
-			"data ends in the characters %s, sent as given, not in a key; to press the key pass key %q in a write of its own",
+			"the text ends in the characters %s, sent as given, not in a key; to press the key pass key %q in a write of its own",
 			end[1],
 			key,
 		)
 	}
 	return fmt.Sprintf(
-		"data ends in the characters %s, sent as given, not in a line end; in JSON a line end is \\r with one backslash, or press key \"enter\"",
+		"the text ends in the characters %s, sent as given, not in a line end; in JSON a line end is \\r with one backslash, or press key \"enter\"",
 		end[1],
 	)
 }

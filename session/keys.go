@@ -161,7 +161,7 @@ func UnknownKey(name string) string {
 	if len(name) > 32 {
 		name = strings.ToValidUTF8(name[:32], "") + "..."
 	}
-	hint := "; the keys are " + KeyList + "; other text goes into data"
+	hint := "; the keys are " + KeyList + "; any other text is data, not a key"
 	if similar := SimilarKey(name); similar != "" {
 		hint = "; use " + similar
 	}

@@ -124,7 +124,7 @@ func TestKeyInTheFormAskedFor(t *testing.T) {
 			func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "Ctrl-C"}); return err }(),
 			term.InvalidArgument,
 		)
-		if !strings.Contains(e.Msg, "use ctrl_c") || e.Details.Field != "key" {
+		if !strings.Contains(e.Msg, "use ctrl_c") || e.Details.Part != term.FieldKey {
 			t.Errorf("%+v", e)
 		}
 		e = wantKind(

@@ -212,7 +212,7 @@ func TestIdleTimeout(t *testing.T) {
 		if want := 3*wait + 7*time.Second + 3*time.Second; took != want {
 			t.Errorf("ended after %v, want %v", took, want)
 		}
-		if i := s.Info(); i.State != session.Closed || !strings.Contains(i.End.Reason, "idle_timeout_ms") {
+		if i := s.Info(); i.State != session.Closed || !strings.Contains(i.End.Reason, "idle timeout") {
 			t.Errorf("%s, %+v", i.State, i.End)
 		}
 	})

@@ -11,7 +11,7 @@ type lifetime struct {
 	s    *Session
 	idle time.Duration // 0: no limit
 	age  time.Duration // 0: no limit
-	key  string        // what has set age
+	mine bool          // the request has set age, not the operator
 
 	mu    sync.Mutex // guards the following
 	last  time.Time
@@ -19,9 +19,9 @@ type lifetime struct {
 }
 
 func newLifetime(s *Session, o Options) *lifetime {
-	l := &lifetime{s: s, idle: max(o.IdleTimeout, 0), age: max(o.MaxAge, 0), key: "session.max_age_ms"}
+	l := &lifetime{s: s, idle: max(o.IdleTimeout, 0), age: max(o.MaxAge, 0)}
 	if o.life > 0 && (l.age == 0 || o.life < l.age) {
-		l.age, l.key = o.life, "timeout_ms"
+		l.age, l.mine = o.life, true
 	}
 	if l.idle == 0 && l.age == 0 {
 		return nil
@@ -84,7 +84,11 @@ func (l *lifetime) over() (by string, over bool) {
 	var next time.Duration
 	if l.age > 0 {
 		if next = l.age - time.Since(l.s.created); next <= 0 {
-			return "it was there for " + l.age.String() + " (" + l.key + ")", true
+			what := "the longest age of a session"
+			if l.mine {
+				what = "its timeout"
+			}
+			return "it was there for " + l.age.String() + ", " + what, true
 		}
 	}
 	if l.idle > 0 {
@@ -93,7 +97,7 @@ func (l *lifetime) over() (by string, over bool) {
 		case busy:
 			left = l.idle
 		case left <= 0:
-			return "nothing happened for " + l.idle.String() + " (idle_timeout_ms)", true
+			return "nothing happened for " + l.idle.String() + ", its idle timeout", true
 		}
 		if next == 0 || left < next {
 			next = left

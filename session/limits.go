@@ -17,8 +17,9 @@ type limits struct {
 func (l limits) noMemory(op, session string) error {
 	return &term.Error{
 		Op: op, Session: session, Kind: term.LimitExceeded,
-		Msg:     "the output kept for all sessions has reached the limit (limits.max_total_buffer_bytes); close sessions that are no longer needed, or wait until ended ones are forgotten",
-		Details: &term.Details{Limit: "limits.max_total_buffer_bytes", Value: l.memory.Limit()},
+		Msg:     "the output kept for all sessions has reached the limit",
+		Advice:  "close sessions that are no longer needed, or wait until ended ones are forgotten",
+		Details: &term.Details{Bound: term.LimitOutput, Value: l.memory.Limit()},
 	}
 }
 
@@ -26,8 +27,9 @@ func (l limits) noMemory(op, session string) error {
 func (s *Session) TooManyReads() error {
 	e := &term.Error{
 		Op: "read", Session: s.id, Kind: term.LimitExceeded,
-		Msg:     "as many reads wait as may (limits.max_waiting_reads), so this one did not; read with timeout_ms 0, which does not wait, or again later from the same cursor",
-		Details: &term.Details{Limit: "limits.max_waiting_reads"},
+		Msg:     "as many reads wait as may, so this one did not",
+		Advice:  "read without waiting, or again later from the same cursor",
+		Details: &term.Details{Bound: term.LimitWaitingReads},
 	}
 	if t := s.o.limits.reads; t != nil {
 		e.Details.Value = t.limit

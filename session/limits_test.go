@@ -32,7 +32,7 @@ func TestMaxAge(t *testing.T) {
 		if took != 10*time.Second {
 			t.Errorf("ended after %v", took)
 		}
-		if i := s.Info(); i.State != session.Closed || !strings.Contains(i.End.Reason, "10s (session.max_age_ms)") {
+		if i := s.Info(); i.State != session.Closed || !strings.Contains(i.End.Reason, "10s, the longest age") {
 			t.Errorf("%s, %+v", i.State, i.End)
 		}
 		quiet := opened(t, m, "web2")
@@ -46,7 +46,7 @@ func TestMaxAge(t *testing.T) {
 func TestLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := manage(t, dialed(make(chan net.Conn, 2)), session.Config{MaxAge: 10 * time.Second})
-		for life, says := range map[time.Duration]string{4 * time.Second: "4s (timeout_ms)", time.Minute: "10s (session.max_age_ms)"} {
+		for life, says := range map[time.Duration]string{4 * time.Second: "4s, its timeout", time.Minute: "10s, the longest age"} {
 			r, err := m.Open(t.Context(), session.OpenRequest{Target: target("web1").Target, Life: life})
 			if err != nil {
 				t.Fatal(err)
@@ -92,7 +92,7 @@ func TestMaxReads(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		e := wantKind(t, a.TooManyReads(), term.LimitExceeded)
-		if e.Details.Limit != "limits.max_waiting_reads" || e.Details.Value != 2 {
+		if e.Details.Bound != term.LimitWaitingReads || e.Details.Value != 2 {
 			t.Errorf("%+v", e.Details)
 		}
 		// Reads that have no need to wait are not concerned.
@@ -126,7 +126,7 @@ func TestMaxBufferBytes(t *testing.T) {
 		m := manage(t, dialed(far), session.Config{MaxBufferBytes: 32 * kib, BufferBytes: 1 << 20, Retention: time.Minute})
 		limited := func(err error) {
 			t.Helper()
-			if e := wantKind(t, err, term.LimitExceeded); e.Details.Limit != "limits.max_total_buffer_bytes" ||
+			if e := wantKind(t, err, term.LimitExceeded); e.Details.Bound != term.LimitOutput ||
 				e.Details.Value != 32*kib {
 				t.Errorf("%+v", e.Details)
 			}
@@ -193,7 +193,7 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 			_, err = s.Exec(t.Context(), req)
 		}
 		e := wantKind(t, err, term.LimitExceeded)
-		if e.Details.Limit != "limits.max_total_buffer_bytes" {
+		if e.Details.Bound != term.LimitOutput {
 			t.Errorf("%+v", e.Details)
 		}
 		execs := seen.of(term.VerbExec)

@@ -110,11 +110,9 @@ func (m *Manager) notFound(id string) error {
 	return &term.Error{
 		Session: id,
 		Kind:    term.NotFound,
-		Msg: fmt.Sprintf(
-			"there is no session %q; ptyctl_session list shows those there are (an ended one is kept for %s)",
-			id,
-			m.c.Retention,
-		),
+		Reason:  term.ReasonNoSession,
+		Msg:     fmt.Sprintf("there is no session %q (an ended one is kept for %s)", id, m.c.Retention),
+		Advice:  "Manager.List returns the sessions",
 	}
 }
 
@@ -180,11 +178,9 @@ func (m *Manager) add(s *Session) error {
 	case m.live >= m.c.MaxSessions:
 		return &term.Error{
 			Op: "open", Kind: term.LimitExceeded,
-			Msg: fmt.Sprintf(
-				"%d sessions are open, which is the limit (session.max_sessions); close one that is no longer needed",
-				m.live,
-			),
-			Details: &term.Details{Limit: "session.max_sessions", Value: int64(m.c.MaxSessions)},
+			Msg:     fmt.Sprintf("%d sessions are open, which is the limit", m.live),
+			Advice:  "close one that is no longer needed",
+			Details: &term.Details{Bound: term.LimitSessions, Value: int64(m.c.MaxSessions)},
 		}
 	case m.sessions[s.id] != nil:
 		return &term.Error{

@@ -167,7 +167,7 @@ func TestMaxSessionsAndRetention(t *testing.T) {
 		time.Sleep(time.Second)
 		opened(t, m, "b")
 		_, err := m.Open(t.Context(), target("c"))
-		if e := wantKind(t, err, term.LimitExceeded); e.Details.Limit != "session.max_sessions" || e.Details.Value != 2 {
+		if e := wantKind(t, err, term.LimitExceeded); e.Details.Bound != term.LimitSessions || e.Details.Value != 2 {
 			t.Errorf("%+v", e.Details)
 		}
 		if e := seen.of(term.VerbOpen); len(e) != 3 || !errors.Is(e[2].Refused, term.LimitExceeded) {

@@ -128,14 +128,16 @@ func (m *Manager) checkOpen(d *deed, r OpenRequest) error {
 			Op:      op,
 			Kind:    term.Unsupported,
 			Msg:     fmt.Sprintf("protocol %q is not built into this ptyctl", r.Target.Protocol),
-			Details: &term.Details{Field: "protocol", Allowed: m.Protocols()},
+			Details: &term.Details{Part: term.FieldProtocol, Allowed: m.Protocols()},
 		}
 	case r.LockTTL > 0 && holderOf(d.event.Actor).nameless():
 		return &term.Error{
 			Op:      op,
 			Kind:    term.InvalidArgument,
-			Msg:     "acquire_lock needs a task_id: the name under which the lock is held",
-			Details: &term.Details{Field: "task_id"},
+			Reason:  term.ReasonNoTask,
+			Msg:     "a lock belongs to a task, and this call names none",
+			Advice:  "name one here, and in each call that needs the lock",
+			Details: &term.Details{Part: term.FieldTask},
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ func (s *Session) pasted(data []byte) (out []byte, warnings []string, err error)
 			Session: s.id,
 			Kind:    term.InvalidArgument,
 			Msg:     `the data holds ESC [ 201 ~, which would end the paste, and what follows it would act as keys; remove it`,
-			Details: &term.Details{Field: "data"},
+			Details: &term.Details{Part: term.FieldData},
 		}
 	}
 	out = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\r")), []byte("\n"), []byte("\r"))

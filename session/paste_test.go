@@ -30,7 +30,7 @@ func TestPaste(t *testing.T) {
 		paste("one\n\ttwo\r\n", "\x1b[200~one\r\ttwo\r\x1b[201~", 0)
 		if _, err := s.Write(t.Context(), []byte("x\x1b[201~rm -rf /\r"), session.WriteOptions{Paste: true}); err == nil {
 			t.Fatal("the paste was ended from within")
-		} else if e := wantKind(t, err, term.InvalidArgument); e.Details.Field != "data" {
+		} else if e := wantKind(t, err, term.InvalidArgument); e.Details.Part != term.FieldData {
 			t.Errorf("%+v", e)
 		}
 		put(t, far, "\x1b[?2004l\r")

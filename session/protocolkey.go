@@ -34,7 +34,7 @@ func (s *Session) pressProtocolKey(
 			Session: s.id,
 			Kind:    term.Unsupported,
 			Msg:     fmt.Sprintf("this session's protocol has no key %s; to interrupt what runs press ctrl_c", name),
-			Details: &term.Details{Field: "key"},
+			Details: &term.Details{Part: term.FieldKey},
 		}
 	}
 	epoch, err := d.permit(ctx, term.Action{Key: name})

@@ -50,16 +50,17 @@ func (s *Session) awaitTurn(ctx context.Context, p *place) error {
 				Op:      "exec",
 				Session: s.id,
 				Kind:    term.ExecTimeout,
+				Reason:  term.ReasonNotFree,
 				Msg:     fmt.Sprintf("the terminal did not become free in time (%d queued before this one", before),
+				Advice:  "call again to go on waiting" + s.beside(", or use LaneChannel"),
+				Details: &term.Details{Channel: s.hasChannel()},
 			}
 			if running != nil {
 				w, _ := running.waitsOn()
-				e.Msg += ", exec_id " + running.id + " is running"
-				e.Details = &term.Details{WaitingFor: w}
+				e.Msg += ", exec " + running.id + " is running"
+				e.Details.WaitingFor, e.Details.Exec = w, running.id
 			}
-			e.Msg += "), so nothing was typed; call again to go on waiting" + s.beside(
-				", or pass lane channel to run beside the terminal",
-			)
+			e.Msg += "), so nothing was typed"
 			return e
 		case <-ctx.Done():
 			return s.notTyped(ctx)
@@ -95,9 +96,10 @@ func (s *Session) claimTerminal(ctx context.Context, x *run, p *place) error {
 				Op:      "exec",
 				Session: s.id,
 				Kind:    term.Busy,
-				Msg: "other commands are queued for this terminal; pass queue true to run after them" + s.beside(
-					", or lane channel to run beside the terminal",
-				),
+				Reason:  term.ReasonQueued,
+				Msg:     "other commands are queued for this terminal",
+				Advice:  "queue this one with ExecRequest.Queue" + s.beside(", or use LaneChannel"),
+				Details: &term.Details{Channel: s.hasChannel()},
 			}
 		}
 		w, _ := other.waitsOn()
@@ -109,13 +111,11 @@ func (s *Session) claimTerminal(ctx context.Context, x *run, p *place) error {
 		}
 		if !givesWay(w) {
 			return &term.Error{
-				Op: "exec", Session: s.id, Kind: term.Busy,
-				Msg: fmt.Sprintf(
-					"a command is running in this terminal (exec_id %s); wait for it with exec_id, stop it with cancel, or pass queue true to run after it%s",
-					other.id,
-					s.beside(", or lane channel to run beside the terminal"),
-				),
-				Details: &term.Details{WaitingFor: w},
+				Op: "exec", Session: s.id, Kind: term.Busy, Reason: term.ReasonRunning,
+				Msg: fmt.Sprintf("a command is running in this terminal (exec %s)", other.id),
+				Advice: "wait for it with Session.ContinueExec, stop it with Session.CancelExec, " +
+					"or queue this one with ExecRequest.Queue" + s.beside(", or use LaneChannel"),
+				Details: &term.Details{WaitingFor: w, Exec: other.id, Channel: s.hasChannel()},
 			}
 		}
 		other.yield.Do(func() { close(other.yielded) })

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -65,7 +66,8 @@ func (s *Session) modes() vt.Modes {
 type obstacle struct {
 	waiting *term.Waiting
 	what    string
-	passing bool // it may give way to a prompt any moment
+	reason  term.Reason // empty: term.ReasonNotReady
+	passing bool        // it may give way to a prompt any moment
 }
 
 // ready waits until the terminal shows a prompt, and refuses to type into anything else: into a full-screen program,
@@ -128,12 +130,22 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 
 func (t *typedRun) busy(o *obstacle) error {
 	return &term.Error{
-		Op: "exec", Session: t.s.id, Kind: term.Busy,
-		Msg: o.what + ", so nothing was typed; use ptyctl_session_io write and read" + t.s.beside(
-			", or pass lane channel",
-		),
-		Details: &term.Details{WaitingFor: o.waiting},
+		Op: "exec", Session: t.s.id, Kind: term.Busy, Reason: cmp.Or(o.reason, term.ReasonNotReady),
+		Msg:     o.what + ", so nothing was typed",
+		Advice:  o.advice() + "use Session.Write and Read" + t.s.beside(", or LaneChannel"),
+		Details: &term.Details{WaitingFor: o.waiting, Channel: t.s.hasChannel()},
 	}
+}
+
+// advice says how the caller confirms that the line is a prompt; empty: they cannot.
+func (o *obstacle) advice() string {
+	switch o.reason {
+	case term.ReasonUnsurePrompt:
+		return "set Expect.Prompt to confirm that it is one, or "
+	case term.ReasonDevicePrompt:
+		return "set Expect.Class to ClassDevice, or Expect.Prompt to confirm that it is a shell's, or "
+	}
+	return ""
 }
 
 // obstacle says what keeps the command from being typed; nil: nothing.
@@ -159,7 +171,8 @@ func (t *typedRun) obstacle(e Expect) *obstacle {
 	case t.prompt != nil:
 		return &obstacle{
 			waiting: unknown,
-			what:    fmt.Sprintf("the last line %q does not match expect.prompt_regex", line),
+			what:    fmt.Sprintf("the last line %q does not match the prompt that is expected", line),
+			reason:  term.ReasonOtherPrompt,
 			passing: true,
 		}
 	case strings.TrimSpace(line) == "":
@@ -170,18 +183,16 @@ func (t *typedRun) obstacle(e Expect) *obstacle {
 		return &obstacle{
 			waiting: unknown,
 			what: fmt.Sprintf(
-				"the last line %q is not the prompt this terminal began with, nor surely a shell's (set expect.prompt_regex to confirm that it is one)",
-				line,
+				"the last line %q is not the prompt this terminal began with, nor surely a shell's", line,
 			),
+			reason:  term.ReasonUnsurePrompt,
 			passing: true,
 		}
 	case devicePrompt.MatchString(line) && !shellVersion.MatchString(line) && !t.atLogin():
 		return &obstacle{
 			waiting: &term.Waiting{Kind: WaitPrompt, Text: line},
-			what: fmt.Sprintf(
-				"the last line %q looks like a network device's prompt (set class device, or expect.prompt_regex to confirm that it is a shell's)",
-				line,
-			),
+			what:    fmt.Sprintf("the last line %q looks like a network device's prompt", line),
+			reason:  term.ReasonDevicePrompt,
 		}
 	case !shellPrompt.MatchString(line) || percentage.MatchString(line):
 		return &obstacle{waiting: unknown, what: fmt.Sprintf("the last line %q is no prompt", line), passing: true}

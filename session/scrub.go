@@ -77,7 +77,7 @@ func (c *scrubber) expect(data []byte) (*expectation, error) {
 			Session: c.s.id,
 			Kind:    term.LimitExceeded,
 			Msg: fmt.Sprintf(
-				"the echo of more than %d bytes or %d lines of secrets within %s could not be kept out of the output, so nothing was written; wait, write less at a time, or leave out sensitive for what is no secret",
+				"the echo of more than %d bytes or %d lines of secrets within %s could not be kept out of the output, so nothing was written; wait, write less at a time, or do not mark as sensitive what is no secret",
 				maxSecrets,
 				maxSecretLines,
 				echoWindow,

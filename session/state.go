@@ -156,8 +156,9 @@ func (s *Session) aliveLocked(op string) error {
 	case s.pending != nil:
 		q := s.pending.question
 		return &term.Error{
-			Op: op, Session: s.id, Kind: term.Busy,
-			Msg:     "the login waits for an answer; send it with ptyctl_session_io write (ctrl_c cancels)",
+			Op: op, Session: s.id, Kind: term.Busy, Reason: term.ReasonLoginAsks,
+			Msg:     "the login waits for an answer",
+			Advice:  "send it with Session.Write (the key ctrl_c cancels)",
 			Details: &term.Details{Prompt: &q},
 		}
 	default:
@@ -165,7 +166,9 @@ func (s *Session) aliveLocked(op string) error {
 			Op:      op,
 			Session: s.id,
 			Kind:    term.Busy,
-			Msg:     "the session is still " + string(s.state) + "; ask again with ptyctl_session status",
+			Reason:  term.ReasonOpening,
+			Msg:     "the session is still " + string(s.state),
+			Advice:  "wait until Session.State is Open",
 		}
 	}
 }

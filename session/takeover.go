@@ -78,8 +78,9 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 	if !s.o.AllowTakeOver && !operator {
 		err = &term.Error{
 			Op: string(term.VerbLock), Session: s.id, Kind: term.PolicyDenied,
-			Msg:     "taking a lock over is not allowed here (locks.allow_take_over); wait until it is given back or expires, or ask the operator",
-			Details: &term.Details{Rule: "locks.allow_take_over"},
+			Msg:     "taking a lock over is not allowed here",
+			Advice:  "wait until it is given back or expires, or ask the operator",
+			Details: &term.Details{Setting: term.SettingTakeOver},
 		}
 		s.begin(ctx, term.VerbTakeOver, term.Event{}).end(err)
 		return l, previous, err

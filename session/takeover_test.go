@@ -51,7 +51,7 @@ func TestTakeOver(t *testing.T) {
 		told(second(s.Lock(task("t1"), time.Minute)), term.Locked)
 		told(s.Unlock(task("t1")), term.Locked)
 		if e := wantKind(t, second(s.Write(task("t3"), []byte("x"), session.WriteOptions{})), term.Locked); e.Details.TakenOverBy != "" ||
-			!strings.Contains(e.Msg, "take_over true") {
+			!strings.Contains(e.Message(), "Session.TakeOver") {
 			t.Errorf("a task that lost nothing: %+v", e)
 		}
 
@@ -104,7 +104,7 @@ func TestTakeOverNotAllowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := wantKind(t, third(s.TakeOver(task("t2"), time.Hour)), term.PolicyDenied)
-		if !strings.Contains(e.Msg, "locks.allow_take_over") || e.Details.Rule != "locks.allow_take_over" {
+		if !strings.Contains(e.Message(), "ask the operator") || e.Details.Setting != term.SettingTakeOver {
 			t.Errorf("%+v", e)
 		}
 		if now, _ := s.Lease(); now != l {

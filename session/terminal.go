@@ -142,8 +142,8 @@ func (t *typedRun) line() (string, error) {
 	if r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
 		return refused(
 			term.Unsupported,
-			"cwd, env and stdin belong to the channel lane; in the terminal, type cd and export%s",
-			t.s.beside(", or pass lane channel"),
+			"a folder, variables and stdin belong to the channel lane; in the terminal, type cd and export%s",
+			t.s.beside(", or use the channel lane"),
 		)
 	}
 	if bad := badMarker(r.MarkerPrefix, r.MarkerSuffix); bad != "" {
@@ -165,7 +165,7 @@ func (t *typedRun) line() (string, error) {
 			term.Unsupported,
 			"a command of several lines cannot be run in %s; join them with ;%s",
 			class,
-			t.s.beside(", or pass lane channel"),
+			t.s.beside(", or use the channel lane"),
 		)
 	case !marked && r.writtenFor != "" && strings.ContainsFunc(line, func(c rune) bool { return c > '~' }):
 		return refused(
@@ -178,7 +178,10 @@ func (t *typedRun) line() (string, error) {
 			"the command holds a character that cannot be seen, which a line editor here would take for a key, or drop; leave it out",
 		)
 	case custom && class == ClassCmd:
-		return refused(term.Unsupported, "cmd.exe cannot print a custom marker; leave rc_mode out")
+		return "", &term.Error{
+			Op: "exec", Session: t.s.id, Kind: term.Unsupported, Reason: term.ReasonCustomMarker,
+			Msg: "cmd.exe cannot print a custom marker", Advice: "leave ExecRequest.MarkerPrefix and MarkerSuffix empty",
+		}
 	}
 	if marked {
 		m := newMarker(r.MarkerPrefix, r.MarkerSuffix)
@@ -191,7 +194,7 @@ func (t *typedRun) line() (string, error) {
 			"the command makes a line of %d bytes; this terminal may cut lines beyond %d, and what is left would run: %sput the command into a file and run that",
 			len(line),
 			limit,
-			t.s.beside("pass lane channel, or "),
+			t.s.beside("use the channel lane, or "),
 		)
 	}
 	return line, nil

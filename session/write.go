@@ -79,7 +79,7 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 			Session: s.id,
 			Kind:    term.InvalidArgument,
 			Msg:     UnknownKey(o.Key),
-			Details: &term.Details{Field: "key"},
+			Details: &term.Details{Part: term.FieldKey},
 		}
 	}
 	t, err := s.alive(op)

@@ -1,12 +1,15 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -304,4 +307,48 @@ func TestWriteToFarSideThatIsGone(t *testing.T) {
 		far.Close()
 		wantKind(t, <-result, term.RemoteClosed)
 	})
+}
+
+// A dividing terminal cuts long data after a line end.
+type dividing struct{ plain }
+
+func (*dividing) Divide(data []byte, limit int) int {
+	return bytes.LastIndexByte(data[:limit], '\n') + 1
+}
+
+func TestLongWritesAreCutWhereTheTransportSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far := &pieces{wait: make(chan struct{})}
+		s := session.New(&dividing{plain{ReadWriteCloser: far}}, session.Options{})
+		defer s.Close(context.Background(), session.CloseOptions{Force: true})
+		line := strings.Repeat("x", 2999) + "\n"
+		if _, err := s.Write(t.Context(), []byte(line+line+"y"), session.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int{3000, 3001}; !slices.Equal(far.sizes, want) {
+			t.Errorf("6001 bytes in two lines went out as pieces of %d bytes, want %d", far.sizes, want)
+		}
+	})
+}
+
+// pieces counts the bytes of each Write. Nothing comes from it before it is closed.
+type pieces struct {
+	sizes []int
+	once  sync.Once
+	wait  chan struct{}
+}
+
+func (p *pieces) Read([]byte) (int, error) {
+	<-p.wait
+	return 0, io.EOF
+}
+
+func (p *pieces) Write(b []byte) (int, error) {
+	p.sizes = append(p.sizes, len(b))
+	return len(b), nil
+}
+
+func (p *pieces) Close() error {
+	p.once.Do(func() { close(p.wait) })
+	return nil
 }

@@ -73,9 +73,13 @@ func (w *write) next() []byte {
 	if w.stopped {
 		return nil
 	}
-	piece := w.data[w.taken:min(w.taken+writePiece, len(w.data))]
-	if n := len(piece); n > 1 && piece[n-1] == '\r' && w.taken+n < len(w.data) && w.data[w.taken+n] == '\n' {
-		piece = piece[:n-1] // Telnet makes two line ends of one that comes in two writes
+	piece := w.data[w.taken:]
+	if len(piece) > writePiece {
+		n := writePiece
+		if d, ok := w.t.(term.Divider); ok {
+			n = d.Divide(piece, n)
+		}
+		piece = piece[:n]
 	}
 	w.handed = w.taken + len(piece)
 	return piece

@@ -124,6 +124,15 @@ func (t *Terminal) Read(p []byte) (int, error) {
 // Write implements term.Transport.
 func (t *Terminal) Write(p []byte) (int, error) { return t.conn.Write(p) }
 
+// Divide implements term.Divider. A CR at the end of a Write is the Enter key, and an LF that follows in the next Write
+// would be a second line end.
+func (t *Terminal) Divide(data []byte, limit int) int {
+	if limit > 1 && data[limit-1] == '\r' && data[limit] == '\n' {
+		return limit - 1
+	}
+	return limit
+}
+
 // Resize implements term.Transport.
 func (t *Terminal) Resize(cols, rows int) error { return t.conn.Resize(cols, rows) }
 
@@ -192,4 +201,5 @@ var (
 	_ term.Waiter    = (*Terminal)(nil)
 	_ term.Describer = (*Terminal)(nil)
 	_ term.KeySender = (*Terminal)(nil)
+	_ term.Divider   = (*Terminal)(nil)
 )

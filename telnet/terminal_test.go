@@ -481,3 +481,19 @@ func TestPorts(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestLongWritesKeepLineEndsWhole(t *testing.T) {
+	for _, tt := range []struct {
+		data        string
+		limit, want int
+	}{
+		{"ab\r\ncd", 3, 2},
+		{"ab\r\ncd", 4, 4},
+		{"ab\rcd", 3, 3},
+		{"\r\n", 1, 1}, // a piece cannot be empty
+	} {
+		if got := new(Terminal).Divide([]byte(tt.data), tt.limit); got != tt.want {
+			t.Errorf("Divide(%q, %d) = %d, want %d", tt.data, tt.limit, got, tt.want)
+		}
+	}
+}

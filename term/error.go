@@ -56,7 +56,9 @@ type Error struct {
 	Op      string // what was tried: "open", "exec", ...
 	Session string // session id, if there is one
 	Kind    Kind
-	Msg     string // what happened and what to do next; never a secret
+	Reason  Reason // why, more finely than Kind; empty if Kind says it all
+	Msg     string // what happened and why; never a secret
+	Advice  string // what to do, for callers of this library; empty if Msg says it
 	Details *Details
 	Err     error // the cause, if another package reported one
 }
@@ -80,9 +82,11 @@ func (e *Error) Error() string {
 	}
 }
 
-// Message is the text for the caller, without operation and session.
+// Message is the text for the caller, without operation and session: what happened, why, and what to do.
 func (e *Error) Message() string {
 	switch {
+	case e.Msg != "" && e.Advice != "":
+		return e.Msg + "; " + e.Advice
 	case e.Msg != "":
 		return e.Msg
 	case e.Err != nil:
@@ -153,11 +157,17 @@ type Details struct {
 	Value int64  `json:"value,omitempty"`
 	Rule  string `json:"rule,omitempty"`
 
+	Part    Field   `json:"-"` // INVALID_ARGUMENT: the part of the request that is wrong
+	Bound   Limit   `json:"-"` // LIMIT_EXCEEDED: the limit that is reached
+	Setting Setting `json:"-"` // POLICY_DENIED: what the operator does not allow
+
 	Consent *Consent `json:"-"` // POLICY_DENIED: what a person can allow; nil: nobody can
 
 	// BUSY
 	Prompt     *Prompt  `json:"prompt,omitempty"`      // of a login that waits for its answer
 	WaitingFor *Waiting `json:"waiting_for,omitempty"` // of a terminal
+	Exec       string   `json:"-"`                     // command that runs
+	Channel    bool     `json:"-"`                     // the session has a channel lane
 
 	// ALREADY_CLOSED, REMOTE_CLOSED
 	EndReason string `json:"end_reason,omitempty"`

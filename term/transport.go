@@ -61,6 +61,13 @@ type (
 	KeySender interface {
 		SendKey(ctx context.Context, name string) error
 	}
+
+	// A Divider says where data may be cut that is too long for one Write, if its protocol sends the end of a Write in
+	// another way than the middle. Divide returns how many bytes of data the next Write may take: at least 1, at most
+	// limit, which is less than len(data).
+	Divider interface {
+		Divide(data []byte, limit int) int
+	}
 )
 
 // The keys of a KeySender.

@@ -89,7 +89,7 @@ func newFailure(err error) failure {
 	kind := term.KindOf(err)
 	out := failure{Code: codes[kind], Message: internalFault, Details: details{Retryable: kind.Retryable()}}
 	if e, ok := errors.AsType[*term.Error](err); ok {
-		out.Details.ID, out.Details.Details = e.Session, e.Details
+		out.Details.ID, out.Details.Details = e.Session, mcpapi.Details(e)
 		if kind != term.Internal || e.Msg != "" {
 			out.Message = message(e)
 		}
@@ -140,5 +140,5 @@ func message(e *term.Error) string {
 	case term.Busy:
 		return "the terminal does not take that now; look at what it shows with pty_read, and try again"
 	}
-	return e.Message()
+	return mcpapi.Plain(e)
 }

@@ -72,7 +72,7 @@ func TestTerminalTimeout(t *testing.T) {
 	if got := l.rest(id, 0); got != "up\r\n" {
 		t.Errorf("%q", got)
 	}
-	l.fails("pty_send", `{"id":"`+id+`","data":""}`, aiterm.ESessionClosed, "500ms (timeout_ms)")
+	l.fails("pty_send", `{"id":"`+id+`","data":""}`, aiterm.ESessionClosed, "500ms, its timeout")
 	if r := l.ok("pty_close", `{"id":"`+id+`"}`); r.RC == nil || *r.RC != 137 || r.DurationMS < 500 {
 		t.Errorf("%s", r.text)
 	}

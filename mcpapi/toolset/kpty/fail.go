@@ -106,7 +106,7 @@ func newFailure(err error, action string) *failure {
 		SessionID: e.Session,
 		err:       err,
 	}
-	if d := e.Details; d != nil {
+	if d := mcpapi.Details(e); d != nil {
 		f.Waiting, f.Bytes, f.Field, f.Allowed, f.Example = d.WaitingFor, d.BytesWritten, d.Field, d.Allowed, d.Example
 	}
 	f.Message = advice(e, action)
@@ -173,7 +173,7 @@ func (c *call) failed(ctx context.Context, err error) error {
 // k_pty. The messages of the session package cannot be used for these kinds, because they
 // do not name k_pty's actions.
 func advice(e *term.Error, action string) string {
-	d := e.Details
+	d := mcpapi.Details(e)
 	if d == nil {
 		d = new(term.Details)
 	}
@@ -204,9 +204,9 @@ func advice(e *term.Error, action string) string {
 		return "no such shell, or not executable: pass the path of a program as shell, without arguments, " +
 			"or omit shell for the user's own"
 	case action == "write" && d.BytesWritten != nil:
-		return e.Message() + `; read shows the program's output, write \u0003 may interrupt it, kill ends the session`
+		return mcpapi.Plain(e) + `; read shows the program's output, write \u0003 may interrupt it, kill ends the session`
 	}
-	return e.Message()
+	return mcpapi.Plain(e)
 }
 
 // busy says why nothing can be typed now: a question of the login, a program other than

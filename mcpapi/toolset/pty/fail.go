@@ -25,9 +25,9 @@ func reason(err error) string {
 	case e.Kind == term.NotFound && e.Session != "":
 		return "PTY session not found: " + visible(cut(e.Session, maxShown))
 	case e.Kind == term.PolicyDenied:
-		return "Permission denied: " + e.Message()
+		return "Permission denied: " + mcpapi.Plain(e)
 	default:
-		return e.Message()
+		return mcpapi.Plain(e)
 	}
 }
 

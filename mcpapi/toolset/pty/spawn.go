@@ -80,6 +80,6 @@ func notStarted(err error, command string) error {
 		return err
 	}
 	about := *e
-	about.Msg = fmt.Sprintf(`Failed to execute command "%s": %s`, visible(cut(command, maxShown)), e.Message())
+	about.Msg = fmt.Sprintf(`Failed to execute command "%s": %s`, visible(cut(command, maxShown)), mcpapi.Plain(e))
 	return &about
 }
