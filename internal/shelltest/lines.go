@@ -279,7 +279,7 @@ func (l *Lines) changed(line string) string {
 // What a shell could do harm with, if it ran: paths but those of the folder, and the names of programs that some shells
 // have built in.
 var (
-	otherPath = regexp.MustCompile(`/[^\s*(';"]`)
+	otherPath = regexp.MustCompile(`/['"]*\*\*|/[^\s*(';"]`)
 	ownPath   = regexp.MustCompile(`/dev/null|\./|\b[ab]/b|~/|=/|//|path|/x/`)
 	builtin   = regexp.MustCompile(
 		`\b(kill|rm|mv|dd|mkfs|reboot|halt|poweroff|shutdown|init|telinit|killall|umount|mount|chmod|chown|logout|ulimit|suspend)\b`,
