@@ -9,12 +9,13 @@ import (
 	"ptyctl/buffer"
 )
 
-// The benchmarks run the ring beside the obvious slice: append, then trim by
+// The benchmarks compare the ring with the simplest implementation: a slice that is appended to and trimmed by
 // copying down.
 
 const benchLimit = 2 << 20
 
-var benchChunk = bytes.Repeat([]byte("drwxr-xr-x  2 root root  4096 Jan  1 00:00 a-directory-of-some-length\n"), 60)[:4<<10]
+var benchChunk = bytes.Repeat(
+	[]byte("drwxr-xr-x  2 root root  4096 Jan  1 00:00 a-directory-of-some-length\n"), 60)[:4<<10]
 
 type naive struct {
 	mu   sync.Mutex

@@ -11,13 +11,13 @@ const defaultMaxBytes = 2 << 20
 type Options struct {
 	MaxBytes int // most bytes kept; 0 or less: 2 MiB
 
-	// MaxLines is the most lines kept, counted as in Stat.Lines; 0 or less: no
-	// limit. It is best effort: whole oldest lines go once a Write has added to
-	// their number, and MaxBytes may have cut the oldest line before that.
+	// MaxLines is the most lines kept, counted as in Stat.Lines; 0 or less means no limit. The limit is best effort:
+	// whole lines are dropped from the old end after a Write that exceeds it, and MaxBytes may have cut the oldest
+	// line before that.
 	MaxLines int
 
-	// Pool bounds this and other Buffers together; nil: nothing does. Without room in it the Buffer stays at the
-	// size it has, and drops its oldest bytes earlier than MaxBytes would have it.
+	// Pool bounds the memory of this and other Buffers together; nil means no common bound. When the Pool is full the
+	// Buffer keeps its present size and drops its oldest bytes before it has reached MaxBytes.
 	Pool *Pool
 }
 
@@ -29,7 +29,7 @@ type Buffer struct {
 	ring    ring
 	start   int64 // offset of the oldest byte held; start+ring.held is the end
 	closed  bool
-	changed chan struct{} // nil until somebody asks; closed and kept after Close
+	changed chan struct{} // nil until Changed or At asks for it; stays closed after Close
 }
 
 // New returns an empty Buffer. It allocates no room for bytes yet.
@@ -43,13 +43,11 @@ func New(o Options) *Buffer {
 	}
 }
 
-// Write appends p, drops the oldest bytes beyond the limits and wakes all who
-// wait. It always takes all of p, though no more than its last MaxBytes bytes
-// stay, and copies what it keeps. An empty p changes nothing and wakes nobody.
-// After Close it takes nothing and returns io.ErrClosedPipe.
+// Write appends p, drops the oldest bytes beyond the limits and wakes all waiting readers. It accepts all of p,
+// keeps a copy of at most its last MaxBytes bytes and returns len(p). An empty p changes nothing and wakes no
+// reader. After Close it returns 0 and io.ErrClosedPipe.
 //
-// There should be one writer at a time: concurrent calls are safe, but which
-// comes first is left to chance.
+// There should be one writer at a time: concurrent calls are safe, but their order is undefined.
 func (b *Buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	if b.closed {
@@ -65,14 +63,14 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	b.changed = nil
 	b.mu.Unlock()
 
-	// Closed without the lock, so that those it wakes do not queue up behind us.
+	// Closing after the unlock lets the woken readers take the lock at once.
 	if wake != nil {
 		close(wake)
 	}
 	return len(p), nil
 }
 
-// append adds p and applies both limits. Requires b.mu.
+// append adds p and applies both limits. The caller must hold b.mu.
 func (b *Buffer) append(p []byte) {
 	if cut := len(p) - b.ring.limit; cut > 0 {
 		b.start += int64(cut)
@@ -88,8 +86,8 @@ func (b *Buffer) append(p []byte) {
 	}
 }
 
-// Close marks the end of the stream and wakes all who wait. What is held stays
-// readable. It always returns nil, however often it is called.
+// Close marks the end of the stream and wakes all waiting readers. The bytes held stay readable. It returns nil and
+// may be called more than once.
 func (b *Buffer) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,17 +102,16 @@ func (b *Buffer) Close() error {
 	return nil
 }
 
-// Changed returns a channel that is closed at the next Write or Close. If the
-// buffer is closed, so is the channel. To look at the data first and then wait,
-// use Slice.Changed: a Write between At and this call would go unnoticed.
+// Changed returns a channel that is closed at the next Write or Close; after Close it is already closed. To read
+// first and then wait, use Slice.Changed instead: a Write between At and a call of Changed would be missed.
 func (b *Buffer) Changed() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.changedLocked()
 }
 
-// changedLocked makes the channel for the first who asks since the last Write,
-// so that a Write nobody waits for allocates nothing. Requires b.mu.
+// changedLocked creates the channel on the first request since the last Write, so that a Write without waiting
+// readers allocates nothing. The caller must hold b.mu.
 func (b *Buffer) changedLocked() <-chan struct{} {
 	if b.changed == nil {
 		b.changed = make(chan struct{})
@@ -140,7 +137,7 @@ func (b *Buffer) Stat() Stat {
 	return b.statLocked()
 }
 
-// statLocked is Stat. Requires b.mu.
+// statLocked is Stat for a caller that holds b.mu.
 func (b *Buffer) statLocked() Stat {
 	return Stat{
 		Start:     b.start,

@@ -12,7 +12,7 @@ import (
 	"ptyctl/buffer"
 )
 
-// filled returns a buffer that has been given each of the writes.
+// filled returns a buffer after each of the writes.
 func filled(t *testing.T, o buffer.Options, writes ...string) *buffer.Buffer {
 	t.Helper()
 	b := buffer.New(o)
@@ -151,7 +151,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	if isClosed(s.Changed) {
 		t.Error("an empty Write woke a reader")
 	}
-	io.WriteString(b, "x") // after the look, before the wait
+	io.WriteString(b, "x") // between At and the wait
 	if !isClosed(s.Changed) || !isClosed(before) {
 		t.Error("the Write after At went unnoticed")
 	}
@@ -245,7 +245,7 @@ func TestLastLines(t *testing.T) {
 		maxBytes int
 		writes   []string
 		n        int
-		want     string // the bytes from the returned offset on
+		want     string // bytes from the returned offset on
 	}{
 		{"empty", 9, nil, 3, ""},
 		{"zero", 9, []string{"1\n2\n"}, 0, ""},
@@ -375,7 +375,7 @@ func TestGrowth(t *testing.T) {
 		}
 	})
 
-	// Dropped lines make room: a stream of short lines under a line cap never needs more.
+	// Dropped lines free room, so a stream of short lines under a line limit must not grow the buffer.
 	t.Run("line cap bounds it too", func(t *testing.T) {
 		b := buffer.New(buffer.Options{MaxLines: 10})
 		for range 10_000 {

@@ -1,8 +1,7 @@
-// Package buffer keeps the last N bytes of a stream and lets any number of
-// readers follow it by absolute offset.
+// Package buffer keeps the last N bytes of a stream and lets any number of readers follow it by absolute offset.
 //
-// One goroutine writes what arrives; readers ask for bytes by their offset from
-// the first byte ever written, and wait on a channel for more:
+// One goroutine writes the incoming bytes; readers ask for bytes by their offset from the first byte ever written,
+// and wait on a channel for more:
 //
 //	b := buffer.New(buffer.Options{})
 //	go func() { io.Copy(b, conn); b.Close() }()
@@ -20,18 +19,16 @@
 //		}
 //	}
 //
-// What it promises:
+// The package guarantees:
 //
-//   - A reader owns nothing in the buffer: it is an offset, so it may stop, come
-//     back or never come back. The writer never waits for one, beyond the moment
-//     in which At copies.
-//   - Every byte is exact. A reader that was too slow for the bytes it asked for
-//     is told how many are gone (Slice.Dropped), never given others in silence.
-//   - Memory is taken as bytes arrive, at most Options.MaxBytes (while it grows,
-//     the old block lives on until it has been copied), and no more than a Pool
-//     has room for. It is not given back before Free.
-//   - A wake-up is a broadcast: it reaches all who wait, and none is lost between
-//     looking and waiting.
+//   - A reader holds no resource of the buffer: its offset is its whole state, so it may stop, come back or
+//     disappear. The writer waits for a reader only while At copies.
+//   - Every byte is exact. A reader that fell behind learns how many of its bytes are gone from Slice.Dropped; it
+//     never gets other bytes in their place.
+//   - Memory grows with the bytes received, up to Options.MaxBytes and the room in the Pool. While a block grows,
+//     the old one stays until it has been copied. Memory is released by Free only.
+//   - A wake-up is a broadcast: it reaches all waiting readers, and a change between reading and waiting is not
+//     lost.
 //
 // All methods may be called from any goroutine.
 package buffer

@@ -40,7 +40,7 @@ func Example() {
 	// Output: "login: admin\r\nweb1# "
 }
 
-// The buffer keeps the newest bytes and says how many are gone.
+// A reader that asks for dropped bytes gets the oldest ones held, and the number that is gone.
 func ExampleBuffer_At() {
 	b := buffer.New(buffer.Options{MaxBytes: 8})
 	io.WriteString(b, "0123456789")

@@ -9,8 +9,7 @@ import (
 	"ptyctl/buffer"
 )
 
-// model is the buffer as one would write it without a thought for speed: append,
-// then trim the front.
+// model is the simplest implementation of a buffer: append, then trim the front.
 type model struct {
 	maxBytes, maxLines int
 
@@ -88,9 +87,8 @@ func (m *model) at(offset int64, limit int) (data []byte, start, dropped int64) 
 	return data, start, dropped
 }
 
-// FuzzBuffer drives a Buffer and the model with the same operations. The first two
-// bytes choose the limits; then each operation is one byte that says what, and its
-// argument bytes.
+// FuzzBuffer drives a Buffer and the model with the same operations. The first two bytes choose the limits; after
+// them each operation is one byte for its kind and the bytes of its argument.
 func FuzzBuffer(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("\x00\x00\x00\x05hello\x02\x01\x02"))
@@ -132,7 +130,7 @@ func FuzzBuffer(f *testing.F) {
 
 		for len(script) > 0 {
 			switch byteArg() % 6 {
-			case 0: // what the script says
+			case 0: // a piece of the script
 				n := min(int(byteArg()), len(script))
 				write(script[:n])
 				script = script[n:]
@@ -163,7 +161,7 @@ func FuzzBuffer(f *testing.F) {
 					t.Fatalf("Lines(%d, %d) = %q at %d, %+v; want %q at %d", n, most, got, start, stat, want, from)
 				}
 			case 4:
-				if byteArg()%4 == 0 { // seldom: little happens afterwards
+				if byteArg()%4 == 0 { // rarely, because little can happen afterwards
 					b.Close()
 					m.closed = true
 				}

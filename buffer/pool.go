@@ -2,8 +2,8 @@ package buffer
 
 import "sync/atomic"
 
-// A Pool bounds the memory that many Buffers, and whatever else is counted in it, take together. A nil *Pool bounds
-// nothing. Its methods may be called from any goroutine.
+// A Pool bounds the memory that many Buffers use together. Other users of memory may count theirs in it with Take
+// and Give. A nil *Pool bounds nothing. Its methods may be called from any goroutine.
 type Pool struct {
 	limit int64
 	held  atomic.Int64
@@ -12,7 +12,7 @@ type Pool struct {
 // NewPool returns a Pool with room for limit bytes.
 func NewPool(limit int64) *Pool { return &Pool{limit: limit} }
 
-// Take counts n more bytes as held, unless that would be more than the limit. It reports whether it did.
+// Take adds n bytes to the count unless that would exceed the limit. It reports whether it did.
 func (p *Pool) Take(n int) bool {
 	if p == nil {
 		return true
@@ -28,14 +28,14 @@ func (p *Pool) Take(n int) bool {
 	}
 }
 
-// Give takes back what Take has counted.
+// Give subtracts n bytes that an earlier Take has added.
 func (p *Pool) Give(n int) {
 	if p != nil {
 		p.held.Add(-int64(n))
 	}
 }
 
-// Held returns how many bytes are held.
+// Held returns the number of bytes counted.
 func (p *Pool) Held() int64 {
 	if p == nil {
 		return 0
@@ -43,7 +43,7 @@ func (p *Pool) Held() int64 {
 	return p.held.Load()
 }
 
-// Limit returns how many bytes may be held; 0 for a nil Pool.
+// Limit returns the most bytes that Take allows; 0 for a nil Pool.
 func (p *Pool) Limit() int64 {
 	if p == nil {
 		return 0
@@ -51,17 +51,17 @@ func (p *Pool) Limit() int64 {
 	return p.limit
 }
 
-// Reserve takes the Buffer's first block, of 4 KiB or Options.MaxBytes if that is less, out of its Pool. It reports
-// false if the Pool has no room for it. A Buffer without Reserve takes that block with the first byte, room or not: no
-// Buffer is without one.
+// Reserve takes the Buffer's first block from its Pool: 4 KiB, or Options.MaxBytes if that is less. It returns
+// false if the Pool has no room for it. Without Reserve the Buffer takes this block with its first byte even from a
+// full Pool, because every Buffer must be able to hold something.
 func (b *Buffer) Reserve() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ring.counted >= b.ring.least() || b.ring.take(b.ring.least())
 }
 
-// Free closes the Buffer, drops what it holds and gives the memory back to its Pool. Readers are told that the bytes
-// are gone.
+// Free closes the Buffer, drops its bytes and returns the memory to the Pool. Readers see the dropped bytes in
+// Slice.Dropped.
 func (b *Buffer) Free() {
 	_ = b.Close()
 	b.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"ptyctl/buffer"
 )
 
-const block = 4 << 10 // a Buffer's first
+const block = 4 << 10 // the size of a Buffer's first block
 
 func TestPool(t *testing.T) {
 	pool := buffer.NewPool(4 * block)
@@ -22,21 +22,21 @@ func TestPool(t *testing.T) {
 			t.Errorf("%d bytes are held, want %d", got, want)
 		}
 	}
-	if !a.Reserve() || !b.Reserve() || !a.Reserve() { // again without effect
+	if !a.Reserve() || !b.Reserve() || !a.Reserve() { // a second call has no effect
 		t.Fatal("no room for two blocks")
 	}
 	held(2 * block)
-	a.Write(make([]byte, block)) // what is reserved is enough
+	a.Write(make([]byte, block)) // fits into the reserved block
 	held(2 * block)
 	a.Write([]byte("x"))
 	held(3 * block)
 	if st := a.Stat(); st.Capped || st.Start != 0 {
-		t.Errorf("%+v", st)
+		t.Errorf("Stat after %d bytes = %+v, want all bytes held and Capped false", block+1, st)
 	}
-	a.Write(make([]byte, block)) // wants 4 blocks, which would make 5 in all
+	a.Write(make([]byte, block)) // wants 4 blocks, which would make 5 of them
 	held(3 * block)
 	if st := a.Stat(); !st.Capped || st.Allocated != 2*block || st.Start != 1 || st.End != 2*block+1 {
-		t.Errorf("%+v", st)
+		t.Errorf("Stat after %d bytes in a full pool = %+v, want 2 blocks, 1 byte dropped, Capped true", 2*block+1, st)
 	}
 	if buffer.New(buffer.Options{Pool: pool}).Reserve() != true {
 		t.Error("no room for the last block")
@@ -45,7 +45,7 @@ func TestPool(t *testing.T) {
 		t.Error("room beyond the limit")
 	}
 
-	// One without a reservation has its first block all the same, and only that.
+	// A Buffer without a reservation still gets its first block, and no more.
 	c := buffer.New(buffer.Options{Pool: pool})
 	c.Write(bytes.Repeat([]byte("0123456789"), block))
 	held(5 * block)
@@ -78,7 +78,7 @@ func TestNoPool(t *testing.T) {
 	pool.Give(1)
 }
 
-// However Buffers of one Pool are used, it counts what they have, and never more than its limit.
+// A Pool must count exactly the memory of its Buffers, and never more than its limit.
 func TestPoolCountsWhatIsHeld(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))

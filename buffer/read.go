@@ -1,20 +1,20 @@
 package buffer
 
-// Slice is a piece of the stream, as it was when At was called.
+// Slice is a piece of the stream as it was at the call of At.
 type Slice struct {
-	Data    []byte          // the caller's own copy; nil if there is nothing to give
-	Start   int64           // offset of Data[0]: the asked offset + Dropped
-	Next    int64           // Start + len(Data): where to go on
-	Dropped int64           // bytes between the asked offset and the oldest byte still held
+	Data    []byte          // the caller's own copy; nil if there are no bytes to return
+	Start   int64           // offset of Data[0]: the requested offset + Dropped
+	Next    int64           // Start + len(Data): the offset for the next call
+	Dropped int64           // bytes between the requested offset and the oldest byte still held
 	End     int64           // end of the buffer; Next < End: there is more to read now
 	EOF     bool            // the stream is closed and Next is its end
 	Changed <-chan struct{} // closed at the first Write or Close after Data was taken
 }
 
-// At returns a copy of up to limit bytes from offset on; limit <= 0 means all of them.
-// Offsets count from the first byte of the stream. A negative offset counts as 0.
-// An offset beyond the end is clamped to it: no data, Start = Next = End.
-// At does not wait; to wait for more, receive from Slice.Changed.
+// At returns a copy of up to limit bytes from offset on; limit <= 0 means all of them. Offsets count from the first
+// byte of the stream; a negative one counts as 0. An offset beyond the end is reduced to the end: no data, Start =
+// Next = End. For example, At(LastLines(10), 0) returns the last ten lines. At does not wait; to wait for more,
+// receive from Slice.Changed.
 func (b *Buffer) At(offset int64, limit int) Slice {
 	offset = max(offset, 0)
 
@@ -43,9 +43,8 @@ func (b *Buffer) At(offset int64, limit int) Slice {
 	return s
 }
 
-// LastLines returns the offset where the last n lines begin, or the oldest offset
-// held if there are fewer. Lines end with '\n'; a trailing partial line counts as
-// one. n <= 0 gives the end of the buffer.
+// LastLines returns the offset where the last n lines begin, or the oldest offset held if there are fewer. Lines
+// end with '\n'; a trailing partial line counts as one. n <= 0 returns the end of the buffer.
 func (b *Buffer) LastLines(n int) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,8 +54,9 @@ func (b *Buffer) LastLines(n int) int64 {
 	return b.start + int64(b.ring.beforeLast(n))
 }
 
-// Lines returns a copy of up to n of the lines held, as Stat.Lines counts them, without the oldest skip, and where in the
-// stream it starts; n <= 0 means all that follow. The lines keep their ends. stat is the state that the copy was taken from.
+// Lines returns a copy of up to n lines after the oldest skip lines, counted as in Stat.Lines, and the offset where
+// the copy starts; n <= 0 means all that follow. The lines keep their '\n'. stat is the state at the time of the
+// copy.
 func (b *Buffer) Lines(skip, n int) (data []byte, start int64, stat Stat) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

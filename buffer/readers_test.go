@@ -9,12 +9,12 @@ import (
 	"ptyctl/buffer"
 )
 
-// byteAt gives the stream of the concurrent tests: any byte can be checked from its
-// offset alone. 251 is prime, so that no ring size repeats the pattern.
+// byteAt defines the stream of the concurrent tests: each byte follows from its offset alone, so a reader can check
+// it. 251 is prime, so no ring size repeats the pattern.
 func byteAt(offset int64) byte { return byte(offset % 251) }
 
-// TestConcurrentReaders has readers of every temper follow one writer: each byte
-// must arrive, exactly once and right, or be counted as dropped.
+// TestConcurrentReaders lets fast and slow readers follow one writer: each byte must arrive exactly once and
+// unchanged, or be counted as dropped.
 func TestConcurrentReaders(t *testing.T) {
 	for name, o := range map[string]buffer.Options{
 		"roomy":     {MaxBytes: 256 << 10},
@@ -29,7 +29,7 @@ func TestConcurrentReaders(t *testing.T) {
 				wg.Go(func() { follow(t, b, 7<<(i%12), total) })
 			}
 			wg.Go(func() {
-				for range 2000 { // a bystander that asks for everything else
+				for range 2000 { // one more goroutine calls the other methods
 					st := b.Stat()
 					if at := b.LastLines(3); at < st.Start {
 						t.Errorf("LastLines gave %d, before %d", at, st.Start)
@@ -85,8 +85,7 @@ func follow(t *testing.T, b *buffer.Buffer, limit int, total int64) {
 	}
 }
 
-// TestWritesLandWhole lets two goroutines break the one-writer rule: that must not
-// break the stream.
+// TestWritesLandWhole lets two goroutines write at once: each Write must still appear in one piece.
 func TestWritesLandWhole(t *testing.T) {
 	b := buffer.New(buffer.Options{MaxBytes: 1 << 20})
 	var wg sync.WaitGroup

@@ -4,27 +4,27 @@ import "bytes"
 
 const (
 	minAlloc  = 4 << 10  // first allocation
-	maxDouble = 16 << 10 // doubled up to this, and from there grown by half: many small buffers are what takes memory
-	scanBlock = 4 << 10  // bytes counted at a time when lines are sought from the end
+	maxDouble = 16 << 10 // sizes double up to here and then grow by half, to limit the unused memory
+	scanBlock = 4 << 10  // bytes counted at a time in the search for a line
 )
 
 var newline = []byte{'\n'}
 
-// ring is a byte queue that grows up to a limit and knows how many newlines it
-// holds. It has no lock and no offsets: positions count from its oldest byte.
+// ring is a byte queue that grows up to a limit and counts its newlines. It has no lock and no stream offsets:
+// positions count from its oldest byte.
 type ring struct {
 	limit    int   // most bytes held; set once
-	pool     *Pool // nil: none; set once
-	counted  int   // bytes of the pool's that are ours; at least len(buf) if there is a pool
-	capped   bool  // the pool had no room when it was last asked
+	pool     *Pool // nil: no pool; set once
+	counted  int   // bytes this ring has taken from the pool; at least len(buf) if there is one
+	capped   bool  // the last request to the pool failed
 	buf      []byte
 	head     int // index in buf of the oldest byte
 	held     int // bytes held, at most len(buf)
-	newlines int // among them
+	newlines int // newlines in these bytes
 }
 
-// push appends p, which must not be longer than the limit, and returns how many
-// of the oldest bytes had to go. Without room in the pool some of them are p's own.
+// push appends p, which must not be longer than the limit, and returns how many of the oldest bytes were dropped.
+// When the pool has no room, the dropped bytes may include some of p.
 func (r *ring) push(p []byte) (dropped int) {
 	r.grow(len(p))
 	dropped = max(len(p)-(len(r.buf)-r.held), 0)
@@ -62,7 +62,7 @@ func (r *ring) grow(n int) {
 	r.buf, r.head = buf, 0
 }
 
-// next is the size that follows size.
+// next returns the block size after size: twice as much, and from maxDouble on half as much again.
 func (r *ring) next(size int) int {
 	more := size
 	if size >= maxDouble {
@@ -74,10 +74,10 @@ func (r *ring) next(size int) int {
 	return size + more
 }
 
-// least is the size of the first block.
+// least returns the size of the first block.
 func (r *ring) least() int { return min(minAlloc, r.limit) }
 
-// first counts the first block, which is had even if the pool has no room for it, and returns its size.
+// first counts the first block, even beyond the pool's limit, and returns its size.
 func (r *ring) first() int {
 	size := r.least()
 	if !r.take(size) {
@@ -87,7 +87,7 @@ func (r *ring) first() int {
 	return size
 }
 
-// take has size bytes counted in the pool, those that are already included.
+// take raises this ring's count in the pool to size bytes. It reports whether the pool had room.
 func (r *ring) take(size int) bool {
 	more := max(size-r.counted, 0)
 	r.capped = !r.pool.Take(more)
@@ -117,9 +117,8 @@ func (r *ring) discard(n int) {
 	r.held -= n
 }
 
-// view returns the positions from (included) to to (excluded) where they lie, in
-// the two pieces that the end of buf may cut them into. Positions past r.held are
-// the free room.
+// view returns the positions from (included) to to (excluded) without copying, in two pieces because the end of buf
+// may split them. Positions beyond r.held are free room.
 func (r *ring) view(from, to int) (older, newer []byte) {
 	i, j, size := r.head+from, r.head+to, len(r.buf)
 	switch {
@@ -143,9 +142,9 @@ func (r *ring) lines() int {
 	return r.newlines
 }
 
-// beforeLast returns where the last n lines begin; n is at least 1. It counts
-// block by block from the end, which is much faster than going from newline to
-// newline, and looks closer only at the block that holds the answer.
+// beforeLast returns the position where the last n lines begin; n is at least 1. It counts block by block from the
+// end, which is much faster than a search for each newline, and looks for newlines only in the block with the
+// answer.
 func (r *ring) beforeLast(n int) int {
 	skip := r.lines() - n
 	if skip <= 0 {
@@ -162,8 +161,8 @@ func (r *ring) beforeLast(n int) int {
 	}
 }
 
-// lineStart returns where the line begins that has n lines before it, or the end if there are no more than n. It counts
-// block by block from the nearer end.
+// lineStart returns the position of the line that follows n lines, or the end if there are no more than n. It
+// counts block by block from the nearer end.
 func (r *ring) lineStart(n int) int {
 	switch lines := r.lines(); {
 	case n >= lines:
@@ -187,8 +186,7 @@ func (r *ring) count(from, to int) int {
 	return bytes.Count(older, newline) + bytes.Count(newer, newline)
 }
 
-// pastNewline returns the position just past the nth newline in [from, to), or
-// to if there are fewer.
+// pastNewline returns the position just after the nth newline in [from, to), or to if there are fewer.
 func (r *ring) pastNewline(from, to, n int) int {
 	older, newer := r.view(from, to)
 	pos, missing := skipNewlines(older, n)
@@ -196,8 +194,8 @@ func (r *ring) pastNewline(from, to, n int) int {
 	return from + pos + more
 }
 
-// skipNewlines returns the index just past the nth newline of p. If p has fewer,
-// it returns len(p) and how many are missing.
+// skipNewlines returns the index just after the nth newline of p. If p has fewer, it returns len(p) and the number
+// missing.
 func skipNewlines(p []byte, n int) (pos, missing int) {
 	for ; n > 0; n-- {
 		i := bytes.IndexByte(p[pos:], '\n')
