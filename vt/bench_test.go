@@ -10,7 +10,7 @@ import (
 	"ptyctl/vt"
 )
 
-const benchChunk = 4 << 10 // what a read of a PTY brings
+const benchChunk = 4 << 10 // the usual size of one read from a PTY
 
 func plainLog(testing.TB) []byte {
 	return bytes.Repeat(
@@ -31,7 +31,7 @@ func colouredLog(testing.TB) []byte {
 	return b.Bytes()
 }
 
-// tui is what a table that is drawn anew every second looks like: positions, colours, short texts.
+// tui imitates a table that is redrawn every second: positions, colours and short texts.
 func tui(testing.TB) []byte {
 	var b bytes.Buffer
 	for frame := range 120 {
@@ -71,7 +71,10 @@ func cjkLog(testing.TB) []byte {
 var benchData = []struct {
 	name string
 	data func(tb testing.TB) []byte
-}{{"plain", plainLog}, {"coloured", colouredLog}, {"tui", tui}, {"programs", programs}, {"progress", progress}, {"cjk", cjkLog}}
+}{
+	{"plain", plainLog}, {"coloured", colouredLog}, {"tui", tui},
+	{"programs", programs}, {"progress", progress}, {"cjk", cjkLog},
+}
 
 func BenchmarkParser(b *testing.B) {
 	eachChunk(b, func(b *testing.B) func([]byte) {
@@ -102,7 +105,7 @@ func BenchmarkTracker(b *testing.B) {
 	})
 }
 
-// programs is what full-screen programs really wrote.
+// programs returns the recorded output of real full-screen programs.
 func programs(tb testing.TB) []byte {
 	tb.Helper()
 	return bytes.Repeat(slices.Concat(recording(tb, "top"), recording(tb, "vim"), recording(tb, "less")), 200)
@@ -126,7 +129,7 @@ func eachChunk(b *testing.B, with func(b *testing.B) func([]byte)) {
 	}
 }
 
-// What a hostile far side can make it cost: each sequence moves the whole line.
+// The input is the most expensive one known: each sequence moves the whole line.
 func BenchmarkCleanerHostile(b *testing.B) {
 	data := append(bytes.Repeat([]byte("x"), 4000), bytes.Repeat([]byte("\r\x1b[@x"), 20_000)...)
 	b.SetBytes(int64(len(data)))

@@ -2,24 +2,26 @@ package vt
 
 import "unicode/utf8"
 
-// Sanitized counts what clean text has lost against the output it was made of.
+// Sanitized counts the sequences and characters that clean text has lost.
 type Sanitized struct {
 	CSI       int // control sequences
 	OSC       int // operating system commands: titles, links, clipboard
 	DCS       int // device control strings
-	Other     int // other escape sequences, SOS, PM and APC strings, and sequences broken off
-	Controls  int // C0 and C1 control characters and DEL, but for HT, LF and CR
+	Other     int // other escape sequences, SOS, PM and APC strings, and interrupted sequences
+	Controls  int // C0 and C1 control characters and DEL, except HT, LF and CR
 	Bidi      int // bidirectional controls
-	ZeroWidth int // other characters that cannot be seen, tags included
+	ZeroWidth int // other invisible characters, including tags
 	BadUTF8   int // bytes that are not UTF-8, each of which became U+FFFD
-	Hidden    int // characters drawn under SGR 8, which a person does not see; they are kept
-	Rewritten int // lines that were changed after they had been drawn, of which the last state is kept
+	Hidden    int // characters drawn under SGR 8, invisible on a screen but kept in the text
+	Rewritten int // lines changed after they were drawn; the text has their last state
 }
 
-// A Cleaner makes clean text of a terminal's output, as the package comment defines it. The zero value is ready.
+// A Cleaner converts a terminal's output to clean text, as the package comment defines it.
+// The zero value is ready.
 type Cleaner struct {
-	// Cols is the width of the terminal for which the output was made. Zero means unknown: a line never wraps.
-	// Set it before the first call; when the terminal is resized, set it after an Append that ended in a line feed.
+	// Cols is the width in columns of the terminal that the output was written for; 0 means
+	// unknown, and then a line never wraps. Set it before the first call. After a resize, set it
+	// when an Append has ended in a line feed.
 	Cols int
 
 	parser  Parser
@@ -28,7 +30,8 @@ type Cleaner struct {
 	conceal bool
 }
 
-// Append appends to dst the lines that src finishes. The unfinished one is kept back, at most 4 KiB of it.
+// Append appends the lines that src completes to dst. It keeps the unfinished line back, at
+// most 4 KiB of it.
 func (c *Cleaner) Append(dst, src []byte) []byte {
 	l := &c.line
 	l.cols, l.out = c.Cols, dst
@@ -47,8 +50,8 @@ func (c *Cleaner) Append(dst, src []byte) []byte {
 	return dst
 }
 
-// quick does what Append does, without the states of the Parser, as long as whole tokens of the usual forms follow each
-// other. It returns the rest of src.
+// quick is the fast path of Append. It handles whole tokens of the usual forms without the
+// states of the Parser, and returns the rest of src at the first other byte.
 func (c *Cleaner) quick(src []byte) []byte {
 	if !c.parser.between() {
 		return src
@@ -65,7 +68,7 @@ func (c *Cleaner) quick(src []byte) []byte {
 				}
 				break
 			}
-			if n == len(src) { // perhaps with a part of a rune at its end
+			if n == len(src) { // the end of src may cut a rune
 				return src
 			}
 			c.line.pay(n)
@@ -97,10 +100,10 @@ func (c *Cleaner) quick(src []byte) []byte {
 	return src
 }
 
-// Flush says that the stream has ended, and appends the unfinished line to dst. The Cleaner is then as new, but for
-// the counts.
+// Flush ends the stream and appends the unfinished line to dst. Afterwards the Cleaner is
+// ready for another stream; the counts stay.
 func (c *Cleaner) Flush(dst []byte) []byte {
-	if t := c.parser.Flush(); t != nil && t.Kind == Text { // a sequence without an end is no sequence yet
+	if t := c.parser.Flush(); t != nil && t.Kind == Text { // an unfinished sequence is dropped
 		dst = c.bad(dst, t)
 	}
 	c.line.out = dst
@@ -111,14 +114,16 @@ func (c *Cleaner) Flush(dst []byte) []byte {
 	return dst
 }
 
+// bad draws a rune that the end of the stream has cut, as U+FFFD.
 func (c *Cleaner) bad(dst []byte, t *Token) []byte {
 	c.line.out = dst
 	c.print(t.Data)
 	return c.line.out
 }
 
-// Skip reads a part of the stream whose text the caller has already, so that Append goes on from there. If the
-// output then changes the unfinished line that it left, Append gives that line once more, from its beginning.
+// Skip reads a part of the stream that the caller already has as text, so that Append
+// continues after it. If later output changes the unfinished line, Append returns that line
+// again, from its beginning.
 func (c *Cleaner) Skip(src []byte) {
 	before := c.Sanitized()
 	c.Append(nil, src)
@@ -127,10 +132,11 @@ func (c *Cleaner) Skip(src []byte) {
 	c.line.seen, _ = c.line.appendTo(c.line.seen[:0])
 }
 
-// Line returns the unfinished line as a person sees it now, and the index in it of the cursor. Text to the right of
-// the cursor is a prompt of its own (zsh's RPROMPT), a suggestion (fish), or the rest of a line that is being edited.
+// Line returns the unfinished line as a screen shows it now, and the byte index of the cursor
+// in it. Text to the right of the cursor is, for example, a right prompt (zsh's RPROMPT), a
+// suggestion (fish), or the rest of a line that is being edited.
 func (c *Cleaner) Line() (text string, cursor int) {
-	l := c.line // a copy, because laying it out must not show in what becomes of it
+	l := c.line // a copy: the layout must not affect later output
 	l.cols, l.expand = c.Cols, true
 	if !l.laid {
 		l.cells, l.clusters = nil, nil
@@ -140,23 +146,26 @@ func (c *Cleaner) Line() (text string, cursor int) {
 	return string(b), cursor
 }
 
-// Sanitized returns the counts since the beginning of the stream, without what was skipped.
+// Sanitized returns the counts since the beginning of the stream, without the skipped parts.
 func (c *Cleaner) Sanitized() Sanitized {
 	s := c.count
 	s.Rewritten += c.line.rewritten
 	return s
 }
 
-// CleanFrom returns the clean text of data, a part of a stream, with the unfinished line at its end. context is what
-// came right before data, as much as the caller has, up to 4 KiB or so: a sequence, a character or a concealed text
-// that begins there is understood, and a line that begins there and is changed in data is given again as a whole.
-// A sequence that is cut by the end of data is left to the next read, whose context it is then part of.
+// CleanFrom returns the clean text of data, a part of a stream, including the unfinished line
+// at its end. context is the output directly before data, as much as the caller has; 4 KiB
+// are enough. It completes a sequence, a character or a concealed text that begins in context
+// and ends in data. A line that begins in context and changes in data is returned as a whole.
+// A sequence cut by the end of data is left for the next call, which should get data as part
+// of its context.
 func CleanFrom(context, data []byte) (text []byte, s Sanitized) {
 	var c Cleaner
 	return c.From(context, data)
 }
 
-// From is CleanFrom for a terminal of known width. The Cleaner must be new.
+// From is CleanFrom for a terminal of known width. The Cleaner must not have been used
+// before.
 func (c *Cleaner) From(context, data []byte) (text []byte, s Sanitized) {
 	c.Skip(context)
 	text = c.Append(make([]byte, 0, len(data)), data)
@@ -164,6 +173,7 @@ func (c *Cleaner) From(context, data []byte) (text []byte, s Sanitized) {
 	return text, c.Sanitized()
 }
 
+// apply counts one token and applies its effect to the line.
 func (c *Cleaner) apply(t *Token) {
 	switch t.Kind {
 	case Text:
@@ -187,6 +197,7 @@ func (c *Cleaner) apply(t *Token) {
 
 var replacement = []byte("\uFFFD")
 
+// print draws the visible characters of s and counts the others.
 func (c *Cleaner) print(s []byte) {
 	start := 0
 	for i := 0; i < len(s); {
@@ -221,6 +232,8 @@ func (c *Cleaner) print(s []byte) {
 	c.draw(s[start:])
 }
 
+// draw writes visible characters to the line. Concealed ones are written too, because hidden
+// text must not be hidden from a reader of clean text.
 func (c *Cleaner) draw(s []byte) {
 	if len(s) == 0 {
 		return

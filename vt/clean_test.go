@@ -24,7 +24,7 @@ func clean(cols int, pieces ...string) cleaned {
 	return cleaned{string(out), c.Sanitized()}
 }
 
-// everyCut runs f with s in one piece, byte by byte, and cut in two at every place.
+// everyCut calls f with s in one piece, byte by byte, and cut in two at each position.
 func everyCut(s string, f func(how string, pieces ...string)) {
 	f("whole", s)
 	var bytewise []string
@@ -199,7 +199,7 @@ func TestCleanFrom(t *testing.T) {
 	}
 }
 
-// A stream that only appends to its lines reads the same in parts as in one.
+// A stream that only appends to its lines must give the same text in parts as in one piece.
 func TestCleanFromJoins(t *testing.T) {
 	s := "\x1b[32mgrün\x1b[0m text\r\n\x1b]0;title\x07second\tline \x1b[1m漢字\x1b[m\r\n$ "
 	want := clean(0, s)
@@ -207,7 +207,7 @@ func TestCleanFromJoins(t *testing.T) {
 		var context, text []byte
 		var count vt.Sanitized
 		for i, p := range pieces {
-			if !utf8.ValidString(p) { // a rune cut by the end is U+FFFD there: the caller cuts between runes
+			if !utf8.ValidString(p) { // a cut rune becomes U+FFFD, so a caller must cut between runes
 				return
 			}
 			got, n := vt.CleanFrom(context, []byte(p))
@@ -241,7 +241,8 @@ func TestCleanLongLine(t *testing.T) {
 	}
 }
 
-// What is kept back, and what sequences can make of a few bytes, has a bound.
+// The text kept back must stay bounded, and so must the text that a few bytes of sequences
+// produce.
 func TestCleanBounds(t *testing.T) {
 	for _, seq := range []string{
 		"\x1b[9999Cx", "\x1b[9999Gx\n", "-\x1b[9999b\n", "x\r\x1b[9999@", "\x1b[1;9999Hx\x1b[2;1H", "漢\x1b[65535b", "x\t\r",
@@ -255,7 +256,7 @@ func TestCleanBounds(t *testing.T) {
 	}
 }
 
-// A resize in the middle of a line may misplace what is drawn then, and does nothing worse.
+// A resize within a line may misplace the text drawn after it, but must do no other harm.
 func TestCleanResize(t *testing.T) {
 	pieces := []string{
 		"abcdefghij漢字\te\u0301", "\x1b[A\x1b[3CX", "\x1b[2@y\x1b[2P\x1b[K", "\x1b7\x1b[B\x1b[Jz\x1b8w", "\r\x1b[1K\x1b[5b", "\n\x1b[3;7Hq\x1b[4hr\x1b[X\b\b",

@@ -2,6 +2,8 @@ package vt
 
 import "unicode/utf8"
 
+// control applies a C0 control: LF and CR, HT and BS move the cursor, and all others are
+// dropped.
 func (c *Cleaner) control(b byte) {
 	l := &c.line
 	switch b {
@@ -23,7 +25,7 @@ func (c *Cleaner) control(b byte) {
 	}
 }
 
-// writeTab appends a tab to text, or draws it.
+// writeTab appends a tab to the text, or draws it if the line has cells.
 func (l *line) writeTab() {
 	switch {
 	case l.laid:
@@ -41,7 +43,8 @@ func (l *line) writeTab() {
 	l.tab()
 }
 
-// escape applies what ECMA-48 and DEC's terminals call by ESC and one byte.
+// escape applies an escape sequence without intermediate bytes. The names are those of
+// ECMA-48 and of DEC's terminals.
 func (c *Cleaner) escape(t *Token) {
 	if t.Inter[0] != 0 {
 		return
@@ -64,9 +67,9 @@ func (c *Cleaner) escape(t *Token) {
 	}
 }
 
-// elsewhere ends the line because the output goes on at an unknown place.
+// elsewhere ends the line because the output continues at an unknown position.
 func (l *line) elsewhere() {
-	l.at = place{}
+	l.at = position{}
 	l.leave()
 }
 
@@ -144,7 +147,7 @@ func (c *Cleaner) csi(t *Token) {
 	}
 }
 
-// repeat draws the last character n times more.
+// repeat draws the last character n more times, within one line or one row of the terminal.
 func (l *line) repeat(n int) {
 	limit := maxLine
 	if l.cols > 0 {
@@ -161,8 +164,8 @@ func (l *line) repeat(n int) {
 	}
 }
 
-// conceal returns whether text is concealed after an SGR (ECMA-48 section 8.3.117). It steps over the colours, which
-// have an 8 of their own.
+// conceal returns whether text is concealed after an SGR (ECMA-48 section 8.3.117). It skips
+// the parameters of a colour, which may contain an 8: CSI 38;5;8 m sets colour 8.
 func conceal(t *Token, on bool) bool {
 	if t.Len() == 0 {
 		return false

@@ -1,6 +1,6 @@
-// Package vt reads the output of a terminal as a stream: it cuts it into text
-// and control sequences, makes clean text of it, and knows the last line as a
-// person sees it.
+// Package vt reads the output of a terminal as a stream. It splits the output into text and
+// control sequences, converts it to clean text, and returns the last line as a screen shows
+// it.
 //
 //	var c vt.Cleaner
 //	for chunk := range output { // cut anywhere, even inside a sequence or a rune
@@ -13,51 +13,49 @@
 //	bytes -> Parser  -> Token            text, controls, ESC, CSI, OSC, DCS ...
 //	bytes -> Cleaner -> text, Sanitized  for reading; CleanFrom for one read of many
 //	                 -> Line, LastLine   the unfinished line, for prompt patterns
-//	bytes -> Filter  -> bytes            for a person's terminal: what draws, and nothing else
-//	bytes -> Tracker -> Modes, Queries   what the far side has switched on or asked
+//	bytes -> Filter  -> bytes            for a terminal: sequences that draw, and no others
+//	bytes -> Tracker -> Modes, Queries   the modes switched on, the questions asked
 //
-// # What clean text is
+// # Clean text
 //
-// The lines that the output drew, in the order in which it finished them, each
-// as it stood then:
+// Clean text is the lines that the output drew, in the order in which it finished them, each
+// in its last state:
 //
-//   - Escape sequences are gone. A line ends with LF alone, whether it came as LF
-//     or CR LF. HT stays. All other control characters are gone.
-//   - What a line does to itself is applied: BS, a CR without LF, moves within the
-//     line (CUF, CUB, CHA, HPA, HPR, CHT, CBT, save and restore), erasing (EL, ED,
-//     ECH), inserting and deleting characters (ICH, DCH, IRM) and repeating (REP).
-//     So of a progress bar the last state is left.
-//   - A move to another line ends the line once something is drawn there, so that
-//     words from different places never run together. The same holds for clearing
-//     the whole screen, scrolling by IL and DL, and switching to or from the
-//     alternate screen: text that was drawn is never lost by them.
-//   - It is valid UTF-8. Each bad byte becomes U+FFFD. Characters that cannot be seen
-//     and can deceive are gone: bidirectional controls, zero-width characters,
-//     tags, most variation selectors, and C1 controls.
-//   - It is not longer than four times what was read, plus 4 KiB, whatever the
-//     sequences demand: where that is used up, a jump to the right leaves one
-//     blank and REP repeats nothing.
-//   - It does not depend on how the stream was cut into pieces.
+//   - Escape sequences are removed. A line ends with LF alone, also after CR LF. HT stays.
+//     All other control characters are removed.
+//   - Changes within a line are applied: BS, a CR without LF, moves within the line (CUF,
+//     CUB, CHA, HPA, HPR, CHT, CBT, save and restore), erasing (EL, ED, ECH), inserting and
+//     deleting characters (ICH, DCH, IRM) and repeating (REP). For example, a progress bar
+//     leaves its last state.
+//   - A move to another line ends the line as soon as something is drawn there, so that words
+//     from different places never run together. The same holds when the output clears the
+//     whole screen, scrolls by IL and DL, or switches to or from the alternate screen. None
+//     of these loses text that was drawn.
+//   - It is valid UTF-8. Each bad byte becomes U+FFFD. Invisible characters that can deceive
+//     a reader are removed: bidirectional controls, zero-width characters, tags, most
+//     variation selectors, and C1 controls.
+//   - Its length is at most four times the input plus 4 KiB, for any sequences. Beyond that,
+//     a jump to the right leaves one blank and REP repeats nothing.
+//   - It does not depend on how the stream is cut into pieces.
 //
-// Sanitized counts what was taken out or changed.
+// Sanitized counts the removals and changes.
 //
-// Memory is bounded. At most 4 KiB of a line is kept back to be changed (8192
-// columns of one that is being changed); what is longer is passed on, and nothing
-// can change it any more. A control string of any length is swallowed, as a
-// terminal does.
+// Memory is bounded. At most 4 KiB of a line are kept back for changes (8192 columns of a
+// line that is being changed). A longer line is passed on, and later output cannot change the
+// part already passed. A control string of any length is consumed, as in a terminal.
 //
-// Lines longer than the terminal is wide wrap there, and CR then goes back to the
-// start of the row, not of the line. Shells rely on that when they echo a long
-// command, and readline also moves down within it by LF, which then ends nothing.
-// Set Cleaner.Cols to have it right; without it a line never wraps, and what zsh and
-// fish draw over output that did not end with LF is taken for an overwriting of it.
+// A line longer than the terminal's width wraps, and CR then returns to the start of the row,
+// not of the line. Shells rely on that when they echo a long command, and readline also moves
+// down within it by LF, which must not end the line there. Set Cleaner.Cols for this to work.
+// Without it a line never wraps, and the prompt that zsh or fish draws after output without a
+// final LF overwrites that output.
 //
-// # What it is not
+// # Limits
 //
-// There is no screen here: nothing remembers the lines above, and a full-screen
-// program comes out as the pieces that it drew. Package screen has the grid.
-// Columns of characters are those of a UTF-8 terminal without ambiguous-width
-// settings. Character sets (ESC ( 0 and so on) are not translated.
+// The package has no screen: it does not remember earlier lines, and a full-screen program
+// appears as the pieces that it drew. Package screen has the grid. Characters have the
+// columns of a UTF-8 terminal without ambiguous-width settings. Character sets (for example
+// ESC ( 0) are not translated.
 //
-// Nothing in this package may be used by two goroutines at a time.
+// A value of this package must not be used by two goroutines at a time.
 package vt

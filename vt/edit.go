@@ -5,10 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// The methods in this file change a line that is laid out, or move its cursor. A move does not end the line: only
-// drawing elsewhere does, so that a program may look around (ESC 7, CUP, DSR, ESC 8) in the middle of it.
+// The methods in this file change a line that has cells, or move its cursor. A move does not
+// end the line; only drawing elsewhere does. A program may, for example, ask for the cursor's
+// position elsewhere (ESC 7, CUP, DSR, ESC 8) in the middle of a line.
 
-// puts draws s at the cursor. ascii is as in write.
+// puts draws s at the cursor. ascii has the meaning it has in write.
 func (l *line) puts(s []byte, ascii bool) {
 	for len(s) > 0 {
 		n := len(s)
@@ -26,7 +27,8 @@ func (l *line) puts(s []byte, ascii bool) {
 	}
 }
 
-// putASCII does what put does for as many characters of s as fit in the row, and returns how many.
+// putASCII draws the characters of s that fit into the row, and returns how many. It is the
+// fast path of put.
 func (l *line) putASCII(s []byte) int {
 	if l.cols > 0 && l.at.col >= l.cols {
 		l.at.row++
@@ -49,7 +51,7 @@ func (l *line) putASCII(s []byte) int {
 	if !l.wide {
 		over := l.text[i:min(i+n, len(l.text))]
 		for j := 0; j < len(over) && !l.changed; j++ {
-			l.changed = over[j] > ' ' && over[j] != s[j] // neither void nor blank
+			l.changed = over[j] > ' ' && over[j] != s[j] // not void or blank
 		}
 		copy(over, s)
 		l.text = append(l.text, s[len(over):]...)
@@ -72,7 +74,8 @@ func (l *line) putASCII(s []byte) int {
 	return n
 }
 
-// put draws r at the cursor.
+// put draws r at the cursor, with the wrap at the right margin and the insert mode of a
+// terminal.
 func (l *line) put(r rune) {
 	l.widen()
 	w := columns(r)
@@ -110,6 +113,7 @@ func (l *line) put(r rune) {
 	l.at.col += w
 }
 
+// set replaces cell i, and marks the line as changed if a visible character was there.
 func (l *line) set(i int, c cell) {
 	if old := l.cells[i]; old != c {
 		l.changed = l.changed || old > 0 && old != ' '
@@ -117,7 +121,8 @@ func (l *line) set(i int, c cell) {
 	}
 }
 
-// mark adds a combining character to the one before the cursor. It reports false if there is none.
+// mark adds a combining character to the character before the cursor. It returns false
+// without such a character.
 func (l *line) mark(r rune) bool {
 	i := l.index() - 1
 	if i >= len(l.cells) {
@@ -148,7 +153,9 @@ func (l *line) mark(r rune) bool {
 	return true
 }
 
-// reach fills the gap that the cursor has jumped over, if it stands behind the end, and returns its index.
+// reach fills the gap between the end of the line and the cell i of the cursor, and returns
+// the cursor's index. Without enough spare blanks it moves the cursor back, to leave one
+// blank only.
 func (l *line) reach(i int) int {
 	gap := i - l.size()
 	if gap > 1 && !l.spend(gap) {
@@ -165,7 +172,7 @@ func (l *line) reach(i int) int {
 	return i
 }
 
-// extend adds n void cells at the end.
+// extend appends n void cells.
 func (l *line) extend(n int) {
 	if !l.wide {
 		l.text = slices.Grow(l.text, n)[:len(l.text)+n]
@@ -177,14 +184,15 @@ func (l *line) extend(n int) {
 }
 
 const (
-	freeSpare = 4 << 10 // how many blanks every stream may have
-	maxSpare  = 1 << 20 // how many more it may save up
+	freeSpare = 4 << 10 // blanks that every stream may have
+	maxSpare  = 1 << 20 // most blanks saved from its input
 )
 
-// pay saves up a blank or repetition for each of n bytes read.
+// pay allows one more blank or repetition for each of n bytes read.
 func (l *line) pay(n int) { l.spare += n }
 
-// spend takes n blanks or repetitions from what is allowed, so that a short input makes no long text.
+// spend uses n of the allowed blanks or repetitions, so that a short input cannot produce a
+// long text. It returns false if fewer are left.
 func (l *line) spend(n int) bool {
 	l.spare = min(l.spare, maxSpare)
 	if n > l.spare+freeSpare {
@@ -194,7 +202,7 @@ func (l *line) spend(n int) bool {
 	return true
 }
 
-// split makes blanks of a wide character or tab that lies across the front of cell i.
+// split replaces a wide character or tab that spans the front of cell i by blanks.
 func (l *line) split(i int) {
 	if i >= len(l.cells) || l.cells[i] != tail {
 		return
@@ -209,7 +217,7 @@ func (l *line) split(i int) {
 	}
 }
 
-// tab draws a tab at the end of the line, and elsewhere moves the cursor to the next stop.
+// tab draws a tab at the end of the line; elsewhere it moves the cursor to the next tab stop.
 func (l *line) tab() {
 	n := tabStop - l.at.col%tabStop
 	if l.cols > 0 {
@@ -231,7 +239,8 @@ func (l *line) tab() {
 	l.column(l.at.col + n)
 }
 
-// column moves the cursor within its row.
+// column moves the cursor within its row. A column outside the row is moved to its nearest
+// end.
 func (l *line) column(col int) {
 	l.lay()
 	last := maxCells - 1
@@ -241,11 +250,15 @@ func (l *line) column(col int) {
 	l.at.col = max(0, min(col, last))
 }
 
+// right is CUF (ECMA-48 section 8.3.20).
 func (l *line) right(n int) { l.lay(); l.column(l.at.col + n) }
 
-// left moves from behind the last column as from the last column: xterm's pending wrap is no place of its own.
+// left is CUB (ECMA-48 section 8.3.18). A cursor beyond the last column first moves onto it:
+// xterm's pending wrap is not a position.
 func (l *line) left(n int) { l.lay(); l.column(l.at.col); l.column(l.at.col - n) }
 
+// down moves the cursor by n rows, up if n is negative (CUD and CUU, ECMA-48 section 8.3.19).
+// An absolute row is never above the first.
 func (l *line) down(n int) {
 	l.lay()
 	l.column(l.at.col)
@@ -262,11 +275,13 @@ func (l *line) position(row, col int) {
 	l.column(col)
 }
 
+// save is DECSC.
 func (l *line) save() { l.lay(); l.saved = l.at }
 
+// restore is DECRC.
 func (l *line) restore() { l.lay(); l.at = l.saved }
 
-// erase makes cells[from:to] void.
+// erase makes cells[from:to] void, and shortens the line if they are its end.
 func (l *line) erase(from, to int) {
 	n := l.size()
 	if from >= min(to, n) {
@@ -288,7 +303,7 @@ func (l *line) erase(from, to int) {
 // eraseInLine is EL (ECMA-48 section 8.3.41).
 func (l *line) eraseInLine(mode int) {
 	if !l.laid && (mode == 0 && !l.home || len(l.text) == 0) {
-		return // nothing stands to the right of the cursor
+		return // the line has nothing right of the cursor
 	}
 	i := l.edit()
 	from, to := l.row()
@@ -305,7 +320,8 @@ func (l *line) eraseInLine(mode int) {
 	}
 }
 
-// eraseInDisplay is ED (ECMA-48 section 8.3.39).
+// eraseInDisplay is ED (ECMA-48 section 8.3.39) on the line: other lines of the screen are
+// already in the text.
 func (l *line) eraseInDisplay(mode int) {
 	if !l.laid && (mode == 0 && !l.home || len(l.text) == 0) {
 		return
@@ -322,9 +338,10 @@ func (l *line) eraseInDisplay(mode int) {
 	}
 }
 
-// breakRow ends the line if the cursor stands at the start of a row that the line has wrapped into, and that is now
-// empty. So begins a prompt of zsh or fish after output that did not end with a line feed: they fill the row with
-// blanks until it wraps, return, and erase.
+// breakRow ends the line if the cursor is at the start of a row that the line has wrapped
+// into, and that is now empty. This is how a prompt of zsh or fish begins after output
+// without a final line feed: the shell fills the row with blanks until it wraps, returns, and
+// erases.
 func (l *line) breakRow() {
 	if l.cols > 0 && l.at.col == 0 && l.rows() > 0 && l.index() >= l.size() {
 		l.leave()

@@ -2,10 +2,12 @@ package vt
 
 import "strconv"
 
-// A Filter passes on what output draws, and drops what it would do to the terminal of a person who looks at it besides:
-// titles and the clipboard (OSC), device control strings, questions that the terminal answers, printing, resizing,
-// locking the keyboard, changing what keys and the mouse send, wiping what was scrolled out, characters that cannot be
-// seen and can deceive, and concealed text, which it shows. What it does not know it drops. The zero value is ready.
+// A Filter passes on the sequences that draw, and drops those with other effects on the
+// terminal of a person: titles and the clipboard (OSC), device control strings, questions
+// that the terminal answers, printing, resizing, locking the keyboard, changes to the codes
+// of keys and mouse, erasing the scrollback, and invisible characters that can deceive. It
+// shows concealed text. It drops all sequences that it does not know. The zero value is
+// ready.
 //
 //	var f vt.Filter
 //	for chunk := range output { // cut anywhere
@@ -13,14 +15,15 @@ import "strconv"
 //	}
 //	terminal.Write(f.Restore(nil))
 //
-// What passes is written anew from what was understood, never copied: no terminal can read another meaning into it.
+// The Filter formats each sequence again from its parsed parts and never copies it, so no
+// terminal can interpret it differently.
 type Filter struct {
-	// Input passes on also what programs need of a terminal that is typed into: the modes of its keys, of its mouse and
-	// of pasting, the shape of the cursor, and the bell.
+	// Input also passes on the sequences that serve typing: the modes of keys, mouse and
+	// pasting, the shape of the cursor, and the bell.
 	Input bool
 
-	// Questions passes on those whose answer holds nothing of the asker's choice: DSR, CPR, DA. It is for output that is
-	// shown as it comes; what is shown again must not be answered again.
+	// Questions passes on the questions with an answer that the output cannot choose: DSR, CPR
+	// and DA. Set it for live output only; a replay must not be answered again.
 	Questions bool
 
 	parser  Parser
@@ -28,24 +31,25 @@ type Filter struct {
 	drawn   drawn
 }
 
-// drawn is what the output has left on in the terminal.
+// drawn is the state that the output has left in the terminal.
 type drawn struct {
 	alt, hidden, insert, origin, noWrap, region bool
 
-	charsets [2]byte // G0 and G1; 0: ASCII
-	shifted  bool    // G1 is in use
+	charsets [2]byte // G0 and G1; 0 for ASCII
+	shifted  bool    // G1 is active
 	keypad   bool
 	style    bool   // of the cursor
-	modes    []int  // Filter.Input: those that are on, besides the above
-	sgr      []byte // the sequences since the last reset
+	modes    []int  // other modes that are on, with Filter.Input
+	sgr      []byte // the SGR sequences since the last reset
 }
 
 const (
-	maxSGR    = 256  // bytes of drawn.sgr; more only costs colours when a picture is drawn again
-	maxRepeat = 1024 // as wide as a terminal may be
+	maxSGR    = 256  // most bytes of drawn.sgr; a longer one only loses colours in Resume
+	maxRepeat = 1024 // for REP; more than the width of any terminal
 )
 
-// Append appends to dst what of src may be shown. What is not complete yet is kept back.
+// Append appends the drawing part of src to dst. It keeps an incomplete sequence or character
+// back.
 func (f *Filter) Append(dst, src []byte) []byte {
 	f.parser.MaxString = -1
 	for {
@@ -68,12 +72,13 @@ func (f *Filter) Append(dst, src []byte) []byte {
 	}
 }
 
-// Dropped returns how many sequences and characters were taken out so far.
+// Dropped returns the number of sequences and characters dropped so far.
 func (f *Filter) Dropped() int { return f.dropped }
 
 // AltScreen reports whether the alternate screen is on.
 func (f *Filter) AltScreen() bool { return f.drawn.alt }
 
+// text passes on visible characters.
 func (f *Filter) text(dst []byte, t *Token) []byte {
 	if t.ASCII {
 		return append(dst, t.Data...)
@@ -94,7 +99,7 @@ func (f *Filter) text(dst []byte, t *Token) []byte {
 	return dst
 }
 
-// The C0 controls that draw, besides those of the Cleaner.
+// The C0 controls that draw, in addition to those of the Cleaner.
 const (
 	vtab = 0x0b
 	ff   = 0x0c
@@ -102,6 +107,7 @@ const (
 	si   = 0x0f
 )
 
+// control passes on the C0 controls that draw.
 func (f *Filter) control(dst []byte, c byte) []byte {
 	switch c {
 	case bs, ht, lf, vtab, ff, cr:
@@ -119,6 +125,7 @@ func (f *Filter) control(dst []byte, c byte) []byte {
 	return append(dst, c)
 }
 
+// escape passes on the escape sequences that draw or move the cursor.
 func (f *Filter) escape(dst []byte, t *Token) []byte {
 	switch {
 	case t.Inter[0] == 0:
@@ -130,7 +137,7 @@ func (f *Filter) escape(dst []byte, t *Token) []byte {
 				f.drawn.keypad = t.Final == '='
 				return append(dst, esc, t.Final)
 			}
-		case 'c': // RIS, without what it does to the terminal's own settings
+		case 'c': // RIS, reduced to the effects that Restore can undo
 			return append(f.Restore(dst), "\x1b[H\x1b[2J"...)
 		}
 	case t.Inter[1] != 0:
@@ -150,7 +157,7 @@ func (f *Filter) escape(dst []byte, t *Token) []byte {
 	return dst
 }
 
-// csi passes a control sequence on if it is known to draw. The names are those of ECMA-48 section 8.3.
+// csi passes on the control sequences that draw. The names are those of ECMA-48 section 8.3.
 func (f *Filter) csi(dst []byte, t *Token) []byte {
 	switch {
 	case t.Private == '?' && t.Inter[0] == 0 && (t.Final == 'h' || t.Final == 'l'):
@@ -190,7 +197,7 @@ func (f *Filter) csi(dst []byte, t *Token) []byte {
 			f.dropped++
 			return dst
 		}
-	case 'J': // ED; 3 erases what was scrolled out
+	case 'J': // ED; 3 erases the scrollback
 		if t.Param(0, 0) > 2 {
 			f.dropped++
 			return dst
@@ -204,7 +211,7 @@ func (f *Filter) csi(dst []byte, t *Token) []byte {
 	case 'r': // DECSTBM
 		f.drawn.region = t.Len() > 0
 		params = 2
-	case 's', 'u': // SCOSC, SCORC; with parameters they are DECSLRM, and a question of kitty's
+	case 's', 'u': // SCOSC, SCORC; with parameters DECSLRM and a question of kitty
 		if t.Len() > 0 {
 			f.dropped++
 			return dst
@@ -236,7 +243,7 @@ func (f *Filter) csi(dst []byte, t *Token) []byte {
 	return append(appendParams(append(dst, "\x1b["...), t, params), t.Final)
 }
 
-// appendParams appends the first n parameters of a CSI, at most.
+// appendParams appends at most the first n parameters of a CSI.
 func appendParams(dst []byte, t *Token, n int) []byte {
 	for i := range min(n, t.Len()) {
 		if i > 0 {
@@ -249,7 +256,7 @@ func appendParams(dst []byte, t *Token, n int) []byte {
 	return dst
 }
 
-// mode passes on DECSET or DECRST of one mode.
+// mode passes on DECSET or DECRST of one mode, and records it for Restore.
 func (f *Filter) mode(dst []byte, mode int, on bool) []byte {
 	d := &f.drawn
 	switch mode {
@@ -259,7 +266,7 @@ func (f *Filter) mode(dst []byte, mode int, on bool) []byte {
 		d.noWrap = !on
 	case 25: // DECTCEM
 		d.hidden = !on
-	case 47, 1047, 1049: // the alternate screen, which has one way in and out here
+	case 47, 1047, 1049: // the alternate screen, always written as mode 1049
 		d.alt, mode = on, 1049
 	case 1048: // xterm: DECSC and DECRC
 		if on {
@@ -279,6 +286,7 @@ func (f *Filter) mode(dst []byte, mode int, on bool) []byte {
 	return appendMode(dst, mode, on)
 }
 
+// appendMode appends the DECSET or DECRST of one mode.
 func appendMode(dst []byte, mode int, on bool) []byte {
 	final := byte('l')
 	if on {

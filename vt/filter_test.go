@@ -53,12 +53,14 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// hostile does to a terminal what a file should not, and leaves it in as bad a state as it can.
+// hostile has every effect on a terminal that a file should not have, and leaves it in a bad
+// state.
 const hostile = "\x1b]0;pwned\a\x1b]52;c;ZXZpbA==\a\x1b[?1049h\x1b[2J\x1b[?25l\x1b[?1000h\x1b[?1003h\x1b[?1006h\x1b[?1h\x1b=\x1b[?2004h\x1b[?1004h" +
 	"\x1b[4h\x1b[?7l\x1b[2;5r\x1b[?6h\x1b(0\x1b[31;1;7;8m\x1b[6n\x1b[c\x1b[>c\x1b[21t\x1bP$qm\x1b\\\x05\x1b[20h\x1b[2h\x1b[?5h" +
 	"lqqk\u202egnp.exe\u2069\x1b[8;2;2t\x1b]0;and all that"
 
-// A terminal that has shown the worst is as it was: what it was sent is judged by another implementation of a terminal.
+// After Restore, a terminal must be in its first state again, even after the worst output.
+// Another implementation of a terminal is the judge.
 func TestFilterLeavesATerminalSane(t *testing.T) {
 	for _, input := range []bool{false, true} {
 		var replies bytes.Buffer
@@ -102,7 +104,7 @@ func TestFilterLeavesATerminalSane(t *testing.T) {
 	}
 }
 
-// A picture that is drawn from its middle on begins in the state that it had there.
+// A replay that starts in the middle of a picture must begin in the state of that moment.
 func TestFilterResume(t *testing.T) {
 	var f vt.Filter
 	f.Append(nil, []byte("\x1b[1m\x1b[0;32m\x1b[4mgone\x1b[?25l\x1b[?1049h\x1b[?7l\x1b(0\x1b)0\x0e"))

@@ -29,7 +29,8 @@ func checkText(t *testing.T, text string) {
 		t.Errorf("%q is not UTF-8", text)
 	}
 	if i := strings.IndexFunc(text, func(r rune) bool {
-		return r < 0x20 && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f || 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
+		return r < 0x20 && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f ||
+			0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
 	}); i >= 0 {
 		t.Errorf("%q has a control at %d", text, i)
 	}
@@ -81,7 +82,7 @@ func FuzzLastLine(f *testing.F) {
 		if lines := vt.Lines(in); len(lines) != 1+strings.Count(strings.Join(lines, "\n"), "\n") {
 			t.Errorf("a line of %q has a line end", lines)
 		}
-		// To look at the line on the way changes nothing, and the cursor is in it, between runes.
+		// Line must not change the state, and its cursor must be in the line and between runes.
 		c := vt.Cleaner{Cols: int(cols)}
 		at := int(cut) % (len(in) + 1)
 		out := c.Append(nil, in[:at])

@@ -1,10 +1,10 @@
 package vt
 
-// LastLine returns the unfinished last line of raw as a person sees it: what prompt patterns are matched on. raw is
-// the output since the last line feed, or more; a few KiB are enough. For a terminal of known width, and for the
-// place of the cursor, use Cleaner.Line.
+// LastLine returns the unfinished last line of raw as a screen shows it; prompt patterns
+// match this text. raw is the output since the last line feed, or more; a few KiB are enough.
+// For a terminal of known width, or for the cursor, use Cleaner.Line.
 //
-// Tabs are blanks here, and so is what a right prompt leaves free before it.
+// The result has blanks in place of tabs and of the gap before a right prompt.
 func LastLine(raw []byte) string {
 	var c Cleaner
 	c.Append(nil, raw)
@@ -12,8 +12,8 @@ func LastLine(raw []byte) string {
 	return text
 }
 
-// Lines returns the lines of raw as a person sees them, the unfinished last one included, which is empty if raw ends
-// with a line feed.
+// Lines returns the lines of raw as a screen shows them. The last element is the unfinished
+// line, or empty if raw ends with a line feed.
 func Lines(raw []byte) []string {
 	var c Cleaner
 	c.line.expand = true

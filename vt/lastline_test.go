@@ -45,7 +45,7 @@ func TestLastLine(t *testing.T) {
 				var c vt.Cleaner
 				for _, p := range pieces {
 					c.Append(nil, []byte(p))
-					c.Line() // looking changes nothing
+					c.Line() // must not change the state
 				}
 				if got, _ := c.Line(); got != tt.want {
 					t.Errorf("%s: %q shows as %q, want %q", how, tt.in, got, tt.want)
@@ -76,7 +76,7 @@ func TestLineCursor(t *testing.T) {
 	}
 }
 
-// To look at the line changes nothing of what becomes of it.
+// Line must not change the later output.
 func TestLineOnlyLooks(t *testing.T) {
 	for _, in := range []string{"a\tb  \r\n", "abc \rX\n", "漢 \b\n", "a \x1b[5;1Hb", "x   ", strings.Repeat("ab\t", 3000)} {
 		for _, cols := range []int{0, 5} {

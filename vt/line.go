@@ -8,65 +8,69 @@ import (
 )
 
 const (
-	// maxLine is how much of an unfinished line is kept back, in bytes (a tab counts as eight).
+	// maxLine is the most bytes of an unfinished line kept back (a tab counts as eight).
 	maxLine  = 4 << 10
-	maxCells = 2 * maxLine // room for the columns that are left over where wide characters wrap
+	maxCells = 2 * maxLine // includes the columns left free where wide characters wrap
 	tabStop  = 8
 )
 
-// A cell is what stands in one column: a character, or a cluster counted from firstCluster, or one of these.
+// A cell is the content of one column: a character, a cluster (its index plus firstCluster),
+// or one of the following values.
 type cell = rune
 
 const (
-	void         cell = 0  // nothing was drawn: shown as a blank before other text, and not at all after it
-	tail         cell = -1 // the rest of the wide character or the tab before it
-	spill        cell = -2 // the last column, in which a wide character had no room
+	void         cell = 0  // never drawn: a blank before other text, nothing at the end
+	tail         cell = -1 // a further column of the wide character or tab before it
+	spill        cell = -2 // the last column, too narrow for a wide character
 	tab          cell = -3 // the start of a tab
 	firstCluster cell = utf8.MaxRune + 1
 )
 
-// A cluster is a character with the marks upon it. More than three marks on a character that is in an edited line
-// are dropped.
+// A cluster is a character and its combining marks. A character in an edited line keeps at
+// most three marks; the others are dropped.
 type cluster [4]rune
 
-// A place is a position of the cursor. Rows are absolute (from 1, the top of the screen) once the output has said
-// so; before that they count from the row where it began.
-type place struct {
+// A position is a place of the cursor. Rows are absolute (1 is the top of the screen) once
+// the output has set one; before that they count from the row where the line began.
+type position struct {
 	row, col int
 	absolute bool
 }
 
-func (p place) sameRow(q place) bool { return p.row == q.row && p.absolute == q.absolute }
+// sameRow reports whether p and q are known to be in the same row.
+func (p position) sameRow(q position) bool { return p.row == q.row && p.absolute == q.absolute }
 
-// A line is the line that the output is drawing. As long as it is only appended to, text is the line and costs one
-// copy. The first move of the cursor lays it out into cells, one per column, row upon row if the width is known. While
-// all of them are ASCII or void, text holds them, a byte each; else they are in cells.
+// A line is the line that the output is drawing. While output only appends, the line is text
+// and costs one copy. The first move of the cursor splits it into cells, one per column, row
+// after row if the width is known. While all cells are ASCII or void, they stay in text, one
+// byte each; otherwise they are in cells.
 type line struct {
 	cols   int    // width of the terminal, 0 unknown
 	expand bool   // tabs become blanks
 	out    []byte // finished lines
-	seen   []byte // the front of the line that has been handed out already
+	seen   []byte // the part of the line already returned
 
 	text  []byte
 	width int  // upper bound of the columns of text
 	home  bool // a CR has taken the cursor from the end of text to the start of its last row
 
-	laid     bool // the line is cells
-	wide     bool // they are in cells, and text is empty
+	laid     bool // the line has cells
+	wide     bool // the cells are in cells, and text is empty
 	cells    []cell
 	clusters []cluster
-	top      place // of cells[0]; its col is 0
-	at       place // the cursor; in text mode it is top, and stands for what text and home say
+	top      position // position of cells[0]; its col is 0
+	at       position // the cursor; equal to top in text mode, where text and home define it
 
-	saved     place // DECSC
-	last      rune  // for REP
-	insert    bool  // IRM
-	changed   bool  // something that was drawn in the line has been overwritten or erased
-	rewritten int   // lines that were changed
-	spare     int   // blanks and repetitions that the bytes read so far have paid for, above freeSpare
+	saved     position // DECSC
+	last      rune     // for REP
+	insert    bool     // IRM
+	changed   bool     // drawn text has been overwritten or erased
+	rewritten int      // lines that were changed
+	spare     int      // blanks and repetitions allowed by the bytes read so far, beyond freeSpare
 }
 
-// write draws s, which is whole characters without controls. ascii says for certain that all of them are ASCII.
+// write draws s, which must be whole characters without controls. ascii true means that all
+// are ASCII; with false they may be.
 func (l *line) write(s []byte, ascii bool) {
 	if l.last = rune(s[len(s)-1]); l.last >= utf8.RuneSelf {
 		l.last, _ = utf8.DecodeLastRune(s)
@@ -98,8 +102,9 @@ func (l *line) write(s []byte, ascii bool) {
 	}
 }
 
-// add is write for the usual text of a program that draws: ASCII, the line laid out in one row, and the cursor at its end or
-// behind it, with room there. It reports whether it has drawn s.
+// add is the fast path of write for the usual text of a full-screen program: ASCII, a line
+// with cells in one row, and the cursor at or beyond its end, with room there. It reports
+// whether it drew s.
 func (l *line) add(s []byte) bool {
 	if l.wide || l.insert || !l.at.sameRow(l.top) {
 		return false
@@ -121,7 +126,7 @@ func (l *line) add(s []byte) bool {
 	return true
 }
 
-// lay turns text into cells.
+// lay converts text to cells, for the first change within the line.
 func (l *line) lay() {
 	if l.laid {
 		return
@@ -152,7 +157,8 @@ func (l *line) lay() {
 	l.text, l.width, l.home = l.text[:0], 0, false
 }
 
-// widen moves the cells from text to cells, for all that is not drawing ASCII or erasing nothing.
+// widen moves the cells from text to cells. Every operation needs it, except drawing ASCII
+// and erasing nothing.
 func (l *line) widen() {
 	if l.wide {
 		return
@@ -165,7 +171,7 @@ func (l *line) widen() {
 	l.text = l.text[:0]
 }
 
-// size returns the number of cells of a line that is laid out.
+// size returns the number of cells of a line with cells.
 func (l *line) size() int {
 	if l.wide {
 		return len(l.cells)
@@ -173,7 +179,7 @@ func (l *line) size() int {
 	return len(l.text)
 }
 
-// edit makes cells ready to be changed at the cursor, and returns the index of the cursor.
+// edit prepares the cells for a change at the cursor, and returns the index of the cursor.
 func (l *line) edit() int {
 	l.lay()
 	l.land()
@@ -181,9 +187,10 @@ func (l *line) edit() int {
 	return l.index()
 }
 
-// rows returns how far below cells[0] the cursor is.
+// rows returns the number of rows from cells[0] to the cursor.
 func (l *line) rows() int { return l.at.row - l.top.row }
 
+// index returns the cell of the cursor, which may be beyond the end of the line.
 func (l *line) index() int {
 	if l.cols > 0 {
 		return l.rows()*l.cols + l.at.col
@@ -206,14 +213,15 @@ func (l *line) here() bool {
 		l.cols > 0 && l.at.absolute == l.top.absolute && l.rows() > 0 && l.rows() <= l.size()/l.cols
 }
 
-// land ends the line if the cursor has left it, and begins another where the cursor is.
+// land begins another line at the cursor if the cursor has left this one.
 func (l *line) land() {
 	if !l.here() {
 		l.leave()
 	}
 }
 
-// leave ends the line without a line feed, and begins another where the cursor is.
+// leave ends the line without a line feed, and begins another at the cursor. An empty line
+// leaves no line end.
 func (l *line) leave() {
 	start := len(l.out)
 	continued := len(l.seen) > 0
@@ -228,7 +236,8 @@ func (l *line) leave() {
 	l.laid = l.at.col > 0
 }
 
-// feed ends the line. But within a wrapped line, above its last row, it is a move: readline goes down so.
+// feed ends the line. Within a wrapped line, above its last row, it only moves down, because
+// readline uses LF for that.
 func (l *line) feed() {
 	if l.cols > 0 && l.laid && l.here() && (l.rows()+1)*l.cols < l.size() {
 		l.at.row++
@@ -242,7 +251,8 @@ func (l *line) feed() {
 	l.reset()
 }
 
-// pass hands out a line that is too long to be kept. What follows is a line of its own, but for the line end.
+// pass returns a line that is too long to be kept. The following text continues it, but can
+// no longer change it.
 func (l *line) pass() {
 	l.emit()
 	laid, wide := l.laid, l.wide
@@ -250,7 +260,7 @@ func (l *line) pass() {
 	l.at, l.laid, l.wide = l.top, laid, wide
 }
 
-// reset makes the line empty, in text mode.
+// reset empties the line and returns it to text mode.
 func (l *line) reset() {
 	if l.changed {
 		l.rewritten++
@@ -260,7 +270,8 @@ func (l *line) reset() {
 	l.laid, l.wide, l.changed = false, false, false
 }
 
-// emit appends to out what stands in the line, without the front that was handed out before, if that still stands.
+// emit appends the line to out, without its front if that was already returned and is
+// unchanged.
 func (l *line) emit() {
 	start := len(l.out)
 	l.out, _ = l.appendTo(l.out)
@@ -272,7 +283,7 @@ func (l *line) emit() {
 	}
 }
 
-// appendTo appends the line to dst, and says where in dst the cursor is, if the line is laid out.
+// appendTo appends the line to dst and returns the index of the cursor in dst.
 func (l *line) appendTo(dst []byte) (_ []byte, cursor int) {
 	if l.expand && !l.laid && bytes.IndexByte(l.text, ht) >= 0 {
 		l.lay()
@@ -288,7 +299,7 @@ func (l *line) appendTo(dst []byte) (_ []byte, cursor int) {
 	if !l.wide {
 		return l.appendText(dst, at)
 	}
-	// A terminal's own echo erases by drawing blanks (BS, blank, BS): those are no part of the line.
+	// A terminal's echo erases with blanks (BS, blank, BS), so these are not part of the line.
 	end := len(l.cells)
 	for end > 0 && (l.cells[end-1] == void || l.changed && l.cells[end-1] == ' ' && end > at) {
 		end--
@@ -339,7 +350,7 @@ func (l *line) appendTo(dst []byte) (_ []byte, cursor int) {
 	return dst, cursor
 }
 
-// appendText is appendTo for cells that are in text.
+// appendText is appendTo for cells in text.
 func (l *line) appendText(dst []byte, at int) (_ []byte, cursor int) {
 	end := len(l.text)
 	for end > 0 && (l.text[end-1] == 0 || l.changed && l.text[end-1] == ' ' && end > at) {

@@ -2,17 +2,19 @@ package vt
 
 import "bytes"
 
-// Modes is what the output has switched on in the terminal. The zero value is a terminal just reset.
+// Modes is the set of modes that the output has switched on. The zero value is a terminal
+// after a reset.
 type Modes struct {
 	AltScreen      bool // the alternate screen (xterm: DECSET 47, 1047, 1049): a full-screen program runs
 	AppCursor      bool // DECCKM, DECSET 1: the cursor keys send ESC O A, not ESC [ A
 	AppKeypad      bool // DECKPAM, ESC =, or DECNKM, DECSET 66
-	BracketedPaste bool // DECSET 2004: what is pasted goes between ESC [ 200 ~ and ESC [ 201 ~
+	BracketedPaste bool // DECSET 2004: pasted text is sent between ESC [ 200 ~ and ESC [ 201 ~
 	CursorHidden   bool // DECTCEM off, DECRST 25
-	Resets         int  // how often RIS (ESC c) or DECSTR (CSI ! p) have cleared the above
+	Resets         int  // times that RIS (ESC c) or DECSTR (CSI ! p) cleared the above
 }
 
-// Queries counts the questions that a terminal would have answered. Whoever answers remembers how far it has come.
+// Queries counts the questions that a terminal would have answered. The counts only grow: a
+// caller that answers should keep the last values and answer the difference.
 type Queries struct {
 	Status         int // DSR 5: CSI 5 n
 	CursorPosition int // DSR 6, CPR: CSI 6 n, and DECXCPR, CSI ? 6 n
@@ -21,25 +23,26 @@ type Queries struct {
 	Tertiary       int // DA3: CSI = c
 }
 
-// A Tracker follows what the output switches on and asks. The zero value is ready.
+// A Tracker records the modes and the questions of the output. The zero value is ready.
 type Tracker struct {
 	parser  Parser
 	modes   Modes
 	queries Queries
 }
 
-// Modes returns what is on now.
+// Modes returns the modes that are on now.
 func (t *Tracker) Modes() Modes { return t.modes }
 
-// Queries returns what has been asked so far.
+// Queries returns the number of questions so far.
 func (t *Tracker) Queries() Queries { return t.queries }
 
-// Write reads the next piece of the output. It never fails. Text without sequences costs next to nothing.
+// Write reads the next piece of the output. It never fails. Text without sequences costs one
+// search for ESC.
 func (t *Tracker) Write(p []byte) (int, error) {
 	n := len(p)
 	t.parser.MaxString = -1
 	for len(p) > 0 {
-		if t.parser.between() { // only an ESC can begin what matters
+		if t.parser.between() { // only an ESC begins a mode or a question
 			i := bytes.IndexByte(p, esc)
 			if i < 0 {
 				break
@@ -60,6 +63,7 @@ func (t *Tracker) Write(p []byte) (int, error) {
 	return n, nil
 }
 
+// escape applies DECKPAM, DECKPNM and RIS, and counts DECID.
 func (t *Tracker) escape(tok *Token) {
 	if tok.Inter[0] != 0 {
 		return
@@ -76,6 +80,8 @@ func (t *Tracker) escape(tok *Token) {
 	}
 }
 
+// csi applies modes and DECSTR, and counts the questions DSR and DA (ECMA-48 sections 8.3.35
+// and 8.3.24).
 func (t *Tracker) csi(tok *Token) {
 	switch tok.Final {
 	case 'h', 'l':
@@ -85,7 +91,7 @@ func (t *Tracker) csi(tok *Token) {
 			}
 		}
 	case 'p':
-		if tok.Private == 0 && tok.Inter[0] == '!' && tok.Inter[1] == 0 { // DECSTR leaves the screen as it is
+		if tok.Private == 0 && tok.Inter[0] == '!' && tok.Inter[1] == 0 { // DECSTR does not switch the screen
 			t.modes = Modes{AltScreen: t.modes.AltScreen, Resets: t.modes.Resets + 1}
 		}
 	case 'n':
@@ -113,7 +119,7 @@ func (t *Tracker) csi(tok *Token) {
 	}
 }
 
-// set is DECSET and DECRST of one mode.
+// set applies DECSET or DECRST of one mode.
 func (t *Tracker) set(mode int, on bool) {
 	switch mode {
 	case 1:

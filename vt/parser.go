@@ -15,27 +15,32 @@ const (
 	st  = 0x9c // String Terminator as a C1 control
 )
 
-// defaultMaxString is enough for titles, links, colour queries and notices; images are for nobody here.
+// defaultMaxString is enough for titles, links, colour queries and notices. Images are
+// dropped.
 const defaultMaxString = 4 << 10
 
-// A Parser cuts the output of a terminal into tokens, however it arrives in pieces. The zero value is ready.
+// A Parser splits the output of a terminal into tokens; the output may be cut anywhere. The
+// zero value is ready.
 //
-// It follows the state machine of Paul Williams for DEC terminals (https://vt100.net/emu/dec_ansi_parser) with
-// the changes that UTF-8 and xterm brought: a string ends with ESC \ or BEL (xterm: OSC only; nothing else has a BEL
-// inside), and any other ESC breaks it off; a colon separates subparameters; a byte above 0x7f inside a sequence
-// breaks it off.
+// It follows the state machine of Paul Williams for DEC terminals
+// (https://vt100.net/emu/dec_ansi_parser) with the changes for UTF-8 and xterm: a string ends
+// with ESC \ or BEL (in xterm only an OSC ends with BEL, but no other string contains one),
+// and any other ESC cancels it; a colon separates subparameters; a byte above 0x7f inside a
+// sequence cancels it.
 //
-// Its memory does not depend on the input: parameters beyond 32, and strings beyond MaxString, are not kept.
+// Its memory does not depend on the input: parameters beyond 32, and bytes of a string beyond
+// MaxString, are dropped.
 type Parser struct {
-	// C1 says that the stream is not UTF-8: the bytes 0x80-0x9f are C1 controls, and those above are text of
-	// one byte per character. Without it 0x9b is no CSI, because it occurs within characters.
+	// C1 must be set for a stream that is not UTF-8: the bytes 0x80-0x9f are C1 controls, and
+	// those above are text of one byte per character. Without it 0x9b is not a CSI, because that
+	// byte occurs within UTF-8 characters.
 	C1 bool
-	// MaxString is how many bytes of a string are kept. Zero means 4096, a negative number none.
+	// MaxString is the most bytes kept of a string; 0 means 4096, a negative number none.
 	MaxString int
 
 	state state
 	str   Kind // the kind of string, in the states inString and inStringEsc
-	bad   bool // the CSI is malformed, and waits for its final byte
+	bad   bool // the sequence is malformed; its final byte cancels it
 	tok   Token
 	buf   []byte // the string so far
 	held  [utf8.UTFMax]byte
@@ -52,14 +57,15 @@ const (
 	inStringEsc // an ESC within a string: its end, if a backslash follows
 )
 
-// Next takes the next token from the front of b and returns it with the rest of b. When b ends before another
-// token is complete it returns nil, and the token goes on with the next call's b.
+// Next returns the next token from the front of b and the rest of b. If b ends within a
+// token, Next returns nil, and the token continues with the b of the next call.
 //
 //	for t, b := p.Next(b); t != nil; t, b = p.Next(b) {
 //
-// A control character within a sequence comes before the sequence, because a terminal executes it at once.
+// A control character within a sequence is returned before the sequence, because a terminal
+// executes it at once.
 func (p *Parser) Next(b []byte) (*Token, []byte) {
-	if p.between() && !p.C1 && len(b) > 0 { // most of all output is whole tokens of the usual forms
+	if p.between() && !p.C1 && len(b) > 0 { // fast path: most output is whole tokens of these forms
 		switch c := b[0]; {
 		case c == esc:
 			if n := p.tok.sequence(b); n > 0 {
@@ -76,7 +82,7 @@ func (p *Parser) Next(b []byte) (*Token, []byte) {
 	return p.next(b)
 }
 
-// next is Next for every form of token, cut anywhere.
+// next handles every form of token, cut anywhere.
 func (p *Parser) next(b []byte) (*Token, []byte) {
 	for len(b) > 0 {
 		if p.nheld > 0 {
@@ -146,8 +152,9 @@ func (p *Parser) next(b []byte) (*Token, []byte) {
 	return nil, nil
 }
 
-// Flush says that the stream has ended. It returns what was held back of it: the beginning of a rune as Text, the
-// beginning of a sequence as Canceled, or nil. The Parser is then as new.
+// Flush ends the stream. It returns the incomplete token at its end: the beginning of a rune
+// as Text, the beginning of a sequence as Canceled, or nil. Afterwards the Parser is ready
+// for another stream.
 func (p *Parser) Flush() *Token {
 	switch {
 	case p.nheld > 0:
@@ -161,11 +168,13 @@ func (p *Parser) Flush() *Token {
 // between reports whether the next byte begins a token.
 func (p *Parser) between() bool { return p.state == ground && p.nheld == 0 }
 
+// begin enters state s with an empty token.
 func (p *Parser) begin(s state) {
 	p.state, p.bad = s, false
 	p.tok.clear()
 }
 
+// done completes the token and returns to the ground state.
 func (p *Parser) done(k Kind, final byte) *Token {
 	p.state = ground
 	p.tok.Kind, p.tok.Final = k, final
@@ -179,6 +188,8 @@ func (p *Parser) cancel() *Token {
 	return p.done(Canceled, 0)
 }
 
+// escape handles the byte c after ESC: an intermediate byte, the start of a CSI or a string,
+// or a final byte (ECMA-35 section 13).
 func (p *Parser) escape(c byte) *Token {
 	if c < 0x30 {
 		if !p.tok.intermediate(c) {
@@ -209,7 +220,8 @@ func (p *Parser) escape(c byte) *Token {
 	return p.done(Escape, c)
 }
 
-// csi takes bytes 0x20-0x7e from the front of b, up to the final byte of the sequence, and returns how many.
+// csi reads bytes 0x20-0x7e from the front of b, up to the final byte of the sequence
+// (ECMA-48 section 5.4), and returns how many it has read.
 func (p *Parser) csi(b []byte) (*Token, int) {
 	t := &p.tok
 	for n := 0; n < len(b); n++ {
@@ -238,8 +250,8 @@ func (p *Parser) csi(b []byte) (*Token, int) {
 	return nil, len(b)
 }
 
-// c1 takes a C1 control from the front of b: it is ESC and the byte 0x40 below, in one (ECMA-48 section 5.3).
-// It returns nil if a sequence has only begun.
+// c1 reads a C1 control from the front of b: one byte in place of ESC and the byte 0x40
+// below it (ECMA-48 section 5.3). It returns nil if the byte begins a sequence.
 func (p *Parser) c1(b []byte) (*Token, []byte) {
 	c := b[0]
 	switch {

@@ -13,7 +13,7 @@ var kinds = map[vt.Kind]string{
 	vt.SOS: "SOS", vt.PM: "PM", vt.APC: "APC", vt.Canceled: "Canceled",
 }
 
-// describe writes a token as one would say it. Text is joined with the text before it by tokens.
+// describe returns a readable form of a token. tokens joins adjacent texts.
 func describe(t *vt.Token) string {
 	switch t.Kind {
 	case vt.Control:
@@ -121,7 +121,7 @@ func TestParser(t *testing.T) {
 	}
 }
 
-// Text is cut only between runes, and says when it is ASCII.
+// Text must be cut between runes only, and ASCII must be reported where it is certain.
 func TestParserText(t *testing.T) {
 	in := "plain text of some length, ü and 漢字 \x1b[m and plain again"
 	everyCut(in, func(how string, pieces ...string) {
@@ -146,7 +146,8 @@ func TestParserText(t *testing.T) {
 	})
 }
 
-// The scan of eight bytes at a time finds the first control at every place, whatever stands before it.
+// The scan of eight bytes at a time must find the first control at each offset, after any
+// bytes.
 func TestParserFindsControls(t *testing.T) {
 	for _, fill := range []byte{' ', 'a', '~', 0x80, 0xff, 0x9f, 0xa0} {
 		for n := range 40 {

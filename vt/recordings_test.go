@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the clean text of the recordings")
 
-// The recordings are what real programs wrote to a terminal; see testdata/README.md.
+// The recordings are the output of real programs; see testdata/README.md.
 var recordings = []struct {
 	name, last string
 	cols       int
@@ -78,7 +78,8 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// While a full-screen program runs, the modes say so; afterwards they are as before.
+// While a full-screen program runs, the modes must show it; afterwards they must be as
+// before.
 func TestRecordingsAlternateScreen(t *testing.T) {
 	for _, name := range []string{"vim", "less"} {
 		var tracker vt.Tracker

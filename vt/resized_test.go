@@ -6,7 +6,7 @@ import (
 	"ptyctl/vt"
 )
 
-// A terminal that gets another size scrolls as a whole again.
+// After a resize the whole terminal must scroll again.
 func TestFilterResized(t *testing.T) {
 	var f vt.Filter
 	f.Append(nil, []byte("\x1b[?1049h\x1b[31m\x1b[2;9r"))

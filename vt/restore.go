@@ -5,9 +5,10 @@ import (
 	"strconv"
 )
 
-// Restore appends what puts the terminal back: the main screen, plain text, the cursor shown, and every mode off that
-// the output has left on. Nothing is appended for what it left alone. The cursor stays where it is, unless part of the
-// screen was closed to it; then it goes to the last line.
+// Restore appends the sequences that restore the terminal: the main screen, plain text, the
+// cursor shown, and every mode off that the output has left on. It appends nothing for a
+// state that the output did not change. The cursor stays, unless the output had limited it to
+// a part of the screen; then it moves to the last line.
 func (f *Filter) Restore(dst []byte) []byte {
 	d := &f.drawn
 	if d.alt {
@@ -19,7 +20,7 @@ func (f *Filter) Restore(dst []byte) []byte {
 	if d.region {
 		dst = append(dst, "\x1b[r"...)
 	}
-	if d.origin || d.region { // either has taken the cursor home
+	if d.origin || d.region { // both sequences have moved the cursor home
 		dst = append(dst, "\x1b[9999;1H"...)
 	}
 	if d.noWrap {
@@ -56,8 +57,8 @@ func (f *Filter) Restore(dst []byte) []byte {
 	return dst
 }
 
-// Resume appends what brings a terminal just restored to the state that the output has left so far, but for what it
-// has drawn.
+// Resume appends the sequences that bring a restored terminal into the state that the output
+// has left so far, except for the drawn text.
 func (f *Filter) Resume(dst []byte) []byte {
 	d := &f.drawn
 	if d.alt {
@@ -90,17 +91,18 @@ func (f *Filter) Resume(dst []byte) []byte {
 	return dst
 }
 
-// Resized appends what a terminal does besides when it gets another size: no part of the screen is closed to the cursor any
-// more. Output from before is so shown in a terminal that had the new size all the time.
+// Resized appends the reset that a terminal does at a resize: the scrolling region becomes
+// the whole screen. Earlier output then looks as in a terminal that had the new size from the
+// start.
 func (f *Filter) Resized(dst []byte) []byte {
 	if !f.drawn.region {
 		return dst
 	}
 	f.drawn.region = false
-	return append(dst, "\x1b7\x1b[r\x1b8"...) // DECSTBM takes the cursor home, DECRC back
+	return append(dst, "\x1b7\x1b[r\x1b8"...) // DECSTBM moves the cursor home; DECRC returns it
 }
 
-// soft is DECSTR, which leaves the screen as it is.
+// soft applies DECSTR, which does not switch the screen.
 func (f *Filter) soft(dst []byte) []byte {
 	alt := f.drawn.alt
 	f.drawn.alt = false
@@ -109,6 +111,7 @@ func (f *Filter) soft(dst []byte) []byte {
 	return dst
 }
 
+// setMode records that mode is on or off.
 func (d *drawn) setMode(mode int, on bool) {
 	i := slices.Index(d.modes, mode)
 	switch {
@@ -119,7 +122,7 @@ func (d *drawn) setMode(mode int, on bool) {
 	}
 }
 
-// sgr passes on a Select Graphic Rendition (ECMA-48 section 8.3.117) without its 8, which conceals.
+// sgr passes on an SGR (ECMA-48 section 8.3.117) without parameter 8, which conceals text.
 func (f *Filter) sgr(dst []byte, t *Token) []byte {
 	d := &f.drawn
 	if t.Param(0, 0) == 0 {
@@ -147,7 +150,7 @@ func (f *Filter) sgr(dst []byte, t *Token) []byte {
 			kept++
 		}
 	}
-	if kept == 0 && t.Len() > 0 { // without a parameter it would be a reset
+	if kept == 0 && t.Len() > 0 { // an SGR without parameters would be a reset
 		return dst[:begin]
 	}
 	dst = append(dst, 'm')
@@ -161,7 +164,8 @@ func (f *Filter) sgr(dst []byte, t *Token) []byte {
 	return dst
 }
 
-// attribute returns how many parameters from i on make one attribute of an SGR: a colour has its own.
+// attribute returns the number of parameters from i on that form one attribute of an SGR. A
+// colour has parameters of its own.
 func attribute(t *Token, i int) int {
 	n := 1
 	for t.Sub(i + n) {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A class is what clean text does with a character.
+// A class is the treatment of a character in clean text: kept, replaced or removed.
 type class uint8
 
 const (
@@ -16,14 +16,14 @@ const (
 	zeroWidth
 )
 
-// classify decodes the first character of b, of which no byte is a C0 control.
+// classify decodes the first character of b, which must not begin with a C0 control.
 func classify(b []byte) (r rune, size int, c class) {
 	r, size = utf8.DecodeRune(b)
 	switch {
 	case r == utf8.RuneError && size <= 1:
 		c = badUTF8
 	case r < 0xa0:
-		if r >= 0x80 { // C1, which xterm obeys in this form too
+		if r >= 0x80 { // a C1 control, which xterm obeys in UTF-8 too
 			c = control
 		}
 	case r < 0x061c:
@@ -35,8 +35,8 @@ func classify(b []byte) (r rune, size int, c class) {
 	return r, size, c
 }
 
-// visible3 reports whether b begins with one of U+2070 to U+CFFF that is visible. There are box drawing, kana, Han and
-// most of Hangul, for which utf8.DecodeRune is slow.
+// visible3 reports whether b begins with a visible character from U+2070 to U+CFFF. This
+// range has box drawing, kana, Han and most of Hangul, for which utf8.DecodeRune is slow.
 func visible3(b []byte) bool {
 	if len(b) < 3 || b[0] < 0xe2 || b[0] > 0xec || b[1]&0xc0 != 0x80 || b[2]&0xc0 != 0x80 {
 		return false
@@ -45,8 +45,9 @@ func visible3(b []byte) bool {
 	return r >= 0x2070 && r != 0x3164
 }
 
-// invisible reports whether r shows as nothing by itself, so that text can be hidden in a row of them. U+FE0E and
-// U+FE0F (text or emoji style) are not among them: they occur in honest text, and clean text keeps them.
+// invisible reports whether r has no visible form of its own, so that a row of such
+// characters can hide text. U+FE0E and U+FE0F (text or emoji style) are not included: they
+// occur in honest text, and clean text keeps them.
 func invisible(r rune) bool {
 	switch {
 	case r < 0x180b:
@@ -65,8 +66,8 @@ func invisible(r rune) bool {
 	return 0xe0000 <= r && r <= 0xe0fff // tags, variation selectors 17-256
 }
 
-// wide lists the blocks of characters that take two columns (Unicode Standard Annex 11, classes W and F), most
-// of the single emoji among older symbols included.
+// wide lists the blocks of characters that take two columns (Unicode Standard Annex 11,
+// classes W and F), including most single emoji among older symbols.
 var wide = [...][2]rune{
 	{0x1100, 0x115e},
 	{0x231a, 0x231b},
@@ -133,7 +134,8 @@ var wide = [...][2]rune{
 	{0x20000, 0x3fffd},
 }
 
-// columns returns how many columns r takes: 0 if it joins the character before it, else 1 or 2.
+// columns returns the number of columns of r: 0 if it combines with the character before it,
+// otherwise 1 or 2.
 func columns(r rune) int {
 	if r < 0x300 {
 		return 1

@@ -1,12 +1,13 @@
 package vt
 
+// beginString starts a control string of kind k (ECMA-48 section 5.6).
 func (p *Parser) beginString(k Kind) *Token {
 	p.begin(inString)
 	p.str, p.buf = k, p.buf[:0]
 	return nil
 }
 
-// string takes the content of a string from the front of b, and its end.
+// string reads the content of a string from the front of b, and its end.
 func (p *Parser) string(b []byte) (*Token, []byte) {
 	c := b[0]
 	if p.state == inStringEsc {
@@ -14,7 +15,7 @@ func (p *Parser) string(b []byte) (*Token, []byte) {
 			return p.endString(), b[1:]
 		}
 		t := p.cancel()
-		p.state = inEscape // of which c is the continuation
+		p.state = inEscape // c continues the new sequence
 		return t, b
 	}
 	switch {
@@ -25,7 +26,7 @@ func (p *Parser) string(b []byte) (*Token, []byte) {
 	case c == bel:
 		return p.endString(), b[1:]
 	case c < 0x20 || c == del:
-		if p.str != OSC { // sixels and the like may be broken into lines; OSC ignores controls
+		if p.str != OSC { // for example, sixels may contain line ends; OSC ignores controls
 			p.keep(b[:1])
 		}
 	default:
@@ -36,6 +37,7 @@ func (p *Parser) string(b []byte) (*Token, []byte) {
 	return nil, b[1:]
 }
 
+// keep appends s to the string, up to MaxString bytes.
 func (p *Parser) keep(s []byte) {
 	limit := p.MaxString
 	if limit == 0 {
@@ -47,6 +49,7 @@ func (p *Parser) keep(s []byte) {
 	p.buf = append(p.buf, s...)
 }
 
+// endString completes the string; its content becomes Token.Data.
 func (p *Parser) endString() *Token {
 	p.tok.Data = p.buf
 	return p.done(p.str, 0)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// text takes a run of text from the front of b. It holds back a rune that b cuts.
+// text reads a run of text from the front of b. It keeps back a rune that the end of b cuts.
 func (p *Parser) text(b []byte) (*Token, []byte) {
 	n, ascii := p.printable(b)
 	whole := n
@@ -20,6 +20,7 @@ func (p *Parser) text(b []byte) (*Token, []byte) {
 	return p.run(b[:whole], ascii), b[n:]
 }
 
+// run returns a Text token for s.
 func (p *Parser) run(s []byte, ascii bool) *Token {
 	t := &p.tok
 	t.Kind, t.Data, t.ASCII = Text, s, ascii
@@ -27,12 +28,12 @@ func (p *Parser) run(s []byte, ascii bool) *Token {
 }
 
 func (p *Parser) control(c byte) *Token {
-	// Within a sequence p.tok holds its beginning, of which only Kind and Final are not yet set.
+	// Within a sequence p.tok holds the sequence so far; only Kind and Final are still free.
 	p.tok.Kind, p.tok.Final = Control, c
 	return &p.tok
 }
 
-// resume continues the rune of which held is the beginning.
+// resume continues the rune that begins with the bytes in held.
 func (p *Parser) resume(b []byte) (*Token, []byte) {
 	held := append(p.held[:p.nheld], b[0])
 	switch {
@@ -43,16 +44,17 @@ func (p *Parser) resume(b []byte) (*Token, []byte) {
 		p.nheld++
 		return p.release(), b[1:]
 	}
-	return p.release(), b // the next byte does not belong to it
+	return p.release(), b // the next byte is not part of it
 }
 
+// release returns the held bytes as Text.
 func (p *Parser) release() *Token {
 	s := p.held[:p.nheld]
 	p.nheld = 0
 	return p.run(s, false)
 }
 
-// incomplete returns the length of the rune that begins, and does not end, at the end of b.
+// incomplete returns the number of bytes of a rune that the end of b cuts, or 0.
 func incomplete(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
@@ -65,7 +67,7 @@ func incomplete(b []byte) int {
 	return 0
 }
 
-// printable returns the length of the text at the front of b, and whether it is ASCII.
+// printable returns the length of the text at the front of b, and whether it is ASCII only.
 func (p *Parser) printable(b []byte) (n int, ascii bool) {
 	if !p.C1 {
 		return printable(b)
@@ -99,8 +101,8 @@ const (
 	every80 = 0x8080808080808080
 )
 
-// printable returns how many bytes at the front of b are neither C0 controls nor DEL, and whether none of them is
-// above 0x7e. It looks at eight bytes at a time.
+// printable returns the number of bytes at the front of b before the first C0 control or DEL,
+// and whether all of them are below 0x7f. It tests eight bytes at a time.
 func printable(b []byte) (n int, ascii bool) {
 	var high uint64
 	for ; n+8 <= len(b); n += 8 {
@@ -109,7 +111,7 @@ func printable(b []byte) (n int, ascii bool) {
 		dels := w ^ del*every01
 		dels = (dels - every01) &^ dels
 		if stop := (low | dels) & every80; stop != 0 {
-			high |= w & every80 & (stop&-stop - 1) // of the bytes before the first stop
+			high |= w & every80 & (stop&-stop - 1) // only the bytes before the first stop
 			return n + bits.TrailingZeros64(stop)/8, high == 0
 		}
 		high |= w & every80

@@ -1,6 +1,6 @@
 package vt
 
-// A Kind says what a Token is.
+// A Kind is the type of a Token.
 type Kind uint8
 
 // The kinds of tokens.
@@ -14,27 +14,29 @@ const (
 	SOS                      // start of string
 	PM                       // privacy message
 	APC                      // application program command
-	Canceled                 // a sequence that was broken off (CAN, SUB, a new ESC) or malformed: it has no effect
+	Canceled                 // an interrupted (CAN, SUB, a new ESC) or malformed sequence, without effect
 )
 
 const maxParams = 32 // xterm keeps 30; a terminal ignores the others
 
-// A Token is one element of the output. It is valid until the next call of the Parser that made it.
+// A Token is one element of the output. It is valid until the next call of its Parser.
 type Token struct {
 	Kind Kind
 	// Final is the final byte of an Escape or a CSI, and the character itself of a Control.
 	Final byte
 	// Private is the first byte of a CSI if it is one of < = > ?, else 0.
 	Private byte
-	// Inter holds the intermediate bytes (0x20-0x2f) of an Escape or a CSI, 0 where there is none.
-	// A sequence with more than two is Canceled.
+	// Inter holds the intermediate bytes (0x20-0x2f) of an Escape or a CSI; 0 marks an unused
+	// element. A sequence with more than two is Canceled.
 	Inter [2]byte
-	// ASCII says of a Text that it has no byte above 0x7e. Where it is false there may be none either.
+	// ASCII is true for a Text if all its bytes are known to be below 0x7f; with false they may
+	// be.
 	ASCII bool
-	// Truncated says of a string that it was longer than Parser.MaxString.
+	// Truncated is true for a string longer than Parser.MaxString.
 	Truncated bool
-	// Data is a Text's bytes or a string's content. A rune is never cut, but Text may hold bytes that are
-	// not UTF-8; cutting it into runes piece by piece gives the same as cutting the stream.
+	// Data is the bytes of a Text or the content of a string. A rune is never cut, but a Text
+	// may contain bytes that are not UTF-8. Decoding the pieces gives the same runes as decoding
+	// the whole stream.
 	Data []byte
 
 	params  [maxParams]int32 // -1 where left out
@@ -42,10 +44,10 @@ type Token struct {
 	sub     uint32 // bit i: parameter i follows a colon
 }
 
-// Len returns the number of parameters of a CSI, subparameters included.
+// Len returns the number of parameters of a CSI, including subparameters.
 func (t *Token) Len() int { return t.nparams }
 
-// Param returns parameter i of a CSI, at most 65535, or def where it was left out.
+// Param returns parameter i of a CSI, at most 65535, or def if it was omitted.
 func (t *Token) Param(i, def int) int {
 	if i >= t.nparams || t.params[i] < 0 {
 		return def
@@ -56,16 +58,17 @@ func (t *Token) Param(i, def int) int {
 // Sub reports whether parameter i is a subparameter: it follows a colon (ITU-T T.416 section 13.1.8).
 func (t *Token) Sub(i int) bool { return i < t.nparams && t.sub&(1<<i) != 0 }
 
-// count returns parameter 0 of a CSI whose parameter is a number of something: 0 means 1 there, as on a VT100.
+// count returns parameter 0 of a CSI that takes a count. As on a VT100, 0 means 1.
 func (t *Token) count() int { return max(1, t.Param(0, 1)) }
 
 // plain reports whether a CSI has neither private marker nor intermediate bytes.
 func (t *Token) plain() bool { return t.Private == 0 && t.Inter[0] == 0 }
 
+// clear prepares t for the next token.
 func (t *Token) clear() {
 	t.Private, t.Inter = 0, [2]byte{}
 	t.ASCII, t.Truncated = false, false
-	if t.Data != nil { // a pointer costs more to write than to look at
+	if t.Data != nil { // writing a pointer is slower than testing it
 		t.Data = nil
 	}
 	t.nparams, t.sub = 0, 0
@@ -73,9 +76,10 @@ func (t *Token) clear() {
 
 const maxParam = 65535
 
-// sequence reads a sequence of a usual form from the front of b, which is an ESC: a CSI of a private marker or none,
-// numbers between semicolons, and the final byte, or an Escape with one intermediate byte. It returns its length, or 0
-// if b begins with any other, or is too short.
+// sequence is the fast path for a complete sequence of a usual form at the front of b, which
+// begins with ESC: a CSI with an optional private marker, numbers between semicolons and the
+// final byte, or an Escape with one intermediate byte. It returns the length, or 0 for any
+// other or incomplete sequence.
 func (t *Token) sequence(b []byte) int {
 	if len(b) < 3 {
 		return 0
@@ -116,7 +120,8 @@ func (t *Token) sequence(b []byte) int {
 	return 0
 }
 
-// digits reads the digits at the front of b and returns how many there are.
+// digits adds the digits at the front of b to the current parameter and returns how many
+// there are.
 func (t *Token) digits(b []byte) (n int) {
 	if t.nparams == 0 {
 		t.params[0], t.nparams = -1, 1
@@ -133,13 +138,13 @@ func (t *Token) digits(b []byte) (n int) {
 	return n
 }
 
-// separator begins the next parameter.
+// separator starts the next parameter; after a colon it is a subparameter.
 func (t *Token) separator(c byte) {
 	if t.nparams == 0 {
 		t.params[0], t.nparams = -1, 1
 	}
 	if t.nparams >= maxParams {
-		t.nparams = maxParams + 1 // so that its digits are not added to the last one
+		t.nparams = maxParams + 1 // its digits must not change the last parameter
 		return
 	}
 	t.params[t.nparams] = -1
@@ -149,7 +154,7 @@ func (t *Token) separator(c byte) {
 	t.nparams++
 }
 
-// intermediate keeps c and reports whether there was room.
+// intermediate stores c and reports whether there was room.
 func (t *Token) intermediate(c byte) bool {
 	for i := range t.Inter {
 		if t.Inter[i] == 0 {
