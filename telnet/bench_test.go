@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	benchRead = 32 << 10 // as one read of a socket
+	benchRead = 32 << 10 // the size of one read from a socket
 	benchSize = 8 << 20
 )
 
-// streams are what the benchmarks decode.
+// streams returns the inputs of the decoding benchmarks.
 func streams() []struct {
 	name    string
 	data    []byte
@@ -118,7 +118,11 @@ func BenchmarkRead(b *testing.B) {
 
 // BenchmarkWrite types short lines, and pastes a long text.
 func BenchmarkWrite(b *testing.B) {
-	for _, bb := range []struct{ name, data string }{{"line", "show version\r"}, {"paste", strings.Repeat("interface x\r", 1000)}, {"plain", strings.Repeat("0123456789abcdef", 256)}} {
+	for _, bb := range []struct{ name, data string }{
+		{"line", "show version\r"},
+		{"paste", strings.Repeat("interface x\r", 1000)},
+		{"plain", strings.Repeat("0123456789abcdef", 256)},
+	} {
 		b.Run(bb.name, func(b *testing.B) {
 			c, err := NewConn(memory{strings.NewReader("")}, Config{Mode: ModeTelnet})
 			if err != nil {

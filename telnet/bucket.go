@@ -2,13 +2,14 @@ package telnet
 
 import "time"
 
-// A bucket allows so many things at once, and then so many a second. The zero value is full.
+// A bucket protects against a peer that causes endless answers. It limits a rate: a burst of size events, then perSecond events a second. The zero
+// value is full.
 type bucket struct {
-	used float64   // of the size, at the time of last
-	last time.Time // zero: never used
+	used float64   // events used of the burst, at the time of last
+	last time.Time // zero before the first event
 }
 
-// take reports whether there was one left, and takes it.
+// take uses one event. It returns false if none is left.
 func (b *bucket) take(size, perSecond float64) bool {
 	now := time.Now()
 	if !b.last.IsZero() {

@@ -29,7 +29,7 @@ const (
 // A Command is a command without an operand (RFC 854; EOF, SUSP and ABORT: RFC 1184; EOR: RFC 885).
 type Command byte
 
-// The commands that Conn.Send takes.
+// The commands that Conn.Send accepts.
 const (
 	EOF   = Command(cmdEOF)
 	SUSP  = Command(cmdSUSP)
@@ -46,11 +46,14 @@ const (
 	GA    = Command(cmdGA)
 )
 
+// commandNames holds the names from EOF (236) to IAC (255), in the order of their codes.
 var commandNames = [...]string{
-	"EOF", "SUSP", "ABORT", "EOR", "SE", "NOP", "DM", "BRK", "IP", "AO", "AYT", "EC", "EL", "GA", "SB", "WILL", "WONT", "DO", "DONT", "IAC",
+	"EOF", "SUSP", "ABORT", "EOR", "SE", "NOP", "DM", "BRK", "IP", "AO",
+	"AYT", "EC", "EL", "GA", "SB", "WILL", "WONT", "DO", "DONT", "IAC",
 }
 
-// String returns the RFC's abbreviation, or the number of a command that has none.
+// String returns the RFC's abbreviation, for example "AYT", or the number of an unnamed
+// command.
 func (c Command) String() string {
 	if byte(c) >= cmdEOF {
 		return commandNames[byte(c)-cmdEOF]
@@ -61,7 +64,7 @@ func (c Command) String() string {
 // An Option is a Telnet option's code.
 type Option byte
 
-// The options that this package knows, with their RFCs. It accepts most of them; see Config.
+// The options that this package knows, with their RFCs. Config says which of them it accepts.
 const (
 	Binary         Option = 0  // RFC 856
 	Echo           Option = 1  // RFC 857
@@ -75,8 +78,8 @@ const (
 	TerminalSpeed  Option = 32 // RFC 1079
 	FlowControl    Option = 33 // RFC 1372; refused
 	Linemode       Option = 34 // RFC 1184; refused
-	XDisplay       Option = 35 // RFC 1096; refused: it tells of the local machine
-	OldEnviron     Option = 36 // RFC 1408; refused: with it and NewEnviron a BSD telnetd hangs
+	XDisplay       Option = 35 // RFC 1096; refused: it would reveal the local machine
+	OldEnviron     Option = 36 // RFC 1408; refused: a BSD telnetd hangs with both this and NewEnviron
 	Authentication Option = 37 // RFC 2941; refused
 	Encryption     Option = 38 // RFC 2946; refused
 	NewEnviron     Option = 39 // RFC 1572
@@ -84,14 +87,17 @@ const (
 	ComPort        Option = 44 // RFC 2217
 )
 
+// optionNames holds the names of the known options in the IANA registry of Telnet options.
 var optionNames = map[Option]string{
-	Binary: "binary", Echo: "echo", SGA: "suppress_go_ahead", Status: "status", TimingMark: "timing_mark", Logout: "logout",
-	TerminalType: "terminal_type", EndOfRecord: "end_of_record", NAWS: "naws", TerminalSpeed: "terminal_speed",
-	FlowControl: "remote_flow_control", Linemode: "linemode", XDisplay: "x_display_location", OldEnviron: "environment",
-	Authentication: "authentication", Encryption: "encryption", NewEnviron: "new_environment", Charset: "charset", ComPort: "com_port_control",
+	Binary: "binary", Echo: "echo", SGA: "suppress_go_ahead", Status: "status", TimingMark: "timing_mark",
+	Logout: "logout", TerminalType: "terminal_type", EndOfRecord: "end_of_record", NAWS: "naws",
+	TerminalSpeed: "terminal_speed", FlowControl: "remote_flow_control", Linemode: "linemode",
+	XDisplay: "x_display_location", OldEnviron: "environment", Authentication: "authentication",
+	Encryption: "encryption", NewEnviron: "new_environment", Charset: "charset", ComPort: "com_port_control",
 }
 
-// String returns the option's name in the IANA registry, in lower case, or "option_N".
+// String returns the option's name in the IANA registry of Telnet options, in lower case, or
+// "option_N" for an unknown one.
 func (o Option) String() string {
 	if name, ok := optionNames[o]; ok {
 		return name

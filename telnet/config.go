@@ -7,75 +7,83 @@ import (
 	"ptyctl/term"
 )
 
-// Config says how a Conn behaves. The zero value is a terminal named xterm-256color of 120 by 40 characters that
-// accepts what it can serve and offers nothing. It must not be modified after it was handed over.
+// Config configures a Conn. The zero value is an xterm-256color terminal of 120 columns and
+// 40 rows that accepts the options it supports and offers none. A Config must not be modified
+// after it was passed to a Conn or a Dialer.
 type Config struct {
 	Mode   Mode
 	Enter  Enter
 	Binary BinaryPolicy
 
-	Terminal   []string // names to tell, best first (RFC 1091); empty: xterm-256color, XTERM, VT100, ANSI
-	Cols, Rows int      // the window's size; 0 columns: 120, 0 rows: 40; negative: 0 is told, which some devices take as endless
-	NoWindow   bool     // no terminal name and no window size is told
+	// Terminal lists the terminal names for the server, the preferred one first (RFC 1091).
+	// Empty means xterm-256color, XTERM, VT100, ANSI.
+	Terminal []string
 
-	// Env is what a server that asks for the environment is told (RFC 1572). Nothing else is: no variable of this
-	// process, and nothing unless asked.
+	// Cols and Rows are the size of the window in characters. 0 means 120 columns and 40 rows.
+	// A negative number sends 0, which for example some network devices take as no limit.
+	Cols, Rows int
+
+	NoWindow bool // send no terminal name and no window size
+
+	// Env is the environment for a server that asks for it (RFC 1572). No other variable is ever
+	// sent, in particular none of this process.
 	Env []term.EnvVar
 
-	// Offer are options to offer (WILL) as soon as the connection is made, for devices that wait for that. It makes
-	// a raw TCP port see Telnet commands.
+	// Offer lists options to offer (WILL) as soon as the connection is made, for devices that
+	// wait for an offer. With it, a raw TCP port receives Telnet commands.
 	Offer []Option
 
-	// LogoutOnClose asks the server to end the login (RFC 727) and waits for it a quarter of a second.
+	// LogoutOnClose asks the server to end the login (RFC 727) and waits 250 ms for its answer.
 	LogoutOnClose bool
 
-	// SynchInterrupt sends IP and AO as RFC 854 has it, followed by a data mark in TCP urgent data. It works where the
-	// connection is a TCP connection of this system's, not on Windows.
+	// SynchInterrupt sends IP and AO followed by a data mark in TCP urgent data, as RFC 854
+	// specifies. It needs a direct TCP connection, and does not work on Windows.
 	SynchInterrupt bool
 
-	// OnEvent is told of every command received. It is called by Read, in order, and must not call the Conn.
+	// OnEvent is called by Read for each command received, in order. It must not call the Conn.
 	OnEvent func(Event)
 }
 
-// A Mode says whether the far side speaks Telnet.
+// A Mode says whether the peer speaks Telnet.
 type Mode string
 
 // The modes.
 const (
-	ModeAuto   Mode = "auto"   // or empty: it does not until its first command
-	ModeTelnet Mode = "telnet" // it does, even if it says nothing
-	ModeRaw    Mode = "raw"    // it never does: all bytes are data, both ways
+	ModeAuto   Mode = "auto"   // the default: raw until its first command
+	ModeTelnet Mode = "telnet" // Telnet, even before its first command
+	ModeRaw    Mode = "raw"    // never: all bytes are data in both directions
 )
 
-// Enter says what a CR becomes that is not followed by LF. CR LF and LF pass as they are.
+// Enter is the encoding of a CR that is not followed by LF. CR LF and LF are sent unchanged.
 type Enter string
 
-// What Enter may become.
+// The encodings of Enter.
 const (
-	EnterAuto  Enter = "auto"  // or empty: CR, and CR NUL to a server that speaks Telnet and has not agreed to BINARY
+	EnterAuto  Enter = "auto"  // the default: CR NUL to a Telnet server without BINARY, else CR
 	EnterCR    Enter = "cr"    // CR
 	EnterCRLF  Enter = "crlf"  // CR LF
 	EnterCRNUL Enter = "crnul" // CR NUL
 	EnterLF    Enter = "lf"    // LF
 )
 
-// A BinaryPolicy says whether eight-bit data is agreed to (RFC 856).
+// A BinaryPolicy says when eight-bit data is agreed (RFC 856).
 type BinaryPolicy string
 
 // The policies.
 const (
-	BinaryAuto   BinaryPolicy = "auto"   // or empty: when the server asks for it
-	BinaryAlways BinaryPolicy = "always" // asked for as soon as the server has spoken Telnet
+	BinaryAuto   BinaryPolicy = "auto"   // the default: when the server asks for it
+	BinaryAlways BinaryPolicy = "always" // requested after the server's first command
 	BinaryNever  BinaryPolicy = "never"
 )
 
 const (
-	maxTerminal = 40      // the length of a terminal name (RFC 1091)
-	maxEnviron  = 4 << 10 // the length of an answer that tells the environment
-	maxCells    = 0xFEFE  // of a window; what fits without a byte of 255
+	maxTerminal = 40      // most bytes of a terminal name (RFC 1091)
+	maxEnviron  = 4 << 10 // most bytes of an answer with the environment
+	maxCells    = 0xFEFE  // most columns or rows: without a byte of 255
 )
 
-// withDefaults returns c with its zero fields replaced, or says what is wrong with it.
+// withDefaults returns c with defaults in place of zero fields, or an error for an invalid
+// field.
 func (c Config) withDefaults() (Config, error) {
 	if err := oneOf("mode", &c.Mode, ModeAuto, ModeTelnet, ModeRaw); err != nil {
 		return c, err
@@ -113,7 +121,7 @@ func (c Config) withDefaults() (Config, error) {
 	total := 0
 	for _, v := range c.Env {
 		total += len(v.Name) + len(v.Value) + 2
-		if v.Name == "" || strings.ContainsRune(v.Name+v.Value, 0) || total > maxEnviron/2 { // escapes may double it
+		if v.Name == "" || strings.ContainsRune(v.Name+v.Value, 0) || total > maxEnviron/2 { // escapes may double the size
 			return c, invalid(
 				"env",
 				"the environment for the server needs names, holds no NUL, and is at most %d bytes long",
@@ -124,7 +132,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// terminals returns the names to tell when one is wanted: it, and those that every server knows.
+// terminals returns the list of names for a preferred one: that name, then names that all
+// servers know.
 func terminals(first string) []string {
 	names := []string{first}
 	for _, other := range []string{"XTERM", "VT100", "ANSI"} {
@@ -135,11 +144,13 @@ func terminals(first string) []string {
 	return names
 }
 
+// notTerminal reports whether r is not allowed in a terminal name (RFC 1091).
 func notTerminal(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-/._+", r)
 }
 
-// oneOf checks a word and replaces none by the first that is allowed.
+// oneOf checks that *w is one of the allowed words, and sets an empty one to the first of
+// them.
 func oneOf[W ~string](field string, w *W, allowed ...W) error {
 	if *w == "" {
 		*w = allowed[0]
@@ -154,6 +165,7 @@ func oneOf[W ~string](field string, w *W, allowed ...W) error {
 	return err
 }
 
+// invalid returns an InvalidArgument error about one field of the configuration or target.
 func invalid(field, format string, args ...any) *term.Error {
 	err := term.Errorf(term.InvalidArgument, format, args...)
 	err.Op, err.Details = "open", &term.Details{Field: field}

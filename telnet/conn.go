@@ -14,45 +14,49 @@ import (
 	"ptyctl/term"
 )
 
-// A Conn is a Telnet connection: a net.Conn that carries data, with the protocol below it. Read must be called again
-// and again, for nothing is answered but by it. All methods may be called at the same time.
+// A Conn is a Telnet connection: a net.Conn that carries data and handles the protocol below
+// it. The caller must keep calling Read, because only Read answers the server's negotiation.
+// All methods may be called concurrently.
 type Conn struct {
 	nc     net.Conn
 	config Config
 	done   chan struct{} // closed by Close
 	once   sync.Once
-	fault  atomic.Pointer[term.Error] // of ours, that ended the connection
-	wg     sync.WaitGroup             // our goroutines; guarded by mu against a start after closed
+	fault  atomic.Pointer[term.Error] // a bug in this package that ended the connection
+	wg     sync.WaitGroup             // the goroutines of this Conn; spawn only with mu held and closed false
 
-	// write is held while nc is written to. It is a channel because waiting for it must end with the connection.
-	write chan struct{}
-	owed  []byte // the rest of something that was written in part; guarded by write
+	// write is held while nc is written to. It is a channel, because waiting for it must end
+	// with the connection.
+	write  chan struct{}
+	unsent []byte // the rest of a partly written message; guarded by write
 
-	serialTurn chan struct{} // held during a request to a serial line, and a whole break
+	serialTurn chan struct{} // held during a request to a serial line and during a whole break
 
-	// reading guards the following: the side of Read. It is taken before mu.
+	// reading guards the following state of Read. It must be taken before mu.
 	reading sync.Mutex
-	ahead   []byte // data that was decoded before it was asked for
-	store   []byte // where ahead lies
-	filling *fill  // a read of nc that was begun while negotiation settled
-	readErr error  // what ended the stream
+	ahead   []byte // decoded data not yet returned by Read
+	store   []byte // the memory of ahead
+	filling *fill  // a read of nc started by Settle and still in progress
+	readErr error  // the error that ended the stream
 
 	mu       sync.Mutex // guards the following
 	e        *engine
-	stray    *strayMark // nil: urgent data reaches us as such
-	flushing bool       // a goroutine writes what is pending
+	stray    *strayDataMark // nil on a direct TCP connection, which delivers urgent data
+	flushing bool           // a goroutine is writing pending commands
 	closed   bool
-	resizing *time.Timer // the size is told when it fires; nil: none is due
-	lost     error       // what ended the stream, for those who do not read
+	resizing *time.Timer // sends the window size when it fires; nil if none is due
+	lost     error       // the error that ended the stream, for Lost
 }
 
-// NewConn speaks Telnet over nc, which it then owns. It fails if the Config is wrong; nc is left alone then.
+// NewConn speaks Telnet over nc and takes ownership of it. It returns an error for an invalid
+// Config; then nc stays with the caller.
 func NewConn(nc net.Conn, config Config) (*Conn, error) {
 	config, err := config.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	if tcp, ok := nc.(*net.TCPConn); ok {
+		// Without this the kernel removes a byte from the answer to an interrupt.
 		urgentInline(tcp)
 	}
 	c := &Conn{
@@ -60,29 +64,30 @@ func NewConn(nc net.Conn, config Config) (*Conn, error) {
 		write: make(chan struct{}, 1), serialTurn: make(chan struct{}, 1),
 	}
 	if indirect(nc) {
-		c.stray = new(strayMark)
+		c.stray = new(strayDataMark)
 	}
 	c.flush()
 	return c, nil
 }
 
 const (
-	// storeSize is how much is read at a time for callers with a small buffer.
+	// storeSize is the size of a read for a caller with a small buffer.
 	storeSize = 4 << 10
 
-	// direct is the size from which a caller's own buffer is read into.
+	// direct is the smallest buffer of a caller that nc is read into directly.
 	direct = 512
 )
 
-// A fill is one read of the connection below that nobody may be waiting for.
+// A fill is one read of the underlying connection that may outlive its caller.
 type fill struct {
-	done chan struct{} // closed when n and err are there
+	done chan struct{} // closed when n and err are set
 	p    []byte
 	n    int
 	err  error
 }
 
-// Read returns data as soon as there is some. It answers what the server negotiates on the way.
+// Read returns data as soon as there is some, and answers the server's negotiation on the
+// way.
 func (c *Conn) Read(p []byte) (int, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -109,7 +114,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return 0, nil
 }
 
-// readAhead reads into ahead, which is empty. It requires c.reading.
+// readAhead reads into ahead, which must be empty. The caller must hold c.reading.
 func (c *Conn) readAhead() error {
 	if f := c.filling; f != nil {
 		<-f.done
@@ -127,9 +132,10 @@ func (c *Conn) readAhead() error {
 	return err
 }
 
-// received takes the commands out of what was read. It returns the length of the data, and an error only if there is
-// none. It requires c.reading.
+// received removes the commands from the bytes of a read. It returns the length of the data,
+// and an error only without data. The caller must hold c.reading.
 func (c *Conn) received(p []byte, err error) (int, error) {
+	// A panic closes nc; its report is the real reason for the failed read.
 	if fault := c.fault.Load(); fault != nil && err != nil {
 		err = fault
 	}
@@ -146,8 +152,9 @@ func (c *Conn) received(p []byte, err error) (int, error) {
 	return 0, err
 }
 
-// take is received's part under c.mu, which a fault there gives up: the connection must still be closed. passing says
-// that err is no end, looping that the server negotiates without one.
+// take is the part of received that holds c.mu. It is a function of its own, so that a panic
+// releases c.mu and the connection can still be closed. passing means that err does not end
+// the stream; looping means that the server negotiates without end.
 func (c *Conn) take(p []byte, err error) (n int, passing, looping bool, _ error) {
 	pending := false
 	defer func() {
@@ -158,7 +165,7 @@ func (c *Conn) take(p []byte, err error) (n int, passing, looping bool, _ error)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n = c.e.receive(p)
-	if c.stray != nil && c.e.spoken && !c.e.on(him, Binary) {
+	if c.stray != nil && c.e.spoken && !c.e.on(them, Binary) {
 		m := c.stray.remove(p[:n])
 		c.e.malformed += int64(n - m)
 		n = m
@@ -172,6 +179,7 @@ func (c *Conn) take(p []byte, err error) (n int, passing, looping bool, _ error)
 		c.e.end()
 		c.lost = err
 	}
+	// The answer needs c.e, which serial does not know.
 	if c.e.serial.asked {
 		c.e.serial.asked = false
 		c.e.answer(ComPort, append([]byte{comSignature}, signature...)...)
@@ -180,12 +188,12 @@ func (c *Conn) take(p []byte, err error) (n int, passing, looping bool, _ error)
 	return n, passing, looping, err
 }
 
-// spawn runs f in a goroutine that Close waits for. A fault in it ends the connection, and nothing else. It requires
-// c.mu, and that the connection is not closed.
+// spawn runs f in a goroutine that Close waits for. A panic in it ends this connection only.
+// The caller must hold c.mu, and c.closed must be false.
 func (c *Conn) spawn(f func()) {
 	c.wg.Go(func() {
 		defer func() {
-			if p := recover(); p != nil { // what it says may hold anything, and is for the log alone
+			if p := recover(); p != nil { // its text may contain secrets, so it goes to the log only
 				c.fault.Store(
 					&term.Error{
 						Kind: term.Internal,
@@ -200,6 +208,7 @@ func (c *Conn) spawn(f func()) {
 	})
 }
 
+// isTimeout reports whether err is a deadline, after which the stream can continue.
 func isTimeout(err error) bool {
 	if err == nil {
 		return false
@@ -208,7 +217,8 @@ func isTimeout(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-// mustSpeak refuses to send a command to a server that has not spoken Telnet, or a connection that is closed.
+// mustSpeak returns an error if the server has not spoken Telnet, because it would read a
+// command as data, or if the connection is closed.
 func (c *Conn) mustSpeak(op string) error {
 	select {
 	case <-c.done:
@@ -227,12 +237,14 @@ func (c *Conn) mustSpeak(op string) error {
 	}
 }
 
+// errClosed returns the error of an operation on a closed connection.
 func errClosed(op string) error {
 	return &term.Error{Op: op, Kind: term.AlreadyClosed, Err: net.ErrClosed, Msg: "the connection is closed"}
 }
 
-// Resize tells the size of the window, at most once in 50 ms, the last one in any case. A server that has not agreed
-// to know it (RFC 1073) gets it when it does.
+// Resize sends the size of the window, at most once in 50 ms; the last size of a series is
+// always sent. If the server has not agreed to receive sizes (RFC 1073), Resize returns an
+// error, and the size is sent when it agrees.
 func (c *Conn) Resize(cols, rows int) error {
 	if cols < 0 || rows < 0 || cols > maxCells || rows > maxCells {
 		return term.Errorf(
@@ -244,6 +256,7 @@ func (c *Conn) Resize(cols, rows int) error {
 		)
 	}
 	c.mu.Lock()
+	// A timer sends the last size of a series; sizes in between are skipped.
 	wait, ok := c.e.resize(cols, rows)
 	if ok && wait > 0 && c.resizing == nil && !c.closed {
 		c.wg.Add(1)
@@ -268,10 +281,11 @@ func (c *Conn) Resize(cols, rows int) error {
 	return nil
 }
 
-// logoutGrace is how long a closing connection waits for the server to log out.
+// logoutGrace is how long Close waits for the server's answer to a logout.
 const logoutGrace = 250 * time.Millisecond
 
-// Close ends the connection, and every call that waits for it.
+// Close ends the connection and every call that waits for it. It waits for the goroutines of
+// the Conn.
 func (c *Conn) Close() error {
 	var err error
 	c.once.Do(func() {
@@ -287,7 +301,7 @@ func (c *Conn) Close() error {
 		}
 		c.mu.Unlock()
 		close(c.done)
-		if err = closeSoon(c.nc); errors.Is(err, net.ErrClosed) { // negotiation without end has closed it before
+		if err = closeSoon(c.nc); errors.Is(err, net.ErrClosed) { // received has closed it after endless negotiation
 			err = nil
 		}
 		c.wg.Wait()
@@ -295,7 +309,8 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// Lost returns what ended the stream: nil while it goes on, io.EOF if the server closed it.
+// Lost returns the error that ended the stream: nil while it continues, io.EOF if the server
+// closed it.
 func (c *Conn) Lost() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -308,14 +323,14 @@ func (c *Conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
 // RemoteAddr implements net.Conn.
 func (c *Conn) RemoteAddr() net.Addr { return c.nc.RemoteAddr() }
 
-// SetDeadline implements net.Conn, as far as the connection below does.
+// SetDeadline implements net.Conn, within the limits of the underlying connection.
 func (c *Conn) SetDeadline(t time.Time) error { return c.nc.SetDeadline(t) }
 
-// SetReadDeadline implements net.Conn, as far as the connection below does.
+// SetReadDeadline implements net.Conn, within the limits of the underlying connection.
 func (c *Conn) SetReadDeadline(t time.Time) error { return c.nc.SetReadDeadline(t) }
 
-// SetWriteDeadline implements net.Conn, as far as the connection below does. It also ends the writing of answers;
-// what they lack goes out with the next Write.
+// SetWriteDeadline implements net.Conn, within the limits of the underlying connection. It
+// also ends the writing of answers; the next Write sends their rest first.
 func (c *Conn) SetWriteDeadline(t time.Time) error { return c.nc.SetWriteDeadline(t) }
 
 var (

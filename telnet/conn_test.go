@@ -16,7 +16,8 @@ import (
 	"ptyctl/term"
 )
 
-// A pair is a Conn and the server's end of its connection, which holds at most limit bytes each way (0: any number).
+// A pair is a Conn and the server's end of its connection, which buffers at most limit bytes
+// in each direction (0: no limit).
 type pair struct {
 	*Conn
 	server net.Conn
@@ -32,7 +33,7 @@ func newPair(tb testing.TB, c Config, limit int) pair {
 	return pair{conn, server}
 }
 
-// says has the server send something.
+// says sends s from the server.
 func (p pair) says(tb testing.TB, s string) {
 	tb.Helper()
 	if _, err := io.WriteString(p.server, s); err != nil {
@@ -40,7 +41,8 @@ func (p pair) says(tb testing.TB, s string) {
 	}
 }
 
-// written returns what the server has received so far. It needs a bubble.
+// written returns the bytes that the server has received so far. It must run in a synctest
+// bubble.
 func (p pair) written(tb testing.TB) string {
 	tb.Helper()
 	synctest.Wait()
@@ -54,7 +56,8 @@ func (p pair) written(tb testing.TB) string {
 	return string(got)
 }
 
-// reads has somebody read from now on, and returns what was read when the stream has ended.
+// reads starts a goroutine that reads to the end of the stream, and returns a channel for its
+// data.
 func (p pair) reads() <-chan string {
 	all := make(chan string, 1)
 	go func() {
@@ -122,7 +125,7 @@ func TestConnSmallReads(t *testing.T) {
 	})
 }
 
-// A writes records the writes of a connection.
+// writes records each write to a connection.
 type writes struct {
 	net.Conn
 	all chan string
@@ -148,7 +151,7 @@ func TestConnOneWriteBelow(t *testing.T) {
 		if got := <-w.all; got != strings.Repeat("x\xff\xff\r\x00", 1000) || len(w.all) != 0 {
 			t.Errorf("%d bytes in the first of %d writes", len(got), 1+len(w.all))
 		}
-		// A CR LF that lies across two pieces of a long write stays one.
+		// A CR LF that spans two pieces of a long write must stay one line end.
 		long := strings.Repeat("y", writeAtOnce-1) + "\r\nz"
 		if n, err := c.Write([]byte(long)); n != len(long) || err != nil {
 			t.Errorf("wrote %d, %v", n, err)
@@ -164,7 +167,8 @@ func TestConnOneWriteBelow(t *testing.T) {
 	})
 }
 
-// Answers fall between writes, never into one, even if the server takes the bytes one by one.
+// Answers must be sent between writes, never within one, even if the server reads byte by
+// byte.
 func TestConnAnswersBetweenWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, Config{Mode: ModeTelnet}, 1)
@@ -195,7 +199,7 @@ func TestConnAnswersBetweenWrites(t *testing.T) {
 	})
 }
 
-// What a deadline cuts in two is completed before anything else goes out.
+// A command cut by a deadline must be completed before any other byte is sent.
 func TestConnCompletesWhatADeadlineCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for limit := 1; limit < 8; limit++ {
@@ -224,7 +228,8 @@ func TestConnCompletesWhatADeadlineCut(t *testing.T) {
 	})
 }
 
-// A server that reads nothing is read all the same, and cannot make us keep more than the limit.
+// The Conn must keep reading from a server that reads nothing, with bounded memory for its
+// answers.
 func TestConnReadsFromAServerThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, Config{}, 16)
@@ -296,30 +301,30 @@ func TestConnCloseWakesEverybody(t *testing.T) {
 
 func TestSettle(t *testing.T) {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-	type said struct {
+	type first struct {
 		after time.Duration
 		what  string
 	}
 	tests := []struct {
 		name string
 		mode Mode
-		says []said
+		says []first
 		want time.Duration
 		data string
 		err  error
 	}{
 		{name: "silence", want: ms(1000)},
 		{name: "raw by will", mode: ModeRaw, want: 0},
-		{name: "text alone", says: []said{{ms(20), "hello"}}, want: ms(170), data: "hello"},
-		{name: "text goes on", says: []said{{ms(20), "a"}, {ms(100), "b"}}, want: ms(170), data: "ab"},
-		{name: "text after commands", says: []said{{ms(5), "\xff\xfb\x01"}, {ms(40), "login: "}}, want: ms(45), data: "login: "},
-		{name: "text and commands at once", says: []said{{ms(5), "\xff\xfd\x1f\r\nlogin: "}}, want: ms(5), data: "\r\nlogin: "},
-		{name: "commands in the banner", says: []said{{ms(5), "Hello\xff\xfb\x01Password: "}}, want: ms(5), data: "HelloPassword: "},
-		{name: "text, then commands", says: []said{{ms(5), "Hello"}, {ms(100), "\xff\xfb\x01"}}, want: ms(255), data: "Hello"},
-		{name: "commands alone", says: []said{{ms(5), "\xff\xfb\x01"}, {ms(100), "\xff\xfb\x03"}}, want: ms(255)},
-		{name: "NUL is no text", says: []said{{ms(5), "\xff\xfb\x01\x00"}}, want: ms(155)},
-		{name: "commands without end", says: []said{{ms(0), "\xff\xfb\x01"}, {ms(100), "\xff\xfb\x02"}, {ms(100), "\xff\xfb\x03"}, {ms(100), "\xff\xfb\x14"}, {ms(100), "\xff\xfb\x05"}, {ms(100), "\xff\xfb\x06"}, {ms(100), "\xff\xfb\x07"}, {ms(100), "\xff\xfb\x08"}, {ms(100), "\xff\xfb\x09"}, {ms(100), "\xff\xfb\x0a"}, {ms(99), "\xff\xfb\x0b"}}, want: ms(1000)},
-		{name: "the end", says: []said{{ms(5), "no\x04"}}, want: ms(5), data: "no", err: io.EOF},
+		{name: "text alone", says: []first{{ms(20), "hello"}}, want: ms(170), data: "hello"},
+		{name: "text goes on", says: []first{{ms(20), "a"}, {ms(100), "b"}}, want: ms(170), data: "ab"},
+		{name: "text after commands", says: []first{{ms(5), "\xff\xfb\x01"}, {ms(40), "login: "}}, want: ms(45), data: "login: "},
+		{name: "text and commands at once", says: []first{{ms(5), "\xff\xfd\x1f\r\nlogin: "}}, want: ms(5), data: "\r\nlogin: "},
+		{name: "commands in the banner", says: []first{{ms(5), "Hello\xff\xfb\x01Password: "}}, want: ms(5), data: "HelloPassword: "},
+		{name: "text, then commands", says: []first{{ms(5), "Hello"}, {ms(100), "\xff\xfb\x01"}}, want: ms(255), data: "Hello"},
+		{name: "commands alone", says: []first{{ms(5), "\xff\xfb\x01"}, {ms(100), "\xff\xfb\x03"}}, want: ms(255)},
+		{name: "NUL is no text", says: []first{{ms(5), "\xff\xfb\x01\x00"}}, want: ms(155)},
+		{name: "commands without end", says: []first{{ms(0), "\xff\xfb\x01"}, {ms(100), "\xff\xfb\x02"}, {ms(100), "\xff\xfb\x03"}, {ms(100), "\xff\xfb\x14"}, {ms(100), "\xff\xfb\x05"}, {ms(100), "\xff\xfb\x06"}, {ms(100), "\xff\xfb\x07"}, {ms(100), "\xff\xfb\x08"}, {ms(100), "\xff\xfb\x09"}, {ms(100), "\xff\xfb\x0a"}, {ms(99), "\xff\xfb\x0b"}}, want: ms(1000)},
+		{name: "the end", says: []first{{ms(5), "no\x04"}}, want: ms(5), data: "no", err: io.EOF},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -350,7 +355,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A read that was begun while negotiation settled loses nothing, and obeys a deadline.
+// A read started by Settle must lose no data and obey a deadline.
 func TestSettleLeavesAReadBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, Config{}, 0)
@@ -359,7 +364,7 @@ func TestSettleLeavesAReadBehind(t *testing.T) {
 		}
 		p.SetReadDeadline(time.Now().Add(time.Second))
 		if _, err := p.Read(make([]byte, 4096)); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%v", err)
+			t.Errorf("Read after a deadline of 1 s: error %v, want %v", err, os.ErrDeadlineExceeded)
 		}
 		p.SetReadDeadline(time.Time{})
 		p.says(t, "\xff\xfb\x01late")
@@ -369,12 +374,12 @@ func TestSettleLeavesAReadBehind(t *testing.T) {
 		}
 		p.Close()
 	})
-	synctest.Test(t, func(t *testing.T) { // nobody reads, and nobody waits for it
+	synctest.Test(t, func(t *testing.T) { // without any call of Read
 		p := newPair(t, Config{}, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		if err := p.Settle(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v", err)
+			t.Errorf("Settle with a context of 10 ms: error %v, want %v", err, context.DeadlineExceeded)
 		}
 		p.Close()
 	})
@@ -391,7 +396,7 @@ func TestResizeIsCoalesced(t *testing.T) {
 		if got := hex.EncodeToString([]byte(p.written(t))); got != "fffb1f"+"fffa1f00500018fff0" {
 			t.Errorf("the size of before: %s", got)
 		}
-		for i := range 40 { // a window that is dragged for 40 ms
+		for i := range 40 { // the user drags the window for 40 ms
 			if err := p.Resize(100+i, 30); err != nil {
 				t.Fatal(err)
 			}
@@ -399,7 +404,7 @@ func TestResizeIsCoalesced(t *testing.T) {
 		}
 		time.Sleep(resizeEvery)
 		if got := hex.EncodeToString([]byte(p.written(t))); got != "fffa1f008b001efff0" {
-			t.Errorf("told %s", got)
+			t.Errorf("window size sent: %s", got)
 		}
 		if err := p.Resize(-1, 0x10000); !errors.Is(err, term.InvalidArgument) {
 			t.Errorf("an absurd size: %v", err)
@@ -407,7 +412,7 @@ func TestResizeIsCoalesced(t *testing.T) {
 		if err := p.Resize(120, 30); err != nil {
 			t.Error(err)
 		}
-		p.Close() // with a size that is due
+		p.Close() // with a size still to send
 		<-data
 	})
 }

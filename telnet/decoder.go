@@ -7,29 +7,30 @@ import (
 )
 
 const (
-	maxSubnegotiation = 4 << 10  // the most that is kept
-	lostInside        = 64 << 10 // a subnegotiation that is longer has no end
+	maxSubnegotiation = 4 << 10  // most bytes kept of a subnegotiation
+	lostInside        = 64 << 10 // a longer one is taken as unterminated
 )
 
-// A Decoder takes the commands out of a stream. The zero value is ready; it starts as data in NVT.
+// A Decoder removes the commands from a stream. The zero value is ready and starts with NVT
+// data (RFC 854).
 type Decoder struct {
-	// OnEvent is called for each command, or run of two-byte ones, during Decode. It may change KeepNUL, which counts
-	// from the next byte.
+	// OnEvent is called during Decode for each command, or once for a run of two-byte commands.
+	// It may change KeepNUL; the change applies from the next byte on.
 	OnEvent func(Event)
 
-	// KeepNUL is the receiving side of BINARY. Without it NUL is dropped: it follows CR (RFC 854), and devices put it
-	// anywhere.
+	// KeepNUL is the receiving side of BINARY. Without it NUL is dropped: RFC 854 puts it after
+	// CR, and devices send it anywhere.
 	KeepNUL bool
 
 	state   decoderState
-	command byte   // WILL, WONT, DO or DONT, whose operand is awaited
-	option  Option // of the subnegotiation
+	command byte   // WILL, WONT, DO or DONT, in state inOption
+	option  Option // the option of the subnegotiation
 	sub     []byte // its data
-	size    int    // its length, with what was not kept
+	size    int    // its length, including bytes not kept
 	dropped bool   // it will not be delivered
-	subs    int    // how many were begun
+	subs    int    // number of subnegotiations so far
 	total   int64  // data bytes before this call
-	out     int    // data bytes of this call, up to the byte looked at
+	out     int    // data bytes of this call, up to the current byte
 }
 
 type decoderState uint8
@@ -43,8 +44,9 @@ const (
 	inSubIAC                 // after IAC in that
 )
 
-// Decode removes from p what is not data and returns the length of what is left at its start. All state is kept, so
-// that the stream may be cut anywhere. It allocates nothing on the way of data.
+// Decode removes the commands from p and returns the length of the data, which it moves to
+// the start of p. It keeps all state between calls, so the stream may be cut anywhere. It
+// does not allocate for data.
 func (d *Decoder) Decode(p []byte) int {
 	w, r := 0, 0
 	for r < len(p) {
@@ -69,17 +71,19 @@ func (d *Decoder) Decode(p []byte) int {
 	return w
 }
 
-// data decodes from p[r] in state inData, writing at p[w], until the state changes or p ends.
+// data decodes from p[r] in state inData and writes at p[w], until the state changes or p
+// ends.
 func (d *Decoder) data(p []byte, w, r int) (int, int) {
 	on := d.OnEvent
 	if on == nil {
 		on = func(Event) {}
 	}
+	// single counts data bytes in a row: a search with package bytes only pays for longer runs.
 	for single := 0; r < len(p); {
 		switch b := p[r]; {
 		case b == cmdIAC:
 			single = 0
-			if len(p)-r < 3 { // the rule is a whole command
+			if len(p)-r < 3 { // the fast path needs a whole command
 				d.state = inIAC
 				return w, r + 1
 			}
@@ -92,7 +96,7 @@ func (d *Decoder) data(p []byte, w, r int) (int, int) {
 				on(Event{Kind: OptionReceived, Command: Command(next), Option: Option(p[r+2]), At: d.total + int64(w)})
 				r += 3
 			case next < cmdSB:
-				if p[r+2] != cmdIAC { // alone
+				if p[r+2] != cmdIAC { // a single command
 					on(Event{Kind: CommandRun, Data: p[r+1 : r+2], At: d.total + int64(w)})
 					r += 2
 					break
@@ -136,14 +140,14 @@ func (d *Decoder) data(p []byte, w, r int) (int, int) {
 	return w, r
 }
 
-// shortSub returns the data of a short subnegotiation that p begins with. It reports false if there is none, or if p
-// does not hold all of it.
+// shortSub returns the data of a short subnegotiation at the front of p. It returns false for
+// any other start, or if p does not hold all of it.
 func shortSub(p []byte) (data []byte, ok bool) {
 	if p[2] == cmdIAC {
 		return nil, false
 	}
 	data, end := p[3:min(len(p), 3+64)], 0
-	for end < len(data) && data[end] != cmdIAC { // most end at once: a search by package bytes costs more
+	for end < len(data) && data[end] != cmdIAC { // most are very short: bytes.IndexByte would be slower
 		end++
 	}
 	if end+1 >= len(data) || data[end+1] != cmdSE {
@@ -152,8 +156,9 @@ func shortSub(p []byte) (data []byte, ok bool) {
 	return data[:end:end], true
 }
 
-// run returns how many two-byte commands p begins with, and leaves them there without their IACs. A device may send
-// nothing else for long, and then a call for each would be what decoding costs.
+// run returns the number of two-byte commands at the front of p, and moves them together
+// without their IACs. A device may send only commands for a long time, and one call for each
+// would dominate the cost of decoding.
 func run(p []byte) (n int) {
 	for i := 0; i+1 < len(p) && p[i] == cmdIAC && p[i+1] < cmdSB; i += 2 {
 		p[n] = p[i+1]
@@ -163,12 +168,12 @@ func run(p []byte) (n int) {
 }
 
 const (
-	stride = 64   // bytes looked at by eights, before the search is left to package bytes
-	window = 1024 // bytes searched at a time: what is found behind a NUL is searched again
+	stride = 64   // bytes tested eight at a time, before the search uses package bytes
+	window = 1024 // bytes searched at a time, because the part after a NUL is searched again
 )
 
-// clean moves data from src to dst, which begins gap bytes before it in the same array, up to the first byte that is
-// more than data, and returns how many bytes that were.
+// clean moves data from src to dst, up to the first byte that is not plain data, and returns
+// the number of bytes moved. dst begins gap bytes before src in the same array.
 func (d *Decoder) clean(dst, src []byte, gap int) int {
 	n, found := d.cleanNear(dst, src[:min(len(src), stride)], gap)
 	for !found && n < len(src) {
@@ -194,7 +199,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// cleanNear is clean for a short src. It also reports whether it found a byte that is more than data.
+// cleanNear is clean for a short src. It also reports whether it found a byte that is not
+// data.
 func (d *Decoder) cleanNear(dst, src []byte, gap int) (n int, found bool) {
 	nuls := uint64(highs)
 	if d.KeepNUL {
@@ -202,7 +208,7 @@ func (d *Decoder) cleanNear(dst, src []byte, gap int) (n int, found bool) {
 	}
 	for ; n+8 <= len(src); n += 8 {
 		x := binary.LittleEndian.Uint64(src[n:])
-		// The lowest bit set is that of the first byte which is 0 or 255; bits above it may be false.
+		// The lowest bit set marks the first byte that is 0 or 255; bits above it may be wrong.
 		if special := (^x-ones)&x&highs | (x-ones)&^x&nuls; special != 0 {
 			for last := n + bits.TrailingZeros64(special)/8; n < last; n++ {
 				dst[n] = src[n]
@@ -223,7 +229,7 @@ func (d *Decoder) cleanNear(dst, src []byte, gap int) (n int, found bool) {
 	return n, false
 }
 
-// step takes a byte in any state but inData and inSub, and reports whether it is data.
+// step handles a byte in any state except inData and inSub, and reports whether it is data.
 func (d *Decoder) step(b byte) bool {
 	switch d.state {
 	case inIAC:
@@ -232,7 +238,7 @@ func (d *Decoder) step(b byte) bool {
 		d.state = inData
 		d.emit(Event{Kind: OptionReceived, Command: Command(d.command), Option: Option(b)})
 	case inSubOption:
-		if b == cmdIAC { // no option has that number: the server has lost its way
+		if b == cmdIAC { // no option has this number: a server's error
 			d.option, d.state = Option(b), inSubIAC
 			break
 		}
@@ -252,7 +258,8 @@ func (d *Decoder) step(b byte) bool {
 	return false
 }
 
-// afterIAC takes the byte after IAC outside of a subnegotiation, and reports whether it is data.
+// afterIAC handles the byte after IAC outside of a subnegotiation, and reports whether it is
+// data.
 func (d *Decoder) afterIAC(b byte) bool {
 	d.state = inData
 	switch {
@@ -270,7 +277,7 @@ func (d *Decoder) afterIAC(b byte) bool {
 	return false
 }
 
-// subData takes data of a subnegotiation and returns how much of p that was.
+// subData handles data of a subnegotiation and returns how many bytes of p it used.
 func (d *Decoder) subData(p []byte) int {
 	n := bytes.IndexByte(p, cmdIAC)
 	if n < 0 {
@@ -287,7 +294,7 @@ func (d *Decoder) subData(p []byte) int {
 	return n
 }
 
-// keep adds to the subnegotiation's data, or only counts what is too much.
+// keep adds p to the subnegotiation's data, or only counts it beyond maxSubnegotiation.
 func (d *Decoder) keep(p ...byte) {
 	d.size += len(p)
 	if !d.dropped && len(d.sub)+len(p) > maxSubnegotiation {
@@ -302,19 +309,20 @@ func (d *Decoder) keep(p ...byte) {
 	}
 }
 
-// InSubnegotiation reports whether the stream stands inside of a subnegotiation that can still be delivered.
+// InSubnegotiation reports whether the stream is inside a subnegotiation that can still be
+// delivered.
 func (d *Decoder) InSubnegotiation() bool {
 	return (d.state == inSub || d.state == inSubIAC) && !d.dropped
 }
 
-// Abandon drops the subnegotiation that the stream stands in, because it is too long or takes too long. What comes of
-// it is still no data.
+// Abandon drops the current subnegotiation, because it is too long or takes too long. Its
+// further bytes are still not data.
 func (d *Decoder) Abandon() {
 	d.dropped, d.sub = true, d.sub[:0]
 	d.emit(Event{Kind: SubnegotiationOverflow, Option: d.option, Size: min(d.size, maxSubnegotiation+1)})
 }
 
-// End says that the stream has ended. It reports whether that was inside a command.
+// End ends the stream. It reports whether the stream ended inside a command.
 func (d *Decoder) End() bool {
 	if d.state == inData {
 		return false
@@ -324,6 +332,7 @@ func (d *Decoder) End() bool {
 	return true
 }
 
+// endSub ends a subnegotiation by the command b and delivers it, unless it was dropped.
 func (d *Decoder) endSub(kind EventKind, b byte) {
 	d.state = inData
 	if !d.dropped {
@@ -331,6 +340,7 @@ func (d *Decoder) endSub(kind EventKind, b byte) {
 	}
 }
 
+// emit calls OnEvent with the event's position in the data.
 func (d *Decoder) emit(e Event) {
 	e.At = d.total + int64(d.out)
 	if d.OnEvent != nil {

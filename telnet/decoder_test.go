@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// decodeAll decodes a stream cut into pieces at the given places, and returns data and events as text.
+// decodeAll decodes a stream cut into pieces at the given offsets, and returns data and
+// events as text.
 func decodeAll(tb testing.TB, stream []byte, binary bool, cuts ...int) (data []byte, events []string) {
 	tb.Helper()
 	d := Decoder{KeepNUL: binary}
@@ -28,7 +29,7 @@ func decodeAll(tb testing.TB, stream []byte, binary bool, cuts ...int) (data []b
 	return data, events
 }
 
-// Each stream is also decoded in two pieces, cut at every byte, and byte by byte.
+// Each stream is also decoded in two pieces, cut at each offset, and byte by byte.
 func TestDecoder(t *testing.T) {
 	big := strings.Repeat("x", maxSubnegotiation)
 	endless := strings.Repeat("y", lostInside)
@@ -81,7 +82,7 @@ func TestDecoder(t *testing.T) {
 			if !slices.Equal(kinds, tt.kinds) {
 				t.Errorf("events %q, want kinds %d", events, tt.kinds)
 			}
-			step := max(1, len(tt.in)/50) // every byte of the short ones
+			step := max(1, len(tt.in)/50) // every offset of a short stream
 			for cut := 0; cut <= len(tt.in); cut += step {
 				if d, e := decodeAll(t, []byte(tt.in), tt.binary, cut); string(d) != string(data) || !slices.Equal(e, events) {
 					t.Fatalf("cut at %d: %q %q, want %q %q", cut, d, e, data, events)
@@ -98,7 +99,7 @@ func TestDecoder(t *testing.T) {
 	}
 }
 
-// BINARY begins with the byte after the command that agrees to it, also within one read.
+// BINARY must begin with the byte after the command that agrees to it, also within one read.
 func TestDecoderSwitchesToBinary(t *testing.T) {
 	var d Decoder
 	d.OnEvent = func(e Event) { d.KeepNUL = e.Command == Command(cmdWILL) }

@@ -19,25 +19,28 @@ const (
 	portTLS = 992
 )
 
+// connectTimeout is the default of Dialer.ConnectTimeout.
 const connectTimeout = 15 * time.Second
 
-// A Dialer makes connections. The zero value makes plain ones, as the zero Config has them.
+// A Dialer makes connections. The zero value makes plain TCP connections with the zero
+// Config.
 type Dialer struct {
 	Config         Config
-	TLS            *TLS          // nil: none
-	ConnectTimeout time.Duration // from the look-up of the name to the end of the TLS handshake; 0: 15 s
+	TLS            *TLS          // nil: no TLS
+	ConnectTimeout time.Duration // from the name lookup to the end of the TLS handshake; 0: 15 s
 
-	// Dial reaches the address in place of TCP: through a bastion, a proxy. The host in it is not looked up here. It has
-	// a limit of its own, since a bastion may ask questions; ConnectTimeout is for what follows. If what it returns is a
-	// term.Describer, that tells the way. It must ask approve about its plan, as a term.Dialer.
+	// Dial replaces TCP, for example by a bastion or a proxy. The Dialer does not resolve the
+	// host then. Dial has its own time limit, since a bastion may ask questions; ConnectTimeout
+	// starts after it. If the returned connection is a term.Describer, it describes the hops.
+	// Dial must call approve with its plan, as a term.Dialer must.
 	Dial func(ctx context.Context, network, address string, approve term.Approve) (net.Conn, error)
 
-	// SendUser tells the user's name of a term.Target to a server that asks for it (RFC 1572).
+	// SendUser sends the user name of a term.Target to a server that asks for it (RFC 1572).
 	SendUser bool
 }
 
-// DialContext connects, and waits until negotiation has settled. The port may be left out. ctx ends the attempt, not
-// the connection.
+// DialContext connects and waits until negotiation has settled. address is host or host:port,
+// with port 23 as the default, or 992 with TLS. ctx limits the attempt, not the connection.
 func (d Dialer) DialContext(ctx context.Context, network, address string) (*Conn, error) {
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
@@ -57,17 +60,18 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (*Conn
 	return conn, nil
 }
 
-// An attempt is one connection being made.
+// An attempt is one connection in progress, with the steps recorded so far.
 type attempt struct {
 	d        Dialer
 	hop      term.Hop
-	ladder   []term.Hop // of the way to it, as the caller's Dial tells
-	warnings []string   // and what it warns of
-	open     string     // the rung being climbed
-	since    time.Time
+	route    []term.Hop // the hops before it, described by Dialer.Dial
+	warnings []string   // and its warnings
+	open     string     // the current step
+	since    time.Time  // the start of that step
 	tls      *term.TLS
 }
 
+// attempt prepares a connection to host; number 0 means the default port.
 func (d Dialer) attempt(host string, number int) *attempt {
 	if number == 0 {
 		number = port
@@ -78,13 +82,13 @@ func (d Dialer) attempt(host string, number int) *attempt {
 	return &attempt{d: d, hop: term.Hop{Host: host, Port: number}}
 }
 
-// begin starts a rung, and with it ends the one before as climbed.
+// begin starts a step, and marks the one before as successful.
 func (a *attempt) begin(step string) {
 	a.end(true, "")
 	a.open, a.since = step, time.Now()
 }
 
-// end ends the rung being climbed.
+// end records the result of the current step.
 func (a *attempt) end(ok bool, detail string) {
 	if a.open != "" {
 		a.hop.Steps = append(
@@ -95,19 +99,21 @@ func (a *attempt) end(ok bool, detail string) {
 	}
 }
 
-// climbed takes the way to the far side: its bastions come first, and its own rungs below ours.
-func (a *attempt) climbed(way []term.Hop) {
+// climbed adds the hops of Dialer.Dial: bastions become hops before this one, and its steps
+// to this host come before those of the attempt.
+func (a *attempt) addHops(way []term.Hop) {
 	if n := len(way) - 1; n >= 0 && way[n].Host == a.hop.Host && way[n].Port == a.hop.Port {
 		a.hop.Steps, a.hop.Address = append(slices.Clone(way[n].Steps), a.hop.Steps...), way[n].Address
-		a.open = "" // it is among them
+		a.open = "" // that step is included in them
 		way = way[:n]
 	}
-	a.ladder = append(a.ladder, way...)
+	a.route = append(a.route, way...)
 }
 
-func (a *attempt) hops() []term.Hop { return append(slices.Clone(a.ladder), a.hop) }
+// hops returns all hops so far, the host itself last.
+func (a *attempt) hops() []term.Hop { return append(slices.Clone(a.route), a.hop) }
 
-// failed adds to an error how far the connection came.
+// failed adds the hops and steps so far to an error.
 func (a *attempt) failed(err error) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok {
@@ -123,7 +129,7 @@ func (a *attempt) failed(err error) error {
 	if e.Details != nil {
 		details = *e.Details
 	}
-	a.climbed(details.Ladder)
+	a.addHops(details.Ladder)
 	detail := ""
 	if !ok {
 		detail = rootCause(err).Error()
@@ -137,11 +143,12 @@ func (a *attempt) failed(err error) error {
 	return &named
 }
 
+// address returns host:port.
 func (a *attempt) address() string { return net.JoinHostPort(a.hop.Host, strconv.Itoa(a.hop.Port)) }
 
-// connect climbs the ladder: dns, tcp, tls, telnet.
+// connect runs the steps dns, tcp, tls and telnet.
 func (a *attempt) connect(ctx context.Context, network string, approve term.Approve) (*Conn, error) {
-	if _, err := a.d.Config.withDefaults(); err != nil { // before anything is sent
+	if _, err := a.d.Config.withDefaults(); err != nil { // check before the first packet
 		return nil, err
 	}
 	limit := a.d.ConnectTimeout
@@ -158,6 +165,7 @@ func (a *attempt) connect(ctx context.Context, network string, approve term.Appr
 	}
 	var nc net.Conn
 	var err error
+	// Dial has a limit of its own, so the time limit starts after it.
 	if a.d.Dial != nil {
 		nc, err = a.way(ctx, network, approve)
 	}
@@ -189,8 +197,8 @@ func (a *attempt) connect(ctx context.Context, network string, approve term.Appr
 		return nil, err
 	}
 	err = conn.Settle(ctx)
-	if err == nil || len(conn.ahead) > 0 { // what a server says before it hangs up is for the user to read
-		err = conn.stranger()
+	if err == nil || len(conn.ahead) > 0 { // the user must see a server's last words
+		err = conn.checkPeer()
 	} else if ctx.Err() == nil && !errors.Is(err, term.NegotiationLoop) {
 		err = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("%s closed the connection at once: %v; it may allow no more connections, or none from here", a.address(), rootCause(err))}
 	}
@@ -202,7 +210,7 @@ func (a *attempt) connect(ctx context.Context, network string, approve term.Appr
 	return conn, nil
 }
 
-// canceled returns what err means when the caller has given up.
+// canceled converts err to Canceled if ctx has ended and err is not already an error of ours.
 func canceled(ctx context.Context, err error) error {
 	if ctx.Err() == nil || errors.As(err, new(*term.Error)) {
 		return err
@@ -210,7 +218,7 @@ func canceled(ctx context.Context, err error) error {
 	return &term.Error{Kind: term.Canceled, Err: err, Msg: "canceled while connecting"}
 }
 
-// way connects by the caller's own Dial, whose rungs come before ours.
+// way connects by Dialer.Dial and adds its steps before those of the attempt.
 func (a *attempt) way(ctx context.Context, network string, approve term.Approve) (net.Conn, error) {
 	a.begin("tcp")
 	nc, err := a.d.Dial(ctx, network, a.address(), approve)
@@ -223,11 +231,13 @@ func (a *attempt) way(ctx context.Context, network string, approve term.Approve)
 	if d, ok := nc.(term.Describer); ok {
 		about := d.Describe()
 		a.warnings = about.Warnings
-		a.climbed(about.Ladder)
+		a.addHops(about.Ladder)
 	}
 	return nc, nil
 }
 
+// dial resolves the host and connects by TCP, to each address in turn. It asks approve before
+// the name is sent to a resolver, and again with the addresses.
 func (a *attempt) dial(ctx context.Context, network string, approve term.Approve) (net.Conn, error) {
 	if _, err := netip.ParseAddr(a.hop.Host); err != nil {
 		if _, err := approve.Ask(ctx, a.plan(nil)); err != nil {
@@ -243,10 +253,12 @@ func (a *attempt) dial(ctx context.Context, network string, approve term.Approve
 		return nil, err
 	}
 	a.begin("tcp")
-	dialer := net.Dialer{Control: keepUrgent} // keep-alive is on, after 15 s: Telnet has none that every server takes
+	// TCP keep-alive is on (15 s), because Telnet has no keep-alive that all servers accept.
+	dialer := net.Dialer{Control: keepUrgent}
 	for i, addr := range addrs {
 		var nc net.Conn
-		if nc, err = dialOne(ctx, dialer, network, netip.AddrPortFrom(addr, uint16(a.hop.Port)), len(addrs)-i); err == nil {
+		target := netip.AddrPortFrom(addr, uint16(a.hop.Port))
+		if nc, err = dialOne(ctx, dialer, network, target, len(addrs)-i); err == nil {
 			return nc, nil
 		}
 		if over(ctx) {
@@ -266,7 +278,8 @@ func (a *attempt) dial(ctx context.Context, network string, approve term.Approve
 	}
 }
 
-// plan is what a is about to do. There is nothing of an ssh_config in it, so the name means what it says.
+// plan returns the plan for approve. No ssh_config is involved, so the name itself is vouched
+// for.
 func (a *attempt) plan(addrs []netip.Addr) term.Plan {
 	h := a.hop.Host
 	return term.Plan{
@@ -275,8 +288,8 @@ func (a *attempt) plan(addrs []netip.Addr) term.Plan {
 	}
 }
 
-// Preview returns the plan that Open would ask about for t, straight to its host. Nothing is sent to it; its name is looked
-// up, if that is possible.
+// Preview returns the plan that Open would submit for a direct connection to t. It resolves
+// the name if possible, and sends nothing to the host.
 func Preview(ctx context.Context, t term.Target) term.Plan {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -287,14 +300,14 @@ func Preview(ctx context.Context, t term.Target) term.Plan {
 	return plan
 }
 
-// over reports whether the context has ended or is about to: a connection attempt ends with a clock of its own, which may
-// be ahead of the context's.
+// over reports whether the context has ended or is about to. A connection attempt has a clock
+// of its own, which may be ahead of the context's.
 func over(ctx context.Context) bool {
 	deadline, limited := ctx.Deadline()
 	return ctx.Err() != nil || limited && !time.Now().Before(deadline)
 }
 
-// dialOne connects to one of several addresses, and leaves their share of the time to the others.
+// dialOne connects to one of left addresses, and leaves the others their share of the time.
 func dialOne(ctx context.Context, d net.Dialer, network string, addr netip.AddrPort, left int) (net.Conn, error) {
 	if deadline, ok := ctx.Deadline(); ok && left > 1 {
 		var cancel context.CancelFunc
@@ -304,7 +317,7 @@ func dialOne(ctx context.Context, d net.Dialer, network string, addr netip.AddrP
 	return d.DialContext(ctx, network, addr.String())
 }
 
-// resolve returns the addresses of a host.
+// resolve returns the addresses of a host name or address.
 func resolve(ctx context.Context, network, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{addr}, nil
@@ -330,7 +343,8 @@ func resolve(ctx context.Context, network, host string) ([]netip.Addr, error) {
 	return addrs, nil
 }
 
-// rootCause strips the operation and address that net puts around an error: the message names them itself.
+// rootCause removes the operation and address that package net adds to an error; the messages
+// here have their own.
 func rootCause(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err

@@ -11,8 +11,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestConnectTimeoutTCP dials a port whose backlog is full: Linux drops what comes then, as a firewall does. Of the two
-// clocks that end the attempt, the socket's is often the first.
+// TestConnectTimeoutTCP dials a port with a full backlog: Linux drops further packets, as a
+// firewall does. Two clocks end the attempt, and the socket's is often the first.
 func TestConnectTimeoutTCP(t *testing.T) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -2,18 +2,18 @@ package telnet
 
 import "bytes"
 
-// An encoding is how data is written at the moment.
+// An encoding is the present encoding of data to the server.
 type encoding struct {
-	enter string // what a CR without LF becomes
-	raw   bool   // the far side speaks no Telnet: IAC is not doubled
+	enter string // replaces a CR without LF
+	raw   bool   // the peer does not speak Telnet: IAC is not doubled
 }
 
-// plain reports whether p is written as it is.
+// plain reports whether p is its own encoding.
 func (c encoding) plain(p []byte) bool {
 	return (c.raw || bytes.IndexByte(p, cmdIAC) < 0) && (c.enter == "\r" || bytes.IndexByte(p, '\r') < 0)
 }
 
-// append appends p, encoded.
+// append appends the encoding of p to dst.
 func (c encoding) append(dst, p []byte) []byte {
 	for len(p) > 0 {
 		n := c.clean(p)
@@ -27,7 +27,7 @@ func (c encoding) append(dst, p []byte) []byte {
 	return dst
 }
 
-// clean returns how many bytes of p stand before the next CR or IAC.
+// clean returns the number of bytes of p before the first CR or IAC.
 func (c encoding) clean(p []byte) int {
 	if i := bytes.IndexByte(p, cmdIAC); i >= 0 {
 		p = p[:i]
@@ -38,7 +38,7 @@ func (c encoding) clean(p []byte) int {
 	return len(p)
 }
 
-// special returns what the first byte of p, a CR or IAC, becomes.
+// special returns the encoding of the first byte of p, which is CR or IAC.
 func (c encoding) special(p []byte) string {
 	switch {
 	case p[0] == '\r' && len(p) > 1 && p[1] == '\n':
@@ -52,8 +52,8 @@ func (c encoding) special(p []byte) string {
 	}
 }
 
-// taken returns how many bytes of p are on their way when sent bytes of its encoding are, and how many bytes the last
-// of them still lacks.
+// taken returns how many bytes of p are covered when sent bytes of its encoding were written,
+// and how many bytes the encoding of the last of them still lacks.
 func (c encoding) taken(p []byte, sent int) (n, lacking int) {
 	for sent > 0 && n < len(p) {
 		if clean := c.clean(p[n:]); clean > 0 {

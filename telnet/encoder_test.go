@@ -36,14 +36,15 @@ func TestEncoding(t *testing.T) {
 			if tt.code.plain([]byte(tt.in)) && string(got) != tt.in {
 				t.Error("called plain, but is not")
 			}
-			// Whatever part is sent, the bytes that count as taken are those that the part and its lacking rest encode.
+			// For each sent length, the bytes counted as taken must have the sent part and the lacking
+			// rest as their encoding.
 			for sent := range len(got) + 1 {
 				n, lacking := tt.code.taken([]byte(tt.in), sent)
 				rest := got[sent:]
 				if lacking > len(rest) {
 					t.Fatalf("%d sent: %d bytes lack, %d are left", sent, lacking, len(rest))
 				}
-				if n < len(tt.in) { // in the same context: what follows decides what a CR is
+				if n < len(tt.in) { // with the bytes after it, which decide the encoding of a CR
 					var whole []byte
 					for i := range n {
 						whole = append(whole, one(tt.code, []byte(tt.in[i:]))...)
@@ -57,7 +58,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// one encodes the first byte of p.
+// one returns the encoding of the first byte of p.
 func one(c encoding, p []byte) string {
 	if c.clean(p) > 0 {
 		return string(p[:1])
@@ -68,7 +69,7 @@ func one(c encoding, p []byte) string {
 func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte("a\r\xff\xff\x00\r\nb\xfa"), byte(3))
 	f.Fuzz(func(t *testing.T, in []byte, cut byte) {
-		in = in[:min(len(in), 300)] // the last check takes quadratic time
+		in = in[:min(len(in), 300)] // the last check is quadratic
 		for _, code := range []encoding{{enter: "\r"}, {enter: "\r\x00"}, {enter: "\r\n"}, {enter: "\n"}} {
 			wire := code.append(nil, in)
 			at := min(int(cut), len(wire))
@@ -80,7 +81,7 @@ func FuzzRoundTrip(f *testing.F) {
 			if !bytes.Equal(got, want) || len(events) > 0 {
 				t.Errorf("enter %q: %q came back as %q with %q", code.enter, in, got, events)
 			}
-			var pieces []byte // the same through taken, as a connection that takes a byte at a time
+			var pieces []byte // the same through taken, for a connection that accepts one byte at a time
 			for rest := in; len(rest) > 0; {
 				enc := code.append(nil, rest)
 				n, lacking := code.taken(rest, 1)
@@ -88,7 +89,7 @@ func FuzzRoundTrip(f *testing.F) {
 					t.Fatalf("a byte sent of %q takes nothing", enc)
 				}
 				pieces = append(pieces, enc[:1+lacking]...)
-				if n > 0 && rest[n-1] == '\r' && len(rest) > n && rest[n] == '\n' { // the pair's LF follows by itself
+				if n > 0 && rest[n-1] == '\r' && len(rest) > n && rest[n] == '\n' { // the LF of the pair is next
 					pieces, n = append(pieces, '\n'), n+1
 				}
 				rest = rest[n:]

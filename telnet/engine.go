@@ -7,50 +7,52 @@ import (
 )
 
 const (
-	// The answers that the far side can make us send.
+	// The limits on the answers that the peer can cause: a burst, then a rate. No real server
+	// needs more than some twenty answers for its login.
 	answerBurst     = 100
 	answersASecond  = 10
-	maxControl      = 64 << 10 // bytes that wait to be written
-	maxLoop         = 10000    // negotiation commands without one byte of data
-	loopsForgiven   = 1        // a second: what comes as rarely is a keepalive
+	maxControl      = 64 << 10 // most bytes waiting to be written
+	maxLoop         = 10000    // most negotiation commands without a byte of data
+	loopsForgiven   = 1        // a second: slower commands are a keep-alive
 	subTimeout      = 10 * time.Second
-	enoughTerminals = 1000 // keeps the counter of names from running over
+	enoughTerminals = 1000 // bound for the counter of names
 )
 
-// An engine is the protocol without a connection: it is given what was read, and keeps what is to be written. Its
-// methods require the Conn's mutex.
+// An engine is the protocol without a connection: it gets the bytes read, and holds the bytes
+// to write. The caller must hold the Conn's mutex for all its methods.
 type engine struct {
 	config Config
 	dec    Decoder
-	states [2][256]qState // by side
-	spoken bool           // the far side has sent a Telnet command
+	states [2][256]qState // indexed by side
+	spoken bool           // the peer has sent a Telnet command
 
 	control []byte // commands waiting to be written
-	sizeDue bool   // the window size is to be told with them
+	sizeDue bool   // the window size must be sent after them
 
-	cols, rows         int       // the window's size
-	toldCols, toldRows int       // what the far side was told last
-	toldAt             time.Time // when
-	toldTerminal       string    // the terminal name told last
-	terminal           int       // how many names were told since the option was agreed
-	charset            string    // agreed
+	cols, rows         int       // the size of the window
+	sentCols, sentRows int       // the size last sent
+	sentAt             time.Time // time of that
+	sentTerminal       string    // the terminal name last sent
+	terminal           int       // names sent since the option was agreed
+	charset            string    // agreed by CHARSET; empty if none
 
 	answers    bucket
 	loops      bucket
 	err        error // why the connection must end
-	suppressed int64 // answers not given
+	suppressed int64 // answers withheld by the limits
 	malformed  int64
-	negotiated int64 // negotiation commands received
-	exchange   int64 // data bytes before the first of them
-	lastAt     int64 // and before the last
-	subSince   time.Time
+	negotiated int64     // negotiation commands received
+	exchange   int64     // data bytes before the first of them
+	lastAt     int64     // and before the last one
+	subSince   time.Time // start of the current subnegotiation
 
-	probes  []chan<- bool   // of TIMING-MARK, in the order asked
-	logouts []chan<- bool   // of LOGOUT
-	status  []chan<- []byte // of STATUS
+	probes  []chan<- bool   // waiting for TIMING-MARK, oldest first
+	logouts []chan<- bool   // waiting for LOGOUT
+	status  []chan<- []byte // waiting for STATUS
 	serial  serial
 }
 
+// newEngine returns an engine with the configured offers ready to be sent.
 func newEngine(c Config) *engine {
 	e := &engine{config: c, cols: c.Cols, rows: c.Rows, spoken: c.Mode == ModeTelnet}
 	e.dec.OnEvent, e.dec.KeepNUL = e.event, !e.spoken
@@ -60,7 +62,7 @@ func newEngine(c Config) *engine {
 	return e
 }
 
-// receive takes the commands out of what was read, and returns the length of the data.
+// receive removes the commands from the bytes read, and returns the length of the data.
 func (e *engine) receive(p []byte) int {
 	if e.config.Mode == ModeRaw {
 		return len(p)
@@ -76,13 +78,13 @@ func (e *engine) receive(p []byte) int {
 	return n
 }
 
-// end says that the stream has ended.
+// end ends the stream.
 func (e *engine) end() { e.dec.End() }
 
-// settled reports whether negotiation is over for sure: data came after it.
+// settled reports whether negotiation is certainly over: data came after it.
 func (e *engine) settled() bool { return e.negotiated > 0 && e.dec.total > e.exchange }
 
-// event takes what the decoder finds.
+// event handles an event of the decoder: it counts it, answers it, and passes it to OnEvent.
 func (e *engine) event(ev Event) {
 	switch ev.Kind {
 	case OptionReceived, SubnegotiationReceived, SubnegotiationCut:
@@ -128,20 +130,20 @@ func (e *engine) event(ev Event) {
 	}
 }
 
-// hear notes that the far side speaks Telnet.
+// hear records that the peer speaks Telnet.
 func (e *engine) hear() {
 	if e.spoken {
 		return
 	}
 	e.spoken = true
-	e.dec.KeepNUL = false // from here on it is NVT
+	e.dec.KeepNUL = false // from now on the data is NVT
 	if e.config.Binary == BinaryAlways {
 		e.ask(us, Binary, true)
-		e.ask(him, Binary, true)
+		e.ask(them, Binary, true)
 	}
 }
 
-// option answers WILL, WONT, DO or DONT.
+// option answers WILL, WONT, DO or DONT by the rules of RFC 1143.
 func (e *engine) option(verb byte, o Option) {
 	switch o {
 	case TimingMark: // no state: every request is answered (RFC 860)
@@ -156,7 +158,7 @@ func (e *engine) option(verb byte, o Option) {
 	next, r := old.received(yes, e.agrees(s, o))
 	if r != replyNone && !e.mayAnswer() {
 		if yes {
-			return // as if it had not been heard
+			return // drop the request
 		}
 		r = replyNone
 	}
@@ -169,7 +171,7 @@ func (e *engine) option(verb byte, o Option) {
 	}
 }
 
-// ask requests an option, or its end.
+// ask requests to switch an option on or off.
 func (e *engine) ask(s side, o Option, on bool) {
 	old := e.states[s][o]
 	next, r := old.ask(on)
@@ -182,7 +184,7 @@ func (e *engine) ask(s side, o Option, on bool) {
 	}
 }
 
-// agrees reports whether we want an option that the far side asks for.
+// agrees reports whether we accept an option that the peer requests.
 func (e *engine) agrees(s side, o Option) bool {
 	switch o {
 	case Binary:
@@ -190,7 +192,7 @@ func (e *engine) agrees(s side, o Option) bool {
 	case SGA, Charset:
 		return true
 	case Echo, EndOfRecord, Status:
-		return s == him // to echo what the server sends would be a loop
+		return s == them // echoing the server's own output would loop
 	case TerminalType, NAWS:
 		return s == us && !e.config.NoWindow
 	case TerminalSpeed, NewEnviron, ComPort:
@@ -200,19 +202,19 @@ func (e *engine) agrees(s side, o Option) bool {
 	}
 }
 
-// changed takes the consequences of an option that is now on, or off.
+// changed applies the effects of an option that was switched on or off.
 func (e *engine) changed(s side, o Option, on bool) {
 	switch {
-	case s == him && o == Binary:
+	case s == them && o == Binary:
 		e.dec.KeepNUL = on
 	case s == us && o == NAWS:
-		e.sizeDue, e.toldAt = false, time.Time{}
-		if on { // in its place among the answers
-			e.control = e.tellSize(e.control)
+		e.sizeDue, e.sentAt = false, time.Time{}
+		if on { // in order with the other answers
+			e.control = e.appendSize(e.control)
 		}
 	case s == us && o == TerminalType:
 		e.terminal = 0
-	case o == Charset && !e.states[us][o].on() && !e.states[him][o].on():
+	case o == Charset && !e.states[us][o].on() && !e.states[them][o].on():
 		e.charset = ""
 	case s == us && o == ComPort && !on:
 		e.serial.lost()
@@ -222,7 +224,7 @@ func (e *engine) changed(s side, o Option, on bool) {
 // on reports whether an option is agreed.
 func (e *engine) on(s side, o Option) bool { return e.states[s][o].on() }
 
-// mayAnswer reports whether another answer may be given, and counts those that may not.
+// mayAnswer reports whether the limits allow another answer, and counts the withheld ones.
 func (e *engine) mayAnswer() bool {
 	if e.err == nil && len(e.control) < maxControl && e.answers.take(answerBurst, answersASecond) {
 		return true
@@ -231,32 +233,32 @@ func (e *engine) mayAnswer() bool {
 	return false
 }
 
-// send puts bytes into the queue.
+// send queues bytes for writing.
 func (e *engine) send(p ...byte) { e.control = append(e.control, p...) }
 
-// answer puts a subnegotiation into the queue, if another answer may be given.
+// answer queues a subnegotiation if the limits allow another answer.
 func (e *engine) answer(o Option, data ...byte) {
 	if e.mayAnswer() {
 		e.control = appendSub(e.control, o, data...)
 	}
 }
 
-// pending reports whether something is to be written.
+// pending reports whether there are bytes to write.
 func (e *engine) pending() bool { return len(e.control) > 0 || e.sizeDue }
 
-// take appends what is to be written to dst.
+// take appends the pending bytes to dst and empties the queue.
 func (e *engine) take(dst []byte) []byte {
 	dst = append(dst, e.control...)
 	if e.control = e.control[:0]; cap(e.control) > 4<<10 {
 		e.control = nil
 	}
 	if e.sizeDue {
-		dst = e.tellSize(dst)
+		dst = e.appendSize(dst)
 	}
 	return dst
 }
 
-// encoding returns how data is written now.
+// encoding returns the present encoding of data.
 func (e *engine) encoding() encoding {
 	c := encoding{enter: "\r", raw: !e.spoken || e.config.Mode == ModeRaw}
 	switch e.config.Enter {
@@ -275,6 +277,7 @@ func (e *engine) encoding() encoding {
 	return c
 }
 
+// name returns the Enter value for term.Telnet.
 func (c encoding) name() Enter {
 	switch c.enter {
 	case "\r\n":

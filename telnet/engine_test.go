@@ -28,14 +28,14 @@ func newBench(tb testing.TB, c Config) *bench {
 	return &bench{tb: tb, engine: newEngine(c)}
 }
 
-// hear feeds the engine and returns the data and what it wants to be written.
+// hear feeds the engine and returns the data and the bytes to write.
 func (b *bench) hear(stream string) (data, written string) {
 	p := []byte(stream)
 	n := b.receive(p)
 	return string(p[:n]), string(b.take(nil))
 }
 
-// answers checks what a stream is answered with, both in hex.
+// answers checks the answer to a stream, both in hex.
 func (b *bench) answers(received, want string) {
 	b.tb.Helper()
 	_, got := b.hear(unhex(b.tb, received))
@@ -53,7 +53,7 @@ func unhex(tb testing.TB, s string) string {
 	return string(p)
 }
 
-// What is said to a request for each option, on each side.
+// Each option has a fixed answer on each side.
 func TestOptionPolicy(t *testing.T) {
 	tests := []struct {
 		o            Option
@@ -80,7 +80,7 @@ func TestOptionPolicy(t *testing.T) {
 		{46, cmdWONT, cmdDONT},  // START_TLS
 		{85, cmdWONT, cmdDONT},  // MCCP
 		{86, cmdWONT, cmdDONT},  // MCCP2
-		{99, cmdWONT, cmdDONT},  // nobody's
+		{99, cmdWONT, cmdDONT},  // unassigned
 		{255, cmdWONT, cmdDONT}, // EXOPL
 	}
 	for _, tt := range tests {
@@ -122,7 +122,7 @@ func TestTerminalTypeCycles(t *testing.T) {
 	for _, want := range []string{"linux", "XTERM", "VT100", "ANSI", "ANSI", "linux", "XTERM"} {
 		b.answers(send, "fffa1800"+hex.EncodeToString([]byte(want))+"fff0")
 	}
-	b.answers("fffe18 fffd18", "fffc18 fffb18") // begins anew
+	b.answers("fffe18 fffd18", "fffc18 fffb18") // starts again
 	b.answers(send, "fffa1800"+hex.EncodeToString([]byte("linux"))+"fff0")
 }
 
@@ -130,7 +130,7 @@ func TestWindowSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Config{})
 		if _, ok := b.resize(80, 24); ok || b.pending() {
-			t.Error("a size is told to a server that has not asked")
+			t.Error("a size was sent to a server that has not asked")
 		}
 		b.answers("fffd1f", "fffb1f fffa1f00500018fff0")
 		b.answers("fffd1f", "")
@@ -140,16 +140,16 @@ func TestWindowSize(t *testing.T) {
 		time.Sleep(resizeEvery)
 		b.resize(255, 511)
 		if got := hex.EncodeToString(b.take(nil)); got != "fffa1f00fe01fefff0" {
-			t.Errorf("told %s", got)
+			t.Errorf("window size sent: %s", got)
 		}
 		time.Sleep(resizeEvery)
 		b.resize(254, 510)
 		if got := b.take(nil); len(got) > 0 {
-			t.Errorf("the same size is told again: %x", got)
+			t.Errorf("the same size was sent again: %x", got)
 		}
 		b.answers("fffe1f", "fffc1f")
 		if _, ok := b.resize(10, 10); ok {
-			t.Error("a size is told after DONT NAWS")
+			t.Error("a size was sent after DONT NAWS")
 		}
 	})
 	b := newBench(t, Config{Cols: 132, Rows: -1}) // no rows: no paging on some devices
@@ -208,7 +208,7 @@ func TestCharset(t *testing.T) {
 	b.answers("fffa2a02"+utf8+"fff0", "")
 }
 
-// gensio sends DO SGA again after our WILL.
+// For example, gensio sends DO SGA again after our WILL.
 func TestRepeatedRequestsAreNotAnswered(t *testing.T) {
 	b := newBench(t, Config{})
 	b.answers("fffb03 fffd03 fffb01 fffe01 fffd00 fffb00 fffd2c", "fffd03 fffb03 fffd01 fffb00 fffd00 fffb2c")
@@ -230,7 +230,8 @@ func TestSubnegotiationOfWhatIsNotAgreed(t *testing.T) {
 	b.answers("fffd18 fffa1800fff0 fffa18fff0 fffa180101fff0", "fffb18")
 }
 
-// A subnegotiation that ends in a command instead of IAC SE is taken, and then the command.
+// A subnegotiation that ends in a command instead of IAC SE must be handled, and then the
+// command.
 func TestSubnegotiationCutByACommand(t *testing.T) {
 	b := newBench(t, Config{Terminal: []string{"vt52"}})
 	b.answers("fffd18", "fffb18")
@@ -254,13 +255,13 @@ func TestSubnegotiationTimeout(t *testing.T) {
 		if len(events) != 1 || events[0] != SubnegotiationOverflow {
 			t.Errorf("events %v", events)
 		}
-		if data, out := b.hear("\xff\xf0ok"); data != "ok" || out != "" { // late, and dropped
+		if data, out := b.hear("\xff\xf0ok"); data != "ok" || out != "" { // late, so dropped
 			t.Errorf("data %q, answer %x", data, out)
 		}
 	})
 }
 
-// A server whose requests change their mind is answered a hundred times, and then ten times a second.
+// A server that keeps changing a request gets a hundred answers, and then ten a second.
 func TestFlipFlopFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Config{})
@@ -282,7 +283,7 @@ func TestFlipFlopFlood(t *testing.T) {
 	})
 }
 
-// Six bytes ask for twenty: the answers are bounded all the same.
+// Six bytes ask for twenty, but the answers must stay bounded.
 func TestAmplification(t *testing.T) {
 	b := newBench(t, Config{})
 	b.answers("fffd18", "fffb18")
@@ -290,7 +291,7 @@ func TestAmplification(t *testing.T) {
 	if n := strings.Count(out, "\xff\xf0"); n > answerBurst {
 		t.Errorf("%d answers", n)
 	}
-	// And so is what waits for a server that takes nothing.
+	// The queue for a server that reads nothing must be bounded too.
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Config{Env: []term.EnvVar{{Name: "A", Value: strings.Repeat("v", 2000)}}})
 		b.hear("\xff\xfd\x27")
@@ -349,7 +350,7 @@ func TestNegotiationLoop(t *testing.T) {
 	})
 }
 
-// Until its first command a server is taken for a raw TCP port.
+// Before its first command a server must be treated as a raw TCP port.
 func TestRawUntilTheFirstCommand(t *testing.T) {
 	tests := []struct {
 		name, in string
@@ -413,10 +414,13 @@ func TestConfigRefused(t *testing.T) {
 	}
 }
 
-// FuzzSubnegotiation gives each option's parser whatever there is, twice. Nothing fails, and no more is sent than the
-// limits allow.
+// FuzzSubnegotiation passes any bytes to each option's parser, twice. No parser may fail, and
+// the answers must stay within the limits.
 func FuzzSubnegotiation(f *testing.F) {
-	for _, seed := range []string{"\x18\x01", "\x27\x01\x00USER\x03\x02\x03A", "\x2a\x01;UTF-8;X", "\x2a\x01[TTABLE]\x01", "\x05\x00\xfb\x01", "\x2c\x65\x00\x00\x25\x80", "\x2c\x6b\x80", "\x2c\x64", "\x20\x01", "\x1f\x00\x50"} {
+	for _, seed := range []string{
+		"\x18\x01", "\x27\x01\x00USER\x03\x02\x03A", "\x2a\x01;UTF-8;X", "\x2a\x01[TTABLE]\x01", "\x05\x00\xfb\x01",
+		"\x2c\x65\x00\x00\x25\x80", "\x2c\x6b\x80", "\x2c\x64", "\x20\x01", "\x1f\x00\x50",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
@@ -432,7 +436,8 @@ func FuzzSubnegotiation(f *testing.F) {
 	})
 }
 
-// subnegotiate gives a subnegotiation to the engine and checks that what it answers is one, or nothing.
+// subnegotiate passes a subnegotiation to the engine; the answer must be one subnegotiation
+// or empty.
 func (b *bench) subnegotiate(tb testing.TB, in []byte) {
 	tb.Helper()
 	b.bucketsFull()
@@ -452,11 +457,11 @@ func (b *bench) subnegotiate(tb testing.TB, in []byte) {
 	}
 }
 
-// bucketsFull forgets how much was answered.
+// bucketsFull resets the rate limits.
 func (b *bench) bucketsFull() { b.engine.answers, b.loops = bucket{}, bucket{} }
 
-// FuzzEngine gives the engine any stream, in two pieces. What it answers is bounded, is made of whole commands, and
-// does not depend on the cut.
+// FuzzEngine passes any stream to the engine, in two pieces. The answers must be bounded,
+// consist of whole commands, and not depend on the cut.
 func FuzzEngine(f *testing.F) {
 	f.Add([]byte("\xff\xfd\x18\xff\xfa\x18\x01\xff\xf0login: \xff\xfd\x1f\xff\xfb\x00\x00"), uint16(5))
 	f.Add([]byte("\xff\xfd\x06\xff\xfb\x12\xff\xfd\x12\xff\xfd\x2c\xff\xfa\x2c\x64\xff\xf0\xff\xfb\xff"), uint16(9))

@@ -1,34 +1,34 @@
 package telnet
 
-// An EventKind says what an Event is.
+// An EventKind is the kind of an Event.
 type EventKind uint8
 
-// What the far side sends besides data.
+// The kinds of events: everything that the peer sends besides data.
 const (
-	CommandReceived        EventKind = iota // Command alone; DM, GA and EOR are of use to somebody
+	CommandReceived        EventKind = iota // Command only, for example DM, GA or EOR
 	OptionReceived                          // Command is WILL, WONT, DO or DONT; Option is its operand
 	SubnegotiationReceived                  // Option and Data
-	SubnegotiationCut                       // the same, ended by another command instead of SE; Command is that
-	SubnegotiationOverflow                  // Option; it was longer than 4 KiB, or took longer than 10 s: it is dropped
-	SubnegotiationLost                      // Option; it did not end within 64 KiB: what follows is data again
+	SubnegotiationCut                       // the same, ended by Command instead of SE
+	SubnegotiationOverflow                  // Option; dropped because longer than 4 KiB or 10 s
+	SubnegotiationLost                      // Option; not ended within 64 KiB, so data resumes
 	StraySE                                 // SE outside of a subnegotiation
 	NotACommand                             // Command is the byte after IAC, below EOF in the list of commands
 	TruncatedAtEOF                          // the stream ended inside a command
-	CommandRun                              // of a Decoder: Data is the second bytes of two-byte commands in a row; see Event.Each
+	CommandRun                              // from a Decoder: Data is the codes of adjacent commands; see Event.Each
 )
 
-// An Event is something in the stream that is not data.
+// An Event is an element of the stream that is not data.
 type Event struct {
 	Kind    EventKind
 	Command Command
 	Option  Option
-	Data    []byte // of a subnegotiation; valid only during the call. NEW-ENVIRON from us is never in it
-	Size    int    // length of the subnegotiation, also of what was dropped
-	At      int64  // the number of data bytes before it, from the start of the stream
+	Data    []byte // of a subnegotiation; valid only during the call
+	Size    int    // length of the subnegotiation, including dropped bytes
+	At      int64  // number of data bytes before it in the stream
 }
 
-// Each calls yield for each command of a CommandRun, as CommandReceived, StraySE or NotACommand, and for any other event
-// once.
+// Each calls yield for each command of a CommandRun, as CommandReceived, StraySE or
+// NotACommand. For any other event it calls yield once.
 func (e Event) Each(yield func(Event)) {
 	if e.Kind != CommandRun {
 		yield(e)
@@ -39,7 +39,8 @@ func (e Event) Each(yield func(Event)) {
 	}
 }
 
-// kindOf says what b is after IAC, outside of a subnegotiation, if it has no operand.
+// kindOf returns the kind of the byte b after IAC, outside of a subnegotiation, for a command
+// without an operand.
 func kindOf(b byte) EventKind {
 	switch {
 	case b == cmdSE:

@@ -12,7 +12,7 @@ import (
 	"ptyctl/telnet"
 )
 
-// router plays a device that negotiates before it shows its prompt.
+// router imitates a device that negotiates before its prompt.
 func router(c net.Conn) {
 	defer c.Close()
 	io.WriteString(c, "\xff\xfb\x01\xff\xfd\x1f") // WILL ECHO, DO NAWS

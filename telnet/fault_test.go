@@ -11,12 +11,12 @@ import (
 	"ptyctl/term"
 )
 
-// A faulty connection panics when it is written to.
+// A faulty connection panics on Write.
 type faulty struct{ net.Conn }
 
 func (faulty) Write([]byte) (int, error) { panic("secret") }
 
-// A fault in a goroutine of the connection's ends it, and the reader is told why.
+// A panic in a goroutine of the connection must end it, and Read must return the reason.
 func TestFaultEndsTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := bufpipe.New(0)
@@ -24,7 +24,7 @@ func TestFaultEndsTheConnection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		go far.Write([]byte{cmdIAC, cmdDO, byte(NAWS)}) // which has to be answered
+		go far.Write([]byte{cmdIAC, cmdDO, byte(NAWS)}) // needs an answer
 		_, err = c.Read(make([]byte, 100))
 		if e, ok := errors.AsType[*term.Error](err); !ok || e.Kind != term.Internal || e.Err == nil {
 			t.Errorf("Read: %v", err)
@@ -37,7 +37,7 @@ func TestFaultEndsTheConnection(t *testing.T) {
 	})
 }
 
-// A fault of the engine, in the reader's goroutine, does not keep the connection from being closed.
+// After a panic of the engine in the goroutine of Read, the connection must still be closed.
 func TestFaultOfTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := bufpipe.New(0)

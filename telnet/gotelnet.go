@@ -2,9 +2,9 @@ package telnet
 
 import gotelnet "github.com/reiver/go-telnet"
 
-// Call runs a go-telnet Caller over the connection. What go-telnet's own connections lack is here below it: options
-// are negotiated, and a Read returns as soon as there is data. It returns when the Caller does; the connection stays
-// open. A nil logger discards.
+// Call runs a go-telnet Caller over the connection. The Conn adds two things that go-telnet's
+// own connections lack: options are negotiated, and Read returns as soon as there is data.
+// Call returns when the Caller does; the connection stays open. A nil logger discards.
 func (c *Conn) Call(caller gotelnet.Caller, logger gotelnet.Logger) {
 	if logger == nil {
 		logger = discard{}
@@ -12,7 +12,8 @@ func (c *Conn) Call(caller gotelnet.Caller, logger gotelnet.Logger) {
 	caller.CallTELNET(gotelnet.NewContext().InjectLogger(logger), c, c)
 }
 
-// discard is a gotelnet.Logger. Callers use their context's logger without looking whether there is one.
+// discard is a gotelnet.Logger without output. Callers use their context's logger without a
+// check for nil.
 type discard struct{}
 
 func (discard) Debug(...any)          {}

@@ -13,7 +13,7 @@ import (
 	"github.com/reiver/go-telnet/telsh"
 )
 
-// oneConn is a listener that has one connection to give.
+// oneConn is a listener that accepts one connection.
 type oneConn struct {
 	conn chan net.Conn
 	once sync.Once
@@ -29,7 +29,8 @@ func (l *oneConn) Accept() (net.Conn, error) {
 func (l *oneConn) Close() error   { l.once.Do(func() { close(l.conn) }); return nil }
 func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
-// goTelnetServer starts a go-telnet server on loopback, which never negotiates, and returns its address.
+// goTelnetServer starts a go-telnet server on loopback, which never negotiates, and returns
+// its address.
 func goTelnetServer(tb testing.TB, h gotelnet.Handler) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -42,7 +43,8 @@ func goTelnetServer(tb testing.TB, h gotelnet.Handler) string {
 	return l.Addr().String()
 }
 
-// expect reads until the data ends with want. It reads byte by byte, so that nothing after that is lost.
+// expect reads until the data ends with want. It reads byte by byte, so that later bytes stay
+// unread.
 func expect(tb testing.TB, c *Conn, want string) string {
 	tb.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
@@ -69,12 +71,13 @@ func dialTest(tb testing.TB, d Dialer, addr string) *Conn {
 	return c
 }
 
-// A server that never negotiates counts as a raw port; that it understands IAC must be said.
+// A server that never negotiates counts as a raw port; the caller must say that it
+// understands IAC.
 func TestGoTelnetEcho(t *testing.T) {
 	addr := goTelnetServer(t, gotelnet.EchoHandler)
 	c := dialTest(t, Dialer{}, addr)
 	if s := c.State(); !s.Raw || s.Enter != string(EnterCR) {
-		t.Errorf("%+v", s)
+		t.Errorf("State = %+v, want Raw and Enter %q", s, EnterCR)
 	}
 	const text = "héllo\x00\r\n"
 	io.WriteString(c, text)
@@ -103,12 +106,14 @@ func TestGoTelnetShell(t *testing.T) {
 		t.Errorf("greeting %q", got)
 	}
 	io.WriteString(c, "greet a b\n")
-	// The shell copies output and prompt from two goroutines, so that the line may end after the prompt.
+	// The shell copies output and prompt in two goroutines, so the line may end after the
+	// prompt.
 	expect(t, c, "hello a+b")
 }
 
-// A go-telnet Caller, which reads byte by byte, gets the login prompt of a server that first wants its commands
-// answered: on go-telnet's own connection it would wait for ever.
+// A go-telnet Caller, which reads byte by byte, must see the login prompt of a server that
+// first waits for answers to its commands. On go-telnet's own connection it would wait
+// without end.
 func TestGoTelnetCaller(t *testing.T) {
 	client, server := net.Pipe()
 	defer server.Close()
@@ -155,8 +160,8 @@ func (f callerFunc) CallTELNET(ctx gotelnet.Context, w gotelnet.Writer, r goteln
 	f(ctx, w, r)
 }
 
-// goTelnetReads returns what go-telnet's reader makes of a stream. It has no constructor that is exported: a server
-// is given a connection that reads from memory.
+// goTelnetReads returns go-telnet's reading of a stream. Its reader has no exported
+// constructor, so a server gets a connection that reads from memory.
 func goTelnetReads(tb testing.TB, stream io.Reader, read func(gotelnet.Reader)) {
 	tb.Helper()
 	done := make(chan struct{})
@@ -190,8 +195,8 @@ func (f handlerFunc) ServeTELNET(ctx gotelnet.Context, w gotelnet.Writer, r gote
 	f(ctx, w, r)
 }
 
-// FuzzVsGoTelnet compares the data that the Decoder finds with what go-telnet's reader finds, in streams of what both
-// understand: data, IAC IAC, options, and subnegotiations that end.
+// FuzzVsGoTelnet compares the data of the Decoder with that of go-telnet's reader, for
+// streams that both support: data, IAC IAC, options, and complete subnegotiations.
 func FuzzVsGoTelnet(f *testing.F) {
 	f.Add([]byte("text\xff\xff\x00\x01\x02\x03"), byte(3))
 	f.Fuzz(func(t *testing.T, in []byte, cut byte) {
@@ -202,7 +207,7 @@ func FuzzVsGoTelnet(f *testing.F) {
 				stream = append(stream, cmdIAC, cmdIAC)
 			case 1:
 				stream = append(stream, cmdIAC, cmdWILL+b>>3&3, b)
-			case 2: // of bytes that are none of IAC's, for go-telnet takes the byte after IAC IAC for a new start
+			case 2: // without IAC, because go-telnet misreads the byte after IAC IAC
 				stream = append(stream, cmdIAC, cmdSB, b&^0x80)
 				for n := min(int(b>>3), len(in)-i-1); n > 0; n-- {
 					i++
@@ -234,7 +239,8 @@ func FuzzVsGoTelnet(f *testing.F) {
 	})
 }
 
-// FuzzDecoderSplit decodes a stream whole and in two or three pieces: data, events and their places must be the same.
+// FuzzDecoderSplit decodes a stream whole and in two or three pieces: data, events and their
+// offsets must be the same.
 func FuzzDecoderSplit(f *testing.F) {
 	f.Add([]byte("a\xff\xfb\x01b\xff\xfa\x18\x01\xff\xff\xff\xf0c\x00\xff"), uint16(3), uint16(9), false)
 	f.Add([]byte("a\xff\xfa\x18\x01\xff\xfa\xff\xff\xf0\xff\xf0"), uint16(5), uint16(6), true)

@@ -7,7 +7,7 @@ import (
 	"ptyctl/term"
 )
 
-// SendKey implements term.KeySender.
+// SendKey implements term.KeySender: a break, and the commands IP, AO, AYT and EOF (RFC 854).
 func (c *Conn) SendKey(ctx context.Context, name string) error {
 	switch name {
 	case term.KeyBreak:

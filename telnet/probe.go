@@ -7,19 +7,19 @@ import (
 	"ptyctl/term"
 )
 
-// timingMark takes a command of TIMING-MARK (RFC 860).
+// timingMark handles a command of TIMING-MARK (RFC 860).
 func (e *engine) timingMark(verb byte) {
 	switch verb {
-	case cmdDO: // we process what we receive in order, so that the mark is reached at once
+	case cmdDO: // input is processed in order, so the mark is already reached
 		if e.mayAnswer() {
 			e.send(cmdIAC, cmdWILL, byte(TimingMark))
 		}
-	case cmdWILL, cmdWONT: // either says that what was sent before has been taken
+	case cmdWILL, cmdWONT: // both mean that the server has processed all earlier bytes
 		e.probes = answered(e.probes, true)
 	}
 }
 
-// logout takes a command of LOGOUT (RFC 727). A server may end the login; it need not ask.
+// logout handles a command of LOGOUT (RFC 727). A server may end the login without asking.
 func (e *engine) logout(verb byte) {
 	switch {
 	case (verb == cmdWILL || verb == cmdWONT) && len(e.logouts) > 0:
@@ -31,12 +31,12 @@ func (e *engine) logout(verb byte) {
 	}
 }
 
-// hearStatus takes the far side's view of what is agreed (RFC 859).
-func (e *engine) hearStatus(data []byte) {
+// hearStatus handles the peer's list of agreed options (RFC 859).
+func (e *engine) handleStatus(data []byte) {
 	e.status = answered(e.status, append([]byte(nil), data...))
 }
 
-// answered gives an answer to the first that waits for one. Each channel has room for it.
+// answered passes an answer to the first waiting caller. Each channel has room for one.
 func answered[T any](waiting []chan<- T, answer T) []chan<- T {
 	if len(waiting) == 0 {
 		return nil
@@ -45,12 +45,14 @@ func answered[T any](waiting []chan<- T, answer T) []chan<- T {
 	return waiting[1:]
 }
 
-// maxWaiting bounds the questions that are open at a time.
+// maxWaiting is the most unanswered questions of one kind.
 const maxWaiting = 16
 
-// question asks something and waits for the answer, the end of ctx, or that of the connection. Somebody must Read
-// meanwhile. What was asked stays asked: an answer that comes late is taken for this question, not for the next.
+// question sends a question and waits for the answer, the end of ctx, or the end of the
+// connection. Another goroutine must call Read meanwhile. The question stays open after ctx
+// ends, so that a late answer is taken for this question and not for the next.
 func question[T any](ctx context.Context, c *Conn, op string, waiting *[]chan<- T, frame ...byte) (T, error) {
+	// The buffer lets the reader deliver a late answer without waiting.
 	answer := make(chan T, 1)
 	var none T
 	c.mu.Lock()
@@ -76,7 +78,8 @@ func question[T any](ctx context.Context, c *Conn, op string, waiting *[]chan<- 
 	}
 }
 
-// unanswered says that ctx ended before an answer came.
+// unanswered returns the error of a ctx that ended before the answer: ExecTimeout or
+// Canceled.
 func unanswered(ctx context.Context, op string) *term.Error {
 	kind := term.ExecTimeout
 	if errors.Is(ctx.Err(), context.Canceled) {
@@ -90,8 +93,8 @@ func unanswered(ctx context.Context, op string) *term.Error {
 	}
 }
 
-// TimingMark waits until the server has taken everything that was written before (RFC 860). Not every server answers:
-// give ctx a deadline.
+// TimingMark waits until the server has processed all bytes written before (RFC 860). Not
+// every server answers, so ctx should have a deadline.
 func (c *Conn) TimingMark(ctx context.Context) error {
 	if err := c.mustSpeak("timing mark"); err != nil {
 		return err
@@ -100,8 +103,8 @@ func (c *Conn) TimingMark(ctx context.Context) error {
 	return err
 }
 
-// Logout asks the server to end the login (RFC 727), and waits until it agrees or the connection ends. Not every
-// server answers: give ctx a deadline.
+// Logout asks the server to end the login (RFC 727), and waits until it agrees or the
+// connection ends. Not every server answers, so ctx should have a deadline.
 func (c *Conn) Logout(ctx context.Context) error {
 	if err := c.mustSpeak("logout"); err != nil {
 		return err
@@ -117,10 +120,11 @@ func (c *Conn) Logout(ctx context.Context) error {
 	return err
 }
 
-// RemoteStatus asks the server what it holds for agreed (RFC 859). What it answers is a list of commands without IAC.
+// RemoteStatus asks the server for its list of agreed options (RFC 859). It returns commands
+// without IAC.
 func (c *Conn) RemoteStatus(ctx context.Context) ([]byte, error) {
 	c.mu.Lock()
-	on := c.e.on(him, Status)
+	on := c.e.on(them, Status)
 	c.mu.Unlock()
 	if !on {
 		return nil, &term.Error{

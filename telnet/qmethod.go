@@ -1,17 +1,17 @@
 package telnet
 
-// RFC 1143: each option has a state on each of two sides. The far side's requests are answered only when they change
-// it, so that two ends cannot answer one another for ever.
+// RFC 1143: each option has a state on each of two sides. A request of the peer is answered
+// only if it changes the state, so that two ends cannot answer each other without end.
 
-// A side says who performs an option.
+// A side is the end of the connection that performs an option.
 type side uint8
 
 const (
-	us  side = iota // we do: WILL and WONT are ours, DO and DONT are theirs
-	him             // the far side does: the other way round
+	us   side = iota // we do: we send WILL and WONT, the peer DO and DONT
+	them             // the peer does: the reverse
 )
 
-// verbs are the commands that a side's state is told with: what we send for yes and no.
+// verb returns the command that we send about an option of side s, for yes and no.
 func (s side) verb(yes bool) byte {
 	switch {
 	case s == us && yes:
@@ -25,13 +25,13 @@ func (s side) verb(yes bool) byte {
 	}
 }
 
-// sideOf says whose option a received verb is about, and whether it is to be on.
+// sideOf returns the side of the option in a received verb, and whether it should be on.
 func sideOf(verb byte) (s side, yes bool) {
 	switch verb {
 	case cmdWILL:
-		return him, true
+		return them, true
 	case cmdWONT:
-		return him, false
+		return them, false
 	case cmdDO:
 		return us, true
 	default:
@@ -39,8 +39,8 @@ func sideOf(verb byte) (s side, yes bool) {
 	}
 }
 
-// A qState is the state of one option on one side (RFC 1143 section 7). Opposite is the queue bit: the other request
-// is made once the one under way is answered.
+// A qState is the state of one option on one side (RFC 1143 section 7). Opposite is the queue
+// bit: the opposite request must follow once the current one is answered.
 type qState uint8
 
 const (
@@ -52,10 +52,10 @@ const (
 	qWantYesOpposite
 )
 
-// on reports whether the option is agreed.
+// on reports whether the option is in effect.
 func (q qState) on() bool { return q == qYes }
 
-// A reply is what must be sent.
+// A reply is the command that must be sent.
 type reply uint8
 
 const (
@@ -64,8 +64,8 @@ const (
 	replyNo
 )
 
-// received returns the state after the far side's yes (WILL or DO) or no, given whether we would agree to have the
-// option on.
+// received returns the state after the peer's yes (WILL or DO) or no, and the reply. agree
+// says whether we accept the option.
 func (q qState) received(yes, agree bool) (qState, reply) {
 	if yes {
 		switch q {
@@ -74,7 +74,7 @@ func (q qState) received(yes, agree bool) (qState, reply) {
 				return qYes, replyYes
 			}
 			return qNo, replyNo
-		case qWantNo: // an error of the far side's: no answered by yes
+		case qWantNo: // a peer's error: it answered no by yes
 			return qNo, replyNone
 		case qWantNoOpposite: // likewise
 			return qYes, replyNone
@@ -96,7 +96,8 @@ func (q qState) received(yes, agree bool) (qState, reply) {
 	}
 }
 
-// ask returns the state after we want the option on or off.
+// ask returns the state after our request to switch the option on or off, and the command to
+// send.
 func (q qState) ask(on bool) (qState, reply) {
 	if on {
 		switch q {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The table of RFC 1143 section 7, as both sides use it.
+// The table of RFC 1143 section 7 holds for both sides.
 func TestQMethodReceived(t *testing.T) {
 	tests := []struct {
 		from       qState
@@ -70,8 +70,8 @@ func TestQMethodAsk(t *testing.T) {
 	}
 }
 
-// FuzzQPair joins two ends, each of which wants things and agrees to things as the input says, over wires on which
-// commands may be long under way. They must fall silent, and then agree.
+// FuzzQPair joins two ends, which request and accept options as the input says, by wires with
+// any delay. They must fall silent, and then agree.
 func FuzzQPair(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7}, true, true)
 	f.Add([]byte{4, 6, 8, 10, 0, 2, 1, 3}, false, true)
@@ -105,7 +105,7 @@ func FuzzQPair(f *testing.F) {
 			e := []*end{a, b}[op&1]
 			switch op >> 1 & 3 {
 			case 0, 1:
-				// An end that asks for what it would not agree to is at odds with itself.
+				// An end must not request an option that it would not accept.
 				if on := op>>1&1 == 0; !on || e.agree {
 					var r reply
 					e.q, r = e.q.ask(on)

@@ -19,9 +19,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite our side of the transcripts in testdata")
 
-// TestReplay plays the servers of testdata/*.transcript, which were recorded from real ones (package transcript has the
-// format), and checks what we answer and what the user gets. With -update it writes what we do now into the files: the
-// server's side stays as it was recorded.
+// TestReplay plays the servers of testdata/*.transcript, which were recorded from real ones
+// (package transcript has the format), and checks our answers and the user's data. With
+// -update it writes our present answers into the files; the server's side stays as recorded.
 func TestReplay(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.transcript"))
 	if err != nil || len(files) == 0 {
@@ -102,8 +102,8 @@ func configOf(t *transcript.Transcript) (Config, error) {
 	return c, nil
 }
 
-// replay plays the server, does what the user did, and records anew. It needs a bubble: after each step it waits until
-// nothing moves any more.
+// replay plays the server, repeats the user's actions, and records again. It must run in a
+// synctest bubble: after each step it waits until all goroutines are idle.
 func replay(tb testing.TB, config Config, recorded *transcript.Transcript) *transcript.Transcript {
 	tb.Helper()
 	client, server := bufpipe.New(0)
@@ -146,7 +146,7 @@ func replay(tb testing.TB, config Config, recorded *transcript.Transcript) *tran
 			server.Write(e.Data)
 		case '!':
 			played.Events = append(played.Events, e)
-			time.Sleep(time.Second) // a person is slower than what we hold back
+			time.Sleep(time.Second) // a person is slower than any delay here
 			if err := act(tb, c, server, e.Did); err != nil {
 				tb.Errorf("%q: %v", e.Did, err)
 			}
@@ -160,7 +160,7 @@ func replay(tb testing.TB, config Config, recorded *transcript.Transcript) *tran
 	return played
 }
 
-// act does what the user did. A key may wait for the server, so it is pressed beside.
+// act repeats the user's action. A key may wait for the server, so it runs in a goroutine.
 func act(tb testing.TB, c *Conn, server io.Closer, did []string) error {
 	tb.Helper()
 	switch {

@@ -28,19 +28,19 @@ const (
 	comControlBreakOff = 6
 )
 
-// signature is what we call ourselves to a server that asks.
+// signature is the client's name for a server that asks (RFC 2217, SIGNATURE).
 const signature = "ptyctl"
 
 // serial is the engine's part of COM-PORT-CONTROL: one request at a time.
 type serial struct {
-	code   byte          // of the request that waits for its answer
-	answer chan<- []byte // nil: none does
-	line   LineState
-	modem  ModemState
-	asked  bool // the server wants to know our name
+	code   byte          // of the request in progress
+	answer chan<- []byte // nil without a request in progress
+	line   LineState     // last reported
+	modem  ModemState    // last reported
+	asked  bool          // the server asks for our signature
 }
 
-// hear takes a subnegotiation.
+// hear handles a subnegotiation of COM-PORT-CONTROL.
 func (s *serial) hear(code byte, data []byte) {
 	notice := len(data) == 1 && (code == comAnswer+comNotifyLine || code == comAnswer+comNotifyModem)
 	switch {
@@ -49,7 +49,8 @@ func (s *serial) hear(code byte, data []byte) {
 	case notice:
 		s.modem = ModemState(data[0])
 	}
-	// ser2net 4.3 answers a mask with the state instead of the mask.
+	// A mask request may get the wrong answer code:
+	// for example, ser2net 4.3 answers a mask with the state instead of the mask.
 	if notice && s.answer != nil && code == comAnswer+s.code-comSetLineMask+comNotifyLine {
 		code = comAnswer + s.code
 	}
@@ -62,7 +63,7 @@ func (s *serial) hear(code byte, data []byte) {
 	}
 }
 
-// lost ends the wait for an answer that will not come.
+// lost ends the wait for an answer when the server gives the option up.
 func (s *serial) lost() {
 	if s.answer != nil {
 		close(s.answer)
@@ -102,7 +103,8 @@ const (
 	FlowHardware FlowMode = 3
 )
 
-// SerialLine is how a serial line is set. A zero field asks for what it is, and changes nothing.
+// SerialLine is the settings of a serial line. A zero field leaves the setting unchanged and
+// asks for its value.
 type SerialLine struct {
 	Speed    uint32 // bits a second
 	DataBits byte   // 5 to 8
@@ -120,20 +122,20 @@ const (
 	RTS Signal = 11 // and 12
 )
 
-// Purge says which of the server's buffers to empty (RFC 2217, PURGE-DATA).
+// Purge selects the server's buffers to empty (RFC 2217, PURGE-DATA).
 type Purge byte
 
 // The buffers.
 const (
-	PurgeReceived Purge = 1 // what the device has sent
-	PurgeWaiting  Purge = 2 // what waits to be sent to it
+	PurgeReceived Purge = 1 // data from the device
+	PurgeWaiting  Purge = 2 // data to the device
 	PurgeBoth     Purge = 3
 )
 
-// LineState is what NOTIFY-LINESTATE tells: the line status register of a 16550 (RFC 2217).
+// LineState is the value of NOTIFY-LINESTATE: the line status register of a 16550 (RFC 2217).
 type LineState byte
 
-// The bits of a LineState. Overrun, parity and framing errors, and a break from the device.
+// The bits of a LineState: overrun, parity and framing errors, and a break from the device.
 const (
 	LineOverrun LineState = 1 << 1
 	LineParity  LineState = 1 << 2
@@ -141,7 +143,8 @@ const (
 	LineBreak   LineState = 1 << 4
 )
 
-// ModemState is what NOTIFY-MODEMSTATE tells: the modem status register of a 16550 (RFC 2217).
+// ModemState is the value of NOTIFY-MODEMSTATE: the modem status register of a 16550 (RFC
+// 2217).
 type ModemState byte
 
 // The bits of a ModemState.
@@ -152,8 +155,8 @@ const (
 	ModemDCD ModemState = 1 << 7
 )
 
-// SetSerial sets the far side's serial line (RFC 2217) and returns how it is then, which may differ from what was
-// asked for.
+// SetSerial sets the server's serial line (RFC 2217) and returns the resulting settings,
+// which may differ from the requested ones.
 func (c *Conn) SetSerial(ctx context.Context, want SerialLine) (is SerialLine, err error) {
 	speed, err := c.comPort(ctx, comSetBaudRate, binary.BigEndian.AppendUint32(nil, want.Speed)...)
 	if err != nil {
@@ -179,7 +182,7 @@ func (c *Conn) SetSerial(ctx context.Context, want SerialLine) (is SerialLine, e
 	return is, nil
 }
 
-// SetSignal raises or lowers DTR or RTS, and reports how it is then.
+// SetSignal raises or lowers DTR or RTS, and returns the resulting state.
 func (c *Conn) SetSignal(ctx context.Context, s Signal, on bool) (bool, error) {
 	want := byte(s)
 	if !on {
@@ -195,7 +198,8 @@ func (c *Conn) Purge(ctx context.Context, what Purge) error {
 	return err
 }
 
-// WatchSerial says which changes of line and modem the server is to tell. See SerialState.
+// WatchSerial selects the changes of line and modem that the server should report.
+// SerialState returns them.
 func (c *Conn) WatchSerial(ctx context.Context, line LineState, modem ModemState) error {
 	if _, err := c.comPort(ctx, comSetLineMask, byte(line)); err != nil {
 		return err
@@ -204,24 +208,24 @@ func (c *Conn) WatchSerial(ctx context.Context, line LineState, modem ModemState
 	return err
 }
 
-// SerialState returns the states that the server has told last; zero if none.
+// SerialState returns the states that the server reported last, or zero.
 func (c *Conn) SerialState() (LineState, ModemState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.e.serial.line, c.e.serial.modem
 }
 
-// SerialServer returns what the server calls itself.
+// SerialServer returns the server's signature: its name, in a form of its own.
 func (c *Conn) SerialServer(ctx context.Context) (string, error) {
 	name, err := c.comPort(ctx, comSignature)
 	return string(name), err
 }
 
-// breakTime is how long a break lasts: longer than a character at 50 bits a second.
+// breakTime is the length of a break: longer than a character at 50 bits a second.
 const breakTime = 300 * time.Millisecond
 
-// Break sends a break: on the serial line itself where the server controls one (RFC 2217), else as the command BRK,
-// with which a server does what it likes.
+// Break sends a break: on the serial line if the server controls one (RFC 2217), else as the
+// command BRK, which each server handles in its own way.
 func (c *Conn) Break(ctx context.Context) error {
 	c.mu.Lock()
 	serial := c.e.on(us, ComPort)
@@ -233,11 +237,12 @@ func (c *Conn) Break(ctx context.Context) error {
 		return err
 	}
 	defer c.unlockSerial()
+	// The break must last breakTime even if the server answers late or not at all.
 	held := time.NewTimer(breakTime)
 	defer held.Stop()
 	answering, cancel := context.WithTimeout(ctx, breakTime)
 	defer cancel()
-	// A server that does not answer may have done it all the same.
+	// A server may start the break without an answer.
 	if _, err := c.request(answering, comSetControl, comControlBreakOn); err != nil && !errors.Is(err, term.ExecTimeout) {
 		c.breakOff()
 		return err
@@ -263,7 +268,7 @@ func (c *Conn) breakOff() {
 	c.flush()
 }
 
-// comPort makes a request, when its turn comes, and returns the data of its answer.
+// comPort waits for its turn, sends a request and returns the data of the answer.
 func (c *Conn) comPort(ctx context.Context, code byte, data ...byte) ([]byte, error) {
 	if err := c.lockSerial(ctx); err != nil {
 		return nil, err
@@ -272,7 +277,8 @@ func (c *Conn) comPort(ctx context.Context, code byte, data ...byte) ([]byte, er
 	return c.request(ctx, code, data...)
 }
 
-// lockSerial waits for the turn to make requests: those of a kind cannot be told apart but by their order.
+// lockSerial waits for the turn to send requests. Answers have no number, so only the order
+// assigns them to requests of the same kind.
 func (c *Conn) lockSerial(ctx context.Context) error {
 	select {
 	case c.serialTurn <- struct{}{}:
@@ -284,9 +290,11 @@ func (c *Conn) lockSerial(ctx context.Context) error {
 	}
 }
 
+// unlockSerial gives the turn to the next caller of lockSerial.
 func (c *Conn) unlockSerial() { <-c.serialTurn }
 
-// request makes a request and returns the data of its answer. It requires c.serialTurn.
+// request sends a request and returns the data of its answer. The caller must hold
+// c.serialTurn.
 func (c *Conn) request(ctx context.Context, code byte, data ...byte) ([]byte, error) {
 	answer := make(chan []byte, 1)
 	c.mu.Lock()
@@ -324,7 +332,7 @@ func (c *Conn) request(ctx context.Context, code byte, data ...byte) ([]byte, er
 	}
 }
 
-// comPortByte makes a request whose answer is one byte.
+// comPortByte sends a request with an answer of one byte.
 func (c *Conn) comPortByte(ctx context.Context, code, value byte) (byte, error) {
 	got, err := c.comPort(ctx, code, value)
 	if err != nil {
@@ -336,6 +344,7 @@ func (c *Conn) comPortByte(ctx context.Context, code, value byte) (byte, error) 
 	return got[0], nil
 }
 
+// errComPort returns the error of an answer with a wrong length.
 func errComPort(code byte, got []byte) error {
 	return &term.Error{
 		Op:   "serial",

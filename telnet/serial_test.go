@@ -12,7 +12,8 @@ import (
 	"ptyctl/term"
 )
 
-// serialServer answers as ser2net does for a pty behind it, until the connection ends. It tells when each request came.
+// serialServer answers like ser2net in front of a pty, until the connection ends. It reports
+// the time of each request.
 func serialServer(tb testing.TB, p pair, answers map[string]string) <-chan map[string]time.Time {
 	tb.Helper()
 	times := make(chan map[string]time.Time, 1)
@@ -75,7 +76,7 @@ func TestSerial(t *testing.T) {
 		if on, err := p.SetSignal(t.Context(), DTR, true); !on || err != nil {
 			t.Errorf("DTR %v, %v", on, err)
 		}
-		if on, err := p.SetSignal(t.Context(), RTS, false); !on || err != nil { // the server says that it is on
+		if on, err := p.SetSignal(t.Context(), RTS, false); !on || err != nil { // the server answers "on"
 			t.Errorf("RTS %v, %v", on, err)
 		}
 		if err := p.WatchSerial(t.Context(), 0xff, 0xff); err != nil {
@@ -115,7 +116,7 @@ func TestSerial(t *testing.T) {
 	})
 }
 
-// A break that is given up ends all the same.
+// A break must end on the line even if its caller gives up.
 func TestSerialBreakGivenUp(t *testing.T) {
 	for _, answers := range []map[string]string{nil, {"0505": "6905"}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -126,7 +127,7 @@ func TestSerialBreakGivenUp(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), breakTime/2)
 			defer cancel()
 			if err := p.Break(ctx); !errors.Is(err, term.ExecTimeout) {
-				t.Errorf("%v", err)
+				t.Errorf("Break with a context of %v: error %v, want %v", breakTime/2, err, term.ExecTimeout)
 			}
 			synctest.Wait()
 			p.Close()
@@ -149,7 +150,7 @@ func TestSerialWithdrawn(t *testing.T) {
 		synctest.Wait()
 		p.says(t, "\xff\xfe\x2c")
 		if err := <-done; !errors.Is(err, term.Unsupported) || !strings.Contains(err.Error(), "withdrawn") {
-			t.Errorf("%v", err)
+			t.Errorf("Purge after the server's DONT: error %v, want %v (withdrawn)", err, term.Unsupported)
 		}
 		p.Close()
 		<-data
@@ -157,7 +158,7 @@ func TestSerialWithdrawn(t *testing.T) {
 	})
 }
 
-// A break waits for its turn, and is not claimed to have been sent without that.
+// A break must wait for its turn; if it ends before that, it must not be reported as sent.
 func TestBreakWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, Config{}, 0)

@@ -5,21 +5,25 @@ import (
 	"time"
 )
 
+// The times and sizes of Settle. They are a compromise: a longer quiet time delays each connection
+// to a server that does not negotiate, and a shorter one may miss the first options of a slow
+// device.
 const (
-	settleQuiet = 150 * time.Millisecond // without a command: negotiation is over
+	settleQuiet = 150 * time.Millisecond // without a command, after which negotiation is over
 	settleLimit = time.Second            // servers that negotiate do so at once
-	settleAhead = 64 << 10               // bytes read ahead; who sends so much has begun
+	settleAhead = 64 << 10               // most bytes read ahead; so much data means that the server has started
 )
 
-// Settle reads ahead until the server's negotiation is over: when data follows it, when no command came for 150 ms,
-// or after a second. It returns what Lost returns: nil, or why there is nothing more to come. What it has read is the
-// next that Read returns.
+// Settle reads ahead until the server's negotiation is over: when data follows it, after 150
+// ms without a command, or after one second. It returns the result of Lost: nil, or the error
+// that ended the stream. Read returns the data read ahead.
 func (c *Conn) Settle(ctx context.Context) error {
 	c.reading.Lock()
 	defer c.reading.Unlock()
 	limit := time.NewTimer(settleLimit)
 	defer limit.Stop()
-	quiet := time.NewTimer(settleLimit) // until something came, only the limit counts
+	// Data without commands also starts the quiet time: a server without Telnet must not wait.
+	quiet := time.NewTimer(settleLimit) // before the first byte only the limit counts
 	defer quiet.Stop()
 	for seen := int64(-1); ; {
 		if c.readErr != nil {
@@ -51,8 +55,9 @@ func (c *Conn) Settle(ctx context.Context) error {
 	}
 }
 
-// fill starts a read of the connection below, unless one is under way. Not every connection has a deadline, so that it
-// may still wait when nobody wants it any more; then it is the next Read's. It requires c.reading.
+// fill starts a read of the underlying connection, unless one is in progress. Some
+// connections have no deadlines, so the read may outlast its caller; the next Read takes it
+// over. The caller must hold c.reading.
 func (c *Conn) fill() *fill {
 	if c.filling != nil {
 		return c.filling

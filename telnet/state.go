@@ -2,7 +2,7 @@ package telnet
 
 import "ptyctl/term"
 
-// State returns what is agreed at the moment.
+// State returns the options and settings in effect now.
 func (c *Conn) State() term.Telnet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -10,13 +10,13 @@ func (c *Conn) State() term.Telnet {
 	return term.Telnet{
 		Raw:        e.config.Mode == ModeRaw || !e.spoken,
 		Local:      e.agreed(us),
-		Remote:     e.agreed(him),
-		RemoteEcho: e.on(him, Echo),
-		BinaryIn:   e.on(him, Binary),
+		Remote:     e.agreed(them),
+		RemoteEcho: e.on(them, Echo),
+		BinaryIn:   e.on(them, Binary),
 		BinaryOut:  e.on(us, Binary),
-		Terminal:   e.toldTerminal,
-		Cols:       e.toldCols,
-		Rows:       e.toldRows,
+		Terminal:   e.sentTerminal,
+		Cols:       e.sentCols,
+		Rows:       e.sentRows,
 		Enter:      string(e.encoding().name()),
 		Charset:    e.charset,
 		Serial:     e.on(us, ComPort),
@@ -36,20 +36,21 @@ func (e *engine) agreed(s side) []string {
 	return names
 }
 
-// Enable asks for an option: to perform it (WILL) or, with remote, that the server performs it (DO). Nothing is asked
-// that this package would refuse.
+// Enable asks for an option: that we perform it (WILL) or, with remote, that the server does
+// (DO). It returns Unsupported for an option that this package would refuse.
 func (c *Conn) Enable(o Option, remote bool) error { return c.want(o, remote, true) }
 
-// Disable asks for the end of an option.
+// Disable asks to switch an option off.
 func (c *Conn) Disable(o Option, remote bool) error { return c.want(o, remote, false) }
 
+// want switches an option on or off. The request is sent at once; the answer appears in State.
 func (c *Conn) want(o Option, remote, on bool) error {
 	if err := c.mustSpeak("option"); err != nil {
 		return err
 	}
 	s := us
 	if remote {
-		s = him
+		s = them
 	}
 	c.mu.Lock()
 	agrees := c.e.agrees(s, o)

@@ -12,20 +12,21 @@ const (
 	subSEND = 1
 )
 
-// subnegotiation takes the parameters of an option. Those of an option that is not agreed say nothing.
+// subnegotiation handles the parameters of an option. Those of an option that is off are
+// ignored.
 func (e *engine) subnegotiation(o Option, data []byte) {
-	ours, theirs := e.on(us, o), e.on(him, o)
+	ours, theirs := e.on(us, o), e.on(them, o)
 	switch {
 	case o == TerminalType && ours && isSend(data):
-		e.tellTerminal()
+		e.sendTerminal()
 	case o == TerminalSpeed && ours && isSend(data):
 		e.answer(o, append([]byte{subIS}, "38400,38400"...)...)
 	case o == NewEnviron && ours && len(data) > 0 && data[0] == subSEND:
-		e.tellEnviron(data[1:])
+		e.sendEnviron(data[1:])
 	case o == Charset && (ours || theirs) && len(data) > 0:
-		e.hearCharset(data[0], data[1:])
+		e.handleCharset(data[0], data[1:])
 	case o == Status && theirs && len(data) > 0 && data[0] == subIS:
-		e.hearStatus(data[1:])
+		e.handleStatus(data[1:])
 	case o == ComPort && ours && len(data) > 0:
 		e.serial.hear(data[0], data[1:])
 	default:
@@ -33,49 +34,52 @@ func (e *engine) subnegotiation(o Option, data []byte) {
 	}
 }
 
+// isSend reports whether data is SEND without parameters.
 func isSend(data []byte) bool { return len(data) == 1 && data[0] == subSEND }
 
-// tellTerminal tells the next name of the list; the last one twice, which tells the server that the list is over, and
-// then again from the first (RFC 1091).
-func (e *engine) tellTerminal() {
+// tellTerminal sends the next name of the list. The last name is sent twice, which marks the
+// end of the list, and then the list starts again (RFC 1091).
+func (e *engine) sendTerminal() {
 	if !e.mayAnswer() {
 		return
 	}
 	names := e.config.Terminal
 	n := e.terminal % (len(names) + 1)
 	e.terminal++
-	e.toldTerminal = names[min(n, len(names)-1)]
-	e.control = appendSub(e.control, TerminalType, append([]byte{subIS}, e.toldTerminal...)...)
+	e.sentTerminal = names[min(n, len(names)-1)]
+	e.control = appendSub(e.control, TerminalType, append([]byte{subIS}, e.sentTerminal...)...)
 }
 
-// resizeEvery is how often a size is told while a window is being dragged: each makes the far side draw anew.
+// resizeEvery is the shortest time between two sizes while the user drags a window: the peer
+// redraws after each.
 const resizeEvery = 50 * time.Millisecond
 
-// resize changes the window's size. If it can be told, it returns after how long that is to be done.
+// resize changes the size of the window. If the server accepts sizes, it returns how long to
+// wait before sending this one.
 func (e *engine) resize(cols, rows int) (wait time.Duration, ok bool) {
 	e.cols, e.rows = cols, rows
 	if !e.on(us, NAWS) {
 		return 0, false
 	}
-	if wait = resizeEvery - time.Since(e.toldAt); wait <= 0 {
+	if wait = resizeEvery - time.Since(e.sentAt); wait <= 0 {
 		e.sizeDue = true
 	}
 	return wait, true
 }
 
-// tellSize appends the window's size (RFC 1073).
-func (e *engine) tellSize(dst []byte) []byte {
+// tellSize appends the size of the window (RFC 1073), unless it is the one sent last.
+func (e *engine) appendSize(dst []byte) []byte {
 	e.sizeDue = false
 	cols, rows := without255(e.cols), without255(e.rows)
-	if cols == e.toldCols && rows == e.toldRows && !e.toldAt.IsZero() {
+	if cols == e.sentCols && rows == e.sentRows && !e.sentAt.IsZero() {
 		return dst
 	}
-	e.toldCols, e.toldRows, e.toldAt = cols, rows, time.Now()
+	e.sentCols, e.sentRows, e.sentAt = cols, rows, time.Now()
 	return appendSub(dst, NAWS, byte(cols>>8), byte(cols), byte(rows>>8), byte(rows))
 }
 
-// without255 returns the next smaller number that has no byte of 255: busybox telnetd takes a doubled IAC in a size
-// for two characters, and the end of the size for typed text.
+// without255 returns n, or n-1 if n has a low byte of 255. busybox telnetd counts a doubled
+// IAC in a size as two bytes, and takes the end of the size as typed text.
 func without255(n int) int {
 	n = min(max(n, 0), maxCells)
 	if n&0xff == 0xff {
@@ -84,7 +88,8 @@ func without255(n int) int {
 	return n
 }
 
-// The bytes of NEW-ENVIRON (RFC 1572).
+// The codes of NEW-ENVIRON (RFC 1572 section 2). They separate names and values, and envEsc escapes
+// a code within them.
 const (
 	envVar     = 0
 	envValue   = 1
@@ -92,8 +97,9 @@ const (
 	envUserVar = 3
 )
 
-// tellEnviron tells those of the configured variables that the server asks for; all of them if it names none.
-func (e *engine) tellEnviron(wanted []byte) {
+// tellEnviron sends the configured variables that the server asks for, or all of them if it
+// names none.
+func (e *engine) sendEnviron(wanted []byte) {
 	asked := parseEnviron(wanted)
 	data := []byte{subIS}
 	for _, v := range e.config.Env {
@@ -109,7 +115,7 @@ func (e *engine) tellEnviron(wanted []byte) {
 	e.answer(NewEnviron, data...)
 }
 
-// environKind says whether a name is one of those of RFC 1572 section 2.
+// environKind returns VAR for the well-known names of RFC 1572 section 2, else USERVAR.
 func environKind(name string) byte {
 	switch name {
 	case "USER", "JOB", "ACCT", "PRINTER", "SYSTEMTYPE", "DISPLAY":
@@ -118,6 +124,7 @@ func environKind(name string) byte {
 	return envUserVar
 }
 
+// appendEnviron appends a name or value with the escapes of RFC 1572.
 func appendEnviron(dst []byte, s string) []byte {
 	for i := range len(s) {
 		if s[i] <= envUserVar {
@@ -128,15 +135,16 @@ func appendEnviron(dst []byte, s string) []byte {
 	return dst
 }
 
-// An environRequest is what a server asks for.
+// An environRequest is the set of variables that a server asks for.
 type environRequest struct {
-	all   [4]bool // by kind
+	all   [4]bool // all variables of a kind
 	names map[string]bool
 }
 
 func (r environRequest) wants(kind byte, name string) bool { return r.all[kind] || r.names[name] }
 
-// parseEnviron reads the list of a SEND. A kind without a name means all of that kind, an empty list all.
+// parseEnviron reads the list of a SEND. A kind without a name means all of that kind; an
+// empty list means all.
 func parseEnviron(list []byte) environRequest {
 	r := environRequest{names: make(map[string]bool)}
 	if len(list) == 0 {
@@ -152,7 +160,7 @@ func parseEnviron(list []byte) environRequest {
 			name = append(name, list[0])
 		}
 		switch {
-		case kind != envVar && kind != envUserVar: // before the first kind: not for us to guess
+		case kind != envVar && kind != envUserVar: // bytes before the first kind: ignored
 		case len(name) == 0:
 			r.all[kind] = true
 		default:
@@ -171,8 +179,8 @@ const (
 	charsetTTableRejects = 5
 )
 
-// hearCharset accepts UTF-8 where it is among what the server offers, and nothing else.
-func (e *engine) hearCharset(verb byte, data []byte) {
+// hearCharset accepts UTF-8 if the server offers it, and rejects all other character sets.
+func (e *engine) handleCharset(verb byte, data []byte) {
 	switch verb {
 	case charsetRequest:
 		name := pickUTF8(data)
@@ -184,13 +192,14 @@ func (e *engine) hearCharset(verb byte, data []byte) {
 		e.answer(Charset, append([]byte{charsetAccepted}, name...)...)
 	case charsetTTableIs:
 		e.answer(Charset, charsetTTableRejects)
-	default: // answers to questions that we do not ask
+	default: // answers without a question
 		e.malformed++
 	}
 }
 
-// pickUTF8 returns the name by which a list calls UTF-8. The list begins with its separator, after
-// "[TTABLE]" and a version if translation tables are offered, too.
+// pickUTF8 returns the name for UTF-8 in a list of character sets, or "". The list begins
+// with its separator, after "[TTABLE]" and a version if the server also offers translation
+// tables.
 func pickUTF8(list []byte) string {
 	if rest, ok := bytes.CutPrefix(list, []byte("[TTABLE]")); ok {
 		if len(rest) == 0 {

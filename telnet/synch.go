@@ -7,15 +7,16 @@ import (
 	"ptyctl/term"
 )
 
-// urgentInline prepares a connection that somebody else has made.
+// urgentInline prepares a connection that the caller has made.
 func urgentInline(conn *net.TCPConn) {
 	if raw, err := conn.SyscallConn(); err == nil {
-		_ = keepUrgent("", "", raw) // without it a byte too many is shown after an interrupt
+		_ = keepUrgent("", "", raw) // without it an extra byte appears after an interrupt
 	}
 }
 
-// Synch sends a data mark as TCP urgent data (RFC 854): a server that is busy sees it, and takes commands only up to
-// it. That needs a TCP connection of this system's, without TLS, and is not built for Windows.
+// Synch sends a data mark as TCP urgent data (RFC 854): a busy server sees it, and discards
+// input up to it except commands. Synch needs a direct TCP connection without TLS, and does
+// not work on Windows.
 func (c *Conn) Synch() error {
 	if err := c.mustSpeak("synch"); err != nil {
 		return err
@@ -28,16 +29,17 @@ func (c *Conn) Synch() error {
 			Msg:  "urgent data cannot be sent over this connection (TLS, a proxy or a bastion); send ctrl_c instead",
 		}
 	}
+	// Pending commands must be written first: the mark ends the input that the server discards.
 	if err := c.lockWrite(); err != nil {
 		return errClosed("synch")
 	}
 	defer c.unlockWrite()
 	c.mu.Lock()
-	out := c.e.take(c.owed)
+	out := c.e.take(c.unsent)
 	c.mu.Unlock()
-	c.owed = nil
+	c.unsent = nil
 	if n, err := tcp.Write(out); err != nil {
-		c.owed = out[n:]
+		c.unsent = out[n:]
 		return &term.Error{Op: "synch", Kind: term.IOError, Err: err}
 	}
 	if err := sendUrgent(tcp, []byte{cmdIAC, cmdDM}); err != nil {
@@ -46,7 +48,7 @@ func (c *Conn) Synch() error {
 	return nil
 }
 
-// interrupt sends IP or AO, with a data mark if that is configured and possible.
+// interrupt sends IP or AO, followed by a data mark if that is configured and possible.
 func (c *Conn) interrupt(ctx context.Context, cmd Command) error {
 	if err := c.Send(cmd); err != nil {
 		return err
@@ -62,7 +64,7 @@ func (c *Conn) interrupt(ctx context.Context, cmd Command) error {
 	return nil
 }
 
-// synchWithin is Synch for who waits no longer than ctx: a server that takes nothing holds up the mark, too.
+// synchWithin is Synch with a limit: a server that reads nothing delays the mark, too.
 func (c *Conn) synchWithin(ctx context.Context) error {
 	done := make(chan error, 1)
 	c.mu.Lock()

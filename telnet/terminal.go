@@ -13,13 +13,14 @@ import (
 // A Terminal is a Conn as a term.Transport.
 type Terminal struct {
 	conn     *Conn
-	ladder   []term.Hop
+	route    []term.Hop
 	tls      *term.TLS
 	warnings []string
-	said     []byte // how the data begins; Read's, and Wait's after it
+	first    []byte // first bytes of the data; used by Read, and by Wait after it
 }
 
-// Open is the term.Dialer of Telnet. Nobody is asked anything: Telnet knows no login, the user sees the server's.
+// Open implements term.Dialer. It never calls the Prompter: Telnet has no login of its own,
+// and the user answers the server's prompt.
 func (d Dialer) Open(
 	ctx context.Context,
 	t term.Target,
@@ -35,13 +36,14 @@ func (d Dialer) Open(
 	if err != nil {
 		return nil, a.failed(err)
 	}
-	return &Terminal{conn: conn, ladder: a.hops(), tls: a.tls, warnings: append(warnings, a.warnings...)}, nil
+	return &Terminal{conn: conn, route: a.hops(), tls: a.tls, warnings: append(warnings, a.warnings...)}, nil
 }
 
-// forTarget returns d as the target wants it.
+// forTarget returns d with the settings of the target, or an error for a setting that Telnet
+// lacks.
 func (d Dialer) forTarget(t term.Target) (_ Dialer, warnings []string, err error) {
 	auth := t.Auth
-	auth.NoInteractive = false // it is about jump hosts
+	auth.NoInteractive = false // this field concerns jump hosts
 	if auth != (term.Auth{}) {
 		return d, nil, invalid(
 			"auth",
@@ -106,17 +108,17 @@ func set[T comparable](to *T, v T) {
 	}
 }
 
-// Conn returns the connection, for what a Transport has no words for.
+// Conn returns the connection, for operations that term.Transport lacks.
 func (t *Terminal) Conn() *Conn { return t.conn }
 
-// maxSaid is enough to know a stranger by.
-const maxSaid = 8
+// maxSaid is the number of bytes needed to recognize another protocol.
+const maxFirst = 8
 
 // Read implements term.Transport.
 func (t *Terminal) Read(p []byte) (int, error) {
 	n, err := t.conn.Read(p)
-	if len(t.said) < maxSaid {
-		t.said = append(t.said, p[:min(n, maxSaid-len(t.said))]...)
+	if len(t.first) < maxFirst {
+		t.first = append(t.first, p[:min(n, maxFirst-len(t.first))]...)
 	}
 	return n, err
 }
@@ -142,10 +144,11 @@ func (t *Terminal) SendKey(ctx context.Context, name string) error { return t.co
 // Close implements term.Transport.
 func (t *Terminal) Close() error { return t.conn.Close() }
 
-// Wait implements term.Waiter. Telnet does not tell how a program ended; but why the stream did is known at times.
+// Wait implements term.Waiter. Telnet has no exit status, but Wait returns the error that
+// ended the stream, if it is known.
 func (t *Terminal) Wait() (term.Exit, error) {
 	err := t.conn.Lost()
-	if odd := stranger(t.conn.config.Mode, t.said); odd != nil {
+	if odd := checkPeer(t.conn.config.Mode, t.first); odd != nil {
 		return term.Exit{}, odd
 	}
 	switch {
@@ -160,21 +163,21 @@ func (t *Terminal) Wait() (term.Exit, error) {
 			Err:  err,
 			Msg: fmt.Sprintf(
 				"the connection to %s broke: %v; open the session again",
-				t.ladder[len(t.ladder)-1].Host,
+				t.route[len(t.route)-1].Host,
 				rootCause(err),
 			),
 		}
 	}
 }
 
-// clearText warns of what Telnet is.
+// clearText is the warning about plain Telnet.
 const clearText = "Telnet is not encrypted: whoever sits on the network can read and change everything, passwords too. Use SSH, or Telnet over TLS, if the device has it."
 
 // Describe implements term.Describer.
 func (t *Terminal) Describe() term.Description {
 	state := t.conn.State()
 	d := term.Description{
-		PTY: !t.conn.config.NoWindow, Ladder: t.ladder, Warnings: t.warnings, TLS: t.tls, Telnet: &state,
+		PTY: !t.conn.config.NoWindow, Ladder: t.route, Warnings: t.warnings, TLS: t.tls, Telnet: &state,
 		Capabilities: term.Capabilities{
 			SplitStdoutStderr: term.No,
 			ExitCode:          term.BestEffort,

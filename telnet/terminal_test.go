@@ -27,7 +27,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// listen starts a server on loopback that serves each connection with serve, and returns host and port.
+// listen starts a server on loopback that calls serve for each connection, and returns host
+// and port.
 func listen(tb testing.TB, config *tls.Config, serve func(net.Conn)) (string, int) {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,7 +53,7 @@ func listen(tb testing.TB, config *tls.Config, serve func(net.Conn)) (string, in
 	return addr.IP.String(), addr.Port
 }
 
-// login negotiates a little and shows a prompt, until the client goes.
+// login negotiates echo and window size and shows a prompt, until the client leaves.
 func login(c net.Conn) {
 	io.WriteString(c, "\xff\xfd\x1f\xff\xfb\x01\xff\xfb\x03login: ")
 	io.Copy(io.Discard, c)
@@ -62,7 +63,7 @@ func says(what string) func(net.Conn) {
 	return func(c net.Conn) { io.WriteString(c, what); io.Copy(io.Discard, c) }
 }
 
-// openTerminal opens a Terminal, which is closed at the end of the test.
+// openTerminal opens a Terminal and closes it at the end of the test.
 func openTerminal(tb testing.TB, d Dialer, t term.Target) *Terminal {
 	tb.Helper()
 	tr, err := d.Open(tb.Context(), t, nil, nil)
@@ -86,17 +87,17 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("capabilities %+v", d.Capabilities)
 	}
 	if d.Security == "" || d.TLS != nil || !d.PTY || len(d.Warnings) != 1 {
-		t.Errorf("%+v", d)
+		t.Errorf("Describe = %+v, want a security note, no TLS, a PTY and one warning", d)
 	}
 	if s := d.Telnet; s.Raw || !s.RemoteEcho || s.Cols != 90 || s.Rows != 20 || strings.Join(s.Local, " ") != "naws" ||
 		strings.Join(s.Remote, " ") != "echo suppress_go_ahead" ||
 		s.Enter != "crnul" {
-		t.Errorf("%+v", s)
+		t.Errorf("Telnet = %+v, want 90 by 20, naws on our side, echo and suppress_go_ahead on theirs, Enter crnul", s)
 	}
 	var steps []string
 	for _, s := range d.Ladder[0].Steps {
 		if !s.OK {
-			t.Errorf("%+v", s)
+			t.Errorf("step %+v failed, want OK", s)
 		}
 		steps = append(steps, s.Name)
 	}
@@ -118,7 +119,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// What a Config asks for reaches the connection as it stands: no rows is not the default number of them.
+// A Config must reach the connection unchanged: "no rows" must not become the default number.
 func TestTerminalEndless(t *testing.T) {
 	told := make(chan []byte, 1)
 	host, port := listen(t, nil, func(c net.Conn) {
@@ -130,10 +131,10 @@ func TestTerminalEndless(t *testing.T) {
 	})
 	tr := openTerminal(t, Dialer{}, term.Target{Host: host, Port: port, PTY: term.PTY{Cols: -1, Rows: -1}})
 	if got := <-told; string(got) != "\xff\xfb\x1f\xff\xfa\x1f\x00\x00\x00\x00\xff\xf0" {
-		t.Errorf("told % x", got)
+		t.Errorf("window size sent: % x, want 0 by 0", got)
 	}
 	if s := tr.Describe().Telnet; s.Cols != 0 || s.Rows != 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("State = %+v, want 0 columns and 0 rows", s)
 	}
 }
 
@@ -168,8 +169,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// ladderOf returns the steps of a failure, as "tcp! " for one that was not climbed.
-func ladderOf(tb testing.TB, err error) string {
+// stepsOf returns the steps of a failure; a failed step ends with "!", for example "tcp!".
+func stepsOf(tb testing.TB, err error) string {
 	tb.Helper()
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok || e.Details == nil || len(e.Details.Ladder) == 0 {
@@ -206,7 +207,7 @@ func TestConnectionFailures(t *testing.T) {
 		d      Dialer
 		target term.Target
 		kind   term.Kind
-		ladder string
+		route  string
 		says   string
 	}{
 		{"refused", Dialer{}, term.Target{Host: host, Port: refused}, term.ConnectFailed, "127.0.0.1 dns tcp!;", "refused"},
@@ -239,8 +240,8 @@ func TestConnectionFailures(t *testing.T) {
 			if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.says) {
 				t.Fatalf("%v: %v", term.KindOf(err), err)
 			}
-			if got := ladderOf(t, err); got != tt.ladder {
-				t.Errorf("ladder %q, want %q", got, tt.ladder)
+			if got := stepsOf(t, err); got != tt.route {
+				t.Errorf("ladder %q, want %q", got, tt.route)
 			}
 		})
 	}
@@ -270,14 +271,12 @@ func TestConnectTimeout(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Hour, cancel) // the caller's Dial has a limit of its own: a bastion may ask questions
-		if _, err := (Dialer{Dial: hang}).Open(ctx, term.Target{Host: "h", ConnectTimeout: 3 * time.Second}, nil, nil); !errors.Is(
-			err,
-			term.Canceled,
-		) {
-			t.Errorf("%v", err)
+		time.AfterFunc(time.Hour, cancel) // Dial has its own limit: a bastion may ask questions
+		target := term.Target{Host: "h", ConnectTimeout: 3 * time.Second}
+		if _, err := (Dialer{Dial: hang}).Open(ctx, target, nil, nil); !errors.Is(err, term.Canceled) {
+			t.Errorf("Open with a hanging Dial: error %v, want %v", err, term.Canceled)
 		}
-		// A TLS handshake that does not come forward counts; the wait for negotiation does not.
+		// The limit includes a TLS handshake that hangs, but not the wait for negotiation.
 		mute := func(context.Context, string, string, term.Approve) (net.Conn, error) {
 			c, _ := bufpipe.New(0)
 			return c, nil
@@ -303,7 +302,7 @@ func TestConnectTimeout(t *testing.T) {
 	})
 }
 
-// An error that ends the stream reaches Wait.
+// Wait must return the error that ended the stream.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
@@ -311,7 +310,7 @@ func TestWait(t *testing.T) {
 			kind term.Kind
 		}{
 			{"x" + strings.Repeat("\xff\xfd\x63", maxLoop+1), term.NegotiationLoop},
-			{"\x15\x03\x01\x00\x02\x02\x46", term.ConnectFailed}, // what a TLS server says to a line of text
+			{"\x15\x03\x01\x00\x02\x02\x46", term.ConnectFailed}, // a TLS server's answer to a line of text
 			{"bye", ""},
 		} {
 			client, server := bufpipe.New(0)
@@ -350,7 +349,7 @@ func TestSendUser(t *testing.T) {
 	}
 }
 
-// certificate makes one for 127.0.0.1.
+// certificate returns a new certificate for 127.0.0.1.
 func certificate(tb testing.TB) tls.Certificate {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -404,11 +403,11 @@ func TestTLS(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tr, err := Dialer{TLS: tt.tls}.Open(t.Context(), tt.target, nil, nil)
 			if term.KindOf(err) != tt.kind {
-				t.Fatalf("%v", err)
+				t.Fatalf("Open(%+v) error = %v, want kind %v", tt.target, err, tt.kind)
 			}
 			if err != nil {
 				if e, _ := errors.AsType[*term.Error](err); e.Details.Fingerprint != offered ||
-					ladderOf(t, err) != "127.0.0.1 dns tcp tls!;" {
+					stepsOf(t, err) != "127.0.0.1 dns tcp tls!;" {
 					t.Errorf("details %+v", e.Details)
 				}
 				return
@@ -417,7 +416,8 @@ func TestTLS(t *testing.T) {
 			d := tr.(term.Describer).Describe()
 			if d.TLS == nil || d.TLS.Verified != tt.verified || d.TLS.Certificate != offered ||
 				(d.Security == "") != (tt.verified != "no") {
-				t.Errorf("%+v %q", d.TLS, d.Security)
+				t.Errorf("TLS = %+v, want verified %q and certificate %s; security note %q",
+					d.TLS, tt.verified, offered, d.Security)
 			}
 			p := make([]byte, 4096)
 			if n, err := tr.Read(p); string(p[:n]) != "login: " || err != nil {
@@ -478,7 +478,7 @@ func TestPorts(t *testing.T) {
 		}
 	}
 	if _, err := (Dialer{}).DialContext(t.Context(), "tcp", "h:no-such-service"); !errors.Is(err, term.InvalidArgument) {
-		t.Errorf("%v", err)
+		t.Errorf("DialContext with an unknown service: error %v, want %v", err, term.InvalidArgument)
 	}
 }
 

@@ -17,24 +17,28 @@ import (
 	"ptyctl/term"
 )
 
-// TLS says how a server is verified. The zero value wants a certificate for the host's name from an authority that
-// this system trusts.
+// TLS configures the verification of the server. The zero value requires a certificate for
+// the host's name, issued by an authority that this system trusts.
 type TLS struct {
-	RootCAs      *x509.CertPool    // nil: the system's
-	Certificates []tls.Certificate // to show to a server that asks who we are
+	RootCAs      *x509.CertPool    // nil: the system's roots
+	Certificates []tls.Certificate // client certificates, for a server that asks
 	ServerName   string            // the name in the certificate; empty: the host
 
-	// Pin is the fingerprint of the server's certificate: the SHA-256 of its DER form as "SHA256:" and base64, or in
-	// hex, with or without colons. If set it decides alone, so that a device's own certificate will do.
+	// Pin is the fingerprint of the server's certificate: the SHA-256 of its DER form as
+	// "SHA256:" and base64, or in hex, with or without colons. A pin is the only check if set,
+	// so that a device's self-signed certificate is accepted.
 	Pin string
 
-	// InsecureSkipVerify takes any certificate: the connection is encrypted, to whomever.
+	// InsecureSkipVerify accepts any certificate: the connection is encrypted, but the server
+	// may be an impostor.
 	InsecureSkipVerify bool
 }
 
+// errPin ends the handshake when the certificate does not match TLS.Pin.
 var errPin = errors.New("the certificate is not the pinned one")
 
-// client wraps nc and does the handshake.
+// client does the handshake over nc. It returns HostKeyMismatch for a wrong pin,
+// HostKeyUnknown for a certificate that does not verify, and ConnectFailed otherwise.
 func (t *TLS) client(ctx context.Context, nc net.Conn, host string) (*tls.Conn, error) {
 	config := &tls.Config{
 		RootCAs: t.RootCAs, Certificates: t.Certificates, ServerName: t.ServerName,
@@ -111,7 +115,7 @@ func (t *TLS) client(ctx context.Context, nc net.Conn, host string) (*tls.Conn, 
 	}
 }
 
-// verified says what the server's identity rests on.
+// verified returns how the server was verified: by "pin", by "chain", or "no" for not at all.
 func (t *TLS) verified() string {
 	switch {
 	case t.Pin != "":
@@ -123,6 +127,7 @@ func (t *TLS) verified() string {
 	}
 }
 
+// describe returns the facts about the TLS connection for term.Description.
 func (t *TLS) describe(s tls.ConnectionState) *term.TLS {
 	return &term.TLS{
 		Version: tls.VersionName(s.Version), CipherSuite: tls.CipherSuiteName(s.CipherSuite),
@@ -130,7 +135,7 @@ func (t *TLS) describe(s tls.ConnectionState) *term.TLS {
 	}
 }
 
-// fingerprint returns that of the first certificate, the server's own.
+// fingerprint returns the fingerprint of the first certificate, the server's own.
 func fingerprint(certs []*x509.Certificate) string {
 	if len(certs) == 0 {
 		return ""
@@ -139,6 +144,7 @@ func fingerprint(certs []*x509.Certificate) string {
 	return "SHA256:" + base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
+// parsePin returns the SHA-256 sum in a pin.
 func parsePin(pin string) ([]byte, error) {
 	var sum []byte
 	var err error
@@ -157,15 +163,16 @@ func parsePin(pin string) ([]byte, error) {
 	return sum, nil
 }
 
-// partingTime is how long a closing TLS connection may take to say so. crypto/tls allows itself five seconds.
+// partingTime limits the closing message of a TLS connection. crypto/tls allows five seconds.
 const partingTime = 200 * time.Millisecond
 
-// closeSoon closes nc, within partingTime.
+// closeSoon closes nc within partingTime.
 func closeSoon(nc net.Conn) error {
 	t, ok := nc.(*tls.Conn)
 	if !ok {
 		return nc.Close()
 	}
+	// A peer that no longer reads would block the closing message.
 	raw := t.NetConn()
 	late := time.AfterFunc(partingTime, func() { _ = raw.Close() })
 	defer late.Stop()

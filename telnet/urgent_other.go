@@ -8,6 +8,8 @@ import (
 	"syscall"
 )
 
+// keepUrgent does nothing: these systems have no socket options in package syscall.
 func keepUrgent(string, string, syscall.RawConn) error { return nil }
 
+// sendUrgent is not implemented on these systems.
 func sendUrgent(*net.TCPConn, []byte) error { return errors.ErrUnsupported }

@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// keepUrgent has urgent data stay in the stream (SO_OOBINLINE). BSD servers answer an interrupt with IAC DM whose DM
-// is urgent: without this the system takes a byte out, and what is left of the command reads as data.
+// keepUrgent keeps urgent data in the stream (SO_OOBINLINE). BSD servers answer an interrupt
+// with IAC DM and mark DM as urgent: without this option the kernel removes a byte, and the
+// rest of the command becomes data.
 func keepUrgent(_, _ string, raw syscall.RawConn) error {
 	var failed error
 	err := raw.Control(func(fd uintptr) {

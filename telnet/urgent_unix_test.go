@@ -16,7 +16,8 @@ import (
 	"ptyctl/term"
 )
 
-// A BSD server answers an interrupt with IAC DM, of which DM is urgent. Nothing of that may show.
+// A BSD server answers an interrupt with IAC DM and marks DM as urgent. The user must see
+// neither.
 func TestUrgentDataMark(t *testing.T) {
 	host, port := listen(t, nil, func(c net.Conn) {
 		io.WriteString(c, "\xff\xfb\x01demo$ ")
@@ -30,7 +31,7 @@ func TestUrgentDataMark(t *testing.T) {
 			}
 		}
 	})
-	hooked := func(d *Dialer) { // a connection of the caller's is prepared, too
+	hooked := func(d *Dialer) { // a connection made by the caller must be prepared, too
 		d.Dial = func(ctx context.Context, network, address string, _ term.Approve) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, address)
 		}
@@ -43,13 +44,13 @@ func TestUrgentDataMark(t *testing.T) {
 			expect(t, tr.conn, "demo$ ")
 			tr.Write([]byte{3})
 			if got := expect(t, tr.conn, "demo$ "); got != "^C\r\ndemo$ " {
-				t.Errorf("%q", got)
+				t.Errorf("output after ctrl_c = %q, want %q", got, "^C\r\ndemo$ ")
 			}
 		})
 	}
 }
 
-// IP is followed by a data mark that a server finds with its urgent pointer.
+// IP must be followed by a data mark that a server finds by its urgent pointer.
 func TestSynch(t *testing.T) {
 	got := make(chan []byte, 1)
 	host, port := listen(t, nil, func(c net.Conn) {
@@ -74,7 +75,7 @@ func TestSynch(t *testing.T) {
 	}
 }
 
-// An interrupt to a server that takes nothing ends with its context.
+// An interrupt to a server that reads nothing must end with its context.
 func TestSynchToADeafServer(t *testing.T) {
 	deaf := make(chan struct{})
 	host, port := listen(t, nil, func(c net.Conn) {
@@ -85,7 +86,7 @@ func TestSynchToADeafServer(t *testing.T) {
 	tr := openTerminal(t, Dialer{Config: Config{SynchInterrupt: true}}, term.Target{Host: host, Port: port})
 	var wg sync.WaitGroup
 	wg.Go(func() { tr.Write(make([]byte, 64<<20)) })
-	for len(tr.conn.write) == 0 { // until the write is under way
+	for len(tr.conn.write) == 0 { // until the write has started
 		runtime.Gosched()
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

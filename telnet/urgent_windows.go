@@ -9,7 +9,7 @@ import (
 // soOOBInline is SO_OOBINLINE of winsock2.h, which package syscall lacks.
 const soOOBInline = 0x0100
 
-// keepUrgent has urgent data stay in the stream, as on other systems.
+// keepUrgent keeps urgent data in the stream, as on other systems.
 func keepUrgent(_, _ string, raw syscall.RawConn) error {
 	var failed error
 	err := raw.Control(func(fd uintptr) {
@@ -21,4 +21,5 @@ func keepUrgent(_, _ string, raw syscall.RawConn) error {
 	return failed
 }
 
+// sendUrgent is not implemented: package syscall has no send with flags on Windows.
 func sendUrgent(*net.TCPConn, []byte) error { return errors.ErrUnsupported }

@@ -7,13 +7,14 @@ import (
 	"ptyctl/term"
 )
 
-// writeAtOnce is the most that is encoded for one write of the connection below.
+// writeAtOnce is the most data encoded for one write of the underlying connection.
 const writeAtOnce = 64 << 10
 
-// buffers are what data is encoded into.
+// buffers holds the memory for encoded data.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Write sends data: CR as the Enter key, and IAC doubled. It returns how many bytes of p are on their way.
+// Write sends data, with CR as the Enter key and IAC doubled. It returns how many bytes of p
+// were sent.
 func (c *Conn) Write(p []byte) (int, error) {
 	if err := c.lockWrite(); err != nil {
 		return 0, err
@@ -33,9 +34,10 @@ func (c *Conn) Write(p []byte) (int, error) {
 	}
 }
 
-// writePiece writes a part of the data, after the commands that wait. It requires c.write.
+// writePiece writes a part of the data, after the pending commands. The caller must hold
+// c.write.
 func (c *Conn) writePiece(p []byte, more bool) (int, error) {
-	if more && p[len(p)-1] == '\r' { // what it becomes depends on the byte after it
+	if more && p[len(p)-1] == '\r' { // its encoding depends on the next byte
 		p = p[:len(p)-1]
 	}
 	c.mu.Lock()
@@ -43,7 +45,8 @@ func (c *Conn) writePiece(p []byte, more bool) (int, error) {
 		c.stray.sent(p)
 	}
 	code := c.e.encoding()
-	first := len(c.owed) > 0 || c.e.pending()
+	first := len(c.unsent) > 0 || c.e.pending()
+	// Most data needs no encoding and no copy.
 	if !first && code.plain(p) {
 		c.mu.Unlock()
 		return c.nc.Write(p)
@@ -54,25 +57,28 @@ func (c *Conn) writePiece(p []byte, more bool) (int, error) {
 			buffers.Put(b)
 		}
 	}()
-	*b = c.e.take(append((*b)[:0], c.owed...))
+	*b = c.e.take(append((*b)[:0], c.unsent...))
 	c.mu.Unlock()
 	before := len(*b)
 	*b = code.append(*b, p)
 	n, err := c.nc.Write(*b)
 	if err == nil {
-		c.owed = nil
+		c.unsent = nil
 		return len(p), nil
 	}
 	if n < before {
-		c.owed = append([]byte(nil), (*b)[n:before]...)
+		c.unsent = append([]byte(nil), (*b)[n:before]...)
 		return 0, err
 	}
+	// A deadline has cut the write. The rest of a cut command or escape must be sent before anything
+	// else, or the server would misread the stream.
 	taken, lacking := code.taken(p, n-before)
-	c.owed = append([]byte(nil), (*b)[n:n+lacking]...)
+	c.unsent = append([]byte(nil), (*b)[n:n+lacking]...)
 	return taken, err
 }
 
-// lockWrite waits for the right to write to nc.
+// lockWrite waits for the right to write to nc. It returns net.ErrClosed when the connection
+// ends.
 func (c *Conn) lockWrite() error {
 	select {
 	case <-c.done:
@@ -87,9 +93,11 @@ func (c *Conn) lockWrite() error {
 	}
 }
 
+// unlockWrite gives the right to write to the next caller of lockWrite.
 func (c *Conn) unlockWrite() { <-c.write }
 
-// flush has what is pending written, by a goroutine: a server that reads nothing must not keep us from reading.
+// flush writes the pending commands in a goroutine: a server that reads nothing must not stop
+// Read.
 func (c *Conn) flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +107,7 @@ func (c *Conn) flush() {
 	}
 }
 
-// writePending writes until nothing is pending.
+// writePending writes until no command is pending.
 func (c *Conn) writePending() {
 	for {
 		err := c.lockWrite()
@@ -112,12 +120,12 @@ func (c *Conn) writePending() {
 			}
 			return
 		}
-		out := c.e.take(c.owed)
+		out := c.e.take(c.unsent)
 		c.mu.Unlock()
 		n, err := c.nc.Write(out)
-		c.owed = nil
+		c.unsent = nil
 		if n < len(out) {
-			c.owed = out[n:]
+			c.unsent = out[n:]
 		}
 		c.unlockWrite()
 		if err != nil {
@@ -129,7 +137,8 @@ func (c *Conn) writePending() {
 	}
 }
 
-// Send sends a command. Many servers know few of them, and some take the byte that comes after it as a part of it.
+// Send sends a command. Many servers support only a few, and some take the byte after a
+// command as part of it.
 func (c *Conn) Send(cmd Command) error {
 	if err := c.mustSpeak("send"); err != nil {
 		return err

@@ -1,7 +1,8 @@
-// Package patterns matches names against the patterns of ssh_config(5) "PATTERNS", which known_hosts and certificates
-// use as well.
+// Package patterns matches names against the patterns of ssh_config(5) "PATTERNS", which
+// known_hosts files and certificates use as well. For example:
 //
 //	patterns.MatchList("web1.example.org", "*.example.org,!db*") // true
 //
-// It is cheap whatever the pattern, which may come from a stranger: at most len(name)*len(pattern) steps.
+// A pattern may come from an untrusted server, so the cost must stay low for any pattern: a
+// match takes at most len(name)*len(pattern) steps.
 package patterns

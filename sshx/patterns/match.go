@@ -2,10 +2,10 @@ package patterns
 
 import "strings"
 
-// Match reports whether name matches pattern as a whole: "*" stands for any characters, none included, and "?" for
-// exactly one.
+// Match reports whether name matches pattern as a whole: "*" matches any characters, including
+// none, and "?" matches exactly one.
 func Match(name, pattern string) bool {
-	// On a mismatch only the last "*" can usefully take one character more.
+	// On a mismatch only the last "*" must take one character more: an earlier one cannot help.
 	n, p := 0, 0
 	star, resume := -1, 0
 	for n < len(name) {
@@ -26,8 +26,9 @@ func Match(name, pattern string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// MatchList reports whether name matches the comma-separated patterns of list: at least one of them, and none that is
-// negated by "!".
+// MatchList reports whether name matches the comma-separated patterns of list: at least one of them
+// must match, and none that is negated by "!". For example, "*,!db*" matches every name that does
+// not begin with "db".
 func MatchList(name, list string) bool {
 	matched := false
 	for pattern := range strings.SplitSeq(list, ",") {

@@ -51,11 +51,11 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%q against %q: %t", tt.s, tt.pattern, got)
 		}
 	}
-	// With a matcher that tries every split this would not end.
+	// A matcher that tries every split would not end here.
 	if patterns.Match(strings.Repeat("a", 255), strings.Repeat("*a", 100)+"b") {
 		t.Error("a hostile pattern matched")
 	}
-	// Against a regular expression, which is slower and needs no thought.
+	// The reference is a regular expression, which is slower but obviously right.
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func(letters string, most int) string {
 		b := make([]byte, r.IntN(most))

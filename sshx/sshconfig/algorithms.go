@@ -7,10 +7,10 @@ import (
 	"ptyctl/sshx/patterns"
 )
 
-// assemble evaluates an algorithm list (ssh_config(5), Ciphers): "+a,b" appends
-// to the default, "-a,b" removes patterns from it, "^a,b" puts names in front,
-// and a plain list replaces it. Names may be patterns over what is supported.
-// unknown holds what is not supported and was left out.
+// assemble evaluates an algorithm list (ssh_config(5), Ciphers): "+a,b" appends to the
+// default, "-a,b" removes patterns from it, "^a,b" puts names in front, and a plain list
+// replaces it. A name may be a pattern over the supported names. unknown holds the names that
+// are not supported, which are left out.
 func (s AlgorithmSet) assemble(spec string) (result, unknown []string) {
 	if spec == "" {
 		return slices.Clone(s.Default), nil
@@ -62,7 +62,8 @@ func (s AlgorithmSet) assemble(spec string) (result, unknown []string) {
 	return result, unknown
 }
 
-// algorithms evaluates one algorithm keyword.
+// algorithms evaluates one algorithm keyword. A list without any supported name refuses the
+// host, because the connection would use an algorithm that the file excludes.
 func (e *evaluator) algorithms(keyword string, set AlgorithmSet) []string {
 	result, unknown := set.assemble(e.text(keyword))
 	switch {

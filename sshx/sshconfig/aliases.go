@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Aliases returns the names that Host lines give to single hosts, sorted: what a person may want to connect to. It reads
-// the sources as [Evaluate] does, o.Host aside, and what follows Include in blocks for other hosts as well. After an error
-// it returns what was found before.
+// Aliases returns the sorted names that Host lines give to single hosts, for example to offer
+// them to a user. It reads the sources as [Evaluate] does, without o.Host, and also follows
+// Include in blocks for other hosts. With an error it returns the names found before it.
 func Aliases(ctx context.Context, o Options) ([]string, error) {
 	o.Host, o.AllowExec = "aliases.invalid", false
 	if err := o.fill(); err != nil {
@@ -21,7 +21,7 @@ func Aliases(ctx context.Context, o Options) ([]string, error) {
 	return slices.Sorted(maps.Keys(e.aliases)), err
 }
 
-// alias notes the arguments of a Host line that are names and no patterns.
+// alias records the arguments of a Host line that are names, not patterns.
 func (e *evaluator) alias(args []string) {
 	for _, a := range args {
 		if !strings.ContainsAny(a, "*?!") && validHost(a) {

@@ -33,7 +33,8 @@ func TestAliases(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(home, "ran")); err == nil {
 		t.Error("a program was run")
 	}
-	if got, err := Aliases(t.Context(), Options{HomeDir: home, LocalUser: "me", UserFile: "none", SystemFile: "none"}); err != nil ||
+	o := Options{HomeDir: home, LocalUser: "me", UserFile: "none", SystemFile: "none"}
+	if got, err := Aliases(t.Context(), o); err != nil ||
 		len(got) != 0 {
 		t.Errorf("without files: %q, %v", got, err)
 	}

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// ParsedArgs is what options in the syntax of ssh(1) ask for.
+// ParsedArgs is the configuration given by command-line options of ssh(1).
 //
-// The Overrides are in the order in which they must be read: the flags of which
-// ssh(1) takes the last one (-4, -A, -b, -c and so on) come before the -o
-// options, of which it takes the first.
+// The Overrides are in reading order. ssh(1) uses the last of some flags (-4,
+// -A, -b, -c and so on), so these come before the -o options, where it uses the first.
 type ParsedArgs struct {
 	Overrides  []Override
 	ConfigFile string // -F: Options.CallerFile
 }
 
-// UnsupportedArgError is an option of ssh(1) that has no meaning here.
+// UnsupportedArgError is an option of ssh(1) that this client does not support.
 type UnsupportedArgError struct {
 	Arg string // the option by its letter, such as "-L", or an operand
 }
@@ -26,21 +25,20 @@ func (e *UnsupportedArgError) Error() string {
 	return fmt.Sprintf("%s is not supported: use -o -J -l -p -i -F -4 -6 -A -a -b -c -m -C -t -T -q -v", e.Arg)
 }
 
-// ArgError is a supported option with a bad or a missing argument, or an
-// override that is not a valid configuration line.
+// ArgError is a supported option with a bad or missing argument, or an override that is not a
+// valid configuration line.
 type ArgError struct {
 	Arg    string // the option by its letter, or the keyword
 	Reason string
 }
 
-// Error never quotes an argument of -o whole: it may hold a secret.
+// Error never quotes the whole argument of -o: it may contain a secret.
 func (e *ArgError) Error() string { return fmt.Sprintf("%s: %s", e.Arg, e.Reason) }
 
-// ParseExtraArgs parses -o Keyword=Value, -J, -l, -p, -i, -F, -4, -6, -A, -a,
-// -b, -c, -m, -C, -t, -T, -q and -v in the forms of getopt(3): the argument
-// attached or separate, flags in clusters such as -4C. Anything else, operands
-// included, is an *UnsupportedArgError. Values are not checked here but by
-// Evaluate.
+// ParseExtraArgs parses -o Keyword=Value, -J, -l, -p, -i, -F, -4, -6, -A, -a, -b, -c, -m, -C,
+// -t, -T, -q and -v in the forms of getopt(3): the argument attached or separate, flags in
+// clusters, for example -4C. Any other option or operand is an *UnsupportedArgError. The
+// values are checked by Evaluate, not here.
 func ParseExtraArgs(args []string) (ParsedArgs, error) {
 	var p argParser
 	if err := p.parse(args); err != nil {
@@ -51,18 +49,18 @@ func ParseExtraArgs(args []string) (ParsedArgs, error) {
 
 // argParser collects the options of one command line.
 type argParser struct {
-	// What jumpFromCommand takes besides the options above; nil and empty: nothing.
+	// Additional options for jumpFromCommand; empty and nil for a plain command line.
 	flags   string
-	value   func(letter byte, value string) bool // takes an option with an argument
-	operand func(arg string) bool
+	value   func(letter byte, value string) bool // reports whether it used an option with an argument
+	operand func(arg string) bool                // reports whether it used an operand
 
-	last   map[string]Override // by keyword: the last flag counts
-	first  []Override          // in order: the first one counts
-	config string
-	jumped bool
+	last   map[string]Override // flags by keyword, where the last one wins
+	first  []Override          // options in order, where the first one wins
+	config string              // argument of -F
+	jumped bool                // -J was given
 }
 
-// set notes a flag of which the last one counts.
+// set records a flag; the last one counts.
 func (p *argParser) set(keyword, value string) {
 	if p.last == nil {
 		p.last = make(map[string]Override)
@@ -70,11 +68,12 @@ func (p *argParser) set(keyword, value string) {
 	p.last[keyword] = Override{Keyword: keyword, Value: value}
 }
 
+// add records an option; the first one counts.
 func (p *argParser) add(keyword, value string) {
 	p.first = append(p.first, Override{Keyword: keyword, Value: value})
 }
 
-// result returns the overrides in the order of reading.
+// result returns the overrides in reading order.
 func (p *argParser) result() ParsedArgs {
 	r := ParsedArgs{ConfigFile: p.config}
 	for _, o := range p.last {
@@ -85,6 +84,7 @@ func (p *argParser) result() ParsedArgs {
 	return r
 }
 
+// parse reads the options in the manner of getopt(3).
 func (p *argParser) parse(args []string) error {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -121,7 +121,7 @@ func (p *argParser) parse(args []string) error {
 	return nil
 }
 
-// flag takes an option without an argument, and reports whether it is one.
+// flag handles an option without an argument, and reports whether it is one.
 func (p *argParser) flag(letter byte) bool {
 	switch letter {
 	case '4':
@@ -135,7 +135,7 @@ func (p *argParser) flag(letter byte) bool {
 	case 'C':
 		p.set("Compression", "yes")
 	case 't':
-		// Twice asks for a terminal even where standard input is none.
+		// A second -t requests a terminal even if standard input is not one.
 		if p.last["RequestTTY"].Value == "yes" {
 			p.set("RequestTTY", "force")
 		} else {
@@ -153,6 +153,7 @@ func (p *argParser) flag(letter byte) bool {
 	return true
 }
 
+// option handles an option with its argument.
 func (p *argParser) option(letter byte, value string) error {
 	switch letter {
 	case 'o':

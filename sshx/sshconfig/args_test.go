@@ -46,7 +46,7 @@ func TestParseExtraArgs(t *testing.T) {
 		{"-m|+a", "MACs=+a", ""},
 		{"-q", "LogLevel=QUIET", ""},
 		{"-vvv", "LogLevel=DEBUG", ""},
-		// A flag of which the last one counts comes before what -o says.
+		// A flag must come before the -o options.
 		{"-o|AddressFamily=any|-4", "AddressFamily=inet AddressFamily=any", ""},
 		// An argument may look like an option.
 		{"-i|-x", "IdentityFile=-x", ""},
@@ -88,7 +88,9 @@ func TestParseExtraArgsRefuses(t *testing.T) {
 			t.Errorf("%q: %v", arg, err)
 		}
 	}
-	for _, args := range [][]string{{"-o"}, {"-p"}, {"-4F"}, {"-o", ""}, {"-o", "Port"}, {"-o", "Port="}, {"-o", "# x"}, {"-J", "a", "-J", "b"}} {
+	for _, args := range [][]string{
+		{"-o"}, {"-p"}, {"-4F"}, {"-o", ""}, {"-o", "Port"}, {"-o", "Port="}, {"-o", "# x"}, {"-J", "a", "-J", "b"},
+	} {
 		_, err := ParseExtraArgs(args)
 		if _, ok := errors.AsType[*ArgError](err); !ok {
 			t.Errorf("%q: %v", args, err)
@@ -133,7 +135,10 @@ func TestParseJump(t *testing.T) {
 			t.Errorf("%q: %+v, %v; want %+v", tt.spec, got, err, tt.want)
 		}
 	}
-	for _, spec := range []string{"", ",", "a,", ",a", "@a", "u@", "a:0", "a:65536", "a:x", "[a", "[a]b", "[]:22", "a b", "ssh://", "ssh://a/path", "ssh://u%zz@a", "a/b"} {
+	for _, spec := range []string{
+		"", ",", "a,", ",a", "@a", "u@", "a:0", "a:65536", "a:x", "[a", "[a]b", "[]:22", "a b", "ssh://",
+		"ssh://a/path", "ssh://u%zz@a", "a/b",
+	} {
 		if got, err := ParseJump(spec); err == nil {
 			t.Errorf("%q: %+v, want an error", spec, got)
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A file of 500 hosts, of which the last one is asked for, with defaults.
+// The file has 500 hosts; the last one is evaluated, with defaults.
 func BenchmarkEvaluate(b *testing.B) {
 	var text strings.Builder
 	for i := range 500 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// canonicalize returns the name to connect to, after HostName and, if asked
-// for, CanonicalizeHostname (ssh_config(5)).
+// canonicalize returns the name to connect to, after HostName and, if set,
+// CanonicalizeHostname (ssh_config(5)).
 func (e *evaluator) canonicalize() string {
 	host := e.opt.Host
 	if name := e.text("HostName"); name != "" {
@@ -21,9 +21,10 @@ func (e *evaluator) canonicalize() string {
 		return addr.String()
 	}
 	if strings.ContainsAny(host, "%:") || strings.Trim(host, "0123456789.") == "" {
-		return host // an address that is not one: no name to look up
+		return host // a malformed address, not a name to look up
 	}
 	host = strings.ToLower(host)
+	// With a proxy, the proxy resolves the name, unless the file says "always".
 	mode := e.text("CanonicalizeHostname")
 	if mode == "no" || !e.direct() && mode != "always" {
 		return host
@@ -40,7 +41,7 @@ func (e *evaluator) canonicalize() string {
 	return host
 }
 
-// direct reports whether this machine itself, not a proxy, resolves the name.
+// direct reports whether this machine, and not a proxy, resolves the name.
 func (e *evaluator) direct() bool {
 	for _, name := range []string{"ProxyCommand", "ProxyJump"} {
 		if v := e.text(name); v != "" && !strings.EqualFold(v, "none") {
@@ -50,7 +51,8 @@ func (e *evaluator) direct() bool {
 	return true
 }
 
-// canonicalName tries CanonicalDomains in order.
+// canonicalName tries CanonicalDomains in order. It refuses the host if none of them has it and
+// CanonicalizeFallbackLocal is no.
 func (e *evaluator) canonicalName(host string) (name string, found bool) {
 	try := func(full string) bool {
 		cname, err := e.opt.Resolve(e.ctx, full)
@@ -87,7 +89,8 @@ func (e *evaluator) permittedCNAMEs() []string {
 	return rules
 }
 
-// followCNAME returns cname if a rule lets it replace name, otherwise name.
+// followCNAME returns cname if a rule of CanonicalizePermittedCNAMEs allows it, otherwise
+// name.
 func (e *evaluator) followCNAME(name, cname string) string {
 	cname = strings.ToLower(strings.TrimSuffix(cname, "."))
 	if cname == "" || cname == name || !validDomain(cname) {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestCanonicalize(t *testing.T) {
-	names := map[string]string{ // name as looked up: end of its CNAME chain
+	names := map[string]string{ // the name looked up, and the end of its CNAME chain
 		"web.example.com.": "web.example.com.",
 		"db.example.org.":  "db-1.example.org.",
 		"fqdn.example.net": "real.example.net.",

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Config is the configuration for one host: every keyword that this client
-// honours, with defaults filled in and tokens expanded.
+// Config is the configuration of one host: every keyword that this client honours, with
+// defaults filled in and tokens expanded.
 type Config struct {
 	Host         string // the name of the call
-	HostName     string // what to connect to
+	HostName     string // name or address to connect to
 	Port         int
 	User         string
-	HostKeyAlias string // lower case; empty: none
+	HostKeyAlias string // in lower case; empty if not set
 
-	// How to reach HostName.
+	// The network connection to HostName.
 	AddressFamily      string // any, inet or inet6
 	BindAddress        string
 	BindInterface      string
-	ConnectTimeout     time.Duration // 0: the system's
+	ConnectTimeout     time.Duration // 0: the system's limit
 	ConnectionAttempts int           // at least 1
 	TCPKeepAlive       bool
-	ProxyJump          []Jump // the hosts on the way, the first to connect to first
-	ProxyCommand       string // for "$SHELL -c"; the operator's, and allowed
+	ProxyJump          []Jump // jump hosts in the order of connection
+	ProxyCommand       string // for "$SHELL -c"; only an allowed one of the operator's
 
 	KexAlgorithms            []string
 	Ciphers                  []string
 	MACs                     []string
 	HostKeyAlgorithms        []string
-	HostKeyAlgorithmsFixed   bool // set otherwise than by + and -: known keys do not change the order
+	HostKeyAlgorithmsFixed   bool // the file sets the order, so known keys must not change it
 	PubkeyAcceptedAlgorithms []string
 	CASignatureAlgorithms    []string
 	RequiredRSASize          int   // bits
@@ -46,12 +46,12 @@ type Config struct {
 	NoHostAuthenticationForLocalhost bool
 	UpdateHostKeys                   string // yes, no or ask
 
-	IdentityFiles                []Value // origin Default: try them if they exist
+	IdentityFiles                []Value // those with origin Default are tried if they exist
 	CertificateFiles             []Value
 	IdentitiesOnly               bool
 	IdentityAgent                string        // path of the socket; empty: no agent
 	AddKeysToAgent               string        // no, yes, ask or confirm
-	AddKeysLifetime              time.Duration // 0: for ever
+	AddKeysLifetime              time.Duration // 0: no limit
 	PreferredAuthentications     []string      // empty: the client's order
 	PubkeyAuthentication         bool
 	PasswordAuthentication       bool
@@ -63,24 +63,25 @@ type Config struct {
 	ServerAliveCountMax int
 	SendEnv             []Value  // patterns of names
 	SetEnv              []string // NAME=VALUE
-	SetEnvNames         []string // of SetEnv, with those whose value could not be expanded
+	SetEnvNames         []string // all names in SetEnv lines, including values that failed to expand
 	RequestTTY          string   // yes, no, force or auto
 	RemoteCommand       string   // empty: none
 	ForwardAgent        bool
 	ForwardAgentSocket  string // the agent to forward; empty: the one in use
 	VersionAddendum     string
 
-	// Warnings are about lines that were skipped or have no effect here.
+	// Warnings concern lines that were skipped or have no effect here.
 	Warnings []Warning
-	// Unsupported, if not empty, are the reasons not to connect.
+	// Unsupported lists the reasons not to connect. The caller must not connect unless it is
+	// empty.
 	Unsupported []Refusal
 
 	set     map[string]*setting
-	effects map[string][]Value // by canonical name, for Settings
+	effects map[string][]Value // values in force, by canonical name, for Settings
 }
 
-// Origin returns where a keyword, in any case, was set: of those that
-// accumulate, where first. Its Source is Default if no source set it.
+// Origin returns where a keyword, in any case, was set. For a keyword that accumulates it is
+// the first place. The Source is Default if no source set the keyword.
 func (c *Config) Origin(keyword string) Origin {
 	if k := lookup(keyword); k != nil {
 		if s := c.set[k.Name]; s != nil {
@@ -90,8 +91,8 @@ func (c *Config) Origin(keyword string) Origin {
 	return Origin{Source: Default}
 }
 
-// A Setting is one keyword in force, with its values after expansion. Where values accumulate each has its own origin;
-// otherwise there is one.
+// A Setting is one keyword in force, with its expanded values. Values that accumulate have an
+// origin each; other keywords have one origin.
 type Setting struct {
 	Keyword string // spelling of the manual page
 	Values  []Value
@@ -119,9 +120,9 @@ func (c *Config) Settings() []Setting {
 	return list
 }
 
-// Dump writes the configuration as "keyword value" lines, like ssh -G: the
-// keyword in lower case, one line per value where values accumulate, and
-// nothing for a keyword that has no value. Values are shown after expansion.
+// Dump writes the configuration as "keyword value" lines, like ssh -G: the keyword in lower
+// case, one line for each accumulated value, and no line for a keyword without a value.
+// Values are expanded.
 func (c *Config) Dump(w io.Writer) error {
 	for _, s := range c.Settings() {
 		for _, v := range s.Values {
@@ -133,7 +134,7 @@ func (c *Config) Dump(w io.Writer) error {
 	return nil
 }
 
-// note records what Settings shows of a keyword that was set in one place.
+// note records the values of a keyword that was set in one place, for Settings.
 func (c *Config) note(name string, texts ...string) {
 	values := make([]Value, len(texts))
 	for i, text := range texts {
@@ -142,6 +143,7 @@ func (c *Config) note(name string, texts ...string) {
 	c.noteValues(name, values)
 }
 
+// noteValues records values with their own origins, for Settings.
 func (c *Config) noteValues(name string, values []Value) {
 	if len(values) > 0 && (len(values) > 1 || values[0].Text != "") {
 		c.effects[name] = values

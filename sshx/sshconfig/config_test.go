@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Every field of Config gets its value from the keyword it is named after.
+// Each field of Config must get its value from the keyword of the same name.
 func TestConfigFields(t *testing.T) {
 	o := options(t)
 	o.UserFile = write(t, t.TempDir(), "config", `
@@ -91,7 +91,7 @@ VersionAddendum x
 	}
 }
 
-// The zero Options, but for the host, are those of ssh(1) on this machine.
+// The zero Options, except for the host, must mean the files of ssh(1) on this machine.
 func TestZeroOptions(t *testing.T) {
 	o := Options{Host: "foo"}
 	if err := o.fill(); err != nil {
@@ -134,8 +134,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// Jumps from the caller's and the operator's options keep their origin, so
-// that the evaluation of the hop treats them as what they are.
+// Jumps from the caller's and the operator's options must keep their origin, because the
+// evaluation of the hop trusts them by it.
 func TestHopOverrides(t *testing.T) {
 	o := options(t)
 	o.UserFile = write(
@@ -160,7 +160,8 @@ func TestHopOverrides(t *testing.T) {
 	}
 }
 
-// HostKeyAlgorithms leaves the order to what is known only if it is not set, or changes the defaults with + or -.
+// Known keys may change the order of HostKeyAlgorithms only if it is not set, or set with +
+// or -.
 func TestHostKeyAlgorithmsFixed(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": false, "HostKeyAlgorithms +ssh-rsa": false, "HostKeyAlgorithms -ssh-rsa": false,
@@ -172,7 +173,7 @@ func TestHostKeyAlgorithmsFixed(t *testing.T) {
 	}
 }
 
-// The default of UpdateHostKeys depends on whose files are in use.
+// The default of UpdateHostKeys depends on the owner of the known_hosts files.
 func TestUpdateHostKeysDefault(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "yes", "UserKnownHostsFile /x": "no", "VerifyHostKeyDNS yes": "no", "VerifyHostKeyDNS no": "yes",
@@ -184,7 +185,7 @@ func TestUpdateHostKeysDefault(t *testing.T) {
 	}
 }
 
-// userConfig returns options whose user file holds text.
+// userConfig returns options with text as the user file.
 func userConfig(t *testing.T, text string) Options {
 	o := options(t)
 	o.UserFile = write(t, t.TempDir(), "config", text+"\n")

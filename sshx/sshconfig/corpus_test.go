@@ -17,17 +17,16 @@ import (
 //
 //	=== name
 //	host: destination           (default "foo")
-//	args: extra args            (cut like a configuration line)
+//	args: extra args            (split like a configuration line)
 //	oracle: no, because ...     (not compared with ssh -G)
 //	-- config --                the file that is read
 //	-- other --                 more files, in the same folder
-//	-- want --                  what is expected
+//	-- want --                  the expected result
 //
-// In the files and the expectations @DIR@ is the folder, @HOME@ and @USER@ are
-// the local user's. Expectations are lines of Config.Dump: all values of every
-// keyword that is named are compared. "-keyword" expects no value. "warn LINE
-// TEXT", "refuse Keyword TEXT" and "error TEXT" expect a message; no other one
-// may occur.
+// In the files and the expectations @DIR@ is the folder, and @HOME@ and @USER@ are those of
+// the local user. An expectation is a line of Config.Dump: for every keyword named, all
+// values are compared. "-keyword" expects no value. "warn LINE TEXT", "refuse Keyword TEXT"
+// and "error TEXT" expect a message, and no other message may occur.
 type corpusCase struct {
 	topic, name string
 	host        string
@@ -37,7 +36,7 @@ type corpusCase struct {
 	want        []string
 }
 
-// identity is whom the corpus is evaluated as.
+// identity is the local user of an evaluation.
 type identity struct{ user, home string }
 
 func localIdentity(tb testing.TB) identity {
@@ -122,7 +121,7 @@ func (c corpusCase) install(tb testing.TB, id identity) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			tb.Fatal(err)
 		}
-		// Carriage returns do not survive editors, so the corpus spells them.
+		// Editors drop carriage returns, so the corpus spells them.
 		text = strings.ReplaceAll(c.fill(text, dir, id), "\\CR\n", "\r\n")
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			tb.Fatal(err)
@@ -135,7 +134,7 @@ func (c corpusCase) fill(s, dir string, id identity) string {
 	return strings.NewReplacer("@DIR@", dir, "@HOME@", id.home, "@USER@", id.user).Replace(s)
 }
 
-// evaluate runs c with its file in the role of the operator's.
+// evaluate runs c with its file as the operator's.
 func (c corpusCase) evaluate(tb testing.TB, dir string, id identity, defaults Algorithms) (*Config, error) {
 	tb.Helper()
 	var args []string
@@ -182,7 +181,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// corpusAlgorithms is a small client, so that expectations stay readable.
+// corpusAlgorithms is a client with few algorithms, so that expectations stay readable.
 var corpusAlgorithms = Algorithms{
 	Kex:         algorithmSet("curve25519-sha256,ecdh-sha2-nistp256", "diffie-hellman-group14-sha1"),
 	Ciphers:     algorithmSet("aes128-gcm@openssh.com,aes128-ctr", "aes128-cbc,3des-cbc"),
@@ -192,7 +191,7 @@ var corpusAlgorithms = Algorithms{
 	CASignature: algorithmSet("ssh-ed25519,rsa-sha2-256", "rsa-sha2-512"),
 }
 
-// algorithmSet makes a set from its default and from what it has besides.
+// algorithmSet returns a set from its default and its other supported names.
 func algorithmSet(def, more string) AlgorithmSet {
 	return AlgorithmSet{Default: strings.Split(def, ","), Supported: strings.Split(def+","+more, ",")}
 }
@@ -203,7 +202,7 @@ var corpusEnv = map[string]string{
 	"SSH_AUTH_SOCK":          "/run/agent",
 }
 
-// fakeShell knows two programs.
+// fakeShell runs two programs, true and false.
 func fakeShell(_ context.Context, command string) (bool, error) {
 	switch word, rest, _ := strings.Cut(command, " "); word {
 	case "true", "/bin/true":
@@ -217,7 +216,7 @@ func fakeShell(_ context.Context, command string) (bool, error) {
 	return false, fmt.Errorf("%s: not found", command)
 }
 
-// dump returns the values of every keyword that Dump shows.
+// dump returns the values of every keyword in Dump.
 func dump(tb testing.TB, cfg *Config) map[string][]string {
 	tb.Helper()
 	var b bytes.Buffer

@@ -15,21 +15,21 @@ type evaluator struct {
 	opt Options
 	uid string
 
-	// host is what Host lines compare with: the name of the call at first, in
-	// the final pass the name that is connected to.
+	// host is the name that Host lines match: first the name of the call, then, in the final
+	// pass, the name to connect to.
 	host      string
 	final     bool // this is the second pass
 	wantFinal bool // a Match line asked for a second pass
 
 	set    map[string]*setting   // by canonical name
-	cache  map[cacheKey][]string // lines: both passes see the same files
+	cache  map[cacheKey][]string // lines by file, so that both passes see the same text
 	budget budget
 
 	warnings []Warning
 	warned   map[Warning]int // index into warnings, by Warning with Applies false
 	refusals []Refusal
 
-	aliases map[string]bool // nil: nobody wants them
+	aliases map[string]bool // nil unless Aliases is running
 }
 
 // setting is the value of one keyword.
@@ -41,10 +41,9 @@ type setting struct {
 
 // Evaluate reads the sources of o and returns the configuration for o.Host.
 //
-// The error is a *PermissionError or *FileError for a file that OpenSSH would
-// not read either, an *ArgError for a bad override, the context's error, or
-// tells of a bad field of o. What is wrong with single lines is in
-// Config.Warnings and Config.Unsupported.
+// The error is a *PermissionError or *FileError for a file that OpenSSH would not read
+// either, an *ArgError for a bad override, the context's error, or an error about a field of
+// o. Problems with single lines are in Config.Warnings and Config.Unsupported.
 func Evaluate(ctx context.Context, o Options) (*Config, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -57,6 +56,8 @@ func Evaluate(ctx context.Context, o Options) (*Config, error) {
 	if err := e.files(); err != nil {
 		return nil, err
 	}
+	// ssh(1) reads the files a second time if the name has changed or a Match line asks for it.
+	// Values of the first pass stay, because the first value wins.
 	host := e.canonicalize()
 	if e.wantFinal || e.text("CanonicalizeHostname") != "no" {
 		e.beginFinal(host)
@@ -70,6 +71,7 @@ func Evaluate(ctx context.Context, o Options) (*Config, error) {
 	return e.finish(host), nil
 }
 
+// newEvaluator returns the state for one pass over the sources; o must be filled.
 func newEvaluator(ctx context.Context, o Options) *evaluator {
 	return &evaluator{
 		ctx:    ctx,
@@ -82,8 +84,8 @@ func newEvaluator(ctx context.Context, o Options) *evaluator {
 	}
 }
 
-// beginFinal prepares the second pass, in which Host lines see the name that
-// is connected to, and HostName is no longer open.
+// beginFinal prepares the second pass, in which Host lines match the name to connect to, and
+// HostName is already decided.
 func (e *evaluator) beginFinal(host string) {
 	e.final, e.host = true, host
 	if e.set["HostName"] == nil {
@@ -91,7 +93,7 @@ func (e *evaluator) beginFinal(host string) {
 	}
 }
 
-// arguments enters the fields of the call, which come before every source.
+// arguments sets the fields of the call, which win over every source.
 func (e *evaluator) arguments() {
 	origin := Origin{Source: Argument}
 	if e.opt.User != "" {
@@ -102,7 +104,8 @@ func (e *evaluator) arguments() {
 	}
 }
 
-// overrides enters the options of the call, of which a bad one is an error.
+// overrides sets the options of the call. A bad one is an error, because the caller can
+// correct it.
 func (e *evaluator) overrides() error {
 	for _, o := range e.opt.Overrides {
 		switch strings.ToLower(o.Keyword) {
@@ -146,7 +149,7 @@ func (k *Keyword) check(in input, origin Origin) ([]string, error) {
 	if err != nil || !origin.Caller() {
 		return args, err
 	}
-	// What %-tokens can carry into a command line of the operator's.
+	// These values reach a command line of the operator's through %-tokens.
 	switch k.Name {
 	case "HostName", "HostKeyAlias":
 		if !validHost(args[0]) {
@@ -170,11 +173,11 @@ func (k *Keyword) check(in input, origin Origin) ([]string, error) {
 	return args, nil
 }
 
-// maxValues is OpenSSH's limit for identities, here for every keyword that
+// maxValues is OpenSSH's limit for identities, applied here to every keyword that
 // accumulates.
 const maxValues = 100
 
-// assign enters a value unless an earlier one stands.
+// assign sets a keyword unless an earlier line has set it.
 func (e *evaluator) assign(k *Keyword, args []string, origin Origin) error {
 	old := e.set[k.Name]
 	switch {
@@ -183,14 +186,15 @@ func (e *evaluator) assign(k *Keyword, args []string, origin Origin) error {
 	case k.Accumulates:
 		return e.accumulate(k, args, origin)
 	case k.Name == "RefuseConnection":
-		// Not a value but an act: every line in force counts.
+		// This keyword is an action, so every line in force counts.
 		e.refuse(k.Name, origin, "the configuration refuses this host: "+args[0])
 		return nil
+	// Two keywords have two parts, and a later line may set the part that is still open.
 	case k.Name == "RekeyLimit" && old != nil && len(old.args) == 1 && len(args) == 2:
 		old.args = append(old.args, args[1]) // size and time are set separately
 		return nil
 	case k.Name == "ForwardAgent" && old != nil && old.args[0] == "yes" && args[0] != "no":
-		old.args = args // so is which agent to forward
+		old.args = args // the agent to forward is set separately, too
 		return nil
 	case e.decided(k):
 		return nil
@@ -199,11 +203,11 @@ func (e *evaluator) assign(k *Keyword, args []string, origin Origin) error {
 	return nil
 }
 
-// decided reports whether a line can no longer set k.
+// decided reports whether k has its final value.
 func (e *evaluator) decided(k *Keyword) bool {
 	switch k.Name {
 	case "ProxyJump":
-		// Whichever of the two comes first disables the other.
+		// The first of the two disables the other.
 		return e.set["ProxyJump"] != nil || e.set["ProxyCommand"] != nil
 	case "ProxyCommand":
 		j := e.text("ProxyJump")
@@ -212,6 +216,7 @@ func (e *evaluator) decided(k *Keyword) bool {
 	return e.set[k.Name] != nil
 }
 
+// accumulate adds values to k. In SendEnv "-pattern" removes earlier ones.
 func (e *evaluator) accumulate(k *Keyword, args []string, origin Origin) error {
 	s := e.set[k.Name]
 	if s == nil {
@@ -234,8 +239,7 @@ func (e *evaluator) accumulate(k *Keyword, args []string, origin Origin) error {
 	return nil
 }
 
-// text returns the first argument of a keyword by its canonical name, or its
-// default, or "".
+// text returns the first argument of a keyword by its canonical name, or its default, or "".
 func (e *evaluator) text(name string) string {
 	if args := e.args(name); len(args) > 0 {
 		return args[0]
@@ -267,14 +271,14 @@ func (e *evaluator) origin(name string) Origin {
 	return Origin{Source: Default}
 }
 
-// Beyond these, further messages say nothing new.
+// Limits on the number of messages; further ones would add no information.
 const (
 	maxWarnings = 1000
 	maxRefusals = 100
 )
 
-// warn notes w unless the first pass has done so; a line that applies in the
-// second pass only is noted as one that applies.
+// warn records w, once for both passes. A line that applies in only one of them counts as
+// applying.
 func (e *evaluator) warn(w Warning) {
 	key := w
 	key.Applies = false
@@ -288,6 +292,7 @@ func (e *evaluator) warn(w Warning) {
 	}
 }
 
+// refuse records a reason not to connect.
 func (e *evaluator) refuse(name string, origin Origin, reason string) {
 	r := Refusal{Origin: origin, Keyword: name, Reason: reason}
 	if len(e.refusals) < maxRefusals && !slices.Contains(e.refusals, r) {

@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// finish turns what was read into a Config.
+// finish converts the values read to a Config.
 func (e *evaluator) finish(host string) *Config {
 	c := &Config{Host: e.opt.Host, HostName: host, set: e.set, effects: make(map[string][]Value)}
 	c.note("HostName", host)
 	f := &finisher{evaluator: e, c: c}
 	f.user(host)
 	f.t = e.tokens(host)
+	// The user may contain tokens itself, so %r and the hash over it are set after it.
 	f.t['r'] = c.User
 	f.t.hash()
 
@@ -37,32 +38,35 @@ type finisher struct {
 	t tokens
 }
 
-// word returns and notes the first argument of a keyword.
+// word returns and records the first argument of a keyword.
 func (f *finisher) word(name string) string {
 	v := f.text(name)
 	f.c.note(name, v)
 	return v
 }
 
+// flag returns and records a keyword with the values yes and no.
 func (f *finisher) flag(name string) bool { return f.word(name) == "yes" }
 
-// number returns an argument that its kind has found to be a number.
+// number returns an argument that its kind has checked to be a number.
 func (e *evaluator) number(name string) int {
 	n, _ := strconv.Atoi(e.text(name))
 	return n
 }
 
+// number returns and records a numeric keyword.
 func (f *finisher) number(name string) int {
 	f.c.note(name, f.text(name))
 	return f.evaluator.number(name)
 }
 
+// seconds returns and records a time.
 func (f *finisher) seconds(name string) time.Duration {
 	return time.Duration(f.number(name)) * time.Second
 }
 
-// expand expands one value of k. A value that cannot be expanded is dropped
-// with a warning, or refuses the host where dropping it would be unsafe.
+// expand expands one value of k, in the order of ssh(1): the tilde, then tokens and variables. A value that fails to expand is dropped with a warning, or
+// refuses the host if k is strict.
 func (f *finisher) expand(k *Keyword, value string, origin Origin) (string, bool) {
 	s, err := value, error(nil)
 	if k.Tilde {
@@ -86,14 +90,14 @@ func (f *finisher) expand(k *Keyword, value string, origin Origin) (string, bool
 	return "", false
 }
 
-// expanded returns and notes the only value of a keyword, expanded.
+// expanded returns and records the only value of a keyword, expanded.
 func (f *finisher) expanded(name string) string {
 	s, _ := f.expand(lookup(name), f.text(name), f.origin(name))
 	f.c.note(name, s)
 	return s
 }
 
-// paths returns and notes the values of a keyword, expanded; none is no value.
+// paths returns and records the expanded values of a keyword, without "none".
 func (f *finisher) paths(name string) []string {
 	var paths []string
 	for _, arg := range f.args(name) {
@@ -132,7 +136,7 @@ func (f *finisher) values(name string) []Value {
 	return values
 }
 
-// user settles the remote user before the tokens that contain it.
+// user decides the remote user, before the tokens that contain it.
 func (f *finisher) user(host string) {
 	user := f.evaluator.user()
 	if s := f.set["User"]; s != nil && s.origin.Source != Argument {
@@ -148,6 +152,7 @@ func (f *finisher) user(host string) {
 	f.c.note("User", user)
 }
 
+// destination sets the fields of the network connection.
 func (f *finisher) destination() {
 	c := f.c
 	c.Port = f.number("Port")
@@ -171,6 +176,7 @@ func (f *finisher) destination() {
 	c.note("CanonicalizePermittedCNAMEs", f.args("CanonicalizePermittedCNAMEs")...)
 }
 
+// crypto sets the algorithm lists and the limits of the session keys.
 func (f *finisher) crypto() {
 	c, d := f.c, f.opt.Defaults
 	for _, l := range []struct {
@@ -194,7 +200,7 @@ func (f *finisher) crypto() {
 	}
 	c.RequiredRSASize = f.number("RequiredRSASize")
 	limit := f.args("RekeyLimit")
-	c.RekeyLimit, _ = strconv.ParseInt(limit[0], 10, 64) // checked when it was read
+	c.RekeyLimit, _ = strconv.ParseInt(limit[0], 10, 64) // the kind has checked the number
 	if len(limit) == 1 {
 		limit = append(slices.Clone(limit), "0")
 	}
@@ -207,13 +213,14 @@ func (f *finisher) crypto() {
 	}
 }
 
+// trust sets the fields about host keys.
 func (f *finisher) trust() {
 	c := f.c
 	c.StrictHostKeyChecking = f.word("StrictHostKeyChecking")
 	c.UserKnownHostsFiles = f.paths("UserKnownHostsFile")
 	c.GlobalKnownHostsFiles = nil
 	for _, path := range f.args("GlobalKnownHostsFile") {
-		if path != "none" { // no tokens here: the files are the system's
+		if path != "none" { // no tokens: ssh_config(5) has none for this keyword
 			c.GlobalKnownHostsFiles = append(c.GlobalKnownHostsFiles, path)
 		}
 	}
@@ -226,8 +233,8 @@ func (f *finisher) trust() {
 	c.note("UpdateHostKeys", c.UpdateHostKeys)
 }
 
-// updateHostKeys returns the setting or, as the default depends on others, what
-// it is without one: no if the user has a file of their own choice.
+// updateHostKeys returns the setting or its default, which depends on other keywords: no if
+// the user has set a known_hosts file of their own.
 func (f *finisher) updateHostKeys() string {
 	if v := f.text("UpdateHostKeys"); v != "" {
 		return v
@@ -239,6 +246,7 @@ func (f *finisher) updateHostKeys() string {
 	return "yes"
 }
 
+// authentication sets the fields about keys, agents and login methods.
 func (f *finisher) authentication() {
 	c := f.c
 	c.IdentityFiles = f.values("IdentityFile")
@@ -268,8 +276,8 @@ func (f *finisher) authentication() {
 	c.BatchMode = f.flag("BatchMode")
 }
 
-// agent returns the socket that a keyword names: a path, none, SSH_AUTH_SOCK,
-// or $NAME for the value of a variable.
+// agent returns the socket of an agent keyword: a path, none, SSH_AUTH_SOCK, or $NAME for the
+// value of a variable.
 func (f *finisher) agent(name string) string {
 	value, origin := f.text(name), f.origin(name)
 	variable, isVariable := strings.CutPrefix(value, "$")
@@ -290,6 +298,7 @@ func (f *finisher) agent(name string) string {
 	return socket
 }
 
+// session sets the fields about the session after login.
 func (f *finisher) session() {
 	c := f.c
 	c.ServerAliveInterval = f.seconds("ServerAliveInterval")
@@ -322,12 +331,13 @@ func (f *finisher) session() {
 	f.word("SessionType")
 }
 
-// unsupported reports the keywords of class Warn and Refuse that ask for
-// something, and the special cases among the rest.
+// unsupported reports the keywords of class Warn and Refuse with a value that has an effect
+// in ssh(1), and the special cases among the others.
 func (f *finisher) unsupported() {
 	for _, name := range []string{"ProxyUseFdpass", "PermitLocalCommand", "ExitOnForwardFailure", "ClearAllForwardings"} {
 		f.word(name)
 	}
+	// The order of the map is random; messages must come in the same order each time.
 	forwards := false
 	for _, name := range slices.Sorted(maps.Keys(f.set)) {
 		k, s := lookup(name), f.set[name]
@@ -357,8 +367,8 @@ func (f *finisher) unsupported() {
 	f.localPrograms()
 }
 
-// localPrograms reports the commands that are never run here. Named by a
-// caller they are refused, so that nobody believes that they did run.
+// localPrograms reports the commands that this client never runs. A caller's are refused, so
+// that the caller does not assume that they ran.
 func (f *finisher) localPrograms() {
 	report := func(name, why string) {
 		cmd, origin := f.text(name), f.origin(name)

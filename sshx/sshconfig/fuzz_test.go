@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// FuzzParse reads arbitrary text as the operator's file, as a caller's, and as
-// options. It must not panic, nor run a program for a caller, nor take long.
+// FuzzParse reads any text as the operator's file, as a caller's, and as options. Evaluate
+// must not panic, must not run a program for a caller, and must end soon.
 func FuzzParse(f *testing.F) {
 	for _, c := range readCorpus(f) {
 		f.Add(c.files["config"], c.host, strings.Join(c.args, "\n"))
@@ -24,7 +24,7 @@ func FuzzParse(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, "config")
 	f.Fuzz(func(t *testing.T, config, host, args string) {
-		// The file may include itself, and nothing outside the folder.
+		// The file may include itself, but no file outside the folder.
 		var lines []string
 		for line := range strings.SplitSeq(strings.ReplaceAll(config, "@DIR@", dir), "\n") {
 			keyword, rest := splitLine(line)

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-const maxEntries = 100_000 // directory entries seen in all Include patterns
+const maxEntries = 100_000 // most directory entries for all Include patterns together
 
-// glob returns the sorted paths that match pattern, in the manner of glob(3):
-// a wildcard does not match a leading dot, and a path without wildcards is
-// itself. Unlike filepath.Glob it stops when it has looked at too much.
+// glob returns the sorted paths that match pattern, like glob(3): a wildcard does not match a
+// leading dot, and a path without wildcards is returned as it is. Unlike filepath.Glob it has
+// a limit on the directory entries it reads.
 func (e *evaluator) glob(pattern string) ([]string, error) {
+	// The path is matched part by part, because only then the entries read can be counted.
 	volume := filepath.VolumeName(pattern)
 	parts := strings.Split(filepath.ToSlash(pattern[len(volume):]), "/")
 	paths, wild := []string{volume}, false
@@ -39,7 +40,7 @@ func (e *evaluator) glob(pattern string) ([]string, error) {
 		for _, dir := range paths {
 			entries, err := os.ReadDir(dir)
 			if err != nil {
-				continue // as if the directory were empty
+				continue // an unreadable directory counts as empty
 			}
 			if e.budget.entries += len(entries); e.budget.entries > maxEntries {
 				return nil, errors.New("the pattern covers too many files: name the directory")
@@ -57,7 +58,7 @@ func (e *evaluator) glob(pattern string) ([]string, error) {
 		paths = found
 	}
 	if wild {
-		// What follows the last wildcard was appended, not looked up.
+		// The part after the last wildcard was appended without a check.
 		paths = slices.DeleteFunc(paths, func(path string) bool {
 			_, err := os.Lstat(path)
 			return err != nil

@@ -10,26 +10,25 @@ import (
 	"strings"
 )
 
-// Jump is one host on the way to the destination. Evaluate it like any other
-// host: Options{Host: j.Host, User: j.User, Port: j.Port, Overrides:
-// j.Overrides, ...} with the same files as the destination, and without the
-// destination's overrides.
+// Jump is one jump host before the destination. Evaluate it like any other host:
+// Options{Host: j.Host, User: j.User, Port: j.Port, Overrides: j.Overrides, ...} with the
+// same files as the destination, and without the destination's overrides.
 //
-// In a list of jumps each is reached through the ones before it, whatever its
-// own configuration says. Only the first is reached as its own configuration
-// says, which may be through jumps again: whoever follows them must count,
-// because a configuration can send two hosts through each other.
+// In a list of jumps each is reached through the ones before it, and the proxy settings of
+// its own configuration are ignored. Only the first is reached as its own configuration says,
+// possibly through further jumps. The caller must limit their number, because a configuration
+// can send two hosts through each other.
 type Jump struct {
 	User string // empty: as configured for Host
 	Host string // name to look up in the configuration, or an address
 	Port int    // 0: as configured for Host
 
-	// Overrides are set only for a jump that was written as "ProxyCommand
-	// ssh -W": the options of that command, with the origin of its line.
+	// Overrides is set only for a jump written as "ProxyCommand ssh -W": the options of that
+	// command, with the origin of its line.
 	Overrides []Override
 }
 
-// String returns j as ProxyJump would spell it.
+// String returns j in the spelling of ProxyJump.
 func (j Jump) String() string {
 	s := j.Host
 	if strings.Contains(s, ":") {
@@ -45,9 +44,8 @@ func (j Jump) String() string {
 }
 
 // ParseJump parses the value of ProxyJump and of -J: destinations of the form
-// [user@]host[:port] or ssh://[user@]host[:port], separated by commas, in the
-// order in which they are passed. IPv6 addresses with a port stand in brackets.
-// For "none" it returns no jump at all.
+// [user@]host[:port] or ssh://[user@]host[:port], separated by commas, in the order of
+// connection. An IPv6 address with a port must be in brackets. For "none" it returns no jump.
 func ParseJump(spec string) ([]Jump, error) {
 	if strings.EqualFold(spec, "none") {
 		return nil, nil
@@ -63,8 +61,10 @@ func ParseJump(spec string) ([]Jump, error) {
 	return jumps, nil
 }
 
+// errDestination is the error of every malformed destination.
 var errDestination = errors.New("write [user@]host[:port], with an IPv6 address in brackets")
 
+// parseDestination parses one destination.
 func parseDestination(s string) (Jump, error) {
 	rest, isURI := strings.CutPrefix(s, "ssh://")
 	var j Jump
@@ -73,7 +73,7 @@ func parseDestination(s string) (Jump, error) {
 		if isURI {
 			// Connection parameters (;fingerprint=...) are dropped, as in ssh(1).
 			name, _, _ := strings.Cut(j.User, ";")
-			if strings.Contains(name, "@") { // a URI has it encoded
+			if strings.Contains(name, "@") { // a URI must encode it
 				return Jump{}, errDestination
 			}
 			decoded, err := url.PathUnescape(name)
@@ -97,7 +97,7 @@ func parseDestination(s string) (Jump, error) {
 		}
 		j.Host, portText = host, strings.TrimPrefix(after, ":")
 	} else if net.ParseIP(rest) != nil {
-		j.Host = rest // a bare IPv6 address: nothing of it can be a port
+		j.Host = rest // a bare IPv6 address has no port
 	} else {
 		j.Host, portText, _ = strings.Cut(rest, ":")
 	}
@@ -114,8 +114,7 @@ func parseDestination(s string) (Jump, error) {
 	return j, nil
 }
 
-// validate reports what in j could be misunderstood by a shell or by an option
-// parser.
+// validate returns an error if a shell or an option parser could misread j.
 func (j Jump) validate() error {
 	if !validHost(j.Host) {
 		return fmt.Errorf("jump host %q holds characters that no host name has", j.Host)
@@ -126,10 +125,9 @@ func (j Jump) validate() error {
 	return nil
 }
 
-// jumpFromCommand recognises "ssh -W %h:%p [options] bastion", the spelling of
-// ProxyJump from before there was one, with or without "exec" in front and
-// "2>/dev/null" behind. The options of that ssh become those of the jump. ok
-// is false for any other command.
+// jumpFromCommand recognises "ssh -W %h:%p [options] bastion", the predecessor of ProxyJump,
+// with an optional "exec" in front and "2>/dev/null" at the end. The options of that ssh
+// become those of the jump. ok is false for any other command.
 func jumpFromCommand(cmd string, origin Origin) (jumps []Jump, ok bool) {
 	args, err := splitArgs(cmd)
 	if err != nil {
@@ -147,14 +145,14 @@ func jumpFromCommand(cmd string, origin Origin) (jumps []Jump, ok bool) {
 		return nil, false
 	}
 	for _, arg := range args {
-		// What is left for a shell to interpret is not a plain command.
+		// A command with shell syntax is not a plain ssh command.
 		if strings.ContainsAny(arg, "|&;<>`$(){}\n") {
 			return nil, false
 		}
 	}
 	var forwarded, destination string
 	var p argParser
-	p.flags = "NnkxY" // no command, no input, no delegation, no X11: true of every jump
+	p.flags = "NnkxY" // these flags have no effect on a jump
 	p.value = func(letter byte, value string) bool {
 		if letter == 'W' {
 			forwarded = value
@@ -178,10 +176,10 @@ func jumpFromCommand(cmd string, origin Origin) (jumps []Jump, ok bool) {
 	}
 	parsed := p.result()
 	if parsed.ConfigFile != "" {
-		return nil, false // another configuration is another world
+		return nil, false // the jump would need another configuration
 	}
 	for _, o := range parsed.Overrides {
-		// What names the way to the bastion becomes jumps of their own.
+		// Jumps before the bastion become elements of the list.
 		if strings.EqualFold(o.Keyword, "ProxyJump") {
 			before, err := ParseJump(o.Value)
 			if err != nil {

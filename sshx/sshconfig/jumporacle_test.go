@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// clearer are the jumps that can be read in one way only, though ssh(1) refuses them, or expands them later.
+// clearer has the jumps with a single possible reading that ssh(1) refuses, or expands later.
 var clearer = map[string]string{
 	"ssh://[::1]:22/": "[::1]:22", "ssh://[::1]": "[::1]", "::1": "[::1]", "1::2:3": "[1::2:3]",
 	`"a,b"`: "a,b", `"a",b`: "a,b", "'a,b'": "a,b", "h%n": "htarget",
 }
 
-// TestJumpOracle: a ProxyJump leads to the same hosts here as in ssh(1), or is refused here. But for what is clear, what
-// ssh(1) refuses is refused.
+// TestJumpOracle: a ProxyJump must lead to the same hosts here as in ssh(1), or be refused
+// here. Jumps that ssh(1) refuses must be refused, except those in clearer.
 func TestJumpOracle(t *testing.T) {
 	ssh, err := exec.LookPath("ssh")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestJumpOracle(t *testing.T) {
 	}
 }
 
-// jumpOf is what ssh -G says of an option.
+// jumpOf returns the jump that ssh -G prints for an option.
 func jumpOf(t *testing.T, ssh, option string) (jump string, refused bool) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), ssh, "-F", "none", "-G", "-o", option, "target").Output()

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Class says what is done about a keyword.
+// Class is the treatment of a keyword.
 type Class int
 
 // The classes of keywords.
 const (
-	Honour Class = iota // acted on: it has a field in Config or steers the evaluation
-	Ignore              // read and dropped: it changes nothing that matters here
-	Warn                // not acted on; a Warning says so when the value asks for something
-	Refuse              // not acted on; a Refusal says so when the value asks for something
+	Honour Class = iota // in effect: it has a field in Config or controls the evaluation
+	Ignore              // dropped: it has no meaning for this client
+	Warn                // not in effect; a value that asks for something gives a Warning
+	Refuse              // not in effect; a value that asks for something gives a Refusal
 )
 
 // String returns the name of c in lower case.
@@ -26,32 +26,33 @@ type Keyword struct {
 	Name    string   // spelling of the manual page; sources may use any case
 	Aliases []string // obsolete or vendor names for the same thing
 	Class   Class
-	// Strict keywords decide where the connection goes, whom it trusts or what
-	// runs at its end: a bad value in force refuses the host instead of being
-	// skipped with a warning.
+	// Strict keywords decide about the destination, about trust, or about the command at the far
+	// end. A bad value in force refuses the host; for other keywords it is skipped with a
+	// warning.
 	Strict bool
-	// Tokens are the letters that "%" introduces in this keyword's values.
+	// Tokens are the letters that may follow "%" in this keyword's values.
 	Tokens string
-	// Env and Tilde tell whether ${NAME} and a leading ~ expand.
+	// Env and Tilde say whether ${NAME} and a leading ~ are expanded.
 	Env, Tilde bool
-	// Accumulates is true where every line adds instead of the first one winning.
+	// Accumulates is true if every line adds a value; otherwise the first line wins.
 	Accumulates bool
-	// Default is the value when no source sets one, as it would stand in a file.
+	// Default is the value when no source sets one, in the form of a file.
 	Default []string
 
 	parse kind
-	safe  []string // for Warn and Refuse: values that ask for nothing
-	why   string   // for Warn and Refuse: what to tell, and what to do instead
+	safe  []string // for Warn and Refuse: values without an effect
+	why   string   // for Warn and Refuse: the message: the reason, and the alternative
 }
 
 // The token sets of ssh_config(5), TOKENS.
 const (
 	tokensHostName = "h"
 	tokensProxy    = "hnpr"
-	tokensUser     = "Ldhijklnpu" // without the user itself and the hash over it
+	tokensUser     = "Ldhijklnpu" // without the remote user and the hash that includes it
 	tokensAll      = tokensUser + "Cr"
 )
 
+// The messages that several keywords share.
 const (
 	whyForward   = "this client opens no forwardings; remove the line for this host, or forward with ssh(1)"
 	whyX11       = "X11 is not forwarded; set ForwardX11 no"
@@ -59,9 +60,8 @@ const (
 	whyHostbased = "host-based authentication is not available; use a key, an agent or a password"
 )
 
-// keywords is everything the readers of OpenSSH up to 10.x know, with the
-// vendor patches seen in the field. Host, Match and Include are not here: they
-// steer the reading and have no value.
+// keywords has every keyword of OpenSSH up to 10.x, and the vendor patches seen in the field.
+// Host, Match and Include are missing, because they control the reading and have no value.
 var keywords = []Keyword{
 	// The destination.
 	{Name: "HostName", Strict: true, Tokens: tokensHostName, parse: text},
@@ -71,7 +71,7 @@ var keywords = []Keyword{
 	{Name: "IgnoreUnknown", parse: text},
 	{Name: "RefuseConnection", parse: text},
 
-	// How to reach it.
+	// The network connection.
 	{Name: "AddressFamily", Default: []string{"any"}, parse: words("any", "inet", "inet6")},
 	{Name: "BindAddress", parse: text},
 	{Name: "BindInterface", parse: text},
@@ -100,7 +100,7 @@ var keywords = []Keyword{
 	{Name: "Compression", Class: Ignore},
 	{Name: "WarnWeakCrypto", Class: Ignore},
 
-	// Whom to trust.
+	// Trust.
 	{
 		Name: "StrictHostKeyChecking", Strict: true, Default: []string{"ask"},
 		parse: words("yes", "true=yes", "no", "false=no", "off=no", "ask", "accept-new"),
@@ -239,12 +239,13 @@ var keywords = []Keyword{
 	{Name: "AFSTokenPassing", Class: Ignore},
 }
 
+// yes and no are the defaults of the keywords with these two values.
 var (
 	yes = []string{"yes"}
 	no  = []string{"no"}
 )
 
-// byName finds a row of keywords by its name or an alias, in lower case.
+// byName maps a name or an alias in lower case to its row of keywords.
 var byName = func() map[string]*Keyword {
 	m := make(map[string]*Keyword, len(keywords))
 	for i := range keywords {
@@ -257,7 +258,7 @@ var byName = func() map[string]*Keyword {
 	return m
 }()
 
-// Keywords returns the table of all keywords, in the order of subjects.
+// Keywords returns the table of all keywords, grouped by subject.
 func Keywords() []Keyword { return slices.Clone(keywords) }
 
 // lookup returns the row for a keyword in any case, or nil.

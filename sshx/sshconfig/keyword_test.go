@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// manual is every keyword of ssh_config(5) of OpenSSH 10, with the old names
-// that its reader still knows.
+// manual lists every keyword of ssh_config(5) of OpenSSH 10, with the old names that it still
+// accepts.
 const manual = `AddKeysToAgent AddressFamily BatchMode BindAddress BindInterface CASignatureAlgorithms
 CanonicalDomains CanonicalizeFallbackLocal CanonicalizeHostname CanonicalizeMaxDots
 CanonicalizePermittedCNAMEs CertificateFile ChannelTimeout CheckHostIP Ciphers ClearAllForwardings
@@ -53,7 +53,7 @@ func TestKeywordTable(t *testing.T) {
 		if k.parse == nil || k.Default == nil {
 			continue
 		}
-		// A default is in canonical form: its kind accepts it as it is.
+		// A default must be in canonical form: its kind must return it unchanged.
 		for _, d := range k.Default {
 			args := []string{d}
 			if k.Name == "UserKnownHostsFile" || k.Name == "GlobalKnownHostsFile" {
@@ -100,7 +100,10 @@ func TestParseSeconds(t *testing.T) {
 			t.Errorf("%q: %d, %v; want %d", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "-1", "+1", "1x", "m", "1.5m", "1.", ".", "1s1s", "1 m", " 1", "1m ", "2147483648", "99999999999999999999w", "1e3", "0x10", "1..2"} {
+	for _, s := range []string{
+		"", "-1", "+1", "1x", "m", "1.5m", "1.", ".", "1s1s", "1 m", " 1", "1m ", "2147483648",
+		"99999999999999999999w", "1e3", "0x10", "1..2",
+	} {
 		if got, err := parseSeconds(s); err == nil {
 			t.Errorf("%q: %d, want an error", s, got)
 		}
@@ -108,7 +111,9 @@ func TestParseSeconds(t *testing.T) {
 }
 
 func TestParseBytes(t *testing.T) {
-	for s, want := range map[string]int64{"0": 0, "16": 16, "64K": 65536, "64k": 65536, "1M": 1 << 20, "4G": 4 << 30, "1T": 1 << 40, "12B": 12} {
+	for s, want := range map[string]int64{
+		"0": 0, "16": 16, "64K": 65536, "64k": 65536, "1M": 1 << 20, "4G": 4 << 30, "1T": 1 << 40, "12B": 12,
+	} {
 		if got, err := parseBytes(s); err != nil || got != want {
 			t.Errorf("%q: %d, %v; want %d", s, got, err, want)
 		}
@@ -126,7 +131,10 @@ func TestValidNames(t *testing.T) {
 			t.Errorf("host %q is refused", s)
 		}
 	}
-	for _, s := range []string{"", "-a", "a b", "a\tb", "a\nb", "a;b", "a$b", "a`b", "a'b", `a"b`, `a\b`, "a&b", "a<b", "a>b", "a|b", "a(b", "a)b", "a{b", "a}b", "a,b", "a\x00b", "a\x7fb"} {
+	for _, s := range []string{
+		"", "-a", "a b", "a\tb", "a\nb", "a;b", "a$b", "a`b", "a'b", `a"b`, `a\b`, "a&b", "a<b", "a>b", "a|b",
+		"a(b", "a)b", "a{b", "a}b", "a,b", "a\x00b", "a\x7fb",
+	} {
 		if validHost(s) {
 			t.Errorf("host %q is accepted", s)
 		}

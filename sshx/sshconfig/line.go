@@ -5,18 +5,20 @@ import (
 	"strings"
 )
 
+// blanks are the characters between the words of a line.
 const blanks = " \t\r\n"
 
+// errQuotes is the error of splitArgs.
 var errQuotes = errors.New("a quote is not closed: the line was skipped")
 
-// splitLine separates the keyword of a configuration line from what follows:
-// blanks, at most one "=", blanks. The keyword is empty for a blank line and
-// for a comment. The keyword may be quoted.
+// splitLine separates the keyword of a configuration line from its arguments: blanks, at most
+// one "=", blanks. The keyword is empty for a blank line and for a comment. The keyword may
+// be quoted.
 func splitLine(line string) (keyword, rest string) {
 	if i := strings.IndexByte(line, 0); i >= 0 {
 		line = line[:i]
 	}
-	// A form feed is a blank at the end of a line only.
+	// A form feed counts as a blank only at the end of a line.
 	line = strings.TrimRight(line, blanks+"\f")
 	line = strings.TrimLeft(line, blanks)
 	if line == "" || line[0] == '#' {
@@ -40,9 +42,9 @@ func splitLine(line string) (keyword, rest string) {
 	return keyword, rest
 }
 
-// splitArgs cuts s into arguments at blanks. Single and double quotes group, a
-// backslash escapes a quote, a backslash and, outside quotes, a space; "#" at
-// the start of an argument begins a comment.
+// splitArgs splits s at blanks. Single and double quotes group, a backslash escapes a quote,
+// a backslash and, outside quotes, a space. A "#" at the start of an argument begins a
+// comment.
 func splitArgs(s string) ([]string, error) {
 	var args []string
 	for i := 0; i < len(s); i++ {
@@ -79,6 +81,8 @@ func splitArgs(s string) ([]string, error) {
 	return args, nil
 }
 
+// isEscaped reports whether a backslash before c escapes it, inside quote or, for 0, outside
+// quotes.
 func isEscaped(c, quote byte) bool {
 	return c == '"' || c == '\'' || c == '\\' || c == ' ' && quote == 0
 }

@@ -9,8 +9,8 @@ import (
 	"ptyctl/sshx/patterns"
 )
 
-// matchHost evaluates the patterns of a Host line. A negated pattern that
-// matches ends the line without a match.
+// matchHost evaluates the patterns of a Host line. A negated pattern that matches makes the
+// whole line fail.
 func (e *evaluator) matchHost(names []string) (bool, error) {
 	if len(names) == 0 {
 		return false, errMissing
@@ -32,8 +32,7 @@ func (e *evaluator) matchHost(names []string) (bool, error) {
 	return found, nil
 }
 
-// connectHost returns the name that would be connected to, as far as it is
-// known at this line.
+// connectHost returns the name to connect to, as far as it is known at this line.
 func (e *evaluator) connectHost() string {
 	if e.final {
 		return e.host
@@ -49,15 +48,15 @@ func (e *evaluator) connectHost() string {
 	return host
 }
 
-// criteria are the names that a Match line may use, apart from all, canonical
-// and final, which take no argument.
+// criteria are the names in a Match line that take an argument; all, canonical and final take
+// none.
 var criteria = []string{
 	"host", "originalhost", "user", "localuser", "localnetwork", "tagged",
 	"version", "command", "sessiontype", "exec",
 }
 
-// match evaluates a Match line (ssh_config(5), Match). A line that cannot be
-// understood matches nothing, and err says why.
+// match evaluates a Match line (ssh_config(5), Match). With an error it matches nothing.
+// dormant is true inside an included file that has no effect; then no program is run.
 func (e *evaluator) match(args []string, origin Origin, dormant bool) (bool, error) {
 	if len(args) == 0 {
 		return false, errMissing
@@ -78,6 +77,7 @@ func (e *evaluator) match(args []string, origin Origin, dormant bool) (bool, err
 			if attached {
 				return false, fmt.Errorf("%s takes no argument: the block is skipped", name)
 			}
+			// Only "final" requests a second pass; "canonical" waits for one.
 			e.wantFinal = e.wantFinal || name == "final" && !negated
 			result = result && e.final != negated
 			continue
@@ -95,7 +95,7 @@ func (e *evaluator) match(args []string, origin Origin, dormant bool) (bool, err
 			return false, fmt.Errorf("the argument of %s is empty: the block is skipped", name)
 		}
 		if name == "exec" && (!result || dormant) {
-			continue // the answer cannot matter: nothing is run
+			continue // the answer has no effect, so no program is run
 		}
 		ok, err := e.criterion(name, arg, origin)
 		if err != nil {
@@ -131,8 +131,8 @@ func (e *evaluator) criterion(name, arg string, origin Origin) (bool, error) {
 	return e.matchExec(arg, origin)
 }
 
-// matchOrEmpty is patterns.MatchList for what may be unset: only the empty list matches
-// an empty text.
+// matchOrEmpty is patterns.MatchList for a text that may be unset: only the empty list
+// matches it.
 func matchOrEmpty(s, list string) bool {
 	if s == "" {
 		return list == ""
@@ -140,6 +140,7 @@ func matchOrEmpty(s, list string) bool {
 	return patterns.MatchList(s, list)
 }
 
+// sessionType returns the type for Match sessiontype.
 func (e *evaluator) sessionType() string {
 	switch t := e.text("SessionType"); {
 	case e.opt.SessionType != "":
@@ -152,6 +153,7 @@ func (e *evaluator) sessionType() string {
 	return "shell"
 }
 
+// matchNetwork reports whether an address of this machine is in one of the networks.
 func (e *evaluator) matchNetwork(list string) (bool, error) {
 	nets, err := parseNetworks(list)
 	if err != nil {
@@ -159,7 +161,8 @@ func (e *evaluator) matchNetwork(list string) (bool, error) {
 	}
 	addrs, err := e.opt.Interfaces()
 	if err != nil {
-		return false, fmt.Errorf("localnetwork: the addresses of this machine are not known: %w; the block is skipped", err)
+		return false, fmt.Errorf("localnetwork: the addresses of this machine are not known: %w; "+
+			"the block is skipped", err)
 	}
 	for _, addr := range addrs {
 		for _, n := range nets {
@@ -171,7 +174,7 @@ func (e *evaluator) matchNetwork(list string) (bool, error) {
 	return false, nil
 }
 
-// matchExec asks Options.Exec, if the operator wrote the line and allows it.
+// matchExec asks Options.Exec, if the operator wrote the line and allows programs.
 func (e *evaluator) matchExec(command string, origin Origin) (bool, error) {
 	switch {
 	case origin.Caller():

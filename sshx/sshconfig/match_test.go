@@ -34,7 +34,7 @@ Match sessiontype shell command ""
 			t.Errorf("command %q, session %q: Port %d, want %d", tt.command, tt.session, cfg.Port, tt.port)
 		}
 	}
-	// SessionType of the file counts if the call says nothing.
+	// The file's SessionType must count if the call has none.
 	o := options(t)
 	o.UserFile = write(t, t.TempDir(), "config", "SessionType none\nMatch sessiontype none\nPort 5\n")
 	if cfg := evaluate(t, o); cfg.Port != 5 {
@@ -57,7 +57,7 @@ func TestMatchNetwork(t *testing.T) {
 	}
 }
 
-// Every criterion takes its argument as key=value too.
+// Each criterion must also accept its argument as key=value.
 func TestMatchCriteriaWithAttachedArguments(t *testing.T) {
 	for line, want := range map[string]string{
 		"Match originalhost=foo":          "bob",

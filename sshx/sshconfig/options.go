@@ -12,75 +12,74 @@ import (
 	"runtime"
 )
 
-// Options says for which host, and from which sources, to evaluate. Host is
-// required; every other zero value means what ssh(1) would do.
+// Options selects the host and the sources of an evaluation. Host is required; every other
+// zero value means the behaviour of ssh(1).
 type Options struct {
-	// Host is the name as the caller gave it: the name that Host lines match.
+	// Host is the name given by the caller; Host lines match it.
 	Host string
-	// User and Port are set by the call and win over every source. Zero: not set.
+	// User and Port are set by the call and win over every source. Zero means not set.
 	User string
 	Port int
 
 	// Overrides are read before any file, in order. See ParseExtraArgs.
 	Overrides []Override
 
-	// CallerFile is a configuration file named by the caller (-F). If set, it
-	// is read instead of UserFile and SystemFile, and "none" reads nothing.
+	// CallerFile is a configuration file named by the caller (-F). If set, it replaces UserFile
+	// and SystemFile; "none" reads no file.
 	CallerFile string
-	// UserFile and SystemFile belong to the operator. Empty: ~/.ssh/config and
-	// /etc/ssh/ssh_config; "none": not read. A missing file is no error.
+	// UserFile and SystemFile belong to the operator. Empty means ~/.ssh/config and
+	// /etc/ssh/ssh_config; "none" means not read. A missing file is no error.
 	UserFile, SystemFile string
-	// NoFiles reads no file at all, CallerFile included.
+	// NoFiles reads no file at all, not even CallerFile.
 	NoFiles bool
 
-	// AllowPath is asked before CallerFile, or a file it includes, is opened,
-	// and its error ends the evaluation. Nil: a caller may name any file that this
-	// process can read; messages do not quote lines of it that set nothing.
+	// AllowPath is called before CallerFile, or a file it includes, is opened; its error ends
+	// the evaluation. With nil a caller may name any file that this process can read; messages
+	// then do not quote lines of the file that are not configuration.
 	AllowPath func(path string) error
 
-	// AllowExec lets Match exec and ProxyCommand in the operator's files take
-	// effect. It never covers what comes from the caller.
+	// AllowExec puts Match exec and ProxyCommand in the operator's files into effect. It never
+	// covers values from the caller.
 	AllowExec bool
-	// Exec runs command for Match exec, in the way of "$SHELL -c command", and
-	// reports whether it exited with status 0. Nil: Match exec never matches.
+	// Exec runs command for Match exec, like "$SHELL -c command", and reports whether its exit
+	// status was 0. With nil Match exec never matches.
 	Exec func(ctx context.Context, command string) (ok bool, err error)
 
-	// LocalUser, HomeDir and LocalHost describe this side: %u, %d (and ~), %l.
-	// Empty: asked from the operating system.
+	// LocalUser, HomeDir and LocalHost describe this machine: %u, %d (and ~), %l. Empty means
+	// the values of the operating system.
 	LocalUser, HomeDir, LocalHost string
-	// LookupEnv answers ${NAME}. Nil: os.LookupEnv.
+	// LookupEnv returns the value for ${NAME}. Nil means os.LookupEnv.
 	LookupEnv func(name string) (value string, ok bool)
-	// Resolve looks a name up for CanonicalizeHostname and returns the name at
-	// the end of its CNAME chain, or an error if it has no address. A trailing
-	// dot in name keeps search domains out. Nil: the system's resolver.
+	// Resolve looks a name up for CanonicalizeHostname and returns the name at the end of its
+	// CNAME chain, or an error if it has no address. A trailing dot in name turns search domains
+	// off. Nil means the system's resolver.
 	Resolve func(ctx context.Context, name string) (cname string, err error)
-	// Interfaces returns this machine's addresses, for Match localnetwork. Nil:
-	// those of the interfaces that are up.
+	// Interfaces returns this machine's addresses, for Match localnetwork. Nil means those of
+	// the interfaces that are up.
 	Interfaces func() ([]netip.Addr, error)
 
-	// Command is the remote command, if one was given, for Match command.
+	// Command is the remote command, if there is one, for Match command.
 	Command string
-	// SessionType is shell, exec, subsystem or none, for Match sessiontype.
-	// Empty: exec if there is a Command, otherwise shell.
+	// SessionType is shell, exec, subsystem or none, for Match sessiontype. Empty means exec
+	// with a Command, otherwise shell.
 	SessionType string
-	// Version is what Match version compares. Empty: DefaultVersion.
+	// Version is the version for Match version. Empty means DefaultVersion.
 	Version string
 
-	// Defaults are the algorithm lists that "+", "-" and "^" refer to.
+	// Defaults are the algorithm lists that "+", "-" and "^" modify.
 	Defaults Algorithms
 }
 
-// DefaultVersion names the release of OpenSSH whose ssh_config(5) this package
-// follows; Match version sees it.
+// DefaultVersion is the release of OpenSSH that this package follows, for Match version.
 const DefaultVersion = "OpenSSH_10.0p2"
 
 // Override is one configuration line given with the call: -o Keyword=Value.
 type Override struct {
 	Keyword string
-	// Value is written as in a file: what contains blanks needs quotes, see Quote.
+	// Value has the syntax of a file: a value with blanks must be quoted, see Quote.
 	Value string
-	// Origin is zero for what a caller gave. ParseExtraArgs leaves it zero; a
-	// Jump made from the operator's ProxyCommand carries that line's Origin.
+	// Origin is zero for a value of the caller. ParseExtraArgs leaves it zero; a Jump made from
+	// the operator's ProxyCommand has the Origin of that line.
 	Origin Origin
 }
 
@@ -94,17 +93,18 @@ type Algorithms struct {
 	CASignature AlgorithmSet // CASignatureAlgorithms
 }
 
-// AlgorithmSet is what one keyword may choose from.
+// AlgorithmSet is the set of algorithms for one keyword.
 type AlgorithmSet struct {
-	// Default is offered when the keyword is not set, and is what "+name",
-	// "-pattern" and "^name" change. Most preferred first.
+	// Default is used when the keyword is not set, and is the list that "+name", "-pattern" and
+	// "^name" change. The preferred algorithm is first.
 	Default []string
-	// Supported is everything implemented; names outside it are dropped with a
-	// warning. Empty: every name is taken as it is.
+	// Supported has every implemented name; other names are dropped with a warning. Empty means
+	// that every name is accepted.
 	Supported []string
 }
 
-// fill replaces the zero values of o by those of this machine.
+// fill replaces the zero values of o by those of this machine, and checks the call's own
+// fields.
 func (o *Options) fill() error {
 	if o.Host == "" {
 		return errors.New("no host given: set Options.Host to the name to connect to")
@@ -118,6 +118,7 @@ func (o *Options) fill() error {
 	if o.Port < 0 || o.Port > 65535 {
 		return fmt.Errorf("port %d is out of range: give 1 to 65535, or 0 for the configured one", o.Port)
 	}
+	// The user database is slow on some systems, so it is read only if needed.
 	if o.LocalUser == "" || o.HomeDir == "" {
 		u, err := user.Current()
 		if err != nil {
@@ -155,8 +156,8 @@ func (o *Options) fill() error {
 	return nil
 }
 
-// systemDir is where the system-wide configuration lives, and what a relative
-// Include in it starts from.
+// systemDir is the folder of the system-wide configuration, and the base of a relative
+// Include in it.
 func systemDir() string {
 	if runtime.GOOS == "windows" {
 		return filepath.Join(os.Getenv("ProgramData"), "ssh")
@@ -164,6 +165,7 @@ func systemDir() string {
 	return "/etc/ssh"
 }
 
+// systemResolve is the default of Options.Resolve.
 func systemResolve(ctx context.Context, name string) (string, error) {
 	if _, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name); err != nil {
 		return "", err
@@ -175,6 +177,7 @@ func systemResolve(ctx context.Context, name string) (string, error) {
 	return cname, nil
 }
 
+// systemInterfaces is the default of Options.Interfaces.
 func systemInterfaces() ([]netip.Addr, error) {
 	ifaces, err := net.Interfaces()
 	if err != nil {

@@ -20,26 +20,25 @@ var (
 
 const recordedConfigs = 200
 
-// The oracle is ssh -G: the answers of the installed ssh if there is one, and
-// the recorded ones of testdata/golden otherwise. An answer holds the keywords
-// that this package honours and whose value is not that of an empty file. What
-// releases after the recorded one added is outside the oracle; such cases of
-// the corpus say so in their header.
+// The oracle is ssh -G: the installed ssh if there is one, and the recorded answers of
+// testdata/golden otherwise. An answer holds the keywords that this package honours, without
+// those that have the value of an empty file. Features of releases after the recorded one are
+// not in the oracle; such cases of the corpus say so in their header.
 type oracle struct {
 	version    string // first line of ssh -V
 	id         identity
 	algorithms Algorithms
 	defaults   map[string][]string
-	cases      map[string]answer // by topic/name; nil when ssh is asked
+	cases      map[string]answer // by topic/name; nil with an installed ssh
 }
 
-// answer is what ssh -G shows, or failed if it stops with an error.
+// answer is the output of ssh -G; failed means that ssh stopped with an error.
 type answer struct {
 	failed bool
 	values map[string][]string
 }
 
-// compared are the keywords of an answer.
+// compared has the keywords of an answer.
 var compared = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, k := range Keywords() {
@@ -50,7 +49,7 @@ var compared = func() map[string]bool {
 	return m
 }()
 
-// algorithmQueries are the keywords of algorithm lists and their names for ssh -Q.
+// algorithmQueries has the keywords of algorithm lists and their names for ssh -Q.
 var algorithmQueries = []struct {
 	keyword, query string
 	set            func(*Algorithms) *AlgorithmSet
@@ -63,8 +62,7 @@ var algorithmQueries = []struct {
 	{"casignaturealgorithms", "sig", func(a *Algorithms) *AlgorithmSet { return &a.CASignature }},
 }
 
-// installedSSH returns the oracle that asks the installed ssh, or nil if there
-// is none.
+// installedSSH returns the oracle of the installed ssh, or nil without one.
 func installedSSH(t *testing.T) *oracle {
 	t.Helper()
 	out, err := exec.Command("ssh", "-V").CombinedOutput()
@@ -130,8 +128,7 @@ func (o *oracle) ask(t *testing.T, c corpusCase, dir string) answer {
 	return a
 }
 
-// agrees compares what Evaluate found with an answer. It returns one line for
-// each difference.
+// agrees compares the result of Evaluate with an answer. It returns one line per difference.
 func (o *oracle) agrees(t *testing.T, c corpusCase, dir string, a answer) []string {
 	t.Helper()
 	cfg, err := c.evaluate(t, dir, o.id, o.algorithms)
@@ -178,7 +175,7 @@ func (o *oracle) agrees(t *testing.T, c corpusCase, dir string, a answer) []stri
 	) {
 		delete(want, "proxycommand") // ssh trusts its caller
 	}
-	// ssh would run an ssh; this package knows better, and its corpus checks it.
+	// ssh would start an ssh; this package makes a jump of it, and its own corpus checks that.
 	if cfg.ProxyJump != nil && cfg.Origin("ProxyJump").Source == Default {
 		delete(got, "proxyjump")
 		delete(want, "proxycommand")
@@ -202,7 +199,7 @@ func cmpOr(a, b []string) []string {
 
 func (o *oracle) flat(values []string) string { return strings.Join(values, "\n") }
 
-// canonical turns the values of ssh -G into those of Dump.
+// canonical converts the values of ssh -G to those of Dump.
 func (o *oracle) canonical(keyword string, values []string, t1 tokens) []string {
 	var list []string
 	for _, v := range values {
@@ -256,7 +253,7 @@ func (o *oracle) canonical(keyword string, values []string, t1 tokens) []string 
 	return list
 }
 
-// oracleCases are the corpus cases that ssh understands, and random ones.
+// oracleCases returns the corpus cases that ssh understands, and random ones.
 func oracleCases(t *testing.T) []corpusCase {
 	cases := slices.DeleteFunc(readCorpus(t), func(c corpusCase) bool { return !c.oracle })
 	return append(cases, randomCases(*configs)...)
@@ -309,7 +306,7 @@ func (c corpusCase) report(t *testing.T, differences []string) {
 
 const goldenDir = "testdata/golden"
 
-// record writes the answers of an installed ssh.
+// record writes the answers of an installed ssh to testdata.
 func (o *oracle) record(t *testing.T) {
 	t.Helper()
 	byTopic := make(map[string]*bytes.Buffer)
@@ -365,7 +362,7 @@ func writeValues(b *bytes.Buffer, values map[string][]string, dir string) {
 	}
 }
 
-// readGolden returns the oracle that answers from the records.
+// readGolden returns the oracle with the recorded answers.
 func readGolden(t *testing.T) *oracle {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(goldenDir, "*.txt"))

@@ -2,16 +2,16 @@ package sshconfig
 
 import "fmt"
 
-// Source is the kind of place a value was read from.
+// Source is the kind of source of a value.
 type Source int
 
 const (
-	// ExtraArgs are the overrides of the call: -o, -J, -i and the like. It is
-	// the zero value, because it is the least trusted source.
+	// ExtraArgs are the overrides of the call, for example -o, -J or -i. It is the zero value,
+	// because it is the least trusted source.
 	ExtraArgs Source = iota
 	// Argument is a field of the call itself: Options.User and Options.Port.
 	Argument
-	// CallerFile is the file a caller named (-F), or one that it includes.
+	// CallerFile is the file that a caller named (-F), or one that it includes.
 	CallerFile
 	// UserFile is the operator's ~/.ssh/config, or a file that it includes.
 	UserFile
@@ -21,7 +21,7 @@ const (
 	Default
 )
 
-// String returns the name of s as messages use it.
+// String returns the name of s for messages.
 func (s Source) String() string {
 	switch s {
 	case ExtraArgs:
@@ -40,15 +40,15 @@ func (s Source) String() string {
 	return fmt.Sprintf("Source(%d)", int(s))
 }
 
-// Origin says where a value was set. The zero Origin is the caller's extra_args.
+// Origin is the place where a value was set. The zero Origin is the caller's extra arguments.
 type Origin struct {
 	Source Source
 	File   string // path of the file, empty unless Source is a file
 	Line   int    // line in File, counted from 1
 }
 
-// Caller reports whether the value is under the control of the caller rather
-// than of the operator of this machine.
+// Caller reports whether the caller controls the value, rather than the operator of this
+// machine.
 func (o Origin) Caller() bool {
 	switch o.Source {
 	case UserFile, SystemFile, Default:
@@ -57,7 +57,7 @@ func (o Origin) Caller() bool {
 	return true
 }
 
-// String returns "file:line", or the name of the source when it is no file.
+// String returns "file:line", or the name of a source that is not a file.
 func (o Origin) String() string {
 	if o.File == "" {
 		return o.Source.String()
@@ -71,14 +71,13 @@ type Value struct {
 	Origin Origin
 }
 
-// Warning tells of something that was read but not acted on.
+// Warning describes a line or value without effect.
 type Warning struct {
 	Origin  Origin
-	Keyword string // as written in the source; empty when the whole line is meant
+	Keyword string // as written in the source; empty for a whole line
 	Text    string
-	// Applies reports whether the line belongs to a block that matches the
-	// evaluated host. A warning that does not apply matters to whoever edits
-	// the file, not to this connection.
+	// Applies reports whether the line is in a block that matches the evaluated host. Other
+	// warnings concern an editor of the file, not this connection.
 	Applies bool
 }
 
@@ -90,16 +89,16 @@ func (w Warning) String() string {
 	return fmt.Sprintf("%s: %s: %s", w.Origin, w.Keyword, w.Text)
 }
 
-// Refusal is a setting in force for the evaluated host that this client does
-// not, or may not, honour, and that cannot be ignored without connecting to
-// another place or in another way than the configuration says.
+// Refusal is a setting in force for the evaluated host that this client does not or must not
+// honour. It cannot be ignored, because the connection would go to another place, or be made
+// in another way, than the configuration says.
 type Refusal struct {
 	Origin  Origin
 	Keyword string // canonical spelling, as in ssh_config(5)
-	Reason  string // what is wrong and what to do about it
+	Reason  string // the problem and its solution
 }
 
-// Error makes a Refusal usable as the error of the connection attempt.
+// Error lets a Refusal be the error of the connection attempt.
 func (r Refusal) Error() string {
 	return fmt.Sprintf("%s: %s: %s", r.Origin, r.Keyword, r.Reason)
 }

@@ -38,8 +38,8 @@ func parseNetworks(list string) ([]netip.Prefix, error) {
 	return nets, nil
 }
 
-// validHost reports whether s may be used as a host name that came from a
-// caller: nothing that a shell or an option parser would understand.
+// validHost reports whether s is safe as a host name from a caller: it contains no character
+// with a meaning for a shell, and no option parser takes it for an option.
 func validHost(s string) bool {
 	if s == "" || s[0] == '-' || len(s) > 255 {
 		return false
@@ -49,7 +49,7 @@ func validHost(s string) bool {
 	})
 }
 
-// validUser is validHost for user names, which may hold blanks and backslashes
+// validUser is validHost for user names, which may contain blanks and backslashes
 // (DOMAIN\user), but no blank before a "-" and no backslash at the end.
 func validUser(s string) bool {
 	if s == "" || s[0] == '-' || len(s) > 255 || strings.HasSuffix(s, `\`) {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// checkPermissions applies the rule of ssh(1), FILES: the file must belong to
-// the user or to the superuser and must not be writable by others.
+// checkPermissions applies the rule of ssh(1), FILES: the file must belong to the user or to
+// the superuser, and must not be writable by others.
 func checkPermissions(path string, info fs.FileInfo) error {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Getuid() {
 		return &PermissionError{

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// write makes a file in dir and returns its path.
+// write creates a file in dir and returns its path.
 func write(tb testing.TB, dir, name, text string) string {
 	tb.Helper()
 	path := filepath.Join(dir, name)
@@ -29,7 +29,7 @@ func write(tb testing.TB, dir, name, text string) string {
 	return path
 }
 
-// options returns options that read nothing of this machine.
+// options returns Options that read no state of this machine.
 func options(tb testing.TB) Options {
 	tb.Helper()
 	leaktest.Secret(tb, "hunter2-1138")
@@ -123,13 +123,13 @@ func TestSourcesInOrder(t *testing.T) {
 	}
 }
 
-// A caller must not be able to run a program, whatever way it chooses.
+// A caller must not be able to run a program, by any option or file.
 func TestCallerNeverRunsPrograms(t *testing.T) {
 	dir := t.TempDir()
 	evil := write(t, dir, "evil", "Match exec \"touch /pwned\"\n  User root\n"+
 		"Match all\nProxyCommand touch /pwned\nKnownHostsCommand touch /pwned\nPermitLocalCommand yes\nLocalCommand touch /pwned\n")
 	including := write(t, dir, "including", "Include "+evil+"\n")
-	// The user's file includes what is the caller's: it stays the operator's act.
+	// A file included by the user's file counts as the operator's.
 	jump := Override{Keyword: "ProxyCommand", Value: "ssh -o ProxyCommand='touch /pwned' -W %h:%p gw"}
 	for _, tt := range []struct {
 		name   string
@@ -139,7 +139,10 @@ func TestCallerNeverRunsPrograms(t *testing.T) {
 		{"file", func(o *Options) { o.CallerFile = evil }, []string{"ProxyCommand", "KnownHostsCommand", "LocalCommand"}},
 		{"included file", func(o *Options) { o.CallerFile = including }, []string{"ProxyCommand", "KnownHostsCommand", "LocalCommand"}},
 		{"override", func(o *Options) {
-			o.Overrides = []Override{{Keyword: "ProxyCommand", Value: "touch /pwned"}, {Keyword: "KnownHostsCommand", Value: "touch /pwned"}}
+			o.Overrides = []Override{
+				{Keyword: "ProxyCommand", Value: "touch /pwned"},
+				{Keyword: "KnownHostsCommand", Value: "touch /pwned"},
+			}
 		}, []string{"ProxyCommand", "KnownHostsCommand"}},
 		{"inside a jump", func(o *Options) {
 			o.Overrides = []Override{jump}
@@ -215,7 +218,7 @@ func TestOperatorsPrograms(t *testing.T) {
 	}
 }
 
-// What a caller supplies must not become a part of the operator's commands.
+// A caller's value must not become a part of the operator's commands.
 func TestCallerCannotInject(t *testing.T) {
 	dir := t.TempDir()
 	user := write(t, dir, "user", "ProxyCommand connect %h %r %n\n")
@@ -247,13 +250,13 @@ func TestCallerCannotInject(t *testing.T) {
 			}
 		})
 	}
-	// In a caller's file the same is a refusal.
+	// In a caller's file the same value must be a refusal.
 	o := options(t)
 	o.CallerFile = write(t, dir, "caller", "HostName $(id)\n")
 	if cfg := evaluate(t, o); refused(cfg, "HostName") == nil || cfg.HostName != "foo" {
 		t.Errorf("HostName = %q, refusals %v", cfg.HostName, cfg.Unsupported)
 	}
-	// The operator may write what he likes.
+	// The operator may use any characters.
 	o = options(t)
 	o.UserFile = write(t, dir, "user2", "User a;b\n")
 	if cfg := evaluate(t, o); cfg.User != "a;b" || len(cfg.Unsupported) != 0 {
@@ -261,8 +264,8 @@ func TestCallerCannotInject(t *testing.T) {
 	}
 }
 
-// Characters that names may hold, but that a shell reads in its own way, keep
-// the operator's commands from running.
+// A name may contain characters that a shell interprets. With such a name the operator's
+// commands must not run.
 func TestCallerInShell(t *testing.T) {
 	dir := t.TempDir()
 	user := write(
@@ -302,7 +305,7 @@ func TestCallerInShell(t *testing.T) {
 			}
 		})
 	}
-	// The operator's own user name is his business.
+	// The operator's own user name is not restricted.
 	o := options(t)
 	o.AllowExec = true
 	o.UserFile = write(t, dir, "user2", "User $USER\nProxyCommand connect %h %r\n")
@@ -360,7 +363,7 @@ func TestAllowPath(t *testing.T) {
 	if cfg := evaluate(t, o); cfg.User != "bob" {
 		t.Errorf("the operator's file was asked about: User = %q", cfg.User)
 	}
-	// Without AllowPath, messages still do not quote what is no configuration.
+	// Without AllowPath, messages must not quote lines that are not configuration.
 	o.AllowPath, o.CallerFile = nil, secret
 	cfg := evaluate(t, o)
 	leaktest.Output(t, "warnings", fmt.Sprint(cfg.Warnings))
@@ -379,8 +382,7 @@ func TestCallerFileMustExist(t *testing.T) {
 	}
 }
 
-// An override that cannot be used is an error that names the keyword and keeps
-// its value to itself.
+// A bad override must be an error that names the keyword and does not quote the value.
 func TestOverrideErrors(t *testing.T) {
 	for _, o := range []Override{
 		{Keyword: "SetEnv", Value: "hunter2-1138"},

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// proxy settles the way to the host. A ProxyCommand that may not run refuses
-// the host: connecting without it would reach another machine.
+// proxy sets ProxyJump or ProxyCommand. A ProxyCommand that must not run refuses the host: a
+// connection without it would reach another machine.
 func (f *finisher) proxy() {
 	c := f.c
 	if spec := f.text("ProxyJump"); spec != "" && spec != "none" {
 		origin := f.origin("ProxyJump")
-		if jumps, err := ParseJump(spec); err == nil { // checked when it was read
+		if jumps, err := ParseJump(spec); err == nil { // the kind has checked the value
 			f.jump("ProxyJump", jumps, origin)
 		}
 		return
@@ -40,7 +40,7 @@ func (f *finisher) proxy() {
 	c.note("ProxyCommand", expanded)
 }
 
-// execRefused returns why a program named at origin is not run, or "".
+// execRefused returns the reason why a program named at origin must not run, or "".
 func (f *finisher) execRefused(origin Origin) string {
 	switch {
 	case origin.Caller():
@@ -75,13 +75,16 @@ func (f *finisher) jump(keyword string, jumps []Jump, origin Origin) {
 		}
 		names = append(names, j.String())
 	}
+	// This error is common: "Host *" with a ProxyJump also matches the jump host. ssh(1) stops
+	// there, too.
 	if last := jumps[len(jumps)-1]; last.Host == f.c.HostName &&
 		(last.Port == 0 && f.c.Port == 22 || last.Port == f.c.Port) &&
 		(last.User == "" || last.User == f.c.User) && len(last.Overrides) == 0 {
 		f.refuse(
 			keyword,
 			origin,
-			fmt.Sprintf("the host would be reached through itself (%s): exclude it, for example with Host !%s", last, f.c.Host),
+			fmt.Sprintf("the host would be reached through itself (%s): "+
+				"exclude it, for example with Host !%s", last, f.c.Host),
 		)
 		return
 	}

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// generator writes configurations that ssh accepts, mostly. Its choices use
-// nothing of math/rand but the PCG stream, which never changes, so that the
-// recorded answers stay right.
+// generator writes configurations; ssh accepts most of them. It uses math/rand only for the
+// PCG stream, which never changes, so that the recorded answers stay valid.
 type generator struct{ pcg *rand.PCG }
 
 func (g generator) n(limit int) int { return int(g.pcg.Uint64() % uint64(limit)) }
@@ -17,7 +16,7 @@ func (g generator) pick(list ...string) string { return list[g.n(len(list))] }
 
 var randomHosts = []string{"foo", "bar", "foo.example.com", "10.0.0.7", "web1", "FOO"}
 
-// randomCases returns count configurations, always the same ones.
+// randomCases returns count configurations, the same in each call.
 func randomCases(count int) []corpusCase {
 	var cases []corpusCase
 	for i := range count {
@@ -113,7 +112,7 @@ func (g generator) block() string {
 	return s
 }
 
-// line returns a line that sets a value.
+// line returns a line that sets a keyword.
 func (g generator) line() string {
 	flag := func() string { return g.pick("yes", "no", "true", "false", "Yes") }
 	var key, value string

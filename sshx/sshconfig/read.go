@@ -15,22 +15,22 @@ import (
 const (
 	maxDepth = 16 // levels of Include, as in OpenSSH
 	// Limits that only a mistake or an attack reaches.
-	maxFiles = 4096    // that are read or looked for, in both passes
+	maxFiles = 4096    // files opened or searched, in both passes
 	maxBytes = 4 << 20 // over all files
 	maxLines = 1 << 20 // over all files and both passes
 
-	// readTimeout is for what looks like a file and waits for events, such as
-	// /proc/kmsg.
+	// readTimeout limits reading a special file that looks regular but waits for events, for
+	// example /proc/kmsg.
 	readTimeout = 2 * time.Second
 )
 
 // budget counts what Evaluate has read so far.
 type budget struct{ files, bytes, lines, entries int }
 
-// FileError is a configuration file that was asked for and cannot be used.
+// FileError is a configuration file that the caller requested and that is unusable.
 type FileError struct {
 	File string
-	Err  error // what happened and what to do
+	Err  error // the cause and the solution
 }
 
 // Error names the file.
@@ -39,20 +39,20 @@ func (e *FileError) Error() string { return fmt.Sprintf("configuration file %s: 
 // Unwrap returns the cause, such as fs.ErrNotExist.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// PermissionError is a file of the operator's, or an included one, that others
-// could have written. OpenSSH refuses such files too.
+// PermissionError is a file of the operator's, or an included one, that other users could
+// have written. OpenSSH refuses such files too.
 type PermissionError struct {
 	File   string
 	Reason string
 	Remedy string // the command to run
 }
 
-// Error says what is wrong and how to mend it.
+// Error names the problem and the command that solves it.
 func (e *PermissionError) Error() string {
 	return fmt.Sprintf("bad owner or permissions on %s: %s; run: %s", e.File, e.Reason, e.Remedy)
 }
 
-// file is one configuration file on its way through the reader.
+// file is one configuration file to read.
 type file struct {
 	path   string
 	source Source
@@ -60,18 +60,19 @@ type file struct {
 	// checked files must not be writable by others: the user's own file and
 	// every included one.
 	checked bool
-	// dormant files are included by a block that does not match. They are read
-	// for their warnings and for Match final, and set nothing.
+	// dormant files are included by a block that does not match. They are read for their
+	// warnings and for Match final, but set no value.
 	dormant bool
 }
 
-// cacheKey keeps a file that was read without a check from passing one.
+// cacheKey includes checked, so that a file read without a check cannot replace a checked
+// one.
 type cacheKey struct {
 	path    string
 	checked bool
 }
 
-// files reads the sources that are files, in the order of ssh(1).
+// files reads the configuration files in the order of ssh(1).
 func (e *evaluator) files() error {
 	if e.opt.NoFiles {
 		return nil
@@ -108,12 +109,13 @@ func (e *evaluator) files() error {
 	return nil
 }
 
-// missing and unreadable tell the two harmless reasons why read did not open a
-// file from those that end the evaluation, which are a *FileError.
+// missing reports whether read did not find a file. This error and unreadable are harmless; a
+// *FileError ends the evaluation.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && !errors.As(err, new(*FileError))
 }
 
+// unreadable reports whether read was not allowed to open a file.
 func unreadable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) && !errors.As(err, new(*FileError))
 }
@@ -143,7 +145,8 @@ func (e *evaluator) read(f file) error {
 	return nil
 }
 
-// countFile ends an evaluation in which Include lines multiply.
+// countFile ends an evaluation with too many files, for example after a loop of Include
+// lines.
 func (e *evaluator) countFile(path string) error {
 	if e.budget.files++; e.budget.files > maxFiles {
 		return &FileError{File: path, Err: fmt.Errorf("more than %d files are included: check the Include lines", maxFiles)}
@@ -156,6 +159,7 @@ func (e *evaluator) load(f file) ([]string, error) {
 	if err := e.countFile(f.path); err != nil {
 		return nil, err
 	}
+	// Both passes must see the same text, even if the file changes meanwhile.
 	key := cacheKey{f.path, f.checked}
 	if lines, ok := e.cache[key]; ok {
 		return lines, nil
@@ -165,7 +169,7 @@ func (e *evaluator) load(f file) ([]string, error) {
 			return nil, &FileError{File: f.path, Err: err}
 		}
 	}
-	// Nonblocking, because opening a FIFO would wait for its writer.
+	// O_NONBLOCK, because opening a FIFO would wait for its writer.
 	r, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
@@ -188,7 +192,8 @@ func (e *evaluator) load(f file) ([]string, error) {
 	var data []byte
 	switch {
 	case info.Mode().IsRegular():
-		if err := r.SetReadDeadline(time.Now().Add(readTimeout)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+		err := r.SetReadDeadline(time.Now().Add(readTimeout))
+		if err != nil && !errors.Is(err, os.ErrNoDeadline) {
 			return nil, &FileError{File: f.path, Err: err}
 		}
 		if data, err = io.ReadAll(io.LimitReader(r, int64(maxBytes-e.budget.bytes+1))); err != nil {
@@ -201,17 +206,17 @@ func (e *evaluator) load(f file) ([]string, error) {
 			}
 		}
 	case info.IsDir(), f.path == os.DevNull:
-		// Both read as empty, the directory because "Include dir" is common.
+		// Both count as empty; "Include dir" is a common mistake.
 	default:
 		return nil, &FileError{File: f.path, Err: errors.New("it is not a regular file")}
 	}
-	text := strings.TrimPrefix(string(data), "\ufeff") // as some editors begin a file
+	text := strings.TrimPrefix(string(data), "\ufeff") // the byte order mark of some editors
 	lines := strings.Split(text, "\n")
 	e.cache[key] = lines
 	return lines, nil
 }
 
-// line evaluates one line. The error is one that ends the evaluation.
+// line evaluates one line. An error ends the evaluation.
 func (e *evaluator) line(f file, line string, origin Origin, active *bool) error {
 	keyword, rest := splitLine(line)
 	if keyword == "" {
@@ -221,13 +226,14 @@ func (e *evaluator) line(f file, line string, origin Origin, active *bool) error
 	warn := func(err error) {
 		e.warn(Warning{Origin: origin, Keyword: keyword, Text: err.Error(), Applies: applies})
 	}
+	// An error in Host or Match decides about the whole block.
 	block := strings.EqualFold(keyword, "Host") || strings.EqualFold(keyword, "Match")
 	args, err := splitArgs(rest)
 	if err == nil && len(args) == 0 && rest == "" {
 		err = errMissing
 	}
 	if err != nil && block {
-		*active = false // better no block than the wrong one
+		*active = false // an unreadable condition must not match
 		warn(err)
 		return nil
 	}
@@ -252,17 +258,17 @@ func (e *evaluator) line(f file, line string, origin Origin, active *bool) error
 	return nil
 }
 
-// keyword evaluates a line that sets a value. err is what was already found
-// wrong with it.
+// keyword evaluates a line that sets a value. err is an error already found in the line.
 func (e *evaluator) keyword(name string, in input, err error, origin Origin, applies bool) {
 	k := lookup(name)
 	if k == nil {
 		if err != nil || !e.ignored(name) {
 			if origin.Caller() {
-				// The file may be any file, and the word a secret in it.
+				// The file may not be a configuration, and the word may be a secret.
 				name = ""
 			}
-			text := "this keyword is not known, and the line was skipped: check its spelling, or list it in IgnoreUnknown"
+			text := "this keyword is not known, and the line was skipped: " +
+				"check its spelling, or list it in IgnoreUnknown"
 			if err != nil {
 				text = err.Error()
 			}
@@ -280,6 +286,7 @@ func (e *evaluator) keyword(name string, in input, err error, origin Origin, app
 	if err == nil && applies {
 		err = e.assign(k, args, origin)
 	}
+	// A strict keyword that is already decided cannot change the connection any more.
 	switch {
 	case err == nil:
 	case applies && k.Strict && !e.decided(k):
@@ -343,8 +350,8 @@ func (e *evaluator) include(f file, args []string, origin Origin, applies bool) 
 	return nil
 }
 
-// includePath expands the argument of Include and anchors it: relative paths
-// start in ~/.ssh, or in /etc/ssh for the system's file.
+// includePath expands the argument of Include. A relative path starts in ~/.ssh, or in
+// /etc/ssh for the system's file.
 func (e *evaluator) includePath(f file, arg string, origin Origin) (string, error) {
 	if arg == "" {
 		return "", errors.New("an argument is empty")

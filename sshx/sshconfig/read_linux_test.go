@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// A file that may not be read is skipped with a warning, except the one that
-// the caller names.
+// A file without read permission must be skipped with a warning, unless the caller named it.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	secret := write(t, dir, "secret", "User bob\n")
@@ -20,7 +19,7 @@ func TestUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if os.Getuid() == 0 {
-		// The superuser reads everything: this thread becomes somebody else.
+		// The superuser can read every file, so this thread changes its user.
 		for parent := dir; parent != filepath.Clean(os.TempDir()); parent = filepath.Dir(parent) {
 			if err := os.Chmod(parent, 0o755); err != nil {
 				t.Fatal(err)

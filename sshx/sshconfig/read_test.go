@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Relative Include paths start in ~/.ssh, or next to the system's file.
+// Relative Include paths must start in ~/.ssh, or next to the system's file.
 func TestIncludeAnchors(t *testing.T) {
 	o := options(t)
 	o.UserFile = write(t, o.HomeDir, ".ssh/config", "Include rel ~/tilde\n")
@@ -30,7 +30,7 @@ func TestIncludeAnchors(t *testing.T) {
 		t.Errorf("origin %+v", got)
 	}
 
-	// A caller's file is the user's in this respect.
+	// A caller's file uses the same folder as the user's.
 	o.CallerFile = write(t, dir, "caller", "Include rel\n")
 	if cfg := evaluate(t, o); cfg.User != "rel" || !cfg.Origin("User").Caller() {
 		t.Errorf("User %q from %s", cfg.User, cfg.Origin("User"))
@@ -55,7 +55,7 @@ func TestIncludeDepth(t *testing.T) {
 	}
 }
 
-// Files that include each other many times over must not take for ever.
+// Evaluation must end soon for files that include each other many times.
 func TestIncludeBomb(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "16", "User bob\n")
@@ -102,7 +102,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// The limit is over all files, so that many middling ones do not pass it.
+// The limit must cover all files together, not each one.
 func TestTotalSize(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 {
@@ -125,7 +125,7 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
-// Both passes see the same text of a file, and its warnings appear once.
+// Both passes must see the same text of a file, and report each warning once.
 func TestWarningsOnce(t *testing.T) {
 	o := options(t)
 	o.UserFile = write(t, t.TempDir(), "user", "Frob 1\nHost bar\nFrob 2\nMatch final\nFrob 3\n")

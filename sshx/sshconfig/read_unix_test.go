@@ -75,7 +75,7 @@ func TestPermissions(t *testing.T) {
 
 func TestOwner(t *testing.T) {
 	if os.Getuid() != 0 {
-		// Without privilege, a file of somebody else's is one of root's: allowed.
+		// Without privilege the only foreign file here is root's, which is allowed.
 		if err := checkPermissions("/", mustStat(t, "/")); err != nil {
 			t.Errorf("root's directory: %v", err)
 		}
@@ -103,7 +103,7 @@ func mustStat(t *testing.T, path string) os.FileInfo {
 	return info
 }
 
-// Opening these would wait, or never end.
+// Opening these files would block, or reading them would not end.
 func TestSpecialFiles(t *testing.T) {
 	o := options(t)
 	fifo := filepath.Join(t.TempDir(), "fifo")

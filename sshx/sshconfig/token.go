@@ -18,7 +18,7 @@ type tokens map[byte]string
 func (e *evaluator) tokens(host string) tokens {
 	jumpHost := ""
 	if j := e.text("ProxyJump"); j != "" && j != "none" {
-		// The innermost jump only, and without user and port, as in ssh(1).
+		// Only the last jump, without user and port, as in ssh(1).
 		if jumps, err := ParseJump(j); err == nil && len(jumps) > 0 {
 			jumpHost = jumps[len(jumps)-1].Host
 		}
@@ -27,6 +27,7 @@ func (e *evaluator) tokens(host string) tokens {
 	if alias == "" {
 		alias = e.opt.Host
 	}
+	// %L is the host name up to the first dot.
 	short, _, _ := strings.Cut(e.opt.LocalHost, ".")
 	t := tokens{
 		'd': e.opt.HomeDir,
@@ -45,13 +46,14 @@ func (e *evaluator) tokens(host string) tokens {
 	return t
 }
 
-// hash sets %C from the other tokens. It names a connection, and protects
-// nothing: SHA-1 is what other programs on this machine compute.
+// hash sets %C from the other tokens. It must be the SHA-1 that other programs on this
+// machine compute; it names a connection and protects no secret.
 func (t tokens) hash() {
 	sum := sha1.Sum([]byte(t['l'] + t['h'] + t['p'] + t['r'] + t['j']))
 	t['C'] = hex.EncodeToString(sum[:])
 }
 
+// localUID returns the user id for %i, or "" if it is unknown.
 func localUID() string {
 	u, err := user.Current()
 	if err != nil {
@@ -60,7 +62,7 @@ func localUID() string {
 	return u.Uid
 }
 
-// only returns the tokens of t whose letters are in allowed.
+// only returns the tokens with letters in allowed.
 func (t tokens) only(allowed string) tokens {
 	some := make(tokens, len(allowed))
 	for i := range len(allowed) {
@@ -71,8 +73,7 @@ func (t tokens) only(allowed string) tokens {
 	return some
 }
 
-// expand replaces %-tokens in s and, with env, ${NAME}. What is inserted is not
-// expanded again.
+// expand replaces %-tokens in s and, with env, ${NAME}. It does not expand the inserted text.
 func expand(s string, t tokens, env func(string) (string, error)) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -109,9 +110,9 @@ func expand(s string, t tokens, env func(string) (string, error)) (string, error
 	return b.String(), nil
 }
 
-// expandCommand is expand for a command line of the operator's. A shell will
-// read the result, so a host, or a user that a caller chose, must not hold
-// anything that a shell reads as more than a word.
+// expandCommand is expand for a command line of the operator's. A shell reads the result, so
+// a host, or a user chosen by the caller, must not contain a character that a shell
+// interprets.
 func (e *evaluator) expandCommand(command string, t tokens) (string, error) {
 	for _, letter := range []byte("hjknr") {
 		if letter == 'r' && !e.origin("User").Caller() {
@@ -124,20 +125,19 @@ func (e *evaluator) expandCommand(command string, t tokens) (string, error) {
 	return expand(command, t, nil)
 }
 
-// special reports whether a shell might read r as more than a part of a word.
+// special reports whether a shell might read r as other than a part of a word.
 func special(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-@:+%/,", r)
 }
 
-// callerEnv are the variables that a caller's values may expand: where things
-// are, never what a secret is.
+// callerEnv has the variables that a caller's values may expand: locations, never secrets.
 var callerEnv = map[string]bool{
 	"HOME": true, "USER": true, "LOGNAME": true, "SSH_AUTH_SOCK": true,
 	"XDG_RUNTIME_DIR": true, "XDG_CONFIG_HOME": true, "TMPDIR": true,
 	"USERPROFILE": true, "LOCALAPPDATA": true, "APPDATA": true,
 }
 
-// env returns the function that answers ${NAME} for a value from origin.
+// env returns the lookup function of ${NAME} for a value from origin.
 func (e *evaluator) env(origin Origin) func(string) (string, error) {
 	return func(name string) (string, error) {
 		if origin.Caller() && !callerEnv[name] {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// parseSeconds parses a sequence of numbers, each with one of the units s, m,
-// h, d, w; a number without unit is in seconds, and only those may have a
-// fraction, which is dropped.
+// parseSeconds parses a sequence of numbers, each with one of the units s, m, h, d, w
+// (sshd_config(5), TIME FORMATS), for example "1h30m". A number without unit is in seconds;
+// only seconds may have a fraction, which is dropped.
 func parseSeconds(s string) (int, error) {
 	bad := fmt.Errorf("%q is not a time such as 90, 90s or 1h30m", s)
 	units := map[byte]float64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 7 * 86400}

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// input is what follows a keyword, in the two ways keywords look at it.
+// input is the rest of a line after the keyword, in the two forms that keywords need.
 type input struct {
 	args []string // split and unquoted
 	tail string   // as written, up to the end of the line
 }
 
-// kind checks the arguments of a keyword and returns them in canonical form:
-// yes and no instead of true and false, seconds instead of "1h30m". No values
-// and no error mean that the line leaves the keyword open.
+// kind checks the arguments of a keyword and returns them in canonical form: yes and no
+// instead of true and false, seconds instead of "1h30m". Without values and without an error
+// the line does not set the keyword.
 type kind func(in input) ([]string, error)
 
 var (
@@ -36,13 +36,13 @@ func one(in input) (string, error) {
 	return in.args[0], nil
 }
 
+// text accepts any single argument.
 func text(in input) ([]string, error) {
 	arg, err := one(in)
 	return []string{arg}, err
 }
 
-// words takes one of a few words, in any case. "true=yes" accepts true and
-// stores yes.
+// words accepts one of a few words, in any case. "true=yes" accepts true and stores yes.
 func words(list ...string) kind {
 	return func(in input) ([]string, error) {
 		arg, err := one(in)
@@ -64,11 +64,12 @@ func words(list ...string) kind {
 	}
 }
 
+// yesNo accepts yes and no, and their synonyms true and false.
 func yesNo(in input) ([]string, error) {
 	return words("yes", "no", "true=yes", "false=no")(in)
 }
 
-// yesNoOrText takes yes or no in any case, and any other text as it is.
+// yesNoOrText accepts yes or no in any case, and any other text unchanged.
 func yesNoOrText(in input) ([]string, error) {
 	if args, err := yesNo(in); err == nil {
 		return args, nil
@@ -76,6 +77,7 @@ func yesNoOrText(in input) ([]string, error) {
 	return text(in)
 }
 
+// integer accepts a number from 0 to 2147483647.
 func integer(in input) ([]string, error) {
 	arg, err := one(in)
 	if err != nil {
@@ -88,6 +90,7 @@ func integer(in input) ([]string, error) {
 	return []string{strconv.FormatInt(n, 10)}, nil
 }
 
+// positive accepts a number of at least 1.
 func positive(in input) ([]string, error) {
 	args, err := integer(in)
 	if err == nil && args[0] == "0" {
@@ -96,7 +99,7 @@ func positive(in input) ([]string, error) {
 	return args, err
 }
 
-// port takes a number or a service name of /etc/services.
+// port accepts a number or a service name of /etc/services.
 func port(in input) ([]string, error) {
 	arg, err := one(in)
 	if err != nil {
@@ -120,8 +123,8 @@ func parsePort(s string) (int, error) {
 	return n, nil
 }
 
-// duration takes a time (sshd_config(5), TIME FORMATS) and returns whole
-// seconds. After none, a later line may still set the time.
+// duration accepts a time (sshd_config(5), TIME FORMATS) and returns whole seconds. After
+// "none" a later line may still set the time.
 func duration(in input) ([]string, error) {
 	arg, err := one(in)
 	if err != nil {
@@ -137,8 +140,8 @@ func duration(in input) ([]string, error) {
 	return []string{strconv.Itoa(s)}, nil
 }
 
-// rekey takes a size and, optionally, a time, and returns bytes and seconds;
-// the time is left out when the line leaves it out.
+// rekey accepts a size and an optional time, and returns bytes and seconds. Without a time in
+// the line it returns the bytes only.
 func rekey(in input) ([]string, error) {
 	if len(in.args) > 2 {
 		return nil, errExtra
@@ -167,8 +170,8 @@ func rekey(in input) ([]string, error) {
 	return []string{size, strconv.Itoa(seconds)}, nil
 }
 
-// addKeys takes yes, no, ask, confirm [time] or a time, and returns the word
-// and, if there is a lifetime, its seconds.
+// addKeys accepts yes, no, ask, confirm [time] or a time, and returns the word and, if there
+// is a lifetime, its seconds.
 func addKeys(in input) ([]string, error) {
 	if len(in.args) == 0 || in.args[0] == "" {
 		return nil, errMissing
@@ -190,7 +193,7 @@ func addKeys(in input) ([]string, error) {
 	return []string{"yes", strconv.Itoa(seconds)}, nil
 }
 
-// command takes the rest of the line as it is, for somebody's shell.
+// command accepts the rest of the line unchanged, for a shell.
 func command(in input) ([]string, error) {
 	s := strings.TrimLeft(in.tail, blanks+"=")
 	if s == "" {
@@ -199,7 +202,7 @@ func command(in input) ([]string, error) {
 	return []string{s}, nil
 }
 
-// addendum takes the rest of the line up to a comment; none is the empty text.
+// addendum accepts the rest of the line up to a comment; "none" means the empty text.
 func addendum(in input) ([]string, error) {
 	s, _, _ := strings.Cut(in.tail, "#")
 	s = strings.Trim(s, blanks)
@@ -212,7 +215,7 @@ func addendum(in input) ([]string, error) {
 	return []string{s}, nil
 }
 
-// jump takes the value of ProxyJump: the rest of the line up to a comment.
+// jump accepts the value of ProxyJump: the rest of the line up to a comment.
 func jump(in input) ([]string, error) {
 	s := strings.TrimLeft(in.tail, blanks+"=")
 	s, _, _ = strings.Cut(s, "#")
@@ -235,7 +238,7 @@ func jump(in input) ([]string, error) {
 	return []string{s}, nil
 }
 
-// list takes one or more arguments; none may only stand alone.
+// list accepts one or more arguments. "none" must be the only one.
 func list(in input) ([]string, error) {
 	if len(in.args) == 0 {
 		return nil, errMissing
@@ -254,8 +257,10 @@ func list(in input) ([]string, error) {
 	return in.args, nil
 }
 
+// maxKnownHostsFiles is OpenSSH's limit for UserKnownHostsFile and GlobalKnownHostsFile.
 const maxKnownHostsFiles = 32
 
+// files accepts a list of known_hosts files.
 func files(in input) ([]string, error) {
 	if len(in.args) > maxKnownHostsFiles {
 		return nil, fmt.Errorf("there are more than %d files", maxKnownHostsFiles)
@@ -263,8 +268,11 @@ func files(in input) ([]string, error) {
 	return list(in)
 }
 
+// maxDomains is OpenSSH's limit for CanonicalDomains.
 const maxDomains = 32
 
+// domains accepts a list of domain names, and returns them in lower case without a trailing
+// dot.
 func domains(in input) ([]string, error) {
 	args, err := list(in)
 	if err != nil {
@@ -283,8 +291,7 @@ func domains(in input) ([]string, error) {
 	return args, nil
 }
 
-// validDomain checks the letters of a domain name, with the underscores that
-// the DNS has and host names have not.
+// validDomain checks the characters of a domain name. Underscores are allowed, as in the DNS.
 func validDomain(s string) bool {
 	if s == "" || len(s) > 255 || s[0] == '.' || strings.Contains(s, "..") {
 		return false
@@ -294,7 +301,7 @@ func validDomain(s string) bool {
 	})
 }
 
-// cnames takes none, *, or pairs "source:target" of pattern lists.
+// cnames accepts none, *, or pairs "source:target" of pattern lists.
 func cnames(in input) ([]string, error) {
 	args, err := list(in)
 	if err != nil || args[0] == "none" {
@@ -309,8 +316,10 @@ func cnames(in input) ([]string, error) {
 	return args, nil
 }
 
+// maxAlgorithms limits one list; no real configuration comes near it.
 const maxAlgorithms = 256
 
+// algorithms accepts an algorithm list with an optional operator (ssh_config(5), Ciphers).
 func algorithms(in input) ([]string, error) {
 	arg, err := one(in)
 	if err != nil {
@@ -329,6 +338,7 @@ func algorithms(in input) ([]string, error) {
 	return []string{arg}, nil
 }
 
+// envNames accepts names and patterns of variables.
 func envNames(in input) ([]string, error) {
 	if len(in.args) == 0 {
 		return nil, errMissing
@@ -341,8 +351,8 @@ func envNames(in input) ([]string, error) {
 	return in.args, nil
 }
 
-// envPairs takes NAME=VALUE arguments. Its errors never quote them: they may
-// be secrets.
+// envPairs accepts NAME=VALUE arguments. Its errors never quote them, because they may be
+// secrets.
 func envPairs(in input) ([]string, error) {
 	if len(in.args) == 0 {
 		return nil, errMissing
@@ -362,7 +372,7 @@ func envPairs(in input) ([]string, error) {
 	return pairs, nil
 }
 
-// forward takes between least and most arguments; they are only reported.
+// forward accepts between least and most arguments; forwardings are reported, not opened.
 func forward(least, most int) kind {
 	return func(in input) ([]string, error) {
 		switch {

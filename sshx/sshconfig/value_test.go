@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Lines that no keyword accepts: each leaves its default, and says so.
+// Each of these lines must leave the default of its keyword and give a warning.
 func TestBadValues(t *testing.T) {
 	long := strings.Repeat("x ", 40)
 	for _, line := range []string{
@@ -36,7 +36,7 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// The same for the keywords that fail closed, which refuse this host only.
+// For the keywords that fail closed, each of these lines must refuse this host only.
 func TestBadStrictValues(t *testing.T) {
 	for _, line := range []string{
 		"HostName", "HostName a b", `HostName "a`, "Port", "Port x", "Port -1", "Port 99999", "User", "ProxyJump", `ProxyJump "a`,
@@ -57,7 +57,7 @@ func TestBadStrictValues(t *testing.T) {
 	}
 }
 
-// Every limit on repeated lines is kept, and told.
+// Every limit on repeated lines must hold and be reported.
 func TestManyLines(t *testing.T) {
 	var text strings.Builder
 	for i := range 2 * maxValues {

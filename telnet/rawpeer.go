@@ -7,27 +7,28 @@ import (
 	"ptyctl/term"
 )
 
-// strangers are servers that are not spoken to by Telnet, by how what they say begins.
-var strangers = []struct{ begins, what, remedy string }{
+// rawPeers are servers of other protocols, by the first bytes they send.
+var rawPeers = []struct{ begins, what, remedy string }{
 	{"SSH-", "an SSH server", "use protocol ssh"},
 	{"\x15\x03", "a server that wants TLS", "set telnet.tls"}, // an alert record (RFC 8446 section 5.1)
 	{"HTTP/", "a web server", "check the port"},
 }
 
-// stranger returns an error if what was read ahead shows that the server is none for Telnet. A raw connection is to
-// whatever there is.
-func (c *Conn) stranger() error {
+// checkPeer returns an error if the data read ahead comes from a server of another protocol.
+// In raw mode every server is accepted.
+func (c *Conn) checkPeer() error {
 	c.reading.Lock()
 	defer c.reading.Unlock()
-	return stranger(c.config.Mode, c.ahead)
+	return checkPeer(c.config.Mode, c.ahead)
 }
 
-func stranger(m Mode, said []byte) error {
+// checkPeer looks at the first bytes of a server. The error says which protocol it speaks.
+func checkPeer(m Mode, first []byte) error {
 	if m == ModeRaw {
 		return nil
 	}
-	for _, s := range strangers {
-		if bytes.HasPrefix(said, []byte(s.begins)) {
+	for _, s := range rawPeers {
+		if bytes.HasPrefix(first, []byte(s.begins)) {
 			return &term.Error{
 				Kind: term.ConnectFailed,
 				Msg: fmt.Sprintf(

@@ -22,7 +22,7 @@ func TestStrayMark(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var s strayMark
+				var s strayDataMark
 				s.sent([]byte(tt.sent))
 				time.Sleep(tt.pause)
 				for i, d := range tt.data {
