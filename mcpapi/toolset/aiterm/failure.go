@@ -9,22 +9,24 @@ import (
 	"ptyctl/term"
 )
 
-// A Code classifies a failure. Codes are those of the service; none is ever renamed.
+// A Code classifies a failure. The codes are those of the service and must never be
+// renamed, because its clients compare them.
 type Code string
 
-// The codes.
+// The codes of the service.
 const (
 	ETimeout       Code = "ETIMEOUT"
-	ECanceled      Code = "ECANCELED"
-	ERLimit        Code = "ERLIMIT"        // a limit, of the operator or of the system
-	EDenied        Code = "EDENIED"        // a rule, a permission or somebody's lock
-	EBadArgs       Code = "EBADARGS"       // the call is wrong; the message says how to make it right
-	EIO            Code = "EIO"            // anything lower
+	ECanceled      Code = "ECANCELED"      // the client has canceled the call
+	ERLimit        Code = "ERLIMIT"        // a limit of the operator or of the system
+	EDenied        Code = "EDENIED"        // a rule, a missing permission, or a lock of another task
+	EBadArgs       Code = "EBADARGS"       // wrong arguments; the message says how to correct them
+	EIO            Code = "EIO"            // any failure of the system or the connection
 	ENotFound      Code = "ENOTFOUND"      // no such terminal or file
 	ESessionClosed Code = "ESESSIONCLOSED" // the program in the terminal has ended
 )
 
-// codes has the Code of every term.Kind.
+// codes has the Code of every term.Kind. A test compares it with the constants of package
+// term.
 var codes = map[term.Kind]Code{
 	term.InvalidArgument: EBadArgs,
 	term.NotFound:        ENotFound,
@@ -50,7 +52,8 @@ var codes = map[term.Kind]Code{
 	term.AccessDenied:    EDenied,
 }
 
-// failed is the error of a call.
+// failed is the error of a call. It carries the call, so that the failure has its
+// correlation id.
 type failed struct {
 	call *call
 	err  error
@@ -59,7 +62,8 @@ type failed struct {
 func (f *failed) Error() string { return f.call.id + ": " + f.err.Error() }
 func (f *failed) Unwrap() error { return f.err }
 
-// incomplete is an error of something that has a result all the same, in part.
+// incomplete is an error of a call that still has a partial result, for example the
+// output of a program that was stopped.
 type incomplete struct {
 	err  error
 	done any
@@ -68,7 +72,7 @@ type incomplete struct {
 func (p *incomplete) Error() string { return p.err.Error() }
 func (p *incomplete) Unwrap() error { return p.err }
 
-// A failure is the form of an error on the wire.
+// A failure is the JSON form of an error.
 type failure struct {
 	Code    Code    `json:"code"`
 	Message string  `json:"message"`
@@ -76,15 +80,17 @@ type failure struct {
 	meta
 }
 
-// details are the facts behind a failure, for a program to act on.
+// details are the facts of a failure, for programs.
 type details struct {
 	Retryable bool   `json:"retryable"` // the same call may succeed later
 	ID        string `json:"id,omitempty"`
 	*term.Details
-	Result any `json:"result,omitempty"` // what the call has done before it failed
+	Result any `json:"result,omitempty"` // partial result
 }
 
-// newFailure makes one of an error: of a call, or of what was refused before it came to that.
+// newFailure converts err to a failure. If the call was refused before it reached its
+// tool, the failure gets a new correlation id. The text of an unexpected error stays in
+// the log, because it may hold secrets.
 func newFailure(err error) failure {
 	kind := term.KindOf(err)
 	out := failure{Code: codes[kind], Message: internalFault, Details: details{Retryable: kind.Retryable()}}
@@ -94,7 +100,7 @@ func newFailure(err error) failure {
 			out.Message = message(e)
 		}
 	}
-	if out.Code == "" { // a Kind of later; the tests see to it that there is none
+	if out.Code == "" { // a Kind that codes does not have yet
 		out.Code = EIO
 	}
 	if p, ok := errors.AsType[*incomplete](err); ok {
@@ -110,25 +116,24 @@ func newFailure(err error) failure {
 
 func (f failure) answer() mcpapi.Answer { return answer(f, true) }
 
-const internalFault = "a fault in ptyctl; its log has the cause. Other terminals are not affected"
+const internalFault = "internal error in ptyctl: the cause is in its log; other terminals are not affected"
 
-// message says what happened and what to do next. Where the session layer would advise with tools that are not offered
-// here, it says so in the names of these.
+// message returns the cause of an error and the next step. The messages of the session
+// package are replaced where their advice would not name the tools of this set.
 func message(e *term.Error) string {
 	switch e.Kind {
 	case term.NotFound:
 		if e.Session != "" {
-			return fmt.Sprintf(
-				"there is no terminal %q: pty_open has not opened it, or it has ended and is no longer kept; open one with pty_open",
-				e.Session,
-			)
+			return fmt.Sprintf("no terminal %q: not opened by pty_open, or ended and no longer kept; "+
+				"open one with pty_open", e.Session)
 		}
 	case term.AlreadyClosed, term.RemoteClosed:
 		why := ""
 		if e.Details != nil && e.Details.EndReason != "" {
 			why = " (" + e.Details.EndReason + ")"
 		}
-		return "the terminal has ended" + why + "; pty_read still has the rest of its output, pty_close its exit code, and for anything else open a new one with pty_open"
+		return "terminal has ended" + why + "; pty_read returns the rest of its output, pty_close its exit code; " +
+			"open a new one with pty_open to go on"
 	case term.Locked, term.LockRequired:
 		holder := ""
 		if e.Details != nil && e.Details.LockHolder != "" {
@@ -136,9 +141,9 @@ func message(e *term.Error) string {
 				UTC().
 				Format(time.RFC3339)
 		}
-		return "the terminal is locked for others" + holder + "; pty_read is allowed, for anything else wait, or open another one with pty_open"
+		return "terminal locked by another task" + holder + "; pty_read is allowed; wait, or open another with pty_open"
 	case term.Busy:
-		return "the terminal does not take that now; look at what it shows with pty_read, and try again"
+		return "terminal busy: it takes no input now; read its output with pty_read, and try again"
 	}
 	return mcpapi.Plain(e)
 }

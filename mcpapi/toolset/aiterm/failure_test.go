@@ -11,7 +11,7 @@ import (
 	"ptyctl/term"
 )
 
-// kinds returns every constant of type Kind in package term.
+// kinds returns every constant of type Kind in package term, from its source.
 func kinds(tb testing.TB) (values []term.Kind) {
 	tb.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../../term/error.go", nil, 0)
@@ -33,11 +33,11 @@ func kinds(tb testing.TB) (values []term.Kind) {
 	return values
 }
 
-// Every kind of error has a code, every code is one that the service had, and no advice names other tools.
+// Every kind has a code of the service, and no message names other tools.
 func TestEveryKindHasACode(t *testing.T) {
 	all := kinds(t)
 	if len(all) < 21 {
-		t.Fatalf("only %d kinds were found: %v", len(all), all)
+		t.Fatalf("found %d kinds, want at least 21: %v", len(all), all)
 	}
 	known := map[Code]bool{
 		ETimeout:       true,
@@ -52,21 +52,21 @@ func TestEveryKindHasACode(t *testing.T) {
 	used := map[Code]bool{}
 	for _, k := range all {
 		if !known[codes[k]] {
-			t.Errorf("%s has the code %q", k, codes[k])
+			t.Errorf("code of %s = %q, want one of the service", k, codes[k])
 		}
 		used[codes[k]] = true
 		f := newFailure(&term.Error{Kind: k, Session: "sh-1", Err: errors.New("the reason")})
 		if f.Message == "" || f.Code != codes[k] || f.CorrelationID == "" || strings.Contains(f.Message, "ptyctl_") {
-			t.Errorf("%s: %+v", k, f)
+			t.Errorf("failure for %s = %+v, want a message, code %s and an id", k, f, codes[k])
 		}
 		if k == term.Internal && strings.Contains(f.Message, "the reason") {
-			t.Errorf("the cause of a fault is told: %+v", f)
+			t.Errorf("failure for %s = %+v, want no cause in it", k, f)
 		}
 	}
 	if len(codes) != len(all) || len(used) != len(known) {
-		t.Errorf("%d kinds have a code, of %d; %d codes are used, of %d", len(codes), len(all), len(used), len(known))
+		t.Errorf("%d kinds have a code, want %d; %d codes are used, want %d", len(codes), len(all), len(used), len(known))
 	}
 	if f := newFailure(errors.New("the reason")); f.Code != EIO || strings.Contains(f.Message, "reason") {
-		t.Errorf("an error without a kind: %+v", f)
+		t.Errorf("failure for an error without a kind = %+v, want %s without the cause", f, EIO)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"ptyctl/term"
 )
 
-// limited is a program that meets its limit at once.
+// limited is a program that reaches its limit at once.
 type limited struct {
 	over chan struct{}
 	exit term.Exit

@@ -11,13 +11,15 @@ import (
 	"ptyctl/term"
 )
 
+// readFileOut is the result of fs_readFile.
 type readFileOut struct {
-	Data      []byte `json:"data"`
-	Size      int64  `json:"size"` // of the whole file
+	Data      []byte `json:"data"` // base64 in JSON
+	Size      int64  `json:"size"` // size of the whole file in bytes
 	Truncated bool   `json:"truncated"`
 	meta
 }
 
+// readFile returns the start of a file below the operator's folders, up to max_bytes.
 func (s *Set) readFile(ctx context.Context, c *call) (result, error) {
 	limit := int64(c.Options().MaxFileRead)
 	in := struct {
@@ -39,11 +41,15 @@ func (s *Set) readFile(ctx context.Context, c *call) (result, error) {
 	return &readFileOut{Data: append([]byte{}, d.Data...), Size: d.Size, Truncated: d.Truncated}, nil
 }
 
+// writeFileOut is the result of fs_writeFile.
 type writeFileOut struct {
 	Bytes int64 `json:"bytes"`
 	meta
 }
 
+// writeFile replaces a file. It first writes a new file beside the old one and renames
+// it, so that no reader sees half a file. If that is not permitted, it writes into the
+// old file.
 func (s *Set) writeFile(ctx context.Context, c *call) (result, error) {
 	var in struct{ Path, Data, Mode string }
 	if err := c.Args(&in); err != nil {
@@ -57,7 +63,7 @@ func (s *Set) writeFile(ctx context.Context, c *call) (result, error) {
 	if in.Mode != "" {
 		n, err := strconv.ParseUint(in.Mode, 8, 9)
 		if err != nil {
-			return nil, c.Invalid("mode", `mode must be permissions in octal, 0777 at most, such as "0644"`)
+			return nil, c.Invalid("mode", `mode must be octal permissions up to 0777, for example "0644"`)
 		}
 		w.Mode = new(fs.FileMode(n))
 	}
@@ -66,7 +72,7 @@ func (s *Set) writeFile(ctx context.Context, c *call) (result, error) {
 	defer stop()
 	files := c.Options().Sessions.Files()
 	out, err := files.Write(ctx, w)
-	if errors.Is(err, term.AccessDenied) { // a file of somebody else's cannot be replaced, and can perhaps be written over
+	if errors.Is(err, term.AccessDenied) { // the folder may be read-only for this user while the file itself is not
 		w.NonAtomic = true
 		out, err = files.Write(ctx, w)
 	}
@@ -76,19 +82,22 @@ func (s *Set) writeFile(ctx context.Context, c *call) (result, error) {
 	return &writeFileOut{Bytes: out.Bytes}, nil
 }
 
+// listOut is the result of fs_list.
 type listOut struct {
 	Entries   []entry `json:"entries"`
-	Truncated bool    `json:"truncated"` // there are more than fs.max_entries
+	Truncated bool    `json:"truncated"` // the folder has more entries than the operator's limit
 	meta
 }
 
+// An entry is a file in a listOut.
 type entry struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
-	Mode string `json:"mode"` // permissions, in octal
+	Name string `json:"name"` // without the folder
+	Type string `json:"type"` // "file", "dir", "link" or "other"
+	Mode string `json:"mode"` // permissions in octal, for example "0644"
 	Size int64  `json:"size"`
 }
 
+// list returns the entries of a folder, sorted by name.
 func (s *Set) list(ctx context.Context, c *call) (result, error) {
 	var in struct{ Path string }
 	if err := c.Args(&in); err != nil {
@@ -107,7 +116,7 @@ func (s *Set) list(ctx context.Context, c *call) (result, error) {
 	return out, nil
 }
 
-// fileError is the error of a file action with advice for these tools.
+// fileError adds advice in the words of this set to an error of a file action.
 func fileError(path string, err error) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok {
@@ -116,15 +125,12 @@ func fileError(path string, err error) error {
 	told := *e
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		told.Kind, told.Msg = term.ExecTimeout, "the file system did not answer in time (limits.max_wait_ms); try again"
+		told.Kind, told.Msg = term.ExecTimeout, "file system too slow: no answer within limits.max_wait_ms; try again"
 	case e.Kind == term.NotFound:
-		told.Msg = fmt.Sprintf("there is no file or folder %.300q; see with fs_list what there is", path)
+		told.Msg = fmt.Sprintf("no file or folder %.300q; list a folder with fs_list", path)
 	case e.Kind == term.LimitExceeded && e.Details != nil:
-		told.Msg = fmt.Sprintf(
-			"the data is longer than the %d bytes that one fs_writeFile may write (%s); the operator may allow more",
-			e.Details.Value,
-			e.Details.Limit,
-		)
+		told.Msg = fmt.Sprintf("data too long: one fs_writeFile may write at most %d bytes (%s); "+
+			"the operator may raise this limit", e.Details.Value, e.Details.Limit)
 	}
 	return &told
 }

@@ -17,32 +17,33 @@ import (
 	"ptyctl/session"
 )
 
-// A file is written, read, cut and listed.
+// Files can be written, read in part, and listed.
 func TestFiles(t *testing.T) {
 	l, dir := newFileLab(t, mcpapi.Options{MaxFileRead: 1000}, fsx.Limits{Write: 5000})
 	data := bytes.Repeat([]byte{0, 0xff, 'a', '\n'}, 1000)
-	if r := l.ok("fs_writeFile", fmt.Sprintf(`{"path":%q,"data":%q,"mode":"0640"}`, dir+"/file", base64.StdEncoding.EncodeToString(data))); r.Bytes != 4000 {
-		t.Errorf("%s", r.text)
+	if r := l.ok("fs_writeFile", fmt.Sprintf(`{"path":%q,"data":%q,"mode":"0640"}`, dir+"/file",
+		base64.StdEncoding.EncodeToString(data))); r.Bytes != 4000 {
+		t.Errorf("fs_writeFile of 4000 bytes = %s, want bytes 4000", r.text)
 	}
 	if got, err := os.ReadFile(dir + "/file"); err != nil || !bytes.Equal(got, data) {
-		t.Errorf("%v, %d bytes", err, len(got))
+		t.Errorf("file after fs_writeFile: %v, %d bytes; want the 4000 bytes written", err, len(got))
 	}
 	if info, err := os.Stat(dir + "/file"); err != nil || info.Mode() != 0o640 {
-		t.Errorf("%v, %v", err, info)
+		t.Errorf("mode after fs_writeFile: %v, %v; want 0640", err, info)
 	}
 	if r := l.ok("fs_readFile", `{"path":"file","max_bytes":10}`); string(r.Data) != string(data[:10]) || r.Size != 4000 ||
 		!r.Truncated {
-		t.Errorf("%s", r.text)
+		t.Errorf("fs_readFile of 10 bytes = %s, want the first 10 of 4000, truncated", r.text)
 	}
 	if r := l.ok("fs_readFile", `{"path":"file","max_bytes":100000}`); len(r.Data) != 1000 || !r.Truncated ||
 		len(r.Warnings) != 1 ||
 		!strings.Contains(r.Warnings[0], "fs.max_read_bytes") {
-		t.Errorf("%s", r.text)
+		t.Errorf("fs_readFile beyond the limit = %s, want 1000 bytes and a warning", r.text)
 	}
 	l.ok("fs_writeFile", `{"path":"file","data":""}`)
 	if r := l.ok("fs_readFile", `{"path":"file"}`); len(r.Data) != 0 || r.Size != 0 || r.Truncated ||
 		!strings.HasPrefix(r.text, `{"data":"","size":0,"truncated":false,`) {
-		t.Errorf("%s", r.text)
+		t.Errorf("fs_readFile of an empty file = %s, want empty data", r.text)
 	}
 	if err := os.Mkdir(dir+"/folder", 0o750); err != nil {
 		t.Fatal(err)
@@ -58,16 +59,17 @@ func TestFiles(t *testing.T) {
 	for _, e := range r.Entries {
 		lines = append(lines, e.Name+" "+e.Type+" "+e.Mode)
 	}
-	if got, want := strings.Join(lines, ", "), "fifo other 0600, file file 0640, folder dir 0750, link link 0777"; got != want ||
+	if got, want := strings.Join(lines,
+		", "), "fifo other 0600, file file 0640, folder dir 0750, link link 0777"; got != want ||
 		r.Truncated {
-		t.Errorf("got %s, want %s", got, want)
+		t.Errorf("entries = %s, want %s", got, want)
 	}
 	if r := l.ok("fs_list", `{"path":"folder"}`); !strings.Contains(r.text, `{"entries":[],`) {
-		t.Errorf("%s", r.text)
+		t.Errorf("fs_list of an empty folder = %s, want no entries", r.text)
 	}
 }
 
-// What may not be, and what cannot, is refused with a code of its own.
+// Forbidden and impossible file actions are refused, each with its code.
 func TestFileRefusals(t *testing.T) {
 	l, dir := newFileLab(t, mcpapi.Options{}, fsx.Limits{Write: 100})
 	if err := os.Symlink("/etc/passwd", dir+"/out"); err != nil {
@@ -98,19 +100,20 @@ func TestFileRefusals(t *testing.T) {
 		{"fs_readFile", `{"path":"file","max_bytes":0}`, aiterm.EBadArgs, "between 1"},
 	} {
 		if r := l.fails(c.tool, c.arguments, c.code, c.part); strings.Contains(r.Message, "append") {
-			t.Errorf("the advice is for other tools: %s", r.text)
+			t.Errorf("failure of %s %s = %s, want advice for these tools only", c.tool, c.arguments, r.text)
 		}
 	}
 }
 
-// Where the operator offers no files, the tools are not listed, and a call says how to change that.
+// If the operator offers no files, the tools are not listed. A call of one says how to
+// change that.
 func TestNoFiles(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	for tool, more := range map[string]string{"fs_readFile": "", "fs_writeFile": `,"data":""`, "fs_list": ""} {
 		if l.schemas[tool] != nil {
-			t.Errorf("%s is listed", tool)
+			t.Errorf("tools/list has %s, want no file tools", tool)
 		}
-		l.schemas[tool] = l.schemas["pty_send"] // a failure has the form of all
+		l.schemas[tool] = l.schemas["pty_send"] // failures have the same form in all tools
 		l.fails(tool, `{"path":"/etc/passwd"`+more+`}`, aiterm.EDenied, "fs.roots")
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"ptyctl/term"
 )
 
-// A heard program tells what it was started with and given.
+// A heard program records the arguments and the input of its start.
 type heard struct {
 	local term.LocalOptions
 	stdin []byte
@@ -35,7 +35,7 @@ func (p *heard) Write(b []byte) (int, error) { return len(b), nil }
 func (p *heard) Resize(int, int) error       { return nil }
 func (p *heard) Close() error                { return nil }
 
-// Whatever the arguments are, they come to the program as they are meant, or the call fails as a wrong one.
+// The program gets exactly the values in the arguments, or the call fails with EBADARGS.
 func FuzzArguments(f *testing.F) {
 	f.Add(`["ls","-l"]`, `{"A":"b","C":""}`, `"aGVsbG8="`)
 	f.Add(`["ls"]`, `{"A=b":"c"}`, `"aGVsbG8"`)

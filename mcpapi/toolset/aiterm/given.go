@@ -11,7 +11,7 @@ import (
 	"ptyctl/term"
 )
 
-// bytesOf decodes a field that has bytes in base64 (RFC 4648 section 4, with padding).
+// bytesOf decodes the base64 of a field (RFC 4648 section 4, with padding).
 func (c *call) bytesOf(field, text string) ([]byte, error) {
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err == nil {
@@ -24,28 +24,32 @@ func (c *call) bytesOf(field, text string) ([]byte, error) {
 	return nil, c.Invalid(
 		field,
 		fmt.Sprintf(
-			"%s is no base64%s; encode the bytes with the standard alphabet and padding, as base64(1) does",
+			"%s is not base64%s; encode the bytes with the standard alphabet and padding, like base64(1)",
 			field,
 			where,
 		),
 	)
 }
 
-// program is what the arguments say of the program to start.
+// program converts the arguments that describe a program. Bare gives it exactly the
+// variables of env, as the contract demands; they are sorted by name, so that the audit
+// log is the same for equal calls.
 func (c *call) program(argv []string, cwd string, env map[string]string) (term.LocalOptions, error) {
 	o := term.LocalOptions{Argv: argv, Dir: cwd, Bare: true}
 	if len(argv) == 0 || argv[0] == "" {
 		return o, c.Invalid(
 			"argv",
-			`argv is empty: pass the program and its arguments, one by one; there is no shell unless it is named, as in ["sh","-c","ls | wc -l"]`,
+			`argv is empty: pass the program and each argument; no shell runs unless argv names it, `+
+				`for example ["sh","-c","ls | wc -l"]`,
 		)
 	}
 	for name, value := range env {
-		// The name is not shown where it is wrong: it may be anything, and hold the value too.
+		// The message must not repeat a wrong name, because it may hold the value, too.
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.IndexByte(value, 0) >= 0 {
 			return o, c.Invalid(
 				"env",
-				`env is an object of names and values, such as {"LANG":"C"}; a name is not empty and holds no "=", and neither holds a NUL byte`,
+				`env must map names to values, for example {"LANG":"C"}; a name must not be empty or contain "=", `+
+					`and neither may contain a NUL byte`,
 			)
 		}
 		o.Env = append(o.Env, term.EnvVar{Name: name, Value: value})
@@ -54,7 +58,8 @@ func (c *call) program(argv []string, cwd string, env map[string]string) (term.L
 	return o, nil
 }
 
-// lower returns a number of the caller's, lowered to the operator's limit with a warning.
+// lower returns asked, or limit with a warning if asked exceeds it. The key names the
+// operator's setting, which is not secret.
 func (c *call) lower(field string, asked, limit int64, key string) int64 {
 	if asked <= limit {
 		return asked
@@ -63,7 +68,8 @@ func (c *call) lower(field string, asked, limit int64, key string) int64 {
 	return limit
 }
 
-// wait is lower for a number of milliseconds for which a call waits.
+// wait converts the milliseconds of a field to a duration, lowered to the operator's
+// longest wait.
 func (c *call) wait(field string, ms int64) time.Duration {
 	return time.Duration(c.lower(field, ms, c.Options().MaxWait.Milliseconds(), "limits.max_wait_ms")) * time.Millisecond
 }

@@ -6,13 +6,15 @@ import (
 	"time"
 )
 
+// healthOut is the result of health_info.
 type healthOut struct {
 	Version   string `json:"version"`
 	GoVersion string `json:"go_version"`
-	UptimeS   int64  `json:"uptime_s"`
+	UptimeS   int64  `json:"uptime_s"` // seconds since the set was made
 	meta
 }
 
+// healthInfo returns the versions of ptyctl and Go, and the uptime.
 func (s *Set) healthInfo(_ context.Context, c *call) (result, error) {
 	if err := c.Args(&struct{}{}); err != nil {
 		return nil, err

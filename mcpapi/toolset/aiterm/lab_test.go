@@ -31,20 +31,21 @@ func TestMain(m *testing.M) {
 	os.Exit(leaktest.Main(m))
 }
 
-// path is what the programs of the tests are given, who are given nothing else.
+// path is the only variable that most programs of the tests get.
 const path = `"env":{"PATH":"/usr/bin:/bin"}`
 
-// A lab is the tools over real programs of this machine, and an MCP client, the official one.
+// A lab is a server with these tools over real programs of this machine, and the official
+// Go MCP client.
 type lab struct {
 	t       *testing.T
 	client  *sdk.ClientSession
 	server  *server.MCPServer
 	manager *session.Manager
-	schemas map[string]*jsonschema.Schema // of results, by tool
+	schemas map[string]*jsonschema.Schema // schemas of results, by tool
 	seen    *events
 }
 
-// events is an observer who remembers.
+// events is an observer that keeps all events.
 type events struct {
 	mu  sync.Mutex
 	all []term.Event
@@ -88,7 +89,8 @@ func newLab(t *testing.T, o mcpapi.Options, c session.Config) *lab {
 	return l
 }
 
-// newFileLab is a lab that offers the files below a new folder, which it returns with its links resolved.
+// newFileLab returns a lab that offers the files below a new folder, and the folder with
+// its links resolved.
 func newFileLab(t *testing.T, o mcpapi.Options, limits fsx.Limits) (*lab, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -109,7 +111,8 @@ func (l *lab) connect() *sdk.ClientSession {
 	outR, outW := io.Pipe()
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := mcpapi.ServeStdio(context.Background(), l.server, inR, outW, mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
+		if err := mcpapi.ServeStdio(context.Background(), l.server, inR, outW,
+			mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
 			l.t.Error(err)
 		}
 		outW.Close()
@@ -117,7 +120,8 @@ func (l *lab) connect() *sdk.ClientSession {
 	l.t.Cleanup(running.Wait)
 	l.t.Cleanup(func() { inW.Close() })
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "tester", Version: "7"}, nil).
-		Connect(l.t.Context(), &sdk.IOTransport{Reader: io.NopCloser(io.TeeReader(outR, leaktest.Writer(l.t, "stdout"))), Writer: inW}, nil)
+		Connect(l.t.Context(), &sdk.IOTransport{Reader: io.NopCloser(io.TeeReader(outR, leaktest.Writer(l.t, "stdout"))),
+			Writer: inW}, nil)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -140,12 +144,12 @@ func compile(tb testing.TB, name string, schema any) *jsonschema.Schema {
 	}
 	s, err := c.Compile(name)
 	if err != nil {
-		tb.Fatalf("the schema of %s: %v", name, err)
+		tb.Fatalf("compile the schema of %s: %v", name, err)
 	}
 	return s
 }
 
-// A reply is what the tests look at of an answer.
+// A reply is an answer, with the fields that the tests look at.
 type reply struct {
 	text    string
 	isError bool
@@ -200,7 +204,7 @@ type reply struct {
 	Bytes int64
 }
 
-// data is what the chunks hold.
+// data returns the bytes of all chunks.
 func (r reply) data() string {
 	var b strings.Builder
 	for _, c := range r.Chunks {
@@ -209,7 +213,7 @@ func (r reply) data() string {
 	return b.String()
 }
 
-// last is the number of the last chunk; or else.
+// last returns the number of the last chunk, or otherwise.
 func (r reply) last(otherwise uint64) uint64 {
 	if n := len(r.Chunks); n > 0 {
 		return r.Chunks[n-1].Seq
@@ -217,7 +221,7 @@ func (r reply) last(otherwise uint64) uint64 {
 	return otherwise
 }
 
-// call makes a call, and checks what holds for every answer.
+// call makes a call and checks the rules for every answer.
 func (l *lab) call(tool, arguments string) reply {
 	l.t.Helper()
 	r, err := l.try(l.t.Context(), tool, arguments)
@@ -235,7 +239,7 @@ func (l *lab) try(ctx context.Context, tool, arguments string) (r reply, err err
 	}
 	r.text, r.isError = got.Content[0].(*sdk.TextContent).Text, got.IsError
 	if err := json.Unmarshal([]byte(r.text), &r); err != nil {
-		l.t.Fatalf("%s %s: %v in %s", tool, arguments, err, r.text)
+		l.t.Fatalf("text of %s %s = %s, want JSON: %v", tool, arguments, r.text, err)
 	}
 	structured, err := json.Marshal(got.StructuredContent)
 	if err != nil {
@@ -243,22 +247,22 @@ func (l *lab) try(ctx context.Context, tool, arguments string) (r reply, err err
 	}
 	var text any
 	if json.Unmarshal([]byte(r.text), &text) != nil {
-		l.t.Fatalf("the text is no JSON: %s", r.text)
+		l.t.Fatalf("text of %s %s = %s, want JSON", tool, arguments, r.text)
 	}
 	if again, _ := json.Marshal(text); string(again) != string(structured) {
-		l.t.Errorf("%s: the text is %s, the structured content %s", tool, again, structured)
+		l.t.Errorf("%s: text = %s, structured content = %s; want the same", tool, again, structured)
 	}
 	if err := l.schemas[tool].Validate(text); err != nil {
-		l.t.Errorf("%s: the result does not fit its schema: %v\n%s", tool, err, r.text)
+		l.t.Errorf("%s: result = %s, want it to match its schema: %v", tool, r.text, err)
 	}
 	if !strings.HasPrefix(r.CorrelationID, "call-") || !strings.Contains(r.text, `"duration_ms":`) {
-		l.t.Errorf("%s: an answer without correlation id or duration: %s", tool, r.text)
+		l.t.Errorf("%s: answer = %s, want a correlation id and a duration", tool, r.text)
 	}
 	if (r.Code != "") != r.isError {
-		l.t.Errorf("%s: isError is %v and code %q", tool, r.isError, r.Code)
+		l.t.Errorf("%s: isError = %v with code %q, want a code exactly for errors", tool, r.isError, r.Code)
 	}
 	if strings.Contains(r.Message, "ptyctl_") {
-		l.t.Errorf("%s: the advice is for other tools: %s", tool, r.Message)
+		l.t.Errorf("%s: message = %q, want advice for these tools only", tool, r.Message)
 	}
 	return r, nil
 }
@@ -272,7 +276,8 @@ func (l *lab) ok(tool, arguments string) reply {
 	return r
 }
 
-// fails makes a call that must fail in the way given, with a message that has all the parts.
+// fails makes a call. The call must fail with the code, and its message must contain all
+// parts.
 func (l *lab) fails(tool, arguments string, code aiterm.Code, parts ...string) reply {
 	l.t.Helper()
 	r := l.call(tool, arguments)
@@ -287,13 +292,14 @@ func (l *lab) fails(tool, arguments string, code aiterm.Code, parts ...string) r
 	return r
 }
 
-// open starts a program on a terminal; more is a list of members that begins with a comma, or nothing.
+// open starts a program on a terminal. The text in more is empty or starts with a comma.
 func (l *lab) open(argv, more string) string {
 	l.t.Helper()
 	return l.ok("pty_open", `{"argv":`+argv+`,`+path+more+`}`).ID
 }
 
-// until reads chunks after since until their data together contains part, and returns the data and the last number.
+// until reads chunks after since until their data contains part. It returns the data and
+// the last number.
 func (l *lab) until(id string, since uint64, part string) (data string, last uint64) {
 	l.t.Helper()
 	for range 200 {
@@ -307,7 +313,7 @@ func (l *lab) until(id string, since uint64, part string) (data string, last uin
 			break
 		}
 	}
-	l.t.Fatalf("%q did not come: %q", part, data)
+	l.t.Fatalf("output = %q, want %q in it", data, part)
 	return "", 0
 }
 
@@ -323,14 +329,14 @@ func (l *lab) rest(id string, since uint64) string {
 			return data.String()
 		}
 	}
-	l.t.Fatalf("%s does not end", id)
+	l.t.Fatalf("output of %s has no end, want closed", id)
 	return ""
 }
 
 func (l *lab) send(id, text string) {
 	l.t.Helper()
 	if r := l.ok("pty_send", `{"id":"`+id+`","data":"`+b64(text)+`"}`); r.BytesWritten != len(text) {
-		l.t.Errorf("written: %s", r.text)
+		l.t.Errorf("pty_send of %q = %s, want bytes_written %d", text, r.text, len(text))
 	}
 }
 
@@ -340,7 +346,7 @@ func itoa(n uint64) string { text, _ := json.Marshal(n); return string(text) }
 
 var update = flag.Bool("update", false, "write what the tests see into testdata, instead of comparing")
 
-// golden compares got with a file of testdata, or writes it there.
+// golden compares got with a file of testdata. With -update it writes the file.
 func golden(tb testing.TB, name, got string) {
 	tb.Helper()
 	file := filepath.Join("testdata", name)
@@ -354,6 +360,6 @@ func golden(tb testing.TB, name, got string) {
 		tb.Fatal(err)
 	}
 	if string(want) != got {
-		tb.Errorf("%s differs; if that is meant, run go test -update. Got:\n%s", file, got)
+		tb.Errorf("%s differs; if that is intended, run go test -update; got:\n%s", file, got)
 	}
 }

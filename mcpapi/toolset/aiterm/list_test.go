@@ -13,7 +13,7 @@ import (
 	"ptyctl/term"
 )
 
-// The list of tools, as a client reads it.
+// The client reads the list of tools.
 func TestToolsList(t *testing.T) {
 	l, _ := newFileLab(t, mcpapi.Options{}, fsx.Limits{})
 	list, err := l.client.ListTools(t.Context(), nil)
@@ -25,8 +25,10 @@ func TestToolsList(t *testing.T) {
 		names = append(names, tool.Name)
 		compile(t, tool.Name+" input", tool.InputSchema)
 	}
-	if got, want := strings.Join(names, " "), "fs_list fs_readFile fs_writeFile health_info pty_close pty_open pty_read pty_resize pty_send pty_signal shell_run"; got != want {
-		t.Errorf("the tools are %s, want %s", got, want)
+	const want = "fs_list fs_readFile fs_writeFile health_info pty_close pty_open pty_read pty_resize pty_send " +
+		"pty_signal shell_run"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("tools = %s, want %s", got, want)
 	}
 	text, err := json.MarshalIndent(list.Tools, "", " ")
 	if err != nil {
@@ -35,7 +37,8 @@ func TestToolsList(t *testing.T) {
 	golden(t, "tools_list.json", string(text)+"\n")
 }
 
-// Who may only read is offered what does not type, and refused the rest.
+// A caller that may only read is offered the tools that do not type, and the other tools
+// refuse its calls.
 func TestReader(t *testing.T) {
 	l, _ := newFileLab(t, mcpapi.Options{ReadOnly: true}, fsx.Limits{})
 	list, err := l.client.ListTools(t.Context(), new(sdk.ListToolsParams))
@@ -47,14 +50,14 @@ func TestReader(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	if got := strings.Join(names, " "); got != "fs_list fs_readFile health_info pty_read" {
-		t.Errorf("the tools are %s", got)
+		t.Errorf("tools for a read-only caller = %s, want fs_list fs_readFile health_info pty_read", got)
 	}
-	l.schemas["pty_send"] = l.schemas["pty_read"] // a failure has the form of all
+	l.schemas["pty_send"] = l.schemas["pty_read"] // failures have the same form in all tools
 	if r := l.fails("pty_send", `{"id":"sh-1","data":""}`, aiterm.EDenied, "read-only"); r.CorrelationID == "" {
-		t.Errorf("%s", r.text)
+		t.Errorf("pty_send by a read-only caller = %s, want a correlation id", r.text)
 	}
 	last := l.seen.list()
 	if e := last[len(last)-1]; e.Verb != term.VerbWrite || e.Session != "sh-1" || e.Refused == nil {
-		t.Errorf("the refusal is on record as %+v", e)
+		t.Errorf("recorded refusal = %+v, want a refused write to sh-1", e)
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"ptyctl/session"
 )
 
-// Many terminals, each with several readers, while others run programs: everyone has every byte once and in order.
+// Many terminals have several readers each, while other calls run programs. Every reader
+// must get every byte once and in order.
 func TestManyAtOnce(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	const terminals, readers, lines = 6, 3, 2000
@@ -28,7 +29,7 @@ func TestManyAtOnce(t *testing.T) {
 			),
 			"",
 		)
-		l.until(id, 0, "line 0") // before, what is typed would be echoed
+		l.until(id, 0, "line 0") // earlier input would be echoed
 		for r := range readers {
 			all.Go(func() {
 				var data strings.Builder
@@ -39,12 +40,12 @@ func TestManyAtOnce(t *testing.T) {
 						fmt.Sprintf(`{"id":%q,"since_seq":%d,"timeout_ms":10000,"max_bytes":%d}`, id, seq, 40<<10+r),
 					)
 					if err != nil || got.isError || got.Truncated {
-						t.Errorf("%v: %.300s", err, got.text)
+						t.Errorf("pty_read by reader %d: %v: %.300s", r, err, got.text)
 						return
 					}
 					for _, c := range got.Chunks {
 						if seq++; c.Seq != seq {
-							t.Errorf("chunk %d came after %d", c.Seq, seq-1)
+							t.Errorf("chunk %d came after %d, want consecutive numbers", c.Seq, seq-1)
 						}
 					}
 					data.WriteString(got.data())
@@ -61,7 +62,7 @@ func TestManyAtOnce(t *testing.T) {
 			}
 			r, err := l.try(t.Context(), "shell_run", fmt.Sprintf(`{"argv":["sh","-c","exit %d"],%s}`, n, path))
 			if err != nil || r.RC == nil || *r.RC != n {
-				t.Errorf("%v: %s", err, r.text)
+				t.Errorf("shell_run of exit %d = %s, %v; want that rc", n, r.text, err)
 			}
 		})
 	}

@@ -13,42 +13,46 @@ const (
 	// maxChunk is the most bytes of a chunk.
 	maxChunk = 32 << 10
 
-	// joinFor is how long a chunk grows that nobody has been given yet: what comes in many small writes is one chunk, and
-	// its time is true to that.
+	// joinFor is how long an unread chunk grows. Many small writes become one chunk, and its
+	// time is still exact to 50 ms.
 	joinFor = 50 * time.Millisecond
 
-	// manyChunks is how many chunks there are when those that nobody has been given yet are joined, whenever they came, and
-	// of the others the oldest are forgotten.
+	// manyChunks is the length of the list at which tidy joins unread chunks, however far
+	// apart they came, and drops the oldest of the others.
 	manyChunks = 2048
 )
 
-// A numbering says which bytes of a terminal's output are which chunk. Chunks lie one behind the other.
+// A numbering maps the output of a terminal to numbered chunks. The chunks are
+// contiguous.
 type numbering struct {
 	mu     sync.Mutex // guards the following
 	chunks []chunk
-	first  uint64 // number of chunks[0], or of the next one
-	start  int64  // offset of its first byte
-	given  uint64 // the highest number that a reader was given: up to it nothing changes
-	seen   int64  // bytes that the observer was told of
-	held   int64  // bytes that the session's buffer can hold; 0: not known yet
-	tidyAt int    // how many chunks are too many
+	first  uint64 // number of chunks[0], or of the next chunk if there is none
+	start  int64  // offset of the first byte of chunks[0]
+	given  uint64 // the highest number that a reader has received; chunks up to it are final
+	seen   int64  // bytes that the observer has reported
+	held   int64  // capacity of the session's buffer in bytes; 0: not known yet
+	tidyAt int    // number of chunks at which tidy runs next
 }
 
+// A chunk starts at the end of the chunk before it.
 type chunk struct {
-	end int64 // offset behind its last byte
-	at  int64 // when its first byte came, in Unix nanoseconds
+	end int64 // offset after its last byte
+	at  int64 // arrival of its first byte, in Unix nanoseconds
 }
 
+// newNumbering returns an empty numbering. The first chunk has the number 1, because
+// since_seq 0 means the start.
 func newNumbering() *numbering { return &numbering{first: 1, tidyAt: manyChunks} }
 
-// holds says how much the session's buffer can hold.
+// holds sets the capacity of the session's buffer.
 func (n *numbering) holds(bytes int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.held = bytes
 }
 
-// came says that bytes were appended to the output.
+// came records that size bytes were appended to the output.
 func (n *numbering) came(size int, at time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -56,10 +60,10 @@ func (n *numbering) came(size int, at time.Time) {
 	n.reach(n.seen, at)
 }
 
-// end is the offset behind the last chunk. Requires n.mu.
+// end returns the offset after the last chunk. Requires n.mu.
 func (n *numbering) end() int64 { return n.startOf(len(n.chunks)) }
 
-// startOf is the offset of the first byte of chunks[i]. Requires n.mu.
+// startOf returns the offset of the first byte of chunks[i]. Requires n.mu.
 func (n *numbering) startOf(i int) int64 {
 	if i == 0 {
 		return n.start
@@ -67,15 +71,16 @@ func (n *numbering) startOf(i int) int64 {
 	return n.chunks[i-1].end
 }
 
-// was reports whether chunks[i] was given to a reader. Requires n.mu.
+// was reports whether a reader has received chunks[i]. Requires n.mu.
 func (n *numbering) was(i int) bool { return n.first+uint64(i) <= n.given }
 
-// reach makes chunks of what lies before end and is in none yet. Requires n.mu.
+// reach adds the bytes before end to chunks. It extends the last chunk if no reader has
+// received it, it is young and it has room; otherwise it starts a new one. Requires n.mu.
 func (n *numbering) reach(end int64, at time.Time) {
 	for n.end() < end {
 		i, now := len(n.chunks)-1, at.UnixNano()
 		if i >= 0 {
-			now = max(now, n.chunks[i].at) // a reader may be told of bytes before the observer is, whose clock was earlier
+			now = max(now, n.chunks[i].at) // a reader may see bytes before the observer reports them with an earlier time
 		}
 		if i >= 0 && !n.was(i) && now-n.chunks[i].at < int64(joinFor) && n.chunks[i].end-n.startOf(i) < maxChunk {
 			n.chunks[i].end = min(end, n.startOf(i)+maxChunk)
@@ -88,9 +93,10 @@ func (n *numbering) reach(end int64, at time.Time) {
 	}
 }
 
-// tidy makes the list shorter. No output is lost by it that a reader who goes on from the last chunk would still get.
-// Requires n.mu.
+// tidy shortens the list. It keeps all output that a reader could still get by reading on
+// from the last chunk. Requires n.mu.
 func (n *numbering) tidy() {
+	// Chunks of output that the buffer has dropped cannot be read any more.
 	if n.held > 0 {
 		n.lose(n.end() - n.held)
 	}
@@ -106,20 +112,23 @@ func (n *numbering) tidy() {
 		kept = append(kept, c)
 	}
 	n.chunks = kept
+	// A reader goes on from a recent chunk. It must not depend on the oldest half, for
+	// example after a flood of small writes.
 	for len(n.chunks) >= manyChunks/2 && n.was(0) {
 		n.drop()
 	}
 	n.tidyAt = max(manyChunks, 2*len(n.chunks))
 }
 
-// drop forgets the first chunk. Requires n.mu.
+// drop removes the first chunk. Requires n.mu.
 func (n *numbering) drop() {
 	n.start, n.chunks = n.chunks[0].end, n.chunks[1:]
 	n.first++
 }
 
-// lose says that the buffer no longer holds what lies before offset. Each chunk that has lost a part of itself takes its
-// number with it: of one that nobody has been given, what is left becomes another. Requires n.mu.
+// lose records that the buffer has dropped the output before offset. A chunk that has
+// lost some of its bytes gives up its number; the rest of an unread chunk gets the next
+// one. Requires n.mu.
 func (n *numbering) lose(offset int64) {
 	for len(n.chunks) > 0 && n.start < offset {
 		if n.chunks[0].end > offset && !n.was(0) {
@@ -131,8 +140,9 @@ func (n *numbering) lose(offset int64) {
 	}
 }
 
-// after returns the offset of the first byte after the chunk with that number, as far as it is known, and the highest
-// number that was given. It is not ok to ask for what comes after one that never was.
+// after returns the offset after the chunk seq, or the oldest known offset if that chunk
+// is gone, and the highest number that was given. ok is false if no reader has received
+// the chunk seq yet.
 func (n *numbering) after(seq uint64) (offset int64, given uint64, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -145,19 +155,20 @@ func (n *numbering) after(seq uint64) (offset int64, given uint64, ok bool) {
 	return n.startOf(int(seq - n.first + 1)), n.given, true
 }
 
-// A part is a chunk that is given to a reader.
+// A part is a chunk as a reader receives it.
 type part struct {
 	seq      uint64
 	from, to int64 // offsets
 	at       int64
 }
 
-// give returns the chunks after seq of which k has the bytes. lost says that there were others before them. If the first one
-// was given before and does not fit into k, needs is how many bytes k would have to have.
+// give returns the chunks after seq that are within k. lost reports that chunks before
+// them are missing. If the first chunk is final and does not fit into k, needs is the
+// number of bytes that k must have.
 func (n *numbering) give(seq uint64, k session.Chunk) (parts []part, lost bool, needs int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.reach(k.Next, time.Now()) // the observer may not have been told yet
+	n.reach(k.Next, time.Now()) // the observer may not have reported these bytes yet
 	if k.Dropped > 0 {
 		n.lose(k.Start)
 	}
@@ -167,6 +178,7 @@ func (n *numbering) give(seq uint64, k session.Chunk) (parts []part, lost bool, 
 	}
 	for i := int(seq - n.first); i < len(n.chunks) && n.startOf(i) < k.Next; i++ {
 		from := n.startOf(i)
+		// Only an unread chunk may be cut. A final one must be returned whole.
 		if n.chunks[i].end > k.Next && n.was(i) {
 			if len(parts) == 0 {
 				needs = n.chunks[i].end - k.Start
@@ -180,8 +192,8 @@ func (n *numbering) give(seq uint64, k session.Chunk) (parts []part, lost bool, 
 	return parts, lost, needs
 }
 
-// fit gives a chunk that nobody has been given yet its final extent: it ends with k, and otherwise not inside a rune.
-// Requires n.mu.
+// fit makes the extent of an unread chunk final: it ends at the end of k, or else at the
+// end of a rune. Requires n.mu.
 func (n *numbering) fit(i int, k session.Chunk) {
 	switch c := n.chunks[i]; {
 	case n.was(i):
@@ -198,7 +210,7 @@ func (n *numbering) fit(i int, k session.Chunk) {
 	}
 }
 
-// partialRune returns how many bytes at the end of p begin a rune that p does not finish.
+// partialRune returns the number of bytes of an incomplete rune at the end of p.
 func partialRune(p []byte) int {
 	for size := 1; size < utf8.UTFMax && size <= len(p); size++ {
 		if last := p[len(p)-size:]; utf8.RuneStart(last[0]) {

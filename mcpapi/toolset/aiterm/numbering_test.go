@@ -10,15 +10,16 @@ import (
 	"ptyctl/term"
 )
 
-// A model is a terminal's output, of which the buffer holds the last bytes, and what readers were given.
+// A model is the output of a terminal, with the last bytes of it in a buffer, and the
+// chunks that readers have received.
 type model struct {
 	tb     testing.TB
 	n      *numbering
 	out    []byte
-	told   int // the observer, of so many bytes
+	told   int // bytes that the observer has reported
 	held   int
 	at     time.Time
-	extent map[uint64][2]int64 // of the chunks that were given
+	extent map[uint64][2]int64 // of the chunks that readers have received
 }
 
 func newModel(tb testing.TB, held int) *model {
@@ -29,7 +30,7 @@ func newModel(tb testing.TB, held int) *model {
 
 func (m *model) put(p []byte) { m.out = append(m.out, p...) }
 
-// tell lets the observer catch up.
+// tell reports the new bytes to the numbering, as the observer does.
 func (m *model) tell() {
 	if size := len(m.out) - m.told; size > 0 {
 		m.told = len(m.out)
@@ -37,12 +38,12 @@ func (m *model) tell() {
 	}
 }
 
-// read is pty_read.
+// read does the work of pty_read.
 func (m *model) read(seq uint64, most int) (last uint64, data []byte, lost bool) {
 	m.tb.Helper()
 	cursor, _, ok := m.n.after(seq)
 	if !ok {
-		m.tb.Fatalf("%d was never given", seq)
+		m.tb.Fatalf("after(%d) is not ok, want the offset of a chunk that was given", seq)
 	}
 	start := max(cursor, int64(len(m.out)-m.held), 0)
 	end := min(start+int64(most), int64(len(m.out)))
@@ -50,21 +51,21 @@ func (m *model) read(seq uint64, most int) (last uint64, data []byte, lost bool)
 	parts, lost, needs := m.n.give(seq, k)
 	if needs > 0 {
 		if needs <= int64(most) || len(parts) > 0 {
-			m.tb.Fatalf("a chunk of %d bytes is said not to fit into %d", needs, most)
+			m.tb.Fatalf("needs = %d for a read of at most %d bytes, want more than that", needs, most)
 		}
 		return seq, nil, lost
 	}
 	last = seq
 	for i, p := range parts {
 		if lost && i == 0 && p.seq <= seq+1 || !lost && p.seq != last+1 || lost && i > 0 && p.seq != last+1 {
-			m.tb.Fatalf("chunk %d came after %d, lost %v", p.seq, last, lost)
+			m.tb.Fatalf("chunk %d came after %d, lost %v; want consecutive numbers", p.seq, last, lost)
 		}
 		if p.to <= p.from || p.from < k.Start || p.to > k.Next || i > 0 && p.from != parts[i-1].to ||
 			p.to-p.from > maxChunk+4 {
-			m.tb.Fatalf("chunk %d is %d to %d, of %d to %d", p.seq, p.from, p.to, k.Start, k.Next)
+			m.tb.Fatalf("chunk %d is %d to %d, want a part of %d to %d", p.seq, p.from, p.to, k.Start, k.Next)
 		}
 		if was, ok := m.extent[p.seq]; ok && was != [2]int64{p.from, p.to} {
-			m.tb.Fatalf("chunk %d was %v and is %d to %d", p.seq, was, p.from, p.to)
+			m.tb.Fatalf("chunk %d is %d to %d, want %v as before", p.seq, p.from, p.to, was)
 		}
 		m.extent[p.seq] = [2]int64{p.from, p.to}
 		last = p.seq
@@ -73,7 +74,8 @@ func (m *model) read(seq uint64, most int) (last uint64, data []byte, lost bool)
 	return last, data, lost
 }
 
-// Whatever comes in, and however it is read, whoever goes on from the last chunk has every byte once, or is told.
+// For any input and any reads, a reader that goes on from its last chunk gets every byte
+// once, or lost is true.
 func FuzzNumbering(f *testing.F) {
 	f.Add(uint64(1), uint64(2), 200)
 	f.Add(uint64(3), uint64(4), 5000)
@@ -127,19 +129,19 @@ func FuzzNumbering(f *testing.F) {
 				r.seq = seq
 			}
 			if !bytes.HasSuffix(m.out, r.data) || !r.lost && len(r.data) != len(m.out) {
-				t.Errorf("reader %d has %d bytes of %d, lost %v", i, len(r.data), len(m.out), r.lost)
+				t.Errorf("reader %d got %d of %d bytes, lost %v; want all or lost", i, len(r.data), len(m.out), r.lost)
 			}
 			if r.lost && len(m.out) <= held {
-				t.Errorf("reader %d has lost what was held", i)
+				t.Errorf("reader %d lost output that the buffer still held", i)
 			}
 		}
 		if len(m.n.chunks) > manyChunks+2*held/maxChunk+2 {
-			t.Errorf("%d chunks are kept", len(m.n.chunks))
+			t.Errorf("chunks in the list = %d, want a bounded number", len(m.n.chunks))
 		}
 	})
 }
 
-// What nobody reads for long is joined, and lost only with the buffer; the list stays short.
+// Output that stays unread is joined to few chunks, and lost only with the buffer.
 func TestNumberingLong(t *testing.T) {
 	m := newModel(t, 2<<20)
 	for range 200_000 {
@@ -147,13 +149,13 @@ func TestNumberingLong(t *testing.T) {
 		m.at = m.at.Add(time.Second)
 		m.tell()
 		if len(m.n.chunks) > manyChunks {
-			t.Fatalf("%d chunks", len(m.n.chunks))
+			t.Fatalf("chunks in the list = %d, want a bounded number", len(m.n.chunks))
 		}
 	}
 	if _, data, lost := m.read(0, 4<<20); lost || len(data) != 2_000_000 {
-		t.Errorf("%d bytes, lost %v", len(data), lost)
+		t.Errorf("read after a long time: %d bytes, lost %v; want the whole buffer", len(data), lost)
 	}
-	// One who reads everything at once makes many small chunks: the old ones are forgotten.
+	// A reader that reads at once makes many small chunks. The old ones are dropped.
 	var seq uint64
 	for range 10_000 {
 		m.put([]byte("x"))
@@ -161,18 +163,18 @@ func TestNumberingLong(t *testing.T) {
 		m.tell()
 		var data []byte
 		if seq, data, _ = m.read(m.n.given, 100); string(data) != "x" {
-			t.Fatalf("%q", data)
+			t.Fatalf("data = %q, want the bytes just written", data)
 		}
 	}
 	if len(m.n.chunks) > manyChunks {
-		t.Errorf("%d chunks", len(m.n.chunks))
+		t.Errorf("chunks in the list = %d, want a bounded number", len(m.n.chunks))
 	}
 	if _, data, lost := m.read(0, 4<<20); !lost || len(data) == 0 || len(data) > manyChunks || seq < 10_000 {
-		t.Errorf("the old ones: %d bytes, lost %v", len(data), lost)
+		t.Errorf("read from the start: %d bytes, lost %v; want lost", len(data), lost)
 	}
 }
 
-// Small writes within a moment are one chunk, and none is cut within a rune.
+// Small writes within 50 ms are one chunk, and no chunk ends within a rune.
 func TestNumberingJoins(t *testing.T) {
 	m := newModel(t, 1<<20)
 	for range 10 {
@@ -190,11 +192,11 @@ func TestNumberingJoins(t *testing.T) {
 	if want := map[uint64][2]int64{1: {0, 20}, 2: {20, 21}, 3: {21, 24}}; len(m.extent) != 3 || m.extent[1] != want[1] ||
 		m.extent[2] != want[2] ||
 		m.extent[3] != want[3] {
-		t.Errorf("%v, want %v", m.extent, want)
+		t.Errorf("extents = %v, want %v", m.extent, want)
 	}
 }
 
-// What it costs the pump that somebody may read in chunks.
+// The benchmark measures the cost of chunks for the session's pump.
 func BenchmarkObserve(b *testing.B) {
 	s := New()
 	s.follow("sh-1").holds(2 << 20)

@@ -10,17 +10,23 @@ import (
 	"ptyctl/term"
 )
 
-// stamp is the form of a moment: UTC, and always of the same length.
+// stamp is the format of times: UTC with microseconds, so that all have the same length
+// and sort as text.
 const stamp = "2006-01-02T15:04:05.000000Z"
 
+// done is the result of an action that returns nothing else.
 type done struct{ meta }
 
+// openOut is the result of pty_open.
 type openOut struct {
 	ID        string `json:"id"`
 	StartedAt string `json:"started_at"`
 	meta
 }
 
+// ptyOpen starts a program on a terminal. The numbering must exist before the session
+// does, so that the observer misses no output; ptyOpen therefore chooses the session's
+// id.
 func (s *Set) ptyOpen(ctx context.Context, c *call) (result, error) {
 	in := struct {
 		Argv       []string
@@ -52,7 +58,7 @@ func (s *Set) ptyOpen(ctx context.Context, c *call) (result, error) {
 	return &openOut{ID: id, StartedAt: i.Created.UTC().Format(stamp)}, nil
 }
 
-// follow begins to number the output of a session that is about to be.
+// follow starts the numbering of a session that is about to open.
 func (s *Set) follow(id string) *numbering {
 	n := newNumbering()
 	s.mu.Lock()
@@ -61,17 +67,19 @@ func (s *Set) follow(id string) *numbering {
 	return n
 }
 
+// sendOut is the result of pty_send.
 type sendOut struct {
 	BytesWritten int `json:"bytes_written"`
 	meta
 }
 
-// sent is what went out of a write that got stuck.
+// sent is the partial result of a write that the program did not read completely.
 type sent struct {
 	BytesWritten int `json:"bytes_written"`
-	BytesPending int `json:"bytes_pending"` // that may still go out
+	BytesPending int `json:"bytes_pending"` // bytes in the queue that may still be written
 }
 
+// ptySend types bytes into a terminal.
 func (s *Set) ptySend(ctx context.Context, c *call) (result, error) {
 	var in struct{ ID, Data string }
 	if err := c.Args(&in); err != nil {
@@ -93,7 +101,7 @@ func (s *Set) ptySend(ctx context.Context, c *call) (result, error) {
 	}
 	if res.TimedOut {
 		return nil, &incomplete{&term.Error{Session: in.ID, Kind: term.ExecTimeout, Msg: fmt.Sprintf(
-			"the program has taken %d of %d bytes, and no more in time; see with pty_read what it does, or wake it with pty_signal INT",
+			"the program took %d of %d bytes in time; see its state with pty_read, or interrupt it with pty_signal INT",
 			res.Written,
 			len(data),
 		)}, sent{res.Written, res.Pending}}
@@ -101,6 +109,7 @@ func (s *Set) ptySend(ctx context.Context, c *call) (result, error) {
 	return &sendOut{BytesWritten: res.Written}, nil
 }
 
+// ptyResize sets the size of the terminal's window in characters.
 func (s *Set) ptyResize(ctx context.Context, c *call) (result, error) {
 	var in struct {
 		ID         string
@@ -119,6 +128,7 @@ func (s *Set) ptyResize(ctx context.Context, c *call) (result, error) {
 	return new(done), nil
 }
 
+// ptySignal sends a signal to the program of a terminal.
 func (s *Set) ptySignal(ctx context.Context, c *call) (result, error) {
 	var in struct{ ID, Signal string }
 	if err := c.Args(&in); err != nil {
@@ -134,13 +144,16 @@ func (s *Set) ptySignal(ctx context.Context, c *call) (result, error) {
 	return new(done), nil
 }
 
+// closeOut is the result of pty_close.
 type closeOut struct {
-	RC         *int   `json:"rc,omitempty"` // nil: not known
+	RC         *int   `json:"rc,omitempty"` // exit code; nil: unknown
 	Signal     string `json:"signal,omitempty"`
-	DurationMS int64  `json:"duration_ms"` // of the program
+	DurationMS int64  `json:"duration_ms"` // from pty_open to the program's end
 	meta
 }
 
+// ptyClose ends the program of a terminal and waits for its end. Further calls return the
+// same result while the session is kept.
 func (s *Set) ptyClose(ctx context.Context, c *call) (result, error) {
 	var in struct{ ID string }
 	if err := c.Args(&in); err != nil {
@@ -154,6 +167,7 @@ func (s *Set) ptyClose(ctx context.Context, c *call) (result, error) {
 		return nil, err
 	}
 	t.Close(ctx, session.CloseOptions{})
+	// The times are the manager's, so that a second close reports the same duration.
 	i := t.Info()
 	out := &closeOut{Signal: i.End.Exit.Signal, DurationMS: i.End.Time.Sub(i.Created).Milliseconds()}
 	if i.End.Exit.Known {

@@ -37,18 +37,20 @@ func TestLifecycle(t *testing.T) {
 	}
 	l.send(r.ID, "end\n")
 	l.rest(r.ID, seq)
-	for range 2 { // closing again tells the same
+	for range 2 { // a second close returns the same result
 		if c := l.ok("pty_close", `{"id":"`+r.ID+`"}`); c.RC == nil || *c.RC != 5 || c.Signal != "" {
-			t.Errorf("%s", c.text)
+			t.Errorf("pty_close = %s, want the exit code", c.text)
 		}
 	}
-	for tool, more := range map[string]string{"pty_send": `,"data":"YQ=="`, "pty_resize": `,"rows":1,"cols":1`, "pty_signal": `,"signal":"INT"`} {
-		if f := l.fails(tool, `{"id":"`+r.ID+`"`+more+`}`, aiterm.ESessionClosed, "status 5", "pty_read", "pty_open"); f.Details.ID != r.ID {
-			t.Errorf("%s", f.text)
+	for tool, more := range map[string]string{"pty_send": `,"data":"YQ=="`, "pty_resize": `,"rows":1,"cols":1`,
+		"pty_signal": `,"signal":"INT"`} {
+		if f := l.fails(tool, `{"id":"`+r.ID+`"`+more+`}`, aiterm.ESessionClosed, "status 5", "pty_read",
+			"pty_open"); f.Details.ID != r.ID {
+			t.Errorf("failure after the end = %s, want it to say so", f.text)
 		}
 	}
 	if again := l.ok("pty_read", `{"id":"`+r.ID+`"}`); !again.Closed || !strings.Contains(again.data(), "got two") {
-		t.Errorf("after the end: %s", again.text)
+		t.Errorf("pty_read after the end = %s, want the whole output", again.text)
 	}
 }
 
@@ -65,20 +67,21 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// The life of a terminal can have an end that is known beforehand: the hard one, whatever the program does.
+// A terminal may have a time limit. It is hard: the program is killed, even if it ignores
+// signals.
 func TestTerminalTimeout(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	id := l.open(`["sh","-c","trap '' HUP TERM INT; echo up; while :; do sleep 0.01; done"]`, `,"timeout_ms":500`)
 	if got := l.rest(id, 0); got != "up\r\n" {
-		t.Errorf("%q", got)
+		t.Errorf("output before the limit = %q, want up", got)
 	}
 	l.fails("pty_send", `{"id":"`+id+`","data":""}`, aiterm.ESessionClosed, "500ms, its timeout")
 	if r := l.ok("pty_close", `{"id":"`+id+`"}`); r.RC == nil || *r.RC != 137 || r.DurationMS < 500 {
-		t.Errorf("%s", r.text)
+		t.Errorf("pty_close after the limit = %s, want rc 137 after 500 ms", r.text)
 	}
 }
 
-// Wrong calls name the field and what is right.
+// A failure for wrong arguments names the field and the right form.
 func TestWrongCalls(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	id := l.open(`["cat"]`, "")
@@ -94,8 +97,8 @@ func TestWrongCalls(t *testing.T) {
 		{"shell_run", `{"argv":["ls"],"cwd":"/no/such"}`, "cwd", []string{"no such file"}},
 		{"shell_run", `{"argv":["ls"],"stdin":"a?="}`, "stdin", []string{"base64", "byte 1"}},
 		{"shell_run", `{"argv":["ls"],"env":["A=b"]}`, "env", []string{"JSON object"}},
-		{"shell_run", `{"argv":["ls"],"env":{"A=b":"c"}}`, "env", []string{"names and values", `"="`}},
-		{"shell_run", `{"argv":["ls"],"env":{"":"c"}}`, "env", []string{"not empty"}},
+		{"shell_run", `{"argv":["ls"],"env":{"A=b":"c"}}`, "env", []string{"names to values", `"="`}},
+		{"shell_run", `{"argv":["ls"],"env":{"":"c"}}`, "env", []string{"not be empty"}},
 		{"shell_run", `{"argv":["ls"],"env":{"A":"c\u0000"}}`, "env", []string{"NUL"}},
 		{"shell_run", `{"argv":["ls"],"env":{"A":1}}`, "env.A", []string{"string"}},
 		{"shell_run", `{"argv":["ls"],"timeout_ms":-1}`, "timeout_ms", []string{"between"}},
@@ -116,10 +119,11 @@ func TestWrongCalls(t *testing.T) {
 			t.Errorf("%s %s: %s", c.tool, c.arguments, r.text)
 		}
 	}
-	for tool, more := range map[string]string{"pty_send": `,"data":""`, "pty_read": "", "pty_resize": `,"rows":1,"cols":1`, "pty_signal": `,"signal":"INT"`, "pty_close": ""} {
+	for tool, more := range map[string]string{"pty_send": `,"data":""`, "pty_read": "",
+		"pty_resize": `,"rows":1,"cols":1`, "pty_signal": `,"signal":"INT"`, "pty_close": ""} {
 		l.fails(tool, `{"id":"sh-nosuch"`+more+`}`, aiterm.ENotFound, "sh-nosuch", "pty_open")
 	}
-	// A session of other tools is none of these.
+	// These tools do not find sessions of other tools.
 	res, err := l.manager.Open(
 		t.Context(),
 		session.OpenRequest{Target: term.Target{Protocol: "local", Local: term.LocalOptions{Argv: []string{"cat"}}}},
@@ -130,7 +134,7 @@ func TestWrongCalls(t *testing.T) {
 	l.fails("pty_read", `{"id":"`+res.Session.ID()+`"}`, aiterm.ENotFound, "pty_open")
 }
 
-// What an operator forbids, and what is too much, is told apart.
+// A refusal by the policy and a limit are different failures.
 func TestRefusals(t *testing.T) {
 	deny := func(_ context.Context, a term.Action) (term.Ruling, error) {
 		if strings.Contains(a.Command, "forbidden") {
@@ -144,20 +148,22 @@ func TestRefusals(t *testing.T) {
 	}
 	l := newLab(t, mcpapi.Options{}, session.Config{Gate: deny, MaxSessions: 1})
 	for _, tool := range []string{"shell_run", "pty_open"} {
-		if r := l.fails(tool, `{"argv":["forbidden"]}`, aiterm.EDenied, "policy.deny[0]"); r.Details.Rule != "policy.deny[0]" {
-			t.Errorf("%s", r.text)
+		if r := l.fails(tool, `{"argv":["forbidden"]}`, aiterm.EDenied,
+			"policy.deny[0]"); r.Details.Rule != "policy.deny[0]" {
+			t.Errorf("%s against the policy = %s, want the rule policy.deny[0]", tool, r.text)
 		}
 	}
 	l.open(`["cat"]`, "")
 	for _, tool := range []string{"shell_run", "pty_open"} {
-		if r := l.fails(tool, `{"argv":["true"]}`, aiterm.ERLimit, "session.max_sessions"); r.Details.Limit != "session.max_sessions" ||
+		if r := l.fails(tool, `{"argv":["true"]}`, aiterm.ERLimit,
+			"session.max_sessions"); r.Details.Limit != "session.max_sessions" ||
 			!r.Details.Retryable {
-			t.Errorf("%s", r.text)
+			t.Errorf("%s beyond the limit = %s, want session.max_sessions, retryable", tool, r.text)
 		}
 	}
 }
 
-// Where tokens are kept apart, nobody finds the terminals of others.
+// If tokens are isolated, a caller does not find the terminals of others.
 func TestIsolation(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	call := func(token, tool, arguments string) (r reply) {
@@ -186,17 +192,19 @@ func TestIsolation(t *testing.T) {
 		return r
 	}
 	id := call("one", "pty_open", `{"argv":["cat"]}`).ID
-	for tool, more := range map[string]string{"pty_send": `,"data":""`, "pty_read": `,"timeout_ms":0`, "pty_resize": `,"rows":1,"cols":1`, "pty_signal": `,"signal":"INT"`, "pty_close": ""} {
+	for tool, more := range map[string]string{"pty_send": `,"data":""`, "pty_read": `,"timeout_ms":0`,
+		"pty_resize": `,"rows":1,"cols":1`, "pty_signal": `,"signal":"INT"`, "pty_close": ""} {
 		if r := call("two", tool, `{"id":"`+id+`"`+more+`}`); r.Code != aiterm.ENotFound {
 			t.Errorf("%s of another token's terminal: %+v", tool, r)
 		}
 	}
 	if r := call("one", "pty_close", `{"id":"`+id+`"}`); r.Code != "" {
-		t.Errorf("%+v", r)
+		t.Errorf("pty_close by the owner = %+v, want success", r)
 	}
 }
 
-// More reads than may wait are told so, and those that do not wait go on.
+// Reads beyond the limit of waiting reads fail with that limit. Reads that do not wait
+// still work.
 func TestTooManyReads(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{MaxReads: 1})
 	id := l.open(`["cat"]`, "")
@@ -215,18 +223,18 @@ func TestTooManyReads(t *testing.T) {
 		}
 	}
 	if r.Code != aiterm.ERLimit || r.Details.Limit != "limits.max_waiting_reads" {
-		t.Errorf("%s", r.text)
+		t.Errorf("read beyond the limit = %s, want %s for limits.max_waiting_reads", r.text, aiterm.ERLimit)
 	}
 	if r := l.ok("pty_read", `{"id":"`+id+`","timeout_ms":0}`); len(r.Chunks) != 0 {
-		t.Errorf("%s", r.text)
+		t.Errorf("read with timeout_ms 0 = %s, want no chunks", r.text)
 	}
 	l.send(id, "x")
 	if r := <-over; r.data() != "x" {
-		t.Errorf("%s", r.text)
+		t.Errorf("waiting read = %s, want x", r.text)
 	}
 }
 
-// A program that reads nothing takes only so much input.
+// A program that does not read takes only a bounded amount of input.
 func TestSendStuck(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{WriteTimeout: 300 * time.Millisecond})
 	id := l.open(`["sh","-c","stty raw -echo; echo up; exec sleep 1000"]`, "")
@@ -240,11 +248,11 @@ func TestSendStuck(t *testing.T) {
 		"pty_signal",
 	)
 	if d := r.Details.Result; d == nil || d.BytesWritten <= 0 || d.BytesWritten >= 200<<10 {
-		t.Errorf("%s", r.text)
+		t.Errorf("pty_send of 200 KiB = %s, want some bytes written", r.text)
 	}
 }
 
-// Each answer has an id that the record of what was done has too.
+// Each answer has a correlation id, which the events of the call have, too.
 func TestCorrelation(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	ids := map[string]bool{}
@@ -263,14 +271,15 @@ func TestCorrelation(t *testing.T) {
 	for _, e := range l.seen.list() {
 		got[string(e.Verb)+" "+e.Actor.Call] = true
 	}
-	for _, want := range []string{"open " + run.CorrelationID, "exec " + run.CorrelationID, "exec_end " + run.CorrelationID, "open " + open.CorrelationID, "write " + send.CorrelationID, "signal " + wrong.CorrelationID} {
+	for _, want := range []string{"open " + run.CorrelationID, "exec " + run.CorrelationID, "exec_end " +
+		run.CorrelationID, "open " + open.CorrelationID, "write " + send.CorrelationID, "signal " + wrong.CorrelationID} {
 		if !got[want] {
 			t.Errorf("%s is not on record: %v", want, got)
 		}
 	}
 }
 
-// The answers, byte by byte, but for what differs each time.
+// The answers are compared byte by byte, except for values that differ in each run.
 func TestGoldenAnswers(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	var b strings.Builder
@@ -295,30 +304,32 @@ func TestGoldenAnswers(t *testing.T) {
 	id := add("pty_open", `{"argv":["sh","-c","read x; printf '\\033[1mbold\\033[0m\\n'; exit 4"],`+path+`}`).ID
 	golden(t, "answers.txt", b.String())
 	b.Reset()
-	// What comes of a terminal comes in pieces of its own choice; with the program at its end the order is known.
+	// A terminal's output may come in any pieces; their order is known only after the
+	// program's end.
 	l.send(id, "\n")
 	l.rest(id, 0)
 	for _, c := range []struct{ tool, more string }{{"pty_send", `,"data":""`}, {"pty_close", ""}} {
 		r := l.call(c.tool, `{"id":"`+id+`"`+c.more+`}`)
 		if c.tool == "pty_close" &&
 			!regexp.MustCompile(`^\{"rc":4,"duration_ms":\d+,"correlation_id":"call-[a-z2-7]{16}"\}$`).MatchString(r.text) {
-			t.Errorf("%s", r.text)
+			t.Errorf("pty_close = %s, want rc 4, duration and correlation id", r.text)
 		}
 	}
 	r := l.ok("pty_read", `{"id":"`+id+`","strip_ansi":true}`)
 	if !regexp.MustCompile(`^\{"chunks":\[(\{"seq":\d+,"stream":"stdout","data":"[^"]*","ts":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"\},?)+\],"closed":true,"truncated":false,"correlation_id":"call-[a-z2-7]{16}","duration_ms":\d+\}$`).
 		MatchString(r.text) {
-		t.Errorf("%s", r.text)
+		t.Errorf("pty_read with strip_ansi = %s, want chunks with numbers and times", r.text)
 	}
 }
 
-// The set is offered by name alone, and not beside another with a tool of the same name.
+// The set is offered only by name, and not beside another set with a tool of the same
+// name.
 func TestOffered(t *testing.T) {
 	set := aiterm.New().Toolset()
 	other := mcpapi.Toolset{Name: "pty", Tools: []*mcpapi.Tool{{Name: "pty_read"}}}
 	err := mcpapi.CheckToolsets([]string{"aiterm", "pty"}, []mcpapi.Toolset{set, other})
 	if err == nil || !strings.Contains(err.Error(), "pty_read") {
-		t.Errorf("%v", err)
+		t.Errorf("CheckToolsets with two tools pty_read = %v, want an error that names it", err)
 	}
 	if err := mcpapi.CheckToolsets([]string{"core", "aiterm"}, []mcpapi.Toolset{set, other}); err != nil {
 		t.Error(err)

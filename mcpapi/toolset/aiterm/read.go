@@ -9,26 +9,30 @@ import (
 	"ptyctl/term"
 )
 
+// readOut is the result of pty_read.
 type readOut struct {
 	Chunks    []chunkOut `json:"chunks"`
 	Closed    bool       `json:"closed"`    // the program has ended, and this is the end of its output
-	Truncated bool       `json:"truncated"` // output before the first chunk is lost: its numbers are missing
+	Truncated bool       `json:"truncated"` // output before the first chunk is lost; its numbers are missing
 	meta
 }
 
+// A chunkOut is a chunk in the result of pty_read.
 type chunkOut struct {
 	Seq    uint64 `json:"seq"`
-	Stream string `json:"stream"`
-	Data   []byte `json:"data"`
-	TS     string `json:"ts"`
+	Stream string `json:"stream"` // always "stdout": a terminal has one stream
+	Data   []byte `json:"data"`   // base64 in JSON
+	TS     string `json:"ts"`     // when its first byte came
 }
 
-// What a call gets that does not say.
+// Defaults of pty_read, as in the service.
 const (
 	readBytes = 64 << 10
 	readWait  = 1000 // milliseconds
 )
 
+// ptyRead returns the chunks after since_seq and waits if there are none yet. Every
+// reader has its own position, so any number of readers may read the same terminal.
 func (s *Set) ptyRead(ctx context.Context, c *call) (result, error) {
 	in := struct {
 		ID        string
@@ -36,7 +40,8 @@ func (s *Set) ptyRead(ctx context.Context, c *call) (result, error) {
 		MaxBytes  int64  `json:"max_bytes"`
 		TimeoutMS int64  `json:"timeout_ms"`
 		StripANSI bool   `json:"strip_ansi"`
-	}{MaxBytes: min(readBytes, int64(c.Options().MaxReadBytes)), TimeoutMS: min(readWait, c.Options().MaxWait.Milliseconds())}
+	}{MaxBytes: min(readBytes, int64(c.Options().MaxReadBytes)), TimeoutMS: min(readWait,
+		c.Options().MaxWait.Milliseconds())}
 	if err := c.Args(&in); err != nil {
 		return nil, err
 	}
@@ -46,18 +51,14 @@ func (s *Set) ptyRead(ctx context.Context, c *call) (result, error) {
 	}
 	cursor, last, ok := n.after(in.SinceSeq)
 	if !ok {
-		return nil, c.Invalid(
-			"since_seq",
-			fmt.Sprintf(
-				"since_seq is %d, and the last chunk that was returned is %d; pass the seq of the last chunk that you have, or 0 for all that is kept",
-				in.SinceSeq,
-				last,
-			),
-		)
+		return nil, c.Invalid("since_seq", fmt.Sprintf("since_seq is %d, but the last chunk returned is %d; "+
+			"pass the seq of your last chunk, or 0 for all kept output", in.SinceSeq, last))
 	}
 	c.Waits("output of "+in.ID, t)
 	r := session.ReadRequest{
-		Cursor: cursor, MaxBytes: int(c.lower("max_bytes", in.MaxBytes, int64(c.Options().MaxReadBytes), "limits.max_read_bytes")), Timeout: c.wait("timeout_ms", in.TimeoutMS),
+		Cursor:   cursor,
+		MaxBytes: int(c.lower("max_bytes", in.MaxBytes, int64(c.Options().MaxReadBytes), "limits.max_read_bytes")),
+		Timeout:  c.wait("timeout_ms", in.TimeoutMS),
 	}
 	k, given, lost, err := c.chunks(ctx, t, n, in.SinceSeq, r)
 	if err != nil {
@@ -86,7 +87,8 @@ func (s *Set) ptyRead(ctx context.Context, c *call) (result, error) {
 	return out, nil
 }
 
-// chunks reads, and returns what was read with the chunks after seq that are in it.
+// chunks reads once and returns the output with the chunks after seq in it. It reads
+// again if another call has made a longer chunk final in the meantime.
 func (c *call) chunks(
 	ctx context.Context,
 	t *session.Session,
@@ -112,15 +114,9 @@ func (c *call) chunks(
 		case needs == 0:
 			return k, given, lost, nil
 		case needs > int64(r.MaxBytes):
-			return k, nil, false, c.Invalid(
-				"max_bytes",
-				fmt.Sprintf(
-					"max_bytes is %d, and the next chunk, which was returned before and stays as it was then, needs %d; pass at least that",
-					r.MaxBytes,
-					needs,
-				),
-			)
+			return k, nil, false, c.Invalid("max_bytes", fmt.Sprintf("max_bytes is %d, but the next chunk is final "+
+				"and needs %d; pass at least that", r.MaxBytes, needs))
 		}
-		// Since this call has read, the chunk has grown and another call was given it: all of it is there by now.
+		// Another call has received the chunk after it grew: all of it is in the buffer now.
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// A Set is the tools, and what they have to remember. It must be one of the observers of the session.Manager. Make it with
-// New.
+// A Set holds the tools and their state. It must be an observer of the session.Manager;
+// otherwise chunks have no arrival times. Use New to make one.
 type Set struct {
 	began time.Time
 
@@ -26,10 +26,10 @@ type Set struct {
 // New makes a Set.
 func New() *Set { return &Set{began: time.Now(), terminals: make(map[string]*numbering)} }
 
-// Name is the set's, for whoever offers it.
+// Name returns the name by which the configuration and [mcpapi.Options] select the set.
 func (*Set) Name() string { return "aiterm" }
 
-// Toolset returns the tools.
+// Toolset returns the tools for [mcpapi.Options].
 func (s *Set) Toolset() mcpapi.Toolset {
 	return mcpapi.Toolset{
 		Name:         s.Name(),
@@ -39,7 +39,8 @@ func (s *Set) Toolset() mcpapi.Toolset {
 	}
 }
 
-// Observe implements term.Observer.
+// Observe implements term.Observer. It extends the chunks of the session and removes them
+// when the manager forgets it.
 func (s *Set) Observe(e term.Event) {
 	switch e.Verb {
 	case term.VerbOutput:
@@ -51,19 +52,22 @@ func (s *Set) Observe(e term.Event) {
 	}
 }
 
+// numbering returns the chunks of a terminal, or nil if pty_open has not opened it.
 func (s *Set) numbering(id string) *numbering {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.terminals[id]
 }
 
+// forget removes the chunks of a terminal.
 func (s *Set) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.terminals, id)
 }
 
-// terminal returns one that pty_open has opened, if the caller may know of it.
+// terminal returns a session that pty_open has opened, if the caller may see it. Sessions
+// of other tools and unknown ids give the same error.
 func (s *Set) terminal(ctx context.Context, c *call, verb term.Verb, id string) (*session.Session, *numbering, error) {
 	t, err := c.Session(ctx, verb, id)
 	if err != nil {
@@ -76,29 +80,31 @@ func (s *Set) terminal(ctx context.Context, c *call, verb term.Verb, id string) 
 	return t, n, nil
 }
 
-// A call is one call of a tool of the set.
+// A call is one call of a tool of this set.
 type call struct {
 	*mcpapi.Call
-	id       string // its correlation id
+	id       string // correlation id, in the answer and in the audit log
 	began    time.Time
 	warnings []string
 }
 
-// A meta is the part of an answer that all have in common.
+// A meta is the part that all answers share.
 type meta struct {
-	CorrelationID string   `json:"correlation_id,omitempty"` // always there, but for a result within a failure
+	CorrelationID string   `json:"correlation_id,omitempty"` // empty only in a partial result within a failure
 	DurationMS    int64    `json:"duration_ms"`
 	Warnings      []string `json:"warnings,omitempty"`
 }
 
+// stamp fills in the correlation id, the duration and the warnings.
 func (m *meta) stamp(c *call) {
 	m.CorrelationID, m.DurationMS, m.Warnings = c.id, time.Since(c.began).Milliseconds(), c.warnings
 }
 
-// A result is a struct with a meta in it.
+// A result is a struct that embeds meta.
 type result interface{ stamp(c *call) }
 
-// handler makes a Handler of what does the work of a tool.
+// handler adapts do to mcpapi.Handler. It gives the call a correlation id, which the
+// audit log gets through the term.Actor.
 func handler(do func(ctx context.Context, c *call) (result, error)) mcpapi.Handler {
 	return func(ctx context.Context, given *mcpapi.Call) (mcpapi.Answer, error) {
 		c := &call{Call: given, id: newCorrelation(), began: time.Now()}
@@ -113,14 +119,16 @@ func handler(do func(ctx context.Context, c *call) (result, error)) mcpapi.Handl
 	}
 }
 
+// newCorrelation returns an id with 80 random bits, so that ids are unique across
+// restarts.
 func newCorrelation() string { return "call-" + strings.ToLower(rand.Text()[:16]) }
 
-// answer is the JSON of v, whose members have the order of the struct.
+// answer returns v as JSON. The fields keep the order of the struct.
 func answer(v any, isError bool) mcpapi.Answer {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // nothing in it can fail to
+	_ = enc.Encode(v) // every type here can be encoded
 	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	return mcpapi.Answer{Text: string(text), Structured: text, IsError: isError}
 }

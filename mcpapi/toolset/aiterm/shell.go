@@ -10,11 +10,13 @@ import (
 	"ptyctl/term"
 )
 
-// shellGrace is how long a program has to obey TERM when its time is over, before it is killed.
+// shellGrace is the time between TERM and KILL for a program that exceeds its timeout.
 const shellGrace = 2 * time.Second
 
+// shellOut is the result of shell_run. Output beyond the operator's limit is cut in the
+// middle.
 type shellOut struct {
-	RC              int    `json:"rc"` // 128 + n after signal n
+	RC              int    `json:"rc"` // exit code; 128 + n if signal n ended the program
 	Signal          string `json:"signal,omitempty"`
 	Stdout          []byte `json:"stdout"`
 	Stderr          []byte `json:"stderr"`
@@ -22,23 +24,26 @@ type shellOut struct {
 	StderrTruncated bool   `json:"stderr_truncated"`
 	StdoutOmitted   *gap   `json:"stdout_omitted,omitempty"`
 	StderrOmitted   *gap   `json:"stderr_omitted,omitempty"`
-	DurationMS      int64  `json:"duration_ms"` // of the program
+	DurationMS      int64  `json:"duration_ms"` // run time of the program
 	Cwd             string `json:"cwd"`
 	Usage           *usage `json:"usage,omitempty"`
 	meta
 }
 
-// A gap is what was left out in the middle of a stream.
+// A gap is output that was left out of the middle of a stream.
 type gap struct {
-	At    int   `json:"at"` // where it would stand
+	At    int   `json:"at"` // offset in the output at which the bytes are missing
 	Bytes int64 `json:"bytes"`
 }
 
+// usage is the program's use of resources, including its children.
 type usage struct {
 	CPUMS    int64 `json:"cpu_ms"`
 	MaxRSSKB int64 `json:"max_rss_kb"`
 }
 
+// shellRun runs a program to its end without a terminal. The program ends with the call:
+// after a cancellation no client could ask for its result.
 func (s *Set) shellRun(ctx context.Context, c *call) (result, error) {
 	var in struct {
 		Argv      []string
@@ -75,26 +80,27 @@ func (s *Set) shellRun(ctx context.Context, c *call) (result, error) {
 	switch {
 	case r.TimedOut:
 		return nil, &incomplete{&term.Error{Kind: term.ExecTimeout, Msg: fmt.Sprintf(
-			"the program did not end within %s, and was ended; details.result has what it put out. Give it more time with timeout_ms, up to %d here (limits.max_wait_ms); "+
-				"for what takes longer use pty_open, which has no such limit",
-			timeout,
-			o.MaxWait.Milliseconds(),
+			"program stopped: it ran longer than %s; details.result has its output. Pass a longer timeout_ms, up to %d "+
+				"(limits.max_wait_ms), or use pty_open, which has no such limit",
+			timeout, o.MaxWait.Milliseconds(),
 		)}, out}
-	case r.Exit.Limit != "" && r.Exit.Code == 0: // it could do without
+	case r.Exit.Limit != "" && r.Exit.Code == 0: // the program went on without the resource
 		c.warnings = append(
 			c.warnings,
-			"the program has met the operator's limit "+r.Exit.Limit+" (see [local] in the configuration)",
+			"program reached the operator's limit "+r.Exit.Limit+" (see [local] in the configuration)",
 		)
 	case r.Exit.Limit != "":
 		return nil, &incomplete{&term.Error{
 			Kind: term.LimitExceeded, Details: &term.Details{Limit: r.Exit.Limit},
-			Msg: "the program has met the operator's limit " + r.Exit.Limit + " (see [local] in the configuration); details.result has what it put out",
+			Msg: "program stopped at the operator's limit " + r.Exit.Limit +
+				" (see [local] in the configuration); details.result has its output",
 		}, out}
 	case !r.Exit.Known:
 		return nil, &incomplete{
 			&term.Error{
 				Kind: term.IOError,
-				Msg:  "how the program ended is not known (" + r.ExitReason + "); details.result has what it put out, without an rc that means anything",
+				Msg: "exit code unknown: " + r.ExitReason +
+					"; details.result has the output, its rc has no meaning",
 			},
 			out,
 		}
@@ -102,6 +108,7 @@ func (s *Set) shellRun(ctx context.Context, c *call) (result, error) {
 	return out, nil
 }
 
+// newShellOut converts the result of a program to the form of the contract.
 func newShellOut(r session.RunResult) *shellOut {
 	out := &shellOut{RC: r.Exit.Code, Signal: r.Exit.Signal, Cwd: r.Process.Dir, DurationMS: r.Duration.Milliseconds()}
 	out.Stdout, out.StdoutOmitted = streamOf(r.Stdout)
@@ -113,6 +120,8 @@ func newShellOut(r session.RunResult) *shellOut {
 	return out
 }
 
+// streamOf returns the kept bytes of a stream and describes the gap in them, if there is
+// one.
 func streamOf(o session.Output) (data []byte, left *gap) {
 	if !o.Complete() {
 		left = &gap{At: len(o.Head), Bytes: o.Omitted()}
@@ -120,7 +129,8 @@ func streamOf(o session.Output) (data []byte, left *gap) {
 	return append([]byte{}, o.Bytes()...), left
 }
 
-// noSession is an error of what was to make a session, without the name of one that nobody will ever see.
+// noSession removes the session id from an error, because the caller never sees a session
+// of that id. It replaces the message if the call was canceled.
 func noSession(err error, canceled string) error {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// A program to its end: exit code, streams, input, folder, usage.
+// shell_run returns exit code, streams, folder and usage of a program.
 func TestShellRun(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -31,44 +31,45 @@ func TestShellRun(t *testing.T) {
 		r.Usage == nil ||
 		r.Usage.MaxRSSKB == 0 ||
 		r.Signal != "" {
-		t.Errorf("%s", r.text)
+		t.Errorf("shell_run = %s, want its rc, streams, folder and usage", r.text)
 	}
 	r = l.ok("shell_run", `{"argv":["sh","-c","kill -TERM $$"],`+path+`}`)
 	if *r.RC != 143 || r.Signal != "TERM" || !strings.Contains(r.text, `"stdout":"","stderr":""`) {
-		t.Errorf("ended by a signal: %s", r.text)
+		t.Errorf("shell_run of a program that TERM ends = %s, want rc 143 and no output", r.text)
 	}
-	// What looks like a command line is an argument.
-	if r = l.ok("shell_run", `{"argv":["printf","%s|","a b","$HOME","*","; exit 9"],"cwd":null,"env":null,"timeout_ms":null}`); string(
-		r.Stdout,
-	) != "a b|$HOME|*|; exit 9|" {
-		t.Errorf("arguments: %s", r.text)
+	// Text that looks like a command line is an argument.
+	r = l.ok("shell_run",
+		`{"argv":["printf","%s|","a b","$HOME","*","; exit 9"],"cwd":null,"env":null,"timeout_ms":null}`)
+	if got, want := string(r.Stdout), "a b|$HOME|*|; exit 9|"; got != want {
+		t.Errorf("arguments of the program = %q, want %q", got, want)
 	}
 	if all := l.manager.List(); len(all) != 0 {
-		t.Errorf("sessions are left: %+v", all)
+		t.Errorf("sessions after shell_run = %+v, want none", all)
 	}
 }
 
-// A program has the variables that it is given, and no other; their values are told to nobody else.
+// A program gets only the variables of its call. Their values must not appear anywhere
+// else.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("AITERM_OWN", "1")
 	value := leaktest.Secret(t, "v4lue-of-a-variable-1138")
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	if r := l.ok("shell_run", `{"argv":["env"]}`); len(r.Stdout) != 0 {
-		t.Errorf("without env: %q", r.Stdout)
+		t.Errorf("environment without env = %q, want none", r.Stdout)
 	}
-	if r := l.ok("shell_run", `{"argv":["env"],"env":{"ZED":"1","PATH":"/usr/bin:/bin","EMPTY":""}}`); string(
-		r.Stdout,
-	) != "EMPTY=\nPATH=/usr/bin:/bin\nZED=1\n" {
-		t.Errorf("with env: %q", r.Stdout)
+	r := l.ok("shell_run", `{"argv":["env"],"env":{"ZED":"1","PATH":"/usr/bin:/bin","EMPTY":""}}`)
+	if got, want := string(r.Stdout), "EMPTY=\nPATH=/usr/bin:/bin\nZED=1\n"; got != want {
+		t.Errorf("environment = %q, want %q", got, want)
 	}
 	id := l.ok("pty_open", `{"argv":["env"]}`).ID
 	if got := l.rest(id, 0); got != "" {
-		t.Errorf("on a terminal: %q", got)
+		t.Errorf("environment on a terminal = %q, want none", got)
 	}
-	// The value reaches the program, and is in no event. (What a program prints, its reader sees: this one counts it.)
+	// The value reaches the program but no event. The program prints only its length,
+	// because a reader sees all output.
 	secret := `{"argv":["sh","-c","printf %s \"${#MY_TOKEN}\""],"env":{"MY_TOKEN":"` + value + `","PATH":"/usr/bin:/bin"}}`
 	if r := l.ok("shell_run", secret); string(r.Stdout) != itoa(uint64(len(value))) {
-		t.Errorf("the value did not come: %s", r.text)
+		t.Errorf("length of the variable = %s, want %d", r.text, len(value))
 	}
 	named := false
 	for _, e := range l.seen.list() {
@@ -76,11 +77,11 @@ func TestEnvironment(t *testing.T) {
 		named = named || e.Verb == term.VerbOpen && strings.Contains(e.Detail, "env MY_TOKEN,PATH")
 	}
 	if !named {
-		t.Error("the names of the variables are not on record")
+		t.Error("no event names the variables, want env MY_TOKEN,PATH")
 	}
 }
 
-// The time of a program ends it, and what it has put out is in the failure.
+// A program that exceeds its timeout is stopped. The failure has its output.
 func TestShellTimeout(t *testing.T) {
 	l := newLab(t, mcpapi.Options{MaxWait: 2 * time.Second}, session.Config{})
 	r := l.fails(
@@ -92,7 +93,7 @@ func TestShellTimeout(t *testing.T) {
 		"pty_open",
 	)
 	if d := r.Details.Result; d == nil || *d.RC != 9 || string(d.Stdout) != "up\nbye\n" || !r.Details.Retryable {
-		t.Errorf("obeys: %s", r.text)
+		t.Errorf("program that obeys TERM = %s, want rc 9 and its output", r.text)
 	}
 	r = l.fails(
 		"shell_run",
@@ -104,14 +105,15 @@ func TestShellTimeout(t *testing.T) {
 	if d := r.Details.Result; d == nil || *d.RC != 137 || d.Signal != "KILL" || string(d.Stdout) != "up\n" ||
 		len(r.Warnings) != 1 ||
 		!strings.Contains(r.Warnings[0], "timeout_ms was lowered to 2000 (limits.max_wait_ms)") {
-		t.Errorf("ignores, and asked for too much: %s", r.text)
+		t.Errorf("program that ignores TERM = %s, want rc 137, its output and a warning", r.text)
 	}
 	if all := l.manager.List(); len(all) != 0 {
-		t.Errorf("sessions are left: %+v", all)
+		t.Errorf("sessions after the timeouts = %+v, want none", all)
 	}
 }
 
-// Output beyond the limit is cut, and says so; nothing of it is kept.
+// Output beyond the limit is cut in the middle and reported. Nothing is kept after the
+// call.
 func TestShellCaps(t *testing.T) {
 	l := newLab(t, mcpapi.Options{MaxReadBytes: 1000}, session.Config{})
 	r := l.ok("shell_run", `{"argv":["sh","-c","seq 20000; echo short >&2"],`+path+`}`)
@@ -122,14 +124,14 @@ func TestShellCaps(t *testing.T) {
 		!strings.HasSuffix(text, "\n19999\n20000\n") ||
 		!strings.HasPrefix("1\n2\n3\n", text[:6]) ||
 		r.StdoutOmitted.At >= len(text) {
-		t.Errorf("%s", r.text)
+		t.Errorf("shell_run of seq 20000 = %s, want the first and the last lines", r.text)
 	}
 	if all := l.manager.List(); len(all) != 0 || l.manager.Buffered() != 0 {
-		t.Errorf("left: %d bytes, %+v", l.manager.Buffered(), all)
+		t.Errorf("after shell_run %d bytes and %+v are kept, want none", l.manager.Buffered(), all)
 	}
 }
 
-// A call that is canceled ends its program: nobody could ask for it any more.
+// The program of a canceled call is ended, because no client could ask for its result.
 func TestShellCanceled(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -143,18 +145,18 @@ func TestShellCanceled(t *testing.T) {
 	}
 	cancel()
 	if err := <-over; err == nil {
-		t.Error("the canceled call has an answer")
+		t.Error("canceled call returned an answer, want an error")
 	}
 	deadline := time.Now().Add(10 * time.Second)
 	for len(l.manager.List()) != 0 {
 		if time.Now().After(deadline) {
-			t.Fatalf("left: %+v", l.manager.List())
+			t.Fatalf("sessions after the cancellation = %+v, want none", l.manager.List())
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// An operator's limit that a program has met is a failure of its own.
+// A program that reaches a limit of the operator is a failure with its own code.
 func TestShellLimit(t *testing.T) {
 	fake := func(_ context.Context, t term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
 		exit := term.Exit{Started: true, Known: true, Code: 152, Signal: "XCPU", Limit: "cpu_s"}
@@ -166,10 +168,10 @@ func TestShellLimit(t *testing.T) {
 	l := newLab(t, mcpapi.Options{}, session.Config{Dialers: map[string]term.Dialer{"local": fake}})
 	if r := l.fails("shell_run", `{"argv":["burn"]}`, aiterm.ERLimit, "cpu_s", "[local]"); r.Details.Limit != "cpu_s" ||
 		*r.Details.Result.RC != 152 {
-		t.Errorf("%s", r.text)
+		t.Errorf("shell_run of burn = %s, want the limit cpu_s and rc 152", r.text)
 	}
 	if r := l.ok("shell_run", `{"argv":["fork"]}`); *r.RC != 0 || len(r.Warnings) != 1 ||
 		!strings.Contains(r.Warnings[0], "processes") {
-		t.Errorf("one that went on: %s", r.text)
+		t.Errorf("shell_run of fork = %s, want rc 0 and a warning", r.text)
 	}
 }
