@@ -16,48 +16,54 @@ import (
 	"ptyctl/mcpapi"
 )
 
+// Media types of answers.
 const (
 	jsonType  = "application/json"
 	eventType = "text/event-stream"
 	plainType = "text/plain"
 )
 
-// codeRefused is from the range that MCP leaves to implementations, -32000 to -32019.
+// codeRefused is the JSON-RPC code of refusals. MCP leaves the range -32000 to -32019 to
+// implementations.
 const codeRefused = -32000
 
-// A refusal is why a request is not served, and what to do next.
+// A refusal says why a request is not served and what the client should do next.
 type refusal struct {
 	status  int
-	code    int // JSON-RPC
+	code    int // JSON-RPC error code
 	message string
 	headers [][2]string
 }
 
+// refuse returns a refusal with the given HTTP status.
 func refuse(status int, message string) *refusal {
 	return &refusal{status: status, code: codeRefused, message: message}
 }
 
+// header adds an HTTP header to the refusal, for example Retry-After.
 func (r *refusal) header(name, value string) { r.headers = append(r.headers, [2]string{name, value}) }
 
-// An answer writes a response. Each write has a deadline of its own, so that no client can hold the server by not
-// reading, and a stream that is silent is no fault. Errors that come in plain text go out as JSON.
+// An answer writes an HTTP response. Each write has its own deadline, so that a client
+// that does not read cannot block the server, while a stream may be silent for as long as
+// it likes. An error in plain text is sent as JSON.
 type answer struct {
 	rw      http.ResponseWriter
 	control *http.ResponseController
-	head    http.Header                 // of the MCP server, which sets it while a call's notifications are written
-	call    atomic.Pointer[callSession] // that has sent something; nil: none has
-	uri     json.RawMessage             // of the resource that is read, if it is to be told in an error
+	head    http.Header                 // set by the MCP server, while a call's notifications may already be written
+	call    atomic.Pointer[callSession] // the call that has sent a notification; nil: none
+	uri     json.RawMessage             // URI of the resource that is read, for the text of an error
 
-	mu      sync.Mutex // guards the following: a call's notifications are written beside its answer
-	started bool       // something is sent
-	stream  bool       // as events
-	hurried time.Time  // when the next write was last given its time
+	mu      sync.Mutex // guards the following: a call's notifications are written concurrently
+	started bool       // the response has begun
+	stream  bool       // the response is a stream of events
+	hurried time.Time  // time of the last write deadline
 	hold    bool       // send nothing before finish
 	broken  bool       // an event could not be written
-	status  int        // of an answer that is held back; 0: there is none
+	status  int        // status of a response that is held back; 0: none
 	body    bytes.Buffer
 }
 
+// newAnswer returns an answer that writes to w.
 func newAnswer(w http.ResponseWriter) *answer {
 	return &answer{rw: w, control: http.NewResponseController(w), head: make(http.Header)}
 }
@@ -73,10 +79,12 @@ func (w *answer) WriteHeader(status int) {
 	w.writeHeaderLocked(status)
 }
 
+// writeHeaderLocked begins the response, or keeps the status if the response is held
+// back. Requires w.mu.
 func (w *answer) writeHeaderLocked(status int) {
 	kind := w.head.Get("Content-Type")
 	switch {
-	case w.stream && strings.HasPrefix(kind, eventType): // mcp-go begins the stream that is there
+	case w.stream && strings.HasPrefix(kind, eventType): // mcp-go begins a stream that has begun already
 	case w.stream, !w.started && (w.hold || status >= 400 && strings.HasPrefix(kind, plainType)):
 		w.status = status
 	case !w.started:
@@ -87,6 +95,7 @@ func (w *answer) writeHeaderLocked(status int) {
 	}
 }
 
+// Write implements io.Writer. A response that is held back is collected in memory.
 func (w *answer) Write(p []byte) (int, error) {
 	w.flushCall()
 	w.mu.Lock()
@@ -101,7 +110,8 @@ func (w *answer) Write(p []byte) (int, error) {
 	return w.rw.Write(p)
 }
 
-// flushCall lets what the call has sent go before what follows.
+// flushCall writes the pending notifications of the call, which must come before its
+// answer.
 func (w *answer) flushCall() {
 	if c := w.call.Load(); c != nil {
 		c.flush()
@@ -115,17 +125,18 @@ func (w *answer) Flush() {
 	w.flushLocked()
 }
 
+// flushLocked sends buffered bytes to the client. Requires w.mu.
 func (w *answer) flushLocked() {
 	if w.status == 0 {
 		w.hurry()
-		_ = w.control.Flush() // a client that is gone ends the request's context
+		_ = w.control.Flush() // a failed client ends the request's context
 	}
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap gives http.ResponseController access to the connection.
 func (w *answer) Unwrap() http.ResponseWriter { return w.rw }
 
-// streamLocked begins a stream of events, if nothing has begun.
+// streamLocked begins a stream of events, unless the response has begun. Requires w.mu.
 func (w *answer) streamLocked() {
 	if w.started || w.status != 0 {
 		return
@@ -137,7 +148,7 @@ func (w *answer) streamLocked() {
 	w.rw.WriteHeader(http.StatusOK)
 }
 
-// eventLocked sends one event, if there is a stream.
+// eventLocked sends one event if the response is a stream. Requires w.mu.
 func (w *answer) eventLocked(data []byte) {
 	if !w.stream || w.status != 0 || w.broken {
 		return
@@ -148,7 +159,8 @@ func (w *answer) eventLocked(data []byte) {
 	w.flushLocked()
 }
 
-// hurry gives the next write its time. Writers that know no deadlines are those of tests. Requires w.mu.
+// hurry extends the deadline of writes, at most once a second because that costs a system
+// call. It ignores errors: only writers of tests have no deadlines. Requires w.mu.
 func (w *answer) hurry() {
 	if now := time.Now(); now.Sub(w.hurried) > time.Second {
 		w.hurried = now
@@ -156,7 +168,7 @@ func (w *answer) hurry() {
 	}
 }
 
-// finish sends what is held back.
+// finish sends the response that was held back, and the events that are still pending.
 func (w *answer) finish() {
 	if c := w.call.Swap(nil); c != nil {
 		c.end()
@@ -168,7 +180,7 @@ func (w *answer) finish() {
 	w.mu.Unlock()
 	switch {
 	case status == 0:
-	case stream: // an answer for a stream that was begun before it
+	case stream: // the answer to a call that has begun a stream
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.eventLocked(bytes.TrimSpace(body))
@@ -179,11 +191,12 @@ func (w *answer) finish() {
 			body = mcpapi.TellURI(body, w.uri)
 		}
 		w.WriteHeader(status)
-		_, _ = w.Write(body) // a client that is gone needs no answer
+		_, _ = w.Write(body) // a client that has gone needs no answer
 	}
 }
 
-// refuse answers with a JSON-RPC error. The connection ends with it: what the client may still send is not read.
+// refuse answers with a JSON-RPC error, unless the response has begun. It closes the
+// connection, because the rest of the request is not read.
 func (w *answer) refuse(r *refusal) {
 	w.mu.Lock()
 	started := w.started
@@ -194,14 +207,15 @@ func (w *answer) refuse(r *refusal) {
 	if started {
 		return
 	}
-	// After the answer net/http takes in what is left of the body, up to 256 KiB, so that a client that is still sending
-	// does not lose the answer to a reset. Without a deadline, a slow one could take days.
+	// After the response, net/http reads up to 256 KiB of the rest of the body, so that a
+	// client that still sends does not lose the answer to a reset. Without a deadline a slow
+	// client could keep this going for days.
 	_ = w.control.SetReadDeadline(time.Now().Add(lingerTimeout))
 	body, err := json.Marshal(mcp.JSONRPCError{
 		JSONRPC: mcp.JSONRPC_VERSION, Error: mcp.JSONRPCErrorDetails{Code: r.code, Message: r.message},
 	})
 	if err != nil {
-		panic(err) // of strings and numbers: it always encodes
+		panic(err) // strings and numbers can always be encoded
 	}
 	head := w.Header()
 	head.Set("Content-Type", jsonType)
@@ -211,16 +225,17 @@ func (w *answer) refuse(r *refusal) {
 		head.Set(h[0], h[1])
 	}
 	w.WriteHeader(r.status)
-	_, _ = w.Write(append(body, '\n')) // a client that is gone needs no answer
+	_, _ = w.Write(append(body, '\n')) // a client that has gone needs no answer
 }
 
-// begun reports whether something is sent, and answered whether there is an answer, sent or held back.
+// begun reports whether any part of the response was sent.
 func (w *answer) begun() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.started
 }
 
+// answered reports whether there is a response, sent or held back.
 func (w *answer) answered() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,19 +9,21 @@ import (
 	"ptyctl/mcpapi"
 )
 
-// AttachmentHeader is what a request bears that a person at a terminal makes: the proof that AttachPath has answered with.
+// AttachmentHeader carries the proof that a request comes from a person who is attached
+// at a terminal. A client gets its proof from AttachPath.
 const AttachmentHeader = "Ptyctl-Attachment"
 
-// maxAttach bounds the body of a request for a proof.
+// maxAttach is the most bytes of a request for a proof.
 const maxAttach = 4 << 10
 
-// An attaching is the body of a request for a proof, and of its answer.
-type attaching struct {
-	Name  string `json:"name,omitempty"`  // for others to read
+// An attaching is the body of a request for a proof and of its answer.
+type attaching struct { // the person's name, shown to others
+	Name  string `json:"name,omitempty"`  // known only to the client that asked
 	Proof string `json:"proof,omitempty"` // for the one client that has asked
 }
 
-// attach gives a client the proof of an attachment of its own.
+// attach creates an attachment and answers with its proof. The proof must not be cached,
+// since it stands in for the person.
 func (h *Handler) attach(w *answer, r *http.Request, _ *key) *refusal {
 	if r.Method != http.MethodPost {
 		return notAllowed("POST")
@@ -48,8 +50,8 @@ func (h *Handler) attach(w *answer, r *http.Request, _ *key) *refusal {
 	return nil
 }
 
-// attachment says in c which person makes the request: nobody, if it shows no proof. Where no person is attached, what
-// looks like a proof says nothing.
+// attachment sets the person who makes the request in c. A request without a proof has no
+// person. On a handler without attachments the header is ignored.
 func (h *Handler) attachment(r *http.Request, c *mcpapi.Caller) (bad *refusal) {
 	shown := r.Header.Values(AttachmentHeader)
 	if h.attached == nil || len(shown) == 0 {

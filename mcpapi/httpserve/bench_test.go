@@ -15,7 +15,8 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// BenchmarkGuards compares a call through the guards with the same call to mcp-go's bare handler, turn by turn.
+// BenchmarkGuards compares a call through the guards with the same call to mcp-go's own
+// handler, in turns.
 func BenchmarkGuards(b *testing.B) {
 	for name, size := range map[string]int{"trivial": 2, "64KiB": 64 << 10} {
 		b.Run(name, func(b *testing.B) {
@@ -44,7 +45,7 @@ func BenchmarkGuards(b *testing.B) {
 				return took
 			}
 			var guarded, plain time.Duration
-			for i := 0; b.Loop(); i++ { // whoever comes first is at a disadvantage
+			for i := 0; b.Loop(); i++ { // the first of a pair is slower, so the order alternates
 				if i%2 == 0 {
 					guarded += call(s.host)
 				}

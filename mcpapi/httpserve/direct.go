@@ -9,18 +9,20 @@ import (
 	"ptyctl/mcpapi"
 )
 
-// directFor is how long calls of a session are answered without mcp-go's HTTP handler hearing of them. It must hear now and
-// then: sessions that it has not heard of for long are idle, and what it wants to tell a client waits for such a call.
+// directFor is how long the calls of a session may bypass mcp-go's HTTP handler. The
+// handler must see a call from time to time: it counts a session as idle otherwise, and
+// it sends its queued notifications with the answers to such calls.
 const directFor = time.Second
 
-// A partner is the client of an MCP session, as mcp-go's HTTP handler knows it.
+// A partner is the client of an MCP session, as mcp-go's HTTP handler created it.
 type partner struct {
 	session clientSession
-	heard   time.Time // when that handler has last had a call of it
+	heard   time.Time // the last call through that handler
 }
 
-// partner returns the client whose call can be answered without that handler, or nil. A client that can be asked something
-// during a call is asked, and its answer found, by way of it. A nil mcpSession has no partner.
+// partner returns the client if its calls may bypass mcp-go's HTTP handler, and nil
+// otherwise. A client that can be asked during a call must go through the handler, which
+// matches its answers to questions. A nil mcpSession has no partner.
 func (m *mcpSession) partner() clientSession {
 	if m == nil {
 		return nil
@@ -35,8 +37,9 @@ func (m *mcpSession) partner() clientSession {
 	return p.session
 }
 
-// answerCall runs a tool call and writes its answer. mcp-go's HTTP handler would take the message apart twice more, and
-// watch for notifications that a callSession sends by itself: a third of what a short call costs.
+// answerCall runs a tool call and writes its answer. mcp-go's HTTP handler would parse
+// the message twice more and watch for notifications, which callSession sends itself;
+// that is a third of the time of a short call.
 func (h *Handler) answerCall(ctx context.Context, w *answer, s clientSession, id json.RawMessage, body []byte) {
 	response := h.srv.HandleMessage(h.srv.WithContext(ctx, &callSession{clientSession: s, w: w}), body)
 	if ctx.Err() != nil {
@@ -52,5 +55,5 @@ func (h *Handler) answerCall(ctx context.Context, w *answer, s clientSession, id
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(line) // a client that is gone needs no answer
+	_, _ = w.Write(line) // a client that has gone needs no answer
 }

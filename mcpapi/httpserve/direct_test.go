@@ -12,10 +12,10 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// exactID is a number that mcp-go's HTTP handler cannot give back as it was sent.
+// exactID is a number that mcp-go's HTTP handler does not return unchanged.
 const exactID = "9007199254740993"
 
-// exactly asks with that id, and reports whether it comes back.
+// exactly sends a request with that id and reports whether it comes back unchanged.
 func (a agent) exactly(tool, args string) (r reply, exact bool) {
 	a.t.Helper()
 	m := a.asking("tools/call", calling(tool, args))
@@ -24,11 +24,11 @@ func (a agent) exactly(tool, args string) (r reply, exact bool) {
 	return r, strings.Contains(r.text, `"id":`+exactID+",")
 }
 
-// A call is answered in the same way whether mcp-go's HTTP handler hears of it or not.
+// The answer to a call is the same whether or not it bypasses mcp-go's HTTP handler.
 func TestDirectCalls(t *testing.T) {
 	s := newSite(t, httpserve.Options{Tokens: allTokens, Isolate: true})
 	a := s.initialize(writeToken, latest)
-	id := a.open() // which is heard of
+	id := a.open() // mcp-go's handler sees this call
 	for args, says := range map[string]string{
 		`{"action":"status","session_id":"` + id + `"}`: `"structuredContent":{"action":"status"`,
 		`{"action":"status","session_id":"none"}`:       `NOT_FOUND`,
@@ -37,11 +37,11 @@ func TestDirectCalls(t *testing.T) {
 		r, direct := a.exactly("ptyctl_session", args)
 		if !direct || r.status != http.StatusOK || r.header.Get("Content-Type") != "application/json" ||
 			!strings.Contains(r.text, says) {
-			t.Errorf("%s: direct %t, %d %s", args, direct, r.status, r.text)
+			t.Errorf("call %s: direct %t, status %d, %s", args, direct, r.status, r.text)
 		}
 	}
 	if r, direct := a.exactly("none", `{}`); !direct || r.Error == nil || r.Error.Code != -32602 {
-		t.Errorf("a tool that is none: direct %t, %s", direct, r.text)
+		t.Errorf("call of an unknown tool: direct %t, %s", direct, r.text)
 	}
 	m := a.message
 	m.body = `{"jsonrpc":"2.0","method":"tools/call","params":` + calling("ptyctl_session", `{"action":"list"}`) + `}`
@@ -70,7 +70,7 @@ func TestDirectCalls(t *testing.T) {
 	)
 }
 
-// A call that goes on can be cancelled, and what it tells before its answer comes on its stream.
+// A call in progress can be canceled, and its notifications come on its own stream.
 func TestDirectCallsThatWait(t *testing.T) {
 	s := newSite(t, httpserve.Options{})
 	talkative(s, 3)
@@ -79,7 +79,7 @@ func TestDirectCallsThatWait(t *testing.T) {
 	m := a.asking("tools/call", `{"_meta":{"progressToken":"t"},"name":"talk","arguments":{}}`)
 	status, stream := s.stream(t.Context(), m)
 	if status != http.StatusOK {
-		t.Fatalf("%d", status)
+		t.Fatalf("status of the stream = %d, want %d", status, http.StatusOK)
 	}
 	readTalk(t, stream, "t", 3)
 
@@ -94,7 +94,8 @@ func TestDirectCallsThatWait(t *testing.T) {
 	for s.sessions.List()[0].Readers == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if r := a.post(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, exactID)); r.status != http.StatusAccepted {
+	if r := a.post(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`,
+		exactID)); r.status != http.StatusAccepted {
 		t.Errorf("cancelled: %d %s", r.status, r.text)
 	}
 	select {
@@ -103,11 +104,11 @@ func TestDirectCallsThatWait(t *testing.T) {
 		t.Fatal("the call goes on")
 	}
 	if n := s.sessions.List()[0].Readers; n != 0 {
-		t.Errorf("%d reads wait still", n)
+		t.Errorf("waiting reads after the cancellation = %d, want 0", n)
 	}
 }
 
-// A session that is used is not idle, whoever answers its calls.
+// A session in use does not expire, even if most of its calls bypass mcp-go's handler.
 func TestDirectCallsKeepTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newBubbleSite(t, httpserve.Options{IdleTTL: time.Minute})
@@ -117,17 +118,17 @@ func TestDirectCallsKeepTheSession(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 			r, exact := a.exactly("ptyctl_session", `{"action":"list"}`)
 			if r.status != http.StatusOK {
-				t.Fatalf("%d %s", r.status, r.text)
+				t.Fatalf("call in a session in use: %d %s, want success", r.status, r.text)
 			}
 			if exact {
 				direct++
 			}
 		}
-		if direct != 375 { // three of four: the next is more than a second after the one that was heard of
+		if direct != 375 { // three of four: the fourth comes more than a second after the last one that the handler has seen
 			t.Errorf("%d calls of 500 were answered directly", direct)
 		}
 		time.Sleep(3 * time.Minute)
-		s.refused(a.ask("tools/call", calling("ptyctl_session", `{"action":"list"}`)), http.StatusNotFound, "idle")
+		s.refused(a.ask("tools/call", calling("ptyctl_session", `{"action":"list"}`)), http.StatusNotFound, "unused")
 		s.sessions.Close(context.Background())
 		s.stop()
 		s.client.CloseIdleConnections()

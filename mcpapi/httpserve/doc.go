@@ -1,21 +1,23 @@
-// Package httpserve serves an MCP server over streamable HTTP, and lets in only who may come in.
+// Package httpserve serves an MCP server over streamable HTTP and checks who may use it.
 //
 //	h := httpserve.New(srv, httpserve.Options{Tokens: []httpserve.Token{{Name: "ci", Value: secret}}})
 //	ln, err := httpserve.Listen("127.0.0.1:8765", true)
 //	err = h.Serve(ctx, ln)
 //
-// A request passes, in this order, and each refusal costs as little as possible:
+// A request passes these checks in order, the cheapest first:
 //
 //	path -> Host, Origin -> token -> method -> rate -> room -> size -> body -> MCP session -> the MCP server
 //	 404        403          401       405     429     503    413    408         400, 404
 //
-// What it promises:
+// Promises:
 //
-//   - No byte of a body is read before the token is known to be right.
-//   - A client that is slow to send its headers or body, or to take its answer, is cut off; a stream that is silent is not.
-//   - An MCP session belongs to the token that has begun it, and is forgotten when it was idle for long enough. Terminal
-//     sessions are not tied to it.
-//   - Every refusal is a JSON-RPC error whose message says what to do next.
+//   - No byte of a body is read before the token is checked.
+//   - A client that sends its headers or body too slowly, or does not read its answer, is
+//     disconnected. A silent stream is not.
+//   - An MCP session belongs to the token that began it, and is removed after a time without
+//     use. Terminal sessions do not depend on MCP sessions.
+//   - Every refusal is a JSON-RPC error that says what to do next.
 //
-// Whether a handler is mounted on a TCP port, with TLS or without, or on a Unix socket, is for its user to say.
+// The package does not choose the transport: its user may serve a handler on a TCP port,
+// with or without TLS, or on a Unix socket.
 package httpserve

@@ -1,13 +1,13 @@
 package httpserve
 
-// MCPSessions is how many MCP sessions are kept.
+// MCPSessions returns the number of MCP sessions.
 func (h *Handler) MCPSessions() int {
 	h.sessions.mu.Lock()
 	defer h.sessions.mu.Unlock()
 	return len(h.sessions.byID)
 }
 
-// The limits that tests wait for.
+// Limits for which tests wait.
 const (
 	HeaderTimeout = headerTimeout
 	BodyTimeout   = bodyTimeout

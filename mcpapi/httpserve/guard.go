@@ -9,13 +9,16 @@ import (
 	"strings"
 )
 
-// guard refuses requests that a web page has sent on the sly: one with another page's Origin, and one for another host's
-// name, which a page's own name server has made to mean this machine (DNS rebinding).
+// guard refuses requests that a foreign web page may have caused: those with another
+// page's Origin, and those for another host's name, which the page's DNS server may have
+// pointed to this machine (DNS rebinding). MCP demands the check of Origin for streamable
+// HTTP.
 func (h *Handler) guard(r *http.Request) *refusal {
 	if !h.ours(r, r.Host) {
 		return refuse(
 			http.StatusForbidden,
-			"this server is not called by this name (Host); use its address, or have the operator add the name to server.http.allowed_hosts",
+			"wrong Host: this server does not have that name; use its address, or ask the operator to add the name to "+
+				"server.http.allowed_hosts",
 		)
 	}
 	origins := r.Header.Values("Origin")
@@ -27,21 +30,24 @@ func (h *Handler) guard(r *http.Request) *refusal {
 	}
 	return refuse(
 		http.StatusForbidden,
-		"web pages of this origin may not call this server; have the operator add it to server.http.allowed_origins",
+		"wrong Origin: web pages of this origin may not call this server; ask the operator to add it to "+
+			"server.http.allowed_origins",
 	)
 }
 
-// ourPage reports whether an Origin is a page of this server.
+// ourPage reports whether the Origin is a page of this server.
 func (h *Handler) ourPage(r *http.Request, origin string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && h.ours(r, u.Host)
 }
 
-// ours reports whether hostport, whose port does not matter, names this server.
+// ours reports whether hostport names this server: localhost, a configured name, a
+// loopback address, or the address on which the request arrived. The port does not
+// matter.
 func (h *Handler) ours(r *http.Request, hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
-		host = hostport // without a port
+		host = hostport // no port
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	if strings.EqualFold(host, "localhost") ||

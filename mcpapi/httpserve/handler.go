@@ -16,63 +16,69 @@ import (
 	"ptyctl/mcpapi"
 )
 
-// Options adjust a Handler. The zero value lets everybody in who can connect: see Listen.
+// Options configure a Handler. The zero value admits everybody who can connect, so it
+// must only be served on an address that is safe; Listen checks this.
 type Options struct {
-	Tokens    []Token       // one of which every request must bear; none: no token is asked for
-	ReadOnly  bool          // nobody may type, whatever the token says
-	Isolate   bool          // a token knows only of the terminal sessions that it has opened
-	Operator  bool          // who may type is the person who runs ptyctl: see term.Actor
-	Transport string        // for the record; empty: "http"
-	Hosts     []string      // names of this server besides loopback and the address that a client has connected to
-	Origins   []string      // of web pages that may call, such as "https://example.net", besides those of this server
+	Tokens    []Token       // every request must carry one of them; none: no token is needed
+	ReadOnly  bool          // no caller may type, whatever its token allows
+	Isolate   bool          // a token sees only the terminal sessions that it has opened
+	Operator  bool          // the caller is the person who runs ptyctl: see term.Actor
+	Transport string        // name in the audit log; empty: "http"
+	Hosts     []string      // names of this server, besides loopback and the address of the connection
+	Origins   []string      // web pages that may call, for example "https://example.net", besides those of this server
 	MaxBody   int64         // bytes of one message; 0: 8 MiB
-	MaxCalls  int           // requests served at a time, and as many open streams; 0: 256
-	RateLimit int           // requests a second from one token, with bursts of five times as many; 0: no limit
-	IdleTTL   time.Duration // how long an MCP session is kept that nobody uses; 0: 30 min
-	Metrics   http.Handler  // served at /metrics; nil: nothing is
-	Logger    *slog.Logger  // nil: silent
+	MaxCalls  int           // concurrent requests, and as many open streams; 0: 256
+	RateLimit int           // requests per second and token, with bursts of 5 s; 0: no limit
+	IdleTTL   time.Duration // life of an unused MCP session; 0: 30 min
+	Metrics   http.Handler  // handler of /metrics; nil: not found
+	Logger    *slog.Logger  // nil: no log
 }
 
-// Where things are.
+// Paths of the server. AttachPath answers only if Options.Operator is set: there a person
+// at a terminal gets the proof for AttachmentHeader.
 const (
 	Path        = "/mcp"
 	healthPath  = "/healthz"
-	AttachPath  = "/attach" // where a person at a terminal gets the proof that they are one, if Options.Operator is set
+	AttachPath  = "/attach"
 	metricsPath = "/metrics"
 )
 
+// Limits of a connection. They bound the resources that a slow or idle client can hold.
 const (
-	headerTimeout = 10 * time.Second // for a request's headers
-	bodyTimeout   = 30 * time.Second // for its body
-	writeTimeout  = 30 * time.Second // for each piece of an answer
-	lingerTimeout = time.Second      // for what a client still sends that was refused
-	idleTimeout   = 2 * time.Minute  // between two requests of a connection
-	maxHeader     = 32 << 10
+	headerTimeout = 10 * time.Second // to receive the headers of a request
+	bodyTimeout   = 30 * time.Second // to receive its body
+	writeTimeout  = 30 * time.Second // for each write of an answer
+	lingerTimeout = time.Second      // to drain the body of a refused request
+	idleTimeout   = 2 * time.Minute  // between two requests on a connection
+	maxHeader     = 32 << 10         // bytes
 )
 
+// Causes for which the server cancels a request.
 var (
 	errShutdown   = errors.New("the server is shutting down")
 	errSessionEnd = errors.New("the MCP session has ended")
 )
 
-// A Handler is the MCP server behind its guards. Make it with New, and end it with Close, or let Serve do that.
+// A Handler is an http.Handler for an MCP server. Use New to make one. Close ends it,
+// unless Serve has done that.
 type Handler struct {
 	o        Options
 	srv      *server.MCPServer
 	mcp      *server.StreamableHTTPServer
 	tokens   keyring
-	attached *mcpapi.Attachments // nil: no person is attached over this way
-	tell     rate.Sometimes      // of wrong tokens: they must not fill the log
+	attached *mcpapi.Attachments // nil: no attachments
+	tell     rate.Sometimes      // limits the log entries about wrong tokens
 	sessions *mcpSessions
-	calls    chan struct{} // one for each request that is served
-	streams  chan struct{} // one for each open stream
+	calls    chan struct{} // holds one element for each request being served
+	streams  chan struct{} // holds one element for each open stream
 
-	// End when the server is told to stop, first the streams, and then the calls that are still not done.
+	// Canceled when the server stops: first the streams, then the calls that are not done.
 	streamsDone, callsDone context.Context
 	endStreams, endCalls   context.CancelCauseFunc
 }
 
-// New makes a handler for the tools of srv. Any number of them may share srv, and its sessions.
+// New returns a handler for srv. Several handlers may share srv; each has its own MCP
+// sessions and limits.
 func New(srv *server.MCPServer, o Options) *Handler {
 	o.Transport = cmp.Or(o.Transport, "http")
 	o.MaxBody = cmp.Or(o.MaxBody, 8<<20)
@@ -82,7 +88,8 @@ func New(srv *server.MCPServer, o Options) *Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Handler{
-		o: o, srv: srv, tell: rate.Sometimes{Interval: 10 * time.Second}, tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
+		o: o, srv: srv, tell: rate.Sometimes{Interval: 10 * time.Second},
+		tokens: newKeyring(o.Tokens, o.RateLimit), sessions: newMCPSessions(),
 		calls: make(chan struct{}, o.MaxCalls), streams: make(chan struct{}, o.MaxCalls),
 	}
 	if o.Operator {
@@ -93,9 +100,9 @@ func New(srv *server.MCPServer, o Options) *Handler {
 	h.mcp = server.NewStreamableHTTPServer(srv,
 		server.WithSessionIdManagerResolver(h.sessions),
 		server.WithSessionIdleTTL(o.IdleTTL),
-		// A ping through an open stream keeps its session from being idle, and finds out that a client is gone.
+		// A ping on an open stream keeps its session in use and detects a client that has gone.
 		server.WithHeartbeatInterval(min(30*time.Second, o.IdleTTL/3)),
-		server.WithDisableLocalhostProtection(true), // guard does that, on every address
+		server.WithDisableLocalhostProtection(true), // guard checks it on every address
 		server.WithStreamableHTTPLogger(slog.New(warnings{o.Logger.Handler()})),
 		server.WithHTTPContextFunc(func(ctx context.Context, _ *http.Request) context.Context {
 			if c, ok := ctx.Value(calledKey{}).(called); ok {
@@ -107,8 +114,8 @@ func New(srv *server.MCPServer, o Options) *Handler {
 	return h
 }
 
-// warnings lets nothing less than warnings through: what mcp-go tells besides names MCP sessions that are in use, and who
-// knows such a name is taken for its client where no token is asked for.
+// warnings drops log entries below slog.LevelWarn. Some of mcp-go's entries contain the
+// ids of active MCP sessions, and without tokens an id is enough to act as its client.
 type warnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.
@@ -116,10 +123,10 @@ func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }
 
-// Close ends the open streams and lets no request in any more. Calls that are being served go on.
+// Close ends the open streams and refuses new requests. Calls in progress continue.
 func (h *Handler) Close() {
 	h.endStreams(errShutdown)
-	_ = h.mcp.Shutdown(context.Background()) // it has no server of its own to wait for
+	_ = h.mcp.Shutdown(context.Background()) // never has a server of its own
 }
 
 // ServeHTTP implements http.Handler.
@@ -136,7 +143,8 @@ func (h *Handler) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// route serves r, or says why not.
+// route serves r or returns the reason why not. The order of the checks is part of the
+// package's promises.
 func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	serve := h.message
 	switch {
@@ -145,7 +153,7 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	case r.URL.Path == AttachPath && h.attached != nil:
 		serve = h.attach
 	case r.URL.Path != Path:
-		return refuse(http.StatusNotFound, "there is nothing at this path; MCP is at "+Path)
+		return refuse(http.StatusNotFound, "nothing at this path; MCP is at "+Path)
 	}
 	if err := h.guard(r); err != nil {
 		return err
@@ -153,16 +161,12 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	t, err := h.tokens.of(r)
 	if err != nil {
 		h.tell.Do(func() {
-			h.o.Logger.Warn(
-				"a request without a right token was refused; more are not told of for a while",
-				"from",
-				r.RemoteAddr,
-			)
+			h.o.Logger.Warn("request refused: no valid token; further refusals are not logged for a while", "from", r.RemoteAddr)
 		})
 		return err
 	}
 	if h.streamsDone.Err() != nil {
-		return refuse(http.StatusServiceUnavailable, "ptyctl is shutting down; connect again when it has been started again")
+		return refuse(http.StatusServiceUnavailable, "ptyctl is shutting down; connect again after it has restarted")
 	}
 	if err := t.mayGoOn(); err != nil {
 		return err
@@ -170,7 +174,8 @@ func (h *Handler) route(w *answer, r *http.Request) *refusal {
 	return serve(w, r, t)
 }
 
-// health tells whoever asks that the process serves, and nothing else.
+// health reports that the process serves requests. It needs no token and must not reveal
+// anything else.
 func (h *Handler) health(w *answer, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.refuse(notAllowed("GET, HEAD"))
@@ -184,6 +189,7 @@ func (h *Handler) health(w *answer, r *http.Request) {
 	_, _ = w.Write([]byte("{\"status\":\"ok\"}\n"))
 }
 
+// metrics serves Options.Metrics.
 func (h *Handler) metrics(w *answer, r *http.Request, _ *key) *refusal {
 	if r.Method != http.MethodGet {
 		return notAllowed("GET")
@@ -192,36 +198,23 @@ func (h *Handler) metrics(w *answer, r *http.Request, _ *key) *refusal {
 	return nil
 }
 
-// rescue keeps a fault from more than the request that it happens in. The panic's text may hold what a handler was
-// working on, and stays here.
+// rescue limits a panic to the request in which it happens. The panic's text may hold
+// data of the request, so only the log gets it.
 func (h *Handler) rescue(w *answer, r *http.Request) {
 	p := recover()
 	if p == nil {
 		return
 	}
-	h.o.Logger.Error(
-		"panic while serving an HTTP request; the server goes on",
-		"method",
-		r.Method,
-		"path",
-		r.URL.Path,
-		"panic",
-		p,
-		"stack",
-		string(debug.Stack()),
-	)
+	h.o.Logger.Error("panic while serving an HTTP request; the server continues",
+		"method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 	if w.begun() {
-		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		panic(http.ErrAbortHandler) // a partial response must not look complete
 	}
-	w.refuse(
-		refuse(
-			http.StatusInternalServerError,
-			"the server failed while handling this request; its log has the details, other requests still work",
-		),
-	)
+	w.refuse(refuse(http.StatusInternalServerError,
+		"the server failed while it handled this request: the cause is in its log; other requests still work"))
 }
 
-// caller is who sends r with this token.
+// caller identifies the sender of r.
 func (h *Handler) caller(r *http.Request, t *key) (mcpapi.Caller, *refusal) {
 	c := mcpapi.Caller{
 		Transport: h.o.Transport,
@@ -234,6 +227,7 @@ func (h *Handler) caller(r *http.Request, t *key) (mcpapi.Caller, *refusal) {
 	return c, bad
 }
 
+// notAllowed refuses a method. RFC 9110 section 15.5.6 demands the header Allow.
 func notAllowed(methods string) *refusal {
 	r := refuse(
 		http.StatusMethodNotAllowed,

@@ -9,18 +9,20 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// Everything that a lock keeps others from, at a session of the echo host, with $T for the task.
+// The calls that a lock must refuse to others, at a session of the echo host. $T stands
+// for the task.
 var locked = map[string][]string{
 	"ptyctl_session": {
 		`{"action":"lock","session_id":"$S","task_id":"$T"}`, `{"action":"heartbeat","session_id":"$S","task_id":"$T"}`,
 		`{"action":"unlock","session_id":"$S","task_id":"$T"}`, `{"action":"close","session_id":"$S","task_id":"$T"}`,
 	},
-	"ptyctl_session_exec":   {`{"session_id":"$S","task_id":"$T","cmd":"true"}`},
-	"ptyctl_session_io":     {`{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`},
+	"ptyctl_session_exec": {`{"session_id":"$S","task_id":"$T","cmd":"true"}`},
+	"ptyctl_session_io": {`{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`,
+		`{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`},
 	"ptyctl_session_config": {`{"action":"resize","session_id":"$S","task_id":"$T","cols":80,"rows":24}`},
 }
 
-// refusedAll makes all those calls, each of which must be refused.
+// refusedAll makes all these calls. Each of them must be refused.
 func refusedAll(t *testing.T, a agent, id, task, message string) {
 	t.Helper()
 	for tool, calls := range locked {
@@ -34,20 +36,23 @@ func refusedAll(t *testing.T, a agent, id, task, message string) {
 	}
 }
 
-// A task belongs to the token that names it: another token gets nowhere with its name. One token's tasks exclude each
-// other, and the same task_id goes on, in every kind of revision.
+// A task belongs to the token that names it, so another token cannot act as the task.
+// With one token, tasks exclude each other and a task_id keeps its meaning, in every
+// revision.
 func TestTokensHoldLocksOfTheirOwn(t *testing.T) {
 	s := newSite(t, httpserve.Options{Tokens: allTokens})
 	mine := s.initialize(writeToken, latest)
 	id := mine.open()
-	if r := mine.call("ptyctl_session", `{"action":"lock","session_id":"`+id+`","task_id":"deploy","lock_ttl_ms":60000}`); r.ErrorCode != "" {
+	if r := mine.call("ptyctl_session",
+		`{"action":"lock","session_id":"`+id+`","task_id":"deploy","lock_ttl_ms":60000}`); r.ErrorCode != "" {
 		t.Fatalf("lock: %s", r.text)
 	}
 	write := `{"action":"write","session_id":"` + id + `","task_id":"deploy","key":"ctrl_c","request_id":"r1"}`
 	if r := mine.call("ptyctl_session_io", write); r.ErrorCode != "" {
 		t.Fatalf("the holder's write: %s", r.text)
 	}
-	for name, theirs := range map[string]agent{"legacy": s.initialize(otherToken, latest), "modern": s.modern(otherToken)} {
+	for name, theirs := range map[string]agent{"legacy": s.initialize(otherToken, latest),
+		"modern": s.modern(otherToken)} {
 		t.Run(name, func(t *testing.T) {
 			theirs.t = t
 			refusedAll(t, theirs, id, "deploy", "another client holds")
@@ -68,7 +73,7 @@ func TestTokensHoldLocksOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Without tokens all of HTTP is one principal: whoever calls, the name of the task decides.
+// Without tokens all of HTTP is one caller: the name of the task decides.
 func TestWithoutTokensHTTPIsOne(t *testing.T) {
 	s := newSite(t, httpserve.Options{})
 	mine, other := s.initialize("", latest), s.initialize("", latest)
@@ -77,12 +82,13 @@ func TestWithoutTokensHTTPIsOne(t *testing.T) {
 		t.Fatalf("lock: %s", r.text)
 	}
 	refusedAll(t, other, id, "other", "task deploy holds")
-	if r := other.call("ptyctl_session_io", `{"action":"write","session_id":"`+id+`","task_id":"deploy","data":"x"}`); r.ErrorCode != "" {
+	if r := other.call("ptyctl_session_io",
+		`{"action":"write","session_id":"`+id+`","task_id":"deploy","data":"x"}`); r.ErrorCode != "" {
 		t.Errorf("the task's write by another connection: %s", r.text)
 	}
 }
 
-// attachAs asks for a proof, and returns what the agent becomes with it: a client whose requests all show it.
+// attachAs requests a proof and returns a client that sends it with all requests.
 func attachAs(s *site, name string) (proof string, status int) {
 	s.t.Helper()
 	body, err := json.Marshal(map[string]string{"name": name})
@@ -100,14 +106,14 @@ func attachAs(s *site, name string) (proof string, status int) {
 	return given.Proof, r.status
 }
 
-// showing is a that shows a proof with each call.
+// showing returns a client that sends a proof with each call.
 func showing(a agent, proof ...string) agent {
 	a.header = http.Header{httpserve.AttachmentHeader: proof}
 	return a
 }
 
-// Whoever shows the proof is the person, by whatever connection; nobody else is, whatever they pass. Over HTTP for agents
-// there are no proofs, and what looks like one says nothing.
+// A client with the proof is the person, over any connection; no other client is,
+// whatever it sends. A server for agents gives no proofs and ignores the header.
 func TestAttachment(t *testing.T) {
 	s := newSite(t, httpserve.Options{Operator: true, Transport: "socket"})
 	plain := s.initialize("", latest)
@@ -126,7 +132,8 @@ func TestAttachment(t *testing.T) {
 	if r := plain.call("ptyctl_session", take); r.ErrorCode != "LOCKED" {
 		t.Errorf("a program takes the lock from a person: %s", r.text)
 	}
-	if r := showing(s.initialize("", latest), proof).call("ptyctl_session_io", `{"action":"write","session_id":"`+id+`","data":"x"}`); r.ErrorCode != "" {
+	if r := showing(s.initialize("", latest), proof).call("ptyctl_session_io",
+		`{"action":"write","session_id":"`+id+`","data":"x"}`); r.ErrorCode != "" {
 		t.Errorf("the person's write by another connection: %s", r.text)
 	}
 	for _, shown := range [][]string{{""}, {"x"}, {proof, second}, {proof + "A"}, {strings.ToLower(proof)}} {
@@ -140,7 +147,8 @@ func TestAttachment(t *testing.T) {
 	}
 	refusedAll(t, showing(plain, proof), id, "x", "person root")
 
-	for _, m := range []message{{method: http.MethodGet}, {body: "x"}, {body: `{"name":7}`}, {body: ""}, {body: "{}", header: http.Header{"Content-Type": {"text/plain"}}}} {
+	for _, m := range []message{{method: http.MethodGet}, {body: "x"}, {body: `{"name":7}`}, {body: ""},
+		{body: "{}", header: http.Header{"Content-Type": {"text/plain"}}}} {
 		m.path = httpserve.AttachPath
 		if r := s.send(m); r.status < 400 || r.status >= 500 {
 			t.Errorf("attach with %s %q: %d %s", m.method, m.body, r.status, r.text)
@@ -153,7 +161,8 @@ func TestAttachment(t *testing.T) {
 	}
 	agents := web.initialize("", latest)
 	webID := agents.open()
-	if r := showing(agents, proof).call("ptyctl_session", `{"action":"lock","session_id":"`+webID+`","task_id":"x"}`); r.ErrorCode != "" ||
+	if r := showing(agents, proof).call("ptyctl_session",
+		`{"action":"lock","session_id":"`+webID+`","task_id":"x"}`); r.ErrorCode != "" ||
 		!strings.Contains(r.text, `"lock_holder":"x"`) {
 		t.Errorf("a lock over HTTP with a proof: %s", r.text)
 	}

@@ -16,10 +16,13 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// Two hundred calls in flight: one that waits does not hold up the others.
+// A call that waits must not delay 200 other calls in flight.
 func TestManyCallsInFlight(t *testing.T) {
 	for name, begin := range map[string]func(*site) agent{
-		"legacy": func(s *site) agent { return s.initialize("", latest) }, "modern": func(s *site) agent { return s.modern("") },
+		"legacy": func(s *site) agent { return s.initialize("", latest) }, "modern": func(s *site) agent {
+			return s.modern(
+				"")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, httpserve.Options{})
@@ -70,7 +73,8 @@ func TestManyCallsInFlight(t *testing.T) {
 	}
 }
 
-// Told to stop, the server ends its streams at once, lets short calls finish, cuts off long ones, and is gone in time.
+// When the server stops, it ends its streams at once, lets short calls finish, cuts off
+// long ones, and is gone in time.
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newBubbleSite(t, httpserve.Options{})
@@ -91,7 +95,7 @@ func TestShutdown(t *testing.T) {
 		var wg sync.WaitGroup
 		for name, body := range map[string]io.Reader{"stream": stream, "subscription": subStream} {
 			wg.Go(func() {
-				_, _ = io.Copy(io.Discard, body) // how a stream ends does not matter
+				_, _ = io.Copy(io.Discard, body) // the way in which a stream ends does not matter
 				ends <- fmt.Sprint(name, " ", time.Since(begin))
 			})
 		}
@@ -157,17 +161,18 @@ func TestDeleteEndsTheStream(t *testing.T) {
 	})
 }
 
-// Clients that are slow to send are cut off, after the time they have and not before.
+// A client that sends slowly is disconnected after its time, and not before.
 func TestSlowLoris(t *testing.T) {
 	const head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	for name, c := range map[string]struct {
-		first  string // sent at once; then a byte a second
+		first  string // sent at once; then one byte per second
 		after  time.Duration
 		answer string
 	}{
-		"headers":               {"POST /mcp HTTP/1.1\r\nX-Slow: ", httpserve.HeaderTimeout, ""},
-		"body":                  {head + "Content-Length: 1000\r\n\r\n{", httpserve.BodyTimeout, "HTTP/1.1 408 "},
-		"chunks":                {head + "Transfer-Encoding: chunked\r\n\r\n3e8\r\n{", httpserve.BodyTimeout, "HTTP/1.1 408 "},
+		"headers": {"POST /mcp HTTP/1.1\r\nX-Slow: ", httpserve.HeaderTimeout, ""},
+		"body":    {head + "Content-Length: 1000\r\n\r\n{", httpserve.BodyTimeout, "HTTP/1.1 408 "},
+		"chunks": {head + "Transfer-Encoding: chunked\r\n\r\n3e8\r\n{", httpserve.BodyTimeout,
+			"HTTP/1.1 408 "},
 		"nothing at all":        {"", httpserve.HeaderTimeout, ""},
 		"nothing after a reply": {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", httpserve.IdleTimeout, "HTTP/1.1 200 "},
 	} {
@@ -209,13 +214,13 @@ func TestSlowLoris(t *testing.T) {
 	}
 }
 
-// Who does not take the answer does not keep the server: its write ends.
+// A client that does not read its answer cannot hold the server: the write times out.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, ln := newBubbleSite(t, httpserve.Options{MaxCalls: 1})
 		a := s.initialize("", latest)
 		id := a.open()
-		big := strings.Repeat("x", 200<<10) // more than the connection holds
+		big := strings.Repeat("x", 200<<10) // larger than the buffers of the connection
 		for part := 0; part < len(big); part += 10 << 10 {
 			a.call("ptyctl_session_io", `{"action":"write","session_id":"`+id+`","data":"`+big[part:part+10<<10]+`"}`)
 		}
@@ -236,7 +241,7 @@ func TestSlowReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(httpserve.WriteTimeout - time.Second)
-		s.refused(a.ask("tools/list", ""), 503, "limits.max_in_flight") // so it is still being written
+		s.refused(a.ask("tools/list", ""), 503, "limits.max_in_flight") // so the answer is still being written
 		time.Sleep(2 * time.Second)
 		if r := a.ask("tools/list", ""); r.status != 200 {
 			t.Errorf("the slow reader still has its place: %d %s", r.status, r.text)
@@ -244,7 +249,7 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// A stream may be silent for as long as it likes: pings keep it, and its session.
+// A stream may be silent for any time: pings keep it and its session.
 func TestSilentStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newBubbleSite(t, httpserve.Options{IdleTTL: 10 * time.Minute})
@@ -267,12 +272,13 @@ func TestSilentStream(t *testing.T) {
 		if r := a.ask("tools/list", ""); r.status != 200 {
 			t.Errorf("its session: %d %s", r.status, r.text)
 		}
-		s.refused(idle.ask("tools/list", ""), 404, "idle")
+		s.refused(idle.ask("tools/list", ""), 404, "unused")
 		cancel()
 	})
 }
 
-// Ten thousand clients that begin and never end leave nothing behind.
+// Ten thousand clients that begin sessions and end none leave no sessions and no memory
+// behind.
 func TestForgottenSessions(t *testing.T) {
 	heap := func() uint64 {
 		runtime.GC()
@@ -318,7 +324,7 @@ func TestForgottenSessions(t *testing.T) {
 	})
 }
 
-// A token has its own allowance, and is told when there is more.
+// Each token has its own rate, and a refusal says when the next request may come.
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newBubbleSite(t, httpserve.Options{Tokens: allTokens, RateLimit: 2})
@@ -328,7 +334,7 @@ func TestRateLimit(t *testing.T) {
 				t.Fatalf("request %d: %d %s", i+1, r.status, r.text)
 			}
 		}
-		for range 3 { // refused ones do not count
+		for range 3 { // refused requests do not count
 			r := a.ask("tools/list", "")
 			s.refused(r, 429, "wait 501ms")
 			if got := r.header.Get("Retry-After"); got != "1" {
@@ -348,7 +354,8 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// Connections that send nothing do not pile up; those that wait get their turn when these are cut off.
+// Connections that send nothing do not accumulate. Waiting connections get their turn
+// when these are closed.
 func TestManyConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, ln := newBubbleSite(t, httpserve.Options{MaxCalls: 1})

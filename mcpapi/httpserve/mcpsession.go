@@ -13,10 +13,11 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// maxSessions bounds the memory, 10 KiB for each, that clients can take which begin sessions and end none.
+// maxSessions is the most MCP sessions at a time. A session takes 10 KiB, so clients that
+// begin sessions and never end them take at most 100 MB.
 const maxSessions = 10_000
 
-// full refuses one session more.
+// full returns a refusal if there is no room for another session.
 func (s *mcpSessions) full() *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,42 +26,44 @@ func (s *mcpSessions) full() *refusal {
 	}
 	return refuse(
 		http.StatusServiceUnavailable,
-		"there are too many MCP sessions; end those that are not used with DELETE, or wait until they have expired (server.http.session_ttl_ms)",
+		"too many MCP sessions; end unused ones with DELETE, or wait until they expire (server.http.session_ttl_ms)",
 	)
 }
 
-// mcpSessions are the MCP sessions that initialize has begun, in protocol revisions that have them. Each belongs to a
-// token: an id is no use to who has got hold of it without.
+// mcpSessions are the MCP sessions of protocol revisions that have them. Each session
+// belongs to the token that sent initialize: its id alone, for example from a log, is of
+// no use to others.
 type mcpSessions struct {
 	mu   sync.Mutex
 	byID map[string]*mcpSession
 }
 
+// An mcpSession is an MCP session and its owner.
 type mcpSession struct {
 	token string
-	life  context.Context // ends with the session
+	life  context.Context // canceled at the end of the session
 	end   context.CancelCauseFunc
-	heard atomic.Pointer[partner] // nil: mcp-go's HTTP handler has had no call of it
+	heard atomic.Pointer[partner] // nil: mcp-go's HTTP handler has not had a call of it
 }
 
+// newMCPSessions returns an empty set.
 func newMCPSessions() *mcpSessions { return &mcpSessions{byID: make(map[string]*mcpSession)} }
 
-// find returns the session that r names.
+// find returns the session that r names, or the refusal. The revisions that it names in
+// an error are those that mcp-go supports.
 func (s *mcpSessions) find(r *http.Request, token string) (*mcpSession, *refusal) {
 	if v := r.Header.Get(mcp.HeaderProtocolVersion); v != "" && !mcp.IsValidProtocolVersion(v) {
 		return nil, refuse(
 			http.StatusBadRequest,
-			"this server does not speak the protocol version of the header "+mcp.HeaderProtocolVersion+"; it speaks "+strings.Join(
-				mcp.ValidProtocolVersions,
-				", ",
-			),
+			"protocol version of the header "+mcp.HeaderProtocolVersion+" not supported; use one of "+
+				strings.Join(mcp.ValidProtocolVersions, ", "),
 		)
 	}
 	id := r.Header.Get(server.HeaderKeySessionID)
 	if id == "" {
 		return nil, refuse(
 			http.StatusBadRequest,
-			"the header Mcp-Session-Id is missing; send the one that came with the answer to initialize, or begin with that",
+			"header Mcp-Session-Id missing; send the value from the answer to initialize, or send initialize first",
 		)
 	}
 	if m := s.get(id, token); m != nil {
@@ -68,10 +71,12 @@ func (s *mcpSessions) find(r *http.Request, token string) (*mcpSession, *refusal
 	}
 	return nil, refuse(
 		http.StatusNotFound,
-		"there is no such MCP session: it has ended, or was idle for too long; send initialize without Mcp-Session-Id for a new one. Terminal sessions are not affected",
+		"no such MCP session: it has ended, or was unused for too long; send initialize without Mcp-Session-Id "+
+			"to begin a new one. Terminal sessions are not affected",
 	)
 }
 
+// get returns the session with the given id if it belongs to token, and nil otherwise.
 func (s *mcpSessions) get(id, token string) *mcpSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,19 +90,19 @@ func (s *mcpSessions) get(id, token string) *mcpSession {
 //
 //nolint:revive // the name is mcp-go's
 func (s *mcpSessions) ResolveSessionIdManager(r *http.Request) server.SessionIdManager {
-	if r == nil { // mcp-go's own clean-up
+	if r == nil { // mcp-go removes idle sessions
 		return ownedSessions{s, ""}
 	}
 	return ownedSessions{s, tokenFrom(r.Context())}
 }
 
-// ownedSessions are the sessions for mcp-go while it serves a request with one token.
+// ownedSessions implements server.SessionIdManager for a request with one token.
 type ownedSessions struct {
 	*mcpSessions
 	token string
 }
 
-// Generate begins a session.
+// Generate begins a session and returns its id.
 func (s ownedSessions) Generate() string {
 	id := rand.Text()
 	m := &mcpSession{token: s.token}
@@ -110,7 +115,8 @@ func (s ownedSessions) Generate() string {
 
 var errNoSession = errors.New("no such MCP session")
 
-// Validate is asked again by mcp-go; find has answered before.
+// Validate reports whether a session exists. mcp-go asks this again after find has
+// checked it.
 func (s ownedSessions) Validate(id string) (terminated bool, err error) {
 	if s.get(id, s.token) == nil {
 		return false, errNoSession
@@ -118,7 +124,7 @@ func (s ownedSessions) Validate(id string) (terminated bool, err error) {
 	return false, nil
 }
 
-// Terminate ends a session. Whether the caller may is known by then.
+// Terminate ends a session. find has already checked that the caller owns it.
 func (s ownedSessions) Terminate(id string) (notAllowed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +135,7 @@ func (s ownedSessions) Terminate(id string) (notAllowed bool, err error) {
 	return false, nil
 }
 
-// isModern reports whether a request is of a revision without MCP sessions.
+// isModern reports whether a request belongs to a protocol revision without MCP sessions.
 func isModern(r *http.Request, meta string) bool {
 	return mcp.IsModernProtocol(meta) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 }

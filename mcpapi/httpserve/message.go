@@ -17,24 +17,27 @@ import (
 	"ptyctl/mcpapi"
 )
 
+// Keys of values in a request's context.
 type (
 	tokenKey  struct{}
 	calledKey struct{}
 )
 
-// called is what belongs to a tool call.
+// called holds the state that belongs to a tool call.
 type called struct {
 	w *answer
-	m *mcpSession // nil in revisions without
+	m *mcpSession // nil in protocol revisions without MCP sessions
 }
 
-// tokenFrom returns the name of the token that the request of ctx bears.
+// tokenFrom returns the name of the token of the request to which ctx belongs.
 func tokenFrom(ctx context.Context) string {
 	name, _ := ctx.Value(tokenKey{}).(string)
 	return name
 }
 
-// message serves a request of MCP's streamable HTTP transport.
+// message serves a request of MCP's streamable HTTP transport. Before mcp-go sees the
+// request, it must pass the checks that are missing there: the owner of the session, the
+// limits, and the form of the message.
 func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	var m *mcpSession
 	var sent envelope
@@ -52,8 +55,8 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 		}
 		switch {
 		case modern && sent.method == string(mcp.MethodNotificationCancelled):
-			// It has no meaning there, since a call ends with its connection; but a client that sends it, and is told
-			// that it is wrong, gives up on the server.
+			// In this revision a call is canceled with its connection, so the message has no
+			// effect. It must still be accepted: some clients give up on a server that refuses it.
 			w.WriteHeader(http.StatusAccepted)
 			return nil
 		case modern:
@@ -62,14 +65,14 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 			if err := h.sessions.full(); err != nil {
 				return err
 			}
-			w.hold = true // mcp-go makes its session known after the answer, and the client's next request may be faster
+			w.hold = true // the client may use the session before mcp-go has registered it
 		default:
 			if m, err = h.sessions.find(r, k.Name); err != nil {
 				return err
 			}
 		}
 	case http.MethodGet, http.MethodDelete:
-		if !isModern(r, "") { // mcp-go refuses it otherwise
+		if !isModern(r, "") { // mcp-go refuses other requests of this revision
 			var err *refusal
 			if m, err = h.sessions.find(r, k.Name); err != nil {
 				return err
@@ -91,19 +94,15 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	case room <- struct{}{}:
 		defer func() { <-room }()
 	default:
-		err := refuse(
-			http.StatusServiceUnavailable,
-			strconv.Itoa(
-				cap(room),
-			)+" requests are being served, which is the limit (limits.max_in_flight); wait for an answer, then send this again",
-		)
+		err := refuse(http.StatusServiceUnavailable, "limit of "+strconv.Itoa(cap(room))+
+			" concurrent requests reached (limits.max_in_flight); wait for an answer, then send this again")
 		err.header("Retry-After", "1")
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(mcpapi.WithCaller(r.Context(), caller))
 	defer cancel(nil)
 	defer context.AfterFunc(done, func() { cancel(errShutdown) })()
-	if stream && m != nil { // nothing else ends with its session
+	if stream && m != nil { // only a stream ends with its session
 		defer context.AfterFunc(m.life, func() { cancel(errSessionEnd) })()
 	}
 	if s := m.partner(); s != nil && call && sent.hasID() {
@@ -124,38 +123,34 @@ func (h *Handler) message(w *answer, r *http.Request, k *key) *refusal {
 	return nil
 }
 
-// envelope is what must be known of a message before the MCP server has it.
+// envelope holds the parts of a message that the checks need.
 type envelope struct {
-	body    []byte // all of the message
+	body    []byte // the whole message
 	id      json.RawMessage
 	method  string
-	uri     json.RawMessage // of params
-	version string          // of params._meta: the protocol revision
+	uri     json.RawMessage // from params
+	version string          // protocol revision, from params._meta
 }
 
-// hasID reports whether the message is answered.
+// hasID reports whether the message is a request, which needs an answer. A message
+// without an id is a notification.
 func (e *envelope) hasID() bool { return len(e.id) > 0 && string(e.id) != "null" }
 
-// read takes the body of r into memory, where the MCP server finds it.
+// read reads the body of r into memory and gives r a copy for mcp-go.
 func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	if kind := r.Header.Get("Content-Type"); kind != jsonType && !isJSON(kind) {
 		return e, refuse(http.StatusUnsupportedMediaType, "send a JSON-RPC message, with the header Content-Type: "+jsonType)
 	}
-	tooLarge := refuse(
-		http.StatusRequestEntityTooLarge,
-		"a message may have at most "+strconv.FormatInt(
-			h.o.MaxBody,
-			10,
-		)+" bytes (limits.max_message_bytes); send less in one message",
-	)
+	tooLarge := refuse(http.StatusRequestEntityTooLarge, "message too large: at most "+
+		strconv.FormatInt(h.o.MaxBody, 10)+" bytes are allowed (limits.max_message_bytes); send less in one message")
 	if r.ContentLength > h.o.MaxBody {
 		return e, tooLarge
 	}
-	// Not by http.Server.ReadTimeout, which would end long calls too. Readers that know no deadlines are those of tests.
+	// http.Server.ReadTimeout would also end long calls, so the deadline covers only the
+	// body. Errors are ignored: only readers of tests have no deadlines.
 	_ = w.control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	buf := bytes.NewBuffer(
-		make([]byte, 0, min(max(r.ContentLength, 0), 64<<10)+bytes.MinRead),
-	) // what is announced may never come
+	// The client may announce more than it sends, so at most 64 KiB are allocated in advance.
+	buf := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), 64<<10)+bytes.MinRead))
 	_, err := buf.ReadFrom(http.MaxBytesReader(w.rw, r.Body, h.o.MaxBody))
 	body := buf.Bytes()
 	_ = w.control.SetReadDeadline(time.Time{})
@@ -163,18 +158,17 @@ func (h *Handler) read(w *answer, r *http.Request) (e envelope, bad *refusal) {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return e, tooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return e, refuse(
-			http.StatusRequestTimeout,
-			"the message did not come within "+bodyTimeout.String()+"; send it at once",
-		)
+		return e, refuse(http.StatusRequestTimeout,
+			"message incomplete after "+bodyTimeout.String()+"; send it without delays")
 	case err != nil:
-		return e, refuse(http.StatusBadRequest, "the message did not come whole; send it again")
+		return e, refuse(http.StatusBadRequest, "message incomplete; send it again")
 	}
 	r.Body, e.body = io.NopCloser(bytes.NewReader(body)), body
 	return e, e.open()
 }
 
-// open takes the message apart.
+// open parses the message into e. Its errors are JSON-RPC errors with the codes of the
+// specification. Batches are refused because MCP 2025-06-18 removed them.
 func (e *envelope) open() *refusal {
 	invalid := func(why string) *refusal {
 		bad := refuse(http.StatusBadRequest, why)
@@ -193,13 +187,8 @@ func (e *envelope) open() *refusal {
 		return invalid(shape)
 	}
 	method, id, params := mcpapi.Want{Name: "method"}, mcpapi.Want{Name: "id"}, mcpapi.Want{Name: "params"}
-	uri, meta, version := mcpapi.Want{
-		Name: "uri",
-	}, mcpapi.Want{
-		Name: "_meta",
-	}, mcpapi.Want{
-		Name: mcp.MetaKeyProtocolVersion,
-	}
+	uri, meta := mcpapi.Want{Name: "uri"}, mcpapi.Want{Name: "_meta"}
+	version := mcpapi.Want{Name: mcp.MetaKeyProtocolVersion}
 	err := mcpapi.Pick(bytes.TrimLeft(e.body, " \t\r\n"), &method, &id, &params)
 	for _, part := range []struct {
 		of    *mcpapi.Want
@@ -223,12 +212,13 @@ func (e *envelope) open() *refusal {
 	return nil
 }
 
-// text reads a string that may be absent, and reports whether it is one.
+// text decodes a string that may be absent. It reports false for any other JSON value.
 func text(value json.RawMessage, into *string) bool {
 	return value == nil || json.Unmarshal(value, into) == nil
 }
 
-// isJSON reports whether a media type is JSON, whatever its parameters.
+// isJSON reports whether a media type is JSON. Parameters, for example a charset, are
+// ignored.
 func isJSON(kind string) bool {
 	kind, _, err := mime.ParseMediaType(kind)
 	return err == nil && kind == jsonType

@@ -10,8 +10,9 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// clientSession is what mcp-go's own sessions over HTTP can do, but one thing: to switch a session, once something was sent
-// on it, to answering with streams for good.
+// clientSession has the methods of mcp-go's HTTP sessions except
+// UpgradeToSSEWhenReceiveNotification, which would make all later answers of a session
+// streams.
 type clientSession interface {
 	server.SessionWithClientInfo
 	server.SessionWithProtocolVersion
@@ -25,21 +26,22 @@ type clientSession interface {
 	SetProtocolVersion(version string)
 }
 
-// A callSession is an MCP session as one tool call sees it: what the call sends to the client goes out with its own answer,
-// and before it. mcp-go would put it in a queue that all calls of the session share, and drop what is in a goroutine's
-// hands when the answer is written.
+// A callSession is an MCP session as seen by one tool call. Notifications of the call are
+// sent before its answer and on the same stream. mcp-go would put them into one queue for
+// all calls of the session, and would drop those that are not written when the answer is.
 type callSession struct {
 	clientSession
 	w *answer
 
-	begin   sync.Once // at the first notification: most calls send none
+	begin   sync.Once // starts write at the first notification; most calls send none
 	queue   chan mcp.JSONRPCNotification
-	flushes chan chan struct{} // takes what is closed when the queue is written
-	done    chan struct{}      // closed when the call is over
+	flushes chan chan struct{} // receives a channel to close after the queue is written
+	done    chan struct{}      // closed at the end of the call
 	running sync.WaitGroup
 }
 
-// follow returns the context for a call that mcp-go's HTTP handler has given its session.
+// follow wraps the session that mcp-go's HTTP handler has put into the context of a call.
+// It also records that the handler has seen the session.
 func (h *Handler) follow(ctx context.Context, c called) context.Context {
 	s, ok := server.ClientSessionFromContext(ctx).(clientSession)
 	if !ok {
@@ -51,7 +53,8 @@ func (h *Handler) follow(ctx context.Context, c called) context.Context {
 	return h.srv.WithContext(ctx, &callSession{clientSession: s, w: c.w})
 }
 
-// NotificationChannel returns a channel with room in it: mcp-go drops what does not fit, and asks for each anew.
+// NotificationChannel returns a channel with room. mcp-go drops notifications that do not
+// fit, and calls this method for each one.
 func (c *callSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
 	c.begin.Do(func() {
 		c.queue, c.flushes, c.done = make(chan mcp.JSONRPCNotification, 16), make(chan chan struct{}), make(chan struct{})
@@ -64,7 +67,7 @@ func (c *callSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
 	return c.queue
 }
 
-// flush waits until all that was sent is written.
+// flush waits until all queued notifications are written.
 func (c *callSession) flush() {
 	written := make(chan struct{})
 	select {
@@ -74,12 +77,13 @@ func (c *callSession) flush() {
 	}
 }
 
-// end waits until nothing is written any more.
+// end stops the writer and waits for it.
 func (c *callSession) end() {
 	close(c.done)
 	c.running.Wait()
 }
 
+// write sends queued notifications until the call ends.
 func (c *callSession) write() {
 	for {
 		select {
@@ -96,11 +100,11 @@ func (c *callSession) write() {
 	}
 }
 
-// event sends a notification, and makes a stream of an answer that has not begun.
+// event sends a notification. If the response has not begun, it begins a stream.
 func (w *answer) event(n mcp.JSONRPCNotification) {
 	data, err := json.Marshal(n)
 	if err != nil {
-		return // what cannot be sent was made by this program, and is missed by nobody
+		return // only notifications of this program come here, so all can be encoded
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

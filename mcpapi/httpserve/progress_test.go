@@ -17,7 +17,7 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// talkative adds a tool that sends n notifications and is done.
+// talkative adds a tool that sends n notifications and returns.
 func talkative(s *site, n int) {
 	s.mcp.AddTool(mcp.NewTool("talk"), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for i := range n {
@@ -30,12 +30,13 @@ func talkative(s *site, n int) {
 	})
 }
 
-// Whatever a call sends comes before its answer, on the same stream, in order and whole; and calls that say nothing are
-// answered without a stream, before and after.
+// The notifications of a call come before its answer, on the same stream, complete and in
+// order. Calls without notifications are answered without a stream, before and after
+// that.
 func TestNotificationsBeforeTheAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin  func(*site) agent
-		stream bool // of the session, open beside the calls
+		stream bool // a stream of the session is open at the same time
 	}{
 		"modern":            {func(s *site) agent { return s.modern("") }, false},
 		"legacy":            {func(s *site) agent { return s.initialize("", latest) }, false},
@@ -91,7 +92,7 @@ func TestNotificationsBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// readTalk checks a stream: so many notifications with the token, and then the answer.
+// readTalk checks a stream: n notifications with the token, then the answer.
 func readTalk(t *testing.T, stream io.Reader, token string, want int) {
 	lines := bufio.NewScanner(stream)
 	lines.Buffer(nil, 1<<20)
@@ -129,7 +130,8 @@ func readTalk(t *testing.T, stream io.Reader, token string, want int) {
 	}
 }
 
-// A question to the client goes out among the notifications of the call that asks, whether one came before it or not.
+// A question to the client goes out between the notifications of its call, whether or not
+// one came before it.
 func TestQuestionAmongNotifications(t *testing.T) {
 	for _, first := range []int{0, 1, 3} {
 		t.Run(fmt.Sprintf("after %d notifications", first), func(t *testing.T) {
@@ -176,7 +178,8 @@ func TestQuestionAmongNotifications(t *testing.T) {
 				}
 				switch {
 				case m.Method == "elicitation/create":
-					if r := a.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"user":"admin"}}}`, m.ID)); r.status != 202 {
+					if r := a.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"user":"admin"}}}`,
+						m.ID)); r.status != 202 {
 						t.Errorf("the answer to the question: %d %s", r.status, r.text)
 					}
 				case m.Method == "" && len(m.Result.Content) == 1:

@@ -19,14 +19,16 @@ import (
 
 const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 
-// cheap is the most that may be read of a request that is refused before its body: what the server's buffer takes at once,
-// twice, since the connection's end may take another read.
+// cheap is the most that may be read of a request that is refused before its body: one
+// fill of the server's buffer, and another for the end of the connection.
 const cheap = 8 << 10
 
-// drained is what net/http takes in after the answer, lest a client that is still sending lose it; and a buffer's fill.
+// drained is the amount that net/http reads after the answer, so that a client that still
+// sends does not lose it, and one fill of a buffer.
 const drained = 256<<10 + cheap
 
-// A body of a hundred megabytes is refused for what is wrong before it, and almost nothing of it is read.
+// A request with a body of 100 MB is refused for an earlier fault, and almost nothing of
+// the body is read.
 func TestRefusedBeforeTheBody(t *testing.T) {
 	const size = 100 << 20
 	for name, c := range map[string]struct {
@@ -37,16 +39,23 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 		advice  string
 		header  [2]string
 	}{
-		"no token":          {m: message{}, status: 401, advice: "Authorization: Bearer TOKEN", header: [2]string{"WWW-Authenticate", `Bearer realm="ptyctl"`}},
-		"wrong token":       {m: message{token: writeToken + "x"}, status: 401, advice: "no such token", header: [2]string{"WWW-Authenticate", `Bearer realm="ptyctl", error="invalid_token"`}},
-		"forged Host":       {m: message{token: writeToken, host: "evil.example"}, status: 403, advice: "server.http.allowed_hosts"},
-		"foreign Origin":    {m: message{token: writeToken, header: http.Header{"Origin": {"https://evil.example"}}}, status: 403, advice: "server.http.allowed_origins"},
-		"no such path":      {m: message{token: writeToken, path: "/"}, status: 404, advice: "/mcp"},
-		"wrong method":      {m: message{token: writeToken, method: "PUT"}, status: 405, advice: "GET or POST or DELETE", header: [2]string{"Allow", "GET, POST, DELETE"}},
-		"not JSON":          {m: message{token: writeToken, header: http.Header{"Content-Type": {"text/plain"}}}, status: 415, advice: "application/json"},
-		"too large":         {m: message{token: writeToken}, status: 413, advice: "at most 8388608 bytes"},
-		"too large, unsaid": {m: message{token: writeToken}, chunked: true, most: 8<<20 + drained, status: 413, advice: "at most 8388608 bytes"},
-		"no token, unsaid":  {m: message{}, chunked: true, most: drained, status: 401, advice: "Authorization: Bearer TOKEN"},
+		"no token": {m: message{}, status: 401, advice: "Authorization: Bearer TOKEN",
+			header: [2]string{"WWW-Authenticate", `Bearer realm="ptyctl"`}},
+		"wrong token": {m: message{token: writeToken + "x"}, status: 401, advice: "no such token",
+			header: [2]string{"WWW-Authenticate", `Bearer realm="ptyctl", error="invalid_token"`}},
+		"forged Host": {m: message{token: writeToken, host: "evil.example"}, status: 403,
+			advice: "server.http.allowed_hosts"},
+		"foreign Origin": {m: message{token: writeToken, header: http.Header{"Origin": {"https://evil.example"}}},
+			status: 403, advice: "server.http.allowed_origins"},
+		"no such path": {m: message{token: writeToken, path: "/"}, status: 404, advice: "/mcp"},
+		"wrong method": {m: message{token: writeToken, method: "PUT"}, status: 405, advice: "GET or POST or DELETE",
+			header: [2]string{"Allow", "GET, POST, DELETE"}},
+		"not JSON": {m: message{token: writeToken, header: http.Header{"Content-Type": {"text/plain"}}},
+			status: 415, advice: "application/json"},
+		"too large": {m: message{token: writeToken}, status: 413, advice: "at most 8388608 bytes"},
+		"too large, unsaid": {m: message{token: writeToken}, chunked: true, most: 8<<20 + drained, status: 413,
+			advice: "at most 8388608 bytes"},
+		"no token, unsaid": {m: message{}, chunked: true, most: drained, status: 401, advice: "Authorization: Bearer TOKEN"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, httpserve.Options{Tokens: allTokens})
@@ -73,7 +82,7 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 			if h := c.header; resp.Header.Get(h[0]) != h[1] {
 				t.Errorf("%s is %q, want %q", h[0], resp.Header.Get(h[0]), h[1])
 			}
-			s.stop() // nothing is read any more
+			s.stop() // no more is read
 			most := max(c.most, cheap)
 			if got := s.read.Load(); got > most {
 				t.Errorf("%d bytes were read, want at most %d", got, most)
@@ -84,7 +93,7 @@ func TestRefusedBeforeTheBody(t *testing.T) {
 	}
 }
 
-// spaces are what JSON may begin with, without end.
+// spaces are endless leading white space of JSON.
 type spaces struct{}
 
 func (spaces) Read(p []byte) (int, error) {
@@ -117,7 +126,7 @@ func TestTokens(t *testing.T) {
 		r := s.send(m)
 		status := 401
 		if name == "on the metrics" {
-			status = 404 // there are none here
+			status = 404 // no such path on this server
 		}
 		s.refused(r, status, "")
 		if r.status == 401 && r.header.Get("WWW-Authenticate") == "" {
@@ -129,10 +138,10 @@ func TestTokens(t *testing.T) {
 		r := s.send(message{body: listTools, header: http.Header{"Authorization": {"bearer  " + token}}})
 		s.refused(r, 400, "Mcp-Session-Id") // so the token was right
 	}
-	s.stop() // nobody writes to the log any more
-	if n := strings.Count(log.String(), "without a right token"); n != 1 ||
+	s.stop() // no more log entries
+	if n := strings.Count(log.String(), "no valid token"); n != 1 ||
 		strings.Contains(log.String(), "0123456789abcdef") {
-		t.Errorf("the log tells of %d refusals, want 1:\n%s", n, log.String())
+		t.Errorf("refusals in the log = %d, want 1:\n%s", n, log.String())
 	}
 }
 
@@ -141,7 +150,8 @@ func TestHostAndOrigin(t *testing.T) {
 	_, port, _ := net.SplitHostPort(s.host)
 	begin := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 	for host, ours := range map[string]bool{
-		"localhost": true, "LOCALHOST:" + port: true, "127.0.0.1:" + port: true, "[::1]:1": true, "127.9.9.9": true, "ptyctl.test": true, "Ptyctl.Test:80": true,
+		"localhost": true, "LOCALHOST:" + port: true, "127.0.0.1:" +
+			port: true, "[::1]:1": true, "127.9.9.9": true, "ptyctl.test": true, "Ptyctl.Test:80": true,
 		"evil.example": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "10.0.0.1": false, "0.0.0.0:" + port: false, "[::]": false, "xptyctl.test": false,
 	} {
 		if r := s.send(message{host: host, body: begin}); ours != (r.status == 200) {
@@ -151,7 +161,8 @@ func TestHostAndOrigin(t *testing.T) {
 		}
 	}
 	for origin, ours := range map[string]bool{
-		"http://localhost:3000": true, "http://127.0.0.1:" + port: true, "https://ptyctl.test": true, "https://pages.test": true,
+		"http://localhost:3000": true, "http://127.0.0.1:" +
+			port: true, "https://ptyctl.test": true, "https://pages.test": true,
 		"http://pages.test": false, "https://pages.test:444": false, "https://evil.example": false, "null": false, "file://": false, "": false, "localhost": false,
 		"http://localhost.evil.example": false, "http://localhost@evil.example": false,
 	} {
@@ -168,7 +179,7 @@ func TestHostAndOrigin(t *testing.T) {
 	)
 }
 
-// An id is good for the token that it was made for, and only until it is deleted.
+// An id is valid only for the token that began the session, and only until it is deleted.
 func TestMCPSessionIDs(t *testing.T) {
 	s := newSite(t, httpserve.Options{Tokens: allTokens})
 	mine := s.initialize(writeToken, latest)
@@ -260,7 +271,7 @@ func TestHealthAndMetrics(t *testing.T) {
 	}
 }
 
-// A fault stays with its request, and says nothing of what it was about.
+// A panic affects only its own request, and the answer says nothing about it.
 func TestPanic(t *testing.T) {
 	faulty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the secret is hunter2") })
 	var log strings.Builder
@@ -273,7 +284,7 @@ func TestPanic(t *testing.T) {
 	s.initialize("", latest)
 }
 
-// Off loopback nobody listens without a token, not for a moment.
+// Without a token the server never listens on an address other than loopback.
 func TestListen(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0"} {
 		ln, err := httpserve.Listen(address, false)
@@ -305,7 +316,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// On an address of the network, that address is a name of this server.
+// The address on which a request arrived is a name of this server.
 func TestHostIsTheAddress(t *testing.T) {
 	ln, err := httpserve.Listen("0.0.0.0:0", true)
 	if err != nil {
@@ -334,7 +345,7 @@ func TestHostIsTheAddress(t *testing.T) {
 	}
 }
 
-// At the limit of requests one more is refused, and streams do not take the calls' places.
+// At the limit one more request is refused. Streams and calls have separate limits.
 func TestMaxCalls(t *testing.T) {
 	s := newSite(t, httpserve.Options{MaxCalls: 2})
 	a := s.initialize("", latest)

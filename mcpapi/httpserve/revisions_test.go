@@ -10,7 +10,7 @@ import (
 	"ptyctl/term"
 )
 
-// A diary keeps who has done what.
+// A diary records who did each action.
 type diary struct {
 	mu     sync.Mutex
 	events []term.Event
@@ -35,7 +35,8 @@ func (d *diary) of(verb term.Verb) (last term.Event) {
 	return last
 }
 
-// Every revision begins, lists and calls over HTTP, and the record says who it was.
+// Clients of every revision can begin, list and call over HTTP, and the events name the
+// client.
 func TestRevisions(t *testing.T) {
 	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
@@ -83,15 +84,19 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// A cancellation is taken in the form of every revision: the official Go client, for one, gives up on a server that refuses it.
+// A cancellation is accepted in the form of every revision: for example, the official Go
+// client gives up on a server that refuses it.
 func TestCancelled(t *testing.T) {
 	s := newSite(t, httpserve.Options{Tokens: allTokens})
 	const cancelled = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}`
 	for name, m := range map[string]message{
-		"modern, without _meta":             {token: writeToken, revision: "2026-07-28", body: cancelled},
-		"modern, with _meta":                {token: writeToken, revision: "2026-07-28", body: strings.Replace(cancelled, `{"requestId"`, `{`+modernMeta+`,"requestId"`, 1)},
-		"with a session":                    {token: writeToken, revision: latest, session: s.initialize(writeToken, latest).session, body: cancelled},
-		"before there were version headers": {token: writeToken, session: s.initialize(writeToken, "2025-03-26").session, body: cancelled},
+		"modern, without _meta": {token: writeToken, revision: "2026-07-28", body: cancelled},
+		"modern, with _meta": {token: writeToken, revision: "2026-07-28", body: strings.Replace(cancelled,
+			`{"requestId"`, `{`+modernMeta+`,"requestId"`, 1)},
+		"with a session": {token: writeToken, revision: latest, session: s.initialize(writeToken,
+			latest).session, body: cancelled},
+		"before there were version headers": {token: writeToken, session: s.initialize(writeToken, "2025-03-26").session,
+			body: cancelled},
 	} {
 		if r := s.send(m); r.status != 202 || r.text != "" {
 			t.Errorf("%s: %d %s", name, r.status, r.text)
@@ -99,7 +104,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// A cancellation ends the wait of a call, in a revision that has them.
+// In revisions that have cancellations, one ends the wait of a call.
 func TestCancelEndsTheWait(t *testing.T) {
 	s := newSite(t, httpserve.Options{})
 	a := s.initialize("", latest)
@@ -124,7 +129,7 @@ func TestCancelEndsTheWait(t *testing.T) {
 		a.call("ptyctl_session", `{"action":"list"}`)
 	}
 	if r := a.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}`); r.status != 202 {
-		t.Fatalf("%d %s", r.status, r.text)
+		t.Fatalf("cancellation: %d %s, want it accepted", r.status, r.text)
 	}
 	if r := <-answered; !strings.Contains(r.text, "cancel") {
 		t.Errorf("the read was answered with %s", r.text)

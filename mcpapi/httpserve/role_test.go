@@ -10,25 +10,29 @@ import (
 	"ptyctl/term"
 )
 
-// What types, or changes anything.
+// Calls that type or change something.
 var typing = map[string][]string{
 	"ptyctl_session": {
 		`{"action":"open","protocol":"ssh","host":"echo"}`, `{"action":"close","session_id":"$S"}`, `{"action":"lock","session_id":"$S","task_id":"t"}`,
 		`{"action":"unlock","session_id":"$S","task_id":"t"}`, `{"action":"heartbeat","session_id":"$S","task_id":"t"}`, `{"action":"signal","session_id":"$S","signal":"INT"}`,
 	},
-	"ptyctl_session_exec":   {`{"session_id":"$S","cmd":"true"}`, `{"session_id":"$S","exec_id":"e1"}`, `{"session_id":"$S","exec_id":"e1","cancel":true}`},
-	"ptyctl_session_io":     {`{"action":"write","session_id":"$S","data":"x"}`, `{"action":"write","session_id":"$S","key":"ctrl_c"}`},
-	"ptyctl_session_config": {`{"action":"resize","session_id":"$S","cols":80,"rows":24}`, `{"action":"expect","session_id":"$S","expect":{"profile":"posix"}}`},
+	"ptyctl_session_exec": {`{"session_id":"$S","cmd":"true"}`, `{"session_id":"$S","exec_id":"e1"}`,
+		`{"session_id":"$S","exec_id":"e1","cancel":true}`},
+	"ptyctl_session_io": {`{"action":"write","session_id":"$S","data":"x"}`,
+		`{"action":"write","session_id":"$S","key":"ctrl_c"}`},
+	"ptyctl_session_config": {`{"action":"resize","session_id":"$S","cols":80,"rows":24}`,
+		`{"action":"expect","session_id":"$S","expect":{"profile":"posix"}}`},
 }
 
-// What only looks.
+// Calls that only read.
 var looking = map[string][]string{
-	"ptyctl_session":        {`{"action":"list"}`, `{"action":"status","session_id":"$S"}`},
-	"ptyctl_session_io":     {`{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`, `{"action":"search","session_id":"$S","pattern":"x"}`},
+	"ptyctl_session": {`{"action":"list"}`, `{"action":"status","session_id":"$S"}`},
+	"ptyctl_session_io": {`{"action":"read","session_id":"$S","cursor":"0","timeout_ms":0}`,
+		`{"action":"search","session_id":"$S","pattern":"x"}`},
 	"ptyctl_session_config": {`{"action":"get","session_id":"$S"}`},
 }
 
-// The role read sees what looks, and can call nothing else, in every kind of revision.
+// The role read sees the tools that read and can call nothing else, in every revision.
 func TestRoleRead(t *testing.T) {
 	var seen diary
 	s := newSite(t, httpserve.Options{Tokens: allTokens}, &seen)
@@ -60,13 +64,14 @@ func TestRoleRead(t *testing.T) {
 					t.Errorf("%s has no output schema", tool.Name)
 				}
 			}
-			for tool, want := range map[string][]string{"ptyctl_session": {"list", "status"}, "ptyctl_session_io": {"read", "search"}, "ptyctl_session_config": {"get"}} {
+			for tool, want := range map[string][]string{"ptyctl_session": {"list", "status"}, "ptyctl_session_io": {"read",
+				"search"}, "ptyctl_session_config": {"get"}} {
 				if !slices.Equal(actions[tool], want) {
 					t.Errorf("%s offers %v, want %v", tool, actions[tool], want)
 				}
 			}
-			if len(list.Tools) != 4 { // and health
-				t.Errorf("%d tools", len(list.Tools))
+			if len(list.Tools) != 4 { // including health
+				t.Errorf("tools for the role read = %d, want 4", len(list.Tools))
 			}
 			for _, word := range []string{"password", "write", "ptyctl_session_exec"} {
 				if strings.Contains(string(r.Result), word) {
@@ -101,10 +106,12 @@ func TestRoleRead(t *testing.T) {
 	}
 }
 
-// A read-only handler is so for every token; the server behind it may be open to others.
+// A read-only handler is read-only for every token. The server behind it may also have
+// handlers that are not.
 func TestReadOnly(t *testing.T) {
 	s := newSite(t, httpserve.Options{Tokens: allTokens, ReadOnly: true, Transport: "socket"})
-	if r := s.initialize(writeToken, latest).call("ptyctl_session", `{"action":"open","protocol":"ssh","host":"echo"}`); r.ErrorCode != "POLICY_DENIED" {
+	if r := s.initialize(writeToken, latest).call("ptyctl_session",
+		`{"action":"open","protocol":"ssh","host":"echo"}`); r.ErrorCode != "POLICY_DENIED" {
 		t.Errorf("open: %s", r.text)
 	}
 	ln, err := httpserve.Listen("127.0.0.1:0", true)
@@ -116,7 +123,7 @@ func TestReadOnly(t *testing.T) {
 	ln.Close()
 }
 
-// Tokens that are kept apart know nothing of each other's sessions, whatever they ask.
+// Isolated tokens do not learn about each other's sessions from any call.
 func TestIsolate(t *testing.T) {
 	s := newSite(t, httpserve.Options{Tokens: allTokens, Isolate: true})
 	mine, theirs := s.initialize(writeToken, latest), s.initialize(otherToken, latest)
@@ -146,12 +153,14 @@ func TestIsolate(t *testing.T) {
 		t.Errorf("one's own: %s", r.text)
 	}
 
-	// A second connection with the same token has the same sessions: they are not tied to an MCP session.
+	// Another connection with the same token sees the same sessions, because they do not
+	// depend on an MCP session.
 	if r := s.modern(writeToken).call("ptyctl_session", `{"action":"status","session_id":"`+id+`"}`); r.ErrorCode != "" {
 		t.Errorf("one's own, from elsewhere: %s", r.text)
 	}
 
-	// A request_id is one's own, too: the result of another's call is not given away.
+	// A request_id belongs to its token, too: it never returns the result of another token's
+	// call.
 	const same = `{"action":"open","protocol":"ssh","host":"echo","request_id":"r1"}`
 	first, again, other := mine.call(
 		"ptyctl_session",
@@ -180,11 +189,12 @@ func TestIsolate(t *testing.T) {
 	}
 }
 
-// Unless they are kept apart, all tokens are one trust domain.
+// Without isolation all tokens see the same sessions.
 func TestTokensShareSessions(t *testing.T) {
 	s := newSite(t, httpserve.Options{Tokens: allTokens})
 	id := s.initialize(writeToken, latest).open()
-	if r := s.initialize(otherToken, latest).call("ptyctl_session_io", `{"action":"write","session_id":"`+id+`","data":"x","until_regex":"x"}`); r.Chunk != "x" {
+	if r := s.initialize(otherToken, latest).call("ptyctl_session_io",
+		`{"action":"write","session_id":"`+id+`","data":"x","until_regex":"x"}`); r.Chunk != "x" {
 		t.Errorf("write: %s", r.text)
 	}
 }

@@ -20,8 +20,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// The official Go client lists, calls, gives up on a call, and goes on with the same session: it cancels in a form that
-// only the revision before the newest knows.
+// The official Go client lists tools, calls one, cancels a call and continues with the
+// same session. It cancels in a form that only the second newest revision has.
 func TestGoClient(t *testing.T) {
 	var seen diary
 	s := newSite(t, httpserve.Options{Tokens: allTokens}, &seen)
@@ -34,19 +34,20 @@ func TestGoClient(t *testing.T) {
 	}
 	defer c.Close()
 	if list, err := c.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 5 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("tools/list = %+v, %v, want the tools", list, err)
 	}
 	call := func(ctx context.Context, tool string, args map[string]any) (*mcp.CallToolResult, error) {
 		return c.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	}
 	opened, err := call(t.Context(), "ptyctl_session", map[string]any{"action": "open", "protocol": "ssh", "host": "echo"})
 	if err != nil || opened.IsError {
-		t.Fatalf("%+v, %v", opened, err)
+		t.Fatalf("open = %+v, %v, want a session", opened, err)
 	}
 	id := s.sessions.List()[0].ID
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if r, err := call(ctx, "ptyctl_session_io", map[string]any{"action": "read", "session_id": id, "until_regex": "never", "timeout_ms": 40000}); err == nil {
+	if r, err := call(ctx, "ptyctl_session_io", map[string]any{"action": "read", "session_id": id,
+		"until_regex": "never", "timeout_ms": 40000}); err == nil {
 		t.Errorf("a read that was given up: %+v", r)
 	}
 	if r, err := call(t.Context(), "ptyctl_session", map[string]any{"action": "status", "session_id": id}); err != nil ||

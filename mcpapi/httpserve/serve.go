@@ -12,29 +12,31 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// connections is how many there may be for each call that may be served at a time, those included that have not sent a
-// request yet. More wait for one to end.
+// connections is the number of connections per concurrent call. It includes those that
+// have not sent a request yet. Further connections wait until one ends.
 const connections = 8
 
-// How long calls may go on when the server is told to stop, and how long they may take to end when they are told, too.
+// Times of a shutdown: calls may continue for callsGrace, and may take endGrace to end
+// after they are canceled.
 const (
 	callsGrace = time.Second
 	endGrace   = time.Second
 )
 
-// Listen opens a TCP port. Without tokens it refuses every address but this machine's own, before it listens.
+// Listen opens a TCP port. Without tokens it refuses every address except loopback,
+// before it listens: every user of the network could otherwise open terminals.
 func Listen(address string, tokens bool) (net.Listener, error) {
 	addr, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %q: %w; give HOST:PORT, such as 127.0.0.1:8765", address, err)
 	}
 	if !addr.IP.IsLoopback() && !tokens {
-		return nil, fmt.Errorf("will not listen on %s without a token, since others than this machine's users can reach it; "+
-			"give it tokens (server.http.tokens_file), or listen on 127.0.0.1", address)
+		return nil, fmt.Errorf("will not listen on %s without a token: users of other machines could reach it; "+
+			"set tokens (server.http.tokens_file), or listen on 127.0.0.1", address)
 	}
 	network := "tcp"
 	if addr.IP.To4() != nil {
-		network = "tcp4" // otherwise 0.0.0.0 would be every IPv6 address too
+		network = "tcp4" // otherwise 0.0.0.0 would also mean every IPv6 address
 	}
 	ln, err := net.ListenTCP(network, addr)
 	if err != nil {
@@ -43,13 +45,14 @@ func Listen(address string, tokens bool) (net.Listener, error) {
 	return ln, nil
 }
 
-// Serve answers requests on ln, which it closes, until ctx ends. It then ends the streams, gives calls a second to be
-// done and another to be canceled, and returns nil.
+// Serve answers requests on ln until ctx ends, and closes ln. At the end it closes the
+// streams, gives calls a second to finish and another second after their cancellation,
+// and returns nil. It returns an error if it cannot accept connections.
 func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
 	ln = netutil.LimitListener(ln, connections*h.o.MaxCalls)
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(h.o.Logger.Handler(), slog.LevelDebug), // what clients do wrong
+		ErrorLog: slog.NewLogLogger(h.o.Logger.Handler(), slog.LevelDebug), // mistakes of clients
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(ln) }()
@@ -67,7 +70,7 @@ func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
 			h.o.Logger.Warn("requests ignored their cancellation and were abandoned")
 		}
 	}
-	if err := srv.Close(); err != nil { // of connections that nobody waits for; the listener is closed already
+	if err := srv.Close(); err != nil { // connections of abandoned requests; the listener is closed already
 		h.o.Logger.Debug("closing connections", "error", err)
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
@@ -76,14 +79,15 @@ func (h *Handler) Serve(ctx context.Context, ln net.Listener) error {
 	return nil
 }
 
-// stopped reports whether the server has nothing more to do, within d.
+// stopped shuts srv down and reports whether all requests were done within d.
 func stopped(srv *http.Server, d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	return srv.Shutdown(ctx) == nil
 }
 
-// Loopback reports whether only this machine's users can reach an address.
+// Loopback reports whether only users of this machine can reach an address. That is true
+// for every address that is not TCP, for example a Unix socket.
 func Loopback(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
 	return !ok || tcp.IP.IsLoopback()

@@ -22,7 +22,7 @@ import (
 	"ptyctl/term"
 )
 
-// The tokens of the tests.
+// Tokens of the tests.
 const (
 	writeToken = "write-0123456789abcdef"
 	otherToken = "other-0123456789abcdef"
@@ -33,18 +33,18 @@ var allTokens = []httpserve.Token{
 	{Name: "writer", Value: writeToken}, {Name: "other", Value: otherToken}, {Name: "reader", Value: readToken, ReadOnly: true},
 }
 
-const latest = "2025-11-25" // revision with a handshake
+const latest = "2025-11-25" // newest revision with a handshake
 
-// A site is a handler that serves, and what is behind it: the sessions of terminals that echo.
+// A site is a handler that serves, with terminals that echo behind it.
 type site struct {
 	t        testing.TB
-	host     string // and port
+	host     string // with port
 	handler  *httpserve.Handler
 	mcp      *server.MCPServer
 	sessions *session.Manager
 	client   *http.Client
-	read     atomic.Int64 // bytes that have come from clients
-	stop     func()       // ends the server, and waits for it
+	read     atomic.Int64 // bytes received from clients
+	stop     func()       // ends the server and waits for it
 }
 
 // newSite serves on a loopback port.
@@ -57,7 +57,7 @@ func newSite(tb testing.TB, o httpserve.Options, observers ...term.Observer) *si
 	return serveOn(tb, ln, ln.Addr().String(), nil, o, observers...)
 }
 
-// newBubbleSite serves in memory, for use in a synctest bubble.
+// newBubbleSite serves in memory, for a synctest bubble.
 func newBubbleSite(tb testing.TB, o httpserve.Options) (*site, *bufpipe.Listener) {
 	tb.Helper()
 	ln := bufpipe.Listen("localhost", 64<<10)
@@ -105,7 +105,7 @@ func serveOn(
 	return s
 }
 
-// A counter is a listener that counts what comes in.
+// A counter is a listener that counts received bytes.
 type counter struct {
 	net.Listener
 	read *atomic.Int64
@@ -130,7 +130,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// echo is a terminal that shows what is typed.
+// echo is a terminal that shows the typed text.
 func echo(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 	near, far := bufpipe.New(64 << 10)
 	go func() {
@@ -144,17 +144,17 @@ type echoing struct{ net.Conn }
 
 func (echoing) Resize(int, int) error { return nil }
 
-// A message is a request as the tests make it; its zero value is a POST without anything.
+// A message is a request of a test. The zero value is a POST without headers and body.
 type message struct {
 	method, path   string // empty: POST, /mcp
 	token, session string
 	revision       string // header MCP-Protocol-Version
 	body           string
-	header         http.Header // besides
+	header         http.Header // more headers
 	host           string
 }
 
-// A reply is what came back.
+// A reply is the server's answer.
 type reply struct {
 	status int
 	header http.Header
@@ -225,11 +225,11 @@ func (s *site) try(m message) (reply, error) {
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		_, data, _ = bytes.Cut(text, []byte("data: "))
 	}
-	_ = json.Unmarshal(bytes.TrimSpace(data), &r) // tests look at what they need of it
+	_ = json.Unmarshal(bytes.TrimSpace(data), &r) // each test checks the fields that it needs
 	return r, nil
 }
 
-// refused checks that an answer is a refusal that says what to do.
+// refused checks that an answer is a refusal with advice.
 func (s *site) refused(r reply, status int, advice string) {
 	s.t.Helper()
 	if r.status != status || r.Error == nil || !strings.Contains(r.Error.Message, advice) ||
@@ -245,10 +245,10 @@ func (s *site) refused(r reply, status int, advice string) {
 	}
 }
 
-// An agent is a client that has shaken hands.
+// An agent is a client that has completed the handshake.
 type agent struct {
 	*site
-	message // what its requests have in common
+	message // the parts that all its requests share
 }
 
 func (s *site) initialize(token, revision string) agent {
@@ -276,7 +276,7 @@ func (s *site) initialize(token, revision string) agent {
 	return a
 }
 
-// modern is a client of the revision without a handshake.
+// modern returns a client of the revision without a handshake.
 func (s *site) modern(token string) agent {
 	return agent{s, message{token: token, revision: "2026-07-28"}}
 }
@@ -290,7 +290,7 @@ func (a agent) post(body string) reply {
 	return a.send(m)
 }
 
-// ask makes a request of JSON-RPC; params is an object, or empty.
+// ask sends a JSON-RPC request. params is an object or empty.
 func (a agent) ask(method, params string) reply {
 	a.t.Helper()
 	return a.send(a.asking(method, params))
@@ -313,7 +313,7 @@ func (a agent) asking(method, params string) message {
 	return m
 }
 
-// A result is what the tests look at of a tool's answer.
+// A result holds the fields of a tool's answer that the tests look at.
 type result struct {
 	text       string
 	structured bool
@@ -361,7 +361,7 @@ func (a agent) open() string {
 	return r.SessionID
 }
 
-// listen opens the stream of a session, and returns what comes on it until it ends.
+// listen opens the stream of a session and returns all of it when it ends.
 func (a agent) listen(ctx context.Context) (status int, body io.ReadCloser) {
 	a.t.Helper()
 	m := a.message

@@ -15,11 +15,13 @@ import (
 	"time"
 )
 
-// selfSignedLife is how long a certificate lasts that is made at each start.
+// selfSignedLife is the life of a self-signed certificate. A new one is made at each
+// start.
 const selfSignedLife = 365 * 24 * time.Hour
 
-// SelfSigned makes a certificate for a server that listens on address, and is also called by names. Clients must be told
-// its fingerprint, or the certificate itself: nobody vouches for it.
+// SelfSigned returns a new certificate for a server at address that also has the given
+// names. No authority has signed it, so clients must get its fingerprint, or the
+// certificate itself, over a safe channel.
 func SelfSigned(address string, names []string) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -31,9 +33,12 @@ func SelfSigned(address string, names []string) (*tls.Certificate, error) {
 	}
 	now := time.Now()
 	c := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "ptyctl"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSignedLife),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "ptyctl"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSignedLife),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
+		DNSNames:              []string{"localhost"},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		names = append([]string{host}, names...)
@@ -52,7 +57,8 @@ func SelfSigned(address string, names []string) (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// Fingerprint is the SHA-256 of a certificate in the form in which openssl x509 -fingerprint -sha256 shows it.
+// Fingerprint returns the SHA-256 of a certificate as openssl x509 -fingerprint -sha256
+// prints it: uppercase hexadecimal bytes, separated by colons.
 func Fingerprint(c *tls.Certificate) string {
 	var b strings.Builder
 	for i, x := range sha256.Sum256(c.Certificate[0]) {

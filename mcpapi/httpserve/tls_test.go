@@ -13,7 +13,7 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// A client that was told the fingerprint, or the certificate, can be sure whom it talks to.
+// A client that has the fingerprint or the certificate can verify the server.
 func TestSelfSigned(t *testing.T) {
 	cert, err := httpserve.SelfSigned("127.0.0.1:0", []string{"ptyctl.test", "192.0.2.7"})
 	if err != nil {

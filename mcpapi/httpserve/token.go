@@ -12,29 +12,31 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A Token is what a request must bear to be let in, as RFC 6750 describes it.
+// A Token is a bearer token (RFC 6750) that a request may carry.
 type Token struct {
-	Name     string // for the record; not a secret
+	Name     string // name in the audit log; not a secret
 	Value    string
-	ReadOnly bool // whoever bears it may do only what does not type
+	ReadOnly bool // requests with it must not type
 }
 
-// A key is a Token as requests are compared with it.
+// A key is a Token prepared for comparison: its digest replaces its value in memory.
 type key struct {
 	Token
 	digest [sha256.Size]byte
 	rate   *rate.Limiter // nil: no limit
 }
 
-// keyring are the keys; none means that everybody may come in.
+// A keyring holds the keys. If it has no keys, every request is admitted.
 type keyring struct {
 	keys   []*key
-	nobody *key // who comes in without a token
+	nobody *key // key of requests without a token
 }
 
-// burst is how many seconds' worth of requests may come at once.
+// burst is the number of seconds for which requests may be saved up.
 const burst = 5
 
+// newKeyring returns the keys for tokens, each limited to perSecond requests per second;
+// 0 means no limit.
 func newKeyring(tokens []Token, perSecond int) keyring {
 	make := func(t Token) *key {
 		k := &key{Token: t, digest: sha256.Sum256([]byte(t.Value))}
@@ -52,7 +54,8 @@ func newKeyring(tokens []Token, perSecond int) keyring {
 	return r
 }
 
-// of returns the key that r bears. It takes the same time whichever token is wrong, and wherever.
+// of returns the key of a request. It compares the token with all keys in constant time,
+// so that the time of a refusal does not reveal which part of a token is wrong.
 func (r keyring) of(req *http.Request) (*key, *refusal) {
 	if len(r.keys) == 0 {
 		return r.nobody, nil
@@ -62,7 +65,7 @@ func (r keyring) of(req *http.Request) (*key, *refusal) {
 	if len(given) != 1 || !strings.EqualFold(scheme, "Bearer") {
 		return nil, unauthorized(
 			`Bearer realm="ptyctl"`,
-			"this server needs a token; send it as the header Authorization: Bearer TOKEN",
+			"token missing; send it as the header Authorization: Bearer TOKEN",
 		)
 	}
 	digest := sha256.Sum256([]byte(strings.TrimSpace(value)))
@@ -81,13 +84,15 @@ func (r keyring) of(req *http.Request) (*key, *refusal) {
 	return found, nil
 }
 
+// unauthorized refuses a request. RFC 6750 section 3 demands the challenge.
 func unauthorized(challenge, message string) *refusal {
 	r := refuse(http.StatusUnauthorized, message)
 	r.header("WWW-Authenticate", challenge)
 	return r
 }
 
-// mayGoOn counts a request, and refuses it if there were too many.
+// mayGoOn counts a request and refuses it if the token's rate is exceeded. The refusal
+// says how long to wait.
 func (k *key) mayGoOn() *refusal {
 	if k.rate == nil || k.rate.Allow() {
 		return nil
@@ -101,7 +106,8 @@ func (k *key) mayGoOn() *refusal {
 	seconds := strconv.Itoa(int(math.Ceil(wait.Seconds())))
 	r := refuse(
 		http.StatusTooManyRequests,
-		"too many requests with this token; wait "+(wait.Round(time.Millisecond)+time.Millisecond).String()+", then send this again",
+		"too many requests with this token; wait "+
+			(wait.Round(time.Millisecond)+time.Millisecond).String()+", then send this again",
 	)
 	r.header("Retry-After", seconds)
 	return r

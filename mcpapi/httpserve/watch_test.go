@@ -12,7 +12,7 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// Each token is told of its own sessions alone, when they are kept apart.
+// If tokens are isolated, each is notified only about its own sessions.
 func TestIsolatedWatch(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
@@ -25,7 +25,10 @@ func TestIsolatedWatch(t *testing.T) {
 				var err error
 				clients[token], err = mcp.NewClient(&mcp.Implementation{Name: "go-sdk", Version: "1"}, &mcp.ClientOptions{
 					ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { c <- "list" },
-					ResourceUpdatedHandler:     func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c <- r.Params.URI },
+					ResourceUpdatedHandler: func(_ context.Context,
+						r *mcp.ResourceUpdatedNotificationRequest) {
+						c <- r.Params.URI
+					},
 				}).Connect(t.Context(), &mcp.StreamableClientTransport{
 					Endpoint: "http://" + s.host + httpserve.Path, HTTPClient: &http.Client{Transport: bearer{token}},
 				}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
@@ -41,7 +44,8 @@ func TestIsolatedWatch(t *testing.T) {
 				}
 			}
 			time.Sleep(300 * time.Millisecond)
-			if r, err := clients[writeToken].CallTool(t.Context(), &mcp.CallToolParams{Name: "ptyctl_session", Arguments: map[string]any{"action": "open", "protocol": "ssh", "host": "echo"}}); err != nil ||
+			if r, err := clients[writeToken].CallTool(t.Context(), &mcp.CallToolParams{Name: "ptyctl_session",
+				Arguments: map[string]any{"action": "open", "protocol": "ssh", "host": "echo"}}); err != nil ||
 				r.IsError {
 				t.Fatal(r, err)
 			}
@@ -63,7 +67,7 @@ func TestIsolatedWatch(t *testing.T) {
 			for token, want := range map[string]int{writeToken: 3, otherToken: 1} {
 				l, err := clients[token].ListResources(t.Context(), nil)
 				if err != nil || len(l.Resources) != want {
-					t.Errorf("%d %v", len(l.Resources), err)
+					t.Errorf("resources/list = %d resources, %v, want one's own", len(l.Resources), err)
 				}
 				for _, suffix := range []string{"", "/tail"} {
 					_, err = clients[token].ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "ptyctl://sessions/" + id + suffix})
@@ -73,7 +77,7 @@ func TestIsolatedWatch(t *testing.T) {
 				}
 				r, err := clients[token].ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "ptyctl://sessions"})
 				if err != nil || strings.Contains(r.Contents[0].Text, id) != (token == writeToken) {
-					t.Errorf("%v %s", err, r.Contents[0].Text)
+					t.Errorf("resources/read = %v %s, want the error or the text of the session", err, r.Contents[0].Text)
 				}
 			}
 		})
