@@ -9,6 +9,7 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/session"
+	"ptyctl/session/prompt"
 )
 
 // TestScenario drives real programs in a terminal of a real sshd, as an operator does: by typing and reading, and by
@@ -152,7 +153,7 @@ func wantUnseen(t *testing.T, s *session.Session, secret string) {
 func scenarioSudo(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
 	secret := l.users["bash"].password
-	r := asks(t, s, "sudo sh -c 'id -un; exit 3'", session.WaitPassword)
+	r := asks(t, s, "sudo sh -c 'id -un; exit 3'", prompt.Password)
 	wantEnded(t, s, confide(t, s, r, secret+"\r"), `(?s)^\[sudo\] password for bash: ?\nroot\n$`, 3)
 
 	// The same by hand.
@@ -164,9 +165,9 @@ func scenarioSudo(t *testing.T, l *shellsLab) {
 
 func scenarioSudoTwice(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
-	r := asks(t, s, "sudo id -un", session.WaitPassword)
+	r := asks(t, s, "sudo id -un", prompt.Password)
 	r = confide(t, s, r, "not the password-1138\r")
-	wantAsks(t, s, r, session.WaitPassword)
+	wantAsks(t, s, r, prompt.Password)
 	if !strings.Contains(string(r.Stdout.Bytes()), "Sorry, try again") {
 		t.Errorf("nothing says that it was wrong: %q", r.Stdout.Bytes())
 	}
@@ -177,10 +178,10 @@ func scenarioSudoTwice(t *testing.T, l *shellsLab) {
 func scenarioPasswd(t *testing.T, l *shellsLab) {
 	s := l.open(t, "zsh")
 	const fresh = "fresh-Secret-1138"
-	r := asks(t, s, "passwd", session.WaitPassword)
+	r := asks(t, s, "passwd", prompt.Password)
 	for _, secret := range []string{l.users["zsh"].password, fresh} {
 		r = confide(t, s, r, secret+"\r")
-		wantAsks(t, s, r, session.WaitPassword)
+		wantAsks(t, s, r, prompt.Password)
 	}
 	wantEnded(t, s, confide(t, s, r, fresh+"\r"), `password updated successfully`, 0)
 	wantUnseen(t, s, fresh)
@@ -191,7 +192,7 @@ func scenarioSu(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
 	secret := l.users["mksh"].password
 	labType(t, s, "su mksh\r", `Password: $`)
-	wantBusy(t, s, session.WaitPassword)
+	wantBusy(t, s, prompt.Password)
 	labType(t, s, secret+"\r", `\$ $`)
 	wantTerminal(t, s, "id -un; (exit 4)", "mksh\n", 4)
 	labType(t, s, "exit\r", `bash@\S+\$ $`)
@@ -208,9 +209,9 @@ func scenarioLess(t *testing.T, l *shellsLab) {
 	labType(t, s, "q", `\x1b\[\?1049l(?s:.*)\$ $`)
 
 	// Started by a command, it is the editor kind of thing: it has the whole screen.
-	r := asks(t, s, "seq 1000 | less; (exit 5)", session.WaitEditor)
+	r := asks(t, s, "seq 1000 | less; (exit 5)", prompt.Editor)
 	wantEnded(t, s, reply(t, s, r, "q"), ``, 5)
-	r = asks(t, s, "seq 1000 | less -X", session.WaitPager)
+	r = asks(t, s, "seq 1000 | less -X", prompt.Pager)
 	wantEnded(t, s, reply(t, s, r, "q"), `1\n2\n`, 0)
 }
 
@@ -218,13 +219,13 @@ func scenarioVim(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
 	labType(t, s, "vim -Nu NONE written\r", `\x1b\[\?1049h(?s:.*)~`)
 	s.Read(t.Context(), session.ReadRequest{Cursor: session.Latest, Idle: 300 * time.Millisecond, Timeout: patience})
-	wantBusy(t, s, session.WaitEditor)
+	wantBusy(t, s, prompt.Editor)
 	labType(t, s, "ione\rthree\x1b", `three`)
 	press(t, s, "arrow_up", `.`)
 	labType(t, s, "otwo\x1b:wq\r", `written(?s:.*)\x1b\[\?1049l(?s:.*)\$ $`)
 	wantTerminal(t, s, "cat written", "one\ntwo\nthree\n", 0)
 
-	r := asks(t, s, "vim -Nu NONE written; cat written; (exit 6)", session.WaitEditor)
+	r := asks(t, s, "vim -Nu NONE written; cat written; (exit 6)", prompt.Editor)
 	wantEnded(t, s, reply(t, s, r, "ddZZ"), `two\nthree\n$`, 6)
 }
 
@@ -235,10 +236,10 @@ func scenarioPython(t *testing.T, l *shellsLab) {
 	labType(t, s, "  print(i * 11)\r\r", `\n22\r\n(?s:.*)>>> $`)
 	labType(t, s, "print('spin' + 'ning'); exec('while 1: pass')\r", `spinning\r\n`)
 	labType(t, s, "\x03", `KeyboardInterrupt(?s:.*)>>> $`)
-	wantBusy(t, s, session.WaitREPL)
+	wantBusy(t, s, prompt.REPL)
 	labType(t, s, "exit(7)\r", `\$ $`)
 
-	r := asks(t, s, "/usr/bin/python3 -q", session.WaitREPL)
+	r := asks(t, s, "/usr/bin/python3 -q", prompt.REPL)
 	wantEnded(t, s, reply(t, s, r, "exit(7)\r"), `>>> exit\(7\)`, 7)
 	wantEnded(t, s, terminal(t, s, "/usr/bin/python3 -c 'print(6*7)'"), `^42\n$`, 0)
 }
@@ -252,7 +253,7 @@ func scenarioGDB(t *testing.T, l *shellsLab) {
 	labType(t, s, "\x03", `\(gdb\) $`)
 	l.wantGone(t, "sleep 98765.1", time.Second)
 	labType(t, s, "quit\r", `\$ $`)
-	r := asks(t, s, "gdb -q -nx", session.WaitREPL)
+	r := asks(t, s, "gdb -q -nx", prompt.REPL)
 	wantEnded(t, s, reply(t, s, r, "quit 9\r"), `quit 9`, 9)
 }
 
@@ -345,7 +346,7 @@ func scenarioJobControl(t *testing.T, l *shellsLab) {
 func scenarioNoEcho(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
 	const secret = "no-echo-Secret-1138"
-	r := asks(t, s, `stty -echo; printf 'PIN: '; read -r pin; stty echo; echo; echo "${#pin}"`, session.WaitPassword)
+	r := asks(t, s, `stty -echo; printf 'PIN: '; read -r pin; stty echo; echo; echo "${#pin}"`, prompt.Password)
 	wantEnded(t, s, confide(t, s, r, secret+"\r"), `\n19\n$`, 0)
 	// Left without an echo, the terminal still runs commands.
 	for _, command := range []string{"stty -echo", "echo unseen", "stty echo", "echo seen"} {
@@ -360,7 +361,7 @@ func scenarioNoEcho(t *testing.T, l *shellsLab) {
 
 func scenarioYesNo(t *testing.T, l *shellsLab) {
 	s := l.open(t, "bash")
-	r := asks(t, s, `printf 'Do you want to continue? [Y/n] '; read -r a; [ "$a" = y ]`, session.WaitYesNo)
+	r := asks(t, s, `printf 'Do you want to continue? [Y/n] '; read -r a; [ "$a" = y ]`, prompt.YesNo)
 	wantEnded(t, s, reply(t, s, r, "n\r"), ``, 1)
 	// Not every question is known as one: then the command just goes on.
 	r, err := s.Exec(

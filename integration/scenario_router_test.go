@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -74,11 +75,11 @@ func TestScenarioRouter(t *testing.T) {
 	if took := time.Since(began); took < time.Second {
 		t.Errorf("what takes a second was said to have ended after %s", took)
 	}
-	r := run("enable", `^Password: `, session.WaitPassword)
+	r := run("enable", `^Password: `, prompt.Password)
 	ended(confide(t, s, r, "enable-Secret-1138\r"))
 	run("configure terminal", ``, "")
 	run("end", ``, "")
-	r = run("show long", `(?s)^1\n.*30\n`, session.WaitPager)
+	r = run("show long", `(?s)^1\n.*30\n`, prompt.Pager)
 	ended(reply(t, s, r, "\r"))
 	wantUnseen(t, s, "enable-Secret-1138")
 	refusedInTerminal(t, s, session.ExecRequest{Command: "show version\nshow version"}, term.Unsupported)

@@ -3,7 +3,7 @@ package integration
 import (
 	"strings"
 
-	"ptyctl/session"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -29,7 +29,7 @@ type shellOutcome struct {
 
 // withoutCode is what becomes of a line that the shell gives up, marker and all: its prompt is all there is to go by.
 func withoutCode(output string) shellOutcome {
-	return shellOutcome{any: output, reason: "running", waits: session.WaitPrompt}
+	return shellOutcome{any: output, reason: "running", waits: prompt.Command}
 }
 
 func says(output string, code int) shellOutcome { return shellOutcome{output: output, code: code} }
@@ -110,7 +110,7 @@ var shellCommands = []shellCommand{
 	{
 		name:    "interrupted from within",
 		command: "sh -c 'kill -2 $$'",
-		want:    shellOutcome{noise: true, reason: "running", waits: session.WaitPrompt},
+		want:    shellOutcome{noise: true, reason: "running", waits: prompt.Command},
 		but: map[string]shellOutcome{
 			"fish": says("", 130),
 			"tcsh": {noise: true, code: 1}, // that is its $status then

@@ -9,6 +9,7 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/session"
+	"ptyctl/session/prompt"
 	"ptyctl/telnet"
 	"ptyctl/term"
 )
@@ -160,7 +161,7 @@ func telnetRouterSession(t *testing.T) {
 	}
 	run("show version", "FRRouting")
 	r := telnetExec(t, s, session.ExecRequest{Command: "enable"})
-	wantAsks(t, s, r, session.WaitPassword)
+	wantAsks(t, s, r, prompt.Password)
 	if r = confide(t, s, r, server.enable+"\r"); r.Done != session.DonePrompt {
 		t.Errorf("enable: is %s (%s)", r.Done, r.ExitReason)
 	}
@@ -175,9 +176,9 @@ func telnetRouterSession(t *testing.T) {
 	}
 	run("end", "")
 	r = telnetExec(t, s, session.ExecRequest{Command: "list"})
-	wantAsks(t, s, r, session.WaitPager)
+	wantAsks(t, s, r, prompt.Pager)
 	r = reply(t, s, r, " ")
-	wantAsks(t, s, r, session.WaitPager)
+	wantAsks(t, s, r, prompt.Pager)
 	if r = reply(t, s, r, "q"); r.Done != session.DonePrompt {
 		t.Errorf("list, after q: is %s (%s)", r.Done, r.ExitReason)
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ptyctl/session"
+	"ptyctl/session/keys"
 	"ptyctl/term"
 )
 
@@ -122,8 +123,8 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 	case in.Key != "" && in.Paste:
 		return ch.invalid("paste", nil, "paste is for data, not for a key; leave it out")
 	case in.Key != "":
-		if !session.IsKey(in.Key) {
-			return ch.invalid("key", nil, "%s", session.UnknownKey(in.Key))
+		if !keys.Known(in.Key) {
+			return ch.invalid("key", nil, "%s", keys.Unknown(in.Key))
 		}
 	default:
 		return ch.invalid("data", nil, "nothing to write: pass data (text) or key (a special key)")

@@ -12,6 +12,7 @@ import (
 
 	"ptyctl/internal/sshserver"
 	"ptyctl/session"
+	"ptyctl/session/keys"
 	"ptyctl/term"
 )
 
@@ -196,7 +197,7 @@ func TestKeys(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		`"key":"Ctrl-C"`:                     "use ctrl_c",
-		`"key":"turbo"`:                      session.KeyList,
+		`"key":"turbo"`:                      keys.List,
 		`"key":"enter","paste":true`:         "paste is for data",
 		`"data":"a\u001b[201~","paste":true`: "end the paste",
 	} {

@@ -1,6 +1,6 @@
 package mcpapi
 
-import "ptyctl/session"
+import "ptyctl/session/shell"
 
 var execTool = Tool{
 	Name:  "ptyctl_session_exec",
@@ -27,7 +27,7 @@ var execTool = Tool{
 		{Name: "task_id", Kind: KindString, About: "your name for locks", NonEmpty: true},
 		expectField("patterns for this call", nil),
 		{Name: "until_idle_ms", Kind: KindInteger, About: "terminal lane, devices: quiet that ends the wait", Min: 1, Max: 1 << 40},
-		{Name: "class", Kind: KindString, About: "terminal lane: what reads the line; found out", Enum: session.Classes()},
+		{Name: "class", Kind: KindString, About: "terminal lane: what reads the line; found out", Enum: shell.Classes()},
 		{Name: "rc_mode", Kind: KindObject, About: "terminal lane: exit code marker", Fields: []Field{
 			{Name: "enabled", Kind: KindBoolean},
 			{Name: "marker_prefix", Kind: KindString},

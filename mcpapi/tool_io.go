@@ -1,6 +1,8 @@
 package mcpapi
 
-import "ptyctl/session"
+import (
+	"ptyctl/session/keys"
+)
 
 var ioTool = Tool{
 	Name:    "ptyctl_session_io",
@@ -29,7 +31,7 @@ var ioTool = Tool{
 	Fields: []Field{
 		{Name: "session_id", Kind: KindString, Required: everyAction, NonEmpty: true},
 		{Name: "data", Kind: KindString, About: "[write] text; this or key", Actions: onlyWrite},
-		{Name: "key", Kind: KindString, About: "[write] " + session.KeyList, Actions: onlyWrite, NonEmpty: true},
+		{Name: "key", Kind: KindString, About: "[write] " + keys.List, Actions: onlyWrite, NonEmpty: true},
 		{Name: "paste", Kind: KindBoolean, About: "[write] data as one paste, not as keys", Actions: onlyWrite},
 		{Name: "sensitive", Kind: KindBoolean, About: "[write] keep it out of every record", Actions: onlyWrite},
 		{Name: "task_id", Kind: KindString, About: "[write] your name for locks", Actions: onlyWrite, NonEmpty: true},

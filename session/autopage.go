@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -57,11 +58,11 @@ func (t *typedRun) await(w *term.Waiting, still *time.Timer) {
 // turnPage presses the key if w is a pager for it, and returns how long to wait for the effect; 0: it is not for us.
 func (t *typedRun) turnPage(w *term.Waiting) time.Duration {
 	s, x, e := t.s, t.x, t.x.expect
-	if !e.turnsPages() || w != nil && w.Kind != WaitPager || t.scan != nil && !t.scan.started {
+	if !e.turnsPages() || w != nil && w.Kind != prompt.Pager || t.scan != nil && !t.scan.Started() {
 		return 0
 	}
 	before, pager, ok := t.findPager(s.lastLine())
-	if q := waitsFor(pager, nil); q != nil && q.Kind != WaitPager { // a careless pattern must not answer a question
+	if q := prompt.Waits(pager, nil); q != nil && q.Kind != prompt.Pager { // a careless pattern must not answer a question
 		ok = false
 	}
 	switch {

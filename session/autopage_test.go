@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -135,7 +136,7 @@ func TestAutoPageRow(t *testing.T) {
 func TestAutoPageBound(t *testing.T) {
 	inShell(t, "r1#", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		got := run(t, s, paged("pages cr 5", "", 2))
-		if got.Done != session.DoneRunning || got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPager ||
+		if got.Done != session.DoneRunning || got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Pager ||
 			got.Pages != 2 {
 			t.Fatalf("%+v", got)
 		}
@@ -158,7 +159,7 @@ func TestAutoPageDeaf(t *testing.T) {
 		r.Expect.Pagers = []*regexp.Regexp{re(`^--More--$`)}
 		var got session.ExecResult
 		took := since(func() { got = run(t, s, r) })
-		if got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPager || got.Pages != 1 || took < 3*time.Second ||
+		if got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Pager || got.Pages != 1 || took < 3*time.Second ||
 			took > 4*time.Second {
 			t.Errorf("after %v: %+v", took, got)
 		}
@@ -168,7 +169,7 @@ func TestAutoPageDeaf(t *testing.T) {
 // What is no pager that the caller knows is never answered, whatever it looks like.
 func TestAutoPageOnlyPagers(t *testing.T) {
 	inShell(t, "r1#", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
-		for command, kind := range map[string]string{"more x": session.WaitPager, "sudo id": session.WaitPager} { // the latter is what a careless pattern calls it
+		for command, kind := range map[string]string{"more x": prompt.Pager, "sudo id": prompt.Pager} { // the latter is what a careless pattern calls it
 			r := paged(command, "", 100)
 			r.Expect.Pagers = []*regexp.Regexp{re(`^Press any key$`), re(`: $`)}
 			out := s.Info().BytesOut
@@ -201,7 +202,7 @@ func TestAutoPageMayPress(t *testing.T) {
 	}}
 	waits := func(t *testing.T, got session.ExecResult, pages int) {
 		t.Helper()
-		if got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPager || got.Pages != pages {
+		if got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Pager || got.Pages != pages {
 			t.Errorf("%+v, want a pager after %d pages", got, pages)
 		}
 	}

@@ -9,7 +9,7 @@
 //
 //	       Transport
 //	Write ->  |  |  <- pump: the only reader, one goroutine per session
-//	    \-----|->|  <- scrubber: takes the echo of a secret out
+//	    \-----|->|  <- redact: takes the echo of a secret out
 //	          |  v
 //	          | buffer.Buffer ----> Read (cursor, tail, until, idle), any number of readers
 //	          |      |

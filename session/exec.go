@@ -196,8 +196,9 @@ func (s *Session) hasChannel() bool {
 // means there, with its directory and environment; until then beside it. A device that is expected to have prompts and
 // pagers is typed to: many have one channel alone, and end the connection with the first command on another.
 func (s *Session) chooseLane(r ExecRequest) (Lane, error) {
+	typed := s.prompts.Typed()
 	s.mu.Lock()
-	typed, can, class := s.typed, s.execer != nil, s.expect.with(r.Expect).Class
+	can, class := s.execer != nil, s.expect.with(r.Expect).Class
 	s.mu.Unlock()
 	switch r.Lane {
 	case LaneTerminal:

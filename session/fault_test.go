@@ -13,12 +13,14 @@ import (
 
 	"ptyctl/internal/bufpipe"
 	"ptyctl/internal/leaktest"
+	"ptyctl/session/redact"
 	"ptyctl/term"
 )
 
 // A rigged terminal panics where it is told to.
 type rigged struct {
 	io.ReadWriteCloser
+	far             io.Writer // the terminal's other end, for the test to write
 	write, describe bool
 	closed          bool
 }
@@ -71,15 +73,19 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 			s.press(Holder{}, "\x03", func() { close(done) })
 			<-done
 		},
-		"scrubber": func(s *Session, _ *rigged) {
-			s.scrub.mu.Lock()
-			s.scrub.f.secrets = append(s.scrub.f.secrets, nil) // which keep does not expect
-			s.scrub.mu.Unlock()
-			s.spawn("scrub", s.scrub.keep)
-			synctest.Wait()
-			s.scrub.mu.Lock()
-			s.scrub.f.secrets = nil // for the pump's sake
-			s.scrub.mu.Unlock()
+		"redaction": func(s *Session, r *rigged) {
+			s.redact = redact.New(
+				func([]byte) { panic("secret") },
+				func(keep func()) bool { return s.spawn("redact", keep) },
+			)
+			e, err := s.redact.Expect([]byte("hunter22-1138"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Sending()
+			if _, err := io.WriteString(r.far, "hunter22"); err != nil { // waits for the rest, which does not come
+				t.Fatal(err)
+			}
 		},
 		"anything else": func(s *Session, _ *rigged) { s.spawn("other", func() { panic("secret") }) },
 	}
@@ -88,8 +94,8 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
 				leaktest.Secret(t, "hunter22-1138")
-				near, _ := bufpipe.New(0)
-				r := &rigged{ReadWriteCloser: near}
+				near, far := bufpipe.New(0)
+				r := &rigged{ReadWriteCloser: near, far: far}
 				s := New(r, Options{Logger: slog.New(slog.NewTextHandler(io.MultiWriter(&log, leaktest.Writer(t, "log")), nil))})
 				other, _ := bufpipe.New(0)
 				neighbour := New(&rigged{ReadWriteCloser: other}, Options{})

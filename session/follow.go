@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -49,7 +50,7 @@ func (t *typedRun) follow() (term.Exit, error) {
 				idle.Reset(t.quietTime())
 			}
 		}
-		if t.scan != nil && t.scan.done {
+		if t.ended() {
 			return t.marked(), nil
 		}
 		if t.s.buf.Stat().Closed {
@@ -92,6 +93,15 @@ func (t *typedRun) follow() (term.Exit, error) {
 	}
 }
 
+// ended reports whether the marker came.
+func (t *typedRun) ended() bool {
+	if t.scan == nil {
+		return false
+	}
+	_, ok := t.scan.Status()
+	return ok
+}
+
 // quietTime is the silence that ends a command without marker; 0: none does.
 func (t *typedRun) quietTime() time.Duration {
 	switch {
@@ -111,8 +121,8 @@ func (t *typedRun) asks(w *term.Waiting) {
 	case w == nil:
 	case t.scan == nil:
 		t.show()
-	case w.Kind == WaitPrompt && !t.scan.started: // the line was none for the shell that reads it
-		t.s.shown("", "")
+	case w.Kind == prompt.Command && !t.scan.Started(): // the line was none for the shell that reads it
+		t.s.prompts.Refused()
 	}
 	t.x.setWaiting(w)
 }
@@ -121,12 +131,9 @@ func (t *typedRun) asks(w *term.Waiting) {
 // meanwhile. And the line before was a prompt.
 func (t *typedRun) marked() term.Exit {
 	t.x.how = DoneMarker
-	t.s.learn(t.before)
-	t.s.shown(t.sh.class, t.before)
-	t.s.mu.Lock()
-	t.s.ready = !t.x.touched
-	t.s.mu.Unlock()
-	return term.Exit{Known: true, Code: t.scan.status}
+	t.s.prompts.Marked(t.sh.Class, t.before, t.touches)
+	status, _ := t.scan.Status()
+	return term.Exit{Known: true, Code: status}
 }
 
 // atEnd is the outcome when the prompt is back: it is in the last line, and no output.
@@ -139,7 +146,7 @@ func (t *typedRun) atEnd() term.Exit {
 // advance takes what has arrived, and reports whether there was anything.
 func (t *typedRun) advance() bool {
 	from := t.off
-	for t.scan == nil || !t.scan.done {
+	for !t.ended() {
 		sl := t.s.buf.At(t.off, followPiece)
 		if sl.Next == t.off {
 			break
@@ -149,12 +156,13 @@ func (t *typedRun) advance() bool {
 		t.taken = t.taken || bytes.IndexByte(sl.Data, '\n') >= 0
 		switch t.scan {
 		case nil:
-			t.emit(t.echo.strip(t.ends.convert(nil, sl.Data)))
+			t.emit(t.echo.Strip(t.ends.Convert(nil, sl.Data)))
 		default:
 			if sl.Dropped > 0 { // the start was there, or the echo would be
-				t.scan.started, t.taken = true, true
+				t.scan.Assume()
+				t.taken = true
 			}
-			t.emit(t.scan.feed(nil, sl.Data))
+			t.emit(t.scan.Feed(nil, sl.Data))
 		}
 	}
 	return t.off > from
@@ -163,9 +171,9 @@ func (t *typedRun) advance() bool {
 // undecided returns what was held back for something that does not come any more.
 func (t *typedRun) undecided() []byte {
 	if t.scan != nil {
-		return t.scan.flush(nil)
+		return t.scan.Flush(nil)
 	}
-	return append(t.echo.strip(t.ends.flush(nil)), t.echo.flush()...)
+	return append(t.echo.Strip(t.ends.Flush(nil)), t.echo.Flush()...)
 }
 
 // atPrompt reports whether line is the prompt.
@@ -176,13 +184,13 @@ func (t *typedRun) atPrompt(line string) bool {
 	case t.prompt != nil && t.prompt.MatchString(line):
 		return true
 	}
-	return line == t.before || sameStem(line, t.before) || t.s.isLearned(line)
+	return line == t.before || prompt.SameStem(line, t.before) || t.s.prompts.IsLearned(line)
 }
 
 // prompted reports whether the far side of a command without marker is ready again: the prompt that was given,
 // or else the line that stood there before, in the last line.
 func (t *typedRun) prompted() bool {
-	if t.scan != nil || !t.taken || t.echo.pending() || t.off == 0 {
+	if t.scan != nil || !t.taken || t.echo.Pending() || t.off == 0 {
 		return false
 	}
 	_, line := t.s.promptLine(t.prompt)
@@ -197,20 +205,20 @@ func (t *typedRun) question() *term.Waiting {
 	line := t.s.lastLine()
 	switch {
 	case !t.alt && t.s.modes().AltScreen:
-		return &term.Waiting{Kind: WaitEditor, Text: line}
+		return &term.Waiting{Kind: prompt.Editor, Text: line}
 	case t.taken && t.atPrompt(line):
-		return &term.Waiting{Kind: WaitPrompt, Text: line}
-	case t.scan != nil && !t.scan.started:
+		return &term.Waiting{Kind: prompt.Command, Text: line}
+	case t.scan != nil && !t.scan.Started():
 		return nil
 	}
-	return waitsFor(line, t.x.expect.Pagers)
+	return prompt.Waits(line, t.x.expect.Pagers)
 }
 
 // closed is the outcome of a command during which the terminal ended: it may have ended it itself.
 func (t *typedRun) closed() term.Exit {
 	<-t.s.ended
 	t.advance()
-	if t.scan != nil && t.scan.done {
+	if t.ended() {
 		return t.marked()
 	}
 	t.s.mu.Lock()

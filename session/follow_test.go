@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -44,7 +45,7 @@ func TestTerminalAnswer(t *testing.T) {
 			t.Errorf("told after %v", took)
 		}
 		if got.Done != session.DoneRunning || got.WaitingFor == nil ||
-			*got.WaitingFor != (term.Waiting{Kind: session.WaitPassword, Text: "[sudo] password for me: "}) {
+			*got.WaitingFor != (term.Waiting{Kind: prompt.Password, Text: "[sudo] password for me: "}) {
 			t.Fatalf("%+v", got)
 		}
 		if _, err := s.Write(t.Context(), []byte(typed+"\r"), session.WriteOptions{Sensitive: true}); err != nil {
@@ -76,7 +77,7 @@ func TestTerminalTypeAhead(t *testing.T) {
 		wantMarker(t, got, "begun\ndone\n", 3)
 		synctest.Wait()
 		_, err = s.Exec(t.Context(), posix("say no"))
-		if w := wantKind(t, err, term.Busy).Details.WaitingFor; w == nil || w.Kind != session.WaitEditor {
+		if w := wantKind(t, err, term.Busy).Details.WaitingFor; w == nil || w.Kind != prompt.Editor {
 			t.Errorf("%+v", w)
 		}
 	})
@@ -103,7 +104,7 @@ func TestTerminalFar(t *testing.T) {
 func TestTerminalAskedAgain(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		got := run(t, s, posix("more file"))
-		if got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPager {
+		if got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Pager {
 			t.Fatalf("%+v", got)
 		}
 		typeIn(t, s, "x") // no key of this pager
@@ -258,7 +259,7 @@ func TestTerminalDevice(t *testing.T) {
 	t.Run("pager", func(t *testing.T) {
 		inShell(t, "r1#", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 			got := run(t, s, device("more x"))
-			if got.Done != session.DoneRunning || got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPager {
+			if got.Done != session.DoneRunning || got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Pager {
 				t.Fatalf("%+v", got)
 			}
 			time.Sleep(10 * time.Second) // a question is no silence

@@ -53,7 +53,8 @@ func (s *Session) Info() Info {
 	i.About = s.describe()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i.State, i.End, i.Prompt, i.PTY, i.Resized, i.Typed = s.state, s.end, s.promptLocked(), s.pty, s.resized, s.typed
+	i.State, i.End, i.Prompt, i.PTY, i.Resized = s.state, s.end, s.promptLocked(), s.pty, s.resized
+	i.Typed = s.prompts.Typed()
 	i.Buffer = s.buf.Stat() // after the state: of a session that has ended, all of the output
 	for _, id := range s.runOrder {
 		switch x := s.runs[id]; {

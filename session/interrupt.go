@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"ptyctl/session/keys"
 	"ptyctl/term"
 )
 
@@ -31,10 +32,7 @@ func (t *typedRun) stop() term.Exit {
 // mayPress decides whether a key may still be pressed for the command, and has it on record, with the reason.
 func (t *typedRun) mayPress(key, why string) bool {
 	s := t.s
-	s.mu.Lock()
-	touched := t.x.touched
-	s.mu.Unlock()
-	if touched || s.locks.CheckEpoch(s.id, holderOf(t.actor), t.epoch) != nil {
+	if s.prompts.Touches() != t.touches || s.locks.CheckEpoch(s.id, holderOf(t.actor), t.epoch) != nil {
 		return false
 	}
 	e := term.Event{Verb: term.VerbWrite, Actor: t.actor, Data: []byte(key), Size: len(key), Detail: why}
@@ -47,7 +45,7 @@ func (t *typedRun) mayPress(key, why string) bool {
 			Verb:   term.VerbWrite,
 			Task:   holderOf(t.actor).String(),
 			Bytes:  len(key),
-			Key:    keyOf([]byte(key)),
+			Key:    keys.Name([]byte(key)),
 			Reason: why,
 		},
 	)
@@ -69,7 +67,7 @@ func (t *typedRun) settled(ctx context.Context, limit time.Duration) (e term.Exi
 		if t.advance() {
 			still.Reset(quietStop)
 		}
-		if t.scan != nil && t.scan.done {
+		if t.ended() {
 			return t.marked(), true
 		}
 		select {
@@ -89,8 +87,8 @@ func (t *typedRun) settled(ctx context.Context, limit time.Duration) (e term.Exi
 
 // press sends a key for by past everything that waits to be written, and then calls done.
 func (s *Session) press(by Holder, key string, done func()) {
+	s.prompts.Pressed()
 	s.mu.Lock()
-	s.typed, s.ready = true, false
 	tr := s.transport
 	s.mu.Unlock()
 	if !s.spawn("exec", func() {

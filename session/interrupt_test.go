@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -38,7 +39,7 @@ func TestTerminalInterruptIgnored(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		got := run(t, s, posix("python"))
 		for range 2 {
-			if got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitREPL {
+			if got.WaitingFor == nil || got.WaitingFor.Kind != prompt.REPL {
 				t.Fatalf("%+v", got)
 			}
 			typeIn(t, s, "\x03")

@@ -245,17 +245,6 @@ func TestExitedStays(t *testing.T) {
 	})
 }
 
-func TestProgramShell(t *testing.T) {
-	for name, want := range map[string]Class{"bash": ClassPosix, "/bin/zsh": ClassPosix, "-ksh": ClassPosix, "fish": ClassFish, "tcsh": ClassCsh, "pwsh": ClassPowerShell, "cmd.exe": ClassCmd, "PowerShell.exe": ClassPowerShell, "gdb": "", "python3": ""} {
-		if got := programShell(&term.Process{Argv: []string{name, "-x"}}); got.class != want {
-			t.Errorf("%s: %q, want %q", name, got.class, want)
-		}
-	}
-	if got := programShell(nil); got != (shell{}) {
-		t.Errorf("no program: %+v", got)
-	}
-}
-
 // A collector keeps all events.
 type collector struct {
 	mu     sync.Mutex // guards events

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"ptyctl/term"
 )
-
-// isProtocolKey reports whether a key has no byte of its own: its protocol has a command for it.
-func isProtocolKey(name string) bool { return slices.Contains(term.ProtocolKeys(), name) }
 
 // pressProtocolKey has the transport press a key of its protocol. It is on record like any other.
 func (s *Session) pressProtocolKey(
@@ -50,7 +46,7 @@ func (s *Session) pressProtocolKey(
 	line, end := s.lastLine(), s.End()
 	err = sender.SendKey(ctx, name)
 	if !errors.Is(err, term.Unsupported) { // then nothing went out, and the terminal is what it was
-		s.typedAt(line, end)
+		s.prompts.Touch(line, end, false)
 		s.recordTx(TxEvent{Verb: term.VerbWrite, Task: holderOf(term.ActorFrom(ctx)).String(), Key: name})
 		s.life.touch()
 		if name == term.KeyBreak || name == term.KeyInterruptProcess {

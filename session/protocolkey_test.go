@@ -3,11 +3,13 @@ package session_test
 import (
 	"context"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"ptyctl/internal/bufpipe"
 	"ptyctl/session"
+	"ptyctl/session/keys"
 	"ptyctl/term"
 )
 
@@ -41,6 +43,48 @@ func TestRefusedKeyIsNoTyping(t *testing.T) {
 		got, err := s.Exec(t.Context(), session.ExecRequest{Command: "id"})
 		if err != nil || got.Lane != session.LaneChannel {
 			t.Errorf("lane %s, %v", got.Lane, err)
+		}
+	})
+}
+
+// A key goes out in the form that the program has asked for, and its name is on record.
+func TestKeyInTheFormAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen diary
+		s, far := start(t, 0, session.Options{Observers: []term.Observer{&seen}})
+		press := func(want string) {
+			t.Helper()
+			r, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "arrow_up"})
+			if err != nil || r.Written != len(want) || r.Warnings != nil {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			if got := take(t, far, len(want)); got != want {
+				t.Errorf("sent %q, want %q", got, want)
+			}
+		}
+		press("\x1b[A")
+		put(t, far, "\x1b[?1h\x1b=") // smkx, as less, vim and readline's callers send it
+		press("\x1bOA")
+		put(t, far, "\x1b[?1l\x1b>")
+		press("\x1b[A")
+		if e := seen.of(term.VerbWrite); len(e) != 3 || e[1].Detail != "arrow_up" || string(e[1].Data) != "\x1bOA" {
+			t.Errorf("%+v", e)
+		}
+		e := wantKind(
+			t,
+			func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "Ctrl-C"}); return err }(),
+			term.InvalidArgument,
+		)
+		if !strings.Contains(e.Msg, "use ctrl_c") || e.Details.Part != term.FieldKey {
+			t.Errorf("%+v", e)
+		}
+		e = wantKind(
+			t,
+			func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "hyper_x"}); return err }(),
+			term.InvalidArgument,
+		)
+		if !strings.Contains(e.Msg, keys.List) {
+			t.Errorf("%+v", e)
 		}
 	})
 }

@@ -23,7 +23,7 @@ const (
 var largeReads = sync.Pool{New: func() any { return new([largeRead]byte) }}
 
 // pump moves what the far side sends into the buffer until the stream ends. It waits for nobody else, but for the few
-// steps that the scrubber needs to keep secrets out.
+// steps that redaction needs to keep secrets out.
 func (s *Session) pump(t term.Transport) {
 	small := make([]byte, smallRead)
 	var large *[largeRead]byte
@@ -38,7 +38,7 @@ func (s *Session) pump(t term.Transport) {
 		if n > 0 {
 			s.count.rx.Add(int64(n))
 			s.life.touch()
-			s.scrub.feed(p[:n])
+			s.redact.Write(p[:n])
 		}
 		switch {
 		case large == nil && n == len(p):
@@ -51,7 +51,7 @@ func (s *Session) pump(t term.Transport) {
 	if large != nil {
 		giveLarge(large)
 	}
-	s.scrub.end()
+	s.redact.End()
 	s.finish(s.verdict(t, err))
 	s.hangUp()
 }

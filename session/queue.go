@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -130,7 +131,7 @@ func (s *Session) claimTerminal(ctx context.Context, x *run, p *place) error {
 }
 
 // givesWay reports whether a command that waits for w lets the next one have the terminal.
-func givesWay(w *term.Waiting) bool { return w != nil && w.Kind == WaitPrompt }
+func givesWay(w *term.Waiting) bool { return w != nil && w.Kind == prompt.Command }
 
 // notTyped is the error of a call that was canceled in time.
 func (s *Session) notTyped(ctx context.Context) error {

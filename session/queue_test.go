@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -89,7 +90,7 @@ func TestQueueTurnDoesNotCome(t *testing.T) {
 // A command that has lost its marker gives way to one that is queued, as it does to one that is not.
 func TestQueueBehindLostMarker(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
-		if got := run(t, s, posix("nest")); got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPrompt {
+		if got := run(t, s, posix("nest")); got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Command {
 			t.Fatalf("%+v", got)
 		}
 		wantMarker(t, run(t, s, queued("say next")), "next\n", 0)
@@ -99,7 +100,7 @@ func TestQueueBehindLostMarker(t *testing.T) {
 // A question keeps the terminal: the queue waits until somebody has answered it.
 func TestQueueBehindQuestion(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
-		if got := run(t, s, posix("sudo")); got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPassword {
+		if got := run(t, s, posix("sudo")); got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Password {
 			t.Fatalf("%+v", got)
 		}
 		var wg sync.WaitGroup

@@ -13,25 +13,26 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
 // Nothing is typed where something else than a prompt has the terminal.
 func TestTerminalBusy(t *testing.T) {
 	for _, tt := range []struct{ name, shown, kind, text string }{
-		{"alternate screen", "\x1b[?1049h\x1b[H~\r\n" + userPrompt, session.WaitEditor, userPrompt},
-		{"pager", "text\r\n\x1b[7m--More--\x1b[27m", session.WaitPager, "--More--"},
-		{"less", "text\r\n:\x1b[K", session.WaitPager, ":"},
-		{"password", "[sudo] password for me: ", session.WaitPassword, "[sudo] password for me: "},
-		{"yes or no", "Continue? [y/N] ", session.WaitYesNo, "Continue? [y/N] "},
-		{"python", ">>> ", session.WaitREPL, ">>> "},
-		{"gdb", "\x1b[1m(gdb) \x1b[m", session.WaitREPL, "(gdb) "},
-		{"router", "\r\nr1#", session.WaitPrompt, "r1#"},
-		{"router, configuring", "r1(config-if)#", session.WaitPrompt, "r1(config-if)#"},
-		{"some line", "working ...", session.WaitUnknown, "working ..."},
-		{"typed ahead", userPrompt + "rm -r", session.WaitUnknown, userPrompt + "rm -r"},
-		{"nothing", "", session.WaitUnknown, ""},
-		{"a finished line", "motd\r\n", session.WaitUnknown, ""},
+		{"alternate screen", "\x1b[?1049h\x1b[H~\r\n" + userPrompt, prompt.Editor, userPrompt},
+		{"pager", "text\r\n\x1b[7m--More--\x1b[27m", prompt.Pager, "--More--"},
+		{"less", "text\r\n:\x1b[K", prompt.Pager, ":"},
+		{"password", "[sudo] password for me: ", prompt.Password, "[sudo] password for me: "},
+		{"yes or no", "Continue? [y/N] ", prompt.YesNo, "Continue? [y/N] "},
+		{"python", ">>> ", prompt.REPL, ">>> "},
+		{"gdb", "\x1b[1m(gdb) \x1b[m", prompt.REPL, "(gdb) "},
+		{"router", "\r\nr1#", prompt.Command, "r1#"},
+		{"router, configuring", "r1(config-if)#", prompt.Command, "r1(config-if)#"},
+		{"some line", "working ...", prompt.Unknown, "working ..."},
+		{"typed ahead", userPrompt + "rm -r", prompt.Unknown, userPrompt + "rm -r"},
+		{"nothing", "", prompt.Unknown, ""},
+		{"a finished line", "motd\r\n", prompt.Unknown, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inShell(t, tt.shown, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
@@ -42,8 +43,8 @@ func TestTerminalBusy(t *testing.T) {
 						t.Errorf("%+v, want %s and %q", w, tt.kind, tt.text)
 					}
 				})
-				if want := 3 * time.Second; tt.kind == session.WaitUnknown && took != want ||
-					tt.kind != session.WaitUnknown && took != 0 {
+				if want := 3 * time.Second; tt.kind == prompt.Unknown && took != want ||
+					tt.kind != prompt.Unknown && took != 0 {
 					t.Errorf("refused after %v", took)
 				}
 				if i := s.Info(); i.BytesOut != 0 || i.Execs != 0 || len(i.Running) != 0 {
@@ -362,7 +363,7 @@ func TestNothingTypedBeforeTheEcho(t *testing.T) {
 					io.WriteString(far, "vim\r\n\x1b[?1049h~\r\n~")
 				}()
 				_, err := s.Exec(t.Context(), session.ExecRequest{Command: "id", Lane: session.LaneTerminal, Expect: expect})
-				if w := wantKind(t, err, term.Busy).Details.WaitingFor; w == nil || w.Kind != session.WaitEditor {
+				if w := wantKind(t, err, term.Busy).Details.WaitingFor; w == nil || w.Kind != prompt.Editor {
 					t.Errorf("%+v", w)
 				}
 				if n := s.Info().BytesOut; n != 4 {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"ptyctl/quote"
+	"ptyctl/session/shell"
 	"ptyctl/term"
 )
 
@@ -22,7 +23,7 @@ func (s *Session) reads(lane Lane, r ExecRequest) func(context.Context) string {
 			if expected := s.Expect().with(r.Expect).Class; claimed == "" {
 				claimed = expected
 			}
-			class = s.found(ctx, lane, claimed).class
+			class = s.found(ctx, lane, claimed).Class
 		})
 		return string(class)
 	}
@@ -30,13 +31,11 @@ func (s *Session) reads(lane Lane, r ExecRequest) func(context.Context) string {
 
 // found returns the class of what reads a line in a lane. A device is never asked: if one is expected and nothing else is
 // known, that is the answer.
-func (s *Session) found(ctx context.Context, lane Lane, claimed Class) shell {
-	s.mu.Lock()
-	known := s.shell
-	s.mu.Unlock()
+func (s *Session) found(ctx context.Context, lane Lane, claimed Class) shell.Shell {
+	known := s.prompts.Login()
 	switch {
-	case (known.class == "" || known.class == ClassUnknown) && (claimed == ClassDevice || claimed == ClassUnknown):
-		return shell{class: claimed}
+	case (known.Class == "" || known.Class == ClassUnknown) && (claimed == ClassDevice || claimed == ClassUnknown):
+		return shell.Shell{Class: claimed}
 	case lane == LaneChannel:
 		return s.loginShell(ctx)
 	}

@@ -52,7 +52,6 @@ type run struct {
 
 	// Terminal lane only.
 	sent        bool          // the line went out: what is typed from now on is for the command; guarded by Session.mu
-	touched     bool          // something was; guarded by Session.mu
 	pages       atomic.Int32  // turned; see AutoPage
 	answered    chan struct{} // holds a token when somebody has typed since
 	interrupted chan struct{} // and this one when that was ctrl_c or ctrl_backslash

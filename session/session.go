@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/session/prompt"
+	"ptyctl/session/redact"
+	"ptyctl/session/shell"
 	"ptyctl/term"
 	"ptyctl/vt"
 )
@@ -91,10 +94,11 @@ type Session struct {
 	expiry  *time.Timer    // forgets it once it has ended; guarded by Manager.mu
 	release func()         // gives the console's device back; nil: nothing was taken
 	life    *lifetime
-	scrub   *scrubber     // told of every secret before it is written
-	writing chan struct{} // holds one token: whoever has it may write to the transport
+	redact  *redact.Stream // expects the echo of every secret before it is written
+	writing chan struct{}  // holds one token: whoever has it may write to the transport
 	far     farFiles
-	wg      sync.WaitGroup // every goroutine of this session
+	prompts *prompt.History // what was typed and shown, as far as it tells prompts from other lines
+	wg      sync.WaitGroup  // every goroutine of this session
 
 	count counters
 
@@ -109,18 +113,9 @@ type Session struct {
 	signaler   term.Signaler
 	subsystems term.Subsystemer // set before the state is Open, and not changed
 	pending    *question
-	typed      bool       // something was typed into the terminal after it opened
 	lineTyped  int        // bytes typed since the last line end
 	typing     *run       // the command that runs in the terminal, or nil
 	queue      []*place   // the calls that wait for it, first come first
-	shell      shell      // the login shell; its class is empty until it is known
-	nested     Class      // of the shell that has last shown a marker; empty: none has, or it is gone
-	first      string     // the last line when something was typed for the first time: the login shell's prompt
-	began      Class      // of the shell that has shown a marker at that prompt; empty: none has
-	touchedAt  int64      // the end of the output when something was typed for the last time; -1: never
-	entered    int64      // the end of the output when a line was entered for the last time; -1: never
-	prompt     string     // a line that is known to have been a prompt
-	ready      bool       // a marker showed that the shell is ready, and nothing was typed since
 	tracker    vt.Tracker // what the output has switched on
 	expect     Expect
 	pty        term.PTY
@@ -172,11 +167,11 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 		ctx: ctx, cancel: cancel, ended: make(chan struct{}), onEnd: onEnd,
 		writing: make(chan struct{}, 1),
 		state:   Connecting, changed: make(chan struct{}),
-		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run), touchedAt: -1, entered: -1,
+		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run), prompts: prompt.NewHistory(),
 	}
 	s.far = farFiles{s: s, turn: make(chan struct{}, 1)}
 	s.life = newLifetime(s, o)
-	s.scrub = &scrubber{s: s, wake: make(chan struct{}, 1)}
+	s.redact = redact.New(s.accept, func(keep func()) bool { return s.spawn("redact", keep) })
 	s.life.start()
 	return s
 }
@@ -220,7 +215,7 @@ func (s *Session) attach(t term.Transport) {
 	s.signaler, _ = t.(term.Signaler)
 	s.subsystems, _ = t.(term.Subsystemer)
 	s.describer, s.about = describer, about
-	s.shell = programShell(about.Process)
+	s.prompts.SetLogin(shell.OfProcess(about.Process))
 	from := s.state
 	s.setState(Open)
 	s.mu.Unlock()

@@ -9,26 +9,29 @@ import (
 	"time"
 	"unicode"
 
+	"ptyctl/session/marker"
+	"ptyctl/session/shell"
 	"ptyctl/term"
 )
 
 // A typedRun is a command typed into the terminal, from the moment its line goes out.
 type typedRun struct {
-	s      *Session
-	x      *run
-	sh     shell
-	r      ExecRequest
-	actor  term.Actor     // who runs it
-	epoch  uint64         // the lock's epoch when it was permitted
-	prompt *regexp.Regexp // says that the far side is ready again; may be nil
-	before string         // the last line before the command was typed
-	alt    bool           // the alternate screen was on before
-	off    int64          // how far the stream has been read
-	taken  bool           // a line end came since: the far side has taken the line
+	s       *Session
+	x       *run
+	sh      shell.Shell
+	r       ExecRequest
+	actor   term.Actor     // who runs it
+	epoch   uint64         // the lock's epoch when it was permitted
+	prompt  *regexp.Regexp // says that the far side is ready again; may be nil
+	before  string         // the last line before the command was typed
+	alt     bool           // the alternate screen was on before
+	off     int64          // how far the stream has been read
+	touches int            // how often callers had typed when the line was out
+	taken   bool           // a line end came since: the far side has taken the line
 
-	scan *markerScanner // nil: no marker; the prompt or silence ends it, and the following are used
-	echo echo
-	ends lineEnds
+	scan *marker.Scanner // nil: no marker; the prompt or silence ends it, and the following are used
+	echo marker.Echo
+	ends marker.LineEnds
 
 	holding bool   // the unfinished last line goes to held: without marker, and while the command is interrupted
 	held    []byte // it may turn out to be the prompt, which is no output
@@ -70,7 +73,7 @@ func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (
 	if err != nil {
 		return nil, err
 	}
-	x.class = t.sh.class
+	x.class = t.sh.Class
 	t.x = x
 	if err := s.claimTerminal(ctx, x, p); err != nil {
 		s.discard(x)
@@ -119,8 +122,9 @@ func (t *typedRun) send(ctx context.Context, line string, epoch uint64) error {
 	}
 	t.off, t.x.sentBytes = w.Cursor, w.Written
 	if t.scan == nil {
-		t.echo.line, t.holding = []byte(line), true
+		t.echo, t.holding = marker.NewEcho(line), true
 	}
+	t.touches = s.prompts.Touches()
 	s.mu.Lock()
 	t.x.sent = true
 	s.mu.Unlock()
@@ -138,7 +142,7 @@ func (t *typedRun) line() (string, error) {
 	refused := func(kind term.Kind, format string, args ...any) (string, error) {
 		return "", &term.Error{Op: "exec", Session: t.s.id, Kind: kind, Msg: fmt.Sprintf(format, args...)}
 	}
-	r, class := t.r, t.sh.class
+	r, class := t.r, t.sh.Class
 	if r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
 		return refused(
 			term.Unsupported,
@@ -146,10 +150,10 @@ func (t *typedRun) line() (string, error) {
 			t.s.beside(", or use the channel lane"),
 		)
 	}
-	if bad := badMarker(r.MarkerPrefix, r.MarkerSuffix); bad != "" {
+	if bad := marker.Check(r.MarkerPrefix, r.MarkerSuffix); bad != "" {
 		return refused(term.InvalidArgument, "%s", bad)
 	}
-	marked := class.takesMarker() && !r.NoMarker
+	marked := class.TakesMarker() && !r.NoMarker
 	custom := marked && r.MarkerPrefix != ""
 	line := strings.TrimRight(r.Command, "\r\n")
 	lines := strings.ContainsAny(line, "\r\n")
@@ -184,11 +188,11 @@ func (t *typedRun) line() (string, error) {
 		}
 	}
 	if marked {
-		m := newMarker(r.MarkerPrefix, r.MarkerSuffix)
-		t.scan = &markerScanner{m: m}
-		line = typedLine(t.sh, m, line)
+		m := marker.New(r.MarkerPrefix, r.MarkerSuffix)
+		t.scan = marker.NewScanner(m)
+		line = m.Line(t.sh, line)
 	}
-	if limit := lineLimit(t.sh); len(line) > limit {
+	if limit := marker.LineLimit(t.sh); len(line) > limit {
 		return refused(
 			term.InvalidArgument,
 			"the command makes a line of %d bytes; this terminal may cut lines beyond %d, and what is left would run: %sput the command into a file and run that",
@@ -212,7 +216,7 @@ func (s *Session) typedResult(x *run, res *ExecResult) {
 	case DonePrompt, DoneIdle:
 		res.Prompt = &seen
 		res.ExitReason = "marker_not_seen"
-		if !x.class.takesMarker() {
+		if !x.class.TakesMarker() {
 			res.ExitReason = "unsupported_shell"
 		}
 	default:
@@ -234,7 +238,7 @@ func (s *Session) collectOrType(ctx context.Context, x *run, r ExecRequest, epoc
 	if !errors.Is(err, term.LimitExceeded) || r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
 		return res, err
 	}
-	if r.writtenFor != "" && s.shellOf(ctx, "").class != r.writtenFor { // another shell would read it in another way
+	if r.writtenFor != "" && s.shellOf(ctx, "").Class != r.writtenFor { // another shell would read it in another way
 		return res, err
 	}
 	typed, typedErr := s.startTyped(ctx, r, epoch)

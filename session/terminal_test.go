@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -226,7 +227,7 @@ func TestTerminalStuck(t *testing.T) {
 func TestTerminalYields(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		got := run(t, s, posix("nest"))
-		if got.Done != session.DoneRunning || got.WaitingFor == nil || got.WaitingFor.Kind != session.WaitPrompt {
+		if got.Done != session.DoneRunning || got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Command {
 			t.Fatalf("%+v", got)
 		}
 		wantMarker(t, run(t, s, posix("say inside")), "inside\n", 0)

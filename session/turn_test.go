@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ptyctl/internal/bufpipe"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -35,7 +36,7 @@ func TestQueuedIsNeverBusy(t *testing.T) {
 		if err := s.claimTerminal(t.Context(), first, nil); err != nil {
 			t.Fatal(err)
 		}
-		first.setWaiting(&term.Waiting{Kind: WaitPrompt})
+		first.setWaiting(&term.Waiting{Kind: prompt.Command})
 		p := s.lineUp(time.Minute)
 		if err := s.awaitTurn(t.Context(), p); err != nil {
 			t.Fatal(err)

@@ -44,25 +44,3 @@ func (s *Session) TxEvents() []TxEvent {
 	defer s.mu.Unlock()
 	return slices.Clone(s.txEvents)
 }
-
-// keyOf names the one key that data is; empty if it is text, or more.
-func keyOf(data []byte) string {
-	if len(data) != 1 {
-		return ""
-	}
-	switch b := data[0]; {
-	case b == '\r':
-		return "enter"
-	case b == '\t':
-		return "tab"
-	case b == 0x1b:
-		return "esc"
-	case b == 0x7f:
-		return "backspace"
-	case b == 0x1c:
-		return "ctrl_backslash"
-	case b >= 1 && b <= 26:
-		return "ctrl_" + string('a'+rune(b)-1)
-	}
-	return ""
-}

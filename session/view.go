@@ -1,6 +1,7 @@
 package session
 
 import (
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 	"ptyctl/vt"
 )
@@ -49,7 +50,7 @@ func (s *Session) LastLine() string { return s.lastLine() }
 // known.
 func (s *Session) Waiting() *term.Waiting {
 	if s.modes().AltScreen {
-		return &term.Waiting{Kind: WaitEditor, Text: s.lastLine()}
+		return &term.Waiting{Kind: prompt.Editor, Text: s.lastLine()}
 	}
-	return waitsFor(s.lastLine(), s.Expect().Pagers)
+	return prompt.Waits(s.lastLine(), s.Expect().Pagers)
 }

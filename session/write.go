@@ -8,6 +8,8 @@ import (
 	"io"
 	"time"
 
+	"ptyctl/session/keys"
+	"ptyctl/session/redact"
 	"ptyctl/term"
 )
 
@@ -38,12 +40,12 @@ type WriteResult struct {
 // Writes are serial: one that waits for another gives up at its deadline with nothing written.
 // With an error, the result says how much went out before it.
 func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
-	if isProtocolKey(o.Key) {
+	if keys.IsProtocol(o.Key) {
 		return s.pressProtocolKey(ctx, o.Key, o.Timeout)
 	}
 	key, known := data, true
 	if o.Key != "" {
-		key, known = Key(o.Key, s.modes().AppCursor)
+		key, known = keys.Bytes(o.Key, s.modes().AppCursor)
 	}
 	if known {
 		before := s.End() // what the answer causes comes after it
@@ -78,7 +80,7 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 			Op:      op,
 			Session: s.id,
 			Kind:    term.InvalidArgument,
-			Msg:     UnknownKey(o.Key),
+			Msg:     keys.Unknown(o.Key),
 			Details: &term.Details{Part: term.FieldKey},
 		}
 	}
@@ -107,19 +109,19 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 	} else {
 		s.cookedLine(data)
 	}
-	var echo *expectation
+	var echo *redact.Expectation
 	if o.Sensitive {
-		echo, err = s.scrub.expect(secret)
+		echo, err = s.expectEcho(secret)
 	}
 	if err == nil {
 		if res, err = s.send(ctx, t, data, epoch, o.Timeout, echo); res.Written+res.Pending == 0 {
-			echo.forget()
+			echo.Canceled()
 		}
 		err = withWritten(err, res.Written)
 		if res.Written > 0 {
 			key := o.Key
 			if key == "" {
-				key = keyOf(data)
+				key = keys.Name(data)
 			}
 			s.recordTx(
 				TxEvent{
@@ -140,6 +142,25 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 	return res, err
 }
 
+// expectEcho keeps the echo of a secret, which is about to be typed, out of the output.
+func (s *Session) expectEcho(secret []byte) (*redact.Expectation, error) {
+	e, err := s.redact.Expect(secret)
+	if err != nil {
+		return nil, &term.Error{
+			Op:      "write",
+			Session: s.id,
+			Kind:    term.LimitExceeded,
+			Msg: fmt.Sprintf(
+				"the echo of more than %d bytes or %d lines of secrets within %s could not be kept out of the output, so nothing was written; wait, write less at a time, or do not mark as sensitive what is no secret",
+				redact.MaxBytes,
+				redact.MaxLines,
+				redact.Window,
+			),
+		}
+	}
+	return e, nil
+}
+
 // send hands data that is permitted to the transport, when its turn comes. A timeout of 0 is the session's. echo, which
 // may be nil, is told when the data goes out.
 func (s *Session) send(
@@ -148,7 +169,7 @@ func (s *Session) send(
 	data []byte,
 	epoch uint64,
 	timeout time.Duration,
-	echo *expectation,
+	echo *redact.Expectation,
 ) (WriteResult, error) {
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}

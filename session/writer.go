@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"sync"
 
+	"ptyctl/session/redact"
 	"ptyctl/term"
 )
 
@@ -15,11 +16,11 @@ const writePiece = 4 << 10
 type write struct {
 	s     *Session
 	t     term.Transport
-	data  []byte       // its own copy
-	by    Holder       // for whom it is
-	epoch uint64       // the lock's epoch when the write was permitted
-	echo  *expectation // nil: the data is no secret
-	done  chan error   // buffered: the result
+	data  []byte              // its own copy
+	by    Holder              // for whom it is
+	epoch uint64              // the lock's epoch when the write was permitted
+	echo  *redact.Expectation // nil: the data is no secret
+	done  chan error          // buffered: the result
 
 	mu      sync.Mutex // guards the following
 	handed  int        // bytes handed to the transport
@@ -34,10 +35,10 @@ func (w *write) run() {
 		if w.echo != nil {
 			clear(w.data)
 		}
-		w.echo.done()
+		w.echo.Sent()
 		w.done <- err
 	}()
-	w.echo.start()
+	w.echo.Sending()
 	err = w.pieces()
 }
 
@@ -54,7 +55,7 @@ func (w *write) pieces() error {
 			return nil
 		}
 		s.setTyped(piece)
-		s.scrub.typed(piece)
+		s.redact.Typed(piece)
 		n, err := w.t.Write(piece)
 		w.took(n)
 		s.countTyped(w.by, n)
@@ -101,27 +102,7 @@ func (w *write) halt() (written, pending int) {
 	return w.taken, w.handed - w.taken
 }
 
-// setTyped remembers that the terminal's state is no longer what it was, and what stood there before p is typed.
+// setTyped remembers what the last line was before p is typed: the terminal is about to change.
 func (s *Session) setTyped(p []byte) {
-	line, end := s.lastLine(), s.End()
-	s.typedAt(line, end)
-	if bytes.ContainsAny(p, "\r\n") {
-		s.mu.Lock()
-		s.entered = end
-		s.mu.Unlock()
-	}
-}
-
-// typedAt remembers that something was typed where line was the last one, and end the end of the output.
-func (s *Session) typedAt(line string, end int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.touchedAt = end
-	if !s.typed || isLogin(s.first) { // what answers a login is no command yet
-		s.first = line
-	}
-	s.typed, s.ready = true, false
-	if x := s.typing; x != nil && x.sent {
-		x.touched = true
-	}
+	s.prompts.Touch(s.lastLine(), s.End(), bytes.ContainsAny(p, "\r\n"))
 }

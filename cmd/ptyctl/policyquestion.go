@@ -10,7 +10,7 @@ import (
 	"ptyctl/config"
 	"ptyctl/internal/app"
 	"ptyctl/policy"
-	"ptyctl/session"
+	"ptyctl/session/shell"
 	"ptyctl/sshx"
 	"ptyctl/telnet"
 	"ptyctl/term"
@@ -31,8 +31,8 @@ type question struct {
 // check refuses what no session could be asked for.
 func (q question) check() error {
 	switch {
-	case !slices.Contains(session.Classes(), q.class):
-		return fmt.Errorf("--class is %q; give one of %s", q.class, strings.Join(session.Classes(), ", "))
+	case !slices.Contains(shell.Classes(), q.class):
+		return fmt.Errorf("--class is %q; give one of %s", q.class, strings.Join(shell.Classes(), ", "))
 	case q.port < 0 || q.port > 65535:
 		return fmt.Errorf("--port is %d; give a number from 1 to 65535", q.port)
 	case q.host == "" && (q.user != "" || q.jump != "" || q.port != 0):

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ptyctl/session"
+	"ptyctl/session/prompt"
 	"ptyctl/term"
 )
 
@@ -82,11 +83,11 @@ const slowShell = 2 * time.Second
 
 // bearWith waits again for a command that seems to wait at the shell's prompt. On a busy
 // machine the terminal may echo the command at the prompt before the shell has read it;
-// the session then reports WaitPrompt for a command that has not started. If nothing new
+// the session then reports prompt.Command for a command that has not started. If nothing new
 // is shown for slowShell, bearWith accepts the report.
 func (c *call) bearWith(ctx context.Context, res session.ExecResult, until time.Time) (session.ExecResult, error) {
 	unseen := term.WithActor(ctx, term.Actor{}) // an empty actor: the audit log must not show a read that no caller sees
-	for res.Done == session.DoneRunning && res.WaitingFor != nil && res.WaitingFor.Kind == session.WaitPrompt {
+	for res.Done == session.DoneRunning && res.WaitingFor != nil && res.WaitingFor.Kind == prompt.Command {
 		k := c.s.Read(unseen, session.ReadRequest{Cursor: session.Latest, Timeout: min(slowShell, time.Until(until))})
 		again, err := c.s.ContinueExec(ctx, res.ID, time.Until(until), c.maxBytes())
 		if err != nil || len(k.Data) == 0 {

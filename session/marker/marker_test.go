@@ -1,13 +1,15 @@
-package session
+package marker
 
 import (
 	"bytes"
 	"fmt"
 	"strings"
 	"testing"
+
+	"ptyctl/session/shell"
 )
 
-// scanned is what a markerScanner makes of a stream.
+// scanned is what a Scanner makes of a stream.
 type scanned struct {
 	out     string
 	done    bool
@@ -16,26 +18,26 @@ type scanned struct {
 }
 
 // scanPieces feeds a scanner for m with pieces, and flushes it.
-func scanPieces(m marker, pieces ...string) scanned {
-	sc := markerScanner{m: m}
+func scanPieces(m Marker, pieces ...string) scanned {
+	sc := Scanner{m: m}
 	var out []byte
 	for _, p := range pieces {
-		out = sc.feed(out, []byte(p))
+		out = sc.Feed(out, []byte(p))
 	}
-	out = sc.flush(out)
+	out = sc.Flush(out)
 	return scanned{string(out), sc.done, sc.status, sc.started}
 }
 
 // testMarker is the default marker with a nonce that tests can spell.
-func testMarker() marker {
-	m := newMarker("", "")
+func testMarker() Marker {
+	m := New("", "")
 	m.nonce = "abcdefgh2345"
 	m.anchor, m.closing = "PTYCTL_RC_"+m.nonce+"=", ":END_"+m.nonce
 	return m
 }
 
-func customMarker(prefix, suffix string) marker {
-	m := newMarker(prefix, suffix)
+func customMarker(prefix, suffix string) Marker {
+	m := New(prefix, suffix)
 	m.nonce = "abcdefgh2345"
 	return m
 }
@@ -49,7 +51,7 @@ func TestMarkerScanner(t *testing.T) {
 	ascii, custom, single := testMarker(), customMarker("<<RC:", ">>"), customMarker("@", "@")
 	for _, tt := range []struct {
 		name, in string
-		m        marker
+		m        Marker
 		out      string
 		done     bool
 		status   int
@@ -125,15 +127,15 @@ func echoes(line string) []string {
 
 // The echo of the line that is typed never starts or ends the output, however it is shown.
 func TestMarkerEcho(t *testing.T) {
-	for _, class := range Classes() {
-		if !Class(class).takesMarker() {
+	for _, class := range shell.Classes() {
+		if !shell.Class(class).TakesMarker() {
 			continue
 		}
-		for _, m := range []marker{testMarker(), customMarker("<<RC:", ">>")} {
-			if Class(class) == ClassCmd && !m.ascii {
+		for _, m := range []Marker{testMarker(), customMarker("<<RC:", ">>")} {
+			if shell.Class(class) == shell.Cmd && !m.ascii {
 				continue
 			}
-			line := typedLine(shell{class: Class(class)}, m, "echo 7")
+			line := m.Line(shell.Shell{Class: shell.Class(class)}, "echo 7")
 			for i, e := range echoes(line) {
 				if got := scanPieces(m, e+"\r\n"); got.started || got.done || got.out != "" {
 					t.Errorf("%s: echo %d starts: %+v", class, i, got)
@@ -156,9 +158,9 @@ func TestMarkerScannerBounded(t *testing.T) {
 		"carriage returns":    beginLine + "\x1eRC=7\x1f" + strings.Repeat("\r", 99),
 		"first bytes of ends": beginLine + "\x1eRPRP\x1e\x1e",
 	} {
-		sc := markerScanner{m: testMarker()}
+		sc := Scanner{m: testMarker()}
 		for range 1000 {
-			sc.feed(nil, []byte(in))
+			sc.Feed(nil, []byte(in))
 			if len(sc.rest) > 200 {
 				t.Errorf("%s: %d bytes kept", name, len(sc.rest))
 				break
@@ -183,14 +185,14 @@ func TestBadMarker(t *testing.T) {
 		{"<", ">\r", true},
 		{"\x00", ">", true},
 	} {
-		if got := badMarker(tt.prefix, tt.suffix); (got != "") != tt.bad {
+		if got := Check(tt.prefix, tt.suffix); (got != "") != tt.bad {
 			t.Errorf("%q %q: %q", tt.prefix, tt.suffix, got)
 		}
 	}
 }
 
 func TestMarkersDiffer(t *testing.T) {
-	if a, b := newMarker("", ""), newMarker("", ""); a.nonce == b.nonce || len(a.nonce) < 12 {
+	if a, b := New("", ""), New("", ""); a.nonce == b.nonce || len(a.nonce) < 12 {
 		t.Errorf("nonces %q and %q", a.nonce, b.nonce)
 	}
 }
@@ -237,10 +239,10 @@ func BenchmarkMarker(b *testing.B) {
 	for name, p := range text {
 		b.Run(name+"/scanner", func(b *testing.B) {
 			b.SetBytes(int64(len(p)))
-			sc := markerScanner{m: testMarker(), started: true}
+			sc := Scanner{m: testMarker(), started: true}
 			var out []byte
 			for b.Loop() {
-				out = sc.feed(out[:0], p)
+				out = sc.Feed(out[:0], p)
 			}
 		})
 		b.Run(name+"/Index", func(b *testing.B) {

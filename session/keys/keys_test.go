@@ -1,17 +1,16 @@
-package session_test
+package keys_test
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
-	"ptyctl/session"
+	"ptyctl/session/keys"
 	"ptyctl/term"
 )
 
-func TestKey(t *testing.T) {
+func TestBytes(t *testing.T) {
 	want := map[string]string{
 		"ctrl_c": "\x03", "ctrl_d": "\x04", "ctrl_z": "\x1a", "ctrl_a": "\x01", "ctrl_b": "\x02", "ctrl_i": "\t", "ctrl_backslash": "\x1c",
 		"ctrl_space": "\x00", "ctrl_right_bracket": "\x1d", "ctrl_caret": "\x1e", "ctrl_underscore": "\x1f",
@@ -21,34 +20,34 @@ func TestKey(t *testing.T) {
 	}
 	for name, bytes := range want {
 		for _, application := range []bool{false, true} {
-			if got, ok := session.Key(name, application); !ok || string(got) != bytes {
+			if got, ok := keys.Bytes(name, application); !ok || string(got) != bytes {
 				t.Errorf("%s, %v = %q, %v", name, application, got, ok)
 			}
 		}
 	}
 	for name, letter := range map[string]string{"arrow_up": "A", "arrow_down": "B", "arrow_right": "C", "arrow_left": "D", "home": "H", "end": "F"} {
-		normal, _ := session.Key(name, false)
-		application, _ := session.Key(name, true)
+		normal, _ := keys.Bytes(name, false)
+		application, _ := keys.Bytes(name, true)
 		if string(normal) != "\x1b["+letter || string(application) != "\x1bO"+letter {
 			t.Errorf("%s = %q and %q", name, normal, application)
 		}
 	}
 	for _, name := range []string{"", "Enter", "ctrl_", "ctrl_C", "ctrl_1", "ctrl_ab", "alt_", "f0", "f13", "hyper_a", "_a"} {
-		if got, ok := session.Key(name, false); ok || got != nil {
+		if got, ok := keys.Bytes(name, false); ok || got != nil {
 			t.Errorf("%q is a key that sends %q", name, got)
 		}
 	}
-	got, _ := session.Key("enter", false)
+	got, _ := keys.Bytes("enter", false)
 	got[0] = 'x' // is the caller's own
-	if again, _ := session.Key("enter", false); string(again) != "\r" {
+	if again, _ := keys.Bytes("enter", false); string(again) != "\r" {
 		t.Error("a caller changed a key")
 	}
 }
 
-// Whatever KeyList names is a key.
-func TestKeyList(t *testing.T) {
+// Whatever List names is a key.
+func TestList(t *testing.T) {
 	var names []string
-	plain, protocol, _ := strings.Cut(strings.TrimSuffix(session.KeyList, "; ssh: break"), "; telnet: ")
+	plain, protocol, _ := strings.Cut(strings.TrimSuffix(keys.List, "; ssh: break"), "; telnet: ")
 	if want := strings.Join(term.ProtocolKeys(), " "); protocol != want {
 		t.Errorf("the keys of protocols are %q, want %q", protocol, want)
 	}
@@ -67,7 +66,7 @@ func TestKeyList(t *testing.T) {
 		}
 	}
 	for _, name := range names {
-		if b, ok := session.Key(name, false); !ok || len(b) == 0 {
+		if b, ok := keys.Bytes(name, false); !ok || len(b) == 0 {
 			t.Errorf("%s is listed and no key", name)
 		}
 	}
@@ -82,7 +81,7 @@ func TestKeyList(t *testing.T) {
 	}
 }
 
-func TestSimilarKey(t *testing.T) {
+func TestSimilar(t *testing.T) {
 	for name, want := range map[string]string{
 		"Ctrl-C": "ctrl_c", "ctrl+c": "ctrl_c", "^C": "ctrl_c", "C-c": "ctrl_c", "<C-c>": "ctrl_c", "CTRL_C": "ctrl_c", "control-d": "ctrl_d",
 		"Ctrl-\\": "ctrl_backslash", "^]": "ctrl_right_bracket", "^[": "esc", "M-x": "alt_x", "Alt+F": "alt_f", "meta_b": "alt_b",
@@ -90,50 +89,8 @@ func TestSimilarKey(t *testing.T) {
 		"Page Down": "page_down", "F5": "f5", "S-Tab": "shift_tab", "Shift+Tab": "shift_tab", "Del": "delete",
 		"": "", "hyper": "", "ctrl_1": "", "f13": "", strings.Repeat("x", 1000): "",
 	} {
-		if got := session.SimilarKey(name); got != want {
+		if got := keys.Similar(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
-}
-
-// A key goes out in the form that the program has asked for, and its name is on record.
-func TestKeyInTheFormAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var seen diary
-		s, far := start(t, 0, session.Options{Observers: []term.Observer{&seen}})
-		press := func(want string) {
-			t.Helper()
-			r, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "arrow_up"})
-			if err != nil || r.Written != len(want) || r.Warnings != nil {
-				t.Fatalf("%+v, %v", r, err)
-			}
-			if got := take(t, far, len(want)); got != want {
-				t.Errorf("sent %q, want %q", got, want)
-			}
-		}
-		press("\x1b[A")
-		put(t, far, "\x1b[?1h\x1b=") // smkx, as less, vim and readline's callers send it
-		press("\x1bOA")
-		put(t, far, "\x1b[?1l\x1b>")
-		press("\x1b[A")
-		if e := seen.of(term.VerbWrite); len(e) != 3 || e[1].Detail != "arrow_up" || string(e[1].Data) != "\x1bOA" {
-			t.Errorf("%+v", e)
-		}
-		e := wantKind(
-			t,
-			func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "Ctrl-C"}); return err }(),
-			term.InvalidArgument,
-		)
-		if !strings.Contains(e.Msg, "use ctrl_c") || e.Details.Part != term.FieldKey {
-			t.Errorf("%+v", e)
-		}
-		e = wantKind(
-			t,
-			func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "hyper_x"}); return err }(),
-			term.InvalidArgument,
-		)
-		if !strings.Contains(e.Msg, session.KeyList) {
-			t.Errorf("%+v", e)
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package session
+package redact
 
 import (
 	"bytes"
@@ -9,16 +9,16 @@ import (
 )
 
 // looking returns a filter that looks for the echo of these writes, all of which are out.
-func looking(writes ...string) *secretFilter {
-	f := new(secretFilter)
+func looking(writes ...string) *filter {
+	f := new(filter)
 	for _, w := range writes {
-		f.add(secretLines([]byte(w), &expectation{going: true}))
+		f.add(secretLines([]byte(w), &Expectation{going: true}))
 	}
 	return f
 }
 
 // through feeds the pieces, and ends the stream.
-func through(f *secretFilter, pieces ...string) string {
+func through(f *filter, pieces ...string) string {
 	var out []byte
 	for _, p := range pieces {
 		out = f.feed(out, []byte(p))
@@ -27,7 +27,7 @@ func through(f *secretFilter, pieces ...string) string {
 }
 
 func TestEchoesAreMasked(t *testing.T) {
-	const m = secretMask
+	const m = Mask
 	long := strings.Repeat("0123456789abcdef", 100)
 	for _, tc := range []struct {
 		name   string
@@ -81,7 +81,7 @@ func TestEchoesAreMasked(t *testing.T) {
 
 // An echo that stops half way is let go of: a few characters as they are, more of them as the mask.
 func TestSlowEcho(t *testing.T) {
-	const m, text = secretMask, "correct horse"
+	const m, text = Mask, "correct horse"
 	for i := 1; i < len(text); i++ {
 		f := looking(text)
 		out := f.release(f.feed(nil, []byte(text[:i])))
@@ -179,9 +179,9 @@ func BenchmarkScrub(b *testing.B) {
 	lines := bytes.Repeat([]byte("-rw-r--r-- 1 root root 1379 Jan  1 00:00 file.txt\r\n"), 82)[:4<<10]
 	for _, n := range []int{1, 100} {
 		b.Run(fmt.Sprintf("secrets=%d", n), func(b *testing.B) {
-			f := new(secretFilter)
+			f := new(filter)
 			for i := range n {
-				f.add(secretLines(fmt.Appendf(nil, "correct horse %d\r", i), new(expectation)))
+				f.add(secretLines(fmt.Appendf(nil, "correct horse %d\r", i), new(Expectation)))
 			}
 			var out []byte
 			b.SetBytes(int64(len(lines)))

@@ -1,9 +1,11 @@
-package session
+package marker
 
 import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"ptyctl/session/shell"
 )
 
 // awkward are commands that line editors, shells and history mechanisms like to change.
@@ -32,7 +34,7 @@ var awkward = []string{
 
 // What is typed for a POSIX shell runs the very command, and tells its status.
 func TestTypedLineRuns(t *testing.T) {
-	for _, m := range []marker{testMarker(), customMarker("<'%\\!>", "</>")} {
+	for _, m := range []Marker{testMarker(), customMarker("<'%\\!>", "</>")} {
 		for _, command := range awkward {
 			direct := exec.Command("/bin/sh", "-c", "command eval \"$0\"", command)
 			direct.Stderr = nil
@@ -41,7 +43,7 @@ func TestTypedLineRuns(t *testing.T) {
 			if err != nil && want < 0 {
 				t.Fatal(err)
 			}
-			line := typedLine(shell{ClassPosix, "sh"}, m, command)
+			line := m.Line(shell.Shell{Class: shell.Posix, Name: "sh"}, command)
 			typed, _ := exec.Command("/bin/sh", "-c", line).Output()
 			got := scanPieces(m, string(typed))
 			if !got.done || got.status != want || got.out != string(wantOut) {
@@ -57,16 +59,16 @@ func TestTypedLineIsPlain(t *testing.T) {
 	for i := range all {
 		all[i] = byte(i + 1)
 	}
-	for _, class := range []Class{ClassPosix, ClassFish, ClassCsh, ClassPowerShell} {
+	for _, class := range []shell.Class{shell.Posix, shell.Fish, shell.Csh, shell.PowerShell} {
 		for _, command := range append(awkward, string(all)) {
-			line := typedLine(shell{class: class}, testMarker(), command)
+			line := testMarker().Line(shell.Shell{Class: class}, command)
 			for i := range len(line) {
 				if line[i] < ' ' || line[i] > '~' {
 					t.Errorf("%s: %q is typed as %q", class, command, line)
 					break
 				}
 			}
-			if class != ClassPowerShell && strings.Contains(line, "!") {
+			if class != shell.PowerShell && strings.Contains(line, "!") {
 				t.Errorf("%s: %q is typed with a !: %q", class, command, line)
 			}
 		}
@@ -85,30 +87,30 @@ func TestTypedLine(t *testing.T) {
 		`"$([char]30)$([char]82)$([char]67)$([char]61)$r$([char]31)"; "PTYCTL_RC_$('abcdefgh2345')=${r}:END_$('abcdefgh2345')"`
 	command := "a'b\"c%d\\e\tf\ng!é -h"
 	for _, tt := range []struct {
-		sh            shell
+		sh            shell.Shell
 		command, want string
 	}{
-		{shell{ClassPosix, "bash"}, command, start + `eval "$(printf '` + body + `')"` + end},
-		{shell{ClassPosix, ""}, command, start + `eval "$(printf '` + body + `')"` + end},
-		{shell{ClassPosix, "zsh"}, "id", start + `eval "$(printf 'id')"` + end},
-		{shell{ClassPosix, "dash"}, "id", start + `command eval "$(printf 'id')"` + end},
-		{shell{ClassPosix, "bash"}, "-n ", start + `eval "$(printf '\055n ')"` + end},
-		{shell{ClassPosix, "bash"}, " a-b", start + `eval "$(printf '\040a-b')"` + end},
-		{shell{ClassFish, "fish"}, command, start + `eval (printf '` + body + `' | string collect -N)` + fin},
-		{shell{ClassCsh, "tcsh"}, "echo 'a b'!", start + "eval \"`printf 'echo \\047a b\\047\\041'`\"" + fin},
-		{shell{ClassPowerShell, "pwsh"}, "dir 'a' ‘b’\n\"%\"", psStart + `'dir ''a'' '+[char]8216+'b'+[char]8217+''+[char]10+'"%"'` + psEnd},
-		{shell{ClassPowerShell, "pwsh"}, "🎉", psStart + `''+[char]55356+''+[char]57225+''` + psEnd},
-		{shell{ClassCmd, ""}, `dir "a b" %X%`, `echo S^=abcdefgh2345& dir "a b" %X%& call echo PTYCTL_RC_abcdefgh2345^=%^errorlevel%:END_abcdefgh2345`},
+		{shell.Shell{Class: shell.Posix, Name: "bash"}, command, start + `eval "$(printf '` + body + `')"` + end},
+		{shell.Shell{Class: shell.Posix, Name: ""}, command, start + `eval "$(printf '` + body + `')"` + end},
+		{shell.Shell{Class: shell.Posix, Name: "zsh"}, "id", start + `eval "$(printf 'id')"` + end},
+		{shell.Shell{Class: shell.Posix, Name: "dash"}, "id", start + `command eval "$(printf 'id')"` + end},
+		{shell.Shell{Class: shell.Posix, Name: "bash"}, "-n ", start + `eval "$(printf '\055n ')"` + end},
+		{shell.Shell{Class: shell.Posix, Name: "bash"}, " a-b", start + `eval "$(printf '\040a-b')"` + end},
+		{shell.Shell{Class: shell.Fish, Name: "fish"}, command, start + `eval (printf '` + body + `' | string collect -N)` + fin},
+		{shell.Shell{Class: shell.Csh, Name: "tcsh"}, "echo 'a b'!", start + "eval \"`printf 'echo \\047a b\\047\\041'`\"" + fin},
+		{shell.Shell{Class: shell.PowerShell, Name: "pwsh"}, "dir 'a' ‘b’\n\"%\"", psStart + `'dir ''a'' '+[char]8216+'b'+[char]8217+''+[char]10+'"%"'` + psEnd},
+		{shell.Shell{Class: shell.PowerShell, Name: "pwsh"}, "🎉", psStart + `''+[char]55356+''+[char]57225+''` + psEnd},
+		{shell.Shell{Class: shell.Cmd, Name: ""}, `dir "a b" %X%`, `echo S^=abcdefgh2345& dir "a b" %X%& call echo PTYCTL_RC_abcdefgh2345^=%^errorlevel%:END_abcdefgh2345`},
 	} {
-		if got := typedLine(tt.sh, testMarker(), tt.command); got != tt.want {
-			t.Errorf("%s: %q is typed as\n%s\nwant\n%s", tt.sh.class, tt.command, got, tt.want)
+		if got := testMarker().Line(tt.sh, tt.command); got != tt.want {
+			t.Errorf("%s: %q is typed as\n%s\nwant\n%s", tt.sh.Class, tt.command, got, tt.want)
 		}
 	}
-	custom := typedLine(shell{ClassPosix, "bash"}, customMarker("<%", ">"), "id")
+	custom := customMarker("<%", ">").Line(shell.Shell{Class: shell.Posix, Name: "bash"}, "id")
 	if want := start + `eval "$(printf 'id')"; printf '\074\045%s\076\n' $?`; custom != want {
 		t.Errorf("custom marker:\n%s\nwant\n%s", custom, want)
 	}
-	if got := typedLine(shell{ClassPowerShell, "pwsh"}, customMarker("é", ">"), "id"); !strings.HasSuffix(
+	if got := customMarker("é", ">").Line(shell.Shell{Class: shell.PowerShell, Name: "pwsh"}, "id"); !strings.HasSuffix(
 		got,
 		`"$([char]233)$r$([char]62)"`,
 	) {

@@ -1,4 +1,4 @@
-package session
+package marker
 
 import (
 	"bytes"
@@ -18,13 +18,13 @@ const (
 // reports a program that crashed.
 const maxStatus = 11
 
-// A marker is how one exec recognises its own output and exit status in the terminal's stream.
+// A Marker is how one exec recognises its own output and exit status in the terminal's stream.
 //
 // The start is "S=" and the nonce. The end is the status between prefix and suffix, followed, unless the caller
 // chose prefix and suffix, by "PTYCTL_RC_nonce=status:END_nonce": terminals that strip control characters leave
 // that. With it, only the nonce counts, so what the command prints itself, the echo, and the markers of earlier
 // calls are never mistaken.
-type marker struct {
+type Marker struct {
 	nonce          string
 	prefix, suffix string
 	ascii          bool
@@ -33,9 +33,9 @@ type marker struct {
 	lead           int    // how far before the anchor an end may begin
 }
 
-// newMarker makes the marker of one call. Empty prefix and suffix mean the default.
-func newMarker(prefix, suffix string) marker {
-	m := marker{nonce: strings.ToLower(rand.Text()[:12]), prefix: prefix, suffix: suffix, anchor: prefix, closing: suffix}
+// New makes the marker of one call. Empty prefix and suffix mean the default.
+func New(prefix, suffix string) Marker {
+	m := Marker{nonce: strings.ToLower(rand.Text()[:12]), prefix: prefix, suffix: suffix, anchor: prefix, closing: suffix}
 	if m.prefix == "" && m.suffix == "" {
 		m.prefix, m.suffix, m.ascii = defaultPrefix, defaultSuffix, true
 		m.anchor, m.closing = "PTYCTL_RC_"+m.nonce+"=", ":END_"+m.nonce
@@ -44,8 +44,8 @@ func newMarker(prefix, suffix string) marker {
 	return m
 }
 
-// badMarker says what is wrong with a custom marker; empty: nothing.
-func badMarker(prefix, suffix string) string {
+// Check says what is wrong with a custom marker; empty: nothing.
+func Check(prefix, suffix string) string {
 	switch {
 	case prefix == "" && suffix == "":
 		return ""
@@ -60,7 +60,7 @@ func badMarker(prefix, suffix string) string {
 }
 
 // printfArgument is the format that prints the end.
-func (m marker) printfArgument() string {
+func (m Marker) printfArgument() string {
 	f := octal(m.prefix) + "%s" + octal(m.suffix) + `\n`
 	if m.ascii {
 		f += `PTYCTL_RC_%s=%s:END_%s\n`
@@ -69,7 +69,7 @@ func (m marker) printfArgument() string {
 }
 
 // statusArguments are the arguments for printfArgument's format; status is the shell's word for it.
-func (m marker) statusArguments(status string) string {
+func (m Marker) statusArguments(status string) string {
 	if !m.ascii {
 		return status
 	}
@@ -85,20 +85,32 @@ func octal(s string) string {
 	return b.String()
 }
 
-// A markerScanner takes a terminal's stream, cut anywhere, and returns the output between the markers.
+// A Scanner takes a terminal's stream, cut anywhere, and returns the output between the markers.
 // It is fed until it is done, or flushed if the end never comes.
-type markerScanner struct {
-	m       marker
+type Scanner struct {
+	m       Marker
 	begun   bool // the start marker was seen; the rest of its line is still to come
 	started bool
 	done    bool
 	status  int
 	rest    []byte // received and not yet decided upon; never more than a marker is long, between calls
-	ends    lineEnds
+	ends    LineEnds
 }
 
-// feed takes the next bytes, and appends to out what is certainly output. Line ends are LF.
-func (sc *markerScanner) feed(out, p []byte) []byte {
+// NewScanner makes the scanner for one exec's marker.
+func NewScanner(m Marker) *Scanner { return &Scanner{m: m} }
+
+// Started reports whether the start marker has come: the shell runs the line.
+func (sc *Scanner) Started() bool { return sc.started }
+
+// Assume says that the start marker has come, for output that was dropped with it.
+func (sc *Scanner) Assume() { sc.started = true }
+
+// Status returns the exit status, once the end marker has come.
+func (sc *Scanner) Status() (status int, ok bool) { return sc.status, sc.done }
+
+// Feed takes the next bytes, and appends to out what is certainly output. Line ends are LF.
+func (sc *Scanner) Feed(out, p []byte) []byte {
 	if sc.done {
 		return out
 	}
@@ -111,26 +123,26 @@ func (sc *markerScanner) feed(out, p []byte) []byte {
 		return out
 	}
 	from, status, v := sc.m.findEnd(p)
-	out = sc.ends.convert(out, p[:from])
+	out = sc.ends.Convert(out, p[:from])
 	if v == endFound {
 		sc.done, sc.status, sc.rest = true, status, nil
-		return sc.ends.flush(out)
+		return sc.ends.Flush(out)
 	}
 	sc.rest = append(sc.rest[:0], p[from:]...)
 	return out
 }
 
-// flush appends what was held back for an end that does not come any more.
-func (sc *markerScanner) flush(out []byte) []byte {
+// Flush appends what was held back for an end that does not come any more.
+func (sc *Scanner) Flush(out []byte) []byte {
 	if sc.started {
-		out = sc.ends.convert(out, sc.rest)
+		out = sc.ends.Convert(out, sc.rest)
 	}
 	sc.rest = nil
-	return sc.ends.flush(out)
+	return sc.ends.Flush(out)
 }
 
 // findStart drops everything up to the start marker's line end, and returns what is left to look at.
-func (sc *markerScanner) findStart(p []byte) []byte {
+func (sc *Scanner) findStart(p []byte) []byte {
 	if !sc.begun {
 		start := "S=" + sc.m.nonce
 		i := bytes.Index(p, []byte(start))
@@ -158,7 +170,7 @@ const (
 
 // findEnd returns where the first end begins, or may begin if more comes; len(p) if nowhere. Only the anchor is
 // searched for in all of p.
-func (m marker) findEnd(p []byte) (from, status int, v endVerdict) {
+func (m Marker) findEnd(p []byte) (from, status int, v endVerdict) {
 	for at := 0; ; at++ {
 		i := bytes.Index(p[at:], []byte(m.anchor))
 		if i < 0 {
@@ -183,7 +195,7 @@ func (m marker) findEnd(p []byte) (from, status int, v endVerdict) {
 //
 // The default has three forms: whole; without its control characters, where the terminal strips them; and the
 // ASCII line alone.
-func (m marker) parseEnd(p []byte) (status int, v endVerdict) {
+func (m Marker) parseEnd(p []byte) (status int, v endVerdict) {
 	if !m.ascii {
 		s := endParser{p: p}
 		return m.closeEnd(&s)
@@ -206,7 +218,7 @@ func (m marker) parseEnd(p []byte) (status int, v endVerdict) {
 }
 
 // closeEnd reads the part of an end that counts.
-func (m marker) closeEnd(s *endParser) (status int, v endVerdict) {
+func (m Marker) closeEnd(s *endParser) (status int, v endVerdict) {
 	s.literal(m.anchor)
 	status = s.number()
 	s.literal(m.closing)

@@ -1,4 +1,4 @@
-package session
+package redact
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// secretMask stands for a secret that was echoed. It is of one length, whatever the secret's.
-	secretMask = "********"
+	// Mask stands for a secret that was echoed. It has one length, however long the secret is.
+	Mask = "********"
 
 	// maxSecretLine bounds what is looked for as one: a longer line is looked for in parts.
 	maxSecretLine = 1 << 10
@@ -28,13 +28,13 @@ const (
 // A secret is a line that was written and whose echo is not to be kept.
 type secret struct {
 	text []byte
-	of   *expectation
+	of   *Expectation
 	line int  // how many line ends there may be before its echo has been; commonWord only
 	seen bool // an echo of it was
 }
 
 // secretLines returns the lines of data, each a secret. Control characters alone are keys, and no secret.
-func secretLines(data []byte, of *expectation) []*secret {
+func secretLines(data []byte, of *Expectation) []*secret {
 	var found []*secret
 	for i, line := range bytes.FieldsFunc(data, func(r rune) bool { return r == '\r' || r == '\n' }) {
 		if bytes.IndexFunc(line, func(r rune) bool { return !isControl(r) }) < 0 {
@@ -155,33 +155,33 @@ func wrapping(p []byte) (n int, more bool) {
 // found notes an echo of the secret. The first one shows that the echo of the write is on its way, however slow.
 func (s *secret) found() {
 	if !s.seen && !s.of.until.IsZero() {
-		s.of.until = time.Now().Add(echoWindow)
+		s.of.until = time.Now().Add(Window)
 	}
 	s.seen = true
 }
 
-// A secretFilter takes the echoes of secrets out of a stream that is cut anywhere.
-type secretFilter struct {
+// A filter takes the echoes of secrets out of a stream that is cut anywhere.
+type filter struct {
 	secrets []*secret       // sorted by their text
 	begin   *[256][]*secret // the secrets by their first byte; nil: there are none
 	words   []*secret       // those shorter than commonWord
 	size    int             // of all secrets
 
 	// The end of the stream, if an echo may have begun there. The first told bytes of it are out already; masked says
-	// that secretMask stands for them.
+	// that Mask stands for them.
 	held   []byte
 	told   int
 	masked bool
 }
 
-func (f *secretFilter) add(secrets []*secret) {
+func (f *filter) add(secrets []*secret) {
 	f.secrets = append(f.secrets, secrets...)
 	slices.SortStableFunc(f.secrets, func(a, b *secret) int { return bytes.Compare(a.text, b.text) })
 	f.index()
 }
 
 // drop forgets the secrets for which gone is true, and wipes them.
-func (f *secretFilter) drop(gone func(*secret) bool) {
+func (f *filter) drop(gone func(*secret) bool) {
 	f.secrets = slices.DeleteFunc(f.secrets, func(s *secret) bool {
 		if gone(s) {
 			clear(s.text)
@@ -192,7 +192,7 @@ func (f *secretFilter) drop(gone func(*secret) bool) {
 	f.index()
 }
 
-func (f *secretFilter) index() {
+func (f *filter) index() {
 	f.begin, f.words, f.size = nil, f.words[:0], 0
 	if len(f.secrets) == 0 {
 		return
@@ -211,13 +211,13 @@ func (f *secretFilter) index() {
 }
 
 // feed appends to out what the stream shows for certain, now that p has come.
-func (f *secretFilter) feed(out, p []byte) []byte {
+func (f *filter) feed(out, p []byte) []byte {
 	f.held = append(f.held, p...)
 	return f.settle(out)
 }
 
-// settle appends to out what of the bytes held is no part of an echo any more, and secretMask for an echo.
-func (f *secretFilter) settle(out []byte) []byte {
+// settle appends to out what of the bytes held is no part of an echo any more, and Mask for an echo.
+func (f *filter) settle(out []byte) []byte {
 	at := 0
 	for at < len(f.held) {
 		c := f.held[at]
@@ -227,7 +227,7 @@ func (f *secretFilter) settle(out []byte) []byte {
 		}
 		if n > 0 {
 			if at >= f.told || !f.masked {
-				out = append(out, secretMask...)
+				out = append(out, Mask...)
 			}
 			at += n
 			continue
@@ -245,7 +245,7 @@ func (f *secretFilter) settle(out []byte) []byte {
 
 // find returns the length of the longest echo with which p begins, or, if p may yet become a longer one, how many
 // characters of that it holds.
-func (f *secretFilter) find(p []byte) (n, chars int) {
+func (f *filter) find(p []byte) (n, chars int) {
 	if f.begin == nil || len(f.begin[p[0]]) == 0 { // most bytes
 		return 0, 0
 	}
@@ -260,7 +260,7 @@ func (f *secretFilter) find(p []byte) (n, chars int) {
 }
 
 // match compares p with the echoes of all secrets.
-func (f *secretFilter) match(p []byte) echoMatch {
+func (f *filter) match(p []byte) echoMatch {
 	m := echoMatch{p: p}
 	if among := f.begin[p[0]]; len(among) > 0 {
 		m.compare(among, 0, 0)
@@ -269,7 +269,7 @@ func (f *secretFilter) match(p []byte) echoMatch {
 }
 
 // lineEnd counts the end of a line for the secrets that are looked for in one only.
-func (f *secretFilter) lineEnd() {
+func (f *filter) lineEnd() {
 	over := false
 	for _, s := range f.words {
 		if !s.seen && s.of.going {
@@ -283,7 +283,7 @@ func (f *secretFilter) lineEnd() {
 }
 
 // cut removes the first n bytes held, and wipes what was behind the rest.
-func (f *secretFilter) cut(n int) {
+func (f *filter) cut(n int) {
 	rest := copy(f.held, f.held[n:])
 	clear(f.held[rest:])
 	f.held = f.held[:rest]
@@ -293,15 +293,15 @@ func (f *secretFilter) cut(n int) {
 }
 
 // release lets go of what is held back, although more of the echo may come: a few characters as they are, more of them
-// as secretMask. It goes on looking for the rest of the echo.
-func (f *secretFilter) release(out []byte) []byte {
+// as Mask. It goes on looking for the rest of the echo.
+func (f *filter) release(out []byte) []byte {
 	if f.waiting() == 0 {
 		return out
 	}
 	switch {
 	case f.masked:
 	case f.telling():
-		out = append(out, secretMask...)
+		out = append(out, Mask...)
 		f.masked = true
 	default:
 		out = append(out, f.held[f.told:]...)
@@ -311,7 +311,7 @@ func (f *secretFilter) release(out []byte) []byte {
 }
 
 // telling reports whether what is held shows more of a secret than may be shown.
-func (f *secretFilter) telling() bool {
+func (f *filter) telling() bool {
 	if f.begin == nil {
 		return false
 	}
@@ -324,6 +324,6 @@ func (f *secretFilter) telling() bool {
 }
 
 // waiting returns how many bytes are held back.
-func (f *secretFilter) waiting() int { return len(f.held) - f.told }
+func (f *filter) waiting() int { return len(f.held) - f.told }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }

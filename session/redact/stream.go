@@ -1,18 +1,16 @@
-package session
+package redact
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"ptyctl/term"
 )
 
 const (
-	// echoWindow is how long after a write its echo may come.
-	echoWindow = 5 * time.Second
+	// Window is how long after a write its echo may come.
+	Window = 5 * time.Second
 
 	// echoHold is how long a byte is held back because it may belong to an echo.
 	echoHold = 200 * time.Millisecond
@@ -20,43 +18,54 @@ const (
 	// typeAhead is how long a line end that was typed may take to come back.
 	typeAhead = time.Second
 
-	// maxSecrets and maxSecretLines bound what is looked for at a time. The pump waits while it is looked for.
-	maxSecrets     = 256 << 10 // bytes
-	maxSecretLines = 8 << 10
+	// MaxBytes and MaxLines bound what is looked for at a time. The writer of the stream waits during the search.
+	MaxBytes = 256 << 10
+	MaxLines = 8 << 10
 )
 
-// A scrubber keeps the echo of what was written as a secret out of the buffer, and so out of everything that is made of
-// the output. The pump hands it what comes while it is on; what may be the beginning of an echo is let go by a goroutine
-// of its own, which lives as long as there is something to look for.
-type scrubber struct {
-	s    *Session
-	on   atomic.Bool // there is something to look for, or something held back
-	wake chan struct{}
+// ErrTooMany says that more secrets are out than are looked for at a time.
+var ErrTooMany = errors.New("too many secrets at a time")
+
+// A Stream passes on what is written to it, with Mask in place of the echo of a secret. Bytes that may be the beginning
+// of an echo wait for a moment; a goroutine lets go of them, which lives as long as there is something to look for.
+// Make it with New.
+type Stream struct {
+	accept func(p []byte)         // takes what is passed on, in order
+	spawn  func(keep func()) bool // runs a goroutine, or reports false once none may start
+	on     atomic.Bool            // there is something to look for, or something held back
+	wake   chan struct{}
 
 	order sync.Mutex // held while output is passed on, so that it stays in order; locked before mu
 
 	mu      sync.Mutex // guards the following
-	f       secretFilter
-	due     time.Time // when what is held back is let go; zero: nothing is
+	f       filter
+	due     time.Time // when the stream lets go of what it holds back; zero: it holds nothing
 	kept    bool      // keep runs
 	ends    int       // line ends typed at endedAt, or within typeAhead before another one: they may not have come back
 	endedAt time.Time
 	over    bool // the stream has ended
 }
 
-// An expectation is one write whose echo is looked for.
-type expectation struct {
-	c     *scrubber
+// New makes a stream. accept takes the output, one call at a time; spawn runs a function in a goroutine, and reports
+// false if none may start any more.
+func New(accept func(p []byte), spawn func(f func()) bool) *Stream {
+	return &Stream{accept: accept, spawn: spawn, wake: make(chan struct{}, 1)}
+}
+
+// An Expectation is one write whose echo the stream looks for. A nil *Expectation expects nothing.
+type Expectation struct {
+	c     *Stream
 	lines []*secret
 
-	// Guarded by the scrubber's mutex:
+	// Guarded by the stream's mu:
 	going bool      // bytes go out: line ends count
 	until time.Time // zero: as long as the write is not over
 }
 
-// expect looks for the echo of data, which is about to be written, until forget is called or echoWindow after the write.
-func (c *scrubber) expect(data []byte) (*expectation, error) {
-	e := &expectation{c: c}
+// Expect looks for the echo of data, which is about to be written, until Canceled or until Window after Sent. The error
+// is ErrTooMany. The Expectation is nil if data holds nothing but control characters.
+func (c *Stream) Expect(data []byte) (*Expectation, error) {
+	e := &Expectation{c: c}
 	e.lines = secretLines(data, e)
 	if len(e.lines) == 0 {
 		return nil, nil
@@ -70,19 +79,9 @@ func (c *scrubber) expect(data []byte) (*expectation, error) {
 		c.mu.Unlock()
 		return nil, nil
 	}
-	if c.f.size+size > maxSecrets || len(c.f.secrets)+len(e.lines) > maxSecretLines {
+	if c.f.size+size > MaxBytes || len(c.f.secrets)+len(e.lines) > MaxLines {
 		c.mu.Unlock()
-		return nil, &term.Error{
-			Op:      "write",
-			Session: c.s.id,
-			Kind:    term.LimitExceeded,
-			Msg: fmt.Sprintf(
-				"the echo of more than %d bytes or %d lines of secrets within %s could not be kept out of the output, so nothing was written; wait, write less at a time, or do not mark as sensitive what is no secret",
-				maxSecrets,
-				maxSecretLines,
-				echoWindow,
-			),
-		}
+		return nil, ErrTooMany
 	}
 	if time.Since(c.endedAt) < typeAhead {
 		for _, l := range e.lines { // the echoes of what was typed before come first
@@ -94,7 +93,7 @@ func (c *scrubber) expect(data []byte) (*expectation, error) {
 	begin := !c.kept
 	c.kept = true
 	c.mu.Unlock()
-	if begin && !c.s.spawn("scrub", c.keep) {
+	if begin && !c.spawn(c.keep) {
 		c.mu.Lock()
 		c.kept = false
 		c.mu.Unlock()
@@ -102,8 +101,8 @@ func (c *scrubber) expect(data []byte) (*expectation, error) {
 	return e, nil
 }
 
-// typed counts the line ends in what is about to be written.
-func (c *scrubber) typed(p []byte) {
+// Typed counts the line ends in p, secret or not, which is about to be written.
+func (c *Stream) Typed(p []byte) {
 	n := bytes.Count(p, []byte("\r"))
 	if n == 0 {
 		n = bytes.Count(p, []byte("\n"))
@@ -119,16 +118,16 @@ func (c *scrubber) typed(p []byte) {
 	c.ends, c.endedAt = c.ends+n, time.Now()
 }
 
-// start says that the bytes go out now. A nil expectation expects nothing.
-func (e *expectation) start() { e.update(func() { e.going = true }) }
+// Sending says that the bytes go out now.
+func (e *Expectation) Sending() { e.update(func() { e.going = true }) }
 
-// done says that the bytes are out.
-func (e *expectation) done() { e.update(func() { e.until = time.Now().Add(echoWindow) }) }
+// Sent says that the bytes are out.
+func (e *Expectation) Sent() { e.update(func() { e.until = time.Now().Add(Window) }) }
 
-// forget says that nothing went out.
-func (e *expectation) forget() { e.update(func() { e.until = time.Now() }) }
+// Canceled says that nothing went out.
+func (e *Expectation) Canceled() { e.update(func() { e.until = time.Now() }) }
 
-func (e *expectation) update(change func()) {
+func (e *Expectation) update(change func()) {
 	if e == nil {
 		return
 	}
@@ -139,17 +138,17 @@ func (e *expectation) update(change func()) {
 }
 
 // poke makes keep look again at what it waits for.
-func (c *scrubber) poke() {
+func (c *Stream) poke() {
 	select {
 	case c.wake <- struct{}{}:
 	default: // it will
 	}
 }
 
-// feed passes on p, which the far side has sent, except for what is an echo or may become one. It wipes p then.
-func (c *scrubber) feed(p []byte) {
+// Write passes on p, which the far side has sent, except for what is an echo or may become one, and then wipes p.
+func (c *Stream) Write(p []byte) {
 	if !c.on.Load() {
-		c.s.accept(p)
+		c.accept(p)
 		return
 	}
 	c.pass(func(out []byte) []byte {
@@ -167,11 +166,11 @@ func (c *scrubber) feed(p []byte) {
 }
 
 // pass passes on what step appends, in order. step runs with c.mu held.
-func (c *scrubber) pass(step func(out []byte) []byte) {
+func (c *Stream) pass(step func(out []byte) []byte) {
 	c.order.Lock()
 	defer c.order.Unlock()
 	if out := c.locked(step); len(out) > 0 {
-		c.s.accept(out)
+		c.accept(out)
 	}
 	c.locked(func([]byte) []byte {
 		c.on.Store(len(c.f.secrets) > 0 || len(c.f.held) > 0) // not before: the pump does not wait for us then
@@ -179,7 +178,7 @@ func (c *scrubber) pass(step func(out []byte) []byte) {
 	})
 }
 
-func (c *scrubber) locked(step func(out []byte) []byte) []byte {
+func (c *Stream) locked(step func(out []byte) []byte) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return step(nil)
@@ -187,7 +186,7 @@ func (c *scrubber) locked(step func(out []byte) []byte) []byte {
 
 // keep lets go of what was held back for long enough, and forgets secrets whose time is over. It ends when there is
 // nothing left to wait for, or with the stream.
-func (c *scrubber) keep() {
+func (c *Stream) keep() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -223,7 +222,7 @@ func (c *scrubber) keep() {
 }
 
 // nextLocked returns when keep has to look again by itself; zero: never. Requires c.mu.
-func (c *scrubber) nextLocked() time.Time {
+func (c *Stream) nextLocked() time.Time {
 	next := c.due
 	for _, s := range c.f.secrets {
 		if u := s.of.until; !u.IsZero() && (next.IsZero() || u.Before(next)) {
@@ -233,8 +232,8 @@ func (c *scrubber) nextLocked() time.Time {
 	return next
 }
 
-// end passes on what is held back, and forgets all secrets: the stream has ended.
-func (c *scrubber) end() {
+// End passes on what the stream holds back and forgets all secrets.
+func (c *Stream) End() {
 	c.pass(func(out []byte) []byte {
 		out = c.f.release(out)
 		c.f.drop(func(*secret) bool { return true })

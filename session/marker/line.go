@@ -1,9 +1,11 @@
-package session
+package marker
 
 import (
 	"fmt"
 	"strings"
 	"unicode/utf16"
+
+	"ptyctl/session/shell"
 )
 
 // maxTypedLine is the longest line that is typed for an exec. A terminal in canonical mode takes 4,095 bytes and
@@ -13,25 +15,25 @@ const maxTypedLine = 4000
 // maxEditedLine is the same for busybox, whose line editor takes 1,023 bytes (FEATURE_EDITING_MAX_LEN).
 const maxEditedLine = 1000
 
-// lineLimit returns the longest line that may be typed.
-func lineLimit(sh shell) int {
-	if sh.name == "ash" || sh.name == "busybox" {
+// LineLimit returns the longest line that may be typed.
+func LineLimit(sh shell.Shell) int {
+	if sh.Name == "ash" || sh.Name == "busybox" {
 		return maxEditedLine
 	}
 	return maxTypedLine
 }
 
-// typedLine is what is typed for a command, without the line end: a start marker, the command, and its exit
+// Line is what is typed for a command, without the line end: a start marker, the command, and its exit
 // status between end markers. Everything is on one line, so that a command that reads its input does not
 // swallow the markers; the leading blank keeps it out of histories that are set up so.
 //
 // The control characters of the markers are printed, never typed: what is typed holds their octal form, so the
 // echo of the line can never pass for a marker. The command itself travels in octal, too, where a line editor or
 // a shell would touch it: quotes, backslashes, tabs, line ends, "!".
-func typedLine(sh shell, m marker, command string) string {
+func (m Marker) Line(sh shell.Shell, command string) string {
 	end := m.printfArgument()
-	switch sh.class {
-	case ClassFish:
+	switch sh.Class {
+	case shell.Fish:
 		return fmt.Sprintf(
 			` printf '\036S=%%s\037\n' %s; eval (printf '%s' | string collect -N); printf '%s' %s`,
 			m.nonce,
@@ -39,7 +41,7 @@ func typedLine(sh shell, m marker, command string) string {
 			end,
 			m.statusArguments("$status"),
 		)
-	case ClassCsh:
+	case shell.Csh:
 		return fmt.Sprintf(
 			" printf '\\036S=%%s\\037\\n' %s; eval \"`printf '%s'`\"; printf '%s' %s",
 			m.nonce,
@@ -47,15 +49,15 @@ func typedLine(sh shell, m marker, command string) string {
 			end,
 			m.statusArguments("$status"),
 		)
-	case ClassPowerShell:
+	case shell.PowerShell:
 		return powershellLine(m, command)
-	case ClassCmd:
+	case shell.Cmd:
 		return cmdLine(m, command)
 	default:
 		return fmt.Sprintf(
 			` printf '\036S=%%s\037\n' %s; %s "$(printf '%s')"; printf '%s' %s`,
 			m.nonce,
-			evalWord(sh.name),
+			evalWord(sh.Name),
 			printfOctal(command),
 			end,
 			m.statusArguments("$?"),
@@ -95,10 +97,10 @@ func printfOctal(text string) string {
 	return b.String()
 }
 
-// powershellLine is typedLine for PowerShell. The status is that of the last native program, or 0 and 1 for the
+// powershellLine is Line for PowerShell. The status is that of the last native program, or 0 and 1 for the
 // success of anything else. It follows Microsoft's documentation (about_Automatic_Variables, about_Quoting_Rules)
 // and was never tried on a real PowerShell.
-func powershellLine(m marker, command string) string {
+func powershellLine(m Marker, command string) string {
 	status := `$(if($?){if($LASTEXITCODE -ne $null){$LASTEXITCODE}else{0}}else{if($LASTEXITCODE){$LASTEXITCODE}else{1}})`
 	line := fmt.Sprintf(
 		`"$([char]30)S=%s$([char]31)"; $LASTEXITCODE=$null; Invoke-Expression (%s); $r=%s; "%s$r%s"`,
@@ -142,9 +144,9 @@ func psChars(text string) string {
 	return b.String()
 }
 
-// cmdLine is typedLine for cmd.exe, which prints no control characters: only the ASCII marker is there. The
+// cmdLine is Line for cmd.exe, which prints no control characters: only the ASCII marker is there. The
 // caret keeps the echo apart from what is printed. Like powershellLine, it was never tried on a real one.
-func cmdLine(m marker, command string) string {
+func cmdLine(m Marker, command string) string {
 	return fmt.Sprintf(
 		`echo S^=%s& %s& call echo PTYCTL_RC_%s^=%%^errorlevel%%:END_%s`,
 		m.nonce,

@@ -1,15 +1,15 @@
-package session
+package marker
 
 import "bytes"
 
-// lineEnds makes the LF of a stream, cut anywhere, out of the CR LF that a terminal's output processing
+// LineEnds makes the LF of a stream, cut anywhere, out of the CR LF that a terminal's output processing
 // (termios(3), ONLCR) put in its place. All other CRs stay.
-type lineEnds struct {
+type LineEnds struct {
 	cr bool // a CR is held back: with the LF that may follow it is a line end
 }
 
-// convert appends p to out.
-func (l *lineEnds) convert(out, p []byte) []byte {
+// Convert appends p to out.
+func (l *LineEnds) Convert(out, p []byte) []byte {
 	for len(p) > 0 {
 		if l.cr {
 			l.cr = false
@@ -28,8 +28,8 @@ func (l *lineEnds) convert(out, p []byte) []byte {
 	return out
 }
 
-// flush appends what was held back.
-func (l *lineEnds) flush(out []byte) []byte {
+// Flush appends what was held back.
+func (l *LineEnds) Flush(out []byte) []byte {
 	if l.cr {
 		l.cr = false
 		out = append(out, '\r')
@@ -44,17 +44,20 @@ const maxEcho = 2 * maxTypedLine
 // pasteOff is what line editors switch off when the line is entered (DECRST 2004).
 const pasteOff = "\x1b[?2004l"
 
-// An echo takes the echo of a typed line, with its line end, out of the start of what comes back, and what a line
+// An Echo takes the echo of a typed line, with its line end, out of the start of what comes back, and what a line
 // editor says then. If something else comes, it is passed on whole.
-type echo struct {
+type Echo struct {
 	line  []byte // what is still to come
 	seen  []byte // what came so far, of line or of pasteOff
 	over  bool   // the line came: what follows may belong to it
 	ended bool   // and its line end
 }
 
-// strip returns p without what belongs to the echo. Line ends are LF.
-func (e *echo) strip(p []byte) []byte {
+// NewEcho expects the echo of a line.
+func NewEcho(line string) Echo { return Echo{line: []byte(line)} }
+
+// Strip returns p without what belongs to the echo. Line ends are LF.
+func (e *Echo) Strip(p []byte) []byte {
 	for i, c := range p {
 		switch {
 		case len(e.line) == 0:
@@ -62,7 +65,7 @@ func (e *echo) strip(p []byte) []byte {
 				continue
 			}
 			e.over = false
-			return append(e.flush(), p[i:]...)
+			return append(e.Flush(), p[i:]...)
 		case c == e.line[0]:
 			e.line = e.line[1:]
 			e.seen = append(e.seen, c)
@@ -70,7 +73,7 @@ func (e *echo) strip(p []byte) []byte {
 		case (c == '\r' || c == '\b' || c == ' ' || c == 0) && len(e.seen) > 0 && len(e.seen) < maxEcho: // the line wraps
 			e.seen = append(e.seen, c)
 		default:
-			return append(e.flush(), p[i:]...)
+			return append(e.Flush(), p[i:]...)
 		}
 		if e.over {
 			e.seen = nil
@@ -80,7 +83,7 @@ func (e *echo) strip(p []byte) []byte {
 }
 
 // tail reports whether c, behind the line, belongs to it.
-func (e *echo) tail(c byte) bool {
+func (e *Echo) tail(c byte) bool {
 	n := len(e.seen)
 	switch {
 	case n < len(pasteOff) && c == pasteOff[n]:
@@ -98,11 +101,11 @@ func (e *echo) tail(c byte) bool {
 	return true
 }
 
-// pending reports whether the echo may still come, or go on.
-func (e *echo) pending() bool { return len(e.line) > 0 }
+// Pending reports whether the echo may still come, or go on.
+func (e *Echo) Pending() bool { return len(e.line) > 0 }
 
-// flush returns what was held back for an echo that does not come any more.
-func (e *echo) flush() []byte {
+// Flush returns what was held back for an echo that does not come any more.
+func (e *Echo) Flush() []byte {
 	seen := e.seen
 	if len(e.line) == 0 && len(seen) == len(pasteOff) {
 		seen = nil

@@ -1,4 +1,4 @@
-package session
+package prompt
 
 import (
 	"regexp"
@@ -9,15 +9,15 @@ import (
 
 // The kinds of thing a terminal can wait for.
 const (
-	WaitPassword = "password"
-	WaitYesNo    = "yes_no"
-	WaitPager    = "pager"
-	WaitLogin    = "login"
-	WaitHostKey  = "host_key"
-	WaitEditor   = "editor" // or any other program that has taken the whole screen
-	WaitREPL     = "repl"
-	WaitPrompt   = "prompt" // of a shell or device
-	WaitUnknown  = "unknown"
+	Password = "password"
+	YesNo    = "yes_no"
+	Pager    = "pager"
+	Login    = "login"
+	HostKey  = "host_key"
+	Editor   = "editor" // or any other program that has taken the whole screen
+	REPL     = "repl"
+	Command  = "prompt" // of a shell or device
+	Unknown  = "unknown"
 )
 
 // A waitPattern recognises one kind of question by the unfinished last line, as a person sees it.
@@ -29,14 +29,14 @@ type waitPattern struct {
 // waitPatterns are tried in order. They say what a terminal seems to wait for; nothing is ever answered, and no
 // result depends on them but the moment at which it is returned.
 var waitPatterns = []waitPattern{
-	{WaitHostKey, regexp.MustCompile(`(?i)are you sure you want to continue connecting.*\? ?$`)},
-	{WaitPassword, regexp.MustCompile(`(?i)(?:pass(?:word|phrase|code)|verification code|one-time code|\bpin\b|\botp\b|token)[^:?\r\n]{0,80}[:?] ?$`)},
-	{WaitYesNo, regexp.MustCompile(`(?i)[\[(<] ?(?:y(?:es)? ?[/|] ?no?|yes/no/\[fingerprint\])(?: ?[/|] ?[a-z?]+)* ?[\])>][ :?]*$`)},
-	{WaitYesNo, regexp.MustCompile(`(?i)(?:\(y or n\)|continue\? ?(?:\[[yn]\])?|proceed\?) ?$`)},
-	{WaitPager, regexp.MustCompile(`(?i)(?:-{2,4} ?\(?more(?: ?\(?\d{1,3}%\)?)?\)? ?-{2,4}(?:\(\d{1,3}%\))?|<-{1,3} ?more ?-{1,3}>|press (?:any key|enter|return) to continue|-press any key for more-|^\(end\)|^lines \d+-\d+|-- \[q quit\|)[^\r\n]{0,40}$`)},
-	{WaitPager, regexp.MustCompile(`^:$`)},
-	{WaitLogin, regexp.MustCompile(`(?i)(?:^|[\s\w.-])(?:login|user ?name): ?$`)},
-	{WaitREPL, regexp.MustCompile(`^(?:>>> |\.\.\. |In \[\d+\]: |\(gdb\) |\(lldb\) |\(i?[Pp]db\) |sqlite> |mysql> |MariaDB \[[^\]]*\]> |[\w-]+[=-][#>] |irb\([^)]*\):\d+:\d+> |> |ftp> |sftp> |redis [^>]*> |[\w.:-]+:\d+> )$`)},
+	{HostKey, regexp.MustCompile(`(?i)are you sure you want to continue connecting.*\? ?$`)},
+	{Password, regexp.MustCompile(`(?i)(?:pass(?:word|phrase|code)|verification code|one-time code|\bpin\b|\botp\b|token)[^:?\r\n]{0,80}[:?] ?$`)},
+	{YesNo, regexp.MustCompile(`(?i)[\[(<] ?(?:y(?:es)? ?[/|] ?no?|yes/no/\[fingerprint\])(?: ?[/|] ?[a-z?]+)* ?[\])>][ :?]*$`)},
+	{YesNo, regexp.MustCompile(`(?i)(?:\(y or n\)|continue\? ?(?:\[[yn]\])?|proceed\?) ?$`)},
+	{Pager, regexp.MustCompile(`(?i)(?:-{2,4} ?\(?more(?: ?\(?\d{1,3}%\)?)?\)? ?-{2,4}(?:\(\d{1,3}%\))?|<-{1,3} ?more ?-{1,3}>|press (?:any key|enter|return) to continue|-press any key for more-|^\(end\)|^lines \d+-\d+|-- \[q quit\|)[^\r\n]{0,40}$`)},
+	{Pager, regexp.MustCompile(`^:$`)},
+	{Login, regexp.MustCompile(`(?i)(?:^|[\s\w.-])(?:login|user ?name): ?$`)},
+	{REPL, regexp.MustCompile(`^(?:>>> |\.\.\. |In \[\d+\]: |\(gdb\) |\(lldb\) |\(i?[Pp]db\) |sqlite> |mysql> |MariaDB \[[^\]]*\]> |[\w-]+[=-][#>] |irb\([^)]*\):\d+:\d+> |> |ftp> |sftp> |redis [^>]*> |[\w.:-]+:\d+> )$`)},
 }
 
 // shellPrompt is what the last line of a shell that is ready looks like; learned and given prompts come first.
@@ -61,15 +61,15 @@ var nestedShell = regexp.MustCompile(
 	`^(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+[: ][~/][^$#%>]*[$#%]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#%]|-?[a-z]*sh-\d[\w.]*[#$]|[~/][^ $#>]* [$#]|[A-Za-z][\w.-]*%|[$#%]) ?$`,
 )
 
-// waitsFor says what the last line seems to wait for, or nil.
-func waitsFor(line string, pagers []*regexp.Regexp) *term.Waiting {
+// Waits says what the last line seems to wait for, or nil.
+func Waits(line string, pagers []*regexp.Regexp) *term.Waiting {
 	text := strings.TrimRight(line, " ")
 	if text == "" {
 		return nil
 	}
 	for _, re := range pagers {
 		if re.MatchString(line) {
-			return &term.Waiting{Kind: WaitPager, Text: line}
+			return &term.Waiting{Kind: Pager, Text: line}
 		}
 	}
 	for _, p := range waitPatterns {
@@ -80,8 +80,8 @@ func waitsFor(line string, pagers []*regexp.Regexp) *term.Waiting {
 	return nil
 }
 
-// isLogin reports whether a line is one of the questions of a login.
-func isLogin(line string) bool {
-	w := waitsFor(line, nil)
-	return w != nil && (w.Kind == WaitLogin || w.Kind == WaitPassword)
+// IsLogin reports whether a line is one of the questions of a login.
+func IsLogin(line string) bool {
+	w := Waits(line, nil)
+	return w != nil && (w.Kind == Login || w.Kind == Password)
 }

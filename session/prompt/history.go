@@ -1,0 +1,176 @@
+package prompt
+
+import (
+	"strings"
+	"sync"
+
+	"ptyctl/session/shell"
+)
+
+// maxPrompt is how long a line may be that is remembered as a prompt, in bytes.
+const maxPrompt = 200
+
+// A History is what was typed into a terminal and shown by it, as far as it tells prompts from other lines. Make it with
+// NewHistory. Its methods may be called by any number of goroutines.
+type History struct {
+	mu        sync.Mutex  // guards the following
+	login     shell.Shell // its class is empty until it is known
+	nested    shell.Class // of the shell that has last shown a marker; empty: none has, or it is gone
+	began     shell.Class // of the shell that has shown a marker at the prompt first; empty: none has
+	typed     bool        // something was typed
+	first     string      // the last line when something was typed for the first time: the login shell's prompt
+	touches   int         // how often a caller has typed
+	touchedAt int64       // the end of the output when a caller has last typed; -1: never
+	entered   int64       // the end of the output when a line was last entered; -1: never
+	learned   string      // a line that is known to have been a prompt
+	ready     bool        // a marker showed that the shell is ready, and nothing was typed since
+}
+
+// NewHistory makes the history of a terminal that just opened.
+func NewHistory() *History { return &History{touchedAt: -1, entered: -1} }
+
+// Touch remembers that a caller types where line is the last one and end the end of the output. entered says that the
+// text holds a line end.
+func (h *History) Touch(line string, end int64, entered bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.touchedAt = end
+	if entered {
+		h.entered = end
+	}
+	if !h.typed || IsLogin(h.first) { // what answers a login is no command yet
+		h.first = line
+	}
+	h.typed, h.ready = true, false
+	h.touches++
+}
+
+// Pressed remembers that a key was pressed on a command's behalf.
+func (h *History) Pressed() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.typed, h.ready = true, false
+}
+
+// Typed reports whether anything was typed.
+func (h *History) Typed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.typed
+}
+
+// Touches returns how often a caller has typed.
+func (h *History) Touches() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.touches
+}
+
+// Learn remembers a line that is known to have been a prompt.
+func (h *History) Learn(line string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.learn(line)
+}
+
+// learn requires h.mu.
+func (h *History) learn(line string) {
+	if strings.TrimSpace(line) != "" && len(line) <= maxPrompt {
+		h.learned = line
+	}
+}
+
+// IsLearned reports whether a line has the form of the prompt that was learned.
+func (h *History) IsLearned(line string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.isLearned(line)
+}
+
+// isLearned requires h.mu.
+func (h *History) isLearned(line string) bool {
+	return h.learned != "" && (line == h.learned || SameStem(line, h.learned))
+}
+
+// Marked remembers that a marker came from a shell of that class, whose prompt was before. The shell is ready, whatever
+// it shows, unless a caller has typed since there were so many touches.
+func (h *History) Marked(class shell.Class, before string, touches int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.learn(before)
+	h.nested = class
+	if before == h.first {
+		h.began = class
+	}
+	h.ready = h.touches == touches
+}
+
+// Refused remembers that a line with a marker was none for the shell that read it: it is of another class than the one
+// that has last shown a marker.
+func (h *History) Refused() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.nested, h.began = "", ""
+}
+
+// Ready reports whether nothing was typed since a marker last showed that the shell is ready, and returns the prompt that
+// is due then. A last line that ends like a prompt is that prompt; it need not have come yet.
+func (h *History) Ready(line string) (prompt string, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.ready {
+		return "", false
+	}
+	if tail.MatchString(line) {
+		h.learn(line)
+	}
+	return h.learned, true
+}
+
+// Reacting reports whether a caller has typed and nothing has come since: the last line may be about to go, for example
+// a pager's after q.
+func (h *History) Reacting(end int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.touchedAt >= 0 && end <= h.touchedAt
+}
+
+// Login returns the login shell. Its class is empty until SetLogin.
+func (h *History) Login() shell.Shell {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.login
+}
+
+// SetLogin says which shell is the login shell.
+func (h *History) SetLogin(sh shell.Shell) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.login = sh
+}
+
+// ShellAt returns what reads a line that is typed behind the last one: asked if that is not empty; away from the login
+// shell's prompt what a marker has shown there; else the login shell. The class is empty if nothing is known.
+func (h *History) ShellAt(line string, asked shell.Class) shell.Shell {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	nested := h.nested
+	if nested == h.login.Class || h.login.Name != "" && h.isFirst(line) && SameSign(line, h.first) {
+		nested = ""
+	}
+	if h.login.Name == "" && h.began != "" && line == h.first { // back where it began, from a shell of another class
+		nested = h.began
+	}
+	switch {
+	case asked != "" && asked != h.login.Class:
+		return shell.Shell{Class: asked}
+	case asked == "" && nested != "":
+		return shell.Shell{Class: nested}
+	}
+	return h.login
+}
+
+// isFirst reports whether a line has the form of the prompt that the terminal began with. Requires h.mu.
+func (h *History) isFirst(line string) bool {
+	return tail.MatchString(h.first) && Waits(h.first, nil) == nil && (line == h.first || SameStem(line, h.first))
+}

@@ -1,0 +1,27 @@
+package prompt
+
+import (
+	"testing"
+
+	"ptyctl/session/shell"
+)
+
+// Where nobody can be asked for the login shell, as over Telnet, a marker at the prompt that the terminal began with says
+// of which class it is, and a shell started by hand does not change that.
+func TestClassWhereItBegan(t *testing.T) {
+	h := NewHistory()
+	h.Touch("demo$ ", 0, false)
+	at := func(line string, want shell.Class) {
+		t.Helper()
+		if got := h.ShellAt(line, ""); got.Class != want {
+			t.Errorf("at %q: %q, want %q", line, got.Class, want)
+		}
+	}
+	h.Marked(shell.Posix, "demo$ ", 0)
+	at("demo$ ", shell.Posix)
+	h.Marked(shell.Csh, "% ", 0)
+	at("% ", shell.Csh)
+	at("demo$ ", shell.Posix)
+	h.Refused() // refused: it is another shell that shows the same prompt
+	at("demo$ ", "")
+}
