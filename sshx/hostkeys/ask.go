@@ -6,21 +6,23 @@ import (
 	"strings"
 )
 
-// Question is what policy Ask wants to know: whether a host of which nothing is on record is the one meant.
+// Question is the question of policy Ask about a host without a recorded key: is this the
+// host that the user means to reach?
 type Question struct {
 	Name        string  // as looked up: an alias, a host, or [host]:port
-	Address     string  // of the peer; empty if not known
+	Address     string  // of the server; empty if unknown
 	Type        string  // of the offered key
-	Fingerprint string  // of the offered key; a valid answer
-	Certificate string  // why the certificate offered did not count; empty if there was none
-	OtherNames  []Entry // lines that hold this key under other names, eight at most
-	Again       bool    // the last answer was none of yes, no and the fingerprint
+	Fingerprint string  // of the offered key; also a valid answer, meaning yes
+	Certificate string  // why the offered certificate was rejected; empty without one
+	OtherNames  []Entry // at most eight lines with this key under other names
+	Again       bool    // the last answer was not yes, no or the fingerprint
 }
 
-// maxAsked is how often a question is put before its answer counts as no.
+// maxAsked is the number of attempts; after the last one the answer counts as no.
 const maxAsked = 3
 
-// String returns the question in words, on several lines, without a line end.
+// String returns the question as text of several lines, without a final line end. The words
+// are those of ssh(1).
 func (q Question) String() string {
 	if q.Again {
 		return "Please type 'yes', 'no' or the fingerprint:"
@@ -46,7 +48,7 @@ func (q Question) String() string {
 	return b.String()
 }
 
-// put asks until it has an answer.
+// put asks until it gets a valid answer, at most maxAsked times.
 func (q Question) put(ctx context.Context, ask func(context.Context, Question) (string, error)) (yes bool, err error) {
 	for range maxAsked {
 		answer, err := ask(ctx, q)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// tenThousand is a large file, in which the host looked up comes last.
+// tenThousand returns a large file with the host in its last line.
 func tenThousand(b *testing.B, name func(string) string) string {
 	var lines strings.Builder
 	k := keys()
@@ -60,7 +60,7 @@ func BenchmarkLookup10kLines(b *testing.B) {
 	}
 }
 
-// BenchmarkVerifyAgain is what a later key exchange on the same connection costs.
+// BenchmarkVerifyAgain measures a later key exchange on the same connection.
 func BenchmarkVerifyAgain(b *testing.B) {
 	v := verifier(b, 22, Options{}, "server "+text(keys().ed))
 	b.ReportAllocs()

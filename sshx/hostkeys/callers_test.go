@@ -8,8 +8,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// TestCallerFiles checks that files which a caller has named narrow what the record says, and that they admit a host
-// which is not on record at the floor accept_new alone.
+// TestCallerFiles checks that files named by a caller can only narrow the record, and that
+// they admit an unrecorded host only with the floor accept_new.
 func TestCallerFiles(t *testing.T) {
 	k := keys()
 	cert := hostCert(t, k.ca, k.ed, nil, "server")
@@ -73,8 +73,8 @@ func TestCallerFiles(t *testing.T) {
 	}
 }
 
-// TestCallersAddress checks CheckHostIP with files that a caller has named: an address on record holds, and none is
-// recorded on a caller's word.
+// TestCallersAddress checks CheckHostIP with files named by a caller: a recorded address must
+// match, and no address may be recorded because of a caller's file.
 func TestCallersAddress(t *testing.T) {
 	k := keys()
 	for _, c := range []struct {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxFileSize bounds one file, in bytes: a path may come from a caller who knows less than ours.
+	// maxFileSize limits one file, in bytes: a caller may have chosen the path.
 	maxFileSize = 64 << 20
-	// maxWarnings bounds what one reading of the files says about bad lines.
+	// maxWarnings limits the warnings about bad lines in one reading of the files.
 	maxWarnings = 20
 )
 
@@ -24,8 +24,8 @@ type Entry struct {
 	File        string
 	Line        int    // from 1
 	Marker      Marker // NoMarker for an ordinary line
-	Names       string // as written; a hashed name is unreadable. Empty in a revocation list
-	Type        string // of the key, as "ssh-ed25519"
+	Names       string // as written, possibly hashed; empty in a revocation list
+	Type        string // of the key, for example "ssh-ed25519"
 	Fingerprint string // of the key, "SHA256:..."
 }
 
@@ -36,11 +36,11 @@ func (e Entry) String() string { return fmt.Sprintf("%s:%d", e.File, e.Line) }
 type database struct {
 	records  []record
 	warnings []string
-	unsaid   int // warnings beyond maxWarnings
+	unsaid   int // number of warnings beyond maxWarnings
 }
 
-// readDatabase reads the files. Only a file too large to be true is an error; what else cannot be read is a
-// warning, and a file that does not exist not even that.
+// readDatabase reads the files. A file that is too large is an error, any other unreadable
+// file is a warning, and a missing file is ignored.
 func readDatabase(files []string) (*database, error) {
 	db := &database{}
 	for _, name := range files {
@@ -59,10 +59,11 @@ func readDatabase(files []string) (*database, error) {
 	return db, nil
 }
 
+// errTooLarge is the error of readText for a file of more than maxFileSize bytes.
 var errTooLarge = errors.New("hostkeys: the file is too large")
 
-// readText returns the contents of a regular file. Devices and pipes, /dev/null above all, count as empty: reading one
-// could wait for ever.
+// readText returns the contents of a regular file. Devices and pipes, for example /dev/null,
+// count as empty, because a read of one could block without end.
 func readText(name string) (string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -106,6 +107,7 @@ func (db *database) parse(file, text string) {
 	}
 }
 
+// warn adds a warning, or only counts it beyond maxWarnings.
 func (db *database) warn(format string, args ...any) {
 	if len(db.warnings) == maxWarnings {
 		db.unsaid++
@@ -114,7 +116,7 @@ func (db *database) warn(format string, args ...any) {
 	db.warnings = append(db.warnings, fmt.Sprintf(format, args...))
 }
 
-// allWarnings returns the warnings, with a count of those left out.
+// allWarnings returns the warnings and the number of those left out.
 func (db *database) allWarnings() []string {
 	all := slices.Clone(db.warnings)
 	if db.unsaid > 0 {
@@ -129,7 +131,8 @@ type entry struct {
 	key ssh.PublicKey
 }
 
-// lookup returns, for each of the names, the lines about it. Names are in lower case; an empty one finds nothing.
+// lookup returns the lines about each of the names. Names must be in lower case; an empty
+// name has no lines.
 func (db *database) lookup(names ...string) [][]entry {
 	found := make([][]entry, len(names))
 	for i := range db.records {
@@ -153,7 +156,7 @@ func (db *database) lookup(names ...string) [][]entry {
 	return found
 }
 
-// withKey returns the ordinary lines that hold this key, whatever their names.
+// withKey returns at most limit ordinary lines with this key, under any name.
 func (db *database) withKey(key ssh.PublicKey, limit int) []Entry {
 	text := encodeKey(key)
 	var found []Entry
@@ -166,6 +169,7 @@ func (db *database) withKey(key ssh.PublicKey, limit int) []Entry {
 	return found
 }
 
+// entry returns the record as an Entry.
 func (r *record) entry(fingerprint string) Entry {
 	return Entry{File: r.file, Line: r.line, Marker: r.marker, Names: r.names, Type: r.keyType, Fingerprint: fingerprint}
 }

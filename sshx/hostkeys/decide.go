@@ -6,10 +6,12 @@ import (
 	"fmt"
 )
 
-// maxOtherNames bounds the other names shown for a key.
+// maxOtherNames is the most other names shown for a key.
 const maxOtherNames = 8
 
-// decide takes the decision about the first key. The result lacks what Verify can fill in.
+// decide decides about the first key of a connection, in this order: key size, revocation,
+// pin, localhost, then the recorded keys (judge). The caller fills in the fields that Verify
+// knows.
 func (v *Verifier) decide(ctx context.Context, o *offer) (Result, error) {
 	if bits := o.rsaBits(); bits != 0 && bits < v.o.RequiredRSASize {
 		return Result{}, &WeakKeyError{
@@ -29,7 +31,7 @@ func (v *Verifier) decide(ctx context.Context, o *offer) (Result, error) {
 		return Result{Decision: Unchecked}, nil
 	}
 	j := v.judge(v.known, o)
-	if j.standing == unheard && j.ip != changed {
+	if j.status == notRecorded && j.ip != changed {
 		if pinned && v.o.Floor >= AcceptNew {
 			return Result{Decision: Pinned}, nil
 		}
@@ -42,6 +44,7 @@ func (v *Verifier) decide(ctx context.Context, o *offer) (Result, error) {
 	return r, err
 }
 
+// checkRevoked returns a *RevokedError if a line revokes the offered key or its authority.
 func (v *Verifier) checkRevoked(k known, o *offer) error {
 	e, found := v.revoked.find(o)
 	if !found {
@@ -53,24 +56,24 @@ func (v *Verifier) checkRevoked(k known, o *offer) error {
 	return &RevokedError{Name: v.names.name, Type: o.keyType, Fingerprint: o.fingerprint, Entry: e}
 }
 
-// vouched returns the line of a caller's file that would vouch for the key if it were the operator's.
+// vouched returns the line of a caller's file that confirms the key, for the error message.
 func (v *Verifier) vouched(o *offer) *Entry {
-	if j := v.known.callers.judge(o, v.names.cert, v.o.CASignatureAlgorithms); j.standing == confirmed {
+	if j := v.known.callers.judge(o, v.names.cert, v.o.CASignatureAlgorithms); j.status == confirmed {
 		return &j.entry
 	}
 	return nil
 }
 
-// mismatch returns the error, which lacks what the key contradicts.
+// mismatch returns the error without the key that is contradicted.
 func (v *Verifier) mismatch(o *offer) *MismatchError {
 	return &MismatchError{Name: v.names.name, Type: o.keyType, Fingerprint: o.fingerprint}
 }
 
-// decideKnown decides where the files have a say.
+// decideKnown decides for a host with recorded keys.
 func (v *Verifier) decideKnown(o *offer, j judgement) (Result, error) {
 	r := Result{Decision: Known, Entry: &j.entry}
 	switch {
-	case j.standing == changed && v.o.Policy != Disabled:
+	case j.status == changed && v.o.Policy != Disabled:
 		e := v.mismatch(o)
 		e.Recorded = j.recorded
 		return Result{}, e
@@ -78,7 +81,7 @@ func (v *Verifier) decideKnown(o *offer, j judgement) (Result, error) {
 		e := v.mismatch(o)
 		e.Name, e.Recorded = v.names.ip, j.ipRecorded
 		return Result{}, e
-	case j.standing == changed:
+	case j.status == changed:
 		return Result{Decision: Unchecked, Entry: &j.recorded[0], Changed: true, Warnings: []string{fmt.Sprintf(
 			"the host key of %q contradicts %s and was accepted by policy disabled: it may be an attack",
 			v.names.name, j.recorded[0])}}, nil
@@ -88,13 +91,13 @@ func (v *Verifier) decideKnown(o *offer, j judgement) (Result, error) {
 			fmt.Sprintf("the host key contradicts the address %s, on record at %s: it may be an attack",
 				v.names.ip, j.ipRecorded[0]),
 		)
-		if j.standing == unheard {
+		if j.status == notRecorded {
 			r.Decision, r.Entry = Unchecked, nil
 		}
 	case j.byCA:
 		r.Decision = KnownAuthority
-	case v.names.ip != "" && j.ip == unheard && !j.byBareName && !j.byCaller && !v.o.KeepAddresses:
-		// ssh_config(5) CheckHostIP: addresses are added "regardless of the setting of StrictHostKeyChecking".
+	case v.names.ip != "" && j.ip == notRecorded && !j.byBareName && !j.byCaller && !v.o.KeepAddresses:
+		// ssh_config(5), CheckHostIP: addresses are added "regardless of the setting of StrictHostKeyChecking".
 		_, _, err := v.record(o, false)
 		if isVerdict(err) {
 			return Result{}, err
@@ -106,10 +109,11 @@ func (v *Verifier) decideKnown(o *offer, j judgement) (Result, error) {
 	return r, nil
 }
 
-// decideNew decides where nothing is on record.
+// decideNew decides for a host without a recorded key.
 func (v *Verifier) decideNew(ctx context.Context, o *offer, j judgement) (Result, error) {
 	unknown := &UnknownError{
-		Name: v.names.name, Type: o.keyType, Fingerprint: o.fingerprint, Policy: v.o.Policy, Floor: v.o.Floor, NoPin: v.o.NoPin,
+		Name: v.names.name, Type: o.keyType, Fingerprint: o.fingerprint,
+		Policy: v.o.Policy, Floor: v.o.Floor, NoPin: v.o.NoPin,
 		Certificate: j.certificate, Files: v.o.allFiles(), OtherNames: v.db.withKey(o.key, maxOtherNames),
 		Pinned: v.o.Fingerprint != "", Vouched: v.vouched(o),
 	}
@@ -144,13 +148,13 @@ func (v *Verifier) decideNew(ctx context.Context, o *offer, j judgement) (Result
 	line, now, err := v.record(o, true)
 	var refused *notRecordableError
 	switch {
-	case err == nil && line != nil && now.standing == unheard:
+	case err == nil && line != nil && now.status == notRecorded:
 		r.Entry = line
 	case err == nil:
-		// Another process was faster; what it wrote decides.
+		// Another process has recorded a key meanwhile, and that line decides.
 		return v.decideKnown(o, now)
 	case errors.As(err, &refused) && v.o.Policy == AcceptNew:
-		// The first use of a key that is recorded nowhere would be a first use every time.
+		// Without a record, every connection would be a first use and accept any key.
 		unknown.Unwritable = refused.reason
 		return Result{}, unknown
 	case isVerdict(err):

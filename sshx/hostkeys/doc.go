@@ -1,6 +1,6 @@
-// Package hostkeys decides whether the key an SSH server presents is the key of the host one meant to reach,
-// from the same files and by the same rules as OpenSSH: sshd(8) "SSH_KNOWN_HOSTS FILE FORMAT" and the
-// host key options of ssh_config(5).
+// Package hostkeys decides whether the key of an SSH server is the key of the host that the
+// user means to reach. It uses the files and rules of OpenSSH: sshd(8) "SSH_KNOWN_HOSTS FILE
+// FORMAT" and the host key options of ssh_config(5).
 //
 // The smallest program:
 //
@@ -13,8 +13,9 @@
 //	config.HostKeyAlgorithms = v.Algorithms(ssh.SupportedAlgorithms().HostKeys)
 //	config.HostKeyCallback = v.HostKeyCallback(ctx)
 //
-// Both lines are needed. A server has a key of each type and shows the one the client asks for first; Algorithms
-// asks for a type that is on record, so that a host known by one key is not taken for a changed one.
+// Both lines are needed. A server has a key of each type and sends the one that the client
+// asks for first. Algorithms asks for a type on record; otherwise a host recorded with one
+// key would look like a host with a changed key.
 //
 // One Verifier serves one connection:
 //
@@ -22,21 +23,26 @@
 //	                                    |
 //	                                    `--> Algorithms
 //
-// What it promises:
+// The package guarantees:
 //
-//   - A key that is revoked, by an @revoked line of this host or by a RevokedHostKeys file, is refused under every
-//     policy. A revocation list that cannot be read is an error, never an empty list.
-//   - A host on record under a different key is a mismatch, also when the recorded key is of another type, and is
-//     refused under every policy but Disabled.
-//   - One bad line, or a missing file, costs that line or file and a warning; it never hides the rest.
-//   - The decision is taken once. A later key exchange on the same connection neither asks nor writes again,
-//     and must show the same key.
-//   - A line is added under a lock, after the files were read again, by one append; no other line is touched.
+//   - A key that is revoked, by an @revoked line of this host or by a RevokedHostKeys file,
+//     is refused under every policy. An unreadable revocation list is an error, never an
+//     empty list.
+//   - A different key for a recorded host is a mismatch, also if the recorded key has another
+//     type, and is refused under every policy except Disabled.
+//   - A bad line, or a missing file, costs that line or file and a warning; it never hides
+//     the rest.
+//   - The decision is made once. A later key exchange on the same connection does not ask or
+//     write again, and must show the same key.
+//   - A line is added under a lock, after the files were read again, by one append; no other
+//     line is changed.
 //
-// Where it is stricter than OpenSSH: revoked keys stay refused under Disabled; an @revoked line for the host without
-// its port counts for every port; an address that contradicts the name (CheckHostIP) is refused under Ask rather than
-// asked about; a different key at a later key exchange is refused even if that one is on record too.
+// It is stricter than OpenSSH in four points. Revoked keys stay refused under Disabled. An
+// @revoked line for the host without its port applies to every port. An address that
+// contradicts the name (CheckHostIP) is refused under Ask without a question. A different key
+// at a later key exchange is refused even if that key is on record too.
 //
-// Where it is more helpful: when only the name without a port is on record, Algorithms prefers the types recorded
-// there; and where no file can take the key, Ask and Disabled accept it for this connection, with a warning.
+// It is more helpful in two points. If only the name without a port is on record, Algorithms
+// prefers the types recorded there. If no file can take the key, Ask and Disabled accept it
+// for this connection, with a warning.
 package hostkeys

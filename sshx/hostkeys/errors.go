@@ -5,24 +5,25 @@ import (
 	"strings"
 )
 
-// UnknownError reports that nothing is on record for the host, and that the policy, or the answer to its question, does
-// not accept a new one.
+// UnknownError reports that no key is on record for the host, and that the policy, or the
+// answer to its question, does not accept a new one.
 type UnknownError struct {
 	Name        string   // as looked up: an alias, a host, or [host]:port
-	Type        string   // of the offered key, as "ssh-ed25519"
+	Type        string   // of the offered key, for example "ssh-ed25519"
 	Fingerprint string   // of the offered key
-	Policy      Policy   // that refused it
+	Policy      Policy   // the policy that refused the key
 	Floor       Policy   // Options.Floor
 	NoPin       bool     // Options.NoPin
-	Pinned      bool     // the key has the fingerprint asked for, and Floor does not let that admit a host
-	Vouched     *Entry   // the line of a caller's file that has the key, and that Floor does not let admit a host
-	Declined    bool     // the question was put, and the answer was no
-	Certificate string   // why the certificate offered did not count; empty if there was none
-	Unwritable  string   // why the key could not be recorded, where the policy would accept it
-	Files       []string // searched
-	OtherNames  []Entry  // lines that hold this key under other names, eight at most
+	Pinned      bool     // the key has the pinned fingerprint, but Floor does not let a pin admit a host
+	Vouched     *Entry   // the line of a caller's file with the key, which Floor does not let admit a host
+	Declined    bool     // the answer to the question was no
+	Certificate string   // why the offered certificate was rejected; empty without one
+	Unwritable  string   // why the key could not be recorded, if the policy would accept it
+	Files       []string // the files searched
+	OtherNames  []Entry  // at most eight lines with this key under other names
 }
 
+// Error names the host, the key, the files and the possible next steps.
 func (e *UnknownError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no host key is on record for %q, which offers %s %s", e.Name, e.Type, e.Fingerprint)
@@ -78,17 +79,18 @@ func (e *UnknownError) Error() string {
 	return b.String()
 }
 
-// MismatchError reports a key that contradicts what is on record, what was pinned, or what the same connection
-// showed before. It may be an attack.
+// MismatchError reports a key that contradicts the record, the pin, or the key shown earlier
+// on the same connection. It may be an attack.
 type MismatchError struct {
 	Name        string  // as looked up: an alias, a host, [host]:port, or the address (CheckHostIP)
 	Type        string  // of the offered key
 	Fingerprint string  // of the offered key
 	Recorded    []Entry // the lines it contradicts
-	Pinned      string  // the fingerprint asked for, if that is what it contradicts
-	Earlier     string  // the fingerprint accepted earlier on this connection, if that is what it contradicts
+	Pinned      string  // the pinned fingerprint, if the key contradicts it
+	Earlier     string  // the fingerprint accepted earlier on this connection, if the key contradicts it
 }
 
+// Error names both keys, and the check that the user must do before accepting the new one.
 func (e *MismatchError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the host key of %q is not the expected one (it may be an attack): it offers %s %s, but ",
@@ -115,7 +117,8 @@ func (e *MismatchError) Error() string {
 	return b.String()
 }
 
-// RevokedError reports a key that is revoked, or a certificate whose authority is. No policy accepts it.
+// RevokedError reports a revoked key, or a certificate of a revoked authority. No policy
+// accepts it.
 type RevokedError struct {
 	Name        string // as looked up
 	Type        string // of the offered key
@@ -123,6 +126,7 @@ type RevokedError struct {
 	Entry       Entry  // the line that revokes it
 }
 
+// Error names the line that revokes the key or its authority.
 func (e *RevokedError) Error() string {
 	what := "the host key"
 	if e.Entry.Fingerprint != e.Fingerprint {
@@ -140,6 +144,7 @@ type WeakKeyError struct {
 	Required    int    // bits
 }
 
+// Error names both sizes and the remedies.
 func (e *WeakKeyError) Error() string {
 	return fmt.Sprintf(
 		"the RSA host key of %q (%s) has %d bits, and RequiredRSASize is %d: give the host a longer key, or "+

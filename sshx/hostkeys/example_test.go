@@ -26,7 +26,7 @@ func newHostKey() ssh.PublicKey {
 	return key
 }
 
-// The first connection records the key; a later one meets another.
+// The first connection records the key; a later one gets a different key.
 func ExampleVerifier_Verify() {
 	dir, err := os.MkdirTemp("", "hostkeys")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPipe: opening a pipe that nobody writes to would wait for ever.
+// TestPipe: opening a pipe without a writer would block without end.
 func TestPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
@@ -19,7 +19,7 @@ func TestPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := v.Result(); r.Entry != nil || len(r.Warnings) != 1 {
-		t.Errorf("%+v", r)
+		t.Errorf("Result = %+v, want no entry and one warning", r)
 	}
 	if _, err := NewVerifier("server", 22, nil, Options{RevokedFiles: []string{name}}); err == nil {
 		t.Error("a pipe was taken for an empty revocation list")

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// fixedKey is the same in every process: the seeds of all fuzz workers must agree.
+// fixedKey is the same in every process, because the seeds of all fuzz workers must agree.
 func fixedKey() ssh.Signer {
 	return signer(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), nil)
 }
 
-// FuzzKnownHosts reads arbitrary files. Nothing may panic; a host name takes no part in the reading; one more line
-// neither hides nor changes those before it; and what is added to any file is found again, unless it is revoked or
-// contradicted there.
+// FuzzKnownHosts reads any bytes as a file. The parser must not panic. A host name must not
+// affect the reading. One more line must not hide or change those before it. A line added to
+// any file must be found again, unless the file revokes or contradicts it.
 func FuzzKnownHosts(f *testing.F) {
 	key := fixedKey()
 	f.Add("server "+text(key)+"\n", "server")
@@ -65,7 +65,7 @@ func FuzzKnownHosts(f *testing.F) {
 	})
 }
 
-// FuzzProof reads arbitrary announcements and proofs.
+// FuzzProof reads any bytes as announcements and proofs.
 func FuzzProof(f *testing.F) {
 	f.Add(ProveRequest([]ssh.PublicKey{fixedKey().PublicKey()}), []byte("\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, payload, answer []byte) {

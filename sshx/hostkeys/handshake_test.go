@@ -17,17 +17,19 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// opensshOrder are OpenSSH's default host key algorithms, but with ecdsa before ed25519: so a server with all
-// types shows a key other than the first one generated unless the order is right.
+// opensshOrder has OpenSSH's default host key algorithms, but with ecdsa before ed25519. A
+// server with all types then shows another key than the first one generated, unless the order
+// is right.
 var opensshOrder = []string{
 	ssh.CertAlgoECDSA256v01, ssh.CertAlgoED25519v01, ssh.CertAlgoRSASHA512v01, ssh.CertAlgoRSASHA256v01,
 	ssh.KeyAlgoECDSA256, ssh.KeyAlgoED25519, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256,
 }
 
-// keyring holds the keys the tests use; generated once, since RSA takes its time.
+// keyring has the keys of the tests. They are generated once, because RSA keys are slow to
+// generate.
 type keyring struct {
 	ed, ecdsa, rsa, rsa1024 ssh.Signer // the server's
-	otherEd, otherRSA       ssh.Signer // of nobody here
+	otherEd, otherRSA       ssh.Signer // unrelated keys
 	ca, otherCA             ssh.Signer
 }
 
@@ -58,14 +60,15 @@ func signer(key any, err error) ssh.Signer {
 	return s
 }
 
-// text is a key as in a line: type and base64.
+// text returns a key in the form of a line: type and base64.
 func text(s ssh.Signer) string {
 	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(s.PublicKey())))
 }
 
 func fingerprint(s ssh.Signer) string { return ssh.FingerprintSHA256(s.PublicKey()) }
 
-// hostCert certifies key for the principals; edit may spoil the certificate before it is signed.
+// hostCert certifies key for the principals; edit may change the certificate before it is
+// signed.
 func hostCert(tb testing.TB, ca, key ssh.Signer, edit func(*ssh.Certificate), principals ...string) ssh.Signer {
 	tb.Helper()
 	cert := &ssh.Certificate{
@@ -85,7 +88,7 @@ func hostCert(tb testing.TB, ca, key ssh.Signer, edit func(*ssh.Certificate), pr
 	return s
 }
 
-// writeLines makes a file in a fresh directory.
+// writeLines writes a file in a new directory and returns its path.
 func writeLines(tb testing.TB, lines ...string) string {
 	tb.Helper()
 	name := filepath.Join(tb.TempDir(), "known_hosts")
@@ -95,8 +98,8 @@ func writeLines(tb testing.TB, lines ...string) string {
 	return name
 }
 
-// serve accepts one connection with the given host keys and lets anyone in. The channel tells whether the client
-// went as far as to log in, that is, took the host key.
+// serve accepts one connection with the given host keys and any login. The channel reports
+// whether the client accepted the host key and logged in.
 func serve(tb testing.TB, hostKeys ...ssh.Signer) (addr string, accepted <-chan bool) {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -158,7 +161,7 @@ func handshake(tb testing.TB, v *Verifier, hostKeys ...ssh.Signer) error {
 	return err
 }
 
-// verifier makes a Verifier for server:port over one user file with these lines.
+// verifier returns a Verifier for server:port with one user file of these lines.
 func verifier(tb testing.TB, port int, o Options, lines ...string) *Verifier {
 	tb.Helper()
 	if o.UserFiles == nil {

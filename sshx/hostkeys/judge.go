@@ -1,17 +1,17 @@
 package hostkeys
 
-// known is what the files say about one host.
+// known has the lines of the files about one host.
 type known struct {
-	record  lines // of the files that decide
+	record  lines // of UserFiles and GlobalFiles, which decide
 	callers lines // of CallerFiles
 }
 
-// lines are those of one set of files about one host, by the name under which they were found.
+// lines are the lines about one host in one set of files, by the name that matched.
 type lines struct {
 	name, bare, ip []entry
 }
 
-// read reads the files that decide, and those of the caller.
+// read reads UserFiles and GlobalFiles as record, and CallerFiles as callers.
 func (o *Options) read() (record, callers *database, err error) {
 	if record, err = readDatabase(o.files()); err != nil {
 		return nil, nil, err
@@ -20,17 +20,19 @@ func (o *Options) read() (record, callers *database, err error) {
 	return record, callers, err
 }
 
-// lines returns what the files say about the host.
+// lines returns the lines about the host of this connection.
 func (v *Verifier) lines(record, callers *database) known {
 	return known{record: record.lines(v.names), callers: callers.lines(v.names)}
 }
 
+// lines looks one host up under all its names.
 func (db *database) lines(n hostNames) lines {
 	found := db.lookup(n.name, n.bare, n.ip)
 	return lines{name: found[0], bare: found[1], ip: found[2]}
 }
 
-// revoked returns the line that revokes the offered key or its authority, in whatever file it is.
+// revoked returns the line that revokes the offered key or its authority, in any of the
+// files.
 func (k *known) revoked(o *offer) (Entry, bool) {
 	r, c := &k.record, &k.callers
 	for _, entries := range [][]entry{r.name, r.bare, r.ip, c.name, c.bare, c.ip} {
@@ -43,48 +45,51 @@ func (k *known) revoked(o *offer) (Entry, bool) {
 	return Entry{}, false
 }
 
-// standing is what the files say about a key.
-type standing int
+// status is the result of a comparison of a key with the files.
+type status int
 
 const (
-	unheard   standing = iota // no line that could vouch for or contradict it
-	confirmed                 // a line vouches for it
-	changed                   // lines exist, with other keys
+	notRecorded status = iota // no line confirms or contradicts the key
+	confirmed                 // a line has the key
+	changed                   // there are lines, but with other keys
 )
 
-// judgement is the standing of an offered key, with its reasons.
+// judgement is the status of an offered key, with the reasons. The field names in the
+// comments say for which status a field is set.
 type judgement struct {
-	standing    standing
+	status      status
 	entry       Entry   // confirmed: the line
-	byCA        bool    // confirmed: the line is that of a certificate authority
+	byCA        bool    // confirmed: the line has a certificate authority
 	byBareName  bool    // confirmed: the line names the host without its port
 	recorded    []Entry // changed: the lines
-	byCaller    bool    // confirmed: the line is in one of CallerFiles, and the record has none
-	certificate string  // why the certificate did not count; empty if it did, or there was none
-	ip          standing
+	byCaller    bool    // confirmed: the line is in CallerFiles, and the record has no line
+	certificate string  // why the certificate was rejected; empty if it was not, or without one
+	ip          status
 	ipRecorded  []Entry // ip changed: the lines
 }
 
-// judge compares the offer with the record, which decides, and then with the caller's files: they may contradict it, and
-// vouch for a host of which nothing is on record if the floor allows.
+// judge compares the offered key with the record, which decides, and then with the caller's
+// files. Those may contradict the key, and may confirm a host without a recorded key if the
+// floor allows.
 func (v *Verifier) judge(k known, o *offer) judgement {
 	j := k.record.judge(o, v.names.cert, v.o.CASignatureAlgorithms)
-	if len(v.o.CallerFiles) == 0 || j.standing == changed || j.ip == changed {
+	if len(v.o.CallerFiles) == 0 || j.status == changed || j.ip == changed {
 		return j
 	}
 	switch c := k.callers.judge(o, v.names.cert, v.o.CASignatureAlgorithms); {
-	case c.standing == changed || c.ip == changed:
+	case c.status == changed || c.ip == changed:
 		return c
-	case j.standing == unheard && c.standing == confirmed && v.o.Floor >= AcceptNew:
+	case j.status == notRecorded && c.status == confirmed && v.o.Floor >= AcceptNew:
 		c.byCaller = true
 		return c
 	}
 	return j
 }
 
-// judge compares the offer with the lines as OpenSSH does: the certificate first, then, as if the server had never sent
-// one, its plain key; each under the name, then under the bare name. A plain key of whatever type on record under
-// the name itself makes any other a changed one; under the bare name it does not, since another server may live there.
+// judge compares the offer with the lines as OpenSSH does: first the certificate, then the
+// plain key as if there were no certificate; each under the name, then under the bare name. A
+// recorded plain key of any type under the name itself makes any other key a changed one.
+// Under the bare name it does not, because another server may use that name.
 func (k *lines) judge(o *offer, principal string, caAlgorithms []string) judgement {
 	var j judgement
 	if o.cert != nil {
@@ -98,17 +103,17 @@ func (k *lines) judge(o *offer, principal string, caAlgorithms []string) judgeme
 				j.certificate = err.Error()
 				break
 			}
-			// An address is never checked against a certificate: it names hosts.
-			return judgement{standing: confirmed, entry: ca, byCA: true}
+			// A certificate names hosts, so the address is not checked.
+			return judgement{status: confirmed, entry: ca, byCA: true}
 		}
 	}
 	j.ip, _, j.ipRecorded = plain(k.ip, o)
-	j.standing, j.entry, j.recorded = plain(k.name, o)
-	if j.standing != unheard {
+	j.status, j.entry, j.recorded = plain(k.name, o)
+	if j.status != notRecorded {
 		return j
 	}
 	if s, e, _ := plain(k.bare, o); s == confirmed {
-		j.standing, j.entry, j.byBareName = confirmed, e, true
+		j.status, j.entry, j.byBareName = confirmed, e, true
 	}
 	return j
 }
@@ -124,7 +129,7 @@ func authority(entries []entry, o *offer) (Entry, bool) {
 }
 
 // plain compares the offered plain key with the ordinary lines.
-func plain(entries []entry, o *offer) (standing, Entry, []Entry) {
+func plain(entries []entry, o *offer) (status, Entry, []Entry) {
 	var others []Entry
 	for _, e := range entries {
 		if e.Marker != NoMarker {
@@ -138,5 +143,5 @@ func plain(entries []entry, o *offer) (standing, Entry, []Entry) {
 	if others != nil {
 		return changed, Entry{}, others
 	}
-	return unheard, Entry{}, nil
+	return notRecorded, Entry{}, nil
 }

@@ -4,6 +4,6 @@ package hostkeys
 
 import "os"
 
-// flock does nothing where the standard library knows no file lock. What is left is what OpenSSH has: the files are
-// read again just before, and a line is added by one append.
+// flock does nothing, because package syscall has no file lock here. As in OpenSSH, two
+// measures remain: the files are read again just before, and a line is added by one append.
 func flock(*os.File) error { return nil }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// flock waits for the exclusive lock of the file; flock(2). Closing the file gives it up.
+// flock waits for the exclusive lock of the file (flock(2)). Closing the file releases it.
 func flock(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// hashMagic starts a hashed name, "|1|salt|hash": HMAC-SHA1 of the name under the salt, both in base64.
+// hashMagic starts a hashed name, "|1|salt|hash": the HMAC-SHA1 of the name with the salt,
+// both in base64 (HashKnownHosts in ssh_config(5)).
 const hashMagic = "|1|"
 
 var errBadHash = errors.New("the hashed host name is not |1|salt|hash")
@@ -19,6 +20,7 @@ type hashedName struct {
 	salt, sum [sha1.Size]byte
 }
 
+// parseHashedName parses "|1|salt|hash".
 func parseHashedName(s string) (hashedName, error) {
 	var h hashedName
 	rest, ok := strings.CutPrefix(s, hashMagic)
@@ -35,6 +37,7 @@ func decodeExactly(dst []byte, text string) bool {
 	return err == nil && len(raw) == len(dst) && copy(dst, raw) == len(dst)
 }
 
+// matches reports whether the hash is that of name.
 func (h *hashedName) matches(name string) bool {
 	mac := hmac.New(sha1.New, h.salt[:])
 	mac.Write([]byte(name))

@@ -9,19 +9,20 @@ import (
 
 const defaultPort = 22 // RFC 4253 section 4
 
-// unsafeInName are the characters that mean something in a line; a name with one of them, or with a control
-// character or a blank, is never written.
+// unsafeInName has the characters with a meaning in a line. A name with one of them, or with
+// a control character or a blank, is never written.
 const unsafeInName = "@?*#[]|'\"\\!, "
 
 // hostNames are the names under which one host is looked up, in lower case.
 type hostNames struct {
 	name string // an alias, a host, or [host]:port
-	bare string // the host without its port, tried when nothing is on record for name; empty if there is none to try
-	ip   string // the address, or [address]:port, if it is to be checked too
+	bare string // the host without its port, used if name has no line; empty if equal to name
+	ip   string // the address, or [address]:port, if CheckHostIP applies
 	cert string // the principal a certificate must name: never with a port
 }
 
-// newHostNames returns the names of a host in the files' own form; sshd(8) "SSH_KNOWN_HOSTS FILE FORMAT".
+// newHostNames returns the names of a host in the form of the files (sshd(8) "SSH_KNOWN_HOSTS
+// FILE FORMAT").
 func newHostNames(host string, port int, ip net.IP, o Options) hostNames {
 	host = canonical(host)
 	n := hostNames{name: withPort(host, port), cert: host}
@@ -37,7 +38,8 @@ func newHostNames(host string, port int, ip net.IP, o Options) hostNames {
 	return n
 }
 
-// canonical returns a host name in lower case, and an address in its one usual form, without brackets.
+// canonical returns a host name in lower case, or an address in its canonical form without
+// brackets.
 func canonical(host string) string {
 	if inner, ok := strings.CutPrefix(host, "["); ok && strings.HasSuffix(inner, "]") {
 		host = strings.TrimSuffix(inner, "]")
@@ -56,7 +58,7 @@ func withPort(host string, port int) string {
 	return "[" + host + "]:" + strconv.Itoa(port)
 }
 
-// recordable reports whether a name may stand in a line: [host]:port, or a host alone.
+// recordable reports whether a name, a host or [host]:port, is safe to write into a line.
 func recordable(name string) bool {
 	if host, ok := strings.CutPrefix(name, "["); ok {
 		if i := strings.LastIndex(host, "]:"); i >= 0 {
@@ -67,16 +69,17 @@ func recordable(name string) bool {
 		!strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// missing returns the names under which a key so judged is to be recorded: the address and, if name is set, the name.
+// missing returns the names to record for a key: the address and, if name is set, the name.
+// It returns no names for a key that contradicts the record.
 func (n *hostNames) missing(j judgement, name bool) []string {
-	if j.standing == changed || j.ip == changed {
+	if j.status == changed || j.ip == changed {
 		return nil
 	}
 	var names []string
-	if name && j.standing == unheard {
+	if name && j.status == notRecorded {
 		names = append(names, n.name)
 	}
-	if n.ip != "" && j.ip == unheard {
+	if n.ip != "" && j.ip == notRecorded {
 		names = append(names, n.ip)
 	}
 	return names

@@ -15,12 +15,13 @@ import (
 
 // offer is the key a server presented.
 type offer struct {
-	key         ssh.PublicKey    // the plain key; of a certificate, the certified one
+	key         ssh.PublicKey    // the plain key, or the key in the certificate
 	cert        *ssh.Certificate // nil if the server showed a plain key
 	keyType     string
 	fingerprint string // of key
 }
 
+// newOffer returns the parts of a presented key or certificate.
 func newOffer(key ssh.PublicKey) *offer {
 	o := &offer{key: key}
 	if cert, ok := key.(*ssh.Certificate); ok {
@@ -46,9 +47,10 @@ func (o *offer) rsaBits() int {
 	return 0
 }
 
-// checkCert says why the certificate does not prove that its holder is the host called name, or nil. Whether its
-// authority is trusted is for the caller to know. Unlike ssh.CertChecker.CheckHostKey, and as OpenSSH, it takes
-// principals as patterns and refuses a certificate that lists none.
+// checkCert returns why the certificate does not prove that its holder is the host name, or
+// nil. The caller must check whether its authority is trusted. Unlike
+// ssh.CertChecker.CheckHostKey, and like OpenSSH, it treats principals as patterns and
+// refuses a certificate without any.
 func (o *offer) checkCert(name string, signatureAlgorithms []string) error {
 	if o.cert.CertType != ssh.HostCert {
 		return fmt.Errorf("it is not a host certificate (type %d)", o.cert.CertType)
@@ -68,11 +70,12 @@ func (o *offer) checkCert(name string, signatureAlgorithms []string) error {
 	return checker.CheckCert(o.cert.ValidPrincipals[i], o.cert)
 }
 
+// sameKey reports whether two keys have the same wire form.
 func sameKey(a, b ssh.PublicKey) bool {
 	return bytes.Equal(a.Marshal(), b.Marshal())
 }
 
-// encodeKey returns the key as in the third field of a line, without padding.
+// encodeKey returns the key in the form of the third field of a line, without padding.
 func encodeKey(key ssh.PublicKey) string {
 	return base64.RawStdEncoding.EncodeToString(key.Marshal())
 }

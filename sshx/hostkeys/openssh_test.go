@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// verdict is what a key exchange came to.
+// verdict is the outcome of a key exchange.
 type verdict string
 
 const (
@@ -42,7 +42,7 @@ func verdictOf(tb testing.TB, err error) verdict {
 	return ""
 }
 
-// opensshCase is a key exchange with a server called "server" of which OpenSSH's answer is known.
+// opensshCase is a key exchange with a server called "server", with OpenSSH's known answer.
 type opensshCase struct {
 	name   string
 	port   int // 0: 22
@@ -51,9 +51,9 @@ type opensshCase struct {
 	lines  []string
 	server []ssh.Signer
 	want   verdict
-	// decision is looked at where want is accept.
+	// decision is compared if want is accept.
 	decision Decision
-	// since is the first OpenSSH with this answer, where it is a recent one.
+	// since is the first OpenSSH with this answer, if that is a recent one.
 	since int
 }
 
@@ -185,9 +185,9 @@ func opensshCases(tb testing.TB) []opensshCase {
 	return cases
 }
 
-// TestAsOpenSSH holds our answers against OpenSSH's, each by a real key exchange: what a Verifier thinks of a key
-// counts for little if it made the server show the wrong one. (With the build tag "oracle" the same table is put
-// to ssh itself.)
+// TestAsOpenSSH compares our answers with OpenSSH's, each by a real key exchange, because the
+// order of algorithms decides which key the server shows. With the build tag "oracle" the
+// installed ssh must give the same answers.
 func TestAsOpenSSH(t *testing.T) {
 	for _, c := range opensshCases(t) {
 		t.Run(c.name, func(t *testing.T) {

@@ -10,19 +10,21 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Policy says what to do about a key that the files do not vouch for; StrictHostKeyChecking in ssh_config(5).
-// The policies stand in order, each more lenient than the one before.
+// Policy is the treatment of a key that the files do not confirm (StrictHostKeyChecking in
+// ssh_config(5)). The policies are in order, each more lenient than the one before.
 type Policy int
 
 const (
 	// Strict accepts only keys on record ("yes").
 	Strict Policy = iota
-	// Ask puts the key of a host of which nothing is on record to Options.Ask, and records it on a yes ("ask").
+	// Ask submits the key of an unrecorded host to Options.Ask, and records it after a yes
+	// ("ask").
 	Ask
-	// AcceptNew accepts, and records, the key of such a host unseen ("accept-new").
+	// AcceptNew accepts and records the key of an unrecorded host without a question
+	// ("accept-new").
 	AcceptNew
-	// Disabled accepts every key that is not revoked, and records the key of a new host ("no"). The caller must look
-	// at Result.Changed.
+	// Disabled accepts every key that is not revoked, and records the key of an unrecorded host
+	// ("no"). The caller must check Result.Changed.
 	Disabled
 )
 
@@ -41,55 +43,61 @@ func (p Policy) String() string {
 	return fmt.Sprintf("Policy(%d)", int(p))
 }
 
-// Options configure a Verifier. The zero value is a strict check against no files: it accepts nothing.
-// Paths are used as they are: "~", tokens and "none" have been dealt with before.
+// Options configures a Verifier. The zero value is a strict check without files: it accepts
+// no key. Paths are used unchanged: the caller must have expanded "~" and tokens and removed
+// "none".
 type Options struct {
 	Policy Policy
 
-	// UserFiles and GlobalFiles are searched in this order; UserKnownHostsFile and GlobalKnownHostsFile. What they say
-	// of a host decides. A file that does not exist is no error.
+	// UserFiles and GlobalFiles are searched in this order (UserKnownHostsFile and
+	// GlobalKnownHostsFile). Their lines about a host decide. A missing file is no error.
 	UserFiles   []string
 	GlobalFiles []string
 
-	// CallerFiles were named by someone who may narrow what the files above say and not widen it. A key must not
-	// contradict their lines either. Where the files above have nothing on record, theirs vouch for a host if Floor
-	// allows.
+	// CallerFiles were named by a caller, who may narrow the files above but not widen them. A
+	// key must not contradict their lines either. If the files above have no line about a host,
+	// these files confirm it if Floor allows.
 	CallerFiles []string
 
-	// Floor is the most lenient policy that whoever chose Fingerprint and CallerFiles may reach. At Strict and Ask
-	// neither of them admits a host of which UserFiles and GlobalFiles have nothing on record.
+	// Floor is the most lenient policy that the caller can reach by Fingerprint and CallerFiles.
+	// At Strict and Ask neither of them admits a host without a line in UserFiles and
+	// GlobalFiles.
 	Floor Policy
 
-	// RecordFile takes new keys. Empty means UserFiles[0].
+	// RecordFile is the file for new keys. Empty means UserFiles[0].
 	RecordFile string
 
-	// RevokedFiles list keys that are always refused, one public key per line; RevokedHostKeys. Each must exist and
-	// be readable in full. Binary key revocation lists (KRL) are not supported.
+	// RevokedFiles list keys that are always refused, one public key per line (RevokedHostKeys).
+	// Each must exist and be readable in full. Binary key revocation lists (KRL) are not
+	// supported.
 	RevokedFiles []string
 
-	// ReadOnly keeps the files as they are: a key that would have to be recorded is not accepted.
+	// ReadOnly forbids writing to the files; a key that must be recorded is then not accepted.
 	ReadOnly bool
 
-	// KeepRecord adds nothing to the files either, but accepts what the policy accepts: some other decision depends on what
-	// was on record before.
+	// KeepRecord forbids writing too, but accepts every key that the policy accepts. It is for
+	// callers that base another decision on the record as it was before.
 	KeepRecord bool
 
-	// Alias is looked up, and recorded, in place of the host name and port; HostKeyAlias. Empty: none.
+	// Alias replaces host name and port for looking up and recording (HostKeyAlias); empty for
+	// none.
 	Alias string
 
-	// Fingerprint pins the key: "SHA256:" and 43 characters of base64, as ssh-keygen -l prints. Any other key is
-	// refused. The pinned one must not contradict the files, and admits a host of which nothing is on record if Floor
-	// allows. For a certificate it is the fingerprint of the certified key.
+	// Fingerprint pins the key: "SHA256:" and 43 characters of base64, as ssh-keygen -l prints.
+	// Any other key is refused. The pinned key must not contradict the files, and admits an
+	// unrecorded host if Floor allows. For a certificate it is the fingerprint of the certified
+	// key.
 	Fingerprint string
 
-	// NoPin says that nobody can give a Fingerprint for this host, so that no error advises it.
+	// NoPin says that a Fingerprint cannot be given for this host, so errors must not suggest
+	// it.
 	NoPin bool
 
-	// HashNewNames writes names into the file only as salted hashes; HashKnownHosts.
+	// HashNewNames writes names only as salted hashes (HashKnownHosts).
 	HashNewNames bool
 
-	// CheckIP also looks up the address given to NewVerifier; CheckHostIP. It has no effect on loopback addresses and
-	// when the host name is that address.
+	// CheckIP also checks the address given to NewVerifier (CheckHostIP). It has no effect on
+	// loopback addresses, or if the host name is that address.
 	CheckIP bool
 
 	// KeepAddresses keeps CheckIP from adding addresses of known hosts to the files.
@@ -101,17 +109,17 @@ type Options struct {
 	// RequiredRSASize is the smallest RSA key accepted, in bits. Values below 1024, also zero, mean 1024.
 	RequiredRSASize int
 
-	// CASignatureAlgorithms are the algorithms with which a certificate may be signed. Nil means OpenSSH's default:
-	// all but those with SHA-1.
+	// CASignatureAlgorithms are the accepted signature algorithms of a certificate. Nil means
+	// OpenSSH's default: all without SHA-1.
 	CASignatureAlgorithms []string
 
-	// Ask answers the question of policy Ask: "yes", "no", or the fingerprint, case ignored in the words. Any
-	// other answer is asked again, three times at most, with Question.Again set. It may block as long as ctx
-	// lives. Nil means no.
+	// Ask answers the question of policy Ask: "yes", "no", or the fingerprint; the words in any
+	// case. After another answer it is called again with Question.Again set, at most three times
+	// in all. It may block until ctx ends. Nil means no.
 	Ask func(ctx context.Context, q Question) (answer string, err error)
 }
 
-// minRSASize is the limit RequiredRSASize can only raise; ssh_config(5).
+// minRSASize is the lower limit of RequiredRSASize (ssh_config(5)).
 const minRSASize = 1024
 
 // defaultCASignatureAlgorithms is the default of CASignatureAlgorithms in ssh_config(5).
@@ -122,7 +130,7 @@ var defaultCASignatureAlgorithms = []string{
 	ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256,
 }
 
-// normalized returns a copy with defaults filled in, independent of the caller's slices.
+// normalized returns a checked copy with defaults, independent of the caller's slices.
 func (o Options) normalized() (Options, error) {
 	for _, p := range []Policy{o.Policy, o.Floor} {
 		if p < Strict || p > Disabled {
@@ -154,12 +162,12 @@ func (o Options) normalized() (Options, error) {
 	return o, nil
 }
 
-// files are the paths that decide, in the order in which they are searched.
+// files returns the paths that decide, in search order.
 func (o *Options) files() []string {
 	return slices.Concat(o.UserFiles, o.GlobalFiles)
 }
 
-// allFiles are the paths to search, in order.
+// allFiles returns all paths in search order.
 func (o *Options) allFiles() []string {
 	return slices.Concat(o.UserFiles, o.GlobalFiles, o.CallerFiles)
 }

@@ -17,7 +17,8 @@ import (
 
 const proxyVariable = "HOSTKEYS_TEST_PROXY"
 
-// TestMain makes the test program its own ProxyCommand, so that ssh can be told any host name and port.
+// TestMain makes the test program its own ProxyCommand, so that ssh accepts any host name and
+// port.
 func TestMain(m *testing.M) {
 	if addr := os.Getenv(proxyVariable); addr != "" {
 		c, err := net.Dial("tcp", addr)
@@ -34,7 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestOracle puts the table of TestAsOpenSSH to the ssh of this machine: go test -tags oracle -run TestOracle.
+// TestOracle runs the table of TestAsOpenSSH with the installed ssh: go test -tags oracle
+// -run TestOracle.
 func TestOracle(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -6,12 +6,13 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// certifiedTypes maps the algorithms for certificates (PROTOCOL.certkeys) to the type of the key certified.
+// certifiedTypes maps the certificate algorithms (PROTOCOL.certkeys) to the type of the
+// certified key.
 var certifiedTypes = map[string]string{
 	ssh.CertAlgoRSAv01:             ssh.KeyAlgoRSA,
 	ssh.CertAlgoRSASHA256v01:       ssh.KeyAlgoRSA,
 	ssh.CertAlgoRSASHA512v01:       ssh.KeyAlgoRSA,
-	"ssh-dss-cert-v01@openssh.com": "ssh-dss", // x/crypto deprecates its names for these; a file may still hold such a key
+	"ssh-dss-cert-v01@openssh.com": "ssh-dss", // x/crypto deprecates its constant, but a file may have such a key
 	ssh.CertAlgoECDSA256v01:        ssh.KeyAlgoECDSA256,
 	ssh.CertAlgoECDSA384v01:        ssh.KeyAlgoECDSA384,
 	ssh.CertAlgoECDSA521v01:        ssh.KeyAlgoECDSA521,
@@ -23,8 +24,9 @@ var certifiedTypes = map[string]string{
 	ssh.CertAlgoMLDSA87v01Go:       ssh.KeyAlgoMLDSA87,
 }
 
-// plainType returns the type of the plain key that a negotiated algorithm is used with: an ssh-rsa key signs with
-// three algorithms (RFC 8332 section 3), and a server's certificate may have to stand in for its plain key.
+// plainType returns the type of the plain key for a negotiated algorithm. An ssh-rsa key
+// signs with three algorithms (RFC 8332 section 3), and a certificate may have to replace its
+// plain key.
 func plainType(algorithm string) string {
 	if algorithm == ssh.KeyAlgoRSASHA256 || algorithm == ssh.KeyAlgoRSASHA512 {
 		return ssh.KeyAlgoRSA
@@ -35,16 +37,19 @@ func plainType(algorithm string) string {
 	return algorithm
 }
 
+// isCertificate reports whether the algorithm is one for certificates.
 func isCertificate(algorithm string) bool {
 	_, ok := certifiedTypes[algorithm]
 	return ok
 }
 
-// Algorithms returns the host key algorithms in the order to offer them: those of keys on record first, and all for
-// certificates if an authority is on record, the others after them, each group in the order given. It neither adds nor
-// drops any. If the first algorithm given is one of a key on record, the order stays.
+// Algorithms returns the host key algorithms in the order to offer: first those of keys on
+// record, and those for certificates if an authority is on record, then the others, each
+// group in the given order. It does not add or drop any. The order stays if the first
+// algorithm already belongs to a key on record.
 //
-// Call it with the default list, also as changed by "+" or "-"; not with a HostKeyAlgorithms list of the user's own.
+// defaults should be the default list, possibly changed by "+" or "-"; it must not be a
+// HostKeyAlgorithms list of the user's own.
 func (v *Verifier) Algorithms(defaults []string) []string {
 	types := make(map[string]bool)
 	hasAuthority := false
@@ -69,8 +74,9 @@ func (v *Verifier) Algorithms(defaults []string) []string {
 	return append(first, last...)
 }
 
-// wanted returns the lines whose keys the server had best show: those on record that a caller's files do not contradict,
-// else those on record, else the caller's. A pinned key, if it is on record, is the only one wanted.
+// wanted returns the lines with the keys that the server should show: recorded lines that the
+// caller's files also have, else the recorded lines, else the caller's. A pinned key on
+// record is the only one.
 func (v *Verifier) wanted() []entry {
 	record, callers := v.usable(v.known.record), v.usable(v.known.callers)
 	if len(record) == 0 {
@@ -85,7 +91,7 @@ func (v *Verifier) wanted() []entry {
 	return record
 }
 
-// usable returns the lines of the name, or else of the bare name, that can vouch for a key.
+// usable returns the lines of the name, or else of the bare name, that can confirm a key.
 func (v *Verifier) usable(l lines) []entry {
 	usable := func(entries []entry) []entry {
 		return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
@@ -98,6 +104,7 @@ func (v *Verifier) usable(l lines) []entry {
 	return usable(l.bare)
 }
 
+// isRevoked reports whether one of the entries revokes the key of e.
 func isRevoked(entries []entry, e entry) bool {
 	return slices.ContainsFunc(entries, func(r entry) bool { return r.Marker == Revoked && sameKey(r.key, e.key) })
 }

@@ -15,15 +15,15 @@ import (
 type Marker string
 
 const (
-	// NoMarker says: the key is one of the host's own.
+	// NoMarker means that the key is one of the host's own.
 	NoMarker Marker = ""
-	// CertAuthority says: the key signs certificates of the host.
+	// CertAuthority means that the key signs certificates of the host.
 	CertAuthority Marker = "@cert-authority"
-	// Revoked says: the key must never be accepted for the host, nor as its authority.
+	// Revoked means that the key must never be accepted, for the host or as its authority.
 	Revoked Marker = "@revoked"
 )
 
-// record is one well-formed line of a known_hosts file. Its strings are parts of the file's text.
+// record is one well-formed line of a known_hosts file. Its strings share the file's text.
 type record struct {
 	file    string
 	line    int // from 1
@@ -41,8 +41,9 @@ var (
 	errKeyText   = errors.New("the key is not valid base64 of a key of the type before it")
 )
 
-// parseLine reads one line without its line end; sshd(8) "SSH_KNOWN_HOSTS FILE FORMAT". It reports false for a comment
-// or an empty line. The key is checked for its frame only: most lines are about other hosts.
+// parseLine parses one line without its line end (sshd(8) "SSH_KNOWN_HOSTS FILE FORMAT"). It
+// returns false for a comment or an empty line. It checks only the frame of the key, because
+// most lines are about other hosts.
 func parseLine(text string) (r record, ok bool, err error) {
 	text = strings.Trim(text, " \t\r")
 	if text == "" || text[0] == '#' {
@@ -74,7 +75,7 @@ func parseLine(text string) (r record, ok bool, err error) {
 	return r, true, nil
 }
 
-// cutField splits off the text up to the first blank, and drops the blanks that follow.
+// cutField splits s at the first blank, and drops the blanks after the field.
 func cutField(s string) (field, rest string) {
 	i := strings.IndexAny(s, " \t")
 	if i < 0 {
@@ -83,7 +84,8 @@ func cutField(s string) (field, rest string) {
 	return s[:i], strings.TrimLeft(s[i:], " \t")
 }
 
-// framesKey reports whether keyText is base64 of a blob that starts with the string keyType (RFC 4253 section 6.6).
+// framesKey reports whether keyText is base64 of a blob that begins with the string keyType
+// (RFC 4253 section 6.6).
 func framesKey(keyType, keyText string) bool {
 	blob, err := base64.RawStdEncoding.DecodeString(keyText)
 	if err != nil || len(blob) < 4 {
@@ -93,7 +95,7 @@ func framesKey(keyType, keyText string) bool {
 	return uint64(n) < uint64(len(blob)-4) && string(blob[4:4+n]) == keyType
 }
 
-// matches reports whether the line is about name, which is in lower case.
+// matches reports whether the line is about name, which must be in lower case.
 func (r *record) matches(name string) bool {
 	if r.hashed {
 		return r.hash.matches(name)

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// verify asks v about the plain key of s.
+// verify calls v.Verify with the plain key of s.
 func verify(tb testing.TB, v *Verifier, s ssh.Signer) error {
 	tb.Helper()
 	return v.Verify(tb.Context(), s.PublicKey())
@@ -80,7 +80,8 @@ func TestAsk(t *testing.T) {
 				t.Errorf("asked %d times, want %d", len(asked), len(c.answers))
 			}
 			for i, q := range asked {
-				if q.Again != (i > 0) || q.Name != "[server]:2201" || q.Fingerprint != fingerprint(k.ed) || q.Type != ssh.KeyAlgoED25519 ||
+				if q.Again != (i > 0) || q.Name != "[server]:2201" ||
+					q.Fingerprint != fingerprint(k.ed) || q.Type != ssh.KeyAlgoED25519 ||
 					len(q.OtherNames) != 1 ||
 					q.OtherNames[0].Names != "elsewhere" {
 					t.Errorf("question %d: %+v", i, q)
@@ -173,12 +174,13 @@ func TestDisabled(t *testing.T) {
 	}
 	r := v.Result()
 	if !r.Changed || r.Decision != Unchecked || r.Entry == nil || r.Entry.Line != 1 || len(r.Warnings) != 1 {
-		t.Errorf("%+v", r)
+		t.Errorf("Result = %+v, want Changed, Unchecked, the entry of line 1 and one warning", r)
 	}
 	if read(t, v.o.UserFiles[0]) != before {
 		t.Error("a changed key was recorded")
 	}
-	if got := verdictOf(t, verify(t, verifier(t, 22, Options{Policy: Disabled}, "@revoked * "+text(k.ed)), k.ed)); got != revoked {
+	v = verifier(t, 22, Options{Policy: Disabled}, "@revoked * "+text(k.ed))
+	if got := verdictOf(t, verify(t, v, k.ed)); got != revoked {
 		t.Errorf("a revoked key under disabled: %s", got)
 	}
 	known := verifier(t, 22, Options{Policy: Disabled}, "server "+text(k.ed))
@@ -198,7 +200,7 @@ func TestCheckIP(t *testing.T) {
 		policy Policy
 		lines  []string
 		want   verdict
-		added  string // the start of the line that was added
+		added  string // the start of the added line
 	}{
 		{name: "both known", ip: ip, lines: []string{"server,192.0.2.7 " + ed}, want: accept},
 		{name: "address new, under strict too", ip: ip, lines: []string{"server " + ed}, want: accept, added: "192.0.2.7 "},
@@ -268,7 +270,10 @@ func TestRequiredRSASize(t *testing.T) {
 		required int
 		key      ssh.Signer
 		want     verdict
-	}{{0, k.rsa1024, accept}, {512, k.rsa1024, accept}, {2048, k.rsa1024, weak}, {2048, k.rsa, accept}, {3072, k.rsa, weak}, {3072, k.ed, accept}} {
+	}{
+		{0, k.rsa1024, accept}, {512, k.rsa1024, accept}, {2048, k.rsa1024, weak},
+		{2048, k.rsa, accept}, {3072, k.rsa, weak}, {3072, k.ed, accept},
+	} {
 		v := verifier(t, 22, Options{Policy: Disabled, RequiredRSASize: c.required}, "server "+text(c.key))
 		if got := verdictOf(t, verify(t, v, c.key)); got != c.want {
 			t.Errorf("RequiredRSASize %d, %s: %s, want %s", c.required, c.key.PublicKey().Type(), got, c.want)
@@ -276,7 +281,7 @@ func TestRequiredRSASize(t *testing.T) {
 	}
 }
 
-// TestTinyRSA: x/crypto/ssh takes no such key either, but that is its own affair.
+// TestTinyRSA: x/crypto/ssh refuses such a key too, but the limit must not depend on that.
 func TestTinyRSA(t *testing.T) {
 	key, err := ssh.NewPublicKey(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 767, 1), E: 65537})
 	if err != nil {

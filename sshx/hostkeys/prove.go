@@ -8,20 +8,20 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// The global requests by which a server announces its host keys and proves that it holds them;
-// PROTOCOL section 2.5 of OpenSSH.
+// The global requests by which a server announces its host keys and proves that it has them
+// (PROTOCOL section 2.5 of OpenSSH).
 const (
 	HostKeysRequest      = "hostkeys-00@openssh.com"
 	HostKeysProveRequest = "hostkeys-prove-00@openssh.com"
 )
 
-// maxAnnounced bounds the keys one announcement may hold.
+// maxAnnounced is the most keys in one announcement.
 const maxAnnounced = 64
 
 var errAnnouncement = errors.New("hostkeys: the server's " + HostKeysRequest + " announcement is malformed: ignore it")
 
-// ParseHostKeys returns the plain keys of a HostKeysRequest payload: a sequence of strings, one key each.
-// Certificates and types we do not know are left out.
+// ParseHostKeys returns the plain keys in the payload of a HostKeysRequest: a sequence of
+// strings with one key each. It omits certificates and unknown types.
 func ParseHostKeys(payload []byte) ([]ssh.PublicKey, error) {
 	var keys []ssh.PublicKey
 	for n := 0; len(payload) > 0; n++ {
@@ -54,10 +54,11 @@ func ProveRequest(keys []ssh.PublicKey) []byte {
 	return payload
 }
 
-// VerifyProof checks the server's answer to ProveRequest(keys), one signature for each key in their order, and
-// returns the keys that are proven. One bad signature spoils the whole answer; an RSA signature by a weaker
-// algorithm than the connection's only its key. sessionID is ssh.ConnMetadata.SessionID, algorithm the host key
-// algorithm of the key exchange.
+// VerifyProof checks the server's answer to ProveRequest(keys), one signature per key in the
+// same order, and returns the proven keys. A bad signature invalidates the whole answer. An
+// RSA signature with a weaker algorithm than the connection's invalidates its key only.
+// sessionID is ssh.ConnMetadata.SessionID; algorithm is the host key algorithm of the key
+// exchange.
 func VerifyProof(answer, sessionID []byte, keys []ssh.PublicKey, algorithm string) ([]ssh.PublicKey, error) {
 	var proven []ssh.PublicKey
 	for i, k := range keys {
@@ -96,8 +97,8 @@ func VerifyProof(answer, sessionID []byte, keys []ssh.PublicKey, algorithm strin
 	return proven, nil
 }
 
-// proofAlgorithms are the signature algorithms accepted from RSA keys: that of the key exchange if it used RSA,
-// else those with SHA-2.
+// proofAlgorithms returns the signature algorithms accepted from RSA keys: that of the key
+// exchange if it used RSA, otherwise those with SHA-2.
 func proofAlgorithms(algorithm string) []string {
 	switch algorithm {
 	case ssh.KeyAlgoRSASHA512, ssh.CertAlgoRSASHA512v01:
@@ -110,7 +111,7 @@ func proofAlgorithms(algorithm string) []string {
 	return []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
 }
 
-// cutString splits off one string (RFC 4251 section 5).
+// cutString splits off one string of the SSH wire format (RFC 4251 section 5).
 func cutString(b []byte) (s, rest []byte, ok bool) {
 	var parts struct {
 		S    []byte
@@ -122,6 +123,7 @@ func cutString(b []byte) (s, rest []byte, ok bool) {
 	return parts.S, parts.Rest, true
 }
 
+// holdsKey reports whether key is one of keys.
 func holdsKey(keys []ssh.PublicKey, key ssh.PublicKey) bool {
 	return slices.ContainsFunc(keys, func(k ssh.PublicKey) bool { return sameKey(k, key) })
 }

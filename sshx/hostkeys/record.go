@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// notRecordableError says that there is no place or no way to record a key, in which case trying is of no use.
+// notRecordableError says that a key cannot be recorded; another attempt would fail as well.
 type notRecordableError struct{ reason string }
 
 func (e *notRecordableError) Error() string { return e.reason }
@@ -22,15 +22,16 @@ func (e *notRecordableError) Error() string { return e.reason }
 // keptRecord is the reason under Options.KeepRecord.
 const keptRecord = "the operator's record decides where credentials may be used, and only the operator adds to it"
 
-// isVerdict reports whether err is about the key and not about the file.
+// isVerdict reports whether err is about the key, not about the file.
 func isVerdict(err error) bool {
 	var revoked *RevokedError
 	return errors.As(err, &revoked)
 }
 
-// record adds the offered key to the file for new ones, under the host's address and, if name is set, its name,
-// whichever is not on record yet. Under the lock it reads all files again; the judgement is what they said then,
-// before the new line. The line is nil if there was nothing to add, or if the files now contradict the key.
+// record adds the offered key to RecordFile, under the host's address and, if name is set,
+// its name, as far as they are not recorded yet. It reads all files again under the lock; j
+// is the judgement of that moment, before the new line. line is nil if no line was needed, or
+// if the files now contradict the key.
 func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err error) {
 	if v.o.KeepRecord {
 		return nil, judgement{}, &notRecordableError{keptRecord}
@@ -75,7 +76,8 @@ func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err er
 	return line, j, err
 }
 
-// newLines returns the line for the names; with hashing one line each, since a line holds one hashed name.
+// newLines returns the line for the names; with hashing, one line each, because a line can
+// have only one hashed name.
 func newLines(names []string, key ssh.PublicKey, hash bool) string {
 	rest := " " + strings.TrimSuffix(string(ssh.MarshalAuthorizedKey(key)), "\n") + "\n"
 	if !hash {
@@ -89,8 +91,9 @@ func newLines(names []string, key ssh.PublicKey, hash bool) string {
 	return b.String()
 }
 
-// withLock calls f with the real path of the file, while it holds the lock of that file. OpenSSH takes no lock, so this
-// keeps only our own processes apart; f must leave the file sound for others at every moment.
+// withLock calls f with the real path of the file while it holds that file's lock. OpenSSH
+// takes no lock, so the lock only separates our own processes; f must keep the file valid for
+// other readers at every moment.
 func withLock(path string, f func(path string) error) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -98,7 +101,7 @@ func withLock(path string, f func(path string) error) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		// As for ~/.ssh: nobody else may read or write there.
+		// As for ~/.ssh: other users must not read or write there.
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
@@ -113,7 +116,8 @@ func withLock(path string, f func(path string) error) error {
 	if err != nil {
 		return err
 	}
-	// Closing the file ends the lock. The file stays: to remove it would let two processes lock two files of one name.
+	// Closing the file releases the lock. The file stays: if it were removed, two processes could
+	// lock two files with the same name.
 	defer lock.Close()
 	if err := flock(lock); err != nil {
 		return fmt.Errorf("%s cannot be locked: %w", lock.Name(), err)
@@ -121,8 +125,8 @@ func withLock(path string, f func(path string) error) error {
 	return f(path)
 }
 
-// appendText adds whole lines to the end of the file with one write, so that no reader ever sees a part of them, and
-// returns the number of the first.
+// appendText appends whole lines to the file with one write, so that a reader never sees a
+// part of them, and returns the number of the first line.
 func appendText(path, text string) (line int, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

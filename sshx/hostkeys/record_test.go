@@ -118,7 +118,8 @@ func TestRecordThroughSymlink(t *testing.T) {
 	}
 }
 
-// TestNotRecorded: a key that is accepted stays accepted if the file cannot take it, and the result says so.
+// TestNotRecorded: an accepted key must stay accepted if the file cannot take it, with a
+// warning.
 func TestNotRecorded(t *testing.T) {
 	dir := t.TempDir()
 	blocked := filepath.Join(dir, "file")
@@ -155,7 +156,7 @@ func TestNotRecorded(t *testing.T) {
 				t.Error("the error does not say why nothing was recorded")
 			}
 			if r := v.Result(); c.want == accept && (len(r.Warnings) == 0 || r.Entry != nil) {
-				t.Errorf("%+v", r)
+				t.Errorf("Result = %+v, want a warning and no entry", r)
 			}
 			if _, err := os.Stat(filepath.Join(dir, "known_hosts")); err == nil {
 				t.Error("a bad name was written")
@@ -164,8 +165,8 @@ func TestNotRecorded(t *testing.T) {
 	}
 }
 
-// TestRecordRace lets many connections meet a new host at once: one line comes of it, and whoever was shown
-// another key learns so.
+// TestRecordRace connects to an unrecorded host many times at once: one line must be added,
+// and a connection with another key must fail.
 func TestRecordRace(t *testing.T) {
 	k := keys()
 	const each = 8
@@ -199,7 +200,8 @@ func TestRecordRace(t *testing.T) {
 	}
 }
 
-// TestAddressRevokedMeanwhile: adding an address to a known host must not hide a revocation seen on the way.
+// TestAddressRevokedMeanwhile: adding an address of a known host must not hide a revocation
+// that appeared meanwhile.
 func TestAddressRevokedMeanwhile(t *testing.T) {
 	k := keys()
 	file := writeLines(t, "server "+text(k.ed))
@@ -215,7 +217,7 @@ func TestAddressRevokedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestRecordRereads: what another program wrote after the Verifier was made decides.
+// TestRecordRereads: a line written by another program after NewVerifier must decide.
 func TestRecordRereads(t *testing.T) {
 	k := keys()
 	for _, c := range []struct {

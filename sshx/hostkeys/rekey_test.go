@@ -11,7 +11,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// TestRekey runs real key exchanges on one connection: the first asks and writes, the later ones do nothing.
+// TestRekey runs real key exchanges on one connection: the first asks and writes, the later
+// ones must do neither.
 func TestRekey(t *testing.T) {
 	k := keys()
 	asked := 0
@@ -61,7 +62,7 @@ func TestRekey(t *testing.T) {
 
 func TestAnotherKeyAtRekey(t *testing.T) {
 	k := keys()
-	// Both keys are on record, and even policy Disabled does not let one connection change its mind.
+	// Both keys are on record, but one connection must not change its key, even with Disabled.
 	for _, p := range []Policy{Strict, AcceptNew, Disabled} {
 		v := verifier(t, 22, Options{Policy: p}, "server "+text(k.ed), "server "+text(k.rsa))
 		if err := verify(t, v, k.ed); err != nil {
@@ -75,14 +76,14 @@ func TestAnotherKeyAtRekey(t *testing.T) {
 		if r := v.Result(); r.Fingerprint != fingerprint(k.ed) {
 			t.Errorf("%s: the result changed to %+v", p, r)
 		}
-		// The same key in a certificate is the same key.
+		// The same key in a certificate counts as the same key.
 		if err := verify(t, v, hostCert(t, k.ca, k.ed, nil, "server")); err != nil {
 			t.Errorf("%s: %v", p, err)
 		}
 	}
 }
 
-// TestRefusedIsNotCached: a refusal leaves no trace that a second try could use.
+// TestRefusedIsNotCached: after a refusal a second attempt must be refused, too.
 func TestRefusedIsNotCached(t *testing.T) {
 	k := keys()
 	v := verifier(t, 22, Options{}, "server "+text(k.ed))

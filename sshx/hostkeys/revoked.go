@@ -9,17 +9,17 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// krlMagic starts a binary key revocation list; PROTOCOL.krl.
+// krlMagic starts a binary key revocation list (PROTOCOL.krl of OpenSSH).
 const krlMagic = "SSHKRL\n\x00"
 
-// revocations are the keys of the RevokedHostKeys files. A key is kept as its blob, so that types we cannot use
-// count too.
+// revocations has the keys of the RevokedHostKeys files, by their wire form, so that it
+// includes keys of unsupported types.
 type revocations struct {
 	byBlob map[string]Entry
 }
 
-// readRevocations reads the files. Whatever it cannot understand is an error: a revocation that is overlooked is a
-// stolen key that is accepted.
+// readRevocations reads the files. Any unreadable file or line is an error, because an
+// overlooked revocation would mean an accepted stolen key.
 func readRevocations(files []string) (*revocations, error) {
 	r := &revocations{byBlob: make(map[string]Entry)}
 	for _, name := range files {
@@ -49,6 +49,7 @@ func readRevocations(files []string) (*revocations, error) {
 	return r, nil
 }
 
+// parse adds the keys of one file.
 func (r *revocations) parse(file, text string) error {
 	n := 0
 	for line := range strings.SplitSeq(text, "\n") {
@@ -73,13 +74,15 @@ func (r *revocations) parse(file, text string) error {
 	return nil
 }
 
+// add records a revoked key; its first line counts.
 func (r *revocations) add(blob []byte, e Entry) {
 	if _, ok := r.byBlob[string(blob)]; !ok {
 		r.byBlob[string(blob)] = e
 	}
 }
 
-// find returns the line that revokes the offered key, the certificate as a whole, or its authority.
+// find returns the line that revokes the offered key, the whole certificate, or its
+// authority.
 func (r *revocations) find(o *offer) (Entry, bool) {
 	keys := []ssh.PublicKey{o.key}
 	if o.cert != nil {

@@ -11,18 +11,20 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Update is what a server's announcement of its keys means for the user's files; UpdateHostKeys in ssh_config(5).
+// Update is the change of the user's files that a server's announcement asks for
+// (UpdateHostKeys in ssh_config(5)).
 type Update struct {
-	New      []ssh.PublicKey // announced and not on record: to be proven by VerifyProof, then added
-	Obsolete []ssh.PublicKey // on record and not announced: to be removed
-	Skipped  string          // why nothing may be changed; then New and Obsolete are empty
+	New      []ssh.PublicKey // announced but not recorded: must be proven by VerifyProof, then added
+	Obsolete []ssh.PublicKey // recorded but not announced: to be removed
+	Skipped  string          // why no change is allowed; New and Obsolete are then empty
 }
 
-// PlanUpdate compares the announced keys with the user's files. As OpenSSH, it leaves alone whatever a person has
-// arranged by hand: it skips unless the accepted key was found in a user file, or confirmed by answer, as a plain
-// key of the very name; and where markers, patterns, lists of names, or other names for the same keys are
-// involved. Unlike OpenSSH it also skips under CheckHostIP, where a caller has named
-// files, and if the accepted key is not among those announced.
+// PlanUpdate compares the announced keys with the user's files. Like OpenSSH it does not
+// touch lines that a person has arranged by hand. It plans a change only if the accepted key
+// was found in a user file, or confirmed by an answer, as a plain key of exactly this name,
+// and if no markers, patterns, lists of names or other names of the same keys are involved.
+// Unlike OpenSSH it also plans no change under CheckHostIP, with files named by a caller, and
+// if the accepted key is not announced.
 func (v *Verifier) PlanUpdate(announced []ssh.PublicKey) (Update, error) {
 	v.mu.Lock()
 	accepted, r := v.accepted, v.result
@@ -45,6 +47,7 @@ func (v *Verifier) PlanUpdate(announced []ssh.PublicKey) (Update, error) {
 	return v.plan(db, announced), nil
 }
 
+// plan compares the announced keys with the lines of one reading of the files.
 func (v *Verifier) plan(db *database, announced []ssh.PublicKey) Update {
 	var recorded []ssh.PublicKey // under this name
 	for _, e := range db.lookup(v.names.name)[0] {
@@ -80,7 +83,7 @@ func (v *Verifier) plan(db *database, announced []ssh.PublicKey) Update {
 	return u
 }
 
-// elsewhere returns a line that holds the key and is not about name.
+// elsewhere returns a line with the key that is not about name.
 func (db *database) elsewhere(name string, key ssh.PublicKey) (Entry, bool) {
 	text := encodeKey(key)
 	for i := range db.records {
@@ -91,16 +94,17 @@ func (db *database) elsewhere(name string, key ssh.PublicKey) (Entry, bool) {
 	return Entry{}, false
 }
 
-// ApplyUpdate brings the user's files in line with the announcement: proven are the keys VerifyProof returned for
-// Update.New. For each file it plans again under the lock, removes only lines of this very host, and keeps every
-// other line byte for byte; keys are added to the first file. It returns what was changed.
+// ApplyUpdate changes the user's files as announced; proven are the keys that VerifyProof
+// returned for Update.New. For each file it plans again under the lock, removes only lines of
+// this host, and keeps every other line byte for byte; it adds keys to the first file. It
+// returns the changes made.
 func (v *Verifier) ApplyUpdate(announced, proven []ssh.PublicKey) (Update, error) {
 	var all Update
 	for i, file := range v.o.UserFiles {
 		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		// One lock at a time: another process may list the same files in another order.
+		// One lock at a time, because another process may lock the same files in another order.
 		err := withLock(file, func(path string) error {
 			u, err := v.PlanUpdate(announced)
 			if err != nil || u.Skipped != "" {
@@ -128,7 +132,8 @@ func (v *Verifier) ApplyUpdate(announced, proven []ssh.PublicKey) (Update, error
 	return all, nil
 }
 
-// rewrite removes this host's lines with an obsolete key from the file and adds lines to its end.
+// rewrite removes this host's lines with an obsolete key from the file and appends the added
+// lines.
 func (v *Verifier) rewrite(path string, obsolete []ssh.PublicKey, added string) error {
 	old, err := readText(path)
 	if err != nil {
@@ -156,11 +161,13 @@ func (v *Verifier) rewrite(path string, obsolete []ssh.PublicKey, added string) 
 	return nil
 }
 
+// holds reports whether the record has one of the keys.
 func (r *record) holds(keys []ssh.PublicKey) bool {
 	return slices.ContainsFunc(keys, func(k ssh.PublicKey) bool { return encodeKey(k) == r.keyText })
 }
 
-// replaceFile puts a file with the text in place of the old one, at once and with the old one's permissions.
+// replaceFile replaces the file by one with the given text, atomically and with the same
+// permissions.
 func replaceFile(path, text string) (err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -54,7 +54,7 @@ func TestParseHostKeys(t *testing.T) {
 	}
 }
 
-// prove answers as a server does, each key signing with the given algorithm ("" for its own).
+// prove returns a server's proof; each key signs with the given algorithm ("" for its own).
 func prove(t *testing.T, sessionID string, algorithm string, signers ...ssh.Signer) []byte {
 	t.Helper()
 	var answer []byte
@@ -203,7 +203,8 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestUpdateNeedsTrust: an announcement counts only from a server whose key a person once vouched for.
+// TestUpdateNeedsTrust: an announcement must have an effect only from a server with a key
+// that a person once confirmed.
 func TestUpdateNeedsTrust(t *testing.T) {
 	k := keys()
 	global := writeLines(t, "server "+text(k.ed))

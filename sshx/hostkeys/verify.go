@@ -11,12 +11,13 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Verifier decides about the host keys of one connection.
+// Verifier decides about the host keys of one connection. Verify calls decide for the first
+// key, which calls judge to compare it with the files.
 type Verifier struct {
 	// Set by NewVerifier.
 	o       Options
 	names   hostNames
-	address string // of the peer; empty if not known
+	address string // of the server; empty if unknown
 	local   bool   // address is a loopback address
 	revoked *revocations
 	db      *database // of UserFiles and GlobalFiles
@@ -24,31 +25,31 @@ type Verifier struct {
 	known   known
 
 	mu       sync.Mutex
-	accepted *offer // nil until a key was accepted
+	accepted *offer // nil before a key is accepted
 	result   Result
 }
 
-// Decision says why a key was accepted.
+// Decision is the reason why a key was accepted.
 type Decision int
 
 const (
-	// Undecided says: no key was accepted yet.
+	// Undecided means that no key has been accepted yet.
 	Undecided Decision = iota
-	// Known says: Result.Entry holds the key.
+	// Known means that Result.Entry has the key.
 	Known
-	// KnownAuthority says: Result.Entry holds the authority that certified the key.
+	// KnownAuthority means that Result.Entry has the authority that certified the key.
 	KnownAuthority
-	// Pinned says: the key has the fingerprint asked for, and the files do not contradict it. Result.Entry holds the key
-	// if it is on record.
+	// Pinned means that the key has the pinned fingerprint, and the files do not contradict it.
+	// Result.Entry is the key's line if it is on record.
 	Pinned
-	// Added says: nothing was on record; the policy accepted the key unseen. Result.Entry is the new line, if it could
-	// be written.
+	// Added means that no key was on record, and the policy accepted this one without a
+	// question. Result.Entry is the new line, if it could be written.
 	Added
-	// Confirmed says: nothing was on record; the question was answered with yes. Result.Entry is the new line, if it
-	// could be written.
+	// Confirmed means that no key was on record, and the answer to the question was yes.
+	// Result.Entry is the new line, if it could be written.
 	Confirmed
-	// Unchecked says: the key contradicts the files, or was not compared with them, and is accepted all the same: policy
-	// Disabled, or NoHostAuthenticationForLocalhost.
+	// Unchecked means that the key contradicts the files or was not compared with them, and was
+	// accepted by policy Disabled or NoHostAuthenticationForLocalhost.
 	Unchecked
 )
 
@@ -64,22 +65,24 @@ func (d Decision) String() string {
 // Result describes the accepted key.
 type Result struct {
 	Name        string   // as looked up: an alias, a host, or [host]:port
-	Type        string   // of the key, as "ssh-ed25519"; of a certificate, that of the certified key
+	Type        string   // of the key, for example "ssh-ed25519"; never that of a certificate
 	Fingerprint string   // of the key, "SHA256:..."
-	Decision    Decision // Undecided as long as the other fields but Name and Warnings are empty
-	Entry       *Entry   // the line behind the decision, if there is one
+	Decision    Decision // Undecided before a key is accepted; then only Name and Warnings are set
+	Entry       *Entry   // the line that decided, if any
 
-	// Changed: the key contradicts what is on record, and policy Disabled accepted it. As OpenSSH does, use neither
-	// password nor keyboard-interactive authentication, and forward nothing.
+	// Changed is true if the key contradicts the record and policy Disabled accepted it. Like
+	// OpenSSH, the caller must then use neither password nor keyboard-interactive
+	// authentication, and must forward nothing.
 	Changed bool
 
-	// Warnings: lines ignored, a certificate that did not count, a key that could not be recorded.
+	// Warnings concern ignored lines, a rejected certificate, or a key that could not be
+	// recorded.
 	Warnings []string
 }
 
-// NewVerifier reads the files and looks up the host: host and port as dialled (port 0 means 22), ip the peer's address,
-// or nil if it is not known, as behind a jump host. It fails if the options are wrong or a revocation list cannot be
-// read.
+// NewVerifier reads the files and looks up the host. host and port are those dialled (port 0
+// means 22); ip is the server's address, or nil if it is unknown, for example behind a jump
+// host. It fails for bad options and for an unreadable revocation list.
 func NewVerifier(host string, port int, ip net.IP, o Options) (*Verifier, error) {
 	o, err := o.normalized()
 	if err != nil {
@@ -104,12 +107,13 @@ func NewVerifier(host string, port int, ip net.IP, o Options) (*Verifier, error)
 	return v, nil
 }
 
-// HostKeyCallback returns Verify as x/crypto/ssh wants it. The context bounds the question of policy Ask.
+// HostKeyCallback returns Verify in the form of x/crypto/ssh. ctx limits the question of
+// policy Ask.
 func (v *Verifier) HostKeyCallback(ctx context.Context) ssh.HostKeyCallback {
 	return func(_ string, _ net.Addr, key ssh.PublicKey) error { return v.Verify(ctx, key) }
 }
 
-// Result describes the key that was accepted, or says Undecided.
+// Result describes the accepted key; its Decision is Undecided before that.
 func (v *Verifier) Result() Result {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -118,9 +122,10 @@ func (v *Verifier) Result() Result {
 	return r
 }
 
-// Verify accepts the key by returning nil, or returns *UnknownError, *MismatchError, *RevokedError or
-// *WeakKeyError, or what Options.Ask failed with. Once a key is accepted, every later call compares with that key
-// and does nothing else. It has one caller at a time, the key exchange.
+// Verify accepts the key by returning nil. Otherwise it returns *UnknownError,
+// *MismatchError, *RevokedError, *WeakKeyError, or the error of Options.Ask. After a key is
+// accepted, every later call only compares with that key. It must have one caller at a time:
+// the key exchange.
 func (v *Verifier) Verify(ctx context.Context, key ssh.PublicKey) error {
 	o := newOffer(key)
 	v.mu.Lock()
@@ -134,7 +139,7 @@ func (v *Verifier) Verify(ctx context.Context, key ssh.PublicKey) error {
 		e.Earlier = accepted.fingerprint
 		return e
 	}
-	// Not under mu: it may wait for a person.
+	// Without mu, because it may wait for a person.
 	r, err := v.decide(ctx, o)
 	if err != nil {
 		return err
