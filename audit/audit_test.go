@@ -20,7 +20,7 @@ import (
 	"ptyctl/term"
 )
 
-// folder is a folder of our own, which t.TempDir is for everybody's umask.
+// folder returns a folder with mode 0700. That of t.TempDir depends on the umask.
 func folder(tb testing.TB) string {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -48,7 +48,7 @@ func closeLog(tb testing.TB, l *Log) {
 	}
 }
 
-// write makes a log with n writes in it.
+// write creates a log with n writes in it.
 func write(tb testing.TB, o Options, n int) {
 	tb.Helper()
 	l := openLog(tb, o)
@@ -96,7 +96,7 @@ func entries(tb testing.TB, name string) []Entry {
 	return all
 }
 
-// verified checks the chain over a log's files, oldest to newest or not.
+// verified checks the chain in a log's files, in any order.
 func verified(tb testing.TB, names ...string) Report {
 	tb.Helper()
 	r, err := Verify("", names...)
@@ -139,13 +139,13 @@ func TestLines(t *testing.T) {
 	closeLog(t, l)
 	got := entries(t, path)
 	if len(got) != 10 { // file, start, seven events, stop
-		t.Fatalf("%d lines: %+v", len(got), got)
+		t.Fatalf("%d lines, want 10: %+v", len(got), got)
 	}
 	if n := got[0]; n.Event != "file" || n.Prev != origin || n.Self.File != 1 || n.PID != os.Getpid() {
-		t.Errorf("%+v", n)
+		t.Errorf("first line = %+v, want file 1 after the origin", n)
 	}
 	if n := got[1]; n.Event != "start" || n.Self.Program != "1.2.3" {
-		t.Errorf("%+v", n)
+		t.Errorf("second line = %+v, want start of 1.2.3", n)
 	}
 	zero := 0
 	want := Entry{
@@ -163,31 +163,31 @@ func TestLines(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", a, b)
 	}
 	if n := got[3]; n.Bytes != 7 || n.Took != 1500 || n.Outcome != "ok" || n.Refused {
-		t.Errorf("%+v", n)
+		t.Errorf("write = %+v, want 7 bytes, 1500 µs, ok", n)
 	}
 	if n := got[4]; n.Bytes != 8 || !n.Secret || n.Outcome != "IO_ERROR" || n.Refused {
-		t.Errorf("%+v", n)
+		t.Errorf("failed sensitive write = %+v, want 8 bytes, sensitive, IO_ERROR", n)
 	}
 	if n := got[5]; n.Outcome != "LOCKED" || !n.Refused {
-		t.Errorf("%+v", n)
+		t.Errorf("write to a locked session = %+v, want LOCKED, refused", n)
 	}
 	if n := got[6]; n.Exit == nil || *n.Exit != zero || n.State != "ended" {
-		t.Errorf("%+v", n)
+		t.Errorf("exit 0 = %+v, want exit_code 0 and state ended", n)
 	}
 	if n := got[7]; n.Exit != nil || n.Signal != "KILL" {
-		t.Errorf("%+v", n)
+		t.Errorf("exit by a signal = %+v, want KILL and no exit_code", n)
 	}
 	if n := got[8]; n.Exit != nil || n.State != "timeout" {
-		t.Errorf("%+v", n)
+		t.Errorf("unknown exit = %+v, want state timeout and no exit_code", n)
 	}
 	if n := got[9]; n.Event != "stop" {
-		t.Errorf("%+v", n)
+		t.Errorf("last line = %+v, want stop", n)
 	}
 	if p, _ := os.ReadFile(path); bytes.Contains(p, []byte("hunter2-1138")) {
 		t.Errorf("the secret is in the log: %s", p)
 	}
 	if r := verified(t, path); r.Lines != 10 || r.First != 1 || r.Head != digest(read(t, path)[9]) {
-		t.Errorf("%+v", r)
+		t.Errorf("report = %+v, want 10 lines from file 1 and the hash of the last", r)
 	}
 }
 
@@ -206,20 +206,20 @@ func TestIntent(t *testing.T) {
 	if err := l.Journal(event("s")); err != nil {
 		t.Fatal(err)
 	}
-	// It is in the file although the log is open.
+	// The entry is in the file although the log is still open.
 	got := entries(t, path)
 	if n := got[len(got)-1]; !n.Intent || n.Outcome != "" || n.Session != "s" {
-		t.Errorf("%+v", n)
+		t.Errorf("entry of Journal = %+v, want an intent for s without an outcome", n)
 	}
 	closeLog(t, l)
 	if err := l.Journal(event("late")); !errors.Is(err, errClosed) {
-		t.Errorf("after Close: %v", err)
+		t.Errorf("Journal after Close = %v, want %v", err, errClosed)
 	}
 	if l.Observe(event("late")); l.Lost() != 1 {
-		t.Errorf("lost %d", l.Lost())
+		t.Errorf("lost lines after Close = %d, want 1", l.Lost())
 	}
 	if err := l.Close(); err != nil {
-		t.Errorf("closed again: %v", err)
+		t.Errorf("second Close = %v, want no error", err)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestLongText(t *testing.T) {
 	closeLog(t, l)
 	lines := read(t, path)
 	if len(lines) != 4 || len(lines[2]) > maxLine {
-		t.Errorf("%d lines, the third of %d bytes", len(lines), len(lines[2]))
+		t.Errorf("%d lines, the third of %d bytes; want 4, at most %d", len(lines), len(lines[2]), maxLine)
 	}
 	verified(t, path)
 }
@@ -272,7 +272,7 @@ func TestRotation(t *testing.T) {
 	write(t, o, 60)
 	names := family(t, path)
 	if len(names) != 4 {
-		t.Fatalf("files %q", names)
+		t.Fatalf("files = %q, want 4", names)
 	}
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -282,16 +282,16 @@ func TestRotation(t *testing.T) {
 	}
 	r := verified(t, names...)
 	if r.First < 2 || r.Files != 4 {
-		t.Errorf("%+v", r)
+		t.Errorf("report = %+v, want 4 files from number 2 or higher", r)
 	}
-	verified(t, path+".1", path) // part of them, from the middle
-	// The next start goes on where this one has ended.
+	verified(t, path+".1", path) // some of the files, from the middle of the chain
+	// The next start continues the chain.
 	head := r.Head
 	write(t, Options{Path: path}, 1)
 	if r, err := Verify(head, family(t, path)...); err != nil || r.Since != 3 { // start, intent, stop
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("Verify after the next start = %+v, %v; want 3 lines since the head", r, err)
 	}
-	// Also when the file was just rotated and the new one never begun.
+	// The chain also continues if the file was rotated and the new one not begun.
 	if err := os.Remove(path + ".3"); err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,8 @@ func TestRotation(t *testing.T) {
 	verified(t, family(t, path)...)
 }
 
-// A line that just fits stays in the file, and one byte less of room begins a new one.
+// A line that just fits stays in the file. With one byte less of room it begins a new
+// file.
 func TestRotationAtTheEdge(t *testing.T) {
 	size := func(path string) int64 {
 		info, err := os.Stat(path)
@@ -346,20 +347,21 @@ func TestRotationAtTheEdge(t *testing.T) {
 	}
 }
 
-// A line longer than a whole file has a file of its own.
+// A line longer than a file has a file of its own.
 func TestLineLongerThanAFile(t *testing.T) {
 	path := filepath.Join(folder(t), "audit.jsonl")
 	write(t, Options{Path: path, MaxBytes: 100, Keep: 100}, 5)
 	if r := verified(t, family(t, path)...); r.Files < 6 || r.First != 1 {
-		t.Errorf("%+v", r)
+		t.Errorf("report = %+v, want at least 6 files from number 1", r)
 	}
 }
 
-// ptyctl was killed in the middle of a line.
+// ptyctl was killed while it wrote a line.
 func TestTornLine(t *testing.T) {
 	whole := `{"prev":"x","event":"write"}`
 	for name, torn := range map[string]string{
-		"half a line": `{"prev":"0123`, "one byte": "{", "zeros": strings.Repeat("\x00", 300), "a line without its end": whole,
+		"half a line": `{"prev":"0123`, "one byte": "{", "zeros": strings.Repeat("\x00",
+			300), "a line without its end": whole,
 		"longer than any line": strings.Repeat("x", 3*maxLine),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -376,14 +378,14 @@ func TestTornLine(t *testing.T) {
 			broken(t, "", path)
 			write(t, Options{Path: path}, 1)
 			if len(torn) > 2*maxLine {
-				broken(t, "longer than any", path) // nothing of ours: verify does not forgive it
+				broken(t, "longer than any", path) // not a line of ptyctl: Verify does not accept it
 				return
 			}
 			r := verified(t, path)
 			if len(r.Torn) != 1 || r.Torn[0] != path+":6" {
-				t.Errorf("%+v", r)
+				t.Errorf("incomplete lines = %+v, want %s:6", r, path)
 			}
-			// What vouches for it is no way to bring in another line.
+			// The entry about an incomplete line must not allow any other line to be added.
 			p, _ := os.ReadFile(path)
 			broken(t, "", rewrite(t, path, bytes.Replace(p, []byte(torn+"\n"), []byte(torn+"x\n"), 1)))
 			broken(t, "", rewrite(t, path, bytes.Replace(p, []byte(torn+"\n"), nil, 1)))
@@ -396,7 +398,7 @@ func TestTornLine(t *testing.T) {
 		rewrite(t, path, p[:len(p)-1])
 		write(t, Options{Path: path}, 1)
 		if r := verified(t, path); len(r.Torn) != 1 {
-			t.Errorf("%+v", r)
+			t.Errorf("report = %+v, want one incomplete line", r)
 		}
 	})
 	t.Run("the first line", func(t *testing.T) {
@@ -415,7 +417,7 @@ func rewrite(tb testing.TB, path string, p []byte) string {
 	return path
 }
 
-// broken checks that the chain over the files is, and returns where.
+// broken checks that the chain in the files is broken, and returns where.
 func broken(tb testing.TB, part string, names ...string) *BrokenError {
 	tb.Helper()
 	_, err := Verify("", names...)
@@ -426,7 +428,8 @@ func broken(tb testing.TB, part string, names ...string) *BrokenError {
 	return b
 }
 
-// A full disk: lines are lost and counted, actions are refused, nothing torn stays, and it goes on by itself.
+// On a full disk lines are lost and counted and actions are refused. No incomplete line
+// remains, and writing resumes by itself.
 func TestDiskFull(t *testing.T) {
 	for name, full := range map[string]func(f *os.File, p []byte) (int, error){
 		"nothing fits": func(*os.File, []byte) (int, error) { return 0, syscall.ENOSPC },
@@ -460,19 +463,19 @@ func TestDiskFull(t *testing.T) {
 			go l.run()
 			for range 3 {
 				if err := l.Journal(event("refused")); !errors.Is(err, syscall.ENOSPC) {
-					t.Errorf("fail-closed: %v", err)
+					t.Errorf("Journal on a full disk = %v, want %v", err, syscall.ENOSPC)
 				}
 			}
 			l.Observe(event("lost"))
 			l.Observe(event("lost"))
 			if err := l.Journal(event("refused")); !errors.Is(err, syscall.ENOSPC) {
-				t.Errorf("fail-closed: %v", err)
+				t.Errorf("Journal on a full disk = %v, want %v", err, syscall.ENOSPC)
 			}
 			if l.Lost() != 2 {
-				t.Errorf("lost %d", l.Lost())
+				t.Errorf("lost lines = %d, want 2", l.Lost())
 			}
 			if got := entries(t, path); len(got) != 2 {
-				t.Errorf("%+v", got)
+				t.Errorf("entries on a full disk = %+v, want the first two", got)
 			}
 			mu.Lock()
 			isFull = false
@@ -483,16 +486,16 @@ func TestDiskFull(t *testing.T) {
 			closeLog(t, l)
 			got := entries(t, path)
 			if len(got) != 5 || got[2].Event != "lost" || got[2].Self.Lost != 2 || got[3].Session != "again" {
-				t.Errorf("%+v", got)
+				t.Errorf("entries after the full disk = %+v, want 2 lost, again and stop", got)
 			}
 			if r := verified(t, path); r.Lost != 2 {
-				t.Errorf("%+v", r)
+				t.Errorf("report = %+v, want 2 lost lines", r)
 			}
 		})
 	}
 }
 
-// A disk that hangs does not hang the caller, nor Close.
+// A disk that hangs must block neither the caller nor Close.
 func TestSlowDisk(t *testing.T) {
 	path := filepath.Join(folder(t), "audit.jsonl")
 	l := &Log{
@@ -509,28 +512,29 @@ func TestSlowDisk(t *testing.T) {
 	l.file.write = func(p []byte) (int, error) { <-hang; return l.file.f.Write(p) }
 	go l.run()
 	if err := l.Journal(event("s")); !errors.Is(err, errSlow) {
-		t.Errorf("%v", err)
+		t.Errorf("Journal on a hanging disk = %v, want %v", err, errSlow)
 	}
-	for range 10 { // two of them fit the queue
+	for range 10 { // the queue has room for two of them
 		l.Observe(event("s"))
 	}
 	if l.Lost() != 8 {
-		t.Errorf("lost %d", l.Lost())
+		t.Errorf("lost lines = %d, want 8", l.Lost())
 	}
 	if err := l.Journal(event("s")); !errors.Is(err, errSlow) {
-		t.Errorf("%v", err)
+		t.Errorf("Journal with a full queue = %v, want %v", err, errSlow)
 	}
 	if err := l.Close(); !errors.Is(err, errSlow) {
-		t.Errorf("%v", err)
+		t.Errorf("Close on a hanging disk = %v, want %v", err, errSlow)
 	}
 	close(hang)
 	<-l.done
 	if r := verified(t, path); r.Lost != 8 {
-		t.Errorf("%+v", r)
+		t.Errorf("report = %+v, want 8 lost lines", r)
 	}
 }
 
-// Two logs on one file are two processes to it: the lock belongs to the open file. Rotation goes on meanwhile.
+// Two logs on one file behave like two processes, because the lock belongs to the open
+// file. Files are rotated meanwhile.
 func TestConcurrent(t *testing.T) {
 	path := filepath.Join(folder(t), "audit.jsonl")
 	const logs, writers, each = 3, 4, 50
@@ -556,7 +560,7 @@ func TestConcurrent(t *testing.T) {
 				t.Error(err)
 			}
 			if l.Lost() != 0 {
-				t.Errorf("lost %d", l.Lost())
+				t.Errorf("lost lines = %d, want 0", l.Lost())
 			}
 		})
 	}
@@ -564,7 +568,7 @@ func TestConcurrent(t *testing.T) {
 	names := family(t, path)
 	r := verified(t, names...)
 	if want := logs*writers*each + 2*logs + r.Files; r.Lines != want || r.Files < 3 || r.First != 1 {
-		t.Errorf("%+v, want %d lines", r, want)
+		t.Errorf("report = %+v, want %d lines", r, want)
 	}
 	seen := make(map[string]int)
 	for _, name := range names {
@@ -573,11 +577,11 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 	if len(seen) != logs*writers*each+1 {
-		t.Errorf("%d sessions", len(seen))
+		t.Errorf("sessions in the log = %d, want %d", len(seen), logs*writers*each+1)
 	}
 }
 
-// What happens to the file behind our back stays visible.
+// Verify detects changes that are made to the file while the log is open.
 func TestTamperedWhileOpen(t *testing.T) {
 	for name, tamper := range map[string]func(t *testing.T, path string){
 		"cut at a line": func(t *testing.T, path string) { rewriteLive(t, path, 3, 0) },
@@ -591,7 +595,7 @@ func TestTamperedWhileOpen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(folder(t), "audit.jsonl")
-			write(t, Options{Path: path, MaxBytes: 300, Keep: 50}, 1) // some files before
+			write(t, Options{Path: path, MaxBytes: 300, Keep: 50}, 1) // some rotated files
 			l := openLog(t, Options{Path: path})
 			for range 3 {
 				if err := l.Journal(event("s")); err != nil {
@@ -608,7 +612,7 @@ func TestTamperedWhileOpen(t *testing.T) {
 	}
 }
 
-// rewriteLive keeps the first lines of a file, and some bytes of the next, in place.
+// rewriteLive keeps the first lines of a file and some bytes of the next, in place.
 func rewriteLive(tb testing.TB, path string, lines, more int) {
 	tb.Helper()
 	size := int64(more)
@@ -640,12 +644,12 @@ func TestOpenRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := Open(Options{Path: path}); err == nil || !strings.Contains(err.Error(), c.part) {
-				t.Errorf("got %v, want one with %q", err, c.part)
+				t.Errorf("Open = %v, want an error with %q", err, c.part)
 			}
 		})
 	}
 	if _, err := os.Lstat(target); err == nil {
-		t.Error("the target of the symbolic link was made")
+		t.Error("Open created the target of the symbolic link, want an error without it")
 	}
 	t.Run("folder for everybody", func(t *testing.T) {
 		open := filepath.Join(dir, "open")
@@ -657,12 +661,12 @@ func TestOpenRefuses(t *testing.T) {
 		}
 		if _, err := Open(Options{Path: filepath.Join(open, "audit.jsonl")}); err == nil ||
 			!strings.Contains(err.Error(), "everybody may write") {
-			t.Errorf("%v", err)
+			t.Errorf("Open in a folder for everybody = %v, want an error", err)
 		}
 	})
 	t.Run("no folder", func(t *testing.T) {
 		if _, err := Open(Options{Path: filepath.Join(dir, "none", "audit.jsonl")}); err == nil {
-			t.Error("opened")
+			t.Error("Open without the folder succeeded, want an error")
 		}
 	})
 	t.Run("too open", func(t *testing.T) {
@@ -673,7 +677,7 @@ func TestOpenRefuses(t *testing.T) {
 		}
 		write(t, Options{Path: path}, 1)
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%v, %v", info.Mode(), err)
+			t.Errorf("mode after Open = %v, %v; want 0600", info.Mode(), err)
 		}
 	})
 }
@@ -691,7 +695,8 @@ func BenchmarkJournal(b *testing.B) {
 	}
 }
 
-// Who names the agent, or what the call belongs to, is on record with it, and for what it reads too.
+// Actions of a caller that names an agent or evidence are recorded with both, including
+// reads.
 func TestAgent(t *testing.T) {
 	path := filepath.Join(folder(t), "audit.jsonl")
 	l := openLog(t, Options{Path: path})
@@ -716,9 +721,9 @@ func TestAgent(t *testing.T) {
 		}
 	}
 	if !slices.Equal(sizes, []int{2, 3, 4}) || actors[0].Agent != "leader" || actors[1].Evidence != "ev-1" {
-		t.Fatalf("%v %+v", sizes, actors)
+		t.Fatalf("sizes and actors = %v %+v, want the last three with leader and ev-1", sizes, actors)
 	}
 	if a := actors[2]; a.Agent != "password=[redacted]" || len(a.Evidence) > maxName+64 {
-		t.Errorf("%+v", a)
+		t.Errorf("actor with a secret and long evidence = %+v, want both cut", a)
 	}
 }

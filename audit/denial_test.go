@@ -11,11 +11,13 @@ import (
 	"ptyctl/term"
 )
 
-// TestDenial: a line on what would be denied has no text of the caller's that the rest of the line has not.
+// An entry about a denial must not hold more of the caller's text than the rest of the
+// entry.
 func TestDenial(t *testing.T) {
 	leaktest.Secret(t, "denial-1138")
 	denied := &term.Error{
-		Op: "exec", Session: "s-1", Kind: term.PolicyDenied, Msg: "policy.deny denies this: ‘curl --token denial-1138’: no entry allows it",
+		Op: "exec", Session: "s-1", Kind: term.PolicyDenied, Msg: "policy.deny denies this: ‘curl --token denial-1138’: " +
+			"no entry allows it",
 		Details: &term.Details{Rule: `policy.deny "curl *" (f:3)`},
 	}
 	const reason = "policy.deny denies this: ‘curl --token [redacted] no entry allows it"
@@ -48,6 +50,6 @@ func TestDenial(t *testing.T) {
 		leaktest.Output(t, "line", asJSON(t, n))
 	}
 	if n := newEntry(term.Event{Verb: term.VerbExec}, ""); n.Would != nil {
-		t.Errorf("a line on what is allowed says that it would be denied: %+v", n.Would)
+		t.Errorf("entry about an allowed action = %+v, want no would_deny", n)
 	}
 }

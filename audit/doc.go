@@ -1,23 +1,27 @@
-// Package audit keeps a log of who did what: one line of JSON for each action, chained by hashes.
+// Package audit keeps a log of who did what: one line of JSON for each action, chained by
+// hashes.
 //
 //	log, err := audit.Open(audit.Options{Path: "/var/log/ptyctl/audit.jsonl"})
 //	...
 //	sessions := session.NewManager(session.Config{
-//		Observers: []term.Observer{log}, // what became of each action
-//		Journal:   log.Journal,          // fail-closed: only if it could be written down before
+//		Observers: []term.Observer{log}, // the outcome of each action
+//		Journal:   log.Journal,          // fail closed: no action without an entry
 //	})
 //	...
 //	err = log.Close()
 //
-// Each line holds in "prev" the SHA-256 of the line before it, without its line end. The first line of a file (event
-// "file") continues the file before it, so that the chain goes on over rotation. Verify checks it. A chain shows that
-// something was changed or removed inside it. It cannot show that its end was cut off, or that somebody who may write
-// the file made all of it anew: for that, keep the hash of a line elsewhere, and give it to Verify.
+// The field "prev" of each line holds the SHA-256 of the line before it, without its line
+// end. The first line of a file (event "file") continues the file before it, so the chain
+// survives rotation. Verify checks the chain. It detects changed, added and removed
+// lines. It cannot detect a cut at the end, or a log that was rewritten from its start by
+// a user who may write the file; to detect those, keep the hash of a line elsewhere and
+// pass it to Verify.
 //
-// What is typed is never in the log, only how many bytes it was. The text of commands is, with what looks like a secret
-// taken out as well as patterns can tell; see Commands.
+// Typed text must never be in the log; only its length is. The text of commands is, after
+// secrets are removed as well as patterns can recognize them; see Commands.
 //
-// Several processes of one machine may write the same file: on Unix systems each takes an flock(2) on it for every batch
-// of lines. One goroutine of a Log owns the file; everything else hands it lines through a bounded queue, and what does
-// not fit there is counted, and the count written down.
+// Several processes on one machine may write the same file: on Unix systems each takes an
+// flock(2) on it for every batch of lines. One goroutine of a Log owns the file. All
+// others send it lines through a bounded queue; lines that do not fit are counted, and
+// the count is written to the log.
 package audit

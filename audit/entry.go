@@ -13,58 +13,62 @@ import (
 	"ptyctl/term"
 )
 
-// An Entry is one line. Fields that say nothing are left out of it.
+// An Entry is one line of the log. Empty fields are omitted.
 type Entry struct {
-	Prev string    `json:"prev"` // SHA-256 of the line before, in hex; zeros in the first line of all
+	Prev string    `json:"prev"` // SHA-256 of the line before in hex; zeros in the first line of the first file
 	Time time.Time `json:"time"`
 	PID  int       `json:"pid"`
 
-	// Event is a term.Verb, or what happened to the log itself: "file", "start", "stop", "lost", "torn".
-	Event   string    `json:"event"`
-	Intent  bool      `json:"intent,omitempty"`  // written before the action, which waits for it; another line tells the outcome
-	Outcome string    `json:"outcome,omitempty"` // "ok", or the error_code
-	Refused bool      `json:"refused,omitempty"` // nothing of it was done
-	Would   *Denial   `json:"would_deny,omitempty"`
-	Session string    `json:"session,omitempty"`
-	Proto   string    `json:"protocol,omitempty"`
-	Host    string    `json:"host,omitempty"` // as the caller named it
-	Actor   *Actor    `json:"actor,omitempty"`
-	Exec    string    `json:"exec_id,omitempty"`
-	Path    string    `json:"path,omitempty"`    // of a file or a folder
-	Command string    `json:"command,omitempty"` // see Commands
-	Digest  string    `json:"command_sha256,omitempty"`
-	Length  int       `json:"command_bytes,omitempty"`
-	Detail  string    `json:"detail,omitempty"`  // user@host:port, key, signal, size, lane, kind of question, reason, warnings
-	Plan    string    `json:"plan,omitempty"`    // [plan] each hop as user@host:port with its addresses, host key policy and credentials; names of variables
-	Consent string    `json:"consent,omitempty"` // the rule for which the person at the actor's client has agreed
-	State   string    `json:"state,omitempty"`
-	Bytes   int       `json:"bytes,omitempty"` // sent to the far side; of exec_end: its output; of a file: moved
-	Secret  bool      `json:"sensitive,omitempty"`
-	Exit    *int      `json:"exit_code,omitempty"`
-	Signal  string    `json:"exit_signal,omitempty"`
-	Took    int64     `json:"duration_us,omitempty"`
-	Self    *SelfNote `json:"log,omitempty"`
+	// Event is a term.Verb, or an event of the log itself: "file", "start", "stop", "lost",
+	// "torn".
+	Event   string  `json:"event"`
+	Intent  bool    `json:"intent,omitempty"`  // written before the action; another line has the outcome
+	Outcome string  `json:"outcome,omitempty"` // "ok", or an error code
+	Refused bool    `json:"refused,omitempty"` // nothing was done
+	Would   *Denial `json:"would_deny,omitempty"`
+	Session string  `json:"session,omitempty"`
+	Proto   string  `json:"protocol,omitempty"`
+	Host    string  `json:"host,omitempty"` // as the caller wrote it
+	Actor   *Actor  `json:"actor,omitempty"`
+	Exec    string  `json:"exec_id,omitempty"`
+	Path    string  `json:"path,omitempty"`    // of a file or folder
+	Command string  `json:"command,omitempty"` // see Commands
+	Digest  string  `json:"command_sha256,omitempty"`
+	Length  int     `json:"command_bytes,omitempty"`
+	Detail  string  `json:"detail,omitempty"`  // for example user@host:port, key, signal, size, lane, reason
+	Plan    string  `json:"plan,omitempty"`    // [plan] hops with addresses, host key policies and credentials
+	Consent string  `json:"consent,omitempty"` // the rule to which the person at the client has consented
+	State   string  `json:"state,omitempty"`
+	Bytes   int     `json:"bytes,omitempty"` // sent to the far side; exec_end: output; files: transferred
+	Secret  bool    `json:"sensitive,omitempty"`
+	Exit    *int    `json:"exit_code,omitempty"`
+	Signal  string  `json:"exit_signal,omitempty"`
+	// Took is the duration of the action in microseconds.
+	Took int64     `json:"duration_us,omitempty"`
+	Self *SelfNote `json:"log,omitempty"`
 }
 
-// An Actor is who did it, as term.Actor.
+// An Actor is the caller of an action, as in term.Actor. The texts are those of the
+// client and not verified, apart from the transport and the token's name.
 type Actor struct {
 	Transport string `json:"transport,omitempty"`
 	Client    string `json:"client,omitempty"`
 	Version   string `json:"version,omitempty"`
-	Token     string `json:"token,omitempty"` // its name
+	Token     string `json:"token,omitempty"` // name of the token
 	Task      string `json:"task_id,omitempty"`
 	Agent     string `json:"agent_id,omitempty"`
 	Evidence  string `json:"evidence_id,omitempty"`
 	Call      string `json:"correlation_id,omitempty"`
 }
 
-// A Denial is why rules that are tried out would have refused an action that was allowed.
+// A Denial says why a rule in trial mode would have refused an action that was allowed.
 type Denial struct {
 	Rule   string `json:"rule,omitempty"`
-	Reason string `json:"reason,omitempty"` // where the caller's own text may be kept, since it may be in it
+	Reason string `json:"reason,omitempty"` // only where the caller's text may be kept, because it may contain that
 }
 
-// NewDenial returns what may be kept of the error of a Gate, for an action of that verb.
+// NewDenial returns the parts of a Gate's error that the log may keep for an action of
+// the given verb.
 func NewDenial(verb term.Verb, err error, commands Commands) Denial {
 	kept := func(s string) string { return cut(redact(cut(s, 4*maxDetail)), maxDetail) }
 	var d Denial
@@ -81,16 +85,18 @@ func NewDenial(verb term.Verb, err error, commands Commands) Denial {
 	return d
 }
 
-// A SelfNote is what a line says about the log itself.
+// A SelfNote holds facts about the log itself.
 type SelfNote struct {
-	File      int64  `json:"file,omitempty"`    // [file] its number, from 1
-	Program   string `json:"program,omitempty"` // [start] version
-	Lost      int64  `json:"lost,omitempty"`    // [lost, stop] lines that could not be kept since the last such count
+	File    int64  `json:"file,omitempty"`    // [file] number of the file, from 1
+	Program string `json:"program,omitempty"` // [start] version of ptyctl
+	Lost    int64  `json:"lost,omitempty"`    // [lost, stop] lines lost since the last count
+	// TornBytes and TornHash describe the line before this one, which was not finished: for
+	// example ptyctl was killed while it wrote it.
 	TornBytes int    `json:"torn_bytes,omitempty"`
-	TornHash  string `json:"torn_sha256,omitempty"` // [torn] of the line before this one, which was never finished
+	TornHash  string `json:"torn_sha256,omitempty"` // [torn]
 }
 
-// The events of the log itself.
+// Events of the log itself.
 const (
 	eventFile  = "file"
 	eventStart = "start"
@@ -99,27 +105,28 @@ const (
 	eventTorn  = "torn"
 )
 
-// Bounds of the text in a line, in bytes.
+// Limits of the texts in a line, in bytes.
 const (
 	maxName    = 256
 	maxDetail  = 512
 	maxPath    = 1 << 10
 	maxCommand = 4 << 10
 	maxPlan    = 4 << 10
-	maxLine    = 64 << 10 // JSON makes at most six bytes of one
+	maxLine    = 64 << 10 // JSON encodes one byte as at most six
 )
 
-// A Commands says how much of a command's text is kept.
+// A Commands selects the part of a command's text that the log keeps.
 type Commands string
 
-// The choices.
+// Values of Commands.
 const (
-	CommandsRedacted Commands = "redacted" // the text, without what looks like a secret
-	CommandsHash     Commands = "hash"     // its SHA-256 and length: enough to recognise a command that is known
-	CommandsNone     Commands = "none"     // its length
+	CommandsRedacted Commands = "redacted" // text without secrets
+	CommandsHash     Commands = "hash"     // SHA-256 and length, to compare with a known command
+	CommandsNone     Commands = "none"     // length only
 )
 
-// recorded reports whether e makes a line: not what is merely read.
+// recorded reports whether e is written to the log. Reads are not, unless the caller
+// identifies itself with an agent or evidence id, because they would be most of the log.
 func recorded(e term.Event) bool {
 	switch e.Verb {
 	case term.VerbOutput, term.VerbQuestion, term.VerbGone:
@@ -130,15 +137,16 @@ func recorded(e term.Event) bool {
 	return true
 }
 
-// newEntry makes a line of e, but for its place in the chain. It keeps nothing of what was typed.
+// newEntry converts e to an entry without its position in the chain. It must not keep any
+// typed text.
 func newEntry(e term.Event, commands Commands) Entry {
 	n := Entry{
-		Time: e.Time.UTC(), Event: string(e.Verb), Session: cut(e.Session, maxName), Proto: cut(e.Protocol, maxName),
-		Host: cut(
-			redact(e.Host),
-			maxName,
-		), Exec: cut(e.Exec, maxName), Path: cut(redact(cut(e.Path, 4*maxDetail)), maxPath), Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail), State: e.State,
-		Bytes: e.Size, Secret: e.Sensitive, Took: e.Duration.Microseconds(),
+		Time: e.Time.UTC(), Event: string(e.Verb), State: e.State,
+		Session: cut(e.Session, maxName), Proto: cut(e.Protocol, maxName), Host: cut(redact(e.Host), maxName),
+		Exec:   cut(e.Exec, maxName),
+		Path:   cut(redact(cut(e.Path, 4*maxDetail)), maxPath),
+		Detail: cut(redact(cut(e.Detail, 4*maxDetail)), maxDetail),
+		Bytes:  e.Size, Secret: e.Sensitive, Took: e.Duration.Microseconds(),
 		Consent: cut(redact(e.Consent), maxDetail),
 	}
 	if e.Plan != nil {
@@ -173,21 +181,22 @@ func newEntry(e term.Event, commands Commands) Entry {
 	return n
 }
 
+// newActor converts a caller. Texts that the caller chooses freely may hold secrets and
+// are redacted.
 func newActor(a term.Actor) Actor {
 	return Actor{
-		Transport: cut(
-			a.Transport,
-			maxName,
-		), Client: cut(a.Client, maxName), Version: cut(a.Version, maxName), Token: cut(a.Token, maxName),
-		Task: cut(
-			a.Task,
-			maxName,
-		), Agent: cut(redact(cut(a.Agent, 2*maxName)), maxName), Evidence: cut(redact(cut(a.Evidence, 2*maxName)), maxName),
-		Call: cut(a.Call, maxName),
+		Transport: cut(a.Transport, maxName),
+		Client:    cut(a.Client, maxName),
+		Version:   cut(a.Version, maxName),
+		Token:     cut(a.Token, maxName),
+		Task:      cut(a.Task, maxName),
+		Agent:     cut(redact(cut(a.Agent, 2*maxName)), maxName),
+		Evidence:  cut(redact(cut(a.Evidence, 2*maxName)), maxName),
+		Call:      cut(a.Call, maxName),
 	}
 }
 
-// encode returns the line, with its line end.
+// encode returns the entry as a line, including its line end.
 func (n Entry) encode() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -196,7 +205,7 @@ func (n Entry) encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// cut shortens s to n bytes and says by how much.
+// cut shortens s to n bytes and appends the number of bytes removed.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -204,10 +213,10 @@ func cut(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "[... " + strconv.Itoa(len(s)-n) + " bytes more]"
 }
 
-// origin is what the first line of all has for a line before it.
+// origin is the previous hash of the very first line.
 var origin = strings.Repeat("0", 2*sha256.Size)
 
-// digest is the SHA-256 of p, in hex.
+// digest returns the SHA-256 of p in hex.
 func digest(p []byte) string {
 	sum := sha256.Sum256(p)
 	return hex.EncodeToString(sum[:])

@@ -13,22 +13,26 @@ import (
 	"time"
 )
 
-// A file is the audit file that lines are added to, and its older siblings path.1, path.2 and so on. It has one user.
+// A file is the audit file and its rotated siblings path.1 (the newest), path.2 and so
+// on. It is not safe for concurrent use.
 type file struct {
+	// path is the file being written; max its size in bytes before rotation; keep the number
+	// of rotated files.
 	path string
 	max  int64
 	keep int
 
-	f      *os.File // nil: to be opened
-	size   int64    // as far as it was read or written
+	f      *os.File // nil: not open
+	size   int64    // bytes read or written so far
 	last   string   // hash of the last line; empty: not known yet
-	number int64    // of this file
-	stuck  error    // why a full file could not be rotated, and grows on; nil: it could, or need not
+	number int64    // number of this file in the chain
+	stuck  error    // error of the last rotation, after which the file keeps growing; nil: none
 
-	write func([]byte) (int, error) // in place of f.Write, to make it fail in tests
+	write func([]byte) (int, error) // replaces f.Write in tests of failures
 }
 
-// begin opens the file if need be, takes its lock, and finds the end of the chain. After an error nothing is locked.
+// begin opens the file if necessary, locks it and finds the end of the chain. After an
+// error nothing is locked.
 func (a *file) begin() error {
 	for {
 		if a.f == nil {
@@ -47,7 +51,8 @@ func (a *file) begin() error {
 			a.close()
 			return err
 		}
-		// Another process may have rotated the file while we waited for its lock, or somebody removed it.
+		// Another process may have rotated the file while this one waited for the lock, or
+		// someone removed it.
 		if there, err := os.Lstat(a.path); err != nil || !os.SameFile(here, there) {
 			a.close()
 			continue
@@ -63,14 +68,14 @@ func (a *file) begin() error {
 	}
 }
 
-// end gives the lock back.
+// end releases the lock.
 func (a *file) end() {
 	if a.f != nil {
 		unlockFile(a.f)
 	}
 }
 
-// close lets go of the file, and with it of the lock.
+// close closes the file, which also releases the lock.
 func (a *file) close() {
 	if a.f != nil {
 		_ = a.f.Close()
@@ -78,9 +83,10 @@ func (a *file) close() {
 	}
 }
 
-// load finds out where the chain ends in a file of that size, which others may have written.
+// load finds the end of the chain in a file of the given size, to which other processes
+// may have written.
 func (a *file) load(size int64) error {
-	if size < a.size { // cut by somebody else: our own memory of the chain keeps that visible
+	if size < a.size { // someone cut it: the hash in memory makes that visible to Verify
 		a.size = size
 		return a.mend()
 	}
@@ -88,7 +94,7 @@ func (a *file) load(size int64) error {
 	if err != nil {
 		return err
 	}
-	if whole == nil { // empty, or its first line was never finished
+	if whole == nil { // empty, or its first line is not finished
 		if err := a.f.Truncate(0); err != nil {
 			return err
 		}
@@ -104,7 +110,7 @@ func (a *file) load(size int64) error {
 	return nil
 }
 
-// mend ends the unfinished line that a cut may have left. Requires that a.last is known.
+// mend finishes the incomplete line that a cut may have left. Requires a.last.
 func (a *file) mend() error {
 	_, torn, err := lastLine(a.f, a.size)
 	if err != nil || len(torn) == 0 {
@@ -113,7 +119,8 @@ func (a *file) mend() error {
 	return a.tear(torn)
 }
 
-// tear ends an unfinished line, and says in the next one what it was.
+// tear finishes an incomplete line and adds an entry that describes it. Verify can then
+// tell a crash from a change.
 func (a *file) tear(torn []byte) error {
 	if err := a.put([]byte("\n")); err != nil {
 		return err
@@ -121,7 +128,8 @@ func (a *file) tear(torn []byte) error {
 	return a.add(Entry{Event: eventTorn, Self: &SelfNote{TornBytes: len(torn), TornHash: digest(torn)}})
 }
 
-// first begins an empty file: its chain goes on from our own memory, or from the file before it.
+// first adds the first line to an empty file. The chain continues from the hash in
+// memory, or from the rotated file if another process has written since.
 func (a *file) first() error {
 	a.size = 0
 	if a.last == "" {
@@ -131,13 +139,13 @@ func (a *file) first() error {
 		}
 		a.last, a.number = last, number
 	} else if last, number, err := a.before(); err == nil && number >= a.number {
-		a.last, a.number = last, number // another process has written since
+		a.last, a.number = last, number // another process has written in the meantime
 	}
 	a.number++
 	return a.add(Entry{Event: eventFile, Self: &SelfNote{File: a.number}})
 }
 
-// before returns where the newest of the rotated files ends.
+// before returns the hash and the number at the end of the newest rotated file.
 func (a *file) before() (last string, number int64, err error) {
 	f, err := os.Open(a.path + ".1")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,7 +166,8 @@ func (a *file) before() (last string, number int64, err error) {
 	return digest(whole), number, err
 }
 
-// add writes one line, into a new file if this one is full. Requires begin.
+// add writes one entry. If the file is full, it rotates first; if that fails, the file
+// keeps growing, because a lost entry would be worse. Requires begin.
 func (a *file) add(n Entry) error {
 	if n.Time.IsZero() {
 		n.Time = time.Now().UTC()
@@ -184,7 +193,7 @@ func (a *file) add(n Entry) error {
 	return nil
 }
 
-// put writes p whole, or takes back what of it was written.
+// put writes all of p, or removes the part that was written.
 func (a *file) put(p []byte) error {
 	write := a.write
 	if write == nil {
@@ -196,13 +205,13 @@ func (a *file) put(p []byte) error {
 		return nil
 	}
 	if n > 0 && a.f.Truncate(a.size) != nil {
-		a.close() // the next begin finds the torn line
+		a.close() // the next begin finds the incomplete line
 	}
 	return err
 }
 
-// rotate gives the file its number and begins a new one, locked as the old one is. After an error the file is closed,
-// or as it was.
+// rotate renames the file to path.1 and begins a new one, which is locked, too. After an
+// error the file is either closed or unchanged.
 func (a *file) rotate() error {
 	if err := a.f.Sync(); err != nil {
 		return err
@@ -227,7 +236,8 @@ func (a *file) rotate() error {
 	return nil
 }
 
-// lastLine returns the last whole line of f, without its line end, and what follows it.
+// lastLine returns the last complete line of f without its line end, and the bytes after
+// it.
 func lastLine(f *os.File, size int64) (whole, torn []byte, err error) {
 	for window := int64(maxLine); ; window *= 2 {
 		from := max(size-window, 0)
@@ -249,7 +259,7 @@ func lastLine(f *os.File, size int64) (whole, torn []byte, err error) {
 	}
 }
 
-// fileNumber reads it from the first line.
+// fileNumber returns the number in the first line of f.
 func fileNumber(f *os.File) (int64, error) {
 	p := make([]byte, maxLine)
 	n, err := f.ReadAt(p, 0)
@@ -259,27 +269,26 @@ func fileNumber(f *os.File) (int64, error) {
 	line, _, _ := bytes.Cut(p[:n], []byte("\n"))
 	var e Entry
 	if json.Unmarshal(line, &e) != nil || e.Event != eventFile || e.Self == nil || e.Self.File < 1 {
-		return 0, fmt.Errorf("%s does not begin as an audit file; name another file, or move this one away", f.Name())
+		return 0, fmt.Errorf("%s does not begin as an audit file; use another path, or move this file away", f.Name())
 	}
 	return e.Self.File, nil
 }
 
-// openFile opens or makes the file, if nobody else could have put it there.
+// openFile opens or creates the file. It refuses places at which another user could
+// replace the file.
 func openFile(path string) (*os.File, error) {
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w; make the folder, for the user of ptyctl alone", err)
+		return nil, fmt.Errorf("%w; create the folder, writable only for the user of ptyctl", err)
 	}
 	if hasModes && info.Mode().Perm()&0o002 != 0 {
-		return nil, fmt.Errorf(
-			"everybody may write to the folder %s, so that anybody could replace the audit file; use a folder of ptyctl's own user",
-			dir,
-		)
+		return nil, fmt.Errorf("everybody may write to the folder %s and replace the audit file; "+
+			"use a folder that only ptyctl's user may write to", dir)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|openFlags, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("%w; it must be a file of ptyctl's user, and no symbolic link", err)
+		return nil, fmt.Errorf("%w; the path must be a file of ptyctl's user, not a symbolic link", err)
 	}
 	if err := checkFile(f, path); err != nil {
 		_ = f.Close()
@@ -288,13 +297,15 @@ func openFile(path string) (*os.File, error) {
 	return f, nil
 }
 
+// checkFile checks that f is a regular file and not reached through a symbolic link, and
+// removes the access of other users.
 func checkFile(f *os.File, path string) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	if there, err := os.Lstat(path); err == nil && there.Mode()&fs.ModeSymlink != 0 || !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file; an audit file must be one", path)
+		return fmt.Errorf("%s is not a regular file; choose another path for the audit log", path)
 	}
 	if hasModes && info.Mode().Perm()&0o077 != 0 {
 		return f.Chmod(0o600)

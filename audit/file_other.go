@@ -10,7 +10,7 @@ const (
 	hasModes      = false
 )
 
-// There is no flock: each process needs a file of its own.
+// Without flock(2) processes must not share a file.
 func lockFile(*os.File) error { return nil }
 
 func lockShared(*os.File) error { return nil }

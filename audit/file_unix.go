@@ -8,20 +8,22 @@ import (
 	"syscall"
 )
 
-// O_NONBLOCK keeps the opening of what is no file, such as a pipe, from waiting.
+// O_NONBLOCK keeps open from waiting if the path is not a file, for example a pipe.
 const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
 const (
-	closeToRename = false // an open file cannot be renamed
-	hasModes      = true  // a file's mode says who may use it
+	closeToRename = false // an open file can be renamed
+	hasModes      = true  // the mode decides who may use a file
 )
 
-// lockFile waits for the lock. Whoever has it is writing a few lines.
+// lockFile waits for the exclusive lock. Another process holds it only while it writes a
+// batch of lines.
 func lockFile(f *os.File) error { return flock(f, syscall.LOCK_EX) }
 
-// lockShared waits until nobody is writing.
+// lockShared waits until no process is writing.
 func lockShared(f *os.File) error { return flock(f, syscall.LOCK_SH) }
 
+// flock calls flock(2) and repeats it after a signal.
 func flock(f *os.File, how int) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -44,7 +46,8 @@ func unlockFile(f *os.File) {
 	}
 }
 
-// syncFolder makes a rename last. Where folders cannot be synced there is nothing more to do.
+// syncFolder makes a rename durable. It ignores errors, because some file systems cannot
+// sync folders.
 func syncFolder(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

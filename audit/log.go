@@ -11,30 +11,32 @@ import (
 	"ptyctl/term"
 )
 
-// A Fsync says when lines are forced to the disk.
+// A Fsync selects when lines are forced to disk.
 type Fsync string
 
-// The policies. In every one of them a line is with the operating system once it counts as written: it survives the
-// end of ptyctl, but not that of the machine.
+// Values of Fsync. With each of them the operating system has a line before it counts as
+// written, so that the line survives the end of ptyctl. Only a forced line survives a
+// crash of the machine.
 const (
-	FsyncAlways   Fsync = "always"   // each line, or batch of lines, before it counts as written
+	FsyncAlways   Fsync = "always"   // each line or batch, before it counts as written
 	FsyncInterval Fsync = "interval" // once a second
-	FsyncNever    Fsync = "never"    // when the operating system sees fit
+	FsyncNever    Fsync = "never"    // when the operating system decides
 )
 
-// Options configure a Log. Path is required; the zero value of everything else works.
+// Options configure a Log. Path is required; all other fields may be zero.
 type Options struct {
 	Path     string        // in a folder that not everybody may write to
-	MaxBytes int64         // the size at which a new file is begun; 0: 64 MiB
-	Keep     int           // full files that are kept, as Path.1 (the newest) and so on; 0: 10
+	MaxBytes int64         // size of a file before rotation; 0: 64 MiB
+	Keep     int           // number of rotated files; 0: 10
 	Fsync    Fsync         // empty: FsyncInterval
 	Commands Commands      // empty: CommandsRedacted
 	Queue    int           // lines that may wait to be written; 0: 4096
-	Timeout  time.Duration // how long Journal waits for a disk; 0: 5 s
-	Version  string        // of the program, for the record
-	Logger   *slog.Logger  // nil: silent
+	Timeout  time.Duration // how long Journal and Close wait for the disk; 0: 5 s
+	Version  string        // of the program, for the entry "start"
+	Logger   *slog.Logger  // nil: no log
 }
 
+// withDefaults returns o with defaults for its zero fields.
 func (o Options) withDefaults() Options {
 	setDefault(&o.MaxBytes, 64<<20)
 	setDefault(&o.Keep, 10)
@@ -55,36 +57,40 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
+// Costs of the writer: syncEvery is the interval of FsyncInterval, maxBatch the number of
+// lines written under one lock and synced at once.
 const (
-	syncEvery = time.Second // FsyncInterval
-	maxBatch  = 256         // lines that are written under one lock, and synced at once
+	syncEvery = time.Second
+	maxBatch  = 256
 )
 
-// A Log is an audit log that is being written. It is a term.Observer, and its Journal a term.Journal.
+// A Log writes an audit log. It implements term.Observer, and its method Journal is a
+// term.Journal. All methods are safe for concurrent use.
 type Log struct {
 	o     Options
 	queue chan request
 	stop  chan struct{} // closed by Close
-	done  chan struct{} // closed when the last line is written
+	done  chan struct{} // closed after the last line is written
 	once  sync.Once
-	lost  atomic.Int64 // lines that could not be kept, in all
+	lost  atomic.Int64 // lines lost in total
 	err   error        // of the end; set before done is closed
 
-	// The following belong to the goroutine that writes.
+	// Owned by the goroutine that writes.
 	file    *file
-	told    int64 // of lost, how many are written down
-	failing bool  // the last write failed
-	dirty   bool  // something is not synced
+	told    int64 // lost lines that the log already mentions
+	failing bool  // the last write has failed
+	dirty   bool  // some lines are not synced
 }
 
-// A request is a line to write.
+// A request asks for a line to be written.
 type request struct {
 	event  term.Event
 	intent bool
-	ack    chan error // buffered; nil: nobody waits
+	ack    chan error // buffered; nil: no caller waits
 }
 
-// Open opens the audit file, or makes it, and begins to write to it. It fails if somebody else could tamper with it.
+// Open opens or creates the audit file and starts to write to it. It fails if another
+// user could tamper with the file.
 func Open(o Options) (*Log, error) {
 	o = o.withDefaults()
 	l := &Log{
@@ -99,6 +105,8 @@ func Open(o Options) (*Log, error) {
 	return l, nil
 }
 
+// start writes the first entry of this process. It runs before Open returns, so that a
+// log that cannot be written is reported at once.
 func (l *Log) start() error {
 	if err := l.file.begin(); err != nil {
 		return err
@@ -110,13 +118,13 @@ func (l *Log) start() error {
 	return l.sync(l.o.Fsync != FsyncNever)
 }
 
-// Observe takes e for the log. It never blocks: when the disk is too slow for all that happens, lines are lost, and the
-// log says how many.
+// Observe queues e for the log. It never blocks: if the disk is too slow, lines are lost,
+// and the log says how many.
 func (l *Log) Observe(e term.Event) {
 	if !recorded(e) {
 		return
 	}
-	e.Data = nil // valid only now, and never kept
+	e.Data = nil // valid only during the call, and never kept
 	select {
 	case <-l.stop:
 		l.lost.Add(1)
@@ -129,8 +137,8 @@ func (l *Log) Observe(e term.Event) {
 	}
 }
 
-// Journal writes down that e is about to be done, and returns when that is as safe as Options.Fsync says. An error
-// means that it could not be written, and must not be done.
+// Journal records that e is about to be done, and returns after the line is as durable as
+// Options.Fsync demands. After an error the action must not be done.
 func (l *Log) Journal(e term.Event) error {
 	e.Data = nil
 	r := request{event: e, intent: true, ack: make(chan error, 1)}
@@ -158,15 +166,17 @@ func (l *Log) Journal(e term.Event) error {
 	}
 }
 
+// Errors of Journal and Close.
 var (
-	errClosed = errors.New("the audit log is closed")
-	errSlow   = errors.New("the audit log was not written in time")
+	errClosed = errors.New("audit log closed")
+	errSlow   = errors.New("audit log not written in time")
 )
 
-// Lost is how many lines could not be kept so far. It must stay 0.
+// Lost returns the number of lines lost so far. It should stay 0.
 func (l *Log) Lost() int64 { return l.lost.Load() }
 
-// Close writes what waits, and a last line, and waits for that as long as Journal would. A nil Log is closed.
+// Close writes the queued lines and a last entry. It waits at most Options.Timeout. Close
+// of a nil Log does nothing.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
@@ -182,7 +192,7 @@ func (l *Log) Close() error {
 	}
 }
 
-// run writes what comes until the log is closed and nothing waits any more.
+// run writes requests until the log is closed and the queue is empty.
 func (l *Log) run() {
 	defer close(l.done)
 	tick := time.NewTimer(syncEvery)
@@ -213,7 +223,7 @@ func (l *Log) run() {
 	}
 }
 
-// gather adds to the batch what waits now.
+// gather adds the queued requests to the batch, up to maxBatch.
 func (l *Log) gather(batch []request) []request {
 	for len(batch) < maxBatch {
 		select {
@@ -226,7 +236,7 @@ func (l *Log) gather(batch []request) []request {
 	return batch
 }
 
-// write puts a batch into the file and tells those who wait for it.
+// write writes a batch to the file and reports the result to the callers that wait.
 func (l *Log) write(batch []request) {
 	errs := make([]error, len(batch))
 	err := l.file.begin()
@@ -266,7 +276,7 @@ func (l *Log) write(batch []request) {
 	l.failed(failure)
 }
 
-// count writes down how many lines were lost since the last time. Requires that the file has begun.
+// count adds an entry with the number of lines lost since the last one. Requires begin.
 func (l *Log) count() error {
 	lost := l.lost.Load()
 	if lost == l.told {
@@ -279,18 +289,18 @@ func (l *Log) count() error {
 	return nil
 }
 
-// failed reports the first error of a row of them, and the end of the row.
+// failed logs the first error of a series and the end of the series.
 func (l *Log) failed(err error) {
 	switch {
 	case err != nil && !l.failing:
-		l.o.Logger.Error("the audit log cannot be written", "path", l.o.Path, "error", err)
+		l.o.Logger.Error("audit log not writable", "path", l.o.Path, "error", err)
 	case err == nil && l.failing:
-		l.o.Logger.Warn("the audit log is written again", "path", l.o.Path, "lost", l.lost.Load())
+		l.o.Logger.Warn("audit log writable again", "path", l.o.Path, "lost", l.lost.Load())
 	}
 	l.failing = err != nil
 }
 
-// sync forces what was written to the disk, if now is the time.
+// sync forces the written lines to disk if now is true.
 func (l *Log) sync(now bool) error {
 	if !now || l.file.f == nil {
 		return nil
@@ -299,7 +309,8 @@ func (l *Log) sync(now bool) error {
 	return l.file.f.Sync()
 }
 
-// finish writes the last line. The hash of it is worth keeping elsewhere, so it is logged.
+// finish writes the last entry and logs its hash, which an operator should keep
+// elsewhere.
 func (l *Log) finish() error {
 	defer l.file.close()
 	err := l.file.begin()
@@ -316,6 +327,6 @@ func (l *Log) finish() error {
 		l.failed(err)
 		return fmt.Errorf("audit: %w", err)
 	}
-	l.o.Logger.Info("the audit log is closed", "path", l.o.Path, "head", l.file.last)
+	l.o.Logger.Info("audit log closed", "path", l.o.Path, "head", l.file.last)
 	return nil
 }

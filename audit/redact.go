@@ -7,21 +7,23 @@ import (
 
 const redacted = "[redacted]"
 
-// value is a word as a shell reads it: quoted parts, escaped characters and others, up to a blank. A quote within a word
-// that is never closed is likely to end one that began before the word.
+// value matches a word as a shell reads it: quoted parts, escaped characters and others,
+// up to a blank. A quote that is never closed probably ends a quote that began before the
+// word.
 const value = `(?:"(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\\.|[^\s"'\\])(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\])*`
 
-// secretName is part of the name of what holds a secret.
-const secretName = `pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|credentials?`
+// secretName matches a part of the names of secrets.
+const secretName = `pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_-]?key|access[_-]?key|` +
+	`private[_-]?key|auth[_-]?key|credentials?`
 
-// redactions take out what looks like a secret, one after the other. They err on the side of taking too much, and no
-// pattern can know every form: a command line is no place for a secret.
+// redactions replace text that looks like a secret, one after the other. They rather take
+// too much. No pattern can know every form, so a command line should never hold a secret.
 var redactions = []struct {
-	signs   string // one of these words is in everything that the pattern matches; the search for them is much cheaper
+	signs   string // every match contains one of these words; the search for them is much cheaper
 	pattern *regexp.Regexp
 	with    string
 }{
-	// A private key, PEM or what is left of one.
+	// A private key in PEM format, or the rest of one.
 	{
 		"-----begin",
 		regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`),
@@ -30,7 +32,8 @@ var redactions = []struct {
 	// Authorization: Basic dXNlcjpwYXNz
 	{"authorization x- cookie", regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|x-[a-z-]*(?:key|token)|(?:set-)?cookie)(["']?\s*[:=]\s*)[^"'\r\n]+`), "${1}${2}" + redacted},
 	{"bearer basic", regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}`), "${1} " + redacted},
-	// https://user:pass@host, and a long name without a password, which is one
+	// https://user:pass@host, and a long user name without a password, which is often a
+	// token.
 	{"://", regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://[^\s/:@"']*):[^\s/"']*@`), "${1}:" + redacted + "@"},
 	{"://", regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/:@"']{20,}@`), "${1}" + redacted + "@"},
 	// password=..., "token": "...", --api-key ..., -password ...
@@ -44,7 +47,7 @@ var redactions = []struct {
 		regexp.MustCompile(`(?is)((?:^|\s)--?[a-z0-9-]*(?:` + secretName + `)[a-z0-9-]*)(\s+)` + value),
 		"${1}${2}" + redacted,
 	},
-	// username admin secret 5 ..., snmp-server community ...: as network devices have it
+	// username admin secret 5 ..., snmp-server community ...: the syntax of network devices.
 	{
 		"pass secret community key-string pre-shared-key md5",
 		regexp.MustCompile(
@@ -59,7 +62,7 @@ var redactions = []struct {
 	// echo SECRET | sudo -S, printf ... | passwd
 	{"echo printf", regexp.MustCompile(`(?is)\b(echo|printf)\b[^|\r\n]*(\|\s*(?:sudo\b[^|]*\s(?:-S|--stdin)\b|passwd\b|chpasswd\b|smbpasswd\b|docker\s+login\b|cryptsetup\b))`), "${1} " + redacted + " ${2}"},
 	{"<<<", regexp.MustCompile(`(?is)(<<<\s*)` + value), "${1}" + redacted},
-	// Tokens that show by their form what they are.
+	// Tokens with a known prefix.
 	{
 		"gh github_pat_ glpat- xox sk- akia asia eyj hvs.",
 		regexp.MustCompile(
@@ -69,7 +72,7 @@ var redactions = []struct {
 	},
 }
 
-// redact returns s without what looks like a secret.
+// redact returns s with secrets replaced.
 func redact(s string) string {
 	lower := strings.ToLower(s)
 	for _, r := range redactions {
@@ -80,6 +83,7 @@ func redact(s string) string {
 	return s
 }
 
+// containsAny reports whether s contains one of the words, which are separated by spaces.
 func containsAny(s, words string) bool {
 	for word := range strings.SplitSeq(words, " ") {
 		if strings.Contains(s, word) {

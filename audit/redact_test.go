@@ -11,7 +11,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
 func TestRedact(t *testing.T) {
-	const s = "s3cr3t-Value!1138" // the secret in all of them
+	const s = "s3cr3t-Value!1138" // the secret in all commands
 	leaktest.Secret(t, s)
 	for _, c := range []struct{ in, want string }{
 		{"mysql --password=" + s + " db", "mysql --password=[redacted] db"},
@@ -51,10 +51,10 @@ func TestRedact(t *testing.T) {
 		got := redact(c.in)
 		leaktest.Output(t, "redacted", got)
 		if strings.Contains(got, s) || c.want != "" && got != c.want {
-			t.Errorf("%s\n  became %s\n  want   %s", c.in, got, c.want)
+			t.Errorf("redact(%q) = %s, want %s without the secret", c.in, got, c.want)
 		}
 		if again := redact(got); again != got && strings.Count(again, redacted) != strings.Count(got, redacted) {
-			t.Errorf("redacted again, %s became %s", got, again)
+			t.Errorf("redact(%q) again = %s, want no change", got, again)
 		}
 	}
 	for _, same := range []string{
@@ -62,7 +62,7 @@ func TestRedact(t *testing.T) {
 		"docker run -p 8080:80 nginx", "cut -d: -f1 /etc/passwd", "find / -name '*.conf'", "curl https://example.org:8443/a@b", "id -u; whoami",
 	} {
 		if got := redact(same); got != same {
-			t.Errorf("%q became %q", same, got)
+			t.Errorf("redact(%q) = %q, want no change", same, got)
 		}
 	}
 }

@@ -14,21 +14,21 @@ import (
 	"strings"
 )
 
-// A Report says what Verify has found.
+// A Report is the result of Verify.
 type Report struct {
 	Files int
 	Lines int
-	First int64    // number of the first file; if it is not 1, those before it were not looked at
+	First int64    // number of the first file; files before it were not checked
 	Head  string   // hash of the last line
-	Since int      // lines after the one whose hash was given
-	Lost  int64    // lines that ptyctl says it could not keep
-	Torn  []string // file:line of lines that were never finished, and that a later line vouches for
+	Since int      // lines after the one with the given hash
+	Lost  int64    // lines that ptyctl could not keep, according to the log
+	Torn  []string // file:line of incomplete lines that a later line explains
 }
 
 // A BrokenError says where the chain breaks first.
 type BrokenError struct {
 	File string
-	Line int // from 1; 0: the file as a whole
+	Line int // from 1; 0: the whole file
 	Why  string
 }
 
@@ -39,8 +39,9 @@ func (e *BrokenError) Error() string {
 	return e.File + ":" + strconv.Itoa(e.Line) + ": " + e.Why
 }
 
-// Verify checks the chain over the files, which may be given in any order: a name that ends in .2 is older than one
-// that ends in .1. head, if not empty, is the hash of a line that must be there. The report is as far as it came.
+// Verify checks the chain in the files, in any order: a name that ends in .2 is older
+// than one that ends in .1. If head is not empty, a line with this hash must exist. After
+// an error the report covers the lines before it.
 func Verify(head string, names ...string) (Report, error) {
 	names = slices.Clone(names)
 	slices.SortStableFunc(names, func(a, b string) int { return age(b) - age(a) })
@@ -62,7 +63,8 @@ func Verify(head string, names ...string) (Report, error) {
 	return v.report, v.end()
 }
 
-// settledSize is the size of a file between two batches of lines, if ptyctl is writing it.
+// settledSize returns the size of a file between two batches of lines, because ptyctl may
+// be writing it.
 func settledSize(f *os.File) (int64, error) {
 	if err := lockShared(f); err != nil {
 		return 0, err
@@ -75,7 +77,7 @@ func settledSize(f *os.File) (int64, error) {
 	return info.Size(), nil
 }
 
-// age is the number that rotation has added to a name.
+// age returns the number that rotation has added to a name; 0 for the current file.
 func age(name string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(filepath.Ext(name), "."))
 	if err != nil || n < 0 {
@@ -88,14 +90,14 @@ func age(name string) int {
 type verifier struct {
 	report Report
 	head   string
-	found  bool // head was seen
+	found  bool // head has been seen
 
 	name   string
 	line   int
 	number int64        // of the file
 	last   string       // hash of the last good line; empty: none yet
-	prev   string       // what that line had for the line before
-	bad    *BrokenError // of the last line, which is forgiven if the next one says that it was never finished
+	prev   string       // previous hash in that line
+	bad    *BrokenError // set for the last line, unless the next line explains it as incomplete
 	badSum string
 }
 
@@ -113,7 +115,7 @@ func (v *verifier) file(name string, r io.Reader) error {
 			if len(line) > 0 {
 				v.line++
 				return v.broken(
-					"the last line is not finished (%d bytes): ptyctl is at it, was stopped at it, or it was cut",
+					"the last line is incomplete (%d bytes): ptyctl is writing it, was killed, or the file was cut",
 					len(line),
 				)
 			}
@@ -122,7 +124,7 @@ func (v *verifier) file(name string, r io.Reader) error {
 		v.line++
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			return v.broken("the line is longer than any that ptyctl writes")
+			return v.broken("line longer than ptyctl writes; it is longer than any in an audit log")
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -131,7 +133,7 @@ func (v *verifier) file(name string, r io.Reader) error {
 		}
 	}
 	if v.line == 0 {
-		return v.broken("the file is empty: an audit file has a first line at least")
+		return v.broken("empty file: an audit file has at least one line")
 	}
 	return nil
 }
@@ -148,18 +150,19 @@ func (v *verifier) add(line []byte) error {
 	}
 	switch {
 	case notJSON != nil:
-		v.suspect(line, "the line is no JSON object of an audit log: it was changed, or never finished")
+		v.suspect(line, "line is not JSON of an audit log: it was changed, or never finished")
 	case v.line == 1:
 		return v.first(line, n)
 	case n.Event == eventFile:
 		v.suspect(
 			line,
-			"the first line of a file in the middle of one: the line end before it, or what lay between, was changed",
+			"first line of a file in the middle of another: the line end before it, or lines between them, were changed",
 		)
 	case n.Prev != v.last:
 		v.suspect(
 			line,
-			"the line does not follow the one before it: that one was changed, or lines between them were removed, added or moved",
+			"line does not follow the one before it: that one was changed, or lines between them were removed, "+
+				"added or moved",
 		)
 	default:
 		v.accept(line, n)
@@ -167,17 +170,17 @@ func (v *verifier) add(line []byte) error {
 	return nil
 }
 
-// first checks the first line of a file.
+// first checks the first line of a file against the end of the file before it.
 func (v *verifier) first(line []byte, n Entry) error {
 	switch {
 	case n.Event != eventFile || n.Self == nil || n.Self.File < 1:
-		return v.broken("the file does not begin with the line that begins each: lines before this one were removed")
+		return v.broken("first line of the file missing: lines before this one were removed")
 	case v.last == "" && (n.Self.File == 1) != (n.Prev == origin):
-		return v.broken("the line says that this is file %d, but its hash says otherwise: it was changed", n.Self.File)
+		return v.broken("line changed: it says that this is file %d, but its hash does not", n.Self.File)
 	case v.last != "" && n.Self.File != v.number+1:
-		return v.broken("this is file %d, and file %d was before it: give all files, each once", n.Self.File, v.number)
+		return v.broken("file %d follows file %d: pass all files, each once", n.Self.File, v.number)
 	case v.last != "" && n.Prev != v.last:
-		return v.broken("the file does not follow the one before it: the last line of that one was changed or removed")
+		return v.broken("file does not follow the one before it: the last line of that one was changed or removed")
 	}
 	if v.last == "" {
 		v.report.First = n.Self.File
@@ -187,7 +190,7 @@ func (v *verifier) first(line []byte, n Entry) error {
 	return nil
 }
 
-// torn checks a line that vouches for the one before it.
+// torn checks a line that explains the incomplete line before it.
 func (v *verifier) torn(line []byte, n Entry) error {
 	switch {
 	case v.bad != nil && n.Prev == v.last && n.Self.TornHash == v.badSum:
@@ -196,13 +199,14 @@ func (v *verifier) torn(line []byte, n Entry) error {
 	case v.bad != nil:
 		return v.bad
 	default:
-		return v.broken("the line speaks of an unfinished line before it, which is not there: it was changed or removed")
+		return v.broken("no incomplete line before this one, although it describes one: that was changed or removed")
 	}
 	v.report.Torn = append(v.report.Torn, v.name+":"+strconv.Itoa(v.line-1))
 	v.accept(line, n)
 	return nil
 }
 
+// accept counts a good line.
 func (v *verifier) accept(line []byte, n Entry) {
 	v.prev, v.last = n.Prev, digest(line)
 	v.report.Lines++
@@ -216,11 +220,12 @@ func (v *verifier) accept(line []byte, n Entry) {
 	}
 }
 
-// suspect puts the line aside until the next one is known.
+// suspect keeps a bad line until the next line shows whether it was only incomplete.
 func (v *verifier) suspect(line []byte, why string) {
 	v.bad, v.badSum = &BrokenError{v.name, v.line, why}, digest(line)
 }
 
+// broken returns the error for the current line.
 func (v *verifier) broken(format string, args ...any) error {
 	if v.bad != nil {
 		return v.bad
@@ -228,7 +233,7 @@ func (v *verifier) broken(format string, args ...any) error {
 	return &BrokenError{v.name, v.line, fmt.Sprintf(format, args...)}
 }
 
-// end checks what can be said only after the last line.
+// end makes the checks that are possible only after the last line.
 func (v *verifier) end() error {
 	switch {
 	case v.bad != nil:
@@ -242,7 +247,7 @@ func (v *verifier) end() error {
 	return nil
 }
 
-// IsHash reports whether text has the form of a line's hash.
+// IsHash reports whether text has the form of a line's hash: 64 hexadecimal digits.
 func IsHash(text string) bool {
 	return len(text) == len(origin) && len(bytes.Trim([]byte(strings.ToLower(text)), "0123456789abcdef")) == 0
 }

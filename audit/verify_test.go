@@ -29,7 +29,7 @@ func newSample(tb testing.TB) sample {
 		s = append(s, bytes.SplitAfter(bytes.TrimSuffix(p, nil), []byte("\n"))[:bytes.Count(p, []byte("\n"))])
 	}
 	if len(s) < 3 || len(s[0]) < 3 {
-		tb.Fatalf("the sample has %d files, the first of %d lines", len(s), len(s[0]))
+		tb.Fatalf("the sample has %d files, the first of %d lines; want at least 3 of each", len(s), len(s[0]))
 	}
 	return s
 }
@@ -52,7 +52,8 @@ func (s sample) verify(head string) (Report, error) {
 	return v.report, v.end()
 }
 
-// Every change to every line is found, at that line or the one after it; the last line needs the head.
+// Verify finds every change to every line, at that line or the next one. A change to the
+// last line needs the head.
 func TestTampering(t *testing.T) {
 	whole := newSample(t)
 	good, err := whole.verify("")
@@ -60,7 +61,7 @@ func TestTampering(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, err := whole.verify(good.Head); err != nil || r.Since != 0 {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("Verify with the last hash = %+v, %v; want no lines since", r, err)
 	}
 	check := func(what string, i, j int, s sample) {
 		t.Helper()
@@ -100,7 +101,7 @@ func TestTampering(t *testing.T) {
 				check("a swap with the next", i, j, s)
 			}
 			s := whole.clone()
-			if s[i] = s[i][:j]; i == len(s)-1 && j > 0 { // at a line's end: only the head tells
+			if s[i] = s[i][:j]; i == len(s)-1 && j > 0 { // at a line end only the head shows the cut
 				if _, err := s.verify(good.Head); err == nil {
 					t.Errorf("the cut before line %d was not found", j+1)
 				}
@@ -117,7 +118,7 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// The hash of an earlier line is found later, and says how much came since.
+// The hash of an earlier line is found, and Since counts the lines after it.
 func TestHead(t *testing.T) {
 	s := newSample(t)
 	early := digest(bytes.TrimSuffix(s[1][1], []byte("\n")))
@@ -126,28 +127,28 @@ func TestHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := whole.Lines - len(s[0]) - 2; whole.Since != want {
-		t.Errorf("%d lines since, want %d", whole.Since, want)
+		t.Errorf("lines since the hash = %d, want %d", whole.Since, want)
 	}
 	if _, err := s[:1].verify(early); err == nil {
-		t.Error("a log that ends before it was accepted")
+		t.Error("Verify accepted a log that ends before the hash, want an error")
 	}
-	// A log that was made anew from its first line on is whole in itself.
+	// A log that was rewritten from its first line has a valid chain, but not the hash.
 	if _, err := newSample(t).verify(early); err == nil {
-		t.Error("another log was accepted")
+		t.Error("Verify accepted another log, want an error")
 	}
 }
 
 func TestVerifyFiles(t *testing.T) {
 	if _, err := Verify("", filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a file that is not there was accepted")
+		t.Error("Verify accepted a missing file, want an error")
 	}
 	empty := rewrite(t, filepath.Join(folder(t), "empty"), nil)
-	broken(t, "is empty", empty)
+	broken(t, "empty file", empty)
 	long := rewrite(t, filepath.Join(folder(t), "long"), bytes.Repeat([]byte("x"), 1<<20))
 	broken(t, "longer than any", long)
 }
 
-// Whatever a file holds, verify ends and says something. What it accepts, no single byte can be taken from.
+// Verify handles any content of a file. It must not accept a file with a byte removed.
 func FuzzVerify(f *testing.F) {
 	s := newSample(f)
 	f.Add(bytes.Join(s[0], nil), uint(3))
@@ -168,11 +169,11 @@ func FuzzVerify(f *testing.F) {
 			return
 		}
 		if r.Lines == 0 || !IsHash(r.Head) {
-			t.Fatalf("accepted with %+v", r)
+			t.Fatalf("Verify accepted a file with %+v, want lines and a hash", r)
 		}
 		i := int(at % uint(len(p)))
 		if _, err := verify(slices.Concat(p[:i], p[i+1:]), r.Head); err == nil {
-			t.Errorf("accepted without byte %d", i)
+			t.Errorf("Verify accepted the file without byte %d, want an error", i)
 		}
 	})
 }

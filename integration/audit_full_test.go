@@ -87,7 +87,7 @@ func TestAuditDiskFull(t *testing.T) {
 			if closed && (refused == 0 || refused == 200) {
 				t.Errorf("%d of 200 calls were refused", refused)
 			}
-			if log := c.log.String(); !strings.Contains(log, "the audit log cannot be written") ||
+			if log := c.log.String(); !strings.Contains(log, "audit log not writable") ||
 				strings.Count(log, "cannot be written") > 20 {
 				t.Errorf("the log does not say so, or too often:\n%s", tail(log, 2000))
 			}
@@ -105,7 +105,7 @@ func TestAuditDiskFull(t *testing.T) {
 			if err != nil || r.Lost == 0 {
 				t.Errorf("%+v, %v", r, err)
 			}
-			if !strings.Contains(c.log.String(), "the audit log is written again") {
+			if !strings.Contains(c.log.String(), "audit log writable again") {
 				t.Error("the log does not say that it goes on")
 			}
 			c.close(t, id)

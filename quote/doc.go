@@ -3,11 +3,12 @@
 //	line, err := quote.Line(quote.Posix, []string{"grep", "it's", "/var/log/my file"})
 //	// 'grep' 'it'\''s' '/var/log/my file'
 //
-// Every word is put in single quotes, which no shell looks into, except for the three characters that some shell treats
-// specially there: the quote itself, the backslash (fish) and the exclamation mark (csh, and the history of interactive
-// shells). They stand outside the quotes, behind a backslash. POSIX shells, fish and csh read the result alike; only a
-// line end differs, for which csh has a form of its own.
+// Each word is put in single quotes, in which shells expand nothing. Three characters are
+// special there in some shell and must be outside the quotes, after a backslash: the
+// quote itself, the backslash (fish) and the exclamation mark (csh, and the history of
+// interactive shells). POSIX shells, fish and csh read the result alike, except for a
+// line end, which needs another form in csh.
 //
-// An interpreter of another class (cmd.exe, PowerShell, a network device) gets words without quotes. It gets none that
-// would need them.
+// Other interpreters, for example cmd.exe, PowerShell and network devices, get words
+// without quotes. A word that would need quotes there is an error.
 package quote

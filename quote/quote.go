@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The classes of shells whose quoting is known. Any other class, also the empty one, has none.
+// Classes of shells with known quoting. Every other class, including "", has no quotes.
 const (
 	Posix = "posix"
 	Fish  = "fish"
@@ -15,7 +15,7 @@ const (
 // Known reports whether words can be quoted for the class.
 func Known(class string) bool { return class == Posix || class == Fish || class == Csh }
 
-// Line writes words, with a space between them. It fails on a word that the class cannot be given.
+// Line returns the words, separated by spaces. It fails if Word fails for one of them.
 func Line(class string, words []string) (string, error) {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -28,23 +28,23 @@ func Line(class string, words []string) (string, error) {
 	return strings.Join(out, " "), nil
 }
 
-// Word writes one word. It fails on a NUL, which no shell takes, and on a word that needs quotes in a class without them.
+// Word returns one word. It fails for a word with a NUL byte, which no shell accepts, and
+// for a word that needs quotes in a class without quotes.
 func Word(class, word string) (string, error) {
 	switch {
 	case strings.IndexByte(word, 0) >= 0:
-		return "", fmt.Errorf("the word %q holds a NUL byte, which no shell can take", word)
+		return "", fmt.Errorf("word %q contains a NUL byte: no shell accepts it", word)
 	case Known(class):
 		return single(class, word), nil
 	case !Plain(word):
-		return "", fmt.Errorf(
-			"the word %q needs quotes, and what reads it has none that can be relied on; use letters, digits and _ . / : + - alone",
-			word,
-		)
+		return "", fmt.Errorf("word %q needs quotes, and its interpreter has none that are safe; "+
+			"use only letters, digits and _ . / : + -", word)
 	}
 	return word, nil
 }
 
-// single puts a word in single quotes. A run of text stays in one pair of quotes, so that most words are easy to read.
+// single puts a word in single quotes. Adjacent text shares one pair of quotes, so that
+// most words stay readable.
 func single(class, word string) string {
 	if word == "" {
 		return "''"
@@ -62,7 +62,7 @@ func single(class, word string) string {
 		case c == '\'', c == '\\', c == '!':
 			in(false)
 			b.WriteByte('\\')
-		case c == '\n' && class == Csh: // csh ends a quoted word with the line, unless the line end has a backslash
+		case c == '\n' && class == Csh: // csh ends a quoted word at the line end unless a backslash precedes it
 			in(true)
 			b.WriteByte('\\')
 		default:
@@ -74,15 +74,16 @@ func single(class, word string) string {
 	return b.String()
 }
 
-// Plain reports whether every command interpreter that we know of reads the word as it stands: nothing in it separates,
-// expands, completes or quotes.
+// Plain reports whether every known command interpreter reads the word unchanged: no
+// character in it separates, expands, completes or quotes.
 func Plain(word string) bool {
 	return word != "" && strings.IndexFunc(word, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_./:+-", r)
 	}) < 0
 }
 
-// Show writes words for a person: only those that need them stand in quotes. No shell is meant to read it.
+// Show returns the words for people. Only words that need quotes have them. The result
+// must not be passed to a shell.
 func Show(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -94,7 +95,7 @@ func Show(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// special reports whether a shell might take a character for more than itself.
+// special reports whether a shell might give the character a meaning.
 func special(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./:,+@%=", r)
 }

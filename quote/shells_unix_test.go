@@ -15,7 +15,7 @@ import (
 	"ptyctl/quote"
 )
 
-// shells are programs of each class, with the arguments behind which they take a line.
+// shells are programs of each class, with the arguments that come before a command line.
 var shells = []struct {
 	class string
 	argv  []string
@@ -30,10 +30,10 @@ var shells = []struct {
 	{quote.Csh, []string{"tcsh", "-f", "-c"}},
 }
 
-// characters are those that some shell treats specially somewhere, and a few others.
+// characters are special in some shell, apart from a few others.
 const characters = "''\\\\!!\"$`*?[]{}()<>|&;#~=^%-+@ \t\n\ra1é,.:/\u2028\u00a0"
 
-// TestShells has real shells pass words on, which must arrive as they were.
+// TestShells lets real shells pass on random words, which must arrive unchanged.
 func TestShells(t *testing.T) {
 	bin := t.TempDir()
 	recorder := "#!/bin/sh\nfor a in \"$@\"; do printf '%s\\0' \"$a\"; done\n"

@@ -59,7 +59,8 @@ func (h *Handler) attachment(r *http.Request, c *mcpapi.Caller) (bad *refusal) {
 	}
 	who, ok := h.attached.Of(shown[0])
 	if !ok || len(shown) > 1 {
-		return refuse(http.StatusForbidden, "this process has given no such "+AttachmentHeader+"; attach anew, or send none")
+		return refuse(http.StatusForbidden,
+			AttachmentHeader+" unknown: this process has given no such proof; attach again, or omit the header")
 	}
 	c.Attachment = who
 	return nil
