@@ -78,14 +78,14 @@ var importRules = []rule{
 	{pkg: "control", ours: []string{"mcpapi", "mcpapi/httpserve", "internal/rundir"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
 	{pkg: "internal/rundir", theirs: []string{"golang.org/x/sys"}, why: "it is a folder and the locks in it, whatever they are for"},
-	{pkg: "internal/bundle", ours: []string{"mcpapi", "session"}, why: "it packs what others have built, and asks the tools for their names"},
+	{pkg: "scripts/bundle", ours: []string{"mcpapi", "session"}, why: "it packs what others have built, and asks the tools for their names"},
 	{pkg: "internal/bufpipe", why: "it is an in-memory connection and knows no protocol"},
 	{pkg: "internal/transcript", why: "it is a file format for the tests of telnet and of the program"},
 	{pkg: "internal/leaktest", theirs: []string{"golang.org/x/crypto/ssh"}, why: "every package's tests may use it"},
 	{pkg: "internal/shelltest", theirs: []string{"github.com/creack/pty"}, why: "it runs lines in shells and knows no rule"},
-	{pkg: "internal/leaktest/search", ours: []string{"internal/leaktest"}, why: "it is the last stage of the tests"},
+	{pkg: "scripts/secrets", ours: []string{"internal/leaktest"}, why: "it is the last stage of the tests"},
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
-	{pkg: "scripts/dist", why: "whoever checks a release must be able to read all of what made it"},
+	{pkg: "scripts/dist", why: "a person who checks a release must be able to read all the code that made it"},
 	{pkg: "examples/...", ours: []string{"session", "sshx", "term"}, why: "an example imports what a user of the library would import"},
 	{pkg: "internal/logging", ours: []string{"config"}, theirs: []string{"go.uber.org/zap"}, why: "it writes lines and knows no event"},
 	{
@@ -121,6 +121,14 @@ func TestArchitecture(t *testing.T) {
 	}
 	for _, v := range violations(importRules, module, pkgs) {
 		t.Error(v)
+	}
+	for _, r := range importRules {
+		tree, isTree := strings.CutSuffix(r.pkg, "/...")
+		if !slices.ContainsFunc(pkgs, func(p goPackage) bool {
+			return p.folder == r.pkg || isTree && strings.HasPrefix(p.folder, tree+"/")
+		}) {
+			t.Errorf("importRules has a rule for %s, but there is no such package: remove the rule", r.pkg)
+		}
 	}
 }
 

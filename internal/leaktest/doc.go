@@ -11,7 +11,7 @@
 //
 // When the tests of a package are over, Main looks for every secret in every output, whichever test it came from: as it
 // is, and in the forms in which it would hide. With PTYCTL_TEST_TRAIL naming a folder, it leaves both there, and the
-// command in the folder search looks for the secrets of all packages in the outputs of all packages.
+// command scripts/secrets looks for the secrets of all packages in the outputs of all packages.
 //
 // An output is what ptyctl tells: results, errors, logs, audit files, metrics, files of state. What goes the other way is
 // none: what a test types, sends, or has its servers know. Where a remote host rightly shows what was typed, as an echo,

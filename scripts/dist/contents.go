@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// contents lists what is linked into a binary: an SPDX document, and the text of every licence.
+// contents describes the modules that are linked into a binary: an SPDX document, and the text of every licence.
 func (r release) contents(ctx context.Context, binary, name string) (bom, licences []byte, err error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -81,12 +81,13 @@ type spdxRelationship struct {
 
 var notInID = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// spdx is the bill of materials of one binary.
+// spdx is the bill of materials of one binary. It names a module by its purl and its hash in go.sum, never by the
+// address of a proxy: the same module comes from wherever GOPROXY points to.
 func (r release) spdx(info *debug.BuildInfo, name, sum string) ([]byte, error) {
 	const self, document = "SPDXRef-ptyctl", "SPDXRef-DOCUMENT"
 	d := spdxDocument{
 		Version: "SPDX-2.3", License: "CC0-1.0", ID: document, Name: name,
-		Namespace: "https://spdx.org/spdxdocs/" + name + "-" + sum, // unique, as the specification wants it; nothing lies there
+		Namespace: "https://spdx.org/spdxdocs/" + name + "-" + sum, // must be unique (SPDX 2.3, 6.5); nothing is served there
 		Creation:  spdxCreation{r.date.Format("2006-01-02T15:04:05Z"), []string{"Tool: ptyctl-dist"}},
 		Describes: []string{self},
 		Packages: []spdxPackage{{
@@ -102,7 +103,6 @@ func (r release) spdx(info *debug.BuildInfo, name, sum string) ([]byte, error) {
 			External: []spdxExternal{{"PACKAGE-MANAGER", "purl", "pkg:golang/" + path + "@" + version}},
 		}
 		if hash != "" {
-			p.Location = "https://proxy.golang.org/" + escaped(path) + "/@v/" + escaped(version) + ".zip"
 			p.Comment = "go.sum " + hash
 		}
 		d.Packages = append(d.Packages, p)
@@ -123,30 +123,17 @@ func (r release) spdx(info *debug.BuildInfo, name, sum string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// escaped writes capital letters as module proxies do.
-func escaped(path string) string {
-	var b strings.Builder
-	for _, c := range path {
-		if 'A' <= c && c <= 'Z' {
-			b.WriteByte('!')
-			c += 'a' - 'A'
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}
-
-// licenceName is what projects call the file with their licence, or with what else must be passed on.
+// licenceName matches the files that hold a licence or a notice that must be passed on.
 var licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// licences is the text of every licence that a binary comes under, besides its own.
+// licences returns the text of every licence in a binary, besides its own.
 func (r release) licences(ctx context.Context, info *debug.BuildInfo) ([]byte, error) {
 	goRoot, err := output(ctx, r.root, nil, "go", "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	b.WriteString("ptyctl has these in it:\n")
+	b.WriteString("ptyctl contains:\n")
 	add := func(what, dir string) error {
 		files, err := os.ReadDir(dir)
 		if err != nil {
@@ -172,7 +159,7 @@ func (r release) licences(ctx context.Context, info *debug.BuildInfo) ([]byte, e
 			)
 		}
 		if !found {
-			return fmt.Errorf("%s has no licence that we can find in %s", what, dir)
+			return fmt.Errorf("%s: no licence file in %s", what, dir)
 		}
 		return nil
 	}

@@ -146,7 +146,14 @@ func checkContents(t *testing.T, text []byte) {
 		if ids[p.ID] || !form.MatchString(p.ID) || p.Name == "" || p.Version == "" || p.Location == "" {
 			t.Errorf("package %+v", p)
 		}
+		if want := "pkg:golang/" + p.Name + "@" + p.Version; p.Purpose == "LIBRARY" &&
+			(len(p.External) != 1 || p.External[0].Locator != want) {
+			t.Errorf("package %s is named by %+v, want its purl %s alone", p.Name, p.External, want)
+		}
 		ids[p.ID], versions[p.Name] = true, p.Version
+	}
+	if strings.Contains(string(text), "proxy.golang.org") {
+		t.Error("the document names a module proxy; a module must be named by its purl alone")
 	}
 	for _, r := range d.Relationships {
 		if !ids[r.From] || !ids[r.To] {

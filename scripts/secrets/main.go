@@ -9,7 +9,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: search FOLDER")
+		fmt.Fprintln(os.Stderr, "usage: secrets FOLDER")
 		os.Exit(2)
 	}
 	r, err := leaktest.Search(os.Args[1])
@@ -17,7 +17,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, l)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "search:", err)
+		fmt.Fprintln(os.Stderr, "secrets:", err)
 		os.Exit(1)
 	}
 	fmt.Fprintf(

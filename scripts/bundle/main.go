@@ -23,7 +23,7 @@ func main() {
 // run packs each program, given as PLATFORM=FILE, and writes server.json.
 func run(version, url, server, out string, programs []string) error {
 	if version == "" || url == "" || out == "" || len(programs) == 0 {
-		return fmt.Errorf("give -version, -url, -out and programs; see go doc ./internal/bundle")
+		return fmt.Errorf("give -version, -url, -out and programs; see go doc ./scripts/bundle")
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err

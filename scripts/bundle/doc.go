@@ -1,0 +1,10 @@
+// Command bundle packs built programs for users who install MCP servers with a click: one MCP bundle (.mcpb) for each
+// platform, and the server.json that names them for the MCP registry.
+//
+//	go run ./scripts/bundle -version 0.1.0 -url https://github.com/OWNER/ptyctl/releases/download/v0.1.0 -out build/dist \
+//		linux-amd64=build/ptyctl-linux-amd64 windows-amd64=build/ptyctl-windows-amd64.exe
+//
+// The texts about ptyctl are in manifest.json beside this file, for the bundle, and in server.json at the root of the
+// module, for the registry. The list of tools and the hashes are filled in by this program.
+// The same programs make the same bundles, byte by byte.
+package main
