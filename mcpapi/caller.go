@@ -51,7 +51,7 @@ func (s *api) visible(ctx context.Context, states ...session.State) []session.In
 func (s *api) onlyReads(ctx context.Context) bool { return s.o.ReadOnly || callerFrom(ctx).ReadOnly }
 
 // permitted refuses what the caller may not do, whatever the session.
-func (c *invocation) permitted(ctx context.Context, a Action) error {
+func (c *Call) permitted(ctx context.Context, a Action) error {
 	caller := callerFrom(ctx)
 	types := !a.Reads && c.onlyReads(ctx)
 	if !types && !caller.Isolated {
@@ -75,23 +75,13 @@ func (c *invocation) permitted(ctx context.Context, a Action) error {
 }
 
 // verb is what the call does, for the record.
-func (c *invocation) verb() term.Verb {
-	switch {
-	case c.tool == &execTool:
-		return term.VerbExec
-	case c.tool == &fsTool && c.action == "write":
-		return term.VerbFileWrite
-	case c.tool == &fsTool:
-		return term.VerbFileRead
-	case c.tool == &configTool && c.action == "get":
-		return term.VerbRead
-	}
+func (c *Call) verb() term.Verb {
 	a, _ := c.tool.action(c.action)
 	return cmp.Or(a.Verb, term.Verb(c.action))
 }
 
 // readsOnly says why an action is refused, and what is not.
-func (c *invocation) readsOnly(caller Caller) error {
+func (c *Call) readsOnly(caller Caller) error {
 	what := c.tool.Name
 	if c.action != "" {
 		what += " " + c.action

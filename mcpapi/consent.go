@@ -28,7 +28,7 @@ const allowOnce = "allow_once"
 
 // askConsent has the person decide about a call that was refused with err, and makes it again if he agrees. It returns a
 // result where the client has to be asked by one.
-func (c *invocation) askConsent(ctx context.Context, err error) (v any, question *mcp.CallToolResult, _ error) {
+func (c *Call) askConsent(ctx context.Context, err error) (v any, question *mcp.CallToolResult, _ error) {
 	wanted := consentIn(err)
 	if wanted == nil {
 		return nil, nil, err
@@ -57,7 +57,7 @@ func (c *invocation) askConsent(ctx context.Context, err error) (v any, question
 }
 
 // decided makes the call again if the person's answer is that it may be.
-func (c *invocation) decided(
+func (c *Call) decided(
 	ctx context.Context,
 	wanted term.Consent,
 	refusal error,
@@ -108,7 +108,7 @@ func agrees(content any) bool {
 const maxConsentLines = 30
 
 // consentQuestion is how the person is asked, if the client can. Nobody is asked about what cannot be shown as it is.
-func (c *invocation) consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationParams, bool) {
+func (c *Call) consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationParams, bool) {
 	if asForm, _ := elicitation(ctx); !asForm {
 		return mcp.ElicitationParams{}, false
 	}

@@ -10,8 +10,8 @@ import (
 const maxDevice = 256
 
 // checkConsole refuses a console without a device, and a device without a console.
-func (c *invocation) checkConsole(in *openArgs) error {
-	ch := checker{t: c.tool, action: c.action}
+func (c *Call) checkConsole(in *sessionArgs) error {
+	ch := c.checker()
 	switch console := in.SessionType == "console"; {
 	case console && in.DeviceID == "":
 		return ch.invalid(
@@ -33,7 +33,7 @@ func (c *invocation) checkConsole(in *openArgs) error {
 }
 
 // existing says in the result that the console was there before the call.
-func (c *invocation) existing(in *openArgs, i session.Info, out *sessionOut) {
+func (c *Call) existing(in *sessionArgs, i session.Info, out *sessionOut) {
 	out.Existing = i.ID
 	acquired := false
 	out.LockAcquired = &acquired

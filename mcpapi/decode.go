@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,32 +14,25 @@ import (
 	"ptyctl/term"
 )
 
-// decode checks raw arguments against the tool's table and unmarshals them into args, a pointer to the action's
-// struct. A member that is null counts as absent: some clients send null for what they leave out.
-func (t *Tool) decode(raw json.RawMessage, actionName string, args any) error {
+// decode checks raw arguments against the tool's table, and returns the struct that they are in. A member that is null
+// counts as absent: some clients send null for what they leave out.
+func (t *Tool) decode(raw json.RawMessage, actionName string) (any, error) {
 	c := checker{t: t, action: actionName}
 	given, err := c.members("", raw)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.decode(given, args)
+	return c.decode(given)
 }
 
-// decode is tool.decode of arguments that are split already.
-func (c *checker) decode(given []member, args any) error {
-	clean, err := c.object("", c.t.Fields, given)
-	if err != nil {
-		return err
+// decode is Tool.decode of arguments that are split already.
+func (c *checker) decode(given []member) (any, error) {
+	in := reflect.New(c.t.args)
+	in.Elem().Set(c.t.defaults)
+	if err := c.object("", c.t.Fields, given, in.Elem()); err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal(clean, args); err != nil {
-		return fmt.Errorf("%s: the table and the struct of action %q disagree: %w", c.t.Name, c.action, err)
-	}
-	return nil
-}
-
-// actionField is the argument that names the action, of a tool that has some.
-func (t *Tool) actionField() *Field {
-	return &Field{Name: "action", Kind: KindString, Enum: t.actionNames(), Required: everyAction}
+	return in.Interface(), nil
 }
 
 // actionOf finds out which action a call is for.
@@ -110,7 +104,7 @@ func (c *checker) members(path string, raw json.RawMessage) ([]member, error) {
 	if len(bytes.TrimLeft(raw, jsonSpace)) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	if raw = bytes.TrimLeft(raw, jsonSpace); raw[0] != '{' || !json.Valid(raw) {
+	if raw = bytes.TrimLeft(raw, jsonSpace); raw[0] != '{' || path == "" && !json.Valid(raw) {
 		return nil, c.invalid(path, nil, "%s must be a JSON object", what)
 	}
 	out := split(raw)
@@ -125,44 +119,31 @@ func (c *checker) members(path string, raw json.RawMessage) ([]member, error) {
 	return out, nil
 }
 
-// object checks the members of one object against its fields, and returns it without its nulls and with its numbers in the
-// form that the structs take.
-func (c *checker) object(path string, fields []Field, given []member) (json.RawMessage, error) {
-	var clean bytes.Buffer
-	clean.WriteByte('{')
+// object checks the members of one object against its fields, and sets those of the struct.
+func (c *checker) object(path string, fields []Field, given []member, into reflect.Value) error {
 	has := make([]bool, len(fields))
 	for _, m := range given {
 		if string(m.value) == "null" {
 			continue
 		}
-		var f *Field
 		if path == "" && m.name == "action" && c.t.hasActions() {
-			f = c.t.actionField()
-		} else {
-			i, err := c.find(path, fields, m.name)
-			if err != nil {
-				return nil, err
-			}
-			f, has[i] = &fields[i], true
+			continue // known already
 		}
-		value, err := c.value(join(path, m.name), f, m.value)
+		i, err := c.find(path, fields, m.name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if clean.Len() > 1 {
-			clean.WriteByte(',')
+		has[i] = true
+		if err := c.value(join(path, m.name), &fields[i], m.value, into.FieldByIndex(fields[i].index)); err != nil {
+			return err
 		}
-		quote(&clean, m.name)
-		clean.WriteByte(':')
-		clean.Write(value)
 	}
 	for i := range fields {
 		if f := &fields[i]; path == "" && f.needs(c.action) && !has[i] {
-			return nil, c.invalid(f.Name, c.allowed(fields, path), "%s is missing%s", f.Name, c.forAction())
+			return c.invalid(f.Name, c.allowed(fields, path), "%s is missing%s", f.Name, c.forAction())
 		}
 	}
-	clean.WriteByte('}')
-	return clean.Bytes(), nil
+	return nil
 }
 
 // find returns the index of the field that a member is, if the action takes it.
@@ -213,83 +194,127 @@ func (c *checker) forAction() string {
 	return " for action " + c.action
 }
 
-// value checks one value, and returns it in the form that the structs take.
-func (c *checker) value(path string, f *Field, raw json.RawMessage) (json.RawMessage, error) {
+// value checks one value, and sets the struct's field.
+func (c *checker) value(path string, f *Field, raw json.RawMessage, into reflect.Value) error {
+	if into.Kind() == reflect.Pointer {
+		into.Set(reflect.New(into.Type().Elem()))
+		into = into.Elem()
+	}
 	wrong := func(want string) error {
 		return c.invalid(path, nil, "%s must be %s, not %s", path, want, typeOf(raw))
 	}
 	switch f.Kind {
 	case KindString:
-		var s string
-		if json.Unmarshal(raw, &s) != nil || raw[0] != '"' {
-			return nil, wrong("a string")
+		if raw[0] != '"' {
+			return wrong("a string")
 		}
-		if len(f.Enum) > 0 && !slices.Contains(f.Enum, s) {
-			return nil, c.invalid(path, f.Enum, "%s %q does not exist; use one of %s", path, shorten(s), oneOf(f.Enum))
+		text, err := c.text(path, f, unquoted(raw))
+		if err != nil {
+			return err
 		}
-		if f.NonEmpty && strings.TrimSpace(s) == "" {
-			return nil, c.invalid(path, nil, "%s is empty; leave it out, or give a value", path)
-		}
-		if instead, ok := f.Later[s]; ok {
-			return nil, notBuilt(path, path+" "+strconv.Quote(s), instead)
-		}
+		into.SetString(text)
 	case KindInteger:
-		limit := f.Max
-		if limit == 0 {
-			limit = math.MaxInt32
-		}
 		n, ok := integer(raw)
-		switch {
-		case !ok && typeOf(raw) == "a number":
-			return nil, c.invalid(path, nil, "%s must be a whole number between %d and %d", path, f.Min, limit)
-		case !ok:
-			return nil, wrong("a whole number")
-		case n < f.Min || n > limit:
-			return nil, c.invalid(path, nil, "%s is %d; it must be between %d and %d", path, n, f.Min, limit)
+		if !ok && typeOf(raw) != "a number" {
+			return wrong("a whole number")
 		}
-		return json.RawMessage(strconv.FormatInt(n, 10)), nil
+		if err := c.bounds(path, f, n, ok); err != nil {
+			return err
+		}
+		setNumber(into, n)
 	case KindBoolean:
 		if s := string(raw); s != "true" && s != "false" {
-			return nil, wrong("true or false")
+			return wrong("true or false")
 		}
+		into.SetBool(raw[0] == 't')
 	case KindStrings:
-		var items []json.RawMessage
-		if json.Unmarshal(raw, &items) != nil {
-			return nil, wrong("an array of strings")
+		if raw[0] != '[' {
+			return wrong("an array of strings")
 		}
-		for i, item := range items {
-			if item[0] != '"' {
-				return nil, c.invalid(fmt.Sprintf("%s[%d]", path, i), nil, "%s[%d] must be a string, not %s", path, i, typeOf(item))
-			}
-		}
-	case KindMap:
-		given, err := c.members(path, raw)
+		list, err := c.strings(path, raw)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, m := range given {
-			if m.value[0] != '"' {
-				name := join(path, shorten(m.name))
-				return nil, c.invalid(name, nil, "%s must be a string, not %s", name, typeOf(m.value))
-			}
+		into.Set(reflect.ValueOf(list))
+	case KindMap:
+		byName, err := c.byName(path, raw)
+		if err != nil {
+			return err
 		}
+		into.Set(reflect.ValueOf(byName))
 	case KindObject:
 		given, err := c.members(path, raw)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return c.object(path, f.Fields, given)
+		return c.object(path, f.Fields, given, into)
 	}
-	return raw, nil
+	return nil
 }
 
-// notBuilt is the answer to what the contract has and this version has not.
-func notBuilt(field, what, instead string) error {
-	return &term.Error{
-		Kind:    term.Unsupported,
-		Msg:     what + " is not supported: " + instead,
-		Details: &term.Details{Field: field},
+// text checks a string.
+func (c *checker) text(path string, f *Field, s string) (string, error) {
+	if len(f.Enum) > 0 && !slices.Contains(f.Enum, s) {
+		return "", c.invalid(path, f.Enum, "%s %q does not exist; use one of %s", path, shorten(s), oneOf(f.Enum))
 	}
+	if f.NonEmpty && strings.TrimSpace(s) == "" {
+		return "", c.invalid(path, nil, "%s is empty; leave it out, or give a value", path)
+	}
+	return s, nil
+}
+
+// bounds checks a number, which is whole if ok says so.
+func (c *checker) bounds(path string, f *Field, n int64, ok bool) error {
+	limit := f.Max
+	if limit == 0 {
+		limit = math.MaxInt32
+	}
+	switch {
+	case !ok:
+		return c.invalid(path, nil, "%s must be a whole number between %d and %d", path, f.Min, limit)
+	case n < f.Min || n > limit:
+		return c.invalid(path, nil, "%s is %d; it must be between %d and %d", path, n, f.Min, limit)
+	}
+	return nil
+}
+
+// strings reads an array of strings.
+func (c *checker) strings(path string, raw json.RawMessage) ([]string, error) {
+	items := elements(raw)
+	list := make([]string, len(items))
+	for i, item := range items {
+		if item[0] != '"' {
+			return nil, c.invalid(fmt.Sprintf("%s[%d]", path, i), nil, "%s[%d] must be a string, not %s", path, i, typeOf(item))
+		}
+		list[i] = unquoted(item)
+	}
+	return list, nil
+}
+
+// byName reads an object whose members are strings.
+func (c *checker) byName(path string, raw json.RawMessage) (map[string]string, error) {
+	given, err := c.members(path, raw)
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string]string, len(given))
+	for _, m := range given {
+		if m.value[0] != '"' {
+			name := join(path, shorten(m.name))
+			return nil, c.invalid(name, nil, "%s must be a string, not %s", name, typeOf(m.value))
+		}
+		values[m.name] = unquoted(m.value)
+	}
+	return values, nil
+}
+
+// setNumber sets an integer of any size.
+func setNumber(into reflect.Value, n int64) {
+	if into.CanUint() {
+		into.SetUint(uint64(n))
+		return
+	}
+	into.SetInt(n)
 }
 
 // integer reads a whole number, also where a client writes it as 5.0.

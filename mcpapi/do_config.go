@@ -4,39 +4,10 @@ import (
 	"context"
 
 	"ptyctl/session"
-	"ptyctl/term"
 )
 
-// configArgs are the arguments of ptyctl_session_config.
-type configArgs struct {
-	SessionID  string `json:"session_id"`
-	Cols, Rows int
-	Expect     expectArgs
-	TaskID     string `json:"task_id"`
-}
-
-// configOut is the result of ptyctl_session_config.
-type configOut struct {
-	Action   string       `json:"action"`
-	Success  bool         `json:"success"`
-	Cols     int          `json:"cols,omitempty"`
-	Rows     int          `json:"rows,omitempty"`
-	Expect   *expectOut   `json:"expect,omitempty"`
-	Telnet   *term.Telnet `json:"telnet,omitempty"`
-	Warnings []string     `json:"warnings,omitempty"`
-}
-
-func (c *invocation) doConfig(ctx context.Context) (any, error) {
-	var in configArgs
-	if err := c.args(&in); err != nil {
-		return nil, err
-	}
-	ctx = c.acting(ctx, in.TaskID)
-	verb := term.Verb(c.action)
-	if c.action == "get" {
-		verb = term.VerbRead
-	}
-	s, err := c.m.GetFor(ctx, verb, in.SessionID)
+func configure(ctx context.Context, c *Call, in *configArgs) (any, error) {
+	s, err := c.m.GetFor(ctx, c.verb(), in.SessionID)
 	if err != nil {
 		return nil, err
 	}

@@ -12,85 +12,14 @@ import (
 	"ptyctl/term"
 )
 
-// execArgs are the arguments of ptyctl_session_exec.
-type execArgs struct {
-	SessionID     string `json:"session_id"`
-	Cmd           string
-	Argv          []string
-	TimeoutMS     int64 `json:"timeout_ms"`
-	Cwd           string
-	Env           []string
-	Stdin         string
-	StdinEncoding string `json:"stdin_encoding"`
-	MaxOutput     int64  `json:"max_output_bytes"`
-	Lane          session.Lane
-	Queue         bool
-	ExecID        string `json:"exec_id"`
-	StopOnCancel  bool   `json:"stop_on_cancel"`
-	Cancel        bool
-	TaskID        string `json:"task_id"`
-	Expect        expectArgs
-	UntilIdleMS   int64 `json:"until_idle_ms"`
-	Class         session.Class
-	RCMode        struct {
-		Enabled *bool
-		Prefix  string `json:"marker_prefix"`
-		Suffix  string `json:"marker_suffix"`
-	} `json:"rc_mode"`
-	RequestID string `json:"request_id"`
-}
-
-// execOut is the result of ptyctl_session_exec.
-type execOut struct {
-	Stdout         string             `json:"stdout"`
-	Stderr         string             `json:"stderr"`
-	ExitCode       *int               `json:"exit_code"`
-	ExitCodeReason *string            `json:"exit_code_reason"`
-	DoneReason     session.DoneReason `json:"done_reason"`
-	PromptDetected *bool              `json:"prompt_detected"`
-	TimedOut       bool               `json:"timed_out"`
-	DurationMS     int64              `json:"duration_ms"`
-	ExecLane       session.Lane       `json:"exec_lane"`
-	Truncated      bool               `json:"truncated"`
-
-	ExecID           string        `json:"exec_id,omitempty"`
-	WaitingFor       *term.Waiting `json:"waiting_for,omitempty"`
-	StderrMerged     bool          `json:"stderr_merged,omitempty"` // into stdout: a terminal has one stream
-	LostBytes        int64         `json:"lost_bytes,omitempty"`
-	Pages            int           `json:"pages,omitempty"` // turned by auto_page
-	ExitSignal       string        `json:"exit_signal,omitempty"`
-	Killed           string        `json:"killed,omitempty"`
-	BackgroundOutput bool          `json:"background_output,omitempty"`
-	StdoutEncoding   string        `json:"stdout_encoding,omitempty"`
-	StderrEncoding   string        `json:"stderr_encoding,omitempty"`
-	StdoutBytes      int64         `json:"stdout_bytes,omitempty"`
-	StderrBytes      int64         `json:"stderr_bytes,omitempty"`
-	StdoutOmitted    *omitted      `json:"stdout_omitted,omitempty"`
-	StderrOmitted    *omitted      `json:"stderr_omitted,omitempty"`
-	ErrorHints       []string      `json:"error_hints,omitempty"`
-	Warnings         []string      `json:"warnings,omitempty"`
-}
-
-// omitted says which part of a stream is not in the result, and where it stood.
-type omitted struct {
-	At     int    `json:"at"` // offset within the returned stream, decoded, at which the cut is
-	Bytes  int64  `json:"bytes"`
-	Cursor string `json:"cursor"` // to read it with ptyctl_session_io read {exec_id, stream, cursor}
-}
-
-func (c *invocation) doExec(ctx context.Context) (any, error) {
-	var in execArgs
-	if err := c.args(&in); err != nil {
-		return nil, err
-	}
-	ctx = c.acting(ctx, in.TaskID)
+func execute(ctx context.Context, c *Call, in *execArgs) (any, error) {
 	s, err := c.m.GetFor(ctx, term.VerbExec, in.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	c.meter.waits("the command on "+s.ID(), s)
 	maxOutput := c.lower("max_output_bytes", in.MaxOutput, c.o.MaxReadBytes, "limits.max_read_bytes")
-	res, err := c.exec(ctx, s, &in, maxOutput)
+	res, err := c.exec(ctx, s, in, maxOutput)
 	if err != nil {
 		return nil, err
 	}
@@ -98,13 +27,13 @@ func (c *invocation) doExec(ctx context.Context) (any, error) {
 }
 
 // exec starts, continues or cancels a command, as the arguments say.
-func (c *invocation) exec(
+func (c *Call) exec(
 	ctx context.Context,
 	s *session.Session,
 	in *execArgs,
 	maxOutput int,
 ) (session.ExecResult, error) {
-	ch := checker{t: c.tool}
+	ch := c.checker()
 	switch {
 	case in.ExecID != "" && in.Cmd != "":
 		return session.ExecResult{}, ch.invalid(
@@ -126,13 +55,14 @@ func (c *invocation) exec(
 		)
 	case in.Cancel && in.ExecID == "":
 		return session.ExecResult{}, ch.invalid("exec_id", nil, "cancel needs exec_id: the command to stop")
-	case in.ExecID != "" && in.starts() != "":
+	case in.ExecID != "" && c.marked(in, "start") != "":
+		name := c.marked(in, "start")
 		return session.ExecResult{}, ch.invalid(
-			in.starts(),
+			name,
 			[]string{"session_id", "exec_id", "cancel", "max_output_bytes", "task_id"},
 			"%s is for starting a command, and exec_id goes on with one that runs as it was started; leave %s out",
-			in.starts(),
-			in.starts(),
+			name,
+			name,
 		)
 	case in.Cancel:
 		return s.CancelExec(ctx, in.ExecID, maxOutput)
@@ -171,42 +101,9 @@ func (c *invocation) exec(
 	return s.Exec(ctx, session.ExecRequest{
 		Command: in.Cmd, Argv: in.Argv, Lane: in.Lane, Queue: in.Queue, StopOnCancel: in.StopOnCancel, Dir: in.Cwd, Env: env, Stdin: stdin,
 		Timeout: timeout, Wait: wait, MaxOutput: maxOutput, Expect: expect,
-		Class: in.Class, Idle: c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms"),
+		Class: session.Class(in.Class), Idle: c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms"),
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
 	})
-}
-
-// starts names an argument that only the start of a command takes; empty if none is given.
-func (in *execArgs) starts() string {
-	switch {
-	case in.Argv != nil:
-		return "argv"
-	case in.TimeoutMS != 0:
-		return "timeout_ms"
-	case in.Cwd != "":
-		return "cwd"
-	case in.Env != nil:
-		return "env"
-	case in.Stdin != "":
-		return "stdin"
-	case in.StdinEncoding != "":
-		return "stdin_encoding"
-	case in.Lane != "":
-		return "lane"
-	case in.Queue:
-		return "queue"
-	case in.StopOnCancel:
-		return "stop_on_cancel"
-	case in.Expect.given():
-		return "expect"
-	case in.Class != "":
-		return "class"
-	case in.UntilIdleMS != 0:
-		return "until_idle_ms"
-	case in.RCMode.Enabled != nil || in.RCMode.Prefix != "" || in.RCMode.Suffix != "":
-		return "rc_mode"
-	}
-	return ""
 }
 
 // env splits NAME=value.
@@ -242,7 +139,7 @@ func (c *checker) bytes(path, text, encoding string) ([]byte, error) {
 }
 
 // lower lowers a caller's size to the operator's limit, with a warning. Zero stays.
-func (c *invocation) lower(field string, n int64, limit int, key string) int {
+func (c *Call) lower(field string, n int64, limit int, key string) int {
 	if n > int64(limit) {
 		c.warn(fmt.Sprintf("%s was lowered to %d (%s)", field, limit, key))
 		return limit
@@ -251,7 +148,7 @@ func (c *invocation) lower(field string, n int64, limit int, key string) int {
 }
 
 // execResult is the wire form of r.
-func (c *invocation) execResult(r session.ExecResult) *execOut {
+func (c *Call) execResult(r session.ExecResult) *execOut {
 	out := &execOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), ExecLane: r.Lane, ExecID: r.ID,
 		ExitSignal: r.Exit.Signal, Killed: r.Exit.Killed, BackgroundOutput: r.Exit.Background, ErrorHints: r.ErrorHints,

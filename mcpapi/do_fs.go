@@ -15,80 +15,14 @@ import (
 	"ptyctl/term"
 )
 
-// fsArgs are the arguments of ptyctl_fs.
-type fsArgs struct {
-	SessionID string `json:"session_id"`
-	Path      string
-	Offset    int64
-	MaxBytes  int64 `json:"max_bytes"`
-	Encoding  string
-	Data      string
-	Mode      string
-	Append    bool
-	NonAtomic bool `json:"non_atomic"`
-	Cursor    string
-	Limit     int
-	TaskID    string `json:"task_id"`
-	TimeoutMS int64  `json:"timeout_ms"`
-	RequestID string `json:"request_id"`
-}
-
-// The results of ptyctl_fs.
-type (
-	fsReadOut struct {
-		Action       string   `json:"action"`
-		Data         string   `json:"data"`
-		DataEncoding string   `json:"data_encoding"`
-		Size         int64    `json:"size"`
-		NextOffset   int64    `json:"next_offset"`
-		Truncated    bool     `json:"truncated"`
-		Mode         string   `json:"mode"`
-		ModifiedAt   int64    `json:"modified_at,omitempty"`
-		Warnings     []string `json:"warnings,omitempty"`
-	}
-	fsWriteOut struct {
-		Action       string   `json:"action"`
-		BytesWritten int64    `json:"bytes_written"`
-		Size         int64    `json:"size"`
-		Mode         string   `json:"mode"`
-		Created      bool     `json:"created,omitempty"`
-		Atomic       bool     `json:"atomic"`
-		Warnings     []string `json:"warnings,omitempty"`
-	}
-	fsListOut struct {
-		Action     string    `json:"action"`
-		Entries    []fsEntry `json:"entries"`
-		Truncated  bool      `json:"truncated"`
-		NextCursor string    `json:"next_cursor,omitempty"`
-		Warnings   []string  `json:"warnings,omitempty"`
-	}
-	fsStatOut struct {
-		Action string `json:"action"`
-		fsEntry
-		Target   string   `json:"target,omitempty"` // of a link
-		Warnings []string `json:"warnings,omitempty"`
-	}
-	fsEntry struct {
-		Name       string `json:"name"`
-		Type       string `json:"type"`
-		Mode       string `json:"mode"`
-		Size       int64  `json:"size"`
-		ModifiedAt int64  `json:"modified_at,omitempty"` // Unix milliseconds
-	}
-)
-
 // What a call gets that does not say how much it wants.
 const (
 	fsReadDefault = 64 << 10
 	fsListDefault = 200
 )
 
-func (c *invocation) doFS(ctx context.Context) (any, error) {
-	var in fsArgs
-	if err := c.args(&in); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(c.acting(ctx, in.TaskID), c.o.MaxWait)
+func doFS(ctx context.Context, c *Call, in *fsArgs) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.o.MaxWait)
 	defer cancel()
 	if in.TimeoutMS > 0 {
 		var stop context.CancelFunc
@@ -105,11 +39,11 @@ func (c *invocation) doFS(ctx context.Context) (any, error) {
 	}
 	switch c.action {
 	case "read":
-		return c.fsRead(ctx, files, &in)
+		return c.fsRead(ctx, files, in)
 	case "write":
-		return c.fsWrite(ctx, files, &in)
+		return c.fsWrite(ctx, files, in)
 	case "list":
-		return c.fsList(ctx, files, &in)
+		return c.fsList(ctx, files, in)
 	}
 	e, err := files.Stat(ctx, in.Path)
 	if err != nil {
@@ -118,7 +52,7 @@ func (c *invocation) doFS(ctx context.Context) (any, error) {
 	return &fsStatOut{Action: c.action, fsEntry: newFSEntry(e), Target: e.Target, Warnings: c.notes}, nil
 }
 
-func (c *invocation) fsRead(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
+func (c *Call) fsRead(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
 	r := term.FileRead{
 		Path:     in.Path,
 		Offset:   in.Offset,
@@ -162,8 +96,8 @@ func wholeRunes(p []byte) int {
 	return len(p)
 }
 
-func (c *invocation) fsWrite(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
-	ch := checker{t: c.tool, action: c.action}
+func (c *Call) fsWrite(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
+	ch := c.checker()
 	data, err := ch.bytes("data", in.Data, in.Encoding)
 	if err != nil {
 		return nil, err
@@ -198,10 +132,10 @@ func (c *invocation) fsWrite(ctx context.Context, files *session.Files, in *fsAr
 	}, nil
 }
 
-func (c *invocation) fsList(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
+func (c *Call) fsList(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
 	after, err := nameOf(in.Cursor)
 	if err != nil {
-		return nil, (&checker{t: c.tool, action: c.action}).invalid(
+		return nil, c.checker().invalid(
 			"cursor",
 			nil,
 			"cursor is no next_cursor of a list; leave it out to list from the start",

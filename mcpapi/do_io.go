@@ -13,78 +13,13 @@ import (
 	"ptyctl/term"
 )
 
-// ioArgs are the arguments of ptyctl_session_io.
-type ioArgs struct {
-	SessionID    string `json:"session_id"`
-	Data         *string
-	Key          string
-	Paste        bool
-	Sensitive    bool
-	TaskID       string `json:"task_id"`
-	Encoding     string
-	Cursor       string
-	Mode         string
-	TimeoutMS    *int64 `json:"timeout_ms"`
-	MaxBytes     int64  `json:"max_bytes"`
-	MaxLines     int    `json:"max_lines"`
-	UntilRegex   string `json:"until_regex"`
-	IncludeMatch *bool  `json:"include_match"`
-	UntilIdleMS  int64  `json:"until_idle_ms"`
-	InputHints   struct {
-		WaitFor *[]string `json:"wait_for_regexes"`
-	} `json:"input_hints"`
-	ExecID    string `json:"exec_id"`
-	Stream    string
-	Format    string
-	RequestID string `json:"request_id"`
-}
-
-// ioOut is the result of ptyctl_session_io.
-type ioOut struct {
-	Action       string `json:"action"`
-	BytesWritten *int   `json:"bytes_written,omitempty"`
-	BytesPending int    `json:"bytes_pending,omitempty"`
-	Cursor       string `json:"cursor,omitempty"` // [write] end of the output before the write
-	*readOut
-	WriteTimedOut   bool          `json:"write_timed_out,omitempty"`
-	WaitingFor      *term.Waiting `json:"waiting_for,omitempty"`
-	WaitingForInput bool          `json:"waiting_for_input,omitempty"`
-	State           session.State `json:"state,omitempty"`
-	Prompt          *term.Prompt  `json:"prompt,omitempty"`
-	Warnings        []string      `json:"warnings,omitempty"`
-}
-
-// readOut is the part of the result that a read adds.
-type readOut struct {
-	Chunk             string `json:"chunk"`
-	Encoding          string `json:"encoding"`
-	NextCursor        string `json:"next_cursor"`
-	BufferStartCursor string `json:"buffer_start_cursor"`
-	BufferEndCursor   string `json:"buffer_end_cursor"`
-	Matched           bool   `json:"matched,omitempty"`
-	IdleReached       bool   `json:"idle_reached,omitempty"`
-	TimedOut          bool   `json:"timed_out"`
-	EOF               bool   `json:"eof"`
-	Truncated         bool   `json:"truncated"`
-	DroppedBytes      int64  `json:"dropped_bytes"`
-	BufferedBytes     int64  `json:"buffered_bytes"`
-	BufferLimitBytes  int    `json:"buffer_limit_bytes"`
-
-	Sanitized *sanitized `json:"sanitized,omitempty"`
-}
-
 // defaultChunk is how much a read returns when it does not say: what the common clients show a model in full.
 const defaultChunk = 16 << 10
 
-func (c *invocation) doIO(ctx context.Context) (any, error) {
+func doIO(ctx context.Context, c *Call, in *ioArgs) (any, error) {
 	if c.action == "search" {
-		return c.search(ctx)
+		return c.search(ctx, in)
 	}
-	var in ioArgs
-	if err := c.args(&in); err != nil {
-		return nil, err
-	}
-	ctx = c.acting(ctx, in.TaskID)
 	s, err := c.m.GetFor(ctx, term.Verb(c.action), in.SessionID)
 	if err != nil {
 		return nil, err
@@ -92,9 +27,9 @@ func (c *invocation) doIO(ctx context.Context) (any, error) {
 	c.meter.waits("the "+c.action+" on "+s.ID(), s)
 	out := &ioOut{Action: c.action}
 	if c.action == "write" {
-		err = c.write(ctx, s, &in, out)
+		err = c.write(ctx, s, in, out)
 	} else {
-		err = c.read(ctx, s, &in, out)
+		err = c.read(ctx, s, in, out)
 	}
 	if err != nil {
 		return nil, err
@@ -109,8 +44,8 @@ func (c *invocation) doIO(ctx context.Context) (any, error) {
 	return out, nil
 }
 
-func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, out *ioOut) error {
-	ch := checker{t: c.tool, action: c.action}
+func (c *Call) write(ctx context.Context, s *session.Session, in *ioArgs, out *ioOut) error {
+	ch := c.checker()
 	var data []byte
 	var err error
 	switch {
@@ -123,8 +58,8 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 	case in.Key != "" && in.Paste:
 		return ch.invalid("paste", nil, "paste is for data, not for a key; leave it out")
 	case in.Key != "":
-		if !keys.Known(in.Key) {
-			return ch.invalid("key", nil, "%s", keys.Unknown(in.Key))
+		if !keys.Known(string(in.Key)) {
+			return ch.invalid("key", nil, "%s", keys.Unknown(string(in.Key)))
 		}
 	default:
 		return ch.invalid("data", nil, "nothing to write: pass data (text) or key (a special key)")
@@ -134,7 +69,7 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 		return err
 	}
 	start := time.Now()
-	res, err := s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: in.Key, Paste: in.Paste})
+	res, err := s.Write(ctx, data, session.WriteOptions{Sensitive: in.Sensitive, Key: string(in.Key), Paste: in.Paste})
 	if err != nil {
 		return err
 	}
@@ -166,8 +101,8 @@ func (c *invocation) write(ctx context.Context, s *session.Session, in *ioArgs, 
 	return canceled(ctx, s)
 }
 
-func (c *invocation) read(ctx context.Context, s *session.Session, in *ioArgs, out *ioOut) error {
-	ch := checker{t: c.tool, action: c.action}
+func (c *Call) read(ctx context.Context, s *session.Session, in *ioArgs, out *ioOut) error {
+	ch := c.checker()
 	req, _, err := c.readRequest(in)
 	if err != nil {
 		return err
@@ -207,7 +142,7 @@ func (c *invocation) read(ctx context.Context, s *session.Session, in *ioArgs, o
 
 // show puts a chunk of the terminal into the result, in the format asked for, and says what the terminal seems
 // to wait for when the chunk reaches the end of its output.
-func (c *invocation) show(s *session.Session, k session.Chunk, in *ioArgs, out *ioOut) {
+func (c *Call) show(s *session.Session, k session.Chunk, in *ioArgs, out *ioOut) {
 	var removed *sanitized
 	if in.Format == "clean" {
 		text, counts := s.Clean(k)
@@ -234,8 +169,8 @@ func canceled(ctx context.Context, s *session.Session) error {
 }
 
 // readRequest turns the arguments into a read, and reports whether they set a condition to wait for.
-func (c *invocation) readRequest(in *ioArgs) (r session.ReadRequest, conditions bool, err error) {
-	ch := checker{t: c.tool, action: c.action}
+func (c *Call) readRequest(in *ioArgs) (r session.ReadRequest, conditions bool, err error) {
+	ch := c.checker()
 	r = session.ReadRequest{
 		Cursor: session.Latest, Tail: in.Mode == "tail", MaxLines: in.MaxLines, ExcludeMatch: isFalse(in.IncludeMatch),
 		MaxBytes: c.lower("max_bytes", in.MaxBytes, c.o.MaxReadBytes, "limits.max_read_bytes"), Timeout: c.o.ReadTimeout,

@@ -10,82 +10,14 @@ import (
 	"ptyctl/term"
 )
 
-// openArgs are the arguments of ptyctl_session open.
-type openArgs struct {
-	Protocol string
-	Host     string
-	Port     int
-	Username string
-	Auth     openAuth
-	PTY      struct {
-		Enabled *bool
-		Cols    int
-		Rows    int
-		Term    string
-	}
-	Timeouts struct {
-		Connect int64 `json:"connect_timeout_ms"`
-		Idle    int64 `json:"idle_timeout_ms"`
-	}
-	SSH struct {
-		HostKeyPolicy string   `json:"host_key_policy"`
-		Fingerprint   string   `json:"host_key_fingerprint"`
-		KnownHosts    string   `json:"known_hosts_path"`
-		UseConfig     *bool    `json:"use_openssh_config"`
-		ConfigPath    string   `json:"config_path"`
-		ExtraArgs     []string `json:"extra_args"`
-		Legacy        bool
-		ProxyJump     string `json:"proxy_jump"`
-		ProxyURL      string `json:"proxy_url"`
-	} `json:"ssh_options"`
-	Telnet      openTelnet
-	Argv        []string
-	Cwd         string
-	Env         []string
-	Title       string
-	Limits      limitsArgs
-	Expect      expectArgs
-	SessionType string `json:"session_type"`
-	DeviceID    string `json:"device_id"`
-	TaskID      string `json:"task_id"`
-	LockTTL     int64  `json:"lock_ttl_ms"`
-	AcquireLock bool   `json:"acquire_lock"`
-	RequestID   string `json:"request_id"`
-}
-
-// openAuth is how to log in.
-type openAuth struct {
-	Method        string
-	Password      term.Secret
-	PrivateKeyPEM term.Secret `json:"private_key_pem"`
-	Passphrase    term.Secret
-	Interactive   *bool
-}
-
-// openTelnet is what concerns Telnet alone.
-type openTelnet struct {
-	Mode, Enter, Binary string
-	TLS                 openTLS
-}
-
-type openTLS struct {
-	Enabled    bool
-	ServerName string `json:"server_name"`
-	Pin        string
-}
-
-func (c *invocation) open(ctx context.Context, out *sessionOut) error {
-	var in openArgs
-	if err := c.args(&in); err != nil {
+func (c *Call) open(ctx context.Context, in *sessionArgs, out *sessionOut) error {
+	if err := c.checkAuth(in); err != nil {
 		return err
 	}
-	if err := c.checkAuth(&in); err != nil {
+	if err := c.checkConsole(in); err != nil {
 		return err
 	}
-	if err := c.checkConsole(&in); err != nil {
-		return err
-	}
-	if err := c.checkLocal(&in); err != nil {
+	if err := c.checkLocal(in); err != nil {
 		return err
 	}
 	expect, err := in.Expect.compile("expect", nil)
@@ -107,20 +39,25 @@ func (c *invocation) open(ctx context.Context, out *sessionOut) error {
 		req.LockTTL = c.lockTTL(in.LockTTL)
 	}
 	c.meter.waits("connecting", nil)
-	res, err := c.m.Open(c.acting(ctx, in.TaskID), req)
+	res, err := c.m.Open(ctx, req)
 	if err != nil {
 		return err
 	}
 	if res.Prompt != nil &&
 		in.RequestID == "" { // with one, every retry must get the same answer, and nobody twice a question
-		c.asking = &res
+		c.asking = &opening{res, func(c *Call, res session.OpenResult) any {
+			again := &sessionOut{Action: c.action, Success: true}
+			c.opened(in, res, again)
+			again.Warnings = append(again.Warnings, c.notes...)
+			return again
+		}}
 	}
-	c.opened(&in, res, out)
+	c.opened(in, res, out)
 	return nil
 }
 
 // opened shows in the result what has become of a session that was to be opened.
-func (c *invocation) opened(in *openArgs, res session.OpenResult, out *sessionOut) {
+func (c *Call) opened(in *sessionArgs, res session.OpenResult, out *sessionOut) {
 	i := res.Session.Info()
 	out.SessionID, out.Protocol, out.State, out.Cursor = i.ID, i.Protocol, res.State, "0"
 	out.Prompt, out.WaitingForInput = res.Prompt, res.Prompt != nil
@@ -149,7 +86,7 @@ func (c *invocation) opened(in *openArgs, res session.OpenResult, out *sessionOu
 }
 
 // target is what the arguments ask for.
-func (in *openArgs) target(c *invocation) term.Target {
+func (in *sessionArgs) target(c *Call) term.Target {
 	t := term.Target{
 		Protocol: in.Protocol, Host: in.Host, Port: in.Port, User: in.Username,
 		ConnectTimeout: c.millis(
@@ -183,8 +120,8 @@ func (in *openArgs) target(c *invocation) term.Target {
 }
 
 // checkAuth refuses credentials that do not go together.
-func (c *invocation) checkAuth(in *openArgs) error {
-	ch := checker{t: c.tool, action: c.action}
+func (c *Call) checkAuth(in *sessionArgs) error {
+	ch := c.checker()
 	if user, host, ok := splitHost(in.Host); ok {
 		return ch.invalid(
 			"host",

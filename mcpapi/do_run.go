@@ -9,55 +9,8 @@ import (
 	"ptyctl/term"
 )
 
-// runArgs are the arguments of ptyctl_run.
-type runArgs struct {
-	Argv          []string
-	Cwd           string
-	Env           []string
-	Stdin         string
-	StdinEncoding string `json:"stdin_encoding"`
-	TimeoutMS     int64  `json:"timeout_ms"`
-	GraceMS       int64  `json:"grace_ms"`
-	MaxOutput     int64  `json:"max_output_bytes"`
-	Limits        limitsArgs
-	Title         string
-	RequestID     string `json:"request_id"`
-}
-
-// runOut is the result of ptyctl_run.
-type runOut struct {
-	RC         *int               `json:"rc"`
-	Signal     string             `json:"signal,omitempty"`
-	RCReason   string             `json:"rc_reason,omitempty"` // why rc is null
-	Stdout     string             `json:"stdout"`
-	Stderr     string             `json:"stderr"`
-	DoneReason session.DoneReason `json:"done_reason"`
-	TimedOut   bool               `json:"timed_out"`
-	DurationMS int64              `json:"duration_ms"`
-	Cwd        string             `json:"cwd,omitempty"`
-	Usage      *usage             `json:"usage,omitempty"`
-	LimitMet   string             `json:"limit_exceeded,omitempty"`
-	Suspected  []string           `json:"limit_suspected,omitempty"`
-	Truncated  bool               `json:"truncated"`
-
-	SessionID      string   `json:"session_id,omitempty"` // where the rest is, with exec_id
-	ExecID         string   `json:"exec_id,omitempty"`
-	Killed         string   `json:"killed,omitempty"`
-	StdoutEncoding string   `json:"stdout_encoding,omitempty"`
-	StderrEncoding string   `json:"stderr_encoding,omitempty"`
-	StdoutBytes    int64    `json:"stdout_bytes,omitempty"`
-	StderrBytes    int64    `json:"stderr_bytes,omitempty"`
-	StdoutOmitted  *omitted `json:"stdout_omitted,omitempty"`
-	StderrOmitted  *omitted `json:"stderr_omitted,omitempty"`
-	Warnings       []string `json:"warnings,omitempty"`
-}
-
-func (c *invocation) doRun(ctx context.Context) (any, error) {
-	var in runArgs
-	if err := c.args(&in); err != nil {
-		return nil, err
-	}
-	ch := checker{t: c.tool}
+func run(ctx context.Context, c *Call, in *runArgs) (any, error) {
+	ch := c.checker()
 	local, err := c.local(in.Argv, in.Cwd, in.Env, in.Title, in.Limits)
 	if err != nil {
 		return nil, err
@@ -78,7 +31,7 @@ func (c *invocation) doRun(ctx context.Context) (any, error) {
 	if in.TimeoutMS > 0 {
 		r.Timeout = c.millis("timeout_ms", in.TimeoutMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms")
 	}
-	res, err := c.m.Run(c.acting(ctx, ""), r)
+	res, err := c.m.Run(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +39,7 @@ func (c *invocation) doRun(ctx context.Context) (any, error) {
 }
 
 // runResult is the wire form of r, which is that of an exec but for what a terminal would have to do with it.
-func (c *invocation) runResult(r session.RunResult, asked term.Limits) *runOut {
+func (c *Call) runResult(r session.RunResult, asked term.Limits) *runOut {
 	out := &runOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Cwd: r.Process.Dir, SessionID: r.Session, ExecID: r.ID,
 		RCReason: r.ExitReason, Killed: r.Exit.Killed, LimitMet: r.Exit.Limit, Suspected: strings.Fields(r.Exit.Suspected),

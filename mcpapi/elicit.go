@@ -24,9 +24,15 @@ import (
 // answerID names the one question of an input_required result.
 const answerID = "answer"
 
+// An opening is a session whose login asks what a person may be asked.
+type opening struct {
+	session.OpenResult
+	show func(*Call, session.OpenResult) any // the result of the call that opens it, as things are
+}
+
 // elicit has the person at the client answer the questions of the session that c opens, or returns v, what c would return
 // otherwise.
-func (c *invocation) elicit(ctx context.Context, v any) (*mcp.CallToolResult, error) {
+func (c *Call) elicit(ctx context.Context, v any) (*mcp.CallToolResult, error) {
 	switch {
 	case !c.o.Elicitation:
 		return c.result(ctx, v, false)
@@ -40,12 +46,8 @@ func (c *invocation) elicit(ctx context.Context, v any) (*mcp.CallToolResult, er
 }
 
 // askNow asks the client, one question after the other, for as long as a call may wait.
-func (c *invocation) askNow(ctx context.Context) (*mcp.CallToolResult, error) {
-	var in openArgs
-	if err := c.args(&in); err != nil {
-		return c.fail(ctx, err)
-	}
-	acting := c.acting(ctx, in.TaskID)
+func (c *Call) askNow(ctx context.Context) (*mcp.CallToolResult, error) {
+	acting := c.actor(ctx)
 	for {
 		a := c.asking.Session.Asking()
 		if a == nil {
@@ -59,14 +61,14 @@ func (c *invocation) askNow(ctx context.Context) (*mcp.CallToolResult, error) {
 			return c.fail(ctx, err)
 		}
 	}
-	return c.openResult(acting, &in, c.left())
+	return c.openResult(acting, c.left())
 }
 
 // left is how long the call may still wait.
-func (c *invocation) left() time.Duration { return max(c.o.MaxWait-time.Since(c.began), 0) }
+func (c *Call) left() time.Duration { return max(c.o.MaxWait-time.Since(c.began), 0) }
 
 // request asks the client one question. It reports whether there is an answer, from here or elsewhere.
-func (c *invocation) request(ctx context.Context, a *session.Asking, form mcp.ElicitationParams) bool {
+func (c *Call) request(ctx context.Context, a *session.Asking, form mcp.ElicitationParams) bool {
 	waiting, stop := context.WithTimeout(ctx, c.left())
 	defer stop()
 	over := make(chan struct{})
@@ -99,12 +101,8 @@ func (c *invocation) request(ctx context.Context, a *session.Asking, form mcp.El
 }
 
 // question is the result that asks a client of revision 2026-07-28, or nil if it is not to be asked.
-func (c *invocation) question(ctx context.Context) *mcp.CallToolResult {
-	var in openArgs
-	if c.args(&in) != nil {
-		return nil
-	}
-	acting := c.acting(ctx, in.TaskID)
+func (c *Call) question(ctx context.Context) *mcp.CallToolResult {
+	acting := c.actor(ctx)
 	a := c.asking.Session.Asking()
 	if a == nil {
 		return nil
@@ -130,7 +128,7 @@ func (c *invocation) question(ctx context.Context) *mcp.CallToolResult {
 }
 
 // resume goes on with a call whose result was a question, now that the client has the answer.
-func (c *invocation) resume(ctx context.Context, trip mcp.MultiRoundTripParams) (*mcp.CallToolResult, error) {
+func (c *Call) resume(ctx context.Context, trip mcp.MultiRoundTripParams) (*mcp.CallToolResult, error) {
 	p, ok := c.asked.take(trip.RequestState)
 	if !ok || p.call != c.fingerprint() || !p.by(term.ActorFrom(c.acting(ctx, ""))) {
 		return c.fail(ctx, &term.Error{
@@ -150,16 +148,12 @@ func (c *invocation) resume(ctx context.Context, trip mcp.MultiRoundTripParams) 
 }
 
 // resumeOpen goes on with an open whose login has asked.
-func (c *invocation) resumeOpen(
+func (c *Call) resumeOpen(
 	ctx context.Context,
 	p pendingAnswer,
 	trip mcp.MultiRoundTripParams,
 ) (*mcp.CallToolResult, error) {
-	var in openArgs
-	if err := c.args(&in); err != nil {
-		return c.fail(ctx, err)
-	}
-	acting := c.acting(ctx, in.TaskID)
+	acting := c.actor(ctx)
 	c.asking, c.notes = &p.open, p.notes
 	if res := server.ElicitationResponse(trip.InputResponses, answerID); res != nil &&
 		c.answer(acting, p.asking, p.form, &res.ElicitationResponse) {
@@ -174,7 +168,7 @@ func (c *invocation) resumeOpen(
 	select {
 	case <-p.asking.Over():
 	default: // not answered: from here on it is the caller's
-		return c.openResult(acting, &in, 0)
+		return c.openResult(acting, 0)
 	}
 	if err := c.again(acting, c.left()); err != nil {
 		return c.fail(ctx, err)
@@ -182,32 +176,29 @@ func (c *invocation) resumeOpen(
 	if question := c.question(ctx); question != nil {
 		return question, nil
 	}
-	return c.openResult(acting, &in, 0)
+	return c.openResult(acting, 0)
 }
 
 // again waits for what comes after an answer.
-func (c *invocation) again(ctx context.Context, wait time.Duration) error {
+func (c *Call) again(ctx context.Context, wait time.Duration) error {
 	res, err := c.asking.Again(ctx, wait)
 	if err == nil {
-		c.asking = &res
+		c.asking.OpenResult = res
 	}
 	return err
 }
 
 // openResult is the result of the open, as things are after at most wait.
-func (c *invocation) openResult(ctx context.Context, in *openArgs, wait time.Duration) (*mcp.CallToolResult, error) {
+func (c *Call) openResult(ctx context.Context, wait time.Duration) (*mcp.CallToolResult, error) {
 	if err := c.again(ctx, wait); err != nil {
 		return c.fail(ctx, err)
 	}
-	out := &sessionOut{Action: c.action, Success: true}
-	c.opened(in, *c.asking, out)
-	out.Warnings = append(out.Warnings, c.notes...)
-	return c.result(ctx, out, false)
+	return c.result(ctx, c.asking.show(c, c.asking.OpenResult), false)
 }
 
 // answer gives what the person said to the login. It reports false when the question is still to be answered by somebody:
 // the person dismissed it, or may not answer it.
-func (c *invocation) answer(
+func (c *Call) answer(
 	ctx context.Context,
 	a *session.Asking,
 	form mcp.ElicitationParams,

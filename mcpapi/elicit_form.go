@@ -37,7 +37,7 @@ func secret(q term.Prompt) bool {
 }
 
 // form is how a question is put to the client, if it can be.
-func (c *invocation) form(ctx context.Context, a *session.Asking) (mcp.ElicitationParams, bool) {
+func (c *Call) form(ctx context.Context, a *session.Asking) (mcp.ElicitationParams, bool) {
 	q := a.Prompt()
 	asForm, asURL := elicitation(ctx)
 	switch {
@@ -60,7 +60,7 @@ func (c *invocation) form(ctx context.Context, a *session.Asking) (mcp.Elicitati
 }
 
 // pageForm sends the person to a page of this machine, if the client is on it too.
-func (c *invocation) pageForm(ctx context.Context, a *session.Asking, asURL bool) (mcp.ElicitationParams, bool) {
+func (c *Call) pageForm(ctx context.Context, a *session.Asking, asURL bool) (mcp.ElicitationParams, bool) {
 	if _, local := server.ClientSessionFromContext(ctx).(*requestSession); !asURL || !local || c.o.Pages == nil {
 		return mcp.ElicitationParams{}, false
 	}

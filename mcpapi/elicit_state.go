@@ -36,7 +36,7 @@ type pendingAnswer struct {
 
 	asking *session.Asking
 	form   mcp.ElicitationParams
-	open   session.OpenResult
+	open   opening
 	notes  []string
 	actor  term.Actor
 	call   [sha256.Size]byte // of the open, see fingerprint
@@ -75,7 +75,7 @@ func (t *asked) take(token string) (pendingAnswer, bool) {
 }
 
 // fingerprint is the same for calls with the same arguments, however they are written.
-func (c *invocation) fingerprint() (sum [sha256.Size]byte) {
+func (c *Call) fingerprint() (sum [sha256.Size]byte) {
 	var args any
 	_ = json.Unmarshal(c.raw, &args) // what is wrong with them was found before
 	canonical, _ := json.Marshal(args)

@@ -50,23 +50,23 @@ type deed struct {
 
 // acts are all actions on a session, by the task that stands for $T.
 var acts = []deed{
-	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"echo a\r"}`, term.VerbWrite, "", ""},
-	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"typed-1138","sensitive":true}`, term.VerbWrite, "", ""},
-	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbWrite, "", "ctrl_c"},
-	{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"break"}`, term.VerbWrite, "", "break"},
-	{&execTool, `{"session_id":"$S","task_id":"$T","cmd":"true","lane":"channel"}`, term.VerbExec, "", "channel"},
-	{&sessionTool, `{"action":"signal","session_id":"$S","task_id":"$T","signal":"INT"}`, term.VerbSignal, "", "INT"},
-	{&configTool, `{"action":"resize","session_id":"$S","task_id":"$T","cols":90,"rows":30}`, term.VerbResize, "", "90x30"},
-	{&configTool, `{"action":"expect","session_id":"$S","task_id":"$T","expect":{"profile":"posix"}}`, term.VerbExpect, "", "posix"},
+	{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"echo a\r"}`, term.VerbWrite, "", ""},
+	{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"typed-1138","sensitive":true}`, term.VerbWrite, "", ""},
+	{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbWrite, "", "ctrl_c"},
+	{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"break"}`, term.VerbWrite, "", "break"},
+	{execTool, `{"session_id":"$S","task_id":"$T","cmd":"true","lane":"channel"}`, term.VerbExec, "", "channel"},
+	{sessionTool, `{"action":"signal","session_id":"$S","task_id":"$T","signal":"INT"}`, term.VerbSignal, "", "INT"},
+	{configTool, `{"action":"resize","session_id":"$S","task_id":"$T","cols":90,"rows":30}`, term.VerbResize, "", "90x30"},
+	{configTool, `{"action":"expect","session_id":"$S","task_id":"$T","expect":{"profile":"posix"}}`, term.VerbExpect, "", "posix"},
 }
 
 var leases = []deed{
-	{&sessionTool, `{"action":"lock","session_id":"$S","task_id":"$T"}`, term.VerbLock, "", ""},
-	{&sessionTool, `{"action":"heartbeat","session_id":"$S","task_id":"$T"}`, term.VerbHeartbeat, "", ""},
-	{&sessionTool, `{"action":"unlock","session_id":"$S","task_id":"$T"}`, term.VerbUnlock, "", ""},
+	{sessionTool, `{"action":"lock","session_id":"$S","task_id":"$T"}`, term.VerbLock, "", ""},
+	{sessionTool, `{"action":"heartbeat","session_id":"$S","task_id":"$T"}`, term.VerbHeartbeat, "", ""},
+	{sessionTool, `{"action":"unlock","session_id":"$S","task_id":"$T"}`, term.VerbUnlock, "", ""},
 }
 
-var closing = deed{&sessionTool, `{"action":"close","session_id":"$S","task_id":"$T"}`, term.VerbClose, "", ""}
+var closing = deed{sessionTool, `{"action":"close","session_id":"$S","task_id":"$T"}`, term.VerbClose, "", ""}
 
 // A walk makes calls and checks that each makes one event, with everything in it.
 type walk struct {
@@ -133,14 +133,14 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 		},
 	}})
 	w := walk{lab: l, seen: &seen, task: "t1"}
-	opening := deed{&sessionTool, l.openArgs(`,"task_id":"$T"`), term.VerbOpen, "", "127.0.0.1"}
+	opening := deed{sessionTool, l.openArgs(`,"task_id":"$T"`), term.VerbOpen, "", "127.0.0.1"}
 
 	full.Store(true)
 	w.does(term.PolicyDenied, opening)
 	full.Store(false)
 	w.does(
 		term.Unsupported,
-		deed{&sessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"},
+		deed{sessionTool, `{"action":"open","protocol":"telnet","host":"h","task_id":"$T"}`, term.VerbOpen, "", "h"},
 	)
 	w.does("", opening)
 	seen.mu.Lock()
@@ -160,7 +160,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.as("t2").does(term.Locked, leases...)
 	w.as("t2").does(term.Locked, closing)
 	taking := deed{
-		&sessionTool,
+		sessionTool,
 		`{"action":"lock","session_id":"$S","task_id":"$T","take_over":true}`,
 		term.VerbTakeOver,
 		"",
@@ -176,7 +176,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.does(
 		term.NotFound,
 		deed{
-			&execTool,
+			execTool,
 			`{"session_id":"$S","task_id":"$T","exec_id":"exec-none","cancel":true}`,
 			term.VerbSignal,
 			"",
@@ -186,7 +186,7 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 	w.does(
 		"",
 		deed{
-			&execTool,
+			execTool,
 			`{"session_id":"$S","task_id":"$T","cmd":"true","lane":"terminal","class":"posix"}`,
 			term.VerbExec,
 			"",
@@ -233,7 +233,7 @@ func TestConsolesAreEvents(t *testing.T) {
 	l := newLab(t, labConfig{sessions: session.Config{Observers: []term.Observer{&seen}}})
 	w := walk{lab: l, seen: &seen, task: "t1"}
 	opening := deed{
-		&sessionTool,
+		sessionTool,
 		l.openArgs(`,"task_id":"$T","session_type":"console","device_id":"sw1"`),
 		term.VerbOpen,
 		"",
@@ -256,11 +256,11 @@ func TestAnswersAreEvents(t *testing.T) {
 	l := newLab(t, labConfig{ssh: twoQuestions, sessions: session.Config{Observers: []term.Observer{&seen}}})
 	w := walk{lab: l, seen: &seen, task: "t1"}
 	l.open(`,"task_id":"t1"`)
-	w.does(term.Busy, deed{&execTool, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
+	w.does(term.Busy, deed{execTool, `{"session_id":"$S","task_id":"$T","cmd":"true"}`, term.VerbExec, "", ""})
 	w.does(
 		"",
 		deed{
-			&ioTool,
+			ioTool,
 			`{"action":"write","session_id":"$S","task_id":"$T","data":"p w-1138\r\r"}`,
 			term.VerbAnswer,
 			"",
@@ -269,10 +269,10 @@ func TestAnswersAreEvents(t *testing.T) {
 	)
 	w.does(
 		"",
-		deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"},
+		deed{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","key":"ctrl_c"}`, term.VerbAnswer, "", "challenge"},
 	)
 	w.does(
 		term.AlreadyClosed,
-		deed{&ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""},
+		deed{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"x"}`, term.VerbWrite, "", ""},
 	)
 }

@@ -3,7 +3,6 @@ package mcpapi
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"ptyctl/profile"
@@ -11,39 +10,26 @@ import (
 	"ptyctl/term"
 )
 
-// expectField is the object of patterns that three tools take. The schema shows the members listed; that of exec shows
-// all.
-func expectField(about string, actions []string, listed ...string) Field {
-	f := Field{Name: "expect", Kind: KindObject, About: about, Actions: actions, Fields: []Field{
-		{Name: "profile", Kind: KindString, About: "device family: cisco_ios, frr, ...", NonEmpty: true},
-		{Name: "prompt_regex", Kind: KindString, NonEmpty: true},
-		{Name: "pager_regexes", Kind: KindStrings},
-		{Name: "error_regexes", Kind: KindStrings},
-		{Name: "auto_page", Kind: KindObject, About: "turn pages for me", Fields: []Field{
-			{Name: "key", Kind: KindString, Enum: session.PageKeys()},
-			{Name: "max_pages", Kind: KindInteger, About: "default 100", Max: session.MaxPages},
-		}},
-	}}
-	for i := range f.Fields {
-		f.Fields[i].Unlisted = len(listed) > 0 && !slices.Contains(listed, f.Fields[i].Name)
-	}
-	return f
-}
-
-// expectArgs are the patterns of expect.
+// expectArgs are the patterns that three tools take.
 type expectArgs struct {
-	Profile  string
-	Prompt   string    `json:"prompt_regex"`
+	Profile  string    `json:"profile" is:"filled" doc:"device family: cisco_ios, frr, ..."`
+	Prompt   string    `json:"prompt_regex" is:"filled"`
 	Pagers   *[]string `json:"pager_regexes"`
 	Errors   *[]string `json:"error_regexes"`
-	AutoPage *struct {
-		Key string
-		Max *int `json:"max_pages"`
-	} `json:"auto_page"`
+	AutoPage *autoPage `json:"auto_page" doc:"turn pages for me"`
 }
 
-// given reports whether there is anything in e.
-func (e *expectArgs) given() bool { return *e != expectArgs{} }
+// autoPage is how ptyctl turns a pager's pages itself.
+type autoPage struct {
+	Key pageKey `json:"key"`
+	Max *int    `json:"max_pages" max:"10000" doc:"default 100"`
+}
+
+// pageKey is the name of a key that turns a page.
+type pageKey string
+
+// Enum returns all that there are.
+func (pageKey) Enum() []string { return session.PageKeys() }
 
 // compile makes the session's patterns of the arguments: those of the profile, each overridden by what is given
 // beside it. A list that is given empty clears the one before. pagers are those that count where e has none.
@@ -70,7 +56,7 @@ func (e *expectArgs) compile(path string, pagers []*regexp.Regexp) (session.Expe
 		}
 	}
 	if a := e.AutoPage; a != nil {
-		x.AutoPage = &session.AutoPage{Key: a.Key, Max: session.DefaultPages}
+		x.AutoPage = &session.AutoPage{Key: string(a.Key), Max: session.DefaultPages}
 		if a.Max != nil {
 			x.AutoPage.Max = *a.Max
 		}

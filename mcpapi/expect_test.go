@@ -142,9 +142,9 @@ func TestProfileWrong(t *testing.T) {
 		{`{"profile":"frr","auto_page":{"pages":1}}`, "expect.auto_page.pages", "key, max_pages"},
 	} {
 		for tool, call := range map[*Tool]string{
-			&sessionTool: l.openArgs(`,"expect":` + tt.expect),
-			&execTool:    `{"session_id":"$S","cmd":"show log","expect":` + tt.expect + `}`,
-			&configTool:  `{"action":"expect","session_id":"$S","expect":` + tt.expect + `}`,
+			sessionTool: l.openArgs(`,"expect":` + tt.expect),
+			execTool:    `{"session_id":"$S","cmd":"show log","expect":` + tt.expect + `}`,
+			configTool:  `{"action":"expect","session_id":"$S","expect":` + tt.expect + `}`,
 		} {
 			r := l.fails(tool.Name, call, term.InvalidArgument, tt.part)
 			if r.Details.Field != tt.field {
@@ -178,10 +178,9 @@ func TestUnlisted(t *testing.T) {
 		!strings.Contains(string(execTool.inputSchema()), "auto_page") {
 		t.Errorf("%s", schema)
 	}
-	err := sessionTool.decode(
+	_, err := sessionTool.decode(
 		[]byte(`{"action":"open","protocol":"ssh","host":"h","expect":{"auto":1}}`),
 		"open",
-		new(openArgs),
 	)
 	if err == nil || !strings.Contains(err.Error(), "auto_page") {
 		t.Errorf("%v", err)

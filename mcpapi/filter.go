@@ -9,14 +9,14 @@ import (
 // maxListed is how many sessions one list shows.
 const maxListed = 100
 
-// listArgs say which sessions to list; empty members match all.
-type listArgs struct {
+// A listFilter says which sessions to list; empty members match all.
+type listFilter struct {
 	State    session.State
 	Protocol string
 	Host     string // with a * at its start, its end or both for any text
 }
 
-func (f *listArgs) matches(i session.Info) bool {
+func (f *listFilter) matches(i session.Info) bool {
 	return (f.State == "" || f.State == i.State) && (f.Protocol == "" || f.Protocol == i.Protocol) &&
 		(f.Host == "" || hostMatches(f.Host, i.Host))
 }
@@ -38,7 +38,7 @@ func hostMatches(pattern, host string) bool {
 }
 
 // list shows the sessions that match, the living ones first, each kind oldest first.
-func (out *sessionOut) list(all []session.Info, f listArgs) {
+func (out *sessionOut) list(all []session.Info, f listFilter) {
 	entries, ended := []listEntry{}, []listEntry{}
 	for _, i := range all {
 		switch {

@@ -10,54 +10,45 @@ import (
 	"ptyctl/term"
 )
 
-// A Handler does what one call of a tool asks for. The context carries the caller as a term.Actor. An error takes the form
-// that Toolset.Fail gives it.
-type Handler func(ctx context.Context, c *Call) (Answer, error)
+// A Handler does what one call of a tool asks for. The context carries the caller as a term.Actor. What it returns is a
+// struct, whose JSON is the result, or an Answer. An error takes the form that Toolset.Fail gives it.
+type Handler func(ctx context.Context, c *Call) (any, error)
 
-// An Answer is the result of a call, in the form that the contract of the tool asks for.
+// An Answer is the result of a call, in the form that the contract of another program asks for.
 type Answer struct {
 	Text       string
 	Structured json.RawMessage // the same for clients that know it; needed if the tool has an Output, and only then
 	IsError    bool
 }
 
-// A Call is one call of a tool whose Handler belongs to another package. What the caller may not do at all is refused
-// before.
-type Call struct{ c *invocation }
-
 // Action returns which of the tool's actions is asked for.
-func (c *Call) Action() string { return c.c.action }
-
-// Args checks the arguments against the tool's table and decodes them into a struct.
-func (c *Call) Args(into any) error { return c.c.args(into) }
+func (c *Call) Action() string { return c.action }
 
 // Invalid is the error for an argument that the table lets pass, and that is wrong all the same. The text says what is
 // right.
-func (c *Call) Invalid(field, text string) error {
-	return (&checker{t: c.c.tool, action: c.c.action}).invalid(field, nil, "%s", text)
-}
+func (c *Call) Invalid(field, text string) error { return c.checker().invalid(field, nil, "%s", text) }
 
 // Waits says, for the progress that a client is told of, what the call is about to wait for; s may be nil.
-func (c *Call) Waits(what string, s *session.Session) { c.c.meter.waits(what, s) }
+func (c *Call) Waits(what string, s *session.Session) { c.meter.waits(what, s) }
 
 // Options are those of the server, without zeros.
-func (c *Call) Options() Options { return c.c.o }
+func (c *Call) Options() Options { return c.o }
 
 // OnlyReads reports whether the caller may do only what does not type.
-func (c *Call) OnlyReads(ctx context.Context) bool { return c.c.onlyReads(ctx) }
+func (c *Call) OnlyReads(ctx context.Context) bool { return c.onlyReads(ctx) }
 
 // Session returns the session with that id, if the caller may know of it. That there is none is on record, as any refusal
 // of verb.
 func (c *Call) Session(ctx context.Context, verb term.Verb, id string) (*session.Session, error) {
-	s, err := c.c.m.GetFor(ctx, verb, id)
+	s, err := c.m.GetFor(ctx, verb, id)
 	if err == nil && !callerFrom(ctx).sees(s.Info()) {
-		return nil, c.c.m.Hide(ctx, verb, id)
+		return nil, c.m.Hide(ctx, verb, id)
 	}
 	return s, err
 }
 
 // Sessions returns the sessions that the caller may know of, oldest first.
-func (c *Call) Sessions(ctx context.Context) []session.Info { return c.c.visible(ctx) }
+func (c *Call) Sessions(ctx context.Context) []session.Info { return c.visible(ctx) }
 
 // answer makes the result of a Call.
 func (s *api) answer(ctx context.Context, a Answer) (*mcp.CallToolResult, error) {
@@ -73,7 +64,7 @@ func (s *api) answer(ctx context.Context, a Answer) (*mcp.CallToolResult, error)
 }
 
 // failed is fail in the form of a set of tools.
-func (s *api) failed(ctx context.Context, set Toolset, err error) (*mcp.CallToolResult, error) {
+func (s *api) failed(ctx context.Context, set *Toolset, err error) (*mcp.CallToolResult, error) {
 	if set.Fail == nil {
 		return s.fail(ctx, err)
 	}

@@ -11,19 +11,25 @@ import (
 	"ptyctl/term"
 )
 
+// foreignArgs and foreignOut are those of a tool with a contract of its own.
+type (
+	foreignArgs struct {
+		ID  string            `json:"id" need:"*"`
+		Env map[string]string `json:"env"`
+	}
+	foreignOut struct {
+		Code string `json:"code" is:"listed"`
+	}
+)
+
 // foreign is a set of tools with a contract of its own.
-func foreign(handle Handler) Toolset {
+func foreign(handle func(context.Context, *Call, *foreignArgs) (any, error)) Toolset {
 	return Toolset{
 		Name: "foreign", Instructions: "Use foreign_tool.",
-		Tools: []*Tool{{
-			Name: "foreign_tool", About: "Does it.", Local: true, Handle: handle,
+		Tools: []*Tool{Bind(Tool{
+			Name: "foreign_tool", About: "Does it.", Local: true,
 			Actions: []Action{{Example: `{"id":"x"}`}},
-			Fields: []Field{
-				{Name: "id", Kind: KindString, Required: everyAction},
-				{Name: "env", Kind: KindMap},
-			},
-			Output: []Field{{Name: "code", Kind: KindString}},
-		}},
+		}, handle, foreignOut{})},
 		Fail: func(err error) Answer {
 			return Answer{
 				Text:       "Error: " + err.Error(),
@@ -31,6 +37,7 @@ func foreign(handle Handler) Toolset {
 				IsError:    true,
 			}
 		},
+		Failure: foreignOut{},
 	}
 }
 
@@ -76,22 +83,15 @@ func (a *agent) decode(raw json.RawMessage, into any) {
 
 // A set of tools of another package is offered by name alone, and calls and failures have its own form.
 func TestForeignTools(t *testing.T) {
-	type args struct {
-		ID  string
-		Env map[string]string
-	}
-	var got args
-	set := foreign(func(ctx context.Context, c *Call) (Answer, error) {
-		got = args{}
-		if err := c.Args(&got); err != nil {
-			return Answer{}, err
-		}
+	var got foreignArgs
+	set := foreign(func(ctx context.Context, c *Call, in *foreignArgs) (any, error) {
+		got = *in
 		if term.ActorFrom(ctx).Transport != "stdio" {
 			t.Errorf("the actor is %+v", term.ActorFrom(ctx))
 		}
 		if got.ID == "none" {
 			_, err := c.Session(ctx, term.VerbRead, got.ID)
-			return Answer{}, err
+			return nil, err
 		}
 		return Answer{Text: "did " + got.ID, Structured: json.RawMessage(`{"code":"OK"}`)}, nil
 	})

@@ -85,7 +85,7 @@ func TestToolsList(t *testing.T) {
 // TestSchemaDialect checks every schema for what clients are known to choke on.
 func TestSchemaDialect(t *testing.T) {
 	for _, tool := range tools() {
-		for kind, schema := range map[string]json.RawMessage{"input": tool.inputSchema(), "output": tool.outputSchema()} {
+		for kind, schema := range map[string]json.RawMessage{"input": tool.inputSchema(), "output": tool.outputSchema(failure{})} {
 			lintSchema(t, tool.Name+" "+kind, schema)
 			var root struct {
 				Type     string
@@ -104,7 +104,7 @@ func TestSchemaDialect(t *testing.T) {
 // lintSchema checks one node and all below it.
 func lintSchema(t *testing.T, path string, raw json.RawMessage) {
 	t.Helper()
-	node, err := (&checker{t: &sessionTool}).members(path, raw)
+	node, err := (&checker{t: sessionTool}).members(path, raw)
 	if err != nil {
 		t.Errorf("%s: not an object with distinct members: %s", path, raw)
 		return
@@ -131,7 +131,7 @@ func lintSchema(t *testing.T, path string, raw json.RawMessage) {
 		if kind != "object" {
 			t.Errorf("%s: a %s with properties", path, kind)
 		}
-		properties, err := (&checker{t: &sessionTool}).members(path, has["properties"])
+		properties, err := (&checker{t: sessionTool}).members(path, has["properties"])
 		if err != nil {
 			t.Errorf("%s: properties: %s", path, has["properties"])
 		}
@@ -160,8 +160,7 @@ func lintSchema(t *testing.T, path string, raw json.RawMessage) {
 func TestExamples(t *testing.T) {
 	for _, tool := range tools() {
 		for _, a := range tool.Actions {
-			var into json.RawMessage
-			if err := tool.decode(json.RawMessage(a.Example), a.Name, &into); err != nil {
+			if _, err := tool.decode(json.RawMessage(a.Example), a.Name); err != nil {
 				t.Errorf("%s %s: the example fails: %v", tool.Name, a.Name, err)
 			}
 			if got, err := tool.actionOf(json.RawMessage(a.Example)); err != nil || got.Name != a.Name {
@@ -211,11 +210,6 @@ func TestTables(t *testing.T) {
 				}
 				if path != "" && (f.Actions != nil || f.Required != nil) {
 					t.Errorf("%s %s%s: only fields of a call belong to actions", tool.Name, path, f.Name)
-				}
-				for value := range f.Later {
-					if !slices.Contains(f.Enum, value) {
-						t.Errorf("%s %s: value %q is not in the enum", tool.Name, f.Name, value)
-					}
 				}
 				visit(path+f.Name+".", f.Fields)
 			}

@@ -11,14 +11,6 @@ import (
 // maxTitle bounds a title, which is shown wherever its session is.
 const maxTitle = 256
 
-// limitsArgs are the limits of a program on this machine.
-type limitsArgs struct {
-	CPU       int   `json:"cpu_s"`
-	Memory    int64 `json:"memory_bytes"`
-	OpenFiles int   `json:"open_files"`
-	Processes int   `json:"processes"`
-}
-
 func (l limitsArgs) limits() term.Limits {
 	return term.Limits{CPUSeconds: l.CPU, MemoryBytes: l.Memory, OpenFiles: l.OpenFiles, Processes: l.Processes}
 }
@@ -56,52 +48,37 @@ func exitOf(e term.Exit) (code *int, signal string, used *usage) {
 }
 
 // checkLocal refuses what does not go with the protocol.
-func (c *invocation) checkLocal(in *openArgs) error {
-	ch := checker{t: c.tool, action: c.action}
+func (c *Call) checkLocal(in *sessionArgs) error {
+	ch := c.checker()
 	example := `{"action":"open","protocol":"local","argv":["bash"]}`
 	if in.Protocol != "local" {
-		for _, f := range []struct {
-			name  string
-			given bool
-		}{
-			{"argv", in.Argv != nil}, {"cwd", in.Cwd != ""}, {"env", in.Env != nil}, {"title", in.Title != ""}, {"limits", in.Limits != limitsArgs{}},
-		} {
-			if f.given {
-				return ch.invalid(
-					f.name,
-					nil,
-					"%s is for protocol local, not for %s; leave it out, or open %s",
-					f.name,
-					in.Protocol,
-					example,
-				)
-			}
+		if name := c.marked(in, "local"); name != "" {
+			return ch.invalid(
+				name,
+				nil,
+				"%s is for protocol local, not for %s; leave it out, or open %s",
+				name,
+				in.Protocol,
+				example,
+			)
 		}
 		if in.Host == "" {
 			return ch.invalid("host", c.tool.fieldsOf(c.action), "host is missing for action open with protocol %s", in.Protocol)
 		}
 		return nil
 	}
-	for _, f := range []struct {
-		name  string
-		given bool
-	}{
-		{"host", in.Host != ""},
-		{"port", in.Port != 0},
-		{"username", in.Username != ""},
-		{"auth", in.Auth != openAuth{}},
-		{"ssh_options", in.givesSSH()},
-		{"session_type", in.SessionType == "console"},
-	} {
-		if f.given {
-			return ch.invalid(
-				f.name,
-				nil,
-				"%s is for another machine, and protocol local starts a program on this one; leave it out: %s",
-				f.name,
-				example,
-			)
-		}
+	name := c.marked(in, "far")
+	if name == "" && in.SessionType == "console" {
+		name = "session_type"
+	}
+	if name != "" {
+		return ch.invalid(
+			name,
+			nil,
+			"%s is for another machine, and protocol local starts a program on this one; leave it out: %s",
+			name,
+			example,
+		)
 	}
 	switch {
 	case len(in.Argv) == 0:
@@ -117,26 +94,15 @@ func (c *invocation) checkLocal(in *openArgs) error {
 	return nil
 }
 
-// givesSSH reports whether the call has anything in ssh_options.
-func (in *openArgs) givesSSH() bool {
-	o := &in.SSH
-	return o.HostKeyPolicy != "" || o.Fingerprint != "" || o.KnownHosts != "" || o.UseConfig != nil ||
-		o.ConfigPath != "" ||
-		o.ExtraArgs != nil ||
-		o.Legacy ||
-		o.ProxyJump != "" ||
-		o.ProxyURL != ""
-}
-
 // local is what the arguments say of a program on this machine.
-func (c *invocation) local(
+func (c *Call) local(
 	argv []string,
 	cwd string,
 	env []string,
 	title string,
 	l limitsArgs,
 ) (term.LocalOptions, error) {
-	ch := checker{t: c.tool, action: c.action}
+	ch := c.checker()
 	o := term.LocalOptions{Argv: argv, Dir: cwd, Title: title, Limits: l.limits()}
 	if len(env) > 0 {
 		var err error

@@ -32,6 +32,20 @@ func split(object json.RawMessage) (members []member) {
 	}
 }
 
+// elements returns the elements of an array, which is valid JSON too.
+func elements(array json.RawMessage) (list []json.RawMessage) {
+	rest := array[1:]
+	for {
+		rest = bytes.TrimLeft(rest, jsonSpace+",")
+		if rest[0] == ']' {
+			return list
+		}
+		n := valueLength(rest)
+		list = append(list, rest[:n:n])
+		rest = rest[n:]
+	}
+}
+
 // unquoted returns what a JSON string says.
 func unquoted(quoted json.RawMessage) (text string) {
 	if inner := quoted[1 : len(quoted)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {

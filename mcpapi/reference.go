@@ -2,8 +2,8 @@ package mcpapi
 
 import "strings"
 
-// Reference returns what the tools do, as two tables of Markdown: every action with the arguments it needs and
-// may take, and what is known to the tools but not built yet. Both come from the tables that drive the tools.
+// Reference returns what the tools do, as a table of Markdown: every action with the arguments that it needs and
+// may take. It comes from the tables that drive the tools.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| tool | action | does | needs | may take |\n|---|---|---|---|---|\n")
@@ -15,12 +15,6 @@ func Reference() string {
 			}
 			needs, takes := t.arguments(a.Name)
 			markdownRow(&b, markdownCode(t.Name), markdownCode(a.Name), about, markdownCode(needs...), markdownCode(takes...))
-		}
-	}
-	b.WriteString("\n| tool | not built yet | instead |\n|---|---|---|\n")
-	for _, t := range tools() {
-		for _, l := range t.laterParts() {
-			markdownRow(&b, markdownCode(t.Name), markdownCode(l.what), l.instead)
 		}
 	}
 	return b.String()
@@ -38,33 +32,6 @@ func (t *Tool) arguments(action string) (needs, takes []string) {
 		}
 	}
 	return needs, takes
-}
-
-// A laterPart is an action, an argument or a value of one that is known but not built.
-type laterPart struct{ what, instead string }
-
-func (t *Tool) laterParts() []laterPart {
-	var found []laterPart
-	add := func(what, instead string) {
-		if instead != "" {
-			found = append(found, laterPart{what, instead})
-		}
-	}
-	for _, a := range t.Actions {
-		add("action="+a.Name, a.Later)
-	}
-	var visit func(prefix string, fields []Field)
-	visit = func(prefix string, fields []Field) {
-		for i := range fields {
-			f := &fields[i]
-			for _, value := range f.Enum {
-				add(prefix+f.Name+"="+value, f.Later[value])
-			}
-			visit(prefix+f.Name+".", f.Fields)
-		}
-	}
-	visit("", t.Fields)
-	return found
 }
 
 // markdownRow writes a row of a Markdown table.

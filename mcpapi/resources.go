@@ -120,7 +120,7 @@ func (s *api) refuseUnknown(ctx context.Context, _ any, req *mcp.ReadResourceReq
 
 func (s *api) readSessions(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	out := &sessionOut{Action: "list", Success: true}
-	out.list(s.seen(ctx), listArgs{})
+	out.list(s.seen(ctx), listFilter{})
 	return jsonResource(req.Params.URI, out)
 }
 

@@ -38,10 +38,10 @@ func (s *api) structured(ctx context.Context) bool {
 
 // A failure is the wire form of an error that the caller can act on.
 type failure struct {
-	ErrorCode term.Kind     `json:"error_code"`
-	Message   string        `json:"message"`
-	Retryable bool          `json:"retryable"`
-	Details   *errorDetails `json:"details,omitempty"`
+	ErrorCode term.Kind     `json:"error_code" is:"listed"`
+	Message   string        `json:"message" is:"listed"`
+	Retryable bool          `json:"retryable" is:"listed"`
+	Details   *errorDetails `json:"details,omitempty" is:"listed"`
 }
 
 // errorDetails are term.Details, and the session the error is about.

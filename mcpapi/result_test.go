@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,76 +15,6 @@ import (
 	"ptyctl/session"
 	"ptyctl/term"
 )
-
-// nullable are the members that a schema without type unions cannot describe, and that are left out of it.
-var nullable = []string{"exit_code", "rc", "exit_code_reason", "prompt_detected"}
-
-// TestOutputsAreDeclared checks that the table declares the members of the results, and nothing else.
-func TestOutputsAreDeclared(t *testing.T) {
-	tests := []struct {
-		declared []Field
-		out      []reflect.Type // of its actions
-	}{
-		{sessionTool.Output, []reflect.Type{reflect.TypeFor[sessionOut]()}},
-		{execTool.Output, []reflect.Type{reflect.TypeFor[execOut]()}},
-		{ioTool.Output, []reflect.Type{reflect.TypeFor[ioOut](), reflect.TypeFor[searchOut]()}},
-		{configTool.Output, []reflect.Type{reflect.TypeFor[configOut]()}},
-		{runTool.Output, []reflect.Type{reflect.TypeFor[runOut]()}},
-		{healthTool.Output, []reflect.Type{reflect.TypeFor[healthOut]()}},
-		{errorFields, []reflect.Type{reflect.TypeFor[failure]()}},
-	}
-	for _, tt := range tests {
-		members := make(map[string]Kind)
-		for _, out := range tt.out {
-			addMembers(t, members, out)
-		}
-		for i := range tt.declared {
-			f := &tt.declared[i]
-			if members[f.Name] != f.Kind {
-				t.Errorf("%v: %s is declared as %s, and is %q", tt.out, f.Name, f.Kind, members[f.Name])
-			}
-			if slices.Contains(nullable, f.Name) {
-				t.Errorf("%v: %s may be null, and is declared", tt.out, f.Name)
-			}
-			delete(members, f.Name)
-		}
-		for name, k := range members {
-			if !slices.Contains(nullable, name) {
-				t.Errorf("%v: %s (%s) is not declared", tt.out, name, k)
-			}
-		}
-	}
-}
-
-func addMembers(t *testing.T, to map[string]Kind, s reflect.Type) {
-	for f := range s.Fields() {
-		of := f.Type
-		if of.Kind() == reflect.Pointer {
-			of = of.Elem()
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case f.Anonymous:
-			addMembers(t, to, of)
-		case name == "":
-			t.Errorf("%v.%s has no JSON name", s, f.Name)
-		case of.Kind() == reflect.String:
-			to[name] = KindString
-		case of.Kind() == reflect.Bool:
-			to[name] = KindBoolean
-		case of.Kind() == reflect.Int || of.Kind() == reflect.Int64:
-			to[name] = KindInteger
-		case of.Kind() == reflect.Struct:
-			to[name] = KindObject
-		case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.String:
-			to[name] = KindStrings
-		case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Struct:
-			to[name] = KindObjects
-		default:
-			t.Errorf("%v.%s: type %v", s, f.Name, f.Type)
-		}
-	}
-}
 
 func TestStructuredContent(t *testing.T) {
 	for _, tt := range []struct {

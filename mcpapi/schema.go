@@ -3,6 +3,7 @@ package mcpapi
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"slices"
 )
 
@@ -15,26 +16,19 @@ import (
 func (t *Tool) inputSchema() json.RawMessage {
 	fields := t.Fields
 	if t.hasActions() {
-		fields = append([]Field{{Name: "action", Kind: KindString, Enum: t.actionNames(), Required: everyAction}}, fields...)
+		fields = append([]Field{{Name: "action", Kind: KindString, Enum: t.actionNames(), Required: []string{"*"}}}, fields...)
 	}
 	return objectSchema(fields, true)
 }
 
 // outputSchema is the JSON Schema of a tool's results, failures included: some clients check those too. It
 // requires nothing, for that reason, and leaves out the members that may be null, and some whose name says it all.
-func (t *Tool) outputSchema() json.RawMessage {
-	if t.Handle != nil { // its failures have another form
-		return objectSchema(t.Output, false)
+func (t *Tool) outputSchema(failure any) json.RawMessage {
+	members := t.Output
+	if failure != nil {
+		members = addResults(slices.Clone(members), reflect.TypeOf(failure))
 	}
-	return objectSchema(append(slices.Clone(t.Output), errorFields...), false)
-}
-
-// errorFields are the members of a failure.
-var errorFields = []Field{
-	{Name: "error_code", Kind: KindString},
-	{Name: "message", Kind: KindString},
-	{Name: "retryable", Kind: KindBoolean},
-	{Name: "details", Kind: KindObject},
+	return objectSchema(members, false)
 }
 
 func objectSchema(fields []Field, input bool) json.RawMessage {

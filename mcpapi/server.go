@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -101,21 +102,24 @@ type api struct {
 	started time.Time
 	reading map[string]mcp.Tool // the tools as a caller that may only read sees them
 	placed  map[string]bool     // the tools that are about this machine
-	filed   map[string]bool     // those of other packages that are about its files
+	files   map[string]bool     // those that are about its files
+
+	farFiles map[string]bool // those that are about files there, or on other hosts
 }
 
 // NewServer makes an MCP server with the tools.
 func NewServer(o Options) *server.MCPServer {
 	o = o.withDefaults()
 	s := &api{
-		o:       o,
-		m:       o.Sessions,
-		log:     o.Logger,
-		replays: newReplays(),
-		reading: make(map[string]mcp.Tool),
-		placed:  make(map[string]bool),
-		filed:   make(map[string]bool),
-		started: time.Now(),
+		o:        o,
+		m:        o.Sessions,
+		log:      o.Logger,
+		replays:  newReplays(),
+		reading:  make(map[string]mcp.Tool),
+		placed:   make(map[string]bool),
+		files:    make(map[string]bool),
+		farFiles: make(map[string]bool),
+		started:  time.Now(),
 	}
 	sets := setsOf(o.Toolsets, o.More)
 	var guide []string
@@ -133,12 +137,13 @@ func NewServer(o Options) *server.MCPServer {
 		server.WithToolCapabilities(false),
 		server.WithToolFilter(s.forClient),
 	)
-	for _, set := range sets {
+	for i := range sets {
+		set := &sets[i]
 		for _, t := range set.Tools {
-			srv.AddTool(s.declare(t), s.handler(set, t))
-			s.placed[t.Name], s.filed[t.Name] = t.Local, t.Files
+			srv.AddTool(s.declare(set, t), s.handler(set, t))
+			s.placed[t.Name], s.files[t.Name], s.farFiles[t.Name] = t.Local, t.Files, t.FarFiles
 			if r := t.forReading(); r != nil {
-				s.reading[t.Name] = s.declare(r)
+				s.reading[t.Name] = s.declare(set, r)
 			}
 		}
 	}
@@ -151,10 +156,10 @@ func NewServer(o Options) *server.MCPServer {
 }
 
 // declare makes the entry of tools/list.
-func (s *api) declare(t *Tool) mcp.Tool {
+func (s *api) declare(set *Toolset, t *Tool) mcp.Tool {
 	d := mcp.NewToolWithRawSchema(t.Name, t.description(), t.inputSchema())
 	if s.o.Structured && len(t.Output) > 0 {
-		d.RawOutputSchema = t.outputSchema()
+		d.RawOutputSchema = t.outputSchema(set.failure())
 	}
 	d.Annotations = t.annotations()
 	return d
@@ -198,7 +203,7 @@ func (s *api) forPlace(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resu
 	here, far := s.m.OffersFiles()
 	files := far || here && programs
 	result.Tools = slices.DeleteFunc(slices.Clone(result.Tools), func(t mcp.Tool) bool {
-		return s.placed[t.Name] && !programs || t.Name == fsTool.Name && !files || s.filed[t.Name] && !here
+		return s.placed[t.Name] && !programs || s.farFiles[t.Name] && !files || s.files[t.Name] && !here
 	})
 }
 
@@ -207,31 +212,27 @@ func (s *api) transport(ctx context.Context) string {
 	return cmp.Or(callerFrom(ctx).Transport, s.o.Transport)
 }
 
-// An invocation is one tool call whose action is known.
-type invocation struct {
+// A Call is one tool call whose action is known.
+type Call struct {
 	*api
+	set    *Toolset
 	tool   *Tool
 	action string
 	raw    json.RawMessage
-	given  []member // raw, split
+	args   []member // raw, split
 	notes  []string // the result's warnings
 	began  time.Time
 	meter  meter
-	asking *session.OpenResult // set by an open whose login asks what a person may be asked
-}
-
-// args decodes the call's arguments into the action's struct.
-func (c *invocation) args(into any) error {
-	return (&checker{t: c.tool, action: c.action}).decode(c.given, into)
+	asking *opening // set by an open whose login asks what a person may be asked
 }
 
 // warn adds a warning to the result.
-func (c *invocation) warn(text string) { c.notes = append(c.notes, text) }
+func (c *Call) warn(text string) { c.notes = append(c.notes, text) }
 
-// handler maps a tool's calls to its actions.
-func (s *api) handler(set Toolset, t *Tool) server.ToolHandlerFunc {
+// handler answers the calls of a tool.
+func (s *api) handler(set *Toolset, t *Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		c, a, err := s.invocation(ctx, t, req)
+		c, a, err := s.call(ctx, set, t, req)
 		if err == nil {
 			err = c.permitted(ctx, a)
 		}
@@ -239,18 +240,11 @@ func (s *api) handler(set Toolset, t *Tool) server.ToolHandlerFunc {
 			return s.failed(ctx, set, err)
 		}
 		defer c.meter.start(ctx, req)()
-		if t.Handle != nil {
-			answer, err := t.Handle(c.acting(ctx, ""), &Call{c})
-			if err != nil {
-				return s.failed(ctx, set, err)
-			}
-			return s.answer(ctx, answer)
-		}
-		if req.Params.RequestState != "" {
+		if req.Params.RequestState != "" && set.asks() {
 			return c.resume(ctx, req.Params.MultiRoundTripParams)
 		}
 		v, err := c.once(ctx)
-		if err != nil {
+		if err != nil && set.asks() {
 			var question *mcp.CallToolResult
 			if v, question, err = c.askConsent(ctx, err); question != nil {
 				return question, nil
@@ -260,32 +254,32 @@ func (s *api) handler(set Toolset, t *Tool) server.ToolHandlerFunc {
 	}
 }
 
-// invocation finds out which action of the tool a call is for.
-func (s *api) invocation(ctx context.Context, t *Tool, req mcp.CallToolRequest) (*invocation, Action, error) {
+// call finds out which action of the tool a call is for.
+func (s *api) call(ctx context.Context, set *Toolset, t *Tool, req mcp.CallToolRequest) (*Call, Action, error) {
 	raw, err := rawArguments(req)
 	if err != nil {
 		return nil, Action{}, err
 	}
-	a, given, err := t.split(raw)
+	a, args, err := t.split(raw)
 	if err != nil {
 		if r := t.forReading(); r != nil && s.onlyReads(ctx) {
 			_, _, err = r.split(raw) // which fails too, and shows nothing that the caller may not do
 		}
 		return nil, Action{}, err
 	}
-	if a.Later != "" {
-		return nil, Action{}, notBuilt("action", "action "+a.Name, a.Later)
-	}
-	return &invocation{api: s, tool: t, action: a.Name, raw: raw, given: given, began: time.Now()}, a, nil
+	return &Call{api: s, set: set, tool: t, action: a.Name, raw: raw, args: args, began: time.Now()}, a, nil
 }
 
 // outcome is the result of a call that has returned v, err.
-func (c *invocation) outcome(ctx context.Context, v any, err error) (*mcp.CallToolResult, error) {
-	switch {
-	case err != nil:
-		return c.fail(ctx, err)
-	case c.asking != nil:
+func (c *Call) outcome(ctx context.Context, v any, err error) (*mcp.CallToolResult, error) {
+	if err != nil {
+		return c.failed(ctx, c.set, err)
+	}
+	if c.asking != nil {
 		return c.elicit(ctx, v)
+	}
+	if answer, ok := v.(Answer); ok {
+		return c.api.answer(ctx, answer)
 	}
 	return c.result(ctx, v, false)
 }
@@ -301,9 +295,9 @@ func rawArguments(req mcp.CallToolRequest) (json.RawMessage, error) {
 }
 
 // once runs the call's action, or returns what an earlier call with the same request_id has done.
-func (c *invocation) once(ctx context.Context) (any, error) {
+func (c *Call) once(ctx context.Context) (any, error) {
 	session, id := c.text("session_id"), c.text("request_id")
-	if id == "" {
+	if id == "" || !c.tool.takes("request_id") {
 		return c.do(ctx)
 	}
 	caller := callerFrom(ctx) // what another has done is not what this one may do
@@ -311,9 +305,12 @@ func (c *invocation) once(ctx context.Context) (any, error) {
 	return c.replays.do(ctx, scope, id, c.raw, c.do)
 }
 
+// do runs the call's action.
+func (c *Call) do(ctx context.Context) (any, error) { return c.tool.Handle(c.actor(ctx), c) }
+
 // text returns an argument that is a text; what is wrong with it, do finds out, and says.
-func (c *invocation) text(name string) (value string) {
-	for _, m := range c.given {
+func (c *Call) text(name string) (value string) {
+	for _, m := range c.args {
 		if m.name == name {
 			_ = json.Unmarshal(m.value, &value)
 		}
@@ -321,29 +318,25 @@ func (c *invocation) text(name string) (value string) {
 	return value
 }
 
-// do runs the call's action.
-func (c *invocation) do(ctx context.Context) (any, error) {
-	switch c.tool {
-	case &sessionTool:
-		return c.doSession(ctx)
-	case &execTool:
-		return c.doExec(ctx)
-	case &ioTool:
-		return c.doIO(ctx)
-	case &configTool:
-		return c.doConfig(ctx)
-	case &runTool:
-		return c.doRun(ctx)
-	case &fsTool:
-		return c.doFS(ctx)
-	case &healthTool:
-		return c.doHealth(ctx)
+// actor is acting in the name of the call's own task.
+func (c *Call) actor(ctx context.Context) context.Context { return c.acting(ctx, c.text("task_id")) }
+
+// marked returns the name of the first argument with a mark that the call gives, or "". in is the struct of arguments.
+func (c *Call) marked(in any, mark string) string {
+	values := reflect.ValueOf(in).Elem()
+	for i := range c.tool.Fields {
+		if f := &c.tool.Fields[i]; f.Is(mark) && !values.FieldByIndex(f.index).IsZero() {
+			return f.Name
+		}
 	}
-	return nil, term.Errorf(term.Internal, "tool %s has no handler", c.tool.Name)
+	return ""
 }
 
+// checker is what says that an argument is wrong.
+func (c *Call) checker() *checker { return &checker{t: c.tool, action: c.action} }
+
 // acting returns a context that says who makes the call. Only tools of others take agent_id and evidence_id.
-func (c *invocation) acting(ctx context.Context, task string) context.Context {
+func (c *Call) acting(ctx context.Context, task string) context.Context {
 	name, version, _ := ClientFromContext(ctx)
 	caller := callerFrom(ctx)
 	if caller.Attachment != (term.Attachment{}) {
@@ -358,7 +351,7 @@ func (c *invocation) acting(ctx context.Context, task string) context.Context {
 }
 
 // millis turns a wire duration into ours, and lowers it to the operator's limit with a warning. Zero is nothing.
-func (c *invocation) millis(field string, ms int64, limit time.Duration, key string) time.Duration {
+func (c *Call) millis(field string, ms int64, limit time.Duration, key string) time.Duration {
 	if limit > 0 && ms > limit.Milliseconds() {
 		c.warn(field + " was lowered to " + limit.String() + " (" + key + ")")
 		return limit

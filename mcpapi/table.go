@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -9,20 +10,26 @@ import (
 	"ptyctl/term"
 )
 
-// A Tool is the table from which everything about one tool is derived.
+// A Tool is the table from which everything about one tool is derived. Bind makes it one that can be called.
 type Tool struct {
 	Name    string
 	Title   string
 	About   string // first paragraph of the description
 	Reading string // the same for a caller that may only read; empty: none of its actions only read
 	Actions []Action
-	Fields  []Field
-	Output  []Field
 	Hints   Hints
 
-	Local  bool    // is about ptyctl's own machine: listed only for those who may start programs there, see Options.Local
-	Files  bool    // is about files of that machine: listed only if some are offered
-	Handle Handler // nil: a tool of this package
+	// These are Bind's.
+	Fields   []Field
+	Output   []Field
+	Handle   Handler
+	args     reflect.Type  // of the struct of arguments
+	defaults reflect.Value // that struct, before a call has set anything
+
+	Local bool // is about ptyctl's own machine: listed only for those who may start programs there, see Options.Local
+	Files bool // is about files of that machine: listed only if some are offered
+
+	FarFiles bool // is about files of that machine and of other hosts: listed if some of either are
 }
 
 // An Action is one thing a tool does. A tool without actions has a single one, named "".
@@ -31,7 +38,6 @@ type Action struct {
 	About   string // one line
 	Example string // arguments of a correct call, as JSON
 	Reads   bool   // types nothing and changes nothing
-	Later   string // not built yet: what to do instead
 
 	Verb term.Verb // what it does, for the record; empty: its name
 }
@@ -59,13 +65,25 @@ type Field struct {
 	Kind     Kind
 	About    string
 	Enum     []string
-	Later    map[string]string // values that are not built yet: what to do instead
-	Fields   []Field           // of an object
-	Actions  []string          // that take it; empty: all
-	Required []string          // actions that need it; "*": all
-	Min, Max int64             // of an integer; both zero: 0 and up
+	Fields   []Field  // of an object
+	Actions  []string // that take it; empty: all
+	Required []string // actions that need it; "*": all
+	Min, Max int64    // of an integer; both zero: 0 and up
 	NonEmpty bool
-	Unlisted bool // left out of the schema, to keep the list of tools short: another one shows it, or it is plain
+	Unlisted bool     // left out of the schema
+	Default  string   // where a call gives none
+	Marks    []string // words of the tag is
+
+	index []int  // of the struct's field
+	after string // the member of a result that it follows
+}
+
+// Is reports whether the field has a mark.
+func (f *Field) Is(mark string) bool { return slices.Contains(f.Marks, mark) }
+
+// takes reports whether the tool takes an argument of that name.
+func (t *Tool) takes(name string) bool {
+	return slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Name == name })
 }
 
 // takes reports whether the action takes the field.

@@ -1,6 +1,8 @@
 package mcpapi
 
-var configTool = Tool{
+import "ptyctl/term"
+
+var configTool = Bind(Tool{
 	Name:    "ptyctl_session_config",
 	Title:   "Terminal settings",
 	About:   "Resize a terminal, or set the patterns that say what its output means.",
@@ -8,40 +10,27 @@ var configTool = Tool{
 	Actions: []Action{
 		{Name: "resize", About: "set cols and rows.", Example: `{"action":"resize","session_id":"web1-k3f9q2zd","cols":120,"rows":40}`},
 		{Name: "expect", About: "set the patterns given; the others stay.", Example: `{"action":"expect","session_id":"web1-k3f9q2zd","expect":{"prompt_regex":"[>#] $"}}`},
-		{Name: "get", About: "size and patterns.", Example: `{"action":"get","session_id":"web1-k3f9q2zd"}`, Reads: true},
-	},
-	Fields: []Field{
-		{Name: "session_id", Kind: KindString, Required: everyAction, NonEmpty: true},
-		{Name: "cols", Kind: KindInteger, Actions: []string{"resize"}, Required: []string{"resize"}, Min: 1, Max: 10000},
-		{Name: "rows", Kind: KindInteger, Actions: []string{"resize"}, Required: []string{"resize"}, Min: 1, Max: 10000},
-		func() Field {
-			f := expectField(
-				"all members: see ptyctl_session_exec",
-				[]string{"expect"},
-				"profile",
-				"prompt_regex",
-				"pager_regexes",
-				"error_regexes",
-			)
-			f.Required = f.Actions
-			return f
-		}(),
-		{
-			Name:     "task_id",
-			Kind:     KindString,
-			About:    "your name for locks",
-			Actions:  []string{"resize", "expect"},
-			NonEmpty: true,
-		},
-	},
-	Output: []Field{
-		{Name: "action", Kind: KindString, Unlisted: true},
-		{Name: "success", Kind: KindBoolean},
-		{Name: "cols", Kind: KindInteger, Unlisted: true},
-		{Name: "rows", Kind: KindInteger, Unlisted: true},
-		{Name: "expect", Kind: KindObject},
-		{Name: "telnet", Kind: KindObject, Unlisted: true},
-		{Name: "warnings", Kind: KindStrings, Unlisted: true},
+		{Name: "get", About: "size and patterns.", Example: `{"action":"get","session_id":"web1-k3f9q2zd"}`, Reads: true, Verb: term.VerbRead},
 	},
 	Hints: Hints{Idempotent: true, OpenWorld: true},
+}, configure, configOut{})
+
+// configArgs are the arguments of ptyctl_session_config.
+type configArgs struct {
+	SessionID string     `json:"session_id" need:"*" is:"filled"`
+	Cols      int        `json:"cols" need:"resize" min:"1" max:"10000"`
+	Rows      int        `json:"rows" need:"resize" min:"1" max:"10000"`
+	Expect    expectArgs `json:"expect" need:"expect" doc:"all members: see ptyctl_session_exec" show:"profile prompt_regex pager_regexes error_regexes"`
+	TaskID    string     `json:"task_id" on:"resize expect" is:"filled" doc:"your name for locks"`
+}
+
+// configOut is the result of ptyctl_session_config.
+type configOut struct {
+	Action   string       `json:"action"`
+	Success  bool         `json:"success" is:"listed"`
+	Cols     int          `json:"cols,omitempty"`
+	Rows     int          `json:"rows,omitempty"`
+	Expect   *expectOut   `json:"expect,omitempty" is:"listed"`
+	Telnet   *term.Telnet `json:"telnet,omitempty"`
+	Warnings []string     `json:"warnings,omitempty"`
 }

@@ -1,74 +1,80 @@
 package mcpapi
 
-var (
-	fsReads = []string{"read"}
-	fsLists = []string{"list"}
-)
+import "ptyctl/term"
 
-var fsTool = Tool{
+var fsTool = Bind(Tool{
 	Name:    "ptyctl_fs",
 	Title:   "Files",
 	About:   "Read and write files: with session_id of its SSH host, without of ptyctl's own machine.",
 	Reading: "Read files: with session_id of its SSH host, without of ptyctl's own machine.",
 	Actions: []Action{
-		{
-			Name:    "read",
-			About:   "go on at next_offset while truncated.",
-			Example: `{"action":"read","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`,
-			Reads:   true,
-		},
-		{
-			Name:    "write",
-			About:   "replace a file as a whole, or append.",
-			Example: `{"action":"write","session_id":"web1-k3f9q2zd","path":"/srv/app/config.toml","data":"debug = true\n"}`,
-		},
-		{
-			Name:    "list",
-			About:   "a folder.",
-			Example: `{"action":"list","session_id":"web1-k3f9q2zd","path":"/etc"}`,
-			Reads:   true,
-		},
-		{
-			Name:    "stat",
-			About:   "type, mode, size.",
-			Example: `{"action":"stat","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`,
-			Reads:   true,
-		},
+		{Name: "read", About: "go on at next_offset while truncated.", Example: `{"action":"read","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true, Verb: term.VerbFileRead},
+		{Name: "write", About: "replace a file as a whole, or append.", Example: `{"action":"write","session_id":"web1-k3f9q2zd","path":"/srv/app/config.toml","data":"debug = true\n"}`, Verb: term.VerbFileWrite},
+		{Name: "list", About: "a folder.", Example: `{"action":"list","session_id":"web1-k3f9q2zd","path":"/etc"}`, Reads: true, Verb: term.VerbFileRead},
+		{Name: "stat", About: "type, mode, size.", Example: `{"action":"stat","session_id":"web1-k3f9q2zd","path":"/etc/hosts"}`, Reads: true, Verb: term.VerbFileRead},
 	},
-	Fields: []Field{
-		{Name: "session_id", Kind: KindString, NonEmpty: true},
-		{Name: "path", Kind: KindString, Required: everyAction, NonEmpty: true},
-		{Name: "offset", Kind: KindInteger, Actions: fsReads, Max: 1 << 62},
-		{Name: "max_bytes", Kind: KindInteger, About: "default 65536", Actions: fsReads, Min: 1, Max: 1 << 40},
-		{Name: "data", Kind: KindString, Actions: onlyWrite, Required: onlyWrite},
-		{Name: "encoding", Kind: KindString, About: "of data", Enum: encodings, Actions: readOrWrite},
-		{Name: "mode", Kind: KindString, About: "octal", Actions: onlyWrite, NonEmpty: true},
-		{Name: "append", Kind: KindBoolean, Actions: onlyWrite},
-		{Name: "non_atomic", Kind: KindBoolean, Actions: onlyWrite, Unlisted: true}, // the errors that it helps against name it
-		{Name: "cursor", Kind: KindString, Actions: fsLists, NonEmpty: true},
-		{Name: "limit", Kind: KindInteger, Actions: fsLists, Min: 1},
-		{Name: "task_id", Kind: KindString, Actions: onlyWrite, NonEmpty: true, Unlisted: true},
-		{Name: "timeout_ms", Kind: KindInteger, Min: 1, Max: 1 << 40, Unlisted: true},
-		{Name: "request_id", Kind: KindString, Actions: onlyWrite, NonEmpty: true, Unlisted: true},
-	},
-	Output: []Field{
-		{Name: "data", Kind: KindString},
-		{Name: "data_encoding", Kind: KindString, Unlisted: true},
-		{Name: "next_offset", Kind: KindInteger, Unlisted: true},
-		{Name: "truncated", Kind: KindBoolean},
-		{Name: "entries", Kind: KindObjects},
-		{Name: "next_cursor", Kind: KindString, Unlisted: true},
-		{Name: "action", Kind: KindString, Unlisted: true},
-		{Name: "name", Kind: KindString, Unlisted: true},
-		{Name: "type", Kind: KindString, Unlisted: true},
-		{Name: "mode", Kind: KindString, Unlisted: true},
-		{Name: "size", Kind: KindInteger, Unlisted: true},
-		{Name: "modified_at", Kind: KindInteger, Unlisted: true},
-		{Name: "target", Kind: KindString, Unlisted: true},
-		{Name: "bytes_written", Kind: KindInteger, Unlisted: true},
-		{Name: "created", Kind: KindBoolean, Unlisted: true},
-		{Name: "atomic", Kind: KindBoolean, Unlisted: true},
-		{Name: "warnings", Kind: KindStrings, Unlisted: true},
-	},
-	Hints: Hints{Destructive: true, OpenWorld: true},
+	Hints:    Hints{Destructive: true, OpenWorld: true},
+	FarFiles: true,
+}, doFS, fsReadOut{}, fsWriteOut{}, fsListOut{}, fsStatOut{})
+
+// fsArgs are the arguments of ptyctl_fs.
+type fsArgs struct {
+	SessionID string `json:"session_id" is:"filled"`
+	Path      string `json:"path" need:"*" is:"filled"`
+	Offset    int64  `json:"offset" on:"read" max:"1<<62"`
+	MaxBytes  int64  `json:"max_bytes" on:"read" min:"1" max:"1<<40" doc:"default 65536"`
+	Data      string `json:"data" need:"write"`
+	Encoding  string `json:"encoding" on:"read write" enum:"utf-8 base64" doc:"of data"`
+	Mode      string `json:"mode" on:"write" is:"filled" doc:"octal"`
+	Append    bool   `json:"append" on:"write"`
+	NonAtomic bool   `json:"non_atomic" on:"write" is:"unlisted"` // the errors that it helps against name it
+	Cursor    string `json:"cursor" on:"list" is:"filled"`
+	Limit     int    `json:"limit" on:"list" min:"1"`
+	TaskID    string `json:"task_id" on:"write" is:"filled unlisted"`
+	TimeoutMS int64  `json:"timeout_ms" min:"1" max:"1<<40" is:"unlisted"`
+	RequestID string `json:"request_id" on:"write" is:"filled unlisted"`
 }
+
+// The results of ptyctl_fs.
+type (
+	fsReadOut struct {
+		Action       string   `json:"action"`
+		Data         string   `json:"data" is:"listed"`
+		DataEncoding string   `json:"data_encoding"`
+		Size         int64    `json:"size"`
+		NextOffset   int64    `json:"next_offset"`
+		Truncated    bool     `json:"truncated" is:"listed"`
+		Mode         string   `json:"mode"`
+		ModifiedAt   int64    `json:"modified_at,omitempty"`
+		Warnings     []string `json:"warnings,omitempty"`
+	}
+	fsWriteOut struct {
+		Action       string   `json:"action"`
+		BytesWritten int64    `json:"bytes_written"`
+		Size         int64    `json:"size"`
+		Mode         string   `json:"mode"`
+		Created      bool     `json:"created,omitempty"`
+		Atomic       bool     `json:"atomic"`
+		Warnings     []string `json:"warnings,omitempty"`
+	}
+	fsListOut struct {
+		Action     string    `json:"action"`
+		Entries    []fsEntry `json:"entries" is:"listed"`
+		Truncated  bool      `json:"truncated"`
+		NextCursor string    `json:"next_cursor,omitempty"`
+		Warnings   []string  `json:"warnings,omitempty"`
+	}
+	fsStatOut struct {
+		Action string `json:"action"`
+		fsEntry
+		Target   string   `json:"target,omitempty"` // of a link
+		Warnings []string `json:"warnings,omitempty"`
+	}
+	fsEntry struct {
+		Name       string `json:"name"`
+		Type       string `json:"type"`
+		Mode       string `json:"mode"`
+		Size       int64  `json:"size"`
+		ModifiedAt int64  `json:"modified_at,omitempty"` // Unix milliseconds
+	}
+)

@@ -1,87 +1,68 @@
 package mcpapi
 
-import "ptyctl/term"
+import (
+	"ptyctl/session"
+	"ptyctl/term"
+)
 
-var runTool = Tool{
+var runTool = Bind(Tool{
 	Name:  "ptyctl_run",
 	Title: "Run a program here",
 	About: "Run one program on this machine, without a terminal, and get its output, errors and exit code. argv is the program and its arguments; for a command line pass [\"bash\",\"-c\",\"...\"]. It gets a clean environment, and what it leaves running is ended; limits {cpu_s, memory_bytes, open_files, processes} bound it. If done_reason is running, go on with ptyctl_session_exec {session_id, exec_id}. For anything interactive open a session with protocol local.",
 	Actions: []Action{
 		{Example: `{"argv":["go","test","./..."],"cwd":"/srv/app"}`, Verb: term.VerbExec},
 	},
-	Fields: []Field{
-		{Name: "argv", Kind: KindStrings, About: "program and arguments", Required: everyAction},
-		{Name: "cwd", Kind: KindString, NonEmpty: true},
-		{Name: "env", Kind: KindStrings, About: "NAME=value"},
-		{Name: "stdin", Kind: KindString},
-		{Name: "stdin_encoding", Kind: KindString, Enum: encodings, Unlisted: true},
-		{Name: "timeout_ms", Kind: KindInteger, About: "then it gets TERM; default 60000", Min: 1, Max: 1 << 40},
-		{Name: "grace_ms", Kind: KindInteger, About: "from TERM to KILL; default 2000", Min: 1, Max: 60_000},
-		{Name: "max_output_bytes", Kind: KindInteger, About: "per stream; default 16384, the middle is cut", Min: 1, Max: 1 << 40},
-		limitsField(nil, true),
-		{Name: "title", Kind: KindString, NonEmpty: true, Unlisted: true},
-		{Name: "request_id", Kind: KindString, NonEmpty: true, Unlisted: true},
-	},
-	Output: []Field{
-		{Name: "signal", Kind: KindString, Unlisted: true},
-		{Name: "rc_reason", Kind: KindString, Unlisted: true},
-		{Name: "stdout", Kind: KindString},
-		{Name: "stderr", Kind: KindString},
-		{Name: "done_reason", Kind: KindString},
-		{Name: "timed_out", Kind: KindBoolean, Unlisted: true},
-		{Name: "duration_ms", Kind: KindInteger, Unlisted: true},
-		{Name: "cwd", Kind: KindString, Unlisted: true},
-		{Name: "usage", Kind: KindObject, Unlisted: true},
-		{Name: "limit_exceeded", Kind: KindString, Unlisted: true},
-		{Name: "limit_suspected", Kind: KindStrings, Unlisted: true},
-		{Name: "truncated", Kind: KindBoolean, Unlisted: true},
-		{Name: "session_id", Kind: KindString},
-		{Name: "exec_id", Kind: KindString},
-		{Name: "stdout_bytes", Kind: KindInteger, Unlisted: true},
-		{Name: "stderr_bytes", Kind: KindInteger, Unlisted: true},
-		{Name: "stdout_encoding", Kind: KindString, Unlisted: true},
-		{Name: "stderr_encoding", Kind: KindString, Unlisted: true},
-		{Name: "stdout_omitted", Kind: KindObject, Unlisted: true},
-		{Name: "stderr_omitted", Kind: KindObject, Unlisted: true},
-		{Name: "killed", Kind: KindString, Unlisted: true},
-		{Name: "warnings", Kind: KindStrings, Unlisted: true},
-	},
 	Hints: Hints{Destructive: true, OpenWorld: true},
 	Local: true,
+}, run, runOut{})
+
+// runArgs are the arguments of ptyctl_run.
+type runArgs struct {
+	Argv          []string   `json:"argv" need:"*" doc:"program and arguments"`
+	Cwd           string     `json:"cwd" is:"filled"`
+	Env           []string   `json:"env" doc:"NAME=value"`
+	Stdin         string     `json:"stdin"`
+	StdinEncoding string     `json:"stdin_encoding" enum:"utf-8 base64" is:"unlisted"`
+	TimeoutMS     int64      `json:"timeout_ms" min:"1" max:"1<<40" doc:"then it gets TERM; default 60000"`
+	GraceMS       int64      `json:"grace_ms" min:"1" max:"60000" doc:"from TERM to KILL; default 2000"`
+	MaxOutput     int64      `json:"max_output_bytes" min:"1" max:"1<<40" doc:"per stream; default 16384, the middle is cut"`
+	Limits        limitsArgs `json:"limits" is:"unlisted" doc:"of each process; processes: of all together"`
+	Title         string     `json:"title" is:"filled unlisted"`
+	RequestID     string     `json:"request_id" is:"filled unlisted"`
 }
 
-var healthTool = Tool{
-	Name:    "ptyctl_health",
-	Title:   "State of ptyctl",
-	About:   "The version of ptyctl, how long it runs, and how many sessions and commands it has.",
-	Reading: "The version of ptyctl, how long it runs, and its numbers.",
-	Actions: []Action{{Example: `{}`, Reads: true, Verb: term.VerbRead}},
-	Output: []Field{
-		{Name: "version", Kind: KindString},
-		{Name: "go_version", Kind: KindString, Unlisted: true},
-		{Name: "uptime_s", Kind: KindInteger, Unlisted: true},
-		{Name: "counts", Kind: KindObject, Unlisted: true},
-		{Name: "running_execs", Kind: KindInteger, Unlisted: true},
-		{Name: "waiting_reads", Kind: KindInteger, Unlisted: true},
-		{Name: "buffered_bytes", Kind: KindInteger, Unlisted: true},
-	},
-	Hints: Hints{ReadOnly: true, Idempotent: true},
+// limitsArgs are the limits of a program on this machine.
+type limitsArgs struct {
+	CPU       int   `json:"cpu_s" min:"1" max:"1<<30"`
+	Memory    int64 `json:"memory_bytes" min:"1<<20" max:"1<<40"`
+	OpenFiles int   `json:"open_files" min:"4" max:"1<<20"`
+	Processes int   `json:"processes" min:"1" max:"1<<20"`
 }
 
-// limitsField is what a program on this machine may use.
-func limitsField(actions []string, unlisted bool) Field {
-	const most = 1 << 40
-	return Field{
-		Name:     "limits",
-		Kind:     KindObject,
-		About:    "of each process; processes: of all together",
-		Actions:  actions,
-		Unlisted: unlisted,
-		Fields: []Field{
-			{Name: "cpu_s", Kind: KindInteger, Min: 1, Max: 1 << 30},
-			{Name: "memory_bytes", Kind: KindInteger, Min: 1 << 20, Max: most},
-			{Name: "open_files", Kind: KindInteger, Min: 4, Max: 1 << 20},
-			{Name: "processes", Kind: KindInteger, Min: 1, Max: 1 << 20},
-		},
-	}
+// runOut is the result of ptyctl_run.
+type runOut struct {
+	RC         *int               `json:"rc"`
+	Signal     string             `json:"signal,omitempty"`
+	RCReason   string             `json:"rc_reason,omitempty"` // why rc is null
+	Stdout     string             `json:"stdout" is:"listed"`
+	Stderr     string             `json:"stderr" is:"listed"`
+	DoneReason session.DoneReason `json:"done_reason" is:"listed"`
+	TimedOut   bool               `json:"timed_out"`
+	DurationMS int64              `json:"duration_ms"`
+	Cwd        string             `json:"cwd,omitempty"`
+	Usage      *usage             `json:"usage,omitempty"`
+	LimitMet   string             `json:"limit_exceeded,omitempty"`
+	Suspected  []string           `json:"limit_suspected,omitempty"`
+	Truncated  bool               `json:"truncated"`
+
+	SessionID      string   `json:"session_id,omitempty" is:"listed"` // where the rest is, with exec_id
+	ExecID         string   `json:"exec_id,omitempty" is:"listed"`
+	Killed         string   `json:"killed,omitempty"`
+	StdoutEncoding string   `json:"stdout_encoding,omitempty"`
+	StderrEncoding string   `json:"stderr_encoding,omitempty"`
+	StdoutBytes    int64    `json:"stdout_bytes,omitempty"`
+	StderrBytes    int64    `json:"stderr_bytes,omitempty"`
+	StdoutOmitted  *omitted `json:"stdout_omitted,omitempty"`
+	StderrOmitted  *omitted `json:"stderr_omitted,omitempty"`
+	Warnings       []string `json:"warnings,omitempty"`
 }

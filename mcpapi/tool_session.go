@@ -1,6 +1,11 @@
 package mcpapi
 
-var sessionTool = Tool{
+import (
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+var sessionTool = Bind(Tool{
 	Name:    "ptyctl_session",
 	Title:   "Terminal sessions",
 	About:   "Open, list, lock and close terminals on remote hosts, and programs on this machine. Then use ptyctl_session_exec for commands and ptyctl_session_io to type and read.",
@@ -15,117 +20,121 @@ var sessionTool = Tool{
 		{Name: "heartbeat", About: "keep the lock.", Example: `{"action":"heartbeat","session_id":"web1-k3f9q2zd","task_id":"task-1"}`},
 		{Name: "signal", About: "send a signal.", Example: `{"action":"signal","session_id":"web1-k3f9q2zd","signal":"INT"}`},
 	},
-	Fields: []Field{
-		{Name: "session_id", Kind: KindString, Actions: notOpen, Required: notOpenOrList, NonEmpty: true},
-		{Name: "task_id", Kind: KindString, About: "your name for locks", Actions: []string{"open", "close", "lock", "unlock", "heartbeat", "signal"}, Required: []string{"lock", "unlock", "heartbeat"}, NonEmpty: true},
-		{Name: "lock_ttl_ms", Kind: KindInteger, About: "default 60000", Actions: []string{"open", "lock", "heartbeat"}, Min: 1, Max: 1 << 40},
-		{Name: "take_over", Kind: KindBoolean, About: "[lock] from its holder", Actions: []string{"lock"}},
-		{Name: "force", Kind: KindBoolean, About: "[close] do not wait for the far side", Actions: []string{"close"}},
-		{Name: "signal", Kind: KindString, Enum: []string{"INT", "TERM", "HUP", "KILL", "QUIT"}, Actions: []string{"signal"}, Required: []string{"signal"}},
-		{Name: "protocol", Kind: KindString, Enum: []string{"ssh", "telnet", "local"}, Actions: openOrList, Required: onlyOpen},
-		{Name: "host", Kind: KindString, About: "name, address, or Host alias of ssh_config", Actions: openOrList, NonEmpty: true},
-		{Name: "argv", Kind: KindStrings, About: "[open] local: program, arguments; no shell. Also cwd, env, title, limits", Actions: onlyOpen},
-		{Name: "cwd", Kind: KindString, Actions: onlyOpen, NonEmpty: true, Unlisted: true},
-		{Name: "env", Kind: KindStrings, Actions: onlyOpen, Unlisted: true},
-		{Name: "title", Kind: KindString, Actions: onlyOpen, NonEmpty: true, Unlisted: true},
-		limitsField(onlyOpen, true),
-		{Name: "state", Kind: KindString, About: "[list]", Enum: []string{"connecting", "authenticating", "open", "closed", "error"}, Actions: []string{"list"}},
-		{Name: "port", Kind: KindInteger, About: "[open]", Actions: onlyOpen, Min: 1, Max: 65535},
-		{Name: "username", Kind: KindString, About: "[open]", Actions: onlyOpen, NonEmpty: true},
-		{
-			Name:    "auth",
-			Kind:    KindObject,
-			About:   "[open] default: agent, then identity files, then questions",
-			Actions: onlyOpen,
-			Fields: []Field{
-				{Name: "method", Kind: KindString, Enum: []string{"password", "private_key", "agent", "auto"}},
-				{Name: "password", Kind: KindString},
-				{Name: "private_key_pem", Kind: KindString},
-				{Name: "passphrase", Kind: KindString},
-				{Name: "interactive", Kind: KindBoolean, About: "false: fail rather than ask"},
-			},
-		},
-		{Name: "pty", Kind: KindObject, About: "[open] default 120x40 xterm-256color", Actions: onlyOpen, Fields: []Field{
-			{Name: "enabled", Kind: KindBoolean},
-			{Name: "cols", Kind: KindInteger, Min: 1, Max: 10000},
-			{Name: "rows", Kind: KindInteger, Min: 1, Max: 10000},
-			{Name: "term", Kind: KindString, NonEmpty: true},
-		}},
-		{Name: "timeouts", Kind: KindObject, About: "[open]", Actions: onlyOpen, Fields: []Field{
-			{Name: "connect_timeout_ms", Kind: KindInteger, About: "default 15000", Min: 1, Max: 1 << 40},
-			{Name: "idle_timeout_ms", Kind: KindInteger, About: "close when idle; default 0: never", Max: 1 << 40},
-		}},
-		{Name: "ssh_options", Kind: KindObject, About: "[open]", Actions: onlyOpen, Fields: []Field{
-			{Name: "host_key_policy", Kind: KindString, About: "default strict", Enum: []string{"strict", "accept_new", "ask", "disabled"}},
-			{Name: "host_key_fingerprint", Kind: KindString, About: "SHA256:... to pin", NonEmpty: true},
-			{Name: "known_hosts_path", Kind: KindString, NonEmpty: true},
-			{Name: "use_openssh_config", Kind: KindBoolean, About: "default true"},
-			{Name: "config_path", Kind: KindString, About: "like ssh -F", NonEmpty: true},
-			{Name: "extra_args", Kind: KindStrings, About: "ssh arguments: -o -J -l -p -i -F ..."},
-			{Name: "legacy", Kind: KindBoolean, About: "also offer old algorithms"},
-			{Name: "proxy_jump", Kind: KindString, About: "as ssh -J; telnet too", NonEmpty: true},
-			{Name: "proxy_url", Kind: KindString, About: "socks5:// or http://", NonEmpty: true},
-		}},
-		{Name: "telnet", Kind: KindObject, About: "[open]", Actions: onlyOpen, Fields: []Field{
-			{Name: "mode", Kind: KindString, Enum: []string{"auto", "telnet", "raw"}},
-			{Name: "enter", Kind: KindString, Enum: []string{"auto", "cr", "crlf", "crnul", "lf"}},
-			{Name: "binary", Kind: KindString, Enum: []string{"auto", "always", "never"}, Unlisted: true},
-			{Name: "tls", Kind: KindObject, Fields: []Field{
-				{Name: "enabled", Kind: KindBoolean},
-				{Name: "server_name", Kind: KindString, NonEmpty: true},
-				{Name: "pin", Kind: KindString, About: "SHA256:...", NonEmpty: true},
-			}},
-		}},
-		expectField("[open] patterns; all members: see ptyctl_session_exec", onlyOpen, "profile", "prompt_regex"),
-		{Name: "session_type", Kind: KindString, About: "[open] console: one per device_id", Enum: []string{"normal", "console"}, Actions: onlyOpen},
-		{Name: "device_id", Kind: KindString, Actions: onlyOpen, NonEmpty: true},
-		{Name: "acquire_lock", Kind: KindBoolean, About: "[open] lock at once; needs task_id", Actions: onlyOpen},
-		requestIDField([]string{"open"}),
-	},
-	Output: []Field{
-		{Name: "action", Kind: KindString, Unlisted: true},
-		{Name: "success", Kind: KindBoolean, Unlisted: true},
-		{Name: "session_id", Kind: KindString},
-		{Name: "existing_session_id", Kind: KindString, Unlisted: true},
-		{Name: "state", Kind: KindString},
-		{Name: "protocol", Kind: KindString, Unlisted: true},
-		{Name: "pty_enabled", Kind: KindBoolean, Unlisted: true},
-		{Name: "pid", Kind: KindInteger, Unlisted: true},
-		{Name: "cwd", Kind: KindString, Unlisted: true},
-		{Name: "started_at", Kind: KindInteger, Unlisted: true},
-		{Name: "exit_signal", Kind: KindString, Unlisted: true},
-		{Name: "usage", Kind: KindObject, Unlisted: true},
-		{Name: "duration_ms", Kind: KindInteger, Unlisted: true},
-		{Name: "cursor", Kind: KindString},
-		{Name: "server_banner", Kind: KindString, Unlisted: true},
-		{Name: "security_warning", Kind: KindString, Unlisted: true},
-		{Name: "telnet", Kind: KindObject, Unlisted: true},
-		{Name: "waiting_for_input", Kind: KindBoolean},
-		{Name: "prompt", Kind: KindObject},
-		{Name: "capabilities", Kind: KindObject, Unlisted: true},
-		{Name: "sessions", Kind: KindObjects},
-		{Name: "count", Kind: KindInteger, Unlisted: true},
-		{Name: "more", Kind: KindBoolean, Unlisted: true},
-		{Name: "session", Kind: KindObject},
-		{Name: "already_closed", Kind: KindBoolean, Unlisted: true},
-		{Name: "lock_acquired", Kind: KindBoolean, Unlisted: true},
-		{Name: "lock_holder", Kind: KindString, Unlisted: true},
-		{Name: "lock_expires_at", Kind: KindInteger, Unlisted: true},
-		{Name: "lock_epoch", Kind: KindInteger, Unlisted: true},
-		{Name: "previous_holder", Kind: KindString, Unlisted: true},
-		{Name: "warnings", Kind: KindStrings, Unlisted: true},
-	},
 	Hints: Hints{Destructive: true, OpenWorld: true},
+}, doSession, sessionOut{})
+
+// sessionArgs are the arguments of ptyctl_session. Those marked local are for programs on this machine alone, and those
+// marked far for other machines.
+type sessionArgs struct {
+	SessionID   string        `json:"session_id" need:"close lock unlock heartbeat status signal" is:"filled"`
+	TaskID      string        `json:"task_id" on:"open close lock unlock heartbeat signal" need:"lock unlock heartbeat" is:"filled" doc:"your name for locks"`
+	LockTTL     int64         `json:"lock_ttl_ms" on:"open lock heartbeat" min:"1" max:"1<<40" doc:"default 60000"`
+	TakeOver    bool          `json:"take_over" on:"lock" doc:"[lock] from its holder"`
+	Force       bool          `json:"force" on:"close" doc:"[close] do not wait for the far side"`
+	Signal      string        `json:"signal" need:"signal" enum:"INT TERM HUP KILL QUIT"`
+	Protocol    string        `json:"protocol" on:"open list" need:"open" enum:"ssh telnet local"`
+	Host        string        `json:"host" on:"open list" is:"filled far" doc:"name, address, or Host alias of ssh_config"`
+	Argv        []string      `json:"argv" on:"open" is:"local" doc:"[open] local: program, arguments; no shell. Also cwd, env, title, limits"`
+	Cwd         string        `json:"cwd" on:"open" is:"filled local unlisted"`
+	Env         []string      `json:"env" on:"open" is:"local unlisted"`
+	Title       string        `json:"title" on:"open" is:"filled local unlisted"`
+	Limits      limitsArgs    `json:"limits" on:"open" is:"local unlisted" doc:"of each process; processes: of all together"`
+	State       session.State `json:"state" on:"list" enum:"connecting authenticating open closed error" doc:"[list]"`
+	Port        int           `json:"port" on:"open" is:"far" min:"1" max:"65535" doc:"[open]"`
+	Username    string        `json:"username" on:"open" is:"filled far" doc:"[open]"`
+	Auth        openAuth      `json:"auth" on:"open" is:"far" doc:"[open] default: agent, then identity files, then questions"`
+	PTY         openPTY       `json:"pty" on:"open" doc:"[open] default 120x40 xterm-256color"`
+	Timeouts    openTimeouts  `json:"timeouts" on:"open" doc:"[open]"`
+	SSH         openSSH       `json:"ssh_options" on:"open" is:"far" doc:"[open]"`
+	Telnet      openTelnet    `json:"telnet" on:"open" doc:"[open]"`
+	Expect      expectArgs    `json:"expect" on:"open" doc:"[open] patterns; all members: see ptyctl_session_exec" show:"profile prompt_regex"`
+	SessionType string        `json:"session_type" on:"open" enum:"normal console" doc:"[open] console: one per device_id"`
+	DeviceID    string        `json:"device_id" on:"open" is:"filled"`
+	AcquireLock bool          `json:"acquire_lock" on:"open" doc:"[open] lock at once; needs task_id"`
+	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"makes a retry safe"`
 }
 
-var (
-	onlyOpen      = []string{"open"}
-	openOrList    = []string{"open", "list"}
-	notOpen       = []string{"close", "lock", "unlock", "heartbeat", "status", "signal"}
-	notOpenOrList = notOpen
-)
+// openAuth is how to log in.
+type openAuth struct {
+	Method        string      `json:"method" enum:"password private_key agent auto"`
+	Password      term.Secret `json:"password"`
+	PrivateKeyPEM term.Secret `json:"private_key_pem"`
+	Passphrase    term.Secret `json:"passphrase"`
+	Interactive   *bool       `json:"interactive" doc:"false: fail rather than ask"`
+}
 
-// requestIDField is the idempotency key of the actions that do something.
-func requestIDField(actions []string) Field {
-	return Field{Name: "request_id", Kind: KindString, About: "makes a retry safe", Actions: actions, NonEmpty: true}
+// openPTY is the terminal to ask for.
+type openPTY struct {
+	Enabled *bool  `json:"enabled"`
+	Cols    int    `json:"cols" min:"1" max:"10000"`
+	Rows    int    `json:"rows" min:"1" max:"10000"`
+	Term    string `json:"term" is:"filled"`
+}
+
+type openTimeouts struct {
+	Connect int64 `json:"connect_timeout_ms" min:"1" max:"1<<40" doc:"default 15000"`
+	Idle    int64 `json:"idle_timeout_ms" max:"1<<40" doc:"close when idle; default 0: never"`
+}
+
+// openSSH is what concerns SSH alone, or its way to a host.
+type openSSH struct {
+	HostKeyPolicy string   `json:"host_key_policy" enum:"strict accept_new ask disabled" doc:"default strict"`
+	Fingerprint   string   `json:"host_key_fingerprint" is:"filled" doc:"SHA256:... to pin"`
+	KnownHosts    string   `json:"known_hosts_path" is:"filled"`
+	UseConfig     *bool    `json:"use_openssh_config" doc:"default true"`
+	ConfigPath    string   `json:"config_path" is:"filled" doc:"like ssh -F"`
+	ExtraArgs     []string `json:"extra_args" doc:"ssh arguments: -o -J -l -p -i -F ..."`
+	Legacy        bool     `json:"legacy" doc:"also offer old algorithms"`
+	ProxyJump     string   `json:"proxy_jump" is:"filled" doc:"as ssh -J; telnet too"`
+	ProxyURL      string   `json:"proxy_url" is:"filled" doc:"socks5:// or http://"`
+}
+
+// openTelnet is what concerns Telnet alone.
+type openTelnet struct {
+	Mode   string  `json:"mode" enum:"auto telnet raw"`
+	Enter  string  `json:"enter" enum:"auto cr crlf crnul lf"`
+	Binary string  `json:"binary" enum:"auto always never" is:"unlisted"`
+	TLS    openTLS `json:"tls"`
+}
+
+type openTLS struct {
+	Enabled    bool   `json:"enabled"`
+	ServerName string `json:"server_name" is:"filled"`
+	Pin        string `json:"pin" is:"filled" doc:"SHA256:..."`
+}
+
+// sessionOut is the result of every action of ptyctl_session.
+type sessionOut struct {
+	Action          string             `json:"action"`
+	Success         bool               `json:"success"`
+	SessionID       string             `json:"session_id,omitempty" is:"listed"`
+	Existing        string             `json:"existing_session_id,omitempty"` // the same, if the session was there before
+	State           session.State      `json:"state,omitempty" is:"listed"`
+	Protocol        string             `json:"protocol,omitempty"`
+	PTYEnabled      *bool              `json:"pty_enabled,omitempty"`
+	PID             int                `json:"pid,omitempty"` // [open] local, like the next two
+	Cwd             string             `json:"cwd,omitempty"`
+	StartedAt       int64              `json:"started_at,omitempty"` // Unix milliseconds
+	ExitCode        *int               `json:"exit_code,omitempty"`  // [close] of a program, like the next three
+	ExitSignal      string             `json:"exit_signal,omitempty"`
+	Usage           *usage             `json:"usage,omitempty"`
+	DurationMS      int64              `json:"duration_ms,omitempty"`
+	Cursor          string             `json:"cursor,omitempty" is:"listed"`
+	ServerBanner    string             `json:"server_banner,omitempty"`
+	SecurityWarning string             `json:"security_warning,omitempty"`
+	Telnet          *term.Telnet       `json:"telnet,omitempty"`
+	WaitingForInput bool               `json:"waiting_for_input,omitempty" is:"listed"`
+	Prompt          *term.Prompt       `json:"prompt,omitempty" is:"listed"`
+	Capabilities    *term.Capabilities `json:"capabilities,omitempty"`
+	Sessions        *[]listEntry       `json:"sessions,omitempty" is:"listed"`
+	Count           *int               `json:"count,omitempty"` // [list] of all that match
+	More            bool               `json:"more,omitempty"`  // [list] than are shown
+	Session         *sessionStatus     `json:"session,omitempty" is:"listed"`
+	AlreadyClosed   bool               `json:"already_closed,omitempty"`
+	LockAcquired    *bool              `json:"lock_acquired,omitempty"`
+	LockHolder      string             `json:"lock_holder,omitempty"`
+	LockExpiresAt   int64              `json:"lock_expires_at,omitempty"` // Unix milliseconds
+	LockEpoch       int64              `json:"lock_epoch,omitempty"`      // greater for each later grant
+	PreviousHolder  string             `json:"previous_holder,omitempty"` // whom the lock was taken from
+	Warnings        []string           `json:"warnings,omitempty"`
 }

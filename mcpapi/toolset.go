@@ -13,15 +13,27 @@ type Toolset struct {
 	Instructions string // for the model: how the tools work together
 
 	// Fail is the form that failures take where the contract of the tools is that of another program. Nil: ours.
-	Fail func(error) Answer
+	Fail    func(error) Answer
+	Failure any // the struct of that form, see Bind
+}
+
+// asks reports whether a call can have the person at the client asked. The contract of another program has no such results.
+func (s *Toolset) asks() bool { return s.Fail == nil }
+
+// failure is the struct of a failure.
+func (s *Toolset) failure() any {
+	if s.Fail == nil {
+		return failure{}
+	}
+	return s.Failure
 }
 
 // ownSets are the sets of this package, which are offered unless others are named.
 var ownSets = []Toolset{
-	{Name: "core", Tools: []*Tool{&sessionTool, &execTool, &ioTool, &configTool}, Instructions: instructions},
-	{Name: "local", Tools: []*Tool{&runTool}},
-	{Name: "fs", Tools: []*Tool{&fsTool}},
-	{Name: "health", Tools: []*Tool{&healthTool}},
+	{Name: "core", Tools: []*Tool{sessionTool, execTool, ioTool, configTool}, Instructions: instructions},
+	{Name: "local", Tools: []*Tool{runTool}},
+	{Name: "fs", Tools: []*Tool{fsTool}},
+	{Name: "health", Tools: []*Tool{healthTool}},
 }
 
 // CheckToolsets refuses names that no set has, and sets that have a tool of the same name.

@@ -74,9 +74,9 @@ func (p *incomplete) Unwrap() error { return p.err }
 
 // A failure is the JSON form of an error.
 type failure struct {
-	Code    Code    `json:"code"`
-	Message string  `json:"message"`
-	Details details `json:"details"`
+	Code    Code    `json:"code" is:"listed" doc:"failures only, as message and details"`
+	Message string  `json:"message" is:"listed"`
+	Details details `json:"details" is:"listed"`
 	meta
 }
 

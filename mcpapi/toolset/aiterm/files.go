@@ -1,6 +1,7 @@
 package aiterm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,28 +14,26 @@ import (
 
 // readFileOut is the result of fs_readFile.
 type readFileOut struct {
-	Data      []byte `json:"data"` // base64 in JSON
-	Size      int64  `json:"size"` // size of the whole file in bytes
-	Truncated bool   `json:"truncated"`
+	Data      []byte `json:"data" is:"listed" doc:"base64"`
+	Size      int64  `json:"size" is:"listed" doc:"of the whole file"`
+	Truncated bool   `json:"truncated" is:"listed"`
 	meta
 }
 
+type readFileArgs struct {
+	Path     string `json:"path" need:"*" is:"filled"`
+	MaxBytes int64  `json:"max_bytes" min:"1" max:"1<<53"`
+}
+
 // readFile returns the start of a file below the operator's folders, up to max_bytes.
-func (s *Set) readFile(ctx context.Context, c *call) (result, error) {
+func (s *Set) readFile(ctx context.Context, c *call, in *readFileArgs) (*readFileOut, error) {
 	limit := int64(c.Options().MaxFileRead)
-	in := struct {
-		Path     string
-		MaxBytes int64 `json:"max_bytes"`
-	}{MaxBytes: limit}
-	if err := c.Args(&in); err != nil {
-		return nil, err
-	}
 	c.Waits("reading "+filepath.Base(in.Path), nil)
 	ctx, stop := context.WithTimeout(ctx, c.Options().MaxWait)
 	defer stop()
 	d, err := c.Options().
 		Sessions.Files().
-		Read(ctx, term.FileRead{Path: in.Path, Max: c.lower("max_bytes", in.MaxBytes, limit, "fs.max_read_bytes")})
+		Read(ctx, term.FileRead{Path: in.Path, Max: c.lower("max_bytes", cmp.Or(in.MaxBytes, limit), limit, "fs.max_read_bytes")})
 	if err != nil {
 		return nil, fileError(in.Path, err)
 	}
@@ -43,18 +42,20 @@ func (s *Set) readFile(ctx context.Context, c *call) (result, error) {
 
 // writeFileOut is the result of fs_writeFile.
 type writeFileOut struct {
-	Bytes int64 `json:"bytes"`
+	Bytes int64 `json:"bytes" is:"listed"`
 	meta
+}
+
+type writeFileArgs struct {
+	Path string `json:"path" need:"*" is:"filled"`
+	Data string `json:"data" need:"*" doc:"base64"`
+	Mode string `json:"mode" doc:"permissions, octal"`
 }
 
 // writeFile replaces a file. It first writes a new file beside the old one and renames
 // it, so that no reader sees half a file. If that is not permitted, it writes into the
 // old file.
-func (s *Set) writeFile(ctx context.Context, c *call) (result, error) {
-	var in struct{ Path, Data, Mode string }
-	if err := c.Args(&in); err != nil {
-		return nil, err
-	}
+func (s *Set) writeFile(ctx context.Context, c *call, in *writeFileArgs) (*writeFileOut, error) {
 	w := term.FileWrite{Path: in.Path}
 	var err error
 	if w.Data, err = c.bytesOf("data", in.Data); err != nil {
@@ -84,8 +85,8 @@ func (s *Set) writeFile(ctx context.Context, c *call) (result, error) {
 
 // listOut is the result of fs_list.
 type listOut struct {
-	Entries   []entry `json:"entries"`
-	Truncated bool    `json:"truncated"` // the folder has more entries than the operator's limit
+	Entries   []entry `json:"entries" is:"listed"`
+	Truncated bool    `json:"truncated" is:"listed"` // there are more than fs.max_entries
 	meta
 }
 
@@ -97,12 +98,12 @@ type entry struct {
 	Size int64  `json:"size"`
 }
 
+type listArgs struct {
+	Path string `json:"path" need:"*" is:"filled"`
+}
+
 // list returns the entries of a folder, sorted by name.
-func (s *Set) list(ctx context.Context, c *call) (result, error) {
-	var in struct{ Path string }
-	if err := c.Args(&in); err != nil {
-		return nil, err
-	}
+func (s *Set) list(ctx context.Context, c *call, in *listArgs) (*listOut, error) {
 	ctx, stop := context.WithTimeout(ctx, c.Options().MaxWait)
 	defer stop()
 	l, err := c.Options().Sessions.Files().List(ctx, term.FileList{Path: in.Path})

@@ -31,19 +31,26 @@ func (c *call) bytesOf(field, text string) ([]byte, error) {
 	)
 }
 
+// programArgs are the arguments that describe a program.
+type programArgs struct {
+	Argv []string          `json:"argv" need:"*" doc:"program and arguments; no shell"`
+	Cwd  string            `json:"cwd"`
+	Env  map[string]string `json:"env" doc:"the whole environment: names and values"`
+}
+
 // program converts the arguments that describe a program. Bare gives it exactly the
 // variables of env, as the contract demands; they are sorted by name, so that the audit
 // log is the same for equal calls.
-func (c *call) program(argv []string, cwd string, env map[string]string) (term.LocalOptions, error) {
-	o := term.LocalOptions{Argv: argv, Dir: cwd, Bare: true}
-	if len(argv) == 0 || argv[0] == "" {
+func (c *call) program(in programArgs) (term.LocalOptions, error) {
+	o := term.LocalOptions{Argv: in.Argv, Dir: in.Cwd, Bare: true}
+	if len(in.Argv) == 0 || in.Argv[0] == "" {
 		return o, c.Invalid(
 			"argv",
 			`argv is empty: pass the program and each argument; no shell runs unless argv names it, `+
 				`for example ["sh","-c","ls | wc -l"]`,
 		)
 	}
-	for name, value := range env {
+	for name, value := range in.Env {
 		// The message must not repeat a wrong name, because it may hold the value, too.
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.IndexByte(value, 0) >= 0 {
 			return o, c.Invalid(

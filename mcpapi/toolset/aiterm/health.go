@@ -8,17 +8,14 @@ import (
 
 // healthOut is the result of health_info.
 type healthOut struct {
-	Version   string `json:"version"`
-	GoVersion string `json:"go_version"`
-	UptimeS   int64  `json:"uptime_s"` // seconds since the set was made
+	Version   string `json:"version" is:"listed"`
+	GoVersion string `json:"go_version" is:"listed"`
+	UptimeS   int64  `json:"uptime_s" is:"listed"`
 	meta
 }
 
 // healthInfo returns the versions of ptyctl and Go, and the uptime.
-func (s *Set) healthInfo(_ context.Context, c *call) (result, error) {
-	if err := c.Args(&struct{}{}); err != nil {
-		return nil, err
-	}
+func (s *Set) healthInfo(_ context.Context, c *call, _ *struct{}) (*healthOut, error) {
 	return &healthOut{
 		Version:   c.Options().Version,
 		GoVersion: runtime.Version(),

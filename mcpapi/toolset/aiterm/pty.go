@@ -17,28 +17,53 @@ const stamp = "2006-01-02T15:04:05.000000Z"
 // done is the result of an action that returns nothing else.
 type done struct{ meta }
 
+// The arguments of the tools.
+type (
+	openArgs struct {
+		Argv      []string          `json:"argv" need:"*" doc:"program and arguments; no shell"`
+		Rows      int               `json:"rows" min:"1" max:"10000" default:"40"`
+		Cols      int               `json:"cols" min:"1" max:"10000" default:"120"`
+		Cwd       string            `json:"cwd"`
+		Env       map[string]string `json:"env" doc:"the whole environment: names and values"`
+		TimeoutMS int64             `json:"timeout_ms" doc:"end it after so long; default never"`
+	}
+	sendArgs struct {
+		ID   string `json:"id" need:"*" is:"filled" doc:"from pty_open"`
+		Data string `json:"data" need:"*" doc:"base64"`
+	}
+	readArgs struct {
+		ID        string `json:"id" need:"*" is:"filled" doc:"from pty_open"`
+		SinceSeq  uint64 `json:"since_seq" max:"1<<53" doc:"seq of the last chunk that you have; default 0"`
+		MaxBytes  int64  `json:"max_bytes" min:"1" max:"1<<53" doc:"default 65536"`
+		TimeoutMS *int64 `json:"timeout_ms" doc:"default 1000"`
+		StripANSI bool   `json:"strip_ansi" doc:"as text, without escape sequences"`
+	}
+	resizeArgs struct {
+		ID   string `json:"id" need:"*" is:"filled" doc:"from pty_open"`
+		Rows int    `json:"rows" need:"*" min:"1" max:"10000"`
+		Cols int    `json:"cols" need:"*" min:"1" max:"10000"`
+	}
+	signalArgs struct {
+		ID     string `json:"id" need:"*" is:"filled" doc:"from pty_open"`
+		Signal string `json:"signal" need:"*" enum:"INT TERM HUP KILL QUIT"`
+	}
+	closeArgs struct {
+		ID string `json:"id" need:"*" is:"filled" doc:"from pty_open"`
+	}
+)
+
 // openOut is the result of pty_open.
 type openOut struct {
-	ID        string `json:"id"`
-	StartedAt string `json:"started_at"`
+	ID        string `json:"id" is:"listed"`
+	StartedAt string `json:"started_at" is:"listed"`
 	meta
 }
 
 // ptyOpen starts a program on a terminal. The numbering must exist before the session
 // does, so that the observer misses no output; ptyOpen therefore chooses the session's
 // id.
-func (s *Set) ptyOpen(ctx context.Context, c *call) (result, error) {
-	in := struct {
-		Argv       []string
-		Rows, Cols int
-		Cwd        string
-		Env        map[string]string
-		TimeoutMS  int64 `json:"timeout_ms"`
-	}{Rows: 40, Cols: 120}
-	if err := c.Args(&in); err != nil {
-		return nil, err
-	}
-	local, err := c.program(in.Argv, in.Cwd, in.Env)
+func (s *Set) ptyOpen(ctx context.Context, c *call, in *openArgs) (*openOut, error) {
+	local, err := c.program(programArgs{in.Argv, in.Cwd, in.Env})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +94,7 @@ func (s *Set) follow(id string) *numbering {
 
 // sendOut is the result of pty_send.
 type sendOut struct {
-	BytesWritten int `json:"bytes_written"`
+	BytesWritten int `json:"bytes_written" is:"listed"`
 	meta
 }
 
@@ -80,11 +105,7 @@ type sent struct {
 }
 
 // ptySend types bytes into a terminal.
-func (s *Set) ptySend(ctx context.Context, c *call) (result, error) {
-	var in struct{ ID, Data string }
-	if err := c.Args(&in); err != nil {
-		return nil, err
-	}
+func (s *Set) ptySend(ctx context.Context, c *call, in *sendArgs) (*sendOut, error) {
 	data, err := c.bytesOf("data", in.Data)
 	if err != nil {
 		return nil, err
@@ -110,14 +131,7 @@ func (s *Set) ptySend(ctx context.Context, c *call) (result, error) {
 }
 
 // ptyResize sets the size of the terminal's window in characters.
-func (s *Set) ptyResize(ctx context.Context, c *call) (result, error) {
-	var in struct {
-		ID         string
-		Rows, Cols int
-	}
-	if err := c.Args(&in); err != nil {
-		return nil, err
-	}
+func (s *Set) ptyResize(ctx context.Context, c *call, in *resizeArgs) (*done, error) {
 	t, _, err := s.terminal(ctx, c, term.VerbResize, in.ID)
 	if err != nil {
 		return nil, err
@@ -129,11 +143,7 @@ func (s *Set) ptyResize(ctx context.Context, c *call) (result, error) {
 }
 
 // ptySignal sends a signal to the program of a terminal.
-func (s *Set) ptySignal(ctx context.Context, c *call) (result, error) {
-	var in struct{ ID, Signal string }
-	if err := c.Args(&in); err != nil {
-		return nil, err
-	}
+func (s *Set) ptySignal(ctx context.Context, c *call, in *signalArgs) (*done, error) {
 	t, _, err := s.terminal(ctx, c, term.VerbSignal, in.ID)
 	if err != nil {
 		return nil, err
@@ -146,19 +156,15 @@ func (s *Set) ptySignal(ctx context.Context, c *call) (result, error) {
 
 // closeOut is the result of pty_close.
 type closeOut struct {
-	RC         *int   `json:"rc,omitempty"` // exit code; nil: unknown
-	Signal     string `json:"signal,omitempty"`
-	DurationMS int64  `json:"duration_ms"` // from pty_open to the program's end
+	RC         *int   `json:"rc,omitempty" is:"listed" doc:"128 + n after signal n"` // nil: unknown
+	Signal     string `json:"signal,omitempty" is:"listed"`
+	DurationMS int64  `json:"duration_ms" is:"listed" doc:"of the program"`
 	meta
 }
 
 // ptyClose ends the program of a terminal and waits for its end. Further calls return the
 // same result while the session is kept.
-func (s *Set) ptyClose(ctx context.Context, c *call) (result, error) {
-	var in struct{ ID string }
-	if err := c.Args(&in); err != nil {
-		return nil, err
-	}
+func (s *Set) ptyClose(ctx context.Context, c *call, in *closeArgs) (*closeOut, error) {
 	t, _, err := s.terminal(ctx, c, term.VerbClose, in.ID)
 	if err != nil {
 		return nil, err

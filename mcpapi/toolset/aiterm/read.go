@@ -1,6 +1,7 @@
 package aiterm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -11,9 +12,9 @@ import (
 
 // readOut is the result of pty_read.
 type readOut struct {
-	Chunks    []chunkOut `json:"chunks"`
-	Closed    bool       `json:"closed"`    // the program has ended, and this is the end of its output
-	Truncated bool       `json:"truncated"` // output before the first chunk is lost; its numbers are missing
+	Chunks    []chunkOut `json:"chunks" is:"listed"`
+	Closed    bool       `json:"closed" is:"listed"`    // the program has ended, and this is the end of its output
+	Truncated bool       `json:"truncated" is:"listed"` // output before the first chunk is lost; its numbers are missing
 	meta
 }
 
@@ -33,17 +34,11 @@ const (
 
 // ptyRead returns the chunks after since_seq and waits if there are none yet. Every
 // reader has its own position, so any number of readers may read the same terminal.
-func (s *Set) ptyRead(ctx context.Context, c *call) (result, error) {
-	in := struct {
-		ID        string
-		SinceSeq  uint64 `json:"since_seq"`
-		MaxBytes  int64  `json:"max_bytes"`
-		TimeoutMS int64  `json:"timeout_ms"`
-		StripANSI bool   `json:"strip_ansi"`
-	}{MaxBytes: min(readBytes, int64(c.Options().MaxReadBytes)), TimeoutMS: min(readWait,
-		c.Options().MaxWait.Milliseconds())}
-	if err := c.Args(&in); err != nil {
-		return nil, err
+func (s *Set) ptyRead(ctx context.Context, c *call, in *readArgs) (*readOut, error) {
+	o := c.Options()
+	bytes, wait := cmp.Or(in.MaxBytes, min(readBytes, int64(o.MaxReadBytes))), min(readWait, o.MaxWait.Milliseconds())
+	if in.TimeoutMS != nil {
+		wait = *in.TimeoutMS
 	}
 	t, n, err := s.terminal(ctx, c, term.VerbRead, in.ID)
 	if err != nil {
@@ -56,9 +51,7 @@ func (s *Set) ptyRead(ctx context.Context, c *call) (result, error) {
 	}
 	c.Waits("output of "+in.ID, t)
 	r := session.ReadRequest{
-		Cursor:   cursor,
-		MaxBytes: int(c.lower("max_bytes", in.MaxBytes, int64(c.Options().MaxReadBytes), "limits.max_read_bytes")),
-		Timeout:  c.wait("timeout_ms", in.TimeoutMS),
+		Cursor: cursor, MaxBytes: int(c.lower("max_bytes", bytes, int64(o.MaxReadBytes), "limits.max_read_bytes")), Timeout: c.wait("timeout_ms", wait),
 	}
 	k, given, lost, err := c.chunks(ctx, t, n, in.SinceSeq, r)
 	if err != nil {

@@ -36,6 +36,7 @@ func (s *Set) Toolset() mcpapi.Toolset {
 		Tools:        s.tools(),
 		Instructions: instructions,
 		Fail:         func(err error) mcpapi.Answer { return newFailure(err).answer() },
+		Failure:      failure{},
 	}
 }
 
@@ -90,9 +91,9 @@ type call struct {
 
 // A meta is the part that all answers share.
 type meta struct {
-	CorrelationID string   `json:"correlation_id,omitempty"` // empty only in a partial result within a failure
-	DurationMS    int64    `json:"duration_ms"`
-	Warnings      []string `json:"warnings,omitempty"`
+	CorrelationID string   `json:"correlation_id,omitempty" is:"listed"` // empty only in a partial result within a failure
+	DurationMS    int64    `json:"duration_ms" is:"listed"`
+	Warnings      []string `json:"warnings,omitempty" is:"listed"`
 }
 
 // stamp fills in the correlation id, the duration and the warnings.
@@ -105,17 +106,19 @@ type result interface{ stamp(c *call) }
 
 // handler adapts do to mcpapi.Handler. It gives the call a correlation id, which the
 // audit log gets through the term.Actor.
-func handler(do func(ctx context.Context, c *call) (result, error)) mcpapi.Handler {
-	return func(ctx context.Context, given *mcpapi.Call) (mcpapi.Answer, error) {
+func handler[A any, R result](
+	do func(ctx context.Context, c *call, in *A) (R, error),
+) func(context.Context, *mcpapi.Call, *A) (any, error) {
+	return func(ctx context.Context, given *mcpapi.Call, in *A) (any, error) {
 		c := &call{Call: given, id: newCorrelation(), began: time.Now()}
 		actor := term.ActorFrom(ctx)
 		actor.Call = c.id
-		out, err := do(term.WithActor(ctx, actor), c)
+		out, err := do(term.WithActor(ctx, actor), c, in)
 		if err != nil {
-			return mcpapi.Answer{}, &failed{call: c, err: err}
+			return nil, &failed{call: c, err: err}
 		}
 		out.stamp(c)
-		return answer(out, false), nil
+		return out, nil
 	}
 }
 

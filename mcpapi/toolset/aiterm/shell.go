@@ -13,20 +13,26 @@ import (
 // shellGrace is the time between TERM and KILL for a program that exceeds its timeout.
 const shellGrace = 2 * time.Second
 
+type shellArgs struct {
+	programArgs
+	TimeoutMS int64  `json:"timeout_ms" doc:"default 50000"`
+	Stdin     string `json:"stdin" doc:"base64"`
+}
+
 // shellOut is the result of shell_run. Output beyond the operator's limit is cut in the
 // middle.
 type shellOut struct {
-	RC              int    `json:"rc"` // exit code; 128 + n if signal n ended the program
-	Signal          string `json:"signal,omitempty"`
-	Stdout          []byte `json:"stdout"`
-	Stderr          []byte `json:"stderr"`
-	StdoutTruncated bool   `json:"stdout_truncated"`
-	StderrTruncated bool   `json:"stderr_truncated"`
-	StdoutOmitted   *gap   `json:"stdout_omitted,omitempty"`
-	StderrOmitted   *gap   `json:"stderr_omitted,omitempty"`
-	DurationMS      int64  `json:"duration_ms"` // run time of the program
-	Cwd             string `json:"cwd"`
-	Usage           *usage `json:"usage,omitempty"`
+	RC              int    `json:"rc" is:"listed" doc:"128 + n after signal n"`
+	Signal          string `json:"signal,omitempty" is:"listed"`
+	Stdout          []byte `json:"stdout" is:"listed" doc:"base64"`
+	Stderr          []byte `json:"stderr" is:"listed" doc:"base64"`
+	StdoutTruncated bool   `json:"stdout_truncated" is:"listed"`
+	StderrTruncated bool   `json:"stderr_truncated" is:"listed"`
+	StdoutOmitted   *gap   `json:"stdout_omitted,omitempty" is:"listed"`
+	StderrOmitted   *gap   `json:"stderr_omitted,omitempty" is:"listed"`
+	DurationMS      int64  `json:"duration_ms" is:"listed" doc:"of the program"`
+	Cwd             string `json:"cwd" is:"listed"`
+	Usage           *usage `json:"usage,omitempty" is:"listed"`
 	meta
 }
 
@@ -38,24 +44,14 @@ type gap struct {
 
 // usage is the program's use of resources, including its children.
 type usage struct {
-	CPUMS    int64 `json:"cpu_ms"`
-	MaxRSSKB int64 `json:"max_rss_kb"`
+	CPUMS    int64 `json:"cpu_ms" is:"listed"`
+	MaxRSSKB int64 `json:"max_rss_kb" is:"listed"`
 }
 
 // shellRun runs a program to its end without a terminal. The program ends with the call:
 // after a cancellation no client could ask for its result.
-func (s *Set) shellRun(ctx context.Context, c *call) (result, error) {
-	var in struct {
-		Argv      []string
-		Cwd       string
-		Env       map[string]string
-		TimeoutMS int64 `json:"timeout_ms"`
-		Stdin     string
-	}
-	if err := c.Args(&in); err != nil {
-		return nil, err
-	}
-	local, err := c.program(in.Argv, in.Cwd, in.Env)
+func (s *Set) shellRun(ctx context.Context, c *call, in *shellArgs) (*shellOut, error) {
+	local, err := c.program(in.programArgs)
 	if err != nil {
 		return nil, err
 	}

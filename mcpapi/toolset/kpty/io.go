@@ -78,10 +78,10 @@ type readOut struct {
 
 // shown is the part of a result that holds output.
 type shown struct {
-	Output    string `json:"output"`
-	Encoding  string `json:"encoding,omitempty"`      // "base64" for bytes that are not UTF-8; empty: plain text
-	Truncated bool   `json:"truncated"`               // Output is incomplete
-	Dropped   int64  `json:"dropped_bytes,omitempty"` // bytes that the session's buffer no longer holds
+	Output    string `json:"output" is:"listed"`
+	Encoding  string `json:"encoding,omitempty"`                        // "base64" for bytes that are not UTF-8; empty: plain text
+	Truncated bool   `json:"truncated" is:"listed" after:"waiting_for"` // Output is incomplete
+	Dropped   int64  `json:"dropped_bytes,omitempty"`                   // bytes that the session's buffer no longer holds
 }
 
 // show sets the output to text, in base64 if it is not valid UTF-8, because a JSON string

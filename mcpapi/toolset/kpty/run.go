@@ -21,16 +21,16 @@ const maxSentinel = 64
 
 // runOut is the result of run.
 type runOut struct {
-	OK        bool   `json:"ok"`
-	SessionID string `json:"session_id"`
+	OK        bool   `json:"ok" is:"listed"`
+	SessionID string `json:"session_id" is:"listed"`
 	shown
 	Omitted  int64         `json:"omitted_bytes,omitempty"` // from the middle of the output
-	ExitCode *int          `json:"exit_code,omitempty"`
+	ExitCode *int          `json:"exit_code,omitempty" is:"listed"`
 	Reason   string        `json:"exit_code_reason,omitempty"` // why there is no exit code
 	Took     int64         `json:"duration_ms"`                // milliseconds
-	Running  bool          `json:"running,omitempty"`
-	ExecID   string        `json:"exec_id,omitempty"`
-	Waiting  *term.Waiting `json:"waiting_for,omitempty"`
+	Running  bool          `json:"running,omitempty" is:"listed"`
+	ExecID   string        `json:"exec_id,omitempty" is:"listed"`
+	Waiting  *term.Waiting `json:"waiting_for,omitempty" is:"listed"`
 	Warnings []string      `json:"warnings,omitempty"`
 }
 

@@ -137,7 +137,7 @@ func endingOf(s *session.Session) ending {
 // listOut is the result of list.
 type listOut struct {
 	OK       bool         `json:"ok"`
-	Sessions []sessionOut `json:"sessions"`
+	Sessions []sessionOut `json:"sessions" is:"listed"`
 }
 
 // list returns the sessions that are still open and visible to the caller, including

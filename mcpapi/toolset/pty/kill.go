@@ -11,22 +11,12 @@ import (
 	"ptyctl/term"
 )
 
-// killArgs are the arguments of pty_kill.
-type killArgs struct {
-	ID      string
-	Cleanup bool
-}
-
 // kill ends a session's program. With cleanup it also removes the session and its output;
 // otherwise the output stays readable.
-func (s *set) kill(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
-	var in killArgs
-	if err := c.Args(&in); err != nil {
-		return mcpapi.Answer{}, err
-	}
+func (s *set) kill(ctx context.Context, c *mcpapi.Call, in *killArgs) (any, error) {
 	t, err := s.find(ctx, c, term.VerbClose, in.ID)
 	if err != nil {
-		return mcpapi.Answer{}, err
+		return nil, err
 	}
 	c.Waits("the end of "+in.ID, t.Session)
 	ran := !t.State().Ended()
@@ -38,7 +28,7 @@ func (s *set) kill(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
 		err = t.stop(ctx)
 	}
 	if err != nil {
-		return mcpapi.Answer{}, err
+		return nil, err
 	}
 	v := t.view(t.Info())
 	if in.Cleanup {

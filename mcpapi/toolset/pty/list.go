@@ -8,10 +8,7 @@ import (
 )
 
 // list shows the sessions that pty_spawn has opened and that the caller may see.
-func (s *set) list(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
-	if err := c.Args(&struct{}{}); err != nil {
-		return mcpapi.Answer{}, err
-	}
+func (s *set) list(ctx context.Context, c *mcpapi.Call, _ *struct{}) (any, error) {
 	var views []view
 	for _, i := range c.Sessions(ctx) {
 		if t := s.terminals.get(i.ID); t != nil {

@@ -11,37 +11,23 @@ import (
 	"ptyctl/term"
 )
 
-// readArgs are the arguments of pty_read. Offset and Limit count matches if there is a
-// Pattern, and lines otherwise.
-type readArgs struct {
-	ID            string
-	Offset, Limit int
-	Pattern       string
-	IgnoreCase    bool `json:"ignore_case"`
-}
-
 const (
-	defaultLimit = 500
-	maxLine      = 2000     // characters of a line that are shown
-	maxSearched  = 64 << 10 // bytes of a line that are searched: a match cannot be interrupted within a line
+	maxLine     = 2000     // characters of a line that are shown
+	maxSearched = 64 << 10 // bytes of a line that are searched: a match cannot be interrupted within a line
 )
 
 // read returns a window of the session's lines, or of the lines that match a pattern.
-func (s *set) read(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
-	in := readArgs{Limit: defaultLimit}
-	if err := c.Args(&in); err != nil {
-		return mcpapi.Answer{}, err
-	}
+func (s *set) read(ctx context.Context, c *mcpapi.Call, in *readArgs) (any, error) {
 	t, err := s.find(ctx, c, term.VerbRead, in.ID)
 	if err != nil {
-		return mcpapi.Answer{}, err
+		return nil, err
 	}
 	st := t.status(t.State()) // before the lines: if the program has ended, no line may be missing
 	p := page{offset: in.Offset, limit: in.Limit, room: c.Options().MaxReadBytes}
 	if in.Pattern == "" {
 		t.page(ctx, &p)
-	} else if err = t.search(ctx, &p, &in); err != nil {
-		return mcpapi.Answer{}, err
+	} else if err = t.search(ctx, &p, in); err != nil {
+		return nil, err
 	}
 	return mcpapi.Answer{Text: p.output(in.ID, st)}, nil
 }

@@ -43,7 +43,7 @@ func TestSearchBounds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p := page{limit: defaultLimit, room: 1 << 20}
+	p := page{limit: 500, room: 1 << 20}
 	if err := (&terminal{Session: s}).search(ctx, &p, &readArgs{Pattern: "next"}); term.KindOf(err) != term.Canceled ||
 		len(p.lines) > 0 {
 		t.Errorf("search in a canceled call: err %v, %d lines; want %s and no lines", err, len(p.lines), term.Canceled)

@@ -13,26 +13,13 @@ import (
 	"ptyctl/term"
 )
 
-// spawnArgs are the arguments of pty_spawn.
-type spawnArgs struct {
-	Command string
-	Args    []string
-	Workdir string
-	Env     map[string]string
-	Title   string
-}
-
 // spawn opens a local session for the command. The size of 120x40 and the terminal type
 // xterm-256color are those of the PTY MCP server.
-func (s *set) spawn(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
-	var in spawnArgs
-	if err := c.Args(&in); err != nil {
-		return mcpapi.Answer{}, err
-	}
+func (s *set) spawn(ctx context.Context, c *mcpapi.Call, in *spawnArgs) (any, error) {
 	local := term.LocalOptions{Argv: slices.Concat([]string{in.Command}, in.Args), Dir: in.Workdir, Title: in.Title}
 	for _, name := range slices.Sorted(maps.Keys(in.Env)) {
 		if name == "" || strings.Contains(name, "=") {
-			return mcpapi.Answer{}, c.Invalid(
+			return nil, c.Invalid(
 				"env",
 				fmt.Sprintf("env has the name %q; a name is not empty and holds no =", cut(name, maxShown)),
 			)
@@ -40,7 +27,7 @@ func (s *set) spawn(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) 
 		local.Env = append(local.Env, term.EnvVar{Name: name, Value: in.Env[name]})
 	}
 	if len(in.Title) > maxTitle || strings.ContainsFunc(in.Title, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return mcpapi.Answer{}, c.Invalid("title", fmt.Sprintf("title must be one line of at most %d bytes", maxTitle))
+		return nil, c.Invalid("title", fmt.Sprintf("title must be one line of at most %d bytes", maxTitle))
 	}
 	o := c.Options()
 	c.Waits("the program to start", nil)
@@ -49,7 +36,7 @@ func (s *set) spawn(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) 
 		ID:     newID(o.Sessions), BufferLines: s.lines, BufferBytes: s.lines * lineBytes, Wait: o.MaxWait,
 	})
 	if err != nil {
-		return mcpapi.Answer{}, notStarted(err, in.Command)
+		return nil, notStarted(err, in.Command)
 	}
 	v := s.terminals.add(o.Sessions, opened.Session).view(opened.Session.Info())
 	return mcpapi.Answer{Text: v.spawned()}, nil

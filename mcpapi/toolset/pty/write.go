@@ -10,33 +10,26 @@ import (
 	"ptyctl/term"
 )
 
-// writeArgs are the arguments of pty_write.
-type writeArgs struct{ ID, Data string }
-
 // write types data after its escapes are replaced. It fails if the program does not read
 // all of it within the operator's write timeout.
-func (s *set) write(ctx context.Context, c *mcpapi.Call) (mcpapi.Answer, error) {
-	var in writeArgs
-	if err := c.Args(&in); err != nil {
-		return mcpapi.Answer{}, err
-	}
+func (s *set) write(ctx context.Context, c *mcpapi.Call, in *writeArgs) (any, error) {
 	t, err := s.find(ctx, c, term.VerbWrite, in.ID)
 	if err != nil {
-		return mcpapi.Answer{}, err
+		return nil, err
 	}
 	data := unescape(in.Data)
 	if data == "" {
-		return mcpapi.Answer{}, c.Invalid("data", "data is empty; give the text or keys to type")
+		return nil, c.Invalid("data", "data is empty; give the text or keys to type")
 	}
 	c.Waits("the write on "+in.ID, t.Session)
 	res, err := t.Write(ctx, []byte(data), session.WriteOptions{})
 	switch {
 	case errors.Is(err, term.AlreadyClosed), errors.Is(err, term.RemoteClosed):
-		return mcpapi.Answer{}, t.notRunning()
+		return nil, t.notRunning()
 	case err != nil:
-		return mcpapi.Answer{}, err
+		return nil, err
 	case res.TimedOut:
-		return mcpapi.Answer{}, term.Errorf(
+		return nil, term.Errorf(
 			term.Busy,
 			"the program of %s took %d of %d bytes and stopped reading; see its output with pty_read, or write \\x03",
 			in.ID,

@@ -1,0 +1,139 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"ptyctl/session"
+	"ptyctl/session/shell"
+)
+
+// everyType has an argument of each type.
+type everyType struct {
+	everyEmbedded
+	Optional *string           `json:"optional" is:"filled"`
+	Number   int64             `json:"number" min:"-5" max:"1<<40" default:"7" doc:"how many"`
+	Unsigned uint64            `json:"unsigned" default:"3"`
+	Flag     *bool             `json:"flag"`
+	List     *[]string         `json:"list"`
+	Map      map[string]string `json:"map"`
+	Object   everyObject       `json:"object" show:"shown"`
+	Pointer  *everyObject      `json:"pointer"`
+}
+
+type everyEmbedded struct {
+	Text string `json:"text" need:"*" enum:"a b"`
+}
+
+type everyObject struct {
+	Shown  string `json:"shown"`
+	Hidden int    `json:"hidden"`
+}
+
+func bound[A any]() *Tool {
+	return Bind(Tool{Name: "t", Actions: []Action{{}}}, func(context.Context, *Call, *A) (any, error) { return nil, nil })
+}
+
+func TestBindDecodes(t *testing.T) {
+	tool := bound[everyType]()
+	got, err := tool.decode(json.RawMessage(`{"text":"a","optional":"x","number":-5,"unsigned":1e3,"flag":false,"list":[],
+		"map":{"A":"b"},"object":{"shown":"s","hidden":2},"pointer":{"hidden":0}}`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &everyType{
+		everyEmbedded: everyEmbedded{"a"}, Optional: new("x"), Number: -5, Unsigned: 1000, Flag: new(false), List: &[]string{},
+		Map: map[string]string{"A": "b"}, Object: everyObject{"s", 2}, Pointer: &everyObject{},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("decode = %+v, want %+v", got, want)
+	}
+	got, err = tool.decode(json.RawMessage(`{"text":"b"}`), "")
+	if want := (&everyType{everyEmbedded: everyEmbedded{"b"}, Number: 7, Unsigned: 3}); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("decode of the least = %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func TestBindDescribes(t *testing.T) {
+	got, want := string(bound[everyType]().inputSchema()), `{"type":"object","properties":{`+
+		`"text":{"type":"string","enum":["a","b"]},"optional":{"type":"string"},`+
+		`"number":{"type":"integer","description":"how many; default 7"},"unsigned":{"type":"integer","description":"default 3"},`+
+		`"flag":{"type":"boolean"},"list":{"type":"array","items":{"type":"string"}},"map":{"type":"object"},`+
+		`"object":{"type":"object","properties":{"shown":{"type":"string"}}},`+
+		`"pointer":{"type":"object","properties":{"shown":{"type":"string"},"hidden":{"type":"integer"}}}},"required":["text"]}`
+	if got != want {
+		t.Errorf("schema = %s, want %s", got, want)
+	}
+}
+
+// What is declared wrong is found before the program does anything.
+func TestBindRefuses(t *testing.T) {
+	for want, bind := range map[string]func() *Tool{
+		"no name on the wire": bound[struct{ A string }],
+		"float64": bound[struct {
+			A float64 `json:"a"`
+		}],
+		"use int64": bound[struct {
+			A int `json:"a" max:"1<<40"`
+		}],
+		"min is no integer": bound[struct {
+			A int `json:"a" min:"x"`
+		}],
+		"default": bound[struct {
+			A string `json:"a" default:"x"`
+		}],
+		"may be null": func() *Tool {
+			return Bind(Tool{Actions: []Action{{}}}, func(context.Context, *Call, *struct{}) (any, error) { return nil, nil },
+				struct {
+					A *int `json:"a" is:"listed"`
+				}{})
+		},
+		"to follow b": func() *Tool {
+			return Bind(Tool{Actions: []Action{{}}}, func(context.Context, *Call, *struct{}) (any, error) { return nil, nil },
+				struct {
+					A string `json:"a" is:"listed" after:"b"`
+				}{})
+		},
+	} {
+		func() {
+			defer func() {
+				if said, _ := recover().(string); !strings.Contains(said, want) {
+					t.Errorf("Bind panics with %q, want %q in it", said, want)
+				}
+			}()
+			bind()
+		}()
+	}
+}
+
+// TestBoundsAreTheEngines compares the numbers that tags repeat.
+func TestBoundsAreTheEngines(t *testing.T) {
+	pages := fieldAt(t, execTool.Fields, "expect.auto_page.max_pages")
+	if pages.Max != session.MaxPages || !strings.Contains(pages.About, "100") || session.DefaultPages != 100 {
+		t.Errorf("max_pages is at most %d (%s), want %d, and %d by default", pages.Max, pages.About, session.MaxPages, session.DefaultPages)
+	}
+	if class := fieldAt(t, execTool.Fields, "class"); !slices.Equal(class.Enum, shell.Classes()) {
+		t.Errorf("class is one of %q, want %q", class.Enum, shell.Classes())
+	}
+	if port := fieldAt(t, sessionTool.Fields, "port"); port.Max != math.MaxUint16 {
+		t.Errorf("port is at most %d, want %d", port.Max, math.MaxUint16)
+	}
+}
+
+func fieldAt(t *testing.T, fields []Field, path string) *Field {
+	t.Helper()
+	name, rest, below := strings.Cut(path, ".")
+	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no argument %s", path)
+	}
+	if below {
+		return fieldAt(t, fields[i].Fields, rest)
+	}
+	return &fields[i]
+}
