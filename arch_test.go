@@ -36,11 +36,12 @@ type rule struct {
 	file     string   // if set, the rule is for this file of pkg alone, in place of the package's rule
 	ours     []string // folders of this module
 	theirs   []string // modules of others, or parts of them: the path itself and everything below it
-	anything bool     // every import is allowed, except of the package integration
+	anything bool     // every import is allowed, except of what is there for tests alone
 	why      string   // the reason, told to whoever breaks the rule
 }
 
-const integration = "integration"
+// testsOnly are the trees that only tests may import: the tests of the built program, and the lab that they share.
+var testsOnly = []string{"integration", "internal/lab"}
 
 // importRules is the architecture: data flows from the transports up to the wire, imports point down.
 var importRules = []rule{
@@ -99,7 +100,8 @@ var importRules = []rule{
 		why:    "it wires the parts of the configuration once, and reads no command line",
 	},
 	{pkg: "cmd/ptyctl", anything: true, why: "it is the one place where everything is known"},
-	{pkg: integration, anything: true, why: "it tests the built program"},
+	{pkg: "internal/lab", ours: []string{"audit", "fsx", "internal/leaktest", "internal/sshserver", "session", "sshx", "term"}, theirs: []string{"github.com/creack/pty", "github.com/hinshun/vt10x", "github.com/modelcontextprotocol/go-sdk/mcp", "github.com/reiver/go-telnet", "golang.org/x/crypto/ssh"}, why: "it starts servers and the built program, and uses the transports as a client would"},
+	{pkg: "integration/...", anything: true, why: "it tests the built program"},
 }
 
 // A goPackage is what the rules look at: the non-test files of one package, for every platform.
@@ -202,7 +204,7 @@ func ruleFor(rules []rule, folder, file string) (rule, bool) {
 
 func (r rule) allows(module, path string) bool {
 	if folder, ok := strings.CutPrefix(path, module+"/"); ok {
-		return slices.Contains(r.ours, folder) || r.anything && folder != integration
+		return slices.Contains(r.ours, folder) || r.anything && !isForTests(folder)
 	}
 	// The go command reserves import paths whose first element has no dot for the standard library.
 	if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") {
@@ -213,9 +215,16 @@ func (r rule) allows(module, path string) bool {
 	})
 }
 
+// isForTests reports whether a folder is, or lies in, one of testsOnly.
+func isForTests(folder string) bool {
+	return slices.ContainsFunc(testsOnly, func(tree string) bool {
+		return folder == tree || strings.HasPrefix(folder, tree+"/")
+	})
+}
+
 func (r rule) allowed() string {
 	if r.anything {
-		return "everything but " + integration
+		return "everything but " + strings.Join(testsOnly, " and ")
 	}
 	if len(r.ours)+len(r.theirs) == 0 {
 		return "nothing"
@@ -345,12 +354,11 @@ func depguard(rules []rule, module string) string {
 		}
 		fmt.Fprintf(&b, "        %s:\n          files: [%s, \"!$test\"]\n", key, strings.Join(files, ", "))
 		if r.anything {
-			fmt.Fprintf(
-				&b,
-				"          list-mode: lax\n          deny: [{pkg: %s/%s, desc: it only tests the built program}]\n",
-				module,
-				integration,
-			)
+			var deny []string
+			for _, tree := range testsOnly {
+				deny = append(deny, fmt.Sprintf("{pkg: %s/%s, desc: it is for tests only}", module, tree))
+			}
+			fmt.Fprintf(&b, "          list-mode: lax\n          deny: [%s]\n", strings.Join(deny, ", "))
 			continue
 		}
 		allow := []string{"$gostd"}
@@ -394,7 +402,9 @@ func TestViolations(t *testing.T) {
 		{"adapter's import elsewhere", one("mid", "a.go", "example.org/adapted"), []string{"mid/a.go imports"}},
 		{"adapter has not the package's rights", one("mid", "adapter.go", "example.org/wire"), []string{"mid/adapter.go imports"}},
 		{"tree does not hold its root", one("tree", "a.go"), []string{"package tree has no rule"}},
-		{"integration is for nobody", one("cmd/top", "main.go", "m/integration"), []string{"everything but integration"}},
+		{"integration is for nobody", one("cmd/top", "main.go", "m/integration"), []string{"everything but integration and internal/lab"}},
+		{"a package of integration is for nobody", one("cmd/top", "main.go", "m/integration/ssh"), []string{"everything but integration"}},
+		{"the lab is for tests", one("cmd/top", "main.go", "m/internal/lab"), []string{"everything but integration"}},
 		{"cgo", one("cmd/top", "main.go", "C"), []string{"uses cgo"}},
 		{"two at once", one("leaf", "a.go", "m/mid", "m/cmd/top"), []string{`"m/mid"`, `"m/cmd/top"`}},
 		{"unknown package", one("util", "a.go"), []string{"package util has no rule"}},

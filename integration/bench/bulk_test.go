@@ -1,0 +1,174 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"ptyctl/internal/lab"
+)
+
+// benchLine is a line of bulk output. It has none of the characters that a prompt ends in.
+const benchLine = "-rw-r--r-- 1 root root 1379 Jan  1 00:00 a-file-with-a-name-of-some-length.txt\n"
+
+// benchBulk returns a command that writes size bytes of text, which must be a multiple of 4 MiB, without a process that
+// makes them taking part.
+func benchBulk(b *testing.B, size int64) string {
+	b.Helper()
+	const piece = 4 << 20
+	text := strings.Repeat(benchLine, piece/len(benchLine)+1)[:piece]
+	path := filepath.Join(b.TempDir(), "text")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	// A terminal takes no line of any length (termios(3)), so the command is in a file, too.
+	script := benchWrite(b, b.TempDir(), "bulk", "exec cat"+strings.Repeat(" "+path, int(size/piece))+"\n")
+	return "sh " + script
+}
+
+// How fast the output of a command is taken from the server, beside a copy to nowhere from an exec channel.
+func BenchmarkBulkExec(b *testing.B) {
+	const size = 256 << 20
+	s := startBenchServer(b)
+	p := startBenchProgram(b, s)
+	id := p.mustOpen(b)
+	c := s.dial(b)
+	b.Cleanup(func() { _ = c.Close() })
+	command := benchBulk(b, size)
+	var d benchDuel
+	for b.Loop() {
+		for range 12 {
+			d.round(func() time.Duration {
+				begin := time.Now()
+				r := p.exec(b, id, command)
+				if r.StdoutBytes != size {
+					b.Fatalf("%d of %d bytes", r.StdoutBytes, size)
+				}
+				return time.Since(begin)
+			}, func() time.Duration {
+				begin := time.Now()
+				session, err := c.NewSession()
+				if err != nil {
+					b.Fatal(err)
+				}
+				out, err := session.StdoutPipe()
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := session.Start(command); err != nil {
+					b.Fatal(err)
+				}
+				if n := benchDiscard(b, out); n != size {
+					b.Fatalf("%d of %d bytes", n, size)
+				}
+				if err := session.Wait(); err != nil {
+					b.Fatal(err)
+				}
+				return time.Since(begin)
+			})
+		}
+	}
+	d.throughput(b, size)
+	b.ReportMetric(float64(lab.StatusField(b, p.pid, "VmHWM"))/1024, "MiB-peak")
+}
+
+// benchDiscard reads r to its end, in pieces of the size in which SSH brings them.
+func benchDiscard(b *testing.B, r io.Reader) int64 {
+	b.Helper()
+	n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, 32<<10))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// How fast a terminal's output is taken from the server while nobody reads it, or one waits for a prompt; beside a copy
+// to nowhere from a terminal of x/crypto/ssh.
+func BenchmarkBulkTerminal(b *testing.B) {
+	for _, reader := range []string{"none", "regexp"} {
+		b.Run("reader="+reader, func(b *testing.B) {
+			const size = 64 << 20
+			s := startBenchServer(b)
+			p := startBenchProgram(b, s)
+			command := "exec " + benchBulk(b, size) // the end of the output is the end of the session
+			var d benchDuel
+			var bytes int64 // what the terminal makes of size bytes: two for each line end
+			for b.Loop() {
+				for range 8 {
+					d.round(func() time.Duration {
+						took, n := benchTerminalFlood(b, p, command, reader == "regexp")
+						bytes = n
+						return took
+					}, func() time.Duration {
+						c := s.dial(b)
+						defer c.Close()
+						in, out := benchShell(b, c)
+						benchSkip(b, in, out)
+						begin := time.Now()
+						if _, err := fmt.Fprint(in, command, "\r"); err != nil {
+							b.Fatal(err)
+						}
+						n := benchDiscard(b, out)
+						if took := time.Since(begin); n > size {
+							return took
+						}
+						b.Fatalf("%d of %d bytes", n, size)
+						return 0
+					})
+				}
+			}
+			if bytes <= size {
+				b.Fatalf("%d of %d bytes", bytes, size)
+			}
+			d.throughput(b, bytes)
+		})
+	}
+}
+
+// benchSkip waits until the shell has answered and shows its prompt, as mustOpen does.
+func benchSkip(b *testing.B, in io.Writer, out io.Reader) {
+	b.Helper()
+	if _, err := fmt.Fprint(in, "echo rea''dy\r"); err != nil {
+		b.Fatal(err)
+	}
+	seen, p := "", make([]byte, 4<<10)
+	for answered := regexp.MustCompile(`ready\r\n.*[$#] $`); !answered.MatchString(seen); {
+		n, err := out.Read(p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		seen += string(p[:n])
+	}
+}
+
+// benchTerminalFlood returns how long it took from typing the command until ptyctl had the last of its output, and how
+// much that was. With reader set, someone waits for a prompt all the while.
+func benchTerminalFlood(b *testing.B, p *benchProgram, command string, reader bool) (time.Duration, int64) {
+	b.Helper()
+	id := p.mustOpen(b)
+	begin := time.Now()
+	r, err := p.call("ptyctl_session_io", `{"action":"write","session_id":%q,"data":%q}`, id, command+"\r")
+	r.must(b, err)
+	if reader {
+		r, err := p.call(
+			"ptyctl_session_io",
+			`{"action":"read","session_id":%q,"mode":"tail","max_bytes":80,"until_regex":"[$#>] $","timeout_ms":50000}`,
+			id,
+		)
+		if r.must(b, err); !r.EOF || r.Matched {
+			b.Fatalf("the reader was to wait until the end: %+v", r)
+		}
+	}
+	for {
+		r, err := p.call("ptyctl_session", `{"action":"status","session_id":%q}`, id)
+		if r.must(b, err); r.State == "closed" {
+			return time.UnixMilli(r.Session.LastIn).Sub(begin), r.Session.BytesIn
+		}
+		time.Sleep(50 * time.Millisecond) // seldom enough to cost nothing; ptyctl itself notes the time
+	}
+}

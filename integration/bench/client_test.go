@@ -1,0 +1,174 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A benchClient is an MCP client that does no more than it must: it writes a line and waits for the one that answers.
+// What other clients do besides is their own cost; benchSDK has one of them.
+type benchClient struct {
+	mu      sync.Mutex // guards the following
+	in      io.Writer
+	lastID  int
+	waiting map[int]chan benchAnswer
+}
+
+// A benchAnswer is one line of the program's.
+type benchAnswer struct {
+	ID     int
+	Error  *struct{ Message string }
+	Result struct {
+		IsError bool
+		Content []struct{ Text string }
+	}
+}
+
+// startBenchClient starts cmd and shakes hands with it. It ends with the benchmark.
+func startBenchClient(b *testing.B, cmd *exec.Cmd) *benchClient {
+	b.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	c := &benchClient{in: in, waiting: make(map[int]chan benchAnswer)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for lines := bufio.NewReaderSize(out, 64<<10); ; {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			var a benchAnswer
+			if json.Unmarshal(line, &a) == nil {
+				c.deliver(a)
+			}
+		}
+	}()
+	b.Cleanup(func() {
+		_ = in.Close()
+		<-ended
+		if err := cmd.Wait(); err != nil {
+			b.Errorf("ptyctl ended with %v", err)
+		}
+	})
+	if _, err := c.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"benchmark","version":"1"}}`); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+func (c *benchClient) deliver(a benchAnswer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.waiting[a.ID]; w != nil {
+		delete(c.waiting, a.ID)
+		w <- a
+	}
+}
+
+// ask sends a request, whose parameters are JSON, and waits for its answer. Any goroutine may use it.
+func (c *benchClient) ask(method, params string) (benchAnswer, error) {
+	answer := make(chan benchAnswer, 1)
+	c.mu.Lock()
+	c.lastID++
+	c.waiting[c.lastID] = answer
+	_, err := io.WriteString(
+		c.in,
+		`{"jsonrpc":"2.0","id":`+strconv.Itoa(c.lastID)+`,"method":"`+method+`","params":`+params+"}\n",
+	)
+	c.mu.Unlock()
+	if err != nil {
+		return benchAnswer{}, err
+	}
+	select {
+	case a := <-answer:
+		if a.Error != nil {
+			return a, fmt.Errorf("%s %s: %s", method, params, a.Error.Message)
+		}
+		return a, nil
+	case <-time.After(2 * time.Minute):
+		return benchAnswer{}, fmt.Errorf("%s %s: no answer", method, params)
+	}
+}
+
+// ping asks for nothing: what is left is the protocol's share.
+func (c *benchClient) ping(b *testing.B) time.Duration {
+	b.Helper()
+	begin := time.Now()
+	if _, err := c.ask("ping", "{}"); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(begin)
+}
+
+// call calls a tool, whose arguments are JSON.
+func (c *benchClient) call(tool, format string, values ...any) (r benchResult, err error) {
+	a, err := c.ask("tools/call", `{"name":"`+tool+`","arguments":`+fmt.Sprintf(format, values...)+"}")
+	if err != nil {
+		return r, err
+	}
+	if len(a.Result.Content) != 1 || a.Result.IsError {
+		return r, fmt.Errorf("%s: %+v", tool, a.Result)
+	}
+	return r, json.Unmarshal([]byte(a.Result.Content[0].Text), &r)
+}
+
+// benchSDK starts a ptyctl with a client of the official SDK, and returns what runs a command on a session of its own.
+func benchSDK(b *testing.B, s *benchServer) func(command, want string) time.Duration {
+	b.Helper()
+	ctx := context.WithoutCancel(b.Context()) // which ends before the clean-up does
+	client := mcp.NewClient(&mcp.Implementation{Name: "benchmark", Version: "1"}, nil)
+	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: benchCommand(b, s)}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			b.Errorf("ptyctl ended with %v", err)
+		}
+	})
+	call := func(tool, format string, values ...any) (r benchResult) {
+		answer, err := session.CallTool(
+			ctx,
+			&mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(fmt.Sprintf(format, values...))},
+		)
+		if err != nil {
+			b.Fatal(err)
+		}
+		text := answer.Content[0].(*mcp.TextContent).Text
+		if err := json.Unmarshal([]byte(text), &r); err != nil || answer.IsError {
+			b.Fatalf("%s: %s", tool, text)
+		}
+		return r
+	}
+	id := call("ptyctl_session", benchOpen, s.port, s.user).SessionID
+	return func(command, want string) time.Duration {
+		begin := time.Now()
+		if r := call("ptyctl_session_exec", `{"session_id":%q,"cmd":%q,"lane":"channel"}`, id, command); r.Stdout != want {
+			b.Fatalf("%s: %+v", command, r)
+		}
+		return time.Since(begin)
+	}
+}

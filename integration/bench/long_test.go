@@ -1,0 +1,57 @@
+//go:build long
+
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ptyctl/internal/lab"
+)
+
+// What 1,000 sessions, each with a connection and a prompt of its own, take while nobody uses them: memory, and CPU
+// time per second of the clock. sshd needs some 3,000 processes for them.
+//
+//	go test -tags long -run '^$' -bench ThousandSessions ./integration/bench
+func BenchmarkThousandSessions(b *testing.B) {
+	const sessions = 1000
+	s := startBenchServer(b)
+	for b.Loop() {
+		p := startBenchProgram(b, s, fmt.Sprint("max_sessions = ", sessions))
+		took := benchOpenAll(b, p, sessions)
+		before, begin := benchCPU(b, p.pid), time.Now()
+		time.Sleep(time.Minute) // keepalives, and whatever else runs by the clock, are part of being idle
+		used := benchCPU(b, p.pid) - before
+		b.ReportMetric(benchMillis(used)/time.Since(begin).Seconds(), "cpu-ms/s")
+		b.ReportMetric(float64(lab.StatusField(b, p.pid, "VmRSS"))/1024, "MiB")
+		b.ReportMetric(float64(lab.StatusField(b, p.pid, "VmHWM"))/1024, "MiB-peak")
+		b.ReportMetric(sessions/took.Seconds(), "sessions/s")
+		b.ReportMetric(float64(lab.StatusField(b, p.pid, "Threads")), "threads")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+// benchCPU returns how long the threads of a process have run, to the nanosecond.
+func benchCPU(b *testing.B, pid int) time.Duration {
+	b.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil || len(files) == 0 {
+		b.Fatalf("the threads of process %d: %v, %v", pid, files, err)
+	}
+	var sum time.Duration
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			continue // the thread has ended since
+		}
+		var ran int64
+		if _, err := fmt.Sscan(string(text), &ran); err != nil {
+			b.Fatalf("%s: %q: %v", f, text, err)
+		}
+		sum += time.Duration(ran)
+	}
+	return sum
+}

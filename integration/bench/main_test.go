@@ -1,0 +1,10 @@
+package bench
+
+import (
+	"os"
+	"testing"
+
+	"ptyctl/internal/lab"
+)
+
+func TestMain(m *testing.M) { os.Exit(lab.Main(m, map[string]func() error{"bare": serveBare})) }

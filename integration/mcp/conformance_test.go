@@ -1,0 +1,97 @@
+package mcp
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"testing"
+
+	"ptyctl/internal/lab"
+	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/httpserve"
+	"ptyctl/session"
+)
+
+// revisions are those that the conformance suite has a frozen set of requirements for.
+var revisions = []string{"2025-11-25", "2026-07-28"}
+
+// TestConformance has the official suite judge the server that ptyctl is, with the tools, resources and prompts added that
+// the suite calls by name. What fails, and why, is written in node/conformance-*.yml; what is written there and passes
+// fails the test. The suite waits for some things no longer than half a second, so that no other test runs beside it.
+func TestConformance(t *testing.T) {
+	node := installedNode(t)
+	url := serveFixtures(t)
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			node.conformance(
+				t,
+				url,
+				"--requirements",
+				revision,
+				"--expected-failures",
+				absolute(t, filepath.Join("node", "conformance-"+revision+".yml")),
+			)
+		})
+	}
+}
+
+// TestConformanceOfPtyctl has the suite judge the program itself. It has none of the fixtures, and fails what needs one:
+// node/conformance-ptyctl-*.yml lists that. Everything else in the requirements must pass.
+func TestConformanceOfPtyctl(t *testing.T) {
+	node := installedNode(t)
+	_, url := lab.NewHome(t).StartHTTP(t)
+	for _, revision := range revisions {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			node.conformance(
+				t,
+				url,
+				"--requirements",
+				revision,
+				"--expected-failures",
+				absolute(t, filepath.Join("node", "conformance-ptyctl-"+revision+".yml")),
+			)
+		})
+	}
+}
+
+// conformance runs the suite against a server, and fails the test if it does.
+func (n nodePackages) conformance(t *testing.T, url string, args ...string) {
+	t.Helper()
+	out, err := n.command(t, "conformance", append([]string{"server", "--url", url}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Errorf("conformance %v: %v\n%s", args, err, lab.Tail(string(out), 16<<10))
+	}
+}
+
+// serveFixtures serves the fixtures over HTTP, as ptyctl serves its tools, until the test ends.
+func serveFixtures(tb testing.TB) (url string) {
+	tb.Helper()
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Structured: true})
+	addFixtures(srv)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- httpserve.New(srv, httpserve.Options{}).Serve(ctx, ln) }()
+	tb.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			tb.Error(err)
+		}
+	})
+	return "http://" + ln.Addr().String() + httpserve.Path
+}
+
+// absolute returns a path of this folder for a program that runs in another one.
+func absolute(tb testing.TB, path string) string {
+	tb.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}

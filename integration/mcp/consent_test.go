@@ -1,0 +1,63 @@
+package mcp
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ptyctl/internal/lab"
+)
+
+// The person at the client agrees to a command that takes his consent, in a terminal's session and without one; the audit
+// log knows.
+func TestConsentOfAPerson(t *testing.T) {
+	s := lab.StartSSHD(t)
+	asked := make(chan string, 10)
+	h := lab.HomeFor(t, []*lab.SSHD{s}, "[policy]\nask = ['echo pushed*']\ndeny = ['rm *']\nconsent = 'elicit'")
+	c := connectPerson(h, t, func(q *mcp.ElicitParams) *mcp.ElicitResult {
+		asked <- q.Message
+		if strings.Contains(q.Message, "'pushed' 'no'") {
+			return &mcp.ElicitResult{Action: "decline"}
+		}
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow_once"}}
+	})
+	id := c.Open(t, s)
+	if r := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo pushed"}`, id); r.Stdout != "pushed\n" {
+		t.Errorf("%s", r.Text)
+	}
+	if r := c.Call(t, lab.ToolRun, `{"argv":["echo","pushed"],"cwd":%s,"env":["LANG=C"]}`, h.Dir); r.Stdout != "pushed\n" {
+		t.Errorf("%s", r.Text)
+	}
+	c.Refused(t, "POLICY_DENIED", lab.ToolExec, `{"session_id":%s,"cmd":"echo pushed no"}`, id)
+	c.Refused(t, "POLICY_DENIED", lab.ToolExec, `{"session_id":%s,"cmd":"echo pushed; rm x"}`, id)
+	c.Refused(t, "POLICY_DENIED", lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo pushed\r"}`, id)
+	close(asked)
+	var questions []string
+	for q := range asked {
+		questions = append(questions, q)
+	}
+	if len(questions) != 3 || !strings.Contains(questions[1], "on this machine") ||
+		!strings.Contains(questions[1], "In the folder:\n| "+h.Dir) ||
+		!strings.Contains(questions[1], "LANG=C") {
+		t.Errorf("%q", questions)
+	}
+	c.Close(t, id)
+	trail, err := os.ReadFile(h.Audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agreed := 0
+	for line := range strings.Lines(string(trail)) {
+		if strings.Contains(line, `"consent":"policy.ask \"echo pushed*\"`) {
+			agreed++
+			if !strings.Contains(line, `"client":`) || strings.Contains(line, `"refused":true`) {
+				t.Errorf("%s", line)
+			}
+		}
+	}
+	if agreed < 2 {
+		t.Errorf("%d lines tell of a consent:\n%s", agreed, trail)
+	}
+}

@@ -1,0 +1,121 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"ptyctl/internal/lab"
+)
+
+// A kReply is an answer of k_pty.
+type kReply struct {
+	OK        bool
+	ErrorCode string `json:"error_code"`
+	SessionID string `json:"session_id"`
+	Output    string
+	ExitCode  *int `json:"exit_code"`
+	Cols      int
+	Rows      int
+	Help      string
+	Sessions  []struct{}
+	text      string
+}
+
+// callKPTY calls k_pty. Values stand for each %s of the arguments, as JSON.
+func callKPTY(c *lab.Client, tb testing.TB, arguments string, values ...any) (r kReply) {
+	tb.Helper()
+	for i, v := range values {
+		b, err := json.Marshal(v)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		values[i] = b
+	}
+	a, err := c.CallTool(tb.Context(), "k_pty", json.RawMessage(fmt.Sprintf(arguments, values...)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.text = a.Content[0].Text
+	if err := json.Unmarshal([]byte(r.text), &r); err != nil || r.OK == a.IsError {
+		tb.Fatalf("%v, isError %v: %s", err, a.IsError, r.text)
+	}
+	return r
+}
+
+func toolNames(c *lab.Client, tb testing.TB) (names []string) {
+	tb.Helper()
+	list, err := c.Session.ListTools(tb.Context(), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, t := range list.Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// The tool set k_pty in the built program: off unless it is named, beside the other tools or alone, with the record of
+// which agent did what.
+func TestKPTY(t *testing.T) {
+	if names := toolNames(lab.NewHome(t).Connect(t), t); slices.Contains(names, "k_pty") {
+		t.Errorf("k_pty is offered unasked: %v", names)
+	}
+	h := lab.NewHome(t)
+	c := h.Connect(t, "--toolsets", "core,k_pty")
+	if names := toolNames(c, t); len(names) != 5 || !slices.Contains(names, "k_pty") {
+		t.Fatalf("the tools are %v", names)
+	}
+	if r := callKPTY(c, t, `{"action":"help"}`); !strings.Contains(r.Help, "PTY_PROCESS_EXITED") {
+		t.Errorf("%s", r.text)
+	}
+	dir := t.TempDir()
+	s := callKPTY(c, t, `{"action":"spawn","shell":"bash","cwd":%s,"agent_id":"leader","evidence_id":"ev-7"}`, dir)
+	if s.Cols != 120 || s.Rows != 30 {
+		t.Errorf("%s", s.text)
+	}
+	for command, want := range map[string]string{
+		"echo x # comment":                "x\n",
+		"echo a && echo b":                "a\nb\n",
+		"cat <<EOF\nhere\nEOF":            "here\n",
+		"echo __KR_DONE_a1b2c3d4__":       "__KR_DONE_a1b2c3d4__\n",
+		"printf '%s\\n' \"$(stty size)\"": "30 120\n",
+	} {
+		r := callKPTY(
+			c,
+			t,
+			`{"action":"run","session_id":%s,"command":%s,"sentinel":"__KR_DONE_a1b2c3d4__","agent_id":"leader","evidence_id":"ev-7"}`,
+			s.SessionID,
+			command,
+		)
+		if r.Output != want || !lab.IsCode(r.ExitCode, 0) {
+			t.Errorf("%q: %s", command, r.text)
+		}
+	}
+	// The tools are different views of the same sessions.
+	if r := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, s.SessionID); r.Text == "" ||
+		!strings.Contains(r.Text, `"buffer_limit_bytes":102400`) {
+		t.Errorf("%s", r.Text)
+	}
+	if r := callKPTY(c, t, `{"action":"run","session_id":%s,"command":"echo bye; exit 3"}`, s.SessionID); r.ErrorCode != "PTY_PROCESS_EXITED" ||
+		!lab.IsCode(r.ExitCode, 3) ||
+		!strings.HasPrefix(r.Output, "bye\n") {
+		t.Errorf("%s", r.text)
+	}
+	if r := callKPTY(c, t, `{"action":"list"}`); len(r.Sessions) != 0 {
+		t.Errorf("%s", r.text)
+	}
+	named := 0
+	for _, n := range lab.AuditLines(t, h.Audit, "exec") {
+		if n.Actor.Agent == "leader" && n.Actor.Evidence == "ev-7" && n.Command != "" {
+			named++
+		}
+	}
+	if named != 5 {
+		text, _ := os.ReadFile(h.Audit)
+		t.Errorf("%d commands are on record with their agent:\n%s", named, text)
+	}
+}

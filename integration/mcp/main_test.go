@@ -1,0 +1,10 @@
+package mcp
+
+import (
+	"os"
+	"testing"
+
+	"ptyctl/internal/lab"
+)
+
+func TestMain(m *testing.M) { os.Exit(lab.Main(m, map[string]func() error{"codes": serveCodes})) }

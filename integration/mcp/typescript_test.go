@@ -1,0 +1,165 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ptyctl/internal/lab"
+)
+
+// A typescriptClient is a client of the official SDK for TypeScript: node/client.mjs.
+type typescriptClient struct {
+	lab.Tools
+	list json.RawMessage // what tools/list was answered, as the SDK understood it
+
+	cmd   *exec.Cmd
+	log   *lab.Capture  // its stderr, and the server's, if it has started that
+	ended chan struct{} // closed after its last line was read
+
+	mu      sync.Mutex // guards the following, and the writing to in
+	in      io.WriteCloser
+	lastID  int
+	waiting map[int]chan<- typescriptLine
+	faults  []string // what it reported that belongs to no call
+}
+
+// A typescriptLine is one line of node/client.mjs.
+type typescriptLine struct {
+	ID     int
+	Result json.RawMessage
+	Error  string
+	Fault  string
+}
+
+// startTypescript starts a client. args are those of node/client.mjs; env is for the server that it starts, if it does.
+// The client ends with the test, which fails if there was anything that it could not make sense of.
+func startTypescript(tb testing.TB, env []string, args ...string) *typescriptClient {
+	tb.Helper()
+	node := installedNode(tb)
+	cmd := node.run(tb, node.script(tb, "client.mjs"), args...)
+	cmd.Env = append(cmd.Env, env...)
+	cmd.WaitDelay = lab.Patience
+	c := &typescriptClient{
+		cmd:     cmd,
+		log:     lab.NewCapture(),
+		ended:   make(chan struct{}),
+		waiting: make(map[int]chan<- typescriptLine),
+	}
+	cmd.Stderr = c.log
+	var err error
+	if c.in, err = cmd.StdinPipe(); err != nil {
+		tb.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	listed := make(chan typescriptLine, 1)
+	c.waiting[0] = listed
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	go c.read(out)
+	tb.Cleanup(func() { c.finish(tb) })
+	select {
+	case l := <-listed:
+		c.list = l.Result
+	case <-c.ended:
+		tb.Fatalf("the TypeScript client could not connect:\n%s", lab.Tail(c.log.String(), 8<<10))
+	case <-time.After(lab.Patience):
+		tb.Fatalf("the TypeScript client has not connected within %v:\n%s", lab.Patience, lab.Tail(c.log.String(), 8<<10))
+	}
+	c.Tools = lab.NewTools(tb, c.callTool)
+	return c
+}
+
+// typescript starts ptyctl through a client of the TypeScript SDK.
+func typescript(h *lab.Home, tb testing.TB, args ...string) *typescriptClient {
+	tb.Helper()
+	cmd := h.Command(append([]string{"mcp", "--transport", "stdio", "--config", h.Config}, args...)...)
+	return startTypescript(tb, cmd.Env, append([]string{"stdio"}, cmd.Args...)...)
+}
+
+func (c *typescriptClient) read(out io.Reader) {
+	defer close(c.ended)
+	lines := bufio.NewReader(out)
+	for {
+		text, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var l typescriptLine
+		if err := json.Unmarshal(text, &l); err != nil {
+			l.Fault = fmt.Sprintf("%v: %q", err, text)
+		}
+		c.mu.Lock()
+		if l.Fault != "" {
+			c.faults = append(c.faults, l.Fault)
+		} else if w := c.waiting[l.ID]; w != nil {
+			delete(c.waiting, l.ID)
+			w <- l
+		}
+		c.mu.Unlock()
+	}
+}
+
+// callTool is one call of the SDK's callTool. An error is what it has thrown.
+func (c *typescriptClient) callTool(
+	ctx context.Context,
+	tool string,
+	arguments json.RawMessage,
+) (a lab.ToolAnswer, err error) {
+	answer := make(chan typescriptLine, 1)
+	c.mu.Lock()
+	c.lastID++
+	id := c.lastID
+	c.waiting[id] = answer
+	_, err = fmt.Fprintf(c.in, `{"id":%d,"tool":%q,"arguments":%s}`+"\n", id, tool, arguments)
+	c.mu.Unlock()
+	if err != nil {
+		return a, err
+	}
+	select {
+	case l := <-answer:
+		if l.Error != "" {
+			return a, errors.New(l.Error)
+		}
+		return a, json.Unmarshal(l.Result, &a)
+	case <-c.ended:
+		return a, errors.New("the TypeScript client has ended: " + lab.Tail(c.log.String(), 4<<10))
+	case <-ctx.Done():
+		return a, ctx.Err()
+	}
+}
+
+// finish ends the client and checks what is left to check.
+func (c *typescriptClient) finish(tb testing.TB) {
+	tb.Helper()
+	c.mu.Lock()
+	c.in.Close()
+	c.mu.Unlock()
+	select {
+	case <-c.ended:
+	case <-time.After(lab.Patience):
+		tb.Errorf("the TypeScript client still runs %v after its input ended", lab.Patience)
+		_ = c.cmd.Process.Kill()
+		<-c.ended
+	}
+	if err := c.cmd.Wait(); err != nil {
+		tb.Errorf("the TypeScript client ended with %v:\n%s", err, lab.Tail(c.log.String(), 8<<10))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.faults) > 0 {
+		tb.Errorf("the TypeScript client reports:\n%s", strings.Join(c.faults, "\n"))
+	}
+}

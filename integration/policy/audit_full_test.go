@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ptyctl/audit"
+	"ptyctl/internal/lab"
+	"ptyctl/internal/leaktest"
+	"ptyctl/internal/sshserver"
+)
+
+// smallDisk makes h start ptyctl with its audit log on a disk of 32 KiB, which only ptyctl sees. Some lines fit it
+// beside a filler, whose path, below the root of ptyctl's process, is returned.
+func smallDisk(h *lab.Home, tb testing.TB) (filler string) {
+	tb.Helper()
+	dir := filepath.Join(h.Dir, "disk")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	h.Audit = filepath.Join(dir, "audit.jsonl")
+	filler = filepath.Join(dir, "filler")
+	h.InNamespace(
+		tb,
+		`mount -t tmpfs -o size=32k,mode=700 audit "$1" && head -c 20480 /dev/zero >"$1/filler" && shift && exec "$@"`,
+		dir,
+	)
+	return filler
+}
+
+// A full disk: with fail_closed what cannot be written down is refused, without it done and counted. In both cases it
+// goes on by itself when there is room again, and the chain is whole.
+func TestAuditDiskFull(t *testing.T) {
+	for name, closed := range map[string]bool{"fail-open": false, "fail-closed": true} {
+		t.Run(name, func(t *testing.T) {
+			s := lab.ServeSSH(t, sshserver.Config{NoAuth: true})
+			h := lab.NewHome(t, fmt.Sprintf("[audit]\nfail_closed = %v", closed))
+			h.Trust(t, s.KnownHostsLine())
+			filler := smallDisk(h, t)
+			c := h.Connect(t)
+			root := fmt.Sprintf("/proc/%d/root", c.PID)
+			id := c.Call(
+				t,
+				lab.ToolSession,
+				`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"alice"}`,
+				s.Port(),
+			).SessionID
+			const resize = `{"action":"resize","session_id":%s,"cols":90,"rows":30}`
+
+			refused := 0
+			for range 200 {
+				r, err := c.Try(t.Context(), lab.ToolConfig, resize, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch {
+				case r.ErrorCode == "":
+				case closed && r.ErrorCode == "POLICY_DENIED" && strings.Contains(r.Message, "audit"):
+					refused++
+				default:
+					t.Fatalf("on a full disk: %s", r.Text)
+				}
+			}
+			if closed && (refused == 0 || refused == 200) {
+				t.Errorf("%d of 200 calls were refused", refused)
+			}
+			if log := c.Log.String(); !strings.Contains(log, "audit log not writable") ||
+				strings.Count(log, "cannot be written") > 20 {
+				t.Errorf("the log does not say so, or too often:\n%s", lab.Tail(log, 2000))
+			}
+			if err := os.Remove(root + filler); err != nil {
+				t.Fatal(err)
+			}
+			c.Call(t, lab.ToolConfig, resize, id)
+			c.Call(t, lab.ToolConfig, resize, id)
+			text, err := os.ReadFile(root + h.Audit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leaktest.Output(t, "audit", text)
+			r, err := audit.Verify("", root+h.Audit)
+			if err != nil || r.Lost == 0 {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if !strings.Contains(c.Log.String(), "audit log writable again") {
+				t.Error("the log does not say that it goes on")
+			}
+			c.Close(t, id)
+		})
+	}
+}

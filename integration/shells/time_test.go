@@ -1,0 +1,176 @@
+package shells
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"ptyctl/internal/lab"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// TestShellsTime runs commands that take their time: none is said to have ended before it has, and one whose time is
+// over leaves nothing behind but the terminal as it was.
+func TestShellsTime(t *testing.T) {
+	l := lab.StartShells(t)
+	for i, sh := range lab.LoginShells {
+		t.Run(sh.Name, func(t *testing.T) {
+			t.Parallel()
+			s := l.Open(t, sh.Name)
+			keep := "export KEPT=kept; cd /tmp"
+			if sh.Class == session.ClassCsh {
+				keep = "setenv KEPT kept; cd /tmp"
+			}
+			where := "/tmp"
+			if sh.Name == "rbash" {
+				keep, where = "export KEPT=kept", "/run/lab/home/rbash"
+			}
+			lab.TerminalExec(t, s, keep)
+			kept := func(t *testing.T) {
+				t.Helper()
+				lab.WantTerminalExec(t, s, `echo "$KEPT"; pwd`, "kept\n"+where+"\n", 0)
+			}
+			kept(t)
+			pause := time.Second
+			if sh.Name == "bash" {
+				pause = 5 * time.Second
+			}
+			t.Run("pause", func(t *testing.T) { shellsPause(t, s, pause) })
+			// Which process is meant must be told from its command line: all shells share the namespace.
+			t.Run("timeout", func(t *testing.T) { shellsTimeout(t, l, s, fmt.Sprintf("sleep 54321.%d", i)) })
+			kept(t)
+			t.Run("cancel", func(t *testing.T) { shellsCancel(t, l, s, fmt.Sprintf("sleep 65432.%d", i)) })
+			kept(t)
+			if sh.Name != "bash" && sh.Name != "dash" { // the others would do nothing else with the signal
+				return
+			}
+			t.Run("ignores ctrl_c", func(t *testing.T) { shellsIgnoresInterrupt(t, l, s, fmt.Sprintf("sleep 76543.%d", i)) })
+			kept(t)
+			t.Run("ignores all", func(t *testing.T) { shellsIgnoresAll(t, l, s, fmt.Sprintf("sleep 87654.%d", i)) })
+		})
+	}
+}
+
+func shellsPause(t *testing.T, s *session.Session, pause time.Duration) {
+	began := time.Now()
+	wait := pause * 2 / 5
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{
+			Command: fmt.Sprintf("sleep %.0f; echo x", pause.Seconds()),
+			Lane:    session.LaneTerminal,
+			Wait:    wait,
+		},
+	)
+	for err == nil && r.Done == session.DoneRunning {
+		if r.Exit.Known || r.ExitReason != "running" {
+			t.Fatalf("after %s: %q, %+v (%s)", time.Since(began), r.Stdout.Bytes(), r.Exit, r.ExitReason)
+		}
+		if time.Since(began) < pause*9/10 { // later, what it puts out may be there, and its end not yet
+			if r.Stdout.Total > 0 {
+				t.Errorf("after %s: %q", time.Since(began), r.Stdout.Bytes())
+			}
+			_, busy := s.Exec(t.Context(), session.ExecRequest{Command: "echo two at once", Lane: session.LaneTerminal})
+			lab.WantError(t, busy, term.Busy)
+		}
+		r, err = s.ContinueExec(t.Context(), r.ID, wait, 0)
+	}
+	if took := time.Since(began); err != nil || took < pause || string(r.Stdout.Bytes()) != "x\n" || !r.Exit.Known ||
+		r.Exit.Code != 0 ||
+		r.Duration < pause {
+		t.Errorf("after %s: %q, %+v (%s, %s, %s), %v", took, r.Stdout.Bytes(), r.Exit, r.Done, r.ExitReason, r.Duration, err)
+	}
+}
+
+// shellsTimeout has a grandchild run for hours.
+func shellsTimeout(t *testing.T, l *lab.Shells, s *session.Session, sleep string) {
+	began := time.Now()
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{
+			Command: "sh -c 'echo begun; " + sleep + "; echo never'",
+			Lane:    session.LaneTerminal,
+			Timeout: 2 * time.Second,
+		},
+	)
+	took := time.Since(began)
+	if err != nil {
+		lab.Fatal(t, err)
+	}
+	t.Logf("the call with a timeout of 2 s returned after %s", took.Round(time.Millisecond))
+	// The promise is 2.2 s; the rest is for a machine that does other things, too.
+	if took < 2*time.Second || took > 2700*time.Millisecond {
+		t.Errorf("the call with a timeout of 2 s took %s", took)
+	}
+	if !r.TimedOut || r.Done != session.DoneTimeout || r.ExitReason != "timeout" && !r.Exit.Known ||
+		!strings.HasPrefix(string(r.Stdout.Bytes()), "begun\n") ||
+		strings.Contains(string(r.Stdout.Bytes()), "never") {
+		t.Errorf("put out %q and ended with %+v (%s, %s)", r.Stdout.Bytes(), r.Exit, r.Done, r.ExitReason)
+	}
+	if r.Exit.Known && r.Exit.Code != 130 && r.Exit.Code != 1 { // of those that print their marker all the same
+		t.Errorf("it was interrupted, and ended with code %d", r.Exit.Code)
+	}
+	l.WantGone(t, sleep, time.Second)
+}
+
+func shellsCancel(t *testing.T, l *lab.Shells, s *session.Session, sleep string) {
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{Command: sleep, Lane: session.LaneTerminal, Wait: 300 * time.Millisecond},
+	)
+	if err != nil {
+		lab.Fatal(t, err)
+	}
+	l.WantRunning(t, sleep)
+	r, err = s.CancelExec(t.Context(), r.ID, 0)
+	if err != nil || !r.Canceled || r.TimedOut || r.Exit.Killed != "yes" {
+		t.Errorf("ended with %+v (%s, %s), %v", r.Exit, r.Done, r.ExitReason, err)
+	}
+	l.WantGone(t, sleep, time.Second)
+}
+
+// shellsIgnoresInterrupt runs what ctrl_c does not end, but ctrl_backslash does.
+func shellsIgnoresInterrupt(t *testing.T, l *lab.Shells, s *session.Session, sleep string) {
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{
+			Command: `sh -c "trap '' INT; echo begun; ` + sleep + `"`,
+			Lane:    session.LaneTerminal,
+			Wait:    300 * time.Millisecond,
+		},
+	)
+	if err != nil {
+		lab.Fatal(t, err)
+	}
+	l.WantRunning(t, sleep)
+	r, err = s.CancelExec(t.Context(), r.ID, 0)
+	if err != nil || !r.Canceled || r.Exit.Killed != "yes" || !strings.HasPrefix(string(r.Stdout.Bytes()), "begun\n") {
+		t.Errorf("put out %q and ended with %+v (%s, %s), %v", r.Stdout.Bytes(), r.Exit, r.Done, r.ExitReason, err)
+	}
+	l.WantGone(t, sleep, time.Second)
+}
+
+// shellsIgnoresAll runs what no key ends: that is said, the terminal is busy as long as it runs, and closing ends it.
+func shellsIgnoresAll(t *testing.T, l *lab.Shells, s *session.Session, sleep string) {
+	r, err := s.Exec(
+		t.Context(),
+		session.ExecRequest{
+			Command: `sh -c "trap '' INT QUIT; echo begun; ` + sleep + `"`,
+			Lane:    session.LaneTerminal,
+			Wait:    300 * time.Millisecond,
+		},
+	)
+	if err != nil {
+		lab.Fatal(t, err)
+	}
+	l.WantRunning(t, sleep)
+	r, err = s.CancelExec(t.Context(), r.ID, 0)
+	if err != nil || !r.Canceled || r.Exit.Killed != "unknown" || r.Exit.Known || r.ExitReason != "canceled" {
+		t.Errorf("ended with %+v (%s, %s), %v; want no proof that it is gone", r.Exit, r.Done, r.ExitReason, err)
+	}
+	lab.WantTerminalRefusal(t, s, session.ExecRequest{Command: "echo typed into it"}, term.Busy)
+	s.Close(t.Context(), session.CloseOptions{Force: true})
+	l.WantGone(t, sleep, 5*time.Second)
+}

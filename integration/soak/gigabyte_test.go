@@ -1,0 +1,89 @@
+package soak
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"ptyctl/internal/lab"
+)
+
+// TestGigabyte has a command put out a gibibyte, in each lane. The program's memory stays within what its buffers may
+// hold, the result within its budget; every byte is returned, kept, or counted as dropped or lost.
+func TestGigabyte(t *testing.T) {
+	const (
+		size = 1 << 30
+		most = 64 << 10 // KiB that the program may take at its most: buffers of 2 and 1 MiB, and what the collector has not collected yet
+	)
+	for _, lane := range []string{"channel", "terminal"} {
+		t.Run(lane, func(t *testing.T) {
+			t.Parallel()
+			s := lab.StartSSHD(t)
+			h := lab.HomeFor(t, []*lab.SSHD{s})
+			h.Program = lab.PlainBinary
+			c := h.Connect(t)
+			id := c.Open(t, s)
+			c.Enter(t, id, "PS1='rea''dy> ' exec bash --norc --noprofile -i\r", `ready> `)
+			began := time.Now()
+			// Lines of 76 characters: a whole number of them and a rest.
+			r := c.Call(
+				t,
+				lab.ToolExec,
+				`{"session_id":%s,"cmd":%s,"lane":%s,"class":"posix","expect":{"prompt_regex":"ready> $"},"timeout_ms":300000}`,
+				id,
+				fmt.Sprintf("base64 /dev/zero 2>/dev/null | head -c %d; (exit 3)", size),
+				lane,
+			)
+			for r.DoneReason == "running" {
+				if len(r.Stdout) > 20<<10 {
+					t.Fatalf("a result of %d bytes", len(r.Stdout))
+				}
+				r = c.Call(t, lab.ToolExec, `{"session_id":%s,"exec_id":%s}`, id, r.ExecID)
+			}
+			took := time.Since(began)
+			peak := lab.StatusField(t, c.PID, "VmHWM")
+			t.Logf(
+				"%s: %s, %.0f MiB/s, at most %d MiB of memory, %d bytes lost",
+				lane,
+				took.Round(time.Millisecond),
+				size/(1<<20)/took.Seconds(),
+				peak>>10,
+				r.LostBytes,
+			)
+			if peak > most {
+				t.Errorf("the program took %d KiB", peak)
+			}
+			if r.ExitCode == nil || *r.ExitCode != 3 || len(r.Stdout) > 17<<10 {
+				t.Fatalf("%d bytes, %v, %s", len(r.Stdout), r.ExitCode, r.DoneReason)
+			}
+			// What was lost is counted with the CR of each line end.
+			if all := r.StdoutBytes + r.LostBytes; all < size || all > size+r.LostBytes/50 {
+				t.Errorf("%d bytes and %d lost; the command put out %d", r.StdoutBytes, r.LostBytes, size)
+			}
+			first := c.Call(
+				t,
+				lab.ToolIO,
+				`{"action":"read","session_id":%s,"exec_id":%s,"cursor":"0","max_bytes":1000}`,
+				id,
+				r.ExecID,
+			)
+			var next int64
+			if _, err := fmt.Sscan(first.NextCursor, &next); err != nil || next != first.DroppedBytes+int64(len(first.Chunk)) ||
+				first.DroppedBytes != r.StdoutBytes-first.BufferedBytes ||
+				len(first.Chunk) != 1000 {
+				t.Errorf(
+					"%d bytes, %d dropped, %d of %d kept, next %s",
+					len(first.Chunk),
+					first.DroppedBytes,
+					first.BufferedBytes,
+					r.StdoutBytes,
+					first.NextCursor,
+				)
+			}
+			if r := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo on","lane":%s,"class":"posix"}`, id, lane); r.Stdout != "on\n" {
+				t.Errorf("then: %q", r.Stdout)
+			}
+			c.Close(t, id)
+		})
+	}
+}

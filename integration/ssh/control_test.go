@@ -1,0 +1,59 @@
+package ssh
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ptyctl/internal/lab"
+)
+
+// Another user is shut out of the socket by its folder, and by the kernel's word where that stands open.
+func labControlSocket(t *testing.T, l *lab.Namespace) {
+	program, err := os.ReadFile(lab.PlainBinary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ptyctl"), program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l.Run(
+		t,
+		"cp "+filepath.Join(
+			dir,
+			"ptyctl",
+		)+" /run/lab/ptyctl; chmod 755 /run/lab/ptyctl; install -d -o alice -g alice -m 700 /run/lab/alice; mkfifo -m 666 /run/lab/input",
+	)
+	defer l.Run(t, "rm -rf /run/lab/alice /run/lab/input /run/lab/ptyctl")
+	as := func(user, command string) string {
+		return "setpriv --reuid " + user + " --regid " + user + " --clear-groups env -i HOME=/run/lab/home/" + user + " PATH=/usr/bin:/bin " + command
+	}
+	const socket = "/run/lab/alice/ptyctl/s.sock"
+	// Its input stays open until somebody has opened the pipe for writing, and closed it.
+	l.Run(
+		t,
+		as(
+			"alice",
+			"/run/lab/ptyctl mcp --control-socket "+socket,
+		)+" </run/lab/input >/dev/null 2>/run/lab/log &\nexec 9>/run/lab/input; sleep infinity 9>&9 & echo $! >/run/lab/holder",
+	)
+	defer l.Run(t, "kill $(cat /run/lab/holder) || true")
+	sessions := func(user string) string {
+		return l.Run(t, as(user, "/run/lab/ptyctl sessions --socket "+socket)+" 2>&1 || echo status $?")
+	}
+	lab.Eventually(t, "the socket", func() bool { return l.Run(t, "test -S "+socket+" && echo yes || true") == "yes" })
+	if got := sessions("alice"); got != "no sessions" {
+		t.Errorf("its owner is told %q", got)
+	}
+	if got := sessions("bob"); !strings.Contains(got, "permission denied") || !strings.Contains(got, "status 1") {
+		t.Errorf("another user is told %q", got)
+	}
+	l.Run(t, "chmod 755 /run/lab/alice /run/lab/alice/ptyctl; chmod 666 "+socket)
+	for _, user := range []string{"bob", "root"} {
+		if got := sessions(user); !strings.Contains(got, "belongs to user") || !strings.Contains(got, "status 1") {
+			t.Errorf("%s at an open folder is told %q", user, got)
+		}
+	}
+}

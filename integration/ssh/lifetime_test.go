@@ -1,0 +1,70 @@
+package ssh
+
+import (
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"ptyctl/internal/lab"
+)
+
+// A session that is left alone for session.idle_timeout_ms is closed and marked, and its connection ends; so is one that is
+// too old, though it is used. A call may set its own idle timeout.
+func TestLifetimes(t *testing.T) {
+	s := lab.StartSSHD(t)
+	c := lab.HomeFor(t, []*lab.SSHD{s}, "[session]\nidle_timeout_ms = 500\nmax_age_ms = 8000").Connect(t)
+	idle := c.Open(t, s)
+	used := c.Open(t, s)
+	state := func(id string) (state, text string) {
+		r := c.Call(t, lab.ToolSession, `{"action":"list"}`)
+		for _, s := range r.Sessions {
+			if s.SessionID == id {
+				return s.State, r.Text
+			}
+		}
+		return "", r.Text
+	}
+	c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"sleep 2"}`, used) // a command that runs is no idleness
+	if st, text := state(idle); st != "closed" {
+		t.Errorf("the idle session is %q: %s", st, text)
+	}
+	if r := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, idle); !strings.Contains(
+		r.Text,
+		"idle_timeout_ms",
+	) {
+		t.Errorf("status does not say why: %s", r.Text)
+	}
+	if st, text := state(used); st != "open" {
+		t.Errorf("the session that is used is %q: %s", st, text)
+	}
+	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"while sleep 0.1; do echo tick; done\r"}`, used)
+	if r := c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"max_bytes":1000000,"until_regex":"never-there","timeout_ms":20000}`, used); !r.EOF {
+		t.Errorf("the old session goes on: %s", r.Text)
+	}
+	if r := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, used); !strings.Contains(
+		r.Text,
+		"max_age_ms",
+	) {
+		t.Errorf("status does not say why: %s", r.Text)
+	}
+	s.WaitIdle(t)
+}
+
+// A host that takes the connection and says nothing costs session.connect_timeout_ms.
+func TestConnectTimeoutOfTheConfiguration(t *testing.T) {
+	port := lab.StartListener(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	c := lab.NewHome(t, "[session]\nconnect_timeout_ms = 700").Connect(t)
+	begin := time.Now()
+	c.Refused(
+		t,
+		"CONNECT_TIMEOUT",
+		lab.ToolSession,
+		`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"x"}`,
+		port,
+	)
+	if took := time.Since(begin); took > 10*time.Second { // the default is 15
+		t.Errorf("it took %v", took)
+	}
+}

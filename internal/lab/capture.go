@@ -1,0 +1,65 @@
+package lab
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Patience is how long a test waits for something that must come. It bounds a hang; it measures nothing.
+const Patience = 20 * time.Second
+
+// A Capture keeps what a process writes, and wakes whoever waits for a part of it.
+type Capture struct {
+	mu      sync.Mutex // guards the following
+	buf     bytes.Buffer
+	changed chan struct{} // closed at the next write
+}
+
+// NewCapture returns an empty capture.
+func NewCapture() *Capture { return &Capture{changed: make(chan struct{})} }
+
+// Write implements io.Writer.
+func (c *Capture) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.changed)
+	c.changed = make(chan struct{})
+	return c.buf.Write(p)
+}
+
+// String is all that was written so far.
+func (c *Capture) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.buf.String()
+}
+
+// WaitFor returns true once text was written, and false when end is closed before that.
+func (c *Capture) WaitFor(text string, end <-chan struct{}) bool {
+	for {
+		c.mu.Lock()
+		found, changed := bytes.Contains(c.buf.Bytes(), []byte(text)), c.changed
+		c.mu.Unlock()
+		if found {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-end:
+			return strings.Contains(c.String(), text)
+		}
+	}
+}
+
+// Eventually waits for what the kernel or another process does in its own time and announces to nobody.
+func Eventually(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
+	for end := time.Now().Add(Patience); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			tb.Fatalf("%s: not after %v", what, Patience)
+		}
+	}
+}

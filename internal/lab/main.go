@@ -1,0 +1,139 @@
+package lab
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+	"testing"
+
+	"ptyctl/internal/leaktest"
+)
+
+// Binary is the program under test, built as the tests themselves are, so that the race detector, when it is wanted,
+// watches the process that matters, and a benchmark measures the program without it. PlainBinary is never built with it:
+// its memory is the program's own, and a gigabyte flows through it in seconds.
+var Binary, PlainBinary string
+
+// FixtureVariable names the server that the test binary must be, in the environment of a client that starts its own.
+const FixtureVariable = "PTYCTL_TEST_SERVER"
+
+// Main builds the program, runs the tests of a package, and looks for their secrets in their outputs. It returns the
+// status for os.Exit. Where FixtureVariable names one of servers, the process is that server instead.
+func Main(m *testing.M, servers map[string]func() error) int {
+	if name := os.Getenv(FixtureVariable); name != "" {
+		return serveFixture(name, servers)
+	}
+	dir, err := os.MkdirTemp("", "ptyctl-lab-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lab:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	Binary = filepath.Join(dir, "ptyctl")
+	PlainBinary = Binary
+	err = build(Binary, underRace())
+	if err == nil && underRace() {
+		PlainBinary = filepath.Join(dir, "ptyctl-plain")
+		err = build(PlainBinary, false)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "lab: %v; the tests need the program\n", err)
+		return 1
+	}
+	return leaktest.Main(m)
+}
+
+// serveFixture runs the server of that name on the standard streams.
+func serveFixture(name string, servers map[string]func() error) int {
+	err := fmt.Errorf("%s=%s names no server of this package", FixtureVariable, name)
+	if serve, ok := servers[name]; ok {
+		err = serve()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lab:", err)
+		return 1
+	}
+	return 0
+}
+
+// build makes a copy of the program at path. All packages and runs share the one that go build made last, which go build
+// leaves as it is while no source has changed: so it is linked once, and not once for each package.
+func build(path string, race bool) error {
+	folder, err := sharedFolder()
+	if err != nil {
+		return err
+	}
+	// Held until the copy is whole, against another package's go build.
+	lock, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	shared := filepath.Join(folder, "ptyctl")
+	// The stamp of the version control system fails where git distrusts the folder's owner.
+	args := []string{"build", "-buildvcs=false"}
+	env := append(os.Environ(), "CGO_ENABLED=0")
+	if race {
+		shared += "-race"
+		args, env = append(args, "-race"), append(os.Environ(), "CGO_ENABLED=1")
+	}
+	cmd := exec.Command("go", append(args, "-o", shared, "ptyctl/cmd/ptyctl")...)
+	cmd.Env, cmd.Stderr = env, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%v: %w", cmd.Args, err)
+	}
+	return copyProgram(path, shared)
+}
+
+// sharedFolder is where the tests of this copy of the sources keep the program.
+func sharedFolder() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	root, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOMOD: %w", err)
+	}
+	sum := sha256.Sum256(root)
+	folder := filepath.Join(cache, "ptyctl-tests", "program-"+hex.EncodeToString(sum[:8]))
+	return folder, os.MkdirAll(folder, 0o700)
+}
+
+func copyProgram(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755) //nolint:gosec // it is a program
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// underRace reports whether this test binary was built with -race.
+func underRace() bool {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return false
+	}
+	for _, s := range info.Settings {
+		if s.Key == "-race" {
+			return s.Value == "true"
+		}
+	}
+	return false
+}

@@ -1,0 +1,200 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ptyctl/internal/leaktest"
+)
+
+// A program is a running ptyctl mcp.
+type program struct {
+	TB     testing.TB
+	Cmd    *exec.Cmd
+	PID    int
+	Stdin  io.WriteCloser
+	stdout io.Reader // what nobody has read yet
+	Seen   *Capture  // all of stdout
+	Log    *Capture
+	Audit  string        // its audit log, which other programs of the same home may write too
+	Ended  chan struct{} // closed when the process has ended
+	status error         // of the process, once it has ended
+	told   leaktest.Client
+	Killed bool // by the test: then its status is no concern
+
+	mu      sync.Mutex // guards the following
+	secrets []string   // that must not be seen in seen and log
+}
+
+// Start starts ptyctl in h. When the test is over its input ends, and what package doc promises is checked.
+func (h *Home) Start(tb testing.TB, args ...string) *program {
+	tb.Helper()
+	p := &program{TB: tb, Seen: NewCapture(), Log: NewCapture(), Ended: make(chan struct{}), secrets: h.Secrets}
+	p.Cmd = h.Command(
+		append([]string{"mcp", "--transport", "stdio", "--config", h.Config, "--log-level", "debug"}, args...)...)
+	p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_AUDIT_PATH="+h.Audit)
+	p.Audit = h.Audit
+	p.Cmd.Stderr = p.Log
+	p.Cmd.WaitDelay = Patience
+	in, err := p.Cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	// Not StdoutPipe: Wait would close it under a reader who has not come to the end.
+	read, write := io.Pipe()
+	p.Cmd.Stdout = io.MultiWriter(p.Seen, write)
+	p.Stdin, p.stdout = in, read
+	if err := p.Cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	p.PID = p.Cmd.Process.Pid
+	go func() {
+		p.status = p.Cmd.Wait()
+		close(p.Ended)
+		write.Close()
+	}()
+	tb.Cleanup(func() {
+		p.Finish()
+		leaktest.Output(tb, "stdout", p.Seen.String())
+		leaktest.Output(tb, "log", p.Log.String())
+		if tb.Failed() {
+			tb.Logf("log of ptyctl, its end:\n%s", Tail(p.Log.String(), 8<<10))
+		}
+	})
+	return p
+}
+
+// Command is a call of ptyctl by the owner of h: no agent, and nothing of the tester's environment.
+func (h *Home) Command(args ...string) *exec.Cmd {
+	line := append(append(slices.Clip(h.Wrap), h.Program), args...)
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Env = []string{"HOME=" + h.Dir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
+	cmd.Env = append(cmd.Env, h.Env...)
+	cmd.Dir = h.Dir
+	if h.UID != 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: h.UID, Gid: h.UID}}
+	}
+	return cmd
+}
+
+// Hide names a secret that the program was given: it is looked for when the program has ended, and by leaktest.
+func (p *program) Hide(secrets ...string) {
+	for _, s := range secrets {
+		if strings.Contains(s, leaktest.Mark) { // the others are lines of keys, which NewKey has registered
+			leaktest.Secret(p.TB, s)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.secrets = append(slices.Clip(p.secrets), secrets...)
+}
+
+// Finish ends the input and checks the end. It may be called again.
+func (p *program) Finish() {
+	p.TB.Helper()
+	if children := Descendants(p.TB, p.PID); len(children) > 0 && p.running() {
+		p.TB.Errorf("ptyctl has started programs: %v", children)
+	}
+	p.Stdin.Close()
+	go io.Copy(io.Discard, p.stdout) // the program must not wait for a reader; ends with the process
+	p.CheckEnd()
+}
+
+// running reports whether the process has not ended.
+func (p *program) running() bool {
+	select {
+	case <-p.Ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Kill ends the process without a chance to do anything, and waits for its end.
+func (p *program) Kill() {
+	p.TB.Helper()
+	p.Killed = true
+	if err := p.Cmd.Process.Kill(); err != nil {
+		p.TB.Fatal(err)
+	}
+	<-p.Ended
+}
+
+// CheckEnd waits for the end of the process and checks it.
+func (p *program) CheckEnd() {
+	p.TB.Helper()
+	select {
+	case <-p.Ended:
+	case <-time.After(Patience):
+		p.Cmd.Process.Signal(syscall.SIGQUIT) // its goroutines, to the log
+		<-p.Ended
+		p.TB.Errorf("ptyctl still ran %v after its input had ended:\n%s", Patience, Tail(p.Log.String(), 64<<10))
+	}
+	if p.status != nil && !p.Killed {
+		p.TB.Errorf("ptyctl ended with %v, want status 0; its log:\n%s", p.status, Tail(p.Log.String(), 8<<10))
+	}
+	log := p.Log.String()
+	if strings.Contains(log, "DATA RACE") {
+		p.TB.Errorf("the race detector reports:\n%s", log)
+	}
+	CheckJSONRPC(p.TB, p.Seen.String())
+	trail := CheckAudit(p.TB, p.Audit)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.secrets {
+		if strings.Contains(p.Seen.String(), s) {
+			p.TB.Errorf("stdout shows the secret %q", s)
+		}
+		if strings.Contains(log, s) {
+			p.TB.Errorf("the log shows the secret %q", s)
+		}
+		if strings.Contains(trail, s) {
+			p.TB.Errorf("the audit log shows the secret %q", s)
+		}
+	}
+}
+
+// CheckJSONRPC checks that each line is one JSON-RPC 2.0 message.
+func CheckJSONRPC(tb testing.TB, stdout string) {
+	tb.Helper()
+	lines := bufio.NewReader(strings.NewReader(stdout))
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF && len(line) == 0 {
+			return
+		}
+		var m struct{ JSONRPC string }
+		if bad := json.Unmarshal(line, &m); bad != nil || m.JSONRPC != "2.0" || err != nil || bytes.ContainsRune(line, '\r') {
+			tb.Errorf("stdout has the line %q, which is no line of JSON-RPC (%v)", line, bad)
+		}
+	}
+}
+
+// Tail returns the last n bytes of text, at most.
+func Tail(text string, n int) string { return text[max(0, len(text)-n):] }
+
+// Run calls ptyctl without input and returns what it printed, and its exit status.
+func (h *Home) Run(tb testing.TB, args ...string) (stdout, stderr string, status int) {
+	tb.Helper()
+	cmd := h.Command(args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		tb.Fatal(err)
+	}
+	leaktest.Output(tb, "stdout", out.Bytes())
+	leaktest.Output(tb, "stderr", errs.Bytes())
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}

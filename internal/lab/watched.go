@@ -1,0 +1,36 @@
+package lab
+
+import (
+	"os"
+	"testing"
+)
+
+// WatchedHome is a home in whose runtime folder its ptyctl's have their sockets.
+func WatchedHome(tb testing.TB, servers []*SSHD, lines ...string) *Home {
+	tb.Helper()
+	h := HomeFor(tb, servers, lines...)
+	run := RuntimeDir(tb)
+	h.Env = append(h.Env, "XDG_RUNTIME_DIR="+run)
+	return h
+}
+
+// RuntimeDir makes a runtime folder with a short name: the path of a socket has little room.
+func RuntimeDir(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "run") //nolint:usetesting // TempDir's name has the test's in it
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// ReadWrite is the configuration that lets those who are attached type.
+const ReadWrite = "[server.control]\ncontrol_mode = 'readwrite'"
+
+// PlainShell starts a shell that shows nothing but its prompt and what its commands print.
+func (c *Client) PlainShell(tb testing.TB, id string) {
+	tb.Helper()
+	c.Enter(tb, id, "stty -echo; exec env PS1='$ ' sh\r", `[\r\n]\$ $`)
+	c.Enter(tb, id, "echo rea''dy\r", `ready\r\n\$ $`)
+}
