@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/pelletier/go-toml/v2"
@@ -33,12 +34,12 @@ func TestDocs(t *testing.T) {
 		file, part string
 		want       func(t *testing.T) string
 	}{
-		{"README.md", "tools", func(*testing.T) string { return mcpapi.Reference() }},
-		{"README.md", "errors", errorTable},
-		{"README.md", "example", func(t *testing.T) string {
+		{"docs/tools.md", "tools", func(*testing.T) string { return mcpapi.Reference() }},
+		{"docs/tools.md", "errors", errorTable},
+		{"docs/library.md", "example", func(t *testing.T) string {
 			return "```go\n" + sourceOf(t, filepath.Join("sshx", "example_test.go"), "runningConfig") + "\n```\n"
 		}},
-		{"README.md", "profiles", func(*testing.T) string { return profileTable() }},
+		{"docs/devices.md", "profiles", func(*testing.T) string { return profileTable() }},
 		{"docs/mcp.md", "rpccodes", func(*testing.T) string { return mcpapi.RPCCodes() }},
 		{"docs/configuration.md", "keys", func(*testing.T) string { return keyTables() }},
 		{"docs/commands.md", "commands", commandReference},
@@ -205,16 +206,20 @@ func blocks(t *testing.T, file, language string) []string {
 
 // TestDocsSyntax reads what the documentation gives others to copy.
 func TestDocsSyntax(t *testing.T) {
-	for _, text := range blocks(t, "README.md", "json") {
-		var v struct{}
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			t.Errorf("README.md: this is no JSON object: %v\n%s", err, text)
+	for _, file := range []string{"README.md", "docs/clients.md", "docs/http.md", "docs/mcp.md"} {
+		for _, text := range blocks(t, file, "json") {
+			var v struct{}
+			if err := json.Unmarshal([]byte(text), &v); err != nil {
+				t.Errorf("%s: this is no JSON object: %v\n%s", file, err, text)
+			}
 		}
 	}
-	for _, text := range blocks(t, "README.md", "toml") {
-		var v struct{}
-		if err := toml.Unmarshal([]byte(text), &v); err != nil {
-			t.Errorf("README.md: this is no TOML: %v\n%s", err, text)
+	for _, file := range []string{"README.md", "docs/clients.md"} {
+		for _, text := range blocks(t, file, "toml") {
+			var v struct{}
+			if err := toml.Unmarshal([]byte(text), &v); err != nil {
+				t.Errorf("%s: this is no TOML: %v\n%s", file, err, text)
+			}
 		}
 	}
 	for _, text := range blocks(t, filepath.Join("docs", "configuration.md"), "toml") {
@@ -232,7 +237,7 @@ func TestDocsSyntax(t *testing.T) {
 // toolCall is a line that shows a call: the tool and its arguments.
 var toolCall = regexp.MustCompile(`(?m)^(ptyctl_\w+) +(\{.*\})$`)
 
-// TestDocsCalls makes the calls that the README shows, without a host to reach: each must be a correct one.
+// TestDocsCalls makes the calls that the documentation shows, without a host to reach: each must be a correct one.
 func TestDocsCalls(t *testing.T) {
 	unreachable := func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 		return nil, &term.Error{Kind: term.ConnectFailed}
@@ -267,13 +272,15 @@ func TestDocsCalls(t *testing.T) {
 	if wrong := call("ptyctl_session", `{"action":"open","hots":"web1"}`); !refused.MatchString(wrong) {
 		t.Fatalf("a wrong call was accepted: %s", wrong)
 	}
-	calls := toolCall.FindAllStringSubmatch(readText(t, "README.md"), -1)
-	if len(calls) == 0 {
-		t.Fatal("README.md shows no call")
-	}
-	for _, c := range calls {
-		if text := call(c[1], c[2]); refused.MatchString(text) {
-			t.Errorf("README.md shows a wrong call:\n%s %s\n%s", c[1], c[2], text)
+	for _, file := range []string{"README.md", "docs/tools.md", "docs/connections.md", "docs/devices.md"} {
+		calls := toolCall.FindAllStringSubmatch(readText(t, file), -1)
+		if len(calls) == 0 {
+			t.Errorf("%s shows no call: this test looks in the wrong places", file)
+		}
+		for _, c := range calls {
+			if text := call(c[1], c[2]); refused.MatchString(text) {
+				t.Errorf("%s shows a wrong call:\n%s %s\n%s", file, c[1], c[2], text)
+			}
 		}
 	}
 }
@@ -296,10 +303,36 @@ func TestExamples(t *testing.T) {
 }
 
 // link is a link of Markdown to a file of this repository.
-var link = regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)\s]*)?\)`)
+var link = regexp.MustCompile(`\]\(([^)#:\s]*)(#[^)\s]*)?\)`)
 
+// TestDocsLinks follows each link in a Markdown file to a file here, and to a heading in it.
 func TestDocsLinks(t *testing.T) {
 	links := 0
+	for _, name := range markdown(t) {
+		for _, m := range link.FindAllStringSubmatch(readText(t, name), -1) {
+			links++
+			target := filepath.Join(filepath.Dir(name), filepath.FromSlash(m[1]))
+			if m[1] == "" {
+				target = name
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s: %v", name, m[1], err)
+				continue
+			}
+			if anchor := strings.TrimPrefix(m[2], "#"); anchor != "" && !anchors(t, target)[anchor] {
+				t.Errorf("%s links to %s%s, but %s has no such heading", name, m[1], m[2], target)
+			}
+		}
+	}
+	if links == 0 {
+		t.Error("no Markdown file links to another")
+	}
+}
+
+// markdown returns the Markdown files, without those that are test data.
+func markdown(t *testing.T) []string {
+	t.Helper()
+	var names []string
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // another test's temporary folder
@@ -308,21 +341,57 @@ func TestDocsLinks(t *testing.T) {
 			return err
 		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != "." || d.Name() == "build" || d.Name() == "testdata"):
 			return fs.SkipDir
-		case d.IsDir() || filepath.Ext(path) != ".md":
-			return nil
-		}
-		for _, m := range link.FindAllStringSubmatch(readText(t, path), -1) {
-			links++
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(m[1]))); err != nil {
-				t.Errorf("%s links to %s: %v", path, m[1], err)
-			}
+		case !d.IsDir() && filepath.Ext(path) == ".md":
+			names = append(names, path)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if links == 0 {
-		t.Error("no Markdown file links to another")
+	return names
+}
+
+var (
+	heading   = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	notInSlug = regexp.MustCompile(`[^a-z0-9 _-]`)
+)
+
+// anchors returns the names under which links reach the headings of a Markdown file, formed as GitHub forms them.
+func anchors(t *testing.T, name string) map[string]bool {
+	t.Helper()
+	found := make(map[string]bool)
+	for _, m := range heading.FindAllStringSubmatch(readText(t, name), -1) {
+		slug := notInSlug.ReplaceAllString(strings.ToLower(m[1]), "")
+		found[strings.ReplaceAll(slug, " ", "-")] = true
+	}
+	return found
+}
+
+// TestDocsWidth holds Markdown to 120 columns, except in tables, in blocks of code, in parts that follow from the code,
+// and where an address is longer.
+func TestDocsWidth(t *testing.T) {
+	const widest = 120
+	for _, name := range markdown(t) {
+		fenced, generated := false, false
+		for i, line := range strings.Split(readText(t, name), "\n") {
+			switch {
+			case strings.HasPrefix(line, "```"):
+				fenced = !fenced
+			case strings.HasPrefix(line, "<!-- "):
+				generated = !strings.HasPrefix(line, "<!-- /")
+			case fenced, generated, strings.HasPrefix(line, "|"), strings.Contains(line, "https://"):
+			case utf8.RuneCountInString(line) > widest:
+				t.Errorf("%s:%d has %d columns, want at most %d", name, i+1, utf8.RuneCountInString(line), widest)
+			}
+		}
+	}
+}
+
+// TestReadmeSize keeps the README a way in: everything else belongs to docs.
+func TestReadmeSize(t *testing.T) {
+	const most = 8 << 10
+	if n := len(readText(t, "README.md")); n > most {
+		t.Errorf("README.md has %d bytes, want at most %d: move a part to docs and link to it", n, most)
 	}
 }
