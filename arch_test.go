@@ -56,7 +56,8 @@ var importRules = []rule{
 	{pkg: "session/shell", ours: []string{"term"}, why: "it knows names of shells and runs none"},
 	{pkg: "session/marker", ours: []string{"session/shell"}, why: "it makes and reads text, and does no I/O"},
 	{pkg: "session/prompt", ours: []string{"session/shell", "term"}, why: "it judges lines, and does no I/O"},
-	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt", "quote", "session/keys", "session/marker", "session/prompt", "session/redact", "session/shell"}, why: "the engine knows no protocol, no wire format and no command line"},
+	{pkg: "session/lane", ours: []string{"term", "buffer", "vt", "session/marker", "session/prompt", "session/shell"}, why: "it types commands into a terminal and knows no session"},
+	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt", "quote", "session/keys", "session/lane", "session/marker", "session/prompt", "session/redact", "session/shell"}, why: "the engine knows no protocol, no wire format and no command line"},
 
 	{pkg: "sshx", ours: []string{"term", "quote", "sshx/sshconfig", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/net/proxy", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 	{pkg: "sshx/patterns", why: "it compares names and knows no file"},
@@ -73,7 +74,7 @@ var importRules = []rule{
 	{pkg: "metrics", ours: []string{"term"}, theirs: []string{"github.com/prometheus/client_golang"}, why: "it observes events and touches no session"},
 	{pkg: "config", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; internal/app passes its parts to the packages that need them"},
 
-	{pkg: "mcpapi", ours: []string{"session/keys", "session/shell", "term", "session", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
+	{pkg: "mcpapi", ours: []string{"session/keys", "session/lane", "session/shell", "term", "session", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi", "term", "session", "session/prompt", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/net/netutil", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi", "mcpapi/httpserve", "internal/rundir"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},

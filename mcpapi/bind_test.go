@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ptyctl/session"
+	"ptyctl/session/lane"
 	"ptyctl/session/shell"
 )
 
@@ -114,8 +114,8 @@ func TestBindRefuses(t *testing.T) {
 // TestBoundsAreTheEngines compares the numbers that tags repeat.
 func TestBoundsAreTheEngines(t *testing.T) {
 	pages := fieldAt(t, execTool.Fields, "expect.auto_page.max_pages")
-	if pages.Max != session.MaxPages || !strings.Contains(pages.About, "100") || session.DefaultPages != 100 {
-		t.Errorf("max_pages is at most %d (%s), want %d, and %d by default", pages.Max, pages.About, session.MaxPages, session.DefaultPages)
+	if pages.Max != lane.MaxPages || !strings.Contains(pages.About, "100") || lane.DefaultPages != 100 {
+		t.Errorf("max_pages is at most %d (%s), want %d, and %d by default", pages.Max, pages.About, lane.MaxPages, lane.DefaultPages)
 	}
 	if class := fieldAt(t, execTool.Fields, "class"); !slices.Equal(class.Enum, shell.Classes()) {
 		t.Errorf("class is one of %q, want %q", class.Enum, shell.Classes())

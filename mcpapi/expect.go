@@ -7,6 +7,7 @@ import (
 
 	"ptyctl/profile"
 	"ptyctl/session"
+	"ptyctl/session/lane"
 	"ptyctl/term"
 )
 
@@ -29,7 +30,7 @@ type autoPage struct {
 type pageKey string
 
 // Enum returns all that there are.
-func (pageKey) Enum() []string { return session.PageKeys() }
+func (pageKey) Enum() []string { return lane.PageKeys() }
 
 // compile makes the session's patterns of the arguments: those of the profile, each overridden by what is given
 // beside it. A list that is given empty clears the one before. pagers are those that count where e has none.
@@ -56,7 +57,7 @@ func (e *expectArgs) compile(path string, pagers []*regexp.Regexp) (session.Expe
 		}
 	}
 	if a := e.AutoPage; a != nil {
-		x.AutoPage = &session.AutoPage{Key: string(a.Key), Max: session.DefaultPages}
+		x.AutoPage = &session.AutoPage{Key: string(a.Key), Max: lane.DefaultPages}
 		if a.Max != nil {
 			x.AutoPage.Max = *a.Max
 		}
@@ -122,7 +123,7 @@ func newExpectOut(e session.Expect) *expectOut {
 	}
 	if a := e.AutoPage; a != nil && a.Max > 0 {
 		out.AutoPage = &autoPageOut{Key: a.Key, Max: a.Max}
-		setDefault(&out.AutoPage.Key, session.PageKeys()[0])
+		setDefault(&out.AutoPage.Key, lane.PageKeys()[0])
 	}
 	if p, ok := profile.Get(e.Profile); ok {
 		out.PagingOff, out.Note = p.PagingOff, p.Note

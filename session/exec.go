@@ -341,7 +341,9 @@ func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
 		Stdout:   x.stdout.output(maxOutput),
 		Stderr:   x.stderr.output(maxOutput),
 		Duration: time.Since(x.started),
-		Pages:    int(x.pages.Load()),
+	}
+	if x.typed != nil {
+		res.Pages = x.typed.Pages()
 	}
 	res.ErrorHints = x.expect.hints(res.Stdout.Head, res.Stdout.Tail, res.Stderr.Head, res.Stderr.Tail)
 	cause := context.Cause(x.ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 
+	"ptyctl/session/lane"
 	"ptyctl/term"
 )
 
@@ -18,6 +19,9 @@ type Expect struct {
 	Profile  string    // the name of the profile that the others come from, for the record
 	AutoPage *AutoPage // nil: no pager is ever answered
 }
+
+// An AutoPage lets a command in the terminal turn the pages of a pager.
+type AutoPage = lane.AutoPage
 
 // Expect returns the session's patterns.
 func (s *Session) Expect() Expect {

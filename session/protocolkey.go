@@ -50,7 +50,7 @@ func (s *Session) pressProtocolKey(
 		s.recordTx(TxEvent{Verb: term.VerbWrite, Task: holderOf(term.ActorFrom(ctx)).String(), Key: name})
 		s.life.touch()
 		if name == term.KeyBreak || name == term.KeyInterruptProcess {
-			s.typedInto([]byte("\x03")) // it means the same to what runs
+			s.lane.Input([]byte("\x03")) // it means the same to what runs
 		}
 	}
 	if err != nil {

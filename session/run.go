@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"ptyctl/session/lane"
 	"ptyctl/term"
 )
 
@@ -50,24 +50,11 @@ type run struct {
 
 	sentBytes int // the line typed, or what it is given as stdin; set before the call that starts it returns
 
-	// Terminal lane only.
-	sent        bool          // the line went out: what is typed from now on is for the command; guarded by Session.mu
-	pages       atomic.Int32  // turned; see AutoPage
-	answered    chan struct{} // holds a token when somebody has typed since
-	interrupted chan struct{} // and this one when that was ctrl_c or ctrl_backslash
-	yielded     chan struct{} // closed when the next command may have the terminal
-	yield       sync.Once
-
-	mu      sync.Mutex // guards the following
-	waiting *term.Waiting
-	turned  chan struct{} // closed and replaced when waiting changes
+	typed *lane.Command // nil in the channel lane
 
 	// Set before done is closed.
 	exit     term.Exit
 	err      error
-	how      DoneReason // terminal lane: what ended it
-	class    Class      // terminal lane: of the far side
-	lost     int64      // terminal lane: bytes that came too fast to be looked at
 	duration time.Duration
 }
 
@@ -76,9 +63,7 @@ func (s *Session) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) 
 	now := time.Now()
 	x := &run{
 		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now, deadline: now.Add(r.Timeout),
-		done: make(
-			chan struct{},
-		), answered: make(chan struct{}, 1), interrupted: make(chan struct{}, 1), yielded: make(chan struct{}), turned: make(chan struct{}),
+		done: make(chan struct{}),
 		stdout: newStream(
 			s.o.ExecBytes,
 			s.o.limits.memory,
@@ -179,23 +164,12 @@ func (s *Session) start(r ExecRequest, by term.Actor) (*run, error) {
 	return x, nil
 }
 
-// setWaiting says what the command seems to wait for; nil: for nothing.
-func (x *run) setWaiting(w *term.Waiting) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if w == x.waiting || w != nil && x.waiting != nil && *w == *x.waiting {
-		return
-	}
-	x.waiting = w
-	close(x.turned)
-	x.turned = make(chan struct{})
-}
-
 // waitsOn returns what the command waits for, and a channel that is closed when that changes.
 func (x *run) waitsOn() (*term.Waiting, <-chan struct{}) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.waiting, x.turned
+	if x.typed == nil {
+		return nil, nil
+	}
+	return x.typed.Waiting()
 }
 
 // errRunPanicked stands until Exec has returned.

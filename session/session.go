@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/session/lane"
 	"ptyctl/session/prompt"
 	"ptyctl/session/redact"
 	"ptyctl/session/shell"
@@ -97,6 +98,7 @@ type Session struct {
 	redact  *redact.Stream // expects the echo of every secret before it is written
 	writing chan struct{}  // holds one token: whoever has it may write to the transport
 	far     farFiles
+	lane    *lane.Lane
 	prompts *prompt.History // what was typed and shown, as far as it tells prompts from other lines
 	wg      sync.WaitGroup  // every goroutine of this session
 
@@ -104,7 +106,7 @@ type Session struct {
 
 	mu         sync.Mutex // guards the following
 	state      State
-	changed    chan struct{} // closed and replaced when state, pending, typing or queue changes
+	changed    chan struct{} // closed and replaced when state or pending changes
 	end        End
 	transport  term.Transport
 	describer  term.Describer   // nil: there is nothing to tell
@@ -114,8 +116,6 @@ type Session struct {
 	subsystems term.Subsystemer // set before the state is Open, and not changed
 	pending    *question
 	lineTyped  int        // bytes typed since the last line end
-	typing     *run       // the command that runs in the terminal, or nil
-	queue      []*place   // the calls that wait for it, first come first
 	tracker    vt.Tracker // what the output has switched on
 	expect     Expect
 	pty        term.PTY
@@ -169,6 +169,7 @@ func newSession(o Options, onEnd func(*Session)) *Session {
 		state:   Connecting, changed: make(chan struct{}),
 		expect: o.Expect, pty: o.PTY, runs: make(map[string]*run), prompts: prompt.NewHistory(),
 	}
+	s.lane = lane.New(s.id, laneTerminal{s}, s.buf, s.prompts)
 	s.far = farFiles{s: s, turn: make(chan struct{}, 1)}
 	s.life = newLifetime(s, o)
 	s.redact = redact.New(s.accept, func(keep func()) bool { return s.spawn("redact", keep) })

@@ -60,7 +60,7 @@ func (w *write) pieces() error {
 		w.took(n)
 		s.countTyped(w.by, n)
 		s.life.touch()
-		s.typedInto(piece[:n])
+		s.lane.Input(piece[:n])
 		if err != nil {
 			return s.writeFailed(err)
 		}

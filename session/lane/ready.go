@@ -1,4 +1,4 @@
-package session
+package lane
 
 import (
 	"context"
@@ -21,17 +21,15 @@ const (
 	promptWait = 3 * time.Second
 )
 
-// lastLine returns the unfinished last line as a person sees it.
-func (s *Session) lastLine() string {
-	end := s.buf.Stat().End
-	return vt.LastLine(s.buf.At(max(end-lineBack, 0), lineBack).Data)
+// LastLine returns the unfinished last line as a person sees it.
+func (l *Lane) LastLine() string {
+	end := l.out.Stat().End
+	return vt.LastLine(l.out.At(max(end-lineBack, 0), lineBack).Data)
 }
 
 // lastRow splits the last line where its last row on the screen begins: before is empty if it has but one.
-func (s *Session) lastRow(line string) (before, row string) {
-	s.mu.Lock()
-	cols := s.pty.Cols
-	s.mu.Unlock()
+func (l *Lane) lastRow(line string) (before, row string) {
+	cols := l.t.Cols()
 	columns := []rune(line)
 	if cols <= 0 || len(columns) <= cols {
 		return "", line
@@ -42,51 +40,44 @@ func (s *Session) lastRow(line string) (before, row string) {
 
 // promptLine returns the last line, or its last row if that is the prompt: some pagers end in the middle of a line that
 // is wider than the terminal, without LF.
-func (s *Session) promptLine(prompt *regexp.Regexp) (before, line string) {
-	line = s.lastLine()
+func (l *Lane) promptLine(prompt *regexp.Regexp) (before, line string) {
+	line = l.LastLine()
 	if prompt == nil || prompt.MatchString(line) {
 		return "", line
 	}
-	if before, row := s.lastRow(line); before != "" && prompt.MatchString(row) {
+	if before, row := l.lastRow(line); before != "" && prompt.MatchString(row) {
 		return before, row
 	}
 	return "", line
 }
 
-// modes returns what the output has switched on.
-func (s *Session) modes() vt.Modes {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tracker.Modes()
-}
-
 // ready waits until the terminal shows a prompt, and refuses to type into anything else: into a full-screen program,
 // a pager, a question, a REPL, and a marker into a device's command line. A line that is no prompt has promptWait
 // to become one.
-func (t *typedRun) ready(ctx context.Context, e Expect) error {
-	s := t.s
-	limit := time.NewTimer(min(promptWait, t.r.Timeout))
+func (c *Command) ready(ctx context.Context) error {
+	l := c.l
+	limit := time.NewTimer(min(promptWait, c.r.Timeout))
 	defer limit.Stop()
 	for {
-		changed := s.buf.Changed()
-		t.alt = s.modes().AltScreen
-		if t.scan != nil { // without marker, a prompt that comes late would be taken for output
-			if due, ok := s.prompts.Ready(s.lastLine()); ok {
-				t.before = due
+		changed := l.out.Changed()
+		c.alt = l.t.Modes().AltScreen
+		if c.scan != nil { // without marker, a prompt that comes late would be taken for output
+			if due, ok := l.history.Ready(l.LastLine()); ok {
+				c.before = due
 				return nil
 			}
 		}
-		_, t.before = s.promptLine(t.prompt)
-		o := s.prompts.Judge(prompt.View{
-			Line: t.before, End: s.End(), AltScreen: t.alt,
-			Prompt: t.prompt, Pagers: e.Pagers, Shell: t.sh, Marked: t.scan != nil,
+		_, c.before = l.promptLine(c.r.Prompt)
+		o := l.history.Judge(prompt.View{
+			Line: c.before, End: l.out.Stat().End, AltScreen: c.alt,
+			Prompt: c.r.Prompt, Pagers: c.r.Pagers, Shell: c.sh, Marked: c.scan != nil,
 		})
-		if o != nil && !o.Passing && !s.prompts.Reacting(s.End()) {
-			return t.busy(o)
+		if o != nil && !o.Passing && !l.history.Reacting(l.out.Stat().End) {
+			return c.busy(o)
 		}
 		var still <-chan time.Time
 		if o == nil {
-			rest := quietStop - age(&s.count.lastRx)
+			rest := quietStop - l.t.Quiet()
 			if rest <= 0 {
 				return nil
 			}
@@ -96,23 +87,23 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 		case <-changed:
 		case <-still:
 		case <-limit.C:
-			if o == nil || t.scan == nil && t.prompt == nil { // a console may have no prompt before it is typed to
+			if o == nil || c.scan == nil && c.r.Prompt == nil { // a console may have no prompt before it is typed to
 				return nil
 			}
-			return t.busy(o)
+			return c.busy(o)
 		case <-ctx.Done():
-			return s.notTyped(ctx)
-		case <-t.x.ctx.Done():
-			if s.ctx.Err() != nil {
-				<-s.ended
-				return s.endedError("exec")
+			return l.notTyped(ctx)
+		case <-c.x.Done():
+			if l.t.Context().Err() != nil {
+				_, _ = l.t.End()
+				return l.t.Closed("exec")
 			}
 			if o != nil {
-				return t.busy(o)
+				return c.busy(o)
 			}
 			return &term.Error{
 				Op:      "exec",
-				Session: s.id,
+				Session: l.session,
 				Kind:    term.ExecTimeout,
 				Msg:     "the time for the command was over before the terminal showed a prompt; nothing was typed",
 			}
@@ -120,12 +111,12 @@ func (t *typedRun) ready(ctx context.Context, e Expect) error {
 	}
 }
 
-func (t *typedRun) busy(o *prompt.Obstacle) error {
+func (c *Command) busy(o *prompt.Obstacle) error {
 	return &term.Error{
-		Op: "exec", Session: t.s.id, Kind: term.Busy, Reason: o.Reason,
+		Op: "exec", Session: c.l.session, Kind: term.Busy, Reason: o.Reason,
 		Msg:     o.What + ", so nothing was typed",
-		Advice:  confirm(o.Reason) + "use Session.Write and Read" + t.s.beside(", or LaneChannel"),
-		Details: &term.Details{WaitingFor: o.Waiting, Channel: t.s.hasChannel()},
+		Advice:  confirm(o.Reason) + "use Session.Write and Read" + c.l.beside(", or LaneChannel"),
+		Details: &term.Details{WaitingFor: o.Waiting, Channel: c.l.t.HasChannel()},
 	}
 }
 

@@ -1,0 +1,202 @@
+package lane
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ptyctl/session/marker"
+	"ptyctl/session/shell"
+	"ptyctl/term"
+)
+
+// An Outcome says what showed that a command has ended.
+type Outcome int
+
+// The outcomes.
+const (
+	Disconnected Outcome = iota // the terminal ended
+	Marked                      // the marker came
+	Prompted                    // the far side shows its prompt
+	Silent                      // nothing came for a while
+)
+
+// A Command is one command for the terminal, from its preparation to its end. Prepare, Type, Follow and Release are
+// called in this order.
+type Command struct {
+	l  *Lane
+	r  Request
+	id string          // for errors and the record
+	x  context.Context // ends at the command's deadline, or when it is canceled
+	w  io.Writer       // takes the command's output
+
+	sent bool  // the line went out: what is typed from now on is for the command; guarded by Lane.mu
+	turn *turn // in the queue; nil: it has not queued
+
+	typed
+	follower
+	signals
+}
+
+// typed is what goes out for a command.
+type typed struct {
+	text    string      // the line
+	sh      shell.Shell // what reads it
+	touches int         // how often callers had typed when the line was out
+	before  string      // the last line before it
+	alt     bool        // the alternate screen was on before
+}
+
+// A follower is how far the output of a command has been read. The goroutine that follows the command owns it; the
+// outcome may be read when that has ended.
+type follower struct {
+	off   int64 // how far the stream has been read
+	taken bool  // a line end came since: the far side has taken the line
+
+	scan *marker.Scanner // nil: no marker; the prompt or silence ends it, and the following are used
+	echo marker.Echo
+	ends marker.LineEnds
+
+	holding bool   // the unfinished last line goes to held: without marker, and while the command is interrupted
+	held    []byte // it may turn out to be the prompt, which is no output
+
+	pressed time.Time // when a page was last turned; zero: never
+	turned  int64     // how far the stream had been read then
+	cut     pageCut
+
+	outcome Outcome
+	lost    int64 // bytes that came too fast to be looked at
+}
+
+// signals are what others say to the goroutine that follows a command, and what it says to them.
+type signals struct {
+	answered    chan struct{} // holds a token when somebody has typed since
+	interrupted chan struct{} // and this one when that was ctrl_c or ctrl_backslash
+	yielded     chan struct{} // closed when the next command may have the terminal
+	yield       sync.Once
+	pages       atomic.Int32 // turned; see AutoPage
+
+	mu      sync.Mutex // guards the following
+	waiting *term.Waiting
+	changed chan struct{} // closed and replaced when waiting changes
+}
+
+// Prepare finds out what is typed for a command, and waits for its turn if it queues. Release must follow.
+func (l *Lane) Prepare(ctx context.Context, r Request) (c *Command, err error) {
+	c = &Command{l: l, r: r}
+	c.cut.on = r.turnsPages()
+	c.answered, c.interrupted = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.yielded, c.changed = make(chan struct{}), make(chan struct{})
+	if r.Queue { // before anything that takes time, or others that came later would be before us
+		c.turn = l.lineUp(min(r.Wait, r.Timeout))
+	}
+	err = c.prepare(ctx)
+	if err == nil && c.turn != nil {
+		if err = l.awaitTurn(ctx, c.turn); err == nil {
+			err = c.prepare(ctx) // another shell may be there now
+		}
+	}
+	if err != nil {
+		l.leave(c.turn)
+		return nil, err
+	}
+	return c, nil
+}
+
+// prepare finds out for whom the line is, and makes it.
+func (c *Command) prepare(ctx context.Context) (err error) {
+	c.sh = c.l.t.ShellAt(ctx, c.r.Asked, c.r.Expected)
+	c.text, err = c.line()
+	return err
+}
+
+// Type takes the terminal, waits for its prompt and types the line. x ends with the command, id names it, and w takes its
+// output. With an error, the terminal is free again.
+func (c *Command) Type(ctx, x context.Context, id string, w io.Writer) (bytes int, err error) {
+	c.x, c.id, c.w = x, id, w
+	if err := c.l.claim(ctx, c); err != nil {
+		return 0, err
+	}
+	if err = c.ready(ctx); err == nil {
+		bytes, err = c.send(ctx)
+	}
+	if err != nil {
+		c.Release()
+	}
+	return bytes, err
+}
+
+// send types the line.
+func (c *Command) send(ctx context.Context) (int, error) {
+	typed, err := c.l.t.Type(ctx, c.text+"\r", c.r.Epoch)
+	if err != nil {
+		return 0, err
+	}
+	c.off = typed.Cursor
+	if c.scan == nil {
+		c.echo, c.holding = marker.NewEcho(c.text), true
+	}
+	c.touches = c.l.history.Touches()
+	c.l.mu.Lock()
+	c.sent = true
+	c.l.mu.Unlock()
+	return typed.Bytes, nil
+}
+
+// Leave gives up the command's place in the queue, if it has one.
+func (c *Command) Leave() { c.l.leave(c.turn) }
+
+// Release lets the next command have the terminal.
+func (c *Command) Release() {
+	c.l.mu.Lock()
+	defer c.l.mu.Unlock()
+	if c.l.current == c {
+		c.l.current = nil
+		c.l.wake()
+	}
+}
+
+// Class returns the class of what reads the command's line.
+func (c *Command) Class() shell.Class { return c.sh.Class }
+
+// Pages returns how many pages were turned so far.
+func (c *Command) Pages() int { return int(c.pages.Load()) }
+
+// Outcome returns what ended the command, and how many bytes of its output came too fast to be looked at. Requires that
+// Follow has returned.
+func (c *Command) Outcome() (o Outcome, lost int64) { return c.outcome, c.lost }
+
+// Waiting returns what the command seems to wait for, and a channel that is closed when that changes.
+func (c *Command) Waiting() (*term.Waiting, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting, c.changed
+}
+
+// setWaiting says what the command seems to wait for; nil: for nothing.
+func (c *Command) setWaiting(w *term.Waiting) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w == c.waiting || w != nil && c.waiting != nil && *w == *c.waiting {
+		return
+	}
+	c.waiting = w
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// input tells the command that a caller has typed p.
+func (c *Command) input(p []byte) {
+	c.setWaiting(nil)
+	token := c.answered
+	if bytes.ContainsAny(p, "\x03\x1c") {
+		token = c.interrupted
+	}
+	select {
+	case token <- struct{}{}:
+	default: // one is there already
+	}
+}

@@ -1,0 +1,40 @@
+package lane
+
+import "bytes"
+
+// emit takes output of the command. Where the last line may be the prompt, it is held back until it is finished.
+func (c *Command) emit(p []byte) {
+	p = c.cut.strip(p)
+	if !c.holding {
+		_, _ = c.w.Write(p)
+		return
+	}
+	c.held = append(c.held, p...)
+	end := bytes.LastIndexByte(c.held, '\n') + 1
+	if len(c.held)-end > lineBack {
+		end = len(c.held)
+	}
+	_, _ = c.w.Write(c.held[:end])
+	c.held = append(c.held[:0], c.held[end:]...)
+}
+
+// show puts out what is held back.
+func (c *Command) show() {
+	_, _ = c.w.Write(c.held)
+	c.held = c.held[:0]
+}
+
+// letGo ends the holding back. If the last line is the prompt, nothing is undecided any more, and it is dropped.
+func (c *Command) letGo(prompt bool) {
+	if prompt {
+		c.holding = true
+		c.emit(c.undecided())
+		c.emit(c.cut.stop())
+		c.held = c.held[:bytes.LastIndexByte(c.held, '\n')+1]
+		if before, _ := c.l.promptLine(c.r.Prompt); before != "" { // what stands before the prompt is output
+			c.held = append(append(c.held, before...), '\n')
+		}
+	}
+	c.show()
+	c.holding = c.scan == nil
+}

@@ -1,0 +1,229 @@
+package lane
+
+import (
+	"bytes"
+	"time"
+
+	"ptyctl/session/prompt"
+	"ptyctl/term"
+)
+
+const (
+	// quietPrompt is how long a question must stand still before a result is returned because of it.
+	quietPrompt = 150 * time.Millisecond
+
+	// answerWait is how long an answered question may go on standing there before it counts as asked again.
+	answerWait = 1 * time.Second
+
+	// defaultQuiet is how long a device must be quiet before its answer counts as complete, if the caller gave
+	// neither a time nor a prompt to go by.
+	defaultQuiet = 2 * time.Second
+
+	// followPiece is how much of the stream is looked at in one go.
+	followPiece = 256 << 10
+)
+
+// Follow reads the stream until the command has ended.
+func (c *Command) Follow() (term.Exit, error) {
+	defer func() {
+		c.emit(c.undecided())
+		c.emit(c.cut.stop())
+		c.letGo(false)
+	}()
+	quiet := quietPrompt
+	if c.scan == nil {
+		quiet = quietStop
+	}
+	still := time.NewTimer(quiet)
+	defer still.Stop()
+	idle := time.NewTimer(c.quietTime())
+	defer idle.Stop()
+	if c.quietTime() == 0 {
+		idle.Stop()
+	}
+	for {
+		changed := c.l.out.Changed()
+		if c.advance() {
+			still.Reset(quiet)
+			c.setWaiting(nil)
+			if c.quietTime() > 0 {
+				idle.Reset(c.quietTime())
+			}
+		}
+		if c.ended() {
+			return c.marked(), nil
+		}
+		if c.l.out.Stat().Closed {
+			return c.closed(), nil
+		}
+		select {
+		case <-changed:
+		case <-still.C:
+			if c.prompted() {
+				return c.atEnd(), nil
+			}
+			c.await(c.question(), still)
+		case <-idle.C:
+			switch w := c.question(); {
+			case c.prompted():
+				return c.atEnd(), nil
+			case w != nil: // not silent: it waits for an answer
+				c.await(w, still)
+				continue
+			default:
+				c.outcome = Silent
+				return term.Exit{}, nil
+			}
+		case <-c.answered:
+			c.setWaiting(nil)
+			still.Reset(answerWait)
+		case <-c.interrupted:
+			if e, ok := c.settled(c.x, interruptGrace*3); ok {
+				return e, nil
+			}
+			still.Reset(quiet)
+		case <-c.yielded:
+			return c.atEnd(), nil
+		case <-c.x.Done():
+			if c.l.t.Context().Err() != nil { // the session, not the command's time, is over
+				return c.closed(), nil
+			}
+			return c.stop(), nil
+		}
+	}
+}
+
+// ended reports whether the marker came.
+func (c *Command) ended() bool {
+	if c.scan == nil {
+		return false
+	}
+	_, ok := c.scan.Status()
+	return ok
+}
+
+// quietTime is the silence that ends a command without marker; 0: none does.
+func (c *Command) quietTime() time.Duration {
+	switch {
+	case c.scan != nil:
+		return 0
+	case c.r.Idle > 0:
+		return c.r.Idle
+	case c.r.Prompt != nil:
+		return 0
+	}
+	return defaultQuiet
+}
+
+// asks says that the command seems to wait for w, whose text is then output.
+func (c *Command) asks(w *term.Waiting) {
+	switch {
+	case w == nil:
+	case c.scan == nil:
+		c.show()
+	case w.Kind == prompt.Command && !c.scan.Started(): // the line was none for the shell that reads it
+		c.l.history.Refused()
+	}
+	c.setWaiting(w)
+}
+
+// marked is the outcome when the marker came: the shell is ready, whatever it shows, unless somebody has typed
+// meanwhile. And the line before was a prompt.
+func (c *Command) marked() term.Exit {
+	c.outcome = Marked
+	c.l.history.Marked(c.sh.Class, c.before, c.touches)
+	status, _ := c.scan.Status()
+	return term.Exit{Known: true, Code: status}
+}
+
+// atEnd is the outcome when the prompt is back: it is in the last line, and no output.
+func (c *Command) atEnd() term.Exit {
+	c.outcome = Prompted
+	c.letGo(true)
+	return term.Exit{}
+}
+
+// advance takes what has arrived, and reports whether there was anything.
+func (c *Command) advance() bool {
+	from := c.off
+	for !c.ended() {
+		sl := c.l.out.At(c.off, followPiece)
+		if sl.Next == c.off {
+			break
+		}
+		c.off = sl.Next
+		c.lost += sl.Dropped
+		c.taken = c.taken || bytes.IndexByte(sl.Data, '\n') >= 0
+		switch c.scan {
+		case nil:
+			c.emit(c.echo.Strip(c.ends.Convert(nil, sl.Data)))
+		default:
+			if sl.Dropped > 0 { // the start was there, or the echo would be
+				c.scan.Assume()
+				c.taken = true
+			}
+			c.emit(c.scan.Feed(nil, sl.Data))
+		}
+	}
+	return c.off > from
+}
+
+// undecided returns what was held back for something that does not come any more.
+func (c *Command) undecided() []byte {
+	if c.scan != nil {
+		return c.scan.Flush(nil)
+	}
+	return append(c.echo.Strip(c.ends.Flush(nil)), c.echo.Flush()...)
+}
+
+// atPrompt reports whether line is the prompt.
+func (c *Command) atPrompt(line string) bool {
+	switch {
+	case line == "":
+		return false
+	case c.r.Prompt != nil && c.r.Prompt.MatchString(line):
+		return true
+	}
+	return line == c.before || prompt.SameStem(line, c.before) || c.l.history.IsLearned(line)
+}
+
+// prompted reports whether the far side of a command without marker is ready again: the prompt that was given,
+// or else the line that stood there before, in the last line.
+func (c *Command) prompted() bool {
+	if c.scan != nil || !c.taken || c.echo.Pending() || c.off == 0 {
+		return false
+	}
+	_, line := c.l.promptLine(c.r.Prompt)
+	if c.r.Prompt != nil {
+		return line != "" && c.r.Prompt.MatchString(line)
+	}
+	return c.atPrompt(line)
+}
+
+// question says what the running command seems to wait for, or nil.
+func (c *Command) question() *term.Waiting {
+	line := c.l.LastLine()
+	switch {
+	case !c.alt && c.l.t.Modes().AltScreen:
+		return &term.Waiting{Kind: prompt.Editor, Text: line}
+	case c.taken && c.atPrompt(line):
+		return &term.Waiting{Kind: prompt.Command, Text: line}
+	case c.scan != nil && !c.scan.Started():
+		return nil
+	}
+	return prompt.Waits(line, c.r.Pagers)
+}
+
+// closed is the outcome of a command during which the terminal ended: it may have ended it itself.
+func (c *Command) closed() term.Exit {
+	exit, err := c.l.t.End()
+	c.advance()
+	if c.ended() {
+		return c.marked()
+	}
+	c.outcome = Disconnected
+	if exit.Known && err == nil {
+		return exit
+	}
+	return term.Exit{}
+}

@@ -1,0 +1,69 @@
+package lane
+
+import (
+	"context"
+	"time"
+
+	"ptyctl/term"
+)
+
+// interruptGrace is how long a command in the terminal may take to obey ctrl_c, and again ctrl_backslash.
+const interruptGrace = 1 * time.Second
+
+// stop ends a command whose time is over, as a person would: ctrl_c, then ctrl_backslash. Once others have typed, or
+// the lock has changed hands, what runs in the terminal may be theirs, and no key is pressed.
+func (c *Command) stop() term.Exit {
+	c.outcome = Prompted
+	for _, key := range []string{"\x03", "\x1c"} {
+		if !c.press(key, "to stop "+c.id, func() {}) {
+			break
+		}
+		if e, ok := c.settled(c.l.t.Context(), interruptGrace); ok {
+			e.Killed = "yes"
+			return e
+		}
+	}
+	return term.Exit{Killed: "unknown"}
+}
+
+// press presses a key for the command, unless others have typed since its line went out, and calls done when it is out. It
+// reports whether it does.
+func (c *Command) press(key, why string, done func()) bool {
+	if c.l.history.Touches() != c.touches {
+		return false
+	}
+	return c.l.t.Press(Key{Text: key, Why: why, Actor: c.r.Actor, Epoch: c.r.Epoch}, done)
+}
+
+// settled waits, at most limit, until the marker or the prompt shows that the command is gone: a shell that is
+// interrupted gives up the whole line, and with it the marker.
+func (c *Command) settled(ctx context.Context, limit time.Duration) (e term.Exit, ok bool) {
+	c.holding = true
+	c.emit(c.cut.stop())
+	defer func() { c.letGo(ok && !e.Known) }()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	still := time.NewTimer(quietStop)
+	defer still.Stop()
+	for {
+		changed := c.l.out.Changed()
+		if c.advance() {
+			still.Reset(quietStop)
+		}
+		if c.ended() {
+			return c.marked(), true
+		}
+		select {
+		case <-changed:
+		case <-still.C:
+			if c.atPrompt(c.l.LastLine()) {
+				c.outcome = Prompted
+				return term.Exit{}, true
+			}
+		case <-timer.C:
+			return term.Exit{}, false
+		case <-ctx.Done():
+			return term.Exit{}, false
+		}
+	}
+}
