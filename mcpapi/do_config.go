@@ -7,7 +7,7 @@ import (
 )
 
 func configure(ctx context.Context, c *Call, in *configArgs) (any, error) {
-	s, err := c.m.GetFor(ctx, c.verb(), in.SessionID)
+	s, err := c.Session(ctx, c.verb(), in.SessionID)
 	if err != nil {
 		return nil, err
 	}

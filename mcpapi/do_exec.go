@@ -13,7 +13,7 @@ import (
 )
 
 func execute(ctx context.Context, c *Call, in *execArgs) (any, error) {
-	s, err := c.m.GetFor(ctx, term.VerbExec, in.SessionID)
+	s, err := c.Session(ctx, term.VerbExec, in.SessionID)
 	if err != nil {
 		return nil, err
 	}

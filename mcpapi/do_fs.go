@@ -29,9 +29,9 @@ func doFS(ctx context.Context, c *Call, in *fsArgs) (any, error) {
 		ctx, stop = context.WithTimeout(ctx, c.millis("timeout_ms", in.TimeoutMS, c.o.MaxWait, "limits.max_wait_ms"))
 		defer stop()
 	}
-	files := c.m.Files()
+	files := c.Files()
 	if in.SessionID != "" {
-		s, err := c.m.GetFor(ctx, c.verb(), in.SessionID)
+		s, err := c.Session(ctx, c.verb(), in.SessionID)
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,7 @@ func doIO(ctx context.Context, c *Call, in *ioArgs) (any, error) {
 	if c.action == "search" {
 		return c.search(ctx, in)
 	}
-	s, err := c.m.GetFor(ctx, term.Verb(c.action), in.SessionID)
+	s, err := c.Session(ctx, term.Verb(c.action), in.SessionID)
 	if err != nil {
 		return nil, err
 	}

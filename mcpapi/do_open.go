@@ -32,14 +32,14 @@ func (c *Call) open(ctx context.Context, in *sessionArgs, out *sessionOut) error
 		t.Telnet.Enter = p.Enter
 	}
 	req := session.OpenRequest{
-		Target: t, Device: in.DeviceID, OwnOnly: callerFrom(ctx).Isolated, Expect: expect, Wait: c.o.MaxWait,
+		Target: t, Device: in.DeviceID, Expect: expect, Wait: c.o.MaxWait,
 		IdleTimeout: c.millis("timeouts.idle_timeout_ms", in.Timeouts.Idle, 0, ""),
 	}
 	if in.AcquireLock {
 		req.LockTTL = c.lockTTL(in.LockTTL)
 	}
 	c.meter.waits("connecting", nil)
-	res, err := c.m.Open(ctx, req)
+	res, err := c.Open(ctx, req)
 	if err != nil {
 		return err
 	}

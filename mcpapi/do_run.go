@@ -31,7 +31,7 @@ func run(ctx context.Context, c *Call, in *runArgs) (any, error) {
 	if in.TimeoutMS > 0 {
 		r.Timeout = c.millis("timeout_ms", in.TimeoutMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms")
 	}
-	res, err := c.m.Run(ctx, r)
+	res, err := c.Run(ctx, r)
 	if err != nil {
 		return nil, err
 	}

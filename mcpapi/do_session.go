@@ -76,7 +76,7 @@ func (out *sessionOut) show(s *session.Session) {
 }
 
 func (c *Call) close(ctx context.Context, in *sessionArgs, out *sessionOut) error {
-	s, err := c.m.GetFor(ctx, term.VerbClose, in.SessionID)
+	s, err := c.Session(ctx, term.VerbClose, in.SessionID)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (c *Call) close(ctx context.Context, in *sessionArgs, out *sessionOut) erro
 }
 
 func (c *Call) lock(ctx context.Context, in *sessionArgs, out *sessionOut) error {
-	s, err := c.m.GetFor(ctx, term.Verb(c.action), in.SessionID)
+	s, err := c.Session(ctx, term.Verb(c.action), in.SessionID)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (c *Call) lockTTL(ms int64) time.Duration {
 }
 
 func (c *Call) signal(ctx context.Context, in *sessionArgs, out *sessionOut) error {
-	s, err := c.m.GetFor(ctx, term.VerbSignal, in.SessionID)
+	s, err := c.Session(ctx, term.VerbSignal, in.SessionID)
 	if err != nil {
 		return err
 	}

@@ -251,7 +251,7 @@ func TestElicitEnds(t *testing.T) {
 			kind     term.Kind
 		}{
 			"with the login":            {Options{Elicitation: true}, session.Config{PromptTimeout: 200 * time.Millisecond}, term.AuthFailed},
-			"with what a call may wait": {Options{Elicitation: true, MaxWait: 300 * time.Millisecond}, session.Config{}, ""},
+			"with what a call may wait": {Options{Elicitation: true, Limits: Limits{MaxWait: 300 * time.Millisecond}}, session.Config{}, ""},
 		} {
 			t.Run(revision+" "+name, func(t *testing.T) {
 				answered := make(chan struct{})

@@ -108,7 +108,7 @@ func TestExecRefused(t *testing.T) {
 
 // Output above the budget: head and tail are in the result, the middle is read by exec_id and cursor.
 func TestExecOutputBudget(t *testing.T) {
-	l := newLab(t, labConfig{options: Options{MaxReadBytes: 4000}})
+	l := newLab(t, labConfig{options: Options{Limits: Limits{MaxReadBytes: 4000}}})
 	l.open("")
 	// 2,000 lines of 5 bytes: 0000 to 1999.
 	const cmd = `"cmd":"i=0; while [ $i -lt 2000 ]; do printf '%04d\\n' $i; i=$((i+1)); done"`
@@ -163,7 +163,7 @@ func TestExecOutputBudget(t *testing.T) {
 // A command that outlasts the call goes on, and exec_id goes on waiting for it.
 func TestExecRunning(t *testing.T) {
 	t.Parallel() // it waits
-	l := newLab(t, labConfig{options: Options{MaxWait: 2 * time.Second}})
+	l := newLab(t, labConfig{options: Options{Limits: Limits{MaxWait: 2 * time.Second}}})
 	l.open("")
 	goOn := filepath.Join(t.TempDir(), "go-on")
 	r := l.ok(
@@ -200,7 +200,7 @@ func TestExecRunning(t *testing.T) {
 }
 
 func TestExecCancel(t *testing.T) {
-	l := newLab(t, labConfig{options: Options{MaxWait: 50 * time.Millisecond}})
+	l := newLab(t, labConfig{options: Options{Limits: Limits{MaxWait: 50 * time.Millisecond}}})
 	l.open("")
 	r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo begun; exec sleep 100"}`)
 	if r.DoneReason != "running" {
@@ -218,7 +218,7 @@ func TestExecCancel(t *testing.T) {
 }
 
 func TestExecTimeout(t *testing.T) {
-	l := newLab(t, labConfig{options: Options{ExecTimeout: 100 * time.Millisecond}})
+	l := newLab(t, labConfig{options: Options{Limits: Limits{ExecTimeout: 100 * time.Millisecond}}})
 	l.open("")
 	for _, args := range []string{``, `,"timeout_ms":150`} {
 		r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo begun; exec sleep 100"`+args+`}`)

@@ -260,7 +260,7 @@ func TestFilesRetried(t *testing.T) {
 // TestFilesLarge moves a file in the parts that calls take.
 func TestFilesLarge(t *testing.T) {
 	const size, part = 2 << 20, 512 << 10
-	l := newFilesLab(t, labConfig{options: Options{MaxFileRead: part}}, fsx.Limits{Read: part, Write: part})
+	l := newFilesLab(t, labConfig{options: Options{Limits: Limits{MaxFileRead: part}}}, fsx.Limits{Read: part, Write: part})
 	l.open("")
 	data := make([]byte, size)
 	source := rand.NewChaCha8([32]byte{9})

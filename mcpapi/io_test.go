@@ -148,7 +148,7 @@ func TestClamping(t *testing.T) {
 	l := newLab(
 		t,
 		labConfig{
-			options: Options{MaxWait: 60 * time.Millisecond, MaxReadBytes: 5, ReadTimeout: time.Millisecond},
+			options: Options{Limits: Limits{MaxWait: 60 * time.Millisecond, MaxReadBytes: 5, ReadTimeout: time.Millisecond}},
 			ssh:     sshserver.Config{Handler: echo},
 		},
 	)

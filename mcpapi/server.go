@@ -28,17 +28,10 @@ type Options struct {
 	More       []Toolset // sets of others: offered if Toolsets names them
 	Local      []string  // the transports whose clients are offered ptyctl_run, and files of this machine; a Gate decides what they may do. Empty: none
 
-	MaxWait           time.Duration // the longest a call waits; 0: 50 s
-	ReadTimeout       time.Duration // of a read that names none; 0: 2 s
-	ExecTimeout       time.Duration // of a command that names none; 0: 60 s
-	MaxConnectTimeout time.Duration // 0: 2 min
-	MaxExecTimeout    time.Duration // 0: 24 h
-	MaxReadBytes      int           // most bytes of one read; 0: 1 MiB
-	MaxFileRead       int           // most bytes of one read of a file; 0: 1 MiB
-	LockTTL           time.Duration // of a lock that names none; 0: 60 s
-	MaxLockTTL        time.Duration // 0: 1 h
-	NoInteractive     bool          // never ask during a login
-	AllowForce        bool          // a task without the lock may close by force
+	Limits
+
+	NoInteractive bool // never ask during a login
+	AllowForce    bool // a task without the lock may close by force
 
 	Elicitation   bool // questions of a login are put to the person at the client, where the client can ask
 	JSONRPCErrors bool // failures are JSON-RPC errors on stdio; see rpcerror.go

@@ -103,7 +103,7 @@ func TestOpenOptions(t *testing.T) {
 	l := newLab(
 		t,
 		labConfig{
-			options: Options{MaxConnectTimeout: 9 * time.Second, LockTTL: 20 * time.Second, MaxLockTTL: 30 * time.Second},
+			options: Options{Limits: Limits{MaxConnectTimeout: 9 * time.Second, LockTTL: 20 * time.Second, MaxLockTTL: 30 * time.Second}},
 		},
 	)
 
@@ -199,7 +199,7 @@ func TestOpenFails(t *testing.T) {
 }
 
 func TestLocks(t *testing.T) {
-	l := newLab(t, labConfig{options: Options{MaxLockTTL: time.Minute}})
+	l := newLab(t, labConfig{options: Options{Limits: Limits{MaxLockTTL: time.Minute}}})
 	l.open("")
 	r := l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"a"}`)
 	if r.LockHolder != "a" || r.LockExpiresAt <= time.Now().UnixMilli() || r.SessionID != l.session {

@@ -17,11 +17,14 @@ func (a *App) newServer(cfg config.Config) *server.MCPServer {
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: a.sessions, Version: a.version, Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly,
 		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.aiterm), Local: localTransports(cfg.Local),
-		MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),
-		ExecTimeout: cfg.Session.DefaultExecTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout,
-		MaxConnectTimeout: cfg.Limits.MaxConnectTimeout,
-		MaxReadBytes:      cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,
-		LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL, AllowForce: cfg.Locks.AllowForce,
+		Limits: mcpapi.Limits{
+			MaxWait: cfg.Limits.MaxWait, ReadTimeout: max(cfg.Session.ReadTimeout, 1),
+			ExecTimeout: cfg.Session.DefaultExecTimeout, MaxExecTimeout: cfg.Limits.MaxExecTimeout,
+			MaxConnectTimeout: cfg.Limits.MaxConnectTimeout,
+			MaxReadBytes:      cfg.Limits.MaxReadBytes, MaxFileRead: cfg.FS.MaxReadBytes,
+			LockTTL: cfg.Locks.DefaultTTL, MaxLockTTL: cfg.Locks.MaxTTL,
+		},
+		AllowForce:    cfg.Locks.AllowForce,
 		NoInteractive: !cfg.Auth.Interactive, Elicitation: cfg.Auth.Elicitation,
 		JSONRPCErrors: cfg.Server.JSONRPCErrors, Watch: a.watch, Pages: a.pages, Logger: a.log,
 	})

@@ -27,13 +27,11 @@ type readFileArgs struct {
 
 // readFile returns the start of a file below the operator's folders, up to max_bytes.
 func (s *Set) readFile(ctx context.Context, c *call, in *readFileArgs) (*readFileOut, error) {
-	limit := int64(c.Options().MaxFileRead)
+	limit := int64(c.Limits().MaxFileRead)
 	c.Waits("reading "+filepath.Base(in.Path), nil)
-	ctx, stop := context.WithTimeout(ctx, c.Options().MaxWait)
+	ctx, stop := context.WithTimeout(ctx, c.Limits().MaxWait)
 	defer stop()
-	d, err := c.Options().
-		Sessions.Files().
-		Read(ctx, term.FileRead{Path: in.Path, Max: c.lower("max_bytes", cmp.Or(in.MaxBytes, limit), limit, "fs.max_read_bytes")})
+	d, err := c.Files().Read(ctx, term.FileRead{Path: in.Path, Max: c.lower("max_bytes", cmp.Or(in.MaxBytes, limit), limit, "fs.max_read_bytes")})
 	if err != nil {
 		return nil, fileError(in.Path, err)
 	}
@@ -69,9 +67,9 @@ func (s *Set) writeFile(ctx context.Context, c *call, in *writeFileArgs) (*write
 		w.Mode = new(fs.FileMode(n))
 	}
 	c.Waits("writing "+filepath.Base(in.Path), nil)
-	ctx, stop := context.WithTimeout(ctx, c.Options().MaxWait)
+	ctx, stop := context.WithTimeout(ctx, c.Limits().MaxWait)
 	defer stop()
-	files := c.Options().Sessions.Files()
+	files := c.Files()
 	out, err := files.Write(ctx, w)
 	if errors.Is(err, term.AccessDenied) { // the folder may be read-only for this user while the file itself is not
 		w.NonAtomic = true
@@ -104,9 +102,9 @@ type listArgs struct {
 
 // list returns the entries of a folder, sorted by name.
 func (s *Set) list(ctx context.Context, c *call, in *listArgs) (*listOut, error) {
-	ctx, stop := context.WithTimeout(ctx, c.Options().MaxWait)
+	ctx, stop := context.WithTimeout(ctx, c.Limits().MaxWait)
 	defer stop()
-	l, err := c.Options().Sessions.Files().List(ctx, term.FileList{Path: in.Path})
+	l, err := c.Files().List(ctx, term.FileList{Path: in.Path})
 	if err != nil {
 		return nil, fileError(in.Path, err)
 	}

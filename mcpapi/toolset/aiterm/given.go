@@ -78,5 +78,5 @@ func (c *call) lower(field string, asked, limit int64, key string) int64 {
 // wait converts the milliseconds of a field to a duration, lowered to the operator's
 // longest wait.
 func (c *call) wait(field string, ms int64) time.Duration {
-	return time.Duration(c.lower(field, ms, c.Options().MaxWait.Milliseconds(), "limits.max_wait_ms")) * time.Millisecond
+	return time.Duration(c.lower(field, ms, c.Limits().MaxWait.Milliseconds(), "limits.max_wait_ms")) * time.Millisecond
 }

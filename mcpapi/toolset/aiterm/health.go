@@ -17,7 +17,7 @@ type healthOut struct {
 // healthInfo returns the versions of ptyctl and Go, and the uptime.
 func (s *Set) healthInfo(_ context.Context, c *call, _ *struct{}) (*healthOut, error) {
 	return &healthOut{
-		Version:   c.Options().Version,
+		Version:   c.Version(),
 		GoVersion: runtime.Version(),
 		UptimeS:   int64(time.Since(s.began).Seconds()),
 	}, nil

@@ -70,9 +70,9 @@ func (s *Set) ptyOpen(ctx context.Context, c *call, in *openArgs) (*openOut, err
 	id := session.NewID(filepath.Base(in.Argv[0]))
 	n := s.follow(id)
 	c.Waits("the start of the program", nil)
-	r, err := c.Options().Sessions.Open(ctx, session.OpenRequest{
+	r, err := c.Open(ctx, session.OpenRequest{
 		ID: id, Target: term.Target{Protocol: "local", PTY: term.PTY{Cols: in.Cols, Rows: in.Rows}, Local: local},
-		Life: time.Duration(in.TimeoutMS) * time.Millisecond, Wait: c.Options().MaxWait,
+		Life: time.Duration(in.TimeoutMS) * time.Millisecond, Wait: c.Limits().MaxWait,
 	})
 	if err != nil {
 		s.forget(id)

@@ -35,7 +35,7 @@ const (
 // ptyRead returns the chunks after since_seq and waits if there are none yet. Every
 // reader has its own position, so any number of readers may read the same terminal.
 func (s *Set) ptyRead(ctx context.Context, c *call, in *readArgs) (*readOut, error) {
-	o := c.Options()
+	o := c.Limits()
 	bytes, wait := cmp.Or(in.MaxBytes, min(readBytes, int64(o.MaxReadBytes))), min(readWait, o.MaxWait.Milliseconds())
 	if in.TimeoutMS != nil {
 		wait = *in.TimeoutMS

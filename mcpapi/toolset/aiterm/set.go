@@ -76,7 +76,7 @@ func (s *Set) terminal(ctx context.Context, c *call, verb term.Verb, id string) 
 	}
 	n := s.numbering(id)
 	if n == nil { // a session of other tools
-		return nil, nil, c.Options().Sessions.Hide(ctx, verb, id)
+		return nil, nil, c.Hide(ctx, verb, id)
 	}
 	return t, n, nil
 }

@@ -59,13 +59,13 @@ func (s *Set) shellRun(ctx context.Context, c *call, in *shellArgs) (*shellOut, 
 	if err != nil {
 		return nil, err
 	}
-	o := c.Options()
+	o := c.Limits()
 	timeout := min(o.ExecTimeout, o.MaxWait)
 	if in.TimeoutMS > 0 {
 		timeout = c.wait("timeout_ms", in.TimeoutMS)
 	}
 	c.Waits("the program", nil)
-	r, err := o.Sessions.Run(ctx, session.RunRequest{
+	r, err := c.Run(ctx, session.RunRequest{
 		Target: term.Target{Protocol: "local", Local: local}, Stdin: stdin,
 		Timeout: timeout, Grace: shellGrace, MaxOutput: o.MaxReadBytes, Once: true,
 	})

@@ -34,14 +34,14 @@ type reader struct {
 // get returns the bookmark of r and creates it if necessary. Each new bookmark replaces
 // those of sessions that the manager no longer lists. The map therefore has at most
 // sessions times readers entries, and the operator's tokens bound the number of readers.
-func (b *bookmarks) get(r reading, in *session.Manager) *bookmark {
+func (b *bookmarks) get(r reading, listed func(*session.Session) bool) *bookmark {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m := b.of[r]; m != nil {
 		return m
 	}
 	for old := range b.of {
-		if now, err := in.Get(old.s.ID()); err != nil || now != old.s {
+		if !listed(old.s) {
 			delete(b.of, old)
 		}
 	}

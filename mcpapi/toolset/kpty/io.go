@@ -113,7 +113,7 @@ func (c *call) maxBytes() int {
 	if n == 0 {
 		n = outputBytes
 	}
-	return int(min(n, int64(c.Options().MaxReadBytes)))
+	return int(min(n, int64(c.Limits().MaxReadBytes)))
 }
 
 // wait returns how long the call may wait: the caller's timeout_ms or otherwise, but at
@@ -122,7 +122,7 @@ func (c *call) wait(otherwise time.Duration) time.Duration {
 	if c.in.TimeoutMS != nil {
 		otherwise = time.Duration(*c.in.TimeoutMS) * time.Millisecond
 	}
-	return min(otherwise, c.Options().MaxWait)
+	return min(otherwise, c.Limits().MaxWait)
 }
 
 // bookmark returns the caller's read position in the session.
@@ -132,13 +132,13 @@ func (c *call) bookmark(ctx context.Context) *bookmark {
 		who := term.ActorFrom(ctx)
 		r.by = reader{onlyReads: true, transport: who.Transport, token: who.Token}
 	}
-	return c.read.get(r, c.Options().Sessions)
+	return c.read.get(r, c.Listed)
 }
 
 // readOn returns the output since the last read and waits for it if there is none yet.
 // Only one read at a time has the turn; the others wait for it within their own timeout.
 func (c *call) readOn(ctx context.Context) (any, error) {
-	until := time.Now().Add(c.wait(c.Options().ReadTimeout))
+	until := time.Now().Add(c.wait(c.Limits().ReadTimeout))
 	c.Waits("output of "+c.s.ID(), c.s)
 	m := c.bookmark(ctx)
 	if !m.take(ctx, time.Until(until)) {

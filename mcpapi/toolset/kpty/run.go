@@ -39,7 +39,7 @@ type runOut struct {
 // comments, open quotes, here-documents and syntax errors in the command.
 func (c *call) run(ctx context.Context) (any, error) {
 	c.Waits("the command on "+c.s.ID(), c.s)
-	until := time.Now().Add(c.Options().MaxWait)
+	until := time.Now().Add(c.Limits().MaxWait)
 	var res session.ExecResult
 	var err error
 	var warnings []string
@@ -50,7 +50,7 @@ func (c *call) run(ctx context.Context) (any, error) {
 			"exec_id goes on with a command as it was started: leave command, sentinel and timeout_ms out",
 		)
 	case c.in.ExecID != "":
-		res, err = c.s.ContinueExec(ctx, c.in.ExecID, c.Options().MaxWait, c.maxBytes())
+		res, err = c.s.ContinueExec(ctx, c.in.ExecID, c.Limits().MaxWait, c.maxBytes())
 		if errors.Is(err, term.NotFound) {
 			return nil, c.Invalid(
 				"exec_id",
@@ -108,14 +108,14 @@ func (c *call) request() (r session.ExecRequest, warnings []string, err error) {
 	if timeout == 0 {
 		return r, nil, c.Invalid("timeout_ms", "timeout_ms must be at least 1: a command needs time")
 	}
-	if most := c.Options().MaxExecTimeout; timeout > most {
+	if most := c.Limits().MaxExecTimeout; timeout > most {
 		timeout, warnings = most, append(warnings, "timeout_ms was lowered to "+most.String())
 	}
 	r = session.ExecRequest{
 		Command:   c.in.Command,
 		Lane:      session.LaneTerminal,
 		Timeout:   timeout,
-		Wait:      c.Options().MaxWait,
+		Wait:      c.Limits().MaxWait,
 		MaxOutput: c.maxBytes(),
 	}
 	if c.in.Sentinel == "" {

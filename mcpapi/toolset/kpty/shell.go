@@ -70,12 +70,12 @@ type spawnOut struct {
 func (c *call) spawn(ctx context.Context) (any, error) {
 	shell := cmp.Or(c.in.Shell, defaultShell(runtime.GOOS, os.Getenv, exec.LookPath))
 	c.Waits("starting "+shell, nil)
-	res, err := c.Options().Sessions.Open(ctx, session.OpenRequest{
+	res, err := c.Open(ctx, session.OpenRequest{
 		Target: term.Target{
 			Protocol: "local", Local: term.LocalOptions{Argv: []string{shell}, Dir: c.in.Cwd},
 			PTY: term.PTY{Cols: cmp.Or(c.in.Cols, defaultCols), Rows: cmp.Or(c.in.Rows, defaultRows)},
 		},
-		BufferBytes: bufferBytes, Wait: c.Options().MaxWait,
+		BufferBytes: bufferBytes, Wait: c.Limits().MaxWait,
 	})
 	if err != nil {
 		return nil, err

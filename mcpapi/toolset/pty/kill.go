@@ -33,7 +33,7 @@ func (s *set) kill(ctx context.Context, c *mcpapi.Call, in *killArgs) (any, erro
 	v := t.view(t.Info())
 	if in.Cleanup {
 		s.terminals.remove(in.ID)
-		c.Options().Sessions.Forget(t.Session)
+		c.Forget(t.Session)
 	}
 	return mcpapi.Answer{Text: v.ended(ran, in.Cleanup)}, nil
 }

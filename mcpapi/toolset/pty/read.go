@@ -23,7 +23,7 @@ func (s *set) read(ctx context.Context, c *mcpapi.Call, in *readArgs) (any, erro
 		return nil, err
 	}
 	st := t.status(t.State()) // before the lines: if the program has ended, no line may be missing
-	p := page{offset: in.Offset, limit: in.Limit, room: c.Options().MaxReadBytes}
+	p := page{offset: in.Offset, limit: in.Limit, room: c.Limits().MaxReadBytes}
 	if in.Pattern == "" {
 		t.page(ctx, &p)
 	} else if err = t.search(ctx, &p, in); err != nil {

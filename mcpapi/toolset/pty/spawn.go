@@ -29,16 +29,16 @@ func (s *set) spawn(ctx context.Context, c *mcpapi.Call, in *spawnArgs) (any, er
 	if len(in.Title) > maxTitle || strings.ContainsFunc(in.Title, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return nil, c.Invalid("title", fmt.Sprintf("title must be one line of at most %d bytes", maxTitle))
 	}
-	o := c.Options()
+	o := c.Limits()
 	c.Waits("the program to start", nil)
-	opened, err := o.Sessions.Open(ctx, session.OpenRequest{
+	opened, err := c.Open(ctx, session.OpenRequest{
 		Target: term.Target{Protocol: "local", Local: local, PTY: term.PTY{Term: "xterm-256color", Cols: 120, Rows: 40}},
-		ID:     newID(o.Sessions), BufferLines: s.lines, BufferBytes: s.lines * lineBytes, Wait: o.MaxWait,
+		ID:     newID(c.Taken), BufferLines: s.lines, BufferBytes: s.lines * lineBytes, Wait: o.MaxWait,
 	})
 	if err != nil {
 		return nil, notStarted(err, in.Command)
 	}
-	v := s.terminals.add(o.Sessions, opened.Session).view(opened.Session.Info())
+	v := s.terminals.add(opened.Session, c.Listed).view(opened.Session.Info())
 	return mcpapi.Answer{Text: v.spawned()}, nil
 }
 

@@ -27,13 +27,10 @@ type terminals struct {
 
 // add makes s a terminal of the set. It also removes the terminals of sessions that the
 // manager has forgotten, so that the map cannot grow without bound.
-func (t *terminals) add(m *session.Manager, s *session.Session) *terminal {
+func (t *terminals) add(s *session.Session, listed func(*session.Session) bool) *terminal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	maps.DeleteFunc(t.byID, func(id string, _ *terminal) bool {
-		_, err := m.Get(id)
-		return err != nil
-	})
+	maps.DeleteFunc(t.byID, func(_ string, old *terminal) bool { return !listed(old.Session) })
 	if t.byID == nil {
 		t.byID = make(map[string]*terminal)
 	}
@@ -66,17 +63,17 @@ func (s *set) find(ctx context.Context, c *mcpapi.Call, verb term.Verb, id strin
 	if t := s.terminals.get(id); t != nil {
 		return t, nil
 	}
-	return nil, c.Options().Sessions.Hide(ctx, verb, id)
+	return nil, c.Hide(ctx, verb, id)
 }
 
 // newID returns an unused id in the form of opencode-pty: pty_ and eight hexadecimal
 // digits.
-func newID(m *session.Manager) string {
+func newID(taken func(id string) bool) string {
 	for {
 		var b [4]byte
 		_, _ = rand.Read(b[:]) // never fails
 		id := "pty_" + hex.EncodeToString(b[:])
-		if _, err := m.Get(id); err != nil {
+		if !taken(id) {
 			return id
 		}
 	}

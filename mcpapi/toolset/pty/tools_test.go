@@ -255,7 +255,7 @@ func TestOutput(t *testing.T) {
 // If output exceeds the buffer, the newest lines remain, numbered from the oldest one
 // kept. No result exceeds the operator's limit.
 func TestBounds(t *testing.T) {
-	l := newLab(t, Options{BufferLines: 10}, session.Config{}, mcpapi.Options{MaxReadBytes: 64})
+	l := newLab(t, Options{BufferLines: 10}, session.Config{}, mcpapi.Options{Limits: mcpapi.Limits{MaxReadBytes: 64}})
 	c := connect(t, l, mcpapi.Caller{})[0]
 	id := c.sh("seq -f 'line %g' 25", `line 25\r\n`)
 	c.awaitEnd(id)
@@ -549,20 +549,20 @@ func TestConcurrency(t *testing.T) {
 // The set forgets sessions that the manager has forgotten.
 func TestForgotten(t *testing.T) {
 	s := &set{lines: 1}
-	m := session.NewManager(session.Config{})
 	l := newLab(t, Options{}, session.Config{}, mcpapi.Options{})
 	c := connect(t, l, mcpapi.Caller{})[0]
 	live, err := l.m.Get(c.sh("echo ready; cat", "ready"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.terminals.add(m, live) // m has never had this session
-	s.terminals.add(l.m, live)
+	listed, gone := func(*session.Session) bool { return true }, func(*session.Session) bool { return false }
+	s.terminals.add(live, gone)
+	s.terminals.add(live, listed)
 	if len(s.terminals.byID) != 1 || s.terminals.get(live.ID()) == nil {
 		t.Errorf("terminals = %v, want only %s", s.terminals.byID, live.ID())
 	}
 	s.terminals.byID["pty_00000000"] = &terminal{Session: live}
-	s.terminals.add(l.m, live)
+	s.terminals.add(live, func(*session.Session) bool { return false })
 	if s.terminals.get("pty_00000000") != nil {
 		t.Error("the set has pty_00000000, want it forgotten like in the manager")
 	}
