@@ -89,6 +89,11 @@ var importRules = []rule{
 	{pkg: "internal/sshserver", theirs: []string{"golang.org/x/crypto/ssh", "github.com/creack/pty", "golang.org/x/sys"}, why: "a peer that shared code with sshx would share its mistakes"},
 	{pkg: "scripts/dist", why: "a person who checks a release must be able to read all the code that made it"},
 	{pkg: "examples/...", ours: []string{"session", "sshx", "term"}, why: "an example imports what a user of the library would import"},
+	{pkg: "internal/tty", ours: []string{"term", "vt"}, theirs: []string{"golang.org/x/term"}, why: "it knows the terminal of this process, and no session"},
+	{pkg: "internal/client", ours: []string{"control", "internal/tty"}, why: "it calls tools and knows no engine"},
+	{pkg: "internal/tmux", ours: []string{"config", "internal/rundir", "internal/tty"}, why: "it shows windows and knows no session"},
+	{pkg: "internal/attach", ours: []string{"control", "vt", "internal/client", "internal/tmux", "internal/tty"}, theirs: []string{"golang.org/x/term"}, why: "a person has the tools of an agent and no more"},
+	{pkg: "internal/direct", ours: []string{"control", "internal/attach", "internal/client", "internal/tty"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "internal/logging", ours: []string{"config"}, theirs: []string{"go.uber.org/zap"}, why: "it writes lines and knows no event"},
 	{
 		pkg: "internal/app",

@@ -3,14 +3,21 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"ptyctl/internal/attach"
+	"ptyctl/internal/client"
+	"ptyctl/internal/tty"
 )
 
 func answerCommand() *cli.Command {
 	return &cli.Command{
-		Name: "answer", Usage: "answer what logins ask: passwords, codes, host keys; the input is hidden (control_mode readwrite)",
+		Name: "answer",
+		Usage: "answer what logins ask: passwords, codes, host keys; " +
+			"the input is hidden (control_mode readwrite)",
 		ArgsUsage: "[ID]",
 		Flags: append(reachFlags(),
 			&cli.BoolFlag{Name: "list", Usage: "only list the questions"},
@@ -18,15 +25,6 @@ func answerCommand() *cli.Command {
 		),
 		Action: runAnswer,
 	}
-}
-
-// An openQuestion is a question that waits.
-type openQuestion struct {
-	PID       int     `json:"pid,omitempty"`
-	SessionID string  `json:"session_id"`
-	Prompt    *prompt `json:"prompt"`
-
-	on *peer
 }
 
 func runAnswer(c *cli.Context) error {
@@ -41,20 +39,22 @@ func runAnswer(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer all.close()
-	var questions []openQuestion
+	defer all.Close()
+	var questions []client.OpenQuestion
 	if len(args) == 1 {
-		e, err := all.find(c.Context, args[0])
+		s, err := all.Find(c.Context, args[0])
 		if err != nil {
 			return err
 		}
-		if questions, err = e.questions(c, questions); err != nil {
+		q, err := s.Question(c.Context)
+		if err != nil {
 			return err
 		}
-		if len(questions) == 0 {
-			return fmt.Errorf("session %s asks nothing", printable(e.SessionID))
+		if q == nil {
+			return fmt.Errorf("session %s asks nothing", tty.Printable(s.SessionID))
 		}
-	} else if questions, err = all.questions(c); err != nil {
+		questions = append(questions, *q)
+	} else if questions, err = all.Questions(c.Context); err != nil {
 		return err
 	}
 	switch {
@@ -64,60 +64,32 @@ func runAnswer(c *cli.Context) error {
 		_, err := fmt.Fprintln(c.App.Writer, "nothing is asked")
 		return err
 	case c.Bool("list"):
-		for _, q := range questions {
-			who := q.Prompt.Host
-			if q.Prompt.User != "" {
-				who = q.Prompt.User + "@" + who
-			}
-			text := strings.TrimSpace(printable(q.Prompt.Text))
-			if _, err := fmt.Fprintf(c.App.Writer, "%s: %s asks (%s): %s\n", printable(q.SessionID), printable(who), printable(q.Prompt.Kind), text); err != nil {
-				return err
-			}
-		}
-		return nil
+		return listQuestions(c.App.Writer, questions)
 	}
-	person := personAt(c)
+	person := attach.NewPerson(c.App.ErrWriter)
 	for _, q := range questions {
-		if err := login(c.Context, &seat{on: q.on.Client, id: q.SessionID}, person); err != nil {
+		at := &attach.Attachment{Client: q.Process.Client, ID: q.SessionID}
+		if err := at.Login(c.Context, person); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(c.App.Writer, "session %s is open\n", printable(q.SessionID)); err != nil {
+		if _, err := fmt.Fprintf(c.App.Writer, "session %s is open\n", tty.Printable(q.SessionID)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// questions returns all that wait for an answer.
-func (all peers) questions(c *cli.Context) ([]openQuestion, error) {
-	found := []openQuestion{}
-	for _, p := range all {
-		entries, _, err := p.list(c.Context)
-		if err != nil {
-			return nil, err
+func listQuestions(w io.Writer, questions []client.OpenQuestion) error {
+	for _, q := range questions {
+		who := q.Question.Host
+		if q.Question.User != "" {
+			who = q.Question.User + "@" + who
 		}
-		for _, e := range entries {
-			if !e.Waiting {
-				continue
-			}
-			if found, err = e.questions(c, found); err != nil {
-				return nil, err
-			}
+		text := strings.TrimSpace(tty.Printable(q.Question.Text))
+		id, who, kind := tty.Printable(q.SessionID), tty.Printable(who), tty.Printable(q.Question.Kind)
+		if _, err := fmt.Fprintf(w, "%s: %s asks (%s): %s\n", id, who, kind, text); err != nil {
+			return err
 		}
 	}
-	return found, nil
-}
-
-// questions appends the session's question, if it has one.
-func (e *sessionEntry) questions(c *cli.Context, to []openQuestion) ([]openQuestion, error) {
-	var now statusResult
-	switch err := e.on.Call(c.Context, toolSession, sessionCall{Action: "status", SessionID: e.SessionID}, &now); {
-	case isCode(err, "NOT_FOUND"):
-		return to, nil
-	case err != nil:
-		return nil, err
-	case now.Prompt != nil:
-		to = append(to, openQuestion{PID: e.PID, SessionID: e.SessionID, Prompt: now.Prompt, on: e.on})
-	}
-	return to, nil
+	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"ptyctl/internal/tty"
 )
 
 // arguments returns the words behind a command's flags, of which there must be from least to most (most < 0: any number).
@@ -58,7 +60,7 @@ func misplaced(c *cli.Context, words []string) error {
 	}
 	given := c.Lineage()[1].Args().Tail() // of this command, as they were typed
 	right := slices.Concat(given[:len(given)-c.NArg()], flags, others)
-	return usageError{fmt.Errorf("flags go before the arguments: %s %s", c.Command.HelpName, commandLine(right))}
+	return usageError{fmt.Errorf("flags go before the arguments: %s %s", c.Command.HelpName, tty.CommandLine(right))}
 }
 
 // flagNamed returns the flag of a command that a word such as --name=value names, or nil.
@@ -77,18 +79,4 @@ func flagNamed(c *cli.Command, word string) cli.DocGenerationFlag {
 
 func usageLine(c *cli.Context) string {
 	return strings.TrimSpace(c.Command.HelpName + " [flags] " + c.Command.ArgsUsage)
-}
-
-// commandLine shows words as they could be typed into a POSIX shell.
-func commandLine(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = w
-		if w == "" || strings.ContainsFunc(w, func(r rune) bool {
-			return !strings.ContainsRune("-_./:=@,%+", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-		}) {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
 }

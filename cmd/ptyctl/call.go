@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"ptyctl/internal/client"
 )
 
 // maxCall bounds the arguments that are read from stdin.
@@ -54,8 +56,8 @@ func runCall(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer all.close()
-	p, err := all.having(c.Context, cmp.Or(about.SessionID, about.ID))
+	defer all.Close()
+	p, err := having(c.Context, all, cmp.Or(about.SessionID, about.ID))
 	if err != nil {
 		return err
 	}
@@ -73,11 +75,11 @@ func runCall(c *cli.Context) error {
 }
 
 // having returns the process that has the session; the only one, if none is named.
-func (all peers) having(ctx context.Context, id string) (*peer, error) {
+func having(ctx context.Context, all client.Processes, id string) (*client.Process, error) {
 	if id != "" && len(all) > 1 {
-		if e, err := all.find(ctx, id); err == nil && strings.EqualFold(e.SessionID, id) {
-			return e.on, nil
+		if s, err := all.Find(ctx, id); err == nil && strings.EqualFold(s.SessionID, id) {
+			return s.Process, nil
 		}
 	}
-	return all.one("")
+	return all.One("")
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ptyctl/config"
-	"ptyctl/control"
+	"ptyctl/internal/client"
+	"ptyctl/internal/tty"
 	"ptyctl/profile"
 	"ptyctl/sshx/sshconfig"
 )
@@ -18,7 +19,7 @@ import (
 // completeFiles is the one candidate that asks the shell to complete the name of a file.
 const completeFiles = ":files"
 
-// completeLimit is how long somebody who has pressed tab waits for sessions to be listed.
+// completeLimit is how long a person who has pressed tab waits for the list of sessions.
 const completeLimit = 2 * time.Second
 
 // completeCommand is what the shells' scripts call (completion.go): its arguments are the words so far, the last being
@@ -37,7 +38,7 @@ func completeCommand() *cli.Command {
 			last := words[len(words)-1]
 			for _, word := range candidates(ctx, c.App.Commands, words) {
 				if strings.HasPrefix(word, last) || word == completeFiles {
-					fmt.Fprintln(c.App.Writer, printable(word))
+					fmt.Fprintln(c.App.Writer, tty.Printable(word))
 				}
 			}
 			return nil
@@ -102,7 +103,7 @@ func argumentValues(ctx context.Context, kind string) []string {
 	case strings.Contains(kind, "NAME"):
 		return profile.Names()
 	case strings.Contains(kind, "TOOL"):
-		return []string{toolSession, toolExec, toolIO, toolConfig}
+		return []string{client.ToolSession, client.ToolExec, client.ToolIO, client.ToolConfig}
 	case strings.Contains(kind, "|"):
 		return strings.Split(kind, "|")
 	}
@@ -155,27 +156,19 @@ func sessionIDs(ctx context.Context) []string {
 	if err != nil {
 		return nil
 	}
-	sockets, _ := control.Sockets() // who cannot be reached has none
-	if path := cfg.Server.Control.ControlSocketPath; path != "" {
-		sockets = append(sockets, control.Socket{Path: path})
-	}
+	control := cfg.Server.Control
+	o := client.Options{Configured: control.ControlSocketPath}
+	o.Token, o.Command, o.Version = control.ControlAuthToken.Reveal(), "complete", version()
+	all, _, _ := client.Connect(ctx, o) // a process that does not answer has no sessions to offer
+	defer all.Close()
 	var ids []string
-	for _, s := range sockets {
-		c, err := control.Dial(
-			ctx,
-			s.Path,
-			control.Options{Token: cfg.Server.Control.ControlAuthToken.Reveal(), Command: "complete", Version: version()},
-		)
-		if err != nil {
-			continue
-		}
-		entries, _, _ := (&peer{s, c}).list(ctx)
-		for _, e := range entries {
-			if !slices.Contains(ids, e.SessionID) {
-				ids = append(ids, e.SessionID)
+	for _, p := range all {
+		sessions, _, _ := p.List(ctx)
+		for _, s := range sessions {
+			if !slices.Contains(ids, s.SessionID) {
+				ids = append(ids, s.SessionID)
 			}
 		}
-		c.Close()
 	}
 	return ids
 }

@@ -12,6 +12,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
+	"ptyctl/internal/tty"
 	"ptyctl/sshx"
 )
 
@@ -94,13 +95,13 @@ func (r *report) add(f finding) {
 	if r.w == nil {
 		return
 	}
-	text := printable(f.Text)
+	text := tty.Printable(f.Text)
 	if f.MS != nil {
 		text = strings.TrimSpace(fmt.Sprintf("%s (%s)", text, time.Duration(*f.MS)*time.Millisecond))
 	}
 	fmt.Fprintf(r.w, "%-4s  %-14s  %s\n", f.Status, f.Check, text)
 	if f.Do != "" {
-		fmt.Fprintf(r.w, "      do: %s\n", printable(f.Do))
+		fmt.Fprintf(r.w, "      do: %s\n", tty.Printable(f.Do))
 	}
 }
 
@@ -163,7 +164,7 @@ func (r *report) inspect(in *sshx.Inspection, err error, name string) {
 				Status: failing,
 				Check:  "ssh_config",
 				Text:   err.Error(),
-				Do:     "see all of it with: ptyctl explain " + commandLine([]string{name}),
+				Do:     "see all of it with: ptyctl explain " + tty.CommandLine([]string{name}),
 			},
 		)
 		return

@@ -11,6 +11,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
+	"ptyctl/internal/tty"
 	"ptyctl/sshx"
 	"ptyctl/term"
 )
@@ -30,13 +31,13 @@ func (r *report) host(ctx context.Context, cfg config.Config, t term.Target) {
 	}
 	ids := r.identities(ctx, &in.Hosts[0])
 
-	who := (*terminalPerson)(nil)
+	who := (*tty.Prompter)(nil)
 	if !t.Auth.NoInteractive {
-		who = newTerminalPerson()
-		defer who.close()
+		who = tty.NewPrompter()
+		defer who.Close()
 	}
 	asked := &inquiry{gate: rules.Gate(), target: t}
-	shell, err := sshx.NewNetwork(o).OpenShell(ctx, t, who.prompter(), asked.approve())
+	shell, err := sshx.NewNetwork(o).OpenShell(ctx, t, who.Interface(), asked.approve())
 	for _, f := range asked.findings() {
 		r.add(f)
 	}
@@ -217,7 +218,7 @@ func loginAdvice(d *term.Details, at term.Hop, ids []sshx.Identity, h *sshx.Insp
 	case len(d.KeysOffered) > 0:
 		return fmt.Sprintf(
 			"none of %s is let in as %q: name the right key with IdentityFile, or add one there with: ssh-copy-id -i KEY.pub -p %d %s@%s",
-			count(len(d.KeysOffered), "offered key"),
+			tty.Count(len(d.KeysOffered), "offered key"),
 			at.User,
 			at.Port,
 			at.User,
@@ -242,7 +243,7 @@ func removeKey(d *term.Details, at term.Hop) string {
 	if len(d.Recorded) > 0 && d.Recorded[0].File != "" {
 		line = append(line, "-f", d.Recorded[0].File)
 	}
-	return commandLine(line)
+	return tty.CommandLine(line)
 }
 
 func firstOf(files []string) string {

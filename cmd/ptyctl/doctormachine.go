@@ -15,7 +15,9 @@ import (
 	"ptyctl/control"
 	"ptyctl/devlock"
 	"ptyctl/internal/app"
+	"ptyctl/internal/client"
 	"ptyctl/internal/rundir"
+	"ptyctl/internal/tty"
 	"ptyctl/ptyx"
 	"ptyctl/sshx"
 	"ptyctl/term"
@@ -100,20 +102,9 @@ func (r *report) sockets(ctx context.Context, cfg config.Control) {
 	}
 	for _, s := range all {
 		name := fmt.Sprintf("process %d at %s", s.PID, s.Path)
-		dialCtx, cancel := context.WithTimeout(ctx, greeting)
-		c, err := control.Dial(
-			dialCtx,
-			s.Path,
-			control.Options{Token: cfg.ControlAuthToken.Reveal(), Command: "doctor", Version: version()},
-		)
-		if err == nil {
-			var sessions []sessionEntry
-			if sessions, _, err = (&peer{s, c}).list(dialCtx); err == nil {
-				r.ok(check, "%s has %s", name, count(len(sessions), "session"))
-			}
-			c.Close()
-		}
-		cancel()
+		n, err := countSessions(ctx, s, control.Options{
+			Token: cfg.ControlAuthToken.Reveal(), Command: "doctor", Version: version(),
+		})
 		if err != nil {
 			r.add(
 				finding{
@@ -123,8 +114,23 @@ func (r *report) sockets(ctx context.Context, cfg config.Control) {
 					Do:     "look at that process's log; if it hangs, end it",
 				},
 			)
+			continue
 		}
+		r.ok(check, "%s has %s", name, tty.Count(n, "session"))
 	}
+}
+
+// countSessions asks a process at its socket how many sessions it has.
+func countSessions(ctx context.Context, s control.Socket, o control.Options) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, client.DialTime)
+	defer cancel()
+	p, err := client.Dial(ctx, s, o)
+	if err != nil {
+		return 0, err
+	}
+	defer p.Client.Close()
+	sessions, _, err := p.List(ctx)
+	return len(sessions), err
 }
 
 // knownHosts checks the files that host keys are compared with.
@@ -143,7 +149,7 @@ func (r *report) knownHosts(files []string) {
 					Status: failing,
 					Check:  "known_hosts",
 					Text:   fmt.Sprintf("%s: its mode %#o lets others decide whom you trust", name, info.Mode().Perm()),
-					Do:     "chmod go-w " + commandLine([]string{name}),
+					Do:     "chmod go-w " + tty.CommandLine([]string{name}),
 				},
 			)
 		default:
@@ -190,7 +196,7 @@ func (r *report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.I
 	case inAgent == 0:
 		r.add(finding{Status: noted, Check: "agent", Text: h.Agent + " holds no key", Do: "add one with: ssh-add"})
 	default:
-		r.ok("agent", "%s holds %s", h.Agent, count(inAgent, "key"))
+		r.ok("agent", "%s holds %s", h.Agent, tty.Count(inAgent, "key"))
 	}
 	for _, id := range ids {
 		r.identity(id)
@@ -210,7 +216,7 @@ func (r *report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.I
 
 func (r *report) identity(id sshx.Identity) {
 	f := finding{Status: fine, Check: "key", Text: describeIdentity(id)}
-	file := commandLine([]string{id.From})
+	file := tty.CommandLine([]string{id.From})
 	switch {
 	case id.Problem == "":
 	case id.Certificate != nil:
@@ -286,7 +292,7 @@ func (r *report) folder(check string, where func() (string, error)) {
 					Status: failing,
 					Check:  check,
 					Text:   fmt.Sprintf("%s: its mode is %#o, not 0700", dir, info.Mode().Perm()),
-					Do:     "chmod 700 " + commandLine([]string{dir}),
+					Do:     "chmod 700 " + tty.CommandLine([]string{dir}),
 				},
 			)
 		default:
@@ -320,11 +326,4 @@ func (r *report) writable(check, path string) {
 		return
 	}
 	r.ok(check, "%s", path)
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"os"
 	"slices"
+
+	"ptyctl/internal/tty"
 )
 
 // The exit statuses, besides 0, 1 (it failed) and 2 (it was called wrongly).
@@ -39,7 +41,7 @@ func remoteStatus(code *int, signal string) error {
 	case code != nil:
 		return exitStatus{*code}
 	case signal != "":
-		fmt.Fprintf(os.Stderr, "ptyctl: it was ended by the signal %s\n", printable(signal))
+		fmt.Fprintf(os.Stderr, "ptyctl: it was ended by the signal %s\n", tty.Printable(signal))
 	default:
 		fmt.Fprintln(os.Stderr, "ptyctl: it has ended, and the far side does not tell with which status")
 	}

@@ -32,6 +32,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
+	"ptyctl/internal/tty"
 	"ptyctl/ptyx"
 )
 
@@ -78,7 +79,7 @@ func exitCode(err error) int {
 }
 
 // complain says what went wrong. Some of it may be a server's words.
-func complain(err error) { fmt.Fprintf(os.Stderr, "ptyctl: %s\n", plain(err.Error())) }
+func complain(err error) { fmt.Fprintf(os.Stderr, "ptyctl: %s\n", tty.Plain(err.Error())) }
 
 func newCommandLine() *cli.App {
 	app := &cli.App{

@@ -5,6 +5,10 @@ import (
 	"os"
 
 	"github.com/urfave/cli/v2"
+
+	"ptyctl/internal/attach"
+	"ptyctl/internal/direct"
+	"ptyctl/internal/tty"
 )
 
 func openCommand() *cli.Command {
@@ -23,7 +27,7 @@ func runOpen(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+	if !tty.IsTerminal(os.Stdin) || !tty.IsTerminal(os.Stdout) {
 		return usageError{
 			errors.New("open is for a person at a terminal; for a single command, call ptyctl exec HOST -- COMMAND"),
 		}
@@ -39,22 +43,22 @@ func runOpen(c *cli.Context) (err error) {
 		return err
 	}
 	defer on.Close()
-	pty := &openPTY{Term: os.Getenv("TERM")}
-	pty.Cols, pty.Rows = size(os.Stdout)
-	s, err := openHost(c, on, args[0], pty)
+	host, err := hostAt(c, args[0])
 	if err != nil {
 		return notReached(err)
 	}
-	w := newWatch(c, s)
-	w.typist = newTypist(s)
-	if err := w.run(c.Context); err != nil {
+	host.PTY = &direct.PTY{Term: os.Getenv("TERM")}
+	host.PTY.Cols, host.PTY.Rows = tty.Size(os.Stdout)
+	at, err := direct.Open(c.Context, on, host, attach.NewPerson(c.App.ErrWriter), os.Stderr)
+	if err != nil {
+		return notReached(err)
+	}
+	ended, err := at.Type(c.Context, attach.Options{Out: c.App.Writer, Raw: c.Bool("raw")})
+	if err != nil || !ended { // not ended: the person has left, or a signal came
 		return err
 	}
-	if !w.ended { // the person has left, or a signal came
-		return nil
-	}
-	var now statusResult
-	if err := on.Call(c.Context, toolSession, sessionCall{Action: "status", SessionID: s.id}, &now); err != nil {
+	now, err := at.Status(c.Context)
+	if err != nil {
 		return err
 	}
 	return remoteStatus(now.Session.ExitCode, now.Session.ExitSignal)

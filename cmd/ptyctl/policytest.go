@@ -13,6 +13,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
+	"ptyctl/internal/tty"
 )
 
 func policyTestCommand() *cli.Command {
@@ -83,14 +84,14 @@ func testPolicy(c *cli.Context, file string) error {
 		if got.reason != nil {
 			why = fmt.Sprintf("%s: %v", got.rule, got.reason)
 		}
-		if _, err := fmt.Fprintf(c.App.Writer, "%s:%d: expected %s, got %s: %s\n", file, e.line, e.verdict, got.verdict, printable(why)); err != nil {
+		if _, err := fmt.Fprintf(c.App.Writer, "%s:%d: expected %s, got %s: %s\n", file, e.line, e.verdict, got.verdict, tty.Printable(why)); err != nil {
 			return err
 		}
 	}
 	if differ > 0 {
 		return fmt.Errorf("policy test: %d of %d verdicts differ", differ, len(list))
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "ok: %s\n", count(len(list), "verdict"))
+	_, err = fmt.Fprintf(c.App.Writer, "ok: %s\n", tty.Count(len(list), "verdict"))
 	return err
 }
 

@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
+
+	"ptyctl/internal/client"
+	"ptyctl/internal/tty"
 )
 
-// refresh is how often sessions --watch looks again: the ages that it shows are in seconds.
+// refresh is how often sessions --watch asks again: it shows ages in seconds.
 const refresh = time.Second
 
 func sessionsCommand() *cli.Command {
@@ -44,7 +46,7 @@ func runSessions(c *cli.Context) error {
 			_, err = io.WriteString(c.App.Writer, text)
 			return err
 		}
-		if !c.Bool("json") && isTerminal(os.Stdout) {
+		if !c.Bool("json") && tty.IsTerminal(os.Stdout) {
 			clearing := "\x1b[H\x1b[J"
 			if first {
 				clearing = "\x1b[2J" + clearing
@@ -78,17 +80,17 @@ func sessionsOnce(c *cli.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer all.close()
+	defer all.Close()
 	if !c.Bool("all") {
-		p, err := all.one(", or take --all")
+		p, err := all.One(", or take --all")
 		if err != nil {
 			return "", err
 		}
-		all = peers{p}
+		all = client.Processes{p}
 	}
-	entries, more := []sessionEntry{}, false
+	entries, more := []client.Session{}, false
 	for _, p := range all {
-		some, rest, err := p.list(c.Context)
+		some, rest, err := p.List(c.Context)
 		if err != nil {
 			return "", err
 		}
@@ -110,7 +112,7 @@ func sessionsOnce(c *cli.Context) (string, error) {
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SESSION\tSTATE\tHOST\tACTIVE\tLOCKED BY\tPROCESS")
 	for _, e := range entries {
-		fmt.Fprintln(table, e.row(time.Now()))
+		fmt.Fprintln(table, row(e, time.Now()))
 	}
 	if err := table.Flush(); err != nil {
 		return "", err
@@ -121,8 +123,8 @@ func sessionsOnce(c *cli.Context) (string, error) {
 	return b.String(), nil
 }
 
-// row is a session in the table.
-func (e *sessionEntry) row(now time.Time) string {
+// row is the line of a session in the table.
+func row(e client.Session, now time.Time) string {
 	state, process := e.State, "-"
 	if e.Waiting {
 		state += " (asks: ptyctl answer)"
@@ -135,7 +137,7 @@ func (e *sessionEntry) row(now time.Time) string {
 	}
 	columns := []string{e.SessionID, state, e.Protocol + " " + e.Host, ago(now, e.LastActivity), e.LockHolder, process}
 	for i := range columns {
-		if columns[i] = printable(columns[i]); columns[i] == "" {
+		if columns[i] = tty.Printable(columns[i]); columns[i] == "" {
 			columns[i] = "-"
 		}
 	}
@@ -158,5 +160,3 @@ func ago(now time.Time, ms int64) string {
 	}
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
-
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

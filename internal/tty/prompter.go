@@ -1,4 +1,4 @@
-package main
+package tty
 
 import (
 	"bufio"
@@ -15,20 +15,19 @@ import (
 	"golang.org/x/term"
 
 	ptyterm "ptyctl/term"
-	"ptyctl/vt"
 )
 
-// A terminalPerson answers questions at this process's terminal: a ptyterm.Prompter. What is typed is shown only if the
+// A Prompter asks the person at the terminal of this process: a ptyterm.Prompter. It shows the answer only if the
 // question says so. The terminal is opened by its own name, as ssh(1) does, so that input and output may be redirected.
-type terminalPerson struct {
+type Prompter struct {
 	tty *os.File
-	in  *bufio.Reader // kept from one question to the next: somebody may type ahead
+	in  *bufio.Reader // kept from one question to the next: a person may type ahead
 }
 
-var _ ptyterm.Prompter = (*terminalPerson)(nil)
+var _ ptyterm.Prompter = (*Prompter)(nil)
 
-// newTerminalPerson returns nil if the process has no terminal: then nobody can be asked.
-func newTerminalPerson() *terminalPerson {
+// NewPrompter returns nil if the process has no terminal.
+func NewPrompter() *Prompter {
 	name := "/dev/tty"
 	if runtime.GOOS == "windows" {
 		name = "CONIN$"
@@ -37,28 +36,29 @@ func newTerminalPerson() *terminalPerson {
 	if err != nil {
 		return nil
 	}
-	return &terminalPerson{tty, bufio.NewReader(tty)}
+	return &Prompter{tty, bufio.NewReader(tty)}
 }
 
-// prompter is p as an interface that is nil if p is.
-func (p *terminalPerson) prompter() ptyterm.Prompter {
+// Interface returns p as an interface that is nil if p is.
+func (p *Prompter) Interface() ptyterm.Prompter {
 	if p == nil {
 		return nil
 	}
 	return p
 }
 
-func (p *terminalPerson) close() {
+// Close closes the terminal. Of a nil Prompter it does nothing.
+func (p *Prompter) Close() {
 	if p != nil {
 		_ = p.tty.Close()
 	}
 }
 
-// errInterrupted is the answer of somebody who presses ctrl-c or ctrl-d.
+// errInterrupted is the answer of a person who presses ctrl-c or ctrl-d.
 var errInterrupted = errors.New("interrupted")
 
 // Prompt asks q and waits for the answer, or for the end of ctx.
-func (p *terminalPerson) Prompt(ctx context.Context, q ptyterm.Prompt) (answer string, err error) {
+func (p *Prompter) Prompt(ctx context.Context, q ptyterm.Prompt) (answer string, err error) {
 	raw, err := p.tty.SyscallConn() // Fd would make reads that nothing can interrupt
 	if err != nil {
 		return "", err
@@ -67,14 +67,14 @@ func (p *terminalPerson) Prompt(ctx context.Context, q ptyterm.Prompt) (answer s
 	var rawErr error
 	err = raw.Control(func(fd uintptr) { was, rawErr = term.MakeRaw(int(fd)) })
 	if err := errors.Join(err, rawErr); err != nil {
-		return "", fmt.Errorf("the terminal cannot be told to hide what is typed: %w", err)
+		return "", fmt.Errorf("the terminal cannot hide the input: %w", err)
 	}
 	defer func() { _ = raw.Control(func(fd uintptr) { _ = term.Restore(int(fd), was) }) }()
 	_ = p.tty.SetReadDeadline(time.Time{})
 	stop := context.AfterFunc(ctx, func() { _ = p.tty.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 
-	text := plain(q.Text)
+	text := Plain(q.Text)
 	if !strings.HasSuffix(text, " ") {
 		text += " "
 	}
@@ -120,10 +120,4 @@ func readLine(in io.RuneReader, out io.Writer, echo bool) (string, error) {
 			show(string(r))
 		}
 	}
-}
-
-// plain makes text from elsewhere harmless for a terminal, and leaves its lines.
-func plain(text string) string {
-	b, _ := vt.CleanFrom(nil, []byte(text))
-	return string(b)
 }

@@ -1,4 +1,4 @@
-package main
+package attach
 
 import (
 	"bytes"
@@ -6,15 +6,15 @@ import (
 	"ptyctl/vt"
 )
 
-// A picture is how a person's terminal comes to show what the session's shows, from what is held of the output.
-type picture struct {
+// A frame brings a person's terminal to show what the session's terminal shows, from the output that the server holds.
+type frame struct {
 	state []byte // brings the terminal to the state in which part begins
 	part  []byte // of the output
 }
 
-// pictureOf finds where to begin. A full-screen program is drawn from the point where it has taken the screen; else the
-// last lines are enough, and those from before such a program would only be scattered over the screen.
-func pictureOf(held []byte, rows int, input bool) picture {
+// frameOf finds where to begin. A full-screen program is drawn from the point where it has taken the screen. Otherwise
+// the last lines are enough; those from before such a program would only be scattered over the screen.
+func frameOf(held []byte, rows int, input bool) frame {
 	f := vt.Filter{Input: input}
 	from, alt := 0, -1
 	for at := 0; at < len(held); {
@@ -22,7 +22,7 @@ func pictureOf(held []byte, rows int, input bool) picture {
 		if i := bytes.IndexByte(held[at+1:], '\x1b'); i >= 0 {
 			next = at + 1 + i
 		}
-		f.Append(nil, held[at:next]) // one sequence, and the text behind it
+		f.Append(nil, held[at:next]) // one sequence, and the text after it
 		switch {
 		case f.AltScreen() && alt < 0:
 			alt = at
@@ -38,5 +38,5 @@ func pictureOf(held []byte, rows int, input bool) picture {
 	}
 	before := vt.Filter{Input: input}
 	before.Append(nil, held[:from])
-	return picture{state: before.Resume(nil), part: held[from:]}
+	return frame{state: before.Resume(nil), part: held[from:]}
 }

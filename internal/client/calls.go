@@ -1,20 +1,20 @@
-package main
+package client
 
 import (
 	"encoding/base64"
 	"fmt"
-	"strings"
 )
 
-// The tools that the commands call, the fields of their arguments, and those of their results that they look at.
+// The tools that the commands call.
 const (
-	toolSession = "ptyctl_session"
-	toolExec    = "ptyctl_session_exec"
-	toolIO      = "ptyctl_session_io"
-	toolConfig  = "ptyctl_session_config"
+	ToolSession = "ptyctl_session"
+	ToolExec    = "ptyctl_session_exec"
+	ToolIO      = "ptyctl_session_io"
+	ToolConfig  = "ptyctl_session_config"
 )
 
-type sessionCall struct {
+// A SessionCall holds the arguments of ToolSession, except those that open a session.
+type SessionCall struct {
 	Action    string `json:"action"`
 	SessionID string `json:"session_id,omitempty"`
 	TaskID    string `json:"task_id,omitempty"`
@@ -23,22 +23,23 @@ type sessionCall struct {
 	TakeOver  bool   `json:"take_over,omitempty"`
 }
 
-type statusResult struct {
-	State   string
-	Prompt  *prompt
-	Session struct {
-		sessionEntry
+// A StatusResult is the result of the action status, as far as the commands need it.
+type StatusResult struct {
+	State    string
+	Question *Question `json:"prompt"`
+	Session  struct {
+		Session
 		ExitCode   *int   `json:"exit_code"`
 		ExitSignal string `json:"exit_signal"`
 		PTY        bool   `json:"pty_enabled"`
-		Denied     string `json:"typing_denied_by"` // the rule because of which nothing that we type would be taken
+		Denied     string `json:"typing_denied_by"` // the rule that denies typing; empty: none
 		Cols, Rows int
-		ResizedAt  int64 `json:"resized_at,string"` // the cursor from which on that is its size
+		ResizedAt  int64 `json:"resized_at,string"` // the cursor from which on the terminal has this size
 	}
 }
 
-// A prompt is a question of a login.
-type prompt struct {
+// A Question is a question of a login.
+type Question struct {
 	Hop   int    `json:"hop"`
 	User  string `json:"user,omitempty"`
 	Host  string `json:"host,omitempty"`
@@ -49,7 +50,8 @@ type prompt struct {
 	Of    int    `json:"of"`
 }
 
-type configCall struct {
+// A ConfigCall holds the arguments of ToolConfig.
+type ConfigCall struct {
 	Action    string `json:"action"`
 	SessionID string `json:"session_id"`
 	TaskID    string `json:"task_id,omitempty"`
@@ -57,7 +59,8 @@ type configCall struct {
 	Rows      int    `json:"rows,omitempty"`
 }
 
-type ioCall struct {
+// An IOCall holds the arguments of ToolIO.
+type IOCall struct {
 	Action    string `json:"action"`
 	SessionID string `json:"session_id"`
 	TaskID    string `json:"task_id,omitempty"`
@@ -74,9 +77,10 @@ type ioCall struct {
 	Stream    string `json:"stream,omitempty"`
 }
 
-type ioResult struct {
+// An IOResult is the result of ToolIO, as far as the commands need it.
+type IOResult struct {
 	State       string
-	Prompt      *prompt
+	Question    *Question `json:"prompt"`
 	Chunk       string
 	Encoding    string
 	Next        string `json:"next_cursor"`
@@ -86,10 +90,11 @@ type ioResult struct {
 	EOF         bool
 }
 
-// data is the output that a read has returned.
-func (r *ioResult) data() ([]byte, error) { return decode(r.Chunk, r.Encoding) }
+// Data returns the output that a read has returned.
+func (r *IOResult) Data() ([]byte, error) { return Decode(r.Chunk, r.Encoding) }
 
-func decode(text, encoding string) ([]byte, error) {
+// Decode returns output that has come in an encoding, "base64" or none.
+func Decode(text, encoding string) ([]byte, error) {
 	if encoding != "base64" {
 		return []byte(text), nil
 	}
@@ -98,9 +103,4 @@ func decode(text, encoding string) ([]byte, error) {
 		return nil, fmt.Errorf("the output that came is no base64: %w", err)
 	}
 	return b, nil
-}
-
-// printable is text from elsewhere on one line of a person's terminal, which it cannot do anything to.
-func printable(text string) string {
-	return strings.Join(strings.FieldsFunc(plain(text), func(r rune) bool { return r == '\n' || r == '\t' }), " ")
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package tty
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// resized tells whenever our terminal has another size, until stop is called.
-func resized() (changed <-chan os.Signal, stop func()) {
+// Resized sends whenever the terminal of this process has another size, until stop is called.
+func Resized() (changed <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGWINCH)
 	return c, func() { signal.Stop(c) }

@@ -1,4 +1,4 @@
-package main
+package tty
 
 import (
 	"bytes"
@@ -42,18 +42,5 @@ func TestReadLine(t *testing.T) {
 				)
 			}
 		}
-	}
-}
-
-func TestPlain(t *testing.T) {
-	const hostile = "a\x1b]52;c;eA==\x07b\u202ec\u200bd\xffe\r\nf\tg\x1b[2Jh"
-	got := plain(hostile)
-	for _, bad := range []string{"\x1b", "\x07", "\u202e", "\u200b", "52;c", "\xff"} {
-		if strings.Contains(got, bad) {
-			t.Errorf("%q is still in %q", bad, got)
-		}
-	}
-	if !strings.Contains(got, "e\nf") || strings.Contains(printable(hostile), "\n") {
-		t.Errorf("the lines of %q are not as they were, or those of %q are", got, printable(hostile))
 	}
 }

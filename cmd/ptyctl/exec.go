@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ptyctl/internal/attach"
+	"ptyctl/internal/direct"
+)
+
+// maxInput bounds what exec --stdin sends: it is one argument of a call.
+const maxInput = 4 << 20
+
+func execCommand() *cli.Command {
+	return &cli.Command{
+		Name: "exec", Usage: "run a command on a host, through what an agent has; its exit status is ours",
+		ArgsUsage: "[USER@]HOST[:PORT] -- COMMAND...",
+		Flags: append(
+			hostFlags(),
+			&cli.StringFlag{Name: "lane", Usage: "channel (beside a terminal) or terminal (typed into one); default auto"},
+			&cli.DurationFlag{
+				Name:  "timeout",
+				Usage: "stop the command after this `TIME`, such as 90s; default as configured for calls that ask for the longest",
+			},
+			&cli.BoolFlag{
+				Name: "argv",
+				Usage: "pass the words of the command on as they are, quoted for the shell there, " +
+					"which otherwise reads them as one line",
+			},
+			&cli.BoolFlag{Name: "stdin", Usage: "send what is on stdin to the command, up to 4 MiB"},
+		),
+		Action: runExec,
+	}
+}
+
+func runExec(c *cli.Context) (err error) {
+	where, words, err := hostAndCommand(c)
+	if err != nil {
+		return err
+	}
+	command := direct.Command{Lane: c.String("lane"), Timeout: c.Duration("timeout")}
+	if c.Bool("argv") {
+		command.Argv = words
+	} else { // joined by blanks, for the shell there to read, as ssh(1) does it
+		command.Line = strings.Join(words, " ")
+	}
+	if c.Bool("stdin") {
+		if command.Stdin, err = io.ReadAll(io.LimitReader(os.Stdin, maxInput+1)); err != nil {
+			return err
+		}
+		if len(command.Stdin) > maxInput {
+			return errors.New("there is more on stdin than exec takes (4 MiB)")
+		}
+	}
+	c.Context = asPerson(c.Context)
+	a, closeAll, err := newApp(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	on, err := a.Client(c.Context, 0)
+	if err != nil {
+		return err
+	}
+	defer on.Close()
+	start, err := a.Client(c.Context, direct.FirstWait)
+	if err != nil {
+		return err
+	}
+	defer start.Close()
+	host, err := hostAt(c, where)
+	if err != nil {
+		return notReached(err)
+	}
+	at, err := direct.Open(c.Context, on, host, attach.NewPerson(c.App.ErrWriter), os.Stderr)
+	if err != nil {
+		return notReached(err)
+	}
+	if command.Timeout <= 0 {
+		command.Timeout = a.Config().Limits.MaxExecTimeout
+	}
+	end, err := direct.Exec(c.Context, on, start, at.ID, command, c.App.Writer, c.App.ErrWriter)
+	switch {
+	case errors.Is(err, direct.ErrInterrupted):
+		return exitStatus{130} // 128 + SIGINT
+	case errors.As(err, new(*direct.OutputError)):
+		return err
+	case err != nil:
+		return notReached(err)
+	case end.TimedOut:
+		fmt.Fprintln(os.Stderr, "ptyctl: the command took too long and was stopped (--timeout)")
+		return exitStatus{124} // as timeout(1)
+	}
+	return remoteStatus(end.ExitCode, end.ExitSignal)
+}
+
+// hostAndCommand reads HOST -- COMMAND.
+func hostAndCommand(c *cli.Context) (host string, command []string, err error) {
+	args := c.Args().Slice()
+	switch {
+	case len(args) > 1 && args[1] == "--":
+		args = append(args[:1:1], args[2:]...)
+	case len(args) > 1 && strings.HasPrefix(args[1], "-"):
+		return "", nil, misplaced(c, args)
+	}
+	if len(args) < 2 {
+		return "", nil, usageError{
+			fmt.Errorf("exec needs a host and a command; call it as %s [flags] %s", c.Command.HelpName, c.Command.ArgsUsage),
+		}
+	}
+	return args[0], args[1:], nil
+}

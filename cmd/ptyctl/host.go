@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"ptyctl/config"
+	"ptyctl/internal/app"
+	"ptyctl/internal/direct"
+	"ptyctl/internal/logging"
+	"ptyctl/mcpapi"
+)
+
+// newApp makes a ptyctl within this process: open and exec reach hosts with the tools that an agent has. Its log goes
+// to the configured file, never to stderr, where the person sees the session. The caller closes it with closeAll.
+func newApp(c *cli.Context) (a *app.App, closeAll func() error, err error) {
+	cfg, _, err := config.Load(config.Source{Path: c.String("config")})
+	if err != nil {
+		return nil, nil, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
+	}
+	o, closeLog := app.Options{Version: version()}, func() {}
+	if cfg.Logging.File != "" {
+		logs, err := logging.New(cfg.Logging)
+		if err != nil {
+			return nil, nil, err
+		}
+		o.Logger, closeLog = logs.Logger, logs.Close
+	}
+	a, err = app.ForCommand(cfg, o)
+	if err != nil {
+		closeLog()
+		return nil, nil, err
+	}
+	return a, func() error {
+		err := a.Close(c.Context)
+		closeLog()
+		return err
+	}, nil
+}
+
+// hostFlags say how to reach a host.
+func hostFlags() []cli.Flag {
+	return []cli.Flag{
+		configFlag(),
+		&cli.StringFlag{Name: "protocol", Value: "ssh", Usage: "ssh or telnet"},
+		&cli.IntFlag{Name: "p", Aliases: []string{"port"}, Usage: "the host's `PORT`"},
+		&cli.StringFlag{Name: "J", Usage: "jump hosts, as ssh -J"},
+		&cli.StringFlag{Name: "host-key", Usage: "the host key `POLICY`: strict, ask, accept_new; default as configured"},
+		&cli.StringFlag{Name: "profile", Usage: "the device family, as expect.profile"},
+	}
+}
+
+// hostAt returns the host at [USER@]HOST[:PORT], as hostFlags say to reach it.
+func hostAt(c *cli.Context, where string) (direct.Host, error) {
+	to, err := destination(c, where)
+	return direct.Host{
+		Protocol: c.String("protocol"), Host: to.Host, User: to.User, Port: to.Port,
+		Jump: c.String("J"), HostKeyPolicy: c.String("host-key"), Profile: c.String("profile"),
+	}, err
+}
+
+// asPerson marks the calls of a command as a person's, for the audit log.
+func asPerson(ctx context.Context) context.Context {
+	return mcpapi.WithCaller(ctx, mcpapi.Caller{Transport: "cli", Operator: true})
+}

@@ -1,0 +1,147 @@
+package attach
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"ptyctl/internal/client"
+	"ptyctl/internal/tty"
+)
+
+// settleWait is how long, in milliseconds, the far side may take to judge an answer before the status is read again.
+const settleWait = int64(25_000)
+
+// A Person answers the questions of logins.
+type Person struct {
+	in    *os.File
+	lines *bufio.Reader // of in, if in is no terminal
+	out   io.Writer
+
+	editor *term.Terminal // of in, if in is a terminal
+}
+
+// NewPerson returns the person at stdin, who reads the questions at out.
+func NewPerson(out io.Writer) *Person {
+	return &Person{in: os.Stdin, lines: bufio.NewReader(os.Stdin), out: out}
+}
+
+// Login has a person answer the questions of the session's login, until the session is open.
+func (a *Attachment) Login(ctx context.Context, person *Person) error {
+	for {
+		now, err := a.Status(ctx)
+		if err != nil {
+			return err
+		}
+		switch {
+		case now.Question != nil:
+			if err := a.answer(ctx, now.Question, person); err != nil {
+				return err
+			}
+		case now.State == "connecting" || now.State == "authenticating":
+			if !pause(ctx, 100*time.Millisecond) { // nothing tells when the far side has judged an answer
+				return context.Cause(ctx)
+			}
+		case now.State == "open":
+			return nil
+		default:
+			return fmt.Errorf("session %s is over: %s", tty.Printable(a.ID), tty.Printable(now.Session.EndReason))
+		}
+	}
+}
+
+// answer has a person answer one question.
+func (a *Attachment) answer(ctx context.Context, q *client.Question, person *Person) error {
+	text, err := person.ask(ctx, a.ID, q)
+	if err != nil {
+		return err
+	}
+	wait := settleWait
+	err = a.Client.Call(
+		ctx,
+		client.ToolIO,
+		client.IOCall{Action: "write", SessionID: a.ID, Data: text + "\r", Sensitive: true, Timeout: &wait},
+		nil,
+	)
+	if client.IsCode(err, "BUSY") {
+		fmt.Fprintln(person.out, "[ptyctl: another person has answered that]")
+		return nil
+	}
+	return ReadOnlyHint(err)
+}
+
+// ask shows a question and reads the answer, which stays hidden unless the question says that it may be seen.
+func (p *Person) ask(ctx context.Context, id string, q *client.Question) (string, error) {
+	who := q.Host
+	if q.User != "" {
+		who = q.User + "@" + q.Host
+	}
+	text := strings.TrimSpace(tty.Printable(q.Text)) + " "
+	fmt.Fprintf(p.out, "[ptyctl: %s: %s asks (%s)]\n", tty.Printable(id), tty.Printable(who), tty.Printable(q.Kind))
+	if !tty.IsTerminal(p.in) {
+		fmt.Fprintln(p.out, text)
+		line, err := p.lines.ReadString('\n')
+		if err == io.EOF && line != "" {
+			err = nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("there is no answer to the question of %s: %w", tty.Printable(id), err)
+		}
+		return strings.TrimRight(line, "\r\n"), nil
+	}
+	return p.askTerminal(ctx, text, q.Echo)
+}
+
+// errLeft is why a question stays open: ctrl-c, or ctrl-d.
+var errLeft = errors.New("left without an answer; the question stays open")
+
+// askTerminal asks at a terminal. The terminal shows no key by itself, also none typed before the question is seen.
+func (p *Person) askTerminal(ctx context.Context, text string, echo bool) (string, error) {
+	restore, err := tty.RawMode(p.in)
+	if err != nil {
+		return "", err
+	}
+	defer restore()
+	if p.editor == nil { // kept, because the person may type ahead of the next question
+		p.editor = term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{p.in, p.out}, "")
+	}
+	if cols, rows := tty.Size(p.in); cols > 0 {
+		_ = p.editor.SetSize(cols, rows)
+	}
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() { // a read of a terminal cannot be interrupted; the process ends soon after
+		var l line
+		if echo {
+			p.editor.SetPrompt(text)
+			l.text, l.err = p.editor.ReadLine()
+		} else {
+			l.text, l.err = p.editor.ReadPassword(text)
+		}
+		read <- l
+	}()
+	select {
+	case l := <-read:
+		if errors.Is(l.err, io.EOF) {
+			fmt.Fprint(p.out, "\r\n")
+			return "", errLeft
+		}
+		return l.text, l.err
+	case <-ctx.Done():
+		fmt.Fprint(p.out, "\r\n")
+		return "", context.Cause(ctx)
+	}
+}

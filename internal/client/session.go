@@ -1,0 +1,89 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"ptyctl/control"
+	"ptyctl/internal/tty"
+)
+
+// A Session is a session as the action list shows it.
+type Session struct {
+	PID          int    `json:"pid,omitempty"` // of the process that has it; 0: not known
+	SessionID    string `json:"session_id"`
+	SessionType  string `json:"session_type"`
+	DeviceID     string `json:"device_id,omitempty"`
+	Protocol     string `json:"protocol"`
+	Host         string `json:"host"`
+	State        string `json:"state"`
+	EndReason    string `json:"end_reason,omitempty"`
+	CreatedAt    int64  `json:"created_at"` // Unix milliseconds
+	LastActivity int64  `json:"last_activity,omitempty"`
+	LockHolder   string `json:"lock_holder,omitempty"`
+	Waiting      bool   `json:"waiting_for_input,omitempty"`
+
+	Process *Process `json:"-"` // that has it
+}
+
+// List returns the sessions of a process, the live ones first. more says that there are others.
+func (p *Process) List(ctx context.Context) (entries []Session, more bool, err error) {
+	var out struct {
+		Sessions []Session
+		More     bool
+	}
+	if err := p.Call(ctx, ToolSession, SessionCall{Action: "list"}, &out); err != nil {
+		return nil, false, fmt.Errorf("%v: %w", p, err)
+	}
+	for i := range out.Sessions {
+		out.Sessions[i].PID, out.Sessions[i].Process = p.PID, p
+	}
+	return out.Sessions, out.More, nil
+}
+
+// Find returns the session with this id, or with an id that begins so.
+func (all Processes) Find(ctx context.Context, id string) (Session, error) {
+	var begins []Session
+	for _, p := range all {
+		var out StatusResult
+		switch err := p.Call(ctx, ToolSession, SessionCall{Action: "status", SessionID: id}, &out); {
+		case err == nil:
+			out.Session.PID, out.Session.Process = p.PID, p
+			return out.Session.Session, nil
+		case !IsCode(err, "NOT_FOUND"):
+			return Session{}, fmt.Errorf("%v: %w", p, err)
+		}
+		entries, _, err := p.List(ctx)
+		if err != nil {
+			return Session{}, err
+		}
+		for _, e := range entries {
+			if strings.HasPrefix(e.SessionID, id) {
+				begins = append(begins, e)
+			}
+		}
+	}
+	switch len(begins) {
+	case 0:
+		return Session{}, fmt.Errorf("there is no session %s; ptyctl sessions --all lists them", tty.Printable(id))
+	case 1:
+		return begins[0], nil
+	}
+	names := make([]string, len(begins))
+	for i, e := range begins {
+		names[i] = tty.Printable(e.SessionID)
+	}
+	return Session{}, fmt.Errorf(
+		"%s is the beginning of %s; give more of the one that is meant",
+		tty.Printable(id),
+		strings.Join(names, ", "),
+	)
+}
+
+// IsCode reports whether err is the failure of a tool with this code.
+func IsCode(err error, code string) bool {
+	e, ok := errors.AsType[*control.ToolError](err)
+	return ok && e.Code == code
+}

@@ -1,0 +1,84 @@
+package direct
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"ptyctl/control"
+	"ptyctl/internal/attach"
+	"ptyctl/internal/client"
+	"ptyctl/internal/tty"
+)
+
+// A Host says which host to reach, and how.
+type Host struct {
+	Protocol      string // ssh or telnet
+	Host, User    string
+	Port          int    // 0: as configured
+	Jump          string // as ssh -J
+	HostKeyPolicy string // empty: as configured
+	Profile       string // of the device; empty: none
+	PTY           *PTY   // nil: of the usual size
+}
+
+// A PTY is the terminal that a session gets on its host.
+type PTY struct {
+	Cols int    `json:"cols,omitempty"`
+	Rows int    `json:"rows,omitempty"`
+	Term string `json:"term,omitempty"`
+}
+
+type openCall struct {
+	Action   string      `json:"action"`
+	Protocol string      `json:"protocol"`
+	Host     string      `json:"host"`
+	Port     int         `json:"port,omitempty"`
+	Username string      `json:"username,omitempty"`
+	PTY      *PTY        `json:"pty,omitempty"`
+	SSH      *sshOptions `json:"ssh_options,omitempty"`
+	Expect   *expect     `json:"expect,omitempty"`
+}
+
+type sshOptions struct {
+	HostKeyPolicy string `json:"host_key_policy,omitempty"`
+	ProxyJump     string `json:"proxy_jump,omitempty"`
+}
+
+type expect struct {
+	Profile string `json:"profile,omitempty"`
+}
+
+// Open opens a session on a host and has the person answer the questions of the login. It writes warnings to errs.
+func Open(
+	ctx context.Context,
+	on *control.Client,
+	h Host,
+	person *attach.Person,
+	errs io.Writer,
+) (*attach.Attachment, error) {
+	call := openCall{
+		Action: "open", Protocol: h.Protocol, Host: h.Host, Port: h.Port, Username: h.User, PTY: h.PTY,
+	}
+	if o := (sshOptions{h.HostKeyPolicy, h.Jump}); o != (sshOptions{}) {
+		call.SSH = &o
+	}
+	if h.Profile != "" {
+		call.Expect = &expect{h.Profile}
+	}
+	var out struct {
+		SessionID string   `json:"session_id"`
+		Warning   string   `json:"security_warning"`
+		Warnings  []string `json:"warnings"`
+	}
+	if err := on.Call(ctx, client.ToolSession, call, &out); err != nil {
+		return nil, err
+	}
+	for _, w := range append(out.Warnings, out.Warning) {
+		if w != "" {
+			fmt.Fprintf(errs, "ptyctl: %s\n", tty.Printable(w))
+		}
+	}
+	a := &attach.Attachment{Client: on, ID: out.SessionID}
+	return a, a.Login(ctx, person)
+}
