@@ -94,6 +94,17 @@ var importRules = []rule{
 	{pkg: "internal/tmux", ours: []string{"config", "internal/rundir", "internal/tty"}, why: "it shows windows and knows no session"},
 	{pkg: "internal/attach", ours: []string{"control", "vt", "internal/client", "internal/tmux", "internal/tty"}, theirs: []string{"golang.org/x/term"}, why: "a person has the tools of an agent and no more"},
 	{pkg: "internal/direct", ours: []string{"control", "internal/attach", "internal/client", "internal/tty"}, why: "a person has the tools of an agent and no more"},
+	{pkg: "internal/policycheck", ours: []string{"term", "session/shell", "sshx", "telnet", "policy", "config", "internal/app"}, why: "it asks the rules and performs nothing"},
+	{
+		pkg: "internal/doctor",
+		ours: []string{
+			"term", "sshx", "ptyx", "devlock", "config", "control", "internal/app", "internal/client", "internal/rundir",
+			"internal/tty",
+		},
+		why: "it looks, and opens no session",
+	},
+	{pkg: "internal/explain", ours: []string{"sshx", "sshx/sshconfig", "config"}, why: "it shows a plan and connects to nothing"},
+	{pkg: "internal/demo", ours: []string{"internal/sshserver"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it sees of ptyctl only what an MCP client sees"},
 	{pkg: "internal/logging", ours: []string{"config"}, theirs: []string{"go.uber.org/zap"}, why: "it writes lines and knows no event"},
 	{
 		pkg: "internal/app",

@@ -10,6 +10,7 @@ import (
 
 	"ptyctl/config"
 	"ptyctl/internal/app"
+	"ptyctl/internal/policycheck"
 	"ptyctl/policy"
 	"ptyctl/quote"
 )
@@ -79,20 +80,19 @@ func checkPolicy(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return usageError{errors.New("policy check needs a command, such as: ptyctl policy check -- systemctl restart nginx")}
 	}
-	q := question{
-		protocol: c.String(
-			"protocol",
-		), host: c.String("host"), user: c.String("user"), port: c.Int("port"), jump: c.String("jump"),
-		dir: c.String("cwd"), class: c.String("class"), typed: c.Bool("type"), command: c.Args().First(),
+	q := policycheck.Query{
+		Protocol: c.String("protocol"), Host: c.String("host"), User: c.String("user"), Port: c.Int("port"),
+		Jump: c.String("jump"), Dir: c.String("cwd"), Class: c.String("class"), Typed: c.Bool("type"),
+		Command: c.Args().First(),
 	}
 	if c.NArg() > 1 {
-		q.argv = c.Args().Slice()
-		q.command = quote.Show(q.argv)
+		q.Argv = c.Args().Slice()
+		q.Command = quote.Show(q.Argv)
 	}
-	if c.Args().First() == "" || strings.TrimSpace(q.command) == "" {
+	if c.Args().First() == "" || strings.TrimSpace(q.Command) == "" {
 		return usageError{errors.New("the command is empty; give it behind --")}
 	}
-	if err := q.check(); err != nil {
+	if err := q.Check(); err != nil {
 		return usageError{err}
 	}
 	cfg, err := policyConfig(c)
@@ -112,31 +112,28 @@ func checkPolicy(c *cli.Context) error {
 			return err
 		}
 	}
-	got := q.ask(c.Context, cfg, p)
+	got := q.Judge(c.Context, cfg, p)
 	var text string
-	switch got.verdict {
-	case verdictAllow:
+	switch got.Verdict {
+	case policycheck.Allow:
 		text = "allowed\n"
-		if got.runs != "" {
-			text += "runs: " + got.runs + "\n"
+		if got.Runs != "" {
+			text += "runs: " + got.Runs + "\n"
 		}
 	default:
-		text = fmt.Sprintf("denied: %v\n", got.reason)
-		if got.rule != "" {
-			text += "rule: " + got.rule + "\n"
+		text = fmt.Sprintf("denied: %v\n", got.Reason)
+		if got.Rule != "" {
+			text += "rule: " + got.Rule + "\n"
 		}
-		if got.verdict == verdictAsk {
+		if got.Verdict == policycheck.Ask {
 			text += "the person at the client is asked, and may allow it\n"
 		}
 	}
-	if _, err := io.WriteString(c.App.Writer, text); err != nil || got.verdict == verdictAllow {
+	if _, err := io.WriteString(c.App.Writer, text); err != nil || got.Verdict == policycheck.Allow {
 		return err
 	}
 	return errDenied
 }
-
-// noBoundary is what an operator should know whose rules for commands are deny and ask alone.
-const noBoundary = "policy.deny, policy.ask and what PTY_PERMISSIONS denies or asks about are for honest mistakes: there is always one more way to run what they name; what must not happen is kept by policy.allow or policy.preset"
 
 func showPolicy(w io.Writer, r policy.Rules) error {
 	if _, err := policy.New(r); err != nil {
@@ -150,7 +147,7 @@ func showPolicy(w io.Writer, r policy.Rules) error {
 		b.WriteString(rule.String() + "\n")
 	}
 	if r.NoBoundary() {
-		b.WriteString("note: " + noBoundary + "\n")
+		b.WriteString("note: " + app.NoBoundary + "\n")
 	}
 	if b.Len() == 0 {
 		b.WriteString("there are no rules: callers may do whatever the account can do\n")

@@ -108,3 +108,7 @@ func newGate(cfg config.Config, log *slog.Logger) (term.Gate, error) {
 // NotEnforced is the notice for operators who look at rules in report mode.
 const NotEnforced = `policy.mode is "report": no rule of [policy] is enforced; ` +
 	`what they would deny is done, and recorded`
+
+// NoBoundary is the notice for operators whose rules for commands only deny and ask.
+const NoBoundary = "policy.deny, policy.ask and what PTY_PERMISSIONS denies or asks about are for honest mistakes: " +
+	"there is always one more way to run what they name; what must not happen is kept by policy.allow or policy.preset"

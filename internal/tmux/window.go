@@ -96,16 +96,25 @@ func (t *Server) make(ctx context.Context, w *Window, cols, rows int, command []
 const windowFormat = "#{session_name} #{@session} #{?@take,take,watch} #{?pane_dead,ended,shown} " +
 	"#{session_attached} #{window_width} #{window_height}"
 
+// listAttempts is how often Windows asks. A server that has just closed its last window still answers, with an error.
+const listAttempts = 5
+
 // Windows returns all windows of the server.
 func (t *Server) Windows(ctx context.Context) ([]Window, error) {
 	if _, err := os.Lstat(t.socket); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	out, err := t.run(ctx, []string{"list-panes", "-a", "-F", windowFormat})
-	if err != nil {
+	var out string
+	var err error
+	for range listAttempts {
+		if out, err = t.run(ctx, []string{"list-panes", "-a", "-F", windowFormat}); err == nil {
+			break
+		}
 		if ctx.Err() == nil && !t.serving(ctx) {
 			return nil, nil // the socket outlives the server
 		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	var all []Window

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -8,26 +8,27 @@ import (
 	"ptyctl/term"
 )
 
-// An inquiry asks the operator's rules about the way to a host, as the opening of a session does, and keeps what rules that
-// are tried out would deny.
+// An inquiry asks the operator's rules about the way to a host, as the opening of a session does, and keeps what the
+// rules would deny in report mode.
 type inquiry struct {
 	gate   term.Gate // nil: there are no rules
 	target term.Target
 
 	mu    sync.Mutex
-	would []finding
+	would []Finding
 }
 
-// approve returns the inquiry as what a Dialer asks; nil: there is nothing to ask.
+// approve returns the function that a Dialer asks; nil: there are no rules.
 func (q *inquiry) approve() term.Approve {
 	if q.gate == nil {
 		return nil
 	}
 	return func(ctx context.Context, p term.Plan) (term.Grant, error) {
 		ruling, err := q.gate(ctx, term.Action{
-			Verb: term.VerbOpen, Protocol: q.target.Protocol, Host: q.target.Host, User: q.target.User, Target: &q.target, Plan: &p,
+			Verb: term.VerbOpen, Protocol: q.target.Protocol, Host: q.target.Host, User: q.target.User,
+			Target: &q.target, Plan: &p,
 		})
-		if err != nil || p.Unresolved { // then it is asked once more
+		if err != nil || p.Unresolved { // the Dialer asks again once it is resolved
 			return term.Grant{}, err
 		}
 		if ruling.Reported != nil {
@@ -43,25 +44,25 @@ func (q *inquiry) approve() term.Approve {
 func (q *inquiry) keep(why error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.would = append(q.would, finding{
+	q.would = append(q.would, Finding{
 		Status: noted, Check: "policy", Text: "this would be denied if policy.mode were enforce: " + why.Error(),
 		Do: "if callers are to have it, change the rule before policy.mode; ptyctl policy show says where each rule is",
 	})
 }
 
-func (q *inquiry) findings() []finding {
+func (q *inquiry) findings() []Finding {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Clone(q.would)
 }
 
-// refused is the finding about a way that the rules deny, or a login for which they withhold all there is.
-func refused(e *term.Error, d *term.Details) finding {
+// refused is the finding about a way that the rules deny, or a login for which they withhold every credential.
+func refused(e *term.Error, d *term.Details) Finding {
 	rule := "the rule"
 	if d.Rule != "" {
 		rule = d.Rule
 	}
-	return finding{
+	return Finding{
 		Status: failing, Check: "policy", Text: e.Message(),
 		Do: "if callers are to have it, change " + rule + "; ptyctl policy show says where each rule is",
 	}

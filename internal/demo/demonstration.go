@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -23,8 +23,8 @@ type demonstration struct {
 	err     error
 }
 
-// A demoResult holds what the steps look at.
-type demoResult struct {
+// A result holds the fields of results that the steps check.
+type result struct {
 	Success   bool
 	SessionID string `json:"session_id"`
 	State     string
@@ -46,9 +46,9 @@ func (d *demonstration) say(text string) {
 	}
 }
 
-// call makes one tool call; $S in its arguments stands for the session.
-func (d *demonstration) call(tool, arguments string) demoResult {
-	var r demoResult
+// call makes one tool call. $S in its arguments is replaced by the id of the session.
+func (d *demonstration) call(tool, arguments string) result {
+	var r result
 	if d.err != nil {
 		return r
 	}
@@ -76,7 +76,7 @@ func (d *demonstration) call(tool, arguments string) demoResult {
 	return r
 }
 
-// want checks what came.
+// want checks a result.
 func (d *demonstration) want(ok bool, what string) {
 	if d.err != nil {
 		return
@@ -88,7 +88,7 @@ func (d *demonstration) want(ok bool, what string) {
 	fmt.Fprintf(d.out, "      as expected: %s\n", what)
 }
 
-// stop ends the child as a client does that goes away.
+// stop ends the child as a client ends it.
 func (d *demonstration) stop() error {
 	if err := d.client.Close(); err != nil {
 		return fmt.Errorf("ptyctl did not end well: %w", err)

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
-	"time"
 
 	"ptyctl/config"
 	"ptyctl/control"
@@ -23,13 +21,13 @@ import (
 	"ptyctl/term"
 )
 
-// machine checks what does not depend on a host.
-func (r *report) machine(ctx context.Context, cfg config.Config) {
-	// What holds for a host of which no file says anything.
+// Machine checks what does not depend on a host. version is this program's, for the processes that it asks.
+func (r *Report) Machine(ctx context.Context, cfg config.Config, version string) {
+	// A host that no file names.
 	in, err := sshx.Inspect(ctx, term.Target{Host: "host.invalid"}, app.QuietSSHOptions(cfg))
 	if err != nil {
 		r.add(
-			finding{
+			Finding{
 				Status: failing,
 				Check:  "ssh_config",
 				Text:   err.Error(),
@@ -49,7 +47,7 @@ func (r *report) machine(ctx context.Context, cfg config.Config) {
 		}
 		return devlock.DefaultDir()
 	})
-	r.sockets(ctx, cfg.Server.Control)
+	r.sockets(ctx, cfg.Server.Control, version)
 	if cfg.Audit.Path != "" {
 		r.writable("audit log", cfg.Audit.Path)
 	}
@@ -58,12 +56,12 @@ func (r *report) machine(ctx context.Context, cfg config.Config) {
 	}
 }
 
-// memory tells whether other programs can read what passes through this one.
-func (r *report) memory() {
+// memory reports whether other programs can read the memory of this one.
+func (r *Report) memory() {
 	const check = "own memory"
 	if why := ptyx.Unprotected(); why != "" {
 		r.add(
-			finding{
+			Finding{
 				Status: noted,
 				Check:  check,
 				Text:   "other programs can read ptyctl's memory, with what passes through it: " + why,
@@ -75,13 +73,13 @@ func (r *report) memory() {
 	r.ok(check, "other programs of this user cannot read it")
 }
 
-// sockets looks at the control sockets of the processes that run.
-func (r *report) sockets(ctx context.Context, cfg config.Control) {
+// sockets checks the control sockets of the processes that run.
+func (r *Report) sockets(ctx context.Context, cfg config.Control, version string) {
 	const check = "control socket"
 	all, err := control.Sockets()
 	if err != nil {
 		r.add(
-			finding{
+			Finding{
 				Status: failing,
 				Check:  check,
 				Text:   err.Error(),
@@ -92,7 +90,7 @@ func (r *report) sockets(ctx context.Context, cfg config.Control) {
 	}
 	if len(all) == 0 {
 		r.add(
-			finding{
+			Finding{
 				Status: noted,
 				Check:  check,
 				Text:   "no ptyctl of yours runs",
@@ -103,11 +101,11 @@ func (r *report) sockets(ctx context.Context, cfg config.Control) {
 	for _, s := range all {
 		name := fmt.Sprintf("process %d at %s", s.PID, s.Path)
 		n, err := countSessions(ctx, s, control.Options{
-			Token: cfg.ControlAuthToken.Reveal(), Command: "doctor", Version: version(),
+			Token: cfg.ControlAuthToken.Reveal(), Command: "doctor", Version: version,
 		})
 		if err != nil {
 			r.add(
-				finding{
+				Finding{
 					Status: failing,
 					Check:  check,
 					Text:   name + ": " + err.Error(),
@@ -134,7 +132,7 @@ func countSessions(ctx context.Context, s control.Socket, o control.Options) (in
 }
 
 // knownHosts checks the files that host keys are compared with.
-func (r *report) knownHosts(files []string) {
+func (r *Report) knownHosts(files []string) {
 	found := false
 	for _, name := range files {
 		info, err := os.Stat(name)
@@ -142,10 +140,10 @@ func (r *report) knownHosts(files []string) {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			r.add(finding{Status: failing, Check: "known_hosts", Text: err.Error(), Do: "make " + name + " readable for you"})
+			r.add(Finding{Status: failing, Check: "known_hosts", Text: err.Error(), Do: "make " + name + " readable for you"})
 		case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
 			r.add(
-				finding{
+				Finding{
 					Status: failing,
 					Check:  "known_hosts",
 					Text:   fmt.Sprintf("%s: its mode %#o lets others decide whom you trust", name, info.Mode().Perm()),
@@ -158,119 +156,20 @@ func (r *report) knownHosts(files []string) {
 		found = true
 	}
 	if !found && len(files) > 0 {
-		r.add(finding{
+		r.add(Finding{
 			Status: noted, Check: "known_hosts", Text: "no host is known: " + files[0] + " does not exist",
-			Do: "connect once with ssh, or record a host with: ssh-keyscan HOST >> " + files[0] + ", after comparing its fingerprint",
+			Do: "connect once with ssh, or record a host with: ssh-keyscan HOST >> " + files[0] +
+				", after comparing its fingerprint",
 		})
 	}
 }
 
-// identities lists what we could log in with at a host.
-func (r *report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.Identity {
-	ids, agentErr := h.Identities(ctx)
-	inAgent := 0
-	for _, id := range ids {
-		if id.From == "agent" {
-			inAgent++
-		}
-	}
-	switch {
-	case h.Agent == "":
-		r.add(
-			finding{
-				Status: noted,
-				Check:  "agent",
-				Text:   "there is none to ask for keys: SSH_AUTH_SOCK is not set, or IdentityAgent is none",
-				Do:     `start one with: eval "$(ssh-agent)" && ssh-add`,
-			},
-		)
-	case agentErr != nil:
-		r.add(
-			finding{
-				Status: failing,
-				Check:  "agent",
-				Text:   fmt.Sprintf("%s: %v", h.Agent, agentErr),
-				Do:     `start a new one with: eval "$(ssh-agent)" && ssh-add`,
-			},
-		)
-	case inAgent == 0:
-		r.add(finding{Status: noted, Check: "agent", Text: h.Agent + " holds no key", Do: "add one with: ssh-add"})
-	default:
-		r.ok("agent", "%s holds %s", h.Agent, tty.Count(inAgent, "key"))
-	}
-	for _, id := range ids {
-		r.identity(id)
-	}
-	if len(ids) == 0 {
-		r.add(
-			finding{
-				Status: noted,
-				Check:  "keys",
-				Text:   "there is no key to log in with",
-				Do:     "make one with: ssh-keygen -t ed25519, and put it on the host with: ssh-copy-id HOST",
-			},
-		)
-	}
-	return ids
-}
-
-func (r *report) identity(id sshx.Identity) {
-	f := finding{Status: fine, Check: "key", Text: describeIdentity(id)}
-	file := tty.CommandLine([]string{id.From})
-	switch {
-	case id.Problem == "":
-	case id.Certificate != nil:
-		f.Status, f.Do = failing, "get a new certificate from the authority with the key "+id.Certificate.Authority
-	case strings.Contains(id.Problem, "chmod"):
-		f.Status, f.Do = failing, "chmod 600 "+file
-	default:
-		f.Status, f.Do = noted, "correct the file, or the line of ssh_config that names it"
-	}
-	if id.Certificate != nil {
-		f.Check = "certificate"
-	}
-	r.add(f)
-}
-
-// describeIdentity names a key by what anybody may know of it.
-func describeIdentity(id sshx.Identity) string {
-	parts := []string{id.From + ":"}
-	if id.Fingerprint != "" {
-		parts = append(parts, id.Fingerprint)
-	}
-	var notes []string
-	if id.Type != "" {
-		notes = append(notes, id.Type)
-	}
-	if id.Comment != "" {
-		notes = append(notes, id.Comment)
-	}
-	if id.Encrypted {
-		notes = append(notes, "encrypted: its passphrase will be asked for")
-	}
-	if c := id.Certificate; c != nil {
-		if len(c.Principals) > 0 {
-			notes = append(notes, "for "+strings.Join(c.Principals, ", "))
-		}
-		if !c.ValidBefore.IsZero() {
-			notes = append(notes, "until "+c.ValidBefore.UTC().Format(time.DateTime)+" UTC")
-		}
-	}
-	if len(notes) > 0 {
-		parts = append(parts, "("+strings.Join(notes, "; ")+")")
-	}
-	if id.Problem != "" {
-		parts = append(parts, "- "+id.Problem)
-	}
-	return strings.Join(parts, " ")
-}
-
-// folder checks a folder that is to be this user's alone; it need not be there yet.
-func (r *report) folder(check string, where func() (string, error)) {
+// folder checks a folder that only this user may use. It need not exist yet.
+func (r *Report) folder(check string, where func() (string, error)) {
 	dir, err := where()
 	if err != nil {
 		r.add(
-			finding{
+			Finding{
 				Status: failing,
 				Check:  check,
 				Text:   err.Error(),
@@ -285,10 +184,10 @@ func (r *report) folder(check string, where func() (string, error)) {
 		case errors.Is(err, fs.ErrNotExist) && at != filepath.Dir(at):
 			continue
 		case err != nil:
-			r.add(finding{Status: failing, Check: check, Text: err.Error(), Do: "make the folder reachable for you"})
+			r.add(Finding{Status: failing, Check: check, Text: err.Error(), Do: "make the folder reachable for you"})
 		case at == dir && runtime.GOOS != "windows" && info.Mode().Perm() != 0o700:
 			r.add(
-				finding{
+				Finding{
 					Status: failing,
 					Check:  check,
 					Text:   fmt.Sprintf("%s: its mode is %#o, not 0700", dir, info.Mode().Perm()),
@@ -302,8 +201,8 @@ func (r *report) folder(check string, where func() (string, error)) {
 	}
 }
 
-// writable checks that a file can be appended to, or made.
-func (r *report) writable(check, path string) {
+// writable checks that a file can be appended to or created.
+func (r *Report) writable(check, path string) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_ = f.Close()
@@ -316,7 +215,7 @@ func (r *report) writable(check, path string) {
 	}
 	if err != nil {
 		r.add(
-			finding{
+			Finding{
 				Status: failing,
 				Check:  check,
 				Text:   err.Error(),

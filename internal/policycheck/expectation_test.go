@@ -1,4 +1,4 @@
-package main
+package policycheck
 
 import (
 	"reflect"
@@ -7,19 +7,19 @@ import (
 )
 
 func TestParseExpectation(t *testing.T) {
-	for line, want := range map[string]question{
-		"allow -- ls -la": {protocol: "ssh", class: "posix", command: "ls -la"},
-		"deny\t--host db1\t--\tsh -c 'a -- b'  # c":  {protocol: "ssh", class: "posix", host: "db1", command: "sh -c 'a -- b'  # c"},
-		"ask --type -- git push":                     {protocol: "ssh", class: "posix", typed: true, command: "git push"},
-		"deny --host=db1 --protocol=telnet":          {protocol: "telnet", class: "posix", host: "db1"},
-		"allow --protocol local --cwd /srv -- a  --": {protocol: "local", class: "posix", dir: "/srv", command: "a  --"},
-		"allow --argv --class fish -- ls  -la":       {protocol: "ssh", class: "fish", command: "ls  -la", argv: []string{"ls", "-la"}},
-		"deny -- -- x":                               {protocol: "ssh", class: "posix", command: "-- x"},
-		"deny --host a--b -- x":                      {protocol: "ssh", class: "posix", host: "a--b", command: "x"},
+	for line, want := range map[string]Query{
+		"allow -- ls -la": {Protocol: "ssh", Class: "posix", Command: "ls -la"},
+		"deny\t--host db1\t--\tsh -c 'a -- b'  # c":  {Protocol: "ssh", Class: "posix", Host: "db1", Command: "sh -c 'a -- b'  # c"},
+		"ask --type -- git push":                     {Protocol: "ssh", Class: "posix", Typed: true, Command: "git push"},
+		"deny --host=db1 --protocol=telnet":          {Protocol: "telnet", Class: "posix", Host: "db1"},
+		"allow --protocol local --cwd /srv -- a  --": {Protocol: "local", Class: "posix", Dir: "/srv", Command: "a  --"},
+		"allow --argv --class fish -- ls  -la":       {Protocol: "ssh", Class: "fish", Command: "ls  -la", Argv: []string{"ls", "-la"}},
+		"deny -- -- x":                               {Protocol: "ssh", Class: "posix", Command: "-- x"},
+		"deny --host a--b -- x":                      {Protocol: "ssh", Class: "posix", Host: "a--b", Command: "x"},
 	} {
 		verdict, _, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " ")
 		got, err := parseExpectation(line)
-		if err != nil || !reflect.DeepEqual(got.question, want) || got.verdict != verdict {
+		if err != nil || !reflect.DeepEqual(got.Query, want) || got.Verdict != verdict {
 			t.Errorf("parseExpectation(%q) = %+v, %v; want %s %+v", line, got, err, verdict, want)
 		}
 	}
@@ -47,9 +47,9 @@ func TestParseExpectation(t *testing.T) {
 }
 
 func TestReadExpectations(t *testing.T) {
-	list, err := readExpectations(strings.NewReader("# a comment\n\n  deny -- rm x\r\nallow -- ls"), "f")
-	if err != nil || len(list) != 2 || list[0].line != 3 || list[0].command != "rm x" || list[1].line != 4 {
-		t.Errorf("readExpectations = %+v, %v; want lines 3 and 4", list, err)
+	list, err := ReadExpectations(strings.NewReader("# a comment\n\n  deny -- rm x\r\nallow -- ls"), "f")
+	if err != nil || len(list) != 2 || list[0].Line != 3 || list[0].Command != "rm x" || list[1].Line != 4 {
+		t.Errorf("ReadExpectations = %+v, %v; want lines 3 and 4", list, err)
 	}
 	for text, want := range map[string][]string{
 		"":                       {"f has no line to test"},
@@ -57,10 +57,10 @@ func TestReadExpectations(t *testing.T) {
 		"x\nallow -- ls\ny -- z": {"f:1: ", "f:3: "},
 		"allow -- ls\n" + strings.Repeat("x", maxExpectation+1): {"f:2: "},
 	} {
-		_, err := readExpectations(strings.NewReader(text), "f")
+		_, err := ReadExpectations(strings.NewReader(text), "f")
 		for _, w := range want {
 			if err == nil || !strings.Contains(err.Error(), w) {
-				t.Errorf("readExpectations(%.20q...) = %v, want an error with %q", text, err, w)
+				t.Errorf("ReadExpectations(%.20q...) = %v, want an error with %q", text, err, w)
 			}
 		}
 	}

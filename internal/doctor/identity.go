@@ -1,0 +1,111 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"ptyctl/internal/tty"
+	"ptyctl/sshx"
+)
+
+// identities reports the keys for a login at a host.
+func (r *Report) identities(ctx context.Context, h *sshx.InspectedHost) []sshx.Identity {
+	ids, agentErr := h.Identities(ctx)
+	inAgent := 0
+	for _, id := range ids {
+		if id.From == "agent" {
+			inAgent++
+		}
+	}
+	switch {
+	case h.Agent == "":
+		r.add(
+			Finding{
+				Status: noted,
+				Check:  "agent",
+				Text:   "there is none to ask for keys: SSH_AUTH_SOCK is not set, or IdentityAgent is none",
+				Do:     `start one with: eval "$(ssh-agent)" && ssh-add`,
+			},
+		)
+	case agentErr != nil:
+		r.add(
+			Finding{
+				Status: failing,
+				Check:  "agent",
+				Text:   fmt.Sprintf("%s: %v", h.Agent, agentErr),
+				Do:     `start a new one with: eval "$(ssh-agent)" && ssh-add`,
+			},
+		)
+	case inAgent == 0:
+		r.add(Finding{Status: noted, Check: "agent", Text: h.Agent + " holds no key", Do: "add one with: ssh-add"})
+	default:
+		r.ok("agent", "%s holds %s", h.Agent, tty.Count(inAgent, "key"))
+	}
+	for _, id := range ids {
+		r.identity(id)
+	}
+	if len(ids) == 0 {
+		r.add(
+			Finding{
+				Status: noted,
+				Check:  "keys",
+				Text:   "there is no key to log in with",
+				Do:     "make one with: ssh-keygen -t ed25519, and put it on the host with: ssh-copy-id HOST",
+			},
+		)
+	}
+	return ids
+}
+
+func (r *Report) identity(id sshx.Identity) {
+	f := Finding{Status: fine, Check: "key", Text: describeIdentity(id)}
+	file := tty.CommandLine([]string{id.From})
+	switch {
+	case id.Problem == "":
+	case id.Certificate != nil:
+		f.Status, f.Do = failing, "get a new certificate from the authority with the key "+id.Certificate.Authority
+	case strings.Contains(id.Problem, "chmod"):
+		f.Status, f.Do = failing, "chmod 600 "+file
+	default:
+		f.Status, f.Do = noted, "correct the file, or the line of ssh_config that names it"
+	}
+	if id.Certificate != nil {
+		f.Check = "certificate"
+	}
+	r.add(f)
+}
+
+// describeIdentity names a key by its public properties.
+func describeIdentity(id sshx.Identity) string {
+	parts := []string{id.From + ":"}
+	if id.Fingerprint != "" {
+		parts = append(parts, id.Fingerprint)
+	}
+	var notes []string
+	if id.Type != "" {
+		notes = append(notes, id.Type)
+	}
+	if id.Comment != "" {
+		notes = append(notes, id.Comment)
+	}
+	if id.Encrypted {
+		notes = append(notes, "encrypted: its passphrase will be asked for")
+	}
+	if c := id.Certificate; c != nil {
+		if len(c.Principals) > 0 {
+			notes = append(notes, "for "+strings.Join(c.Principals, ", "))
+		}
+		if !c.ValidBefore.IsZero() {
+			notes = append(notes, "until "+c.ValidBefore.UTC().Format(time.DateTime)+" UTC")
+		}
+	}
+	if len(notes) > 0 {
+		parts = append(parts, "("+strings.Join(notes, "; ")+")")
+	}
+	if id.Problem != "" {
+		parts = append(parts, "- "+id.Problem)
+	}
+	return strings.Join(parts, " ")
+}
