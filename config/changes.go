@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// A Change is a key whose value differs between two configurations.
+// A Change is a key with different values in two configurations.
 type Change struct {
 	Key      string
-	Old, New string // as in Setting
-	Live     bool   // a running server can take it over
+	Old, New string // formatted as in Setting
+	Live     bool   // a running server can apply it
 }
 
-// Changes compares c with the configuration that is to follow it. A secret that is another one is a change like any
-// other, though both are shown alike.
+// Changes returns the keys that have other values in next. A changed secret is a change,
+// too, although both values are shown as "[redacted]".
 func (c Config) Changes(next Config) []Change {
 	var changes []Change
 	for _, k := range Keys() {
@@ -31,16 +31,18 @@ func (c Config) Changes(next Config) []Change {
 	return changes
 }
 
-// live are the tables that a running server takes over, for sessions opened from then on. Everything else is part of what
-// was built when it started: buffers, limits, listeners, the list of tools.
+// live are the tables that a running server can change, for sessions opened
+// afterwards. All others configure objects that are built at the start: buffers, limits,
+// listeners, the list of tools.
 var live = []string{"ssh", "telnet", "logging"}
 
-// Live reports whether a running server takes over a new value of the key.
+// Live reports whether a running server applies a new value of the key.
 func (k Key) Live() bool { return isLive(k.Path) }
 
-// Live reports whether a running server takes over such tables.
+// Live reports whether a running server applies new entries of the table.
 func (t Table) Live() bool { return isLive(t.Path) }
 
+// isLive reports whether a path is one of the live tables or below one.
 func isLive(path string) bool {
 	table, _, _ := strings.Cut(path, ".")
 	return slices.Contains(live, table)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// compare checks the keys that must fit each other. It says nothing about a key
-// that was refused or may be missing.
+// compare checks keys that depend on each other. It skips keys that were refused or may
+// be missing, because a second error about them would mislead.
 func (l *loader) compare(c *Config) {
 	const policy, floor = "ssh.host_key_policy", "ssh.host_key_floor"
 	if c.SSH.HostKeyPolicy.WeakerThan(c.SSH.HostKeyFloor) {
@@ -24,7 +24,7 @@ func (l *loader) compare(c *Config) {
 	}
 }
 
-// compareHTTP checks what only matters when HTTP is served.
+// compareHTTP checks keys that matter only if HTTP is served.
 func (l *loader) compareHTTP(h *HTTP) {
 	const (
 		only, tokens, file, isolate = "server.http.auth_token", "server.http.tokens", "server.http.tokens_file", "server.http.isolate"
@@ -34,7 +34,7 @@ func (l *loader) compareHTTP(h *HTTP) {
 		l.clash(
 			only,
 			only,
-			fmt.Sprintf("%s has fewer than %d characters; give a random value (openssl rand -hex 32 makes one)", only, minToken),
+			fmt.Sprintf("%s has fewer than %d characters; use a random value (openssl rand -hex 32 prints one)", only, minToken),
 		)
 	}
 	if h.Isolate && h.AuthToken.Reveal() == "" && h.Tokens.Reveal() == "" && h.TokensFile == "" && !l.doubt[only] &&
@@ -49,6 +49,7 @@ func (l *loader) compareHTTP(h *HTTP) {
 	}
 }
 
+// atMost reports a clash if value exceeds max. Both are in the unit of their keys.
 func atMost(l *loader, key string, value int64, bound string, max int64) {
 	if value > max {
 		l.clash(
@@ -59,8 +60,8 @@ func atMost(l *loader, key string, value int64, bound string, max int64) {
 	}
 }
 
-// clash reports two keys that do not fit, at the place of the first that was
-// set: at least one was, since the defaults fit.
+// clash reports two keys that contradict each other, at the position of the first one
+// that was set. At least one was set, since the defaults agree.
 func (l *loader) clash(key, other, message string) {
 	if l.gaps || l.doubt[key] || l.doubt[other] {
 		return

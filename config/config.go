@@ -2,9 +2,9 @@ package config
 
 import "time"
 
-// Config is the whole configuration. Get one from [Default] or [Load]: its zero
-// value is not usable, because most limits may not be 0. It is not modified
-// after Load returns, so copies may be read by any number of goroutines.
+// Config is the whole configuration. Use [Default] or [Load] to get one: the zero value
+// is not usable, because most limits must not be 0. Load does not keep a reference to it,
+// so any number of goroutines may read copies.
 type Config struct {
 	Server  Server
 	Session Session
@@ -21,54 +21,56 @@ type Config struct {
 
 	Toolsets Toolsets
 
-	// origin says who set a key that does not have its default. Set by Load.
+	// origin names the layer that set a key, for keys that do not have their defaults. Set
+	// by Load.
 	origin map[string]string
 }
 
-// Server says how ptyctl talks to its MCP client.
+// Server configures the transports and the tools offered to MCP clients.
 type Server struct {
 	Transport  Transport
-	Structured bool // send structuredContent and outputSchema to clients that know them
-	ReadOnly   bool
-	Toolsets   []string // empty: all
+	Structured bool     // also send structuredContent and outputSchema to clients that support them
+	ReadOnly   bool     // offer only tools that do not type
+	Toolsets   []string // empty: core, local, fs and health
 	HTTP       HTTP
 	Control    Control
 
-	JSONRPCErrors bool // a failed call on stdio is answered with a JSON-RPC error
+	JSONRPCErrors bool // answer a failed call on stdio with a JSON-RPC error instead of a result
 }
 
-// Toolsets hold what is particular to sets of tools.
+// Toolsets configure single tool sets.
 type Toolsets struct{ PTY PTYTools }
 
-// PTYTools concern the set pty.
+// PTYTools configure the tool set pty.
 type PTYTools struct {
-	MaxBufferLines int // of each session's output
+	MaxBufferLines int // lines of output kept for each session
 }
 
-// Control says who may watch and step in on this machine, and where.
+// Control configures the control socket, at which people on this machine watch sessions
+// and step in.
 type Control struct {
-	ControlSocketPath string // "": one of this process's own, in the user's runtime folder
+	ControlSocketPath string // "": a socket of this process in the user's runtime folder
 	ControlMode       ControlMode
-	ControlAuthToken  Secret // "": being this user is enough
+	ControlAuthToken  Secret // "": every process of this user may connect
 }
 
-// HTTP says who may reach the server over HTTP, and how.
+// HTTP configures the HTTP transport: its address, who may use it, and TLS.
 type HTTP struct {
 	Listen         string
 	AuthToken      Secret
-	Tokens         Secret // see ParseTokens
-	TokensFile     string // see ParseTokens
-	Isolate        bool
-	AllowedHosts   []string
-	AllowedOrigins []string
-	RateLimit      int // requests a second; 0: no limit
-	SessionTTL     time.Duration
+	Tokens         Secret        // see ParseTokens
+	TokensFile     string        // a file for ParseTokens
+	Isolate        bool          // a token sees only its own sessions
+	AllowedHosts   []string      // names of this server, besides localhost and its addresses
+	AllowedOrigins []string      // web pages that may call, besides those of this server
+	RateLimit      int           // requests per second and token; 0: no limit
+	SessionTTL     time.Duration // life of an unused MCP session
 	TLSCertFile    string
 	TLSKeyFile     string
-	TLSSelfSigned  bool
+	TLSSelfSigned  bool // make a certificate at each start
 }
 
-// Session holds the defaults and bounds of one terminal session.
+// Session holds defaults and limits of a terminal session.
 type Session struct {
 	MaxSessions          int
 	IdleTimeout          time.Duration // 0: never
@@ -80,229 +82,231 @@ type Session struct {
 	ReadTimeout          time.Duration // 0: do not wait
 	DefaultExecTimeout   time.Duration
 	WriteTimeout         time.Duration
-	RecordTxEvents       bool // that something was typed, never what
+	RecordTxEvents       bool // remember the times and sizes of inputs, never their text
 }
 
-// Limits are the operator's maxima. A caller may ask for less, never for more.
+// Limits are the operator's limits. A caller may request less, never more.
 type Limits struct {
-	MaxWait            time.Duration // for one call
-	MaxReadBytes       int           // one read result
-	MaxExecOutputBytes int           // kept for each stream of one command
+	MaxWait            time.Duration // of one call
+	MaxReadBytes       int           // in one result
+	MaxExecOutputBytes int           // for each stream of one command
 	MaxConnectTimeout  time.Duration
 	MaxExecTimeout     time.Duration // of one command
-	MaxMessageBytes    int           // one JSON-RPC line
-	MaxInFlight        int           // requests served at the same time
+	MaxMessageBytes    int           // of one JSON-RPC message
+	MaxInFlight        int           // concurrent requests
 
-	MaxTotalBufferBytes int // output kept for all sessions and commands together
-	MaxWaitingReads     int // over all sessions
+	MaxTotalBufferBytes int // bytes of output of all sessions and commands together
+	MaxWaitingReads     int // of all sessions
 }
 
-// SSH holds what the operator allows SSH sessions to do. Paths are absolute.
+// SSH configures SSH sessions. Paths are absolute.
 type SSH struct {
 	HostKeyPolicy         HostKeyPolicy
-	HostKeyFloor          HostKeyPolicy // the weakest policy a call may reach
-	KnownHostsPath        string        // "": as OpenSSH, ~/.ssh/known_hosts
+	HostKeyFloor          HostKeyPolicy // the weakest policy that a call may choose
+	KnownHostsPath        string        // "": ~/.ssh/known_hosts, as in OpenSSH
 	UseOpenSSHConfig      bool
-	ConfigPath            string // "": as OpenSSH, ~/.ssh/config and /etc/ssh/ssh_config
-	AllowExecDirectives   bool
+	ConfigPath            string // "": ~/.ssh/config and /etc/ssh/ssh_config, as in OpenSSH
+	AllowExecDirectives   bool   // run programs of Match exec in ssh_config
 	AllowAgentForwarding  bool
-	CallerPaths           []string      // empty: anywhere
+	CallerPaths           []string      // folders of files that callers may name; empty: all
 	KeepaliveInterval     time.Duration // 0: no keepalives
-	KeepaliveCountMax     int
+	KeepaliveCountMax     int           // unanswered keepalives before the connection counts as lost
 	MaxConnectionsPerHost int
 	IdentityAgent         string // as IdentityAgent in ssh_config(5); "": SSH_AUTH_SOCK
 }
 
-// Telnet holds what the operator decides for Telnet sessions.
+// Telnet configures Telnet sessions.
 type Telnet struct {
 	Enter        TelnetEnter
 	Binary       TelnetBinary
-	SendUsername bool     // tell a session's username to a server that asks for the environment (RFC 1572)
-	Environment  []string // "NAME=value": what else such a server is told
-	TLSCAFile    string   // PEM certificates of the authorities that vouch for servers; "": the system's
+	SendUsername bool     // send the username to a server that asks for the environment (RFC 1572)
+	Environment  []string // "NAME=value": more variables for such a server
+	TLSCAFile    string   // PEM file with certificate authorities; "": the system's
 }
 
-// Local holds what the operator allows programs on this machine. Limits of 0 are none.
+// Local configures programs on this machine. A limit of 0 is no limit.
 type Local struct {
-	Stdio         bool     // clients on stdio, and on the control socket, may start programs
-	HTTP          bool     // clients over HTTP may
-	InheritEnv    []string // names of variables that programs get besides PATH, HOME, USER and LANG; a trailing * is any rest
+	Stdio         bool     // clients on stdio and the control socket may start programs
+	HTTP          bool     // clients over HTTP may start programs
+	InheritEnv    []string // variables to inherit besides PATH, HOME, USER and LANG; a trailing * matches any rest
 	MaxCPUSeconds int
 	MaxMemoryMiB  int
 	MaxOpenFiles  int
 	MaxProcesses  int
-	ReadPaths     []string // that programs may read and run, with all below; empty: all
-	WritePaths    []string // that they may change; empty with ReadPaths: none
+	ReadPaths     []string // files and folders that programs may read and run; empty: all
+	WritePaths    []string // files and folders that they may change; empty: all, or none if ReadPaths is set
 }
 
-// FS holds what the operator offers of files. With no Roots and no Remote, nothing.
+// FS configures file access for clients. Without Roots and Remote they have none.
 type FS struct {
-	Roots         []string // folders of this machine
-	Remote        bool     // files of the hosts of SSH sessions
-	MaxReadBytes  int      // of one call
-	MaxWriteBytes int
-	MaxEntries    int // of a folder
+	Roots         []string // folders on this machine
+	Remote        bool     // files on the hosts of SSH sessions
+	MaxReadBytes  int      // in one result
+	MaxWriteBytes int      // in one call
+	MaxEntries    int      // of a folder in one result
 }
 
-// Auth says whether a person or an agent may be asked during authentication.
+// Auth configures questions during logins.
 type Auth struct {
-	Elicitation   bool // a person at the client is asked, if the client can
-	Interactive   bool
-	PromptTimeout time.Duration // for one question
+	Elicitation   bool          // ask the person at the client, if the client supports it
+	Interactive   bool          // let a session wait for the caller's answer
+	PromptTimeout time.Duration // wait for one answer
 }
 
-// Locks bounds the leases that callers take on sessions.
+// Locks limits the locks that callers take on sessions.
 type Locks struct {
 	DefaultTTL time.Duration
 	MaxTTL     time.Duration
-	AllowForce bool // a caller without the lock may close a session by force
+	AllowForce bool // a caller without the lock may force a session to close
 
-	AllowTakeOver bool   // a caller may take the lock from the one that holds it
-	DeviceDir     string // where the processes of this user say who has which console; "": the runtime folder
+	AllowTakeOver bool   // a caller may take the lock from its holder
+	DeviceDir     string // folder in which processes record who uses which console; "": in the runtime folder
 }
 
-// Audit says how the record of who did what is kept.
+// Audit configures the audit log.
 type Audit struct {
-	Path       string // "": none is kept
-	MaxBytes   int    // the size at which a new file is begun
-	Keep       int    // full files that are kept
+	Path       string // "": no audit log
+	MaxBytes   int    // size of a file before rotation
+	Keep       int    // number of rotated files
 	Fsync      AuditFsync
-	FailClosed bool // an action that cannot be written down first is refused
+	FailClosed bool // refuse an action that cannot be recorded first
 	Commands   AuditCommands
 }
 
-// Policy holds the operator's rules for what callers do; package policy says what they mean. All empty: everything is allowed.
+// Policy holds the operator's rules for the actions of callers; package policy defines
+// their meaning. If all fields are empty, everything is allowed.
 type Policy struct {
 	Preset                 PolicyPreset
-	Allow, Deny, Ask       []string // patterns for commands
-	Mode                   PolicyMode
+	Allow, Deny, Ask       []string   // patterns for commands
+	Mode                   PolicyMode // patterns for commands
 	Consent                PolicyConsent
 	Programs, DenyPrograms []string // paths on this machine
 	WorkDirs               []string // folders on this machine
-	Hosts, DenyHosts       []string // patterns for names
+	Hosts, DenyHosts       []string // patterns for names and addresses
 	ReadOnlyHosts          []string
 	ExecOnlyHosts          []string
 	Protocols              []string
 	Typing                 PolicyTyping
-	Permissions            string // JSON
+	Permissions            string // JSON, see package policy
 	Credential             []Credential
 }
 
-// Logging says what is logged, and where.
+// Logging configures the log.
 type Logging struct {
 	Level  LogLevel
 	Format LogFormat
 	File   string // "": stderr
 
-	MaxBytes int // the size at which a new file is begun
-	Keep     int // full files that are kept
+	MaxBytes int // size of a file before rotation
+	Keep     int // number of rotated files
 }
 
-// Transport is how MCP messages reach the server.
+// Transport selects how MCP messages reach the server.
 type Transport string
 
-// The transports.
+// Values of Transport. TransportBoth serves stdio and HTTP at the same time.
 const (
 	TransportStdio Transport = "stdio" // one JSON-RPC message per line on stdin and stdout
 	TransportHTTP  Transport = "http"  // MCP's streamable HTTP
 	TransportBoth  Transport = "both"
 )
 
-// ControlMode says what may be done over the control socket.
+// ControlMode selects the actions allowed over the control socket.
 type ControlMode string
 
-// The modes.
+// Values of ControlMode.
 const (
-	ControlDisabled  ControlMode = "disabled"  // there is no socket
-	ControlReadOnly  ControlMode = "readonly"  // watch
-	ControlReadWrite ControlMode = "readwrite" // everything, as the operator
+	ControlDisabled  ControlMode = "disabled"  // no socket
+	ControlReadOnly  ControlMode = "readonly"  // watch sessions
+	ControlReadWrite ControlMode = "readwrite" // do everything as the operator
 )
 
-// TelnetEnter is what the enter key sends on a Telnet connection, unless the call says so.
+// TelnetEnter selects the bytes that the enter key sends on a Telnet connection. A call
+// may override it.
 type TelnetEnter string
 
-// What Enter may become.
+// Values of TelnetEnter.
 const (
-	TelnetEnterAuto  TelnetEnter = "auto" // what the server's negotiation calls for
+	TelnetEnterAuto  TelnetEnter = "auto" // follow the server's negotiation
 	TelnetEnterCR    TelnetEnter = "cr"
 	TelnetEnterCRLF  TelnetEnter = "crlf"
 	TelnetEnterCRNUL TelnetEnter = "crnul"
 	TelnetEnterLF    TelnetEnter = "lf"
 )
 
-// TelnetBinary says when eight-bit data is agreed to (RFC 856).
+// TelnetBinary selects when to agree to eight-bit data (RFC 856).
 type TelnetBinary string
 
-// The policies.
+// Values of TelnetBinary.
 const (
-	TelnetBinaryAuto   TelnetBinary = "auto" // when the server asks for it
+	TelnetBinaryAuto   TelnetBinary = "auto" // if the server asks for it
 	TelnetBinaryAlways TelnetBinary = "always"
 	TelnetBinaryNever  TelnetBinary = "never"
 )
 
-// AuditFsync says when the audit log is forced to the disk.
+// AuditFsync selects when the audit log is forced to disk.
 type AuditFsync string
 
-// The policies.
+// Values of AuditFsync.
 const (
 	AuditFsyncAlways   AuditFsync = "always"
-	AuditFsyncInterval AuditFsync = "interval" // once a second
+	AuditFsyncInterval AuditFsync = "interval" // once per second
 	AuditFsyncNever    AuditFsync = "never"
 )
 
-// AuditCommands says how much of a command's text the audit log keeps.
+// AuditCommands selects the part of a command's text that the audit log keeps.
 type AuditCommands string
 
-// The choices.
+// Values of AuditCommands.
 const (
-	AuditCommandsRedacted AuditCommands = "redacted" // without what looks like a secret
+	AuditCommandsRedacted AuditCommands = "redacted" // the text without secrets
 	AuditCommandsHash     AuditCommands = "hash"     // SHA-256 and length
-	AuditCommandsNone     AuditCommands = "none"     // length
+	AuditCommandsNone     AuditCommands = "none"     // length only
 )
 
-// PolicyMode says whether the rules are enforced.
+// PolicyMode selects whether the rules are enforced.
 type PolicyMode string
 
-// The choices.
+// Values of PolicyMode.
 const (
 	PolicyModeEnforce PolicyMode = "enforce"
-	PolicyModeReport  PolicyMode = "report" // what they deny is recorded, and done all the same
+	PolicyModeReport  PolicyMode = "report" // allow everything, and record the denials that the rules would make
 )
 
-// PolicyPreset is a list of rules for commands that comes with ptyctl.
+// PolicyPreset names a built-in list of rules for commands.
 type PolicyPreset string
 
-// The lists. Package policy has them.
+// Values of PolicyPreset. Package policy has the lists.
 const (
 	PolicyPresetNone            PolicyPreset = ""
 	PolicyPresetReadOnlyLinux   PolicyPreset = "read-only-linux"
 	PolicyPresetReadOnlyNetwork PolicyPreset = "read-only-network"
 )
 
-// PolicyConsent says what becomes of commands that take a person's consent.
+// PolicyConsent selects how to treat commands that need a person's consent.
 type PolicyConsent string
 
-// The choices.
+// Values of PolicyConsent.
 const (
-	PolicyConsentDeny   PolicyConsent = "deny"   // they are denied
-	PolicyConsentElicit PolicyConsent = "elicit" // the person at the client is asked, each time
+	PolicyConsentDeny   PolicyConsent = "deny"   // deny them
+	PolicyConsentElicit PolicyConsent = "elicit" // ask the person at the client each time
 )
 
-// PolicyTyping says what may be typed where commands are judged.
+// PolicyTyping selects the input that may be typed where rules judge commands.
 type PolicyTyping string
 
-// The choices.
+// Values of PolicyTyping.
 const (
 	PolicyTypingAuto  PolicyTyping = "auto"  // deny if rules judge commands; lines if only Policy.Permissions does
-	PolicyTypingDeny  PolicyTyping = "deny"  // nothing
-	PolicyTypingLines PolicyTyping = "lines" // what reads as allowed commands
-	PolicyTypingAllow PolicyTyping = "allow" // everything
+	PolicyTypingDeny  PolicyTyping = "deny"  // no input
+	PolicyTypingLines PolicyTyping = "lines" // lines that are allowed commands
+	PolicyTypingAllow PolicyTyping = "allow" // all input
 )
 
 // LogLevel is the least severe level that is logged.
 type LogLevel string
 
-// The levels, from most to least talkative.
+// Values of LogLevel, the most detailed first.
 const (
 	LogDebug LogLevel = "debug"
 	LogInfo  LogLevel = "info"
@@ -310,34 +314,34 @@ const (
 	LogError LogLevel = "error"
 )
 
-// LogFormat is the shape of a log line.
+// LogFormat is the format of a log line.
 type LogFormat string
 
-// The formats: text for people, json for collectors.
+// Values of LogFormat: text for people, json for collectors.
 const (
 	LogText LogFormat = "text"
 	LogJSON LogFormat = "json"
 )
 
-// HostKeyPolicy says what happens when a server shows a host key that is not in
-// known_hosts. See StrictHostKeyChecking in ssh_config(5), whose word for each
-// policy is given below.
+// HostKeyPolicy selects how to treat a host key that is not in known_hosts. The constants
+// name the matching value of StrictHostKeyChecking in ssh_config(5).
 type HostKeyPolicy string
 
-// The policies, from strongest to weakest.
+// Values of HostKeyPolicy, the strongest first.
 const (
 	HostKeyStrict    HostKeyPolicy = "strict"     // yes: refuse an unknown key
-	HostKeyAsk       HostKeyPolicy = "ask"        // ask: the caller decides about an unknown key
+	HostKeyAsk       HostKeyPolicy = "ask"        // ask: let the caller decide about an unknown key
 	HostKeyAcceptNew HostKeyPolicy = "accept_new" // accept-new: record an unknown key, refuse a changed one
 	HostKeyDisabled  HostKeyPolicy = "disabled"   // no: accept any key
 )
 
-// WeakerThan reports whether p checks less than floor does. A policy that is
-// none of the four constants is weaker than all of them.
+// WeakerThan reports whether p checks less than floor. A policy that is none of the four
+// constants is weaker than all of them.
 func (p HostKeyPolicy) WeakerThan(floor HostKeyPolicy) bool {
 	return p.strength() < floor.strength()
 }
 
+// strength orders the policies; 0 is no valid policy.
 func (p HostKeyPolicy) strength() int {
 	switch p {
 	case HostKeyStrict:
@@ -352,17 +356,15 @@ func (p HostKeyPolicy) strength() int {
 	return 0
 }
 
-// Default returns the configuration of a machine without file, environment and
-// flags.
+// Default returns the configuration without file, environment and flags.
 func Default() Config {
 	var c Config
 	table(&c, "")
 	return c
 }
 
-// Origin says which layer set the key: "default", "FILE:LINE", the name of an
-// environment variable, or a flag with its dashes. It is "" if there is no key
-// of that path.
+// Origin returns the layer that set a key: "default", "FILE:LINE", the name of an
+// environment variable, or a flag with its dashes. It returns "" for an unknown key.
 func (c Config) Origin(key string) string {
 	if o, ok := c.origin[key]; ok {
 		return o

@@ -1,5 +1,5 @@
-// Package config gives the file, the environment and the flags as one struct,
-// with defaults.
+// Package config loads the configuration from its defaults, a file, the environment and
+// flags into one struct.
 //
 //	cfg, warnings, err := config.Load(config.Source{})
 //	if err != nil {
@@ -10,24 +10,24 @@
 //	}
 //	serve(cfg.Server.Transport, cfg.Session.MaxSessions)
 //
-// A value is decided by the last of these layers that names it:
+// The last of these layers that names a key decides its value:
 //
 //	defaults  <  TOML file  <  PTYCTL_* environment  <  flags
 //
-// One table (table.go) drives everything: it holds for each key its path, type,
-// default, bounds, description, environment variable and flag. [Keys] shows it
-// to whoever builds a command line or a reference page, and [Example] prints it
-// as a TOML file. A new key is a field in a struct and a row in the table.
-// Tables of which the file may hold any number, [[policy.credential]] and
-// [forward.NAME], are declared in the same way: see kinds and [Tables].
+// One table (table.go) drives everything: for each key it has the path, type, default,
+// bounds, description, environment variable and flag. [Keys] returns it for command lines
+// and reference pages, and [Example] prints it as a TOML file. To add a key, add a field
+// to a struct and a row to the table. Tables that the file may repeat, for example
+// [[policy.credential]] and [forward.NAME], are declared in the same way: see kinds and
+// [Tables].
 //
-// What the package promises:
+// Promises:
 //
-//   - It is strict. An unknown key, a wrong type or a value out of bounds is an
-//     error with file:line:column and what to write instead. [Load] reports all
-//     problems of all layers together.
-//   - It never guesses. Paths are absolute or begin with ~/, because the
-//     working directory of a server started by an agent host is anyone's guess.
+//   - It is strict. An unknown key, a wrong type or a value out of bounds is an error
+//     with file:line:column and advice. [Load] reports all problems of all layers
+//     together.
+//   - It never guesses. Paths must be absolute or begin with ~/, because the working
+//     directory of a server that an agent host starts is unknown.
 //   - It never prints a value of type [TypeSecret].
-//   - It does not panic on any file or environment.
+//   - It does not panic for any file or environment.
 package config

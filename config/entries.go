@@ -1,15 +1,16 @@
 package config
 
-// A Table describes a table of which the file may hold any number: a list, [[policy.credential]], or named ones,
-// [forward.NAME]. Neither the environment nor a flag can add to them.
+// A Table describes a table that the file may repeat: an array of tables, for example
+// [[policy.credential]], or named tables, for example [forward.NAME]. The environment and
+// flags cannot add entries.
 type Table struct {
-	Path   string // of the list, such as "policy.credential", or what stands before the dot and the name
+	Path   string // for example "policy.credential"; of named tables, the part before the name
 	Named  bool   // [Path.NAME], not [[Path]]
 	Doc    string // one sentence
 	Fields []Key  // Path is the field's name; Env and Flag are empty
 }
 
-// Header returns the line that begins such a table.
+// Header returns the line that begins an entry in the file.
 func (t Table) Header() string {
 	if t.Named {
 		return "[" + t.Path + ".NAME]"
@@ -17,7 +18,7 @@ func (t Table) Header() string {
 	return "[[" + t.Path + "]]"
 }
 
-// Tables returns every table of which the file may hold any number.
+// Tables returns all tables that the file may repeat.
 func Tables() []Table {
 	var list []Table
 	for _, k := range kinds(new(Config), "") {
@@ -26,29 +27,31 @@ func Tables() []Table {
 	return list
 }
 
-// Entry is what every such table has besides its fields. Its struct embeds it.
+// Entry is embedded in the struct of every such table.
 type Entry struct {
-	Name  string // NAME, or "" in a list
+	Name  string // NAME; "" in an array
 	Where string // FILE:LINE
 }
 
+// entry gives generic code access to the embedded Entry.
 func (e *Entry) entry() *Entry { return e }
 
 // kind is a Table bound to a field of a Config.
 type kind struct {
 	Table
 
-	// begin makes an entry with every field at its default. The rows write to it; add appends it to the field.
+	// begin makes an entry with every field at its default, and rows that write to it. add
+	// appends the entry to the field of the Config.
 	begin func(Entry) (rows []row, add func())
 }
 
-// anEntry is a struct that embeds Entry.
+// anEntry is a pointer to a struct that embeds Entry.
 type anEntry[T any] interface {
 	*T
 	entry() *Entry
 }
 
-// list declares [[path]]. fields declares the fields of one entry, as table declares keys.
+// list declares [[path]]. fields declares the fields of one entry.
 func list[T any, P anEntry[T]](p *[]T, path, doc string, fields func(*T) []row) kind {
 	return newKind[T, P](p, Table{Path: path, Doc: doc}, fields)
 }
@@ -58,6 +61,8 @@ func named[T any, P anEntry[T]](p *[]T, path, doc string, fields func(*T) []row)
 	return newKind[T, P](p, Table{Path: path, Doc: doc, Named: true}, fields)
 }
 
+// newKind binds a table to the field p. Entries are created through it, so the loader
+// needs no reflection.
 func newKind[T any, P anEntry[T]](p *[]T, t Table, fields func(*T) []row) kind {
 	*p = nil
 	for _, r := range fields(new(T)) {

@@ -59,18 +59,19 @@ source = "agent"
 	}
 }
 
-// TestCredentialMistakes gives one mistake of each kind; each message names its line.
+// TestCredentialMistakes makes one mistake of each kind; each message must name its line.
 func TestCredentialMistakes(t *testing.T) {
 	const head = "[[policy.credential]]\n"
 	for file, want := range map[string]string{
-		head + `sorce = "agent"`:                                        `2:1: there is no key policy.credential.sorce; did you mean source? | 1:3: [[policy.credential]] has no source; give ` + credentialForm,
-		head + "source = \"agent\"\ncolour = 1":                         `3:1: there is no key policy.credential.colour; remove it, or use a field of [[policy.credential]]: source, hosts, users, host_key`,
-		head + "source = true":                                          `2:10: policy.credential.source is a boolean; give ` + credentialForm + `, in quotes`,
-		head + "source = \"agent\"\nhosts = \"web1\"":                   `3:9: policy.credential.hosts is a string; give a list of words without spaces`,
-		head + "source = \"agent\"\nhosts = [\"web1\", 2]":              `3:18: policy.credential.hosts holds an integer; give a list of words without spaces`,
-		head + "source = \"agent\"\nhost_key = \"record\"":              `3:12: policy.credential.host_key is "record"; give one of recorded, pinned, or leave it empty`,
-		head + `source = "key:MD5:00:11"`:                               `2:10: policy.credential.source is "key:MD5:00:11"; give ` + credentialForm,
-		head + `source = ""`:                                            `2:10: policy.credential.source is empty; give ` + credentialForm,
+		head + `sorce = "agent"`:                           `2:1: there is no key policy.credential.sorce; did you mean source? | 1:3: [[policy.credential]] has no source; give ` + credentialForm,
+		head + "source = \"agent\"\ncolour = 1":            `3:1: there is no key policy.credential.colour; remove it, or use a field of [[policy.credential]]: source, hosts, users, host_key`,
+		head + "source = true":                             `2:10: policy.credential.source is a boolean; give ` + credentialForm + `, in quotes`,
+		head + "source = \"agent\"\nhosts = \"web1\"":      `3:9: policy.credential.hosts is a string; give a list of words without spaces`,
+		head + "source = \"agent\"\nhosts = [\"web1\", 2]": `3:18: policy.credential.hosts holds an integer; give a list of words without spaces`,
+		head + "source = \"agent\"\nhost_key = \"record\"": `3:12: policy.credential.host_key is "record"; give one of recorded, pinned, or leave it empty`,
+		head + `source = "key:MD5:00:11"`:                  `2:10: policy.credential.source is "key:MD5:00:11"; give ` + credentialForm,
+		head + `source = ""`: `2:10: policy.credential.source is empty; give ` +
+			credentialForm,
 		head + `hosts = ["web1"]`:                                       `1:3: [[policy.credential]] has no source; give ` + credentialForm,
 		head + "source = \"agent\"\n[policy.credential.web]\nx = 1":     `3:2: there is no table [policy.credential.web]; remove it, or use a field of [[policy.credential]]: source, hosts, users, host_key`,
 		"[policy.credential]\nsource = \"agent\"":                       `1:2: [policy.credential] would be a single table; write [[policy.credential]]`,
@@ -92,7 +93,7 @@ func TestCredentialMistakes(t *testing.T) {
 	}
 }
 
-// forward is a named table, for these tests.
+// forward is a named table for these tests.
 type forward struct {
 	Entry
 	Listen string
@@ -101,7 +102,7 @@ type forward struct {
 	Token  Secret
 }
 
-// forwards reads a document that knows [forward.NAME], besides the keys of ptyctl.
+// forwards loads a document with [forward.NAME], besides the keys of ptyctl.
 func forwards(t *testing.T, document string) (list []forward, l *loader) {
 	t.Helper()
 	var c Config
@@ -153,7 +154,7 @@ func TestNamedTableMistakes(t *testing.T) {
 		"[forward.web]\nlisten = \"a:1\"\nwait_ms = \"1\"":      `f:3:11: forward.web.wait_ms is a string; give a whole number of milliseconds from 0 to 60000, without quotes`,
 		"[[forward.web]]\nlisten = \"a:1\"":                     `f:1:3: [[forward.web]] would be a list of tables; write [forward.web]`,
 		"[[forward]]\nlisten = \"a:1\"":                         `f:1:3: [[forward]] would be a list of tables; write [forward.NAME]`,
-		"[forward.\"a.b\"]\nlisten = \"a:1\"":                   `f:1:2: "a.b" is no name for [forward.NAME]; give up to 80 letters, digits, _ and -`,
+		"[forward.\"a.b\"]\nlisten = \"a:1\"":                   `f:1:2: "a.b" is not a valid name for [forward.NAME]; use up to 80 letters, digits, _ and -`,
 		"[forward.web.x]\nlisten = \"a:1\"":                     `f:1:2: there is no table [forward.web.x]; remove it, or use a field of [forward.NAME]: listen, hosts, wait_ms, token`,
 		"[forwad.web]\nlisten = \"a:1\"":                        `f:1:2: there is no table [forwad.web]; did you mean [forward.NAME]?`,
 		"[forward]\nlisten = \"a:1\"":                           `f:2:1: forward.listen is a string, but it is a table; write [forward.listen] on a line of its own and its fields below`,
@@ -171,7 +172,8 @@ func TestNamedTableMistakes(t *testing.T) {
 	}
 }
 
-// TestSecretsInTables: a secret of a table is shown nowhere, and is compared by what it hides.
+// TestSecretsInTables checks that a secret in a table is never shown, and that a change
+// of it is found.
 func TestSecretsInTables(t *testing.T) {
 	leaktest.Secret(t, "entry-1138")
 	read := func(token string) (Table, reflect.Value, *loader) {
@@ -194,7 +196,8 @@ func TestSecretsInTables(t *testing.T) {
 	}
 }
 
-// TestFieldsOfTables holds the fields of tables to what TestKeys and TestEveryFieldHasARow ask of keys.
+// TestFieldsOfTables makes the checks of TestKeys and TestEveryFieldHasARow for the
+// fields of tables.
 func TestFieldsOfTables(t *testing.T) {
 	for _, k := range kinds(new(Config), "/home/me") {
 		if !strings.HasSuffix(k.Doc, ".") {
@@ -224,7 +227,7 @@ func TestFieldsOfTables(t *testing.T) {
 	}
 }
 
-// TestExampleOfTables takes the comments away before the tables that the example shows.
+// TestExampleOfTables uncomments the tables in the example and loads it.
 func TestExampleOfTables(t *testing.T) {
 	var file strings.Builder
 	headers := 0
@@ -252,9 +255,10 @@ func TestExampleOfTables(t *testing.T) {
 	}
 }
 
-// TestSettingsOfTables reads again what Settings shows of tables.
+// TestSettingsOfTables loads the tables that Settings shows.
 func TestSettingsOfTables(t *testing.T) {
-	const file = "[[policy.credential]]\nsource = \"agent\"\nhosts = [\"a\", \"b\"]\n[[policy.credential]]\nsource = \"password\"\nhost_key = \"pinned\"\n"
+	const file = "[[policy.credential]]\nsource = \"agent\"\nhosts = [\"a\", \"b\"]\n[[policy.credential]]\nsource = " +
+		"\"password\"\nhost_key = \"pinned\"\n"
 	c, _, problems := load(t, file, nil, nil)
 	if problems != nil {
 		t.Fatal(problems)
@@ -296,7 +300,7 @@ func TestSettingsOfTables(t *testing.T) {
 func TestTablesAreNotInTheEnvironment(t *testing.T) {
 	for _, name := range []string{"PTYCTL_POLICY_CREDENTIAL", "PTYCTL_POLICY_CREDENTIAL_SOURCE"} {
 		_, warnings, _ := load(t, "", []string{name + "=agent"}, nil)
-		if want := name + ": has no effect, because only the file can hold tables; write [[policy.credential]] there\n"; lines(
+		if want := name + ": has no effect, because only the file can hold tables; use [[policy.credential]] there\n"; lines(
 			warnings,
 		) != want {
 			t.Errorf("warnings %q, want %q", lines(warnings), want)

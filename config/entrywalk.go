@@ -9,14 +9,15 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// An opened entry is one that the file has begun. Later lines may still set its fields.
+// An opened entry has begun in the file. Later lines may still set its fields, so it is
+// added to the Config only at the end.
 type opened struct {
 	kind  *kind
 	name  string
 	where string // with the column
 	rows  []row
 	add   func()
-	seen  map[string]bool // the fields that the file names, also those whose value was refused
+	seen  map[string]bool // fields in the file, including those with refused values
 }
 
 // open begins an entry.
@@ -32,7 +33,7 @@ func (w *walk) open(k *kind, name string, offset int) {
 	w.entries = append(w.entries, e)
 }
 
-// place is the path of one entry in Config.origin.
+// place returns the key of an entry in Config.origin, for example "policy.credential[0]".
 func (t Table) place(name string, index int) string {
 	if t.Named {
 		return t.Path + "." + name
@@ -40,6 +41,7 @@ func (t Table) place(name string, index int) string {
 	return fmt.Sprintf("%s[%d]", t.Path, index)
 }
 
+// count returns the number of entries of a kind so far.
 func (w *walk) count(k *kind) (n int) {
 	for _, e := range w.entries {
 		if e.kind == k {
@@ -49,7 +51,8 @@ func (w *walk) count(k *kind) (n int) {
 	return n
 }
 
-// entry returns the named entry, or the newest of a list; nil if there is none.
+// entry returns the entry with that name, or the newest of an array; nil if there is
+// none.
 func (w *walk) entry(k *kind, name string) *opened {
 	for _, e := range slices.Backward(w.entries) {
 		if e.kind == k && e.name == name {
@@ -59,7 +62,8 @@ func (w *walk) entry(k *kind, name string) *opened {
 	return nil
 }
 
-// finish adds the entries to the configuration, once the whole file was read.
+// finish adds the entries to the configuration after the whole file was read, and reports
+// missing required fields.
 func (w *walk) finish() {
 	for _, e := range w.entries {
 		for i, f := range e.kind.Fields {
@@ -71,7 +75,8 @@ func (w *walk) finish() {
 	}
 }
 
-// kindOf returns the kind that a path leads to, with the name of the entry and of the field if the path has them.
+// kindOf returns the kind to which a path belongs, and the names of the entry and the
+// field if the path has them.
 func (l *loader) kindOf(path string) (k *kind, name, field string) {
 	for i := range l.kinds {
 		k := &l.kinds[i]
@@ -79,7 +84,7 @@ func (l *loader) kindOf(path string) (k *kind, name, field string) {
 		switch {
 		case path == k.Path:
 			return k, "", ""
-		case below && k.Named && strings.HasPrefix(rest, `"`): // a name in quotes, which may hold dots
+		case below && k.Named && strings.HasPrefix(rest, `"`): // a quoted name, which may contain dots
 			return k, rest, ""
 		case below && k.Named:
 			name, field, _ := strings.Cut(rest, ".")
@@ -91,7 +96,7 @@ func (l *loader) kindOf(path string) (k *kind, name, field string) {
 	return nil, "", ""
 }
 
-// entryHeader takes the header of a path that leads to a kind, at offset.
+// entryHeader reads a header that belongs to a kind.
 func (w *walk) entryHeader(path string, isList bool, offset int) {
 	where, _ := w.at(offset)
 	k, name, field := w.kindOf(path)
@@ -109,11 +114,13 @@ func (w *walk) entryHeader(path string, isList bool, offset int) {
 	}
 }
 
-// begin makes sure that there is the named entry, or adds one to a list. It reports whether the name will do.
+// begin ensures that the named entry exists, or adds one to an array. It reports whether
+// the name is valid.
 func (w *walk) begin(k *kind, name string, offset int) bool {
 	if k.Named && !bareKey.MatchString(name) {
 		where, _ := w.at(offset)
-		w.fail(where, fmt.Sprintf("%s is no name for %s; give up to 80 letters, digits, _ and -", name, k.Header()), nil)
+		w.fail(where, fmt.Sprintf("%s is not a valid name for %s; use up to 80 letters, digits, _ and -", name,
+			k.Header()), nil)
 		return false
 	}
 	if !k.Named || w.entry(k, name) == nil {
@@ -122,7 +129,8 @@ func (w *walk) begin(k *kind, name string, offset int) bool {
 	return true
 }
 
-// entryPair takes the value of a path that leads to a kind. The key is from offset start to end.
+// entryPair reads a key that belongs to a kind. The key occupies the offsets start to
+// end.
 func (w *walk) entryPair(path string, value *unstable.Node, start, end int) {
 	where, _ := w.at(start)
 	k, name, field := w.kindOf(path)
@@ -173,7 +181,7 @@ func (w *walk) entryPair(path string, value *unstable.Node, start, end int) {
 	w.value(e.rows[i], value, w.valueStart(end))
 }
 
-// inlineList takes a list of tables that is written as an array.
+// inlineList reads an array of tables written as an array of inline tables.
 func (w *walk) inlineList(k *kind, value *unstable.Node, start int) {
 	where, _ := w.at(start)
 	if value.Kind != unstable.Array {
@@ -221,7 +229,7 @@ func (t Table) headerOf(name string) string {
 	return strings.Replace(t.Header(), "NAME", cmp.Or(name, "NAME"), 1)
 }
 
-// adviseField says what to do about an unknown field.
+// adviseField suggests how to correct an unknown field.
 func (t Table) adviseField(field string) string {
 	names := make([]string, len(t.Fields))
 	for i, f := range t.Fields {

@@ -7,16 +7,17 @@ import (
 	"sync"
 )
 
-// taken are the variables with secrets that TakeSecrets took.
+// taken holds the secret variables that TakeSecrets has removed.
 var taken struct {
 	mu   sync.Mutex // guards the following
 	list []string   // NAME=value
 }
 
-// TakeSecrets takes the variables of secret keys out of the environment of this process, so that no program inherits them
-// unasked, and overwrites them in the block that the process was started with: other programs of the same user can read
-// that as long as the process lives. Load and Environ have them as before. Where the system has no such block, or does not
-// let it be written, the error says so; the variables are taken all the same.
+// TakeSecrets removes the variables of secret keys from the environment of this process,
+// so that no program inherits them. It also overwrites them in the process's initial
+// environment block, which other processes of the same user can read. Load and Environ
+// still return them. If the system has no such block or does not permit the write,
+// TakeSecrets returns an error, but the variables are removed.
 func TakeSecrets() error {
 	taken.mu.Lock()
 	defer taken.mu.Unlock()
@@ -39,7 +40,7 @@ func TakeSecrets() error {
 	return overwriteBlock(names)
 }
 
-// Environ is os.Environ with what TakeSecrets took.
+// Environ returns os.Environ with the variables that TakeSecrets has removed.
 func Environ() []string {
 	taken.mu.Lock()
 	defer taken.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 	"strconv"
 )
 
-// overwriteBlock overwrites the values of these variables in the initial environment (proc_pid_environ(5)). It goes by way
-// of /proc/self/mem, where a wrong address is an error and no fault.
+// overwriteBlock overwrites the values of these variables in the initial environment
+// (proc_pid_environ(5)). It writes through /proc/self/mem, where a wrong address is an
+// error and not a fault.
 func overwriteBlock(names []string) error {
 	start, end, err := environmentBlock()
 	if err != nil {
@@ -31,8 +32,8 @@ func overwriteBlock(names []string) error {
 	return errors.Join(err, mem.Close())
 }
 
-// overwriteIn calls wipe for the value of each variable of that name in the block, which has one after another, each with a
-// NUL at its end.
+// overwriteIn calls wipe for the value of each of these variables in the block, a
+// sequence of NAME=value strings that end in NUL.
 func overwriteIn(block []byte, names []string, wipe func(at, n int) error) error {
 	for at := 0; at < len(block); {
 		n := bytes.IndexByte(block[at:], 0)
@@ -49,18 +50,19 @@ func overwriteIn(block []byte, names []string, wipe func(at, n int) error) error
 	return nil
 }
 
-// maxBlock bounds what is taken for the environment: the system allows arguments and environment 6 MiB together (execve(2)).
+// maxBlock is the most bytes to read as the environment. The kernel allows 6 MiB for
+// arguments and environment together (execve(2)).
 const maxBlock = 6 << 20
 
-// environmentBlock returns where the initial environment lies: env_start and env_end, fields 50 and 51 of
-// proc_pid_stat(5).
+// environmentBlock returns the addresses of the initial environment: env_start and
+// env_end, fields 50 and 51 of proc_pid_stat(5).
 func environmentBlock() (start, end int64, err error) {
 	text, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return 0, 0, err
 	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // behind the program's name, which can hold anything
-	const first = 3                                                 // the number of the first field behind the name
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:]) // after the program's name, which may contain anything
+	const first = 3                                                 // number of the first field after the name
 	if len(fields) <= 51-first {
 		return 0, 0, errors.New("/proc/self/stat does not say where the environment is")
 	}

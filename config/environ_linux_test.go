@@ -22,7 +22,8 @@ func TestOverwriteIn(t *testing.T) {
 	}
 }
 
-// TestTakeSecrets checks that the variables of secret keys, and no others, leave the environment, and that Load finds them.
+// TestTakeSecrets checks that only the variables of secret keys leave the environment,
+// and that Load still finds them.
 func TestTakeSecrets(t *testing.T) {
 	const secret, plain = "PTYCTL_SERVER_HTTP_AUTH_TOKEN", "PTYCTL_SERVER_HTTP_LISTEN"
 	t.Setenv(secret, "0123456789abcdef")

@@ -4,6 +4,7 @@ package config
 
 import "errors"
 
+// overwriteBlock fails: no portable way exists to write to the initial environment.
 func overwriteBlock([]string) error {
-	return errors.New("the initial environment cannot be overwritten on this system; give secrets in a file")
+	return errors.New("initial environment not writable on this system; put secrets into a file")
 }

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Errors is every problem that [Load] found.
+// Errors holds every problem that [Load] found.
 type Errors struct {
 	Problems []Problem // at least one
 }
 
-// Error gives one line for each problem.
+// Error returns one line for each problem.
 func (e *Errors) Error() string {
 	var b strings.Builder
 	noun := "problem"
@@ -24,7 +24,7 @@ func (e *Errors) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the problems to [errors.Is] and [errors.As].
+// Unwrap returns the problems for [errors.Is] and [errors.As].
 func (e *Errors) Unwrap() []error {
 	errs := make([]error, len(e.Problems))
 	for i, p := range e.Problems {
@@ -33,12 +33,12 @@ func (e *Errors) Unwrap() []error {
 	return errs
 }
 
-// Problem is one thing that must be corrected before ptyctl can start.
+// Problem is a fault that must be corrected before ptyctl can start.
 type Problem struct {
 	Where   string // "FILE:LINE:COLUMN" (columns count bytes from 1), "FILE", an environment variable or a flag
-	Key     string // the key's path, if the problem concerns a known key
-	Message string // what is wrong; what to do
-	Err     error  // the cause, such as [fs.ErrNotExist]; nil if Message says it all
+	Key     string // path of the key; "" if no known key is at fault
+	Message string // the fault and the correction
+	Err     error  // the cause, for example [fs.ErrNotExist]; nil if Message is complete
 }
 
 // Error returns "Where: Message".
@@ -47,7 +47,7 @@ func (p Problem) Error() string { return p.Where + ": " + p.Message }
 // Unwrap returns the cause.
 func (p Problem) Unwrap() error { return p.Err }
 
-// Warning is something that has no effect and that its writer should know of.
+// Warning is a setting without effect that its author should know about.
 type Warning struct {
 	Where   string // as in Problem
 	Message string

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Example returns a TOML file that sets every key to its default and explains it. A table of which there may be any
-// number is shown in a comment.
+// Example returns a TOML file that sets every key to its default and explains it. Tables
+// that may repeat are shown in comments.
 func Example() string {
 	var b strings.Builder
 	b.WriteString(`# The configuration of ptyctl. Every key is shown with its default; keep only
@@ -32,7 +32,7 @@ func Example() string {
 	for _, t := range Tables() {
 		fmt.Fprintf(
 			&b,
-			"\n# %s\n# There may be any number of these; there is none by default.\n# %s\n",
+			"\n# %s\n# This table may be repeated; there is none by default.\n# %s\n",
 			t.Doc,
 			t.headerOf("example"),
 		)

@@ -13,33 +13,37 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
+// Limits against files that are not configurations.
 const (
-	maxFileBytes    = 1 << 18 // far more than every key with a long comment
-	maxFileProblems = 100     // a file with more is not one of ours
+	maxFileBytes    = 1 << 18 // far more than every key with a long comment needs
+	maxFileProblems = 100     // more problems than a configuration has
 )
 
-// readFile takes the values of the TOML file at path. If optional, a file that
-// does not exist is fine.
+// readFile reads the values of the TOML file at path. If optional is true, the file may
+// be missing.
 func (l *loader) readFile(path string, optional bool) {
 	doc, err := readBounded(path)
 	switch {
 	case err == nil:
 		l.readTOML(path, doc)
 	case optional && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)):
-		// Also ENOTDIR: service accounts have a home such as /dev/null.
+		// ENOTDIR counts as missing, too: for example, service accounts have the home
+		// /dev/null.
 	case errors.Is(err, fs.ErrNotExist):
-		l.fail(path, "the configuration file does not exist; create it, or correct the path", err)
+		l.fail(path, "configuration file does not exist; create it, or correct the path", err)
 	default:
 		l.fail(
 			path,
-			fmt.Sprintf("the configuration file cannot be read (%v); name a TOML file that this user may read", err),
+			fmt.Sprintf("configuration file not readable (%v); use a TOML file that this user may read", err),
 			err,
 		)
 	}
 }
 
+// errTooLong keeps a wrong path, for example /dev/zero, from filling the memory.
 var errTooLong = fmt.Errorf("it is longer than %d bytes", maxFileBytes)
 
+// readBounded reads a file of at most maxFileBytes.
 func readBounded(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -53,10 +57,10 @@ func readBounded(path string) ([]byte, error) {
 	return doc, err
 }
 
-// readTOML takes the values of a document. It walks the syntax tree itself,
-// because decoding into a struct stops at the first value of a wrong type. The
-// walk knows nothing of the rules between expressions, such as a key defined
-// twice, so the document is decoded as well, for its error alone.
+// readTOML reads the values of a document. It walks the syntax tree, because decoding
+// into a struct would stop at the first value of a wrong type. The walk does not know the
+// rules between expressions, for example that no key is defined twice, so the document is
+// also decoded for its errors.
 func (l *loader) readTOML(name string, doc []byte) {
 	w := &walk{
 		loader: l,
@@ -70,7 +74,7 @@ func (l *loader) readTOML(name string, doc []byte) {
 		if w.full() {
 			l.fail(
 				name,
-				fmt.Sprintf("the rest was not read after %d problems; correct these first, or name another file", maxFileProblems),
+				fmt.Sprintf("reading stopped after %d problems; correct these first, or use another file", maxFileProblems),
 				nil,
 			)
 			return

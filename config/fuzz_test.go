@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzLoad gives any file, variable and flag to Load, which must neither panic
-// nor return values out of bounds.
+// FuzzLoad calls Load with any file, variable and flag. Load must neither panic nor
+// return values out of bounds.
 func FuzzLoad(f *testing.F) {
 	f.Add(Example(), "PTYCTL_LOG_LEVEL=debug", "ssh.caller_paths", "/a,/b")
 	f.Add("[ssh]\ncaller_paths = [\"/a\", [1], {x = 2}]\n", "PTYCTL_", "server.structured", "false")

@@ -7,24 +7,23 @@ import (
 	"strings"
 )
 
-// Source says where the layers come from. Its zero value is the default file, if
-// there is one, the environment of this process, and no flags.
+// Source selects the layers. The zero value means the default file if it exists, the
+// environment of this process, and no flags.
 type Source struct {
-	// Path is the TOML file, which must exist. "": DefaultPath, which need not.
+	// Path is the TOML file, which must exist. If it is "", DefaultPath is used, which may
+	// be missing.
 	Path string
 
-	// Env has the form of os.Environ; nil means Environ. HOME and
-	// XDG_CONFIG_HOME are taken from it, too. An empty variable counts as unset.
+	// Env has the form of os.Environ; nil means Environ. HOME and XDG_CONFIG_HOME are taken
+	// from it, too. An empty variable counts as unset.
 	Env []string
 
-	// Flags maps a key's path to the text given for it on the command line.
-	// See Flag.
+	// Flags maps a key's path to the text of its flag on the command line. See Flag.
 	Flags map[string]string
 }
 
-// Load puts the layers on top of each other. The error is an [*Errors] with every
-// problem of every layer, and the Config is then empty. The warnings are valid
-// in both cases.
+// Load merges the layers. Its error is an [*Errors] with every problem of every layer;
+// the Config is then empty. The warnings are valid in both cases.
 func Load(s Source) (Config, []Warning, error) {
 	if s.Env == nil {
 		s.Env = Environ()
@@ -57,16 +56,15 @@ func Load(s Source) (Config, []Warning, error) {
 	return c, l.warnings, nil
 }
 
-// loader collects what the layers say.
+// loader collects the values, problems and warnings of the layers.
 type loader struct {
 	rows   []row
 	kinds  []kind
 	origin map[string]string // Config.origin
 	where  map[string]string // like origin, with columns
 
-	// Keys whose value was refused, so that comparing them with others would
-	// tell lies. gaps says so for all keys: something is missing, and nobody
-	// knows which key it was meant for.
+	// Keys with refused values must not be compared with others. gaps means all keys: a
+	// value is missing, and its key is unknown.
 	doubt map[string]bool
 	gaps  bool
 
@@ -74,7 +72,7 @@ type loader struct {
 	warnings []Warning
 }
 
-// put takes the value that one layer has for a key.
+// put stores the value of a key from one layer.
 func (l *loader) put(r row, where, origin string, text []string) {
 	if err := r.set(text); err != nil {
 		l.refuse(r.Path, where, r.Path+" "+err.Error())
@@ -89,17 +87,18 @@ func (l *loader) refuse(key, where, message string) {
 	l.problems = append(l.problems, Problem{Where: where, Key: key, Message: message})
 }
 
-// fail reports a problem with anything else.
+// fail reports any other problem.
 func (l *loader) fail(where, message string, cause error) {
 	l.gaps = true
 	l.problems = append(l.problems, Problem{Where: where, Message: message, Err: cause})
 }
 
+// warn reports a setting without effect.
 func (l *loader) warn(where, message string) {
 	l.warnings = append(l.warnings, Warning{where, message})
 }
 
-// row returns the row of a key, if there is one.
+// row returns the row of a key, if the key exists.
 func (l *loader) row(path string) (row, bool) {
 	i := slices.IndexFunc(l.rows, func(r row) bool { return r.Path == path })
 	if i < 0 {
@@ -108,7 +107,7 @@ func (l *loader) row(path string) (row, bool) {
 	return l.rows[i], true
 }
 
-// environ indexes an environment. Of a repeated name the first counts, as in
+// environ returns an environment as a map. The first of a repeated name counts, as in
 // package os.
 func environ(list []string) map[string]string {
 	env := make(map[string]string, len(list))
@@ -121,6 +120,8 @@ func environ(list []string) map[string]string {
 	return env
 }
 
+// readEnv reads the variables of all keys and warns about other variables that start with
+// PTYCTL_.
 func (l *loader) readEnv(env map[string]string) {
 	known := make(map[string]bool, len(l.rows))
 	for _, r := range l.rows {
@@ -137,7 +138,7 @@ func (l *loader) readEnv(env map[string]string) {
 	}
 }
 
-// strangeEnv says why a PTYCTL_ variable has no effect.
+// strangeEnv explains why a PTYCTL_ variable has no effect.
 func (l *loader) strangeEnv(name string) string {
 	for _, b := range bypassed {
 		if name == b.env {
@@ -146,14 +147,13 @@ func (l *loader) strangeEnv(name string) string {
 	}
 	var names, means []string
 	for _, r := range l.rows {
-		// The name that follows from the path is a likely slip where the
-		// variable is called otherwise.
+		// Some keys have a variable with another name than the path suggests.
 		names = append(names, r.Env, envName(r.Path))
 		means = append(means, r.Env, r.Env)
 	}
 	for _, k := range l.kinds {
 		if own := envName(k.Path); name == own || strings.HasPrefix(name, own+"_") {
-			return "has no effect, because only the file can hold tables; write " + k.Header() + " there"
+			return "has no effect, because only the file can hold tables; use " + k.Header() + " there"
 		}
 	}
 	if i := nearest(name, names); i >= 0 {
@@ -162,6 +162,7 @@ func (l *loader) strangeEnv(name string) string {
 	return "has no effect, because no key has this variable; remove it"
 }
 
+// readFlags stores the values of flags, the last layer.
 func (l *loader) readFlags(flags map[string]string) {
 	for _, path := range slices.Sorted(maps.Keys(flags)) {
 		r, ok := l.row(path)

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// write puts a file into a new folder.
+// write writes a file into a new folder.
 func write(t *testing.T, content string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "ptyctl.toml")
@@ -27,8 +27,7 @@ func write(t *testing.T, content string) (path string) {
 	return path
 }
 
-// load is Load with an environment that names a home without a file, unless env
-// says otherwise.
+// load calls Load with an environment that has an empty home, unless env has another one.
 func load(t *testing.T, file string, env []string, flags map[string]string) (Config, []Warning, []Problem) {
 	t.Helper()
 	s := Source{Env: append(slices.Clone(env), "HOME="+t.TempDir()), Flags: flags}
@@ -142,7 +141,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// TestEveryType takes each type through all three layers.
+// TestEveryType sets a key of each type in all three layers.
 func TestEveryType(t *testing.T) {
 	tests := []struct {
 		key        string
@@ -283,9 +282,9 @@ func TestUnreadableFile(t *testing.T) {
 		say  string
 	}{
 		{filepath.Join(dir, "none.toml"), fs.ErrNotExist, "does not exist; create it"},
-		{dir, nil, "cannot be read"},
-		{big, errTooLong, "cannot be read (it is longer than 262144 bytes)"},
-		{"/dev/zero", errTooLong, "cannot be read"},
+		{dir, nil, "not readable"},
+		{big, errTooLong, "not readable (it is longer than 262144 bytes)"},
+		{"/dev/zero", errTooLong, "not readable"},
 	}
 	for _, tt := range tests {
 		_, _, err := Load(Source{Path: tt.path, Env: []string{"PTYCTL_LOG_LEVEL=loud"}})

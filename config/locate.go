@@ -6,12 +6,13 @@ import (
 	"runtime"
 )
 
-// DefaultPath returns the file that is read when none is named:
-// $XDG_CONFIG_HOME/ptyctl/ptyctl.toml, or ~/.config/ptyctl/ptyctl.toml if that
-// variable is unset, empty or relative (XDG Base Directory Specification). It is
-// "" when there is no home folder either.
+// DefaultPath returns the file to read if no other is given:
+// $XDG_CONFIG_HOME/ptyctl/ptyctl.toml, or ~/.config/ptyctl/ptyctl.toml if that variable
+// is unset, empty or relative (XDG Base Directory Specification). It returns "" if there
+// is no home folder.
 func DefaultPath() string { return defaultPath(os.Getenv) }
 
+// defaultPath is DefaultPath for the environment of a [Source].
 func defaultPath(getenv func(string) string) string {
 	dir := getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {
@@ -24,7 +25,7 @@ func defaultPath(getenv func(string) string) string {
 	return filepath.Join(dir, "ptyctl", "ptyctl.toml")
 }
 
-// homeDir returns the home folder that the environment names, or "".
+// homeDir returns the home folder according to the environment, or "".
 func homeDir(getenv func(string) string) string {
 	name := "HOME"
 	if runtime.GOOS == "windows" {

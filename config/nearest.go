@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// advise says what to do about an unknown key.
+// advise suggests how to correct an unknown key.
 func (l *loader) advise(path string) string {
 	var paths []string
 	for _, r := range l.rows {
 		paths = append(paths, r.Path)
 	}
-	// The right name in the wrong table is the most common slip.
+	// The most common mistake is the right name in the wrong table.
 	_, name := cutTable(path)
 	for _, p := range paths {
 		if _, n := cutTable(p); n == name {
@@ -39,7 +39,7 @@ func (l *loader) advise(path string) string {
 	return "remove it, or use a key of [" + table + "]: " + strings.Join(siblings, ", ")
 }
 
-// adviseTable says what to do about an unknown table.
+// adviseTable suggests how to correct an unknown table.
 func (l *loader) adviseTable(path string) string {
 	tables := l.tables()
 	paths, headers := slices.Clone(tables), make([]string, len(tables))
@@ -72,7 +72,7 @@ func (l *loader) tables() []string {
 	return tables
 }
 
-// cutTable cuts a path before its last part.
+// cutTable splits a path before its last part.
 func cutTable(path string) (table, name string) {
 	i := strings.LastIndexByte(path, '.')
 	if i < 0 {
@@ -81,10 +81,10 @@ func cutTable(path string) (table, name string) {
 	return path[:i], path[i+1:]
 }
 
-// nearest returns the index of the candidate most like name, or -1 if none is
-// like it.
+// nearest returns the index of the candidate that is most similar to name, or -1 if none
+// is similar.
 func nearest(name string, candidates []string) int {
-	const longest = 80 // a longer name is no slip, and would be slow to compare
+	const longest = 80 // a longer name is no typing error and slow to compare
 	if len(name) > longest {
 		return -1
 	}
@@ -97,8 +97,8 @@ func nearest(name string, candidates []string) int {
 	return index
 }
 
-// distance counts the bytes to delete and insert to get from a to b. A replaced
-// byte counts twice, so that a left-out word is a smaller slip than another word.
+// distance returns the number of bytes to delete and insert to get from a to b. A
+// replaced byte counts twice, so that an omitted word is closer than another word.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// lines gives problems or warnings as "Where: Message" each.
+// lines returns problems or warnings, each as "Where: Message".
 func lines[T Problem | Warning](list []T) string {
 	var b strings.Builder
 	for _, e := range list {
@@ -15,7 +15,7 @@ func lines[T Problem | Warning](list []T) string {
 	return b.String()
 }
 
-// TestAllAtOnce puts every kind of mistake into one file and two more layers.
+// TestAllAtOnce makes every kind of mistake in one file and two more layers.
 func TestAllAtOnce(t *testing.T) {
 	const file = `max_sessions = 5
 [session]
@@ -79,8 +79,8 @@ func TestOneProblem(t *testing.T) {
 		{"not UTF-8", "[ssh]\nidentity_agent = \"\xff\"", "", `2:19: this is not valid TOML (invalid UTF-8 character in basic string); correct the line`},
 		{"port", "[server.http]\nlisten = \"127.0.0.1\"", "", `2:10: server.http.listen is "127.0.0.1"; give HOST:PORT, such as 127.0.0.1:8765 or [::1]:8765`},
 		{"token", "[server.http]\ntokens = \"ci:read:123456789abcdef\"", "", `2:10: server.http.tokens holds a token (number 1) that has fewer than 16 characters; give NAME:ROLE:VALUE, where the role is read or write (openssl rand -hex 32 makes a value)`},
-		{"token of an old file", "[server]\ntransport = \"http\"\n[server.http]\nauth_token = \"hunter2\"", "", `4:14: server.http.auth_token has fewer than 16 characters; give a random value (openssl rand -hex 32 makes one)`},
-		{"token that is no header", "", "PTYCTL_SERVER_HTTP_AUTH_TOKEN=hunter 2", `PTYCTL_SERVER_HTTP_AUTH_TOKEN: server.http.auth_token has characters that cannot be sent in a header; give letters and digits (openssl rand -hex 32 makes them)`},
+		{"token of an old file", "[server]\ntransport = \"http\"\n[server.http]\nauth_token = \"hunter2\"", "", `4:14: server.http.auth_token has fewer than 16 characters; use a random value (openssl rand -hex 32 prints one)`},
+		{"token that is no header", "", "PTYCTL_SERVER_HTTP_AUTH_TOKEN=hunter 2", `PTYCTL_SERVER_HTTP_AUTH_TOKEN: server.http.auth_token has characters that a header cannot carry; use letters and digits (openssl rand -hex 32 prints some)`},
 		{"isolate without tokens", "[server]\ntransport = \"both\"\n[server.http]\nisolate = true", "", `4:11: server.http.isolate keeps tokens apart, but there are none; set server.http.tokens_file, or leave isolate out`},
 		{"certificate without key", "[server]\ntransport = \"http\"\n[server.http]\ntls_cert_file = \"/c.pem\"", "", `4:17: TLS needs both server.http.tls_cert_file and server.http.tls_key_file; set both, or neither`},
 		{"two certificates", "[server]\ntransport = \"http\"\nhttp = {tls_cert_file = \"/c.pem\", tls_key_file = \"/k.pem\", tls_self_signed = true}", "", `3:78: server.http.tls_self_signed and server.http.tls_cert_file exclude each other; leave one of them out`},
@@ -108,7 +108,7 @@ func TestOneProblem(t *testing.T) {
 		{"endless name", "[" + strings.Repeat("a.", 1000) + "a]", "", `1:2: there is no table [a.a.`},
 		{"no assignment", "telnet.environment = ['LANG']", "", `1:22: telnet.environment holds "LANG"; give a list of NAME=value`},
 		{"empty folder", "ssh.caller_paths = ['']", "", `1:20: ssh.caller_paths holds ""; give an absolute path`},
-		{"log to stdout", "logging.file = 'stdout'", "", `1:16: logging.file is "stdout", but stdout carries the MCP messages; give an absolute path, or leave it empty for stderr`},
+		{"log to stdout", "logging.file = 'stdout'", "", `1:16: logging.file is "stdout", but stdout carries the MCP messages; give an absolute path, or leave it empty to use stderr`},
 		{"log to stdout by device", "logging.file = '/dev//stdout'", "", `1:16: logging.file is "/dev//stdout", but stdout carries`},
 		{"log to stdout by descriptor", "logging.file = '/proc/self/fd/1'", "", `1:16: logging.file is "/proc/self/fd/1", but stdout carries`},
 		{"log to stderr", "logging.file = 'stderr'", "", `1:16: logging.file is "stderr"; leave it empty for stderr`},

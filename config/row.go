@@ -16,43 +16,42 @@ import (
 // Type is the type of a key's value.
 type Type string
 
-// The types. In the file each is the TOML type of that name; in the environment
-// and in flags it is text.
+// Values of Type. In the file each is the TOML type of that name; in the environment and
+// in flags it is text.
 const (
 	TypeString   Type = "string"
 	TypeEnum     Type = "enum"     // a string, one of Key.Values
-	TypeInt      Type = "integer"  // decimal outside of TOML
-	TypeBool     Type = "boolean"  // true or false, also 1 or 0 outside of TOML
+	TypeInt      Type = "integer"  // decimal, except in TOML
+	TypeBool     Type = "boolean"  // true or false; except in TOML also 1 or 0
 	TypeDuration Type = "duration" // an integer, in milliseconds
-	TypeStrings  Type = "list"     // an array of strings; separated by commas outside of TOML
+	TypeStrings  Type = "list"     // an array of strings; a list with commas except in TOML
 	TypeSecret   Type = "secret"   // a string that is never shown
 )
 
-// Key describes one key: what a command line or a reference page needs to know.
+// Key describes one key for command lines and reference pages.
 type Key struct {
-	Path     string   // table and name, such as "session.max_sessions"
+	Path     string   // table and name, for example "session.max_sessions"
 	Type     Type     //
-	Default  string   // as TOML, such as `100`, `"strict"` or `[]`
-	Min, Max int64    // bounds of TypeInt, and of TypeDuration in milliseconds; both included
-	Values   []string // what a TypeEnum may be
-	Form     string   // what a valid value looks like, to follow "give"
+	Default  string   // as TOML, for example `100`, `"strict"` or `[]`
+	Min, Max int64    // inclusive bounds of TypeInt, and of TypeDuration in milliseconds
+	Values   []string // values of a TypeEnum
+	Form     string   // description of a valid value, to follow "give"
 	Doc      string   // one sentence
 	Env      string   // environment variable
-	Flag     Flag     // command line flag, if Flag.Name is not ""
+	Flag     Flag     // command line flag, unless Flag.Name is ""
 
-	// Of a field of a Table.
+	// Only for fields of a Table.
 	Required bool
-	Example  string // as TOML; "" where the default is one
+	Example  string // as TOML; "" if the default is an example
 }
 
-// Flag is the command line flag of a key. Whoever parses the command line puts
-// the text of a given flag into [Source].Flags under the key's path.
+// Flag is the command line flag of a key. The parser of the command line puts the text of
+// the flag into [Source].Flags under the key's path.
 type Flag struct {
 	Name string // without dashes; "": the key has no flag
 
-	// Value is the text that a flag without an argument stands for: giving
-	// --no-structured is the same as server.structured = false. If it is "",
-	// the flag takes the text as its argument.
+	// Value is the text for a flag without an argument: for example, --no-structured means
+	// server.structured = false. If it is "", the flag takes the text as its argument.
 	Value string
 }
 
@@ -70,19 +69,22 @@ func Keys() []Key {
 type row struct {
 	Key
 
-	// set parses text and stores it in the field. All types but TypeStrings
-	// get exactly one element. An error continues the sentence that begins
-	// with the key's path, and the field is then unchanged.
+	// set parses text and stores it in the field. All types except TypeStrings get exactly
+	// one element. If set fails, the field is unchanged, and the error continues a sentence
+	// that begins with the key's path.
 	set func(text []string) error
 
-	place string // in Config.origin, if that is not the path: policy.credential[0].source
+	place string // key in Config.origin if it is not the path, for example policy.credential[0].source
 }
 
+// newRow returns a row with the environment variable that follows from the path.
 func newRow(k Key, set func(text []string) error) row {
 	k.Env = envName(k.Path)
 	return row{Key: k, set: set}
 }
 
+// envName returns the variable of a path: session.max_sessions has
+// PTYCTL_SESSION_MAX_SESSIONS.
 func envName(path string) string {
 	return "PTYCTL_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
@@ -90,11 +92,13 @@ func envName(path string) string {
 // env replaces the environment variable that follows from the path.
 func (r row) env(name string) row { r.Env = name; return r }
 
+// flag adds a command line flag; see Flag for value.
 func (r row) flag(name, value string) row { r.Flag = Flag{name, value}; return r }
 
+// example sets the value shown by Example for a field of a Table.
 func (r row) example(value string) row { r.Example = value; return r }
 
-// required makes the row one that must be given, and not be empty. form replaces its form.
+// required marks a field that must be present and not empty. form replaces its form.
 func (r row) required(form, example string) row {
 	r.Required, r.Form = true, form
 	set := r.set
@@ -107,7 +111,8 @@ func (r row) required(form, example string) row {
 	return r.example(example)
 }
 
-// checked refuses text that is not empty and that the check refuses; its error says what to give.
+// checked adds a check of texts that are not empty. The check's error must describe a
+// valid value.
 func (r row) checked(check func(text string) error) row {
 	set := r.set
 	r.set = func(text []string) error {
@@ -121,11 +126,11 @@ func (r row) checked(check func(text string) error) row {
 	return r
 }
 
-// origin is the row's place in Config.origin.
+// origin returns the row's key in Config.origin.
 func (r row) origin() string { return cmp.Or(r.place, r.Path) }
 
-// split turns the text of an environment variable or a flag into the elements
-// that set expects.
+// split converts the text of an environment variable or a flag to the elements that set
+// expects.
 func (r row) split(text string) []string {
 	if r.Type != TypeStrings {
 		return []string{text}
@@ -140,11 +145,12 @@ func (r row) split(text string) []string {
 	return list
 }
 
-// instead says that a value is wrong, and what to give instead of it.
+// instead returns an error for a wrong value with a description of a valid one.
 func instead(text, form string) error {
 	return fmt.Errorf("is %s; give %s", show(text), form)
 }
 
+// integer declares a key of type TypeInt with inclusive bounds.
 func integer(p *int, path string, def, min, max int, doc string) row {
 	*p = def
 	form := fmt.Sprintf("a whole number from %d to %d", min, max)
@@ -159,6 +165,8 @@ func integer(p *int, path string, def, min, max int, doc string) row {
 	})
 }
 
+// millis declares a key of type TypeDuration. Its value in the file is in milliseconds,
+// and its name should end in _ms.
 func millis(p *time.Duration, path string, def, min, max time.Duration, doc string) row {
 	*p = def
 	k := Key{Path: path, Type: TypeDuration, Min: min.Milliseconds(), Max: max.Milliseconds(), Doc: doc}
@@ -174,6 +182,7 @@ func millis(p *time.Duration, path string, def, min, max time.Duration, doc stri
 	})
 }
 
+// boolean declares a key of type TypeBool.
 func boolean(p *bool, path string, def bool, doc string) row {
 	*p = def
 	const form = "true or false"
@@ -191,6 +200,7 @@ func boolean(p *bool, path string, def bool, doc string) row {
 	})
 }
 
+// enum declares a key of type TypeEnum with the given values.
 func enum[T ~string](p *T, path string, def T, doc string, values ...T) row {
 	*p = def
 	k := Key{Path: path, Type: TypeEnum, Default: strconv.Quote(string(def)), Doc: doc}
@@ -215,6 +225,7 @@ func enum[T ~string](p *T, path string, def T, doc string, values ...T) row {
 	})
 }
 
+// text declares a key of type TypeString.
 func text(p *string, path, def, doc string) row {
 	*p = def
 	const form = "a string without control characters"
@@ -228,7 +239,7 @@ func text(p *string, path, def, doc string) row {
 	})
 }
 
-// secret is a key whose value appears in no message.
+// secret declares a key with a value that must not appear in any message.
 func secret(p *Secret, path, doc string) row {
 	*p = Secret{}
 	const form = "a string"
@@ -239,9 +250,10 @@ func secret(p *Secret, path, doc string) row {
 	})
 }
 
+// pathForm describes a valid path in messages.
 const pathForm = "an absolute path or one that begins with ~/"
 
-// path is a string key that names a file; its default is "".
+// path declares a string key that names a file; the default is "".
 func path(p *string, home, path, doc string) row {
 	*p = ""
 	k := Key{Path: path, Type: TypeString, Default: `""`, Form: pathForm + ", or leave it empty", Doc: doc}
@@ -258,7 +270,7 @@ func path(p *string, home, path, doc string) row {
 	})
 }
 
-// paths is a list of folders; its default is the empty list.
+// paths declares a list of folders; the default is the empty list.
 func paths(p *[]string, home, path, doc string) row {
 	*p = nil
 	k := Key{
@@ -282,7 +294,7 @@ func paths(p *[]string, home, path, doc string) row {
 	})
 }
 
-// words is a list of words; its default is the empty list.
+// words declares a list of words; the default is the empty list.
 func words(p *[]string, path, doc string) row {
 	*p = nil
 	const form = "a list of words without spaces"
@@ -298,7 +310,8 @@ func words(p *[]string, path, doc string) row {
 	})
 }
 
-// texts is a list of strings that may hold spaces; its default is the empty list.
+// texts declares a list of strings that may contain spaces; the default is the empty
+// list.
 func texts(p *[]string, path, doc string) row {
 	*p = nil
 	const form = "a list of strings that are not empty"
@@ -314,7 +327,7 @@ func texts(p *[]string, path, doc string) row {
 	})
 }
 
-// document is a string that may hold lines; who uses it checks it.
+// document declares a string that may have several lines. Its user must check it.
 func document(p *string, path, doc string) row {
 	*p = ""
 	k := Key{Path: path, Type: TypeString, Default: `""`, Form: "a string", Doc: doc}
@@ -333,7 +346,7 @@ func hostPort(text string) error {
 	return nil
 }
 
-// assignments is a list of NAME=value; its default is the empty list.
+// assignments declares a list of NAME=value; the default is the empty list.
 func assignments(p *[]string, path, doc string) row {
 	*p = nil
 	const form = "a list of NAME=value"
@@ -349,7 +362,7 @@ func assignments(p *[]string, path, doc string) row {
 	})
 }
 
-// logFile is a path that is not stdout, which belongs to the MCP messages.
+// logFile declares a path that must not be stdout, which carries the MCP messages.
 func logFile(p *string, home, name, doc string) row {
 	r := path(p, home, name, doc)
 	file := r.set
@@ -357,7 +370,7 @@ func logFile(p *string, home, name, doc string) row {
 		switch filepath.ToSlash(filepath.Clean(text[0])) {
 		case "stdout", "-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
 			return fmt.Errorf(
-				"is %s, but stdout carries the MCP messages; give an absolute path, or leave it empty for stderr",
+				"is %s, but stdout carries the MCP messages; give an absolute path, or leave it empty to use stderr",
 				show(text[0]),
 			)
 		case "stderr":
@@ -368,8 +381,8 @@ func logFile(p *string, home, name, doc string) row {
 	return r
 }
 
-// absolute returns the clean absolute form of a path, with ~ as the home folder.
-// An error says what to give instead.
+// absolute returns the clean absolute form of a path, with ~ as the home folder. Its
+// error describes a valid path.
 func absolute(path, home string) (string, error) {
 	if rest, tilde := strings.CutPrefix(filepath.ToSlash(path), "~"); tilde && (rest == "" || rest[0] == '/') {
 		if home == "" {
@@ -383,11 +396,13 @@ func absolute(path, home string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
+// hasControl reports whether s has a control character, which no path or word should
+// contain.
 func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }
 
-// show quotes a value for a message and cuts it to a length fit for one.
+// show quotes a value for a message and limits its length.
 func show(value string) string {
 	const most = 60
 	if r := []rune(value); len(r) > most {
@@ -396,10 +411,12 @@ func show(value string) string {
 	return strconv.Quote(value)
 }
 
+// bareKey matches a name that TOML allows without quotes (TOML 1.0, "Keys"), up to 80
+// characters.
 var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// bare returns a name as it is if TOML lets it stand without quotes, and quoted
-// otherwise: "a.b" is one name and not two.
+// bare returns a name without quotes if TOML allows that, and quoted otherwise: "a.b" is
+// one name and not two.
 func bare(name string) string {
 	if bareKey.MatchString(name) {
 		return name

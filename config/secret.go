@@ -5,13 +5,12 @@ import (
 	"io"
 )
 
-// Secret is a value that must not reach a log, an error or a dump. Formatting or
-// marshaling it gives "[redacted]", or "" when it is empty; only Reveal gives the
-// value. The zero Secret is empty.
+// Secret is a value that must not reach a log, an error or a dump. Formatted or marshaled
+// it is "[redacted]", or "" if it is empty; only Reveal returns the value. The zero
+// Secret is empty.
 type Secret struct {
-	// A pointer, because fmt calls no methods on what it finds in unexported
-	// fields of other structs: it prints an address there, where it would
-	// print a string.
+	// A pointer, because fmt calls no methods of values in unexported fields of other
+	// structs: it then prints an address, where it would print a string.
 	value *string
 }
 
@@ -23,7 +22,7 @@ func NewSecret(value string) Secret {
 	return Secret{&value}
 }
 
-// Reveal returns the value itself.
+// Reveal returns the value.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -39,8 +38,8 @@ func (s Secret) String() string {
 	return "[redacted]"
 }
 
-// Format writes what String returns, whatever the verb: fmt would look into the
-// value for a verb that does not fit a string, such as %d.
+// Format writes the result of String for every verb. fmt would otherwise print the value
+// for a verb that does not fit a string, for example %d.
 func (s Secret) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, s.String()) // fmt gives no way to report an error
 }

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// A Setting is what one key amounts to.
+// A Setting is the value of one key and its origin.
 type Setting struct {
 	Key    string `json:"key"`
-	Value  string `json:"value"`  // as TOML; a secret that is set is `"[redacted]"`
+	Value  string `json:"value"`  // as TOML; `"[redacted]"` for a secret that is set
 	Origin string `json:"origin"` // see Config.Origin
 	Header string `json:"-"`      // the line of the file that begins its table
 }
 
-// Settings returns every key with its value, in the order of [Keys], and then every field of the tables of which there may
-// be any number. It shows no secret.
+// Settings returns every key with its value, in the order of [Keys], and then every field
+// of the tables that may repeat. It never returns a secret.
 func (c Config) Settings() []Setting {
 	var list []Setting
 	for _, k := range Keys() {
@@ -45,10 +45,12 @@ func (c Config) Settings() []Setting {
 	return list
 }
 
-// field returns the field of a key. Their names agree: ssh.known_hosts_path is SSH.KnownHostsPath, and a duration has its
-// unit in the key's name only.
+// field returns the field of a key. Their names correspond: ssh.known_hosts_path is
+// SSH.KnownHostsPath; the unit of a duration is part of the key's name only.
 func (c Config) field(path string) reflect.Value { return field(reflect.ValueOf(c), path) }
 
+// field returns the field of v for a path. Paths use lower case and underscores, Go names
+// use capitals, so field compares the names without both.
 func field(v reflect.Value, path string) reflect.Value {
 	for name := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSuffix(path, "_ms"), "_", ""), ".") {
 		v = v.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
@@ -58,13 +60,14 @@ func field(v reflect.Value, path string) reflect.Value {
 
 // same compares a field of two configurations.
 func same(t Type, a, b reflect.Value) bool {
-	if t == TypeSecret { // it holds a pointer
+	if t == TypeSecret { // a Secret holds a pointer
 		return a.Interface().(Secret).Reveal() == b.Interface().(Secret).Reveal()
 	}
 	return tomlText(a) == tomlText(b)
 }
 
-// sameEntries compares the entries of two configurations, but not where they stand.
+// sameEntries compares the entries of two configurations without their positions in the
+// file.
 func sameEntries(t Table, a, b reflect.Value) bool {
 	if a.Len() != b.Len() {
 		return false
@@ -79,7 +82,8 @@ func sameEntries(t Table, a, b reflect.Value) bool {
 	return true
 }
 
-// entriesText shows entries as an array or a table of inline tables, without the fields at their defaults.
+// entriesText returns entries as an array or a table of inline tables, without fields
+// that have their defaults.
 func entriesText(t Table, entries reflect.Value) string {
 	texts := make([]string, entries.Len())
 	for i := range texts {
@@ -102,7 +106,7 @@ func entriesText(t Table, entries reflect.Value) string {
 	return "[" + text + "]"
 }
 
-// tomlText shows a field as it would stand in the file.
+// tomlText returns the value of a field as TOML.
 func tomlText(v reflect.Value) string {
 	switch f := v.Interface().(type) {
 	case time.Duration:

@@ -8,21 +8,21 @@ import (
 	"testing"
 )
 
-// TestSettingsAreTheConfiguration writes what Settings shows into a file and reads it again: with the defaults, and with
-// every key that can be set to something else so set.
+// TestSettingsAreTheConfiguration writes the result of Settings into a file and loads it:
+// first the defaults, then other values for every key that allows one.
 func TestSettingsAreTheConfiguration(t *testing.T) {
 	other := make(map[string]string)
 	for _, k := range Keys() {
-		if k.Type != TypeSecret { // which cannot be read again
+		if k.Type != TypeSecret { // cannot be loaded again
 			other[k.Path] = another(t, k)
 		}
 	}
-	// These must fit each other.
+	// These values must agree with each other.
 	other["ssh.host_key_policy"], other["ssh.host_key_floor"] = "accept_new", "disabled"
 	for _, key := range []string{"session.connect_timeout_ms", "session.read_timeout_ms", "locks.default_ttl_ms"} {
 		other[key] = "1234"
 	}
-	other["server.http.tls_self_signed"] = "false" // which the certificate excludes
+	other["server.http.tls_self_signed"] = "false" // cannot be combined with a certificate
 	other["ssh.identity_agent"] = `a "quoted" \ thing` + "\u00e9"
 	for _, flags := range []map[string]string{nil, other} {
 		c, _, problems := load(t, "", nil, flags)

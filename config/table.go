@@ -2,16 +2,16 @@ package config
 
 import "time"
 
-// Upper bounds that only catch slips of the keyboard: no real use comes near.
+// Upper limits for values that are certainly typing errors.
 const (
 	mebibyte = 1 << 20
 	longest  = 30 * 24 * time.Hour
 )
 
-// table declares every key, sets all fields of c to their defaults, and returns
-// the rows that write to c. It works as package flag does: a row is bound to a
-// field when it is declared, so a field and its key cannot differ in type. Rows
-// of one TOML table stand together. home replaces a leading ~ in paths.
+// table declares every key, sets all fields of c to their defaults, and returns the rows
+// that write to c. It works like package flag: each row is bound to a field, so a field
+// and its key cannot differ in type. Rows of one TOML table must be adjacent. home
+// replaces a leading ~ in paths.
 func table(c *Config, home string) []row {
 	const ms = time.Millisecond
 	return []row{
@@ -19,10 +19,10 @@ func table(c *Config, home string) []row {
 			"How MCP messages reach the server.",
 			TransportStdio, TransportHTTP, TransportBoth).env("PTYCTL_TRANSPORT").flag("transport", ""),
 		boolean(&c.Server.Structured, "server.structured", true,
-			"Send results also as structuredContent, and announce outputSchema, to clients that know them.").
+			"Also send results as structuredContent, and announce outputSchema, to clients that support them.").
 			flag("no-structured", "false"),
 		boolean(&c.Server.ReadOnly, "server.read_only", false,
-			"Offer only what does not type: to list sessions, to see one, and to read.").
+			"Offer only the tools that do not type: list sessions, show one, and read.").
 			flag("read-only", "true"),
 		words(&c.Server.Toolsets, "server.toolsets",
 			"The sets of tools to offer; empty offers core, local, fs and health.").
@@ -31,59 +31,61 @@ func table(c *Config, home string) []row {
 			&c.Server.JSONRPCErrors,
 			"server.jsonrpc_errors",
 			false,
-			"Answer a failed call on stdio with a JSON-RPC error that carries error_code, instead of with a result; many clients then show the model nothing of it.",
+			"Answer a failed call on stdio with a JSON-RPC error that carries error_code instead of a result; many clients "+
+				"do not show such an error to the model.",
 		).
 			flag("jsonrpc-errors", "true"),
 
 		text(&c.Server.HTTP.Listen, "server.http.listen", "127.0.0.1:8765",
-			"The address and port of the HTTP transport, whose path is /mcp; port 0 takes a free one.").
+			"Address and port of the HTTP transport, which serves the path /mcp; port 0 takes a free port.").
 			checked(hostPort).env("PTYCTL_HTTP_LISTEN").flag("listen", ""),
 		secret(&c.Server.HTTP.AuthToken, "server.http.auth_token",
-			"A bearer token with the role write, called default in records.").
+			"A bearer token with the role write; the audit log calls it default.").
 			checked(headerToken),
 		secret(&c.Server.HTTP.Tokens, "server.http.tokens",
 			"Bearer tokens: NAME:ROLE:VALUE, separated by spaces or lines; the role is read or write.").
 			checked(manyTokens),
 		path(&c.Server.HTTP.TokensFile, home, "server.http.tokens_file",
-			"A file of such tokens, which nobody else may read; lines that begin with # are left out."),
+			"A file of such tokens that no other user may read; lines that begin with # are ignored."),
 		boolean(&c.Server.HTTP.Isolate, "server.http.isolate", false,
-			"Let each token know only of the sessions that it has opened."),
+			"Let each token see only the sessions that it has opened."),
 		words(&c.Server.HTTP.AllowedHosts, "server.http.allowed_hosts",
-			"Names by which clients call this server, besides localhost and its addresses."),
+			"Names of this server that clients may use, besides localhost and its addresses."),
 		words(&c.Server.HTTP.AllowedOrigins, "server.http.allowed_origins",
-			"Origins of web pages that may call this server, such as https://tools.example.net, besides its own."),
+			"Origins of web pages that may call this server, for example https://tools.example.net, besides its own."),
 		integer(&c.Server.HTTP.RateLimit, "server.http.rate_limit", 100, 0, 1_000_000,
-			"Requests a second that one token may make; five times as many at once; 0 sets no limit."),
+			"Requests per second that one token may make, with bursts of five times as many; 0 is no limit."),
 		millis(&c.Server.HTTP.SessionTTL, "server.http.session_ttl_ms", 30*time.Minute, time.Minute, longest,
-			"How long an MCP session is kept that its client does not use; terminal sessions are not tied to it."),
+			"How long an unused MCP session is kept; terminal sessions do not depend on it."),
 		path(&c.Server.HTTP.TLSCertFile, home, "server.http.tls_cert_file",
-			"A PEM file with the certificate for TLS, and those between it and its authority."),
+			"A PEM file with the certificate for TLS and its intermediate certificates."),
 		path(&c.Server.HTTP.TLSKeyFile, home, "server.http.tls_key_file",
 			"A PEM file with the key of that certificate."),
 		boolean(&c.Server.HTTP.TLSSelfSigned, "server.http.tls_self_signed", false,
-			"Use TLS with a certificate made at each start, whose fingerprint is told on stderr.").
+			"Use TLS with a certificate made at each start; stderr shows its fingerprint.").
 			flag("tls-self-signed", "true"),
 
 		path(
 			&c.Server.Control.ControlSocketPath,
 			home,
 			"server.control.control_socket_path",
-			"The socket at which people watch and step in, in a folder that is yours alone; empty gives each process one of its own in your runtime folder.",
+			"The socket at which people watch sessions and step in; its folder must be private. Empty gives each process its "+
+				"own socket in your runtime folder.",
 		).
 			env("PTYCTL_CONTROL_SOCKET").flag("control-socket", ""),
 		enum(&c.Server.Control.ControlMode, "server.control.control_mode", ControlReadOnly,
-			"What the socket is for: nothing, watching, or stepping in too. Windows has none.",
+			"Use of the socket: disabled, only to watch, or also to step in. Windows has no socket.",
 			ControlDisabled, ControlReadOnly, ControlReadWrite).env("PTYCTL_CONTROL_MODE").flag("control-mode", ""),
 		secret(&c.Server.Control.ControlAuthToken, "server.control.control_auth_token",
-			"A token that those who connect to the socket must have too; without it, being you is enough.").
+			"A token that clients of the socket must also have; without it, all processes of your user may connect.").
 			checked(headerToken),
 
 		integer(&c.Session.MaxSessions, "session.max_sessions", 100, 1, 10000,
-			"How many sessions may be open at once."),
+			"Most sessions open at the same time."),
 		millis(&c.Session.IdleTimeout, "session.idle_timeout_ms", 0, 0, longest,
-			"Close a session after this long without a byte in either direction and without a command; 0 never does."),
+			"Close a session after this time without a byte in either direction and without a command; 0 is never."),
 		millis(&c.Session.MaxAge, "session.max_age_ms", 0, 0, longest,
-			"Close a session this long after it was opened, whatever it does; 0 never does."),
+			"Close a session this long after it was opened, even while it is used; 0 is never."),
 		millis(&c.Session.ClosedRetention, "session.closed_retention_ms", 5*time.Minute, 0, longest,
 			"How long a closed session stays listed and its output readable."),
 		integer(&c.Session.OutputBufferMaxBytes, "session.output_buffer_max_bytes", 2*mebibyte, 4096, 1024*mebibyte,
@@ -93,16 +95,16 @@ func table(c *Config, home string) []row {
 		millis(&c.Session.ConnectTimeout, "session.connect_timeout_ms", 15000*ms, 1*ms, longest,
 			"Default deadline for reaching a host and starting its terminal."),
 		millis(&c.Session.ReadTimeout, "session.read_timeout_ms", 2000*ms, 0, longest,
-			"Default wait of a read that says nothing else; 0 returns at once."),
+			"Default wait of a read; 0 returns at once."),
 		millis(&c.Session.DefaultExecTimeout, "session.default_exec_timeout_ms", 60000*ms, 1*ms, longest,
 			"Default deadline of a command."),
 		millis(&c.Session.WriteTimeout, "session.write_timeout_ms", 10000*ms, 1*ms, longest,
-			"How long a write waits for a far side that does not take input."),
+			"How long a write waits for a far side that takes no input."),
 		boolean(
 			&c.Session.RecordTxEvents,
 			"session.record_tx_events",
 			false,
-			"Remember the last 100 times that something was typed into a session: when, by which task, how many bytes or which key, never the text.",
+			"Remember the last 100 inputs of a session: the time, the task, the number of bytes or the key, never the text.",
 		),
 
 		millis(&c.Limits.MaxWait, "limits.max_wait_ms", 50000*ms, 1*ms, longest,
@@ -117,74 +119,77 @@ func table(c *Config, home string) []row {
 			256*mebibyte,
 			65536,
 			2047*mebibyte,
-			"Most memory for output, in bytes, over all sessions and commands, ended ones that are still listed included. Beyond it nothing new is opened or run, and what runs keeps less.",
+			"Most memory for output, in bytes, of all sessions and commands, ended ones included. "+
+				"At the limit no session is opened and no command is run, and running ones keep less output.",
 		),
 		integer(&c.Limits.MaxWaitingReads, "limits.max_waiting_reads", 200, 1, 65536,
-			"How many reads may wait for output at once, over all sessions; commands are not counted."),
+			"Most reads that may wait for output at the same time in all sessions; commands do not count."),
 		millis(&c.Limits.MaxExecTimeout, "limits.max_exec_timeout_ms", 86400000*ms, 1*ms, longest,
-			"The longest timeout_ms that a call may set for a command."),
+			"Longest timeout_ms that a call may set for a command."),
 		millis(&c.Limits.MaxConnectTimeout, "limits.max_connect_timeout_ms", 120000*ms, 1*ms, longest,
-			"Longest connect timeout a caller may ask for."),
+			"Longest connect timeout that a caller may request."),
 		integer(&c.Limits.MaxMessageBytes, "limits.max_message_bytes", 8*mebibyte, 65536, 1024*mebibyte,
 			"Longest JSON-RPC message accepted from a client, in bytes."),
 		integer(&c.Limits.MaxInFlight, "limits.max_in_flight", 256, 1, 65536,
-			"How many requests may be in progress at once."),
+			"Most requests in progress at the same time."),
 
 		enum(&c.SSH.HostKeyPolicy, "ssh.host_key_policy", HostKeyStrict,
-			"What to do with a host key that is not in known_hosts.",
+			"How to treat a host key that is not in known_hosts.",
 			HostKeyStrict, HostKeyAsk, HostKeyAcceptNew, HostKeyDisabled),
 		enum(&c.SSH.HostKeyFloor, "ssh.host_key_floor", HostKeyAcceptNew,
 			"The weakest host key policy that a caller may choose; from strong to weak: strict, ask, accept_new, disabled.",
 			HostKeyStrict, HostKeyAsk, HostKeyAcceptNew, HostKeyDisabled),
 		path(&c.SSH.KnownHostsPath, home, "ssh.known_hosts_path",
-			"The known_hosts file; empty is OpenSSH's own choice."),
+			"The known_hosts file; empty uses OpenSSH's default."),
 		boolean(&c.SSH.UseOpenSSHConfig, "ssh.use_openssh_config", true,
 			"Read ssh_config files as OpenSSH does."),
 		path(&c.SSH.ConfigPath, home, "ssh.config_path",
-			"The ssh_config file, as ssh -F; empty is OpenSSH's own choice."),
+			"The ssh_config file, as ssh -F; empty uses OpenSSH's defaults."),
 		boolean(
 			&c.SSH.AllowExecDirectives,
 			"ssh.allow_exec_directives",
 			false,
-			"Run the programs of Match exec in the operator's ssh_config. Other directives that run programs are never honoured.",
+			"Run the programs of Match exec in the operator's ssh_config. Other directives that run programs are never "+
+				"honoured.",
 		),
 		boolean(&c.SSH.AllowAgentForwarding, "ssh.allow_agent_forwarding", false,
 			"Let a caller forward the SSH agent to a host."),
 		paths(&c.SSH.CallerPaths, home, "ssh.caller_paths",
-			"Folders that files named by a caller must lie in; empty allows any folder."),
+			"Folders that must contain the files named by a caller; empty allows any folder."),
 		millis(&c.SSH.KeepaliveInterval, "ssh.keepalive_interval_ms", 30000*ms, 0, longest,
 			"Time between keepalives on an SSH connection; 0 sends none."),
 		integer(&c.SSH.KeepaliveCountMax, "ssh.keepalive_count_max", 3, 1, 1000,
 			"Unanswered keepalives after which an SSH connection counts as lost."),
 		integer(&c.SSH.MaxConnectionsPerHost, "ssh.max_connections_per_host", 4, 1, 1000,
-			"Connections opened to one host when it refuses more channels on the first."),
+			"Most connections to one host; another is opened when the host refuses more channels on the first."),
 		text(&c.SSH.IdentityAgent, "ssh.identity_agent", "",
 			"The SSH agent, as IdentityAgent in ssh_config(5); empty uses SSH_AUTH_SOCK."),
 
 		enum(&c.Telnet.Enter, "telnet.enter", TelnetEnterAuto,
-			"What the enter key sends on a Telnet connection; auto follows the negotiation.",
+			"Bytes that the enter key sends on a Telnet connection; auto follows the negotiation.",
 			TelnetEnterAuto, TelnetEnterCR, TelnetEnterCRLF, TelnetEnterCRNUL, TelnetEnterLF),
 		enum(&c.Telnet.Binary, "telnet.binary", TelnetBinaryAuto,
 			"Eight-bit data on a Telnet connection; auto agrees when the server asks for it.",
 			TelnetBinaryAuto, TelnetBinaryAlways, TelnetBinaryNever),
 		boolean(&c.Telnet.SendUsername, "telnet.send_username", false,
-			"Tell the username of a Telnet session to a server that asks for the environment, in clear text."),
+			"Send the username of a Telnet session, in clear text, to a server that asks for the environment."),
 		assignments(&c.Telnet.Environment, "telnet.environment",
-			"What else such a server is told; nothing by default."),
+			"Other variables to send to such a server, as NAME=value; none by default."),
 		path(&c.Telnet.TLSCAFile, home, "telnet.tls_ca_file",
-			"A PEM file of the authorities that vouch for Telnet servers with TLS; empty trusts the system's."),
+			"A PEM file with the certificate authorities for Telnet servers with TLS; empty uses the system's."),
 
 		boolean(&c.Local.Stdio, "local.stdio", true,
 			"Let clients on stdio and on the control socket start programs on this machine, as the user that ptyctl runs as."),
 		boolean(&c.Local.HTTP, "local.http", false,
-			"Let clients over HTTP do the same."),
+			"Let clients over HTTP start programs on this machine, too."),
 		words(
 			&c.Local.InheritEnv,
 			"local.inherit_env",
-			"Variables that local programs get from ptyctl's environment besides PATH, HOME, USER and LANG; a * at the end of a name stands for any rest.",
+			"Variables that local programs inherit from ptyctl besides PATH, HOME, USER and LANG; a * at the end of a name "+
+				"matches any rest.",
 		),
 		integer(&c.Local.MaxCPUSeconds, "local.max_cpu_seconds", 0, 0, 1<<30,
-			"Most processor time of each process of a local program, in seconds; 0 is no limit."),
+			"Most CPU time of each process of a local program, in seconds; 0 is no limit."),
 		integer(&c.Local.MaxMemoryMiB, "local.max_memory_mib", 0, 0, 1<<20,
 			"Most address space of each process of a local program, in MiB; 0 is no limit."),
 		integer(&c.Local.MaxOpenFiles, "local.max_open_files", 0, 0, 1<<20,
@@ -195,15 +200,15 @@ func table(c *Config, home string) []row {
 			&c.Local.ReadPaths,
 			home,
 			"local.read_paths",
-			"Files, and folders with all below, that local programs may read and run (Linux 6.2, landlock); empty is all of them.",
+			"Files and folders, including subfolders, that local programs may read and run (Linux 6.2, Landlock); empty is all.",
 		),
 		paths(&c.Local.WritePaths, home, "local.write_paths",
-			"Those that they may change, and read too; empty is all, or none if read_paths is set."),
+			"Files and folders that local programs may also change; empty is all, or none if read_paths is set."),
 
 		paths(&c.FS.Roots, home, "fs.roots",
-			"Folders of this machine whose files clients may read and write, with those below; empty offers none."),
+			"Folders of this machine, including subfolders, in which clients may read and write files; empty offers none."),
 		boolean(&c.FS.Remote, "fs.remote", false,
-			"Let clients read and write files on the hosts of SSH sessions, as the account that the session is for."),
+			"Let clients read and write files on the hosts of SSH sessions, with the rights of the session's account."),
 		integer(&c.FS.MaxReadBytes, "fs.max_read_bytes", mebibyte, 1024, 1024*mebibyte,
 			"Most bytes of a file in one result."),
 		integer(
@@ -212,7 +217,8 @@ func table(c *Config, home string) []row {
 			4*mebibyte,
 			1024,
 			1024*mebibyte,
-			"Most bytes of a file that one call writes; limits.max_message_bytes must leave room for them, in base64 a third more.",
+			"Most bytes of a file that one call writes; limits.max_message_bytes must leave room for them, a third more in "+
+				"base64.",
 		),
 		integer(&c.FS.MaxEntries, "fs.max_entries", 1000, 1, 100000,
 			"Most entries of a folder in one result."),
@@ -221,7 +227,8 @@ func table(c *Config, home string) []row {
 			&c.Auth.Elicitation,
 			"auth.elicitation",
 			true,
-			"Put host key and other visible questions of a login to the person at the client, and secret ones on a page of this machine, if the client can; false leaves all questions to the caller.",
+			"Ask the person at the client about host keys and other visible questions, and show secret ones "+
+				"on a page of this machine, if the client supports it; false leaves them to the caller.",
 		),
 		boolean(&c.Auth.Interactive, "auth.interactive", true,
 			"Let a session wait for the answer to a password, passphrase or host key question."),
@@ -229,60 +236,64 @@ func table(c *Config, home string) []row {
 			"How long such a question waits for its answer."),
 
 		millis(&c.Locks.DefaultTTL, "locks.default_ttl_ms", 60000*ms, 1*ms, longest,
-			"Lifetime of a lock whose caller names none."),
+			"Lifetime of a lock if the caller names none."),
 		millis(&c.Locks.MaxTTL, "locks.max_ttl_ms", time.Hour, 1*ms, longest,
-			"Longest lifetime of a lock that a caller may ask for."),
+			"Longest lifetime of a lock that a caller may request."),
 		boolean(&c.Locks.AllowForce, "locks.allow_force", false,
 			"Let a caller close by force a session that another caller has locked."),
 		boolean(&c.Locks.AllowTakeOver, "locks.allow_take_over", false,
-			"Let a caller take a session's lock from the one that holds it; whose writes fail from then on."),
+			"Let a caller take over a session's lock; writes of the former holder fail from then on."),
 		path(
 			&c.Locks.DeviceDir,
 			home,
 			"locks.device_dir",
-			"The folder in which processes agree on who has which console; empty is ptyctl/devices in this user's runtime folder.",
+			"The folder in which processes record which of them uses a serial console; empty is ptyctl/devices in this "+
+				"user's runtime folder.",
 		),
 
 		path(&c.Audit.Path, home, "audit.path",
 			"The audit log, in a folder that not everybody may write to; empty keeps none."),
 		integer(&c.Audit.MaxBytes, "audit.max_bytes", 64*mebibyte, 65536, 1024*mebibyte,
-			"Size of the audit log at which it is renamed to .1 and a new one begun."),
+			"Size of the audit log, in bytes, at which it is renamed to .1 and a new one begins."),
 		integer(&c.Audit.Keep, "audit.keep", 10, 1, 10000,
-			"How many full audit logs are kept, as .1 (the newest), .2 and so on."),
+			"Number of full audit logs to keep, as .1 (the newest), .2 and so on."),
 		enum(&c.Audit.Fsync, "audit.fsync", AuditFsyncInterval,
-			"When audit lines are forced to the disk: each before it counts, once a second, or when the system likes.",
+			"When audit lines are forced to disk: each one at once, once per second, or when the system decides.",
 			AuditFsyncAlways, AuditFsyncInterval, AuditFsyncNever),
 		boolean(&c.Audit.FailClosed, "audit.fail_closed", false,
-			"Refuse whatever cannot be written to the audit log before it is done."),
+			"Refuse an action that cannot be written to the audit log before it is done."),
 		enum(&c.Audit.Commands, "audit.commands", AuditCommandsRedacted,
-			"How much of a command the audit log keeps: its text without what looks like a secret, a hash, or only its length.",
+			"Part of a command that the audit log keeps: its text without secrets, a hash, or only its length.",
 			AuditCommandsRedacted, AuditCommandsHash, AuditCommandsNone),
 
 		enum(
 			&c.Policy.Mode,
 			"policy.mode",
 			PolicyModeEnforce,
-			"Whether the rules of this table are enforced; report lets everything pass, and records in the audit log and the log what they would deny.",
+			"Whether the rules of this table are enforced; report allows everything and records in the audit log and the log "+
+				"each denial that they would make.",
 			PolicyModeEnforce,
 			PolicyModeReport,
 		),
 		enum(&c.Policy.Preset, "policy.preset", PolicyPresetNone,
-			"A ready-made list of commands that only look, with their options, which counts like entries of allow.",
+			"A built-in list of commands and options that only read; its entries count like those of allow.",
 			PolicyPresetNone, PolicyPresetReadOnlyLinux, PolicyPresetReadOnlyNetwork),
 		texts(
 			&c.Policy.Allow,
 			"policy.allow",
-			"Patterns for the commands that may be run: each command in a line must match one; empty allows all that is not denied.",
+			"Patterns for commands that may be run: each command in a line must match one; empty allows all that are not "+
+				"denied.",
 		),
 		texts(&c.Policy.Deny, "policy.deny",
-			"Patterns for commands that are never run, whatever else allows them."),
+			"Patterns for commands that are never run, even if another rule allows them."),
 		texts(&c.Policy.Ask, "policy.ask",
-			"Patterns for commands that take a person's consent."),
+			"Patterns for commands that need a person's consent."),
 		enum(
 			&c.Policy.Consent,
 			"policy.consent",
 			PolicyConsentDeny,
-			"What becomes of those, and of \"ask\" in policy.permissions: denied, or put to the person at the client each time, if the client can ask.",
+			"How to treat those, and \"ask\" in policy.permissions: deny them, or ask the person at the client each time, if "+
+				"the client supports it.",
 			PolicyConsentDeny,
 			PolicyConsentElicit,
 		),
@@ -290,27 +301,29 @@ func table(c *Config, home string) []row {
 			&c.Policy.Programs,
 			home,
 			"policy.programs",
-			"The programs of this machine that local sessions may run, or folders of them, judged by where symbolic links lead; empty allows all.",
+			"Programs of this machine, or folders of them, that local sessions may run; symbolic links are followed first. "+
+				"Empty allows all.",
 		),
 		paths(&c.Policy.DenyPrograms, home, "policy.deny_programs",
-			"Programs of this machine, or folders of them, that no local session runs."),
+			"Programs of this machine, or folders of them, that local sessions must not run."),
 		paths(&c.Policy.WorkDirs, home, "policy.work_dirs",
-			"Folders that local sessions may be started in, with those below; empty allows all."),
+			"Folders, including subfolders, in which local sessions may start; empty allows all."),
 		words(&c.Policy.Hosts, "policy.hosts",
-			"The hosts that a caller may open, with * and ?, by name or address; empty allows all."),
+			"Hosts to which a caller may connect, by name or address, with * and ?; empty allows all."),
 		words(&c.Policy.DenyHosts, "policy.deny_hosts",
-			"Hosts that no caller opens, by name or address."),
+			"Hosts to which no caller may connect, by name or address."),
 		words(&c.Policy.ReadOnlyHosts, "policy.read_only_hosts",
-			"Hosts whose sessions are only read: nothing is run or typed there once the login is over."),
+			"Hosts where sessions may only be read: after the login no command is run and nothing is typed."),
 		words(&c.Policy.ExecOnlyHosts, "policy.exec_only_hosts",
-			"Hosts where commands are run and nothing else is typed once the login is over."),
+			"Hosts where, after the login, commands may be run but nothing else may be typed."),
 		words(&c.Policy.Protocols, "policy.protocols",
 			"The protocols that a caller may open; empty allows all."),
 		enum(
 			&c.Policy.Typing,
 			"policy.typing",
 			PolicyTypingAuto,
-			"What may be typed where rules judge commands: nothing, lines that read as allowed commands, or all; auto is deny, or lines if only policy.permissions judges them.",
+			"Input that may be typed where rules judge commands: none, lines that are allowed commands, or all; auto is "+
+				"deny, or lines if only policy.permissions judges them.",
 			PolicyTypingAuto,
 			PolicyTypingDeny,
 			PolicyTypingLines,
@@ -319,7 +332,8 @@ func table(c *Config, home string) []row {
 		document(
 			&c.Policy.Permissions,
 			"policy.permissions",
-			"Rules as JSON in the form of other terminal servers, such as {\"bash\": {\"npm *\": \"allow\", \"git push\": \"deny\"}, \"external_directory\": \"deny\"}.",
+			"Rules as JSON in the form of other terminal servers, for example {\"bash\": {\"npm *\": \"allow\", \"git "+
+				"push\": \"deny\"}, \"external_directory\": \"deny\"}.",
 		).
 			env("PTY_PERMISSIONS"),
 
@@ -329,28 +343,29 @@ func table(c *Config, home string) []row {
 			50_000,
 			1,
 			1_000_000,
-			"How many lines of output are kept for each session of the set of tools pty; each counts 128 bytes, so that longer ones leave room for fewer.",
+			"Lines of output kept for each session of the tool set pty; each counts 128 bytes, so longer lines leave room "+
+				"for fewer.",
 		).
 			env("PTY_MAX_BUFFER_LINES"),
 
 		enum(&c.Logging.Level, "logging.level", LogInfo,
-			"The least severe messages that are logged.",
+			"The least severe level that is logged.",
 			LogDebug, LogInfo, LogWarn, LogError).env("PTYCTL_LOG_LEVEL").flag("log-level", ""),
 		enum(&c.Logging.Format, "logging.format", LogText,
-			"The shape of a log line: text for people, json for collectors.",
+			"Format of a log line: text for people, json for collectors.",
 			LogText, LogJSON),
 		logFile(&c.Logging.File, home, "logging.file",
 			"The log file; empty logs to stderr."),
 		integer(&c.Logging.MaxBytes, "logging.max_bytes", 10*mebibyte, 65536, 1024*mebibyte,
-			"Size of the log file at which it is renamed to .1 and a new one begun."),
+			"Size of the log file, in bytes, at which it is renamed to .1 and a new one begins."),
 		integer(&c.Logging.Keep, "logging.keep", 5, 1, 10000,
-			"How many full log files are kept, as .1 (the newest), .2 and so on."),
+			"Number of full log files to keep, as .1 (the newest), .2 and so on."),
 	}
 }
 
-// bypassed lists names that are known but have no effect: those of the original
-// program that no longer apply, and those that are not built yet. They are
-// accepted with a warning, so that an existing file loads.
+// bypassed lists known names without effect: names of the original program that no longer
+// apply, and names that are not built yet. They cause only a warning, so that an existing
+// file loads.
 var bypassed = []struct{ path, env, why string }{
 	{
 		"ssh.openssh_path",

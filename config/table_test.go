@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestEveryFieldHasARow sets each key through its row and finds the one field
-// that changed.
+// TestEveryFieldHasARow sets each key through its row and finds the one field that
+// changes.
 func TestEveryFieldHasARow(t *testing.T) {
 	var leaves func(v reflect.Value, name string, visit func(string, reflect.Value))
 	leaves = func(v reflect.Value, name string, visit func(string, reflect.Value)) {
@@ -34,7 +34,7 @@ func TestEveryFieldHasARow(t *testing.T) {
 		before := make(map[string]any)
 		leaves(reflect.ValueOf(c), "", func(name string, v reflect.Value) { before[name] = v.Interface() })
 		if err := rows[i].set([]string{another(t, k)}); err != nil {
-			t.Errorf("%s %v", k.Path, err)
+			t.Errorf("set %s: %v, want no error", k.Path, err)
 			continue
 		}
 		var changed []string
@@ -51,13 +51,13 @@ func TestEveryFieldHasARow(t *testing.T) {
 			t.Errorf("%s and %s both set %s", k.Path, other, changed[0])
 		}
 		keyOf[changed[0]] = k.Path
-		// ssh.known_hosts_path sets SSH.KnownHostsPath: the names agree.
+		// The names correspond: ssh.known_hosts_path sets SSH.KnownHostsPath.
 		plain := strings.NewReplacer("_", "").Replace(strings.TrimSuffix(k.Path, "_ms"))
 		if !strings.EqualFold(plain, changed[0]) {
 			t.Errorf("%s sets the field %s", k.Path, changed[0])
 		}
 	}
-	for _, table := range Tables() { // TestFieldsOfTables looks at their fields
+	for _, table := range Tables() { // TestFieldsOfTables checks their fields
 		leaves(reflect.ValueOf(Config{}), "", func(name string, _ reflect.Value) {
 			if strings.EqualFold(name, table.Path) {
 				keyOf[name] = table.Path
@@ -71,7 +71,7 @@ func TestEveryFieldHasARow(t *testing.T) {
 	})
 }
 
-// another returns a valid value of a key that is not its default.
+// another returns a valid value of a key that differs from its default.
 func another(t *testing.T, k Key) string {
 	switch k.Type {
 	case TypeInt, TypeDuration:
@@ -82,7 +82,10 @@ func another(t *testing.T, k Key) string {
 	case TypeBool:
 		return map[string]string{"true": "false", "false": "true"}[k.Default]
 	case TypeEnum:
-		return k.Values[slices.IndexFunc(k.Values, func(v string) bool { return `"`+v+`"` != k.Default || len(k.Values) == 1 })]
+		return k.Values[slices.IndexFunc(k.Values, func(v string) bool {
+			return `"`+v+`"` != k.Default ||
+				len(k.Values) == 1
+		})]
 	case TypeStrings:
 		if k.Form == "a list of NAME=value" {
 			return "SOME=where"
@@ -144,7 +147,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestBounds checks that the bounds a key announces are the ones it keeps.
+// TestBounds checks that the bounds of a key are enforced.
 func TestBounds(t *testing.T) {
 	var c Config
 	for _, r := range table(&c, "/home/me") {
@@ -180,8 +183,7 @@ func TestExampleIsTheDefaults(t *testing.T) {
 	}
 }
 
-// TestOriginalFile loads the configuration that users of the original program
-// have.
+// TestOriginalFile loads a configuration of the original program.
 func TestOriginalFile(t *testing.T) {
 	c, warnings, problems := load(t, `[server]
 transport = "stdio" # stdio|http|both

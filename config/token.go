@@ -9,23 +9,26 @@ import (
 
 // A Token is a bearer token of the HTTP transport.
 type Token struct {
-	Name     string // for records; not a secret
-	ReadOnly bool   // its role is read, not write
+	Name     string // for the audit log; not a secret
+	ReadOnly bool   // the role is read, not write
 	Value    Secret
 }
 
-// minToken is the least length of a token: one that is random and as long as this cannot be guessed.
+// minToken is the least length of a token. A random token of this length cannot be
+// guessed.
 const minToken = 16
 
+// tokenForm describes a valid token in messages.
 const tokenForm = "NAME:ROLE:VALUE, where the role is read or write (openssl rand -hex 32 makes a value)"
 
+// Forms of the parts of a token.
 var (
 	tokenName  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	tokenValue = regexp.MustCompile(`^[A-Za-z0-9._~+/-]+=*$`) // RFC 6750, section 2.1
 )
 
-// ParseTokens reads tokens: NAME:ROLE:VALUE, separated by spaces or lines. Lines that begin with # are left out. Its error
-// shows no value.
+// ParseTokens parses tokens in the form NAME:ROLE:VALUE, separated by spaces or lines.
+// Lines that begin with # are ignored. Its errors contain no values.
 func ParseTokens(text string) ([]Token, error) {
 	var tokens []Token
 	names := make(map[string]bool)
@@ -48,6 +51,7 @@ func ParseTokens(text string) ([]Token, error) {
 	return tokens, nil
 }
 
+// parseToken parses one token. The messages continue a sentence that names its position.
 func parseToken(entry string) (Token, error) {
 	name, rest, _ := strings.Cut(entry, ":")
 	role, value, ok := strings.Cut(rest, ":")
@@ -56,7 +60,7 @@ func parseToken(entry string) (Token, error) {
 		return Token{}, errors.New("has no name and role")
 	case !tokenName.MatchString(name):
 		return Token{}, errors.New(
-			"has a name with other than letters, digits, dots, dashes and underscores, or with more than 64 of them",
+			"has an invalid name; use at most 64 letters, digits, dots, dashes and underscores",
 		)
 	case role != "read" && role != "write":
 		return Token{}, errors.New("has another role than read and write")
@@ -67,7 +71,7 @@ func parseToken(entry string) (Token, error) {
 	return Token{Name: name, ReadOnly: role == "read", Value: NewSecret(value)}, nil
 }
 
-// checkToken says what is wrong with a token's value.
+// checkToken checks the form of a token's value.
 func checkToken(value string) error {
 	switch {
 	case len(value) < minToken:
@@ -78,17 +82,19 @@ func checkToken(value string) error {
 	return nil
 }
 
-// headerToken and manyTokens check the keys auth_token and tokens. How long the first must be depends on what it is for,
-// see loader.compareHTTP: older files may hold one that is of no use.
+// headerToken and manyTokens check the keys auth_token and tokens. The least length of
+// auth_token depends on its use, see loader.compareHTTP: an old file may have a short one
+// that is not used.
 func headerToken(text string) error {
 	if !tokenValue.MatchString(text) {
 		return errors.New(
-			"has characters that cannot be sent in a header; give letters and digits (openssl rand -hex 32 makes them)",
+			"has characters that a header cannot carry; use letters and digits (openssl rand -hex 32 prints some)",
 		)
 	}
 	return nil
 }
 
+// manyTokens checks the key tokens; see headerToken.
 func manyTokens(text string) error {
 	_, err := ParseTokens(text)
 	return err

@@ -27,8 +27,8 @@ func TestParseTokens(t *testing.T) {
 	for text, problem := range map[string]string{
 		secret:                    "has no name and role",
 		"ci:" + secret:            "has no name and role",
-		":read:" + secret:         "has a name with other than",
-		"c/i:read:" + secret:      "has a name with other than",
+		":read:" + secret:         "has an invalid name",
+		"c/i:read:" + secret:      "has an invalid name",
 		"ci:admin:" + secret:      "has another role",
 		"ci:READ:" + secret:       "has another role",
 		"ci:read:" + secret[1:]:   "has fewer than 16 characters",

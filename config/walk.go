@@ -16,17 +16,18 @@ type walk struct {
 	name   string
 	doc    []byte
 	parser unstable.Parser
-	most   int // problems at which to stop
+	most   int // number of problems at which to stop
 
 	entries []*opened // in the order of the file
 
 	table   string // path of the current table; "" before the first header
-	skipped bool   // the current table was refused, and with it what it holds
+	skipped bool   // the current table was refused, and its keys with it
 }
 
 // full reports whether there are so many problems that more would not help.
 func (w *walk) full() bool { return len(w.problems) >= w.most }
 
+// expression reads one header or one key with its value.
 func (w *walk) expression(n *unstable.Node) {
 	switch n.Kind {
 	case unstable.Table, unstable.ArrayTable:
@@ -38,6 +39,7 @@ func (w *walk) expression(n *unstable.Node) {
 	}
 }
 
+// header reads the line that begins a table.
 func (w *walk) header(n *unstable.Node) {
 	path, start, _ := w.key("", n.Key())
 	w.table, w.skipped = path, true
@@ -59,6 +61,8 @@ func (w *walk) header(n *unstable.Node) {
 	}
 }
 
+// pair reads a key in the given table, with its value. A dotted key may belong to another
+// table.
 func (w *walk) pair(table string, n *unstable.Node) {
 	path, start, end := w.key(table, n.Key())
 	value := n.Value()
@@ -98,8 +102,8 @@ func (w *walk) pair(table string, n *unstable.Node) {
 	}
 }
 
-// value takes the value of a known key, which begins at offset start, if it has
-// the right TOML type.
+// value stores the value of a known key, which begins at offset start, if it has the
+// right TOML type.
 func (w *walk) value(r row, v *unstable.Node, start int) {
 	where, origin := w.at(start)
 	if v.Kind != tomlKind(r.Type) {
@@ -111,8 +115,8 @@ func (w *walk) value(r row, v *unstable.Node, start int) {
 		w.list(r, v, where, origin)
 	case unstable.Integer:
 		text := string(v.Data)
-		// TOML also has 0x10 and 1_000. What does not fit int64 stays as it
-		// is, and is then out of bounds.
+		// TOML also allows 0x10 and 1_000. A number that exceeds int64 stays text and is out of
+		// bounds later.
 		if n, err := strconv.ParseInt(text, 0, 64); err == nil {
 			text = strconv.FormatInt(n, 10)
 		}
@@ -122,7 +126,7 @@ func (w *walk) value(r row, v *unstable.Node, start int) {
 	}
 }
 
-// list takes an array of strings. where is its opening bracket.
+// list stores an array of strings. where is the position of its opening bracket.
 func (w *walk) list(r row, v *unstable.Node, where, origin string) {
 	var list []string
 	for it := v.Children(); it.Next(); {
@@ -139,7 +143,7 @@ func (w *walk) list(r row, v *unstable.Node, where, origin string) {
 	w.put(r, where, origin, list)
 }
 
-// isTable reports whether some key, with or without effect, lies below path.
+// isTable reports whether any key, with or without effect, is below path.
 func (w *walk) isTable(path string) bool {
 	below := path + "."
 	for _, b := range bypassed {
@@ -151,8 +155,8 @@ func (w *walk) isTable(path string) bool {
 		slices.ContainsFunc(w.kinds, func(k kind) bool { return strings.HasPrefix(k.Path, below) })
 }
 
-// key joins a table and a dotted key to a path, and returns the offsets at which
-// the dotted key begins and ends.
+// key joins a table and a dotted key to a path, and returns the offsets at which the
+// dotted key begins and ends.
 func (w *walk) key(table string, it unstable.Iterator) (path string, start, end int) {
 	var b strings.Builder
 	b.WriteString(table)
@@ -163,7 +167,7 @@ func (w *walk) key(table string, it unstable.Iterator) (path string, start, end 
 			start = int(k.Raw.Offset)
 		}
 		end = int(k.Raw.Offset + k.Raw.Length)
-		// A path this long belongs to no key; keep it short enough to show.
+		// No key has a path of this length; shorten it for the message.
 		if b.Len() > 200 {
 			continue
 		}
@@ -175,20 +179,20 @@ func (w *walk) key(table string, it unstable.Iterator) (path string, start, end 
 	return b.String(), max(start, 0), end
 }
 
-// valueStart returns the offset of the value whose key ends at offset end.
+// valueStart returns the offset of the value after a key that ends at offset end.
 func (w *walk) valueStart(end int) int {
 	rest := w.doc[end:]
 	return end + len(rest) - len(bytes.TrimLeft(rest, " \t="))
 }
 
-// at turns an offset into FILE:LINE:COLUMN, and into FILE:LINE.
+// at converts an offset to FILE:LINE:COLUMN and to FILE:LINE.
 func (w *walk) at(offset int) (where, origin string) {
 	before := w.doc[:offset]
 	origin = fmt.Sprintf("%s:%d", w.name, 1+bytes.Count(before, []byte{'\n'}))
 	return fmt.Sprintf("%s:%d", origin, offset-bytes.LastIndexByte(before, '\n')), origin
 }
 
-// tomlKind is how a scalar of type t is written in the file.
+// tomlKind returns the TOML syntax of a scalar of type t.
 func tomlKind(t Type) unstable.Kind {
 	switch t {
 	case TypeInt, TypeDuration:
@@ -201,6 +205,7 @@ func tomlKind(t Type) unstable.Kind {
 	return unstable.String
 }
 
+// kindName returns the name of a TOML syntax for messages.
 func kindName(k unstable.Kind) string {
 	switch k {
 	case unstable.String:
@@ -219,7 +224,7 @@ func kindName(k unstable.Kind) string {
 	return "a date or time"
 }
 
-// quotes hints at the slip of quotes too many or too few.
+// quotes returns a hint if a value has quotes too many or too few.
 func quotes(want Type, got unstable.Kind) string {
 	switch {
 	case got == unstable.String && tomlKind(want) != unstable.Array:

@@ -13,26 +13,29 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// A way carries a client's requests to the socket, each with the proof that an attached person makes it, once there is one.
-type way struct {
+// A proofTransport sends a client's requests to the socket. After Attach it adds the
+// proof of the attached person to each.
+type proofTransport struct {
 	*http.Transport
 	proof atomic.Pointer[string]
 }
 
 // RoundTrip implements http.RoundTripper.
-func (w *way) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w *proofTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if proof := w.proof.Load(); proof != nil {
-		r = r.Clone(r.Context()) // a RoundTripper must leave the caller's alone
+		r = r.Clone(r.Context()) // a RoundTripper must not change the caller's request
 		r.Header.Set(httpserve.AttachmentHeader, *proof)
 	}
 	return w.Transport.RoundTrip(r)
 }
 
-// Attach makes all later calls of the client those of one attached person: what it locks from then on, no other client can
-// type into, whatever it passes. name is for others to read. What the server knows the person by stays in this client.
+// Attach makes all later calls of the client those of one attached person. No other
+// client can type into a session that this client then locks, whatever arguments it
+// passes. name is shown to others. The proof must
+// stay in the memory of this client.
 func (c *Client) Attach(ctx context.Context, name string) error {
 	if c.http == nil {
-		return errors.New("control: a server in this process has no one else to keep out")
+		return errors.New("control: no attachments within one process: the server has no other clients")
 	}
 	body, err := json.Marshal(map[string]string{"name": name})
 	if err != nil {
@@ -61,12 +64,12 @@ func (c *Client) Attach(ctx context.Context, name string) error {
 	}
 	switch err := json.NewDecoder(io.LimitReader(res.Body, maxPage)).Decode(&answer); {
 	case res.StatusCode == http.StatusNotFound:
-		return errors.New("control: the server is older than this program and cannot attach a person; restart it")
+		return errors.New("control: server too old to attach a person; restart it with this version")
 	case res.StatusCode != http.StatusOK:
 		return fmt.Errorf("control: attaching: %s", res.Status)
 	case err != nil || answer.Proof == "":
-		return errors.New("control: attaching: the server's answer holds no proof")
+		return errors.New("control: attach: no proof in the server's answer")
 	}
-	c.way.proof.Store(&answer.Proof)
+	c.rt.proof.Store(&answer.Proof)
 	return nil
 }

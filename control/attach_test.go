@@ -14,7 +14,7 @@ import (
 	"ptyctl/session"
 )
 
-// serveAt serves an empty ptyctl at a socket, until the test is over.
+// serveAt serves an empty ptyctl at a socket until the test ends.
 func serveAt(tb testing.TB, l net.Listener, o httpserve.Options) {
 	tb.Helper()
 	m := session.NewManager(session.Config{})
@@ -34,17 +34,19 @@ func serveAt(tb testing.TB, l net.Listener, o httpserve.Options) {
 	})
 }
 
-// A client that is attached goes on calling, each is another person, and a token is borne. A server that attaches nobody
-// is told of, and the client is no worse off.
+// A client can call tools after Attach. Each attached client is another person, and a
+// token is still sent. A server without attachments is an error, after which the client
+// still works.
 func TestAttach(t *testing.T) {
 	for name, test := range map[string]struct {
 		o     httpserve.Options
 		token string
 		want  string // of the error
 	}{
-		"a person":      {httpserve.Options{Operator: true}, "", ""},
-		"with a token":  {httpserve.Options{Operator: true, Tokens: []httpserve.Token{{Name: "control", Value: "token-of-1138"}}}, "token-of-1138", ""},
-		"an older peer": {httpserve.Options{}, "", "is older than this program"},
+		"a person": {httpserve.Options{Operator: true}, "", ""},
+		"with a token": {httpserve.Options{Operator: true,
+			Tokens: []httpserve.Token{{Name: "control", Value: "token-of-1138"}}}, "token-of-1138", ""},
+		"an older peer": {httpserve.Options{}, "", "server too old"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := place(t)
@@ -60,7 +62,7 @@ func TestAttach(t *testing.T) {
 			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
 				t.Fatalf("Attach = %v, want an error that says %q", err, test.want)
 			}
-			proof := c.way.proof.Load()
+			proof := c.rt.proof.Load()
 			if (proof == nil) != (test.want != "") {
 				t.Errorf("the client has the proof %v", proof)
 			}
@@ -70,14 +72,14 @@ func TestAttach(t *testing.T) {
 			if proof == nil {
 				return
 			}
-			if err := c.Attach(t.Context(), "root"); err != nil || *c.way.proof.Load() == *proof {
+			if err := c.Attach(t.Context(), "root"); err != nil || *c.rt.proof.Load() == *proof {
 				t.Errorf("a second Attach = %v; its proof must be another", err)
 			}
 		})
 	}
 }
 
-// In the same process there is nobody to keep out.
+// A server in the same process has no other clients.
 func TestAttachWithin(t *testing.T) {
 	m := session.NewManager(session.Config{})
 	defer m.Close(context.Background())

@@ -17,29 +17,30 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// Options say who calls. The zero value works.
+// Options identify the caller. The zero value works.
 type Options struct {
-	Token   string // the server's control_auth_token, if it wants one
-	Command string // that connects, as "attach": the server's records show it
+	Token   string // the server's control_auth_token, if it has one
+	Command string // command that connects, for example "attach"; shown in the audit log
 	Version string
 }
 
-// host stands in URLs for the socket's other end.
+// host is the host name in URLs; the socket makes it irrelevant.
 const host = "localhost"
 
-// A Client calls the tools of one ptyctl. Any goroutine may use it.
+// A Client calls the tools of one ptyctl server. It is safe for concurrent use.
 type Client struct {
 	mcp   *client.Client
-	http  *http.Client // nil: the server is in this process
-	way   *way         // of http
+	http  *http.Client    // nil: the server is in this process
+	rt    *proofTransport // of http
 	token string
 }
 
-// Dial connects to the server of a socket, if that is this user's process.
+// Dial connects to the server at a socket. It fails if the server's process belongs to
+// another user, before it sends anything.
 func Dial(ctx context.Context, path string, o Options) (*Client, error) {
-	w := &way{Transport: &http.Transport{
+	w := &proofTransport{Transport: &http.Transport{
 		DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, path) },
-		MaxIdleConnsPerHost: 8, // reads that wait, and writes beside them
+		MaxIdleConnsPerHost: 8, // waiting reads, and writes at the same time
 	}}
 	h := &http.Client{Transport: w}
 	options := []transport.StreamableHTTPCOption{
@@ -52,20 +53,17 @@ func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control: %w", err)
 	}
-	c := &Client{mcp: m, http: h, way: w, token: o.Token}
+	c := &Client{mcp: m, http: h, rt: w, token: o.Token}
 	if err := c.start(ctx, o); errors.Is(err, transport.ErrAuthorizationRequired) {
-		return nil, fmt.Errorf(
-			"control: %s wants a token; give it as server.control.control_auth_token, in the configuration that the server was started with: %w",
-			path,
-			err,
-		)
+		return nil, fmt.Errorf("control: %s needs a token; set server.control.control_auth_token as in the server's "+
+			"configuration: %w", path, err)
 	} else if err != nil {
 		return nil, fmt.Errorf("control: %s: %w", path, err)
 	}
 	return c, nil
 }
 
-// Within returns a client of a server in this process.
+// Within returns a client of a server in the same process.
 func Within(ctx context.Context, srv *server.MCPServer, o Options) (*Client, error) {
 	m, err := client.NewInProcessClient(srv)
 	if err != nil {
@@ -75,6 +73,7 @@ func Within(ctx context.Context, srv *server.MCPServer, o Options) (*Client, err
 	return c, c.start(ctx, o)
 }
 
+// start begins the MCP session under the name of the command.
 func (c *Client) start(ctx context.Context, o Options) error {
 	err := c.mcp.Start(ctx)
 	if err == nil {
@@ -88,15 +87,15 @@ func (c *Client) start(ctx context.Context, o Options) error {
 	return err
 }
 
-// Close ends the connection. Calls under way fail.
+// Close ends the connection. Calls in progress fail.
 func (c *Client) Close() {
-	_ = c.mcp.Close() // what the other end thinks of it is no matter
+	_ = c.mcp.Close() // the error cannot be acted on
 	if c.http != nil {
 		c.http.CloseIdleConnections()
 	}
 }
 
-// A ToolError is a call that the server has refused, or that failed: what the tool's result says of it.
+// A ToolError is the result of a call that the server has refused or that has failed.
 type ToolError struct {
 	Code      string          `json:"error_code"`
 	Message   string          `json:"message"`
@@ -106,8 +105,8 @@ type ToolError struct {
 
 func (e *ToolError) Error() string { return e.Message }
 
-// Call calls a tool. arguments become a JSON object; result, which may be nil, is filled from the tool's. If the call
-// failed, the error is a *ToolError.
+// Call calls a tool. arguments are encoded as a JSON object; the tool's result is decoded
+// into result, which must be a pointer or nil. If the tool failed, the error is a *ToolError.
 func (c *Client) Call(ctx context.Context, tool string, arguments, result any) error {
 	text, failed, err := c.Raw(ctx, tool, arguments)
 	switch {
@@ -116,7 +115,7 @@ func (c *Client) Call(ctx context.Context, tool string, arguments, result any) e
 	case failed:
 		e := new(ToolError)
 		if err := json.Unmarshal(text, e); err != nil || e.Code == "" {
-			return fmt.Errorf("control: %s failed with %q", tool, text)
+			return fmt.Errorf("control: %s failed with an unknown error: %q", tool, text)
 		}
 		return e
 	case result == nil:
@@ -128,7 +127,8 @@ func (c *Client) Call(ctx context.Context, tool string, arguments, result any) e
 	return nil
 }
 
-// Raw is Call for a result that is passed on as it is.
+// Raw is Call without decoding: it returns the text of the result and whether the tool
+// has failed.
 func (c *Client) Raw(ctx context.Context, tool string, arguments any) (text json.RawMessage, failed bool, err error) {
 	var req mcp.CallToolRequest
 	req.Params.Name, req.Params.Arguments = tool, arguments
@@ -144,8 +144,9 @@ func (c *Client) Raw(ctx context.Context, tool string, arguments any) (text json
 	return nil, false, fmt.Errorf("control: the result of %s has no text", tool)
 }
 
-// Follow calls changed when it has begun to look, and then whenever what the server shows of one of its resources is no
-// longer as it was, until ctx or the connection ends. changed must not wait for anything. A client follows one resource.
+// Follow calls changed once when it starts to watch a resource, and then after each
+// change of it, until ctx or the connection ends. changed must not block. A client can
+// follow one resource.
 func (c *Client) Follow(ctx context.Context, uri string, changed func()) error {
 	c.mcp.OnNotification(func(n mcp.JSONRPCNotification) {
 		switch n.Method {
@@ -163,10 +164,10 @@ func (c *Client) Follow(ctx context.Context, uri string, changed func()) error {
 	return nil
 }
 
-// maxPage bounds what Get reads.
+// maxPage is the most bytes that Get reads.
 const maxPage = 8 << 20
 
-// Get reads a page of the server beside its tools, such as /metrics.
+// Get returns a page of the server other than its tools, for example /metrics.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+path, nil)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"os"
 )
 
-// dial connects to a socket, and makes sure that this user's process is at the other end before anything is said.
+// dial connects to a socket and checks that the process at the other end belongs to this
+// user, before anything is sent.
 func dial(ctx context.Context, path string) (net.Conn, error) {
 	c, err := (&net.Dialer{Timeout: dialWait}).DialContext(ctx, "unix", path)
 	if err != nil {

@@ -1,27 +1,29 @@
-// Package control is the way by which a person reaches the terminals of a running ptyctl: a Unix socket that only this
-// user can open, and a client for it. What is spoken there is MCP over HTTP, as on the network; there is no second
-// protocol.
+// Package control lets a person reach the terminals of a running ptyctl: it has a Unix
+// socket that only this user can open, and a client for it. The socket carries MCP over
+// HTTP, as the network does; there is no second protocol.
 //
-//	l, err := control.Listen(path, log)      // the server's side: an http.Server serves it
+//	l, err := control.Listen(path, log)      // server: pass it to an http.Server
 //
-//	sockets, err := control.Sockets()        // a command's side
+//	sockets, err := control.Sockets()        // client
 //	c, err := control.Dial(ctx, sockets[0].Path, control.Options{})
 //	defer c.Close()
 //	err = c.Call(ctx, "ptyctl_session", map[string]string{"action": "list"}, &list)
 //
-// Where the socket is, unless the operator names it:
+// Unless the operator chooses another path, the socket is
 //
 //	$XDG_RUNTIME_DIR/ptyctl/PID.sock    else /run/user/UID/ptyctl, else /tmp/ptyctl-UID/ptyctl
 //
-// What it promises:
+// Promises:
 //
-//   - The socket lies in a folder that is this user's and closed to others (0700), has the mode 0600, and whoever
-//     connects is asked the kernel's word for his user id: another one, root too, is refused. A client asks the same of
-//     the server before it says anything.
-//   - What lies at the path and is no socket of this user is never touched. The socket of a dead process is replaced;
-//     that of a living one is not. Of several that start at once with the same path, one gets it.
-//   - After Client.Attach the client is one person, whose locks no other client of the socket can use. What proves it is
-//     in that client's memory alone.
+//   - The socket has mode 0600 and is in a folder of this user with mode 0700. For each
+//     connection the server asks the kernel for the client's user id and refuses every
+//     other user, including root. A client checks the server in the same way before it
+//     sends anything.
+//   - A file at the path that is not a socket of this user is never touched. The socket
+//     of a dead process is replaced, that of a live process is not. If several processes
+//     start with the same path, exactly one gets it.
+//   - After Client.Attach a client stands for one person, and no other client can use
+//     that person's locks. Only the client's memory holds the proof.
 //
-// Windows has no such socket in a form that these promises hold for, so Listen and Sockets fail there.
+// Listen and Sockets fail on Windows, which has no socket that could keep these promises.
 package control

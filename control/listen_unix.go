@@ -16,22 +16,24 @@ import (
 	"ptyctl/internal/rundir"
 )
 
-// maxPath is how long the path of a socket may be: sun_path of unix(7), with its NUL.
+// maxPath is the longest path of a socket: the size of sun_path in unix(7) without its
+// NUL.
 const maxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// dialWait bounds a connection on this machine: only a server that was stopped makes anybody wait.
+// dialWait limits a connection on this machine. Only a stopped process makes a client
+// wait.
 const dialWait = 2 * time.Second
 
-// A listener is a control socket. It accepts this user alone.
+// A listener is a control socket. It accepts connections of this user only.
 type listener struct {
 	*net.UnixListener
 	path string
-	file fs.FileInfo // of the socket that it made
-	uid  int         // of those it accepts
+	file fs.FileInfo // the socket file that it created
+	uid  int         // user id of the accepted processes
 	log  *slog.Logger
 }
 
-// Path returns where a process of this user has its socket, unless the operator names another place.
+// Path returns the default path of the socket of a process of this user.
 func Path(pid int) (string, error) {
 	dir, err := rundir.Dir()
 	if err != nil {
@@ -40,8 +42,9 @@ func Path(pid int) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%d%s", pid, suffix)), nil
 }
 
-// Listen makes the socket, whose folder is made if need be. A nil log is silent. Closing the listener removes the
-// socket, unless another has taken its place.
+// Listen creates the socket, and its folder if necessary. If log is nil, refusals are not
+// logged. Closing the listener removes the socket, unless another process has replaced
+// it.
 func Listen(path string, log *slog.Logger) (net.Listener, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -53,7 +56,7 @@ func Listen(path string, log *slog.Logger) (net.Listener, error) {
 	if err := rundir.Own(dir); err != nil {
 		return nil, fmt.Errorf("control: %w", err)
 	}
-	leave, err := rundir.Enter(dir) // from the look at what is there until the socket listens
+	leave, err := rundir.Enter(dir) // held from the check of the path until the socket listens
 	if err != nil {
 		return nil, fmt.Errorf("control: %w", err)
 	}
@@ -65,8 +68,8 @@ func Listen(path string, log *slog.Logger) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control: %w", err)
 	}
-	l.SetUnlinkOnClose(false) // it would remove whatever lies there by then
-	// The folder has kept others out since before the socket was there.
+	l.SetUnlinkOnClose(false) // Close would remove any file at the path
+	// The mode of the folder has kept others out since before the socket existed.
 	if err = os.Chmod(path, 0o600); err == nil {
 		var file fs.FileInfo
 		if file, err = os.Lstat(path); err == nil {
@@ -79,7 +82,8 @@ func Listen(path string, log *slog.Logger) (net.Listener, error) {
 	return nil, fmt.Errorf("control: %w", err)
 }
 
-// vacate removes the socket of a dead process from path, and fails if anything else is there. Requires the gate.
+// vacate removes the socket of a dead process from path, and fails for any other file
+// there. Requires rundir.Enter.
 func vacate(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -88,10 +92,10 @@ func vacate(path string) error {
 	case err != nil:
 		return err
 	case info.Mode()&fs.ModeSocket == 0:
-		return fmt.Errorf("%s is there and no socket; it was not touched: remove it, or name another path", path)
+		return fmt.Errorf("%s exists and is not a socket: it was not touched; remove it, or use another path", path)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() {
-		return fmt.Errorf("%s is there and belongs to another user; it was not touched: name another path", path)
+		return fmt.Errorf("%s exists and belongs to another user: it was not touched; use another path", path)
 	}
 	if alive(path) {
 		return &InUseError{Path: path}
@@ -106,7 +110,8 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("another process serves %s; leave the path out, and each ptyctl has a socket of its own", e.Path)
 }
 
-// alive reports whether a process listens there, or may: it is dead for certain if the kernel says that nobody does.
+// alive reports whether a process may listen at the path. It is false only if the kernel
+// says that none does.
 func alive(path string) bool {
 	c, err := net.DialTimeout("unix", path, dialWait)
 	if err == nil {
@@ -115,14 +120,14 @@ func alive(path string) bool {
 	return !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist)
 }
 
-// sweep removes what processes that were killed have left in the folder. Requires the gate.
+// sweep removes the sockets of killed processes from the folder. Requires rundir.Enter.
 func sweep(dir string) {
 	for _, s := range in(dir) {
-		_ = vacate(s.Path) // it is alive, or somebody else's: both may stay
+		_ = vacate(s.Path) // sockets of live processes and other users stay
 	}
 }
 
-// Accept waits for the next connection of this user.
+// Accept returns the next connection of this user. It closes and logs all others.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.AcceptUnix()
@@ -132,12 +137,12 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err = belongsTo(c, l.uid); err == nil {
 			return c, nil
 		}
-		l.log.Warn("a connection to the control socket was refused", "socket", l.path, "error", err)
+		l.log.Warn("control connection refused", "socket", l.path, "error", err)
 		_ = c.Close()
 	}
 }
 
-// Close ends listening and removes the socket.
+// Close stops listening and removes the socket.
 func (l *listener) Close() error {
 	leave, err := rundir.Enter(filepath.Dir(l.path))
 	if err == nil {
@@ -149,7 +154,7 @@ func (l *listener) Close() error {
 	return l.UnixListener.Close()
 }
 
-// belongsTo fails unless the process at the other end is that user's.
+// belongsTo returns an error unless the process at the other end belongs to user want.
 func belongsTo(c *net.UnixConn, want int) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -161,9 +166,9 @@ func belongsTo(c *net.UnixConn, want int) error {
 	}
 	switch {
 	case bad != nil:
-		return fmt.Errorf("the user at the other end is unknown: %w", bad)
+		return fmt.Errorf("user at the other end unknown: %w", bad)
 	case uid != want:
-		return fmt.Errorf("the process at the other end belongs to user %d, not to %d", uid, want)
+		return fmt.Errorf("process at the other end belongs to user %d, want %d", uid, want)
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// TestMain is also a process of its own: one that listens until it is killed, or one that connects as another user and
-// says what it has read.
+// TestMain also runs helper processes: one listens until it is killed, another connects
+// as a different user and prints the answer.
 func TestMain(m *testing.M) {
 	switch path := os.Getenv("CONTROL_TEST_SOCKET"); os.Getenv("CONTROL_TEST_DO") {
 	case "listen":
@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// another starts this program as another process, whose work is do. It ends with its input, at the end of the test.
+// another starts this program as a process with the task do. The process ends with its
+// input, at the latest at the end of the test.
 func another(tb testing.TB, program, do, path string, uid int) (*exec.Cmd, string) {
 	tb.Helper()
 	cmd := exec.Command(program)
@@ -77,7 +78,7 @@ func another(tb testing.TB, program, do, path string, uid int) (*exec.Cmd, strin
 	return cmd, strings.TrimSpace(string(buf[:n]))
 }
 
-// place returns a path for a socket, in a folder that is not there yet.
+// place returns a path for a socket in a folder that does not exist yet.
 func place(tb testing.TB) string {
 	tb.Helper()
 	return filepath.Join(tb.TempDir(), "ptyctl", "s.sock")
@@ -123,11 +124,11 @@ func TestListen(t *testing.T) {
 	}
 	_ = c.Close()
 
-	// It is another's, as long as it lives.
+	// The path belongs to the other process while that lives.
 	if _, err := Listen(path, nil); err == nil {
 		t.Error("two listen at one path")
 	} else if used := new(InUseError); !errors.As(err, &used) || used.Path != path {
-		t.Errorf("%v", err)
+		t.Errorf("Listen at the path of a live process = %v, want an InUseError", err)
 	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
@@ -138,7 +139,7 @@ func TestListen(t *testing.T) {
 	listen(t, path)
 }
 
-// Closing removes no socket but its own.
+// Close removes only the listener's own socket.
 func TestCloseLeavesTheNext(t *testing.T) {
 	path := place(t)
 	l := listen(t, path)
@@ -154,7 +155,7 @@ func TestCloseLeavesTheNext(t *testing.T) {
 	}
 }
 
-// What is no socket of ours stays as it is.
+// Files that are not sockets of this user stay unchanged.
 func TestForeignFiles(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	for _, c := range []struct {
@@ -162,10 +163,10 @@ func TestForeignFiles(t *testing.T) {
 		put  func(path string) error
 		want string
 	}{
-		{"a file", func(p string) error { return os.WriteFile(p, []byte("kept"), 0o600) }, "no socket"},
-		{"a link", func(p string) error { return os.Symlink(outside, p) }, "no socket"},
-		{"a folder", func(p string) error { return os.Mkdir(p, 0o700) }, "no socket"},
-		{"a FIFO", func(p string) error { return syscall.Mkfifo(p, 0o600) }, "no socket"},
+		{"a file", func(p string) error { return os.WriteFile(p, []byte("kept"), 0o600) }, "not a socket"},
+		{"a link", func(p string) error { return os.Symlink(outside, p) }, "not a socket"},
+		{"a folder", func(p string) error { return os.Mkdir(p, 0o700) }, "not a socket"},
+		{"a FIFO", func(p string) error { return syscall.Mkfifo(p, 0o600) }, "not a socket"},
 		{"an open folder", func(p string) error { return os.Chmod(filepath.Dir(p), 0o755) }, "open to others"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -192,7 +193,8 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// A socket whose process was killed is replaced, and those of others that were killed are cleared away.
+// The socket of a killed process is replaced, and other dead sockets in the folder are
+// removed.
 func TestStaleSocket(t *testing.T) {
 	path := place(t)
 	sibling := filepath.Join(filepath.Dir(path), "4194305.sock")
@@ -218,7 +220,8 @@ func TestStaleSocket(t *testing.T) {
 	}
 }
 
-// Of several that start at once one gets the path, also where a dead one's socket is in the way.
+// Of several processes that start at once, one gets the path, even if a dead socket is
+// there.
 func TestRace(t *testing.T) {
 	path := place(t)
 	cmd, said := another(t, os.Args[0], "listen", path, os.Getuid())
@@ -256,8 +259,9 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// Another user is refused by the kernel's word, also where the folder and the socket let him in. The tests of the whole
-// program do that with two real users; here only root can be somebody else.
+// A process of another user is refused on the kernel's word, even if the folder and the
+// socket let it in. The tests of the program use two real users; here only root can act
+// as another user.
 func TestOtherUser(t *testing.T) {
 	var log lines
 	served := make(chan net.Conn, 1)
@@ -292,7 +296,7 @@ func TestOtherUser(t *testing.T) {
 		}
 	}
 
-	c, err := net.Dial("unix", serve(os.Getuid()+1)) // then it is we who are another
+	c, err := net.Dial("unix", serve(os.Getuid()+1)) // now this process is the other user
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,12 +344,12 @@ func openCopy(tb testing.TB) string {
 	return filepath.Join(dir, "program")
 }
 
-// admit lets everybody into a temporary folder of a test.
+// admit gives all users access to a temporary folder of a test.
 func admit(dir string) error {
 	return errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755))
 }
 
-// A server of another user is told nothing.
+// A client sends nothing to a server of another user.
 func TestOtherServer(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Log("only root can be somebody else here; the tests of the whole program do it with two real users")
@@ -361,7 +365,7 @@ func TestOtherServer(t *testing.T) {
 		t.Fatal(said)
 	}
 	if _, err := dial(t.Context(), path); err == nil || !strings.Contains(err.Error(), "belongs to user 65534") {
-		t.Errorf("%v", err)
+		t.Errorf("Dial to another user's server = %v, want a refusal", err)
 	}
 }
 
@@ -396,11 +400,11 @@ func TestSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Sockets(); err == nil || !strings.Contains(err.Error(), "open to others") {
-		t.Errorf("%v", err)
+		t.Errorf("Dial to a server that needs a token = %v, want a refusal", err)
 	}
 }
 
-// lines is a log that is written and read at once.
+// lines is a log that may be written and read concurrently.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -10,11 +10,9 @@ import (
 	"net"
 )
 
-// errNone says why nothing of this works here.
-var errNone = fmt.Errorf(
-	"control: the control socket is not offered on this system: it has no Unix socket whose user the kernel vouches for; ptyctl itself works without: %w",
-	errors.ErrUnsupported,
-)
+// errNone is the error of all functions on this system.
+var errNone = fmt.Errorf("control: no control socket on this system: the kernel cannot identify the user of a Unix "+
+	"socket; ptyctl works without it: %w", errors.ErrUnsupported)
 
 // Path fails.
 func Path(int) (string, error) { return "", errNone }

@@ -4,7 +4,8 @@ package control
 
 import "golang.org/x/sys/unix"
 
-// peerUID is whose process is connected, by LOCAL_PEERCRED of unix(4): what getpeereid(3) calls.
+// peerUID returns the user of the connected process, by LOCAL_PEERCRED of unix(4), as
+// getpeereid(3) does.
 func peerUID(fd int) (int, error) {
 	cred, err := unix.GetsockoptXucred(fd, solLocal, unix.LOCAL_PEERCRED)
 	if err != nil {
@@ -13,5 +14,5 @@ func peerUID(fd int) (int, error) {
 	return int(cred.Uid), nil
 }
 
-// solLocal is the level of options of Unix sockets.
+// solLocal is the level of socket options for Unix sockets.
 const solLocal = 0

@@ -2,7 +2,7 @@ package control
 
 import "golang.org/x/sys/unix"
 
-// peerUID is whose process is connected, by SO_PEERCRED of unix(7).
+// peerUID returns the user of the connected process, by SO_PEERCRED of unix(7).
 func peerUID(fd int) (int, error) {
 	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {

@@ -4,5 +4,6 @@ package control
 
 import "errors"
 
-// peerUID fails, so that nobody is let in: the kernel's word is not known here.
+// peerUID fails, so that no connection is accepted: this system has no known way to
+// identify the peer.
 func peerUID(int) (int, error) { return -1, errors.ErrUnsupported }

@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// suffix ends the name of a socket, before which stands the process id.
+// suffix follows the process id in the name of a socket.
 const suffix = ".sock"
 
-// A Socket is where a process may be reached.
+// A Socket is the control socket of a process.
 type Socket struct {
 	PID  int
 	Path string
 }
 
-// in returns the sockets in a folder, by process id. That they are there does not say that anybody serves them.
+// in returns the sockets in a folder, sorted by process id. Their processes may have
+// ended.
 func in(dir string) []Socket {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

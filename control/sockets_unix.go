@@ -11,8 +11,8 @@ import (
 	"ptyctl/internal/rundir"
 )
 
-// Sockets returns the sockets of this user's processes that run, by process id. Those whose place the operator has
-// named are not among them.
+// Sockets returns the sockets of this user's running processes, sorted by process id. It
+// does not find sockets with a path chosen by the operator.
 func Sockets() ([]Socket, error) {
 	dir, err := rundir.Dir()
 	if err != nil {
@@ -24,7 +24,7 @@ func Sockets() ([]Socket, error) {
 	case err != nil:
 		return nil, fmt.Errorf("control: %w", err)
 	case rundir.Foreign(info) != "":
-		return nil, fmt.Errorf("control: %s %s; what lies there is not believed", dir, rundir.Foreign(info))
+		return nil, fmt.Errorf("control: %s %s; its sockets are ignored", dir, rundir.Foreign(info))
 	}
 	var live []Socket
 	for _, s := range in(dir) {

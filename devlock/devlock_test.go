@@ -17,8 +17,8 @@ import (
 	"ptyctl/internal/rundir"
 )
 
-// TestMain is also an owner in a process of its own: it says what became of Acquire, and then waits to be killed, or for
-// the end of its input.
+// TestMain also runs helper processes: an owner that prints the result of Acquire and
+// then waits until it is killed or its input ends.
 func TestMain(m *testing.M) {
 	dir := os.Getenv("DEVLOCK_TEST_DIR")
 	if dir == "" {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 
 const device = "switch-001"
 
-// startOwner starts a process that tries to own the device, and returns what it says.
+// startOwner starts a process that tries to own the device, and returns its output.
 func startOwner(tb testing.TB, dir string) (cmd *exec.Cmd, said string) {
 	tb.Helper()
 	cmd = exec.Command(os.Args[0])
@@ -52,7 +52,7 @@ func startOwner(tb testing.TB, dir string) (cmd *exec.Cmd, said string) {
 	}
 	tb.Cleanup(func() {
 		in.Close()
-		_ = cmd.Wait() // killed, in most tests
+		_ = cmd.Wait() // killed in most tests
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -61,7 +61,7 @@ func startOwner(tb testing.TB, dir string) (cmd *exec.Cmd, said string) {
 	return cmd, strings.TrimSpace(line)
 }
 
-// folder is a place for locks: not yet there.
+// folder returns a path for locks that does not exist yet.
 func folder(tb testing.TB) string {
 	tb.Helper()
 	return filepath.Join(tb.TempDir(), "devices")
@@ -77,7 +77,7 @@ func acquire(tb testing.TB, dir, session string) *Lock {
 	return l
 }
 
-// heldBy fails the test unless the device is held, and returns by whom.
+// heldBy fails the test unless the device has an owner, and returns it.
 func heldBy(tb testing.TB, dir string) Owner {
 	tb.Helper()
 	l, err := Acquire(dir, device, Owner{PID: -1})
@@ -94,7 +94,7 @@ func heldBy(tb testing.TB, dir string) Owner {
 	return held.Owner
 }
 
-// files are the names in a folder.
+// files returns the names in a folder.
 func files(tb testing.TB, dir string) []string {
 	tb.Helper()
 	entries, err := os.ReadDir(dir)
@@ -127,7 +127,7 @@ func TestLock(t *testing.T) {
 	if o := heldBy(t, dir); o.PID != 7 || o.Socket != "/run/a.sock" || o.Session != "a session with a longer name" {
 		t.Errorf("owner %+v", o)
 	}
-	if err := l.Update(Owner{PID: 8}); err != nil { // a shorter text leaves nothing of the longer one
+	if err := l.Update(Owner{PID: 8}); err != nil { // a shorter text must leave nothing of the longer one
 		t.Fatal(err)
 	}
 	if o := heldBy(t, dir); o != (Owner{PID: 8}) {
@@ -143,17 +143,18 @@ func TestLock(t *testing.T) {
 		t.Errorf("left behind: %q", names)
 	}
 	second := acquire(t, dir, "s2")
-	l.Release() // of what is no longer its own
+	l.Release() // must not affect the new owner
 	if o := heldBy(t, dir); o.Session != "s2" {
 		t.Errorf("owner %+v", o)
 	}
 	second.Release()
 }
 
-// A device may be called anything.
+// A device may have any name.
 func TestDeviceNames(t *testing.T) {
 	dir := folder(t)
-	for _, name := range []string{"", "..", "../../etc/passwd", "a/b", "COM1", "con", "\x00", "é", strings.Repeat("x", 10_000)} {
+	for _, name := range []string{"", "..", "../../etc/passwd", "a/b", "COM1", "con", "\x00", "é",
+		strings.Repeat("x", 10_000)} {
 		l, err := Acquire(dir, name, Owner{PID: 1})
 		if err != nil {
 			t.Errorf("%.20q: %v", name, err)
@@ -169,7 +170,7 @@ func TestDeviceNames(t *testing.T) {
 	}
 }
 
-// The lock of a process that is killed is free at once, although its file still names it.
+// The lock of a killed process is free at once, although its file still names it.
 func TestOtherProcess(t *testing.T) {
 	dir := folder(t)
 	owner, said := startOwner(t, dir)
@@ -198,15 +199,15 @@ func TestOtherProcess(t *testing.T) {
 	}
 }
 
-// However many want a device at once, one gets it, and all others are told of that one: not of the dead owner before
-// it, whose file is still there.
+// If many processes want a device at the same time, exactly one gets it, and all others
+// get that owner in the error, not a dead one before it.
 func TestRace(t *testing.T) {
 	const rounds, racers = 50, 20
 	dir := folder(t)
 	for round := range rounds {
 		dead := acquire(t, dir, "dead")
 		dead.mu.Lock()
-		_ = dead.file.Close() // as the kernel does when a process is killed
+		_ = dead.file.Close() // as the kernel does for a killed process
 		dead.file = nil
 		dead.mu.Unlock()
 
@@ -240,7 +241,7 @@ func TestRace(t *testing.T) {
 	}
 }
 
-// Owners come and go; there is never more than one.
+// Owners come and go, and there is never more than one.
 func TestReleaseRace(t *testing.T) {
 	dir := folder(t)
 	var in sync.Mutex // held by the owner
@@ -282,7 +283,7 @@ func TestReleaseRace(t *testing.T) {
 	}
 }
 
-// A gate that is never left is no reason to keep a device.
+// Release works even if another process never leaves the gate.
 func TestGateHeld(t *testing.T) {
 	dir := folder(t)
 	l := acquire(t, dir, "s")

@@ -1,5 +1,5 @@
-// Package devlock gives a device one owner among the processes of a user on this machine. Every agent's host starts a
-// ptyctl of its own, and a console port takes one connection.
+// Package devlock gives a device one owner among the processes of a user on this machine.
+// Every agent host starts its own ptyctl, and a console port accepts only one connection.
 //
 //	dir, err := devlock.DefaultDir()
 //	...
@@ -9,21 +9,23 @@
 //	}
 //	defer lock.Release()
 //
-// A device's lock is an operating system's lock on a file (flock(2), LockFileEx), whose name is a hash of the device's.
-// The file says who the owner is:
+// The lock of a device is a lock of the operating system on a file (flock(2), LockFileEx)
+// with a hash of the device's name as its name. The file names the owner:
 //
-//	gate           held for the few steps in which a device's file is opened, locked, and written or read
-//	<hash>.lock    held by the owner as long as it owns the device
+//	gate           held while a device's file is opened, locked, and written or read
+//	<hash>.lock    held by the owner while it owns the device
 //
-// What it promises:
+// Promises:
 //
-//   - At most one Lock of a device exists at any time, in all processes that use the same folder, this one included.
-//   - The lock of a process that was killed is free at once: it is the kernel that holds it.
-//   - A HeldError names the owner who has the lock at that moment. What a dead owner has left behind is never believed,
-//     because nobody reads a device's file without the gate, and nobody who gets the lock leaves the gate before the
-//     file says so.
-//   - The folder and the files in it belong to this user and to nobody else, or they are refused. A symbolic link is.
+//   - At most one Lock of a device exists at any time, in all processes that use the same
+//     folder, including this one.
+//   - The lock of a killed process is free at once, because the kernel holds it.
+//   - A HeldError names the present owner. Data of a dead owner is never used: a device's
+//     file must be read within the gate, and a new owner must write the file before it
+//     leaves the gate.
+//   - The folder and its files must belong to this user only; otherwise they are refused.
+//     Symbolic links are refused, too.
 //
-// The locks bind those who ask for them. They do not keep another program, another user or another machine from
-// connecting to the device.
+// The locks are advisory. They do not keep another program, another user or another
+// machine from connecting to the device.
 package devlock

@@ -13,7 +13,7 @@ import (
 	"ptyctl/internal/rundir"
 )
 
-// What is not this user's alone is refused, and left as it is.
+// A folder or file that other users can access is refused and left unchanged.
 func TestRefusedPlaces(t *testing.T) {
 	elsewhere := t.TempDir()
 	file := filepath.Join(elsewhere, "file")
@@ -68,7 +68,7 @@ func TestRefusedPlaces(t *testing.T) {
 	}
 }
 
-// within makes the folder, and something in it.
+// within creates the folder and a file in it.
 func within(name string, set func(path string) error) func(dir string) error {
 	return func(dir string) error {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -78,7 +78,8 @@ func within(name string, set func(path string) error) func(dir string) error {
 	}
 }
 
-// Another user's folder and files are refused. Only root can give something away.
+// Folders and files of another user are refused. Only root can give files away, so only
+// root runs this test.
 func TestForeign(t *testing.T) {
 	if os.Getuid() != 0 {
 		info, err := os.Stat("/")
@@ -117,7 +118,7 @@ func TestDefaultDir(t *testing.T) {
 	if dir, err := DefaultDir(); err != nil || dir != filepath.Join(ours, "ptyctl", "devices") {
 		t.Errorf("%s, %v", dir, err)
 	}
-	// What cannot be a runtime folder is passed over.
+	// Values that cannot be a runtime folder are ignored.
 	open := t.TempDir()
 	if err := os.Chmod(open, 0o755); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,8 @@ import (
 	"ptyctl/internal/rundir"
 )
 
-// DefaultDir returns the folder of this user's device locks, in the user's runtime folder.
+// DefaultDir returns the folder of this user's device locks, which is in the user's
+// runtime folder.
 func DefaultDir() (string, error) {
 	dir, err := rundir.Dir()
 	if err != nil {
@@ -24,21 +25,22 @@ func DefaultDir() (string, error) {
 	return filepath.Join(dir, "devices"), nil
 }
 
-// An Owner says who owns a device.
+// An Owner describes the owner of a device.
 type Owner struct {
 	PID     int       `json:"pid"`
-	Socket  string    `json:"socket,omitempty"` // where the owner can be reached; empty: nowhere
+	Socket  string    `json:"socket,omitempty"` // control socket of the owner; empty: none
 	Session string    `json:"session,omitempty"`
 	Started time.Time `json:"started"`
 }
 
-// record is the content of a device's file. The device is there for whoever looks into the folder.
+// record is the content of a device's file. It includes the device's name for people who
+// look into the folder.
 type record struct {
 	Device string `json:"device"`
 	Owner
 }
 
-// maxRecord is more than a record ever has.
+// maxRecord is more than the size of any record in bytes.
 const maxRecord = 16 << 10
 
 // A HeldError says that a device has an owner.
@@ -58,7 +60,7 @@ func (e *HeldError) Error() string {
 	)
 }
 
-// A Lock is the ownership of a device. It lasts until Release, or the end of the process.
+// A Lock is the ownership of a device. It lasts until Release or the end of the process.
 type Lock struct {
 	dir, path string
 	device    string
@@ -67,8 +69,9 @@ type Lock struct {
 	file *os.File   // nil once released
 }
 
-// Acquire makes o the owner of the device, among all who use the folder dir. It does not wait for a present owner: the
-// error is then a *HeldError. The folder is made if need be.
+// Acquire makes o the owner of the device among all processes that use the folder dir,
+// which is created if necessary. It does not wait for another owner; the error is then a
+// *HeldError.
 func Acquire(dir, device string, o Owner) (*Lock, error) {
 	if err := rundir.Own(dir); err != nil {
 		return nil, fmt.Errorf("devlock: %w", err)
@@ -92,11 +95,11 @@ func Acquire(dir, device string, o Owner) (*Lock, error) {
 	} else {
 		err = fmt.Errorf("devlock: %s: %w", l.path, err)
 	}
-	_ = l.file.Close() // with it goes the lock, if there is one
+	_ = l.file.Close() // this also releases the lock, if it was taken
 	return nil, err
 }
 
-// Update changes what others are told of the owner.
+// Update changes the information about the owner.
 func (l *Lock) Update(o Owner) error {
 	leave, err := rundir.Enter(l.dir)
 	if err != nil {
@@ -111,14 +114,15 @@ func (l *Lock) Update(o Owner) error {
 	return l.write(o)
 }
 
-// Release gives the device back. It never waits, and may be called again.
+// Release gives up the device. It never blocks and may be called again.
 func (l *Lock) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
 		return
 	}
-	// Within the gate nobody else has the file open, and it may go. Otherwise it stays, for the next owner.
+	// Within the gate no other process has the file open, so it may be removed. Otherwise it
+	// stays for the next owner.
 	if leave, err := rundir.TryEnter(l.dir); err == nil {
 		defer leave()
 		defer func() { _ = os.Remove(l.path) }()
@@ -127,7 +131,7 @@ func (l *Lock) Release() {
 	l.file = nil
 }
 
-// write makes o the content of the file. Requires the gate and the lock.
+// write replaces the content of the file. Requires the gate and the lock.
 func (l *Lock) write(o Owner) error {
 	text, err := json.Marshal(record{l.device, o})
 	if err != nil {
@@ -140,7 +144,8 @@ func (l *Lock) write(o Owner) error {
 	return err
 }
 
-// read returns the owner that the file names. Requires the gate, and that the file is locked.
+// read returns the owner that the file names. Requires the gate and that the file is
+// locked.
 func (l *Lock) read() Owner {
 	text, err := io.ReadAll(io.NewSectionReader(l.file, 0, maxRecord))
 	var r record
@@ -150,7 +155,8 @@ func (l *Lock) read() Owner {
 	return r.Owner
 }
 
-// fileName is the name of a device's file: a device may be called anything.
+// fileName returns the name of a device's file. A device may have any name, for example
+// one with slashes, so the name is hashed.
 func fileName(device string) string {
 	sum := sha256.Sum256([]byte(device))
 	return hex.EncodeToString(sum[:16]) + ".lock"

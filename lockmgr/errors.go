@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// ErrNotHeld says that the caller has no live lease, and nobody else has one
-// either: it expired, was released, or was never granted. Acquire grants a new one.
-// From CheckEpoch it can also mean that the caller's live lease is a later grant.
+// ErrNotHeld says that neither the caller nor another holder has a live lease: it
+// expired, was released or was never granted. Acquire grants a new one. From CheckEpoch
+// it may also mean that the caller's live lease is a later grant.
 var ErrNotHeld = errors.New("lease not held")
 
-// ErrInvalid says that an argument can never be right. The error that wraps it
-// says which and what to pass.
+// ErrInvalid says that an argument can never be valid. The error that wraps it says which
+// one, and what to pass.
 var ErrInvalid = errors.New("invalid argument")
 
 // HeldError says that another holder has the live lease of the key.
 type HeldError[H comparable] struct {
-	Lease Lease[H] // the one that stands in the way
+	Lease Lease[H] // the lease of the other holder
 }
 
 // Error names the holder and the expiry.
@@ -26,7 +26,7 @@ func (e *HeldError[H]) Error() string {
 		e.Lease.Key, fmt.Sprint(e.Lease.Holder), e.Lease.Expires.Format(time.RFC3339))
 }
 
-// validate checks what every grant needs.
+// validate checks the arguments of a grant.
 func validate[H comparable](op, key string, holder H, ttl time.Duration) error {
 	if err := validateHolder(op, key, holder); err != nil {
 		return err
@@ -37,18 +37,16 @@ func validate[H comparable](op, key string, holder H, ttl time.Duration) error {
 	return nil
 }
 
+// validateHolder checks the key and that the holder is not the zero value, which means no
+// holder.
 func validateHolder[H comparable](op, key string, holder H) error {
 	if err := validateKey(op, key); err != nil {
 		return err
 	}
 	var none H
 	if holder == none {
-		return fmt.Errorf(
-			"lockmgr: %s %q: %w: the holder is empty; pass the one that is to hold the lease",
-			op,
-			key,
-			ErrInvalid,
-		)
+		return fmt.Errorf("lockmgr: %s %q: %w: the holder is empty; pass the future holder of the lease",
+			op, key, ErrInvalid)
 	}
 	return nil
 }

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Check reports whether holder may act on the key now: nobody has the lease, or
-// holder has it. Otherwise the error is a *HeldError. The zero H is somebody
-// without a lease.
+// Check reports whether holder may act on the key now: there is no live lease, or it
+// belongs to holder. Otherwise the error is a *HeldError. The zero H is a caller without
+// a lease.
 //
-// The epoch is that of holder's grant, or 0 if nobody has the lease. Give it to
-// CheckEpoch when the act comes later than the check.
+// The epoch is that of holder's grant, or 0 without a live lease. Pass it to CheckEpoch
+// if the act comes later than the check.
 func (t *Table[H]) Check(key string, holder H) (epoch uint64, err error) {
 	if err := validateKey("check", key); err != nil {
 		return 0, err
@@ -28,13 +28,16 @@ func (t *Table[H]) Check(key string, holder H) (epoch uint64, err error) {
 	}
 }
 
-// CheckEpoch is the fence: it reports whether what Check allowed is still allowed.
+// CheckEpoch is the fence: it reports whether an act that Check has allowed is still
+// allowed.
 //
-// For an epoch above 0 that grant must be the live lease, and holder's. The error
-// is a *HeldError if another has the lease by now. It wraps ErrNotHeld if nobody
-// has, or if holder has it under another grant: in between anybody could have had it.
+// For an epoch above 0, that grant must be the live lease, and holder must have it. The
+// error is a *HeldError if another holder has the lease now. It wraps ErrNotHeld if there
+// is no live lease, or if holder has a later grant, because another holder may have acted
+// in between.
 //
-// Epoch 0 stands for a key that nobody held; still nobody, or holder, must have it.
+// Epoch 0 means that Check found no live lease. There must still be none, or holder must
+// have it.
 func (t *Table[H]) CheckEpoch(key string, holder H, epoch uint64) error {
 	if epoch == 0 {
 		_, err := t.Check(key, holder)
@@ -50,13 +53,8 @@ func (t *Table[H]) CheckEpoch(key string, holder H, epoch uint64) error {
 		return err
 	}
 	if l.Epoch != epoch {
-		return fmt.Errorf(
-			"lockmgr: check %q: %w under epoch %d, which has ended; the holder has epoch %d now: check again before acting",
-			key,
-			ErrNotHeld,
-			epoch,
-			l.Epoch,
-		)
+		return fmt.Errorf("lockmgr: check %q: %w under epoch %d, which has ended; the holder now has epoch %d: "+
+			"check again before acting", key, ErrNotHeld, epoch, l.Epoch)
 	}
 	return nil
 }

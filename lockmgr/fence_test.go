@@ -8,7 +8,7 @@ import (
 	"ptyctl/lockmgr"
 )
 
-// TestFence lets holder "a" check, then something happens, then "a" asks the fence.
+// TestFence lets holder "a" check, changes the lease, and then lets "a" ask the fence.
 func TestFence(t *testing.T) {
 	const (
 		allowed = iota
@@ -17,7 +17,7 @@ func TestFence(t *testing.T) {
 	)
 	tests := []struct {
 		name    string
-		unheld  bool // nobody holds the key at the time of the check
+		unheld  bool // the key has no lease at the time of the check
 		between func(*testing.T, *lockmgr.Table[string])
 		want    int
 	}{

@@ -11,7 +11,8 @@ import (
 	"ptyctl/lockmgr"
 )
 
-// A model is a table of leases as simple as it can be: the list of all grants, of which the last one of a key counts.
+// A model is a very simple table of leases: the list of all grants. The last one for a key
+// counts.
 type model struct {
 	grants []*grant
 }
@@ -21,7 +22,7 @@ type grant struct {
 	over  bool // released, taken over or dropped
 }
 
-// live returns the grant of the key that is alive now, or nil.
+// live returns the live grant of the key, or nil.
 func (m *model) live(key string) *grant {
 	for _, g := range m.grants {
 		if g.lease.Key == key && !g.over && time.Now().Before(g.lease.Expires) {
@@ -37,7 +38,8 @@ func (m *model) grant(key, holder string, ttl time.Duration) lockmgr.Lease[strin
 	return l
 }
 
-// An outcome is what a call has returned: a lease, an epoch, and the error as far as it counts.
+// An outcome is the result of a call: a lease, an epoch, and the relevant part of the
+// error.
 type outcome struct {
 	lease, previous lockmgr.Lease[string]
 	epoch           uint64
@@ -173,7 +175,7 @@ func TestModel(t *testing.T) {
 					}
 					done[o.name+" "+want.refused]++
 					if r.IntN(3) == 0 {
-						time.Sleep(time.Duration(r.IntN(5)) * time.Second) // whole seconds, to meet expiries exactly
+						time.Sleep(time.Duration(r.IntN(5)) * time.Second) // whole seconds, so that some calls come exactly at an expiry
 					}
 				}
 			})

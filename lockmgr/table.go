@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// Lease is one grant of a key to a holder, an H. Copies of it do not change; ask the
-// Table again for the present state.
+// Lease is one grant of a key to a holder of type H. A copy of it does not change; ask
+// the Table for the present state.
 type Lease[H comparable] struct {
 	Key     string
 	Holder  H
-	Epoch   uint64    // of this grant, at least 1; later grants have greater ones
-	Expires time.Time // the first instant at which the lease is no longer live
+	Epoch   uint64    // of this grant, at least 1; later grants have greater epochs
+	Expires time.Time // the first instant at which the lease is dead
 }
 
-// Table holds the leases of any number of keys. A holder is an H: two holders are the
-// same if they are equal, and the zero H is none. The zero value of a Table is ready for
-// use; all methods may be called from any goroutine. A Table must not be copied.
+// Table holds the leases of any number of keys. Holders are compared with ==, and the
+// zero H means no holder. The zero value of a Table is ready to use, and all methods are
+// safe for concurrent use. A Table must not be copied.
 type Table[H comparable] struct {
 	mu     sync.Mutex // guards the following
 	leases map[string]Lease[H]
-	epoch  uint64 // of the newest grant, over all keys, so that no key need be remembered for it
+	epoch  uint64 // of the newest grant for any key, so that it survives the removal of keys
 }
 
-// Acquire grants the key to holder for ttl from now. If holder has the live lease
-// already, it is extended under the same epoch, as by Renew. If another has it, the
-// error is a *HeldError.
+// Acquire grants the key to holder for ttl from now. If holder has the live lease, it is
+// extended under the same epoch, as by Renew. If another holder has it, the error is a
+// *HeldError.
 func (t *Table[H]) Acquire(key string, holder H, ttl time.Duration) (Lease[H], error) {
 	if err := validate("acquire", key, holder, ttl); err != nil {
 		return Lease[H]{}, err
@@ -44,10 +44,10 @@ func (t *Table[H]) Acquire(key string, holder H, ttl time.Duration) (Lease[H], e
 	}
 }
 
-// Renew makes the live lease of holder last for at least ttl from now; it never
-// shortens one. The error is a *HeldError if another has the lease, and wraps
-// ErrNotHeld if nobody has: what happened since the expiry is unknown, so a lease
-// that died is not revived.
+// Renew extends the live lease of holder to at least ttl from now; it never shortens a
+// lease. The error is a *HeldError if another holder has the lease, and wraps ErrNotHeld
+// if no holder has it. Renew must not revive an expired lease, because another holder may
+// have acted since the expiry.
 func (t *Table[H]) Renew(key string, holder H, ttl time.Duration) (Lease[H], error) {
 	if err := validate("renew", key, holder, ttl); err != nil {
 		return Lease[H]{}, err
@@ -62,8 +62,8 @@ func (t *Table[H]) Renew(key string, holder H, ttl time.Duration) (Lease[H], err
 	return t.extend(l, now.Add(ttl)), nil
 }
 
-// Release ends the live lease of holder. The error is a *HeldError if another has
-// it, and wraps ErrNotHeld if nobody has.
+// Release ends the live lease of holder. The error is a *HeldError if another holder has
+// it, and wraps ErrNotHeld if no holder has it.
 func (t *Table[H]) Release(key string, holder H) error {
 	if err := validateHolder("release", key, holder); err != nil {
 		return err
@@ -77,12 +77,12 @@ func (t *Table[H]) Release(key string, holder H) error {
 	return nil
 }
 
-// TakeOver grants the key to holder for ttl from now, whoever has it, and returns
-// with the new lease the live one it ended (the zero Lease if there was none). It
-// is a new grant with a new epoch even for the present holder.
+// TakeOver grants the key to holder for ttl from now, even if another holder has it. It
+// returns the new lease and the live lease that it ended (the zero Lease if there was
+// none). It is a new grant with a new epoch, even for the present holder.
 //
-// Arguments that Acquire refuses as ErrInvalid change nothing: both leases
-// returned are zero.
+// If Acquire would refuse the arguments with ErrInvalid, TakeOver changes nothing and
+// returns two zero leases.
 func (t *Table[H]) TakeOver(key string, holder H, ttl time.Duration) (lease, previous Lease[H]) {
 	if validate("take over", key, holder, ttl) != nil {
 		return Lease[H]{}, Lease[H]{}
@@ -101,14 +101,14 @@ func (t *Table[H]) Get(key string) (Lease[H], bool) {
 	return t.live(key, time.Now())
 }
 
-// Drop forgets the key and its lease, because the thing it names is gone.
+// Drop removes the key and its lease, because the thing that it names has ended.
 func (t *Table[H]) Drop(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.leases, key)
 }
 
-// live returns the live lease of the key and forgets a dead one. Requires t.mu.
+// live returns the live lease of the key and removes a dead one. Requires t.mu.
 func (t *Table[H]) live(key string, now time.Time) (Lease[H], bool) {
 	l, ok := t.leases[key]
 	if ok && !now.Before(l.Expires) {
@@ -118,7 +118,8 @@ func (t *Table[H]) live(key string, now time.Time) (Lease[H], bool) {
 	return l, ok
 }
 
-// heldBy returns the live lease of holder, or why there is none. Requires t.mu.
+// heldBy returns the live lease of holder, or the reason for its absence. Requires
+// t.mu.
 func (t *Table[H]) heldBy(op, key string, holder H, now time.Time) (Lease[H], error) {
 	l, ok := t.live(key, now)
 	switch {
@@ -131,7 +132,7 @@ func (t *Table[H]) heldBy(op, key string, holder H, now time.Time) (Lease[H], er
 	}
 }
 
-// grant makes a new lease in place of any other. Requires t.mu.
+// grant creates a new lease, which replaces any other. Requires t.mu.
 func (t *Table[H]) grant(key string, holder H, expires time.Time) Lease[H] {
 	if t.leases == nil {
 		t.leases = make(map[string]Lease[H])
@@ -142,7 +143,7 @@ func (t *Table[H]) grant(key string, holder H, expires time.Time) Lease[H] {
 	return l
 }
 
-// extend moves the expiry of a live lease, only ever forward. Requires t.mu.
+// extend moves the expiry of a live lease, but never back. Requires t.mu.
 func (t *Table[H]) extend(l Lease[H], expires time.Time) Lease[H] {
 	if expires.After(l.Expires) {
 		l.Expires = expires

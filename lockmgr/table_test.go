@@ -27,7 +27,7 @@ func acquire(t *testing.T, table *lockmgr.Table[string], key, holder string) loc
 	return l
 }
 
-// wantHeld fails unless err is a *HeldError that carries the lease in the way.
+// wantHeld fails the test unless err is a *HeldError with the expected lease.
 func wantHeld(t *testing.T, what string, err error, lease lockmgr.Lease[string]) {
 	t.Helper()
 	held, ok := errors.AsType[*lockmgr.HeldError[string]](err)
@@ -178,7 +178,7 @@ func TestExtending(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var table lockmgr.Table[string]
 				first := acquire(t, &table, key, "a")
-				for range 5 { // well past the first TTL
+				for range 5 { // well after the first TTL
 					time.Sleep(ttl / 2)
 					l, err := again(&table, ttl)
 					if err != nil || l.Epoch != first.Epoch || !l.Expires.Equal(time.Now().Add(ttl)) {
