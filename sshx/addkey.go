@@ -10,8 +10,9 @@ import (
 	"ptyctl/term"
 )
 
-// addToAgent gives the key that has just logged us in to the agent, if it came from a file and the configuration
-// wants that (ssh_config(5) AddKeysToAgent). It is a convenience: what goes wrong only makes a warning.
+// addToAgent gives the key of the successful login to the agent, if it came from a file and
+// the configuration asks for it (ssh_config(5) AddKeysToAgent). A failure only gives a
+// warning, because the login does not depend on it.
 func (k *keyring) addToAgent(warn func(string)) {
 	c := k.h.cred
 	if c.addKeys == "" || c.addKeys == "no" || c.agentSocket == "" || len(k.seen.keys) == 0 {
@@ -42,7 +43,8 @@ func (k *keyring) addToAgent(warn func(string)) {
 	}
 }
 
-// parseKey parses a private key, and remembers it for addToAgent. A nil passphrase means that there is none.
+// parseKey parses a private key and remembers it for addToAgent. A nil passphrase means that
+// there is no passphrase.
 func (k *keyring) parseKey(pem, passphrase []byte) (ssh.Signer, error) {
 	var raw any
 	var err error
@@ -70,7 +72,8 @@ func (k *keyring) parseKey(pem, passphrase []byte) (ssh.Signer, error) {
 	return s, nil
 }
 
-// missing says which of the identity files that a caller has named do not exist; the default ones need not.
+// missing reports whether an identity file does not exist. The caller's files must exist; the
+// default ones need not.
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return os.IsNotExist(err)

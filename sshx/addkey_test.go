@@ -16,8 +16,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestAddKeysToAgent checks that the key from a file that has logged us in ends in the agent when the configuration
-// says so, and not otherwise.
+// TestAddKeysToAgent checks that the file key of a login is added to the agent if the
+// configuration says so, and only then.
 func TestAddKeysToAgent(t *testing.T) {
 	pub, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -40,7 +40,7 @@ func TestAddKeysToAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = srv.Close() })
-	for setting, want := range map[string]int{"no": 0, "yes": 1, "ask": 0, "caller": 0} { // nobody is there to say yes
+	for setting, want := range map[string]int{"no": 0, "yes": 1, "ask": 0, "caller": 0} { // without a person to say yes
 		socket := serveAgent(t)
 		config := filepath.Join(t.TempDir(), "config")
 		if err := os.WriteFile(config, []byte("AddKeysToAgent "+setting+"\n"), 0o600); err != nil {
@@ -49,7 +49,7 @@ func TestAddKeysToAgent(t *testing.T) {
 		target := term.Target{Host: "127.0.0.1", Port: srv.Port(), User: "u", SSH: term.SSHOptions{
 			HostKeyPolicy: "accept_new", ExtraArgs: []string{"-i", file, "-o", "IdentityAgent=" + socket},
 		}}
-		if setting == "caller" { // a caller may not change the operator's agent
+		if setting == "caller" { // a caller must not change the operator's agent
 			target.SSH.NoConfig, target.SSH.ExtraArgs = true, append(target.SSH.ExtraArgs, "-o", "AddKeysToAgent=yes")
 		}
 		c, err := sshx.Dial(t.Context(), target, sshx.Options{HomeDir: t.TempDir(), ConfigPath: config}, nil)

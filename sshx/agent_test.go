@@ -19,7 +19,8 @@ import (
 	"ptyctl/term"
 )
 
-// serveAgent runs an agent with keys on a socket. It is no matter for a bubble: sockets are outside of it.
+// serveAgent runs an agent with keys on a socket. It works in a bubble too: sockets are
+// outside of it.
 func serveAgent(t *testing.T, keys ...any) string {
 	t.Helper()
 	ring := agent.NewKeyring()
@@ -56,7 +57,7 @@ func serveAgent(t *testing.T, keys ...any) string {
 	return socket
 }
 
-// TestAgent checks which of an agent's keys are offered, and in what order.
+// TestAgent checks which of an agent's keys are offered, and their order.
 func TestAgent(t *testing.T) {
 	k1, s1 := rawKey(t)
 	k2, s2 := rawKey(t)
@@ -89,7 +90,7 @@ func TestAgent(t *testing.T) {
 				_ = c.Close()
 			}
 			if works := tc.offered[len(tc.offered)-1] == print(tc.accept); works != (err == nil) {
-				t.Errorf("%v", err)
+				t.Errorf("login with keys %v offered: error %v, want success %v", tc.offered, err, works)
 			}
 			if got := slices.Compact(srv.Stats().KeysOffered); !slices.Equal(got, tc.offered) {
 				t.Errorf("offered %v, want %v", got, tc.offered)
@@ -98,8 +99,8 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// TestDeafAgent checks that an agent that takes the request to sign, and never does, holds nobody up for longer
-// than the connection may take.
+// TestDeafAgent checks the time limit of a login with an agent that accepts the request to
+// sign and never answers.
 func TestDeafAgent(t *testing.T) {
 	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // t.TempDir is too long for a socket
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// agentChannel and agentRequest are OpenSSH's names (PROTOCOL.agent, section "Agent forwarding").
+// agentChannel and agentRequest are OpenSSH's names (PROTOCOL.agent, "Agent forwarding").
 const (
 	agentChannel = "auth-agent@openssh.com"
 	agentRequest = "auth-agent-req@openssh.com"
 )
 
-// An agentForwarding lets the server use an agent of this machine's.
+// An agentForwarding lets the server use an agent of this machine.
 type agentForwarding struct{ socket string }
 
-// accept connects one channel to the agent.
+// accept connects one channel of the server to the agent.
 func (a *agentForwarding) accept(k *link, c ssh.NewChannel) {
 	d := net.Dialer{Timeout: agentTimeout}
 	conn, err := d.DialContext(k.ctx, "unix", a.socket)

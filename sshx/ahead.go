@@ -7,24 +7,27 @@ import (
 )
 
 const (
-	// aheadIdle is how long a channel opened ahead is kept for the next command.
+	// aheadIdle is how long a channel opened ahead waits for the next command.
 	aheadIdle = 60 * time.Second
 
-	// aheadGain is the round trip from which on the next command's channel is opened while this one runs. Below it,
-	// opening it then would cost this command about what it saves the next.
+	// aheadGain is the shortest round trip for which the next command's channel is opened while
+	// this command runs. Below it, this command would lose about as much time as the next one
+	// gains.
 	aheadGain = 2 * time.Millisecond
 )
 
-// Opening a channel costs a round trip, starting the command a second one. After the first command, one channel
-// is therefore kept open ahead, on the Client's own connection, as long as the server has room for it.
+// Opening a channel costs a round trip, and starting the command a second one. Therefore,
+// after the first command, one channel is kept open ahead on the Client's own connection, as
+// long as the server has room for it.
 
-// openAhead opens a channel for the next command, in the background, unless there is one.
+// openAhead opens a channel for the next command in the background, unless there is one.
 func (s *slots) openAhead() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.conns[0]
+	// A dropbear (2022.83) closes an idle channel while commands end on others, or mishandles it.
 	if strings.HasPrefix(c.k.version, "SSH-2.0-dropbear") {
-		return // it closes, or trips over, a channel that does nothing while commands end on others (2022.83)
+		return
 	}
 	if s.ahead != nil || s.opening || s.over || c.k.lost() != nil || c.max >= 0 && c.used >= c.max {
 		return
@@ -39,7 +42,7 @@ func (s *slots) openAhead() {
 		defer s.mu.Unlock()
 		s.opening = false
 		switch {
-		case err != nil: // a slot is worth more to a command than to the next one
+		case err != nil: // the slot stays free for a command
 		case s.over:
 			ch.drop()
 		default:
@@ -50,7 +53,8 @@ func (s *slots) openAhead() {
 	})
 }
 
-// takeAhead returns the channel that was opened ahead, or nil if there is none, or the server has closed it.
+// takeAhead returns the channel opened ahead, or nil if there is none or the server has
+// closed it.
 func (s *slots) takeAhead() *channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +72,7 @@ func (s *slots) takeAhead() *channel {
 	}
 }
 
-// dropAhead closes ch, unless it was taken.
+// dropAhead closes ch, unless a command has taken it.
 func (s *slots) dropAhead(ch *channel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

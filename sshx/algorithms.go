@@ -9,8 +9,8 @@ import (
 	"ptyctl/term"
 )
 
-// What we offer, most preferred first. The library's own defaults are not used: they contain group14 with
-// SHA-1 and ssh-rsa, and lack group16.
+// The default offers, the preferred algorithm first. The defaults of x/crypto/ssh are not
+// used: they include group14 with SHA-1 and ssh-rsa, and lack group16.
 var (
 	defaultKex = []string{
 		ssh.KeyExchangeMLKEM768X25519, ssh.KeyExchangeCurve25519,
@@ -47,14 +47,17 @@ func negotiated(c ssh.ConnMetadata) term.Algorithms {
 	return term.Algorithms{Kex: a.KeyExchange, HostKey: a.HostKey, Cipher: a.Write.Cipher, MAC: a.Write.MAC}
 }
 
-// weakWarnings says which of the negotiated algorithms should no longer be used.
+// weakWarnings returns a warning for each negotiated algorithm that should no longer be used.
 func weakWarnings(a term.Algorithms) []string {
 	weak := ssh.InsecureAlgorithms()
 	var out []string
 	for _, n := range []struct {
 		what, name string
 		list       []string
-	}{{"key exchange", a.Kex, weak.KeyExchanges}, {"host key", a.HostKey, weak.HostKeys}, {"cipher", a.Cipher, weak.Ciphers}, {"MAC", a.MAC, weak.MACs}} {
+	}{
+		{"key exchange", a.Kex, weak.KeyExchanges}, {"host key", a.HostKey, weak.HostKeys},
+		{"cipher", a.Cipher, weak.Ciphers}, {"MAC", a.MAC, weak.MACs},
+	} {
 		if slices.Contains(n.list, n.name) {
 			out = append(out, fmt.Sprintf("the %s algorithm %s is weak; the server should be updated", n.what, n.name))
 		}

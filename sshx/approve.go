@@ -11,8 +11,9 @@ import (
 	"ptyctl/term"
 )
 
-// judge asks approve about the route, and holds the route to what was judged: the addresses that the first name has
-// resolved to, and the credentials that may be used. Nothing is looked up for a route that is refused by its names.
+// judge submits the route to approve, and restricts the route to the approved plan: to the
+// addresses that the first name has resolved to, and to the credentials granted. If approve
+// refuses the names alone, no name is looked up.
 func (r *route) judge(w *watchdog, approve term.Approve) error {
 	if approve == nil {
 		return nil
@@ -38,7 +39,7 @@ func (r *route) judge(w *watchdog, approve term.Approve) error {
 	return nil
 }
 
-// dialed is the name that this machine looks up to reach h as the first hop.
+// dialed returns the name that this machine resolves to reach h as the first hop.
 func (h *hop) dialed() string {
 	if h.proxy != nil {
 		return h.proxy.Hostname()
@@ -46,12 +47,13 @@ func (h *hop) dialed() string {
 	return h.host
 }
 
+// isAddress reports whether name is a numeric address.
 func isAddress(name string) bool {
 	_, err := netip.ParseAddr(name)
 	return err == nil
 }
 
-// lookUp finds the addresses of the first hop, or of its proxy. What goes wrong shows when it is dialed.
+// lookUp resolves the first hop, or its proxy. The dialing step reports an error.
 func (h *hop) lookUp(ctx context.Context) {
 	if h.proxy == nil {
 		h.addrs, h.lookUpErr = resolve(ctx, h)
@@ -60,7 +62,7 @@ func (h *hop) lookUp(ctx context.Context) {
 	h.proxyAddrs, h.lookUpErr = resolve(ctx, &hop{host: h.proxy.Hostname(), family: "tcp"})
 }
 
-// plan is the route as a policy is to judge it.
+// plan returns the route in the form that a policy judges.
 func (r *route) plan(unresolved bool) term.Plan {
 	p := term.Plan{Unresolved: unresolved, Env: r.env, CallerEnv: r.callerEnv, RemoteCommand: r.remoteCommand}
 	if u := r.hops[0].proxy; u != nil {
@@ -80,9 +82,10 @@ func (r *route) plan(unresolved bool) term.Plan {
 	return p
 }
 
+// plan returns the part of the plan about h.
 func (h *hop) plan() term.PlannedHop {
 	p := term.PlannedHop{Alias: h.name, Host: h.host, Port: h.port, User: h.user, Vouched: h.vouched, Addresses: h.addrs}
-	if len(p.Addresses) == 0 { // an address is one whoever dials it
+	if len(p.Addresses) == 0 { // a numeric address needs no lookup
 		if a, err := netip.ParseAddr(h.host); err == nil {
 			p.Addresses = []netip.Addr{a}
 		}
@@ -93,7 +96,7 @@ func (h *hop) plan() term.PlannedHop {
 	return p
 }
 
-// sources names what a hop could prove itself with, for the record.
+// sources returns the names of the credentials available at a hop, for the audit record.
 func (c *credentials) sources() []string {
 	var list []string
 	if c.method != "password" && slices.Contains(c.preferred, methodPublicKey) {
@@ -119,12 +122,12 @@ func (c *credentials) sources() []string {
 	return list
 }
 
-// inOrder returns addresses in an order of their own: a name server gives them in any.
+// inOrder returns the addresses sorted, because name servers return them in any order.
 func inOrder(addrs []netip.Addr) []netip.Addr {
 	return slices.SortedFunc(slices.Values(addrs), netip.Addr.Compare)
 }
 
-// proxyDialer connects to the proxy of a hop, at the addresses that were judged.
+// proxyDialer connects to the proxy of a hop, at the approved addresses only.
 type proxyDialer struct{ h *hop }
 
 // Dial implements proxy.Dialer.
@@ -138,7 +141,7 @@ func (d proxyDialer) DialContext(ctx context.Context, network, address string) (
 	if d.h.lookUpErr != nil {
 		return nil, d.h.lookUpErr
 	}
-	if len(d.h.proxyAddrs) == 0 { // nobody has judged it
+	if len(d.h.proxyAddrs) == 0 { // no policy has judged the addresses
 		return dialer.DialContext(ctx, network, address)
 	}
 	for _, a := range d.h.proxyAddrs {

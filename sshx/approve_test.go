@@ -14,7 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// asked keeps the plans that an Approve is asked about, and refuses those that refuse is true of.
+// asked records the plans submitted to an Approve, and refuses those for which refuse is
+// true.
 type asked struct {
 	plans  []term.Plan
 	refuse func(term.Plan) bool
@@ -29,7 +30,7 @@ func (a *asked) approve(_ context.Context, p term.Plan) (term.Grant, error) {
 	return a.grant, nil
 }
 
-// final returns the plan that was done.
+// final returns the plan that was carried out.
 func (a *asked) final(t *testing.T) term.Plan {
 	t.Helper()
 	if len(a.plans) == 0 {
@@ -38,7 +39,7 @@ func (a *asked) final(t *testing.T) term.Plan {
 	return a.plans[len(a.plans)-1]
 }
 
-// judged opens a shell whose plan a decides about.
+// judged opens a shell with a as its Approve.
 func (l *lab) judged(t term.Target, a *asked) error {
 	l.t.Helper()
 	confide(l.t, t.Auth)
@@ -49,7 +50,7 @@ func (l *lab) judged(t term.Target, a *asked) error {
 	return err
 }
 
-// TestPlan: what is asked about is what is done, however the caller has written it.
+// TestPlan: the approved plan must be the one carried out, for any spelling of the call.
 func TestPlan(t *testing.T) {
 	const config = "Host web1\n HostName 192.0.2.2\nHost gate\n HostName 192.0.2.1\nHost nat\n HostName 192.0.2.2\n Port 2202\nHost via\n HostName 192.0.2.2\n ProxyJump gate\n" +
 		"Host *.example\n HostName 192.0.2.2\n User ops\n"
@@ -59,7 +60,7 @@ func TestPlan(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		target  term.Target
-		file    string // a configuration of the caller's
+		file    string // a configuration file of the caller
 		hops    string
 		vouched string // of the last hop
 	}{
@@ -110,7 +111,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanNames: a name is judged before it is looked up, and what is dialled then is an address that was judged.
+// TestPlanNames: a name must be judged before it is looked up, and only a judged address may
+// be dialled.
 func TestPlanNames(t *testing.T) {
 	l := newLab(t)
 	srv, err := sshserver.New(sshserver.Config{NoAuth: true, Handler: shell})
@@ -146,7 +148,7 @@ func TestPlanNames(t *testing.T) {
 	}
 }
 
-// TestPlanTells: the plan has what a policy and the record need, and no secret.
+// TestPlanTells: the plan must contain the facts for policy and audit record, and no secret.
 func TestPlanTells(t *testing.T) {
 	l := newLab(t)
 	l.opts.AllowAgentForwarding, l.opts.IdentityAgent = true, "/run/agent"
@@ -179,7 +181,7 @@ func TestPlanTells(t *testing.T) {
 	}
 }
 
-// TestTunnelPlan: a target that is no SSH server is judged as well, and so are its jump hosts.
+// TestTunnelPlan: a target without SSH must be judged as well, and so must its jump hosts.
 func TestTunnelPlan(t *testing.T) {
 	l := newLab(t)
 	l.server(addr1, sshserver.Config{AllowForward: true})
@@ -203,7 +205,8 @@ func TestTunnelPlan(t *testing.T) {
 	}
 }
 
-// TestOperatorsRemoteCommand: what the operator's own configuration runs, still runs.
+// TestOperatorsRemoteCommand: a RemoteCommand of the operator's own configuration must still
+// run.
 func TestOperatorsRemoteCommand(t *testing.T) {
 	l := newLab(t)
 	l.server(addr1, sshserver.Config{})

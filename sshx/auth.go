@@ -12,30 +12,33 @@ import (
 	"ptyctl/term"
 )
 
-// The authentication methods we know (RFC 4252, RFC 4256).
+// The supported authentication methods (RFC 4252, RFC 4256).
 const (
 	methodPublicKey = "publickey"
 	methodKeyboard  = "keyboard-interactive"
 	methodPassword  = "password"
 )
 
-// An authRecord is what was tried on one hop, for messages: names and fingerprints, never a value.
+// An authRecord is the history of the login on one hop, for messages: names and fingerprints,
+// never a secret.
 type authRecord struct {
 	tried   []string // methods, in order, each once
-	allowed []string // by the server, as of its last answer
+	allowed []string // methods in the server's last answer
 	keys    []string // fingerprints offered
-	notes   []string // why a key or a method was not used
-	last    string   // method of the attempt under way; at success, the one that succeeded
-	abort   error    // a question was declined: nothing more is to be tried
+	notes   []string // reasons why a key or a method was not used
+	last    string   // method of the current attempt; after success, the successful one
+	abort   error    // set when a question was declined: no further attempt is made
 }
 
-// stop ends the login after a question that failed with err, unless that only means that nobody may be asked.
+// stop ends the login after a question that failed with err. If questions are not possible at
+// all, the login continues without them.
 func (r *authRecord) stop(err error) {
 	if err != nil && !errors.Is(err, errNobodyToAsk) {
 		r.abort = err
 	}
 }
 
+// attempt records an attempt by method.
 func (r *authRecord) attempt(method string) {
 	r.last = method
 	if !slices.Contains(r.tried, method) {
@@ -43,49 +46,53 @@ func (r *authRecord) attempt(method string) {
 	}
 }
 
-// noteOnce is note for what comes up again.
+// noteOnce is note for a reason that may occur again.
 func (r *authRecord) noteOnce(text string) {
 	if !slices.Contains(r.notes, text) {
 		r.notes = append(r.notes, text)
 	}
 }
 
+// note records a reason for the error message.
 func (r *authRecord) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// describe puts the record into the details of an error.
+// describe adds the record to the details of an error.
 func (r *authRecord) describe(d *term.Details) {
 	d.MethodsTried, d.MethodsAllowed, d.KeysOffered = r.tried, r.allowed, r.keys
 }
 
-// A planner decides, before each attempt, what to prove ourselves with next (RFC 4252 section 5.1: the server
-// says after each attempt which methods can continue). All of it runs in the goroutine of the handshake.
+// A planner chooses the method for each attempt of a login. After each attempt the server
+// says which methods can continue (RFC 4252 section 5.1). All methods run in the goroutine of
+// the handshake.
 type planner struct {
 	w     *watchdog
 	h     *hop
 	p     term.Prompter
 	seen  *authRecord
-	ended func() error // why the server can answer no more; nil while it can
+	ended func() error // returns why the connection has ended, or nil
 
 	keys      *keyring
 	withhold  *withholding
-	untrusted bool // the host key contradicts the record: no method that reveals a secret
+	untrusted bool // the host key contradicts the record, so no secret may be sent
 	passwords int  // attempts by password
 	rounds    int  // attempts by keyboard-interactive
-	used      bool // the password that came with the call has been sent
-	gaveUp    bool // it was we who ended the login, not the server
+	used      bool // the caller's password has been sent
+	gaveUp    bool // this side has ended the login, not the server
 }
 
+// newPlanner returns the planner for one login at h; seen is its record.
 func newPlanner(w *watchdog, h *hop, p term.Prompter, seen *authRecord, ended func() error) *planner {
 	seen.notes = append(seen.notes, h.cred.notes...)
 	rules := &withholding{may: h.may, hop: h}
 	return &planner{w: w, h: h, p: p, seen: seen, ended: ended, keys: newKeyring(w, h, p, seen, rules), withhold: rules}
 }
 
+// close ends the connection to the agent.
 func (a *planner) close() { a.keys.close() }
 
-// methods returns the methods we may use, most preferred first.
+// methods returns the allowed methods, the preferred one first.
 func (a *planner) methods() []string {
 	switch {
 	case a.untrusted:
@@ -97,9 +104,11 @@ func (a *planner) methods() []string {
 	}
 }
 
-// next is the handshake's AuthCallback.
+// next is the AuthCallback of the handshake: it returns the next method, or the error that
+// ends the login.
 func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
-	if err := a.ended(); err != nil { // the library goes on to the next method, and would ask a person in vain
+	// The library would try the next method on a closed connection, and ask a person in vain.
+	if err := a.ended(); err != nil {
 		return nil, err
 	}
 	a.seen.allowed = c.AllowedMethods
@@ -140,8 +149,9 @@ func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 	return nil, a.exhausted()
 }
 
-// mayTry reports whether a method that takes a secret may be tried again: the password that came with the call
-// is sent once, a person may try as often as the configuration says, and may answer what is asked beside it.
+// mayTry reports whether a method that takes a secret may be tried again after done attempts.
+// The caller's password is sent once. A person may try as often as the configuration says,
+// and may also answer questions other than the password.
 func (a *planner) mayTry(done int) bool {
 	able := a.canAsk() && done < a.h.cred.prompts
 	if a.h.cred.password != "" {
@@ -157,9 +167,10 @@ func (a *planner) mayTry(done int) bool {
 	return why == ""
 }
 
+// canAsk reports whether a person can be asked.
 func (a *planner) canAsk() bool { return canAsk(a.p, a.h) }
 
-// password answers the method of the same name (RFC 4252 section 8).
+// password answers the method "password" (RFC 4252 section 8).
 func (a *planner) password() (string, error) {
 	if pw := a.h.cred.password; pw != "" {
 		a.used = true
@@ -172,7 +183,8 @@ func (a *planner) password() (string, error) {
 	return a.ask(term.Prompt{Kind: term.PromptPassword, Text: text})
 }
 
-// challenge answers one round of questions (RFC 4256 section 3.2). A round without questions is normal.
+// challenge answers one round of questions (RFC 4256 section 3.2). A round may have no
+// questions.
 func (a *planner) challenge(name, instruction string, questions []string, echos []bool) ([]string, error) {
 	answers := make([]string, len(questions))
 	for i, q := range questions {
@@ -199,10 +211,13 @@ func (a *planner) challenge(name, instruction string, questions []string, echos 
 	return answers, nil
 }
 
+// errPasswordRefused ends a login in which the server asks for the caller's password a second
+// time.
 var errPasswordRefused = errors.New("the password was not accepted")
 
-// asksForPassword reports whether a question is the one that PAM and most devices ask for a password with, and
-// not one for something else of that name: a one-time password, or a new one in place of one that has expired.
+// asksForPassword reports whether a question asks for the account's password, as PAM and most
+// devices do. It must be false for similar questions, for example about a one-time password,
+// or about a new password in place of an expired one.
 func asksForPassword(q string) bool {
 	q = strings.ToLower(q)
 	return strings.Contains(q, "password") &&
@@ -211,19 +226,20 @@ func asksForPassword(q string) bool {
 		})
 }
 
+// joinLines joins the lines that are not blank.
 func joinLines(lines ...string) string {
 	lines = slices.DeleteFunc(lines, func(s string) bool { return strings.TrimSpace(s) == "" })
 	return strings.Join(lines, "\r\n")
 }
 
-// ask relays a question. If it is declined, or not answered, the login is over.
+// ask passes a question to the person. Without an answer the login ends.
 func (a *planner) ask(q term.Prompt) (string, error) {
 	answer, err := ask(a.w, a.p, a.h, q)
 	a.seen.stop(err)
 	return answer, err
 }
 
-// exhausted says that there is nothing left to try, and what the caller could do about it.
+// exhausted returns the error of a login without any method left, with advice for the caller.
 func (a *planner) exhausted() error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s accepted none of what was tried", a.h)

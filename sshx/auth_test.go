@@ -41,16 +41,17 @@ func quiz(rounds ...[]string) func(string, ssh.KeyboardInteractiveChallenge) err
 	}
 }
 
-// TestPasswordAndQuestions checks what is sent by itself, and what is asked, by either method that takes secrets.
+// TestPasswordAndQuestions checks which secrets are sent and which questions are asked, for
+// both methods that take secrets.
 func TestPasswordAndQuestions(t *testing.T) {
 	password := map[string]string{"u": "pass-1138"}
 	for _, tc := range []struct {
 		name    string
 		server  sshserver.Config
 		pass    string
-		p       *prompter // nil: nobody is there
+		p       *prompter // nil: no person to ask
 		config  string
-		kind    term.Kind // empty: it works
+		kind    term.Kind // empty for success
 		method  string    // that succeeded
 		asked   []string  // texts, as far as given
 		sent    int       // passwords by method password
@@ -126,8 +127,8 @@ func TestPasswordAndQuestions(t *testing.T) {
 	}
 }
 
-// TestDeclinedQuestion checks that a prompter's error ends the login with that error, whatever was asked, and
-// that nothing else is tried.
+// TestDeclinedQuestion checks that a prompter's error ends the login with that error, for any
+// question, and that no other method is tried.
 func TestDeclinedQuestion(t *testing.T) {
 	stop := &term.Error{Kind: term.Canceled, Msg: "ctrl_c"}
 	no := &prompter{f: func(context.Context, term.Prompt) (string, error) { return "", stop }}
@@ -152,7 +153,8 @@ func TestDeclinedQuestion(t *testing.T) {
 	}
 }
 
-// TestConnectionLostWhileAsked checks that nobody is asked for the next method on a connection that is gone.
+// TestConnectionLostWhileAsked checks that a person is not asked for the next method on a
+// closed connection.
 func TestConnectionLostWhileAsked(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(
@@ -175,7 +177,7 @@ func TestConnectionLostWhileAsked(t *testing.T) {
 	})
 }
 
-// TestNoInteractive checks that auth.interactive false keeps every question away.
+// TestNoInteractive checks that auth.interactive false prevents every question.
 func TestNoInteractive(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
@@ -188,7 +190,8 @@ func TestNoInteractive(t *testing.T) {
 	})
 }
 
-// TestPartialSuccess checks a server that wants a key and an answer (RFC 4252 section 5.1).
+// TestPartialSuccess checks a server that requires a key and an answer (RFC 4252 section
+// 5.1).
 func TestPartialSuccess(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
@@ -203,7 +206,7 @@ func TestPartialSuccess(t *testing.T) {
 		l.write(".ssh/id_ed25519", pem)
 		l.client(to(host1, "pass-1138"), answering("code-1138"))
 		if n := srv.Stats(); len(n.KeysOffered) == 0 || attempts(srv, "keyboard-interactive") != 1 {
-			t.Errorf("%+v", n)
+			t.Errorf("Stats = %+v, want one attempt by keyboard-interactive and a key offered", n)
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"ptyctl/term"
 )
 
-// A Client is an authenticated connection, with the connections to the jump hosts it runs through.
-// Its methods may be called by any number of goroutines.
+// A Client is an authenticated connection, together with the connections to its jump hosts.
+// Its methods may be called concurrently.
 type Client struct {
 	r        *route
 	pool     *pool
@@ -27,13 +27,16 @@ type Client struct {
 	end     context.CancelFunc
 }
 
-// Dial connects to t over all its jumps. p answers what a person is asked; nil: nobody can be asked. No rules are asked:
-// for those, open a terminal with a Dialer.
-// The context governs dialing only; Close ends the connection. Errors are *term.Error.
+// Dial connects to t through its jump hosts. p answers questions for a person; with nil no
+// question can be asked. Dial consults no policy: to have one consulted, open a terminal with
+// a Dialer.
+//
+// ctx limits dialing only; Close ends the connection. Errors are *term.Error.
 func Dial(ctx context.Context, t term.Target, o Options, p term.Prompter) (*Client, error) {
 	return dial(ctx, t, o.withDefaults(), p, nil, newPool())
 }
 
+// dial is Dial with a policy and a pool of connections to jump hosts.
 func dial(
 	ctx context.Context,
 	t term.Target,
@@ -65,14 +68,14 @@ func dial(
 	c.warnings = append(c.warnings, jumpWarnings(c.jumps)...)
 	c.warnings = append(c.warnings, c.own.allWarnings(false)...)
 	var again func(context.Context) (*link, error)
-	if !human.asked() { // a second login would ask the person again
+	if !human.asked() { // a second login must not ask the person again
 		again = c.connectAgain
 	}
 	c.slots = newSlots(c.own, o.MaxConnectionsPerHost, again)
 	return c, nil
 }
 
-// connect climbs the ladder of every hop. The connections to jump hosts come from the pool.
+// connect runs the steps of every hop. The connections to jump hosts come from the pool.
 func (c *Client) connect(w *watchdog, p term.Prompter, l *ladder) (own *link, jumps []*jump, err error) {
 	defer func() {
 		if err != nil {
@@ -92,8 +95,8 @@ func (c *Client) connect(w *watchdog, p term.Prompter, l *ladder) (own *link, ju
 	return own, jumps, err
 }
 
-// connectAgain makes a further connection to the same target, without asking anybody. It lets go of its jump
-// hosts when it ends.
+// connectAgain makes another connection to the same target without asking a person. The
+// connection releases its jump hosts when it ends.
 func (c *Client) connectAgain(ctx context.Context) (*link, error) {
 	w := newWatchdog(ctx, c.r.limit)
 	defer w.stop()
@@ -105,7 +108,7 @@ func (c *Client) connectAgain(ctx context.Context) (*link, error) {
 	return k, nil
 }
 
-// connectError completes the error of a connection that did not come about.
+// connectError adds the operation, the steps and the hop to the error of a failed connection.
 func connectError(w *watchdog, l *ladder, warnings []string, err error) error {
 	hops := l.snapshot()
 	var e *term.Error
@@ -117,7 +120,7 @@ func connectError(w *watchdog, l *ladder, warnings []string, err error) error {
 		e = &term.Error{Kind: term.Canceled, Err: err, Msg: "canceled before the connection stood"}
 	case w.expired():
 		at := hops[len(hops)-1]
-		rung := "its turn" // others are logging in to the same host
+		rung := "its turn" // waiting for its turn: other logins to the same host
 		if n := len(at.Steps); n > 0 {
 			rung = at.Steps[n-1].Name
 		}
@@ -144,19 +147,19 @@ func connectError(w *watchdog, l *ladder, warnings []string, err error) error {
 	return e
 }
 
-// Lost returns why the connection has ended, or nil while it stands.
+// Lost returns why the connection has ended, or nil while it works.
 func (c *Client) Lost() error { return c.own.lost() }
 
-// closeGrace is how long Close waits for goroutines whose connection is closed.
+// closeGrace is how long Close waits for the goroutines of a closed connection.
 const closeGrace = 500 * time.Millisecond
 
-// Close ends the connection and everything on it, at once.
+// Close ends the connection and everything on it at once. It always returns nil.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
 		c.end()
 		c.slots.close()
 		done := make(chan struct{})
-		go func() { // a jump host that is frozen, and shared, may hold this up until its keepalives give up
+		go func() { // a frozen shared jump host may delay this until its keepalives fail
 			defer close(done)
 			c.own.close()
 			c.own.wg.Wait()
@@ -173,7 +176,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// describe says how the connection came about.
+// describe returns the facts about the connection for term.Describer.
 func (c *Client) describe() term.Description {
 	k := c.own
 	return term.Description{
@@ -182,7 +185,7 @@ func (c *Client) describe() term.Description {
 	}
 }
 
-// A countingPrompter knows whether anybody was asked.
+// A countingPrompter counts the questions to a person.
 type countingPrompter struct {
 	p term.Prompter
 
@@ -190,7 +193,7 @@ type countingPrompter struct {
 	count int
 }
 
-// Prompt passes the question on.
+// Prompt counts the question and passes it on.
 func (c *countingPrompter) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	c.mu.Lock()
 	c.count++
@@ -198,6 +201,7 @@ func (c *countingPrompter) Prompt(ctx context.Context, q term.Prompt) (string, e
 	return c.p.Prompt(ctx, q)
 }
 
+// asked reports whether a person was asked.
 func (c *countingPrompter) asked() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// confide registers what a login hands over.
+// confide registers the secrets of a login, so that the leak search finds them in outputs.
 func confide(tb testing.TB, a term.Auth) {
 	tb.Helper()
 	leaktest.Auth(tb, a.Password.Reveal(), a.PrivateKeyPEM.Reveal(), a.Passphrase.Reveal())
 }
 
-// confiding returns p, but its answers are secrets. What is asked is shown to people.
+// confiding returns p with its answers registered as secrets. Questions are shown to people.
 func confiding(tb testing.TB, p term.Prompter) term.Prompter {
 	if p == nil {
 		return nil
@@ -41,7 +41,7 @@ func (c confidant) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	return answer, err
 }
 
-// toldError registers all that an error says.
+// toldError registers the text of an error as an output.
 func toldError(tb testing.TB, err error) {
 	tb.Helper()
 	text := fmt.Sprint(err)

@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// A crew is the goroutines of a link. Unlike a sync.WaitGroup it may grow while it is waited for: a call may
-// begin on a link while another one closes it.
+// A crew is the goroutines of a link. Unlike a sync.WaitGroup it may grow during Wait: a call
+// may begin on a link while another one closes it.
 type crew struct {
-	fault func(cause error) // told when a goroutine of Go panics, which then ends; nil: the panic goes on
+	fault func(cause error) // called with a panic of a goroutine; nil: the panic continues
 
 	mu    sync.Mutex // guards the following
 	n     int
-	empty chan struct{} // closed when n falls to zero; nil: nobody waits
+	empty chan struct{} // closed when n falls to zero; nil without a waiting caller
 }
 
-// Go runs f in a goroutine of the crew.
+// Go runs f in a goroutine that Wait waits for.
 func (c *crew) Go(f func()) {
 	c.join()
 	go func() {
@@ -28,20 +28,21 @@ func (c *crew) Go(f func()) {
 	}()
 }
 
-// rescue keeps a fault to the link that it belongs to.
+// rescue limits a panic to the link that it belongs to.
 func (c *crew) rescue() {
 	if p := recover(); p != nil {
 		c.fault(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 	}
 }
 
-// join makes the calling goroutine one of the crew until it calls leave.
+// join adds the calling goroutine until it calls leave.
 func (c *crew) join() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n++
 }
 
+// leave ends what join began.
 func (c *crew) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

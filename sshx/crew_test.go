@@ -14,7 +14,7 @@ func TestCrewKeepsAFault(t *testing.T) {
 		c.Wait()
 		if len(faults) != 1 || !strings.Contains(faults[0].Error(), "a fault of ours") ||
 			!strings.Contains(faults[0].Error(), "crew_test.go") {
-			t.Errorf("%v", faults)
+			t.Errorf("faults = %v, want one with the panic's text and the file of its stack", faults)
 		}
 	})
 }

@@ -11,11 +11,12 @@ import (
 	"ptyctl/term"
 )
 
-// dialTCP connects to the first hop: every address in turn, as ssh(1) does.
+// dialTCP connects to the first hop. Like ssh(1) it tries every address in turn,
+// ConnectionAttempts times.
 func dialTCP(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 	l.begin(stepDNS)
 	addrs, err := h.addrs, h.lookUpErr
-	if addrs == nil && err == nil { // nobody has judged it
+	if addrs == nil && err == nil { // no policy has looked it up
 		addrs, err = resolve(w.ctx, h)
 	}
 	if err != nil {
@@ -72,7 +73,7 @@ func dialTCP(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 	}
 }
 
-// resolve returns the addresses of the hop, of the family asked for.
+// resolve returns the addresses of the hop, limited to its address family.
 func resolve(ctx context.Context, h *hop) ([]netip.Addr, error) {
 	network := "ip" + h.family[len("tcp"):]
 	if a, err := netip.ParseAddr(h.host); err == nil {
@@ -99,7 +100,8 @@ func resolve(ctx context.Context, h *hop) ([]netip.Addr, error) {
 	return addrs, nil
 }
 
-// stepDetail is what the ladder says of a failed step. What has a message of its own says it once, there.
+// stepDetail returns the detail of a failed step. An error with a message of its own needs
+// none.
 func stepDetail(err error) string {
 	if errors.As(err, new(*term.Error)) {
 		return ""
@@ -107,7 +109,8 @@ func stepDetail(err error) string {
 	return rootCause(err).Error()
 }
 
-// rootCause strips the operation and address that net puts around an error: the message names them itself.
+// rootCause removes the operation and address that package net adds to an error; the messages
+// here have their own.
 func rootCause(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err

@@ -6,24 +6,26 @@ import (
 	"ptyctl/term"
 )
 
-// A Network is how the sessions of one process reach their hosts: under the same options, and over the same connections
-// to jump hosts, each of which lives as long as something runs through it.
+// A Network connects the sessions of one process to their hosts, with the same options and
+// with shared connections to jump hosts. A shared connection lasts as long as a session uses
+// it.
 type Network struct {
 	o    Options
 	pool *pool
 }
 
-// NewNetwork returns a Network without any connection.
+// NewNetwork returns a Network without connections.
 func NewNetwork(o Options) *Network { return &Network{o: o.withDefaults(), pool: newPool()} }
 
-// HandshakesWaiting is how many connections wait for their turn to log in, because as many to the same host as may be
-// under way at a time are.
+// HandshakesWaiting returns the number of connections that wait for their turn to log in,
+// because the number of simultaneous logins to one host is limited.
 func (n *Network) HandshakesWaiting() int { return int(n.pool.waiting.Load()) }
 
-// Dialer returns the term.Dialer of SSH on a Network of its own.
+// Dialer returns the term.Dialer of SSH with a Network of its own.
 func Dialer(o Options) term.Dialer { return NewNetwork(o).OpenShell }
 
-// OpenShell is the term.Dialer of SSH: a connection with one login shell, which closes it when it is closed.
+// OpenShell is the term.Dialer of SSH: it makes a connection with one login shell. Closing
+// the shell closes the connection.
 func (n *Network) OpenShell(
 	ctx context.Context,
 	t term.Target,

@@ -17,7 +17,7 @@ import (
 	"ptyctl/term"
 )
 
-// runningConfig pages through the configuration of a network device.
+// runningConfig reads the configuration of a network device page by page.
 func runningConfig(ctx context.Context, device term.Target) (config []byte, err error) {
 	client, err := sshx.Dial(ctx, device, sshx.Options{}, nil) // ssh_config, agent, ProxyJump, known_hosts
 	if err != nil {
@@ -50,7 +50,7 @@ func runningConfig(ctx context.Context, device term.Target) (config []byte, err 
 	return config, nil
 }
 
-// Read from a device what its pager shows in pieces.
+// The example reads the whole output of a device that shows it in pages.
 func Example() {
 	device, err := sshserver.Listen(
 		sshserver.Config{Passwords: map[string]string{"admin": "secret"}, Handler: networkDevice},

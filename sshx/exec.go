@@ -15,14 +15,16 @@ import (
 	"ptyctl/term"
 )
 
-// How long output is waited for once the exit status is known, because the two come in any order and something
-// in the background may hold the stream open for ever: quiet for drainQuiet, drainLimit at most.
+// The limits on waiting for output after the exit status. The two come in any order, and a
+// background process may keep the stream open without end. The wait ends after drainQuiet
+// without output, and at the latest after drainLimit.
 const (
 	drainQuiet = 250 * time.Millisecond
 	drainLimit = 2 * time.Second
 )
 
-// Exec implements term.Execer on a channel of its own (RFC 4254 section 6.5).
+// Exec implements term.Execer on a channel of its own (RFC 4254 section 6.5). It tries a
+// second channel if the server closed the first before it started the command.
 func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	opening, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
@@ -38,7 +40,7 @@ func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io
 		case err == nil:
 			if x.trip >= aheadGain {
 				c.slots.openAhead()
-			} else { // the command needs the server now more than the next one does
+			} else { // opening it now would delay this command
 				defer c.slots.openAhead()
 			}
 			e, err := x.wait(ctx, r.Grace)
@@ -51,22 +53,24 @@ func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io
 	}
 }
 
-// An execution is one command under way.
+// An execution is one running command.
 type execution struct {
 	ch      *channel
-	drained chan struct{} // both streams have ended
-	moved   chan struct{} // buffered: output came
-	trip    time.Duration // how long the server took to answer
+	drained chan struct{} // closed when both streams have ended
+	moved   chan struct{} // buffered; receives a value when output came
+	trip    time.Duration // the time until the server's answer to the exec request
 }
 
-// copyBuffer is the payload of one packet as OpenSSH sends it, at most.
+// copyBuffer is the largest payload of one packet from OpenSSH.
 const copyBuffer = 32 << 10
 
-// copyBuffers holds the memory of copies that are over: two of them per command would be most of what it costs us.
+// copyBuffers recycles the memory of finished copies: two buffers per command would be most
+// of its cost.
 var copyBuffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
 
-// drain starts reading both streams, before the command starts: what is not read blocks the channel. release
-// closes the channel; after it, nothing is written to stdout and stderr any more.
+// drain starts reading both streams before the command starts, because unread output blocks
+// the channel. release closes the channel; after it, stdout and stderr are not written any
+// more.
 func (x *execution) drain(stdout, stderr io.Writer) (release func()) {
 	var open atomic.Int32
 	open.Store(2)
@@ -88,7 +92,8 @@ func (x *execution) drain(stdout, stderr io.Writer) (release func()) {
 	}
 }
 
-// An outWriter passes on output until it is detached, or w fails, and tells that some came.
+// An outWriter passes output on until it is detached or w fails, and signals on moved that
+// output came.
 type outWriter struct {
 	moved chan<- struct{}
 
@@ -96,6 +101,7 @@ type outWriter struct {
 	w  io.Writer
 }
 
+// Write never fails: the output must be read even if the caller's writer is broken.
 func (o *outWriter) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,18 +115,18 @@ func (o *outWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// detach drops what comes from now on. It is still read: the server may not see that the channel is closed while
-// its output is stuck.
+// detach drops all further output. It must still be read: a server may not notice that the
+// channel is closed while its output is stuck.
 func (o *outWriter) detach() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.w = io.Discard
 }
 
-// begin starts the command, with its environment and input.
+// begin starts the command with its environment and input.
 //
-// Preparing it may take as long as opening allows. Once the command is asked for, it may run, however late the server
-// says so: from then on only the command's own time counts.
+// opening limits the preparation. After the exec request the command may be running even
+// before the server answers, so from then on only ctx, the command's own limit, counts.
 func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) error {
 	command, err := commandIn(r.Dir, r.Command)
 	if err != nil {
@@ -132,7 +138,7 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 	asked := time.Now()
 	ok, err := x.ch.request(ctx, "exec", ssh.Marshal(struct{ Command string }{command}))
 	if err != nil && ctx.Err() != nil {
-		return nil //nolint:nilerr // it may run: wait finds the time over, and stops it
+		return nil //nolint:nilerr // the command may be running: wait sees the end of ctx and stops it
 	}
 	if err != nil {
 		return err
@@ -145,15 +151,16 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 			x.ch.k.hop,
 		)
 	}
-	x.ch.k.wg.Go(func() { // ends when the input is taken, or with the channel
+	x.ch.k.wg.Go(func() { // ends when the input is written, or with the channel
 		_, _ = x.ch.Write(r.Stdin)
 		_ = x.ch.CloseWrite()
 	})
 	return nil
 }
 
-// neverBegan reports whether the server closed the channel, and not the connection, without an answer to the
-// request: dropbear does that to a channel opened while another process ends, and has run nothing then.
+// neverBegan reports whether the server closed the channel, but not the connection, without
+// an answer to the request. A dropbear does that to a channel opened while another process
+// ends; it has not run the command then.
 func (x *execution) neverBegan(ctx context.Context) bool {
 	select {
 	case <-x.ch.closed:
@@ -163,8 +170,8 @@ func (x *execution) neverBegan(ctx context.Context) bool {
 	}
 }
 
-// setEnv sets environment variables; one that the server refuses is an error, for a command that runs without
-// it would do something else than was asked.
+// setEnv sets environment variables. A refused one is an error, because a command without it
+// would do something else.
 func (c *channel) setEnv(ctx context.Context, env []term.EnvVar) error {
 	var refused []string
 	for _, v := range env {
@@ -188,13 +195,13 @@ func (c *channel) setEnv(ctx context.Context, env []term.EnvVar) error {
 	return nil
 }
 
-// commandIn prefixes a command with a change of directory, in a form that sh, csh and fish take alike. A line end has no
-// such form: csh would run what follows it.
+// commandIn prefixes a command with a change of directory, in a form that sh, csh and fish
+// accept. A line end in dir has no such form: csh would run the text after it.
 func commandIn(dir, command string) (string, error) {
 	if dir == "" {
 		return command, nil
 	}
-	if dir[0] == '-' || dir[0] == '+' { // cd would take it for an option, or for a directory before
+	if dir[0] == '-' || dir[0] == '+' { // cd would read it as an option, or as a directory of its stack
 		dir = "./" + dir
 	}
 	word, err := quote.Word(quote.Posix, dir)
@@ -205,10 +212,10 @@ func commandIn(dir, command string) (string, error) {
 			dir,
 		)
 	}
-	return "cd " + word + " || exec false; " + command, nil // csh goes on behind || exit
+	return "cd " + word + " || exec false; " + command, nil // csh continues after || exit
 }
 
-// wait returns how the command ended. When ctx ends first, it stops the command.
+// wait returns how the command ended. If ctx ends first, it stops the command.
 func (x *execution) wait(ctx context.Context, grace time.Duration) (term.Exit, error) {
 	select {
 	case <-x.ch.closed:
@@ -221,7 +228,7 @@ func (x *execution) wait(ctx context.Context, grace time.Duration) (term.Exit, e
 		if e.Known {
 			return e, nil
 		}
-		// A connection that is lost takes the session, and with it ctx, along: that is no timeout.
+		// A lost connection ends the session and so ctx; this must not be reported as a timeout.
 		select {
 		case <-x.ch.closed:
 		default:
@@ -236,7 +243,7 @@ func (x *execution) wait(ctx context.Context, grace time.Duration) (term.Exit, e
 	}
 }
 
-// finished is the outcome of a channel that is closed.
+// finished returns the outcome of a command after its channel was closed.
 func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 	select {
 	case <-x.drained:
@@ -247,8 +254,8 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 		return e, nil
 	default:
 	}
-	// A channel ends without a status either because the server sends none, or because all of it is gone.
-	// The channels of a lost connection end an instant before the connection itself does.
+	// A channel ends without a status if the server sends none, or if the connection is lost. The
+	// channels of a lost connection end shortly before the connection itself does.
 	select {
 	case <-x.ch.k.ctx.Done():
 		return term.Exit{}, x.ch.k.lost()
@@ -257,7 +264,8 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 	}
 }
 
-// settle waits for the rest of the output after the exit status. It reports false if the streams did not end.
+// settle waits for the rest of the output after the exit status. It returns false if the
+// streams did not end.
 func (x *execution) settle(ctx context.Context) bool {
 	limit := time.NewTimer(drainLimit)
 	defer limit.Stop()
@@ -280,8 +288,9 @@ func (x *execution) settle(ctx context.Context) bool {
 	}
 }
 
-// stop ends a command that has run out of time: TERM, then KILL, then the channel. Only a report of the server
-// proves that it is gone; a server that refuses signals leaves that unknown.
+// stop ends a command that has exceeded its time: TERM, then KILL, then it gives up. Only a
+// report of the server proves that the command has ended; without one the result is
+// "unknown".
 func (x *execution) stop(grace time.Duration) term.Exit {
 	if grace <= 0 {
 		grace = 2 * time.Second
@@ -291,7 +300,7 @@ func (x *execution) stop(grace time.Duration) term.Exit {
 		wait   time.Duration
 	}{{"TERM", grace}, {"KILL", time.Second}} {
 		timer := time.NewTimer(step.wait)
-		x.ch.k.wg.Go(func() { // a deaf connection would hold us up
+		x.ch.k.wg.Go(func() { // a frozen connection would block
 			_, _ = x.ch.SendRequest("signal", false, ssh.Marshal(struct{ Name string }{step.signal}))
 		})
 		select {

@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// TestExec checks how commands end, and how long that takes.
+// TestExec checks the outcome of commands, and the time it takes.
 func TestExec(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -38,7 +38,7 @@ func TestExec(t *testing.T) {
 		{name: "status, no close", r: term.ExecRequest{Command: "exit 3"}, faults: sshserver.Faults{StatusWithoutClose: true}, want: term.Exit{Known: true, Code: 3, Background: true}, within: time.Second},
 		{name: "background", r: term.ExecRequest{Command: "background"}, want: term.Exit{Known: true, Code: 5, Background: true}, out: "x\n", within: 3 * time.Second},
 		{name: "refused", r: term.ExecRequest{Command: "echo x"}, faults: sshserver.Faults{RefuseExec: true}, kind: term.Unsupported},
-		{name: "no answer", r: term.ExecRequest{Command: "echo x"}, faults: sshserver.Faults{HangExecReply: true}, deadline: time.Minute, want: term.Exit{Killed: "unknown"}, within: 63 * time.Second}, // it may run: no error that invites to run it twice
+		{name: "no answer", r: term.ExecRequest{Command: "echo x"}, faults: sshserver.Faults{HangExecReply: true}, deadline: time.Minute, want: term.Exit{Killed: "unknown"}, within: 63 * time.Second}, // the command may be running, so an error must not suggest a second run
 		{name: "no channel", r: term.ExecRequest{Command: "echo x"}, faults: sshserver.Faults{HangChannelOpen: true}, kind: term.ExecTimeout, within: 10 * time.Second},
 		{name: "obeys TERM", r: term.ExecRequest{Command: "sleep 1h"}, deadline: time.Minute, want: term.Exit{Known: true, Code: 143, Signal: "TERM", Killed: "yes"}, within: time.Minute},
 		{name: "obeys KILL", r: term.ExecRequest{Command: "stubborn", Grace: 5 * time.Second}, deadline: time.Minute, want: term.Exit{Known: true, Code: 137, Signal: "KILL", Killed: "yes"}, within: 65 * time.Second},
@@ -72,7 +72,8 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestExecLost checks that a connection lost in the middle is not a command without a status.
+// TestExecLost checks that a connection lost during a command is not reported as a missing
+// status.
 func TestExecLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(addr1, sshserver.Config{})
@@ -90,7 +91,7 @@ func TestExecLost(t *testing.T) {
 	})
 }
 
-// TestExecMuch moves a megabyte on each stream, interleaved.
+// TestExecMuch sends a megabyte on each stream, interleaved.
 func TestExecMuch(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{Handler: func(_ context.Context, r *sshserver.Request) sshserver.Exit {
@@ -108,7 +109,7 @@ func TestExecMuch(t *testing.T) {
 	})
 }
 
-// TestExecNothingLost runs a thousand quick commands, ten at a time.
+// TestExecNothingLost runs a thousand short commands, ten at a time.
 func TestExecNothingLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{})
@@ -130,7 +131,7 @@ func TestExecNothingLost(t *testing.T) {
 	})
 }
 
-// slow is a writer that takes a while, and counts.
+// slow is a slow writer that counts its writes.
 type slow struct{ writes int } // the race detector watches it
 
 func (s *slow) Write(p []byte) (int, error) {
@@ -139,8 +140,9 @@ func (s *slow) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestExecLeavesWritersAlone checks that nothing is written after Exec has returned, although more is there. It
-// takes real time: Exec waits for the writer with a mutex, which would stop the clock of a bubble.
+// TestExecLeavesWritersAlone checks that Exec does not write after it has returned, even if
+// more output comes. It takes real time: Exec waits for the writer with a mutex, which stops
+// the clock of a bubble.
 func TestExecLeavesWritersAlone(t *testing.T) {
 	l := newLab(t)
 	l.server(addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
@@ -166,12 +168,12 @@ func TestExecLeavesWritersAlone(t *testing.T) {
 	}
 }
 
-// failing is a writer that takes nothing.
+// failing is a writer that always fails.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("full") }
 
-// TestExecWriterFails checks that a writer that fails does not hold up the command.
+// TestExecWriterFails checks that a failing writer does not block the command.
 func TestExecWriterFails(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{})
@@ -183,7 +185,8 @@ func TestExecWriterFails(t *testing.T) {
 	})
 }
 
-// TestCloseDuringExec closes a Client while commands begin on it: none is left waiting, nor a goroutine.
+// TestCloseDuringExec closes a Client while commands begin on it: no command and no goroutine
+// may be left.
 func TestCloseDuringExec(t *testing.T) {
 	for range 20 {
 		inBubble(t, func(t *testing.T, l *lab) {

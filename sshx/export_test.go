@@ -8,7 +8,7 @@ import (
 	"ptyctl/term"
 )
 
-// WithDial returns o with dial in place of TCP to the first hop.
+// WithDial returns o with dial instead of TCP to the first hop.
 func (o Options) WithDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) Options {
 	o.dialFirst = dial
 	return o
@@ -17,10 +17,10 @@ func (o Options) WithDial(dial func(ctx context.Context, network, address string
 // UnreadableKey is unreadableKey.
 var UnreadableKey = unreadableKey
 
-// NextKeepalive is the time to the next keepalive of a connection with that interval.
+// NextKeepalive returns the time to the next keepalive of a connection with that interval.
 func NextKeepalive(interval time.Duration) time.Duration {
 	return (&keepalive{interval: interval}).next()
 }
 
-// Describe says how the connection came about.
+// Describe returns the facts about the connection.
 func (c *Client) Describe() term.Description { return c.describe() }

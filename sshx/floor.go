@@ -13,11 +13,11 @@ import (
 	"ptyctl/term"
 )
 
-// This file holds what a caller may not loosen. The caller may be a model that has read hostile text, so the
-// rules apply to the evaluated configuration, whatever its source: an argument, extra_args, a configuration
-// file of the caller's, or one that it includes.
+// This file has the limits that a caller must not loosen. The caller may be a model that has
+// read hostile text, so the limits apply to the evaluated configuration from any source: an
+// argument, extra arguments, a configuration file of the caller, or one that it includes.
 
-// The words for a host key policy, here and in ssh_config(5).
+// The words for a host key policy, in Options and in ssh_config(5).
 var (
 	policies = map[string]hostkeys.Policy{
 		"strict":     hostkeys.Strict,
@@ -35,8 +35,9 @@ var (
 	strictness = map[string]int{"strict": 3, "ask": 2, "accept_new": 1, "disabled": 0}
 )
 
-// floor returns the policy asked for, if the operator allows one that weak. What the caller asks for is then
-// refused; what the operator's own ssh_config says is raised, with a warning.
+// floor returns the requested policy if the operator's floor allows it. A weaker request of
+// the caller is refused; a weaker setting of the operator's own ssh_config is raised, with a
+// warning.
 func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, error) {
 	policy, ok := policies[want]
 	if !ok {
@@ -76,11 +77,12 @@ func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 	}
 }
 
-// operatorOnly are the keywords that only the operator's own files may set: each of them makes a host pass for
-// another one.
+// operatorOnly has the keywords that only the operator's own files may set: each of them can
+// make one host pass for another.
 var operatorOnly = []string{"HostKeyAlias", "RevokedHostKeys", "NoHostAuthenticationForLocalhost"}
 
-// checkCaller refuses what a caller may not set, and paths of a caller's that lie outside the folders allowed.
+// checkCaller refuses keywords that a caller must not set, and a caller's paths outside the
+// allowed folders.
 func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 	for _, k := range operatorOnly {
 		if at := cfg.Origin(k); at.Caller() {
@@ -132,7 +134,7 @@ func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 	return nil
 }
 
-// checkPaths checks the paths that are arguments of their own.
+// checkPaths checks the paths that are fields of the target.
 func (p *planning) checkPaths() error {
 	if err := p.checkPath("ssh_options.known_hosts_path", p.t.SSH.KnownHostsPath, p.t.SSH.KnownHostsPath); err != nil {
 		return err
@@ -140,6 +142,7 @@ func (p *planning) checkPaths() error {
 	return p.checkPath("ssh_options.config_path", p.configPath, p.configPath)
 }
 
+// checkPath refuses a path outside CallerPaths. shown is its form in the message.
 func (p *planning) checkPath(field, shown, path string) error {
 	if len(p.o.CallerPaths) == 0 || path == "" || path == "none" || within(path, p.o.CallerPaths) {
 		return nil
@@ -153,6 +156,7 @@ func (p *planning) checkPath(field, shown, path string) error {
 	)
 }
 
+// denied returns a PolicyDenied error about a field.
 func denied(field, rule, format string, args ...any) error {
 	return &term.Error{
 		Kind:    term.PolicyDenied,
@@ -161,7 +165,8 @@ func denied(field, rule, format string, args ...any) error {
 	}
 }
 
-// within reports whether path, its symbolic links resolved, lies in one of the folders.
+// within reports whether path, with symbolic links resolved, is in one of the folders. The
+// path itself need not exist.
 func within(path string, folders []string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -169,7 +174,7 @@ func within(path string, folders []string) bool {
 			return false
 		}
 		if _, err := os.Lstat(path); err == nil {
-			return false // a link to nowhere: what is written through it would lie where it points
+			return false // a dangling link: a write through it would create its target
 		}
 		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 		if err != nil {

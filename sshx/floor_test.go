@@ -11,14 +11,14 @@ import (
 	"ptyctl/term"
 )
 
-// TestFloor checks everything a caller may not loosen, from every source that a caller has: refused, by name,
+// TestFloor checks every limit on a caller, from every source: it must be refused by name,
 // before anything is dialled, run or written.
 func TestFloor(t *testing.T) {
 	for _, tc := range []struct {
 		option string // a line of ssh_config(5); %m is a marker file that must not appear, %o a path outside
 		kind   term.Kind
 		names  string                                // in the error
-		first  func(o *sshx.Options, t *term.Target) // what makes it matter
+		first  func(o *sshx.Options, t *term.Target) // the preparation for the case
 	}{
 		{option: "ProxyCommand touch %m", kind: term.Unsupported, names: "ProxyCommand"},
 		{option: `Match exec "touch %m"`, names: "exec"},
@@ -58,7 +58,7 @@ func TestFloor(t *testing.T) {
 				t.Setenv("PTYCTL_SECRET", "hunter2-1138")
 				l := newLab(t)
 				srv := l.server(addr1, sshserver.Config{AcceptEnv: []string{"*"}})
-				l.opts.AllowExecDirectives = true // the operator's, and nobody else's
+				l.opts.AllowExecDirectives = true // for the operator's files only
 				l.opts.CallerPaths = []string{l.path("allowed")}
 				marker := l.path("marker")
 				const only = "Host 192.0.2.1\n"
@@ -77,7 +77,7 @@ func TestFloor(t *testing.T) {
 				case "Include":
 					target.SSH.ConfigPath = l.write("allowed/config", "Include "+l.write("allowed/included", only+option+"\n")+"\n")
 				}
-				if tc.kind == "" { // a warning at most, and the connection stands
+				if tc.kind == "" { // at most a warning; the connection must succeed
 					c := l.client(target, nil)
 					sh, err := c.Shell(t.Context(), term.PTY{})
 					if err != nil {
@@ -104,7 +104,7 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestFloorOfArguments checks the arguments of the call that have a field of their own.
+// TestFloorOfArguments checks the arguments of the call with a field of their own.
 func TestFloorOfArguments(t *testing.T) {
 	outside := t.TempDir() + "/outside"
 	if err := os.WriteFile(outside, nil, 0o600); err != nil {
@@ -156,8 +156,8 @@ func (l *lab) link(name, target string) string {
 	return l.path(name)
 }
 
-// TestAllowedPaths checks that what lies within the folders allowed is used, with a warning where it decides
-// whom to trust.
+// TestAllowedPaths checks that paths within the allowed folders are used, with a warning if
+// they decide about trust.
 func TestAllowedPaths(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.CallerPaths = []string{l.path("allowed")}
@@ -181,7 +181,8 @@ func TestAllowedPaths(t *testing.T) {
 	})
 }
 
-// TestOperatorIsRaisedToTheFloor checks that the operator's own configuration is not refused, but raised.
+// TestOperatorIsRaisedToTheFloor checks that the operator's own configuration is raised, not
+// refused.
 func TestOperatorIsRaisedToTheFloor(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.config("StrictHostKeyChecking no\n")
@@ -191,12 +192,13 @@ func TestOperatorIsRaisedToTheFloor(t *testing.T) {
 		l.fails(to(host1, ""), nil, term.HostKeyMismatch)
 		l.opts.HostKeyFloor = "disabled"
 		l.client(to(host1, ""), nil)
-		l.opts.HostKeyFloor = "acept_new" // a slip must not open the door
+		l.opts.HostKeyFloor = "acept_new" // a misspelling must not loosen the check
 		l.fails(to(host1, ""), nil, term.InvalidArgument)
 	})
 }
 
-// TestOperatorMay checks that what a caller may not do works from the operator's own files.
+// TestOperatorMay checks that the operator's own files may set every keyword forbidden to a
+// caller.
 func TestOperatorMay(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.stranger(addr1, sshserver.Config{})

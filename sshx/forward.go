@@ -14,7 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// dialThrough opens a channel to the next hop on the link before it (RFC 4254 section 7.2).
+// dialThrough opens a channel to the next hop through the link before it (RFC 4254 section
+// 7.2).
 func dialThrough(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
 	l.begin(stepTCP)
 	ch, reqs, err := via.openChannel(w.ctx, "direct-tcpip", ssh.Marshal(struct {
@@ -51,18 +52,19 @@ func dialThrough(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
 	}
 }
 
-// A forwardConn is a direct-tcpip channel as a net.Conn. Closing it wakes its readers and writers at once,
-// which closing the channel would not: a jump host that is frozen never confirms that.
+// A forwardConn is a direct-tcpip channel as a net.Conn. Its Close wakes readers and writers
+// at once; the channel's Close would not, because a frozen jump host never confirms it.
 type forwardConn struct {
 	net.Conn // a pipe to the goroutines that copy
 	remote   net.Addr
 	closing  sync.Once
 	closed   chan struct{} // closed by Close
-	over     chan struct{} // closed when the channel is done with
+	over     chan struct{} // closed when the copying to the channel has ended
 }
 
-// forward joins ch to a connection, with goroutines that end with the channel or the link it is on. The far side's end
-// is the end of both directions. Ours is passed on as one, and the far side has a moment to take what came before.
+// forward joins ch to a connection, with goroutines that end with the channel or its link.
+// The end of the far side ends both directions. The end of this side is passed on, and the
+// far side has a moment to read the data before it.
 func forward(via *link, ch ssh.Channel, reqs <-chan *ssh.Request, address string) *forwardConn {
 	near, far := net.Pipe()
 	c := &forwardConn{Conn: near, remote: forwardAddr(address), closed: make(chan struct{}), over: make(chan struct{})}
@@ -72,7 +74,7 @@ func forward(via *link, ch ssh.Channel, reqs <-chan *ssh.Request, address string
 		defer close(ended)
 		_, _ = io.Copy(far, ch)
 		_ = far.Close()
-		_, _ = io.Copy(io.Discard, ch) // what nobody reads must not keep its end from us
+		_, _ = io.Copy(io.Discard, ch) // unread data must not hide the end of the channel
 	})
 	via.wg.Go(func() {
 		defer close(c.over)
@@ -86,7 +88,7 @@ func forward(via *link, ch ssh.Channel, reqs <-chan *ssh.Request, address string
 		}
 		_ = ch.Close()
 	})
-	via.wg.Go(func() { // a far side that takes nothing would hold the channel as long as the link stands
+	via.wg.Go(func() { // a far side that reads nothing would keep the channel open as long as the link
 		select {
 		case <-c.over:
 			return
@@ -109,6 +111,7 @@ func (c *forwardConn) Close() error {
 	return c.Conn.Close()
 }
 
+// A forwardAddr is the address of the far side in the form host:port.
 type forwardAddr string
 
 func (forwardAddr) Network() string  { return "direct-tcpip" }

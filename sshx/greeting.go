@@ -10,23 +10,25 @@ import (
 	"sync"
 )
 
-// maxGreeting bounds the lines before the identification string that are kept for a message.
+// maxGreeting is the most bytes kept of the lines before the identification string, for a
+// message.
 const maxGreeting = 2 << 10
 
-// errNotSSH2 means that the peer identified itself as something else than SSH 2.
+// errNotSSH2 means that the peer identified itself as something other than SSH 2.
 type errNotSSH2 struct{ line string }
 
 func (e errNotSSH2) Error() string {
 	return fmt.Sprintf("the server speaks %q, not SSH 2", e.line)
 }
 
-// errTelnet means that the peer speaks Telnet. It need not be waited for: what comes before an identification string is
-// UTF-8 (RFC 4253 section 4.2), which has no byte IAC.
+// errTelnet means that the peer speaks Telnet. It is certain after the first byte IAC: the
+// text before an identification string is UTF-8 (RFC 4253 section 4.2), which does not
+// contain that byte.
 var errTelnet = errors.New("the server begins with Telnet's negotiation (IAC)")
 
-// A greetingConn watches what a server sends up to its identification string (RFC 4253 section 4.2), because
-// the lines before it are often the only reason given for a refusal, and because x/crypto/ssh would go on with
-// a server of protocol 1.
+// A greetingConn watches the server's data up to its identification string (RFC 4253 section
+// 4.2). The lines before it are often the only reason given for a refusal. It also stops a
+// server of protocol 1, which x/crypto/ssh would accept.
 type greetingConn struct {
 	net.Conn
 	identified func() // called once, when the identification string is complete
@@ -38,10 +40,10 @@ type greetingConn struct {
 	size    int
 	version string
 	end     error  // why reading has ended
-	atEnd   func() // called before the reader learns that; nil: nothing
+	atEnd   func() // called before the reader gets that error; may be nil
 }
 
-// Read passes on what the server sends.
+// Read reads from the server and scans the data until the identification string.
 func (c *greetingConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.mu.Lock()
@@ -68,8 +70,9 @@ func (c *greetingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write sends what is ours. A server that has hung up has perhaps said why: that is still to be read, so before
-// the identification string a failure is left for Read to find.
+// Write sends our data. A server that has hung up may have sent a reason that is still
+// unread. Therefore, before the identification string, an error of Write is left for Read to
+// find.
 func (c *greetingConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if err == nil {
@@ -83,7 +86,7 @@ func (c *greetingConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// scan looks for the identification string. Requires c.mu.
+// scan looks for the identification string. The caller must hold c.mu.
 func (c *greetingConn) scan(p []byte) (found bool, bad error) {
 	for len(p) > 0 {
 		i := bytes.IndexByte(p, '\n')
@@ -116,21 +119,21 @@ func (c *greetingConn) scan(p []byte) (found bool, bad error) {
 	return false, nil
 }
 
-// onEnd sets what is called at the end of reading.
+// onEnd sets the function to call at the end of reading.
 func (c *greetingConn) onEnd(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.atEnd = f
 }
 
-// ended returns why nothing more can come from the server, or nil as long as something can.
+// ended returns the error that ended reading, or nil while it continues.
 func (c *greetingConn) ended() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.end
 }
 
-// said returns what the server sent before its identification string, on one line.
+// said returns the server's text before its identification string, on one line.
 func (c *greetingConn) said() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// handshake logs in to a hop over raw, which it closes if it fails. It is over when the watchdog is.
+// handshake logs in to a hop over raw, and closes raw if it fails. It ends with the watchdog.
 func handshake(w *watchdog, raw net.Conn, h *hop, l *ladder, p term.Prompter) (*link, error) {
 	stop := context.AfterFunc(w.ctx, func() { _ = raw.Close() })
 	k := &link{hop: h, raw: raw, seen: new(authRecord), agent: h.agentForwarding()}
@@ -30,10 +30,11 @@ func handshake(w *watchdog, raw net.Conn, h *hop, l *ladder, p term.Prompter) (*
 	return k, nil
 }
 
+// handshake runs the key exchange, the host key check and the login, and starts the link.
 func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	h := k.hop
 	var ip net.IP
-	if tcp, ok := k.raw.RemoteAddr().(*net.TCPAddr); ok && h.proxy == nil { // not the proxy's: ours may be on loopback
+	if tcp, ok := k.raw.RemoteAddr().(*net.TCPAddr); ok && h.proxy == nil { // the address must not be that of a proxy, which may be on loopback
 		ip = tcp.IP
 	}
 	keyOptions := h.hostKeys
@@ -55,13 +56,13 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	auth := newPlanner(w, h, p, k.seen, conn.ended)
 	defer auth.close()
 	verify := keys.HostKeyCallback(w.ctx)
-	var loggedIn atomic.Bool // a later key exchange runs in a goroutine of the library's
+	var loggedIn atomic.Bool // a later key exchange runs in a goroutine of the library
 	config := &ssh.ClientConfig{
 		Config:            ssh.Config{KeyExchanges: h.kex, Ciphers: h.ciphers, MACs: h.macs, RekeyThreshold: h.rekey},
 		User:              h.user,
 		HostKeyAlgorithms: h.offer(keys),
 		HostKeyCallback: func(name string, remote net.Addr, key ssh.PublicKey) error {
-			if loggedIn.Load() { // a later key exchange: the same key must come again
+			if loggedIn.Load() { // a later key exchange must show the same key
 				return verify(name, remote, key)
 			}
 			l.begin(stepHostKey)
@@ -94,7 +95,7 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	res := keys.Result()
 	k.conn, k.version, k.method = sc, string(sc.ServerVersion()), k.seen.last
 	k.keyPrint, k.changed, k.warnings = res.Fingerprint, res.Changed, append(res.Warnings, k.seen.notes...)
-	if k.changed { // as ssh(1): nothing of ours is lent to a host that may be another
+	if k.changed { // like ssh(1): no forwarding to a host that may be an impostor
 		k.agent = nil
 	}
 	if k.agent != nil {
@@ -111,16 +112,19 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	return nil
 }
 
-// maxBanner bounds what is kept of what a server says before authentication.
+// maxBanner is the most bytes kept of the banner before authentication (RFC 4252 section
+// 5.4).
 const maxBanner = 64 << 10
 
-// clientVersion is our identification string (RFC 4253 section 4.2).
+// clientVersion is our identification string (RFC 4253 section 4.2), without a
+// VersionAddendum.
 const clientVersion = "SSH-2.0-ptyctl"
 
+// canAsk reports whether questions of h may be put to a person.
 func canAsk(p term.Prompter, h *hop) bool { return p != nil && !h.cred.batch }
 
-// ask puts a question to the person while the watchdog sleeps, or fails as nobody can be asked. Any other error
-// is a *term.Error, and the end of the login.
+// ask puts a question to the person while the watchdog is paused. It returns errNobodyToAsk
+// if questions are not possible. Any other error is a *term.Error and ends the login.
 func ask(w *watchdog, p term.Prompter, h *hop, q term.Prompt) (string, error) {
 	if !canAsk(p, h) {
 		return "", errNobodyToAsk
@@ -138,9 +142,10 @@ func ask(w *watchdog, p term.Prompter, h *hop, q term.Prompt) (string, error) {
 	return answer, err
 }
 
+// errNobodyToAsk is the error of a question that cannot be asked.
 var errNobodyToAsk = errors.New("nobody may be asked (auth.interactive is false, or BatchMode is on)")
 
-// explain turns what ended a handshake into what the caller can act on.
+// explain converts the error that ended a handshake to one that the caller can act on.
 func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner, err error) error {
 	h, rung := k.hop, l.at()
 	if w.ctx.Err() != nil {
@@ -154,7 +159,7 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 		return known
 	}
 	if own, ok := errors.AsType[*term.Error](err); ok {
-		named := *own // it may be somebody else's
+		named := *own // a copy, because the error may be shared
 		if named.Details == nil {
 			named.Details = details
 			details.Rule = auth.withhold.rule
@@ -178,7 +183,7 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 		return failed(term.ConnectFailed, "%s is not an SSH 2 server: it says %q; check the port", h, old.line)
 	}
 	if errors.Is(err, errTelnet) {
-		details.ServerMessage = "" // it is no text
+		details.ServerMessage = "" // the bytes are not text
 		return failed(
 			term.ConnectFailed,
 			"%s is a Telnet server, not an SSH server; use protocol telnet, or check the port",
@@ -225,7 +230,7 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 			said,
 			err,
 		)
-		// A server that turns us away for want of room says nothing, or that (sshd_config(5) MaxStartups).
+		// A server without room for the connection sends no reason, or this one (sshd_config(5) MaxStartups).
 		if details.ServerMessage == "" || strings.Contains(details.ServerMessage, "MaxStartups") {
 			return &retry{err: closed, noRoom: true}
 		}
@@ -241,7 +246,8 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 	}
 }
 
-// hostKeyError turns the host key verifier's refusals into the caller's.
+// hostKeyError converts an error of the host key check to one of package term, or returns nil
+// for other errors.
 func hostKeyError(h *hop, d *term.Details, err error) error {
 	var (
 		unknown  *hostkeys.UnknownError
@@ -274,6 +280,7 @@ func hostKeyError(h *hop, d *term.Details, err error) error {
 	return nil
 }
 
+// knownKey returns the line of a known_hosts file for term.Details.
 func knownKey(e hostkeys.Entry) term.KnownKey {
 	return term.KnownKey{File: e.File, Line: e.Line, Type: e.Type, Fingerprint: e.Fingerprint}
 }

@@ -15,76 +15,78 @@ import (
 	"ptyctl/term"
 )
 
-// A hop is one host to log in to, with everything that decides how: the outcome of ssh_config, the caller's
-// wishes and the operator's floor.
+// A hop is one host to log in to, with all its settings: the result of ssh_config, the call
+// and the operator's limits.
 type hop struct {
-	index   int      // 0: the first on the way
-	name    string   // as it was asked for
+	index   int      // 0 for the first hop
+	name    string   // the name in the call or the list of jumps
 	vouched []string // see term.PlannedHop
-	host    string   // what to connect to
+	host    string   // name or address to connect to
 	port    int
 	user    string
 
 	family        string // "tcp", "tcp4", "tcp6"
 	bindAddress   string
 	bindInterface string
-	proxy         *url.URL // SOCKS5 or HTTP; nil: none
+	proxy         *url.URL // SOCKS5 or HTTP; nil for none
 	attempts      int
 	tcpKeep       bool
-	addrs         []netip.Addr                                                         // what host resolves to, as it was judged; nil: it is looked up when it is dialed
-	lookUpErr     error                                                                // why it could not be looked up
-	proxyAddrs    []netip.Addr                                                         // the same of the proxy
-	dial          func(ctx context.Context, network, address string) (net.Conn, error) // nil: TCP
+	addrs         []netip.Addr // the approved addresses of host; nil: looked up when dialed
+	lookUpErr     error        // the error of that lookup
+	proxyAddrs    []netip.Addr // the approved addresses of the proxy
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: TCP
 
 	kex, ciphers, macs, hostKeyAlgos, pubkeyAlgos []string
-	hostKeyFixed                                  bool // HostKeyAlgorithms was given in full: do not reorder
+	hostKeyFixed                                  bool // HostKeyAlgorithms sets the order: do not change it
 	hostKeys                                      hostkeys.Options
-	updateHostKeys                                bool   // known_hosts follows what the server announces
+	updateHostKeys                                bool   // known_hosts follows the server's announcements
 	rekey                                         uint64 // bytes; 0: the cipher's limit
-	forwardAgent                                  string // socket of the agent to forward; empty: none
+	forwardAgent                                  string // socket of the agent to forward; empty for none
 	version                                       string // VersionAddendum
 
 	cred   credentials
-	may    term.CredentialGrant // which of them
-	tried  *trial               // what is used although may withholds it; nil: nothing is
-	record hostkeys.Options     // what the operator has on record
+	may    term.CredentialGrant // the credentials that the policy grants
+	tried  *trial               // reports credentials that may would withhold; nil: they are withheld
+	record hostkeys.Options     // the operator's recorded keys
 
-	keepalive      time.Duration // <= 0: none
+	keepalive      time.Duration // <= 0: no keepalives
 	keepaliveCount int
 }
 
-// credentials are what a hop may use to prove who we are.
+// credentials are the credentials available at one hop.
 type credentials struct {
 	method     string // the caller's auth.method: "", "auto", "password", "private_key", "agent"
 	password   term.Secret
 	privateKey term.Secret
 	passphrase term.Secret
 
-	preferred      []string // authentication methods, most preferred first
+	preferred      []string // authentication methods, the preferred one first
 	identityFiles  []string
 	certificates   []string
 	identitiesOnly bool
-	agentSocket    string        // empty: no agent
-	prompts        int           // how often a password may be asked
+	agentSocket    string        // empty for no agent
+	prompts        int           // most attempts by password or question
 	batch          bool          // never ask
-	refused        []string      // fingerprints of keys not to be offered again
-	notes          []string      // what is wrong with them, for a message
-	signer         ssh.Signer    // privateKey, if it could be read without asking
+	refused        []string      // fingerprints of keys that must not be offered again
+	notes          []string      // problems with these credentials, for a message
+	signer         ssh.Signer    // privateKey, if it could be read without a question
 	addKeys        string        // AddKeysToAgent: no, yes, ask or confirm
-	addLifetime    time.Duration // in the agent; 0: for ever
+	addLifetime    time.Duration // lifetime in the agent; 0 for no limit
 }
 
-// String is the hop as messages name it.
+// String returns the hop's name in messages: user@host:port.
 func (h *hop) String() string {
-	if h.user == "" { // nobody logs in there
+	if h.user == "" { // a target without SSH has no login
 		return h.address()
 	}
 	return h.user + "@" + h.address()
 }
 
+// address returns host:port.
 func (h *hop) address() string { return net.JoinHostPort(h.host, strconv.Itoa(h.port)) }
 
-// prompt fills in who is asked for.
+// prompt adds the hop, user and host to a question.
 func (h *hop) prompt(q term.Prompt) term.Prompt {
 	q.Hop, q.User, q.Host = h.index, h.user, h.host
 	if h.port != 22 {
@@ -93,7 +95,7 @@ func (h *hop) prompt(q term.Prompt) term.Prompt {
 	return q
 }
 
-// offer returns the host key algorithms to offer, those of known keys first.
+// offer returns the host key algorithms to offer, those of recorded keys first.
 func (h *hop) offer(keys *hostkeys.Verifier) []string {
 	if h.hostKeyFixed {
 		return h.hostKeyAlgos
@@ -101,7 +103,7 @@ func (h *hop) offer(keys *hostkeys.Verifier) []string {
 	return keys.Algorithms(h.hostKeyAlgos)
 }
 
-// agentForwarding returns what the server may use of our agent, or nil.
+// agentForwarding returns the agent to forward to the server, or nil.
 func (h *hop) agentForwarding() *agentForwarding {
 	if h.forwardAgent == "" {
 		return nil

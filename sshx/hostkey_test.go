@@ -12,7 +12,7 @@ import (
 	"ptyctl/term"
 )
 
-// untouched checks that a server was shown nothing of who we are.
+// untouched checks that a server received no credential.
 func untouched(t *testing.T, srv *sshserver.Server) {
 	t.Helper()
 	if n := srv.Stats(); len(n.Attempts) != 0 || n.PasswordsSeen != 0 || len(n.KeysOffered) != 0 || n.Authenticated != 0 {
@@ -20,8 +20,8 @@ func untouched(t *testing.T, srv *sshserver.Server) {
 	}
 }
 
-// TestHostKeyBeforeCredentials checks that a host whose key is not the recorded one learns nothing: neither as
-// the target, nor as a jump host, nor behind one.
+// TestHostKeyBeforeCredentials checks that a host with a wrong key receives no credential: as
+// the target, as a jump host, and behind one.
 func TestHostKeyBeforeCredentials(t *testing.T) {
 	other, _ := newKey(t)
 	for _, key := range []struct {
@@ -44,7 +44,7 @@ func TestHostKeyBeforeCredentials(t *testing.T) {
 	} {
 		for _, place := range []string{"target", "jump host", "behind a jump host"} {
 			if place == "jump host" && key.name == "pinned" {
-				continue // a pin is the target's
+				continue // a pin applies to the target
 			}
 			t.Run(key.name+" "+place, func(t *testing.T) {
 				inBubble(t, func(t *testing.T, l *lab) {
@@ -78,7 +78,8 @@ func TestHostKeyBeforeCredentials(t *testing.T) {
 	}
 }
 
-// TestHostKeyIsAsked checks policy ask: the question, a yes, a no, a caller who does not answer, and nobody there.
+// TestHostKeyIsAsked checks policy ask: the question, a yes, a no, a caller that does not
+// answer, and no person to ask.
 func TestHostKeyIsAsked(t *testing.T) {
 	stop := errors.New("not now")
 	for _, tc := range []struct {
@@ -121,8 +122,8 @@ func TestHostKeyIsAsked(t *testing.T) {
 	}
 }
 
-// TestUntrustedHostGetsNoSecret checks that a changed key, accepted because the operator has switched checking
-// off, is sent neither password nor answers.
+// TestUntrustedHostGetsNoSecret checks that a host with a changed key, accepted because the
+// operator has switched checking off, receives neither password nor answers.
 func TestUntrustedHostGetsNoSecret(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)

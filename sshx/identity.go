@@ -18,7 +18,7 @@ func (s *sealedKey) Sign(rand io.Reader, data []byte) (*ssh.Signature, error) {
 	return s.SignWithAlgorithm(rand, data, "")
 }
 
-// SignWithAlgorithm implements ssh.AlgorithmSigner.
+// SignWithAlgorithm implements ssh.AlgorithmSigner. The first call decrypts the key.
 func (s *sealedKey) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
 	opened, err := s.open()
 	if err != nil {
@@ -27,11 +27,11 @@ func (s *sealedKey) SignWithAlgorithm(rand io.Reader, data []byte, algorithm str
 	return opened.SignWithAlgorithm(rand, data, algorithm)
 }
 
-// maxKeyFile bounds the size of a key file in bytes; the largest keys have some 13 KiB.
+// maxKeyFile is the largest key file read, in bytes; the largest keys have some 13 KiB.
 const maxKeyFile = 64 << 10
 
-// readKeyFile returns the content of a file that may hold a key. The path may come from a caller: a device or a
-// named pipe would never end.
+// readKeyFile reads a file that may hold a key. It refuses devices and named pipes, because a
+// caller may have chosen the path and a read would not end.
 func readKeyFile(path string) ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -46,7 +46,8 @@ func readKeyFile(path string) ([]byte, fs.FileInfo, error) {
 	return data, info, rootPathError(err)
 }
 
-// rootPathError strips the operation and path that os puts around an error: the message names them itself.
+// rootPathError removes the operation and path that package os adds to an error; the messages
+// here have their own.
 func rootPathError(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -54,7 +55,7 @@ func rootPathError(err error) error {
 	return err
 }
 
-// decrypt opens an encrypted private key.
+// decrypt decrypts a private key with parse.
 func decrypt(
 	parse func(pem, passphrase []byte) (ssh.Signer, error),
 	name string,
@@ -71,7 +72,7 @@ func decrypt(
 	return as, nil
 }
 
-// callerKey parses the key that came with the call. An error that says its passphrase is missing is an
+// callerKey parses the key of the call. If its passphrase is missing, the error is an
 // *ssh.PassphraseMissingError.
 func callerKey(c credentials) (ssh.Signer, error) {
 	pem := []byte(c.privateKey.Reveal())
@@ -105,7 +106,7 @@ func callerKey(c credentials) (ssh.Signer, error) {
 	}
 }
 
-// unreadableKey says why a private key cannot be read, and what would help.
+// unreadableKey returns why a private key cannot be read, and the remedy.
 func unreadableKey(pem []byte, err error) string {
 	switch {
 	case len(bytes.TrimSpace(pem)) == 0:
@@ -129,9 +130,9 @@ func unreadableKey(pem []byte, err error) string {
 	}
 }
 
-// publicHalf returns the public key that belongs to an identity file, as far as it can be told without a
-// passphrase: from the file itself, or from the .pub file beside it. The identity may itself be a public key,
-// as in an IdentityFile that only names a key of the agent's.
+// publicHalf returns the public key of an identity file if that is possible without a
+// passphrase: from the file itself, or from the .pub file beside it. The identity may itself
+// be a public key, for example of a key in the agent.
 func publicHalf(path string) ssh.PublicKey {
 	for _, name := range []string{path, path + ".pub"} {
 		data, _, err := readKeyFile(name)
@@ -154,8 +155,8 @@ func publicHalf(path string) ssh.PublicKey {
 	return nil
 }
 
-// certified returns, for each user certificate that is configured or lies beside an identity, a signer made of
-// it and the private key it belongs to.
+// certified returns a signer for each user certificate that is configured, or that is beside
+// an identity. The signer needs the private key among keys.
 func (k *keyring) certified(keys []ssh.Signer) []ssh.Signer {
 	paths := append([]string(nil), k.h.cred.certificates...)
 	for _, id := range k.h.cred.identityFiles {

@@ -4,5 +4,5 @@ package sshx
 
 import "io/fs"
 
-// exposed accepts every file: its permissions are not those of Unix.
+// exposed accepts every file, because permissions here are not those of Unix.
 func exposed(fs.FileInfo) string { return "" }

@@ -15,13 +15,14 @@ import (
 	"ptyctl/term"
 )
 
-// TestEncryptedIdentity checks that a passphrase is asked for a key that the server accepts, and for no other.
+// TestEncryptedIdentity checks that the passphrase is asked only for a key that the server
+// accepts.
 func TestEncryptedIdentity(t *testing.T) {
 	key, pem := sealedKey(t)
 	other, _ := newKey(t)
 	for _, tc := range []struct {
 		name    string
-		accepts ssh.PublicKey // in place of the key's
+		accepts ssh.PublicKey // instead of the key
 		pass    string
 		p       *prompter
 		works   bool
@@ -67,7 +68,7 @@ func TestEncryptedIdentity(t *testing.T) {
 	}
 }
 
-// TestCallerKey checks the key that comes with the call.
+// TestCallerKey checks the key of the call.
 func TestCallerKey(t *testing.T) {
 	key, plain := newKey(t)
 	inBubble(t, func(t *testing.T, l *lab) {
@@ -92,7 +93,8 @@ func TestCallerKey(t *testing.T) {
 	})
 }
 
-// TestTooManyFailures checks that the keys a server had enough of are not offered again on the next connection.
+// TestTooManyFailures checks that keys refused before the server hung up are not offered
+// again on the next connection.
 func TestTooManyFailures(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		right, pem := newKey(t)
@@ -113,8 +115,8 @@ func TestTooManyFailures(t *testing.T) {
 	})
 }
 
-// TestKeyFilesThatCannotBeUsed checks that each is named with the reason, in the error, and that none stops the
-// others.
+// TestKeyFilesThatCannotBeUsed checks that the error names each file with the reason, and
+// that none prevents the use of the others.
 func TestKeyFilesThatCannotBeUsed(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{}})
@@ -139,7 +141,8 @@ func TestKeyFilesThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-// TestUserCertificate checks that a certificate beside an identity is offered before the key itself.
+// TestUserCertificate checks that a certificate beside an identity is offered before the
+// plain key.
 func TestUserCertificate(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
@@ -163,7 +166,7 @@ func TestUserCertificate(t *testing.T) {
 	})
 }
 
-// TestUnreadableKeys checks what is said of text that is no usable private key.
+// TestUnreadableKeys checks the messages for text that is not a usable private key.
 func TestUnreadableKeys(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "empty",

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// exposed says why a private key file must not be used, as ssh(1) does: it belongs to us, and others can read
-// it. Empty: it may be used.
+// exposed returns why a private key file must not be used, by the rule of ssh(1): it belongs
+// to this user and others can read it. An empty result means that it may be used.
 func exposed(info fs.FileInfo) string {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if ok && int(st.Uid) == os.Getuid() && info.Mode().Perm()&0o077 != 0 {

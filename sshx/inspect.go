@@ -9,33 +9,35 @@ import (
 	"ptyctl/term"
 )
 
-// An Inspection is what the way to a target looks like before anything is sent: for people who want to know why.
+// An Inspection is the plan for a target before any packet is sent, for people who look for a
+// problem.
 type Inspection struct {
-	// Hosts are those that ssh_config was evaluated for: the target first, then its jump hosts, as one led to another.
+	// Hosts are the hosts that ssh_config was evaluated for: the target first, then its jump
+	// hosts in the order in which they were found.
 	Hosts []InspectedHost
 
-	Way      []string // user@host:port to log in at, the target last; nil: there is none
-	Warnings []string // what a session would be told
+	Way      []string // user@host:port of each login, the target last; nil after an error
+	Warnings []string // the warnings of a session
 }
 
-// An InspectedHost is one host of the way, and how we would log in there.
+// An InspectedHost is one host of the plan, with the settings for the login there.
 type InspectedHost struct {
-	Name   string // as it was asked for
+	Name   string // the name in the call or the list of jumps
 	Config *sshconfig.Config
 
-	HostKeyPolicy hostkeys.Policy // after the operator's floor
-	KnownHosts    []string        // files that are compared, the user's first
-	Methods       []string        // authentication methods that may be used, most preferred first
-	Agent         string          // socket; empty: none
+	HostKeyPolicy hostkeys.Policy // with the operator's floor applied
+	KnownHosts    []string        // known_hosts files, the user's first
+	Methods       []string        // allowed authentication methods, the preferred one first
+	Agent         string          // socket; empty for none
 
-	cred *credentials // nil: the host was not planned, because something before it is refused
+	cred *credentials // nil: not planned, because an earlier step was refused
 }
 
-// Planned reports whether the fields after Config are known: they are not once something is refused.
+// Planned reports whether the fields after Config are set. They are not after a refusal.
 func (h *InspectedHost) Planned() bool { return h.cred != nil }
 
-// Inspect evaluates what Dial would do. The error is the one with which Dial would refuse the target before it connects;
-// the Inspection then has what was found out until then.
+// Inspect evaluates the plan of Dial. The error is the one with which Dial would refuse the
+// target before it connects; the Inspection then has the findings up to that point.
 func Inspect(ctx context.Context, t term.Target, o Options) (*Inspection, error) {
 	p, r, err := plan(ctx, t, o.withDefaults())
 	if p == nil {
@@ -59,15 +61,15 @@ func Inspect(ctx context.Context, t term.Target, o Options) (*Inspection, error)
 	return in, err
 }
 
-// An evaluated is a host whose ssh_config was read.
+// An evaluated is a host with its evaluated ssh_config.
 type evaluated struct {
 	name      string
 	cfg       *sshconfig.Config
-	overrides []sshconfig.Override // with which it was read
-	hop       *hop                 // nil: not planned yet
+	overrides []sshconfig.Override // the options of that evaluation
+	hop       *hop                 // nil before it is planned
 }
 
-// planned notes that cfg has become a hop.
+// planned records the hop made from cfg.
 func (p *planning) planned(cfg *sshconfig.Config, h *hop) {
 	for i := range p.evaluated {
 		if p.evaluated[i].cfg == cfg {

@@ -18,7 +18,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestInspect looks at a way over a jump host, and at every kind of key file, without anything to connect to.
+// TestInspect inspects a route over a jump host, with every kind of key file, without any
+// connection.
 func TestInspect(t *testing.T) {
 	home := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
@@ -131,7 +132,7 @@ Host tunnel
 		t.Error("a key is shown")
 	}
 
-	// A target that is refused is shown as far as it was understood.
+	// The inspection of a refused target must have the hosts found before the refusal.
 	in, err = sshx.Inspect(t.Context(), term.Target{Host: "tunnel"}, o)
 	if err == nil || len(in.Hosts) != 1 || in.Hosts[0].Planned() || len(in.Hosts[0].Config.Unsupported) != 1 ||
 		in.Way != nil {
@@ -140,7 +141,8 @@ Host tunnel
 	if ids, err := in.Hosts[0].Identities(t.Context()); ids != nil || err != nil {
 		t.Errorf("a host that is not planned has keys: %v, %v", ids, err)
 	}
-	if in, err := sshx.Inspect(t.Context(), term.Target{Host: "web", SSH: term.SSHOptions{ExtraArgs: []string{"-L", "1:2:3"}}}, o); err == nil ||
+	refused := term.Target{Host: "web", SSH: term.SSHOptions{ExtraArgs: []string{"-L", "1:2:3"}}}
+	if in, err := sshx.Inspect(t.Context(), refused, o); err == nil ||
 		len(in.Hosts) != 0 {
 		t.Errorf("extra_args: %v, %+v", err, in)
 	}

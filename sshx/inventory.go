@@ -14,28 +14,30 @@ import (
 	"ptyctl/sshx/sshconfig"
 )
 
-// An Identity is a key, or a certificate for one, with which we could log in. It holds nothing secret.
+// An Identity is a key, or a certificate for one, that a login could use. It contains no
+// secret.
 type Identity struct {
-	From        string // its file; "agent"
-	Type        string // such as "ssh-ed25519"
-	Fingerprint string // "SHA256:..."; empty: not known without the passphrase
+	From        string // path of its file, or "agent"
+	Type        string // for example "ssh-ed25519"
+	Fingerprint string // "SHA256:..."; empty if unknown without the passphrase
 	Comment     string
 	Encrypted   bool
-	Certificate *CertificateInfo // nil: it is a key
-	Problem     string           // why it cannot be used; empty: it can
+	Certificate *CertificateInfo // nil for a plain key
+	Problem     string           // why it is unusable; empty if it is usable
 }
 
-// A CertificateInfo says what a user certificate is good for.
+// A CertificateInfo describes a user certificate.
 type CertificateInfo struct {
 	KeyID       string
-	Principals  []string // empty: any
+	Principals  []string // empty for any
 	ValidAfter  time.Time
-	ValidBefore time.Time // zero: for ever
+	ValidBefore time.Time // zero for no limit
 	Authority   string    // fingerprint of the key that signed it
 }
 
-// Identities lists the keys that a login at h could use: those of the agent, then those in files. Default files that do not
-// exist are left out. agentErr says why the agent lists none, and is nil when there is no agent to ask.
+// Identities lists the keys that a login at h could use: those of the agent, then those in
+// files. It omits default files that do not exist. agentErr is the agent's error, and nil
+// without an agent.
 func (h *InspectedHost) Identities(ctx context.Context) (ids []Identity, agentErr error) {
 	if h.cred == nil {
 		return nil, nil
@@ -65,7 +67,7 @@ func (h *InspectedHost) Identities(ctx context.Context) (ids []Identity, agentEr
 	return ids, agentErr
 }
 
-// agentIdentities asks the agent what it holds, and has agentTimeout for it.
+// agentIdentities lists the agent's keys, within agentTimeout.
 func agentIdentities(ctx context.Context, socket string) ([]Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
 	defer cancel()
@@ -89,7 +91,7 @@ func agentIdentities(ctx context.Context, socket string) ([]Identity, error) {
 	return ids, nil
 }
 
-// describeKey tells what a public key or certificate is.
+// describeKey describes a public key or certificate.
 func describeKey(from string, key ssh.PublicKey) Identity {
 	if k, ok := key.(*agent.Key); ok {
 		if parsed, err := ssh.ParsePublicKey(k.Blob); err == nil {
@@ -112,7 +114,8 @@ func describeKey(from string, key ssh.PublicKey) Identity {
 	return id
 }
 
-// certTime is a time of a certificate (PROTOCOL.certkeys); the zero time for 0 and for ever.
+// certTime converts a time of a certificate (PROTOCOL.certkeys); the zero time means 0 or no
+// limit.
 func certTime(seconds uint64) time.Time {
 	if seconds == 0 || seconds >= 1<<62 {
 		return time.Time{}
@@ -120,6 +123,7 @@ func certTime(seconds uint64) time.Time {
 	return time.Unix(int64(seconds), 0)
 }
 
+// problem returns why the certificate is not valid at now, or "".
 func (c *CertificateInfo) problem(now time.Time) string {
 	switch {
 	case !c.ValidBefore.IsZero() && !now.Before(c.ValidBefore):
@@ -130,7 +134,7 @@ func (c *CertificateInfo) problem(now time.Time) string {
 	return ""
 }
 
-// fileIdentity looks at a file of IdentityFile; ok is false if there is none.
+// fileIdentity describes a file of IdentityFile; ok is false if it does not exist.
 func fileIdentity(path string) (id Identity, ok bool) {
 	id.From = path
 	pem, info, err := readKeyFile(path)
@@ -162,7 +166,7 @@ func fileIdentity(path string) (id Identity, ok bool) {
 	return id, true
 }
 
-// certificateIdentity looks at a file that may hold a certificate; ok is false if there is none.
+// certificateIdentity describes a file with a certificate; ok is false if it does not exist.
 func certificateIdentity(path string) (id Identity, ok bool) {
 	data, _, err := readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

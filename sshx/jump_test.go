@@ -15,8 +15,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestChain checks a way over three jump hosts, each with a user, credentials and a host key of its own, and
-// that the caller's password reaches the target only.
+// TestChain checks a route over three jump hosts, each with its own user, credentials and
+// host key. The caller's password must reach the target only.
 func TestChain(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
@@ -80,7 +80,8 @@ Host jump2
 	})
 }
 
-// TestPasswordStaysFromJumpHosts checks that a jump host that wants a password does not get the target's.
+// TestPasswordStaysFromJumpHosts checks that a jump host that asks for a password does not
+// get the target's.
 func TestPasswordStaysFromJumpHosts(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j := l.server(
@@ -134,7 +135,7 @@ func TestWaysThatDoNotWork(t *testing.T) {
 	}
 }
 
-// TestProxyCommandAsJump checks that "ssh -W" is understood, without running anything.
+// TestProxyCommandAsJump checks that "ssh -W" becomes a jump, without running a program.
 func TestProxyCommandAsJump(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j := l.server("192.0.2.1:2222", sshserver.Config{AllowForward: true})
@@ -142,13 +143,13 @@ func TestProxyCommandAsJump(t *testing.T) {
 		l.config("Host 192.0.2.2\n ProxyCommand ssh -q -p 2222 -W %h:%p bob@192.0.2.1\n")
 		run(t, l.client(to("192.0.2.2", ""), nil), term.ExecRequest{Command: "exit 0"})
 		if n := j.Stats(); n.Forwards != 1 || n.Attempts[sshserver.Attempt{User: "bob", Method: "none"}] != 1 {
-			t.Errorf("%+v", n)
+			t.Errorf("Stats = %+v, want one forward and one login of bob without a method", n)
 		}
 	})
 }
 
-// TestSharedJumpHost checks that two sessions share the connection to their jump host, which is closed with the
-// later of them, and that its end is theirs.
+// TestSharedJumpHost checks that two sessions share the connection to their jump host, that
+// the later of them closes it, and that its end is the end of both.
 func TestSharedJumpHost(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j := l.server(addr1, sshserver.Config{AllowForward: true})
@@ -195,8 +196,8 @@ func TestSharedJumpHost(t *testing.T) {
 	})
 }
 
-// TestFrozenJumpHost checks that a jump host that falls silent between two hops holds nobody up for longer than
-// the connection may take.
+// TestFrozenJumpHost checks that a jump host that stops answering between two hops delays a
+// caller only up to the connection's time limit.
 func TestFrozenJumpHost(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j := l.server(addr1, sshserver.Config{AllowForward: true})
@@ -215,8 +216,9 @@ func TestFrozenJumpHost(t *testing.T) {
 	})
 }
 
-// TestCloseOverFrozenJumpHost checks that closing is quick when nothing gets through, a Write included. It takes
-// real time: a goroutine that waits for a mutex of the library's stops the clock of a bubble.
+// TestCloseOverFrozenJumpHost checks that Close is quick on a frozen connection, even during
+// a Write. It takes real time: a goroutine that waits for a mutex of the library stops the
+// clock of a bubble.
 func TestCloseOverFrozenJumpHost(t *testing.T) {
 	l := newLab(t)
 	l.limit = 16 << 10

@@ -8,9 +8,9 @@ import (
 	"ptyctl/term"
 )
 
-// A keepalive asks the server now and then whether it is still there, and ends the link when it has not
-// answered several times in a row (ssh_config(5) ServerAliveInterval, ServerAliveCountMax). Between questions
-// it costs a timer, no goroutine.
+// A keepalive asks the server at intervals for an answer, and ends the link after several
+// questions in a row without one (ssh_config(5) ServerAliveInterval, ServerAliveCountMax).
+// Between questions it costs a timer and no goroutine.
 type keepalive struct {
 	k        *link
 	interval time.Duration
@@ -19,11 +19,11 @@ type keepalive struct {
 	mu      sync.Mutex // guards the following
 	timer   *time.Timer
 	stopped bool
-	asking  bool // a question is unanswered
-	missed  int
+	asking  bool // a question is waiting for its answer
+	missed  int  // ticks since that question
 }
 
-// watchAlive starts asking. An interval of zero or less never does.
+// watchAlive starts the questions. With an interval of zero or less there are none.
 func watchAlive(k *link, interval time.Duration, limit int) *keepalive {
 	a := &keepalive{k: k, interval: interval, max: limit}
 	if interval > 0 {
@@ -34,8 +34,9 @@ func watchAlive(k *link, interval time.Duration, limit int) *keepalive {
 	return a
 }
 
-// next is the time to the next tick. Long intervals end on common instants, at most a sixth late, so that a
-// thousand connections wake the process together and not a thousand times.
+// next returns the time to the next tick. Long intervals end at common instants, at most a
+// sixth late, so that a thousand connections wake the process together and not a thousand
+// times.
 func (a *keepalive) next() time.Duration {
 	step := a.interval / 6
 	if step < time.Second {
@@ -45,6 +46,7 @@ func (a *keepalive) next() time.Duration {
 	return now.Add(a.interval + step - 1).Truncate(step).Sub(now)
 }
 
+// stop ends the questions.
 func (a *keepalive) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,8 +56,8 @@ func (a *keepalive) stop() {
 	}
 }
 
-// tick runs once per interval, in a goroutine of its own. While one tick waits for its answer, the following
-// ones count.
+// tick runs once per interval, in a goroutine of its own. While one tick waits for its
+// answer, the next ones count the missed intervals.
 func (a *keepalive) tick() {
 	a.mu.Lock()
 	if a.stopped {
@@ -90,7 +92,7 @@ func (a *keepalive) tick() {
 	a.mu.Unlock()
 
 	defer a.k.wg.leave()
-	// Any answer will do: OpenSSH and dropbear both refuse the request, and thereby show that they live.
+	// Any answer counts: OpenSSH and dropbear both refuse the request, which shows that they work.
 	_, _, err := a.k.conn.SendRequest("keepalive@openssh.com", true, nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,9 +17,10 @@ import (
 	"ptyctl/term"
 )
 
-// A keyring yields the keys to offer on one hop, one at a time, in ssh(1)'s order: certificates, the agent's
-// keys that the configuration names, the agent's other keys, keys in files. What costs something (the agent,
-// reading files, a passphrase) is put off until it is needed.
+// A keyring returns the keys to offer on one hop, one at a time, in the order of ssh(1):
+// certificates, the agent's keys that the configuration names, the agent's other keys, keys
+// in files. Expensive steps (the agent, reading files, a passphrase) are done only when they
+// are needed.
 type keyring struct {
 	w        *watchdog
 	h        *hop
@@ -30,16 +31,18 @@ type keyring struct {
 	loaded bool
 	keys   []ssh.Signer
 	held   map[string]bool           // fingerprints of the agent's keys
-	opened map[string]agent.AddedKey // keys from files, by fingerprint, as the agent would be given them
-	ready  []ssh.Signer              // the key before once more, in another way
-	agent  net.Conn                  // nil: none
-	forget func() bool               // the agent's connection no longer ends with the watchdog
+	opened map[string]agent.AddedKey // keys from files, by fingerprint, in the form for the agent
+	ready  []ssh.Signer              // the last key again, with another algorithm
+	agent  net.Conn                  // nil without an agent
+	forget func() bool               // detaches the agent's connection from the watchdog
 }
 
+// newKeyring returns the keys of one login; nothing is read before next.
 func newKeyring(w *watchdog, h *hop, p term.Prompter, seen *authRecord, withhold *withholding) *keyring {
 	return &keyring{w: w, h: h, p: p, seen: seen, withhold: withhold, held: make(map[string]bool)}
 }
 
+// close ends the connection to the agent.
 func (k *keyring) close() {
 	if k.agent != nil {
 		k.forget()
@@ -47,7 +50,7 @@ func (k *keyring) close() {
 	}
 }
 
-// next returns the next key to offer, or nil.
+// next returns the next key to offer, or nil after the last.
 func (k *keyring) next() ssh.Signer {
 	if !k.loaded {
 		k.loaded = true
@@ -78,8 +81,9 @@ func (k *keyring) next() ssh.Signer {
 	return nil
 }
 
-// restrict limits a signer to the signature algorithms we may use; none if none is left. Where ssh-rsa may be
-// used, it is tried once more on its own: some devices claim to know rsa-sha2 and refuse it.
+// restrict limits a signer to the allowed signature algorithms; it returns no signer if none
+// is left. If ssh-rsa is allowed, it returns a second signer with ssh-rsa alone, because some
+// devices announce rsa-sha2 and refuse it.
 func (k *keyring) restrict(s ssh.Signer) []ssh.Signer {
 	as, ok := s.(ssh.AlgorithmSigner)
 	if !ok {
@@ -113,7 +117,7 @@ func (k *keyring) restrict(s ssh.Signer) []ssh.Signer {
 	return nil
 }
 
-// signatureAlgorithms returns the algorithms with which a key can sign, best first (RFC 8332 for RSA).
+// signatureAlgorithms returns the algorithms of a key, the best first (RFC 8332 for RSA).
 func signatureAlgorithms(key ssh.PublicKey) []string {
 	t := key.Type()
 	if c, ok := key.(*ssh.Certificate); ok {
@@ -125,6 +129,7 @@ func signatureAlgorithms(key ssh.PublicKey) []string {
 	return []string{t}
 }
 
+// load collects the keys, without asking for passphrases where that is possible.
 func (k *keyring) load() {
 	c := k.h.cred
 	if c.method == "private_key" {
@@ -169,8 +174,8 @@ func (k *keyring) load() {
 	k.keys = append(k.keys, inFiles...)
 }
 
-// agentKeys returns the agent's keys. The connection is made anew for every authentication: one that is kept
-// dies with the agent.
+// agentKeys returns the agent's keys. It connects for every login, because a kept connection
+// would end with the agent.
 func (k *keyring) agentKeys() []ssh.Signer {
 	c := k.h.cred
 	if c.agentSocket == "" {
@@ -193,14 +198,15 @@ func (k *keyring) agentKeys() []ssh.Signer {
 	for _, s := range signers {
 		k.held[ssh.FingerprintSHA256(plainKey(s.PublicKey()))] = true
 	}
-	_ = conn.SetDeadline(time.Time{}) // signing may need a touch, or a person's consent
+	_ = conn.SetDeadline(time.Time{}) // signing may wait for a touch, or for a person's consent
 	k.agent, k.forget = conn, context.AfterFunc(k.w.ctx, func() { _ = conn.Close() })
 	return signers
 }
 
+// agentTimeout limits each exchange with the agent, except signing.
 const agentTimeout = 5 * time.Second
 
-// dialAgent connects to the agent, which has agentTimeout for what it is asked.
+// dialAgent connects to the agent, with a deadline of agentTimeout.
 func (k *keyring) dialAgent() (net.Conn, error) {
 	d := net.Dialer{Timeout: agentTimeout}
 	conn, err := d.DialContext(k.w.ctx, "unix", k.h.cred.agentSocket)
@@ -210,11 +216,11 @@ func (k *keyring) dialAgent() (net.Conn, error) {
 	return conn, err
 }
 
-// file returns a signer for an identity file, or nil if it is missing or cannot be used.
+// file returns a signer for an identity file, or nil if the file is missing or unusable.
 func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
 	pem, info, err := readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // as ssh(1): the default identities need not exist
+		return nil // like ssh(1): the default identities need not exist
 	}
 	if err != nil {
 		k.seen.note("%s cannot be read: %v", path, err)
@@ -240,8 +246,8 @@ func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
 	return nil
 }
 
-// sealed returns a signer for an encrypted key, which overwrites pem when it has read it. If the public half is known, the
-// passphrase is asked only when the server has accepted the key.
+// sealed returns a signer for an encrypted key, and overwrites pem after reading it. If the
+// public half is known, the passphrase is asked only after the server has accepted the key.
 func (k *keyring) sealed(name string, pem []byte, err error, pub ssh.PublicKey) ssh.Signer {
 	var missing *ssh.PassphraseMissingError
 	if errors.As(err, &missing) && missing.PublicKey != nil {
@@ -265,7 +271,8 @@ func (k *keyring) sealed(name string, pem []byte, err error, pub ssh.PublicKey) 
 	return opened
 }
 
-// unseal decrypts a key with the passphrase of the call, or one that is asked for, three times at most.
+// unseal decrypts a key with the passphrase of the call, or asks for one, at most three
+// times.
 func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 	if pass := k.h.cred.passphrase; pass != "" {
 		text := []byte(pass.Reveal())
@@ -298,12 +305,14 @@ func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 	return nil, last
 }
 
-// A sealedKey decrypts itself when it has to sign for the first time.
+// A sealedKey decrypts itself at the first signature.
 type sealedKey struct {
 	pub  ssh.PublicKey
-	open func() (ssh.AlgorithmSigner, error) // asks once, however often it is called
+	open func() (ssh.AlgorithmSigner, error) // decrypts once; later calls return the same result
 }
 
+// PublicKey implements ssh.Signer.
 func (s *sealedKey) PublicKey() ssh.PublicKey { return s.pub }
 
+// sameKey reports whether two keys have the same wire form.
 func sameKey(a, b ssh.PublicKey) bool { return bytes.Equal(a.Marshal(), b.Marshal()) }

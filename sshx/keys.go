@@ -10,10 +10,11 @@ import (
 	"ptyctl/term"
 )
 
-// breakLength is how long a break is to last. RFC 4335 has servers make nothing shorter of it.
+// breakLength is the requested length of a break. RFC 4335 forbids servers to make it shorter
+// than 500 ms.
 const breakLength = 500 * time.Millisecond
 
-// SendKey implements term.KeySender: break (RFC 4335). SSH has no other key.
+// SendKey implements term.KeySender. SSH has the key break only (RFC 4335).
 func (sh *Shell) SendKey(ctx context.Context, name string) error {
 	refused := func(why string) error {
 		return &term.Error{Op: "write", Kind: term.Unsupported, Msg: why}

@@ -22,15 +22,16 @@ func pemOf(t *testing.T, key crypto.PrivateKey) string {
 	return leaktest.Key(t, string(pem.EncodeToMemory(b)))
 }
 
-// newKey returns a new key, and its PEM text.
+// newKey returns a new key and its PEM text.
 func newKey(t *testing.T) (ssh.Signer, string) {
 	t.Helper()
 	key, s := rawKey(t)
 	return s, pemOf(t, key)
 }
 
-// sealedKey returns a key and its PEM text, encrypted with the passphrase "sealed-1138". It was made by
-// ssh-keygen -t ed25519 -a 1, for the sake of speed: a key made here would take 16 rounds of bcrypt.
+// sealedKey returns a key and its PEM text, encrypted with the passphrase "sealed-1138". It
+// was made by ssh-keygen -t ed25519 -a 1 to be fast: a key made here would need 16 rounds of
+// bcrypt.
 func sealedKey(t *testing.T) (ssh.Signer, string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/sealed_ed25519")
@@ -54,7 +55,7 @@ func signer(t *testing.T, key any) ssh.Signer {
 	return s
 }
 
-// rawKey returns a new key as an agent takes it.
+// rawKey returns a new key in the form for an agent.
 func rawKey(t *testing.T) (ed25519.PrivateKey, ssh.Signer) {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)

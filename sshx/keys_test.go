@@ -12,7 +12,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestBreak checks that a break goes out with its length, and that a server's refusal says what else to do.
+// TestBreak checks that a break is sent with its length, and that a refusal suggests an
+// alternative.
 func TestBreak(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, l *lab) {
@@ -46,7 +47,8 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-// TestOtherProtocolsKeys checks that the keys SSH does not have are refused by name, with what to do instead.
+// TestOtherProtocolsKeys checks that keys missing in SSH are refused by name, with an
+// alternative.
 func TestOtherProtocolsKeys(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{})
@@ -73,7 +75,7 @@ func TestOtherProtocolsKeys(t *testing.T) {
 	})
 }
 
-// TestBreakUnanswered checks that a silent server holds nobody up.
+// TestBreakUnanswered checks the time limit with a silent server.
 func TestBreakUnanswered(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(addr1, sshserver.Config{})

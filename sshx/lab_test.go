@@ -27,12 +27,12 @@ import (
 	"ptyctl/term"
 )
 
-// A lab is a network in memory, with SSH servers on it and a home folder for the client.
+// A lab is a network in memory, with SSH servers and a home folder for the client.
 type lab struct {
 	t     *testing.T
 	home  string
 	opts  sshx.Options
-	limit int // bytes under way on a connection; 0: any number
+	limit int // bytes in transit on a connection; 0 for no limit
 
 	mu    sync.Mutex // guards the following
 	hosts map[string]func(net.Conn)
@@ -40,8 +40,8 @@ type lab struct {
 	dials []string // addresses dialled
 }
 
-// inBubble runs f with a lab in a bubble, where time stands still while all wait, and which fails the test if a
-// goroutine is left at its end.
+// inBubble runs f with a lab in a synctest bubble: time advances only while all goroutines
+// wait, and a goroutine left at the end fails the test.
 func inBubble(t *testing.T, f func(t *testing.T, l *lab)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, newLab(t)) })
@@ -66,7 +66,7 @@ func newLab(t *testing.T) *lab {
 
 func (l *lab) path(name string) string { return filepath.Join(l.home, name) }
 
-// write makes a file in the home folder and returns its path.
+// write writes a file in the home folder and returns its path.
 func (l *lab) write(name, text string) string {
 	l.t.Helper()
 	if err := os.MkdirAll(filepath.Dir(l.path(name)), 0o700); err != nil {
@@ -80,7 +80,7 @@ func (l *lab) write(name, text string) string {
 
 func (l *lab) config(text string) { l.write(".ssh/config", text) }
 
-// server puts a server, whose key is recorded, on the network.
+// server adds a server with a recorded key to the network.
 func (l *lab) server(address string, c sshserver.Config) *sshserver.Server {
 	l.t.Helper()
 	srv := l.stranger(address, c)
@@ -88,7 +88,7 @@ func (l *lab) server(address string, c sshserver.Config) *sshserver.Server {
 	return srv
 }
 
-// stranger is a server whose key is not recorded.
+// stranger adds a server without a recorded key to the network.
 func (l *lab) stranger(address string, c sshserver.Config) *sshserver.Server {
 	l.t.Helper()
 	for _, password := range c.Passwords {
@@ -112,7 +112,7 @@ func (l *lab) stranger(address string, c sshserver.Config) *sshserver.Server {
 	return srv
 }
 
-// peer puts anything on the network.
+// peer adds a server for any protocol to the network.
 func (l *lab) peer(address string, serve func(net.Conn)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +137,7 @@ func (l *lab) dial(_ context.Context, _, address string) (net.Conn, error) {
 	return near, nil
 }
 
-// dialled returns how often address was dialled.
+// dialled returns the number of connections to address.
 func (l *lab) dialled(address string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,7 +164,7 @@ func to(host, password string) term.Target {
 	return term.Target{Host: host, User: "u", Auth: term.Auth{Password: term.Secret(password)}}
 }
 
-// client dials, and closes at the end of the test.
+// client dials, and closes the Client at the end of the test.
 func (l *lab) client(t term.Target, p term.Prompter) *sshx.Client {
 	l.t.Helper()
 	confide(l.t, t.Auth)
@@ -177,7 +177,7 @@ func (l *lab) client(t term.Target, p term.Prompter) *sshx.Client {
 	return c
 }
 
-// fails dials, expects an error of that kind, and returns it.
+// fails dials, requires an error of that kind, and returns it.
 func (l *lab) fails(t term.Target, p term.Prompter, kind term.Kind) *term.Error {
 	l.t.Helper()
 	confide(l.t, t.Auth)
@@ -194,7 +194,7 @@ func (l *lab) fails(t term.Target, p term.Prompter, kind term.Kind) *term.Error 
 	return e
 }
 
-// prompter answers questions with f and keeps them.
+// prompter answers questions with f and records them.
 type prompter struct {
 	mu    sync.Mutex // guards the following
 	asked []term.Prompt
@@ -223,7 +223,7 @@ func answering(answers ...string) *prompter {
 	}}
 }
 
-// nobody must not be asked.
+// nobody returns a prompter that must not be called.
 func nobody(t *testing.T) *prompter {
 	return &prompter{f: func(_ context.Context, q term.Prompt) (string, error) {
 		t.Errorf("asked: %q", q.Text)
@@ -269,7 +269,7 @@ func shell(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 		}
 	case "die":
 		return sshserver.Exit{Signal: ssh.Signal(rest)}
-	case "stubborn": // obeys KILL only
+	case "stubborn": // ends on KILL only
 		for {
 			select {
 			case s := <-r.Signals:
@@ -287,7 +287,7 @@ func shell(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 		case <-time.After(30 * time.Second):
 		case <-ctx.Done():
 		}
-	case "": // a login shell echoes what is typed, and ends with its input
+	case "": // a login shell echoes its input, and ends with it
 		_, _ = io.Copy(r.Stdout, r.Stdin)
 	default:
 		_, _ = io.WriteString(r.Stdout, r.Command)
@@ -295,7 +295,7 @@ func shell(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 	return sshserver.Exit{}
 }
 
-// steps returns the names of the rungs of the last hop, those that failed with "!".
+// steps returns the names of the steps of the last hop; a failed one ends with "!".
 func steps(hops []term.Hop) []string {
 	var out []string
 	if len(hops) > 0 {

@@ -7,7 +7,7 @@ import (
 	"ptyctl/term"
 )
 
-// The rungs of the ladder, in the order in which they are climbed.
+// The names of the steps of a connection, in order.
 const (
 	stepDNS     = "dns"
 	stepTCP     = "tcp"
@@ -18,15 +18,15 @@ const (
 	stepChannel = "channel"
 )
 
-// A ladder records how far a connection came, over all its hops.
+// A ladder records the steps of a connection over all its hops.
 type ladder struct {
 	mu    sync.Mutex // guards the following
 	hops  []term.Hop
-	open  string    // the rung being climbed on the last hop; empty: none
-	since time.Time // when it was begun
+	open  string    // the current step on the last hop; empty for none
+	since time.Time // the start of that step
 }
 
-// hop begins the next host.
+// hop starts the next host.
 func (l *ladder) hop(host string, port int, user string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,14 +34,14 @@ func (l *ladder) hop(host string, port int, user string) {
 	l.open = ""
 }
 
-// address notes where the last hop was reached.
+// address records the address at which the last hop was reached.
 func (l *ladder) address(addr string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hops[len(l.hops)-1].Address = addr
 }
 
-// begin starts a rung, and with it ends the one before as climbed.
+// begin starts a step, and marks the one before as successful.
 func (l *ladder) begin(step string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,14 +51,14 @@ func (l *ladder) begin(step string) {
 	}
 }
 
-// end closes the rung being climbed.
+// end records the result of the current step.
 func (l *ladder) end(ok bool, detail string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.endLocked(ok, detail)
 }
 
-// endLocked requires l.mu.
+// endLocked is end for a caller that holds l.mu.
 func (l *ladder) endLocked(ok bool, detail string) {
 	if l.open == "" {
 		return
@@ -71,14 +71,14 @@ func (l *ladder) endLocked(ok bool, detail string) {
 	l.open = ""
 }
 
-// at returns the rung being climbed.
+// at returns the current step.
 func (l *ladder) at() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open
 }
 
-// snapshot returns a copy of what is recorded.
+// snapshot returns a copy of the hops and their steps.
 func (l *ladder) snapshot() []term.Hop {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +90,7 @@ func (l *ladder) snapshot() []term.Hop {
 	return hops
 }
 
-// reached notes a connection that others made, and that is shared.
+// reached records a shared connection, made by another session.
 func (l *ladder) reached(k *link) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// say is a peer that reads a line, answers, and hangs up.
+// say is a peer that reads a line, answers, and closes the connection.
 func say(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		_, _ = c.Read(make([]byte, 256))
@@ -23,8 +23,8 @@ func say(text string) func(net.Conn) {
 	}
 }
 
-// TestConnectFailures checks what is said of each way in which a connection does not come about: the kind, the
-// rung at which it stopped, the words of the server, and the time it took.
+// TestConnectFailures checks each kind of failed connection: the error's kind, the failed
+// step, the server's words, and the time it took.
 func TestConnectFailures(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -33,10 +33,10 @@ func TestConnectFailures(t *testing.T) {
 		none    bool // no such host
 		kind    term.Kind
 		step    string
-		after   time.Duration // exactly; -1: does not matter
+		after   time.Duration // exact time; -1 for any
 		message string        // in the error
 		said    string        // in ServerMessage
-		dials   int           // 0: one
+		dials   int           // 0 means one
 	}{
 		{name: "dead port", none: true, kind: term.ConnectFailed, step: "tcp!", message: "connection refused"},
 		{name: "silent", faults: sshserver.Faults{SilentAfterAccept: true}, kind: term.ConnectTimeout, step: "banner!", after: 7 * time.Second, message: "banner"},
@@ -93,7 +93,7 @@ func TestConnectFailures(t *testing.T) {
 	}
 }
 
-// TestTurnedAwayThenAccepted checks that a server that had no room is tried again.
+// TestTurnedAwayThenAccepted checks that a server without room is tried again.
 func TestTurnedAwayThenAccepted(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(addr1, sshserver.Config{Faults: sshserver.Faults{CloseAfterAccept: true}})
@@ -126,7 +126,7 @@ func TestTurnedAwayThenAccepted(t *testing.T) {
 	})
 }
 
-// TestShellFaults checks servers that log us in and then give no shell, or none as wanted.
+// TestShellFaults checks servers that accept the login but give no usable shell.
 func TestShellFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -152,7 +152,7 @@ func TestShellFaults(t *testing.T) {
 					t.Errorf("hop %q, ladder %v", e.Details.Hop, steps(e.Details.Ladder))
 				}
 				time.Sleep(time.Second)
-				if n := srv.Stats().Open; n != 0 && !tc.faults.FreezeAfterAuth { // frozen, it does not see the end
+				if n := srv.Stats().Open; n != 0 && !tc.faults.FreezeAfterAuth { // a frozen server does not see the end
 					t.Errorf("%d connections left", n)
 				}
 			})
@@ -160,8 +160,8 @@ func TestShellFaults(t *testing.T) {
 	}
 }
 
-// TestSlowSuccess checks that ten silent seconds before the login succeeds are no failure, as with a push
-// notification, and that they count.
+// TestSlowSuccess checks that a login may take ten silent seconds, for example for a push
+// notification, and that these count against the time limit.
 func TestSlowSuccess(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(
@@ -182,7 +182,7 @@ func TestSlowSuccess(t *testing.T) {
 	})
 }
 
-// TestQuestionStopsTheClock checks that the time a person takes is not the server's.
+// TestQuestionStopsTheClock checks that a person's time does not count against the limit.
 func TestQuestionStopsTheClock(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(
@@ -202,12 +202,12 @@ func TestQuestionStopsTheClock(t *testing.T) {
 			t.Errorf("took %v", took)
 		}
 		target := to(host1, "")
-		target.ConnectTimeout = 9 * time.Second // after the answer, the clock goes on
+		target.ConnectTimeout = 9 * time.Second // after the answer, the clock continues
 		l.fails(target, slow, term.ConnectTimeout)
 	})
 }
 
-// TestCanceledDial checks that a caller who gives up is told so, and at once.
+// TestCanceledDial checks that a canceled dial returns Canceled at once.
 func TestCanceledDial(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{Faults: sshserver.Faults{SilentAfterAccept: true}})
@@ -221,7 +221,7 @@ func TestCanceledDial(t *testing.T) {
 	})
 }
 
-// TestConnectedLadder checks the ladder of a connection that stands, and what else is known of it.
+// TestConnectedLadder checks the steps and the description of an established connection.
 func TestConnectedLadder(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(
@@ -243,7 +243,7 @@ func TestConnectedLadder(t *testing.T) {
 			!strings.HasPrefix(d.HostKey, "SHA256:") ||
 			d.Algorithms.Kex == "" ||
 			!d.PTY {
-			t.Errorf("%+v", d)
+			t.Errorf("Describe = %+v, want the banner, version, method, host key and algorithms of the lab", d)
 		}
 	})
 }

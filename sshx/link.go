@@ -17,28 +17,28 @@ import (
 // A link is an authenticated connection to one hop.
 type link struct {
 	hop      *hop
-	raw      net.Conn // what it runs over: TCP, or a channel of the link before
+	raw      net.Conn // TCP, or a channel of the link before
 	conn     ssh.Conn
 	version  string
 	banner   string
-	method   string // that succeeded last
+	method   string // the last successful authentication method
 	keyPrint string
-	changed  bool // the host key contradicts the record, and was accepted all the same
+	changed  bool // the host key contradicts the record but was accepted
 	warnings []string
 	seen     *authRecord
-	agent    *agentForwarding // nil: the server may open no channel
+	agent    *agentForwarding // nil: the server must not open channels
 
-	ctx    context.Context // ends with the connection; the cause is why
+	ctx    context.Context // ends with the connection; its cause is the reason
 	cancel context.CancelCauseFunc
 	keep   *keepalive
 	wg     crew // every goroutine of this link
 }
 
-// start begins the link's life once its handshake is done.
-// keys is the host key verifier if known_hosts may follow the server's announcements, or nil.
+// start starts the link's goroutines after its handshake. keys is the host key verifier if
+// known_hosts may follow the server's announcements, or nil.
 func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
 	k.ctx, k.cancel = context.WithCancelCause(context.Background())
-	k.wg.fault = func(cause error) { // which may hold anything, and is for the log alone
+	k.wg.fault = func(cause error) { // cause may contain secrets, so it goes to the log only
 		k.end(
 			&term.Error{
 				Kind: term.Internal,
@@ -61,11 +61,12 @@ func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request, keys
 	})
 }
 
-// channels answers what the server opens: agent connections if they are forwarded, nothing else.
+// channels handles the channels that the server opens: agent connections if forwarding is on,
+// and no others.
 func (k *link) channels(chans <-chan ssh.NewChannel) {
 	for c := range chans {
 		if k.agent != nil && c.ChannelType() == agentChannel {
-			k.wg.Go(func() { k.agent.accept(k, c) }) // connecting takes time, and everything here waits
+			k.wg.Go(func() { k.agent.accept(k, c) }) // a goroutine, because connecting must not block other channels
 			continue
 		}
 		_ = c.Reject(ssh.Prohibited, "ptyctl accepts no such channel")
@@ -80,12 +81,13 @@ func (k *link) end(why error) {
 	_ = k.conn.Close()
 }
 
-// sealLimit bounds how long the end of a connection waits for a write to fail.
+// sealLimit is how long the end of a connection waits for a write to fail.
 const sealLimit = 100 * time.Millisecond
 
-// seal makes writing fail before the library learns that reading has ended. It tells all its channels of the end
-// once, and would leave one that is opened just then waiting for ever, if only its request could still be sent;
-// the first write that fails passes for one that succeeded.
+// seal makes writing fail before the library learns that reading has ended. The library tells
+// its channels about the end only once. A channel being opened at that moment would wait
+// without end, if its request could still be sent. The first failing write is reported as a
+// success, so seal sends one itself.
 func (k *link) seal() {
 	_ = k.raw.Close()
 	failed := make(chan struct{})
@@ -97,19 +99,20 @@ func (k *link) seal() {
 	defer timer.Stop()
 	select {
 	case <-failed:
-	case <-timer.C: // a key exchange is under way, which holds up what is to be written
+	case <-timer.C: // a key exchange in progress delays all writes
 	}
 }
 
-// close ends the link as asked.
+// close ends the link on request of this side.
 func (k *link) close() { k.end(errClosedHere) }
 
+// errClosedHere is the reason of a link closed by this side.
 var errClosedHere = &term.Error{Kind: term.RemoteClosed, Msg: "the connection was closed by ptyctl"}
 
-// lost returns why the link has ended, or nil while it stands.
+// lost returns why the link has ended, or nil while it works.
 func (k *link) lost() error { return context.Cause(k.ctx) }
 
-// broken is the error of a call that failed because the connection did.
+// broken returns the error of a call that failed because the connection did.
 func (k *link) broken(err error) error {
 	if lost := k.lost(); lost != nil {
 		return lost
@@ -117,7 +120,7 @@ func (k *link) broken(err error) error {
 	return &term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s broke: %v", k.hop, err)}
 }
 
-// unanswered is the error of a call that the server did not answer before ctx ended.
+// unanswered returns the error of a call without an answer before the end of ctx.
 func (k *link) unanswered(ctx context.Context, what string) error {
 	if err := k.lost(); err != nil {
 		return err
@@ -140,7 +143,8 @@ func (k *link) unanswered(ctx context.Context, what string) error {
 	}
 }
 
-// allWarnings returns what there is to say about the connection; of a jump host's, whose it is.
+// allWarnings returns the warnings about the connection; those of a jump host begin with its
+// name.
 func (k *link) allWarnings(jump bool) []string {
 	all := append(slices.Clip(k.warnings), weakWarnings(negotiated(k.conn))...)
 	if jump {

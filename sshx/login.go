@@ -9,15 +9,16 @@ import (
 	"ptyctl/term"
 )
 
-// How often, and after what pause at first, a server is tried again that closes the connection before it has
-// identified itself. That is how sshd turns away what exceeds MaxStartups.
+// The attempts, and the first pause between them, for a server that closes the connection
+// before it has identified itself. An sshd does that to connections beyond MaxStartups.
 const (
 	startupRetries = 4
 	startupPause   = 100 * time.Millisecond
 )
 
-// login connects to h, over via if there is a hop before, and authenticates. It tries again when the server had
-// no room for the connection, and once when it had enough of our keys.
+// login connects to h, through via if there is a hop before, and authenticates. It tries
+// again if the server had no room for the connection, and once if the server hung up after
+// several of our keys.
 func (p *pool) login(w *watchdog, via *link, h *hop, l *ladder, asker term.Prompter) (*link, error) {
 	done, err := p.turn(w.ctx, h.address())
 	if err != nil {
@@ -47,7 +48,7 @@ func (p *pool) login(w *watchdog, via *link, h *hop, l *ladder, asker term.Promp
 				pause *= 2
 			case <-w.ctx.Done():
 				if w.expired() {
-					return nil, again.err // says more than that the time is over
+					return nil, again.err // more useful than a timeout
 				}
 				return nil, context.Cause(w.ctx)
 			}
@@ -57,7 +58,7 @@ func (p *pool) login(w *watchdog, via *link, h *hop, l *ladder, asker term.Promp
 	}
 }
 
-// A retry is a failure after which another attempt makes sense.
+// A retry is an error after which another attempt may succeed.
 type retry struct {
 	err         error
 	noRoom      bool
@@ -67,6 +68,7 @@ type retry struct {
 func (r *retry) Error() string { return r.err.Error() }
 func (r *retry) Unwrap() error { return r.err }
 
+// attempt makes one connection to h and logs in.
 func attempt(w *watchdog, via *link, h *hop, l *ladder, asker term.Prompter) (*link, error) {
 	raw, err := reach(w, via, h, l)
 	if err != nil {
@@ -75,7 +77,7 @@ func attempt(w *watchdog, via *link, h *hop, l *ladder, asker term.Prompter) (*l
 	return handshake(w, raw, h, l, asker)
 }
 
-// reach connects to h, over via if there is a hop before.
+// reach connects to h, through via if there is a hop before.
 func reach(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
 	switch {
 	case via != nil:

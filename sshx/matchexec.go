@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// matchExecLimit bounds a command of Match exec: everything waits for it.
+// matchExecLimit is the time limit of a Match exec command, because the connection waits for it.
 const matchExecLimit = 10 * time.Second
 
-// runMatchExec runs the command of a Match exec in the operator's own ssh_config, as ssh(1) does, and reports
-// whether it succeeded. It is called only where the operator allows it (ssh.allow_exec_directives).
+// runMatchExec runs the command of a Match exec in the operator's own ssh_config, like
+// ssh(1), and reports whether it succeeded. It must be called only if the operator allows it
+// (Options.AllowExecDirectives).
 func runMatchExec(ctx context.Context, command string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, matchExecLimit)
 	defer cancel()
@@ -21,7 +22,7 @@ func runMatchExec(ctx context.Context, command string) (bool, error) {
 		shell = "/bin/sh"
 	}
 	cmd := exec.CommandContext(ctx, shell, "-c", command)
-	cmd.WaitDelay = time.Second // a child of its own must not hold us up
+	cmd.WaitDelay = time.Second // a child of the command must not block us
 	err := cmd.Run()
 	if errors.As(err, new(*exec.ExitError)) {
 		return false, ctx.Err()

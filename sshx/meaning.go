@@ -9,7 +9,7 @@ import (
 	"ptyctl/sshx/sshconfig"
 )
 
-// wayOrigin says where a configuration's jumps come from.
+// wayOrigin returns the origin of a configuration's jumps.
 func wayOrigin(cfg *sshconfig.Config) sshconfig.Origin {
 	if at := cfg.Origin("ProxyJump"); at.Source != sshconfig.Default {
 		return at
@@ -17,8 +17,9 @@ func wayOrigin(cfg *sshconfig.Config) sshconfig.Origin {
 	return cfg.Origin("ProxyCommand") // an ssh -W
 }
 
-// meaning finds out by which names the operator's own configuration leads to h, and what the operator has on record. cfg
-// is what the caller's and the operator's words together come to; asked is what the operator's configuration is asked.
+// meaning finds the names by which the operator's own configuration leads to h, and the
+// operator's record for it. cfg is the result of the caller's and the operator's settings
+// together; asked is the question to the operator's configuration.
 func (p *planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked sshconfig.Options, h *hop) error {
 	own := cfg
 	h.vouched = []string{h.name, h.host}
@@ -48,14 +49,14 @@ func (p *planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked ssh
 	return nil
 }
 
-// influenced reports whether a caller has had a word about cfg that the operator's configuration is not asked with.
+// influenced reports whether the caller has changed cfg in a way that asked does not include.
 func (p *planning) influenced(cfg *sshconfig.Config, asked sshconfig.Options) bool {
 	return p.configPath != "" || p.t.SSH.NoConfig || cfg.Port != asked.Port && cfg.Origin("Port").Caller() ||
 		slices.ContainsFunc(p.overridesOf(cfg), func(v sshconfig.Override) bool { return v.Origin.Caller() })
 }
 
-// overridesOf returns the options with which cfg was read: of a jump written as ProxyCommand ssh -W they are whose that
-// line is.
+// overridesOf returns the options with which cfg was evaluated. For a jump written as
+// ProxyCommand ssh -W they have the origin of that line.
 func (p *planning) overridesOf(cfg *sshconfig.Config) []sshconfig.Override {
 	for _, e := range p.evaluated {
 		if e.cfg == cfg {
@@ -65,7 +66,8 @@ func (p *planning) overridesOf(cfg *sshconfig.Config) []sshconfig.Override {
 	return nil
 }
 
-// askOperator evaluates the operator's own configuration, as if the caller had named no more than the host and the user.
+// askOperator evaluates the operator's own configuration, as if the caller had given only
+// host and user.
 func (p *planning) askOperator(
 	ctx context.Context,
 	cfg *sshconfig.Config,
@@ -77,8 +79,9 @@ func (p *planning) askOperator(
 	return p.evaluateOwn(ctx, cfg, asked)
 }
 
-// leads reports whether own, the operator's configuration for some name, leads to where cfg does. A port that the operator
-// has set is part of where: behind one address there may be many hosts.
+// leads reports whether own, the operator's configuration for some name, leads to the same
+// place as cfg. A port set by the operator belongs to the place, because one address may have
+// many hosts behind it.
 func leads(own, cfg *sshconfig.Config) bool {
 	return strings.EqualFold(strings.TrimSuffix(own.HostName, "."), strings.TrimSuffix(cfg.HostName, ".")) &&
 		(own.Origin("Port").Source == sshconfig.Default || own.Port == cfg.Port)

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// A mergedReader reads the two output streams of a channel as one, in the order in which they are seen to
-// arrive. Each side waits until what it brought has been taken, so the channel's own window limits what is
-// under way.
+// A mergedReader reads the two output streams of a channel as one, in the order of arrival.
+// Each stream waits until its piece has been read, so the channel's own window limits the
+// data in transit.
 type mergedReader struct {
 	pieces chan []byte
 	taken  chan struct{}
-	over   <-chan struct{} // closed when nobody reads any more
+	over   <-chan struct{} // closed when reading has ended
 	ended  chan struct{}   // closed when both streams have ended
 	rest   []byte
 }
@@ -34,7 +34,7 @@ func merge(ch *channel, over <-chan struct{}) *mergedReader {
 	return m
 }
 
-// pump hands over what r brings, also what it had brought before the connection was lost.
+// pump passes on the data of r, including data that came before the connection was lost.
 func (m *mergedReader) pump(r io.Reader) {
 	p := make([]byte, 16<<10)
 	for {
@@ -57,7 +57,7 @@ func (m *mergedReader) pump(r io.Reader) {
 	}
 }
 
-// Read returns what came first. It has one caller.
+// Read returns the oldest data. It must have one caller at a time.
 func (m *mergedReader) Read(p []byte) (int, error) {
 	if len(m.rest) == 0 {
 		select {

@@ -13,10 +13,11 @@ import (
 	"ptyctl/term"
 )
 
-// trustFrom are the ways in which a call can bring trust of its own: each vouches for the key of the host.
+// trustFrom has the ways in which a call can bring its own trust: each confirms the key of
+// the host.
 var trustFrom = []struct {
 	name  string
-	jump  bool // it can be about a jump host too
+	jump  bool // also possible for a jump host
 	bring func(l *lab, o *term.SSHOptions, line string, key ssh.PublicKey)
 }{
 	{"host_key_fingerprint", false, func(_ *lab, o *term.SSHOptions, _ string, key ssh.PublicKey) {
@@ -58,9 +59,10 @@ var trustFrom = []struct {
 	}},
 }
 
-// TestTrustOfACallNarrows checks, for each way in which a call brings trust of its own, for the target and for a jump
-// host: it admits no host that contradicts the operator's record, and none that is not on record at the floors strict and
-// ask. A host that is refused is told nothing.
+// TestTrustOfACallNarrows checks each way in which a call brings its own trust, for the
+// target and for a jump host. It must not admit a host that contradicts the operator's
+// record, nor an unrecorded host with the floors strict and ask. A refused host must receive
+// no credential.
 func TestTrustOfACallNarrows(t *testing.T) {
 	for _, from := range trustFrom {
 		for _, place := range []string{"target", "jump host"} {
@@ -117,8 +119,9 @@ func TestTrustOfACallNarrows(t *testing.T) {
 	}
 }
 
-// TestRecordOfTheOperator checks that the operator's record is found whatever a call does to the configuration that names
-// it: the record holds another key, and another file knows the one that is offered.
+// TestRecordOfTheOperator checks that the operator's record is found for any change that a
+// call makes to the configuration. The record has another key, and another file has the
+// offered one.
 func TestRecordOfTheOperator(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -158,7 +161,7 @@ func TestRecordOfTheOperator(t *testing.T) {
 	}
 }
 
-// An addressed connection has the address of a host elsewhere.
+// An addressed connection reports the address of another host.
 type addressed struct {
 	net.Conn
 	at net.TCPAddr
@@ -166,7 +169,8 @@ type addressed struct {
 
 func (c addressed) RemoteAddr() net.Addr { return &c.at }
 
-// TestChecksOfTheOperator checks that a call switches off neither CheckHostIP nor what the operator demands of keys.
+// TestChecksOfTheOperator checks that a call cannot switch off CheckHostIP or the operator's
+// key rules.
 func TestChecksOfTheOperator(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -192,14 +196,14 @@ func TestChecksOfTheOperator(t *testing.T) {
 				l.fails(target, nobody(t), term.HostKeyMismatch)
 				untouched(t, srv)
 				l.config("")
-				l.client(target, nobody(t)) // the address is what it was refused for
+				l.client(target, nobody(t)) // the refusal above was because of the address
 			})
 		})
 	}
 }
 
-// TestOwnJumpOptions checks that options which the operator's own configuration gives a jump host stay the operator's
-// beside options of a call.
+// TestOwnJumpOptions checks that options of a jump host in the operator's own configuration
+// stay in effect with options of a call.
 func TestOwnJumpOptions(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.HostKeyFloor = "strict"

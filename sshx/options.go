@@ -7,32 +7,33 @@ import (
 	"time"
 )
 
-// Options are the operator's: what every connection has in common, and what a caller may not loosen.
-// The zero value is OpenSSH's behaviour with strict host key checking.
+// Options are the operator's settings for all connections, and the limits that a caller must
+// not loosen. The zero value means OpenSSH's behaviour with strict host key checking.
 type Options struct {
-	HostKeyPolicy  string // "strict" (empty means that), "ask", "accept_new", "disabled"
-	HostKeyFloor   string // the weakest policy a caller may reach, same words; empty: accept_new
-	KnownHostsPath string // in place of the user's files; empty: as ssh_config(5)
-	ConfigPath     string // in place of the user's and the system's ssh_config; empty: those
+	HostKeyPolicy  string // "strict" (default), "ask", "accept_new" or "disabled"
+	HostKeyFloor   string // the weakest policy for a caller, same words; default accept_new
+	KnownHostsPath string // replaces the user's files; empty: those of ssh_config(5)
+	ConfigPath     string // replaces the user's and the system's ssh_config; empty: both
 	NoConfig       bool   // read no ssh_config at all
 
-	AllowExecDirectives  bool     // honour Match exec and the like in the operator's own files
-	AllowAgentForwarding bool     //
-	CallerPaths          []string // folders in which paths given by a caller must lie; empty: anywhere
-	IdentityAgent        string   // agent socket in place of SSH_AUTH_SOCK; "none": no agent
+	AllowExecDirectives  bool     // honour Match exec in the operator's own files
+	AllowAgentForwarding bool     // honour ForwardAgent
+	CallerPaths          []string // folders allowed for a caller's paths; empty: all
+	IdentityAgent        string   // replaces SSH_AUTH_SOCK; "none": no agent
 	HomeDir              string   // for ~ and ~/.ssh; empty: the user's
 
-	ConnectTimeout    time.Duration // when neither Target nor ssh_config has one; 0: 15 s
+	ConnectTimeout    time.Duration // if neither Target nor ssh_config has one; 0: 15 s
 	KeepaliveInterval time.Duration // 0: 30 s; negative: no keepalives
 	KeepaliveCountMax int           // unanswered keepalives before the connection counts as lost; 0: 3
 
-	MaxConnectionsPerHost int // of one Client, when a server limits channels per connection; 0: 4
+	MaxConnectionsPerHost int // of one Client, if a server limits channels per connection; 0: 4
 
-	Logger *slog.Logger // nil: silent
+	Logger *slog.Logger // nil: no log
 
-	dialFirst func(ctx context.Context, network, address string) (net.Conn, error) // tests only: in place of TCP
+	dialFirst func(ctx context.Context, network, address string) (net.Conn, error) // replaces TCP in tests
 }
 
+// withDefaults returns o with defaults in place of zero fields.
 func (o Options) withDefaults() Options {
 	if o.HostKeyPolicy == "" {
 		o.HostKeyPolicy = "strict"

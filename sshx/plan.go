@@ -16,33 +16,35 @@ import (
 	"ptyctl/term"
 )
 
-// A route is the way to a target: its hops, and what is said about the connection as a whole.
+// A route is the plan of a connection: its hops, and the settings of the connection as a
+// whole.
 type route struct {
 	hops     []*hop // the target last
 	limit    time.Duration
 	warnings []string
 	log      *slog.Logger
 
-	// For the session on the target:
+	// For the session on the target.
 	env           []term.EnvVar
-	callerEnv     []term.EnvVar // those of env that a caller has asked for
+	callerEnv     []term.EnvVar // the part of env that the caller has set
 	remoteCommand string
 	noTTY         bool // RequestTTY no
 }
 
-// fingerprintForm is what ssh-keygen -l prints, with or without the padding that it leaves out.
+// fingerprintForm is the output of ssh-keygen -l, with or without padding.
 var fingerprintForm = regexp.MustCompile(`^SHA256:[A-Za-z0-9+/]{43}=?$`)
 
-// maxJumps bounds the way; a chain longer than this is taken for a loop.
+// maxJumps is the most hops of a route; a longer chain is taken for a loop.
 const maxJumps = 16
 
-// planRoute evaluates ssh_config for the target and for every host it jumps through.
+// planRoute evaluates ssh_config for the target and for each of its jump hosts.
 func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
 	_, r, err := plan(ctx, t, o)
 	return r, err
 }
 
-// plan is planRoute that keeps what led to the route, or to the error. The planning is nil if nothing did.
+// plan is planRoute with the state that led to the route or to the error. The state may be
+// nil with an error.
 func plan(ctx context.Context, t term.Target, o Options) (*planning, *route, error) {
 	p, overrides, err := newPlanning(t, o)
 	if err != nil {
@@ -52,6 +54,7 @@ func plan(ctx context.Context, t term.Target, o Options) (*planning, *route, err
 	return p, r, err
 }
 
+// route plans the hops: the jump hosts first, then the target.
 func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*route, error) {
 	t := p.t
 	if fp := t.SSH.HostKeyFingerprint; fp != "" && !fingerprintForm.MatchString(fp) {
@@ -61,7 +64,7 @@ func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 			Details: &term.Details{Field: "ssh_options.host_key_fingerprint"},
 		}
 	}
-	if t.Auth.Method == "private_key" { // a bad key is known before anybody is bothered
+	if t.Auth.Method == "private_key" { // report a bad key before a person is asked
 		s, err := callerKey(credentials{privateKey: t.Auth.PrivateKeyPEM, passphrase: t.Auth.Passphrase})
 		if err != nil && !errors.As(err, new(*ssh.PassphraseMissingError)) {
 			return nil, err
@@ -86,7 +89,8 @@ func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 	return p.complete(cfg)
 }
 
-// newPlanning begins a route with what can be said without any configuration. It returns the options of the call.
+// newPlanning checks the fields of the call that need no configuration. It returns the
+// options of the call.
 func newPlanning(t term.Target, o Options) (*planning, []sshconfig.Override, error) {
 	extra := t.SSH.ExtraArgs
 	if t.SSH.ProxyJump != "" {
@@ -96,7 +100,7 @@ func newPlanning(t term.Target, o Options) (*planning, []sshconfig.Override, err
 	if err != nil {
 		return nil, nil, extraArgsError(err)
 	}
-	if _, ok := policies[o.HostKeyFloor]; !ok { // an unknown word must not pass for the weakest
+	if _, ok := policies[o.HostKeyFloor]; !ok { // an unknown word must not count as the weakest
 		return nil, nil, term.Errorf(
 			term.InvalidArgument,
 			"ssh.host_key_floor %q does not exist; the operator must set strict, ask, accept_new or disabled",
@@ -111,14 +115,14 @@ func newPlanning(t term.Target, o Options) (*planning, []sshconfig.Override, err
 	return p, args.Overrides, p.checkPaths()
 }
 
-// complete adds what concerns the way as a whole. cfg is the target's.
+// complete adds the proxy and the time limit. cfg is the target's configuration.
 func (p *planning) complete(cfg *sshconfig.Config) (*route, error) {
 	if p.t.SSH.ProxyURL != "" {
 		u, err := parseProxy(p.t.SSH.ProxyURL)
 		if err != nil {
 			return nil, err
 		}
-		p.r.hops[0].proxy = u // the first host is the one that is reached directly
+		p.r.hops[0].proxy = u // only the first hop is reached directly
 	}
 	for _, limit := range []time.Duration{cfg.ConnectTimeout, p.o.ConnectTimeout} {
 		if p.r.limit == 0 {
@@ -128,7 +132,8 @@ func (p *planning) complete(cfg *sshconfig.Config) (*route, error) {
 	return p.r, nil
 }
 
-// extraArgsError says which of extra_args cannot be.
+// extraArgsError returns the error for an option of the call that is not supported or
+// malformed.
 func extraArgsError(err error) error {
 	kind := term.InvalidArgument
 	if errors.As(err, new(*sshconfig.UnsupportedArgError)) {
@@ -142,27 +147,29 @@ func extraArgsError(err error) error {
 	}
 }
 
-// A planning is a route in the making.
+// A planning is the state while a route is planned.
 type planning struct {
 	t          term.Target
 	o          Options
 	r          *route
-	configPath string     // the caller's
-	signer     ssh.Signer // the caller's key, if it could be read without asking
+	configPath string     // the caller's file
+	signer     ssh.Signer // the caller's key, if it could be read without a question
 	evaluated  []evaluated
 }
 
+// add appends a hop to the route.
 func (p *planning) add(h *hop) {
 	h.index = len(p.r.hops)
 	p.r.hops = append(p.r.hops, h)
 }
 
-// evaluate reads the configuration for one host. What it refuses is an error; what it warns of is kept.
+// evaluate evaluates the configuration of one host. A refusal is an error; warnings are kept.
 func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconfig.Config, error) {
 	eo = p.own(eo)
 	eo.NoFiles = eo.NoFiles || p.t.SSH.NoConfig
 	eo.CallerFile = p.configPath
-	eo.AllowPath = func(path string) error { return p.checkPath("ssh_options.config_path", path, path) } // also of what it includes
+	// AllowPath is also called for the files that the caller's file includes.
+	eo.AllowPath = func(path string) error { return p.checkPath("ssh_options.config_path", path, path) }
 	cfg, err := sshconfig.Evaluate(ctx, eo)
 	if own, ok := errors.AsType[*term.Error](err); ok {
 		return nil, own
@@ -199,8 +206,8 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	return cfg, nil
 }
 
-// jumps plans the hosts of the ProxyJump of a configuration. As with ssh -J, only the first of them is reached by its own
-// configuration; the others through the one before.
+// jumps plans the jump hosts of a configuration. As with ssh -J, only the first of them is
+// reached by its own configuration; the others are reached through the one before.
 func (p *planning) jumps(ctx context.Context, over *sshconfig.Config, depth int) error {
 	list, callers := over.ProxyJump, wayOrigin(over).Caller()
 	if depth > maxJumps || len(p.r.hops)+len(list) > maxJumps {
@@ -235,7 +242,7 @@ func (p *planning) jumps(ctx context.Context, over *sshconfig.Config, depth int)
 	return nil
 }
 
-// endpoint says how to connect to a host.
+// endpoint returns a hop with the settings of its network connection.
 func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
 	if err := checkSteering(cfg); err != nil {
 		return nil, err
@@ -252,15 +259,17 @@ func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
 	}, nil
 }
 
-// hop turns a configuration into a hop to log in to. What came with the call is for the target only: a password must
-// not reach a jump host. own is how the operator's configuration is asked for the same host.
+// hop returns a hop to log in to. Only the target gets the credentials of the call, because a
+// jump host must not receive the target's password. own is the question to the operator's
+// configuration about the same host.
 func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig.Options, target bool) (*hop, error) {
 	h, err := p.endpoint(cfg, own.Host)
 	if err != nil {
 		return nil, err
 	}
 	h.user, h.rekey = cfg.User, uint64(cfg.RekeyLimit)
-	h.kex, h.ciphers, h.macs, h.hostKeyAlgos, h.pubkeyAlgos = cfg.KexAlgorithms, cfg.Ciphers, cfg.MACs, cfg.HostKeyAlgorithms, cfg.PubkeyAcceptedAlgorithms
+	h.kex, h.ciphers, h.macs = cfg.KexAlgorithms, cfg.Ciphers, cfg.MACs
+	h.hostKeyAlgos, h.pubkeyAlgos = cfg.HostKeyAlgorithms, cfg.PubkeyAcceptedAlgorithms
 	h.keepalive, h.keepaliveCount = p.o.KeepaliveInterval, p.o.KeepaliveCountMax
 	h.cred = credentials{
 		preferred: preferred(cfg), identityFiles: texts(cfg.IdentityFiles), certificates: texts(cfg.CertificateFiles),
@@ -271,7 +280,8 @@ func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 	if at := cfg.Origin("AddKeysToAgent"); !at.Caller() {
 		h.cred.addKeys, h.cred.addLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
 	} else if cfg.AddKeysToAgent != "no" {
-		p.r.warnings = append(p.r.warnings, fmt.Sprintf("AddKeysToAgent (from %s) has no effect: only the operator's own ssh_config may change the agent", at))
+		p.r.warnings = append(p.r.warnings, fmt.Sprintf("AddKeysToAgent (from %s) has no effect: "+
+			"only the operator's own ssh_config may change the agent", at))
 	}
 	for _, v := range cfg.IdentityFiles {
 		if v.Origin.Caller() && missing(v.Text) {
@@ -292,7 +302,8 @@ func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 	}
 	if target {
 		a := p.t.Auth
-		h.cred.method, h.cred.password, h.cred.privateKey, h.cred.passphrase = a.Method, a.Password, a.PrivateKeyPEM, a.Passphrase
+		h.cred.method, h.cred.password = a.Method, a.Password
+		h.cred.privateKey, h.cred.passphrase = a.PrivateKeyPEM, a.Passphrase
 		h.cred.signer = p.signer
 	}
 	err = p.trust(ctx, cfg, h, target)
@@ -303,8 +314,10 @@ func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 	return h, p.meaning(ctx, cfg, own, h)
 }
 
+// families maps the values of AddressFamily to networks of package net.
 var families = map[string]string{"": "tcp", "any": "tcp", "inet": "tcp4", "inet6": "tcp6"}
 
+// texts returns the texts of values.
 func texts(values []sshconfig.Value) []string {
 	out := make([]string, len(values))
 	for i, v := range values {
@@ -313,7 +326,8 @@ func texts(values []sshconfig.Value) []string {
 	return out
 }
 
-// preferred returns the authentication methods that a configuration allows, most preferred first.
+// preferred returns the authentication methods that a configuration allows, the preferred one
+// first.
 func preferred(cfg *sshconfig.Config) []string {
 	order := cfg.PreferredAuthentications
 	if len(order) == 0 {
@@ -332,7 +346,8 @@ func preferred(cfg *sshconfig.Config) []string {
 	})
 }
 
-// algorithmDefaults are the lists that "+", "-" and "^" in ssh_config refer to, and all that we can do.
+// algorithmDefaults returns the lists that "+", "-" and "^" in ssh_config modify, and all
+// supported names.
 func algorithmDefaults() sshconfig.Algorithms {
 	s, i := ssh.SupportedAlgorithms(), ssh.InsecureAlgorithms()
 	set := func(def, safe, insecure []string) sshconfig.AlgorithmSet {

@@ -11,34 +11,34 @@ import (
 	"ptyctl/term"
 )
 
-// maxHandshakes is how many connections to one host may be unauthenticated at a time. OpenSSH drops some at
-// random beyond ten (sshd_config(5) MaxStartups 10:30:100).
+// maxHandshakes is the most unauthenticated connections to one host at a time. OpenSSH drops
+// some at random beyond ten (sshd_config(5) MaxStartups 10:30:100).
 const maxHandshakes = 8
 
-// A pool is what the connections of one Dialer share: the connections to jump hosts, counted, and the turns for
-// handshakes.
+// A pool has the state shared by the connections of one Network: the connections to jump
+// hosts with their number of users, and the turns for handshakes.
 type pool struct {
 	mu    sync.Mutex // guards the following
 	jumps map[string]*jump
-	turns map[string]chan struct{} // by address: a token for each handshake under way
+	turns map[string]chan struct{} // by address: one token per handshake in progress
 
-	waiting atomic.Int64 // handshakes that wait for their turn
+	waiting atomic.Int64 // number of handshakes waiting for their turn
 }
 
 func newPool() *pool {
 	return &pool{jumps: make(map[string]*jump), turns: make(map[string]chan struct{})}
 }
 
-// A jump is a connection to a jump host that any number of Clients run through.
+// A jump is a connection to a jump host that any number of Clients share.
 type jump struct {
 	key   string
 	ready chan struct{} // closed when link or err is set
 	link  *link
 	err   error
-	users int
+	users int // Clients and Tunnels that use it
 }
 
-// turn waits until a handshake with address may begin; done ends it.
+// turn waits until a handshake with address may begin; done ends the turn.
 func (p *pool) turn(ctx context.Context, address string) (done func(), err error) {
 	p.mu.Lock()
 	turns := p.turns[address]
@@ -57,8 +57,8 @@ func (p *pool) turn(ctx context.Context, address string) (done func(), err error
 	}
 }
 
-// use returns the shared connection with that key, made by dial if there is none. Callers at the same time wait
-// for the one who dials; if that fails, the next of them dials for itself.
+// use returns the shared connection for key, and dials if there is none. Concurrent callers
+// wait for the one that dials; if that fails, the next of them dials itself.
 func (p *pool) use(ctx context.Context, key string, dial func() (*link, error)) (*jump, error) {
 	for {
 		p.mu.Lock()
@@ -85,7 +85,7 @@ func (p *pool) use(ctx context.Context, key string, dial func() (*link, error)) 
 	}
 }
 
-// fill connects j, and takes it out of the pool when it fails, then or later.
+// fill connects j, and removes it from the pool when it fails, now or later.
 func (p *pool) fill(j *jump, dial func() (*link, error)) {
 	j.link, j.err = dial()
 	if j.err != nil {
@@ -96,7 +96,7 @@ func (p *pool) fill(j *jump, dial func() (*link, error)) {
 	close(j.ready)
 }
 
-// forget lets the next caller dial anew.
+// forget removes j, so that the next caller dials again.
 func (p *pool) forget(j *jump) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +105,7 @@ func (p *pool) forget(j *jump) {
 	}
 }
 
-// release gives up one use; the last one closes the connection.
+// release ends one use; the last one closes the connection.
 func (p *pool) release(j *jump) {
 	p.mu.Lock()
 	j.users--
@@ -119,8 +119,8 @@ func (p *pool) release(j *jump) {
 	}
 }
 
-// climb connects to the jump hosts of a way, one over the other. The caller gives up what it returns by releaseAll,
-// also with an error.
+// climb connects to the jump hosts of a route, each through the one before. The caller must
+// release the returned jumps by releaseAll, also after an error.
 func (p *pool) climb(w *watchdog, way []*hop, l *ladder, asker term.Prompter) (jumps []*jump, via *link, err error) {
 	for i, h := range way {
 		l.hop(h.host, h.port, h.user)
@@ -136,14 +136,14 @@ func (p *pool) climb(w *watchdog, way []*hop, l *ladder, asker term.Prompter) (j
 	return jumps, via, nil
 }
 
-// releaseAll gives up the jumps of a way, the last first.
+// releaseAll releases the jumps of a route, the last first.
 func (p *pool) releaseAll(jumps []*jump) {
 	for _, j := range slices.Backward(jumps) {
 		p.release(j)
 	}
 }
 
-// jumpWarnings returns what there is to say about the connections to jump hosts.
+// jumpWarnings returns the warnings about the connections to jump hosts.
 func jumpWarnings(jumps []*jump) []string {
 	var all []string
 	for _, j := range jumps {
@@ -152,15 +152,16 @@ func jumpWarnings(jumps []*jump) []string {
 	return all
 }
 
-// shareKey tells apart the ways that lead to different connections: the same hosts reached in the same manner
-// with the same credentials. Nothing that came with a call is part of a jump, so callers may share it.
+// shareKey returns the same key for routes that may share a connection: the same hosts,
+// settings and credentials. A jump host uses nothing from the call itself, so different
+// callers may share it.
 func shareKey(way []*hop) string {
 	h := sha256.New()
 	for _, hop := range way {
 		anonymous := *hop
 		anonymous.index, anonymous.proxy, anonymous.vouched, anonymous.lookUpErr = 0, nil, nil, nil
 		anonymous.addrs, anonymous.proxyAddrs = inOrder(hop.addrs), inOrder(hop.proxyAddrs)
-		_, _ = fmt.Fprintf(h, "%+v %s\n", anonymous, hop.proxy) // of the proxy, what it is and not where it lies
+		_, _ = fmt.Fprintf(h, "%+v %s\n", anonymous, hop.proxy) // the proxy by value, not by pointer
 	}
 	return string(h.Sum(nil))
 }

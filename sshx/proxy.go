@@ -17,7 +17,8 @@ import (
 	"ptyctl/term"
 )
 
-// parseProxy reads ssh_options.proxy_url. Its text is never quoted: it may hold a password.
+// parseProxy parses the URL of a proxy. Its errors never quote the URL, which may contain a
+// password.
 func parseProxy(text string) (*url.URL, error) {
 	bad := func(why string) error {
 		return &term.Error{
@@ -40,8 +41,8 @@ func parseProxy(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// dialProxy connects to the first hop through a SOCKS5 proxy (RFC 1928) or an HTTP proxy (RFC 9110 section
-// 9.3.6). The proxy resolves the name.
+// dialProxy connects to the first hop through a SOCKS5 proxy (RFC 1928) or an HTTP proxy (RFC
+// 9110 section 9.3.6). The proxy resolves the name of the hop.
 func dialProxy(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 	l.begin(stepTCP)
 	var conn net.Conn
@@ -68,6 +69,8 @@ func dialProxy(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 	return conn, nil
 }
 
+// dialSOCKS connects through a SOCKS5 proxy, with user and password if the URL has them (RFC
+// 1929).
 func dialSOCKS(ctx context.Context, h *hop) (net.Conn, error) {
 	var auth *proxy.Auth
 	if u := h.proxy.User; u != nil {
@@ -81,6 +84,7 @@ func dialSOCKS(ctx context.Context, h *hop) (net.Conn, error) {
 	return d.(proxy.ContextDialer).DialContext(ctx, "tcp", net.JoinHostPort(h.host, strconv.Itoa(h.port)))
 }
 
+// dialHTTP connects through an HTTP proxy with the method CONNECT.
 func dialHTTP(ctx context.Context, h *hop) (net.Conn, error) {
 	conn, err := proxyDialer{h}.DialContext(ctx, "tcp", h.proxy.Host)
 	if err != nil {
@@ -117,13 +121,15 @@ func dialHTTP(ctx context.Context, h *hop) (net.Conn, error) {
 	return &bufferedConn{Conn: conn, r: r}, nil
 }
 
-// maxProxyAnswer bounds what a proxy may say before the connection is through.
+// maxProxyAnswer is the longest answer of a proxy, in bytes.
 const maxProxyAnswer = 64 << 10
 
-// A bufferedConn gives back what was read beyond the proxy's answer: a server may speak first.
+// A bufferedConn returns data read beyond the proxy's answer first, because a server may
+// speak first.
 type bufferedConn struct {
 	net.Conn
 	r *bufio.Reader
 }
 
+// Read implements net.Conn.
 func (c *bufferedConn) Read(p []byte) (int, error) { return c.r.Read(p) }

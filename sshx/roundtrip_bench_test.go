@@ -20,9 +20,10 @@ import (
 // halfTrip is the relay's delay in each direction.
 const halfTrip = 25 * time.Millisecond
 
-// BenchmarkExecRoundTrips counts how many round trips a warm exec takes: its median time through a relay that
-// delays each direction, divided by the delay of both. Beside it stands the same with a plain exec channel of
-// x/crypto/ssh, which needs one trip to open the channel and one for the command.
+// BenchmarkExecRoundTrips counts the round trips of an exec on an open connection: its median
+// time through a relay that delays each direction, divided by the delay of both. For
+// comparison it measures a plain exec channel of x/crypto/ssh, which needs one trip to open
+// the channel and one for the command.
 func BenchmarkExecRoundTrips(b *testing.B) {
 	srv := benchServer(b)
 	relay := delayingRelay(b, srv.Addr())
@@ -73,7 +74,7 @@ func roundTrips(b *testing.B, f func()) float64 {
 		start := time.Now()
 		f()
 		times = append(times, time.Since(start))
-		time.Sleep(4 * halfTrip) // what is done ahead, for the next one, is not this one's
+		time.Sleep(4 * halfTrip) // work done ahead for the next run must not count for this one
 	}
 	slices.Sort(times)
 	return float64(times[len(times)/2]) / float64(2*halfTrip)
@@ -114,7 +115,7 @@ func dialBench(b *testing.B, address string) *sshx.Client {
 	return c
 }
 
-// delayingRelay forwards connections to address, each direction delayed.
+// delayingRelay forwards connections to address and delays each direction.
 func delayingRelay(b *testing.B, address string) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -153,7 +154,7 @@ func delayingRelay(b *testing.B, address string) string {
 	return l.Addr().String()
 }
 
-// delay copies src to dst, every piece halfTrip later, however many are under way.
+// delay copies src to dst, each piece halfTrip later, for any number of pieces in transit.
 func delay(dst, src net.Conn) {
 	type piece struct {
 		due  time.Time

@@ -12,7 +12,7 @@ import (
 	"ptyctl/term"
 )
 
-// session plans what happens on the target once the connection stands: environment, command, agent.
+// session plans the session on the target: environment, command and agent.
 func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 	r := p.r
 	r.env, r.callerEnv = environment(cfg)
@@ -49,7 +49,8 @@ func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 	return nil
 }
 
-// environment returns the variables of SetEnv and SendEnv, and those of them that a caller has asked for.
+// environment returns the variables of SetEnv and SendEnv, and the part of them set by the
+// caller.
 func environment(cfg *sshconfig.Config) (env, callers []term.EnvVar) {
 	add := func(name, value string, from sshconfig.Origin) {
 		v := term.EnvVar{Name: name, Value: value}
@@ -74,7 +75,7 @@ func environment(cfg *sshconfig.Config) (env, callers []term.EnvVar) {
 	return env, callers
 }
 
-// allowWeak appends the algorithms that old devices need to what is offered to one host.
+// allowWeak appends the algorithms of old devices to the offers for one host.
 func allowWeak(h *hop) {
 	weak := ssh.InsecureAlgorithms()
 	h.kex = appendMissing(h.kex, weak.KeyExchanges)
@@ -84,6 +85,7 @@ func allowWeak(h *hop) {
 	h.pubkeyAlgos = appendMissing(h.pubkeyAlgos, weak.PublicKeyAuths)
 }
 
+// appendMissing returns list with the elements of more that it lacks.
 func appendMissing(list, more []string) []string {
 	have := make(map[string]bool)
 	for _, a := range list {

@@ -14,14 +14,14 @@ import (
 	"ptyctl/term"
 )
 
-// A Shell is a login shell, on a pseudo-terminal unless that was not wanted: a term.Transport with every
-// optional interface. Closing it ends the channel, not the Client's connection: what a frozen server keeps from
-// returning is woken by closing the Client.
+// A Shell is a login shell, on a pseudo-terminal unless that is disabled: a term.Transport
+// with every optional interface. Close ends the channel, not the Client's connection. A call
+// that a frozen server blocks is woken by closing the Client.
 type Shell struct {
 	c       *Client
 	ch      *channel
 	pty     bool
-	merged  *mergedReader // without a pty: both output streams, in order of arrival
+	merged  *mergedReader // both output streams in order of arrival; nil with a pty
 	owns    bool          // Close closes the connection too
 	closing sync.Once
 
@@ -30,7 +30,8 @@ type Shell struct {
 	warnings []string
 }
 
-// Shell starts a login shell, or the configuration's RemoteCommand (RFC 4254 sections 6.2 and 6.5).
+// Shell starts a login shell, or the configuration's RemoteCommand (RFC 4254 sections 6.2 and
+// 6.5). The shell has requestLimit to start.
 func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
@@ -59,6 +60,8 @@ func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	return nil, err
 }
 
+// shell opens a channel for the shell, or uses the one opened ahead if the server allows no
+// other.
 func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	ch, err := c.own.openSession(ctx, nil)
 	if errors.As(err, new(errRefused)) {
@@ -72,7 +75,7 @@ func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	sh := &Shell{c: c, ch: ch, pty: !p.Disabled && !c.r.noTTY}
 	sh.life, sh.end = context.WithCancel(c.life)
 	if sh.pty {
-		// A server sends no stderr on a pty; if it does, unread it would block the channel.
+		// A server should send no stderr on a pty, but unread data would block the channel.
 		ch.k.wg.Go(func() { discard(ch.Stderr()) })
 	} else {
 		sh.merged = merge(ch, sh.life.Done())
@@ -85,7 +88,7 @@ func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	return sh, nil
 }
 
-// discard reads r to its end, with a buffer as small as what is expected: nothing.
+// discard reads r to its end. The buffer is small, because no data is expected.
 func discard(r io.Reader) {
 	for p := make([]byte, 64); ; {
 		if _, err := r.Read(p); err != nil {
@@ -94,8 +97,8 @@ func discard(r io.Reader) {
 	}
 }
 
-// ttyModes are the encoded terminal modes of RFC 4254 section 8: the two speeds only, because some devices
-// refuse modes they do not know.
+// ttyModes are the encoded terminal modes (RFC 4254 section 8): only the two speeds, because
+// some devices refuse unknown modes.
 var ttyModes = string(ssh.Marshal(struct {
 	ISpeed  byte
 	IValue  uint32
@@ -104,7 +107,7 @@ var ttyModes = string(ssh.Marshal(struct {
 	EndCode byte
 }{128, 38400, 129, 38400, 0}))
 
-// start asks for what the shell needs, and for the shell.
+// start sends the requests for agent, pty, environment and shell, in this order.
 func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 	r := sh.c.r
 	if sh.ch.k.agent != nil {
@@ -133,7 +136,7 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 			)
 		}
 	}
-	for _, v := range r.env { // what the configuration sends is a wish: ssh(1) goes on without it, too
+	for _, v := range r.env { // like ssh(1), continue without a refused variable
 		if err := sh.ch.tell(ctx, "env", ssh.Marshal(struct{ Name, Value string }{v.Name, v.Value})); err != nil {
 			return err
 		}
@@ -185,8 +188,8 @@ func (sh *Shell) Resize(cols, rows int) error {
 	)
 }
 
-// Signal implements term.Signaler (RFC 4254 section 6.9). The signal reaches the shell; a job in the foreground
-// of a pseudo-terminal is reached by its key.
+// Signal implements term.Signaler (RFC 4254 section 6.9). The signal reaches the shell; a
+// foreground job on a pseudo-terminal must be reached by its key, for example ctrl_c.
 func (sh *Shell) Signal(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
@@ -208,8 +211,8 @@ func (sh *Shell) Signal(ctx context.Context, name string) error {
 	return nil
 }
 
-// Wait implements term.Waiter. The exit status may come a little after the end of the output, so it waits for
-// the channel's end, two seconds at most.
+// Wait implements term.Waiter. The exit status may come shortly after the end of the output,
+// so Wait waits for the end of the channel, at most two seconds.
 func (sh *Shell) Wait() (term.Exit, error) {
 	timer := time.NewTimer(drainLimit)
 	defer timer.Stop()
@@ -256,10 +259,11 @@ func (sh *Shell) Describe() term.Description {
 	return d
 }
 
-// hangUpGrace is how long a closing shell, or forwarded connection, waits for the server to confirm.
+// hangUpGrace is how long Close of a shell or of a forwarded connection waits for the
+// server's confirmation.
 const hangUpGrace = 200 * time.Millisecond
 
-// Close implements term.Transport: the server hangs up the terminal, which ends what runs in it.
+// Close implements term.Transport: the server hangs up the terminal, which ends its programs.
 func (sh *Shell) Close() error {
 	sh.closing.Do(func() {
 		sh.ch.drop()

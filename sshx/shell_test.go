@@ -16,7 +16,7 @@ import (
 	"ptyctl/term"
 )
 
-// closedWhileStuck checks that Close wakes a stuck Write and Read, and is quick itself.
+// closedWhileStuck checks that Close wakes a blocked Write and Read, and is quick itself.
 func closedWhileStuck(t *testing.T, tr term.Transport) {
 	t.Helper()
 	wrote, read := make(chan error, 1), make(chan error, 1)
@@ -74,7 +74,7 @@ func TestCloseFrozen(t *testing.T) {
 	})
 }
 
-// TestShellRequests checks what a login shell is asked for.
+// TestShellRequests checks the requests for a login shell.
 func TestShellRequests(t *testing.T) {
 	for _, tc := range []struct {
 		name, config string
@@ -106,7 +106,7 @@ func TestShellRequests(t *testing.T) {
 				if r.Command != tc.command || r.Shell != (tc.command == "") || !slices.Equal(r.Env, tc.env) ||
 					(r.PTY == nil) != (tc.want == nil) ||
 					sh.Describe().PTY != (tc.want != nil) {
-					t.Fatalf("%+v", r)
+					t.Fatalf("request = %+v, want command %q, environment %q and pty %+v", r, tc.command, tc.env, tc.want)
 				}
 				if r.PTY != nil && (r.PTY.Term != tc.want.Term || r.PTY.Window != tc.want.Window) {
 					t.Errorf("pty %+v", r.PTY)
@@ -116,7 +116,8 @@ func TestShellRequests(t *testing.T) {
 	}
 }
 
-// TestShellControls checks resize and signal, with a pty and without one, allowed and refused.
+// TestShellControls checks resize and signal, with a pty and without one, allowed and
+// refused.
 func TestShellControls(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		windows, signals := make(chan sshserver.Window, 1), make(chan ssh.Signal, 1)
@@ -151,8 +152,8 @@ func TestShellControls(t *testing.T) {
 	})
 }
 
-// TestMergedOutput checks that a shell without a pty shows both streams in their order, also the last of it
-// before the connection is lost.
+// TestMergedOutput checks that a shell without a pty returns both streams in order, including
+// the last data before the connection is lost.
 func TestMergedOutput(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, l *lab) {
@@ -170,7 +171,7 @@ func TestMergedOutput(t *testing.T) {
 			target := to(host1, "")
 			target.PTY.Disabled = true
 			sh := l.open(target)
-			time.Sleep(time.Second) // nobody reads while it comes
+			time.Sleep(time.Second) // the data comes before the first Read
 			out, err := io.ReadAll(sh)
 			if got := strings.ReplaceAll(string(out), ".", ""); len(out) != 4*9001 || err != nil {
 				t.Errorf("lost %v: %q, %d bytes, %v", lost, got, len(out), err)
@@ -182,7 +183,7 @@ func TestMergedOutput(t *testing.T) {
 	}
 }
 
-// TestShellVerdict checks what Wait says of each way in which a shell ends.
+// TestShellVerdict checks the result of Wait for each way in which a shell ends.
 func TestShellVerdict(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -219,7 +220,8 @@ func TestShellVerdict(t *testing.T) {
 	}
 }
 
-// TestCloseHangsUp checks that closing ends the shell at the server, and leaves nothing open there.
+// TestCloseHangsUp checks that Close ends the shell at the server and leaves nothing open
+// there.
 func TestCloseHangsUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(addr1, sshserver.Config{})
@@ -235,13 +237,13 @@ func TestCloseHangsUp(t *testing.T) {
 		_ = sh.Close()
 		synctest.Wait()
 		if n := srv.Stats(); n.Open != 0 || n.SessionsOpen != 0 {
-			t.Errorf("%+v", n)
+			t.Errorf("Stats after Close = %+v, want no open connection and no session", n)
 		}
 	})
 }
 
-// TestKeepalive checks that a server that falls silent is given up when it has let the keepalives pass, and one
-// that answers, in whatever way, is not.
+// TestKeepalive checks that a silent server is given up after the keepalives, and that a
+// server with any kind of answer is not.
 func TestKeepalive(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.KeepaliveInterval, l.opts.KeepaliveCountMax = 10*time.Second, 3
@@ -257,7 +259,7 @@ func TestKeepalive(t *testing.T) {
 			t.Fatalf("lost, although it answers: %v", err)
 		}
 		srv.FreezeConnections()
-		start = time.Now() // the next question comes within an interval, and has then three; each may be a sixth late
+		start = time.Now() // the next question comes within one interval, and three more must pass; each may be a sixth late
 		_, _ = io.ReadAll(sh)
 		if took, least, most := time.Since(start), 30*time.Second, 4*(10*time.Second+10*time.Second/6); took < least ||
 			took > most {
@@ -271,7 +273,7 @@ func TestKeepalive(t *testing.T) {
 	})
 }
 
-// TestRekey checks that a key exchange under way asks nobody and records nothing a second time.
+// TestRekey checks that a later key exchange does not ask or record a second time.
 func TestRekey(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.HostKeyPolicy = "ask"

@@ -12,57 +12,60 @@ import (
 )
 
 const (
-	// slotWait is how long a command waits for a channel of ours to become free before another connection is
-	// made for it.
+	// slotWait is how long a command waits for one of our channels to become free before it asks
+	// for another connection.
 	slotWait = 2 * time.Second
 
-	// refusalLasts is how long a refusal counts. A server may count a channel for a moment longer than we do,
-	// and a command that outlived its channel for as long as it runs.
+	// refusalLasts is how long a refusal counts. A server may count a channel a moment longer
+	// than we do, and a command that outlived its channel as long as it runs.
 	refusalLasts = 250 * time.Millisecond
 )
 
-// slots hand out session channels for commands. A server limits them per connection (sshd_config(5)
-// MaxSessions, 10), so there are, in this order: the channel kept opened ahead, a new one on a connection we
-// have, one that becomes free, one on a further connection.
+// slots hands out session channels for commands. A server limits them per connection
+// (sshd_config(5) MaxSessions, 10). The sources are, in this order: the channel opened ahead,
+// a new channel on an existing connection, a channel that becomes free, a channel on another
+// connection.
 type slots struct {
-	dial  func(context.Context) (*link, error) // another connection; nil: there may be none
-	limit int                                  // connections, the first included
+	dial  func(context.Context) (*link, error) // makes another connection; nil if none is allowed
+	limit int                                  // most connections, including the first
 
 	mu      sync.Mutex // guards the following
 	conns   []*carrier // the Client's own first
-	dialing bool       // a further connection is being made
+	dialing bool       // another connection is being made
 	ahead   *channel
 	opening bool // the channel ahead is being opened
 	timer   *time.Timer
-	changed chan struct{} // closed and replaced when a slot becomes free, or a connection is there
-	ended   int           // commands that have ended so far
+	changed chan struct{} // closed and replaced when a slot or a connection becomes free
+	ended   int           // number of commands that have ended
 	over    bool
 }
 
-// A carrier is a connection and how many commands it carries.
+// A carrier is a connection and the number of its commands.
 type carrier struct {
 	k       *link
 	used    int
-	max     int       // what the server allows at a time besides what else we have on it; -1: not yet known
-	refused time.Time // when it last refused, unless it has opened a channel since
+	max     int       // most simultaneous commands that the server allows; -1 if unknown
+	refused time.Time // time of the last refusal; zero after a success
 }
 
-// mayOpen reports whether the server is likely to open another channel. Requires the slots' mutex.
+// mayOpen reports whether the server is likely to open another channel. The caller must hold
+// the slots' mutex.
 func (c *carrier) mayOpen() bool {
 	return c.max < 0 || c.used < c.max || time.Since(c.refused) >= refusalLasts
 }
 
+// newSlots returns slots on the connection k, with at most limit connections made by dial.
 func newSlots(k *link, limit int, dial func(context.Context) (*link, error)) *slots {
 	return &slots{dial: dial, limit: limit, conns: []*carrier{{k: k, max: -1}}, changed: make(chan struct{})}
 }
 
-// take returns a channel for one command. Its slot is free again when the channel is closed.
+// take returns a channel for one command. Its slot becomes free when the channel is closed.
 func (s *slots) take(ctx context.Context) (*channel, error) {
 	patience := time.NewTimer(slotWait)
 	defer patience.Stop()
 	var impatient bool
-	var failed error // the last attempt to make another connection
-	// Where nothing of ours is in the way, it may be what has just ended: then it is worth two more attempts.
+	var failed error // error of the last attempt to make another connection
+	// If no command is running, a command that just ended may still count: try twice more.
 	lingers, until := -1, time.Time{}
 	for {
 		if ch := s.takeAhead(); ch != nil {
@@ -105,8 +108,8 @@ func (s *slots) take(ctx context.Context) (*channel, error) {
 	}
 }
 
-// pick reserves a place on a connection that may have one, those that have not refused before the others; nil
-// if none has. busy says that changed will be closed.
+// pick reserves a slot on a connection that may have one, first on those that have not
+// refused; nil if there is none. busy means that changed will be closed.
 func (s *slots) pick() (c *carrier, changed <-chan struct{}, busy bool, ended int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +118,7 @@ func (s *slots) pick() (c *carrier, changed <-chan struct{}, busy bool, ended in
 		for _, c := range s.conns {
 			if doubtful != c.refused.IsZero() && c.mayOpen() {
 				if c.max >= 0 && c.used >= c.max {
-					c.refused = time.Now() // one attempt is enough to find out
+					c.refused = time.Now() // one attempt shows whether there is room
 				}
 				c.used++
 				return c, nil, false, s.ended
@@ -126,7 +129,7 @@ func (s *slots) pick() (c *carrier, changed <-chan struct{}, busy bool, ended in
 	return nil, s.changed, busy || s.dialing, s.ended
 }
 
-// open opens a channel on c, where a place is reserved.
+// open opens a channel in a slot reserved on c.
 func (s *slots) open(ctx context.Context, c *carrier) (*channel, error) {
 	ch, err := c.k.openSession(ctx, func() { s.free(c) })
 	s.mu.Lock()
@@ -146,6 +149,7 @@ func (s *slots) open(ctx context.Context, c *carrier) (*channel, error) {
 	return ch, nil
 }
 
+// free releases the slot of a command that has ended.
 func (s *slots) free(c *carrier) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,13 +158,13 @@ func (s *slots) free(c *carrier) {
 	s.change()
 }
 
-// change wakes whoever waits for a slot. Requires s.mu.
+// change wakes the callers that wait for a slot. The caller must hold s.mu.
 func (s *slots) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// grow makes another connection, if there may be one. One is made at a time.
+// grow makes another connection if that is allowed, one at a time.
 func (s *slots) grow(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	may := s.dial != nil && len(s.conns) < s.limit && !s.dialing && !s.over
@@ -178,13 +182,13 @@ func (s *slots) grow(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	s.conns = append(s.conns, &carrier{k: k, max: -1})
-	if s.over { // close has not seen it; wait will
+	if s.over { // close ran before this connection existed; wait includes it
 		k.close()
 	}
 	return !s.over, nil
 }
 
-// full is the error when there is no channel to be had.
+// full returns the error for a command that gets no channel.
 func (s *slots) full(cause error) error {
 	s.mu.Lock()
 	k := s.conns[0].k
@@ -212,7 +216,7 @@ func (s *slots) full(cause error) error {
 	}
 }
 
-// close closes the further connections. The first belongs to the Client.
+// close closes all connections except the first, which belongs to the Client.
 func (s *slots) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +229,7 @@ func (s *slots) close() {
 	}
 }
 
-// wait waits for the goroutines of the further connections.
+// wait waits for the goroutines of these connections.
 func (s *slots) wait() {
 	s.mu.Lock()
 	conns := slices.Clone(s.conns[1:])

@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// parallel runs n commands at once and returns how many failed, and the last error.
+// parallel runs n commands at once and returns the number of failures and the last error.
 func parallel(t *testing.T, c *sshx.Client, n int, command string) (failed int, last error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -32,7 +32,8 @@ func parallel(t *testing.T, c *sshx.Client, n int, command string) (failed int, 
 	return failed, last
 }
 
-// TestMaxSessions runs more commands at once than a server allows on a connection, beside a shell.
+// TestMaxSessions runs more commands at once than a server allows on a connection, in
+// addition to a shell.
 func TestMaxSessions(t *testing.T) {
 	for _, sessions := range []int{1, 2, 10} {
 		for _, connections := range []int{2, 4} {
@@ -61,7 +62,7 @@ func TestMaxSessions(t *testing.T) {
 	}
 }
 
-// TestNoFurtherConnection checks that a person who has logged in is not asked again for the sake of a command.
+// TestNoFurtherConnection checks that a command does not make a person log in again.
 func TestNoFurtherConnection(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(addr1, sshserver.Config{MaxSessions: 1, Passwords: map[string]string{"u": "pass-1138"}})
@@ -77,12 +78,13 @@ func TestNoFurtherConnection(t *testing.T) {
 			len(p.asked) != 1 {
 			t.Errorf("%v after %v; %d connections, asked %d times", err, time.Since(start), srv.Stats().Accepted, len(p.asked))
 		}
-		_ = sh.Close() // and its slot is used
+		_ = sh.Close() // its slot becomes free
 		run(t, c, term.ExecRequest{Command: "echo x"})
 	})
 }
 
-// TestOrphanIsForgotten checks that a slot comes back that a command held beyond its channel.
+// TestOrphanIsForgotten checks that a slot becomes free again after a command outlived its
+// channel.
 func TestOrphanIsForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.MaxConnectionsPerHost = 1
@@ -105,8 +107,8 @@ func TestOrphanIsForgotten(t *testing.T) {
 	})
 }
 
-// TestChannelAhead checks that the second command finds a channel open, that the channel is closed after a
-// minute, and that a shell gets it when there is no other slot.
+// TestChannelAhead checks that the second command finds an open channel, that the channel is
+// closed after a minute, and that a shell gets it if there is no other slot.
 func TestChannelAhead(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(addr1, sshserver.Config{MaxSessions: 1})
@@ -143,13 +145,13 @@ func TestChannelAhead(t *testing.T) {
 			}
 		}
 		if n := srv.Stats(); n.SessionsOpen != 2 || n.Accepted != 1 {
-			t.Errorf("%+v", n)
+			t.Errorf("Stats = %+v, want 2 sessions on 1 connection", n)
 		}
 	})
 }
 
-// TestHandshakesTakeTurns dials forty times at once to a server that turns away what exceeds eight handshakes
-// under way, and every third connection besides.
+// TestHandshakesTakeTurns makes forty connections at once to a server that refuses more than
+// eight simultaneous handshakes, and every third connection.
 func TestHandshakesTakeTurns(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(

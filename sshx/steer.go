@@ -6,12 +6,13 @@ import (
 	"ptyctl/sshx/sshconfig"
 )
 
-// steering are the keywords that name a program, here or on the far side, or a library to load. No caller may set one,
-// whatever the value: "none" would undo the operator's.
+// steering has the keywords that name a program, on this or on the far side, or a library to
+// load. A caller must not set one to any value: even "none" would undo the operator's
+// setting.
 var steering = []string{"RemoteCommand", "LocalCommand", "PKCS11Provider", "SecurityKeyProvider"}
 
-// checkSteering refuses what would run a program on the word of a caller, or steer the one that runs: a login shell obeys
-// variables such as PROMPT_COMMAND and ENV.
+// checkSteering refuses a caller's settings that would run a program or influence the one
+// that runs. A login shell, for example, obeys variables such as PROMPT_COMMAND and ENV.
 func checkSteering(cfg *sshconfig.Config) error {
 	for _, k := range steering {
 		if at := cfg.Origin(k); at.Caller() {
@@ -49,5 +50,5 @@ func checkSteering(cfg *sshconfig.Config) error {
 	return nil
 }
 
-// languageName reports whether a name, or a pattern of names, is about the language alone.
+// languageName reports whether a name, or a pattern of names, concerns only the language.
 func languageName(name string) bool { return name == "LANG" || strings.HasPrefix(name, "LC_") }

@@ -16,8 +16,8 @@ func (sh *Shell) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser
 	return sh.c.Subsystem(ctx, name)
 }
 
-// Subsystem starts a subsystem of the server (RFC 4254 section 6.5) on a channel of its own, which takes a command's
-// place among those that the server allows.
+// Subsystem starts a subsystem of the server, for example sftp (RFC 4254 section 6.5), on a
+// channel of its own. The channel takes one of the slots for commands.
 func (c *Client) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
@@ -45,20 +45,20 @@ func (c *Client) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser
 	}
 }
 
-// A subsystem is the two directions of a channel. Pipes stand between it and the channel, because the channel's own Read
-// and Write are not woken by its Close while the server is frozen.
+// A subsystem is the two directions of a channel. Pipes connect it to the channel, because
+// the channel's Close does not wake its own Read and Write while the server is frozen.
 type subsystem struct {
 	ch  *channel
 	in  *io.PipeReader // from the server
 	out *io.PipeWriter // to the server
 }
 
-// serve starts to carry what comes and goes.
+// serve starts the copying in both directions.
 func serve(ch *channel) *subsystem {
 	in, fromServer := io.Pipe()
 	toServer, out := io.Pipe()
-	ch.k.wg.Go(func() { discard(ch.Stderr()) }) // unread it would block the channel
-	ch.k.wg.Go(func() {                         // ends with the channel, or once nobody reads
+	ch.k.wg.Go(func() { discard(ch.Stderr()) }) // unread data would block the channel
+	ch.k.wg.Go(func() {                         // ends with the channel, or with Close
 		p := copyBuffers.Get().(*[copyBuffer]byte)
 		defer copyBuffers.Put(p)
 		_, err := io.CopyBuffer(fromServer, onlyReader{ch}, p[:])
@@ -73,10 +73,13 @@ func serve(ch *channel) *subsystem {
 	return &subsystem{ch: ch, in: in, out: out}
 }
 
-// onlyReader hides every other method, so that a copy uses the buffer that it is given.
+// onlyReader hides all other methods, so that a copy uses the given buffer.
 type onlyReader struct{ io.Reader }
 
-func (s *subsystem) Read(p []byte) (int, error)  { return s.in.Read(p) }
+// Read implements io.Reader.
+func (s *subsystem) Read(p []byte) (int, error) { return s.in.Read(p) }
+
+// Write implements io.Writer.
 func (s *subsystem) Write(p []byte) (int, error) { return s.out.Write(p) }
 
 // Close implements io.Closer. It does not wait for the server.

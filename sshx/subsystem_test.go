@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// TestSubsystem: bytes go both ways, and the server's end is the end.
+// TestSubsystem: data must pass in both directions, and the server's end must end the stream.
 func TestSubsystem(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{Subsystems: map[string]string{"cat": "", "exit 3": ""}})
@@ -53,7 +53,8 @@ func TestSubsystem(t *testing.T) {
 	})
 }
 
-// TestSubsystemWoken: Close, and the end of the connection, wake a Read and a Write that the server keeps waiting.
+// TestSubsystemWoken: Close, and the end of the connection, must wake a Read and a Write that
+// wait for the server.
 func TestSubsystemWoken(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, l *lab) {
@@ -83,7 +84,8 @@ func TestSubsystemWoken(t *testing.T) {
 	}
 }
 
-// TestSubsystemSlots: a subsystem takes a command's place among the channels that a server allows, and gives it back.
+// TestSubsystemSlots: a subsystem must take a command's slot among the server's channels, and
+// release it.
 func TestSubsystemSlots(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.MaxConnectionsPerHost = 1

@@ -10,9 +10,10 @@ import (
 	"ptyctl/term"
 )
 
-// trust says how the host key of one hop is decided: by the call's policy (for the target), else the configuration's,
-// else the operator's, never weaker than the floor; and by what the operator has on record. What a caller brings, a
-// fingerprint or files, is a further condition.
+// trust sets how the host key of one hop is decided. The policy is the call's (for the target
+// only), else the configuration's, else the operator's, never weaker than the floor; and the
+// operator's record decides. A fingerprint or files from the caller are an additional
+// condition.
 func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, target bool) error {
 	want, from := p.o.HostKeyPolicy, sshconfig.Origin{Source: sshconfig.Default}
 	if at := cfg.Origin("StrictHostKeyChecking"); at.Source != sshconfig.Default {
@@ -40,7 +41,7 @@ func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, tar
 		NoHostAuthenticationForLocalhost: own.NoHostAuthenticationForLocalhost && cfg.NoHostAuthenticationForLocalhost,
 	}
 	callers := slices.Concat(p.userFiles(cfg), cfg.GlobalKnownHostsFiles)
-	var record []string // files of the caller's that may take new keys
+	var record []string // the caller's files that may receive new keys
 	if cfg.Origin("UserKnownHostsFile").Caller() {
 		record = cfg.UserKnownHostsFiles
 	}
@@ -54,9 +55,10 @@ func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, tar
 		}
 		o.Fingerprint = p.t.SSH.HostKeyFingerprint
 	}
-	if len(record) > 0 && o.Floor >= hostkeys.AcceptNew { // below, what such a file has admits nobody
+	if len(record) > 0 && o.Floor >= hostkeys.AcceptNew { // below this floor such a file admits no host
 		o.RecordFile = record[0]
-		// A line of known_hosts is also one of authorized_keys: where a caller may name any file, none of theirs is written.
+		// A line of known_hosts is also a valid line of authorized_keys. If a caller may name any file,
+		// none of the caller's files is written.
 		o.ReadOnly = len(p.o.CallerPaths) == 0
 	}
 	for _, file := range callers {
@@ -69,8 +71,8 @@ func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, tar
 	return nil
 }
 
-// userFiles returns the user's known_hosts files of a configuration, which the operator's choice takes the place of
-// where the configuration has none.
+// userFiles returns the user's known_hosts files of a configuration, or the operator's choice
+// if the configuration has none.
 func (p *planning) userFiles(cfg *sshconfig.Config) []string {
 	if p.o.KnownHostsPath != "" && cfg.Origin("UserKnownHostsFile").Source == sshconfig.Default {
 		return []string{p.o.KnownHostsPath}
@@ -78,8 +80,8 @@ func (p *planning) userFiles(cfg *sshconfig.Config) []string {
 	return cfg.UserKnownHostsFiles
 }
 
-// operators evaluates the operator's own ssh_config for the host of cfg, as if the call had brought neither options nor
-// a file. A host name that a caller has set is the host whose record counts.
+// operators evaluates the operator's own ssh_config for the host of cfg, without the options
+// and files of the call. If the caller has set the host name, the record of that host counts.
 func (p *planning) operators(ctx context.Context, cfg *sshconfig.Config) (*sshconfig.Config, error) {
 	if p.configPath == "" && !p.t.SSH.NoConfig && len(p.t.SSH.ExtraArgs) == 0 {
 		return cfg, nil
@@ -91,8 +93,8 @@ func (p *planning) operators(ctx context.Context, cfg *sshconfig.Config) (*sshco
 	return p.evaluateOwn(ctx, cfg, sshconfig.Options{Host: host, User: cfg.User, Port: cfg.Port})
 }
 
-// evaluateOwn evaluates the operator's own ssh_config, with the options of cfg's host that are the operator's too: a jump
-// written as ProxyCommand ssh -W has some.
+// evaluateOwn evaluates the operator's own ssh_config, with the operator's own options of the
+// host of cfg: a jump written as ProxyCommand ssh -W has some.
 func (p *planning) evaluateOwn(
 	ctx context.Context,
 	cfg *sshconfig.Config,
@@ -113,7 +115,7 @@ func (p *planning) evaluateOwn(
 	return own, nil
 }
 
-// own completes the options of an evaluation with the operator's files.
+// own adds the operator's files to the options of an evaluation.
 func (p *planning) own(eo sshconfig.Options) sshconfig.Options {
 	eo.NoFiles = eo.NoFiles || p.o.NoConfig
 	eo.UserFile = p.o.ConfigPath

@@ -14,8 +14,9 @@ import (
 	"ptyctl/term"
 )
 
-// TestCallersTrustStore checks what a known_hosts file that a caller names can do: it adds to what the operator has on
-// record, and takes no revocation away; and it is written only where the operator lets callers name files.
+// TestCallersTrustStore checks the effect of a known_hosts file named by a caller: it adds to
+// the operator's record and removes no revocation, and it is written only if the operator
+// lets callers name files.
 func TestCallersTrustStore(t *testing.T) {
 	srv, err := sshserver.Listen(sshserver.Config{NoAuth: true})
 	if err != nil {

@@ -14,26 +14,28 @@ import (
 	"ptyctl/term"
 )
 
-// A Tunnel is a connection to a server that need not speak SSH, over the jump hosts and the proxy of a term.Target.
-// Deadlines work as on TCP. Closing it gives up the connections to its jump hosts.
+// A Tunnel is a connection to a server without SSH, through the jump hosts and the proxy of a
+// term.Target. Deadlines work as on TCP. Close releases the connections to the jump hosts.
 type Tunnel struct {
 	net.Conn
 	pool    *pool
 	jumps   []*jump
-	via     *link // the last jump host; nil: none
+	via     *link // the last jump host; nil without one
 	about   term.Description
 	closing sync.Once
 	closed  chan struct{}
-	err     error // of closing
+	err     error // result of Close
 }
 
-// DialTCP connects to t.Host and t.Port: straight, or through the jump hosts that t.SSH names (ProxyJump, -J in
-// ExtraArgs), the first of which, or else the host itself, is reached through t.SSH.ProxyURL. ssh_config decides about
-// the jump hosts as always; of the target, which is no SSH server, it says nothing.
+// DialTCP connects to t.Host and t.Port, directly or through the jump hosts of t.SSH
+// (ProxyJump, -J in ExtraArgs). The first jump host, or else the host itself, is reached
+// through t.SSH.ProxyURL. ssh_config applies to the jump hosts as usual, but not to the
+// target, which is not an SSH server.
 //
-// network is tcp, tcp4 or tcp6. p answers what the jump hosts ask; nil: nobody can be asked. The time for it all is
-// t.ConnectTimeout, or the operator's, not counting the time during which p is waited for: a context with a deadline
-// would count that. The context governs dialing only. approve is asked about the plan; nil allows it. Errors are *term.Error.
+// network is tcp, tcp4 or tcp6. p answers the questions of the jump hosts; with nil no
+// question can be asked. The time limit is t.ConnectTimeout, or the operator's, and does not
+// include the time of p; a deadline of ctx would include it. ctx limits dialing only. approve
+// judges the plan; nil allows it. Errors are *term.Error.
 func (n *Network) DialTCP(
 	ctx context.Context,
 	network string,
@@ -73,7 +75,8 @@ func (n *Network) DialTCP(
 	return nil, connectError(w, l, r.warnings, err)
 }
 
-// Through returns DialTCP in the form in which other packages take it: to any address, on the way that t describes.
+// Through returns DialTCP as a dial function for other packages: to any address, through the
+// jump hosts of t.
 func (n *Network) Through(
 	t term.Target,
 	p term.Prompter,
@@ -89,19 +92,19 @@ func (n *Network) Through(
 		t.Host = host
 		conn, err := n.DialTCP(ctx, network, t, p, approve)
 		if err != nil {
-			return nil, err // not a *Tunnel that is nil
+			return nil, err // a nil *Tunnel would be a non-nil net.Conn
 		}
 		return conn, nil
 	}
 }
 
-// tunnelOptions are the keywords of ssh_config that say something about a connection that is not SSH.
+// tunnelOptions has the keywords of ssh_config with a meaning for a connection without SSH.
 var tunnelOptions = map[string]bool{
 	"proxyjump": true, "addressfamily": true, "bindaddress": true, "bindinterface": true,
 	"connecttimeout": true, "connectionattempts": true, "tcpkeepalive": true, "loglevel": true,
 }
 
-// planTunnel plans the way to a target that does not speak SSH.
+// planTunnel plans the route to a target without SSH.
 func planTunnel(ctx context.Context, network string, t term.Target, o Options) (*route, error) {
 	bad := func(field, format string, args ...any) error {
 		return &term.Error{
@@ -169,21 +172,22 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 	if network != "tcp" {
 		h.family = network
 	}
-	h.vouched = []string{t.Host, h.host} // no configuration says anything else
+	h.vouched = []string{t.Host, h.host} // no configuration can change this name
 	p.add(h)
 	return p.complete(cfg)
 }
 
-// Describe implements term.Describer: the way, whose last hop is the target, and what there is to say about it.
+// Describe implements term.Describer: the hops, the target last, and the warnings.
 func (t *Tunnel) Describe() term.Description { return t.about }
 
-// Read implements net.Conn. The end of a jump host is told from the end of the stream.
+// Read implements net.Conn. It returns a jump host's end as an error, and the server's end as
+// io.EOF.
 func (t *Tunnel) Read(p []byte) (int, error) {
 	n, err := t.Conn.Read(p)
 	if err != io.EOF || t.via == nil { //nolint:errorlint // a Reader returns io.EOF itself
 		return n, err
 	}
-	// The channels of a lost connection end an instant before the connection itself does.
+	// The channels of a lost connection end shortly before the connection itself does.
 	settle := time.NewTimer(drainQuiet)
 	defer settle.Stop()
 	select {
@@ -195,7 +199,8 @@ func (t *Tunnel) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements net.Conn. What was written before still goes out, if the jump host takes it within a moment.
+// Close implements net.Conn. Data written before is still sent if the jump host accepts it
+// within hangUpGrace.
 func (t *Tunnel) Close() error {
 	t.closing.Do(func() {
 		close(t.closed)

@@ -16,7 +16,7 @@ import (
 	"ptyctl/term"
 )
 
-// device is a server that does not speak SSH: it greets, and sends back what it gets.
+// device is a server without SSH: it sends a line, and returns its input.
 func device(c net.Conn) {
 	defer func() { _ = c.Close() }()
 	_, _ = io.WriteString(c, "login: ")
@@ -25,7 +25,7 @@ func device(c net.Conn) {
 
 const deviceAddr = "192.0.2.9:23"
 
-// behind returns the target of the device behind these jump hosts.
+// behind returns the target of the device, behind these jump hosts.
 func behind(jumps string) term.Target {
 	return term.Target{
 		Host: "192.0.2.9",
@@ -35,7 +35,7 @@ func behind(jumps string) term.Target {
 	}
 }
 
-// says reads what the device says first.
+// says reads the device's first data.
 func says(tb testing.TB, c net.Conn, want string) {
 	tb.Helper()
 	p := make([]byte, len(want))
@@ -44,7 +44,7 @@ func says(tb testing.TB, c net.Conn, want string) {
 	}
 }
 
-// noTunnel expects an error of that kind.
+// noTunnel requires an error of that kind.
 func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, kind term.Kind) *term.Error {
 	tb.Helper()
 	confide(tb, t.Auth)
@@ -61,8 +61,9 @@ func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, ki
 	return e
 }
 
-// TestTunnel checks a way over two jump hosts, of which ssh_config knows one and a person the other's password; that
-// the hosts share their connections with SSH sessions, and that nothing stays open.
+// TestTunnel checks a route over two jump hosts: ssh_config has the password of one, and a
+// person that of the other. The hosts must share their connections with SSH sessions, and no
+// connection may stay open.
 func TestTunnel(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j1 := l.server(addr1, sshserver.Config{AllowForward: true})
@@ -123,7 +124,8 @@ func TestTunnel(t *testing.T) {
 	})
 }
 
-// TestTunnelsThatDoNotCome checks what stands in the way, and that the jump hosts are let go of.
+// TestTunnelsThatDoNotCome checks the errors of failed tunnels, and that the jump hosts are
+// released.
 func TestTunnelsThatDoNotCome(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -152,14 +154,15 @@ func TestTunnelsThatDoNotCome(t *testing.T) {
 				}
 				synctest.Wait()
 				if s := j.Stats(); s.Open != 0 || s.PasswordsSeen != 0 {
-					t.Errorf("%+v", s)
+					t.Errorf("jump host after the error: %+v, want no open connection and no password", s)
 				}
 			})
 		})
 	}
 }
 
-// TestTunnelAsksForHostKey checks that an unknown key of a jump host is a question where the policy is to ask.
+// TestTunnelAsksForHostKey checks that an unknown key of a jump host is a question under
+// policy ask.
 func TestTunnelAsksForHostKey(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.stranger(addr1, sshserver.Config{AllowForward: true})
@@ -177,7 +180,8 @@ func TestTunnelAsksForHostKey(t *testing.T) {
 	})
 }
 
-// TestTunnelDeadlines checks that deadlines wake reading and writing, and that the connection works on after them.
+// TestTunnelDeadlines checks that deadlines wake Read and Write, and that the connection
+// works after them.
 func TestTunnelDeadlines(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{AllowForward: true})
@@ -205,7 +209,8 @@ func TestTunnelDeadlines(t *testing.T) {
 	})
 }
 
-// TestTunnelEnds checks how its end looks: the device's own, a lost jump host's, and that of one that is frozen.
+// TestTunnelEnds checks the three ends of a tunnel: the device's, a lost jump host's, and a
+// frozen one's.
 func TestTunnelEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j := l.server(addr1, sshserver.Config{AllowForward: true})
@@ -270,7 +275,7 @@ func TestTunnelEnds(t *testing.T) {
 	})
 }
 
-// TestTunnelStraight checks that ssh_config says nothing of a target that does not speak SSH.
+// TestTunnelStraight checks that ssh_config does not apply to a target without SSH.
 func TestTunnelStraight(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.peer(deviceAddr, device)
@@ -313,8 +318,8 @@ func TestTunnelStraight(t *testing.T) {
 	})
 }
 
-// TestTunnelThroughProxy checks that a target that does not speak SSH, and a jump host to one, are reached through the
-// proxy of the call.
+// TestTunnelThroughProxy checks that the proxy of the call is used for a target without SSH,
+// and for a jump host before it.
 func TestTunnelThroughProxy(t *testing.T) {
 	listen := func() net.Listener {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -390,10 +395,11 @@ func TestTunnelThroughProxy(t *testing.T) {
 	})
 }
 
-// TestTunnelToADeafDevice checks that a device that takes nothing leaves nothing behind on a jump host that others use.
+// TestTunnelToADeafDevice checks that a device that reads nothing leaves nothing open on a
+// shared jump host.
 func TestTunnelToADeafDevice(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		l.limit = 64 << 10 // the device takes no more than a socket does
+		l.limit = 64 << 10 // the device accepts as much as a socket's buffer
 		j := l.server(addr1, sshserver.Config{AllowForward: true})
 		stop := make(chan struct{})
 		l.peer(deviceAddr, func(c net.Conn) {

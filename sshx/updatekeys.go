@@ -6,9 +6,10 @@ import (
 	"ptyctl/sshx/hostkeys"
 )
 
-// requests answers the server's global requests. The one that is acted on announces all of the server's host
-// keys (OpenSSH PROTOCOL, section 2.5), so that known_hosts can follow a change of keys: ssh_config(5)
-// UpdateHostKeys. It comes right after the login, once; every other request is refused.
+// requests answers the server's global requests. One of them has an effect: the announcement
+// of all host keys of the server (OpenSSH PROTOCOL, section 2.5), so that known_hosts can
+// follow a change of keys (ssh_config(5) UpdateHostKeys). It comes once, directly after the
+// login; every other request is refused.
 func (k *link) requests(reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
 	for r := range reqs {
 		if r.Type == hostkeys.HostKeysRequest && keys != nil {
@@ -22,8 +23,9 @@ func (k *link) requests(reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
 	}
 }
 
-// updateHostKeys records the keys that the server announces and proves to hold, and removes those it no longer
-// has. Whatever goes wrong, the files stay as they are: the connection does not depend on it.
+// updateHostKeys records the keys that the server announces and proves to have, and removes
+// those it no longer has. After any error the files stay unchanged, because the connection
+// does not depend on them.
 func (k *link) updateHostKeys(v *hostkeys.Verifier, payload []byte) {
 	announced, err := hostkeys.ParseHostKeys(payload)
 	if err != nil {

@@ -10,9 +10,12 @@ import (
 	"ptyctl/term"
 )
 
-// A short interval is kept exactly; a long one ends on common instants, at most a sixth late.
+// A short interval must be exact; a long one must end at common instants, at most a sixth
+// late.
 func TestKeepalivesComeTogether(t *testing.T) {
-	for interval, late := range map[time.Duration]time.Duration{2 * time.Second: 0, 30 * time.Second: 5 * time.Second, time.Minute: 10 * time.Second} {
+	for interval, late := range map[time.Duration]time.Duration{
+		2 * time.Second: 0, 30 * time.Second: 5 * time.Second, time.Minute: 10 * time.Second,
+	} {
 		d := sshx.NextKeepalive(interval)
 		if d < interval || d > interval+late {
 			t.Errorf("%v: %v", interval, d)
@@ -23,7 +26,7 @@ func TestKeepalivesComeTogether(t *testing.T) {
 	}
 }
 
-// A pin that cannot be one is refused before anything is dialled.
+// A malformed pin must be refused before anything is dialled.
 func TestFingerprintForm(t *testing.T) {
 	srv, err := sshserver.Listen(sshserver.Config{NoAuth: true})
 	if err != nil {
@@ -41,7 +44,7 @@ func TestFingerprintForm(t *testing.T) {
 	}
 }
 
-// Match exec runs only when the operator allows it.
+// Match exec must run only if the operator allows it.
 func TestMatchExec(t *testing.T) {
 	for _, allowed := range []bool{false, true} {
 		srv, err := sshserver.Listen(sshserver.Config{NoAuth: true})

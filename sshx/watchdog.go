@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// errConnectTimeout is the cause of a watchdog's context when the time is over.
+// errConnectTimeout is the cause of a watchdog's context after its time limit.
 var errConnectTimeout = errors.New("not connected in time")
 
-// A watchdog is a deadline that can be paused. Its context ends when the time is over, with errConnectTimeout
-// as the cause; whoever does something slow under it closes the connection then, because nothing else wakes
-// the calls of x/crypto/ssh.
+// A watchdog is a deadline that can be paused. Its context ends at the limit, with
+// errConnectTimeout as the cause. Slow operations under it must close their connection then,
+// because nothing else wakes the calls of x/crypto/ssh.
 type watchdog struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -25,6 +25,7 @@ type watchdog struct {
 	paused int
 }
 
+// newWatchdog starts the clock; stop must be called.
 func newWatchdog(parent context.Context, limit time.Duration) *watchdog {
 	ctx, cancel := context.WithCancelCause(parent)
 	w := &watchdog{ctx: ctx, cancel: cancel, limit: limit, left: limit, since: time.Now()}
@@ -49,7 +50,7 @@ func (w *watchdog) pause() (resume func()) {
 	}
 }
 
-// stop ends the watch. The context ends too.
+// stop ends the watchdog and its context.
 func (w *watchdog) stop() {
 	w.mu.Lock()
 	w.timer.Stop()
@@ -57,5 +58,5 @@ func (w *watchdog) stop() {
 	w.cancel(context.Canceled)
 }
 
-// expired reports whether the time is over.
+// expired reports whether the time limit has passed.
 func (w *watchdog) expired() bool { return errors.Is(context.Cause(w.ctx), errConnectTimeout) }

@@ -15,11 +15,11 @@ import (
 	"ptyctl/term"
 )
 
-// This file holds back credentials that the operator's rules do not allow at a host. It is asked where each one would go
-// out, when the host's key is known.
+// This file withholds credentials that the operator's rules do not allow at a host. Each
+// credential is checked directly before its use, when the host's key is known.
 
-// prove returns a function that finds how a host's key is known to the operator. It reads the record now, before anything
-// is added to it.
+// prove returns a function that reports how the operator's record confirms a host's key. It
+// reads the record now, before a key is added to it.
 func (h *hop) prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
 	if !h.may.Ruled {
 		return func(ssh.PublicKey) term.HostKeyProof { return term.HostKeyAccepted }, nil
@@ -29,7 +29,7 @@ func (h *hop) prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
 		return nil, err
 	}
 	return func(key ssh.PublicKey) term.HostKeyProof {
-		if err := record.Verify(context.Background(), key); err != nil { // strict: nobody is asked
+		if err := record.Verify(context.Background(), key); err != nil { // the policy is strict, so no question is asked
 			return term.HostKeyAccepted
 		}
 		if pin := strings.TrimRight(h.hostKeys.Fingerprint, "="); pin == "" || pin != record.Result().Fingerprint {
@@ -39,21 +39,22 @@ func (h *hop) prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
 	}, nil
 }
 
-// A withholding decides, on one connection, which credentials are not used.
+// A withholding decides on one connection which credentials must not be used.
 type withholding struct {
 	may   term.CredentialGrant
 	proof term.HostKeyProof // of the host's key
-	rule  string            // the last one that withheld something
+	rule  string            // the last rule that withheld a credential
 	hop   *hop
 }
 
-// A trial is a hop at which nothing is withheld, and told instead, each credential once: however often the login is begun.
+// A trial reports the credentials that a hop would withhold, instead of withholding them:
+// each one once, for any number of logins.
 type trial struct {
 	tell func(credential string, why error)
 	told sync.Map
 }
 
-// refuses says why a credential, which would be used now, may not be on that condition; empty: it may.
+// refuses returns why a credential must not be used under the condition, or "" if it may.
 func (w *withholding) refuses(credential string, c term.CredentialCondition) string {
 	var why string
 	switch {
@@ -72,7 +73,8 @@ func (w *withholding) refuses(credential string, c term.CredentialCondition) str
 	if t := w.hop.tried; t != nil {
 		if _, again := t.told.LoadOrStore(credential, true); !again {
 			t.tell(credential+" at "+w.hop.String(), &term.Error{
-				Kind: term.PolicyDenied, Msg: credential + " would be withheld: " + why, Details: &term.Details{Hop: w.hop.String(), Rule: c.Rule},
+				Kind: term.PolicyDenied, Msg: credential + " would be withheld: " + why,
+				Details: &term.Details{Hop: w.hop.String(), Rule: c.Rule},
 			})
 		}
 		return ""
@@ -81,7 +83,7 @@ func (w *withholding) refuses(credential string, c term.CredentialCondition) str
 	return why
 }
 
-// key is refuses for a key, whether the agent holds it or not.
+// key is refuses for a key, in the agent or not.
 func (w *withholding) key(key ssh.PublicKey, fromAgent bool) string {
 	print := ssh.FingerprintSHA256(plainKey(key))
 	c, named := w.may.Keys[print]
@@ -95,10 +97,11 @@ func (w *withholding) key(key ssh.PublicKey, fromAgent bool) string {
 	return w.refuses("key "+print, c)
 }
 
-// agent is refuses for lending the whole agent to the host: with it go the keys that are ruled by themselves.
+// agent is refuses for forwarding the whole agent: the host could then use every key in it,
+// so the rules of all keys must allow it.
 func (w *withholding) agent() string {
 	const lent = "the forwarded agent"
-	generic := func(c term.CredentialCondition) term.CredentialCondition { // it is not about one key
+	generic := func(c term.CredentialCondition) term.CredentialCondition { // the reason would name a single key
 		c.Why = ""
 		return c
 	}
@@ -111,7 +114,7 @@ func (w *withholding) agent() string {
 	return why
 }
 
-// plainKey returns the key that a certificate certifies, or the key itself.
+// plainKey returns the key in a certificate, or the key itself.
 func plainKey(key ssh.PublicKey) ssh.PublicKey {
 	if k, ok := key.(*agent.Key); ok {
 		if parsed, err := ssh.ParsePublicKey(k.Blob); err == nil {

@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// ruled is a grant for one hop under which nothing may be used but what may adds.
+// ruled is a grant for one hop that allows only the uses that may adds.
 func ruled(may func(g *term.CredentialGrant)) term.CredentialGrant {
 	never := term.CredentialCondition{Never: true, Rule: "the rule"}
 	g := term.CredentialGrant{
@@ -31,12 +31,13 @@ func ruled(may func(g *term.CredentialGrant)) term.CredentialGrant {
 	return g
 }
 
-// on is the condition for a host whose key is known like that.
+// on returns the condition for a host with this proof of its key.
 func on(proof term.HostKeyProof) term.CredentialCondition {
 	return term.CredentialCondition{HostKey: proof, Rule: "the rule"}
 }
 
-// TestWithheld: a credential that the operator's rules do not allow is never shown to the host, whatever holds it.
+// TestWithheld: a credential that the operator's rules do not allow must never reach the
+// host, from any source.
 func TestWithheld(t *testing.T) {
 	k1, s1 := rawKey(t)
 	k2, s2 := rawKey(t)
@@ -53,7 +54,7 @@ func TestWithheld(t *testing.T) {
 		may      func(g *term.CredentialGrant)
 		target   term.Auth
 		offered  []string
-		password bool // it is sent
+		password bool // the password is sent
 		kind     term.Kind
 	}{
 		"nothing":             {nil, term.Auth{Password: password}, nil, false, term.PolicyDenied},
@@ -100,8 +101,8 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// TestWithheldOnTrial: rules that are tried out withhold nothing and record as usual, and each credential that they would
-// withhold is told of once when it is used, and no other.
+// TestWithheldOnTrial: rules on trial must withhold nothing, and record as usual. Each
+// credential that they would withhold must be reported once, when it is used, and no other.
 func TestWithheldOnTrial(t *testing.T) {
 	k1, s1 := rawKey(t)
 	k2, s2 := rawKey(t)
@@ -144,8 +145,8 @@ func TestWithheldOnTrial(t *testing.T) {
 	}
 }
 
-// TestWithheldFromStranger: what a credential needs to be on record must have been there before. Trying twice, asking for
-// another user first, or a trust store of the caller's changes nothing.
+// TestWithheldFromStranger: a host key required on record must have been there before. A
+// second attempt, another user first, or a trust store of the caller must not change that.
 func TestWithheldFromStranger(t *testing.T) {
 	const password = "pass-1138"
 	for name, options := range map[string]term.SSHOptions{
@@ -180,7 +181,8 @@ func TestWithheldFromStranger(t *testing.T) {
 	}
 }
 
-// TestWithheldPinned: with the fingerprint, a recorded host may see what asks for both.
+// TestWithheldPinned: with the fingerprint, a recorded host may receive a credential that
+// requires both.
 func TestWithheldPinned(t *testing.T) {
 	l := newLab(t)
 	srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
@@ -192,7 +194,8 @@ func TestWithheldPinned(t *testing.T) {
 	}
 }
 
-// TestWithheldAtJump: each hop has rules of its own, and an agent that may not be used at a host is not lent to it.
+// TestWithheldAtJump: each hop must have its own rules, and an agent that must not be used at
+// a host must not be forwarded to it.
 func TestWithheldAtJump(t *testing.T) {
 	k, s := rawKey(t)
 	l := newLab(t)
