@@ -10,9 +10,9 @@ import (
 	"ptyctl/term"
 )
 
-// addToAgent gives the key of the successful login to the agent, if it came from a file and
-// the configuration asks for it (ssh_config(5) AddKeysToAgent). A failure only gives a
-// warning, because the login does not depend on it.
+// addToAgent gives the key of the successful login to the agent, if it came from
+// a file and the configuration asks for it (ssh_config(5) AddKeysToAgent). A
+// failure only gives a warning, because the login does not depend on it.
 func (k *keyring) addToAgent(warn func(string)) {
 	c := k.h.cred
 	if c.addKeys == "" || c.addKeys == "no" || c.agentSocket == "" || len(k.seen.keys) == 0 {
@@ -43,8 +43,8 @@ func (k *keyring) addToAgent(warn func(string)) {
 	}
 }
 
-// parseKey parses a private key and remembers it for addToAgent. A nil passphrase means that
-// there is no passphrase.
+// parseKey parses a private key and remembers it for addToAgent. A nil passphrase
+// means that there is no passphrase.
 func (k *keyring) parseKey(pem, passphrase []byte) (ssh.Signer, error) {
 	var raw any
 	var err error
@@ -72,8 +72,8 @@ func (k *keyring) parseKey(pem, passphrase []byte) (ssh.Signer, error) {
 	return s, nil
 }
 
-// missing reports whether an identity file does not exist. The caller's files must exist; the
-// default ones need not.
+// missing reports whether an identity file does not exist. The caller's files
+// must exist; the default ones need not.
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return os.IsNotExist(err)

@@ -16,8 +16,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestAddKeysToAgent checks that the file key of a login is added to the agent if the
-// configuration says so, and only then.
+// TestAddKeysToAgent checks that the file key of a login is added to the agent if
+// the configuration says so, and only then.
 func TestAddKeysToAgent(t *testing.T) {
 	pub, private, err := ed25519.GenerateKey(nil)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"ptyctl/term"
 )
 
-// serveAgent runs an agent with keys on a socket. It works in a bubble too: sockets are
-// outside of it.
+// serveAgent runs an agent with keys on a socket. It works in a bubble too:
+// sockets are outside of it.
 func serveAgent(t *testing.T, keys ...any) string {
 	t.Helper()
 	ring := agent.NewKeyring()
@@ -99,8 +99,8 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// TestDeafAgent checks the time limit of a login with an agent that accepts the request to
-// sign and never answers.
+// TestDeafAgent checks the time limit of a login with an agent that accepts the
+// request to sign and never answers.
 func TestDeafAgent(t *testing.T) {
 	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // t.TempDir is too long for a socket
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// agentChannel and agentRequest are OpenSSH's names (PROTOCOL.agent, "Agent forwarding").
+// agentChannel and agentRequest are OpenSSH's names (PROTOCOL.agent, "Agent
+// forwarding").
 const (
 	agentChannel = "auth-agent@openssh.com"
 	agentRequest = "auth-agent-req@openssh.com"

@@ -10,22 +10,24 @@ const (
 	// aheadIdle is how long a channel opened ahead waits for the next command.
 	aheadIdle = 60 * time.Second
 
-	// aheadGain is the shortest round trip for which the next command's channel is opened while
-	// this command runs. Below it, this command would lose about as much time as the next one
-	// gains.
+	// aheadGain is the shortest round trip for which the next command's channel
+	// is opened while this command runs. Below it, this command would lose about
+	// as much time as the next one gains.
 	aheadGain = 2 * time.Millisecond
 )
 
-// Opening a channel costs a round trip, and starting the command a second one. Therefore,
-// after the first command, one channel is kept open ahead on the Client's own connection, as
-// long as the server has room for it.
+// Opening a channel costs a round trip, and starting the command a second one.
+// Therefore, after the first command, one channel is kept open ahead on the
+// Client's own connection, as long as the server has room for it.
 
-// openAhead opens a channel for the next command in the background, unless there is one.
+// openAhead opens a channel for the next command in the background, unless there
+// is one.
 func (s *slots) openAhead() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.conns[0]
-	// A dropbear (2022.83) closes an idle channel while commands end on others, or mishandles it.
+	// A dropbear (2022.83) closes an idle channel while commands end on others,
+	// or mishandles it.
 	if strings.HasPrefix(c.k.version, "SSH-2.0-dropbear") {
 		return
 	}
@@ -53,8 +55,8 @@ func (s *slots) openAhead() {
 	})
 }
 
-// takeAhead returns the channel opened ahead, or nil if there is none or the server has
-// closed it.
+// takeAhead returns the channel opened ahead. It returns nil without one, or if
+// the server has closed it.
 func (s *slots) takeAhead() *channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"ptyctl/term"
 )
 
-// The default offers, the preferred algorithm first. The defaults of x/crypto/ssh are not
-// used: they include group14 with SHA-1 and ssh-rsa, and lack group16.
+// The default offers, the preferred algorithm first. The defaults of x/crypto/ssh
+// are not used: they include group14 with SHA-1 and ssh-rsa, and lack group16.
 var (
 	defaultKex = []string{
 		ssh.KeyExchangeMLKEM768X25519, ssh.KeyExchangeCurve25519,
@@ -47,7 +47,8 @@ func negotiated(c ssh.ConnMetadata) term.Algorithms {
 	return term.Algorithms{Kex: a.KeyExchange, HostKey: a.HostKey, Cipher: a.Write.Cipher, MAC: a.Write.MAC}
 }
 
-// weakWarnings returns a warning for each negotiated algorithm that should no longer be used.
+// weakWarnings returns a warning for each negotiated algorithm that should no
+// longer be used.
 func weakWarnings(a term.Algorithms) []string {
 	weak := ssh.InsecureAlgorithms()
 	var out []string

@@ -11,13 +11,15 @@ import (
 	"ptyctl/term"
 )
 
-// judge submits the route to approve, and restricts the route to the approved plan: to the
-// addresses that the first name has resolved to, and to the credentials granted. If approve
-// refuses the names alone, no name is looked up.
+// judge submits the route to approve, and restricts the route to the approved
+// plan: to the addresses that the first name has resolved to, and to the
+// credentials granted. If approve refuses the names alone, no name is looked up.
 func (r *route) judge(w *watchdog, approve term.Approve) error {
 	if approve == nil {
 		return nil
 	}
+	// A policy that refuses by name must prevent the lookup, which already tells
+	// a resolver about the target.
 	first := r.hops[0]
 	if name := first.dialed(); !isAddress(name) {
 		if _, err := approve(w.ctx, r.plan(true)); err != nil {
@@ -96,7 +98,8 @@ func (h *hop) plan() term.PlannedHop {
 	return p
 }
 
-// sources returns the names of the credentials available at a hop, for the audit record.
+// sources returns the names of the credentials available at a hop, for the audit
+// record.
 func (c *credentials) sources() []string {
 	var list []string
 	if c.method != "password" && slices.Contains(c.preferred, methodPublicKey) {
@@ -122,7 +125,8 @@ func (c *credentials) sources() []string {
 	return list
 }
 
-// inOrder returns the addresses sorted, because name servers return them in any order.
+// inOrder returns the addresses sorted, because name servers return them in any
+// order.
 func inOrder(addrs []netip.Addr) []netip.Addr {
 	return slices.SortedFunc(slices.Values(addrs), netip.Addr.Compare)
 }

@@ -14,8 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// asked records the plans submitted to an Approve, and refuses those for which refuse is
-// true.
+// asked records the plans submitted to an Approve, and refuses those for which
+// refuse is true.
 type asked struct {
 	plans  []term.Plan
 	refuse func(term.Plan) bool
@@ -50,7 +50,8 @@ func (l *lab) judged(t term.Target, a *asked) error {
 	return err
 }
 
-// TestPlan: the approved plan must be the one carried out, for any spelling of the call.
+// TestPlan: the approved plan must be the one carried out, for any spelling of
+// the call.
 func TestPlan(t *testing.T) {
 	const config = "Host web1\n HostName 192.0.2.2\nHost gate\n HostName 192.0.2.1\nHost nat\n HostName 192.0.2.2\n Port 2202\nHost via\n HostName 192.0.2.2\n ProxyJump gate\n" +
 		"Host *.example\n HostName 192.0.2.2\n User ops\n"
@@ -111,8 +112,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanNames: a name must be judged before it is looked up, and only a judged address may
-// be dialled.
+// TestPlanNames: a name must be judged before it is looked up, and only a judged
+// address may be dialled.
 func TestPlanNames(t *testing.T) {
 	l := newLab(t)
 	srv, err := sshserver.New(sshserver.Config{NoAuth: true, Handler: shell})
@@ -148,7 +149,8 @@ func TestPlanNames(t *testing.T) {
 	}
 }
 
-// TestPlanTells: the plan must contain the facts for policy and audit record, and no secret.
+// TestPlanTells: the plan must contain the facts for policy and audit record, and
+// no secret.
 func TestPlanTells(t *testing.T) {
 	l := newLab(t)
 	l.opts.AllowAgentForwarding, l.opts.IdentityAgent = true, "/run/agent"
@@ -181,7 +183,8 @@ func TestPlanTells(t *testing.T) {
 	}
 }
 
-// TestTunnelPlan: a target without SSH must be judged as well, and so must its jump hosts.
+// TestTunnelPlan: a target without SSH must be judged as well, and so must its
+// jump hosts.
 func TestTunnelPlan(t *testing.T) {
 	l := newLab(t)
 	l.server(addr1, sshserver.Config{AllowForward: true})
@@ -205,8 +208,8 @@ func TestTunnelPlan(t *testing.T) {
 	}
 }
 
-// TestOperatorsRemoteCommand: a RemoteCommand of the operator's own configuration must still
-// run.
+// TestOperatorsRemoteCommand: a RemoteCommand of the operator's own configuration
+// must still run.
 func TestOperatorsRemoteCommand(t *testing.T) {
 	l := newLab(t)
 	l.server(addr1, sshserver.Config{})

@@ -19,8 +19,8 @@ const (
 	methodPassword  = "password"
 )
 
-// An authRecord is the history of the login on one hop, for messages: names and fingerprints,
-// never a secret.
+// An authRecord is the history of the login on one hop, for messages: names and
+// fingerprints, never a secret.
 type authRecord struct {
 	tried   []string // methods, in order, each once
 	allowed []string // methods in the server's last answer
@@ -30,10 +30,10 @@ type authRecord struct {
 	abort   error    // set when a question was declined: no further attempt is made
 }
 
-// stop ends the login after a question that failed with err. If questions are not possible at
-// all, the login continues without them.
+// stop ends the login after a question that failed with err. If questions are not
+// possible at all, the login continues without them.
 func (r *authRecord) stop(err error) {
-	if err != nil && !errors.Is(err, errNobodyToAsk) {
+	if err != nil && !errors.Is(err, errCannotAsk) {
 		r.abort = err
 	}
 }
@@ -63,9 +63,9 @@ func (r *authRecord) describe(d *term.Details) {
 	d.MethodsTried, d.MethodsAllowed, d.KeysOffered = r.tried, r.allowed, r.keys
 }
 
-// A planner chooses the method for each attempt of a login. After each attempt the server
-// says which methods can continue (RFC 4252 section 5.1). All methods run in the goroutine of
-// the handshake.
+// A planner chooses the method for each attempt of a login. After each attempt
+// the server says which methods can continue (RFC 4252 section 5.1). All methods
+// run in the goroutine of the handshake.
 type planner struct {
 	w     *watchdog
 	h     *hop
@@ -104,10 +104,11 @@ func (a *planner) methods() []string {
 	}
 }
 
-// next is the AuthCallback of the handshake: it returns the next method, or the error that
-// ends the login.
+// next is the AuthCallback of the handshake: it returns the next method, or the
+// error that ends the login.
 func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
-	// The library would try the next method on a closed connection, and ask a person in vain.
+	// The library would try the next method on a closed connection, and ask a
+	// person in vain.
 	if err := a.ended(); err != nil {
 		return nil, err
 	}
@@ -120,6 +121,9 @@ func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 		a.gaveUp = true
 		return nil, context.Cause(a.w.ctx)
 	}
+	// The first allowed method with a credential left wins. The library calls
+	// next again after a failure, so each call continues where the last one
+	// stopped.
 	for _, m := range a.methods() {
 		if !slices.Contains(c.AllowedMethods, m) {
 			continue
@@ -149,9 +153,9 @@ func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 	return nil, a.exhausted()
 }
 
-// mayTry reports whether a method that takes a secret may be tried again after done attempts.
-// The caller's password is sent once. A person may try as often as the configuration says,
-// and may also answer questions other than the password.
+// mayTry reports whether a method that takes a secret may be tried again after
+// done attempts. The caller's password is sent once. A person may try as often as
+// the configuration says, and may also answer questions other than the password.
 func (a *planner) mayTry(done int) bool {
 	able := a.canAsk() && done < a.h.cred.prompts
 	if a.h.cred.password != "" {
@@ -183,9 +187,11 @@ func (a *planner) password() (string, error) {
 	return a.ask(term.Prompt{Kind: term.PromptPassword, Text: text})
 }
 
-// challenge answers one round of questions (RFC 4256 section 3.2). A round may have no
-// questions.
+// challenge answers one round of questions (RFC 4256 section 3.2). A round may
+// have no questions.
 func (a *planner) challenge(name, instruction string, questions []string, echos []bool) ([]string, error) {
+	// The caller's password answers one hidden question that asks for it; the
+	// others go to the person.
 	answers := make([]string, len(questions))
 	for i, q := range questions {
 		if a.h.cred.password != "" && !echos[i] && asksForPassword(q) {
@@ -211,13 +217,13 @@ func (a *planner) challenge(name, instruction string, questions []string, echos 
 	return answers, nil
 }
 
-// errPasswordRefused ends a login in which the server asks for the caller's password a second
-// time.
+// errPasswordRefused ends a login in which the server asks for the caller's
+// password a second time.
 var errPasswordRefused = errors.New("the password was not accepted")
 
-// asksForPassword reports whether a question asks for the account's password, as PAM and most
-// devices do. It must be false for similar questions, for example about a one-time password,
-// or about a new password in place of an expired one.
+// asksForPassword reports whether a question asks for the account's password, as
+// PAM and most devices do. It must be false for similar questions, for example
+// about a one-time password, or about a new password in place of an expired one.
 func asksForPassword(q string) bool {
 	q = strings.ToLower(q)
 	return strings.Contains(q, "password") &&
@@ -239,7 +245,8 @@ func (a *planner) ask(q term.Prompt) (string, error) {
 	return answer, err
 }
 
-// exhausted returns the error of a login without any method left, with advice for the caller.
+// exhausted returns the error of a login without any method left, with advice for
+// the caller.
 func (a *planner) exhausted() error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s accepted none of what was tried", a.h)

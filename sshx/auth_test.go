@@ -41,8 +41,8 @@ func quiz(rounds ...[]string) func(string, ssh.KeyboardInteractiveChallenge) err
 	}
 }
 
-// TestPasswordAndQuestions checks which secrets are sent and which questions are asked, for
-// both methods that take secrets.
+// TestPasswordAndQuestions checks which secrets are sent and which questions are
+// asked, for both methods that take secrets.
 func TestPasswordAndQuestions(t *testing.T) {
 	password := map[string]string{"u": "pass-1138"}
 	for _, tc := range []struct {
@@ -127,8 +127,8 @@ func TestPasswordAndQuestions(t *testing.T) {
 	}
 }
 
-// TestDeclinedQuestion checks that a prompter's error ends the login with that error, for any
-// question, and that no other method is tried.
+// TestDeclinedQuestion checks that a prompter's error ends the login with that
+// error, for any question, and that no other method is tried.
 func TestDeclinedQuestion(t *testing.T) {
 	stop := &term.Error{Kind: term.Canceled, Msg: "ctrl_c"}
 	no := &prompter{f: func(context.Context, term.Prompt) (string, error) { return "", stop }}
@@ -153,8 +153,8 @@ func TestDeclinedQuestion(t *testing.T) {
 	}
 }
 
-// TestConnectionLostWhileAsked checks that a person is not asked for the next method on a
-// closed connection.
+// TestConnectionLostWhileAsked checks that a person is not asked for the next
+// method on a closed connection.
 func TestConnectionLostWhileAsked(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(
@@ -183,15 +183,15 @@ func TestNoInteractive(t *testing.T) {
 		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 		target := to(host1, "")
 		target.Auth.NoInteractive = true
-		e := l.fails(target, nobody(t), term.AuthFailed)
+		e := l.fails(target, noPrompter(t), term.AuthFailed)
 		if !strings.Contains(e.Msg, "auth.password") {
 			t.Errorf("%q does not say what to pass", e.Msg)
 		}
 	})
 }
 
-// TestPartialSuccess checks a server that requires a key and an answer (RFC 4252 section
-// 5.1).
+// TestPartialSuccess checks a server that requires a key and an answer (RFC 4252
+// section 5.1).
 func TestPartialSuccess(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)

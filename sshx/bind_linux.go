@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bindTo returns a net.Dialer.Control that binds sockets to an interface (ssh_config(5)
-// BindInterface), or nil for an empty name.
+// bindTo returns a net.Dialer.Control that binds sockets to an interface
+// (ssh_config(5) BindInterface), or nil for an empty name.
 func bindTo(name string) func(network, address string, c syscall.RawConn) error {
 	if name == "" {
 		return nil

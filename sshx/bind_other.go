@@ -4,8 +4,8 @@ package sshx
 
 import "syscall"
 
-// bindTo returns nil: only Linux can bind to an interface, and the plan refuses BindInterface
-// elsewhere.
+// bindTo returns nil: only Linux can bind to an interface, and the plan refuses
+// BindInterface elsewhere.
 func bindTo(string) func(network, address string, c syscall.RawConn) error { return nil }
 
 const canBindInterface = false

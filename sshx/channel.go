@@ -10,11 +10,12 @@ import (
 	"ptyctl/term"
 )
 
-// requestLimit is the time limit for the answer to a channel request, if the caller sets no
-// limit.
+// requestLimit is the time limit for the answer to a channel request, if the
+// caller sets no limit.
 const requestLimit = 10 * time.Second
 
-// A channel is an open session channel (RFC 4254 section 6.1) and the link that carries it.
+// A channel is an open session channel (RFC 4254 section 6.1) and the link that
+// carries it.
 type channel struct {
 	ssh.Channel
 	k      *link
@@ -22,14 +23,16 @@ type channel struct {
 	closed chan struct{}  // closed when both sides have closed the channel
 }
 
-// errRefused means that the server did not open the channel, although the connection works.
+// errRefused means that the server did not open the channel, although the
+// connection works.
 type errRefused struct{ *ssh.OpenChannelError }
 
 func (e errRefused) Unwrap() error { return e.OpenChannelError }
 
-// openChannel opens a channel (RFC 4254 section 5.1). The library's call cannot be
-// interrupted, so if ctx or the link ends first, the channel is closed as soon as it opens.
-// The error is the library's, or the cause of ctx or of the link's end.
+// openChannel opens a channel (RFC 4254 section 5.1). The library's call cannot
+// be interrupted, so if ctx or the link ends first, the channel is closed as soon
+// as it opens. The error is the library's, or the cause of ctx or of the link's
+// end.
 func (k *link) openChannel(ctx context.Context, kind string, payload []byte) (ssh.Channel, <-chan *ssh.Request, error) {
 	type result struct {
 		ch   ssh.Channel
@@ -62,8 +65,8 @@ func (k *link) openChannel(ctx context.Context, kind string, payload []byte) (ss
 	}
 }
 
-// openSession opens a session channel. ended, if not nil, is called when both sides have
-// closed it.
+// openSession opens a session channel. ended, if not nil, is called when both
+// sides have closed it.
 func (k *link) openSession(ctx context.Context, ended func()) (*channel, error) {
 	ch, reqs, err := k.openChannel(ctx, "session", nil)
 	var refused *ssh.OpenChannelError
@@ -81,10 +84,10 @@ func (k *link) openSession(ctx context.Context, ended func()) (*channel, error) 
 	}
 }
 
-// answer handles the server's requests until the channel is closed. It must start with the
-// channel: unread requests block the whole connection, and sshd drops a client that does not
-// answer its keepalives, which it sends on any open channel (sshd_config(5)
-// ClientAliveInterval).
+// answer handles the server's requests until the channel is closed. It must start
+// with the channel: unread requests block the whole connection, and sshd drops a
+// client that does not answer its keepalives, which it sends on any open channel
+// (sshd_config(5) ClientAliveInterval).
 func (c *channel) answer(reqs <-chan *ssh.Request, ended func()) {
 	for r := range reqs {
 		if e, ok := exitOf(r); ok {
@@ -108,15 +111,15 @@ func (c *channel) request(ctx context.Context, name string, payload []byte) (ok 
 	return c.send(ctx, name, true, payload)
 }
 
-// tell sends a channel request without an answer. A frozen connection does not even accept
-// the request, so tell waits until ctx ends at the longest.
+// tell sends a channel request without an answer. A frozen connection does not
+// even accept the request, so tell waits until ctx ends at the longest.
 func (c *channel) tell(ctx context.Context, name string, payload []byte) error {
 	_, err := c.send(ctx, name, false, payload)
 	return err
 }
 
-// send sends a channel request in a goroutine, because the library's call cannot be
-// interrupted.
+// send sends a channel request in a goroutine, because the library's call cannot
+// be interrupted.
 func (c *channel) send(ctx context.Context, name string, wantReply bool, payload []byte) (ok bool, err error) {
 	type result struct {
 		ok  bool
@@ -138,6 +141,6 @@ func (c *channel) send(ctx context.Context, name string, wantReply bool, payload
 	}
 }
 
-// drop closes the channel without waiting: Close sends a packet, which a frozen connection
-// does not accept.
+// drop closes the channel without waiting: Close sends a packet, which a frozen
+// connection does not accept.
 func (c *channel) drop() { c.k.wg.Go(func() { _ = c.Close() }) }

@@ -10,26 +10,26 @@ import (
 	"ptyctl/term"
 )
 
-// A Client is an authenticated connection, together with the connections to its jump hosts.
-// Its methods may be called concurrently.
+// A Client is an authenticated connection, together with the connections to its
+// jump hosts. Its methods may be called concurrently.
 type Client struct {
 	r        *route
 	pool     *pool
 	own      *link // the connection itself
 	jumps    []*jump
 	slots    *slots
-	ladder   *ladder
+	steps    *steps
 	warnings []string
 	log      *slog.Logger
 
-	closing sync.Once
+	closing sync.Once       // of Close
 	life    context.Context // ends with Close
 	end     context.CancelFunc
 }
 
-// Dial connects to t through its jump hosts. p answers questions for a person; with nil no
-// question can be asked. Dial consults no policy: to have one consulted, open a terminal with
-// a Dialer.
+// Dial connects to t through its jump hosts. p answers questions for a person;
+// with nil no question can be asked. Dial consults no policy: to have one
+// consulted, open a terminal with a Dialer.
 //
 // ctx limits dialing only; Close ends the connection. Errors are *term.Error.
 func Dial(ctx context.Context, t term.Target, o Options, p term.Prompter) (*Client, error) {
@@ -54,19 +54,20 @@ func dial(
 	if err := r.judge(w, approve); err != nil {
 		return nil, err
 	}
-	c := &Client{r: r, pool: shared, ladder: new(ladder), warnings: r.warnings, log: r.log}
+	c := &Client{r: r, pool: shared, steps: new(steps), warnings: r.warnings, log: r.log}
 	c.life, c.end = context.WithCancel(context.Background())
 	human := &countingPrompter{p: p}
 	var asker term.Prompter
 	if p != nil {
 		asker = human
 	}
-	c.own, c.jumps, err = c.connect(w, asker, c.ladder)
+	c.own, c.jumps, err = c.connect(w, asker, c.steps)
 	if err != nil {
 		return nil, err
 	}
 	c.warnings = append(c.warnings, jumpWarnings(c.jumps)...)
 	c.warnings = append(c.warnings, c.own.allWarnings(false)...)
+	// Further connections of this Client must log in without questions.
 	var again func(context.Context) (*link, error)
 	if !human.asked() { // a second login must not ask the person again
 		again = c.connectAgain
@@ -75,8 +76,9 @@ func dial(
 	return c, nil
 }
 
-// connect runs the steps of every hop. The connections to jump hosts come from the pool.
-func (c *Client) connect(w *watchdog, p term.Prompter, l *ladder) (own *link, jumps []*jump, err error) {
+// connect runs the steps of every hop. The connections to jump hosts come from
+// the pool.
+func (c *Client) connect(w *watchdog, p term.Prompter, l *steps) (own *link, jumps []*jump, err error) {
 	defer func() {
 		if err != nil {
 			l.end(false, stepDetail(err))
@@ -85,7 +87,7 @@ func (c *Client) connect(w *watchdog, p term.Prompter, l *ladder) (own *link, ju
 		}
 	}()
 	end := len(c.r.hops) - 1
-	jumps, via, err := c.pool.climb(w, c.r.hops[:end], l, p)
+	jumps, via, err := c.pool.connectJumps(w, c.r.hops[:end], l, p)
 	if err != nil {
 		return nil, jumps, err
 	}
@@ -95,24 +97,27 @@ func (c *Client) connect(w *watchdog, p term.Prompter, l *ladder) (own *link, ju
 	return own, jumps, err
 }
 
-// connectAgain makes another connection to the same target without asking a person. The
-// connection releases its jump hosts when it ends.
+// connectAgain makes another connection to the same target without asking a
+// person. The connection releases its jump hosts when it ends.
 func (c *Client) connectAgain(ctx context.Context) (*link, error) {
 	w := newWatchdog(ctx, c.r.limit)
 	defer w.stop()
-	k, jumps, err := c.connect(w, nil, new(ladder))
+	k, jumps, err := c.connect(w, nil, new(steps))
 	if err != nil {
 		return nil, err
 	}
+	// The jump hosts are needed as long as the connection runs through them.
 	context.AfterFunc(k.ctx, func() { c.pool.releaseAll(jumps) })
 	return k, nil
 }
 
-// connectError adds the operation, the steps and the hop to the error of a failed connection.
-func connectError(w *watchdog, l *ladder, warnings []string, err error) error {
+// connectError adds the operation, the steps and the hop to the error of a failed
+// connection.
+func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 	hops := l.snapshot()
 	var e *term.Error
 	switch {
+	// A copy, because the same error may belong to another caller as well.
 	case errors.As(err, &e):
 		named := *e
 		e = &named
@@ -120,9 +125,9 @@ func connectError(w *watchdog, l *ladder, warnings []string, err error) error {
 		e = &term.Error{Kind: term.Canceled, Err: err, Msg: "canceled before the connection stood"}
 	case w.expired():
 		at := hops[len(hops)-1]
-		rung := "its turn" // waiting for its turn: other logins to the same host
+		step := "its turn" // waiting for its turn: other logins to the same host
 		if n := len(at.Steps); n > 0 {
-			rung = at.Steps[n-1].Name
+			step = at.Steps[n-1].Name
 		}
 		e = term.Errorf(
 			term.ConnectTimeout,
@@ -130,7 +135,7 @@ func connectError(w *watchdog, l *ladder, warnings []string, err error) error {
 			at.Host,
 			at.Port,
 			w.limit,
-			rung,
+			step,
 		)
 	default:
 		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: "the connection was given up: " + err.Error()}
@@ -156,6 +161,8 @@ const closeGrace = 500 * time.Millisecond
 // Close ends the connection and everything on it at once. It always returns nil.
 func (c *Client) Close() error {
 	c.closing.Do(func() {
+		// Shells and commands first: they must see the end of the Client as the
+		// reason.
 		c.end()
 		c.slots.close()
 		done := make(chan struct{})
@@ -181,7 +188,7 @@ func (c *Client) describe() term.Description {
 	k := c.own
 	return term.Description{
 		ServerBanner: k.banner, ServerVersion: k.version, HostKey: k.keyPrint, AuthMethod: k.method,
-		Algorithms: negotiated(k.conn), Ladder: c.ladder.snapshot(), Warnings: c.warnings,
+		Algorithms: negotiated(k.conn), Ladder: c.steps.snapshot(), Warnings: c.warnings,
 	}
 }
 

@@ -13,13 +13,15 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// confide registers the secrets of a login, so that the leak search finds them in outputs.
+// confide registers the secrets of a login, so that the leak search finds them in
+// outputs.
 func confide(tb testing.TB, a term.Auth) {
 	tb.Helper()
 	leaktest.Auth(tb, a.Password.Reveal(), a.PrivateKeyPEM.Reveal(), a.Passphrase.Reveal())
 }
 
-// confiding returns p with its answers registered as secrets. Questions are shown to people.
+// confiding returns p with its answers registered as secrets. Questions are shown
+// to people.
 func confiding(tb testing.TB, p term.Prompter) term.Prompter {
 	if p == nil {
 		return nil

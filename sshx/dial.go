@@ -13,7 +13,7 @@ import (
 
 // dialTCP connects to the first hop. Like ssh(1) it tries every address in turn,
 // ConnectionAttempts times.
-func dialTCP(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
+func dialTCP(w *watchdog, h *hop, l *steps) (net.Conn, error) {
 	l.begin(stepDNS)
 	addrs, err := h.addrs, h.lookUpErr
 	if addrs == nil && err == nil { // no policy has looked it up
@@ -23,6 +23,7 @@ func dialTCP(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 		return nil, err
 	}
 	l.begin(stepTCP)
+	// ssh(1) leaves the parameters of TCPKeepAlive to the system as well.
 	d := net.Dialer{KeepAlive: -1, Control: bindTo(h.bindInterface)}
 	if h.tcpKeep {
 		d.KeepAlive = 0 // the system's default
@@ -100,8 +101,8 @@ func resolve(ctx context.Context, h *hop) ([]netip.Addr, error) {
 	return addrs, nil
 }
 
-// stepDetail returns the detail of a failed step. An error with a message of its own needs
-// none.
+// stepDetail returns the detail of a failed step. An error with a message of its
+// own needs none.
 func stepDetail(err error) string {
 	if errors.As(err, new(*term.Error)) {
 		return ""
@@ -109,8 +110,8 @@ func stepDetail(err error) string {
 	return rootCause(err).Error()
 }
 
-// rootCause removes the operation and address that package net adds to an error; the messages
-// here have their own.
+// rootCause removes the operation and address that package net adds to an error;
+// the messages here have their own.
 func rootCause(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err

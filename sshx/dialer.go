@@ -6,9 +6,9 @@ import (
 	"ptyctl/term"
 )
 
-// A Network connects the sessions of one process to their hosts, with the same options and
-// with shared connections to jump hosts. A shared connection lasts as long as a session uses
-// it.
+// A Network connects the sessions of one process to their hosts, with the same
+// options and with shared connections to jump hosts. A shared connection lasts as
+// long as a session uses it.
 type Network struct {
 	o    Options
 	pool *pool
@@ -17,15 +17,15 @@ type Network struct {
 // NewNetwork returns a Network without connections.
 func NewNetwork(o Options) *Network { return &Network{o: o.withDefaults(), pool: newPool()} }
 
-// HandshakesWaiting returns the number of connections that wait for their turn to log in,
-// because the number of simultaneous logins to one host is limited.
+// HandshakesWaiting returns the number of connections that wait for their turn to
+// log in, because the number of simultaneous logins to one host is limited.
 func (n *Network) HandshakesWaiting() int { return int(n.pool.waiting.Load()) }
 
 // Dialer returns the term.Dialer of SSH with a Network of its own.
 func Dialer(o Options) term.Dialer { return NewNetwork(o).OpenShell }
 
-// OpenShell is the term.Dialer of SSH: it makes a connection with one login shell. Closing
-// the shell closes the connection.
+// OpenShell is the term.Dialer of SSH: it makes a connection with one login
+// shell. Closing the shell closes the connection.
 func (n *Network) OpenShell(
 	ctx context.Context,
 	t term.Target,

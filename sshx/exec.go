@@ -15,20 +15,23 @@ import (
 	"ptyctl/term"
 )
 
-// The limits on waiting for output after the exit status. The two come in any order, and a
-// background process may keep the stream open without end. The wait ends after drainQuiet
-// without output, and at the latest after drainLimit.
+// The limits on waiting for output after the exit status. The two come in any
+// order, and a background process may keep the stream open without end. The wait
+// ends after drainQuiet without output, and at the latest after drainLimit.
 const (
 	drainQuiet = 250 * time.Millisecond
 	drainLimit = 2 * time.Second
 )
 
-// Exec implements term.Execer on a channel of its own (RFC 4254 section 6.5). It tries a
-// second channel if the server closed the first before it started the command.
+// Exec implements term.Execer on a channel of its own (RFC 4254 section 6.5). It
+// tries a second channel if the server closed the first before it started the
+// command.
 func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	opening, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	for again := true; ; again = false {
+		// A second attempt is safe only if the server has certainly not started
+		// the command.
 		ch, err := c.slots.take(opening)
 		if err != nil {
 			return term.Exit{}, err
@@ -64,13 +67,13 @@ type execution struct {
 // copyBuffer is the largest payload of one packet from OpenSSH.
 const copyBuffer = 32 << 10
 
-// copyBuffers recycles the memory of finished copies: two buffers per command would be most
-// of its cost.
+// copyBuffers recycles the memory of finished copies: two buffers per command
+// would be most of its cost.
 var copyBuffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
 
-// drain starts reading both streams before the command starts, because unread output blocks
-// the channel. release closes the channel; after it, stdout and stderr are not written any
-// more.
+// drain starts reading both streams before the command starts, because unread
+// output blocks the channel. release closes the channel; after it, stdout and
+// stderr are not written any more.
 func (x *execution) drain(stdout, stderr io.Writer) (release func()) {
 	var open atomic.Int32
 	open.Store(2)
@@ -92,8 +95,8 @@ func (x *execution) drain(stdout, stderr io.Writer) (release func()) {
 	}
 }
 
-// An outWriter passes output on until it is detached or w fails, and signals on moved that
-// output came.
+// An outWriter passes output on until it is detached or w fails, and signals on
+// moved that output came.
 type outWriter struct {
 	moved chan<- struct{}
 
@@ -101,10 +104,13 @@ type outWriter struct {
 	w  io.Writer
 }
 
-// Write never fails: the output must be read even if the caller's writer is broken.
+// Write never fails: the output must be read even if the caller's writer is
+// broken.
 func (o *outWriter) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	// After an error the output is discarded but still read, so the command is
+	// not blocked.
 	if _, err := o.w.Write(p); err != nil {
 		o.w = io.Discard
 	}
@@ -115,8 +121,8 @@ func (o *outWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// detach drops all further output. It must still be read: a server may not notice that the
-// channel is closed while its output is stuck.
+// detach drops all further output. It must still be read: a server may not notice
+// that the channel is closed while its output is stuck.
 func (o *outWriter) detach() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -125,8 +131,9 @@ func (o *outWriter) detach() {
 
 // begin starts the command with its environment and input.
 //
-// opening limits the preparation. After the exec request the command may be running even
-// before the server answers, so from then on only ctx, the command's own limit, counts.
+// opening limits the preparation. After the exec request the command may be
+// running even before the server answers, so from then on only ctx, the command's
+// own limit, counts.
 func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) error {
 	command, err := commandIn(r.Dir, r.Command)
 	if err != nil {
@@ -158,9 +165,9 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 	return nil
 }
 
-// neverBegan reports whether the server closed the channel, but not the connection, without
-// an answer to the request. A dropbear does that to a channel opened while another process
-// ends; it has not run the command then.
+// neverBegan reports whether the server closed the channel, but not the
+// connection, without an answer to the request. A dropbear does that to a channel
+// opened while another process ends; it has not run the command then.
 func (x *execution) neverBegan(ctx context.Context) bool {
 	select {
 	case <-x.ch.closed:
@@ -170,8 +177,8 @@ func (x *execution) neverBegan(ctx context.Context) bool {
 	}
 }
 
-// setEnv sets environment variables. A refused one is an error, because a command without it
-// would do something else.
+// setEnv sets environment variables. A refused one is an error, because a command
+// without it would do something else.
 func (c *channel) setEnv(ctx context.Context, env []term.EnvVar) error {
 	var refused []string
 	for _, v := range env {
@@ -195,8 +202,9 @@ func (c *channel) setEnv(ctx context.Context, env []term.EnvVar) error {
 	return nil
 }
 
-// commandIn prefixes a command with a change of directory, in a form that sh, csh and fish
-// accept. A line end in dir has no such form: csh would run the text after it.
+// commandIn prefixes a command with a change of directory, in a form that sh, csh
+// and fish accept. A line end in dir has no such form: csh would run the text
+// after it.
 func commandIn(dir, command string) (string, error) {
 	if dir == "" {
 		return command, nil
@@ -228,7 +236,8 @@ func (x *execution) wait(ctx context.Context, grace time.Duration) (term.Exit, e
 		if e.Known {
 			return e, nil
 		}
-		// A lost connection ends the session and so ctx; this must not be reported as a timeout.
+		// A lost connection ends the session and so ctx; this must not be
+		// reported as a timeout.
 		select {
 		case <-x.ch.closed:
 		default:
@@ -254,8 +263,9 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 		return e, nil
 	default:
 	}
-	// A channel ends without a status if the server sends none, or if the connection is lost. The
-	// channels of a lost connection end shortly before the connection itself does.
+	// A channel ends without a status if the server sends none, or if the
+	// connection is lost. The channels of a lost connection end shortly before
+	// the connection itself does.
 	select {
 	case <-x.ch.k.ctx.Done():
 		return term.Exit{}, x.ch.k.lost()
@@ -264,8 +274,8 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 	}
 }
 
-// settle waits for the rest of the output after the exit status. It returns false if the
-// streams did not end.
+// settle waits for the rest of the output after the exit status. It returns false
+// if the streams did not end.
 func (x *execution) settle(ctx context.Context) bool {
 	limit := time.NewTimer(drainLimit)
 	defer limit.Stop()
@@ -288,13 +298,15 @@ func (x *execution) settle(ctx context.Context) bool {
 	}
 }
 
-// stop ends a command that has exceeded its time: TERM, then KILL, then it gives up. Only a
-// report of the server proves that the command has ended; without one the result is
-// "unknown".
+// stop ends a command that has exceeded its time: TERM, then KILL, then it gives
+// up. Only a report of the server proves that the command has ended; without one
+// the result is "unknown".
 func (x *execution) stop(grace time.Duration) term.Exit {
 	if grace <= 0 {
 		grace = 2 * time.Second
 	}
+	// OpenSSH before 7.9 ignores signals; then both waits pass and the channel is
+	// closed.
 	for _, step := range []struct {
 		signal string
 		wait   time.Duration

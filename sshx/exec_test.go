@@ -72,8 +72,8 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestExecLost checks that a connection lost during a command is not reported as a missing
-// status.
+// TestExecLost checks that a connection lost during a command is not reported as
+// a missing status.
 func TestExecLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(addr1, sshserver.Config{})
@@ -140,9 +140,9 @@ func (s *slow) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestExecLeavesWritersAlone checks that Exec does not write after it has returned, even if
-// more output comes. It takes real time: Exec waits for the writer with a mutex, which stops
-// the clock of a bubble.
+// TestExecLeavesWritersAlone checks that Exec does not write after it has
+// returned, even if more output comes. It takes real time: Exec waits for the
+// writer with a mutex, which stops the clock of a bubble.
 func TestExecLeavesWritersAlone(t *testing.T) {
 	l := newLab(t)
 	l.server(addr1, sshserver.Config{Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
@@ -185,8 +185,8 @@ func TestExecWriterFails(t *testing.T) {
 	})
 }
 
-// TestCloseDuringExec closes a Client while commands begin on it: no command and no goroutine
-// may be left.
+// TestCloseDuringExec closes a Client while commands begin on it: no command and
+// no goroutine may be left.
 func TestCloseDuringExec(t *testing.T) {
 	for range 20 {
 		inBubble(t, func(t *testing.T, l *lab) {

@@ -6,16 +6,16 @@ import (
 	"ptyctl/term"
 )
 
-// signals are the numbers of the signals of RFC 4254 section 6.10, for the exit code 128 + n
-// of shells.
+// signals are the numbers of the signals of RFC 4254 section 6.10, for the exit
+// code 128 + n of shells.
 var signals = map[string]int{
 	"ABRT": 6, "ALRM": 14, "FPE": 8, "HUP": 1, "ILL": 4, "INT": 2, "KILL": 9,
 	"PIPE": 13, "QUIT": 3, "SEGV": 11, "TERM": 15, "USR1": 10, "USR2": 12,
 	"BUS": 7, "SYS": 31, "TRAP": 5, "XCPU": 24, "XFSZ": 25,
 }
 
-// exitOf reads the end of a program from a channel request (RFC 4254 section 6.10). ok is
-// false for any other request.
+// exitOf reads the end of a program from a channel request (RFC 4254 section
+// 6.10). ok is false for any other request.
 func exitOf(r *ssh.Request) (exit term.Exit, ok bool) {
 	switch r.Type {
 	case "exit-status":

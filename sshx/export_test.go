@@ -17,7 +17,8 @@ func (o Options) WithDial(dial func(ctx context.Context, network, address string
 // UnreadableKey is unreadableKey.
 var UnreadableKey = unreadableKey
 
-// NextKeepalive returns the time to the next keepalive of a connection with that interval.
+// NextKeepalive returns the time to the next keepalive of a connection with that
+// interval.
 func NextKeepalive(interval time.Duration) time.Duration {
 	return (&keepalive{interval: interval}).next()
 }

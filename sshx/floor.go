@@ -13,9 +13,10 @@ import (
 	"ptyctl/term"
 )
 
-// This file has the limits that a caller must not loosen. The caller may be a model that has
-// read hostile text, so the limits apply to the evaluated configuration from any source: an
-// argument, extra arguments, a configuration file of the caller, or one that it includes.
+// This file has the limits that a caller must not loosen. The caller may be a
+// model that has read hostile text, so the limits apply to the evaluated
+// configuration from any source: an argument, extra arguments, a configuration
+// file of the caller, or one that it includes.
 
 // The words for a host key policy, in Options and in ssh_config(5).
 var (
@@ -35,9 +36,9 @@ var (
 	strictness = map[string]int{"strict": 3, "ask": 2, "accept_new": 1, "disabled": 0}
 )
 
-// floor returns the requested policy if the operator's floor allows it. A weaker request of
-// the caller is refused; a weaker setting of the operator's own ssh_config is raised, with a
-// warning.
+// floor returns the requested policy if the operator's floor allows it. A weaker
+// request of the caller is refused; a weaker setting of the operator's own
+// ssh_config is raised, with a warning.
 func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, error) {
 	policy, ok := policies[want]
 	if !ok {
@@ -53,6 +54,7 @@ func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 	if strictness[want] >= strictness[p.o.HostKeyFloor] {
 		return policy, nil
 	}
+	// The operator's own setting is no attack: raise it and say so.
 	if from.Source == sshconfig.Default || !from.Caller() {
 		p.r.warnings = append(
 			p.r.warnings,
@@ -77,12 +79,12 @@ func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 	}
 }
 
-// operatorOnly has the keywords that only the operator's own files may set: each of them can
-// make one host pass for another.
+// operatorOnly has the keywords that only the operator's own files may set: each
+// of them can make one host pass for another.
 var operatorOnly = []string{"HostKeyAlias", "RevokedHostKeys", "NoHostAuthenticationForLocalhost"}
 
-// checkCaller refuses keywords that a caller must not set, and a caller's paths outside the
-// allowed folders.
+// checkCaller refuses keywords that a caller must not set, and a caller's paths
+// outside the allowed folders.
 func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 	for _, k := range operatorOnly {
 		if at := cfg.Origin(k); at.Caller() {
@@ -165,8 +167,8 @@ func denied(field, rule, format string, args ...any) error {
 	}
 }
 
-// within reports whether path, with symbolic links resolved, is in one of the folders. The
-// path itself need not exist.
+// within reports whether path, with symbolic links resolved, is in one of the
+// folders. The path itself need not exist.
 func within(path string, folders []string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -182,6 +184,8 @@ func within(path string, folders []string) bool {
 		}
 		real = filepath.Join(dir, filepath.Base(path))
 	}
+	// Both sides are resolved, so that a symbolic link cannot lead out of a
+	// folder.
 	for _, f := range folders {
 		folder, err := filepath.EvalSymlinks(f)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestFloor checks every limit on a caller, from every source: it must be refused by name,
-// before anything is dialled, run or written.
+// TestFloor checks every limit on a caller, from every source: it must be refused
+// by name, before anything is dialled, run or written.
 func TestFloor(t *testing.T) {
 	for _, tc := range []struct {
 		option string // a line of ssh_config(5); %m is a marker file that must not appear, %o a path outside
@@ -88,7 +88,7 @@ func TestFloor(t *testing.T) {
 						t.Errorf("warnings %q lack %q", warnings, tc.names)
 					}
 				} else {
-					e := l.fails(target, nobody(t), tc.kind)
+					e := l.fails(target, noPrompter(t), tc.kind)
 					if !strings.Contains(e.Msg, tc.names) {
 						t.Errorf("%q does not name %s", e.Msg, tc.names)
 					}
@@ -104,7 +104,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestFloorOfArguments checks the arguments of the call with a field of their own.
+// TestFloorOfArguments checks the arguments of the call with a field of their
+// own.
 func TestFloorOfArguments(t *testing.T) {
 	outside := t.TempDir() + "/outside"
 	if err := os.WriteFile(outside, nil, 0o600); err != nil {
@@ -138,7 +139,7 @@ func TestFloorOfArguments(t *testing.T) {
 			srv := l.server(addr1, sshserver.Config{})
 			target := to(host1, "")
 			tc.set(l, &target.SSH)
-			e := l.fails(target, nobody(t), tc.kind)
+			e := l.fails(target, noPrompter(t), tc.kind)
 			if e.Details == nil || e.Details.Field != tc.field || strings.Contains(e.Msg, "hunter2-1138") {
 				t.Errorf("%v, details %+v", e, e.Details)
 			}
@@ -156,12 +157,12 @@ func (l *lab) link(name, target string) string {
 	return l.path(name)
 }
 
-// TestAllowedPaths checks that paths within the allowed folders are used, with a warning if
-// they decide about trust.
+// TestAllowedPaths checks that paths within the allowed folders are used, with a
+// warning if they decide about trust.
 func TestAllowedPaths(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.CallerPaths = []string{l.path("allowed")}
-		l.stranger(addr1, sshserver.Config{})
+		l.unrecorded(addr1, sshserver.Config{})
 		target := to(host1, "")
 		target.SSH = term.SSHOptions{KnownHostsPath: l.path("allowed/known_hosts"), HostKeyPolicy: "accept_new"}
 		l.write("allowed/x", "")
@@ -181,14 +182,14 @@ func TestAllowedPaths(t *testing.T) {
 	})
 }
 
-// TestOperatorIsRaisedToTheFloor checks that the operator's own configuration is raised, not
-// refused.
+// TestOperatorIsRaisedToTheFloor checks that the operator's own configuration is
+// raised, not refused.
 func TestOperatorIsRaisedToTheFloor(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.config("StrictHostKeyChecking no\n")
 		other, _ := newKey(t)
 		l.trust(addr1, other.PublicKey())
-		l.stranger(addr1, sshserver.Config{})
+		l.unrecorded(addr1, sshserver.Config{})
 		l.fails(to(host1, ""), nil, term.HostKeyMismatch)
 		l.opts.HostKeyFloor = "disabled"
 		l.client(to(host1, ""), nil)
@@ -197,11 +198,11 @@ func TestOperatorIsRaisedToTheFloor(t *testing.T) {
 	})
 }
 
-// TestOperatorMay checks that the operator's own files may set every keyword forbidden to a
-// caller.
+// TestOperatorMay checks that the operator's own files may set every keyword
+// forbidden to a caller.
 func TestOperatorMay(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		srv := l.stranger(addr1, sshserver.Config{})
+		srv := l.unrecorded(addr1, sshserver.Config{})
 		l.trust("alias", srv.HostKey())
 		l.config("HostKeyAlias alias\n")
 		l.client(to(host1, ""), nil)

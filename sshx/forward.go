@@ -14,9 +14,9 @@ import (
 	"ptyctl/term"
 )
 
-// dialThrough opens a channel to the next hop through the link before it (RFC 4254 section
-// 7.2).
-func dialThrough(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
+// dialThrough opens a channel to the next hop through the link before it (RFC
+// 4254 section 7.2).
+func dialThrough(w *watchdog, via *link, h *hop, l *steps) (net.Conn, error) {
 	l.begin(stepTCP)
 	ch, reqs, err := via.openChannel(w.ctx, "direct-tcpip", ssh.Marshal(struct {
 		Host       string
@@ -52,8 +52,9 @@ func dialThrough(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
 	}
 }
 
-// A forwardConn is a direct-tcpip channel as a net.Conn. Its Close wakes readers and writers
-// at once; the channel's Close would not, because a frozen jump host never confirms it.
+// A forwardConn is a direct-tcpip channel as a net.Conn. Its Close wakes readers
+// and writers at once; the channel's Close would not, because a frozen jump host
+// never confirms it.
 type forwardConn struct {
 	net.Conn // a pipe to the goroutines that copy
 	remote   net.Addr
@@ -62,10 +63,11 @@ type forwardConn struct {
 	over     chan struct{} // closed when the copying to the channel has ended
 }
 
-// forward joins ch to a connection, with goroutines that end with the channel or its link.
-// The end of the far side ends both directions. The end of this side is passed on, and the
-// far side has a moment to read the data before it.
+// forward joins ch to a connection, with goroutines that end with the channel or
+// its link. The end of the far side ends both directions. The end of this side is
+// passed on, and the far side has a moment to read the data before it.
 func forward(via *link, ch ssh.Channel, reqs <-chan *ssh.Request, address string) *forwardConn {
+	// A pipe has deadlines, which a channel lacks.
 	near, far := net.Pipe()
 	c := &forwardConn{Conn: near, remote: forwardAddr(address), closed: make(chan struct{}), over: make(chan struct{})}
 	ended := make(chan struct{})

@@ -14,8 +14,9 @@ import (
 	"ptyctl/term"
 )
 
-// handshake logs in to a hop over raw, and closes raw if it fails. It ends with the watchdog.
-func handshake(w *watchdog, raw net.Conn, h *hop, l *ladder, p term.Prompter) (*link, error) {
+// handshake logs in to a hop over raw, and closes raw if it fails. It ends with
+// the watchdog.
+func handshake(w *watchdog, raw net.Conn, h *hop, l *steps, p term.Prompter) (*link, error) {
 	stop := context.AfterFunc(w.ctx, func() { _ = raw.Close() })
 	k := &link{hop: h, raw: raw, seen: new(authRecord), agent: h.agentForwarding()}
 	if err := k.handshake(w, l, p); err != nil {
@@ -30,8 +31,9 @@ func handshake(w *watchdog, raw net.Conn, h *hop, l *ladder, p term.Prompter) (*
 	return k, nil
 }
 
-// handshake runs the key exchange, the host key check and the login, and starts the link.
-func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
+// handshake runs the key exchange, the host key check and the login, and starts
+// the link.
+func (k *link) handshake(w *watchdog, l *steps, p term.Prompter) error {
 	h := k.hop
 	var ip net.IP
 	if tcp, ok := k.raw.RemoteAddr().(*net.TCPAddr); ok && h.proxy == nil { // the address must not be that of a proxy, which may be on loopback
@@ -43,6 +45,7 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 			return ask(w, p, h, term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
 		}
 	}
+	// The operator's record is read before the verifier may add a key to it.
 	prove, err := h.prove(ip)
 	if err != nil {
 		return &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
@@ -52,7 +55,7 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 		return &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
 	}
 	l.begin(stepBanner)
-	conn := &greetingConn{Conn: k.raw, identified: func() { l.begin(stepKex) }}
+	conn := &bannerConn{Conn: k.raw, identified: func() { l.begin(stepKex) }}
 	auth := newPlanner(w, h, p, k.seen, conn.ended)
 	defer auth.close()
 	verify := keys.HostKeyCallback(w.ctx)
@@ -65,6 +68,8 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 			if loggedIn.Load() { // a later key exchange must show the same key
 				return verify(name, remote, key)
 			}
+			// x/crypto/ssh calls this before any authentication, so a refused
+			// host receives no credential.
 			l.begin(stepHostKey)
 			auth.withhold.proof = prove(key)
 			if err := verify(name, remote, key); err != nil {
@@ -103,6 +108,7 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 			k.agent, k.warnings = nil, append(k.warnings, "the agent is not forwarded: "+why)
 		}
 	}
+	// From here on the end of the connection must not leave a channel waiting.
 	conn.onEnd(k.seal)
 	auth.keys.addToAgent(func(text string) { k.warnings = append(k.warnings, text) })
 	if !h.updateHostKeys {
@@ -112,8 +118,8 @@ func (k *link) handshake(w *watchdog, l *ladder, p term.Prompter) error {
 	return nil
 }
 
-// maxBanner is the most bytes kept of the banner before authentication (RFC 4252 section
-// 5.4).
+// maxBanner is the most bytes kept of the banner before authentication (RFC 4252
+// section 5.4).
 const maxBanner = 64 << 10
 
 // clientVersion is our identification string (RFC 4253 section 4.2), without a
@@ -123,11 +129,12 @@ const clientVersion = "SSH-2.0-ptyctl"
 // canAsk reports whether questions of h may be put to a person.
 func canAsk(p term.Prompter, h *hop) bool { return p != nil && !h.cred.batch }
 
-// ask puts a question to the person while the watchdog is paused. It returns errNobodyToAsk
-// if questions are not possible. Any other error is a *term.Error and ends the login.
+// ask puts a question to the person while the watchdog is paused. It returns
+// errCannotAsk if questions are not possible. Any other error is a *term.Error
+// and ends the login.
 func ask(w *watchdog, p term.Prompter, h *hop, q term.Prompt) (string, error) {
 	if !canAsk(p, h) {
-		return "", errNobodyToAsk
+		return "", errCannotAsk
 	}
 	defer w.pause()()
 	answer, err := p.Prompt(w.ctx, h.prompt(q))
@@ -142,12 +149,14 @@ func ask(w *watchdog, p term.Prompter, h *hop, q term.Prompt) (string, error) {
 	return answer, err
 }
 
-// errNobodyToAsk is the error of a question that cannot be asked.
-var errNobodyToAsk = errors.New("nobody may be asked (auth.interactive is false, or BatchMode is on)")
+// errCannotAsk is the error of a question that cannot be asked.
+var errCannotAsk = errors.New("nobody may be asked (auth.interactive is false, or BatchMode is on)")
 
-// explain converts the error that ended a handshake to one that the caller can act on.
-func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner, err error) error {
-	h, rung := k.hop, l.at()
+// explain converts the error that ended a handshake to one that the caller can
+// act on.
+func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, err error) error {
+	h, step := k.hop, l.at()
+	// The watchdog has closed the connection, so err is only a consequence.
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
 	}
@@ -169,6 +178,8 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 		}
 		return &named
 	}
+	// The library names the algorithm list without a common element, and the server's
+	// offer.
 	if none, ok := errors.AsType[*ssh.AlgorithmNegotiationError](err); ok {
 		details.ServerOffers = none.RequestedAlgorithms
 		return failed(
@@ -202,7 +213,9 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 	if details.ServerMessage != "" {
 		said = " (it said: " + details.ServerMessage + ")"
 	}
-	switch rung {
+	switch step {
+	// The step decides the rest: the same network error has another reason in
+	// each of them.
 	case stepAuth:
 		k.seen.describe(details)
 		if len(k.seen.tried) == 0 {
@@ -230,7 +243,8 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 			said,
 			err,
 		)
-		// A server without room for the connection sends no reason, or this one (sshd_config(5) MaxStartups).
+		// A server without room for the connection sends no reason, or this one
+		// (sshd_config(5) MaxStartups).
 		if details.ServerMessage == "" || strings.Contains(details.ServerMessage, "MaxStartups") {
 			return &retry{err: closed, noRoom: true}
 		}
@@ -246,8 +260,8 @@ func (k *link) explain(w *watchdog, l *ladder, conn *greetingConn, auth *planner
 	}
 }
 
-// hostKeyError converts an error of the host key check to one of package term, or returns nil
-// for other errors.
+// hostKeyError converts an error of the host key check to one of package term, or
+// returns nil for other errors.
 func hostKeyError(h *hop, d *term.Details, err error) error {
 	var (
 		unknown  *hostkeys.UnknownError

@@ -15,8 +15,8 @@ import (
 	"ptyctl/term"
 )
 
-// A hop is one host to log in to, with all its settings: the result of ssh_config, the call
-// and the operator's limits.
+// A hop is one host to log in to, with all its settings: the result of
+// ssh_config, the call and the operator's limits.
 type hop struct {
 	index   int      // 0 for the first hop
 	name    string   // the name in the call or the list of jumps
@@ -56,11 +56,13 @@ type hop struct {
 
 // credentials are the credentials available at one hop.
 type credentials struct {
+	// From the call; empty for a jump host, which must not receive them.
 	method     string // the caller's auth.method: "", "auto", "password", "private_key", "agent"
 	password   term.Secret
 	privateKey term.Secret
 	passphrase term.Secret
 
+	// From ssh_config and the operator's options.
 	preferred      []string // authentication methods, the preferred one first
 	identityFiles  []string
 	certificates   []string

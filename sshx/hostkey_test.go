@@ -20,8 +20,8 @@ func untouched(t *testing.T, srv *sshserver.Server) {
 	}
 }
 
-// TestHostKeyBeforeCredentials checks that a host with a wrong key receives no credential: as
-// the target, as a jump host, and behind one.
+// TestHostKeyBeforeCredentials checks that a host with a wrong key receives no
+// credential: as the target, as a jump host, and behind one.
 func TestHostKeyBeforeCredentials(t *testing.T) {
 	other, _ := newKey(t)
 	for _, key := range []struct {
@@ -49,7 +49,7 @@ func TestHostKeyBeforeCredentials(t *testing.T) {
 			t.Run(key.name+" "+place, func(t *testing.T) {
 				inBubble(t, func(t *testing.T, l *lab) {
 					config := sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}, AllowForward: true}
-					bad := l.stranger(addr1, config)
+					bad := l.unrecorded(addr1, config)
 					target, hop := to(host1, "pass-1138"), "u@192.0.2.1:22"
 					l.config("User u\n")
 					switch place {
@@ -63,7 +63,7 @@ func TestHostKeyBeforeCredentials(t *testing.T) {
 					}
 					key.record(l, addr1, bad)
 					target.SSH = key.options
-					e := l.fails(target, nobody(t), key.kind)
+					e := l.fails(target, noPrompter(t), key.kind)
 					if e.Details.Hop != hop || !strings.Contains(e.Msg, hop) ||
 						e.Details.Fingerprint != ssh.FingerprintSHA256(bad.HostKey()) {
 						t.Errorf("hop %q, fingerprint %q, message %q", e.Details.Hop, e.Details.Fingerprint, e.Msg)
@@ -78,8 +78,8 @@ func TestHostKeyBeforeCredentials(t *testing.T) {
 	}
 }
 
-// TestHostKeyIsAsked checks policy ask: the question, a yes, a no, a caller that does not
-// answer, and no person to ask.
+// TestHostKeyIsAsked checks policy ask: the question, a yes, a no, a caller that
+// does not answer, and no person to ask.
 func TestHostKeyIsAsked(t *testing.T) {
 	stop := errors.New("not now")
 	for _, tc := range []struct {
@@ -95,7 +95,7 @@ func TestHostKeyIsAsked(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *lab) {
-				srv := l.stranger(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+				srv := l.unrecorded(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 				l.opts.HostKeyPolicy = "ask"
 				var p term.Prompter
 				if tc.p != nil {
@@ -103,7 +103,7 @@ func TestHostKeyIsAsked(t *testing.T) {
 				}
 				if tc.kind == "" {
 					l.client(to(host1, "pass-1138"), p)
-					l.client(to(host1, "pass-1138"), nobody(t)) // it is recorded now
+					l.client(to(host1, "pass-1138"), noPrompter(t)) // it is recorded now
 				} else {
 					e := l.fails(to(host1, "pass-1138"), p, tc.kind)
 					if tc.answer != nil && !errors.Is(e, tc.answer) {
@@ -122,19 +122,20 @@ func TestHostKeyIsAsked(t *testing.T) {
 	}
 }
 
-// TestUntrustedHostGetsNoSecret checks that a host with a changed key, accepted because the
-// operator has switched checking off, receives neither password nor answers.
+// TestUntrustedHostGetsNoSecret checks that a host with a changed key, accepted
+// because the operator has switched checking off, receives neither password nor
+// answers.
 func TestUntrustedHostGetsNoSecret(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
-		srv := l.stranger(addr1, sshserver.Config{
+		srv := l.unrecorded(addr1, sshserver.Config{
 			Passwords: map[string]string{"u": "pass-1138"}, AuthorizedKeys: []ssh.PublicKey{key.PublicKey()},
 			KeyboardInteractive: func(string, ssh.KeyboardInteractiveChallenge) error { return nil },
 		})
 		other, _ := newKey(t)
 		l.trust(addr1, other.PublicKey())
 		l.opts.HostKeyPolicy, l.opts.HostKeyFloor = "disabled", "disabled"
-		e := l.fails(to(host1, "pass-1138"), nobody(t), term.AuthFailed)
+		e := l.fails(to(host1, "pass-1138"), noPrompter(t), term.AuthFailed)
 		if !strings.Contains(e.Msg, "contradicts") {
 			t.Errorf("message %q", e.Msg)
 		}

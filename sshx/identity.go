@@ -18,7 +18,8 @@ func (s *sealedKey) Sign(rand io.Reader, data []byte) (*ssh.Signature, error) {
 	return s.SignWithAlgorithm(rand, data, "")
 }
 
-// SignWithAlgorithm implements ssh.AlgorithmSigner. The first call decrypts the key.
+// SignWithAlgorithm implements ssh.AlgorithmSigner. The first call decrypts the
+// key.
 func (s *sealedKey) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
 	opened, err := s.open()
 	if err != nil {
@@ -27,11 +28,12 @@ func (s *sealedKey) SignWithAlgorithm(rand io.Reader, data []byte, algorithm str
 	return opened.SignWithAlgorithm(rand, data, algorithm)
 }
 
-// maxKeyFile is the largest key file read, in bytes; the largest keys have some 13 KiB.
+// maxKeyFile is the largest key file read, in bytes; the largest keys have some
+// 13 KiB.
 const maxKeyFile = 64 << 10
 
-// readKeyFile reads a file that may hold a key. It refuses devices and named pipes, because a
-// caller may have chosen the path and a read would not end.
+// readKeyFile reads a file that may hold a key. It refuses devices and named
+// pipes, because a caller may have chosen the path and a read would not end.
 func readKeyFile(path string) ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -46,8 +48,8 @@ func readKeyFile(path string) ([]byte, fs.FileInfo, error) {
 	return data, info, rootPathError(err)
 }
 
-// rootPathError removes the operation and path that package os adds to an error; the messages
-// here have their own.
+// rootPathError removes the operation and path that package os adds to an error;
+// the messages here have their own.
 func rootPathError(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -72,8 +74,8 @@ func decrypt(
 	return as, nil
 }
 
-// callerKey parses the key of the call. If its passphrase is missing, the error is an
-// *ssh.PassphraseMissingError.
+// callerKey parses the key of the call. If its passphrase is missing, the error
+// is an *ssh.PassphraseMissingError.
 func callerKey(c credentials) (ssh.Signer, error) {
 	pem := []byte(c.privateKey.Reveal())
 	defer clear(pem)
@@ -130,9 +132,9 @@ func unreadableKey(pem []byte, err error) string {
 	}
 }
 
-// publicHalf returns the public key of an identity file if that is possible without a
-// passphrase: from the file itself, or from the .pub file beside it. The identity may itself
-// be a public key, for example of a key in the agent.
+// publicHalf returns the public key of an identity file if that is possible
+// without a passphrase: from the file itself, or from the .pub file beside it.
+// The identity may itself be a public key, for example of a key in the agent.
 func publicHalf(path string) ssh.PublicKey {
 	for _, name := range []string{path, path + ".pub"} {
 		data, _, err := readKeyFile(name)
@@ -142,6 +144,7 @@ func publicHalf(path string) ssh.PublicKey {
 		if pub, _, _, _, err := ssh.ParseAuthorizedKey(data); err == nil {
 			return pub
 		}
+		// The private part is not kept; only the public key is of interest here.
 		s, err := ssh.ParsePrivateKey(data)
 		clear(data)
 		if err == nil {
@@ -155,8 +158,8 @@ func publicHalf(path string) ssh.PublicKey {
 	return nil
 }
 
-// certified returns a signer for each user certificate that is configured, or that is beside
-// an identity. The signer needs the private key among keys.
+// certified returns a signer for each user certificate that is configured, or
+// that is beside an identity. The signer needs the private key among keys.
 func (k *keyring) certified(keys []ssh.Signer) []ssh.Signer {
 	paths := append([]string(nil), k.h.cred.certificates...)
 	for _, id := range k.h.cred.identityFiles {

@@ -15,8 +15,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestEncryptedIdentity checks that the passphrase is asked only for a key that the server
-// accepts.
+// TestEncryptedIdentity checks that the passphrase is asked only for a key that
+// the server accepts.
 func TestEncryptedIdentity(t *testing.T) {
 	key, pem := sealedKey(t)
 	other, _ := newKey(t)
@@ -85,7 +85,7 @@ func TestCallerKey(t *testing.T) {
 		}
 		for _, bad := range []string{"", "nonsense-1138", strings.Replace(plain, "b3Blb", "AAAA", 1)} {
 			target.Auth.PrivateKeyPEM = term.Secret(bad)
-			e := l.fails(target, nobody(t), term.InvalidArgument)
+			e := l.fails(target, noPrompter(t), term.InvalidArgument)
 			if e.Details.Field != "auth.private_key_pem" {
 				t.Errorf("field %q", e.Details.Field)
 			}
@@ -93,8 +93,8 @@ func TestCallerKey(t *testing.T) {
 	})
 }
 
-// TestTooManyFailures checks that keys refused before the server hung up are not offered
-// again on the next connection.
+// TestTooManyFailures checks that keys refused before the server hung up are not
+// offered again on the next connection.
 func TestTooManyFailures(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		right, pem := newKey(t)
@@ -108,15 +108,15 @@ func TestTooManyFailures(t *testing.T) {
 			fmt.Fprintf(&config, "IdentityFile %s\n", l.write(fmt.Sprintf("key%d", i), text))
 		}
 		l.config(config.String())
-		l.client(to(host1, ""), nobody(t))
+		l.client(to(host1, ""), noPrompter(t))
 		if n := srv.Stats(); n.Accepted != 2 {
 			t.Errorf("%d connections, want 2", n.Accepted)
 		}
 	})
 }
 
-// TestKeyFilesThatCannotBeUsed checks that the error names each file with the reason, and
-// that none prevents the use of the others.
+// TestKeyFilesThatCannotBeUsed checks that the error names each file with the
+// reason, and that none prevents the use of the others.
 func TestKeyFilesThatCannotBeUsed(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{AuthorizedKeys: []ssh.PublicKey{}})
@@ -141,8 +141,8 @@ func TestKeyFilesThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-// TestUserCertificate checks that a certificate beside an identity is offered before the
-// plain key.
+// TestUserCertificate checks that a certificate beside an identity is offered
+// before the plain key.
 func TestUserCertificate(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
@@ -166,7 +166,8 @@ func TestUserCertificate(t *testing.T) {
 	})
 }
 
-// TestUnreadableKeys checks the messages for text that is not a usable private key.
+// TestUnreadableKeys checks the messages for text that is not a usable private
+// key.
 func TestUnreadableKeys(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "empty",

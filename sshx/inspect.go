@@ -9,18 +9,19 @@ import (
 	"ptyctl/term"
 )
 
-// An Inspection is the plan for a target before any packet is sent, for people who look for a
-// problem.
+// An Inspection is the plan for a target before any packet is sent, for people
+// who look for a problem.
 type Inspection struct {
-	// Hosts are the hosts that ssh_config was evaluated for: the target first, then its jump
-	// hosts in the order in which they were found.
+	// Hosts are the hosts that ssh_config was evaluated for: the target first,
+	// then its jump hosts in the order in which they were found.
 	Hosts []InspectedHost
 
 	Way      []string // user@host:port of each login, the target last; nil after an error
 	Warnings []string // the warnings of a session
 }
 
-// An InspectedHost is one host of the plan, with the settings for the login there.
+// An InspectedHost is one host of the plan, with the settings for the login
+// there.
 type InspectedHost struct {
 	Name   string // the name in the call or the list of jumps
 	Config *sshconfig.Config
@@ -33,11 +34,13 @@ type InspectedHost struct {
 	cred *credentials // nil: not planned, because an earlier step was refused
 }
 
-// Planned reports whether the fields after Config are set. They are not after a refusal.
+// Planned reports whether the fields after Config are set. They are not after a
+// refusal.
 func (h *InspectedHost) Planned() bool { return h.cred != nil }
 
-// Inspect evaluates the plan of Dial. The error is the one with which Dial would refuse the
-// target before it connects; the Inspection then has the findings up to that point.
+// Inspect evaluates the plan of Dial. The error is the one with which Dial would
+// refuse the target before it connects; the Inspection then has the findings up
+// to that point.
 func Inspect(ctx context.Context, t term.Target, o Options) (*Inspection, error) {
 	p, r, err := plan(ctx, t, o.withDefaults())
 	if p == nil {

@@ -18,8 +18,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestInspect inspects a route over a jump host, with every kind of key file, without any
-// connection.
+// TestInspect inspects a route over a jump host, with every kind of key file,
+// without any connection.
 func TestInspect(t *testing.T) {
 	home := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
@@ -132,7 +132,8 @@ Host tunnel
 		t.Error("a key is shown")
 	}
 
-	// The inspection of a refused target must have the hosts found before the refusal.
+	// The inspection of a refused target must have the hosts found before the
+	// refusal.
 	in, err = sshx.Inspect(t.Context(), term.Target{Host: "tunnel"}, o)
 	if err == nil || len(in.Hosts) != 1 || in.Hosts[0].Planned() || len(in.Hosts[0].Config.Unsupported) != 1 ||
 		in.Way != nil {

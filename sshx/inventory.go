@@ -14,8 +14,8 @@ import (
 	"ptyctl/sshx/sshconfig"
 )
 
-// An Identity is a key, or a certificate for one, that a login could use. It contains no
-// secret.
+// An Identity is a key, or a certificate for one, that a login could use. It
+// contains no secret.
 type Identity struct {
 	From        string // path of its file, or "agent"
 	Type        string // for example "ssh-ed25519"
@@ -35,9 +35,9 @@ type CertificateInfo struct {
 	Authority   string    // fingerprint of the key that signed it
 }
 
-// Identities lists the keys that a login at h could use: those of the agent, then those in
-// files. It omits default files that do not exist. agentErr is the agent's error, and nil
-// without an agent.
+// Identities lists the keys that a login at h could use: those of the agent, then
+// those in files. It omits default files that do not exist. agentErr is the
+// agent's error, and nil without an agent.
 func (h *InspectedHost) Identities(ctx context.Context) (ids []Identity, agentErr error) {
 	if h.cred == nil {
 		return nil, nil
@@ -114,8 +114,8 @@ func describeKey(from string, key ssh.PublicKey) Identity {
 	return id
 }
 
-// certTime converts a time of a certificate (PROTOCOL.certkeys); the zero time means 0 or no
-// limit.
+// certTime converts a time of a certificate (PROTOCOL.certkeys); the zero time
+// means 0 or no limit.
 func certTime(seconds uint64) time.Time {
 	if seconds == 0 || seconds >= 1<<62 {
 		return time.Time{}
@@ -134,7 +134,8 @@ func (c *CertificateInfo) problem(now time.Time) string {
 	return ""
 }
 
-// fileIdentity describes a file of IdentityFile; ok is false if it does not exist.
+// fileIdentity describes a file of IdentityFile; ok is false if it does not
+// exist.
 func fileIdentity(path string) (id Identity, ok bool) {
 	id.From = path
 	pem, info, err := readKeyFile(path)
@@ -150,6 +151,7 @@ func fileIdentity(path string) (id Identity, ok bool) {
 		id.Comment, id.Problem = comment, "it is only the public half: the agent must hold the key"
 		return id, true
 	}
+	// An encrypted key may still show its public half, in the file or beside it.
 	if pub := publicHalf(path); pub != nil {
 		id = describeKey(path, pub)
 	}
@@ -166,7 +168,8 @@ func fileIdentity(path string) (id Identity, ok bool) {
 	return id, true
 }
 
-// certificateIdentity describes a file with a certificate; ok is false if it does not exist.
+// certificateIdentity describes a file with a certificate; ok is false if it does
+// not exist.
 func certificateIdentity(path string) (id Identity, ok bool) {
 	data, _, err := readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,8 +15,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestChain checks a route over three jump hosts, each with its own user, credentials and
-// host key. The caller's password must reach the target only.
+// TestChain checks a route over three jump hosts, each with its own user,
+// credentials and host key. The caller's password must reach the target only.
 func TestChain(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)
@@ -68,7 +68,7 @@ Host jump2
 		}
 		if hops := sh.Describe().Ladder; len(hops) != 4 || hops[0].User != "one" ||
 			hops[3].Address != "via three@192.0.2.3:22" {
-			t.Errorf("ladder %+v", hops)
+			t.Errorf("hops and steps: %+v", hops)
 		}
 		_ = c.Close()
 		synctest.Wait()
@@ -80,8 +80,8 @@ Host jump2
 	})
 }
 
-// TestPasswordStaysFromJumpHosts checks that a jump host that asks for a password does not
-// get the target's.
+// TestPasswordStaysFromJumpHosts checks that a jump host that asks for a password
+// does not get the target's.
 func TestPasswordStaysFromJumpHosts(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j := l.server(
@@ -97,7 +97,7 @@ func TestPasswordStaysFromJumpHosts(t *testing.T) {
 		target.SSH.ExtraArgs = []string{"-J", "u@192.0.2.1"}
 		e := l.fails(target, nil, term.AuthFailed)
 		if e.Details.Hop != "u@192.0.2.1:22" || len(e.Details.Ladder) != 1 {
-			t.Errorf("hop %q, ladder %+v", e.Details.Hop, e.Details.Ladder)
+			t.Errorf("hop %q, steps %+v", e.Details.Hop, e.Details.Ladder)
 		}
 		if n := j.Stats(); n.PasswordsSeen != 0 || attempts(j, "keyboard-interactive") != 0 {
 			t.Errorf("the jump host saw %+v", n)
@@ -128,14 +128,15 @@ func TestWaysThatDoNotWork(t *testing.T) {
 					t.Errorf("%q lacks %q", e.Msg, tc.says)
 				}
 				if tc.hop != "" && (e.Details.Hop != tc.hop || len(e.Details.Ladder) != 2 || lastStep(e.Details.Ladder) != "tcp!") {
-					t.Errorf("hop %q, ladder %+v", e.Details.Hop, e.Details.Ladder)
+					t.Errorf("hop %q, steps %+v", e.Details.Hop, e.Details.Ladder)
 				}
 			})
 		})
 	}
 }
 
-// TestProxyCommandAsJump checks that "ssh -W" becomes a jump, without running a program.
+// TestProxyCommandAsJump checks that "ssh -W" becomes a jump, without running a
+// program.
 func TestProxyCommandAsJump(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j := l.server("192.0.2.1:2222", sshserver.Config{AllowForward: true})
@@ -148,8 +149,8 @@ func TestProxyCommandAsJump(t *testing.T) {
 	})
 }
 
-// TestSharedJumpHost checks that two sessions share the connection to their jump host, that
-// the later of them closes it, and that its end is the end of both.
+// TestSharedJumpHost checks that two sessions share the connection to their jump
+// host, that the later of them closes it, and that its end is the end of both.
 func TestSharedJumpHost(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j := l.server(addr1, sshserver.Config{AllowForward: true})
@@ -196,8 +197,8 @@ func TestSharedJumpHost(t *testing.T) {
 	})
 }
 
-// TestFrozenJumpHost checks that a jump host that stops answering between two hops delays a
-// caller only up to the connection's time limit.
+// TestFrozenJumpHost checks that a jump host that stops answering between two
+// hops delays a caller only up to the connection's time limit.
 func TestFrozenJumpHost(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j := l.server(addr1, sshserver.Config{AllowForward: true})
@@ -216,9 +217,9 @@ func TestFrozenJumpHost(t *testing.T) {
 	})
 }
 
-// TestCloseOverFrozenJumpHost checks that Close is quick on a frozen connection, even during
-// a Write. It takes real time: a goroutine that waits for a mutex of the library stops the
-// clock of a bubble.
+// TestCloseOverFrozenJumpHost checks that Close is quick on a frozen connection,
+// even during a Write. It takes real time: a goroutine that waits for a mutex of
+// the library stops the clock of a bubble.
 func TestCloseOverFrozenJumpHost(t *testing.T) {
 	l := newLab(t)
 	l.limit = 16 << 10

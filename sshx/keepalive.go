@@ -8,9 +8,9 @@ import (
 	"ptyctl/term"
 )
 
-// A keepalive asks the server at intervals for an answer, and ends the link after several
-// questions in a row without one (ssh_config(5) ServerAliveInterval, ServerAliveCountMax).
-// Between questions it costs a timer and no goroutine.
+// A keepalive asks the server at intervals for an answer, and ends the link after
+// several questions in a row without one (ssh_config(5) ServerAliveInterval,
+// ServerAliveCountMax). Between questions it costs a timer and no goroutine.
 type keepalive struct {
 	k        *link
 	interval time.Duration
@@ -23,7 +23,7 @@ type keepalive struct {
 	missed  int  // ticks since that question
 }
 
-// watchAlive starts the questions. With an interval of zero or less there are none.
+// watchAlive starts the questions. An interval of zero or less turns them off.
 func watchAlive(k *link, interval time.Duration, limit int) *keepalive {
 	a := &keepalive{k: k, interval: interval, max: limit}
 	if interval > 0 {
@@ -34,9 +34,9 @@ func watchAlive(k *link, interval time.Duration, limit int) *keepalive {
 	return a
 }
 
-// next returns the time to the next tick. Long intervals end at common instants, at most a
-// sixth late, so that a thousand connections wake the process together and not a thousand
-// times.
+// next returns the time to the next tick. Long intervals end at common instants,
+// at most a sixth late, so that a thousand connections wake the process together
+// and not a thousand times.
 func (a *keepalive) next() time.Duration {
 	step := a.interval / 6
 	if step < time.Second {
@@ -56,14 +56,15 @@ func (a *keepalive) stop() {
 	}
 }
 
-// tick runs once per interval, in a goroutine of its own. While one tick waits for its
-// answer, the next ones count the missed intervals.
+// tick runs once per interval, in a goroutine of its own. While one tick waits
+// for its answer, the next ones count the missed intervals.
 func (a *keepalive) tick() {
 	a.mu.Lock()
 	if a.stopped {
 		a.mu.Unlock()
 		return
 	}
+	// The last question has no answer yet: count, and do not send another one.
 	if a.asking {
 		a.missed++
 		if a.max > 0 && a.missed >= a.max {
@@ -92,7 +93,8 @@ func (a *keepalive) tick() {
 	a.mu.Unlock()
 
 	defer a.k.wg.leave()
-	// Any answer counts: OpenSSH and dropbear both refuse the request, which shows that they work.
+	// Any answer counts: OpenSSH and dropbear both refuse the request, which
+	// shows that they work.
 	_, _, err := a.k.conn.SendRequest("keepalive@openssh.com", true, nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,10 +17,10 @@ import (
 	"ptyctl/term"
 )
 
-// A keyring returns the keys to offer on one hop, one at a time, in the order of ssh(1):
-// certificates, the agent's keys that the configuration names, the agent's other keys, keys
-// in files. Expensive steps (the agent, reading files, a passphrase) are done only when they
-// are needed.
+// A keyring returns the keys to offer on one hop, one at a time, in the order of
+// ssh(1): certificates, the agent's keys that the configuration names, the
+// agent's other keys, keys in files. Expensive steps (the agent, reading files, a
+// passphrase) are done only when they are needed.
 type keyring struct {
 	w        *watchdog
 	h        *hop
@@ -67,6 +67,7 @@ func (k *keyring) next() ssh.Signer {
 		if slices.Contains(k.h.cred.refused, ssh.FingerprintSHA256(s.PublicKey())) {
 			continue
 		}
+		// Algorithms first: a key that cannot sign here needs no permission.
 		usable := k.restrict(s)
 		if len(usable) == 0 {
 			continue
@@ -81,9 +82,9 @@ func (k *keyring) next() ssh.Signer {
 	return nil
 }
 
-// restrict limits a signer to the allowed signature algorithms; it returns no signer if none
-// is left. If ssh-rsa is allowed, it returns a second signer with ssh-rsa alone, because some
-// devices announce rsa-sha2 and refuse it.
+// restrict limits a signer to the allowed signature algorithms; it returns no
+// signer if none is left. If ssh-rsa is allowed, it returns a second signer with
+// ssh-rsa alone, because some devices announce rsa-sha2 and refuse it.
 func (k *keyring) restrict(s ssh.Signer) []ssh.Signer {
 	as, ok := s.(ssh.AlgorithmSigner)
 	if !ok {
@@ -117,7 +118,8 @@ func (k *keyring) restrict(s ssh.Signer) []ssh.Signer {
 	return nil
 }
 
-// signatureAlgorithms returns the algorithms of a key, the best first (RFC 8332 for RSA).
+// signatureAlgorithms returns the algorithms of a key, the best first (RFC 8332
+// for RSA).
 func signatureAlgorithms(key ssh.PublicKey) []string {
 	t := key.Type()
 	if c, ok := key.(*ssh.Certificate); ok {
@@ -152,6 +154,8 @@ func (k *keyring) load() {
 		k.keys = agentKeys
 		return
 	}
+	// A key that is both in the agent and in a file is used from the agent: it
+	// needs no passphrase there.
 	var inFiles, named []ssh.Signer
 	for _, path := range c.identityFiles {
 		if k.seen.abort != nil {
@@ -174,8 +178,8 @@ func (k *keyring) load() {
 	k.keys = append(k.keys, inFiles...)
 }
 
-// agentKeys returns the agent's keys. It connects for every login, because a kept connection
-// would end with the agent.
+// agentKeys returns the agent's keys. It connects for every login, because a kept
+// connection would end with the agent.
 func (k *keyring) agentKeys() []ssh.Signer {
 	c := k.h.cred
 	if c.agentSocket == "" {
@@ -216,7 +220,8 @@ func (k *keyring) dialAgent() (net.Conn, error) {
 	return conn, err
 }
 
-// file returns a signer for an identity file, or nil if the file is missing or unusable.
+// file returns a signer for an identity file, or nil if the file is missing or
+// unusable.
 func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
 	pem, info, err := readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -246,8 +251,9 @@ func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
 	return nil
 }
 
-// sealed returns a signer for an encrypted key, and overwrites pem after reading it. If the
-// public half is known, the passphrase is asked only after the server has accepted the key.
+// sealed returns a signer for an encrypted key, and overwrites pem after reading
+// it. If the public half is known, the passphrase is asked only after the server
+// has accepted the key.
 func (k *keyring) sealed(name string, pem []byte, err error, pub ssh.PublicKey) ssh.Signer {
 	var missing *ssh.PassphraseMissingError
 	if errors.As(err, &missing) && missing.PublicKey != nil {
@@ -271,8 +277,8 @@ func (k *keyring) sealed(name string, pem []byte, err error, pub ssh.PublicKey) 
 	return opened
 }
 
-// unseal decrypts a key with the passphrase of the call, or asks for one, at most three
-// times.
+// unseal decrypts a key with the passphrase of the call, or asks for one, at most
+// three times.
 func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 	if pass := k.h.cred.passphrase; pass != "" {
 		text := []byte(pass.Reveal())
@@ -287,7 +293,7 @@ func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 			k.h,
 			term.Prompt{Kind: term.PromptPassphrase, Text: fmt.Sprintf("Enter passphrase for key '%s': ", name)},
 		)
-		if errors.Is(err, errNobodyToAsk) {
+		if errors.Is(err, errCannotAsk) {
 			return nil, fmt.Errorf("%s is encrypted, and its passphrase was not given; pass auth.passphrase", name)
 		}
 		if err != nil {

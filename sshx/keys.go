@@ -10,8 +10,8 @@ import (
 	"ptyctl/term"
 )
 
-// breakLength is the requested length of a break. RFC 4335 forbids servers to make it shorter
-// than 500 ms.
+// breakLength is the requested length of a break. RFC 4335 forbids servers to
+// make it shorter than 500 ms.
 const breakLength = 500 * time.Millisecond
 
 // SendKey implements term.KeySender. SSH has the key break only (RFC 4335).

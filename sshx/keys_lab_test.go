@@ -29,9 +29,9 @@ func newKey(t *testing.T) (ssh.Signer, string) {
 	return s, pemOf(t, key)
 }
 
-// sealedKey returns a key and its PEM text, encrypted with the passphrase "sealed-1138". It
-// was made by ssh-keygen -t ed25519 -a 1 to be fast: a key made here would need 16 rounds of
-// bcrypt.
+// sealedKey returns a key and its PEM text, encrypted with the passphrase
+// "sealed-1138". It was made by ssh-keygen -t ed25519 -a 1 to be fast: a key made
+// here would need 16 rounds of bcrypt.
 func sealedKey(t *testing.T) (ssh.Signer, string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/sealed_ed25519")

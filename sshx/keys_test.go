@@ -12,8 +12,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestBreak checks that a break is sent with its length, and that a refusal suggests an
-// alternative.
+// TestBreak checks that a break is sent with its length, and that a refusal
+// suggests an alternative.
 func TestBreak(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, l *lab) {
@@ -47,8 +47,8 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-// TestOtherProtocolsKeys checks that keys missing in SSH are refused by name, with an
-// alternative.
+// TestOtherProtocolsKeys checks that keys missing in SSH are refused by name,
+// with an alternative.
 func TestOtherProtocolsKeys(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{})

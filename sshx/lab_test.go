@@ -27,7 +27,8 @@ import (
 	"ptyctl/term"
 )
 
-// A lab is a network in memory, with SSH servers and a home folder for the client.
+// A lab is a network in memory, with SSH servers and a home folder for the
+// client.
 type lab struct {
 	t     *testing.T
 	home  string
@@ -40,8 +41,8 @@ type lab struct {
 	dials []string // addresses dialled
 }
 
-// inBubble runs f with a lab in a synctest bubble: time advances only while all goroutines
-// wait, and a goroutine left at the end fails the test.
+// inBubble runs f with a lab in a synctest bubble: time advances only while all
+// goroutines wait, and a goroutine left at the end fails the test.
 func inBubble(t *testing.T, f func(t *testing.T, l *lab)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, newLab(t)) })
@@ -83,13 +84,13 @@ func (l *lab) config(text string) { l.write(".ssh/config", text) }
 // server adds a server with a recorded key to the network.
 func (l *lab) server(address string, c sshserver.Config) *sshserver.Server {
 	l.t.Helper()
-	srv := l.stranger(address, c)
+	srv := l.unrecorded(address, c)
 	l.trust(address, srv.HostKey())
 	return srv
 }
 
-// stranger adds a server without a recorded key to the network.
-func (l *lab) stranger(address string, c sshserver.Config) *sshserver.Server {
+// unrecorded adds a server without a recorded key to the network.
+func (l *lab) unrecorded(address string, c sshserver.Config) *sshserver.Server {
 	l.t.Helper()
 	for _, password := range c.Passwords {
 		leaktest.Secret(l.t, password)
@@ -223,8 +224,8 @@ func answering(answers ...string) *prompter {
 	}}
 }
 
-// nobody returns a prompter that must not be called.
-func nobody(t *testing.T) *prompter {
+// noPrompter returns a prompter that must not be called.
+func noPrompter(t *testing.T) *prompter {
 	return &prompter{f: func(_ context.Context, q term.Prompt) (string, error) {
 		t.Errorf("asked: %q", q.Text)
 		return "", errors.New("nobody is here")
@@ -295,7 +296,8 @@ func shell(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 	return sshserver.Exit{}
 }
 
-// steps returns the names of the steps of the last hop; a failed one ends with "!".
+// steps returns the names of the steps of the last hop; a failed one ends with
+// "!".
 func steps(hops []term.Hop) []string {
 	var out []string
 	if len(hops) > 0 {
@@ -321,6 +323,6 @@ func lastStep(hops []term.Hop) string {
 func wantSteps(t *testing.T, hops []term.Hop, want ...string) {
 	t.Helper()
 	if got := steps(hops); !slices.Equal(got, want) {
-		t.Errorf("ladder %v, want %v", got, want)
+		t.Errorf("steps %v, want %v", got, want)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestLegacy checks servers with weak algorithms only: they must be refused with their offer,
-// unless the call allows them.
+// TestLegacy checks servers with weak algorithms only: they must be refused with
+// their offer, unless the call allows them.
 func TestLegacy(t *testing.T) {
 	host, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -55,8 +55,8 @@ func limited(t *testing.T, key *rsa.PrivateKey, algorithms ...string) ssh.Signer
 	return s
 }
 
-// TestLegacySignature checks a server that announces rsa-sha2 signatures but accepts ssh-rsa
-// only.
+// TestLegacySignature checks a server that announces rsa-sha2 signatures but
+// accepts ssh-rsa only.
 func TestLegacySignature(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -102,7 +102,8 @@ func TestLegacySignature(t *testing.T) {
 	}
 }
 
-// TestPubkeyAcceptedAlgorithms checks that a key without an allowed algorithm is not offered.
+// TestPubkeyAcceptedAlgorithms checks that a key without an allowed algorithm is
+// not offered.
 func TestPubkeyAcceptedAlgorithms(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		key, pem := newKey(t)

@@ -31,11 +31,11 @@ type link struct {
 	ctx    context.Context // ends with the connection; its cause is the reason
 	cancel context.CancelCauseFunc
 	keep   *keepalive
-	wg     crew // every goroutine of this link
+	wg     group // every goroutine of this link
 }
 
-// start starts the link's goroutines after its handshake. keys is the host key verifier if
-// known_hosts may follow the server's announcements, or nil.
+// start starts the link's goroutines after its handshake. keys is the host key
+// verifier if known_hosts may follow the server's announcements, or nil.
 func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
 	k.ctx, k.cancel = context.WithCancelCause(context.Background())
 	k.wg.fault = func(cause error) { // cause may contain secrets, so it goes to the log only
@@ -61,8 +61,8 @@ func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request, keys
 	})
 }
 
-// channels handles the channels that the server opens: agent connections if forwarding is on,
-// and no others.
+// channels handles the channels that the server opens: agent connections if
+// forwarding is on, and no others.
 func (k *link) channels(chans <-chan ssh.NewChannel) {
 	for c := range chans {
 		if k.agent != nil && c.ChannelType() == agentChannel {
@@ -73,10 +73,12 @@ func (k *link) channels(chans <-chan ssh.NewChannel) {
 	}
 }
 
-// end ends the link because of why; the first reason counts. It does not wait for the peer.
+// end ends the link because of why; the first reason counts. It does not wait for
+// the peer.
 func (k *link) end(why error) {
 	k.cancel(why)
 	k.keep.stop()
+	// The raw connection first, so that no call waits for a frozen peer.
 	_ = k.raw.Close()
 	_ = k.conn.Close()
 }
@@ -84,10 +86,10 @@ func (k *link) end(why error) {
 // sealLimit is how long the end of a connection waits for a write to fail.
 const sealLimit = 100 * time.Millisecond
 
-// seal makes writing fail before the library learns that reading has ended. The library tells
-// its channels about the end only once. A channel being opened at that moment would wait
-// without end, if its request could still be sent. The first failing write is reported as a
-// success, so seal sends one itself.
+// seal makes writing fail before the library learns that reading has ended. The
+// library tells its channels about the end only once. A channel being opened at
+// that moment would wait without end, if its request could still be sent. The
+// first failing write is reported as a success, so seal sends one itself.
 func (k *link) seal() {
 	_ = k.raw.Close()
 	failed := make(chan struct{})
@@ -143,8 +145,8 @@ func (k *link) unanswered(ctx context.Context, what string) error {
 	}
 }
 
-// allWarnings returns the warnings about the connection; those of a jump host begin with its
-// name.
+// allWarnings returns the warnings about the connection; those of a jump host
+// begin with its name.
 func (k *link) allWarnings(jump bool) []string {
 	all := append(slices.Clip(k.warnings), weakWarnings(negotiated(k.conn))...)
 	if jump {

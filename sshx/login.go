@@ -9,17 +9,18 @@ import (
 	"ptyctl/term"
 )
 
-// The attempts, and the first pause between them, for a server that closes the connection
-// before it has identified itself. An sshd does that to connections beyond MaxStartups.
+// The attempts, and the first pause between them, for a server that closes the
+// connection before it has identified itself. An sshd does that to connections
+// beyond MaxStartups.
 const (
 	startupRetries = 4
 	startupPause   = 100 * time.Millisecond
 )
 
-// login connects to h, through via if there is a hop before, and authenticates. It tries
-// again if the server had no room for the connection, and once if the server hung up after
-// several of our keys.
-func (p *pool) login(w *watchdog, via *link, h *hop, l *ladder, asker term.Prompter) (*link, error) {
+// login connects to h, through via if there is a hop before, and authenticates.
+// It tries again if the server had no room for the connection, and once if the
+// server hung up after several of our keys.
+func (p *pool) login(w *watchdog, via *link, h *hop, l *steps, asker term.Prompter) (*link, error) {
 	done, err := p.turn(w.ctx, h.address())
 	if err != nil {
 		return nil, err
@@ -38,6 +39,8 @@ func (p *pool) login(w *watchdog, via *link, h *hop, l *ladder, asker term.Promp
 		switch {
 		case again == nil:
 			return nil, err
+		// The server counts failed keys (MaxAuthTries): the next attempt starts
+		// after them.
 		case again.refusedKeys != nil && h.cred.refused == nil:
 			skipping := *h
 			skipping.cred.refused = again.refusedKeys
@@ -69,7 +72,7 @@ func (r *retry) Error() string { return r.err.Error() }
 func (r *retry) Unwrap() error { return r.err }
 
 // attempt makes one connection to h and logs in.
-func attempt(w *watchdog, via *link, h *hop, l *ladder, asker term.Prompter) (*link, error) {
+func attempt(w *watchdog, via *link, h *hop, l *steps, asker term.Prompter) (*link, error) {
 	raw, err := reach(w, via, h, l)
 	if err != nil {
 		return nil, err
@@ -78,7 +81,7 @@ func attempt(w *watchdog, via *link, h *hop, l *ladder, asker term.Prompter) (*l
 }
 
 // reach connects to h, through via if there is a hop before.
-func reach(w *watchdog, via *link, h *hop, l *ladder) (net.Conn, error) {
+func reach(w *watchdog, via *link, h *hop, l *steps) (net.Conn, error) {
 	switch {
 	case via != nil:
 		return dialThrough(w, via, h, l)

@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// matchExecLimit is the time limit of a Match exec command, because the connection waits for it.
+// matchExecLimit is the time limit of a Match exec command, because the
+// connection waits for it.
 const matchExecLimit = 10 * time.Second
 
-// runMatchExec runs the command of a Match exec in the operator's own ssh_config, like
-// ssh(1), and reports whether it succeeded. It must be called only if the operator allows it
-// (Options.AllowExecDirectives).
+// runMatchExec runs the command of a Match exec in the operator's own ssh_config,
+// like ssh(1), and reports whether it succeeded. It must be called only if the
+// operator allows it (Options.AllowExecDirectives).
 func runMatchExec(ctx context.Context, command string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, matchExecLimit)
 	defer cancel()

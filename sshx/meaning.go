@@ -17,10 +17,15 @@ func wayOrigin(cfg *sshconfig.Config) sshconfig.Origin {
 	return cfg.Origin("ProxyCommand") // an ssh -W
 }
 
-// meaning finds the names by which the operator's own configuration leads to h, and the
-// operator's record for it. cfg is the result of the caller's and the operator's settings
-// together; asked is the question to the operator's configuration.
+// meaning finds the names by which the operator's own configuration leads to h,
+// and the operator's record for it. cfg is the result of the caller's and the
+// operator's settings together; asked is the question to the operator's
+// configuration.
 func (p *planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked sshconfig.Options, h *hop) error {
+	// Without influence of the caller the configuration is the operator's own.
+	// Otherwise the operator's files are asked twice: do they lead from the
+	// caller's name to this host, and if not, do they at least know the host
+	// itself?
 	own := cfg
 	h.vouched = []string{h.name, h.host}
 	if p.influenced(cfg, asked) {
@@ -49,14 +54,15 @@ func (p *planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked ssh
 	return nil
 }
 
-// influenced reports whether the caller has changed cfg in a way that asked does not include.
+// influenced reports whether the caller has changed cfg in a way that asked does
+// not include.
 func (p *planning) influenced(cfg *sshconfig.Config, asked sshconfig.Options) bool {
 	return p.configPath != "" || p.t.SSH.NoConfig || cfg.Port != asked.Port && cfg.Origin("Port").Caller() ||
 		slices.ContainsFunc(p.overridesOf(cfg), func(v sshconfig.Override) bool { return v.Origin.Caller() })
 }
 
-// overridesOf returns the options with which cfg was evaluated. For a jump written as
-// ProxyCommand ssh -W they have the origin of that line.
+// overridesOf returns the options with which cfg was evaluated. For a jump
+// written as ProxyCommand ssh -W they have the origin of that line.
 func (p *planning) overridesOf(cfg *sshconfig.Config) []sshconfig.Override {
 	for _, e := range p.evaluated {
 		if e.cfg == cfg {
@@ -66,8 +72,8 @@ func (p *planning) overridesOf(cfg *sshconfig.Config) []sshconfig.Override {
 	return nil
 }
 
-// askOperator evaluates the operator's own configuration, as if the caller had given only
-// host and user.
+// askOperator evaluates the operator's own configuration, as if the caller had
+// given only host and user.
 func (p *planning) askOperator(
 	ctx context.Context,
 	cfg *sshconfig.Config,
@@ -79,9 +85,9 @@ func (p *planning) askOperator(
 	return p.evaluateOwn(ctx, cfg, asked)
 }
 
-// leads reports whether own, the operator's configuration for some name, leads to the same
-// place as cfg. A port set by the operator belongs to the place, because one address may have
-// many hosts behind it.
+// leads reports whether own, the operator's configuration for some name, leads to
+// the same place as cfg. A port set by the operator belongs to the place, because
+// one address may have many hosts behind it.
 func leads(own, cfg *sshconfig.Config) bool {
 	return strings.EqualFold(strings.TrimSuffix(own.HostName, "."), strings.TrimSuffix(cfg.HostName, ".")) &&
 		(own.Origin("Port").Source == sshconfig.Default || own.Port == cfg.Port)

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// A mergedReader reads the two output streams of a channel as one, in the order of arrival.
-// Each stream waits until its piece has been read, so the channel's own window limits the
-// data in transit.
+// A mergedReader reads the two output streams of a channel as one, in the order
+// of arrival. Each stream waits until its piece has been read, so the channel's
+// own window limits the data in transit.
 type mergedReader struct {
 	pieces chan []byte
 	taken  chan struct{}
@@ -34,7 +34,8 @@ func merge(ch *channel, over <-chan struct{}) *mergedReader {
 	return m
 }
 
-// pump passes on the data of r, including data that came before the connection was lost.
+// pump passes on the data of r, including data that came before the connection
+// was lost.
 func (m *mergedReader) pump(r io.Reader) {
 	p := make([]byte, 16<<10)
 	for {
@@ -69,6 +70,7 @@ func (m *mergedReader) Read(p []byte) (int, error) {
 		}
 	}
 	n := copy(p, m.rest)
+	// Only a whole piece frees its buffer for the next read of the stream.
 	if m.rest = m.rest[n:]; len(m.rest) == 0 {
 		select {
 		case m.taken <- struct{}{}:

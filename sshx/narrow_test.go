@@ -13,8 +13,8 @@ import (
 	"ptyctl/term"
 )
 
-// trustFrom has the ways in which a call can bring its own trust: each confirms the key of
-// the host.
+// trustFrom has the ways in which a call can bring its own trust: each confirms
+// the key of the host.
 var trustFrom = []struct {
 	name  string
 	jump  bool // also possible for a jump host
@@ -59,10 +59,10 @@ var trustFrom = []struct {
 	}},
 }
 
-// TestTrustOfACallNarrows checks each way in which a call brings its own trust, for the
-// target and for a jump host. It must not admit a host that contradicts the operator's
-// record, nor an unrecorded host with the floors strict and ask. A refused host must receive
-// no credential.
+// TestTrustOfACallNarrows checks each way in which a call brings its own trust,
+// for the target and for a jump host. It must not admit a host that contradicts
+// the operator's record, nor an unrecorded host with the floors strict and ask. A
+// refused host must receive no credential.
 func TestTrustOfACallNarrows(t *testing.T) {
 	for _, from := range trustFrom {
 		for _, place := range []string{"target", "jump host"} {
@@ -90,7 +90,7 @@ func TestTrustOfACallNarrows(t *testing.T) {
 								l.server(addr2, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 								target.Host = "192.0.2.2"
 							}
-							srv := l.stranger(addr1, config)
+							srv := l.unrecorded(addr1, config)
 							switch recorded {
 							case "the key":
 								l.trust(addr1, srv.HostKey())
@@ -100,10 +100,10 @@ func TestTrustOfACallNarrows(t *testing.T) {
 							}
 							from.bring(l, &target.SSH, knownhosts.Line([]string{addr1}, srv.HostKey())+"\n", srv.HostKey())
 							if want == "" {
-								l.client(target, nobody(t))
+								l.client(target, noPrompter(t))
 								return
 							}
-							e := l.fails(target, nobody(t), want)
+							e := l.fails(target, noPrompter(t), want)
 							untouched(t, srv)
 							if floor != "accept_new" && strings.Contains(e.Msg, "pin it") {
 								t.Errorf("the message %q advises what the floor %s forbids", e.Msg, floor)
@@ -119,9 +119,9 @@ func TestTrustOfACallNarrows(t *testing.T) {
 	}
 }
 
-// TestRecordOfTheOperator checks that the operator's record is found for any change that a
-// call makes to the configuration. The record has another key, and another file has the
-// offered one.
+// TestRecordOfTheOperator checks that the operator's record is found for any
+// change that a call makes to the configuration. The record has another key, and
+// another file has the offered one.
 func TestRecordOfTheOperator(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -142,7 +142,7 @@ func TestRecordOfTheOperator(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *lab) {
-				srv := l.stranger(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
+				srv := l.unrecorded(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 				l.trust(addr1, srv.HostKey()) // in ~/.ssh/known_hosts, which the operator's configuration does not use
 				other, _ := newKey(t)
 				record := l.write("record", knownhosts.Line([]string{c.alias}, other.PublicKey())+"\n")
@@ -151,7 +151,7 @@ func TestRecordOfTheOperator(t *testing.T) {
 				target.SSH.HostKeyPolicy = "accept_new"
 				target.SSH.HostKeyFingerprint = ssh.FingerprintSHA256(srv.HostKey())
 				c.call(l, &target)
-				e := l.fails(target, nobody(t), term.HostKeyMismatch)
+				e := l.fails(target, noPrompter(t), term.HostKeyMismatch)
 				if len(e.Details.Recorded) != 1 || e.Details.Recorded[0].File != record {
 					t.Errorf("recorded = %+v, want the line of %s", e.Details.Recorded, record)
 				}
@@ -169,8 +169,8 @@ type addressed struct {
 
 func (c addressed) RemoteAddr() net.Addr { return &c.at }
 
-// TestChecksOfTheOperator checks that a call cannot switch off CheckHostIP or the operator's
-// key rules.
+// TestChecksOfTheOperator checks that a call cannot switch off CheckHostIP or the
+// operator's key rules.
 func TestChecksOfTheOperator(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -193,27 +193,27 @@ func TestChecksOfTheOperator(t *testing.T) {
 				l.config(c.config)
 				target := to(host1, "pass-1138")
 				target.SSH = term.SSHOptions{ExtraArgs: c.extra, NoConfig: c.none}
-				l.fails(target, nobody(t), term.HostKeyMismatch)
+				l.fails(target, noPrompter(t), term.HostKeyMismatch)
 				untouched(t, srv)
 				l.config("")
-				l.client(target, nobody(t)) // the refusal above was because of the address
+				l.client(target, noPrompter(t)) // the refusal above was because of the address
 			})
 		})
 	}
 }
 
-// TestOwnJumpOptions checks that options of a jump host in the operator's own configuration
-// stay in effect with options of a call.
+// TestOwnJumpOptions checks that options of a jump host in the operator's own
+// configuration stay in effect with options of a call.
 func TestOwnJumpOptions(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.HostKeyFloor = "strict"
-		jump := l.stranger(addr1, sshserver.Config{AllowForward: true})
+		jump := l.unrecorded(addr1, sshserver.Config{AllowForward: true})
 		l.server(addr2, sshserver.Config{})
 		known := l.write("jump_known", knownhosts.Line([]string{addr1}, jump.HostKey())+"\n")
 		l.config("Host 192.0.2.2\n ProxyCommand ssh -o UserKnownHostsFile=" + known + " -W %h:%p 192.0.2.1\n")
 		target := to("192.0.2.2", "")
 		target.SSH.ExtraArgs = []string{"-o", "Compression=no"}
-		l.client(target, nobody(t))
+		l.client(target, noPrompter(t))
 		if jump.Stats().Authenticated != 1 {
 			t.Errorf("the jump host was logged in to %d times, want 1", jump.Stats().Authenticated)
 		}

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Options are the operator's settings for all connections, and the limits that a caller must
-// not loosen. The zero value means OpenSSH's behaviour with strict host key checking.
+// Options are the operator's settings for all connections, and the limits that a
+// caller must not loosen. The zero value means OpenSSH's behaviour with strict
+// host key checking.
 type Options struct {
 	HostKeyPolicy  string // "strict" (default), "ask", "accept_new" or "disabled"
 	HostKeyFloor   string // the weakest policy for a caller, same words; default accept_new

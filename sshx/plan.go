@@ -16,8 +16,8 @@ import (
 	"ptyctl/term"
 )
 
-// A route is the plan of a connection: its hops, and the settings of the connection as a
-// whole.
+// A route is the plan of a connection: its hops, and the settings of the
+// connection as a whole.
 type route struct {
 	hops     []*hop // the target last
 	limit    time.Duration
@@ -43,8 +43,8 @@ func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
 	return r, err
 }
 
-// plan is planRoute with the state that led to the route or to the error. The state may be
-// nil with an error.
+// plan is planRoute with the state that led to the route or to the error. The
+// state may be nil with an error.
 func plan(ctx context.Context, t term.Target, o Options) (*planning, *route, error) {
 	p, overrides, err := newPlanning(t, o)
 	if err != nil {
@@ -71,6 +71,8 @@ func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 		}
 		p.signer = s
 	}
+	// The target's configuration names the jump hosts, so it is evaluated first
+	// and added last.
 	cfg, err := p.evaluate(ctx, sshconfig.Options{Host: t.Host, User: t.User, Port: t.Port, Overrides: overrides})
 	if err != nil {
 		return nil, err
@@ -89,8 +91,8 @@ func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 	return p.complete(cfg)
 }
 
-// newPlanning checks the fields of the call that need no configuration. It returns the
-// options of the call.
+// newPlanning checks the fields of the call that need no configuration. It
+// returns the options of the call.
 func newPlanning(t term.Target, o Options) (*planning, []sshconfig.Override, error) {
 	extra := t.SSH.ExtraArgs
 	if t.SSH.ProxyJump != "" {
@@ -124,6 +126,8 @@ func (p *planning) complete(cfg *sshconfig.Config) (*route, error) {
 		}
 		p.r.hops[0].proxy = u // only the first hop is reached directly
 	}
+	// The call's limit wins over ssh_config, and ssh_config over the operator's
+	// default.
 	for _, limit := range []time.Duration{cfg.ConnectTimeout, p.o.ConnectTimeout} {
 		if p.r.limit == 0 {
 			p.r.limit = limit
@@ -132,8 +136,8 @@ func (p *planning) complete(cfg *sshconfig.Config) (*route, error) {
 	return p.r, nil
 }
 
-// extraArgsError returns the error for an option of the call that is not supported or
-// malformed.
+// extraArgsError returns the error for an option of the call that is not
+// supported or malformed.
 func extraArgsError(err error) error {
 	kind := term.InvalidArgument
 	if errors.As(err, new(*sshconfig.UnsupportedArgError)) {
@@ -163,7 +167,8 @@ func (p *planning) add(h *hop) {
 	p.r.hops = append(p.r.hops, h)
 }
 
-// evaluate evaluates the configuration of one host. A refusal is an error; warnings are kept.
+// evaluate evaluates the configuration of one host. A refusal is an error;
+// warnings are kept.
 func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconfig.Config, error) {
 	eo = p.own(eo)
 	eo.NoFiles = eo.NoFiles || p.t.SSH.NoConfig
@@ -193,6 +198,8 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 			Msg:  fmt.Sprintf("the configuration for %s asks for what ptyctl does not do: %s", eo.Host, strings.Join(why, "; ")),
 		}
 	}
+	// A ProxyCommand of the form "ssh -W" has become jumps already; any other is
+	// a program.
 	if cfg.ProxyCommand != "" {
 		return nil, &term.Error{
 			Kind: term.Unsupported,
@@ -206,8 +213,9 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	return cfg, nil
 }
 
-// jumps plans the jump hosts of a configuration. As with ssh -J, only the first of them is
-// reached by its own configuration; the others are reached through the one before.
+// jumps plans the jump hosts of a configuration. As with ssh -J, only the first
+// of them is reached by its own configuration; the others are reached through the
+// one before.
 func (p *planning) jumps(ctx context.Context, over *sshconfig.Config, depth int) error {
 	list, callers := over.ProxyJump, wayOrigin(over).Caller()
 	if depth > maxJumps || len(p.r.hops)+len(list) > maxJumps {
@@ -259,9 +267,9 @@ func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
 	}, nil
 }
 
-// hop returns a hop to log in to. Only the target gets the credentials of the call, because a
-// jump host must not receive the target's password. own is the question to the operator's
-// configuration about the same host.
+// hop returns a hop to log in to. Only the target gets the credentials of the
+// call, because a jump host must not receive the target's password. own is the
+// question to the operator's configuration about the same host.
 func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig.Options, target bool) (*hop, error) {
 	h, err := p.endpoint(cfg, own.Host)
 	if err != nil {
@@ -277,6 +285,7 @@ func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 		batch: cfg.BatchMode || p.t.Auth.NoInteractive,
 	}
 	h.hostKeyFixed, h.updateHostKeys = cfg.HostKeyAlgorithmsFixed, cfg.UpdateHostKeys == "yes"
+	// The agent belongs to the operator; a caller must not add keys to it.
 	if at := cfg.Origin("AddKeysToAgent"); !at.Caller() {
 		h.cred.addKeys, h.cred.addLifetime = cfg.AddKeysToAgent, cfg.AddKeysLifetime
 	} else if cfg.AddKeysToAgent != "no" {
@@ -291,6 +300,8 @@ func (p *planning) hop(ctx context.Context, cfg *sshconfig.Config, own sshconfig
 	if cfg.VersionAddendum != "" {
 		h.version = " " + cfg.VersionAddendum
 	}
+	// ssh_config has keepalives off by default; then the operator's setting
+	// stays.
 	if cfg.ServerAliveInterval > 0 {
 		h.keepalive, h.keepaliveCount = cfg.ServerAliveInterval, cfg.ServerAliveCountMax
 	}
@@ -326,8 +337,8 @@ func texts(values []sshconfig.Value) []string {
 	return out
 }
 
-// preferred returns the authentication methods that a configuration allows, the preferred one
-// first.
+// preferred returns the authentication methods that a configuration allows, the
+// preferred one first.
 func preferred(cfg *sshconfig.Config) []string {
 	order := cfg.PreferredAuthentications
 	if len(order) == 0 {
@@ -346,8 +357,8 @@ func preferred(cfg *sshconfig.Config) []string {
 	})
 }
 
-// algorithmDefaults returns the lists that "+", "-" and "^" in ssh_config modify, and all
-// supported names.
+// algorithmDefaults returns the lists that "+", "-" and "^" in ssh_config modify,
+// and all supported names.
 func algorithmDefaults() sshconfig.Algorithms {
 	s, i := ssh.SupportedAlgorithms(), ssh.InsecureAlgorithms()
 	set := func(def, safe, insecure []string) sshconfig.AlgorithmSet {

@@ -11,12 +11,12 @@ import (
 	"ptyctl/term"
 )
 
-// maxHandshakes is the most unauthenticated connections to one host at a time. OpenSSH drops
-// some at random beyond ten (sshd_config(5) MaxStartups 10:30:100).
+// maxHandshakes is the most unauthenticated connections to one host at a time.
+// OpenSSH drops some at random beyond ten (sshd_config(5) MaxStartups 10:30:100).
 const maxHandshakes = 8
 
-// A pool has the state shared by the connections of one Network: the connections to jump
-// hosts with their number of users, and the turns for handshakes.
+// A pool has the state shared by the connections of one Network: the connections
+// to jump hosts with their number of users, and the turns for handshakes.
 type pool struct {
 	mu    sync.Mutex // guards the following
 	jumps map[string]*jump
@@ -47,6 +47,8 @@ func (p *pool) turn(ctx context.Context, address string) (done func(), err error
 		p.turns[address] = turns
 	}
 	p.mu.Unlock()
+	// The channel's capacity is the number of turns; a token in it is a running
+	// handshake.
 	p.waiting.Add(1)
 	defer p.waiting.Add(-1)
 	select {
@@ -57,8 +59,9 @@ func (p *pool) turn(ctx context.Context, address string) (done func(), err error
 	}
 }
 
-// use returns the shared connection for key, and dials if there is none. Concurrent callers
-// wait for the one that dials; if that fails, the next of them dials itself.
+// use returns the shared connection for key, and dials the first time. Concurrent
+// callers wait for the one that dials; if that fails, the next of them dials
+// itself.
 func (p *pool) use(ctx context.Context, key string, dial func() (*link, error)) (*jump, error) {
 	for {
 		p.mu.Lock()
@@ -67,6 +70,8 @@ func (p *pool) use(ctx context.Context, key string, dial func() (*link, error)) 
 			j = &jump{key: key, ready: make(chan struct{}), users: 1}
 			p.jumps[key] = j
 			p.mu.Unlock()
+			// Dialing without the lock: a slow jump host must not block the
+			// others.
 			p.fill(j, dial)
 			return j, j.err
 		}
@@ -109,6 +114,7 @@ func (p *pool) forget(j *jump) {
 func (p *pool) release(j *jump) {
 	p.mu.Lock()
 	j.users--
+	// A later caller must not get a connection that is about to close.
 	last := j.users == 0
 	if last && p.jumps[j.key] == j {
 		delete(p.jumps, j.key)
@@ -119,9 +125,10 @@ func (p *pool) release(j *jump) {
 	}
 }
 
-// climb connects to the jump hosts of a route, each through the one before. The caller must
-// release the returned jumps by releaseAll, also after an error.
-func (p *pool) climb(w *watchdog, way []*hop, l *ladder, asker term.Prompter) (jumps []*jump, via *link, err error) {
+// connectJumps connects to the jump hosts of a route, each through the one
+// before. The caller must release the returned jumps by releaseAll, also after an
+// error.
+func (p *pool) connectJumps(w *watchdog, way []*hop, l *steps, asker term.Prompter) (jumps []*jump, via *link, err error) {
 	for i, h := range way {
 		l.hop(h.host, h.port, h.user)
 		before := via
@@ -152,9 +159,9 @@ func jumpWarnings(jumps []*jump) []string {
 	return all
 }
 
-// shareKey returns the same key for routes that may share a connection: the same hosts,
-// settings and credentials. A jump host uses nothing from the call itself, so different
-// callers may share it.
+// shareKey returns the same key for routes that may share a connection: the same
+// hosts, settings and credentials. A jump host uses nothing from the call itself,
+// so different callers may share it.
 func shareKey(way []*hop) string {
 	h := sha256.New()
 	for _, hop := range way {

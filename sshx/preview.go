@@ -8,9 +8,9 @@ import (
 	"ptyctl/term"
 )
 
-// Preview returns the plan that a Dialer would submit for t. It sends nothing to any host; it
-// looks the first name up if possible. The error is the one with which the Dialer would
-// refuse t.
+// Preview returns the plan that a Dialer would submit for t. It sends nothing to
+// any host; it looks the first name up if possible. The error is the one with
+// which the Dialer would refuse t.
 func Preview(ctx context.Context, t term.Target, o Options) (term.Plan, error) {
 	o = o.withDefaults()
 	r, err := planRoute(ctx, t, o)
@@ -23,9 +23,9 @@ func Preview(ctx context.Context, t term.Target, o Options) (term.Plan, error) {
 	return r.plan(false), nil
 }
 
-// Means returns where a name leads by the operator's own configuration: the host, the port if
-// the operator has set one, and the addresses, unless a jump host or a proxy would look them
-// up. If the configuration fails, the name means itself.
+// Means returns where a name leads by the operator's own configuration: the host,
+// the port if the operator has set one, and the addresses, unless a jump host or
+// a proxy would look them up. If the configuration fails, the name means itself.
 func Means(ctx context.Context, name string, o Options) (host string, port int, addrs []netip.Addr) {
 	p, _, err := newPlanning(term.Target{Host: name}, o.withDefaults())
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"ptyctl/term"
 )
 
-// parseProxy parses the URL of a proxy. Its errors never quote the URL, which may contain a
-// password.
+// parseProxy parses the URL of a proxy. Its errors never quote the URL, which may
+// contain a password.
 func parseProxy(text string) (*url.URL, error) {
 	bad := func(why string) error {
 		return &term.Error{
@@ -41,9 +41,9 @@ func parseProxy(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// dialProxy connects to the first hop through a SOCKS5 proxy (RFC 1928) or an HTTP proxy (RFC
-// 9110 section 9.3.6). The proxy resolves the name of the hop.
-func dialProxy(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
+// dialProxy connects to the first hop through a SOCKS5 proxy (RFC 1928) or an
+// HTTP proxy (RFC 9110 section 9.3.6). The proxy resolves the name of the hop.
+func dialProxy(w *watchdog, h *hop, l *steps) (net.Conn, error) {
 	l.begin(stepTCP)
 	var conn net.Conn
 	var err error
@@ -69,8 +69,8 @@ func dialProxy(w *watchdog, h *hop, l *ladder) (net.Conn, error) {
 	return conn, nil
 }
 
-// dialSOCKS connects through a SOCKS5 proxy, with user and password if the URL has them (RFC
-// 1929).
+// dialSOCKS connects through a SOCKS5 proxy, with user and password if the URL
+// has them (RFC 1929).
 func dialSOCKS(ctx context.Context, h *hop) (net.Conn, error) {
 	var auth *proxy.Auth
 	if u := h.proxy.User; u != nil {
@@ -124,8 +124,8 @@ func dialHTTP(ctx context.Context, h *hop) (net.Conn, error) {
 // maxProxyAnswer is the longest answer of a proxy, in bytes.
 const maxProxyAnswer = 64 << 10
 
-// A bufferedConn returns data read beyond the proxy's answer first, because a server may
-// speak first.
+// A bufferedConn returns data read beyond the proxy's answer first, because a
+// server may speak first.
 type bufferedConn struct {
 	net.Conn
 	r *bufio.Reader

@@ -18,8 +18,9 @@ import (
 	"ptyctl/term"
 )
 
-// serveProxy accepts connections for one protocol and counts the forwarded ones. It connects
-// to upstream for any requested name, because only the proxy can resolve it.
+// serveProxy accepts connections for one protocol and counts the forwarded ones.
+// It connects to upstream for any requested name, because only the proxy can
+// resolve it.
 func serveProxy(
 	t *testing.T,
 	upstream string,
@@ -61,7 +62,8 @@ func relay(a io.ReadWriter, b net.Conn) {
 	_, _ = io.Copy(a, b)
 }
 
-// socks5 is a SOCKS5 server (RFC 1928) that requires user and password (RFC 1929).
+// socks5 is a SOCKS5 server (RFC 1928) that requires user and password (RFC
+// 1929).
 func socks5(user, password string) func(net.Conn, func(string) (net.Conn, error)) error {
 	return func(c net.Conn, connect func(string) (net.Conn, error)) error {
 		r := bufio.NewReader(c)
@@ -135,8 +137,9 @@ func httpConnect(user, password string) func(net.Conn, func(string) (net.Conn, e
 	}
 }
 
-// TestProxies checks that the first host is reached through the proxy of the call. The proxy
-// resolves the name and gets a password that must appear nowhere else.
+// TestProxies checks that the first host is reached through the proxy of the
+// call. The proxy resolves the name and gets a password that must appear nowhere
+// else.
 func TestProxies(t *testing.T) {
 	srv, err := sshserver.Listen(sshserver.Config{NoAuth: true})
 	if err != nil {

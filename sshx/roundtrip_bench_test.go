@@ -20,10 +20,10 @@ import (
 // halfTrip is the relay's delay in each direction.
 const halfTrip = 25 * time.Millisecond
 
-// BenchmarkExecRoundTrips counts the round trips of an exec on an open connection: its median
-// time through a relay that delays each direction, divided by the delay of both. For
-// comparison it measures a plain exec channel of x/crypto/ssh, which needs one trip to open
-// the channel and one for the command.
+// BenchmarkExecRoundTrips counts the round trips of an exec on an open
+// connection: its median time through a relay that delays each direction, divided
+// by the delay of both. For comparison it measures a plain exec channel of
+// x/crypto/ssh, which needs one trip to open the channel and one for the command.
 func BenchmarkExecRoundTrips(b *testing.B) {
 	srv := benchServer(b)
 	relay := delayingRelay(b, srv.Addr())
@@ -154,7 +154,8 @@ func delayingRelay(b *testing.B, address string) string {
 	return l.Addr().String()
 }
 
-// delay copies src to dst, each piece halfTrip later, for any number of pieces in transit.
+// delay copies src to dst, each piece halfTrip later, for any number of pieces in
+// transit.
 func delay(dst, src net.Conn) {
 	type piece struct {
 		due  time.Time

@@ -49,8 +49,8 @@ func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 	return nil
 }
 
-// environment returns the variables of SetEnv and SendEnv, and the part of them set by the
-// caller.
+// environment returns the variables of SetEnv and SendEnv, and the part of them
+// set by the caller.
 func environment(cfg *sshconfig.Config) (env, callers []term.EnvVar) {
 	add := func(name, value string, from sshconfig.Origin) {
 		v := term.EnvVar{Name: name, Value: value}

@@ -14,9 +14,10 @@ import (
 	"ptyctl/term"
 )
 
-// A Shell is a login shell, on a pseudo-terminal unless that is disabled: a term.Transport
-// with every optional interface. Close ends the channel, not the Client's connection. A call
-// that a frozen server blocks is woken by closing the Client.
+// A Shell is a login shell, on a pseudo-terminal unless that is disabled: a
+// term.Transport with every optional interface. Close ends the channel, not the
+// Client's connection. A call that a frozen server blocks is woken by closing the
+// Client.
 type Shell struct {
 	c       *Client
 	ch      *channel
@@ -30,15 +31,15 @@ type Shell struct {
 	warnings []string
 }
 
-// Shell starts a login shell, or the configuration's RemoteCommand (RFC 4254 sections 6.2 and
-// 6.5). The shell has requestLimit to start.
+// Shell starts a login shell, or the configuration's RemoteCommand (RFC 4254
+// sections 6.2 and 6.5). The shell has requestLimit to start.
 func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	c.ladder.begin(stepChannel)
+	c.steps.begin(stepChannel)
 	sh, err := c.shell(ctx, p.OrDefault())
 	if err == nil {
-		c.ladder.end(true, "")
+		c.steps.end(true, "")
 		return sh, nil
 	}
 	if refused, ok := errors.AsType[errRefused](err); ok {
@@ -48,10 +49,10 @@ func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 			Msg:  fmt.Sprintf("%s opened no session: %s (%s)", c.own.hop, refused.Message, refused.Reason),
 		}
 	}
-	c.ladder.end(false, err.Error())
+	c.steps.end(false, err.Error())
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		named := *e
-		named.Op, named.Details = "open", &term.Details{Hop: c.own.hop.String(), Ladder: c.ladder.snapshot()}
+		named.Op, named.Details = "open", &term.Details{Hop: c.own.hop.String(), Ladder: c.steps.snapshot()}
 		if named.Kind == term.ExecTimeout {
 			named.Kind = term.ConnectTimeout
 		}
@@ -60,10 +61,11 @@ func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	return nil, err
 }
 
-// shell opens a channel for the shell, or uses the one opened ahead if the server allows no
-// other.
+// shell opens a channel for the shell, or uses the one opened ahead if the server
+// allows no other.
 func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	ch, err := c.own.openSession(ctx, nil)
+	// With MaxSessions 1 the channel opened ahead may be the only one.
 	if errors.As(err, new(errRefused)) {
 		if ahead := c.slots.takeAhead(); ahead != nil {
 			ch, err = ahead, nil
@@ -75,7 +77,8 @@ func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	sh := &Shell{c: c, ch: ch, pty: !p.Disabled && !c.r.noTTY}
 	sh.life, sh.end = context.WithCancel(c.life)
 	if sh.pty {
-		// A server should send no stderr on a pty, but unread data would block the channel.
+		// A server should send no stderr on a pty, but unread data would block
+		// the channel.
 		ch.k.wg.Go(func() { discard(ch.Stderr()) })
 	} else {
 		sh.merged = merge(ch, sh.life.Done())
@@ -97,8 +100,8 @@ func discard(r io.Reader) {
 	}
 }
 
-// ttyModes are the encoded terminal modes (RFC 4254 section 8): only the two speeds, because
-// some devices refuse unknown modes.
+// ttyModes are the encoded terminal modes (RFC 4254 section 8): only the two
+// speeds, because some devices refuse unknown modes.
 var ttyModes = string(ssh.Marshal(struct {
 	ISpeed  byte
 	IValue  uint32
@@ -188,8 +191,9 @@ func (sh *Shell) Resize(cols, rows int) error {
 	)
 }
 
-// Signal implements term.Signaler (RFC 4254 section 6.9). The signal reaches the shell; a
-// foreground job on a pseudo-terminal must be reached by its key, for example ctrl_c.
+// Signal implements term.Signaler (RFC 4254 section 6.9). The signal reaches the
+// shell; a foreground job on a pseudo-terminal must be reached by its key, for
+// example ctrl_c.
 func (sh *Shell) Signal(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
@@ -211,8 +215,8 @@ func (sh *Shell) Signal(ctx context.Context, name string) error {
 	return nil
 }
 
-// Wait implements term.Waiter. The exit status may come shortly after the end of the output,
-// so Wait waits for the end of the channel, at most two seconds.
+// Wait implements term.Waiter. The exit status may come shortly after the end of
+// the output, so Wait waits for the end of the channel, at most two seconds.
 func (sh *Shell) Wait() (term.Exit, error) {
 	timer := time.NewTimer(drainLimit)
 	defer timer.Stop()
@@ -259,13 +263,16 @@ func (sh *Shell) Describe() term.Description {
 	return d
 }
 
-// hangUpGrace is how long Close of a shell or of a forwarded connection waits for the
-// server's confirmation.
+// hangUpGrace is how long Close of a shell or of a forwarded connection waits for
+// the server's confirmation.
 const hangUpGrace = 200 * time.Millisecond
 
-// Close implements term.Transport: the server hangs up the terminal, which ends its programs.
+// Close implements term.Transport: the server hangs up the terminal, which ends
+// its programs.
 func (sh *Shell) Close() error {
 	sh.closing.Do(func() {
+		// Without waiting, the server might see the end of the connection before
+		// the hangup.
 		sh.ch.drop()
 		timer := time.NewTimer(hangUpGrace)
 		defer timer.Stop()

@@ -16,7 +16,8 @@ import (
 	"ptyctl/term"
 )
 
-// closedWhileStuck checks that Close wakes a blocked Write and Read, and is quick itself.
+// closedWhileStuck checks that Close wakes a blocked Write and Read, and is quick
+// itself.
 func closedWhileStuck(t *testing.T, tr term.Transport) {
 	t.Helper()
 	wrote, read := make(chan error, 1), make(chan error, 1)
@@ -116,8 +117,8 @@ func TestShellRequests(t *testing.T) {
 	}
 }
 
-// TestShellControls checks resize and signal, with a pty and without one, allowed and
-// refused.
+// TestShellControls checks resize and signal, with a pty and without one, allowed
+// and refused.
 func TestShellControls(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		windows, signals := make(chan sshserver.Window, 1), make(chan ssh.Signal, 1)
@@ -152,8 +153,8 @@ func TestShellControls(t *testing.T) {
 	})
 }
 
-// TestMergedOutput checks that a shell without a pty returns both streams in order, including
-// the last data before the connection is lost.
+// TestMergedOutput checks that a shell without a pty returns both streams in
+// order, including the last data before the connection is lost.
 func TestMergedOutput(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, l *lab) {
@@ -220,8 +221,8 @@ func TestShellVerdict(t *testing.T) {
 	}
 }
 
-// TestCloseHangsUp checks that Close ends the shell at the server and leaves nothing open
-// there.
+// TestCloseHangsUp checks that Close ends the shell at the server and leaves
+// nothing open there.
 func TestCloseHangsUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(addr1, sshserver.Config{})
@@ -242,8 +243,8 @@ func TestCloseHangsUp(t *testing.T) {
 	})
 }
 
-// TestKeepalive checks that a silent server is given up after the keepalives, and that a
-// server with any kind of answer is not.
+// TestKeepalive checks that a silent server is given up after the keepalives, and
+// that a server with any kind of answer is not.
 func TestKeepalive(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.KeepaliveInterval, l.opts.KeepaliveCountMax = 10*time.Second, 3
@@ -273,12 +274,13 @@ func TestKeepalive(t *testing.T) {
 	})
 }
 
-// TestRekey checks that a later key exchange does not ask or record a second time.
+// TestRekey checks that a later key exchange does not ask or record a second
+// time.
 func TestRekey(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.HostKeyPolicy = "ask"
 		l.config("RekeyLimit 64K\n")
-		l.stranger(addr1, sshserver.Config{})
+		l.unrecorded(addr1, sshserver.Config{})
 		p := answering("yes")
 		c := l.client(to(host1, ""), p)
 		in := strings.Repeat("0123456789abcdef", 64<<10)

@@ -12,19 +12,20 @@ import (
 )
 
 const (
-	// slotWait is how long a command waits for one of our channels to become free before it asks
-	// for another connection.
+	// slotWait is how long a command waits for one of our channels to become free
+	// before it asks for another connection.
 	slotWait = 2 * time.Second
 
-	// refusalLasts is how long a refusal counts. A server may count a channel a moment longer
-	// than we do, and a command that outlived its channel as long as it runs.
+	// refusalLasts is how long a refusal counts. A server may count a channel a
+	// moment longer than we do, and a command that outlived its channel as long
+	// as it runs.
 	refusalLasts = 250 * time.Millisecond
 )
 
-// slots hands out session channels for commands. A server limits them per connection
-// (sshd_config(5) MaxSessions, 10). The sources are, in this order: the channel opened ahead,
-// a new channel on an existing connection, a channel that becomes free, a channel on another
-// connection.
+// slots hands out session channels for commands. A server limits them per
+// connection (sshd_config(5) MaxSessions, 10). The sources are, in this order:
+// the channel opened ahead, a new channel on an existing connection, a channel
+// that becomes free, a channel on another connection.
 type slots struct {
 	dial  func(context.Context) (*link, error) // makes another connection; nil if none is allowed
 	limit int                                  // most connections, including the first
@@ -48,24 +49,27 @@ type carrier struct {
 	refused time.Time // time of the last refusal; zero after a success
 }
 
-// mayOpen reports whether the server is likely to open another channel. The caller must hold
-// the slots' mutex.
+// mayOpen reports whether the server is likely to open another channel. The
+// caller must hold the slots' mutex.
 func (c *carrier) mayOpen() bool {
 	return c.max < 0 || c.used < c.max || time.Since(c.refused) >= refusalLasts
 }
 
-// newSlots returns slots on the connection k, with at most limit connections made by dial.
+// newSlots returns slots on the connection k, with at most limit connections made
+// by dial.
 func newSlots(k *link, limit int, dial func(context.Context) (*link, error)) *slots {
 	return &slots{dial: dial, limit: limit, conns: []*carrier{{k: k, max: -1}}, changed: make(chan struct{})}
 }
 
-// take returns a channel for one command. Its slot becomes free when the channel is closed.
+// take returns a channel for one command. Its slot becomes free when the channel
+// is closed.
 func (s *slots) take(ctx context.Context) (*channel, error) {
 	patience := time.NewTimer(slotWait)
 	defer patience.Stop()
 	var impatient bool
 	var failed error // error of the last attempt to make another connection
-	// If no command is running, a command that just ended may still count: try twice more.
+	// If no command is running, a command that just ended may still count: try
+	// twice more.
 	lingers, until := -1, time.Time{}
 	for {
 		if ch := s.takeAhead(); ch != nil {
@@ -79,6 +83,8 @@ func (s *slots) take(ctx context.Context) (*channel, error) {
 				return ch, err
 			}
 			continue
+		// One of our commands will end and free its slot: wait for it, unless the
+		// wait is long and another connection is still possible.
 		case busy && (!impatient || failed != nil):
 		default:
 			more, err := s.grow(ctx)
@@ -108,11 +114,14 @@ func (s *slots) take(ctx context.Context) (*channel, error) {
 	}
 }
 
-// pick reserves a slot on a connection that may have one, first on those that have not
-// refused; nil if there is none. busy means that changed will be closed.
+// pick reserves a slot on a connection that may have one, first on those that
+// have not refused; nil without a free slot. busy means that changed will be
+// closed.
 func (s *slots) pick() (c *carrier, changed <-chan struct{}, busy bool, ended int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// The first connection stays even when it is lost: its error explains the
+	// failure.
 	s.conns = append(s.conns[:1], slices.DeleteFunc(s.conns[1:], func(c *carrier) bool { return c.k.lost() != nil })...)
 	for _, doubtful := range []bool{false, true} {
 		for _, c := range s.conns {
@@ -136,6 +145,8 @@ func (s *slots) open(ctx context.Context, c *carrier) (*channel, error) {
 	defer s.mu.Unlock()
 	if err != nil {
 		c.used--
+		// The refusal shows the server's limit: the number of commands before
+		// this one.
 		if errors.As(err, new(errRefused)) {
 			c.refused, c.max = time.Now(), c.used
 		}
@@ -173,6 +184,8 @@ func (s *slots) grow(ctx context.Context) (bool, error) {
 	if !may {
 		return false, nil
 	}
+	// Dialing without the lock: commands on existing connections must not wait
+	// for it.
 	k, err := s.dial(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()

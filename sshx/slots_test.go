@@ -15,7 +15,8 @@ import (
 	"ptyctl/term"
 )
 
-// parallel runs n commands at once and returns the number of failures and the last error.
+// parallel runs n commands at once and returns the number of failures and the
+// last error.
 func parallel(t *testing.T, c *sshx.Client, n int, command string) (failed int, last error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -32,8 +33,8 @@ func parallel(t *testing.T, c *sshx.Client, n int, command string) (failed int, 
 	return failed, last
 }
 
-// TestMaxSessions runs more commands at once than a server allows on a connection, in
-// addition to a shell.
+// TestMaxSessions runs more commands at once than a server allows on a
+// connection, in addition to a shell.
 func TestMaxSessions(t *testing.T) {
 	for _, sessions := range []int{1, 2, 10} {
 		for _, connections := range []int{2, 4} {
@@ -62,7 +63,8 @@ func TestMaxSessions(t *testing.T) {
 	}
 }
 
-// TestNoFurtherConnection checks that a command does not make a person log in again.
+// TestNoFurtherConnection checks that a command does not make a person log in
+// again.
 func TestNoFurtherConnection(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(addr1, sshserver.Config{MaxSessions: 1, Passwords: map[string]string{"u": "pass-1138"}})
@@ -83,8 +85,8 @@ func TestNoFurtherConnection(t *testing.T) {
 	})
 }
 
-// TestOrphanIsForgotten checks that a slot becomes free again after a command outlived its
-// channel.
+// TestOrphanIsForgotten checks that a slot becomes free again after a command
+// outlived its channel.
 func TestOrphanIsForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.MaxConnectionsPerHost = 1
@@ -107,8 +109,9 @@ func TestOrphanIsForgotten(t *testing.T) {
 	})
 }
 
-// TestChannelAhead checks that the second command finds an open channel, that the channel is
-// closed after a minute, and that a shell gets it if there is no other slot.
+// TestChannelAhead checks that the second command finds an open channel, that the
+// channel is closed after a minute, and that a shell gets it if there is no other
+// slot.
 func TestChannelAhead(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(addr1, sshserver.Config{MaxSessions: 1})
@@ -150,8 +153,8 @@ func TestChannelAhead(t *testing.T) {
 	})
 }
 
-// TestHandshakesTakeTurns makes forty connections at once to a server that refuses more than
-// eight simultaneous handshakes, and every third connection.
+// TestHandshakesTakeTurns makes forty connections at once to a server that
+// refuses more than eight simultaneous handshakes, and every third connection.
 func TestHandshakesTakeTurns(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		srv := l.server(

@@ -6,13 +6,14 @@ import (
 	"ptyctl/sshx/sshconfig"
 )
 
-// steering has the keywords that name a program, on this or on the far side, or a library to
-// load. A caller must not set one to any value: even "none" would undo the operator's
-// setting.
+// steering has the keywords that name a program, on this or on the far side, or a
+// library to load. A caller must not set one to any value: even "none" would undo
+// the operator's setting.
 var steering = []string{"RemoteCommand", "LocalCommand", "PKCS11Provider", "SecurityKeyProvider"}
 
-// checkSteering refuses a caller's settings that would run a program or influence the one
-// that runs. A login shell, for example, obeys variables such as PROMPT_COMMAND and ENV.
+// checkSteering refuses a caller's settings that would run a program or influence
+// the one that runs. A login shell, for example, obeys variables such as
+// PROMPT_COMMAND and ENV.
 func checkSteering(cfg *sshconfig.Config) error {
 	for _, k := range steering {
 		if at := cfg.Origin(k); at.Caller() {
@@ -50,5 +51,6 @@ func checkSteering(cfg *sshconfig.Config) error {
 	return nil
 }
 
-// languageName reports whether a name, or a pattern of names, concerns only the language.
+// languageName reports whether a name, or a pattern of names, concerns only the
+// language.
 func languageName(name string) bool { return name == "LANG" || strings.HasPrefix(name, "LC_") }

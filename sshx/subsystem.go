@@ -16,8 +16,8 @@ func (sh *Shell) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser
 	return sh.c.Subsystem(ctx, name)
 }
 
-// Subsystem starts a subsystem of the server, for example sftp (RFC 4254 section 6.5), on a
-// channel of its own. The channel takes one of the slots for commands.
+// Subsystem starts a subsystem of the server, for example sftp (RFC 4254 section
+// 6.5), on a channel of its own. The channel takes one of the slots for commands.
 func (c *Client) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
@@ -45,8 +45,9 @@ func (c *Client) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser
 	}
 }
 
-// A subsystem is the two directions of a channel. Pipes connect it to the channel, because
-// the channel's Close does not wake its own Read and Write while the server is frozen.
+// A subsystem is the two directions of a channel. Pipes connect it to the
+// channel, because the channel's Close does not wake its own Read and Write while
+// the server is frozen.
 type subsystem struct {
 	ch  *channel
 	in  *io.PipeReader // from the server

@@ -14,7 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestSubsystem: data must pass in both directions, and the server's end must end the stream.
+// TestSubsystem: data must pass in both directions, and the server's end must end
+// the stream.
 func TestSubsystem(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{Subsystems: map[string]string{"cat": "", "exit 3": ""}})
@@ -53,8 +54,8 @@ func TestSubsystem(t *testing.T) {
 	})
 }
 
-// TestSubsystemWoken: Close, and the end of the connection, must wake a Read and a Write that
-// wait for the server.
+// TestSubsystemWoken: Close, and the end of the connection, must wake a Read and
+// a Write that wait for the server.
 func TestSubsystemWoken(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, l *lab) {
@@ -84,8 +85,8 @@ func TestSubsystemWoken(t *testing.T) {
 	}
 }
 
-// TestSubsystemSlots: a subsystem must take a command's slot among the server's channels, and
-// release it.
+// TestSubsystemSlots: a subsystem must take a command's slot among the server's
+// channels, and release it.
 func TestSubsystemSlots(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.opts.MaxConnectionsPerHost = 1

@@ -10,10 +10,10 @@ import (
 	"ptyctl/term"
 )
 
-// trust sets how the host key of one hop is decided. The policy is the call's (for the target
-// only), else the configuration's, else the operator's, never weaker than the floor; and the
-// operator's record decides. A fingerprint or files from the caller are an additional
-// condition.
+// trust sets how the host key of one hop is decided. The policy is the call's
+// (for the target only), else the configuration's, else the operator's, never
+// weaker than the floor; and the operator's record decides. A fingerprint or
+// files from the caller are an additional condition.
 func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, target bool) error {
 	want, from := p.o.HostKeyPolicy, sshconfig.Origin{Source: sshconfig.Default}
 	if at := cfg.Origin("StrictHostKeyChecking"); at.Source != sshconfig.Default {
@@ -30,6 +30,8 @@ func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, tar
 	if err != nil {
 		return err
 	}
+	// Settings that could loosen the check come from the operator; those that can
+	// only tighten it are combined.
 	o := hostkeys.Options{
 		Policy: policy, Floor: policies[p.o.HostKeyFloor], NoPin: !target,
 		UserFiles: p.userFiles(own), GlobalFiles: own.GlobalKnownHostsFiles, RevokedFiles: own.RevokedHostKeys,
@@ -57,10 +59,11 @@ func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, tar
 	}
 	if len(record) > 0 && o.Floor >= hostkeys.AcceptNew { // below this floor such a file admits no host
 		o.RecordFile = record[0]
-		// A line of known_hosts is also a valid line of authorized_keys. If a caller may name any file,
-		// none of the caller's files is written.
+		// A line of known_hosts is also a valid line of authorized_keys. If a
+		// caller may name any file, none of the caller's files is written.
 		o.ReadOnly = len(p.o.CallerPaths) == 0
 	}
+	// A file of the operator's decides even if the caller names it, too.
 	for _, file := range callers {
 		if !slices.Contains(o.UserFiles, file) && !slices.Contains(o.GlobalFiles, file) {
 			o.CallerFiles = append(o.CallerFiles, file)
@@ -71,8 +74,8 @@ func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, tar
 	return nil
 }
 
-// userFiles returns the user's known_hosts files of a configuration, or the operator's choice
-// if the configuration has none.
+// userFiles returns the user's known_hosts files of a configuration, or the
+// operator's choice if the configuration has none.
 func (p *planning) userFiles(cfg *sshconfig.Config) []string {
 	if p.o.KnownHostsPath != "" && cfg.Origin("UserKnownHostsFile").Source == sshconfig.Default {
 		return []string{p.o.KnownHostsPath}
@@ -80,8 +83,9 @@ func (p *planning) userFiles(cfg *sshconfig.Config) []string {
 	return cfg.UserKnownHostsFiles
 }
 
-// operators evaluates the operator's own ssh_config for the host of cfg, without the options
-// and files of the call. If the caller has set the host name, the record of that host counts.
+// operators evaluates the operator's own ssh_config for the host of cfg, without
+// the options and files of the call. If the caller has set the host name, the
+// record of that host counts.
 func (p *planning) operators(ctx context.Context, cfg *sshconfig.Config) (*sshconfig.Config, error) {
 	if p.configPath == "" && !p.t.SSH.NoConfig && len(p.t.SSH.ExtraArgs) == 0 {
 		return cfg, nil
@@ -93,8 +97,8 @@ func (p *planning) operators(ctx context.Context, cfg *sshconfig.Config) (*sshco
 	return p.evaluateOwn(ctx, cfg, sshconfig.Options{Host: host, User: cfg.User, Port: cfg.Port})
 }
 
-// evaluateOwn evaluates the operator's own ssh_config, with the operator's own options of the
-// host of cfg: a jump written as ProxyCommand ssh -W has some.
+// evaluateOwn evaluates the operator's own ssh_config, with the operator's own
+// options of the host of cfg: a jump written as ProxyCommand ssh -W has some.
 func (p *planning) evaluateOwn(
 	ctx context.Context,
 	cfg *sshconfig.Config,

@@ -14,9 +14,9 @@ import (
 	"ptyctl/term"
 )
 
-// TestCallersTrustStore checks the effect of a known_hosts file named by a caller: it adds to
-// the operator's record and removes no revocation, and it is written only if the operator
-// lets callers name files.
+// TestCallersTrustStore checks the effect of a known_hosts file named by a
+// caller: it adds to the operator's record and removes no revocation, and it is
+// written only if the operator lets callers name files.
 func TestCallersTrustStore(t *testing.T) {
 	srv, err := sshserver.Listen(sshserver.Config{NoAuth: true})
 	if err != nil {
@@ -35,13 +35,13 @@ func TestCallersTrustStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger, err := ssh.NewSignerFromKey(other)
+	unrecorded, err := ssh.NewSignerFromKey(other)
 	if err != nil {
 		t.Fatal(err)
 	}
 	right := srv.KnownHostsLine() + "\n"
 	name := strings.Fields(right)[0]
-	wrong := name + " " + string(ssh.MarshalAuthorizedKey(stranger.PublicKey()))
+	wrong := name + " " + string(ssh.MarshalAuthorizedKey(unrecorded.PublicKey()))
 	key := string(ssh.MarshalAuthorizedKey(srv.HostKey()))
 	revokedList := file("revoked", key)
 	for _, c := range []struct {

@@ -14,8 +14,9 @@ import (
 	"ptyctl/term"
 )
 
-// A Tunnel is a connection to a server without SSH, through the jump hosts and the proxy of a
-// term.Target. Deadlines work as on TCP. Close releases the connections to the jump hosts.
+// A Tunnel is a connection to a server without SSH, through the jump hosts and
+// the proxy of a term.Target. Deadlines work as on TCP. Close releases the
+// connections to the jump hosts.
 type Tunnel struct {
 	net.Conn
 	pool    *pool
@@ -27,15 +28,16 @@ type Tunnel struct {
 	err     error // result of Close
 }
 
-// DialTCP connects to t.Host and t.Port, directly or through the jump hosts of t.SSH
-// (ProxyJump, -J in ExtraArgs). The first jump host, or else the host itself, is reached
-// through t.SSH.ProxyURL. ssh_config applies to the jump hosts as usual, but not to the
-// target, which is not an SSH server.
+// DialTCP connects to t.Host and t.Port, directly or through the jump hosts of
+// t.SSH (ProxyJump, -J in ExtraArgs). The first jump host, or else the host
+// itself, is reached through t.SSH.ProxyURL. ssh_config applies to the jump hosts
+// as usual, but not to the target, which is not an SSH server.
 //
-// network is tcp, tcp4 or tcp6. p answers the questions of the jump hosts; with nil no
-// question can be asked. The time limit is t.ConnectTimeout, or the operator's, and does not
-// include the time of p; a deadline of ctx would include it. ctx limits dialing only. approve
-// judges the plan; nil allows it. Errors are *term.Error.
+// network is tcp, tcp4 or tcp6. p answers the questions of the jump hosts; with
+// nil no question can be asked. The time limit is t.ConnectTimeout, or the
+// operator's, and does not include the time of p; a deadline of ctx would include
+// it. ctx limits dialing only. approve judges the plan; nil allows it. Errors are
+// *term.Error.
 func (n *Network) DialTCP(
 	ctx context.Context,
 	network string,
@@ -55,9 +57,9 @@ func (n *Network) DialTCP(
 	if err := r.judge(w, approve); err != nil {
 		return nil, err
 	}
-	l := new(ladder)
+	l := new(steps)
 	end := len(r.hops) - 1
-	jumps, via, err := n.pool.climb(w, r.hops[:end], l, p)
+	jumps, via, err := n.pool.connectJumps(w, r.hops[:end], l, p)
 	if err == nil {
 		h := r.hops[end]
 		l.hop(h.host, h.port, "")
@@ -75,8 +77,8 @@ func (n *Network) DialTCP(
 	return nil, connectError(w, l, r.warnings, err)
 }
 
-// Through returns DialTCP as a dial function for other packages: to any address, through the
-// jump hosts of t.
+// Through returns DialTCP as a dial function for other packages: to any address,
+// through the jump hosts of t.
 func (n *Network) Through(
 	t term.Target,
 	p term.Prompter,
@@ -98,7 +100,8 @@ func (n *Network) Through(
 	}
 }
 
-// tunnelOptions has the keywords of ssh_config with a meaning for a connection without SSH.
+// tunnelOptions has the keywords of ssh_config with a meaning for a connection
+// without SSH.
 var tunnelOptions = map[string]bool{
 	"proxyjump": true, "addressfamily": true, "bindaddress": true, "bindinterface": true,
 	"connecttimeout": true, "connectionattempts": true, "tcpkeepalive": true, "loglevel": true,
@@ -122,6 +125,8 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 	case network != "tcp" && network != "tcp4" && network != "tcp6":
 		return nil, bad("", "network %q cannot be tunneled; use tcp, tcp4 or tcp6", network)
 	}
+	// Options about the target's SSH server would be ignored silently; refuse
+	// them instead.
 	for _, f := range []struct {
 		name string
 		set  bool
@@ -177,17 +182,19 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 	return p.complete(cfg)
 }
 
-// Describe implements term.Describer: the hops, the target last, and the warnings.
+// Describe implements term.Describer: the hops, the target last, and the
+// warnings.
 func (t *Tunnel) Describe() term.Description { return t.about }
 
-// Read implements net.Conn. It returns a jump host's end as an error, and the server's end as
-// io.EOF.
+// Read implements net.Conn. It returns a jump host's end as an error, and the
+// server's end as io.EOF.
 func (t *Tunnel) Read(p []byte) (int, error) {
 	n, err := t.Conn.Read(p)
 	if err != io.EOF || t.via == nil { //nolint:errorlint // a Reader returns io.EOF itself
 		return n, err
 	}
-	// The channels of a lost connection end shortly before the connection itself does.
+	// The channels of a lost connection end shortly before the connection itself
+	// does.
 	settle := time.NewTimer(drainQuiet)
 	defer settle.Stop()
 	select {
@@ -199,8 +206,8 @@ func (t *Tunnel) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements net.Conn. Data written before is still sent if the jump host accepts it
-// within hangUpGrace.
+// Close implements net.Conn. Data written before is still sent if the jump host
+// accepts it within hangUpGrace.
 func (t *Tunnel) Close() error {
 	t.closing.Do(func() {
 		close(t.closed)

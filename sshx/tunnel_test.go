@@ -61,9 +61,9 @@ func noTunnel(tb testing.TB, n *sshx.Network, t term.Target, p term.Prompter, ki
 	return e
 }
 
-// TestTunnel checks a route over two jump hosts: ssh_config has the password of one, and a
-// person that of the other. The hosts must share their connections with SSH sessions, and no
-// connection may stay open.
+// TestTunnel checks a route over two jump hosts: ssh_config has the password of
+// one, and a person that of the other. The hosts must share their connections
+// with SSH sessions, and no connection may stay open.
 func TestTunnel(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j1 := l.server(addr1, sshserver.Config{AllowForward: true})
@@ -94,10 +94,10 @@ func TestTunnel(t *testing.T) {
 		hops := c.Describe().Ladder
 		if len(hops) != 3 || hops[1].User != "two" || hops[2].Host != "192.0.2.9" || hops[2].Port != 23 ||
 			hops[2].Address != "via two@192.0.2.2:22" {
-			t.Errorf("ladder %+v", hops)
+			t.Errorf("hops and steps: %+v", hops)
 		}
 		wantSteps(t, hops, "tcp")
-		sh, err := n.OpenShell(t.Context(), to("192.0.2.3", ""), nobody(t), nil)
+		sh, err := n.OpenShell(t.Context(), to("192.0.2.3", ""), noPrompter(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,8 +124,8 @@ func TestTunnel(t *testing.T) {
 	})
 }
 
-// TestTunnelsThatDoNotCome checks the errors of failed tunnels, and that the jump hosts are
-// released.
+// TestTunnelsThatDoNotCome checks the errors of failed tunnels, and that the jump
+// hosts are released.
 func TestTunnelsThatDoNotCome(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -143,7 +143,7 @@ func TestTunnelsThatDoNotCome(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *lab) {
-				j := l.stranger(addr1, tc.jump)
+				j := l.unrecorded(addr1, tc.jump)
 				if tc.known {
 					l.trust(addr1, j.HostKey())
 				}
@@ -161,11 +161,11 @@ func TestTunnelsThatDoNotCome(t *testing.T) {
 	}
 }
 
-// TestTunnelAsksForHostKey checks that an unknown key of a jump host is a question under
-// policy ask.
+// TestTunnelAsksForHostKey checks that an unknown key of a jump host is a
+// question under policy ask.
 func TestTunnelAsksForHostKey(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
-		l.stranger(addr1, sshserver.Config{AllowForward: true})
+		l.unrecorded(addr1, sshserver.Config{AllowForward: true})
 		l.peer(deviceAddr, device)
 		l.opts.HostKeyPolicy = "ask"
 		p := answering("yes")
@@ -180,8 +180,8 @@ func TestTunnelAsksForHostKey(t *testing.T) {
 	})
 }
 
-// TestTunnelDeadlines checks that deadlines wake Read and Write, and that the connection
-// works after them.
+// TestTunnelDeadlines checks that deadlines wake Read and Write, and that the
+// connection works after them.
 func TestTunnelDeadlines(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{AllowForward: true})
@@ -209,8 +209,8 @@ func TestTunnelDeadlines(t *testing.T) {
 	})
 }
 
-// TestTunnelEnds checks the three ends of a tunnel: the device's, a lost jump host's, and a
-// frozen one's.
+// TestTunnelEnds checks the three ends of a tunnel: the device's, a lost jump
+// host's, and a frozen one's.
 func TestTunnelEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		j := l.server(addr1, sshserver.Config{AllowForward: true})
@@ -275,13 +275,14 @@ func TestTunnelEnds(t *testing.T) {
 	})
 }
 
-// TestTunnelStraight checks that ssh_config does not apply to a target without SSH.
+// TestTunnelStraight checks that ssh_config does not apply to a target without
+// SSH.
 func TestTunnelStraight(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.peer(deviceAddr, device)
 		l.config("Host 192.0.2.9\n HostName 192.0.2.1\n Port 2222\n ProxyJump nowhere\n")
 		n := sshx.NewNetwork(l.opts)
-		c, err := n.DialTCP(t.Context(), "tcp4", behind(""), nobody(t), nil)
+		c, err := n.DialTCP(t.Context(), "tcp4", behind(""), noPrompter(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,8 +319,8 @@ func TestTunnelStraight(t *testing.T) {
 	})
 }
 
-// TestTunnelThroughProxy checks that the proxy of the call is used for a target without SSH,
-// and for a jump host before it.
+// TestTunnelThroughProxy checks that the proxy of the call is used for a target
+// without SSH, and for a jump host before it.
 func TestTunnelThroughProxy(t *testing.T) {
 	listen := func() net.Listener {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -395,8 +396,8 @@ func TestTunnelThroughProxy(t *testing.T) {
 	})
 }
 
-// TestTunnelToADeafDevice checks that a device that reads nothing leaves nothing open on a
-// shared jump host.
+// TestTunnelToADeafDevice checks that a device that reads nothing leaves nothing
+// open on a shared jump host.
 func TestTunnelToADeafDevice(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.limit = 64 << 10 // the device accepts as much as a socket's buffer

@@ -6,10 +6,10 @@ import (
 	"ptyctl/sshx/hostkeys"
 )
 
-// requests answers the server's global requests. One of them has an effect: the announcement
-// of all host keys of the server (OpenSSH PROTOCOL, section 2.5), so that known_hosts can
-// follow a change of keys (ssh_config(5) UpdateHostKeys). It comes once, directly after the
-// login; every other request is refused.
+// requests answers the server's global requests. One of them has an effect: the
+// announcement of all host keys of the server (OpenSSH PROTOCOL, section 2.5), so
+// that known_hosts can follow a change of keys (ssh_config(5) UpdateHostKeys). It
+// comes once, directly after the login; every other request is refused.
 func (k *link) requests(reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
 	for r := range reqs {
 		if r.Type == hostkeys.HostKeysRequest && keys != nil {
@@ -23,14 +23,16 @@ func (k *link) requests(reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
 	}
 }
 
-// updateHostKeys records the keys that the server announces and proves to have, and removes
-// those it no longer has. After any error the files stay unchanged, because the connection
-// does not depend on them.
+// updateHostKeys records the keys that the server announces and proves to have,
+// and removes those it no longer has. After any error the files stay unchanged,
+// because the connection does not depend on them.
 func (k *link) updateHostKeys(v *hostkeys.Verifier, payload []byte) {
 	announced, err := hostkeys.ParseHostKeys(payload)
 	if err != nil {
 		return
 	}
+	// Most servers announce known keys, so the proof is requested only for a
+	// change.
 	plan, err := v.PlanUpdate(announced)
 	if err != nil || len(plan.New) == 0 && len(plan.Obsolete) == 0 {
 		return

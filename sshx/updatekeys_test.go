@@ -10,8 +10,8 @@ import (
 	"ptyctl/term"
 )
 
-// A short interval must be exact; a long one must end at common instants, at most a sixth
-// late.
+// A short interval must be exact; a long one must end at common instants, at most
+// a sixth late.
 func TestKeepalivesComeTogether(t *testing.T) {
 	for interval, late := range map[time.Duration]time.Duration{
 		2 * time.Second: 0, 30 * time.Second: 5 * time.Second, time.Minute: 10 * time.Second,

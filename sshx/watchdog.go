@@ -10,9 +10,9 @@ import (
 // errConnectTimeout is the cause of a watchdog's context after its time limit.
 var errConnectTimeout = errors.New("not connected in time")
 
-// A watchdog is a deadline that can be paused. Its context ends at the limit, with
-// errConnectTimeout as the cause. Slow operations under it must close their connection then,
-// because nothing else wakes the calls of x/crypto/ssh.
+// A watchdog is a deadline that can be paused. Its context ends at the limit,
+// with errConnectTimeout as the cause. Slow operations under it must close their
+// connection then, because nothing else wakes the calls of x/crypto/ssh.
 type watchdog struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -37,6 +37,7 @@ func newWatchdog(parent context.Context, limit time.Duration) *watchdog {
 func (w *watchdog) pause() (resume func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	// Pauses may overlap: the first one stops the clock, the last one starts it.
 	if w.paused++; w.paused == 1 && w.timer.Stop() {
 		w.left -= time.Since(w.since)
 	}

@@ -15,11 +15,12 @@ import (
 	"ptyctl/term"
 )
 
-// This file withholds credentials that the operator's rules do not allow at a host. Each
-// credential is checked directly before its use, when the host's key is known.
+// This file withholds credentials that the operator's rules do not allow at a
+// host. Each credential is checked directly before its use, when the host's key
+// is known.
 
-// prove returns a function that reports how the operator's record confirms a host's key. It
-// reads the record now, before a key is added to it.
+// prove returns a function that reports how the operator's record confirms a
+// host's key. It reads the record now, before a key is added to it.
 func (h *hop) prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
 	if !h.may.Ruled {
 		return func(ssh.PublicKey) term.HostKeyProof { return term.HostKeyAccepted }, nil
@@ -47,14 +48,15 @@ type withholding struct {
 	hop   *hop
 }
 
-// A trial reports the credentials that a hop would withhold, instead of withholding them:
-// each one once, for any number of logins.
+// A trial reports the credentials that a hop would withhold, instead of
+// withholding them: each one once, for any number of logins.
 type trial struct {
 	tell func(credential string, why error)
 	told sync.Map
 }
 
-// refuses returns why a credential must not be used under the condition, or "" if it may.
+// refuses returns why a credential must not be used under the condition, or "" if
+// it may.
 func (w *withholding) refuses(credential string, c term.CredentialCondition) string {
 	var why string
 	switch {
@@ -70,6 +72,7 @@ func (w *withholding) refuses(credential string, c term.CredentialCondition) str
 		return ""
 	}
 	why = fmt.Sprintf("%s (%s)", why, c.Rule)
+	// Rules on trial are reported but not enforced.
 	if t := w.hop.tried; t != nil {
 		if _, again := t.told.LoadOrStore(credential, true); !again {
 			t.tell(credential+" at "+w.hop.String(), &term.Error{
@@ -97,8 +100,8 @@ func (w *withholding) key(key ssh.PublicKey, fromAgent bool) string {
 	return w.refuses("key "+print, c)
 }
 
-// agent is refuses for forwarding the whole agent: the host could then use every key in it,
-// so the rules of all keys must allow it.
+// agent is refuses for forwarding the whole agent: the host could then use every
+// key in it, so the rules of all keys must allow it.
 func (w *withholding) agent() string {
 	const lent = "the forwarded agent"
 	generic := func(c term.CredentialCondition) term.CredentialCondition { // the reason would name a single key

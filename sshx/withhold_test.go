@@ -36,8 +36,8 @@ func on(proof term.HostKeyProof) term.CredentialCondition {
 	return term.CredentialCondition{HostKey: proof, Rule: "the rule"}
 }
 
-// TestWithheld: a credential that the operator's rules do not allow must never reach the
-// host, from any source.
+// TestWithheld: a credential that the operator's rules do not allow must never
+// reach the host, from any source.
 func TestWithheld(t *testing.T) {
 	k1, s1 := rawKey(t)
 	k2, s2 := rawKey(t)
@@ -71,11 +71,11 @@ func TestWithheld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)
-			_, stranger := rawKey(t)
+			_, unrecorded := rawKey(t)
 			srv := l.server(
 				addr1,
 				sshserver.Config{
-					AuthorizedKeys: []ssh.PublicKey{stranger.PublicKey()},
+					AuthorizedKeys: []ssh.PublicKey{unrecorded.PublicKey()},
 					Passwords:      map[string]string{"u": password},
 				},
 			)
@@ -101,17 +101,18 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// TestWithheldOnTrial: rules on trial must withhold nothing, and record as usual. Each
-// credential that they would withhold must be reported once, when it is used, and no other.
+// TestWithheldOnTrial: rules on trial must withhold nothing, and record as usual.
+// Each credential that they would withhold must be reported once, when it is
+// used, and no other.
 func TestWithheldOnTrial(t *testing.T) {
 	k1, s1 := rawKey(t)
 	k2, s2 := rawKey(t)
 	const password = "pass-1138"
 	l := newLab(t)
-	_, stranger := rawKey(t)
-	srv := l.stranger(
+	_, unrecorded := rawKey(t)
+	srv := l.unrecorded(
 		addr1,
-		sshserver.Config{AuthorizedKeys: []ssh.PublicKey{stranger.PublicKey()}, Passwords: map[string]string{"u": password}},
+		sshserver.Config{AuthorizedKeys: []ssh.PublicKey{unrecorded.PublicKey()}, Passwords: map[string]string{"u": password}},
 	)
 	l.opts.IdentityAgent = serveAgent(t, k1, k2)
 	first, second := ssh.FingerprintSHA256(s1.PublicKey()), ssh.FingerprintSHA256(s2.PublicKey())
@@ -145,9 +146,10 @@ func TestWithheldOnTrial(t *testing.T) {
 	}
 }
 
-// TestWithheldFromStranger: a host key required on record must have been there before. A
-// second attempt, another user first, or a trust store of the caller must not change that.
-func TestWithheldFromStranger(t *testing.T) {
+// TestWithheldWithoutRecord: a host key required on record must have been there
+// before. A second attempt, another user first, or a trust store of the caller
+// must not change that.
+func TestWithheldWithoutRecord(t *testing.T) {
 	const password = "pass-1138"
 	for name, options := range map[string]term.SSHOptions{
 		"accept_new": {HostKeyPolicy: "accept_new"},
@@ -157,7 +159,7 @@ func TestWithheldFromStranger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)
-			srv := l.stranger(addr1, sshserver.Config{Passwords: map[string]string{"u": password}})
+			srv := l.unrecorded(addr1, sshserver.Config{Passwords: map[string]string{"u": password}})
 			own := l.write("own_known_hosts", host1+" "+string(ssh.MarshalAuthorizedKey(srv.HostKey())))
 			options.KnownHostsPath = strings.ReplaceAll(options.KnownHostsPath, "%k", own)
 			for i, a := range options.ExtraArgs {
@@ -181,8 +183,8 @@ func TestWithheldFromStranger(t *testing.T) {
 	}
 }
 
-// TestWithheldPinned: with the fingerprint, a recorded host may receive a credential that
-// requires both.
+// TestWithheldPinned: with the fingerprint, a recorded host may receive a
+// credential that requires both.
 func TestWithheldPinned(t *testing.T) {
 	l := newLab(t)
 	srv := l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
@@ -194,8 +196,8 @@ func TestWithheldPinned(t *testing.T) {
 	}
 }
 
-// TestWithheldAtJump: each hop must have its own rules, and an agent that must not be used at
-// a host must not be forwarded to it.
+// TestWithheldAtJump: each hop must have its own rules, and an agent that must
+// not be used at a host must not be forwarded to it.
 func TestWithheldAtJump(t *testing.T) {
 	k, s := rawKey(t)
 	l := newLab(t)

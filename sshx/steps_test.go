@@ -23,8 +23,8 @@ func say(text string) func(net.Conn) {
 	}
 }
 
-// TestConnectFailures checks each kind of failed connection: the error's kind, the failed
-// step, the server's words, and the time it took.
+// TestConnectFailures checks each kind of failed connection: the error's kind,
+// the failed step, the server's words, and the time it took.
 func TestConnectFailures(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -72,7 +72,7 @@ func TestConnectFailures(t *testing.T) {
 				start := time.Now()
 				target := to(host1, "")
 				target.ConnectTimeout = 7 * time.Second
-				e := l.fails(target, nobody(t), tc.kind)
+				e := l.fails(target, noPrompter(t), tc.kind)
 				if took := time.Since(start); tc.after >= 0 && took != tc.after {
 					t.Errorf("took %v, want %v", took, tc.after)
 				}
@@ -149,7 +149,7 @@ func TestShellFaults(t *testing.T) {
 					t.Fatalf("%v (%s) after %v", err, term.KindOf(err), time.Since(start))
 				}
 				if e.Details.Hop != "u@192.0.2.1:22" || lastStep(e.Details.Ladder) != "channel!" {
-					t.Errorf("hop %q, ladder %v", e.Details.Hop, steps(e.Details.Ladder))
+					t.Errorf("hop %q, steps %v", e.Details.Hop, steps(e.Details.Ladder))
 				}
 				time.Sleep(time.Second)
 				if n := srv.Stats().Open; n != 0 && !tc.faults.FreezeAfterAuth { // a frozen server does not see the end
@@ -160,8 +160,8 @@ func TestShellFaults(t *testing.T) {
 	}
 }
 
-// TestSlowSuccess checks that a login may take ten silent seconds, for example for a push
-// notification, and that these count against the time limit.
+// TestSlowSuccess checks that a login may take ten silent seconds, for example
+// for a push notification, and that these count against the time limit.
 func TestSlowSuccess(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(
@@ -182,7 +182,8 @@ func TestSlowSuccess(t *testing.T) {
 	})
 }
 
-// TestQuestionStopsTheClock checks that a person's time does not count against the limit.
+// TestQuestionStopsTheClock checks that a person's time does not count against
+// the limit.
 func TestQuestionStopsTheClock(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(
@@ -221,8 +222,9 @@ func TestCanceledDial(t *testing.T) {
 	})
 }
 
-// TestConnectedLadder checks the steps and the description of an established connection.
-func TestConnectedLadder(t *testing.T) {
+// TestConnectedSteps checks the steps and the description of an established
+// connection.
+func TestConnectedSteps(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(
 			addr1,

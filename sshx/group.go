@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// A crew is the goroutines of a link. Unlike a sync.WaitGroup it may grow during Wait: a call
-// may begin on a link while another one closes it.
-type crew struct {
+// A group is the goroutines of a link. Unlike a sync.WaitGroup it may grow during
+// Wait: a call may begin on a link while another one closes it.
+type group struct {
 	fault func(cause error) // called with a panic of a goroutine; nil: the panic continues
 
 	mu    sync.Mutex // guards the following
@@ -17,7 +17,7 @@ type crew struct {
 }
 
 // Go runs f in a goroutine that Wait waits for.
-func (c *crew) Go(f func()) {
+func (c *group) Go(f func()) {
 	c.join()
 	go func() {
 		defer c.leave()
@@ -29,21 +29,21 @@ func (c *crew) Go(f func()) {
 }
 
 // rescue limits a panic to the link that it belongs to.
-func (c *crew) rescue() {
+func (c *group) rescue() {
 	if p := recover(); p != nil {
 		c.fault(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 	}
 }
 
 // join adds the calling goroutine until it calls leave.
-func (c *crew) join() {
+func (c *group) join() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n++
 }
 
 // leave ends what join began.
-func (c *crew) leave() {
+func (c *group) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n--; c.n == 0 && c.empty != nil {
@@ -53,7 +53,7 @@ func (c *crew) leave() {
 }
 
 // Wait waits until no goroutine is left.
-func (c *crew) Wait() {
+func (c *group) Wait() {
 	c.mu.Lock()
 	if c.n == 0 {
 		c.mu.Unlock()

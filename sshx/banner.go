@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// maxGreeting is the most bytes kept of the lines before the identification string, for a
-// message.
-const maxGreeting = 2 << 10
+// maxBannerLines is the most bytes kept of the lines before the identification
+// string, for a message.
+const maxBannerLines = 2 << 10
 
 // errNotSSH2 means that the peer identified itself as something other than SSH 2.
 type errNotSSH2 struct{ line string }
@@ -21,15 +21,15 @@ func (e errNotSSH2) Error() string {
 	return fmt.Sprintf("the server speaks %q, not SSH 2", e.line)
 }
 
-// errTelnet means that the peer speaks Telnet. It is certain after the first byte IAC: the
-// text before an identification string is UTF-8 (RFC 4253 section 4.2), which does not
-// contain that byte.
+// errTelnet means that the peer speaks Telnet. It is certain after the first byte
+// IAC: the text before an identification string is UTF-8 (RFC 4253 section 4.2),
+// which does not contain that byte.
 var errTelnet = errors.New("the server begins with Telnet's negotiation (IAC)")
 
-// A greetingConn watches the server's data up to its identification string (RFC 4253 section
-// 4.2). The lines before it are often the only reason given for a refusal. It also stops a
-// server of protocol 1, which x/crypto/ssh would accept.
-type greetingConn struct {
+// A bannerConn watches the server's data up to its identification string (RFC
+// 4253 section 4.2). The lines before it are often the only reason given for a
+// refusal. It also stops a server of protocol 1, which x/crypto/ssh would accept.
+type bannerConn struct {
 	net.Conn
 	identified func() // called once, when the identification string is complete
 
@@ -44,7 +44,7 @@ type greetingConn struct {
 }
 
 // Read reads from the server and scans the data until the identification string.
-func (c *greetingConn) Read(p []byte) (int, error) {
+func (c *bannerConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.mu.Lock()
 	if err != nil && c.end == nil {
@@ -70,10 +70,10 @@ func (c *greetingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write sends our data. A server that has hung up may have sent a reason that is still
-// unread. Therefore, before the identification string, an error of Write is left for Read to
-// find.
-func (c *greetingConn) Write(p []byte) (int, error) {
+// Write sends our data. A server that has hung up may have sent a reason that is
+// still unread. Therefore, before the identification string, an error of Write is
+// left for Read to find.
+func (c *bannerConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if err == nil {
 		return n, nil
@@ -87,15 +87,15 @@ func (c *greetingConn) Write(p []byte) (int, error) {
 }
 
 // scan looks for the identification string. The caller must hold c.mu.
-func (c *greetingConn) scan(p []byte) (found bool, bad error) {
+func (c *bannerConn) scan(p []byte) (found bool, bad error) {
 	for len(p) > 0 {
 		i := bytes.IndexByte(p, '\n')
 		part := p
 		if i >= 0 {
 			part = p[:i]
 		}
-		if len(c.line) < maxGreeting {
-			c.line = append(c.line, part[:min(len(part), maxGreeting-len(c.line))]...)
+		if len(c.line) < maxBannerLines {
+			c.line = append(c.line, part[:min(len(part), maxBannerLines-len(c.line))]...)
 		}
 		if bytes.HasPrefix(c.line, []byte{0xff}) {
 			return false, errTelnet
@@ -112,7 +112,7 @@ func (c *greetingConn) scan(p []byte) (found bool, bad error) {
 			}
 			return true, nil
 		}
-		if c.size += len(line); line != "" && c.size <= maxGreeting {
+		if c.size += len(line); line != "" && c.size <= maxBannerLines {
 			c.before = append(c.before, line)
 		}
 	}
@@ -120,21 +120,21 @@ func (c *greetingConn) scan(p []byte) (found bool, bad error) {
 }
 
 // onEnd sets the function to call at the end of reading.
-func (c *greetingConn) onEnd(f func()) {
+func (c *bannerConn) onEnd(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.atEnd = f
 }
 
 // ended returns the error that ended reading, or nil while it continues.
-func (c *greetingConn) ended() error {
+func (c *bannerConn) ended() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.end
 }
 
 // said returns the server's text before its identification string, on one line.
-func (c *greetingConn) said() string {
+func (c *bannerConn) said() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	lines := c.before

@@ -18,8 +18,8 @@ const (
 	stepChannel = "channel"
 )
 
-// A ladder records the steps of a connection over all its hops.
-type ladder struct {
+// steps records the steps of a connection over all its hops.
+type steps struct {
 	mu    sync.Mutex // guards the following
 	hops  []term.Hop
 	open  string    // the current step on the last hop; empty for none
@@ -27,7 +27,7 @@ type ladder struct {
 }
 
 // hop starts the next host.
-func (l *ladder) hop(host string, port int, user string) {
+func (l *steps) hop(host string, port int, user string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hops = append(l.hops, term.Hop{Host: host, Port: port, User: user})
@@ -35,16 +35,17 @@ func (l *ladder) hop(host string, port int, user string) {
 }
 
 // address records the address at which the last hop was reached.
-func (l *ladder) address(addr string) {
+func (l *steps) address(addr string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hops[len(l.hops)-1].Address = addr
 }
 
 // begin starts a step, and marks the one before as successful.
-func (l *ladder) begin(step string) {
+func (l *steps) begin(step string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// A step may be entered again, for example a second TCP attempt: it stays one step.
 	if l.open != step {
 		l.endLocked(true, "")
 		l.open, l.since = step, time.Now()
@@ -52,14 +53,14 @@ func (l *ladder) begin(step string) {
 }
 
 // end records the result of the current step.
-func (l *ladder) end(ok bool, detail string) {
+func (l *steps) end(ok bool, detail string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.endLocked(ok, detail)
 }
 
 // endLocked is end for a caller that holds l.mu.
-func (l *ladder) endLocked(ok bool, detail string) {
+func (l *steps) endLocked(ok bool, detail string) {
 	if l.open == "" {
 		return
 	}
@@ -72,14 +73,14 @@ func (l *ladder) endLocked(ok bool, detail string) {
 }
 
 // at returns the current step.
-func (l *ladder) at() string {
+func (l *steps) at() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open
 }
 
 // snapshot returns a copy of the hops and their steps.
-func (l *ladder) snapshot() []term.Hop {
+func (l *steps) snapshot() []term.Hop {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	hops := make([]term.Hop, len(l.hops))
@@ -91,7 +92,7 @@ func (l *ladder) snapshot() []term.Hop {
 }
 
 // reached records a shared connection, made by another session.
-func (l *ladder) reached(k *link) {
+func (l *steps) reached(k *link) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := &l.hops[len(l.hops)-1]
