@@ -25,10 +25,10 @@ type bridge struct {
 }
 
 // startBridge makes a session's window, or returns the one that there is. The server ends with the test.
-func startBridge(h *lab.Home, tb testing.TB, args ...string) *bridge {
+func startBridge(tb testing.TB, h *lab.Home, args ...string) *bridge {
 	tb.Helper()
 	b := &bridge{
-		tmuxServer: tmuxServer{tb, filepath.Join(strings.TrimPrefix(h.Env[0], "XDG_RUNTIME_DIR="), "ptyctl", "tmux.sock")},
+		tmuxServer: tmuxServer{tb, filepath.Join(h.RuntimeDir, "ptyctl", "tmux.sock")},
 	}
 	tb.Cleanup(func() {
 		if tb.Failed() && b.Attach != "" {
@@ -50,7 +50,7 @@ func startBridge(h *lab.Home, tb testing.TB, args ...string) *bridge {
 }
 
 // listBridges lists the windows.
-func listBridges(h *lab.Home, tb testing.TB) (all []bridge) {
+func listBridges(tb testing.TB, h *lab.Home) (all []bridge) {
 	tb.Helper()
 	stdout, stderr, status := h.Run(tb, "bridge", "tmux", "--json", "--list")
 	if err := json.Unmarshal([]byte(stdout), &all); err != nil || status != 0 || stderr != "" {
@@ -68,7 +68,7 @@ func (b *bridge) window() string {
 func (b *bridge) shows() string { return b.picture(b.window()) }
 
 // readAll are all that a session has put out, as it came.
-func readAll(c *lab.Client, tb testing.TB, id string) string {
+func readAll(tb testing.TB, c *lab.Client, id string) string {
 	tb.Helper()
 	var all strings.Builder
 	for cursor := "0"; ; {
@@ -96,7 +96,7 @@ const bridgePTY = `,"env":["PS1=$ ","LANG=C.UTF-8"],"pty":{"cols":100,"rows":30,
 // bridgeHome is a home whose ptyctl has a local shell.
 func bridgeHome(t *testing.T, lines ...string) (*lab.Home, *lab.Client, string) {
 	t.Helper()
-	h := lab.WatchedHome(t, nil, lines...)
+	h := lab.HomeFor(t, nil, lines...)
 	c := h.Connect(t)
 	id := c.OpenLocal(t, []string{"sh"}, bridgePTY)
 	c.Expect(t, id, `\$ $`)
@@ -116,7 +116,7 @@ func TestBridgeShows(t *testing.T) {
 	if err := os.WriteFile(text, []byte(lines.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	early := startBridge(h, t, id)
+	early := startBridge(t, h, id)
 	plain := newPlainPane(t, 100, 30)
 	told := 0
 	for _, step := range []struct{ name, typed, until string }{
@@ -134,12 +134,12 @@ func TestBridgeShows(t *testing.T) {
 		t.Run(step.name, func(t *testing.T) {
 			c.Enter(t, id, step.typed, step.until)
 			c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"until_idle_ms":300,"timeout_ms":5000}`, id)
-			all := readAll(c, t, id)
+			all := readAll(t, c, id)
 			plain.show(all[told:])
 			told = len(all)
 			same(t, "a bridge from the start", early.shows, func() string { return plain.picture("plain") })
 			// Another one, of the same ptyctl, made now.
-			late := bridgeLate(h, t, id)
+			late := bridgeLate(t, h, id)
 			same(t, "a bridge made now", late.shows, func() string { return plain.picture("plain") })
 			if got, want := late.history(late.window()), plain.history("plain"); got != want {
 				t.Errorf("scrolled out are %d bytes, want %d", len(got), len(want))
@@ -149,16 +149,15 @@ func TestBridgeShows(t *testing.T) {
 }
 
 // bridgeLate makes a bridge in another tmux server, besides those that there are.
-func bridgeLate(h *lab.Home, tb testing.TB, id string) *bridge {
+func bridgeLate(tb testing.TB, h *lab.Home, id string) *bridge {
 	tb.Helper()
-	run := strings.TrimPrefix(h.Env[0], "XDG_RUNTIME_DIR=")
 	other := *h
-	other.Env = []string{"XDG_RUNTIME_DIR=" + lab.RuntimeDir(tb)}
-	sockets, err := filepath.Glob(filepath.Join(run, "ptyctl", "[0-9]*.sock"))
+	other.RuntimeDir = lab.RuntimeDir(tb)
+	sockets, err := filepath.Glob(filepath.Join(h.RuntimeDir, "ptyctl", "[0-9]*.sock"))
 	if err != nil || len(sockets) != 1 {
 		tb.Fatal(sockets, err)
 	}
-	return startBridge(&other, tb, "--socket", sockets[0], id)
+	return startBridge(tb, &other, "--socket", sockets[0], id)
 }
 
 // What programs draw in a session is what they draw in a tmux of the same size.
@@ -174,7 +173,7 @@ func TestBridgeShowsPrograms(t *testing.T) {
 		{"less", "-R", text},
 	} {
 		t.Run(command[0], func(t *testing.T) {
-			b := startBridge(h, t, id)
+			b := startBridge(t, h, id)
 			plain := newPlainPane(t, 100, 30, append([]string{"env", "TERM=xterm-256color", "LANG=C.UTF-8"}, command...)...)
 			c.Enter(t, id, "clear; '"+strings.Join(command, "' '")+"'\r", "three")
 			same(
@@ -196,13 +195,13 @@ func TestBridgeFollowsTheSize(t *testing.T) {
 	if err := os.WriteFile(text, []byte(strings.Repeat(strings.Repeat("0123456789", 11)+"\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := startBridge(h, t, id)
+	b := startBridge(t, h, id)
 	plain := newPlainPane(t, 100, 30)
 	c.Enter(t, id, "vim -u NONE -i NONE -n -c 'set number' "+text+"\r", "0123")
 	told := 0
 	for _, size := range [][2]int{{100, 30}, {140, 45}, {61, 17}, {132, 24}} {
 		c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"until_idle_ms":300,"timeout_ms":5000}`, id)
-		all := readAll(c, t, id)
+		all := readAll(t, c, id)
 		plain.show(all[told:])
 		told = len(all)
 		same(t, fmt.Sprintf("before it becomes %v", size), b.shows, func() string { return plain.picture("plain") })
@@ -214,7 +213,7 @@ func TestBridgeFollowsTheSize(t *testing.T) {
 		)
 		plain.resize(size[0], size[1])
 		c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"until_idle_ms":300,"timeout_ms":5000}`, id)
-		all = readAll(c, t, id)
+		all = readAll(t, c, id)
 		plain.show(all[told:])
 		told = len(all)
 		same(t, fmt.Sprintf("%v", size), b.shows, func() string { return plain.picture("plain") })

@@ -13,13 +13,13 @@ import (
 // One window for a session, which shows for as long as the session lasts, and to those who look then also afterwards.
 func TestBridgeLife(t *testing.T) {
 	h, c, id := bridgeHome(t)
-	if all := listBridges(h, t); len(all) != 0 {
+	if all := listBridges(t, h); len(all) != 0 {
 		t.Errorf("%+v", all)
 	}
 	if stdout, _, status := h.Run(t, "bridge", "tmux", "--list"); status != 0 || stdout != "no bridges\n" {
 		t.Errorf("status %d, %q", status, stdout)
 	}
-	b := startBridge(h, t, id)
+	b := startBridge(t, h, id)
 	if want := "tmux -S " + b.Socket + " attach -t " + id + " -r"; b.Attach != want || b.SessionID != id ||
 		b.Mode != "watch" ||
 		!b.Alive ||
@@ -33,7 +33,7 @@ func TestBridgeLife(t *testing.T) {
 		}
 	}
 	window := b.do("list-panes", "-a", "-F", "#{session_id} #{pane_pid}")
-	if again := startBridge(h, t, id[:len(id)-2]); again.Attach != b.Attach ||
+	if again := startBridge(t, h, id[:len(id)-2]); again.Attach != b.Attach ||
 		b.do("list-panes", "-a", "-F", "#{session_id} #{pane_pid}") != window {
 		t.Errorf("another window: %+v", again)
 	}
@@ -42,8 +42,8 @@ func TestBridgeLife(t *testing.T) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	second := c.OpenLocal(t, []string{"sh"}, bridgePTY)
-	other := startBridge(h, t, second)
-	if all := listBridges(h, t); len(all) != 2 || all[0].SessionID == all[1].SessionID || all[0].Socket != b.Socket {
+	other := startBridge(t, h, second)
+	if all := listBridges(t, h); len(all) != 2 || all[0].SessionID == all[1].SessionID || all[0].Socket != b.Socket {
 		t.Errorf("%+v", all)
 	}
 	stdout, stderr, status = h.Run(t, "bridge", "tmux", "--list")
@@ -56,17 +56,17 @@ func TestBridgeLife(t *testing.T) {
 	p.Showing("last words")
 	// attach was killed: the same window is used again.
 	b.do("run-shell", "kill -9 "+strings.Fields(window)[1])
-	lab.Eventually(t, "the end of attach", func() bool { return !bridgeOf(h, t, id).Alive })
-	startBridge(h, t, id)
+	lab.Eventually(t, "the end of attach", func() bool { return !bridgeOf(t, h, id).Alive })
+	startBridge(t, h, id)
 	c.Enter(t, id, "echo ve''ry last words\r", "very last words")
 	p.Showing("very last words")
-	if all := bridgeOf(h, t, id); all.Viewers != 1 {
+	if all := bridgeOf(t, h, id); all.Viewers != 1 {
 		t.Errorf("%+v", all)
 	}
 	c.Close(t, id)
 	p.Showing("(?s)very last words.*session " + id + " has ended")
-	lab.Eventually(t, "the end of attach", func() bool { return !bridgeOf(h, t, id).Alive })
-	if now := bridgeOf(h, t, id); now.Viewers != 1 {
+	lab.Eventually(t, "the end of attach", func() bool { return !bridgeOf(t, h, id).Alive })
+	if now := bridgeOf(t, h, id); now.Viewers != 1 {
 		t.Errorf("%+v", now)
 	}
 	p.Types("\x1d")
@@ -74,7 +74,7 @@ func TestBridgeLife(t *testing.T) {
 	lab.Eventually(
 		t,
 		"the end of a window that nobody looks at",
-		func() bool { return bridgeOf(h, t, id).SessionID == "" },
+		func() bool { return bridgeOf(t, h, id).SessionID == "" },
 	)
 	stdout, stderr, status = h.Run(t, "bridge", "tmux", "--config", h.Config, id)
 	if status != 1 || stdout != "" || !strings.Contains(stderr, "has ended; ptyctl tail "+id) {
@@ -87,15 +87,15 @@ func TestBridgeLife(t *testing.T) {
 		_, err := other.try("list-sessions")
 		return err != nil
 	})
-	if all := listBridges(h, t); len(all) != 0 {
+	if all := listBridges(t, h); len(all) != 0 {
 		t.Errorf("%+v", all)
 	}
 }
 
 // bridgeOf returns the window of a session, or a zero one.
-func bridgeOf(h *lab.Home, tb testing.TB, id string) bridge {
+func bridgeOf(tb testing.TB, h *lab.Home, id string) bridge {
 	tb.Helper()
-	for _, b := range listBridges(h, tb) {
+	for _, b := range listBridges(tb, h) {
 		if b.SessionID == id {
 			return b
 		}
@@ -108,7 +108,7 @@ func bridgeOf(h *lab.Home, tb testing.TB, id string) bridge {
 func TestBridgeIsReadOnly(t *testing.T) {
 	h, c, id := bridgeHome(t)
 	defer c.Close(t, id)
-	b := startBridge(h, t, id)
+	b := startBridge(t, h, id)
 	before := b.do("list-keys")
 	marker := filepath.Join(t.TempDir(), "made")
 	for _, readOnly := range []bool{true, false} {
@@ -129,13 +129,13 @@ func TestBridgeIsReadOnly(t *testing.T) {
 		p.Showing(fmt.Sprintf("marker %v", readOnly))
 		p.Types("\x1d")
 		p.Leaves(0)
-		if all := readAll(c, t, id); strings.Contains(all, "intruder") || strings.Contains(all, "run-shell") {
+		if all := readAll(t, c, id); strings.Contains(all, "intruder") || strings.Contains(all, "run-shell") {
 			t.Errorf("a viewer has typed: %q", all)
 		}
 		if _, err := os.Stat(marker); err == nil {
 			t.Error("a viewer has had tmux run a program")
 		}
-		if now := bridgeOf(h, t, id); !now.Alive || now.Viewers != 0 || len(listBridges(h, t)) != 1 {
+		if now := bridgeOf(t, h, id); !now.Alive || now.Viewers != 0 || len(listBridges(t, h)) != 1 {
 			t.Errorf("%+v", now)
 		}
 	}
@@ -153,7 +153,7 @@ func TestBridgeIsHardened(t *testing.T) {
 		filepath.Join(h.Dir, ".tmux.conf"),
 		"set -g status on\nset -g @mine 1\nbind -n x run-shell 'true'\nset -g prefix C-a\n",
 	)
-	b := startBridge(h, t, id)
+	b := startBridge(t, h, id)
 	for _, o := range []struct{ scope, name, want string }{
 		{"-s", "escape-time", "0"},
 		{"-s", "set-clipboard", "off"},
@@ -196,7 +196,7 @@ func TestBridgeTake(t *testing.T) {
 	write := `{"action":"write","session_id":%s,"data":"echo ag''ent\r"}`
 	for _, leave := range []string{"ctrl-]", "the client"} {
 		t.Run(leave, func(t *testing.T) {
-			b := startBridge(h, t, "--take", id)
+			b := startBridge(t, h, "--take", id)
 			if want := "tmux -S " + b.Socket + " attach -t take-" + id; b.Mode != "take" || b.Attach != want {
 				t.Errorf("%+v, want %s", b, want)
 			}
@@ -215,7 +215,7 @@ func TestBridgeTake(t *testing.T) {
 				b.do("detach-client", "-s", "take-"+id)
 			}
 			p.Leaves(0)
-			lab.Eventually(t, "the end of the window", func() bool { return len(listBridges(h, t)) == 0 })
+			lab.Eventually(t, "the end of the window", func() bool { return len(listBridges(t, h)) == 0 })
 			lab.Eventually(t, "the agent's turn", func() bool {
 				r, _ := c.Try(t.Context(), lab.ToolIO, write, id)
 				return r.ErrorCode == ""
@@ -253,7 +253,7 @@ func TestBridgeErrors(t *testing.T) {
 	}
 	refused(with("PATH="+old+":/usr/bin:/bin"), "is tmux 3.2a, and a bridge needs tmux 3.3", id)
 
-	dir := filepath.Join(strings.TrimPrefix(h.Env[0], "XDG_RUNTIME_DIR="), "ptyctl")
+	dir := filepath.Join(h.RuntimeDir, "ptyctl")
 	foreign := filepath.Join(dir, "tmux.sock")
 	if err := os.WriteFile(foreign, []byte("kept"), 0o600); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 func TestAttachTake(t *testing.T) {
 	const password = "typed-by-a-person-1138"
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s}, lab.ReadWrite)
+	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)
 	c := h.Connect(t)
 	c.Hide(password)
 	for _, test := range []struct{ name, task, after string }{
@@ -102,7 +102,7 @@ func TestAttachTakeIsDenied(t *testing.T) {
 		{"because the host is only read", `read_only_hosts = ["127.0.0.1"]`, `policy.read_only_hosts "127.0.0.1" (`, "change that rule"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			h := lab.WatchedHome(t, []*lab.SSHD{s}, "[policy]", test.rules, lab.ReadWrite)
+			h := lab.HomeFor(t, []*lab.SSHD{s}, "[policy]", test.rules, lab.ReadWrite)
 			c := h.Connect(t)
 			id := c.Open(t, s)
 			c.Call(t, lab.ToolSession, `{"action":"lock","session_id":%s,"task_id":"agent-7"}`, id)
@@ -129,7 +129,7 @@ func TestAttachTakeIsDenied(t *testing.T) {
 			p.Leaves(0)
 		})
 	}
-	h := lab.WatchedHome(t, []*lab.SSHD{s}, "[policy]", `allow = ["ls *"]`, `typing = "allow"`, lab.ReadWrite)
+	h := lab.HomeFor(t, []*lab.SSHD{s}, "[policy]", `allow = ["ls *"]`, `typing = "allow"`, lab.ReadWrite)
 	id := h.Connect(t).Open(t, s)
 	p := h.AtTerminal(t, "attach", "--config", h.Config, "--take", id)
 	p.Sees("you have taken " + id)
@@ -142,7 +142,7 @@ func TestAttachTakeIsDenied(t *testing.T) {
 // The death of who has taken a terminal keeps it from nobody for long, and his terminal is left in order.
 func TestAttachTakeIsKilled(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s}, lab.ReadWrite)
+	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)
 	c := h.Connect(t)
 	id := c.Open(t, s)
 	p := h.AtTerminal(t, "attach", "--config", h.Config, "--take", id)
@@ -171,7 +171,6 @@ func TestAnswer(t *testing.T) {
 		return err
 	}})
 	h := lab.NewHome(t, lab.ReadWrite)
-	h.Env = append(h.Env, "XDG_RUNTIME_DIR="+lab.RuntimeDir(t))
 	h.Trust(t, s.KnownHostsLine())
 	c := h.Connect(t)
 	c.Hide(password)

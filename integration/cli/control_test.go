@@ -18,7 +18,7 @@ import (
 // Who looks at a session sees what it shows, lives through what it does to the terminal, and disturbs nobody.
 func TestAttach(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s})
+	h := lab.HomeFor(t, []*lab.SSHD{s})
 	c := h.Connect(t)
 	id := c.Open(t, s)
 	c.Enter(t, id, "echo ear''lier\r", "earlier")
@@ -88,7 +88,7 @@ func TestAttach(t *testing.T) {
 // Two who look, one of them with a terminal that is stopped, and the agent see the same bytes, and nobody waits.
 func TestTwoWatchersAndTheAgent(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s})
+	h := lab.HomeFor(t, []*lab.SSHD{s})
 	c := h.Connect(t)
 	id := c.Open(t, s)
 	c.PlainShell(t, id)
@@ -165,7 +165,7 @@ func TestTwoWatchersAndTheAgent(t *testing.T) {
 // A picture is drawn anew in another size, and a full-screen program is drawn as it stands.
 func TestAttachDraws(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s})
+	h := lab.HomeFor(t, []*lab.SSHD{s})
 	c := h.Connect(t)
 	id := c.Open(t, s)
 	c.PlainShell(t, id)
@@ -189,7 +189,7 @@ func TestAttachDraws(t *testing.T) {
 // The worst that output can do to a terminal does nothing to that of who looks at it.
 func TestHostileOutput(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s})
+	h := lab.HomeFor(t, []*lab.SSHD{s})
 	c := h.Connect(t)
 	id := c.Open(t, s)
 	c.PlainShell(t, id)
@@ -234,7 +234,7 @@ func TestHostileOutput(t *testing.T) {
 
 func TestTail(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s})
+	h := lab.HomeFor(t, []*lab.SSHD{s})
 	c := h.Connect(t)
 	id := c.Open(t, s)
 	c.PlainShell(t, id)
@@ -257,7 +257,7 @@ func TestTail(t *testing.T) {
 // Several processes of one user are found, and each session's own is asked.
 func TestSeveralProcesses(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s})
+	h := lab.HomeFor(t, []*lab.SSHD{s})
 	first, second := h.Connect(t), h.Connect(t)
 	a, b := first.Open(t, s), second.Open(t, s)
 	second.Enter(t, b, "echo on the sec''ond\r", "on the second")
@@ -320,11 +320,11 @@ func TestControlModes(t *testing.T) {
 	s := lab.StartSSHD(t)
 	const token = "a-token-of-the-operator-1138"
 	socket := func(h *lab.Home, c *lab.Client) string {
-		return filepath.Join(strings.TrimPrefix(h.Env[0], "XDG_RUNTIME_DIR="), "ptyctl", fmt.Sprintf("%d.sock", c.PID))
+		return filepath.Join(h.RuntimeDir, "ptyctl", fmt.Sprintf("%d.sock", c.PID))
 	}
 
 	t.Run("readonly", func(t *testing.T) {
-		h := lab.WatchedHome(t, []*lab.SSHD{s})
+		h := lab.HomeFor(t, []*lab.SSHD{s})
 		c := h.Connect(t)
 		id := c.Open(t, s)
 		for _, call := range []string{
@@ -357,7 +357,7 @@ func TestControlModes(t *testing.T) {
 		p.Leaves(1)
 	})
 	t.Run("disabled", func(t *testing.T) {
-		h := lab.WatchedHome(t, []*lab.SSHD{s}, "[server.control]\ncontrol_mode = 'disabled'")
+		h := lab.HomeFor(t, []*lab.SSHD{s}, "[server.control]\ncontrol_mode = 'disabled'")
 		c := h.Connect(t)
 		if _, err := os.Stat(socket(h, c)); err == nil {
 			t.Error("there is a socket")
@@ -368,7 +368,7 @@ func TestControlModes(t *testing.T) {
 		}
 	})
 	t.Run("token", func(t *testing.T) {
-		h := lab.WatchedHome(t, []*lab.SSHD{s}, lab.ReadWrite+"\ncontrol_auth_token = '"+token+"'")
+		h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite+"\ncontrol_auth_token = '"+token+"'")
 		c := h.Connect(t)
 		c.Hide(token)
 		id := c.Open(t, s)
@@ -382,7 +382,7 @@ func TestControlModes(t *testing.T) {
 		}
 	})
 	t.Run("a place of its own", func(t *testing.T) {
-		h := lab.WatchedHome(t, []*lab.SSHD{s})
+		h := lab.HomeFor(t, []*lab.SSHD{s})
 		path := filepath.Join(lab.RuntimeDir(t), "desk.sock")
 		c := h.Connect(t, "--control-socket", path)
 		id := c.Open(t, s)

@@ -18,7 +18,7 @@ var errWrongAnswer = errors.New("wrong answers")
 // A command that is run by hand is run as for an agent, and its status is ours.
 func TestExecByHand(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s})
+	h := lab.HomeFor(t, []*lab.SSHD{s})
 	where := fmt.Sprintf("%s@127.0.0.1:%d", s.User, s.Port)
 	for _, test := range []struct {
 		command        string
@@ -75,7 +75,7 @@ func TestExecByHand(t *testing.T) {
 // A person has a terminal through the very same engine.
 func TestOpenByHand(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s})
+	h := lab.HomeFor(t, []*lab.SSHD{s})
 	where := fmt.Sprintf("%s@127.0.0.1:%d", s.User, s.Port)
 	p := h.AtTerminal(t, "open", "--config", h.Config, where)
 	p.Types("stty size; echo $TERM\r")
@@ -149,7 +149,7 @@ func TestOpenAsks(t *testing.T) {
 // Stepping in from a script is the agent's own calls.
 func TestCallByHand(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s}, lab.ReadWrite)
+	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)
 	c := h.Connect(t)
 	id := c.Open(t, s)
 	stdout, stderr, status := h.Run(

@@ -29,7 +29,7 @@ func TestScriptsBeside(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel() // most of them wait, most of the time
-			h := lab.WatchedHome(t, []*lab.SSHD{s}, lab.ReadWrite)
+			h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)
 			place := filepath.Join(h.Dir, ".config", "ptyctl")
 			if err := os.MkdirAll(place, 0o700); err != nil {
 				t.Fatal(err)
@@ -44,7 +44,7 @@ func TestScriptsBeside(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Files: []string{file}, RequireUniqueNames: true,
 				Setup: func(env *testscript.Env) error {
-					env.Vars = append(env.Vars, h.Env...)
+					env.Setenv("XDG_RUNTIME_DIR", h.RuntimeDir)
 					env.Setenv("HOME", h.Dir)
 					env.Setenv("PATH", filepath.Dir(lab.Binary)+":"+os.Getenv("PATH"))
 					env.Setenv("TERM", "xterm-256color")

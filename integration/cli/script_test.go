@@ -54,6 +54,7 @@ func setupScript(env *testscript.Env) error {
 	}
 	env.Setenv("REPO", repo)
 	env.Setenv("HOME", home)
+	env.Setenv("XDG_RUNTIME_DIR", lab.RuntimeDir(tb))
 	env.Setenv("LANG", "C.UTF-8")
 	env.Setenv("GORACE", "atexit_sleep_ms=0")
 	env.Setenv("PATH", filepath.Dir(lab.Binary)+":/usr/bin:/bin")

@@ -20,12 +20,12 @@ import (
 const nobody = 65534
 
 // unprivileged makes h the home of a user who is not root, with a copy of the program that this user can start.
-func unprivileged(h *lab.Home, tb testing.TB) {
+func unprivileged(tb testing.TB, h *lab.Home) {
 	tb.Helper()
 	if os.Getuid() == 0 {
 		h.UID = nobody
 	}
-	h.Program = copyOf(h, tb, lab.Binary, "ptyctl")
+	h.Program = copyOf(tb, h, lab.Binary, "ptyctl")
 	for _, path := range []string{filepath.Dir(h.Dir), h.Dir} {
 		if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec // another user goes through it
 			tb.Fatal(err)
@@ -34,7 +34,7 @@ func unprivileged(h *lab.Home, tb testing.TB) {
 	if h.UID == 0 {
 		return
 	}
-	for _, path := range []string{h.Dir, h.Config, h.SSHConfig, h.KnownHosts} {
+	for _, path := range []string{h.Dir, h.Config, h.SSHConfig, h.KnownHosts, h.RuntimeDir} {
 		if err := os.Chown(path, nobody, nobody); err != nil {
 			tb.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func unprivileged(h *lab.Home, tb testing.TB) {
 }
 
 // copyOf puts a copy of a program into the home.
-func copyOf(h *lab.Home, tb testing.TB, program, name string) string {
+func copyOf(tb testing.TB, h *lab.Home, program, name string) string {
 	tb.Helper()
 	text, err := os.ReadFile(program)
 	if err != nil {
@@ -110,8 +110,8 @@ func TestMemoryIsOnesOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := lab.NewHome(t)
-	unprivileged(h, t)
-	helper := copyOf(h, t, self, "helper")
+	unprivileged(t, h)
+	helper := copyOf(t, h, self, "helper")
 	c := h.Connect(t)
 	for name, limits := range map[string]string{"": `{}`, " with limits": `{"open_files":256}`} {
 		r := c.Call(t, lab.ToolRun, `{"argv":[%s],"env":["`+lab.FixtureVariable+`=peek"],"limits":`+limits+`}`, helper)
@@ -131,7 +131,7 @@ func TestMemoryIsOnesOwn(t *testing.T) {
 // limit for core files that ptyctl was started with.
 func TestProgramsAreReadable(t *testing.T) {
 	h := lab.NewHome(t)
-	unprivileged(h, t)
+	unprivileged(t, h)
 	h.Wrap = []string{"/bin/sh", "-c", `ulimit -S -c 64; exec "$0" "$@"`}
 	c := h.Connect(t)
 	for name, limits := range map[string]string{"": `{}`, " with limits": `{"open_files":256}`} {

@@ -61,10 +61,10 @@ type aitermResult struct {
 // connectAITerm starts ptyctl with nothing but the set, and lines of the configuration besides.
 func connectAITerm(tb testing.TB, lines ...string) *aiterm {
 	tb.Helper()
-	return aitermOf(lab.NewHome(tb, lines...), tb)
+	return aitermOf(tb, lab.NewHome(tb, lines...))
 }
 
-func aitermOf(h *lab.Home, tb testing.TB) *aiterm {
+func aitermOf(tb testing.TB, h *lab.Home) *aiterm {
 	tb.Helper()
 	return &aiterm{h.Connect(tb, "--toolsets", "aiterm"), h}
 }
@@ -307,8 +307,8 @@ func TestAITermCommands(t *testing.T) {
 		!strings.Contains(stderr, "pty_read") {
 		t.Errorf("beside a set with a tool of the same name: %d %q", status, stderr)
 	}
-	h := lab.WatchedHome(t, nil, "[server.control]\ncontrol_mode = 'readwrite'")
-	c := aitermOf(h, t)
+	h := lab.HomeFor(t, nil, "[server.control]\ncontrol_mode = 'readwrite'")
+	c := aitermOf(t, h)
 	if all := names(c.Client); !slices.Contains(all, "shell_run") || slices.Contains(all, lab.ToolSession) {
 		t.Errorf("the tools are %v", all)
 	}

@@ -25,7 +25,7 @@ func TestOfficialClients(t *testing.T) {
 		{"Go SDK, stdio", func(t *testing.T) lab.Tools { return h.Connect(t).Tools }},
 		{"Go SDK, HTTP", func(t *testing.T) lab.Tools { return open.Dial(t, url, "").Tools }},
 		{"Go SDK, HTTP with a token", func(t *testing.T) lab.Tools { return closed.Dial(t, guardedURL, lab.OpsToken).Tools }},
-		{"TypeScript SDK, stdio", func(t *testing.T) lab.Tools { return typescript(h, t).Tools }},
+		{"TypeScript SDK, stdio", func(t *testing.T) lab.Tools { return typescript(t, h).Tools }},
 		{"TypeScript SDK, HTTP", func(t *testing.T) lab.Tools { return startTypescript(t, nil, "http", url).Tools }},
 		{"TypeScript SDK, HTTP with a token", func(t *testing.T) lab.Tools { return startTypescript(t, nil, "http", guardedURL, lab.OpsToken).Tools }},
 		{"Inspector, HTTP", func(t *testing.T) lab.Tools {

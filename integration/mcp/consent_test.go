@@ -16,7 +16,7 @@ func TestConsentOfAPerson(t *testing.T) {
 	s := lab.StartSSHD(t)
 	asked := make(chan string, 10)
 	h := lab.HomeFor(t, []*lab.SSHD{s}, "[policy]\nask = ['echo pushed*']\ndeny = ['rm *']\nconsent = 'elicit'")
-	c := connectPerson(h, t, func(q *mcp.ElicitParams) *mcp.ElicitResult {
+	c := connectPerson(t, h, func(q *mcp.ElicitParams) *mcp.ElicitResult {
 		asked <- q.Message
 		if strings.Contains(q.Message, "'pushed' 'no'") {
 			return &mcp.ElicitResult{Action: "decline"}

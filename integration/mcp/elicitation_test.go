@@ -20,7 +20,7 @@ import (
 )
 
 // connectPerson is connect for a client at which a person sits, who answers questions as answer does.
-func connectPerson(h *lab.Home, tb testing.TB, answer func(*mcp.ElicitParams) *mcp.ElicitResult) *lab.Client {
+func connectPerson(tb testing.TB, h *lab.Home, answer func(*mcp.ElicitParams) *mcp.ElicitResult) *lab.Client {
 	tb.Helper()
 	return h.Start(tb).ShakeHands(tb, &mcp.ClientOptions{
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -47,7 +47,7 @@ func TestPersonLogsIn(t *testing.T) {
 		return nil
 	}})
 	asked := make(chan string, 10)
-	c := connectPerson(lab.NewHome(t, `host_key_policy = "ask"`), t, func(q *mcp.ElicitParams) *mcp.ElicitResult {
+	c := connectPerson(t, lab.NewHome(t, `host_key_policy = "ask"`), func(q *mcp.ElicitParams) *mcp.ElicitResult {
 		asked <- q.Mode + " " + q.Message
 		switch {
 		case q.Mode == "url":

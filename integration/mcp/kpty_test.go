@@ -26,7 +26,7 @@ type kReply struct {
 }
 
 // callKPTY calls k_pty. Values stand for each %s of the arguments, as JSON.
-func callKPTY(c *lab.Client, tb testing.TB, arguments string, values ...any) (r kReply) {
+func callKPTY(tb testing.TB, c *lab.Client, arguments string, values ...any) (r kReply) {
 	tb.Helper()
 	for i, v := range values {
 		b, err := json.Marshal(v)
@@ -46,7 +46,7 @@ func callKPTY(c *lab.Client, tb testing.TB, arguments string, values ...any) (r 
 	return r
 }
 
-func toolNames(c *lab.Client, tb testing.TB) (names []string) {
+func toolNames(tb testing.TB, c *lab.Client) (names []string) {
 	tb.Helper()
 	list, err := c.Session.ListTools(tb.Context(), nil)
 	if err != nil {
@@ -61,19 +61,19 @@ func toolNames(c *lab.Client, tb testing.TB) (names []string) {
 // The tool set k_pty in the built program: off unless it is named, beside the other tools or alone, with the record of
 // which agent did what.
 func TestKPTY(t *testing.T) {
-	if names := toolNames(lab.NewHome(t).Connect(t), t); slices.Contains(names, "k_pty") {
+	if names := toolNames(t, lab.NewHome(t).Connect(t)); slices.Contains(names, "k_pty") {
 		t.Errorf("k_pty is offered unasked: %v", names)
 	}
 	h := lab.NewHome(t)
 	c := h.Connect(t, "--toolsets", "core,k_pty")
-	if names := toolNames(c, t); len(names) != 5 || !slices.Contains(names, "k_pty") {
+	if names := toolNames(t, c); len(names) != 5 || !slices.Contains(names, "k_pty") {
 		t.Fatalf("the tools are %v", names)
 	}
-	if r := callKPTY(c, t, `{"action":"help"}`); !strings.Contains(r.Help, "PTY_PROCESS_EXITED") {
+	if r := callKPTY(t, c, `{"action":"help"}`); !strings.Contains(r.Help, "PTY_PROCESS_EXITED") {
 		t.Errorf("%s", r.text)
 	}
 	dir := t.TempDir()
-	s := callKPTY(c, t, `{"action":"spawn","shell":"bash","cwd":%s,"agent_id":"leader","evidence_id":"ev-7"}`, dir)
+	s := callKPTY(t, c, `{"action":"spawn","shell":"bash","cwd":%s,"agent_id":"leader","evidence_id":"ev-7"}`, dir)
 	if s.Cols != 120 || s.Rows != 30 {
 		t.Errorf("%s", s.text)
 	}
@@ -85,8 +85,8 @@ func TestKPTY(t *testing.T) {
 		"printf '%s\\n' \"$(stty size)\"": "30 120\n",
 	} {
 		r := callKPTY(
-			c,
 			t,
+			c,
 			`{"action":"run","session_id":%s,"command":%s,"sentinel":"__KR_DONE_a1b2c3d4__","agent_id":"leader","evidence_id":"ev-7"}`,
 			s.SessionID,
 			command,
@@ -100,12 +100,12 @@ func TestKPTY(t *testing.T) {
 		!strings.Contains(r.Text, `"buffer_limit_bytes":102400`) {
 		t.Errorf("%s", r.Text)
 	}
-	if r := callKPTY(c, t, `{"action":"run","session_id":%s,"command":"echo bye; exit 3"}`, s.SessionID); r.ErrorCode != "PTY_PROCESS_EXITED" ||
+	if r := callKPTY(t, c, `{"action":"run","session_id":%s,"command":"echo bye; exit 3"}`, s.SessionID); r.ErrorCode != "PTY_PROCESS_EXITED" ||
 		!lab.IsCode(r.ExitCode, 3) ||
 		!strings.HasPrefix(r.Output, "bye\n") {
 		t.Errorf("%s", r.text)
 	}
-	if r := callKPTY(c, t, `{"action":"list"}`); len(r.Sessions) != 0 {
+	if r := callKPTY(t, c, `{"action":"list"}`); len(r.Sessions) != 0 {
 		t.Errorf("%s", r.text)
 	}
 	named := 0

@@ -213,7 +213,7 @@ func TestPTYToolsetTypeScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ptyTools{typescript(lab.NewHome(t), t, "--toolsets", "pty").Tools, t}.work(dir)
+	ptyTools{typescript(t, lab.NewHome(t), "--toolsets", "pty").Tools, t}.work(dir)
 }
 
 // PTY_MAX_BUFFER_LINES and PTY_PERMISSIONS, as the users of other servers have them.

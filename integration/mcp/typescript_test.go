@@ -83,7 +83,7 @@ func startTypescript(tb testing.TB, env []string, args ...string) *typescriptCli
 }
 
 // typescript starts ptyctl through a client of the TypeScript SDK.
-func typescript(h *lab.Home, tb testing.TB, args ...string) *typescriptClient {
+func typescript(tb testing.TB, h *lab.Home, args ...string) *typescriptClient {
 	tb.Helper()
 	cmd := h.Command(append([]string{"mcp", "--transport", "stdio", "--config", h.Config}, args...)...)
 	return startTypescript(tb, cmd.Env, append([]string{"stdio"}, cmd.Args...)...)

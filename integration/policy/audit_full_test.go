@@ -15,7 +15,7 @@ import (
 
 // smallDisk makes h start ptyctl with its audit log on a disk of 32 KiB, which only ptyctl sees. Some lines fit it
 // beside a filler, whose path, below the root of ptyctl's process, is returned.
-func smallDisk(h *lab.Home, tb testing.TB) (filler string) {
+func smallDisk(tb testing.TB, h *lab.Home) (filler string) {
 	tb.Helper()
 	dir := filepath.Join(h.Dir, "disk")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -39,7 +39,7 @@ func TestAuditDiskFull(t *testing.T) {
 			s := lab.ServeSSH(t, sshserver.Config{NoAuth: true})
 			h := lab.NewHome(t, fmt.Sprintf("[audit]\nfail_closed = %v", closed))
 			h.Trust(t, s.KnownHostsLine())
-			filler := smallDisk(h, t)
+			filler := smallDisk(t, h)
 			c := h.Connect(t)
 			root := fmt.Sprintf("/proc/%d/root", c.PID)
 			id := c.Call(

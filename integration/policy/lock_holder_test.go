@@ -77,7 +77,7 @@ var personName = regexp.MustCompile(`person [^(]*\([^)]*\)`)
 // neither for the agent nor for another program of the same account at the control socket.
 func TestNoCallerTakesThePlaceOfAPerson(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s}, lab.ReadWrite, "[locks]\nallow_take_over = true")
+	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite, "[locks]\nallow_take_over = true")
 	c := h.Connect(t)
 	id := c.Open(t, s)
 	c.PlainShell(t, id)
@@ -220,13 +220,9 @@ var attachmentHeader = regexp.MustCompile(`(?i)\r\nPtyctl-Attachment: ([^\r]+)\r
 // that gave it: changed by a byte, or shown over HTTP, it is worth nothing.
 func TestTheProofOfAnAttachedPersonIsTheirsAlone(t *testing.T) {
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s}, lab.ReadWrite)
+	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)
 	c := h.Connect(t, "--transport", "both", "--listen", "127.0.0.1:0")
-	socket := filepath.Join(
-		strings.TrimPrefix(h.Env[len(h.Env)-1], "XDG_RUNTIME_DIR="),
-		"ptyctl",
-		fmt.Sprintf("%d.sock", c.PID),
-	)
+	socket := filepath.Join(h.RuntimeDir, "ptyctl", fmt.Sprintf("%d.sock", c.PID))
 	between := eavesdrop(t, socket)
 	id := c.Open(t, s)
 	c.PlainShell(t, id)

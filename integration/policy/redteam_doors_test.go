@@ -53,7 +53,7 @@ func deniedByRules(text string) bool {
 // doorsTo opens every door to a server, for a process with rules of its own and one that is aiterm. shut closes what was opened.
 func doorsTo(t *testing.T, s *lab.SSHD, rules, aiRules []string) (h *lab.Home, doors []door, shut func()) {
 	t.Helper()
-	h = lab.WatchedHome(t, []*lab.SSHD{s}, append(rules, "[local]\nhttp = true\n"+lab.ReadWrite)...)
+	h = lab.HomeFor(t, []*lab.SSHD{s}, append(rules, "[local]\nhttp = true\n"+lab.ReadWrite)...)
 	c := h.Connect(t, "--toolsets", "core,local,pty,k_pty", "--transport", "both", "--listen", "127.0.0.1:0")
 	web := c.Dial(t, c.URL(), "")
 	ai := lab.NewHome(t, aiRules...).Connect(t, "--toolsets", "aiterm")
@@ -61,7 +61,7 @@ func doorsTo(t *testing.T, s *lab.SSHD, rules, aiRules []string) (h *lab.Home, d
 	where := fmt.Sprintf("%s@127.0.0.1:%d", s.User, s.Port)
 	tool := func(c lab.Tools, name, arguments string, values ...any) func(string) string {
 		return func(line string) string {
-			return attempt(c, t, name, arguments, append(values[:len(values):len(values)], line)...)
+			return attempt(t, c, name, arguments, append(values[:len(values):len(values)], line)...)
 		}
 	}
 	call := func(tool, arguments string) func(string) string {
@@ -101,8 +101,8 @@ func doorsTo(t *testing.T, s *lab.SSHD, rules, aiRules []string) (h *lab.Home, d
 	}
 	var aiShells []string
 	for _, shell := range []string{"/bin/bash", "/bin/sh"} {
-		session := idIn(t, attempt(c.Tools, t, "k_pty", `{"action":"spawn","shell":%s}`, shell), "session_id")
-		_, spawned, _ := strings.Cut(attempt(c.Tools, t, "pty_spawn", `{"command":%s,"args":[]}`, shell), "ID: ")
+		session := idIn(t, attempt(t, c.Tools, "k_pty", `{"action":"spawn","shell":%s}`, shell), "session_id")
+		_, spawned, _ := strings.Cut(attempt(t, c.Tools, "pty_spawn", `{"command":%s,"args":[]}`, shell), "ID: ")
 		if spawned, _, _ = strings.Cut(spawned, "\n"); spawned == "" {
 			t.Fatalf("pty_spawn gives no %s", shell)
 		}
@@ -120,18 +120,18 @@ func doorsTo(t *testing.T, s *lab.SSHD, rules, aiRules []string) (h *lab.Home, d
 			door{"exec in k_pty's shell", tool(c.Tools, lab.ToolExec, `{"session_id":%s,"timeout_ms":2000,"cmd":%s}`, session)},
 			door{"pty_write", tool(c.Tools, "pty_write", `{"id":%s,"data":%s}`, spawned)},
 		)
-		id := idIn(t, attempt(ai.Tools, t, "pty_open", `{"argv":[%s]}`, shell), "id")
+		id := idIn(t, attempt(t, ai.Tools, "pty_open", `{"argv":[%s]}`, shell), "id")
 		aiShells = append(aiShells, id)
 		doors = append(doors, door{"pty_send of aiterm", func(line string) string {
-			return attempt(ai.Tools, t, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(line)))
+			return attempt(t, ai.Tools, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(line)))
 		}})
 	}
 	return h, doors, func() {
 		for _, open := range c.Call(t, lab.ToolSession, `{"action":"list"}`).Sessions {
-			attempt(c.Tools, t, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, open.SessionID)
+			attempt(t, c.Tools, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, open.SessionID)
 		}
 		for _, id := range aiShells {
-			attempt(ai.Tools, t, "pty_close", `{"id":%s}`, id)
+			attempt(t, ai.Tools, "pty_close", `{"id":%s}`, id)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestRedTeamDoors(t *testing.T) {
 		b.stays(t, "%s", d.name)
 	}
 	b.stays(t, "later")
-	wantRefusals(h, t, "exec", len(doorLines))
+	wantRefusals(t, h, "exec", len(doorLines))
 	shut()
 }
 
@@ -231,8 +231,8 @@ func TestRedTeamTyped(t *testing.T) {
 		for _, k := range keys {
 			answers = append(
 				answers,
-				attempt(c.Tools,
-					t,
+				attempt(t,
+					c.Tools,
 					lab.ToolIO,
 					`{"action":"write","session_id":%s,"data":%s,"until_idle_ms":100,"timeout_ms":1000}`,
 					id,
@@ -245,8 +245,8 @@ func TestRedTeamTyped(t *testing.T) {
 		}
 		for _, key := range []string{"enter", "arrow_up", "enter", "ctrl_r", "enter"} { // what was typed without an end
 			attempt(
-				c.Tools,
 				t,
+				c.Tools,
 				lab.ToolIO,
 				`{"action":"write","session_id":%s,"key":%s,"until_idle_ms":50,"timeout_ms":500}`,
 				id,
@@ -254,7 +254,7 @@ func TestRedTeamTyped(t *testing.T) {
 			)
 		}
 		b.stays(t, "%q: %.500s", keys, answers)
-		attempt(c.Tools, t, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, id)
+		attempt(t, c.Tools, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, id)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestRedTeamDenied(t *testing.T) {
 		"trap canary EXIT", "mapfile -C canary -c 1 x </etc/hostname", "enable -f canary x", "complete -C canary ls", "bind -x '\"x\":canary'", ". canary", "source canary", "sh canary", "bash -c canary", "dash -c canary", "busybox sh -c canary", "busybox nice canary", "start-stop-daemon -S -x canary", "run-parts canary", "vim -es -c '!canary' -c q", "tar cf /dev/null --checkpoint=1 --checkpoint-action=exec=canary /etc/hostname", "tar -I canary -cf /dev/null /etc/hostname", "ssh -o ProxyCommand=canary x", "rsync -e canary a b:", "sort --compress-program=canary /etc/hostname", "tmux new -d canary", "watch -n 1 canary", "make --eval='x:;canary' x", "man -P canary man",
 	} {
 		line = strings.ReplaceAll(line, "canary", b.path)
-		text := attempt(c.Tools, t, lab.ToolExec, `{"session_id":%s,"lane":"channel","timeout_ms":2000,"cmd":%s}`, id, line)
+		text := attempt(t, c.Tools, lab.ToolExec, `{"session_id":%s,"lane":"channel","timeout_ms":2000,"cmd":%s}`, id, line)
 		if !strings.Contains(text, "POLICY_DENIED") {
 			t.Errorf("%q is not denied (the canary ran: %t): %.200s", line, b.ran(t), text)
 		}
@@ -333,15 +333,15 @@ func TestRedTeamPrograms(t *testing.T) {
 			} {
 				pair := v.name + "=" + v.value
 				for _, text := range []string{
-					attempt(c.Tools, t, lab.ToolRun, `{"argv":["id"],"env":[%s]}`, pair),
-					attempt(c.Tools, t, lab.ToolRun, `{"argv":["/usr/bin/id"],"env":[%s]}`, pair),
-					attempt(c.Tools, t, lab.ToolRun, `{"argv":["bash","-c",":"],"env":[%s,"PS4=$(`+b.path+`)"]}`, pair),
-					attempt(c.Tools, t, lab.ToolRun, `{"argv":["./id"],"cwd":%s,"env":[%s]}`, evil, pair),
-					attempt(c.Tools, t, lab.ToolSession, `{"action":"open","protocol":"local","argv":["id"],"env":[%s]}`, pair),
-					attempt(c.Tools, t, "pty_spawn", `{"command":"id","args":[],"env":{%s:%s}}`, v.name, v.value),
-					attempt(c.Tools, t, "k_pty", `{"action":"spawn","shell":"bash","env":{%s:%s}}`, v.name, v.value),
-					attempt(ai.Tools, t, "shell_run", `{"argv":["id"],"env":{%s:%s}}`, v.name, v.value),
-					attempt(ai.Tools, t, "pty_open", `{"argv":["/usr/bin/id"],"env":{%s:%s}}`, v.name, v.value),
+					attempt(t, c.Tools, lab.ToolRun, `{"argv":["id"],"env":[%s]}`, pair),
+					attempt(t, c.Tools, lab.ToolRun, `{"argv":["/usr/bin/id"],"env":[%s]}`, pair),
+					attempt(t, c.Tools, lab.ToolRun, `{"argv":["bash","-c",":"],"env":[%s,"PS4=$(`+b.path+`)"]}`, pair),
+					attempt(t, c.Tools, lab.ToolRun, `{"argv":["./id"],"cwd":%s,"env":[%s]}`, evil, pair),
+					attempt(t, c.Tools, lab.ToolSession, `{"action":"open","protocol":"local","argv":["id"],"env":[%s]}`, pair),
+					attempt(t, c.Tools, "pty_spawn", `{"command":"id","args":[],"env":{%s:%s}}`, v.name, v.value),
+					attempt(t, c.Tools, "k_pty", `{"action":"spawn","shell":"bash","env":{%s:%s}}`, v.name, v.value),
+					attempt(t, ai.Tools, "shell_run", `{"argv":["id"],"env":{%s:%s}}`, v.name, v.value),
+					attempt(t, ai.Tools, "pty_open", `{"argv":["/usr/bin/id"],"env":{%s:%s}}`, v.name, v.value),
 				} {
 					if b.ran(t) {
 						t.Errorf("%s: the canary ran, or was loaded: %.300s", pair, text)

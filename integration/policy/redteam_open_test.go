@@ -64,8 +64,8 @@ func TestRedTeamCommandsOfTheConnection(t *testing.T) {
 					if r.SessionID == "" {
 						continue
 					}
-					attempt(c.Tools,
-						t,
+					attempt(t,
+						c.Tools,
 						lab.ToolIO,
 						`{"action":"read","session_id":%s,"cursor":"0","until_idle_ms":200,"timeout_ms":1000}`,
 						r.SessionID,
@@ -73,13 +73,13 @@ func TestRedTeamCommandsOfTheConnection(t *testing.T) {
 					if b.ran(t) {
 						t.Errorf("ssh_options %s ran the canary: %.300s", o, r.Text)
 					}
-					attempt(c.Tools, t, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, r.SessionID)
+					attempt(t, c.Tools, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, r.SessionID)
 				}
 			}
 			for _, env := range []string{`["PROMPT_COMMAND=CMD"]`, `["BASH_ENV=CMD"]`, `["PS1=$(CMD)"]`, `["PS4=$(CMD)"]`, `["LD_PRELOAD=CMD"]`} {
 				env = strings.ReplaceAll(env, "CMD", b.path)
-				text := attempt(c.Tools,
-					t,
+				text := attempt(t,
+					c.Tools,
 					lab.ToolSession,
 					`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"env":`+env+`}`,
 					s.Port,
@@ -166,8 +166,8 @@ func TestRedTeamHosts(t *testing.T) {
 					port = ""
 				}
 				return attempt(
-					h.Connect(t).Tools,
 					t,
+					h.Connect(t).Tools,
 					lab.ToolSession,
 					`{"action":"open","protocol":"ssh","host":%s,`+port+`"username":%s,"ssh_options":`+options+`}`,
 					tt.host,
@@ -230,7 +230,7 @@ func TestRedTeamHostKeys(t *testing.T) {
 				if admits {
 					open := `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"ssh_options":{"host_key_fingerprint":%s}}`
 					c.Refused(t, "HOSTKEY_MISMATCH", lab.ToolSession, open, s.Port, s.User, other.Fingerprint())
-					if text := attempt(c.Tools, t, lab.ToolSession, open, s.Port, s.User, s.HostKey.Fingerprint()); strings.Count(
+					if text := attempt(t, c.Tools, lab.ToolSession, open, s.Port, s.User, s.HostKey.Fingerprint()); strings.Count(
 						s.Log.String(),
 						"Accepted publickey",
 					) != before+1 {
@@ -247,8 +247,8 @@ func TestRedTeamHostKeys(t *testing.T) {
 					if floor == "accept_new" && strings.Contains(options, "HostKeyAlias") {
 						continue
 					}
-					text := attempt(c.Tools,
-						t,
+					text := attempt(t,
+						c.Tools,
 						lab.ToolSession,
 						`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":%s,"ssh_options":`+options+`}`,
 						s.Port,

@@ -18,7 +18,7 @@ var words = regexp.MustCompile(`[^"\\]+`)
 func TestRedTeamLocks(t *testing.T) {
 	t.Parallel()
 	s := lab.StartSSHD(t)
-	h := lab.WatchedHome(t, []*lab.SSHD{s}, lab.ReadWrite)
+	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)
 	c := h.Connect(t, "--transport", "both", "--listen", "127.0.0.1:0")
 	web := c.Dial(t, c.URL(), "")
 	b := newCanary(t)
@@ -28,17 +28,17 @@ func TestRedTeamLocks(t *testing.T) {
 	p.Sees("you have taken")
 	p.Types("echo per''son\r")
 	p.Sees("person")
-	refusal := attempt(c.Tools, t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"x"}`, id)
+	refusal := attempt(t, c.Tools, lab.ToolIO, `{"action":"write","session_id":%s,"data":"x"}`, id)
 	if !strings.Contains(refusal, "LOCKED") {
 		t.Fatalf("an agent may type beside a person: %s", refusal)
 	}
-	status := attempt(c.Tools,
-		t,
+	status := attempt(t,
+		c.Tools,
 		lab.ToolSession,
 		`{"action":"status","session_id":%s}`,
 		id,
-	) + attempt(c.Tools,
-		t,
+	) + attempt(t,
+		c.Tools,
 		lab.ToolSession,
 		`{"action":"list"}`,
 	)
@@ -67,8 +67,8 @@ func TestRedTeamLocks(t *testing.T) {
 		}
 		tried[name] = true
 		for door, do := range map[string]func(tool, arguments string) string{
-			"stdio": func(tool, arguments string) string { return attempt(c.Tools, t, tool, arguments, id, name) },
-			"HTTP":  func(tool, arguments string) string { return attempt(web.Tools, t, tool, arguments, id, name) },
+			"stdio": func(tool, arguments string) string { return attempt(t, c.Tools, tool, arguments, id, name) },
+			"HTTP":  func(tool, arguments string) string { return attempt(t, web.Tools, tool, arguments, id, name) },
 		} {
 			if door == "HTTP" && !strings.Contains(name, "process") && !strings.Contains(name, "person") {
 				continue // so many calls are refused for their number
@@ -130,7 +130,7 @@ func TestRedTeamTasks(t *testing.T) {
 		lab.ToolSession + ` {"action":"heartbeat","session_id":%s,"task_id":"deploy"}`, lab.ToolSession + ` {"action":"close","session_id":%s,"task_id":"deploy"}`, lab.ToolConfig + ` {"action":"resize","session_id":%s,"cols":100,"rows":50,"task_id":"deploy"}`,
 	} {
 		tool, arguments, _ := strings.Cut(call, " ")
-		if text := attempt(dev.Tools, t, tool, arguments, id); !strings.Contains(text, "error_code") {
+		if text := attempt(t, dev.Tools, tool, arguments, id); !strings.Contains(text, "error_code") {
 			t.Errorf("another token passes for the task: %s: %.300s", arguments, text)
 		}
 	}

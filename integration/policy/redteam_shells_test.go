@@ -36,7 +36,7 @@ func (r *redShell) canaryRan(tb testing.TB) bool {
 func (r *redShell) login(tb testing.TB) {
 	tb.Helper()
 	if r.id != "" {
-		attempt(r.Client.Tools, tb, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, r.id)
+		attempt(tb, r.Client.Tools, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, r.id)
 	}
 	r.id = r.Call(tb, lab.ToolSession, lab.OpenSSH, r.port, r.sh.Name).SessionID
 	r.Call(
@@ -50,7 +50,7 @@ func (r *redShell) login(tb testing.TB) {
 // usable has the session's shell run something, or logs in anew: a bypass leaves shells in odd states.
 func (r *redShell) usable(tb testing.TB) {
 	tb.Helper()
-	if text := attempt(r.Client.Tools, tb, lab.ToolExec, `{"session_id":%s,"cmd":"echo usable","lane":"terminal","timeout_ms":2000}`, r.id); !strings.Contains(
+	if text := attempt(tb, r.Client.Tools, lab.ToolExec, `{"session_id":%s,"cmd":"echo usable","lane":"terminal","timeout_ms":2000}`, r.id); !strings.Contains(
 		text,
 		`usable\n`,
 	) {
@@ -112,8 +112,8 @@ func TestRedTeamShells(t *testing.T) {
 				refused := 0
 				for _, line := range list {
 					text := attempt(
-						r.Client.Tools,
 						t,
+						r.Client.Tools,
 						lab.ToolExec,
 						`{"session_id":%s,"cmd":%s,"timeout_ms":1000,`+form.more+`}`,
 						r.id,
@@ -126,8 +126,8 @@ func TestRedTeamShells(t *testing.T) {
 					if strings.Contains(text, "BUSY") {
 						r.login(t)
 						text = attempt(
-							r.Client.Tools,
 							t,
+							r.Client.Tools,
 							lab.ToolExec,
 							`{"session_id":%s,"cmd":%s,"timeout_ms":1000,`+form.more+`}`,
 							r.id,
@@ -149,7 +149,7 @@ func TestRedTeamShells(t *testing.T) {
 			if r.canaryRan(t) {
 				t.Error("the canary ran later")
 			}
-			wantRefusals(h, t, "exec", 50)
+			wantRefusals(t, h, "exec", 50)
 		})
 	}
 }
@@ -185,7 +185,7 @@ func (r *redShell) arguments(t *testing.T) {
 					quoted,
 					1,
 				) + "}"
-				answer := attemptRaw(r.Client.Tools, t, lab.ToolExec, arguments)
+				answer := attemptRaw(t, r.Client.Tools, lab.ToolExec, arguments)
 				if strings.Contains(answer, "POLICY_DENIED") || strings.Contains(answer, "INVALID_ARGUMENT") {
 					continue
 				}

@@ -52,7 +52,7 @@ func (c canary) stays(tb testing.TB, format string, args ...any) {
 }
 
 // attempt calls a tool and does not care what becomes of it.
-func attempt(c lab.Tools, tb testing.TB, tool, arguments string, values ...any) string {
+func attempt(tb testing.TB, c lab.Tools, tool, arguments string, values ...any) string {
 	tb.Helper()
 	for i, v := range values {
 		text, err := json.Marshal(v)
@@ -61,10 +61,10 @@ func attempt(c lab.Tools, tb testing.TB, tool, arguments string, values ...any) 
 		}
 		values[i] = string(text)
 	}
-	return attemptRaw(c, tb, tool, fmt.Sprintf(arguments, values...))
+	return attemptRaw(tb, c, tool, fmt.Sprintf(arguments, values...))
 }
 
-func attemptRaw(c lab.Tools, tb testing.TB, tool, arguments string) string {
+func attemptRaw(tb testing.TB, c lab.Tools, tool, arguments string) string {
 	tb.Helper()
 	a, err := c.CallTool(tb.Context(), tool, json.RawMessage(arguments))
 	if err != nil {
@@ -84,7 +84,7 @@ func attemptRaw(c lab.Tools, tb testing.TB, tool, arguments string) string {
 const readers = `allow = ["echo *", "printf *", "test *", "[ *", "cat *", "ls *"]`
 
 // wantRefusals fails the test unless the audit log has at least so many refusals of an event by the rules.
-func wantRefusals(h *lab.Home, tb testing.TB, event string, least int) {
+func wantRefusals(tb testing.TB, h *lab.Home, event string, least int) {
 	tb.Helper()
 	refused := 0
 	for _, n := range lab.AuditLines(tb, h.Audit, event) {

@@ -130,7 +130,7 @@ func (s *soak) connectSoak(t *testing.T) *lab.Client {
 	id, _ = c.OpenTelnet(t, w.telnet, "")
 	c.LoginTelnet(t, w.telnet, id)
 	c.Close(t, id)
-	forgotten(c, t)
+	forgotten(t, c)
 	return c
 }
 
@@ -179,7 +179,7 @@ type usage struct {
 // rest waits until nothing is left of the sessions, here and at the servers, and returns what the program then has.
 func (s *soak) rest(t *testing.T) usage {
 	t.Helper()
-	forgotten(s.Client, t)
+	forgotten(t, s.Client)
 	for _, w := range s.workers {
 		w.ssh.WaitIdle(t)
 		lab.Eventually(
@@ -192,7 +192,7 @@ func (s *soak) rest(t *testing.T) usage {
 }
 
 // forgotten waits until the program lists no session.
-func forgotten(c *lab.Client, t *testing.T) {
+func forgotten(t *testing.T, c *lab.Client) {
 	t.Helper()
 	lab.Eventually(t, "the end of every session's retention", func() bool {
 		return len(c.Call(t, lab.ToolSession, `{"action":"list"}`).Sessions) == 0

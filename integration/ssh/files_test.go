@@ -34,7 +34,7 @@ type fileResult struct {
 	Atomic       bool
 }
 
-func callFile(c lab.Tools, tb testing.TB, arguments string, values ...any) (f fileResult) {
+func callFile(tb testing.TB, c lab.Tools, arguments string, values ...any) (f fileResult) {
 	tb.Helper()
 	r := c.Call(tb, toolFS, arguments, values...)
 	if err := json.Unmarshal([]byte(r.Text), &f); err != nil {
@@ -60,7 +60,7 @@ func TestFiles(t *testing.T) {
 			path := filepath.Join(tt.dir, "file")
 			call := func(action, more string, values ...any) fileResult {
 				t.Helper()
-				return callFile(c.Tools, t, `{"action":%s,`+tt.on+`"path":%s`+more+`}`, append([]any{action, path}, values...)...)
+				return callFile(t, c.Tools, `{"action":%s,`+tt.on+`"path":%s`+more+`}`, append([]any{action, path}, values...)...)
 			}
 			if w := call("write", `,"data":%s,"mode":"600"`, "first\n"); w.Size != 6 || w.Mode != "0600" || !w.Atomic {
 				t.Errorf("write: %+v", w)
@@ -74,14 +74,14 @@ func TestFiles(t *testing.T) {
 			if r := call("stat", ""); r.Type != "file" || r.Size != 13 {
 				t.Errorf("stat: %+v", r)
 			}
-			if r := callFile(c.Tools, t, `{"action":"list",`+tt.on+`"path":%s}`, tt.dir); len(r.Entries) != 1 ||
+			if r := callFile(t, c.Tools, `{"action":"list",`+tt.on+`"path":%s}`, tt.dir); len(r.Entries) != 1 ||
 				r.Entries[0].Name != "file" {
 				t.Errorf("list: %+v", r)
 			}
 		})
 	}
 	// What is written from here on stays where it is: no other test of these outputs may meet it.
-	callFile(c.Tools, t, `{"action":"write","path":%s,"data":%s}`, filepath.Join(root, "secret"), inside)
+	callFile(t, c.Tools, `{"action":"write","path":%s,"data":%s}`, filepath.Join(root, "secret"), inside)
 	if err := os.Symlink("/etc/passwd", filepath.Join(root, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -201,14 +201,14 @@ func TestFilesByRule(t *testing.T) {
 			file,
 		)
 	}
-	if r := callFile(c.Tools, t, `{"action":"read","session_id":%s,"path":%s}`, id, file); r.Data != "old" {
+	if r := callFile(t, c.Tools, `{"action":"read","session_id":%s,"path":%s}`, id, file); r.Data != "old" {
 		t.Errorf("the file holds %q", r.Data)
 	}
 
 	root := t.TempDir()
 	c = lab.NewHome(t, "[fs]", "roots = ['"+root+"']").Connect(t, "--read-only")
 	c.Refused(t, "POLICY_DENIED", toolFS, `{"action":"write","path":"file","data":"new"}`)
-	if r := callFile(c.Tools, t, `{"action":"list","path":"."}`); len(r.Entries) != 0 {
+	if r := callFile(t, c.Tools, `{"action":"list","path":"."}`); len(r.Entries) != 0 {
 		t.Errorf("list: %+v", r)
 	}
 }
@@ -245,7 +245,7 @@ func TestFilesOffered(t *testing.T) {
 					t.Errorf("listed: %v, want %v", found, listed)
 				}
 				if rule == "" {
-					callFile(c.Tools, t, `{"action":"list","path":%s}`, root)
+					callFile(t, c.Tools, `{"action":"list","path":%s}`, root)
 				} else if r := c.Refused(t, "POLICY_DENIED", toolFS, `{"action":"list","path":%s}`, root); r.Details.Rule != rule || !strings.Contains(r.Message, "the operator may") {
 					t.Errorf("%s: want the rule %s", r.Text, rule)
 				}
@@ -276,13 +276,13 @@ func TestFilesDiskFull(t *testing.T) {
 			t.Errorf("%s: %s", name, r.Text)
 		}
 		if more != "" { // what did fit is there
-			callFile(c.Tools, t, `{"action":"write","path":%s,"data":"","non_atomic":true}`, name)
+			callFile(t, c.Tools, `{"action":"write","path":%s,"data":"","non_atomic":true}`, name)
 		}
 	}
-	if r := callFile(c.Tools, t, `{"action":"read","path":"file"}`); r.Data != "old\n" {
+	if r := callFile(t, c.Tools, `{"action":"read","path":"file"}`); r.Data != "old\n" {
 		t.Errorf("the file holds %.20q", r.Data)
 	}
-	if r := callFile(c.Tools, t, `{"action":"list","path":"."}`); len(r.Entries) != 2 || r.Entries[0].Name != "appended" ||
+	if r := callFile(t, c.Tools, `{"action":"list","path":"."}`); len(r.Entries) != 2 || r.Entries[0].Name != "appended" ||
 		r.Entries[1].Name != "file" {
 		t.Errorf("left over: %+v", r.Entries)
 	}

@@ -226,12 +226,12 @@ func TestAcceptNew(t *testing.T) {
 	c.Hide(hostKeyPassword)
 	accept := trustOptions{Policy: "accept_new"}
 	c.Call(t, lab.ToolSession, openWith, s.Port(), accept)
-	if text := recordedKeys(h, t); text != s.KnownHostsLine()+"\n" {
+	if text := recordedKeys(t, h); text != s.KnownHostsLine()+"\n" {
 		t.Errorf("known_hosts has %q, want %q", text, s.KnownHostsLine())
 	}
 	c.Call(t, lab.ToolSession, openWith, s.Port(), accept)
 	c.Call(t, lab.ToolSession, openWith, s.Port(), trustOptions{Policy: "strict"})
-	if text := recordedKeys(h, t); text != s.KnownHostsLine()+"\n" {
+	if text := recordedKeys(t, h); text != s.KnownHostsLine()+"\n" {
 		t.Errorf("after another login known_hosts has %q", text)
 	}
 
@@ -247,13 +247,13 @@ func TestAcceptNew(t *testing.T) {
 	if n := impostor.Stats(); n.PasswordsSeen != 0 || len(n.Attempts) != 0 {
 		t.Errorf("the impostor was asked to let us in: %+v", n)
 	}
-	if text := recordedKeys(h, t); text != moved+"\n" {
+	if text := recordedKeys(t, h); text != moved+"\n" {
 		t.Errorf("the refusal changed known_hosts to %q", text)
 	}
 }
 
 // recordedKeys returns the text of known_hosts, which must be the owner's alone.
-func recordedKeys(h *lab.Home, tb testing.TB) string {
+func recordedKeys(tb testing.TB, h *lab.Home) string {
 	tb.Helper()
 	info, err := os.Stat(h.KnownHosts)
 	if err != nil {

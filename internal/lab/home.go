@@ -19,10 +19,11 @@ type Home struct {
 	Config     string // ptyctl.toml
 	KnownHosts string
 	SSHConfig  string
+	RuntimeDir string          // its $XDG_RUNTIME_DIR, with the sockets and device locks of its ptyctls, and nobody else's
 	Audit      string          // the audit log
 	Wrap       []string        // the command that starts ptyctl, which becomes it; nil: none does
 	UID        uint32          // of the user that ptyctl runs as; 0: the tester's
-	Env        []string        // of ptyctl, besides what command gives it
+	Env        []string        // of ptyctl, besides the variables that Command sets
 	Secrets    []string        // what lies in its files, and must be seen nowhere else
 	Given      map[string]bool // the files that the test wrote, which may hold secrets
 }
@@ -33,12 +34,14 @@ func NewHome(tb testing.TB, lines ...string) *Home {
 	tb.Helper()
 	dir := tb.TempDir()
 	h := &Home{
-		Given: make(map[string]bool),
-		Dir:   dir, Program: Binary, Config: filepath.Join(dir, "ptyctl.toml"),
-		KnownHosts: filepath.Join(
-			dir,
-			"known_hosts",
-		), SSHConfig: filepath.Join(dir, "ssh_config"), Audit: filepath.Join(dir, "audit.jsonl"),
+		Given:      make(map[string]bool),
+		Dir:        dir,
+		Program:    Binary,
+		Config:     filepath.Join(dir, "ptyctl.toml"),
+		KnownHosts: filepath.Join(dir, "known_hosts"),
+		SSHConfig:  filepath.Join(dir, "ssh_config"),
+		RuntimeDir: RuntimeDir(tb),
+		Audit:      filepath.Join(dir, "audit.jsonl"),
 	}
 	// The files are named because, as for ssh(1), the default ones lie in the home folder that the password
 	// database names, whatever $HOME says: the tester's own.

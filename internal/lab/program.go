@@ -78,7 +78,9 @@ func (h *Home) Start(tb testing.TB, args ...string) *program {
 func (h *Home) Command(args ...string) *exec.Cmd {
 	line := append(append(slices.Clip(h.Wrap), h.Program), args...)
 	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = []string{"HOME=" + h.Dir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
+	cmd.Env = []string{
+		"HOME=" + h.Dir, "XDG_RUNTIME_DIR=" + h.RuntimeDir, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0",
+	}
 	cmd.Env = append(cmd.Env, h.Env...)
 	cmd.Dir = h.Dir
 	if h.UID != 0 {

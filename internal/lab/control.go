@@ -5,15 +5,6 @@ import (
 	"testing"
 )
 
-// WatchedHome is a home in whose runtime folder its ptyctl's have their sockets.
-func WatchedHome(tb testing.TB, servers []*SSHD, lines ...string) *Home {
-	tb.Helper()
-	h := HomeFor(tb, servers, lines...)
-	run := RuntimeDir(tb)
-	h.Env = append(h.Env, "XDG_RUNTIME_DIR="+run)
-	return h
-}
-
 // RuntimeDir makes a runtime folder with a short name: the path of a socket has little room.
 func RuntimeDir(tb testing.TB) string {
 	tb.Helper()
