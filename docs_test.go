@@ -395,3 +395,44 @@ func TestReadmeSize(t *testing.T) {
 		t.Errorf("README.md has %d bytes, want at most %d: move a part to docs and link to it", n, most)
 	}
 }
+
+var (
+	codePath = regexp.MustCompile("`([a-z_][a-z0-9_-]*(?:/[A-Za-z0-9_.-]+)+|[a-z_]+_test\\.go)`")
+	walkRow  = regexp.MustCompile("(?m)^\\|[^|]*\\| `([^`]+\\.go)` \\| `(?:\\w+\\.)?(\\w+)` \\|$")
+)
+
+// TestDocsPaths requires that every path of this repository that ARCHITECTURE.md, CONTRIBUTING.md and the records of
+// decisions name exists, and that each function of a walk is in its file.
+func TestDocsPaths(t *testing.T) {
+	names, err := filepath.Glob("docs/decisions/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := 0
+	for _, name := range append(names, "ARCHITECTURE.md", "CONTRIBUTING.md") {
+		for _, m := range codePath.FindAllStringSubmatch(readText(t, name), -1) {
+			path := strings.TrimSuffix(m[1], "/...")
+			top, _, isBelow := strings.Cut(path, "/")
+			if _, err := os.Stat(top); err != nil && isBelow || top == "build" {
+				continue // of another project
+			}
+			paths++
+			if _, err := os.Stat(filepath.FromSlash(path)); err != nil && isBelow {
+				t.Errorf("%s names %s, which does not exist: write where it is now", name, path)
+			}
+		}
+	}
+	if paths < 60 {
+		t.Errorf("the documents name %d paths, want at least 60: this test looks in the wrong places", paths)
+	}
+	rows := walkRow.FindAllStringSubmatch(readText(t, "ARCHITECTURE.md"), -1)
+	if len(rows) < 20 {
+		t.Errorf("the walks in ARCHITECTURE.md have %d rows, want at least 20", len(rows))
+	}
+	for _, row := range rows {
+		declared := regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + row[2] + `[\[(]`)
+		if text, err := os.ReadFile(filepath.FromSlash(row[1])); err == nil && !declared.Match(text) {
+			t.Errorf("ARCHITECTURE.md says that %s has the function %s, which it has not: correct the row", row[1], row[2])
+		}
+	}
+}
