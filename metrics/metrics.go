@@ -11,25 +11,27 @@ import (
 	"ptyctl/term"
 )
 
-// Options say what is counted besides the events. The zero value works.
+// Options select metrics besides those of events. The zero value works.
 type Options struct {
-	Protocols []string // that have numbers of their own; all others are "other"
+	Protocols []string // protocols with their own label values; all others are "other"
 
-	// Asked at each scrape; nil: not shown.
-	Sessions          func() []Session // those that have not ended
+	// Called at each scrape; nil: the metric is missing.
+	Sessions func() []Session // live sessions
+	// HandshakesWaiting returns the number of SSH connections that wait for a login slot.
 	HandshakesWaiting func() int
-	AuditLost         func() int64 // lines that the audit log could not keep
+	AuditLost         func() int64 // lines that the audit log has lost
 }
 
-// A Session is what is counted of a live one.
+// A Session holds the labels of a live session.
 type Session struct{ Protocol, State string }
 
+// Values and names of labels.
 const (
 	other   = "other"
-	outcome = "outcome" // "ok", or the error_code
+	outcome = "outcome" // "ok", or an error code
 )
 
-// Metrics is a term.Observer. Make it with New.
+// Metrics is a term.Observer. Use New to make one.
 type Metrics struct {
 	o        Options
 	registry *prometheus.Registry
@@ -43,13 +45,14 @@ type Metrics struct {
 	traffic   map[string]traffic // by protocol
 }
 
-// traffic is what goes through the sessions of one protocol. It is counted for every piece of output.
+// traffic counts the bytes of the sessions of one protocol. The counters are looked up
+// once, because every piece of output changes them.
 type traffic struct{ in, out, dropped prometheus.Counter }
 
-// The lanes of an exec, as its events name them.
+// lanes are the lanes of an exec, as its events name them.
 var lanes = []string{"channel", "terminal"}
 
-// New makes metrics that are all 0.
+// New returns metrics that are all 0.
 func New(o Options) *Metrics {
 	o.Protocols = append(slices.Clone(o.Protocols), other)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -57,37 +60,30 @@ func New(o Options) *Metrics {
 	}
 	m := &Metrics{
 		o: o, registry: prometheus.NewRegistry(),
-		opens: counter(
-			"ptyctl_opens_total",
-			"Sessions that were to be opened, by what became of it.",
-			"protocol",
-			outcome,
-		),
-		actions:  counter("ptyctl_actions_total", "Actions of callers, by what became of them.", "action", outcome),
-		commands: counter("ptyctl_commands_total", "Commands that are over, by how they ended.", "lane", "how"),
+		opens:    counter("ptyctl_opens_total", "Attempts to open a session, by outcome.", "protocol", outcome),
+		actions:  counter("ptyctl_actions_total", "Actions of callers, by outcome.", "action", outcome),
+		commands: counter("ptyctl_commands_total", "Commands that have ended, by the way they ended.", "lane", "how"),
 		conflicts: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "ptyctl_lock_conflicts_total", Help: "Actions that were refused because another task held the lock.",
+			Name: "ptyctl_lock_conflicts_total", Help: "Actions refused because another task held the lock.",
 		}),
 		exec: make(map[string]prometheus.Observer), traffic: make(map[string]traffic),
 	}
 	latency := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "ptyctl_command_duration_seconds", Help: "How long commands took, from start to end.",
+		Name: "ptyctl_command_duration_seconds", Help: "Duration of commands from start to end.",
 		Buckets: prometheus.ExponentialBuckets(0.001, 4, 11), // to 17 minutes
 	}, []string{"lane"})
 	for _, lane := range lanes {
 		m.exec[lane] = latency.WithLabelValues(lane)
 	}
 	read := prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "ptyctl_read_duration_seconds", Help: "How long reads took, with the time they were told to wait.",
+		Name: "ptyctl_read_duration_seconds", Help: "Duration of reads, including their wait for output.",
 		Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10), // to 26 seconds
 	})
 	m.read = read
-	bytes := counter("ptyctl_bytes_total", "Bytes to (out) and from (in) the far sides.", "protocol", "direction")
-	dropped := counter(
-		"ptyctl_dropped_bytes_total",
-		"Bytes of output that were no longer held when somebody read them.",
-		"protocol",
-	)
+	bytes := counter("ptyctl_bytes_total", "Bytes sent to (out) and received from (in) the far sides.", "protocol",
+		"direction")
+	dropped := counter("ptyctl_dropped_bytes_total", "Bytes of output dropped from buffers before they were read.",
+		"protocol")
 	for _, p := range o.Protocols {
 		m.traffic[p] = traffic{bytes.WithLabelValues(p, "in"), bytes.WithLabelValues(p, "out"), dropped.WithLabelValues(p)}
 	}
@@ -97,18 +93,18 @@ func New(o Options) *Metrics {
 	}
 	if f := o.HandshakesWaiting; f != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "ptyctl_handshakes_waiting", Help: "SSH connections that wait for their turn to log in.",
+			Name: "ptyctl_handshakes_waiting", Help: "SSH connections that wait for a login slot.",
 		}, func() float64 { return float64(f()) }))
 	}
 	if f := o.AuditLost; f != nil {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "ptyctl_audit_lost_lines_total", Help: "Lines that the audit log could not keep.",
+			Name: "ptyctl_audit_lost_lines_total", Help: "Lines that the audit log has lost.",
 		}, func() float64 { return float64(f()) }))
 	}
 	return m
 }
 
-// Handler serves the numbers in the formats of Prometheus.
+// Handler serves the metrics in the formats of Prometheus and OpenMetrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: nil, EnableOpenMetrics: true})
 }
@@ -135,7 +131,7 @@ func (m *Metrics) Observe(e term.Event) {
 		m.ended(e, t)
 		return
 	case term.VerbOpen:
-		if e.Refused != nil { // how an open ends that was not refused, its state tells
+		if e.Refused != nil { // the state of the session tells how any other open ends
 			m.opens.WithLabelValues(m.protocol(e.Protocol), code(e.Refused)).Inc()
 		}
 	case term.VerbFileRead:
@@ -153,19 +149,20 @@ func (m *Metrics) Observe(e term.Event) {
 	}
 }
 
-// state counts how the opening of a session ends.
+// state counts the outcome of opening a session.
 func (m *Metrics) state(e term.Event) {
 	switch {
 	case e.State == "open":
 		m.opens.WithLabelValues(m.protocol(e.Protocol), code(nil)).Inc()
 	case e.From != "open" && e.Err != nil:
 		m.opens.WithLabelValues(m.protocol(e.Protocol), code(e.Err)).Inc()
-	case e.From != "open": // closed by a caller meanwhile
+	case e.From != "open": // closed by a caller in the meantime
 		m.opens.WithLabelValues(m.protocol(e.Protocol), string(term.Canceled)).Inc()
 	}
 }
 
-// ended counts a command. What it puts out in the terminal is counted there.
+// ended counts a command. Output of a command in the terminal is already counted as
+// output of the session.
 func (m *Metrics) ended(e term.Event, t traffic) {
 	lane := lanes[0]
 	if e.Detail != lane {
@@ -181,7 +178,8 @@ func (m *Metrics) ended(e term.Event, t traffic) {
 	m.exec[lane].Observe(e.Duration.Seconds())
 }
 
-// protocol keeps what a caller may have made up out of the labels.
+// protocol returns a label value for a protocol. A caller may invent names, so unknown
+// ones must become "other".
 func (m *Metrics) protocol(name string) string {
 	if slices.Contains(m.o.Protocols, name) {
 		return name
@@ -189,6 +187,7 @@ func (m *Metrics) protocol(name string) string {
 	return other
 }
 
+// code returns the label value for an error: its kind, or "ok".
 func code(err error) string {
 	if err == nil {
 		return "ok"

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-// scrape returns the lines of numbers that are not 0.
+// scrape returns the lines with values other than 0.
 func scrape(tb testing.TB, m *metrics.Metrics) []string {
 	tb.Helper()
 	w := httptest.NewRecorder()
@@ -48,11 +48,13 @@ func TestEvents(t *testing.T) {
 	}{
 		{"nothing", nil, nil},
 		{"output", []term.Event{{Verb: term.VerbOutput, Size: 3}, {Verb: term.VerbOutput, Size: 4}}, []string{`ptyctl_bytes_total{direction="in",protocol="ssh"} 7`}},
-		{"write", []term.Event{{Verb: term.VerbWrite, Size: 3}, {Verb: term.VerbWrite, Size: 5, Refused: refused(term.Locked)}, {Verb: term.VerbWrite, Size: 2, Err: refused(term.IOError)}}, []string{
+		{"write", []term.Event{{Verb: term.VerbWrite, Size: 3}, {Verb: term.VerbWrite, Size: 5,
+			Refused: refused(term.Locked)}, {Verb: term.VerbWrite, Size: 2, Err: refused(term.IOError)}}, []string{
 			`ptyctl_actions_total{action="write",outcome="IO_ERROR"} 1`, `ptyctl_actions_total{action="write",outcome="LOCKED"} 1`, `ptyctl_actions_total{action="write",outcome="ok"} 1`,
 			`ptyctl_bytes_total{direction="out",protocol="ssh"} 5`, `ptyctl_lock_conflicts_total 1`,
 		}},
-		{"opened", []term.Event{{Verb: term.VerbOpen}, {Verb: term.VerbState, State: "open", From: "connecting"}, {Verb: term.VerbState, State: "error", From: "open", Err: refused(term.IOError)}}, []string{
+		{"opened", []term.Event{{Verb: term.VerbOpen}, {Verb: term.VerbState, State: "open", From: "connecting"},
+			{Verb: term.VerbState, State: "error", From: "open", Err: refused(term.IOError)}}, []string{
 			`ptyctl_actions_total{action="open",outcome="ok"} 1`, `ptyctl_opens_total{outcome="ok",protocol="ssh"} 1`,
 		}},
 		{"not opened", []term.Event{
@@ -111,7 +113,7 @@ func TestScraped(t *testing.T) {
 	}
 }
 
-// What a caller or a remote host chooses never becomes a label, whatever the event.
+// Text that a caller or a remote host chooses never becomes a label, for any event.
 func TestLabelsAreBounded(t *testing.T) {
 	const chosen = "evil-1138"
 	leaktest.Secret(t, chosen)
@@ -180,7 +182,7 @@ func TestConcurrent(t *testing.T) {
 	scrape(t, m)
 	wg.Wait()
 	if got := scrape(t, m); len(got) != 1 || got[0] != `ptyctl_bytes_total{direction="in",protocol="ssh"} 16000` {
-		t.Errorf("%q", got)
+		t.Errorf("metrics after the events = %q, want none of the chosen texts", got)
 	}
 }
 

@@ -2,7 +2,8 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// sessions collects the live sessions at each scrape, so that no count of them can go wrong.
+// sessions counts the live sessions at each scrape. Gauges that events change could drift
+// away from the truth.
 type sessions struct{ m *Metrics }
 
 var sessionsDesc = prometheus.NewDesc(
@@ -18,7 +19,8 @@ var liveStates = []string{"connecting", "authenticating", "open"}
 // Describe implements prometheus.Collector.
 func (sessions) Describe(to chan<- *prometheus.Desc) { to <- sessionsDesc }
 
-// Collect implements prometheus.Collector. A protocol without sessions is shown as 0, which an alert can see.
+// Collect implements prometheus.Collector. A protocol without sessions has the value 0,
+// so that an alert can compare it.
 func (c sessions) Collect(to chan<- prometheus.Metric) {
 	count := make(map[Session]int)
 	for _, s := range c.m.o.Sessions() {

@@ -1,23 +1,24 @@
-// Package profile knows families of network devices, and of shells, by name: what their prompts, pagers and error
-// messages look like, and which commands turn their pager off.
+// Package profile describes families of network devices, and of shells, by name: the
+// forms of their prompts, pagers and error messages, and the commands that turn their
+// pager off.
 //
 //	p, ok := profile.Get("cisco_ios")
 //	ready := p.Prompt.Regex.MatchString("r1(config)#") // true
 //
-// A profile only describes. It never makes anybody type anything, and nothing logs in by itself.
+// A profile is only a description. It causes no input and no login.
 //
 // # The files
 //
-// Each family is one TOML file in the folder families, named as the profile is. A file says what it is about, the
-// class of the command line, and the patterns, each with sample lines beside it that it must match and that it must
-// reject:
+// Each family is one TOML file in the folder families; the file's name is the profile's
+// name. It has a description, the class of the command line, and patterns. Each pattern
+// has sample lines that it must match and lines that it must reject:
 //
 //	about = "Cisco IOS, IOS XE"
 //	class = "device"                 # or posix
-//	note = "..."                     # what else to know before typing; may be left out
+//	note = "..."                     # optional: what to know before typing
 //	enter = "auto"                   # over Telnet: auto, cr, crlf or lf
 //	paging_off = ["terminal length 0", "terminal width 512"]
-//	enable = "enable"                # these three as well
+//	enable = "enable"                # optional, as the next two
 //	config_enter = "configure terminal"
 //	config_leave = "end"
 //
@@ -26,19 +27,20 @@
 //	matches = ["r1>", "r1(config)#"]
 //	rejects = ["r1#show version", "Password: "]
 //
-//	[config_prompt]                  # the same, in configuration mode alone
+//	[config_prompt]                  # the prompt in configuration mode
 //	[[pagers]]                       # any number: a pager waits for a key
 //	[[errors]]                       # any number: the command was refused
 //
-// TOML, because a pattern between single quotes stands there as it is: no backslash is doubled, and a comment can say
-// why it is so. Patterns are RE2. Prompts and pagers are matched on the last line as a person sees it, with
-// backspaces, carriage returns and escape sequences applied; patterns for errors on the output, whose lines end with
-// LF, and so they begin with (?m)^.
+// The format is TOML because patterns in single quotes need no doubled backslashes, and
+// comments can explain them. Patterns are RE2. Prompts and pagers are matched against the
+// last line as a person sees it, after backspaces, carriage returns and escape sequences
+// are applied. Patterns for errors are matched against the output with lines that end in
+// LF, so they begin with (?m)^.
 //
-// To add a family, add a file. The tests check every file: each pattern must have samples of both kinds, and they must
-// be true.
+// To add a family, add a file. The tests check every file: each pattern must have samples
+// of both kinds and agree with them.
 //
-// Where the patterns come from: those of FRRouting were tried on a running one (bgpd 8.4), and the pagers of posix are
-// those of more and less. The others follow what other programs and the vendors' documentation say of the devices, and
-// were never tried on a real one.
+// Sources of the patterns: those of FRRouting were tested with a running daemon (bgpd
+// 8.4), and the pagers of posix are those of more and less. The others follow other
+// programs and the vendors' documentation; they should be treated as untested.
 package profile

@@ -15,25 +15,25 @@ import (
 //go:embed families/*.toml
 var files embed.FS
 
-// A family is a profile that is read when somebody first asks for it: to compile the patterns of one takes a
-// millisecond, and most sessions have none.
+// A family is a profile that is read at its first use, because compiling its patterns
+// takes a millisecond and most sessions have no profile.
 type family struct {
 	name    string
 	profile func() Profile
 }
 
-// families are all there are, sorted by name.
+// families holds all families, sorted by name.
 var families = sync.OnceValue(func() []family {
 	paths, err := fs.Glob(files, "families/*.toml")
 	if err != nil {
-		panic(err) // the pattern is malformed
+		panic(err) // only for a malformed pattern
 	}
 	all := make([]family, len(paths))
 	for i, name := range paths {
 		all[i] = family{strings.TrimSuffix(path.Base(name), ".toml"), sync.OnceValue(func() Profile {
 			p, err := load(files, name)
 			if err != nil {
-				panic(err) // a fault of the build, which the tests find
+				panic(err) // an error in the build, which the tests detect
 			}
 			return p
 		})}
@@ -41,7 +41,7 @@ var families = sync.OnceValue(func() []family {
 	return all
 })
 
-// load reads one file.
+// load reads one file. The profile gets the name of the file.
 func load(fsys fs.FS, name string) (Profile, error) {
 	text, err := fs.ReadFile(fsys, name)
 	if err != nil {
@@ -55,7 +55,8 @@ func load(fsys fs.FS, name string) (Profile, error) {
 	return p, nil
 }
 
-// parse reads the text of a file. A key that does not exist is an error: it would be a pattern that nobody sees.
+// parse parses a file. An unknown key is an error, for example a misspelled pattern that
+// would otherwise never match.
 func parse(text []byte) (Profile, error) {
 	var p Profile
 	return p, toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&p)

@@ -9,36 +9,38 @@ import (
 // A Profile describes one family of devices.
 type Profile struct {
 	Name   string   `toml:"-"             json:"name"`
-	About  string   `toml:"about"         json:"about"`          // vendor and systems, for a person
-	Note   string   `toml:"note"          json:"note,omitempty"` // what else to know before typing
+	About  string   `toml:"about"         json:"about"`          // vendor and systems, for people
+	Note   string   `toml:"note"          json:"note,omitempty"` // what to know before typing
 	Class  string   `toml:"class"         json:"class"`          // ClassDevice or ClassPosix
-	Enter  string   `toml:"enter"         json:"enter"`          // what its Telnet server takes for one Enter: auto, cr, crlf or lf
+	Enter  string   `toml:"enter"         json:"enter"`          // the enter key over Telnet: auto, cr, crlf or lf
 	Prompt *Pattern `toml:"prompt"        json:"prompt"`         // ready for the next command
-	// ConfigPrompt is the prompt in configuration mode, which Prompt matches too. Nil: there is no such mode.
+	// ConfigPrompt is the prompt in configuration mode. Prompt must match it, too. Nil: the
+	// family has no such mode.
 	ConfigPrompt *Pattern  `toml:"config_prompt" json:"config_prompt,omitempty"`
 	Pagers       []Pattern `toml:"pagers"        json:"pagers"` // a pager waits for a key
 	Errors       []Pattern `toml:"errors"        json:"errors"` // the command was refused
 
-	PagingOff   []string `toml:"paging_off"   json:"paging_off"` // commands that turn the pager off; empty: it needs none
+	PagingOff   []string `toml:"paging_off"   json:"paging_off"` // commands that turn the pager off; empty: no pager
 	Enable      string   `toml:"enable"       json:"enable,omitempty"`
 	ConfigEnter string   `toml:"config_enter" json:"config_enter,omitempty"`
 	ConfigLeave string   `toml:"config_leave" json:"config_leave,omitempty"`
 }
 
-// The classes.
+// Classes of command lines.
 const (
-	ClassDevice = "device" // the command line of a network device: no shell, no exit codes
+	ClassDevice = "device" // a network device: no shell, no exit codes
 	ClassPosix  = "posix"
 )
 
-// A Pattern is a regular expression with lines that show what it is for.
+// A Pattern is a regular expression with sample lines.
 type Pattern struct {
 	Regex   *regexp.Regexp `toml:"regex"   json:"regex"`
 	Matches []string       `toml:"matches" json:"matches"`
 	Rejects []string       `toml:"rejects" json:"rejects"`
 }
 
-// Regexps returns the regular expressions of a list; it is never nil.
+// Regexps returns the regular expressions of a list. The result is never nil, so that it
+// is [] in JSON.
 func Regexps(list []Pattern) []*regexp.Regexp {
 	out := make([]*regexp.Regexp, len(list))
 	for i, p := range list {
@@ -47,7 +49,8 @@ func Regexps(list []Pattern) []*regexp.Regexp {
 	return out
 }
 
-// Get returns the profile with that name. What it points to is shared and must not be changed.
+// Get returns the profile with the given name. The caller must not change the shared
+// values to which it points.
 func Get(name string) (Profile, bool) {
 	all := families()
 	i, ok := slices.BinarySearchFunc(all, name, func(f family, name string) int { return strings.Compare(f.name, name) })

@@ -10,7 +10,8 @@ import (
 	"ptyctl/vt"
 )
 
-// TestFamilies checks every file: it is complete, and each of its patterns has sample lines that show it to be right.
+// TestFamilies checks that every file is complete and that its patterns agree with their
+// samples.
 func TestFamilies(t *testing.T) {
 	names := Names()
 	if len(names) == 0 {
@@ -29,7 +30,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// problems says what is wrong with a profile.
+// problems returns the faults of a profile.
 func problems(p Profile) (found []string) {
 	check := func(ok bool, problem string) {
 		if !ok {
@@ -83,7 +84,7 @@ func problems(p Profile) (found []string) {
 				strings.HasPrefix(x.Regex.String(), "(?m)^") || strings.HasPrefix(x.Regex.String(), "(?mi)^"),
 				"an error is not bound to the start of a line: "+x.Regex.String(),
 			)
-			for _, line := range x.Matches { // it is the caller who sees the hint: the line, and nothing of the next
+			for _, line := range x.Matches { // the caller sees this line as a hint, and nothing of the next
 				check(string(x.Regex.Find([]byte("first\n"+line+"\nlast\n"))) == line, "an error does not return the line "+line)
 			}
 		}
@@ -91,7 +92,7 @@ func problems(p Profile) (found []string) {
 	if p.Prompt == nil || p.Prompt.Regex == nil {
 		return found
 	}
-	// What is one thing is not another.
+	// A line must match only one kind of pattern.
 	if p.ConfigPrompt != nil {
 		for _, line := range p.ConfigPrompt.Matches {
 			check(p.Prompt.Regex.MatchString(line), "prompt does not match the config prompt "+line)
@@ -110,7 +111,7 @@ func problems(p Profile) (found []string) {
 	return found
 }
 
-// A profile without samples must not pass.
+// A profile without samples must be refused.
 func TestProblems(t *testing.T) {
 	const head = "about='x'\nclass='device'\nenter='auto'\npaging_off=[]\n"
 	const prompt = "[prompt]\nregex='^r1#$'\nmatches=['r1#']\nrejects=['x']\n[config_prompt]\nregex='^r1#$'\nmatches=['r1#']\nrejects=['x']\n"
@@ -158,7 +159,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// The names are a promise to callers: none may vanish.
+// Callers rely on the names: no name may disappear.
 func TestNames(t *testing.T) {
 	want := []string{
 		"arista_eos", "cisco_asa", "cisco_ios", "cisco_iosxr", "cisco_nxos", "fortios", "frr", "hp_comware", "huawei_vrp",
@@ -179,7 +180,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// What the patterns are matched on is the line as a person sees it.
+// Patterns are matched against the line as a person sees it.
 func TestOnTheLineSeen(t *testing.T) {
 	p, _ := Get("frr")
 	back := strings.Repeat("\b", 10)
@@ -198,7 +199,7 @@ func TestOnTheLineSeen(t *testing.T) {
 	}
 }
 
-// A profile as JSON is what its file says.
+// A profile as JSON has the values of its file.
 func TestJSON(t *testing.T) {
 	p, _ := Get("cisco_ios")
 	b, err := json.Marshal(p)

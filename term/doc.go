@@ -1,9 +1,11 @@
-// Package term is the vocabulary that every other package of ptyctl shares: what a terminal is (Transport and
-// its optional interfaces), where it leads (Target), what it may ask a person (Prompt), how a program ended
-// (Exit), what went wrong (Error and its closed set of Kinds) and what happened (Event, done by an Actor).
+// Package term is the vocabulary that all other packages of ptyctl share: a terminal
+// (Transport and its optional interfaces), its address (Target), questions to a person
+// (Prompt), the end of a program (Exit), failures (Error and its closed set of Kinds) and
+// events (Event, caused by an Actor).
 //
-// It imports nothing but the standard library and holds no behaviour of its own, so that transports (sshx,
-// telnet, ptyx), the engine (session) and the wire (mcpapi) can agree without importing one another:
+// It imports only the standard library and has no behavior of its own. Transports (sshx,
+// telnet, ptyx), the engine (session) and the MCP server (mcpapi) must agree on it
+// without importing each other:
 //
 //	sshx   telnet   ptyx      implement Transport, Execer, Signaler, Waiter, Describer, KeySender
 //	   \      |      /
@@ -12,7 +14,8 @@
 //	          ^
 //	       session           drives a Transport; calls Gate, Journal and Observer
 //	          ^
-//	       mcpapi            turns an Error into error_code, message, retryable, details
+//	       mcpapi            converts an Error to its wire form
 //
-// The set of Kinds is append-only: a Kind that was ever sent to a caller keeps its name and its meaning.
+// The set of Kinds is append-only: a Kind that was ever sent to a caller keeps its name
+// and its meaning.
 package term

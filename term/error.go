@@ -5,25 +5,26 @@ import (
 	"fmt"
 )
 
-// A Kind classifies an Error. It is the error_code on the wire, and an error itself, so that
+// A Kind classifies an Error. It is also an error itself, so that
 //
 //	errors.Is(err, term.Locked)
 //
-// asks whether err is of that kind. New kinds are added at the end; none is ever renamed.
+// reports whether err is of that kind. New kinds are added at the end, and no kind may
+// ever be renamed, because programs compare them.
 type Kind string
 
-// The kinds of failure a caller can meet.
+// Kinds of failures.
 const (
-	InvalidArgument Kind = "INVALID_ARGUMENT" // the call is wrong; the message says how to make it right
+	InvalidArgument Kind = "INVALID_ARGUMENT" // wrong arguments; the message says how to correct them
 	NotFound        Kind = "NOT_FOUND"        // no such session, command or file
 	AlreadyClosed   Kind = "ALREADY_CLOSED"   // the session has ended; it can still be read
-	ConnectTimeout  Kind = "CONNECT_TIMEOUT"  // not reached in time
+	ConnectTimeout  Kind = "CONNECT_TIMEOUT"  // no connection in time
 	ConnectFailed   Kind = "CONNECT_FAILED"   // refused, or broken on the way
 	RemoteClosed    Kind = "REMOTE_CLOSED"    // ended by the peer
-	IOError         Kind = "IO_ERROR"         // anything lower
+	IOError         Kind = "IO_ERROR"         // any other failure of the system
 	AuthFailed      Kind = "AUTH_FAILED"      // no credential was accepted
-	HostKeyUnknown  Kind = "HOSTKEY_UNKNOWN"  // nothing recorded for this host
-	HostKeyMismatch Kind = "HOSTKEY_MISMATCH" // another key is recorded for this host
+	HostKeyUnknown  Kind = "HOSTKEY_UNKNOWN"  // known_hosts has no key of this host
+	HostKeyMismatch Kind = "HOSTKEY_MISMATCH" // known_hosts has another key of this host
 	HostKeyRevoked  Kind = "HOSTKEY_REVOKED"  // the key is marked as revoked
 	Locked          Kind = "LOCKED"           // another task holds the session's lock, or another process the console
 	LockRequired    Kind = "LOCK_REQUIRED"    // the caller's lock is missing or has expired
@@ -31,14 +32,14 @@ const (
 	ExecTimeout     Kind = "EXEC_TIMEOUT"     // the command could not be started in time
 	LimitExceeded   Kind = "LIMIT_EXCEEDED"   // an operator's limit is reached
 	PolicyDenied    Kind = "POLICY_DENIED"    // an operator's rule forbids it
-	Unsupported     Kind = "UNSUPPORTED"      // the server, the protocol or this build cannot
-	Canceled        Kind = "CANCELED"         // the client gave up
+	Unsupported     Kind = "UNSUPPORTED"      // not supported by the server, the protocol or this build
+	Canceled        Kind = "CANCELED"         // the client has canceled the call
 	NegotiationLoop Kind = "NEGOTIATION_LOOP" // the device negotiates without end
-	Internal        Kind = "INTERNAL"         // our own fault
-	AccessDenied    Kind = "ACCESS_DENIED"    // a file's permissions, there or here, forbid it
+	Internal        Kind = "INTERNAL"         // a fault in ptyctl
+	AccessDenied    Kind = "ACCESS_DENIED"    // refused by a file's permissions, here or on the far side
 )
 
-// Error makes a Kind usable as the target of errors.Is.
+// Error makes a Kind an error, so that it can be the target of errors.Is.
 func (k Kind) Error() string { return string(k) }
 
 // Retryable reports whether the same call may succeed later.
@@ -53,17 +54,18 @@ func (k Kind) Retryable() bool {
 
 // An Error is a failure that the caller can act on.
 type Error struct {
-	Op      string // what was tried: "open", "exec", ...
-	Session string // session id, if there is one
+	Op      string // the operation, for example "open"
+	Session string // session id; empty: none
 	Kind    Kind
-	Reason  Reason // why, more finely than Kind; empty if Kind says it all
-	Msg     string // what happened and why; never a secret
-	Advice  string // what to do, for callers of this library; empty if Msg says it
+	Reason  Reason // the cause in more detail; empty: Kind says everything
+	Msg     string // what happened and why; must not contain a secret
+	Advice  string // next step for callers of this library; empty: Msg has it
 	Details *Details
-	Err     error // the cause, if another package reported one
+	Err     error // the cause from another package; nil: none
 }
 
-// Errorf returns an Error of kind k whose message is formatted as by fmt.Errorf; a %w verb sets its cause.
+// Errorf returns an Error of kind k. The message is formatted as by fmt.Errorf; a %w verb
+// sets the cause.
 func Errorf(k Kind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Kind: k, Msg: err.Error(), Err: errors.Unwrap(err)}
@@ -82,7 +84,8 @@ func (e *Error) Error() string {
 	}
 }
 
-// Message is the text for the caller, without operation and session: what happened, why, and what to do.
+// Message returns the text for the caller, without operation and session: what happened,
+// why, and what to do.
 func (e *Error) Message() string {
 	switch {
 	case e.Msg != "" && e.Advice != "":

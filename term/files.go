@@ -6,80 +6,83 @@ import (
 	"time"
 )
 
-// Files are the files of one machine: this one, or the far side of a session.
+// Files gives access to the files of one machine: this one, or the far side of a session.
 //
-// Every method may be called by any number of goroutines, and returns soon after ctx ends: what was under way then has
-// ended too. Paths are those of the machine; a relative one means what the implementation says. Errors are *Error.
+// All methods are safe for concurrent use and return soon after ctx ends; the operation
+// has ended by then. Paths are those of the machine; the implementation defines relative
+// ones. Errors are *Error.
 type Files interface {
 	Read(ctx context.Context, r FileRead) (FileData, error)
 	Write(ctx context.Context, w FileWrite) (FileWritten, error)
 	List(ctx context.Context, l FileList) (FileListing, error)
 
-	// Stat tells of what is at path, and of a symbolic link itself.
+	// Stat describes the file at path. It does not follow a symbolic link.
 	Stat(ctx context.Context, path string) (FileEntry, error)
 
-	// Lost returns a channel that is closed when the files cannot be reached any more; nil: they always can.
+	// Lost returns a channel that is closed when the files are no longer reachable. Nil:
+	// they always are.
 	Lost() <-chan struct{}
 
-	// Close gives up what the implementation holds. It waits for its goroutines.
+	// Close releases the resources of the implementation and waits for its goroutines.
 	Close() error
 }
 
-// A FileRead says what to read of a regular file.
+// A FileRead selects a part of a regular file.
 type FileRead struct {
 	Path     string
 	Offset   int64
 	Max      int64             // most bytes; 0: the implementation's limit
-	Progress func(bytes int64) // told how many have come so far; may be nil. It must not block
+	Progress func(bytes int64) // receives the number of bytes read so far; must not block; may be nil
 }
 
 // FileData is a part of a file.
 type FileData struct {
 	Data      []byte
-	Size      int64 // of the whole file, when it was opened
-	Next      int64 // the offset after Data
-	Truncated bool  // there is more after Next
+	Size      int64 // size of the whole file when it was opened
+	Next      int64 // offset after Data
+	Truncated bool  // the file has more after Next
 	Mode      fs.FileMode
 	Modified  time.Time
 }
 
-// A FileWrite says what to write.
+// A FileWrite describes a write to a file.
 //
-// Unless Append or NonAtomic is set, the file is replaced as a whole: whoever opens it meanwhile finds the old content or
-// the new, and if the write fails it is as it was. A symbolic link is followed: what it leads to is written.
+// Unless Append or NonAtomic is set, the file is replaced atomically: a reader sees
+// either the old or the new content, and after a failed write the old one. A symbolic
+// link is followed.
 type FileWrite struct {
 	Path      string
 	Data      []byte
-	Mode      *fs.FileMode // its permissions; nil: those it has, or for a new file those that the system gives
-	Append    bool         // add to what is there; the file is made if it is not
-	NonAtomic bool         // write over the file that is there: its owner, its other names and its extra attributes stay
+	Mode      *fs.FileMode // permissions; nil: unchanged, or the system's default for a new file
+	Append    bool         // append to the file; create it if necessary
+	NonAtomic bool         // write into the existing file, which keeps its owner, hard links and extended attributes
 	Progress  func(bytes int64)
 }
 
-// FileWritten is what became of a FileWrite.
+// FileWritten is the result of a FileWrite.
 type FileWritten struct {
-	Bytes   int64 // that were written
-	Size    int64 // of the file now
+	Bytes   int64 // bytes written
+	Size    int64 // new size of the file
 	Mode    fs.FileMode
-	Created bool // there was none before
+	Created bool // the file did not exist before
 	Atomic  bool
 }
 
-// A FileList says which part of a folder to list.
+// A FileList selects a part of a folder.
 type FileList struct {
 	Path  string
-	After string // the name before the first that is wanted; empty: from the start
+	After string // return the names after this one; empty: from the start
 	Limit int    // most entries; 0: the implementation's limit
 }
 
-// A FileListing is a part of a folder: its entries in the order of the bytes of their names.
+// A FileListing is a part of a folder. Entries are sorted by the bytes of their names.
 type FileListing struct {
 	Entries []FileEntry
-	More    bool   // there are more
-	Last    string // if so, the name after which they come
+	More    bool   // the folder has more entries
+	Last    string // if so, the value of After for the next ones
 }
 
-// A FileEntry is what a folder tells of one name.
+// A FileEntry describes one name in a folder.
 type FileEntry struct {
 	Name     string
 	Mode     fs.FileMode // type and permissions
@@ -88,7 +91,7 @@ type FileEntry struct {
 	Target   string // of a symbolic link; only from Stat
 }
 
-// Type is "file", "dir", "link" or "other".
+// Type returns "file", "dir", "link" or "other".
 func (e FileEntry) Type() string {
 	switch e.Mode.Type() {
 	case 0:

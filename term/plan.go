@@ -8,48 +8,50 @@ import (
 	"strings"
 )
 
-// A Plan is what a Dialer is about to do, after all configuration: the caller's arguments, and every file that they and
-// the operator have named.
+// A Plan describes the steps of a Dialer, after it has evaluated the caller's arguments and
+// all files that they and the operator name.
 type Plan struct {
-	// Unresolved says that names have not been looked up yet. A Dialer asks about a plan twice if it has to look up a
-	// name: before, so that nothing is looked up for what is refused, and when it knows the addresses.
+	// Unresolved says that names are not resolved yet. A Dialer that must resolve a name
+	// asks about its plan twice: before, so that it resolves nothing for a refused plan, and
+	// again when it knows the addresses.
 	Unresolved bool
 
-	Proxy *PlannedHop  // through which the first hop is reached; nil: none
-	Hops  []PlannedHop // in order; the target last
+	Proxy *PlannedHop  // proxy of the first hop; nil: none
+	Hops  []PlannedHop // in order; the last is the target
 
-	Env           []EnvVar // what the configuration sends to the target
-	CallerEnv     []EnvVar // those of Env that the caller has asked for
-	RemoteCommand string   // what runs on the target in place of a login shell; empty: a shell
-	ForwardAgent  bool     // the target may use the agent
+	Env           []EnvVar // variables that the configuration sends to the target
+	CallerEnv     []EnvVar // the part of Env that the caller requested
+	RemoteCommand string   // runs on the target instead of a login shell; empty: a shell
+	ForwardAgent  bool     // forwards the agent to the target
 }
 
 // A PlannedHop is one host of a Plan.
 type PlannedHop struct {
-	Alias string // as it was asked for
-	Host  string // what that means: a name or an address
+	Alias string // the name that was requested
+	Host  string // the name or address to which it resolves
 	Port  int
-	User  string // empty: nobody logs in
+	User  string // empty: no login
 
-	// Vouched are those of Alias and Host that lead here by the operator's own configuration, or without any. The others
-	// lead here only because the caller says so.
+	// Vouched holds those of Alias and Host that lead to this host by the operator's
+	// configuration, or without any. The others lead here only by the caller's arguments, so
+	// rules must not trust them.
 	Vouched []string
 
-	// Addresses are what Host resolves to, and all that is connected to. Empty: what is before this hop looks up the name,
-	// or it could not be looked up.
+	// Addresses are the addresses of Host; a Dialer must connect to no other. Empty: the hop
+	// before this one resolves the name, or the name could not be resolved.
 	Addresses []netip.Addr
 
-	Names []string // of an Action's Far: further names by which the operator's rules know it
+	Names []string // only in Action.Far: further names by which rules know the host
 
-	HostKeyPolicy string   // "strict", "ask", "accept_new" or "disabled"; empty: there is no host key
-	Pinned        bool     // the caller names the host key's fingerprint
-	Credentials   []string // what we could log in with, by kind and file
+	HostKeyPolicy string   // "strict", "ask", "accept_new" or "disabled"; empty: no host key
+	Pinned        bool     // the caller passes the fingerprint of the host key
+	Credentials   []string // available credentials, by kind and file
 }
 
-// Address is where the hop is, as host:port.
+// Address returns host:port.
 func (h PlannedHop) Address() string { return net.JoinHostPort(h.Host, strconv.Itoa(h.Port)) }
 
-// Target returns the last hop; nil: there is none.
+// Target returns the last hop, or nil.
 func (p Plan) Target() *PlannedHop {
 	if len(p.Hops) == 0 {
 		return nil
@@ -57,8 +59,9 @@ func (p Plan) Target() *PlannedHop {
 	return &p.Hops[len(p.Hops)-1]
 }
 
-// String is the plan for the record: each hop with its addresses, host key policy and credentials, and the names of the
-// variables. RemoteCommand is not in it, and neither is a secret.
+// String returns the plan for the audit log: each hop with its addresses, host key policy
+// and credentials, and the names of the variables. It must not contain RemoteCommand or
+// any secret.
 func (p Plan) String() string {
 	var parts []string
 	if p.Proxy != nil {
@@ -84,7 +87,7 @@ func (p Plan) String() string {
 	return s
 }
 
-// String is the hop as a Plan shows it.
+// String returns the hop as a part of Plan.String.
 func (h PlannedHop) String() string {
 	s := h.Address()
 	if h.User != "" {
@@ -117,10 +120,11 @@ func (h PlannedHop) String() string {
 	return s
 }
 
-// Approve decides whether a Dialer may do what it has planned. Its error is the Dialer's. A nil Approve allows everything.
+// Approve decides whether a Dialer may carry out its plan. The Dialer returns the error.
+// A nil Approve allows everything.
 type Approve func(ctx context.Context, p Plan) (Grant, error)
 
-// Ask is Approve for one that may be nil.
+// Ask calls a, and allows everything if a is nil.
 func (a Approve) Ask(ctx context.Context, p Plan) (Grant, error) {
 	if a == nil {
 		return Grant{}, nil
@@ -128,20 +132,21 @@ func (a Approve) Ask(ctx context.Context, p Plan) (Grant, error) {
 	return a(ctx, p)
 }
 
-// A Grant is what a plan is allowed to use. The zero Grant allows all that is planned.
+// A Grant limits a plan. The zero Grant allows everything in the plan.
 type Grant struct {
-	// Names are further names of the target, by which rules for its sessions know it.
+	// Names are further names by which rules for the target's sessions know it.
 	Names []string
 
-	// Credentials say, for each hop of the plan, what it may be shown; nil: anything.
+	// Credentials has an element for each hop of the plan; nil: all credentials are allowed.
 	Credentials []CredentialGrant
 
-	// Report, unless it is nil, makes Credentials withhold nothing: it is told of each credential that would have been
-	// withheld when it is used, once for each hop, and why. It is called while the login goes on, by any goroutine.
+	// Report makes Credentials a trial: nothing is withheld, but Report is called, at most
+	// once per hop, with each credential that would have been. It may be called during the
+	// login and from any goroutine.
 	Report func(credential string, why error)
 }
 
-// Hop returns what hop i may be shown.
+// Hop returns the allowed credentials for hop i.
 func (g Grant) Hop(i int) CredentialGrant {
 	if i < len(g.Credentials) {
 		return g.Credentials[i]
@@ -149,34 +154,36 @@ func (g Grant) Hop(i int) CredentialGrant {
 	return CredentialGrant{}
 }
 
-// A CredentialGrant says which credentials a login at one host may use. The zero value allows all.
+// A CredentialGrant limits the credentials that a login at one host may use. The zero
+// value allows all.
 type CredentialGrant struct {
-	Ruled bool // the following counts
+	Ruled bool // the following fields apply
 
 	Password  CredentialCondition            // passwords and other answers to the host's questions
-	Agent     CredentialCondition            // keys of the agent that are not in Keys, and forwarding it
-	Keys      map[string]CredentialCondition // by fingerprint, "SHA256:...": wherever the key is
-	OtherKeys CredentialCondition            // every other key
+	Agent     CredentialCondition            // keys of the agent that are not in Keys, and agent forwarding
+	Keys      map[string]CredentialCondition // by fingerprint, "SHA256:...", from any source
+	OtherKeys CredentialCondition            // all other keys
 
-	// KeepRecord says that no host key may be added to the operator's record on the way: what some credential needs to be
-	// on record must have been there before.
+	// KeepRecord says that the login must not add a host key to known_hosts: a credential
+	// demands a key that was recorded before.
 	KeepRecord bool
 }
 
-// A CredentialCondition says on what condition a credential may be used. The zero value allows it.
+// A CredentialCondition is the condition for using a credential. The zero value allows
+// it.
 type CredentialCondition struct {
 	Never   bool
 	HostKey HostKeyProof
-	Why     string // with Never, for a message; may be empty
-	Rule    string // who says so, for a message
+	Why     string // with Never: the reason, for a message; may be empty
+	Rule    string // the rule, for a message
 }
 
-// A HostKeyProof says how a host's key is known.
+// A HostKeyProof is a required proof of a host's key.
 type HostKeyProof string
 
-// The proofs, the weakest first.
+// Values of HostKeyProof, the weakest first.
 const (
-	HostKeyAccepted HostKeyProof = ""         // in whichever way it is
-	HostKeyRecorded HostKeyProof = "recorded" // it was on the operator's record before
-	HostKeyPinned   HostKeyProof = "pinned"   // recorded, and the caller has named its fingerprint
+	HostKeyAccepted HostKeyProof = ""         // as the host key policy decides
+	HostKeyRecorded HostKeyProof = "recorded" // known_hosts had it before
+	HostKeyPinned   HostKeyProof = "pinned"   // recorded, and the caller has passed its fingerprint
 )

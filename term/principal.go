@@ -1,30 +1,34 @@
 package term
 
-// A Principal stands behind a call: what the transport knows of the caller, and nothing of what the caller says. Two calls
-// are of one principal if their Principals are equal.
+// A Principal is the identity of a caller: the facts that the transport knows, and
+// nothing that the caller claims. Two calls belong to the same principal if their
+// Principals are equal.
 //
-// All of stdio is one, and so is each bearer token of HTTP; all of HTTP without tokens; the control socket, which lets in
-// one user; and the program that calls this library. An attached person is one besides, whatever else comes the same way.
+// Stdio is one principal; so are each bearer token of HTTP, HTTP without tokens as a
+// whole, the control socket, which admits one user, and the program that calls this
+// library. An attached person is a principal of their own, even if other callers share
+// the transport.
 type Principal struct {
 	Transport  string
 	Token      string // name of the bearer token
 	Attachment Attachment
 }
 
-// Principal returns who stands behind a's calls.
+// Principal returns the identity of a.
 func (a Actor) Principal() Principal {
 	return Principal{Transport: a.Transport, Token: a.Token, Attachment: a.Attachment}
 }
 
-// An Attachment is a person's stay at a terminal. Its id is compared and never shown, its name is shown and never
-// compared with what a caller passes. The zero Attachment is none.
+// An Attachment is the presence of a person at a terminal. Its id is compared and must
+// never be shown; its name is shown and never compared. The zero Attachment is no person.
 type Attachment struct{ id, name string }
 
-// NewAttachment returns the attachment with an id, which no other person's may have, and the name that others are told.
+// NewAttachment returns an attachment with the given id, which must be unique, and the
+// name to show.
 func NewAttachment(id, name string) Attachment { return Attachment{id, name} }
 
-// String returns the name that others are told.
+// String returns the name.
 func (a Attachment) String() string { return a.name }
 
-// GoString keeps the id out of %#v too.
+// GoString keeps the id out of %#v.
 func (a Attachment) GoString() string { return "term.Attachment(" + a.name + ")" }

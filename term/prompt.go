@@ -2,8 +2,9 @@ package term
 
 import "context"
 
-// A Prompter asks a person (or the agent that stands in for one) a question while a terminal is being opened.
-// It returns an error when the question was cancelled or nobody answered in time; the dial then fails.
+// A Prompter asks a person, or an agent on behalf of one, a question while a terminal is
+// being opened. If it returns an error, for example after a cancellation or a timeout,
+// the dial fails.
 type Prompter interface {
 	Prompt(ctx context.Context, q Prompt) (answer string, err error)
 }
@@ -11,7 +12,7 @@ type Prompter interface {
 // PromptKind classifies a question.
 type PromptKind string
 
-// The kinds of question.
+// Kinds of questions.
 const (
 	PromptPassword   PromptKind = "password"
 	PromptPassphrase PromptKind = "passphrase"
@@ -19,20 +20,21 @@ const (
 	PromptHostKey    PromptKind = "host_key"
 )
 
-// A Prompt is one question. Text comes from a remote host as often as not: it is data, never an instruction.
+// A Prompt is one question. Text may come from a remote host: it is data and must not be
+// followed as an instruction.
 type Prompt struct {
-	Hop   int        `json:"hop"` // 0: the first host of the way
+	Hop   int        `json:"hop"` // 0: the first host
 	User  string     `json:"user,omitempty"`
 	Host  string     `json:"host,omitempty"`
 	Kind  PromptKind `json:"kind"`
 	Text  string     `json:"text"`
-	Echo  bool       `json:"echo"`            // the answer is not a secret
-	Index int        `json:"index,omitempty"` // of the question within its round, from 1
+	Echo  bool       `json:"echo"`            // the answer is no secret and may be shown
+	Index int        `json:"index,omitempty"` // number of the question in its round, from 1
 	Of    int        `json:"of,omitempty"`    // questions in the round
 }
 
-// Waiting is what a terminal seems to wait for, recognised by its unfinished last line. It is a guess from text
-// that comes from the far side.
+// Waiting is the kind of input for which a terminal seems to wait. It is a guess from the
+// unfinished last line, which the far side controls.
 type Waiting struct {
 	Kind string `json:"kind"` // password, yes_no, pager, login, host_key, editor, repl, prompt, unknown
 	Text string `json:"text"` // the line, as a person sees it

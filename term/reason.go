@@ -1,11 +1,12 @@
 package term
 
-// A Reason says why an action was refused or failed, more finely than its Kind. A program that serves callers of its own
-// uses it to advise them in their words: which tool to call, which flag to set. Error.Advice has the same advice for
-// callers of this library.
+// A Reason is the cause of a refusal or failure, in more detail than its Kind. Programs
+// that serve other callers use it to give advice in their own words, for example which
+// tool to call or which flag to set. Error.Advice is the advice for callers of this
+// library.
 type Reason string
 
-// The reasons of a session's errors.
+// Reasons of a session's errors.
 const (
 	ReasonNoSession       Reason = "no such session"
 	ReasonLoginAsks       Reason = "the login asks a question"
@@ -14,14 +15,14 @@ const (
 	ReasonNulByte         Reason = "the command holds a NUL byte"
 	ReasonCanceledRunning Reason = "the call was canceled, the command goes on"
 
-	// About the lock.
+	// Reasons that concern the lock.
 	ReasonNoTask      Reason = "the call names no task"
 	ReasonHeldTakable Reason = "another task holds the lock, which may be taken over"
 	ReasonNotHeld     Reason = "the task does not hold the lock"
 	ReasonTakenOver   Reason = "the lock was taken over, and is free now"
 	ReasonConsole     Reason = "a console needs its lock"
 
-	// About the terminal, for a command.
+	// Reasons that concern the terminal, for a command.
 	ReasonRunning       Reason = "a command runs in the terminal"
 	ReasonQueued        Reason = "commands are queued for the terminal"
 	ReasonNotFree       Reason = "the terminal did not become free"
@@ -33,30 +34,30 @@ const (
 	ReasonNoChannelLane Reason = "the session has no channel lane"
 )
 
-// A Limit is a bound that an operator sets.
+// A Limit identifies a limit of the operator.
 type Limit string
 
-// The limits.
+// Limits.
 const (
 	LimitSessions     Limit = "open sessions"
 	LimitOutput       Limit = "output kept for all sessions"
 	LimitWaitingReads Limit = "waiting reads"
 )
 
-// A Setting is something that an operator allows or forbids as a whole.
+// A Setting identifies a feature that an operator can allow or forbid.
 type Setting string
 
-// The settings.
+// Settings.
 const (
 	SettingTakeOver    Setting = "taking over locks"
 	SettingLocalFiles  Setting = "files of this machine"
 	SettingRemoteFiles Setting = "files of other machines"
 )
 
-// A Field names a part of a request that is wrong.
+// A Field identifies the wrong part of a request.
 type Field string
 
-// The fields.
+// Fields.
 const (
 	FieldData     Field = "Data"
 	FieldKey      Field = "Key"

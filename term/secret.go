@@ -4,11 +4,11 @@ import "log/slog"
 
 const redacted = "[redacted]"
 
-// A Secret is text that must not be shown: every way of printing, logging or marshalling it yields
-// "[redacted]". Only Reveal gives the text.
+// A Secret is text that must not be shown. Printing, logging or marshaling it always
+// gives "[redacted]"; only Reveal returns the text.
 type Secret string
 
-// Reveal returns the secret itself.
+// Reveal returns the text.
 func (s Secret) Reveal() string { return string(s) }
 
 // String returns "[redacted]", or "" for an empty secret.
@@ -19,17 +19,17 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString is String, for %#v.
+// GoString implements fmt.GoStringer for %#v.
 func (s Secret) GoString() string { return `"` + s.String() + `"` }
 
-// MarshalText is String, for encoders.
+// MarshalText implements encoding.TextMarshaler, for example for JSON.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText takes the secret from a decoder.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = Secret(text)
 	return nil
 }
 
-// LogValue is String, for slog.
+// LogValue implements slog.LogValuer.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -2,30 +2,30 @@ package term
 
 import "time"
 
-// A Target says which terminal to open. Its zero fields mean what the field says.
+// A Target describes a terminal to open. The comments give the meaning of zero fields.
 type Target struct {
 	Protocol       string // "ssh", "telnet", "local"
 	Host           string
-	Port           int    // 0: the protocol's own
-	User           string // empty: from the configuration, else the local user
+	Port           int    // 0: the default of the protocol
+	User           string // empty: from the configuration, or else the local user
 	Auth           Auth
 	PTY            PTY
 	SSH            SSHOptions
 	Telnet         TelnetOptions
 	Local          LocalOptions
-	ConnectTimeout time.Duration // from the first look-up to the last authentication reply; 0: the operator's default
+	ConnectTimeout time.Duration // from name resolution to the end of the login; 0: the operator's default
 }
 
-// Auth says how to prove who we are.
+// Auth holds credentials for the login.
 type Auth struct {
 	Method        string // "password", "private_key", "agent", "auto" or empty (auto)
 	Password      Secret
 	PrivateKeyPEM Secret
-	Passphrase    Secret // of PrivateKeyPEM, or of an identity file
-	NoInteractive bool   // fail at once where a person would be asked
+	Passphrase    Secret // of PrivateKeyPEM or of an identity file
+	NoInteractive bool   // fail at once instead of asking a person
 }
 
-// PTY describes the pseudo-terminal to ask for.
+// PTY describes the pseudo-terminal to request.
 type PTY struct {
 	Disabled bool
 	Term     string // empty: xterm-256color
@@ -33,14 +33,14 @@ type PTY struct {
 	Rows     int    // 0: 40
 }
 
-// The terminal that is asked for when nothing else is said.
+// Defaults of PTY.
 const (
 	DefaultTerm = "xterm-256color"
 	DefaultCols = 120
 	DefaultRows = 40
 )
 
-// OrDefault returns p with its zero fields replaced by the defaults.
+// OrDefault returns p with defaults for its zero fields.
 func (p PTY) OrDefault() PTY {
 	if p.Term == "" {
 		p.Term = DefaultTerm
@@ -54,58 +54,60 @@ func (p PTY) OrDefault() PTY {
 	return p
 }
 
-// SSHOptions are a caller's wishes for an SSH connection. The operator's floor applies to the outcome.
+// SSHOptions are a caller's options for an SSH connection. The operator's limits still
+// apply, for example the host key floor.
 type SSHOptions struct {
 	HostKeyPolicy      string // "strict", "accept_new", "disabled", "ask"; empty: the operator's
 	KnownHostsPath     string
-	HostKeyFingerprint string // "SHA256:..."; a condition beside known_hosts
+	HostKeyFingerprint string // "SHA256:..."; required in addition to known_hosts
 	NoConfig           bool   // do not read ssh_config(5) files
 	ConfigPath         string
-	ExtraArgs          []string // ssh(1) arguments, a documented subset
+	ExtraArgs          []string // a documented subset of the arguments of ssh(1)
 	Legacy             bool     // also offer algorithms that only old devices need
-	ProxyJump          string   // jump hosts, as ssh -J takes them; empty: the configuration's
-	ProxyURL           string   // socks5:// or http://; may hold a password
+	ProxyJump          string   // jump hosts in the form of ssh -J; empty: those of the configuration
+	ProxyURL           string   // socks5:// or http://; may contain a password
 }
 
-// TelnetOptions are a caller's wishes for a Telnet connection.
+// TelnetOptions are a caller's options for a Telnet connection.
 type TelnetOptions struct {
 	Mode   string // "auto" or empty (raw until the far side speaks Telnet), "telnet", "raw"
-	Enter  string // what the enter key sends: "auto" or empty, "cr", "crlf", "crnul", "lf"
-	Binary string // eight-bit data: "auto" or empty (when asked for), "always" (ask for it), "never"
+	Enter  string // bytes of the enter key: "auto" or empty, "cr", "crlf", "crnul", "lf"
+	Binary string // eight-bit data: "auto" or empty (if asked for), "always" (ask for it), "never"
 	TLS    TLSOptions
 }
 
-// TLSOptions say how to protect a connection with TLS. A server is verified by its certificate's chain and name,
-// unless Pin says which certificate it must have.
+// TLSOptions configure TLS for a connection. The server's certificate must have a valid
+// chain and name, unless Pin names the certificate.
 type TLSOptions struct {
 	Enabled    bool
-	ServerName string // the name in the certificate; empty: the host
-	Pin        string // fingerprint of the server's certificate: "SHA256:" and base64, or hex with or without colons
+	ServerName string // name in the certificate; empty: the host
+	Pin        string // fingerprint of the certificate: "SHA256:" and base64, or hex with or without colons
 }
 
-// LocalOptions say which program to start on this machine. There is no shell but the one that Argv names. With the
-// terminal disabled it runs on pipes, and is started by the first Exec.
+// LocalOptions describe a program to start on this machine. No shell runs unless Argv
+// names one. With PTY.Disabled the program runs on pipes, and the first Exec starts it.
 type LocalOptions struct {
 	Argv []string // the program and its arguments
-	// Program is the absolute path of the file that is started, whatever Argv[0] calls it: the one that a Gate has judged.
-	// Empty: the file is looked for by Argv[0].
+	// Program is the absolute path of the file to start, whatever Argv[0] is: the file that
+	// a Gate has judged. Empty: Argv[0] is looked up.
 	Program string
-	Dir     string   // working directory; empty: this process's
-	Env     []EnvVar // added to an environment that is otherwise the operator's choice
-	Bare    bool     // as after env -i: no PATH, HOME or TERM but what Env and the operator's choice have
-	Title   string   // for people: what the terminal is for
+	Dir     string   // working directory; empty: that of this process
+	Env     []EnvVar // added to the operator's environment
+	Bare    bool     // like env -i: only the variables of Env and of the operator, no PATH, HOME or TERM
+	Title   string   // purpose of the terminal, for people
 	Limits  Limits
 }
 
-// Limits bound what a program may use. Zero fields set no bound. All but Processes hold for each process by itself.
+// Limits bound the resources of a program. A zero field is no limit. All limits except
+// Processes apply to each process separately.
 type Limits struct {
-	CPUSeconds  int   // processor time
+	CPUSeconds  int   // CPU time
 	MemoryBytes int64 // address space
 	OpenFiles   int
-	Processes   int // more than that cannot run at a time
+	Processes   int // processes at the same time
 }
 
-// Min returns for each bound the lower one of l and o.
+// Min returns the lower of l and o for each limit.
 func (l Limits) Min(o Limits) Limits {
 	return Limits{
 		CPUSeconds: lower(l.CPUSeconds, o.CPUSeconds), MemoryBytes: lower(l.MemoryBytes, o.MemoryBytes),
@@ -113,7 +115,7 @@ func (l Limits) Min(o Limits) Limits {
 	}
 }
 
-// lower returns the lower bound, where zero is none.
+// lower returns the lower of two limits, where zero means no limit.
 func lower[T int | int64](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b

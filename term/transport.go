@@ -8,26 +8,30 @@ import (
 
 // A Transport is the byte stream of one terminal.
 //
-// Read has a single caller, the session's pump, and is never given a buffer shorter than 4 KiB. Write has one
-// caller at a time. Close may be called at any time, by anyone, more than once; it must wake a blocked Read and
-// a blocked Write and must itself return within a second, whatever state the far side is in.
+// Read has a single caller, the session's pump, with a buffer of at least 4 KiB. Write
+// has one caller at a time. Close may be called at any time, from any goroutine and more
+// than once. It must wake a blocked Read and a blocked Write, and must return within a
+// second, in any state of the far side.
 type Transport interface {
 	io.ReadWriteCloser
 
-	// Resize tells the far side the new size of the window, in character cells.
-	// A transport that has no window returns an Error of kind Unsupported.
+	// Resize tells the far side the new size of the window in characters. A transport
+	// without a window returns an Error of kind Unsupported.
 	Resize(cols, rows int) error
 }
 
-// The optional interfaces of a Transport are looked up once, when its session is made. A Transport must
-// therefore never be wrapped in another one: the wrapper would hide them.
+// Optional interfaces of a Transport. They are looked up once, when its session is
+// created. A Transport must not be wrapped in another one, because the wrapper would hide
+// them.
 type (
-	// An Execer runs a command beside the terminal, on a channel of its own, with a true exit status.
+	// An Execer runs a command on its own channel beside the terminal and reports its exit
+	// status.
 	//
-	// Exec returns when the command has ended or ctx is done. When ctx ends first it stops the command as far
-	// as the far side allows (TERM, then KILL, then closing the channel) and says so in Exit.Killed.
-	// A command that failed is an Exit, not an error; an error means that the command could not be started, or
-	// that its end could not be observed.
+	// Exec returns when the command has ended or ctx is done. If ctx ends first, Exec stops
+	// the command as far as the far side allows (TERM, then KILL, then closing the channel)
+	// and reports the outcome in Exit.Killed. A command that failed is an Exit, not an
+	// error. An error means that the command could not be started, or that its end could not
+	// be observed.
 	Execer interface {
 		Exec(ctx context.Context, r ExecRequest, stdout, stderr io.Writer) (Exit, error)
 	}
@@ -37,46 +41,48 @@ type (
 		Signal(ctx context.Context, name string) error
 	}
 
-	// A Subsystemer starts a subsystem of the far side by name, such as "sftp" (RFC 4254 section 6.5), beside the
-	// terminal. ctx bounds the start only. Close ends the channel, wakes a Read and a Write that wait, and returns at once.
+	// A Subsystemer starts a subsystem of the far side by name, for example "sftp" (RFC 4254
+	// section 6.5), beside the terminal. ctx limits only the start. Close ends the channel,
+	// wakes a blocked Read and Write, and returns at once.
 	Subsystemer interface {
 		Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error)
 	}
 
-	// A Waiter knows how the program at the far end of the terminal ended. Wait is called once, after Read
-	// has failed; it must not block.
+	// A Waiter reports how the program at the far end of the terminal ended. Wait is called
+	// once, after Read has failed; it must not block.
 	Waiter interface {
 		Wait() (Exit, error)
 	}
 
-	// A Describer knows how the terminal was reached and what it can do. Describe answers for this moment: what a
-	// device negotiates later (Telnet) changes the answer. It does not block.
+	// A Describer describes the terminal and its connection. The answer is valid for the
+	// moment only, since a device may negotiate further (Telnet). Describe must not block.
 	Describer interface {
 		Describe() Description
 	}
 
-	// A KeySender presses the keys that have no byte of their own (KeyBreak and the others): its protocol has a
-	// command for them. A key that this protocol or this server cannot press is an Error of kind Unsupported that
-	// names it. SendKey may be called beside Write.
+	// A KeySender presses keys that have no byte of their own (KeyBreak and the others) by a
+	// command of its protocol. For a key that the protocol or the server does not support,
+	// SendKey returns an Error of kind Unsupported. SendKey may be called concurrently with
+	// Write.
 	KeySender interface {
 		SendKey(ctx context.Context, name string) error
 	}
 
-	// A Divider says where data may be cut that is too long for one Write, if its protocol sends the end of a Write in
-	// another way than the middle. Divide returns how many bytes of data the next Write may take: at least 1, at most
-	// limit, which is less than len(data).
+	// A Divider says where to cut data that is too long for one Write, if its protocol
+	// encodes the end of a Write differently from the middle. Divide returns the number of
+	// bytes for the next Write: at least 1, at most limit, which is less than len(data).
 	Divider interface {
 		Divide(data []byte, limit int) int
 	}
 )
 
-// The keys of a KeySender.
+// Keys of a KeySender.
 const (
 	KeyBreak            = "break"             // a serial line's break condition (RFC 4335, RFC 2217), or Telnet's BRK
-	KeyInterruptProcess = "interrupt_process" // Telnet IP (RFC 854); ctrl_c is what most servers expect instead
+	KeyInterruptProcess = "interrupt_process" // Telnet IP (RFC 854); most servers expect ctrl_c instead
 	KeyAbortOutput      = "abort_output"      // Telnet AO
 	KeyAreYouThere      = "ayt"               // Telnet AYT
-	KeyEndOfFile        = "eof"               // Telnet EOF (RFC 1184); ctrl_d is what most servers expect instead
+	KeyEndOfFile        = "eof"               // Telnet EOF (RFC 1184); most servers expect ctrl_d instead
 )
 
 // ProtocolKeys returns the names of the keys of a KeySender.
@@ -84,46 +90,46 @@ func ProtocolKeys() []string {
 	return []string{KeyBreak, KeyInterruptProcess, KeyAbortOutput, KeyAreYouThere, KeyEndOfFile}
 }
 
-// A Dialer opens a terminal. There is one per protocol, handed to the session manager in a map.
+// A Dialer opens a terminal. The session manager has one for each protocol.
 //
-// The context is the session's, not the call's: it ends when the session is closed. A Dialer enforces
-// Target.ConnectTimeout itself, not counting the time during which it waits for p to answer.
-// Its errors are *Error.
+// The context is that of the session, not of the call: it ends when the session is
+// closed. A Dialer must enforce Target.ConnectTimeout itself, not counting the time
+// during which it waits for p to answer. Its errors are *Error.
 //
-// A Dialer that connects to other machines asks approve about what it has planned before the first byte goes to any of
-// them, does just that, and connects to the very addresses that it has asked about. p may be nil, and so may approve,
-// which then allows everything.
+// A Dialer that connects to other machines must ask approve about its plan before it
+// sends the first byte to any of them, carry out exactly this plan, and connect only to
+// the addresses in it. p and approve may be nil; a nil approve allows everything.
 type Dialer func(ctx context.Context, t Target, p Prompter, approve Approve) (Transport, error)
 
-// An ExecRequest is a command to run on a channel of its own.
+// An ExecRequest is a command to run on its own channel.
 type ExecRequest struct {
-	Command string        // for the far side's shell
-	Dir     string        // working directory; empty: wherever the far side starts commands
-	Env     []EnvVar      // in order; a variable the far side refuses is an error, the command does not run
-	Stdin   []byte        // given to the command, followed by end of file
-	Grace   time.Duration // how long the command may take to obey TERM before KILL; zero: 2 s
+	Command string        // a line for the far side's shell
+	Dir     string        // working directory; empty: the far side's default
+	Env     []EnvVar      // in order; if the far side refuses one, the command must not run
+	Stdin   []byte        // the whole standard input
+	Grace   time.Duration // time between TERM and KILL; 0: 2 s
 }
 
 // An EnvVar is one environment variable.
 type EnvVar struct{ Name, Value string }
 
-// An Exit says how a program ended.
+// An Exit describes how a program ended.
 type Exit struct {
-	Started    bool   // the command was asked for: it may have run, even if nothing else is known
+	Started    bool   // the far side was asked to start it, so it may have run
 	Known      bool   // the far side reported Code or Signal
 	Code       int    // exit status; 128 plus the signal's number when Signal is set; valid if Known
 	Signal     string // name of the signal that ended it, without "SIG"; empty if none
-	Background bool   // it ended, but something it started still holds its output open
-	Killed     string // how stopping it ended: "" (not tried), "yes", or "unknown" (no proof that it is gone)
-	Usage      Usage  // zero: not known
-	Limit      string // the bound of Limits that it met: "cpu_s", "memory_bytes", "open_files", "processes"; empty: none is known
-	Suspected  string // as Limit, if it may have met that, and the system does not tell
+	Background bool   // it ended, but a process that it started keeps its output open
+	Killed     string // result of stopping it: "" (not tried), "yes", or "unknown" (it may still run)
+	Usage      Usage  // zero: unknown
+	Limit      string // the limit that it reached: "cpu_s", "memory_bytes", "open_files", "processes"; empty: unknown
+	Suspected  string // as Limit, if it may have reached that and the system does not report it
 }
 
-// Usage is what a program, and those it has waited for, have used.
+// Usage is the resource usage of a program and the children for which it has waited.
 type Usage struct {
 	CPU    time.Duration // user and system
-	MaxRSS int64         // the most memory that one of them held, in KiB
+	MaxRSS int64         // largest memory of one process in KiB
 }
 
 // A Process is the program of a local session.
@@ -135,18 +141,18 @@ type Process struct {
 	Limits Limits
 }
 
-// A Description says how a terminal was reached and what it can do.
+// A Description describes a terminal and its connection.
 type Description struct {
 	PTY           bool   // the far side runs on a pseudo-terminal
-	ServerBanner  string // what the server said before authentication (RFC 4252 section 5.4), or a console's greeting
+	ServerBanner  string // text before authentication (RFC 4252 section 5.4), or the banner of a console
 	ServerVersion string // identification string (RFC 4253 section 4.2)
 	HostKey       string // fingerprint of the accepted host key, "SHA256:..."
-	AuthMethod    string // the authentication method that succeeded last
+	AuthMethod    string // the last authentication method that succeeded
 	Algorithms    Algorithms
-	Security      string   // what a person should know about how the bytes travel; empty: they are protected
+	Security      string   // a warning about the protection of the bytes; empty: they are protected
 	TLS           *TLS     // nil: none
-	Telnet        *Telnet  // nil: another protocol
-	Process       *Process // nil: another machine's
+	Telnet        *Telnet  // nil: not Telnet
+	Process       *Process // nil: a program on another machine
 	Ladder        []Hop
 	Warnings      []string
 	Capabilities  Capabilities
@@ -168,7 +174,7 @@ type TLS struct {
 	Verified    string `json:"verified"`    // "chain": by authority and name; "pin": by fingerprint; "no"
 }
 
-// Telnet is what is agreed on a Telnet connection at the moment. Options are named as in the IANA registry, in
+// Telnet is the present state of a Telnet connection. Options are named as in the IANA registry, in
 // lower case with underscores ("echo", "terminal_type", "naws").
 type Telnet struct {
 	Raw        bool     `json:"raw"`                  // the far side has not spoken Telnet: bytes go as they are
