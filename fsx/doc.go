@@ -1,5 +1,5 @@
-// Package fsx reaches files: those of this machine that lie in folders the operator has named, and those that an SFTP
-// server shows.
+// Package fsx reads and writes files: those of this machine below folders that the operator
+// has named, and those of an SFTP server. For example:
 //
 //	files, err := fsx.NewLocal([]string{"/srv/app"}, fsx.Limits{})
 //	if err != nil {
@@ -8,15 +8,17 @@
 //	defer files.Close()
 //	data, err := files.Read(ctx, term.FileRead{Path: "/srv/app/config.toml"})
 //
-// Both are [term.Files], with the same arguments, the same results and the same way to replace a file: a temporary file
-// beside it is written, forced to the disk, and renamed over it. Only regular files are read and written: a FIFO never
-// blocks a call, and a device is never opened.
+// Both implement [term.Files], with the same arguments and results. Both replace a file in
+// the same way: they write a temporary file beside it, force it to the disk, and rename it.
+// Only regular files are read and written: a FIFO must never block a call, and a device must
+// never be opened.
 //
-// [Local] never leaves its folders: no "..", no absolute path and no symbolic link leads out, also when one is put there
-// in the middle of a call (see [os.Root]). What it cannot see is a file of elsewhere that somebody with rights inside has
-// given a second name there (a hard link), or a file system that is mounted there.
+// [Local] never leaves its folders: no "..", absolute path or symbolic link leads out, even
+// if one is created during a call (see [os.Root]). It cannot detect a hard link to a file
+// elsewhere, created by a process with rights inside, or a file system mounted inside.
 //
-// [SFTP] shows whatever the account on the far side may see: there the server is the one who judges.
+// [SFTP] gives access to every file that the remote account can use; the server enforces the
+// rights.
 //
 // The names may change before 1.0.
 package fsx

@@ -11,14 +11,16 @@ import (
 	"ptyctl/term"
 )
 
-// The operations, as their errors name them.
+// The operations, by their names in errors.
 const (
 	opRead  = string(term.VerbFileRead)
 	opWrite = string(term.VerbFileWrite)
 )
 
-// fault is the error for the caller of a system call, or of a request to a server, that failed.
+// fault converts the error of a system call, or of a request to a server, to one
+// for the caller.
 func fault(op, path string, err error) error {
+	// An error of this package has its message already.
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		return e
 	}
@@ -51,7 +53,7 @@ func fault(op, path string, err error) error {
 		why = "a file may not become that large there"
 	default:
 		why = err.Error()
-		if p, ok := errors.AsType[*fs.PathError](err); ok { // whose path may be relative to the root
+		if p, ok := errors.AsType[*fs.PathError](err); ok { // without its path, which may be relative to the root
 			why = p.Err.Error()
 		}
 	}
@@ -59,9 +61,10 @@ func fault(op, path string, err error) error {
 	return e
 }
 
+// noSpace is the reason of a write to a full disk.
 const noSpace = "no space is left there (or none for this account); make room, then write again"
 
-// denied is the refusal of a path that lies outside of the roots.
+// denied returns the error for a path outside of the roots.
 func denied(op, format string, args ...any) error {
 	return &term.Error{
 		Op:      op,
@@ -71,7 +74,7 @@ func denied(op, format string, args ...any) error {
 	}
 }
 
-// invalid is the refusal of a path that means nothing.
+// invalid returns the error for an invalid path.
 func invalid(op, format string, args ...any) error {
 	return &term.Error{
 		Op:      op,
@@ -81,7 +84,7 @@ func invalid(op, format string, args ...any) error {
 	}
 }
 
-// regular refuses what is no regular file.
+// regular returns an error unless mode is that of a regular file.
 func regular(op, path string, mode fs.FileMode) error {
 	var what string
 	switch t := mode.Type(); {
@@ -110,7 +113,7 @@ func regular(op, path string, mode fs.FileMode) error {
 	}
 }
 
-// checkPath refuses a path that no system takes.
+// checkPath refuses a path that no system accepts.
 func checkPath(op, path string) error {
 	switch {
 	case path == "":
@@ -123,9 +126,10 @@ func checkPath(op, path string) error {
 	return nil
 }
 
+// maxPath is the longest path in bytes (PATH_MAX of Linux).
 const maxPath = 4096
 
-// quote shows a path in a message, on one line, shortened.
+// quote returns a path for a message: on one line, and shortened to its end.
 func quote(path string) string {
 	const most = 256
 	if len(path) > most {

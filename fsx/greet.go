@@ -8,7 +8,8 @@ import (
 	"io"
 )
 
-// Packets and extensions (draft-ietf-secsh-filexfer-02 section 3, and OpenSSH's PROTOCOL file, section 4.8).
+// Packets and extensions (draft-ietf-secsh-filexfer-02 section 3, and OpenSSH's
+// PROTOCOL, section 4.8).
 const (
 	packetInit          = 1
 	packetVersion       = 2
@@ -20,21 +21,23 @@ const (
 )
 
 const (
-	block       = 32 << 10  // the payload that every server takes (draft-ietf-secsh-filexfer-02 section 3)
-	maxGreeting = 64 << 10  // of the server's; OpenSSH's has some hundred bytes
-	maxPayload  = 255 << 10 // of one read or write; the client takes no packet beyond 256 KiB
-	overhead    = 1 << 10   // of a packet, besides its payload; more than any handle makes
+	block       = 32 << 10  // the payload that every server accepts (draft-ietf-secsh-filexfer-02 section 3)
+	maxGreeting = 64 << 10  // longest first packet of a server; OpenSSH's has some hundred bytes
+	maxPayload  = 255 << 10 // largest payload of one read or write; the client accepts packets of 256 KiB
+	overhead    = 1 << 10   // most bytes of a packet besides its payload
 )
 
-// A greeting is what the server has said first, and the way to it from there.
+// A greeting is the result of the first packets, and the streams for the client
+// library after them.
 type greeting struct {
-	in      io.Reader // on which the client finds the server's version once more
-	out     io.Writer // which drops the client's own, because the server has ours
-	payload int       // of one read or write, as far as the server takes it
+	in      io.Reader // repeats the server's version for the client library
+	out     io.Writer // drops the library's own version, because the server has ours
+	payload int       // largest payload of one read or write that the server accepts
 }
 
-// greet begins the protocol, and asks the server how large a packet may be. The client library cannot ask that: it would
-// stay at what every server takes, and large packets are a third faster.
+// greet starts the protocol, and asks the server for its largest packet. The client
+// library cannot ask for it: it would use the size that every server accepts, and
+// large packets are a third faster.
 func greet(channel io.ReadWriter) (greeting, error) {
 	g := greeting{payload: block}
 	if _, err := channel.Write(packet(packetInit, binary.BigEndian.AppendUint32(nil, protocolVersion))); err != nil {
@@ -48,7 +51,7 @@ func greet(channel io.ReadWriter) (greeting, error) {
 		return g, fmt.Errorf("the first packet is of type %d", kind)
 	}
 	if announces(version[4:], extLimits) {
-		request := binary.BigEndian.AppendUint32(nil, 0) // an id that the client does not use: its own begin at 1
+		request := binary.BigEndian.AppendUint32(nil, 0) // request id 0: the library's own begin at 1
 		if _, err := channel.Write(packet(packetExtended, appendString(request, extLimits))); err != nil {
 			return g, err
 		}
@@ -60,12 +63,15 @@ func greet(channel io.ReadWriter) (greeting, error) {
 			g.payload = payload(reply[4:])
 		}
 	}
+	// The library starts the protocol itself: it gets the server's version again,
+	// and its own first packet is dropped.
 	g.in = io.MultiReader(bytes.NewReader(packet(packetVersion, version)), channel)
 	g.out = &skipping{w: channel, left: len(packet(packetInit, make([]byte, 4)))}
 	return g, nil
 }
 
-// payload is the largest that a server's limits allow: of a packet, of a read and of a write. Zero is none.
+// payload returns the largest payload within a server's limits: on a packet, a read
+// and a write. A zero limit means no limit.
 func payload(limits []byte) int {
 	most := uint64(maxPayload)
 	for i, less := range []uint64{overhead, 0, 0} {
@@ -76,7 +82,8 @@ func payload(limits []byte) int {
 	return max(int(most), 1<<10)
 }
 
-// announces reports whether a list of extensions, each a name and its data, has the name.
+// announces reports whether a list of extensions, each a name and its data,
+// contains name.
 func announces(list []byte, name string) bool {
 	for len(list) > 0 {
 		var found string
@@ -94,11 +101,13 @@ func announces(list []byte, name string) bool {
 	return false
 }
 
+// packet returns the wire form of a packet: its length, its kind and its content.
 func packet(kind byte, content []byte) []byte {
 	p := binary.BigEndian.AppendUint32(nil, uint32(len(content)+1))
 	return append(append(p, kind), content...)
 }
 
+// readPacket reads one packet of at most maxGreeting bytes.
 func readPacket(r io.Reader) (kind byte, content []byte, err error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -108,6 +117,8 @@ func readPacket(r io.Reader) (kind byte, content []byte, err error) {
 		return 0, nil, err
 	}
 	n := binary.BigEndian.Uint32(head[:])
+	// A shell that prints text at login is not an SFTP server: its text gives a
+	// huge length.
 	if n == 0 || n > maxGreeting {
 		return 0, nil, fmt.Errorf("the first bytes are %q, which begin no packet", head)
 	}
@@ -116,10 +127,12 @@ func readPacket(r io.Reader) (kind byte, content []byte, err error) {
 	return head[4], content, err
 }
 
+// appendString appends a string with its length.
 func appendString(p []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint32(p, uint32(len(s))), s...)
 }
 
+// cutString splits off the string at the front of p.
 func cutString(p []byte) (s string, rest []byte, ok bool) {
 	if len(p) < 4 {
 		return "", nil, false
@@ -131,12 +144,13 @@ func cutString(p []byte) (s string, rest []byte, ok bool) {
 	return string(p[:n]), p[n:], true
 }
 
-// skipping drops the first bytes that are written to it.
+// skipping is a writer that drops its first bytes.
 type skipping struct {
 	w    io.Writer
 	left int
 }
 
+// Write implements io.Writer.
 func (s *skipping) Write(p []byte) (int, error) {
 	n := min(s.left, len(p))
 	if s.left -= n; n == len(p) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A script is a server that says what it has to say, and keeps what it is told.
+// A script is a server with fixed answers, which records the requests.
 type script struct {
 	io.Reader
 	told bytes.Buffer

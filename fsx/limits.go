@@ -8,13 +8,14 @@ import (
 	"ptyctl/term"
 )
 
-// Limits bound what one call may move.
+// Limits bound the size of one call.
 type Limits struct {
-	Read    int64 // bytes; 0: 1 MiB
-	Write   int64 // bytes; 0: 4 MiB
-	Entries int   // of a folder; 0: 1000
+	Read    int64 // bytes of one read; 0: 1 MiB
+	Write   int64 // bytes of one write; 0: 4 MiB
+	Entries int   // entries of one listing; 0: 1000
 }
 
+// withDefaults returns l with defaults in place of zero fields.
 func (l Limits) withDefaults() Limits {
 	if l.Read <= 0 {
 		l.Read = 1 << 20
@@ -28,7 +29,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// read is how many bytes a read may return.
+// read returns the most bytes that a read may return.
 func (l Limits) read(r term.FileRead) (int64, error) {
 	if r.Offset < 0 || r.Max < 0 {
 		return 0, &term.Error{
@@ -42,10 +43,10 @@ func (l Limits) read(r term.FileRead) (int64, error) {
 	if r.Max > 0 {
 		most = min(r.Max, l.Read)
 	}
-	return min(most, math.MaxInt64-r.Offset), nil // no file has more, whatever a server sends
+	return min(most, math.MaxInt64-r.Offset), nil // no offset beyond int64, for any data of a server
 }
 
-// list is how many entries a listing may have.
+// list returns the most entries that a listing may have.
 func (l Limits) list(n int) int {
 	if n <= 0 {
 		return l.Entries
@@ -53,7 +54,7 @@ func (l Limits) list(n int) int {
 	return min(n, l.Entries)
 }
 
-// write refuses what is too large, and what contradicts itself.
+// write refuses data that is too large, and modes other than permissions.
 func (l Limits) write(w term.FileWrite) error {
 	if n := int64(len(w.Data)); n > l.Write {
 		return &term.Error{
@@ -76,8 +77,9 @@ func (l Limits) write(w term.FileWrite) error {
 	return nil
 }
 
-// What is read or written between two looks at whether the call has ended: more where it goes fast, so that nothing waits
-// for the looks, and less where it goes slowly, so that they come in time.
+// The sizes of data between two checks whether the call has ended: larger if the
+// transfer is fast, so that the checks cost nothing, and smaller if it is slow, so
+// that they come in time.
 const (
 	piece      = 4 << 20
 	firstPiece = 256 << 10
@@ -87,15 +89,16 @@ const (
 	slow  = time.Second
 )
 
-// A pace is how large the next piece is. The zero pace is at its start.
+// A pace chooses the size of the next piece. The zero value starts with firstPiece.
 type pace struct {
 	size  int64
 	began time.Time
 }
 
-// next returns the size of the next piece, and takes its time.
+// next returns the size of the next piece, and starts its time.
 func (p *pace) next() int64 {
 	now := time.Now()
+	// The time of the last piece shows the speed of the transfer.
 	switch took := now.Sub(p.began); {
 	case p.size == 0:
 		p.size = firstPiece

@@ -14,8 +14,9 @@ import (
 	"ptyctl/term"
 )
 
-// Local is the files below some folders of this machine. A path is absolute, or relative to the only one of them. Make it
-// with NewLocal.
+// Local gives access to the files below some folders of this machine. A path is
+// absolute, or relative to the folder if there is only one. Create it with
+// NewLocal.
 type Local struct {
 	roots  []root
 	limits Limits
@@ -23,7 +24,8 @@ type Local struct {
 
 var _ term.Files = (*Local)(nil)
 
-// NewLocal opens the folders, which must exist. They are held open: what is later put in the place of one is not seen.
+// NewLocal opens the folders, which must exist. They stay open, so a folder
+// replaced later is not seen.
 func NewLocal(roots []string, limits Limits) (*Local, error) {
 	l := &Local{limits: limits.withDefaults()}
 	for _, name := range roots {
@@ -36,11 +38,13 @@ func NewLocal(roots []string, limits Limits) (*Local, error) {
 	return l, nil
 }
 
+// openRoot opens one folder.
 func openRoot(name string) (root, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
 		return root{}, err
 	}
+	// A caller may name files by either path.
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return root{}, err
@@ -61,10 +65,10 @@ func (l *Local) Close() error {
 	return errors.Join(errs...)
 }
 
-// Lost implements term.Files.
+// Lost implements term.Files. Local files are never lost.
 func (l *Local) Lost() <-chan struct{} { return nil }
 
-// Read implements term.Files.
+// Read implements term.Files. It reads at most the limit, from r.Offset on.
 func (l *Local) Read(ctx context.Context, r term.FileRead) (term.FileData, error) {
 	most, err := l.limits.read(r)
 	if err != nil {
@@ -84,12 +88,13 @@ func (l *Local) Read(ctx context.Context, r term.FileRead) (term.FileData, error
 		return term.FileData{}, p.fault(opRead, err)
 	}
 	d.Next = r.Offset + int64(len(d.Data))
+	// The size may be wrong, so only another read shows whether more follows.
 	d.Truncated = int64(len(d.Data)) == most && more(f, d.Next)
 	return d, nil
 }
 
-// readAt reads to the end of the file, or until there are most bytes. The size is a hint: some files (of /proc) have more
-// than they say, and others grow.
+// readAt reads to the end of the file, or most bytes. size is only a hint: some
+// files, for example in /proc, have more bytes than their size, and others grow.
 func readAt(ctx context.Context, f io.ReaderAt, r term.FileRead, most, size int64) ([]byte, error) {
 	data := make([]byte, 0, max(min(most, size-r.Offset), 0))
 	var p pace
@@ -98,6 +103,7 @@ func readAt(ctx context.Context, f io.ReaderAt, r term.FileRead, most, size int6
 			return nil, err
 		}
 		n := min(most-int64(len(data)), p.next())
+		// The size was a hint: grow in small steps, because the end may be near.
 		if left := int64(cap(data) - len(data)); left == 0 {
 			data = slices.Grow(data, int(min(n, 32<<10)))
 		}
@@ -117,14 +123,15 @@ func readAt(ctx context.Context, f io.ReaderAt, r term.FileRead, most, size int6
 	return data, nil
 }
 
-// more reports whether the file goes on at offset.
+// more reports whether the file has data at offset.
 func more(f io.ReaderAt, offset int64) bool {
 	n, _ := f.ReadAt(make([]byte, 1), offset)
 	return n > 0
 }
 
-// open opens a regular file, and nothing else. What is no regular file is refused before it is opened, because opening
-// some devices does something; what is put there in between is opened without waiting, and refused then.
+// open opens a regular file only. Any other file is refused before it is opened,
+// because opening some devices has an effect. A file replaced in between is opened
+// without blocking, and refused then.
 func (p place) open(op string, flags int, mode fs.FileMode) (*os.File, fs.FileInfo, error) {
 	info, err := p.dir.Lstat(p.rel)
 	if err == nil {
@@ -135,7 +142,7 @@ func (p place) open(op string, flags int, mode fs.FileMode) (*os.File, fs.FileIn
 		return nil, nil, p.fault(op, err)
 	}
 	f, err := p.dir.OpenFile(p.rel, flags|nonblock, mode)
-	if errors.Is(err, syscall.ENXIO) { // a FIFO that nobody reads
+	if errors.Is(err, syscall.ENXIO) { // a FIFO without a reader
 		return nil, nil, regular(op, p.given, fs.ModeNamedPipe)
 	}
 	if err != nil {
@@ -151,7 +158,7 @@ func (p place) open(op string, flags int, mode fs.FileMode) (*os.File, fs.FileIn
 	return f, info, nil
 }
 
-// fault is the error for the caller of what failed at p.
+// fault converts an error at p to one for the caller.
 func (p place) fault(op string, err error) error {
 	var own *term.Error
 	if errors.As(err, &own) || ended(err) || errors.As(err, new(syscall.Errno)) || errors.Is(err, fs.ErrNotExist) ||
@@ -159,7 +166,8 @@ func (p place) fault(op string, err error) error {
 		errors.Is(err, fs.ErrClosed) {
 		return fault(op, p.given, err)
 	}
-	// os.Root has an error of its own for what leads out, and no name for it; all others come from the system.
+	// The error of os.Root for a path that leads out has no name; all other errors
+	// come from the system.
 	return denied(
 		op,
 		"%s leads out of the folder that it lies in (fs.roots), by a symbolic link that was put there just now: %v",
@@ -168,11 +176,13 @@ func (p place) fault(op string, err error) error {
 	)
 }
 
+// ended reports whether the error is that of an ended context.
 func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// Stat implements term.Files.
+// Stat implements term.Files. It does not follow a symbolic link in the last
+// component.
 func (l *Local) Stat(_ context.Context, path string) (term.FileEntry, error) {
 	p, err := l.find(opRead, path, false)
 	if err != nil {
@@ -189,11 +199,13 @@ func (l *Local) Stat(_ context.Context, path string) (term.FileEntry, error) {
 	return e, nil
 }
 
+// entry returns the facts about a file.
 func entry(name string, info fs.FileInfo) term.FileEntry {
 	return term.FileEntry{Name: name, Mode: info.Mode(), Size: info.Size(), Modified: info.ModTime()}
 }
 
-// List implements term.Files.
+// List implements term.Files. It reads the whole folder, and keeps only the entries
+// after r.After.
 func (l *Local) List(ctx context.Context, r term.FileList) (term.FileListing, error) {
 	p, err := l.find(opRead, r.Path, true)
 	if err != nil {
@@ -231,12 +243,12 @@ func (l *Local) List(ctx context.Context, r term.FileList) (term.FileListing, er
 	var names []string
 	names, out.Last, out.More = page.names()
 	for _, name := range names {
-		if info, err := p.dir.Lstat(filepath.Join(p.rel, name)); err == nil { // otherwise it is gone by now
+		if info, err := p.dir.Lstat(filepath.Join(p.rel, name)); err == nil { // otherwise it was removed meanwhile
 			out.Entries = append(out.Entries, entry(name, info))
 		}
 	}
 	return out, nil
 }
 
-// String names the folders.
+// String names the folders, for messages.
 func (l *Local) String() string { return fmt.Sprintf("files below %s", l.names()) }

@@ -17,7 +17,7 @@ import (
 	"ptyctl/term"
 )
 
-// newLocal offers a fresh folder, which it returns with its links resolved.
+// newLocal returns a Local of a new folder, and the folder with its links resolved.
 func newLocal(tb testing.TB, l Limits) (*Local, string) {
 	tb.Helper()
 	root, err := filepath.EvalSymlinks(tb.TempDir())
@@ -64,7 +64,7 @@ func wantKind(tb testing.TB, err error, kind term.Kind, words ...string) {
 	}
 }
 
-// wantNoLeftovers fails if a write has left its temporary file.
+// wantNoLeftovers fails if a temporary file is left.
 func wantNoLeftovers(tb testing.TB, dir string) {
 	tb.Helper()
 	left, err := filepath.Glob(filepath.Join(dir, ".ptyctl-*"))
@@ -112,7 +112,7 @@ func testReadParts(t *testing.T, files term.Files, root string) {
 	}
 }
 
-// TestReadUnsized reads files whose size the system does not know beforehand.
+// TestReadUnsized reads files with an unknown size.
 func TestReadUnsized(t *testing.T) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		return // only Linux has such files
@@ -137,13 +137,13 @@ func TestWrite(t *testing.T) {
 	mode := func(m fs.FileMode) *fs.FileMode { return &m }
 	for _, tt := range []struct {
 		name       string
-		before     string // "": there is no file
+		before     string // "" means no file
 		beforeMode fs.FileMode
 		w          term.FileWrite
 		want       string
-		wantMode   fs.FileMode // 0: not looked at
+		wantMode   fs.FileMode // 0 means any
 		created    bool
-		sameFile   bool // it must be the one that was there
+		sameFile   bool // the file must be the same one as before
 	}{
 		{name: "new", w: term.FileWrite{Data: []byte("new")}, want: "new", created: true},
 		{name: "new with mode", w: term.FileWrite{Data: []byte("new"), Mode: mode(0o777)}, want: "new", wantMode: 0o777, created: true},
@@ -195,7 +195,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestOutside is about every way to name what does not lie below the root.
+// TestOutside checks every way to name a file outside of the root.
 func TestOutside(t *testing.T) {
 	files, root := newLocal(t, Limits{})
 	outside := t.TempDir()
@@ -213,8 +213,9 @@ func TestOutside(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		filepath.Join(outside, "secret"), up + "/secret", root + "/" + up + "/secret", "/etc/passwd", "..", "../..", root + "/..", root + "-sibling", "/",
-		root + "/absolute", root + "/relative", root + "/folder/secret", root + "/chain", root + "/etc/passwd", "absolute", "./relative",
+		filepath.Join(outside, "secret"), up + "/secret", root + "/" + up + "/secret", "/etc/passwd", "..", "../..",
+		root + "/..", root + "-sibling", "/", root + "/absolute", root + "/relative", root + "/folder/secret",
+		root + "/chain", root + "/etc/passwd", "absolute", "./relative",
 		root + "/parent/x", root + "/new", root + "/dangling", root + "/folder",
 	} {
 		t.Run(path, func(t *testing.T) {
@@ -239,14 +240,16 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestInside is about links that stay below the root, whichever way they are written.
+// TestInside checks links that stay below the root, in every spelling.
 func TestInside(t *testing.T) {
 	files, root := newLocal(t, Limits{})
 	if err := os.MkdirAll(filepath.Join(root, "a", "b"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	put(t, filepath.Join(root, "a", "b", "file"), "old")
-	for name, target := range map[string]string{"abs": filepath.Join(root, "a"), "rel": "a/b", "a/up": "../rel/file", "abs2": "abs/b/../../a/up"} {
+	for name, target := range map[string]string{
+		"abs": filepath.Join(root, "a"), "rel": "a/b", "a/up": "../rel/file", "abs2": "abs/b/../../a/up",
+	} {
 		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +332,7 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// TestCanceled ends a write in the middle: the old file stays.
+// TestCanceled ends a write in the middle: the old file must stay.
 func TestCanceled(t *testing.T) {
 	files, root := newLocal(t, Limits{Write: 64 << 20, Read: 64 << 20})
 	put(t, filepath.Join(root, "file"), "old")
@@ -383,7 +386,7 @@ func testList(t *testing.T, files term.Files, root string) {
 		if after = l.Last; len(l.Entries) != 7 {
 			t.Fatalf("a page of %d entries", len(l.Entries))
 		}
-		// What comes and goes in pages that are read already moves nothing.
+		// Changes in pages already read must not affect later pages.
 		_ = os.Remove(filepath.Join(root, "f00"))
 		put(t, filepath.Join(root, "a-new-one"), "")
 	}
@@ -392,7 +395,7 @@ func testList(t *testing.T, files term.Files, root string) {
 	}
 }
 
-// TestPage compares the page with a folder that is sorted as a whole.
+// TestPage compares the pages with a sorted folder.
 func TestPage(t *testing.T) {
 	var all []string
 	for i := range 10_000 {

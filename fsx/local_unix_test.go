@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// within fails the test if f waits: a FIFO must never block a call.
+// within fails the test if f blocks: a FIFO must never block a call.
 func within(tb testing.TB, f func()) {
 	tb.Helper()
 	done := make(chan struct{})
@@ -45,7 +45,10 @@ func TestNoRegularFile(t *testing.T) {
 			files *Local
 			path  string
 			what  string
-		}{{files, fifo, "a FIFO"}, {devices, "/dev/null", "a device"}, {devices, "/dev/zero", "a device"}, {devices, "/dev/tty", "a device"}} {
+		}{
+			{files, fifo, "a FIFO"}, {devices, "/dev/null", "a device"},
+			{devices, "/dev/zero", "a device"}, {devices, "/dev/tty", "a device"},
+		} {
 			_, err := tt.files.Read(t.Context(), term.FileRead{Path: tt.path})
 			wantKind(t, err, term.Unsupported, tt.what)
 			for _, w := range []term.FileWrite{{}, {Append: true}, {NonAtomic: true}} {
@@ -60,7 +63,7 @@ func TestNoRegularFile(t *testing.T) {
 	})
 }
 
-// TestFIFORace puts a FIFO in the place of a file while it is opened.
+// TestFIFORace replaces a file by a FIFO while it is being opened.
 func TestFIFORace(t *testing.T) {
 	files, root := newLocal(t, Limits{})
 	file := filepath.Join(root, "file")
@@ -84,7 +87,8 @@ func TestFIFORace(t *testing.T) {
 	})
 }
 
-// TestLinkRace puts a symbolic link that leads out in the place of a file, and of a folder, while they are used.
+// TestLinkRace replaces a file and a folder by symbolic links that lead out, while
+// they are in use.
 func TestLinkRace(t *testing.T) {
 	files, root := newLocal(t, Limits{})
 	outside := t.TempDir()
@@ -138,7 +142,7 @@ func TestLinkRace(t *testing.T) {
 	}
 }
 
-// swapping calls swap again and again while act is called, many times.
+// swapping calls swap repeatedly while act is called many times.
 func swapping(tb testing.TB, swap, act func()) {
 	tb.Helper()
 	stop := make(chan struct{})

@@ -11,7 +11,8 @@ import (
 	"ptyctl/term"
 )
 
-// Write implements term.Files.
+// Write implements term.Files. It replaces the file atomically unless w asks for
+// something else.
 func (l *Local) Write(ctx context.Context, w term.FileWrite) (term.FileWritten, error) {
 	if err := l.limits.write(w); err != nil {
 		return term.FileWritten{}, err
@@ -26,7 +27,7 @@ func (l *Local) Write(ctx context.Context, w term.FileWrite) (term.FileWritten, 
 	return p.replace(ctx, w)
 }
 
-// writeOver writes into the file that is there, or a new one.
+// writeOver writes into the existing file, or a new one.
 func (p place) writeOver(ctx context.Context, w term.FileWrite) (out term.FileWritten, err error) {
 	flags, mode := os.O_WRONLY|os.O_CREATE, fs.FileMode(0o666)
 	if w.Append {
@@ -35,6 +36,7 @@ func (p place) writeOver(ctx context.Context, w term.FileWrite) (out term.FileWr
 	if w.Mode != nil {
 		mode = *w.Mode
 	}
+	// The open creates the file, so whether it is new must be asked before.
 	_, missing := p.dir.Lstat(p.rel)
 	f, _, err := p.open(opWrite, flags, mode)
 	if err != nil {
@@ -69,16 +71,17 @@ func (p place) writeOver(ctx context.Context, w term.FileWrite) (out term.FileWr
 	return out, nil
 }
 
-// replace puts a new file in the place of the one that is there, if any.
+// replace replaces the file, if it exists, by a new one.
 func (p place) replace(ctx context.Context, w term.FileWrite) (out term.FileWritten, err error) {
 	old, err := p.old()
 	if err != nil {
 		return out, err
 	}
-	mode := fs.FileMode(0o600) // until all is set: it might become one that only its owner may read
+	mode := fs.FileMode(0o600) // until dress: the final file may be readable by its owner only
 	if old == nil && w.Mode == nil {
-		mode = 0o666 // less what the umask takes
+		mode = 0o666 // reduced by the umask
 	}
+	// In the same folder, because a rename must not cross file systems.
 	temp := filepath.Join(filepath.Dir(p.rel), tempName())
 	f, err := p.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -104,6 +107,7 @@ func (p place) replace(ctx context.Context, w term.FileWrite) (out term.FileWrit
 	if err == nil {
 		err = f.Close()
 	}
+	// The rename is the point of no return, so the context is checked once more.
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -117,13 +121,14 @@ func (p place) replace(ctx context.Context, w term.FileWrite) (out term.FileWrit
 	return out, nil
 }
 
-// old returns what there is of the file that is to be replaced; nil: nothing. A file that may not be written is not
-// replaced either, although its folder would allow it.
+// old returns the facts about the file to replace, or nil. A file without write
+// permission must not be replaced either, although its folder would allow it.
 func (p place) old() (fs.FileInfo, error) {
 	_, err := p.dir.Lstat(p.rel)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	// Opening for writing is the only reliable test of the permission.
 	f, info, err := p.open(opWrite, os.O_WRONLY, 0)
 	if err != nil && !busyProgram(err) {
 		return nil, err
@@ -138,7 +143,8 @@ func (p place) old() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// dress gives the new file the permissions and the owner that it is to have.
+// dress sets the permissions and the owner of the new file: those asked for, or
+// those of the old file.
 func dress(f *os.File, old fs.FileInfo, w term.FileWrite) error {
 	if err := keepOwner(f, old); err != nil {
 		return err
@@ -152,7 +158,7 @@ func dress(f *os.File, old fs.FileInfo, w term.FileWrite) error {
 	return nil
 }
 
-// pour writes the data, piece by piece, for as long as ctx lasts.
+// pour writes the data piece by piece until ctx ends.
 func pour(ctx context.Context, write func([]byte) (int, error), w term.FileWrite) (written int64, err error) {
 	var p pace
 	for written < int64(len(w.Data)) {
@@ -171,7 +177,8 @@ func pour(ctx context.Context, write func([]byte) (int, error), w term.FileWrite
 	return written, ctx.Err()
 }
 
-// partly says in an error how much was written before it: the file has changed.
+// partly adds to an error the number of bytes written before it, because the file
+// has changed.
 func partly(err error, written int64) error {
 	var e *term.Error
 	if !errors.As(err, &e) {
@@ -187,7 +194,8 @@ func partly(err error, written int64) error {
 	return &told
 }
 
-// unkeepable is the refusal to replace a file whose owner the new one could not have.
+// unkeepable returns the error for a file with an owner that the new file cannot
+// have.
 func unkeepable(err error) error {
 	return &term.Error{
 		Op: opWrite, Kind: term.AccessDenied, Err: err,
@@ -195,5 +203,5 @@ func unkeepable(err error) error {
 	}
 }
 
-// tempName is the name of a file that lies beside another for a moment.
+// tempName returns the name of a temporary file.
 func tempName() string { return ".ptyctl-" + rand.Text()[:16] + ".tmp" }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// asNobody runs the test that calls it once more, as a user whom permissions bind.
+// asNobody runs the calling test again as a user whom permissions restrict.
 func asNobody(t *testing.T) {
 	dir := t.TempDir()
 	for d := dir; d != os.TempDir() && d != "/"; d = parent(d) {

@@ -9,10 +9,11 @@ import (
 	"syscall"
 )
 
-// nonblock keeps an open from waiting: for the other end of a FIFO, or for a device.
+// nonblock prevents an open from blocking on a FIFO or a device.
 const nonblock = syscall.O_NONBLOCK
 
-// busyProgram reports whether a file cannot be written because it runs: it can still be replaced.
+// busyProgram reports whether a file cannot be written because it is a running
+// program; it can still be replaced.
 func busyProgram(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
 
 // keepOwner gives f the owner and the group of the file that it replaces.
@@ -29,6 +30,7 @@ func keepOwner(f *os.File, old fs.FileInfo) error {
 	if !ok || !ok2 || was.Uid == is.Uid && was.Gid == is.Gid {
 		return nil
 	}
+	// Only root may give files away; the caller then has to write over the old file.
 	if err := f.Chown(int(was.Uid), int(was.Gid)); err != nil {
 		return unkeepable(err)
 	}

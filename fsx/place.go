@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// A root is a folder that the operator has named.
+// A root is a folder named by the operator.
 type root struct {
-	name string // as it was named, clean
-	real string // where symbolic links lead from there
+	name string // the operator's name, cleaned
+	real string // the same with symbolic links resolved
 	dir  *os.Root
 }
 
-// below returns path relative to the root, if it lies there by its name.
+// below returns path relative to the root, if its name is below the root.
 func (r root) below(path string) (rel string, ok bool) {
 	for _, base := range []string{r.name, r.real} {
 		if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
@@ -26,18 +26,19 @@ func (r root) below(path string) (rel string, ok bool) {
 	return "", false
 }
 
-// A place is what a caller's path means: a path without symbolic links below a root, at the moment it was looked at.
-// Whatever is put there since, dir does not follow it out.
+// A place is the result of resolving a caller's path: a path below a root, without
+// symbolic links at that moment. If it is replaced by one later, dir does not
+// follow it out of the root.
 type place struct {
 	dir   *os.Root
 	rel   string
 	given string
 }
 
-// maxLinks is how many symbolic links are followed, as Linux does (path_resolution(7)).
+// maxLinks is the most symbolic links followed, as in Linux (path_resolution(7)).
 const maxLinks = 40
 
-// find finds out what path means. The last component is followed if it is a link, and follow is set.
+// find resolves path. A link in the last component is followed only with follow.
 func (l *Local) find(op, path string, follow bool) (place, error) {
 	if err := checkPath(op, path); err != nil {
 		return place{}, err
@@ -54,12 +55,14 @@ func (l *Local) find(op, path string, follow bool) (place, error) {
 			r.name,
 		)
 	}
+	// os.Root would refuse an absolute link even if it leads back inside; therefore
+	// the links are resolved here, component by component.
 	var done []string
 	todo := split(rel)
 	for links := 0; len(todo) > 0; {
 		name := todo[0]
 		todo = todo[1:]
-		if name == ".." { // of a link's target: what path itself holds, Clean has resolved
+		if name == ".." { // in a link's target; those in path itself are already resolved
 			if len(done) == 0 {
 				return place{}, escape(path)
 			}
@@ -68,7 +71,7 @@ func (l *Local) find(op, path string, follow bool) (place, error) {
 		}
 		here := filepath.Join(append(slices.Clip(done), name)...)
 		target, err := r.dir.Readlink(here)
-		if err != nil || len(todo) == 0 && !follow { // it is no link; what else is wrong, whoever uses it finds out
+		if err != nil || len(todo) == 0 && !follow { // not a link; the later operation reports any other error
 			done = append(done, name)
 			continue
 		}
@@ -87,7 +90,7 @@ func (l *Local) find(op, path string, follow bool) (place, error) {
 	return place{dir: r.dir, rel: cmp.Or(filepath.Join(done...), "."), given: path}, nil
 }
 
-// under finds the root that path is meant to be below: the deepest.
+// under returns the root that path is below; of several, the deepest.
 func (l *Local) under(op, path string) (r root, rel string, err error) {
 	if !filepath.IsAbs(path) {
 		switch rel = filepath.Clean(path); {
@@ -115,6 +118,7 @@ func (l *Local) under(op, path string) (r root, rel string, err error) {
 	return r, rel, nil
 }
 
+// outside returns the error for a path outside of all roots.
 func (l *Local) outside(op, path string) error {
 	return denied(
 		op,
@@ -124,6 +128,7 @@ func (l *Local) outside(op, path string) error {
 	)
 }
 
+// names returns the names of the roots.
 func (l *Local) names() string {
 	names := make([]string, len(l.roots))
 	for i, r := range l.roots {
@@ -132,7 +137,7 @@ func (l *Local) names() string {
 	return strings.Join(names, ", ")
 }
 
-// split returns the components of a path, without those that say nothing.
+// split returns the components of a path, without empty ones and ".".
 func split(path string) []string {
 	return slices.DeleteFunc(
 		strings.Split(filepath.ToSlash(path), "/"),

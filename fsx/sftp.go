@@ -17,17 +17,19 @@ import (
 	"ptyctl/term"
 )
 
-// SFTP is the files that an SFTP server shows (draft-ietf-secsh-filexfer-02, with OpenSSH's extensions where the server has
-// them). A relative path begins where the server starts, which is mostly the account's home. Make it with NewSFTP.
+// SFTP gives access to the files of an SFTP server (draft-ietf-secsh-filexfer-02,
+// with OpenSSH's extensions if the server has them). A relative path starts in the
+// server's first folder, in most cases the account's home. Create it with NewSFTP.
 //
-// One action is under way at a time, because servers work that way, too. One that does not end soon after its context is
-// ended by closing the channel: then SFTP is of no further use, and Lost says so.
+// Only one action runs at a time, because servers work that way, too. An action
+// that does not end soon after its context is ended by closing the channel. Then
+// SFTP is unusable, and Lost reports it.
 type SFTP struct {
 	limits  Limits
 	channel io.Closer
 	c       *sftp.Client
-	payload int           // of one read or write
-	turn    chan struct{} // holds one token: whoever has it may send requests
+	payload int           // largest payload of one read or write
+	turn    chan struct{} // a semaphore: its holder may send requests
 	inbound *counter
 	lost    chan struct{}
 	running sync.WaitGroup
@@ -35,11 +37,11 @@ type SFTP struct {
 
 var _ term.Files = (*SFTP)(nil)
 
-// grace is what an action has to end, and to tidy up, once its context has ended.
+// grace is the time for an action to end and clean up after its context has ended.
 const grace = 2 * time.Second
 
-// NewSFTP greets the server at the other end of the channel, as long as ctx allows. It owns the channel, also when it fails.
-// Closing the channel must wake its Read and its Write.
+// NewSFTP starts the protocol on the channel, limited by ctx. It owns the channel,
+// also after an error. Closing the channel must wake its Read and its Write.
 func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*SFTP, error) {
 	defer context.AfterFunc(ctx, func() { _ = channel.Close() })()
 	in := new(counter)
@@ -47,7 +49,8 @@ func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*S
 	g, err := greet(channel)
 	if err == nil {
 		in.r = g.in
-		// Writes that overtake each other leave holes where one fails, so they only go into files that nobody knows yet.
+		// Concurrent writes leave holes after an error, so they are used for
+		// temporary files only.
 		c, err = sftp.NewClientPipe(in, writeCloser{g.out, channel}, sftp.UseConcurrentWrites(true),
 			sftp.MaxPacketUnchecked(g.payload), sftp.MaxConcurrentRequestsPerFile(max(underWay/g.payload, 1)))
 	}
@@ -73,6 +76,7 @@ func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*S
 		inbound: in,
 		lost:    make(chan struct{}),
 	}
+	// A lost connection must be visible even without an action.
 	s.running.Go(func() { // ends with the channel
 		_ = c.Wait()
 		close(s.lost)
@@ -80,21 +84,23 @@ func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*S
 	return s, nil
 }
 
-// underWay is how many bytes are asked for, or sent, before the first of them is answered.
+// underWay is the most bytes requested or sent before the first answer.
 const underWay = 4 << 20
 
+// A writeCloser joins a writer and the channel that it belongs to.
 type writeCloser struct {
 	io.Writer
 	io.Closer
 }
 
-// A counter counts what is read, and tells when it is more than it should be.
+// A counter counts the bytes read, and reports when a limit is exceeded.
 type counter struct {
 	r    io.Reader
 	left atomic.Int64
-	over atomic.Pointer[func()] // called once left is used up; nil: nobody counts
+	over atomic.Pointer[func()] // called when left is used up; nil without a limit
 }
 
+// Read implements io.Reader.
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	if over := c.over.Load(); over != nil && c.left.Add(-int64(n)) < 0 {
@@ -108,13 +114,14 @@ func (s *SFTP) Lost() <-chan struct{} { return s.lost }
 
 // Close implements term.Files.
 func (s *SFTP) Close() error {
-	err := s.channel.Close() // first: a write that is stuck holds the client's own Close up
+	err := s.channel.Close() // first, because a blocked write would block the library's Close
 	_ = s.c.Close()
 	s.running.Wait()
 	return err
 }
 
-// do carries out one action. When ctx ends, f finds out between two requests; if it is stuck in one, the channel is closed.
+// do runs one action. When ctx ends, f must notice it between two requests; if a
+// request is blocked, the channel is closed after the grace.
 func (s *SFTP) do(ctx context.Context, op, name string, f func() error) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -122,6 +129,8 @@ func (s *SFTP) do(ctx context.Context, op, name string, f func() error) error {
 	case <-ctx.Done():
 		return fault(op, name, ctx.Err())
 	}
+	// The library has no contexts for most requests; closing the channel wakes them
+	// all.
 	done := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Add(1)
@@ -147,8 +156,9 @@ func (s *SFTP) do(ctx context.Context, op, name string, f func() error) error {
 	return s.fault(ctx, op, name, err)
 }
 
-// guarded makes an error of a panic. The client library takes an answer that says that all is well for the handle, or the
-// attributes, that it has asked for (v1.13.12), and then stumbles over what it has not got.
+// guarded converts a panic to an error. The client library (v1.13.12) accepts a
+// plain success in place of the handle or attributes that it has asked for, and
+// then panics.
 func (s *SFTP) guarded(name string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -162,7 +172,7 @@ func (s *SFTP) guarded(name string, f func() error) (err error) {
 	return f()
 }
 
-// fault is the error for the caller of what the server, or the way to it, says.
+// fault converts an error of the server or of the connection to one for the caller.
 func (s *SFTP) fault(ctx context.Context, op, name string, err error) error {
 	var own *term.Error
 	var status *sftp.StatusError
@@ -171,6 +181,7 @@ func (s *SFTP) fault(ctx context.Context, op, name string, err error) error {
 		return err
 	case ctx.Err() != nil:
 		return fault(op, name, ctx.Err())
+	// The protocol has few codes, so most refusals have the same one and a text.
 	case errors.As(err, &status):
 		e := &term.Error{Op: op, Kind: term.IOError, Err: err}
 		if status.FxCode() == sftp.ErrSSHFxOpUnsupported {
@@ -185,7 +196,7 @@ func (s *SFTP) fault(ctx context.Context, op, name string, err error) error {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return fault(op, name, err)
 	default:
-		_ = s.channel.Close() // after an answer that nobody understands, too
+		_ = s.channel.Close() // also after an invalid answer
 		return &term.Error{
 			Op:   op,
 			Kind: term.RemoteClosed,
@@ -195,7 +206,7 @@ func (s *SFTP) fault(ctx context.Context, op, name string, err error) error {
 	}
 }
 
-// Read implements term.Files.
+// Read implements term.Files. It reads at most the limit, from r.Offset on.
 func (s *SFTP) Read(ctx context.Context, r term.FileRead) (d term.FileData, err error) {
 	most, err := s.limits.read(r)
 	if err == nil {
@@ -215,7 +226,8 @@ func (s *SFTP) Read(ctx context.Context, r term.FileRead) (d term.FileData, err 
 			return err
 		}
 		d.Next = r.Offset + int64(len(d.Data))
-		// A server may send less at a time than it is asked for, which looks like the end.
+		// A server may send less than requested, which looks like the end of the
+		// file.
 		d.Truncated = len(d.Data) > 0 && (d.Next < d.Size || int64(len(d.Data)) == most && more(f, d.Next))
 		return nil
 	})
@@ -225,8 +237,9 @@ func (s *SFTP) Read(ctx context.Context, r term.FileRead) (d term.FileData, err 
 	return d, nil
 }
 
-// open opens a regular file to read it. The server would wait at a FIFO, and with it everything else on this channel, so it
-// is asked first. What somebody there puts in its place in between, it waits at, until the call's time is over.
+// open opens a regular file for reading. The server would block on a FIFO, and so
+// would every other action on this channel; therefore the file's type is asked
+// first. A file replaced in between blocks until the end of the call's time.
 func (s *SFTP) open(op, name string) (*sftp.File, fs.FileInfo, error) {
 	info, err := s.c.Stat(name)
 	if err == nil {
@@ -242,7 +255,8 @@ func (s *SFTP) open(op, name string) (*sftp.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// Stat implements term.Files.
+// Stat implements term.Files. It does not follow a symbolic link in the last
+// component.
 func (s *SFTP) Stat(ctx context.Context, name string) (e term.FileEntry, err error) {
 	if err := checkPath(opRead, name); err != nil {
 		return e, err
@@ -261,12 +275,13 @@ func (s *SFTP) Stat(ctx context.Context, name string) (e term.FileEntry, err err
 	return e, err
 }
 
-// maxListing is how much a server may send of one folder: the protocol has no pages. About 14 times as much is held of
-// entries with short names, which a hostile server would send. One of OpenSSH's with a name of 27 bytes takes 150, so that some
-// 55,000 such fit.
+// maxListing is the most bytes that a server may send about one folder, because the
+// protocol has no pages. In memory they take about 14 times as much for entries
+// with short names, which a hostile server would send. An OpenSSH entry with a name
+// of 27 bytes takes 150 bytes, so some 55,000 of them fit.
 const maxListing = 8 << 20
 
-// List implements term.Files. Each part of a folder takes all of it over the wire.
+// List implements term.Files. Each page of a folder transfers the whole folder.
 func (s *SFTP) List(ctx context.Context, r term.FileList) (out term.FileListing, err error) {
 	if err := checkPath(opRead, r.Path); err != nil {
 		return out, err
@@ -276,6 +291,7 @@ func (s *SFTP) List(ctx context.Context, r term.FileList) (out term.FileListing,
 		if err != nil {
 			return err
 		}
+		// A server may repeat names, or send names that are paths: neither is listed.
 		page := newPage(r.After, s.limits.list(r.Limit))
 		byName := make(map[string]fs.FileInfo, len(infos))
 		for _, i := range infos {
@@ -294,6 +310,7 @@ func (s *SFTP) List(ctx context.Context, r term.FileList) (out term.FileListing,
 	return out, err
 }
 
+// readDir returns all entries of a folder, up to maxListing bytes.
 func (s *SFTP) readDir(ctx context.Context, name string) ([]fs.FileInfo, error) {
 	info, err := s.c.Stat(name)
 	if err != nil {
@@ -302,6 +319,8 @@ func (s *SFTP) readDir(ctx context.Context, name string) ([]fs.FileInfo, error) 
 	if !info.IsDir() {
 		return nil, invalid(opRead, "%s is no folder; use read or stat", quote(name))
 	}
+	// The library reads the whole folder into memory, so the input is limited
+	// instead.
 	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
 	over := func() { cancel() }

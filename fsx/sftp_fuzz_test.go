@@ -13,14 +13,14 @@ import (
 	"ptyctl/term"
 )
 
-// A liar is a server whose answers are not its own: it takes them from a list, but for the id of the request, which it puts
-// where one belongs. When the list is over, it begins anew.
+// A liar is a server with answers from a list, in which only the id of the request
+// is set. At the end the list starts again.
 type liar struct {
 	in  *io.PipeReader
 	out *io.PipeWriter
 
 	mu      sync.Mutex // guards the following
-	request []byte     // as far as it has come
+	request []byte     // the part received so far
 	answers [][]byte
 	next    int
 	first   bool
@@ -65,7 +65,8 @@ func (l *liar) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// FuzzSFTP lets a server say anything: no call panics, hangs, or returns more than it was asked for.
+// FuzzSFTP lets a server send any bytes: no call may panic, hang, or return more
+// than requested.
 func FuzzSFTP(f *testing.F) {
 	attrs := func(mode uint32, size uint64) []byte { // an answer to a stat
 		p := append([]byte{105, 0, 0, 0, 0}, 0, 0, 0, 5)
@@ -110,7 +111,7 @@ func FuzzSFTP(f *testing.F) {
 		}
 		defer time.AfterFunc(20*time.Second, func() { panic("the call hangs") }).Stop()
 		defer func() { _ = files.Close() }()
-		stop := context.AfterFunc(ctx, func() { _ = files.channel.Close() }) // and not after the two seconds of real servers
+		stop := context.AfterFunc(ctx, func() { _ = files.channel.Close() }) // earlier than the grace for real servers
 		defer stop()
 		switch call % 4 {
 		case 0:

@@ -13,7 +13,7 @@ import (
 	"ptyctl/term"
 )
 
-// TestSFTPListLarge: ordinary folders are far from what is too much.
+// TestSFTPListLarge: large ordinary folders must be far below the limit.
 func TestSFTPListLarge(t *testing.T) {
 	files, root, _ := newSFTP(t, Limits{Entries: 100_000})
 	made := 0
@@ -31,7 +31,7 @@ func TestSFTPListLarge(t *testing.T) {
 	}
 }
 
-// TestSFTPListHostile: a server that sends entries without an end is stopped.
+// TestSFTPListHostile: a server with an endless list of entries must be stopped.
 func TestSFTPListHostile(t *testing.T) {
 	const entries = 10_000
 	folder := binary.BigEndian.AppendUint32([]byte{105, 0, 0, 0, 0, 0, 0, 0, 4}, 0o40755)
@@ -56,8 +56,8 @@ func TestSFTPListHostile(t *testing.T) {
 	})
 }
 
-// TestSFTPImpossibleSizes checks reads and writes at the end of what can be counted, of files whose server has data
-// everywhere.
+// TestSFTPImpossibleSizes checks reads and writes near the largest offset, with a
+// server that has data everywhere.
 func TestSFTPImpossibleSizes(t *testing.T) {
 	attrs := func(size uint64) []byte {
 		return binary.BigEndian.AppendUint32(

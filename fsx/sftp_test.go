@@ -24,7 +24,8 @@ import (
 	"ptyctl/term"
 )
 
-// sftpServer is OpenSSH's. scripts/install-test-deps installs it.
+// sftpServer returns the path of OpenSSH's sftp-server. scripts/install-test-deps
+// installs it.
 func sftpServer(tb testing.TB) string {
 	tb.Helper()
 	for _, path := range []string{"/usr/lib/openssh/sftp-server", "/usr/lib/ssh/sftp-server", "/usr/libexec/sftp-server"} {
@@ -36,7 +37,7 @@ func sftpServer(tb testing.TB) string {
 	return ""
 }
 
-// A serverChannel is what leads to a server's process.
+// A serverChannel is the channel to a server's process.
 type serverChannel struct {
 	io.Reader
 	io.WriteCloser
@@ -46,7 +47,8 @@ type serverChannel struct {
 
 func (c *serverChannel) Close() error { return c.close() }
 
-// startSFTP starts a server in dir, and returns the way to it. It ends with the channel, or the test.
+// startSFTP starts a server in dir, and returns its channel. It ends with the
+// channel, or the test.
 func startSFTP(tb testing.TB, dir string, args ...string) *serverChannel {
 	tb.Helper()
 	cmd := exec.Command(sftpServer(tb), append([]string{"-d", dir, "-e"}, args...)...)
@@ -73,7 +75,7 @@ func startSFTP(tb testing.TB, dir string, args ...string) *serverChannel {
 	return c
 }
 
-// newSFTP shows a fresh folder through a server.
+// newSFTP opens a new folder through a server.
 func newSFTP(tb testing.TB, l Limits) (files *SFTP, root string, channel *serverChannel) {
 	tb.Helper()
 	root, err := filepath.EvalSymlinks(tb.TempDir())
@@ -88,7 +90,7 @@ func newSFTP(tb testing.TB, l Limits) (files *SFTP, root string, channel *server
 	return files, root, channel
 }
 
-// inBoth runs a test with the files of this machine, and with those that a server shows.
+// inBoth runs a test with local files, and with those of a server.
 func inBoth(t *testing.T, l Limits, test func(t *testing.T, files term.Files, root string)) {
 	t.Run("local", func(t *testing.T) {
 		files, root := newLocal(t, l)
@@ -110,7 +112,9 @@ func TestSFTPNoRegularFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	within(t, func() {
-		for path, what := range map[string]string{fifo: "a FIFO", "link": "a FIFO", "/dev/zero": "a device", "/dev/tty": "a device"} {
+		for path, what := range map[string]string{
+			fifo: "a FIFO", "link": "a FIFO", "/dev/zero": "a device", "/dev/tty": "a device",
+		} {
 			_, err := files.Read(t.Context(), term.FileRead{Path: path})
 			wantKind(t, err, term.Unsupported, what)
 			for _, w := range []term.FileWrite{{}, {Append: true}, {NonAtomic: true}} {
@@ -122,7 +126,7 @@ func TestSFTPNoRegularFile(t *testing.T) {
 	})
 }
 
-// TestSFTPLinks: a write follows a link, and the link stays.
+// TestSFTPLinks: a write must follow a link, and the link must stay.
 func TestSFTPLinks(t *testing.T) {
 	files, root, _ := newSFTP(t, Limits{})
 	put(t, filepath.Join(root, "file"), "old")
@@ -144,7 +148,7 @@ func TestSFTPLinks(t *testing.T) {
 	wantKind(t, err, term.InvalidArgument, "symbolic link")
 }
 
-// TestSFTPLarge moves 128 MiB each way, in one call and in the parts that a tool uses.
+// TestSFTPLarge transfers 128 MiB in each direction, in one call and in parts.
 func TestSFTPLarge(t *testing.T) {
 	const size = 128 << 20
 	files, root, _ := newSFTP(t, Limits{Read: size, Write: size})
@@ -184,7 +188,8 @@ func TestSFTPLarge(t *testing.T) {
 		t.Error("the parts that were read are not the file")
 	}
 	for at := 0; at < size; at += part {
-		if _, err := files.Write(t.Context(), term.FileWrite{Path: "parts", Data: data[at : at+part], Append: true}); err != nil {
+		piece := term.FileWrite{Path: "parts", Data: data[at : at+part], Append: true}
+		if _, err := files.Write(t.Context(), piece); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,7 +198,8 @@ func TestSFTPLarge(t *testing.T) {
 	}
 }
 
-// TestSFTPInterrupted kills the server in the middle of a transfer: the old file stays, and nobody waits.
+// TestSFTPInterrupted kills the server during a transfer: the old file must stay,
+// and no call may block.
 func TestSFTPInterrupted(t *testing.T) {
 	files, root, channel := newSFTP(t, Limits{Write: 64 << 20})
 	put(t, filepath.Join(root, "file"), "old")
@@ -211,7 +217,8 @@ func TestSFTPInterrupted(t *testing.T) {
 	wantFile(t, filepath.Join(root, "file"), "old")
 }
 
-// TestSFTPCanceled ends a transfer whose server goes on, and one whose server has stopped.
+// TestSFTPCanceled cancels a transfer with a running server, and one with a stopped
+// server.
 func TestSFTPCanceled(t *testing.T) {
 	for _, frozen := range []bool{false, true} {
 		t.Run(fmt.Sprintf("frozen %v", frozen), func(t *testing.T) {
@@ -243,7 +250,8 @@ func TestSFTPCanceled(t *testing.T) {
 	}
 }
 
-// TestSFTPTurns: actions wait for each other, and one whose time is over does not wait longer.
+// TestSFTPTurns: actions must wait for each other, and only as long as their
+// contexts.
 func TestSFTPTurns(t *testing.T) {
 	files, root, channel := newSFTP(t, Limits{})
 	put(t, filepath.Join(root, "file"), "text")
@@ -277,7 +285,7 @@ func wantIO(t *testing.T, err error, kind term.Kind) {
 	}
 }
 
-// TestSFTPReadOnly is a server that lets nothing be written.
+// TestSFTPReadOnly checks a server that forbids writing.
 func TestSFTPReadOnly(t *testing.T) {
 	root := t.TempDir()
 	put(t, filepath.Join(root, "file"), "old")
@@ -286,14 +294,17 @@ func TestSFTPReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = files.Close() }()
-	for _, w := range []term.FileWrite{{Path: "file"}, {Path: "new"}, {Path: "file", Append: true}, {Path: "file", NonAtomic: true}} {
+	for _, w := range []term.FileWrite{
+		{Path: "file"}, {Path: "new"}, {Path: "file", Append: true}, {Path: "file", NonAtomic: true},
+	} {
 		_, err := files.Write(t.Context(), w)
 		wantKind(t, err, term.AccessDenied, "permission denied")
 	}
 	wantFile(t, filepath.Join(root, "file"), "old")
 }
 
-// TestSFTPWithoutExtensions is a server that can neither replace a file nor force it to the disk.
+// TestSFTPWithoutExtensions checks a server that cannot replace a file or force it
+// to the disk.
 func TestSFTPWithoutExtensions(t *testing.T) {
 	root := t.TempDir()
 	put(t, filepath.Join(root, "file"), "old")
@@ -315,9 +326,11 @@ func TestSFTPWithoutExtensions(t *testing.T) {
 	wantNoLeftovers(t, root)
 }
 
-// TestNoSFTPServer is about what else may answer.
+// TestNoSFTPServer checks the errors for peers that are not SFTP servers.
 func TestNoSFTPServer(t *testing.T) {
-	for name, text := range map[string]string{"text": "Welcome to this host!\r\n", "nothing": "", "length": "\x00\x00\x00\x05\x02\x00\x00\x00\x09"} {
+	for name, text := range map[string]string{
+		"text": "Welcome to this host!\r\n", "nothing": "", "length": "\x00\x00\x00\x05\x02\x00\x00\x00\x09",
+	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewSFTP(t.Context(), &talker{Reader: strings.NewReader(text)}, Limits{})
 			wantKind(t, err, term.Unsupported, "no SFTP server")
@@ -335,7 +348,7 @@ func TestNoSFTPServer(t *testing.T) {
 	})
 }
 
-// A talker says what it has to say, whatever it is asked.
+// A talker sends its text for any request.
 type talker struct {
 	io.Reader
 	close func() error
@@ -350,7 +363,8 @@ func (k *talker) Close() error {
 	return nil
 }
 
-// TestSFTPPermission is TestPermission on a server that runs as a user whom permissions bind.
+// TestSFTPPermission is TestPermission with a server that runs as a user whom
+// permissions restrict.
 func TestSFTPPermission(t *testing.T) {
 	if os.Getuid() == 0 {
 		asNobody(t)

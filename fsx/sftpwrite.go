@@ -12,14 +12,15 @@ import (
 	"ptyctl/term"
 )
 
-// OpenSSH's extensions (its PROTOCOL file, section 4).
+// OpenSSH's extensions (PROTOCOL, section 4).
 const (
 	extRename  = "posix-rename@openssh.com"
 	extSync    = "fsync@openssh.com"
 	extStatVFS = "statvfs@openssh.com"
 )
 
-// Write implements term.Files.
+// Write implements term.Files. It replaces the file atomically unless w asks for
+// something else.
 func (s *SFTP) Write(ctx context.Context, w term.FileWrite) (out term.FileWritten, err error) {
 	if err = s.limits.write(w); err == nil {
 		err = checkPath(opWrite, w.Path)
@@ -46,19 +47,20 @@ func (s *SFTP) Write(ctx context.Context, w term.FileWrite) (out term.FileWritte
 	return out, err
 }
 
-// A target is the file that a path means, and what there is of it.
+// A target is the file to write, with the facts about the existing one.
 type target struct {
 	path string
-	old  fs.FileInfo // nil: nothing
+	old  fs.FileInfo // nil if the file does not exist
 }
 
-// target finds out what is to be written.
+// target resolves the path of a write, following a symbolic link.
 func (s *SFTP) target(name string) (target, error) {
 	info, err := s.c.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return target{path: name}, nil
 	}
 	if err == nil && info.Mode().Type() == fs.ModeSymlink {
+		// Replacing the link itself would lose it, so its target is replaced.
 		if name, err = s.c.RealPath(name); err == nil {
 			info, err = s.c.Stat(name)
 		}
@@ -76,8 +78,8 @@ func (s *SFTP) target(name string) (target, error) {
 	return target{name, info}, err
 }
 
-// writeOver writes into the file that is there, or a new one: one block after the other, so that there is no hole in it,
-// wherever it ends.
+// writeOver writes into the existing file, or a new one. It writes one block after
+// the other, so that an error leaves no hole.
 func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out term.FileWritten, err error) {
 	flags, offset := os.O_WRONLY|os.O_CREATE, int64(0)
 	switch {
@@ -101,7 +103,7 @@ func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out t
 		}
 	}()
 	out.Created = t.old == nil
-	if out.Created && w.Mode != nil { // before anything is in it
+	if out.Created && w.Mode != nil { // before it has data
 		if err := f.Chmod(*w.Mode); err != nil {
 			return out, err
 		}
@@ -128,7 +130,7 @@ func (s *SFTP) writeOver(ctx context.Context, t target, w term.FileWrite) (out t
 	return s.finish(f, out)
 }
 
-// replace puts a new file in the place of the one that is there, if any.
+// replace replaces the file, if it exists, by a new one.
 func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out term.FileWritten, err error) {
 	_, posix := s.c.HasExtension(extRename)
 	if t.old != nil {
@@ -143,6 +145,7 @@ func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out ter
 			}
 		}
 	}
+	// In the same folder, because a rename must not cross file systems.
 	temp := path.Join(path.Dir(t.path), tempName())
 	f, err := s.c.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if err != nil {
@@ -159,7 +162,7 @@ func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out ter
 		_ = s.c.Remove(temp)
 	}()
 	out = term.FileWritten{Created: t.old == nil, Atomic: true}
-	if t.old != nil || w.Mode != nil { // until all is set: it might become one that only its owner may read
+	if t.old != nil || w.Mode != nil { // until dress: the final file may be readable by its owner only
 		if err = f.Chmod(0o600); err != nil {
 			return out, err
 		}
@@ -189,24 +192,26 @@ func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out ter
 	if posix {
 		err = s.c.PosixRename(temp, t.path)
 	} else {
-		err = s.c.Rename(temp, t.path) // which fails if there is one by now
+		err = s.c.Rename(temp, t.path) // fails if the file was created meanwhile
 	}
 	return out, err
 }
 
-// writable refuses to replace a file that may not be written, although its folder would allow it.
+// writable refuses to replace a file without write permission, although its folder
+// would allow it.
 func (s *SFTP) writable(name string) error {
 	f, err := s.c.OpenFile(name, os.O_WRONLY)
 	if err == nil {
 		return f.Close()
 	}
-	if errors.As(err, new(*sftp.StatusError)) { // as for a program that runs: it can be replaced all the same
+	if errors.As(err, new(*sftp.StatusError)) { // for example a running program, which can still be replaced
 		return nil
 	}
 	return err
 }
 
-// dress gives the new file the permissions and the owner that it is to have.
+// dress sets the permissions and the owner of the new file: those asked for, or
+// those of the old file.
 func (s *SFTP) dress(f *sftp.File, old fs.FileInfo, w term.FileWrite) error {
 	if old != nil {
 		info, err := f.Stat()
@@ -230,7 +235,8 @@ func (s *SFTP) dress(f *sftp.File, old fs.FileInfo, w term.FileWrite) error {
 	return nil
 }
 
-// finish forces the file to the disk, where the server can, and says what it has become.
+// finish forces the file to the disk if the server can, and returns its final size
+// and mode.
 func (s *SFTP) finish(f *sftp.File, out term.FileWritten) (term.FileWritten, error) {
 	if _, ok := s.c.HasExtension(extSync); ok {
 		if err := f.Sync(); err != nil {
@@ -245,11 +251,13 @@ func (s *SFTP) finish(f *sftp.File, out term.FileWritten) (term.FileWritten, err
 	return out, nil
 }
 
-// full makes a better error of a write that failed without a reason: the protocol has no code for a full disk.
+// full returns a better error for a write that failed without a reason, because the
+// protocol has no code for a full disk.
 func (s *SFTP) full(name string, left int64, err error) error {
 	if _, ok := s.c.HasExtension(extStatVFS); !ok || !errors.As(err, new(*sftp.StatusError)) {
 		return err
 	}
+	// Without room for the rest of the data, a full disk is the likely reason.
 	v, failed := s.c.StatVFS(path.Dir(name))
 	if failed != nil || v.Frsize == 0 || v.Bavail > uint64(left)/v.Frsize {
 		return err

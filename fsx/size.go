@@ -9,12 +9,13 @@ import (
 	"ptyctl/term"
 )
 
-// A server counts bytes by 64 bits (draft-ietf-secsh-filexfer-02, 5), a file here by 63: what is larger is no size.
+// A server counts bytes in 64 bits (draft-ietf-secsh-filexfer-02, 5), a file here
+// in 63. A larger number is not a valid size.
 
-// sizeOf is the size that a server tells of a file; 0 where it tells none that can be.
+// sizeOf returns the size of a file on a server; 0 for an invalid one.
 func sizeOf(info fs.FileInfo) int64 { return max(info.Size(), 0) }
 
-// endOf is where a file ends, at which more bytes are to be added.
+// endOf returns the end of a file, where more bytes will be added.
 func endOf(name string, info fs.FileInfo, more int) (int64, error) {
 	if size := info.Size(); size >= 0 && size <= math.MaxInt64-int64(more) {
 		return size, nil
@@ -29,12 +30,12 @@ func endOf(name string, info fs.FileInfo, more int) (int64, error) {
 	}
 }
 
-// told is the entry that a server tells of.
+// told returns the facts about a file as the server reports them.
 func told(name string, info fs.FileInfo) term.FileEntry {
 	e := entry(name, info)
 	e.Size = sizeOf(info)
 	return e
 }
 
-// inFolder reports whether a name that a server tells can be one of its folder's entries.
+// inFolder reports whether a name from a server can be an entry of the folder.
 func inFolder(name string) bool { return name != "." && name != ".." && name == path.Base(name) }

@@ -16,7 +16,7 @@ import (
 	"ptyctl/term"
 )
 
-// drain reads to the end and throws it away.
+// drain reads to the end and discards the data.
 func drain(r io.Reader) (total int64) {
 	p := make([]byte, 16<<10)
 	for {
@@ -28,8 +28,9 @@ func drain(r io.Reader) (total int64) {
 	}
 }
 
-// BenchmarkDrain compares a session, which keeps the output of a terminal for its readers, with a reader that throws it
-// away. What it measures is the system's line discipline, so that the ratio, taken in turns, says more than the rate.
+// BenchmarkDrain compares a session, which keeps a terminal's output for its
+// readers, with a reader that discards it. The system's line discipline dominates
+// both, so the ratio says more than the rate.
 func BenchmarkDrain(b *testing.B) {
 	const size = 32 << 20
 	o := term.LocalOptions{
@@ -62,7 +63,8 @@ func BenchmarkDrain(b *testing.B) {
 	b.ReportMetric(float64(size)*float64(b.N)/kept.Seconds()/(1<<20), "MiB/s")
 }
 
-// BenchmarkFirstByte is the time from the start of a program to its first output, beside the usual library.
+// BenchmarkFirstByte measures the time from the start of a program to its first
+// output, compared with creack/pty.
 func BenchmarkFirstByte(b *testing.B) {
 	var ours, theirs time.Duration
 	p := make([]byte, 64)
@@ -99,7 +101,7 @@ func BenchmarkFirstByte(b *testing.B) {
 	b.ReportMetric(float64(ours)/float64(theirs), "x-creack")
 }
 
-// BenchmarkKeystroke is the time from a key to its echo.
+// BenchmarkKeystroke measures the time from a key to its echo.
 func BenchmarkKeystroke(b *testing.B) {
 	t := open(
 		b,
@@ -117,7 +119,8 @@ func BenchmarkKeystroke(b *testing.B) {
 	}
 }
 
-// BenchmarkRun is a program without a terminal, from its start until it is known that nothing of it is left.
+// BenchmarkRun runs a program without a terminal, until none of its processes is
+// left.
 func BenchmarkRun(b *testing.B) {
 	var ours, plain time.Duration
 	for b.Loop() {

@@ -10,14 +10,15 @@ import (
 	"ptyctl/term"
 )
 
-// Bounds on what a caller may pass. Linux takes no argument longer than maxArgument (execve(2), MAX_ARG_STRLEN).
+// Limits on a caller's input. Linux accepts no argument longer than maxArgument
+// (execve(2), MAX_ARG_STRLEN).
 const (
 	maxArguments = 4096
 	maxArgument  = 128<<10 - 1
 	maxTotal     = 1 << 20 // arguments and environment together
 )
 
-// A command is a program with all that it is given, checked.
+// A command is a checked program with its arguments and settings.
 type command struct {
 	path   string // absolute
 	argv   []string
@@ -29,7 +30,7 @@ type command struct {
 	sandbox Sandbox
 }
 
-// command checks what a caller wants to run, and looks the program up.
+// command checks the caller's program and settings, and finds the program's file.
 func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 	if err := checkArguments(o); err != nil {
 		return command{}, err
@@ -56,13 +57,14 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 		return c, err
 	}
 	path := valueOf(c.env, "PATH")
-	if path == "" && o.Bare { // as os/exec does it, and the rules of the operator, who look for it here too
+	if path == "" && o.Bare { // like os/exec, and like the operator's rules, which search here too
 		path = ownPath()
 	}
 	c.path, err = lookUp(o.Argv[0], path, c.dir)
 	return c, err
 }
 
+// invalid returns an InvalidArgument error about one field.
 func invalid(field, format string, args ...any) *term.Error {
 	return &term.Error{
 		Op:      "open",
@@ -72,7 +74,7 @@ func invalid(field, format string, args ...any) *term.Error {
 	}
 }
 
-// checkArguments refuses what no system could start.
+// checkArguments refuses arguments and environments that no system could start.
 func checkArguments(o term.LocalOptions) error {
 	if len(o.Argv) == 0 || o.Argv[0] == "" {
 		return invalid(
@@ -116,6 +118,7 @@ func checkArguments(o term.LocalOptions) error {
 	return nil
 }
 
+// checkText checks one argument or variable.
 func checkText(field, text string) error {
 	switch {
 	case strings.IndexByte(text, 0) >= 0:
@@ -136,7 +139,7 @@ func checkText(field, text string) error {
 	return nil
 }
 
-// workingDir returns the folder to start in; empty: this process's.
+// workingDir returns the folder to start in; empty means this process's folder.
 func workingDir(dir string) (string, error) {
 	if strings.IndexByte(dir, 0) >= 0 {
 		return "", invalid("cwd", "cwd holds a NUL byte; pass the path of a folder")
@@ -154,7 +157,8 @@ func workingDir(dir string) (string, error) {
 	return abs, nil
 }
 
-// judged checks the file that rules have chosen. What Argv[0] would be found as now does not matter.
+// judged checks the file that the operator's rules have chosen. Argv[0] is not
+// looked up again, because the lookup could find another file now.
 func judged(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", invalid("argv[0]", "the program %q was not judged by its whole path", path)
@@ -166,8 +170,9 @@ func judged(path string) (string, error) {
 	return found, nil
 }
 
-// lookUp finds the program: by its path, relative to dir, or by its name in the PATH that it is given itself. A folder of
-// PATH that is not absolute does not count: what lies in the working directory must be named with a slash.
+// lookUp finds the program: by its path, relative to dir, or by its name in the
+// PATH of the program itself. Folders of PATH that are not absolute are ignored: a
+// program in the working directory must be named with a slash.
 func lookUp(name, path, dir string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) || strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {
@@ -195,7 +200,8 @@ func lookUp(name, path, dir string) (string, error) {
 	)
 }
 
-// reason is the cause of a failed file operation, without the path, which the message names itself.
+// reason returns the cause of a failed file operation without the path; the
+// messages here name it.
 func reason(err error) error {
 	if e, ok := err.(*fs.PathError); ok { //nolint:errorlint // the outermost, as package os returns it
 		return e.Err

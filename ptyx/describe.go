@@ -6,11 +6,12 @@ import (
 	"ptyctl/term"
 )
 
-// about says what the program is.
+// about returns the description of the program for term.Description.
 func (c command) about(pid int) term.Process {
 	return term.Process{PID: pid, Argv: c.argv, Dir: c.dir, Title: c.title, Limits: c.limits}
 }
 
+// unknownSignal returns the error for a signal name that Signal does not accept.
 func unknownSignal(name string) error {
 	return &term.Error{
 		Op:      "signal",

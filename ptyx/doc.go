@@ -1,24 +1,27 @@
-// Package ptyx runs programs on this machine: on a terminal of their own, or without one.
+// Package ptyx runs programs on this machine: on a pseudo-terminal or on pipes. For example:
 //
 //	var h ptyx.Host
 //	t, err := h.Open(ctx, term.Target{Local: term.LocalOptions{Argv: []string{"gdb", "-q", "./a.out"}}}, nil)
 //
-// A Terminal is a program on a pseudo-terminal; a Program runs on pipes, with its output and its errors apart. Both are
-// the leader of a session and a process group of their own (setsid(2)).
+// A Terminal is a program on a pseudo-terminal. A Program runs on pipes, with separate output
+// and errors. Both are the leader of their own session and process group (setsid(2)).
 //
-// What it promises:
+// The package guarantees:
 //
-//   - A program gets no shell but the one that its arguments name, an environment of which every variable was chosen,
-//     and no descriptor but its own three.
-//   - When the program ends, or Close is called, what it has started ends too: told first, killed after a moment. On
-//     Linux that holds for those that left its session (double fork, setsid), too. Close returns within a second.
-//   - What a program wrote before it ended is read, however quickly it ended.
-//   - An idle terminal costs no thread, and a write to a program that does not read blocks nobody but its caller, whom
-//     Close wakes.
+//   - A program gets no shell unless its arguments name one, only chosen environment
+//     variables, and no descriptors except its own three.
+//   - When the program ends, or Close is called, the processes that it has started end too:
+//     they get a signal first and are killed after a moment. On Linux this includes processes
+//     that have left its session (double fork, setsid). Close returns within a second.
+//   - All output before the program's end is read, even from a very short program.
+//   - An idle terminal costs no thread. A write to a program that does not read blocks only
+//     its caller, and Close wakes it.
 //
-// What it does to the process that uses it: nothing that another part of that process could notice, but one thread of
-// its own (Linux). Two things are left to the program as a whole, and are off until its main function asks for them:
-// EnableLimits, without which Limits are refused, and Supervise, with which orphans are adopted and reaped.
+// The package changes nothing that other parts of the process could notice, except one thread
+// of its own (Linux). Two features concern the whole process, and are off until the main
+// function turns them on: EnableLimits, without which Limits are refused, and Supervise,
+// which adopts and reaps orphans.
 //
-// On Linux it was tried. Other Unix systems (through creack/pty) and Windows (ConPTY) are compiled and vetted only.
+// The package is tested on Linux. Other Unix systems (by creack/pty) and Windows (ConPTY) are
+// only compiled and vetted.
 package ptyx

@@ -10,13 +10,14 @@ import (
 	"ptyctl/term"
 )
 
-// defaultPath is for a process that has none itself.
+// defaultPath is the PATH for a process that has none itself.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// environment is that of a program: nothing of this process's but what is named here and by h.Inherit, and then what the
-// caller adds.
+// environment returns the environment of a program: a few variables of this
+// process, those of h.Inherit, and then those of the caller. Nothing else of this
+// process's environment is passed on, because it may contain secrets.
 func (h Host) environment(o term.LocalOptions, termName string) []string {
-	env := []string{} // package os/exec takes nil for this process's own
+	env := []string{} // not nil, which package os/exec reads as this process's environment
 	if !o.Bare {
 		home, name := account()
 		env = []string{
@@ -35,7 +36,8 @@ func (h Host) environment(o term.LocalOptions, termName string) []string {
 	return env
 }
 
-// own is the value of a variable of this process.
+// own returns the value of a variable of this process, or otherwise if it is unset
+// or empty.
 func own(name, otherwise string) string {
 	if v, ok := os.LookupEnv(name); ok && v != "" {
 		return v
@@ -43,9 +45,11 @@ func own(name, otherwise string) string {
 	return otherwise
 }
 
+// ownPath returns the PATH of this process.
 func ownPath() string { return own("PATH", defaultPath) }
 
-// account is whose programs they are, where the environment does not say.
+// account returns the home folder and name of this process's user, for variables
+// that are unset.
 func account() (home, name string) {
 	if u, err := user.Current(); err == nil {
 		return u.HomeDir, u.Username
@@ -53,7 +57,7 @@ func account() (home, name string) {
 	return "/", ""
 }
 
-// systemVariables are those without which nothing starts on Windows.
+// systemVariables are required to start any program on Windows.
 var systemVariables = []string{
 	"SYSTEMROOT",
 	"SYSTEMDRIVE",
@@ -66,25 +70,27 @@ var systemVariables = []string{
 	"LOCALAPPDATA",
 }
 
+// inherits reports whether programs get the variable from this process.
 func (h Host) inherits(name string) bool {
 	if runtime.GOOS == "windows" && slices.Contains(systemVariables, strings.ToUpper(name)) {
 		return true
 	}
 	return slices.ContainsFunc(h.Inherit, func(pattern string) bool {
 		if start, any := strings.CutSuffix(pattern, "*"); any {
-			return strings.HasPrefix(name, start) && name != "TERM" // which says what the program's terminal is, not ours
+			return strings.HasPrefix(name, start) && name != "TERM" // TERM must describe the program's terminal, not ours
 		}
 		return name == pattern
 	})
 }
 
-// set gives a variable a value, in place of the one that it may have.
+// set sets a variable, replacing an earlier value.
 func set(env []string, assignment string) []string {
 	name, _, _ := strings.Cut(assignment, "=")
 	env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
 	return append(env, assignment)
 }
 
+// valueOf returns the value of a variable in env, or "".
 func valueOf(env []string, name string) string {
 	for _, e := range env {
 		if v, ok := strings.CutPrefix(e, name+"="); ok {

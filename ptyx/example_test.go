@@ -11,7 +11,8 @@ import (
 	"ptyctl/term"
 )
 
-// A program on a terminal of its own. A session.Session over it adds cursors, waiting reads and exec.
+// The example runs a program on a terminal. A session.Session on top adds cursors,
+// waiting reads and exec.
 func Example() {
 	t, err := ptyx.Host{}.Open(context.Background(), term.Target{
 		PTY:   term.PTY{Cols: 80, Rows: 24},

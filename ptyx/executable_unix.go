@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable returns path if it is a program that this user may start.
+// executable returns path if it is a program that this user may start (access(2)).
 func executable(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {

@@ -2,5 +2,5 @@ package ptyx
 
 import "os/exec"
 
-// executable returns the file that path names, with the extension that it may lack.
+// executable returns the file for path, with the extension that path may lack.
 func executable(path string) (string, error) { return exec.LookPath(path) }

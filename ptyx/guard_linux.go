@@ -11,27 +11,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The number of a program's processes is bounded by asking before each new one: a filter (seccomp(2)) lets fork and its like
-// wait for our word (seccomp_unotify(2)). RLIMIT_NPROC would count all processes of the user, and does not bind root.
+// The number of a program's processes is limited by a check before each new one: a
+// filter (seccomp(2)) stops fork and similar calls until this process allows them
+// (seccomp_unotify(2)). RLIMIT_NPROC would count all processes of the user, and
+// does not limit root.
 
-// rescan is how long a count that came to the limit stands: a program that tries on and on costs no more than that.
+// rescan is how long a count at the limit stays valid, so that a program that keeps
+// trying stays cheap.
 const rescan = 50 * time.Millisecond
 
-// A guard gives its word for the processes of one program.
+// A guard limits the processes of one program.
 type guard struct {
 	p     *process
 	limit int
 	f     *os.File // the listener of the filter
 	wg    sync.WaitGroup
 
-	// Of the goroutine:
-	count   int                  // processes at most, as far as is known
-	full    time.Time            // when they were last found to be too many
-	forking map[uint32]time.Time // who was last allowed to fork, and when: until he asks again, the new one may not be there yet
-	refused bool
+	// The following belong to the goroutine of watch.
+	count   int       // upper bound of the number of processes
+	full    time.Time // when the limit was last reached
+	refused bool      // a new process was refused
+
+	// forking has the processes allowed to fork, with the time. Until such a
+	// process asks again, its child may not be in the process table yet.
+	forking map[uint32]time.Time
 }
 
-// newGuard takes the listener over, and watches over p.
+// newGuard takes over the listener and starts answering for p.
 func newGuard(listener int, p *process, limit int) *guard {
 	_ = unix.SetNonblock(listener, true)
 	g := &guard{
@@ -45,7 +51,8 @@ func newGuard(listener int, p *process, limit int) *guard {
 	return g
 }
 
-// end waits for the guard, whose processes are gone, and reports whether it has refused one. A nil guard has not.
+// end waits for the guard after its processes have ended, and reports whether it
+// has refused one. On a nil guard it returns false.
 func (g *guard) end() bool {
 	if g == nil {
 		return false
@@ -55,7 +62,8 @@ func (g *guard) end() bool {
 	return g.refused
 }
 
-// watch answers until the last process that asks is gone, or the listener is closed.
+// watch answers requests until the last process with the filter ends, or the
+// listener is closed.
 func (g *guard) watch() {
 	conn, err := g.f.SyscallConn()
 	if err != nil {
@@ -70,7 +78,7 @@ func (g *guard) watch() {
 				return true
 			case n == 0:
 				return false
-			case poll[0].Revents&unix.POLLIN == 0: // nobody is left
+			case poll[0].Revents&unix.POLLIN == 0: // no process with the filter is left
 				return true
 			}
 			g.answer(fd)
@@ -78,7 +86,7 @@ func (g *guard) watch() {
 	})
 }
 
-// A notice is struct seccomp_notif, a reply struct seccomp_notif_resp.
+// A notice is struct seccomp_notif, and a reply is struct seccomp_notif_resp.
 type (
 	notice struct {
 		id    uint64
@@ -94,11 +102,12 @@ type (
 	}
 )
 
-// answer answers one question.
+// answer answers one request. A process that has ended meanwhile is ignored.
 func (g *guard) answer(fd uintptr) {
 	var q notice
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&q))); errno != 0 {
-		return // whoever asked is gone
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&q)))
+	if errno != 0 {
+		return
 	}
 	r := reply{id: q.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	delete(g.forking, q.pid)
@@ -111,8 +120,9 @@ func (g *guard) answer(fd uintptr) {
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, fd, unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
 }
 
-// room reports whether there may be one process more. It counts those that it has let start, and looks for those that have
-// ended only when these are too many.
+// room reports whether one more process is allowed. It counts the processes that it
+// has allowed, and only at the limit reads the process table to find those that
+// have ended.
 func (g *guard) room() bool {
 	if time.Since(g.full) < rescan {
 		return false
@@ -133,9 +143,11 @@ func (g *guard) room() bool {
 	return true
 }
 
-// askBeforeFork installs the filter for this thread, and sends its listener to the parent.
+// askBeforeFork installs the filter for this thread, and sends its listener to the
+// parent process.
 func askBeforeFork() error {
-	// Without it only root may have a filter. With it, sudo and its like give no rights.
+	// Without this flag only root may install a filter. With it, sudo gives no
+	// rights.
 	if os.Geteuid() != 0 {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return os.NewSyscallError("PR_SET_NO_NEW_PRIVS", err)
@@ -158,21 +170,22 @@ func askBeforeFork() error {
 	return os.NewSyscallError("sendmsg", err)
 }
 
-// Offsets in struct seccomp_data.
+// Offsets in struct seccomp_data (seccomp(2)).
 const (
 	offsetNumber = 0
 	offsetArch   = 4
 	offsetFlags  = 16 // the low half of the first argument
 )
 
-// A forkCall is a system call that makes a process.
+// A forkCall is a system call that creates a process.
 type forkCall struct {
 	number  uint32
-	flagged bool // its first argument are flags as of clone(2): a thread is no process
-	hidden  bool // its flags lie in memory that a filter cannot see
+	flagged bool // the first argument is the flags of clone(2); a thread is not counted
+	hidden  bool // the flags are in memory, which a filter cannot read
 }
 
-// forkFilter lets forkCalls be asked for, on each of the processor's architectures, and allows all else.
+// forkFilter returns a BPF program that asks for permission for forkCalls, on each
+// architecture of the processor, and allows all other calls.
 func forkFilter() []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -192,8 +205,9 @@ func forkFilter() []unix.SockFilter {
 		}
 		for _, c := range a.calls {
 			switch {
-			case c.hidden: // the caller falls back to clone, as on a system that is older than this call
-				block = append(block, jump(unix.BPF_JEQ, c.number, 0, 1), give(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS)))
+			case c.hidden: // the caller falls back to clone, as on a kernel without this call
+				block = append(block, jump(unix.BPF_JEQ, c.number, 0, 1),
+					give(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS)))
 			case c.flagged:
 				block = append(block, jump(unix.BPF_JEQ, c.number, 0, 4), load(offsetFlags),
 					jump(unix.BPF_JSET, unix.CLONE_THREAD, 0, 1), give(unix.SECCOMP_RET_ALLOW), give(unix.SECCOMP_RET_USER_NOTIF))
@@ -205,15 +219,16 @@ func forkFilter() []unix.SockFilter {
 		f = append(f, load(offsetArch), jump(unix.BPF_JEQ, a.arch, 0, uint8(len(block))))
 		f = append(f, block...)
 	}
-	return append(f, give(unix.SECCOMP_RET_KILL_PROCESS)) // a system that nobody has thought of
+	return append(f, give(unix.SECCOMP_RET_KILL_PROCESS)) // an unknown architecture
 }
 
-// An abi is one of the processor's ways to call the system.
+// An abi is one system call interface of the processor.
 type abi struct {
 	arch  uint32 // AUDIT_ARCH_*
-	mask  uint32 // of the call's number
+	mask  uint32 // the significant bits of a call number
 	calls []forkCall
 }
 
-// legacy are the calls of 32-bit programs, which are the same for x86 and ARM.
+// legacy has the calls of 32-bit programs, which have the same numbers on x86 and
+// ARM.
 var legacy = []forkCall{{number: 2}, {number: 190}, {number: 120, flagged: true}, {number: 435, hidden: true}}

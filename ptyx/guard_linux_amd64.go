@@ -2,7 +2,8 @@ package ptyx
 
 import "golang.org/x/sys/unix"
 
-// forkCalls: a number with bit 30 set is one of x32.
+// forkCalls has the calls of 64-bit and 32-bit programs. A number with bit 30 set
+// belongs to x32.
 var forkCalls = []abi{
 	{unix.AUDIT_ARCH_X86_64, 1<<30 - 1, []forkCall{
 		{

@@ -2,5 +2,5 @@
 
 package ptyx
 
-// forkCalls are not known here.
+// forkCalls is nil: the calls are not known for this processor.
 var forkCalls []abi

@@ -7,24 +7,27 @@ import (
 	"ptyctl/term"
 )
 
-// defaultGrace is how long a program may take to end when it is told to, before it is killed. A terminal's Close has less.
+// defaultGrace is the time between TERM and KILL for a program. Close of a terminal
+// allows less.
 const defaultGrace = 2 * time.Second
 
-// A Host starts programs on this machine. The zero value works.
+// A Host starts programs on this machine. The zero value is ready to use.
 type Host struct {
-	// Inherit are the names of variables that programs get from this process's environment, besides PATH, HOME, USER and
-	// LANG. A * at the end of a name stands for any rest.
+	// Inherit lists variables that programs get from this process's environment, in
+	// addition to PATH, HOME, USER and LANG. A * at the end matches any rest, for
+	// example "LC_*".
 	Inherit []string
 
-	// Limits hold for every program; a call may ask for less.
+	// Limits apply to every program; a call may only lower them.
 	Limits term.Limits
 
-	// Sandbox holds for every program.
+	// Sandbox applies to every program.
 	Sandbox Sandbox
 }
 
-// Open is the term.Dialer of this machine: it starts the program of t on a terminal. With the terminal disabled it returns
-// a Program, which its Exec starts.
+// Open is the term.Dialer of this machine: it starts the program of t on a
+// terminal. If the terminal is disabled it returns a Program, which starts at its
+// Exec.
 func (h Host) Open(ctx context.Context, t term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)

@@ -15,17 +15,18 @@ import (
 	"ptyctl/term"
 )
 
-// EnableLimits does nothing here: limits are not supported on this system.
+// EnableLimits does nothing: limits are not supported on Windows.
 func EnableLimits() {}
 
-// Supervise does nothing here: there are no orphans to adopt.
+// Supervise does nothing: Windows has no orphans to adopt.
 func Supervise() (stop func(), err error) { return func() {}, nil }
 
+// limitsUnsupported returns the reason for a refusal of limits.
 func limitsUnsupported(term.Limits) string {
 	return "limits are not supported on Windows; leave them out"
 }
 
-// closeWait is how long a program may take to end when its console is gone.
+// closeWait is how long a program may take to end after its console was closed.
 const closeWait = 500 * time.Millisecond
 
 // A Terminal is a program on a pseudo-console of its own.
@@ -63,7 +64,8 @@ func startTerminal(c command, size term.PTY) (*Terminal, error) {
 	return t, nil
 }
 
-// watch waits for the program, and then closes the console: what it still holds comes out, and the reader sees the end.
+// watch waits for the program and then closes the console, so that the reader gets
+// the last output and then the end.
 func (t *Terminal) watch() {
 	_, _ = windows.WaitForSingleObject(t.process, windows.INFINITE)
 	var code uint32
@@ -75,8 +77,9 @@ func (t *Terminal) watch() {
 	_ = windows.CloseHandle(t.process)
 }
 
-// closeConsole ends the console and closes our copy of its side of the pipe, without which a read would never end. The
-// library's own Close would close the pipe that is still to be read.
+// closeConsole closes the console and our copy of its end of the pipe; otherwise a
+// read would never end. The library's own Close would also close the pipe that must
+// still be read.
 func (t *Terminal) closeConsole() {
 	t.hangUp.Do(func() {
 		windows.ClosePseudoConsole(windows.Handle(t.con.Fd()))
@@ -85,7 +88,7 @@ func (t *Terminal) closeConsole() {
 	})
 }
 
-// Read reads what the console shows.
+// Read reads the console's output.
 func (t *Terminal) Read(p []byte) (int, error) {
 	n, err := t.con.Read(p)
 	if err != nil || n == 0 {
@@ -94,13 +97,14 @@ func (t *Terminal) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write types.
+// Write types p.
 func (t *Terminal) Write(p []byte) (int, error) { return t.con.Write(p) }
 
 // Resize sets the size of the window.
 func (t *Terminal) Resize(cols, rows int) error { return t.con.Resize(cols, rows) }
 
-// Signal implements term.Signaler: INT is the key, and KILL ends the program. Windows has no other.
+// Signal implements term.Signaler: INT types the key, and KILL ends the program.
+// Windows has no other signals.
 func (t *Terminal) Signal(_ context.Context, name string) error {
 	switch name {
 	case "INT":
@@ -114,7 +118,7 @@ func (t *Terminal) Signal(_ context.Context, name string) error {
 	return unknownSignal(name)
 }
 
-// Wait implements term.Waiter.
+// Wait implements term.Waiter. It waits for the program at most closeWait.
 func (t *Terminal) Wait() (term.Exit, error) {
 	select {
 	case <-t.exited:
@@ -139,11 +143,11 @@ func (t *Terminal) Describe() term.Description {
 	}
 }
 
-// Close ends the console, and with it the programs that are attached to it.
+// Close closes the console, and so ends the programs attached to it.
 func (t *Terminal) Close() error {
 	t.free.Do(func() {
 		closed := make(chan struct{})
-		go func() { // may wait for a reader, before Windows 11 24H2
+		go func() { // may block on the reader before Windows 11 24H2
 			defer close(closed)
 			t.closeConsole()
 		}()
@@ -161,7 +165,7 @@ func (t *Terminal) Close() error {
 	return nil
 }
 
-// A Program is a program without a terminal: Exec runs it, once.
+// A Program is a program without a terminal. Exec runs it once.
 type Program struct {
 	command command
 	done    chan struct{}
@@ -173,11 +177,13 @@ type Program struct {
 	exit  term.Exit
 }
 
+// newProgram returns a Program that has not started yet.
 func newProgram(c command) *Program {
 	return &Program{command: c, about: c.about(0), done: make(chan struct{})}
 }
 
-// Exec implements term.Execer, for one call, which starts the program; of r, Stdin and Grace count.
+// Exec implements term.Execer for one call, which starts the program. It uses only
+// Stdin and Grace of r.
 func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	g.mu.Lock()
 	refused := g.used
@@ -212,7 +218,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	g.mu.Lock()
 	g.about = c.about(cmd.Process.Pid)
 	g.mu.Unlock()
-	_ = cmd.Wait() // what it says is in ProcessState
+	_ = cmd.Wait() // the result is in ProcessState
 	exit := term.Exit{Started: true, Known: true, Code: cmd.ProcessState.ExitCode()}
 	exit.Usage.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if ctx.Err() != nil {
@@ -224,13 +230,13 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	return exit, nil
 }
 
-// Read waits for the end of the program.
+// Read waits for the end of the program, because there is no terminal to read from.
 func (g *Program) Read([]byte) (int, error) {
 	<-g.done
 	return 0, io.EOF
 }
 
-// Write refuses.
+// Write always fails.
 func (g *Program) Write([]byte) (int, error) {
 	return 0, &term.Error{
 		Op:   "write",
@@ -239,7 +245,7 @@ func (g *Program) Write([]byte) (int, error) {
 	}
 }
 
-// Resize refuses.
+// Resize always fails.
 func (g *Program) Resize(int, int) error {
 	return &term.Error{Op: "resize", Kind: term.Unsupported, Msg: "this program has no terminal"}
 }
@@ -283,7 +289,7 @@ func (g *Program) Close() error {
 	return nil
 }
 
-// sandboxUnsupported says why a sandbox would not hold.
+// sandboxUnsupported returns why a sandbox is not available.
 func sandboxUnsupported() string {
 	return "a sandbox for local programs is not supported on this system; leave local.read_paths and local.write_paths empty"
 }

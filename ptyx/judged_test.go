@@ -12,8 +12,9 @@ import (
 	"ptyctl/term"
 )
 
-// TestJudgedProgram checks that the file which rules have chosen is started, whatever argv[0] would be found as: with a
-// terminal, without one, and through the shim.
+// TestJudgedProgram checks that the file chosen by rules is started, even if
+// argv[0] would now find another: with a terminal, without one, and through the
+// shim.
 func TestJudgedProgram(t *testing.T) {
 	dir := t.TempDir()
 	for name, says := range map[string]string{"good/tool": "good", "bad/tool": "bad"} {

@@ -7,7 +7,7 @@ import (
 	"ptyctl/term"
 )
 
-// The limits by their names on the wire.
+// The names of the limits in results.
 const (
 	limitCPU       = "cpu_s"
 	limitMemory    = "memory_bytes"
@@ -15,7 +15,7 @@ const (
 	limitProcesses = "processes"
 )
 
-// checkLimits refuses limits that would not hold.
+// checkLimits refuses limits that this system cannot enforce.
 func checkLimits(l term.Limits) error {
 	if l == (term.Limits{}) {
 		return nil
@@ -26,8 +26,9 @@ func checkLimits(l term.Limits) error {
 	return nil
 }
 
-// judge says in e which of the limits the program has met. The system tells of processor time alone: a program that is
-// refused memory, a file or a process does what it likes, and then often fails.
+// judge sets in e the limits that the program has reached. The system reports only
+// processor time: a program that is refused memory, a file or a process decides
+// itself what to do, and often fails. Such limits are only suspected.
 func judge(e *term.Exit, l term.Limits) {
 	cpu := time.Duration(l.CPUSeconds) * time.Second
 	switch {

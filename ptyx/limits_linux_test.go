@@ -10,7 +10,7 @@ import (
 	"ptyctl/term"
 )
 
-// Each limit stops what it is there for, and the result says so.
+// Each limit must take effect, and the result must name it.
 func TestLimits(t *testing.T) {
 	const forks = `
 import os, time
@@ -48,7 +48,8 @@ except OSError as e:
 	}
 }
 
-// A fork bomb on a terminal makes no more than it may, and is gone after Close.
+// A fork bomb on a terminal must stay within its limit, and must be gone after
+// Close.
 func TestForkBomb(t *testing.T) {
 	mark := "mark-bomb-" + strings.ReplaceAll(t.TempDir(), "/", "-")
 	tr := open(
@@ -84,11 +85,11 @@ func TestForkBomb(t *testing.T) {
 		t.Errorf("%d are left", len(left))
 	}
 	if e, _ := tr.Wait(); e.Limit != "processes" {
-		t.Errorf("%+v", e)
+		t.Errorf("Wait = %+v, want limit processes", e)
 	}
 }
 
-// A program that stays below its limit may start as many processes as it likes, one after the other.
+// A program below its limit may start any number of processes one after the other.
 func TestForksOneByOne(t *testing.T) {
 	out, errs, e := run(
 		t,
@@ -105,7 +106,7 @@ func TestForksOneByOne(t *testing.T) {
 	}
 }
 
-// Threads are no processes.
+// Threads must not count as processes.
 func TestThreadsAreNotCounted(t *testing.T) {
 	const script = `import threading, time
 ts = [threading.Thread(target=time.sleep, args=(0.2,)) for _ in range(20)]
@@ -120,10 +121,14 @@ print('joined')`
 	}
 }
 
-// The operator's limits hold where the call has none, and where it asks for more.
+// The operator's limits must apply if the call has none, and if it asks for more.
 func TestOperatorsLimits(t *testing.T) {
 	h := ptyx.Host{Limits: term.Limits{OpenFiles: 50, CPUSeconds: 100}}
-	for want, l := range map[string]term.Limits{"50 100": {}, "50 20": {OpenFiles: 100, CPUSeconds: 20}, "30 100": {OpenFiles: 30}} {
+	for want, l := range map[string]term.Limits{
+		"50 100": {},
+		"50 20":  {OpenFiles: 100, CPUSeconds: 20},
+		"30 100": {OpenFiles: 30},
+	} {
 		out, errs, e := run(
 			t,
 			h,

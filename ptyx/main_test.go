@@ -19,10 +19,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience is how long anything here may take.
+// patience is the time limit of each wait in these tests.
 const patience = 20 * time.Second
 
-// open starts a program on a terminal, which the test closes.
+// open starts a program on a terminal, and closes it at the end of the test.
 func open(tb testing.TB, o term.LocalOptions) *ptyx.Terminal {
 	tb.Helper()
 	return openWith(tb, ptyx.Host{}, term.Target{Local: o})
@@ -42,7 +42,7 @@ func sh(script string) term.LocalOptions {
 	return term.LocalOptions{Argv: []string{"sh", "-c", script}}
 }
 
-// until reads until text came, and returns all that did.
+// until reads until text has come, and returns everything read.
 func until(tb testing.TB, t *ptyx.Terminal, text string) string {
 	tb.Helper()
 	var got strings.Builder
@@ -71,7 +71,7 @@ func rest(tb testing.TB, t *ptyx.Terminal) string {
 	return string(all)
 }
 
-// exitOf returns how the program ended. Requires that the output has.
+// exitOf returns the exit of a program after its output has ended.
 func exitOf(tb testing.TB, t *ptyx.Terminal) term.Exit {
 	tb.Helper()
 	e, err := t.Wait()
@@ -81,7 +81,7 @@ func exitOf(tb testing.TB, t *ptyx.Terminal) term.Exit {
 	return e
 }
 
-// A job is a program without a terminal, and how it is run.
+// A job is a program without a terminal, and its input.
 type job struct {
 	term.LocalOptions
 	stdin []byte

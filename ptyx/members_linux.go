@@ -11,25 +11,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A member is a process that belongs to another one that was started here.
+// A member is a process that belongs to a program started here.
 type member struct {
 	pid     int
-	started string // when, in the kernel's ticks: with the pid, the name of a process for all time
+	started string // start time in kernel ticks; with the pid it identifies a process uniquely
 }
 
-// A stat is one line of the process table, from proc_pid_stat(5).
+// A stat is one line of the process table (proc_pid_stat(5)).
 type stat struct {
 	pid, parent, session int
 	dead                 bool // a zombie
 	started              string
 }
 
+// readStat reads the line of one process; ok is false if it has ended.
 func readStat(pid int) (stat, bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return stat{}, false // it has ended
 	}
-	// The name of the program may hold anything; the third field and the following stand behind its last parenthesis.
+	// The program's name may contain any byte, so the third field is found after
+	// the last parenthesis.
 	f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(f) < 20 {
 		return stat{}, false
@@ -45,7 +47,8 @@ func readStat(pid int) (stat, bool) {
 	}, true
 }
 
-// pids returns the numbers of all processes. They are asked for anew each time: nothing tells of new processes.
+// pids returns the numbers of all processes. It reads /proc each time, because the
+// kernel does not report new processes.
 func pids() (all []int) {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -61,7 +64,7 @@ func pids() (all []int) {
 	return all
 }
 
-// table returns what is known of each process.
+// table returns the lines of these processes.
 func table(pids []int) (all []stat) {
 	for _, pid := range pids {
 		if s, ok := readStat(pid); ok {
@@ -71,8 +74,9 @@ func table(pids []int) (all []stat) {
 	return all
 }
 
-// members returns the living processes that p and its descendants are: those of its session, those with its tag, and what
-// descends from them. Requires that p was not reaped, so that the number of the session is its own.
+// members returns the living processes of p: those of its session, those with its
+// tag, and all descendants of these. p must not be reaped yet, so that the number
+// of the session is still its own.
 func (p *process) members() []member {
 	own, err := unix.Getsid(0)
 	if err != nil {
@@ -82,16 +86,17 @@ func (p *process) members() []member {
 	in := make(map[int]bool)
 	some := pids()
 	for _, pid := range some {
-		// Nobody comes back to this process's session, where a child that somebody else starts may have the tag by mistake.
+		// Processes of this process's own session are skipped: another child may
+		// have the tag by mistake.
 		if sid, err := unix.Getsid(pid); err == nil && pid != self && (sid == p.pid || sid != own && tagged(pid, p.tag)) {
 			in[pid] = true
 		}
 	}
-	if len(in) == 1 && in[p.pid] { // the common case, without a look at the whole table
+	if len(in) == 1 && in[p.pid] { // the common case needs no full table
 		some = []int{p.pid}
 	}
 	all := table(some)
-	for grown := true; grown; { // a child may stand before its parent
+	for grown := true; grown; { // a child may come before its parent in the table
 		grown = false
 		for _, s := range all {
 			if !in[s.pid] && in[s.parent] && s.pid != self {
@@ -108,7 +113,8 @@ func (p *process) members() []member {
 	return found
 }
 
-// open returns a descriptor of the process, which stays that one's when the number is used again.
+// open returns a descriptor of the process, which stays valid if the number is
+// reused.
 func (m member) open() (pidfd int, err error) {
 	fd, err := unix.PidfdOpen(m.pid, 0)
 	if err != nil {
@@ -121,11 +127,12 @@ func (m member) open() (pidfd int, err error) {
 	return fd, nil
 }
 
-// killLimit is how long it is tried to kill: what is left then waits in the kernel for something that does not come.
+// killLimit is how long kill keeps trying. A process left after that is stuck in
+// the kernel.
 const killLimit = 10 * time.Second
 
-// sweep ends what p has left behind when it ended: told to first, killed after the grace. Requires that p has ended and
-// was not reaped.
+// sweep ends the processes that p has left behind: signals first, and KILL after
+// the grace. p must have ended and must not be reaped.
 func (p *process) sweep(grace time.Duration) {
 	left := p.members()
 	if len(left) == 0 {
@@ -134,11 +141,12 @@ func (p *process) sweep(grace time.Duration) {
 	if !p.hurry.Load() {
 		signalAll(left, grace, unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
 	}
-	p.kill() // also what they have just started
+	p.kill() // also processes that they have just started
 }
 
-// kill kills p and all its descendants, those that others of them are just starting too: all are stopped before any is
-// killed. Another user's are left to themselves. Requires that p was not reaped.
+// kill kills p and all its descendants. It stops all of them before it kills any,
+// so that none can start another. Processes of other users stay. p must not be
+// reaped.
 func (p *process) kill() {
 	stopped := make(map[member]bool)
 	for deadline := time.Now().Add(killLimit); time.Now().Before(deadline); {
@@ -160,9 +168,10 @@ func (p *process) kill() {
 	}
 }
 
-// signalAll sends the signals to each, and waits until all have ended, at most for wait. It reports whether they have.
+// signalAll sends the signals to each process, and waits at most wait for all to
+// end. It reports whether they have.
 func signalAll(ms []member, wait time.Duration, signals ...unix.Signal) (ended bool) {
-	const most = 256 // descriptors at a time
+	const most = 256 // most descriptors open at a time
 	ended = true
 	for some := range slices.Chunk(ms, most) {
 		ended = signalSome(some, wait, signals...) && ended
@@ -170,6 +179,8 @@ func signalAll(ms []member, wait time.Duration, signals ...unix.Signal) (ended b
 	return ended
 }
 
+// signalSome is signalAll for a number of processes that fits into the limit of
+// descriptors.
 func signalSome(ms []member, wait time.Duration, signals ...unix.Signal) bool {
 	var fds []unix.PollFd
 	unsure := false
@@ -182,7 +193,7 @@ func signalSome(ms []member, wait time.Duration, signals ...unix.Signal) bool {
 		for _, sig := range signals {
 			err = unix.PidfdSendSignal(fd, sig, nil, 0)
 		}
-		if err != nil { // it is gone, or another user's
+		if err != nil { // the process has ended, or belongs to another user
 			_ = unix.Close(fd)
 			continue
 		}
@@ -199,7 +210,7 @@ func signalSome(ms []member, wait time.Duration, signals ...unix.Signal) bool {
 		if left <= 0 {
 			return false
 		}
-		_, _ = unix.Poll(living, int(left.Milliseconds())+1) // interrupted: look again
+		_, _ = unix.Poll(living, int(left.Milliseconds())+1) // after an interruption, poll again
 		living = slices.DeleteFunc(living, func(f unix.PollFd) bool { return f.Revents != 0 })
 	}
 	return !unsure

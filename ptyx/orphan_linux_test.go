@@ -16,7 +16,8 @@ import (
 	"ptyctl/term"
 )
 
-// marked returns the processes, zombies too, one of whose arguments is the mark.
+// marked returns the processes, including zombies, with the mark among their
+// arguments.
 func marked(tb testing.TB, mark string) (pids []int) {
 	tb.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -55,7 +56,8 @@ func childrenOf(tb testing.TB) (all []string) {
 	return all
 }
 
-// python is one way to leave a terminal for good: fork twice, begin a session, close all files, forget the environment.
+// daemon leaves its terminal completely: it forks twice, starts a session, closes
+// all files and clears the environment.
 const daemon = `
 import os, sys, time
 if os.fork() == 0:
@@ -67,7 +69,7 @@ if os.fork() == 0:
 os.wait()
 `
 
-// What a program has started is gone after Close, whatever it does to stay.
+// All processes of a program must be gone after Close, for every way to escape.
 func TestNobodyStays(t *testing.T) {
 	for name, supervised := range map[string]bool{"alone": false, "supervised": true} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +91,7 @@ func TestNobodyStays(t *testing.T) {
 				"has left it":  `exec >/dev/null 2>&1 </dev/null; trap '' HUP; while :; do sleep 0.1; done`,
 				"exits at end": `/usr/bin/python3 -c "$DAEMON" $MARK; nohup sh -c 'while :; do sleep 0.1; done' $MARK >/dev/null 2>&1 & echo up; exit 5`,
 			} {
-				if !supervised { // the tag comes a moment later
+				if !supervised { // the tag is set a moment after the start
 					script = "sleep 0.2; " + script
 				}
 				mark := "mark-" + strconv.Itoa(os.Getpid()) + "-" + strings.ReplaceAll(name, " ", "-")
@@ -143,7 +145,8 @@ func TestNobodyStays(t *testing.T) {
 	}
 }
 
-// Closing one terminal ends nothing of another, not even what has left it.
+// Closing one terminal must not end processes of another, not even those that have
+// left it.
 func TestOthersStay(t *testing.T) {
 	mark := fmt.Sprintf("mark-%d-others", os.Getpid())
 	o := term.LocalOptions{
@@ -163,7 +166,8 @@ func TestOthersStay(t *testing.T) {
 	}
 }
 
-// A program that left something behind is not over before that is gone.
+// A program must not count as ended before the processes that it left behind are
+// gone.
 func TestProgramLeavesNothing(t *testing.T) {
 	mark := fmt.Sprintf("mark-%d-run", os.Getpid())
 	out, _, e := run(
@@ -189,7 +193,7 @@ func TestProgramLeavesNothing(t *testing.T) {
 	}
 }
 
-// threads returns how many threads this process has.
+// threads returns the number of threads of this process.
 func threads(tb testing.TB) int {
 	tb.Helper()
 	tasks, err := os.ReadDir("/proc/self/task")
@@ -208,9 +212,9 @@ func descriptors(tb testing.TB) int {
 	return len(fds)
 }
 
-// Idle terminals cost no threads, though somebody reads from each.
+// Idle terminals must cost no threads, even with a reader on each.
 func TestIdleTerminalsCostNoThreads(t *testing.T) {
-	for range 5 { // the threads that starting takes
+	for range 5 { // the threads needed to start programs
 		tr := open(t, sh("exec sleep 1000"))
 		go func() { _, _ = tr.Read(make([]byte, 4096)) }()
 	}
@@ -226,7 +230,8 @@ func TestIdleTerminalsCostNoThreads(t *testing.T) {
 	}
 }
 
-// A thousand terminals and programs leave no process, no descriptor and no zombie.
+// A thousand terminals and programs must leave no process, no descriptor and no
+// zombie.
 func TestThousandStarts(t *testing.T) {
 	open(t, sh("true")).Close()
 	before := descriptors(t)
@@ -241,8 +246,8 @@ func TestThousandStarts(t *testing.T) {
 		if err := tr.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"echo", "y"}}}); out != "y\n" ||
-			e.Code != 0 {
+		echo := job{LocalOptions: term.LocalOptions{Argv: []string{"echo", "y"}}}
+		if out, _, e := run(t, ptyx.Host{}, echo); out != "y\n" || e.Code != 0 {
 			t.Fatalf("round %d: %q, %+v", i, out, e)
 		}
 	}
@@ -254,7 +259,8 @@ func TestThousandStarts(t *testing.T) {
 	}
 }
 
-// A program gets its own three descriptors and no other, though this process has one that it passes on.
+// A program must get its own three descriptors only, even if this process has an
+// inheritable one.
 func TestDescriptors(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -262,7 +268,7 @@ func TestDescriptors(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	foreign, err := syscall.Dup(int(r.Fd())) // without close-on-exec, as what a parent left open
+	foreign, err := syscall.Dup(int(r.Fd())) // without close-on-exec, like a descriptor left open by a parent
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,12 +290,14 @@ for fd in range(1000):
 	if out := rest(t, open(t, term.LocalOptions{Argv: list})); out != "0 1 2 " {
 		t.Errorf("a terminal has %s", out)
 	}
-	if out, _, _ := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: list, Limits: term.Limits{OpenFiles: 50}}}); out != "0 1 2 " {
+	limited := job{LocalOptions: term.LocalOptions{Argv: list, Limits: term.Limits{OpenFiles: 50}}}
+	if out, _, _ := run(t, ptyx.Host{}, limited); out != "0 1 2 " {
 		t.Errorf("a program with limits has %s", out)
 	}
 }
 
-// Programs die with the process that has started them, though they ignore that their terminal is gone.
+// Programs must end with the process that has started them, even if they ignore the
+// loss of their terminal.
 func TestDeathOfTheHolder(t *testing.T) {
 	mark := fmt.Sprintf("mark-%d-holder", os.Getpid())
 	if os.Getenv("PTYX_HOLDER") != "" {

@@ -16,24 +16,26 @@ import (
 	"ptyctl/term"
 )
 
-// A process is a program that was started, the leader of a session (setsid(2)) and a process group.
+// A process is a started program, the leader of a session (setsid(2)) and a process
+// group.
 type process struct {
 	pid    int
 	cmd    *exec.Cmd
 	limits term.Limits
-	tag    uint64        // on it and all that it starts; 0: none
-	guard  *guard        // counts its processes; nil: nobody does
-	exited chan struct{} // closed when it has ended, and what it had started too
+	tag    uint64        // inherited by all its processes; 0 for none
+	guard  *guard        // limits its processes; nil without a limit
+	exited chan struct{} // closed when it and its processes have ended
 
-	exit term.Exit // valid then
+	exit term.Exit // valid after exited is closed
 
-	hurry atomic.Bool // what is left is killed without being told first
+	hurry atomic.Bool // kill the remaining processes without a signal first
 
 	mu     sync.Mutex // guards the following, and keeps the pid from being reused while it is held
 	reaped bool
 }
 
-// start starts c on three files. With a terminal, they are that one, which becomes the session's.
+// start starts c on three files. With terminal they are the same terminal, which
+// becomes the session's controlling terminal.
 func start(c command, stdin, stdout, stderr *os.File, terminal bool) (*process, error) {
 	cmd := &exec.Cmd{
 		Path: c.path, Args: c.argv, Env: c.env, Dir: c.dir, Stdin: stdin, Stdout: stdout, Stderr: stderr,
@@ -52,7 +54,7 @@ func start(c command, stdin, stdout, stderr *os.File, terminal bool) (*process, 
 	return p, nil
 }
 
-// spawn starts the process, through the shim if that has to do something.
+// spawn starts the process, through the shim if there are limits or a sandbox.
 func (p *process) spawn(c command) error {
 	if c.limits == (term.Limits{}) && !c.sandbox.Active() {
 		return p.launch()
@@ -65,7 +67,7 @@ func (p *process) spawn(c command) error {
 	if err := p.launch(); err != nil {
 		return err
 	}
-	if p.guard, err = s.run(p); err != nil { // the shim has ended, or will
+	if p.guard, err = s.run(p); err != nil { // the shim has ended, or is about to
 		_ = unix.Kill(p.pid, unix.SIGKILL)
 		_ = p.cmd.Wait()
 		children.remove(p.pid)
@@ -73,7 +75,7 @@ func (p *process) spawn(c command) error {
 	return err
 }
 
-// launch starts p.cmd, from a thread that ends with this process.
+// launch starts p.cmd from a thread that lives as long as this process.
 func (p *process) launch() error {
 	err := onLastingThread(func() (err error) {
 		p.tag, err = children.start(p.cmd)
@@ -86,7 +88,8 @@ func (p *process) launch() error {
 	return nil
 }
 
-// watch waits for the end of the process, and ends what it leaves behind.
+// watch waits for the end of the process, ends the processes that it leaves behind,
+// and records the exit.
 func (p *process) watch() {
 	p.reap()
 	children.remove(p.pid)
@@ -99,7 +102,7 @@ func (p *process) watch() {
 	close(p.exited)
 }
 
-// signal sends sig to the process group, and to the group other if that is not 0.
+// signal sends sig to the process group, and to the group other unless it is 0.
 func (p *process) signal(sig unix.Signal, other int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +124,7 @@ func (p *process) signalGroup(sig unix.Signal, group int) {
 	}
 }
 
-// await reports whether the process ends, with all that it has started, within d.
+// await reports whether the process and all its descendants end within d.
 func (p *process) await(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -133,7 +136,8 @@ func (p *process) await(d time.Duration) bool {
 	}
 }
 
-// end ends the process after a grace, which it has to obey what it was told already. It reports whether it is gone.
+// end ends the process after a grace, in which it may react to an earlier signal.
+// It reports whether the process is gone.
 func (p *process) end(grace time.Duration) bool {
 	if p.await(grace) {
 		return true
@@ -144,18 +148,19 @@ func (p *process) end(grace time.Duration) bool {
 }
 
 const (
-	// hangupGrace is what a program on a terminal has to end after the terminal is gone. With killWait it makes less than
-	// the second within which Close returns.
+	// hangupGrace is the time for a program to end after its terminal was closed.
+	// Together with killWait it is less than the second within which Close returns.
 	hangupGrace = 250 * time.Millisecond
 
-	// sweepGrace is what those have that the program leaves behind.
+	// sweepGrace is the same time for the processes that a program leaves behind.
 	sweepGrace = 150 * time.Millisecond
 
-	// killWait is how long what is killed may take to be gone, before nobody waits for it any more.
+	// killWait is how long to wait for a killed process to be gone.
 	killWait = 600 * time.Millisecond
 )
 
-// exitOf translates the end of a process.
+// exitOf converts the state of an ended process. A signal gives the exit code 128 +
+// n of shells.
 func exitOf(state *os.ProcessState) term.Exit {
 	if state == nil {
 		return term.Exit{}
@@ -172,7 +177,7 @@ func exitOf(state *os.ProcessState) term.Exit {
 	return e
 }
 
-// signals are those that a caller may send.
+// signals has the signals that a caller may send.
 var signals = map[string]unix.Signal{
 	"INT":  unix.SIGINT,
 	"TERM": unix.SIGTERM,

@@ -21,25 +21,22 @@ func TestProgram(t *testing.T) {
 		e.Limit+e.Suspected != "" {
 		t.Errorf("%q, %q, %+v", out, errs, e)
 	}
-	if out, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", "read x; echo $?; test -t 1 || echo no terminal; kill -9 $$"}}}); out != "1\nno terminal\n" ||
-		e.Signal != "KILL" ||
-		e.Code != 137 {
-		t.Errorf("%q, %+v", out, e)
+	const script = "read x; echo $?; test -t 1 || echo no terminal; kill -9 $$"
+	out, _, e = run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"sh", "-c", script}}})
+	if out != "1\nno terminal\n" || e.Signal != "KILL" || e.Code != 137 {
+		t.Errorf("%s: output %q, exit %+v, want no input, no terminal and signal KILL", script, out, e)
 	}
 }
 
-// Input that nobody reads does not hold up a program, and neither do megabytes of output.
+// A program must not be blocked by unread input or by megabytes of output.
 func TestProgramStreams(t *testing.T) {
 	big := bytes.Repeat([]byte("x"), 4<<20)
-	if _, _, e := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"true"}}, stdin: big}); e.Code != 0 {
-		t.Errorf("%+v", e)
+	nothing := job{LocalOptions: term.LocalOptions{Argv: []string{"true"}}, stdin: big}
+	if _, _, e := run(t, ptyx.Host{}, nothing); e.Code != 0 {
+		t.Errorf("true with 4 MiB of input: exit = %+v, want code 0", e)
 	}
-	if out, errs, _ := run(t, ptyx.Host{}, job{LocalOptions: term.LocalOptions{Argv: []string{"tee", "/dev/stderr"}}, stdin: big}); len(
-		out,
-	) != len(
-		big,
-	) ||
-		len(errs) != len(big) {
+	both := job{LocalOptions: term.LocalOptions{Argv: []string{"tee", "/dev/stderr"}}, stdin: big}
+	if out, errs, _ := run(t, ptyx.Host{}, both); len(out) != len(big) || len(errs) != len(big) {
 		t.Errorf("%d and %d bytes came of %d", len(out), len(errs), len(big))
 	}
 }
@@ -95,7 +92,7 @@ func TestProgramRunsOnce(t *testing.T) {
 	}
 }
 
-// Close ends a program that runs, and lets none be started.
+// Close must end a running program, and must prevent a later start.
 func TestCloseOfAProgram(t *testing.T) {
 	for _, started := range []bool{true, false} {
 		tr, err := ptyx.Host{}.Open(
@@ -128,13 +125,13 @@ func TestCloseOfAProgram(t *testing.T) {
 		}
 		if started {
 			if e := <-ended; e.Signal != "KILL" {
-				t.Errorf("%+v", e)
+				t.Errorf("exit after Close = %+v, want signal KILL", e)
 			}
 		}
 	}
 }
 
-// firstWrite tells of a write.
+// firstWrite signals the first write.
 type firstWrite chan struct{}
 
 func (f firstWrite) Write(p []byte) (int, error) {

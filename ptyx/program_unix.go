@@ -12,23 +12,26 @@ import (
 	"ptyctl/term"
 )
 
-// A Program is a program without a terminal: Exec runs it, once, and when it has ended there is nothing left to read.
+// A Program is a program without a terminal. Exec runs it once; afterwards there is
+// no output left to read.
 type Program struct {
 	command command
-	done    chan struct{} // closed when the program has ended, or none will be started
+	done    chan struct{} // closed when the program has ended, or cannot start any more
 
 	mu      sync.Mutex // guards the following
-	used    bool       // Exec was called, or Close
-	process *process   // nil: none was started
+	used    bool       // Exec or Close was called
+	process *process   // nil before the start
 	about   term.Process
 	exit    term.Exit
 }
 
+// newProgram returns a Program that has not started yet.
 func newProgram(c command) *Program {
 	return &Program{command: c, about: c.about(0), done: make(chan struct{})}
 }
 
-// Exec implements term.Execer, for one call, which starts the program; of r, Stdin and Grace count.
+// Exec implements term.Execer for one call, which starts the program. It uses only
+// Stdin and Grace of r.
 func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	g.mu.Lock()
 	if g.used {
@@ -49,6 +52,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	return exit, err
 }
 
+// run starts the program and copies its streams until it has ended.
 func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	c := g.command
 	ours, theirs, err := openPipes(len(r.Stdin) > 0)
@@ -73,7 +77,7 @@ func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io
 	var input, output sync.WaitGroup
 	if ours[0] != nil {
 		input.Go(func() {
-			_, _ = ours[0].Write(r.Stdin) // a program need not read its input
+			_, _ = ours[0].Write(r.Stdin) // an error is normal: the program may not read its input
 			_ = ours[0].Close()
 		})
 	}
@@ -96,7 +100,8 @@ func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io
 	return exit, nil
 }
 
-// obey waits for the end of the process, and brings it about when ctx ends: TERM first, and KILL after the grace.
+// obey waits for the end of the process, and ends it when ctx ends: TERM first, and
+// KILL after the grace.
 func (p *process) obey(ctx context.Context, grace time.Duration) (killed string) {
 	select {
 	case <-p.exited:
@@ -113,14 +118,16 @@ func (p *process) obey(ctx context.Context, grace time.Duration) (killed string)
 	return "unknown"
 }
 
-// awaitOutput waits until all output is copied. Nobody has the pipes open any more, unless it could not be killed.
+// awaitOutput waits until all output is copied. Only a process that could not be
+// killed may still have the pipes open, so the wait is limited.
 func awaitOutput(output *sync.WaitGroup, ours []*os.File) {
 	stop := time.AfterFunc(time.Second, func() { closeFiles(ours) })
 	defer stop.Stop()
 	output.Wait()
 }
 
-// openPipes returns the ends of the pipes for standard output and error, and for input if there is any.
+// openPipes returns both ends of the pipes for standard output and error, and for
+// input if there is any.
 func openPipes(input bool) (ours, theirs []*os.File, err error) {
 	defer func() {
 		if err != nil {
@@ -147,6 +154,7 @@ func openPipes(input bool) (ours, theirs []*os.File, err error) {
 	return ours, theirs, nil
 }
 
+// closeFiles closes the files that are not nil.
 func closeFiles(files []*os.File) {
 	for _, f := range files {
 		if f != nil {
@@ -155,13 +163,13 @@ func closeFiles(files []*os.File) {
 	}
 }
 
-// Read waits for the end of the program: it has no terminal to read from.
+// Read waits for the end of the program, because there is no terminal to read from.
 func (g *Program) Read([]byte) (int, error) {
 	<-g.done
 	return 0, io.EOF
 }
 
-// Write refuses: input is given to the program when it is started.
+// Write always fails: the input is passed at the start.
 func (g *Program) Write([]byte) (int, error) {
 	return 0, &term.Error{
 		Op:   "write",
@@ -170,12 +178,13 @@ func (g *Program) Write([]byte) (int, error) {
 	}
 }
 
-// Resize refuses: there is no window.
+// Resize always fails: there is no window.
 func (g *Program) Resize(int, int) error {
 	return &term.Error{Op: "resize", Kind: term.Unsupported, Msg: "this program has no terminal"}
 }
 
-// Signal implements term.Signaler: the program and its process group get it.
+// Signal implements term.Signaler: it sends the signal to the program and its
+// process group.
 func (g *Program) Signal(_ context.Context, name string) error {
 	sig, ok := signals[name]
 	if !ok {
@@ -214,7 +223,8 @@ func (g *Program) Describe() term.Description {
 	}
 }
 
-// Close ends the program.
+// Close ends the program, with TERM and then KILL. A program that has not started
+// never will.
 func (g *Program) Close() error {
 	g.mu.Lock()
 	first, p := !g.used, g.process

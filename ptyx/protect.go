@@ -1,10 +1,12 @@
 package ptyx
 
-// ProtectMemory keeps the memory of this process from other programs of the same user, above all from those that this
-// package starts: what is typed, keys and passwords pass through it. Call it early in main, and behind EnableLimits; the
-// programs that are started are as they would be without it. Against root, and where the system has no such means, it
-// does nothing: Unprotected says so.
+// ProtectMemory protects the memory of this process from other programs of the same
+// user, in particular from those that this package starts, because keys and
+// passwords pass through it. Call it early in main, after EnableLimits. Started
+// programs are not affected. It has no effect against root, or on systems without
+// the means; Unprotected reports that.
 func ProtectMemory() error { return protectMemory() }
 
-// Unprotected says why other programs can read the memory of this process; empty: they cannot.
+// Unprotected returns why other programs can read the memory of this process, or ""
+// if they cannot.
 func Unprotected() string { return unprotected() }

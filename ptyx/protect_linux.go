@@ -6,9 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// protectMemory makes this process one that cannot be dumped (PR_SET_DUMPABLE, prctl(2)): ptrace(2), process_vm_readv(2)
-// and what /proc has of its memory and environment are then for root alone. execve(2) takes it back, so what is started
-// is as ever.
+// protectMemory makes this process undumpable (PR_SET_DUMPABLE, prctl(2)): only
+// root can then use ptrace(2) and process_vm_readv(2) on it, or read its memory and
+// environment in /proc. execve(2) resets the flag, so started programs are not
+// affected.
 func protectMemory() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("prctl(PR_SET_DUMPABLE): %w", err)
@@ -16,6 +17,7 @@ func protectMemory() error {
 	return withholdCore()
 }
 
+// unprotected implements Unprotected.
 func unprotected() string {
 	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 	switch {

@@ -2,6 +2,8 @@
 
 package ptyx
 
+// protectMemory can only turn core files off.
 func protectMemory() error { return withholdCore() }
 
+// unprotected implements Unprotected.
 func unprotected() string { return "this system has no means for it that ptyctl knows" }

@@ -9,14 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// core is this process's limit for the size of a core file, which it has given up for itself.
+// core is this process's limit on the size of a core file, which it has lowered for
+// itself.
 var core struct {
 	mu       sync.Mutex // guards the following; held while a program gets the limit
 	withheld bool
 	had      unix.Rlimit
 }
 
-// withholdCore keeps this process from leaving a core file.
+// withholdCore prevents this process from writing a core file, which would contain
+// its memory.
 func withholdCore() error {
 	core.mu.Lock()
 	defer core.mu.Unlock()
@@ -35,7 +37,8 @@ func withholdCore() error {
 	return nil
 }
 
-// withCore calls f, which starts a program, with the limit that this process was started with: it is the program's.
+// withCore calls f, which starts a program, under the original limit, because the
+// program should have it.
 func withCore(f func() error) error {
 	core.mu.Lock()
 	defer core.mu.Unlock()

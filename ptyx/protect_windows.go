@@ -1,5 +1,7 @@
 package ptyx
 
+// protectMemory does nothing.
 func protectMemory() error { return nil }
 
+// unprotected implements Unprotected.
 func unprotected() string { return "Windows has no means for it that ptyctl knows" }

@@ -13,15 +13,17 @@ import (
 	"ptyctl/term"
 )
 
-// A pty is the master of a pseudo-terminal (pty(7)), in non-blocking mode: a read or write that waits costs no thread,
-// and ends when the file is closed. The usual library leaves its files in blocking mode, where neither holds.
+// A pty is the master of a pseudo-terminal (pty(7)) in non-blocking mode: a waiting
+// read or write costs no thread, and ends when the file is closed. creack/pty
+// leaves its files in blocking mode, which has neither property.
 type pty struct {
 	f       *os.File
 	drained atomic.Int64 // bytes read after the end of the program
 }
 
-// openPTY returns a new terminal. The master is opened first, and hands out its other side itself (TIOCGPTPEER,
-// ioctl_tty(2)), whatever /dev/pts this process sees.
+// openPTY returns a new terminal. The master itself opens its other side
+// (TIOCGPTPEER, ioctl_tty(2)), so it does not matter which /dev/pts this process
+// sees.
 func openPTY(cols, rows int) (*pty, *os.File, error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -42,7 +44,8 @@ func openPTY(cols, rows int) (*pty, *os.File, error) {
 	return t, tty, nil
 }
 
-// peer unlocks the other side, opens it, and makes the erase key erase whole characters.
+// peer unlocks and opens the other side, and sets it to UTF-8, so that the erase
+// key removes whole characters.
 func (t *pty) peer() (tty *os.File, err error) {
 	err = t.control(func(master int) error {
 		if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
@@ -73,7 +76,7 @@ func (t *pty) peer() (tty *os.File, err error) {
 	return tty, err
 }
 
-// control calls do with the descriptor, which cannot be closed meanwhile.
+// control calls do with the descriptor, which cannot be closed during the call.
 func (t *pty) control(do func(fd int) error) error {
 	conn, err := t.f.SyscallConn()
 	if err != nil {
@@ -84,8 +87,9 @@ func (t *pty) control(do func(fd int) error) error {
 	return errors.Join(err, doErr)
 }
 
-// read reads output. EIO is how a master says that nobody has the other side open; a deadline that has passed says that
-// the program has ended, and that what is there is all.
+// read reads output. On a master, EIO means that no process has the other side
+// open. A passed deadline means that the program has ended, and that only the rest
+// of its output is left.
 func (t *pty) read(p []byte) (int, error) {
 	n, err := t.f.Read(p)
 	switch {
@@ -97,7 +101,7 @@ func (t *pty) read(p []byte) (int, error) {
 	return n, err
 }
 
-// rest reads what the terminal still holds after the end of the program.
+// rest reads the output that the terminal still holds after the end of the program.
 func (t *pty) rest(p []byte) (n int, err error) {
 	if t.drained.Load() >= drainLimit {
 		return 0, io.EOF
@@ -116,6 +120,7 @@ func (t *pty) rest(p []byte) (n int, err error) {
 	return n, nil
 }
 
+// write writes input. It returns RemoteClosed after the program's end.
 func (t *pty) write(p []byte) (int, error) {
 	n, err := t.f.Write(p)
 	if errors.Is(err, syscall.EIO) || errors.Is(err, os.ErrClosed) {
@@ -124,6 +129,7 @@ func (t *pty) write(p []byte) (int, error) {
 	return n, err
 }
 
+// resize sets the size of the window; the kernel sends SIGWINCH.
 func (t *pty) resize(cols, rows int) error {
 	size := unix.Winsize{Col: uint16(min(cols, 0xffff)), Row: uint16(min(rows, 0xffff))}
 	return t.control(func(fd int) error {
@@ -131,7 +137,7 @@ func (t *pty) resize(cols, rows int) error {
 	})
 }
 
-// foreground returns the process group that has the terminal; 0 if there is none.
+// foreground returns the foreground process group of the terminal, or 0.
 func (t *pty) foreground() (pgid int) {
 	_ = t.control(func(fd int) (err error) {
 		pgid, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP)
@@ -140,8 +146,8 @@ func (t *pty) foreground() (pgid int) {
 	return pgid
 }
 
-// drain ends a read that waits: from now on only what is there is read.
+// drain wakes a waiting read: from now on only the rest of the output is read.
 func (t *pty) drain() { _ = t.f.SetReadDeadline(past) } // fails only after close
 
-// close takes the terminal away, and wakes who reads or writes.
+// close closes the terminal, and wakes waiting readers and writers.
 func (t *pty) close() error { return t.f.Close() }

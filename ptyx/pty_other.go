@@ -15,8 +15,9 @@ import (
 	"ptyctl/term"
 )
 
-// A pty is the master of a pseudo-terminal as the usual library opens it: in blocking mode, so that a goroutine of its own
-// does the writing, and whoever waits for it can be woken. A read ends when the programs are gone.
+// A pty is the master of a pseudo-terminal from creack/pty, which is in blocking
+// mode. Therefore a goroutine does the writing, so that a waiting caller can be
+// woken. A read ends when the programs are gone.
 type pty struct {
 	f      *os.File
 	pieces chan piece
@@ -24,12 +25,13 @@ type pty struct {
 	hangUp sync.Once
 }
 
-// A piece is one write on its way.
+// A piece is one pending write.
 type piece struct {
 	data  []byte
 	taken chan<- written // buffered
 }
 
+// written is the result of a write.
 type written struct {
 	n   int
 	err error
@@ -47,10 +49,11 @@ func openPTY(cols, rows int) (*pty, *os.File, error) {
 		_ = tty.Close()
 		return nil, nil, err
 	}
-	go t.writer() // ends with close, or when the write that it is stuck in does
+	go t.writer() // ends with close, or with a write that blocks at that time
 	return t, tty, nil
 }
 
+// writer writes the pieces, one after the other.
 func (t *pty) writer() {
 	for {
 		select {
@@ -63,7 +66,8 @@ func (t *pty) writer() {
 	}
 }
 
-// read reads output. EIO is how some masters say that nobody has the other side open.
+// read reads output. On some masters EIO means that no process has the other side
+// open.
 func (t *pty) read(p []byte) (int, error) {
 	n, err := t.f.Read(p)
 	if errors.Is(err, syscall.EIO) || errors.Is(err, os.ErrClosed) {
@@ -72,6 +76,7 @@ func (t *pty) read(p []byte) (int, error) {
 	return n, err
 }
 
+// write passes p to the writer, and returns early after close.
 func (t *pty) write(p []byte) (int, error) {
 	over := &term.Error{Op: "write", Kind: term.RemoteClosed, Msg: "the program has ended"}
 	taken := make(chan written, 1)
@@ -88,11 +93,12 @@ func (t *pty) write(p []byte) (int, error) {
 	}
 }
 
+// resize sets the size of the window.
 func (t *pty) resize(cols, rows int) error {
 	return creack.Setsize(t.f, &creack.Winsize{Cols: uint16(min(cols, 0xffff)), Rows: uint16(min(rows, 0xffff))})
 }
 
-// foreground returns the process group that has the terminal; 0 if there is none.
+// foreground returns the foreground process group of the terminal, or 0.
 func (t *pty) foreground() int {
 	pgid, err := unix.IoctlGetInt(int(t.f.Fd()), unix.TIOCGPGRP)
 	if err != nil {
@@ -101,11 +107,11 @@ func (t *pty) foreground() int {
 	return pgid
 }
 
-// drain has nothing to do: the last of the programs closes the terminal.
+// drain does nothing: the terminal is closed by the last of the programs.
 func (t *pty) drain() {}
 
-// close takes the terminal away. The file itself is closed when the read that waits in it has returned, which is when the
-// programs are gone.
+// close closes the terminal. The file itself is closed when a waiting read has
+// returned, which happens when the programs are gone.
 func (t *pty) close() error {
 	t.hangUp.Do(func() {
 		close(t.closed)

@@ -8,18 +8,20 @@ import (
 	"ptyctl/term"
 )
 
-// A Sandbox keeps programs, and what they start, from files of this machine: with landlock(7) on Linux, nowhere else. It is
-// about files alone: not about networks, other processes, or what is open already. Set-user-id programs (sudo) do not work
-// inside. The zero value keeps them from nothing.
+// A Sandbox restricts the files that programs and their children can use, by
+// landlock(7) on Linux; other systems refuse it. It does not restrict networks,
+// other processes, or files already open. Set-user-id programs, for example sudo,
+// do not work inside. The zero value restricts nothing.
 type Sandbox struct {
-	Read  []string // files, and folders with all below, that can be read and run; empty: all
-	Write []string // those that can be changed, and read too; empty with a Read: none but /dev/null and its like
+	Read  []string // files and whole folders that can be read and run; empty: all
+	Write []string // files and folders that can be changed and read; empty: only devices such as /dev/null
 }
 
-// Active reports whether there is anything to keep programs from.
+// Active reports whether the sandbox restricts anything.
 func (s Sandbox) Active() bool { return len(s.Read)+len(s.Write) > 0 }
 
-// Check says why programs could not be started in the sandbox: what is not there, or a system that cannot do it.
+// Check returns why programs could not start in the sandbox: a missing path, or a
+// system without support.
 func (s Sandbox) Check() error {
 	if !s.Active() {
 		return nil
@@ -43,7 +45,8 @@ func (s Sandbox) Check() error {
 				Msg:  fmt.Sprintf("the sandbox for local programs names %s: %v; make it, or take it out", path, reason(err)),
 			}
 		}
-		// Otherwise a program could put a link in the place of path, and the next one would go where it leads.
+		// Otherwise a program could replace path by a link, and so move the
+		// boundary for the next program.
 		for _, folder := range folders {
 			if within(path, folder) || within(real, folder) {
 				return &term.Error{
@@ -61,7 +64,7 @@ func (s Sandbox) Check() error {
 	return nil
 }
 
-// within reports whether path lies below folder.
+// within reports whether path is below folder.
 func within(path, folder string) bool {
 	rest, err := filepath.Rel(folder, path)
 	return err == nil && rest != "." && filepath.IsLocal(rest)

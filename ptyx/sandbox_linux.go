@@ -12,14 +12,16 @@ import (
 	landlocksys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// landlockABI is the least that the kernel must know: before it, truncate(2) was free everywhere (landlock(7), "VERSIONS").
+// landlockABI is the lowest version required: earlier ones cannot restrict
+// truncate(2) (landlock(7), "VERSIONS").
 const landlockABI = 3
 
-// devices are written to by about every program, and keep nothing. Terminals are not among them: those of others are there
-// for every program of the account.
+// devices are written by almost every program, and store nothing. Terminals are not
+// included, because other programs of the account have theirs there, too.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
-// ownTerminal is the one that a program is started on, which it may open by its name; empty: none.
+// ownTerminal returns the path of the program's own terminal, which it may open by
+// name, or "".
 func ownTerminal() string {
 	name, err := os.Readlink("/proc/self/fd/0")
 	if err != nil || !strings.HasPrefix(name, "/dev/pts/") {
@@ -28,7 +30,7 @@ func ownTerminal() string {
 	return name
 }
 
-// sandboxUnsupported says why a sandbox would not hold; empty: it would.
+// sandboxUnsupported returns why a sandbox is not available, or "".
 func sandboxUnsupported() string {
 	if !limitsEnabled.Load() {
 		return "a sandbox is not built into this program: its main function must call ptyx.EnableLimits"
@@ -43,7 +45,7 @@ func sandboxUnsupported() string {
 	return ""
 }
 
-// enter keeps this process, for good, from what lies outside.
+// enter restricts this process permanently to the files of the sandbox.
 func (s Sandbox) enter() error {
 	if !s.Active() {
 		return nil
@@ -71,7 +73,7 @@ func (s Sandbox) enter() error {
 	for i, path := range slices.Concat(s.Write, own) {
 		folder, err := isFolder(path)
 		switch {
-		case err != nil && i >= len(s.Write): // not every machine has each
+		case err != nil && i >= len(s.Write): // a device may be missing
 		case err != nil:
 			return err
 		case folder:
@@ -86,6 +88,8 @@ func (s Sandbox) enter() error {
 	return nil
 }
 
+// isFolder reports whether path is a folder, because Landlock has different rights
+// for files.
 func isFolder(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -94,7 +98,7 @@ func isFolder(path string) (bool, error) {
 	return info.IsDir(), nil
 }
 
-// explain adds to the error of execve(2) what the sandbox may have to do with it.
+// explain adds a hint to the error of execve(2) if the sandbox may be the reason.
 func (s Sandbox) explain(err error) error {
 	if errors.Is(err, syscall.EACCES) && len(s.Read) > 0 {
 		return fmt.Errorf(

@@ -11,10 +11,11 @@ import (
 	"ptyctl/term"
 )
 
-// system is what nearly every program needs to read.
+// system lists the folders that almost every program must read.
 var system = []string{"/usr", "/bin", "/lib", "/lib64", "/etc"}
 
-// What lies outside can be neither changed nor read, by the program or by what it starts, and what lies inside can.
+// Files outside must be unreadable and unchangeable, for the program and its
+// children; files inside must be usable.
 func TestSandbox(t *testing.T) {
 	const own = "what was there"
 	inside, outside := t.TempDir(), t.TempDir()
@@ -75,7 +76,7 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
-// A terminal is in the sandbox too, and works.
+// A terminal must work in the sandbox, too.
 func TestSandboxedTerminal(t *testing.T) {
 	inside := t.TempDir()
 	tr := openWith(
@@ -90,11 +91,11 @@ func TestSandboxedTerminal(t *testing.T) {
 		}},
 	)
 	if out := until(t, tr, "done"); !strings.Contains(out, "40 120") {
-		t.Errorf("%q", out)
+		t.Errorf("output = %q, want the size 40 120", out)
 	}
 }
 
-// The terminals of others are no files of the program's.
+// The terminals of other programs must not be accessible.
 func TestSandboxedFromOtherTerminals(t *testing.T) {
 	other := open(t, term.LocalOptions{Argv: []string{"sh", "-c", "tty; exec sleep 1000"}})
 	name := strings.TrimSpace(until(t, other, "\n"))
@@ -120,7 +121,7 @@ func TestSandboxedFromOtherTerminals(t *testing.T) {
 	}
 }
 
-// What is wrong with a sandbox is said before anything is started.
+// Problems with a sandbox must be reported before a program starts.
 func TestSandboxCheck(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	if err := (ptyx.Sandbox{}).Check(); err != nil {
@@ -130,18 +131,24 @@ func TestSandboxCheck(t *testing.T) {
 	if term.KindOf(err) != term.IOError || !strings.Contains(err.Error(), none) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
-	// What a program can put something else in the place of is no boundary for the next.
+	// A path that a program can replace must not be a boundary for the next
+	// program.
 	folder := t.TempDir()
 	inner, link := filepath.Join(folder, "inner"), filepath.Join(t.TempDir(), "link")
 	if err := errors.Join(os.Mkdir(inner, 0o700), os.Symlink(inner, link)); err != nil {
 		t.Fatal(err)
 	}
-	for _, box := range []ptyx.Sandbox{{Write: []string{folder, inner}}, {Read: []string{inner}, Write: []string{folder}}, {Read: []string{link}, Write: []string{folder}}} {
+	for _, box := range []ptyx.Sandbox{
+		{Write: []string{folder, inner}},
+		{Read: []string{inner}, Write: []string{folder}},
+		{Read: []string{link}, Write: []string{folder}},
+	} {
 		if err := box.Check(); term.KindOf(err) != term.InvalidArgument || !strings.Contains(err.Error(), "lies in "+folder) {
 			t.Errorf("%+v: %v", box, err)
 		}
 	}
-	if err := (ptyx.Sandbox{Read: []string{filepath.Dir(folder)}, Write: []string{folder, folder + "-none"}}).Check(); err == nil ||
+	within := ptyx.Sandbox{Read: []string{filepath.Dir(folder)}, Write: []string{folder, folder + "-none"}}
+	if err := within.Check(); err == nil ||
 		strings.Contains(err.Error(), "lies in") {
 		t.Errorf("a folder in one that is read: %v", err)
 	}

@@ -17,13 +17,15 @@ import (
 	"ptyctl/term"
 )
 
-// A program with limits, or in a sandbox, is started in two steps: first this very program again, as the shim, which takes
-// them upon itself; then it becomes the program (execve(2)). Set from outside, they would come after the program's first steps.
+// A program with limits or a sandbox is started in two steps. First this program
+// starts itself again as the shim, which applies them to itself; then the shim
+// becomes the program (execve(2)). If they were set from outside, the program would
+// run for a moment without them.
 
-// shimArg is the one argument by which a process knows that it is the shim.
+// shimArg is the only argument of a shim process.
 const shimArg = "ptyctl-internal-limits"
 
-// shimSocket is the descriptor on which the shim gets its order.
+// shimSocket is the descriptor on which the shim receives its order.
 const shimSocket = 3
 
 // shimWait is how long the shim may take to become the program.
@@ -32,8 +34,8 @@ const shimWait = 10 * time.Second
 // limitsEnabled is set by EnableLimits.
 var limitsEnabled atomic.Bool
 
-// EnableLimits lets this program be started as the shim that limits need. It must be the first thing that main does: in a
-// process that is the shim it does not return.
+// EnableLimits lets this program start itself as the shim that limits need. It must
+// be the first call in main: in a shim process it does not return.
 func EnableLimits() {
 	limitsEnabled.Store(true)
 	if len(os.Args) == 2 && os.Args[1] == shimArg {
@@ -41,7 +43,7 @@ func EnableLimits() {
 	}
 }
 
-// limitsUnsupported says why these limits would not hold; empty: they do.
+// limitsUnsupported returns why these limits cannot be enforced, or "".
 func limitsUnsupported(l term.Limits) string {
 	switch {
 	case !limitsEnabled.Load():
@@ -52,7 +54,7 @@ func limitsUnsupported(l term.Limits) string {
 	return ""
 }
 
-// An order tells the shim what to become.
+// An order describes the program that the shim must become.
 type order struct {
 	Path    string
 	Argv    []string
@@ -61,14 +63,14 @@ type order struct {
 	Sandbox Sandbox
 }
 
-// A shim is the parent's end of the socket.
+// A shim is the parent's end of the socket to the shim process.
 type shim struct {
 	order order
 	conn  *net.UnixConn
 	child *os.File
 }
 
-// newShim makes cmd start the shim in place of c.
+// newShim makes cmd start the shim instead of c.
 func newShim(cmd *exec.Cmd, c command) (*shim, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -82,18 +84,20 @@ func newShim(cmd *exec.Cmd, c command) (*shim, error) {
 		_ = s.child.Close()
 		return nil, err
 	}
-	s.conn = conn.(*net.UnixConn) // as the socket was made
+	s.conn = conn.(*net.UnixConn) // the socket was created as one
 	cmd.Path, cmd.Args, cmd.Env = "/proc/self/exe", []string{c.argv[0], shimArg}, []string{}
 	cmd.ExtraFiles = []*os.File{s.child}
 	return s, nil
 }
 
+// close closes both ends of the socket in this process.
 func (s *shim) close() {
 	_ = s.child.Close()
 	_ = s.conn.Close()
 }
 
-// run gives the shim its order, and waits until it has become the program. The guard counts the program's processes.
+// run sends the order to the shim, and waits until it has become the program. The
+// guard limits the program's processes.
 func (s *shim) run(p *process) (*guard, error) {
 	_ = s.child.Close()
 	_ = s.conn.SetDeadline(time.Now().Add(shimWait))
@@ -131,7 +135,7 @@ func (s *shim) run(p *process) (*guard, error) {
 	}
 }
 
-// passed returns the descriptor that came with a message.
+// passed returns the descriptor sent with a message.
 func passed(oob []byte) (fd int, ok bool) {
 	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil || len(messages) == 0 {
@@ -145,10 +149,11 @@ func passed(oob []byte) (fd int, ok bool) {
 	return fds[0], true
 }
 
-// shimMain is the whole life of a shim. It returns only if it failed to become the program.
+// shimMain is the main function of a shim. It returns only if the shim failed to
+// become the program.
 func shimMain() int {
-	runtime.LockOSThread()                           // the filter of guard holds for a thread
-	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // before it reads the program's environment; execve(2) takes it back
+	runtime.LockOSThread()                           // the filter of guard applies to a thread
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // before the program's environment is read; execve(2) resets it
 	unix.CloseOnExec(shimSocket)
 	socket := os.NewFile(shimSocket, "shim")
 	var o order
@@ -160,9 +165,10 @@ func shimMain() int {
 	return 127
 }
 
-// become takes the limits, enters the sandbox and starts the program in this process.
+// become sets the limits, enters the sandbox and starts the program in this
+// process.
 func become(o order) error {
-	if err := o.Sandbox.enter(); err != nil { // first: it opens files
+	if err := o.Sandbox.enter(); err != nil { // first, because it opens files
 		return err
 	}
 	if o.Limits.Processes > 0 {
@@ -176,7 +182,8 @@ func become(o order) error {
 		cur, max uint64
 	}{
 		{unix.RLIMIT_NOFILE, limitFiles, uint64(o.Limits.OpenFiles), uint64(o.Limits.OpenFiles)},
-		{unix.RLIMIT_CPU, limitCPU, uint64(o.Limits.CPUSeconds), uint64(o.Limits.CPUSeconds) + 1}, // XCPU, and a second later KILL
+		// At the limit the program gets XCPU, and a second later KILL.
+		{unix.RLIMIT_CPU, limitCPU, uint64(o.Limits.CPUSeconds), uint64(o.Limits.CPUSeconds) + 1},
 		{unix.RLIMIT_AS, limitMemory, uint64(o.Limits.MemoryBytes), uint64(o.Limits.MemoryBytes)},
 	} {
 		if l.cur == 0 {
@@ -186,7 +193,9 @@ func become(o order) error {
 		err := syscall.Getrlimit(l.resource, &had)
 		if err == nil {
 			want := syscall.Rlimit{Cur: min(l.cur, had.Max), Max: min(l.max, had.Max)}
-			err = syscall.Setrlimit(l.resource, &want) // of package syscall, which else would put back the number of files
+			// By package syscall: its Exec would restore the original number of files
+			// after a change by other means.
+			err = syscall.Setrlimit(l.resource, &want)
 		}
 		if err != nil {
 			return errors.New("the limit " + l.name + " was not accepted: " + err.Error())

@@ -10,8 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lasting hands work to a thread that ends with this process and not before: the kernel sends a child its death signal when
-// the thread that started it ends (PR_SET_PDEATHSIG, prctl(2)), and a Go thread may end with a goroutine that has locked it.
+// lasting passes work to a thread that lives as long as this process. The kernel
+// sends a child its death signal when the thread that started it ends
+// (PR_SET_PDEATHSIG, prctl(2)), and a Go thread may end with a goroutine that has
+// locked it.
 var lasting = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
@@ -23,7 +25,7 @@ var lasting = sync.OnceValue(func() chan<- func() {
 	return work
 })
 
-// onLastingThread runs f there.
+// onLastingThread runs f on that thread.
 func onLastingThread(f func() error) (err error) {
 	done := make(chan struct{})
 	lasting() <- func() {
@@ -34,23 +36,25 @@ func onLastingThread(f func() error) (err error) {
 	return err
 }
 
-// children are the processes that this package has started and not yet waited for. All others that have left our session
-// are orphans that we were given; see Supervise.
+// children has the processes that this package has started and not yet waited for.
+// Any other child in another session is an adopted orphan; see Supervise.
 var children = family{pids: make(map[int]bool)}
 
+// A family is a set of children, with the lock that starting and reaping need.
 type family struct {
-	mu   sync.Mutex // guards the following; held while a child is started, and while orphans are reaped
+	mu   sync.Mutex // guards the following; held while a child is started and while orphans are reaped
 	pids map[int]bool
-	reap chan<- struct{} // wakes the reaper of Supervise; nil: there is none
+	reap chan<- struct{} // wakes the reaper of Supervise; nil without one
 }
 
-// start starts cmd, which dies with this process. It returns the tag that it has, or 0.
+// start starts cmd, which ends with this process. It returns the tag of the child,
+// or 0.
 func (c *family) start(cmd *exec.Cmd) (tag uint64, err error) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mark, own := newTag()
-	if c.reap != nil && mark.Cur != 0 { // nobody else starts a child whose session is its own
+	if c.reap != nil && mark.Cur != 0 { // under Supervise no other code starts such children
 		lent := unix.Rlimit{Cur: mark.Cur, Max: own.Max}
 		if unix.Prlimit(0, unix.RLIMIT_LOCKS, &lent, nil) == nil {
 			defer func() { _ = unix.Prlimit(0, unix.RLIMIT_LOCKS, &own, nil) }()
@@ -66,12 +70,12 @@ func (c *family) start(cmd *exec.Cmd) (tag uint64, err error) {
 	return mark.Cur, nil
 }
 
-// remove forgets a child that was waited for.
+// remove removes a child that was waited for.
 func (c *family) remove(pid int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.pids, pid)
-	if c.reap != nil { // what it left behind may have waited for it to be out of the way
+	if c.reap != nil { // its orphans can be told apart now
 		select {
 		case c.reap <- struct{}{}:
 		default:
@@ -79,16 +83,20 @@ func (c *family) remove(pid int) {
 	}
 }
 
-// tagBase is above every number that somebody may have meant who set the limit RLIMIT_LOCKS, which no kernel since 2.4.25
-// enforces. A tag that is the upper limit too has one bit more than one that lies below another.
+// tagBase is above every value that a user would choose for RLIMIT_LOCKS, a limit
+// that no kernel since 2.4.25 enforces. A tag that is also the upper limit has one
+// more bit than a tag below an upper limit.
 const tagBase = 1 << 60
 
-// newTag returns a mark for a process and all that it will start: a limit that means nothing. It survives fork, exec and
-// setsid, and unlike a variable it is not gone with the environment. An upper limit is an outer ptyctl's mark, in whose
-// sight our processes must stay: then only the lower one is ours. The mark is zero where the system has none.
+// newTag returns a mark for a process and all its descendants: a value of a limit
+// without effect. It survives fork, exec and setsid, and unlike a variable it stays
+// when the environment is cleared. If an upper limit is set, it is the mark of an
+// outer ptyctl, which must still see our processes; then only the lower limit is
+// ours. The mark is zero if the system has no such limit.
 //
-// From outside it comes a moment after the program's start, so that what leaves the program's session in that moment is not
-// found again. Under Supervise the program inherits it from this process, which lends it to nobody else.
+// The parent sets the mark a moment after the program's start, so processes that
+// leave the session in that moment are not found. Under Supervise the program
+// inherits it from this process, which has it only while it starts the program.
 func newTag() (mark, own unix.Rlimit) {
 	if unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &own) != nil {
 		return unix.Rlimit{}, own

@@ -8,14 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Supervise makes this process the one that orphans are given to (PR_SET_CHILD_SUBREAPER, prctl(2)), and reaps those that
-// descend from programs of this package. It also keeps descriptors that this process itself inherited from its programs.
+// Supervise makes this process adopt orphans (PR_SET_CHILD_SUBREAPER, prctl(2)),
+// and reaps those that descend from programs of this package. It also prevents
+// programs from inheriting descriptors that this process has inherited itself.
 //
-// It is for a program whose main function knows all of it, as that of ptyctl: what is reaped are children in another
-// session (setsid(2)) than this process's that this package has not started. A program that starts such children by other
-// means must not call it. Stop ends the reaping.
+// It is for a main function that knows its whole program, for example that of
+// ptyctl. It reaps every child in another session (setsid(2)) that this package has
+// not started, so a program that starts such children by other means must not call
+// it. stop ends the reaping.
 func Supervise() (stop func(), err error) {
-	// Go's own files have the flag already. A kernel without the call (before 5.11) leaves the others as they are.
+	// Go's own files have the flag already. A kernel before 5.11 leaves the others
+	// unchanged.
 	_ = unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, os.NewSyscallError("PR_SET_CHILD_SUBREAPER", err)
@@ -49,7 +52,7 @@ func Supervise() (stop func(), err error) {
 	}), nil
 }
 
-// reapOrphans waits for those that have ended.
+// reapOrphans reaps the adopted processes that have ended.
 func (c *family) reapOrphans() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,11 +68,11 @@ func (c *family) reapOrphans() {
 		var info unix.Siginfo
 		if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil); err != nil ||
 			info.Signo == 0 {
-			return // nobody waits to be reaped
+			return // no child has ended
 		}
 		reaped := false
 		self := os.Getpid()
-		for _, s := range table(pids()) { // the system shows one of them only, again and again
+		for _, s := range table(pids()) { // waitid(2) returns the same child again and again
 			if s.parent == self && s.dead && orphan(s.pid) {
 				if pid, err := unix.Wait4(s.pid, nil, unix.WNOHANG, nil); err == nil && pid == s.pid {
 					reaped = true

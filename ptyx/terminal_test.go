@@ -50,7 +50,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// The last output of a program that ends at once is there, every time.
+// The last output of a program that ends at once must be read, every time.
 func TestLastOutput(t *testing.T) {
 	want := strings.Repeat("the last line\r\n", 300)
 	for i := range 300 {
@@ -85,7 +85,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// INT reaches the job in the foreground of an interactive shell, which goes on.
+// INT must reach the foreground job of an interactive shell, and the shell must
+// continue.
 func TestSignalsOfJobs(t *testing.T) {
 	tr := open(
 		t,
@@ -116,7 +117,7 @@ func mustWrite(tb testing.TB, tr *ptyx.Terminal, text string) {
 	}
 }
 
-// A window is resized, a signal sent and a terminal closed while a read waits.
+// Resize, Signal and Close must work during a waiting read.
 func TestDuringARead(t *testing.T) {
 	tr := open(t, sh(`trap 'stty size; echo done' WINCH; echo up; while :; do sleep 0.05; done`))
 	until(t, tr, "up\r\n")
@@ -146,7 +147,7 @@ func TestDuringARead(t *testing.T) {
 	}
 }
 
-// A write to a program that never reads waits until Close.
+// A write to a program that never reads must wait until Close.
 func TestWriteThatIsNotTaken(t *testing.T) {
 	tr := open(t, sh("stty raw -echo; echo up; exec sleep 1000"))
 	until(t, tr, "up")
@@ -176,7 +177,7 @@ func TestWriteThatIsNotTaken(t *testing.T) {
 	}
 }
 
-// A program that closes its terminal, as a daemon does, has not ended.
+// A program that closes its terminal, as a daemon does, must not count as ended.
 func TestProgramThatClosesItsTerminal(t *testing.T) {
 	tr := open(t, sh("echo up; exec >/dev/null 2>&1 </dev/null; sleep 0.3; exit 4"))
 	if got := rest(t, tr); got != "up\r\n" {
@@ -221,7 +222,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// All of the environment may be passed on, but for what says which terminal it is.
+// The whole environment may be passed on, except the variable that describes the
+// terminal.
 func TestWholeEnvironment(t *testing.T) {
 	t.Setenv("PTYX_PASSED", "1")
 	t.Setenv("TERM", "vt52")
@@ -236,15 +238,19 @@ func TestWholeEnvironment(t *testing.T) {
 	}
 }
 
-// A bare program has the variables that it is given, and no other but those that the operator names; it is found all the
-// same.
+// A bare program must get only the caller's variables and those that the operator
+// names, and its file must still be found.
 func TestBareEnvironment(t *testing.T) {
 	t.Setenv("PTYX_PASSED", "1")
 	var h ptyx.Host
-	if out, _, _ := run(t, ptyx.Host{Inherit: []string{"PTYX_*"}}, job{LocalOptions: term.LocalOptions{Argv: []string{"env"}, Bare: true}}); out != "PTYX_PASSED=1\n" {
+	bare := job{LocalOptions: term.LocalOptions{Argv: []string{"env"}, Bare: true}}
+	if out, _, _ := run(t, ptyx.Host{Inherit: []string{"PTYX_*"}}, bare); out != "PTYX_PASSED=1\n" {
 		t.Errorf("with one to inherit: %q", out)
 	}
-	for want, env := range map[string][]term.EnvVar{"": nil, "MINE=x\nPATH=/usr/bin:/bin\n": {{Name: "MINE", Value: "x"}, {Name: "PATH", Value: "/usr/bin:/bin"}}} {
+	for want, env := range map[string][]term.EnvVar{
+		"":                             nil,
+		"MINE=x\nPATH=/usr/bin:/bin\n": {{Name: "MINE", Value: "x"}, {Name: "PATH", Value: "/usr/bin:/bin"}},
+	} {
 		o := term.LocalOptions{Argv: []string{"env"}, Env: env, Bare: true}
 		if out, _, _ := run(t, h, job{LocalOptions: o}); out != want {
 			t.Errorf("without a terminal: %q, want %q", out, want)

@@ -17,7 +17,7 @@ type Terminal struct {
 	process *process
 	about   term.Process
 	hangUp  sync.Once
-	watcher sync.WaitGroup // the goroutine that tells the reader of the program's end
+	watcher sync.WaitGroup // the goroutine that ends the reader after the program
 }
 
 // startTerminal starts c on a new terminal.
@@ -42,25 +42,27 @@ func startTerminal(c command, size term.PTY) (*Terminal, error) {
 	return t, nil
 }
 
-// watch lets the reader come to an end when the program has. Until then the terminal is kept open on the program's side:
-// one that closes it, as a daemon does, has not ended.
+// watch ends the reader after the program. Until then it keeps the terminal open on
+// the program's side, because a program that closes it, as a daemon does, has not
+// ended.
 func (t *Terminal) watch(tty *os.File) {
 	<-t.process.exited
 	_ = tty.Close()
 	t.pty.drain()
 }
 
-// Read reads what the program, and what it has started, write to the terminal.
+// Read reads the output of the program and its children.
 func (t *Terminal) Read(p []byte) (int, error) { return t.pty.read(p) }
 
-// Write types. It waits for a program that does not read, until Close.
+// Write types p. If the program does not read, it waits until Close.
 func (t *Terminal) Write(p []byte) (int, error) { return t.pty.write(p) }
 
-// Resize sets the size of the window, of which the system tells the programs (SIGWINCH).
+// Resize sets the size of the window; the system sends SIGWINCH to the programs.
 func (t *Terminal) Resize(cols, rows int) error { return t.pty.resize(cols, rows) }
 
-// Signal implements term.Signaler. INT and QUIT go where the keys would send them, to whatever has the terminal's
-// foreground; TERM, HUP and KILL to the program as well.
+// Signal implements term.Signaler. INT and QUIT reach the same processes as the
+// keys: the terminal's foreground group. TERM, HUP and KILL reach the program as
+// well.
 func (t *Terminal) Signal(_ context.Context, name string) error {
 	sig, ok := signals[name]
 	if !ok {
@@ -75,8 +77,9 @@ func (t *Terminal) Signal(_ context.Context, name string) error {
 	return nil
 }
 
-// Wait implements term.Waiter. The reader is told of the end after the process has ended, so that its exit is known then;
-// after Close it is known when the program has obeyed, or was killed.
+// Wait implements term.Waiter. The reader's end comes after the program's, so the
+// exit is known then. After Close it is known when the program has ended or was
+// killed.
 func (t *Terminal) Wait() (term.Exit, error) {
 	if !t.process.await(0) && !t.process.await(2*hangupGrace) {
 		return term.Exit{}, nil
@@ -99,12 +102,12 @@ func (t *Terminal) Describe() term.Description {
 	}
 }
 
-// Close takes the terminal away, which makes the system send HUP (tty_ioctl(4)), and ends the program and what it has
-// started.
+// Close closes the terminal, for which the system sends HUP (tty_ioctl(4)), and
+// ends the program and its children.
 func (t *Terminal) Close() error {
 	t.hangUp.Do(func() {
 		_ = t.pty.close()
-		t.process.signal(signals["HUP"], 0) // a program that has left its terminal gets none from the system
+		t.process.signal(signals["HUP"], 0) // a program that has left its terminal gets no HUP from the system
 		if t.process.end(hangupGrace) {
 			t.watcher.Wait()
 		}
@@ -112,8 +115,8 @@ func (t *Terminal) Close() error {
 	return nil
 }
 
-// drainLimit bounds what is read after the end of the program: more than a terminal ever holds (tty_buffer.c, 64 KiB) comes
-// from somebody who could not be ended.
+// drainLimit is the most output read after the end of the program. A terminal holds
+// at most 64 KiB (tty_buffer.c); more comes from a process that could not be ended.
 const drainLimit = 256 << 10
 
 // past is a deadline that has passed.

@@ -12,31 +12,32 @@ import (
 	"ptyctl/term"
 )
 
-// What only Linux has stands here as far as other Unix systems need it.
+// This file has the counterparts of features that only Linux has.
 
-// EnableLimits does nothing here: limits are not supported on this system.
+// EnableLimits does nothing: limits are not supported on this system.
 func EnableLimits() {}
 
-// Supervise does nothing here: orphans are the system's.
+// Supervise does nothing: the system's init adopts orphans.
 func Supervise() (stop func(), err error) { return func() {}, nil }
 
+// limitsUnsupported returns the reason for a refusal of limits.
 func limitsUnsupported(term.Limits) string {
 	return "limits are not supported on " + runtime.GOOS + "; leave them out"
 }
 
-// A shim is never made here.
+// A shim is never created on this system.
 type shim struct{}
 
 func newShim(*exec.Cmd, command) (*shim, error) { return nil, unix.ENOSYS }
 func (*shim) close()                            {}
 func (*shim) run(*process) (*guard, error)      { return nil, unix.ENOSYS }
 
-// A guard is never made here.
+// A guard is never created on this system.
 type guard struct{}
 
 func (*guard) end() bool { return false }
 
-// family does no more than to start children.
+// family only starts children.
 type family struct{}
 
 var children family
@@ -45,22 +46,24 @@ var children family
 func (family) start(cmd *exec.Cmd) (tag uint64, err error) { return 0, withCore(cmd.Start) }
 func (family) remove(int)                                  {}
 
+// onLastingThread runs f directly: only Linux has a death signal.
 func onLastingThread(f func() error) error { return f() }
 
-// reap waits for the process, at the cost of a thread, and then kills what is left of its group. The group's number is
-// not used again as long as somebody is left in it.
+// reap waits for the process, which costs a thread, and then kills the rest of its
+// group. The group's number is not reused while the group has a member.
 func (p *process) reap() {
-	_ = p.cmd.Wait() // what it says is in ProcessState
+	_ = p.cmd.Wait() // the result is in ProcessState
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reaped = true
 	p.kill()
 }
 
-// kill kills the process group: what has left it is not found here.
+// kill kills the process group. Processes that have left it are not found on this
+// system.
 func (p *process) kill() { _ = unix.Kill(-p.pid, unix.SIGKILL) }
 
-// maxRSS is in KiB; Darwin counts bytes.
+// maxRSS returns KiB; Darwin counts bytes.
 func maxRSS(ru *syscall.Rusage) int64 {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
 		return int64(ru.Maxrss) >> 10
@@ -68,7 +71,7 @@ func maxRSS(ru *syscall.Rusage) int64 {
 	return int64(ru.Maxrss)
 }
 
-// sandboxUnsupported says why a sandbox would not hold.
+// sandboxUnsupported returns why a sandbox is not available.
 func sandboxUnsupported() string {
 	return "a sandbox for local programs is not supported on this system; leave local.read_paths and local.write_paths empty"
 }

@@ -7,18 +7,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reap waits for the process, and ends what it leaves behind while the number of the session is still its own.
+// reap waits for the process, and ends the processes that it leaves behind while
+// the session's number is still its own.
 func (p *process) reap() {
 	awaitExit(p.pid)
 	p.sweep(sweepGrace)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.cmd.Wait() // what it says is in ProcessState
+	_ = p.cmd.Wait() // the result is in ProcessState
 	p.reaped = true
 }
 
-// awaitExit returns when the child has ended, and leaves it to be waited for. The runtime polls a descriptor of it, as it
-// does a connection's: a thread that waits in the system for each child would be one for each idle terminal.
+// awaitExit returns when the child has ended, and leaves it to be waited for. The
+// runtime polls a descriptor of the child like a connection; waiting in the system
+// would cost a thread for each idle terminal.
 func awaitExit(pid int) {
 	if fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK); err == nil {
 		f := os.NewFile(uintptr(fd), "pidfd")
@@ -31,7 +33,7 @@ func awaitExit(pid int) {
 	hasEnded(pid, 0)
 }
 
-// hasEnded reports whether the child has, or waits until it has.
+// hasEnded reports whether the child has ended; without WNOHANG it waits for that.
 func hasEnded(pid, options int) bool {
 	for {
 		var info unix.Siginfo
@@ -42,5 +44,5 @@ func hasEnded(pid, options int) bool {
 	}
 }
 
-// maxRSS is in KiB.
+// maxRSS returns KiB.
 func maxRSS(ru *syscall.Rusage) int64 { return int64(ru.Maxrss) } //nolint:unconvert // 32 bits on some processors
