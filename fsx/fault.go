@@ -28,7 +28,8 @@ func fault(op, path string, err error) error {
 	var why string
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		e.Kind, e.Msg = term.IOError, "the time of the call was over before the transfer was; give it more (timeout_ms), or move less at a time"
+		e.Kind, e.Reason = term.IOError, term.ReasonTransferSlow
+		e.Msg, e.Advice = "transfer timed out", "give it more time, or move less at a time"
 		return e
 	case errors.Is(err, context.Canceled):
 		e.Kind, e.Msg = term.Canceled, "the call was canceled, and the transfer with it"
@@ -64,13 +65,16 @@ func fault(op, path string, err error) error {
 // noSpace is the reason of a write to a full disk.
 const noSpace = "no space is left there (or none for this account); make room, then write again"
 
+// writeOver is the advice where a file cannot be replaced.
+const writeOver = "set FileWrite.NonAtomic to write over the file that is there"
+
 // denied returns the error for a path outside of the roots.
 func denied(op, format string, args ...any) error {
 	return &term.Error{
 		Op:      op,
 		Kind:    term.PolicyDenied,
 		Msg:     fmt.Sprintf(format, args...),
-		Details: &term.Details{Rule: "fs.roots"},
+		Details: &term.Details{Setting: term.SettingLocalFiles},
 	}
 }
 
@@ -80,7 +84,7 @@ func invalid(op, format string, args ...any) error {
 		Op:      op,
 		Kind:    term.InvalidArgument,
 		Msg:     fmt.Sprintf(format, args...),
-		Details: &term.Details{Field: "path"},
+		Details: &term.Details{Part: term.FieldPath},
 	}
 }
 

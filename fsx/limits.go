@@ -35,8 +35,8 @@ func (l Limits) read(r term.FileRead) (int64, error) {
 		return 0, &term.Error{
 			Op:      opRead,
 			Kind:    term.InvalidArgument,
-			Msg:     "offset and max_bytes count bytes from 0 on",
-			Details: &term.Details{Field: "offset"},
+			Msg:     "the offset and the most bytes to read count from 0 on",
+			Details: &term.Details{Part: term.FieldOffset},
 		}
 	}
 	most := l.Read
@@ -58,12 +58,13 @@ func (l Limits) list(n int) int {
 func (l Limits) write(w term.FileWrite) error {
 	if n := int64(len(w.Data)); n > l.Write {
 		return &term.Error{
-			Op: opWrite, Kind: term.LimitExceeded, Details: &term.Details{Limit: "fs.max_write_bytes", Value: l.Write},
+			Op: opWrite, Kind: term.LimitExceeded, Details: &term.Details{Bound: term.LimitFileWrite, Value: l.Write},
 			Msg: fmt.Sprintf(
-				"the data has %d bytes, and one write at most %d (fs.max_write_bytes); write the first part, and add the others with append",
+				"the data has %d bytes, and one write at most %d",
 				n,
 				l.Write,
 			),
+			Advice: "write the first part, and append the others",
 		}
 	}
 	if w.Mode != nil && *w.Mode&^0o777 != 0 {
@@ -71,7 +72,7 @@ func (l Limits) write(w term.FileWrite) error {
 			Op:      opWrite,
 			Kind:    term.InvalidArgument,
 			Msg:     "mode must be permissions in octal, 0777 at most, such as 0644",
-			Details: &term.Details{Field: "mode"},
+			Details: &term.Details{Part: term.FieldMode},
 		}
 	}
 	return nil

@@ -170,7 +170,7 @@ func (p place) fault(op string, err error) error {
 	// come from the system.
 	return denied(
 		op,
-		"%s leads out of the folder that it lies in (fs.roots), by a symbolic link that was put there just now: %v",
+		"%s leads out of the folder that it lies in, by a symbolic link that was put there just now: %v",
 		quote(p.given),
 		err,
 	)

@@ -57,6 +57,13 @@ func wantKind(tb testing.TB, err error, kind term.Kind, words ...string) {
 	if !errors.Is(err, kind) {
 		tb.Fatalf("got error %v, want one of kind %s", err, kind)
 	}
+	e, _ := errors.AsType[*term.Error](err)
+	if kind == term.PolicyDenied && (e.Details == nil || e.Details.Setting != term.SettingLocalFiles) {
+		tb.Errorf("error %v has the details %+v, want the setting %q", err, e.Details, term.SettingLocalFiles)
+	}
+	if kind == term.LimitExceeded && e.Op == "file_write" && (e.Details == nil || e.Details.Bound != term.LimitFileWrite) {
+		tb.Errorf("error %v has the details %+v, want the limit %q", err, e.Details, term.LimitFileWrite)
+	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
 			tb.Errorf("error %q does not say %q", err, w)
@@ -220,14 +227,14 @@ func TestOutside(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			_, err := files.Read(t.Context(), term.FileRead{Path: path})
-			wantKind(t, err, term.PolicyDenied, "fs.roots")
+			wantKind(t, err, term.PolicyDenied)
 			for _, w := range []term.FileWrite{{}, {Append: true}, {NonAtomic: true}} {
 				w.Path, w.Data = path, []byte("x")
 				_, err = files.Write(t.Context(), w)
-				wantKind(t, err, term.PolicyDenied, "fs.roots")
+				wantKind(t, err, term.PolicyDenied)
 			}
 			_, err = files.List(t.Context(), term.FileList{Path: path})
-			wantKind(t, err, term.PolicyDenied, "fs.roots")
+			wantKind(t, err, term.PolicyDenied)
 		})
 	}
 	wantFile(t, filepath.Join(outside, "secret"), "outside")
@@ -300,7 +307,7 @@ func testMistakes(t *testing.T, files term.Files, root string) {
 	wantKind(t, read(strings.Repeat("x", 5000)), term.InvalidArgument, "4096")
 	wantKind(t, write("dir", "x"), term.InvalidArgument, "is a folder")
 	wantKind(t, write("none/file", "x"), term.NotFound)
-	wantKind(t, write("file", "12345"), term.LimitExceeded, "fs.max_write_bytes")
+	wantKind(t, write("file", "12345"), term.LimitExceeded, "at most 4")
 	_, err := files.List(t.Context(), term.FileList{Path: "file"})
 	wantKind(t, err, term.InvalidArgument, "no folder")
 	mode := fs.FileMode(0o4755)

@@ -198,8 +198,8 @@ func partly(err error, written int64) error {
 // have.
 func unkeepable(err error) error {
 	return &term.Error{
-		Op: opWrite, Kind: term.AccessDenied, Err: err,
-		Msg: "the file belongs to another user or group, and a new file in its place could not; pass non_atomic to write over the file that is there",
+		Op: opWrite, Kind: term.AccessDenied, Err: err, Reason: term.ReasonNotReplaced,
+		Msg: "the file belongs to another user or group, and a new file in its place could not", Advice: writeOver,
 	}
 }
 

@@ -50,7 +50,7 @@ func (l *Local) find(op, path string, follow bool) (place, error) {
 	escape := func(at string) error {
 		return denied(
 			op,
-			"%s is a symbolic link that leads out of %s (fs.roots), and is not followed; give a path that stays below it",
+			"%s is a symbolic link that leads out of %s, and is not followed; give a path that stays below it",
 			quote(at),
 			r.name,
 		)
@@ -122,7 +122,7 @@ func (l *Local) under(op, path string) (r root, rel string, err error) {
 func (l *Local) outside(op, path string) error {
 	return denied(
 		op,
-		"%s lies outside of the folders whose files the operator offers (fs.roots): %s",
+		"%s lies outside of the folders whose files the operator offers: %s",
 		quote(path),
 		l.names(),
 	)

@@ -314,7 +314,7 @@ func TestSFTPWithoutExtensions(t *testing.T) {
 	}
 	defer func() { _ = files.Close() }()
 	_, err = files.Write(t.Context(), term.FileWrite{Path: "file", Data: []byte("new")})
-	wantKind(t, err, term.Unsupported, "non_atomic")
+	wantKind(t, err, term.Unsupported, "NonAtomic")
 	wantFile(t, filepath.Join(root, "file"), "old")
 	for _, w := range []term.FileWrite{{Path: "file", NonAtomic: true}, {Path: "other"}} {
 		w.Data = []byte("new")

@@ -139,9 +139,11 @@ func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out ter
 		}
 		if !posix {
 			return out, &term.Error{
-				Op:   opWrite,
-				Kind: term.Unsupported,
-				Msg:  "this server cannot put a file in the place of another in one step (it lacks " + extRename + "); pass non_atomic to write over the file that is there",
+				Op:     opWrite,
+				Kind:   term.Unsupported,
+				Reason: term.ReasonNotReplaced,
+				Msg:    "this server cannot put a file in the place of another in one step (it lacks " + extRename + ")",
+				Advice: writeOver,
 			}
 		}
 	}

@@ -16,6 +16,12 @@ var limitKeys = map[term.Limit]string{
 	term.LimitSessions:     "session.max_sessions",
 	term.LimitOutput:       "limits.max_total_buffer_bytes",
 	term.LimitWaitingReads: "limits.max_waiting_reads",
+	term.LimitFileWrite:    "fs.max_write_bytes",
+
+	term.LimitCPU:       "cpu_s",
+	term.LimitMemory:    "memory_bytes",
+	term.LimitFiles:     "open_files",
+	term.LimitProcesses: "processes",
 }
 
 // settingKeys has the configuration key of each setting.
@@ -23,6 +29,11 @@ var settingKeys = map[term.Setting]string{
 	term.SettingTakeOver:    "locks.allow_take_over",
 	term.SettingLocalFiles:  "fs.roots",
 	term.SettingRemoteFiles: "fs.remote",
+
+	term.SettingHostKeyFloor:    "ssh.host_key_floor",
+	term.SettingCallerPaths:     "ssh.caller_paths",
+	term.SettingAgentForwarding: "ssh.allow_agent_forwarding",
+	term.SettingIdentityAgent:   "ssh.identity_agent",
 }
 
 // settingAdvice says how the operator allows what a setting forbids, where the engine's advice does not.
@@ -39,6 +50,35 @@ var arguments = map[term.Field]string{
 	term.FieldProtocol: "protocol",
 	term.FieldStream:   "stream",
 	term.FieldTask:     "task_id",
+	term.FieldHost:     "host",
+	term.FieldPort:     "port",
+	term.FieldPath:     "path",
+	term.FieldOffset:   "offset",
+	term.FieldMode:     "mode",
+	term.FieldSignal:   "signal",
+	term.FieldPTY:      "pty",
+	term.FieldTerm:     "pty.term",
+	term.FieldEnv:      "env",
+	term.FieldLimits:   "limits",
+
+	term.FieldAuth:       "auth",
+	term.FieldPrivateKey: "auth.private_key_pem",
+	term.FieldPassphrase: "auth.passphrase",
+
+	term.FieldSSH:           "ssh_options",
+	term.FieldHostKeyPolicy: "ssh_options.host_key_policy",
+	term.FieldFingerprint:   "ssh_options.host_key_fingerprint",
+	term.FieldKnownHosts:    "ssh_options.known_hosts_path",
+	term.FieldConfigPath:    "ssh_options.config_path",
+	term.FieldProxyURL:      "ssh_options.proxy_url",
+	term.FieldExtraArgs:     "ssh_options.extra_args",
+	term.FieldLegacy:        "ssh_options.legacy",
+
+	term.FieldTelnetMode:   "telnet.mode",
+	term.FieldTelnetEnter:  "telnet.enter",
+	term.FieldTelnetBinary: "telnet.binary",
+	term.FieldTLS:          "telnet.tls",
+	term.FieldPin:          "telnet.tls.pin",
 }
 
 // advice has what to do about an error, by its reason. {exec} is the id of the command that runs; what follows a | is
@@ -68,6 +108,30 @@ var advice = map[term.Reason]string{
 	term.ReasonCustomMarker: "leave rc_mode out",
 
 	term.ReasonNoChannelLane: "use lane terminal",
+
+	term.ReasonTypeInstead:   "use ptyctl_session_io write and read",
+	term.ReasonSlow:          "check address and port, and that nothing on the way drops packets, and raise timeouts.connect_timeout_ms if it is only slow",
+	term.ReasonNoCredential:  "pass auth.password or auth.private_key_pem, load a key into the agent, or leave auth.interactive on to be asked",
+	term.ReasonWrongPassword: "check auth.password and username",
+	term.ReasonPinAllowed:    "ssh_options.host_key_fingerprint pins a key",
+	term.ReasonPinOrRecord: "for a host that is not on record, pass its fingerprint as ssh_options.host_key_fingerprint; " +
+		"where the recorded key has changed, have the operator record the new one",
+
+	term.ReasonTelnetLogin: "leave auth out, read the login prompt with ptyctl_session_io and answer it with write " +
+		"(sensitive for the password)",
+	term.ReasonTelnetSilent: "open the session with telnet.mode telnet if it does speak it",
+	term.ReasonNotTelnet:    "telnet.mode raw shows its bytes",
+	term.ReasonNotTelnetTLS: "set telnet.tls, or set telnet.mode raw to see its bytes",
+	term.ReasonNegotiation:  "telnet.mode raw is for what is no Telnet server",
+	term.ReasonCertificate: "verify its fingerprint by another way and pin it (telnet.tls.pin), " +
+		"or name the host as the certificate does (telnet.tls.server_name)",
+	term.ReasonNoTLS: "leave telnet.tls out, or give the port that has it (992 as a rule)",
+
+	term.ReasonOneProgram:   `run another with ptyctl_run, or open a local session with argv ["bash"]`,
+	term.ReasonNoTerminal:   "pass its input as stdin of ptyctl_run, or open a local session",
+	term.ReasonRunCommands:  "run commands with ptyctl_session_exec, whose commands are judged",
+	term.ReasonTransferSlow: "give it more (timeout_ms), or move less at a time",
+	term.ReasonNotReplaced:  "pass non_atomic to write over the file that is there",
 }
 
 const typeInstead = "use ptyctl_session_io write and read|, or pass lane channel"
@@ -75,6 +139,18 @@ const typeInstead = "use ptyctl_session_io write and read|, or pass lane channel
 // limitAdvice has what to do about a limit, where the engine's advice is not enough.
 var limitAdvice = map[term.Limit]string{
 	term.LimitWaitingReads: "read with timeout_ms 0, which does not wait, or again later from the same cursor",
+}
+
+// LimitName is the name of a limit on the wire.
+func LimitName(l term.Limit) string { return limitKeys[l] }
+
+// limitNames are the names of limits that a blank separates.
+func limitNames(limits string) []string {
+	names := strings.Fields(limits)
+	for i, l := range names {
+		names[i] = LimitName(term.Limit(l))
+	}
+	return names
 }
 
 // Message is the text of an error for a caller of this package's own tools: what happened, why, and what to do.

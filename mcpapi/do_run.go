@@ -2,7 +2,6 @@ package mcpapi
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"ptyctl/session"
@@ -42,7 +41,7 @@ func run(ctx context.Context, c *Call, in *runArgs) (any, error) {
 func (c *Call) runResult(r session.RunResult, asked term.Limits) *runOut {
 	out := &runOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Cwd: r.Process.Dir, SessionID: r.Session, ExecID: r.ID,
-		RCReason: r.ExitReason, Killed: r.Exit.Killed, LimitMet: r.Exit.Limit, Suspected: strings.Fields(r.Exit.Suspected),
+		RCReason: r.ExitReason, Killed: r.Exit.Killed, LimitMet: LimitName(r.Exit.Limit), Suspected: limitNames(r.Exit.Suspected),
 		Truncated: !r.Stdout.Complete() ||
 			!r.Stderr.Complete(), Warnings: append(c.notes, lowered(asked, r.Process.Limits)...),
 	}

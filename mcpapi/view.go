@@ -2,7 +2,6 @@ package mcpapi
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"ptyctl/session"
@@ -141,7 +140,7 @@ func newSessionStatus(i session.Info) *sessionStatus {
 	}
 	if p := i.About.Process; p != nil {
 		st.Cwd, st.Limits = p.Dir, newLimitsOut(p.Limits)
-		st.LimitMet, st.Suspected = i.End.Exit.Limit, strings.Fields(i.End.Exit.Suspected)
+		st.LimitMet, st.Suspected = LimitName(i.End.Exit.Limit), limitNames(i.End.Exit.Suspected)
 	}
 	if i.About.PTY {
 		st.Cols, st.Rows, st.Term, st.ResizedAt = i.PTY.Cols, i.PTY.Rows, i.PTY.Term, i.Resized

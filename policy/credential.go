@@ -50,5 +50,5 @@ func (c Credential) Rule() Rule {
 	if c.HostKey != "" {
 		text += ", host key " + c.HostKey
 	}
-	return Rule{Text: text, Name: "policy.credential", Where: c.Where}
+	return Rule{Text: text, Name: ruleCredential, Where: c.Where}
 }

@@ -15,6 +15,17 @@ type Rule struct {
 	Where string // FILE:LINE, or what else has set it; may be empty
 }
 
+// The rules of which there is one each, by the names that the operator knows them by. Those of lists come with their rules.
+const (
+	ruleTyping     = "policy.typing"
+	rulePreset     = "policy.preset"
+	ruleMode       = "policy.mode"
+	ruleCredential = "policy.credential"
+)
+
+// advice is what a caller can do about a denial, by its reason.
+var advice = map[term.Reason]string{term.ReasonRunCommands: "run commands, which are judged one by one"}
+
 // String names the rule so that the operator finds it.
 func (r Rule) String() string {
 	s := r.Name
@@ -33,6 +44,7 @@ type denial struct {
 	part    string // of the command, as it was understood
 	why     string
 	instead string // what the caller can do
+	reason  term.Reason
 	allowed []Rule
 	asks    bool // a person could allow it, as far as this rule goes
 }
@@ -73,6 +85,7 @@ func (d *denial) texts() []string {
 func (d *denial) refusal(a term.Action) *term.Error {
 	return &term.Error{
 		Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Msg: d.Error(),
+		Reason: d.reason, Advice: advice[d.reason],
 		Details: &term.Details{Rule: d.rule.String(), Allowed: d.texts()},
 	}
 }

@@ -98,7 +98,7 @@ func New(r Rules) (*Policy, error) {
 	switch r.Typing {
 	case "", TypingAuto, TypingDeny, TypingLines, TypingAllow:
 	default:
-		return nil, fmt.Errorf("policy.typing is %q; give auto, deny, lines or allow", r.Typing)
+		return nil, fmt.Errorf("%s is %q; give auto, deny, lines or allow", ruleTyping, r.Typing)
 	}
 	own, err := os.Getwd()
 	if err != nil && permitted != nil {
@@ -115,7 +115,7 @@ func New(r Rules) (*Policy, error) {
 		programs: places(r.Programs), denyPrograms: places(r.DenyPrograms), workDirs: places(r.WorkDirs), own: own,
 	}
 	if r.Preset != "" {
-		p.commands.presetRule = Rule{Text: r.Preset, Name: "policy.preset", Where: r.PresetWhere}
+		p.commands.presetRule = Rule{Text: r.Preset, Name: rulePreset, Where: r.PresetWhere}
 		if p.commands.preset, err = presetNamed(r.Preset); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.commands.presetRule, err)
 		}
@@ -201,9 +201,9 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		}
 		if rule, ok := ruled(p.hosts.execOnly, a); ok {
 			return allowed, &denial{
-				rule:    rule,
-				why:     "on this host commands are run, and nothing is typed",
-				instead: "use ptyctl_session_exec",
+				rule:   rule,
+				why:    "on this host commands are run, and nothing is typed",
+				reason: term.ReasonRunCommands,
 			}
 		}
 		return allowed, p.typed(ctx, a)
@@ -217,9 +217,9 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		}
 		if rule, ok := ruled(p.hosts.execOnly, a); ok {
 			return allowed, &denial{
-				rule:    rule,
-				why:     "on this host commands are run, and no file is changed",
-				instead: "use ptyctl_session_exec",
+				rule:   rule,
+				why:    "on this host commands are run, and no file is changed",
+				reason: term.ReasonRunCommands,
 			}
 		}
 		return allowed, p.file(a, true)
@@ -320,10 +320,10 @@ const warning = "what is typed cannot be judged: keys edit a line and recall ano
 
 // typed judges a write.
 func (p *Policy) typed(ctx context.Context, a term.Action) error {
-	typing, rule := p.rules.Typing, Rule{Name: "policy.typing", Text: string(p.rules.Typing), Where: p.rules.TypingWhere}
+	typing, rule := p.rules.Typing, Rule{Name: ruleTyping, Text: string(p.rules.Typing), Where: p.rules.TypingWhere}
 	k := &p.commands
 	if typing == "" || typing == TypingAuto {
-		rule = Rule{Name: "policy.typing", Text: string(TypingAuto)}
+		rule = Rule{Name: ruleTyping, Text: string(TypingAuto)}
 		switch programs := p.ruled() && a.Protocol == local; {
 		case k.lists() || len(k.deny)+len(k.ask) > 0:
 			typing, rule.Where = TypingDeny, "for "+k.first().String()
@@ -339,7 +339,7 @@ func (p *Policy) typed(ctx context.Context, a term.Action) error {
 	case typing == TypingAllow:
 		return nil
 	case typing == TypingDeny:
-		return &denial{rule: rule, why: warning, instead: "run commands with ptyctl_session_exec, whose commands are judged"}
+		return &denial{rule: rule, why: warning, reason: term.ReasonRunCommands}
 	case a.Sensitive:
 		return &denial{
 			rule: rule,
@@ -446,7 +446,7 @@ func (r Rules) All() []Rule {
 		r.ExecOnlyHosts,
 	)
 	if r.Preset != "" {
-		all = append(all, Rule{Text: r.Preset, Name: "policy.preset", Where: r.PresetWhere})
+		all = append(all, Rule{Text: r.Preset, Name: rulePreset, Where: r.PresetWhere})
 	}
 	for _, c := range r.Credentials {
 		all = append(all, c.Rule())
@@ -455,10 +455,10 @@ func (r Rules) All() []Rule {
 		all = append(all, Rule{Text: r.Permissions, Name: permissionsName})
 	}
 	if len(all) > 0 || r.Typing != "" && r.Typing != TypingAuto {
-		all = append(all, Rule{Text: string(r.Typing), Name: "policy.typing", Where: r.TypingWhere})
+		all = append(all, Rule{Text: string(r.Typing), Name: ruleTyping, Where: r.TypingWhere})
 	}
 	if r.Report {
-		all = slices.Insert(all, 0, Rule{Text: "report", Name: "policy.mode", Where: r.ReportWhere})
+		all = slices.Insert(all, 0, Rule{Text: "report", Name: ruleMode, Where: r.ReportWhere})
 	}
 	return all
 }

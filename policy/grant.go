@@ -55,8 +55,8 @@ func (p *Policy) condition(h *term.PlannedHop, source string) term.CredentialCon
 		what = "a password or an answer"
 	}
 	best := term.CredentialCondition{
-		Never: true, Why: "no [[policy.credential]] allows " + what + " here",
-		Rule: Rule{Name: "policy.credential", Where: p.rules.Credentials[0].Where}.String(),
+		Never: true, Why: "no rule for credentials allows " + what + " here",
+		Rule: Rule{Name: ruleCredential, Where: p.rules.Credentials[0].Where}.String(),
 	}
 	for _, c := range p.rules.Credentials {
 		switch {

@@ -144,7 +144,7 @@ func (k *commands) command(c command) error {
 	case c.opaque != "" && !named && (!c.hidden || !k.lists()):
 		return &denial{
 			rule: k.first(), part: shown(c.words), why: c.opaque, allowed: k.allowed(),
-			instead: "it takes an entry of policy.allow that begins with its name to run it",
+			instead: "it takes an entry of the allowed commands that begins with its name to run it",
 		}
 	case k.lists() && !match && !c.hidden:
 		instead := ""

@@ -75,7 +75,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("the target is known as %q, want router1 besides", g.Names)
 	case g.Report == nil || !g.Hop(0).Agent.Never || g.Hop(0).Password.Never:
 		t.Errorf("the grant %+v does not report what credentials would be withheld", g)
-	case g.Hop(0).OtherKeys.Why != "no [[policy.credential]] allows this key here":
+	case g.Hop(0).OtherKeys.Why != "no rule for credentials allows this key here":
 		t.Errorf("a key would be withheld because %q", g.Hop(0).OtherKeys.Why)
 	}
 	if all := reported.rules.All(); len(all) == 0 || !strings.HasPrefix(all[0].String(), `policy.mode "report"`) {

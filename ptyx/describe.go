@@ -17,6 +17,6 @@ func unknownSignal(name string) error {
 		Op:      "signal",
 		Kind:    term.InvalidArgument,
 		Msg:     fmt.Sprintf("signal %q does not exist; use INT, TERM, HUP, KILL or QUIT", name),
-		Details: &term.Details{Field: "signal"},
+		Details: &term.Details{Part: term.FieldSignal},
 	}
 }

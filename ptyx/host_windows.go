@@ -195,9 +195,11 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	defer stop()
 	if refused {
 		return term.Exit{}, &term.Error{
-			Op:   "exec",
-			Kind: term.Unsupported,
-			Msg:  "this session is one program without a terminal; run another with ptyctl_run",
+			Op:     "exec",
+			Kind:   term.Unsupported,
+			Reason: term.ReasonOneProgram,
+			Msg:    "this session is one program without a terminal",
+			Advice: "start another one",
 		}
 	}
 	defer close(g.done)
@@ -239,9 +241,11 @@ func (g *Program) Read([]byte) (int, error) {
 // Write always fails.
 func (g *Program) Write([]byte) (int, error) {
 	return 0, &term.Error{
-		Op:   "write",
-		Kind: term.Unsupported,
-		Msg:  "this program has no terminal to type into; pass its input as stdin of ptyctl_run",
+		Op:     "write",
+		Kind:   term.Unsupported,
+		Reason: term.ReasonNoTerminal,
+		Msg:    "this program has no terminal to type into",
+		Advice: "pass its input as ExecRequest.Stdin",
 	}
 }
 
@@ -291,5 +295,5 @@ func (g *Program) Close() error {
 
 // sandboxUnsupported returns why a sandbox is not available.
 func sandboxUnsupported() string {
-	return "a sandbox for local programs is not supported on this system; leave local.read_paths and local.write_paths empty"
+	return "a sandbox for local programs is not supported on this system; configure none"
 }

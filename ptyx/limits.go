@@ -7,21 +7,13 @@ import (
 	"ptyctl/term"
 )
 
-// The names of the limits in results.
-const (
-	limitCPU       = "cpu_s"
-	limitMemory    = "memory_bytes"
-	limitFiles     = "open_files"
-	limitProcesses = "processes"
-)
-
 // checkLimits refuses limits that this system cannot enforce.
 func checkLimits(l term.Limits) error {
 	if l == (term.Limits{}) {
 		return nil
 	}
 	if reason := limitsUnsupported(l); reason != "" {
-		return &term.Error{Op: "open", Kind: term.Unsupported, Msg: reason, Details: &term.Details{Field: "limits"}}
+		return &term.Error{Op: "open", Kind: term.Unsupported, Msg: reason, Details: &term.Details{Part: term.FieldLimits}}
 	}
 	return nil
 }
@@ -34,7 +26,7 @@ func judge(e *term.Exit, l term.Limits) {
 	switch {
 	case cpu == 0:
 	case e.Signal == "XCPU", e.Signal == "KILL" && e.Usage.CPU >= cpu:
-		e.Limit = limitCPU
+		e.Limit = term.LimitCPU
 		return
 	}
 	if !e.Known || e.Code == 0 || e.Killed != "" {
@@ -42,16 +34,16 @@ func judge(e *term.Exit, l term.Limits) {
 	}
 	var suspects []string
 	if cpu != 0 && e.Usage.CPU >= cpu {
-		suspects = append(suspects, limitCPU)
+		suspects = append(suspects, string(term.LimitCPU))
 	}
 	if l.MemoryBytes != 0 {
-		suspects = append(suspects, limitMemory)
+		suspects = append(suspects, string(term.LimitMemory))
 	}
 	if l.OpenFiles != 0 {
-		suspects = append(suspects, limitFiles)
+		suspects = append(suspects, string(term.LimitFiles))
 	}
 	if l.Processes != 0 {
-		suspects = append(suspects, limitProcesses)
+		suspects = append(suspects, string(term.LimitProcesses))
 	}
 	e.Suspected = strings.Join(suspects, " ")
 }

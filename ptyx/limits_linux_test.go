@@ -25,16 +25,17 @@ except OSError as e:
     os._exit(8)
 `
 	for name, c := range map[string]struct {
-		argv             []string
-		limits           term.Limits
-		out              string
-		code             int
-		limit, suspected string
+		argv      []string
+		limits    term.Limits
+		out       string
+		code      int
+		limit     term.Limit
+		suspected string
 	}{
-		"cpu":         {[]string{"sh", "-c", "while :; do :; done"}, term.Limits{CPUSeconds: 1}, "", 152, "cpu_s", ""},
-		"cpu ignored": {[]string{"/usr/bin/python3", "-c", "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"}, term.Limits{CPUSeconds: 1}, "", 137, "cpu_s", ""},
-		"memory":      {[]string{"/usr/bin/python3", "-c", "x = []\ntry:\n  while True: x.append(bytearray(10 << 20))\nexcept MemoryError: print('no memory'); exit(9)"}, term.Limits{MemoryBytes: 300 << 20}, "no memory\n", 9, "", "memory_bytes"},
-		"files":       {[]string{"/usr/bin/python3", "-c", "import os\ntry:\n  while True: os.dup(0)\nexcept OSError as e: print(e.errno); exit(7)"}, term.Limits{OpenFiles: 40}, "24\n", 7, "", "open_files"},
+		"cpu":         {[]string{"sh", "-c", "while :; do :; done"}, term.Limits{CPUSeconds: 1}, "", 152, term.LimitCPU, ""},
+		"cpu ignored": {[]string{"/usr/bin/python3", "-c", "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"}, term.Limits{CPUSeconds: 1}, "", 137, term.LimitCPU, ""},
+		"memory":      {[]string{"/usr/bin/python3", "-c", "x = []\ntry:\n  while True: x.append(bytearray(10 << 20))\nexcept MemoryError: print('no memory'); exit(9)"}, term.Limits{MemoryBytes: 300 << 20}, "no memory\n", 9, "", "memory"},
+		"files":       {[]string{"/usr/bin/python3", "-c", "import os\ntry:\n  while True: os.dup(0)\nexcept OSError as e: print(e.errno); exit(7)"}, term.Limits{OpenFiles: 40}, "24\n", 7, "", "files"},
 		"processes":   {[]string{"/usr/bin/python3", "-c", forks}, term.Limits{Processes: 12}, "11 11\n", 8, "processes", ""},
 		"none met":    {[]string{"sh", "-c", "echo $(true) ok"}, term.Limits{CPUSeconds: 5, MemoryBytes: 1 << 30, OpenFiles: 100, Processes: 20}, "ok\n", 0, "", ""},
 	} {
@@ -84,7 +85,7 @@ func TestForkBomb(t *testing.T) {
 	if left := marked(t, mark); len(left) > 0 {
 		t.Errorf("%d are left", len(left))
 	}
-	if e, _ := tr.Wait(); e.Limit != "processes" {
+	if e, _ := tr.Wait(); e.Limit != term.LimitProcesses {
 		t.Errorf("Wait = %+v, want limit processes", e)
 	}
 }

@@ -97,7 +97,7 @@ func (p *process) watch() {
 	p.exit.Started = true
 	judge(&p.exit, p.limits)
 	if p.guard.end() && p.exit.Limit == "" {
-		p.exit.Limit, p.exit.Suspected = limitProcesses, ""
+		p.exit.Limit, p.exit.Suspected = term.LimitProcesses, ""
 	}
 	close(p.exited)
 }

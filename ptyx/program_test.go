@@ -18,7 +18,7 @@ import (
 func TestProgram(t *testing.T) {
 	out, errs, e := run(t, ptyx.Host{}, job{LocalOptions: sh("cat; echo oops >&2; exit 3"), stdin: []byte("in\x00put")})
 	if out != "in\x00put" || errs != "oops\n" || !e.Known || e.Code != 3 || e.Usage.MaxRSS == 0 || e.Killed != "" ||
-		e.Limit+e.Suspected != "" {
+		string(e.Limit)+e.Suspected != "" {
 		t.Errorf("%q, %q, %+v", out, errs, e)
 	}
 	const script = "read x; echo $?; test -t 1 || echo no terminal; kill -9 $$"

@@ -37,9 +37,11 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	if g.used {
 		g.mu.Unlock()
 		return term.Exit{}, &term.Error{
-			Op:   "exec",
-			Kind: term.Unsupported,
-			Msg:  "this session is one program without a terminal, which was started already; run another with ptyctl_run, or open a local session with argv [\"bash\"]",
+			Op:     "exec",
+			Kind:   term.Unsupported,
+			Reason: term.ReasonOneProgram,
+			Msg:    "this session is one program without a terminal, which was started already",
+			Advice: "start another one",
 		}
 	}
 	g.used = true
@@ -172,9 +174,11 @@ func (g *Program) Read([]byte) (int, error) {
 // Write always fails: the input is passed at the start.
 func (g *Program) Write([]byte) (int, error) {
 	return 0, &term.Error{
-		Op:   "write",
-		Kind: term.Unsupported,
-		Msg:  "this program has no terminal to type into; pass its input as stdin of ptyctl_run, or open a local session",
+		Op:     "write",
+		Kind:   term.Unsupported,
+		Reason: term.ReasonNoTerminal,
+		Msg:    "this program has no terminal to type into",
+		Advice: "pass its input as ExecRequest.Stdin",
 	}
 }
 

@@ -102,7 +102,7 @@ func isFolder(path string) (bool, error) {
 func (s Sandbox) explain(err error) error {
 	if errors.Is(err, syscall.EACCES) && len(s.Read) > 0 {
 		return fmt.Errorf(
-			"%w; local.read_paths must hold the program, its interpreter and its libraries (/usr, /lib, /lib64, /bin)",
+			"%w; the folders that may be read must hold the program, its interpreter and its libraries (/usr, /lib, /lib64, /bin)",
 			err,
 		)
 	}

@@ -160,7 +160,7 @@ func TestSandboxCheck(t *testing.T) {
 		nil,
 		nil,
 	)
-	if err == nil || !strings.Contains(err.Error(), "local.read_paths") {
+	if err == nil || !strings.Contains(err.Error(), "folders that may be read") {
 		t.Errorf("a program outside: %v", err)
 	}
 }

@@ -178,13 +178,13 @@ func become(o order) error {
 	}
 	for _, l := range []struct {
 		resource int
-		name     string
+		name     term.Limit
 		cur, max uint64
 	}{
-		{unix.RLIMIT_NOFILE, limitFiles, uint64(o.Limits.OpenFiles), uint64(o.Limits.OpenFiles)},
+		{unix.RLIMIT_NOFILE, term.LimitFiles, uint64(o.Limits.OpenFiles), uint64(o.Limits.OpenFiles)},
 		// At the limit the program gets XCPU, and a second later KILL.
-		{unix.RLIMIT_CPU, limitCPU, uint64(o.Limits.CPUSeconds), uint64(o.Limits.CPUSeconds) + 1},
-		{unix.RLIMIT_AS, limitMemory, uint64(o.Limits.MemoryBytes), uint64(o.Limits.MemoryBytes)},
+		{unix.RLIMIT_CPU, term.LimitCPU, uint64(o.Limits.CPUSeconds), uint64(o.Limits.CPUSeconds) + 1},
+		{unix.RLIMIT_AS, term.LimitMemory, uint64(o.Limits.MemoryBytes), uint64(o.Limits.MemoryBytes)},
 	} {
 		if l.cur == 0 {
 			continue
@@ -198,7 +198,7 @@ func become(o order) error {
 			err = syscall.Setrlimit(l.resource, &want)
 		}
 		if err != nil {
-			return errors.New("the limit " + l.name + " was not accepted: " + err.Error())
+			return errors.New("the limit " + string(l.name) + " was not accepted: " + err.Error())
 		}
 	}
 	return o.Sandbox.explain(syscall.Exec(o.Path, o.Argv, o.Env))

@@ -73,5 +73,5 @@ func maxRSS(ru *syscall.Rusage) int64 {
 
 // sandboxUnsupported returns why a sandbox is not available.
 func sandboxUnsupported() string {
-	return "a sandbox for local programs is not supported on this system; leave local.read_paths and local.write_paths empty"
+	return "a sandbox for local programs is not supported on this system; configure none"
 }

@@ -86,7 +86,7 @@ func (s *Session) verdict(t term.Transport, err error) (State, End) {
 	}
 	var limit string
 	if exit.Limit != "" {
-		limit = ", having met its limit " + exit.Limit
+		limit = ", having met its limit of " + string(exit.Limit)
 	}
 	switch {
 	case exit.Known && exit.Signal != "":

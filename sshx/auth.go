@@ -262,19 +262,20 @@ func (a *planner) exhausted() error {
 	for _, n := range a.seen.notes {
 		b.WriteString("; " + n)
 	}
+	var reason term.Reason
+	var advice string
 	switch {
 	case a.untrusted:
 		b.WriteString("; passwords and questions are switched off because the host key contradicts the record")
 	case a.used:
-		b.WriteString("; check auth.password and username")
+		reason, advice = term.ReasonWrongPassword, "check the password and the user name"
 	case slices.Contains(a.seen.tried, methodPublicKey):
-		b.WriteString("; check username, and that one of the keys offered is authorized there")
+		b.WriteString("; check the user name, and that one of the keys offered is authorized there")
 	case len(a.seen.tried) == 0 && a.withhold.rule != "":
 		b.WriteString("; only the operator can change that rule")
 	case !a.canAsk():
-		b.WriteString(
-			"; pass auth.password or auth.private_key_pem, load a key into the agent, or leave auth.interactive on to be asked",
-		)
+		reason = term.ReasonNoCredential
+		advice = "set Auth.Password or Auth.PrivateKeyPEM, load a key into the agent, or allow questions"
 	}
 	if a.withhold.rule != "" && len(a.seen.tried) == 0 {
 		return &term.Error{
@@ -283,5 +284,5 @@ func (a *planner) exhausted() error {
 			Details: &term.Details{Hop: a.h.String(), Rule: a.withhold.rule},
 		}
 	}
-	return &term.Error{Kind: term.AuthFailed, Msg: b.String()}
+	return &term.Error{Kind: term.AuthFailed, Reason: reason, Msg: b.String(), Advice: advice}
 }

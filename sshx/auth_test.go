@@ -177,15 +177,15 @@ func TestConnectionLostWhileAsked(t *testing.T) {
 	})
 }
 
-// TestNoInteractive checks that auth.interactive false prevents every question.
+// TestNoInteractive checks that Auth.NoInteractive prevents every question.
 func TestNoInteractive(t *testing.T) {
 	inBubble(t, func(t *testing.T, l *lab) {
 		l.server(addr1, sshserver.Config{Passwords: map[string]string{"u": "pass-1138"}})
 		target := to(host1, "")
 		target.Auth.NoInteractive = true
 		e := l.fails(target, noPrompter(t), term.AuthFailed)
-		if !strings.Contains(e.Msg, "auth.password") {
-			t.Errorf("%q does not say what to pass", e.Msg)
+		if e.Reason != term.ReasonNoCredential || !strings.Contains(e.Message(), "Auth.Password") {
+			t.Errorf("%q does not say what to pass", e.Message())
 		}
 	})
 }

@@ -131,12 +131,13 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 		}
 		e = term.Errorf(
 			term.ConnectTimeout,
-			"%s:%d was not ready within %s: it stopped at %s; check address and port, and raise timeouts.connect_timeout_ms if it is only slow",
+			"%s:%d was not ready within %s: it stopped at %s",
 			at.Host,
 			at.Port,
 			w.limit,
 			step,
 		)
+		e.Reason, e.Advice = term.ReasonSlow, "check address and port, and raise Target.ConnectTimeout if it is only slow"
 	default:
 		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: "the connection was given up: " + err.Error()}
 	}

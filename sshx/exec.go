@@ -3,6 +3,7 @@ package sshx
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -152,11 +153,10 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 	}
 	x.trip = time.Since(asked)
 	if !ok {
-		return term.Errorf(
-			term.Unsupported,
-			"%s refuses to run commands beside the terminal; use ptyctl_session_io write and read",
-			x.ch.k.hop,
-		)
+		return &term.Error{
+			Kind: term.Unsupported, Reason: term.ReasonTypeInstead,
+			Msg: fmt.Sprintf("%s refuses to run commands beside the terminal", x.ch.k.hop), Advice: "type them into the terminal",
+		}
 	}
 	x.ch.k.wg.Go(func() { // ends when the input is written, or with the channel
 		_, _ = x.ch.Write(r.Stdin)

@@ -46,7 +46,7 @@ func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 			Kind: term.InvalidArgument,
 			Msg:  fmt.Sprintf("host key policy %q does not exist; use strict, ask, accept_new or disabled", want),
 			Details: &term.Details{
-				Field:   "ssh_options.host_key_policy",
+				Part:    term.FieldHostKeyPolicy,
 				Allowed: []string{"strict", "ask", "accept_new", "disabled"},
 			},
 		}
@@ -58,24 +58,24 @@ func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 	if from.Source == sshconfig.Default || !from.Caller() {
 		p.r.warnings = append(
 			p.r.warnings,
-			fmt.Sprintf("%s: host key policy %s is weaker than ssh.host_key_floor; %s is used", from, want, p.o.HostKeyFloor),
+			fmt.Sprintf("%s: host key policy %s is weaker than the operator allows; %s is used", from, want, p.o.HostKeyFloor),
 		)
 		return policies[p.o.HostKeyFloor], nil
 	}
-	advice := "have the operator record the host's key"
+	advice, reason := "have the operator record the host's key", term.Reason("")
 	if p.o.HostKeyFloor == "accept_new" {
-		advice = "for a host that is not on record, pass its fingerprint as ssh_options.host_key_fingerprint; where the recorded key has changed, have the operator record the new one"
+		reason = term.ReasonPinOrRecord
+		advice = "for a host that is not on record, set SSHOptions.HostKeyFingerprint; " +
+			"where the recorded key has changed, have the operator record the new one"
 	}
 	return 0, &term.Error{
-		Kind: term.PolicyDenied,
+		Kind:   term.PolicyDenied,
+		Reason: reason,
 		Msg: fmt.Sprintf(
-			"host key policy %s (from %s) is weaker than the operator allows (ssh.host_key_floor = %s); %s",
-			want,
-			from,
-			p.o.HostKeyFloor,
-			advice,
+			"host key policy %s (from %s) is weaker than the operator allows, %s", want, from, p.o.HostKeyFloor,
 		),
-		Details: &term.Details{Field: "ssh_options.host_key_policy", Rule: "ssh.host_key_floor"},
+		Advice:  advice,
+		Details: &term.Details{Part: term.FieldHostKeyPolicy, Setting: term.SettingHostKeyFloor},
 	}
 }
 
@@ -88,9 +88,7 @@ var operatorOnly = []string{"HostKeyAlias", "RevokedHostKeys", "NoHostAuthentica
 func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 	for _, k := range operatorOnly {
 		if at := cfg.Origin(k); at.Caller() {
-			return denied(
-				"ssh_options",
-				"operator's ssh_config",
+			return operatorsOwn(
 				"%s (from %s) may be set only in the operator's own ssh_config; leave it out",
 				k,
 				at,
@@ -121,15 +119,15 @@ func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 		}
 	}
 	for _, v := range paths {
-		if err := p.checkPath("ssh_options", v.Text+" (from "+v.Origin.String()+")", v.Text); err != nil {
+		if err := p.checkPath(term.FieldSSH, v.Text+" (from "+v.Origin.String()+")", v.Text); err != nil {
 			return err
 		}
 	}
 	if at := cfg.Origin("IdentityAgent"); p.o.IdentityAgent != "" && at.Caller() {
 		return denied(
-			"ssh_options",
-			"ssh.identity_agent",
-			"IdentityAgent (from %s) may not be changed: the operator has set ssh.identity_agent",
+			term.FieldSSH,
+			term.SettingIdentityAgent,
+			"IdentityAgent (from %s) may not be changed: the operator has set it",
 			at,
 		)
 	}
@@ -138,32 +136,40 @@ func (p *planning) checkCaller(cfg *sshconfig.Config) error {
 
 // checkPaths checks the paths that are fields of the target.
 func (p *planning) checkPaths() error {
-	if err := p.checkPath("ssh_options.known_hosts_path", p.t.SSH.KnownHostsPath, p.t.SSH.KnownHostsPath); err != nil {
+	if err := p.checkPath(term.FieldKnownHosts, p.t.SSH.KnownHostsPath, p.t.SSH.KnownHostsPath); err != nil {
 		return err
 	}
-	return p.checkPath("ssh_options.config_path", p.configPath, p.configPath)
+	return p.checkPath(term.FieldConfigPath, p.configPath, p.configPath)
 }
 
 // checkPath refuses a path outside CallerPaths. shown is its form in the message.
-func (p *planning) checkPath(field, shown, path string) error {
+func (p *planning) checkPath(field term.Field, shown, path string) error {
 	if len(p.o.CallerPaths) == 0 || path == "" || path == "none" || within(path, p.o.CallerPaths) {
 		return nil
 	}
 	return denied(
 		field,
-		"ssh.caller_paths",
-		"%s: %s lies outside the folders that the operator allows (ssh.caller_paths)",
-		field,
+		term.SettingCallerPaths,
+		"the path %s lies outside the folders that the operator allows",
 		shown,
 	)
 }
 
 // denied returns a PolicyDenied error about a field.
-func denied(field, rule, format string, args ...any) error {
+func denied(field term.Field, by term.Setting, format string, args ...any) error {
 	return &term.Error{
 		Kind:    term.PolicyDenied,
 		Msg:     fmt.Sprintf(format, args...),
-		Details: &term.Details{Field: field, Rule: rule},
+		Details: &term.Details{Part: field, Setting: by},
+	}
+}
+
+// operatorsOwn is the refusal of what only the operator's ssh_config may set.
+func operatorsOwn(format string, args ...any) error {
+	return &term.Error{
+		Kind:    term.PolicyDenied,
+		Msg:     fmt.Sprintf(format, args...),
+		Details: &term.Details{Part: term.FieldSSH, Rule: "operator's ssh_config"},
 	}
 }
 

@@ -33,22 +33,22 @@ func TestFloor(t *testing.T) {
 		{option: "SetEnv LC_ALL=C"},
 		{option: "SendEnv L*", kind: term.PolicyDenied, names: "L*"},
 		{option: "SendEnv LC_* LANG"},
-		{option: "StrictHostKeyChecking no", kind: term.PolicyDenied, names: "host_key_floor"},
-		{option: "StrictHostKeyChecking off", kind: term.PolicyDenied, names: "host_key_floor"},
-		{option: "StrictHostKeyChecking accept-new", kind: term.PolicyDenied, names: "host_key_floor", first: func(o *sshx.Options, _ *term.Target) { o.HostKeyFloor = "strict" }},
+		{option: "StrictHostKeyChecking no", kind: term.PolicyDenied, names: string(term.SettingHostKeyFloor)},
+		{option: "StrictHostKeyChecking off", kind: term.PolicyDenied, names: string(term.SettingHostKeyFloor)},
+		{option: "StrictHostKeyChecking accept-new", kind: term.PolicyDenied, names: string(term.SettingHostKeyFloor), first: func(o *sshx.Options, _ *term.Target) { o.HostKeyFloor = "strict" }},
 		{option: "HostKeyAlias other", kind: term.PolicyDenied, names: "HostKeyAlias"},
 		{option: "RevokedHostKeys /dev/null", kind: term.PolicyDenied, names: "RevokedHostKeys"},
 		{option: "NoHostAuthenticationForLocalhost yes", kind: term.PolicyDenied, names: "NoHostAuthenticationForLocalhost"},
-		{option: "UserKnownHostsFile %o", kind: term.PolicyDenied, names: "caller_paths"},
-		{option: "GlobalKnownHostsFile %o", kind: term.PolicyDenied, names: "caller_paths"},
-		{option: "IdentityFile %o", kind: term.PolicyDenied, names: "caller_paths"},
-		{option: "CertificateFile %o", kind: term.PolicyDenied, names: "caller_paths"},
-		{option: "IdentityAgent %o", kind: term.PolicyDenied, names: "caller_paths"},
-		{option: "ForwardAgent %o", kind: term.PolicyDenied, names: "caller_paths", first: func(o *sshx.Options, _ *term.Target) { o.AllowAgentForwarding = true }},
-		{option: "ForwardAgent yes", kind: term.PolicyDenied, names: "allow_agent_forwarding"},
+		{option: "UserKnownHostsFile %o", kind: term.PolicyDenied, names: string(term.SettingCallerPaths)},
+		{option: "GlobalKnownHostsFile %o", kind: term.PolicyDenied, names: string(term.SettingCallerPaths)},
+		{option: "IdentityFile %o", kind: term.PolicyDenied, names: string(term.SettingCallerPaths)},
+		{option: "CertificateFile %o", kind: term.PolicyDenied, names: string(term.SettingCallerPaths)},
+		{option: "IdentityAgent %o", kind: term.PolicyDenied, names: string(term.SettingCallerPaths)},
+		{option: "ForwardAgent %o", kind: term.PolicyDenied, names: string(term.SettingCallerPaths), first: func(o *sshx.Options, _ *term.Target) { o.AllowAgentForwarding = true }},
+		{option: "ForwardAgent yes", kind: term.PolicyDenied, names: string(term.SettingAgentForwarding)},
 		{option: "SendEnv PTYCTL_*", kind: term.PolicyDenied, names: "PTYCTL_*"},
 		{option: "ProxyCommand ssh -W %%h:%%p -o HostKeyAlias=x 192.0.2.2", kind: term.PolicyDenied, names: "HostKeyAlias"},
-		{option: "ProxyCommand ssh -W %%h:%%p -o StrictHostKeyChecking=no 192.0.2.2", kind: term.PolicyDenied, names: "host_key_floor"},
+		{option: "ProxyCommand ssh -W %%h:%%p -o StrictHostKeyChecking=no 192.0.2.2", kind: term.PolicyDenied, names: string(term.SettingHostKeyFloor)},
 	} {
 		for _, source := range []string{"extra_args", "config_path", "-F", "Include"} {
 			if source == "extra_args" && strings.HasPrefix(tc.option, "Match") {
@@ -89,8 +89,8 @@ func TestFloor(t *testing.T) {
 					}
 				} else {
 					e := l.fails(target, noPrompter(t), tc.kind)
-					if !strings.Contains(e.Msg, tc.names) {
-						t.Errorf("%q does not name %s", e.Msg, tc.names)
+					if !strings.Contains(e.Msg, tc.names) && string(e.Details.Setting) != tc.names {
+						t.Errorf("%q, %+v: names no %s", e.Msg, e.Details, tc.names)
 					}
 					if srv.Stats().Accepted != 0 || len(l.dials) != 0 {
 						t.Error("something was dialled")
@@ -114,23 +114,23 @@ func TestFloorOfArguments(t *testing.T) {
 	for name, tc := range map[string]struct {
 		set   func(*lab, *term.SSHOptions)
 		kind  term.Kind
-		field string
+		field term.Field
 	}{
-		"policy":                 {func(_ *lab, o *term.SSHOptions) { o.HostKeyPolicy = "disabled" }, term.PolicyDenied, "ssh_options.host_key_policy"},
-		"no such policy":         {func(_ *lab, o *term.SSHOptions) { o.HostKeyPolicy = "lax" }, term.InvalidArgument, "ssh_options.host_key_policy"},
-		"known_hosts_path":       {func(_ *lab, o *term.SSHOptions) { o.KnownHostsPath = outside }, term.PolicyDenied, "ssh_options.known_hosts_path"},
-		"known_hosts_path, link": {func(l *lab, o *term.SSHOptions) { o.KnownHostsPath = l.link("allowed/link", outside) }, term.PolicyDenied, "ssh_options.known_hosts_path"},
+		"policy":                 {func(_ *lab, o *term.SSHOptions) { o.HostKeyPolicy = "disabled" }, term.PolicyDenied, term.FieldHostKeyPolicy},
+		"no such policy":         {func(_ *lab, o *term.SSHOptions) { o.HostKeyPolicy = "lax" }, term.InvalidArgument, term.FieldHostKeyPolicy},
+		"known_hosts_path":       {func(_ *lab, o *term.SSHOptions) { o.KnownHostsPath = outside }, term.PolicyDenied, term.FieldKnownHosts},
+		"known_hosts_path, link": {func(l *lab, o *term.SSHOptions) { o.KnownHostsPath = l.link("allowed/link", outside) }, term.PolicyDenied, term.FieldKnownHosts},
 		"known_hosts_path, link to nowhere": {func(l *lab, o *term.SSHOptions) {
 			o.KnownHostsPath = l.link("allowed/link", outside+"2")
-		}, term.PolicyDenied, "ssh_options.known_hosts_path"},
-		"known_hosts_path, dots": {func(l *lab, o *term.SSHOptions) { o.KnownHostsPath = l.path("allowed") + "/../.ssh/known_hosts" }, term.PolicyDenied, "ssh_options.known_hosts_path"},
-		"config_path":            {func(_ *lab, o *term.SSHOptions) { o.ConfigPath = outside }, term.PolicyDenied, "ssh_options.config_path"},
-		"-F":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-F", outside} }, term.PolicyDenied, "ssh_options.config_path"},
-		"Include":                {func(l *lab, o *term.SSHOptions) { o.ConfigPath = l.write("allowed/c", "Include "+outside+"\n") }, term.PolicyDenied, "ssh_options.config_path"},
-		"-i":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-i", outside} }, term.PolicyDenied, "ssh_options"},
-		"-A":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-A"} }, term.PolicyDenied, "ssh_options.extra_args"},
-		"-L":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-L", "1:a:2"} }, term.Unsupported, "ssh_options.extra_args"},
-		"proxy_url":              {func(_ *lab, o *term.SSHOptions) { o.ProxyURL = "ftp://u:hunter2-1138@h" }, term.InvalidArgument, "ssh_options.proxy_url"},
+		}, term.PolicyDenied, term.FieldKnownHosts},
+		"known_hosts_path, dots": {func(l *lab, o *term.SSHOptions) { o.KnownHostsPath = l.path("allowed") + "/../.ssh/known_hosts" }, term.PolicyDenied, term.FieldKnownHosts},
+		"config_path":            {func(_ *lab, o *term.SSHOptions) { o.ConfigPath = outside }, term.PolicyDenied, term.FieldConfigPath},
+		"-F":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-F", outside} }, term.PolicyDenied, term.FieldConfigPath},
+		"Include":                {func(l *lab, o *term.SSHOptions) { o.ConfigPath = l.write("allowed/c", "Include "+outside+"\n") }, term.PolicyDenied, term.FieldConfigPath},
+		"-i":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-i", outside} }, term.PolicyDenied, term.FieldSSH},
+		"-A":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-A"} }, term.PolicyDenied, term.FieldExtraArgs},
+		"-L":                     {func(_ *lab, o *term.SSHOptions) { o.ExtraArgs = []string{"-L", "1:a:2"} }, term.Unsupported, term.FieldExtraArgs},
+		"proxy_url":              {func(_ *lab, o *term.SSHOptions) { o.ProxyURL = "ftp://u:hunter2-1138@h" }, term.InvalidArgument, term.FieldProxyURL},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)
@@ -140,7 +140,7 @@ func TestFloorOfArguments(t *testing.T) {
 			target := to(host1, "")
 			tc.set(l, &target.SSH)
 			e := l.fails(target, noPrompter(t), tc.kind)
-			if e.Details == nil || e.Details.Field != tc.field || strings.Contains(e.Msg, "hunter2-1138") {
+			if e.Details == nil || e.Details.Part != tc.field || strings.Contains(e.Msg, "hunter2-1138") {
 				t.Errorf("%v, details %+v", e, e.Details)
 			}
 			if srv.Stats().Accepted != 0 {

@@ -150,7 +150,7 @@ func ask(w *watchdog, p term.Prompter, h *hop, q term.Prompt) (string, error) {
 }
 
 // errCannotAsk is the error of a question that cannot be asked.
-var errCannotAsk = errors.New("nobody may be asked (auth.interactive is false, or BatchMode is on)")
+var errCannotAsk = errors.New("nobody may be asked (questions are not allowed, or BatchMode is on)")
 
 // explain converts the error that ended a handshake to one that the caller can
 // act on.
@@ -269,14 +269,18 @@ func hostKeyError(h *hop, d *term.Details, err error) error {
 		revoked  *hostkeys.RevokedError
 		weak     *hostkeys.WeakKeyError
 	)
-	refuse := func(kind term.Kind, typ, fingerprint string, why error) error {
+	refuse := func(kind term.Kind, typ, fingerprint string, why error) *term.Error {
 		d.HostKeyType, d.Fingerprint = typ, fingerprint
 		return &term.Error{Kind: kind, Err: err, Msg: h.String() + ": " + why.Error(), Details: d}
 	}
 	switch {
 	case errors.As(err, &unknown):
 		d.KnownHosts = unknown.Files
-		return refuse(term.HostKeyUnknown, unknown.Type, unknown.Fingerprint, unknown)
+		e := refuse(term.HostKeyUnknown, unknown.Type, unknown.Fingerprint, unknown)
+		if unknown.AdvisesPin() {
+			e.Reason, e.Advice = term.ReasonPinAllowed, "SSHOptions.HostKeyFingerprint pins a key"
+		}
+		return e
 	case errors.As(err, &mismatch):
 		for _, e := range mismatch.Recorded {
 			d.Recorded = append(d.Recorded, knownKey(e))

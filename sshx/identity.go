@@ -89,24 +89,27 @@ func callerKey(c credentials) (ssh.Signer, error) {
 		}
 		pass := []byte(c.passphrase.Reveal())
 		defer clear(pass)
-		s, err := decrypt(ssh.ParsePrivateKeyWithPassphrase, "auth.private_key_pem", pem, pass)
+		s, err := decrypt(ssh.ParsePrivateKeyWithPassphrase, callersKey, pem, pass)
 		if err != nil {
 			return nil, &term.Error{
 				Kind:    term.AuthFailed,
-				Msg:     "auth.passphrase does not open auth.private_key_pem; pass the passphrase of that key",
+				Msg:     "the passphrase does not open the private key; pass the passphrase of that key",
 				Err:     err,
-				Details: &term.Details{Field: "auth.passphrase"},
+				Details: &term.Details{Part: term.FieldPassphrase},
 			}
 		}
 		return s, nil
 	}
 	return nil, &term.Error{
 		Kind:    term.InvalidArgument,
-		Msg:     "auth.private_key_pem: " + unreadableKey(pem, err),
+		Msg:     callersKey + ": " + unreadableKey(pem, err),
 		Err:     err,
-		Details: &term.Details{Field: "auth.private_key_pem"},
+		Details: &term.Details{Part: term.FieldPrivateKey},
 	}
 }
+
+// callersKey is what messages call the key that the caller has passed.
+const callersKey = "the private key of the call"
 
 // unreadableKey returns why a private key cannot be read, and the remedy.
 func unreadableKey(pem []byte, err error) string {

@@ -143,7 +143,7 @@ func (k *keyring) load() {
 		_, err := ssh.ParsePrivateKey(pem)
 		switch {
 		case errors.As(err, new(*ssh.PassphraseMissingError)):
-			if s := k.sealed("auth.private_key_pem", pem, err, nil); s != nil {
+			if s := k.sealed(callersKey, pem, err, nil); s != nil {
 				k.keys = append(k.keys, s)
 			}
 		}
@@ -294,7 +294,7 @@ func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 			term.Prompt{Kind: term.PromptPassphrase, Text: fmt.Sprintf("Enter passphrase for key '%s': ", name)},
 		)
 		if errors.Is(err, errCannotAsk) {
-			return nil, fmt.Errorf("%s is encrypted, and its passphrase was not given; pass auth.passphrase", name)
+			return nil, fmt.Errorf("%s is encrypted, and its passphrase was not given; pass it", name)
 		}
 		if err != nil {
 			k.seen.stop(err)

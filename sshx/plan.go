@@ -60,8 +60,8 @@ func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 	if fp := t.SSH.HostKeyFingerprint; fp != "" && !fingerprintForm.MatchString(fp) {
 		return nil, &term.Error{
 			Kind:    term.InvalidArgument,
-			Msg:     "ssh_options.host_key_fingerprint is none: it is SHA256: and 43 characters, as ssh-keygen -l -f KEY.pub prints it",
-			Details: &term.Details{Field: "ssh_options.host_key_fingerprint"},
+			Msg:     "the fingerprint to pin is none: it is SHA256: and 43 characters, as ssh-keygen -l -f KEY.pub prints it",
+			Details: &term.Details{Part: term.FieldFingerprint},
 		}
 	}
 	if t.Auth.Method == "private_key" { // report a bad key before a person is asked
@@ -105,7 +105,7 @@ func newPlanning(t term.Target, o Options) (*planning, []sshconfig.Override, err
 	if _, ok := policies[o.HostKeyFloor]; !ok { // an unknown word must not count as the weakest
 		return nil, nil, term.Errorf(
 			term.InvalidArgument,
-			"ssh.host_key_floor %q does not exist; the operator must set strict, ask, accept_new or disabled",
+			"the weakest host key policy %q does not exist; the operator must set strict, ask, accept_new or disabled",
 			o.HostKeyFloor,
 		)
 	}
@@ -146,8 +146,8 @@ func extraArgsError(err error) error {
 	return &term.Error{
 		Kind:    kind,
 		Err:     err,
-		Msg:     "ssh_options.extra_args: " + err.Error(),
-		Details: &term.Details{Field: "ssh_options.extra_args"},
+		Msg:     "extra arguments: " + err.Error(),
+		Details: &term.Details{Part: term.FieldExtraArgs},
 	}
 }
 
@@ -174,7 +174,7 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 	eo.NoFiles = eo.NoFiles || p.t.SSH.NoConfig
 	eo.CallerFile = p.configPath
 	// AllowPath is also called for the files that the caller's file includes.
-	eo.AllowPath = func(path string) error { return p.checkPath("ssh_options.config_path", path, path) }
+	eo.AllowPath = func(path string) error { return p.checkPath(term.FieldConfigPath, path, path) }
 	cfg, err := sshconfig.Evaluate(ctx, eo)
 	if own, ok := errors.AsType[*term.Error](err); ok {
 		return nil, own

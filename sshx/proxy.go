@@ -23,8 +23,8 @@ func parseProxy(text string) (*url.URL, error) {
 	bad := func(why string) error {
 		return &term.Error{
 			Kind:    term.InvalidArgument,
-			Msg:     "ssh_options.proxy_url: " + why + "; use socks5://[user:password@]host:port or http://[user:password@]host:port",
-			Details: &term.Details{Field: "ssh_options.proxy_url"},
+			Msg:     "the proxy URL is wrong: " + why + "; use socks5://[user:password@]host:port or http://[user:password@]host:port",
+			Details: &term.Details{Part: term.FieldProxyURL},
 		}
 	}
 	u, err := url.Parse(text)

@@ -35,15 +35,15 @@ func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 		return &term.Error{
 			Kind: term.PolicyDenied,
 			Msg: fmt.Sprintf(
-				"agent forwarding (from %s) is not allowed by the operator (ssh.allow_agent_forwarding); leave it out",
+				"agent forwarding (from %s) is not allowed by the operator; leave it out",
 				at,
 			),
-			Details: &term.Details{Field: "ssh_options.extra_args", Rule: "ssh.allow_agent_forwarding"},
+			Details: &term.Details{Part: term.FieldExtraArgs, Setting: term.SettingAgentForwarding},
 		}
 	default:
 		r.warnings = append(
 			r.warnings,
-			fmt.Sprintf("%s: the agent is not forwarded; the operator would have to allow it (ssh.allow_agent_forwarding)", at),
+			fmt.Sprintf("%s: the agent is not forwarded; the operator would have to allow it", at),
 		)
 	}
 	return nil

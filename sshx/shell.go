@@ -206,7 +206,7 @@ func (sh *Shell) Signal(ctx context.Context, name string) error {
 			Op:   "signal",
 			Kind: term.Unsupported,
 			Msg: fmt.Sprintf(
-				"%s refuses to deliver signal %s; press ctrl_c, ctrl_z or ctrl_backslash with ptyctl_session_io, or close the session",
+				"%s refuses to deliver signal %s; press ctrl_c, ctrl_z or ctrl_backslash, or close the session",
 				sh.c.own.hop,
 				name,
 			),

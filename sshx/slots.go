@@ -225,7 +225,7 @@ func (s *slots) full(cause error) error {
 	return &term.Error{
 		Kind: term.LimitExceeded,
 		Err:  cause,
-		Msg:  msg + "; wait for a running command to end, or type the command with ptyctl_session_io",
+		Msg:  msg + "; wait for a running command to end, or type the command into the terminal",
 	}
 }
 

@@ -17,9 +17,7 @@ var steering = []string{"RemoteCommand", "LocalCommand", "PKCS11Provider", "Secu
 func checkSteering(cfg *sshconfig.Config) error {
 	for _, k := range steering {
 		if at := cfg.Origin(k); at.Caller() {
-			return denied(
-				"ssh_options",
-				"operator's ssh_config",
+			return operatorsOwn(
 				"%s (from %s) is refused: it runs a program, and only the operator's own ssh_config may name one; leave it out, and run commands in the session",
 				k,
 				at,
@@ -27,9 +25,7 @@ func checkSteering(cfg *sshconfig.Config) error {
 		}
 	}
 	refuse := func(keyword, name string, at sshconfig.Origin) error {
-		return denied(
-			"ssh_options",
-			"operator's ssh_config",
+		return operatorsOwn(
 			"%s %s (from %s) is refused: a caller may send LANG and LC_* only, since other variables can choose what runs; leave it out, and give variables to the command that needs them",
 			keyword,
 			name,

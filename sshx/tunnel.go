@@ -109,38 +109,37 @@ var tunnelOptions = map[string]bool{
 
 // planTunnel plans the route to a target without SSH.
 func planTunnel(ctx context.Context, network string, t term.Target, o Options) (*route, error) {
-	bad := func(field, format string, args ...any) error {
+	bad := func(field term.Field, format string, args ...any) error {
 		return &term.Error{
 			Op:      "open",
 			Kind:    term.InvalidArgument,
 			Msg:     fmt.Sprintf(format, args...),
-			Details: &term.Details{Field: field},
+			Details: &term.Details{Part: field},
 		}
 	}
 	switch {
 	case t.Host == "":
-		return nil, bad("host", "host is missing; pass the name or address to connect to")
+		return nil, bad(term.FieldHost, "host is missing; pass the name or address to connect to")
 	case t.Port < 1 || t.Port > 65535:
-		return nil, bad("port", "port %d does not exist; pass one from 1 to 65535", t.Port)
+		return nil, bad(term.FieldPort, "port %d does not exist; pass one from 1 to 65535", t.Port)
 	case network != "tcp" && network != "tcp4" && network != "tcp6":
 		return nil, bad("", "network %q cannot be tunneled; use tcp, tcp4 or tcp6", network)
 	}
 	// Options about the target's SSH server would be ignored silently; refuse
 	// them instead.
 	for _, f := range []struct {
-		name string
+		name term.Field
 		set  bool
 	}{
-		{"host_key_policy", t.SSH.HostKeyPolicy != ""},
-		{"host_key_fingerprint", t.SSH.HostKeyFingerprint != ""},
-		{"known_hosts_path", t.SSH.KnownHostsPath != ""},
-		{"legacy", t.SSH.Legacy},
+		{term.FieldHostKeyPolicy, t.SSH.HostKeyPolicy != ""},
+		{term.FieldFingerprint, t.SSH.HostKeyFingerprint != ""},
+		{term.FieldKnownHosts, t.SSH.KnownHostsPath != ""},
+		{term.FieldLegacy, t.SSH.Legacy},
 	} {
 		if f.set {
 			return nil, bad(
-				"ssh_options."+f.name,
-				"ssh_options.%s is about the SSH server of a session, and %s is none; leave it out, and set what concerns a jump host in ssh_config",
 				f.name,
+				"an option is about the SSH server of a session, and %s is none; leave it out, and set what concerns a jump host in ssh_config",
 				t.Host,
 			)
 		}
@@ -155,11 +154,11 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 				Op:   "open",
 				Kind: term.Unsupported,
 				Msg: fmt.Sprintf(
-					"ssh_options.extra_args: %s has no meaning for %s, which is no SSH server; leave it out, and set what concerns a jump host in ssh_config",
+					"extra arguments: %s has no meaning for %s, which is no SSH server; leave it out, and set what concerns a jump host in ssh_config",
 					v.Keyword,
 					t.Host,
 				),
-				Details: &term.Details{Field: "ssh_options.extra_args"},
+				Details: &term.Details{Part: term.FieldExtraArgs},
 			}
 		}
 	}

@@ -292,24 +292,24 @@ func TestTunnelStraight(t *testing.T) {
 		for _, tc := range []struct {
 			change func(*term.Target)
 			kind   term.Kind
-			field  string
+			field  term.Field
 		}{
-			{func(t *term.Target) { t.Host = "" }, term.InvalidArgument, "host"},
-			{func(t *term.Target) { t.Port = 0 }, term.InvalidArgument, "port"},
-			{func(t *term.Target) { t.SSH.HostKeyPolicy = "strict" }, term.InvalidArgument, "ssh_options.host_key_policy"},
-			{func(t *term.Target) { t.SSH.HostKeyFingerprint = "SHA256:x" }, term.InvalidArgument, "ssh_options.host_key_fingerprint"},
-			{func(t *term.Target) { t.SSH.KnownHostsPath = "/x" }, term.InvalidArgument, "ssh_options.known_hosts_path"},
-			{func(t *term.Target) { t.SSH.Legacy = true }, term.InvalidArgument, "ssh_options.legacy"},
-			{func(t *term.Target) { t.SSH.ExtraArgs = []string{"-i", "key"} }, term.Unsupported, "ssh_options.extra_args"},
-			{func(t *term.Target) { t.SSH.ExtraArgs = []string{"-o", "ProxyCommand=nc %h %p"} }, term.Unsupported, "ssh_options.extra_args"},
-			{func(t *term.Target) { t.SSH.ProxyJump, t.SSH.ExtraArgs = "a", []string{"-J", "b"} }, term.InvalidArgument, "ssh_options.extra_args"},
-			{func(t *term.Target) { t.SSH.ProxyURL = "ftp://x" }, term.InvalidArgument, "ssh_options.proxy_url"},
+			{func(t *term.Target) { t.Host = "" }, term.InvalidArgument, term.FieldHost},
+			{func(t *term.Target) { t.Port = 0 }, term.InvalidArgument, term.FieldPort},
+			{func(t *term.Target) { t.SSH.HostKeyPolicy = "strict" }, term.InvalidArgument, term.FieldHostKeyPolicy},
+			{func(t *term.Target) { t.SSH.HostKeyFingerprint = "SHA256:x" }, term.InvalidArgument, term.FieldFingerprint},
+			{func(t *term.Target) { t.SSH.KnownHostsPath = "/x" }, term.InvalidArgument, term.FieldKnownHosts},
+			{func(t *term.Target) { t.SSH.Legacy = true }, term.InvalidArgument, term.FieldLegacy},
+			{func(t *term.Target) { t.SSH.ExtraArgs = []string{"-i", "key"} }, term.Unsupported, term.FieldExtraArgs},
+			{func(t *term.Target) { t.SSH.ExtraArgs = []string{"-o", "ProxyCommand=nc %h %p"} }, term.Unsupported, term.FieldExtraArgs},
+			{func(t *term.Target) { t.SSH.ProxyJump, t.SSH.ExtraArgs = "a", []string{"-J", "b"} }, term.InvalidArgument, term.FieldExtraArgs},
+			{func(t *term.Target) { t.SSH.ProxyURL = "ftp://x" }, term.InvalidArgument, term.FieldProxyURL},
 		} {
 			target := behind("")
 			tc.change(&target)
 			_, err := n.DialTCP(t.Context(), "tcp", target, nil, nil)
 			var e *term.Error
-			if !errors.As(err, &e) || e.Kind != tc.kind || e.Details.Field != tc.field {
+			if !errors.As(err, &e) || e.Kind != tc.kind || e.Details.Part != tc.field {
 				t.Errorf("%+v: %v", target.SSH, err)
 			}
 		}

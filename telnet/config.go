@@ -85,13 +85,13 @@ const (
 // withDefaults returns c with defaults in place of zero fields, or an error for an invalid
 // field.
 func (c Config) withDefaults() (Config, error) {
-	if err := oneOf("mode", &c.Mode, ModeAuto, ModeTelnet, ModeRaw); err != nil {
+	if err := oneOf(term.FieldTelnetMode, "mode", &c.Mode, ModeAuto, ModeTelnet, ModeRaw); err != nil {
 		return c, err
 	}
-	if err := oneOf("enter", &c.Enter, EnterAuto, EnterCR, EnterCRLF, EnterCRNUL, EnterLF); err != nil {
+	if err := oneOf(term.FieldTelnetEnter, "enter", &c.Enter, EnterAuto, EnterCR, EnterCRLF, EnterCRNUL, EnterLF); err != nil {
 		return c, err
 	}
-	if err := oneOf("binary", &c.Binary, BinaryAuto, BinaryAlways, BinaryNever); err != nil {
+	if err := oneOf(term.FieldTelnetBinary, "binary", &c.Binary, BinaryAuto, BinaryAlways, BinaryNever); err != nil {
 		return c, err
 	}
 	if len(c.Terminal) == 0 {
@@ -100,7 +100,7 @@ func (c Config) withDefaults() (Config, error) {
 	for _, name := range c.Terminal {
 		if name == "" || len(name) > maxTerminal || strings.ContainsFunc(name, notTerminal) {
 			return c, invalid(
-				"pty.term",
+				term.FieldTerm,
 				"terminal name %q is not one: up to %d letters, digits and - / . _ + are",
 				name,
 				maxTerminal,
@@ -109,7 +109,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Cols > maxCells || c.Rows > maxCells {
 		return c, invalid(
-			"pty",
+			term.FieldPTY,
 			"a window of %d by %d characters cannot be told to a Telnet server; the most is %d",
 			c.Cols,
 			c.Rows,
@@ -123,7 +123,7 @@ func (c Config) withDefaults() (Config, error) {
 		total += len(v.Name) + len(v.Value) + 2
 		if v.Name == "" || strings.ContainsRune(v.Name+v.Value, 0) || total > maxEnviron/2 { // escapes may double the size
 			return c, invalid(
-				"env",
+				term.FieldEnv,
 				"the environment for the server needs names, holds no NUL, and is at most %d bytes long",
 				maxEnviron/2,
 			)
@@ -151,14 +151,14 @@ func notTerminal(r rune) bool {
 
 // oneOf checks that *w is one of the allowed words, and sets an empty one to the first of
 // them.
-func oneOf[W ~string](field string, w *W, allowed ...W) error {
+func oneOf[W ~string](field term.Field, name string, w *W, allowed ...W) error {
 	if *w == "" {
 		*w = allowed[0]
 	}
 	if slices.Contains(allowed, *w) {
 		return nil
 	}
-	err := invalid("telnet."+field, "telnet.%s %q is none of its values", field, string(*w))
+	err := invalid(field, "%s %q is none of its values", name, string(*w))
 	for _, a := range allowed {
 		err.Details.Allowed = append(err.Details.Allowed, string(a))
 	}
@@ -166,8 +166,8 @@ func oneOf[W ~string](field string, w *W, allowed ...W) error {
 }
 
 // invalid returns an InvalidArgument error about one field of the configuration or target.
-func invalid(field, format string, args ...any) *term.Error {
+func invalid(field term.Field, format string, args ...any) *term.Error {
 	err := term.Errorf(term.InvalidArgument, format, args...)
-	err.Op, err.Details = "open", &term.Details{Field: field}
+	err.Op, err.Details = "open", &term.Details{Part: field}
 	return err
 }

@@ -231,9 +231,11 @@ func (c *Conn) mustSpeak(op string) error {
 		return nil
 	}
 	return &term.Error{
-		Op:   op,
-		Kind: term.Unsupported,
-		Msg:  "the far side has not spoken Telnet, so that a command would reach it as data; open the session with telnet.mode telnet if it does speak it",
+		Op:     op,
+		Kind:   term.Unsupported,
+		Reason: term.ReasonTelnetSilent,
+		Msg:    "the far side has not spoken Telnet, so that a command would reach it as data",
+		Advice: "use ModeTelnet if it does speak it",
 	}
 }
 

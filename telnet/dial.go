@@ -49,7 +49,7 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (*Conn
 	number := 0
 	if service != "" {
 		if number, err = net.LookupPort(network, service); err != nil {
-			return nil, invalid("port", "port %q: %v", service, err)
+			return nil, invalid(term.FieldPort, "port %q: %v", service, err)
 		}
 	}
 	a := d.attempt(host, number)
@@ -156,12 +156,10 @@ func (a *attempt) connect(ctx context.Context, network string, approve term.Appr
 		limit = connectTimeout
 	}
 	late := &term.Error{
-		Kind: term.ConnectTimeout,
-		Msg: fmt.Sprintf(
-			"no connection to %s within %s; check that the host is up and that nothing on the way drops packets, or raise timeouts.connect_timeout_ms",
-			a.address(),
-			limit,
-		),
+		Kind:   term.ConnectTimeout,
+		Reason: term.ReasonSlow,
+		Msg:    fmt.Sprintf("no connection to %s within %s", a.address(), limit),
+		Advice: "check that the host is up and that nothing on the way drops packets, or raise Target.ConnectTimeout",
 	}
 	var nc net.Conn
 	var err error

@@ -97,9 +97,12 @@ func (e *engine) event(ev Event) {
 		}
 		if e.err == nil && !e.loops.take(maxLoop, loopsForgiven) {
 			e.err = &term.Error{
-				Op:   "read",
-				Kind: term.NegotiationLoop,
-				Msg:  "the server sent 10000 option requests without one byte of data; the connection is closed: its Telnet implementation does not end negotiation, or this is no Telnet server (telnet.mode raw)",
+				Op:     "read",
+				Kind:   term.NegotiationLoop,
+				Reason: term.ReasonNegotiation,
+				Msg: "the server sent 10000 option requests without one byte of data; the connection is closed: " +
+					"its Telnet implementation does not end negotiation, or this is no Telnet server",
+				Advice: "use ModeRaw for what is no Telnet server",
 			}
 		}
 		e.hear()

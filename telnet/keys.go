@@ -23,7 +23,7 @@ func (c *Conn) SendKey(ctx context.Context, name string) error {
 	default:
 		return &term.Error{
 			Op: "key", Kind: term.InvalidArgument, Msg: fmt.Sprintf("%q is not a key of the Telnet protocol", name),
-			Details: &term.Details{Field: "key", Allowed: term.ProtocolKeys()},
+			Details: &term.Details{Part: term.FieldKey, Allowed: term.ProtocolKeys()},
 		}
 	}
 }

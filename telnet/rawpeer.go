@@ -10,7 +10,7 @@ import (
 // rawPeers are servers of other protocols, by the first bytes they send.
 var rawPeers = []struct{ begins, what, remedy string }{
 	{"SSH-", "an SSH server", "use protocol ssh"},
-	{"\x15\x03", "a server that wants TLS", "set telnet.tls"}, // an alert record (RFC 8446 section 5.1)
+	{"\x15\x03", "a server that wants TLS", ""}, // an alert record (RFC 8446 section 5.1)
 	{"HTTP/", "a web server", "check the port"},
 }
 
@@ -28,14 +28,20 @@ func checkPeer(m Mode, first []byte) error {
 		return nil
 	}
 	for _, s := range rawPeers {
+		if bytes.HasPrefix(first, []byte(s.begins)) && s.remedy == "" {
+			return &term.Error{
+				Kind:   term.ConnectFailed,
+				Reason: term.ReasonNotTelnetTLS,
+				Msg:    fmt.Sprintf("the far side is %s, not a Telnet server", s.what),
+				Advice: "use TLS, or ModeRaw to see its bytes",
+			}
+		}
 		if bytes.HasPrefix(first, []byte(s.begins)) {
 			return &term.Error{
-				Kind: term.ConnectFailed,
-				Msg: fmt.Sprintf(
-					"the far side is %s, not a Telnet server; %s, or set telnet.mode raw to see its bytes",
-					s.what,
-					s.remedy,
-				),
+				Kind:   term.ConnectFailed,
+				Reason: term.ReasonNotTelnet,
+				Msg:    fmt.Sprintf("the far side is %s, not a Telnet server; %s", s.what, s.remedy),
+				Advice: "ModeRaw shows its bytes",
 			}
 		}
 	}

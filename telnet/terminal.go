@@ -45,16 +45,15 @@ func (d Dialer) forTarget(t term.Target) (_ Dialer, warnings []string, err error
 	auth := t.Auth
 	auth.NoInteractive = false // this field concerns jump hosts
 	if auth != (term.Auth{}) {
-		return d, nil, invalid(
-			"auth",
-			"Telnet has no authentication of its own; leave auth out, read the login prompt with ptyctl_session_io and answer it with write (sensitive for the password)",
-		)
+		e := invalid(term.FieldAuth, "Telnet has no authentication of its own")
+		e.Reason, e.Advice = term.ReasonTelnetLogin, "leave Auth empty, read the login prompt and answer it"
+		return d, nil, e
 	}
 	if t.Host == "" {
-		return d, nil, invalid("host", "the host is missing")
+		return d, nil, invalid(term.FieldHost, "the host is missing")
 	}
 	if t.Port < 0 || t.Port > 65535 {
-		return d, nil, invalid("port", "port %d is none; ports are 1 to 65535", t.Port)
+		return d, nil, invalid(term.FieldPort, "port %d is none; ports are 1 to 65535", t.Port)
 	}
 	if t.ConnectTimeout != 0 {
 		d.ConnectTimeout = t.ConnectTimeout
@@ -95,7 +94,7 @@ func (d Dialer) forTarget(t term.Target) (_ Dialer, warnings []string, err error
 		}
 		d.TLS = &own
 	} else if want != (term.TLSOptions{}) {
-		return d, nil, invalid("telnet.tls", "a server name or a pin says how TLS is verified; set telnet.tls.enabled as well")
+		return d, nil, invalid(term.FieldTLS, "a server name or a pin says how TLS is verified; enable TLS as well")
 	}
 	return d, warnings, nil
 }

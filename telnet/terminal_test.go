@@ -144,23 +144,23 @@ func TestOpenRefuses(t *testing.T) {
 		dialed = true
 		return nil, io.ErrUnexpectedEOF
 	}}
-	for field, target := range map[string]term.Target{
-		"auth":           {Host: "h", Auth: term.Auth{Password: "geheim-1138"}},
-		"host":           {},
-		"port":           {Host: "h", Port: 70000},
-		"telnet.mode":    {Host: "h", Telnet: term.TelnetOptions{Mode: "ssh"}},
-		"telnet.enter":   {Host: "h", Telnet: term.TelnetOptions{Enter: "x"}},
-		"telnet.binary":  {Host: "h", Telnet: term.TelnetOptions{Binary: "x"}},
-		"telnet.tls":     {Host: "h", Telnet: term.TelnetOptions{TLS: term.TLSOptions{Pin: "SHA256:x"}}},
-		"telnet.tls.pin": {Host: "h", Telnet: term.TelnetOptions{TLS: term.TLSOptions{Enabled: true, Pin: "SHA256:x"}}},
-		"pty.term":       {Host: "h", PTY: term.PTY{Term: "a b"}},
-		"pty":            {Host: "h", PTY: term.PTY{Cols: 70000}},
+	for field, target := range map[term.Field]term.Target{
+		term.FieldAuth:         {Host: "h", Auth: term.Auth{Password: "geheim-1138"}},
+		term.FieldHost:         {},
+		term.FieldPort:         {Host: "h", Port: 70000},
+		term.FieldTelnetMode:   {Host: "h", Telnet: term.TelnetOptions{Mode: "ssh"}},
+		term.FieldTelnetEnter:  {Host: "h", Telnet: term.TelnetOptions{Enter: "x"}},
+		term.FieldTelnetBinary: {Host: "h", Telnet: term.TelnetOptions{Binary: "x"}},
+		term.FieldTLS:          {Host: "h", Telnet: term.TelnetOptions{TLS: term.TLSOptions{Pin: "SHA256:x"}}},
+		term.FieldPin:          {Host: "h", Telnet: term.TelnetOptions{TLS: term.TLSOptions{Enabled: true, Pin: "SHA256:x"}}},
+		term.FieldTerm:         {Host: "h", PTY: term.PTY{Term: "a b"}},
+		term.FieldPTY:          {Host: "h", PTY: term.PTY{Cols: 70000}},
 	} {
 		leaktest.Auth(t, target.Auth.Password.Reveal(), "", "")
 		_, err := d.Open(t.Context(), target, nil, nil)
 		leaktest.Output(t, "error", fmt.Sprint(err))
 		e, ok := errors.AsType[*term.Error](err)
-		if !ok || e.Kind != term.InvalidArgument || e.Details.Field != field || strings.Contains(err.Error(), "geheim-1138") {
+		if !ok || e.Kind != term.InvalidArgument || e.Details.Part != field || strings.Contains(err.Error(), "geheim-1138") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

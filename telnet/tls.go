@@ -85,26 +85,23 @@ func (t *TLS) client(ctx context.Context, nc net.Conn, host string) (*tls.Conn, 
 	case isUnverified:
 		offered = fingerprint(unverified.UnverifiedCertificates)
 		e := &term.Error{
-			Kind: term.HostKeyUnknown,
-			Err:  err,
+			Kind:   term.HostKeyUnknown,
+			Reason: term.ReasonCertificate,
+			Err:    err,
 			Msg: fmt.Sprintf(
-				"the certificate of %s cannot be verified: %v; verify its fingerprint %s by another way and pin it (telnet.tls.pin), or name the host as the certificate does (telnet.tls.server_name)",
-				host,
-				unverified.Err,
-				offered,
+				"the certificate of %s cannot be verified: %v (its fingerprint is %s)", host, unverified.Err, offered,
 			),
+			Advice: "verify its fingerprint by another way and set TLSOptions.Pin, or set TLSOptions.ServerName to its name",
 		}
 		e.Details = &term.Details{Fingerprint: offered}
 		return nil, e
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return nil, &term.Error{
-			Kind: term.ConnectFailed,
-			Err:  err,
-			Msg: fmt.Sprintf(
-				"%s does not speak TLS on this port: %v; leave telnet.tls out, or give the port that has it (992 as a rule)",
-				host,
-				err,
-			),
+			Kind:   term.ConnectFailed,
+			Reason: term.ReasonNoTLS,
+			Err:    err,
+			Msg:    fmt.Sprintf("%s does not speak TLS on this port: %v", host, err),
+			Advice: "connect without TLS, or to the port that has it (992 as a rule)",
 		}
 	default:
 		return nil, &term.Error{
@@ -155,7 +152,7 @@ func parsePin(pin string) ([]byte, error) {
 	}
 	if err != nil || len(sum) != sha256.Size {
 		return nil, invalid(
-			"telnet.tls.pin",
+			term.FieldPin,
 			"the pin %q is no SHA-256 fingerprint; give SHA256: and base64, or 64 hex digits",
 			pin,
 		)

@@ -34,6 +34,29 @@ const (
 	ReasonNoChannelLane Reason = "the session has no channel lane"
 )
 
+// The reasons of the transports' errors.
+const (
+	ReasonTypeInstead   Reason = "the server runs no commands beside the terminal"
+	ReasonSlow          Reason = "the connection was not ready in time"
+	ReasonNoCredential  Reason = "there is no credential to try"
+	ReasonWrongPassword Reason = "the password was not accepted"
+	ReasonPinAllowed    Reason = "the host is unknown, and its key may be pinned"
+	ReasonPinOrRecord   Reason = "the policy is too weak, and the host's key may be pinned"
+
+	ReasonTelnetLogin  Reason = "Telnet has no authentication of its own"
+	ReasonTelnetSilent Reason = "the far side has not spoken Telnet"
+	ReasonNotTelnet    Reason = "the far side is no Telnet server"
+	ReasonNotTelnetTLS Reason = "the far side wants TLS"
+	ReasonNegotiation  Reason = "the negotiation does not end"
+	ReasonCertificate  Reason = "the certificate cannot be verified"
+	ReasonNoTLS        Reason = "the server does not speak TLS on this port"
+	ReasonOneProgram   Reason = "the session is one program"
+	ReasonNoTerminal   Reason = "the program has no terminal"
+	ReasonTransferSlow Reason = "the transfer took too long"
+	ReasonRunCommands  Reason = "commands are run, and nothing is typed"
+	ReasonNotReplaced  Reason = "the file can only be written over"
+)
+
 // A Limit identifies a limit of the operator.
 type Limit string
 
@@ -42,6 +65,13 @@ const (
 	LimitSessions     Limit = "open sessions"
 	LimitOutput       Limit = "output kept for all sessions"
 	LimitWaitingReads Limit = "waiting reads"
+	LimitFileWrite    Limit = "bytes of a file written at once"
+
+	// Of a local program: see Limits.
+	LimitCPU       Limit = "cpu"
+	LimitMemory    Limit = "memory"
+	LimitFiles     Limit = "files"
+	LimitProcesses Limit = "processes"
 )
 
 // A Setting identifies a feature that an operator can allow or forbid.
@@ -52,6 +82,11 @@ const (
 	SettingTakeOver    Setting = "taking over locks"
 	SettingLocalFiles  Setting = "files of this machine"
 	SettingRemoteFiles Setting = "files of other machines"
+
+	SettingHostKeyFloor    Setting = "weakest host key policy"
+	SettingCallerPaths     Setting = "folders of callers"
+	SettingAgentForwarding Setting = "agent forwarding"
+	SettingIdentityAgent   Setting = "identity agent"
 )
 
 // A Field identifies the wrong part of a request.
@@ -65,4 +100,35 @@ const (
 	FieldProtocol Field = "Protocol"
 	FieldStream   Field = "Stream"
 	FieldTask     Field = "Task"
+
+	FieldHost   Field = "Host"
+	FieldPort   Field = "Port"
+	FieldPath   Field = "Path"
+	FieldOffset Field = "Offset"
+	FieldMode   Field = "Mode"
+	FieldSignal Field = "Signal"
+	FieldPTY    Field = "PTY"
+	FieldTerm   Field = "PTY.Term"
+	FieldEnv    Field = "Env"
+
+	FieldAuth       Field = "Auth"
+	FieldPrivateKey Field = "Auth.PrivateKeyPEM"
+	FieldPassphrase Field = "Auth.Passphrase"
+
+	FieldSSH           Field = "SSH"
+	FieldHostKeyPolicy Field = "SSH.HostKeyPolicy"
+	FieldFingerprint   Field = "SSH.HostKeyFingerprint"
+	FieldKnownHosts    Field = "SSH.KnownHostsPath"
+	FieldConfigPath    Field = "SSH.ConfigPath"
+	FieldProxyURL      Field = "SSH.ProxyURL"
+	FieldExtraArgs     Field = "SSH.ExtraArgs"
+	FieldLegacy        Field = "SSH.Legacy"
+
+	FieldTelnetMode   Field = "Telnet.Mode"
+	FieldTelnetEnter  Field = "Telnet.Enter"
+	FieldTelnetBinary Field = "Telnet.Binary"
+	FieldTLS          Field = "Telnet.TLS"
+	FieldPin          Field = "Telnet.TLS.Pin"
+
+	FieldLimits Field = "Local.Limits"
 )

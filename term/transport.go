@@ -122,7 +122,7 @@ type Exit struct {
 	Background bool   // it ended, but a process that it started keeps its output open
 	Killed     string // result of stopping it: "" (not tried), "yes", or "unknown" (it may still run)
 	Usage      Usage  // zero: unknown
-	Limit      string // the limit that it reached: "cpu_s", "memory_bytes", "open_files", "processes"; empty: unknown
+	Limit      Limit  // the limit that it reached: LimitCPU and those after it; empty: unknown
 	Suspected  string // as Limit, if it may have reached that and the system does not report it
 }
 

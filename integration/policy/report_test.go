@@ -136,7 +136,7 @@ func TestPolicyReportLogin(t *testing.T) {
 	}
 	if len(withheld) != 1 || !strings.HasPrefix(withheld[0], "key SHA256:") ||
 		!strings.Contains(withheld[0], " by policy.credential") ||
-		!strings.Contains(withheld[0], "no [[policy.credential]] allows this key here") {
+		!strings.Contains(withheld[0], "no rule for credentials allows this key here") {
 		t.Errorf("credentials that would be withheld: %q, want the key, once", withheld)
 	}
 	logged, err := os.ReadFile(log)

@@ -67,7 +67,7 @@ func (e *UnknownError) Error() string {
 	if e.Floor >= AcceptNew {
 		b.WriteString("add the host's ssh-keyscan line to known_hosts, ")
 		if !e.NoPin {
-			b.WriteString("or pin it with host_key_fingerprint, ")
+			b.WriteString("or pin it by its fingerprint, ")
 		}
 		b.WriteString("or use policy accept_new to record it on first use")
 		return b.String()
@@ -77,6 +77,11 @@ func (e *UnknownError) Error() string {
 		b.WriteString(", or use policy ask to be asked")
 	}
 	return b.String()
+}
+
+// AdvisesPin reports whether the message advises to pin the key.
+func (e *UnknownError) AdvisesPin() bool {
+	return !e.Declined && e.Floor >= AcceptNew && !e.NoPin
 }
 
 // MismatchError reports a key that contradicts the record, the pin, or the key shown earlier
@@ -99,7 +104,7 @@ func (e *MismatchError) Error() string {
 	case e.Earlier != "":
 		fmt.Fprintf(&b, "this connection began with %s: do not go on; connect again and compare", e.Earlier)
 	case e.Pinned != "":
-		fmt.Fprintf(&b, "the pinned host_key_fingerprint is %s: check that the pin is of the host's %s key, or restrict "+
+		fmt.Fprintf(&b, "the pinned fingerprint is %s: check that the pin is of the host's %s key, or restrict "+
 			"HostKeyAlgorithms to the type of the pinned key", e.Pinned, e.Type)
 	default:
 		b.WriteString("on record are ")

@@ -162,13 +162,13 @@ func TestErrorTexts(t *testing.T) {
 	}{
 		{
 			&UnknownError{Name: "h", Floor: AcceptNew, Type: "ssh-ed25519", Fingerprint: "SHA256:new", Files: []string{"/k"}, OtherNames: []Entry{e}, Certificate: "it expired"},
-			[]string{`"h"`, "ssh-ed25519", "SHA256:new", "/k:7", "it expired", "accept_new", "host_key_fingerprint", "ssh-keyscan"},
+			[]string{`"h"`, "ssh-ed25519", "SHA256:new", "/k:7", "it expired", "accept_new", "fingerprint", "ssh-keyscan"},
 		},
 		{&UnknownError{Name: "h"}, []string{"no known_hosts file"}},
 		{&UnknownError{Name: "h", Declined: true}, []string{"answered with no"}},
 		{&UnknownError{Name: "h", Policy: AcceptNew, Unwritable: "full"}, []string{"accept_new cannot record it: full"}},
 		{&MismatchError{Name: "h", Fingerprint: "SHA256:new", Recorded: []Entry{e}}, []string{"SHA256:new", "SHA256:old", "/k:7", "attack"}},
-		{&MismatchError{Name: "h", Pinned: "SHA256:pin"}, []string{"SHA256:pin", "host_key_fingerprint"}},
+		{&MismatchError{Name: "h", Pinned: "SHA256:pin"}, []string{"SHA256:pin", "fingerprint"}},
 		{&MismatchError{Name: "h", Earlier: "SHA256:was"}, []string{"SHA256:was"}},
 		{&RevokedError{Name: "h", Fingerprint: "SHA256:new", Entry: e}, []string{"authority", "/k:7"}},
 		{&WeakKeyError{Name: "h", Bits: 1024, Required: 2048}, []string{"1024", "2048"}},

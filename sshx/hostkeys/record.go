@@ -38,7 +38,7 @@ func (v *Verifier) record(o *offer, name bool) (line *Entry, j judgement, err er
 	}
 	if v.o.ReadOnly {
 		return nil, judgement{}, &notRecordableError{
-			"the known_hosts file was named by the caller, and may only be read: the operator would have to allow its folder (ssh.caller_paths)",
+			"the known_hosts file was named by the caller, and may only be read: the operator would have to allow its folder",
 		}
 	}
 	if v.o.RecordFile == "" {

@@ -114,7 +114,7 @@ func TestMessages(t *testing.T) {
 	file := Origin{Source: UserFile, File: "/c", Line: 3}
 	for got, want := range map[string]string{
 		Refusal{Origin: file, Keyword: "Tunnel", Reason: "why"}.Error():             "/c:3: Tunnel: why",
-		Refusal{Keyword: "Tunnel", Reason: "why"}.Error():                           "extra_args: Tunnel: why",
+		Refusal{Keyword: "Tunnel", Reason: "why"}.Error():                           "extra arguments: Tunnel: why",
 		Warning{Origin: file, Keyword: "x", Text: "why"}.String():                   "/c:3: x: why",
 		Warning{Origin: file, Text: "why"}.String():                                 "/c:3: why",
 		(&ArgError{Arg: "-p", Reason: "why"}).Error():                               "-p: why",

@@ -110,7 +110,7 @@ func (e *evaluator) overrides() error {
 	for _, o := range e.opt.Overrides {
 		switch strings.ToLower(o.Keyword) {
 		case "host", "match", "include":
-			return &ArgError{Arg: o.Keyword, Reason: "this directive only works in a file: use config_path"}
+			return &ArgError{Arg: o.Keyword, Reason: "this directive only works in a file"}
 		}
 		k := lookup(o.Keyword)
 		if k == nil {

@@ -52,7 +52,7 @@ func Example() {
 	}
 	// Output:
 	// deploy web1.example.com 22 [ops@bastion:2222]
-	// true extra_args true
+	// true extra arguments true
 	// 4 false
 	// 8 Frobnicate
 }

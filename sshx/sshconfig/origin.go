@@ -25,7 +25,7 @@ const (
 func (s Source) String() string {
 	switch s {
 	case ExtraArgs:
-		return "extra_args"
+		return "extra arguments"
 	case Argument:
 		return "argument"
 	case CallerFile:

@@ -90,7 +90,7 @@ func TestSourcesInOrder(t *testing.T) {
 		{"caller file", func(o *Options) { o.CallerFile = caller }, 3, caller + ":1", true},
 		{"caller file none", func(o *Options) { o.CallerFile = "none" }, 22, "default", false},
 		{"no files", func(o *Options) { o.CallerFile, o.NoFiles = caller, true }, 22, "default", false},
-		{"override", func(o *Options) { o.Overrides = []Override{{Keyword: "port", Value: "4"}} }, 4, "extra_args", true},
+		{"override", func(o *Options) { o.Overrides = []Override{{Keyword: "port", Value: "4"}} }, 4, "extra arguments", true},
 		{"argument", func(o *Options) {
 			o.Port = 5
 			o.Overrides = []Override{{Keyword: "port", Value: "4"}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"ptyctl/mcpapi"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -83,12 +84,12 @@ func (s *Set) shellRun(ctx context.Context, c *call, in *shellArgs) (*shellOut, 
 	case r.Exit.Limit != "" && r.Exit.Code == 0: // the program went on without the resource
 		c.warnings = append(
 			c.warnings,
-			"program reached the operator's limit "+r.Exit.Limit+" (see [local] in the configuration)",
+			"program reached the operator's limit "+mcpapi.LimitName(r.Exit.Limit)+" (see [local] in the configuration)",
 		)
 	case r.Exit.Limit != "":
 		return nil, &incomplete{&term.Error{
-			Kind: term.LimitExceeded, Details: &term.Details{Limit: r.Exit.Limit},
-			Msg: "program stopped at the operator's limit " + r.Exit.Limit +
+			Kind: term.LimitExceeded, Details: &term.Details{Limit: mcpapi.LimitName(r.Exit.Limit)},
+			Msg: "program stopped at the operator's limit " + mcpapi.LimitName(r.Exit.Limit) +
 				" (see [local] in the configuration); details.result has its output",
 		}, out}
 	case !r.Exit.Known:

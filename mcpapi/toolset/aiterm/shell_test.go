@@ -159,7 +159,7 @@ func TestShellCanceled(t *testing.T) {
 // A program that reaches a limit of the operator is a failure with its own code.
 func TestShellLimit(t *testing.T) {
 	fake := func(_ context.Context, t term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
-		exit := term.Exit{Started: true, Known: true, Code: 152, Signal: "XCPU", Limit: "cpu_s"}
+		exit := term.Exit{Started: true, Known: true, Code: 152, Signal: "XCPU", Limit: term.LimitCPU}
 		if t.Local.Argv[0] == "fork" {
 			exit = term.Exit{Started: true, Known: true, Limit: "processes"}
 		}

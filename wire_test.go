@@ -1,0 +1,184 @@
+package ptyctl_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// engine are the packages below the wire: a library that knows no tool, no argument of one and no configuration key.
+var engine = []string{
+	"term", "session", "session/...", "sshx", "sshx/...", "telnet", "ptyx", "fsx", "policy", "lockmgr", "buffer", "vt", "audit", "metrics", "devlock",
+}
+
+// notWire are the literals of the engine that read like a word of the wire, and are something else.
+var notWire = map[string]string{
+	"take_over":       "a term.Verb, as the audit log has it",
+	"idle_reached":    "how a command ended, for the library's callers too",
+	"ptyctl_sessions": "a metric",
+	"non_atomic":      "what the audit log says of a write",
+	"limits cpu_s=%d memory_bytes=%d open_files=%d processes=%d": "what the audit log says of a local program",
+
+	"policy.typing":     "the name of a rule",
+	"policy.preset":     "the name of a rule",
+	"policy.mode":       "the name of a rule",
+	"policy.credential": "the name of a rule",
+}
+
+// TestEngineKnowsNoWire reads every string of the engine's code. Errors name the library's own methods and fields, and
+// mcpapi/advice.go puts them into the words of the tools.
+func TestEngineKnowsNoWire(t *testing.T) {
+	words := wireWords(t)
+	for _, folder := range engineFolders(t) {
+		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			for _, found := range wireLiterals(t, words, name, nil) {
+				t.Error(found + "; name the library's own method or field, and give the words of the wire in mcpapi/advice.go")
+			}
+		}
+	}
+}
+
+func TestWireLiteralsAreFound(t *testing.T) {
+	words := wireWords(t)
+	for literal, found := range map[string]bool{
+		"use ptyctl_session_io write":               true,
+		"pass a task_id":                            true,
+		"set ssh_options.host_key_policy":           true,
+		"raise timeouts.connect_timeout_ms":         true,
+		"the limit (limits.max_waiting_reads)":      true,
+		"see policy.allow":                          true,
+		"nothing happened for 5s (idle_timeout_ms)": true,
+		"ptyctl_actions_total":                      false,
+		"my_task_ids":                               false,
+		"take_over":                                 false,
+		"the session has ended":                     false,
+	} {
+		source := "package p\n\nimport _ \"task_id\"\n\nvar s = " + strconv.Quote(literal) + "\n"
+		if got := wireLiterals(t, words, "p.go", source); (len(got) == 1) != found {
+			t.Errorf("%q: found %q, want one %t", literal, got, found)
+		}
+	}
+}
+
+// wireLiterals describes each string literal of a file that has a word of the wire. A nil source is the file's.
+func wireLiterals(t *testing.T, words *regexp.Regexp, name string, source any) (found []string) {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.Field:
+			n.Tag = nil
+		case *ast.BasicLit:
+			if n.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(n.Value)
+			if err != nil {
+				t.Fatalf("%s: %v", set.Position(n.Pos()), err)
+			}
+			if word := words.FindString(text); word != "" && notWire[text] == "" {
+				found = append(found, fmt.Sprintf("%s: the string %q has %q, a word of the wire", set.Position(n.Pos()), text, word))
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// wireWords matches the names of tools, those of arguments and results that no other text would have, and the keys of the
+// configuration.
+func wireWords(t *testing.T) *regexp.Regexp {
+	t.Helper()
+	words := []string{
+		`ptyctl_(?:session|run|fs|health)\w*`,
+		`(?:ssh_options|timeouts)\.\w+`,
+		`auth\.(?:interactive|method|passphrase|password|private_key_pem)`,
+		`telnet\.(?:tls|mode|enter|binary)`,
+	}
+	named := regexp.MustCompile("`json:\"([a-z]+(?:_[a-z]+)+)[,\"]")
+	for _, name := range goFilesBelow(t, "mcpapi") {
+		if strings.Contains(filepath.ToSlash(name), "/toolset/") { // those of other programs
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range named.FindAllSubmatch(text, -1) {
+			words = append(words, string(m[1]))
+		}
+	}
+	if len(words) < 50 {
+		t.Fatalf("%d words of the wire, want at least 50: the tools are declared in another way now", len(words))
+	}
+	before := len(words)
+	key := regexp.MustCompile(`"((?:audit|auth|fs|limits|local|locks|logging|policy|server|session|ssh|telnet)(?:\.[a-z_]+)+)"`)
+	for _, name := range goFilesBelow(t, "config") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range key.FindAllSubmatch(text, -1) {
+			words = append(words, regexp.QuoteMeta(string(m[1])))
+		}
+	}
+	if len(words)-before < 50 {
+		t.Fatalf("%d configuration keys, want at least 50: they are declared in another way now", len(words)-before)
+	}
+	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) }) // the longest match first
+	return regexp.MustCompile(`\b(?:` + strings.Join(words, "|") + `)\b`)
+}
+
+// engineFolders are the folders of engine that have Go files.
+func engineFolders(t *testing.T) (folders []string) {
+	t.Helper()
+	for _, pattern := range engine {
+		root, tree := strings.CutSuffix(pattern, "/...")
+		if !tree {
+			folders = append(folders, root)
+			continue
+		}
+		for _, name := range goFilesBelow(t, root) {
+			if dir := filepath.Dir(name); dir != root && !slices.Contains(folders, dir) {
+				folders = append(folders, dir)
+			}
+		}
+	}
+	return folders
+}
+
+// goFilesBelow returns the non-test Go files of a folder and those below.
+func goFilesBelow(t *testing.T, root string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
