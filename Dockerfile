@@ -10,7 +10,7 @@
 FROM scratch
 ARG TARGETARCH=amd64
 COPY build/ptyctl-linux-${TARGETARCH} /ptyctl
-# A user that no file names, so that its name and home are told here. Mount what ptyctl is to know (known_hosts,
+# No file names this user, so its name and home are set here. Mount the files that ptyctl must know (known_hosts,
 # ssh_config, keys) at /home/.ssh.
 ENV USER=ptyctl
 ENV HOME=/home

@@ -36,8 +36,8 @@ type rule struct {
 	file     string   // if set, the rule is for this file of pkg alone, in place of the package's rule
 	ours     []string // folders of this module
 	theirs   []string // modules of others, or parts of them: the path itself and everything below it
-	anything bool     // every import is allowed, except of what is there for tests alone
-	why      string   // the reason, told to whoever breaks the rule
+	anything bool     // every import is allowed, except of packages for tests
+	why      string   // the reason, shown with a breach of the rule
 }
 
 // testsOnly are the trees that only tests may import: the tests of the built program, and the lab that they share.
@@ -47,7 +47,7 @@ var testsOnly = []string{"integration", "internal/lab"}
 var importRules = []rule{
 	{pkg: "term", why: "it is the vocabulary that every other package shares"},
 	{pkg: "buffer", why: "it knows bytes and offsets, not terminals"},
-	{pkg: "quote", why: "it knows words and shells, not what they are for"},
+	{pkg: "quote", why: "it knows words and shells, not their use"},
 	{pkg: "lockmgr", why: "it knows keys and holders, not sessions"},
 	{pkg: "vt", why: "it knows bytes, not terminals"},
 	{pkg: "profile", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is data about devices, not behaviour; the files are TOML, where a pattern needs no escaping"},
@@ -121,7 +121,7 @@ var importRules = []rule{
 	{pkg: "integration/...", anything: true, why: "it tests the built program"},
 }
 
-// A goPackage is what the rules look at: the non-test files of one package, for every platform.
+// A goPackage holds the files that the rules check: the non-test files of one package, for every platform.
 type goPackage struct {
 	folder string // below the module root; "." is the root
 	files  []goFile
@@ -151,7 +151,7 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// violations describes each breach of the rules: what is wrong, why it matters, and what to do.
+// violations describes each breach of the rules: the fault, its reason and the remedy.
 func violations(rules []rule, module string, pkgs []goPackage) []string {
 	var found []string
 	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -419,8 +419,8 @@ func TestViolations(t *testing.T) {
 		{"adapter's import elsewhere", one("mid", "a.go", "example.org/adapted"), []string{"mid/a.go imports"}},
 		{"adapter has not the package's rights", one("mid", "adapter.go", "example.org/wire"), []string{"mid/adapter.go imports"}},
 		{"tree does not hold its root", one("tree", "a.go"), []string{"package tree has no rule"}},
-		{"integration is for nobody", one("cmd/top", "main.go", "m/integration"), []string{"everything but integration and internal/lab"}},
-		{"a package of integration is for nobody", one("cmd/top", "main.go", "m/integration/ssh"), []string{"everything but integration"}},
+		{"no package may import integration", one("cmd/top", "main.go", "m/integration"), []string{"everything but integration and internal/lab"}},
+		{"no package may import a package of integration", one("cmd/top", "main.go", "m/integration/ssh"), []string{"everything but integration"}},
 		{"the lab is for tests", one("cmd/top", "main.go", "m/internal/lab"), []string{"everything but integration"}},
 		{"cgo", one("cmd/top", "main.go", "C"), []string{"uses cgo"}},
 		{"two at once", one("leaf", "a.go", "m/mid", "m/cmd/top"), []string{`"m/mid"`, `"m/cmd/top"`}},

@@ -13,7 +13,7 @@ import (
 	"ptyctl/config"
 )
 
-// commandText is what the program says of its commands, as Markdown.
+// commandText is the program's own reference of its commands, as Markdown.
 var commandText = sync.OnceValues(func() (string, error) {
 	cmd := exec.Command("go", "run", "-buildvcs=false", "./cmd/ptyctl", "man", "--markdown")
 	cmd.Stderr = os.Stderr
@@ -60,7 +60,7 @@ func commandFlags(t *testing.T) map[string][]string {
 	return flags
 }
 
-// documents are the texts for users, which may name only what there is.
+// documents are the texts for users, which may name only existing commands, keys and variables.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("docs/*.md")

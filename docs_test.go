@@ -27,8 +27,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestDocs keeps the parts of the documentation that follow from the code equal to it. A part stands between the
-// lines <!-- name --> and <!-- /name -->; go test . -update writes it anew.
+// TestDocs keeps the parts of the documentation that follow from the code equal to it. A part is between the lines
+// <!-- name --> and <!-- /name -->; go test . -update rewrites it.
 func TestDocs(t *testing.T) {
 	tests := []struct {
 		file, part string
@@ -67,7 +67,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// errorTable shows every term.Kind, with the comment that stands beside it.
+// errorTable shows every term.Kind, with the comment beside it.
 func errorTable(t *testing.T) string {
 	file := parse(t, token.NewFileSet(), filepath.Join("term", "error.go"))
 	var b strings.Builder
@@ -154,7 +154,7 @@ func keyTables() string {
 	return b.String()
 }
 
-// sourceOf returns a function as it stands in a file, with its comment.
+// sourceOf returns the text of a function in a file, with its comment.
 func sourceOf(t *testing.T, file, function string) string {
 	t.Helper()
 	set := token.NewFileSet()
@@ -204,7 +204,7 @@ func blocks(t *testing.T, file, language string) []string {
 	return found
 }
 
-// TestDocsSyntax reads what the documentation gives others to copy.
+// TestDocsSyntax parses the examples that readers copy.
 func TestDocsSyntax(t *testing.T) {
 	for _, file := range []string{"README.md", "docs/clients.md", "docs/http.md", "docs/mcp.md"} {
 		for _, text := range blocks(t, file, "json") {

@@ -1,11 +1,11 @@
-// Package mcpapi speaks the Model Context Protocol: it maps the four tools' wire form to calls of package session
+// Package mcpapi speaks the Model Context Protocol: it maps the wire form of its tools to calls of package session
 // and back, and knows nothing of how terminals work.
 //
 //	srv := mcpapi.NewServer(mcpapi.Options{Sessions: manager, Version: "0.1.0"})
 //	err := mcpapi.ServeStdio(ctx, srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{})
 //
 // Each tool is described by one table (tool_*.go): its actions, its fields, which action takes which field, and
-// an example of each. Schemas, descriptions, validation, error messages and the README's table all come from
+// an example of each. Schemas, descriptions, validation, error messages and the table of docs/tools.md all come from
 // it. An action's handler (do_*.go) gets a typed struct that has passed the table; it returns a typed result.
 //
 // What it promises:

@@ -3,7 +3,7 @@
 //
 //	go run ./examples/login HOST
 //
-// A program for people must read secrets without echo; this one keeps to what the library does.
+// A program for people must read secrets without echo; this one shows only the library.
 package main
 
 import (

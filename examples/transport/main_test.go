@@ -40,7 +40,7 @@ func Example() {
 	// Output: "version 1.0\n" <nil>
 }
 
-// machine echoes what is typed, answers one command and shows its prompt again, until the line is closed.
+// machine echoes the typed text, answers one command and shows its prompt again, until the line is closed.
 func machine(line net.Listener) {
 	conn, err := line.Accept()
 	if err != nil {

@@ -5,6 +5,6 @@
 //		linux-amd64=build/ptyctl-linux-amd64 windows-amd64=build/ptyctl-windows-amd64.exe
 //
 // The texts about ptyctl are in manifest.json beside this file, for the bundle, and in server.json at the root of the
-// module, for the registry. The list of tools and the hashes are filled in by this program.
+// module, for the registry. This program fills in the list of tools and the hashes.
 // The same programs make the same bundles, byte by byte.
 package main

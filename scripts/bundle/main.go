@@ -11,7 +11,7 @@ import (
 func main() {
 	version := flag.String("version", "", "the `VERSION` of the release, such as 0.1.0")
 	url := flag.String("url", "", "the `URL` of the folder that the bundles will be in")
-	server := flag.String("server", "server.json", "the `FILE` with what the registry is told")
+	server := flag.String("server", "server.json", "the `FILE` with the texts for the registry")
 	out := flag.String("out", "", "the `FOLDER` to write to")
 	flag.Parse()
 	if err := run(*version, strings.TrimSuffix(*url, "/"), *server, *out, flag.Args()); err != nil {

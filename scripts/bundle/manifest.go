@@ -106,7 +106,7 @@ func pack(version, platform string, program []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// manifestFor fills in what is the same for no two bundles, and what the tools are.
+// manifestFor fills in the platform, the version and the tools.
 func manifestFor(version, platform string) (m manifest, err error) {
 	if err := strictly(manifestText, &m); err != nil {
 		return m, fmt.Errorf("manifest.json: %w", err)
@@ -123,7 +123,8 @@ func manifestFor(version, platform string) (m manifest, err error) {
 	}
 	// A bundle brings no configuration, and without one there are no files.
 	sets := []string{"core", "local", "health"}
-	for name, t := range mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Toolsets: sets}).ListTools() {
+	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Toolsets: sets})
+	for name, t := range srv.ListTools() {
 		about, _, _ := strings.Cut(t.Tool.Description, "\n")
 		m.Tools = append(m.Tools, tool{name, about})
 	}

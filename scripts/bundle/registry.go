@@ -61,7 +61,7 @@ func release(text []byte, version string, packages []registryPackage) ([]byte, e
 	return indented(s)
 }
 
-// check holds s to what the registry accepts.
+// check reports the first value that the registry would refuse.
 func (s registryServer) check() error {
 	switch {
 	case s.Schema != registrySchema:

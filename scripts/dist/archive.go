@@ -45,7 +45,8 @@ func (r release) tar(folder string, entries []entry) ([]byte, error) {
 	w := tar.NewWriter(zipped)
 	for _, e := range entries {
 		err := w.WriteHeader(&tar.Header{
-			Format: tar.FormatUSTAR, Typeflag: tar.TypeReg, Name: folder + "/" + e.name, Mode: int64(e.mode), Size: int64(len(e.data)), ModTime: r.date,
+			Format: tar.FormatUSTAR, Typeflag: tar.TypeReg, Name: folder + "/" + e.name, Mode: int64(e.mode),
+			Size: int64(len(e.data)), ModTime: r.date,
 		})
 		if err != nil {
 			return nil, err

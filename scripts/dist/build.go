@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -52,14 +53,33 @@ func (r release) build(ctx context.Context, p platform, work string) (string, er
 	return out, err
 }
 
+// manual returns the pages of docs, without the records of decisions, which are for those who change the code.
+func (r release) manual() ([]string, error) {
+	pages, err := filepath.Glob(filepath.Join(r.root, "docs", "*.md")) // sorted
+	if err != nil {
+		return nil, err
+	}
+	if len(pages) == 0 {
+		return nil, fmt.Errorf("%s has no docs/*.md: give -root, the folder of the source", r.root)
+	}
+	for i, page := range pages {
+		pages[i] = "docs/" + filepath.Base(page)
+	}
+	return pages, nil
+}
+
 // documents makes the files that are the same on every platform. Some the program writes itself.
 func (r release) documents(ctx context.Context, work string) ([]entry, error) {
 	here, err := r.build(ctx, platform{runtime.GOOS, runtime.GOARCH}, work)
 	if err != nil {
 		return nil, err
 	}
+	names, err := r.manual()
+	if err != nil {
+		return nil, err
+	}
 	var list []entry
-	for _, name := range []string{"README.md", "CHANGELOG.md", "LICENSE", "docs/configuration.md", "packaging/systemd/ptyctl.service"} {
+	for _, name := range append(names, "README.md", "CHANGELOG.md", "LICENSE", "packaging/systemd/ptyctl.service") {
 		text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(name)))
 		if err != nil {
 			return nil, err

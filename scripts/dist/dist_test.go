@@ -22,7 +22,7 @@ import (
 )
 
 // TestReproducible makes the archive for this machine twice, from the source in two folders, and compares every byte. The
-// other platforms, without what the Go tool remembers of earlier builds, are compared by: task dist:reproduce.
+// other platforms, without the cache of earlier builds, are compared by: task dist:reproduce.
 func TestReproducible(t *testing.T) {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	if _, err := choose(here); err != nil {
@@ -157,7 +157,7 @@ func checkContents(t *testing.T, text []byte) {
 	}
 	for _, r := range d.Relationships {
 		if !ids[r.From] || !ids[r.To] {
-			t.Errorf("%+v relates what is not there", r)
+			t.Errorf("the relationship %+v names an unknown element", r)
 		}
 	}
 	for _, name := range []string{"stdlib", "golang.org/x/crypto", "github.com/mark3labs/mcp-go", "github.com/reiver/go-telnet"} {
@@ -204,7 +204,7 @@ func checkArchive(t *testing.T, archive []byte, folder string) {
 	for name, part := range map[string]string{
 		"README.md": "ptyctl", "LICENSE": "MIT", "CHANGELOG.md": "Unreleased", "ptyctl.1": `.TH "PTYCTL" "1" "" "ptyctl v0.0.0\-test"`, "ptyctl.toml.example": "[session]",
 		"completions/ptyctl.bash": "complete -F", "completions/ptyctl.fish": "complete -c", "completions/_ptyctl": "compdef",
-		"packaging/systemd/ptyctl.service": "ExecStart=", "docs/configuration.md": "max_sessions", "ptyctl.spdx.json": "SPDX-2.3",
+		"packaging/systemd/ptyctl.service": "ExecStart=", "docs/configuration.md": "max_sessions", "docs/README.md": "# Documentation", "ptyctl.spdx.json": "SPDX-2.3",
 		"THIRD-PARTY-LICENSES.txt": "Redistribution and use in source and binary forms",
 	} {
 		if !strings.Contains(found[name], part) {

@@ -18,10 +18,9 @@ import (
 
 // platforms are those that a release is made for.
 var platforms = []platform{
-	{
-		"linux",
-		"amd64",
-	}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+	{"linux", "amd64"}, {"linux", "arm64"},
+	{"darwin", "amd64"}, {"darwin", "arm64"},
+	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
 // A platform is what one archive is for.
@@ -29,7 +28,7 @@ type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// A release is what the archives have in common.
+// A release holds the values that all archives share.
 type release struct {
 	root    string // of the source
 	out     string
