@@ -6,17 +6,21 @@ import (
 	"strings"
 )
 
-// Words that some shell takes for more than a program's name, or whose arguments it evaluates, although they are quoted.
-// They are collected from the manuals of bash, dash, zsh, ksh93, mksh, busybox ash, fish and tcsh.
+// This file lists words that some shell treats as more than the name of a
+// program, or that have their arguments evaluated, even in quotes. The lists
+// come from the manuals of bash, dash, zsh, ksh93, mksh, busybox ash, fish and
+// tcsh.
 
-// reserved words of a grammar (fish and csh know them in quotes too), and modifiers that stand before a command.
+// reserved holds the reserved words of all grammars (fish and csh recognize
+// them in quotes, too) and modifiers that precede a command.
 var reserved = set(
 	`! { } [[ ]] (( )) if then else elif fi case esac for select while until do done in function time coproc
 	end and or not begin switch foreach breaksw default endif endsw repeat nocorrect noglob builtin - -- @ always namespace`,
 )
 
-// stateful builtins run text later or again, name what is run, or set variables by name: nothing would be known of what
-// follows them.
+// stateful holds builtins that run text later or again, rename commands, or set
+// variables by name. After one of them, nothing is known about the rest of the
+// line.
 var stateful = set(
 	`. abbr alias argparse autoload bg bind bindkey block breakpoint caller commandline compctl compgen complete compopt
 	declare dirs disable disown emulate emit enable eval exec export fc fg fish_add_path fish_config float functions funced funcsave
@@ -26,10 +30,12 @@ var stateful = set(
 	zregexparse zsocket zstyle ztcp`,
 )
 
-// counting builtins take numbers, which some shells evaluate as expressions.
+// counting holds builtins that take numbers, which some shells evaluate as
+// expressions.
 var counting = set("break continue exit logout return shift")
 
-// plainArgs are what other builtins may be given that some shells evaluate.
+// plainArgs holds the form of harmless arguments for other builtins. Some
+// shells evaluate anything else.
 var plainArgs = map[string]*regexp.Regexp{
 	"kill":   regexp.MustCompile(`^(?:-?[A-Z0-9+]{1,12}|-[a-z]|%?[0-9]{1,18})$`),
 	"sleep":  regexp.MustCompile(`^[0-9.]{1,18}[smhd]?$`),
@@ -43,21 +49,23 @@ var (
 	decimal  = regexp.MustCompile(`^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?$`)
 	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-	// textual is a conversion of printf(1) that takes its argument as text.
+	// textual matches a conversion of printf(1) that takes its argument as text.
 	textual = regexp.MustCompile(`%(?:%|-?[0-9]{0,6}(?:\.[0-9]{1,6})?[sbc])`)
 
-	// programName is what a command may be called. Whatever else a program's name may hold, some shell reads more into it.
+	// programName matches a safe name of a command. Some shell gives other
+	// characters in a name a meaning.
 	programName = regexp.MustCompile(`^(?:[A-Za-z0-9_./][A-Za-z0-9_./+@:,-]*|\[|:)$`)
 
-	// expands begins what some shell evaluates within an argument, once it evaluates the argument at all.
+	// expands matches the start of text that some shell expands when it evaluates
+	// an argument.
 	expands = "$`(\x00"
 )
 
-// numbers are the operators of test(1) whose operands are numbers.
+// numbers holds the operators of test(1) that take numbers.
 var numbers = set("-eq -ne -lt -le -gt -ge")
 
-// evaluated refuses arguments that a shell might evaluate: a number can be an expression there, and a[$(command)] one that
-// runs a command.
+// evaluated refuses arguments that a shell might evaluate: a number may be an
+// expression, and a[$(command)] in an expression runs a command.
 func evaluated(words []word) error {
 	name, args := words[0].text, words[1:]
 	refuse := func(a word, what string) error {
@@ -106,7 +114,8 @@ func evaluated(words []word) error {
 	return nil
 }
 
-// tested judges the arguments of test(1).
+// tested judges the arguments of test(1). Operands of numeric operators must be
+// plain numbers.
 func tested(args []word, refuse func(word, string) error) error {
 	for i, a := range args {
 		if strings.ContainsAny(a.text, expands) && !a.tildeHome() {
@@ -139,7 +148,8 @@ func tested(args []word, refuse func(word, string) error) error {
 	return nil
 }
 
-// formatted judges the arguments of printf(1): with conversions to numbers, all that it is given are numbers.
+// formatted judges the arguments of printf(1). If the format has a conversion
+// to numbers, all arguments must be numbers.
 func formatted(args []word, refuse func(word, string) error) error {
 	if len(args) > 0 && args[0].text == "--" {
 		args = args[1:]
@@ -161,7 +171,8 @@ func formatted(args []word, refuse func(word, string) error) error {
 	return nil
 }
 
-// tildeHome reports whether the only hole of the word is the home folder at its start.
+// tildeHome reports whether a leading home folder is the only unknown part of
+// the word.
 func (w word) tildeHome() bool {
 	return w.from != nil && w.from.home && !w.from.hasPattern() && !strings.ContainsAny(w.text[1:], expands)
 }

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// carriers run others in ways that are too many to know: a command can stand anywhere in their arguments, and in the texts
-// among them. Whatever is denied is looked for there.
+// carriers holds programs with so many ways to run others that the arguments
+// cannot be parsed: a command may be at any position, and inside any text. A
+// deny rule is therefore searched for everywhere in their arguments.
 var carriers = set(`
 	agetty chpst choom chroot coresched cttyhack enosys flock inotifyd login newgrp nologin nsenter openvt pipesz pivot_root prlimit runcon
 	runuser script scriptlive setpriv sg sulogin switch_root telnetd getty udhcpc unshare
@@ -51,31 +52,35 @@ var carriers = set(`
 	add-zsh-hook abbr bind bindkey commandline compgen complete compdef emit emulate hup onintr vared zle zpty zsocket
 `)
 
-// readers are editors and pagers: their operands are files, but a text among their arguments can be a command for them,
-// and that one for a shell.
+// readers holds editors and pagers. Their operands are files, but a text among
+// the arguments may be a command for the program, and that may be one for a
+// shell.
 var readers = set(
 	"less more most pg view rview rvim vimdiff gvim gview vimtutor nvi elvis jed joe micro kak helix hx nano pico emacsclient mutt neomutt mail mailx s-nail w3m lynx elinks ranger mc lf nnn fzf sk ftp",
 )
 
-// carrierPrefixes begin the names of families of such programs: the loaders of dynamic programs, which take a program and
-// its arguments, emulators, and the parts of s6 and LXC.
+// carrierPrefixes holds the beginnings of names of whole families of carriers,
+// for example the loaders of dynamic programs (they take a program and its
+// arguments), emulators, and the parts of s6 and LXC.
 var carrierPrefixes = strings.Fields(
 	"ld-linux ld-musl- ld-uclibc ld-elf ld64.so ld.so ld-2. ld- qemu- s6- lxc- systemd-run scan-build-",
 )
 
-// isCarrier reports whether a program runs what stands in its arguments. A version may be behind its name.
+// isCarrier reports whether a program runs commands in its arguments. The name
+// may end in a version.
 func isCarrier(name string) bool {
 	return carriers[name] || carriers[family(name)] ||
 		slices.ContainsFunc(carrierPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// personalities are the names under which setarch(8) is called.
+// personalities holds the names under which setarch(8) may be called.
 var personalities = set(`
 	linux32 linux64 uname26 i386 i486 i586 i686 athlon x86_64 ppc ppcle ppc32 ppc64 ppc64le s390 s390x sparc sparc32 sparc32bash
 	sparc64 mips mips32 mips64 alpha parisc parisc64 ia64 arm armv6l armv7l armv8l armh arm64 aarch64 riscv32 riscv64 e2k loongarch64
 `)
 
-// runnerNamed returns how a program runs the command in its arguments, if it is one of those.
+// runnerNamed returns how to find the command in the arguments of a program
+// that runs others.
 func runnerNamed(name string) (runner, bool) {
 	if personalities[name] {
 		run := runners["setarch"]

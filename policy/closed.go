@@ -9,8 +9,9 @@ import (
 	"ptyctl/quote"
 )
 
-// closed reports whether a command runs only if a rule allows it, or a person does: then a line has to lie in the closed
-// grammar, and what runs is what print makes of it.
+// closed reports whether commands need the permission of a rule or a person. A
+// line must then fit the closed grammar, and the result of print runs instead
+// of the caller's text.
 func (k *commands) closed() bool {
 	return k.lists() || len(k.ask) > 0 || k.permissions.closed()
 }
@@ -20,15 +21,15 @@ type closedLine struct {
 	k        *commands
 	d        dialect
 	screen   bool
-	program  func(words []word) error // judges the program of each command; nil: nothing does
-	variable func(text string) error  // judges what is set
-	rule     Rule                     // to name where no rule for commands is there
+	program  func(words []word) error // judges the program of each command; nil: programs are not judged
+	variable func(text string) error  // judges variables that are set
+	rule     Rule                     // the rule to name if no rule for commands decides
 }
 
-// named says which rule a denial comes from.
+// named adds the rule to a denial that does not name one.
 func (c closedLine) named(err error, text string) error {
 	if d, ok := errors.AsType[*denial](err); ok && d.rule.Name == "" {
-		d.rule, d.part = c.k.needed(), cmp.Or(d.part, cut(text)) // what is allowed does not help here
+		d.rule, d.part = c.k.needed(), cmp.Or(d.part, cut(text)) // a list of allowed commands would not help here
 		if !c.k.any() {
 			d.rule = c.rule
 		}
@@ -36,7 +37,7 @@ func (c closedLine) named(err error, text string) error {
 	return err
 }
 
-// rewritten judges text, and returns it as it will be run.
+// rewritten judges text and returns the line that runs instead.
 func (c closedLine) rewritten(text string) (string, error) {
 	l, err := readClosed(text)
 	if err != nil {
@@ -45,8 +46,8 @@ func (c closedLine) rewritten(text string) (string, error) {
 	return c.judged(l, text)
 }
 
-// direct judges the words of a program that no shell starts, and returns them as they will be: with the scripts among them
-// printed again.
+// direct judges the words of a program that no shell starts, and returns the
+// words that run: the same, except that scripts among them are printed again.
 func (c closedLine) direct(words []string) ([]string, error) {
 	s := &simple{}
 	for _, w := range words {
@@ -63,7 +64,8 @@ func (c closedLine) direct(words []string) ([]string, error) {
 	return out, nil
 }
 
-// argv judges words that nothing has parsed, and returns the line that is read as just these.
+// argv judges words that no shell has parsed, and returns a line that a shell
+// reads as exactly these words.
 func (c closedLine) argv(words []string) (string, error) {
 	s := &simple{}
 	for _, w := range words {
@@ -72,7 +74,7 @@ func (c closedLine) argv(words []string) (string, error) {
 	return c.judged(list{{commands: []*simple{s}}}, quote.Show(words))
 }
 
-// judged judges what was read, and prints it.
+// judged judges a parsed line and prints it.
 func (c closedLine) judged(l list, text string) (string, error) {
 	r := c.reader(false)
 	r.judged = len(text)
@@ -84,6 +86,8 @@ func (c closedLine) judged(l list, text string) (string, error) {
 	return out, c.named(err, text)
 }
 
+// reader returns a reader that judges the commands of the line. direct says
+// that no shell reads the words.
 func (c closedLine) reader(direct bool) *reader {
 	return &reader{
 		closed:  true,
@@ -116,7 +120,8 @@ func (r *reader) list(l list) error {
 	return nil
 }
 
-// simple judges one command: its variables, its files, and what it runs.
+// simple judges one command: its variables, its files, and the program with its
+// arguments.
 func (r *reader) simple(s *simple, piped bool) error {
 	for _, a := range s.assigns {
 		if err := r.env(a.name + "=" + a.value); err != nil {
@@ -149,7 +154,8 @@ func (r *reader) simple(s *simple, piped bool) error {
 	return err
 }
 
-// inner judges the script that a word is, for the shell that runs it, and puts its printed form in the word's place.
+// inner judges a word that is a script for the given shell, and replaces the
+// word by the printed script.
 func (r *reader) inner(shell string, w word) error {
 	if w.from == nil {
 		return unreadable("the line that " + shell + " runs is not known before it runs")
@@ -171,7 +177,7 @@ func (r *reader) inner(shell string, w word) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range r.placeholders { // what is put in its place is not quoted again
+	for _, p := range r.placeholders { // the replacement is not quoted again
 		if strings.Contains(text, p) {
 			return unreadable("what comes in the place of " + p + " would be a part of a script")
 		}
@@ -180,7 +186,7 @@ func (r *reader) inner(shell string, w word) error {
 	return nil
 }
 
-// dialectOf is what may be used of a shell that is called by name.
+// dialectOf returns the syntax that is safe for the shell with the given name.
 func dialectOf(name string) dialect {
 	switch {
 	case name == "fish":
@@ -193,7 +199,7 @@ func dialectOf(name string) dialect {
 	return dialect{anyLine: true}
 }
 
-// closed reports whether some of these rules allow what others would not.
+// closed reports whether these rules allow only listed commands.
 func (p *permissions) closed() bool {
 	if p == nil {
 		return false

@@ -9,8 +9,9 @@ import (
 	"ptyctl/term"
 )
 
-// consented are the rules as they are for what a person has agreed to: those that ask have nothing against it. What denies,
-// denies, and what cannot be judged still cannot.
+// consented returns the policy that applies after a person's consent: rules
+// that ask no longer deny. Rules that deny still do, and a line that cannot be
+// judged is still denied.
 func (p *Policy) consented() *Policy {
 	c := *p
 	c.commands.consented = true
@@ -22,15 +23,16 @@ func (p *Policy) consented() *Policy {
 	return &c
 }
 
-// agreed decides about an action that d denies because a person would have to agree to it: he has, in this call, or the
-// denial says to what he would have to.
+// agreed decides about an action that d denies for lack of consent. If the call
+// carries the consent, the action is allowed; otherwise the denial says what
+// the person must consent to.
 func (p *Policy) agreed(ctx context.Context, a term.Action, d *denial) (term.Ruling, error) {
 	refusal := d.refusal(a)
 	if !p.rules.Consent || !d.asks || !showable(a) {
 		return term.Ruling{}, refusal
 	}
 	ruling, err := p.consented().check(ctx, a)
-	if err != nil { // something else stands against it, too
+	if err != nil { // another rule denies it as well
 		if other, ok := errors.AsType[*denial](err); ok {
 			refusal = other.refusal(a)
 		}
@@ -44,21 +46,23 @@ func (p *Policy) agreed(ctx context.Context, a term.Action, d *denial) (term.Rul
 	return term.Ruling{}, refusal
 }
 
-// showable reports whether a person can be shown all that the action does. What a command is given as its input, and a
-// file's content, is too much for a question.
+// showable reports whether a question can show the whole action to a person.
+// Input of a command and the content of a file are too long for that.
 func showable(a term.Action) bool {
 	return a.Input == 0 && a.Verb != term.VerbFileRead && a.Verb != term.VerbFileWrite
 }
 
-// covers reports whether what a person has agreed to is c, or a part of it: a program without a terminal is opened in its
-// folder, with its variables, and then run without a word of them. Which rule asks does not matter.
+// covers reports whether the given consent includes c. A program without a
+// terminal is opened with its folder and variables, and later run without them,
+// so those of c may be missing. The rule that asks does not matter.
 func covers(given, c term.Consent) bool {
 	return given.Protocol == c.Protocol && given.Host == c.Host && given.User == c.User && given.Text == c.Text && given.Typed == c.Typed &&
 		(c.Dir == "" || c.Dir == given.Dir) &&
 		(c.Env == "" || c.Env == given.Env)
 }
 
-// consentTo is all that was judged of an action, in the form in which it is done.
+// consentTo returns everything that was judged about an action, in the form in
+// which it will run.
 func consentTo(a term.Action, ruling term.Ruling, rule Rule) term.Consent {
 	c := term.Consent{
 		Rule:     rule.String(),

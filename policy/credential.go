@@ -7,20 +7,23 @@ import (
 	"strings"
 )
 
-// A Credential allows one source of credentials at some hosts. If there is any, a login uses nothing else.
+// A Credential allows one source of credentials at some hosts. If there is any
+// Credential, a login may use no other source.
 type Credential struct {
-	// Source is "agent": the keys of the agent that have no entry of their own; "password": passwords and all other answers
-	// to a host's questions; or "key:" and the fingerprint of a key, wherever it is.
+	// Source is "agent" for keys of the agent that have no entry of their own,
+	// "password" for passwords and all other answers to a host's questions, or
+	// "key:" and the fingerprint of a key from any source.
 	Source string
 
 	Hosts, Users []string // patterns with * and ?; empty: all
-	HostKey      string   // "recorded" by the operator, or also "pinned" by the caller; empty: in whichever way it is known
+	HostKey      string   // "recorded" in known_hosts, or also "pinned" by the caller; empty: the host key policy decides
 	Where        string   // FILE:LINE; may be empty
 }
 
+// credentialSource matches a valid Source.
 var credentialSource = regexp.MustCompile(`^(agent|password|key:SHA256:[A-Za-z0-9+/]{43})$`)
 
-// Validate refuses a Credential that can never be used.
+// Validate returns an error for a Credential that could never be used.
 func (c Credential) Validate() error {
 	empty := func(pattern string) bool { return strings.TrimSpace(pattern) == "" }
 	switch {
@@ -38,7 +41,7 @@ func (c Credential) Validate() error {
 	return nil
 }
 
-// Rule is the Credential as one entry of the rules, for messages.
+// Rule returns the Credential as an entry of the rules, for messages.
 func (c Credential) Rule() Rule {
 	text := c.Source
 	if len(c.Hosts) > 0 {

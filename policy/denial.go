@@ -11,11 +11,11 @@ import (
 // A Rule is one entry of the operator's rules.
 type Rule struct {
 	Text  string
-	Name  string // the configuration key, or PTY_PERMISSIONS
-	Where string // FILE:LINE, or what else has set it; may be empty
+	Name  string // configuration key, or PTY_PERMISSIONS
+	Where string // FILE:LINE or another origin; may be empty
 }
 
-// The rules of which there is one each, by the names that the operator knows them by. Those of lists come with their rules.
+// Names of rules that exist only once. The rules of lists carry their names.
 const (
 	ruleTyping     = "policy.typing"
 	rulePreset     = "policy.preset"
@@ -23,10 +23,10 @@ const (
 	ruleCredential = "policy.credential"
 )
 
-// advice is what a caller can do about a denial, by its reason.
+// advice holds the next step after a denial, by its reason.
 var advice = map[term.Reason]string{term.ReasonRunCommands: "run commands, which are judged one by one"}
 
-// String names the rule so that the operator finds it.
+// String names the rule so that an operator can find it.
 func (r Rule) String() string {
 	s := r.Name
 	if r.Text != "" {
@@ -38,17 +38,18 @@ func (r Rule) String() string {
 	return s
 }
 
-// A denial is why an action is not allowed.
+// A denial is the reason why an action is not allowed.
 type denial struct {
-	rule    Rule   // zero until it is known which rule asks
-	part    string // of the command, as it was understood
+	rule    Rule   // zero until the rule is known
+	part    string // of the command, as it was parsed
 	why     string
-	instead string // what the caller can do
+	instead string // advice for the caller
 	reason  term.Reason
 	allowed []Rule
-	asks    bool // a person could allow it, as far as this rule goes
+	asks    bool // the rule would accept a person's consent
 }
 
+// Error names the rule, the part of the command and the reason.
 func (d *denial) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the operator's rule %s denies this", d.rule)
@@ -67,9 +68,10 @@ func (d *denial) Error() string {
 	return b.String()
 }
 
-// maxAllowed is how many of the allowed entries a denial lists.
+// maxAllowed is the most allowed entries that a denial lists.
 const maxAllowed = 20
 
+// texts returns the parts of the message.
 func (d *denial) texts() []string {
 	var out []string
 	for i, r := range d.allowed {
@@ -81,7 +83,7 @@ func (d *denial) texts() []string {
 	return out
 }
 
-// refusal is the error for the caller.
+// refusal returns the error for the caller.
 func (d *denial) refusal(a term.Action) *term.Error {
 	return &term.Error{
 		Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Msg: d.Error(),
@@ -90,15 +92,17 @@ func (d *denial) refusal(a term.Action) *term.Error {
 	}
 }
 
-// unreadable is a command that cannot be judged.
+// unreadable returns the denial of a command that cannot be judged.
 func unreadable(why string) error {
 	return &denial{why: "the command cannot be judged, because " + why, instead: "write each command and its options out"}
 }
 
-// ambiguous is a command that shells read in different ways, or that hides another.
+// ambiguous returns the denial of a command that shells read differently, or
+// that hides another.
 func ambiguous(why, instead string) error { return &denial{why: why, instead: instead} }
 
-// byRule reports whether a rule matched, and not only what was written could not be judged.
+// byRule reports whether a rule matched. It is false if the command merely
+// could not be judged.
 func byRule(err error) bool {
 	d, ok := errors.AsType[*denial](err)
 	return ok && d.rule.Name != ""

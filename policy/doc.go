@@ -1,31 +1,35 @@
-// Package policy decides whether an action is allowed, from the operator's rules.
+// Package policy decides whether an action is allowed by the operator's rules.
 //
 //	p, err := policy.New(policy.Rules{Deny: []policy.Rule{{Text: "rm *", Name: "policy.deny"}}})
 //	manager := session.NewManager(session.Config{Gate: p.Gate()})
 //
-// Without rules the Gate is nil, and nothing is asked. With rules every action of a caller passes it: open, exec and the
-// programs of local sessions, what is typed, and files.
+// Without rules the Gate is nil, and nothing is judged. With rules every action
+// of a caller must pass it: open, exec, the programs of local sessions, typed
+// input, and files.
 //
-// Where a command has to be allowed, a line must lie in a closed grammar. It is read into a tree, the tree is judged, and what
-// runs is the tree printed again for the shell of the far side (Ruling.Command): the caller's text is never sent. Under deny
-// alone, the text is read as a POSIX shell reads it, each command in it is judged, and it runs as it was given.
+// If commands need permission, a line must fit a closed grammar. It is parsed
+// into a tree and the tree is judged. The tree is then printed for the shell of
+// the far side (Ruling.Command), and this text runs: the caller's text is never
+// sent. If there are only deny rules, the text is parsed as a POSIX shell
+// would, each command in it is judged, and the line runs unchanged.
 //
-//	grammar.go, token.go, tree.go  a line becomes a tree      print.go    the tree becomes a line again
-//	closed.go    the rules for a tree                strict.go   the forms of programs that run others
-//	builtins.go  words that a shell itself evaluates preset.go   ready-made lists
-//	hosts.go     where a connection leads            grant.go    which credentials may be used
+//	grammar.go, token.go, tree.go  parse a line into a tree  print.go    print the tree as a line
+//	closed.go    judge a tree                        strict.go   safe forms of programs that run others
+//	builtins.go  words that shells evaluate          preset.go   built-in lists
+//	hosts.go     hosts of a connection               grant.go    credentials of a login
 //
-//	shell.go    a line becomes commands          words.go    a word becomes text with holes
-//	programs.go the programs that run others     runoptions.go, git.go those that do with some options
-//	carriers.go those that do somewhere in their arguments
-//	search.go   where in their arguments         variables.go variables that make others do it
-//	preset.go   the ready-made lists             presetoptions.go, presetparse.go their options, and how they are read
-//	wrap.go     a command that runs another      wildcard.go patterns against such text
-//	judge.go    the rules for one command        permissions.go PTY_PERMISSIONS
-//	open.go     hosts, protocols, folders        gate.go     which rule is for which verb
-//	credential.go what a login may use          report.go   rules that are tried out
+//	shell.go    split a line into commands       words.go    words with unknown parts
+//	programs.go programs that run others         runoptions.go, git.go programs that do so with some options
+//	carriers.go programs that do so anywhere in their arguments
+//	search.go   find commands in arguments       variables.go variables that make programs run others
+//	presetoptions.go, presetparse.go  options of the built-in lists, and their file format
+//	wrap.go     a command that runs another      wildcard.go patterns against unknown text
+//	judge.go    rules for one command            permissions.go PTY_PERMISSIONS
+//	open.go     protocols, folders, programs     gate.go     the rules for each verb
+//	credential.go entries about credentials      report.go   trial of rules
 //
-// A list of what is denied is advice: there is always one more program that can run others. A list of what is allowed, the
-// rights of the account, and the limits of the system are the boundary. What is typed into a terminal cannot be judged at
-// all; see Typing.
+// A list of denied commands is only advice, because there is always another
+// program that can run a denied one. The boundary is a list of allowed
+// commands, together with the rights of the account and the limits of the
+// system. Typed input cannot be judged at all; see Typing.
 package policy

@@ -14,60 +14,68 @@ import (
 	"ptyctl/term"
 )
 
-// Rules are what the operator allows. Empty lists ask for nothing; the zero value allows everything.
+// Rules are the operator's rules. An empty list has no effect; the zero value
+// allows everything.
 type Rules struct {
-	// Patterns for commands. What Deny or Ask match is denied, whatever else matches. If Allow is not empty, each command
-	// in a line must match one of its patterns, from its first word to its last.
+	// Patterns for commands. A match of Deny or Ask denies a command, even if
+	// another rule allows it. If Allow is not empty, each command in a line must
+	// match one of its patterns from the first word to the last.
 	Allow, Deny, Ask []Rule
 
-	// Paths of programs on this machine, or folders of them: for local sessions. A program is looked for as the system
-	// does it, and judged by where symbolic links lead.
+	// Paths of programs on this machine, or folders of them, for local sessions. A
+	// program is looked up like the system does it, and judged by its path after
+	// symbolic links.
 	Programs, DenyPrograms []Rule
 
-	// Folders on this machine in which local sessions may run, with those below them.
+	// Folders on this machine, including subfolders, in which local sessions may
+	// run.
 	WorkDirs []Rule
 
-	// Names and addresses of hosts, with * and ?. They are asked about the plan that a connection is made by: each of its
-	// hops and its proxy. ReadOnlyHosts are read; nothing is run or typed there, and no file changed. ExecOnlyHosts run
-	// commands; nothing else is typed there.
+	// Names and addresses of hosts, with * and ?. They apply to the plan of a
+	// connection: each of its hops and its proxy. On ReadOnlyHosts sessions may be
+	// read, but no command runs, nothing is typed and no file changes. On
+	// ExecOnlyHosts commands run, but nothing else is typed.
 	Hosts, DenyHosts, ReadOnlyHosts, ExecOnlyHosts []Rule
 
-	// Meaning says where a name in DenyHosts, ReadOnlyHosts or ExecOnlyHosts leads, so that they hold for the same host by
-	// its address, too. Nil: they hold for names and addresses as they are written.
+	// Meaning resolves a name in DenyHosts, ReadOnlyHosts or ExecOnlyHosts, so
+	// that the rule also applies to the same host under its address. Nil: rules
+	// apply only to names and addresses as they are written.
 	Meaning func(ctx context.Context, name string) Meaning
 
 	Protocols []Rule
 
-	Preset      string // the name of a ready-made list of allowed commands; empty: none
+	Preset      string // name of a built-in list of allowed commands; empty: none
 	PresetWhere string
 
-	Credentials []Credential // if there is any, a login uses nothing else
+	Credentials []Credential // if not empty, a login may use no other credentials
 
 	Typing      Typing
 	TypingWhere string
 
-	Permissions string // the value of PTY_PERMISSIONS
+	Permissions string // value of PTY_PERMISSIONS
 
-	// Report tries the rules out: the Gate refuses nothing, and its Ruling says what would have been refused.
+	// Report makes the rules a trial: the Gate refuses nothing, and the Ruling
+	// says what it would have refused.
 	Report      bool
 	ReportWhere string
 
-	Consent bool // what only Ask stands against, or "ask" in Permissions, is allowed to a call that carries a term.Consent
+	Consent bool // a call that carries a term.Consent may do what only Ask, or "ask" in Permissions, denies
 }
 
-// Typing says what may be typed into terminals whose commands are judged. Keys edit a line, recall another, and reach
-// programs that have shells inside: no rule for commands can be enforced on them.
+// Typing selects the input that may be typed into terminals where commands are
+// judged. Rules for commands cannot be enforced on input: keys edit a line or
+// recall another, and programs have shells inside.
 type Typing string
 
-// The choices.
+// Values of Typing.
 const (
-	TypingAuto  Typing = "auto"  // deny if commands are judged; lines, if only PTY_PERMISSIONS judges them
-	TypingDeny  Typing = "deny"  // nothing: exec runs commands
-	TypingLines Typing = "lines" // what reads as allowed commands. It keeps honest callers from slips, and nobody else from anything
-	TypingAllow Typing = "allow" // everything
+	TypingAuto  Typing = "auto"  // deny if commands are judged; lines if only PTY_PERMISSIONS judges them
+	TypingDeny  Typing = "deny"  // no input; commands run through exec
+	TypingLines Typing = "lines" // lines that are allowed commands; prevents mistakes, not attacks
+	TypingAllow Typing = "allow" // all input
 )
 
-// A Policy is a set of rules that can be asked. Make one with New.
+// A Policy is a set of checked rules. Use New to make one.
 type Policy struct {
 	rules    Rules
 	commands commands
@@ -77,7 +85,8 @@ type Policy struct {
 	own string // ptyctl's own folder, for PTY_PERMISSIONS
 }
 
-// New makes a Policy. It fails if a rule can never mean anything.
+// New checks the rules and returns a Policy. It fails if a rule can never have
+// an effect.
 func New(r Rules) (*Policy, error) {
 	permitted, err := parsePermissions(r.Permissions)
 	if err != nil {
@@ -123,7 +132,7 @@ func New(r Rules) (*Policy, error) {
 	return p, nil
 }
 
-// Gate returns the Gate for a session.Config: nil if there is no rule.
+// Gate returns the Gate for a session.Config. It is nil if there are no rules.
 func (p *Policy) Gate() term.Gate {
 	r := p.rules
 	if !p.commands.any() && p.commands.permissions == nil && len(r.Programs)+len(r.DenyPrograms)+len(r.WorkDirs)+len(r.Hosts)+
@@ -137,12 +146,14 @@ func (p *Policy) Gate() term.Gate {
 	return p.Rule
 }
 
-// Rule is the Gate: how the action is allowed, or an *term.Error of kind PolicyDenied.
+// Rule is the Gate: it returns the form in which the action is allowed, or an
+// *term.Error of kind PolicyDenied.
 func (p *Policy) Rule(ctx context.Context, a term.Action) (term.Ruling, error) {
 	return p.rule(ctx, p.planned(ctx, a))
 }
 
-// planned is the action with all names by which the rules know the hosts of its plan.
+// planned returns the action with all names under which the rules know the
+// hosts of its plan.
 func (p *Policy) planned(ctx context.Context, a term.Action) term.Action {
 	if a.Plan != nil && !a.Plan.Unresolved {
 		a.Plan = p.identified(ctx, a.Plan)
@@ -150,6 +161,7 @@ func (p *Policy) planned(ctx context.Context, a term.Action) term.Action {
 	return a
 }
 
+// rule judges an action and then considers a person's consent.
 func (p *Policy) rule(ctx context.Context, a term.Action) (term.Ruling, error) {
 	ruling, err := p.check(ctx, a)
 	if d, ok := errors.AsType[*denial](err); ok {
@@ -168,15 +180,17 @@ func (p *Policy) rule(ctx context.Context, a term.Action) (term.Ruling, error) {
 	return ruling, err
 }
 
-// Check reports whether the action is allowed: nil, or an *term.Error of kind PolicyDenied.
+// Check returns nil if the action is allowed, and an *term.Error of kind
+// PolicyDenied otherwise.
 func (p *Policy) Check(ctx context.Context, a term.Action) error {
 	_, err := p.Rule(ctx, a)
 	return err
 }
 
-// allowed is the ruling on what is done as it was asked for.
+// allowed is the Ruling that allows an action unchanged.
 var allowed term.Ruling
 
+// check calls the rules that apply to the verb of the action.
 func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) {
 	switch a.Verb {
 	case term.VerbClose,
@@ -186,7 +200,7 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		term.VerbTakeOver,
 		term.VerbResize,
 		term.VerbExpect,
-		term.VerbAnswer: // of a login, without which there is no session to read
+		term.VerbAnswer: // part of a login, without which there is no session to read
 		return allowed, nil
 	case term.VerbOpen:
 		return p.open(ctx, a)
@@ -224,11 +238,11 @@ func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) 
 		}
 		return allowed, p.file(a, true)
 	}
-	// A verb that is new to this package: nobody has decided about it yet.
+	// A verb that this package does not know yet must be denied.
 	return allowed, &denial{rule: Rule{Name: "policy"}, why: fmt.Sprintf("no rule knows the action %q", a.Verb)}
 }
 
-// mayAct refuses what changes anything on a host that is only read.
+// mayAct refuses actions that change something on a read-only host.
 func (p *Policy) mayAct(a term.Action, what string) error {
 	rule, ok := ruled(p.hosts.readOnly, a)
 	if !ok {
@@ -241,7 +255,8 @@ func (p *Policy) mayAct(a term.Action, what string) error {
 	}
 }
 
-// file judges a file, or folder, that is read or changed without a command: as the redirection that would do it.
+// file judges a file or folder that is read or changed without a command, like
+// the redirection that would do the same.
 func (p *Policy) file(a term.Action, write bool) error {
 	if !p.commands.any() {
 		return nil
@@ -258,7 +273,8 @@ func (p *Policy) file(a term.Action, write bool) error {
 	return p.commands.file(path.Clean(filepath.ToSlash(a.Path)), write)
 }
 
-// run judges a command with its folder and variables, and says in which form it is run.
+// run judges a command with its folder and variables, and returns the form in
+// which it runs.
 func (p *Policy) run(ctx context.Context, a term.Action, screen bool) (term.Ruling, error) {
 	variables, programs := p.variables(a), p.programsOf(a)
 	for _, v := range a.Env {
@@ -267,7 +283,7 @@ func (p *Policy) run(ctx context.Context, a term.Action, screen bool) (term.Ruli
 		}
 	}
 	if a.Protocol == local {
-		if a.Dir != "" || a.Verb == term.VerbOpen { // otherwise it is where the session is, which open has judged
+		if a.Dir != "" || a.Verb == term.VerbOpen { // otherwise the folder of the session, which open has judged
 			if err := p.folder(a.Dir); err != nil {
 				return allowed, err
 			}
@@ -286,7 +302,7 @@ func (p *Policy) run(ctx context.Context, a term.Action, screen bool) (term.Ruli
 	return allowed, p.commands.line(a.Command, screen, programs, variables)
 }
 
-// closedRun judges a command that runs only if it is allowed.
+// closedRun judges a command that needs permission.
 func (p *Policy) closedRun(ctx context.Context, a term.Action, c closedLine) (term.Ruling, error) {
 	if a.FarSide == nil && a.Argv != nil {
 		argv, err := c.direct(a.Argv)
@@ -307,7 +323,8 @@ func (p *Policy) closedRun(ctx context.Context, a term.Action, c closedLine) (te
 	return term.Ruling{Command: line}, err
 }
 
-// farSide is the class of what reads a line. What nobody knows has no quoting.
+// farSide returns the class of the interpreter that reads a line; an unknown
+// class has no safe quoting.
 func farSide(ctx context.Context, a term.Action) string {
 	if a.FarSide == nil {
 		return "unknown"
@@ -315,7 +332,7 @@ func farSide(ctx context.Context, a term.Action) string {
 	return a.FarSide(ctx)
 }
 
-// warning is what every denial of typing says.
+// warning is part of every denial of input.
 const warning = "what is typed cannot be judged: keys edit a line and recall another, and programs have shells inside"
 
 // typed judges a write.
@@ -349,7 +366,7 @@ func (p *Policy) typed(ctx context.Context, a term.Action) error {
 	return p.lines(ctx, a, rule)
 }
 
-// lines judges each line of what is typed as a command.
+// lines judges each typed line as a command.
 func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 	text := pasteBrackets.Replace(string(a.Data))
 	switch {
@@ -406,21 +423,25 @@ func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 	return nil
 }
 
-// isKey reports whether a line editor may do something else with a character than to insert it. Where the language is
-// unknown, the bytes of those beyond ASCII are keys with Meta.
+// isKey reports whether a line editor may do more with a character than insert
+// it. If its language is unknown, it may treat bytes beyond ASCII as keys with
+// Meta.
 func isKey(c rune) bool { return (c < ' ' || c > '~') && c != '\r' && c != '\n' }
 
-// pasteBrackets stand around pasted text (xterm control sequences, "Bracketed Paste Mode").
+// pasteBrackets removes the marks around pasted text (xterm control sequences,
+// "Bracketed Paste Mode").
 var pasteBrackets = strings.NewReplacer("\x1b[200~", "", "\x1b[201~", "")
 
-// editing are the characters that line editors take for commands: ESC begins keys, the others are those of Emacs.
+// editing holds the characters that line editors treat as commands: ESC starts
+// keys, the others are Emacs keys.
 const editing = "\t\x1b\x7f\x01\x02\x05\x06\x08\x0b\x0e\x0f\x10\x12\x13\x14\x15\x16\x17\x18\x19\x1f"
 
-// harmlessKeys neither edit a line nor bring an earlier one back.
+// harmlessKeys neither edit a line nor recall another.
 var harmlessKeys = set("enter ctrl_c ctrl_d ctrl_z ctrl_l ctrl_backslash break interrupt_process abort_output ayt eof")
 
-// NoBoundary reports whether commands are ruled by lists of what is denied or asked about alone, be it in Permissions. Those
-// help against honest mistakes: there is always one more way to run what they name.
+// NoBoundary reports whether commands are judged only by lists that deny or
+// ask, including those in Permissions. Such lists help against mistakes, but
+// there is always another way to run what they name.
 func (r Rules) NoBoundary() bool {
 	permitted, err := parsePermissions(r.Permissions)
 	if err != nil || len(r.Allow) > 0 || r.Preset != "" || permitted.bounds() {
@@ -430,7 +451,7 @@ func (r Rules) NoBoundary() bool {
 		permitted != nil && slices.ContainsFunc(permitted.rules, func(p permission) bool { return p.verdict != allow })
 }
 
-// All returns the rules one by one, for a person to see.
+// All returns the rules one by one, for people.
 func (r Rules) All() []Rule {
 	all := slices.Concat(
 		r.Deny,

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// gitCommands are the commands of git, and those that are often added to it. Any other word is an alias, or a program whose
-// name begins with git-.
+// gitCommands holds the commands of git, including common additions. Any other
+// word is an alias, or a program with a name that begins with git-.
 var gitCommands = set(`
 	add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap
 	check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit commit-graph commit-tree config
@@ -23,7 +23,8 @@ var gitCommands = set(`
 	update-server-info upload-archive upload-pack var verify-commit verify-pack verify-tag version whatchanged worktree write-tree
 	absorb annex citool cliff crypt delta filter-repo flow gitk lfs machete review town backfill refs last-modified repo`)
 
-// gitRuns are the options and words by which a command of git runs another.
+// gitRuns holds the options and words that make a command of git run another
+// program.
 var gitRuns = map[string]option{
 	"":              {long: []string{"--exec-path=", "--config-env"}},
 	"annex":         {words: []string{"testremote"}},
@@ -46,12 +47,13 @@ var gitRuns = map[string]option{
 	"submodule":     {words: []string{"foreach"}},
 }
 
-// gitSettings are settings of git that name programs, or files of settings.
+// gitSettings matches settings of git that name programs or files of settings.
 var gitSettings = regexp.MustCompile(
 	`(?i)^(?:alias|pager|filter|include|includeif|difftool|mergetool|man|browser|guitool|trailer)\.|^core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand|attributesfile)$|^diff\.(?:external|.*\.(?:command|textconv))$|^merge\..*\.driver$|^credential\b.*helper$|^gpg\b.*program$|^sequence\.editor$|^interactive\.difffilter$|^sendemail\..*cmd$|^uploadpack\.packobjectshook$|^init\.templatedir$|^url\..*insteadof$|^protocol\.|^remote\..*\.(?:uploadpack|receivepack|vcs|url)$|^submodule\..*\.update$|^hook\.|^tar\..*\.command$`,
 )
 
-// gitRunsOther says why a command line of git runs another program; empty: it does not.
+// gitRunsOther returns why a git command line runs another program, or "" if it
+// does not.
 func gitRunsOther(args []word) string {
 	const option = "with such an option it runs another program"
 	if gitConfigures(args) || gitRuns[""].in(args) {
@@ -79,7 +81,8 @@ func gitRunsOther(args []word) string {
 	return ""
 }
 
-// gitConfigures reports whether git is given a setting before its own command: aliases and pagers are commands.
+// gitConfigures reports whether git gets a setting before its command. Aliases
+// and pagers are commands, so a setting can run any program.
 func gitConfigures(args []word) bool {
 	for i, a := range args {
 		switch {
@@ -92,7 +95,7 @@ func gitConfigures(args []word) bool {
 	return false
 }
 
-// gitSets reports whether git config gives a value to such a setting.
+// gitSets reports whether git config sets one of these settings.
 func gitSets(args []word) bool {
 	for i, a := range args {
 		if a.text == "-e" || a.text == "--edit" || a.text == "edit" {

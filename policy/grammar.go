@@ -8,13 +8,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxWords bounds what the braces of one word become.
+// maxWords is the most words to which the braces of one word may expand.
 const maxWords = 1000
 
-// readClosed reads a line of the closed grammar. Whatever else it holds is denied by its name, with the way to say it.
+// readClosed parses a line of the closed grammar. Any other construct is denied
+// by name, with advice.
 //
-// The parser need not agree with any shell about the text: nobody but the parser ever reads it. What runs is what print
-// makes of the result.
+// The parser need not agree with any shell, because no shell reads the text:
+// the result of print runs.
 func readClosed(text string) (list, error) {
 	file, err := parse(text)
 	if err != nil {
@@ -36,7 +37,8 @@ func readClosed(text string) (list, error) {
 	return l, nil
 }
 
-// outside is the denial of what the closed grammar does not have.
+// outside returns the denial of a construct that the closed grammar does not
+// have.
 func outside(construct, instead string) error {
 	return &denial{
 		why:     construct + " is not accepted where commands have to be allowed: shells read it in different ways, or it hides what runs",
@@ -44,7 +46,7 @@ func outside(construct, instead string) error {
 	}
 }
 
-// statement appends what s runs.
+// statement appends the commands of s.
 func (l list) statement(s *syntax.Stmt, joined string) (list, error) {
 	switch {
 	case s.Background || s.Disown:
@@ -147,7 +149,7 @@ func readSimple(s *syntax.Stmt) (*simple, error) {
 	return c, nil
 }
 
-// compound is the denial of a command that is not simple.
+// compound returns the denial of a command that is not simple.
 func compound(c syntax.Command) error {
 	apart := "run each command by itself, or put the script into a file that an entry allows"
 	switch c := c.(type) {
@@ -201,7 +203,7 @@ func readAssign(a *syntax.Assign) (assign, error) {
 	return assign{name: a.Name.Value, value: value}, nil
 }
 
-// readRedirect reads a redirection. One of both outputs becomes two.
+// readRedirect reads a redirection. A redirection of both outputs becomes two.
 func readRedirect(d *syntax.Redirect) ([]redirect, error) {
 	fd := -1
 	if d.N != nil {
@@ -269,7 +271,7 @@ func redirected(w *syntax.Word) (*token, error) {
 	return t, nil
 }
 
-// readTokens reads a word, which its braces make several ({a,b}).
+// readTokens reads a word, which may expand to several by its braces ({a,b}).
 func readTokens(w *syntax.Word) ([]*token, error) {
 	var out []*token
 	syntax.SplitBraces(w)

@@ -7,18 +7,20 @@ import (
 	"ptyctl/term"
 )
 
-// covers reports whether the entry is about logging in at h.
+// covers reports whether the entry applies to logins at h.
 func (c Credential) covers(h *term.PlannedHop) bool {
 	return (len(c.Hosts) == 0 || slices.ContainsFunc(h.Vouched, c.names)) &&
 		(len(c.Users) == 0 || slices.ContainsFunc(c.Users, func(u string) bool { return newPart(u).must(h.User) }))
 }
 
+// names reports whether one of the entry's patterns matches the host.
 func (c Credential) names(host string) bool {
 	form := allowedForm(host)
 	return slices.ContainsFunc(c.Hosts, func(text string) bool { return newHostPattern(text).matches(form) })
 }
 
-// grant says which credentials a plan may use, and by which of the rules' names its target is known.
+// grant returns the credentials that a plan may use, and the names under which
+// rules know its target.
 func (p *Policy) grant(plan *term.Plan) (g term.Grant) {
 	if far := plan.Target(); far != nil {
 		g.Names = far.Names
@@ -33,7 +35,7 @@ func (p *Policy) grant(plan *term.Plan) (g term.Grant) {
 		use := term.CredentialGrant{
 			Ruled: true, KeepRecord: keep, Keys: make(map[string]term.CredentialCondition),
 			Password: p.condition(h, "password"), Agent: p.condition(h, "agent"),
-			OtherKeys: p.condition(h, ""), // no entry is about those
+			OtherKeys: p.condition(h, ""), // no entry names these keys
 		}
 		for _, c := range list {
 			if print, ok := strings.CutPrefix(c.Source, "key:"); ok {
@@ -45,10 +47,11 @@ func (p *Policy) grant(plan *term.Plan) (g term.Grant) {
 	return g
 }
 
-// proofs are the demands on a host key, the weakest first.
+// proofs are the values of term.HostKeyProof, the weakest first.
 var proofs = []term.HostKeyProof{term.HostKeyAccepted, term.HostKeyRecorded, term.HostKeyPinned}
 
-// condition is the weakest on which an entry allows a source at h.
+// condition returns the weakest condition on which an entry allows a source at
+// h.
 func (p *Policy) condition(h *term.PlannedHop, source string) term.CredentialCondition {
 	what := "this key"
 	if source == "password" {

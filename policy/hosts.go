@@ -8,7 +8,8 @@ import (
 	"ptyctl/term"
 )
 
-// plan judges where a connection leads: its proxy, every hop, and what the caller has the last of them told.
+// plan judges the hosts of a connection: its proxy, every hop, and the
+// variables that the caller sends to the last one.
 func (p *Policy) plan(plan *term.Plan) error {
 	if plan.Proxy != nil {
 		if err := p.hop(plan.Proxy); err != nil {
@@ -28,8 +29,9 @@ func (p *Policy) plan(plan *term.Plan) error {
 	return nil
 }
 
-// hop judges one host of a plan. It is denied by any of its names and addresses; it is allowed only by a name that the
-// operator's own configuration means it by.
+// hop judges one host of a plan. Any of its names and addresses can deny it;
+// only a name that leads to it by the operator's own configuration can allow
+// it.
 func (p *Policy) hop(h *term.PlannedHop) error {
 	if rule, ok := first(p.hosts.deny, known(h)); ok {
 		return &denial{rule: rule, part: called(h), why: "this host is denied", allowed: p.rules.Hosts}
@@ -46,7 +48,7 @@ func (p *Policy) hop(h *term.PlannedHop) error {
 	return d
 }
 
-// called is a hop as a denial names it.
+// called returns the name of a hop for a denial.
 func called(h *term.PlannedHop) string {
 	s := h.Alias
 	if h.Host != h.Alias {
@@ -58,7 +60,7 @@ func called(h *term.PlannedHop) string {
 	return cut(s)
 }
 
-// known are all the forms by which a rule may name a hop.
+// known returns all names and addresses under which a rule may know a hop.
 func known(h *term.PlannedHop) []string {
 	forms := append(spellings(h.Alias), spellings(h.Host)...)
 	for _, a := range h.Addresses {
@@ -71,7 +73,8 @@ func known(h *term.PlannedHop) []string {
 	return slices.Compact(forms)
 }
 
-// ruled returns the first of the rules for hosts that names the session's host, by whichever name or address.
+// ruled returns the first of the rules that names the session's host under any
+// name or address.
 func ruled(rules []hostRule, a term.Action) (Rule, bool) {
 	if a.Protocol == local || len(rules) == 0 {
 		return Rule{}, false
@@ -92,21 +95,23 @@ func first(rules []hostRule, forms []string) (Rule, bool) {
 	return rules[i].Rule, true
 }
 
-// anyAllows reports whether one of the rules allows the name. Only what reads as an address in every resolver is one here.
+// anyAllows reports whether one of the rules allows the name. A name counts as
+// an address only if every resolver reads it as one.
 func anyAllows(rules []hostRule, name string) bool {
 	form := allowedForm(name)
 	return slices.ContainsFunc(rules, func(r hostRule) bool { return r.matches(form) })
 }
 
-// hostRules are the rules for hosts, read.
+// hostRules are the parsed rules for hosts.
 type hostRules struct{ allow, deny, readOnly, execOnly []hostRule }
 
-// A hostRule is one of them.
+// A hostRule is a rule with its parsed pattern.
 type hostRule struct {
 	Rule
 	hostPattern
 }
 
+// newHostRules parses the texts of rules for hosts.
 func newHostRules(list []Rule) []hostRule {
 	out := make([]hostRule, len(list))
 	for i, r := range list {
@@ -115,12 +120,14 @@ func newHostRules(list []Rule) []hostRule {
 	return out
 }
 
-// A hostPattern is a rule's text for hosts: a name, an address, or either with * and ?.
+// A hostPattern is the pattern of a rule for hosts: a name or an address, with
+// * and ?.
 type hostPattern struct {
 	text      wildcard
-	addresses bool // it speaks of addresses, and no name is one: 10.* is not 10.example.net
+	addresses bool // matches only addresses, never names: 10.* does not match 10.example.net
 }
 
+// newHostPattern parses a pattern.
 func newHostPattern(text string) hostPattern {
 	text = allowedForm(text)
 	digits := strings.ContainsAny(text, "0123456789") && strings.Trim(text, "0123456789.*?") == "" &&
@@ -128,6 +135,7 @@ func newHostPattern(text string) hostPattern {
 	return hostPattern{text: newPart(text), addresses: digits || strings.Contains(text, ":")}
 }
 
+// matches reports whether a name or address has the pattern.
 func (h hostPattern) matches(form string) bool {
 	return (!h.addresses || isAddress(form)) && h.text.must(form)
 }

@@ -10,20 +10,21 @@ import (
 	"ptyctl/term"
 )
 
-// A Meaning is where a name of the operator's leads.
+// A Meaning is the host to which a name of the operator leads.
 type Meaning struct {
-	Host      string       // by the operator's configuration
-	Port      int          // if the operator has set one for the name; 0: any
-	Addresses []netip.Addr // none: they are not known here
+	Host      string       // according to the operator's configuration
+	Port      int          // the operator's port for the name; 0: any
+	Addresses []netip.Addr // empty: not known here
 }
 
-// The bounds of what is looked up for one plan.
+// Limits of the lookups for one plan.
 const (
-	maxLookups = 16 // at a time
+	maxLookups = 16 // at the same time
 	lookupTime = 3 * time.Second
 )
 
-// restricted are the names, without wildcards, of hosts about which less than everything is allowed.
+// restricted returns the names without wildcards of hosts on which not
+// everything is allowed.
 func (r Rules) restricted() []string {
 	var names []string
 	for _, rule := range slices.Concat(r.DenyHosts, r.ReadOnlyHosts, r.ExecOnlyHosts) {
@@ -36,8 +37,8 @@ func (r Rules) restricted() []string {
 	return slices.Compact(names)
 }
 
-// identified returns the plan with the names by which the operator has restricted a host that the plan calls otherwise: by
-// its address, or by another name of it.
+// identified returns the plan with more names: those under which the operator
+// has restricted a host that the plan reaches by its address or another name.
 func (p *Policy) identified(ctx context.Context, plan *term.Plan) *term.Plan {
 	names := p.rules.restricted()
 	if p.rules.Meaning == nil || len(names) == 0 {
@@ -56,7 +57,8 @@ func (p *Policy) identified(ctx context.Context, plan *term.Plan) *term.Plan {
 	return &same
 }
 
-// meanings asks for all names at a time. One that cannot be looked up has none beyond itself.
+// meanings resolves all names concurrently. A name that cannot be resolved
+// means only itself.
 func (p *Policy) meanings(ctx context.Context, names []string) []Meaning {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
@@ -74,7 +76,7 @@ func (p *Policy) meanings(ctx context.Context, names []string) []Meaning {
 	return found
 }
 
-// withNames adds to h those of names that mean it.
+// withNames adds to h those of names that mean the same host.
 func withNames(h term.PlannedHop, names []string, meanings []Meaning) term.PlannedHop {
 	forms := known(&h)
 	for i, m := range meanings {

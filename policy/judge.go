@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// A pattern is a rule for commands.
+// A pattern is a parsed rule for commands.
 type pattern struct {
 	Rule
 	wildcard
 }
 
+// patterns parses the texts of rules for commands.
 func patterns(rules []Rule) []pattern {
 	out := make([]pattern, len(rules))
 	for i, r := range rules {
@@ -21,16 +22,16 @@ func patterns(rules []Rule) []pattern {
 	return out
 }
 
-// commands are the rules for what is run.
+// commands holds the rules for commands.
 type commands struct {
 	allow, deny, ask []pattern
 	permissions      *permissions
-	preset           *preset // commands that are allowed beside those of allow; nil: none
+	preset           *preset // allowed in addition to allow; nil: none
 	presetRule       Rule
-	consented        bool // a person has agreed: ask denies nothing
+	consented        bool // a person has consented: ask denies nothing
 }
 
-// lists reports whether what runs has to be in a list of what is allowed.
+// lists reports whether a command must be in a list of allowed commands.
 func (k *commands) lists() bool { return len(k.allow) > 0 || k.preset != nil }
 
 // any reports whether commands are judged at all.
@@ -38,7 +39,8 @@ func (k *commands) any() bool {
 	return k.lists() || len(k.deny)+len(k.ask) > 0 || k.permissions.judgesCommands()
 }
 
-// needed is the rule to name for a line that runs only if it is allowed.
+// needed returns the rule to name for a line that needs permission and has
+// none.
 func (k *commands) needed() Rule {
 	for _, list := range [][]pattern{k.allow, k.ask} {
 		if len(list) > 0 {
@@ -51,7 +53,7 @@ func (k *commands) needed() Rule {
 	return k.first()
 }
 
-// first is the rule to name when what was written cannot be judged by any.
+// first returns the rule to name if the command cannot be judged.
 func (k *commands) first() Rule {
 	for _, list := range [][]pattern{k.deny, k.ask, k.allow} {
 		if len(list) > 0 {
@@ -64,8 +66,9 @@ func (k *commands) first() Rule {
 	return Rule{Name: permissionsName, Where: permissionsName}
 }
 
-// line judges a line for a shell. screen says that it starts a terminal. program, which may be nil, judges the program of
-// each command, and variable what is set.
+// line judges a line for a shell. screen says that it starts a terminal.
+// program judges the program of each command and may be nil; variable judges
+// the variables that are set.
 func (k *commands) line(
 	text string,
 	screen bool,
@@ -89,7 +92,7 @@ func (k *commands) line(
 	return k.named(r.script(text), text)
 }
 
-// named says which rule a denial comes from, where it does not say so itself.
+// named adds the rule to a denial that does not name one.
 func (k *commands) named(err error, text string) error {
 	if d, ok := errors.AsType[*denial](err); ok && d.rule.Name == "" {
 		d.rule, d.part, d.allowed = k.first(), cmp.Or(d.part, cut(text)), k.allowed()
@@ -97,6 +100,7 @@ func (k *commands) named(err error, text string) error {
 	return err
 }
 
+// allowed returns the rules that a denial should list as alternatives.
 func (k *commands) allowed() []Rule {
 	out := make([]Rule, len(k.allow))
 	for i, p := range k.allow {
@@ -105,7 +109,7 @@ func (k *commands) allowed() []Rule {
 	return out
 }
 
-// command judges one command by itself.
+// command judges one command.
 func (k *commands) command(c command) error {
 	if !k.any() {
 		return nil
@@ -160,7 +164,7 @@ func (k *commands) command(c command) error {
 func (k *commands) presets(c command) (ok bool, why string) {
 	texts := make([]string, len(c.words))
 	for i, w := range c.words {
-		if texts[i] = w.text; w.tildeHome() { // a path, whatever home that is
+		if texts[i] = w.text; w.tildeHome() { // a path, independent of the home folder
 			texts[i] = "/home/~" + w.text[1:]
 		}
 	}
@@ -170,6 +174,8 @@ func (k *commands) presets(c command) (ok bool, why string) {
 	return k.preset.allows(texts)
 }
 
+// maybe returns the words as text for a message, with unknown parts shown as
+// such.
 func maybe(words []word) string {
 	for _, w := range words {
 		if !w.literal() {
@@ -179,13 +185,15 @@ func maybe(words []word) string {
 	return ""
 }
 
-// A calling is one of the ways to call the program of a command, with its arguments.
+// A calling is one of the ways to call a command's program, with the arguments.
 type calling struct {
 	name     word
 	args     []word
-	possible string // all of it
+	possible string // the whole command
 }
 
+// callable returns the ways to call the command: for example, /bin/rm is also
+// rm.
 func callable(words []word) []calling {
 	ways := names(words[0])
 	out := make([]calling, len(ways))
@@ -195,8 +203,9 @@ func callable(words []word) []calling {
 	return out
 }
 
-// denies reports whether the pattern can match the command: as a whole, or its words one after another among those of
-// the command, whatever stands between. -rf is also -r and -f apart.
+// denies reports whether the pattern may match the command: as a whole, or with
+// its words in order among those of the command, with others in between. The
+// word -rf also matches -r and -f.
 func (p pattern) denies(command []calling) bool {
 	for _, c := range command {
 		if p.may(c.possible) {
@@ -209,7 +218,7 @@ func (p pattern) denies(command []calling) bool {
 	return false
 }
 
-// names are the ways to call the same program.
+// names returns the names under which the same program can be called.
 func names(w word) []word {
 	out := []word{w}
 	for _, n := range []string{program(w.text), strings.ToLower(w.text), w.text[strings.LastIndexByte(w.text, '/')+1:]} {
@@ -220,7 +229,8 @@ func names(w word) []word {
 	return out
 }
 
-// among reports whether words of the pattern can be found in order among args. all are the arguments from the first on.
+// among reports whether the words of the pattern occur in order in args. all
+// holds the arguments from the first one on.
 func among(parts []wildcard, args, all []word) bool {
 	for len(parts) > 0 {
 		p := parts[0]
@@ -236,7 +246,7 @@ func among(parts []wildcard, args, all []word) bool {
 		found := false
 		for i, a := range args {
 			if a.multi && strings.HasPrefix(a.text, string(hole)) {
-				return true // it may be all that is missing
+				return true // it may expand to all missing words
 			}
 			if p.may(a.text) || a.tilde && p.may(string(hole)+strings.TrimPrefix(a.text, "~")) {
 				args, found = args[i+1:], true
@@ -251,14 +261,15 @@ func among(parts []wildcard, args, all []word) bool {
 	return true
 }
 
-// isCluster reports whether a word is a few short options in one.
+// isCluster reports whether a word is several short options in one.
 func isCluster(text string) bool {
 	return len(text) >= 3 && len(text) <= 4 && text[0] == '-' && strings.IndexFunc(text[1:], func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
 	}) < 0
 }
 
-// hasFlags reports whether each letter of a cluster is an option among args, alone or in another cluster.
+// hasFlags reports whether each letter of a cluster is an option in args, alone
+// or in another cluster.
 func hasFlags(cluster string, args []word) bool {
 	for _, letter := range cluster[1:] {
 		if !slices.ContainsFunc(args, func(a word) bool {
@@ -270,7 +281,8 @@ func hasFlags(cluster string, args []word) bool {
 	return true
 }
 
-// possible is the text that words may become: a word that may be none takes its space with it.
+// possible returns the text that words may become. A word that may disappear
+// takes its space with it.
 func possible(words []word) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -286,7 +298,7 @@ func possible(words []word) string {
 	return b.String()
 }
 
-// exact is the text that a pattern must match to allow words.
+// exact returns the text that a pattern must match to allow words.
 func exact(words []word) string {
 	parts := make([]string, len(words))
 	for i, w := range words {
@@ -295,23 +307,24 @@ func exact(words []word) string {
 	return strings.Join(parts, " ")
 }
 
-// harmlessVars do not change which program runs, or what it runs.
+// harmlessVars do not change which program runs or what it does.
 var harmlessVars = set("LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR CLICOLOR COLORTERM IFS DEBIAN_FRONTEND")
 
-// integerVars have an attribute in some shell (zsh, ksh) by which it evaluates what they are set to, also from its
-// environment; and an expression can run a command.
+// integerVars have an attribute in some shell (zsh, ksh) that makes it evaluate
+// their values, even those from its environment. An expression can run a
+// command.
 var integerVars = set(
 	`BASHPID BAUD COLUMNS DIRSTACKSIZE EGID EPOCHREALTIME EPOCHSECONDS ERRNO EUID FUNCNEST GID HISTCMD HISTFILESIZE HISTSIZE
 	KEYTIMEOUT LINENO LINES LISTMAX LOGCHECK MAILCHECK OPTIND PGRP PPID RANDOM REPORTMEMORY REPORTTIME SAVEHIST SECONDS SHLVL SRANDOM TIMEOUT
 	TMOUT TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE UID USER_ID ZSH_SUBSHELL`,
 )
 
-// loadedVars make a shell or a program run what they name.
+// loadedVars make a shell or a program run their values.
 var loadedVars = set(
 	"PATH BASH_ENV ENV ZDOTDIR PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 SHELLOPTS BASHOPTS BASH_LOADABLES_PATH FPATH CDPATH SHELL EDITOR VISUAL PAGER MANPAGER BROWSER LESSOPEN LESSCLOSE PERL5OPT PERL5LIB PERL5DB PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS NODE_PATH RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS TAR_OPTIONS MAKEFLAGS MAKE SUDO_ASKPASS SUDO_EDITOR SSH_ASKPASS RSYNC_RSH CVS_RSH GCONV_PATH HOSTALIASES NLSPATH TERMINFO TERMCAP FCEDIT HISTFILE TMPDIR GOFLAGS GOPROXY LUA_INIT path fpath PHPRC INPUTRC",
 )
 
-// assignment judges NAME=value, before a command or for all that follow.
+// assignment judges NAME=value, before a command or for the rest of the line.
 func (k *commands) assignment(text string) error {
 	if !k.any() {
 		return nil
@@ -360,7 +373,7 @@ func (k *commands) assignment(text string) error {
 	}
 }
 
-// loads reports whether a variable is one of those.
+// loads reports whether a variable makes a program run its value.
 func loads(name string) bool {
 	return loadedVars[name] || steering[name] ||
 		slices.ContainsFunc(
@@ -371,7 +384,8 @@ func loads(name string) bool {
 		)
 }
 
-// file judges a redirection: to write is the command "> FILE", to read is "< FILE".
+// file judges a redirection: writing is the command "> FILE", reading is "<
+// FILE".
 func (k *commands) file(name string, write bool) error {
 	if !k.any() {
 		return nil

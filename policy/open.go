@@ -15,7 +15,7 @@ import (
 // local is the protocol of sessions on this machine.
 const local = "local"
 
-// open judges where a caller wants to go, and what is started there.
+// open judges the target of an open, and the program that it starts.
 func (p *Policy) open(ctx context.Context, a term.Action) (term.Ruling, error) {
 	t := a.Target
 	if t == nil {
@@ -34,21 +34,22 @@ func (p *Policy) open(ctx context.Context, a term.Action) (term.Ruling, error) {
 		a.Protocol = local
 		return p.run(ctx, a, !t.PTY.Disabled)
 	}
-	if a.Plan == nil { // where it leads is judged when that is known
+	if a.Plan == nil { // hosts are judged later, when the plan is known
 		return allowed, nil
 	}
 	return allowed, p.plan(a.Plan)
 }
 
-// whole names a list of rules, none of which has matched.
+// whole returns the name of a list of rules, none of which has matched.
 func whole(rules []Rule) Rule { return Rule{Name: rules[0].Name, Where: rules[0].Where} }
 
-// A place is a folder or a file on this machine.
+// A place is a folder or file on this machine.
 type place struct {
 	Rule
 	path string
 }
 
+// places parses the texts of rules for paths.
 func places(rules []Rule) []place {
 	out := make([]place, len(rules))
 	for i, r := range rules {
@@ -69,8 +70,9 @@ func resolved(path string) string {
 	return path
 }
 
-// identity is the path by which a program is judged: where symbolic links lead, or, if that is a program that is many by the
-// names of its links, the last of those.
+// identity returns the path by which a program is judged: the target of
+// symbolic links. For a program that behaves according to the name of its link,
+// for example busybox, it is the last link.
 func identity(path string) string {
 	real := resolved(path)
 	switch filepath.Base(real) {
@@ -80,12 +82,13 @@ func identity(path string) string {
 	return real
 }
 
-// within reports whether path is a place or lies below it.
+// within reports whether path is place or below it.
 func within(path, place string) bool {
 	rel, err := filepath.Rel(place, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
+// inside returns the first rule with a place that contains path.
 func inside(list []place, path string) (Rule, bool) {
 	for _, p := range list {
 		if within(path, p.path) {
@@ -95,7 +98,8 @@ func inside(list []place, path string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// folder judges the working directory of a local session; empty is ptyctl's own.
+// folder judges the working directory of a local session. An empty dir means
+// ptyctl's own folder.
 func (p *Policy) folder(dir string) error {
 	if len(p.workDirs) == 0 && p.commands.permissions == nil {
 		return nil
@@ -118,8 +122,9 @@ func (p *Policy) folder(dir string) error {
 	return p.commands.permissions.folder(real)
 }
 
-// program judges where a program of a local session lies, and returns that: empty for what is no file but a word of the
-// shell that gets it. The folder is dir; if that is empty, it is ptyctl's own where known says so.
+// program judges the path of a local session's program, and returns it: "" for
+// a word that is a builtin of the shell and not a file. dir is the folder; if
+// it is empty, known says that it is ptyctl's own.
 func (p *Policy) program(name, dir string, known bool) (path string, err error) {
 	path = name
 	switch {
@@ -166,6 +171,7 @@ func (p *Policy) program(name, dir string, known bool) (path string, err error) 
 	return path, nil
 }
 
+// programRule returns the rule to name in a denial of a program.
 func (p *Policy) programRule() Rule {
 	if len(p.programs) > 0 {
 		return whole(p.rules.Programs)
@@ -173,7 +179,8 @@ func (p *Policy) programRule() Rule {
 	return whole(p.rules.DenyPrograms)
 }
 
-// builtins are words that shells know by themselves and that run nothing else.
+// builtins are words that shells run themselves and that start no other
+// program.
 var builtins = set(
 	": alias bg break cd continue declare dirs disown exit export false fg getopts jobs local popd pushd read readonly return set shift shopt times trap true type typeset ulimit umask unalias unset wait",
 )

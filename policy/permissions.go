@@ -8,15 +8,19 @@ import (
 	"strings"
 )
 
-// permissionsName is the environment variable with rules in the form of other terminal servers:
+// permissionsName is the environment variable with rules in the form of other
+// terminal servers:
 //
 //	{"bash": {"npm *": "allow", "git push": "deny", "terraform *": "ask"}, "external_directory": "deny"}
 //
-// "bash" is one action for all commands, or one for each pattern. The words of a pattern are looked for in order among those
-// of the command; a pattern of one word is any use of that program. Of the patterns that match, the longest counts. A
-// command that none matches is allowed. "external_directory" is about folders outside of the one that ptyctl runs in.
+// "bash" holds one action for all commands, or one for each pattern. The words
+// of a pattern must occur in order in the command; a pattern of one word
+// matches every use of that program. Of the matching patterns the longest
+// counts. A command without a match is allowed. "external_directory" is about
+// folders outside the one in which ptyctl runs.
 const permissionsName = "PTY_PERMISSIONS"
 
+// A verdict is the action for a match.
 type verdict string
 
 const (
@@ -25,22 +29,23 @@ const (
 	deny  verdict = "deny"
 )
 
-// permissions are those rules. A nil one has none.
+// permissions holds these rules. A nil *permissions has none.
 type permissions struct {
-	all      verdict // for each command; empty: rules
+	all      verdict // for each command; empty: see rules
 	rules    []permission
 	external verdict
 
-	consented bool // a person has agreed: what asks is not asked again
+	consented bool // a person has consented: ask denies nothing
 }
 
+// A permission is one pattern with its verdict.
 type permission struct {
 	pattern
 	verdict
 }
 
-// parsePermissions reads the value of PTY_PERMISSIONS. What is wrong in it is an error: to leave a rule out would allow what
-// it denies.
+// parsePermissions parses the value of PTY_PERMISSIONS. Every mistake must be
+// an error, because to ignore a rule could allow what it denies.
 func parsePermissions(text string) (*permissions, error) {
 	if text == "" {
 		return nil, nil
@@ -84,19 +89,20 @@ func parsePermissions(text string) (*permissions, error) {
 	return p, nil
 }
 
+// judgesCommands reports whether there are rules for commands.
 func (p *permissions) judgesCommands() bool {
 	return p != nil && (p.all == deny || p.all == ask || len(p.rules) > 0)
 }
 
-// bounds reports whether what no narrower rule allows is denied.
+// bounds reports whether commands that no narrower rule allows are denied.
 func (p *permissions) bounds() bool {
 	return p != nil && (p.all == deny || p.all == ask || slices.ContainsFunc(p.rules, func(r permission) bool {
 		return r.verdict != allow && !slices.ContainsFunc(strings.Fields(r.Text), func(word string) bool { return word != "*" })
 	}))
 }
 
-// command says which rule counts for a command, and what it says; empty: none does. named reports whether one that names the
-// program allows it.
+// command returns the rule that decides about a command and its verdict, or ""
+// if none does. named reports whether a rule with the program's name allows it.
 func (p *permissions) command(words []word) (rule Rule, named bool, v verdict) {
 	if !p.judgesCommands() {
 		return Rule{}, false, ""
@@ -104,16 +110,16 @@ func (p *permissions) command(words []word) (rule Rule, named bool, v verdict) {
 	if p.all != "" {
 		return Rule{Text: "bash", Name: permissionsName}, false, p.unasked(p.all)
 	}
-	if words[0].text == "<" { // what is read is ruled by deny alone
+	if words[0].text == "<" { // only deny rules apply to files that are read
 		return Rule{}, false, ""
 	}
-	for _, r := range p.rules { // the later ones count more
+	for _, r := range p.rules { // later rules count more
 		switch {
 		case r.must(words):
 			_, named = r.parts[0].literal()
 			named = named && r.verdict == allow
 			rule, v = r.Rule, p.unasked(r.verdict)
-		case p.consented && r.verdict == ask: // which may not even be about it, and so is no answer to one that denies
+		case p.consented && r.verdict == ask: // may not apply to this command, so it cannot override a rule that denies
 		case r.verdict != allow && r.may(words):
 			rule, named, v = r.Rule, false, r.verdict
 		}
@@ -121,7 +127,7 @@ func (p *permissions) command(words []word) (rule Rule, named bool, v verdict) {
 	return rule, named, v
 }
 
-// unasked is a verdict, or none where it is to ask somebody who has agreed.
+// unasked returns v, or no verdict if v is ask and a person has consented.
 func (p *permissions) unasked(v verdict) verdict {
 	if p.consented && v == ask {
 		return ""
@@ -129,6 +135,7 @@ func (p *permissions) unasked(v verdict) verdict {
 	return v
 }
 
+// why returns the reason for a denial.
 func (v verdict) why() string {
 	switch v {
 	case deny:
@@ -139,6 +146,8 @@ func (v verdict) why() string {
 	return ""
 }
 
+// may reports whether the pattern may match, depending on the unknown parts of
+// words.
 func (r permission) may(words []word) bool {
 	for _, n := range names(words[0]) {
 		if r.parts[0].may(n.text) && among(r.parts[1:], words[1:], nil) {
@@ -148,7 +157,7 @@ func (r permission) may(words []word) bool {
 	return false
 }
 
-// must is may for a command whatever its holes are.
+// must reports whether the pattern matches for any value of the unknown parts.
 func (r permission) must(words []word) bool {
 	if !r.parts[0].must(words[0].text) {
 		return false
@@ -167,7 +176,7 @@ func (r permission) must(words []word) bool {
 	return true
 }
 
-// folder judges a working directory that lies outside of ptyctl's own.
+// folder judges a working directory outside ptyctl's own.
 func (p *permissions) folder(dir string) error {
 	if p == nil || p.unasked(p.external).why() == "" {
 		return nil

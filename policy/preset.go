@@ -9,19 +9,21 @@ import (
 	"sync"
 )
 
-// A preset is a list of programs with their options and operands, made for those who write no list of their own. A command
-// that is not wholly in it is not allowed.
+// A preset is a list of programs with their options and operands, for operators
+// without a list of their own. It allows a command only if all parts of it are
+// in the list.
 type preset struct {
 	name     string
 	programs map[string]*presetNode
 }
 
-// presetNames are the presets there are. Each is a file of that name.
+// presetNames holds the names of all presets. Each is the name of a file.
 var presetNames = []string{"read-only-linux", "read-only-network"}
 
 //go:embed read-only-*.txt
 var presetFiles embed.FS
 
+// presets parses the files at the first use.
 var presets = sync.OnceValues(func() (map[string]*preset, error) {
 	all := make(map[string]*preset)
 	for _, name := range presetNames {
@@ -36,10 +38,10 @@ var presets = sync.OnceValues(func() (map[string]*preset, error) {
 	return all, nil
 })
 
-// PresetNames returns the names of the presets.
+// PresetNames returns the names of all presets.
 func PresetNames() []string { return slices.Clone(presetNames) }
 
-// presetNamed returns a preset.
+// presetNamed returns the preset with the given name.
 func presetNamed(name string) (*preset, error) {
 	all, err := presets()
 	if err != nil {
@@ -51,11 +53,13 @@ func presetNamed(name string) (*preset, error) {
 	return nil, fmt.Errorf("no preset has the name %q; there are %s", name, strings.Join(presetNames, ", "))
 }
 
-// maxPresetDepth is how many programs may run each other: timeout 5 nice ls.
+// maxPresetDepth is the deepest nesting of programs that run others, for
+// example timeout 5 nice ls.
 const maxPresetDepth = 8
 
-// allows reports whether a command is in the preset, and if not, why. Its words are literal, but an operand may hold the rune
-// hole where any text can be; the shell may make several words of such a one.
+// allows reports whether a command is in the preset, and if not, why. The words
+// must be literal, except that an operand may contain the rune hole for unknown
+// text, which the shell may expand to several words.
 func (p *preset) allows(words []string) (ok bool, why string) {
 	if why = p.command(words, 0); why != "" {
 		return false, why
@@ -63,7 +67,7 @@ func (p *preset) allows(words []string) (ok bool, why string) {
 	return true, ""
 }
 
-// command says why a command is not in the preset; empty: it is.
+// command returns why a command is not in the preset, or "" if it is.
 func (p *preset) command(words []string, depth int) string {
 	if len(words) == 0 || depth == maxPresetDepth {
 		return "there is no command, or too many in one another"
@@ -107,11 +111,11 @@ func (p *preset) command(words []string, depth int) string {
 	}
 }
 
-// systemFolders are where a program may be called by its path.
+// systemFolders are the folders from which a program may be called by its path.
 var systemFolders = []string{"/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"}
 
-// split returns the words with the program's name first: without the folder of a system program, and a menu of RouterOS as
-// its words.
+// split returns the words with the program's name first: the path of a system
+// program becomes its name, and a menu of RouterOS becomes several words.
 func (p *preset) split(words []string) ([]string, bool) {
 	name := words[0]
 	for _, folder := range systemFolders {
@@ -127,17 +131,18 @@ func (p *preset) split(words []string) ([]string, bool) {
 	return words, true
 }
 
-// A presetCommand is what is known of a command while its words are taken one by one.
+// A presetCommand is the state while the words of a command are consumed one by
+// one.
 type presetCommand struct {
 	preset   *preset
 	name     string
 	spec     *presetSpec
 	depth    int
 	operands []string
-	seen     []string // options, as the spec has them
+	seen     []string // options, as in the spec
 }
 
-// listed joins names for a person, not too many.
+// listed joins names for a message, up to a limit.
 func listed(names []string) string {
 	const most = 40
 	if len(names) > most {
@@ -146,9 +151,12 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// shownText returns a word for a message, with unknown parts shown as an
+// ellipsis.
 func shownText(text string) string { return cut(strings.ReplaceAll(text, string(hole), "…")) }
 
-// judgeOperands says why the operands of a command do not fit, or its options are not those that it must have.
+// judgeOperands returns why the operands do not fit, or which required option
+// is missing.
 func (c *presetCommand) judgeOperands() string {
 	o := &c.spec.operands
 	if len(c.spec.required) > 0 &&
@@ -222,11 +230,14 @@ func (c *presetCommand) judgeOperands() string {
 	return ""
 }
 
-// netVerbs are words that make a command of a network device write or change something, although it begins with show.
+// netVerbs are words that make a command of a network device write or change
+// something, even if it begins with show.
 var netVerbs = set("append clear copy delete erase export file redirect reset save tee write")
 
-// isDevice reports whether a name can be one of a device, or of a file of the kernel, that reading changes: a watchdog, a tape,
-// the kernel's messages, a pipe of another process. A program may be in the root folder, or have gone there.
+// isDevice reports whether a name may belong to a device or a kernel file that
+// a read changes: for example a watchdog, a tape, the kernel's messages, or a
+// pipe of another process. The program may run in the root folder, so relative
+// names count, too.
 func isDevice(name string) bool {
 	clean := path.Clean(name)
 	below := strings.TrimLeft(clean, "./")

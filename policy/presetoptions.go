@@ -6,23 +6,24 @@ import (
 	"strings"
 )
 
-// A presetOption is an option that a preset has.
+// A presetOption is an option in a preset.
 type presetOption struct {
 	value  optionValue
 	form   *regexp.Regexp // of the value; nil: any
-	values int            // how many words follow
+	values int            // number of words that follow
 }
 
+// An optionValue says whether and where an option has its value.
 type optionValue int
 
 const (
 	valueNone     optionValue = iota
 	valueRequired             // in the same word or the next
-	valueAttached             // in the same word, or none
+	valueAttached             // in the same word, or no value
 )
 
-// options takes a command's words up to the name of a sub-command, judging its options and collecting its operands. It says
-// why an option is not in the preset.
+// options consumes words up to the name of a sub-command. It judges options and
+// collects operands, and returns why an option is not in the preset.
 func (c *presetCommand) options(words []string) (rest []string, why string) {
 	o := &c.spec.operands
 	for len(words) > 0 {
@@ -54,7 +55,7 @@ func (c *presetCommand) options(words []string) (rest []string, why string) {
 			}
 			c.operands, words = append(c.operands, w), words[1:]
 			continue
-		case len(c.operands) > 0 && o.most >= 0: // programs that stop at the first operand would take it for another
+		case len(c.operands) > 0 && o.most >= 0: // a program that stops at the first operand would read it as another
 			return nil, fmt.Sprintf("write the option %s of %s before its operand", shownText(w), c.name)
 		}
 		if strings.ContainsRune(w, hole) {
@@ -69,11 +70,14 @@ func (c *presetCommand) options(words []string) (rest []string, why string) {
 	return nil, ""
 }
 
+// unknownStart returns why a word with an unknown beginning is refused: it may
+// become an option.
 func (c *presetCommand) unknownStart(w string) string {
 	return fmt.Sprintf("%s can become an option of %s: begin it with ./ or a letter", shownText(w), c.name)
 }
 
-// option judges the option that words begin with, and returns how many of them it takes.
+// option judges the option at the start of words, and returns the number of
+// words that it takes.
 func (c *presetCommand) option(words []string) (taken int, why string) {
 	w := words[0]
 	if c.spec.number && strings.Trim(w[1:], "0123456789") == "" {
@@ -114,7 +118,7 @@ func (c *presetCommand) option(words []string) (taken int, why string) {
 	return 1, ""
 }
 
-// following judges the values of an option that stand in the words behind it.
+// following judges the values of an option in the words after it.
 func (c *presetCommand) following(name string, words []string, opt presetOption) (taken int, why string) {
 	if opt.value != valueRequired {
 		return 1, ""
@@ -124,7 +128,7 @@ func (c *presetCommand) following(name string, words []string, opt presetOption)
 	}
 	for _, v := range words[1 : 1+opt.values] {
 		if strings.HasPrefix(v, "-") && v != "-" &&
-			!negative.MatchString(v) { // other programs of the name may take it for an option
+			!negative.MatchString(v) { // another version of the program may read it as an option
 			return 0, fmt.Sprintf(
 				"the value %s of %s %s looks like an option: write it in the same word",
 				shownText(v),
@@ -139,9 +143,11 @@ func (c *presetCommand) following(name string, words []string, opt presetOption)
 	return 1 + opt.values, ""
 }
 
-// negative is a value that begins with a dash and no option: of numbers, times and modes.
+// negative matches a value that begins with a dash and is no option: of
+// numbers, times and modes.
 var negative = regexp.MustCompile(`^-(?:[0-9][^=]*|[ugoa]+[=+][rwxstX]+)$`)
 
+// value judges the value of an option.
 func (c *presetCommand) value(name, value string, opt presetOption) string {
 	if strings.ContainsRune(value, hole) {
 		return fmt.Sprintf("the value of %s %s is not known before it runs: write it out, or quote it", c.name, name)
@@ -161,6 +167,8 @@ func (c *presetCommand) value(name, value string, opt presetOption) string {
 	return ""
 }
 
+// unknown returns the reason for an option that is not in the preset, with
+// those that are.
 func (c *presetCommand) unknown(option string) string {
 	has := "it has none"
 	if len(c.spec.text) > 0 {

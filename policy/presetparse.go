@@ -9,30 +9,37 @@ import (
 	"strings"
 )
 
-// The form of a preset's file. A line is empty, a comment, or one program, or one of its commands:
+// A presetSpec is one line of a preset's file, which is a program or one of its
+// commands. Other lines are empty or comments. The form of a line is
 //
 //	NAME|NAME COMMAND|COMMAND: OPTIONS ; OPERANDS
 //
-// OPTIONS are -abc (letters, alone or together), -n: (with a value), -n? (with one in the same word, or none), -NUM (a number),
-// --name, --name= (with a value), --name[=] (with one in the same word, or none), --name=2 (with two words behind it), and -- (what
-// follows are operands). A letter or a name behind a value's mark says which: N a number, S seconds, P a format of git
-// without signatures, R an order of its references. With "exact" before them they are words with one dash, and not letters. ! before an option: one of
-// those so marked must be there.
+// OPTIONS are -abc (letters, alone or together), -n: (with a value), -n? (with
+// one in the same word, or none), -NUM (a number), --name, --name= (with a
+// value), --name[=] (with one in the same word, or none), --name=2 (with two
+// words after it), and -- (all following words are operands). A letter or a
+// name after a value's mark gives its form: N a number, S seconds, P a format
+// of git without signatures, R an order of its references. After "exact" they
+// are words with one dash instead of letters. ! before options marks a set of
+// which one must be present.
 //
-// OPERANDS are a number or two (1-2), * for any number, files for names of files that are read, file for at most one, words for
-// anything, rest for the same behind a first operand, net for words of a network device, sub for a command with a line of its own (sub?: or none), run for another
-// command of the preset. /FORM/ before one of them is the form of the first operand; alone, or with a number, of each.
-// No operand but words begins with a dash.
+// OPERANDS are a number or two (1-2), * for any number, files for names of
+// files to read, file for at most one, words for anything, rest for the same
+// after a first operand, net for words of a network device, sub for a command
+// with its own line (sub?: or none), run for another command of the preset.
+// /FORM/ before one of them is the form of the first operand; alone, or with a
+// number, of each. Only operands of the kind words may begin with a dash.
 type presetSpec struct {
 	options  map[string]presetOption
 	required []string
-	text     []string // the options as they are written
+	text     []string // options as they are written
 	exact    bool
 	number   bool // -10 is an option
 	ends     bool // -- ends the options
 	operands presetOperands
 }
 
+// An operandKind is a kind of operands; see presetSpec.
 type operandKind int
 
 const (
@@ -45,22 +52,26 @@ const (
 	operandsNet
 )
 
+// presetOperands is the right part of a line.
 type presetOperands struct {
 	kind        operandKind
 	least, most int // most: -1 for any number
 	optional    bool
 	first       *regexp.Regexp
-	each        bool // first is the form of all
+	each        bool // first is the form of all operands
 }
 
-// A presetNode is a program or a command of one.
+// A presetNode is a program or a command of a program.
 type presetNode struct {
 	spec *presetSpec
 	sub  map[string]*presetNode
 }
 
+// names returns the names of the commands, sorted.
 func (n *presetNode) names() []string { return slices.Sorted(maps.Keys(n.sub)) }
 
+// parsePreset parses the file of a preset. The tests parse all of them, so its
+// errors never reach an operator.
 func parsePreset(name, text string) (*preset, error) {
 	root := &presetNode{sub: make(map[string]*presetNode)}
 	for i, line := range strings.Split(text, "\n") {
@@ -77,7 +88,7 @@ func parsePreset(name, text string) (*preset, error) {
 	return &preset{name: name, programs: root.sub}, nil
 }
 
-// add reads a line.
+// add parses a line.
 func (n *presetNode) add(line string) error {
 	head, rest, ok := strings.Cut(line, ": ")
 	options, operands, both := strings.Cut(" "+rest, " ; ")
@@ -117,7 +128,7 @@ func (n *presetNode) add(line string) error {
 	return nil
 }
 
-// complete checks that commands are there where a line speaks of them, and nowhere else.
+// complete checks that commands exist exactly where a line mentions them.
 func (n *presetNode) complete(name string) error {
 	for _, child := range n.names() {
 		node := n.sub[child]
@@ -135,7 +146,8 @@ func (n *presetNode) complete(name string) error {
 	return nil
 }
 
-// valueForms are what a letter behind the mark of a value says.
+// valueForms holds the forms that a letter after the mark of a value stands
+// for.
 var valueForms = map[string]*regexp.Regexp{
 	"N": regexp.MustCompile(`^[+-]?[0-9]+$`),
 	"S": regexp.MustCompile(`^(?:0\.[2-9][0-9]*|[1-9][0-9]*(?:\.[0-9]+)?)$`),
@@ -144,8 +156,10 @@ var valueForms = map[string]*regexp.Regexp{
 	"R": regexp.MustCompile(`^-?(?:(?:version:|v:)?refname|objectname|(?:author|committer|creator|tagger)date)$`),
 }
 
+// optionForm matches an option in a preset's file.
 var optionForm = regexp.MustCompile(`^(-{1,2}[A-Za-z0-9][A-Za-z0-9+=_-]*?)(?:(\[=\]|=2|[:=?])([NSFPR]?))?$`)
 
+// addOption parses one option.
 func (s *presetSpec) addOption(token string) error {
 	switch token {
 	case "exact":
@@ -199,9 +213,11 @@ func (s *presetSpec) addOption(token string) error {
 	return nil
 }
 
-// netWord is a word that no device takes for more than a word: neither a pipe, nor a file to write to, nor a script.
+// netWord matches a word that no device reads as a pipe, a file to write, or a
+// script.
 var netWord = regexp.MustCompile(`^[A-Za-z0-9_.:@*+,^#%~/][A-Za-z0-9_.:@*+,^#%~/-]*$`)
 
+// parse parses the operands.
 func (o *presetOperands) parse(text string) error {
 	if strings.HasPrefix(text, "run ") { // run /FORM/: what is before the command
 		text = strings.TrimPrefix(text, "run ") + " run"

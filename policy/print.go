@@ -7,16 +7,18 @@ import (
 	"ptyctl/quote"
 )
 
-// classDevice is the class of a network device, whose | leads to filters.
+// classDevice is the class of network devices, which use | for filters.
 const classDevice = "device"
 
-// A dialect is what print may use of the shell that reads its result.
+// A dialect is the syntax that print may use for the shell that reads its
+// result.
 type dialect struct {
 	class   string // see package quote
-	anyLine bool   // a class that is not known, but some shell reads the line: what all classes read alike
+	anyLine bool   // some unknown shell reads the line, so only syntax common to all classes may be used
 }
 
-// list writes a line again for a shell of the class. It fails on what that shell has no way to say.
+// list prints a line for a shell of the class. It fails if the shell cannot
+// express it.
 func (d dialect) list(l list) (string, error) {
 	if !d.anyLine && !quote.Known(d.class) {
 		return d.plain(l)
@@ -47,10 +49,10 @@ func (d dialect) list(l list) (string, error) {
 	return b.String(), nil
 }
 
-// limited reports whether the dialect is without what csh lacks.
+// limited reports whether the dialect must avoid what csh lacks.
 func (d dialect) limited() bool { return d.anyLine || d.class == quote.Csh }
 
-// lacks is the denial of what the far side has no way to say.
+// lacks returns the denial of a construct that the far side cannot express.
 func (d dialect) lacks(what, instead string) error {
 	if d.anyLine {
 		return &denial{why: "which shell reads this part is not known, and not every shell has " + what, instead: instead}
@@ -58,6 +60,7 @@ func (d dialect) lacks(what, instead string) error {
 	return &denial{why: "the shell of the far side (" + d.class + ") does not have " + what, instead: instead}
 }
 
+// pipeline prints a pipeline.
 func (d dialect) pipeline(p pipeline) (string, error) {
 	var b strings.Builder
 	if p.negated {
@@ -90,8 +93,8 @@ func (d dialect) pipeline(p pipeline) (string, error) {
 	return b.String(), nil
 }
 
-// simple writes one command. merged says that its errors have to go where its output does, and that the pipe behind it has
-// to say so.
+// simple prints one command. merged says that its errors go to the same place
+// as its output, which the pipe after it must express.
 func (d dialect) simple(c *simple) (text string, merged bool, err error) {
 	var fields []string
 	for _, a := range c.assigns {
@@ -120,7 +123,7 @@ func (d dialect) simple(c *simple) (text string, merged bool, err error) {
 	return strings.Join(append(fields, redirs...), " "), merged, err
 }
 
-// redirects writes redirections in their order, which counts.
+// redirects prints redirections in their order, which is significant.
 func (d dialect) redirects(list []redirect) ([]string, error) {
 	var out []string
 	for _, r := range list {
@@ -141,7 +144,8 @@ func (d dialect) redirects(list []redirect) ([]string, error) {
 	return out, nil
 }
 
-// fewRedirects writes what csh has: one input, and one output, alone or together with the errors.
+// fewRedirects prints the redirections of csh: one input and one output, the
+// latter with or without the errors.
 func (d dialect) fewRedirects(list []redirect) (out []string, merged bool, err error) {
 	var input, output *redirect
 	for i, r := range list {
@@ -173,7 +177,8 @@ func (d dialect) fewRedirects(list []redirect) (out []string, merged bool, err e
 	return out, merged, nil
 }
 
-// token writes one word. What the shell replaces stays outside of the quotes.
+// token prints one word. Parts that the shell must expand stay outside the
+// quotes.
 func (d dialect) token(t *token) (string, error) {
 	if text, ok := t.literal(); ok {
 		return d.word(text)
@@ -182,7 +187,7 @@ func (d dialect) token(t *token) (string, error) {
 	parts := t.parts
 	if t.home {
 		b.WriteByte('~')
-		if len(parts) > 0 && !parts[0].pattern { // the slash ends the name of whose home it is
+		if len(parts) > 0 && !parts[0].pattern { // the slash ends the user name after the tilde
 			text, rest := parts[0].text, parts[1:]
 			b.WriteByte('/')
 			if text = text[1:]; text != "" {
@@ -199,7 +204,7 @@ func (d dialect) token(t *token) (string, error) {
 		if p.pattern && d.anyLine {
 			return "", d.lacks("patterns with [ ]", "use * or ?")
 		}
-		// What is a set of characters elsewhere, is text in fish.
+		// A set of characters in other shells is plain text in fish.
 		text, err := d.word(p.text)
 		if err != nil {
 			return "", err
@@ -225,7 +230,7 @@ func (d dialect) word(text string) (string, error) {
 	return out, nil
 }
 
-// unquotable is the denial of a word that the far side cannot be given.
+// unquotable returns the denial of a word that the far side cannot receive.
 func unquotable(class string, err error) error {
 	return &denial{
 		why:     "what runs must be just the words that were judged: " + err.Error(),
@@ -233,8 +238,8 @@ func unquotable(class string, err error) error {
 	}
 }
 
-// plain writes a line for what has no quoting that can be relied on: words that every interpreter takes as they stand, and
-// for a device pipes to its filters.
+// plain prints a line for an interpreter without safe quoting: only words that
+// every interpreter reads unchanged, and for a device pipes to its filters.
 func (d dialect) plain(l list) (string, error) {
 	none := &denial{
 		why:     "the far side is of class " + d.class + ", which reads lines in its own way",
@@ -265,7 +270,8 @@ func (d dialect) plain(l list) (string, error) {
 	return strings.Join(out, " | "), nil
 }
 
-// folder refuses a working directory that the far side's shell would read as more than one word.
+// folder refuses a working directory that the far side's shell would read as
+// several words.
 func (d dialect) folder(dir string) error {
 	if dir == "" {
 		return nil

@@ -2,25 +2,27 @@ package policy
 
 import "strings"
 
-// A runner is a program that runs the command in its arguments.
+// A runner describes how a program runs the command in its arguments.
 type runner struct {
-	flags   string   // its short options
-	valued  string   // its short options that take an argument
-	long    []string // its long options; those that take one end with =
+	flags   string   // short options
+	valued  string   // short options with a value
+	long    []string // long options; those with a value end in =
 	digits  bool     // -10 is an option
-	assigns bool     // NAME=value may stand before the command
-	skip    int      // operands before the command
-	lead    bool     // an operand may stand before the options
-	with    string   // a command is there only behind one of these options
+	assigns bool     // NAME=value may precede the command
+	skip    int      // number of operands before the command
+	lead    bool     // an operand may precede the options
+	with    string   // a command follows only after one of these options
 	joined  bool     // the arguments are joined to a line for a shell
-	inert   string   // options with which there is no command
-	opaque  string   // options that make it do what cannot be seen
+	inert   string   // options that mean that no command follows
+	opaque  string   // options with effects that cannot be judged
 }
 
+// runners holds the programs that run the command in their arguments, and some
+// modifiers of shells. The options are those of GNU and BSD versions.
 var runners = map[string]runner{
-	"-":          {}, // of zsh
-	"--":         {}, // behind time, in bash
-	"and":        {}, // of fish, as begin, not and or
+	"-":          {}, // zsh
+	"--":         {}, // after time, in bash
+	"and":        {}, // fish, as begin, not and or
 	"begin":      {},
 	"builtin":    {},
 	"caffeinate": {flags: "dimsu", valued: "tw"},
@@ -66,20 +68,23 @@ var shells = set(
 	"sh bash rbash dash ash zsh rzsh ksh ksh93 mksh lksh pdksh oksh rksh yash posh hush fish csh tcsh osh ysh",
 )
 
-// interpreters take a program in their arguments or from their input, in a language that is not read here.
+// interpreters take a program in their arguments or input, in a language that
+// this package does not parse.
 var interpreters = set(
 	"python python2 python3 pypy pypy3 perl ruby jruby node nodejs deno bun php lua luajit tclsh wish guile R Rscript osascript pwsh powershell pwsh.exe powershell.exe cmd cmd.exe irb ipython julia ghci scala groovy gnuplot octave sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs dc m4 expect elixir iex erl jshell jsh groovysh kotlin racket sbcl clisp ecl csi maxima gp sage crystal swift nim xonsh nu elvish",
 )
 
-// clients are those of them whose programs can stand behind other arguments: a database's name, a file.
+// clients are those interpreters that may have other arguments before the
+// program, for example a database or a file.
 var clients = set("sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs gnuplot maxima octave")
 
-// programs that run what stands in their program text.
+// scripted holds programs that run commands in their program text.
 var scripted = set("awk gawk mawk nawk original-awk bwk goawk")
 
 // evaluators are builtins that evaluate a name: a[$(command)] runs a command.
 var evaluators = set("unset read mapfile readarray getopts wait integer float zstyle zmodload autoload")
 
+// set returns the words of a list as a set.
 func set(list string) map[string]bool {
 	m := make(map[string]bool)
 	for w := range strings.FieldsSeq(list) {

@@ -6,9 +6,10 @@ import (
 	"ptyctl/term"
 )
 
-// report is the Gate of rules that are tried out: it allows every action as it was asked for, and says why it would have
-// been refused. Nobody is asked for consent. With a plan go the names by which later actions are judged, and what would be
-// withheld from a login.
+// report is the Gate of rules in trial: it allows every action unchanged and
+// returns the denial that the rules would make. It asks no person for consent.
+// For a plan it still returns the names by which later actions are judged, and
+// the credentials that would be withheld.
 func (p *Policy) report(ctx context.Context, a term.Action) (term.Ruling, error) {
 	a = p.planned(ctx, a)
 	_, err := p.rule(ctx, a)
@@ -16,7 +17,7 @@ func (p *Policy) report(ctx context.Context, a term.Action) (term.Ruling, error)
 	if a.Plan != nil && !a.Plan.Unresolved {
 		ruling.Grant = p.grant(a.Plan)
 		if len(ruling.Grant.Credentials) > 0 {
-			ruling.Grant.Report = func(string, error) {} // whoever keeps records puts its own in place of it
+			ruling.Grant.Report = func(string, error) {} // the session replaces it by a function that records the credentials
 		}
 	}
 	return ruling, nil

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// An option by which a program runs another.
+// An option describes the options by which a program runs another.
 type option struct {
 	short  string   // letters
-	long   []string // with their dashes; they may be cut short
+	long   []string // with their dashes; callers may abbreviate them
 	words  []string // words among the arguments
-	bundle bool     // the first argument is a cluster of letters without a dash, too
+	bundle bool     // the first argument may be a cluster of letters without a dash
 }
 
-// running are programs that run others only with some options.
+// running holds programs that run others only with some options.
 var running = map[string]option{
 	"ack":                 {long: []string{"--pager"}},
 	"ag":                  {long: []string{"--pager"}},
@@ -60,7 +60,8 @@ var running = map[string]option{
 	"update-alternatives": {words: []string{"--install"}},
 }
 
-// in reports whether the option is among args. Long options may be cut short.
+// in reports whether the option occurs in args. Long options may be
+// abbreviated.
 func (o option) in(args []word) bool {
 	if o.bundle && len(args) > 0 && !strings.HasPrefix(args[0].text, "-") && strings.ContainsAny(args[0].text, o.short) &&
 		isCluster("-"+args[0].text) {
@@ -78,7 +79,8 @@ func (o option) in(args []word) bool {
 	})
 }
 
-// builtinRuns are builtins of shells with the options by which they run a command, now or when its name is met.
+// builtinRuns holds builtins of shells with the options by which they run a
+// command, now or at a later use of its name.
 var builtinRuns = map[string]string{
 	"bind":      "xf",
 	"bindkey":   "c",

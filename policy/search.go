@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// unwrapXargs: the command of xargs gets arguments that are not seen.
+// unwrapXargs judges the command of xargs. Its last arguments come from the
+// input and are unknown.
 func (r *reader) unwrapXargs(run runner, args []word) (func() error, error) {
 	run.valued += "IiJR"
 	replace := ""
 	for i, a := range args {
-		if r.closed { // strictly has seen to it
+		if r.closed { // strictly has checked it
 			break
 		}
 		if strings.HasPrefix(a.text, "-I") || strings.HasPrefix(a.text, "-J") || strings.HasPrefix(a.text, "-i") ||
@@ -28,7 +29,7 @@ func (r *reader) unwrapXargs(run runner, args []word) (func() error, error) {
 				replace = "{}"
 			}
 		}
-		if a.text == "-i" { // which takes no argument of its own
+		if a.text == "-i" { // takes no value
 			args = slices.Replace(slices.Clone(args), i, i+1, plainWord("-r"))
 			break
 		}
@@ -56,9 +57,10 @@ func (r *reader) unwrapXargs(run runner, args []word) (func() error, error) {
 	return func() error { return r.command(rest, input{known: true}) }, nil
 }
 
-// findRuns are the actions of find(1) that run commands.
+// findRuns holds the actions of find(1) that run commands.
 var findRuns = []wildcard{newPart("-exec"), newPart("-execdir"), newPart("-ok"), newPart("-okdir")}
 
+// unwrapFind judges the commands in the arguments of find(1).
 func (r *reader) unwrapFind(args []word) (func() error, error) {
 	var runs []func() error
 	r.placeholders = append(slices.Clip(r.placeholders), "{}")
@@ -73,7 +75,7 @@ func (r *reader) unwrapFind(args []word) (func() error, error) {
 			continue
 		}
 		if !w.literal() && (i+1 == len(args) || strings.IndexAny(args[i+1].text, "-()!,") == 0) {
-			continue // no command follows, whatever it becomes
+			continue // no command follows, whatever it expands to
 		}
 		end := i + 1
 		for end < len(args) && args[end].text != ";" && (args[end].text != "+" || end == i+1 || args[end-1].text != "{}") {
@@ -101,7 +103,7 @@ func (r *reader) unwrapFind(args []word) (func() error, error) {
 	}, nil
 }
 
-// unwrapSu: su runs the argument of -c, and without one a shell.
+// unwrapSu judges the argument of -c. Without -c, su starts a shell.
 func (r *reader) unwrapSu(c *command, args []word) (func() error, error) {
 	for i, a := range args {
 		switch {
@@ -121,7 +123,7 @@ func (r *reader) unwrapSu(c *command, args []word) (func() error, error) {
 	return nil, nil
 }
 
-// sets judges the names among the arguments of what sets variables.
+// sets judges the names in the arguments of a builtin that sets variables.
 func (r *reader) sets(args []word) error {
 	for _, a := range args {
 		if loads(a.text) || startVars[a.text] {
@@ -131,7 +133,7 @@ func (r *reader) sets(args []word) error {
 	return nil
 }
 
-// values judges the commands behind the names that alias defines.
+// values judges the commands that alias defines.
 func (r *reader) values(args []word) (func() error, error) {
 	var scripts []string
 	for _, a := range args {
@@ -142,7 +144,7 @@ func (r *reader) values(args []word) (func() error, error) {
 			scripts = append(scripts, value)
 		}
 	}
-	if len(args) > 1 && !strings.Contains(args[0].text, "=") { // alias NAME COMMAND, of csh and fish
+	if len(args) > 1 && !strings.Contains(args[0].text, "=") { // alias NAME COMMAND, in csh and fish
 		scripts = append(scripts, exact(args[1:]))
 	}
 	return func() error {
@@ -155,7 +157,8 @@ func (r *reader) values(args []word) (func() error, error) {
 	}, nil
 }
 
-// search looks for what is denied wherever in the arguments a command could begin.
+// search looks for denied commands at each position in the arguments where one
+// could begin.
 func (r *reader) search(args []word, in input) error {
 	inner := r.hidden()
 	defer func() { r.judged = inner.judged }()
@@ -170,7 +173,7 @@ func (r *reader) search(args []word, in input) error {
 			continue
 		}
 		if !a.literal() || isAssignment(a.text) || strings.IndexByte("!^%<>", a.text[0]) >= 0 ||
-			shellOnly[a.text] { // what comes after it tells
+			shellOnly[a.text] { // the following words decide
 			if err := inner.judge(command{words: args[i:]}); err != nil {
 				return err
 			}
@@ -183,10 +186,12 @@ func (r *reader) search(args []word, in input) error {
 	return nil
 }
 
-// shellOnly are words that only a shell runs: among the arguments of other programs they are names. docker build .
+// shellOnly holds words that only a shell runs. In the arguments of other
+// programs they are mere names, for example docker build .
 var shellOnly = set(". alias bind builtin compgen complete enable eval exec fc hash history jobs set source trap unset")
 
-// searchTexts looks for what is denied in the texts among the arguments, which are not names of files.
+// searchTexts looks for denied commands in the texts among the arguments,
+// except for names of files.
 func (r *reader) searchTexts(args []word) error {
 	inner := r.hidden()
 	defer func() { r.judged = inner.judged }()
@@ -198,7 +203,7 @@ func (r *reader) searchTexts(args []word) error {
 	return nil
 }
 
-// hidden is a reader that asks only for what is denied.
+// hidden returns a reader that looks only for denied commands.
 func (r *reader) hidden() *reader {
 	inner := *r
 	inner.screen, inner.closed = false, false
@@ -208,7 +213,8 @@ func (r *reader) hidden() *reader {
 	return &inner
 }
 
-// byPattern is err if a pattern of a rule matched, and nil if there was none that allows it.
+// byPattern returns err if a rule's pattern matched, and nil if there was only
+// no rule that allows the command.
 func byPattern(err error) error {
 	if d, ok := errors.AsType[*denial](err); ok && d.rule.Text == "" {
 		return nil
@@ -216,15 +222,16 @@ func byPattern(err error) error {
 	return err
 }
 
-// What a command can stand behind in a text of another language, and what ends it there.
+// The characters that can precede a command in a text of another language, and
+// those that can end it.
 const (
 	before  = " \t\n=:!,;|&({[\"'`$"
 	behind  = "\"'`)]}\\\n"
-	maxText = 512 // bytes of a text of which every end is read
+	maxText = 512 // longest text, in bytes, of which every end is tried
 )
 
-// text looks for what is denied in an argument that may be a line for a shell, or hold one somewhere: shell COMMAND, !COMMAND,
-// --option=COMMAND, system("COMMAND").
+// text looks for denied commands in an argument that may be a line for a shell,
+// or contain one: shell COMMAND, !COMMAND, --option=COMMAND, system("COMMAND").
 func (r *reader) text(a word) error {
 	if !strings.ContainsAny(a.text, before+behind) {
 		return nil
@@ -253,7 +260,8 @@ func (r *reader) text(a word) error {
 	return nil
 }
 
-// sedRuns reports whether a program for sed could use the command or the flag e of GNU sed, which run commands.
+// sedRuns reports whether a program for sed may use the command or flag e of
+// GNU sed, which run commands.
 func sedRuns(args []word) bool {
 	given := false
 	for i, a := range args {
@@ -279,6 +287,7 @@ func sedRuns(args []word) bool {
 	return false
 }
 
+// sedRun matches a text that may be such a program.
 var sedRun = regexp.MustCompile(
 	`(?:^|[;{}\n])[\s0-9,$!~+]*(?:/[^/]*/)?[\s!]*e|[^\w\s][gpiImM0-9]*e[gpiImM0-9]*(?:[\s;}]|$)`,
 )

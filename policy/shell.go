@@ -10,46 +10,48 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds on what is read. The parser's time grows with the square of the nesting, so what could nest is counted first, in
-// quotes or not.
+// Limits of the text that is parsed. The parser's time grows with the square of
+// the nesting, so all characters that could nest are counted first, quoted or
+// not.
 const (
 	maxLine    = 64 << 10
 	maxOpeners = 1000
-	maxDepth   = 16        // commands that run commands
-	maxJudged  = 256 << 10 // bytes, over all of them
+	maxDepth   = 16        // nesting of commands that run commands
+	maxJudged  = 256 << 10 // bytes in all texts together
 )
 
+// openers matches everything that could nest.
 var openers = regexp.MustCompile("[({`]|\\$\\[|\\b(?:if|while|until|for|case|select|time|coproc|function)\\b|!")
 
-// A reader takes a line apart and has each command judged. Its errors are *denial.
+// A reader splits a line and judges each command. Its errors are *denial.
 type reader struct {
-	hereDoc *syntax.Word // the text that was last met, or nil
+	hereDoc *syntax.Word // the here-document that was visited last, or nil
 
 	judge  func(c command) error
 	env    func(assign string) error
 	file   func(redirect string, write bool) error
-	screen bool // the command starts a terminal: a shell that reads it reads what will be typed
-	closed bool // the line lies in the closed grammar, and is printed again
+	screen bool // the command starts a terminal, so a shell that reads its input reads typed text
+	closed bool // the line fits the closed grammar, and is printed again
 	direct bool // no shell reads the words
-	piped  bool // the command reads the output of another
+	piped  bool // the command reads the output of another one
 
-	placeholders []string // what runners replace in the words of the commands that they run
+	placeholders []string // text that runners replace in the words of their commands
 	dialect
 	judged int
 	depth  int
 }
 
-// A command is a program and its arguments, as they will be.
+// A command is a program with its arguments after expansion.
 type command struct {
 	words  []word
-	opaque string // why what it does cannot be seen; empty: it can
-	hidden bool   // only what is denied is asked: it is one of the ways to read what a program gets
+	opaque string // why its effects cannot be judged; empty: they can
+	hidden bool   // only deny rules apply: this is one of several ways to read the arguments of a program
 }
 
 // script judges each command of a script.
 func (r *reader) script(text string) error {
 	if r.judged > 0 {
-		r.screen = false // of scripts within it, which can have pipes
+		r.screen = false // for scripts inside it, which may have pipes
 	}
 	if r.judged += len(text); r.judged > maxJudged {
 		return unreadable("there is too much to read")
@@ -67,6 +69,7 @@ func (r *reader) script(text string) error {
 	return err
 }
 
+// parse parses a script as a POSIX shell or bash would, within the limits.
 func parse(text string) (*syntax.File, error) {
 	switch {
 	case len(text) > maxLine:
@@ -92,7 +95,7 @@ func parse(text string) (*syntax.File, error) {
 	return file, nil
 }
 
-// node judges what n does by itself; what it contains comes later.
+// node judges the effects of n itself. Its children are visited later.
 func (r *reader) node(n syntax.Node) error {
 	switch n := n.(type) {
 	case *syntax.Comment:
@@ -107,7 +110,7 @@ func (r *reader) node(n syntax.Node) error {
 		r.hereDoc = n.Hdoc
 		return r.redirect(n)
 	case *syntax.Word:
-		if n != r.hereDoc && opensBrace(n) { // in fish its end is looked for in all that follows
+		if n != r.hereDoc && opensBrace(n) { // fish looks for its end in the rest of the line
 			return ambiguous("a brace that its word does not close is not the same in every shell", "quote it")
 		}
 	case *syntax.SglQuoted:
@@ -149,7 +152,7 @@ func (r *reader) node(n syntax.Node) error {
 	return nil
 }
 
-// statement judges a simple command, with the here-document that it reads.
+// statement judges a simple command together with its here-document.
 func (r *reader) statement(s *syntax.Stmt) error {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 {
@@ -171,13 +174,14 @@ func (r *reader) statement(s *syntax.Stmt) error {
 	return r.command(words, in)
 }
 
-// An input is what a command reads, if the line says that.
+// An input is the standard input of a command, as far as the line defines it.
 type input struct {
 	known bool
 	text  word
 }
 
-// readDocument returns a here-document. If its delimiter is not quoted, the shell expands it like text in double quotes.
+// readDocument returns a here-document. Unless its delimiter is quoted, the
+// shell expands it like text in double quotes.
 func readDocument(d *syntax.Redirect) word {
 	if d.Hdoc == nil {
 		return word{}
@@ -203,7 +207,7 @@ func readDocument(d *syntax.Redirect) word {
 	return word{text: b.String()}
 }
 
-// command judges a command, and what it runs.
+// command judges a command and the commands that it runs.
 func (r *reader) command(words []word, in input) error {
 	name := words[0]
 	switch {
@@ -218,7 +222,8 @@ func (r *reader) command(words []word, in input) error {
 		)
 	}
 	if r.closed && r.class == classDevice && r.piped && name.text == "begin" {
-		// A filter. Should it be fish after all, where the word is reserved, a line without its end is an error.
+		// A filter. In fish the word is reserved, but a line without its end is an
+		// error there.
 		return r.judge(command{words: words})
 	}
 	if r.closed && !r.direct {
@@ -244,7 +249,7 @@ func (r *reader) command(words []word, in input) error {
 	return inner()
 }
 
-// assignments judges variables that a command, or all that follow, are given.
+// assignments judges variables for one command or the rest of the line.
 func (r *reader) assignments(list []*syntax.Assign) error {
 	for _, a := range list {
 		if a.Name == nil {
@@ -269,7 +274,8 @@ func (r *reader) assignments(list []*syntax.Assign) error {
 	return nil
 }
 
-// declaration judges export, declare and their like, as assignments and as commands.
+// declaration judges export, declare and similar builtins, as assignments and
+// as commands.
 func (r *reader) declaration(d *syntax.DeclClause) error {
 	words := []word{plainWord(d.Variant.Value)}
 	for _, a := range d.Args {
@@ -301,7 +307,7 @@ func (r *reader) declaration(d *syntax.DeclClause) error {
 	return r.judge(command{words: words})
 }
 
-// redirect judges the file that a command reads or writes.
+// redirect judges the file of a redirection.
 func (r *reader) redirect(d *syntax.Redirect) error {
 	write := true
 	switch d.Op {
@@ -323,12 +329,12 @@ func (r *reader) redirect(d *syntax.Redirect) error {
 		return nil
 	}
 	if strings.HasPrefix(w.text, "/dev/tcp/") || strings.HasPrefix(w.text, "/dev/udp/") {
-		write = true // a connection goes both ways
+		write = true // a connection transfers in both directions
 	}
 	return r.file(w.text, write)
 }
 
-// parameter refuses expansions that run what a variable holds.
+// parameter refuses expansions that run the value of a variable.
 func parameter(p *syntax.ParamExp) error {
 	switch {
 	case p.Excl && p.Names == 0:
@@ -352,7 +358,8 @@ func parameter(p *syntax.ParamExp) error {
 	return nil
 }
 
-// number refuses arithmetic on variables: a shell evaluates what they hold, and a[$(command)] is a value that runs one.
+// number refuses arithmetic with variables: a shell evaluates their values, and
+// the value a[$(command)] runs a command.
 func number(x syntax.ArithmExpr) (err error) {
 	if x == nil {
 		return nil

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// allowedForm is the one form in which a name or an address is compared with what allows it: in lower case, without a last
-// dot and brackets, an address as netip writes it.
+// allowedForm returns the form of a name or address in which rules that allow
+// are compared: in lower case, without a final dot and brackets; an address as
+// netip prints it.
 func allowedForm(name string) string {
 	name = strings.ToLower(strings.TrimRight(name, "."))
 	if inner, ok := strings.CutPrefix(name, "["); ok {
@@ -19,12 +20,14 @@ func allowedForm(name string) string {
 	return name
 }
 
+// isAddress reports whether a form is an address.
 func isAddress(form string) bool {
 	_, err := netip.ParseAddr(form)
 	return err == nil
 }
 
-// spellings are the forms in which a name is compared with what denies it. Some resolver takes it for each of them.
+// spellings returns the forms in which a name is compared with rules that deny.
+// For each of them some resolver returns the same host.
 func spellings(name string) []string {
 	forms := []string{allowedForm(name)}
 	if a, err := netip.ParseAddr(forms[0]); err == nil {
@@ -39,17 +42,18 @@ func spellings(name string) []string {
 	return forms
 }
 
-// nat64 is the prefix under which a network translates IPv4 addresses (RFC 6052 section 2.1).
+// nat64 is the prefix for translated IPv4 addresses (RFC 6052 section 2.1).
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// addressForms are the forms of an address: itself, the IPv4 address that it stands for, and, of this machine's, the others.
+// addressForms returns the forms of an address: itself, the IPv4 address inside
+// it, and all others if it is one of this machine.
 func addressForms(a netip.Addr) []string {
 	a = a.WithZone("").Unmap()
 	forms := []string{a.String()}
 	if raw := a.As16(); nat64.Contains(a) {
 		forms = append(forms, netip.AddrFrom4([4]byte(raw[12:])).String())
 	}
-	if a.IsLoopback() || a.IsUnspecified() { // a connection to 0.0.0.0 or :: is one to this machine
+	if a.IsLoopback() || a.IsUnspecified() { // a connection to 0.0.0.0 or :: reaches this machine
 		forms = append(forms, "localhost")
 	}
 	if a.IsUnspecified() {
@@ -58,8 +62,9 @@ func addressForms(a netip.Addr) []string {
 	return forms
 }
 
-// oldAddress reads the forms of an IPv4 address that inet_aton(3) knows, and with it the resolvers of most systems: one to
-// four numbers, decimal, octal or hexadecimal, of which the last fills what is left.
+// oldAddress parses the forms of IPv4 addresses that inet_aton(3) and most
+// resolvers accept: one to four numbers, decimal, octal or hexadecimal, of
+// which the last fills the remaining bytes.
 func oldAddress(name string) (netip.Addr, bool) {
 	parts := strings.Split(name, ".")
 	if len(parts) > 4 {

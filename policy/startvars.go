@@ -9,22 +9,22 @@ import (
 	"ptyctl/term"
 )
 
-// startVars make programs load or run what a file says that they name; they count where programs are ruled, besides
-// loadedVars.
+// startVars make programs load or run the file that they name. They are
+// refused, in addition to loadedVars, if there are rules for programs.
 var startVars = set(
 	"HOME XDG_DATA_HOME GLIBC_TUNABLES RUBYPATH NVIM_APPNAME LESS MANPATH GROFF_COMMAND_PREFIX GIO_EXTRA_MODULES AWKPATH AWKLIBPATH TCL_LIBRARY R_HOME SCREENRC TMUX_TMPDIR MAILRC PYTHONPLATLIBDIR PYTHONEXECUTABLE GUILE_LOAD_PATH ERL_ZFLAGS DOTNET_STARTUP_HOOKS PERL_MM_OPT VISUAL_EDITOR SUDO_COMMAND ARGV0 PKG_CONFIG CC CXX CPP AR AS NODE_REPL_EXTERNAL_MODULE OCAMLRUNPARAM CAML_LD_LIBRARY_PATH histchars ALSA_CONFIG_PATH LV2_PATH",
 )
 
-// ruled reports whether the programs of this machine are.
+// ruled reports whether there are rules for the programs of this machine.
 func (p *Policy) ruled() bool { return len(p.programs)+len(p.denyPrograms) > 0 }
 
-// variable judges NAME=value for a program of this machine: where programs are ruled, none may be set that chooses what
-// is run.
+// variable judges NAME=value for a program of this machine. If there are rules
+// for programs, a variable must not change which program runs.
 func (p *Policy) variable(text string) error {
 	name, value, _ := strings.Cut(text, "=")
 	name = strings.TrimSuffix(name, "+") // NAME+=value of a shell
 	switch {
-	case name == "PATH" && value == os.Getenv("PATH"): // as it is
+	case name == "PATH" && value == os.Getenv("PATH"): // unchanged
 		return nil
 	case loads(name), startVars[name]:
 		return &denial{
@@ -38,7 +38,7 @@ func (p *Policy) variable(text string) error {
 	return nil
 }
 
-// variables returns what judges the variables that a line or a call sets.
+// variables returns a function that judges the variables of a line or a call.
 func (p *Policy) variables(a term.Action) func(text string) error {
 	if a.Protocol != local || !p.ruled() {
 		return p.commands.assignment
@@ -51,7 +51,8 @@ func (p *Policy) variables(a term.Action) func(text string) error {
 	}
 }
 
-// programsOf returns what judges the programs of a line, one call for each command in it; nil: nothing does.
+// programsOf returns a function that judges the programs of a line, called once
+// for each command; nil if there are no rules.
 func (p *Policy) programsOf(a term.Action) func(words []word) error {
 	if a.Protocol != local || !p.ruled() {
 		return nil
@@ -62,7 +63,7 @@ func (p *Policy) programsOf(a term.Action) func(words []word) error {
 		if seen++; strings.ContainsAny(name, "/"+string(os.PathSeparator)) && !filepath.IsAbs(name) {
 			relative = name
 		}
-		if relative != "" && seen > 1 { // what runs before it, or runs it, can be in another folder
+		if relative != "" && seen > 1 { // an earlier command may change the folder
 			return &denial{
 				rule:    p.programRule(),
 				part:    relative,
@@ -83,7 +84,8 @@ func (p *Policy) programsOf(a term.Action) func(words []word) error {
 	}
 }
 
-// renames reports whether a command runs another under a name that it is not called by: exec -a, env --argv0.
+// renames reports whether a command runs another under a different name: exec
+// -a, env --argv0.
 func renames(words []word) bool {
 	switch program(words[0].text) {
 	case "exec":
@@ -97,14 +99,15 @@ func renames(words []word) bool {
 	return false
 }
 
-// started judges the program that an open of a local session starts, and returns its file: the one that was judged.
+// started judges the program that an open of a local session starts, and
+// returns the path of the judged file.
 func (p *Policy) started(a term.Action) (path string, err error) {
 	if a.Verb != term.VerbOpen || a.Target == nil || a.Target.Protocol != local || !p.ruled() ||
 		len(a.Target.Local.Argv) == 0 {
 		return "", nil
 	}
 	path, err = p.program(a.Target.Local.Argv[0], a.Dir, true)
-	if path == "" && err == nil { // a word that shells know: no file has that name
+	if path == "" && err == nil { // a builtin of shells, for which there is no file
 		return "", &denial{rule: p.programRule(), part: cut(a.Target.Local.Argv[0]), why: "there is no such program"}
 	}
 	return path, err

@@ -6,9 +6,11 @@ import (
 	"strings"
 )
 
-// Where commands have to be allowed, a program that runs others is looked through only if it is called in a form that each of
-// its versions reads alike: every option by itself, from a closed list, with its value as the next word or, of a long one,
-// behind =. Whatever else it is given is denied, because the command could begin elsewhere than the rules believe.
+// If commands need permission, a program that runs others is accepted only in a
+// form that all its versions read alike: each option separate and from a closed
+// list, with its value as the next word or, for a long option, after =. Any
+// other argument is denied, because the inner command could begin at another
+// word than the rules assume.
 var strictRunners = map[string]runner{
 	"chronic": {},
 	"command": {flags: "pvV"},
@@ -26,7 +28,8 @@ var strictRunners = map[string]runner{
 	"xargs":   {flags: "0rtx", valued: "nPLsdEaI", long: []string{"null", "no-run-if-empty", "verbose", "exit", "max-args=", "max-procs=", "max-chars=", "delimiter=", "arg-file="}},
 }
 
-// strict denies a call of a program that runs others if it is not in its plain form.
+// strict denies a call of a program that runs others, unless it has the plain
+// form.
 func (r *reader) strict(name string, args []word) error {
 	_, runs := runnerNamed(name)
 	switch {
@@ -47,8 +50,9 @@ func (r *reader) strict(name string, args []word) error {
 	return nil
 }
 
-// strictly takes the options of the closed list away, and denies any other before a runner's command. replace is what xargs
-// replaces in the command; empty: nothing.
+// strictly removes the options of the closed list and denies all others before
+// a runner's command. replace is the text that xargs replaces in the command;
+// empty: none.
 func strictly(name string, args []word) (rest []word, replace string, err error) {
 	run, ok := strictRunners[name]
 	if !ok {
@@ -65,7 +69,7 @@ func strictly(name string, args []word) (rest []word, replace string, err error)
 			assigned = true
 		case text == "" || text[0] != '-' && text[0] != '+':
 			return strictRest(name, args[i:], replace)
-		case assigned: // no option any more
+		case assigned: // no more options
 			return nil, "", strictOption(name, text, run)
 		case text == "--":
 			return strictRest(name, args[i+1:], replace)
@@ -88,7 +92,8 @@ func strictly(name string, args []word) (rest []word, replace string, err error)
 	return nil, replace, nil
 }
 
-// strictRest is what stands behind a runner's options. ssh takes options behind the host, too.
+// strictRest returns the words after a runner's options. ssh accepts options
+// after the host, too.
 func strictRest(name string, rest []word, replace string) ([]word, string, error) {
 	if name == "ssh" && len(rest) > 1 && strings.HasPrefix(rest[1].text, "-") {
 		return nil, "", outside("an option of ssh behind the host", "write it before the host")
@@ -96,9 +101,11 @@ func strictRest(name string, rest []word, replace string) ([]word, string, error
 	return rest, replace, nil
 }
 
-// plainValue is the value of an option that is joined to its letter: -n1, -oL, -k5s.
+// plainValue matches the value of an option that is joined to its letter: -n1,
+// -oL, -k5s.
 var plainValue = regexp.MustCompile(`^[A-Z0-9][A-Za-z0-9.]{0,15}$`)
 
+// strictOption returns the denial of an option that is not in the closed list.
 func strictOption(name, text string, run runner) error {
 	var known []string
 	for _, l := range run.flags + run.valued {
@@ -114,8 +121,10 @@ func strictOption(name, text string, run runner) error {
 	return outside(name+" "+cut(text), instead)
 }
 
-// strictShell denies what is no plain call of a shell: options, then -c and its script, or a script file. shellOptions reads
-// options as most shells do, but not all: in zsh -c -oNAME the next word is the script, in dash -c -s the input is.
+// strictShell denies every call of a shell except: options, then -c and its
+// script, or a script file. Most shells read options as shellOptions does, but
+// not all: in zsh -c -oNAME the next word is the script, in dash -c -s the
+// input is.
 func strictShell(name string, args []word) error {
 	i := 0
 	for i < len(args) && (strictShellOptions.MatchString(args[i].text) || slices.Contains(harmlessLong, args[i].text) && name != "fish") {
@@ -142,7 +151,8 @@ func strictShell(name string, args []word) error {
 	return nil
 }
 
-// strictShellOptions are -e, -u, -x, -l and -i, alone, together, and with -c as the last.
+// strictShellOptions matches -e, -u, -x, -l and -i, alone or together, and with
+// -c as the last.
 var strictShellOptions = regexp.MustCompile(`^-[euxli]{0,5}c?$`)
 
 // strictSu accepts su [-] [USER] -c LINE.
@@ -162,10 +172,12 @@ func strictSu(args []word) error {
 	return outside("su with such arguments", "write su [-] USER -c LINE")
 }
 
-// strictPlaceholder is what xargs -I may look for: nothing that the printed form of a word holds by itself.
+// strictPlaceholder matches the text that xargs -I may replace: it must not
+// occur in the printed form of other words.
 var strictPlaceholder = regexp.MustCompile(`^(?:\{\}|%|@|_|[A-Z_]{2,16})$`)
 
-// strictFind denies arguments of find(1) that may become an action, and actions without a clear end.
+// strictFind denies arguments of find(1) that may become an action, and actions
+// without a clear end.
 func strictFind(args []word) error {
 	for i := 0; i < len(args); i++ {
 		a := args[i]

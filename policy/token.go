@@ -7,7 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// readToken reads one word. Its quotes and backslashes are taken away; what is left is text, file patterns and a tilde.
+// readToken parses one word. It removes quotes and backslashes; text, file
+// patterns and a tilde remain.
 func readToken(w *syntax.Word) (*token, error) {
 	t := &token{}
 	for i, p := range w.Parts {
@@ -39,9 +40,9 @@ func readToken(w *syntax.Word) (*token, error) {
 	return t, nil
 }
 
-// decoded is what $'...' stands for.
+// decoded returns the text of $'...'.
 func decoded(text string) (string, error) {
-	// Not nil: all calls without a configuration would share one, and write to it.
+	// Not nil: all calls without a configuration share one, and write to it.
 	text, _, err := expand.Format(&expand.Config{}, text, nil)
 	if err != nil || strings.ContainsFunc(text, isControl) {
 		return "", outside("$'...' with such characters", "use '...'")
@@ -49,9 +50,11 @@ func decoded(text string) (string, error) {
 	return text, nil
 }
 
+// isControl reports whether c is a control character that a printed line must
+// not contain.
 func isControl(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
 
-// expansion is the denial of what a shell replaces by something that is not known here.
+// expansion returns the denial of an expansion with an unknown result.
 func expansion(p syntax.WordPart) error {
 	switch p := p.(type) {
 	case *syntax.ParamExp:
@@ -81,7 +84,7 @@ func expansion(p syntax.WordPart) error {
 	return outside("this expansion", "write out what it stands for, in single quotes")
 }
 
-// quoted adds what stands between double quotes.
+// quoted adds the content of double quotes.
 func (t *token) quoted(q *syntax.DblQuoted) error {
 	if q.Dollar {
 		return outside(`$"..."`, `use "..."`)
@@ -135,7 +138,8 @@ func (t *token) bare(text string, first bool) error {
 	return nil
 }
 
-// bracket returns the length of the set of characters that text begins with, or 1 if it is a bracket and no set.
+// bracket returns the length of the set of characters at the start of text, or
+// 1 if the bracket starts no set.
 func bracket(text string) (int, error) {
 	end := strings.IndexByte(text, ']')
 	if end < 0 {

@@ -5,21 +5,22 @@ import (
 	"strings"
 )
 
-// The closed grammar: what a line may be if it has to be allowed, and what print writes. Each node holds only what every
-// shell reads alike once it is printed.
+// The closed grammar, for lines that need permission. print writes it. Each
+// node holds only constructs that all shells read alike after printing.
 type (
-	// A list is pipelines, each joined to the one before by its operator.
+	// A list is a sequence of pipelines; each has the operator before it.
 	list []pipeline
 
-	// A pipeline is commands, the output of each of which is the input of the next.
+	// A pipeline is a sequence of commands; the output of each is the input of the
+	// next.
 	pipeline struct {
 		joined   string // "", ";", "&&" or "||"
 		negated  bool
 		commands []*simple
 	}
 
-	// A simple command (POSIX Shell Command Language, 2.9.1) is a program and its arguments, with variables that are set
-	// for it alone and with files in place of its input and output.
+	// A simple command (POSIX Shell Command Language, 2.9.1) is a program and its
+	// arguments, with variables that are set only for it, and with redirections.
 	simple struct {
 		assigns []assign
 		words   []*token
@@ -39,25 +40,26 @@ type (
 		copied int
 	}
 
-	// A token is one word: literal text, except for the parts that are file patterns, and a tilde before all of them.
+	// A token is one word: literal text, except for file patterns and a leading
+	// tilde.
 	token struct {
-		home  bool // it begins with ~, which is the home folder
+		home  bool // begins with ~, the home folder
 		parts []part
 	}
 
 	part struct {
 		text    string
-		pattern bool // *, ? or [...], which the shell replaces by names of files
+		pattern bool // *, ? or [...], which the shell expands to file names
 	}
 )
 
-// literalToken is the word that text is.
+// literalToken returns the token for literal text.
 func literalToken(text string) *token { return &token{parts: []part{{text: text}}} }
 
-// set makes the token literal text.
+// set replaces the token by literal text.
 func (t *token) set(text string) { *t = *literalToken(text) }
 
-// add appends a part, joined to a literal one before it.
+// add appends a part. It is joined to a literal part before it.
 func (t *token) add(p part) {
 	if n := len(t.parts); n > 0 && !p.pattern && !t.parts[n-1].pattern {
 		t.parts[n-1].text += p.text
@@ -66,12 +68,12 @@ func (t *token) add(p part) {
 	t.parts = append(t.parts, p)
 }
 
-// hasPattern reports whether the shell looks for files in place of the token.
+// hasPattern reports whether the shell expands the token to file names.
 func (t *token) hasPattern() bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool { return p.pattern })
 }
 
-// literal returns the token's text, if that is all there is to it.
+// literal returns the token's text if it has no other parts.
 func (t *token) literal() (string, bool) {
 	switch {
 	case t.home || t.hasPattern():
@@ -82,7 +84,8 @@ func (t *token) literal() (string, bool) {
 	return t.parts[0].text, true
 }
 
-// word is the token as the rules see it: a hole for each part that the shell replaces.
+// word returns the token as the rules see it, with a hole for each part that
+// the shell expands.
 func (t *token) word() word {
 	var b strings.Builder
 	w := word{from: t}

@@ -1,7 +1,8 @@
 package policy
 
-// steering are more of the variables that make a shell or a program run what they name: the tables of commands, aliases and
-// hooks of shells, and the settings of programs that start others.
+// steering holds more variables that make a shell or program run their values:
+// for example the tables of commands, aliases and hooks of shells, and the
+// settings of programs that start others.
 var steering = set(`
 	BASH_CMDS BASH_ALIASES PROMPT_DIRTRIM EXECIGNORE HISTCMD
 

@@ -2,21 +2,23 @@ package policy
 
 import "strings"
 
-// hole stands in a text for what is not known: a variable, what a substitution puts out, what a glob finds. It is any
-// string. NUL cannot be part of a command.
+// hole stands for unknown text: a variable, the output of a substitution, or
+// the result of a file pattern. It may be any string. NUL cannot be part of a
+// command, so it is free for this use.
 const hole = '\x00'
 
-// A wildcard is a pattern: * is any text, with line ends, and ? is one character. A last " *" may be missing as a whole, so
-// that "ls *" is also ls alone.
+// A wildcard is a pattern: * matches any text, including line ends, and ? one
+// character. A final " *" may be missing, so that "ls *" also matches ls alone.
 type wildcard struct {
 	full   []rune
-	short  []rune // full without its last " *"; nil: it has none
+	short  []rune // full without its final " *"; nil: it has none
 	parts  []wildcard
 	text   string // full
-	prefix string // what both begin with, up to the first * or ?
-	plain  bool   // there is none
+	prefix string // common start of both, up to the first * or ?
+	plain  bool   // without * and ?
 }
 
+// newWildcard parses a pattern for a whole command.
 func newWildcard(pattern string) wildcard {
 	w := newPart(pattern)
 	fields := strings.Fields(pattern)
@@ -27,6 +29,8 @@ func newWildcard(pattern string) wildcard {
 	return w
 }
 
+// newPart parses a pattern for one word, in which a final " *" has no special
+// meaning.
 func newPart(pattern string) wildcard {
 	w := wildcard{full: []rune(pattern), text: pattern, prefix: pattern, plain: true}
 	if i := strings.IndexAny(pattern, "*?"); i >= 0 {
@@ -39,7 +43,8 @@ func newPart(pattern string) wildcard {
 	return w
 }
 
-// begins reports whether text, up to its first hole, begins as the pattern does: most patterns are out of the question then.
+// begins reports whether the start of text, up to its first hole, fits the
+// pattern. It quickly excludes most patterns.
 func (w wildcard) begins(text string) bool {
 	known := strings.IndexByte(text, hole)
 	if known < 0 || known >= len(w.prefix) {
@@ -48,7 +53,7 @@ func (w wildcard) begins(text string) bool {
 	return text[:known] == w.prefix[:known]
 }
 
-// may reports whether the text can be one that the pattern matches, whatever its holes are.
+// may reports whether the pattern matches the text for some value of its holes.
 func (w wildcard) may(text string) bool {
 	if !w.begins(text) {
 		return false
@@ -56,7 +61,8 @@ func (w wildcard) may(text string) bool {
 	return run(w.full, text, true) || w.short != nil && run(w.short, text, true)
 }
 
-// must reports whether the pattern matches the text whatever its holes are: a hole is matched by * alone.
+// must reports whether the pattern matches the text for every value of its
+// holes: only * matches a hole.
 func (w wildcard) must(text string) bool {
 	if w.plain {
 		return text == w.text
@@ -67,12 +73,14 @@ func (w wildcard) must(text string) bool {
 	return run(w.full, text, false) || w.short != nil && run(w.short, text, false)
 }
 
-// literal reports whether the pattern is nothing but text, and which.
+// literal returns the text of a pattern without wildcards, and whether it is
+// one.
 func (w wildcard) literal() (string, bool) {
 	return w.text, w.plain
 }
 
-// run follows all ways at a time through the pattern: its cost is the product of the lengths, whatever they hold.
+// run follows all paths through the pattern at the same time, so its cost is at
+// most the product of the two lengths.
 func run(pattern []rune, text string, may bool) bool {
 	if !strings.ContainsRune(text, hole) && !strings.ContainsAny(string(pattern), "*?") {
 		return string(pattern) == text
@@ -86,7 +94,7 @@ func run(pattern []rune, text string, may bool) bool {
 		for i, here := range at {
 			switch {
 			case !here:
-			case c == hole && may: // some string leads to each place from here on
+			case c == hole && may: // some value of the hole leads to each later position
 				for j := i; j < len(next); j++ {
 					next[j] = true
 				}
@@ -107,7 +115,7 @@ func run(pattern []rune, text string, may bool) bool {
 	return at[len(pattern)]
 }
 
-// skipStars adds the places that are reached by taking a star for nothing.
+// skipStars adds the positions that are reached if a star matches nothing.
 func skipStars(pattern []rune, at []bool) {
 	for i, c := range pattern {
 		if at[i] && c == '*' {

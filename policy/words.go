@@ -6,22 +6,23 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A word is one argument as a command will get it, as far as that can be known.
+// A word is one argument of a command after expansion, as far as it is known.
 type word struct {
 	text  string // with holes
-	multi bool   // it may become several words, or none
-	tilde bool   // it begins with a ~ that the shell replaces
-	cut   int    // what follows this many bytes of text is unknown; 0: nothing
-	from  *token // closed grammar: where it stands in the line; nil: nowhere
+	multi bool   // it may expand to several words, or to none
+	tilde bool   // it begins with a ~ that the shell expands
+	cut   int    // text after this many bytes is unknown; 0: none
+	from  *token // closed grammar: its token in the line; nil: none
 }
 
-// literal reports whether nothing of the word is open.
+// literal reports whether all of the word is known.
 func (w word) literal() bool { return !w.multi && !w.tilde && !strings.ContainsRune(w.text, hole) }
 
-// plainWord is the word that text is, with nothing open.
+// plainWord returns the word for literal text.
 func plainWord(text string) word { return word{text: text} }
 
-// readWord says what a shell makes of w. What shells read in different ways is a hole, or has been refused before.
+// readWord returns the expansion of w by a shell. Parts that shells expand
+// differently are holes, or were refused before.
 func readWord(w *syntax.Word) word {
 	if w == nil {
 		return word{}
@@ -42,7 +43,7 @@ func readWord(w *syntax.Word) word {
 			readQuoted(&b, p)
 			for _, inner := range p.Parts {
 				if x, ok := inner.(*syntax.ParamExp); ok && x.Param != nil && (x.Param.Value == "@" || x.Index != nil) {
-					out.multi = true // "$@" is as many words as there are arguments
+					out.multi = true // "$@" expands to as many words as there are arguments
 				}
 			}
 		default:
@@ -79,7 +80,7 @@ func opensBrace(w *syntax.Word) bool {
 	return depth > 0
 }
 
-// open makes all from here to the end of the word unknown.
+// open marks the rest of the word as unknown.
 func (w *word) open(b *strings.Builder) {
 	b.WriteRune(hole)
 	w.multi = true
@@ -88,12 +89,13 @@ func (w *word) open(b *strings.Builder) {
 	}
 }
 
-// bare adds unquoted text: without its backslashes, and with holes where a shell looks for files.
+// bare adds unquoted text without its backslashes, and with holes for file
+// patterns.
 func (w *word) bare(b *strings.Builder, text string, first bool) {
-	if b.Len() == 0 && strings.HasPrefix(text, "~") { // first, or behind empty quotes
+	if b.Len() == 0 && strings.HasPrefix(text, "~") { // at the start, or after empty quotes
 		w.tilde = true
 	}
-	if strings.Contains(strings.ReplaceAll(text, "{}", ""), "{") { // braces make several words, in most shells
+	if strings.Contains(strings.ReplaceAll(text, "{}", ""), "{") { // braces expand to several words in most shells
 		b.WriteRune(hole)
 		w.multi = true
 		return
@@ -104,7 +106,7 @@ func (w *word) bare(b *strings.Builder, text string, first bool) {
 			switch i++; {
 			case i == len(text) || text[i] == '\n':
 			case strings.IndexByte(fishEscapes, text[i]) >= 0:
-				b.WriteRune(hole) // with what may belong to it
+				b.WriteRune(hole) // including the text that may belong to it
 				for i+1 < len(text) && isAlphanumeric(text[i+1]) {
 					i++
 				}
@@ -134,6 +136,7 @@ func (w *word) bare(b *strings.Builder, text string, first bool) {
 // fishEscapes stand behind a backslash, without quotes, for a character of another kind in fish, such as a line end.
 const fishEscapes = "abefnrtvxXuUc01234567"
 
+// isAlphanumeric reports whether c may be part of a variable's name.
 func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
@@ -186,6 +189,7 @@ func shown(words []word) string {
 // maxShown is how much of a command a denial repeats, in runes.
 const maxShown = 120
 
+// cut shortens text for a message.
 func cut(text string) string {
 	if r := []rune(text); len(r) > maxShown {
 		return string(r[:maxShown]) + "…"

@@ -6,16 +6,18 @@ import (
 	"strings"
 )
 
-// program is the name by which a command is known here, whatever folder it is called from.
+// program returns the name of a command without its folder.
 func program(text string) string {
 	name := path.Base(strings.ReplaceAll(text, `\`, "/"))
 	return strings.TrimSuffix(strings.ToLower(name), ".exe")
 }
 
-// family is a program's name without the version at its end: python3.12, lua5.4.
+// family returns a program's name without a version at the end, for example
+// python for python3.12 and lua for lua5.4.
 func family(name string) string { return strings.TrimRight(name, "0123456789.-") }
 
-// unwrap finds what a command runs. It returns nil if that is nothing, and notes in c what cannot be seen.
+// unwrap finds the commands that a command runs. It returns nil if there are
+// none, and records in c which effects cannot be judged.
 func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 	name, args := program(c.words[0].text), c.words[1:]
 	if strings.Contains(c.words[0].text, "=") {
@@ -106,12 +108,14 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 	return nil, nil
 }
 
-// harmless reports whether all that is asked of an interpreter is who it is.
+// harmless reports whether an interpreter is only asked for its version or
+// help.
 func harmless(args []word) bool {
 	return len(args) == 1 && slices.Contains([]string{"--version", "-V", "-v", "--help", "-h", "-version"}, args[0].text)
 }
 
-// hasBuiltinOption reports whether a shell's builtin is given an option by which it runs a command.
+// hasBuiltinOption reports whether a shell's builtin has an option by which it
+// runs a command.
 func hasBuiltinOption(name string, args []word) bool {
 	for _, letter := range builtinRuns[name] {
 		if slices.ContainsFunc(args, isOption(byte(letter))) {
@@ -121,10 +125,12 @@ func hasBuiltinOption(name string, args []word) bool {
 	return false
 }
 
-// sets reports whether an argument gives something a value: hash ls=/bin/rm of zsh.
+// sets reports whether an argument assigns a value, for example hash ls=/bin/rm
+// in zsh.
 func sets(a word) bool { return strings.Contains(a.text, "=") || !a.literal() }
 
-// isOption returns a test for a cluster of short options with that letter, or for what could be one.
+// isOption returns a test for a cluster of short options with the letter. Words
+// with unknown text may be such a cluster.
 func isOption(letter byte) func(word) bool {
 	return func(w word) bool {
 		return w.multi || strings.HasPrefix(w.text, string(hole)) ||
@@ -133,7 +139,8 @@ func isOption(letter byte) func(word) bool {
 	}
 }
 
-// options takes a runner's options away. It fails on what it does not know: the command could begin anywhere then.
+// options removes a runner's options. It fails for an unknown option, because
+// the command could then begin at any word.
 func (run runner) options(name string, args []word) (rest []word, used string, err error) {
 	for len(args) > 0 {
 		w := args[0]
@@ -144,10 +151,10 @@ func (run runner) options(name string, args []word) (rest []word, used string, e
 		switch {
 		case text == "--":
 			return args[1:], used, nil
-		case text == "-": // env's -i, and a prefix of commands in zsh
+		case text == "-": // option -i of env, and a prefix of commands in zsh
 			args = args[1:]
 			continue
-		case run.digits && strings.HasPrefix(text, "+") && strings.Trim(text[1:], "0123456789") == "": // of csh
+		case run.digits && strings.HasPrefix(text, "+") && strings.Trim(text[1:], "0123456789") == "": // csh
 			args = args[1:]
 			continue
 		case len(text) < 2 || text[0] != '-':
@@ -155,7 +162,7 @@ func (run runner) options(name string, args []word) (rest []word, used string, e
 				args = args[1:]
 				continue
 			}
-			if run.assigns && strings.Contains(text, "=") { // env(1) takes any name that is not empty
+			if run.assigns && strings.Contains(text, "=") { // env(1) accepts every name that is not empty
 				return nil, "", unreadable(name + " may take " + cut(text) + " for a variable, and what follows for the command")
 			}
 			return args, used, nil
@@ -197,10 +204,13 @@ func (run runner) options(name string, args []word) (rest []word, used string, e
 	return nil, used, nil
 }
 
+// unknownOption returns the denial of an option that a runner is not known to
+// have.
 func unknownOption(name, option string) error {
 	return unreadable(name + " " + cut(option) + " is not known to the policy, so what it runs is not known either")
 }
 
+// isAssignment reports whether text has the form NAME=value.
 func isAssignment(text string) bool {
 	name, _, ok := strings.Cut(text, "=")
 	return ok && name != "" && strings.IndexFunc(name, func(c rune) bool {
@@ -208,11 +218,12 @@ func isAssignment(text string) bool {
 	}) < 0
 }
 
+// unwrapRunner judges the command of a runner, after its options and operands.
 func (r *reader) unwrapRunner(c *command, run runner, name string, args []word, in input) (func() error, error) {
 	if name == "xargs" {
 		return r.unwrapXargs(run, args)
 	}
-	for _, a := range args { // what it cannot be seen through with
+	for _, a := range args { // options with effects that cannot be judged
 		if strings.HasPrefix(a.text, "-") && len(a.text) > 1 && a.text[1] != '-' &&
 			strings.IndexByte(run.opaque, a.text[1]) >= 0 {
 			c.opaque = name + " " + a.text[:2] + " runs what is not seen here"
@@ -253,7 +264,7 @@ func (r *reader) unwrapRunner(c *command, run runner, name string, args []word, 
 		}
 	}
 	rest = rest[run.skip:]
-	if name == "ssh" { // which takes options after the host, too
+	if name == "ssh" { // accepts options after the host, too
 		if rest, _, err = run.options(name, rest); err != nil || len(rest) == 0 {
 			return nil, err
 		}
@@ -274,13 +285,13 @@ func (r *reader) unwrapRunner(c *command, run runner, name string, args []word, 
 	return func() error { return r.script(strings.Join(line, " ")) }, nil
 }
 
-// unwrapShell finds the script of a shell.
+// unwrapShell judges the script of a shell.
 func (r *reader) unwrapShell(c *command, name string, args []word, in input) (func() error, error) {
 	script, args, err := shellOptions(name, args)
 	switch {
 	case err != nil:
 		return nil, err
-	case script && len(args) == 0: // an error of its own
+	case script && len(args) == 0: // the shell itself reports an error
 	case script:
 		return r.scriptIn(name+" -c", args[0])
 	case len(args) > 0:
@@ -293,7 +304,8 @@ func (r *reader) unwrapShell(c *command, name string, args []word, in input) (fu
 	return nil, nil
 }
 
-// shellOptions takes a shell's options away, and reports whether -c was one of them.
+// shellOptions removes a shell's options, and reports whether -c was one of
+// them.
 func shellOptions(name string, args []word) (script bool, rest []word, err error) {
 	for ; len(args) > 0; args = args[1:] {
 		text := args[0].text
@@ -323,12 +335,12 @@ func shellOptions(name string, args []word) (script bool, rest []word, err error
 	return script, nil, nil
 }
 
-// harmlessLong are the long options of shells that name no file.
+// harmlessLong holds the long options of shells that do not name a file.
 var harmlessLong = strings.Fields(
 	"--login --norc --noprofile --posix --restricted --verbose --noediting --private --no-config --no-rcs --version --help",
 )
 
-// scriptIn judges the script that a command gets as one word.
+// scriptIn judges a script that is one word of a command.
 func (r *reader) scriptIn(name string, w word) (func() error, error) {
 	if strings.ContainsRune(w.text, hole) || w.multi || w.tilde {
 		return nil, unreadable("the line that " + name + " runs is not known before it runs")
