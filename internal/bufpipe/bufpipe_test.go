@@ -36,7 +36,7 @@ func TestBothSidesWriteFirst(t *testing.T) {
 	}
 }
 
-// TestAllBytesInOrder pushes more than the limit through in odd portions.
+// TestAllBytesInOrder sends more than the limit in pieces of odd sizes.
 func TestAllBytesInOrder(t *testing.T) {
 	for _, limit := range []int{0, 1, 7, 4096} {
 		a, b := bufpipe.New(limit)
@@ -98,7 +98,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestDeadlines checks in virtual time that a waiting call ends at the instant of its deadline, not before.
+// TestDeadlines checks in virtual time that a waiting call ends exactly at its deadline.
 func TestDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := bufpipe.New(4)
@@ -121,7 +121,8 @@ func TestDeadlines(t *testing.T) {
 	})
 }
 
-// TestDeadlineMovesUnderAWaitingCall moves a deadline later, and then lets data come first.
+// TestDeadlineMovesUnderAWaitingCall moves a deadline to a later time; then data must
+// come first.
 func TestDeadlineMovesUnderAWaitingCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := bufpipe.New(0)

@@ -6,14 +6,16 @@ import (
 	"time"
 )
 
-// New returns the two ends of a connection. What one end writes, the other reads.
+// New returns the two ends of a connection. Each end reads the data written to the other.
 //
-// limit is the most bytes that wait in each direction; a Write that finds no room waits until the peer reads, the
-// connection closes, or its deadline passes. Zero or less means no limit: a Write never waits.
+// limit is the most bytes buffered in each direction. A Write without room waits until
+// the peer reads, the connection closes, or its deadline passes. Zero or less means no
+// limit: a Write never waits.
 func New(limit int) (a, b net.Conn) {
 	return newPair(limit, "client", "server")
 }
 
+// newPair joins two ends with the given addresses.
 func newPair(limit int, aAddr, bAddr addr) (a, b *conn) {
 	ab, ba := newStream(limit), newStream(limit)
 	return &conn{in: ba, out: ab, local: aAddr, remote: bAddr}, &conn{in: ab, out: ba, local: bAddr, remote: aAddr}
@@ -25,23 +27,27 @@ type conn struct {
 	local, remote addr
 }
 
+// Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.in.read(p)
 	return n, c.opError("read", err)
 }
 
+// Write implements net.Conn. It waits until all of p is buffered.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.out.write(p)
 	return n, c.opError("write", err)
 }
 
-// CloseWrite ends the outgoing direction only, as [net.TCPConn.CloseWrite] does: the peer reads what is buffered, then io.EOF.
+// CloseWrite ends the outgoing direction only, like [net.TCPConn.CloseWrite]: the peer
+// reads the buffered data and then io.EOF.
 func (c *conn) CloseWrite() error {
 	c.out.closeWrite()
 	return nil
 }
 
-// Close ends both directions and wakes every waiting call. The peer still reads what was written before.
+// Close ends both directions and wakes every waiting call. The peer can still read the
+// data written before.
 func (c *conn) Close() error {
 	c.out.closeWrite()
 	c.in.closeRead()
@@ -65,7 +71,7 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// addr is a name: in memory there is nothing to resolve.
+// addr is the name of an end, because memory has no addresses.
 type addr string
 
 func (addr) Network() string  { return "bufpipe" }

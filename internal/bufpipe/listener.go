@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Listener is a net.Listener that is reached through its own DialContext only.
+// Listener is a net.Listener for connections made by its own DialContext.
 type Listener struct {
 	address addr
 	limit   int
@@ -17,12 +17,13 @@ type Listener struct {
 	closed    chan struct{}
 }
 
-// Listen returns a Listener whose Addr is address, for instance "router1:22". limit is that of [New].
+// Listen returns a Listener with this Addr, for example "router1:22". limit has the
+// meaning it has in [New].
 func Listen(address string, limit int) *Listener {
 	return &Listener{address: addr(address), limit: limit, backlog: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// Accept waits for the next DialContext. After Close it fails with [net.ErrClosed].
+// Accept waits for the next DialContext. After Close it returns [net.ErrClosed].
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.backlog:
@@ -32,9 +33,10 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// DialContext has the signature of [net.Dialer.DialContext] and takes its place; both arguments are ignored.
-// It waits until the connection is accepted, so a listener that nobody accepts from is a host that does not answer.
-// After Close it fails as a closed port does, with [syscall.ECONNREFUSED].
+// DialContext has the signature of [net.Dialer.DialContext] and can replace it; it
+// ignores network and address. It waits for Accept, so a listener without Accept behaves
+// like a host that does not answer. After Close it fails like a closed port, with
+// [syscall.ECONNREFUSED].
 func (l *Listener) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := newPair(l.limit, "client", l.address)
 	select {
@@ -47,7 +49,7 @@ func (l *Listener) DialContext(ctx context.Context, _, _ string) (net.Conn, erro
 	}
 }
 
-// Close ends Accept and DialContext. Connections already made live on.
+// Close ends Accept and DialContext. Existing connections stay open.
 func (l *Listener) Close() error {
 	l.closeOnce.Do(func() { close(l.closed) })
 	return nil

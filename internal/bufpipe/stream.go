@@ -9,33 +9,37 @@ import (
 	"time"
 )
 
-// stream is one direction of a pair: bytes wait in it between the writer and the reader.
+// stream is one direction of a pair: the bytes between the writer and the reader.
 type stream struct {
 	limit int // most bytes buffered; 0: no limit
 
-	// mu guards the following. changed is told of every change that a waiting call could be waiting for.
+	// mu guards the following. changed must be signaled after every change that may end a
+	// wait.
 	mu           sync.Mutex
 	changed      sync.Cond
 	buf          bytes.Buffer
-	writerDone   bool // no more bytes will come: the reader gets io.EOF after the last one
-	readerDone   bool // nobody will read: the writer gets io.ErrClosedPipe
+	writerDone   bool // the writer has ended: io.EOF follows the last byte
+	readerDone   bool // the reader has ended: the writer gets io.ErrClosedPipe
 	readExpired  deadline
 	writeExpired deadline
 }
 
-// deadline is the state of one SetReadDeadline or SetWriteDeadline. Guarded by the mutex of its stream.
+// deadline is the state of one SetReadDeadline or SetWriteDeadline. The mutex of its
+// stream guards it.
 type deadline struct {
 	timer  *time.Timer
 	passed bool
 }
 
+// newStream returns an empty stream; limit 0 means no limit.
 func newStream(limit int) *stream {
 	s := &stream{limit: limit}
 	s.changed.L = &s.mu
 	return s
 }
 
-// read waits for at least one byte. A read into no room does not wait, but reports a closed end or a passed deadline.
+// read waits for at least one byte. With an empty p it does not wait, but reports a
+// closed end or a passed deadline.
 func (s *stream) read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +88,7 @@ func (s *stream) write(p []byte) (int, error) {
 	}
 }
 
-// room returns how many of want bytes fit now. Requires s.mu.
+// room returns how many of want bytes fit now. The caller must hold s.mu.
 func (s *stream) room(want int) int {
 	if s.limit <= 0 {
 		return want
@@ -92,7 +96,7 @@ func (s *stream) room(want int) int {
 	return min(want, max(s.limit-s.buf.Len(), 0))
 }
 
-// closeWrite ends the stream after the bytes already buffered.
+// closeWrite ends the stream after the buffered bytes.
 func (s *stream) closeWrite() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +105,7 @@ func (s *stream) closeWrite() {
 	s.changed.Broadcast()
 }
 
-// closeRead discards what is buffered and refuses what is still to come.
+// closeRead discards the buffered bytes and refuses further ones.
 func (s *stream) closeRead() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +133,7 @@ func (s *stream) setDeadline(d *deadline, t time.Time) {
 	timer = time.AfterFunc(left, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		// A timer that fired while it was being replaced is no longer the one in force.
+		// A timer that fired while it was being replaced must have no effect.
 		if d.timer == timer {
 			d.passed = true
 			s.changed.Broadcast()
@@ -138,7 +142,7 @@ func (s *stream) setDeadline(d *deadline, t time.Time) {
 	d.timer = timer
 }
 
-// stop forgets the deadline. Requires the mutex of its stream.
+// stop removes the deadline. The caller must hold the mutex of its stream.
 func (d *deadline) stop() {
 	if d.timer != nil {
 		d.timer.Stop()

@@ -7,18 +7,20 @@ import (
 	"testing"
 )
 
-// A Client registers what an MCP client tells the tools in confidence: every text in auth but the method's name, the data
-// of sensitive writes, the answers to a login's questions. What else it types is no secret: its echo may be shown. Its
-// zero value is ready, for any number of goroutines.
+// A Client registers the secrets that an MCP client sends to the tools: every text in
+// auth except the method's name, the data of sensitive writes, and the answers to a
+// login's questions. Other input is not a secret, because its echo may be shown. The zero
+// value is ready, for any number of goroutines.
 type Client struct {
 	mu    sync.Mutex      // guards asked
-	asked map[string]bool // the sessions whose login waits for an answer
+	asked map[string]bool // sessions with a login that waits for an answer
 }
 
-// Call is to be called with the arguments of each call of a tool. It returns the session that they name.
+// Call must be called with the arguments of each tool call. It returns the session in
+// them.
 func (c *Client) Call(tb testing.TB, arguments string) (session string) {
 	tb.Helper()
-	// Each member by itself, because a test may give any of them a wrong type: that is for the tool to refuse.
+	// Each member is parsed separately, because a test may give any of them a wrong type.
 	var call map[string]json.RawMessage
 	_ = json.Unmarshal([]byte(arguments), &call)
 	var auth map[string]json.RawMessage
@@ -43,7 +45,7 @@ func (c *Client) Call(tb testing.TB, arguments string) (session string) {
 	return session
 }
 
-// Result is to be called with the result of each call of a tool, and the session that the call named.
+// Result must be called with the result of each tool call, and the session of the call.
 func (c *Client) Result(session, result string) {
 	var r struct {
 		Session string `json:"session_id"`
@@ -66,7 +68,7 @@ func (c *Client) Result(session, result string) {
 	c.asked[session] = r.State == "authenticating" && r.Prompt.Kind != "host_key"
 }
 
-// text is a JSON string's text, and "" of anything else.
+// text returns the text of a JSON string, or "" for any other value.
 func text(value json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(value, &s)

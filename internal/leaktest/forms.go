@@ -12,12 +12,14 @@ import (
 	"strings"
 )
 
-// depth is how often a text may be quoted: what a terminal shows is a JSON string in a tool's result, which is one in the
-// message, which a log may quote.
+// depth is how often a text may be quoted: for example, a terminal's text is a JSON
+// string in a tool's result, which is one in the message, which a log may quote.
 const depth = 3
 
-// forms returns the texts that give a secret away.
+// forms returns the texts that reveal a secret: the secret itself, and its quoted and
+// encoded forms.
 func forms(secret string) []string {
+	// The quotes are applied to each other's results, in every order.
 	all := map[string]bool{secret: true}
 	for range depth {
 		for _, text := range slices.Collect(maps.Keys(all)) {
@@ -26,7 +28,7 @@ func forms(secret string) []string {
 			}
 		}
 	}
-	// Bytes are shown as bytes once, in whatever they lie.
+	// Bytes are encoded only once, in any of the quoted forms.
 	for _, text := range append(slices.Collect(maps.Keys(all)), url.QueryEscape(secret), url.PathEscape(secret)) {
 		all[text] = true
 		for _, show := range shows {
@@ -41,6 +43,7 @@ func forms(secret string) []string {
 	return slices.Collect(maps.Keys(all))
 }
 
+// quotes are the ways in which a text is quoted, without the quotation marks.
 var quotes = []func(string) string{
 	func(s string) string { return inJSON(s, true) },
 	func(s string) string { return inJSON(s, false) },
@@ -48,6 +51,7 @@ var quotes = []func(string) string{
 	func(s string) string { return inside(strconv.QuoteToASCII(s)) },
 }
 
+// shows are the ways in which bytes are printed.
 var shows = []func([]byte) string{
 	func(b []byte) string { return fmt.Sprintf("%x", b) },
 	func(b []byte) string { return fmt.Sprintf("%X", b) },
@@ -56,6 +60,7 @@ var shows = []func([]byte) string{
 	func(b []byte) string { return strings.ReplaceAll(inside(fmt.Sprintf("%d", b)), " ", ",") },
 }
 
+// inJSON returns the text of a JSON string, with or without escaping for HTML.
 func inJSON(s string, html bool) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -66,19 +71,20 @@ func inJSON(s string, html bool) string {
 	return inside(strings.TrimSpace(b.String()))
 }
 
+// inside removes the first and the last character.
 func inside(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// within returns the digits that a text has in the base64 of something longer, of which so many bytes lie before it, modulo
-// three. A digit of which some bits are another's is none of them.
+// within returns the base64 digits of a text inside a longer one; before is the number of
+// bytes before it, modulo three. It omits digits that also encode bits of the neighbours.
 func within(e *base64.Encoding, text string, before int) string {
 	digits := e.EncodeToString(append(make([]byte, before), text...))
 	return digits[(before*8+5)/6 : (before+len(text))*8/6]
 }
 
-// join takes the line ends out of a text, and what stands for them in a quoted one: a terminal, and the lines of a file,
-// break what is too long. The race detector stays out, as of scan.
+// join removes line ends from a text, and their escapes from a quoted one, because terminals
+// and file formats break long lines. Like scan it runs without the race detector.
 //
-//go:norace
+// #go:norace
 func join(text string) string {
 	joined := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {

@@ -26,10 +26,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
-// odd has what encodings trip over.
+// odd has characters that encodings escape.
 const odd = "p <w>&\"\\\u00e9\u2028-" + Mark
 
-// searched looks for the secrets in the outputs, which are of another test program.
+// searched searches the outputs for the secrets, as those of another test program.
 func searched(t *testing.T, secrets []string, outputs ...string) Report {
 	t.Helper()
 	folder := t.TempDir()
@@ -143,7 +143,7 @@ func TestNothingElseIsFound(t *testing.T) {
 	}
 }
 
-// A secret is found in what go test has printed, too.
+// A secret in the output of go test must be found, too.
 func TestOutputOfGoTest(t *testing.T) {
 	folder := t.TempDir()
 	var k trail
@@ -158,7 +158,8 @@ func TestOutputOfGoTest(t *testing.T) {
 	if _, err := Search(folder); err == nil || !strings.Contains(err.Error(), "0 of them of go test") {
 		t.Errorf("without the output of go test: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "unit.output"), []byte("--- FAIL: got word-"+Mark+"\n"), 0o600); err != nil {
+	output := []byte("--- FAIL: got word-" + Mark + "\n")
+	if err := os.WriteFile(filepath.Join(folder, "unit.output"), output, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := Search(folder); err != nil || len(r.Leaks) != 1 || r.Leaks[0].Output != "unit.output" {
@@ -166,7 +167,7 @@ func TestOutputOfGoTest(t *testing.T) {
 	}
 }
 
-// Where nothing was to be searched, nothing was searched.
+// A search without any input must be an error.
 func TestNothingSearched(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "unit.output"), []byte("ok\n"), 0o600); err != nil {
@@ -191,7 +192,7 @@ func TestNothingSearched(t *testing.T) {
 	}
 }
 
-// A failing is a test that notes what is said of it.
+// A failing is a test that records its errors.
 type failing struct {
 	testing.TB
 	said []string
@@ -229,7 +230,7 @@ func TestSecretsThatCouldBeAnything(t *testing.T) {
 	}
 }
 
-// Any line of a key's private half gives it away, its public half does not.
+// Each line of a key's private half must count as a secret; the public half must not.
 func TestKeys(t *testing.T) {
 	_, edwards, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -277,7 +278,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestPlanted leaks, if it is told to, for TestMainFails.
+// TestPlanted leaks a secret if TestMainFails asks for it.
 func TestPlanted(t *testing.T) {
 	secret := Secret(t, "planted-"+Mark)
 	log := Log(t)
@@ -293,7 +294,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// Main fails where all tests pass but one leaks.
+// Main must fail if all tests pass but one leaks.
 func TestMainFails(t *testing.T) {
 	for _, where := range []string{"", "log", "file"} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestPlanted$")

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Main runs the tests of a package, and looks for their secrets in their outputs. It returns the status for os.Exit.
+// Main runs the tests of a package, and searches their outputs for their secrets. It
+// returns the status for os.Exit.
 func Main(m *testing.M) int {
 	folder := os.Getenv(Folder)
 	if folder == "" {
@@ -21,6 +22,7 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "leaktest:", err)
 		return 1
 	}
+	// A leak fails the run even if all tests pass.
 	status := m.Run()
 	if err := keep.close(); err != nil {
 		fmt.Fprintln(os.Stderr, "leaktest:", err)

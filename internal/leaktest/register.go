@@ -17,10 +17,11 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Mark is part of every secret but keys, so that none is a word that an output might hold by chance.
+// Mark is part of every secret except keys, so that no output contains a secret by
+// chance.
 const Mark = "1138"
 
-// Secret registers text that no output may hold, and returns it.
+// Secret registers a text that no output may contain, and returns it.
 func Secret(tb testing.TB, text string) string {
 	tb.Helper()
 	if len(join(text)) < shortest || !strings.Contains(text, Mark) {
@@ -31,7 +32,7 @@ func Secret(tb testing.TB, text string) string {
 	return text
 }
 
-// Auth registers the parts of a login that are given.
+// Auth registers the parts of a login that are not empty.
 func Auth(tb testing.TB, password, privateKey, passphrase string) {
 	tb.Helper()
 	for _, text := range []string{password, privateKey, passphrase} {
@@ -45,11 +46,12 @@ func Auth(tb testing.TB, password, privateKey, passphrase string) {
 	}
 }
 
-// A one-time code is worth nothing when its log is read, and its digits stand in any log by chance.
+// oneTimeCode matches a code that is worthless afterwards, and that may occur in any log
+// by chance.
 var oneTimeCode = regexp.MustCompile(`^\d{6}[\r\n]*$`)
 
-// Typed registers the secrets among the lines that are typed at once: those with the Mark, of which there must be one, but
-// for a one-time code.
+// Typed registers the secrets among the lines typed at once: those with the Mark. There
+// must be one, unless the text is a one-time code.
 func Typed(tb testing.TB, text string) {
 	tb.Helper()
 	var found bool
@@ -64,7 +66,8 @@ func Typed(tb testing.TB, text string) {
 	}
 }
 
-// Marked registers each word of a text, such as a configuration, that ends in a dash and the Mark.
+// Marked registers each word of a text, for example of a configuration, that ends in a
+// dash and the Mark.
 func Marked(tb testing.TB, text string) {
 	tb.Helper()
 	for _, word := range marked.FindAllString(text, -1) {
@@ -72,10 +75,11 @@ func Marked(tb testing.TB, text string) {
 	}
 }
 
+// marked matches the words for Marked.
 var marked = regexp.MustCompile(`[\w-]+-` + Mark)
 
-// Key registers each line of the private half of a key in PEM, which may be encrypted or garbled, and returns the PEM
-// text.
+// Key registers each line of the private half of a PEM key, which may be encrypted or
+// damaged, and returns the PEM text.
 func Key(tb testing.TB, pem string) string {
 	tb.Helper()
 	var body []string
@@ -84,13 +88,14 @@ func Key(tb testing.TB, pem string) string {
 			body = append(body, line)
 		}
 	}
-	// The first lines of OpenSSH's format say what it is, and the public half. That stands among the others once more.
+	// The first half of OpenSSH's format has no private part; the public half also occurs
+	// in the rest.
 	var public string
 	if signer, err := ssh.ParsePrivateKey([]byte(pem)); err == nil {
 		public = base64.StdEncoding.EncodeToString(signer.PublicKey().Marshal())
 	}
 	for i, line := range body[len(body)/2:] {
-		padding := i > 0 && len(line) < 32 // the last line may hold little else
+		padding := i > 0 && len(line) < 32 // the last line may consist of padding
 		if !padding && !strings.Contains(public, line) {
 			keep.secret(tb, line)
 		}
@@ -98,14 +103,15 @@ func Key(tb testing.TB, pem string) string {
 	return pem
 }
 
-// Output registers what the tested code has put out; name says what of the test it is.
+// Output registers an output of the tested code; name describes it.
 func Output[T ~string | ~[]byte](tb testing.TB, name string, data T) {
 	tb.Helper()
 	keep.output(tb, name, []byte(data))
 }
 
-// File registers what a file holds at the end of the test, and the others whose names begin with its own: the parts of a
-// log that was rotated, or the files of a folder if path ends in a slash. None need be there.
+// File registers the content of a file at the end of the test, and of all files with
+// names that begin with its name: for example the parts of a rotated log, or a whole
+// folder if path ends in a slash. The files may be missing.
 func File(tb testing.TB, path string) {
 	tb.Helper()
 	tb.Cleanup(func() {
@@ -117,7 +123,7 @@ func File(tb testing.TB, path string) {
 			}
 			data, err := os.ReadFile(filepath.Join(folder, e.Name()))
 			if errors.Is(err, fs.ErrPermission) {
-				continue // the tester may be nobody special, and the test about that
+				continue // the test may be about a file without permissions
 			} else if err != nil {
 				tb.Errorf("leaktest: %v", err)
 			}
@@ -126,7 +132,7 @@ func File(tb testing.TB, path string) {
 	})
 }
 
-// Writer returns a writer whose text is an output at the end of the test.
+// Writer returns a writer; its text at the end of the test is an output.
 func Writer(tb testing.TB, name string) io.Writer {
 	tb.Helper()
 	w := new(writer)
@@ -138,17 +144,19 @@ func Writer(tb testing.TB, name string) io.Writer {
 	return w
 }
 
-// Log returns a logger of all levels whose text is an output.
+// Log returns a logger for all levels; its text is an output.
 func Log(tb testing.TB) *slog.Logger {
 	tb.Helper()
 	return slog.New(slog.NewTextHandler(Writer(tb, "log"), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
+// A writer is a buffer for any number of goroutines.
 type writer struct {
 	mu  sync.Mutex // guards buf
 	buf bytes.Buffer
 }
 
+// Write implements io.Writer.
 func (w *writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

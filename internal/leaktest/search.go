@@ -6,27 +6,29 @@ import (
 	"path/filepath"
 )
 
-// A Report says what was searched, and what was found.
+// A Report is the result of a search.
 type Report struct {
 	Trails, Secrets, Outputs int
 	Bytes                    int64
 	Leaks                    []Leak
 }
 
-// A Leak is a secret in an output: the first place of each form.
+// A Leak is a secret in an output: the first occurrence of each form.
 type Leak struct {
-	Secret, Test string // and the test that named it
-	Form         string // in which it stands there
+	Secret, Test string // the secret, and the test that registered it
+	Form         string // the form found
 	Output       string
-	At           int // where it begins: the number of bytes before it
+	At           int // the number of bytes before it
 }
 
+// String describes the leak in one line.
 func (l Leak) String() string {
 	return fmt.Sprintf("%s shows the secret %q of %s, as %.80q, after %d bytes", l.Output, l.Secret, l.Test, l.Form, l.At)
 }
 
-// Search looks for the secrets of all trails in a folder in all their outputs, and in the folder's files *.output. That a
-// kind of these is missing is an error: nothing would have been searched.
+// Search searches all outputs of all trails in a folder, and the folder's files *.output,
+// for the secrets of all trails. If one of these is missing it returns an error, because
+// the search would find nothing.
 func Search(folder string) (Report, error) {
 	trails, err := filepath.Glob(filepath.Join(folder, "*.zip"))
 	if err != nil {
@@ -51,6 +53,8 @@ func Search(folder string) (Report, error) {
 	return r, err
 }
 
+// search searches the trails and texts. The secrets of every trail are looked for in all
+// of them.
 func search(trails, texts []string) (Report, error) {
 	report := Report{Trails: len(trails)}
 	tests := make(map[string]string) // by secret
@@ -60,6 +64,8 @@ func search(trails, texts []string) (Report, error) {
 		}
 	}
 	report.Secrets = len(tests)
+	// A secret may be broken over several lines, so each output is searched twice: as it
+	// is, and with its lines joined.
 	plain, joined := newIndex(), newIndex()
 	for text := range tests {
 		for _, f := range forms(text) {

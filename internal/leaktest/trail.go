@@ -13,23 +13,27 @@ import (
 	"testing"
 )
 
-// Folder is the environment variable that names the folder for the trails of several test programs.
+// Folder is the environment variable with the folder for the trails of several test
+// programs.
 const Folder = "PTYCTL_TEST_TRAIL"
 
-// secretsEntry is the last entry of a trail: a trail without it is not whole.
+// secretsEntry is the last entry of a trail: a trail without it is incomplete.
 const secretsEntry = "secrets"
 
-// A trail is a zip file with what the tests of one program have registered: an entry for each output, and the secrets.
+// A trail is a zip file with the registrations of one test program: an entry for each
+// output, and the secrets.
 type trail struct {
 	mu      sync.Mutex // guards the following
-	file    *os.File   // nil: nobody runs Main
+	file    *os.File   // nil unless Main is running
 	zip     *zip.Writer
 	count   int
-	secrets map[string]string // and the tests that named them first
+	secrets map[string]string // secrets, with the tests that registered them first
 }
 
+// keep is the trail of this test program.
 var keep trail
 
+// secret registers a secret.
 func (k *trail) secret(tb testing.TB, text string) {
 	tb.Helper()
 	k.mu.Lock()
@@ -42,6 +46,7 @@ func (k *trail) secret(tb testing.TB, text string) {
 	}
 }
 
+// output writes an output to the trail.
 func (k *trail) output(tb testing.TB, name string, data []byte) {
 	tb.Helper()
 	k.mu.Lock()
@@ -55,11 +60,11 @@ func (k *trail) output(tb testing.TB, name string, data []byte) {
 	}
 }
 
-// add writes an entry. Requires k.mu.
+// add writes an entry. The caller must hold k.mu.
 func (k *trail) add(name string, data []byte) error {
 	h := &zip.FileHeader{Name: name, Method: zip.Deflate}
 	if len(data) < 4<<10 {
-		h.Method = zip.Store // most are: to compress them would cost more time than all else here
+		h.Method = zip.Store // most are small, and compression would dominate the time
 	}
 	w, err := k.zip.CreateHeader(h)
 	if err == nil {
@@ -68,6 +73,7 @@ func (k *trail) add(name string, data []byte) error {
 	return err
 }
 
+// open creates the trail of this program in folder.
 func (k *trail) open(folder string) error {
 	f, err := os.CreateTemp(folder, strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")+"-*.zip")
 	if err != nil {
@@ -79,6 +85,7 @@ func (k *trail) open(folder string) error {
 	return nil
 }
 
+// close writes the secrets and closes the file.
 func (k *trail) close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -89,7 +96,8 @@ func (k *trail) close() error {
 	return errors.Join(err, k.zip.Close(), k.file.Close())
 }
 
-// read gives the outputs and the secrets of a trail to whoever wants them, each a function or nil.
+// read calls output for each output of a trail, or secret for each secret; the other one
+// must be nil.
 func read(path string, output func(name string, data []byte), secret func(text, test string)) error {
 	z, err := zip.OpenReader(path)
 	if err != nil {
@@ -119,6 +127,7 @@ func read(path string, output func(name string, data []byte), secret func(text, 
 	return nil
 }
 
+// content returns the bytes of an entry.
 func content(e *zip.File) ([]byte, error) {
 	r, err := e.Open()
 	if err != nil {

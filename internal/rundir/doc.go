@@ -1,9 +1,11 @@
-// Package rundir gives the processes of one user a folder where they meet: for locks, for sockets. What lies in it
-// belongs to this user and to nobody else, or it is refused.
+// Package rundir provides a folder that the processes of one user share, for locks and
+// sockets. The folder and its files must belong to this user alone; otherwise they are
+// refused.
 //
-//	dir, err := rundir.Dir()            // such as /run/user/1000/ptyctl
+//	dir, err := rundir.Dir()            // for example /run/user/1000/ptyctl
 //	leave, err := rundir.Enter(dir)     // one process at a time
 //	defer leave()
 //
-// A lock is the operating system's lock on an open file (flock(2), LockFileEx): the kernel gives it up with the process.
+// A lock is the operating system's lock on an open file (flock(2), LockFileEx): the kernel
+// releases it with the process.
 package rundir

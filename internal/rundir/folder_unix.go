@@ -12,15 +12,16 @@ import (
 	"syscall"
 )
 
-// Dir returns this user's folder: ptyctl below XDG_RUNTIME_DIR, else below /run/user/UID, else below /tmp/ptyctl-UID,
-// which is made. A runtime folder that another user owns (as su(1) may leave it in the environment) is passed over.
+// Dir returns this user's folder: ptyctl in XDG_RUNTIME_DIR, else in /run/user/UID, else
+// in /tmp/ptyctl-UID, which it creates. It skips a runtime folder of another user, which
+// su(1) may leave in the environment.
 func Dir() (string, error) {
 	uid := strconv.Itoa(os.Getuid())
 	for _, dir := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/run/user/" + uid} {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		// The name may be a link; what it leads to counts.
+		// The name may be a link; its target is checked.
 		if info, err := os.Stat(dir); err == nil && Foreign(info) == "" {
 			return filepath.Join(dir, "ptyctl"), nil
 		}
@@ -32,7 +33,8 @@ func Dir() (string, error) {
 	return filepath.Join(dir, "ptyctl"), nil
 }
 
-// Own makes the folder, and those above it, unless it is there; and checks that it is ours alone.
+// Own creates the folder and its parents unless they exist, and checks that the folder
+// belongs to this user alone.
 func Own(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -50,7 +52,8 @@ func Own(dir string) error {
 	return nil
 }
 
-// Open opens a file of ours in a folder of ours, and makes it if need be.
+// Open opens a file of this user in such a folder, and creates it if needed. It never
+// follows a symbolic link.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) { // the latter on FreeBSD
@@ -71,13 +74,13 @@ func Open(path string) (*os.File, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	// What cleans runtime folders leaves a file alone that has the sticky bit (XDG Base Directory Specification). Not
-	// every system lets a user set it on a file.
+	// Cleaners of runtime folders keep files with the sticky bit (XDG Base Directory
+	// Specification). Some systems do not let a user set it on a file.
 	_ = f.Chmod(0o600 | fs.ModeSticky)
 	return f, nil
 }
 
-// Foreign says why something is not this user's alone; empty: it is.
+// Foreign returns why something does not belong to this user alone, or "".
 func Foreign(info fs.FileInfo) string {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
@@ -91,6 +94,7 @@ func Foreign(info fs.FileInfo) string {
 	return ""
 }
 
+// kindOf returns the kind of a file for a message.
 func kindOf(info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:

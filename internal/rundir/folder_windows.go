@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Dir returns this user's folder, in the profile's local data, which is the user's alone.
+// Dir returns this user's folder, in the profile's local data, which other users cannot
+// access.
 func Dir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -18,7 +19,7 @@ func Dir() (string, error) {
 	return filepath.Join(dir, "ptyctl"), nil
 }
 
-// Own makes the folder unless it is there. Who may use it is said by the folder above, from which it inherits.
+// Own creates the folder unless it exists. It inherits the rights of the folder above.
 func Own(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -31,7 +32,7 @@ func Own(dir string) error {
 	return nil
 }
 
-// Open opens a file of ours in a folder of ours, and makes it if need be.
+// Open opens a file of this user in such a folder, and creates it if needed.
 func Open(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file; remove it", path)
@@ -39,7 +40,8 @@ func Open(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// TryLock locks f for as long as it is open, or returns ErrHeld.
+// TryLock locks f until it is closed. It returns ErrHeld if another open file has the
+// lock.
 func TryLock(f *os.File) error {
 	err := lockByte(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
@@ -48,10 +50,11 @@ func TryLock(f *os.File) error {
 	return err
 }
 
-// lock is tryLock that waits.
+// lock is TryLock that waits for the lock.
 func lock(f *os.File) error { return lockByte(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
 
-// lockByte locks one byte far beyond the content: nobody else could read what is locked.
+// lockByte locks one byte far beyond the content, because other processes cannot read
+// locked bytes.
 func lockByte(f *os.File, flags uint32) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: 1 << 30})
 }

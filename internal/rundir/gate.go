@@ -8,16 +8,19 @@ import (
 	"time"
 )
 
-// ErrHeld says that another open file has the lock.
+// ErrHeld means that another open file has the lock.
 var ErrHeld = errors.New("the file is locked")
 
-// gateWait is how long the gate is waited for. It is held for a few system calls; only a process that was stopped right
-// there, with SIGSTOP or in a debugger, keeps it longer.
+// gateWait is how long Enter waits. The gate is held for a few system calls only; a
+// process that keeps it longer was stopped there, for example by SIGSTOP or in a
+// debugger.
 const gateWait = 3 * time.Second
 
-// Enter takes the gate of the folder, which one process has at a time: for a few system calls.
+// Enter takes the gate of the folder, which only one process can have. It should be held
+// for a few system calls only; leave releases it.
 func Enter(dir string) (leave func(), err error) { return enterWithin(dir, gateWait) }
 
+// enterWithin is Enter with a limit on the wait.
 func enterWithin(dir string, limit time.Duration) (leave func(), err error) {
 	leave, err = TryEnter(dir)
 	if !errors.Is(err, ErrHeld) {
@@ -35,9 +38,9 @@ func enterWithin(dir string, limit time.Duration) (leave func(), err error) {
 	case err := <-got:
 		return entered(f, err)
 	case <-timer.C:
-		// No call of the system takes the wait back, and the descriptor must not be another file's meanwhile.
+		// The wait cannot be canceled, and the descriptor must not be reused during it.
 		go func() {
-			_ = errors.Join(<-got, f.Close()) // closing gives up the lock, if there is one
+			_ = errors.Join(<-got, f.Close()) // closing releases the lock, if any
 		}()
 		return nil, fmt.Errorf(
 			"%s was locked for %v: a process that uses it seems to be stopped; end or continue it (fuser or lsof names it)",
@@ -47,7 +50,7 @@ func enterWithin(dir string, limit time.Duration) (leave func(), err error) {
 	}
 }
 
-// TryEnter takes the gate if that needs no wait; otherwise the error is ErrHeld.
+// TryEnter is Enter without a wait; it returns ErrHeld if another process has the gate.
 func TryEnter(dir string) (leave func(), err error) {
 	f, err := Open(gatePath(dir))
 	if err != nil {
@@ -56,7 +59,7 @@ func TryEnter(dir string) (leave func(), err error) {
 	return entered(f, TryLock(f))
 }
 
-// entered closes f unless it was locked.
+// entered returns the function that releases the lock, or closes f after an error.
 func entered(f *os.File, err error) (leave func(), _ error) {
 	if err != nil {
 		_ = f.Close()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A gate that is never left is no reason to wait for ever; whoever finds it held gets in when it is left.
+// Enter must not wait without end for a stopped process, and must succeed when the gate
+// is released in time.
 func TestGate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ptyctl")
 	if err := Own(dir); err != nil {

@@ -1,13 +1,14 @@
-// Package shelltest runs lines in real shells and records what they did: the programs that ran with their exact
-// arguments, and the files that appeared or changed.
+// Package shelltest runs lines in real shells and records their effects: the programs that ran, with their
+// exact arguments, and the files that were created or changed. For example:
 //
 //	w := shelltest.NewWorld(tb)
 //	r := w.Run(tb.Context(), shell, "show 'a b' >out")
 //	// r.Ran is [["show" "a b"]], r.Files is ["out"]
 //
-// A line finds no program but recorders on its PATH, each of which writes its arguments down and does nothing. One of
-// them, Canary, is the program that nothing should ever run. The lines are hostile by purpose: as root they run as
-// nobody, and Harmful says which ones a test must not run at all.
+// The only programs on PATH are recorders, which write their arguments to a log and do nothing else. One of
+// them, Canary, must never run. The lines are hostile on purpose, so under root they run as a user without rights,
+// and a test must not run a line for which Harmful returns true.
 //
-// The package also makes such lines (Lines), and cuts a line that fails to what is needed (Minimize).
+// The package also generates such lines (Lines), and reduces a failing line to its essential parts
+// (Minimize).
 package shelltest

@@ -1,7 +1,8 @@
 package shelltest
 
-// Bypasses ran Canary under lists that allow harmless readers (echo, printf, test, [, cat, show), in one shell or
-// several. Each class has its own, and every shell is given all of them.
+// Bypasses has lines that ran Canary under rules that allow harmless readers (echo,
+// printf, test, [, cat, show), in at least one shell. Each class of mistakes has its own
+// list, and every shell gets all of them.
 var Bypasses = map[string][]string{
 	"the judge and the shell read quotes differently": {
 		`echo "${zz:-'$(canary)'}"`, "echo \"${zz:-'`canary`'}\"", `echo "${zz:-'$(canary)'$(show)}"`, "cat <<E\n${zz:-'$(canary)'}\nE", "cat <<-E\n\t${zz-'`canary`'}\n\tE",
@@ -41,7 +42,7 @@ var Bypasses = map[string][]string{
 	},
 }
 
-// Typed are lines that ran Canary when they were typed at a prompt.
+// Typed has lines that ran Canary when they were typed at a prompt.
 var Typed = []string{
 	`echo '" ; canary ; "' "!#:1"`, `echo '" ; canary ; "' "!#$"`, "echo '`canary`' \"!#:1\"", `show '$(canary)' "!#:1"`, "show '$(canary)'\rshow \"!!:1\"", "show '$(canary)'\rshow \"!$\"", "show canary\r!!:1", "show canary\r!!:$", "show canary\r!$", "show ; canary\r!!", "show canary\r^show ^^", "show '; canary'\r!?can?:1", "show 'a' !#:0 '; canary'", "show '!' ; canary", `echo "!canary"`, `echo a \!canary`, "show a #\rcanary", "show 'a\rcanary", "show \"a\rcanary", "show a\\\rcanary", "cat <<E\r$(canary)\rE", "show '!canary'", "show '!!'", `show '\!canary'`, "show \"`canary`\"", "canary\x01show ", "show a\x0ecanary",
 }

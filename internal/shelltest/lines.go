@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// payloads run Canary if a shell reads them as anything but text.
+// payloads run Canary if a shell reads them as something other than text.
 var payloads = []string{
 	"$(canary)", "`canary`", ";canary;", "\ncanary\n", "|canary", "&canary&", "a[$(canary)]", "path[1,$(canary)]", "<(canary)", ">(canary)", "=(canary)", "(canary)",
 	"*(e:'canary':)", `*(e:"canary":)`, "/*(e:'canary':)", "*(+canary)", "*(#qe:'canary':)", "a(e{'canary'})", "${zz:-$(canary)}", "$\\\n(canary)", "$(\\\ncanary)", "\\`canary\\`", "\\$(canary)",
@@ -16,7 +16,7 @@ var payloads = []string{
 	"${(e):-'$(canary)'}", "${zz:='$(canary)'}", "$[a[$(canary)]]", "$((a[$(canary)]))", "${a[$(canary)]}", "${zz@P}", "${!zz}", "<<<$(canary)", "\n'canary'\n", "'\ncanary\n'",
 }
 
-// segments are parts of words; Q stands for a payload.
+// segments are parts of words. Each Q is replaced by a payload.
 var segments = []string{
 	"a", "a1", "b", "-n", "-eq", "1", "=", "x=y", "canary", "'Q'", "'Q'", "'Q'", "'a b'", `"Q"`, `"Q"`, `"a b"`, "Q", `\Q`, `\'`, `\"`, `\ `, "\\\n", "''", `""`, "*", "?", "[ab]", "[!b]", "a*", "[^-]*", "**",
 	"~", "~/", "~+", "~-", "~root", "$'Q'", `$"Q"`, "$(show Q)", "`show Q`", "$((1+1))", "$((Q))", "$zz", "${zz}", "$HOME", "$?", "$#", "$@", "$*", "$0", "$$", "$!", "$-", "$_",
@@ -24,7 +24,8 @@ var segments = []string{
 	"<(Q)", ">(Q)", "=(Q)", "(Q)", "@(Q|a)", "!(Q)", "+(a|Q)", "*(Q)", "{Q,a}", "{a..c}", "{a,b}", "{Q}", "{", "}", "[", "]", "#", "#a", "a#", "=show", "%1", "^a", "a^b", "!a", "a!", "!", "@", ",", ":", "+", "./a", "a/b", "é", "日本", "\u200b", "\u202e", "é'Q'", `\`, "$", "|&", "%self", "a=(Q)", "a[Q]=", "{Q}>out", "\t",
 }
 
-// heads are first words: programs that are allowed, those that shells know by themselves, reserved words of all shells.
+// heads are first words of a command: allowed programs, builtins of the shells, and their
+// reserved words.
 var heads = []string{
 	"show", "show", "show", "list", "fail", "echo", "echo", "printf", "printf %d", "printf '%s\\n'", "printf -v", "printf --", "test", "test -v", "test 1 -eq", "test -n", "[", "[ -v", "[ 1 -eq", "cat", "ls", "'show'", `"show"`, `\show`, "sh\\ow", "s''how", "show\\\n",
 	"canary", "let", "exit", "shift", "unset", "read", "typeset", "declare", "export", "readonly", "local", "eval", "exec", "command", "builtin", "source", ".", ":", "trap", "alias", "set", "setenv", "hash", "wait", "jobs -x", "compgen -C", "complete -C", "enable -f", "mapfile -C", "fc -s", "history -s", "print -z", "whence", "where", "noglob", "nocorrect", "repeat 2", "foreach", "@", "onintr", "nohup", "time", "coproc", "nice", "jobs", "bg", "fg", "kill", "ulimit", "umask", "getopts", "return", "break",
@@ -32,12 +33,12 @@ var heads = []string{
 	"zz=Q", "zz='Q' show", "LC_ALL=C show", "LC_ALL='Q' show", "COLUMNS='Q' show", "LINES='Q'", "COLUMNS='path[1,$(canary)]'", "TERM=Q show", "IFS=Q", "PATH=Q show", "zz+=Q", "a[Q]=1", "a=(Q)", "zz=~Q show",
 }
 
-// redirections follow a command.
+// redirections come after a command.
 var redirections = []string{
 	">out", "> out", ">>out", ">|out", "<in", "< in", "<>out", "2>out", "2>&1", ">&2", "1>&2", "<&0", "<&-", ">&-", "&>out", "&>>out", ">&out", ">&out1", "{fd}>out", "{a['Q']}>out", ">$zz", ">'out'", `>"out"`, ">out'Q'", ">out\"Q\"", ">out*", ">~", ">/dev/null", "2>/dev/null", ">/dev/null 2>&1", "</dev/null", "<<<Q", "<<<'Q'", `<<<"Q"`, "<<E\nQ\nE\n", "<<'E'\nQ\nE\n", "<<-E\nQ\n\tE\n", "<<\\E\nQ\nE\n", "<<\"E\"\n${zz:-Q}\nE\n", "<(Q)", "> >(Q)", "< <(Q)", "9>out", "10>out", "2>!out", ">!out", ">>!out", ">&!out", "^out", "2>?out", ">out >out2", "2>>out", "|&", "&|", "&!",
 }
 
-// joints stand between commands.
+// joints come between commands.
 var joints = []string{
 	"; ",
 	";",
@@ -72,7 +73,8 @@ var joints = []string{
 	" #Q\n",
 }
 
-// simple parts are what an administrator types: they make lines that a policy may accept.
+// The simple parts are those that an administrator types. They form lines that a policy
+// may accept, so that the tests do not only compare refusals.
 var (
 	simpleSegments = []string{
 		"a",
@@ -149,13 +151,15 @@ var (
 	}
 )
 
-// Lines makes hostile lines, and plain ones. It is not safe for use by several goroutines.
+// Lines generates hostile lines, and plain ones. It must not be used by two goroutines at
+// a time.
 type Lines struct {
 	Rand  *rand.Rand
-	Seeds []string // lines that are changed in places
+	Seeds []string // known lines, of which variations are generated
 }
 
-// Next returns another line.
+// Next returns the next line: about two fifths are plain, the others are hostile, or a
+// known line with random changes.
 func (l *Lines) Next() string {
 	switch n := l.Rand.IntN(20); {
 	case n < 8:
@@ -164,7 +168,7 @@ func (l *Lines) Next() string {
 		return l.commands(heads, segments, redirections, joints, 3)
 	case n < 16 && len(l.Seeds) > 0:
 		return l.changed(l.one(l.Seeds))
-	case n < 18: // a plain one with one thing in it that is not
+	case n < 18: // a plain line with a few hostile changes
 		return l.changed(l.commands(simpleHeads, simpleSegments, simpleRedirs, simpleJoints, 6))
 	default:
 		var b strings.Builder
@@ -175,11 +179,14 @@ func (l *Lines) Next() string {
 	}
 }
 
+// one returns a random element.
 func (l *Lines) one(list []string) string { return list[l.Rand.IntN(len(list))] }
 
-// fill puts payloads where a part has room for them.
+// fill replaces each Q of a part by a payload, or now and then by a segment with a
+// payload.
 func (l *Lines) fill(part string) string {
 	for strings.Contains(part, "Q") {
+		// A replacement must not contain another Q, or the loop would not end.
 		with := l.one(payloads)
 		if l.Rand.IntN(4) == 0 {
 			with = strings.Replace(l.one(segments), "Q", l.one(payloads), 1)
@@ -189,6 +196,7 @@ func (l *Lines) fill(part string) string {
 	return part
 }
 
+// piece returns a random part of a line.
 func (l *Lines) piece() string {
 	return l.fill(
 		l.one(
@@ -197,7 +205,8 @@ func (l *Lines) piece() string {
 	)
 }
 
-// commands is a line of commands of these parts. One in longest words has several parts.
+// commands returns a line of up to three commands of these parts. One word in plain has a
+// further segment.
 func (l *Lines) commands(heads, segments, redirections, joints []string, plain int) string {
 	var b strings.Builder
 	for i := range 1 + l.Rand.IntN(3) {
@@ -216,7 +225,7 @@ func (l *Lines) commands(heads, segments, redirections, joints []string, plain i
 			b.WriteString(" " + l.fill(l.one(redirections)))
 		}
 	}
-	if l.Rand.IntN(400) == 0 { // more than a buffer of a shell holds
+	if l.Rand.IntN(400) == 0 { // larger than the buffers of shells
 		b.WriteString(
 			" '" + strings.Repeat(l.one([]string{"x", "'\\''", "é", " canary ", `\`, ";"}), 1000+l.Rand.IntN(5000)) + "'",
 		)
@@ -224,7 +233,8 @@ func (l *Lines) commands(heads, segments, redirections, joints []string, plain i
 	return b.String()
 }
 
-// changed is a line with pieces put in, taken out, moved or doubled.
+// changed returns a line with up to three random changes: pieces inserted, removed,
+// replaced or doubled.
 func (l *Lines) changed(line string) string {
 	for range 1 + l.Rand.IntN(3) {
 		text := []rune(line)
@@ -276,8 +286,8 @@ func (l *Lines) changed(line string) string {
 	return line
 }
 
-// What a shell could do harm with, if it ran: paths but those of the folder, and the names of programs that some shells
-// have built in.
+// The words with which a line could do harm: paths outside of the working folder, and
+// programs that are builtins of some shells.
 var (
 	otherPath = regexp.MustCompile(`/['"]*\*\*|/[^\s*(';"]`)
 	ownPath   = regexp.MustCompile(`/dev/null|\./|\b[ab]/b|~/|=/|//|path|/x/`)
@@ -286,7 +296,8 @@ var (
 	)
 )
 
-// Harmful reports whether a line names things outside of its folder, so that no test should run it.
+// Harmful reports whether a line names files outside of its folder, or a harmful program.
+// A test must not run such a line.
 func Harmful(line string) bool {
 	return otherPath.MatchString(ownPath.ReplaceAllString(line, "")) || builtin.MatchString(line) ||
 		strings.Contains(line, "..")

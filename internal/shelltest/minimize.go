@@ -1,8 +1,10 @@
 package shelltest
 
-// Minimize cuts from a line what it can do without for fails to hold. It asks at most tries times.
+// Minimize removes the parts of a line that are not needed for fails to return true. It
+// calls fails at most tries times.
 func Minimize(line string, tries int, fails func(string) bool) string {
 	text := []rune(line)
+	// Large pieces first: most lines need only a small part.
 	for size := len(text) / 2; size > 0; {
 		cut := false
 		for from := 0; from+size <= len(text) && tries > 0; {

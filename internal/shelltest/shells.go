@@ -7,21 +7,21 @@ import (
 	"testing"
 )
 
-// The classes of shells, as far sides are told apart.
+// The classes of shells, as a session distinguishes them.
 const (
 	Posix = "posix"
 	Fish  = "fish"
 	Csh   = "csh"
 )
 
-// A Shell is a program that reads lines.
+// A Shell is a program that runs lines.
 type Shell struct {
 	Name, Class string
-	once        []string // the command that runs the line after it and nothing of a user's own
-	typed       []string // the command that reads lines at a terminal; nil: Type does not know it
+	once        []string // the command that runs one line, without a user's own files
+	typed       []string // the command for an interactive shell; nil: Type does not support it
 }
 
-// known are the shells that the package knows. Each of them reads some lines in a way of its own.
+// known has the supported shells. Each of them reads some lines in its own way.
 var known = []Shell{
 	{"bash", Posix, []string{"bash", "-c"}, []string{"bash", "--norc", "--noprofile", "-i"}},
 	{"dash", Posix, []string{"dash", "-c"}, nil},
@@ -33,9 +33,11 @@ var known = []Shell{
 	{"tcsh", Csh, []string{"tcsh", "-f", "-c"}, []string{"tcsh", "-f"}},
 }
 
-// Shells returns all of them, with the paths of their programs. The test fails if one is not installed.
+// Shells returns all supported shells, with the paths of their programs. The test fails
+// if one is not installed.
 func Shells(tb testing.TB) []Shell {
 	tb.Helper()
+	// The table itself must not change, because other tests use it.
 	all := make([]Shell, len(known))
 	for i, s := range known {
 		path, err := exec.LookPath(s.once[0])
@@ -51,5 +53,5 @@ func Shells(tb testing.TB) []Shell {
 	return all
 }
 
-// Interactive reports whether Type knows how to type into the shell.
+// Interactive reports whether Type supports the shell.
 func (s Shell) Interactive() bool { return s.typed != nil }

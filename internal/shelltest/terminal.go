@@ -16,7 +16,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// A Terminal is an interactive shell to type into. It expands history, and keeps what was typed.
+// A Terminal is an interactive shell for typing. It expands history, so it must remember
+// earlier lines.
 type Terminal struct {
 	w     *World
 	cmd   *exec.Cmd
@@ -24,15 +25,16 @@ type Terminal struct {
 	drain sync.WaitGroup
 
 	mu  sync.Mutex // guards the following
-	out beginning  // of what was shown since the last line
+	out beginning  // of the output since the last line
 }
 
-// errLost says that a shell did not come back to its prompt.
+// errLost means that a shell did not return to its prompt.
 var errLost = errors.New("the shell did not run the next line")
 
-// Terminal starts an interactive shell. Close ends it.
+// Terminal starts an interactive shell. Close must be called.
 func (w *World) Terminal(s Shell) (*Terminal, error) {
 	t := &Terminal{w: w, cmd: exec.Command(s.typed[0], s.typed[1:]...)}
+	// The shell must lead a session with a controlling terminal, or it has no job control.
 	t.cmd.Env, t.cmd.Dir = w.env(), w.work
 	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Credential: w.id}
 	tty, slave, err := pty.Open()
@@ -61,7 +63,7 @@ func (w *World) Terminal(s Shell) (*Terminal, error) {
 	return t, nil
 }
 
-// Close ends the shell and all that it left.
+// Close ends the shell and all processes that it has left.
 func (t *Terminal) Close() {
 	_ = t.tty.Close() // a hangup
 	_ = syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL)
@@ -69,14 +71,14 @@ func (t *Terminal) Close() {
 	t.drain.Wait()
 }
 
-// Write takes what the shell shows.
+// Write records the shell's output.
 func (t *Terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.out.Write(p)
 }
 
-// shown returns what was shown since it was asked last.
+// shown returns the output since the last call.
 func (t *Terminal) shown() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,20 +86,21 @@ func (t *Terminal) shown() string {
 	return t.out.String()
 }
 
-// Type types a line and waits until the shell is ready for the next. If it never is, Hung is set, and the Terminal of no
-// more use.
+// Type types a line and waits until the shell is ready for the next one. If the shell
+// does not become ready, Hung is set, and the Terminal must not be used any more.
 func (t *Terminal) Type(ctx context.Context, line string) (Record, error) {
 	t.shown()
 	if _, err := t.tty.WriteString(line + "\r"); err != nil {
 		return Record{}, err
 	}
+	// The shell has finished the line when it runs the sentinel.
 	lost := t.settle(mostRun)
 	r, err := t.w.record()
 	r.Hung, r.Out = lost != nil, t.shown()
 	return r, errors.Join(err, ctx.Err())
 }
 
-// settle types the name of a program that says when it runs.
+// settle types the name of a program that reports when it runs.
 func (t *Terminal) settle(most time.Duration) error {
 	if _, err := t.tty.WriteString("sentinel\r"); err != nil {
 		return err

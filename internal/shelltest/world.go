@@ -17,57 +17,61 @@ import (
 	"time"
 )
 
-// Canary is the program that no rule allows.
+// Canary is the name of the program that no rule allows.
 const Canary = "canary"
 
-// The recorders besides Canary. No shell has a builtin of the names in Always, so that each use of one is recorded;
-// of the others in Programs some shells have builtins.
+// The recorders besides Canary. The names in Always are builtins of no shell, so that
+// each use is recorded; some of the others in Programs are builtins of some shells.
 var (
 	Always   = []string{"show", "list", "fail"}
 	Programs = []string{"show", "list", "fail", "echo", "printf", "test", "[", "cat", "ls", "true", "false"}
 )
 
-// failing are the recorders that end with status 1.
+// failing has the recorders that exit with status 1.
 var failing = []string{"fail", "false"}
 
-// Names are the files in the folder in which a line runs.
+// Names are the files in the working folder of a line.
 var Names = []string{"a1", "a2", "b c", "in"}
 
 const (
+	// content is the text of each file in Names, by which a change is detected.
 	content = "content of a file\n"
-	nobody  = 65534
+	// The user id under which lines run if the tests run as root.
+	nobody = 65534
+	// mostRun is the time limit of a line.
 	mostRun = 3 * time.Second
 )
 
-// A World is a folder with the recorders, and the folder in which lines run, one at a time.
+// A World is a folder with the recorders, and the working folder of the lines, which run
+// one at a time.
 type World struct {
 	bin, log, home, work string
-	sentinel             *os.File // is written to by the program of that name
+	sentinel             *os.File // written by the program of the same name
 	id                   *syscall.Credential
 }
 
-// A Record is what a line did.
+// A Record is the effect of a line.
 type Record struct {
-	Ran   [][]string // the recorders with their arguments, in no order
-	Files []string   // that are new, changed or gone, in order
-	Hung  bool       // the shell, or what it started, did not end by itself
-	Out   string     // the beginning of what was printed
+	Ran   [][]string // the recorders that ran, with their arguments, in any order
+	Files []string   // new, changed or missing files, sorted
+	Hung  bool       // the shell or one of its children did not end
+	Out   string     // the beginning of the output
 }
 
-// NewWorld makes a World. Links are programs besides the recorders, each a name on PATH and the program that it stands
-// for. The folder goes with the test.
+// NewWorld creates a World. links has additional programs: names on PATH, and the
+// programs that they link to. The folder is removed at the end of the test.
 func NewWorld(tb testing.TB, links map[string]string) *World {
 	tb.Helper()
-	base, err := os.MkdirTemp("", "shelltest") //nolint:usetesting // nobody may not enter TempDir
+	base, err := os.MkdirTemp("", "shelltest") //nolint:usetesting // the user nobody cannot enter TempDir
 	must(tb, err)
 	tb.Cleanup(func() { _ = os.RemoveAll(base) })
 	w := &World{bin: base + "/bin", log: base + "/log", home: base + "/home", work: base + "/work"}
-	must(tb, os.Chmod(base, 0o711)) //nolint:gosec // nobody enters it
+	must(tb, os.Chmod(base, 0o711)) //nolint:gosec // the user nobody enters it
 	if os.Getuid() == 0 {
 		w.id = &syscall.Credential{Uid: nobody, Gid: nobody}
 	}
 	for _, dir := range []string{w.bin, w.log, w.home, w.work} {
-		must(tb, os.Mkdir(dir, 0o755)) //nolint:gosec // nobody enters it
+		must(tb, os.Mkdir(dir, 0o755)) //nolint:gosec // the user nobody enters it
 		if w.id != nil && dir != w.bin {
 			must(tb, os.Chown(dir, nobody, nobody))
 		}
@@ -77,9 +81,11 @@ func NewWorld(tb testing.TB, links map[string]string) *World {
 		if slices.Contains(failing, name) {
 			status = 1
 		}
-		// A number is the file's name, so that two at once do not mix.
+		// The process id is the name of the log, so that two recorders never share one.
 		must(tb, w.program(name, fmt.Sprintf("printf '%%s\\0' %s \"$@\" >'%s'/$$; exit %d", quote(name), w.log, status)))
 	}
+	// Typing at a prompt has no exit status; a FIFO reports that the shell ran the next
+	// line.
 	fifo := base + "/sentinel"
 	must(tb, syscall.Mkfifo(fifo, 0o600))
 	if w.id != nil {
@@ -98,6 +104,7 @@ func NewWorld(tb testing.TB, links map[string]string) *World {
 	return w
 }
 
+// must fails the test on an error.
 func must(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {
@@ -105,8 +112,10 @@ func must(tb testing.TB, err error) {
 	}
 }
 
+// quote quotes a word for a POSIX shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
+// program writes a recorder, which is a script.
 func (w *World) program(name, script string) error {
 	return os.WriteFile(
 		filepath.Join(w.bin, name),
@@ -115,27 +124,29 @@ func (w *World) program(name, script string) error {
 	) //nolint:gosec // it is a program
 }
 
-// Home is the home folder of the shells.
+// Home returns the home folder of the shells.
 func (w *World) Home() string { return w.home }
 
-// env is the environment of a shell.
+// env returns the environment of a shell: nothing of the test's own, and a PATH with the recorders only.
 func (w *World) env() []string {
 	return []string{"PATH=" + w.bin, "HOME=" + w.home, "LC_ALL=C.UTF-8", "TERM=vt100"}
 }
 
-// Run has a shell read a line as a server that is asked to run it does, and says what came of it.
+// Run lets a shell run a line, in the way an SSH server does, and returns the effect.
 func (w *World) Run(ctx context.Context, s Shell, line string) (Record, error) {
 	if strings.Contains(line, "\x00") {
-		return Record{}, nil // no system starts a program with that
+		return Record{}, nil // an argument cannot contain a NUL
 	}
 	ctx, stop := context.WithTimeout(ctx, mostRun)
 	defer stop()
 	cmd := exec.CommandContext(ctx, s.once[0], append(s.once[1:len(s.once):len(s.once)], line)...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = w.env(), w.work, time.Second
+	// A process group of its own, so that its children can be killed with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: w.id}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out := &beginning{}
-	cmd.Stdout, cmd.Stderr = out, out // a pipe, so that Wait also waits for what the shell leaves behind
+	cmd.Stdout, cmd.Stderr = out, out // a pipe, so that Wait also waits for the shell's children
+	// A process that keeps running also keeps its copy of this pipe.
 	alive, held, err := os.Pipe()
 	if err != nil {
 		return Record{}, err
@@ -151,7 +162,8 @@ func (w *World) Run(ctx context.Context, s Shell, line string) (Record, error) {
 	if cmd.Process == nil {
 		return Record{}, fmt.Errorf("start %s: %w", s.Name, err)
 	}
-	// ksh ends before what it pipes from, whose output may go elsewhere. It ends when nobody has the other end of the pipe.
+	// ksh ends before the first part of a pipeline, which may have its output elsewhere.
+	// The read ends when no process has the other end of the pipe.
 	_ = alive.SetReadDeadline(time.Now().Add(time.Second))
 	if _, late := alive.Read(make([]byte, 1)); errors.Is(late, os.ErrDeadlineExceeded) {
 		hung = true
@@ -162,7 +174,7 @@ func (w *World) Run(ctx context.Context, s Shell, line string) (Record, error) {
 	return r, err
 }
 
-// record reads what was done, and makes the folders ready for the next line.
+// record reads the effect of a line, and prepares the folders for the next one.
 func (w *World) record() (Record, error) {
 	var r Record
 	logs, err := os.ReadDir(w.log)
@@ -180,6 +192,7 @@ func (w *World) record() (Record, error) {
 		}
 		r.Ran = append(r.Ran, strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"))
 	}
+	// Most lines change no file, so the folder is restored only after a change.
 	r.Files, err = w.changed()
 	if err == nil && len(r.Files) > 0 {
 		err = w.clean()
@@ -187,7 +200,7 @@ func (w *World) record() (Record, error) {
 	return r, err
 }
 
-// changed lists the files that are not as clean left them.
+// changed returns the files that differ from those of clean.
 func (w *World) changed() (names []string, err error) {
 	entries, err := os.ReadDir(w.work)
 	if err != nil {
@@ -207,7 +220,7 @@ func (w *World) changed() (names []string, err error) {
 	return names, nil
 }
 
-// clean fills the folder in which lines run.
+// clean restores the working folder.
 func (w *World) clean() error {
 	entries, err := os.ReadDir(w.work)
 	if err != nil {
@@ -232,9 +245,10 @@ func (w *World) clean() error {
 	return nil
 }
 
-// A beginning keeps the first bytes that are written to it.
+// A beginning keeps the first bytes written to it.
 type beginning struct{ bytes.Buffer }
 
+// Write implements io.Writer. It drops the rest without an error.
 func (b *beginning) Write(p []byte) (int, error) {
 	const most = 2048
 	if left := most - b.Len(); left > 0 {

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// errDenied is why an attempt failed. Clients never see it.
+// errDenied is the error of a failed attempt. Clients never see it.
 var errDenied = errors.New("sshserver: permission denied")
 
-// serverConfig returns what x/crypto needs for one handshake.
+// serverConfig returns the configuration of x/crypto/ssh for one handshake.
 func (s *Server) serverConfig(ctx context.Context) *ssh.ServerConfig {
 	first := s.callbacks(s.authMethods())
 	config := &ssh.ServerConfig{
@@ -38,7 +38,8 @@ func (s *Server) serverConfig(ctx context.Context) *ssh.ServerConfig {
 	return config
 }
 
-// authMethods returns the configured methods (RFC 4252 section 5), in the order in which RequireAll asks for them.
+// authMethods returns the configured methods (RFC 4252 section 5), in the order of
+// RequireAll.
 func (s *Server) authMethods() []string {
 	var methods []string
 	if s.config.AuthorizedKeys != nil {
@@ -53,7 +54,8 @@ func (s *Server) authMethods() []string {
 	return methods
 }
 
-// callbacks returns the callbacks for methods: all at once, or with RequireAll the first, which leads to the next.
+// callbacks returns the callbacks for methods: all of them, or with RequireAll the first,
+// which leads to the next.
 func (s *Server) callbacks(methods []string) ssh.ServerAuthCallbacks {
 	var success error
 	if s.config.RequireAll && len(methods) > 1 {
@@ -72,7 +74,9 @@ func (s *Server) callbacks(methods []string) ssh.ServerAuthCallbacks {
 				return nil, decide(s.checkPassword(meta.User(), password), success)
 			}
 		case "keyboard-interactive":
-			c.KeyboardInteractiveCallback = func(meta ssh.ConnMetadata, challenge ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
+			c.KeyboardInteractiveCallback = func(
+				meta ssh.ConnMetadata, challenge ssh.KeyboardInteractiveChallenge,
+			) (*ssh.Permissions, error) {
 				return nil, decide(s.askQuestions(meta.User(), challenge), success)
 			}
 		}
@@ -80,7 +84,7 @@ func (s *Server) callbacks(methods []string) ssh.ServerAuthCallbacks {
 	return c
 }
 
-// decide returns err, or success if there was none.
+// decide returns err, or success without one.
 func decide(err, success error) error {
 	if err != nil {
 		return err
@@ -88,6 +92,7 @@ func decide(err, success error) error {
 	return success
 }
 
+// checkKey accepts the authorized keys, for any user.
 func (s *Server) checkKey(offered ssh.PublicKey) error {
 	s.stats.keyOffered(offered)
 	for _, key := range s.config.AuthorizedKeys {
@@ -98,6 +103,7 @@ func (s *Server) checkKey(offered ssh.PublicKey) error {
 	return errDenied
 }
 
+// checkPassword accepts the password of the user.
 func (s *Server) checkPassword(user string, password []byte) error {
 	s.stats.add(func(n *Stats) { n.PasswordsSeen++ })
 	want, known := s.config.Passwords[user]
@@ -107,6 +113,8 @@ func (s *Server) checkPassword(user string, password []byte) error {
 	return errDenied
 }
 
+// askQuestions runs the configured questions, and the fault of an extra round without
+// questions.
 func (s *Server) askQuestions(user string, challenge ssh.KeyboardInteractiveChallenge) error {
 	if err := s.config.KeyboardInteractive(user, challenge); err != nil {
 		return err

@@ -23,7 +23,8 @@ func twoQuestions(user string, challenge ssh.KeyboardInteractiveChallenge) error
 	return nil
 }
 
-// answer is the client's side of keyboard-interactive; it notes each round as the number of its questions.
+// answer is the client's side of keyboard-interactive; it records each round by the
+// number of its questions.
 func answer(rounds *[]int, answers ...string) ssh.AuthMethod {
 	return ssh.KeyboardInteractive(func(_, _ string, questions []string, _ []bool) ([]string, error) {
 		*rounds = append(*rounds, len(questions))
@@ -95,7 +96,8 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// TestCredentialsSeen checks the counts that let a test prove that nothing was sent.
+// TestCredentialsSeen checks the counts that let a test prove that no credential was
+// sent.
 func TestCredentialsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good, other := newKey(t), newKey(t)

@@ -14,8 +14,8 @@ import (
 	"ptyctl/internal/bufpipe"
 )
 
-// TestVirtualTime runs a client, the server and a command of ten minutes in no time. The bubble fails the test if any
-// goroutine is left at its end.
+// TestVirtualTime runs a client, the server and a command of ten minutes in virtual time.
+// The bubble fails the test if a goroutine is left at its end.
 func TestVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Config{NoAuth: true, Handler: func(ctx context.Context, r *Request) Exit {
@@ -34,7 +34,8 @@ func TestVirtualTime(t *testing.T) {
 	})
 }
 
-// TestCloseEndsHandlers checks that Close waits for a Handler that only its context can end.
+// TestCloseEndsHandlers checks that Close waits for a Handler that only its context can
+// end.
 func TestCloseEndsHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
@@ -67,7 +68,7 @@ func TestCloseEndsHandlers(t *testing.T) {
 	})
 }
 
-// TestRequest checks what a Handler is told.
+// TestRequest checks the Request that a Handler receives.
 func TestRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type seen struct {
@@ -139,7 +140,8 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// TestEndOfChannel records the order in which a command ends: what was sent early, exit-status, EOF, close.
+// TestEndOfChannel records the order of events at the end of a command: early output,
+// exit-status, EOF, close.
 func TestEndOfChannel(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -188,7 +190,8 @@ func TestEndOfChannel(t *testing.T) {
 	}
 }
 
-// recorder is a channel that notes what is done at its end. A client built on x/crypto cannot tell EOF from close.
+// recorder is a channel that records its end. A client built on x/crypto cannot tell EOF
+// from close.
 type recorder struct {
 	ssh.Channel
 	calls []string
@@ -211,7 +214,7 @@ func TestOrderAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestRekey moves several times RekeyThreshold.
+// TestRekey transfers several times RekeyThreshold.
 func TestRekey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(
@@ -245,7 +248,7 @@ func TestRekey(t *testing.T) {
 	})
 }
 
-// TestServe accepts from a listener in memory, and names it.
+// TestServe accepts from a listener in memory.
 func TestServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Config{NoAuth: true, Handler: echo})

@@ -56,7 +56,7 @@ func TestUnknownRequests(t *testing.T) {
 	})
 }
 
-// TestMalformedRequests sends payloads that do not parse, or come at the wrong time.
+// TestMalformedRequests sends payloads that do not parse, or that come at the wrong time.
 func TestMalformedRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Config{NoAuth: true, AllowForward: true, Handler: untilClosed})
@@ -94,7 +94,8 @@ func TestMalformedRequests(t *testing.T) {
 	})
 }
 
-// TestUndrainedHandler: signals and window changes that a Handler ignores do not stop the connection.
+// TestUndrainedHandler: signals and window changes that a Handler ignores must not stop
+// the connection.
 func TestUndrainedHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Config{NoAuth: true, Handler: untilClosed})
@@ -114,7 +115,7 @@ func TestUndrainedHandler(t *testing.T) {
 	})
 }
 
-// TestBreak: a break reaches the Handler with its length, on a terminal only.
+// TestBreak: a break must reach the Handler with its length, but only on a terminal.
 func TestBreak(t *testing.T) {
 	for _, pty := range []bool{true, false} {
 		for _, refuse := range []bool{true, false} {
@@ -198,7 +199,8 @@ func TestForward(t *testing.T) {
 	})
 }
 
-// TestForwardEndsWithItsChannel: closing the channel closes the target, although the target never ends by itself.
+// TestForwardEndsWithItsChannel: closing the channel must close the target, even if the
+// target never ends itself.
 func TestForwardEndsWithItsChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := bufpipe.New(0)
@@ -260,10 +262,10 @@ func TestForwardRefused(t *testing.T) {
 	}
 }
 
-// TestForwardTimeout: a target that does not answer is given up.
+// TestForwardTimeout: the connection to a target that does not answer must time out.
 func TestForwardTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		target := bufpipe.Listen("silent:22", 0) // nobody accepts
+		target := bufpipe.Listen("silent:22", 0) // without Accept
 		s := newServer(t, Config{NoAuth: true, AllowForward: true, Handler: echo, Dial: target.DialContext})
 		start := time.Now()
 		if _, err := connect(t, s).Dial("tcp", "silent:22"); err == nil || time.Since(start) != forwardDialTimeout {

@@ -11,17 +11,19 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Config says who may log in, what they get, and what goes wrong. The zero value lets nobody in. It must not be changed
-// after it was given to New or Listen.
+// Config configures logins, programs and faults. The zero value accepts no login. It must
+// not be changed after a call of New or Listen.
 type Config struct {
-	HostKeys []ssh.Signer // at most one of each type; nil: one new ed25519 key
+	HostKeys []ssh.Signer // at most one of each type; nil: a new ed25519 key
 	Version  string       // identification string, "SSH-2.0-..."; "": the library's
 	Banner   string       // shown before authentication (RFC 4252 section 5.4)
 
-	// Transport holds the algorithms to offer and RekeyThreshold; zero fields mean the library's defaults.
+	// Transport has the algorithms to offer and RekeyThreshold; zero fields mean the
+	// library's defaults.
 	Transport ssh.Config
 
-	// The ways to log in. Each that is set is offered; any one suffices, unless RequireAll.
+	// The login methods. Each one that is set is offered; any of them is enough, unless
+	// RequireAll is set.
 	NoAuth              bool              // method "none" succeeds
 	Passwords           map[string]string // by user
 	AuthorizedKeys      []ssh.PublicKey   // for every user
@@ -30,52 +32,56 @@ type Config struct {
 	RequireAll   bool // all of publickey, password, keyboard-interactive that are set, in this order, by partial success
 	MaxAuthTries int  // failures before the server disconnects; 0: 6, negative: no limit
 
-	// Handler runs each shell and command. nil: a process on this machine, described by the next four fields.
+	// Handler runs each shell and command. Nil means a process on this machine, with the
+	// next four fields.
 	Handler   Handler
 	Shell     string   // "": $SHELL, else /bin/sh
-	Env       []string // NAME=value; nil: PATH, HOME, USER, LOGNAME, SHELL, LANG and PS1. Nothing else is inherited
-	Dir       string   // where they start; "": HOME, if it exists
-	AcceptEnv []string // names a client may set, with * and ?; nil: LANG and LC_*
+	Env       []string // NAME=value; nil: PATH, HOME, USER, LOGNAME, SHELL, LANG and PS1 only
+	Dir       string   // first working directory; "": HOME, if it exists
+	AcceptEnv []string // names that a client may set, with * and ?; nil: LANG and LC_*
 
-	// Subsystems are programs of this machine by the name of the subsystem, such as sftp, which Shell starts. An empty one
-	// is left to Handler, which gets the name as Command.
+	// Subsystems maps names of subsystems, for example sftp, to programs of this machine,
+	// which Shell starts. For an empty program Handler is called, with the name as
+	// Command.
 	Subsystems map[string]string
 
-	MaxSessions int // session channels at a time per connection; 0: 10, as sshd
+	MaxSessions int // session channels at a time per connection; 0: 10, like sshd
 
-	// AllowForward permits direct-tcpip channels, which ProxyJump needs. Dial makes their connections.
+	// AllowForward permits direct-tcpip channels, which ProxyJump needs. Dial connects
+	// them.
 	AllowForward bool
 	Dial         func(ctx context.Context, network, address string) (net.Conn, error) // nil: a net.Dialer
 
 	Faults Faults
 }
 
-// Faults are the ways in which servers are known to misbehave. Each field is one; the zero value is a good server.
+// Faults are known misbehaviours of servers, one per field. The zero value is a correct
+// server.
 type Faults struct {
 	// Before authentication.
 	PreBanner         []string // lines sent before the identification string (RFC 4253 section 4.2), without line ends
-	CloseAfterAccept  bool     // close after PreBanner, as sshd does above MaxStartups
+	CloseAfterAccept  bool     // close after PreBanner, like sshd above MaxStartups
 	SilentAfterAccept bool     // send nothing after PreBanner
 	StallBanner       bool     // send nothing after the identification string
 
 	// Authentication.
-	ZeroQuestionRound bool          // after success, a keyboard-interactive round without questions, as PAM does
-	DelaySuccess      time.Duration // wait this long before saying that the login succeeded
-	FreezeAfterAuth   bool          // from the login on, neither read nor write, but keep the connection
+	ZeroQuestionRound bool          // a keyboard-interactive round without questions after success, like PAM
+	DelaySuccess      time.Duration // delay before the success message
+	FreezeAfterAuth   bool          // after the login, keep the connection but neither read nor write
 
 	// Connection requests and channels.
-	IgnoreGlobalRequests bool // never answer one, so no keepalive@openssh.com either
+	IgnoreGlobalRequests bool // never answer any, not even keepalive@openssh.com
 	HangChannelOpen      bool // neither confirm nor refuse a session channel
-	RefusePTY            bool // answer pty-req with failure, as "PermitTTY no" does
-	RefuseExec           bool // answer exec with failure, as network devices do
+	RefusePTY            bool // answer pty-req with failure, like "PermitTTY no"
+	RefuseExec           bool // answer exec with failure, like some network devices
 	HangExecReply        bool // neither run nor answer an exec request
-	RefuseSignals        bool // answer signal with failure, as under ForceCommand
-	RefuseBreak          bool // answer break with failure, as servers that do not know it do
+	RefuseSignals        bool // answer signal with failure, like a ForceCommand
+	RefuseBreak          bool // answer break with failure, like servers without RFC 4335
 	NoExitStatus         bool // end without exit-status or exit-signal
 	StatusWithoutClose   bool // send the exit status, but neither EOF nor close
 }
 
-// errNoLogin, errNoShell: configurations that cannot work.
+// The errors of configurations that cannot work.
 var (
 	errNoLogin = errors.New("sshserver: nobody could log in: set Passwords, AuthorizedKeys, KeyboardInteractive or NoAuth")
 	errNoShell = fmt.Errorf(
@@ -84,7 +90,8 @@ var (
 	)
 )
 
-// withDefaults returns c with its zero fields filled in, or says what is missing.
+// withDefaults returns c with defaults in place of zero fields, or an error for a missing
+// one.
 func (c Config) withDefaults() (Config, error) {
 	if !c.NoAuth && c.Passwords == nil && c.AuthorizedKeys == nil && c.KeyboardInteractive == nil {
 		return c, errNoLogin

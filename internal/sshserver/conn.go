@@ -18,7 +18,7 @@ type connection struct {
 	sessions int        // session channels whose command has not ended
 }
 
-// serve runs g from the first byte to the last. g was registered by addConn.
+// serve runs g from the first byte to the last. addConn must have registered g.
 func (s *Server) serve(g *gate) {
 	defer s.removeConn(g)
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -30,7 +30,7 @@ func (s *Server) serve(g *gate) {
 	}
 	sc, channels, requests, err := ssh.NewServerConn(g, s.serverConfig(ctx))
 	if err != nil {
-		return // the client knows why
+		return // the client reports the reason
 	}
 	if s.faults.Load().FreezeAfterAuth {
 		g.freeze()
@@ -44,7 +44,8 @@ func (s *Server) serve(g *gate) {
 	}
 }
 
-// greet sends what Faults put before the SSH protocol, and reports whether the protocol is to follow.
+// greet runs the Faults before the SSH protocol, and reports whether the protocol
+// follows.
 func (s *Server) greet(g *gate) bool {
 	faults := s.faults.Load()
 	for _, line := range faults.PreBanner {
@@ -59,7 +60,7 @@ func (s *Server) greet(g *gate) bool {
 	case faults.SilentAfterAccept:
 		return false
 	case faults.StallBanner:
-		_, _ = io.WriteString(g, s.version()+"\r\n") // a client that is gone already ends the connection anyway
+		_, _ = io.WriteString(g, s.version()+"\r\n") // an error means that the client has closed the connection
 		return false
 	}
 	return true
@@ -73,17 +74,18 @@ func (s *Server) version() string {
 	return "SSH-2.0-Go"
 }
 
-// answerGlobalRequests refuses every global request, as sshd does with those it does not know: to keepalive@openssh.com
-// any answer will do.
+// answerGlobalRequests refuses every global request, like sshd for unknown ones. A client
+// accepts any answer to keepalive@openssh.com.
 func (c *connection) answerGlobalRequests(requests <-chan *ssh.Request) {
 	for r := range requests {
 		if r.WantReply && !c.server.faults.Load().IgnoreGlobalRequests {
-			_ = r.Reply(false, nil) // fails only on a connection that is gone
+			_ = r.Reply(false, nil) // fails only on a closed connection
 		}
 	}
 }
 
-// open decides on one channel. It must not block: everything on the connection waits for it.
+// open accepts or refuses one channel. It must not block, because the whole connection
+// waits for it.
 func (c *connection) open(ch ssh.NewChannel) {
 	switch ch.ChannelType() {
 	case "session":
@@ -95,17 +97,18 @@ func (c *connection) open(ch ssh.NewChannel) {
 	}
 }
 
-// reject refuses ch. It fails only on a connection that is gone.
+// reject refuses ch. It fails only on a closed connection.
 func reject(ch ssh.NewChannel, reason ssh.RejectionReason, message string) {
 	_ = ch.Reject(reason, message)
 }
 
+// openSession accepts a session channel, within MaxSessions.
 func (c *connection) openSession(ch ssh.NewChannel) {
 	if c.server.faults.Load().HangChannelOpen {
 		return
 	}
 	if !c.addSession() {
-		// The reason and the words of sshd above MaxSessions.
+		// The reason and the text of sshd above MaxSessions.
 		reject(ch, ssh.ConnectionFailed, "open failed")
 		return
 	}
@@ -120,7 +123,7 @@ func (c *connection) openSession(ch ssh.NewChannel) {
 	})
 }
 
-// addSession counts a session, or reports that there are too many.
+// addSession counts a session. It returns false if there are too many.
 func (c *connection) addSession() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,6 +135,7 @@ func (c *connection) addSession() bool {
 	return true
 }
 
+// removeSession ends the count of addSession.
 func (c *connection) removeSession() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

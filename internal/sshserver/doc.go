@@ -1,33 +1,36 @@
-// Package sshserver is a real SSH server for demonstrations and tests: it listens on the loopback address only, makes
-// its own throw-away host key, and runs the local shell.
+// Package sshserver is a real SSH server for demonstrations and tests. It listens on the
+// loopback address only, creates a temporary host key, and runs the local shell. For example:
 //
 //	srv, err := sshserver.Listen(sshserver.Config{Passwords: map[string]string{"demo": "demo"}})
 //	if err != nil { ... }
 //	defer srv.Close()
 //	fmt.Printf("ssh -p %d demo@127.0.0.1\n", srv.Port())
 //
-// Where no process can run, as in a testing/synctest bubble, a [Handler] takes the place of the shell and
-// [Server.ServeConn] takes a connection made in memory:
+// Where processes cannot run, for example in a testing/synctest bubble, a [Handler] replaces
+// the shell and [Server.ServeConn] serves a connection in memory:
 //
-//	srv, err := sshserver.New(sshserver.Config{NoAuth: true, Handler: func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
+//	run := func(ctx context.Context, r *sshserver.Request) sshserver.Exit {
 //		time.Sleep(10 * time.Minute)
 //		return sshserver.Exit{Status: 7}
-//	}})
+//	}
+//	srv, err := sshserver.New(sshserver.Config{NoAuth: true, Handler: run})
 //	client, server := bufpipe.New(0)
 //	go srv.ServeConn(server)
 //
-// It behaves as OpenSSH's sshd where a client can tell: the exit status is sent when the command ends, even while a
-// background process holds its output; a command without a terminal outlives its channel; closing a channel with a
-// terminal hangs up; a signal goes to the process group; a channel too many is refused with "open failed". [Faults] make
-// it behave as badly as servers are known to.
+// To a client it behaves like OpenSSH's sshd. The exit status is sent when the command ends,
+// even while a background process has its output open. A command without a terminal outlives
+// its channel; closing a channel with a terminal hangs up. A signal goes to the process
+// group. A channel beyond the limit is refused with "open failed". [Faults] add the known
+// misbehaviours of servers.
 //
-// The package promises:
-//   - every process, goroutine and file descriptor that a Server started is gone when Close returns. A process that
-//     left its session with setsid(2) is not followed, and outside Linux background jobs that left the process group
-//     of their shell are not found;
-//   - processes inherit nothing but the environment in [Config];
-//   - nothing a client sends makes it panic.
+// The package guarantees:
 //
-// It is not hardened for hostile networks. Local processes run on Linux, macOS and FreeBSD; elsewhere New fails
-// unless there is a Handler.
+//   - Every process, goroutine and file descriptor of a Server is gone when Close returns.
+//     Two kinds of processes are not found: those that left their session by setsid(2), and,
+//     outside Linux, background jobs in another process group.
+//   - Processes inherit only the environment in [Config].
+//   - No data from a client causes a panic.
+//
+// The server must not be exposed to hostile networks. Local processes run on Linux, macOS and
+// FreeBSD; on other systems New fails without a Handler.
 package sshserver

@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// defaultShell returns the shell of the user who runs the server.
 func defaultShell() string {
 	if shell := os.Getenv("SHELL"); shell != "" {
 		return shell
@@ -13,7 +14,7 @@ func defaultShell() string {
 	return "/bin/sh"
 }
 
-// defaultEnv is the environment of a login by the user who runs the server.
+// defaultEnv returns the environment of a login by the user who runs the server.
 func defaultEnv(shell string) []string {
 	name := "user"
 	if u, err := user.Current(); err == nil {
@@ -34,6 +35,7 @@ func defaultEnv(shell string) []string {
 	}
 }
 
+// getenv returns a variable, or otherwise if it is unset or empty.
 func getenv(name, otherwise string) string {
 	if value := os.Getenv(name); value != "" {
 		return value
@@ -41,7 +43,7 @@ func getenv(name, otherwise string) string {
 	return otherwise
 }
 
-// startDir returns Config.Dir, else the HOME of env if it is a directory, else the root.
+// startDir returns Config.Dir, else the HOME of env if it is a folder, else the root.
 func startDir(dir string, env []string) string {
 	if dir != "" {
 		return dir

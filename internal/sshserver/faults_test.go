@@ -12,7 +12,7 @@ import (
 	"ptyctl/internal/bufpipe"
 )
 
-// TestGreetingFaults reads what a client is sent before the SSH protocol.
+// TestGreetingFaults checks the data that a client receives before the SSH protocol.
 func TestGreetingFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -30,7 +30,7 @@ func TestGreetingFaults(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(t, Config{NoAuth: true, Handler: echo, Faults: tc.faults})
 				conn := pipeTo(t, s)
-				io.WriteString(conn, "SSH-2.0-Client\r\n") // fails where the server has closed already
+				io.WriteString(conn, "SSH-2.0-Client\r\n") // fails if the server has already closed
 				conn.SetReadDeadline(time.Now().Add(time.Hour))
 				got, err := io.ReadAll(conn)
 				if string(got) != tc.want || (err == nil) != tc.ends {
@@ -41,7 +41,7 @@ func TestGreetingFaults(t *testing.T) {
 	}
 }
 
-// TestPreBannerThenSSH: lines before the identification string do not prevent a login.
+// TestPreBannerThenSSH: lines before the identification string must not prevent a login.
 func TestPreBannerThenSSH(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Config{NoAuth: true, Handler: echo, Faults: Faults{PreBanner: []string{"one", "two"}}})
@@ -69,13 +69,13 @@ func TestDelaySuccess(t *testing.T) {
 	})
 }
 
-// keepalive asks whether the server lives, and reports the answer.
+// keepalive asks the server for an answer, and returns it.
 func keepalive(client *ssh.Client) (bool, error) {
 	ok, _, err := client.SendRequest("keepalive@openssh.com", true, nil)
 	return ok, err
 }
 
-// TestFrozen covers the two ways to freeze, and that Close still ends such a connection.
+// TestFrozen checks both ways to freeze, and that Close still ends such a connection.
 func TestFrozen(t *testing.T) {
 	for _, afterAuth := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,8 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// TestFreezeDuringRead: what arrives after the freeze is not seen, even by a Read that waited before it.
+// TestFreezeDuringRead: data after the freeze must not be read, even by a Read that was
+// waiting before it.
 func TestFreezeDuringRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := bufpipe.New(0)
@@ -132,7 +133,8 @@ func TestDropConnections(t *testing.T) {
 	})
 }
 
-// TestRequestFaults checks each fault of a channel, and that without it the same request is answered.
+// TestRequestFaults checks each fault of a channel, and that the same request is answered
+// without it.
 func TestRequestFaults(t *testing.T) {
 	refused := func(err error) bool { return err != nil }
 	for _, tc := range []struct {
@@ -178,7 +180,8 @@ func TestRefuseSignals(t *testing.T) {
 	}
 }
 
-// TestHangingFaults checks the requests that are never answered, and that the rest of the connection lives on.
+// TestHangingFaults checks the requests that are never answered, and that the rest of the
+// connection works.
 func TestHangingFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -220,7 +223,8 @@ func TestHangingFaults(t *testing.T) {
 	}
 }
 
-// TestStatusWithoutCloseSendsStatus: the status is there although the channel stays open.
+// TestStatusWithoutCloseSendsStatus: the status must be sent although the channel stays
+// open.
 func TestStatusWithoutCloseSendsStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Config{NoAuth: true, Handler: echo, Faults: Faults{StatusWithoutClose: true}})

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// forwardDialTimeout bounds the wait for the target of a direct-tcpip channel.
+// forwardDialTimeout limits the connection to the target of a direct-tcpip channel.
 const forwardDialTimeout = 10 * time.Second
 
 // openForward connects a direct-tcpip channel (RFC 4254 section 7.2) to its target.
@@ -28,7 +28,7 @@ func (c *connection) openForward(ch ssh.NewChannel) {
 	case err != nil:
 		reject(ch, ssh.ConnectionFailed, "malformed direct-tcpip request")
 	case !c.server.config.AllowForward:
-		// The reason and the words of sshd under "AllowTcpForwarding no".
+		// The reason and the text of sshd with "AllowTcpForwarding no".
 		reject(ch, ssh.Prohibited, "open failed")
 	case target.Port > 65535:
 		reject(ch, ssh.ConnectionFailed, "no such port")
@@ -38,6 +38,7 @@ func (c *connection) openForward(ch ssh.NewChannel) {
 	}
 }
 
+// forward dials the target, accepts the channel and relays between them.
 func (c *connection) forward(ch ssh.NewChannel, address string) {
 	ctx, cancel := context.WithTimeout(c.ctx, forwardDialTimeout)
 	defer cancel()
@@ -55,12 +56,12 @@ func (c *connection) forward(ch ssh.NewChannel, address string) {
 	}
 	c.server.wg.Go(func() {
 		ssh.DiscardRequests(requests)
-		target.Close() // the channel is closed, not only at its EOF
+		target.Close() // the requests end when the channel is closed, not at its EOF
 	})
 	relay(channel, target)
 }
 
-// dialFailure says in one phrase why a target was not reached, as sshd does with strerror(3).
+// dialFailure returns the reason in one phrase, like sshd with strerror(3).
 func dialFailure(err error) string {
 	var errno syscall.Errno
 	switch {
@@ -73,8 +74,8 @@ func dialFailure(err error) string {
 	}
 }
 
-// relay copies both ways until both directions have ended, and closes both ends. The end of one direction is passed on
-// as EOF while the other goes on.
+// relay copies in both directions until both have ended, and closes both ends. The end of
+// one direction is passed on as EOF while the other continues.
 func relay(channel ssh.Channel, target net.Conn) {
 	var out sync.WaitGroup
 	out.Go(func() {

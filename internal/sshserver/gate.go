@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// gate is the server's end of a connection, which can be made to hang: then no byte moves until it is closed.
+// gate is the server's end of a connection, which can be frozen: then it transfers no
+// byte until it is closed.
 type gate struct {
 	net.Conn
 	freezeOnce, closeOnce sync.Once
@@ -13,22 +14,25 @@ type gate struct {
 	closeErr              error
 }
 
+// newGate returns the gate of nc, not frozen.
 func newGate(nc net.Conn) *gate {
 	return &gate{Conn: nc, frozen: make(chan struct{}), closed: make(chan struct{})}
 }
 
+// Read implements net.Conn.
 func (g *gate) Read(p []byte) (int, error) {
 	if g.hung() {
 		return 0, net.ErrClosed
 	}
 	n, err := g.Conn.Read(p)
-	// What arrived just after the freeze must not be seen.
+	// Data that arrived after the freeze must not be seen.
 	if g.hung() {
 		return 0, net.ErrClosed
 	}
 	return n, err
 }
 
+// Write implements net.Conn.
 func (g *gate) Write(p []byte) (int, error) {
 	if g.hung() {
 		return 0, net.ErrClosed
@@ -36,7 +40,7 @@ func (g *gate) Write(p []byte) (int, error) {
 	return g.Conn.Write(p)
 }
 
-// hung reports whether g is frozen, after it has been closed.
+// hung reports whether g is frozen; if so, it first waits for Close.
 func (g *gate) hung() bool {
 	select {
 	case <-g.frozen:
@@ -47,8 +51,10 @@ func (g *gate) hung() bool {
 	}
 }
 
+// freeze stops all transfers.
 func (g *gate) freeze() { g.freezeOnce.Do(func() { close(g.frozen) }) }
 
+// Close implements net.Conn. It wakes frozen calls.
 func (g *gate) Close() error {
 	g.closeOnce.Do(func() {
 		close(g.closed)
@@ -57,10 +63,10 @@ func (g *gate) Close() error {
 	return g.closeErr
 }
 
-// reset closes g so that a TCP peer sees ECONNRESET instead of the end of the stream.
+// reset closes g so that a TCP peer gets ECONNRESET instead of the end of the stream.
 func (g *gate) reset() {
 	if tcp, ok := g.Conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // without it the close is still a close
+		_ = tcp.SetLinger(0) // on an error the peer gets a normal end
 	}
 	g.Close()
 }

@@ -15,7 +15,7 @@ import (
 	"ptyctl/internal/bufpipe"
 )
 
-// newServer returns a Server without a listener that is closed at the end of the test.
+// newServer returns a Server without a listener, and closes it at the end of the test.
 func newServer(t *testing.T, c Config) *Server {
 	t.Helper()
 	s, err := New(c)
@@ -51,7 +51,7 @@ func login(t *testing.T, s *Server, config *ssh.ClientConfig) (*ssh.Client, erro
 	return client, nil
 }
 
-// connect logs in to a server that asks for nothing.
+// connect logs in to a server without authentication.
 func connect(t *testing.T, s *Server) *ssh.Client {
 	t.Helper()
 	client, err := login(t, s, clientConfig(s))
@@ -86,7 +86,8 @@ func newKey(t *testing.T) ssh.Signer {
 	return signer
 }
 
-// echo is a Handler that writes the command to stdout, copies stdin to it, and ends with status 7.
+// echo is a Handler that writes the command to stdout, copies stdin to it, and ends with
+// status 7.
 func echo(_ context.Context, r *Request) Exit {
 	io.WriteString(r.Stdout, r.Command)
 	io.Copy(r.Stdout, r.Stdin)
@@ -112,7 +113,8 @@ func exitStatus(err error) int {
 	}
 }
 
-// mustHang fails the test if do returns within a virtual hour, and returns a channel that is closed when it has.
+// mustHang fails the test if do returns within a virtual hour. The returned channel is
+// closed when it has returned.
 func mustHang(t *testing.T, what string, do func()) <-chan struct{} {
 	t.Helper()
 	done := make(chan struct{})

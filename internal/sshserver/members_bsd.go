@@ -2,5 +2,6 @@
 
 package sshserver
 
-// sessionMembers would need sysctl(3) kern.proc: the process group is all that is killed here.
+// sessionMembers would need sysctl(3) kern.proc, so only the process group is killed on
+// these systems.
 func sessionMembers(int) []int { return nil }

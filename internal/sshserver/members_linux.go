@@ -27,7 +27,8 @@ func sessionMembers(sid int) []int {
 		if err != nil {
 			continue // it has ended
 		}
-		// The name of the program may hold anything; state, ppid, pgrp and session follow its last parenthesis.
+		// The program's name may contain any byte; state, ppid, pgrp and session follow
+		// the last parenthesis.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) > 3 && string(fields[0]) != "Z" && string(fields[3]) == strconv.Itoa(sid) {
 			members = append(members, pid)

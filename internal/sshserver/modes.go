@@ -6,14 +6,15 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// ttyOpEnd ends the encoded terminal modes; opcodes from ttyOpUnknown on have arguments of unknown length (RFC 4254 section 8).
+// ttyOpEnd ends the encoded terminal modes. Opcodes from ttyOpUnknown on have arguments
+// of unknown length (RFC 4254 section 8).
 const (
 	ttyOpEnd     = 0
 	ttyOpUnknown = 160
 )
 
-// decodeModes decodes the terminal modes of a pty-req: opcodes, each with a uint32. It stops where it can no longer
-// follow, and keeps what came before.
+// decodeModes decodes the terminal modes of a pty-req: opcodes, each with a uint32. It
+// stops at an unknown opcode, and keeps the modes before it.
 func decodeModes(encoded string) ssh.TerminalModes {
 	modes := make(ssh.TerminalModes)
 	for b := []byte(encoded); len(b) >= 5 && b[0] != ttyOpEnd && b[0] < ttyOpUnknown; b = b[5:] {

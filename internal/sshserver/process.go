@@ -17,13 +17,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// haveProcesses is true if local processes are supported.
 const haveProcesses = true
 
-// process is a child of the server, the leader of its own session (setsid(2)) and process group.
+// process is a child of the server, the leader of its own session (setsid(2)) and process
+// group.
 type process struct {
 	pid    int
-	exited chan struct{} // closed when it has ended
-	exit   Exit          // valid then
+	exited chan struct{} // closed when the process has ended
+	exit   Exit          // valid after exited is closed
 }
 
 // runProcess is the Handler that runs the local shell.
@@ -36,6 +38,7 @@ func (s *Server) runProcess(ctx context.Context, r *Request) Exit {
 	cmd.Env = slices.Concat(s.config.Env, r.Env)
 	cmd.Dir = startDir(s.config.Dir, s.config.Env)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	// As in sshd, the presence of a terminal decides about the streams and about the end.
 	run := s.runOnPipes
 	if r.PTY != nil {
 		run = s.runOnPTY
@@ -48,8 +51,8 @@ func (s *Server) runProcess(ctx context.Context, r *Request) Exit {
 	return exit
 }
 
-// runOnPipes runs cmd without a terminal. Its exit is reported at once; it returns when the output has ended too, which
-// a background process may hold open.
+// runOnPipes runs cmd without a terminal. It reports the exit at once, and returns when
+// the output has ended too, which a background process may delay.
 func (s *Server) runOnPipes(ctx context.Context, r *Request, cmd *exec.Cmd) (Exit, error) {
 	ours, theirs, err := openPipes()
 	if err != nil {
@@ -64,9 +67,9 @@ func (s *Server) runOnPipes(ctx context.Context, r *Request, cmd *exec.Cmd) (Exi
 	}
 	defer killSession(p.pid)
 
-	// Ends at the latest when the channel is closed, which is after this function.
+	// This goroutine ends at the latest when the channel is closed, after this function.
 	s.wg.Go(func() {
-		_, _ = io.Copy(ours[0], r.Stdin) // a command need not read its input
+		_, _ = io.Copy(ours[0], r.Stdin) // an error is normal: the command may not read its input
 		ours[0].Close()
 	})
 	var output sync.WaitGroup
@@ -81,8 +84,8 @@ func (s *Server) runOnPipes(ctx context.Context, r *Request, cmd *exec.Cmd) (Exi
 	return p.exit, nil
 }
 
-// runOnPTY runs cmd on a new terminal. It ends with cmd, whoever still has the terminal open. EOF from the client means
-// nothing to a terminal, as under sshd.
+// runOnPTY runs cmd on a new terminal. It ends with cmd, even if another process has the
+// terminal open. As under sshd, EOF from the client has no effect on a terminal.
 func (s *Server) runOnPTY(ctx context.Context, r *Request, cmd *exec.Cmd) (Exit, error) {
 	master, tty, err := openPTY(r.PTY)
 	if err != nil {
@@ -99,11 +102,12 @@ func (s *Server) runOnPTY(ctx context.Context, r *Request, cmd *exec.Cmd) (Exit,
 	}
 	defer killSession(p.pid)
 
-	// Ends at the latest when the channel is closed, which is after this function.
+	// This goroutine ends at the latest when the channel is closed, after this function.
 	s.wg.Go(func() { _, _ = io.Copy(master, r.Stdin) })
 	var output sync.WaitGroup
 	output.Go(func() { copyOutput(r.Stdout, master) })
-	// Closing the master makes the kernel send SIGHUP to the session (tty_ioctl(4), pty(7)).
+	// Closing the master makes the kernel send SIGHUP to the session (tty_ioctl(4),
+	// pty(7)).
 	hangUp := func() { master.Close() }
 
 	s.supervise(ctx, p, r, func(w Window) { _ = setWindow(master, w) }, hangUp) // fails only after hangUp
@@ -113,8 +117,8 @@ func (s *Server) runOnPTY(ctx context.Context, r *Request, cmd *exec.Cmd) (Exit,
 	return p.exit, nil
 }
 
-// supervise returns when p has ended. Until then it passes on signals and window sizes, hangs up when ctx ends, and
-// kills when the server closes.
+// supervise returns when p has ended. Until then it passes on signals and window sizes,
+// hangs up when ctx ends, and kills the process when the server closes.
 func (s *Server) supervise(ctx context.Context, p *process, r *Request, resize func(Window), hangUp func()) {
 	hungUp, closing := ctx.Done(), s.ctx.Done()
 	for {
@@ -135,7 +139,8 @@ func (s *Server) supervise(ctx context.Context, p *process, r *Request, resize f
 	}
 }
 
-// awaitOutput returns when the copying of output has ended, which it forces by hangUp when ctx ends.
+// awaitOutput returns when the output has been copied; at the end of ctx it forces that
+// by hangUp.
 func (s *Server) awaitOutput(ctx context.Context, output *sync.WaitGroup, hangUp func()) {
 	copied := make(chan struct{})
 	s.wg.Go(func() {
@@ -158,7 +163,7 @@ func (s *Server) start(cmd *exec.Cmd) (*process, error) {
 	s.stats.add(func(n *Stats) { n.Processes++ })
 	p := &process{pid: cmd.Process.Pid, exited: make(chan struct{})}
 	s.wg.Go(func() {
-		_ = cmd.Wait() // what it says is in ProcessState
+		_ = cmd.Wait() // the result is in ProcessState
 		p.exit = exitOf(cmd.ProcessState)
 		s.stats.add(func(n *Stats) { n.Processes-- })
 		close(p.exited)
@@ -166,7 +171,7 @@ func (s *Server) start(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// exitOf translates the end of a process.
+// exitOf converts the state of an ended process.
 func exitOf(state *os.ProcessState) Exit {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
@@ -177,15 +182,15 @@ func exitOf(state *os.ProcessState) Exit {
 		name = name[len("SIG"):]
 	}
 	if !slices.Contains(signalNames, name) {
-		name = "SIG@openssh.com" // what sshd says for a signal that RFC 4254 does not know
+		name = "SIG@openssh.com" // sshd's name for a signal that RFC 4254 lacks
 	}
 	return Exit{Signal: name, CoreDumped: status.CoreDump()}
 }
 
-// killSession kills the process group pid, and what is found of the session pid. The numbers are not reused while a
-// process is left in either.
+// killSession kills the process group pid, and the processes found in the session pid.
+// The numbers are not reused while either has a member.
 func killSession(pid int) {
-	_ = unix.Kill(-pid, unix.SIGKILL) // fails when nothing is left to kill
+	_ = unix.Kill(-pid, unix.SIGKILL) // fails if the group is empty
 	killed := make(map[int]bool)
 	for more := true; more; { // a member may have forked another one meanwhile
 		more = false
@@ -198,7 +203,7 @@ func killSession(pid int) {
 	}
 }
 
-// openPipes returns the ends of three pipes, for standard input, output and error.
+// openPipes returns both ends of three pipes, for standard input, output and error.
 func openPipes() (ours, theirs []*os.File, err error) {
 	for i := range 3 {
 		r, w, err := os.Pipe()
@@ -215,6 +220,7 @@ func openPipes() (ours, theirs []*os.File, err error) {
 	return ours, theirs, nil
 }
 
+// closeFiles closes the files.
 func closeFiles(files []*os.File) {
 	for _, f := range files {
 		f.Close()

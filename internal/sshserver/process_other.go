@@ -6,5 +6,5 @@ import "context"
 
 const haveProcesses = false
 
-// runProcess is never called: New refuses a Config without a Handler here.
+// runProcess is never called, because New requires a Handler on this system.
 func (s *Server) runProcess(context.Context, *Request) Exit { return Exit{Status: 127} }

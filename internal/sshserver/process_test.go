@@ -20,10 +20,11 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// patience bounds each wait for a real process.
+// patience limits each wait for a real process.
 const patience = 20 * time.Second
 
-// shellServer returns a server of /bin/sh on the loopback address, in a home of its own.
+// shellServer returns a server of /bin/sh on the loopback address, with its own home
+// folder.
 func shellServer(t *testing.T, c Config) *Server {
 	t.Helper()
 	home := t.TempDir()
@@ -55,7 +56,7 @@ type terminal struct {
 	*ssh.Session
 	in     io.Writer
 	output chan []byte // closed at the end
-	seen   []byte      // output that expect has not used yet
+	seen   []byte      // output not yet used by expect
 }
 
 func openTerminal(t *testing.T, client *ssh.Client, modes ssh.TerminalModes) *terminal {
@@ -98,7 +99,7 @@ func (term *terminal) send(t *testing.T, line string) {
 	}
 }
 
-// expect waits for want and returns the output up to and with it.
+// expect waits for want and returns the output up to its end.
 func (term *terminal) expect(t *testing.T, want string) string {
 	t.Helper()
 	timeout := time.After(patience)
@@ -136,7 +137,7 @@ func within(t *testing.T, what string, do func()) {
 	}
 }
 
-// eventually waits until what holds.
+// eventually waits until holds returns true.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
@@ -146,7 +147,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// gone reports whether process pid has ended. An orphan whose new parent has not waited for it yet has ended too.
+// gone reports whether process pid has ended. An orphan that was not yet waited for
+// counts as ended.
 func gone(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true
@@ -205,7 +207,7 @@ func TestShellOnPTY(t *testing.T) {
 	})
 }
 
-// TestPTYModes: ECHO=0 and ONLCR=0 in the pty-req hold.
+// TestPTYModes: ECHO=0 and ONLCR=0 in the pty-req must take effect.
 func TestPTYModes(t *testing.T) {
 	term := openTerminal(
 		t,
@@ -220,7 +222,7 @@ func TestPTYModes(t *testing.T) {
 	}
 }
 
-// TestPTYLargeOutput: nothing is lost at the end of a command that writes much and ends at once.
+// TestPTYLargeOutput: no output may be lost at the end of a command with much output.
 func TestPTYLargeOutput(t *testing.T) {
 	client := dial(t, shellServer(t, Config{}))
 	for range 5 {
@@ -235,7 +237,8 @@ func TestPTYLargeOutput(t *testing.T) {
 	}
 }
 
-// TestPTYEndsWithItsShell: a background job that keeps the terminal open does not keep the channel open, and is killed.
+// TestPTYEndsWithItsShell: a background job that keeps the terminal open must not keep
+// the channel open, and must be killed.
 func TestPTYEndsWithItsShell(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	session := openSession(t, dial(t, shellServer(t, Config{})))
@@ -293,7 +296,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestEnvironment: nothing is inherited from the server.
+// TestEnvironment: a process must not inherit the server's environment.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SSHSERVER_TEST_SECRET", "leaked")
 	for name, env := range map[string][]string{"default": nil, "given": {"ONLY=this", "PATH=" + os.Getenv("PATH")}} {
@@ -346,21 +349,22 @@ func TestCannotStart(t *testing.T) {
 			t.Errorf("pty %v: %q, %v", pty, output, err)
 		}
 	}
-	// Bytes that no process can be given must fail like any other command.
+	// A command with a NUL byte cannot start, and must fail like any other command.
 	if err := openSession(t, client).Run("echo \x00"); exitStatus(err) != 127 {
 		t.Errorf("NUL in the command: %v", err)
 	}
 }
 
-// TestStatusBeforeOutputEnds: as under sshd, a background process that holds the output delays the close of the
-// channel, but not the exit status.
+// TestStatusBeforeOutputEnds: as under sshd, a background process with the output open
+// must delay the close of the channel, but not the exit status.
 func TestStatusBeforeOutputEnds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	channel, requests, err := dial(t, shellServer(t, Config{})).OpenChannel("session", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := channel.SendRequest("exec", true, ssh.Marshal(struct{ Command string }{"sleep 999 & echo $! >" + file + "; exit 5"})); !ok ||
+	command := ssh.Marshal(struct{ Command string }{"sleep 999 & echo $! >" + file + "; exit 5"})
+	if ok, err := channel.SendRequest("exec", true, command); !ok ||
 		err != nil {
 		t.Fatalf("exec: %v, %v", ok, err)
 	}
@@ -382,7 +386,8 @@ func TestStatusBeforeOutputEnds(t *testing.T) {
 	eventually(t, "the background process is gone", func() bool { return gone(pid) })
 }
 
-// TestSignal reaches the children of the command too, with and without a PTY.
+// TestSignal: a signal must reach the children of the command too, with and without a
+// PTY.
 func TestSignal(t *testing.T) {
 	for _, pty := range []bool{false, true} {
 		file := filepath.Join(t.TempDir(), "pid")
@@ -407,7 +412,8 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// TestCloseChannel: with a PTY the command is hung up on, without one it lives until the server closes.
+// TestCloseChannel: with a PTY the command must be hung up; without one it must live
+// until the server closes.
 func TestCloseChannel(t *testing.T) {
 	for _, pty := range []bool{true, false} {
 		file := filepath.Join(t.TempDir(), "pid")
@@ -428,7 +434,7 @@ func TestCloseChannel(t *testing.T) {
 			if ok, err := keepalive(client); ok || err != nil {
 				t.Errorf("keepalive: %v, %v", ok, err)
 			}
-			time.Sleep(50 * time.Millisecond) // in which a hang-up would have killed it
+			time.Sleep(50 * time.Millisecond) // enough for a hang-up to kill it
 			if n := s.Stats(); gone(pid) || n.Processes != 1 || n.SessionsOpen != 1 {
 				t.Errorf("without a PTY the command ended with its channel: %+v", n)
 			}
@@ -457,7 +463,8 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// TestCloseLeavesNothing closes a server under which everything is busy, and counts.
+// TestCloseLeavesNothing closes a server in which everything is busy, and counts the
+// rest.
 func TestCloseLeavesNothing(t *testing.T) {
 	// The first process and connection make the runtime open descriptors of its own.
 	warm := shellServer(t, Config{})
@@ -503,7 +510,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 			pids = append(pids, readPID(t, file))
 		}
 	}
-	// A background job in its own process group, which is what an interactive shell makes.
+	// A background job in its own process group, as interactive shells create them.
 	file := filepath.Join(dir, "job")
 	client = dial(t, s)
 	clients = append(clients, client)
@@ -548,7 +555,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestDropIsReset: over TCP a drop is a reset, and hangs up on the shell.
+// TestDropIsReset: over TCP a drop must be a reset, and must hang up the shell.
 func TestDropIsReset(t *testing.T) {
 	s := shellServer(t, Config{Faults: Faults{SilentAfterAccept: true}})
 	conn, err := net.Dial("tcp", s.Addr())
@@ -570,7 +577,8 @@ func TestDropIsReset(t *testing.T) {
 	eventually(t, "the shell has ended", func() bool { return s.Stats().Processes == 0 })
 }
 
-// TestCopyOutputAfterDeadline: what the shell wrote before it ended is not lost, although the terminal is still open.
+// TestCopyOutputAfterDeadline: the shell's last output must not be lost, although the
+// terminal is still open.
 func TestCopyOutputAfterDeadline(t *testing.T) {
 	master, tty, err := openPTY(&PTY{Window: Window{80, 24}})
 	if err != nil {
@@ -589,7 +597,8 @@ func TestCopyOutputAfterDeadline(t *testing.T) {
 	}
 }
 
-// TestPTYResizeKeepsCloseWorking: a descriptor put back in blocking mode by a resize would make the hang-up hang.
+// TestPTYResizeKeepsCloseWorking: a resize must not put the descriptor into blocking
+// mode, which would block the hang-up.
 func TestPTYResizeKeepsCloseWorking(t *testing.T) {
 	s := shellServer(t, Config{})
 	client := dial(t, s)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openPTY opens a terminal with the window and modes of p. Close on the master wakes Read and Write, which creack/pty's
-// own file does not do: it is in blocking mode.
+// openPTY opens a terminal with the window and modes of p. Close of the master wakes Read
+// and Write; the file of creack/pty is in blocking mode and does not have this property.
 func openPTY(p *PTY) (master, tty *os.File, err error) {
 	blocking, tty, err := pty.Open()
 	if err != nil {
@@ -35,7 +35,7 @@ func openPTY(p *PTY) (master, tty *os.File, err error) {
 	return master, tty, nil
 }
 
-// nonblocking returns f again, as a file that the runtime polls.
+// nonblocking returns a copy of f that the runtime polls.
 func nonblocking(f *os.File) (*os.File, error) {
 	var fd int
 	err := control(f, func(old int) (err error) {
@@ -50,8 +50,8 @@ func nonblocking(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// control calls do with the descriptor of f, which cannot be closed meanwhile. File.Fd would not ensure that, and may
-// put f back in blocking mode.
+// control calls do with the descriptor of f, which cannot be closed during the call.
+// File.Fd would not ensure that, and may put f into blocking mode.
 func control(f *os.File, do func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -62,12 +62,13 @@ func control(f *os.File, do func(fd int) error) error {
 	return errors.Join(err, doErr)
 }
 
+// setWindow sets the size of the window; the kernel sends SIGWINCH.
 func setWindow(f *os.File, w Window) error {
 	size := unix.Winsize{Row: uint16(min(w.Rows, 0xffff)), Col: uint16(min(w.Cols, 0xffff))}
 	return control(f, func(fd int) error { return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &size) })
 }
 
-// setModes changes what modes names and leaves the rest as it is.
+// setModes sets the given modes and keeps all others.
 func setModes(f *os.File, modes ssh.TerminalModes) error {
 	return control(f, func(fd int) error {
 		t, err := unix.IoctlGetTermios(fd, ioctlGetTermios)
@@ -79,9 +80,10 @@ func setModes(f *os.File, modes ssh.TerminalModes) error {
 	})
 }
 
-// copyOutput copies what is written to the terminal until it is closed. EIO is how a master tells that nobody has the
-// terminal open any more. A passed deadline means that the shell has ended although somebody has: then what is there
-// already is still copied.
+// copyOutput copies the output of the terminal until it is closed. On a master, EIO means
+// that no process has the terminal open any more. A passed deadline means that the shell
+// has ended while another process still has the terminal open; then only the output
+// already written is copied.
 func copyOutput(to io.Writer, master *os.File) {
 	_, err := io.Copy(to, readerOnly{master})
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -103,5 +105,5 @@ func copyOutput(to io.Writer, master *os.File) {
 	}
 }
 
-// readerOnly hides the other methods of a file, so that io.Copy does nothing but read.
+// readerOnly hides the other methods of a file, so that io.Copy only reads.
 type readerOnly struct{ io.Reader }

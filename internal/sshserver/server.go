@@ -13,7 +13,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// Server accepts SSH connections until it is closed. All methods may be called from several goroutines.
+// Server accepts SSH connections until it is closed. All methods may be called from any
+// goroutine.
 type Server struct {
 	config  Config
 	faults  atomic.Pointer[Faults]
@@ -36,7 +37,7 @@ type Server struct {
 // ErrServerClosed is returned by Serve after Close.
 var ErrServerClosed = errors.New("sshserver: the server was closed")
 
-// New returns a Server that waits for Serve or ServeConn.
+// New returns a Server for Serve or ServeConn.
 func New(c Config) (*Server, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -74,8 +75,8 @@ func Listen(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Serve accepts connections from l, which it closes in the end, until l or the server is closed. It always returns an
-// error; after Close it is ErrServerClosed.
+// Serve accepts connections from l until l or the server is closed, and then closes l. It
+// always returns an error; after Close it is ErrServerClosed.
 func (s *Server) Serve(l net.Listener) error {
 	if err := s.addListener(l); err != nil {
 		return err
@@ -98,6 +99,7 @@ func (s *Server) addListener(l net.Listener) error {
 	return nil
 }
 
+// accept serves the connections of l.
 func (s *Server) accept(l net.Listener) error {
 	defer func() {
 		l.Close()
@@ -119,15 +121,16 @@ func (s *Server) accept(l net.Listener) error {
 	}
 }
 
-// ServeConn serves one connection, which it owns, and returns when it has ended. Processes that outlive their
-// connection are waited for by Close only.
+// ServeConn serves one connection, which it owns, and returns when the connection has
+// ended. Only Close waits for processes that outlive their connection.
 func (s *Server) ServeConn(nc net.Conn) {
 	if g := s.addConn(nc); g != nil {
 		s.serve(g)
 	}
 }
 
-// addConn registers nc and counts its goroutine, or closes it and returns nil if the server is closed.
+// addConn registers nc and counts its goroutine, or closes it and returns nil if the
+// server is closed.
 func (s *Server) addConn(nc net.Conn) *gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,9 +154,11 @@ func (s *Server) removeConn(g *gate) {
 	s.wg.Done()
 }
 
-// Close closes every connection, kills every process, and waits until all that the server started is gone.
+// Close closes every connection, kills every process, and waits until all goroutines and
+// processes have ended.
 func (s *Server) Close() error {
 	s.mu.Lock()
+	// With closed set, no connection or listener can be added after this loop.
 	s.closed = true
 	s.cancel()
 	for l := range s.listeners {
@@ -167,12 +172,15 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// DropConnections closes all connections abruptly: over TCP the clients see a reset. The server goes on accepting.
+// DropConnections closes all connections abruptly: over TCP the clients get a reset. The
+// server keeps accepting.
 func (s *Server) DropConnections() { s.eachConn((*gate).reset) }
 
-// FreezeConnections makes all present connections hang: no byte moves on them any more, but they stay connected.
+// FreezeConnections freezes all present connections: they stay connected but transfer no
+// byte.
 func (s *Server) FreezeConnections() { s.eachConn((*gate).freeze) }
 
+// eachConn calls do for each connection.
 func (s *Server) eachConn(do func(*gate)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,10 +189,10 @@ func (s *Server) eachConn(do func(*gate)) {
 	}
 }
 
-// SetFaults replaces Config.Faults for all that is accepted, opened or requested from now on.
+// SetFaults replaces Config.Faults for all later connections, channels and requests.
 func (s *Server) SetFaults(f Faults) { s.faults.Store(&f) }
 
-// Addr returns the host:port of the first listener, "" if there is none.
+// Addr returns the host:port of the first listener, or "".
 func (s *Server) Addr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +202,7 @@ func (s *Server) Addr() string {
 	return s.address.String()
 }
 
-// Port returns the port in Addr, 0 if there is none.
+// Port returns the port in Addr, or 0.
 func (s *Server) Port() int {
 	_, port, err := net.SplitHostPort(s.Addr())
 	if err != nil {
@@ -210,8 +218,8 @@ func (s *Server) Port() int {
 // HostKey returns the first host key.
 func (s *Server) HostKey() ssh.PublicKey { return s.config.HostKeys[0].PublicKey() }
 
-// KnownHostsLine returns the line of a known_hosts file, without a line end, that makes clients trust HostKey at Addr
-// (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT).
+// KnownHostsLine returns the line of a known_hosts file, without a line end, that makes
+// clients trust HostKey at Addr (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT).
 func (s *Server) KnownHostsLine() string {
 	return knownhosts.Line([]string{s.Addr()}, s.HostKey())
 }

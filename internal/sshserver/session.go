@@ -12,13 +12,15 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// maxEnv bounds the variables of one session, as sshd does.
+// maxEnv is the most variables of one session, as in sshd.
 const maxEnv = 128
 
-// maxWaitingSignals is how many signals, and breaks, wait for a Handler that does not receive them.
+// maxWaitingSignals is the most signals, and the most breaks, waiting for a Handler that
+// does not receive them.
 const maxWaitingSignals = 16
 
-// session is one session channel (RFC 4254 section 6). Its fields belong to the goroutine of serve.
+// session is one session channel (RFC 4254 section 6). Its fields belong to the goroutine
+// of serve.
 type session struct {
 	conn    *connection
 	channel ssh.Channel
@@ -30,6 +32,7 @@ type session struct {
 	breaks  chan time.Duration
 }
 
+// newSession returns the session of a channel, with an empty Request.
 func newSession(c *connection, channel ssh.Channel) *session {
 	s := &session{
 		conn:    c,
@@ -52,8 +55,10 @@ func newSession(c *connection, channel ssh.Channel) *session {
 	return s
 }
 
-// serve answers requests until the channel is closed, and returns when the command has ended too.
+// serve answers requests until the channel is closed, and returns when the command has
+// ended too.
 func (s *session) serve(requests <-chan *ssh.Request) {
+	// The end of the requests is the end of the channel, and must end the program.
 	ctx, cancel := context.WithCancel(s.conn.ctx)
 	var command sync.WaitGroup
 	for r := range requests {
@@ -83,7 +88,8 @@ func (s *session) serve(requests <-chan *ssh.Request) {
 		case "break":
 			ok = !faults.RefuseBreak && s.sendBreak(r.Payload)
 		}
-		_ = r.Reply(ok, nil) // fails only on a channel that is gone
+		// The answer must come before the program's output.
+		_ = r.Reply(ok, nil) // fails only on a closed channel
 		if start {
 			command.Go(func() { s.run(ctx) })
 		}
@@ -123,7 +129,7 @@ func (s *session) sendExit(e Exit) {
 			Lang       string
 		}{string(e.Signal), e.CoreDumped, e.Message, ""})
 	}
-	_, _ = s.channel.SendRequest(name, false, payload) // fails only on a channel that is gone
+	_, _ = s.channel.SendRequest(name, false, payload) // fails only on a closed channel
 }
 
 // requestPTY handles pty-req (RFC 4254 section 6.2).
@@ -148,7 +154,7 @@ func (s *session) setEnv(payload []byte) bool {
 	if s.started || len(s.request.Env) >= maxEnv || ssh.Unmarshal(payload, &msg) != nil {
 		return false
 	}
-	// A process cannot be given a NUL, and a name with "=" would be another name.
+	// A variable cannot contain a NUL, and a name with "=" would be another name.
 	if strings.ContainsAny(msg.Name, "=\x00") || strings.Contains(msg.Value, "\x00") {
 		return false
 	}
@@ -162,7 +168,7 @@ func (s *session) setEnv(payload []byte) bool {
 	return true
 }
 
-// requestShell and requestExec handle shell and exec (RFC 4254 section 6.5): one per channel.
+// requestShell handles shell (RFC 4254 section 6.5); a channel can run only one program.
 func (s *session) requestShell() bool {
 	if s.started {
 		return false
@@ -171,6 +177,7 @@ func (s *session) requestShell() bool {
 	return true
 }
 
+// requestExec handles exec (RFC 4254 section 6.5).
 func (s *session) requestExec(payload []byte) bool {
 	var msg struct{ Command string }
 	if s.started || ssh.Unmarshal(payload, &msg) != nil {
@@ -206,7 +213,7 @@ func (s *session) changeWindow(payload []byte) bool {
 		s.request.PTY.Window = Window{msg.Cols, msg.Rows}
 		return true
 	}
-	// Nothing else sends, so after the old size is taken out there is room for the new one.
+	// Only this goroutine sends, so without the old size there is room for the new one.
 	select {
 	case <-s.windows:
 	default:
@@ -229,7 +236,7 @@ func (s *session) signal(payload []byte) bool {
 	}
 }
 
-// sendBreak handles break (RFC 4335), as sshd on a terminal only.
+// sendBreak handles break (RFC 4335), like sshd on a terminal only.
 func (s *session) sendBreak(payload []byte) bool {
 	var msg struct{ Milliseconds uint32 }
 	if !s.started || s.request.PTY == nil || ssh.Unmarshal(payload, &msg) != nil {
@@ -249,12 +256,13 @@ var signalNames = []ssh.Signal{
 	ssh.SIGPIPE, ssh.SIGQUIT, ssh.SIGSEGV, ssh.SIGTERM, ssh.SIGUSR1, ssh.SIGUSR2,
 }
 
-// countingReader adds what is read to Stats.StdinBytes.
+// countingReader adds the bytes read to Stats.StdinBytes.
 type countingReader struct {
 	from  io.Reader
 	stats *counters
 }
 
+// Read implements io.Reader.
 func (r *countingReader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	if n > 0 {

@@ -8,34 +8,35 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Stats is what a Server has seen so far.
+// Stats has the counts of a Server so far.
 type Stats struct {
-	Accepted      int // connections ever
-	Authenticated int // of them logged in
-	Open          int // connections now
+	Accepted      int // connections so far
+	Authenticated int // connections with a successful login
+	Open          int // present connections
 
-	Attempts      map[Attempt]int // authentication requests that were answered
-	PasswordsSeen int             // passwords that clients have sent with method "password"
+	Attempts      map[Attempt]int // answered authentication requests
+	PasswordsSeen int             // passwords sent with method "password"
 	KeysOffered   []string        // public keys offered, in order, as SHA256 fingerprints
 
-	SessionsOpened int // session channels ever
-	SessionsOpen   int // session channels now, those included whose process outlives its channel
-	Forwards       int // direct-tcpip channels now
-	Processes      int // local processes now
+	SessionsOpened int // session channels so far
+	SessionsOpen   int // present session channels, including those with a process that outlives its channel
+	Forwards       int // present direct-tcpip channels
+	Processes      int // present local processes
 
-	StdinBytes int64 // bytes that handlers and processes have read from their clients
+	StdinBytes int64 // bytes read from clients by handlers and processes
 }
 
-// Attempt names a kind of authentication request.
+// Attempt is a kind of authentication request.
 type Attempt struct{ User, Method string }
 
-// counters are the Stats under way.
+// counters is the Stats of a running server.
 type counters struct {
 	mu sync.Mutex // guards now
-	// now has no meaning in Open, which Server.conns knows better.
+	// now.Open is unused, because Server.conns has that number.
 	now Stats
 }
 
+// init prepares the map.
 func (c *counters) init() { c.now.Attempts = make(map[Attempt]int) }
 
 // add changes the statistics in one step.
@@ -45,12 +46,15 @@ func (c *counters) add(change func(*Stats)) {
 	change(&c.now)
 }
 
+// accepted counts a connection.
 func (c *counters) accepted() { c.add(func(n *Stats) { n.Accepted++ }) }
 
+// attempt counts an authentication request.
 func (c *counters) attempt(user, method string) {
 	c.add(func(n *Stats) { n.Attempts[Attempt{user, method}]++ })
 }
 
+// keyOffered records a public key.
 func (c *counters) keyOffered(key ssh.PublicKey) {
 	c.add(func(n *Stats) { n.KeysOffered = append(n.KeysOffered, ssh.FingerprintSHA256(key)) })
 }

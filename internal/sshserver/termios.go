@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// applyModes sets in t what modes names (RFC 4254 section 8, termios(3)). Speeds and modes that are not known here are
-// ignored, as the RFC demands.
+// applyModes sets the modes in t (RFC 4254 section 8, termios(3)). As the RFC requires,
+// it ignores speeds and unknown modes.
 func applyModes(t *unix.Termios, modes ssh.TerminalModes) {
 	for op, index := range map[uint8]int{
 		ssh.VINTR: unix.VINTR, ssh.VQUIT: unix.VQUIT, ssh.VERASE: unix.VERASE, ssh.VKILL: unix.VKILL, ssh.VEOF: unix.VEOF,

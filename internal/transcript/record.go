@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A Recorder is a net.Conn that remembers what passes over it.
+// A Recorder is a net.Conn that records its data.
 type Recorder struct {
 	net.Conn
 
@@ -14,27 +14,27 @@ type Recorder struct {
 	t  Transcript
 }
 
-// Record returns a net.Conn over conn that remembers.
+// Record returns a Recorder over conn.
 func Record(conn net.Conn) *Recorder { return &Recorder{Conn: conn} }
 
-// Comment adds a line of text for people.
+// Comment adds a comment.
 func (r *Recorder) Comment(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.t.Comments = append(r.t.Comments, text)
 }
 
-// Set notes a setting of the client.
+// Set records a setting of the client.
 func (r *Recorder) Set(words ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.t.Settings = append(r.t.Settings, words)
 }
 
-// Did notes what the user does next.
+// Did records the user's next action.
 func (r *Recorder) Did(words ...string) { r.add(Event{Dir: '!', Did: words}) }
 
-// Got notes data that the user got.
+// Got records data for the user.
 func (r *Recorder) Got(data []byte) { r.add(Event{Dir: '=', Data: slices.Clone(data)}) }
 
 // Read implements net.Conn.
@@ -46,7 +46,8 @@ func (r *Recorder) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. It notes the bytes first, so that they stand before the answer to them.
+// Write implements net.Conn. It records the bytes first, so that they come before the
+// answer.
 func (r *Recorder) Write(p []byte) (int, error) {
 	if len(p) > 0 {
 		r.add(Event{Dir: '>', Data: slices.Clone(p)})
@@ -54,13 +55,14 @@ func (r *Recorder) Write(p []byte) (int, error) {
 	return r.Conn.Write(p)
 }
 
+// add records an event.
 func (r *Recorder) add(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.t.Events = append(r.t.Events, e)
 }
 
-// Bytes returns the recording so far, as Parse reads it.
+// Bytes returns the recording so far in the form for Parse.
 func (r *Recorder) Bytes() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,14 +16,14 @@ type Transcript struct {
 	Events   []Event
 }
 
-// An Event is one thing that happened.
+// An Event is one line of a recording other than comments and settings.
 type Event struct {
 	Dir  byte     // '<', '>', '!' or '='
-	Data []byte   // '<', '>' and '='
+	Data []byte   // of '<', '>' and '='
 	Did  []string // '!': words, the first of which names the action
 }
 
-// Parse reads a recording.
+// Parse parses a recording. The error names the line.
 func Parse(text []byte) (*Transcript, error) {
 	t := new(Transcript)
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -36,6 +36,7 @@ func Parse(text []byte) (*Transcript, error) {
 	return t, lines.Err()
 }
 
+// line parses one line.
 func (t *Transcript) line(line string) error {
 	line = strings.TrimSpace(line)
 	if line == "" {
@@ -69,7 +70,7 @@ func (t *Transcript) line(line string) error {
 	return err
 }
 
-// split cuts a line into words; a word in quotes is as Go writes it.
+// split splits a line into words; a quoted word is a Go string.
 func split(s string) ([]string, error) {
 	var words []string
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
@@ -94,7 +95,7 @@ func split(s string) ([]string, error) {
 	return words, nil
 }
 
-// Bytes writes the recording as Parse reads it.
+// Bytes returns the recording in the form for Parse.
 func (t *Transcript) Bytes() []byte {
 	var b bytes.Buffer
 	for _, c := range t.Comments {
@@ -116,6 +117,7 @@ func (t *Transcript) Bytes() []byte {
 	return b.Bytes()
 }
 
+// join is the reverse of split.
 func join(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
