@@ -450,8 +450,8 @@ func TestTLS(t *testing.T) {
 		<-wrote
 		begun := time.Now()
 		tr.Close()
-		if d := time.Since(begun); d > time.Second {
-			t.Errorf("closing took %v", d)
+		if d := time.Since(begun); d > 20*time.Second { // it bounds a hang; it measures nothing
+			t.Errorf("Close took %v, want at most 20s", d)
 		}
 	})
 }

@@ -352,13 +352,13 @@ func TestLocalChildThatDoesNotRead(t *testing.T) {
 		strings.Repeat("x", 200_000),
 	)
 	if err != nil || !r.WriteTimedOut && !r.TimedOut || r.BytesWritten == 0 || r.BytesWritten >= 200_000 ||
-		time.Since(began) > 5*time.Second {
+		time.Since(began) > 9*time.Second { // without the configuration it would be 10 s
 		t.Errorf("after %v: %s, %v", time.Since(began), lab.Tail(r.Text, 1000), err)
 	}
 	began = time.Now()
 	c.Close(t, id)
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("close took %v", took)
+	if took := time.Since(began); took > lab.Patience {
+		t.Errorf("close took %v, want at most %v", took, lab.Patience)
 	}
 }
 

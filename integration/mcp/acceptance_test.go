@@ -254,12 +254,13 @@ func TestForceClose(t *testing.T) {
 		switch took := time.Since(begin); {
 		case string(a.ID) == closing:
 			closing = ""
-			if took > time.Second || r.State != "closed" {
-				t.Errorf("the forced close took %v, want at most a second: %s", took, r.Text)
+			// Without force it waits five seconds for the far side.
+			if took > 4*time.Second || r.State != "closed" {
+				t.Errorf("the forced close took %v, want less than a polite one, 5s: %s", took, r.Text)
 			}
 		case !pending[string(a.ID)]:
 			t.Errorf("got %s, which nobody has asked for", lab.Tail(string(a.Line), 512))
-		case took > 5*time.Second: // each would go on for 10 s at least
+		case took > 9*time.Second: // each would go on for 10 s at least
 			t.Errorf("a call on the closed session went on for %v: %s", took, lab.Tail(r.Text, 512))
 		}
 		delete(pending, string(a.ID))

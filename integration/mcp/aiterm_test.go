@@ -187,7 +187,7 @@ func TestAITermLifecycle(t *testing.T) {
 	if r := c.do(t, "shell_run", `{"argv":["seq","5000"]}`); !r.StdoutTruncated || len(r.Stdout) > 4096 {
 		t.Errorf("%s", r.text)
 	}
-	if r := c.try(t, "shell_run", `{"argv":["/bin/sh","-c","echo up; exec sleep 1000"],"env":{"PATH":"/bin"},"timeout_ms":300}`); r.Code != "ETIMEOUT" ||
+	if r := c.try(t, "shell_run", `{"argv":["/bin/sh","-c","echo up; exec sleep 1000"],"env":{"PATH":"/bin"},"timeout_ms":3000}`); r.Code != "ETIMEOUT" ||
 		string(r.Details.Result.Stdout) != "up\n" ||
 		!lab.IsCode(r.Details.Result.RC, 143) {
 		t.Errorf("%s", r.text)

@@ -14,7 +14,8 @@ import (
 func TestManyCallsInFlight(t *testing.T) {
 	const (
 		waiting, quick = 100, 99
-		longest        = 2 * time.Second
+		// Behind the long read a call would take 30 s, and one behind another the waiting ones would take 100 s.
+		longest = 20 * time.Second
 	)
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s})

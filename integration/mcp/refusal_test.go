@@ -247,38 +247,32 @@ func TestUnreachable(t *testing.T) {
 			if test.waits {
 				timeout = limit
 			}
-			// A machine that is busy delays this or that attempt, a clock that is wrong all of them.
-			var took time.Duration
-			for range 3 {
-				begin := time.Now()
-				r := c.Refused(
-					t,
-					test.code,
-					lab.ToolSession,
-					`{"action":"open","protocol":"ssh","host":%s,"port":%s,"username":"u","timeouts":{"connect_timeout_ms":%s}}`,
-					test.host,
-					test.port,
-					timeout.Milliseconds(),
-				)
-				took = time.Since(begin)
-				t.Log(took, r.Message)
-				for _, part := range test.message {
-					if !strings.Contains(r.Message, part) {
-						t.Errorf("the message %q does not speak of %q", r.Message, part)
-					}
-				}
-				if !r.Retryable {
-					t.Errorf("%s is not said to be retryable", test.code)
-				}
-				if rung := lastRung(r); rung != test.rung {
-					t.Errorf("the ladder ends with %q, want %q: %s", rung, test.rung, r.Text)
-				}
-				if !test.waits || took <= limit+200*time.Millisecond {
-					break
+			begin := time.Now()
+			r := c.Refused(
+				t,
+				test.code,
+				lab.ToolSession,
+				`{"action":"open","protocol":"ssh","host":%s,"port":%s,"username":"u","timeouts":{"connect_timeout_ms":%s}}`,
+				test.host,
+				test.port,
+				timeout.Milliseconds(),
+			)
+			took := time.Since(begin)
+			t.Log(took, r.Message)
+			for _, part := range test.message {
+				if !strings.Contains(r.Message, part) {
+					t.Errorf("the message %q does not speak of %q", r.Message, part)
 				}
 			}
-			if test.waits && (took < limit || took > limit+200*time.Millisecond) {
-				t.Errorf("it took %v with a limit of %v", took, limit)
+			if !r.Retryable {
+				t.Errorf("%s is not said to be retryable", test.code)
+			}
+			if rung := lastRung(r); rung != test.rung {
+				t.Errorf("the ladder ends with %q, want %q: %s", rung, test.rung, r.Text)
+			}
+			// TestConnectFailures of package sshx checks the exact time, on a clock that no load can slow down.
+			if test.waits && (took < limit || took > 10*time.Second) { // without a limit in the call it would be 15 s
+				t.Errorf("connecting took %v, want the limit of the call, %v", took, limit)
 			}
 		})
 	}

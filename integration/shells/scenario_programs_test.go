@@ -71,7 +71,7 @@ func asks(t *testing.T, s *session.Session, command, kind string) session.ExecRe
 		lab.Fatal(t, err)
 	}
 	lab.WantWaiting(t, s, r, kind)
-	if took := time.Since(began); took > lab.Patience/2 {
+	if took := time.Since(began); took > lab.Patience { // its timeout is twice that
 		t.Errorf("the question came after %s", took)
 	}
 	return r
@@ -281,13 +281,17 @@ func scenarioIgnoresInterrupt(t *testing.T, l *lab.Shells) {
 func scenarioJobControl(t *testing.T, l *lab.Shells) {
 	s := l.Open(t, "bash")
 	lab.TypeUntil(t, s, "sleep 98765.2\r", `\r\n`)
-	l.WantRunning(t, "sleep 98765.2")
+	pid := l.WantRunning(t, "sleep 98765.2")
 	lab.TypeUntil(t, s, "\x1a", `Stopped(?s:.*)\$ $`)
 	wantEnded(t, s, lab.TerminalExec(t, s, "jobs"), `Stopped +sleep 98765.2`, 0)
 	lab.TypeUntil(t, s, "fg\r", `sleep 98765\.2`)
+	// The shell has shown the command; it then gives it the terminal, and lets it go on last.
+	lab.Eventually(t, "the job in the foreground", func() bool {
+		return l.Run(t, "grep '^State:.*stopped' /proc/"+pid+"/status || true") == ""
+	})
 	lab.TypeUntil(t, s, "\x03", `\^C(?s:.*)\$ $`)
 	lab.WantTerminalExec(t, s, "jobs", "", 0)
-	l.WantGone(t, "sleep 98765.2", time.Second)
+	l.WantGone(t, "sleep 98765.2", lab.Patience)
 }
 
 func scenarioNoEcho(t *testing.T, l *lab.Shells) {

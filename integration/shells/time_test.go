@@ -68,12 +68,14 @@ func shellsPause(t *testing.T, s *session.Session, pause time.Duration) {
 		if r.Exit.Known || r.ExitReason != "running" {
 			t.Fatalf("after %s: %q, %+v (%s)", time.Since(began), r.Stdout.Bytes(), r.Exit, r.ExitReason)
 		}
-		if time.Since(began) < pause*9/10 { // later, what it puts out may be there, and its end not yet
+		if now := time.Since(began); now < pause*9/10 { // later, what it puts out may be there, and its end not yet
 			if r.Stdout.Total > 0 {
-				t.Errorf("after %s: %q", time.Since(began), r.Stdout.Bytes())
+				t.Errorf("after %s: %q", now, r.Stdout.Bytes())
 			}
 			_, busy := s.Exec(t.Context(), session.ExecRequest{Command: "echo two at once", Lane: session.LaneTerminal})
-			lab.WantError(t, busy, term.Busy)
+			if time.Since(began) < pause {
+				lab.WantError(t, busy, term.Busy)
+			}
 		}
 		r, err = s.ContinueExec(t.Context(), r.ID, wait, 0)
 	}
@@ -100,8 +102,8 @@ func shellsTimeout(t *testing.T, l *lab.Shells, s *session.Session, sleep string
 		lab.Fatal(t, err)
 	}
 	t.Logf("the call with a timeout of 2 s returned after %s", took.Round(time.Millisecond))
-	// The promise is 2.2 s; the rest is for a machine that does other things, too.
-	if took < 2*time.Second || took > 2700*time.Millisecond {
+	// The promise is 2.2 s, which TestTerminalTimeout of package session checks on a clock that no load can slow down.
+	if took < 2*time.Second || took > lab.Patience {
 		t.Errorf("the call with a timeout of 2 s took %s", took)
 	}
 	if !r.TimedOut || r.Done != session.DoneTimeout || r.ExitReason != "timeout" && !r.Exit.Known ||

@@ -261,8 +261,11 @@ func (w *soakWorker) whileWaiting(ctx context.Context, s soakSession, command bo
 	if a.err != nil {
 		return a.err
 	}
-	if took := time.Since(begin); took > lab.Patience || command && took > 4*time.Second {
+	if took := time.Since(begin); took > lab.Patience {
 		return fmt.Errorf("the waiting call went on for %v: %s", took, a.r.Text)
+	}
+	if command && a.r.ExitCode != nil && *a.r.ExitCode == 0 {
+		return fmt.Errorf("the waiting call went on to the end of its command: %s", a.r.Text)
 	}
 	if !command && !a.r.EOF && a.r.ErrorCode == "" {
 		return fmt.Errorf("the waiting read has no end: %s", a.r.Text)
