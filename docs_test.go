@@ -128,7 +128,7 @@ func keyTables() string {
 			if k.Live() {
 				b.WriteString("A running server takes these over on `SIGHUP`.\n\n")
 			}
-			b.WriteString("| key | default | what it is | value | environment, flag |\n|---|---|---|---|---|\n")
+			b.WriteString("| key | default | meaning | value | environment, flag |\n|---|---|---|---|---|\n")
 			current = table
 		}
 		names := "`" + k.Env + "`"
@@ -142,7 +142,7 @@ func keyTables() string {
 		if table.Live() {
 			b.WriteString("A running server takes these over on `SIGHUP`.\n\n")
 		}
-		b.WriteString("| field | default | what it is | value |\n|---|---|---|---|\n")
+		b.WriteString("| field | default | meaning | value |\n|---|---|---|---|\n")
 		for _, f := range table.Fields {
 			def := "`" + f.Default + "`"
 			if f.Required {

@@ -79,7 +79,7 @@ func configCommand() *cli.Command {
 			{
 				Name: "show", Usage: "show every value and where it comes from; secrets are not shown",
 				Flags: append(configFlags(),
-					&cli.BoolFlag{Name: "changed", Usage: "leave out what nobody has set"},
+					&cli.BoolFlag{Name: "changed", Usage: "leave out the keys that are not set"},
 					&cli.BoolFlag{Name: "json", Usage: "print JSON"}),
 				Action: func(c *cli.Context) error {
 					if err := noArguments(c); err != nil {
@@ -93,7 +93,7 @@ func configCommand() *cli.Command {
 				},
 			},
 			{
-				Name: "example", Usage: "print a configuration file with every key, its default and what it is",
+				Name: "example", Usage: "print a configuration file with every key, its default and its meaning",
 				Action: func(c *cli.Context) error {
 					if err := noArguments(c); err != nil {
 						return err

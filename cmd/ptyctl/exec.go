@@ -32,7 +32,7 @@ func execCommand() *cli.Command {
 				Usage: "pass the words of the command on as they are, quoted for the shell there, " +
 					"which otherwise reads them as one line",
 			},
-			&cli.BoolFlag{Name: "stdin", Usage: "send what is on stdin to the command, up to 4 MiB"},
+			&cli.BoolFlag{Name: "stdin", Usage: "send stdin to the command, up to 4 MiB"},
 		),
 		Action: runExec,
 	}

@@ -15,7 +15,7 @@ func explainCommand() *cli.Command {
 	return &cli.Command{
 		Name: "explain",
 		Usage: "show how a host would be reached: each value of ssh_config with its place, " +
-			"and what is unsupported",
+			"and the unsupported lines",
 		ArgsUsage: "[USER@]HOST[:PORT]",
 		Description: "Nothing is sent to the host. The status is 1 if the configuration does not let it be reached.\n" +
 			"Values are those of ssh_config(5) after expansion; ~/.ssh/config is read as OpenSSH reads it.",

@@ -18,7 +18,7 @@ func policyTestCommand() *cli.Command {
 		Usage:        "compare the rules with a file of commands and expected verdicts; the status is 1 if any differs",
 		ArgsUsage:    "FILE",
 		OnUsageError: wrongFlag, HideHelpCommand: true,
-		Description: "Each line of FILE is a verdict, what it is about, and behind -- a command line as it is, " +
+		Description: "Each line of FILE is a verdict, its subject, and after -- a command line as it is, " +
 			"without quotes of its own:\n\n" +
 			"    allow -- systemctl status nginx\n" +
 			"    deny --host db1 -- rm -rf /var/lib/mysql\n" +

@@ -24,7 +24,7 @@ func reference(app *cli.App) string {
 			fmt.Fprintf(&b, "\n```text\n%s\n```\n", c.Description)
 		}
 		if flags := ownFlags(c.Flags); len(flags) > 0 {
-			b.WriteString("\n| flag | what it does |\n|---|---|\n")
+			b.WriteString("\n| flag | effect |\n|---|---|\n")
 			for _, f := range flags {
 				head, usage := describeFlag(f)
 				fmt.Fprintf(&b, "| `%s` | %s |\n", head, markdown(usage))
@@ -50,7 +50,7 @@ func ownFlags(flags []cli.Flag) []cli.DocGenerationFlag {
 	return own
 }
 
-// describeFlag returns a flag as one types it, with its short names, and what it does.
+// describeFlag returns a flag as one types it, with its short names, and its effect.
 func describeFlag(f cli.DocGenerationFlag) (head, usage string) {
 	value, text := unquoteUsage(f.GetUsage())
 	names := make([]string, 0, 2)

@@ -14,7 +14,7 @@ var release string
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version, and what it was built from",
+		Name: "version", Usage: "print the version, and the source it was built from",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "short", Usage: "print the version alone"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON, with the modules that are linked in"},
