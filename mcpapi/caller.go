@@ -3,7 +3,6 @@ package mcpapi
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"ptyctl/session"
@@ -57,12 +56,7 @@ func (c *Call) permitted(ctx context.Context, a Action) error {
 	if !types && !caller.Isolated {
 		return nil
 	}
-	var on struct {
-		SessionID string `json:"session_id"`
-		ID        string // the same, in the words of other programs
-	}
-	_ = json.Unmarshal(c.raw, &on) // What is wrong with the arguments, do finds out, and says.
-	id := cmp.Or(on.SessionID, on.ID)
+	id := cmp.Or(c.text("session_id"), c.text("id")) // the same, in the words of other programs
 	if types {
 		err := c.readsOnly(caller)
 		c.m.Refused(c.acting(ctx, ""), id, c.verb(), err)

@@ -31,22 +31,51 @@ func logCalls(hooks *server.Hooks, log *slog.Logger) {
 		if !ok {
 			return
 		}
-		attrs := []slog.Attr{slog.Any("request", id), slog.String("tool", req.Params.Name)}
-		add := func(key, value string) {
-			if value != "" {
-				attrs = append(attrs, slog.String(key, value[:min(len(value), maxLogged)]))
-			}
-		}
-		said, became := loggedCall(req), loggedResult(result)
-		add("action", said.Action)
-		add("session", cmp.Or(became.session(), said.session()))
-		add("task", said.TaskID)
-		add("request_id", said.RequestID)
-		add("correlation_id", became.CorrelationID)
-		add("error_code", cmp.Or(became.ErrorCode, became.Code))
-		attrs = append(attrs, slog.Duration("took", time.Since(at.(time.Time)).Round(time.Microsecond)))
-		log.LogAttrs(ctx, slog.LevelDebug, "call", attrs...)
+		raw, _ := rawArguments(*req) // a call that is no object has none
+		r, _ := result.(*mcp.CallToolResult)
+		logCall(ctx, log, id, req.Params.Name, raw, r, at.(time.Time))
 	})
+}
+
+// logCall begins the line of a call that does not come by way of mcp-go, and returns what writes it.
+func (s *api) logCall(ctx context.Context, id json.RawMessage, tool string, arguments json.RawMessage) (
+	done func(*mcp.CallToolResult),
+) {
+	if !s.log.Enabled(ctx, slog.LevelDebug) {
+		return func(*mcp.CallToolResult) {}
+	}
+	at := time.Now()
+	return func(r *mcp.CallToolResult) {
+		var request any
+		_ = json.Unmarshal(id, &request) // which was read before
+		logCall(ctx, s.log, request, tool, arguments, r, at)
+	}
+}
+
+func logCall(
+	ctx context.Context,
+	log *slog.Logger,
+	id any,
+	tool string,
+	arguments json.RawMessage,
+	result *mcp.CallToolResult,
+	at time.Time,
+) {
+	attrs := []slog.Attr{slog.Any("request", id), slog.String("tool", tool)}
+	add := func(key, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(key, value[:min(len(value), maxLogged)]))
+		}
+	}
+	said, became := loggedCall(arguments), loggedResult(result)
+	add("action", said.Action)
+	add("session", cmp.Or(became.session(), said.session()))
+	add("task", said.TaskID)
+	add("request_id", said.RequestID)
+	add("correlation_id", became.CorrelationID)
+	add("error_code", cmp.Or(became.ErrorCode, became.Code))
+	attrs = append(attrs, slog.Duration("took", time.Since(at).Round(time.Microsecond)))
+	log.LogAttrs(ctx, slog.LevelDebug, "call", attrs...)
 }
 
 // maxLogged bounds what a line shows of an id that a client has made up, in bytes.
@@ -69,15 +98,13 @@ type callIDs struct {
 // session is the session's id.
 func (ids callIDs) session() string { return cmp.Or(ids.SessionID, ids.ID) }
 
-func loggedCall(req *mcp.CallToolRequest) (ids callIDs) {
-	if raw, err := rawArguments(*req); err == nil {
-		_ = json.Unmarshal(raw, &ids) // a call that is no object has none
-	}
+func loggedCall(arguments json.RawMessage) (ids callIDs) {
+	_ = json.Unmarshal(arguments, &ids) // a call that is no object has none
 	return ids
 }
 
-func loggedResult(result any) (ids callIDs) {
-	if r, ok := result.(*mcp.CallToolResult); ok && len(r.Content) > 0 {
+func loggedResult(r *mcp.CallToolResult) (ids callIDs) {
+	if r != nil && len(r.Content) > 0 {
 		if text, ok := mcp.AsTextContent(r.Content[0]); ok {
 			_ = json.Unmarshal([]byte(text.Text), &ids)
 		}

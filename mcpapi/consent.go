@@ -48,7 +48,7 @@ func (c *Call) askConsent(ctx context.Context, err error) (v any, question *mcp.
 	}
 	waiting, stop := context.WithTimeout(ctx, c.left())
 	defer stop()
-	res, bad := server.ServerFromContext(ctx).RequestElicitation(waiting, mcp.ElicitationRequest{Params: form})
+	res, bad := c.srv.RequestElicitation(waiting, mcp.ElicitationRequest{Params: form})
 	if bad != nil {
 		return nil, nil, unanswered(err)
 	}

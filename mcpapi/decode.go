@@ -18,11 +18,22 @@ import (
 // counts as absent: some clients send null for what they leave out.
 func (t *Tool) decode(raw json.RawMessage, actionName string) (any, error) {
 	c := checker{t: t, action: actionName}
+	if err := c.valid(raw); err != nil {
+		return nil, err
+	}
 	given, err := c.members("", raw)
 	if err != nil {
 		return nil, err
 	}
 	return c.decode(given)
+}
+
+// valid refuses what is no JSON. Calls need not be asked: their messages are valid.
+func (c *checker) valid(raw json.RawMessage) error {
+	if len(bytes.TrimLeft(raw, jsonSpace)) == 0 || json.Valid(raw) {
+		return nil
+	}
+	return c.invalid("", nil, "the arguments must be a JSON object")
 }
 
 // decode is Tool.decode of arguments that are split already.
@@ -37,11 +48,14 @@ func (c *checker) decode(given []member) (any, error) {
 
 // actionOf finds out which action a call is for.
 func (t *Tool) actionOf(raw json.RawMessage) (Action, error) {
+	if err := (&checker{t: t}).valid(raw); err != nil {
+		return Action{}, err
+	}
 	a, _, err := t.split(raw)
 	return a, err
 }
 
-// split finds out which action a call is for, and what its arguments are.
+// split finds out which action a call is for, and what its arguments are. They are valid JSON.
 func (t *Tool) split(raw json.RawMessage) (a Action, given []member, err error) {
 	c := checker{t: t}
 	given, err = c.members("", raw)
@@ -95,7 +109,7 @@ func (c *checker) invalid(field string, allowed []string, format string, args ..
 	}
 }
 
-// members splits an object, refusing what is none, and names that occur twice.
+// members splits an object, which is valid JSON, refusing what is none, and names that occur twice.
 func (c *checker) members(path string, raw json.RawMessage) ([]member, error) {
 	what := "the arguments"
 	if path != "" {
@@ -104,7 +118,7 @@ func (c *checker) members(path string, raw json.RawMessage) ([]member, error) {
 	if len(bytes.TrimLeft(raw, jsonSpace)) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	if raw = bytes.TrimLeft(raw, jsonSpace); raw[0] != '{' || path == "" && !json.Valid(raw) {
+	if raw = bytes.TrimLeft(raw, jsonSpace); raw[0] != '{' {
 		return nil, c.invalid(path, nil, "%s must be a JSON object", what)
 	}
 	out := split(raw)

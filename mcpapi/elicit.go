@@ -81,7 +81,7 @@ func (c *Call) request(ctx context.Context, a *session.Asking, form mcp.Elicitat
 		}
 	}()
 	defer func() { stop(); <-over }()
-	srv := server.ServerFromContext(ctx)
+	srv := c.srv
 	res, err := srv.RequestElicitation(waiting, mcp.ElicitationRequest{Params: form})
 	if err == nil && c.answer(ctx, a, form, &res.ElicitationResponse) {
 		select {

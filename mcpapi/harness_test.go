@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mark3labs/mcp-go/server"
-
 	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
 	"ptyctl/session"
@@ -52,7 +50,7 @@ func newLab(t *testing.T, c labConfig) *lab {
 }
 
 // newLabServer makes a lab without a client, and the MCP server for one.
-func newLabServer(t *testing.T, c labConfig) (*lab, *server.MCPServer) {
+func newLabServer(t *testing.T, c labConfig) (*lab, *Server) {
 	t.Helper()
 	for _, password := range c.ssh.Passwords {
 		leaktest.Secret(t, password)
@@ -177,7 +175,7 @@ type agentAnswer struct {
 	} `json:"error"`
 }
 
-func newAgent(t *testing.T, srv *server.MCPServer, revision string) *agent {
+func newAgent(t *testing.T, srv *Server, revision string) *agent {
 	t.Helper()
 	if revision == "" {
 		revision = "2025-06-18"

@@ -48,12 +48,11 @@ func (m *meter) moves(what string) func(bytes int64) {
 
 // start begins to tell, and returns what ends it. When that has returned, nothing more is sent, so that the answer of the
 // call comes after all of it.
-func (m *meter) start(ctx context.Context, req mcp.CallToolRequest) (stop func()) {
-	srv := server.ServerFromContext(ctx)
-	if srv == nil || req.Params.Meta == nil || req.Params.Meta.ProgressToken == nil {
+func (m *meter) start(ctx context.Context, srv *server.MCPServer, token mcp.ProgressToken) (stop func()) {
+	if token == nil {
 		return func() {}
 	}
-	token, began := req.Params.Meta.ProgressToken, time.Now()
+	began := time.Now()
 	done := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -37,7 +37,7 @@ type told struct {
 }
 
 // newSlow makes a server whose terminals take twelve seconds to connect, and the far end of the first.
-func newSlow(t *testing.T) (*server.MCPServer, net.Conn) {
+func newSlow(t *testing.T) (*Server, net.Conn) {
 	t.Helper()
 	near, far := bufpipe.New(0)
 	m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{
@@ -170,7 +170,7 @@ func TestProgressOnHTTP(t *testing.T) {
 		srv, far := newSlow(t)
 		l := bufpipe.Listen("ptyctl:80", 0)
 		web := &http.Server{
-			Handler:           server.NewStreamableHTTPServer(srv, server.WithStateful(true)),
+			Handler:           server.NewStreamableHTTPServer(srv.MCPServer, server.WithStateful(true)),
 			ReadHeaderTimeout: time.Second,
 		}
 		served := make(chan struct{})

@@ -26,7 +26,7 @@ type official struct {
 }
 
 // newOfficial connects the official client through ServeStdio.
-func newOfficial(t *testing.T, srv *server.MCPServer, revision string, o sdk.ClientOptions) *official {
+func newOfficial(t *testing.T, srv *Server, revision string, o sdk.ClientOptions) *official {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -43,9 +43,9 @@ func newOfficial(t *testing.T, srv *server.MCPServer, revision string, o sdk.Cli
 }
 
 // newOfficialHTTP connects it through mcp-go's HTTP handler.
-func newOfficialHTTP(t *testing.T, srv *server.MCPServer, revision string, o sdk.ClientOptions) *official {
+func newOfficialHTTP(t *testing.T, srv *Server, revision string, o sdk.ClientOptions) *official {
 	t.Helper()
-	web := httptest.NewServer(server.NewStreamableHTTPServer(srv, server.WithStateful(true)))
+	web := httptest.NewServer(server.NewStreamableHTTPServer(srv.MCPServer, server.WithStateful(true)))
 	t.Cleanup(web.Close)
 	return connectOfficial(t, &sdk.StreamableClientTransport{Endpoint: web.URL + "/mcp"}, revision, o)
 }

@@ -90,6 +90,9 @@ type api struct {
 	m   *session.Manager
 	log *slog.Logger
 
+	srv   *server.MCPServer
+	tools map[string]calledTool
+
 	replays *replays
 	asked   asked
 	started time.Time
@@ -100,14 +103,27 @@ type api struct {
 	farFiles map[string]bool // those that are about files there, or on other hosts
 }
 
+// A Server is an MCP server with the tools. It answers calls itself, and mcp-go all the rest.
+type Server struct {
+	*server.MCPServer
+	api *api
+}
+
+// calledTool is a tool, with the set that it belongs to.
+type calledTool struct {
+	set *Toolset
+	*Tool
+}
+
 // NewServer makes an MCP server with the tools.
-func NewServer(o Options) *server.MCPServer {
+func NewServer(o Options) *Server {
 	o = o.withDefaults()
 	s := &api{
 		o:        o,
 		m:        o.Sessions,
 		log:      o.Logger,
 		replays:  newReplays(),
+		tools:    make(map[string]calledTool),
 		reading:  make(map[string]mcp.Tool),
 		placed:   make(map[string]bool),
 		files:    make(map[string]bool),
@@ -134,6 +150,7 @@ func NewServer(o Options) *server.MCPServer {
 		set := &sets[i]
 		for _, t := range set.Tools {
 			srv.AddTool(s.declare(set, t), s.handler(set, t))
+			s.tools[t.Name] = calledTool{set, t}
 			s.placed[t.Name], s.files[t.Name], s.farFiles[t.Name] = t.Local, t.Files, t.FarFiles
 			if r := t.forReading(); r != nil {
 				s.reading[t.Name] = s.declare(set, r)
@@ -145,7 +162,8 @@ func NewServer(o Options) *server.MCPServer {
 		o.Watch.serve(srv, s, hooks)
 	}
 	logCalls(hooks, s.log)
-	return srv
+	s.srv = srv
+	return &Server{srv, s}
 }
 
 // declare makes the entry of tools/list.
@@ -222,37 +240,38 @@ type Call struct {
 // warn adds a warning to the result.
 func (c *Call) warn(text string) { c.notes = append(c.notes, text) }
 
-// handler answers the calls of a tool.
-func (s *api) handler(set *Toolset, t *Tool) server.ToolHandlerFunc {
-	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		c, a, err := s.call(ctx, set, t, req)
-		if err == nil {
-			err = c.permitted(ctx, a)
-		}
-		if err != nil {
-			return s.failed(ctx, set, err)
-		}
-		defer c.meter.start(ctx, req)()
-		if req.Params.RequestState != "" && set.asks() {
-			return c.resume(ctx, req.Params.MultiRoundTripParams)
-		}
-		v, err := c.once(ctx)
-		if err != nil && set.asks() {
-			var question *mcp.CallToolResult
-			if v, question, err = c.askConsent(ctx, err); question != nil {
-				return question, nil
-			}
-		}
-		return c.outcome(ctx, v, err)
+// A request is what a tools/call asks for, besides the tool's name.
+type request struct {
+	arguments json.RawMessage          // valid JSON; nil: none
+	progress  mcp.ProgressToken        // nil: the client does not want to be told
+	trip      mcp.MultiRoundTripParams // the answer to a question that was the result of this call
+}
+
+// answerCall answers a call of a tool.
+func (s *api) answerCall(ctx context.Context, t calledTool, r request) (*mcp.CallToolResult, error) {
+	c, a, err := s.call(ctx, t, r.arguments)
+	if err == nil {
+		err = c.permitted(ctx, a)
 	}
+	if err != nil {
+		return s.failed(ctx, t.set, err)
+	}
+	defer c.meter.start(ctx, s.srv, r.progress)()
+	if r.trip.RequestState != "" && t.set.asks() {
+		return c.resume(ctx, r.trip)
+	}
+	v, err := c.once(ctx)
+	if err != nil && t.set.asks() {
+		var question *mcp.CallToolResult
+		if v, question, err = c.askConsent(ctx, err); question != nil {
+			return question, nil
+		}
+	}
+	return c.outcome(ctx, v, err)
 }
 
 // call finds out which action of the tool a call is for.
-func (s *api) call(ctx context.Context, set *Toolset, t *Tool, req mcp.CallToolRequest) (*Call, Action, error) {
-	raw, err := rawArguments(req)
-	if err != nil {
-		return nil, Action{}, err
-	}
+func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*Call, Action, error) {
 	a, args, err := t.split(raw)
 	if err != nil {
 		if r := t.forReading(); r != nil && s.onlyReads(ctx) {
@@ -260,7 +279,7 @@ func (s *api) call(ctx context.Context, set *Toolset, t *Tool, req mcp.CallToolR
 		}
 		return nil, Action{}, err
 	}
-	return &Call{api: s, set: set, tool: t, action: a.Name, raw: raw, args: args, began: time.Now()}, a, nil
+	return &Call{api: s, set: t.set, tool: t.Tool, action: a.Name, raw: raw, args: args, began: time.Now()}, a, nil
 }
 
 // outcome is the result of a call that has returned v, err.
@@ -275,16 +294,6 @@ func (c *Call) outcome(ctx context.Context, v any, err error) (*mcp.CallToolResu
 		return c.api.answer(ctx, answer)
 	}
 	return c.result(ctx, v, false)
-}
-
-func rawArguments(req mcp.CallToolRequest) (json.RawMessage, error) {
-	if len(req.Params.RawArguments) > 0 && string(req.Params.RawArguments) != "null" {
-		return req.Params.RawArguments, nil
-	}
-	if req.Params.Arguments == nil {
-		return nil, nil
-	}
-	return json.Marshal(req.Params.Arguments)
 }
 
 // once runs the call's action, or returns what an earlier call with the same request_id has done.
@@ -304,8 +313,8 @@ func (c *Call) do(ctx context.Context) (any, error) { return c.tool.Handle(c.act
 // text returns an argument that is a text; what is wrong with it, do finds out, and says.
 func (c *Call) text(name string) (value string) {
 	for _, m := range c.args {
-		if m.name == name {
-			_ = json.Unmarshal(m.value, &value)
+		if m.name == name && m.value[0] == '"' {
+			value = unquoted(m.value)
 		}
 	}
 	return value

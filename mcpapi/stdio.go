@@ -50,6 +50,24 @@ type StdioOptions struct {
 	Logger          *slog.Logger  // handler panics and abandoned requests; nil discards them
 }
 
+// A MessageServer answers messages: a Server, or a server of mcp-go.
+type MessageServer interface {
+	RegisterSession(ctx context.Context, session server.ClientSession) error
+	UnregisterSession(ctx context.Context, sessionID string)
+	WithContext(ctx context.Context, session server.ClientSession) context.Context
+	HandleMessage(ctx context.Context, message json.RawMessage) mcp.JSONRPCMessage
+}
+
+// A caller answers some calls without mcp-go, see Server.Answer.
+type caller interface {
+	Answer(ctx context.Context, id, params json.RawMessage) (mcp.JSONRPCMessage, bool)
+}
+
+func callsOf(srv MessageServer) caller {
+	c, _ := srv.(caller)
+	return c
+}
+
 // ServeStdio answers newline-delimited JSON-RPC 2.0 from in on out, as the MCP stdio transport describes it, until
 // in ends or ctx is done. It returns nil in both cases.
 //
@@ -68,7 +86,7 @@ type StdioOptions struct {
 // write to a client that has gone, see os/signal.) Two things can outlive ServeStdio,
 // because Go cannot interrupt them: a handler that ignores its context, and a Read of in that does not return (when
 // in has a SetReadDeadline that works, as network connections and non-blocking pipes do, it is used to end it).
-func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io.Writer, o StdioOptions) error {
+func ServeStdio(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, o StdioOptions) error {
 	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, 8<<20)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, 256)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 3*time.Second)
@@ -87,7 +105,7 @@ func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io
 	defer srv.UnregisterSession(context.WithoutCancel(ctx), session.SessionID())
 
 	l := &stdioLoop{
-		srv: srv, opts: o, session: session, out: w, ctx: base,
+		srv: srv, calls: callsOf(srv), opts: o, session: session, out: w, ctx: base,
 		inFlight: make(map[string]*stdioCall), idle: make(chan struct{}),
 		work: make(chan func()), spare: make(chan struct{}, spareWorkers),
 	}
@@ -142,7 +160,8 @@ func ServeStdio(ctx context.Context, srv *server.MCPServer, in io.Reader, out io
 
 // stdioLoop is one run of ServeStdio.
 type stdioLoop struct {
-	srv     *server.MCPServer
+	srv     MessageServer
+	calls   caller // of srv; nil: it leaves all to HandleMessage
 	opts    StdioOptions
 	session *stdioSession
 	out     *messageWriter
@@ -278,6 +297,11 @@ func (l *stdioLoop) handle(ctx context.Context, m rpcMessage) (answer mcp.JSONRP
 				"the server failed while handling this request; its log has the details, other requests still work")
 		}
 	}()
+	if l.calls != nil && m.ID != nil && *m.Method == string(mcp.MethodToolsCall) {
+		if answer, ok := l.calls.Answer(ctx, m.ID, m.Params); ok {
+			return answer
+		}
+	}
 	return l.srv.HandleMessage(ctx, m.raw)
 }
 

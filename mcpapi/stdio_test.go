@@ -133,7 +133,7 @@ type conn struct {
 }
 
 // serve starts ServeStdio on pipes. At the end of the test it must have returned.
-func serve(t *testing.T, srv *server.MCPServer, o StdioOptions) *conn {
+func serve(t *testing.T, srv MessageServer, o StdioOptions) *conn {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()

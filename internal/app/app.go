@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/mark3labs/mcp-go/server"
-
 	"ptyctl/audit"
 	"ptyctl/config"
 	"ptyctl/control"
@@ -49,7 +47,7 @@ type App struct {
 	files   term.Files // of this machine; nil: none are offered
 	watch   *mcpapi.Watch
 	pages   *mcpapi.Pages
-	server  *server.MCPServer
+	server  *mcpapi.Server
 	http    *httpPort
 	control *controlSocket
 
@@ -111,7 +109,7 @@ func (a *App) assemble(serves bool) error {
 		return nil
 	}
 	a.server = a.newServer(a.cfg)
-	a.http, err = listenHTTP(a.cfg, a.server, a.metrics.Handler(), a.log)
+	a.http, err = listenHTTP(a.cfg, a.server.MCPServer, a.metrics.Handler(), a.log)
 	return err
 }
 
@@ -142,7 +140,7 @@ func (a *App) Client(ctx context.Context, maxWait time.Duration) (*control.Clien
 	if maxWait > 0 {
 		cfg.Limits.MaxWait = min(maxWait, cfg.Limits.MaxWait)
 	}
-	return control.Within(ctx, a.newServer(cfg), control.Options{Version: a.version})
+	return control.Within(ctx, a.newServer(cfg).MCPServer, control.Options{Version: a.version})
 }
 
 // Config returns the configuration in force.

@@ -3,8 +3,6 @@ package app
 import (
 	"slices"
 
-	"github.com/mark3labs/mcp-go/server"
-
 	"ptyctl/config"
 	"ptyctl/mcpapi"
 	"ptyctl/mcpapi/toolset/aiterm"
@@ -13,7 +11,7 @@ import (
 )
 
 // newServer makes the MCP server of the sessions, with the tools and limits of cfg.
-func (a *App) newServer(cfg config.Config) *server.MCPServer {
+func (a *App) newServer(cfg config.Config) *mcpapi.Server {
 	return mcpapi.NewServer(mcpapi.Options{
 		Sessions: a.sessions, Version: a.version, Structured: cfg.Server.Structured, ReadOnly: cfg.Server.ReadOnly,
 		Toolsets: cfg.Server.Toolsets, More: moreToolsets(cfg.Toolsets, a.aiterm), Local: localTransports(cfg.Local),

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mark3labs/mcp-go/server"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -39,7 +38,7 @@ const path = `"env":{"PATH":"/usr/bin:/bin"}`
 type lab struct {
 	t       *testing.T
 	client  *sdk.ClientSession
-	server  *server.MCPServer
+	server  *mcpapi.Server
 	manager *session.Manager
 	schemas map[string]*jsonschema.Schema // schemas of results, by tool
 	seen    *events

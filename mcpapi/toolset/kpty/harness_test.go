@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mark3labs/mcp-go/server"
-
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
 	"ptyctl/ptyx"
@@ -31,7 +29,7 @@ func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 type agent struct {
 	tb      testing.TB
 	manager *session.Manager
-	server  *server.MCPServer
+	server  *mcpapi.Server
 	told    leaktest.Client
 
 	mu      sync.Mutex // guards the following

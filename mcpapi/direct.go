@@ -1,0 +1,87 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// mcp-go reads a tools/call seven times before the tool has it: the message for its method, its protocol revision and its
+// trace, the parameters twice, and the arguments into a map that no tool of ours looks at. What is in this file gets round
+// that. A call is taken apart once, and its arguments go straight into the tool's struct.
+
+// Answer answers a tools/call whose parameters are params, which are valid JSON. It reports false, and has done nothing,
+// for what it leaves to mcp-go: what is not a call of one of the tools, what is malformed, and calls of protocol revisions
+// that carry their client in each message.
+func (s *Server) Answer(ctx context.Context, id, params json.RawMessage) (answer mcp.JSONRPCMessage, ok bool) {
+	t, r, ok := s.api.readCall(params)
+	if !ok {
+		return nil, false
+	}
+	done := s.api.logCall(ctx, id, t.Name, r.arguments)
+	result, err := s.api.answerCall(ctx, t, r)
+	if err != nil {
+		return rpcError(mcp.INTERNAL_ERROR, err.Error()), true
+	}
+	done(result)
+	return mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, Result: result}, true
+}
+
+// readCall takes the parameters of a call apart.
+func (s *api) readCall(params json.RawMessage) (t calledTool, r request, ok bool) {
+	if len(params) == 0 || params[0] != '{' {
+		return t, r, false
+	}
+	name, arguments, meta := Want{Name: "name"}, Want{Name: "arguments"}, Want{Name: "_meta"}
+	task, state, answers := Want{Name: "task"}, Want{Name: "requestState"}, Want{Name: "inputResponses"}
+	if Pick(params, &name, &arguments, &meta, &task, &state, &answers) != nil {
+		return t, r, false
+	}
+	if name.Value == nil || name.Value[0] != '"' || task.Value != nil || state.Value != nil || answers.Value != nil {
+		return t, r, false
+	}
+	if t, ok = s.tools[unquoted(name.Value)]; !ok {
+		return t, r, false
+	}
+	if string(arguments.Value) != "null" {
+		r.arguments = arguments.Value
+	}
+	if meta.Value == nil || string(meta.Value) == "null" {
+		return t, r, true
+	}
+	progress, version := Want{Name: "progressToken"}, Want{Name: mcp.MetaKeyProtocolVersion}
+	if meta.Value[0] != '{' || Pick(meta.Value, &progress, &version) != nil || version.Value != nil {
+		return t, r, false
+	}
+	if progress.Value != nil {
+		ok = json.Unmarshal(progress.Value, &r.progress) == nil
+	}
+	return t, r, ok
+}
+
+// handler answers the calls of a tool that come by way of mcp-go.
+func (s *api) handler(set *Toolset, t *Tool) server.ToolHandlerFunc {
+	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		raw, err := rawArguments(req)
+		if err != nil {
+			return nil, err
+		}
+		r := request{arguments: raw, trip: req.Params.MultiRoundTripParams}
+		if req.Params.Meta != nil {
+			r.progress = req.Params.Meta.ProgressToken
+		}
+		return s.answerCall(ctx, calledTool{set, t}, r)
+	}
+}
+
+func rawArguments(req mcp.CallToolRequest) (json.RawMessage, error) {
+	if len(req.Params.RawArguments) > 0 && string(req.Params.RawArguments) != "null" {
+		return req.Params.RawArguments, nil
+	}
+	if req.Params.Arguments == nil {
+		return nil, nil
+	}
+	return json.Marshal(req.Params.Arguments)
+}
