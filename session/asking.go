@@ -15,12 +15,10 @@ type Asking struct {
 
 // Asking returns the question that waits for an answer, or nil.
 func (s *Session) Asking() *Asking {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.pending == nil {
-		return nil
+	if q := s.life.question(); q != nil {
+		return &Asking{s: s, q: q}
 	}
-	return &Asking{s: s, q: s.pending}
+	return nil
 }
 
 // Session returns the session that asks.

@@ -23,14 +23,18 @@ const (
 	ClassUnknown    = shell.Unknown // nothing is known; nothing is assumed
 )
 
+// shells finds out what reads the lines of a session's commands.
+type shells struct{ s *Session }
+
 // farSide returns what reads the lines of a command: what the call says, else what is expected of the session, else
 // what is found out. A device is never asked; a shell is, because its name tells how long a line may be. What a marker
 // has shown at this prompt counts more than what is expected.
-func (s *Session) farSide(ctx context.Context, asked, expected Class) shell.Shell {
+func (k *shells) farSide(ctx context.Context, asked, expected Class) shell.Shell {
+	s := k.s
 	if asked == "" && expected == ClassDevice {
 		asked = expected
 	}
-	sh := s.shellOf(ctx, asked)
+	sh := s.shells.shellOf(ctx, asked)
 	shown := sh.Name == "" && sh.Class.TakesMarker()
 	if asked == "" && expected != "" && sh.Class != expected && !shown {
 		sh = shell.Shell{Class: expected}
@@ -45,30 +49,30 @@ const classLimit = 5 * time.Second
 // what a marker has shown there; else what was found out before; else what the login shell is, asked over a channel of
 // its own until there is an answer. A terminal without such a channel is never asked: a device might take the question
 // for a command.
-func (s *Session) shellOf(ctx context.Context, asked Class) shell.Shell {
-	if sh := s.prompts.ShellAt(s.lastLine(), asked); sh.Class != "" {
+func (k *shells) shellOf(ctx context.Context, asked Class) shell.Shell {
+	s := k.s
+	if sh := s.prompts.ShellAt(s.lane.LastLine(), asked); sh.Class != "" {
 		return sh
 	}
-	return s.loginShell(ctx)
+	return s.shells.loginShell(ctx)
 }
 
 // loginShell is what the far side runs commands with, beside the terminal: what was found out before, or what it answers
 // over a channel of its own.
-func (s *Session) loginShell(ctx context.Context) shell.Shell {
+func (k *shells) loginShell(ctx context.Context) shell.Shell {
+	s := k.s
 	if known := s.prompts.Login(); known.Class != "" {
 		return known
 	}
-	s.mu.Lock()
-	x := s.execer
-	s.mu.Unlock()
+	l := s.link.Load()
 	found := shell.Shell{Class: ClassUnknown}
-	if x == nil {
+	if l == nil || l.execer == nil {
 		return found
 	}
 	ctx, cancel := context.WithTimeout(ctx, classLimit)
 	defer cancel()
 	var out bytes.Buffer
-	exit, err := x.Exec(
+	exit, err := l.execer.Exec(
 		ctx,
 		term.ExecRequest{Command: "echo $SHELL"},
 		&limitedWriter{w: &out, left: 512},

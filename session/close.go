@@ -2,10 +2,71 @@ package session
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"ptyctl/term"
 )
+
+// CloseOptions say how to close.
+type CloseOptions struct {
+	Force bool // give the far side no time
+}
+
+// The time Close gives the far side before it lets go of the session all the same.
+const (
+	politeClose = 5 * time.Second
+	forcedClose = 900 * time.Millisecond
+)
+
+// Close ends the session and waits for its goroutines. It reports whether the session had ended before.
+// It never fails: what does not end in time is abandoned, and the session is over for every caller.
+func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
+	actor, by := term.ActorFrom(ctx), "the caller"
+	if h := holderOf(actor); h.Attached() {
+		by = h.String()
+	} else if h.Task != "" {
+		by = "task " + h.Task
+	}
+	var how string
+	if o.Force {
+		how = "force"
+	}
+	d := s.begin(ctx, term.VerbClose, term.Event{Detail: how})
+	d.permitted = true // by MayClose, or because nobody has to ask
+	if already = s.close(errClosedByCaller{by}, o.Force); already {
+		d.event.Detail = "already closed"
+		if s.owner.closed != nil {
+			s.owner.closed(s)
+		}
+	}
+	d.end(nil)
+	return already
+}
+
+func (s *Session) close(cause error, force bool) (already bool) {
+	already = s.State().Ended()
+	s.life.cancel(cause)
+	limit := politeClose
+	if force {
+		limit = forcedClose
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	if !force {
+		s.execs.awaitStopped(stopGrace)
+		s.far.stop(stopGrace)
+	}
+	s.link.Load().hangUp(s.group)
+	select {
+	case <-s.group.wait():
+	case <-timer.C:
+		s.o.Logger.Warn("a session's goroutines did not end in time", "session", s.id, "limit", limit)
+	}
+	s.finish(Closed, End{Reason: cause.Error()})
+	return already
+}
 
 // MayClose decides whether the caller may end the session: lock, Gate and Journal are asked as for any action, but
 // force does without the lock. A refusal is an event. Closing what has ended is always allowed.
@@ -31,5 +92,68 @@ func (s *Session) MayClose(ctx context.Context, force bool) error {
 func (s *Session) Settle(ctx context.Context, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	s.await(ctx, func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil })
+	s.life.await(ctx, func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil })
+}
+
+// finish ends the session once and for all; later calls change nothing. err is nil when it ended as it should.
+func (s *Session) finish(st State, end End) {
+	l := s.life
+	l.mu.Lock()
+	if l.state.Ended() {
+		l.mu.Unlock()
+		return
+	}
+	l.cancel(errors.New(end.Reason)) // without effect if Close came first
+	if by := (errClosedByCaller{}); errors.As(context.Cause(l.ctx), &by) {
+		st, end.Reason, end.Err = Closed, by.Error(), nil
+	}
+	end.Time = time.Now()
+	l.end = end
+	from := l.state
+	l.settle()
+	_ = s.buf.Close()         // before the state says so: who sees the end of the session can read the end of its output
+	if s.owner.ended != nil { // before it too: who sees the end may count on the place being free
+		s.owner.ended(s)
+	}
+	l.set(st)
+	l.mu.Unlock()
+
+	s.locks.Drop(s.id)
+	s.timeouts.stop()
+	close(l.over)
+	s.observe(
+		term.Event{
+			Verb:     term.VerbState,
+			State:    string(st),
+			From:     string(from),
+			Detail:   end.Reason,
+			Duration: end.Time.Sub(s.created),
+			Err:      end.Err,
+		},
+	)
+	if e, ok := errors.AsType[*term.Error](end.Err); ok && e.Kind == term.Internal && e.Err != nil {
+		s.o.Logger.Error("a fault ended a session", "session", s.id, "cause", e.Err)
+	}
+	s.o.Logger.Info("session ended", "session", s.id, "state", string(st), "reason", end.Reason)
+}
+
+// fail ends the session as Failed because of err.
+func (s *Session) fail(err error) {
+	s.finish(Failed, End{Reason: err.Error(), Err: err})
+}
+
+// faulted ends the session because a goroutine of its own has panicked. Nothing of the panic reaches a caller: its text
+// may hold anything.
+func (s *Session) faulted(where string, fault any) {
+	s.o.Logger.Error("panic in a session's goroutine",
+		"session", s.id, "where", where, "panic", fmt.Sprint(fault), "stack", stack())
+	s.fail(
+		&term.Error{
+			Op:      where,
+			Session: s.id,
+			Kind:    term.Internal,
+			Msg:     "a fault in ptyctl ended this session; open a new one, and report the log",
+		},
+	)
+	s.link.Load().hangUp(s.group)
 }

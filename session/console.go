@@ -40,13 +40,13 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 		if s == nil { // what kept the other call from opening it may not keep this one
 			continue
 		}
-		if s.ctx.Err() == nil {
+		if s.life.ctx.Err() == nil {
 			res, err := m.join(ctx, waiting, s, r)
 			if err == nil && !res.State.Ended() || err != nil && !s.wasAbandoned() {
 				return res, err
 			}
 		}
-		if err := waitConsole(ctx, waiting, s.ended, r.Device); err != nil {
+		if err := waitConsole(ctx, waiting, s.life.over, r.Device); err != nil {
 			m.refused(
 				ctx,
 				s.id,
@@ -128,7 +128,7 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 
 // wasAbandoned reports whether the session was closed, while it was opening, by the call that opened it.
 func (s *Session) wasAbandoned() bool {
-	return s.ctx.Err() != nil && errors.As(context.Cause(s.ctx), new(errClosedByCaller)) && !s.wasOpen()
+	return s.life.ctx.Err() != nil && errors.As(context.Cause(s.life.ctx), new(errClosedByCaller)) && !s.wasOpen()
 }
 
 // waitConsole waits for done, at most as long as the call may.
@@ -162,14 +162,14 @@ func (m *Manager) takeDevice(s *Session) error {
 	if err != nil {
 		return err
 	}
-	s.release = release
+	s.owner.release = release
 	return nil
 }
 
 // releaseDevice undoes takeDevice.
 func (s *Session) releaseDevice() {
-	if s.release != nil {
-		s.release()
+	if s.owner.release != nil {
+		s.owner.release()
 	}
 }
 

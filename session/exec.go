@@ -90,6 +90,12 @@ const (
 	settle = 150 * time.Millisecond
 )
 
+// execs runs the commands of a session, in either lane.
+type execs struct {
+	s *Session
+	commands
+}
+
 // Exec runs a command and waits for its end, at most r.Wait.
 func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	if r.Command == "" {
@@ -98,20 +104,21 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	d := s.begin(ctx, term.VerbExec, term.Event{Command: r.Command})
 	setDefault(&r.Timeout, defaultExecTimeout)
 	setDefault(&r.Wait, r.Timeout+settle)
-	x, epoch, err := s.startExec(ctx, d, &r)
+	x, epoch, err := s.execs.startExec(ctx, d, &r)
 	d.end(err) // its end is an event of its own, however long it takes
 	if err != nil {
 		return ExecResult{}, err
 	}
-	defer s.letGo(x)
+	defer s.execs.letGo(x)
 	if x.lane == LaneChannel && r.Lane != LaneChannel {
-		return s.collectOrType(ctx, x, r, epoch)
+		return s.execs.collectOrType(ctx, x, r, epoch)
 	}
-	return s.collect(ctx, x, r.Wait-time.Since(d.began), r.MaxOutput)
+	return s.execs.collect(ctx, x, r.Wait-time.Since(d.began), r.MaxOutput)
 }
 
 // startExec starts a command in the lane that is meant, if that is permitted.
-func (s *Session) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *run, epoch uint64, err error) {
+func (e *execs) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *run, epoch uint64, err error) {
+	s := e.s
 	const op = "exec"
 	if strings.TrimSpace(r.Command) == "" {
 		return nil, 0, &term.Error{
@@ -139,10 +146,10 @@ func (s *Session) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *ru
 			Advice:  "pass such data as ExecRequest.Stdin",
 		}
 	}
-	if _, err := s.alive(op); err != nil {
+	if err := s.life.alive(op); err != nil {
 		return nil, 0, err
 	}
-	lane, err := s.chooseLane(*r)
+	lane, err := s.execs.chooseLane(*r)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -157,18 +164,18 @@ func (s *Session) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *ru
 		Dir:     dir,
 		Env:     r.Env,
 		Input:   len(r.Stdin),
-		FarSide: s.reads(lane, *r),
+		FarSide: s.shells.reads(lane, *r),
 	}
 	if epoch, err = d.permit(ctx, a); err != nil {
 		return nil, 0, err
 	}
-	if err := s.asRuled(ctx, a, d.ruling, lane, r); err != nil {
+	if err := s.shells.asRuled(ctx, a, d.ruling, lane, r); err != nil {
 		return nil, 0, err
 	}
 	if lane == LaneTerminal {
-		x, err = s.startTyped(ctx, *r, epoch)
+		x, err = s.execs.startTyped(ctx, *r, epoch)
 	} else {
-		x, err = s.start(*r, d.event.Actor)
+		x, err = s.execs.start(*r, d.event.Actor)
 	}
 	if err != nil {
 		return nil, 0, err
@@ -178,28 +185,28 @@ func (s *Session) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *ru
 }
 
 // beside returns an advice that is about the channel lane; empty if the session has none.
-func (s *Session) beside(advice string) string {
-	if !s.hasChannel() {
+func (e *execs) beside(advice string) string {
+	s := e.s
+	if !s.execs.hasChannel() {
 		return ""
 	}
 	return advice
 }
 
 // hasChannel reports whether the session has a channel lane.
-func (s *Session) hasChannel() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.execer != nil
+func (e *execs) hasChannel() bool {
+	s := e.s
+	l := s.link.Load()
+	return l != nil && l.execer != nil
 }
 
 // chooseLane says how a command is run: in the terminal once something was typed there, because the caller then
 // means there, with its directory and environment; until then beside it. A device that is expected to have prompts and
 // pagers is typed to: many have one channel alone, and end the connection with the first command on another.
-func (s *Session) chooseLane(r ExecRequest) (Lane, error) {
+func (e *execs) chooseLane(r ExecRequest) (Lane, error) {
+	s := e.s
 	typed := s.prompts.Typed()
-	s.mu.Lock()
-	can, class := s.execer != nil, s.expect.with(r.Expect).Class
-	s.mu.Unlock()
+	can, class := e.hasChannel(), s.Expect().with(r.Expect).Class
 	switch r.Lane {
 	case LaneTerminal:
 		return LaneTerminal, nil
@@ -233,20 +240,20 @@ func (s *Session) chooseLane(r ExecRequest) (Lane, error) {
 // ContinueExec waits on, at most for wait, for an exec that Exec left running, or returns its output again.
 // maxOutput is as ExecRequest.MaxOutput.
 func (s *Session) ContinueExec(ctx context.Context, id string, wait time.Duration, maxOutput int) (ExecResult, error) {
-	x, err := s.run("exec", id)
+	x, err := s.execs.find("exec", id)
 	if err != nil {
 		return ExecResult{}, err
 	}
-	defer s.letGo(x)
-	return s.collect(ctx, x, wait, maxOutput)
+	defer s.execs.letGo(x)
+	return s.execs.collect(ctx, x, wait, maxOutput)
 }
 
 // CancelExec stops a running exec and returns what it has put out.
 func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (ExecResult, error) {
 	d := s.begin(ctx, term.VerbSignal, term.Event{Detail: "cancel exec", Exec: id})
-	x, err := s.run("exec", id)
+	x, err := s.execs.find("exec", id)
 	if err == nil {
-		defer s.letGo(x)
+		defer s.execs.letGo(x)
 		_, err = d.permit(ctx, term.Action{})
 	}
 	if err == nil {
@@ -256,16 +263,16 @@ func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (Exe
 	if err != nil {
 		return ExecResult{}, err
 	}
-	return s.collect(ctx, x, stopGrace+settle, maxOutput)
+	return s.execs.collect(ctx, x, stopGrace+settle, maxOutput)
 }
 
 // ReadExec reads one stream ("stdout" or "stderr") of an exec, exactly as Read reads the terminal.
 func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest) (Chunk, error) {
-	x, err := s.run("read", id)
+	x, err := s.execs.find("read", id)
 	if err != nil {
 		return Chunk{}, err
 	}
-	defer s.letGo(x)
+	defer s.execs.letGo(x)
 	switch stream {
 	case "stdout":
 		return read(ctx, x.stdout.buf, &x.stdout.newest, s.o.limits.reads, r), nil
@@ -282,16 +289,17 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 }
 
 // collect waits for x as long as it may and makes a result of what there is.
-func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOutput int) (ExecResult, error) {
+func (e *execs) collect(ctx context.Context, x *run, wait time.Duration, maxOutput int) (ExecResult, error) {
+	s := e.s
 	timer := time.NewTimer(max(wait, 0))
 	defer timer.Stop()
 	late := time.NewTimer(max(time.Until(x.deadline)+x.settle, x.settle))
 	defer late.Stop()
-	over := s.ctx.Done()
+	over := s.life.ctx.Done()
 	for {
 		w, turned := x.waitsOn()
 		if w != nil && x.ctx.Err() == nil { // for an answer that only the caller can give
-			return s.result(x, maxOutput)
+			return s.execs.result(x, maxOutput)
 		}
 		select {
 		case <-turned:
@@ -325,12 +333,13 @@ func (s *Session) collect(ctx context.Context, x *run, wait time.Duration, maxOu
 				Err:     ctx.Err(),
 			}
 		}
-		return s.result(x, maxOutput)
+		return s.execs.result(x, maxOutput)
 	}
 }
 
 // result says what x has done so far.
-func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
+func (e *execs) result(x *run, maxOutput int) (ExecResult, error) {
+	s := e.s
 	if maxOutput <= 0 {
 		maxOutput = defaultOutput
 	}
@@ -361,15 +370,15 @@ func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
 		if !res.Exit.Known {
 			res.ExitReason = stopReason(res.Canceled)
 		}
-	case !ended && s.ctx.Err() == nil:
+	case !ended && s.life.ctx.Err() == nil:
 		res.Done, res.ExitReason, res.Exit.Killed = DoneRunning, "running", ""
 		res.WaitingFor, _ = x.waitsOn()
 	case ended && x.lane == LaneTerminal && !errors.Is(err, errRunPanicked):
-		s.typedResult(x, &res)
+		s.execs.typedResult(x, &res)
 	case !ended || err != nil: // lost, with the session or by itself
 		if !x.put() && !res.Exit.Started {
-			s.forget(x.id)
-			return ExecResult{}, s.execFailed(err)
+			s.execs.forget(x.id)
+			return ExecResult{}, s.execs.execFailed(err)
 		}
 		res.Done, res.ExitReason = DoneEOF, "connection_lost"
 	case res.Exit.Known:
@@ -382,7 +391,7 @@ func (s *Session) result(x *run, maxOutput int) (ExecResult, error) {
 	}
 	if ended && res.Stdout.Complete() && res.Stderr.Complete() {
 		if !x.handed.Load() { // a caller who knows the id may ask again, should this answer be lost
-			s.forget(x.id)
+			s.execs.forget(x.id)
 		}
 		res.ID = ""
 	} else {
@@ -399,9 +408,10 @@ func stopReason(canceled bool) string {
 }
 
 // execFailed says why a command has nothing to show: err is what the Execer said, nil if it has not returned.
-func (s *Session) execFailed(err error) error {
-	if s.ctx.Err() != nil && !errors.Is(err, term.Internal) {
-		return s.endedError("exec")
+func (e *execs) execFailed(err error) error {
+	s := e.s
+	if s.life.ctx.Err() != nil && !errors.Is(err, term.Internal) {
+		return s.life.endedError("exec")
 	}
-	return s.transportError("exec", err)
+	return s.life.transportError("exec", err)
 }

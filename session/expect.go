@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"regexp"
+	"sync"
 
 	"ptyctl/session/lane"
 	"ptyctl/term"
@@ -23,30 +24,32 @@ type Expect struct {
 // An AutoPage lets a command in the terminal turn the pages of a pager.
 type AutoPage = lane.AutoPage
 
+// patterns are those of a session.
+type patterns struct {
+	mu sync.Mutex // guards the following
+	e  Expect
+}
+
 // Expect returns the session's patterns.
 func (s *Session) Expect() Expect {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.expect
+	s.expect.mu.Lock()
+	defer s.expect.mu.Unlock()
+	return s.expect.e
 }
 
 // SetExpect replaces the patterns that e sets, and keeps the others.
 func (s *Session) SetExpect(ctx context.Context, e Expect) (err error) {
 	d := s.begin(ctx, term.VerbExpect, term.Event{Detail: e.Profile})
 	defer func() { d.end(err) }()
-	s.mu.Lock()
-	ended := s.state.Ended()
-	s.mu.Unlock()
-	if ended {
-		_, err := s.alive("expect")
-		return err
+	if s.State().Ended() {
+		return s.life.alive("expect")
 	}
 	if _, err := d.permit(ctx, term.Action{}); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.expect = s.expect.with(e)
-	s.mu.Unlock()
+	s.expect.mu.Lock()
+	s.expect.e = s.expect.e.with(e)
+	s.expect.mu.Unlock()
 	return nil
 }
 

@@ -32,14 +32,14 @@ type fileConn struct {
 // possible refuses what this session cannot do, now or ever.
 func (f *farFiles) possible(verb term.Verb) error {
 	s := f.s
-	if _, err := s.alive(string(verb)); err != nil {
+	if err := s.life.alive(string(verb)); err != nil {
 		return err
 	}
 	switch {
 	case s.o.FarFiles == nil:
 		err := notOffered(verb, term.SettingRemoteFiles)
-		return s.transportError(string(verb), err)
-	case s.subsystems == nil:
+		return s.life.transportError(string(verb), err)
+	case s.link.Load().subsystems == nil:
 		return &term.Error{
 			Op:      string(verb),
 			Session: s.id,
@@ -58,18 +58,18 @@ func (f *farFiles) use(ctx context.Context, verb term.Verb, do func(context.Cont
 	call := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
+	defer context.AfterFunc(s.life.ctx, cancel)()
 	s.count.running.Add(1)
 	defer s.count.running.Add(-1)
-	s.life.touch()
-	defer s.life.touch()
+	s.timeouts.touch()
+	defer s.timeouts.touch()
 
 	err := f.inTurn(ctx, verb, do)
 	switch {
 	case err == nil:
 		return nil
-	case s.ctx.Err() != nil:
-		return s.endedError(string(verb))
+	case s.life.ctx.Err() != nil:
+		return s.life.endedError(string(verb))
 	case call.Err() != nil && !errors.As(err, new(*term.Error)):
 		err = &term.Error{
 			Kind: term.Canceled,
@@ -77,7 +77,7 @@ func (f *farFiles) use(ctx context.Context, verb term.Verb, do func(context.Cont
 			Msg:  "the call was over before the files of the far side could be reached; try again, with more time",
 		}
 	}
-	return s.transportError(string(verb), err)
+	return s.life.transportError(string(verb), err)
 }
 
 func (f *farFiles) inTurn(ctx context.Context, verb term.Verb, do func(context.Context, term.Files) error) error {
@@ -122,7 +122,7 @@ func (f *farFiles) connect(ctx context.Context) (c *fileConn, fresh bool, err er
 			return c, false, nil
 		}
 	}
-	channel, err := f.s.subsystems.Subsystem(ctx, "sftp")
+	channel, err := f.s.link.Load().subsystems.Subsystem(ctx, "sftp")
 	if err != nil {
 		return nil, false, err
 	}
@@ -134,9 +134,9 @@ func (f *farFiles) connect(ctx context.Context) (c *fileConn, fresh bool, err er
 	f.mu.Lock()
 	f.conn = c
 	f.mu.Unlock()
-	if !f.s.spawn("files", func() { f.keep(c) }) {
+	if !f.s.group.spawn("files", func() { f.keep(c) }) {
 		f.end(c)
-		return nil, false, f.s.endedError("files")
+		return nil, false, f.s.life.endedError("files")
 	}
 	return c, true, nil
 }
@@ -154,7 +154,7 @@ func (f *farFiles) keep(c *fileConn) {
 			f.end(c)
 			return
 		case <-idle.C:
-		case <-f.s.ctx.Done(): // what is under way ends by itself, and tidies up
+		case <-f.s.life.ctx.Done(): // what is under way ends by itself, and tidies up
 		}
 		select {
 		case f.turn <- struct{}{}:

@@ -70,13 +70,13 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 		"key pressed for a command": func(s *Session, r *rigged) {
 			r.write = true
 			done := make(chan struct{})
-			s.press(Holder{}, "\x03", func() { close(done) })
+			s.writer.press(Holder{}, "\x03", func() { close(done) })
 			<-done
 		},
 		"redaction": func(s *Session, r *rigged) {
 			s.redact = redact.New(
 				func([]byte) { panic("secret") },
-				func(keep func()) bool { return s.spawn("redact", keep) },
+				func(keep func()) bool { return s.group.spawn("redact", keep) },
 			)
 			e, err := s.redact.Expect([]byte("hunter22-1138"))
 			if err != nil {
@@ -87,7 +87,7 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"anything else": func(s *Session, _ *rigged) { s.spawn("other", func() { panic("secret") }) },
+		"anything else": func(s *Session, _ *rigged) { s.group.spawn("other", func() { panic("secret") }) },
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {

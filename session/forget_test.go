@@ -19,25 +19,25 @@ func TestForgottenWhileLookedAt(t *testing.T) {
 		s := New(&rigged{ReadWriteCloser: near}, Options{limits: limits{memory: pool}})
 		defer s.Close(t.Context(), CloseOptions{})
 		before := pool.Held()
-		x, err := s.newRun(ExecRequest{Timeout: time.Minute}, LaneChannel, term.Actor{})
+		x, err := s.execs.newRun(ExecRequest{Timeout: time.Minute}, LaneChannel, term.Actor{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		x.stdout.Write([]byte("its output"))
-		same, err := s.run("exec", x.id) // a second call
+		same, err := s.execs.find("exec", x.id) // a second call
 		if err != nil || same != x {
 			t.Fatal(err)
 		}
-		s.forget(x.id)
-		s.letGo(x)
+		s.execs.forget(x.id)
+		s.execs.letGo(x)
 		if o := x.stdout.output(1000); string(o.Head) != "its output" || pool.Held() == before {
 			t.Errorf("%+v, %d bytes held", o, pool.Held()-before)
 		}
-		s.letGo(x)
+		s.execs.letGo(x)
 		if pool.Held() != before {
 			t.Errorf("%d bytes are still held", pool.Held()-before)
 		}
-		if _, err := s.run("exec", x.id); err == nil {
+		if _, err := s.execs.find("exec", x.id); err == nil {
 			t.Error("it is still found")
 		}
 		x.release()

@@ -55,7 +55,7 @@ func TestForget(t *testing.T) {
 		m.Forget(s)
 
 		ended := open()
-		_ = ended.transport.Close() // the program ends by itself
+		_ = ended.link.Load().Close() // the program ends by itself
 		<-ended.Ended()
 		if !there() {
 			t.Error("it is not kept")

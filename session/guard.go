@@ -18,7 +18,7 @@ func (s *Session) permit(
 ) (ruling term.Ruling, epoch uint64, err error) {
 	by := holderOf(term.ActorFrom(ctx))
 	epoch, held := s.locks.Check(s.id, by)
-	if held == nil && epoch == 0 && s.lostTo(by) != nil { // it is to know before it goes on without the lock
+	if held == nil && epoch == 0 && s.taken.from(by) != nil { // it is to know before it goes on without the lock
 		held = lockmgr.ErrNotHeld
 	}
 	if held != nil {
@@ -50,7 +50,7 @@ func (s *Session) stillHeld(op string, by Holder, epoch uint64) error {
 // lock: a holder is an identity, and its name is for people.
 func (s *Session) lockError(op string, by Holder, err error) error {
 	var held *lockmgr.HeldError[Holder]
-	lost := s.lostTo(by)
+	lost := s.taken.from(by)
 	switch {
 	case errors.As(err, &held):
 		holder := held.Lease.Holder
@@ -100,11 +100,11 @@ func (s *Session) lockError(op string, by Holder, err error) error {
 // Lock takes or extends the session's lock for the task that ctx carries.
 func (s *Session) Lock(ctx context.Context, ttl time.Duration) (Lease, error) {
 	return s.lease(ctx, term.VerbLock, func(by Holder) (Lease, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		s.taken.mu.Lock()
+		defer s.taken.mu.Unlock()
 		l, err := s.locks.Acquire(s.id, by, ttl)
 		if err == nil {
-			s.regainedLocked(by)
+			s.taken.regained(by)
 		}
 		return l, err
 	})
@@ -133,10 +133,8 @@ func (s *Session) lease(
 ) (l Lease, err error) {
 	d := s.begin(ctx, verb, term.Event{})
 	defer func() { d.end(err) }()
-	s.mu.Lock()
-	ended, reason := s.state.Ended(), s.end.Reason
-	s.mu.Unlock()
-	if ended {
+	if s.State().Ended() {
+		reason := s.life.ending().Reason
 		return Lease{}, &term.Error{
 			Op:      string(verb),
 			Session: s.id,

@@ -11,13 +11,16 @@ import (
 // drops the rest silently, and the program gets what is left.
 const maxCookedLine = 4095
 
-// hazards warns of what is about to be typed and is probably not what the caller means. It is typed as given.
+// warnings warns of what is about to be typed and is probably not what the caller means. It is typed as given.
 // Of sensitive data, no more than an escape at its end is repeated.
-func (s *Session) hazards(data []byte, sensitive bool) (warnings []string) {
-	if w := keys.Spelled(string(data), sensitive); w != "" {
-		warnings = append(warnings, w)
+func (out *writer) warnings(data []byte, sensitive bool) (warnings []string) {
+	s := out.s
+	if text := keys.Spelled(string(data), sensitive); text != "" {
+		warnings = append(warnings, text)
 	}
-	if n := s.cookedLine(data); n > maxCookedLine {
+	// A line editor, or a full-screen program, takes lines of any length.
+	n, m := s.input.line(data), s.screen.modes()
+	if n > maxCookedLine && !m.BracketedPaste && !m.AltScreen {
 		warnings = append(
 			warnings,
 			fmt.Sprintf(
@@ -25,30 +28,25 @@ func (s *Session) hazards(data []byte, sensitive bool) (warnings []string) {
 					"send shorter lines%s",
 				n,
 				maxCookedLine,
-				s.beside(", or pass long data as stdin of a command in the channel lane"),
+				s.execs.beside(", or pass long data as stdin of a command in the channel lane"),
 			),
 		)
 	}
 	return warnings
 }
 
-// cookedLine counts what is typed since the last line end, and returns the length of the longest line that data
-// makes; 0 if a line editor or a full-screen program is at work, which take lines of any length.
-func (s *Session) cookedLine(data []byte) (longest int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// line counts what is typed since the last line end, and returns the length of the longest line that data makes.
+func (l *inputLog) line(data []byte) (longest int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for len(data) > 0 {
 		i := bytes.IndexAny(data, lineEnders)
 		if i < 0 {
-			s.lineTyped += len(data)
-			longest = max(longest, s.lineTyped)
-			break
+			l.lineTyped += len(data)
+			return max(longest, l.lineTyped)
 		}
-		longest = max(longest, s.lineTyped+i)
-		s.lineTyped, data = 0, data[i+1:]
-	}
-	if m := s.tracker.Modes(); m.BracketedPaste || m.AltScreen {
-		return 0
+		longest = max(longest, l.lineTyped+i)
+		l.lineTyped, data = 0, data[i+1:]
 	}
 	return longest
 }

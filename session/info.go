@@ -1,7 +1,6 @@
 package session
 
 import (
-	"fmt"
 	"time"
 
 	"ptyctl/buffer"
@@ -50,52 +49,27 @@ func (s *Session) Info() Info {
 	if l, ok := s.locks.Get(s.id); ok {
 		i.Lease = &l
 	}
-	i.About = s.describe()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i.State, i.End, i.Prompt, i.PTY, i.Resized = s.state, s.end, s.promptLocked(), s.pty, s.resized
-	i.Typed = s.prompts.Typed()
+	i.About = s.link.Load().describe(s.o.Logger, s.id)
+	s.life.mu.Lock()
+	i.State, i.End, i.Prompt = s.life.state, s.life.end, s.life.prompt()
+	s.life.mu.Unlock()
 	i.Buffer = s.buf.Stat() // after the state: of a session that has ended, all of the output
-	for _, id := range s.runOrder {
-		switch x := s.runs[id]; {
-		case !x.ended():
-			i.Running = append(i.Running, id)
-		case !x.fetched.Load():
-			i.Unfetched = append(i.Unfetched, id)
-		}
-	}
+	i.PTY, i.Resized = s.screen.size()
+	i.Typed = s.prompts.Typed()
+	i.Running, i.Unfetched = s.execs.list()
 	return i
 }
 
 // Received returns how many bytes have come from the far side, from the terminal and from commands beside it. It never falls.
 func (s *Session) Received() int64 { return s.count.rx.Load() + s.count.execRx.Load() }
 
-// describe asks the transport what it is at the moment. A fault of its own is no reason to lose more than that.
-func (s *Session) describe() (about term.Description) {
-	s.mu.Lock()
-	describer, before := s.describer, s.about
-	s.mu.Unlock()
-	if describer == nil {
-		return before
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			s.log.Error("panic in a transport's description", "session", s.id, "panic", fmt.Sprint(r), "stack", stack())
-			about = before
-		}
-	}()
-	return describer.Describe()
-}
-
 // State returns the session's present state.
 func (s *Session) State() State {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state
+	return s.life.now()
 }
 
 // Ended returns a channel that is closed when the session has ended.
-func (s *Session) Ended() <-chan struct{} { return s.ended }
+func (s *Session) Ended() <-chan struct{} { return s.life.over }
 
 func unixNano(n int64) time.Time {
 	if n == 0 {

@@ -207,7 +207,7 @@ func (m *Manager) ended(s *Session) {
 	if m.closing && m.live == 0 {
 		close(m.drained)
 	}
-	if by := (errClosedByCaller{}); !s.o.stays || errors.As(context.Cause(s.ctx), &by) || s.transport == nil {
+	if by := (errClosedByCaller{}); !s.o.stays || errors.As(context.Cause(s.life.ctx), &by) || s.link.Load() == nil {
 		m.expireLocked(s)
 		return
 	}
@@ -220,8 +220,8 @@ func (m *Manager) ended(s *Session) {
 
 // expireLocked lets a session that has ended be forgotten after the time of retention. Requires m.mu.
 func (m *Manager) expireLocked(s *Session) {
-	s.expiry = time.AfterFunc(m.c.Retention, func() {
-		defer s.rescue("retention")
+	s.owner.expiry = time.AfterFunc(m.c.Retention, func() {
+		defer s.group.rescue("retention")
 		m.forget(s)
 	})
 }
@@ -252,12 +252,13 @@ func (m *Manager) forget(s *Session) {
 		delete(m.sessions, s.id)
 	}
 	m.exited = slices.DeleteFunc(m.exited, func(other *Session) bool { return other == s })
-	if s.expiry != nil {
-		s.expiry.Stop()
+	if s.owner.expiry != nil {
+		s.owner.expiry.Stop()
 	}
 	m.mu.Unlock()
 	if known {
-		s.forgetAll()
+		s.buf.Free()
+		s.execs.forgetAll()
 		s.observe(term.Event{Verb: term.VerbGone})
 	}
 }

@@ -66,8 +66,7 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, error) {
 	o := m.options(r)
 	o.Opener = term.ActorFrom(ctx)
-	s := newSession(o, m.ended)
-	s.onClose = m.dismissed
+	s := newSession(o, owner{ended: m.ended, closed: m.dismissed})
 	d := s.begin(ctx, term.VerbOpen, opening(r.Target))
 	lease, err := m.admit(ctx, d, r)
 	d.end(err) // whether it opens is told by its state
@@ -80,15 +79,15 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	if d.ruling.Program != "" {
 		r.Target.Local.Program = d.ruling.Program
 	}
-	s.spawn("open", func() { s.connect(m.c.Dialers[r.Target.Protocol], r.Target) })
+	s.group.spawn("open", func() { s.connect(m.c.Dialers[r.Target.Protocol], r.Target) })
 	return s, lease, nil
 }
 
 // admit makes the session of d one of the manager's. What is refused never was a session, and has no end to be told of.
 func (m *Manager) admit(ctx context.Context, d *deed, r OpenRequest) (*Lease, error) {
 	if err := m.mayOpen(ctx, d, r); err != nil {
-		d.s.life.stop()
-		d.s.cancel(err)
+		d.s.timeouts.stop()
+		d.s.life.cancel(err)
 		d.s.releaseDevice()
 		return nil, err
 	}
@@ -195,7 +194,7 @@ func (m *Manager) options(r OpenRequest) Options {
 // opened waits, as long as waiting lasts, until the session is open, asks something, or has failed. If the caller of ctx
 // gives up, and the session is ours, made for this call, it is closed.
 func (s *Session) opened(ctx, waiting context.Context, ours bool) (OpenResult, error) {
-	st, q := s.await(waiting, func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil })
+	st, q := s.life.await(waiting, func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil })
 	if ctx.Err() != nil && st != Open && !ours {
 		return OpenResult{}, &term.Error{
 			Op:      "open",
@@ -232,16 +231,12 @@ func (r OpenResult) Again(ctx context.Context, wait time.Duration) (OpenResult, 
 
 // wasOpen reports whether there ever was a terminal.
 func (s *Session) wasOpen() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.transport != nil
+	return s.link.Load() != nil
 }
 
 // openError is why an opening session ended.
 func (s *Session) openError() error {
-	s.mu.Lock()
-	end := s.end
-	s.mu.Unlock()
+	end := s.life.ending()
 	if e, ok := errors.AsType[*term.Error](end.Err); ok {
 		named := *e
 		named.Op, named.Session = "open", s.id

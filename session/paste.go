@@ -14,7 +14,8 @@ const (
 
 // pasted returns data as a terminal sends what is pasted: its line ends are CR, as the enter key's are, and it stands
 // between brackets if the program has asked for that (DECSET 2004), so that it is text and not keys.
-func (s *Session) pasted(data []byte) (out []byte, warnings []string, err error) {
+func (k *writer) pasted(data []byte) (out []byte, warnings []string, err error) {
+	s := k.s
 	if bytes.Contains(data, []byte(pasteEnd)) {
 		return nil, nil, &term.Error{
 			Op:      "write",
@@ -25,7 +26,7 @@ func (s *Session) pasted(data []byte) (out []byte, warnings []string, err error)
 		}
 	}
 	out = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\r")), []byte("\n"), []byte("\r"))
-	if s.modes().BracketedPaste {
+	if s.screen.modes().BracketedPaste {
 		return append(append([]byte(pasteStart), out...), pasteEnd...), nil, nil
 	}
 	if i := bytes.IndexByte(out, '\r'); i >= 0 && i < len(out)-1 {

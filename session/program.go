@@ -53,7 +53,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 			StopOnCancel: r.Once,
 		})
 	}
-	if p := s.describe().Process; p != nil {
+	if p := s.link.Load().describe(s.o.Logger, s.id).Process; p != nil {
 		res.Process = *p
 	}
 	called := ctx.Done()
@@ -71,7 +71,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 		return res, nil
 	}
 	select { // the program is over, and its session in a moment
-	case <-s.ended:
+	case <-s.life.over:
 		m.forget(s)
 		res.Session = ""
 	case <-called:

@@ -13,19 +13,19 @@ const etx = "\x03"
 // A question is a Prompt that waits for its answer.
 type question struct {
 	question term.Prompt
-	answer   chan string   // buffered: whoever takes the question off s.pending may send one answer
+	answer   chan string   // buffered: whoever takes the question off its life may send one answer
 	cancel   chan struct{} // closed instead, when the person declines
-	over     chan struct{} // closed when it is off s.pending: nobody can answer it any more
+	over     chan struct{} // closed when nobody can answer it any more
 }
 
 // Prompt implements term.Prompter for the session's own Dialer: it shows q in the output, and waits until
 // somebody answers it with Write, declines it, or the time for answers is over.
 func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	p := &question{question: q, answer: make(chan string, 1), cancel: make(chan struct{}), over: make(chan struct{})}
-	if err := s.ask(p); err != nil {
+	if err := s.life.ask(p, func(text string) { _, _ = s.buf.Write([]byte(text)) }); err != nil {
 		return "", err
 	}
-	defer s.withdraw(p)
+	defer s.life.withdraw(p)
 	s.observe(term.Event{Verb: term.VerbQuestion, Detail: string(q.Kind)})
 
 	timer := time.NewTimer(s.o.PromptTimeout)
@@ -38,7 +38,7 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 		case <-p.cancel:
 			return "", &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "the question was declined with ctrl_c"}
 		case <-timer.C:
-			if !s.withdraw(p) {
+			if !s.life.withdraw(p) {
 				continue // somebody was told that the answer is accepted: it is on its way
 			}
 			return "", &term.Error{
@@ -54,69 +54,19 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	}
 }
 
-// ask makes p the question that waits.
-func (s *Session) ask(p *question) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.ctx.Err() != nil:
-		return context.Cause(s.ctx)
-	case s.state == Open: // what is typed then is for the terminal
-		return &term.Error{
-			Op:      "open",
-			Session: s.id,
-			Kind:    term.Unsupported,
-			Msg:     "a question can only be asked while the session is opening: " + p.question.Text,
-		}
-	}
-	_, _ = s.buf.Write([]byte(p.question.Text))
-	s.pending = p
-	s.setState(Authenticating)
-	return nil
-}
-
-// withdraw removes p and reports whether it still waited.
-func (s *Session) withdraw(p *question) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.pending != p {
-		return false
-	}
-	s.settleLocked()
-	s.setState(s.state)
-	return true
-}
-
-// settleLocked takes the question that waits, if there is one, off. Requires s.mu.
-func (s *Session) settleLocked() {
-	if s.pending != nil {
-		close(s.pending.over)
-		s.pending = nil
-	}
-}
-
 // Pending returns the question that waits for an answer, or nil.
 func (s *Session) Pending() *term.Prompt {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.promptLocked()
-}
-
-// promptLocked requires s.mu.
-func (s *Session) promptLocked() *term.Prompt {
-	if s.pending == nil {
-		return nil
+	if p := s.life.question(); p != nil {
+		q := p.question
+		return &q
 	}
-	q := s.pending.question
-	return &q
+	return nil
 }
 
 // answer gives data to the pending question and reports whether there was one. One trailing line end is not
 // part of the answer. ETX (ctrl_c) alone declines.
 func (s *Session) answer(ctx context.Context, data []byte) (answered bool, err error) {
-	s.mu.Lock()
-	p := s.pending
-	s.mu.Unlock()
+	p := s.life.question()
 	if p == nil {
 		return false, nil
 	}
@@ -135,14 +85,7 @@ func (s *Session) answerTo(ctx context.Context, p *question, data []byte) (err e
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	taken := s.pending == p
-	if taken {
-		s.settleLocked()
-		s.setState(s.state)
-	}
-	s.mu.Unlock()
-	if !taken {
+	if !s.life.withdraw(p) {
 		return &term.Error{
 			Op:      "write",
 			Session: s.id,
@@ -155,7 +98,7 @@ func (s *Session) answerTo(ctx context.Context, p *question, data []byte) (err e
 	} else {
 		p.answer <- string(trimLineEnd(data))
 	}
-	s.recordTx(TxEvent{Verb: term.VerbAnswer, Task: holderOf(term.ActorFrom(ctx)).String(), Sensitive: true})
+	s.input.record(TxEvent{Verb: term.VerbAnswer, Task: holderOf(term.ActorFrom(ctx)).String(), Sensitive: true})
 	return nil
 }
 
@@ -168,4 +111,61 @@ func trimLineEnd(p []byte) []byte {
 		p = p[:n-1]
 	}
 	return p
+}
+
+// ask makes p the question that waits, and shows it.
+func (l *life) ask(p *question, show func(text string)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.ctx.Err() != nil:
+		return context.Cause(l.ctx)
+	case l.state == Open: // what is typed then is for the terminal
+		return &term.Error{
+			Op:      "open",
+			Session: l.session,
+			Kind:    term.Unsupported,
+			Msg:     "a question can only be asked while the session is opening: " + p.question.Text,
+		}
+	}
+	show(p.question.Text)
+	l.asked = p
+	l.set(Authenticating)
+	return nil
+}
+
+// withdraw removes p and reports whether it still waited.
+func (l *life) withdraw(p *question) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asked != p {
+		return false
+	}
+	l.settle()
+	l.set(l.state)
+	return true
+}
+
+// settle takes the question that waits, if there is one, off. Requires l.mu.
+func (l *life) settle() {
+	if l.asked != nil {
+		close(l.asked.over)
+		l.asked = nil
+	}
+}
+
+// question returns the question that waits, or nil.
+func (l *life) question() *question {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked
+}
+
+// prompt returns what the question that waits asks, or nil. Requires l.mu.
+func (l *life) prompt() *term.Prompt {
+	if l.asked == nil {
+		return nil
+	}
+	q := l.asked.question
+	return &q
 }

@@ -10,20 +10,20 @@ import (
 )
 
 // pressProtocolKey has the transport press a key of its protocol. It is on record like any other.
-func (s *Session) pressProtocolKey(
+func (out *writer) pressProtocolKey(
 	ctx context.Context,
 	name string,
 	timeout time.Duration,
 ) (res WriteResult, err error) {
+	s := out.s
 	const op = "write"
 	d := s.begin(ctx, term.VerbWrite, term.Event{Detail: name})
 	defer func() { d.end(err) }()
 	res.Cursor = s.End()
-	t, err := s.alive(op)
-	if err != nil {
+	if err := s.life.alive(op); err != nil {
 		return res, err
 	}
-	sender, ok := t.(term.KeySender)
+	sender, ok := s.link.Load().Transport.(term.KeySender)
 	if !ok {
 		return res, &term.Error{
 			Op:      op,
@@ -43,18 +43,18 @@ func (s *Session) pressProtocolKey(
 	if err := s.stillHeld(op, holderOf(term.ActorFrom(ctx)), epoch); err != nil {
 		return res, err
 	}
-	line, end := s.lastLine(), s.End()
+	line, end := s.lane.LastLine(), s.End()
 	err = sender.SendKey(ctx, name)
 	if !errors.Is(err, term.Unsupported) { // then nothing went out, and the terminal is what it was
 		s.prompts.Touch(line, end, false)
-		s.recordTx(TxEvent{Verb: term.VerbWrite, Task: holderOf(term.ActorFrom(ctx)).String(), Key: name})
-		s.life.touch()
+		s.input.record(TxEvent{Verb: term.VerbWrite, Task: holderOf(term.ActorFrom(ctx)).String(), Key: name})
+		s.timeouts.touch()
 		if name == term.KeyBreak || name == term.KeyInterruptProcess {
 			s.lane.Input([]byte("\x03")) // it means the same to what runs
 		}
 	}
 	if err != nil {
-		return res, s.transportError(op, err)
+		return res, s.life.transportError(op, err)
 	}
 	return res, nil
 }

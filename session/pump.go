@@ -37,7 +37,7 @@ func (s *Session) pump(t term.Transport) {
 		n, err = t.Read(p)
 		if n > 0 {
 			s.count.rx.Add(int64(n))
-			s.life.touch()
+			s.timeouts.touch()
 			s.redact.Write(p[:n])
 		}
 		switch {
@@ -53,7 +53,7 @@ func (s *Session) pump(t term.Transport) {
 	}
 	s.redact.End()
 	s.finish(s.verdict(t, err))
-	s.hangUp()
+	s.link.Load().hangUp(s.group)
 }
 
 // giveLarge puts a buffer back without what was read into it, which may be secret.
@@ -65,16 +65,9 @@ func giveLarge(p *[largeRead]byte) {
 // accept makes p part of the output.
 func (s *Session) accept(p []byte) {
 	s.count.lastRx.Store(time.Now().UnixNano()) // before the readers wake, who want to know it
-	s.track(p)
+	s.screen.track(p)
 	_, _ = s.buf.Write(p) // fails only after Close: then nobody can read it any more
 	s.observe(term.Event{Verb: term.VerbOutput, Data: p, Size: len(p)})
-}
-
-// track follows what the output switches on.
-func (s *Session) track(p []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock() // also if a fault there should end the session
-	_, _ = s.tracker.Write(p)
 }
 
 // verdict says how a stream that ended with err has ended.

@@ -15,8 +15,7 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 	const op = "resize"
 	d := s.begin(ctx, term.VerbResize, term.Event{Detail: fmt.Sprintf("%dx%d", cols, rows)})
 	defer func() { d.end(err) }()
-	t, err := s.alive(op)
-	if err != nil {
+	if err := s.life.alive(op); err != nil {
 		return err
 	}
 	if cols < 1 || rows < 1 || cols > maxCells || rows > maxCells {
@@ -31,12 +30,10 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 		return err
 	}
 	at := s.End() // what comes from here on may be drawn for it
-	if err := t.Resize(cols, rows); err != nil {
-		return s.transportError(op, err)
+	if err := s.link.Load().Resize(cols, rows); err != nil {
+		return s.life.transportError(op, err)
 	}
-	s.mu.Lock()
-	s.pty.Cols, s.pty.Rows, s.resized = cols, rows, at
-	s.mu.Unlock()
+	s.screen.resize(cols, rows, at)
 	return nil
 }
 
@@ -45,10 +42,11 @@ func (s *Session) Signal(ctx context.Context, name string) (err error) {
 	const op = "signal"
 	d := s.begin(ctx, term.VerbSignal, term.Event{Detail: name})
 	defer func() { d.end(err) }()
-	if _, err := s.alive(op); err != nil {
+	if err := s.life.alive(op); err != nil {
 		return err
 	}
-	if s.signaler == nil {
+	signaler := s.link.Load().signaler
+	if signaler == nil {
 		return &term.Error{
 			Op:      op,
 			Session: s.id,
@@ -59,8 +57,8 @@ func (s *Session) Signal(ctx context.Context, name string) (err error) {
 	if _, err := d.permit(ctx, term.Action{}); err != nil {
 		return err
 	}
-	if err := s.signaler.Signal(ctx, name); err != nil {
-		return s.transportError(op, err)
+	if err := signaler.Signal(ctx, name); err != nil {
+		return s.life.transportError(op, err)
 	}
 	return nil
 }

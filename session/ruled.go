@@ -11,7 +11,8 @@ import (
 
 // reads says what reads the line of a command, for the Gate. It answers with what was found out; what the caller claims
 // counts only where nothing is known, and only if it claims a class without quoting. Nil: no shell reads the command.
-func (s *Session) reads(lane Lane, r ExecRequest) func(context.Context) string {
+func (k *shells) reads(lane Lane, r ExecRequest) func(context.Context) string {
+	s := k.s
 	if lane == LaneChannel && s.o.program {
 		return nil
 	}
@@ -23,7 +24,7 @@ func (s *Session) reads(lane Lane, r ExecRequest) func(context.Context) string {
 			if expected := s.Expect().with(r.Expect).Class; claimed == "" {
 				claimed = expected
 			}
-			class = s.found(ctx, lane, claimed).Class
+			class = s.shells.found(ctx, lane, claimed).Class
 		})
 		return string(class)
 	}
@@ -31,19 +32,21 @@ func (s *Session) reads(lane Lane, r ExecRequest) func(context.Context) string {
 
 // found returns the class of what reads a line in a lane. A device is never asked: if one is expected and nothing else is
 // known, that is the answer.
-func (s *Session) found(ctx context.Context, lane Lane, claimed Class) shell.Shell {
+func (k *shells) found(ctx context.Context, lane Lane, claimed Class) shell.Shell {
+	s := k.s
 	known := s.prompts.Login()
 	switch {
 	case (known.Class == "" || known.Class == ClassUnknown) && (claimed == ClassDevice || claimed == ClassUnknown):
 		return shell.Shell{Class: claimed}
 	case lane == LaneChannel:
-		return s.loginShell(ctx)
+		return s.shells.loginShell(ctx)
 	}
-	return s.shellOf(ctx, "")
+	return s.shells.shellOf(ctx, "")
 }
 
 // asRuled makes the request what is run: what the Gate says, or else the words that the caller gave, quoted.
-func (s *Session) asRuled(ctx context.Context, a term.Action, ruling term.Ruling, lane Lane, r *ExecRequest) error {
+func (k *shells) asRuled(ctx context.Context, a term.Action, ruling term.Ruling, lane Lane, r *ExecRequest) error {
+	s := k.s
 	if a.FarSide == nil || ruling.Command == "" && r.Argv == nil {
 		return nil
 	}

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -40,9 +39,9 @@ type run struct {
 	stderr   *stream
 	expect   Expect
 	done     chan struct{}
-	expiry   *time.Timer // forgets it; nil while it runs; guarded by Session.mu
-	users    int         // calls that look at the output, which stays until they let go; guarded by Session.mu
-	gone     bool        // forgotten; guarded by Session.mu
+	expiry   *time.Timer // forgets it; nil while it runs; guarded by commands.mu
+	users    int         // calls that look at the output, which stays until they let go; guarded by commands.mu
+	gone     bool        // forgotten; guarded by commands.mu
 	handed   atomic.Bool // a result has named the id
 	fetched  atomic.Bool // a result has said how it ended
 
@@ -59,7 +58,8 @@ type run struct {
 }
 
 // newRun makes a run and registers it. The caller uses it, and must let go of it.
-func (s *Session) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
+func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
+	s := e.s
 	now := time.Now()
 	x := &run{
 		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now, deadline: now.Add(r.Timeout),
@@ -77,42 +77,44 @@ func (s *Session) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) 
 		x.free()
 		return nil, s.o.limits.noMemory("exec", s.id)
 	}
-	ctx, cancel := context.WithCancelCause(s.ctx)
+	ctx, cancel := context.WithCancelCause(s.life.ctx)
 	x.ctx, x.release = context.WithDeadline(ctx, x.deadline)
 	x.cancel = cancel
-	s.keep(x)
+	s.execs.keep(x)
 	return x, nil
 }
 
 // discard forgets a run that was not launched, and lets go of it.
-func (s *Session) discard(x *run) {
+func (e *execs) discard(x *run) {
+	s := e.s
 	x.release()
 	x.cancel(nil)
-	s.forget(x.id)
-	s.letGo(x)
+	s.execs.forget(x.id)
+	s.execs.letGo(x)
 }
 
 // launch runs f, which carries the command out, in a goroutine of the session's. It reports false, and forgets
 // the run, when the session is closing.
-func (s *Session) launch(x *run, f func() (term.Exit, error)) bool {
+func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
+	s := e.s
 	s.count.execs.Add(1)
 	s.count.running.Add(1)
-	s.life.touch()
-	ok := s.spawn("exec", func() {
+	s.timeouts.touch()
+	ok := s.group.spawn("exec", func() {
 		defer func() {
 			x.duration = time.Since(x.started)
 			_ = x.stdout.buf.Close()
 			_ = x.stderr.buf.Close()
 			s.count.running.Add(-1)
-			s.life.touch()
+			s.timeouts.touch()
 			s.observe(x.over())
 			close(x.done)
 			x.release()
 			x.cancel(nil)
 			id := x.id // the timer must not keep the output of a run that is forgotten before
-			s.expire(x, time.AfterFunc(s.o.Retention, func() {
-				defer s.rescue("retention")
-				s.forget(id)
+			s.execs.expire(x, time.AfterFunc(s.o.Retention, func() {
+				defer s.group.rescue("retention")
+				s.execs.forget(id)
 			}))
 		}()
 		x.err = errRunPanicked
@@ -120,7 +122,7 @@ func (s *Session) launch(x *run, f func() (term.Exit, error)) bool {
 	})
 	if !ok {
 		s.count.running.Add(-1)
-		s.discard(x)
+		s.execs.discard(x)
 	}
 	return ok
 }
@@ -141,8 +143,9 @@ func (x *run) over() term.Event {
 }
 
 // start runs the command on a channel of its own.
-func (s *Session) start(r ExecRequest, by term.Actor) (*run, error) {
-	x, err := s.newRun(r, LaneChannel, by)
+func (e *execs) start(r ExecRequest, by term.Actor) (*run, error) {
+	s := e.s
+	x, err := s.execs.newRun(r, LaneChannel, by)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +153,8 @@ func (s *Session) start(r ExecRequest, by term.Actor) (*run, error) {
 	if r.Grace > 0 {
 		x.settle = r.Grace + killTime
 	}
-	ok := s.launch(x, func() (term.Exit, error) {
-		return s.execer.Exec(
+	ok := s.execs.launch(x, func() (term.Exit, error) {
+		return s.link.Load().execer.Exec(
 			x.ctx,
 			term.ExecRequest{Command: r.Command, Dir: r.Dir, Env: r.Env, Stdin: r.Stdin, Grace: r.Grace},
 			x.stdout,
@@ -159,7 +162,7 @@ func (s *Session) start(r ExecRequest, by term.Actor) (*run, error) {
 		)
 	})
 	if !ok {
-		return nil, s.endedError("exec")
+		return nil, s.life.endedError("exec")
 	}
 	return x, nil
 }
@@ -194,97 +197,8 @@ func (x *run) put() bool {
 	return x.stdout.buf.Stat().End > 0 || x.stderr.buf.Stat().End > 0
 }
 
-// run finds an exec by its id. The caller uses it, and must let go of it.
-func (s *Session) run(op, id string) (*run, error) {
-	s.mu.Lock()
-	x := s.runs[id]
-	if x != nil {
-		x.users++
-	}
-	s.mu.Unlock()
-	if x == nil {
-		return nil, &term.Error{
-			Op:      op,
-			Session: s.id,
-			Kind:    term.NotFound,
-			Msg:     "this session has no exec " + id + "; its output was returned in full, or is no longer kept",
-		}
-	}
-	return x, nil
-}
-
-// keep registers x, and forgets the oldest ended run beyond maxRuns.
-func (s *Session) keep(x *run) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.runs[x.id] = x
-	s.runOrder = append(s.runOrder, x.id)
-	if len(s.runs) <= maxRuns {
-		return
-	}
-	// What nobody has fetched yet goes last.
-	for _, fetched := range []bool{true, false} {
-		for _, id := range s.runOrder {
-			if x := s.runs[id]; x.ended() && x.fetched.Load() == fetched {
-				s.forgetLocked(id)
-				return
-			}
-		}
-	}
-}
-
-// expire lets x be forgotten when t fires.
-func (s *Session) expire(x *run, t *time.Timer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if x.expiry = t; x.gone {
-		t.Stop()
-	}
-}
-
-func (s *Session) forget(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.forgetLocked(id)
-}
-
-// letGo says that a call no longer looks at x.
-func (s *Session) letGo(x *run) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if x.users--; x.gone && x.users == 0 {
-		x.free()
-	}
-}
-
-// free gives up what x has put out.
+// free gives up the command's output.
 func (x *run) free() {
 	x.stdout.free()
 	x.stderr.free()
-}
-
-// forgetAll gives up all output of a session that nobody can ask for any more.
-func (s *Session) forgetAll() {
-	s.buf.Free()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for id := range s.runs {
-		s.forgetLocked(id)
-	}
-}
-
-// forgetLocked requires s.mu.
-func (s *Session) forgetLocked(id string) {
-	x := s.runs[id]
-	if x == nil {
-		return
-	}
-	if x.expiry != nil { // which else would keep the session that long
-		x.expiry.Stop()
-	}
-	if x.gone = true; x.users == 0 {
-		x.free()
-	}
-	delete(s.runs, id)
-	s.runOrder = slices.DeleteFunc(s.runOrder, func(o string) bool { return o == id })
 }

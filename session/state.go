@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"ptyctl/term"
@@ -37,24 +38,53 @@ type errClosedByCaller struct{ by string }
 
 func (e errClosedByCaller) Error() string { return "closed by " + e.by }
 
-// setState moves the session to st and wakes everyone who waits for a change. Requires s.mu.
-func (s *Session) setState(st State) {
-	s.state = st
-	s.wakeLocked()
+// A life is where a session is between connecting and its end.
+type life struct {
+	session string                  // its id, for errors
+	ctx     context.Context         // ends with the session; its cause is the reason
+	cancel  context.CancelCauseFunc //
+	over    chan struct{}           // closed by finish
+
+	mu      sync.Mutex // guards the following; locked before the Manager's
+	state   State
+	end     End
+	asked   *question     // the login's question that waits; nil: none does
+	changed chan struct{} // closed and replaced when state or asked changes
 }
 
-// wakeLocked wakes everyone who waits for a change. Requires s.mu.
-func (s *Session) wakeLocked() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+func newLife(session string) *life {
+	l := &life{session: session, over: make(chan struct{}), state: Connecting, changed: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	return l
 }
 
-// await waits until the session's state satisfies done, or ctx ends. It returns the last state seen.
-func (s *Session) await(ctx context.Context, done func(st State, q *term.Prompt) bool) (State, *term.Prompt) {
+// now returns the session's present state.
+func (l *life) now() State {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state
+}
+
+// ending returns how the session ended; zero while it lives.
+func (l *life) ending() End {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.end
+}
+
+// set moves the session to st and wakes everyone who waits for a change. Requires l.mu.
+func (l *life) set(st State) {
+	l.state = st
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// await waits until the state satisfies done, or ctx ends. It returns the last state seen.
+func (l *life) await(ctx context.Context, done func(st State, q *term.Prompt) bool) (State, *term.Prompt) {
 	for {
-		s.mu.Lock()
-		st, q, changed := s.state, s.promptLocked(), s.changed
-		s.mu.Unlock()
+		l.mu.Lock()
+		st, q, changed := l.state, l.prompt(), l.changed
+		l.mu.Unlock()
 		if done(st, q) {
 			return st, q
 		}
@@ -66,97 +96,19 @@ func (s *Session) await(ctx context.Context, done func(st State, q *term.Prompt)
 	}
 }
 
-// finish ends the session once and for all; later calls change nothing. err is nil when it ended as it should.
-func (s *Session) finish(st State, end End) {
-	s.mu.Lock()
-	if s.state.Ended() {
-		s.mu.Unlock()
-		return
-	}
-	s.cancel(errors.New(end.Reason)) // without effect if Close came first
-	if by := (errClosedByCaller{}); errors.As(context.Cause(s.ctx), &by) {
-		st, end.Reason, end.Err = Closed, by.Error(), nil
-	}
-	end.Time = time.Now()
-	s.end = end
-	from := s.state
-	s.settleLocked()
-	_ = s.buf.Close()   // before the state says so: who sees the end of the session can read the end of its output
-	if s.onEnd != nil { // before it too: who sees the end may count on the place being free
-		s.onEnd(s)
-	}
-	s.setState(st)
-	s.mu.Unlock()
-
-	s.locks.Drop(s.id)
-	s.life.stop()
-	close(s.ended)
-	s.observe(
-		term.Event{
-			Verb:     term.VerbState,
-			State:    string(st),
-			From:     string(from),
-			Detail:   end.Reason,
-			Duration: end.Time.Sub(s.created),
-			Err:      end.Err,
-		},
-	)
-	if e, ok := errors.AsType[*term.Error](end.Err); ok && e.Kind == term.Internal && e.Err != nil {
-		s.log.Error("a fault ended a session", "session", s.id, "cause", e.Err)
-	}
-	s.log.Info("session ended", "session", s.id, "state", string(st), "reason", end.Reason)
-}
-
-// fail ends the session as Failed because of err.
-func (s *Session) fail(err error) {
-	s.finish(Failed, End{Reason: err.Error(), Err: err})
-}
-
-// rescue ends the session if the goroutine that defers it panics. Nothing of the panic reaches a caller: its
-// text may hold anything.
-func (s *Session) rescue(where string) {
-	if r := recover(); r != nil {
-		s.log.Error(
-			"panic in a session's goroutine",
-			"session",
-			s.id,
-			"where",
-			where,
-			"panic",
-			fmt.Sprint(r),
-			"stack",
-			stack(),
-		)
-		s.fail(
-			&term.Error{
-				Op:      where,
-				Session: s.id,
-				Kind:    term.Internal,
-				Msg:     "a fault in ptyctl ended this session; open a new one, and report the log",
-			},
-		)
-		s.hangUp()
-	}
-}
-
-// alive returns the transport of an open session, or the error that says why there is none.
-func (s *Session) alive(op string) (term.Transport, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.transport, s.aliveLocked(op)
-}
-
-// aliveLocked is alive's verdict. Requires s.mu.
-func (s *Session) aliveLocked(op string) error {
+// alive returns the error that says why the session is not open; nil: it is.
+func (l *life) alive(op string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
-	case s.ctx.Err() != nil: // it has ended, or Close is at work
-		return s.closedError(op)
-	case s.state == Open:
+	case l.ctx.Err() != nil: // it has ended, or Close is at work
+		return l.closedError(op)
+	case l.state == Open:
 		return nil
-	case s.pending != nil:
-		q := s.pending.question
+	case l.asked != nil:
+		q := l.asked.question
 		return &term.Error{
-			Op: op, Session: s.id, Kind: term.Busy, Reason: term.ReasonLoginAsks,
+			Op: op, Session: l.session, Kind: term.Busy, Reason: term.ReasonLoginAsks,
 			Msg:     "the login waits for an answer",
 			Advice:  "send it with Session.Write (the key ctrl_c cancels)",
 			Details: &term.Details{Prompt: &q},
@@ -164,20 +116,20 @@ func (s *Session) aliveLocked(op string) error {
 	default:
 		return &term.Error{
 			Op:      op,
-			Session: s.id,
+			Session: l.session,
 			Kind:    term.Busy,
 			Reason:  term.ReasonOpening,
-			Msg:     "the session is still " + string(s.state),
+			Msg:     "the session is still " + string(l.state),
 			Advice:  "wait until Session.State is Open",
 		}
 	}
 }
 
 // closedError says that the session had ended before op began. Requires that the session's context is done.
-func (s *Session) closedError(op string) error {
-	reason := context.Cause(s.ctx).Error()
+func (l *life) closedError(op string) error {
+	reason := context.Cause(l.ctx).Error()
 	return &term.Error{
-		Op: op, Session: s.id, Kind: term.AlreadyClosed,
+		Op: op, Session: l.session, Kind: term.AlreadyClosed,
 		Msg: fmt.Sprintf(
 			"this session has ended (%s); its output can still be read, for anything else open a new one",
 			reason,
@@ -187,25 +139,25 @@ func (s *Session) closedError(op string) error {
 }
 
 // endedError says that the session ended while op was under way. Requires that the session's context is done.
-func (s *Session) endedError(op string) error {
-	if by := (errClosedByCaller{}); errors.As(context.Cause(s.ctx), &by) {
-		return s.closedError(op)
+func (l *life) endedError(op string) error {
+	if by := (errClosedByCaller{}); errors.As(context.Cause(l.ctx), &by) {
+		return l.closedError(op)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return &term.Error{
-		Op: op, Session: s.id, Kind: term.RemoteClosed, Err: s.end.Err,
-		Msg:     "the session ended meanwhile (" + s.end.Reason + "); its output can still be read",
-		Details: &term.Details{EndReason: s.end.Reason},
+		Op: op, Session: l.session, Kind: term.RemoteClosed, Err: l.end.Err,
+		Msg:     "the session ended meanwhile (" + l.end.Reason + "); its output can still be read",
+		Details: &term.Details{EndReason: l.end.Reason},
 	}
 }
 
 // transportError names op and the session in an error of the transport.
-func (s *Session) transportError(op string, err error) error {
+func (l *life) transportError(op string, err error) error {
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		named := *e
-		named.Op, named.Session = op, s.id
+		named.Op, named.Session = op, l.session
 		return &named
 	}
-	return &term.Error{Op: op, Session: s.id, Kind: term.IOError, Err: err}
+	return &term.Error{Op: op, Session: l.session, Kind: term.IOError, Err: err}
 }

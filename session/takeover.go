@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"ptyctl/lockmgr"
@@ -41,17 +42,21 @@ func (l *lostLock) fill(d *term.Details, caller Holder) {
 	}
 }
 
+// takeovers are the losses of a session's lock that their holders have not made up for. Every grant is made under mu: who
+// finds a lock lost finds out why.
+type takeovers struct {
+	mu    sync.Mutex  // guards the following; locked before the lock table
+	lost  []*lostLock // the holders whose lock was taken over, and who have not got it again; oldest first
+	visit *lostLock   // the operator has taken over; nil: they have not, or the others know
+}
+
 // visited tells a caller, once, that the operator has typed into the terminal: nil, if they have not, or somebody knows
 // already. The lock is not what it is about, for many write without one.
 func (s *Session) visited(op string, caller Holder) error {
-	s.mu.Lock()
-	v := s.visit
-	if v == nil || v.typed == 0 || v.by == caller {
-		s.mu.Unlock()
+	v := s.taken.tellVisit(caller)
+	if v == nil {
 		return nil
 	}
-	s.visit = nil
-	s.mu.Unlock()
 	e := &term.Error{
 		Op: op, Session: s.id, Kind: term.Locked,
 		Msg: fmt.Sprintf(
@@ -86,20 +91,21 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 		return l, previous, err
 	}
 	l, err = s.lease(ctx, term.VerbTakeOver, func(by Holder) (Lease, error) {
-		s.mu.Lock() // the loser's write that fails because of it finds out why
-		defer s.mu.Unlock()
+		t := s.taken
+		t.mu.Lock() // the loser's write that fails because of it finds out why
+		defer t.mu.Unlock()
 		if held, ok := s.locks.Get(s.id); ok && held.Holder.Attached() && !by.Attached() {
 			return Lease{}, &lockmgr.HeldError[Holder]{Lease: held}
 		}
-		got, old := s.locks.TakeOver(s.id, by, ttl) // every grant is made under s.mu: it is still the one that was looked at
+		got, old := s.locks.TakeOver(s.id, by, ttl) // every grant is made under t.mu: it is still the one that was looked at
 		if got == (Lease{}) {
 			return s.locks.Acquire(s.id, by, ttl) // which says what is wrong with the arguments
 		}
 		previous = old
-		s.loseLocked(old.Holder, by)
-		s.regainedLocked(by)
+		t.lose(old.Holder, by)
+		t.regained(by)
 		if operator {
-			s.visit = &lostLock{by: by, at: time.Now()}
+			t.visit = &lostLock{by: by, at: time.Now()}
 		}
 		return got, nil
 	})
@@ -109,42 +115,42 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 	timer := time.NewTimer(forcedClose)
 	defer timer.Stop()
 	select {
-	case s.writing <- struct{}{}:
-		<-s.writing
+	case s.writer.token <- struct{}{}:
+		<-s.writer.token
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-s.ctx.Done():
+	case <-s.life.ctx.Done():
 	}
 	return l, previous, nil
 }
 
-// loseLocked remembers that by took the lock from holder, which may be nobody. Requires s.mu.
-func (s *Session) loseLocked(holder, by Holder) {
+// lose remembers that by took the lock from holder, which may be nobody. Requires t.mu.
+func (t *takeovers) lose(holder, by Holder) {
 	if holder.nameless() || holder == by {
 		return
 	}
-	s.regainedLocked(holder)
-	if len(s.lost) == maxLost {
-		s.lost = slices.Delete(s.lost, 0, 1)
+	t.regained(holder)
+	if len(t.lost) == maxLost {
+		t.lost = slices.Delete(t.lost, 0, 1)
 	}
-	s.lost = append(s.lost, &lostLock{holder: holder, by: by, at: time.Now()})
+	t.lost = append(t.lost, &lostLock{holder: holder, by: by, at: time.Now()})
 }
 
-// regainedLocked forgets that holder ever lost the lock. Requires s.mu.
-func (s *Session) regainedLocked(holder Holder) {
-	s.lost = slices.DeleteFunc(s.lost, func(l *lostLock) bool {
-		if l.holder == holder && s.visit != nil && s.visit.by == l.by { // it was told of that as well
-			s.visit = nil
+// regained forgets that holder ever lost the lock. Requires t.mu.
+func (t *takeovers) regained(holder Holder) {
+	t.lost = slices.DeleteFunc(t.lost, func(l *lostLock) bool {
+		if l.holder == holder && t.visit != nil && t.visit.by == l.by { // its holder knows of that as well
+			t.visit = nil
 		}
 		return l.holder == holder
 	})
 }
 
-// lostTo says who took the lock from holder, as it is now; nil: nobody did, or holder has got it again since.
-func (s *Session) lostTo(holder Holder) *lostLock {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.lost {
+// from says who took the lock from holder, as it is now; nil: nobody did, or holder has got it again since.
+func (t *takeovers) from(holder Holder) *lostLock {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.lost {
 		if l.holder == holder {
 			now := *l
 			return &now
@@ -153,18 +159,28 @@ func (s *Session) lostTo(holder Holder) *lostLock {
 	return nil
 }
 
-// countTyped counts bytes that went out for by.
-func (s *Session) countTyped(by Holder, n int) {
-	s.count.tx.Add(int64(n))
-	s.count.lastTx.Store(time.Now().UnixNano())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.lost {
+// tellVisit returns the operator's visit if it is news for caller, and forgets it.
+func (t *takeovers) tellVisit(caller Holder) *lostLock {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v := t.visit
+	if v == nil || v.typed == 0 || v.by == caller {
+		return nil
+	}
+	t.visit = nil
+	return v
+}
+
+// typed counts bytes that went out for by.
+func (t *takeovers) typed(by Holder, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.lost {
 		if l.holder != by {
 			l.typed += int64(n)
 		}
 	}
-	if s.visit != nil && s.visit.by == by {
-		s.visit.typed += int64(n)
+	if t.visit != nil && t.visit.by == by {
+		t.visit.typed += int64(n)
 	}
 }

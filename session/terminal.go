@@ -13,18 +13,19 @@ import (
 )
 
 // startTyped types a command into the terminal and follows it in a goroutine of the session's.
-func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*run, error) {
+func (e *execs) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (*run, error) {
+	s := e.s
 	if r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
 		return nil, &term.Error{
 			Op: "exec", Session: s.id, Kind: term.Unsupported,
 			Msg: "a folder, variables and stdin belong to the channel lane; in the terminal, type cd and export" +
-				s.beside(", or use the channel lane"),
+				s.execs.beside(", or use the channel lane"),
 		}
 	}
-	e, by := s.Expect().with(r.Expect), term.ActorFrom(ctx)
+	expect, by := s.Expect().with(r.Expect), term.ActorFrom(ctx)
 	c, err := s.lane.Prepare(ctx, lane.Request{
-		Command: r.Command, WrittenFor: r.writtenFor, Asked: r.Class, Expected: e.Class,
-		Prompt: e.Prompt, Pagers: e.Pagers, AutoPage: e.AutoPage,
+		Command: r.Command, WrittenFor: r.writtenFor, Asked: r.Class, Expected: expect.Class,
+		Prompt: expect.Prompt, Pagers: expect.Pagers, AutoPage: expect.AutoPage,
 		NoMarker: r.NoMarker, MarkerPrefix: r.MarkerPrefix, MarkerSuffix: r.MarkerSuffix, Idle: r.Idle,
 		Timeout: r.Timeout, Wait: r.Wait, Queue: r.Queue,
 		Actor: by, Epoch: epoch,
@@ -33,28 +34,29 @@ func (s *Session) startTyped(ctx context.Context, r ExecRequest, epoch uint64) (
 		return nil, err
 	}
 	defer c.Leave()
-	x, err := s.newRun(r, LaneTerminal, by) // its time begins here
+	x, err := s.execs.newRun(r, LaneTerminal, by) // its time begins here
 	if err != nil {
 		return nil, err
 	}
 	x.typed = c
 	if x.sentBytes, err = c.Type(ctx, x.ctx, x.id, x.stdout); err != nil {
-		s.discard(x)
+		s.execs.discard(x)
 		return nil, err
 	}
-	ok := s.launch(x, func() (term.Exit, error) {
+	ok := s.execs.launch(x, func() (term.Exit, error) {
 		defer c.Release()
 		return c.Follow()
 	})
 	if !ok {
 		c.Release()
-		return nil, s.endedError("exec")
+		return nil, s.life.endedError("exec")
 	}
 	return x, nil
 }
 
 // typedResult completes the result of a command that has ended in the terminal.
-func (s *Session) typedResult(x *run, res *ExecResult) {
+func (e *execs) typedResult(x *run, res *ExecResult) {
+	s := e.s
 	how, lost := x.typed.Outcome()
 	res.Lost = lost
 	switch how {
@@ -83,67 +85,62 @@ func (s *Session) typedResult(x *run, res *ExecResult) {
 
 // collectOrType collects the result of a command for which the caller left the lane open. If the server has no
 // channel for it, and nothing was run, the command is typed into the terminal instead.
-func (s *Session) collectOrType(ctx context.Context, x *run, r ExecRequest, epoch uint64) (ExecResult, error) {
+func (e *execs) collectOrType(ctx context.Context, x *run, r ExecRequest, epoch uint64) (ExecResult, error) {
+	s := e.s
 	begun := time.Now()
-	res, err := s.collect(ctx, x, r.Wait, r.MaxOutput)
+	res, err := s.execs.collect(ctx, x, r.Wait, r.MaxOutput)
 	if !errors.Is(err, term.LimitExceeded) || r.Dir != "" || len(r.Env) > 0 || len(r.Stdin) > 0 {
 		return res, err
 	}
-	if r.writtenFor != "" && s.shellOf(ctx, "").Class != r.writtenFor { // another shell would read it in another way
+	if r.writtenFor != "" && s.shells.shellOf(ctx, "").Class != r.writtenFor { // another shell would read it in another way
 		return res, err
 	}
-	typed, typedErr := s.startTyped(ctx, r, epoch)
+	typed, typedErr := s.execs.startTyped(ctx, r, epoch)
 	if typedErr != nil {
 		return res, err
 	}
-	defer s.letGo(typed)
-	return s.collect(ctx, typed, r.Wait-time.Since(begun), r.MaxOutput)
+	defer s.execs.letGo(typed)
+	return s.execs.collect(ctx, typed, r.Wait-time.Since(begun), r.MaxOutput)
 }
 
 // A laneTerminal is the session as its terminal lane sees it.
 type laneTerminal struct{ s *Session }
 
-func (t laneTerminal) Context() context.Context { return t.s.ctx }
-func (t laneTerminal) Closed(op string) error   { return t.s.endedError(op) }
-func (t laneTerminal) HasChannel() bool         { return t.s.hasChannel() }
-func (t laneTerminal) Modes() vt.Modes          { return t.s.modes() }
+func (t laneTerminal) Context() context.Context { return t.s.life.ctx }
+func (t laneTerminal) Closed(op string) error   { return t.s.life.endedError(op) }
+func (t laneTerminal) HasChannel() bool         { return t.s.execs.hasChannel() }
+func (t laneTerminal) Modes() vt.Modes          { return t.s.screen.modes() }
 func (t laneTerminal) Quiet() time.Duration     { return age(&t.s.count.lastRx) }
 
-func (t laneTerminal) Cols() int {
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
-	return t.s.pty.Cols
-}
+func (t laneTerminal) Cols() int { return t.s.screen.cols() }
 
 func (t laneTerminal) End() (term.Exit, error) {
-	<-t.s.ended
-	t.s.mu.Lock()
-	defer t.s.mu.Unlock()
-	return t.s.end.Exit, t.s.end.Err
+	<-t.s.life.over
+	end := t.s.life.ending()
+	return end.Exit, end.Err
 }
 
 func (t laneTerminal) Hold() (release func(), ok bool) {
 	select {
-	case t.s.writing <- struct{}{}:
-		return func() { <-t.s.writing }, true
+	case t.s.writer.token <- struct{}{}:
+		return func() { <-t.s.writer.token }, true
 	default:
 		return nil, false
 	}
 }
 
 func (t laneTerminal) ShellAt(ctx context.Context, asked, expected Class) shell.Shell {
-	return t.s.farSide(ctx, asked, expected)
+	return t.s.shells.farSide(ctx, asked, expected)
 }
 
 func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane.Typed, error) {
 	s := t.s
-	tr, err := s.alive("exec")
-	if err != nil {
+	if err := s.life.alive("exec"); err != nil {
 		return lane.Typed{}, err
 	}
-	w, err := s.send(ctx, tr, []byte(line), epoch, 0, nil)
+	w, err := s.writer.send(ctx, []byte(line), epoch, 0, nil)
 	if w.Written > 0 {
-		s.recordTx(TxEvent{Verb: term.VerbExec, Task: holderOf(term.ActorFrom(ctx)).String(), Bytes: w.Written})
+		s.input.record(TxEvent{Verb: term.VerbExec, Task: holderOf(term.ActorFrom(ctx)).String(), Bytes: w.Written})
 	}
 	switch {
 	case err != nil:
@@ -169,34 +166,22 @@ func (t laneTerminal) Press(k lane.Key, done func()) bool {
 		return false
 	}
 	s.observe(e)
-	s.recordTx(TxEvent{
+	s.input.record(TxEvent{
 		Verb: term.VerbWrite, Task: by.String(), Bytes: len(k.Text), Key: keys.Name([]byte(k.Text)), Reason: k.Why,
 	})
-	s.press(by, k.Text, done)
+	s.writer.press(by, k.Text, done)
 	return true
 }
 
 // press sends a key for by past everything that waits to be written, and then calls done.
-func (s *Session) press(by Holder, key string, done func()) {
+func (out *writer) press(by Holder, key string, done func()) {
+	s := out.s
 	s.prompts.Pressed()
-	s.mu.Lock()
-	tr := s.transport
-	s.mu.Unlock()
-	if !s.spawn("exec", func() {
+	if !s.group.spawn("exec", func() {
 		defer done()
-		n, _ := tr.Write([]byte(key))
-		s.countTyped(by, n)
+		n, _ := s.link.Load().Write([]byte(key))
+		s.writer.countTyped(by, n)
 	}) {
 		done()
 	}
-}
-
-// lastLine returns the unfinished last line as a person sees it.
-func (s *Session) lastLine() string { return s.lane.LastLine() }
-
-// modes returns what the output has switched on.
-func (s *Session) modes() vt.Modes {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tracker.Modes()
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"ptyctl/term"
@@ -21,26 +22,35 @@ type TxEvent struct {
 	Reason    string // why ptyctl itself pressed the key
 }
 
-// recordTx remembers e, if the session records such events.
-func (s *Session) recordTx(e TxEvent) {
-	if !s.o.RecordTxEvents {
+// An inputLog is what was typed into a terminal, without the text itself.
+type inputLog struct {
+	keep bool // the events, too
+
+	mu        sync.Mutex // guards the following
+	events    []TxEvent  // the last ones, oldest first
+	lineTyped int        // bytes typed since the last line end
+}
+
+// record remembers e, if the session keeps such events.
+func (l *inputLog) record(e TxEvent) {
+	if !l.keep {
 		return
 	}
 	if e.Sensitive {
 		e.Bytes, e.Key = 0, ""
 	}
 	e.Time = time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.txEvents) == maxTxEvents {
-		s.txEvents = slices.Delete(s.txEvents, 0, 1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.events) == maxTxEvents {
+		l.events = slices.Delete(l.events, 0, 1)
 	}
-	s.txEvents = append(s.txEvents, e)
+	l.events = append(l.events, e)
 }
 
 // TxEvents returns what was last typed, oldest first, if Options.RecordTxEvents is set.
 func (s *Session) TxEvents() []TxEvent {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.txEvents)
+	s.input.mu.Lock()
+	defer s.input.mu.Unlock()
+	return slices.Clone(s.input.events)
 }

@@ -28,29 +28,25 @@ func (s *Session) cleaner(start int64) *vt.Cleaner {
 		held := s.buf.At(start-back, int(back))
 		before = held.Data[:min(max(start-held.Start, 0), int64(len(held.Data)))] // as much as is still held
 	}
-	s.mu.Lock()
-	c := &vt.Cleaner{Cols: s.pty.Cols}
-	s.mu.Unlock()
+	c := &vt.Cleaner{Cols: s.screen.cols()}
 	c.Skip(before)
 	return c
 }
 
 // CleanText is Clean for what a command in the terminal has put out, from the start of a line.
 func (s *Session) CleanText(output []byte) (text []byte, removed Sanitized) {
-	s.mu.Lock()
-	c := vt.Cleaner{Cols: s.pty.Cols}
-	s.mu.Unlock()
+	c := vt.Cleaner{Cols: s.screen.cols()}
 	return c.From(nil, output)
 }
 
 // LastLine returns the unfinished last line as a person sees it: at rest, the prompt.
-func (s *Session) LastLine() string { return s.lastLine() }
+func (s *Session) LastLine() string { return s.lane.LastLine() }
 
 // Waiting says what the terminal seems to wait for, judged by its unfinished last line; nil: for nothing that is
 // known.
 func (s *Session) Waiting() *term.Waiting {
-	if s.modes().AltScreen {
-		return &term.Waiting{Kind: prompt.Editor, Text: s.lastLine()}
+	if s.screen.modes().AltScreen {
+		return &term.Waiting{Kind: prompt.Editor, Text: s.lane.LastLine()}
 	}
-	return prompt.Waits(s.lastLine(), s.Expect().Pagers)
+	return prompt.Waits(s.lane.LastLine(), s.Expect().Pagers)
 }

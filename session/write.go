@@ -41,11 +41,11 @@ type WriteResult struct {
 // With an error, the result says how much went out before it.
 func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (WriteResult, error) {
 	if keys.IsProtocol(o.Key) {
-		return s.pressProtocolKey(ctx, o.Key, o.Timeout)
+		return s.writer.pressProtocolKey(ctx, o.Key, o.Timeout)
 	}
 	key, known := data, true
 	if o.Key != "" {
-		key, known = keys.Bytes(o.Key, s.modes().AppCursor)
+		key, known = keys.Bytes(o.Key, s.screen.modes().AppCursor)
 	}
 	if known {
 		before := s.End() // what the answer causes comes after it
@@ -59,7 +59,7 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	}
 	o.private = o.Sensitive || term.ActorFrom(ctx).Operator
 	d := s.begin(ctx, term.VerbWrite, term.Event{Size: len(key), Sensitive: o.private, Detail: o.Key})
-	res, err := s.typeIn(ctx, d, key, o)
+	res, err := s.writer.typeIn(ctx, d, key, o)
 	d.end(err)
 	return res, err
 }
@@ -67,12 +67,13 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 // MayType asks the Gate whether the caller may type at all. Nothing is typed, so nothing is put on record; what is typed
 // then is judged for itself. The lock is not asked.
 func (s *Session) MayType(ctx context.Context) error {
-	_, err := s.desk.judged(ctx, term.Action{Verb: term.VerbWrite, FarSide: s.reads(LaneTerminal, ExecRequest{})})
+	_, err := s.desk.judged(ctx, term.Action{Verb: term.VerbWrite, FarSide: s.shells.reads(LaneTerminal, ExecRequest{})})
 	return err
 }
 
 // typeIn is Write once nothing but the terminal can be meant.
-func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptions) (WriteResult, error) {
+func (out *writer) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptions) (WriteResult, error) {
+	s := out.s
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
 	if o.Key != "" && data == nil {
@@ -84,17 +85,17 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 			Details: &term.Details{Part: term.FieldKey},
 		}
 	}
-	t, err := s.alive(op)
-	if err != nil {
+	if err := s.life.alive(op); err != nil {
 		return res, err
 	}
 	secret := data // without the brackets of a paste, which nobody echoes
+	var err error
 	if o.Paste {
-		if data, res.Warnings, err = s.pasted(data); err != nil {
+		if data, res.Warnings, err = s.writer.pasted(data); err != nil {
 			return res, err
 		}
 	}
-	act := term.Action{Key: o.Key, Sensitive: o.Sensitive, FarSide: s.reads(LaneTerminal, ExecRequest{})}
+	act := term.Action{Key: o.Key, Sensitive: o.Sensitive, FarSide: s.shells.reads(LaneTerminal, ExecRequest{})}
 	d.event.Size = len(data)
 	if !o.private {
 		d.event.Data, act.Data = data, data
@@ -105,16 +106,16 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 	}
 	warnings := res.Warnings
 	if o.Key == "" {
-		warnings = append(warnings, s.hazards(data, o.private)...)
+		warnings = append(warnings, s.writer.warnings(data, o.private)...)
 	} else {
-		s.cookedLine(data)
+		s.input.line(data)
 	}
 	var echo *redact.Expectation
 	if o.Sensitive {
-		echo, err = s.expectEcho(secret)
+		echo, err = s.writer.expectEcho(secret)
 	}
 	if err == nil {
-		if res, err = s.send(ctx, t, data, epoch, o.Timeout, echo); res.Written+res.Pending == 0 {
+		if res, err = s.writer.send(ctx, data, epoch, o.Timeout, echo); res.Written+res.Pending == 0 {
 			echo.Canceled()
 		}
 		err = withWritten(err, res.Written)
@@ -123,7 +124,7 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 			if key == "" {
 				key = keys.Name(data)
 			}
-			s.recordTx(
+			s.input.record(
 				TxEvent{
 					Verb:      term.VerbWrite,
 					Task:      holderOf(term.ActorFrom(ctx)).String(),
@@ -143,7 +144,8 @@ func (s *Session) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptio
 }
 
 // expectEcho keeps the echo of a secret, which is about to be typed, out of the output.
-func (s *Session) expectEcho(secret []byte) (*redact.Expectation, error) {
+func (out *writer) expectEcho(secret []byte) (*redact.Expectation, error) {
+	s := out.s
 	e, err := s.redact.Expect(secret)
 	if err != nil {
 		return nil, &term.Error{
@@ -163,14 +165,14 @@ func (s *Session) expectEcho(secret []byte) (*redact.Expectation, error) {
 
 // send hands data that is permitted to the transport, when its turn comes. A timeout of 0 is the session's. echo, which
 // may be nil, is told when the data goes out.
-func (s *Session) send(
+func (out *writer) send(
 	ctx context.Context,
-	t term.Transport,
 	data []byte,
 	epoch uint64,
 	timeout time.Duration,
 	echo *redact.Expectation,
 ) (WriteResult, error) {
+	s := out.s
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
 	setDefault(&timeout, s.o.WriteTimeout)
@@ -178,7 +180,7 @@ func (s *Session) send(
 	defer deadline.Stop()
 
 	select {
-	case s.writing <- struct{}{}:
+	case s.writer.token <- struct{}{}:
 	case <-deadline.C:
 		res.TimedOut = true
 		return res, nil
@@ -190,28 +192,29 @@ func (s *Session) send(
 			Msg:     "canceled before anything was written",
 			Err:     ctx.Err(),
 		}
-	case <-s.ctx.Done():
-		return res, s.endedError(op)
+	case <-s.life.ctx.Done():
+		return res, s.life.endedError(op)
 	}
 	res.Cursor = s.End()
 	w := &write{
 		s:     s,
-		t:     t,
+		t:     s.link.Load(),
 		data:  bytes.Clone(data),
 		by:    holderOf(term.ActorFrom(ctx)),
 		epoch: epoch,
 		echo:  echo,
 		done:  make(chan error, 1),
 	}
-	if !s.spawn(op, w.run) {
-		<-s.writing
-		return res, s.endedError(op)
+	if !s.group.spawn(op, w.run) {
+		<-s.writer.token
+		return res, s.life.endedError(op)
 	}
-	return res, s.awaitWrite(ctx, w, deadline, &res)
+	return res, s.writer.awaitWrite(ctx, w, deadline, &res)
 }
 
 // awaitWrite waits for the end of w, its deadline, its caller's or the session's, and fills in res.
-func (s *Session) awaitWrite(ctx context.Context, w *write, deadline *time.Timer, res *WriteResult) (err error) {
+func (out *writer) awaitWrite(ctx context.Context, w *write, deadline *time.Timer, res *WriteResult) (err error) {
+	s := out.s
 	canceled := false
 	select {
 	case err = <-w.done:
@@ -219,7 +222,7 @@ func (s *Session) awaitWrite(ctx context.Context, w *write, deadline *time.Timer
 		res.TimedOut = true
 	case <-ctx.Done():
 		canceled = true
-	case <-s.ctx.Done(): // the transport is being closed, which wakes its Write: what it took still counts
+	case <-s.life.ctx.Done(): // the transport is being closed, which wakes its Write: what it took still counts
 		select {
 		case err = <-w.done:
 		case <-time.After(forcedClose):
@@ -230,9 +233,9 @@ func (s *Session) awaitWrite(ctx context.Context, w *write, deadline *time.Timer
 	case err == nil && res.Written == total:
 		res.TimedOut = false
 	case errors.Is(err, term.Internal): // why the session ends says no more
-	case s.ctx.Err() != nil:
+	case s.life.ctx.Err() != nil:
 		res.TimedOut = false
-		return s.endedError("write")
+		return s.life.endedError("write")
 	case canceled:
 		return &term.Error{
 			Op:      "write",
@@ -262,7 +265,8 @@ func withWritten(err error, n int) error {
 }
 
 // writeFailed classifies an error of the transport.
-func (s *Session) writeFailed(err error) error {
+func (out *writer) writeFailed(err error) error {
+	s := out.s
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
 		return &term.Error{
 			Op:      "write",
@@ -272,5 +276,5 @@ func (s *Session) writeFailed(err error) error {
 			Err:     err,
 		}
 	}
-	return s.transportError("write", err)
+	return s.life.transportError("write", err)
 }

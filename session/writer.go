@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"sync"
+	"time"
 
 	"ptyctl/session/redact"
 	"ptyctl/term"
@@ -11,11 +12,17 @@ import (
 // writePiece is how much goes to the transport at a time. It bounds what may be in doubt when a write is stuck.
 const writePiece = 4 << 10
 
+// A writer types into a session's terminal, one write at a time.
+type writer struct {
+	s     *Session
+	token chan struct{} // holds one token: whoever has it may write to the transport
+}
+
 // A write is one Write on its way to the transport. It outlives the call that started it when the far side does
 // not take its bytes, and keeps the session's write token until then.
 type write struct {
 	s     *Session
-	t     term.Transport
+	t     *link
 	data  []byte              // its own copy
 	by    Holder              // for whom it is
 	epoch uint64              // the lock's epoch when the write was permitted
@@ -29,7 +36,7 @@ type write struct {
 }
 
 func (w *write) run() {
-	defer func() { <-w.s.writing }()
+	defer func() { <-w.s.writer.token }()
 	var err error = &term.Error{Op: "write", Session: w.s.id, Kind: term.Internal, Msg: "a fault in ptyctl ended this session in the middle of a write; open a new one, and report the log"}
 	defer func() {
 		if w.echo != nil {
@@ -54,15 +61,15 @@ func (w *write) pieces() error {
 		if len(piece) == 0 {
 			return nil
 		}
-		s.setTyped(piece)
+		s.writer.setTyped(piece)
 		s.redact.Typed(piece)
 		n, err := w.t.Write(piece)
 		w.took(n)
-		s.countTyped(w.by, n)
-		s.life.touch()
+		s.writer.countTyped(w.by, n)
+		s.timeouts.touch()
 		s.lane.Input(piece[:n])
 		if err != nil {
-			return s.writeFailed(err)
+			return s.writer.writeFailed(err)
 		}
 	}
 }
@@ -77,7 +84,7 @@ func (w *write) next() []byte {
 	piece := w.data[w.taken:]
 	if len(piece) > writePiece {
 		n := writePiece
-		if d, ok := w.t.(term.Divider); ok {
+		if d, ok := w.t.Transport.(term.Divider); ok {
 			n = d.Divide(piece, n)
 		}
 		piece = piece[:n]
@@ -103,6 +110,14 @@ func (w *write) halt() (written, pending int) {
 }
 
 // setTyped remembers what the last line was before p is typed: the terminal is about to change.
-func (s *Session) setTyped(p []byte) {
-	s.prompts.Touch(s.lastLine(), s.End(), bytes.ContainsAny(p, "\r\n"))
+func (out *writer) setTyped(p []byte) {
+	s := out.s
+	s.prompts.Touch(s.lane.LastLine(), s.End(), bytes.ContainsAny(p, "\r\n"))
+}
+
+// countTyped counts bytes that went out for by.
+func (out *writer) countTyped(by Holder, n int) {
+	out.s.count.tx.Add(int64(n))
+	out.s.count.lastTx.Store(time.Now().UnixNano())
+	out.s.taken.typed(by, n)
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A lifetime closes a session that is too old, and one that is open without a byte in either direction and without a
-// running exec for too long. A nil *lifetime never does.
-type lifetime struct {
+// timeouts close a session that is too old, and one that is open without a byte in either direction and without a
+// running exec for too long. A nil *timeouts never does.
+type timeouts struct {
 	s    *Session
 	idle time.Duration // 0: no limit
 	age  time.Duration // 0: no limit
@@ -18,8 +18,8 @@ type lifetime struct {
 	timer *time.Timer // nil before start, and once stopped
 }
 
-func newLifetime(s *Session, o Options) *lifetime {
-	l := &lifetime{s: s, idle: max(o.IdleTimeout, 0), age: max(o.MaxAge, 0)}
+func newTimeouts(s *Session, o Options) *timeouts {
+	l := &timeouts{s: s, idle: max(o.IdleTimeout, 0), age: max(o.MaxAge, 0)}
 	if o.life > 0 && (l.age == 0 || o.life < l.age) {
 		l.age, l.mine = o.life, true
 	}
@@ -30,7 +30,7 @@ func newLifetime(s *Session, o Options) *lifetime {
 }
 
 // start begins to count.
-func (l *lifetime) start() {
+func (l *timeouts) start() {
 	if l == nil {
 		return
 	}
@@ -42,13 +42,13 @@ func (l *lifetime) start() {
 		wait = l.age
 	}
 	l.timer = time.AfterFunc(wait, func() {
-		defer l.s.rescue("lifetime")
+		defer l.s.group.rescue("timeouts")
 		l.check()
 	})
 }
 
 // touch says that something happened.
-func (l *lifetime) touch() {
+func (l *timeouts) touch() {
 	if l == nil {
 		return
 	}
@@ -57,7 +57,7 @@ func (l *lifetime) touch() {
 	l.mu.Unlock()
 }
 
-func (l *lifetime) stop() {
+func (l *timeouts) stop() {
 	if l == nil {
 		return
 	}
@@ -70,14 +70,14 @@ func (l *lifetime) stop() {
 }
 
 // check closes the session, or looks again when it could be over at the earliest.
-func (l *lifetime) check() {
+func (l *timeouts) check() {
 	if by, over := l.over(); over {
 		l.s.close(errClosedByCaller{"ptyctl: " + by}, false)
 	}
 }
 
 // over says whether the session's time is over, and why; if not, it sets the timer.
-func (l *lifetime) over() (by string, over bool) {
+func (l *timeouts) over() (by string, over bool) {
 	busy := l.s.count.running.Load() > 0 || l.s.State() != Open
 	l.mu.Lock()
 	defer l.mu.Unlock()
