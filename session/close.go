@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"ptyctl/session/access"
 	"ptyctl/term"
 )
 
@@ -24,7 +25,7 @@ const (
 // It never fails: what does not end in time is abandoned, and the session is over for every caller.
 func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
 	actor, by := term.ActorFrom(ctx), "the caller"
-	if h := holderOf(actor); h.Attached() {
+	if h := access.HolderOf(actor); h.Attached() {
 		by = h.String()
 	} else if h.Task != "" {
 		by = "task " + h.Task
@@ -33,15 +34,15 @@ func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
 	if o.Force {
 		how = "force"
 	}
-	d := s.begin(ctx, term.VerbClose, term.Event{Detail: how})
-	d.permitted = true // by MayClose, or because nobody has to ask
+	d := s.auth.Begin(ctx, term.VerbClose, term.Event{Detail: how})
+	d.Permitted(true) // by MayClose, or because nobody has to ask
 	if already = s.close(errClosedByCaller{by}, o.Force); already {
-		d.event.Detail = "already closed"
+		d.Event.Detail = "already closed"
 		if s.owner.closed != nil {
 			s.owner.closed(s)
 		}
 	}
-	d.end(nil)
+	d.End(nil)
 	return already
 }
 
@@ -74,15 +75,15 @@ func (s *Session) MayClose(ctx context.Context, force bool) error {
 	if s.State().Ended() {
 		return nil
 	}
-	d := s.begin(ctx, term.VerbClose, term.Event{})
+	d := s.auth.Begin(ctx, term.VerbClose, term.Event{})
 	var err error
 	if force {
-		err = d.permitUnlocked(ctx, term.Action{})
+		err = d.PermitUnlocked(ctx, term.Action{})
 	} else {
-		_, err = d.permit(ctx, term.Action{})
+		_, err = d.Permit(ctx, term.Action{})
 	}
 	if err != nil { // otherwise Close tells of it
-		d.end(err)
+		d.End(err)
 	}
 	return err
 }
@@ -118,10 +119,10 @@ func (s *Session) finish(st State, end End) {
 	l.set(st)
 	l.mu.Unlock()
 
-	s.locks.Drop(s.id)
+	s.lock.Table.Drop(s.id)
 	s.timeouts.stop()
 	close(l.over)
-	s.observe(
+	s.auth.Observe(
 		term.Event{
 			Verb:     term.VerbState,
 			State:    string(st),

@@ -105,9 +105,9 @@ func (m *Manager) removePlace(device string, c *console) {
 
 // join returns a console that another call has opened, or opens.
 func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) (OpenResult, error) {
-	d := s.begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
+	d := s.auth.Begin(ctx, term.VerbOpen, term.Event{Detail: account(r.Target)})
 	err := m.checkOpen(d, r)
-	if a, b := d.event.Actor, s.o.Opener; err == nil && r.OwnOnly && (a.Transport != b.Transport || a.Token != b.Token) {
+	if a, b := d.Event.Actor, s.o.Opener; err == nil && r.OwnOnly && (a.Transport != b.Transport || a.Token != b.Token) {
 		err = &term.Error{
 			Op:   "open",
 			Kind: term.Locked,
@@ -115,9 +115,9 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 		}
 	}
 	if err == nil {
-		err = d.permitUnlocked(ctx, term.Action{Target: &r.Target})
+		err = d.PermitUnlocked(ctx, term.Action{Target: &r.Target})
 	}
-	d.end(err) // as for the call that made it, what becomes of it is told by its state
+	d.End(err) // as for the call that made it, what becomes of it is told by its state
 	if err != nil {
 		return OpenResult{}, err
 	}
@@ -170,17 +170,5 @@ func (m *Manager) takeDevice(s *Session) error {
 func (s *Session) releaseDevice() {
 	if s.owner.release != nil {
 		s.owner.release()
-	}
-}
-
-// consoleLockError says that a console takes a lock.
-func (s *Session) consoleLockError(op string) error {
-	return &term.Error{
-		Op:      op,
-		Session: s.id,
-		Kind:    term.LockRequired,
-		Reason:  term.ReasonConsole,
-		Msg:     "this is the console of device " + s.o.Device + ": all but reading needs its lock, which no task holds",
-		Advice:  "take it first with Session.Lock, as the task that makes the next calls",
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ptyctl/quote"
+	"ptyctl/session/access"
 	"ptyctl/term"
 )
 
@@ -101,11 +102,12 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	if r.Command == "" {
 		r.Command = quote.Show(r.Argv)
 	}
-	d := s.begin(ctx, term.VerbExec, term.Event{Command: r.Command})
+	began := time.Now()
+	d := s.auth.Begin(ctx, term.VerbExec, term.Event{Command: r.Command})
 	setDefault(&r.Timeout, defaultExecTimeout)
 	setDefault(&r.Wait, r.Timeout+settle)
 	x, epoch, err := s.execs.startExec(ctx, d, &r)
-	d.end(err) // its end is an event of its own, however long it takes
+	d.End(err) // its end is an event of its own, however long it takes
 	if err != nil {
 		return ExecResult{}, err
 	}
@@ -113,11 +115,11 @@ func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	if x.lane == LaneChannel && r.Lane != LaneChannel {
 		return s.execs.collectOrType(ctx, x, r, epoch)
 	}
-	return s.execs.collect(ctx, x, r.Wait-time.Since(d.began), r.MaxOutput)
+	return s.execs.collect(ctx, x, r.Wait-time.Since(began), r.MaxOutput)
 }
 
 // startExec starts a command in the lane that is meant, if that is permitted.
-func (e *execs) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *run, epoch uint64, err error) {
+func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (x *run, epoch uint64, err error) {
 	s := e.s
 	const op = "exec"
 	if strings.TrimSpace(r.Command) == "" {
@@ -153,7 +155,7 @@ func (e *execs) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *run,
 	if err != nil {
 		return nil, 0, err
 	}
-	d.event.Detail = string(lane)
+	d.Event.Detail, d.Types = string(lane), lane == LaneTerminal
 	dir := r.Dir
 	if dir == "" && lane == LaneChannel { // where the shell in a terminal is by now nobody knows
 		dir = s.o.dir
@@ -166,21 +168,21 @@ func (e *execs) startExec(ctx context.Context, d *deed, r *ExecRequest) (x *run,
 		Input:   len(r.Stdin),
 		FarSide: s.shells.reads(lane, *r),
 	}
-	if epoch, err = d.permit(ctx, a); err != nil {
+	if epoch, err = d.Permit(ctx, a); err != nil {
 		return nil, 0, err
 	}
-	if err := s.shells.asRuled(ctx, a, d.ruling, lane, r); err != nil {
+	if err := s.shells.asRuled(ctx, a, d.Ruling, lane, r); err != nil {
 		return nil, 0, err
 	}
 	if lane == LaneTerminal {
 		x, err = s.execs.startTyped(ctx, *r, epoch)
 	} else {
-		x, err = s.execs.start(*r, d.event.Actor)
+		x, err = s.execs.start(*r, d.Event.Actor)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	d.event.Exec, d.event.Size = x.id, x.sentBytes
+	d.Event.Exec, d.Event.Size = x.id, x.sentBytes
 	return x, epoch, nil
 }
 
@@ -250,16 +252,16 @@ func (s *Session) ContinueExec(ctx context.Context, id string, wait time.Duratio
 
 // CancelExec stops a running exec and returns what it has put out.
 func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (ExecResult, error) {
-	d := s.begin(ctx, term.VerbSignal, term.Event{Detail: "cancel exec", Exec: id})
+	d := s.auth.Begin(ctx, term.VerbSignal, term.Event{Detail: "cancel exec", Exec: id})
 	x, err := s.execs.find("exec", id)
 	if err == nil {
 		defer s.execs.letGo(x)
-		_, err = d.permit(ctx, term.Action{})
+		_, err = d.Permit(ctx, term.Action{})
 	}
 	if err == nil {
 		x.cancel(errExecCanceled)
 	}
-	d.end(err)
+	d.End(err)
 	if err != nil {
 		return ExecResult{}, err
 	}

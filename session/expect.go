@@ -39,12 +39,12 @@ func (s *Session) Expect() Expect {
 
 // SetExpect replaces the patterns that e sets, and keeps the others.
 func (s *Session) SetExpect(ctx context.Context, e Expect) (err error) {
-	d := s.begin(ctx, term.VerbExpect, term.Event{Detail: e.Profile})
-	defer func() { d.end(err) }()
+	d := s.auth.Begin(ctx, term.VerbExpect, term.Event{Detail: e.Profile})
+	defer func() { d.End(err) }()
 	if s.State().Ended() {
 		return s.life.alive("expect")
 	}
-	if _, err := d.permit(ctx, term.Action{}); err != nil {
+	if _, err := d.Permit(ctx, term.Action{}); err != nil {
 		return err
 	}
 	s.expect.mu.Lock()

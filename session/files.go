@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"ptyctl/session/access"
 	"ptyctl/term"
 )
 
@@ -12,7 +13,7 @@ import (
 // which is on record with its path and how many bytes it moved, never with them. To write takes the session's lock, if
 // somebody holds it; to read takes none.
 type Files struct {
-	desk *desk
+	auth *access.Authorizer
 	s    *Session   // whose far side it is; nil: this machine
 	here term.Files // of this machine; nil: they are not offered
 }
@@ -24,14 +25,10 @@ type FarFiles = func(ctx context.Context, channel io.ReadWriteCloser) (term.File
 func (m *Manager) Files() *Files {
 	return &Files{
 		here: m.c.Files,
-		desk: &desk{
-			protocol:  "local",
-			host:      "localhost",
-			gate:      m.c.Gate,
-			journal:   m.c.Journal,
-			observers: m.c.Observers,
-			log:       m.c.Logger,
-		},
+		auth: access.New(access.Options{
+			Protocol: "local", Host: "localhost",
+			Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Log: m.c.Logger,
+		}),
 	}
 }
 
@@ -39,7 +36,7 @@ func (m *Manager) Files() *Files {
 func (m *Manager) OffersFiles() (here, far bool) { return m.c.Files != nil, m.c.FarFiles != nil }
 
 // Files are the files of the session's far side.
-func (s *Session) Files() *Files { return &Files{s: s, desk: &s.desk} }
+func (s *Session) Files() *Files { return &Files{s: s, auth: s.auth} }
 
 // Read reads a part of a file.
 func (f *Files) Read(ctx context.Context, r term.FileRead) (d term.FileData, err error) {
@@ -108,13 +105,12 @@ func (f *Files) act(
 	e term.Event,
 	do func(context.Context, term.Files) (int64, error),
 ) error {
-	d := f.desk.begin(ctx, verb, e)
-	d.s = f.s
+	d := f.auth.Begin(ctx, verb, e)
 	err := f.permit(ctx, d)
 	if err == nil {
 		moved := func(ctx context.Context, files term.Files) error {
 			n, err := do(ctx, files)
-			d.event.Size = int(n)
+			d.Event.Size = int(n)
 			return err
 		}
 		if f.s != nil {
@@ -123,26 +119,26 @@ func (f *Files) act(
 			err = moved(ctx, f.here)
 		}
 	}
-	d.end(err)
+	d.End(err)
 	return err
 }
 
 // permit asks whether the action of d may be done, and can be.
-func (f *Files) permit(ctx context.Context, d *deed) error {
-	a := term.Action{Path: d.event.Path}
+func (f *Files) permit(ctx context.Context, d *access.Call) error {
+	a := term.Action{Path: d.Event.Path}
 	if f.s == nil {
 		if f.here == nil {
-			return notOffered(d.event.Verb, term.SettingLocalFiles)
+			return notOffered(d.Event.Verb, term.SettingLocalFiles)
 		}
-		return d.permitUnlocked(ctx, a)
+		return d.PermitUnlocked(ctx, a)
 	}
-	if err := f.s.far.possible(d.event.Verb); err != nil {
+	if err := f.s.far.possible(d.Event.Verb); err != nil {
 		return err
 	}
-	if d.event.Verb == term.VerbFileRead {
-		return d.permitUnlocked(ctx, a)
+	if d.Event.Verb == term.VerbFileRead {
+		return d.PermitUnlocked(ctx, a)
 	}
-	_, err := d.permit(ctx, a)
+	_, err := d.Permit(ctx, a)
 	return err
 }
 

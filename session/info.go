@@ -46,7 +46,7 @@ func (s *Session) Info() Info {
 		), LastOut: unixNano(s.count.lastTx.Load()), Drained: unixNano(s.count.drained.Load()),
 		Dropped: s.count.dropped.Load(), Execs: s.count.execs.Load(), Readers: s.count.readers.Load(),
 	}
-	if l, ok := s.locks.Get(s.id); ok {
+	if l, ok := s.lock.Table.Get(s.id); ok {
 		i.Lease = &l
 	}
 	i.About = s.link.Load().describe(s.o.Logger, s.id)

@@ -37,7 +37,7 @@ func (s *Session) Lines(ctx context.Context, skip, n int) Lines {
 	if start == st.Start && start > 0 {
 		data = dropRuneRest(data)
 	}
-	s.observe(term.Event{Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: size})
+	s.auth.Observe(term.Event{Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: size})
 	c := s.cleaner(start)
 	return Lines{
 		All:     func(yield func(int, []byte) bool) { eachLine(c, max(skip, 0)+1, data, yield) },

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/session/access"
 	"ptyctl/term"
 )
 
@@ -141,7 +142,7 @@ func (m *Manager) GetFor(ctx context.Context, verb term.Verb, id string) (*Sessi
 func (m *Manager) refused(ctx context.Context, id string, e term.Event) {
 	e.Time, e.Session, e.Actor = time.Now(), id, term.ActorFrom(ctx)
 	for _, o := range m.c.Observers {
-		tell(m.c.Logger, o, e)
+		access.Tell(m.c.Logger, o, e)
 	}
 }
 
@@ -259,7 +260,7 @@ func (m *Manager) forget(s *Session) {
 	if known {
 		s.buf.Free()
 		s.execs.forgetAll()
-		s.observe(term.Event{Verb: term.VerbGone})
+		s.auth.Observe(term.Event{Verb: term.VerbGone})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ptyctl/quote"
+	"ptyctl/session/access"
 	"ptyctl/term"
 )
 
@@ -67,59 +68,59 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	o := m.options(r)
 	o.Opener = term.ActorFrom(ctx)
 	s := newSession(o, owner{ended: m.ended, closed: m.dismissed})
-	d := s.begin(ctx, term.VerbOpen, opening(r.Target))
-	lease, err := m.admit(ctx, d, r)
-	d.end(err) // whether it opens is told by its state
+	d := s.auth.Begin(ctx, term.VerbOpen, opening(r.Target))
+	lease, err := m.admit(ctx, s, d, r)
+	d.End(err) // whether it opens is told by its state
 	if err != nil {
 		return nil, nil, err
 	}
-	if d.ruling.Argv != nil {
-		r.Target.Local.Argv = d.ruling.Argv
+	if d.Ruling.Argv != nil {
+		r.Target.Local.Argv = d.Ruling.Argv
 	}
-	if d.ruling.Program != "" {
-		r.Target.Local.Program = d.ruling.Program
+	if d.Ruling.Program != "" {
+		r.Target.Local.Program = d.Ruling.Program
 	}
 	s.group.spawn("open", func() { s.connect(m.c.Dialers[r.Target.Protocol], r.Target) })
 	return s, lease, nil
 }
 
-// admit makes the session of d one of the manager's. What is refused never was a session, and has no end to be told of.
-func (m *Manager) admit(ctx context.Context, d *deed, r OpenRequest) (*Lease, error) {
-	if err := m.mayOpen(ctx, d, r); err != nil {
-		d.s.timeouts.stop()
-		d.s.life.cancel(err)
-		d.s.releaseDevice()
+// admit makes s one of the manager's. What is refused never was a session, and has no end to be told of.
+func (m *Manager) admit(ctx context.Context, s *Session, d *access.Call, r OpenRequest) (*Lease, error) {
+	if err := m.mayOpen(ctx, s, d, r); err != nil {
+		s.timeouts.stop()
+		s.life.cancel(err)
+		s.releaseDevice()
 		return nil, err
 	}
 	if r.LockTTL <= 0 {
 		return nil, nil
 	}
-	l, err := d.s.Lock(ctx, r.LockTTL)
+	l, err := s.Lock(ctx, r.LockTTL)
 	if err != nil {
-		d.s.fail(err)
+		s.fail(err)
 	}
 	return &l, err
 }
 
-// mayOpen asks whether the session of d may be, and counts it if so.
-func (m *Manager) mayOpen(ctx context.Context, d *deed, r OpenRequest) error {
+// mayOpen asks whether s may be, and counts it if so.
+func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r OpenRequest) error {
 	if err := m.checkOpen(d, r); err != nil {
 		return err
 	}
 	local := r.Target.Local
-	if err := d.permitUnlocked(ctx, term.Action{Target: &r.Target, Command: quote.Show(local.Argv), Argv: local.Argv, Dir: local.Dir, Env: local.Env}); err != nil {
+	if err := d.PermitUnlocked(ctx, term.Action{Target: &r.Target, Command: quote.Show(local.Argv), Argv: local.Argv, Dir: local.Dir, Env: local.Env}); err != nil {
 		return err
 	}
-	err := m.takeDevice(d.s)
+	err := m.takeDevice(s)
 	if err == nil {
-		err = m.add(d.s)
+		err = m.add(s)
 	}
-	d.permitted = err == nil
+	d.Permitted(err == nil)
 	return err
 }
 
 // checkOpen refuses what no manager, or not this one, can do.
-func (m *Manager) checkOpen(d *deed, r OpenRequest) error {
+func (m *Manager) checkOpen(d *access.Call, r OpenRequest) error {
 	const op = "open"
 	switch {
 	case m.c.Dialers[r.Target.Protocol] == nil:
@@ -129,7 +130,7 @@ func (m *Manager) checkOpen(d *deed, r OpenRequest) error {
 			Msg:     fmt.Sprintf("protocol %q is not built into this ptyctl", r.Target.Protocol),
 			Details: &term.Details{Part: term.FieldProtocol, Allowed: m.Protocols()},
 		}
-	case r.LockTTL > 0 && holderOf(d.event.Actor).nameless():
+	case r.LockTTL > 0 && access.HolderOf(d.Event.Actor).Nameless():
 		return &term.Error{
 			Op:      op,
 			Kind:    term.InvalidArgument,

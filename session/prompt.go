@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"ptyctl/session/access"
 	"ptyctl/term"
 )
 
@@ -26,7 +27,7 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 		return "", err
 	}
 	defer s.life.withdraw(p)
-	s.observe(term.Event{Verb: term.VerbQuestion, Detail: string(q.Kind)})
+	s.auth.Observe(term.Event{Verb: term.VerbQuestion, Detail: string(q.Kind)})
 
 	timer := time.NewTimer(s.o.PromptTimeout)
 	defer timer.Stop()
@@ -75,12 +76,12 @@ func (s *Session) answer(ctx context.Context, data []byte) (answered bool, err e
 
 // answerTo gives data to p, if that still waits.
 func (s *Session) answerTo(ctx context.Context, p *question, data []byte) (err error) {
-	d := s.begin(ctx, term.VerbAnswer, term.Event{Size: len(data), Sensitive: true, Detail: string(p.question.Kind)})
-	defer func() { d.end(err) }()
+	d := s.auth.Begin(ctx, term.VerbAnswer, term.Event{Size: len(data), Sensitive: true, Detail: string(p.question.Kind)})
+	defer func() { d.End(err) }()
 	if term.ActorFrom(ctx).Operator { // who has the lock may be waiting for just him
-		err = d.permitUnlocked(ctx, term.Action{})
+		err = d.PermitUnlocked(ctx, term.Action{})
 	} else {
-		_, err = d.permit(ctx, term.Action{})
+		_, err = d.Permit(ctx, term.Action{})
 	}
 	if err != nil {
 		return err
@@ -98,7 +99,7 @@ func (s *Session) answerTo(ctx context.Context, p *question, data []byte) (err e
 	} else {
 		p.answer <- string(trimLineEnd(data))
 	}
-	s.input.record(TxEvent{Verb: term.VerbAnswer, Task: holderOf(term.ActorFrom(ctx)).String(), Sensitive: true})
+	s.input.record(TxEvent{Verb: term.VerbAnswer, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Sensitive: true})
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"ptyctl/session/access"
 	"ptyctl/term"
 )
 
@@ -17,8 +18,8 @@ func (out *writer) pressProtocolKey(
 ) (res WriteResult, err error) {
 	s := out.s
 	const op = "write"
-	d := s.begin(ctx, term.VerbWrite, term.Event{Detail: name})
-	defer func() { d.end(err) }()
+	d := s.auth.Begin(ctx, term.VerbWrite, term.Event{Detail: name})
+	defer func() { d.End(err) }()
 	res.Cursor = s.End()
 	if err := s.life.alive(op); err != nil {
 		return res, err
@@ -33,21 +34,21 @@ func (out *writer) pressProtocolKey(
 			Details: &term.Details{Part: term.FieldKey},
 		}
 	}
-	epoch, err := d.permit(ctx, term.Action{Key: name})
+	epoch, err := d.Permit(ctx, term.Action{Key: name})
 	if err != nil {
 		return res, err
 	}
 	setDefault(&timeout, s.o.WriteTimeout)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := s.stillHeld(op, holderOf(term.ActorFrom(ctx)), epoch); err != nil {
+	if err := s.lock.StillHeld(op, access.HolderOf(term.ActorFrom(ctx)), epoch); err != nil {
 		return res, err
 	}
 	line, end := s.lane.LastLine(), s.End()
 	err = sender.SendKey(ctx, name)
 	if !errors.Is(err, term.Unsupported) { // then nothing went out, and the terminal is what it was
 		s.prompts.Touch(line, end, false)
-		s.input.record(TxEvent{Verb: term.VerbWrite, Task: holderOf(term.ActorFrom(ctx)).String(), Key: name})
+		s.input.record(TxEvent{Verb: term.VerbWrite, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Key: name})
 		s.timeouts.touch()
 		if name == term.KeyBreak || name == term.KeyInterruptProcess {
 			s.lane.Input([]byte("\x03")) // it means the same to what runs

@@ -67,7 +67,7 @@ func (s *Session) accept(p []byte) {
 	s.count.lastRx.Store(time.Now().UnixNano()) // before the readers wake, who want to know it
 	s.screen.track(p)
 	_, _ = s.buf.Write(p) // fails only after Close: then nobody can read it any more
-	s.observe(term.Event{Verb: term.VerbOutput, Data: p, Size: len(p)})
+	s.auth.Observe(term.Event{Verb: term.VerbOutput, Data: p, Size: len(p)})
 }
 
 // verdict says how a stream that ended with err has ended.

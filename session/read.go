@@ -78,7 +78,7 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	if c.EOF || c.Next == c.Buffer.End {
 		s.count.drained.Store(time.Now().UnixNano())
 	}
-	s.observe(
+	s.auth.Observe(
 		term.Event{
 			Verb:     term.VerbRead,
 			Actor:    term.ActorFrom(ctx),

@@ -13,8 +13,8 @@ const maxCells = 10000
 // Resize tells the far side the window's new size in character cells.
 func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 	const op = "resize"
-	d := s.begin(ctx, term.VerbResize, term.Event{Detail: fmt.Sprintf("%dx%d", cols, rows)})
-	defer func() { d.end(err) }()
+	d := s.auth.Begin(ctx, term.VerbResize, term.Event{Detail: fmt.Sprintf("%dx%d", cols, rows)})
+	defer func() { d.End(err) }()
 	if err := s.life.alive(op); err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 			Msg:     fmt.Sprintf("cols and rows must be between 1 and %d; got %d x %d", maxCells, cols, rows),
 		}
 	}
-	if _, err := d.permit(ctx, term.Action{}); err != nil {
+	if _, err := d.Permit(ctx, term.Action{}); err != nil {
 		return err
 	}
 	at := s.End() // what comes from here on may be drawn for it
@@ -40,8 +40,8 @@ func (s *Session) Resize(ctx context.Context, cols, rows int) (err error) {
 // Signal delivers a signal by name (RFC 4254 section 6.10) to the program at the far end.
 func (s *Session) Signal(ctx context.Context, name string) (err error) {
 	const op = "signal"
-	d := s.begin(ctx, term.VerbSignal, term.Event{Detail: name})
-	defer func() { d.end(err) }()
+	d := s.auth.Begin(ctx, term.VerbSignal, term.Event{Detail: name})
+	defer func() { d.End(err) }()
 	if err := s.life.alive(op); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Session) Signal(ctx context.Context, name string) (err error) {
 			Msg:     "this session's protocol delivers no signals; type the key instead (ctrl_c, ctrl_backslash, ctrl_z)",
 		}
 	}
-	if _, err := d.permit(ctx, term.Action{}); err != nil {
+	if _, err := d.Permit(ctx, term.Action{}); err != nil {
 		return err
 	}
 	if err := signaler.Signal(ctx, name); err != nil {

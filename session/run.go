@@ -107,7 +107,7 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 			_ = x.stderr.buf.Close()
 			s.count.running.Add(-1)
 			s.timeouts.touch()
-			s.observe(x.over())
+			s.auth.Observe(x.over())
 			close(x.done)
 			x.release()
 			x.cancel(nil)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ptyctl/buffer"
+	"ptyctl/session/access"
 	"ptyctl/session/lane"
 	"ptyctl/session/prompt"
 	"ptyctl/session/redact"
@@ -17,15 +18,15 @@ import (
 // A Session is one terminal. Its methods may be called by any number of goroutines.
 //
 // Its state is in small structs, each with a mutex of its own. They are locked in this order, and most of them alone:
-// life, then the Manager's; takeovers, then the lock table. No mutex is held while the transport, the Gate, the Journal
+// life, then the Manager's; the lock's, then the lock table's. No mutex is held while the transport, the Gate, the Journal
 // or an Observer is called.
 type Session struct {
 	id      string
 	o       Options
 	created time.Time
 	owner   owner // the Manager's; zero: none
-	desk    desk
-	locks   *LockTable
+	auth    *access.Authorizer
+	lock    *access.Lock
 
 	life     *life
 	group    *goroutines
@@ -44,7 +45,6 @@ type Session struct {
 	execs   *execs
 	lane    *lane.Lane
 	far     *farFiles
-	taken   *takeovers
 }
 
 // An owner is a Manager, as far as a session knows it.
@@ -76,25 +76,19 @@ func New(t term.Transport, o Options) *Session {
 func newSession(o Options, by owner) *Session {
 	o = o.withDefaults()
 	s := &Session{
-		id: o.ID, o: o, created: time.Now(), owner: by, locks: o.Locks,
-		desk: desk{
-			session:   o.ID,
-			protocol:  o.Protocol,
-			host:      o.Host,
-			user:      o.User,
-			gate:      o.Gate,
-			journal:   o.Journal,
-			observers: o.Observers,
-			log:       o.Logger,
-		},
+		id: o.ID, o: o, created: time.Now(), owner: by,
 		life:    newLife(o.ID),
 		buf:     buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.limits.memory}),
 		screen:  &screen{pty: o.PTY},
 		prompts: prompt.NewHistory(),
 		input:   &inputLog{keep: o.RecordTxEvents},
 		expect:  &patterns{e: o.Expect},
-		taken:   new(takeovers),
 	}
+	s.lock = &access.Lock{Table: o.Locks, Session: o.ID, Device: o.Device, AllowTakeOver: o.AllowTakeOver}
+	s.auth = access.New(access.Options{
+		Session: o.ID, Protocol: o.Protocol, Host: o.Host, User: o.User,
+		Gate: o.Gate, Journal: o.Journal, Observers: o.Observers, Log: o.Logger, Lock: s.lock,
+	})
 	s.group = &goroutines{failed: s.faulted}
 	s.redact = redact.New(s.accept, func(keep func()) bool { return s.group.spawn("redact", keep) })
 	s.writer = &writer{s: s, token: make(chan struct{}, 1)}
@@ -112,7 +106,7 @@ func (s *Session) ID() string { return s.id }
 
 // connect runs dial and, if it succeeds, opens the session. It is the session's first goroutine.
 func (s *Session) connect(dial term.Dialer, t term.Target) {
-	tr, err := dial(s.life.ctx, t, s, s.approve(t))
+	tr, err := dial(s.life.ctx, t, s, s.auth.Approve(s.o.Opener, t))
 	if err != nil {
 		s.fail(err)
 		return
@@ -145,7 +139,7 @@ func (s *Session) attach(t term.Transport) {
 	l.mu.Unlock()
 
 	s.timeouts.touch()
-	s.observe(
+	s.auth.Observe(
 		term.Event{
 			Verb:     term.VerbState,
 			State:    string(Open),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"ptyctl/session/access"
 	"ptyctl/session/keys"
 	"ptyctl/session/lane"
 	"ptyctl/session/shell"
@@ -140,7 +141,7 @@ func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane
 	}
 	w, err := s.writer.send(ctx, []byte(line), epoch, 0, nil)
 	if w.Written > 0 {
-		s.input.record(TxEvent{Verb: term.VerbExec, Task: holderOf(term.ActorFrom(ctx)).String(), Bytes: w.Written})
+		s.input.record(TxEvent{Verb: term.VerbExec, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Bytes: w.Written})
 	}
 	switch {
 	case err != nil:
@@ -157,15 +158,15 @@ func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane
 }
 
 func (t laneTerminal) Press(k lane.Key, done func()) bool {
-	s, by := t.s, holderOf(k.Actor)
-	if s.locks.CheckEpoch(s.id, by, k.Epoch) != nil {
+	s, by := t.s, access.HolderOf(k.Actor)
+	if s.lock.Table.CheckEpoch(s.id, by, k.Epoch) != nil {
 		return false
 	}
 	e := term.Event{Verb: term.VerbWrite, Actor: k.Actor, Data: []byte(k.Text), Size: len(k.Text), Detail: k.Why}
-	if s.o.Journal != nil && s.o.Journal(s.desk.stamp(e)) != nil {
+	if s.auth.Record(e) != nil {
 		return false
 	}
-	s.observe(e)
+	s.auth.Observe(e)
 	s.input.record(TxEvent{
 		Verb: term.VerbWrite, Task: by.String(), Bytes: len(k.Text), Key: keys.Name([]byte(k.Text)), Reason: k.Why,
 	})

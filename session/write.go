@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"ptyctl/session/access"
 	"ptyctl/session/keys"
 	"ptyctl/session/redact"
 	"ptyctl/term"
@@ -58,21 +59,21 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 		}
 	}
 	o.private = o.Sensitive || term.ActorFrom(ctx).Operator
-	d := s.begin(ctx, term.VerbWrite, term.Event{Size: len(key), Sensitive: o.private, Detail: o.Key})
+	d := s.auth.Begin(ctx, term.VerbWrite, term.Event{Size: len(key), Sensitive: o.private, Detail: o.Key})
 	res, err := s.writer.typeIn(ctx, d, key, o)
-	d.end(err)
+	d.End(err)
 	return res, err
 }
 
 // MayType asks the Gate whether the caller may type at all. Nothing is typed, so nothing is put on record; what is typed
 // then is judged for itself. The lock is not asked.
 func (s *Session) MayType(ctx context.Context) error {
-	_, err := s.desk.judged(ctx, term.Action{Verb: term.VerbWrite, FarSide: s.shells.reads(LaneTerminal, ExecRequest{})})
+	_, err := s.auth.Judge(ctx, term.Action{Verb: term.VerbWrite, FarSide: s.shells.reads(LaneTerminal, ExecRequest{})})
 	return err
 }
 
 // typeIn is Write once nothing but the terminal can be meant.
-func (out *writer) typeIn(ctx context.Context, d *deed, data []byte, o WriteOptions) (WriteResult, error) {
+func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o WriteOptions) (WriteResult, error) {
 	s := out.s
 	const op = "write"
 	res := WriteResult{Cursor: s.End()}
@@ -96,11 +97,11 @@ func (out *writer) typeIn(ctx context.Context, d *deed, data []byte, o WriteOpti
 		}
 	}
 	act := term.Action{Key: o.Key, Sensitive: o.Sensitive, FarSide: s.shells.reads(LaneTerminal, ExecRequest{})}
-	d.event.Size = len(data)
+	d.Event.Size = len(data)
 	if !o.private {
-		d.event.Data, act.Data = data, data
+		d.Event.Data, act.Data = data, data
 	}
-	epoch, err := d.permit(ctx, act)
+	epoch, err := d.Permit(ctx, act)
 	if err != nil {
 		return res, err
 	}
@@ -127,7 +128,7 @@ func (out *writer) typeIn(ctx context.Context, d *deed, data []byte, o WriteOpti
 			s.input.record(
 				TxEvent{
 					Verb:      term.VerbWrite,
-					Task:      holderOf(term.ActorFrom(ctx)).String(),
+					Task:      access.HolderOf(term.ActorFrom(ctx)).String(),
 					Bytes:     res.Written,
 					Key:       key,
 					Sensitive: o.private,
@@ -136,9 +137,9 @@ func (out *writer) typeIn(ctx context.Context, d *deed, data []byte, o WriteOpti
 		}
 	}
 	res.Warnings = warnings
-	d.event.Size = res.Written
+	d.Event.Size = res.Written
 	if !o.private {
-		d.event.Data = data[:res.Written]
+		d.Event.Data = data[:res.Written]
 	}
 	return res, err
 }
@@ -200,7 +201,7 @@ func (out *writer) send(
 		s:     s,
 		t:     s.link.Load(),
 		data:  bytes.Clone(data),
-		by:    holderOf(term.ActorFrom(ctx)),
+		by:    access.HolderOf(term.ActorFrom(ctx)),
 		epoch: epoch,
 		echo:  echo,
 		done:  make(chan error, 1),

@@ -54,7 +54,7 @@ func (w *write) run() {
 func (w *write) pieces() error {
 	s := w.s
 	for {
-		if err := s.stillHeld("write", w.by, w.epoch); err != nil {
+		if err := s.lock.StillHeld("write", w.by, w.epoch); err != nil {
 			return err
 		}
 		piece := w.next()
@@ -119,5 +119,5 @@ func (out *writer) setTyped(p []byte) {
 func (out *writer) countTyped(by Holder, n int) {
 	out.s.count.tx.Add(int64(n))
 	out.s.count.lastTx.Store(time.Now().UnixNano())
-	out.s.taken.typed(by, n)
+	out.s.lock.Typed(by, n)
 }

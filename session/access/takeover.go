@@ -1,13 +1,11 @@
-package session
+package access
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"ptyctl/lockmgr"
 	"ptyctl/term"
 )
 
@@ -52,13 +50,13 @@ type takeovers struct {
 
 // visited tells a caller, once, that the operator has typed into the terminal: nil, if they have not, or somebody knows
 // already. The lock is not what it is about, for many write without one.
-func (s *Session) visited(op string, caller Holder) error {
-	v := s.taken.tellVisit(caller)
+func (l *Lock) visited(op string, caller Holder) error {
+	v := l.taken.tellVisit(caller)
 	if v == nil {
 		return nil
 	}
 	e := &term.Error{
-		Op: op, Session: s.id, Kind: term.Locked,
+		Op: op, Session: l.Session, Kind: term.Locked,
 		Msg: fmt.Sprintf(
 			"%s took this terminal over at %s and typed %d bytes into it; they have given it back, and nothing of this call was done: "+
 				"read what the terminal shows now, then call again if it still makes sense",
@@ -72,61 +70,9 @@ func (s *Session) visited(op string, caller Holder) error {
 	return e
 }
 
-// TakeOver gives the session's lock to the caller of ctx, whichever task holds it, if Options.AllowTakeOver is set or the
-// operator asks. Only an attached person takes it from another. previous is the lease that ended by it; zero if nobody
-// had one.
-//
-// What the loser was typing stops at the next 4 KiB at the latest. TakeOver waits until that has gone out, but no
-// longer than a second for a far side that does not take it.
-func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous Lease, err error) {
-	operator := term.ActorFrom(ctx).Operator
-	if !s.o.AllowTakeOver && !operator {
-		err = &term.Error{
-			Op: string(term.VerbLock), Session: s.id, Kind: term.PolicyDenied,
-			Msg:     "taking a lock over is not allowed here",
-			Advice:  "wait until it is given back or expires, or ask the operator",
-			Details: &term.Details{Setting: term.SettingTakeOver},
-		}
-		s.begin(ctx, term.VerbTakeOver, term.Event{}).end(err)
-		return l, previous, err
-	}
-	l, err = s.lease(ctx, term.VerbTakeOver, func(by Holder) (Lease, error) {
-		t := s.taken
-		t.mu.Lock() // the loser's write that fails because of it finds out why
-		defer t.mu.Unlock()
-		if held, ok := s.locks.Get(s.id); ok && held.Holder.Attached() && !by.Attached() {
-			return Lease{}, &lockmgr.HeldError[Holder]{Lease: held}
-		}
-		got, old := s.locks.TakeOver(s.id, by, ttl) // every grant is made under t.mu: it is still the one that was looked at
-		if got == (Lease{}) {
-			return s.locks.Acquire(s.id, by, ttl) // which says what is wrong with the arguments
-		}
-		previous = old
-		t.lose(old.Holder, by)
-		t.regained(by)
-		if operator {
-			t.visit = &lostLock{by: by, at: time.Now()}
-		}
-		return got, nil
-	})
-	if err != nil {
-		return l, previous, err
-	}
-	timer := time.NewTimer(forcedClose)
-	defer timer.Stop()
-	select {
-	case s.writer.token <- struct{}{}:
-		<-s.writer.token
-	case <-timer.C:
-	case <-ctx.Done():
-	case <-s.life.ctx.Done():
-	}
-	return l, previous, nil
-}
-
 // lose remembers that by took the lock from holder, which may be nobody. Requires t.mu.
 func (t *takeovers) lose(holder, by Holder) {
-	if holder.nameless() || holder == by {
+	if holder.Nameless() || holder == by {
 		return
 	}
 	t.regained(holder)

@@ -1,4 +1,4 @@
-package session
+package access
 
 import (
 	"ptyctl/lockmgr"
@@ -18,8 +18,8 @@ type Lease = lockmgr.Lease[Holder]
 // A LockTable keeps the locks of sessions. Its zero value is ready for use.
 type LockTable = lockmgr.Table[Holder]
 
-// holderOf is who an actor is where locks are concerned.
-func holderOf(a term.Actor) Holder {
+// HolderOf returns who an actor is where locks are concerned.
+func HolderOf(a term.Actor) Holder {
 	p := a.Principal()
 	if p.Attachment != (term.Attachment{}) {
 		return Holder{Principal: p}
@@ -30,8 +30,8 @@ func holderOf(a term.Actor) Holder {
 // Attached reports whether it is an attached person.
 func (h Holder) Attached() bool { return h.Principal.Attachment != (term.Attachment{}) }
 
-// nameless reports whether it is a caller that names no task, and so cannot hold a lock.
-func (h Holder) nameless() bool { return h.Task == "" && !h.Attached() }
+// Nameless reports whether it is a caller that names no task, and so cannot hold a lock.
+func (h Holder) Nameless() bool { return h.Task == "" && !h.Attached() }
 
 // String is the name to show: the task, or the person's name. It identifies nobody.
 func (h Holder) String() string {
@@ -41,8 +41,8 @@ func (h Holder) String() string {
 	return h.Task
 }
 
-// stranger is what a task is called to those of other principals.
-const stranger = "another client"
+// anotherClient is what a task is called to those of other principals.
+const anotherClient = "another client"
 
 // as says who h is to another, in a sentence.
 func (h Holder) as(to Holder) string {
@@ -55,7 +55,7 @@ func (h Holder) as(to Holder) string {
 // shown is the name of h for another to see: a task has one for those of its own principal alone.
 func (h Holder) shown(to Holder) string {
 	if !h.Attached() && h.Principal != to.Principal {
-		return stranger
+		return anotherClient
 	}
 	return h.String()
 }

@@ -1,0 +1,114 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"ptyctl/term"
+)
+
+// Options say on what, and by whom, actions are authorized. The zero value allows everything and keeps no record.
+type Options struct {
+	Session        string // empty: the files of this machine
+	Protocol, Host string
+	User           string // as the opener named it
+	Gate           term.Gate
+	Journal        term.Journal
+	Observers      []term.Observer
+	Log            *slog.Logger
+	Lock           *Lock // nil: no lock is asked
+}
+
+// An Authorizer decides about actions on one session, or on the files of this machine, and has them put on record.
+type Authorizer struct {
+	o   Options
+	far atomic.Pointer[term.PlannedHop] // the host, by the plan on which the session was opened; nil: not planned
+}
+
+// New makes an Authorizer.
+func New(o Options) *Authorizer { return &Authorizer{o: o} }
+
+// Judge asks the Gate alone.
+func (k *Authorizer) Judge(ctx context.Context, a term.Action) (term.Ruling, error) {
+	if k.o.Gate == nil {
+		return term.Ruling{}, nil
+	}
+	a.Session, a.Protocol, a.Host, a.User, a.Actor = k.o.Session, k.o.Protocol, k.o.Host, k.o.User, term.ActorFrom(ctx)
+	a.Far = k.far.Load()
+	return k.o.Gate(ctx, a)
+}
+
+// authorize asks the Gate, and has the action put on record in the form in which it is allowed.
+func (k *Authorizer) authorize(ctx context.Context, a term.Action, e *term.Event) (term.Ruling, error) {
+	ruling, err := k.Judge(ctx, a)
+	if err != nil {
+		return term.Ruling{}, err
+	}
+	if ruling.Command != "" {
+		e.Command = ruling.Command
+	}
+	if ruling.Reported != nil {
+		e.Reported = ruling.Reported
+	}
+	if k.o.Journal != nil {
+		if err := k.o.Journal(k.stamp(*e)); err != nil {
+			return term.Ruling{}, &term.Error{
+				Op:      string(a.Verb),
+				Session: k.o.Session,
+				Kind:    term.PolicyDenied,
+				Msg:     "the audit journal could not be written, so nothing was done; the operator must mend it",
+				Err:     err,
+			}
+		}
+	}
+	return ruling, nil
+}
+
+// Observe tells every Observer of e.
+func (k *Authorizer) Observe(e term.Event) {
+	if len(k.o.Observers) == 0 {
+		return
+	}
+	e = k.stamp(e)
+	for _, o := range k.o.Observers {
+		Tell(k.o.Log, o, e)
+	}
+}
+
+// stamp says when and where e happens.
+func (k *Authorizer) stamp(e term.Event) term.Event {
+	e.Time, e.Session, e.Protocol, e.Host = time.Now(), k.o.Session, k.o.Protocol, k.o.Host
+	return e
+}
+
+// Tell tells an Observer of e, and contains its panic: an observation must not change what has happened.
+func Tell(log *slog.Logger, o term.Observer, e term.Event) {
+	defer func() {
+		if r := recover(); r != nil {
+			log.Error(
+				"panic in an observer",
+				"session",
+				e.Session,
+				"verb",
+				string(e.Verb),
+				"panic",
+				fmt.Sprint(r),
+				"stack",
+				string(debug.Stack()),
+			)
+		}
+	}()
+	o.Observe(e)
+}
+
+// Record puts e on record, for an action that nothing but the lock decides about.
+func (k *Authorizer) Record(e term.Event) error {
+	if k.o.Journal == nil {
+		return nil
+	}
+	return k.o.Journal(k.stamp(e))
+}

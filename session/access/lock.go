@@ -1,0 +1,161 @@
+package access
+
+import (
+	"errors"
+	"time"
+
+	"ptyctl/lockmgr"
+	"ptyctl/term"
+)
+
+// A Lock is the lock of one session, and what its losers do not know yet. Its exported fields are set before it is used.
+type Lock struct {
+	Table         *LockTable
+	Session       string
+	Device        string // whose console the session is: all but reading takes the lock; empty: a normal session
+	AllowTakeOver bool   // a task may take the lock from the one that holds it
+
+	taken takeovers
+}
+
+// check decides whether the lock lets a caller act, and returns its epoch. types says that the action types.
+func (l *Lock) check(op string, by Holder, types bool) (epoch uint64, err error) {
+	epoch, held := l.Table.Check(l.Session, by)
+	if held == nil && epoch == 0 && l.taken.from(by) != nil { // it is to know before it goes on without the lock
+		held = lockmgr.ErrNotHeld
+	}
+	if held != nil {
+		return 0, l.refuse(op, by, held)
+	}
+	if epoch == 0 && l.Device != "" { // it is free
+		return 0, l.consoleError(op)
+	}
+	if types {
+		err = l.visited(op, by)
+	}
+	return epoch, err
+}
+
+// StillHeld asks again, just before the act, whether what was permitted under epoch still is.
+func (l *Lock) StillHeld(op string, by Holder, epoch uint64) error {
+	if err := l.Table.CheckEpoch(l.Session, by, epoch); err != nil {
+		return l.refuse(op, by, err)
+	}
+	return nil
+}
+
+// refuse turns the lock table's refusal of a caller into what the caller is told. That never says what would open the
+// lock: a holder is an identity, and its name is for people.
+func (l *Lock) refuse(op string, by Holder, err error) error {
+	var held *lockmgr.HeldError[Holder]
+	lost := l.taken.from(by)
+	switch {
+	case errors.As(err, &held):
+		holder := held.Lease.Holder
+		e := &term.Error{
+			Op: op, Session: l.Session, Kind: term.Locked, Err: err,
+			Msg: lost.tell() + holder.as(
+				by,
+			) + " holds this session's lock until " + held.Lease.Expires.UTC().
+				Format(time.RFC3339),
+			Advice:  "reading is allowed, for anything else wait",
+			Details: &term.Details{LockHolder: holder.shown(by), LockExpiresAt: held.Lease.Expires.UnixMilli()},
+		}
+		if l.AllowTakeOver && !holder.Attached() {
+			e.Reason = term.ReasonHeldTakable
+			e.Advice += ", or take the lock over with Session.TakeOver"
+		}
+		lost.fill(e.Details, by)
+		return e
+	case errors.Is(err, lockmgr.ErrNotHeld) && lost != nil:
+		e := &term.Error{
+			Op:      op,
+			Session: l.Session,
+			Kind:    term.LockRequired,
+			Err:     err,
+			Reason:  term.ReasonTakenOver,
+			Msg:     lost.tell() + "no task holds it now",
+			Advice:  "read what the terminal shows, then take the lock again with Session.Lock",
+			Details: new(term.Details),
+		}
+		lost.fill(e.Details, by)
+		return e
+	case errors.Is(err, lockmgr.ErrNotHeld):
+		return &term.Error{
+			Op:      op,
+			Session: l.Session,
+			Kind:    term.LockRequired,
+			Err:     err,
+			Reason:  term.ReasonNotHeld,
+			Msg:     "this task does not hold the session's lock (it may have expired)",
+			Advice:  "take it with Session.Lock",
+		}
+	default:
+		return &term.Error{Op: op, Session: l.Session, Kind: term.InvalidArgument, Err: err}
+	}
+}
+
+// consoleError says that a console takes a lock.
+func (l *Lock) consoleError(op string) error {
+	return &term.Error{
+		Op:      op,
+		Session: l.Session,
+		Kind:    term.LockRequired,
+		Reason:  term.ReasonConsole,
+		Msg:     "this is the console of device " + l.Device + ": all but reading needs its lock, which no task holds",
+		Advice:  "take it first with Session.Lock, as the task that makes the next calls",
+	}
+}
+
+// Acquire takes or extends the lock.
+func (l *Lock) Acquire(by Holder, ttl time.Duration) (Lease, error) {
+	l.taken.mu.Lock()
+	defer l.taken.mu.Unlock()
+	lease, err := l.Table.Acquire(l.Session, by, ttl)
+	if err == nil {
+		l.taken.regained(by)
+	}
+	return lease, err
+}
+
+// TakeOver gives the lock to by, whichever task holds it. Only an attached person takes it from another. previous is the
+// lease that ended by it.
+func (l *Lock) TakeOver(by Holder, operator bool, ttl time.Duration) (lease, previous Lease, err error) {
+	t := &l.taken
+	t.mu.Lock() // the loser's write that fails because of it finds out why
+	defer t.mu.Unlock()
+	if held, ok := l.Table.Get(l.Session); ok && held.Holder.Attached() && !by.Attached() {
+		return Lease{}, Lease{}, &lockmgr.HeldError[Holder]{Lease: held}
+	}
+	lease, previous = l.Table.TakeOver(l.Session, by, ttl) // each grant is under t.mu: it is still the one looked at
+	if lease == (Lease{}) {
+		lease, err = l.Table.Acquire(l.Session, by, ttl) // which says what is wrong with the arguments
+		return lease, Lease{}, err
+	}
+	t.lose(previous.Holder, by)
+	t.regained(by)
+	if operator {
+		t.visit = &lostLock{by: by, at: time.Now()}
+	}
+	return lease, previous, nil
+}
+
+// Change has change done for a caller who must name a task, and turns the lock table's refusal into what the caller is
+// told.
+func (l *Lock) Change(op string, by Holder, change func() (Lease, error)) (Lease, error) {
+	if by.Nameless() {
+		return Lease{}, &term.Error{
+			Op: op, Session: l.Session, Kind: term.InvalidArgument, Err: lockmgr.ErrInvalid,
+			Reason: term.ReasonNoTask, Msg: "a lock belongs to a task, and this call names none",
+			Advice: "name one here, and in each call that needs the lock",
+		}
+	}
+	lease, err := change()
+	if err != nil {
+		err = l.refuse(op, by, err)
+	}
+	return lease, err
+}
+
+// Typed counts bytes that were typed for by.
+func (l *Lock) Typed(by Holder, n int) { l.taken.typed(by, n) }

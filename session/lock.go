@@ -1,0 +1,104 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"ptyctl/session/access"
+	"ptyctl/term"
+)
+
+// A Holder is who holds a session's lock: a principal and which of its tasks.
+type Holder = access.Holder
+
+// A Lease is a session's lock as one holder has it.
+type Lease = access.Lease
+
+// A LockTable keeps the locks of sessions. Its zero value is ready for use.
+type LockTable = access.LockTable
+
+// Lock takes or extends the session's lock for the task that ctx carries.
+func (s *Session) Lock(ctx context.Context, ttl time.Duration) (Lease, error) {
+	return s.changeLock(ctx, term.VerbLock, func(by Holder) (Lease, error) { return s.lock.Acquire(by, ttl) })
+}
+
+// Heartbeat extends a lock that the task still holds.
+func (s *Session) Heartbeat(ctx context.Context, ttl time.Duration) (Lease, error) {
+	return s.changeLock(ctx, term.VerbHeartbeat, func(by Holder) (Lease, error) {
+		return s.lock.Table.Renew(s.id, by, ttl)
+	})
+}
+
+// Unlock gives the lock back.
+func (s *Session) Unlock(ctx context.Context) error {
+	_, err := s.changeLock(ctx, term.VerbUnlock, func(by Holder) (Lease, error) {
+		return Lease{}, s.lock.Table.Release(s.id, by)
+	})
+	return err
+}
+
+// Lease returns the lock as it is.
+func (s *Session) Lease() (Lease, bool) { return s.lock.Table.Get(s.id) }
+
+// TakeOver gives the session's lock to the caller of ctx, whichever task holds it, if Options.AllowTakeOver is set or the
+// operator asks. Only an attached person takes it from another. previous is the lease that ended by it; zero if there was
+// none.
+//
+// What the loser was typing stops at the next 4 KiB at the latest. TakeOver waits until that has gone out, but no
+// longer than a second for a far side that does not take it.
+func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous Lease, err error) {
+	operator := term.ActorFrom(ctx).Operator
+	if !s.o.AllowTakeOver && !operator {
+		err = &term.Error{
+			Op: string(term.VerbLock), Session: s.id, Kind: term.PolicyDenied,
+			Msg:     "taking a lock over is not allowed here",
+			Advice:  "wait until it is given back or expires, or ask the operator",
+			Details: &term.Details{Setting: term.SettingTakeOver},
+		}
+		s.auth.Begin(ctx, term.VerbTakeOver, term.Event{}).End(err)
+		return l, previous, err
+	}
+	l, err = s.changeLock(ctx, term.VerbTakeOver, func(by Holder) (got Lease, err error) {
+		got, previous, err = s.lock.TakeOver(by, operator, ttl)
+		return got, err
+	})
+	if err != nil {
+		return l, previous, err
+	}
+	timer := time.NewTimer(forcedClose)
+	defer timer.Stop()
+	select {
+	case s.writer.token <- struct{}{}:
+		<-s.writer.token
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-s.life.ctx.Done():
+	}
+	return l, previous, nil
+}
+
+// changeLock has change done to the lock of a session that lives, and the action put on record.
+func (s *Session) changeLock(
+	ctx context.Context,
+	verb term.Verb,
+	change func(by Holder) (Lease, error),
+) (l Lease, err error) {
+	c := s.auth.Begin(ctx, verb, term.Event{})
+	defer func() { c.End(err) }()
+	if s.State().Ended() {
+		reason := s.life.ending().Reason
+		return Lease{}, &term.Error{
+			Op:      string(verb),
+			Session: s.id,
+			Kind:    term.AlreadyClosed,
+			Msg:     "this session has ended (" + reason + "); there is nothing left to lock",
+			Details: &term.Details{EndReason: reason},
+		}
+	}
+	by := access.HolderOf(term.ActorFrom(ctx))
+	l, err = s.lock.Change(string(verb), by, func() (Lease, error) { return change(by) })
+	if s.State().Ended() { // meanwhile: nothing else would ever drop the lease
+		s.lock.Table.Drop(s.id)
+	}
+	return l, err
+}
