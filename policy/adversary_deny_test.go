@@ -14,16 +14,18 @@ import (
 	"ptyctl/policy"
 )
 
-// deniedPieces make lines for a list of denied commands. A list of them is for honest mistakes, and there is more that it
-// misses than it can find: here are the constructs that it sees through.
+// deniedPieces are parts of lines for a list of denied commands. Such a list
+// helps against mistakes and misses more than it can find; these are the
+// constructs that it detects.
 var deniedPieces = []string{
 	"canary", "canary", "ls", "ls ", "echo ", " ", " ", "'", "'", `"`, `"`, `\`, `\\`, `\'`, `\"`, ";", "; ", "\n", " # ", "#", "$(", ")", "(", "`", "{ ", "; }", "|", " | ", " || ",
 	"[[ ", " ]]", "((", "))", "$'", `$"`, "${x}", "${x:-", "}", "$x", "x=", "!", "! ", "*", "?", "[", "]", "~", "=", ",", "{", "<<E\n", "\nE\n", "<<'E'\n", "<<<", "if ", "; then ", "; fi", "for x in ",
 	"; do ", "; done", "case x in x) ", ";; esac", "f() ", "function f ", "eval ", "sh -c ", "env ", "command ", "exec ", "and ", "or ", "not ", "begin ", "builtin ", "noglob ", "- ", "then", "do", "time ", "-", "--", "^", "%", "@(", "<(", "$((", "\t", "é",
 }
 
-// TestDeniedInShells: a line that passes a list of denied commands runs none of them, in any of the shells but three: tcsh,
-// mksh and ksh read words in ways that only an allow list is safe from.
+// TestDeniedInShells checks that a line that passes a list of denied commands
+// runs none of them. Three shells are excluded: tcsh, mksh and ksh read words
+// in ways that only a list of allowed commands covers.
 func TestDeniedInShells(t *testing.T) {
 	const longest = 14
 	lines := 300

@@ -30,16 +30,18 @@ var (
 	adversarySeed = flag.Uint64("adversary.seed", 0, "the seed of its lines (default: the time)")
 )
 
-// An adversary compares what the policy says of a line with what the shells of a class make of it.
+// An adversary compares the policy's verdict on a line with its effect in the
+// shells of a class.
 type adversary struct {
 	policy *policy.Policy
 	class  string // of the far side; "unknown" has all shells
 	shells []shelltest.Shell
 	only   []string // programs that may run
-	exact  bool     // what runs is a printed line, whose programs and arguments are known
+	exact  bool     // a printed line runs, with known programs and arguments
 }
 
-// harmless is the list of rules of a cautious operator: programs that run no other and write no file.
+// harmless holds the rules of a cautious operator: programs that run no other
+// and write no file.
 func harmless() policy.Rules {
 	return policy.Rules{
 		Allow: rules(
@@ -62,7 +64,7 @@ func harmless() policy.Rules {
 	}
 }
 
-// classes are adversaries of all far sides.
+// classes returns adversaries for all far sides.
 func classes(tb testing.TB, r policy.Rules) []*adversary {
 	tb.Helper()
 	p, all := gate(tb, r), shelltest.Shells(tb)
@@ -79,7 +81,7 @@ func classes(tb testing.TB, r policy.Rules) []*adversary {
 	return list
 }
 
-// wrapped is an adversary whose rules also allow programs that run others, which the policy looks through.
+// wrapped is an adversary with rules that also allow programs that run others.
 func wrapped(tb testing.TB) *adversary {
 	tb.Helper()
 	r := harmless()
@@ -94,7 +96,7 @@ func wrapped(tb testing.TB) *adversary {
 // links are the programs that shells find besides the recorders.
 var links = map[string]string{"env": "env", "sh": "dash", "nice": "nice", "xargs": "xargs", "timeout": "timeout"}
 
-// wrap has a line run by another program, in one of the ways of wrapped.
+// wrap lets another program run a line, in one of the ways of wrapped.
 func wrap(rnd *rand.Rand, line string) string {
 	quoted, err := quote.Word(quote.Posix, line)
 	if err != nil {
@@ -119,7 +121,8 @@ func wrap(rnd *rand.Rand, line string) string {
 	return "command " + line
 }
 
-// judge asks the policy. It returns what is run, or "" for a line that is denied. The error is a panic of the policy.
+// judge asks the policy. It returns the line that runs, or "" for a denied
+// line. The error is a panic of the policy.
 func (a *adversary) judge(ctx context.Context, line string) (runs string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -138,13 +141,14 @@ func (a *adversary) judge(ctx context.Context, line string) (runs string, err er
 	return line, nil
 }
 
-// try gives a line that the policy allows to each shell, and says what is wrong with what it does.
+// try gives an allowed line to each shell, and returns the first unwanted
+// effect.
 func (a *adversary) try(ctx context.Context, w *shelltest.World, line string) error {
 	runs, err := a.judge(ctx, line)
 	if err != nil {
 		return err
 	}
-	if runs == "" || shelltest.Harmful(runs) || len(runs) > 100<<10 { // the system takes no longer one
+	if runs == "" || shelltest.Harmful(runs) || len(runs) > 100<<10 { // the system accepts no longer line
 		return nil
 	}
 	var must, may []run
@@ -152,7 +156,7 @@ func (a *adversary) try(ctx context.Context, w *shelltest.World, line string) er
 	if a.exact {
 		p, err := readPrinted(runs, a.class)
 		if err != nil {
-			for _, s := range a.shells { // what is worse comes first
+			for _, s := range a.shells { // worse effects come first
 				if err := a.tryShell(ctx, w, s, runs, nil); err != nil {
 					return err
 				}
@@ -176,7 +180,7 @@ func (a *adversary) try(ctx context.Context, w *shelltest.World, line string) er
 	return nil
 }
 
-// tryShell runs a line in a shell, and checks that nothing ran that is not allowed.
+// tryShell runs a line in a shell, and checks that only allowed programs ran.
 func (a *adversary) tryShell(
 	ctx context.Context,
 	w *shelltest.World,
@@ -212,7 +216,7 @@ func (a *adversary) allowed(r shelltest.Record) error {
 	return nil
 }
 
-// faithful compares what a shell did with what the printed line says.
+// faithful compares the effects in a shell with the printed line.
 func faithful(home string, r shelltest.Record, must, may []run, files []string) error {
 	must, may = slices.Clone(must), slices.Clone(may)
 	loose := func(args []string) bool {
@@ -246,7 +250,8 @@ func faithful(home string, r shelltest.Record, must, may []run, files []string) 
 	return nil
 }
 
-// seedLines are lines for a generator to change: known bypasses, and the rows of the tables of verdicts.
+// seedLines returns lines for a generator to change: known bypasses, and the
+// rows of the tables of verdicts.
 func seedLines(tb testing.TB) []string {
 	tb.Helper()
 	table, err := os.ReadFile("verdict_test.go")
@@ -266,7 +271,7 @@ func seedLines(tb testing.TB) []string {
 	return list
 }
 
-// seedNames make rows of tables into lines about the recorders.
+// seedNames replaces the programs in rows of tables by the recorders.
 var seedNames = strings.NewReplacer(
 	`␤`,
 	"\n",
@@ -306,8 +311,8 @@ var seedNames = strings.NewReplacer(
 	"show",
 )
 
-// TestAdversary looks for a line that the policy allows and that does more, or something else, in a real shell than the
-// line that the policy has printed says.
+// TestAdversary searches for a line that the policy allows and that has another
+// effect in a real shell than the printed line says.
 func TestAdversary(t *testing.T) {
 	seed := *adversarySeed
 	if seed == 0 {
@@ -367,7 +372,8 @@ func TestAdversary(t *testing.T) {
 	}
 }
 
-// TestBypasses runs what once ran a command that no rule allows, in every shell.
+// TestBypasses runs lines that once ran a command that no rule allows, in every
+// shell.
 func TestBypasses(t *testing.T) {
 	for _, a := range classes(t, harmless()) {
 		t.Run(a.class, func(t *testing.T) {
@@ -384,7 +390,7 @@ func TestBypasses(t *testing.T) {
 	}
 }
 
-// FuzzShells looks for such a line with the coverage of the policy for a guide.
+// FuzzShells searches for such a line, guided by the coverage of the policy.
 func FuzzShells(f *testing.F) {
 	for _, line := range seedLines(f) {
 		f.Add(line)
@@ -404,7 +410,8 @@ func FuzzShells(f *testing.F) {
 	})
 }
 
-// TestShellsRecord: what a shell runs and writes is seen, so that the other tests are not blind.
+// TestShellsRecord checks that the effects of shells are recorded. Without it
+// the other tests could pass by accident.
 func TestShellsRecord(t *testing.T) {
 	w := shelltest.NewWorld(t, nil)
 	for _, s := range shelltest.Shells(t) {

@@ -17,13 +17,14 @@ import (
 	"ptyctl/term"
 )
 
-// A typist types what a policy allows to be typed into an interactive shell, which expands history and edits lines.
+// A typist types allowed lines into an interactive shell, which expands history
+// and edits lines.
 type typist struct {
 	tb       testing.TB
 	policy   *policy.Policy
 	shell    shelltest.Shell
 	world    *shelltest.World
-	terminal *shelltest.Terminal // nil: none is there yet
+	terminal *shelltest.Terminal // nil: not started
 	checks   adversary
 }
 
@@ -62,7 +63,7 @@ func (y *typist) end() {
 func (y *typist) allows(ctx context.Context, typed string) (ok bool) {
 	defer func() {
 		if recover() != nil {
-			ok = false // which the other tests look for
+			ok = false // other tests find these
 		}
 	}()
 	a := write(typed)
@@ -71,9 +72,10 @@ func (y *typist) allows(ctx context.Context, typed string) (ok bool) {
 	return err == nil
 }
 
-// try types a text of one line or several, if the policy allows it, and says what is wrong with what that does. On a busy
-// machine a shell may answer late, and what it ran may be taken for the next line's: what is wrong has to be so again, in
-// a world of its own.
+// try types a text of one or several lines, if the policy allows it, and
+// returns its unwanted effect. On a busy machine a shell may answer late, and
+// its effect may be attributed to the next line; a fault must therefore show
+// again in a World of its own.
 func (y *typist) try(ctx context.Context, text string) (err error) {
 	for n := 0; n < 3 && ctx.Err() == nil; n++ {
 		if err = y.once(ctx, text); err == nil {
@@ -85,7 +87,7 @@ func (y *typist) try(ctx context.Context, text string) (err error) {
 }
 
 func (y *typist) once(ctx context.Context, text string) error {
-	if shelltest.Harmful(text) || len(text) > 1000 || !y.allows(ctx, text+"\r") { // a terminal takes no longer line
+	if shelltest.Harmful(text) || len(text) > 1000 || !y.allows(ctx, text+"\r") { // a terminal accepts no longer line
 		return nil
 	}
 	if y.terminal == nil {
@@ -121,13 +123,13 @@ func (y *typist) once(ctx context.Context, text string) error {
 		err = faithful(y.world.Home(), r, must, may, files)
 	}
 	if err != nil {
-		y.end() // its history, or the line that it is in, would spoil the next
+		y.end() // its history or its unfinished line would affect the next text
 		return fmt.Errorf("class %s: %s, in which %q is typed, %w", y.checks.class, y.shell.Name, text, err)
 	}
 	return nil
 }
 
-// TestTypedBypasses types what once ran a command that no rule allows.
+// TestTypedBypasses types lines that once ran a command that no rule allows.
 func TestTypedBypasses(t *testing.T) {
 	texts := shelltest.Typed
 	for _, lines := range shelltest.Bypasses {
@@ -147,7 +149,8 @@ func TestTypedBypasses(t *testing.T) {
 	}
 }
 
-// TestTypedAdversary looks for more of them. What is allowed must be the printed form already, so most lines are.
+// TestTypedAdversary searches for more of them. Only the printed form of a line
+// is allowed, so most of its lines have that form.
 func TestTypedAdversary(t *testing.T) {
 	limit := 5 * time.Second
 	if os.Getenv("PTYCTL_LONG") != "" {
@@ -173,7 +176,7 @@ func TestTypedAdversary(t *testing.T) {
 				if tried%2 == 0 { // so that there is something to type
 					for _, a := range printer {
 						if a.class == y.checks.class {
-							if runs, err := a.judge(ctx, text); err == nil { // panics are another test's matter
+							if runs, err := a.judge(ctx, text); err == nil { // other tests look for panics
 								text = runs
 							}
 						}
@@ -195,7 +198,8 @@ func TestTypedAdversary(t *testing.T) {
 	}
 }
 
-// TestTerminalsExpand: history is expanded in the terminals of these tests, so that they are not blind.
+// TestTerminalsExpand checks that the terminals of these tests expand history.
+// Without it the other tests could pass by accident.
 func TestTerminalsExpand(t *testing.T) {
 	for _, y := range typists(t) {
 		terminal, err := y.world.Terminal(y.shell)

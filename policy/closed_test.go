@@ -9,7 +9,7 @@ import (
 	"ptyctl/term"
 )
 
-// ruled asks about a command on a far side of the class.
+// ruled judges a command on a far side of the class.
 func ruled(t *testing.T, p *policy.Policy, class, command string, argv ...string) (string, error) {
 	t.Helper()
 	a := sshExec(command)
@@ -18,13 +18,14 @@ func ruled(t *testing.T, p *policy.Policy, class, command string, argv ...string
 	return r.Command, err
 }
 
-// everything allows all programs, so that only what the grammar takes counts.
+// everything allows all programs, so that only the grammar decides.
 func everything(t *testing.T) *policy.Policy {
 	t.Helper()
 	return gate(t, policy.Rules{Allow: rules("allow", "*")})
 }
 
-// TestPrinted is what lines become for each class; a minus says that there is no way to say it there.
+// TestPrinted compares the printed lines for each class; a minus means that the
+// class cannot express the line.
 func TestPrinted(t *testing.T) {
 	p := everything(t)
 	for _, c := range []struct{ line, posix, fish, csh, device, unknown string }{
@@ -71,7 +72,7 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// TestOutsideTheGrammar is what no entry can allow, each with advice.
+// TestOutsideTheGrammar lists lines that no entry can allow, each with advice.
 func TestOutsideTheGrammar(t *testing.T) {
 	p := everything(t)
 	for _, line := range []string{
@@ -96,7 +97,8 @@ func TestOutsideTheGrammar(t *testing.T) {
 	}
 }
 
-// TestArgv: words are judged as themselves, whatever a shell would make of them.
+// TestArgv checks that words are judged literally, without a shell's
+// expansions.
 func TestArgv(t *testing.T) {
 	p := gate(t, policy.Rules{Allow: rules("allow", "echo *", "sh -c *", "ls")})
 	for _, c := range []struct {
@@ -121,7 +123,8 @@ func TestArgv(t *testing.T) {
 	}
 }
 
-// TestDirect: a program that no shell starts gets its words as they are, but for the scripts among them.
+// TestDirect checks that a program without a shell gets its words unchanged,
+// apart from scripts in them.
 func TestDirect(t *testing.T) {
 	p := gate(t, policy.Rules{Allow: rules("allow", "printf *", "sh -c *", "ls")})
 	open := func(argv ...string) (term.Ruling, error) {
@@ -140,7 +143,8 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// TestTypedForm: a typed line cannot be printed again, so it has to be typed as it would be.
+// TestTypedForm checks that a typed line is allowed only in its printed form,
+// because it cannot be replaced.
 func TestTypedForm(t *testing.T) {
 	p := gate(t, policy.Rules{Allow: rules("allow", "ls *"), Typing: policy.TypingLines})
 	for text, ok := range map[string]bool{
@@ -168,8 +172,9 @@ func TestTypedForm(t *testing.T) {
 	}
 }
 
-// TestRunnersUnderAllow: programs that run others are looked through only in forms that all their versions read alike. Each
-// of these ran a command that no entry allows.
+// TestRunnersUnderAllow checks that programs that run others are accepted only
+// in forms that all their versions read alike. Each of these lines once ran a
+// command that no entry allows.
 func TestRunnersUnderAllow(t *testing.T) {
 	p := gate(
 		t,
@@ -204,7 +209,7 @@ func TestRunnersUnderAllow(t *testing.T) {
 		"xargs grep -i -I x": true, "xargs -0 -r -n 1 echo x": true, "xargs -n1 echo": true, "xargs -I {} echo {}": true, "xargs -i echo x": false, "xargs -l echo x": false,
 		"find . -maxdepth 0 -exec sh -c + 'touch x' \\;": false, "find . -exec echo {} +": true, "find . -exec echo {} \\;": true, "find . -exec echo x": false,
 		"find . -exec sh -c \"echo {''}\" \\;": false, "find . -name '*.x' -exec sh -c 'echo y' \\;": true, "xargs -I {} find . {} x \\;": false, "find *": false, "find ~ -name x": true,
-		"sh -c -s 'echo hi'": false, "sh -c": false, "sh -e -c 'echo hi'": false, // no entry begins so
+		"sh -c -s 'echo hi'": false, "sh -c": false, "sh -e -c 'echo hi'": false, // no entry begins like this
 		"sh -c 'echo hi' x -c y": false, "zsh -c -oerrexit 'touch x' 'echo hi'": false, "zsh -c -O 'touch x' 'echo hi'": false,
 		"fish -c 'echo hi' -c 'touch x'": false, "fish -C 'touch x' -c 'echo hi'": false, "tcsh -c 'echo hi' -c 'touch x'": false, "sh -c + 'touch x'": false, "sh +x -c 'echo hi'": false, "sh -s": false,
 		"env -S 'touch x'": false, "env -iS 'touch x'": false, "env --split-string='touch x'": false, "env -i echo x": true, "env FOO=x echo y": true, "env FOO=x -u y echo z": false, "env -u FOO echo x": true,
@@ -221,7 +226,7 @@ func TestRunnersUnderAllow(t *testing.T) {
 	}
 }
 
-// TestPermissionsOfFiles: where all commands have to be allowed, so do the files that they write.
+// TestPermissionsOfFiles checks that files need permission if commands do.
 func TestPermissionsOfFiles(t *testing.T) {
 	p := gate(t, policy.Rules{Permissions: `{"bash":{"*":"deny","echo *":"allow","> /tmp/*":"allow"}}`})
 	for line, ok := range map[string]bool{"echo x": true, "echo x > /tmp/y": true, "echo x > /home/u/.bashrc": false, "echo x 2>/dev/null": true, "rm x": false, "echo x < /tmp/y": true} {

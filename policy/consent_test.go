@@ -8,7 +8,8 @@ import (
 	"ptyctl/term"
 )
 
-// A person can agree to what only a rule that asks stands against, and to nothing else.
+// A person can consent only to actions that nothing but a rule that asks
+// denies.
 func TestConsent(t *testing.T) {
 	const permissions = `{"bash":{"git *":"deny","git push":"ask","npm *":"ask","npm publish":"deny","terraform *":"ask"},"external_directory":"ask"}`
 	for _, c := range []struct {
@@ -97,7 +98,8 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// Lines that are typed can be agreed to; keys, and what the rules do not see, cannot.
+// A person can consent to typed lines, but not to keys or to input that the
+// rules cannot see.
 func TestConsentToTyping(t *testing.T) {
 	for _, c := range []struct {
 		typing  Typing

@@ -30,7 +30,7 @@ func TestCredentialValidate(t *testing.T) {
 	}
 }
 
-// TestCredentialIsShown looks for a credential among the rules that a person sees.
+// TestCredentialIsShown checks that the rules for people include credentials.
 func TestCredentialIsShown(t *testing.T) {
 	r := Rules{
 		Credentials: []Credential{

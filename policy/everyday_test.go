@@ -7,7 +7,8 @@ import (
 	"ptyctl/policy"
 )
 
-// administrator is an allow list such as an operator writes for the agent that looks after a few Linux servers.
+// administrator is a typical list of allowed commands for an agent that
+// maintains a few Linux servers.
 var administrator = []string{
 	"uptime", "df *", "free *", "ps *", "top -b *", "systemctl status *", "systemctl restart nginx", "systemctl list-units *", "journalctl *", "tail *", "head *", "grep *",
 	"du *", "ls *", "cat *", "ss *", "ip *", "find *", "sort *", "uniq *", "wc *", "cut *", "tr *", "awk {print $1} *", "awk -F: $3 >= 1000 {print $1} /etc/passwd", "awk {print $1}", "sed -n 1,20p *", "dmesg *", "last *", "who", "id *", "uname *", "lsof *",
@@ -16,8 +17,8 @@ var administrator = []string{
 	"sha256sum *", "zcat *", "tee /tmp/*", "true", "pgrep *", "kill *", "nginx -t", "apt list *", "LANG=*", "> /tmp/*", "/opt/check.sh *", "ping -c *",
 }
 
-// everyday are lines as administrators type them. Behind "=>" is what the advice of a denial leads to, and behind "~~" what
-// the advice says.
+// everyday holds lines of administrators. After "=>" is the line to which the
+// advice of a denial leads, and after "~~" the advice.
 const everyday = `
 uptime
 df -h /
@@ -83,7 +84,8 @@ while read l; do echo "$l"; done < /tmp/in => /opt/check.sh /tmp/in ~~ put the s
 ls -l $HOME => ls -l ~ ~~ write ~
 `
 
-// TestEveryday: most lines run as they are written, and of the rest each denial leads to one that runs.
+// TestEveryday checks that most lines run unchanged, and that every denial
+// leads to a line that runs.
 func TestEveryday(t *testing.T) {
 	p := gate(t, policy.Rules{Allow: rules("allow", administrator...)})
 	asWritten, all := 0, 0

@@ -42,7 +42,7 @@ func TestWrongRules(t *testing.T) {
 	}
 }
 
-// acts are an action of each verb on a session of one host, which was planned as far.
+// acts returns an action of each verb on a session at one host.
 func acts(far term.PlannedHop) map[term.Verb]term.Action {
 	all := map[term.Verb]term.Action{
 		term.VerbOpen:  {Target: &term.Target{Protocol: "ssh", Host: far.Alias}, Plan: &term.Plan{Hops: []term.PlannedHop{far}}},
@@ -60,7 +60,7 @@ func acts(far term.PlannedHop) map[term.Verb]term.Action {
 	return all
 }
 
-// refusedVerbs are those that p refuses on a host.
+// refusedVerbs returns the verbs that p refuses on a host.
 func refusedVerbs(t *testing.T, p *policy.Policy, far term.PlannedHop) string {
 	t.Helper()
 	var out []string
@@ -106,7 +106,7 @@ func TestTyping(t *testing.T) {
 		{"break", key("break", ""), true},
 		{"pasted", write("\x1b[200~ls\ruptime\x1b[201~"), true},
 		{"pasted rm", write("\x1b[200~rm -rf /\x1b[201~"), false},
-		{"shell", write("bash\r"), true}, // what is typed there is judged as well
+		{"shell", write("bash\r"), true}, // typed input there is judged as well
 		{"sensitive", sensitive, false},
 	}
 	deny := rules("deny", "rm -rf *")
@@ -138,14 +138,15 @@ func TestTyping(t *testing.T) {
 	}
 }
 
-// TestEnvironment: variables that come as arguments are judged like those before a command.
+// TestEnvironment checks that variables in a call are judged like those before
+// a command.
 func TestEnvironment(t *testing.T) {
 	p := gate(t, policy.Rules{Deny: rules("deny", "rm *")})
 	for _, name := range []string{"PATH", "LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND", "BASH_FUNC_ls%%"} {
 		a := sshExec("ls")
 		a.Env = []term.EnvVar{{Name: "LANG", Value: "C"}, {Name: name, Value: "x"}}
 		if e := denied(t, p.Check(t.Context(), a)); !strings.Contains(e.Msg, name) {
-			t.Errorf("%v", e)
+			t.Errorf("denial of %s = %v, want it to name the variable", name, e)
 		}
 	}
 	a := sshExec("ls")
@@ -191,20 +192,20 @@ func TestWorkDirs(t *testing.T) {
 		outside: false, inside + "side": false, link: false, inside + "/../out": false, inside + "/link/x": false, "": false, ".": false, "../in": true, top: false,
 	} {
 		for _, a := range []term.Action{localExec("ls", dir), localOpen("ls", dir, true), localOpen("ls", dir, false)} {
-			want := ok || dir == "" && a.Verb == term.VerbExec // which is where the session was opened
+			want := ok || dir == "" && a.Verb == term.VerbExec // the folder in which the session was opened
 			if err := p.Check(t.Context(), a); (err == nil) != want {
 				t.Errorf("%s in %q: %v", a.Verb, dir, err)
 			}
 		}
 		a := sshExec("ls")
-		a.Dir = dir // of another machine
+		a.Dir = dir // on another machine
 		if err := p.Check(t.Context(), a); err != nil {
 			t.Errorf("on another machine in %q: %v", dir, err)
 		}
 	}
 }
 
-// TestPrograms: a program is judged by where it is, whatever it is called by.
+// TestPrograms checks that a program is judged by its path, not by its name.
 func TestPrograms(t *testing.T) {
 	top := t.TempDir()
 	good, bad := filepath.Join(top, "good"), filepath.Join(top, "bad")
@@ -232,7 +233,7 @@ func TestPrograms(t *testing.T) {
 		},
 	)
 	for command, ok := range map[string]bool{
-		"tool": true, good + "/tool": true, "other": true, bad + "/other": true, "./tool": true, "applet": true, // which is another by its name
+		"tool": true, good + "/tool": true, "other": true, bad + "/other": true, "./tool": true, "applet": true, // judged by its own name
 		"evil": false, "hidden": false, good + "/hidden": false, good + "/../bad/evil": false, good + "ness/evil2": false, bad + "/applet": false,
 		"risky": false, good + "/risky": false, "tool && evil": false, "tool; risky": false, "cd / && tool": true, "nowhere": false, good + "/nowhere": false, "$x": false,
 	} {
@@ -247,7 +248,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestRelativeProgram: a path that begins nobody knows where is no allowed one.
+// TestRelativeProgram checks that a relative path is denied if the folder is
+// unknown.
 func TestRelativeProgram(t *testing.T) {
 	p := gate(t, policy.Rules{Programs: rules("programs", "/")})
 	t.Chdir("/usr/bin")
@@ -259,8 +261,9 @@ func TestRelativeProgram(t *testing.T) {
 	}
 }
 
-// TestLocal: the program of a local session is a command. A shell in a terminal reads what is typed, which is judged then;
-// one without reads what nobody sees.
+// TestLocal checks that the program of a local session is judged like a
+// command. A shell on a terminal reads typed input, which is judged later; the
+// input of a shell without a terminal cannot be judged.
 func TestLocal(t *testing.T) {
 	p := gate(t, policy.Rules{Deny: rules("deny", "rm *")})
 	for command, ok := range map[string][2]bool{
@@ -275,7 +278,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck is what a rule costs a command; without rules there is no Gate, and nothing to pay.
+// BenchmarkCheck measures the cost of a rule per command. Without rules there
+// is no Gate.
 func BenchmarkCheck(b *testing.B) {
 	p := gate(b, policy.Rules{Deny: rules("deny", "rm -rf *", "shutdown", "git push *", "mkfs*", "dd *", "> /etc/*")})
 	for name, line := range map[string]string{"simple": "uptime", "typical": `cd /srv && grep -c "error: 7" *.log 2>/dev/null | sort -n && echo "done: $(date)"`} {
@@ -289,7 +293,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkRules is what 200 rules cost a command that runs on the far side of an SSH session.
+// BenchmarkRules measures the cost of 200 rules for a command over SSH.
 func BenchmarkRules(b *testing.B) {
 	var texts []string
 	for i := range 200 {
@@ -313,7 +317,8 @@ func BenchmarkRules(b *testing.B) {
 	}
 }
 
-// A file that is read or changed without a command is judged as the redirection that would do it.
+// A file that is read or changed without a command is judged like the
+// redirection that would do it.
 func TestFilesAsRedirections(t *testing.T) {
 	deny := policy.Rules{Deny: rules("deny", "> /etc/*", "< /etc/shadow"), Consent: true}
 	allow := policy.Rules{Allow: rules("allow", "uptime", "> /srv/*")}

@@ -10,19 +10,19 @@ import (
 	"ptyctl/term"
 )
 
-// planned is a hop that is what it is called.
+// planned returns a hop with its own name.
 func planned(host string, addresses ...string) term.PlannedHop {
 	return meant(host, host, addresses...)
 }
 
-// meant is a hop that is called alias, and is host by the operator's own configuration.
+// meant returns a hop with the alias of a host by the operator's configuration.
 func meant(alias, host string, addresses ...string) term.PlannedHop {
 	h := misled(alias, host, addresses...)
 	h.Vouched = []string{alias, host}
 	return h
 }
 
-// misled is a hop that is host because the caller says so, and not the operator.
+// misled returns a hop with a host that only the caller has chosen.
 func misled(alias, host string, addresses ...string) term.PlannedHop {
 	h := term.PlannedHop{Alias: alias, Host: host, Port: 22, User: "u"}
 	for _, a := range addresses {
@@ -31,7 +31,7 @@ func misled(alias, host string, addresses ...string) term.PlannedHop {
 	return h
 }
 
-// opens is the verdict about a plan.
+// opens returns the verdict about a plan.
 func opens(t *testing.T, p *policy.Policy, plan term.Plan) error {
 	t.Helper()
 	return p.Check(t.Context(), term.Action{Verb: term.VerbOpen, Target: &term.Target{Protocol: "ssh"}, Plan: &plan})
@@ -64,7 +64,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestWays: an allowed name stays the name of that host, and every host on the way is judged.
+// TestWays checks that an allowed name means the right host, and that every
+// host on the path is judged.
 func TestWays(t *testing.T) {
 	p := gate(t, policy.Rules{Hosts: rules("hosts", "web*", "127.0.0.1"), DenyHosts: rules("deny_hosts", "web6")})
 	proxy := func(name string) *term.PlannedHop { h := planned(name); return &h }
@@ -94,7 +95,8 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// TestDeniedSpellings: what is denied is denied in every form in which some resolver takes it for the same.
+// TestDeniedSpellings checks that a denied host is denied in every form that
+// some resolver accepts for it.
 func TestDeniedSpellings(t *testing.T) {
 	for rule, hosts := range map[string][]term.PlannedHop{
 		"10.1.2.3": {
@@ -123,7 +125,8 @@ func TestDeniedSpellings(t *testing.T) {
 	}
 }
 
-// TestMeaning: a restricted name is also restricted where a session goes by the host's address, or by another name.
+// TestMeaning checks that a restricted name also applies to sessions that use
+// the host's address or another name.
 func TestMeaning(t *testing.T) {
 	p := gate(t, policy.Rules{
 		ReadOnlyHosts: rules("read_only_hosts", "core1", "nat*"), ExecOnlyHosts: rules("exec_only_hosts", "gate2"),
@@ -166,7 +169,8 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// TestCallerEnv: the variables that a caller has a login send are judged as those of a command.
+// TestCallerEnv checks that variables which a caller sends at login are judged
+// like those of a command.
 func TestCallerEnv(t *testing.T) {
 	p := gate(t, policy.Rules{Allow: rules("allow", "ls", "LANG=*")})
 	for name, ok := range map[string]bool{"LANG": true, "LC_ALL": true, "LD_PRELOAD": false} {

@@ -2,7 +2,8 @@ package policy
 
 import "testing"
 
-// TestNoBoundary: what only denies or asks about some commands is no boundary, whichever of the forms it has.
+// TestNoBoundary checks that rules which only deny or ask are reported as no
+// boundary, in each of their forms.
 func TestNoBoundary(t *testing.T) {
 	list := []Rule{{Text: "rm *", Name: "policy.deny"}}
 	for name, tt := range map[string]struct {

@@ -40,7 +40,7 @@ func (p *Policy) open(ctx context.Context, a term.Action) (term.Ruling, error) {
 	return allowed, p.plan(a.Plan)
 }
 
-// whole returns the name of a list of rules, none of which has matched.
+// whole returns the name of a list of rules, for the case that none has matched.
 func whole(rules []Rule) Rule { return Rule{Name: rules[0].Name, Where: rules[0].Where} }
 
 // A place is a folder or file on this machine.

@@ -9,7 +9,8 @@ import (
 	"ptyctl/policy"
 )
 
-// TestPermissions is what the same rules mean to other terminal servers, and what they cannot be talked out of here.
+// TestPermissions checks the meaning of rules from other terminal servers, and
+// ways around them that are closed here.
 func TestPermissions(t *testing.T) {
 	tests := []struct {
 		name, json, verdicts string

@@ -7,8 +7,9 @@ import (
 	"ptyctl/policy"
 )
 
-// TestPresetRules: a preset allows what is in it, alone and beside entries of allow; all that stands around a command is
-// judged as with any list.
+// TestPresetRules checks that a preset allows its commands, alone and beside
+// entries of allow, and that everything around a command is judged as with any
+// list.
 func TestPresetRules(t *testing.T) {
 	rules := policy.Rules{
 		Preset:      "read-only-linux",

@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// A folder is what lines of a preset are run in: each change of a file there is seen, and so is each use of a program that
-// the line could only name. The folder in which top keeps its settings is there: it would make it.
+// A folder runs the lines of a preset. It records each change of a file, and
+// each run of a program that a line could only name. It contains the folder for
+// top's settings, which top would create.
 type folder struct {
 	dir, mark string
 	env       []string
@@ -52,7 +53,8 @@ func newFolder(t *testing.T) *folder {
 	return f
 }
 
-// state is each file with its size, mode, owner, time and text. Git may write to its index what it learned of files.
+// state returns each file with its size, mode, owner, time and text. Git may
+// update its index, which is a cache.
 func (f *folder) state(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -67,7 +69,7 @@ func (f *folder) state(t *testing.T) map[string]string {
 		text := fmt.Sprint(info.Size(), info.Mode(), info.ModTime())
 		if d.IsDir() {
 			text = fmt.Sprint(info.Mode())
-		} else if data, err := os.ReadFile(name); err == nil { //nolint:gosec // of the test
+		} else if data, err := os.ReadFile(name); err == nil { // of the test
 			text += string(data)
 		}
 		out[name] = text
@@ -79,7 +81,7 @@ func (f *folder) state(t *testing.T) map[string]string {
 	return out
 }
 
-// run starts a program and ends it with all that it started.
+// run starts a program, and ends it with all processes that it started.
 func (f *folder) run(t *testing.T, limit time.Duration, words ...string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), limit)
@@ -88,10 +90,11 @@ func (f *folder) run(t *testing.T, limit time.Duration, words ...string) {
 	cmd.Dir, cmd.Env, cmd.WaitDelay = f.dir, f.env, time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	_ = cmd.Run() // many options do not fit one another
+	_ = cmd.Run() // many options cannot be combined
 }
 
-// unchanged checks that nothing was changed, and no program run that a line named.
+// unchanged checks that no file has changed and that no program ran that a line
+// only names.
 func (f *folder) unchanged(t *testing.T, line string) {
 	t.Helper()
 	if _, err := os.Stat(f.mark); err == nil {
@@ -111,7 +114,7 @@ func (f *folder) unchanged(t *testing.T, line string) {
 	}
 }
 
-// TestPresetRuns runs each line that the preset has, in bash.
+// TestPresetRuns runs each line of the preset in bash.
 func TestPresetRuns(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -123,12 +126,13 @@ func TestPresetRuns(t *testing.T) {
 	}
 }
 
-// remote are programs that would ask other machines.
+// remote holds programs that would contact other machines.
 var remote = set(
 	"ping ping6 traceroute traceroute6 tracepath dig host nslookup arp resolvectl chronyc sleep lastb cd exit ulimit umask type command true false :",
 )
 
-// candidates are values and operands: some mean something, and some are what a careless program would run or write.
+// candidates are values and operands: some are meaningful, others would be run
+// or written by a careless program.
 var candidates = []string{
 	"list",
 	"1",
@@ -154,7 +158,8 @@ var candidates = []string{
 	"x.json",
 }
 
-// TestPresetOptions runs each program that is installed with each of its options, and then with random ones.
+// TestPresetOptions runs each installed program with each of its options, and
+// then with random ones.
 func TestPresetOptions(t *testing.T) {
 	t.Parallel()
 	p, err := presetNamed("read-only-linux")

@@ -11,7 +11,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// TestPresetsParse: the files of all presets are right, and there is no other preset.
+// TestPresetsParse checks that the files of all presets can be parsed, and that
+// there is no other preset.
 func TestPresetsParse(t *testing.T) {
 	for _, name := range PresetNames() {
 		if p, err := presetNamed(name); err != nil || len(p.programs) < 10 {
@@ -28,7 +29,8 @@ func TestPresetsParse(t *testing.T) {
 	}
 }
 
-// presetWords reads a simple command as its literal words; unquoted * and ? are holes.
+// presetWords returns the literal words of a simple command; unquoted * and ?
+// are holes.
 func presetWords(t *testing.T, line string) [][]string {
 	t.Helper()
 	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
@@ -49,7 +51,7 @@ func presetWords(t *testing.T, line string) [][]string {
 	return out
 }
 
-// presetVerdict says why a line is not in a preset; empty: it is.
+// presetVerdict returns why a line is not in a preset, or "" if it is.
 func presetVerdict(t *testing.T, p *preset, line string) string {
 	t.Helper()
 	for _, words := range presetWords(t, line) {
@@ -63,7 +65,7 @@ func presetVerdict(t *testing.T, p *preset, line string) string {
 	return ""
 }
 
-// checkPreset judges a table of lines: + is in the preset, - is not.
+// checkPreset judges a table of lines: + must be in the preset, - must not.
 func checkPreset(t *testing.T, name, table string) (allowed, not int) {
 	t.Helper()
 	p, err := presetNamed(name)
@@ -88,7 +90,8 @@ func checkPreset(t *testing.T, name, table string) (allowed, not int) {
 	return allowed, not
 }
 
-// presetLines are everyday lines of those who look after servers, and lines that write, run others or change something.
+// presetLines holds everyday lines for servers, and lines that write, run
+// others or change something.
 const presetLines = `
 + ls
 + ls -la /var/log
@@ -596,7 +599,7 @@ func TestPresetLinux(t *testing.T) {
 	}
 }
 
-// presetNetworkLines are the same for network devices.
+// presetNetworkLines holds such lines for network devices.
 const presetNetworkLines = `
 + show version
 + show ip interface brief
@@ -697,7 +700,8 @@ const presetNetworkLines = `
 
 func TestPresetNetwork(t *testing.T) { checkPreset(t, "read-only-network", presetNetworkLines) }
 
-// TestPresetSays: a denial names what is not allowed, and what is.
+// TestPresetSays checks that a denial names the part that is not allowed, and
+// the alternatives.
 func TestPresetSays(t *testing.T) {
 	p, err := presetNamed("read-only-linux")
 	if err != nil {
@@ -725,7 +729,7 @@ func TestPresetSays(t *testing.T) {
 	}
 }
 
-// TestPresetDocs: docs/policy.md has the lists as they are.
+// TestPresetDocs checks that docs/policy.md has the present lists.
 func TestPresetDocs(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "policy.md"))
 	if err != nil {
@@ -742,7 +746,8 @@ func TestPresetDocs(t *testing.T) {
 	}
 }
 
-// presetList is the names of a preset's programs, with their commands in brackets.
+// presetList returns the names of a preset's programs, with their commands in
+// brackets.
 func presetList(p *preset) string {
 	var out, line strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(p.programs)) {

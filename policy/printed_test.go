@@ -12,29 +12,31 @@ import (
 	"ptyctl/internal/shelltest"
 )
 
-// printed is a line as the policy prints it, read again by a reader that shares nothing with the policy: it knows
-// quoted words, patterns of file names, and the few operators of the closed grammar, and nothing else.
+// A printed line, parsed by a second parser that shares no code with the
+// policy. It knows only quoted words, file patterns, and the few operators of
+// the closed grammar.
 type printed struct {
 	commands []simple
-	writes   []string // the files that redirections write
+	writes   []string // files that redirections write
 }
 
 // A simple is a command of such a line.
 type simple struct {
 	words   []text
-	joint   string // what stands before it: "", ;, &&, ||, |
+	joint   string // the operator before it: "", ;, &&, ||, |
 	negated bool
 	assigns bool
 	sure    bool // its redirections cannot fail
 }
 
-// ownHome stands for the home folder of a World in words that begin with it.
+// ownHome replaces the home folder of a World in words that begin with it.
 const ownHome = "\x00~"
 
-// A text is a word; pattern is it with what the shell takes for a pattern not escaped, if there is one.
+// A text is a word. pattern is the word with only the shell's pattern
+// characters unescaped, if it has any.
 type text struct{ plain, pattern string }
 
-// readPrinted reads a printed line in the quoting of a class.
+// readPrinted parses a printed line in the quoting of a class.
 func readPrinted(line, class string) (p printed, err error) {
 	r := printedReader{rest: line, class: class}
 	c := simple{sure: true}
@@ -113,10 +115,10 @@ func (r *printedReader) take(signs ...string) string {
 	return ""
 }
 
-// bareBytes need no quotes in any shell, wherever in a word they stand.
+// bareBytes need no quotes in any shell, at any position in a word.
 const bareBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@%=]"
 
-// word reads a word. bare is its beginning as far as no quote comes.
+// word parses a word. bare is its start up to the first quote.
 func (r *printedReader) word() (w text, bare string, err error) {
 	var plain, pattern strings.Builder
 	globs, quoted := false, false
@@ -183,7 +185,7 @@ func (r *printedReader) word() (w text, bare string, err error) {
 	return w, bare, nil
 }
 
-// quoted reads what stands between single quotes.
+// quoted parses text in single quotes.
 func (r *printedReader) quoted() (string, error) {
 	var b strings.Builder
 	for s := r.rest[1:]; s != ""; s = s[1:] {
@@ -192,7 +194,7 @@ func (r *printedReader) quoted() (string, error) {
 		case shelltest.Fish:
 			escapes = `\'`
 		case shelltest.Csh:
-			escapes = "!\n" // history is expanded between quotes, and a line ends there
+			escapes = "!\n" // history is expanded in quotes, and a line end ends them
 		}
 		switch {
 		case s[0] == '\'':
@@ -208,13 +210,15 @@ func (r *printedReader) quoted() (string, error) {
 	return "", fmt.Errorf("the quote at %q is not closed", r.rest)
 }
 
-// A run is a program with its arguments. If loose, shells differ on these, and only the name counts.
+// A run is a program with its arguments. If loose is true, shells differ in the
+// arguments, and only the name counts.
 type run struct {
 	args  []string
 	loose bool
 }
 
-// run is what a command runs in the folder of a World. known is false if a shell may refuse it: no name matches a pattern.
+// run returns the run of a command in the folder of a World. known is false if
+// a shell may refuse the command, because no name matches a pattern.
 func (c simple) run(written []string) (r run, known bool) {
 	known = true
 	for _, w := range c.words {
@@ -222,7 +226,7 @@ func (c simple) run(written []string) (r run, known bool) {
 			r.args = append(r.args, w.plain)
 			continue
 		}
-		r.loose = r.loose || len(written) > 0 || strings.Contains(w.pattern, "/") // other names may be there by then
+		r.loose = r.loose || len(written) > 0 || strings.Contains(w.pattern, "/") // the line may have created other names
 		found := false
 		for _, name := range shelltest.Names {
 			if ok, _ := path.Match(w.pattern, name); ok {
@@ -233,7 +237,7 @@ func (c simple) run(written []string) (r run, known bool) {
 			r.args, known = append(r.args, w.plain), false
 		}
 	}
-	if len(r.args) > 1 && r.args[0] == "env" { // how csh sets a variable for one command
+	if len(r.args) > 1 && r.args[0] == "env" { // the way in which csh sets a variable for one command
 		for r.args = r.args[1:]; len(r.args) > 1 && assigns(r.args[0]); {
 			r.args = r.args[1:]
 		}
@@ -246,7 +250,7 @@ func (c simple) run(written []string) (r run, known bool) {
 	return r, known
 }
 
-// A status is what is known of how a command ends.
+// A status is the known part of a command's exit status.
 type status int
 
 const (
@@ -257,9 +261,9 @@ const (
 
 func (s status) not() status { return [...]status{unknown, failure, success}[s] }
 
-// expect says which commands run in each shell, and which may.
+// expect returns the commands that must run in each shell, and those that may.
 func (p printed) expect() (must, may []run) {
-	plain := true // else a shell may give up the whole line
+	plain := true // otherwise a shell may give up the whole line
 	for _, c := range p.commands {
 		_, known := c.run(p.writes)
 		plain = plain && known && c.sure
@@ -272,7 +276,7 @@ func (p printed) expect() (must, may []run) {
 		}
 		pipeline := rest[:n]
 		rest = rest[n:]
-		wanted := unknown // the status that it runs after
+		wanted := unknown // the status after which it runs
 		switch pipeline[0].joint {
 		case "&&":
 			wanted = success
@@ -294,7 +298,7 @@ func (p printed) expect() (must, may []run) {
 			switch end := ends(r.args[0]); {
 			case i == 0:
 				now = end
-			case now != success || end != success: // shells differ on which command of a pipeline counts
+			case now != success || end != success: // shells differ in the command that decides the status of a pipeline
 				now = unknown
 			}
 		}
@@ -309,7 +313,7 @@ func (p printed) expect() (must, may []run) {
 	return must, may
 }
 
-// ends is the status with which a command ends in every shell.
+// ends returns the status of a command that all shells agree on.
 func ends(name string) status {
 	switch name {
 	case "show", "list", "echo":

@@ -496,7 +496,8 @@ const runnersTable = `
 = update-alternatives --install /usr/bin/ls ls /x/forbidden 1
 `
 
-// TestRunnersHonest: an operator's usual list of what is denied leaves everyday lines alone.
+// TestRunnersHonest checks that a usual list of denied commands permits
+// everyday lines.
 func TestRunnersHonest(t *testing.T) {
 	p := gate(
 		t,
@@ -567,12 +568,13 @@ func TestRunnersHonest(t *testing.T) {
 `)
 }
 
-// runnerNeeds are files that lines of the table work on.
+// runnerNeeds are files that lines of the table use.
 var runnerNeeds = map[string]string{
 	"list": "a\nb\n", "big": strings.Repeat("some text in a line\n", 4000), "mk": "all:\n\tls\ncc:\n\t$(CC)\n", "main.go": "package main\n\nfunc main() {}\n",
 }
 
-// TestRunners: a line that runs the forbidden program through another one is denied, and one that does not is not.
+// TestRunners checks that a line which runs the forbidden program through
+// another one is denied, and that others are not.
 func TestRunners(t *testing.T) {
 	p := gate(t, policy.Rules{Deny: rules("deny", "forbidden *", "shutdown")})
 	seen := map[string]bool{}
@@ -611,7 +613,8 @@ func runnerRows() []runnerRow {
 	return out
 }
 
-// TestRunnersRun proves the table: the lines that it says run the forbidden program do, in an empty folder.
+// TestRunnersRun verifies the table: lines that should run the forbidden
+// program do so, in an empty folder.
 func TestRunnersRun(t *testing.T) {
 	t.Parallel()
 	ran := 0
@@ -638,7 +641,7 @@ func TestRunnersRun(t *testing.T) {
 	t.Logf("%d lines were proved", ran)
 }
 
-// notHere is what is said by a machine that cannot run a line.
+// notHere matches the messages of a machine that cannot run a line.
 var notHere = regexp.MustCompile(
 	`(?i)not found|no such file|not permitted|denied|authenticat|must be run|may not be used|superuser|unrecognized option|invalid option|rustup`,
 )

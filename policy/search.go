@@ -227,7 +227,7 @@ func byPattern(err error) error {
 const (
 	before  = " \t\n=:!,;|&({[\"'`$"
 	behind  = "\"'`)]}\\\n"
-	maxText = 512 // longest text, in bytes, of which every end is tried
+	maxText = 512 // longest text in bytes; each of its ends is tried
 )
 
 // text looks for denied commands in an argument that may be a line for a shell,

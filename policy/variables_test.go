@@ -9,7 +9,8 @@ import (
 	"ptyctl/term"
 )
 
-// toolbox makes a folder with the programs tool, and busybox with its link applet; and one with other programs of the same names.
+// toolbox creates a folder with the programs tool and busybox, with its link
+// applet, and a folder with other programs of the same names.
 func toolbox(t *testing.T) (good, bad string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -36,7 +37,8 @@ func toolbox(t *testing.T) (good, bad string) {
 	return filepath.Join(top, "good"), filepath.Join(top, "bad")
 }
 
-// TestProgramVariables checks that no variable chooses the program where programs are ruled: neither of a call nor in a line.
+// TestProgramVariables checks that no variable, in a call or a line, can choose
+// another program if there are rules for programs.
 func TestProgramVariables(t *testing.T) {
 	good, bad := toolbox(t)
 	t.Setenv("PATH", good)
@@ -50,7 +52,7 @@ func TestProgramVariables(t *testing.T) {
 		}{
 			{"PATH", bad + ":" + good, false},
 			{"PATH", "", false},
-			{"PATH", good, true}, // as it is
+			{"PATH", good, true}, // unchanged
 			{"LD_PRELOAD", bad + "/x.so", false},
 			{"LD_LIBRARY_PATH", bad, false},
 			{"DYLD_INSERT_LIBRARIES", bad, false},
@@ -73,7 +75,7 @@ func TestProgramVariables(t *testing.T) {
 			line := localExec(v.name+"='"+v.value+"' tool", good)
 			export := localExec("export "+v.name+"='"+v.value+"'; tool", good)
 			actions := []term.Action{open, run, exec, line}
-			if name == "deny_programs" || !v.ok { // where programs have to be allowed, export never is
+			if name == "deny_programs" || !v.ok { // if programs need permission, export never is allowed
 				actions = append(actions, export)
 			}
 			for _, a := range actions {
@@ -90,7 +92,8 @@ func TestProgramVariables(t *testing.T) {
 	}
 }
 
-// TestProgramOfALine checks the ways by which a line makes the name of an allowed program mean another.
+// TestProgramOfALine checks the ways in which a line can give the name of an
+// allowed program another meaning.
 func TestProgramOfALine(t *testing.T) {
 	good, bad := toolbox(t)
 	t.Setenv("PATH", good)
@@ -110,8 +113,9 @@ func TestProgramOfALine(t *testing.T) {
 	}
 }
 
-// TestRulingNamesTheProgram checks that the file which was judged is the one that a session gets to start: where links lead,
-// and by the name of the link for programs that are many.
+// TestRulingNamesTheProgram checks that a session gets the path of the judged
+// file: the target of links, or the link itself for programs that behave
+// according to their names.
 func TestRulingNamesTheProgram(t *testing.T) {
 	good, bad := toolbox(t)
 	t.Setenv("PATH", good)

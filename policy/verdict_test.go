@@ -10,7 +10,7 @@ import (
 	"ptyctl/term"
 )
 
-// rules makes the rules of one key.
+// rules returns the rules of one key.
 func rules(key string, texts ...string) []policy.Rule {
 	out := make([]policy.Rule, len(texts))
 	for i, t := range texts {
@@ -28,7 +28,7 @@ func gate(tb testing.TB, r policy.Rules) *policy.Policy {
 	return p
 }
 
-// posix is the class of a far side with such a shell.
+// posix is the class of a far side with a POSIX shell.
 func posix(context.Context) string { return "posix" }
 
 func sshExec(command string) term.Action {
@@ -45,7 +45,8 @@ func denied(tb testing.TB, err error) *term.Error {
 	return e
 }
 
-// verdicts is a list of commands, one a line; those that begin with + are allowed, the others with -.
+// verdicts judges a list of commands, one per line; those that begin with +
+// must be allowed, the others with - denied.
 func verdicts(t *testing.T, p *policy.Policy, list string) int {
 	t.Helper()
 	n := 0
@@ -69,7 +70,8 @@ func verdicts(t *testing.T, p *policy.Policy, list string) int {
 	return n
 }
 
-// TestDenied is what a list of denied commands finds, and what it leaves alone.
+// TestDenied lists commands that a list of denied commands must find, and
+// others that it must permit.
 func TestDenied(t *testing.T) {
 	p := gate(
 		t,
@@ -391,7 +393,8 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestAllowed is what a list of allowed commands lets through: each command in the line, as a whole.
+// TestAllowed lists commands that a list of allowed commands must permit: each
+// command in the line must match as a whole.
 func TestAllowed(t *testing.T) {
 	p := gate(t, policy.Rules{
 		Allow: rules(
@@ -475,7 +478,8 @@ func TestAllowed(t *testing.T) {
 `)
 }
 
-// TestNamed: what cannot be seen through is run if an entry that begins with the program's name allows it.
+// TestNamed checks that a command with unknown effects is allowed by an entry
+// that begins with the program's name.
 func TestNamed(t *testing.T) {
 	p := gate(t, policy.Rules{Allow: rules("allow", "*", "python3 *", "bash /opt/*"), Deny: rules("deny", "rm *")})
 	verdicts(t, p, `
@@ -491,7 +495,8 @@ func TestNamed(t *testing.T) {
 `)
 }
 
-// TestDenialTells: the rule with its place, the part of the line that it is about, and what is allowed.
+// TestDenialTells checks that a denial has the rule with its position, the part
+// of the line, and the alternatives.
 func TestDenialTells(t *testing.T) {
 	p := gate(t, policy.Rules{Deny: rules("deny", "rm *"), Allow: rules("allow", "ls *", "rm *")})
 	e := denied(t, p.Check(t.Context(), sshExec("ls && sudo -n rm -rf /srv")))
@@ -510,7 +515,8 @@ func TestDenialTells(t *testing.T) {
 	}
 }
 
-// TestBounds: what is too much to read is denied before it is read.
+// TestBounds checks that a line beyond the limits is denied before it is
+// parsed.
 func TestBounds(t *testing.T) {
 	p := gate(t, policy.Rules{Deny: rules("deny", "rm *", "*a*b*c*d*e*f*g*")})
 	for name, command := range map[string]string{
