@@ -15,19 +15,22 @@ import (
 // them in quotes, too) and modifiers that precede a command.
 var reserved = set(
 	`! { } [[ ]] (( )) if then else elif fi case esac for select while until do done in function time coproc
-	end and or not begin switch foreach breaksw default endif endsw repeat nocorrect noglob builtin - -- @ always namespace`,
+	end and or not begin switch foreach breaksw default endif endsw repeat nocorrect noglob builtin - -- @
+	always namespace`,
 )
 
 // stateful holds builtins that run text later or again, rename commands, or set
 // variables by name. After one of them, nothing is known about the rest of the
 // line.
 var stateful = set(
-	`. abbr alias argparse autoload bg bind bindkey block breakpoint caller commandline compctl compgen complete compopt
-	declare dirs disable disown emulate emit enable eval exec export fc fg fish_add_path fish_config float functions funced funcsave
-	getln getopts glob hash hist history hup integer jobs let limit local log login mapfile newgrp notify onintr popd print psub pushd
-	pushln r read readarray readonly rehash sched set setenv setopt setpath settc setty shopt source status stop string suspend trap
-	typeset nameref unalias unfunction unhash unlimit unset unsetenv unsetopt vared wait zcompile zformat zle zmodload zparseopts zpty
-	zregexparse zsocket zstyle ztcp`,
+	`
+	. abbr alias argparse autoload bg bind bindkey block breakpoint caller commandline compctl compgen complete
+	compopt declare dirs disable disown emulate emit enable eval exec export fc fg fish_add_path fish_config float
+	functions funced funcsave getln getopts glob hash hist history hup integer jobs let limit local log login
+	mapfile newgrp notify onintr popd print psub pushd pushln r read readarray readonly rehash sched set setenv
+	setopt setpath settc setty shopt source status stop string suspend trap typeset nameref unalias unfunction
+	unhash unlimit unset unsetenv unsetopt vared wait zcompile zformat zle zmodload zparseopts zpty zregexparse
+	zsocket zstyle ztcp`,
 )
 
 // counting holds builtins that take numbers, which some shells evaluate as

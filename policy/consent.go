@@ -56,7 +56,8 @@ func showable(a term.Action) bool {
 // terminal is opened with its folder and variables, and later run without them,
 // so those of c may be missing. The rule that asks does not matter.
 func covers(given, c term.Consent) bool {
-	return given.Protocol == c.Protocol && given.Host == c.Host && given.User == c.User && given.Text == c.Text && given.Typed == c.Typed &&
+	return given.Protocol == c.Protocol && given.Host == c.Host && given.User == c.User && given.Text == c.Text &&
+		given.Typed == c.Typed &&
 		(c.Dir == "" || c.Dir == given.Dir) &&
 		(c.Env == "" || c.Env == given.Env)
 }

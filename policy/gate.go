@@ -92,7 +92,10 @@ func New(r Rules) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", permissionsName, err)
 	}
-	for _, list := range [][]Rule{r.Allow, r.Deny, r.Ask, r.Programs, r.DenyPrograms, r.WorkDirs, r.Hosts, r.DenyHosts, r.ReadOnlyHosts, r.ExecOnlyHosts, r.Protocols} {
+	// An empty text would match nothing in a list that allows and everything in a
+	// list that denies. Neither can be intended.
+	for _, list := range [][]Rule{r.Allow, r.Deny, r.Ask, r.Programs, r.DenyPrograms, r.WorkDirs, r.Hosts, r.DenyHosts,
+		r.ReadOnlyHosts, r.ExecOnlyHosts, r.Protocols} {
 		for _, rule := range list {
 			if strings.TrimSpace(rule.Text) == "" {
 				return nil, fmt.Errorf("%s: it is empty; remove the entry", rule)
@@ -109,6 +112,7 @@ func New(r Rules) (*Policy, error) {
 	default:
 		return nil, fmt.Errorf("%s is %q; give auto, deny, lines or allow", ruleTyping, r.Typing)
 	}
+	// external_directory is about folders outside ptyctl's own.
 	own, err := os.Getwd()
 	if err != nil && permitted != nil {
 		return nil, fmt.Errorf("%s: ptyctl's own folder is not known: %w", permissionsName, err)
@@ -135,8 +139,9 @@ func New(r Rules) (*Policy, error) {
 // Gate returns the Gate for a session.Config. It is nil if there are no rules.
 func (p *Policy) Gate() term.Gate {
 	r := p.rules
-	if !p.commands.any() && p.commands.permissions == nil && len(r.Programs)+len(r.DenyPrograms)+len(r.WorkDirs)+len(r.Hosts)+
-		len(r.DenyHosts)+len(r.ReadOnlyHosts)+len(r.ExecOnlyHosts)+len(r.Protocols)+len(r.Credentials) == 0 &&
+	if !p.commands.any() && p.commands.permissions == nil &&
+		len(r.Programs)+len(r.DenyPrograms)+len(r.WorkDirs)+len(r.Hosts)+
+			len(r.DenyHosts)+len(r.ReadOnlyHosts)+len(r.ExecOnlyHosts)+len(r.Protocols)+len(r.Credentials) == 0 &&
 		r.Typing != TypingDeny {
 		return nil
 	}
@@ -155,6 +160,8 @@ func (p *Policy) Rule(ctx context.Context, a term.Action) (term.Ruling, error) {
 // planned returns the action with all names under which the rules know the
 // hosts of its plan.
 func (p *Policy) planned(ctx context.Context, a term.Action) term.Action {
+	// An unresolved plan has no addresses to compare yet. The Dialer asks again
+	// when it has.
 	if a.Plan != nil && !a.Plan.Unresolved {
 		a.Plan = p.identified(ctx, a.Plan)
 	}
@@ -170,6 +177,8 @@ func (p *Policy) rule(ctx context.Context, a term.Action) (term.Ruling, error) {
 	if err != nil {
 		return term.Ruling{}, err
 	}
+	// The path of the program is judged last, because it needs the file system,
+	// and the session starts exactly this file.
 	ruling.Program, err = p.started(a)
 	if d, ok := errors.AsType[*denial](err); ok {
 		return term.Ruling{}, d.refusal(a)
@@ -193,6 +202,8 @@ var allowed term.Ruling
 // check calls the rules that apply to the verb of the action.
 func (p *Policy) check(ctx context.Context, a term.Action) (term.Ruling, error) {
 	switch a.Verb {
+	// These actions change nothing on the far side, or belong to the caller's own
+	// session.
 	case term.VerbClose,
 		term.VerbLock,
 		term.VerbUnlock,
@@ -261,6 +272,7 @@ func (p *Policy) file(a term.Action, write bool) error {
 	if !p.commands.any() {
 		return nil
 	}
+	// A relative path, or one with "..", could mean another file than the rule's.
 	if !path.IsAbs(filepath.ToSlash(a.Path)) && !filepath.IsAbs(a.Path) ||
 		slices.Contains(strings.Split(filepath.ToSlash(a.Path), "/"), "..") {
 		return &denial{
@@ -292,6 +304,8 @@ func (p *Policy) run(ctx context.Context, a term.Action, screen bool) (term.Ruli
 	switch {
 	case !p.commands.any() && programs == nil:
 		return allowed, nil
+	// The caller's text must not run: the printed form of the judged tree runs in
+	// its place.
 	case p.commands.closed() || programs != nil && len(p.programs) > 0:
 		c := closedLine{k: &p.commands, screen: screen, program: programs, variable: variables}
 		if programs != nil {
@@ -304,6 +318,8 @@ func (p *Policy) run(ctx context.Context, a term.Action, screen bool) (term.Ruli
 
 // closedRun judges a command that needs permission.
 func (p *Policy) closedRun(ctx context.Context, a term.Action, c closedLine) (term.Ruling, error) {
+	// No shell reads the words, so there is nothing to print, except for scripts
+	// among the words.
 	if a.FarSide == nil && a.Argv != nil {
 		argv, err := c.direct(a.Argv)
 		if err != nil || slices.Equal(argv, a.Argv) {

@@ -9,19 +9,21 @@ import (
 // gitCommands holds the commands of git, including common additions. Any other
 // word is an alias, or a program with a name that begins with git-.
 var gitCommands = set(`
-	add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap
-	check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit commit-graph commit-tree config
-	count-objects credential credential-cache credential-store daemon describe diagnose diff diff-files diff-index diff-tree
-	difftool fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck
-	fsck-objects gc get-tar-commit-id grep gui hash-object help hook http-backend http-fetch http-push imap-send index-pack init
-	init-db instaweb interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base merge-file
-	merge-index merge-octopus merge-one-file merge-ours merge-recursive merge-resolve merge-subtree merge-tree mergetool mktag
-	mktree multi-pack-index mv name-rev notes p4 pack-objects pack-redundant pack-refs patch-id pickaxe prune prune-packed pull push
-	quiltimport range-diff read-tree rebase receive-pack reflog remote repack replace replay request-pull rerere reset restore rev-list
-	rev-parse revert rm send-email send-pack shortlog show show-branch show-index show-ref sparse-checkout stage stash status
-	stripspace submodule subtree svn switch symbolic-ref tag unpack-file unpack-objects update-index update-ref
-	update-server-info upload-archive upload-pack var verify-commit verify-pack verify-tag version whatchanged worktree write-tree
-	absorb annex citool cliff crypt delta filter-repo flow gitk lfs machete review town backfill refs last-modified repo`)
+	add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore
+	check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit
+	commit-graph commit-tree config count-objects credential credential-cache credential-store daemon describe
+	diagnose diff diff-files diff-index diff-tree difftool fast-export fast-import fetch fetch-pack filter-branch
+	fmt-merge-msg for-each-ref for-each-repo format-patch fsck fsck-objects gc get-tar-commit-id grep gui
+	hash-object help hook http-backend http-fetch http-push imap-send index-pack init init-db instaweb
+	interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base merge-file
+	merge-index merge-octopus merge-one-file merge-ours merge-recursive merge-resolve merge-subtree merge-tree
+	mergetool mktag mktree multi-pack-index mv name-rev notes p4 pack-objects pack-redundant pack-refs patch-id
+	pickaxe prune prune-packed pull push quiltimport range-diff read-tree rebase receive-pack reflog remote repack
+	replace replay request-pull rerere reset restore rev-list rev-parse revert rm send-email send-pack shortlog
+	show show-branch show-index show-ref sparse-checkout stage stash status stripspace submodule subtree svn
+	switch symbolic-ref tag unpack-file unpack-objects update-index update-ref update-server-info upload-archive
+	upload-pack var verify-commit verify-pack verify-tag version whatchanged worktree write-tree absorb annex
+	citool cliff crypt delta filter-repo flow gitk lfs machete review town backfill refs last-modified repo`)
 
 // gitRuns holds the options and words that make a command of git run another
 // program.

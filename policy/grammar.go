@@ -41,7 +41,8 @@ func readClosed(text string) (list, error) {
 // have.
 func outside(construct, instead string) error {
 	return &denial{
-		why:     construct + " is not accepted where commands have to be allowed: shells read it in different ways, or it hides what runs",
+		why: construct + " is not accepted where commands have to be allowed: shells read it in different ways, " +
+			"or it hides what runs",
 		instead: instead,
 	}
 }
@@ -57,6 +58,7 @@ func (l list) statement(s *syntax.Stmt, joined string) (list, error) {
 	case s.Coprocess:
 		return nil, outside("a coprocess", "run the command by itself")
 	}
+	// && and || join pipelines. A redirection of both sides would need a group.
 	if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.AndStmt || b.Op == syntax.OrStmt) {
 		if s.Negated || len(s.Redirs) > 0 {
 			return nil, outside("a group of commands", "write ! or the redirection at each command")
@@ -104,6 +106,7 @@ func (p *pipeline) add(s *syntax.Stmt) error {
 	if err := p.add(b.X); err != nil {
 		return err
 	}
+	// a |& b is a 2>&1 | b.
 	if b.Op == syntax.PipeAll {
 		last := p.commands[len(p.commands)-1]
 		last.redirs = append(last.redirs, redirect{fd: 2, op: ">&", copied: 1})
@@ -158,7 +161,8 @@ func compound(c syntax.Command) error {
 	case *syntax.Block:
 		return outside("{ ... } with a redirection or in a pipeline", "write the redirection at each command")
 	case *syntax.Subshell:
-		return outside("a subshell ( ... )", "write the commands without the brackets, and give a folder as the working directory of the call")
+		return outside("a subshell ( ... )", "write the commands without the brackets, and give a folder as the working "+
+			"directory of the call")
 	case *syntax.IfClause:
 		return outside("if", "use && and ||, or "+apart)
 	case *syntax.WhileClause:

@@ -66,7 +66,8 @@ func (p *Policy) condition(h *term.PlannedHop, source string) term.CredentialCon
 		case c.Source != source:
 		case best.Never && !c.covers(h):
 			best.Rule = c.Rule().String()
-		case c.covers(h) && (best.Never || slices.Index(proofs, term.HostKeyProof(c.HostKey)) < slices.Index(proofs, best.HostKey)):
+		case c.covers(h) && (best.Never ||
+			slices.Index(proofs, term.HostKeyProof(c.HostKey)) < slices.Index(proofs, best.HostKey)):
 			best = term.CredentialCondition{HostKey: term.HostKeyProof(c.HostKey), Rule: c.Rule().String()}
 		}
 	}

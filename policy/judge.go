@@ -81,6 +81,7 @@ func (k *commands) line(
 			if err := k.command(c); err != nil {
 				return err
 			}
+			// Only a command with a known name can be looked up as a file.
 			if program == nil || c.hidden || !c.words[0].literal() {
 				return nil
 			}
@@ -115,6 +116,8 @@ func (k *commands) command(c command) error {
 		return nil
 	}
 	callable := callable(c.words)
+	// Deny and ask match if any expansion of the words could match. Deny comes
+	// first, because no consent can lift it.
 	for _, p := range k.deny {
 		if p.denies(callable) {
 			return &denial{rule: p.Rule, part: shown(c.words), why: maybe(c.words), allowed: k.allowed()}
@@ -125,6 +128,7 @@ func (k *commands) command(c command) error {
 			return &denial{rule: p.Rule, part: shown(c.words), why: ask.why(), allowed: k.allowed(), asks: true}
 		}
 	}
+	// PTY_PERMISSIONS cannot allow what Deny denies.
 	rule, named, v := k.permissions.command(c.words)
 	if why := v.why(); why != "" {
 		return &denial{rule: rule, part: shown(c.words), why: why, asks: v == ask}
@@ -134,6 +138,9 @@ func (k *commands) command(c command) error {
 		match, why = k.presets(c)
 		named = named || match
 	}
+	// An entry allows only if it matches for every expansion, and if its first
+	// word matches the program's name alone: otherwise "git *" could allow a
+	// program with a space in its name.
 	if len(k.allow) > 0 {
 		text := exact(c.words)
 		for _, p := range k.allow {
@@ -145,6 +152,8 @@ func (k *commands) command(c command) error {
 		}
 	}
 	switch {
+	// The effects of the command cannot be judged. An entry with the literal name
+	// shows that the operator accepts this.
 	case c.opaque != "" && !named && (!c.hidden || !k.lists()):
 		return &denial{
 			rule: k.first(), part: shown(c.words), why: c.opaque, allowed: k.allowed(),
@@ -221,6 +230,7 @@ func (p pattern) denies(command []calling) bool {
 // names returns the names under which the same program can be called.
 func names(w word) []word {
 	out := []word{w}
+	// Some file systems ignore case, so RM is also rm.
 	for _, n := range []string{program(w.text), strings.ToLower(w.text), w.text[strings.LastIndexByte(w.text, '/')+1:]} {
 		if !slices.ContainsFunc(out, func(o word) bool { return o.text == n }) {
 			out = append(out, word{text: n, multi: w.multi})
@@ -236,9 +246,11 @@ func among(parts []wildcard, args, all []word) bool {
 		p := parts[0]
 		text, literal := p.literal()
 		switch {
+		// A * stands for any number of words.
 		case text == "*":
 			parts = parts[1:]
 			continue
+		// rm -rf also means rm -r -f and rm -fr.
 		case literal && isCluster(text) && hasFlags(text, all):
 			parts = parts[1:]
 			continue
@@ -314,14 +326,20 @@ var harmlessVars = set("LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR CLICOLOR CO
 // their values, even those from its environment. An expression can run a
 // command.
 var integerVars = set(
-	`BASHPID BAUD COLUMNS DIRSTACKSIZE EGID EPOCHREALTIME EPOCHSECONDS ERRNO EUID FUNCNEST GID HISTCMD HISTFILESIZE HISTSIZE
-	KEYTIMEOUT LINENO LINES LISTMAX LOGCHECK MAILCHECK OPTIND PGRP PPID RANDOM REPORTMEMORY REPORTTIME SAVEHIST SECONDS SHLVL SRANDOM TIMEOUT
-	TMOUT TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE UID USER_ID ZSH_SUBSHELL`,
+	`
+	BASHPID BAUD COLUMNS DIRSTACKSIZE EGID EPOCHREALTIME EPOCHSECONDS ERRNO EUID FUNCNEST GID HISTCMD HISTFILESIZE
+	HISTSIZE KEYTIMEOUT LINENO LINES LISTMAX LOGCHECK MAILCHECK OPTIND PGRP PPID RANDOM REPORTMEMORY REPORTTIME
+	SAVEHIST SECONDS SHLVL SRANDOM TIMEOUT TMOUT TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT TTYIDLE UID USER_ID
+	ZSH_SUBSHELL`,
 )
 
 // loadedVars make a shell or a program run their values.
 var loadedVars = set(
-	"PATH BASH_ENV ENV ZDOTDIR PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 SHELLOPTS BASHOPTS BASH_LOADABLES_PATH FPATH CDPATH SHELL EDITOR VISUAL PAGER MANPAGER BROWSER LESSOPEN LESSCLOSE PERL5OPT PERL5LIB PERL5DB PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS NODE_PATH RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS TAR_OPTIONS MAKEFLAGS MAKE SUDO_ASKPASS SUDO_EDITOR SSH_ASKPASS RSYNC_RSH CVS_RSH GCONV_PATH HOSTALIASES NLSPATH TERMINFO TERMCAP FCEDIT HISTFILE TMPDIR GOFLAGS GOPROXY LUA_INIT path fpath PHPRC INPUTRC",
+	"PATH BASH_ENV ENV ZDOTDIR PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 SHELLOPTS BASHOPTS BASH_LOADABLES_PATH FPATH CDPATH " +
+		"SHELL EDITOR VISUAL PAGER MANPAGER BROWSER LESSOPEN LESSCLOSE PERL5OPT PERL5LIB PERL5DB PYTHONPATH PYTHONSTARTUP " +
+		"PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS NODE_PATH RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS TAR_OPTIONS " +
+		"MAKEFLAGS MAKE SUDO_ASKPASS SUDO_EDITOR SSH_ASKPASS RSYNC_RSH CVS_RSH GCONV_PATH HOSTALIASES NLSPATH TERMINFO " +
+		"TERMCAP FCEDIT HISTFILE TMPDIR GOFLAGS GOPROXY LUA_INIT path fpath PHPRC INPUTRC",
 )
 
 // assignment judges NAME=value, before a command or for the rest of the line.

@@ -182,5 +182,6 @@ func (p *Policy) programRule() Rule {
 // builtins are words that shells run themselves and that start no other
 // program.
 var builtins = set(
-	": alias bg break cd continue declare dirs disown exit export false fg getopts jobs local popd pushd read readonly return set shift shopt times trap true type typeset ulimit umask unalias unset wait",
+	": alias bg break cd continue declare dirs disown exit export false fg getopts jobs local popd pushd read readonly " +
+		"return set shift shopt times trap true type typeset ulimit umask unalias unset wait",
 )

@@ -97,7 +97,8 @@ func (p *permissions) judgesCommands() bool {
 // bounds reports whether commands that no narrower rule allows are denied.
 func (p *permissions) bounds() bool {
 	return p != nil && (p.all == deny || p.all == ask || slices.ContainsFunc(p.rules, func(r permission) bool {
-		return r.verdict != allow && !slices.ContainsFunc(strings.Fields(r.Text), func(word string) bool { return word != "*" })
+		return r.verdict != allow && !slices.ContainsFunc(strings.Fields(r.Text),
+			func(word string) bool { return word != "*" })
 	}))
 }
 

@@ -71,7 +71,10 @@ var shells = set(
 // interpreters take a program in their arguments or input, in a language that
 // this package does not parse.
 var interpreters = set(
-	"python python2 python3 pypy pypy3 perl ruby jruby node nodejs deno bun php lua luajit tclsh wish guile R Rscript osascript pwsh powershell pwsh.exe powershell.exe cmd cmd.exe irb ipython julia ghci scala groovy gnuplot octave sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs dc m4 expect elixir iex erl jshell jsh groovysh kotlin racket sbcl clisp ecl csi maxima gp sage crystal swift nim xonsh nu elvish",
+	"python python2 python3 pypy pypy3 perl ruby jruby node nodejs deno bun php lua luajit tclsh wish guile R Rscript " +
+		"osascript pwsh powershell pwsh.exe powershell.exe cmd cmd.exe irb ipython julia ghci scala groovy gnuplot octave " +
+		"sqlite3 psql mysql mariadb ed red ex vi vim vim.basic vim.tiny nvim emacs dc m4 expect elixir iex erl jshell " +
+		"jsh groovysh kotlin racket sbcl clisp ecl csi maxima gp sage crystal swift nim xonsh nu elvish",
 )
 
 // clients are those interpreters that may have other arguments before the

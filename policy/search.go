@@ -272,7 +272,8 @@ func sedRuns(args []word) bool {
 			return true
 		case strings.HasPrefix(a.text, "--expression="), strings.HasPrefix(a.text, "-e") && len(a.text) > 2:
 			given = true
-		case i > 0 && strings.HasPrefix(args[i-1].text, "-") && strings.HasSuffix(args[i-1].text, "e") && !strings.HasPrefix(args[i-1].text, "--"),
+		case i > 0 && strings.HasPrefix(args[i-1].text, "-") && strings.HasSuffix(args[i-1].text, "e") &&
+			!strings.HasPrefix(args[i-1].text, "--"),
 			i > 0 && args[i-1].text == "--expression":
 			given = true
 		case strings.HasPrefix(a.text, "-"), given:

@@ -81,6 +81,8 @@ func parse(text string) (*syntax.File, error) {
 	case len(openers.FindAllStringIndex(text, maxOpeners+1)) > maxOpeners:
 		return nil, unreadable(fmt.Sprintf("it has more than %d brackets, substitutions and compound commands", maxOpeners))
 	}
+	// LangBash parses the most constructs. node refuses those that other shells
+	// read differently. Comments are kept so that node sees them.
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).
 		Parse(strings.NewReader(text), "")
 	if err != nil {
@@ -98,6 +100,7 @@ func parse(text string) (*syntax.File, error) {
 // node judges the effects of n itself. Its children are visited later.
 func (r *reader) node(n syntax.Node) error {
 	switch n := n.(type) {
+	// For example, an interactive zsh runs a # comment as a command.
 	case *syntax.Comment:
 		return ambiguous("a comment is none in every shell", "leave the comment out")
 	case *syntax.Stmt:
@@ -114,13 +117,18 @@ func (r *reader) node(n syntax.Node) error {
 			return ambiguous("a brace that its word does not close is not the same in every shell", "quote it")
 		}
 	case *syntax.SglQuoted:
+		// dash and csh have no $'...'.
 		if n.Dollar {
 			return ambiguous("$'...' is not the same in every shell", "use '...' or printf")
 		}
+		// fish removes a backslash before another one or a quote, even in single
+		// quotes.
 		if trailing := len(n.Value) - len(strings.TrimRight(n.Value, `\`)); trailing%2 == 1 {
-			return ambiguous("a backslash before the closing quote is not the same in every shell", "put it outside of the quotes")
+			return ambiguous("a backslash before the closing quote is not the same in every shell",
+				"put it outside of the quotes")
 		}
 	case *syntax.ParamExp:
+		// ${NAME=value} assigns a variable.
 		if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
 			if err := r.sets([]word{plainWord(n.Param.Value)}); err != nil {
 				return err
@@ -131,17 +139,22 @@ func (r *reader) node(n syntax.Node) error {
 		return r.sets([]word{plainWord(n.Name.Value)})
 	case *syntax.ArithmExp:
 		return number(n.X)
+	// A variable may hold a[$(command)], which bash and ksh then run.
 	case *syntax.ArithmCmd, *syntax.LetClause:
-		return ambiguous("arithmetic commands are not the same in every shell, and can run commands", "use [ and $((...)) with numbers")
+		return ambiguous("arithmetic commands are not the same in every shell, and can run commands",
+			"use [ and $((...)) with numbers")
 	case *syntax.CStyleLoop:
 		return ambiguous("this loop is not the same in every shell", "use while, or for x in ...")
+	// Only comparisons without expansion are alike in all shells that have [[ ]].
 	case *syntax.TestClause:
 		if _, ok := n.X.(*syntax.UnaryTest); !ok {
-			if b, ok := n.X.(*syntax.BinaryTest); !ok || b.Op != syntax.TsMatch && b.Op != syntax.TsMatchShort && b.Op != syntax.TsNoMatch {
+			b, ok := n.X.(*syntax.BinaryTest)
+			if !ok || b.Op != syntax.TsMatch && b.Op != syntax.TsMatchShort && b.Op != syntax.TsNoMatch {
 				return ambiguous("[[ ]] is not the same in every shell", "use [ ]")
 			}
 		}
-		if u, ok := n.X.(*syntax.UnaryTest); ok && (u.Op == syntax.TsVarSet || u.Op == syntax.TsRefVar || u.Op == syntax.TsNot || u.Op == syntax.TsParen) {
+		u, ok := n.X.(*syntax.UnaryTest)
+		if ok && (u.Op == syntax.TsVarSet || u.Op == syntax.TsRefVar || u.Op == syntax.TsNot || u.Op == syntax.TsParen) {
 			return ambiguous("[[ ]] is not the same in every shell", "use [ ]")
 		}
 	case *syntax.ExtGlob:
@@ -160,6 +173,7 @@ func (r *reader) statement(s *syntax.Stmt) error {
 	}
 	in := input{}
 	for _, d := range s.Redirs {
+		// The last redirection of the standard input wins, as in a shell.
 		switch d.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			in = input{known: true, text: readDocument(d)}
@@ -167,6 +181,7 @@ func (r *reader) statement(s *syntax.Stmt) error {
 			in = input{known: true, text: readWord(d.Word)}
 		}
 	}
+	// The words are those after expansion, with holes for unknown text.
 	words := make([]word, len(call.Args))
 	for i, a := range call.Args {
 		words[i] = readWord(a)
@@ -211,6 +226,7 @@ func readDocument(d *syntax.Redirect) word {
 func (r *reader) command(words []word, in input) error {
 	name := words[0]
 	switch {
+	// An unknown name could be any program, so no rule can decide.
 	case !name.literal():
 		return unreadable("the command " + shown(words[:1]) + " is not known before it runs")
 	case isAssignment(name.text), strings.HasPrefix(name.text, ">"), strings.HasPrefix(name.text, "<"):
@@ -226,6 +242,7 @@ func (r *reader) command(words []word, in input) error {
 		// error there.
 		return r.judge(command{words: words})
 	}
+	// Some shells evaluate arguments of builtins even in quotes.
 	if r.closed && !r.direct {
 		if err := evaluated(words); err != nil {
 			return err
@@ -242,6 +259,7 @@ func (r *reader) command(words []word, in input) error {
 	if inner == nil {
 		return nil
 	}
+	// Each level parses text again, so the depth bounds the cost.
 	if r.depth++; r.depth > maxDepth {
 		return unreadable(fmt.Sprintf("more than %d commands run each other", maxDepth))
 	}

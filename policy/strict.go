@@ -73,7 +73,8 @@ func strictly(name string, args []word) (rest []word, replace string, err error)
 			return nil, "", strictOption(name, text, run)
 		case text == "--":
 			return strictRest(name, args[i+1:], replace)
-		case strings.HasPrefix(text, "--") && (!with && slices.Contains(run.long, option) || with && slices.Contains(run.long, option+"=")):
+		case strings.HasPrefix(text, "--") &&
+			(!with && slices.Contains(run.long, option) || with && slices.Contains(run.long, option+"=")):
 		case text == "-I" && name == "xargs" && i+1 < len(args):
 			if i++; !strictPlaceholder.MatchString(args[i].text) {
 				return nil, "", outside("xargs -I "+shown(args[i:i+1]), "use {} or a few capital letters")
@@ -84,7 +85,8 @@ func strictly(name string, args []word) (rest []word, replace string, err error)
 				return nil, "", strictOption(name, text, run)
 			}
 		case len(text) > 1 && text[0] == '-' && run.flags != "" && strings.Trim(text[1:], run.flags) == "":
-		case len(text) > 2 && text[0] == '-' && strings.Contains(run.valued, text[1:2]) && text[1] != 'I' && plainValue.MatchString(text[2:]):
+		case len(text) > 2 && text[0] == '-' && strings.Contains(run.valued, text[1:2]) && text[1] != 'I' &&
+			plainValue.MatchString(text[2:]):
 		default:
 			return nil, "", strictOption(name, text, run)
 		}
@@ -127,7 +129,8 @@ func strictOption(name, text string, run runner) error {
 // input is.
 func strictShell(name string, args []word) error {
 	i := 0
-	for i < len(args) && (strictShellOptions.MatchString(args[i].text) || slices.Contains(harmlessLong, args[i].text) && name != "fish") {
+	for i < len(args) && (strictShellOptions.MatchString(args[i].text) ||
+		slices.Contains(harmlessLong, args[i].text) && name != "fish") {
 		i++
 	}
 	script := i > 0 && strings.Contains(args[i-1].text, "c") && !strings.HasPrefix(args[i-1].text, "--")

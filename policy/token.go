@@ -73,7 +73,8 @@ func expansion(p syntax.WordPart) error {
 		}
 		return outside("a variable ($"+name+")", instead)
 	case *syntax.CmdSubst:
-		return outside("a command substitution", "run the inner command first, and write out what it printed; or put the text in single quotes if it is none")
+		return outside("a command substitution", "run the inner command first, and write out what it printed; or put the "+
+			"text in single quotes if it is none")
 	case *syntax.ArithmExp:
 		return outside("$((...))", "write the number out")
 	case *syntax.ProcSubst:

@@ -20,12 +20,15 @@ func family(name string) string { return strings.TrimRight(name, "0123456789.-")
 // none, and records in c which effects cannot be judged.
 func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 	name, args := program(c.words[0].text), c.words[1:]
+	// zsh and fish differ from POSIX shells here.
 	if strings.Contains(c.words[0].text, "=") {
 		return nil, ambiguous(
 			"a word with = before a command is a variable in some shells, and a program in others",
 			"leave it out",
 		)
 	}
+	// In the closed grammar a runner must have a form that all its versions read
+	// alike, or its command could begin at another word.
 	if r.closed {
 		if err := r.strict(name, args); err != nil {
 			return nil, err
@@ -37,6 +40,7 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 	switch {
 	case shells[name]:
 		return r.unwrapShell(c, name, args, in)
+	// busybox rm is rm.
 	case name == "busybox" || name == "toybox":
 		if len(args) > 0 {
 			return func() error { return r.command(args, in) }, nil
@@ -47,6 +51,7 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 		return r.unwrapSu(c, args)
 	case name == "alias":
 		return r.values(args)
+	// The first argument of trap is a script, unless it is an option.
 	case name == "trap":
 		if len(args) > 0 && args[0].text == "--" {
 			args = args[1:]
@@ -58,6 +63,7 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 		c.opaque = "what the file holds is not known here"
 	case name == "fc", name == "hist", name == "hash" && slices.ContainsFunc(args, sets), hasBuiltinOption(name, args):
 		c.opaque = "it can make another command run under a name, or an earlier one again"
+	// These builtins evaluate a name such as a[$(command)].
 	case evaluators[name],
 		name == "printf" && slices.ContainsFunc(args, isOption('v')),
 		(name == "test" || name == "[") && slices.ContainsFunc(args, isOption('v')):
@@ -69,6 +75,8 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 		if err := r.sets(args); err != nil {
 			return nil, err
 		}
+	// awk runs commands through system(), pipes, extensions and @ calls. exact
+	// shows an unknown part of the program as a hole.
 	case scripted[name]:
 		if t := strings.ReplaceAll(exact(args), string(hole), "|"); strings.Contains(t, "|") ||
 			strings.Contains(t, "system") ||
@@ -83,6 +91,8 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 		if sedRuns(args) {
 			c.opaque = "its program can run commands"
 		}
+	// An interpreter without arguments reads its program from its input. On a new
+	// terminal that is typed input, which is judged later.
 	case interpreters[name] || interpreters[family(name)]:
 		if len(args) == 0 || strings.HasPrefix(args[0].text, "-") && !harmless(args) || !args[0].literal() {
 			if !r.screen || len(args) > 0 {
@@ -98,6 +108,7 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 		c.opaque = "with such an option it runs another program"
 	case name == "set" || name == "setenv":
 		return nil, r.sets(args)
+	// The commands run later and outside the session, so no rule could see them.
 	case name == "at", name == "batch", name == "crontab" && (len(args) != 1 || args[0].text != "-l"):
 		c.opaque = "it runs later what it reads now"
 	case readers[name]:
@@ -337,7 +348,8 @@ func shellOptions(name string, args []word) (script bool, rest []word, err error
 
 // harmlessLong holds the long options of shells that do not name a file.
 var harmlessLong = strings.Fields(
-	"--login --norc --noprofile --posix --restricted --verbose --noediting --private --no-config --no-rcs --version --help",
+	"--login --norc --noprofile --posix --restricted --verbose --noediting --private --no-config --no-rcs --version " +
+		"--help",
 )
 
 // scriptIn judges a script that is one word of a command.
