@@ -165,22 +165,11 @@ func (t *Terminal) Close() error {
 	return nil
 }
 
-// A Program is a program without a terminal. Exec runs it once.
-type Program struct {
-	command command
-	done    chan struct{}
+// running ends a program that has started; nil before.
+type running = context.CancelFunc
 
-	mu    sync.Mutex // guards the following
-	used  bool
-	stop  context.CancelFunc
-	about term.Process
-	exit  term.Exit
-}
-
-// newProgram returns a Program that has not started yet.
-func newProgram(c command) *Program {
-	return &Program{command: c, about: c.about(0), done: make(chan struct{})}
-}
+// programSignals is whether Program implements term.Signaler.
+const programSignals = term.No
 
 // Exec implements term.Execer for one call, which starts the program. It uses only
 // Stdin and Grace of r.
@@ -189,7 +178,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	refused := g.used
 	ctx, stop := context.WithCancel(ctx)
 	if !refused {
-		g.used, g.stop = true, stop
+		g.used, g.running = true, stop
 	}
 	g.mu.Unlock()
 	defer stop()
@@ -232,56 +221,10 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 	return exit, nil
 }
 
-// Read waits for the end of the program, because there is no terminal to read from.
-func (g *Program) Read([]byte) (int, error) {
-	<-g.done
-	return 0, io.EOF
-}
-
-// Write always fails.
-func (g *Program) Write([]byte) (int, error) {
-	return 0, &term.Error{
-		Op:     "write",
-		Kind:   term.Unsupported,
-		Reason: term.ReasonNoTerminal,
-		Msg:    "this program has no terminal to type into",
-		Advice: "pass its input as ExecRequest.Stdin",
-	}
-}
-
-// Resize always fails.
-func (g *Program) Resize(int, int) error {
-	return &term.Error{Op: "resize", Kind: term.Unsupported, Msg: "this program has no terminal"}
-}
-
-// Wait implements term.Waiter.
-func (g *Program) Wait() (term.Exit, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.exit, nil
-}
-
-// Describe implements term.Describer.
-func (g *Program) Describe() term.Description {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	about := g.about
-	return term.Description{
-		Process: &about,
-		Capabilities: term.Capabilities{
-			SplitStdoutStderr: term.Yes,
-			ExitCode:          term.Yes,
-			Resize:            term.No,
-			Signal:            term.No,
-			ParallelExec:      term.No,
-		},
-	}
-}
-
 // Close kills the program.
 func (g *Program) Close() error {
 	g.mu.Lock()
-	first, stop := !g.used, g.stop
+	first, stop := !g.used, g.running
 	g.used = true
 	g.mu.Unlock()
 	if first {

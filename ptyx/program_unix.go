@@ -12,23 +12,11 @@ import (
 	"ptyctl/term"
 )
 
-// A Program is a program without a terminal. Exec runs it once; afterwards there is
-// no output left to read.
-type Program struct {
-	command command
-	done    chan struct{} // closed when the program has ended, or cannot start any more
+// running is a program that has started; nil before.
+type running = *process
 
-	mu      sync.Mutex // guards the following
-	used    bool       // Exec or Close was called
-	process *process   // nil before the start
-	about   term.Process
-	exit    term.Exit
-}
-
-// newProgram returns a Program that has not started yet.
-func newProgram(c command) *Program {
-	return &Program{command: c, about: c.about(0), done: make(chan struct{})}
-}
+// programSignals is whether Program implements term.Signaler.
+const programSignals = term.Yes
 
 // Exec implements term.Execer for one call, which starts the program. It uses only
 // Stdin and Grace of r.
@@ -73,7 +61,7 @@ func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io
 		return term.Exit{}, err
 	}
 	g.mu.Lock()
-	g.process, g.about = p, c.about(p.pid)
+	g.running, g.about = p, c.about(p.pid)
 	g.mu.Unlock()
 
 	var input, output sync.WaitGroup
@@ -165,28 +153,6 @@ func closeFiles(files []*os.File) {
 	}
 }
 
-// Read waits for the end of the program, because there is no terminal to read from.
-func (g *Program) Read([]byte) (int, error) {
-	<-g.done
-	return 0, io.EOF
-}
-
-// Write always fails: the input is passed at the start.
-func (g *Program) Write([]byte) (int, error) {
-	return 0, &term.Error{
-		Op:     "write",
-		Kind:   term.Unsupported,
-		Reason: term.ReasonNoTerminal,
-		Msg:    "this program has no terminal to type into",
-		Advice: "pass its input as ExecRequest.Stdin",
-	}
-}
-
-// Resize always fails: there is no window.
-func (g *Program) Resize(int, int) error {
-	return &term.Error{Op: "resize", Kind: term.Unsupported, Msg: "this program has no terminal"}
-}
-
 // Signal implements term.Signaler: it sends the signal to the program and its
 // process group.
 func (g *Program) Signal(_ context.Context, name string) error {
@@ -195,7 +161,7 @@ func (g *Program) Signal(_ context.Context, name string) error {
 		return unknownSignal(name)
 	}
 	g.mu.Lock()
-	p := g.process
+	p := g.running
 	g.mu.Unlock()
 	if p != nil {
 		p.signal(sig, 0)
@@ -203,35 +169,11 @@ func (g *Program) Signal(_ context.Context, name string) error {
 	return nil
 }
 
-// Wait implements term.Waiter.
-func (g *Program) Wait() (term.Exit, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.exit, nil
-}
-
-// Describe implements term.Describer.
-func (g *Program) Describe() term.Description {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	about := g.about
-	return term.Description{
-		Process: &about,
-		Capabilities: term.Capabilities{
-			SplitStdoutStderr: term.Yes,
-			ExitCode:          term.Yes,
-			Resize:            term.No,
-			Signal:            term.Yes,
-			ParallelExec:      term.No,
-		},
-	}
-}
-
 // Close ends the program, with TERM and then KILL. A program that has not started
 // never will.
 func (g *Program) Close() error {
 	g.mu.Lock()
-	first, p := !g.used, g.process
+	first, p := !g.used, g.running
 	g.used = true
 	g.mu.Unlock()
 	if first {
@@ -244,10 +186,4 @@ func (g *Program) Close() error {
 	return nil
 }
 
-var (
-	_ term.Transport = (*Program)(nil)
-	_ term.Execer    = (*Program)(nil)
-	_ term.Signaler  = (*Program)(nil)
-	_ term.Waiter    = (*Program)(nil)
-	_ term.Describer = (*Program)(nil)
-)
+var _ term.Signaler = (*Program)(nil)
