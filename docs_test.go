@@ -398,6 +398,7 @@ func TestReadmeSize(t *testing.T) {
 
 var (
 	codePath = regexp.MustCompile("`([a-z_][a-z0-9_-]*(?:/[A-Za-z0-9_.-]+)+|[a-z_]+_test\\.go)`")
+	drawn    = regexp.MustCompile(`\b([a-z]+)/([a-z]+|\{[a-z,]+\})`)
 	walkRow  = regexp.MustCompile("(?m)^\\|[^|]*\\| `([^`]+\\.go)` \\| `(?:(\\w+)\\.)?(\\w+)` \\|$")
 )
 
@@ -424,6 +425,13 @@ func TestDocsPaths(t *testing.T) {
 	}
 	if paths < 60 {
 		t.Errorf("the documents name %d paths, want at least 60: this test looks in the wrong places", paths)
+	}
+	for _, m := range drawn.FindAllStringSubmatch(blocks(t, "ARCHITECTURE.md", "text")[0], -1) {
+		for name := range strings.SplitSeq(strings.Trim(m[2], "{}"), ",") {
+			if _, err := os.Stat(filepath.Join(m[1], name)); err != nil {
+				t.Errorf("ARCHITECTURE.md draws the package %s/%s, which does not exist: draw it where it is now", m[1], name)
+			}
+		}
 	}
 	rows := walkRow.FindAllStringSubmatch(readText(t, "ARCHITECTURE.md"), -1)
 	if len(rows) < 20 {
