@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 
+	"ptyctl/session/access"
 	"ptyctl/term"
 )
 
@@ -37,8 +38,38 @@ func (a *Asking) Answer(ctx context.Context, text []byte) error {
 	if string(text) == etx { // typed as text it is no key
 		text = nil
 	}
-	return a.s.answerTo(ctx, a.q, text)
+	return a.give(ctx, text)
 }
 
 // Decline declines, as ctrl_c does: the login fails.
-func (a *Asking) Decline(ctx context.Context) error { return a.s.answerTo(ctx, a.q, []byte(etx)) }
+func (a *Asking) Decline(ctx context.Context) error { return a.give(ctx, []byte(etx)) }
+
+// give gives data to the question, if that still waits. ETX (ctrl_c) alone declines.
+func (a *Asking) give(ctx context.Context, data []byte) (err error) {
+	s, p := a.s, a.q
+	d := s.auth.Begin(ctx, term.VerbAnswer, term.Event{Size: len(data), Sensitive: true, Detail: string(p.question.Kind)})
+	defer func() { d.End(err) }()
+	if term.ActorFrom(ctx).Operator { // who has the lock may be waiting for just him
+		err = d.PermitUnlocked(ctx, term.Action{})
+	} else {
+		_, err = d.Permit(ctx, term.Action{})
+	}
+	if err != nil {
+		return err
+	}
+	if !s.life.withdraw(p) {
+		return &term.Error{
+			Op:      "write",
+			Session: s.id,
+			Kind:    term.Busy,
+			Msg:     "another call answered this question first; read the session's state before answering again",
+		}
+	}
+	if string(data) == etx {
+		close(p.cancel)
+	} else {
+		p.answer <- string(trimLineEnd(data))
+	}
+	s.input.record(TxEvent{Verb: term.VerbAnswer, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Sensitive: true})
+	return nil
+}

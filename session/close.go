@@ -138,23 +138,17 @@ func (s *Session) finish(st State, end End) {
 	s.o.Logger.Info("session ended", "session", s.id, "state", string(st), "reason", end.Reason)
 }
 
-// fail ends the session as Failed because of err.
-func (s *Session) fail(err error) {
-	s.finish(Failed, End{Reason: err.Error(), Err: err})
-}
+// failed is the end of a session that err has ended.
+func failed(err error) (State, End) { return Failed, End{Reason: err.Error(), Err: err} }
 
 // faulted ends the session because a goroutine of its own has panicked. Nothing of the panic reaches a caller: its text
 // may hold anything.
 func (s *Session) faulted(where string, fault any) {
 	s.o.Logger.Error("panic in a session's goroutine",
 		"session", s.id, "where", where, "panic", fmt.Sprint(fault), "stack", stack())
-	s.fail(
-		&term.Error{
-			Op:      where,
-			Session: s.id,
-			Kind:    term.Internal,
-			Msg:     "a fault in ptyctl ended this session; open a new one, and report the log",
-		},
-	)
+	s.finish(failed(&term.Error{
+		Op: where, Session: s.id, Kind: term.Internal,
+		Msg: "a fault in ptyctl ended this session; open a new one, and report the log",
+	}))
 	s.link.Load().hangUp(s.group)
 }

@@ -42,7 +42,7 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 		}
 		if s.life.ctx.Err() == nil {
 			res, err := m.join(ctx, waiting, s, r)
-			if err == nil && !res.State.Ended() || err != nil && !s.wasAbandoned() {
+			if err == nil && !res.State.Ended() || err != nil && !wasAbandoned(s) {
 				return res, err
 			}
 		}
@@ -89,7 +89,7 @@ func (m *Manager) makeConsole(ctx, waiting context.Context, r OpenRequest, c *co
 	}
 	c.session = s
 	close(c.made)
-	res, err := s.opened(ctx, waiting, true)
+	res, err := opened(ctx, waiting, s, true)
 	res.Lease = lease
 	return res, err
 }
@@ -121,14 +121,14 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 	if err != nil {
 		return OpenResult{}, err
 	}
-	res, err := s.opened(ctx, waiting, false)
+	res, err := opened(ctx, waiting, s, false)
 	res.Existing = err == nil
 	return res, err
 }
 
 // wasAbandoned reports whether the session was closed, while it was opening, by the call that opened it.
-func (s *Session) wasAbandoned() bool {
-	return s.life.ctx.Err() != nil && errors.As(context.Cause(s.life.ctx), new(errClosedByCaller)) && !s.wasOpen()
+func wasAbandoned(s *Session) bool {
+	return s.life.ctx.Err() != nil && errors.As(context.Cause(s.life.ctx), new(errClosedByCaller)) && s.link.Load() == nil
 }
 
 // waitConsole waits for done, at most as long as the call may.
@@ -167,8 +167,8 @@ func (m *Manager) takeDevice(s *Session) error {
 }
 
 // releaseDevice undoes takeDevice.
-func (s *Session) releaseDevice() {
-	if s.owner.release != nil {
-		s.owner.release()
+func (o *owner) releaseDevice() {
+	if o.release != nil {
+		o.release()
 	}
 }

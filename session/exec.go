@@ -158,7 +158,7 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 	d.Event.Detail, d.Types = string(lane), lane == LaneTerminal
 	dir := r.Dir
 	if dir == "" && lane == LaneChannel { // where the shell in a terminal is by now nobody knows
-		dir = s.o.dir
+		dir = s.o.managed.dir
 	}
 	a := term.Action{
 		Command: r.Command,
@@ -277,9 +277,9 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 	defer s.execs.letGo(x)
 	switch stream {
 	case "stdout":
-		return read(ctx, x.stdout.buf, &x.stdout.newest, s.o.limits.reads, r), nil
+		return read(ctx, x.stdout.buf, &x.stdout.newest, s.o.managed.limits.reads, r), nil
 	case "stderr":
-		return read(ctx, x.stderr.buf, &x.stderr.newest, s.o.limits.reads, r), nil
+		return read(ctx, x.stderr.buf, &x.stderr.newest, s.o.managed.limits.reads, r), nil
 	}
 	return Chunk{}, &term.Error{
 		Op:      "read",

@@ -16,7 +16,7 @@ func TestForgottenWhileLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := buffer.NewPool(1 << 20)
 		near, _ := bufpipe.New(0)
-		s := New(&rigged{ReadWriteCloser: near}, Options{limits: limits{memory: pool}})
+		s := New(&rigged{ReadWriteCloser: near}, Options{managed: managed{limits: limits{memory: pool}}})
 		defer s.Close(t.Context(), CloseOptions{})
 		before := pool.Held()
 		x, err := s.execs.newRun(ExecRequest{Timeout: time.Minute}, LaneChannel, term.Actor{})
@@ -50,7 +50,7 @@ func TestTypedCommandsGiveBackTheirMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := buffer.NewPool(1 << 20)
 		near, far := bufpipe.New(0)
-		s := New(&rigged{ReadWriteCloser: near}, Options{limits: limits{memory: pool}})
+		s := New(&rigged{ReadWriteCloser: near}, Options{managed: managed{limits: limits{memory: pool}}})
 		defer s.Close(t.Context(), CloseOptions{})
 		show := func(text string) {
 			if _, err := far.Write([]byte(text)); err != nil {

@@ -20,8 +20,8 @@ type timeouts struct {
 
 func newTimeouts(s *Session, o Options) *timeouts {
 	l := &timeouts{s: s, idle: max(o.IdleTimeout, 0), age: max(o.MaxAge, 0)}
-	if o.life > 0 && (l.age == 0 || o.life < l.age) {
-		l.age, l.mine = o.life, true
+	if o.managed.life > 0 && (l.age == 0 || o.managed.life < l.age) {
+		l.age, l.mine = o.managed.life, true
 	}
 	if l.idle == 0 && l.age == 0 {
 		return nil

@@ -31,7 +31,7 @@ func (s *Session) TooManyReads() error {
 		Advice:  "read without waiting, or again later from the same cursor",
 		Details: &term.Details{Bound: term.LimitWaitingReads},
 	}
-	if t := s.o.limits.reads; t != nil {
+	if t := s.o.managed.limits.reads; t != nil {
 		e.Details.Value = t.limit
 	}
 	return e

@@ -38,7 +38,7 @@ func (s *Session) Lines(ctx context.Context, skip, n int) Lines {
 		data = dropRuneRest(data)
 	}
 	s.auth.Observe(term.Event{Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: size})
-	c := s.cleaner(start)
+	c := cleaner(s, start)
 	return Lines{
 		All:     func(yield func(int, []byte) bool) { eachLine(c, max(skip, 0)+1, data, yield) },
 		Total:   st.Lines,

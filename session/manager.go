@@ -200,7 +200,7 @@ func (m *Manager) add(s *Session) error {
 
 // ended is told by each session that it is over; it is forgotten after the time of retention.
 func (m *Manager) ended(s *Session) {
-	s.releaseDevice() // before its place is free: the next owner comes as soon as it is
+	s.owner.releaseDevice() // before its place is free: the next owner comes as soon as it is
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.consoles, s.o.Device)
@@ -208,7 +208,7 @@ func (m *Manager) ended(s *Session) {
 	if m.closing && m.live == 0 {
 		close(m.drained)
 	}
-	if by := (errClosedByCaller{}); !s.o.stays || errors.As(context.Cause(s.life.ctx), &by) || s.link.Load() == nil {
+	if by := (errClosedByCaller{}); !s.o.managed.stays || errors.As(context.Cause(s.life.ctx), &by) || s.link.Load() == nil {
 		m.expireLocked(s)
 		return
 	}

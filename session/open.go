@@ -58,7 +58,7 @@ func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 	if err != nil {
 		return OpenResult{}, err
 	}
-	res, err := s.opened(ctx, waiting, true)
+	res, err := opened(ctx, waiting, s, true)
 	res.Lease = lease
 	return res, err
 }
@@ -80,8 +80,18 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	if d.Ruling.Program != "" {
 		r.Target.Local.Program = d.Ruling.Program
 	}
-	s.group.spawn("open", func() { s.connect(m.c.Dialers[r.Target.Protocol], r.Target) })
+	s.group.spawn("open", func() { connect(s, m.c.Dialers[r.Target.Protocol], r.Target) })
 	return s, lease, nil
+}
+
+// connect runs dial and, if it succeeds, opens the session. It is the session's first goroutine.
+func connect(s *Session, dial term.Dialer, t term.Target) {
+	tr, err := dial(s.life.ctx, t, s, s.auth.Approve(s.o.Opener, t))
+	if err != nil {
+		s.finish(failed(err))
+		return
+	}
+	s.attach(tr)
 }
 
 // admit makes s one of the manager's. What is refused never was a session, and has no end to be told of.
@@ -89,7 +99,7 @@ func (m *Manager) admit(ctx context.Context, s *Session, d *access.Call, r OpenR
 	if err := m.mayOpen(ctx, s, d, r); err != nil {
 		s.timeouts.stop()
 		s.life.cancel(err)
-		s.releaseDevice()
+		s.owner.releaseDevice()
 		return nil, err
 	}
 	if r.LockTTL <= 0 {
@@ -97,7 +107,7 @@ func (m *Manager) admit(ctx context.Context, s *Session, d *access.Call, r OpenR
 	}
 	l, err := s.Lock(ctx, r.LockTTL)
 	if err != nil {
-		s.fail(err)
+		s.finish(failed(err))
 	}
 	return &l, err
 }
@@ -178,23 +188,24 @@ func (m *Manager) options(r OpenRequest) Options {
 		name = r.Device
 	}
 	return Options{
-		ID: cmp.Or(
-			r.ID,
-			NewID(name),
-		), Protocol: r.Target.Protocol, Host: host, User: r.Target.User, Device: r.Device, PTY: r.Target.PTY,
-		BufferBytes: cmp.Or(
-			r.BufferBytes,
-			m.c.BufferBytes,
-		), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines), ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
-		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge, life: r.Life,
-		Expect: r.Expect, Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal, Observers: m.c.Observers, Logger: m.c.Logger,
-		limits: m.limits, dir: r.Target.Local.Dir, RecordTxEvents: m.c.RecordTxEvents, FarFiles: m.c.FarFiles, stays: len(local.Argv) > 0 && !r.Target.PTY.Disabled, program: len(local.Argv) > 0 && r.Target.PTY.Disabled,
+		ID: cmp.Or(r.ID, NewID(name)), Protocol: r.Target.Protocol, Host: host, User: r.Target.User,
+		Device: r.Device, PTY: r.Target.PTY, Expect: r.Expect,
+		BufferBytes: cmp.Or(r.BufferBytes, m.c.BufferBytes), BufferLines: cmp.Or(r.BufferLines, m.c.BufferLines),
+		ExecBytes: m.c.ExecBytes, Retention: m.c.Retention,
+		WriteTimeout: m.c.WriteTimeout, PromptTimeout: m.c.PromptTimeout, IdleTimeout: r.IdleTimeout, MaxAge: m.c.MaxAge,
+		Locks: &m.locks, AllowTakeOver: m.c.AllowTakeOver, Gate: m.c.Gate, Journal: m.c.Journal,
+		Observers: m.c.Observers, Logger: m.c.Logger, RecordTxEvents: m.c.RecordTxEvents, FarFiles: m.c.FarFiles,
+		managed: managed{
+			limits: m.limits, dir: local.Dir, life: r.Life,
+			stays:   len(local.Argv) > 0 && !r.Target.PTY.Disabled,
+			program: len(local.Argv) > 0 && r.Target.PTY.Disabled,
+		},
 	}
 }
 
 // opened waits, as long as waiting lasts, until the session is open, asks something, or has failed. If the caller of ctx
 // gives up, and the session is ours, made for this call, it is closed.
-func (s *Session) opened(ctx, waiting context.Context, ours bool) (OpenResult, error) {
+func opened(ctx, waiting context.Context, s *Session, ours bool) (OpenResult, error) {
 	st, q := s.life.await(waiting, func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil })
 	if ctx.Err() != nil && st != Open && !ours {
 		return OpenResult{}, &term.Error{
@@ -215,8 +226,8 @@ func (s *Session) opened(ctx, waiting context.Context, ours bool) (OpenResult, e
 			Err:     ctx.Err(),
 		}
 	}
-	if st.Ended() && !s.wasOpen() {
-		return OpenResult{}, s.openError()
+	if st.Ended() && s.link.Load() == nil {
+		return OpenResult{}, s.life.openError()
 	}
 	return OpenResult{Session: s, State: st, Prompt: q}, nil
 }
@@ -225,32 +236,27 @@ func (s *Session) opened(ctx, waiting context.Context, ours bool) (OpenResult, e
 func (r OpenResult) Again(ctx context.Context, wait time.Duration) (OpenResult, error) {
 	waiting, stop := context.WithTimeout(ctx, wait)
 	defer stop()
-	next, err := r.Session.opened(ctx, waiting, !r.Existing)
+	next, err := opened(ctx, waiting, r.Session, !r.Existing)
 	next.Lease, next.Existing = r.Lease, r.Existing
 	return next, err
 }
 
-// wasOpen reports whether there ever was a terminal.
-func (s *Session) wasOpen() bool {
-	return s.link.Load() != nil
-}
-
 // openError is why an opening session ended.
-func (s *Session) openError() error {
-	end := s.life.ending()
+func (l *life) openError() error {
+	end := l.ending()
 	if e, ok := errors.AsType[*term.Error](end.Err); ok {
 		named := *e
-		named.Op, named.Session = "open", s.id
+		named.Op, named.Session = "open", l.session
 		return &named
 	}
 	if end.Err == nil { // only Close ends an opening session without an error
 		return &term.Error{
 			Op:      "open",
-			Session: s.id,
+			Session: l.session,
 			Kind:    term.Canceled,
 			Msg:     "the session ended while it was opening: " + end.Reason,
 			Details: &term.Details{EndReason: end.Reason},
 		}
 	}
-	return &term.Error{Op: "open", Session: s.id, Kind: term.Internal, Err: end.Err}
+	return &term.Error{Op: "open", Session: l.session, Kind: term.Internal, Err: end.Err}
 }

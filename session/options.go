@@ -33,6 +33,11 @@ type Options struct {
 	RecordTxEvents bool            // remember that something was typed, never what; see TxEvents
 	FarFiles       FarFiles        // nil: files of the far side are not offered
 
+	managed managed
+}
+
+// managed are the options that only a Manager sets.
+type managed struct {
 	limits  limits        // the manager's
 	dir     string        // where a local session was started, as the caller named it
 	program bool          // a command beside the terminal is a program that is started with its words as they are, by no shell

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"ptyctl/session/access"
 	"ptyctl/term"
 )
 
@@ -71,36 +70,7 @@ func (s *Session) answer(ctx context.Context, data []byte) (answered bool, err e
 	if p == nil {
 		return false, nil
 	}
-	return true, s.answerTo(ctx, p, data)
-}
-
-// answerTo gives data to p, if that still waits.
-func (s *Session) answerTo(ctx context.Context, p *question, data []byte) (err error) {
-	d := s.auth.Begin(ctx, term.VerbAnswer, term.Event{Size: len(data), Sensitive: true, Detail: string(p.question.Kind)})
-	defer func() { d.End(err) }()
-	if term.ActorFrom(ctx).Operator { // who has the lock may be waiting for just him
-		err = d.PermitUnlocked(ctx, term.Action{})
-	} else {
-		_, err = d.Permit(ctx, term.Action{})
-	}
-	if err != nil {
-		return err
-	}
-	if !s.life.withdraw(p) {
-		return &term.Error{
-			Op:      "write",
-			Session: s.id,
-			Kind:    term.Busy,
-			Msg:     "another call answered this question first; read the session's state before answering again",
-		}
-	}
-	if string(data) == etx {
-		close(p.cancel)
-	} else {
-		p.answer <- string(trimLineEnd(data))
-	}
-	s.input.record(TxEvent{Verb: term.VerbAnswer, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Sensitive: true})
-	return nil
+	return true, (&Asking{s: s, q: p}).give(ctx, data)
 }
 
 // trimLineEnd removes one trailing CR LF, CR or LF.

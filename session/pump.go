@@ -52,7 +52,7 @@ func (s *Session) pump(t term.Transport) {
 		giveLarge(large)
 	}
 	s.redact.End()
-	s.finish(s.verdict(t, err))
+	s.finish(verdict(s.id, t, err))
 	s.link.Load().hangUp(s.group)
 }
 
@@ -71,7 +71,7 @@ func (s *Session) accept(p []byte) {
 }
 
 // verdict says how a stream that ended with err has ended.
-func (s *Session) verdict(t term.Transport, err error) (State, End) {
+func verdict(session string, t term.Transport, err error) (State, End) {
 	var exit term.Exit
 	var lost error
 	if w, ok := t.(term.Waiter); ok {
@@ -93,7 +93,7 @@ func (s *Session) verdict(t term.Transport, err error) (State, End) {
 	default:
 		return Failed, End{
 			Reason: "the terminal's stream broke: " + err.Error(),
-			Err:    &term.Error{Op: "read", Session: s.id, Kind: term.IOError, Err: err},
+			Err:    &term.Error{Op: "read", Session: session, Kind: term.IOError, Err: err},
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	s.count.readers.Add(1)
 	defer s.count.readers.Add(-1)
 	began := time.Now()
-	c := read(ctx, s.buf, &s.count.lastRx, s.o.limits.reads, r)
+	c := read(ctx, s.buf, &s.count.lastRx, s.o.managed.limits.reads, r)
 	if c.Dropped > 0 {
 		s.count.dropped.Add(c.Dropped)
 	}

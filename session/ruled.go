@@ -13,7 +13,7 @@ import (
 // counts only where nothing is known, and only if it claims a class without quoting. Nil: no shell reads the command.
 func (k *shells) reads(lane Lane, r ExecRequest) func(context.Context) string {
 	s := k.s
-	if lane == LaneChannel && s.o.program {
+	if lane == LaneChannel && s.o.managed.program {
 		return nil
 	}
 	var once sync.Once // what is judged for one shell is not to be typed to another that came meanwhile

@@ -66,8 +66,8 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 		done: make(chan struct{}),
 		stdout: newStream(
 			s.o.ExecBytes,
-			s.o.limits.memory,
-		), stderr: newStream(s.o.ExecBytes, s.o.limits.memory), expect: s.Expect().with(r.Expect),
+			s.o.managed.limits.memory,
+		), stderr: newStream(s.o.ExecBytes, s.o.managed.limits.memory), expect: s.Expect().with(r.Expect),
 		users: 1, settle: settle, stopOnCancel: r.StopOnCancel,
 	}
 	if lane == LaneChannel { // what the terminal shows is counted by the pump
@@ -75,7 +75,7 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 	}
 	if !x.stdout.buf.Reserve() || !x.stderr.buf.Reserve() {
 		x.free()
-		return nil, s.o.limits.noMemory("exec", s.id)
+		return nil, s.o.managed.limits.noMemory("exec", s.id)
 	}
 	ctx, cancel := context.WithCancelCause(s.life.ctx)
 	x.ctx, x.release = context.WithDeadline(ctx, x.deadline)

@@ -78,7 +78,7 @@ func newSession(o Options, by owner) *Session {
 	s := &Session{
 		id: o.ID, o: o, created: time.Now(), owner: by,
 		life:    newLife(o.ID),
-		buf:     buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.limits.memory}),
+		buf:     buffer.New(buffer.Options{MaxBytes: o.BufferBytes, MaxLines: o.BufferLines, Pool: o.managed.limits.memory}),
 		screen:  &screen{pty: o.PTY},
 		prompts: prompt.NewHistory(),
 		input:   &inputLog{keep: o.RecordTxEvents},
@@ -103,16 +103,6 @@ func newSession(o Options, by owner) *Session {
 
 // ID returns the session's name.
 func (s *Session) ID() string { return s.id }
-
-// connect runs dial and, if it succeeds, opens the session. It is the session's first goroutine.
-func (s *Session) connect(dial term.Dialer, t term.Target) {
-	tr, err := dial(s.life.ctx, t, s, s.auth.Approve(s.o.Opener, t))
-	if err != nil {
-		s.fail(err)
-		return
-	}
-	s.attach(tr)
-}
 
 // attach gives the session its transport and starts the pump.
 func (s *Session) attach(t term.Transport) {

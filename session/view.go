@@ -15,14 +15,14 @@ type Sanitized = vt.Sanitized
 // Clean returns a chunk of the terminal's output as text for reading: without escape sequences, with what was
 // drawn over in its last state, and safe to show; see package vt. Cursors go on counting raw bytes.
 func (s *Session) Clean(k Chunk) (text []byte, removed Sanitized) {
-	c := s.cleaner(k.Start)
+	c := cleaner(s, k.Start)
 	text = c.Append(make([]byte, 0, len(k.Data)), k.Data)
 	text = c.Flush(text)
 	return text, c.Sanitized()
 }
 
 // cleaner makes one that has read what is held before start.
-func (s *Session) cleaner(start int64) *vt.Cleaner {
+func cleaner(s *Session, start int64) *vt.Cleaner {
 	var before []byte
 	if back := min(start, cleanBack); back > 0 {
 		held := s.buf.At(start-back, int(back))
