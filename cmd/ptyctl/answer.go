@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -66,7 +67,7 @@ func runAnswer(c *cli.Context) error {
 	case c.Bool("list"):
 		return listQuestions(c.App.Writer, questions)
 	}
-	person := attach.NewPerson(c.App.ErrWriter)
+	person := attach.NewPerson(os.Stdin, c.App.ErrWriter)
 	for _, q := range questions {
 		at := &attach.Attachment{Client: q.Process.Client, ID: q.SessionID}
 		if err := at.Login(c.Context, person); err != nil {

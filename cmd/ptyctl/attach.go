@@ -56,5 +56,5 @@ func runAttach(c *cli.Context, s client.Session) error {
 			errors.New("--take is for a person who types, and stdin is no terminal; a program uses ptyctl call"),
 		}
 	}
-	return attach.Take(ctx, s, attach.NewPerson(c.App.ErrWriter), o)
+	return attach.Take(ctx, s, attach.NewPerson(os.Stdin, c.App.ErrWriter), o)
 }

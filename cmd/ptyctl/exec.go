@@ -77,7 +77,7 @@ func runExec(c *cli.Context) (err error) {
 	if err != nil {
 		return notReached(err)
 	}
-	at, err := direct.Open(c.Context, on, host, attach.NewPerson(c.App.ErrWriter), os.Stderr)
+	at, err := direct.Open(c.Context, on, host, attach.NewPerson(os.Stdin, c.App.ErrWriter), os.Stderr)
 	if err != nil {
 		return notReached(err)
 	}

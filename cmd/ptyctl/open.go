@@ -49,7 +49,7 @@ func runOpen(c *cli.Context) (err error) {
 	}
 	host.PTY = &direct.PTY{Term: os.Getenv("TERM")}
 	host.PTY.Cols, host.PTY.Rows = tty.Size(os.Stdout)
-	at, err := direct.Open(c.Context, on, host, attach.NewPerson(c.App.ErrWriter), os.Stderr)
+	at, err := direct.Open(c.Context, on, host, attach.NewPerson(os.Stdin, c.App.ErrWriter), os.Stderr)
 	if err != nil {
 		return notReached(err)
 	}

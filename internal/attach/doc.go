@@ -1,8 +1,9 @@
 // Package attach has a person watch a session that an agent works in, and take its terminal for a while.
 //
 //	o := attach.Options{Out: os.Stdout}
-//	err := attach.Watch(ctx, s, o)                             // ctrl-] leaves
-//	err := attach.Take(ctx, s, attach.NewPerson(os.Stderr), o) // ctrl-] gives it back
+//	err := attach.Watch(ctx, s, o)        // ctrl-] leaves
+//	person := attach.NewPerson(os.Stdin, os.Stderr)
+//	err := attach.Take(ctx, s, person, o) // ctrl-] gives it back
 //
 // An Attachment is the person at one session. A viewer shows the session in the person's terminal: a frame of its present
 // screen first, then new output. A typist sends the person's keys.

@@ -28,9 +28,9 @@ type Person struct {
 	editor *term.Terminal // of in, if in is a terminal
 }
 
-// NewPerson returns the person at stdin, who reads the questions at out.
-func NewPerson(out io.Writer) *Person {
-	return &Person{in: os.Stdin, lines: bufio.NewReader(os.Stdin), out: out}
+// NewPerson returns a person who reads the questions at out and answers at in: hidden at a terminal, else line by line.
+func NewPerson(in *os.File, out io.Writer) *Person {
+	return &Person{in: in, lines: bufio.NewReader(in), out: out}
 }
 
 // Login has a person answer the questions of the session's login, until the session is open.
