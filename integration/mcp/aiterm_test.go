@@ -219,7 +219,7 @@ func TestAITermLifecycle(t *testing.T) {
 	if r := c.try(t, "pty_send", `{"id":%s,"data":""}`, id); r.Code != "ESESSIONCLOSED" {
 		t.Errorf("%s", r.text)
 	}
-	limited := c.do(t, "pty_open", `{"argv":["sleep","1000"],"timeout_ms":300}`).ID
+	limited := c.do(t, "pty_open", `{"argv":["sleep","1000"],"timeout_ms":3000}`).ID
 	seq = 0
 	c.follow(t, limited, &seq, "")
 	if lab.Runs(t, c.PID, "sleep 1000") {

@@ -69,8 +69,8 @@ func TestNothingLeaks(t *testing.T) {
 		"the number of file descriptors from before",
 		func() bool { return len(lab.OpenFiles(t, c.PID)) <= len(files) },
 	)
-	// The runtime never gives threads back; a leak would grow with the cycles.
-	if now := lab.StatusField(t, c.PID, "Threads"); now > threads+10 {
+	// The runtime never gives threads back, and starts some when the machine is busy; a leak would grow with the cycles.
+	if now := lab.StatusField(t, c.PID, "Threads"); now > threads+cycles/2 {
 		t.Errorf("%d threads, and %d before", now, threads)
 	}
 	t.Logf(

@@ -28,7 +28,7 @@ const (
 
 // A Client is an MCP client, another implementation of the protocol than the server's, with a ptyctl of its own.
 type Client struct {
-	*program
+	*Program
 	Tools
 	Session *mcp.ClientSession
 }
@@ -59,13 +59,13 @@ func (h *Home) Connect(tb testing.TB, args ...string) *Client {
 }
 
 // ShakeHands makes the official SDK for Go the client of p, over stdio.
-func (p *program) ShakeHands(tb testing.TB, o *mcp.ClientOptions) *Client {
+func (p *Program) ShakeHands(tb testing.TB, o *mcp.ClientOptions) *Client {
 	tb.Helper()
 	return p.ConnectOver(tb, &mcp.IOTransport{Reader: io.NopCloser(p.stdout), Writer: p.Stdin}, o)
 }
 
 // ConnectOver makes a client of the official SDK for Go.
-func (p *program) ConnectOver(tb testing.TB, over mcp.Transport, o *mcp.ClientOptions) *Client {
+func (p *Program) ConnectOver(tb testing.TB, over mcp.Transport, o *mcp.ClientOptions) *Client {
 	tb.Helper()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "integration", Version: "1"}, o).
 		Connect(tb.Context(), over, nil)
@@ -73,7 +73,7 @@ func (p *program) ConnectOver(tb testing.TB, over mcp.Transport, o *mcp.ClientOp
 		tb.Fatalf("the handshake failed: %v; its log:\n%s", err, p.Log)
 	}
 	tb.Cleanup(func() { session.Close() })
-	return &Client{program: p, Tools: goTools(tb, session), Session: session}
+	return &Client{Program: p, Tools: goTools(tb, session), Session: session}
 }
 
 // goTools are the tools as the official SDK for Go calls them.

@@ -11,7 +11,7 @@ import (
 
 // A Conversation is a client that sends what it likes: lines of text.
 type Conversation struct {
-	*program
+	*Program
 	TB      testing.TB
 	Hello   []byte      // the answer to initialize
 	answers chan Answer // closed at the end of the output
@@ -35,7 +35,7 @@ type Answer struct {
 // Converse starts ptyctl and shakes hands with it.
 func (h *Home) Converse(tb testing.TB, args ...string) *Conversation {
 	tb.Helper()
-	c := &Conversation{program: h.Start(tb, args...), TB: tb, answers: make(chan Answer, 1024)}
+	c := &Conversation{Program: h.Start(tb, args...), TB: tb, answers: make(chan Answer, 1024)}
 	go func() { // ends with the output
 		defer close(c.answers)
 		lines := bufio.NewReader(c.stdout)

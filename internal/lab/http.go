@@ -27,7 +27,7 @@ func (h *Home) TokensFile(tb testing.TB) string {
 
 // StartHTTP starts ptyctl with an HTTP transport on a free port, and returns where it is. Unless it has ended by then, it is
 // told to when the test is over.
-func (h *Home) StartHTTP(tb testing.TB, args ...string) (p *program, url string) {
+func (h *Home) StartHTTP(tb testing.TB, args ...string) (p *Program, url string) {
 	tb.Helper()
 	p = h.Start(tb, append([]string{"--transport", "http", "--listen", "127.0.0.1:0"}, args...)...)
 	tb.Cleanup(p.Terminate)
@@ -35,7 +35,7 @@ func (h *Home) StartHTTP(tb testing.TB, args ...string) (p *program, url string)
 }
 
 // Terminate tells the process to end, as a service manager does.
-func (p *program) Terminate() {
+func (p *Program) Terminate() {
 	p.TB.Helper()
 	if !p.running() {
 		return
@@ -49,7 +49,7 @@ func (p *program) Terminate() {
 var servingAt = regexp.MustCompile(`ptyctl: serving MCP at (https?://\S+)\n`)
 
 // URL is where the program says that it serves.
-func (p *program) URL() string {
+func (p *Program) URL() string {
 	p.TB.Helper()
 	if !p.Log.WaitFor("/mcp\n", p.Ended) {
 		p.TB.Fatalf("it does not say where it serves:\n%s", p.Log)
@@ -76,7 +76,7 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Dial shakes hands over HTTP with a program that runs.
-func (p *program) Dial(tb testing.TB, url, token string) *Client {
+func (p *Program) Dial(tb testing.TB, url, token string) *Client {
 	tb.Helper()
 	return p.ConnectOver(
 		tb,

@@ -17,8 +17,8 @@ import (
 	"ptyctl/internal/leaktest"
 )
 
-// A program is a running ptyctl mcp.
-type program struct {
+// A Program is a running ptyctl mcp.
+type Program struct {
 	TB     testing.TB
 	Cmd    *exec.Cmd
 	PID    int
@@ -37,9 +37,9 @@ type program struct {
 }
 
 // Start starts ptyctl in h. When the test is over its input ends, and what package doc promises is checked.
-func (h *Home) Start(tb testing.TB, args ...string) *program {
+func (h *Home) Start(tb testing.TB, args ...string) *Program {
 	tb.Helper()
-	p := &program{TB: tb, Seen: NewCapture(), Log: NewCapture(), Ended: make(chan struct{}), secrets: h.Secrets}
+	p := &Program{TB: tb, Seen: NewCapture(), Log: NewCapture(), Ended: make(chan struct{}), secrets: h.Secrets}
 	p.Cmd = h.Command(
 		append([]string{"mcp", "--transport", "stdio", "--config", h.Config, "--log-level", "debug"}, args...)...)
 	p.Cmd.Env = append(p.Cmd.Env, "PTYCTL_AUDIT_PATH="+h.Audit)
@@ -90,7 +90,7 @@ func (h *Home) Command(args ...string) *exec.Cmd {
 }
 
 // Hide names a secret that the program was given: it is looked for when the program has ended, and by leaktest.
-func (p *program) Hide(secrets ...string) {
+func (p *Program) Hide(secrets ...string) {
 	for _, s := range secrets {
 		if strings.Contains(s, leaktest.Mark) { // the others are lines of keys, which NewKey has registered
 			leaktest.Secret(p.TB, s)
@@ -102,7 +102,7 @@ func (p *program) Hide(secrets ...string) {
 }
 
 // Finish ends the input and checks the end. It may be called again.
-func (p *program) Finish() {
+func (p *Program) Finish() {
 	p.TB.Helper()
 	if children := Descendants(p.TB, p.PID); len(children) > 0 && p.running() {
 		p.TB.Errorf("ptyctl has started programs: %v", children)
@@ -113,7 +113,7 @@ func (p *program) Finish() {
 }
 
 // running reports whether the process has not ended.
-func (p *program) running() bool {
+func (p *Program) running() bool {
 	select {
 	case <-p.Ended:
 		return false
@@ -123,7 +123,7 @@ func (p *program) running() bool {
 }
 
 // Kill ends the process without a chance to do anything, and waits for its end.
-func (p *program) Kill() {
+func (p *Program) Kill() {
 	p.TB.Helper()
 	p.Killed = true
 	if err := p.Cmd.Process.Kill(); err != nil {
@@ -133,7 +133,7 @@ func (p *program) Kill() {
 }
 
 // CheckEnd waits for the end of the process and checks it.
-func (p *program) CheckEnd() {
+func (p *Program) CheckEnd() {
 	p.TB.Helper()
 	select {
 	case <-p.Ended:
