@@ -1,10 +1,12 @@
-// Command bundle packs built programs for users who install MCP servers with a click: one MCP bundle (.mcpb) for each
-// platform, and the server.json that names them for the MCP registry.
+// Command bundle packs built programs for users who install MCP servers by a click. It
+// makes an MCP bundle (.mcpb) for each platform, and the server.json that names them for
+// the MCP registry.
 //
-//	go run ./scripts/bundle -version 0.1.0 -url https://github.com/OWNER/ptyctl/releases/download/v0.1.0 -out build/dist \
+//	go run ./scripts/bundle -version 0.1.0 -out build/dist \
+//		-url https://github.com/OWNER/ptyctl/releases/download/v0.1.0 \
 //		linux-amd64=build/ptyctl-linux-amd64 windows-amd64=build/ptyctl-windows-amd64.exe
 //
-// The texts about ptyctl are in manifest.json beside this file, for the bundle, and in server.json at the root of the
-// module, for the registry. This program fills in the list of tools and the hashes.
-// The same programs make the same bundles, byte by byte.
+// The texts about ptyctl are in manifest.json beside this file, for bundles, and in
+// server.json at the root of the module, for the registry. The program adds the list of
+// tools and the hashes. Equal programs give equal bundles, byte for byte.
 package main

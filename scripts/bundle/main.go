@@ -8,6 +8,7 @@ import (
 	"strings"
 )
 
+// main parses the flags; run does the work.
 func main() {
 	version := flag.String("version", "", "the `VERSION` of the release, such as 0.1.0")
 	url := flag.String("url", "", "the `URL` of the folder that the bundles will be in")
@@ -20,10 +21,11 @@ func main() {
 	}
 }
 
-// run packs each program, given as PLATFORM=FILE, and writes server.json.
+// run packs each program, given as PLATFORM=FILE, and writes server.json. The version
+// must not have a leading v.
 func run(version, url, server, out string, programs []string) error {
 	if version == "" || url == "" || out == "" || len(programs) == 0 {
-		return fmt.Errorf("give -version, -url, -out and programs; see go doc ./scripts/bundle")
+		return fmt.Errorf("missing arguments: pass -version, -url, -out and programs; see go doc ./scripts/bundle")
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err

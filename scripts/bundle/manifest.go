@@ -14,10 +14,13 @@ import (
 	"ptyctl/session"
 )
 
+// manifestText is the part of a manifest that people write.
+//
 //go:embed manifest.json
 var manifestText []byte
 
-// A manifest is the manifest.json of an MCP bundle, version 0.3.
+// A manifest is the manifest.json of an MCP bundle, version 0.3. Fields must have the
+// order of the specification's example, so that people can compare them.
 type manifest struct {
 	ManifestVersion string   `json:"manifest_version"`
 	Name            string   `json:"name"`
@@ -38,11 +41,12 @@ type manifest struct {
 	} `json:"compatibility"`
 }
 
+// An author is the publisher shown to the user.
 type author struct {
 	Name string `json:"name"`
 }
 
-// A server is how the program is started.
+// A server describes how to start the program.
 type server struct {
 	Type       string `json:"type"`
 	EntryPoint string `json:"entry_point"`
@@ -63,16 +67,16 @@ type setting struct {
 	Default     bool   `json:"default"`
 }
 
-// A tool is named to the user before the program is started.
+// A tool is shown to the user before the first start of the program.
 type tool struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 }
 
-// platforms are the systems as bundles name them.
+// platforms maps the systems of Go to their names in bundles.
 var platforms = map[string]string{"linux": "linux", "darwin": "darwin", "windows": "win32"}
 
-// pack makes the bundle of a program for a platform, such as linux-amd64.
+// pack returns the bundle of a program for a platform, for example linux-amd64.
 func pack(version, platform string, program []byte) ([]byte, error) {
 	m, err := manifestFor(version, platform)
 	if err != nil {
@@ -89,7 +93,7 @@ func pack(version, platform string, program []byte) ([]byte, error) {
 		mode fs.FileMode
 		text []byte
 	}{{"manifest.json", 0o644, text}, {m.Server.EntryPoint, 0o755, program}} {
-		// The header has no time, so that the same files make the same bundle.
+		// The header has no time, so that equal files give equal bundles.
 		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate}
 		header.SetMode(f.mode)
 		w, err := z.CreateHeader(header)
@@ -106,7 +110,8 @@ func pack(version, platform string, program []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// manifestFor fills in the platform, the version and the tools.
+// manifestFor returns the manifest with platform, version and tools. The tools come from
+// the program's own tables, so that the list cannot be outdated.
 func manifestFor(version, platform string) (m manifest, err error) {
 	if err := strictly(manifestText, &m); err != nil {
 		return m, fmt.Errorf("manifest.json: %w", err)
@@ -121,7 +126,7 @@ func manifestFor(version, platform string) (m manifest, err error) {
 		m.Server.EntryPoint += ".exe"
 		m.Server.Config.Command += ".exe"
 	}
-	// A bundle brings no configuration, and without one there are no files.
+	// A bundle has no configuration, so it offers no files.
 	sets := []string{"core", "local", "health"}
 	srv := mcpapi.NewServer(mcpapi.Options{Sessions: session.NewManager(session.Config{}), Toolsets: sets})
 	for name, t := range srv.ListTools() {
@@ -132,13 +137,15 @@ func manifestFor(version, platform string) (m manifest, err error) {
 	return m, nil
 }
 
-// strictly reads JSON that has no member unknown to the struct.
+// strictly decodes JSON. A member that the struct does not have is an error, because a
+// misspelled one would be lost.
 func strictly(text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	return dec.Decode(into)
 }
 
+// indented encodes JSON for people, without HTML escapes.
 func indented(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -15,12 +15,13 @@ import (
 
 // An entry is one file of an archive.
 type entry struct {
-	name string // with slashes
+	name string // path in the archive, with slashes
 	mode fs.FileMode
 	data []byte
 }
 
-// pack makes the archive of a platform: a zip for Windows, a tar.gz for the others. All lies in one folder.
+// pack returns the archive of a platform: a zip for Windows, a tar.gz for all others. Its
+// files are in one folder.
 func (r release) pack(p platform, folder, binary string, docs []entry) (archive []byte, file string, err error) {
 	program, err := os.ReadFile(binary)
 	if err != nil {
@@ -36,9 +37,11 @@ func (r release) pack(p platform, folder, binary string, docs []entry) (archive 
 	return archive, folder + ".tar.gz", err
 }
 
+// tar returns a gzipped tar archive. All times are that of the release, and all owners
+// are 0, so that the bytes do not depend on the machine.
 func (r release) tar(folder string, entries []entry) ([]byte, error) {
 	var out bytes.Buffer
-	zipped, err := gzip.NewWriterLevel(&out, gzip.BestCompression) // its header has neither name nor time
+	zipped, err := gzip.NewWriterLevel(&out, gzip.BestCompression) // its header has no name and no time
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +62,7 @@ func (r release) tar(folder string, entries []entry) ([]byte, error) {
 	return out.Bytes(), err
 }
 
+// zip returns a zip archive with the time of the release.
 func (r release) zip(folder string, entries []entry) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)

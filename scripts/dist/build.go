@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// build makes the program for a platform and returns its path.
+// build builds the program for a platform and returns its path.
 func (r release) build(ctx context.Context, p platform, work string) (string, error) {
 	if path, ok := r.built[p]; ok {
 		return path, nil
@@ -21,8 +21,9 @@ func (r release) build(ctx context.Context, p platform, work string) (string, er
 	if err != nil {
 		return "", err
 	}
-	// What the environment may say of a build is said here. No stamp of the version control system: -version is there for
-	// that, and an archive of the source has no history.
+	// All settings that the environment could change are given here. The stamp of the
+	// version control system is off: -version replaces it, and a source archive has no
+	// history.
 	env := []string{
 		"CGO_ENABLED=0",
 		"GOOS=" + p.os,
@@ -53,7 +54,8 @@ func (r release) build(ctx context.Context, p platform, work string) (string, er
 	return out, err
 }
 
-// manual returns the pages of docs, without the records of decisions, which are for those who change the code.
+// manual returns the pages of docs, without the records of decisions, which are for
+// developers.
 func (r release) manual() ([]string, error) {
 	pages, err := filepath.Glob(filepath.Join(r.root, "docs", "*.md")) // sorted
 	if err != nil {
@@ -68,7 +70,8 @@ func (r release) manual() ([]string, error) {
 	return pages, nil
 }
 
-// documents makes the files that are the same on every platform. Some the program writes itself.
+// documents returns the files that are the same on every platform. The program itself
+// writes some of them, for example the completions for shells.
 func (r release) documents(ctx context.Context, work string) ([]entry, error) {
 	here, err := r.build(ctx, platform{runtime.GOOS, runtime.GOARCH}, work)
 	if err != nil {

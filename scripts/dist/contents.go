@@ -15,7 +15,8 @@ import (
 	"strings"
 )
 
-// contents describes the modules that are linked into a binary: an SPDX document, and the text of every licence.
+// contents describes the modules in a binary: an SPDX document, and the text of every
+// license.
 func (r release) contents(ctx context.Context, binary, name string) (bom, licences []byte, err error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -32,7 +33,7 @@ func (r release) contents(ctx context.Context, binary, name string) (bom, licenc
 	return bom, licences, err
 }
 
-// The parts of SPDX 2.3 that we write: https://spdx.github.io/spdx-spec/v2.3/.
+// The parts of SPDX 2.3 that a release needs: https://spdx.github.io/spdx-spec/v2.3/.
 type spdxDocument struct {
 	Version       string             `json:"spdxVersion"`
 	License       string             `json:"dataLicense"`
@@ -45,11 +46,13 @@ type spdxDocument struct {
 	Relationships []spdxRelationship `json:"relationships"`
 }
 
+// An spdxCreation says when and by which tool a document was made.
 type spdxCreation struct {
 	Created  string   `json:"created"`
 	Creators []string `json:"creators"`
 }
 
+// An spdxPackage is one module.
 type spdxPackage struct {
 	ID        string         `json:"SPDXID"`
 	Name      string         `json:"name"`
@@ -62,32 +65,37 @@ type spdxPackage struct {
 	Comment   string         `json:"comment,omitempty"`
 }
 
+// An spdxChecksum is a hash of a package.
 type spdxChecksum struct {
 	Algorithm string `json:"algorithm"`
 	Value     string `json:"checksumValue"`
 }
 
+// An spdxExternal is the purl of a package.
 type spdxExternal struct {
 	Category string `json:"referenceCategory"`
 	Type     string `json:"referenceType"`
 	Locator  string `json:"referenceLocator"`
 }
 
+// An spdxRelationship links the binary to a module.
 type spdxRelationship struct {
 	From string `json:"spdxElementId"`
 	Type string `json:"relationshipType"`
 	To   string `json:"relatedSpdxElement"`
 }
 
+// notInID matches characters that an SPDX identifier must not have (SPDX 2.3, 7.2).
 var notInID = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// spdx is the bill of materials of one binary. It names a module by its purl and its hash in go.sum, never by the
-// address of a proxy: the same module comes from wherever GOPROXY points to.
+// spdx returns the bill of materials of a binary. It names a module by its purl and its
+// hash in go.sum, never by the address of a proxy, because the same module may come from
+// any GOPROXY.
 func (r release) spdx(info *debug.BuildInfo, name, sum string) ([]byte, error) {
 	const self, document = "SPDXRef-ptyctl", "SPDXRef-DOCUMENT"
 	d := spdxDocument{
 		Version: "SPDX-2.3", License: "CC0-1.0", ID: document, Name: name,
-		Namespace: "https://spdx.org/spdxdocs/" + name + "-" + sum, // must be unique (SPDX 2.3, 6.5); nothing is served there
+		Namespace: "https://spdx.org/spdxdocs/" + name + "-" + sum, // must be unique (SPDX 2.3, 6.5); no server answers there
 		Creation:  spdxCreation{r.date.Format("2006-01-02T15:04:05Z"), []string{"Tool: ptyctl-dist"}},
 		Describes: []string{self},
 		Packages: []spdxPackage{{
@@ -123,10 +131,10 @@ func (r release) spdx(info *debug.BuildInfo, name, sum string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// licenceName matches the files that hold a licence or a notice that must be passed on.
+// licenceName matches files with a license or a notice that must be passed on.
 var licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// licences returns the text of every licence in a binary, besides its own.
+// licences returns the texts of all licenses in a binary except its own.
 func (r release) licences(ctx context.Context, info *debug.BuildInfo) ([]byte, error) {
 	goRoot, err := output(ctx, r.root, nil, "go", "env", "GOROOT")
 	if err != nil {

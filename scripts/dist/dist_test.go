@@ -21,8 +21,9 @@ import (
 	"time"
 )
 
-// TestReproducible makes the archive for this machine twice, from the source in two folders, and compares every byte. The
-// other platforms, without the cache of earlier builds, are compared by: task dist:reproduce.
+// TestReproducible makes the archive for this machine twice, from the source in two
+// folders, and compares every byte. The command task dist:reproduce compares the other
+// platforms, without the build cache.
 func TestReproducible(t *testing.T) {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	if _, err := choose(here); err != nil {
@@ -37,11 +38,12 @@ func TestReproducible(t *testing.T) {
 	var made [2]map[string][]byte
 	for i, from := range []string{root, elsewhere} {
 		out := t.TempDir()
-		if err := run(t.Context(), []string{"-root", from, "-out", out, "-version", "v0.0.0-test", "-date", "1700000000", "-platforms", here}); err != nil {
+		if err := run(t.Context(), []string{"-root", from, "-out", out, "-version", "v0.0.0-test", "-date", "1700000000",
+			"-platforms", here}); err != nil {
 			t.Fatal(err)
 		}
 		made[i] = readAll(t, out)
-		// So that what depends on the hour shows.
+		// A later hour reveals bytes that depend on the time.
 		t.Setenv("TZ", "Pacific/Kiritimati")
 		t.Setenv("LANG", "tr_TR.UTF-8")
 	}
@@ -62,7 +64,7 @@ func TestReproducible(t *testing.T) {
 	checkArchive(t, made[0][name+".tar.gz"], name)
 }
 
-// copySource copies what a source archive would have.
+// copySource copies the files of a source archive.
 func copySource(t *testing.T, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -125,7 +127,8 @@ func checkSums(t *testing.T, made map[string][]byte) {
 	}
 }
 
-// checkContents checks what SPDX 2.3 demands of a document, and that ours has every module of go.mod that it should.
+// checkContents checks the demands of SPDX 2.3, and that every linked module of go.mod is
+// listed.
 func checkContents(t *testing.T, text []byte) {
 	t.Helper()
 	var d spdxDocument
@@ -160,7 +163,8 @@ func checkContents(t *testing.T, text []byte) {
 			t.Errorf("the relationship %+v names an unknown element", r)
 		}
 	}
-	for _, name := range []string{"stdlib", "golang.org/x/crypto", "github.com/mark3labs/mcp-go", "github.com/reiver/go-telnet"} {
+	for _, name := range []string{"stdlib", "golang.org/x/crypto", "github.com/mark3labs/mcp-go",
+		"github.com/reiver/go-telnet"} {
 		if versions[name] == "" {
 			t.Errorf("%s is missing", name)
 		}

@@ -16,16 +16,17 @@ import (
 	"time"
 )
 
-// platforms are those that a release is made for.
+// platforms are the platforms of a release.
 var platforms = []platform{
 	{"linux", "amd64"}, {"linux", "arm64"},
 	{"darwin", "amd64"}, {"darwin", "arm64"},
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
-// A platform is what one archive is for.
+// A platform is the target of one archive.
 type platform struct{ os, arch string }
 
+// String returns the form of -platforms, for example linux/amd64.
 func (p platform) String() string { return p.os + "/" + p.arch }
 
 // A release holds the values that all archives share.
@@ -37,6 +38,7 @@ type release struct {
 	built   map[platform]string // path of the program
 }
 
+// main ends the build on an interrupt.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:])
@@ -47,6 +49,7 @@ func main() {
 	}
 }
 
+// run parses the flags and makes the release.
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("dist", flag.ContinueOnError)
 	root := flags.String("root", ".", "folder of the source")
@@ -91,6 +94,7 @@ func run(ctx context.Context, args []string) error {
 	return r.make(ctx, wanted)
 }
 
+// choose parses a list of platforms.
 func choose(list string) ([]platform, error) {
 	if list == "" {
 		return platforms, nil
@@ -106,7 +110,7 @@ func choose(list string) ([]platform, error) {
 	return wanted, nil
 }
 
-// make makes the archives, a list of contents for each, and the list of checksums.
+// make writes the archives, a list of contents for each, and the list of checksums.
 func (r release) make(ctx context.Context, wanted []platform) error {
 	work, err := os.MkdirTemp("", "ptyctl-dist-")
 	if err != nil {
@@ -166,7 +170,8 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return output(ctx, dir, nil, "git", args...)
 }
 
-// output runs a program and returns what it prints, without blanks around it.
+// output runs a program and returns its output without surrounding blanks. Errors of the
+// program go to stderr.
 func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), env...), os.Stderr

@@ -7,6 +7,7 @@ import (
 	"ptyctl/internal/leaktest"
 )
 
+// main prints each secret that it finds with the file, and a summary.
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: secrets FOLDER")
