@@ -1,7 +1,7 @@
-// Package ptyctl_test holds the rules that no single package can state for itself: who may import whom,
-// and that every package says once what it is.
+// Package ptyctl_test holds the rules that no single package can express: the imports
+// that each package may have, and that every package has exactly one package comment.
 //
-// To add a package, or an import that a package needs, change importRules and run
+// To add a package, or an import of a package, change importRules and run
 //
 //	go test . -update
 //
@@ -30,20 +30,23 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the import rules in .golangci.yml")
 
-// A rule lists what the non-test files of a package may import besides the standard library.
+// A rule lists the imports that the non-test files of a package may have besides the
+// standard library.
 type rule struct {
-	pkg      string   // folder below the module root; "a/b/..." is every package below a/b
-	file     string   // if set, the rule is for this file of pkg alone, in place of the package's rule
+	pkg      string   // folder below the module root; "a/b/..." means every package below a/b
+	file     string   // if set, the rule applies only to this file of pkg and replaces the package's rule
 	ours     []string // folders of this module
-	theirs   []string // modules of others, or parts of them: the path itself and everything below it
-	anything bool     // every import is allowed, except of packages for tests
-	why      string   // the reason, shown with a breach of the rule
+	theirs   []string // modules of others, or parts of them: the path and everything below it
+	anything bool     // every import is allowed except packages for tests
+	why      string   // shown with a violation
 }
 
-// testsOnly are the trees that only tests may import: the tests of the built program, and the lab that they share.
+// testsOnly are the folders that only tests may import: the tests of the built program,
+// and the lab that they share.
 var testsOnly = []string{"integration", "internal/lab"}
 
-// importRules is the architecture: data flows from the transports up to the wire, imports point down.
+// importRules is the architecture: transports are at the bottom, the wire is at the top,
+// and imports must point down.
 var importRules = []rule{
 	{pkg: "term", why: "it is the vocabulary that every other package shares"},
 	{pkg: "buffer", why: "it knows bytes and offsets, not terminals"},
@@ -123,7 +126,8 @@ var importRules = []rule{
 	{pkg: "integration/...", anything: true, why: "it tests the built program"},
 }
 
-// A goPackage holds the files that the rules check: the non-test files of one package, for every platform.
+// A goPackage holds the non-test files of one package, for every platform: for example both
+// program_unix.go and host_windows.go.
 type goPackage struct {
 	folder string // below the module root; "." is the root
 	files  []goFile
@@ -153,7 +157,8 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// violations describes each breach of the rules: the fault, its reason and the remedy.
+// violations describes each violation of the rules: the import, the reason for the rule
+// and the remedy.
 func violations(rules []rule, module string, pkgs []goPackage) []string {
 	var found []string
 	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -203,7 +208,8 @@ func violations(rules []rule, module string, pkgs []goPackage) []string {
 	return found
 }
 
-// ruleFor returns the most particular rule: for the file, else for the package, else for the tree that it lies in.
+// ruleFor returns the most specific rule: that of the file, or else of the package, or
+// else of the folder above it.
 func ruleFor(rules []rule, folder, file string) (rule, bool) {
 	var best rule
 	var known bool
@@ -234,7 +240,7 @@ func (r rule) allows(module, path string) bool {
 	})
 }
 
-// isForTests reports whether a folder is, or lies in, one of testsOnly.
+// isForTests reports whether a folder is one of testsOnly or below it.
 func isForTests(folder string) bool {
 	return slices.ContainsFunc(testsOnly, func(tree string) bool {
 		return folder == tree || strings.HasPrefix(folder, tree+"/")
@@ -251,11 +257,13 @@ func (r rule) allowed() string {
 	return strings.Join(slices.Concat(r.ours, r.theirs), ", ")
 }
 
-// load parses the files that go list names, because its own Imports fields know only the platform it runs on.
+// load parses the files that go list names. The field Imports of go list would cover only
+// the present platform.
 func load(t *testing.T) (module string, pkgs []goPackage) {
 	t.Helper()
-	// go test reuses a result as long as the files and folders that the test itself has opened are the same,
-	// and go list is another process: without this walk, a new package would go unseen.
+	// go test reuses a result while the files and folders that the test has opened are
+	// unchanged, and go list is another process. Without this walk, a new package would not
+	// be noticed.
 	if err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() && path != "." && strings.HasPrefix(d.Name(), ".") {
 			return fs.SkipDir
@@ -304,7 +312,8 @@ func load(t *testing.T) (module string, pkgs []goPackage) {
 			if err != nil {
 				t.Fatalf("%s does not parse: %v", name, err)
 			}
-			// A generator that lies beside the package ("go:build ignore", package main) is no part of it.
+			// A generator beside the package ("go:build ignore", package main) does not belong to
+			// it.
 			if src.Name.Name == listed.Name {
 				p.files = append(p.files, inspect(t, name, src))
 			}
@@ -328,7 +337,8 @@ func inspect(t *testing.T, name string, src *ast.File) goFile {
 	return f
 }
 
-// TestLintRules keeps the linter's import rules, which editors show while typing, equal to importRules.
+// TestLintRules checks that the linter's import rules, which editors show while typing,
+// equal importRules.
 func TestLintRules(t *testing.T) {
 	const name, begin, end = ".golangci.yml", "# BEGIN importRules\n", "        # END importRules\n"
 	module, _ := load(t)
@@ -353,7 +363,7 @@ func TestLintRules(t *testing.T) {
 	}
 }
 
-// depguard writes the rules in the syntax of golangci-lint's depguard settings.
+// depguard returns the rules in the syntax of golangci-lint's depguard settings.
 func depguard(rules []rule, module string) string {
 	var b strings.Builder
 	for _, r := range rules {
@@ -382,7 +392,8 @@ func depguard(rules []rule, module string) string {
 		}
 		allow := []string{"$gostd"}
 		for _, o := range r.ours {
-			allow = append(allow, module+"/"+o+"$") // depguard's $ ends a prefix: sshx must not allow sshx/hostkeys
+			// The $ of depguard ends a prefix: sshx must not allow sshx/hostkeys.
+			allow = append(allow, module+"/"+o+"$")
 		}
 		allow = append(allow, r.theirs...)
 		fmt.Fprintf(&b, "          list-mode: strict\n          allow: [%s]\n", strings.Join(allow, ", "))

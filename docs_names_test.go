@@ -13,7 +13,7 @@ import (
 	"ptyctl/config"
 )
 
-// commandText is the program's own reference of its commands, as Markdown.
+// commandText is the program's reference of its commands, as Markdown.
 var commandText = sync.OnceValues(func() (string, error) {
 	cmd := exec.Command("go", "run", "-buildvcs=false", "./cmd/ptyctl", "man", "--markdown")
 	cmd.Stderr = os.Stderr
@@ -35,7 +35,8 @@ var (
 	flagRow        = regexp.MustCompile("(?m)^\\| `((?:-[^ ,`]+(?:, )?)+)[^`]*` \\|")
 )
 
-// commandFlags returns the flags of each command, with their dashes, and of "ptyctl" those of all.
+// commandFlags returns the flags of each command with their dashes, and under "ptyctl"
+// the flags of all commands.
 func commandFlags(t *testing.T) map[string][]string {
 	t.Helper()
 	text := commandReference(t)
@@ -60,7 +61,8 @@ func commandFlags(t *testing.T) map[string][]string {
 	return flags
 }
 
-// documents are the texts for users, which may name only existing commands, keys and variables.
+// documents are the texts for users. They must name only existing commands, keys and
+// variables.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("docs/*.md")
@@ -80,7 +82,7 @@ var (
 	word        = regexp.MustCompile(`^--?[A-Za-z][a-z-]*$`)
 )
 
-// callFields are arguments of ptyctl_session open that look like keys.
+// callFields are arguments of ptyctl_session open that have the form of keys.
 var callFields = map[string]bool{
 	"telnet.mode":        true,
 	"telnet.tls.enabled": true,
@@ -89,13 +91,15 @@ var callFields = map[string]bool{
 	"auth.passphrase":    true,
 }
 
-// formerNames are flags and keys of the program that a document is about, which ptyctl has not.
+// formerNames are flags and keys of other programs, which the documents about those
+// programs mention.
 var formerNames = map[string][]string{
 	"docs/migrate-from-rust-ptyctl.md": {"--http-listen", "--max-lines", "ssh.openssh_path", "telnet.telnet_path", "session.default_read_timeout_ms", "telnet.line_ending"},
 }
 
-// TestDocsNames looks at every command line of ptyctl, flag, key and environment variable in the documentation: each must
-// exist. That the ones which exist are all there follows from TestDocs, which compares the generated parts.
+// TestDocsNames checks every command line, flag, key and environment variable of ptyctl
+// in the documentation: each must exist. TestDocs checks the other direction, because it
+// compares the generated parts.
 func TestDocsNames(t *testing.T) {
 	flags := commandFlags(t)
 	keys, variables, tables := make(map[string]bool), make(map[string]bool), make(map[string]bool)
@@ -123,9 +127,11 @@ func TestDocsNames(t *testing.T) {
 		var lines []string
 		for _, c := range code.FindAllString(text, -1) {
 			switch inner := strings.Trim(c, "`"); {
-			case callFields[inner] || strings.HasSuffix(inner, " ..."): // the latter: what commands are redacted of
+			case callFields[inner] || strings.HasSuffix(inner, " ..."): // the latter: commands that are redacted
 			case inner == "server.json": // a file
-			case slices.ContainsFunc(formerNames[name], func(n string) bool { return inner == n || strings.HasPrefix(inner, n+" ") }):
+			case slices.ContainsFunc(formerNames[name], func(n string) bool {
+				return inner == n || strings.HasPrefix(inner, n+" ")
+			}):
 			case keyForm.MatchString(c):
 				seen["key"]++
 				if !keys[inner] && !tables[inner] {
@@ -159,7 +165,8 @@ func TestDocsNames(t *testing.T) {
 	}
 }
 
-// checkCommandLine checks the words behind ptyctl: the command must exist, and have the flags that follow.
+// checkCommandLine checks the words after ptyctl: the command must exist and have the
+// flags that follow.
 func checkCommandLine(t *testing.T, document string, words []string, flags map[string][]string, seen map[string]int) {
 	t.Helper()
 	command := "ptyctl"
@@ -174,7 +181,7 @@ func checkCommandLine(t *testing.T, document string, words []string, flags map[s
 		command, words = longer, words[1:]
 	}
 	if command == "ptyctl" {
-		return // prose that begins with the name, or a placeholder such as COMMAND
+		return // prose that begins with the name, or a placeholder, for example COMMAND
 	}
 	seen["command"]++
 	for _, w := range words {

@@ -27,8 +27,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestDocs keeps the parts of the documentation that follow from the code equal to it. A part is between the lines
-// <!-- name --> and <!-- /name -->; go test . -update rewrites it.
+// TestDocs compares the parts of the documentation that are generated from code. A part
+// is between the lines <!-- name --> and <!-- /name -->; go test . -update rewrites it.
 func TestDocs(t *testing.T) {
 	tests := []struct {
 		file, part string
@@ -67,7 +67,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// errorTable shows every term.Kind, with the comment beside it.
+// errorTable returns every term.Kind with the comment beside it.
 func errorTable(t *testing.T) string {
 	file := parse(t, token.NewFileSet(), filepath.Join("term", "error.go"))
 	var b strings.Builder
@@ -99,7 +99,7 @@ func errorTable(t *testing.T) string {
 	return b.String()
 }
 
-// profileTable shows every profile.
+// profileTable returns every profile.
 func profileTable() string {
 	var b strings.Builder
 	b.WriteString("| profile | for | turns the pager off |\n|---|---|---|\n")
@@ -114,7 +114,7 @@ func profileTable() string {
 	return b.String()
 }
 
-// keyTables shows every configuration key, one table for each table of the file.
+// keyTables returns every configuration key, in one table for each table of the file.
 func keyTables() string {
 	var b strings.Builder
 	current := ""
@@ -186,10 +186,10 @@ func readText(t *testing.T, name string) string {
 	return strings.ReplaceAll(string(b), "\r\n", "\n")
 }
 
-// fence finds the blocks of code of a Markdown text: language, body.
+// fence matches the blocks of code of a Markdown text: language, body.
 var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
 
-// blocks returns the bodies of the blocks in one language, and fails if there is none.
+// blocks returns the bodies of the blocks in one language. There must be at least one.
 func blocks(t *testing.T, file, language string) []string {
 	t.Helper()
 	var found []string
@@ -234,10 +234,11 @@ func TestDocsSyntax(t *testing.T) {
 	}
 }
 
-// toolCall is a line that shows a call: the tool and its arguments.
+// toolCall matches a line that shows a call: the tool and its arguments.
 var toolCall = regexp.MustCompile(`(?m)^(ptyctl_\w+) +(\{.*\})$`)
 
-// TestDocsCalls makes the calls that the documentation shows, without a host to reach: each must be a correct one.
+// TestDocsCalls makes the calls in the documentation, without a reachable host: each must
+// have correct arguments.
 func TestDocsCalls(t *testing.T) {
 	unreachable := func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 		return nil, &term.Error{Kind: term.ConnectFailed}
@@ -285,7 +286,8 @@ func TestDocsCalls(t *testing.T) {
 	}
 }
 
-// TestExamples requires of each program in examples a test with an expected output, because only such an example runs.
+// TestExamples checks that each program in examples has a test with an expected output,
+// because go test runs only such an example.
 func TestExamples(t *testing.T) {
 	folders, err := filepath.Glob("examples/*")
 	if err != nil {
@@ -302,10 +304,11 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// link is a link of Markdown to a file of this repository.
+// link matches a link of Markdown to a file of this repository.
 var link = regexp.MustCompile(`\]\(([^)#:\s]*)(#[^)\s]*)?\)`)
 
-// TestDocsLinks follows each link in a Markdown file to a file here, and to a heading in it.
+// TestDocsLinks checks that each link in a Markdown file leads to an existing file and
+// heading.
 func TestDocsLinks(t *testing.T) {
 	links := 0
 	for _, name := range markdown(t) {
@@ -329,7 +332,7 @@ func TestDocsLinks(t *testing.T) {
 	}
 }
 
-// markdown returns the Markdown files, without those that are test data.
+// markdown returns the Markdown files that are not test data.
 func markdown(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -357,7 +360,7 @@ var (
 	notInSlug = regexp.MustCompile(`[^a-z0-9 _-]`)
 )
 
-// anchors returns the names under which links reach the headings of a Markdown file, formed as GitHub forms them.
+// anchors returns the link names of the headings of a Markdown file, in GitHub's form.
 func anchors(t *testing.T, name string) map[string]bool {
 	t.Helper()
 	found := make(map[string]bool)
@@ -368,8 +371,8 @@ func anchors(t *testing.T, name string) map[string]bool {
 	return found
 }
 
-// TestDocsWidth holds Markdown to 120 columns, except in tables, in blocks of code, in parts that follow from the code,
-// and where an address is longer.
+// TestDocsWidth checks that Markdown has at most 120 columns, except in tables, blocks of
+// code, generated parts, and lines with a longer address.
 func TestDocsWidth(t *testing.T) {
 	const widest = 120
 	for _, name := range markdown(t) {
@@ -388,7 +391,7 @@ func TestDocsWidth(t *testing.T) {
 	}
 }
 
-// TestReadmeSize keeps the README a way in: everything else belongs to docs.
+// TestReadmeSize keeps the README short: all details belong to docs.
 func TestReadmeSize(t *testing.T) {
 	const most = 8 << 10
 	if n := len(readText(t, "README.md")); n > most {
@@ -402,8 +405,9 @@ var (
 	walkRow  = regexp.MustCompile("(?m)^\\|[^|]*\\| `([^`]+\\.go)` \\| `(?:(\\w+)\\.)?(\\w+)` \\|$")
 )
 
-// TestDocsPaths requires that every path of this repository that ARCHITECTURE.md, CONTRIBUTING.md and the records of
-// decisions name exists, and that each function of a walk is in its file.
+// TestDocsPaths checks that every path of this repository in ARCHITECTURE.md,
+// CONTRIBUTING.md and the decisions exists, and that each function of a walk is in its
+// file.
 func TestDocsPaths(t *testing.T) {
 	names, err := filepath.Glob("docs/decisions/*.md")
 	if err != nil {
@@ -415,7 +419,7 @@ func TestDocsPaths(t *testing.T) {
 			path := strings.TrimSuffix(m[1], "/...")
 			top, _, isBelow := strings.Cut(path, "/")
 			if _, err := os.Stat(top); err != nil && isBelow || top == "build" {
-				continue // of another project
+				continue // belongs to another project
 			}
 			paths++
 			if _, err := os.Stat(filepath.FromSlash(path)); err != nil && isBelow {

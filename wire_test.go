@@ -14,12 +14,14 @@ import (
 	"testing"
 )
 
-// engine are the packages below the wire: a library that knows no tool, no argument of one and no configuration key.
+// engine are the packages below the wire: a library that knows no tools, no arguments of
+// tools and no configuration keys.
 var engine = []string{
-	"term", "session", "session/...", "sshx", "sshx/...", "telnet", "ptyx", "fsx", "policy", "lockmgr", "buffer", "vt", "audit", "metrics", "devlock",
+	"term", "session", "session/...", "sshx", "sshx/...", "telnet", "ptyx", "fsx", "policy", "lockmgr", "buffer", "vt",
+	"audit", "metrics", "devlock",
 }
 
-// notWire are the literals of the engine that read like a word of the wire, and are something else.
+// notWire are literals of the engine that look like a word of the wire but are not.
 var notWire = map[string]string{
 	"take_over":       "a term.Verb, as the audit log has it",
 	"idle_reached":    "how a command ended, for the library's callers too",
@@ -33,8 +35,9 @@ var notWire = map[string]string{
 	"policy.credential": "the name of a rule",
 }
 
-// TestEngineKnowsNoWire reads every string of the engine's code. Errors name the library's own methods and fields, and
-// mcpapi/advice.go puts them into the words of the tools.
+// TestEngineKnowsNoWire checks every string in the engine's code. Errors of the engine
+// name the methods and fields of the library; mcpapi/advice.go translates them for the
+// tools.
 func TestEngineKnowsNoWire(t *testing.T) {
 	words := wireWords(t)
 	for _, folder := range engineFolders(t) {
@@ -75,7 +78,8 @@ func TestWireLiteralsAreFound(t *testing.T) {
 	}
 }
 
-// wireLiterals describes each string literal of a file that has a word of the wire. A nil source is the file's.
+// wireLiterals describes each string literal of a file that contains a word of the wire.
+// If the source is nil, it is read from the file.
 func wireLiterals(t *testing.T, words *regexp.Regexp, name string, source any) (found []string) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -98,7 +102,8 @@ func wireLiterals(t *testing.T, words *regexp.Regexp, name string, source any) (
 				t.Fatalf("%s: %v", set.Position(n.Pos()), err)
 			}
 			if word := words.FindString(text); word != "" && notWire[text] == "" {
-				found = append(found, fmt.Sprintf("%s: the string %q has %q, a word of the wire", set.Position(n.Pos()), text, word))
+				found = append(found, fmt.Sprintf("%s: the string %q has %q, a word of the wire",
+					set.Position(n.Pos()), text, word))
 			}
 		}
 		return true
@@ -106,8 +111,8 @@ func wireLiterals(t *testing.T, words *regexp.Regexp, name string, source any) (
 	return found
 }
 
-// wireWords matches the names of tools, those of arguments and results that no other text would have, and the keys of the
-// configuration.
+// wireWords matches the names of tools, those arguments and results that no other text
+// would contain, and configuration keys.
 func wireWords(t *testing.T) *regexp.Regexp {
 	t.Helper()
 	words := []string{
@@ -118,7 +123,7 @@ func wireWords(t *testing.T) *regexp.Regexp {
 	}
 	named := regexp.MustCompile("`json:\"([a-z]+(?:_[a-z]+)+)[,\"]")
 	for _, name := range goFilesBelow(t, "mcpapi") {
-		if strings.Contains(filepath.ToSlash(name), "/toolset/") { // those of other programs
+		if strings.Contains(filepath.ToSlash(name), "/toolset/") { // words of other programs
 			continue
 		}
 		text, err := os.ReadFile(name)
@@ -133,7 +138,8 @@ func wireWords(t *testing.T) *regexp.Regexp {
 		t.Fatalf("%d words of the wire, want at least 50: the tools are declared in another way now", len(words))
 	}
 	before := len(words)
-	key := regexp.MustCompile(`"((?:audit|auth|fs|limits|local|locks|logging|policy|server|session|ssh|telnet)(?:\.[a-z_]+)+)"`)
+	const tables = `audit|auth|fs|limits|local|locks|logging|policy|server|session|ssh|telnet`
+	key := regexp.MustCompile(`"((?:` + tables + `)(?:\.[a-z_]+)+)"`)
 	for _, name := range goFilesBelow(t, "config") {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -150,7 +156,7 @@ func wireWords(t *testing.T) *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:` + strings.Join(words, "|") + `)\b`)
 }
 
-// engineFolders are the folders of engine that have Go files.
+// engineFolders returns the folders of engine that contain Go files.
 func engineFolders(t *testing.T) (folders []string) {
 	t.Helper()
 	for _, pattern := range engine {
@@ -168,7 +174,7 @@ func engineFolders(t *testing.T) (folders []string) {
 	return folders
 }
 
-// goFilesBelow returns the non-test Go files of a folder and those below.
+// goFilesBelow returns the non-test Go files in a folder and below it.
 func goFilesBelow(t *testing.T, root string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(name string, d os.DirEntry, err error) error {
