@@ -38,7 +38,6 @@ type execArgs struct {
 	Class         execClass    `json:"class" is:"start" doc:"terminal lane: what reads the line; found out"`
 	RCMode        execMarker   `json:"rc_mode" is:"start" doc:"terminal lane: exit code marker"`
 	RequestID     string       `json:"request_id" is:"filled" doc:"makes a retry safe"`
-	Comment       string       `json:"comment" is:"filled start unlisted" doc:"for the record"`
 }
 
 // execClass is a session.Class, as a caller may name it.
