@@ -92,7 +92,7 @@ func TestBundle(t *testing.T) {
 func packBundle(t *testing.T, bundler, dir, url string) (bundle string) {
 	t.Helper()
 	cmd := exec.Command(bundler, "-version", "1.2.3", "-url", url, "-out", dir, "linux-amd64="+lab.PlainBinary)
-	cmd.Dir = ".."
+	cmd.Dir = filepath.Join("..", "..") // server.json is at the root of the module
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
 	}
