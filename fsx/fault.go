@@ -32,26 +32,26 @@ func fault(op, path string, err error) error {
 		e.Msg, e.Advice = "transfer timed out", "give it more time, or move less at a time"
 		return e
 	case errors.Is(err, context.Canceled):
-		e.Kind, e.Msg = term.Canceled, "the call was canceled, and the transfer with it"
+		e.Kind, e.Msg = term.Canceled, "the transfer was canceled"
 		return e
 	case errors.Is(err, fs.ErrNotExist):
-		e.Kind, why = term.NotFound, "there is no such file; list its folder to see what there is"
+		e.Kind, why = term.NotFound, "no such file; list its folder for the names there"
 	case errors.Is(err, syscall.EROFS):
 		e.Kind, why = term.AccessDenied, "the file system is mounted read-only"
 	case errors.Is(err, fs.ErrPermission):
-		e.Kind, why = term.AccessDenied, "permission denied: the account that is used may not do that"
+		e.Kind, why = term.AccessDenied, "permission denied for this account"
 	case errors.Is(err, syscall.ENOTDIR):
-		e.Kind, why = term.InvalidArgument, "a part of the path is no folder"
+		e.Kind, why = term.InvalidArgument, "a part of the path is not a folder"
 	case errors.Is(err, syscall.EISDIR):
 		e.Kind, why = term.InvalidArgument, "it is a folder; use list"
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		e.Kind, why = term.InvalidArgument, "the path is too long"
 	case errors.Is(err, syscall.ELOOP):
-		e.Kind, why = term.InvalidArgument, "its symbolic links lead in a circle"
+		e.Kind, why = term.InvalidArgument, "its symbolic links form a loop"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		why = noSpace
 	case errors.Is(err, syscall.EFBIG):
-		why = "a file may not become that large there"
+		why = "the file would be too large for the file system"
 	default:
 		why = err.Error()
 		if p, ok := errors.AsType[*fs.PathError](err); ok { // without its path, which may be relative to the root
@@ -63,7 +63,7 @@ func fault(op, path string, err error) error {
 }
 
 // noSpace is the reason of a write to a full disk.
-const noSpace = "no space is left there (or none for this account); make room, then write again"
+const noSpace = "no space left on the disk, or in this account's quota; make room, then write again"
 
 // writeOver is the advice where a file cannot be replaced.
 const writeOver = "set FileWrite.NonAtomic to write over the file that is there"
@@ -108,7 +108,7 @@ func regular(op, path string, mode fs.FileMode) error {
 	case t&fs.ModeSymlink != 0:
 		what = "a symbolic link"
 	default:
-		what = "no regular file"
+		what = "not a regular file"
 	}
 	return &term.Error{
 		Op:   op,
@@ -123,7 +123,7 @@ func checkPath(op, path string) error {
 	case path == "":
 		return invalid(op, "path is empty; give the path of a file or a folder")
 	case strings.IndexByte(path, 0) >= 0:
-		return invalid(op, "path holds a NUL byte, which no path can")
+		return invalid(op, "path contains a NUL byte, which is not possible in a path")
 	case len(path) > maxPath:
 		return invalid(op, "path has %d bytes, and may have %d", len(path), maxPath)
 	}

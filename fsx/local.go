@@ -170,7 +170,7 @@ func (p place) fault(op string, err error) error {
 	// come from the system.
 	return denied(
 		op,
-		"%s leads out of the folder that it lies in, by a symbolic link that was put there just now: %v",
+		"%s leads out of its folder by a symbolic link created during the call: %v",
 		quote(p.given),
 		err,
 	)
@@ -216,7 +216,7 @@ func (l *Local) List(ctx context.Context, r term.FileList) (term.FileListing, er
 		return term.FileListing{}, p.fault(opRead, err)
 	}
 	if !info.IsDir() {
-		return term.FileListing{}, invalid(opRead, "%s is no folder; use read or stat", quote(r.Path))
+		return term.FileListing{}, invalid(opRead, "%s is not a folder; use read or stat", quote(r.Path))
 	}
 	f, err := p.dir.OpenFile(p.rel, os.O_RDONLY|nonblock, 0)
 	if err != nil {

@@ -281,7 +281,7 @@ func TestInside(t *testing.T) {
 		}
 	}
 	_, err := files.Read(t.Context(), term.FileRead{Path: "loop1"})
-	wantKind(t, err, term.InvalidArgument, "circle")
+	wantKind(t, err, term.InvalidArgument, "loop")
 }
 
 func TestMistakes(t *testing.T) { inBoth(t, Limits{Write: 4}, testMistakes) }
@@ -309,7 +309,7 @@ func testMistakes(t *testing.T, files term.Files, root string) {
 	wantKind(t, write("none/file", "x"), term.NotFound)
 	wantKind(t, write("file", "12345"), term.LimitExceeded, "at most 4")
 	_, err := files.List(t.Context(), term.FileList{Path: "file"})
-	wantKind(t, err, term.InvalidArgument, "no folder")
+	wantKind(t, err, term.InvalidArgument, "not a folder")
 	mode := fs.FileMode(0o4755)
 	_, err = files.Write(t.Context(), term.FileWrite{Path: "file", Mode: &mode})
 	wantKind(t, err, term.InvalidArgument, "octal")
@@ -331,7 +331,7 @@ func TestRoots(t *testing.T) {
 	one, _ := newLocal(t, Limits{})
 	put(t, filepath.Join(one.roots[0].name, "file"), "text")
 	_, err = one.Read(t.Context(), term.FileRead{Path: "file/below"})
-	wantKind(t, err, term.InvalidArgument, "no folder")
+	wantKind(t, err, term.InvalidArgument, "not a folder")
 	_, err = one.Read(t.Context(), term.FileRead{Path: strings.Repeat("x", 300)})
 	wantKind(t, err, term.InvalidArgument, "too long")
 	if _, err = NewLocal([]string{root, filepath.Join(root, "none")}, Limits{}); !errors.Is(err, fs.ErrNotExist) {

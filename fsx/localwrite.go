@@ -199,7 +199,7 @@ func partly(err error, written int64) error {
 func unkeepable(err error) error {
 	return &term.Error{
 		Op: opWrite, Kind: term.AccessDenied, Err: err, Reason: term.ReasonNotReplaced,
-		Msg: "the file belongs to another user or group, and a new file in its place could not", Advice: writeOver,
+		Msg: "the file belongs to another user or group, which a new file cannot have", Advice: writeOver,
 	}
 }
 

@@ -50,7 +50,7 @@ func (l *Local) find(op, path string, follow bool) (place, error) {
 	escape := func(at string) error {
 		return denied(
 			op,
-			"%s is a symbolic link that leads out of %s, and is not followed; give a path that stays below it",
+			"%s is a symbolic link that leads out of %s, so it is not followed; give a path below that folder",
 			quote(at),
 			r.name,
 		)
@@ -97,7 +97,8 @@ func (l *Local) under(op, path string) (r root, rel string, err error) {
 		case len(l.roots) != 1:
 			return root{}, "", invalid(
 				op,
-				"path %s is relative, and there is more than one folder that it could be below; give an absolute path below one of %s",
+				"path %s is relative, but there are several folders; "+
+					"give an absolute path below one of %s",
 				quote(path),
 				l.names(),
 			)
@@ -122,7 +123,7 @@ func (l *Local) under(op, path string) (r root, rel string, err error) {
 func (l *Local) outside(op, path string) error {
 	return denied(
 		op,
-		"%s lies outside of the folders whose files the operator offers: %s",
+		"%s is outside of the folders that the operator allows: %s",
 		quote(path),
 		l.names(),
 	)

@@ -62,7 +62,8 @@ func NewSFTP(ctx context.Context, channel io.ReadWriteCloser, limits Limits) (*S
 		return nil, &term.Error{
 			Op: "files", Kind: term.Unsupported, Err: err,
 			Msg: fmt.Sprintf(
-				"what answers on the far side is no SFTP server (%.200q); if its shell prints text at every login, that text is in the way",
+				"the peer is not an SFTP server (%.200q); "+
+					"if its shell prints text at every login, remove that text",
 				err.Error(),
 			),
 		}
@@ -165,7 +166,7 @@ func (s *SFTP) guarded(name string, f func() error) (err error) {
 			_ = s.channel.Close()
 			err = &term.Error{
 				Kind: term.IOError, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack()),
-				Msg: "what the server answers about " + quote(name) + " makes no sense; the connection for files was closed",
+				Msg: "invalid answer of the server about " + quote(name) + "; the connection for files was closed",
 			}
 		}
 	}()
@@ -188,7 +189,7 @@ func (s *SFTP) fault(ctx context.Context, op, name string, err error) error {
 			e.Kind = term.Unsupported
 		}
 		e.Msg = fmt.Sprintf(
-			"%s: the server refuses, and says no more than %.200q; its disk may be full, its quota met, or the file in use",
+			"%s: the server refused with only %.200q; its disk or quota may be full, or the file in use",
 			quote(name),
 			err.Error(),
 		)
@@ -201,7 +202,7 @@ func (s *SFTP) fault(ctx context.Context, op, name string, err error) error {
 			Op:   op,
 			Kind: term.RemoteClosed,
 			Err:  err,
-			Msg:  "the connection for files was lost while " + quote(name) + " was under way; try again",
+			Msg:  "the connection for files was lost during the transfer of " + quote(name) + "; try again",
 		}
 	}
 }
@@ -317,7 +318,7 @@ func (s *SFTP) readDir(ctx context.Context, name string) ([]fs.FileInfo, error) 
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, invalid(opRead, "%s is no folder; use read or stat", quote(name))
+		return nil, invalid(opRead, "%s is not a folder; use read or stat", quote(name))
 	}
 	// The library reads the whole folder into memory, so the input is limited
 	// instead.
@@ -333,7 +334,7 @@ func (s *SFTP) readDir(ctx context.Context, name string) ([]fs.FileInfo, error) 
 			Op:   opRead,
 			Kind: term.LimitExceeded,
 			Msg: fmt.Sprintf(
-				"%s has more entries than %d MiB hold, which is the most that is taken of one folder; list it with a command there",
+				"the list of %s is longer than %d MiB, the limit for one folder; list it with a command there",
 				quote(name),
 				maxListing>>20,
 			),

@@ -333,7 +333,7 @@ func TestNoSFTPServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewSFTP(t.Context(), &talker{Reader: strings.NewReader(text)}, Limits{})
-			wantKind(t, err, term.Unsupported, "no SFTP server")
+			wantKind(t, err, term.Unsupported, "not an SFTP server")
 		})
 	}
 	t.Run("silence", func(t *testing.T) {

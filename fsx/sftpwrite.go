@@ -67,7 +67,7 @@ func (s *SFTP) target(name string) (target, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return target{}, invalid(
 				opWrite,
-				"%s is a symbolic link to what does not exist; give the path that it should lead to",
+				"%s is a symbolic link to a missing file; give the path of its target",
 				quote(name),
 			)
 		}
@@ -142,7 +142,7 @@ func (s *SFTP) replace(ctx context.Context, t target, w term.FileWrite) (out ter
 				Op:     opWrite,
 				Kind:   term.Unsupported,
 				Reason: term.ReasonNotReplaced,
-				Msg:    "this server cannot put a file in the place of another in one step (it lacks " + extRename + ")",
+				Msg:    "this server cannot replace a file in one step (it lacks " + extRename + ")",
 				Advice: writeOver,
 			}
 		}

@@ -79,7 +79,8 @@ func checkArguments(o term.LocalOptions) error {
 	if len(o.Argv) == 0 || o.Argv[0] == "" {
 		return invalid(
 			"argv",
-			`argv is empty: pass the program and its arguments, such as ["bash"]; no shell is started unless it is named there`,
+			`argv is empty: pass the program and its arguments, for example ["bash"]; `+
+				`no shell is started unless argv names one`,
 		)
 	}
 	if len(o.Argv) > maxArguments {
@@ -124,7 +125,7 @@ func checkText(field, text string) error {
 	case strings.IndexByte(text, 0) >= 0:
 		return invalid(
 			field,
-			"%s holds a NUL byte, which no program can be given as an argument; pass such data as stdin",
+			"%s contains a NUL byte, which is not possible in an argument; pass such data as stdin",
 			field,
 		)
 	case len(text) > maxArgument:
@@ -142,7 +143,7 @@ func checkText(field, text string) error {
 // workingDir returns the folder to start in; empty means this process's folder.
 func workingDir(dir string) (string, error) {
 	if strings.IndexByte(dir, 0) >= 0 {
-		return "", invalid("cwd", "cwd holds a NUL byte; pass the path of a folder")
+		return "", invalid("cwd", "cwd contains a NUL byte; pass the path of a folder")
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -150,9 +151,9 @@ func workingDir(dir string) (string, error) {
 	}
 	switch info, err := os.Stat(abs); {
 	case err != nil:
-		return "", invalid("cwd", "cwd %s: %v; pass the path of a folder that is there", abs, reason(err))
+		return "", invalid("cwd", "cwd %s: %v; pass the path of an existing folder", abs, reason(err))
 	case !info.IsDir():
-		return "", invalid("cwd", "cwd %s is no folder; pass the path of one", abs)
+		return "", invalid("cwd", "cwd %s is not a folder; pass the path of one", abs)
 	}
 	return abs, nil
 }
@@ -194,7 +195,8 @@ func lookUp(name, path, dir string) (string, error) {
 	}
 	return "", invalid(
 		"argv[0]",
-		"there is no program %q in PATH (%s); argv is the program and its arguments, each a member of its own: for a command line pass [\"sh\", \"-c\", \"...\"]",
+		"there is no program %q in PATH (%s); argv is the program and its arguments as separate elements: "+
+			"for a command line pass [\"sh\", \"-c\", \"...\"]",
 		name,
 		path,
 	)

@@ -28,7 +28,7 @@ func (g *Program) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr i
 			Op:     "exec",
 			Kind:   term.Unsupported,
 			Reason: term.ReasonOneProgram,
-			Msg:    "this session is one program without a terminal, which was started already",
+			Msg:    "this session is one program without a terminal, which has already started",
 			Advice: "start another one",
 		}
 	}
@@ -50,7 +50,7 @@ func (g *Program) run(ctx context.Context, r term.ExecRequest, stdout, stderr io
 		return term.Exit{}, &term.Error{
 			Op:   "exec",
 			Kind: term.IOError,
-			Msg:  "no pipes for the program: " + err.Error(),
+			Msg:  "cannot create pipes for the program: " + err.Error(),
 			Err:  err,
 		}
 	}

@@ -22,9 +22,9 @@ func unprotected() string {
 	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 	switch {
 	case err != nil:
-		return "the system does not say whether it is: " + err.Error()
+		return "the state of the protection is unknown: " + err.Error()
 	case dumpable != 0:
-		return "it was not asked for"
+		return "the protection was not requested"
 	case unix.Geteuid() == 0:
 		return "it runs as root, and nothing keeps root from the memory of a process"
 	}

@@ -37,7 +37,8 @@ func sandboxUnsupported() string {
 	}
 	if abi, err := landlocksys.LandlockGetABIVersion(); err != nil || abi < landlockABI {
 		return fmt.Sprintf(
-			"the sandbox for local programs needs Linux 6.2 or later with Landlock switched on; this kernel has version %d of it, and %d is needed",
+			"the sandbox for local programs needs Linux 6.2 or later with Landlock enabled; "+
+				"this kernel has Landlock version %d, and %d is required",
 			max(abi, 0),
 			landlockABI,
 		)
@@ -102,7 +103,8 @@ func isFolder(path string) (bool, error) {
 func (s Sandbox) explain(err error) error {
 	if errors.Is(err, syscall.EACCES) && len(s.Read) > 0 {
 		return fmt.Errorf(
-			"%w; the folders that may be read must hold the program, its interpreter and its libraries (/usr, /lib, /lib64, /bin)",
+			"%w; the readable folders must include the program, its interpreter and its libraries "+
+				"(/usr, /lib, /lib64, /bin)",
 			err,
 		)
 	}

@@ -143,13 +143,13 @@ func TestSandboxCheck(t *testing.T) {
 		{Read: []string{inner}, Write: []string{folder}},
 		{Read: []string{link}, Write: []string{folder}},
 	} {
-		if err := box.Check(); term.KindOf(err) != term.InvalidArgument || !strings.Contains(err.Error(), "lies in "+folder) {
+		if err := box.Check(); term.KindOf(err) != term.InvalidArgument || !strings.Contains(err.Error(), "is inside "+folder) {
 			t.Errorf("%+v: %v", box, err)
 		}
 	}
 	within := ptyx.Sandbox{Read: []string{filepath.Dir(folder)}, Write: []string{folder, folder + "-none"}}
 	if err := within.Check(); err == nil ||
-		strings.Contains(err.Error(), "lies in") {
+		strings.Contains(err.Error(), "is inside") {
 		t.Errorf("a folder in one that is read: %v", err)
 	}
 	_, err = ptyx.Host{
@@ -160,7 +160,7 @@ func TestSandboxCheck(t *testing.T) {
 		nil,
 		nil,
 	)
-	if err == nil || !strings.Contains(err.Error(), "folders that may be read") {
+	if err == nil || !strings.Contains(err.Error(), "readable folders") {
 		t.Errorf("a program outside: %v", err)
 	}
 }

@@ -295,7 +295,7 @@ func TestWrongCalls(t *testing.T) {
 		{term.LocalOptions{Argv: []string{"sh", strings.Repeat("x", 1<<17)}}, "argv[1]", "131071"},
 		{term.LocalOptions{Argv: make([]string, 5000)}, "argv", "empty"},
 		{term.LocalOptions{Argv: []string{"sh"}, Dir: "/no/such/folder"}, "cwd", "no such file"},
-		{term.LocalOptions{Argv: []string{"sh"}, Dir: file}, "cwd", "no folder"},
+		{term.LocalOptions{Argv: []string{"sh"}, Dir: file}, "cwd", "not a folder"},
 		{term.LocalOptions{Argv: []string{"sh"}, Env: []term.EnvVar{{Name: "A=B"}}}, "env[0]", "NAME=value"},
 		{term.LocalOptions{Argv: []string{"sh"}, Env: []term.EnvVar{{Name: "A", Value: "\x00"}}}, "env[0]", "NUL"},
 	} {

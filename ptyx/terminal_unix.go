@@ -27,7 +27,7 @@ func startTerminal(c command, size term.PTY) (*Terminal, error) {
 		return nil, &term.Error{
 			Op:   "open",
 			Kind: term.IOError,
-			Msg:  "no terminal could be had from the system: " + err.Error() + "; close one that is no longer needed",
+			Msg:  "the system provided no terminal: " + err.Error() + "; close one that is no longer needed",
 			Err:  err,
 		}
 	}

@@ -173,7 +173,10 @@ func TestPlanTells(t *testing.T) {
 		t.Errorf("the caller's variables are %v", p.CallerEnv)
 	}
 	text := p.String()
-	for _, want := range []string{"proxy 127.0.0.1:1080", "u@192.0.2.1:22", "asked for as web1", "host key strict, pinned", "agent", "key " + key, "the caller's password", "env LC_ALL", "a remote command"} {
+	for _, want := range []string{
+		"proxy 127.0.0.1:1080", "u@192.0.2.1:22", "asked for as web1", "host key strict, pinned", "agent", "key " + key,
+		"the caller's password", "env LC_ALL", "a remote command",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)
 		}

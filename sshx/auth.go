@@ -249,12 +249,12 @@ func (a *planner) ask(q term.Prompt) (string, error) {
 // the caller.
 func (a *planner) exhausted() error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s accepted none of what was tried", a.h)
+	fmt.Fprintf(&b, "%s accepted none of the methods tried", a.h)
 	switch {
 	case len(a.seen.tried) == 0 && a.withhold.rule != "":
-		b.WriteString(" (nothing: what could be tried is withheld by a rule)")
+		b.WriteString(" (none: a rule withholds the credentials)")
 	case len(a.seen.tried) == 0:
-		fmt.Fprintf(&b, " (nothing: there is no credential for what it allows)")
+		fmt.Fprintf(&b, " (none: no credential for the methods it allows)")
 	default:
 		fmt.Fprintf(&b, " (%s)", strings.Join(a.seen.tried, ", "))
 	}

@@ -122,7 +122,7 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 		named := *e
 		e = &named
 	case errors.Is(err, context.Canceled):
-		e = &term.Error{Kind: term.Canceled, Err: err, Msg: "canceled before the connection stood"}
+		e = &term.Error{Kind: term.Canceled, Err: err, Msg: "canceled before the connection was ready"}
 	case w.expired():
 		at := hops[len(hops)-1]
 		step := "its turn" // waiting for its turn: other logins to the same host

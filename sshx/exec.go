@@ -155,7 +155,8 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 	if !ok {
 		return &term.Error{
 			Kind: term.Unsupported, Reason: term.ReasonTypeInstead,
-			Msg: fmt.Sprintf("%s refuses to run commands beside the terminal", x.ch.k.hop), Advice: "type them into the terminal",
+			Msg:    fmt.Sprintf("%s refuses to run commands outside the terminal", x.ch.k.hop),
+			Advice: "type them into the terminal",
 		}
 	}
 	x.ch.k.wg.Go(func() { // ends when the input is written, or with the channel
@@ -193,7 +194,8 @@ func (c *channel) setEnv(ctx context.Context, env []term.EnvVar) error {
 	if len(refused) > 0 {
 		return term.Errorf(
 			term.Unsupported,
-			"%s does not accept %s from us (AcceptEnv in its sshd_config); nothing was run: set it in the command itself, as in: env %s=... command",
+			"%s does not accept %s (AcceptEnv in its sshd_config); nothing was run: "+
+				"set the variable in the command itself, for example: env %s=... command",
 			c.k.hop,
 			strings.Join(refused, ", "),
 			refused[0],
@@ -216,7 +218,7 @@ func commandIn(dir, command string) (string, error) {
 	if err != nil || strings.ContainsFunc(dir, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", term.Errorf(
 			term.InvalidArgument,
-			"the working directory %q holds a control character; give a path without",
+			"the working directory %q contains a control character; give a path without one",
 			dir,
 		)
 	}

@@ -150,7 +150,7 @@ func (p *planning) checkPath(field term.Field, shown, path string) error {
 	return denied(
 		field,
 		term.SettingCallerPaths,
-		"the path %s lies outside the folders that the operator allows",
+		"the path %s is outside the folders that the operator allows",
 		shown,
 	)
 }

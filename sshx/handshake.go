@@ -36,7 +36,8 @@ func handshake(w *watchdog, raw net.Conn, h *hop, l *steps, p term.Prompter) (*l
 func (k *link) handshake(w *watchdog, l *steps, p term.Prompter) error {
 	h := k.hop
 	var ip net.IP
-	if tcp, ok := k.raw.RemoteAddr().(*net.TCPAddr); ok && h.proxy == nil { // the address must not be that of a proxy, which may be on loopback
+	// The address must not be that of a proxy, which may be on loopback.
+	if tcp, ok := k.raw.RemoteAddr().(*net.TCPAddr); ok && h.proxy == nil {
 		ip = tcp.IP
 	}
 	keyOptions := h.hostKeys
@@ -150,7 +151,7 @@ func ask(w *watchdog, p term.Prompter, h *hop, q term.Prompt) (string, error) {
 }
 
 // errCannotAsk is the error of a question that cannot be asked.
-var errCannotAsk = errors.New("nobody may be asked (questions are not allowed, or BatchMode is on)")
+var errCannotAsk = errors.New("questions are not possible (not allowed, or BatchMode is on)")
 
 // explain converts the error that ended a handshake to one that the caller can
 // act on.
@@ -184,7 +185,8 @@ func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, e
 		details.ServerOffers = none.RequestedAlgorithms
 		return failed(
 			term.ConnectFailed,
-			"%s and ptyctl have no common algorithm for %s: the server offers only %s; allow one of them in ssh_config (KexAlgorithms, Ciphers, MACs or HostKeyAlgorithms with a leading +) if you trust it",
+			"%s and ptyctl have no common algorithm for %s: the server offers only %s; if you trust it, allow one "+
+				"of them in ssh_config (KexAlgorithms, Ciphers, MACs or HostKeyAlgorithms with a leading +)",
 			h,
 			none.What,
 			strings.Join(none.RequestedAlgorithms, ", "),
@@ -238,7 +240,8 @@ func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, e
 		}
 		closed := failed(
 			term.ConnectFailed,
-			"%s closed the connection before it identified itself as an SSH server%s: %v; check the port, or try again if the server limits new connections (MaxStartups)",
+			"%s closed the connection before it identified itself as an SSH server%s: %v; "+
+				"check the port, or try again if the server limits new connections (MaxStartups)",
 			h,
 			said,
 			err,
@@ -252,7 +255,7 @@ func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, e
 	default:
 		return failed(
 			term.ConnectFailed,
-			"the key exchange with %s failed%s: %v; try again, and check that nothing on the way interferes",
+			"the key exchange with %s failed%s: %v; try again, and check the network for interference",
 			h,
 			said,
 			err,

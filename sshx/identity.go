@@ -126,10 +126,11 @@ func unreadableKey(pem []byte, err error) string {
 		bytes.HasPrefix(pem, []byte("ecdsa-")):
 		return "this is a public key or a certificate; the private key is needed"
 	case !bytes.Contains(pem, []byte("-----BEGIN ")):
-		return "this is no private key; pass the whole PEM text, with its BEGIN and END lines and its line breaks"
+		return "this is not a private key; pass the whole PEM text, with its BEGIN and END lines and its line breaks"
 	default:
 		return fmt.Sprintf(
-			"the key cannot be read (%v); supported are OpenSSH, PKCS#1, SEC 1 and unencrypted PKCS#8, of types ed25519, ecdsa and rsa",
+			"the key cannot be read (%v); supported are OpenSSH, PKCS#1, SEC 1 and unencrypted PKCS#8, "+
+				"of types ed25519, ecdsa and rsa",
 			err,
 		)
 	}
@@ -177,7 +178,7 @@ func (k *keyring) certified(keys []ssh.Signer) []ssh.Signer {
 		pub, _, _, _, err := ssh.ParseAuthorizedKey(data)
 		cert, ok := pub.(*ssh.Certificate)
 		if err != nil || !ok {
-			k.seen.note("%s holds no certificate", path)
+			k.seen.note("%s is not a certificate", path)
 			continue
 		}
 		for _, s := range keys {

@@ -130,7 +130,10 @@ func TestKeyFilesThatCannotBeUsed(t *testing.T) {
 			"\nIdentityFile /dev/zero\nIdentityFile " + l.home + "\nIdentityFile " + l.write("big", strings.Repeat("x", 1<<20)) +
 			"\nIdentityFile ~/missing\nCertificateFile " + l.write("cert", "x") + "\n")
 		e := l.fails(to(host1, ""), nil, term.AuthFailed)
-		for _, want := range []string{"open was ignored: its mode 0644", "PuTTY", "the agent does not hold", "/dev/zero cannot be read: it is not a regular file", "too large", "holds no certificate"} {
+		for _, want := range []string{
+			"open was ignored: its mode 0644", "PuTTY", "the agent does not have",
+			"/dev/zero cannot be read: it is not a regular file", "too large", "is not a certificate",
+		} {
 			if !strings.Contains(e.Msg, want) {
 				t.Errorf("%q lacks %q", e.Msg, want)
 			}
@@ -178,7 +181,7 @@ func TestUnreadableKeys(t *testing.T) {
 		"-----BEGIN PUBLIC KEY-----":          "public key",
 		"ssh-ed25519 AAAA":                    "public key",
 		"ecdsa-sha2-nistp256 AAAA":            "public key",
-		"AAAA":                                "no private key",
+		"AAAA":                                "not a private key",
 		"-----BEGIN DSA PRIVATE KEY-----":     "supported are",
 	} {
 		if got := sshx.UnreadableKey([]byte(text), errors.New("why")); !strings.Contains(got, want) {

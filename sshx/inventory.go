@@ -148,7 +148,7 @@ func fileIdentity(path string) (id Identity, ok bool) {
 	}
 	if pub, comment, _, _, err := ssh.ParseAuthorizedKey(pem); err == nil {
 		id = describeKey(path, pub)
-		id.Comment, id.Problem = comment, "it is only the public half: the agent must hold the key"
+		id.Comment, id.Problem = comment, "it is only the public half: the private key must be in the agent"
 		return id, true
 	}
 	// An encrypted key may still show its public half, in the file or beside it.
@@ -175,7 +175,7 @@ func certificateIdentity(path string) (id Identity, ok bool) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return id, false
 	}
-	id = Identity{From: path, Problem: "it holds no certificate"}
+	id = Identity{From: path, Problem: "it is not a certificate"}
 	if err != nil {
 		id.Problem = "it cannot be read: " + err.Error()
 		return id, true

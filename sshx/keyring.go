@@ -162,7 +162,8 @@ func (k *keyring) load() {
 			return
 		}
 		pub := publicHalf(path)
-		if i := slices.IndexFunc(agentKeys, func(s ssh.Signer) bool { return pub != nil && sameKey(s.PublicKey(), pub) }); i >= 0 {
+		same := func(s ssh.Signer) bool { return pub != nil && sameKey(s.PublicKey(), pub) }
+		if i := slices.IndexFunc(agentKeys, same); i >= 0 {
 			named = append(named, agentKeys[i])
 			agentKeys = slices.Delete(agentKeys, i, i+1)
 			continue
@@ -232,7 +233,7 @@ func (k *keyring) file(path string, pub ssh.PublicKey) ssh.Signer {
 		return nil
 	}
 	if _, _, _, _, err := ssh.ParseAuthorizedKey(pem); err == nil {
-		k.seen.note("%s only names a key, which the agent does not hold", path)
+		k.seen.note("%s is a public key, and the agent does not have the private one", path)
 		return nil
 	}
 	if why := exposed(info); why != "" {

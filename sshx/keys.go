@@ -24,9 +24,9 @@ func (sh *Shell) SendKey(ctx context.Context, name string) error {
 	case term.KeyInterruptProcess:
 		return refused("SSH has no key interrupt_process; press ctrl_c")
 	case term.KeyAbortOutput:
-		return refused("SSH has no key abort_output; press ctrl_c to end what is putting out")
+		return refused("SSH has no key abort_output; press ctrl_c to end the program")
 	case term.KeyAreYouThere:
-		return refused("SSH has no key ayt; ask for the session's status, which says whether the connection stands")
+		return refused("SSH has no key ayt; the session's status shows whether the connection works")
 	case term.KeyEndOfFile:
 		return refused("SSH has no key eof; press ctrl_d on an empty line")
 	default:
@@ -46,7 +46,8 @@ func (sh *Shell) SendKey(ctx context.Context, name string) error {
 	if !ok {
 		return refused(
 			fmt.Sprintf(
-				"%s refuses the key break (RFC 4335): what the session runs on is no serial line, or the server cannot pass a break on; press ctrl_c to interrupt, or use the key that the console server has for a break",
+				"%s refuses the key break (RFC 4335): the session is not on a serial line, or the server cannot pass a "+
+					"break on; press ctrl_c to interrupt, or use the console server's own key for a break",
 				sh.c.own.hop,
 			),
 		)

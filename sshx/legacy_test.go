@@ -71,7 +71,9 @@ func TestLegacySignature(t *testing.T) {
 					MaxAuthTries:      -1,
 					PublicKeyCallback: func(c ssh.ConnMetadata, k ssh.PublicKey) (*ssh.Permissions, error) { return nil, nil },
 				}
-				config.VerifiedPublicKeyCallback = func(_ ssh.ConnMetadata, _ ssh.PublicKey, p *ssh.Permissions, algorithm string) (*ssh.Permissions, error) {
+				config.VerifiedPublicKeyCallback = func(
+					_ ssh.ConnMetadata, _ ssh.PublicKey, p *ssh.Permissions, algorithm string,
+				) (*ssh.Permissions, error) {
 					if algorithm != ssh.KeyAlgoRSA {
 						return nil, errors.New("I cannot verify that")
 					}

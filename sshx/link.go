@@ -44,7 +44,7 @@ func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request, keys
 				Kind: term.Internal,
 				Err:  cause,
 				Msg: fmt.Sprintf(
-					"a fault in ptyctl ended the connection to %s; open a new session, and report what was done",
+					"a fault in ptyctl ended the connection to %s; open a new session, and report the actions before it",
 					k.hop,
 				),
 			},

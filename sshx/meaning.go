@@ -46,7 +46,8 @@ func (p *planning) meaning(ctx context.Context, cfg *sshconfig.Config, asked ssh
 	}
 	h.record = hostkeys.Options{
 		UserFiles: own.UserKnownHostsFiles, GlobalFiles: own.GlobalKnownHostsFiles, RevokedFiles: own.RevokedHostKeys,
-		Alias: h.hostKeys.Alias, RequiredRSASize: own.RequiredRSASize, CASignatureAlgorithms: own.CASignatureAlgorithms, ReadOnly: true,
+		Alias: h.hostKeys.Alias, RequiredRSASize: own.RequiredRSASize,
+		CASignatureAlgorithms: own.CASignatureAlgorithms, ReadOnly: true,
 	}
 	if p.o.KnownHostsPath != "" && own.Origin("UserKnownHostsFile").Source == sshconfig.Default {
 		h.record.UserFiles = []string{p.o.KnownHostsPath}

@@ -60,7 +60,7 @@ func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 	if fp := t.SSH.HostKeyFingerprint; fp != "" && !fingerprintForm.MatchString(fp) {
 		return nil, &term.Error{
 			Kind:    term.InvalidArgument,
-			Msg:     "the fingerprint to pin is none: it is SHA256: and 43 characters, as ssh-keygen -l -f KEY.pub prints it",
+			Msg:     "the fingerprint to pin is invalid: give SHA256: and 43 characters, as ssh-keygen -l -f KEY.pub prints it",
 			Details: &term.Details{Part: term.FieldFingerprint},
 		}
 	}
@@ -195,7 +195,7 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 		}
 		return nil, &term.Error{
 			Kind: term.Unsupported,
-			Msg:  fmt.Sprintf("the configuration for %s asks for what ptyctl does not do: %s", eo.Host, strings.Join(why, "; ")),
+			Msg:  fmt.Sprintf("the configuration for %s needs unsupported features: %s", eo.Host, strings.Join(why, "; ")),
 		}
 	}
 	// A ProxyCommand of the form "ssh -W" has become jumps already; any other is
@@ -204,7 +204,7 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 		return nil, &term.Error{
 			Kind: term.Unsupported,
 			Msg: fmt.Sprintf(
-				"%s: ProxyCommand for %s is not supported unless it is an ssh -W that can be taken as a jump; use ProxyJump",
+				"%s: ProxyCommand for %s is not supported except as an ssh -W; use ProxyJump",
 				cfg.Origin("ProxyCommand"),
 				eo.Host,
 			),
@@ -263,7 +263,8 @@ func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
 	}
 	return &hop{
 		name: name, host: cfg.HostName, port: cfg.Port, family: families[cfg.AddressFamily], dial: p.o.dialFirst,
-		bindAddress: cfg.BindAddress, bindInterface: cfg.BindInterface, attempts: cfg.ConnectionAttempts, tcpKeep: cfg.TCPKeepAlive,
+		bindAddress: cfg.BindAddress, bindInterface: cfg.BindInterface,
+		attempts: cfg.ConnectionAttempts, tcpKeep: cfg.TCPKeepAlive,
 	}, nil
 }
 

@@ -128,7 +128,9 @@ func (p *pool) release(j *jump) {
 // connectJumps connects to the jump hosts of a route, each through the one
 // before. The caller must release the returned jumps by releaseAll, also after an
 // error.
-func (p *pool) connectJumps(w *watchdog, way []*hop, l *steps, asker term.Prompter) (jumps []*jump, via *link, err error) {
+func (p *pool) connectJumps(
+	w *watchdog, way []*hop, l *steps, asker term.Prompter,
+) (jumps []*jump, via *link, err error) {
 	for i, h := range way {
 		l.hop(h.host, h.port, h.user)
 		before := via

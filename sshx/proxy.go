@@ -22,15 +22,16 @@ import (
 func parseProxy(text string) (*url.URL, error) {
 	bad := func(why string) error {
 		return &term.Error{
-			Kind:    term.InvalidArgument,
-			Msg:     "the proxy URL is wrong: " + why + "; use socks5://[user:password@]host:port or http://[user:password@]host:port",
+			Kind: term.InvalidArgument,
+			Msg: "the proxy URL is invalid: " + why +
+				"; use socks5://[user:password@]host:port or http://[user:password@]host:port",
 			Details: &term.Details{Part: term.FieldProxyURL},
 		}
 	}
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, bad("this is no URL")
+		return nil, bad("not a URL")
 	case u.Scheme != "socks5" && u.Scheme != "http":
 		return nil, bad(fmt.Sprintf("scheme %q is not supported", u.Scheme))
 	case u.Hostname() == "":

@@ -134,7 +134,8 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 		if !ok {
 			return term.Errorf(
 				term.Unsupported,
-				"%s refuses a pseudo-terminal (PermitTTY no, or the account is restricted); pass pty.enabled false for a session without one",
+				"%s refuses a pseudo-terminal (PermitTTY no, or the account is restricted); "+
+					"pass pty.enabled false for a session without one",
 				sh.c.own.hop,
 			)
 		}

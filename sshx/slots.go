@@ -216,7 +216,8 @@ func (s *slots) full(cause error) error {
 		return &term.Error{Kind: term.Canceled, Err: cause, Msg: "canceled while waiting for a channel to run the command on"}
 	}
 	msg := fmt.Sprintf(
-		"%s opens no further channel for a command (MaxSessions in its sshd_config), and another connection could not be made",
+		"%s opens no further channel for a command (MaxSessions in its sshd_config), "+
+			"and another connection failed",
 		k.hop,
 	)
 	if cause != nil {

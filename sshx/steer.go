@@ -18,7 +18,8 @@ func checkSteering(cfg *sshconfig.Config) error {
 	for _, k := range steering {
 		if at := cfg.Origin(k); at.Caller() {
 			return operatorsOwn(
-				"%s (from %s) is refused: it runs a program, and only the operator's own ssh_config may name one; leave it out, and run commands in the session",
+				"%s (from %s) is refused: it runs a program, which only the operator's own ssh_config may name; "+
+					"leave it out, and run commands in the session",
 				k,
 				at,
 			)
@@ -26,7 +27,8 @@ func checkSteering(cfg *sshconfig.Config) error {
 	}
 	refuse := func(keyword, name string, at sshconfig.Origin) error {
 		return operatorsOwn(
-			"%s %s (from %s) is refused: a caller may send LANG and LC_* only, since other variables can choose what runs; leave it out, and give variables to the command that needs them",
+			"%s %s (from %s) is refused: a caller may send LANG and LC_* only, because other variables can start "+
+				"programs; leave it out, and set variables in the command that needs them",
 			keyword,
 			name,
 			at,

@@ -35,8 +35,9 @@ func (p *planning) trust(ctx context.Context, cfg *sshconfig.Config, h *hop, tar
 	o := hostkeys.Options{
 		Policy: policy, Floor: policies[p.o.HostKeyFloor], NoPin: !target,
 		UserFiles: p.userFiles(own), GlobalFiles: own.GlobalKnownHostsFiles, RevokedFiles: own.RevokedHostKeys,
-		Alias: own.HostKeyAlias, HashNewNames: cfg.HashKnownHosts, RequiredRSASize: max(own.RequiredRSASize, cfg.RequiredRSASize),
-		CheckIP: own.CheckHostIP || cfg.CheckHostIP, KeepAddresses: !own.CheckHostIP,
+		Alias: own.HostKeyAlias, HashNewNames: cfg.HashKnownHosts,
+		RequiredRSASize: max(own.RequiredRSASize, cfg.RequiredRSASize),
+		CheckIP:         own.CheckHostIP || cfg.CheckHostIP, KeepAddresses: !own.CheckHostIP,
 		CASignatureAlgorithms: slices.DeleteFunc(slices.Clone(cfg.CASignatureAlgorithms), func(a string) bool {
 			return !slices.Contains(own.CASignatureAlgorithms, a)
 		}),

@@ -89,7 +89,7 @@ func (n *Network) Through(
 			return nil, &term.Error{Op: "open", Kind: term.InvalidArgument, Err: err, Msg: err.Error()}
 		}
 		if t.Port, err = strconv.Atoi(port); err != nil {
-			return nil, term.Errorf(term.InvalidArgument, "port %q is no number", port)
+			return nil, term.Errorf(term.InvalidArgument, "port %q is not a number", port)
 		}
 		t.Host = host
 		conn, err := n.DialTCP(ctx, network, t, p, approve)
@@ -139,7 +139,8 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 		if f.set {
 			return nil, bad(
 				f.name,
-				"an option is about the SSH server of a session, and %s is none; leave it out, and set what concerns a jump host in ssh_config",
+				"an option applies to SSH servers only, and %s is not one; leave it out, "+
+					"and configure jump hosts in ssh_config",
 				t.Host,
 			)
 		}
@@ -154,7 +155,8 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 				Op:   "open",
 				Kind: term.Unsupported,
 				Msg: fmt.Sprintf(
-					"extra arguments: %s has no meaning for %s, which is no SSH server; leave it out, and set what concerns a jump host in ssh_config",
+					"extra arguments: %s has no meaning for %s, which is not an SSH server; leave it out, "+
+						"and configure jump hosts in ssh_config",
 					v.Keyword,
 					t.Host,
 				),

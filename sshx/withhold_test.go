@@ -130,7 +130,8 @@ func TestWithheldOnTrial(t *testing.T) {
 	}
 	target := to(host1, password)
 	target.SSH.HostKeyPolicy = "accept_new"
-	if err := l.judged(target, &asked{grant: term.Grant{Credentials: []term.CredentialGrant{grant}, Report: report}}); err != nil {
+	onTrial := term.Grant{Credentials: []term.CredentialGrant{grant}, Report: report}
+	if err := l.judged(target, &asked{grant: onTrial}); err != nil {
 		t.Fatalf("rules that are tried out end the login: %v", err)
 	}
 	if got := slices.Compact(srv.Stats().KeysOffered); !slices.Equal(got, []string{first, second}) {

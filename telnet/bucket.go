@@ -2,8 +2,8 @@ package telnet
 
 import "time"
 
-// A bucket protects against a peer that causes endless answers. It limits a rate: a burst of size events, then perSecond events a second. The zero
-// value is full.
+// A bucket protects against a peer that causes endless answers. It limits a rate: a burst of size
+// events, then perSecond events a second. The zero value is full.
 type bucket struct {
 	used float64   // events used of the burst, at the time of last
 	last time.Time // zero before the first event

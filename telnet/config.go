@@ -88,7 +88,8 @@ func (c Config) withDefaults() (Config, error) {
 	if err := oneOf(term.FieldTelnetMode, "mode", &c.Mode, ModeAuto, ModeTelnet, ModeRaw); err != nil {
 		return c, err
 	}
-	if err := oneOf(term.FieldTelnetEnter, "enter", &c.Enter, EnterAuto, EnterCR, EnterCRLF, EnterCRNUL, EnterLF); err != nil {
+	enters := []Enter{EnterAuto, EnterCR, EnterCRLF, EnterCRNUL, EnterLF}
+	if err := oneOf(term.FieldTelnetEnter, "enter", &c.Enter, enters...); err != nil {
 		return c, err
 	}
 	if err := oneOf(term.FieldTelnetBinary, "binary", &c.Binary, BinaryAuto, BinaryAlways, BinaryNever); err != nil {
@@ -101,7 +102,7 @@ func (c Config) withDefaults() (Config, error) {
 		if name == "" || len(name) > maxTerminal || strings.ContainsFunc(name, notTerminal) {
 			return c, invalid(
 				term.FieldTerm,
-				"terminal name %q is not one: up to %d letters, digits and - / . _ + are",
+				"terminal name %q is invalid: use up to %d letters, digits and - / . _ +",
 				name,
 				maxTerminal,
 			)
@@ -110,7 +111,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Cols > maxCells || c.Rows > maxCells {
 		return c, invalid(
 			term.FieldPTY,
-			"a window of %d by %d characters cannot be told to a Telnet server; the most is %d",
+			"a window of %d by %d characters is too large for Telnet; the limit is %d",
 			c.Cols,
 			c.Rows,
 			maxCells,
@@ -124,7 +125,7 @@ func (c Config) withDefaults() (Config, error) {
 		if v.Name == "" || strings.ContainsRune(v.Name+v.Value, 0) || total > maxEnviron/2 { // escapes may double the size
 			return c, invalid(
 				term.FieldEnv,
-				"the environment for the server needs names, holds no NUL, and is at most %d bytes long",
+				"the environment for the server must have names, no NUL bytes, and at most %d bytes in all",
 				maxEnviron/2,
 			)
 		}
@@ -158,7 +159,7 @@ func oneOf[W ~string](field term.Field, name string, w *W, allowed ...W) error {
 	if slices.Contains(allowed, *w) {
 		return nil
 	}
-	err := invalid(field, "%s %q is none of its values", name, string(*w))
+	err := invalid(field, "%s %q is not one of its values", name, string(*w))
 	for _, a := range allowed {
 		err.Details.Allowed = append(err.Details.Allowed, string(a))
 	}

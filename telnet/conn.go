@@ -198,7 +198,7 @@ func (c *Conn) spawn(f func()) {
 					&term.Error{
 						Kind: term.Internal,
 						Err:  fmt.Errorf("panic: %v\n%s", p, debug.Stack()),
-						Msg:  "a fault in ptyctl ended this connection; open a new session, and report what the device was doing",
+						Msg:  "a fault in ptyctl ended this connection; open a new session, and report the device's last output",
 					},
 				)
 				_ = c.nc.Close()
@@ -251,7 +251,7 @@ func (c *Conn) Resize(cols, rows int) error {
 	if cols < 0 || rows < 0 || cols > maxCells || rows > maxCells {
 		return term.Errorf(
 			term.InvalidArgument,
-			"a window of %d by %d characters cannot be told to a Telnet server; the most is %d",
+			"a window of %d by %d characters is invalid for Telnet; the limit is %d",
 			cols,
 			rows,
 			maxCells,
@@ -276,7 +276,8 @@ func (c *Conn) Resize(cols, rows int) error {
 		return &term.Error{
 			Op:   "resize",
 			Kind: term.Unsupported,
-			Msg:  "the server has not agreed to be told the size of the window (option naws); set it there, with stty or the device's own command",
+			Msg: "the server does not accept the size of the window (option naws); " +
+				"set it there, with stty or the device's own command",
 		}
 	}
 	c.flush()

@@ -198,7 +198,9 @@ func (a *attempt) connect(ctx context.Context, network string, approve term.Appr
 	if err == nil || len(conn.ahead) > 0 { // the user must see a server's last words
 		err = conn.checkPeer()
 	} else if ctx.Err() == nil && !errors.Is(err, term.NegotiationLoop) {
-		err = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf("%s closed the connection at once: %v; it may allow no more connections, or none from here", a.address(), rootCause(err))}
+		err = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf(
+			"%s closed the connection at once: %v; it may limit connections, or refuse this address",
+			a.address(), rootCause(err))}
 	}
 	if err != nil {
 		_ = conn.Close()

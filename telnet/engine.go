@@ -101,8 +101,8 @@ func (e *engine) event(ev Event) {
 				Kind:   term.NegotiationLoop,
 				Reason: term.ReasonNegotiation,
 				Msg: "the server sent 10000 option requests without one byte of data; the connection is closed: " +
-					"its Telnet implementation does not end negotiation, or this is no Telnet server",
-				Advice: "use ModeRaw for what is no Telnet server",
+					"its Telnet implementation does not end negotiation, or this is not a Telnet server",
+				Advice: "use ModeRaw for other servers",
 			}
 		}
 		e.hear()

@@ -61,7 +61,7 @@ func question[T any](ctx context.Context, c *Conn, op string, waiting *[]chan<- 
 		return none, &term.Error{
 			Op:   op,
 			Kind: term.LimitExceeded,
-			Msg:  "too many questions to the server are unanswered; it seems not to know this option",
+			Msg:  "too many unanswered questions to the server; it may not support this option",
 		}
 	}
 	*waiting = append(*waiting, answer)
@@ -89,7 +89,7 @@ func unanswered(ctx context.Context, op string) *term.Error {
 		Op:   op,
 		Kind: kind,
 		Err:  ctx.Err(),
-		Msg:  "the server has not answered in time; it may not know this request",
+		Msg:  "the server has not answered in time; it may not support this request",
 	}
 }
 
@@ -114,7 +114,7 @@ func (c *Conn) Logout(ctx context.Context) error {
 		err = &term.Error{
 			Op:   "logout",
 			Kind: term.Unsupported,
-			Msg:  "the server does not end the login for the asking; type its own command for that, or close the connection",
+			Msg:  "the server refuses to end the login; type its own command for that, or close the connection",
 		}
 	}
 	return err
@@ -130,7 +130,7 @@ func (c *Conn) RemoteStatus(ctx context.Context) ([]byte, error) {
 		return nil, &term.Error{
 			Op:   "status",
 			Kind: term.Unsupported,
-			Msg:  "the server has not agreed to tell its state (option status)",
+			Msg:  "the server has not agreed to report its options (option status)",
 		}
 	}
 	return question(ctx, c, "status", &c.e.status, cmdIAC, cmdSB, byte(Status), subSEND, cmdIAC, cmdSE)

@@ -303,7 +303,7 @@ func (c *Conn) request(ctx context.Context, code byte, data ...byte) ([]byte, er
 		return nil, &term.Error{
 			Op:   "serial",
 			Kind: term.Unsupported,
-			Msg:  "the server controls no serial line (it has not agreed to RFC 2217); set the line on the console server itself",
+			Msg:  "the server offers no control of a serial line (RFC 2217); set the line on the console server itself",
 		}
 	}
 	c.e.serial.code, c.e.serial.answer = code, answer
@@ -349,6 +349,6 @@ func errComPort(code byte, got []byte) error {
 	return &term.Error{
 		Op:   "serial",
 		Kind: term.IOError,
-		Msg:  fmt.Sprintf("the server's answer to request %d makes no sense: % x", code, got),
+		Msg:  fmt.Sprintf("invalid answer of the server to request %d: % x", code, got),
 	}
 }

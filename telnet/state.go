@@ -59,7 +59,7 @@ func (c *Conn) want(o Option, remote, on bool) error {
 	}
 	c.mu.Unlock()
 	if !agrees {
-		return term.Errorf(term.Unsupported, "the option %s is not one that can be asked for on this side", o)
+		return term.Errorf(term.Unsupported, "the option %s cannot be requested on this side", o)
 	}
 	c.flush()
 	return nil

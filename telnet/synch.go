@@ -79,7 +79,7 @@ func (c *Conn) synchWithin(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 		late := unanswered(ctx, "synch")
-		late.Msg = "the server takes nothing of what is sent; the interrupt goes out when it does"
+		late.Msg = "the server does not read its input; the interrupt is sent when it does"
 		return late
 	}
 }

@@ -53,7 +53,7 @@ func (d Dialer) forTarget(t term.Target) (_ Dialer, warnings []string, err error
 		return d, nil, invalid(term.FieldHost, "the host is missing")
 	}
 	if t.Port < 0 || t.Port > 65535 {
-		return d, nil, invalid(term.FieldPort, "port %d is none; ports are 1 to 65535", t.Port)
+		return d, nil, invalid(term.FieldPort, "port %d is invalid; ports are 1 to 65535", t.Port)
 	}
 	if t.ConnectTimeout != 0 {
 		d.ConnectTimeout = t.ConnectTimeout
@@ -170,7 +170,9 @@ func (t *Terminal) Wait() (term.Exit, error) {
 }
 
 // clearText is the warning about plain Telnet.
-const clearText = "Telnet is not encrypted: whoever sits on the network can read and change everything, passwords too. Use SSH, or Telnet over TLS, if the device has it."
+const clearText = "Telnet is not encrypted: anyone on the network can read and change everything, " +
+	"including passwords. " +
+	"Use SSH, or Telnet over TLS, if the device has it."
 
 // Describe implements term.Describer.
 func (t *Terminal) Describe() term.Description {
@@ -192,7 +194,9 @@ func (t *Terminal) Describe() term.Description {
 	case t.tls == nil:
 		d.Security = clearText
 	case t.tls.Verified == "no":
-		d.Security = "The connection is encrypted, but the server's certificate was not verified: it may be anybody's. Pin its fingerprint " + t.tls.Certificate + " once it is verified by another way."
+		d.Security = "The connection is encrypted, but the server's certificate was not verified: " +
+			"the server may be an impostor. " +
+			"Verify the fingerprint " + t.tls.Certificate + " in another way, then pin it."
 	}
 	return d
 }

@@ -76,7 +76,8 @@ func (t *TLS) client(ctx context.Context, nc net.Conn, host string) (*tls.Conn, 
 	case errors.Is(err, errPin):
 		e := term.Errorf(
 			term.HostKeyMismatch,
-			"%s shows the certificate %s, not the pinned one; if the device has a new certificate, verify it by another way and pin that",
+			"%s shows the certificate %s, not the pinned one; "+
+				"if the device has a new certificate, verify it in another way and pin that",
 			host,
 			offered,
 		)
@@ -153,7 +154,7 @@ func parsePin(pin string) ([]byte, error) {
 	if err != nil || len(sum) != sha256.Size {
 		return nil, invalid(
 			term.FieldPin,
-			"the pin %q is no SHA-256 fingerprint; give SHA256: and base64, or 64 hex digits",
+			"the pin %q is not a SHA-256 fingerprint; give SHA256: and base64, or 64 hex digits",
 			pin,
 		)
 	}

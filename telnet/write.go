@@ -144,7 +144,7 @@ func (c *Conn) Send(cmd Command) error {
 		return err
 	}
 	if byte(cmd) < cmdEOF || byte(cmd) >= cmdSB || byte(cmd) == cmdSE {
-		return term.Errorf(term.InvalidArgument, "%d is not a command that stands alone", byte(cmd))
+		return term.Errorf(term.InvalidArgument, "%d is not a command without operand", byte(cmd))
 	}
 	c.mu.Lock()
 	full := len(c.e.control) >= maxControl
@@ -156,7 +156,7 @@ func (c *Conn) Send(cmd Command) error {
 		return &term.Error{
 			Op:   "send",
 			Kind: term.Busy,
-			Msg:  "the server takes nothing of what is sent; read what it shows, or close the session",
+			Msg:  "the server does not read its input; read its output, or close the session",
 		}
 	}
 	c.flush()

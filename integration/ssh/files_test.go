@@ -272,7 +272,7 @@ func TestFilesDiskFull(t *testing.T) {
 			name,
 			strings.Repeat("x", 200<<10),
 		)
-		if !strings.Contains(r.Message, "no space is left") || (more != "") != strings.Contains(r.Text, "bytes_written") {
+		if !strings.Contains(r.Message, "no space left") || (more != "") != strings.Contains(r.Text, "bytes_written") {
 			t.Errorf("%s: %s", name, r.Text)
 		}
 		if more != "" { // what did fit is there

@@ -150,7 +150,7 @@ func (f labFolder) fullDisk(t *testing.T) {
 	for _, w := range []term.FileWrite{{Path: dir + "/file"}, {Path: dir + "/new"}, {Path: dir + "/appended", Append: true}} {
 		w.Data = make([]byte, 2<<20)
 		_, err := f.s.Files().Write(t.Context(), w)
-		if e := lab.WantError(t, err, term.IOError); !strings.Contains(e.Message(), "no space is left") {
+		if e := lab.WantError(t, err, term.IOError); !strings.Contains(e.Message(), "no space left") {
 			t.Errorf("the message is %q", e.Message())
 		}
 		lab.WantExec(t, f.s, "rm -f "+dir+"/appended; cat "+dir+"/file; ls -A "+dir, "old\nfile\n", 0)

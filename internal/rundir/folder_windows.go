@@ -27,7 +27,7 @@ func Own(dir string) error {
 	if info, err := os.Lstat(dir); err != nil {
 		return err
 	} else if !info.IsDir() {
-		return fmt.Errorf("%s is no folder, and must be one: remove it, or name another", dir)
+		return fmt.Errorf("%s is not a folder: remove it, or name another", dir)
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func Own(dir string) error {
 // Open opens a file of this user in such a folder, and creates it if needed.
 func Open(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file; remove it", path)
+		return nil, fmt.Errorf("%s is not a regular file; remove it", path)
 	}
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }

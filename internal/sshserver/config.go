@@ -83,7 +83,7 @@ type Faults struct {
 
 // The errors of configurations that cannot work.
 var (
-	errNoLogin = errors.New("sshserver: nobody could log in: set Passwords, AuthorizedKeys, KeyboardInteractive or NoAuth")
+	errNoLogin = errors.New("sshserver: no login method: set Passwords, AuthorizedKeys, KeyboardInteractive or NoAuth")
 	errNoShell = fmt.Errorf(
 		"sshserver: cannot run a local shell on this system: set Config.Handler (%w)",
 		errors.ErrUnsupported,

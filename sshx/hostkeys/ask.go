@@ -34,7 +34,7 @@ func (q Question) String() string {
 	}
 	fmt.Fprintf(&b, " can't be established.\n%s key fingerprint is %s.\n", q.Type, q.Fingerprint)
 	if q.Certificate != "" {
-		fmt.Fprintf(&b, "Its certificate does not count: %s.\n", q.Certificate)
+		fmt.Fprintf(&b, "Its certificate was rejected: %s.\n", q.Certificate)
 	}
 	if len(q.OtherNames) == 0 {
 		b.WriteString("This key is not known by any other names.\n")

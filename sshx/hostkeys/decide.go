@@ -119,7 +119,7 @@ func (v *Verifier) decideNew(ctx context.Context, o *offer, j judgement) (Result
 	}
 	r := Result{Decision: Added}
 	if j.certificate != "" {
-		r.Warnings = append(r.Warnings, "the certificate does not count: "+j.certificate)
+		r.Warnings = append(r.Warnings, "the certificate was rejected: "+j.certificate)
 	}
 	switch v.o.Policy {
 	case Strict:

@@ -34,7 +34,7 @@ func (e *UnknownError) Error() string {
 		fmt.Fprintf(&b, " (searched %s)", strings.Join(e.Files, ", "))
 	}
 	if e.Certificate != "" {
-		fmt.Fprintf(&b, "; its certificate does not count: %s", e.Certificate)
+		fmt.Fprintf(&b, "; its certificate was rejected: %s", e.Certificate)
 	}
 	if len(e.OtherNames) > 0 {
 		b.WriteString("; the same key is on record as ")

@@ -353,7 +353,8 @@ func TestNewVerifierRefuses(t *testing.T) {
 func TestAlgorithms(t *testing.T) {
 	k := keys()
 	defaults := []string{
-		ssh.CertAlgoED25519v01, ssh.CertAlgoRSASHA512v01, ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256,
+		ssh.CertAlgoED25519v01, ssh.CertAlgoRSASHA512v01, ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256,
+		ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256,
 	}
 	for _, c := range []struct {
 		name     string

@@ -84,14 +84,14 @@ func VerifyProof(answer, sessionID []byte, keys []ssh.PublicKey, algorithm strin
 			Key       []byte
 		}{HostKeysProveRequest, sessionID, k.Marshal()})
 		if err := k.Verify(signed, &sig); err != nil {
-			return nil, fmt.Errorf("hostkeys: the server does not hold its key %s %s: keep the keys on record: %w",
+			return nil, fmt.Errorf("hostkeys: the server does not have its key %s %s: keep the keys on record: %w",
 				k.Type(), ssh.FingerprintSHA256(k), err)
 		}
 		proven = append(proven, k)
 	}
 	if len(answer) > 0 {
 		return nil, errors.New(
-			"hostkeys: the server's proof has more signatures than were asked for: keep the keys on record",
+			"hostkeys: the server's proof has too many signatures: keep the keys on record",
 		)
 	}
 	return proven, nil

@@ -153,11 +153,11 @@ func (k *Keyword) check(in input, origin Origin) ([]string, error) {
 	switch k.Name {
 	case "HostName", "HostKeyAlias":
 		if !validHost(args[0]) {
-			return nil, fmt.Errorf("%q holds characters that no host name has", args[0])
+			return nil, fmt.Errorf("%q contains characters that are not allowed in a host name", args[0])
 		}
 	case "User":
 		if !validUser(args[0]) {
-			return nil, fmt.Errorf("%q holds characters that are not allowed in a user name", args[0])
+			return nil, fmt.Errorf("%q contains characters that are not allowed in a user name", args[0])
 		}
 	case "ProxyJump":
 		jumps, err := ParseJump(args[0])

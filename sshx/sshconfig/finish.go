@@ -65,8 +65,8 @@ func (f *finisher) seconds(name string) time.Duration {
 	return time.Duration(f.number(name)) * time.Second
 }
 
-// expand expands one value of k, in the order of ssh(1): the tilde, then tokens and variables. A value that fails to expand is dropped with a warning, or
-// refuses the host if k is strict.
+// expand expands one value of k, in the order of ssh(1): the tilde, then tokens and variables. A
+// value that fails to expand is dropped with a warning, or refuses the host if k is strict.
 func (f *finisher) expand(k *Keyword, value string, origin Origin) (string, bool) {
 	s, err := value, error(nil)
 	if k.Tilde {
@@ -144,7 +144,7 @@ func (f *finisher) user(host string) {
 		if expanded, ok := f.expand(lookup("User"), user, s.origin); ok && expanded != user {
 			user = expanded
 			if !validUser(user) {
-				f.refuse("User", s.origin, "after expansion it holds characters that are not allowed in a user name")
+				f.refuse("User", s.origin, "after expansion it contains characters that are not allowed in a user name")
 			}
 		}
 	}
@@ -233,8 +233,8 @@ func (f *finisher) trust() {
 	c.note("UpdateHostKeys", c.UpdateHostKeys)
 }
 
-// updateHostKeys returns the setting or its default, which depends on other keywords: no if
-// the user has set a known_hosts file of their own.
+// updateHostKeys returns the setting or its default, which depends on other keywords: no if the
+// user has set a known_hosts file of their own.
 func (f *finisher) updateHostKeys() string {
 	if v := f.text("UpdateHostKeys"); v != "" {
 		return v
@@ -276,8 +276,8 @@ func (f *finisher) authentication() {
 	c.BatchMode = f.flag("BatchMode")
 }
 
-// agent returns the socket of an agent keyword: a path, none, SSH_AUTH_SOCK, or $NAME for the
-// value of a variable.
+// agent returns the socket of an agent keyword: a path, none, SSH_AUTH_SOCK, or $NAME for the value
+// of a variable.
 func (f *finisher) agent(name string) string {
 	value, origin := f.text(name), f.origin(name)
 	variable, isVariable := strings.CutPrefix(value, "$")
@@ -325,14 +325,14 @@ func (f *finisher) session() {
 	}
 	c.VersionAddendum = f.expanded("VersionAddendum")
 	if strings.ContainsFunc(c.VersionAddendum, isControl) {
-		f.refuse("VersionAddendum", f.origin("VersionAddendum"), "after expansion it holds a control character")
+		f.refuse("VersionAddendum", f.origin("VersionAddendum"), "after expansion it contains a control character")
 		c.VersionAddendum = ""
 	}
 	f.word("SessionType")
 }
 
-// unsupported reports the keywords of class Warn and Refuse with a value that has an effect
-// in ssh(1), and the special cases among the others.
+// unsupported reports the keywords of class Warn and Refuse with a value that has an effect in
+// ssh(1), and the special cases among the others.
 func (f *finisher) unsupported() {
 	for _, name := range []string{"ProxyUseFdpass", "PermitLocalCommand", "ExitOnForwardFailure", "ClearAllForwardings"} {
 		f.word(name)
@@ -367,8 +367,8 @@ func (f *finisher) unsupported() {
 	f.localPrograms()
 }
 
-// localPrograms reports the commands that this client never runs. A caller's are refused, so
-// that the caller does not assume that they ran.
+// localPrograms reports the commands that this client never runs. A caller's are refused, so that
+// the caller does not assume that they ran.
 func (f *finisher) localPrograms() {
 	report := func(name, why string) {
 		cmd, origin := f.text(name), f.origin(name)

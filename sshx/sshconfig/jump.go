@@ -117,10 +117,10 @@ func parseDestination(s string) (Jump, error) {
 // validate returns an error if a shell or an option parser could misread j.
 func (j Jump) validate() error {
 	if !validHost(j.Host) {
-		return fmt.Errorf("jump host %q holds characters that no host name has", j.Host)
+		return fmt.Errorf("jump host %q contains characters that are not allowed in a host name", j.Host)
 	}
 	if j.User != "" && !validUser(j.User) {
-		return fmt.Errorf("jump user %q holds characters that are not allowed in a user name", j.User)
+		return fmt.Errorf("jump user %q contains characters that are not allowed in a user name", j.User)
 	}
 	return nil
 }

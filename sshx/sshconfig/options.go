@@ -110,10 +110,11 @@ func (o *Options) fill() error {
 		return errors.New("no host given: set Options.Host to the name to connect to")
 	}
 	if !validHost(o.Host) {
-		return fmt.Errorf("host %q holds characters that no host name has: give a name or an address", o.Host)
+		return fmt.Errorf("host %q contains characters that are not allowed in a host name: "+
+			"give a name or an address", o.Host)
 	}
 	if o.User != "" && !validUser(o.User) {
-		return fmt.Errorf("user %q holds characters that are not allowed in a user name on a command line", o.User)
+		return fmt.Errorf("user %q contains characters that are not allowed in a user name on a command line", o.User)
 	}
 	if o.Port < 0 || o.Port > 65535 {
 		return fmt.Errorf("port %d is out of range: give 1 to 65535, or 0 for the configured one", o.Port)
@@ -122,7 +123,7 @@ func (o *Options) fill() error {
 	if o.LocalUser == "" || o.HomeDir == "" {
 		u, err := user.Current()
 		if err != nil {
-			return fmt.Errorf("cannot tell who the local user is: %w; set Options.LocalUser and Options.HomeDir", err)
+			return fmt.Errorf("cannot determine the local user: %w; set Options.LocalUser and Options.HomeDir", err)
 		}
 		if o.LocalUser == "" {
 			o.LocalUser = u.Username

@@ -202,7 +202,7 @@ func (e *evaluator) load(f file) ([]string, error) {
 		if e.budget.bytes += len(data); e.budget.bytes > maxBytes {
 			return nil, &FileError{
 				File: f.path,
-				Err:  fmt.Errorf("more than %d bytes were read: this is no ssh_config, or includes what is none", maxBytes),
+				Err:  fmt.Errorf("more than %d bytes were read: this is not an ssh_config, or includes other files", maxBytes),
 			}
 		}
 	case info.IsDir(), f.path == os.DevNull:
@@ -293,7 +293,7 @@ func (e *evaluator) keyword(name string, in input, err error, origin Origin, app
 		e.refuse(
 			k.Name,
 			origin,
-			err.Error()+"; this keyword is not skipped, because the connection would differ from what was meant",
+			err.Error()+"; this keyword cannot be skipped, because the connection would be a different one",
 		)
 	default:
 		e.warn(Warning{Origin: origin, Keyword: name, Text: err.Error(), Applies: applies})

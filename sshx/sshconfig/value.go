@@ -207,7 +207,7 @@ func addendum(in input) ([]string, error) {
 	s, _, _ := strings.Cut(in.tail, "#")
 	s = strings.Trim(s, blanks)
 	if strings.ContainsFunc(s, isControl) {
-		return nil, errors.New("the text holds a control character: it must fit into the version line")
+		return nil, errors.New("the text contains a control character: it must fit into the version line")
 	}
 	if strings.EqualFold(s, "none") {
 		s = ""
@@ -249,7 +249,7 @@ func list(in input) ([]string, error) {
 		}
 		if strings.EqualFold(arg, "none") {
 			if len(in.args) > 1 {
-				return nil, errors.New("none must stand alone: remove it or the other arguments")
+				return nil, errors.New("none must be the only argument: remove it or the others")
 			}
 			return []string{"none"}, nil
 		}
@@ -333,7 +333,7 @@ func algorithms(in input) ([]string, error) {
 		return nil, fmt.Errorf("there are more than %d algorithms", maxAlgorithms)
 	}
 	if strings.HasPrefix(names, "!") || strings.Contains(names, ",!") {
-		return nil, fmt.Errorf("%q holds a negated name: use -name", arg)
+		return nil, fmt.Errorf("%q contains a negated name: use -name", arg)
 	}
 	return []string{arg}, nil
 }
