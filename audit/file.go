@@ -46,21 +46,21 @@ func (a *file) begin() error {
 			a.close()
 			return fmt.Errorf("lock %s: %w", a.path, err)
 		}
-		here, err := a.f.Stat()
+		opened, err := a.f.Stat()
 		if err != nil {
 			a.close()
 			return err
 		}
 		// Another process may have rotated the file while this one waited for the lock, or
 		// someone removed it.
-		if there, err := os.Lstat(a.path); err != nil || !os.SameFile(here, there) {
+		if current, err := os.Lstat(a.path); err != nil || !os.SameFile(opened, current) {
 			a.close()
 			continue
 		}
-		if here.Size() == a.size {
+		if opened.Size() == a.size {
 			return nil
 		}
-		if err := a.load(here.Size()); err != nil {
+		if err := a.load(opened.Size()); err != nil {
 			a.close()
 			return err
 		}
@@ -304,7 +304,7 @@ func checkFile(f *os.File, path string) error {
 	if err != nil {
 		return err
 	}
-	if there, err := os.Lstat(path); err == nil && there.Mode()&fs.ModeSymlink != 0 || !info.Mode().IsRegular() {
+	if current, err := os.Lstat(path); err == nil && current.Mode()&fs.ModeSymlink != 0 || !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file; choose another path for the audit log", path)
 	}
 	if hasModes && info.Mode().Perm()&0o077 != 0 {

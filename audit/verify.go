@@ -241,7 +241,7 @@ func (v *verifier) end() error {
 	case v.head != "" && !v.found:
 		return &BrokenError{
 			File: v.name,
-			Why:  "no line has the hash " + v.head + ": the log was cut before it, made anew, or is another one",
+			Why:  "no line has the hash " + v.head + ": the log was cut before it, rewritten, or is another one",
 		}
 	}
 	return nil

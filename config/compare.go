@@ -27,9 +27,12 @@ func (l *loader) compare(c *Config) {
 // compareHTTP checks keys that matter only if HTTP is served.
 func (l *loader) compareHTTP(h *HTTP) {
 	const (
-		only, tokens, file, isolate = "server.http.auth_token", "server.http.tokens", "server.http.tokens_file", "server.http.isolate"
-		cert, key, self             = "server.http.tls_cert_file", "server.http.tls_key_file", "server.http.tls_self_signed"
+		only, tokens    = "server.http.auth_token", "server.http.tokens"
+		file, isolate   = "server.http.tokens_file", "server.http.isolate"
+		cert, key, self = "server.http.tls_cert_file", "server.http.tls_key_file", "server.http.tls_self_signed"
 	)
+	// A short token can be guessed by trying. It is refused only here, because a file of an
+	// earlier version may hold one that is not used.
 	if token := h.AuthToken.Reveal(); token != "" && len(token) < minToken {
 		l.clash(
 			only,
@@ -37,6 +40,7 @@ func (l *loader) compareHTTP(h *HTTP) {
 			fmt.Sprintf("%s has fewer than %d characters; use a random value (openssl rand -hex 32 prints one)", only, minToken),
 		)
 	}
+	// A refused token counts as present: its own error already says what to correct.
 	if h.Isolate && h.AuthToken.Reveal() == "" && h.Tokens.Reveal() == "" && h.TokensFile == "" && !l.doubt[only] &&
 		!l.doubt[tokens] {
 		l.clash(isolate, file, isolate+" keeps tokens apart, but there are none; set "+file+", or leave isolate out")

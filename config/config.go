@@ -335,7 +335,7 @@ const (
 	HostKeyDisabled  HostKeyPolicy = "disabled"   // no: accept any key
 )
 
-// WeakerThan reports whether p checks less than floor. A policy that is none of the four
+// WeakerThan reports whether p checks less than floor. A policy other than the four
 // constants is weaker than all of them.
 func (p HostKeyPolicy) WeakerThan(floor HostKeyPolicy) bool {
 	return p.strength() < floor.strength()

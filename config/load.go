@@ -46,10 +46,12 @@ func Load(s Source) (Config, []Warning, error) {
 	} else if path := defaultPath(getenv); path != "" {
 		l.readFile(path, true)
 	}
+	// A later layer overrides an earlier one, key by key.
 	l.readEnv(env)
 	l.readFlags(s.Flags)
 	l.compare(&c)
 
+	// A partial configuration must not be used: a refused value may be a limit.
 	if len(l.problems) > 0 {
 		return Config{}, l.warnings, &Errors{l.problems}
 	}

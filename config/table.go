@@ -15,6 +15,7 @@ const (
 func table(c *Config, home string) []row {
 	const ms = time.Millisecond
 	return []row{
+		// The transports. The table names of the file are the first parts of the paths.
 		enum(&c.Server.Transport, "server.transport", TransportStdio,
 			"How MCP messages reach the server.",
 			TransportStdio, TransportHTTP, TransportBoth).env("PTYCTL_TRANSPORT").flag("transport", ""),
@@ -80,6 +81,7 @@ func table(c *Config, home string) []row {
 			"A token that clients of the socket must also have; without it, all processes of your user may connect.").
 			checked(headerToken),
 
+		// Defaults and limits of sessions and calls. A duration has the unit in its name.
 		integer(&c.Session.MaxSessions, "session.max_sessions", 100, 1, 10000,
 			"Most sessions open at the same time."),
 		millis(&c.Session.IdleTimeout, "session.idle_timeout_ms", 0, 0, longest,
@@ -133,6 +135,7 @@ func table(c *Config, home string) []row {
 		integer(&c.Limits.MaxInFlight, "limits.max_in_flight", 256, 1, 65536,
 			"Most requests in progress at the same time."),
 
+		// The protocols.
 		enum(&c.SSH.HostKeyPolicy, "ssh.host_key_policy", HostKeyStrict,
 			"How to treat a host key that is not in known_hosts.",
 			HostKeyStrict, HostKeyAsk, HostKeyAcceptNew, HostKeyDisabled),
@@ -205,6 +208,7 @@ func table(c *Config, home string) []row {
 		paths(&c.Local.WritePaths, home, "local.write_paths",
 			"Files and folders that local programs may also change; empty is all, or none if read_paths is set."),
 
+		// Files, logins, locks and the records.
 		paths(&c.FS.Roots, home, "fs.roots",
 			"Folders of this machine, including subfolders, in which clients may read and write files; empty offers none."),
 		boolean(&c.FS.Remote, "fs.remote", false,

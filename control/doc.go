@@ -22,7 +22,7 @@
 //   - A file at the path that is not a socket of this user is never touched. The socket
 //     of a dead process is replaced, that of a live process is not. If several processes
 //     start with the same path, exactly one gets it.
-//   - After Client.Attach a client stands for one person, and no other client can use
+//   - After Client.Attach a client is one person, and no other client can use
 //     that person's locks. Only the client's memory holds the proof.
 //
 // Listen and Sockets fail on Windows, which has no socket that could keep these promises.

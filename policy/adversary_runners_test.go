@@ -89,7 +89,7 @@ func shellEntries(name string) []string {
 	}
 }
 
-// runnerWords stand anywhere in a runner's arguments.
+// runnerWords may be at any position in a runner's arguments.
 var runnerWords = []string{
 	"--", "-", "1", "x", "{}", "canary", "'canary a'", "show", "'show a'", "'show; canary'", "''", "+", "\\;", "-x", "--x", "FOO=1",
 	"-c", "a1", "'-c'", "'show {}'", "'$0 $1'", "'$1'", "'\"$@\"'", "'$@'", "'eval $1'", "'${1}'", "'. in'", "'show $1'", "echo",

@@ -90,7 +90,7 @@ func evaluated(words []word) error {
 	case reserved[name]:
 		return outside("the word "+name, "write the command itself")
 	case stateful[name]:
-		return outside("the shell's own command "+name, "run what it is for by itself")
+		return outside("the shell's own command "+name, "run the intended command itself")
 	case counting[name]:
 		for _, a := range args {
 			if !numeral.MatchString(a.text) {

@@ -55,7 +55,7 @@ type Rules struct {
 	Permissions string // value of PTY_PERMISSIONS
 
 	// Report makes the rules a trial: the Gate refuses nothing, and the Ruling
-	// says what it would have refused.
+	// names each denial that it would have made.
 	Report      bool
 	ReportWhere string
 
@@ -349,7 +349,7 @@ func farSide(ctx context.Context, a term.Action) string {
 }
 
 // warning is part of every denial of input.
-const warning = "what is typed cannot be judged: keys edit a line and recall another, and programs have shells inside"
+const warning = "typed input cannot be judged: keys edit a line or recall another, and programs have shells inside"
 
 // typed judges a write.
 func (p *Policy) typed(ctx context.Context, a term.Action) error {
@@ -376,7 +376,7 @@ func (p *Policy) typed(ctx context.Context, a term.Action) error {
 	case a.Sensitive:
 		return &denial{
 			rule: rule,
-			why:  "what is typed is judged line by line here, and sensitive text is not shown to the rules; " + warning,
+			why:  "typed input is judged line by line here, and sensitive text is hidden from the rules; " + warning,
 		}
 	}
 	return p.lines(ctx, a, rule)
@@ -391,7 +391,7 @@ func (p *Policy) lines(ctx context.Context, a term.Action, rule Rule) error {
 	case a.Key != "", strings.ContainsAny(text, editing):
 		return &denial{
 			rule:    rule,
-			why:     "keys that edit a line or recall another make it unknown what is run; " + warning,
+			why:     "with keys that edit a line or recall another, the command that runs is unknown; " + warning,
 			instead: "type whole lines",
 		}
 	}
@@ -457,7 +457,7 @@ var harmlessKeys = set("enter ctrl_c ctrl_d ctrl_z ctrl_l ctrl_backslash break i
 
 // NoBoundary reports whether commands are judged only by lists that deny or
 // ask, including those in Permissions. Such lists help against mistakes, but
-// there is always another way to run what they name.
+// there is always another way to run the same program.
 func (r Rules) NoBoundary() bool {
 	permitted, err := parsePermissions(r.Permissions)
 	if err != nil || len(r.Allow) > 0 || r.Preset != "" || permitted.bounds() {

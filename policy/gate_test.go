@@ -121,11 +121,11 @@ func TestTyping(t *testing.T) {
 			if (err == nil) != tt.lines {
 				t.Errorf("%s, %s: %v", name, tt.name, err)
 			}
-			if err != nil && !strings.Contains(denied(t, err).Msg, "what is typed cannot be judged") {
+			if err != nil && !strings.Contains(denied(t, err).Msg, "typed input cannot be judged") {
 				t.Errorf("%s, %s: %v", name, tt.name, err)
 			}
 		}
-		if e := denied(t, auto.Check(t.Context(), tt.action)); !strings.Contains(e.Msg, "what is typed cannot be judged") ||
+		if e := denied(t, auto.Check(t.Context(), tt.action)); !strings.Contains(e.Msg, "typed input cannot be judged") ||
 			!strings.Contains(e.Details.Rule, "policy.typing") ||
 			!strings.Contains(e.Details.Rule, "ptyctl.toml:7") {
 			t.Errorf("auto, %s: %v", tt.name, e)

@@ -21,6 +21,8 @@ func (p *Policy) plan(plan *term.Plan) error {
 			return err
 		}
 	}
+	// Variables that a caller sends can steer a shell on the far side, for example
+	// BASH_ENV.
 	for _, v := range plan.CallerEnv {
 		if err := p.commands.assignment(v.Name + "=" + v.Value); err != nil {
 			return err
@@ -33,6 +35,7 @@ func (p *Policy) plan(plan *term.Plan) error {
 // only a name that leads to it by the operator's own configuration can allow
 // it.
 func (p *Policy) hop(h *term.PlannedHop) error {
+	// Deny rules come first: they apply to every name and address of the hop.
 	if rule, ok := first(p.hosts.deny, known(h)); ok {
 		return &denial{rule: rule, part: called(h), why: "this host is denied", allowed: p.rules.Hosts}
 	}
@@ -41,6 +44,7 @@ func (p *Policy) hop(h *term.PlannedHop) error {
 		return nil
 	}
 	d := &denial{rule: whole(p.rules.Hosts), part: called(h), why: "no entry allows this host", allowed: p.rules.Hosts}
+	// The name is allowed, but the caller's options lead it to another host.
 	if anyAllows(p.hosts.allow, h.Alias) || anyAllows(p.hosts.allow, h.Host) {
 		d.why = "an entry allows the name, but by the operator's own ssh_config it does not lead here"
 		d.instead = "leave out what makes it mean another host: a configuration file, options such as HostName, another port"
@@ -66,6 +70,7 @@ func known(h *term.PlannedHop) []string {
 	for _, a := range h.Addresses {
 		forms = append(forms, addressForms(a)...)
 	}
+	// Names are those under which the operator has restricted the host.
 	for _, name := range h.Names {
 		forms = append(forms, spellings(name)...)
 	}
@@ -76,6 +81,7 @@ func known(h *term.PlannedHop) []string {
 // ruled returns the first of the rules that names the session's host under any
 // name or address.
 func ruled(rules []hostRule, a term.Action) (Rule, bool) {
+	// Local sessions have no host.
 	if a.Protocol == local || len(rules) == 0 {
 		return Rule{}, false
 	}

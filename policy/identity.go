@@ -41,6 +41,8 @@ func (r Rules) restricted() []string {
 // has restricted a host that the plan reaches by its address or another name.
 func (p *Policy) identified(ctx context.Context, plan *term.Plan) *term.Plan {
 	names := p.rules.restricted()
+	// Without Meaning or names there is nothing to compare, so the plan must not
+	// wait for lookups.
 	if p.rules.Meaning == nil || len(names) == 0 {
 		return plan
 	}
@@ -63,6 +65,7 @@ func (p *Policy) meanings(ctx context.Context, names []string) []Meaning {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	found := make([]Meaning, len(names))
+	// A semaphore bounds the lookups: a rule list may have thousands of names.
 	turns := make(chan struct{}, maxLookups)
 	var wg sync.WaitGroup
 	for i, name := range names {
@@ -80,6 +83,8 @@ func (p *Policy) meanings(ctx context.Context, names []string) []Meaning {
 func withNames(h term.PlannedHop, names []string, meanings []Meaning) term.PlannedHop {
 	forms := known(&h)
 	for i, m := range meanings {
+		// The operator's configuration may map one name to a port of a forwarding
+		// host.
 		if m.Port != 0 && m.Port != h.Port {
 			continue
 		}

@@ -188,7 +188,7 @@ func (k *commands) presets(c command) (ok bool, why string) {
 func maybe(words []word) string {
 	for _, w := range words {
 		if !w.literal() {
-			return "what it becomes can match"
+			return "after expansion it may match"
 		}
 	}
 	return ""
@@ -204,9 +204,9 @@ type calling struct {
 // callable returns the ways to call the command: for example, /bin/rm is also
 // rm.
 func callable(words []word) []calling {
-	ways := names(words[0])
-	out := make([]calling, len(ways))
-	for i, name := range ways {
+	variants := names(words[0])
+	out := make([]calling, len(variants))
+	for i, name := range variants {
 		out[i] = calling{name, words[1:], possible(append([]word{name}, words[1:]...))}
 	}
 	return out
@@ -246,7 +246,7 @@ func among(parts []wildcard, args, all []word) bool {
 		p := parts[0]
 		text, literal := p.literal()
 		switch {
-		// A * stands for any number of words.
+		// A * matches any number of words.
 		case text == "*":
 			parts = parts[1:]
 			continue
@@ -319,7 +319,7 @@ func exact(words []word) string {
 	return strings.Join(parts, " ")
 }
 
-// harmlessVars do not change which program runs or what it does.
+// harmlessVars do not change which program runs, or its effects.
 var harmlessVars = set("LANG LANGUAGE TZ TERM COLUMNS LINES NO_COLOR CLICOLOR COLORTERM IFS DEBIAN_FRONTEND")
 
 // integerVars have an attribute in some shell (zsh, ksh) that makes it evaluate

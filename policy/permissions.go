@@ -45,7 +45,7 @@ type permission struct {
 }
 
 // parsePermissions parses the value of PTY_PERMISSIONS. Every mistake must be
-// an error, because to ignore a rule could allow what it denies.
+// an error, because to ignore a rule could allow a denied command.
 func parsePermissions(text string) (*permissions, error) {
 	if text == "" {
 		return nil, nil

@@ -146,8 +146,7 @@ func (n *presetNode) complete(name string) error {
 	return nil
 }
 
-// valueForms holds the forms that a letter after the mark of a value stands
-// for.
+// valueForms holds the forms that a letter after the mark of a value means.
 var valueForms = map[string]*regexp.Regexp{
 	"N": regexp.MustCompile(`^[+-]?[0-9]+$`),
 	"S": regexp.MustCompile(`^(?:0\.[2-9][0-9]*|[1-9][0-9]*(?:\.[0-9]+)?)$`),
@@ -197,7 +196,7 @@ func (s *presetSpec) addOption(token string) error {
 			names = append(names, "-"+m[1][i:i+1])
 		}
 		if len(names) > 1 && m[2] != "" {
-			return fmt.Errorf("%q: a letter with a value stands alone", token)
+			return fmt.Errorf("%q: a letter with a value must be alone", token)
 		}
 	}
 	for _, name := range names {
@@ -219,7 +218,7 @@ var netWord = regexp.MustCompile(`^[A-Za-z0-9_.:@*+,^#%~/][A-Za-z0-9_.:@*+,^#%~/
 
 // parse parses the operands.
 func (o *presetOperands) parse(text string) error {
-	if strings.HasPrefix(text, "run ") { // run /FORM/: what is before the command
+	if strings.HasPrefix(text, "run ") { // run /FORM/: the operand before the command
 		text = strings.TrimPrefix(text, "run ") + " run"
 	}
 	if strings.HasPrefix(text, "/") {

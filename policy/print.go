@@ -27,6 +27,8 @@ func (d dialect) list(l list) (string, error) {
 	joins := ""
 	for _, p := range l {
 		if joined := p.joined; joined == "&&" || joined == "||" {
+			// csh binds && more tightly than ||; POSIX shells and fish give them equal
+			// precedence.
 			if joins += joined; d.limited() && strings.Contains(joins, "||") && strings.Contains(joins, "&&") {
 				return "", d.lacks("&& and || in one line: its && counts more", "run the commands one by one")
 			}
@@ -76,6 +78,8 @@ func (d dialect) pipeline(p pipeline) (string, error) {
 		}
 		b.WriteString(text)
 		last := i == len(p.commands)-1
+		// csh refuses a redirection of the side that a pipe uses ("Ambiguous input
+		// redirect").
 		for _, r := range c.redirs {
 			if r.file != nil && d.limited() && (r.fd == 0 && i > 0 || r.fd == 1 && !last) {
 				return "", d.lacks("a redirection where there is a pipe", "keep the pipe or the redirection")
@@ -97,6 +101,7 @@ func (d dialect) pipeline(p pipeline) (string, error) {
 // as its output, which the pipe after it must express.
 func (d dialect) simple(c *simple) (text string, merged bool, err error) {
 	var fields []string
+	// csh reads NAME=value as the name of a command.
 	for _, a := range c.assigns {
 		if d.limited() {
 			return "", false, d.lacks("NAME=value before a command", "use env NAME=value COMMAND")
@@ -128,6 +133,7 @@ func (d dialect) redirects(list []redirect) ([]string, error) {
 	var out []string
 	for _, r := range list {
 		text := r.op
+		// 0 and 1 are the defaults of < and >.
 		if r.fd == 2 || r.file == nil {
 			text = fmt.Sprint(r.fd) + text
 		}
@@ -169,6 +175,7 @@ func (d dialect) fewRedirects(list []redirect) (out []string, merged bool, err e
 			return nil, false, err
 		}
 		op := r.op
+		// csh writes output and errors to one file with >& FILE.
 		if r == output && merged && !d.anyLine {
 			op, merged = op+"& ", false
 		}
@@ -197,6 +204,7 @@ func (d dialect) token(t *token) (string, error) {
 		}
 	}
 	for _, p := range parts {
+		// Patterns must stay unquoted, so that the shell expands them.
 		if p.pattern && (p.text[0] != '[' || !d.anyLine && d.class != quote.Fish) {
 			b.WriteString(p.text)
 			continue
@@ -216,10 +224,12 @@ func (d dialect) token(t *token) (string, error) {
 
 // word quotes text.
 func (d dialect) word(text string) (string, error) {
+	// csh needs a backslash before the line end, which other shells would drop.
 	if d.limited() && strings.Contains(text, "\n") {
 		return "", d.lacks("a line end within a word", "leave the line end out")
 	}
 	class := d.class
+	// Line ends are refused above, so the POSIX form is the same in all classes.
 	if d.anyLine {
 		class = quote.Posix
 	}

@@ -10,12 +10,15 @@ import (
 // unwrapXargs judges the command of xargs. Its last arguments come from the
 // input and are unknown.
 func (r *reader) unwrapXargs(run runner, args []word) (func() error, error) {
+	// The options of GNU xargs, and -J and -R of BSD.
 	run.valued += "IiJR"
 	replace := ""
 	for i, a := range args {
 		if r.closed { // strictly has checked it
 			break
 		}
+		// -I, -J and -i name the text that xargs replaces in its command. -i without
+		// a value means {}.
 		if strings.HasPrefix(a.text, "-I") || strings.HasPrefix(a.text, "-J") || strings.HasPrefix(a.text, "-i") ||
 			strings.HasPrefix(a.text, "--replace") {
 			switch _, long, with := strings.Cut(a.text, "="); {
@@ -30,6 +33,8 @@ func (r *reader) unwrapXargs(run runner, args []word) (func() error, error) {
 			}
 		}
 		if a.text == "-i" { // takes no value
+			// The table of options knows no option with an optional value, so -i is
+			// replaced by one without.
 			args = slices.Replace(slices.Clone(args), i, i+1, plainWord("-r"))
 			break
 		}
@@ -47,6 +52,8 @@ func (r *reader) unwrapXargs(run runner, args []word) (func() error, error) {
 	if replace != "" {
 		r.placeholders = append(slices.Clip(r.placeholders), replace)
 	}
+	// With a placeholder the input replaces it; otherwise it is appended as any
+	// number of words.
 	if replace != "" {
 		for i := range rest {
 			rest[i].text = strings.ReplaceAll(rest[i].text, replace, string(hole))
@@ -63,6 +70,7 @@ var findRuns = []wildcard{newPart("-exec"), newPart("-execdir"), newPart("-ok"),
 // unwrapFind judges the commands in the arguments of find(1).
 func (r *reader) unwrapFind(args []word) (func() error, error) {
 	var runs []func() error
+	// find replaces {} by a file name at each position.
 	r.placeholders = append(slices.Clip(r.placeholders), "{}")
 	for i := 0; i < len(args); i++ {
 		w := args[i]
@@ -74,10 +82,13 @@ func (r *reader) unwrapFind(args []word) (func() error, error) {
 		if w.tildeHome() || !slices.ContainsFunc(findRuns, func(p wildcard) bool { return p.may(w.text) }) {
 			continue
 		}
+		// An action needs an argument after it. An operator of find can follow only a
+		// test.
 		if !w.literal() && (i+1 == len(args) || strings.IndexAny(args[i+1].text, "-()!,") == 0) {
 			continue // no command follows, whatever it expands to
 		}
 		end := i + 1
+		// A command ends with ";", or with "{} +".
 		for end < len(args) && args[end].text != ";" && (args[end].text != "+" || end == i+1 || args[end-1].text != "{}") {
 			end++
 		}
@@ -107,6 +118,7 @@ func (r *reader) unwrapFind(args []word) (func() error, error) {
 func (r *reader) unwrapSu(c *command, args []word) (func() error, error) {
 	for i, a := range args {
 		switch {
+		// An unknown word could be -c.
 		case !a.literal() && (a.multi || strings.HasPrefix(a.text, string(hole))):
 			return nil, unreadable("what su is given is not known before it runs")
 		case (a.text == "-c" || a.text == "--command") && i+1 < len(args):
@@ -160,6 +172,8 @@ func (r *reader) values(args []word) (func() error, error) {
 // search looks for denied commands at each position in the arguments where one
 // could begin.
 func (r *reader) search(args []word, in input) error {
+	// Only deny rules apply: most positions do not hold a command, so a missing
+	// permission means nothing.
 	inner := r.hidden()
 	defer func() { r.judged = inner.judged }()
 	for i, a := range args {
@@ -172,6 +186,7 @@ func (r *reader) search(args []word, in input) error {
 		if a.text == "" || a.text[0] == '-' {
 			continue
 		}
+		// Such a word would be an error as a command, so only the rules see it.
 		if !a.literal() || isAssignment(a.text) || strings.IndexByte("!^%<>", a.text[0]) >= 0 ||
 			shellOnly[a.text] { // the following words decide
 			if err := inner.judge(command{words: args[i:]}); err != nil {
@@ -179,6 +194,7 @@ func (r *reader) search(args []word, in input) error {
 			}
 			continue
 		}
+		// A text with = that cannot be parsed is probably an option with a value.
 		if err := inner.command(args[i:], in); byRule(err) || err != nil && !strings.Contains(a.text, "=") {
 			return err
 		}
@@ -236,13 +252,16 @@ func (r *reader) text(a word) error {
 	if !strings.ContainsAny(a.text, before+behind) {
 		return nil
 	}
+	// A command can begin at the start of the text and after each separator.
 	for i := range len(a.text) {
 		if i > 0 && (strings.IndexByte(before, a.text[i-1]) < 0 || strings.IndexByte(before, a.text[i]) >= 0) {
 			continue
 		}
+		// The unknown part may contain any command, like an expansion.
 		rest := strings.ReplaceAll(a.text[i:], string(hole), "$x")
 		end := strings.IndexAny(rest, behind)
 		tries := []string{rest}
+		// In a long text only the nearest end is tried, which bounds the cost.
 		switch {
 		case end >= 0 && (len(a.text) <= maxText || i == 0):
 			tries = append(tries, rest[:end])

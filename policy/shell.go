@@ -308,7 +308,7 @@ func (r *reader) declaration(d *syntax.DeclClause) error {
 			)
 		case a.Name == nil && !strings.HasPrefix(w.text, "-"):
 			return ambiguous(
-				d.Variant.Value+" with a quoted name hides what it sets",
+				d.Variant.Value+" with a quoted name hides the variable",
 				"write NAME=value without quotes around the name",
 			)
 		case a.Name != nil:
@@ -385,7 +385,7 @@ func number(x syntax.ArithmExpr) (err error) {
 	syntax.Walk(x, func(n syntax.Node) bool {
 		if w, ok := n.(*syntax.Word); ok {
 			if lit := w.Lit(); strings.Trim(lit, "0123456789") != "" || lit == "" {
-				err = ambiguous("arithmetic on variables can run what they hold", "use expr, or numbers")
+				err = ambiguous("arithmetic on variables can run their values", "use expr, or numbers")
 			}
 			return false
 		}

@@ -82,7 +82,7 @@ func expansion(p syntax.WordPart) error {
 	case *syntax.ExtGlob:
 		return outside("this file pattern", "use *, ? and [abc], or quotes if it is none")
 	}
-	return outside("this expansion", "write out what it stands for, in single quotes")
+	return outside("this expansion", "write its value in single quotes")
 }
 
 // quoted adds the content of double quotes.
@@ -108,7 +108,7 @@ func (t *token) bare(text string, first bool) error {
 	if first && strings.HasPrefix(text, "~") {
 		rest := text[1:]
 		if rest != "" && rest[0] != '/' {
-			return outside("the home folder of somebody ("+cut(text)+")", "write the folder's path, or quotes if it is none")
+			return outside("the home folder of another user ("+cut(text)+")", "write the folder's path, or quotes if it is none")
 		}
 		t.home, text = true, rest
 	}

@@ -2,7 +2,7 @@ package policy
 
 import "strings"
 
-// hole stands for unknown text: a variable, the output of a substitution, or
+// hole represents unknown text: a variable, the output of a substitution, or
 // the result of a file pattern. It may be any string. NUL cannot be part of a
 // command, so it is free for this use.
 const hole = '\x00'

@@ -133,7 +133,8 @@ func (w *word) bare(b *strings.Builder, text string, first bool) {
 	}
 }
 
-// fishEscapes stand behind a backslash, without quotes, for a character of another kind in fish, such as a line end.
+// fishEscapes are the letters that form an escape after an unquoted backslash in
+// fish, for example \n for a line end.
 const fishEscapes = "abefnrtvxXuUc01234567"
 
 // isAlphanumeric reports whether c may be part of a variable's name.
@@ -141,8 +142,8 @@ func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// readQuoted adds what stands between double quotes, where a backslash is before few characters more than itself
-// (POSIX Shell Command Language, 2.2.3).
+// readQuoted adds the content of double quotes, in which a backslash escapes only
+// few characters (POSIX Shell Command Language, 2.2.3).
 func readQuoted(b *strings.Builder, q *syntax.DblQuoted) {
 	for _, part := range q.Parts {
 		lit, ok := part.(*syntax.Lit)

@@ -60,7 +60,7 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 			return r.scriptIn(name, args[0])
 		}
 	case name == "source" || name == ".":
-		c.opaque = "what the file holds is not known here"
+		c.opaque = "the content of the file is unknown"
 	case name == "fc", name == "hist", name == "hash" && slices.ContainsFunc(args, sets), hasBuiltinOption(name, args):
 		c.opaque = "it can make another command run under a name, or an earlier one again"
 	// These builtins evaluate a name such as a[$(command)].
@@ -96,7 +96,7 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 	case interpreters[name] || interpreters[family(name)]:
 		if len(args) == 0 || strings.HasPrefix(args[0].text, "-") && !harmless(args) || !args[0].literal() {
 			if !r.screen || len(args) > 0 {
-				c.opaque = "the language of its program is not read here"
+				c.opaque = "the language of its program is not supported here"
 			}
 		}
 		if clients[name] || clients[family(name)] {
@@ -110,7 +110,7 @@ func (r *reader) unwrap(c *command, in input) (inner func() error, err error) {
 		return nil, r.sets(args)
 	// The commands run later and outside the session, so no rule could see them.
 	case name == "at", name == "batch", name == "crontab" && (len(args) != 1 || args[0].text != "-l"):
-		c.opaque = "it runs later what it reads now"
+		c.opaque = "it runs its input later"
 	case readers[name]:
 		return func() error { return r.searchTexts(args) }, nil
 	case isCarrier(name):
@@ -218,7 +218,7 @@ func (run runner) options(name string, args []word) (rest []word, used string, e
 // unknownOption returns the denial of an option that a runner is not known to
 // have.
 func unknownOption(name, option string) error {
-	return unreadable(name + " " + cut(option) + " is not known to the policy, so what it runs is not known either")
+	return unreadable(name + " " + cut(option) + " is not known to the policy, so the command that it runs is unknown")
 }
 
 // isAssignment reports whether text has the form NAME=value.
@@ -237,7 +237,7 @@ func (r *reader) unwrapRunner(c *command, run runner, name string, args []word, 
 	for _, a := range args { // options with effects that cannot be judged
 		if strings.HasPrefix(a.text, "-") && len(a.text) > 1 && a.text[1] != '-' &&
 			strings.IndexByte(run.opaque, a.text[1]) >= 0 {
-			c.opaque = name + " " + a.text[:2] + " runs what is not seen here"
+			c.opaque = name + " " + a.text[:2] + " runs a command that cannot be seen"
 			return func() error { return r.search(args, in) }, nil
 		}
 		if !strings.HasPrefix(a.text, "-") {
@@ -306,11 +306,11 @@ func (r *reader) unwrapShell(c *command, name string, args []word, in input) (fu
 	case script:
 		return r.scriptIn(name+" -c", args[0])
 	case len(args) > 0:
-		c.opaque = "what the file holds is not known here"
+		c.opaque = "the content of the file is unknown"
 	case in.known:
 		return r.scriptIn(name, in.text)
 	case !r.screen:
-		c.opaque = "it runs what it reads, which is not seen here"
+		c.opaque = "it runs its input, which cannot be seen"
 	}
 	return nil, nil
 }

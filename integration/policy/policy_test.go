@@ -119,7 +119,7 @@ func TestPolicyCheck(t *testing.T) {
 		{[]string{"--", "ls; sudo rm -rf /"}, 1, "‘rm -rf /’"},
 		{[]string{"--host", "web1", "--", "ls"}, 0, "allowed"},
 		{[]string{"--host", "db1", "--", "ls"}, 1, "policy.hosts"},
-		{[]string{"--type", "--", "ls"}, 1, "what is typed cannot be judged"},
+		{[]string{"--type", "--", "ls"}, 1, "typed input cannot be judged"},
 		{nil, 2, ""},
 	} {
 		out, errs, status := h.Run(t, append([]string{"policy", "check", "--config", h.Config}, tt.args...)...)

@@ -27,7 +27,7 @@ const (
 // implementations.
 const codeRefused = -32000
 
-// A refusal says why a request is not served and what the client should do next.
+// A refusal is the reason why a request is not served, with the next step for the client.
 type refusal struct {
 	status  int
 	code    int // JSON-RPC error code

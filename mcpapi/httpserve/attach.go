@@ -23,7 +23,7 @@ type attaching struct { // the person's name, shown to others
 }
 
 // attach creates an attachment and answers with its proof. The proof must not be cached,
-// since it stands in for the person.
+// since it represents the person.
 func (h *Handler) attach(w *answer, r *http.Request, _ *key) *refusal {
 	if r.Method != http.MethodPost {
 		return notAllowed("POST")

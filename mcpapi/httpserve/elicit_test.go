@@ -12,7 +12,7 @@ import (
 	"ptyctl/term"
 )
 
-// asking is a terminal whose login asks about the host's key.
+// asking is a terminal with a login that asks about the host's key.
 func asking(ctx context.Context, t term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 	a, err := p.Prompt(ctx, term.Prompt{Kind: term.PromptHostKey, Host: t.Host, Text: "Is SHA256:abc right?", Echo: true})
 	if err != nil {

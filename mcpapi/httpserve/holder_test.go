@@ -9,8 +9,8 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// The calls that a lock must refuse to others, at a session of the echo host. $T stands
-// for the task.
+// The calls that a lock must refuse to others, at a session of the echo host. $T is
+// replaced by the task.
 var locked = map[string][]string{
 	"ptyctl_session": {
 		`{"action":"lock","session_id":"$S","task_id":"$T"}`, `{"action":"heartbeat","session_id":"$S","task_id":"$T"}`,

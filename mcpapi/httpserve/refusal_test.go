@@ -256,8 +256,8 @@ func TestMalformed(t *testing.T) {
 }
 
 func TestHealthAndMetrics(t *testing.T) {
-	numbers := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ptyctl_sessions 3") })
-	s := newSite(t, httpserve.Options{Tokens: allTokens, Metrics: numbers})
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ptyctl_sessions 3") })
+	s := newSite(t, httpserve.Options{Tokens: allTokens, Metrics: metrics})
 	if r := s.send(message{method: "GET", path: "/healthz", host: "probe.example"}); r.status != 200 ||
 		r.text != "{\"status\":\"ok\"}\n" {
 		t.Errorf("/healthz: %d %q", r.status, r.text)

@@ -116,8 +116,10 @@ func (r release) spdx(info *debug.BuildInfo, name, sum string) ([]byte, error) {
 		d.Packages = append(d.Packages, p)
 		d.Relationships = append(d.Relationships, spdxRelationship{self, "DEPENDS_ON", id})
 	}
+	// The standard library is a dependency, too; purl names it like a module.
 	add("stdlib", strings.TrimPrefix(info.GoVersion, "go"), "")
 	for _, m := range info.Deps {
+		// A replaced module has no hash in go.sum, so others could not get the same code.
 		if m.Replace != nil {
 			return nil, fmt.Errorf(
 				"%s is replaced by %s: a release must be made of what go.mod requires",

@@ -71,12 +71,14 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("the version is unknown (%w); give -version", err)
 		}
 	}
+	// The version is part of file names and of linker flags.
 	if strings.ContainsFunc(
 		r.version,
 		func(c rune) bool { return c <= ' ' || c == '/' || c == '\\' || c == '\'' || c == '"' },
 	) {
 		return fmt.Errorf("the version %q does not do for the name of a file", r.version)
 	}
+	// The date of the commit makes repeated builds equal.
 	if *date == "" {
 		if *date, err = git(ctx, r.root, "log", "-1", "--format=%ct"); err != nil {
 			return fmt.Errorf("the date is unknown (%w); give -date", err)
@@ -124,6 +126,7 @@ func (r release) make(ctx context.Context, wanted []platform) error {
 	if err != nil {
 		return err
 	}
+	// Each file is written once and listed in SHA256SUMS.
 	sums := make(map[string]string)
 	write := func(name string, data []byte) error {
 		sums[name] = fmt.Sprintf("%x", sha256.Sum256(data))

@@ -121,15 +121,15 @@ func fileError(path string, err error) error {
 	if !ok {
 		return err
 	}
-	told := *e
+	advised := *e
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		told.Kind, told.Msg = term.ExecTimeout, "file system too slow: no answer within limits.max_wait_ms; try again"
+		advised.Kind, advised.Msg = term.ExecTimeout, "file system too slow: no answer within limits.max_wait_ms; try again"
 	case e.Kind == term.NotFound:
-		told.Msg = fmt.Sprintf("no file or folder %.300q; list a folder with fs_list", path)
+		advised.Msg = fmt.Sprintf("no file or folder %.300q; list a folder with fs_list", path)
 	case e.Kind == term.LimitExceeded && e.Details != nil:
-		told.Msg = fmt.Sprintf("data too long: one fs_writeFile may write at most %d bytes (%s); "+
+		advised.Msg = fmt.Sprintf("data too long: one fs_writeFile may write at most %d bytes (%s); "+
 			"the operator may raise this limit", e.Details.Value, e.Details.Limit)
 	}
-	return &told
+	return &advised
 }

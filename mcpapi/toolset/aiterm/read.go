@@ -32,7 +32,7 @@ const (
 	readWait  = 1000 // milliseconds
 )
 
-// ptyRead returns the chunks after since_seq and waits if there are none yet. Every
+// ptyRead returns the chunks after since_seq and waits for the first one. Every
 // reader has its own position, so any number of readers may read the same terminal.
 func (s *Set) ptyRead(ctx context.Context, c *call, in *readArgs) (*readOut, error) {
 	o := c.Limits()

@@ -25,7 +25,7 @@ func (s *Set) tools() []*mcpapi.Tool {
 	return slices.Concat(s.shellTools(), s.ptyTools(), s.fileTools(), s.healthTools())
 }
 
-// bind declares a tool with one action, whose verb is the audit log's word for it.
+// bind declares a tool with one action. The verb is the audit log's word for it.
 func bind[A any, R result](
 	t mcpapi.Tool,
 	action mcpapi.Action,

@@ -135,7 +135,7 @@ func (c *call) bookmark(ctx context.Context) *bookmark {
 	return c.read.get(r, c.Listed)
 }
 
-// readOn returns the output since the last read and waits for it if there is none yet.
+// readOn returns the output since the last read and waits for some if necessary.
 // Only one read at a time has the turn; the others wait for it within their own timeout.
 func (c *call) readOn(ctx context.Context) (any, error) {
 	until := time.Now().Add(c.wait(c.Limits().ReadTimeout))

@@ -13,7 +13,7 @@ import (
 )
 
 // defaultShell returns the program that spawn starts if the caller names none: the user's
-// shell, or on Windows the newest PowerShell, then cmd.exe. The parameters stand in for
+// shell, or on Windows the newest PowerShell, then cmd.exe. The parameters replace
 // the runtime, so that tests cover every system.
 func defaultShell(goos string, getenv func(string) string, lookPath func(string) (string, error)) string {
 	if goos != "windows" {

@@ -91,7 +91,7 @@ func (t *terminal) stop(ctx context.Context) error {
 				Op:      "kill",
 				Session: t.ID(),
 				Kind:    term.Canceled,
-				Msg:     "canceled; the program was told to end",
+				Msg:     "canceled; the program was signaled to end",
 				Err:     ctx.Err(),
 			}
 		}
