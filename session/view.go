@@ -1,6 +1,12 @@
 package session
 
 import (
+	"bytes"
+	"context"
+	"iter"
+	"regexp"
+	"time"
+
 	"ptyctl/session/prompt"
 	"ptyctl/term"
 	"ptyctl/vt"
@@ -49,4 +55,135 @@ func (s *Session) Waiting() *term.Waiting {
 		return &term.Waiting{Kind: prompt.Editor, Text: s.lane.LastLine()}
 	}
 	return prompt.Waits(s.lane.LastLine(), s.Expect().Pagers)
+}
+
+// Lines are a part of the output that is held, line by line.
+type Lines struct {
+	// All gives the number of each line, counted from the oldest one held, from 1, and its text, clean as Clean has it and
+	// without its line end. The text is valid until the next one. It may be ranged over once.
+	All iter.Seq2[int, []byte]
+
+	Total   int   // lines held, an unfinished last one included
+	Dropped int64 // bytes before the oldest line that are no longer held
+}
+
+// Lines returns the lines held without the oldest skip, at most n of them; n <= 0: all. It does not wait, and costs what it
+// returns: to go through the output page by page takes as long as to read it at once.
+//
+// A line is what the far side has ended with LF. What it has drawn in other places before that, as full-screen programs do,
+// stands in the same line, between blanks.
+func (s *Session) Lines(ctx context.Context, skip, n int) Lines {
+	data, start, st := s.buf.Lines(skip, n)
+	size := len(data)
+	if end := start + int64(size); end == st.End {
+		s.count.drained.Store(time.Now().UnixNano())
+		if !st.Closed { // the rest of a rune is on its way
+			data = data[:len(data)-partialRune(data)]
+		}
+	}
+	if start == st.Start && start > 0 {
+		data = dropRuneRest(data)
+	}
+	s.auth.Observe(term.Event{Verb: term.VerbRead, Actor: term.ActorFrom(ctx), Size: size})
+	c := cleaner(s, start)
+	return Lines{
+		All:     func(yield func(int, []byte) bool) { eachLine(c, max(skip, 0)+1, data, yield) },
+		Total:   st.Lines,
+		Dropped: st.Start,
+	}
+}
+
+// eachLine gives the lines of data, the first of which has that number.
+func eachLine(c *vt.Cleaner, number int, data []byte, yield func(int, []byte) bool) {
+	var text []byte
+	for ; len(data) > 0; number++ {
+		end := bytes.IndexByte(data, '\n') + 1
+		if end == 0 {
+			end = len(data)
+		}
+		text = c.Append(text[:0], data[:end])
+		if data = data[end:]; len(data) == 0 {
+			text = c.Flush(text)
+		}
+		text = bytes.TrimSuffix(text, newline)
+		for i := range text {
+			if text[i] == '\n' {
+				text[i] = ' '
+			}
+		}
+		if !yield(number, text) {
+			return
+		}
+	}
+}
+
+var newline = []byte{'\n'}
+
+// maxSearchLine is how much of one line a search returns.
+const maxSearchLine = 2000
+
+// A SearchRequest says what to look for in the output that is still held.
+type SearchRequest struct {
+	Pattern *regexp.Regexp
+	Cursor  int64 // where to begin; a SearchResult.Next to go on; 0: the oldest output held
+	Context int   // lines to return before and after each match
+	Max     int   // most matches to return; 0: 50
+}
+
+// A SearchLine is one line of the output.
+type SearchLine struct {
+	Number int64  // counted from the oldest line held, from 1
+	Cursor int64  // of its first byte
+	Text   []byte // without its line end, cut to 2,000 bytes
+	Match  bool   // false: it is there for context
+}
+
+// A SearchResult holds the lines found, in order, each once.
+type SearchResult struct {
+	Lines   []SearchLine
+	Matches int
+	Next    int64 // cursor to go on from; the end of the output when More is false
+	More    bool  // there are further matches
+	Dropped int64 // bytes between Cursor and the oldest byte held
+}
+
+// Search looks for a pattern, line by line, without waiting and without affecting anybody.
+func (s *Session) Search(ctx context.Context, r SearchRequest) SearchResult {
+	setDefault(&r.Max, 50)
+	all := s.buf.At(0, 0)
+	from := max(r.Cursor, all.Start)
+	res := SearchResult{Next: all.Next, Dropped: max(all.Start-max(r.Cursor, 0), 0)}
+	var before []SearchLine // the last lines not yet returned
+	after := 0              // how many of the following lines are context
+	cursor, number := all.Start, int64(0)
+	for rest := all.Data; len(rest) > 0 && ctx.Err() == nil; {
+		line, tail, ended := bytes.Cut(rest, []byte("\n"))
+		number++
+		text := bytes.TrimSuffix(line, []byte("\r"))
+		l := SearchLine{Number: number, Cursor: cursor, Text: text[:min(len(text), maxSearchLine)]}
+		size := int64(len(line))
+		if ended {
+			size++
+		}
+		begins := cursor >= from
+		cursor, rest = cursor+size, tail
+		l.Match = begins && r.Pattern.Match(text)
+		switch {
+		case l.Match && res.Matches == r.Max:
+			res.More, res.Next = true, l.Cursor
+			return res
+		case l.Match:
+			res.Matches++
+			res.Lines = append(append(res.Lines, before...), l)
+			before, after = nil, r.Context
+		case after > 0:
+			after--
+			res.Lines = append(res.Lines, l)
+		case r.Context > 0:
+			if before = append(before, l); len(before) > r.Context {
+				before = before[1:]
+			}
+		}
+	}
+	return res
 }
