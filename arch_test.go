@@ -56,6 +56,7 @@ var importRules = []rule{
 	{pkg: "profile", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is data about devices, not behaviour; the files are TOML, where a pattern needs no escaping"},
 	{pkg: "session/keys", ours: []string{"term"}, why: "it knows names and bytes, not sessions"},
 	{pkg: "session/access", ours: []string{"lockmgr", "term"}, why: "it decides about actions and performs none"},
+	{pkg: "session/internal/sessiontest", ours: []string{"internal/bufpipe", "internal/leaktest", "session", "term"}, why: "the tests of sessions and their parts may use it"},
 	{pkg: "session/redact", why: "it knows bytes and secrets, not terminals"},
 	{pkg: "session/shell", ours: []string{"term"}, why: "it knows names of shells and runs none"},
 	{pkg: "session/marker", ours: []string{"session/shell"}, why: "it makes and reads text, and does no I/O"},

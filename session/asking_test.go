@@ -65,7 +65,7 @@ func TestAskingIsOneQuestion(t *testing.T) {
 		if r, err = r.Again(t.Context(), time.Minute); err != nil || r.State != session.Open || r.Prompt != nil {
 			t.Errorf("again: %+v, %v", r, err)
 		}
-		asked := seen.of(term.VerbQuestion)
+		asked := seen.Of(term.VerbQuestion)
 		if len(asked) != 2 || asked[0].Detail != "challenge" || asked[0].Session != r.Session.ID() ||
 			len(asked[0].Data) != 0 {
 			t.Errorf("told of the questions: %+v", asked)
@@ -73,12 +73,12 @@ func TestAskingIsOneQuestion(t *testing.T) {
 		// When it is no longer listed, that is told too.
 		r.Session.Close(t.Context(), session.CloseOptions{Force: true})
 		synctest.Wait()
-		if n := len(seen.of(term.VerbGone)); n != 0 {
+		if n := len(seen.Of(term.VerbGone)); n != 0 {
 			t.Errorf("gone %d times before its time", n)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(seen.of(term.VerbGone)); n != 1 || len(m.List()) != 0 {
+		if n := len(seen.Of(term.VerbGone)); n != 1 || len(m.List()) != 0 {
 			t.Errorf("gone %d times, %d listed", n, len(m.List()))
 		}
 	})

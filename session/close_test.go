@@ -43,7 +43,7 @@ func TestMayClose(t *testing.T) {
 		}
 		deny = true
 		wantKind(t, s.MayClose(task("t1"), false), term.PolicyDenied)
-		if e := seen.of(term.VerbClose); len(e) != 3 || !errors.Is(e[0].Refused, term.Locked) ||
+		if e := seen.Of(term.VerbClose); len(e) != 3 || !errors.Is(e[0].Refused, term.Locked) ||
 			!errors.Is(e[2].Refused, term.PolicyDenied) {
 			t.Errorf("events %+v", e)
 		}

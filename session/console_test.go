@@ -118,7 +118,7 @@ func TestConsoleOpenedOnce(t *testing.T) {
 			!strings.HasPrefix(id, "switch-001-") {
 			t.Errorf("%+v", i)
 		}
-		if e := seen.of(term.VerbOpen); len(e) != callers { // each call is on record
+		if e := seen.Of(term.VerbOpen); len(e) != callers { // each call is on record
 			t.Errorf("%d open events", len(e))
 		}
 		other, err := m.Open(task("t"), consoleOf("switch-002"))
@@ -200,7 +200,7 @@ func TestConsoleOpenedWhileClosing(t *testing.T) {
 		if err != nil || second.Existing || second.Session == first.Session || dials != 2 {
 			t.Errorf("%+v, %v, %d dials", second, err, dials)
 		}
-		if e := seen.of(term.VerbOpen); len(e) != 4 || !errors.Is(e[1].Refused, term.Busy) ||
+		if e := seen.Of(term.VerbOpen); len(e) != 4 || !errors.Is(e[1].Refused, term.Busy) ||
 			!errors.Is(e[2].Refused, term.Canceled) ||
 			e[1].Host != "terminal-server" {
 			t.Errorf("events %+v", e)
@@ -322,7 +322,7 @@ func TestConsoleOfAnotherProcess(t *testing.T) {
 				t.Errorf("%+v, %+v", r, e.Details)
 			}
 		}
-		if e := seen.of(term.VerbOpen); len(e) != 3 || !errors.Is(e[0].Refused, term.Locked) {
+		if e := seen.Of(term.VerbOpen); len(e) != 3 || !errors.Is(e[0].Refused, term.Locked) {
 			t.Errorf("events %+v", e)
 		}
 		if l := m.List(); len(l) != 0 || world.owner("d") != "theirs" {
@@ -365,7 +365,7 @@ func TestConsoleNeedsLock(t *testing.T) {
 		signals := 0
 		m := manage(t, func(ctx context.Context, tg term.Target, p term.Prompter, _ term.Approve) (term.Transport, error) {
 			tr, err := dialed(far)(ctx, tg, p, nil)
-			return &shell{plain: *tr.(*plain), signal: func(string) error { signals++; return nil }}, err
+			return &shell{Plain: *tr.(*plain), OnSignal: func(string) error { signals++; return nil }}, err
 		}, session.Config{Observers: []term.Observer{&seen}})
 		r, err := m.Open(task("t1"), consoleOf("d"))
 		if err != nil {
@@ -383,7 +383,7 @@ func TestConsoleNeedsLock(t *testing.T) {
 		}
 		refused(task("t1"))
 		refused(context.Background()) // without a task
-		if n := len(seen.of(term.VerbWrite)); n != 2 {
+		if n := len(seen.Of(term.VerbWrite)); n != 2 {
 			t.Errorf("%d refused writes are on record", n)
 		}
 		put(t, <-far, "login: ")

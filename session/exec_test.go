@@ -25,19 +25,10 @@ type execFunc = func(ctx context.Context, r term.ExecRequest, stdout, stderr io.
 func startExec(tb testing.TB, exec execFunc, o session.Options) *session.Session {
 	near, _ := bufpipe.New(0)
 	watch(tb, &o)
-	s := session.New(&shell{plain: plain{ReadWriteCloser: near}, exec: exec}, o)
+	s := session.New(&shell{Plain: plain{ReadWriteCloser: near}, OnExec: exec}, o)
 	tellState(tb, s)
 	tb.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
 	return s
-}
-
-func run(tb testing.TB, s *session.Session, r session.ExecRequest) session.ExecResult {
-	tb.Helper()
-	res, err := s.Exec(tb.Context(), r)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return res
 }
 
 // obedient puts out text and ends when it is stopped.

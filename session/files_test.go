@@ -266,7 +266,7 @@ func TestFilesRefused(t *testing.T) {
 		s, _ = start(t, 0, session.Options{Observers: []term.Observer{seen}, FarFiles: new(filed).make})
 		_, err = s.Files().Write(t.Context(), term.FileWrite{Path: "x"})
 		wantKind(t, err, term.Unsupported)
-		if r, w := seen.of(term.VerbFileRead), seen.of(term.VerbFileWrite); len(r) != 1 || len(w) != 1 ||
+		if r, w := seen.Of(term.VerbFileRead), seen.Of(term.VerbFileWrite); len(r) != 1 || len(w) != 1 ||
 			!errors.Is(r[0].Refused, term.PolicyDenied) ||
 			!errors.Is(w[0].Refused, term.Unsupported) {
 			t.Errorf("on record: %+v, %+v", r, w)

@@ -56,8 +56,8 @@ func TestRefusal(t *testing.T) {
 				var seen diary
 				var locks session.LockTable
 				near, far := bufpipe.New(0)
-				sh := &shell{plain: plain{ReadWriteCloser: near}} // without exec and signal, which would panic
-				sh.resized = func(int, int) error { panic("resized") }
+				sh := &shell{Plain: plain{ReadWriteCloser: near}} // without exec and signal, which would panic
+				sh.Resized = func(int, int) error { panic("resized") }
 				s := session.New(
 					sh,
 					session.Options{Locks: &locks, Gate: c.gate, Journal: c.journal, Observers: []term.Observer{&seen}},
@@ -68,7 +68,7 @@ func TestRefusal(t *testing.T) {
 				}
 				for _, call := range calls {
 					wantKind(t, call.do(task("t1"), s), c.kind)
-					e := seen.of(call.verb)
+					e := seen.Of(call.verb)
 					if len(e) != 1 || !errors.Is(e[0].Refused, c.kind) || e[0].Actor.Task != "t1" || e[0].Session != s.ID() ||
 						e[0].Time.IsZero() {
 						t.Errorf("%s: events %+v", call.verb, e)
@@ -143,7 +143,7 @@ func TestReportedIsDone(t *testing.T) {
 		if n, _ := far.Read(got); string(got[:n]) != "ls\r" {
 			t.Errorf("%q went out, want what was written", got[:n])
 		}
-		for place, events := range map[string][]term.Event{"journal": journal, "observer": seen.of(term.VerbWrite)} {
+		for place, events := range map[string][]term.Event{"journal": journal, "observer": seen.Of(term.VerbWrite)} {
 			if len(events) != 1 || !errors.Is(events[0].Reported, forbidden) || events[0].Refused != nil ||
 				events[0].Err != nil {
 				t.Errorf("the %s has %+v, want one event that was reported and done", place, events)
@@ -165,7 +165,7 @@ func TestOpenRefused(t *testing.T) {
 		})
 		_, err := m.Open(t.Context(), target("web1"))
 		wantKind(t, err, term.PolicyDenied)
-		if e := seen.of(term.VerbOpen); len(e) != 1 || e[0].Refused == nil || e[0].Detail != "web1" {
+		if e := seen.Of(term.VerbOpen); len(e) != 1 || e[0].Refused == nil || e[0].Detail != "web1" {
 			t.Errorf("%+v", e)
 		}
 		if l := m.List(); len(l) != 0 {
@@ -185,12 +185,12 @@ func TestSensitiveWriteShowsNowhere(t *testing.T) {
 		}
 		s.Write(t.Context(), nil, session.WriteOptions{Key: "ctrl_c"})
 		s.Close(t.Context(), session.CloseOptions{})
-		e := seen.of(term.VerbWrite)
+		e := seen.Of(term.VerbWrite)
 		if len(e) != 2 || e[0].Data != nil || e[0].Size != len(typed+"\r") || !e[0].Sensitive || e[1].Detail != "ctrl_c" ||
 			string(e[1].Data) != "\x03" {
 			t.Errorf("%+v", e)
 		}
-		if all := fmt.Sprintf("%+v %s", seen.events, &log); strings.Contains(all, typed) {
+		if all := fmt.Sprintf("%+v %s", seen.All(), &log); strings.Contains(all, typed) {
 			t.Errorf("it shows in %s", all)
 		}
 	})
@@ -202,13 +202,13 @@ func TestObserversSeeOutput(t *testing.T) {
 		s, far := start(t, 0, session.Options{Observers: []term.Observer{faulty{}, &seen}})
 		put(t, far, "one")
 		put(t, far, "two")
-		e := seen.of(term.VerbOutput)
+		e := seen.Of(term.VerbOutput)
 		if len(e) != 2 || string(e[0].Data) != "one" || string(e[1].Data) != "two" || e[1].Size != 3 ||
 			e[0].Session != s.ID() {
 			t.Errorf("%+v", e)
 		}
-		if seen.events[0].State != "open" {
-			t.Errorf("output before the session was open: %+v", seen.events)
+		if seen.All()[0].State != "open" {
+			t.Errorf("output before the session was open: %+v", seen.All())
 		}
 		if s.State() != session.Open {
 			t.Errorf("an observer's panic ended the session: %+v", s.Info().End)
@@ -258,7 +258,7 @@ func TestLocks(t *testing.T) {
 			t.Error("still held")
 		}
 		refused := 0
-		for _, e := range slices.Concat(seen.of(term.VerbLock), seen.of(term.VerbHeartbeat), seen.of(term.VerbUnlock)) {
+		for _, e := range slices.Concat(seen.Of(term.VerbLock), seen.Of(term.VerbHeartbeat), seen.Of(term.VerbUnlock)) {
 			if e.Refused != nil {
 				refused++
 			}

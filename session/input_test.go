@@ -258,10 +258,10 @@ func TestRefusedKeyIsNoTyping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := bufpipe.New(0)
 		k := &keyed{
-			shell: shell{plain: plain{ReadWriteCloser: near}},
+			shell: shell{Plain: plain{ReadWriteCloser: near}},
 			send:  func(string) error { return &term.Error{Kind: term.Unsupported, Msg: "SSH has no key ayt"} },
 		}
-		k.exec = func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+		k.OnExec = func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
 			return term.Exit{Known: true}, nil
 		}
 		s := session.New(k, session.Options{})
@@ -299,7 +299,7 @@ func TestKeyInTheFormAskedFor(t *testing.T) {
 		press("\x1bOA")
 		put(t, far, "\x1b[?1l\x1b>")
 		press("\x1b[A")
-		if e := seen.of(term.VerbWrite); len(e) != 3 || e[1].Detail != "arrow_up" || string(e[1].Data) != "\x1bOA" {
+		if e := seen.Of(term.VerbWrite); len(e) != 3 || e[1].Detail != "arrow_up" || string(e[1].Data) != "\x1bOA" {
 			t.Errorf("%+v", e)
 		}
 		e := wantKind(

@@ -60,7 +60,7 @@ func TestSessionEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				near, _ := bufpipe.New(0)
 				c.stream.ReadWriteCloser, c.stream.data = near, "last words"
-				s := session.New(&shell{plain: plain{ReadWriteCloser: &c.stream}, exit: c.exit, lost: c.lost}, session.Options{})
+				s := session.New(&shell{Plain: plain{ReadWriteCloser: &c.stream}, Exit: c.exit, Lost: c.lost}, session.Options{})
 				<-s.Ended()
 				i := s.Info()
 				if i.State != c.state || !strings.HasSuffix(i.End.Reason, c.reason) || term.KindOf(i.End.Err) != c.kind ||
@@ -112,12 +112,12 @@ func TestClose(t *testing.T) {
 		if !s.Close(task("t2"), session.CloseOptions{}) || s.Info().End.Reason != "closed by task t1" {
 			t.Error("closed twice")
 		}
-		if e := seen.of(term.VerbClose); len(e) != 2 || e[0].Actor.Task != "t1" || e[0].Detail != "" ||
+		if e := seen.Of(term.VerbClose); len(e) != 2 || e[0].Actor.Task != "t1" || e[0].Detail != "" ||
 			e[1].Actor.Task != "t2" ||
 			e[1].Detail != "already closed" {
 			t.Errorf("close events %+v", e)
 		}
-		states := seen.of(term.VerbState)
+		states := seen.Of(term.VerbState)
 		if len(states) != 2 || states[0].State != "open" || states[1].State != "closed" ||
 			states[1].Detail != "closed by task t1" {
 			t.Errorf("state events %+v", states)
@@ -139,7 +139,7 @@ func TestCloseOfDeafTransport(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &deaf{make(chan struct{})}
 			s := session.New(
-				&plain{ReadWriteCloser: d, resized: func(int, int) error { panic("resized") }},
+				&plain{ReadWriteCloser: d, Resized: func(int, int) error { panic("resized") }},
 				session.Options{WriteTimeout: time.Hour},
 			)
 			wrote := make(chan time.Duration, 1)
@@ -189,8 +189,8 @@ func TestIdleTimeout(t *testing.T) {
 		near, far := bufpipe.New(0)
 		s := session.New(
 			&shell{
-				plain: plain{ReadWriteCloser: near},
-				exec: func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+				Plain: plain{ReadWriteCloser: near},
+				OnExec: func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
 					time.Sleep(7 * time.Second)
 					return term.Exit{Known: true}, nil
 				},
@@ -240,7 +240,7 @@ func TestResizeAndSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary
 		near, far := bufpipe.New(0)
-		sh := &shell{plain: plain{ReadWriteCloser: near}}
+		sh := &shell{Plain: plain{ReadWriteCloser: near}}
 		s := session.New(sh, session.Options{Observers: []term.Observer{&seen}})
 		defer s.Close(t.Context(), session.CloseOptions{})
 		if _, err := far.Write([]byte("five\n")); err != nil {
@@ -251,7 +251,7 @@ func TestResizeAndSignal(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		var cols, rows int
-		sh.resized = func(c, r int) error { cols, rows = c, r; return nil }
+		sh.Resized = func(c, r int) error { cols, rows = c, r; return nil }
 		if err := s.Resize(t.Context(), 100, 30); err != nil || cols != 100 || rows != 30 || s.Info().PTY.Cols != 100 ||
 			s.Info().Resized != 5 {
 			t.Errorf("%d x %d, %v, %+v", cols, rows, err, s.Info())
@@ -259,7 +259,7 @@ func TestResizeAndSignal(t *testing.T) {
 		for _, size := range [][2]int{{0, 1}, {1, 0}, {-1, 5}, {10001, 1}, {1, 10001}} {
 			wantKind(t, s.Resize(t.Context(), size[0], size[1]), term.InvalidArgument)
 		}
-		sh.resized = func(int, int) error { return &term.Error{Kind: term.Unsupported, Msg: "no window"} }
+		sh.Resized = func(int, int) error { return &term.Error{Kind: term.Unsupported, Msg: "no window"} }
 		if e := wantKind(t, s.Resize(t.Context(), 1, 1), term.Unsupported); e.Session != s.ID() || e.Op != "resize" {
 			t.Errorf("%+v", e)
 		}
@@ -268,21 +268,21 @@ func TestResizeAndSignal(t *testing.T) {
 		}
 
 		var got string
-		sh.signal = func(name string) error { got = name; return nil }
+		sh.OnSignal = func(name string) error { got = name; return nil }
 		if err := s.Signal(t.Context(), "INT"); err != nil || got != "INT" {
 			t.Errorf("%q, %v", got, err)
 		}
-		sh.signal = func(string) error { return errors.New("reset") }
+		sh.OnSignal = func(string) error { return errors.New("reset") }
 		wantKind(t, s.Signal(t.Context(), "INT"), term.IOError)
 		none, _ := start(t, 0, session.Options{})
 		wantKind(t, none.Signal(t.Context(), "INT"), term.Unsupported)
 
-		if e := seen.of(term.VerbResize); len(e) != 7 || e[0].Detail != "100x30" || e[0].Outcome() != nil ||
+		if e := seen.Of(term.VerbResize); len(e) != 7 || e[0].Detail != "100x30" || e[0].Outcome() != nil ||
 			!errors.Is(e[1].Refused, term.InvalidArgument) ||
 			!errors.Is(e[6].Err, term.Unsupported) {
 			t.Errorf("%+v", e)
 		}
-		if e := seen.of(term.VerbSignal); len(e) != 2 || e[0].Detail != "INT" || e[0].Outcome() != nil ||
+		if e := seen.Of(term.VerbSignal); len(e) != 2 || e[0].Detail != "INT" || e[0].Outcome() != nil ||
 			!errors.Is(e[1].Err, term.IOError) {
 			t.Errorf("%+v", e)
 		}

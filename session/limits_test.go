@@ -168,8 +168,8 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 		out := strings.Repeat("x", 100*kib)
 		m := manage(t, func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 			return &shell{
-				plain: plain{ReadWriteCloser: near},
-				exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+				Plain: plain{ReadWriteCloser: near},
+				OnExec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
 					n, err := io.WriteString(stdout, out)
 					if n != len(out) || err != nil {
 						t.Errorf("%d, %v", n, err)
@@ -196,7 +196,7 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 		if e.Details.Bound != term.LimitOutput {
 			t.Errorf("%+v", e.Details)
 		}
-		execs := seen.of(term.VerbExec)
+		execs := seen.Of(term.VerbExec)
 		if last := execs[len(execs)-1]; !errors.Is(last.Refused, term.LimitExceeded) || last.Err != nil {
 			t.Errorf("the last exec was refused, and the event says %+v", last)
 		}

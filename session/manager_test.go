@@ -66,7 +66,7 @@ func TestOpen(t *testing.T) {
 		if l := m.List(); len(l) != 1 || l[0].Host != "web1" || l[0].Protocol != "test" || l[0].Lease == nil {
 			t.Errorf("%+v", l)
 		}
-		if e := seen.of(term.VerbOpen); len(e) != 1 || e[0].Actor.Task != "t1" || e[0].Session != r.Session.ID() {
+		if e := seen.Of(term.VerbOpen); len(e) != 1 || e[0].Actor.Task != "t1" || e[0].Session != r.Session.ID() {
 			t.Errorf("events %+v", e)
 		}
 		if !slices.Equal(m.Protocols(), []string{"test"}) {
@@ -172,7 +172,7 @@ func TestMaxSessionsAndRetention(t *testing.T) {
 		if e := wantKind(t, err, term.LimitExceeded); e.Details.Bound != term.LimitSessions || e.Details.Value != 2 {
 			t.Errorf("%+v", e.Details)
 		}
-		if e := seen.of(term.VerbOpen); len(e) != 3 || !errors.Is(e[2].Refused, term.LimitExceeded) {
+		if e := seen.Of(term.VerbOpen); len(e) != 3 || !errors.Is(e[2].Refused, term.LimitExceeded) {
 			t.Errorf("%+v", e)
 		}
 		first.Close(t.Context(), session.CloseOptions{})

@@ -112,11 +112,11 @@ func TestPromptsAreAnsweredByWrite(t *testing.T) {
 				if string(shown) != "Password: \r\nCode: \r\n" {
 					t.Errorf("output %q", shown)
 				}
-				if e := seen.of(term.VerbAnswer); len(e) != 2 || e[0].Size != len(c.typed) || !e[0].Sensitive || e[0].Data != nil {
+				if e := seen.Of(term.VerbAnswer); len(e) != 2 || e[0].Size != len(c.typed) || !e[0].Sensitive || e[0].Data != nil {
 					t.Errorf("events %+v", e)
 				}
 				m.Close(t.Context())
-				everything := fmt.Sprintf("%+v %+v %s", seen.events, journal, &log)
+				everything := fmt.Sprintf("%+v %+v %s", seen.All(), journal, &log)
 				if strings.Contains(everything, typed) || strings.Contains(everything, code) {
 					t.Errorf("an answer shows in %s", everything)
 				}

@@ -110,7 +110,7 @@ func TestTakeOverNotAllowed(t *testing.T) {
 		if now, _ := s.Lease(); now != l {
 			t.Errorf("the lease is now %+v", now)
 		}
-		if events := seen.of(term.VerbTakeOver); len(events) != 1 || events[0].Refused == nil ||
+		if events := seen.Of(term.VerbTakeOver); len(events) != 1 || events[0].Refused == nil ||
 			events[0].Actor.Task != "t2" {
 			t.Errorf("events %+v", events)
 		}
@@ -384,7 +384,7 @@ func TestOperatorTakesOver(t *testing.T) {
 			t.Error("told twice:", err)
 		}
 
-		for _, e := range append(seen.of(term.VerbWrite), journal...) {
+		for _, e := range append(seen.Of(term.VerbWrite), journal...) {
 			if e.Actor.Operator && (e.Verb == term.VerbWrite) != e.Sensitive || bytes.Contains(e.Data, []byte("hunter2")) {
 				t.Errorf("on record: %+v", e)
 			}

@@ -142,7 +142,7 @@ func TestLinesOnRecord(t *testing.T) {
 		s, far := start(t, 0, session.Options{Observers: []term.Observer{d}})
 		put(t, far, "one\ntwo\n")
 		s.Lines(task("t1"), 1, 1)
-		got := d.of(term.VerbRead)
+		got := d.Of(term.VerbRead)
 		if len(got) != 1 || got[0].Size != len("two\n") || got[0].Actor.Task != "t1" {
 			t.Errorf("%+v", got)
 		}

@@ -240,7 +240,7 @@ func TestWriteStopsWhenTheLockIsLost(t *testing.T) {
 				if w.Written != 2*4096 || w.Pending != 0 {
 					t.Errorf("%+v", w)
 				}
-				if e := seen.of(term.VerbWrite); len(e) != 1 || e[0].Size != 2*4096 || len(e[0].Data) != 2*4096 ||
+				if e := seen.Of(term.VerbWrite); len(e) != 1 || e[0].Size != 2*4096 || len(e[0].Data) != 2*4096 ||
 					!errors.Is(e[0].Err, c.kind) ||
 					e[0].Refused != nil {
 					t.Errorf("%d events", len(e))

@@ -1,4 +1,4 @@
-package session_test
+package lane_test
 
 import (
 	"context"
@@ -29,13 +29,6 @@ func inShell(t *testing.T, prompt string, o session.Options, f func(t *testing.T
 		time.Sleep(time.Second)
 		f(t, s, sh)
 	})
-}
-
-func typeIn(t *testing.T, s *session.Session, text string) {
-	t.Helper()
-	if _, err := s.Write(t.Context(), []byte(text), session.WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // wantMarker fails the test unless the command ended with that output and status.
@@ -128,8 +121,8 @@ func TestTerminalLane(t *testing.T) {
 		near, far := widePipe()
 		s := session.New(
 			&shell{
-				plain: plain{ReadWriteCloser: near},
-				exec: func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
+				Plain: plain{ReadWriteCloser: near},
+				OnExec: func(context.Context, term.ExecRequest, io.Writer, io.Writer) (term.Exit, error) {
 					return term.Exit{Known: true}, nil
 				},
 			},
@@ -186,7 +179,7 @@ func TestTerminalPermitted(t *testing.T) {
 		if !slices.Equal(verbs, []term.Verb{term.VerbExec}) {
 			t.Errorf("the Gate was asked %q", verbs)
 		}
-		if got := seen.of(term.VerbExec); len(got) != 1 || got[0].Command != "say hi" || len(seen.of(term.VerbWrite)) != 0 {
+		if got := seen.Of(term.VerbExec); len(got) != 1 || got[0].Command != "say hi" || len(seen.Of(term.VerbWrite)) != 0 {
 			t.Errorf("events %+v", got)
 		}
 		_, err := s.Exec(t.Context(), posix("evil"))

@@ -1,4 +1,4 @@
-package session_test
+package lane_test
 
 import (
 	"context"
@@ -213,7 +213,7 @@ func TestAutoPageMayPress(t *testing.T) {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			for name, d := range map[string]*diary{"journal": journal, "observers": seen} {
-				events := d.of(term.VerbWrite)
+				events := d.Of(term.VerbWrite)
 				if len(events) != 2 || string(events[0].Data) != " " || events[0].Actor.Task != "t1" ||
 					!strings.HasPrefix(events[0].Detail, "to turn a page for exec-") {
 					t.Errorf("%s: %+v", name, events)
@@ -311,8 +311,8 @@ func TestExpectedClass(t *testing.T) {
 			questions := 0
 			s := session.New(
 				&shell{
-					plain: plain{ReadWriteCloser: near},
-					exec: func(_ context.Context, r term.ExecRequest, out, _ io.Writer) (term.Exit, error) {
+					Plain: plain{ReadWriteCloser: near},
+					OnExec: func(_ context.Context, r term.ExecRequest, out, _ io.Writer) (term.Exit, error) {
 						if r.Command == "echo $SHELL" {
 							questions++
 							_, _ = io.WriteString(out, "/bin/busybox\n")
@@ -356,7 +356,7 @@ func TestExpectedClass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // with a channel to be had, and nothing typed yet
 		near, far := widePipe()
 		s := session.New(
-			&shell{plain: plain{ReadWriteCloser: near}},
+			&shell{Plain: plain{ReadWriteCloser: near}},
 			session.Options{Expect: session.Expect{Class: session.ClassDevice}},
 		)
 		defer s.Close(context.Background(), session.CloseOptions{Force: true})

@@ -1,4 +1,4 @@
-package session_test
+package redact_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package session_test
+package lane_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package session_test
+package lane_test
 
 import (
 	"context"
@@ -213,8 +213,8 @@ func shellNamed(t *testing.T, name string) (*session.Session, io.ReadWriter) {
 	near, far := widePipe()
 	s := session.New(
 		&shell{
-			plain: plain{ReadWriteCloser: near},
-			exec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+			Plain: plain{ReadWriteCloser: near},
+			OnExec: func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
 				if r.Command != "echo $SHELL" {
 					return term.Exit{}, fmt.Errorf("ran %q", r.Command)
 				}
@@ -264,8 +264,8 @@ func TestClassAskedOnce(t *testing.T) {
 				asked := 0
 				s := session.New(
 					&shell{
-						plain: plain{ReadWriteCloser: near},
-						exec: func(ctx context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+						Plain: plain{ReadWriteCloser: near},
+						OnExec: func(ctx context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
 							asked++
 							return tt.exec(asked, ctx, stdout)
 						},

@@ -1,0 +1,207 @@
+package sessiontest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ptyctl/internal/bufpipe"
+	"ptyctl/internal/leaktest"
+	"ptyctl/session"
+	"ptyctl/term"
+)
+
+// A Plain is a terminal in memory without optional interfaces.
+type Plain struct {
+	io.ReadWriteCloser
+	Resized func(cols, rows int) error
+}
+
+func (p *Plain) Resize(cols, rows int) error {
+	if p.Resized == nil {
+		return nil
+	}
+	return p.Resized(cols, rows)
+}
+
+// A Shell is a terminal that also knows how its program ended, runs commands and delivers signals.
+type Shell struct {
+	Plain
+	Exit     term.Exit
+	Lost     error
+	OnExec   func(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error)
+	OnSignal func(name string) error
+}
+
+func (s *Shell) Wait() (term.Exit, error) { return s.Exit, s.Lost }
+
+func (s *Shell) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+	return s.OnExec(ctx, r, stdout, stderr)
+}
+
+func (s *Shell) Signal(_ context.Context, name string) error { return s.OnSignal(name) }
+
+// Start makes a session whose far side has room for limit bytes (0: any number), and closes it after the test.
+func Start(tb testing.TB, limit int, o session.Options) (*session.Session, net.Conn) {
+	tb.Helper()
+	near, far := bufpipe.New(limit)
+	Watch(tb, &o)
+	s := session.New(&Plain{ReadWriteCloser: near}, o)
+	TellState(tb, s)
+	tb.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
+	return s, far
+}
+
+// Put writes to the terminal's far side and waits until the session has it.
+func Put(tb testing.TB, far io.Writer, text string) {
+	tb.Helper()
+	if _, err := io.WriteString(far, text); err != nil {
+		tb.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// Take reads n bytes that were typed into the terminal.
+func Take(tb testing.TB, far io.Reader, n int) string {
+	tb.Helper()
+	p := make([]byte, n)
+	if _, err := io.ReadFull(far, p); err != nil {
+		tb.Fatal(err)
+	}
+	return string(p)
+}
+
+func Task(name string) context.Context {
+	return term.WithActor(context.Background(), term.Actor{Task: name})
+}
+
+func Re(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
+
+// WantKind fails the test unless err is an *Error of that kind with a message.
+func WantKind(tb testing.TB, err error, kind term.Kind) *term.Error {
+	tb.Helper()
+	var e *term.Error
+	if !errors.As(err, &e) {
+		tb.Fatalf("error %v, want one of kind %s", err, kind)
+	}
+	if e.Kind != kind || e.Message() == string(kind) {
+		tb.Fatalf("error %v of kind %s, want %s with a message", err, e.Kind, kind)
+	}
+	return e
+}
+
+// Since returns how long f takes on the bubble's clock.
+func Since(f func()) time.Duration {
+	begin := time.Now()
+	f()
+	return time.Since(begin)
+}
+
+// A Diary keeps all events, with copies of their data.
+type Diary struct {
+	mu     sync.Mutex
+	events []term.Event
+}
+
+func (d *Diary) Observe(e term.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.Data = slices.Clone(e.Data)
+	d.events = append(d.events, e)
+}
+
+// All returns the events.
+func (d *Diary) All() []term.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.events)
+}
+
+// Of returns the events with that verb.
+func (d *Diary) Of(v term.Verb) []term.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var found []term.Event
+	for _, e := range d.events {
+		if e.Verb == v {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// WidePipe is a terminal in memory with room for anything, NarrowPipe one with room for little.
+func WidePipe() (near, far net.Conn)   { return bufpipe.New(0) }
+func NarrowPipe() (near, far net.Conn) { return bufpipe.New(8) }
+
+// Typed is what tests type as a secret or an answer, where nothing of it may be seen again. Tests of what becomes of a
+// secret's echo type other words: some of them must be shown.
+const Typed = "typed-secret-1138"
+
+// Watch makes the log of a session's options, its events and its last state outputs, and registers what is typed.
+func Watch(tb testing.TB, o *session.Options) {
+	tb.Helper()
+	leaktest.Secret(tb, Typed)
+	if o.Logger == nil {
+		o.Logger = leaktest.Log(tb)
+	}
+	o.Observers = append(o.Observers, NewTeller(tb))
+}
+
+// LogTo returns a logger whose text goes to w too.
+func LogTo(tb testing.TB, w io.Writer) *slog.Logger {
+	tb.Helper()
+	return slog.New(
+		slog.NewTextHandler(io.MultiWriter(w, leaktest.Writer(tb, "log")), &slog.HandlerOptions{Level: slog.LevelDebug}),
+	)
+}
+
+// A Teller writes down a thousand events, but no output. Tests that make more of them repeat themselves.
+type Teller struct {
+	w    io.Writer
+	told atomic.Int32
+}
+
+func NewTeller(tb testing.TB) *Teller {
+	tb.Helper()
+	return &Teller{w: leaktest.Writer(tb, "events")}
+}
+
+func (t *Teller) Observe(e term.Event) {
+	if e.Verb != term.VerbOutput && t.told.Add(1) <= 1000 {
+		e.Data = e.Data[:min(len(e.Data), 64)] // a secret is shorter
+		fmt.Fprintf(t.w, "%+v\n", e)
+	}
+}
+
+// TellState makes the state of a session an output at the end of the test.
+func TellState(tb testing.TB, s *session.Session) {
+	tb.Helper()
+	tb.Cleanup(func() { leaktest.Output(tb, "state", fmt.Sprintf("%+v %+v", s.Info(), s.TxEvents())) })
+}
+
+func TypeIn(t testing.TB, s *session.Session, text string) {
+	t.Helper()
+	if _, err := s.Write(t.Context(), []byte(text), session.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func Run(tb testing.TB, s *session.Session, r session.ExecRequest) session.ExecResult {
+	tb.Helper()
+	res, err := s.Exec(tb.Context(), r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return res
+}

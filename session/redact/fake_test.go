@@ -1,0 +1,24 @@
+package redact_test
+
+import (
+	"os"
+	"testing"
+
+	"ptyctl/internal/leaktest"
+	"ptyctl/session/internal/sessiontest"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
+
+const typed = sessiontest.Typed
+
+// What all tests of sessions share.
+var (
+	start    = sessiontest.Start
+	put      = sessiontest.Put
+	take     = sessiontest.Take
+	re       = sessiontest.Re
+	wantKind = sessiontest.WantKind
+	since    = sessiontest.Since
+	typeIn   = sessiontest.TypeIn
+)
