@@ -267,7 +267,7 @@ func (s *SFTP) Stat(ctx context.Context, name string) (e term.FileEntry, err err
 		if err != nil {
 			return err
 		}
-		e = told(path.Base(name), info)
+		e = remoteEntry(path.Base(name), info)
 		if info.Mode().Type() == fs.ModeSymlink {
 			e.Target, err = s.c.ReadLink(name)
 		}
@@ -304,7 +304,7 @@ func (s *SFTP) List(ctx context.Context, r term.FileList) (out term.FileListing,
 		var names []string
 		names, out.Last, out.More = page.names()
 		for _, name := range names {
-			out.Entries = append(out.Entries, told(name, byName[name]))
+			out.Entries = append(out.Entries, remoteEntry(name, byName[name]))
 		}
 		return nil
 	})

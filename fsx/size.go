@@ -30,8 +30,8 @@ func endOf(name string, info fs.FileInfo, more int) (int64, error) {
 	}
 }
 
-// told returns the facts about a file as the server reports them.
-func told(name string, info fs.FileInfo) term.FileEntry {
+// remoteEntry returns the facts about a file as the server reports them.
+func remoteEntry(name string, info fs.FileInfo) term.FileEntry {
 	e := entry(name, info)
 	e.Size = sizeOf(info)
 	return e

@@ -33,6 +33,7 @@ func (k *keyring) addToAgent(warn func(string)) {
 			return
 		}
 	}
+	// A new connection: the one for signing may be busy or closed.
 	conn, err := k.dialAgent()
 	if err == nil {
 		err = agent.NewClient(conn).Add(key)

@@ -31,6 +31,7 @@ func (a *agentForwarding) accept(k *link, c ssh.NewChannel) {
 		_ = conn.Close()
 		return
 	}
+	// The end of the link must end the agent's connection as well.
 	stop := context.AfterFunc(k.ctx, func() { _ = conn.Close() })
 	k.wg.Go(func() { ssh.DiscardRequests(reqs) })
 	k.wg.Go(func() {

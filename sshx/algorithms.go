@@ -39,6 +39,7 @@ var (
 
 // negotiated returns the algorithms of an established connection.
 func negotiated(c ssh.ConnMetadata) term.Algorithms {
+	// Only a connection of x/crypto/ssh itself reports its algorithms.
 	m, ok := c.(ssh.AlgorithmsConnMetadata)
 	if !ok {
 		return term.Algorithms{}

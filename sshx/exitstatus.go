@@ -24,6 +24,7 @@ func exitOf(r *ssh.Request) (exit term.Exit, ok bool) {
 			return term.Exit{}, false
 		}
 		return term.Exit{Known: true, Code: int(m.Status)}, true
+	// The message and its language are for people and are not used.
 	case "exit-signal":
 		var m struct {
 			Signal     string

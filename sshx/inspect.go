@@ -43,6 +43,7 @@ func (h *InspectedHost) Planned() bool { return h.cred != nil }
 // to that point.
 func Inspect(ctx context.Context, t term.Target, o Options) (*Inspection, error) {
 	p, r, err := plan(ctx, t, o.withDefaults())
+	// Without a planning there are no findings to show.
 	if p == nil {
 		return new(Inspection), err
 	}

@@ -18,6 +18,7 @@ const matchExecLimit = 10 * time.Second
 func runMatchExec(ctx context.Context, command string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, matchExecLimit)
 	defer cancel()
+	// ssh(1) uses the user's shell, too.
 	shell := os.Getenv("SHELL")
 	if shell == "" {
 		shell = "/bin/sh"

@@ -9,8 +9,8 @@ import (
 	"ptyctl/sshx/sshconfig"
 )
 
-// wayOrigin returns the origin of a configuration's jumps.
-func wayOrigin(cfg *sshconfig.Config) sshconfig.Origin {
+// jumpsOrigin returns the origin of a configuration's jumps.
+func jumpsOrigin(cfg *sshconfig.Config) sshconfig.Origin {
 	if at := cfg.Origin("ProxyJump"); at.Source != sshconfig.Default {
 		return at
 	}

@@ -217,7 +217,7 @@ func (p *planning) evaluate(ctx context.Context, eo sshconfig.Options) (*sshconf
 // of them is reached by its own configuration; the others are reached through the
 // one before.
 func (p *planning) jumps(ctx context.Context, over *sshconfig.Config, depth int) error {
-	list, callers := over.ProxyJump, wayOrigin(over).Caller()
+	list, callers := over.ProxyJump, jumpsOrigin(over).Caller()
 	if depth > maxJumps || len(p.r.hops)+len(list) > maxJumps {
 		return term.Errorf(
 			term.InvalidArgument,

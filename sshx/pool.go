@@ -129,12 +129,12 @@ func (p *pool) release(j *jump) {
 // before. The caller must release the returned jumps by releaseAll, also after an
 // error.
 func (p *pool) connectJumps(
-	w *watchdog, way []*hop, l *steps, asker term.Prompter,
+	w *watchdog, hops []*hop, l *steps, asker term.Prompter,
 ) (jumps []*jump, via *link, err error) {
-	for i, h := range way {
+	for i, h := range hops {
 		l.hop(h.host, h.port, h.user)
 		before := via
-		j, err := p.use(w.ctx, shareKey(way[:i+1]), func() (*link, error) { return p.login(w, before, h, l, asker) })
+		j, err := p.use(w.ctx, shareKey(hops[:i+1]), func() (*link, error) { return p.login(w, before, h, l, asker) })
 		if err != nil {
 			return jumps, nil, err
 		}
@@ -164,9 +164,9 @@ func jumpWarnings(jumps []*jump) []string {
 // shareKey returns the same key for routes that may share a connection: the same
 // hosts, settings and credentials. A jump host uses nothing from the call itself,
 // so different callers may share it.
-func shareKey(way []*hop) string {
+func shareKey(hops []*hop) string {
 	h := sha256.New()
-	for _, hop := range way {
+	for _, hop := range hops {
 		anonymous := *hop
 		anonymous.index, anonymous.proxy, anonymous.vouched, anonymous.lookUpErr = 0, nil, nil, nil
 		anonymous.addrs, anonymous.proxyAddrs = inOrder(hop.addrs), inOrder(hop.proxyAddrs)

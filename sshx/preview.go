@@ -38,6 +38,7 @@ func Means(ctx context.Context, name string, o Options) (host string, port int, 
 	if cfg.Origin("Port").Source != sshconfig.Default {
 		port = cfg.Port
 	}
+	// Through a jump host the name would be looked up there, with another result.
 	if len(cfg.ProxyJump) == 0 {
 		addrs, _ = resolve(ctx, &hop{host: cfg.HostName, family: "tcp"})
 	}

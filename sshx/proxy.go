@@ -107,6 +107,7 @@ func dialHTTP(ctx context.Context, h *hop) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, err
 	}
+	// A proxy that sends an endless header must not fill the memory.
 	limit := &io.LimitedReader{R: conn, N: maxProxyAnswer}
 	r := bufio.NewReader(limit)
 	resp, err := http.ReadResponse(r, req) //nolint:bodyclose // the body of an accepted CONNECT is the tunnel

@@ -26,6 +26,7 @@ func (c *Client) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser
 		if err != nil {
 			return nil, err
 		}
+		// The streams are read before the request, as in Exec.
 		s := serve(ch)
 		ok, err := ch.request(ctx, "subsystem", ssh.Marshal(struct{ Name string }{name}))
 		switch {

@@ -99,15 +99,15 @@ func (a *attempt) end(ok bool, detail string) {
 	}
 }
 
-// climbed adds the hops of Dialer.Dial: bastions become hops before this one, and its steps
+// addHops adds the hops of Dialer.Dial: bastions become hops before this one, and its steps
 // to this host come before those of the attempt.
-func (a *attempt) addHops(way []term.Hop) {
-	if n := len(way) - 1; n >= 0 && way[n].Host == a.hop.Host && way[n].Port == a.hop.Port {
-		a.hop.Steps, a.hop.Address = append(slices.Clone(way[n].Steps), a.hop.Steps...), way[n].Address
+func (a *attempt) addHops(hops []term.Hop) {
+	if n := len(hops) - 1; n >= 0 && hops[n].Host == a.hop.Host && hops[n].Port == a.hop.Port {
+		a.hop.Steps, a.hop.Address = append(slices.Clone(hops[n].Steps), a.hop.Steps...), hops[n].Address
 		a.open = "" // that step is included in them
-		way = way[:n]
+		hops = hops[:n]
 	}
-	a.route = append(a.route, way...)
+	a.route = append(a.route, hops...)
 }
 
 // hops returns all hops so far, the host itself last.
@@ -165,7 +165,7 @@ func (a *attempt) connect(ctx context.Context, network string, approve term.Appr
 	var err error
 	// Dial has a limit of its own, so the time limit starts after it.
 	if a.d.Dial != nil {
-		nc, err = a.way(ctx, network, approve)
+		nc, err = a.dialCustom(ctx, network, approve)
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
@@ -218,8 +218,8 @@ func canceled(ctx context.Context, err error) error {
 	return &term.Error{Kind: term.Canceled, Err: err, Msg: "canceled while connecting"}
 }
 
-// way connects by Dialer.Dial and adds its steps before those of the attempt.
-func (a *attempt) way(ctx context.Context, network string, approve term.Approve) (net.Conn, error) {
+// dialCustom connects by Dialer.Dial and adds its steps before those of the attempt.
+func (a *attempt) dialCustom(ctx context.Context, network string, approve term.Approve) (net.Conn, error) {
 	a.begin("tcp")
 	nc, err := a.d.Dial(ctx, network, a.address(), approve)
 	if err != nil {
@@ -255,6 +255,8 @@ func (a *attempt) dial(ctx context.Context, network string, approve term.Approve
 	a.begin("tcp")
 	// TCP keep-alive is on (15 s), because Telnet has no keep-alive that all servers accept.
 	dialer := net.Dialer{Control: keepUrgent}
+	// Each address gets its share of the time, so that one that does not answer cannot use it
+	// all.
 	for i, addr := range addrs {
 		var nc net.Conn
 		target := netip.AddrPortFrom(addr, uint16(a.hop.Port))

@@ -92,6 +92,7 @@ func (e *engine) event(ev Event) {
 			e.exchange = ev.At
 		}
 		e.negotiated++
+		// Data between two commands shows that the negotiation makes progress.
 		if ev.At != e.lastAt {
 			e.loops, e.lastAt = bucket{}, ev.At
 		}

@@ -31,7 +31,7 @@ func (e *engine) logout(verb byte) {
 	}
 }
 
-// hearStatus handles the peer's list of agreed options (RFC 859).
+// handleStatus handles the peer's list of agreed options (RFC 859).
 func (e *engine) handleStatus(data []byte) {
 	e.status = answered(e.status, append([]byte(nil), data...))
 }

@@ -37,13 +37,14 @@ func (e *engine) subnegotiation(o Option, data []byte) {
 // isSend reports whether data is SEND without parameters.
 func isSend(data []byte) bool { return len(data) == 1 && data[0] == subSEND }
 
-// tellTerminal sends the next name of the list. The last name is sent twice, which marks the
+// sendTerminal sends the next name of the list. The last name is sent twice, which marks the
 // end of the list, and then the list starts again (RFC 1091).
 func (e *engine) sendTerminal() {
 	if !e.mayAnswer() {
 		return
 	}
 	names := e.config.Terminal
+	// One more than the names, because the last one is sent twice.
 	n := e.terminal % (len(names) + 1)
 	e.terminal++
 	e.sentTerminal = names[min(n, len(names)-1)]
@@ -67,7 +68,7 @@ func (e *engine) resize(cols, rows int) (wait time.Duration, ok bool) {
 	return wait, true
 }
 
-// tellSize appends the size of the window (RFC 1073), unless it is the one sent last.
+// appendSize appends the size of the window (RFC 1073), unless it is the one sent last.
 func (e *engine) appendSize(dst []byte) []byte {
 	e.sizeDue = false
 	cols, rows := without255(e.cols), without255(e.rows)
@@ -97,7 +98,7 @@ const (
 	envUserVar = 3
 )
 
-// tellEnviron sends the configured variables that the server asks for, or all of them if it
+// sendEnviron sends the configured variables that the server asks for, or all of them if it
 // names none.
 func (e *engine) sendEnviron(wanted []byte) {
 	asked := parseEnviron(wanted)
@@ -179,7 +180,7 @@ const (
 	charsetTTableRejects = 5
 )
 
-// hearCharset accepts UTF-8 if the server offers it, and rejects all other character sets.
+// handleCharset accepts UTF-8 if the server offers it, and rejects all other character sets.
 func (e *engine) handleCharset(verb byte, data []byte) {
 	switch verb {
 	case charsetRequest:

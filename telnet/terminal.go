@@ -110,7 +110,7 @@ func set[T comparable](to *T, v T) {
 // Conn returns the connection, for operations that term.Transport lacks.
 func (t *Terminal) Conn() *Conn { return t.conn }
 
-// maxSaid is the number of bytes needed to recognize another protocol.
+// maxFirst is the number of bytes needed to recognize another protocol.
 const maxFirst = 8
 
 // Read implements term.Transport.

@@ -24,6 +24,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 		return 0, nil
 	}
 	sent := 0
+	// A long text is encoded in pieces, so that a paste does not need as much memory again.
 	for {
 		piece := p[sent:min(len(p), sent+writeAtOnce)]
 		n, err := c.writePiece(piece, len(p) > sent+len(piece))

@@ -27,6 +27,7 @@ func (s AlgorithmSet) assemble(spec string) (result, unknown []string) {
 		}
 		return result, nil
 	}
+	// A name keeps its first position in the list.
 	add := func(name string) {
 		if !slices.Contains(result, name) {
 			result = append(result, name)

@@ -24,6 +24,7 @@ func splitLine(line string) (keyword, rest string) {
 	if line == "" || line[0] == '#' {
 		return "", ""
 	}
+	// ssh(1) accepts "Keyword value", "Keyword=value" and "Keyword = value".
 	i := strings.IndexAny(line, blanks+`"=`)
 	if i < 0 {
 		return line, ""

@@ -156,6 +156,7 @@ func (e *evaluator) tilde(s string) (string, error) {
 	if !strings.HasPrefix(s, "~") {
 		return s, nil
 	}
+	// The local user's own name needs no lookup, which may be slow.
 	name, rest, _ := strings.Cut(s[1:], "/")
 	home := e.opt.HomeDir
 	if name != "" && name != e.opt.LocalUser {

@@ -358,6 +358,7 @@ func envPairs(in input) ([]string, error) {
 		return nil, errMissing
 	}
 	var pairs []string
+	// As in ssh(1), the first value of a variable wins.
 	seen := make(map[string]bool)
 	for _, arg := range in.args {
 		name, _, ok := strings.Cut(arg, "=")
