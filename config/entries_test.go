@@ -63,13 +63,15 @@ source = "agent"
 func TestCredentialMistakes(t *testing.T) {
 	const head = "[[policy.credential]]\n"
 	for file, want := range map[string]string{
-		head + `sorce = "agent"`:                           `2:1: there is no key policy.credential.sorce; did you mean source? | 1:3: [[policy.credential]] has no source; give ` + credentialForm,
-		head + "source = \"agent\"\ncolour = 1":            `3:1: there is no key policy.credential.colour; remove it, or use a field of [[policy.credential]]: source, hosts, users, host_key`,
-		head + "source = true":                             `2:10: policy.credential.source is a boolean; give ` + credentialForm + `, in quotes`,
+		head + `sorce = "agent"`:                `2:1: there is no key policy.credential.sorce; did you mean source? | 1:3: [[policy.credential]] has no source; give ` + credentialForm,
+		head + "source = \"agent\"\ncolour = 1": `3:1: there is no key policy.credential.colour; remove it, or use a field of [[policy.credential]]: source, hosts, users, host_key`,
+		head + "source = true": `2:10: policy.credential.source is a boolean; give ` +
+			credentialForm + `, in quotes`,
 		head + "source = \"agent\"\nhosts = \"web1\"":      `3:9: policy.credential.hosts is a string; give a list of words without spaces`,
 		head + "source = \"agent\"\nhosts = [\"web1\", 2]": `3:18: policy.credential.hosts holds an integer; give a list of words without spaces`,
 		head + "source = \"agent\"\nhost_key = \"record\"": `3:12: policy.credential.host_key is "record"; give one of recorded, pinned, or leave it empty`,
-		head + `source = "key:MD5:00:11"`:                  `2:10: policy.credential.source is "key:MD5:00:11"; give ` + credentialForm,
+		head + `source = "key:MD5:00:11"`: `2:10: policy.credential.source is "key:MD5:00:11"; give ` +
+			credentialForm,
 		head + `source = ""`: `2:10: policy.credential.source is empty; give ` +
 			credentialForm,
 		head + `hosts = ["web1"]`:                                       `1:3: [[policy.credential]] has no source; give ` + credentialForm,

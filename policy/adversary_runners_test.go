@@ -83,7 +83,8 @@ func shellEntries(name string) []string {
 		return []string{name + " *"}
 	}
 	return []string{
-		name + " -c *", name + " -ec *", name + " -xc *", name + " -lc *", name + " -ic *", name + " -e -c *", name + " -x -c *",
+		name + " -c *", name + " -ec *", name + " -xc *", name + " -lc *", name + " -ic *", name + " -e -c *", name +
+			" -x -c *",
 		name + " -l -c *", name + " -i -c *", name + " --norc -c *", name + " --noprofile -c *", name + " --posix -c *",
 		name + " --login -c *", name + " --* -c *", name + " -* -c *",
 	}

@@ -419,7 +419,8 @@ func TestShellsRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := faithful(w.Home(), r, []run{{args: []string{"show", "a b", ""}}, {args: []string{"canary", "cd"}}, {args: []string{"list", "a1", "a2"}}}, nil, []string{"out"}); err != nil ||
+		if err := faithful(w.Home(), r, []run{{args: []string{"show", "a b", ""}}, {args: []string{"canary", "cd"}},
+			{args: []string{"list", "a1", "a2"}}}, nil, []string{"out"}); err != nil ||
 			len(r.Files) != 1 {
 			t.Errorf("%s: %v; it wrote %q and printed %q", s.Name, err, r.Files, r.Out)
 		}

@@ -45,7 +45,8 @@ func TestWrongRules(t *testing.T) {
 // acts returns an action of each verb on a session at one host.
 func acts(far term.PlannedHop) map[term.Verb]term.Action {
 	all := map[term.Verb]term.Action{
-		term.VerbOpen:  {Target: &term.Target{Protocol: "ssh", Host: far.Alias}, Plan: &term.Plan{Hops: []term.PlannedHop{far}}},
+		term.VerbOpen: {Target: &term.Target{Protocol: "ssh", Host: far.Alias},
+			Plan: &term.Plan{Hops: []term.PlannedHop{far}}},
 		term.VerbExec:  {Command: "uptime"},
 		term.VerbWrite: {Data: []byte("uptime\r")},
 	}
@@ -64,7 +65,8 @@ func acts(far term.PlannedHop) map[term.Verb]term.Action {
 func refusedVerbs(t *testing.T, p *policy.Policy, far term.PlannedHop) string {
 	t.Helper()
 	var out []string
-	for _, v := range []term.Verb{term.VerbOpen, term.VerbAnswer, term.VerbExec, term.VerbWrite, term.VerbSignal, term.VerbFileRead, term.VerbFileWrite, term.VerbResize, term.VerbLock, term.VerbClose} {
+	for _, v := range []term.Verb{term.VerbOpen, term.VerbAnswer, term.VerbExec, term.VerbWrite, term.VerbSignal,
+		term.VerbFileRead, term.VerbFileWrite, term.VerbResize, term.VerbLock, term.VerbClose} {
 		if err := p.Check(t.Context(), acts(far)[v]); err != nil {
 			if e := denied(t, err); e.Op != string(v) {
 				t.Errorf("%s is refused as %s", v, e.Op)
@@ -189,7 +191,8 @@ func TestWorkDirs(t *testing.T) {
 	p := gate(t, policy.Rules{WorkDirs: rules("work_dirs", inside)})
 	for dir, ok := range map[string]bool{
 		inside: true, inside + "/": true, filepath.Join(inside, "new"): true, back: true,
-		outside: false, inside + "side": false, link: false, inside + "/../out": false, inside + "/link/x": false, "": false, ".": false, "../in": true, top: false,
+		outside: false, inside + "side": false, link: false, inside + "/../out": false,
+		inside + "/link/x": false, "": false, ".": false, "../in": true, top: false,
 	} {
 		for _, a := range []term.Action{localExec("ls", dir), localOpen("ls", dir, true), localOpen("ls", dir, false)} {
 			want := ok || dir == "" && a.Verb == term.VerbExec // the folder in which the session was opened
@@ -214,12 +217,15 @@ func TestPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, f := range []string{filepath.Join(good, "tool"), filepath.Join(good, "risky"), filepath.Join(bad, "evil"), filepath.Join(good+"ness", "evil2"), filepath.Join(top, "busybox")} {
+	for _, f := range []string{filepath.Join(good, "tool"), filepath.Join(good, "risky"), filepath.Join(bad, "evil"),
+		filepath.Join(good+"ness", "evil2"), filepath.Join(top, "busybox")} {
 		if err := os.WriteFile(f, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is a program
 			t.Fatal(err)
 		}
 	}
-	for from, to := range map[string]string{filepath.Join(good, "hidden"): filepath.Join(bad, "evil"), filepath.Join(bad, "other"): filepath.Join(good, "tool"), filepath.Join(good, "applet"): filepath.Join(top, "busybox"), filepath.Join(bad, "applet"): filepath.Join(top, "busybox")} {
+	for from, to := range map[string]string{filepath.Join(good, "hidden"): filepath.Join(bad, "evil"),
+		filepath.Join(bad, "other"): filepath.Join(good, "tool"), filepath.Join(good, "applet"): filepath.Join(top,
+			"busybox"), filepath.Join(bad, "applet"): filepath.Join(top, "busybox")} {
 		if err := os.Symlink(to, from); err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +288,8 @@ func TestLocal(t *testing.T) {
 // is no Gate.
 func BenchmarkCheck(b *testing.B) {
 	p := gate(b, policy.Rules{Deny: rules("deny", "rm -rf *", "shutdown", "git push *", "mkfs*", "dd *", "> /etc/*")})
-	for name, line := range map[string]string{"simple": "uptime", "typical": `cd /srv && grep -c "error: 7" *.log 2>/dev/null | sort -n && echo "done: $(date)"`} {
+	for name, line := range map[string]string{"simple": "uptime",
+		"typical": `cd /srv && grep -c "error: 7" *.log 2>/dev/null | sort -n && echo "done: $(date)"`} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if err := p.Check(b.Context(), sshExec(line)); err != nil {
@@ -359,7 +366,8 @@ func TestFilesAsRedirections(t *testing.T) {
 		}
 	}
 	p := gate(t, policy.Rules{ExecOnlyHosts: rules("exec_only_hosts", "web*")})
-	if err := p.Check(t.Context(), term.Action{Verb: term.VerbFileWrite, Protocol: "ssh", Host: "web1", Path: "/x"}); err == nil {
+	if err := p.Check(t.Context(), term.Action{Verb: term.VerbFileWrite, Protocol: "ssh", Host: "web1",
+		Path: "/x"}); err == nil {
 		t.Error("a file is changed where commands are run, and nothing else")
 	}
 }

@@ -100,8 +100,10 @@ func TestWays(t *testing.T) {
 func TestDeniedSpellings(t *testing.T) {
 	for rule, hosts := range map[string][]term.PlannedHop{
 		"10.1.2.3": {
-			planned("10.1.2.3"), planned("::ffff:10.1.2.3"), planned("::FFFF:0a01:0203"), planned("[::ffff:10.1.2.3]"), planned("10.1.2.3."), planned("10.1.515"), planned("10.66051"),
-			planned("167838211"), planned("0xA010203"), planned("0xa.0x1.0x2.0x3"), planned("012.01.02.03"), planned("64:ff9b::a01:203"),
+			planned("10.1.2.3"), planned("::ffff:10.1.2.3"), planned("::FFFF:0a01:0203"),
+			planned("[::ffff:10.1.2.3]"), planned("10.1.2.3."), planned("10.1.515"), planned("10.66051"),
+			planned("167838211"), planned("0xA010203"), planned("0xa.0x1.0x2.0x3"), planned("012.01.02.03"),
+			planned("64:ff9b::a01:203"),
 			planned("db", "10.1.2.3"), planned("db", "192.0.2.1", "::ffff:10.1.2.3"), meant("db", "10.1.2.3"),
 		},
 		"10.1.*":     {planned("10.1.9.9"), planned("10.1.2309"), planned("db", "10.1.0.1")},
@@ -117,7 +119,8 @@ func TestDeniedSpellings(t *testing.T) {
 				t.Errorf("%q: of %+v only %q is refused", rule, h, got)
 			}
 		}
-		for _, h := range []term.PlannedHop{planned("192.0.2.77"), planned("web", "192.0.2.77"), planned("10x.1.2.3"), planned("1.2.3.4.5"), planned("10.1.2.3.example.net")} {
+		for _, h := range []term.PlannedHop{planned("192.0.2.77"), planned("web", "192.0.2.77"), planned("10x.1.2.3"),
+			planned("1.2.3.4.5"), planned("10.1.2.3.example.net")} {
 			if got := refusedVerbs(t, p, h); got != "" {
 				t.Errorf("%q: of %+v %q is refused", rule, h, got)
 			}
@@ -164,7 +167,8 @@ func TestMeaning(t *testing.T) {
 	}
 	far := planned("192.0.2.1")
 	far.Names = []string{"core1"}
-	if err := p.Check(t.Context(), term.Action{Verb: term.VerbWrite, Protocol: "telnet", Host: "192.0.2.1", Far: &far, Data: []byte("reload\r")}); err == nil {
+	if err := p.Check(t.Context(), term.Action{Verb: term.VerbWrite, Protocol: "telnet", Host: "192.0.2.1", Far: &far,
+		Data: []byte("reload\r")}); err == nil {
 		t.Error("a host that is only read is typed at, by its address")
 	}
 }
@@ -230,7 +234,8 @@ func TestCredentials(t *testing.T) {
 			t.Errorf("%s: not closed: %+v", name, g)
 		}
 	}
-	if g := grant(planned("10.0.0.9"), "root"); g.Password != (term.CredentialCondition{Rule: `policy.credential "password at 10.0.0.*"`}) {
+	if g := grant(planned("10.0.0.9"),
+		"root"); g.Password != (term.CredentialCondition{Rule: `policy.credential "password at 10.0.0.*"`}) {
 		t.Errorf("the password is allowed by %+v", g.Password)
 	}
 	if g := grant(planned("web1"), "root"); !strings.HasSuffix(g.Keys[mine].Rule, "(f:9)") {

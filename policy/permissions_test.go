@@ -102,7 +102,8 @@ func TestExternalDirectory(t *testing.T) {
 }
 
 func TestWrongPermissions(t *testing.T) {
-	for _, text := range []string{`{`, `[]`, `"deny"`, `{"bash": 1}`, `{"bash": {"ls": true}}`, `{"bash": "never"}`, `{"bash": {"ls": ""}}`, `{"bash": {" ": "deny"}}`, `{"external_directory": "no"}`} {
+	for _, text := range []string{`{`, `[]`, `"deny"`, `{"bash": 1}`, `{"bash": {"ls": true}}`, `{"bash": "never"}`,
+		`{"bash": {"ls": ""}}`, `{"bash": {" ": "deny"}}`, `{"external_directory": "no"}`} {
 		if _, err := policy.New(policy.Rules{Permissions: text}); err == nil ||
 			!strings.Contains(err.Error(), "PTY_PERMISSIONS") {
 			t.Errorf("%s: %v", text, err)

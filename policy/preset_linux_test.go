@@ -29,7 +29,8 @@ func newFolder(t *testing.T) *folder {
 	t.Helper()
 	f := &folder{dir: t.TempDir(), mark: filepath.Join(t.TempDir(), "mark")}
 	bin := filepath.Join(t.TempDir(), "bin")
-	setup := "mkdir -p " + bin + " sub .config/procps && printf 'a b\\nc:d\\n' >list && cp list other && echo '{\"a\": [1]}' >x.json && md5sum list >sums && cp list sub/ && " +
+	setup := "mkdir -p " + bin + " sub .config/procps && printf 'a b\\nc:d\\n' >list && cp list other && echo '{\"a\": " +
+		"[1]}' >x.json && md5sum list >sums && cp list sub/ && " +
 		"git init -q . && git add list && git -c user.name=x -c user.email=x@y commit -qm x"
 	script := "#!/bin/sh\n: >'" + f.mark + "'\n"
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", setup)
@@ -37,7 +38,8 @@ func newFolder(t *testing.T) *folder {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the folder of the test cannot be made: %v %s", err, out)
 	}
-	for _, name := range []string{filepath.Join(bin, "canary"), filepath.Join(f.dir, "canary"), filepath.Join(bin, "1"), filepath.Join(bin, "list"), filepath.Join(bin, "a")} {
+	for _, name := range []string{filepath.Join(bin, "canary"), filepath.Join(f.dir, "canary"), filepath.Join(bin, "1"),
+		filepath.Join(bin, "list"), filepath.Join(bin, "a")} {
 		if err := os.WriteFile(name, []byte(script), 0o700); err != nil { //nolint:gosec // it is a program
 			t.Fatal(err)
 		}

@@ -22,7 +22,8 @@ func TestPresetsParse(t *testing.T) {
 	if _, err := presetNamed("read-write"); err == nil || !strings.Contains(err.Error(), "read-only-linux") {
 		t.Errorf("presetNamed of an unknown name = %v, want an error that lists the presets", err)
 	}
-	for _, wrong := range []string{"ls", "ls: -a", "ls: -a ; many", "ls: a ; *", "ls: -a -a ; *", "ls: ; *\nls: ; *", "git: ; sub", "git: ; *\ngit log: ; *", "git log: ; *", "ls: ; /(/", "ls: -ab: ; *"} {
+	for _, wrong := range []string{"ls", "ls: -a", "ls: -a ; many", "ls: a ; *", "ls: -a -a ; *", "ls: ; *\nls: ; *",
+		"git: ; sub", "git: ; *\ngit log: ; *", "git log: ; *", "ls: ; /(/", "ls: -ab: ; *"} {
 		if _, err := parsePreset("x", wrong); err == nil {
 			t.Errorf("parsePreset(%q) takes it, want an error", wrong)
 		}

@@ -653,7 +653,9 @@ func runsForbidden(t *testing.T, row runnerRow) (runs bool, said string) {
 	bin := filepath.Join(dir, "bin")
 	for _, err := range []error{
 		os.Mkdir(bin, 0o755), //nolint:gosec // su drops rights
-		os.WriteFile(filepath.Join(bin, "forbidden"), []byte("#!/bin/sh\n: >'"+mark+"'\ncat >/dev/null 2>&1 </dev/null\n"), 0o755), //nolint:gosec // it is a program
+		//nolint:gosec // it is a program
+		os.WriteFile(filepath.Join(bin, "forbidden"), []byte("#!/bin/sh\n: >'"+mark+"'\ncat >/dev/null 2>&1 </dev/null\n"),
+			0o755),
 	} {
 		if err != nil {
 			t.Fatal(err)

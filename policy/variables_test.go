@@ -23,7 +23,8 @@ func toolbox(t *testing.T) (good, bad string) {
 			t.Fatal(err)
 		}
 		for _, f := range []string{"tool", "busybox", "sh"} {
-			if err := os.WriteFile(filepath.Join(dir, f), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is a program
+			//nolint:gosec // it is a program
+			if err := os.WriteFile(filepath.Join(dir, f), []byte("#!/bin/sh\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -40,7 +40,7 @@ func BenchmarkGuards(b *testing.B) {
 				resp.Body.Close()
 				took := time.Since(begin)
 				if err != nil || resp.StatusCode != http.StatusOK || n < int64(size) {
-					b.Fatalf("%s: %d bytes, %v", resp.Status, n, err)
+					b.Fatalf("answer = %s, %d bytes, %v; want a whole answer", resp.Status, n, err)
 				}
 				return took
 			}

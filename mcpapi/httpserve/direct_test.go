@@ -37,16 +37,16 @@ func TestDirectCalls(t *testing.T) {
 		r, direct := a.exactly("ptyctl_session", args)
 		if !direct || r.status != http.StatusOK || r.header.Get("Content-Type") != "application/json" ||
 			!strings.Contains(r.text, says) {
-			t.Errorf("call %s: direct %t, status %d, %s", args, direct, r.status, r.text)
+			t.Errorf("call %s: direct %t, status %d, %s; want the same answer both ways", args, direct, r.status, r.text)
 		}
 	}
 	if r, direct := a.exactly("none", `{}`); !direct || r.Error == nil || r.Error.Code != -32602 {
-		t.Errorf("call of an unknown tool: direct %t, %s", direct, r.text)
+		t.Errorf("call of an unknown tool: direct %t, %s; want an error", direct, r.text)
 	}
 	m := a.message
 	m.body = `{"jsonrpc":"2.0","method":"tools/call","params":` + calling("ptyctl_session", `{"action":"list"}`) + `}`
 	if r := a.send(m); r.status != http.StatusAccepted {
-		t.Errorf("a call without an id: %d %s", r.status, r.text)
+		t.Errorf("call without an id = %d %s, want it accepted without an answer", r.status, r.text)
 	}
 	for name, change := range map[string]func(*message){
 		"another token's": func(m *message) { m.token = otherToken },
@@ -55,12 +55,12 @@ func TestDirectCalls(t *testing.T) {
 		m := a.asking("tools/call", calling("ptyctl_session", `{"action":"list"}`))
 		change(&m)
 		if r := a.send(m); r.status != http.StatusNotFound {
-			t.Errorf("%s session: %d %s", name, r.status, r.text)
+			t.Errorf("call in the %s session = %d %s, want a refusal", name, r.status, r.text)
 		}
 	}
 	a.method = http.MethodDelete
 	if r := a.send(a.message); r.status != http.StatusOK {
-		t.Fatalf("DELETE: %d %s", r.status, r.text)
+		t.Fatalf("DELETE = %d %s, want success", r.status, r.text)
 	}
 	a.method = ""
 	s.refused(
@@ -96,7 +96,7 @@ func TestDirectCallsThatWait(t *testing.T) {
 	}
 	if r := a.post(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`,
 		exactID)); r.status != http.StatusAccepted {
-		t.Errorf("cancelled: %d %s", r.status, r.text)
+		t.Errorf("cancellation = %d %s, want it accepted", r.status, r.text)
 	}
 	select {
 	case <-done:
@@ -125,7 +125,7 @@ func TestDirectCallsKeepTheSession(t *testing.T) {
 			}
 		}
 		if direct != 375 { // three of four: the fourth comes more than a second after the last one that the handler has seen
-			t.Errorf("%d calls of 500 were answered directly", direct)
+			t.Errorf("direct answers = %d of 500, want 375", direct)
 		}
 		time.Sleep(3 * time.Minute)
 		s.refused(a.ask("tools/call", calling("ptyctl_session", `{"action":"list"}`)), http.StatusNotFound, "unused")

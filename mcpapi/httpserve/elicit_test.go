@@ -35,7 +35,7 @@ func TestElicitation(t *testing.T) {
 				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					asked++
 					if !strings.Contains(r.Params.Message, "SHA256:abc") {
-						t.Errorf("asked %s", r.Params.Message)
+						t.Errorf("question = %q, want that about the host key", r.Params.Message)
 					}
 					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"trust": true}}, nil
 				},
@@ -58,7 +58,7 @@ func TestElicitation(t *testing.T) {
 					t.Fatalf("open = %+v, %v after %d questions; want success after one per call", r, err, asked)
 				}
 				if text := r.Content[0].(*mcp.TextContent).Text; !strings.Contains(text, `"state":"open"`) {
-					t.Errorf("open: %s", text)
+					t.Errorf("open = %s, want a session", text)
 				}
 			}
 		})

@@ -45,11 +45,11 @@ func TestTokensHoldLocksOfTheirOwn(t *testing.T) {
 	id := mine.open()
 	if r := mine.call("ptyctl_session",
 		`{"action":"lock","session_id":"`+id+`","task_id":"deploy","lock_ttl_ms":60000}`); r.ErrorCode != "" {
-		t.Fatalf("lock: %s", r.text)
+		t.Fatalf("lock = %s, want success", r.text)
 	}
 	write := `{"action":"write","session_id":"` + id + `","task_id":"deploy","key":"ctrl_c","request_id":"r1"}`
 	if r := mine.call("ptyctl_session_io", write); r.ErrorCode != "" {
-		t.Fatalf("the holder's write: %s", r.text)
+		t.Fatalf("write by the holder = %s, want success", r.text)
 	}
 	for name, theirs := range map[string]agent{"legacy": s.initialize(otherToken, latest),
 		"modern": s.modern(otherToken)} {
@@ -58,7 +58,7 @@ func TestTokensHoldLocksOfTheirOwn(t *testing.T) {
 			refusedAll(t, theirs, id, "deploy", "another client holds")
 			refusedAll(t, theirs, id, "other", "another client holds")
 			if r := theirs.call("ptyctl_session_io", write); r.ErrorCode != "LOCKED" {
-				t.Errorf("another token's call with the holder's request_id: %s", r.text)
+				t.Errorf("call with another token and the holder's request_id = %s, want a refusal", r.text)
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func TestTokensHoldLocksOfTheirOwn(t *testing.T) {
 			again.t = t
 			refusedAll(t, again, id, "other", "task deploy holds")
 			if r := again.call("ptyctl_session_io", write); r.ErrorCode != "" {
-				t.Errorf("the holder's write, sent again: %s", r.text)
+				t.Errorf("repeated write by the holder = %s, want the first result", r.text)
 			}
 		})
 	}
@@ -79,12 +79,12 @@ func TestWithoutTokensHTTPIsOne(t *testing.T) {
 	mine, other := s.initialize("", latest), s.initialize("", latest)
 	id := mine.open()
 	if r := mine.call("ptyctl_session", `{"action":"lock","session_id":"`+id+`","task_id":"deploy"}`); r.ErrorCode != "" {
-		t.Fatalf("lock: %s", r.text)
+		t.Fatalf("lock = %s, want success", r.text)
 	}
 	refusedAll(t, other, id, "other", "task deploy holds")
 	if r := other.call("ptyctl_session_io",
 		`{"action":"write","session_id":"`+id+`","task_id":"deploy","data":"x"}`); r.ErrorCode != "" {
-		t.Errorf("the task's write by another connection: %s", r.text)
+		t.Errorf("write by the task on another connection = %s, want success", r.text)
 	}
 }
 
@@ -100,7 +100,7 @@ func attachAs(s *site, name string) (proof string, status int) {
 	if r.status == http.StatusOK {
 		if err := json.Unmarshal([]byte(r.text), &given); err != nil || given.Proof == "" ||
 			r.header.Get("Cache-Control") != "no-store" {
-			s.t.Errorf("attach: %s, %v, %v", r.text, r.header, err)
+			s.t.Errorf("attach = %s, %v, %v; want a proof that is not cached", r.text, r.header, err)
 		}
 	}
 	return given.Proof, r.status
@@ -123,18 +123,18 @@ func TestAttachment(t *testing.T) {
 	take := `{"action":"lock","session_id":"` + id + `","task_id":"x","take_over":true}`
 	r := showing(plain, proof).call("ptyctl_session", take)
 	if r.ErrorCode != "" || !strings.Contains(r.text, `"lock_holder":"person root"`) || strings.Contains(r.text, proof) {
-		t.Fatalf("take over: %s", r.text)
+		t.Fatalf("take_over by the person = %s, want success", r.text)
 	}
 	for _, task := range []string{"x", "person root", proof, "root"} {
 		refusedAll(t, plain, id, task, "person root holds")
 		refusedAll(t, showing(plain, second), id, task, "person root holds")
 	}
 	if r := plain.call("ptyctl_session", take); r.ErrorCode != "LOCKED" {
-		t.Errorf("a program takes the lock from a person: %s", r.text)
+		t.Errorf("take_over from a person = %s, want a refusal", r.text)
 	}
 	if r := showing(s.initialize("", latest), proof).call("ptyctl_session_io",
 		`{"action":"write","session_id":"`+id+`","data":"x"}`); r.ErrorCode != "" {
-		t.Errorf("the person's write by another connection: %s", r.text)
+		t.Errorf("write by the person on another connection = %s, want success", r.text)
 	}
 	for _, shown := range [][]string{{""}, {"x"}, {proof, second}, {proof + "A"}, {strings.ToLower(proof)}} {
 		m := plain.message
@@ -143,7 +143,7 @@ func TestAttachment(t *testing.T) {
 	}
 	if r := showing(plain, second).call("ptyctl_session", take); r.ErrorCode != "" ||
 		!strings.Contains(r.text, `"previous_holder":"person root"`) {
-		t.Errorf("another person takes the lock: %s", r.text)
+		t.Errorf("take_over by another person = %s, want success", r.text)
 	}
 	refusedAll(t, showing(plain, proof), id, "x", "person root")
 
@@ -151,20 +151,20 @@ func TestAttachment(t *testing.T) {
 		{body: "{}", header: http.Header{"Content-Type": {"text/plain"}}}} {
 		m.path = httpserve.AttachPath
 		if r := s.send(m); r.status < 400 || r.status >= 500 {
-			t.Errorf("attach with %s %q: %d %s", m.method, m.body, r.status, r.text)
+			t.Errorf("attach with %s %q = %d %s, want a refusal", m.method, m.body, r.status, r.text)
 		}
 	}
 
-	web := newSite(t, httpserve.Options{})
-	if _, status := attachAs(web, "root"); status != http.StatusNotFound {
+	network := newSite(t, httpserve.Options{})
+	if _, status := attachAs(network, "root"); status != http.StatusNotFound {
 		t.Errorf("attach over HTTP: %d, want 404", status)
 	}
-	agents := web.initialize("", latest)
+	agents := network.initialize("", latest)
 	webID := agents.open()
 	if r := showing(agents, proof).call("ptyctl_session",
 		`{"action":"lock","session_id":"`+webID+`","task_id":"x"}`); r.ErrorCode != "" ||
 		!strings.Contains(r.text, `"lock_holder":"x"`) {
-		t.Errorf("a lock over HTTP with a proof: %s", r.text)
+		t.Errorf("lock over HTTP with a proof = %s, want the proof ignored", r.text)
 	}
 	refusedAll(t, showing(agents, proof), webID, "y", "task x holds")
 }

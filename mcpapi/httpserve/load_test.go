@@ -55,19 +55,19 @@ func TestManyCallsInFlight(t *testing.T) {
 			for range 199 {
 				others.Go(func() {
 					if r := a.call("ptyctl_session", `{"action":"status","session_id":"`+id+`"}`); r.ErrorCode != "" {
-						t.Errorf("status: %s", r.text)
+						t.Errorf("status = %s, want success", r.text)
 					}
 				})
 			}
 			others.Wait()
 			select {
 			case r := <-slow:
-				t.Fatalf("the read has ended before the others were done: %s", r.text)
+				t.Fatalf("read = %s before the other calls were done, want it to wait", r.text)
 			default:
 			}
 			a.call("ptyctl_session_io", `{"action":"write","session_id":"`+id+`","data":"released"}`)
 			if r := <-slow; r.TimedOut {
-				t.Errorf("the read was not woken: %s", r.text)
+				t.Errorf("read = %s, want the typed text", r.text)
 			}
 		})
 	}
@@ -82,13 +82,13 @@ func TestShutdown(t *testing.T) {
 		id := a.open()
 		status, stream := a.listen(t.Context())
 		if status != 200 {
-			t.Fatalf("stream: %d", status)
+			t.Fatalf("status of the stream = %d, want 200", status)
 		}
 		modern := s.modern("")
 		sub := modern.asking("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
 		subStatus, subStream := s.stream(t.Context(), sub)
 		if subStatus != 200 {
-			t.Fatalf("subscriptions/listen: %d", subStatus)
+			t.Fatalf("status of subscriptions/listen = %d, want 200", subStatus)
 		}
 		ends := make(chan string, 4)
 		begin := time.Now()
@@ -111,7 +111,7 @@ func TestShutdown(t *testing.T) {
 					),
 				)
 				if err != nil || !strings.Contains(r.text, want) {
-					t.Errorf("a read of %s ms: %v, %d %s", wait, err, r.status, r.text)
+					t.Errorf("read with timeout_ms %s: %v, %d %s; want its end or a refusal", wait, err, r.status, r.text)
 				}
 				ends <- fmt.Sprint("read ", time.Since(begin))
 			})
@@ -132,7 +132,7 @@ func TestShutdown(t *testing.T) {
 			}
 		}
 		if took > 2*time.Second {
-			t.Errorf("the shutdown took %v", took)
+			t.Errorf("shutdown took %v, want at most both graces", took)
 		}
 	})
 }
@@ -144,19 +144,19 @@ func TestDeleteEndsTheStream(t *testing.T) {
 		a := s.initialize("", latest)
 		status, stream := a.listen(t.Context())
 		if status != 200 {
-			t.Fatalf("stream: %d", status)
+			t.Fatalf("status of the stream = %d, want 200", status)
 		}
 		m := a.message
 		m.method = http.MethodDelete
 		if r := s.send(m); r.status != 200 {
-			t.Fatalf("DELETE: %d %s", r.status, r.text)
+			t.Fatalf("DELETE = %d %s, want success", r.status, r.text)
 		}
 		begin := time.Now()
 		if _, err := io.Copy(io.Discard, stream); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(begin); took > 0 {
-			t.Errorf("the stream ended %v after its session", took)
+			t.Errorf("stream ended %v after its session, want at once", took)
 		}
 	})
 }
@@ -204,7 +204,7 @@ func TestSlowLoris(t *testing.T) {
 				<-stopped
 				if !strings.HasPrefix(string(text), c.answer) ||
 					c.answer == "" && len(text) > 0 && !strings.HasPrefix(string(text), "HTTP/1.1 408 ") {
-					t.Errorf("the answer is %q, %v", text, err)
+					t.Errorf("answer to a slow client = %q, %v; want a timeout", text, err)
 				}
 				if took < c.after || took > c.after+2*time.Second {
 					t.Errorf("cut off after %v, want %v", took, c.after)
@@ -244,7 +244,7 @@ func TestSlowReader(t *testing.T) {
 		s.refused(a.ask("tools/list", ""), 503, "limits.max_in_flight") // so the answer is still being written
 		time.Sleep(2 * time.Second)
 		if r := a.ask("tools/list", ""); r.status != 200 {
-			t.Errorf("the slow reader still has its place: %d %s", r.status, r.text)
+			t.Errorf("call after the slow reader = %d %s, want success", r.status, r.text)
 		}
 	})
 }
@@ -257,7 +257,7 @@ func TestSilentStream(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		status, stream := a.listen(ctx)
 		if status != 200 {
-			t.Fatalf("stream: %d", status)
+			t.Fatalf("status of the stream = %d, want 200", status)
 		}
 		lines := bufio.NewScanner(stream)
 		pings := 0
@@ -267,10 +267,10 @@ func TestSilentStream(t *testing.T) {
 			}
 		}
 		if err := lines.Err(); err != nil || pings < 300 {
-			t.Errorf("%d pings in three hours, %v", pings, err)
+			t.Errorf("pings in three hours = %d, %v; want one every 30 s", pings, err)
 		}
 		if r := a.ask("tools/list", ""); r.status != 200 {
-			t.Errorf("its session: %d %s", r.status, r.text)
+			t.Errorf("call in the session of the stream = %d %s, want success", r.status, r.text)
 		}
 		s.refused(idle.ask("tools/list", ""), 404, "unused")
 		cancel()
@@ -316,10 +316,10 @@ func TestForgottenSessions(t *testing.T) {
 		after := heap()
 		t.Logf("heap: %d KiB before, %d KiB with %d sessions, %d KiB after", before>>10, most>>10, clients, after>>10)
 		if n := s.handler.MCPSessions(); n != 0 {
-			t.Errorf("%d sessions are left", n)
+			t.Errorf("sessions after their time = %d, want 0", n)
 		}
 		if left := int64(after) - int64(before); left > int64(most-before)/20 {
-			t.Errorf("%d bytes are left of %d", left, most-before)
+			t.Errorf("memory after the sessions = %d of %d bytes, want almost none", left, most-before)
 		}
 	})
 }
@@ -331,23 +331,23 @@ func TestRateLimit(t *testing.T) {
 		a := s.modern(writeToken)
 		for i := range 10 {
 			if r := a.ask("tools/list", ""); r.status != 200 {
-				t.Fatalf("request %d: %d %s", i+1, r.status, r.text)
+				t.Fatalf("request %d = %d %s, want success", i+1, r.status, r.text)
 			}
 		}
 		for range 3 { // refused requests do not count
 			r := a.ask("tools/list", "")
 			s.refused(r, 429, "wait 501ms")
 			if got := r.header.Get("Retry-After"); got != "1" {
-				t.Errorf("Retry-After: %q", got)
+				t.Errorf("Retry-After = %q, want the seconds to wait", got)
 			}
 		}
 		if r := s.modern(readToken).ask("tools/list", ""); r.status != 200 {
-			t.Errorf("another token: %d %s", r.status, r.text)
+			t.Errorf("request with another token = %d %s, want success", r.status, r.text)
 		}
 		time.Sleep(time.Second)
 		for range 2 {
 			if r := a.ask("tools/list", ""); r.status != 200 {
-				t.Errorf("after the time told: %d %s", r.status, r.text)
+				t.Errorf("request after Retry-After = %d %s, want success", r.status, r.text)
 			}
 		}
 		s.refused(a.ask("tools/list", ""), 429, "wait")

@@ -51,7 +51,7 @@ func TestNotificationsBeforeTheAnswer(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if status, _ := a.listen(ctx); status != 200 {
-					t.Fatalf("stream: %d", status)
+					t.Fatalf("status of the stream = %d, want 200", status)
 				}
 			}
 			var running sync.WaitGroup
@@ -72,7 +72,7 @@ func TestNotificationsBeforeTheAnswer(t *testing.T) {
 					}
 					defer resp.Body.Close()
 					if kind := resp.Header.Get("Content-Type"); kind != "text/event-stream" {
-						t.Errorf("the answer is %s", kind)
+						t.Errorf("type of the answer = %s, want a stream", kind)
 					}
 					readTalk(t, resp.Body, token, most)
 				})
@@ -86,7 +86,7 @@ func TestNotificationsBeforeTheAnswer(t *testing.T) {
 			}
 			resp.Body.Close()
 			if kind := resp.Header.Get("Content-Type"); kind != "application/json" {
-				t.Errorf("a call that says nothing is answered with %s", kind)
+				t.Errorf("type of an answer without notifications = %s, want JSON", kind)
 			}
 		})
 	}
@@ -111,16 +111,16 @@ func readTalk(t *testing.T, stream io.Reader, token string, want int) {
 			}
 		}
 		if err := json.Unmarshal([]byte(data), &m); err != nil {
-			t.Errorf("%v: %s", err, data)
+			t.Errorf("decode event: %v: %s; want JSON", err, data)
 			return
 		}
 		switch {
 		case answered:
-			t.Errorf("after the answer came %s", data)
+			t.Errorf("event after the answer = %s, want none", data)
 		case m.ID != nil:
 			answered = m.Result != nil
 		case m.Params.ProgressToken != token || m.Params.Progress != got:
-			t.Errorf("%s is not number %d of %s", data, got, token)
+			t.Errorf("notification = %s, want number %d of %s", data, got, token)
 		default:
 			got++
 		}
@@ -180,7 +180,7 @@ func TestQuestionAmongNotifications(t *testing.T) {
 				case m.Method == "elicitation/create":
 					if r := a.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"user":"admin"}}}`,
 						m.ID)); r.status != 202 {
-						t.Errorf("the answer to the question: %d %s", r.status, r.text)
+						t.Errorf("answer to the question = %d %s, want it accepted", r.status, r.text)
 					}
 				case m.Method == "" && len(m.Result.Content) == 1:
 					m.Method = m.Result.Content[0].Text

@@ -130,7 +130,7 @@ func TestTokens(t *testing.T) {
 		}
 		s.refused(r, status, "")
 		if r.status == 401 && r.header.Get("WWW-Authenticate") == "" {
-			t.Errorf("%s: no WWW-Authenticate", name)
+			t.Errorf("refusal of %s has no WWW-Authenticate, want a challenge", name)
 		}
 	}
 	for _, token := range []string{writeToken, otherToken, readToken} {
@@ -155,7 +155,7 @@ func TestHostAndOrigin(t *testing.T) {
 		"evil.example": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "10.0.0.1": false, "0.0.0.0:" + port: false, "[::]": false, "xptyctl.test": false,
 	} {
 		if r := s.send(message{host: host, body: begin}); ours != (r.status == 200) {
-			t.Errorf("Host %s: %d", host, r.status)
+			t.Errorf("status for Host %s = %d, want accepted %t", host, r.status, ours)
 		} else if !ours {
 			s.refused(r, 403, "Host")
 		}
@@ -167,7 +167,7 @@ func TestHostAndOrigin(t *testing.T) {
 		"http://localhost.evil.example": false, "http://localhost@evil.example": false,
 	} {
 		if r := s.send(message{body: begin, header: http.Header{"Origin": {origin}}}); ours != (r.status == 200) {
-			t.Errorf("Origin %q: %d", origin, r.status)
+			t.Errorf("status for Origin %q = %d, want accepted %t", origin, r.status, ours)
 		} else if !ours {
 			s.refused(r, 403, "origin")
 		}
@@ -188,7 +188,7 @@ func TestMCPSessionIDs(t *testing.T) {
 	m := gone.message
 	m.method = http.MethodDelete
 	if r := s.send(m); r.status != 200 {
-		t.Fatalf("DELETE: %d %s", r.status, r.text)
+		t.Fatalf("DELETE = %d %s, want success", r.status, r.text)
 	}
 	for name, id := range map[string]string{
 		"forged": "AAAAAAAAAAAAAAAAAAAAAAAAAA", "in mcp-go's form": "mcp-session-01234567-89ab-cdef-0123-456789abcdef", "deleted": gone.session, "another token's": theirs.session,
@@ -212,7 +212,7 @@ func TestMCPSessionIDs(t *testing.T) {
 	}
 	for _, a := range []agent{mine, theirs} {
 		if r := a.ask("tools/list", ""); r.status != 200 {
-			t.Errorf("a session that lives: %d %s", r.status, r.text)
+			t.Errorf("call in a live session = %d %s, want success", r.status, r.text)
 		}
 	}
 	if n := s.handler.MCPSessions(); n != 2 {
@@ -251,7 +251,7 @@ func TestMalformed(t *testing.T) {
 		"subscriptions/listen",
 	) // from mcp-go, in plain text there
 	if r := a.ask("tools/list", ""); r.status != 200 {
-		t.Errorf("after all that: %d %s", r.status, r.text)
+		t.Errorf("call after the refusals = %d %s, want success", r.status, r.text)
 	}
 }
 
@@ -260,14 +260,14 @@ func TestHealthAndMetrics(t *testing.T) {
 	s := newSite(t, httpserve.Options{Tokens: allTokens, Metrics: metrics})
 	if r := s.send(message{method: "GET", path: "/healthz", host: "probe.example"}); r.status != 200 ||
 		r.text != "{\"status\":\"ok\"}\n" {
-		t.Errorf("/healthz: %d %q", r.status, r.text)
+		t.Errorf("GET /healthz = %d %q, want ok", r.status, r.text)
 	}
 	s.refused(s.send(message{path: "/healthz"}), 405, "GET")
 	s.refused(s.send(message{method: "GET", path: "/metrics"}), 401, "token")
 	s.refused(s.send(message{path: "/metrics", token: readToken}), 405, "GET")
 	if r := s.send(message{method: "GET", path: "/metrics", token: readToken}); r.status != 200 ||
 		r.text != "ptyctl_sessions 3\n" {
-		t.Errorf("/metrics: %d %q", r.status, r.text)
+		t.Errorf("GET /metrics = %d %q, want the metrics", r.status, r.text)
 	}
 }
 
@@ -279,7 +279,7 @@ func TestPanic(t *testing.T) {
 	r := s.send(message{method: "GET", path: "/metrics"})
 	s.refused(r, 500, "other requests still work")
 	if strings.Contains(r.text, "hunter2") || !strings.Contains(log.String(), "hunter2") {
-		t.Errorf("answer %s, log %s", r.text, log.String())
+		t.Errorf("answer after a panic = %s, log %s; want the cause only in the log", r.text, log.String())
 	}
 	s.initialize("", latest)
 }
@@ -290,28 +290,28 @@ func TestListen(t *testing.T) {
 		ln, err := httpserve.Listen(address, false)
 		if err == nil {
 			ln.Close()
-			t.Errorf("listens on %s without a token", address)
+			t.Errorf("Listen(%s) without a token succeeded, want an error", address)
 		} else if !strings.Contains(err.Error(), "tokens_file") {
-			t.Errorf("%s: %v", address, err)
+			t.Errorf("Listen(%s) without a token = %v, want tokens_file in the error", address, err)
 		}
 	}
 	for address, tokens := range map[string]bool{"127.0.0.1:0": false, "localhost:0": false, "0.0.0.0:0": true} {
 		ln, err := httpserve.Listen(address, tokens)
 		if err != nil {
-			t.Errorf("%s: %v", address, err)
+			t.Errorf("Listen(%s) = %v, want a listener", address, err)
 			continue
 		}
 		if at := ln.Addr().(*net.TCPAddr).IP; strings.HasPrefix(address, "0.") && at.To4() == nil {
-			t.Errorf("%s became %s", address, at)
+			t.Errorf("Listen(%s) has the address %s, want a port on the same host", address, at)
 		}
 		if _, err := httpserve.Listen(ln.Addr().String(), true); err == nil || !strings.Contains(err.Error(), "--listen") {
-			t.Errorf("twice on %s: %v", address, err)
+			t.Errorf("second Listen(%s) = %v, want an error with --listen", address, err)
 		}
 		ln.Close()
 	}
 	for _, address := range []string{"127.0.0.1", "127.0.0.1:none", "no such host:80"} {
 		if _, err := httpserve.Listen(address, true); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
-			t.Errorf("%s: %v", address, err)
+			t.Errorf("Listen(%s) = %v, want HOST:PORT in the error", address, err)
 		}
 	}
 }
@@ -354,7 +354,7 @@ func TestMaxCalls(t *testing.T) {
 	defer cancel()
 	for range 2 {
 		if status, _ := a.listen(ctx); status != 200 {
-			t.Fatalf("stream: %d", status)
+			t.Fatalf("status of the stream = %d, want 200", status)
 		}
 	}
 	m := a.message
@@ -387,7 +387,7 @@ func TestMaxCalls(t *testing.T) {
 	r := a.ask("tools/list", "")
 	s.refused(r, 503, "limits.max_in_flight")
 	if n, err := strconv.Atoi(r.header.Get("Retry-After")); err != nil || n < 1 {
-		t.Errorf("Retry-After: %q", r.header.Get("Retry-After"))
+		t.Errorf("Retry-After = %q, want 1", r.header.Get("Retry-After"))
 	}
 	cancel()
 	for range 2 {

@@ -48,7 +48,7 @@ func TestRevisions(t *testing.T) {
 				a = s.modern(writeToken)
 				who.Client, who.Version = "modern", "8"
 				if r := a.ask("server/discover", ""); r.status != 200 || !strings.Contains(string(r.Result), revision) {
-					t.Fatalf("server/discover: %d %s", r.status, r.text)
+					t.Fatalf("server/discover = %d %s, want success", r.status, r.text)
 				}
 			} else {
 				a = s.initialize(writeToken, revision)
@@ -61,12 +61,12 @@ func TestRevisions(t *testing.T) {
 				}
 			}
 			if r := a.ask("tools/list", ""); json.Unmarshal(r.Result, &list) != nil || len(list.Tools) != 5 {
-				t.Fatalf("tools/list: %d %s", r.status, r.text)
+				t.Fatalf("tools/list = %d %s, want the tools", r.status, r.text)
 			}
 			structured := revision >= "2025-06-18"
 			for _, tool := range list.Tools {
 				if (tool.OutputSchema != nil) != structured {
-					t.Errorf("%s has the output schema %s", tool.Name, tool.OutputSchema)
+					t.Errorf("output schema of %s = %s, want one exactly in revisions that have them", tool.Name, tool.OutputSchema)
 				}
 			}
 			id := a.open()
@@ -75,7 +75,7 @@ func TestRevisions(t *testing.T) {
 			}
 			r := a.call("ptyctl_session_io", `{"action":"write","session_id":"`+id+`","data":"hello","until_regex":"hello"}`)
 			if r.Chunk != "hello" || r.structured != structured {
-				t.Errorf("write: %s, structured: %v", r.text, r.structured)
+				t.Errorf("write = %s, structured %v; want success", r.text, r.structured)
 			}
 			if got := seen.of(term.VerbWrite).Actor; got != who {
 				t.Errorf("write was by %+v, want %+v", got, who)
@@ -99,7 +99,7 @@ func TestCancelled(t *testing.T) {
 			body: cancelled},
 	} {
 		if r := s.send(m); r.status != 202 || r.text != "" {
-			t.Errorf("%s: %d %s", name, r.status, r.text)
+			t.Errorf("cancellation in the form %s = %d %s, want it accepted", name, r.status, r.text)
 		}
 	}
 }
@@ -132,6 +132,6 @@ func TestCancelEndsTheWait(t *testing.T) {
 		t.Fatalf("cancellation: %d %s, want it accepted", r.status, r.text)
 	}
 	if r := <-answered; !strings.Contains(r.text, "cancel") {
-		t.Errorf("the read was answered with %s", r.text)
+		t.Errorf("read after its cancellation = %s, want no result", r.text)
 	}
 }

@@ -58,10 +58,10 @@ func TestRoleRead(t *testing.T) {
 				actions[tool.Name] = tool.InputSchema.Properties["action"].Enum
 				if h := tool.Annotations; h.ReadOnlyHint == nil || !*h.ReadOnlyHint || h.DestructiveHint == nil ||
 					*h.DestructiveHint {
-					t.Errorf("%s: hints %+v", tool.Name, h)
+					t.Errorf("hints of %s = %+v, want read-only", tool.Name, h)
 				}
 				if tool.OutputSchema == nil {
-					t.Errorf("%s has no output schema", tool.Name)
+					t.Errorf("%s has no output schema, want one", tool.Name)
 				}
 			}
 			for tool, want := range map[string][]string{"ptyctl_session": {"list", "status"}, "ptyctl_session_io": {"read",
@@ -75,13 +75,13 @@ func TestRoleRead(t *testing.T) {
 			}
 			for _, word := range []string{"password", "write", "ptyctl_session_exec"} {
 				if strings.Contains(string(r.Result), word) {
-					t.Errorf("the list speaks of %s: %s", word, r.Result)
+					t.Errorf("the list mentions %s: %s; want no word about typing", word, r.Result)
 				}
 			}
 			for tool, calls := range looking {
 				for _, args := range calls {
 					if r := a.call(tool, strings.ReplaceAll(args, "$S", id)); r.ErrorCode != "" {
-						t.Errorf("%s %s: %s", tool, args, r.text)
+						t.Errorf("call %s %s = %s, want success", tool, args, r.text)
 					}
 				}
 			}
@@ -89,7 +89,7 @@ func TestRoleRead(t *testing.T) {
 				for _, args := range calls {
 					if r := a.call(tool, strings.ReplaceAll(args, "$S", id)); r.ErrorCode != "POLICY_DENIED" ||
 						!strings.Contains(r.Message, "the token reader has the role read") {
-						t.Errorf("%s %s: %s", tool, args, r.text)
+						t.Errorf("call %s %s = %s, want POLICY_DENIED", tool, args, r.text)
 					}
 				}
 			}
@@ -97,12 +97,12 @@ func TestRoleRead(t *testing.T) {
 	}
 	if e := seen.of(term.VerbExec); e.Actor.Token != "reader" || e.Session != id ||
 		term.KindOf(e.Refused) != term.PolicyDenied {
-		t.Errorf("the record of the refused exec is %+v", e)
+		t.Errorf("event of the refused exec = %+v, want a refusal with the token", e)
 	}
 	var all struct{ Tools []json.RawMessage }
 	if r := s.initialize(writeToken, latest).ask("tools/list", ""); json.Unmarshal(r.Result, &all) != nil ||
 		len(all.Tools) != 5 {
-		t.Errorf("the role write sees %d tools", len(all.Tools))
+		t.Errorf("tools for the role write = %d, want all", len(all.Tools))
 	}
 }
 
@@ -112,7 +112,7 @@ func TestReadOnly(t *testing.T) {
 	s := newSite(t, httpserve.Options{Tokens: allTokens, ReadOnly: true, Transport: "socket"})
 	if r := s.initialize(writeToken, latest).call("ptyctl_session",
 		`{"action":"open","protocol":"ssh","host":"echo"}`); r.ErrorCode != "POLICY_DENIED" {
-		t.Errorf("open: %s", r.text)
+		t.Errorf("open = %s, want a refusal", r.text)
 	}
 	ln, err := httpserve.Listen("127.0.0.1:0", true)
 	if err != nil {
@@ -139,24 +139,24 @@ func TestIsolate(t *testing.T) {
 				}
 				r := theirs.call(tool, strings.ReplaceAll(args, "$S", id))
 				if r.ErrorCode != "NOT_FOUND" || strings.ReplaceAll(r.Message, id, "echo-nothere1") != missing.Message {
-					t.Errorf("%s %s: %s", tool, args, r.text)
+					t.Errorf("call %s %s = %s, want NOT_FOUND", tool, args, r.text)
 				}
 			}
 		}
 	}
 	for _, a := range []agent{mine, theirs} {
 		if r := a.call("ptyctl_session", `{"action":"list"}`); r.Count != 1 {
-			t.Errorf("list: %s", r.text)
+			t.Errorf("list = %s, want no foreign session", r.text)
 		}
 	}
 	if r := mine.call("ptyctl_session", `{"action":"status","session_id":"`+id+`"}`); r.ErrorCode != "" {
-		t.Errorf("one's own: %s", r.text)
+		t.Errorf("read of the token's own session = %s, want success", r.text)
 	}
 
 	// Another connection with the same token sees the same sessions, because they do not
 	// depend on an MCP session.
 	if r := s.modern(writeToken).call("ptyctl_session", `{"action":"status","session_id":"`+id+`"}`); r.ErrorCode != "" {
-		t.Errorf("one's own, from elsewhere: %s", r.text)
+		t.Errorf("read on another connection = %s, want success", r.text)
 	}
 
 	// A request_id belongs to its token, too: it never returns the result of another token's
@@ -173,19 +173,19 @@ func TestIsolate(t *testing.T) {
 		same,
 	)
 	if first.SessionID != again.SessionID || other.SessionID == first.SessionID {
-		t.Errorf("opened %s, again %s, by another %s", first.SessionID, again.SessionID, other.SessionID)
+		t.Errorf("open = %s, repeated %s, by another token %s; want the same only for the first two", first.SessionID, again.SessionID, other.SessionID)
 	}
 
 	const console = `{"action":"open","protocol":"ssh","host":"echo","session_type":"console","device_id":"router-1"}`
 	if r := mine.call("ptyctl_session", console); r.ErrorCode != "" {
-		t.Fatalf("console: %s", r.text)
+		t.Fatalf("open of a console = %s, want success", r.text)
 	}
 	if r := mine.call("ptyctl_session", console); r.Existing == "" {
-		t.Errorf("one's own console again: %s", r.text)
+		t.Errorf("second open of the token's own console = %s, want its session", r.text)
 	}
 	if r := theirs.call("ptyctl_session", console); r.ErrorCode != "LOCKED" || r.SessionID != "" ||
 		strings.Contains(r.text, "writer") {
-		t.Errorf("another's console: %s", r.text)
+		t.Errorf("open of another token's console = %s, want a refusal without its session", r.text)
 	}
 }
 
@@ -195,6 +195,6 @@ func TestTokensShareSessions(t *testing.T) {
 	id := s.initialize(writeToken, latest).open()
 	if r := s.initialize(otherToken, latest).call("ptyctl_session_io",
 		`{"action":"write","session_id":"`+id+`","data":"x","until_regex":"x"}`); r.Chunk != "x" {
-		t.Errorf("write: %s", r.text)
+		t.Errorf("write to another token's session = %s, want success", r.text)
 	}
 }

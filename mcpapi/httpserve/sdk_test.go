@@ -48,11 +48,11 @@ func TestGoClient(t *testing.T) {
 	defer cancel()
 	if r, err := call(ctx, "ptyctl_session_io", map[string]any{"action": "read", "session_id": id,
 		"until_regex": "never", "timeout_ms": 40000}); err == nil {
-		t.Errorf("a read that was given up: %+v", r)
+		t.Errorf("canceled read = %+v, want an error", r)
 	}
 	if r, err := call(t.Context(), "ptyctl_session", map[string]any{"action": "status", "session_id": id}); err != nil ||
 		r.IsError {
-		t.Errorf("the call after it: %+v, %v", r, err)
+		t.Errorf("call after the canceled read = %+v, %v; want success", r, err)
 	}
 	x, err := s.sessions.Get(id)
 	if err != nil {

@@ -84,7 +84,8 @@ func serveOn(
 	s.sessions = session.NewManager(session.Config{
 		Dialers: map[string]term.Dialer{"ssh": echo, "telnet": asking}, Observers: observers, MaxReads: 500,
 	})
-	s.mcp = mcpapi.NewServer(mcpapi.Options{Sessions: s.sessions, Structured: true, Watch: watch, Elicitation: true}).MCPServer
+	s.mcp = mcpapi.NewServer(mcpapi.Options{Sessions: s.sessions, Structured: true, Watch: watch,
+		Elicitation: true}).MCPServer
 	s.handler = httpserve.New(s.mcp, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -264,14 +265,14 @@ func (s *site) initialize(token, revision string) agent {
 	)
 	id := r.header.Get("Mcp-Session-Id")
 	if r.status != 200 || id == "" || r.Error != nil {
-		s.t.Fatalf("initialize: %d, session %q, %s", r.status, id, r.text)
+		s.t.Fatalf("initialize = %d, session %q, %s; want a session", r.status, id, r.text)
 	}
 	a := agent{s, message{token: token, session: id}}
 	if revision >= "2025-06-18" {
 		a.revision = revision
 	}
 	if r := a.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`); r.status != 202 {
-		s.t.Fatalf("notifications/initialized: %d %s", r.status, r.text)
+		s.t.Fatalf("notifications/initialized = %d %s, want it accepted", r.status, r.text)
 	}
 	return a
 }
@@ -342,7 +343,7 @@ func (a agent) result(r reply) result {
 		StructuredContent json.RawMessage
 	}
 	if err := json.Unmarshal(r.Result, &raw); err != nil || len(raw.Content) != 1 {
-		a.t.Fatalf("no result of a tool: %d %s", r.status, r.text)
+		a.t.Fatalf("answer = %d %s, want the result of a tool", r.status, r.text)
 	}
 	got := result{text: raw.Content[0].Text, structured: raw.StructuredContent != nil}
 	if err := json.Unmarshal([]byte(got.text), &got); err != nil {
@@ -356,7 +357,7 @@ func (a agent) open() string {
 	a.t.Helper()
 	r := a.call("ptyctl_session", `{"action":"open","protocol":"ssh","host":"echo"}`)
 	if r.ErrorCode != "" || r.SessionID == "" {
-		a.t.Fatalf("open: %s", r.text)
+		a.t.Fatalf("open = %s, want a session", r.text)
 	}
 	return r.SessionID
 }

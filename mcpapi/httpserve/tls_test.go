@@ -45,7 +45,7 @@ func TestSelfSigned(t *testing.T) {
 	}
 	var unknown x509.UnknownAuthorityError
 	if _, err := get(nil); !errors.As(err, &unknown) {
-		t.Errorf("a client that was told nothing: %v", err)
+		t.Errorf("request without the certificate = %v, want a verification error", err)
 	}
 	leaf, err := x509.ParseCertificate(cert.Certificate[0])
 	if err != nil {

@@ -61,7 +61,7 @@ func TestIsolatedWatch(t *testing.T) {
 			time.Sleep(500 * time.Millisecond)
 			select {
 			case got := <-told[otherToken]:
-				t.Errorf("another is told of %s", got)
+				t.Errorf("notification for another token = %s, want none", got)
 			default:
 			}
 			for token, want := range map[string]int{writeToken: 3, otherToken: 1} {
@@ -72,7 +72,7 @@ func TestIsolatedWatch(t *testing.T) {
 				for _, suffix := range []string{"", "/tail"} {
 					_, err = clients[token].ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "ptyctl://sessions/" + id + suffix})
 					if (err == nil) != (token == writeToken) {
-						t.Errorf("read: %v", err)
+						t.Errorf("resources/read = %v, want success only for the owner", err)
 					}
 				}
 				r, err := clients[token].ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "ptyctl://sessions"})

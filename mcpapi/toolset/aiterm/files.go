@@ -31,7 +31,8 @@ func (s *Set) readFile(ctx context.Context, c *call, in *readFileArgs) (*readFil
 	c.Waits("reading "+filepath.Base(in.Path), nil)
 	ctx, stop := context.WithTimeout(ctx, c.Limits().MaxWait)
 	defer stop()
-	d, err := c.Files().Read(ctx, term.FileRead{Path: in.Path, Max: c.lower("max_bytes", cmp.Or(in.MaxBytes, limit), limit, "fs.max_read_bytes")})
+	most := c.lower("max_bytes", cmp.Or(in.MaxBytes, limit), limit, "fs.max_read_bytes")
+	d, err := c.Files().Read(ctx, term.FileRead{Path: in.Path, Max: most})
 	if err != nil {
 		return nil, fileError(in.Path, err)
 	}
@@ -124,12 +125,14 @@ func fileError(path string, err error) error {
 	advised := *e
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		advised.Kind, advised.Msg = term.ExecTimeout, "file system too slow: no answer within limits.max_wait_ms; try again"
+		advised.Kind, advised.Msg = term.ExecTimeout, "file system too slow: no answer within limits.max_wait_ms"
+		advised.Advice = "try again"
 	case e.Kind == term.NotFound:
-		advised.Msg = fmt.Sprintf("no file or folder %.300q; list a folder with fs_list", path)
+		advised.Msg = fmt.Sprintf("no file or folder %.300q", path)
+		advised.Advice = "list a folder with fs_list"
 	case e.Kind == term.LimitExceeded && e.Details != nil:
-		advised.Msg = fmt.Sprintf("data too long: one fs_writeFile may write at most %d bytes (%s); "+
-			"the operator may raise this limit", e.Details.Value, e.Details.Limit)
+		advised.Msg = fmt.Sprintf("data too long: one fs_writeFile may write at most %d bytes", e.Details.Value)
+		advised.Advice = "ask the operator to raise this limit"
 	}
 	return &advised
 }
