@@ -375,8 +375,8 @@ func TestConsoleNeedsLock(t *testing.T) {
 		refused := func(ctx context.Context) {
 			t.Helper()
 			for _, call := range calls {
-				if e := wantKind(t, call.do(ctx, s), term.LockRequired); !strings.Contains(e.Message(), "Session.Lock") {
-					t.Errorf("%s: %v", call.verb, e)
+				if e := wantKind(t, call.Do(ctx, s), term.LockRequired); !strings.Contains(e.Message(), "Session.Lock") {
+					t.Errorf("%s: %v", call.Verb, e)
 				}
 			}
 			wantKind(t, s.MayClose(ctx, false), term.LockRequired)

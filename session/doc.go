@@ -5,6 +5,12 @@
 //	w, err := s.Write(ctx, []byte("uname -a\r"), session.WriteOptions{})
 //	chunk := s.Read(ctx, session.ReadRequest{Cursor: w.Cursor, Until: prompt, Timeout: 5 * time.Second})
 //
+// A program with many terminals gives its dialers to a [Manager], which opens, lists and closes sessions:
+//
+//	m := session.NewManager(session.Config{Dialers: dialers})
+//	r, err := m.Open(ctx, session.OpenRequest{Target: target})
+//	result, err := r.Session.Exec(ctx, session.ExecRequest{Command: "uname -a"})
+//
 // How the parts meet:
 //
 //	       Transport
@@ -19,12 +25,23 @@
 //
 // What it promises:
 //
-//   - Nothing a caller does, or fails to do, stops the pump: output nobody reads is kept up to a bound, then the
-//     oldest of it is dropped and every reader that missed some is told how much.
+//   - Nothing a caller does, or fails to do, stops the pump: output that is not read is kept up to a bound, then the
+//     oldest of it is dropped, and every reader that missed some learns how much.
 //   - Read and Exec return values for what is normal: a deadline is a Reason, a failed command an exit code.
 //     Errors are *term.Error.
 //   - Close returns within a second, or within five if not forced, whatever the far side does, and leaves no
 //     goroutine behind if the Transport keeps its own promise.
 //   - What is written as Sensitive is in no event, and its echo in nothing that is made of the output.
 //   - A panic in one session's goroutine ends that session, and nothing else.
+//
+// The packages below it, from those that know least:
+//
+//   - keys: names of keys and the bytes they send.
+//   - shell: the kinds of program that read a typed line.
+//   - marker: the line that is typed for a command, and how its end is found.
+//   - prompt: what a terminal waits for, judged by its last line and what was typed before. [ExecResult].WaitingFor has
+//     one of its kinds.
+//   - redact: a stream without the echo of secrets.
+//   - access: who may act on a session, and the record of each action.
+//   - lane: commands typed into a terminal, behind a small interface.
 package session

@@ -72,7 +72,7 @@ type ExecResult struct {
 	Exit       term.Exit
 	ExitReason string // why Exit is not known: "timeout", "canceled", "no_status", "running", "connection_lost",
 	// "marker_not_seen", "unsupported_shell", "session_ended"
-	WaitingFor *term.Waiting // what a running command in the terminal seems to wait for
+	WaitingFor *term.Waiting // what a running command in the terminal seems to wait for; its kinds are in package prompt
 	Prompt     *bool         // terminal lane: whether a prompt was seen at the end; nil: not looked for
 	Lost       int64         // terminal lane: bytes that came too fast to be kept
 	Pages      int           // terminal lane: how many pages of a pager were turned; see AutoPage

@@ -33,4 +33,5 @@ var (
 	since     = sessiontest.Since
 	widePipe  = sessiontest.WidePipe
 	run       = sessiontest.Run
+	calls     = sessiontest.Calls
 )

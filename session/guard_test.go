@@ -21,24 +21,6 @@ import (
 	"ptyctl/term"
 )
 
-// calls are all that a Gate, a Journal and a lock stand in front of.
-var calls = []struct {
-	verb term.Verb
-	do   func(ctx context.Context, s *session.Session) error
-}{
-	{term.VerbWrite, func(ctx context.Context, s *session.Session) error {
-		return second(s.Write(ctx, []byte("rm"), session.WriteOptions{}))
-	}},
-	{term.VerbExec, func(ctx context.Context, s *session.Session) error {
-		return second(s.Exec(ctx, session.ExecRequest{Command: "rm"}))
-	}},
-	{term.VerbResize, func(ctx context.Context, s *session.Session) error { return s.Resize(ctx, 80, 24) }},
-	{term.VerbSignal, func(ctx context.Context, s *session.Session) error { return s.Signal(ctx, "INT") }},
-	{term.VerbExpect, func(ctx context.Context, s *session.Session) error {
-		return s.SetExpect(ctx, session.Expect{Prompt: re(`\$`)})
-	}},
-}
-
 func TestRefusal(t *testing.T) {
 	forbidden := &term.Error{Kind: term.PolicyDenied, Msg: "rule 7 forbids it"}
 	for name, c := range map[string]struct {
@@ -67,11 +49,11 @@ func TestRefusal(t *testing.T) {
 					locks.TakeOver(s.ID(), session.Holder{Task: "other"}, time.Hour)
 				}
 				for _, call := range calls {
-					wantKind(t, call.do(task("t1"), s), c.kind)
-					e := seen.Of(call.verb)
+					wantKind(t, call.Do(task("t1"), s), c.kind)
+					e := seen.Of(call.Verb)
 					if len(e) != 1 || !errors.Is(e[0].Refused, c.kind) || e[0].Actor.Task != "t1" || e[0].Session != s.ID() ||
 						e[0].Time.IsZero() {
-						t.Errorf("%s: events %+v", call.verb, e)
+						t.Errorf("%s: events %+v", call.Verb, e)
 					}
 				}
 				if i := s.Info(); i.Typed || i.BytesOut != 0 || i.Execs != 0 || s.Expect().Prompt != nil {

@@ -19,8 +19,9 @@ import (
 // A Session is one terminal. Its methods may be called by any number of goroutines.
 //
 // Its state is in small structs, each with a mutex of its own. They are locked in this order, and most of them alone:
-// life, then the Manager's; the lock's, then the lock table's. No mutex is held while the transport, the Gate, the Journal
-// or an Observer is called.
+// life, then the Manager's or the buffer's; the lock's, then the lock table's; redact's order, then those that passing the
+// output on takes. But for that last one, no mutex is held while the transport, the Gate, the Journal or an Observer is
+// called.
 type Session struct {
 	id      string
 	o       Options

@@ -19,7 +19,7 @@ type AutoPage struct {
 
 // The bounds of AutoPage.Max.
 const (
-	DefaultPages = 100 // for who names no other
+	DefaultPages = 100 // if the caller names no other
 	MaxPages     = 10000
 )
 
@@ -32,11 +32,11 @@ var pageKeys = map[string]string{"": " ", "space": " ", "enter": "\r", "q": "q"}
 // more of util-linux answers any other with a blank line for ever.
 var lastPage = regexp.MustCompile(`\(END\) *$`)
 
-// pageWait is how long a pager may take to react to its key before it counts as waiting for somebody.
+// pageWait is how long a pager may take to react to its key before it counts as waiting for the caller.
 const pageWait = 3 * time.Second
 
-// await is told what the command seems to wait for. A page is turned, and then still is set for the time when there
-// is something to look at; for anything else somebody has to answer.
+// await deals with what the command seems to wait for. It turns a page, and then sets still for the time when there is
+// something to look at; anything else waits for an answer of the caller.
 func (c *Command) await(w *term.Waiting, still *time.Timer) {
 	if rest := c.turnPage(w); rest > 0 {
 		still.Reset(rest)

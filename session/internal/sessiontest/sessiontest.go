@@ -205,3 +205,23 @@ func Run(tb testing.TB, s *session.Session, r session.ExecRequest) session.ExecR
 	}
 	return res
 }
+
+// Calls are all that a Gate, a Journal and a lock stand in front of.
+var Calls = []struct {
+	Verb term.Verb
+	Do   func(ctx context.Context, s *session.Session) error
+}{
+	{term.VerbWrite, func(ctx context.Context, s *session.Session) error {
+		return second(s.Write(ctx, []byte("rm"), session.WriteOptions{}))
+	}},
+	{term.VerbExec, func(ctx context.Context, s *session.Session) error {
+		return second(s.Exec(ctx, session.ExecRequest{Command: "rm"}))
+	}},
+	{term.VerbResize, func(ctx context.Context, s *session.Session) error { return s.Resize(ctx, 80, 24) }},
+	{term.VerbSignal, func(ctx context.Context, s *session.Session) error { return s.Signal(ctx, "INT") }},
+	{term.VerbExpect, func(ctx context.Context, s *session.Session) error {
+		return s.SetExpect(ctx, session.Expect{Prompt: Re(`\$`)})
+	}},
+}
+
+func second[T any](_ T, err error) error { return err }

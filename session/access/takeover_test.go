@@ -1,4 +1,4 @@
-package session_test
+package access_test
 
 import (
 	"bytes"
@@ -92,8 +92,6 @@ func TestTakeOver(t *testing.T) {
 		wantKind(t, third(s.TakeOver(task("t2"), time.Minute)), term.AlreadyClosed)
 	})
 }
-
-func third[A, B any](_ A, _ B, err error) error { return err }
 
 func TestTakeOverNotAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -307,9 +305,9 @@ func TestGateTooSlowForTheLock(t *testing.T) {
 		}
 		for _, call := range calls {
 			late := make(chan error, 1)
-			go func() { late <- call.do(task("t1"), s) }()
+			go func() { late <- call.Do(task("t1"), s) }()
 			time.Sleep(time.Millisecond)
-			if call.verb == term.VerbExec || call.verb == term.VerbSignal {
+			if call.Verb == term.VerbExec || call.Verb == term.VerbSignal {
 				<-late // not by this transport
 				continue
 			}

@@ -1,0 +1,32 @@
+package access_test
+
+import (
+	"os"
+	"testing"
+
+	"ptyctl/internal/leaktest"
+	"ptyctl/session/internal/sessiontest"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
+
+const typed = sessiontest.Typed
+
+// What all tests of sessions share.
+type (
+	plain = sessiontest.Plain
+	diary = sessiontest.Diary
+)
+
+var (
+	start    = sessiontest.Start
+	take     = sessiontest.Take
+	task     = sessiontest.Task
+	wantKind = sessiontest.WantKind
+	since    = sessiontest.Since
+	calls    = sessiontest.Calls
+)
+
+// second and third return the error of a call with two or three results.
+func second[T any](_ T, err error) error        { return err }
+func third[A, B any](_ A, _ B, err error) error { return err }
