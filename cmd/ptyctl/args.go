@@ -10,8 +10,8 @@ import (
 	"ptyctl/internal/tty"
 )
 
-// arguments returns the words behind a command's flags, of which there must be from least to most (most < 0: any number).
-// The flag library reads no flag behind the first of them, and takes it for one more: here it is refused.
+// arguments returns the words after a command's flags. There must be at least least and at most most of them; most < 0
+// means any number. The flag library takes a flag after the first word for another word; arguments refuses it.
 func arguments(c *cli.Context, least, most int) ([]string, error) {
 	words := c.Args().Slice()
 	switch {

@@ -22,8 +22,8 @@ const completeFiles = ":files"
 // completeLimit is how long a person who has pressed tab waits for the list of sessions.
 const completeLimit = 2 * time.Second
 
-// completeCommand is what the shells' scripts call (completion.go): its arguments are the words so far, the last being
-// completed. It prints candidates, one a line, that begin with that word.
+// completeCommand makes the command that the shells' scripts call (completion.go). Its arguments are the words so far,
+// and the last one is completed: it prints the candidates that begin with that word, one per line.
 func completeCommand() *cli.Command {
 	return &cli.Command{
 		Name: "complete", Usage: "print what may come next on a command line: for the scripts of ptyctl completion",
@@ -46,7 +46,7 @@ func completeCommand() *cli.Command {
 	}
 }
 
-// candidates returns what the last of words may be, given those before it.
+// candidates returns the possible values of the last word, given those before it.
 func candidates(ctx context.Context, commands []*cli.Command, words []string) []string {
 	var at *cli.Command // nil: the program itself
 	position := 0       // of the last word among the command's arguments

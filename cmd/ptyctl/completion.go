@@ -40,8 +40,8 @@ func completionCommand() *cli.Command {
 
 // completionScripts hand the words of a command line to ptyctl complete, by shell.
 var completionScripts = map[string]string{
-	// COMP_WORDS is cut at colons and equals signs, too (COMP_WORDBREAKS): the line is cut anew, at blanks, and of what
-	// comes back the part that bash takes for a word of its own is left out.
+	// Bash also splits COMP_WORDS at colons and equals signs (COMP_WORDBREAKS). So the script splits the line at blanks
+	// itself, and drops the part of each candidate that bash takes for a separate word.
 	"bash": `_ptyctl() {
 	local line=${COMP_LINE:0:COMP_POINT} words reply cut
 	read -ra words <<<"$line"

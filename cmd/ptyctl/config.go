@@ -121,7 +121,7 @@ func checkConfig(c *cli.Context) error {
 	return err
 }
 
-// configFile names the file that is read, and says so if there is none.
+// configFile names the configuration file in use, or says that there is no file.
 func configFile(named string) string {
 	if named != "" {
 		return named
@@ -146,7 +146,7 @@ func showConfig(w io.Writer, settings []config.Setting, changedOnly, asJSON bool
 	if asJSON {
 		return printJSON(w, shown)
 	}
-	// As TOML, so that what is shown can be a file.
+	// TOML, so that a user can save the output as a configuration file.
 	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	current := ""
 	for _, s := range shown {

@@ -2,21 +2,21 @@
 // own machine: it is an MCP server.
 //
 //	ptyctl mcp --transport stdio     what an MCP client starts
-//	ptyctl config check|show         what is wrong with the configuration; where each value comes from
+//	ptyctl config check|show         the errors in the configuration; the source of each value
 //	ptyctl explain HOST              how a host would be reached
 //	ptyctl doctor [HOST]             why something does not work, step by step
 //	ptyctl demo                      the whole of it, shown on this machine
 //	ptyctl profiles                  the device families that it knows
 //	ptyctl audit verify              whether an audit log was tampered with
-//	ptyctl policy check -- COMMAND   what the operator's rules say of a command
-//	ptyctl policy test FILE          whether they say what a file expects
+//	ptyctl policy check -- COMMAND   the verdict of the operator's rules on a command
+//	ptyctl policy test FILE          a comparison of the rules' verdicts with a file of expected ones
 //	ptyctl version
 //	ptyctl sessions | status | tail | attach | bridge | answer | call     watch a running one, and step in
 //	ptyctl open | exec     a terminal or a command on a host, as an agent has it
 //
-// As an MCP server it reads its configuration again on SIGHUP. It ends with status 0 when its client has closed the input
-// or it is told to stop, 1 when something failed, and 2 when it was called wrongly; exec and open pass on the status of
-// what they ran (exits.go). An answer that the client did not take is a failure.
+// As an MCP server it reads its configuration again on SIGHUP. It exits with status 0 when its client has closed the
+// input or on a signal to stop, with 1 after a failure, and with 2 after a wrong command line; exec and open pass on
+// the status of the remote command (exits.go). An answer that the client did not accept is a failure.
 package main
 
 import (
@@ -39,8 +39,8 @@ import (
 func main() {
 	ptyx.EnableLimits()
 	protect()
-	// A client that closed its end must not kill us before every session is closed. Ignored, the signal would be ignored by
-	// every program that we start, too.
+	// A client that closed its end must not kill us before every session is closed. Ignored, the signal would be ignored
+	// by every program that we start, too.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := newCommandLine().RunContext(ctx, os.Args)
@@ -63,7 +63,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, new(exitStatus)): // another program's, of which nothing is left to say
+	case errors.As(err, new(exitStatus)): // another program's status, already reported
 		status, _ := errors.AsType[exitStatus](err)
 		return status.code
 	case errors.As(err, new(failureToReach)):

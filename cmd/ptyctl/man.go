@@ -28,7 +28,7 @@ func manCommand() *cli.Command {
 	}
 }
 
-// manual makes ptyctl(1) of what the program knows of itself, in the macros of man(7).
+// manual renders ptyctl(1) from the program's own tables, in the macros of man(7).
 func manual(app *cli.App) string {
 	m := &manWriter{}
 	m.macro("TH", "PTYCTL", "1", "", "ptyctl "+version(), "User Commands")
@@ -142,7 +142,7 @@ func leaves(commands []*cli.Command, prefix string) []namedCommand {
 	return list
 }
 
-// summary says in a line or two what a command does.
+// summary describes a command in one or two lines.
 func summary(c namedCommand) string {
 	text := sentence(c.Usage)
 	if len(c.Aliases) > 0 {

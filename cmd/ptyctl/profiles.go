@@ -65,7 +65,7 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// profileText shows one profile: what it is, what to type, and each pattern with its samples.
+// profileText shows one profile: its description, its commands, and each pattern with its samples.
 func profileText(p profile.Profile) string {
 	var b strings.Builder
 	line := func(label, value string) {

@@ -42,7 +42,7 @@ func reach(c *cli.Context) (client.Processes, error) {
 	return found, err
 }
 
-// withSession makes the action of a command whose one argument is a session, which do gets.
+// withSession returns the action of a command with a session as its only argument: it finds the session and calls do.
 func withSession(do func(c *cli.Context, s client.Session) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		args, err := arguments(c, 1, 1)

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// reference is what the manual page says of the commands, as Markdown: docs/commands.md has it.
+// reference returns the manual page's text about the commands as Markdown, for docs/commands.md.
 func reference(app *cli.App) string {
 	var b strings.Builder
 	for _, c := range leaves(app.Commands, "ptyctl") {

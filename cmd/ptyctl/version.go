@@ -36,7 +36,7 @@ func versionCommand() *cli.Command {
 	}
 }
 
-// version is the release, or else what the Go tool recorded of the source.
+// version returns the release, or else the version that the Go tool recorded from the source.
 func version() string { return readBuild().Version }
 
 // A build is what this program was made from.

@@ -14,8 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// How fast a file is taken from a server and brought there, beside github.com/pkg/sftp on x/crypto/ssh alone, with the same
-// number of requests under way.
+// How fast a file is taken from a server and brought there, beside github.com/pkg/sftp on x/crypto/ssh alone, with the
+// same number of requests under way.
 func BenchmarkFiles(b *testing.B) {
 	const size = 64 << 20
 	s := startBenchServer(b)

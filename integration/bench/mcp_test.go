@@ -16,8 +16,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// BenchmarkMCP compares the whole of a call with the same call to a bare server of mcp-go, which sends the same bytes and
-// does nothing for them, turn by turn. The client does no more than it must. The goal is at most 1.10 x-bare.
+// BenchmarkMCP compares the whole of a call with the same call to a bare server of mcp-go, which sends the same bytes
+// and does nothing for them, turn by turn. The client does no more than it must. The goal is at most 1.10 x-bare.
 func BenchmarkMCP(b *testing.B) {
 	s := startBenchServer(b)
 	ours := startBenchEnds(b, benchBoth(benchCommand(b, s)))
@@ -112,8 +112,8 @@ func benchBare(b *testing.B, results map[string]string) *exec.Cmd {
 
 var benchURL = regexp.MustCompile(`serving MCP at (\S+)`)
 
-// startBenchEnds starts a server that says on stderr where its HTTP end is, and shakes hands at both ends. It ends with the
-// benchmark.
+// startBenchEnds starts a server that says on stderr where its HTTP end is, and shakes hands at both ends. It ends with
+// the benchmark.
 func startBenchEnds(b *testing.B, cmd *exec.Cmd) benchEnds {
 	b.Helper()
 	log := lab.NewCapture()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// How long a command takes that 200 rules judge, and that is printed again, beside the same without any rule. Both programs
-// run at the same time, on sessions of their own; x-raw is the judged one's part of the other's median.
+// How long a command takes that 200 rules judge, and that is printed again, beside the same without any rule. Both
+// programs run at the same time, on sessions of their own; x-raw is the judged one's part of the other's median.
 func BenchmarkExecJudged(b *testing.B) {
 	s := startBenchServer(b)
 	allow := make([]string, 0, 100)

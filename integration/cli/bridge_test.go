@@ -67,7 +67,7 @@ func (b *bridge) window() string {
 
 func (b *bridge) shows() string { return b.picture(b.window()) }
 
-// readAll are all that a session has put out, as it came.
+// readAll returns a session's whole output, unchanged.
 func readAll(tb testing.TB, c *lab.Client, id string) string {
 	tb.Helper()
 	var all strings.Builder
@@ -93,7 +93,7 @@ func readAll(tb testing.TB, c *lab.Client, id string) string {
 
 const bridgePTY = `,"env":["PS1=$ ","LANG=C.UTF-8"],"pty":{"cols":100,"rows":30,"term":"xterm-256color"}`
 
-// bridgeHome is a home whose ptyctl has a local shell.
+// bridgeHome returns a home with a ptyctl that has one local shell.
 func bridgeHome(t *testing.T, lines ...string) (*lab.Home, *lab.Client, string) {
 	t.Helper()
 	h := lab.HomeFor(t, nil, lines...)
@@ -103,8 +103,8 @@ func bridgeHome(t *testing.T, lines ...string) (*lab.Home, *lab.Client, string) 
 	return h, c, id
 }
 
-// A bridge shows what the session's terminal shows, whenever it was made: what the session put out, given to a tmux of
-// its own, is the measure.
+// A bridge must show the same picture as the session's terminal, no matter when it was made. The test compares it with
+// a tmux that gets the session's output directly.
 func TestBridgeShows(t *testing.T) {
 	h, c, id := bridgeHome(t)
 	defer c.Close(t, id)
@@ -160,7 +160,7 @@ func bridgeLate(tb testing.TB, h *lab.Home, id string) *bridge {
 	return startBridge(tb, &other, "--socket", sockets[0], id)
 }
 
-// What programs draw in a session is what they draw in a tmux of the same size.
+// A program must look the same in a session as in a tmux of the same size.
 func TestBridgeShowsPrograms(t *testing.T) {
 	h, c, id := bridgeHome(t)
 	defer c.Close(t, id)
@@ -221,7 +221,7 @@ func TestBridgeFollowsTheSize(t *testing.T) {
 			t.Errorf("the size is not %s: %s", want, b.shows())
 		}
 	}
-	// Whose terminal has another size changes nothing.
+	// A viewer's terminal of another size must not change the session.
 	p := b.look(t, h)
 	p.Resize(50, 10)
 	same(t, "with a viewer", b.shows, func() string { return plain.picture("plain") })

@@ -81,7 +81,7 @@ func TestBridgeLife(t *testing.T) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 
-	// Nobody looked: it is gone with the session, and the server with its last window.
+	// No viewer ever attached, so the window goes with the session, and the tmux server with its last window.
 	c.Close(t, second)
 	lab.Eventually(t, "the end of the server", func() bool {
 		_, err := other.try("list-sessions")
@@ -103,8 +103,8 @@ func bridgeOf(tb testing.TB, h *lab.Home, id string) bridge {
 	return bridge{}
 }
 
-// Who looks types nothing, neither into the session nor to tmux, whether tmux knows him to be read-only or not; and
-// leaves alone.
+// A viewer must not be able to type, neither into the session nor to tmux, with or without tmux's read-only flag;
+// leaving must work.
 func TestBridgeIsReadOnly(t *testing.T) {
 	h, c, id := bridgeHome(t)
 	defer c.Close(t, id)
@@ -189,7 +189,8 @@ func TestBridgeIsHardened(t *testing.T) {
 	}
 }
 
-// A window in which the terminal is taken: who looks types, the agent does not, and gets it back when he leaves.
+// In a window that takes the terminal, the viewer types and the agent waits. The agent gets the terminal back when the
+// viewer leaves.
 func TestBridgeTake(t *testing.T) {
 	h, c, id := bridgeHome(t, lab.ReadWrite)
 	defer c.Close(t, id)
@@ -224,7 +225,7 @@ func TestBridgeTake(t *testing.T) {
 	}
 }
 
-// What is wrong is said.
+// The bridge must name each error.
 func TestBridgeErrors(t *testing.T) {
 	h, c, id := bridgeHome(t)
 	defer c.Close(t, id)

@@ -8,7 +8,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// Who calls ptyctl wrongly is told so by the status and on stderr: on stdout a client would take it for the protocol.
+// A wrong command line must be reported by the exit status and on stderr: on stdout a client would take it for the
+// protocol.
 func TestWrongCommandLine(t *testing.T) {
 	h := lab.NewHome(t)
 	missing := filepath.Join(h.Dir, "missing.toml")

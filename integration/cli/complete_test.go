@@ -8,7 +8,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// What is completed where a session is meant are those that run at the moment.
+// An argument that names a session must be completed with the sessions that run now.
 func TestCompleteSessions(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s})

@@ -16,7 +16,8 @@ import (
 	"ptyctl/internal/leaktest"
 )
 
-// A consoles is a device whose console some processes of ptyctl want, as those that several agents' hosts start.
+// A consoles is a device with one console, and several ptyctl processes that want it, for example those of several
+// agents' hosts.
 type consoles struct {
 	t           testing.TB
 	server      *lab.TelnetServer
@@ -61,8 +62,9 @@ func (d *consoles) try(c *lab.Client, task string) lab.Result {
 	return r
 }
 
-// race lets each of the processes open the console many times at once. One of them has it, all its calls have the same
-// session, and all others are told who that is. made says whether one call must have opened it: otherwise it was there.
+// race lets each process open the console many times at once. One process must get it, with one session for all its
+// calls, and every other process must learn the owner. made says that one call must have opened the console; if false,
+// it was open before.
 func (d *consoles) race(processes []*lab.Client, each int, made bool) (owner *lab.Client, id string) {
 	d.t.Helper()
 	results := make([][]lab.Result, len(processes))
@@ -136,8 +138,8 @@ func without(processes []*lab.Client, c *lab.Client) []*lab.Client {
 	return rest
 }
 
-// A device has one console, whoever wants it: any number of calls of several processes, at the beginning, while it is
-// open, after its owner was killed, and after the device has hung up.
+// A device has one console. Calls of several processes must share it: at the start, while it is open, after its owner
+// was killed, and after the device has hung up.
 func TestConsole(t *testing.T) {
 	d := newConsoles(t)
 	locks := filepath.Join(t.TempDir(), "devices")
@@ -170,7 +172,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("the login does not go on: %s", r.Text)
 	}
 
-	// The device hangs up: what is dead is given to nobody, and another process may be the next.
+	// The device hangs up: no call may get the dead session, and another process may be the next owner.
 	lab.Kill(t, lab.Descendants(t, d.server.Process.PID))
 	lab.Eventually(t, "the end of the session", func() bool {
 		return owner.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, id).State != "open"
@@ -199,7 +201,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// A process that is stopped keeps its console, and keeps nobody waiting for the answer that it has it.
+// A stopped process keeps its console, and the others must learn that without a wait.
 func TestConsoleOfStoppedProcess(t *testing.T) {
 	d := newConsoles(t)
 	h := lab.NewHome(t, "[locks]", "device_dir = '"+filepath.Join(t.TempDir(), "devices")+"'")
@@ -221,7 +223,7 @@ func TestConsoleOfStoppedProcess(t *testing.T) {
 	d.connected(1)
 }
 
-// A folder that somebody else may have put there is refused, and nothing is dialed.
+// A lock folder that another user may have made must be refused before ptyctl dials.
 func TestConsoleFolderRefused(t *testing.T) {
 	d := newConsoles(t)
 	dir := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// A person takes the terminal from an agent that writes, types a password, and gives it back; the agent is kept out
-// meanwhile, and learns of it when it types again. What was typed is in no record.
+// A person takes the terminal from an agent that writes, types a password, and gives the terminal back. Meanwhile the
+// agent is kept out, and its next write must say so. No record may hold the typed text.
 func TestAttachTake(t *testing.T) {
 	const password = "typed-by-a-person-1138"
 	s := lab.StartSSHD(t)
@@ -93,7 +93,7 @@ func TestAttachTake(t *testing.T) {
 	}
 }
 
-// Where the rules deny typing, nothing is taken, and the person is told what to do.
+// If the rules deny typing, attach --take must take nothing and must say what to do.
 func TestAttachTakeIsDenied(t *testing.T) {
 	s := lab.StartSSHD(t)
 	for _, test := range []struct{ name, rules, rule, remedy string }{
@@ -139,7 +139,8 @@ func TestAttachTakeIsDenied(t *testing.T) {
 	p.Leaves(0)
 }
 
-// The death of who has taken a terminal keeps it from nobody for long, and his terminal is left in order.
+// If the process that took a terminal is killed, the terminal must soon be free again, and the person's own terminal
+// restored.
 func TestAttachTakeIsKilled(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)
@@ -160,7 +161,7 @@ func TestAttachTakeIsKilled(t *testing.T) {
 	}
 }
 
-// What a login asks is answered by a person, without the agent.
+// A person answers a login's question without the agent.
 func TestAnswer(t *testing.T) {
 	const password, code = "answer-password-1138", "answer-code-271828"
 	s := lab.ServeSSH(t, sshserver.Config{KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {
@@ -209,7 +210,7 @@ func TestAnswer(t *testing.T) {
 	if !strings.Contains(p.Text(), code) {
 		t.Error("what may be seen was hidden")
 	}
-	c.Heard.Result(id, `{"state":"open"}`) // it was a person who answered: what the client types now is no secret
+	c.Heard.Result(id, `{"state":"open"}`) // a person answered: what the client types now is not secret
 	r := c.Call(
 		t,
 		lab.ToolIO,

@@ -15,7 +15,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// Who looks at a session sees what it shows, lives through what it does to the terminal, and disturbs nobody.
+// A viewer must see the session's picture, must survive whatever the session does to the terminal, and must not disturb
+// others.
 func TestAttach(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s})
@@ -85,7 +86,7 @@ func TestAttach(t *testing.T) {
 	})
 }
 
-// Two who look, one of them with a terminal that is stopped, and the agent see the same bytes, and nobody waits.
+// Two viewers, one with a stopped terminal, and the agent must see the same bytes without waiting for each other.
 func TestTwoWatchersAndTheAgent(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s})
@@ -99,7 +100,7 @@ func TestTwoWatchersAndTheAgent(t *testing.T) {
 	second.Sees(`ready\r\n`)
 	second.Pause()
 
-	// More than a terminal, its watcher and the connections between hold together: the second one must stand still.
+	// More than a terminal, its viewer and the connections between them can buffer, so that the second viewer must stop.
 	const lines = 20_000
 	began := time.Now()
 	r := c.Call(
@@ -143,7 +144,7 @@ func TestTwoWatchersAndTheAgent(t *testing.T) {
 		t.Error("the second watcher has seen other bytes than the agent")
 	}
 
-	// Whose terminal takes nothing can be told to go all the same.
+	// A viewer must leave on request even if its terminal accepts no output.
 	second.Pause()
 	c.Call(
 		t,
@@ -162,7 +163,7 @@ func TestTwoWatchersAndTheAgent(t *testing.T) {
 	})
 }
 
-// A picture is drawn anew in another size, and a full-screen program is drawn as it stands.
+// A frame must be drawn again in another size, and a full-screen program drawn in its current state.
 func TestAttachDraws(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s})
@@ -299,7 +300,7 @@ func TestSeveralProcesses(t *testing.T) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 
-	// What a process that was killed has left misleads nobody.
+	// The files of a killed process must not mislead later commands.
 	second.Kill()
 	if stdout, stderr, status = h.Run(t, "sessions", "--config", h.Config); status != 0 || stderr != "" ||
 		!strings.Contains(stdout, a) ||
@@ -315,7 +316,7 @@ func TestSeveralProcesses(t *testing.T) {
 	p.WantSane()
 }
 
-// Watching is all that is allowed unless the operator says otherwise, and a token is asked for if he wants one.
+// Viewers may only watch unless the operator allows more, and must show a token if the operator demands one.
 func TestControlModes(t *testing.T) {
 	s := lab.StartSSHD(t)
 	const token = "a-token-of-the-operator-1138"

@@ -1,5 +1,5 @@
 // Package cli tests the commands as people call them.
 //
-// They run at terminals that show what a command left in them, beside an agent that has a session, in tmux, and as
-// scripts (testdata/script, see TestScripts). Package lab starts the servers and clients.
+// They check terminals after a command has left them, commands beside an agent with a session, tmux, and scripts
+// (testdata/script, see TestScripts). Package lab starts the servers and clients.
 package cli

@@ -13,8 +13,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestImage makes, without a container engine, the file system that the Dockerfile describes, checks that its one program
-// needs nothing else, and runs it there: as the image's user, with its environment and command.
+// TestImage makes, without a container engine, the file system that the Dockerfile describes, checks that its one
+// program needs nothing else, and runs it there: as the image's user, with its environment and command.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	image := readDockerfile(t)

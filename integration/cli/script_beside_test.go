@@ -12,7 +12,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestScriptsBeside runs the scripts of testdata/script/beside, in which a person calls ptyctl beside an agent that has a session.
+// TestScriptsBeside runs the scripts of testdata/script/beside, in which a person calls ptyctl beside an agent that has
+// a session.
 //
 //	agent type TEXT PATTERN        the agent types, and waits for what comes
 //	agent refused CODE TEXT        it types, and is refused

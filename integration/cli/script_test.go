@@ -14,12 +14,12 @@ import (
 )
 
 // TestScripts runs the built program as a person does. Each file of testdata/script is one story, in the language of
-// https://pkg.go.dev/github.com/rogpeppe/go-internal/testscript; scriptCommands says what it knows besides.
+// https://pkg.go.dev/github.com/rogpeppe/go-internal/testscript, plus the commands in scriptCommands.
 //
 //	go test -run 'TestScripts/config' ./integration/cli
 //
-// A story begins with ptyctl in $PATH, in a folder $WORK of its own, with a home folder $HOME whose ptyctl.toml names
-// $HOME/ssh_config and $HOME/known_hosts, and without an agent. $REPO is the root of the sources.
+// A story begins with ptyctl in $PATH, in its own folder $WORK, and without an agent. In its home folder $HOME,
+// ptyctl.toml names $HOME/ssh_config and $HOME/known_hosts. $REPO is the root of the sources.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -123,7 +123,7 @@ func scriptServer(ts *testscript.TestScript, neg bool, args []string) {
 	scriptAppend(ts, "known_hosts", s.KnownHostsLine()+"\n")
 }
 
-// scriptExpand replaces $NAME and ${NAME} in files by what the script knows: expand FILE...
+// scriptExpand replaces $NAME and ${NAME} in files by the script's variables: expand FILE...
 func scriptExpand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: expand FILE...")

@@ -40,14 +40,14 @@ func (s *tmuxServer) end() {
 	if _, err := os.Stat(s.socket); err != nil {
 		return
 	}
-	_, _ = s.try("kill-server") // there is none: it has ended with its last window
+	_, _ = s.try("kill-server") // fails if the server has already ended with its last window
 	lab.Eventually(s.tb, "the end of the tmux server", func() bool {
 		_, err := s.try("list-sessions")
 		return err != nil
 	})
 }
 
-// picture is what a window shows: each cell with its colours, the cursor, the size and which screen it is.
+// picture returns the contents of a window: each cell with its colours, the cursor, the size and the screen in use.
 func (s *tmuxServer) picture(window string) string {
 	where, err := s.try(
 		"display-message",
@@ -63,16 +63,16 @@ func (s *tmuxServer) picture(window string) string {
 	return cells + where
 }
 
-// history is what was scrolled out of a window.
+// history returns the lines that have scrolled out of a window.
 func (s *tmuxServer) history(window string) string {
 	out, _ := s.try("capture-pane", "-p", "-e", "-S", "-", "-E", "-1", "-t", window)
 	return out
 }
 
-// A plainPane is a window of a tmux of its own, in which nothing stands between a terminal's bytes and tmux.
+// A plainPane is a window of its own tmux, which gets a terminal's bytes directly.
 type plainPane struct {
 	tmuxServer
-	mirror string // a file: what is appended to it is shown
+	mirror string // a file: tmux shows all text appended to it
 }
 
 func newPlainPane(tb testing.TB, cols, rows int, command ...string) *plainPane {
@@ -95,7 +95,7 @@ func newPlainPane(tb testing.TB, cols, rows int, command ...string) *plainPane {
 	return p
 }
 
-// show appends to what the window was sent.
+// show sends data to the window.
 func (p *plainPane) show(data string) {
 	p.tb.Helper()
 	f, err := os.OpenFile(p.mirror, os.O_APPEND|os.O_WRONLY, 0)

@@ -159,8 +159,9 @@ func TestProgramsAreReadable(t *testing.T) {
 	}
 }
 
-// TestEnvironmentKeepsNoToken checks that a token which was given in the environment is not to be found where the system
-// shows the environment of ptyctl, nor in that of a program that it starts. TestTokensFromTheEnvironment checks that it counts.
+// TestEnvironmentKeepsNoToken checks that a token which was given in the environment is not to be found where the
+// system shows the environment of ptyctl, nor in that of a program that it starts. TestTokensFromTheEnvironment checks
+// that it counts.
 func TestEnvironmentKeepsNoToken(t *testing.T) {
 	const token = "a-token-for-the-port-0123456789-1138"
 	leaktest.Secret(t, token)

@@ -32,8 +32,8 @@ func connectPerson(tb testing.TB, h *lab.Home, answer func(*mcp.ElicitParams) *m
 	})
 }
 
-// TestPersonLogsIn: the person at the client trusts the host's key, gives a name, and types the password on a page. Neither
-// the client nor any log has seen the password.
+// TestPersonLogsIn: the person at the client trusts the host's key, gives a name, and types the password on a page.
+// Neither the client nor any log has seen the password.
 func TestPersonLogsIn(t *testing.T) {
 	const password = "page-password-1138"
 	s := lab.ServeSSH(t, sshserver.Config{KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {

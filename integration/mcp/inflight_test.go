@@ -9,8 +9,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestManyCallsInFlight has 200 calls in flight at once, one of them a read that waits for half a minute and others that
-// wait for a second: none is held up by another.
+// TestManyCallsInFlight has 200 calls in flight at once, one of them a read that waits for half a minute and others
+// that wait for a second: none is held up by another.
 func TestManyCallsInFlight(t *testing.T) {
 	const (
 		waiting, quick = 100, 99

@@ -11,7 +11,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// An inspector is the official MCP Inspector's command line. Each use of it is a process, and an MCP session, of its own.
+// An inspector is the official MCP Inspector's command line. Each use of it is a process, and an MCP session, of its
+// own.
 type inspector struct {
 	node   nodePackages
 	t      *testing.T

@@ -21,8 +21,8 @@ const (
 	maxFullName    = 60    // bytes of "mcp__ptyctl__" and the tool's name; Cursor's
 )
 
-// TestToolsListLint reads tools/list as the strictest clients do: some drop a tool, or the whole server, over one schema
-// that others find in order.
+// TestToolsListLint reads tools/list as the strictest clients do: some drop a tool, or the whole server, over one
+// schema that others find in order.
 func TestToolsListLint(t *testing.T) {
 	t.Parallel()
 	h := lab.NewHome(t, "[fs]", "remote = true") // so that all there is, is listed
@@ -162,8 +162,8 @@ func (l linter) output(tool string, raw json.RawMessage) {
 	}
 }
 
-// examples are the calls that a tool's texts show: in descriptions, and in the answer to a call of each action that has a
-// field too many.
+// examples are the calls that a tool's texts show: in descriptions, and in the answer to a call of each action that has
+// a field too many.
 func (l linter) examples(tool listedTool) []string {
 	l.t.Helper()
 	found := examplesIn(tool.Description + string(tool.InputSchema))
@@ -249,8 +249,8 @@ func (l linter) schema(path string, raw json.RawMessage) *jsonschema.Schema {
 	return compiled
 }
 
-// node checks one schema and all within it. The dialect: one scalar type, and properties, items and enums of strings; no
-// reference, combinator, union or boolean schema.
+// node checks one schema and all within it. The dialect: one scalar type, and properties, items and enums of strings;
+// no reference, combinator, union or boolean schema.
 func (l linter) node(path string, raw json.RawMessage) map[string]json.RawMessage {
 	l.t.Helper()
 	var node map[string]json.RawMessage

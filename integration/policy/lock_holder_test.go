@@ -216,8 +216,8 @@ func eavesdrop(tb testing.TB, path string) *eavesdropper {
 
 var attachmentHeader = regexp.MustCompile(`(?i)\r\nPtyctl-Attachment: ([^\r]+)\r\n`)
 
-// What an attached person's client proves itself with is in nothing that anybody else can see. It is bound to the process
-// that gave it: changed by a byte, or shown over HTTP, it is worth nothing.
+// What an attached person's client proves itself with is in nothing that anybody else can see. It is bound to the
+// process that gave it: changed by a byte, or shown over HTTP, it is worth nothing.
 func TestTheProofOfAnAttachedPersonIsTheirsAlone(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite)

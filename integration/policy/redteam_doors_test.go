@@ -20,8 +20,8 @@ var doorLines = []string{
 	"echo {a['$(canary)']}>/dev/null", "cat <(canary)", "test -v 'a[$(canary)]'", "printf -v 'a[$(canary)]' x", "LINES='a[$(canary)]' ls", "eval canary", "f() { canary; }; f", "trap canary EXIT", "PATH=/nowhere canary", `echo '" ; canary ; "' "!#:1"`,
 }
 
-// harmless are those of doorLines that a list of readers may allow, because what runs is not the line but what ptyctl has
-// understood of it, quoted. Typed, the line itself would run.
+// harmless are those of doorLines that a list of readers may allow, because what runs is not the line but what ptyctl
+// has understood of it, quoted. Typed, the line itself would run.
 var harmless = []string{"echo \"$\\\n(canary)\"", "echo {a['$(canary)']}>/dev/null", `echo '" ; canary ; "' "!#:1"`}
 
 // A door is a way to have a line run.
@@ -44,7 +44,8 @@ func (d door) line(line string) string {
 	return line
 }
 
-// deniedByRules reports whether an answer, in the words of any set of tools, says that the operator's rules deny something.
+// deniedByRules reports whether an answer, in the words of any set of tools, says that the operator's rules deny
+// something.
 func deniedByRules(text string) bool {
 	return strings.Contains(text, "POLICY_DENIED") ||
 		strings.Contains(text, "the operator's rule ") && strings.Contains(text, " denies this")

@@ -14,7 +14,8 @@ import (
 // anyNameLine is a line of known_hosts for the server under whatever name.
 func anyNameLine(s *lab.SSHD) string { return fmt.Sprintf("[*]:%d %s", s.Port, s.HostKey.Public()) }
 
-// TestRedTeamCommandsOfTheConnection: nothing that steers a connection runs a command or a variable's value on the far side.
+// TestRedTeamCommandsOfTheConnection: nothing that steers a connection runs a command or a variable's value on the far
+// side.
 func TestRedTeamCommandsOfTheConnection(t *testing.T) {
 	t.Parallel()
 	for name, rules := range map[string]string{"allow": readers, "read-only host": `read_only_hosts = ["*"]`, "deny": `deny = ["canary*"]`} {

@@ -189,8 +189,8 @@ for name in "mem", "environ", "maps", "fd", "cwd", "root":
 	}
 }
 
-// TestRedTeamPresets: the ready-made lists of programs know the options that write files and run programs. The lines are only
-// asked about, and never run: one that a preset lets through could change the machine that runs the test.
+// TestRedTeamPresets: the ready-made lists of programs know the options that write files and run programs. The lines
+// are only asked about, and never run: one that a preset lets through could change the machine that runs the test.
 func TestRedTeamPresets(t *testing.T) {
 	t.Parallel()
 	h := lab.NewHome(t, "[policy]", `preset = "read-only-linux"`)

@@ -58,8 +58,8 @@ func (r *redShell) usable(tb testing.TB) {
 	}
 }
 
-// TestRedTeamShells: with an allow list of harmless readers, no line that an agent has run on either lane, in whatever form
-// it asks for, and whatever the login shell is, runs anything else.
+// TestRedTeamShells: with an allow list of harmless readers, no line that an agent has run on either lane, in whatever
+// form it asks for, and whatever the login shell is, runs anything else.
 func TestRedTeamShells(t *testing.T) {
 	t.Parallel()
 	l := lab.StartShells(t)

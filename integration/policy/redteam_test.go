@@ -108,8 +108,8 @@ func redTeamLines(bypasses map[string][]string, canary string) (lines []string) 
 	return slices.Compact(lines)
 }
 
-// aboutCanary makes a line about recorders one about real programs. Where a name follows a shell's own sign for one, a path
-// would be something else.
+// aboutCanary makes a line about recorders one about real programs. Where a name follows a shell's own sign for one, a
+// path would be something else.
 func aboutCanary(line, canary string) string {
 	for _, name := range []string{"!canary", "~canary", "=canary", "~[canary]", "can?"} {
 		if strings.Contains(line, name) {

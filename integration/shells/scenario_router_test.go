@@ -31,8 +31,8 @@ while printf 'r1%s' "$mode"; read -r line; do
 done
 `
 
-// TestScenarioRouter runs commands on a device that is no shell: they are typed as a person would, and end with the prompt.
-// No exit code is ever claimed, and nothing but the commands is sent.
+// TestScenarioRouter runs commands on a device that is no shell: they are typed as a person would, and end with the
+// prompt. No exit code is ever claimed, and nothing but the commands is sent.
 func TestScenarioRouter(t *testing.T) {
 	l := lab.StartShells(t)
 	l.WriteFile(t, "/run/lab/router", "755", scenarioRouter)

@@ -16,8 +16,8 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// A hostileSFTP is an SFTP server (draft-ietf-secsh-filexfer-02) that says of each file that it has as many bytes as its
-// name says, and has data wherever it is asked.
+// A hostileSFTP is an SFTP server (draft-ietf-secsh-filexfer-02) that says of each file that it has as many bytes as
+// its name says, and has data wherever it is asked.
 type hostileSFTP struct {
 	mu      sync.Mutex // guards the following
 	offsets []uint64   // that were written at
@@ -107,8 +107,8 @@ func sftpAttrs(name string) []byte {
 	return wire.BigEndian.AppendUint32(wire.BigEndian.AppendUint32(p, math.MaxUint32), math.MaxUint32)
 }
 
-// TestHostileSizes checks what comes of sizes and offsets that a server makes up: no number is negative, no offset that is
-// sent to it overflows, and ptyctl goes on.
+// TestHostileSizes checks what comes of sizes and offsets that a server makes up: no number is negative, no offset that
+// is sent to it overflows, and ptyctl goes on.
 func TestHostileSizes(t *testing.T) {
 	hostile := new(hostileSFTP)
 	srv := lab.ServeSSH(

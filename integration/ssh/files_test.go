@@ -43,8 +43,8 @@ func callFile(tb testing.TB, c lab.Tools, arguments string, values ...any) (f fi
 	return f
 }
 
-// TestFiles: the program reads and writes files here and on a host, and its audit log says of each call where and how much,
-// and never what.
+// TestFiles: the program reads and writes files here and on a host, and its audit log says of each call where and how
+// much, and never what.
 func TestFiles(t *testing.T) {
 	s := lab.StartSSHD(t, sftpLine)
 	root := t.TempDir()
@@ -213,7 +213,8 @@ func TestFilesByRule(t *testing.T) {
 	}
 }
 
-// TestFilesOffered: without a line of it in the configuration there is no such tool, and a call says how there might be.
+// TestFilesOffered: without a line of it in the configuration there is no such tool, and a call says how there might
+// be.
 func TestFilesOffered(t *testing.T) {
 	root := t.TempDir()
 	roots := "roots = ['" + root + "']"

@@ -165,8 +165,8 @@ func TestRightPin(t *testing.T) {
 	}
 }
 
-// TestFloorsNarrow checks the retry of a caller that was refused a host key: with the fingerprint that the refusal names,
-// or with a known_hosts file of its own that has the key. The operator's record decides, and nothing is sent.
+// TestFloorsNarrow checks the retry of a caller that was refused a host key: with the fingerprint that the refusal
+// names, or with a known_hosts file of its own that has the key. The operator's record decides, and nothing is sent.
 func TestFloorsNarrow(t *testing.T) {
 	host, other := lab.NewKey(t, "ed25519"), lab.NewKey(t, "ed25519")
 	for _, floor := range []string{"strict", "ask", "accept_new"} {

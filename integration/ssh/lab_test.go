@@ -9,8 +9,8 @@ import (
 // TestLab runs ptyctl's SSH against Debian's OpenSSH server, and dropbear, in the configurations that real
 // networks have. One test is one configuration; what matters in it stands in the test itself.
 //
-// The servers, their users and their PAM services live in a namespace of their own (see lab.StartNamespace): the host sees
-// neither, and all of it ends with the test. It needs root, or sudo without a password.
+// The servers, their users and their PAM services live in a namespace of their own (see lab.StartNamespace): the host
+// sees neither, and all of it ends with the test. It needs root, or sudo without a password.
 //
 //	go test -race -run 'TestLab/two_factor' ./integration/ssh
 func TestLab(t *testing.T) {

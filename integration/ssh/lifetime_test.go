@@ -10,8 +10,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// A session that is left alone for session.idle_timeout_ms is closed and marked, and its connection ends; so is one that is
-// too old, though it is used. A call may set its own idle timeout.
+// A session that is left alone for session.idle_timeout_ms is closed and marked, and its connection ends; so is one
+// that is too old, though it is used. A call may set its own idle timeout.
 func TestLifetimes(t *testing.T) {
 	s := lab.StartSSHD(t)
 	c := lab.HomeFor(t, []*lab.SSHD{s}, "[session]\nidle_timeout_ms = 500\nmax_age_ms = 8000").Connect(t)

@@ -14,7 +14,8 @@ import (
 )
 
 // telnetBastion reaches telnetd through an SSH server. The urgent byte of the answer to an interrupt, an IAC, does not
-// pass it: the kernel takes it out of sshd's stream, and the DM after it is left there as if it were data. It is not shown.
+// pass it: the kernel takes it out of sshd's stream, and the DM after it is left there as if it were data. It is not
+// shown.
 func telnetBastion(t *testing.T) {
 	bastion := lab.StartSSHD(t)
 	client, err := ssh.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(bastion.Port)), &ssh.ClientConfig{

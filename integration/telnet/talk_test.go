@@ -142,7 +142,8 @@ func (k *talk) login(s *lab.TelnetServer) {
 	}
 }
 
-// holdsProtocol reports whether text holds a byte that belongs to the protocol below it: IAC, DM, or the NUL after a CR.
+// holdsProtocol reports whether text holds a byte that belongs to the protocol below it: IAC, DM, or the NUL after a
+// CR.
 func holdsProtocol(text string) bool {
 	const iac, dm, nul = 0xff, 0xf2, 0
 	return strings.IndexByte(text, iac) >= 0 || strings.IndexByte(text, dm) >= 0 || strings.IndexByte(text, nul) >= 0

@@ -10,8 +10,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestTelnet runs ptyctl's Telnet against real servers. One test is one thing that must hold; it starts the servers that
-// it needs.
+// TestTelnet runs ptyctl's Telnet against real servers. One test is one thing that must hold; it starts the servers
+// that it needs.
 //
 //	go test -race -run 'TestTelnet/router' ./integration/telnet
 func TestTelnet(t *testing.T) {

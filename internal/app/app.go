@@ -39,7 +39,7 @@ type App struct {
 
 	sessions *session.Manager
 	metrics  *metrics.Metrics
-	audit    *audit.Log // nil: there is none
+	audit    *audit.Log // nil if no audit log is configured
 	dialers  *dialers
 	aiterm   *aiterm.Set
 
@@ -63,8 +63,8 @@ func New(cfg config.Config, o Options) (*App, error) {
 	return a, nil
 }
 
-// commandOutput is how far, in bytes, the output of a command may be ahead of its reader in an App for a command. An
-// agent reads the parts that it needs and learns what it has missed; a person wants all of it.
+// commandOutput limits how far, in bytes, a command's output may be ahead of its reader in an App for a command. An
+// agent reads the parts that it needs and learns how much it has missed; a person wants all of it.
 const commandOutput = 128 << 20
 
 // ForCommand makes an App for one command of a person, who calls the core tools through Client. It has no port, no

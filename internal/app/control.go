@@ -17,7 +17,7 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// A controlSocket is the control socket of this process. A nil one is none.
+// A controlSocket is the control socket of this process. A nil one means that there is no socket.
 type controlSocket struct {
 	listener net.Listener
 	log      *slog.Logger

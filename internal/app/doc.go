@@ -8,11 +8,11 @@
 //	err = a.Serve(ctx) // until ctx ends or the client is gone
 //	return errors.Join(err, a.Close(ctx))
 //
-// open and exec use ForCommand, an app without ports whose tools are called through Client.
+// open and exec use ForCommand: an app without ports, which calls its tools through Client.
 //
 // Promises:
 //   - New does everything that can fail, so a configuration that cannot work fails before the first request.
-//   - After an error of New nothing stays open. Close ends the sessions first, then what they depend on.
+//   - After an error of New nothing stays open. Close ends the sessions first, then everything they depend on.
 //   - A configuration that is wrong is a *ConfigError.
-//   - Check finds what is wrong without opening a port, a log or a socket.
+//   - Check finds the errors in a configuration without opening a port, a log or a socket.
 package app

@@ -17,7 +17,7 @@ import (
 	"ptyctl/mcpapi/httpserve"
 )
 
-// An httpPort is an open port and the handler of its requests. A nil one is none.
+// An httpPort is an open port and the handler of its requests. A nil one means that there is no port.
 type httpPort struct {
 	handler  *httpserve.Handler
 	listener net.Listener

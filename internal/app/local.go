@@ -23,8 +23,8 @@ func localHost(c config.Local) ptyx.Host {
 	}
 }
 
-// localTransports are the transports whose clients may use programs on this machine. The control socket counts as
-// stdio, because only the user that ptyctl runs as may open it.
+// localTransports returns the transports over which clients may use programs on this machine. The control socket counts
+// as stdio, because only ptyctl's own user may open it.
 func localTransports(c config.Local) (allowed []string) {
 	if c.Stdio {
 		allowed = append(allowed, "stdio", "socket", "cli")

@@ -16,7 +16,7 @@ type terminal struct{ net.Conn }
 
 func (terminal) Resize(int, int) error { return nil }
 
-// The limit follows the sessions and what they keep, up and down.
+// The limit must follow the sessions' memory, up and down.
 func TestMemoryBudget(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "")
 	t.Setenv("GOGC", "")

@@ -58,8 +58,8 @@ func NewPolicy(cfg config.Config) (*policy.Policy, error) {
 	return p, nil
 }
 
-// newGate asks first whether the caller may use this machine, then the rules. In report mode it logs what the rules
-// would deny.
+// newGate returns a gate that first checks whether the caller may use this machine, then asks the rules. In report mode
+// it logs each action that the rules would deny.
 func newGate(cfg config.Config, log *slog.Logger) (term.Gate, error) {
 	p, err := NewPolicy(cfg)
 	if err != nil {
@@ -109,6 +109,6 @@ func newGate(cfg config.Config, log *slog.Logger) (term.Gate, error) {
 const NotEnforced = `policy.mode is "report": no rule of [policy] is enforced; ` +
 	`what they would deny is done, and recorded`
 
-// NoBoundary is the notice for operators whose rules for commands only deny and ask.
+// NoBoundary is the notice for operators with only deny and ask rules for commands.
 const NoBoundary = "policy.deny, policy.ask and what PTY_PERMISSIONS denies or asks about are for honest mistakes: " +
 	"there is always one more way to run what they name; what must not happen is kept by policy.allow or policy.preset"

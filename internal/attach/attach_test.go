@@ -178,7 +178,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// The typist sends keys in their order, and what was typed before the person left.
+// The typist must send keys in order, including those typed before the person left.
 func TestTypist(t *testing.T) {
 	s, _ := shell(t, apptest.Start(t), "stty -echo; while read x; do printf '<%s>' \"$x\"; done")
 	a := To(s)
@@ -218,7 +218,7 @@ func TestMayType(t *testing.T) {
 	}
 }
 
-// What a view shows as text, as a terminal does, and as it is.
+// A view can show text, a terminal, or the raw bytes.
 func TestView(t *testing.T) {
 	const output = "a\x1b]0;title\ab\x1b[31mc"
 	for _, tt := range []struct {

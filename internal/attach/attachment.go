@@ -84,7 +84,7 @@ func (a *Attachment) take(ctx context.Context) (previous string, err error) {
 	return previous, nil
 }
 
-// mayType says what a person can do where the rules deny typing.
+// mayType says whether a person may type, and what to do if the rules deny it.
 func mayType(r *client.StatusResult) error {
 	rule := r.Session.Denied
 	if rule == "" {

@@ -5,8 +5,8 @@
 //	person := attach.NewPerson(os.Stdin, os.Stderr)
 //	err := attach.Take(ctx, s, person, o) // ctrl-] gives it back
 //
-// An Attachment is the person at one session. A viewer shows the session in the person's terminal: a frame of its present
-// screen first, then new output. A typist sends the person's keys.
+// An Attachment is the person at one session. A viewer shows the session in the person's terminal: a frame of its
+// present screen first, then new output. A typist sends the person's keys.
 //
 // Promises:
 //   - Watching changes nothing for the agent: not the output, not the size, not the lock.

@@ -75,7 +75,7 @@ func (f *follower) read(ctx context.Context, wait int64, most int) (piece, error
 	return piece{data: data, dropped: out.Dropped, ended: out.EOF}, err
 }
 
-// lost says what the failure of a call means for a person who watches a session.
+// lost explains a failed call to a person who watches a session.
 func lost(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -6,7 +6,7 @@ import (
 	"ptyctl/vt"
 )
 
-// A frame brings a person's terminal to show what the session's terminal shows, from the output that the server holds.
+// A frame makes a person's terminal show the same as the session's terminal, from the output that the server holds.
 type frame struct {
 	state []byte // brings the terminal to the state in which part begins
 	part  []byte // of the output

@@ -15,7 +15,7 @@ import (
 // leaveKey detaches: ctrl-], as in telnet(1). All other keys of a typist go to the session.
 const leaveKey = 0x1d
 
-// The keys of a watcher, who types nothing. They do what a terminal that is not in raw mode does by itself.
+// The keys of a watcher, who types nothing. They do the same as a terminal outside raw mode does by itself.
 const (
 	holdKey = 0x13 // ctrl-s
 	goOnKey = 0x11 // ctrl-q

@@ -138,7 +138,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// A process that is stuck does not hold up the others for ever.
+// A stuck process must not block the others.
 func TestDialEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

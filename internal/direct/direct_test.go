@@ -129,7 +129,8 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// A caller who leaves ends the command, and a place that takes no output is told from a host that fails.
+// A caller who leaves must end the command. A writer that accepts no output must not be reported as a failure of the
+// host.
 func TestExecEnds(t *testing.T) {
 	h := newHost(t)
 	at, err := h.open(t, password+"\n")

@@ -9,5 +9,5 @@
 //
 // Promises:
 //   - No byte of the output is lost in silence: a reader that is too slow gets an error that says how many are missing.
-//   - A command whose caller has gone is stopped.
+//   - A command stops when its caller has gone.
 package direct

@@ -74,7 +74,7 @@ type execResult struct {
 }
 
 // Exec runs a command in a session of a host and writes its output to out and errs. It starts the command with start, a
-// client whose calls wait no longer than FirstWait, and uses on for all other calls.
+// client that waits for a call no longer than FirstWait, and uses on for all other calls.
 func Exec(
 	ctx context.Context,
 	on, start *control.Client,
@@ -97,7 +97,7 @@ func Exec(
 	return End{last.ExitCode, last.ExitSignal, last.TimedOut}, err
 }
 
-// A remoteCommand is a command that runs on a host and whose output is shown here.
+// A remoteCommand is a command that runs on a host while its output is shown here.
 type remoteCommand struct {
 	on        *control.Client
 	session   string

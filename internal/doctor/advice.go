@@ -92,7 +92,7 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 	return f
 }
 
-// loginFailure says what was tried, by names and fingerprints.
+// loginFailure lists the attempts to log in, by names and fingerprints.
 func loginFailure(d *term.Details, at term.Hop) string {
 	text := fmt.Sprintf("%s@%s let nobody in: ", at.User, at.Host)
 	if len(d.MethodsTried) == 0 {

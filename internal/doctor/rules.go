@@ -8,8 +8,8 @@ import (
 	"ptyctl/term"
 )
 
-// An inquiry asks the operator's rules about the way to a host, as the opening of a session does, and keeps what the
-// rules would deny in report mode.
+// An inquiry asks the operator's rules about the way to a host, as the opening of a session does, and records each
+// denial in report mode.
 type inquiry struct {
 	gate   term.Gate // nil: there are no rules
 	target term.Target

@@ -61,7 +61,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// What has no way says why.
+// A refused target must say why.
 func TestExplainRefusal(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(file, []byte("Host web1\n ProxyCommand nc %h %p\n"), 0o600); err != nil {

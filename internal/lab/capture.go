@@ -11,7 +11,7 @@ import (
 // Patience is how long a test waits for something that must come. It bounds a hang; it measures nothing.
 const Patience = 20 * time.Second
 
-// A Capture keeps what a process writes, and wakes whoever waits for a part of it.
+// A Capture keeps a process's output, and wakes the goroutines that wait for a part of it.
 type Capture struct {
 	mu      sync.Mutex // guards the following
 	buf     bytes.Buffer
@@ -54,7 +54,7 @@ func (c *Capture) WaitFor(text string, end <-chan struct{}) bool {
 	}
 }
 
-// Eventually waits for what the kernel or another process does in its own time and announces to nobody.
+// Eventually waits for a change that the kernel or another process makes in its own time without a notification.
 func Eventually(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
 	for end := time.Now().Add(Patience); !ok(); time.Sleep(10 * time.Millisecond) {

@@ -37,7 +37,7 @@ type Client struct {
 type Tools struct {
 	CallTool ToolCall
 	tb       testing.TB
-	Heard    *leaktest.Client // what the tools are told in confidence
+	Heard    *leaktest.Client // secrets given to the tools
 }
 
 type ToolCall func(ctx context.Context, tool string, arguments json.RawMessage) (ToolAnswer, error)
@@ -45,7 +45,7 @@ type ToolCall func(ctx context.Context, tool string, arguments json.RawMessage) 
 // NewTools returns the tools of a server that call calls.
 func NewTools(tb testing.TB, call ToolCall) Tools { return Tools{call, tb, new(leaktest.Client)} }
 
-// A ToolAnswer is what a client has understood of the answer to a call.
+// A ToolAnswer is the answer to a call as a client has understood it.
 type ToolAnswer struct {
 	Content           []struct{ Type, Text string }
 	StructuredContent json.RawMessage
@@ -91,7 +91,7 @@ func goTools(tb testing.TB, session *mcp.ClientSession) Tools {
 	})
 }
 
-// A Result is what the tests look at of a tool's answer: success or failure.
+// A Result holds the fields of a tool's answer, success or failure, that the tests check.
 type Result struct {
 	Text string `json:"-"` // the whole of it
 
@@ -215,7 +215,7 @@ type Result struct {
 	BufferedBytes int64 `json:"buffered_bytes"`
 }
 
-// A LocalState is what a result says of a local session's program.
+// A LocalState is the part of a result about a local session's program.
 type LocalState struct {
 	PID      int
 	Title    string
@@ -223,7 +223,7 @@ type LocalState struct {
 	ExitCode *int `json:"exit_code"`
 }
 
-// A TelnetState is what a result says of a Telnet connection.
+// A TelnetState is the part of a result about a Telnet connection.
 type TelnetState struct {
 	Raw           bool
 	Local, Remote []string
@@ -231,7 +231,8 @@ type TelnetState struct {
 	Cols          int
 }
 
-// Try calls a tool. Each %s in arguments, which are JSON, stands for one of values, as JSON. Any goroutine may use it.
+// Try calls a tool. The arguments are JSON; each %s in them is replaced by one of values, as JSON. Any goroutine may
+// use it.
 func (c Tools) Try(ctx context.Context, tool, arguments string, values ...any) (Result, error) {
 	encoded := make([]any, len(values))
 	for i, v := range values {

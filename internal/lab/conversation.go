@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Conversation is a client that sends what it likes: lines of text.
+// A Conversation is a client that sends any lines of text, valid or not.
 type Conversation struct {
 	*Program
 	TB      testing.TB
@@ -45,7 +45,7 @@ func (h *Home) Converse(tb testing.TB, args ...string) *Conversation {
 				return
 			}
 			a := Answer{Line: line}
-			if err := json.Unmarshal(line, &a); err == nil { // CheckJSONRPC reports what is no message
+			if err := json.Unmarshal(line, &a); err == nil { // CheckJSONRPC reports lines that are not messages
 				c.answers <- a
 			}
 		}
@@ -70,8 +70,8 @@ func (c *Conversation) Send(text string) {
 	}
 }
 
-// Request returns the line, without its end, that calls a tool, and the id of its answer. Each %s in arguments stands
-// for one of values, as JSON.
+// Request returns the line, without its end, that calls a tool, and the id of its answer. Each %s in arguments is
+// replaced by one of values, as JSON.
 func (c *Conversation) Request(tool, arguments string, values ...string) (line, id string) {
 	encoded := make([]any, len(values))
 	for i, v := range values {

@@ -1,6 +1,6 @@
-// Package lab starts what the tests of the built program need: the program itself, the servers that it talks to, and
-// the clients and people that talk to it. Everything that it starts listens on the loopback address, and ends with the
-// test.
+// Package lab starts the parts that tests of the built program need: the program itself, the servers that it talks to,
+// and the clients and people that talk to it. Everything that it starts listens on the loopback address, and ends with
+// the test.
 //
 //	func TestMain(m *testing.M) { os.Exit(lab.Main(m, nil)) }
 //

@@ -12,14 +12,14 @@ import (
 	"ptyctl/internal/leaktest"
 )
 
-// A Home is the folder of one user of ptyctl: its configuration, and what it trusts.
+// A Home is the folder of one user of ptyctl: its configuration, and the hosts it trusts.
 type Home struct {
 	Dir        string
 	Program    string // ptyctl's
 	Config     string // ptyctl.toml
 	KnownHosts string
 	SSHConfig  string
-	RuntimeDir string          // its $XDG_RUNTIME_DIR, with the sockets and device locks of its ptyctls, and nobody else's
+	RuntimeDir string          // its own $XDG_RUNTIME_DIR, with the sockets and device locks of its ptyctls
 	Audit      string          // the audit log
 	Wrap       []string        // the command that starts ptyctl, which becomes it; nil: none does
 	UID        uint32          // of the user that ptyctl runs as; 0: the tester's
@@ -28,8 +28,8 @@ type Home struct {
 	Given      map[string]bool // the files that the test wrote, which may hold secrets
 }
 
-// NewHome makes a home whose ptyctl.toml has lines besides the files' places. A line of a table other than [ssh] comes
-// after that table's header, as in "[session]\nmax_sessions = 2".
+// NewHome makes a home with lines in its ptyctl.toml besides the files' places. A line of a table other than [ssh]
+// comes after that table's header, as in "[session]\nmax_sessions = 2".
 func NewHome(tb testing.TB, lines ...string) *Home {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -65,7 +65,8 @@ func (h *Home) Write(tb testing.TB, path, text string) {
 	}
 }
 
-// tellState makes all that ptyctl has written here outputs of the test: the audit log, known_hosts, what it keeps else.
+// tellState adds all files that ptyctl has written here to the test's outputs, for example the audit log and
+// known_hosts.
 func (h *Home) tellState(tb testing.TB) {
 	tb.Helper()
 	err := filepath.WalkDir(h.Dir, func(path string, e fs.DirEntry, err error) error {
@@ -109,8 +110,8 @@ func HomeFor(tb testing.TB, servers []*SSHD, lines ...string) *Home {
 	return h
 }
 
-// InNamespace makes h start ptyctl with mounts of its own: by a shell script, whose first argument is dir, and which becomes
-// what the others say.
+// InNamespace makes h start ptyctl with its own mounts: through a shell script that gets dir as its first argument and
+// ends with exec of the other arguments.
 func (h *Home) InNamespace(tb testing.TB, script, dir string) {
 	tb.Helper()
 	namespace := []string{"unshare", "--mount", "--propagation", "private"}

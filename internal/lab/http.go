@@ -25,8 +25,8 @@ func (h *Home) TokensFile(tb testing.TB) string {
 	return path
 }
 
-// StartHTTP starts ptyctl with an HTTP transport on a free port, and returns where it is. Unless it has ended by then, it is
-// told to when the test is over.
+// StartHTTP starts ptyctl with an HTTP transport on a free port, and returns the URL. At the end of the test it stops
+// ptyctl if it still runs.
 func (h *Home) StartHTTP(tb testing.TB, args ...string) (p *Program, url string) {
 	tb.Helper()
 	p = h.Start(tb, append([]string{"--transport", "http", "--listen", "127.0.0.1:0"}, args...)...)

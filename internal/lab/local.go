@@ -61,7 +61,7 @@ func (c *Client) Expect(tb testing.TB, id, pattern string) Result {
 	return r
 }
 
-// AwaitEnd reads all that a session puts out, to its end.
+// AwaitEnd reads a session's output to its end.
 func (c *Client) AwaitEnd(tb testing.TB, id string) Result {
 	tb.Helper()
 	r := c.Call(

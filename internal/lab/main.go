@@ -17,8 +17,8 @@ import (
 )
 
 // Binary is the program under test, built as the tests themselves are, so that the race detector, when it is wanted,
-// watches the process that matters, and a benchmark measures the program without it. PlainBinary is never built with it:
-// its memory is the program's own, and a gigabyte flows through it in seconds.
+// watches the process that matters, and a benchmark measures the program without it. PlainBinary is never built with
+// it: its memory is the program's own, and a gigabyte flows through it in seconds.
 var Binary, PlainBinary string
 
 // FixtureVariable names the server that the test binary must be, in the environment of a client that starts its own.
@@ -63,8 +63,8 @@ func serveFixture(name string, servers map[string]func() error) int {
 	return 0
 }
 
-// build makes a copy of the program at path. All packages and runs share the one that go build made last, which go build
-// leaves as it is while no source has changed: so it is linked once, and not once for each package.
+// build makes a copy of the program at path. All packages and runs share the one that go build made last, which go
+// build leaves as it is while no source has changed: so it is linked once, and not once for each package.
 func build(path string, race bool) error {
 	folder, err := sharedFolder()
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// A Namespace is a mount and PID namespace with users, PAM services and servers of its own on the host's loopback
-// interface. A shell is its first process: it runs what the tests send it, and when its input ends, which it
-// does however the test program ends, the kernel kills every process in the namespace.
+// A Namespace is a mount and PID namespace with its own users, PAM services and servers on the host's loopback
+// interface. A shell is its first process and runs the tests' commands. However the test program ends, the shell's
+// input ends with it, and the kernel then kills every process in the namespace.
 type Namespace struct {
 	Users  map[string]*User
 	RSAKey Key    // the only RSA key: it takes the longest to make
@@ -27,8 +27,8 @@ type Namespace struct {
 	runs int
 }
 
-// namespaceScript hides what the servers read and write below /etc, /run and /var/log, and the system's log. Nothing of
-// it outlasts the namespace, because all that is written lies in memory.
+// namespaceScript hides the files of the servers below /etc, /run and /var/log, and the system's log. Nothing of it
+// outlasts the namespace, because everything is written to memory.
 const namespaceScript = `
 mount -t tmpfs -o mode=755 lab /run
 mkdir -p /run/sshd /run/lab/upper /run/lab/work /run/lab/home
@@ -150,7 +150,7 @@ func (l *Namespace) WriteFile(tb testing.TB, path, mode, content string) {
 	)
 }
 
-// processes lists the namespace's processes whose command line contains text: pid, then the command line. It leaves out
+// processes lists the namespace's processes with text in their command line: pid, then the command line. It leaves out
 // the lab's own.
 func (l *Namespace) processes(tb testing.TB, text string) []string {
 	tb.Helper()
@@ -169,7 +169,7 @@ done`)
 	return found
 }
 
-// WantRunning waits for a process whose command line contains text, and returns its pid.
+// WantRunning waits for a process with text in its command line, and returns its pid.
 func (l *Namespace) WantRunning(tb testing.TB, text string) string {
 	tb.Helper()
 	limit := time.Now().Add(10 * time.Second)
@@ -185,7 +185,7 @@ func (l *Namespace) WantRunning(tb testing.TB, text string) string {
 	}
 }
 
-// WantGone fails the test unless the processes whose command line contains text have ended in time.
+// WantGone fails the test unless every process with text in its command line has ended in time.
 func (l *Namespace) WantGone(tb testing.TB, text string, within time.Duration) {
 	tb.Helper()
 	limit := time.Now().Add(within)

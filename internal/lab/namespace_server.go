@@ -20,7 +20,7 @@ import (
 type ServerConfig struct {
 	PAM      string // PAM service to ask; empty: none
 	HostKeys []Key  // none: a fresh one
-	Config   string // what matters in the test; it wins over what is set otherwise
+	Config   string // the lines that matter in the test; they win over the defaults
 }
 
 // A Server is a server that runs in the lab, on 127.0.0.1.
@@ -104,7 +104,7 @@ func (s *Server) WithPassword(u *User) term.Target {
 	return t
 }
 
-// Target is the server for a user who has what the operator's configuration offers.
+// Target returns the server as a target for a user with all the credentials of the operator's configuration.
 func (s *Server) Target(u *User) term.Target {
 	return term.Target{Protocol: "ssh", Host: "127.0.0.1", Port: s.Port, User: u.Name}
 }
@@ -118,7 +118,7 @@ func (s *Server) WantNoLogin(t *testing.T) {
 	}
 }
 
-// A ServerLog is what a server has said so far. It is shown when the test fails.
+// A ServerLog is a server's log so far. It is shown when the test fails.
 type ServerLog struct {
 	mu    sync.Mutex // guards the following
 	lines []string
@@ -188,7 +188,7 @@ func (g *ServerLog) Count(text string) int {
 	return n
 }
 
-// Wait returns the first line that matches, and fails the test if there is none in ten seconds.
+// Wait returns the first line that matches, and fails the test if no line does within ten seconds.
 func (g *ServerLog) Wait(tb testing.TB, pattern string) string {
 	tb.Helper()
 	re := regexp.MustCompile(pattern)

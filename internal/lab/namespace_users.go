@@ -24,7 +24,7 @@ var namespaceUsers = []struct{ name, shell string }{
 	{"alice", "/bin/sh"},
 	{"bob", "/bin/sh"},
 	{"carol", "/bin/sh"},
-	{"frank", "/bin/sh"},          // his password has expired
+	{"frank", "/bin/sh"},          // the password has expired
 	{"nina", "/usr/sbin/nologin"}, // has no shell
 	{"oddpass", "/bin/sh"},        // has a password that shells and protocols trip over
 }

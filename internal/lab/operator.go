@@ -105,7 +105,7 @@ func (o *Operator) MustOpen(target term.Target) *session.Session {
 	return r.Session
 }
 
-// MustAsk opens a session whose login asks a question.
+// MustAsk opens a session with a login that asks a question.
 func (o *Operator) MustAsk(target term.Target, pattern string) *session.Session {
 	o.TB.Helper()
 	r, err := o.Open(target)
@@ -168,7 +168,7 @@ func TypeUntil(t *testing.T, s *session.Session, text, until string) string {
 	return ReadUntil(t, s, w.Cursor, until)
 }
 
-// ReadUntil waits until what the terminal shows from cursor on matches.
+// ReadUntil reads the terminal from cursor on until the text matches.
 func ReadUntil(t *testing.T, s *session.Session, cursor int64, until string) string {
 	t.Helper()
 	c := s.Read(
@@ -194,7 +194,7 @@ func ChannelExec(t *testing.T, s *session.Session, command string) session.ExecR
 	return r
 }
 
-// WantExec fails the test unless the command puts out exactly stdout and ends with code.
+// WantExec fails the test unless the command prints exactly stdout and exits with code.
 func WantExec(t *testing.T, s *session.Session, command, stdout string, code int) {
 	t.Helper()
 	r := ChannelExec(t, s, command)
@@ -260,7 +260,7 @@ func farFiles(ctx context.Context, channel io.ReadWriteCloser) (term.Files, erro
 	return files, nil
 }
 
-// Screenful is what the terminal shows last.
+// Screenful returns the last screen of the terminal.
 func Screenful(s *session.Session) []byte {
 	return s.Read(context.Background(), session.ReadRequest{Tail: true, MaxBytes: 1500}).Data
 }

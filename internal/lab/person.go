@@ -16,7 +16,7 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// A Person is somebody at a terminal, in which a command of ptyctl runs.
+// A Person is a simulated user at a terminal that runs a command of ptyctl.
 type Person struct {
 	TB     testing.TB
 	Cmd    *exec.Cmd
@@ -27,7 +27,7 @@ type Person struct {
 	mu      sync.Mutex // guards the following
 	screen  vt10x.Terminal
 	seen    bytes.Buffer  // all that the command has shown
-	replies bytes.Buffer  // what the terminal was made to answer
+	replies bytes.Buffer  // the answers that programs drew from the terminal
 	changed chan struct{} // closed and replaced when there is more
 	stopped chan struct{} // not nil: the terminal takes nothing until it is closed
 }
@@ -86,7 +86,7 @@ func sit(tb testing.TB, cmd *exec.Cmd) *Person {
 	return p
 }
 
-// look shows what the command sends, until it has ended.
+// look feeds the command's output to the screen until the command has ended.
 func (p *Person) look() {
 	buf := make([]byte, 4096)
 	for {
@@ -155,7 +155,7 @@ func (p *Person) Types(text string) {
 	}
 }
 
-// Sees waits until what the command has shown matches.
+// Sees waits until the command's output matches.
 func (p *Person) Sees(pattern string) {
 	p.TB.Helper()
 	p.awaits("has not shown", pattern, p.Text)

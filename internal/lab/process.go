@@ -39,7 +39,7 @@ func Processes(tb testing.TB) []Process {
 		if err != nil {
 			continue // it has ended since
 		}
-		// The name stands in parentheses and may itself hold some.
+		// The name is in parentheses and may itself contain some.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		parent, err := strconv.Atoi(string(fields[1]))
 		if err != nil {
@@ -87,7 +87,7 @@ func Kill(tb testing.TB, ps []Process) {
 	}
 }
 
-// OpenFiles returns what the file descriptors of pid refer to.
+// OpenFiles returns the targets of pid's file descriptors.
 func OpenFiles(tb testing.TB, pid int) []string {
 	tb.Helper()
 	dir := fmt.Sprintf("/proc/%d/fd", pid)

@@ -23,7 +23,7 @@ type Program struct {
 	Cmd    *exec.Cmd
 	PID    int
 	Stdin  io.WriteCloser
-	stdout io.Reader // what nobody has read yet
+	stdout io.Reader // the output not yet read
 	Seen   *Capture  // all of stdout
 	Log    *Capture
 	Audit  string        // its audit log, which other programs of the same home may write too
@@ -185,7 +185,7 @@ func CheckJSONRPC(tb testing.TB, stdout string) {
 // Tail returns the last n bytes of text, at most.
 func Tail(text string, n int) string { return text[max(0, len(text)-n):] }
 
-// Run calls ptyctl without input and returns what it printed, and its exit status.
+// Run calls ptyctl without input and returns its output and exit status.
 func (h *Home) Run(tb testing.TB, args ...string) (stdout, stderr string, status int) {
 	tb.Helper()
 	cmd := h.Command(args...)

@@ -10,7 +10,7 @@ import (
 	"ptyctl/session"
 )
 
-// A LoginShell is an account of the lab whose login shell it is.
+// A LoginShell is an account of the lab with that login shell.
 type LoginShell struct {
 	Name    string // of the shell, and of the account
 	program string

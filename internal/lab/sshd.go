@@ -31,8 +31,8 @@ type SSHD struct {
 }
 
 // StartSSHD starts a server with lines added to its configuration. The first line for a keyword counts
-// (sshd_config(5)), so they override what stands here; all else is the server's default, MaxStartups and MaxSessions
-// too. It ends with the test, with all that was started through it.
+// (sshd_config(5)), so they override the lines here; all else is the server's default, MaxStartups and MaxSessions too.
+// The server and all processes started through it end with the test.
 func StartSSHD(tb testing.TB, lines ...string) *SSHD {
 	tb.Helper()
 	if _, err := os.Stat(sshdPath); err != nil {
@@ -78,7 +78,7 @@ func StartSSHD(tb testing.TB, lines ...string) *SSHD {
 	return s
 }
 
-// MustStart starts the server on a port of which nobody else has heard: for the first time, or after it was killed.
+// MustStart starts the server on a fresh port: for the first time, or after it was killed.
 func (s *SSHD) MustStart(tb testing.TB) {
 	tb.Helper()
 	// A port that is free now may be taken a moment later; sshd cannot be given a listening socket.
@@ -171,7 +171,7 @@ func KnownHostsLine(port int, k Key) string {
 	return fmt.Sprintf("[127.0.0.1]:%d %s", port, k.Public())
 }
 
-// FreePort returns a port of the loopback address that nobody listens on.
+// FreePort returns a port of the loopback address without a listener.
 func FreePort(tb testing.TB) int {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -18,7 +18,7 @@ import (
 // A TelnetServer is a server that a test has started on the loopback address, and what one must know to log in.
 // It ends with the test. What does not apply to a server is empty.
 type TelnetServer struct {
-	Name     string // of the program, or of what was set up with it
+	Name     string // of the program, or of the setup that uses it
 	Port     int
 	Login    string // pattern of the first question; empty: it asks nothing
 	User     string
@@ -42,8 +42,8 @@ type TelnetProcess struct {
 	Ended chan struct{}
 }
 
-// startTelnet starts a server that listens on a port it is told, and waits until it does. The command is made anew for
-// each attempt, because a port that is free now may be taken a moment later.
+// startTelnet starts a server on a free port, and waits until it listens. It calls command again for each attempt,
+// because a port that is free now may be taken a moment later.
 func startTelnet(tb testing.TB, command func(port int) []string) (*TelnetProcess, int) {
 	tb.Helper()
 	for range 5 {
@@ -90,7 +90,7 @@ func startTelnetProcess(tb testing.TB, command []string) *TelnetProcess {
 func telnetCommand(command []string) *exec.Cmd {
 	// It ends with this process, even if that ends without a cleanup.
 	wrapped := []string{"/usr/bin/setpriv", "--pdeathsig", "KILL"}
-	// What a shell has put in the background ignores these two, and so does all that it starts: Ctrl-C would reach no
+	// A shell's background jobs and their children ignore these two signals: without the reset, Ctrl-C would reach no
 	// command in any of the servers.
 	wrapped = append(wrapped, "/usr/bin/env", "--default-signal=INT,QUIT")
 	wrapped = append(wrapped, command...)

@@ -10,8 +10,8 @@ import (
 	"github.com/reiver/go-telnet/telsh"
 )
 
-// StartGoTelnet starts go-telnet's shell. It never negotiates, echoes nothing, wants a line to end with CR LF, and knows
-// the command "exit" alone.
+// StartGoTelnet starts go-telnet's shell. It never negotiates, echoes nothing, wants a line to end with CR LF, and
+// knows the command "exit" alone.
 func StartGoTelnet(tb testing.TB) *TelnetServer {
 	tb.Helper()
 	shell := telsh.NewShellHandler()
@@ -29,8 +29,8 @@ func StartGoTelnet(tb testing.TB) *TelnetServer {
 	return &TelnetServer{Name: "go-telnet", Port: portOf(tb, l.Addr().String()), Prompt: `go-telnet> $`}
 }
 
-// StartRaw starts a port that never speaks Telnet: it sends each byte back as it came, after a greeting. received is all
-// that its clients have sent.
+// StartRaw starts a port that never speaks Telnet: it sends each byte back as it came, after a greeting. received is
+// all that its clients have sent.
 func StartRaw(tb testing.TB) (s *TelnetServer, received *Capture) {
 	tb.Helper()
 	received = NewCapture()
@@ -43,8 +43,8 @@ func StartRaw(tb testing.TB) (s *TelnetServer, received *Capture) {
 	return &TelnetServer{Name: "raw TCP", Port: port, Prompt: `echo ready\r\n$`}, received
 }
 
-// StartListener answers each connection to a port of the loopback address with serve, many at a time, and closes it when
-// serve has returned or the test is over.
+// StartListener answers each connection to a port of the loopback address with serve, many at a time, and closes it
+// when serve has returned or the test is over.
 func StartListener(tb testing.TB, serve func(net.Conn)) (port int) {
 	tb.Helper()
 	l := newOpenListener(tb)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// StartRouter starts FRRouting's bgpd, whose command line is that of a router. It reads and writes files in a folder of
-// its own, touches no kernel route and opens no BGP port: all that it offers is the command line.
+// StartRouter starts FRRouting's bgpd for its router command line. It reads and writes files in its own folder, touches
+// no kernel route and opens no BGP port: it offers the command line alone.
 func StartRouter(tb testing.TB) *TelnetServer {
 	tb.Helper()
 	// The path of a Unix socket is limited to 107 bytes, which a test's own folder may exceed.
@@ -32,7 +32,7 @@ func StartRouter(tb testing.TB) *TelnetServer {
 	s.Process, s.Port = startTelnet(tb, func(port int) []string {
 		return []string{
 			"/usr/lib/frr/bgpd",
-			"-S",       // as whoever runs the test
+			"-S",       // as the user that runs the test
 			"-n", "-Z", // no route in the kernel, no connection to the process that owns them
 			"-p", "0", // no BGP port
 			"-A", "127.0.0.1", "-P", strconv.Itoa(port),

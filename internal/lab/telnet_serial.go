@@ -16,8 +16,8 @@ type SerialServer struct {
 	line string // the terminal that is its serial line; empty if that lies behind another RFC 2217 server
 }
 
-// StartSerial starts ser2net on a pair of pseudo-terminals, with a shell as the device at the other end. Such a line has
-// a speed and stop bits, which settings reads, but no parity in effect and no BREAK.
+// StartSerial starts ser2net on a pair of pseudo-terminals, with a shell as the device at the other end. Such a line
+// has a speed and stop bits, which settings reads, but no parity in effect and no BREAK.
 func StartSerial(tb testing.TB) *SerialServer {
 	tb.Helper()
 	// socat(1) takes a path up to the first comma, and a test's own folder is named after the test.
@@ -74,8 +74,8 @@ func startSer2net(tb testing.TB, connector string) *TelnetServer {
 	return s
 }
 
-// A SerialDevice is a serial line whose BREAK can be seen: an RFC 2217 server of the test's own, to which ser2net is the
-// client and passes on what its own client asks for. It grants everything, and echoes all data.
+// A SerialDevice is a serial line that shows BREAKs: the test's own RFC 2217 server, with ser2net as its client, which
+// passes on the requests of its own client. It grants every request, and echoes all data.
 type SerialDevice struct {
 	Received *Capture // all bytes from ser2net
 }
@@ -88,7 +88,7 @@ const (
 	controlBreakOff = 6
 )
 
-// Breaks returns what the device sees when a BREAK begins and when it ends.
+// Breaks returns the device's output when a BREAK begins and when it ends.
 func (*SerialDevice) Breaks() (on, off string) {
 	return "\xff\xfa" + string([]byte{comPort, setControl, controlBreakOn}) + "\xff\xf0",
 		"\xff\xfa" + string([]byte{comPort, setControl, controlBreakOff}) + "\xff\xf0"
@@ -135,7 +135,7 @@ func serialAnswer(in []byte) (out, rest []byte) {
 			if !complete || len(text) < 4 {
 				return out, in
 			}
-			const reply = 100 // the server's code for what the client asks with a code
+			const reply = 100 // the server answers a request with its code plus this
 			out = append(append(append(out, iac, sb, comPort, text[3]+reply), text[4:]...), end...)
 			in = after
 		case in[1] > sb && in[1] != iac && len(in) < 3:

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// What the login program of the shells' servers asks for. It is a stand-in for login(1) that needs no account.
+// The questions of the login program of the shells' servers. It is a stand-in for login(1) that needs no account.
 const (
 	TelnetUser     = "demo"
 	TelnetPassword = "the password of demo-1138"
 )
 
-// TelnetSleep is a command that runs until it is interrupted. It says so when it is the terminal's foreground process: a
-// key pressed before that would reach the shell, which ignores it.
+// TelnetSleep is a command that runs until it is interrupted. It says so when it is the terminal's foreground process:
+// a key pressed before that would reach the shell, which ignores it.
 const TelnetSleep = "sh -c 'echo begun; exec sleep 1000'"
 
 // telnetLogin writes the login program. The shell that it starts is this system's /bin/sh without a startup file.
@@ -40,7 +40,7 @@ exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME='`+dir+`' TERM="$TERM" LC_AL
 `)
 }
 
-// telnetShell is a server whose clients pass the login program.
+// telnetShell returns a server that sends its clients through the login program.
 func telnetShell(name string, port int) *TelnetServer {
 	return &TelnetServer{
 		Name:     name,

@@ -24,7 +24,7 @@ func WantWaiting(t *testing.T, s *session.Session, r session.ExecResult, kind st
 	}
 }
 
-// Reply types an answer to what a command has asked, and waits on.
+// Reply types an answer to a command's question, and waits on.
 func Reply(t *testing.T, s *session.Session, r session.ExecResult, text string) session.ExecResult {
 	t.Helper()
 	return answerWith(t, s, r, text, session.WriteOptions{})
@@ -49,7 +49,8 @@ func answerWith(
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Its echo, or the line end that a program shows in place of one: until then, the question still stands there.
+	// Wait for the echo, or for the line end that a program shows instead: until then the terminal still shows the
+	// question.
 	s.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, Timeout: Patience})
 	r, err = s.ContinueExec(t.Context(), r.ID, Patience, 0)
 	if err != nil {
@@ -77,7 +78,7 @@ func TerminalExec(t *testing.T, s *session.Session, command string) session.Exec
 	return r
 }
 
-// WantTerminalExec fails the test unless a command in the terminal puts out exactly output and ends with code.
+// WantTerminalExec fails the test unless a command in the terminal prints exactly output and exits with code.
 func WantTerminalExec(t *testing.T, s *session.Session, command, output string, code int) {
 	t.Helper()
 	r := TerminalExec(t, s, command)

@@ -1,5 +1,5 @@
-// Package policycheck asks the operator's rules what they say of an action, without performing it: one query at a time,
-// or a file of queries with the verdicts that the operator expects.
+// Package policycheck asks the operator's rules for their verdict on an action, without performing it: one query at a
+// time, or a file of queries with the verdicts that the operator expects.
 //
 //	p, err := app.NewPolicy(cfg)
 //	if err != nil {

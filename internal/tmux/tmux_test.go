@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// fake returns a server whose tmux is a shell script.
+// fake returns a server that runs a shell script as its tmux.
 func fake(t *testing.T, script string) *Server {
 	t.Helper()
 	dir := t.TempDir()

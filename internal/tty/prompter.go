@@ -89,7 +89,7 @@ func (p *Prompter) Prompt(ctx context.Context, q ptyterm.Prompt) (answer string,
 	return line, err
 }
 
-// readLine reads what is typed into a raw terminal, up to enter.
+// readLine reads input from a raw terminal, up to enter.
 func readLine(in io.RuneReader, out io.Writer, echo bool) (string, error) {
 	var line []rune
 	show := func(text string) {

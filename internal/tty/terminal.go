@@ -23,7 +23,7 @@ func RawMode(f *os.File) (restore func(), err error) {
 	return func() { _ = term.Restore(int(f.Fd()), before) }, nil
 }
 
-// Size returns the size of the terminal f; zeros if f is none.
+// Size returns the size of f's terminal; zeros if f is not a terminal.
 func Size(f *os.File) (cols, rows int) {
 	cols, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil {

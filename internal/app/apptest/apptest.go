@@ -32,8 +32,8 @@ func Config(tb testing.TB, lines ...string) config.Config {
 	return cfg
 }
 
-// Start serves an app at a control socket until the test ends, and returns the path of the socket. People may type there
-// unless a line sets server.control.control_mode.
+// Start serves an app at a control socket until the test ends, and returns the path of the socket. People may type
+// there unless a line sets server.control.control_mode.
 func Start(tb testing.TB, lines ...string) (socket string) {
 	tb.Helper()
 	cfg := Config(tb, lines...)
