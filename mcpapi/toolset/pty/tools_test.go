@@ -158,7 +158,7 @@ func TestErrors(t *testing.T) {
 		{"pty_spawn", `{"command":"no-such-program","args":["x"]}`, `Error: Failed to execute command "no-such-program": there is no program "no-such-program" in PATH`},
 		{"pty_spawn", `{"command":"/dev/null"}`, `Error: Failed to execute command "/dev/null": `},
 		{"pty_spawn", `{"command":"true","workdir":"/no/such/folder"}`, `Error: Failed to execute command "true": cwd /no/such/folder: no such file or directory`},
-		{"pty_spawn", `{"command":"true","args":["a\u0000b"]}`, `Error: Failed to execute command "true": argv[1] holds a NUL byte`},
+		{"pty_spawn", `{"command":"true","args":["a\u0000b"]}`, `Error: Failed to execute command "true": argv[1] contains a NUL byte`},
 		{"pty_spawn", `{"command":"true","args":"x"}`, "Error: args must be an array of strings"},
 		{"pty_spawn", `{"command":"true","env":["A=b"]}`, "Error: env must be a JSON object"},
 		{"pty_spawn", `{"command":"true","env":{"A":1}}`, "Error: env.A must be a string"},
