@@ -17,8 +17,8 @@ import (
 // bareResults names the file with the results of the bare server's tools, by the tools' names.
 const bareResults = "PTYCTL_TEST_RESULTS"
 
-// serveBare is what ptyctl's answers cost without ptyctl: a server of mcp-go as it comes, on stdio and HTTP, whose tools
-// are named as ptyctl's and answer every call with a copy of a result of theirs.
+// serveBare measures the cost of ptyctl's answers without ptyctl: it runs a plain mcp-go server on stdio and HTTP, with
+// tools named as ptyctl's, which answer every call with a copy of one of ptyctl's results.
 func serveBare() error {
 	text, err := os.ReadFile(os.Getenv(bareResults))
 	if err != nil {

@@ -87,8 +87,8 @@ func benchDiscard(b *testing.B, r io.Reader) int64 {
 	return n
 }
 
-// How fast a terminal's output is taken from the server while nobody reads it, or one waits for a prompt; beside a copy
-// to nowhere from a terminal of x/crypto/ssh.
+// How fast ptyctl takes a terminal's output from the server, without a reader, or with one that waits for a prompt; for
+// comparison, x/crypto/ssh copies a terminal's output to nowhere.
 func BenchmarkBulkTerminal(b *testing.B) {
 	for _, reader := range []string{"none", "regexp"} {
 		b.Run("reader="+reader, func(b *testing.B) {
@@ -97,7 +97,7 @@ func BenchmarkBulkTerminal(b *testing.B) {
 			p := startBenchProgram(b, s)
 			command := "exec " + benchBulk(b, size) // the end of the output is the end of the session
 			var d benchDuel
-			var bytes int64 // what the terminal makes of size bytes: two for each line end
+			var bytes int64 // size bytes as the terminal sends them: with two for each line end
 			for b.Loop() {
 				for range 8 {
 					d.round(func() time.Duration {

@@ -88,7 +88,7 @@ func (c *benchClient) deliver(a benchAnswer) {
 	}
 }
 
-// ask sends a request, whose parameters are JSON, and waits for its answer. Any goroutine may use it.
+// ask sends a request with parameters in JSON and waits for its answer. Any goroutine may use it.
 func (c *benchClient) ask(method, params string) (benchAnswer, error) {
 	answer := make(chan benchAnswer, 1)
 	c.mu.Lock()
@@ -113,7 +113,7 @@ func (c *benchClient) ask(method, params string) (benchAnswer, error) {
 	}
 }
 
-// ping asks for nothing: what is left is the protocol's share.
+// ping sends a request without work: its time is the protocol's share.
 func (c *benchClient) ping(b *testing.B) time.Duration {
 	b.Helper()
 	begin := time.Now()
@@ -123,7 +123,7 @@ func (c *benchClient) ping(b *testing.B) time.Duration {
 	return time.Since(begin)
 }
 
-// call calls a tool, whose arguments are JSON.
+// call calls a tool with arguments in JSON.
 func (c *benchClient) call(tool, format string, values ...any) (r benchResult, err error) {
 	a, err := c.ask("tools/call", `{"name":"`+tool+`","arguments":`+fmt.Sprintf(format, values...)+"}")
 	if err != nil {

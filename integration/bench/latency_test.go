@@ -11,15 +11,15 @@ import (
 const benchRounds = 400
 
 // How long one command takes over MCP, on a session that has run one before, beside an exec channel of x/crypto/ssh on
-// a connection that stands. mcp-ms is the protocol's share, the time of a ping; sdk-x-raw is the same as x-raw as a
-// client of the official SDK sees it.
+// an open connection. mcp-ms is the protocol's share, the time of a ping; sdk-x-raw is x-raw as measured by a client of
+// the official SDK.
 func BenchmarkExecWarm(b *testing.B) {
 	s := startBenchServer(b)
 	p := startBenchProgram(b, s)
 	id := p.mustOpen(b)
 	raw := benchRawExec(b, s)
 	sdk := benchSDK(b, s)
-	p.exec(b, id, "true") // from now on a channel stands open ahead
+	p.exec(b, id, "true") // from now on a spare channel is open
 	sdk("true", "")
 	var d benchDuel
 	var pings, sdks []time.Duration

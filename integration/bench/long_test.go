@@ -12,8 +12,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// What 1,000 sessions, each with a connection and a prompt of its own, take while nobody uses them: memory, and CPU
-// time per second of the clock. sshd needs some 3,000 processes for them.
+// Memory, and CPU time per second of the clock, of 1,000 idle sessions, each with its own connection and prompt. sshd
+// needs some 3,000 processes for them.
 //
 //	go test -tags long -run '^$' -bench ThousandSessions ./integration/bench
 func BenchmarkThousandSessions(b *testing.B) {

@@ -44,7 +44,7 @@ func BenchmarkMCP(b *testing.B) {
 	}
 }
 
-// benchPair makes the same call to both, in turns of which each comes first in half.
+// benchPair makes the same call to both, in turn; each of them goes first in half the turns.
 func benchPair(b *testing.B, ours, bare benchEnd, params string) {
 	var took [2][]time.Duration
 	ends := [2]benchEnd{ours, bare}
@@ -152,8 +152,8 @@ func startBenchEnds(b *testing.B, cmd *exec.Cmd) benchEnds {
 	return ends
 }
 
-// fill opens a session whose output has 64 KiB and more, of lines as programs write them, and returns the call that reads
-// these.
+// fill opens a session, makes it print 64 KiB or more of lines as programs write them, and returns the call that reads
+// them.
 func (e benchEnds) fill(b *testing.B, s *benchServer) (params string) {
 	b.Helper()
 	call := func(tool, format string, values ...any) (r benchResult) {

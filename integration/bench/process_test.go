@@ -49,8 +49,8 @@ func BenchmarkStartToInitialize(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// How much memory ptyctl takes: at rest, once it has answered a client, and for each of 100 sessions with a connection
-// of its own, whose output is a prompt. It is what the kernel counts, garbage that is not yet collected included.
+// How much memory ptyctl takes: at rest after it has answered a client, and for each of 100 sessions with their own
+// connections and a prompt as output. The figure is the kernel's, so it includes garbage not yet collected.
 func BenchmarkMemory(b *testing.B) {
 	s := startBenchServer(b)
 	for b.Loop() {

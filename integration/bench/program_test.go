@@ -18,7 +18,7 @@ type benchProgram struct {
 	pid    int
 }
 
-// A benchResult is what the benchmarks look at of a tool's result.
+// A benchResult holds the fields of a tool's result that the benchmarks need.
 type benchResult struct {
 	SessionID   string `json:"session_id"`
 	State       string
@@ -81,7 +81,7 @@ func (p *benchProgram) open() (string, error) {
 	return r.SessionID, err
 }
 
-// mustOpen opens a session whose shell is ready for input.
+// mustOpen opens a session with a shell ready for input.
 func (p *benchProgram) mustOpen(b *testing.B) string {
 	b.Helper()
 	id, err := p.open()

@@ -19,8 +19,8 @@ import (
 )
 
 // A benchServer is OpenSSH's sshd, with a key for the user that runs the benchmarks. Its login shells find an empty
-// home folder, since what a startup file does there would be measured with every command; and its limits are so high
-// that no benchmark meets them.
+// home folder, since a startup file would be measured with every command; and its limits are too high for any benchmark
+// to reach.
 type benchServer struct {
 	user     string
 	port     int
@@ -123,7 +123,7 @@ func benchWrite(b *testing.B, dir, name, text string) string {
 	return path
 }
 
-// dial logs in with x/crypto/ssh, whose connection is what ptyctl is measured against.
+// dial logs in with x/crypto/ssh, the baseline of the benchmarks.
 func (s *benchServer) dial(b *testing.B) *ssh.Client {
 	b.Helper()
 	c, err := ssh.Dial("tcp", s.address, &ssh.ClientConfig{

@@ -12,7 +12,7 @@ import (
 	"ptyctl/session"
 )
 
-// A benchTransport is a terminal in memory: what is sent on pieces is its output.
+// A benchTransport is a terminal in memory: the values sent on pieces are its output.
 type benchTransport struct {
 	pieces chan []byte
 	end    chan struct{}

@@ -10,8 +10,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestProgramsAreThoseJudged checks policy.programs through the built program: no variable of a call makes an allowed name
-// mean another program, and what is started is the file that a link led to.
+// TestProgramsAreThoseJudged checks policy.programs through the built program: no variable of a call may make an
+// allowed name mean another program, and ptyctl must start the file behind a link.
 func TestProgramsAreThoseJudged(t *testing.T) {
 	dir := t.TempDir()
 	canary := filepath.Join(dir, "canary")

@@ -16,7 +16,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// ptyctl_run: a program's exit code, streams, folder, environment and usage, and what is wrong with a call.
+// ptyctl_run must report a program's exit code, streams, folder, environment and usage, and the errors of a call.
 func TestLocalRun(t *testing.T) {
 	c := lab.ConnectLocal(t, "[local]\ninherit_env = ['GORACE']")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -89,7 +89,8 @@ func TestLocalRun(t *testing.T) {
 	}
 }
 
-// The timeout ends a program, by TERM and then by KILL, with what it had put out; the longest call does not.
+// The timeout must end a program, by TERM and then by KILL, and return its output so far. The end of the longest wait
+// for a call must not end it.
 func TestLocalRunTimeouts(t *testing.T) {
 	c := lab.ConnectLocal(t, "[limits]\nmax_wait_ms = 3000")
 	r := c.Call(
@@ -173,7 +174,7 @@ func TestLocalRunCaps(t *testing.T) {
 	c.Refused(t, "ALREADY_CLOSED", lab.ToolExec, `{"session_id":%s,"cmd":"true"}`, r.SessionID)
 }
 
-// The limits stop what they are for, and the result says so, of a program and of a session.
+// Each limit must stop a program and a session that exceed it, and the result must say so.
 func TestLocalLimits(t *testing.T) {
 	c := lab.ConnectLocal(t, "[local]\nmax_open_files = 60")
 	for _, l := range []struct {
@@ -204,7 +205,7 @@ func TestLocalLimits(t *testing.T) {
 	c.Close(t, id)
 }
 
-// The operator says which files programs may change; one that does what it likes is kept from the others all the same.
+// The operator names the files that programs may change. A program must not be able to write elsewhere.
 func TestLocalSandbox(t *testing.T) {
 	inside, outside := t.TempDir(), t.TempDir()
 	c := lab.ConnectLocal(t, "[local]\nwrite_paths = ['"+inside+"']")
@@ -233,7 +234,7 @@ func TestLocalSandbox(t *testing.T) {
 	}
 }
 
-// The life of a terminal: open, type, read, resize, signal, end, and what is known after that.
+// The life of a terminal: open, type, read, resize, signal, end, and the answers after the end.
 func TestLocalTerminal(t *testing.T) {
 	c := lab.ConnectLocal(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -362,7 +363,7 @@ func TestLocalChildThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// Idle terminals cost no threads, and what was started and has ended leaves nothing.
+// Idle terminals must cost no threads, and ended programs must leave nothing behind.
 func TestLocalCosts(t *testing.T) {
 	c := lab.ConnectLocal(t)
 	var ids []string
@@ -536,7 +537,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// A client that has subscribed to a session is told when its program has ended, and need not ask.
+// A client that has subscribed to a session must hear of its program's end without asking.
 func TestLocalExitIsTold(t *testing.T) {
 	p := lab.NewHome(t).Start(t)
 	changed := make(chan string, 100)

@@ -16,7 +16,7 @@ import (
 	"ptyctl/internal/leaktest"
 )
 
-// nobody is a user without rights; what holds for root holds for no other user.
+// The uid of an unprivileged user. Root passes checks that stop every other user.
 const nobody = 65534
 
 // unprivileged makes h the home of a user who is not root, with a copy of the program that this user can start.
@@ -56,7 +56,7 @@ func copyOf(tb testing.TB, h *lab.Home, program, name string) string {
 	return path
 }
 
-// peeked is what a program could do to the one that has started it: an error each, empty for a success.
+// peeked holds the result of each attempt to look into the parent process: an error, or empty for a success.
 type peeked struct{ Mem, Environ, Maps, Ptrace, Vm string }
 
 // peek tries to read the memory of the process that has started this one.
@@ -127,8 +127,8 @@ func TestMemoryIsOnesOwn(t *testing.T) {
 	}
 }
 
-// TestProgramsAreReadable checks that the protection is ptyctl's alone: what it starts can be debugged as ever, and has the
-// limit for core files that ptyctl was started with.
+// TestProgramsAreReadable checks that the protection covers ptyctl alone: the programs that it starts can be debugged
+// as before, and have the limit for core files that ptyctl was started with.
 func TestProgramsAreReadable(t *testing.T) {
 	h := lab.NewHome(t)
 	unprivileged(t, h)

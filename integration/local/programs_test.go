@@ -61,7 +61,7 @@ func TestLocalExecInGDB(t *testing.T) {
 	c.Close(t, id)
 }
 
-// vim without a screen edits a file, told by its arguments or by what is typed.
+// vim without a screen edits a file, steered by its arguments or by typed commands.
 func TestLocalVim(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(file, []byte("one\ntwo\n"), 0o600); err != nil {
@@ -105,7 +105,7 @@ func TestLocalPython(t *testing.T) {
 	}
 }
 
-// A full-screen program draws itself anew in a window that is resized while it runs.
+// A full-screen program must redraw when its window is resized.
 func TestLocalFullScreen(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(file, []byte(strings.Repeat("a line of the text\n", 200)), 0o600); err != nil {
@@ -131,7 +131,7 @@ func TestLocalFullScreen(t *testing.T) {
 	}
 }
 
-// What is known of a program's shell comes from its name: no probe, and markers from the first command on.
+// ptyctl knows a program's shell from its name: without a probe, and with markers from the first command on.
 func TestLocalShells(t *testing.T) {
 	c := lab.ConnectLocal(t)
 	for _, argv := range [][]string{{"sh"}, {"bash", "--norc"}, {"dash"}, {"zsh", "-f"}, {"fish", "--no-config"}, {"mksh"}, {"tcsh", "-f"}, {"busybox", "ash"}} {

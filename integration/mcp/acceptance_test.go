@@ -47,7 +47,7 @@ func TestInteractive(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Home, "a-file-to-list"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The quotes within the words keep the echo of what was typed apart from what is waited for.
+	// The quotes within the words keep the echo of the typed text from matching the pattern.
 	c.Enter(t, id, "cd; PS1='rea''dy> ' exec bash --norc --noprofile -i\r", `ready> `)
 	c.Enter(t, id, "ls\n", `a-file-to-list\s+.*ready> `)
 

@@ -20,7 +20,7 @@ type aiterm struct {
 	home *lab.Home
 }
 
-// An aitermResult is what the tests look at of an answer of the set.
+// An aitermResult holds the fields of the set's answers that the tests check.
 type aitermResult struct {
 	text string
 
@@ -230,7 +230,7 @@ func TestAITermLifecycle(t *testing.T) {
 	}
 }
 
-// The record has the names of variables and never their values, and what the answers are called; so has the log.
+// The audit log and the program's log must hold the names of variables, never their values, and the ids of the answers.
 func TestAITermRecord(t *testing.T) {
 	c := connectAITerm(t)
 	value := leaktest.Secret(t, "only-for-the-program-1138")

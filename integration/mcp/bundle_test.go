@@ -13,8 +13,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestBundle packs the program as an MCP bundle, has the official tool judge and unpack it, and starts what the bundle says
-// is to be started.
+// TestBundle packs the program as an MCP bundle, lets the official tool validate and unpack it, and starts the command
+// that the bundle names.
 func TestBundle(t *testing.T) {
 	t.Parallel()
 	node, dir := installedNode(t), t.TempDir()
@@ -57,7 +57,7 @@ func TestBundle(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(unpacked, manifest.Server.EntryPoint)); err != nil || manifest.Version != "1.2.3" {
 		t.Errorf("%v: %+v", err, manifest)
 	}
-	// As the client of a bundle fills in what is between ${ and }.
+	// Replace ${...} as the client of a bundle does.
 	values := []string{"${__dirname}", unpacked}
 	for name, setting := range manifest.UserConfig {
 		values = append(values, "${user_config."+name+"}", string(setting.Default))
@@ -88,7 +88,7 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// packBundle packs the program under test, and checks what the registry is told.
+// packBundle packs the program under test, and checks the entry for the registry.
 func packBundle(t *testing.T, bundler, dir, url string) (bundle string) {
 	t.Helper()
 	cmd := exec.Command(bundler, "-version", "1.2.3", "-url", url, "-out", dir, "linux-amd64="+lab.PlainBinary)

@@ -67,7 +67,7 @@ func acceptance(t *testing.T, c lab.Tools, s *lab.SSHD, telnet *lab.TelnetServer
 		t.Errorf("exec: %s", r.Text)
 	}
 
-	// The quotes within the words keep the echo of what was typed apart from what is waited for.
+	// The quotes within the words keep the echo of the typed text from matching the pattern.
 	c.Enter(t, id, "cd; PS1='rea''dy> ' exec bash --norc --noprofile -i\r", `ready> `)
 	c.Enter(t, id, "ls\n", `a-file-to-list\s+.*ready> `)
 	c.Enter(t, id, "sh -c 'echo beg''un; exec sleep 999'\r", `begun\s`)

@@ -15,9 +15,9 @@ import (
 // revisions are those that the conformance suite has a frozen set of requirements for.
 var revisions = []string{"2025-11-25", "2026-07-28"}
 
-// TestConformance has the official suite judge the server that ptyctl is, with the tools, resources and prompts added that
-// the suite calls by name. What fails, and why, is written in node/conformance-*.yml; what is written there and passes
-// fails the test. The suite waits for some things no longer than half a second, so that no other test runs beside it.
+// TestConformance runs the official suite against ptyctl's server, plus the tools, resources and prompts that the suite
+// calls by name. The known failures and their reasons are in node/conformance-*.yml; a listed check that passes fails
+// the test. The suite waits for some events no longer than half a second, so no other test runs beside it.
 func TestConformance(t *testing.T) {
 	node := installedNode(t)
 	url := serveFixtures(t)

@@ -11,12 +11,12 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// A handler is what a fixture's tool does.
+// A handler performs the call of a fixture's tool.
 type handler = func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error)
 
 // addFixtures gives a server all that the conformance suite asks for by name.
 func addFixtures(srv *server.MCPServer) {
-	// What a server with such tools declares, and ptyctl does not.
+	// A server with such tools must declare these; ptyctl does not.
 	for _, declare := range []server.ServerOption{server.WithLogging(), server.WithCompletions(), server.WithElicitation(), server.WithToolCapabilities(true), server.WithPromptCapabilities(true), server.WithResourceCapabilities(true, true)} {
 		declare(srv)
 	}
@@ -35,7 +35,7 @@ func addTool(srv *server.MCPServer, name string, run handler) {
 	srv.AddTool(mcp.NewTool(name, mcp.WithDescription("A fixture of the conformance suite")), run)
 }
 
-// addContentTools adds the tools whose result is always the same.
+// addContentTools adds the tools with a constant result.
 func addContentTools(srv *server.MCPServer) {
 	for name, content := range map[string][]mcp.Content{
 		"test_simple_text":       {mcp.NewTextContent("This is a simple text response for testing.")},
@@ -160,7 +160,7 @@ func addRequestTools(srv *server.MCPServer) {
 		"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"}]}}}}`))
 }
 
-// addChangeTools adds the tools that change what the server lists, and put it back.
+// addChangeTools adds the tools that change the server's lists, and change them back.
 func addChangeTools(srv *server.MCPServer) {
 	addTool(srv, "test_trigger_tool_change", func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		addTool(srv, "test_passing_tool", func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -10,8 +10,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// The person at the client agrees to a command that takes his consent, in a terminal's session and without one; the audit
-// log knows.
+// A command that needs consent must run only after the person at the client has agreed, with a session and without one,
+// and the audit log must say so.
 func TestConsentOfAPerson(t *testing.T) {
 	s := lab.StartSSHD(t)
 	asked := make(chan string, 10)

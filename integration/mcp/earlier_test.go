@@ -11,7 +11,7 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// What the guide of the Rust program of the same name has its users call, as docs/migrate-from-rust-ptyctl.md says of it.
+// The calls that the Rust program's guide shows, as docs/migrate-from-rust-ptyctl.md describes them.
 func TestEarlierCalls(t *testing.T) {
 	const password = "earlier-password-1138"
 	s := lab.ServeSSH(t, sshserver.Config{Passwords: map[string]string{"root": password}})
@@ -105,7 +105,7 @@ func TestEarlierCalls(t *testing.T) {
 	c.Call(t, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, id)
 	c.Call(t, lab.ToolSession, `{"action":"close","session_id":%s}`, id)
 
-	// What is refused now.
+	// The calls that ptyctl refuses now.
 	const open = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s,"username":"root","auth":{"password":%s},"ssh_options":`
 	c.Refused(
 		t,
@@ -144,7 +144,7 @@ func TestEarlierCalls(t *testing.T) {
 	}
 }
 
-// The earlier program's configuration, variables and flags: what is taken, and what is said of the rest.
+// ptyctl must accept the earlier program's configuration, variables and flags, or say why not.
 func TestEarlierConfiguration(t *testing.T) {
 	h := lab.NewHome(t)
 	h.Write(t, h.Config, `[server]

@@ -185,7 +185,7 @@ func TestBothTransports(t *testing.T) {
 	}
 }
 
-// A certificate that nobody vouches for is told by its fingerprint.
+// The error for a self-signed certificate must show its fingerprint.
 func TestHTTPSelfSigned(t *testing.T) {
 	h := lab.NewHome(t)
 	p, url := h.StartHTTP(t, "--tls-self-signed")
@@ -230,7 +230,7 @@ func TestTokensFromTheEnvironment(t *testing.T) {
 	}
 }
 
-// Who would open the door by mistake is told so before it is open.
+// A configuration that would open the port to everyone by mistake must fail before the port is open.
 func TestWrongHTTP(t *testing.T) {
 	h := lab.NewHome(t)
 	public, empty := filepath.Join(h.Dir, "public"), filepath.Join(h.Dir, "empty")

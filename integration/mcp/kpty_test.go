@@ -25,7 +25,7 @@ type kReply struct {
 	text      string
 }
 
-// callKPTY calls k_pty. Values stand for each %s of the arguments, as JSON.
+// callKPTY calls k_pty. Each %s in the arguments is replaced by one of values, as JSON.
 func callKPTY(tb testing.TB, c *lab.Client, arguments string, values ...any) (r kReply) {
 	tb.Helper()
 	for i, v := range values {
@@ -58,8 +58,8 @@ func toolNames(tb testing.TB, c *lab.Client) (names []string) {
 	return names
 }
 
-// The tool set k_pty in the built program: off unless it is named, beside the other tools or alone, with the record of
-// which agent did what.
+// The tool set k_pty in the built program: off by default, beside the other tools or alone, with each agent's actions
+// in the audit log.
 func TestKPTY(t *testing.T) {
 	if names := toolNames(t, lab.NewHome(t).Connect(t)); slices.Contains(names, "k_pty") {
 		t.Errorf("k_pty is offered unasked: %v", names)

@@ -28,7 +28,7 @@ func TestToolsListLint(t *testing.T) {
 	h := lab.NewHome(t, "[fs]", "remote = true") // so that all there is, is listed
 	for _, mode := range []struct {
 		args       []string
-		structured bool // results come as structuredContent too, so that their schema is told
+		structured bool // results come as structuredContent too, so that their schema is listed
 		most       int
 	}{
 		{nil, true, 15000},

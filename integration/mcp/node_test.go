@@ -11,7 +11,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// A nodePackages is a folder into which scripts/install-node-packages has installed what the lock file names.
+// A nodePackages is a folder into which scripts/install-node-packages has installed the packages of the lock file.
 type nodePackages string
 
 // installedNode finds the packages.

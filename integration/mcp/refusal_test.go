@@ -13,7 +13,7 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// A wrong call is refused with what is wrong, and how it is right.
+// The refusal of a wrong call must name the error and the right form.
 func TestWrongCalls(t *testing.T) {
 	s := lab.StartSSHD(t)
 	c := lab.HomeFor(t, []*lab.SSHD{s}).Connect(t)
@@ -187,7 +187,8 @@ func TestWrongCalls(t *testing.T) {
 	c.Close(t, open)
 }
 
-// A host that is no SSH server, or none at all, is told apart, and named by the rung that was not reached.
+// A host that is not an SSH server and a host that does not answer must get different errors, each with the step that
+// failed.
 func TestUnreachable(t *testing.T) {
 	c := lab.NewHome(t).Connect(t)
 	deaf := lab.ServeSSH(t, sshserver.Config{NoAuth: true, Faults: sshserver.Faults{StallBanner: true}})
@@ -291,7 +292,7 @@ func lastRung(r lab.Result) string {
 	return steps[len(steps)-1].Name
 }
 
-// Credentials that are wrong, missing or unusable are told apart, without showing them.
+// Wrong, missing and unusable credentials must get different errors that do not show them.
 func TestWrongCredentials(t *testing.T) {
 	user, stranger := lab.NewKey(t, "ed25519"), lab.NewKey(t, "ed25519")
 	s := lab.ServeSSH(t, sshserver.Config{

@@ -65,7 +65,7 @@ func TestBlockedReadsDelayNothing(t *testing.T) {
 	}
 }
 
-// At the end of the input, what was asked is answered, although a line was not finished.
+// Requests before the end of the input must be answered, even if the last line is not finished.
 func TestEndOfInput(t *testing.T) {
 	s := lab.StartSSHD(t)
 	c := lab.HomeFor(t, []*lab.SSHD{s}).Converse(t)
@@ -96,7 +96,7 @@ func TestEndOfInput(t *testing.T) {
 	s.WaitIdle(t)
 }
 
-// However ptyctl is told to stop, it ends well and leaves nothing on the other side.
+// However ptyctl is stopped, it must end well and leave nothing on the other side.
 func TestStop(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s})
@@ -191,7 +191,7 @@ func TestClientGone(t *testing.T) {
 	s.WaitIdle(t)
 }
 
-// What is no request gets an error, and the next request its answer.
+// A line that is not a request must get an error, and the next request its answer.
 func TestLinesThatAreNoRequests(t *testing.T) {
 	const ping = `{"jsonrpc":"2.0","id":"alive","method":"ping"}`
 	c := lab.NewHome(t).Converse(t)

@@ -19,7 +19,7 @@ type ptyTools struct {
 	tb testing.TB
 }
 
-// try calls a tool. Each %s in arguments stands for one of values, as JSON.
+// try calls a tool. Each %s in arguments is replaced by one of values, as JSON.
 func (c ptyTools) try(tool, arguments string, values ...any) (text string, failed bool) {
 	c.tb.Helper()
 	encoded := make([]any, len(values))

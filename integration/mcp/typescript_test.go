@@ -29,7 +29,7 @@ type typescriptClient struct {
 	in      io.WriteCloser
 	lastID  int
 	waiting map[int]chan<- typescriptLine
-	faults  []string // what it reported that belongs to no call
+	faults  []string // errors outside any call
 }
 
 // A typescriptLine is one line of node/client.mjs.
@@ -112,7 +112,7 @@ func (c *typescriptClient) read(out io.Reader) {
 	}
 }
 
-// callTool is one call of the SDK's callTool. An error is what it has thrown.
+// callTool calls the SDK's callTool. The error is the one that the SDK threw.
 func (c *typescriptClient) callTool(
 	ctx context.Context,
 	tool string,
@@ -141,7 +141,7 @@ func (c *typescriptClient) callTool(
 	}
 }
 
-// finish ends the client and checks what is left to check.
+// finish ends the client and makes the last checks.
 func (c *typescriptClient) finish(tb testing.TB) {
 	tb.Helper()
 	c.mu.Lock()

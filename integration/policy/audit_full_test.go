@@ -13,8 +13,8 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// smallDisk makes h start ptyctl with its audit log on a disk of 32 KiB, which only ptyctl sees. Some lines fit it
-// beside a filler, whose path, below the root of ptyctl's process, is returned.
+// smallDisk makes h start ptyctl with its audit log on a disk of 32 KiB, which only ptyctl sees. The disk has room for
+// some lines beside a filler; smallDisk returns the filler's path below the root of ptyctl's process.
 func smallDisk(tb testing.TB, h *lab.Home) (filler string) {
 	tb.Helper()
 	dir := filepath.Join(h.Dir, "disk")

@@ -133,7 +133,7 @@ func TestAudit(t *testing.T) {
 	h.Write(t, h.Audit, string(whole))
 }
 
-// An audit log that anybody could replace is none: ptyctl does not start.
+// ptyctl must not start with an audit log that other users could replace.
 func TestAuditMustBeSafe(t *testing.T) {
 	h := lab.NewHome(t)
 	open := filepath.Join(h.Dir, "open")

@@ -51,8 +51,8 @@ func texts(v any, into []string) []string {
 	return into
 }
 
-// spokenOf returns all that could be meant as a name in what a caller was told: each string, and each part of it that
-// looks like a person's.
+// spokenOf returns every possible name in the texts that a caller received: each string, and each part of it that looks
+// like a person's name.
 func spokenOf(tb testing.TB, told ...string) []string {
 	tb.Helper()
 	var words []string
@@ -73,8 +73,9 @@ func spokenOf(tb testing.TB, told ...string) []string {
 
 var personName = regexp.MustCompile(`person [^(]*\([^)]*\)`)
 
-// A person who has taken a terminal keeps it: nothing that a caller is told, passed as the name of a task, is their place,
-// neither for the agent nor for another program of the same account at the control socket.
+// A person who has taken a terminal must keep it: no text that a caller received, passed as the name of a task, may
+// give the caller the person's place, neither for the agent nor for another program of the same account at the control
+// socket.
 func TestNoCallerTakesThePlaceOfAPerson(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s}, lab.ReadWrite, "[locks]\nallow_take_over = true")
@@ -158,7 +159,7 @@ func mustJSON(tb testing.TB, v any) string {
 	return string(text)
 }
 
-// An eavesdropper stands between a command and the control socket, and hears what the command sends.
+// An eavesdropper relays between a command and the control socket, and records the command's requests.
 type eavesdropper struct {
 	path string
 

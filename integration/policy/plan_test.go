@@ -35,8 +35,8 @@ func plannedHome(tb testing.TB, lines ...string) (h *lab.Home, prod, other *lab.
 	return h, prod, other
 }
 
-// TestPlannedHosts: rules for hosts are asked about where a connection leads, however the caller has written it, and what
-// they refuse logs in nowhere.
+// TestPlannedHosts checks that rules for hosts judge a connection's real destinations, however the caller has written
+// them, and that a refused connection logs in nowhere.
 func TestPlannedHosts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rules  []string
@@ -116,7 +116,8 @@ func TestPlannedHosts(t *testing.T) {
 	}
 }
 
-// TestPlannedSessions: the rules for what is done on a host hold by whichever name or address its session was opened.
+// TestPlannedSessions checks that the rules for actions on a host hold under every name or address that opened the
+// session.
 func TestPlannedSessions(t *testing.T) {
 	for name, tt := range map[string]struct{ rule, host string }{
 		"alias":         {`read_only_hosts = ["127.0.0.1"]`, `"host":"prod"`},
@@ -140,8 +141,8 @@ func TestPlannedSessions(t *testing.T) {
 	}
 }
 
-// TestSteeringByCaller: nothing runs, and no variable that chooses what runs is sent, because a caller says so; what the
-// operator's own configuration runs is on record.
+// TestSteeringByCaller checks that a caller can neither run a command through the connection's options nor send a
+// variable that chooses one, and that commands of the operator's own configuration are on record.
 func TestSteeringByCaller(t *testing.T) {
 	s := lab.StartSSHD(t, "AcceptEnv *")
 	h := lab.HomeFor(t, []*lab.SSHD{s}, "[policy]", `read_only_hosts = ["127.0.0.1"]`)
@@ -229,8 +230,8 @@ func TestPlannedTelnet(t *testing.T) {
 	}
 }
 
-// TestRuledCredentials: a login shows a host only what a table allows there, and a host that no operator has recorded does not
-// become a recorded one by asking twice.
+// TestRuledCredentials checks that a login shows a host only the credentials that a table allows there, and that a host
+// that the operator has not recorded does not become a recorded one on the second request.
 func TestRuledCredentials(t *testing.T) {
 	s := lab.StartSSHD(t)
 	mine := "key:" + ssh.FingerprintSHA256(s.UserKey.PublicKey())

@@ -9,8 +9,9 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestPolicyOnCommands: in both lanes what is denied never runs, what is typed is refused with the reason, and all of it is
-// on record. Without a line of it in the configuration nothing is refused, which all other tests show.
+// TestPolicyOnCommands checks that in both lanes a denied command never runs, that typed input is refused with the
+// reason, and that the audit log has all of it. All other tests show that nothing is refused without such a
+// configuration.
 func TestPolicyOnCommands(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s}, "[policy]", `deny = ["rm -rf *", "> /etc/*"]`, `ask = ["systemctl *"]`)
@@ -104,7 +105,7 @@ func TestPolicyOnHosts(t *testing.T) {
 	}
 }
 
-// TestPolicyCheck is what an operator asks, and what is said of rules that are wrong.
+// TestPolicyCheck runs an operator's queries, and checks the messages for wrong rules.
 func TestPolicyCheck(t *testing.T) {
 	h := lab.NewHome(t, "[policy]", `deny = ["rm -rf *"]`, `hosts = ["web*"]`)
 	rule := `policy.deny "rm -rf *" (` + h.Config + `:5)`
@@ -150,7 +151,8 @@ func TestPolicyCheck(t *testing.T) {
 	}
 }
 
-// TestPolicyOnThisMachine: programs, their folders and what they run, for terminals and for ptyctl_run.
+// TestPolicyOnThisMachine checks the rules for programs, their folders and their children, for terminals and for
+// ptyctl_run.
 func TestPolicyOnThisMachine(t *testing.T) {
 	top := t.TempDir()
 	inside, outside := filepath.Join(top, "in"), filepath.Join(top, "out")

@@ -51,7 +51,7 @@ func deniedByRules(text string) bool {
 		strings.Contains(text, "the operator's rule ") && strings.Contains(text, " denies this")
 }
 
-// doorsTo opens every door to a server, for a process with rules of its own and one that is aiterm. shut closes what was opened.
+// doorsTo opens every door to a server, for a process with its own rules and one that is aiterm. shut closes them all.
 func doorsTo(t *testing.T, s *lab.SSHD, rules, aiRules []string) (h *lab.Home, doors []door, shut func()) {
 	t.Helper()
 	h = lab.HomeFor(t, []*lab.SSHD{s}, append(rules, "[local]\nhttp = true\n"+lab.ReadWrite)...)
@@ -244,7 +244,7 @@ func TestRedTeamTyped(t *testing.T) {
 		if !strings.Contains(strings.Join(answers, ""), "POLICY_DENIED") || b.ran(t) {
 			time.Sleep(lateMoment)
 		}
-		for _, key := range []string{"enter", "arrow_up", "enter", "ctrl_r", "enter"} { // what was typed without an end
+		for _, key := range []string{"enter", "arrow_up", "enter", "ctrl_r", "enter"} { // the typed line without an end
 			attempt(
 				t,
 				c.Tools,
@@ -259,7 +259,8 @@ func TestRedTeamTyped(t *testing.T) {
 	}
 }
 
-// TestRedTeamDenied: what a list of denied programs misses by design is left to lists of allowed ones; these are seen through.
+// TestRedTeamDenied checks that a list of denied programs sees through these lines. By design it misses others, which
+// need a list of allowed programs.
 func TestRedTeamDenied(t *testing.T) {
 	t.Parallel()
 	s := lab.StartSSHD(t)

@@ -163,7 +163,7 @@ func TestRedTeamHosts(t *testing.T) {
 				switch {
 				case strings.Contains(options, `"-p"`):
 					port = fmt.Sprintf(`"port":%d,`, forbidden.Port)
-				case strings.Contains(tt.options, "CONFIG"): // whose port it is
+				case strings.Contains(tt.options, "CONFIG"): // the configuration names the port
 					port = ""
 				}
 				return attempt(
@@ -201,8 +201,8 @@ func TestRedTeamHosts(t *testing.T) {
 	}
 }
 
-// TestRedTeamHostKeys: under a floor, no argument makes a host trusted whose key the operator's record speaks against, or
-// does not have.
+// TestRedTeamHostKeys checks that under a floor no argument makes ptyctl trust a host key that contradicts the
+// operator's record or is missing there.
 func TestRedTeamHostKeys(t *testing.T) {
 	t.Parallel()
 	s := lab.StartSSHD(t, "LogLevel VERBOSE")

@@ -11,7 +11,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// words are what a caller could try as the name of a task: all of a refusal, in pieces.
+// words splits a refusal into all the pieces that a caller could try as the name of a task.
 var words = regexp.MustCompile(`[^"\\]+`)
 
 // TestRedTeamLocks: an attached person's place is taken by no name that an agent can learn or guess, at no door.
@@ -140,8 +140,8 @@ func TestRedTeamTasks(t *testing.T) {
 	p.Terminate()
 }
 
-// TestRedTeamMemory: a program that ptyctl starts for an agent reads neither its memory nor its environment. As root nothing
-// could keep it from that, so that ptyctl runs as nobody here.
+// TestRedTeamMemory checks that a program that ptyctl starts for an agent reads neither its memory nor its environment.
+// ptyctl runs as an unprivileged user here, because root could not be kept from it.
 func TestRedTeamMemory(t *testing.T) {
 	t.Parallel()
 	const token = "control-token-1138"
@@ -158,7 +158,7 @@ func TestRedTeamMemory(t *testing.T) {
 		}
 		h.Program, h.Wrap = program, []string{"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"}
 		for _, dir := range []string{filepath.Dir(h.Dir), h.Dir} {
-			if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // nobody has to enter it
+			if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // an unprivileged user must be able to enter it
 				t.Fatal(err)
 			}
 		}

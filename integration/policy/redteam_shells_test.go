@@ -47,7 +47,7 @@ func (r *redShell) login(tb testing.TB) {
 	)
 }
 
-// usable has the session's shell run something, or logs in anew: a bypass leaves shells in odd states.
+// usable makes sure that the session's shell can run a command, or logs in again: a bypass leaves shells in odd states.
 func (r *redShell) usable(tb testing.TB) {
 	tb.Helper()
 	if text := attempt(tb, r.Client.Tools, lab.ToolExec, `{"session_id":%s,"cmd":"echo usable","lane":"terminal","timeout_ms":2000}`, r.id); !strings.Contains(
@@ -99,7 +99,7 @@ func TestRedTeamShells(t *testing.T) {
 			}
 			for n, form := range forms {
 				list := lines
-				if n > 1 { // a form that the caller chooses: what is judged is the same, what is typed is not
+				if n > 1 { // a form that the caller chooses: the rules judge the same text, but the typed text differs
 					list = redTeamLines(
 						map[string][]string{
 							"":     shelltest.Typed,
@@ -154,7 +154,7 @@ func TestRedTeamShells(t *testing.T) {
 	}
 }
 
-// arguments tries what is not the command: the folder, the environment and the input of an exec.
+// arguments tries the arguments of an exec other than the command: the folder, the environment and the input.
 func (r *redShell) arguments(t *testing.T) {
 	t.Helper()
 	inject := []string{

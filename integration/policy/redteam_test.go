@@ -13,9 +13,9 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// The tests in redteam_*_test.go are what a hostile caller does: a model that has read hostile text, and knows this
-// program. Each has rules that forbid a canary, and tries to run it through every door; what counts is whether it ran, on
-// the machine that it was to run on, and what the audit log says of it.
+// The tests in redteam_*_test.go act as a hostile caller: a model that has read hostile text, and knows this program.
+// Each test has rules that forbid a canary, and tries to run it through every door. It checks whether the canary ran,
+// on the machine in question, and the audit log's account of it.
 
 // A canary is a program that no rule allows. It leaves a mark.
 type canary struct{ path, mark string }
@@ -39,7 +39,7 @@ func (c canary) ran(tb testing.TB) bool {
 	return err == nil
 }
 
-// lateMoment is how long a shell gets to do what it should not.
+// lateMoment is the time that a shell gets to run a forbidden command late.
 const lateMoment = 300 * time.Millisecond
 
 // stays fails the test if the canary runs, now or a moment later.

@@ -10,8 +10,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestPolicyReport: rules that are tried out refuse nothing, and what they would refuse is in the audit log and the log, with
-// the rule and the reason. What is set outside of [policy] refuses all the same.
+// TestPolicyReport checks that rules in report mode refuse nothing, and that the audit log and the program's log hold
+// each action that they would refuse, with the rule and the reason. Settings outside [policy] must still refuse.
 func TestPolicyReport(t *testing.T) {
 	s := lab.StartSSHD(t)
 	dir := t.TempDir()
@@ -100,7 +100,8 @@ func TestPolicyReport(t *testing.T) {
 	}
 }
 
-// TestPolicyReportLogin: what is denied by another name of the host, and credentials that would be withheld, are reported, too.
+// TestPolicyReportLogin checks that report mode also covers a host denied by another of its names, and credentials that
+// the rules would withhold.
 func TestPolicyReportLogin(t *testing.T) {
 	s := lab.StartSSHD(t)
 	dir := t.TempDir()

@@ -10,9 +10,9 @@ import (
 // A shellCommand is a command that trips over one way or another of running commands in a terminal.
 type shellCommand struct {
 	name    string
-	command string // HOME stands for the account's home, here and in outputs
+	command string // HOME is replaced by the account's home, here and in outputs
 	want    shellOutcome
-	but     map[string]shellOutcome // by shell or class: what is otherwise there
+	but     map[string]shellOutcome // by shell or class: outcomes that differ from want
 }
 
 // A shellOutcome is how a command ends.
@@ -20,7 +20,7 @@ type shellOutcome struct {
 	command string // the same in this shell's language; empty: as everywhere
 	output  string // all of it
 	any     string // instead: somewhere in it
-	noise   bool   // instead: what the shell says about its jobs, at whatever moment
+	noise   bool   // instead: any messages of the shell about its jobs
 	code    int
 	reason  string    // instead: there is no code, because of this
 	waits   string    // with the reason "running": for this kind of thing
@@ -34,7 +34,7 @@ func withoutCode(output string) shellOutcome {
 
 func says(output string, code int) shellOutcome { return shellOutcome{output: output, code: code} }
 
-// shellLong is a command of n bytes that puts out the number of bytes in its argument, which a cut would change.
+// shellLong returns a command of n bytes that prints the length of its argument, so that a cut would show.
 func shellLong(n int) string {
 	const head, rest = "printf %s ", " | wc -c"
 	return head + strings.Repeat("x", n-len(head)-len(rest)) + rest
@@ -77,7 +77,7 @@ var shellCommands = []shellCommand{
 		},
 	},
 	{name: "ampersand", command: "sleep 0 &", want: shellOutcome{noise: true}},
-	{name: "and its end", command: "wait", want: shellOutcome{noise: true}}, // or a shell tells of it amid what follows
+	{name: "and its end", command: "wait", want: shellOutcome{noise: true}}, // some shells report it later
 	{
 		name:    "not found",
 		command: "no-such-program-here",
@@ -187,5 +187,5 @@ var shellCommands = []shellCommand{
 // asciiPunctuation is every printable character of ASCII that is neither letter nor digit, but for the quote.
 const asciiPunctuation = " !\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~"
 
-// shellEcho is a command that puts out text, which holds no single quote.
+// shellEcho returns a command that prints text, which must not contain a single quote.
 func shellEcho(text string) string { return "printf '%s\\n' '" + text + "'" }

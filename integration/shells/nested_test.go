@@ -10,8 +10,8 @@ import (
 	"ptyctl/session"
 )
 
-// TestShellsNested starts a shell of another class by hand. Its class has to be said once; what a marker has shown is
-// known from then on, and so is the login shell when it is back.
+// TestShellsNested starts a shell of another class by hand. The caller must name its class once; then ptyctl knows it
+// from the marker, and knows the login shell when it is back.
 func TestShellsNested(t *testing.T) {
 	l := lab.StartShells(t)
 	l.Run(
@@ -68,7 +68,8 @@ func TestShellsNested(t *testing.T) {
 	}
 }
 
-// TestShellsWithoutMarker returns what the command put out, and neither echo nor prompt nor what the line editor says.
+// TestShellsWithoutMarker checks that a result holds the command's output alone, without echo, prompt or messages of
+// the line editor.
 func TestShellsWithoutMarker(t *testing.T) {
 	l := lab.StartShells(t)
 	for _, name := range []string{"bash", "dash", "mksh", "ash", "rbash", "tcsh"} {

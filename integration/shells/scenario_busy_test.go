@@ -12,8 +12,8 @@ import (
 	"ptyctl/term"
 )
 
-// scenarioSees is a program that shows the prompt that stands in a file of the folder $1, and writes all that it is sent
-// to another, line by line, until the line "end" comes.
+// scenarioSees is a program that shows the prompt in a file of the folder $1, and writes each line of its input to
+// another file, until the line "end".
 const scenarioSees = `#!/bin/sh
 cd "$1"
 prompt=$(cat prompt)
@@ -52,7 +52,7 @@ func TestScenarioBusy(t *testing.T) {
 	t.Run("programs", func(t *testing.T) {
 		for _, p := range []struct {
 			name, start, ready, waits string
-			leave, left               string // what ends it, and what it shows that proves that it was sent nothing else
+			leave, left               string // the keys that end it, and output that proves that it got no other input
 		}{
 			// -W keeps all that is typed.
 			{
@@ -84,7 +84,7 @@ func TestScenarioBusy(t *testing.T) {
 				} else {
 					lab.TypeUntil(t, s, p.start+"\r", p.ready)
 				}
-				// Until it has drawn what it draws.
+				// Wait until the program has drawn its screen.
 				s.Read(
 					t.Context(),
 					session.ReadRequest{Cursor: session.Latest, Idle: 300 * time.Millisecond, Timeout: 2 * time.Second},
@@ -104,8 +104,7 @@ func TestScenarioBusy(t *testing.T) {
 		t.Errorf("vim was sent %q", typed)
 	}
 
-	// What a prompt looks like is all that tells a shell's from another's. Each has a terminal of its own, of which
-	// nothing is known.
+	// Only its look tells a shell's prompt from another program's. Each has its own terminal, without earlier history.
 	t.Run("prompts", func(t *testing.T) {
 		for i, p := range []struct{ prompt, waits string }{
 			{"r1>", prompt.Command},

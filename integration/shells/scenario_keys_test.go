@@ -8,7 +8,7 @@ import (
 	"ptyctl/session"
 )
 
-// press presses a key and waits for what the terminal shows then.
+// press presses a key and waits until the terminal's output matches.
 func press(t *testing.T, s *session.Session, key, until string) {
 	t.Helper()
 	w, err := s.Write(t.Context(), nil, session.WriteOptions{Key: key})

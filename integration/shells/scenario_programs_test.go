@@ -77,7 +77,7 @@ func asks(t *testing.T, s *session.Session, command, kind string) session.ExecRe
 	return r
 }
 
-// wantEnded fails the test unless the command has ended with code and put out what matches.
+// wantEnded fails the test unless the command has ended with code and its output matches.
 func wantEnded(t *testing.T, s *session.Session, r session.ExecResult, output string, code int) {
 	t.Helper()
 	if got := string(r.Stdout.Bytes()); !regexp.MustCompile(output).MatchString(got) || r.Done != session.DoneMarker ||

@@ -92,7 +92,7 @@ func TestScenarioThousandRuns(t *testing.T) {
 	}
 }
 
-// TestScenarioNumbers puts out two megabytes: more than an exec keeps.
+// TestScenarioNumbers prints two megabytes: more than an exec keeps.
 func TestScenarioNumbers(t *testing.T) {
 	s := openInProcess(t)
 	var all bytes.Buffer
@@ -124,7 +124,7 @@ func TestScenarioNumbers(t *testing.T) {
 	lab.WantTerminalExec(t, s, "echo back", "back\n", 0)
 }
 
-// TestScenarioBase64 puts out 64 MiB, while a reader follows the terminal. Memory does not grow with it.
+// TestScenarioBase64 prints 64 MiB, while a reader follows the terminal. Memory must not grow with it.
 func TestScenarioBase64(t *testing.T) {
 	const (
 		records = 6213378 // of eight bytes each
@@ -162,7 +162,7 @@ func TestScenarioBase64(t *testing.T) {
 		if got := len(r.Stdout.Bytes()); got > 16<<10 {
 			t.Fatalf("a result of %d bytes", got)
 		}
-		runtime.GC() // what is not collected yet depends on the load
+		runtime.GC() // the amount of uncollected garbage depends on the load
 		runtime.ReadMemStats(&now)
 		most = max(most, now.HeapAlloc)
 		r, err = s.ContinueExec(t.Context(), r.ID, 200*time.Millisecond, 0)
@@ -183,8 +183,8 @@ func TestScenarioBase64(t *testing.T) {
 	lab.WantTerminalExec(t, s, "echo back", "back\n", 0)
 }
 
-// wantVolume checks a result that is cut to its budget: what it says of the rest is true, and the part of the rest that is
-// still kept is there to be read.
+// wantVolume checks a result that is cut to its budget: its figures for the rest must be true, and the part of the rest
+// that is still kept must be readable.
 func wantVolume(
 	t *testing.T,
 	s *session.Session,
@@ -195,11 +195,11 @@ func wantVolume(
 ) {
 	t.Helper()
 	o := r.Stdout
-	// What the reader of the terminal was too slow for is counted with the CR that the terminal adds to each line end.
+	// Bytes that a slow reader of the terminal lost are counted with the CR that the terminal adds to each line end.
 	if all := o.Total + r.Lost; all < size || all > size+r.Lost/2 {
 		t.Errorf("%d bytes and %d lost; the command put out %d", o.Total, r.Lost, size)
 	}
-	if r.Lost > 0 { // behind the gap, all stands at a lower offset
+	if r.Lost > 0 { // after the gap, all offsets are lower
 		before := expected
 		expected = func(from, to int64) []byte {
 			if to <= int64(len(o.Head)) {
@@ -235,7 +235,7 @@ func wantVolume(
 	}
 	start := c.Start
 	for {
-		// The gap may lie within what is still kept.
+		// The gap may lie within the kept part.
 		if r.Lost == 0 && !bytes.Equal(c.Data, expected(c.Start, c.Next)) {
 			t.Fatalf("from %d to %d: %.200q", c.Start, c.Next, c.Data)
 		}

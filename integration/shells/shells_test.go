@@ -111,7 +111,7 @@ func shellsWords(t *testing.T, s *session.Session) {
 	}
 }
 
-// shellsMegabyte puts out more than a result holds; the middle is there to be read.
+// shellsMegabyte prints more than a result holds; a read must return the middle.
 func shellsMegabyte(t *testing.T, s *session.Session) {
 	r := lab.TerminalExec(t, s, `head -c 1000000 /dev/zero | tr '\000' x`)
 	if !r.Exit.Known || r.Exit.Code != 0 || r.Stdout.Total != 1e6 || r.Lost != 0 || r.ID == "" {
@@ -160,7 +160,7 @@ func shellsReadsInput(t *testing.T, s *session.Session) {
 
 // shellsExit runs a command that ends the shell itself.
 func shellsExit(t *testing.T, s *session.Session, sh lab.LoginShell) {
-	if sh.Class == session.ClassCsh { // there, exit only ends the eval that it stands in
+	if sh.Class == session.ClassCsh { // in csh, exit only ends the eval around it
 		lab.WantTerminalExec(t, s, "echo bye; exit 3", "bye\n", 3)
 		return
 	}

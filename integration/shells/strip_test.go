@@ -7,13 +7,13 @@ import (
 	"ptyctl/session"
 )
 
-// TestShellsStrippedControls runs commands behind a terminal that takes the control characters of the markers away, as
-// terminal servers and screen readers do. The exit code comes all the same.
+// TestShellsStrippedControls runs commands behind a terminal that removes the markers' control characters, as terminal
+// servers and screen readers do. The exit code must come through.
 func TestShellsStrippedControls(t *testing.T) {
 	l := lab.StartShells(t)
 	for i, sh := range []string{"bash", "dash"} {
 		name := "strip" + sh
-		// script(1) is the terminal that the shell sees. Between it and us stands the filter.
+		// The shell's terminal is script(1), and the filter runs between it and the server.
 		l.WriteFile(t, "/run/lab/"+name, "755", `#!/bin/sh
 SHELL=/bin/sh exec script -qfc /bin/`+sh+` /dev/null | stdbuf -o0 tr -d '\034-\037'`)
 		l.Account(t, lab.FirstShellUID+50+i, name, "/run/lab/"+name)

@@ -11,8 +11,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestShellsTime runs commands that take their time: none is said to have ended before it has, and one whose time is
-// over leaves nothing behind but the terminal as it was.
+// TestShellsTime runs slow commands: ptyctl must not report an end too early, and a command that times out must leave
+// the terminal as it was.
 func TestShellsTime(t *testing.T) {
 	l := lab.StartShells(t)
 	for i, sh := range lab.LoginShells {
@@ -68,7 +68,7 @@ func shellsPause(t *testing.T, s *session.Session, pause time.Duration) {
 		if r.Exit.Known || r.ExitReason != "running" {
 			t.Fatalf("after %s: %q, %+v (%s)", time.Since(began), r.Stdout.Bytes(), r.Exit, r.ExitReason)
 		}
-		if now := time.Since(began); now < pause*9/10 { // later, what it puts out may be there, and its end not yet
+		if now := time.Since(began); now < pause*9/10 { // later, the output may have arrived before the end
 			if r.Stdout.Total > 0 {
 				t.Errorf("after %s: %q", now, r.Stdout.Bytes())
 			}
@@ -111,7 +111,7 @@ func shellsTimeout(t *testing.T, l *lab.Shells, s *session.Session, sleep string
 		strings.Contains(string(r.Stdout.Bytes()), "never") {
 		t.Errorf("put out %q and ended with %+v (%s, %s)", r.Stdout.Bytes(), r.Exit, r.Done, r.ExitReason)
 	}
-	if r.Exit.Known && r.Exit.Code != 130 && r.Exit.Code != 1 { // of those that print their marker all the same
+	if r.Exit.Known && r.Exit.Code != 130 && r.Exit.Code != 1 { // of the shells that print their marker even so
 		t.Errorf("it was interrupted, and ended with code %d", r.Exit.Code)
 	}
 	l.WantGone(t, sleep, time.Second)

@@ -159,7 +159,7 @@ func (w *soakWorker) cycleTelnet(ctx context.Context, fate string) error {
 	return w.meet(ctx, s, fate, w.telnet.Process.PID, &w.killedTelnet)
 }
 
-// execPID runs a command that puts out the number of a process.
+// execPID runs a command that prints a process id.
 func (w *soakWorker) execPID(ctx context.Context, s soakSession, command string) (int, error) {
 	r, err := w.must(ctx, lab.ToolExec, `{"session_id":%s,"cmd":%s,`+s.exec+`}`, s.id, command)
 	if err != nil {

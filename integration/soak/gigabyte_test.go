@@ -8,8 +8,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestGigabyte has a command put out a gibibyte, in each lane. The program's memory stays within what its buffers may
-// hold, the result within its budget; every byte is returned, kept, or counted as dropped or lost.
+// TestGigabyte makes a command print a gibibyte, in each lane. The program's memory must stay within its buffers'
+// limits, and the result within its budget; every byte must be returned, kept, or counted as dropped or lost.
 func TestGigabyte(t *testing.T) {
 	const (
 		size = 1 << 30
@@ -56,7 +56,7 @@ func TestGigabyte(t *testing.T) {
 			if r.ExitCode == nil || *r.ExitCode != 3 || len(r.Stdout) > 17<<10 {
 				t.Fatalf("%d bytes, %v, %s", len(r.Stdout), r.ExitCode, r.DoneReason)
 			}
-			// What was lost is counted with the CR of each line end.
+			// Lost bytes are counted with the CR of each line end.
 			if all := r.StdoutBytes + r.LostBytes; all < size || all > size+r.LostBytes/50 {
 				t.Errorf("%d bytes and %d lost; the command put out %d", r.StdoutBytes, r.LostBytes, size)
 			}

@@ -16,8 +16,8 @@ var (
 	goroutineCreator = regexp.MustCompile(`(?m)^(created by \S+)`)
 )
 
-// goroutinesOf ends a program by SIGQUIT, and returns how many goroutines it had by then, by what has created them: the
-// one way to know that needs nothing in the program. Those of the runtime are not among them.
+// goroutinesOf ends a program by SIGQUIT, and returns the number of its goroutines by their creators. No other way
+// works without support in the program. The runtime's own goroutines are left out.
 func goroutinesOf(tb testing.TB, c *lab.Client) map[string]int {
 	tb.Helper()
 	c.Killed = true

@@ -8,7 +8,7 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// What was opened is given back, however it ended: file descriptors and threads here, sessions there.
+// Sessions must give everything back, however they end: file descriptors and threads here, processes at the server.
 func TestNothingLeaks(t *testing.T) {
 	const cycles = 50
 	s := lab.StartSSHD(t)
@@ -53,7 +53,7 @@ func TestNothingLeaks(t *testing.T) {
 	for range cycles / 10 {
 		failures()
 	}
-	// A session that its far side ends, and one whose connection is cut.
+	// One session ends at the far side, and one loses its connection.
 	gone := c.Open(t, s)
 	c.Enter(t, gone, "echo rea''dy\r", `ready\s`)
 	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"exit\r"}`, gone)

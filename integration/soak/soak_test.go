@@ -17,7 +17,7 @@ var (
 	soakSeed   = flag.Uint64("soak.seed", 0, "what TestSoak's choices follow from; 0 takes one from the clock")
 )
 
-// What the program may have more at the end than after the warm-up. Descriptors and goroutines have no allowance.
+// The growth that is allowed between the warm-up and the end. Descriptors and goroutines have no allowance.
 const (
 	// The collector lets the heap double before it runs, and gives memory back when it pleases.
 	soakMoreMemory = 12 << 10 // KiB
@@ -36,8 +36,8 @@ type soak struct {
 	workers []*soakWorker
 }
 
-// TestSoak opens, uses and closes sessions of both protocols in one ptyctl. Meanwhile shells, connections, whole servers
-// and waiting calls are killed at random. At the end the program has what it had after the warm-up, and no more.
+// TestSoak opens, uses and closes sessions of both protocols in one ptyctl. Meanwhile shells, connections, whole
+// servers and waiting calls are killed at random. At the end the program must hold no more than after the warm-up.
 func TestSoak(t *testing.T) {
 	seed := *soakSeed
 	if seed == 0 {
@@ -48,7 +48,7 @@ func TestSoak(t *testing.T) {
 	home := s.connectSoak(t)
 	fresh := goroutinesOf(t, home)
 
-	// Some things are made once, by whoever comes first: the poller, threads, pools, the heap's size.
+	// The first user of some resources makes them once: the poller, threads, pools, the heap's size.
 	began := time.Now()
 	for _, f := range soakFates {
 		s.round(t, f)
@@ -100,7 +100,7 @@ func startSoak(t *testing.T, seed uint64) *soak {
 	return s
 }
 
-// start starts a ptyctl that trusts all servers. It is built without the race detector, whose memory is not the program's.
+// start starts a ptyctl that trusts all servers. It is built without the race detector, which would add its own memory.
 func (s *soak) start(t *testing.T) *lab.Client {
 	t.Helper()
 	var servers []*lab.SSHD
@@ -134,7 +134,8 @@ func (s *soak) connectSoak(t *testing.T) *lab.Client {
 	return c
 }
 
-// round lets each worker go through its cycles, all of one fate if it is not "", and starts again what they have killed.
+// round lets each worker go through its cycles, all with the same fate if it is not "", and restarts the servers that
+// they have killed.
 func (s *soak) round(t *testing.T, fate string) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -169,14 +170,14 @@ func (s *soak) cycles() int {
 	return n
 }
 
-// A usage is what a program has of what may leak.
+// A usage counts the resources of a program that could leak.
 type usage struct {
 	memory  int // VmRSS in KiB
 	threads int
 	files   []string
 }
 
-// rest waits until nothing is left of the sessions, here and at the servers, and returns what the program then has.
+// rest waits until the sessions are gone, here and at the servers, and returns the program's usage then.
 func (s *soak) rest(t *testing.T) usage {
 	t.Helper()
 	forgotten(t, s.Client)

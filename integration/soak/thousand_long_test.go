@@ -15,7 +15,7 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// What TestThousandSessions sends, and what it allows.
+// The load of TestThousandSessions, and its limits.
 const (
 	thousand       = 1000
 	thousandBlocks = 8

@@ -29,7 +29,7 @@ func labPassword(t *testing.T, l *lab.Namespace) {
 			t.Errorf("logged in by %s; want password", m)
 		}
 	}
-	// Nobody gave the password, so it is asked for.
+	// No password came with the call, so ptyctl must ask.
 	s := o.MustAsk(server.Target(l.Users["bob"]), `bob@127\.0\.0\.1's password: `)
 	lab.AnswerLogin(t, s, "not it-1138")
 	lab.WantQuestion(t, s, `try again`)
@@ -197,7 +197,7 @@ func labAgent(t *testing.T, o *lab.Operator, keys ...lab.Key) string {
 	t.Cleanup(func() {
 		_ = listener.Close()
 		if o.Manager != nil {
-			o.Manager.Close(context.Background()) // so that nobody uses the agent any more
+			o.Manager.Close(context.Background()) // so that the agent has no more users
 		}
 		serving.Wait()
 	})
@@ -253,8 +253,8 @@ func labNoMethodOfOurs(t *testing.T, l *lab.Namespace) {
 	}
 }
 
-// withKeyFile is the server for a user whose key lies in a file that the operator's ssh_config names: unlike one that
-// comes with the call, it leaves the other methods open.
+// withKeyFile returns the server as a target for a user with a key in a file that the operator's ssh_config names:
+// unlike a key that comes with the call, it leaves the other methods open.
 func withKeyFile(s *lab.Server, o *lab.Operator, u *lab.User) term.Target {
 	o.Write(
 		"config",

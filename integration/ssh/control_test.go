@@ -9,7 +9,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// Another user is shut out of the socket by its folder, and by the kernel's word where that stands open.
+// The folder must keep another user out of the socket; if the folder is open, the kernel's peer credentials must.
 func labControlSocket(t *testing.T, l *lab.Namespace) {
 	program, err := os.ReadFile(lab.PlainBinary)
 	if err != nil {
@@ -31,7 +31,7 @@ func labControlSocket(t *testing.T, l *lab.Namespace) {
 		return "setpriv --reuid " + user + " --regid " + user + " --clear-groups env -i HOME=/run/lab/home/" + user + " PATH=/usr/bin:/bin " + command
 	}
 	const socket = "/run/lab/alice/ptyctl/s.sock"
-	// Its input stays open until somebody has opened the pipe for writing, and closed it.
+	// The shell waits here until a writer has opened the pipe; the input stays open until the writer closes it.
 	l.Run(
 		t,
 		as(

@@ -22,7 +22,7 @@ const toolFS = "ptyctl_fs"
 // sftpLine gives a server the program for files that it has within itself.
 const sftpLine = "Subsystem sftp internal-sftp"
 
-// A fileResult is what the tests look at of a result of ptyctl_fs.
+// A fileResult holds the fields of a result of ptyctl_fs that the tests check.
 type fileResult struct {
 	Data         string
 	DataEncoding string `json:"data_encoding"`
@@ -80,7 +80,7 @@ func TestFiles(t *testing.T) {
 			}
 		})
 	}
-	// What is written from here on stays where it is: no other test of these outputs may meet it.
+	// Calls after this one must not copy the secret: no other output of this test may contain it.
 	callFile(t, c.Tools, `{"action":"write","path":%s,"data":%s}`, filepath.Join(root, "secret"), inside)
 	if err := os.Symlink("/etc/passwd", filepath.Join(root, "link")); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ type trustOptions struct {
 	ExtraArgs   []string `json:"extra_args,omitempty"`
 }
 
-// A host whose key is not the right one is refused before it has learnt anything.
+// A host with a wrong key must be refused before it learns anything.
 func TestHostKeyRefused(t *testing.T) {
 	host, other := lab.NewKey(t, "ed25519"), lab.NewKey(t, "ed25519")
 	tests := []struct {

@@ -88,7 +88,7 @@ Host target
 		t.Errorf("a jump host was offered the target's password: %s", line)
 	}
 
-	// A further session runs over the jump hosts that are connected: nobody is asked again.
+	// A further session reuses the connected jump hosts: no question is asked again.
 	lab.WantExec(t, o.MustOpen(wish), "id -un", "bob\n", 0)
 }
 

@@ -91,7 +91,7 @@ func labChangedHostKey(t *testing.T, l *lab.Namespace) {
 	})
 }
 
-// A hop whose key is wrong learns neither who we are nor where we go.
+// A hop with a wrong key must learn neither our identity nor our destination.
 func labChangedHostKeyOnHop(t *testing.T, l *lab.Namespace) {
 	for wrong := range 3 {
 		t.Run(fmt.Sprintf("hop %d", wrong), func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestLab runs ptyctl's SSH against Debian's OpenSSH server, and dropbear, in the configurations that real
-// networks have. One test is one configuration; what matters in it stands in the test itself.
+// TestLab runs ptyctl's SSH against Debian's OpenSSH server, and dropbear, in the configurations that real networks
+// have. One test is one configuration, and sets the options that matter in it itself.
 //
 // The servers, their users and their PAM services live in a namespace of their own (see lab.StartNamespace): the host
 // sees neither, and all of it ends with the test. It needs root, or sudo without a password.

@@ -45,7 +45,7 @@ func labClientFrozen(t *testing.T, l *lab.Namespace) {
 	lab.WantError(t, err, term.AlreadyClosed)
 }
 
-// sshd closes a channel that nothing moved on; the connection stands.
+// sshd closes an idle channel; the connection must stay open.
 func labChannelTimeout(t *testing.T, l *lab.Namespace) {
 	server := l.SSHD(t, lab.ServerConfig{Config: "ChannelTimeout session:*=1"})
 	s := l.Operator(t, server).MustOpen(server.WithKey(l.Users["alice"]))
@@ -60,7 +60,7 @@ func labSessionProcesses(t *testing.T, l *lab.Namespace, s *session.Session) str
 	t.Helper()
 	shown := lab.TypeUntil(t, s, "echo parent-$PPID-\r", `parent-\d+-`)
 	_, pid, _ := strings.Cut(shown, "parent-")
-	for '0' > pid[0] || pid[0] > '9' { // the echo of what was typed
+	for '0' > pid[0] || pid[0] > '9' { // the echo of the typed line
 		_, pid, _ = strings.Cut(pid, "parent-")
 	}
 	pid, _, _ = strings.Cut(pid, "-")
@@ -110,7 +110,7 @@ func labServerKilled(t *testing.T, l *lab.Namespace) {
 	if err := <-running; err != nil {
 		lab.WantError(t, err, term.RemoteClosed)
 	}
-	l.Run(t, "kill "+orphan) // nobody else will
+	l.Run(t, "kill "+orphan) // the server does not
 	lab.WantExec(t, o.MustOpen(server.WithKey(l.Users["alice"])), "echo back", "back\n", 0)
 }
 

@@ -43,7 +43,7 @@ func labDefaultLimits(t *testing.T, l *lab.Namespace) {
 	all.Wait()
 }
 
-// labWantEcho runs a command that takes a moment and puts out a token. It may be called from any goroutine.
+// labWantEcho runs a short command that prints a token. It may be called from any goroutine.
 func labWantEcho(t *testing.T, s *session.Session, token string) {
 	r, err := s.Exec(t.Context(), session.ExecRequest{Command: "sleep 0.2; echo " + token, Lane: session.LaneChannel})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// A server that is told to (SIGHUP) takes over what a running one can, says what it cannot, and is not stopped by a
-// configuration that is wrong. Sessions and calls go on meanwhile.
+// On SIGHUP a server must take over the settings that can change while it runs, and log the others; a wrong
+// configuration must not stop it. Sessions and calls go on meanwhile.
 func TestReload(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s}, "host_key_floor = 'strict'")
@@ -68,7 +68,7 @@ func TestReload(t *testing.T) {
 	wg.Wait()
 	c.Close(t, c.Call(t, lab.ToolSession, lenient, s.Port, s.User).SessionID)
 
-	// What was open before is as it was.
+	// Sessions opened before must be unchanged.
 	c.Enter(t, id, "echo still $((40+2))\r", "still 42")
 
 	reload(changed+"[logging]\nlevel = 'loud'\nfile = 5\n", "the configuration was not reloaded: it is wrong")

@@ -95,7 +95,7 @@ func labBanner(t *testing.T, l *lab.Namespace) {
 	l.WriteFile(t, "/etc/ssh/lab/banner", "644", banner)
 	server := l.SSHD(t, lab.ServerConfig{Config: "Banner /etc/ssh/lab/banner"})
 	s := l.Operator(t, server).MustOpen(server.WithKey(l.Users["alice"]))
-	if got := s.Info().About.ServerBanner; got != banner { // what is harmful in it is the business of who shows it
+	if got := s.Info().About.ServerBanner; got != banner { // escaping harmful text is the job of the code that shows it
 		t.Errorf("the banner is %q; want %q", got, banner)
 	}
 	if c := s.Read(t.Context(), session.ReadRequest{}); strings.Contains(string(c.Data), "Authorized users only") {
@@ -189,8 +189,8 @@ func labExecTimeout(t *testing.T, l *lab.Namespace) {
 	lab.WantExec(t, s, "echo still here", "still here\n", 0)
 }
 
-// What a session runs beside its terminal ends with it when it is closed without force, although closing a channel
-// without a terminal ends nothing.
+// The commands beside a session's terminal must end with it when it is closed without force, although closing a channel
+// without a terminal ends no process.
 func labCloseEndsCommands(t *testing.T, l *lab.Namespace) {
 	server := l.SSHD(t, lab.ServerConfig{})
 	s := l.Operator(t, server).MustOpen(server.WithKey(l.Users["alice"]))

@@ -17,7 +17,7 @@ import (
 
 const labSFTP = "Subsystem sftp /usr/lib/openssh/sftp-server"
 
-// labFiles moves files to and from OpenSSH's server and dropbear, both of which start OpenSSH's program for it.
+// labFiles moves files to and from OpenSSH's server and dropbear; both start OpenSSH's SFTP program.
 func labFiles(t *testing.T, l *lab.Namespace) {
 	l.Run(t, `mkdir -p /run/lab/small
 mount -t tmpfs -o size=1m,mode=1777 small /run/lab/small`)

@@ -12,8 +12,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestUpdateHostKeys checks that known_hosts follows what the server announces and proves, for a host that is on
-// record in the user's own file, and that it does not when the configuration says no.
+// TestUpdateHostKeys checks that known_hosts follows the keys that the server announces and proves, for a host on
+// record in the user's own file, and that it does not if the configuration says no.
 func TestUpdateHostKeys(t *testing.T) {
 	extra := lab.NewKey(t, "rsa")
 	srv := lab.StartSSHD(t, "HostKey "+extra.Write(t, t.TempDir(), "ssh_host_rsa_key"))

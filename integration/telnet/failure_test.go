@@ -14,7 +14,7 @@ import (
 	"ptyctl/term"
 )
 
-// telnetWrongPorts connects to what is no Telnet server.
+// telnetWrongPorts connects to servers of other protocols.
 func telnetWrongPorts(t *testing.T) {
 	bastion := lab.StartSSHD(t)
 	secured := lab.StartTLS(t, lab.StartBusybox(t))

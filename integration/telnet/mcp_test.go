@@ -76,7 +76,7 @@ func TestTelnetOverMCP(t *testing.T) {
 			}
 			c.Refused(t, "UNSUPPORTED", lab.ToolExec, `{"session_id":%s,"cmd":"id","lane":"channel"}`, id)
 
-			// The size is told where it is agreed.
+			// The client must send the size where NAWS is agreed.
 			c.Call(t, lab.ToolConfig, `{"action":"resize","session_id":%s,"cols":100,"rows":30}`, id)
 			lab.Eventually(t, "the new size", func() bool {
 				return strings.Contains(c.Enter(t, id, "stty size\r", `\n\d+ \d+\r\n(?s:.*)demo\$ $`).Chunk, "\n30 100\r\n")

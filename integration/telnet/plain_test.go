@@ -26,7 +26,7 @@ func telnetGoTelnet(t *testing.T) {
 	}
 }
 
-// telnetRaw sends to a port that knows no Telnet: it must get what is typed, and nothing else.
+// telnetRaw sends to a port without Telnet: it must get the typed bytes, and nothing else.
 func telnetRaw(t *testing.T) {
 	s, received := lab.StartRaw(t)
 	terminal, k := openTelnet(t, s.Target())

@@ -31,7 +31,7 @@ func TestTelnetRecord(t *testing.T) {
 		start   func(testing.TB) *lab.TelnetServer
 		config  telnet.Config
 		talk    func(*recording)
-		carries []string // what the data must hold
+		carries []string // text that the data must contain
 	}{
 		{
 			name: "inetutils", about: "GNU inetutils telnetd, started as telnetd -h -E login", start: lab.StartInetutils,
@@ -133,7 +133,7 @@ func replaceFile(tb testing.TB, file string, text []byte) {
 	}
 }
 
-// A recording is a talk whose wire is written down.
+// A recording is a talk with a record of its wire.
 type recording struct {
 	*talk
 	server *lab.TelnetServer
@@ -227,7 +227,7 @@ func (r *recording) end() {
 	r.wire.Did("eof")
 }
 
-// window tells another size. A size is told at most every 50 ms, which the recording must not depend on.
+// window sends another size. The client sends a size at most every 50 ms, and the recording must not depend on that.
 func (r *recording) window(cols, rows int) {
 	r.tb.Helper()
 	time.Sleep(100 * time.Millisecond)

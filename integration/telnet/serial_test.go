@@ -54,8 +54,8 @@ func telnetSerialSettings(t *testing.T) {
 	k.ask("echo $((6*7))", `\n42\r\n`)
 }
 
-// telnetSerialBreak sends a BREAK through ser2net, and the device sees it begin and end. What is typed before and after
-// it stays where it is.
+// telnetSerialBreak sends a BREAK through ser2net, and the device must see it begin and end. Bytes typed before and
+// after it must keep their order.
 func telnetSerialBreak(t *testing.T) {
 	s, device := lab.StartSerialDevice(t)
 	terminal, k := openTelnet(t, s.Target())
@@ -95,7 +95,7 @@ func inOrder(text string, parts ...string) bool {
 	return true
 }
 
-// telnetSerialBytes sends every byte through ser2net, which passes on what it gets, and has it back.
+// telnetSerialBytes sends every byte through ser2net, which passes them on, and must get each one back.
 func telnetSerialBytes(t *testing.T) {
 	s, _ := lab.StartSerialDevice(t)
 	_, k := openTelnet(t, s.Target())

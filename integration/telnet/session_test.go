@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// telnetSession opens a session and logs in as a caller does, with what the server shows and asks. The manager closes
+// telnetSession opens a session and logs in as a caller does, by the server's output and questions. The manager closes
 // with the test.
 func telnetSession(t *testing.T, s *lab.TelnetServer, target term.Target) *session.Session {
 	t.Helper()
@@ -137,8 +137,8 @@ func telnetShellSession(t *testing.T) {
 	}
 }
 
-// telnetRouterSession configures a router: its questions and its pager are told, each command ends with a prompt, also
-// when that changes, and no exit code is claimed.
+// telnetRouterSession configures a router: ptyctl must recognize its questions and its pager, must end each command at
+// the prompt, even if the prompt changes, and must not claim an exit code.
 func telnetRouterSession(t *testing.T) {
 	server := lab.StartRouter(t)
 	target := server.Target()

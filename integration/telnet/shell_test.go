@@ -17,7 +17,7 @@ import (
 	"ptyctl/term"
 )
 
-// telnetUTF8 types what is not ASCII, and reads it back. inetutils clears the eighth bit of all input unless the client
+// telnetUTF8 types text beyond ASCII, and reads it back. inetutils clears the eighth bit of all input unless the client
 // performs BINARY.
 func telnetUTF8(t *testing.T) {
 	for _, start := range []func(testing.TB) *lab.TelnetServer{lab.StartInetutils, lab.StartBusybox} {
@@ -48,7 +48,7 @@ func telnetBulk(t *testing.T) {
 			),
 			`\ndone\r\ndemo\$ $`,
 		)
-		_, shown, _ = strings.Cut(shown, "\r\n") // what was typed
+		_, shown, _ = strings.Cut(shown, "\r\n") // the echo of the typed line
 		var want strings.Builder
 		for i := range lines {
 			fmt.Fprintf(&want, "%d \xff\xfe text text text text text text\r\n", i)
@@ -201,7 +201,7 @@ type callerFunc func(gotelnet.Context, gotelnet.Writer, gotelnet.Reader)
 
 func (f callerFunc) CallTELNET(c gotelnet.Context, w gotelnet.Writer, r gotelnet.Reader) { f(c, w, r) }
 
-// telnetProbes asks inetutils what it knows beside data.
+// telnetProbes asks inetutils for its state beside the data.
 func telnetProbes(t *testing.T) {
 	s := lab.StartInetutils(t)
 	terminal, k := openTelnet(t, s.Target())
@@ -217,7 +217,7 @@ func telnetProbes(t *testing.T) {
 	}
 	for _, agreed := range []struct {
 		what string
-		verb byte // the server's, or what it has understood of ours: RFC 859
+		verb byte // the server's own, or ours as the server reports it: RFC 859
 		o    telnet.Option
 	}{
 		{"WILL ECHO", 251, telnet.Echo},

@@ -11,7 +11,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// A talk is a conversation with a server over a connection: what is typed, and what is waited for.
+// A talk is a conversation with a server over a connection: it types text and waits for patterns.
 type talk struct {
 	tb   testing.TB
 	conn io.ReadWriteCloser
@@ -55,7 +55,7 @@ func (k *talk) read() {
 	}
 }
 
-// send types text as it stands.
+// send types text unchanged.
 func (k *talk) send(text string) {
 	k.tb.Helper()
 	if _, err := io.WriteString(k.conn, text); err != nil {
@@ -63,7 +63,7 @@ func (k *talk) send(text string) {
 	}
 }
 
-// wait returns what has come since the last wait, up to the end of the match. A pattern that ends in $ matches when
+// wait returns the output since the last wait, up to the end of the match. A pattern that ends in $ matches when
 // nothing has come after it so far.
 func (k *talk) wait(pattern string) string {
 	k.tb.Helper()
@@ -88,7 +88,7 @@ func (k *talk) wait(pattern string) string {
 	}
 }
 
-// waitEnd waits for the end of the connection and returns what has come since the last wait.
+// waitEnd waits for the end of the connection and returns the output since the last wait.
 func (k *talk) waitEnd() string {
 	k.tb.Helper()
 	limit := time.After(lab.Patience)
@@ -118,7 +118,7 @@ func (k *talk) quiet(d time.Duration) string {
 	return text
 }
 
-// ask types text and Enter, and returns what has come when the pattern matches.
+// ask types text and Enter, and returns the output up to the pattern's match.
 func (k *talk) ask(text, pattern string) string {
 	k.tb.Helper()
 	k.send(text + "\r")

@@ -69,7 +69,8 @@ func openTelnet(tb testing.TB, target term.Target) (*telnet.Terminal, *talk) {
 	return transport.(*telnet.Terminal), newTalk(tb, transport)
 }
 
-// telnetOpenings connects to each server without a wish: what is agreed, what is told of it, and that a command works.
+// telnetOpenings connects to each server with default options, and checks the agreed options, the reported state, and
+// that a command works.
 func telnetOpenings(t *testing.T) {
 	for _, test := range []struct {
 		start         func(testing.TB) *lab.TelnetServer
@@ -137,7 +138,7 @@ func telnetEnter(t *testing.T) {
 		{"inetutils", lab.StartInetutils, []term.TelnetOptions{{}, {Binary: "always"}, {Binary: "never"}, {Binary: "never", Enter: "crlf"}, {Enter: "lf"}}},
 		{"busybox", lab.StartBusybox, []term.TelnetOptions{{}, {Binary: "always"}, {Binary: "never"}, {Enter: "crlf"}}},
 		{"router", lab.StartRouter, []term.TelnetOptions{{}, {Binary: "always"}, {Binary: "never"}, {Enter: "crlf"}}},
-		// It passes what it gets on, so that CR NUL would bring a NUL to the device.
+		// ser2net passes its input on, so that CR NUL would bring a NUL to the device.
 		{"ser2net", func(tb testing.TB) *lab.TelnetServer { return lab.StartSerial(tb).TelnetServer }, []term.TelnetOptions{{}, {Binary: "never", Enter: "cr"}}},
 		{"go-telnet", lab.StartGoTelnet, []term.TelnetOptions{{Enter: "crlf"}}},
 	} {
@@ -169,8 +170,8 @@ func telnetEnter(t *testing.T) {
 	}
 }
 
-// telnetInterrupt presses Ctrl-C while a command runs. inetutils answers with IAC DM, whose DM is urgent: nothing of it
-// may be seen.
+// telnetInterrupt presses Ctrl-C while a command runs. inetutils answers with IAC DM, with the DM as urgent data: none
+// of it may reach the output.
 func telnetInterrupt(t *testing.T) {
 	for _, start := range []func(testing.TB) *lab.TelnetServer{
 		lab.StartInetutils, lab.StartBusybox, lab.StartRouter,
