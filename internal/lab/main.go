@@ -1,8 +1,6 @@
 package lab
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -95,19 +94,14 @@ func build(path string, race bool) error {
 	return copyProgram(path, shared)
 }
 
-// sharedFolder is where the tests of this copy of the sources keep the program.
+// sharedFolder is where the tests keep the program: a folder of these sources that git ignores, and that goes with them.
 func sharedFolder() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	root, err := exec.Command("go", "env", "GOMOD").Output()
+	module, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
 		return "", fmt.Errorf("go env GOMOD: %w", err)
 	}
-	sum := sha256.Sum256(root)
-	folder := filepath.Join(cache, "ptyctl-tests", "program-"+hex.EncodeToString(sum[:8]))
-	return folder, os.MkdirAll(folder, 0o700)
+	folder := filepath.Join(filepath.Dir(strings.TrimSpace(string(module))), "build", "lab")
+	return folder, os.MkdirAll(folder, 0o750)
 }
 
 func copyProgram(to, from string) error {
