@@ -178,9 +178,18 @@ var shellCommands = []shellCommand{
 	{name: "too long", command: shellLong(3900), want: shellOutcome{refused: term.InvalidArgument}},
 	{name: "far too long", command: shellLong(5000), want: shellOutcome{refused: term.InvalidArgument}},
 	{name: "reads the null device", command: "head -n1 </dev/null", want: says("", 0)},
-	{name: "prints later", command: "sh -c 'sleep 0.3; echo later' & echo now", want: shellOutcome{any: "now\n"}},
+	// The job in the background prints after the command of "wait for it" has begun, which then leaves it time to end.
+	{
+		name:    "prints later",
+		command: "sh -c 'until [ -e HOME/go ]; do sleep 0.05; done; echo later; rm HOME/go' & echo now",
+		want:    shellOutcome{any: "now\n"},
+	},
 	{name: "after that", command: "echo here", want: shellOutcome{any: "here\n"}},
-	{name: "wait for it", command: "sleep 0.4", want: shellOutcome{any: "later\n"}},
+	{
+		name:    "wait for it",
+		command: "sh -c 'touch HOME/go; while [ -e HOME/go ]; do sleep 0.05; done; sleep 0.5'",
+		want:    shellOutcome{any: "later\n"},
+	},
 	{name: "calm again", command: "echo calm", want: says("calm\n", 0)},
 }
 

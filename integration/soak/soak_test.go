@@ -107,7 +107,7 @@ func (s *soak) start(t *testing.T) *lab.Client {
 	for _, w := range s.workers {
 		servers = append(servers, w.ssh)
 	}
-	h := lab.HomeFor(t, servers, "[session]\nclosed_retention_ms = 500")
+	h := lab.HomeFor(t, servers, "[session]\nclosed_retention_ms = 5000")
 	// A server that was killed comes back on another port, with the same key.
 	h.Write(t, h.KnownHosts, "")
 	for _, server := range servers {

@@ -9,7 +9,7 @@ import (
 )
 
 // Patience is how long a test waits for something that must come. It bounds a hang; it measures nothing.
-const Patience = 20 * time.Second
+const Patience = time.Minute
 
 // A Capture keeps a process's output, and wakes the goroutines that wait for a part of it.
 type Capture struct {
