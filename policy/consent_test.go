@@ -63,14 +63,14 @@ func TestConsent(t *testing.T) {
 			first := p.Check(t.Context(), a)
 			refusal, ok := errors.AsType[*term.Error](first)
 			if askable := ok && refusal.Details.Consent != nil; askable != c.askable {
-				t.Fatalf("askable %v: %v", askable, first)
+				t.Fatalf("denial with askable %v = %v, want a question exactly then", askable, first)
 			}
 			if !c.askable {
 				return
 			}
 			given := *refusal.Details.Consent
 			if err := p.Check(term.WithConsent(t.Context(), given), a); err != nil {
-				t.Errorf("with consent: %v", err)
+				t.Errorf("action with its consent = %v, want it allowed", err)
 			}
 			for _, other := range []func(*term.Action){
 				func(a *term.Action) { a.Command += " more" },
@@ -82,7 +82,7 @@ func TestConsent(t *testing.T) {
 				changed := a
 				other(&changed)
 				if p.Check(t.Context(), changed) != nil && p.Check(term.WithConsent(t.Context(), given), changed) == nil {
-					t.Errorf("the consent counts for %+v, too", changed)
+					t.Errorf("the consent allows %+v, want only its own action", changed)
 				}
 			}
 			rules.Consent = false
@@ -92,7 +92,7 @@ func TestConsent(t *testing.T) {
 			}
 			if e, ok := errors.AsType[*term.Error](p.Check(term.WithConsent(t.Context(), given), a)); !ok ||
 				e.Details.Consent != nil {
-				t.Errorf("the operator has not allowed to ask: %v", e)
+				t.Errorf("denial without policy.consent = %v, want no question", e)
 			}
 		})
 	}
@@ -119,7 +119,7 @@ func TestConsentToTyping(t *testing.T) {
 		c.write.Verb, c.write.Protocol = term.VerbWrite, "ssh"
 		e, ok := errors.AsType[*term.Error](p.Check(t.Context(), c.write))
 		if !ok || (e.Details.Consent != nil) != c.askable || c.askable && !e.Details.Consent.Typed {
-			t.Errorf("%s, %q: %v", c.typing, c.write.Data, e)
+			t.Errorf("typing %s, write %q: denial = %v, want a question only for lines", c.typing, c.write.Data, e)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func TestCredentialValidate(t *testing.T) {
 		{Source: key, Hosts: []string{"web*"}, HostKey: "recorded"},
 	} {
 		if _, err := New(Rules{Credentials: []Credential{c}}); err != nil {
-			t.Errorf("New with %+v: %v", c, err)
+			t.Errorf("New with %+v = %v, want an error exactly for invalid entries", c, err)
 		}
 	}
 	for want, c := range map[string]Credential{

@@ -97,14 +97,14 @@ func TestEveryday(t *testing.T) {
 		_, err := ruled(t, p, "posix", line)
 		switch {
 		case !denial && err != nil:
-			t.Errorf("%s is denied: %v", line, err)
+			t.Errorf("%s is denied: %v; want it allowed", line, err)
 		case denial && err == nil:
-			t.Errorf("%s is allowed, and has an advice", line)
+			t.Errorf("%s is allowed, want a denial with advice", line)
 		case denial && !strings.Contains(denied(t, err).Msg, advice):
 			t.Errorf("%s is denied with %s, want the advice %q", line, denied(t, err).Msg, advice)
 		case denial:
 			if _, err := ruled(t, p, "posix", instead); err != nil {
-				t.Errorf("%s, to be written instead of %s, is denied: %v", instead, line, err)
+				t.Errorf("%s, the advice for %s, is denied: %v; want it allowed", instead, line, err)
 			}
 		default:
 			asWritten++

@@ -18,7 +18,7 @@ func TestNoRules(t *testing.T) {
 		"typing allowed": {Typing: policy.TypingAllow},
 	} {
 		if p := gate(t, r); p.Gate() != nil {
-			t.Errorf("%s: there is a Gate", name)
+			t.Errorf("%s has a Gate, want nil without rules", name)
 		}
 	}
 	if gate(t, policy.Rules{Deny: rules("deny", "rm")}).Gate() == nil {
@@ -69,7 +69,7 @@ func refusedVerbs(t *testing.T, p *policy.Policy, far term.PlannedHop) string {
 		term.VerbFileRead, term.VerbFileWrite, term.VerbResize, term.VerbLock, term.VerbClose} {
 		if err := p.Check(t.Context(), acts(far)[v]); err != nil {
 			if e := denied(t, err); e.Op != string(v) {
-				t.Errorf("%s is refused as %s", v, e.Op)
+				t.Errorf("refusal of %s has the operation %s, want the same", v, e.Op)
 			}
 			out = append(out, string(v))
 		}
@@ -121,20 +121,20 @@ func TestTyping(t *testing.T) {
 		for name, p := range map[string]*policy.Policy{"lines": lines, "PTY_PERMISSIONS": like} {
 			err := p.Check(t.Context(), tt.action)
 			if (err == nil) != tt.lines {
-				t.Errorf("%s, %s: %v", name, tt.name, err)
+				t.Errorf("typing %s, %s = %v, want the verdict of the table", name, tt.name, err)
 			}
 			if err != nil && !strings.Contains(denied(t, err).Msg, "typed input cannot be judged") {
-				t.Errorf("%s, %s: %v", name, tt.name, err)
+				t.Errorf("typing %s, %s = %v, want the verdict of the table", name, tt.name, err)
 			}
 		}
 		if e := denied(t, auto.Check(t.Context(), tt.action)); !strings.Contains(e.Msg, "typed input cannot be judged") ||
 			!strings.Contains(e.Details.Rule, "policy.typing") ||
 			!strings.Contains(e.Details.Rule, "ptyctl.toml:7") {
-			t.Errorf("auto, %s: %v", tt.name, e)
+			t.Errorf("typing auto, %s = %v, want a denial that says why", tt.name, e)
 		}
 		for name, p := range map[string]*policy.Policy{"allow": open, "hosts": hosts} {
 			if err := p.Check(t.Context(), tt.action); err != nil {
-				t.Errorf("%s, %s: %v", name, tt.name, err)
+				t.Errorf("typing %s, %s = %v, want the verdict of the table", name, tt.name, err)
 			}
 		}
 	}
@@ -197,13 +197,13 @@ func TestWorkDirs(t *testing.T) {
 		for _, a := range []term.Action{localExec("ls", dir), localOpen("ls", dir, true), localOpen("ls", dir, false)} {
 			want := ok || dir == "" && a.Verb == term.VerbExec // the folder in which the session was opened
 			if err := p.Check(t.Context(), a); (err == nil) != want {
-				t.Errorf("%s in %q: %v", a.Verb, dir, err)
+				t.Errorf("%s in %q = %v, want only folders of the rules", a.Verb, dir, err)
 			}
 		}
 		a := sshExec("ls")
 		a.Dir = dir // on another machine
 		if err := p.Check(t.Context(), a); err != nil {
-			t.Errorf("on another machine in %q: %v", dir, err)
+			t.Errorf("exec in %q on another machine = %v, want it allowed", dir, err)
 		}
 	}
 }
@@ -245,11 +245,11 @@ func TestPrograms(t *testing.T) {
 	} {
 		for _, a := range []term.Action{localExec(command, good), localOpen(command, good, true)} {
 			if err := p.Check(t.Context(), a); (err == nil) != ok {
-				t.Errorf("%s %q: %v", a.Verb, command, err)
+				t.Errorf("%s %q = %v, want the verdict of the table", a.Verb, command, err)
 			}
 		}
 		if err := p.Check(t.Context(), sshExec(command)); err != nil {
-			t.Errorf("%q on another machine: %v", command, err)
+			t.Errorf("%q on another machine = %v, want it allowed", command, err)
 		}
 	}
 }
@@ -278,7 +278,7 @@ func TestLocal(t *testing.T) {
 	} {
 		for i, terminal := range []bool{true, false} {
 			if err := p.Check(t.Context(), localOpen(command, "", terminal)); (err == nil) != ok[i] {
-				t.Errorf("%q with terminal %t: %v", command, terminal, err)
+				t.Errorf("%q with terminal %t = %v, want the verdict of the table", command, terminal, err)
 			}
 		}
 	}
@@ -358,10 +358,10 @@ func TestFilesAsRedirections(t *testing.T) {
 			}
 			err := gate(t, c.rules).Check(t.Context(), term.Action{Verb: verb, Protocol: protocol, Host: "web1", Path: c.path})
 			if (err == nil) != c.fine {
-				t.Errorf("%s %s, %s: %v", verb, c.path, protocol, err)
+				t.Errorf("%s %s over %s = %v, want the verdict of the table", verb, c.path, protocol, err)
 			}
 			if err != nil && denied(t, err).Details.Consent != nil {
-				t.Errorf("%s: a question that cannot show what is written", c.path)
+				t.Errorf("write of %s asks a question, want none because it cannot show the content", c.path)
 			}
 		}
 	}

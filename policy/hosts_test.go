@@ -60,7 +60,7 @@ func TestHosts(t *testing.T) {
 		"web*, Core?",
 	) ||
 		len(e.Details.Allowed) != 4 {
-		t.Errorf("the denial %v lacks what is allowed", e)
+		t.Errorf("denial = %v, want the allowed hosts in it", e)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestWays(t *testing.T) {
 		"old form of an address":     {term.Plan{Hops: []term.PlannedHop{planned("2130706433")}}, false},
 	} {
 		if err := opens(t, p, tt.plan); (err == nil) != tt.ok {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("plan %s = %v, want the verdict of the table", name, err)
 		}
 	}
 }
@@ -116,13 +116,13 @@ func TestDeniedSpellings(t *testing.T) {
 		p := gate(t, policy.Rules{DenyHosts: rules("deny_hosts", rule), ReadOnlyHosts: rules("read_only_hosts", rule)})
 		for _, h := range hosts {
 			if got := refusedVerbs(t, p, h); got != "open exec write signal file_write" {
-				t.Errorf("%q: of %+v only %q is refused", rule, h, got)
+				t.Errorf("%q: of %+v only %q is refused, want all", rule, h, got)
 			}
 		}
 		for _, h := range []term.PlannedHop{planned("192.0.2.77"), planned("web", "192.0.2.77"), planned("10x.1.2.3"),
 			planned("1.2.3.4.5"), planned("10.1.2.3.example.net")} {
 			if got := refusedVerbs(t, p, h); got != "" {
-				t.Errorf("%q: of %+v %q is refused", rule, h, got)
+				t.Errorf("%q: of %+v %q is refused, want none", rule, h, got)
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func TestMeaning(t *testing.T) {
 			case "gate2":
 				return policy.Meaning{Host: "192.0.2.5", Port: 2202}
 			}
-			t.Errorf("asked what %q means", name)
+			t.Errorf("Meaning(%q) was called, want only restricted names", name)
 			return policy.Meaning{Host: name}
 		},
 	})
@@ -180,7 +180,7 @@ func TestCallerEnv(t *testing.T) {
 	for name, ok := range map[string]bool{"LANG": true, "LC_ALL": true, "LD_PRELOAD": false} {
 		v := []term.EnvVar{{Name: name, Value: "C"}}
 		if err := opens(t, p, term.Plan{Env: v, CallerEnv: v, Hops: []term.PlannedHop{planned("web1")}}); (err == nil) != ok {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("plan %s = %v, want the verdict of the table", name, err)
 		}
 	}
 }
@@ -228,18 +228,18 @@ func TestCredentials(t *testing.T) {
 		g := grant(tt.h, tt.user)
 		if k := g.Keys[mine]; k.Never != tt.never || k.HostKey != tt.key.HostKey ||
 			!strings.Contains(k.Rule, "policy.credential") {
-			t.Errorf("%s: the key is allowed by %+v", name, k)
+			t.Errorf("%s: key allowed by %+v, want it denied", name, k)
 		}
 		if !g.Ruled || !g.KeepRecord || !g.Agent.Never || !g.OtherKeys.Never || !g.Password.Never || len(g.Keys) != 1 {
-			t.Errorf("%s: not closed: %+v", name, g)
+			t.Errorf("%s: grant = %+v, want all other credentials denied", name, g)
 		}
 	}
 	if g := grant(planned("10.0.0.9"),
 		"root"); g.Password != (term.CredentialCondition{Rule: `policy.credential "password at 10.0.0.*"`}) {
-		t.Errorf("the password is allowed by %+v", g.Password)
+		t.Errorf("password allowed by %+v, want it denied", g.Password)
 	}
 	if g := grant(planned("web1"), "root"); !strings.HasSuffix(g.Keys[mine].Rule, "(f:9)") {
-		t.Errorf("the rule is %q", g.Keys[mine].Rule)
+		t.Errorf("rule of the key = %q, want that of its entry", g.Keys[mine].Rule)
 	}
 	open := gate(t, policy.Rules{Protocols: rules("protocols", "ssh")})
 	ruling, err := open.Rule(
@@ -251,6 +251,6 @@ func TestCredentials(t *testing.T) {
 		},
 	)
 	if err != nil || ruling.Grant.Hop(0).Ruled {
-		t.Errorf("without an entry, credentials are ruled: %+v, %v", ruling.Grant, err)
+		t.Errorf("grant without an entry = %+v, %v; want no rules for credentials", ruling.Grant, err)
 	}
 }

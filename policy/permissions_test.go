@@ -93,9 +93,9 @@ func TestExternalDirectory(t *testing.T) {
 			top: outside, own + "er": outside, filepath.Join(own, "link"): outside, filepath.Join(own, ".."): outside,
 		} {
 			if err := p.Check(t.Context(), localExec("ls", dir)); (err == nil) != ok {
-				t.Errorf("%s, %q: %v", action, dir, err)
+				t.Errorf("external_directory %s, folder %q = %v, want the verdict of the action", action, dir, err)
 			} else if err != nil && !strings.Contains(denied(t, err).Details.Rule, "PTY_PERMISSIONS") {
-				t.Errorf("%s, %q: %v", action, dir, err)
+				t.Errorf("external_directory %s, folder %q = %v, want the verdict of the action", action, dir, err)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func TestWrongPermissions(t *testing.T) {
 		`{"bash": {"ls": ""}}`, `{"bash": {" ": "deny"}}`, `{"external_directory": "no"}`} {
 		if _, err := policy.New(policy.Rules{Permissions: text}); err == nil ||
 			!strings.Contains(err.Error(), "PTY_PERMISSIONS") {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("parse %s = %v, want an error that names the variable", text, err)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestPresetRules(t *testing.T) {
 	}
 	_, err := ruled(t, p, "posix", "sort -o /tmp/x /etc/passwd")
 	if e := denied(t, err); !strings.Contains(e.Msg, "-o") {
-		t.Errorf("the denial does not name the option: %s", e.Msg)
+		t.Errorf("denial = %s, want the option in it", e.Msg)
 	}
 	network := gate(t, policy.Rules{Preset: "read-only-network"})
 	for line, ok := range map[string]bool{

@@ -100,17 +100,17 @@ func (f *folder) run(t *testing.T, limit time.Duration, words ...string) {
 func (f *folder) unchanged(t *testing.T, line string) {
 	t.Helper()
 	if _, err := os.Stat(f.mark); err == nil {
-		t.Errorf("%s ran another program", line)
+		t.Errorf("%s ran another program, want none", line)
 		_ = os.Remove(f.mark)
 	}
 	if after := f.state(t); !maps.Equal(after, f.before) {
 		for name := range maps.Keys(after) {
 			if f.before[name] != after[name] {
-				t.Errorf("%s changed %s", line, name)
+				t.Errorf("%s changed %s, want no change", line, name)
 			}
 		}
 		if len(after) < len(f.before) {
-			t.Errorf("%s removed a file", line)
+			t.Errorf("%s removed a file, want no change", line)
 		}
 		f.before = after
 	}

@@ -36,7 +36,7 @@ func presetWords(t *testing.T, line string) [][]string {
 	t.Helper()
 	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
 	if err != nil {
-		t.Fatalf("%q: %v", line, err)
+		t.Fatalf("parse %q: %v", line, err)
 	}
 	var out [][]string
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -58,7 +58,7 @@ func presetVerdict(t *testing.T, p *preset, line string) string {
 	for _, words := range presetWords(t, line) {
 		if ok, why := p.allows(words); !ok {
 			if why == "" {
-				t.Errorf("%q is denied without a reason", line)
+				t.Errorf("%q is denied without a reason, want one", line)
 			}
 			return why
 		}
@@ -79,7 +79,7 @@ func checkPreset(t *testing.T, name, table string) (allowed, not int) {
 		case line[0] == '+':
 			allowed++
 			if why != "" {
-				t.Errorf("%s has not %q: %s", name, line[2:], why)
+				t.Errorf("%s denies %q: %s; want it allowed", name, line[2:], why)
 			}
 		default:
 			not++

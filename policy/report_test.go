@@ -39,9 +39,9 @@ func TestReport(t *testing.T) {
 		ruling, err := reported.Gate()(t.Context(), a)
 		switch {
 		case err != nil:
-			t.Errorf("%s: the rules that only report refuse it: %v", name, err)
+			t.Errorf("%s in trial = %v, want it allowed", name, err)
 		case ruling.Command != "" || ruling.Program != "":
-			t.Errorf("%s: the ruling %+v changes what is run", name, ruling)
+			t.Errorf("%s in trial: ruling = %+v, want no change", name, ruling)
 		case (want == nil) != (ruling.Reported == nil), want != nil && want.Error() != ruling.Reported.Error():
 			t.Errorf("%s: reported %v, want %v", name, ruling.Reported, want)
 		case want != nil && !errors.Is(ruling.Reported, term.PolicyDenied):

@@ -580,7 +580,7 @@ func TestRunners(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range runnerRows() {
 		if seen[row.shell+row.line+string(row.sign)] {
-			t.Errorf("%s is there twice", row.line)
+			t.Errorf("%s is twice in the table, want it once", row.line)
 		}
 		seen[row.shell+row.line+string(row.sign)] = true
 		err := p.Check(t.Context(), sshExec(row.line))

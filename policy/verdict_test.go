@@ -40,7 +40,7 @@ func denied(tb testing.TB, err error) *term.Error {
 	tb.Helper()
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok || e.Kind != term.PolicyDenied || e.Details == nil || e.Details.Rule == "" || e.Msg == "" {
-		tb.Fatalf("%v is no denial that names its rule", err)
+		tb.Fatalf("err = %v, want a denial that names its rule", err)
 	}
 	return e
 }
@@ -60,9 +60,9 @@ func verdicts(t *testing.T, p *policy.Policy, list string) int {
 		err := p.Check(t.Context(), sshExec(command))
 		switch {
 		case line[0] == '+' && err != nil:
-			t.Errorf("%s is denied: %v", line[2:], err)
+			t.Errorf("%s is denied: %v; want it allowed", line[2:], err)
 		case line[0] == '-' && err == nil:
-			t.Errorf("%s is allowed", line[2:])
+			t.Errorf("%s is allowed, want it denied", line[2:])
 		case err != nil:
 			denied(t, err)
 		}
@@ -389,7 +389,7 @@ func TestDenied(t *testing.T) {
 - env - rm -rf /
 `)
 	if n < 220 {
-		t.Errorf("only %d commands", n)
+		t.Errorf("found %d commands in the table, want more", n)
 	}
 }
 
@@ -502,16 +502,16 @@ func TestDenialTells(t *testing.T) {
 	e := denied(t, p.Check(t.Context(), sshExec("ls && sudo -n rm -rf /srv")))
 	if e.Op != "exec" || !strings.Contains(e.Details.Rule, `policy.allow`) || len(e.Details.Allowed) != 2 ||
 		!strings.Contains(e.Msg, "sudo -n rm -rf /srv") {
-		t.Errorf("%+v, %+v", e, e.Details)
+		t.Errorf("denial = %+v, %+v; want rule, position, part and alternatives", e, e.Details)
 	}
 	e = denied(t, p.Check(t.Context(), sshExec("ls && rm -rf /srv")))
 	if e.Details.Rule != `policy.deny "rm *" (ptyctl.toml:7)` || !strings.Contains(e.Msg, "‘rm -rf /srv’") ||
 		!strings.Contains(e.Msg, "ls *") {
-		t.Errorf("%+v, %+v", e, e.Details)
+		t.Errorf("denial = %+v, %+v; want rule, position, part and alternatives", e, e.Details)
 	}
 	e = denied(t, p.Check(t.Context(), sshExec("ls $(")))
 	if !strings.Contains(e.Msg, "check its quotes and brackets") || !strings.Contains(e.Details.Rule, "ptyctl.toml:7") {
-		t.Errorf("%+v, %+v", e, e.Details)
+		t.Errorf("denial = %+v, %+v; want rule, position, part and alternatives", e, e.Details)
 	}
 }
 
@@ -531,7 +531,7 @@ func TestBounds(t *testing.T) {
 		"carrier":     "docker " + strings.Repeat("x ", 30000),
 	} {
 		if err := p.Check(t.Context(), sshExec(command)); err == nil {
-			t.Errorf("%s is allowed", name)
+			t.Errorf("%s is allowed, want it denied", name)
 		}
 	}
 	if err := p.Check(t.Context(), sshExec("echo "+strings.Repeat("abcdefh*", 7000))); err == nil {
