@@ -14,7 +14,7 @@ import (
 func TestBridgeLife(t *testing.T) {
 	h, c, id := bridgeHome(t)
 	if all := listBridges(t, h); len(all) != 0 {
-		t.Errorf("%+v", all)
+		t.Errorf("bridge list of a fresh home = %+v, want none", all)
 	}
 	if stdout, _, status := h.Run(t, "bridge", "tmux", "--list"); status != 0 || stdout != "no bridges\n" {
 		t.Errorf("status %d, %q", status, stdout)
@@ -44,7 +44,7 @@ func TestBridgeLife(t *testing.T) {
 	second := c.OpenLocal(t, []string{"sh"}, bridgePTY)
 	other := startBridge(t, h, second)
 	if all := listBridges(t, h); len(all) != 2 || all[0].SessionID == all[1].SessionID || all[0].Socket != b.Socket {
-		t.Errorf("%+v", all)
+		t.Errorf("bridge list with two sessions = %+v, want two sessions on socket %s", all, b.Socket)
 	}
 	stdout, stderr, status = h.Run(t, "bridge", "tmux", "--list")
 	if status != 0 || stderr != "" || strings.Count(stdout, "\n") != 3 || !strings.Contains(stdout, other.Attach) {
@@ -61,13 +61,13 @@ func TestBridgeLife(t *testing.T) {
 	c.Enter(t, id, "echo ve''ry last words\r", "very last words")
 	p.Showing("very last words")
 	if all := bridgeOf(t, h, id); all.Viewers != 1 {
-		t.Errorf("%+v", all)
+		t.Errorf("bridge after the restart of attach = %+v, want 1 viewer", all)
 	}
 	c.Close(t, id)
 	p.Showing("(?s)very last words.*session " + id + " has ended")
 	lab.Eventually(t, "the end of attach", func() bool { return !bridgeOf(t, h, id).Alive })
 	if now := bridgeOf(t, h, id); now.Viewers != 1 {
-		t.Errorf("%+v", now)
+		t.Errorf("bridge after the end of the session = %+v, want 1 viewer", now)
 	}
 	p.Types("\x1d")
 	p.Leaves(0)
@@ -88,7 +88,7 @@ func TestBridgeLife(t *testing.T) {
 		return err != nil
 	})
 	if all := listBridges(t, h); len(all) != 0 {
-		t.Errorf("%+v", all)
+		t.Errorf("bridge list after all windows have closed = %+v, want none", all)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestBridgeIsReadOnly(t *testing.T) {
 			t.Error("a viewer has had tmux run a program")
 		}
 		if now := bridgeOf(t, h, id); !now.Alive || now.Viewers != 0 || len(listBridges(t, h)) != 1 {
-			t.Errorf("%+v", now)
+			t.Errorf("bridge after the viewer has left = %+v, want one that is alive without viewers", now)
 		}
 	}
 	if after := b.do("list-keys"); after != before {
@@ -182,7 +182,7 @@ func TestBridgeIsHardened(t *testing.T) {
 	keys := strings.Split(strings.TrimSpace(b.do("list-keys")), "\n")
 	if len(keys) != 2 || !strings.Contains(keys[0], "-T take ") ||
 		!strings.HasSuffix(keys[1], "-T watch C-] detach-client") {
-		t.Errorf("%q", keys)
+		t.Errorf("tmux list-keys = %q, want one key in the table take, and C-] in the table watch", keys)
 	}
 	if got := b.do("display-message", "-p", "-t", id, "#{history_limit} #{pane_in_mode}"); got != "200000 0\n" {
 		t.Errorf("the window has %q", got)

@@ -37,7 +37,7 @@ func TestLocalRun(t *testing.T) {
 		r.SessionID != "" ||
 		r.ExecID != "" ||
 		r.Signal != "" {
-		t.Errorf("%s", r.Text)
+		t.Errorf("run of pwd, cat and exit 7 = %s, want rc 7, stdout %q and stderr \"oops\\n\"", r.Text, dir+"\nin put")
 	}
 	r = c.Call(t, lab.ToolRun, `{"argv":["sh","-c","kill -TERM $$"]}`)
 	if !lab.IsCode(r.RC, 143) || r.Signal != "TERM" {
@@ -145,7 +145,9 @@ func TestLocalRunCaps(t *testing.T) {
 		!strings.HasSuffix(r.Stdout, "\n19999\n20000\n") ||
 		r.StdoutOmitted == nil ||
 		r.SessionID == "" {
-		t.Fatalf("%s", lab.Tail(r.Text, 2000))
+		t.Fatalf(
+			"run of seq 20000 with max_output_bytes 1000 = %s, want 108894 bytes cut in the middle", lab.Tail(r.Text, 2000),
+		)
 	}
 	whole := r.Stdout[:r.StdoutOmitted.At]
 	for cursor, left := r.StdoutOmitted.Cursor, r.StdoutOmitted.Bytes; left > 0; {
@@ -529,7 +531,7 @@ func TestHealth(t *testing.T) {
 	r := c.Call(t, lab.ToolHealth, `{}`)
 	if r.Version == "" || !strings.HasPrefix(r.GoVersion, "go1.") || r.UptimeS == nil || r.Counts.Open != 1 ||
 		r.Counts.Local != 1 {
-		t.Errorf("%s", r.Text)
+		t.Errorf("health = %s, want a version, a Go version, an uptime and one local session", r.Text)
 	}
 	c.Close(t, id)
 	if r := c.Call(t, lab.ToolHealth, `{}`); r.Counts.Open != 0 || r.Counts.Ended != 1 {

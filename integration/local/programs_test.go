@@ -39,7 +39,7 @@ func TestLocalGDB(t *testing.T) {
 	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"quit\r"}`, id)
 	c.AwaitEnd(t, id)
 	if s := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, id); !lab.IsCode(s.Session.ExitCode, 0) {
-		t.Errorf("%s", s.Text)
+		t.Errorf("status after gdb's quit = %s, want exit code 0", s.Text)
 	}
 	c.Close(t, id)
 }
@@ -56,7 +56,7 @@ func TestLocalExecInGDB(t *testing.T) {
 	c.Expect(t, id, `\(gdb\) $`)
 	r := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"print 6*7","class":"device"}`, id)
 	if r.Stdout != "$1 = 42\n" || r.DoneReason != "prompt_seen" || r.ExitCode != nil {
-		t.Errorf("%s", r.Text)
+		t.Errorf("exec of print 6*7 in gdb = %s, want \"$1 = 42\\n\" up to the prompt, and no exit code", r.Text)
 	}
 	c.Close(t, id)
 }
@@ -70,7 +70,7 @@ func TestLocalVim(t *testing.T) {
 	c := lab.ConnectLocal(t)
 	r := c.Call(t, lab.ToolRun, `{"argv":["vim","-Nu","NONE","-Es",%s,"-c","%%s/two/three/","-c","wq"]}`, file)
 	if !lab.IsCode(r.RC, 0) {
-		t.Errorf("%s", r.Text)
+		t.Errorf("run of vim -Es = %s, want rc 0", r.Text)
 	}
 	id := c.OpenLocal(t, []string{"vim", "-Nu", "NONE", "-Es", file}, "")
 	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"$append\rfour\r.\rwq\r"}`, id)
@@ -96,12 +96,12 @@ func TestLocalPython(t *testing.T) {
 		id,
 	)
 	if !r.Matched || !strings.Contains(r.Chunk, "KeyboardInterrupt") {
-		t.Errorf("%s", r.Text)
+		t.Errorf("ctrl_c in Python's sleep gives %s, want KeyboardInterrupt and a prompt", r.Text)
 	}
 	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"raise SystemExit(9)\r"}`, id)
 	c.AwaitEnd(t, id)
 	if s := c.Call(t, lab.ToolSession, `{"action":"close","session_id":%s}`, id); !lab.IsCode(s.ExitCode, 9) {
-		t.Errorf("%s", s.Text)
+		t.Errorf("close after SystemExit(9) = %s, want exit code 9", s.Text)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestLocalFullScreen(t *testing.T) {
 	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"\u001b:q!\r"}`, id)
 	c.AwaitEnd(t, id)
 	if s := c.Call(t, lab.ToolSession, `{"action":"close","session_id":%s}`, id); !lab.IsCode(s.ExitCode, 0) {
-		t.Errorf("%s", s.Text)
+		t.Errorf("close after vim's :q! = %s, want exit code 0", s.Text)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestLocalShells(t *testing.T) {
 				r = c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"sh -c 'echo from; exit 5'","timeout_ms":15000}`, id)
 			}
 			if !lab.IsCode(r.ExitCode, 5) || !strings.HasPrefix(r.Stdout, "from") || r.DoneReason != "marker_seen" {
-				t.Errorf("%s", r.Text)
+				t.Errorf("exec in %q = %s, want stdout \"from...\", exit code 5 and marker_seen", argv, r.Text)
 			}
 			c.Close(t, id)
 		})

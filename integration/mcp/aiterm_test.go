@@ -128,7 +128,7 @@ func (c *aiterm) send(tb testing.TB, id, text string) {
 	if r := c.do(tb, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(text))); r.BytesWritten != len(
 		text,
 	) {
-		tb.Errorf("%s", r.text)
+		tb.Errorf("pty_send of %q = %s, want %d bytes written", text, r.text, len(text))
 	}
 }
 
@@ -166,7 +166,7 @@ func TestAITermGDB(t *testing.T) {
 	c.send(t, id, "quit\r")
 	c.follow(t, id, &seq, "")
 	if r := c.do(t, "pty_close", `{"id":%s}`, id); !lab.IsCode(r.RC, 0) {
-		t.Errorf("%s", r.text)
+		t.Errorf("pty_close after gdb's quit = %s, want rc 0", r.text)
 	}
 }
 
@@ -179,22 +179,22 @@ func TestAITermLifecycle(t *testing.T) {
 	)
 	r := c.do(t, "shell_run", `{"argv":["/bin/sh","-c","pwd; ulimit -n; cat; exit 7"],"cwd":"/usr","stdin":"aW5wdXQ="}`)
 	if !lab.IsCode(r.RC, 7) || string(r.Stdout) != "/usr\n50\ninput" || r.Cwd != "/usr" || r.Usage == nil {
-		t.Errorf("%s", r.text)
+		t.Errorf("shell_run of pwd, ulimit, cat and exit 7 = %s, want rc 7 and stdout \"/usr\\n50\\ninput\"", r.text)
 	}
 	if r := c.do(t, "shell_run", `{"argv":["env"]}`); len(r.Stdout) != 0 {
 		t.Errorf("the environment is %q", r.Stdout)
 	}
 	if r := c.do(t, "shell_run", `{"argv":["seq","5000"]}`); !r.StdoutTruncated || len(r.Stdout) > 4096 {
-		t.Errorf("%s", r.text)
+		t.Errorf("shell_run of seq 5000 = %s, want stdout cut to 4096 bytes", r.text)
 	}
 	if r := c.try(t, "shell_run", `{"argv":["/bin/sh","-c","echo up; exec sleep 1000"],"env":{"PATH":"/bin"},"timeout_ms":3000}`); r.Code != "ETIMEOUT" ||
 		string(r.Details.Result.Stdout) != "up\n" ||
 		!lab.IsCode(r.Details.Result.RC, 143) {
-		t.Errorf("%s", r.text)
+		t.Errorf("shell_run of sleep with timeout_ms 3000 = %s, want ETIMEOUT, stdout \"up\\n\" and rc 143", r.text)
 	}
 	if r := c.try(t, "shell_run", `{"argv":["/bin/sh","-c","while :; do :; done"]}`); r.Code != "ERLIMIT" ||
 		r.Details.Limit != "cpu_s" {
-		t.Errorf("%s", r.text)
+		t.Errorf("shell_run of an endless loop = %s, want ERLIMIT by cpu_s", r.text)
 	}
 
 	id := c.do(t, "pty_open", `{"argv":["/bin/sh"],"rows":20,"cols":90,"env":{"PATH":"/usr/bin:/bin","PS1":"> "}}`).ID
@@ -202,22 +202,22 @@ func TestAITermLifecycle(t *testing.T) {
 	c.follow(t, id, &seq, "> ")
 	c.send(t, id, "stty size\r")
 	if got := c.follow(t, id, &seq, "\n> "); !strings.Contains(got, "20 90\n") {
-		t.Errorf("%q", got)
+		t.Errorf("stty size = %q, want 20 90", got)
 	}
 	c.do(t, "pty_resize", `{"id":%s,"rows":41,"cols":121}`, id)
 	c.send(t, id, "stty size; echo sle''eps; sleep 1000\r")
 	if got := c.follow(t, id, &seq, "sleeps\n"); !strings.Contains(got, "41 121\n") {
-		t.Errorf("%q", got)
+		t.Errorf("stty size after pty_resize = %q, want 41 121", got)
 	}
 	c.do(t, "pty_signal", `{"id":%s,"signal":"INT"}`, id)
 	c.follow(t, id, &seq, "\n> ")
 	c.send(t, id, "exit 3\r")
 	c.follow(t, id, &seq, "")
 	if r := c.do(t, "pty_close", `{"id":%s}`, id); !lab.IsCode(r.RC, 3) {
-		t.Errorf("%s", r.text)
+		t.Errorf("pty_close after exit 3 = %s, want rc 3", r.text)
 	}
 	if r := c.try(t, "pty_send", `{"id":%s,"data":""}`, id); r.Code != "ESESSIONCLOSED" {
-		t.Errorf("%s", r.text)
+		t.Errorf("pty_send to a closed terminal = %s, want ESESSIONCLOSED", r.text)
 	}
 	limited := c.do(t, "pty_open", `{"argv":["sleep","1000"],"timeout_ms":3000}`).ID
 	seq = 0
@@ -226,7 +226,7 @@ func TestAITermLifecycle(t *testing.T) {
 		t.Error("what had a timeout still runs")
 	}
 	if h := c.do(t, "health_info", `{}`); h.Version == "" || !strings.HasPrefix(h.GoVersion, "go1.") || h.UptimeS == nil {
-		t.Errorf("%s", h.text)
+		t.Errorf("health_info = %s, want a version, a Go version and an uptime", h.text)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestAITermPolicy(t *testing.T) {
 		t.Errorf("a PATH of the caller's, where programs are ruled: %s", r.text)
 	}
 	if r := c.do(t, "shell_run", `{"argv":["true"],"cwd":"/usr"}`); !lab.IsCode(r.RC, 0) {
-		t.Errorf("%s", r.text)
+		t.Errorf("shell_run of true = %s, want rc 0", r.text)
 	}
 	for _, tool := range []string{"shell_run", "pty_open"} {
 		for _, arguments := range []string{`{"argv":["sleep","1"],"cwd":"/usr"}`, `{"argv":["/bin/sleep","1"],"cwd":"/usr"}`, `{"argv":["true"],"cwd":"/"}`} {
@@ -314,26 +314,30 @@ func TestAITermCommands(t *testing.T) {
 	}
 	stdout, stderr, status := h.Run(t, "call", "--config", h.Config, "shell_run", `{"argv":["echo","by hand"]}`)
 	if status != 0 || stderr != "" || !strings.Contains(stdout, base64.StdEncoding.EncodeToString([]byte("by hand\n"))) {
-		t.Errorf("%d %q %q", status, stdout, stderr)
+		t.Errorf(
+			"call shell_run of echo by hand: status %d, stdout %q, stderr %q; want 0, the output in base64 and no stderr", status, stdout, stderr,
+		)
 	}
 	stdout, _, status = h.Run(t, "call", "--config", h.Config, "shell_run", `{"argv":["no-such-program"]}`)
 	if status != 1 || !strings.Contains(stdout, `"code":"EBADARGS"`) {
-		t.Errorf("%d %q", status, stdout)
+		t.Errorf("call shell_run of no-such-program: status %d, stdout %q; want 1 and EBADARGS", status, stdout)
 	}
 	id := c.do(t, "pty_open", `{"argv":["/bin/sh","-c","echo for people; exec sleep 1000"],"env":{"PATH":"/bin"}}`).ID
 	var seq uint64
 	c.follow(t, id, &seq, "people\n")
 	stdout, stderr, status = h.Run(t, "call", "--config", h.Config, "pty_read", `{"id":"`+id+`"}`)
 	if status != 0 || !strings.Contains(stdout, base64.StdEncoding.EncodeToString([]byte("for people\r\n"))) {
-		t.Errorf("%d %q %q", status, stdout, stderr)
+		t.Errorf(
+			"call pty_read of %s: status %d, stdout %q, stderr %q; want 0 and \"for people\\r\\n\" in base64", id, status, stdout, stderr,
+		)
 	}
 	stdout, stderr, status = h.Run(t, "sessions", "--config", h.Config)
 	if status != 0 || !strings.Contains(stdout, id) {
-		t.Errorf("%d %q %q", status, stdout, stderr)
+		t.Errorf("sessions: status %d, stdout %q, stderr %q; want 0 and %s", status, stdout, stderr, id)
 	}
 	stdout, stderr, status = h.Run(t, "tail", "--config", h.Config, id)
 	if status != 0 || !strings.Contains(stdout, "for people") {
-		t.Errorf("%d %q %q", status, stdout, stderr)
+		t.Errorf("tail %s: status %d, stdout %q, stderr %q; want 0 and \"for people\"", id, status, stdout, stderr)
 	}
 	c.do(t, "pty_close", `{"id":%s}`, id)
 }
@@ -346,24 +350,24 @@ func TestAITermFiles(t *testing.T) {
 	}
 	c := connectAITerm(t, "[fs]\nroots = ['"+dir+"']")
 	if r := c.do(t, "fs_writeFile", `{"path":%s,"data":"aGVsbG8K","mode":"0600"}`, dir+"/greeting"); r.Bytes != 6 {
-		t.Errorf("%s", r.text)
+		t.Errorf("fs_writeFile of greeting = %s, want 6 bytes", r.text)
 	}
 	if r := c.do(t, "shell_run", `{"argv":["cat","greeting"],"cwd":%s}`, dir); string(r.Stdout) != "hello\n" {
-		t.Errorf("%s", r.text)
+		t.Errorf("shell_run of cat greeting = %s, want \"hello\\n\"", r.text)
 	}
 	if r := c.do(t, "fs_readFile", `{"path":%s}`, dir+"/greeting"); string(r.Data) != "hello\n" || r.Truncated {
-		t.Errorf("%s", r.text)
+		t.Errorf("fs_readFile of greeting = %s, want the whole of \"hello\\n\"", r.text)
 	}
 	if r := c.do(t, "fs_list", `{"path":%s}`, dir); !strings.Contains(
 		r.text,
 		`"entries":[{"name":"greeting","type":"file","mode":"0600","size":6}]`,
 	) {
-		t.Errorf("%s", r.text)
+		t.Errorf("fs_list of %s = %s, want the file greeting alone", dir, r.text)
 	}
 	if r := c.try(t, "fs_readFile", `{"path":"/etc/passwd"}`); r.Code != "EDENIED" || r.Details.Rule != "fs.roots" {
-		t.Errorf("%s", r.text)
+		t.Errorf("fs_readFile of /etc/passwd = %s, want EDENIED by fs.roots", r.text)
 	}
 	if r := c.try(t, "fs_readFile", `{"path":%s}`, dir+"/none"); r.Code != "ENOTFOUND" {
-		t.Errorf("%s", r.text)
+		t.Errorf("fs_readFile of a missing file = %s, want ENOTFOUND", r.text)
 	}
 }

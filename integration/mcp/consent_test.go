@@ -25,10 +25,10 @@ func TestConsentOfAPerson(t *testing.T) {
 	})
 	id := c.Open(t, s)
 	if r := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo pushed"}`, id); r.Stdout != "pushed\n" {
-		t.Errorf("%s", r.Text)
+		t.Errorf("exec of echo pushed = %s, want stdout \"pushed\\n\"", r.Text)
 	}
 	if r := c.Call(t, lab.ToolRun, `{"argv":["echo","pushed"],"cwd":%s,"env":["LANG=C"]}`, h.Dir); r.Stdout != "pushed\n" {
-		t.Errorf("%s", r.Text)
+		t.Errorf("run of echo pushed = %s, want stdout \"pushed\\n\"", r.Text)
 	}
 	c.Refused(t, "POLICY_DENIED", lab.ToolExec, `{"session_id":%s,"cmd":"echo pushed no"}`, id)
 	c.Refused(t, "POLICY_DENIED", lab.ToolExec, `{"session_id":%s,"cmd":"echo pushed; rm x"}`, id)
@@ -41,7 +41,7 @@ func TestConsentOfAPerson(t *testing.T) {
 	if len(questions) != 3 || !strings.Contains(questions[1], "on this machine") ||
 		!strings.Contains(questions[1], "In the folder:\n| "+h.Dir) ||
 		!strings.Contains(questions[1], "LANG=C") {
-		t.Errorf("%q", questions)
+		t.Errorf("questions = %q, want 3, the second with the machine, the folder %s and LANG=C", questions, h.Dir)
 	}
 	c.Close(t, id)
 	trail, err := os.ReadFile(h.Audit)
@@ -53,7 +53,7 @@ func TestConsentOfAPerson(t *testing.T) {
 		if strings.Contains(line, `"consent":"policy.ask \"echo pushed*\"`) {
 			agreed++
 			if !strings.Contains(line, `"client":`) || strings.Contains(line, `"refused":true`) {
-				t.Errorf("%s", line)
+				t.Errorf("audit line of an approved command = %s, want a client and no refusal", line)
 			}
 		}
 	}

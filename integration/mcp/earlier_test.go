@@ -123,7 +123,7 @@ func TestEarlierCalls(t *testing.T) {
 		r.Message,
 		"ProxyJump",
 	) {
-		t.Errorf("%s", r.Text)
+		t.Errorf("refusal of ProxyCommand = %s, want a message with ProxyJump", r.Text)
 	}
 	c.Refused(t, "INVALID_ARGUMENT", lab.ToolIO, `{"action":"read","session_id":%s,"encoding":"utf8"}`, id)
 	c.Refused(

@@ -70,12 +70,12 @@ func TestKPTY(t *testing.T) {
 		t.Fatalf("the tools are %v", names)
 	}
 	if r := callKPTY(t, c, `{"action":"help"}`); !strings.Contains(r.Help, "PTY_PROCESS_EXITED") {
-		t.Errorf("%s", r.text)
+		t.Errorf("help = %s, want PTY_PROCESS_EXITED in it", r.text)
 	}
 	dir := t.TempDir()
 	s := callKPTY(t, c, `{"action":"spawn","shell":"bash","cwd":%s,"agent_id":"leader","evidence_id":"ev-7"}`, dir)
 	if s.Cols != 120 || s.Rows != 30 {
-		t.Errorf("%s", s.text)
+		t.Errorf("spawn of bash = %s, want 120 columns and 30 rows", s.text)
 	}
 	for command, want := range map[string]string{
 		"echo x # comment":                "x\n",
@@ -98,15 +98,15 @@ func TestKPTY(t *testing.T) {
 	// The tools are different views of the same sessions.
 	if r := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, s.SessionID); r.Text == "" ||
 		!strings.Contains(r.Text, `"buffer_limit_bytes":102400`) {
-		t.Errorf("%s", r.Text)
+		t.Errorf("status of a k_pty session = %s, want buffer_limit_bytes 102400", r.Text)
 	}
 	if r := callKPTY(t, c, `{"action":"run","session_id":%s,"command":"echo bye; exit 3"}`, s.SessionID); r.ErrorCode != "PTY_PROCESS_EXITED" ||
 		!lab.IsCode(r.ExitCode, 3) ||
 		!strings.HasPrefix(r.Output, "bye\n") {
-		t.Errorf("%s", r.text)
+		t.Errorf("run of echo bye; exit 3 = %s, want PTY_PROCESS_EXITED, exit code 3 and \"bye\\n\"", r.text)
 	}
 	if r := callKPTY(t, c, `{"action":"list"}`); len(r.Sessions) != 0 {
-		t.Errorf("%s", r.text)
+		t.Errorf("list after the shell's exit = %s, want no sessions", r.text)
 	}
 	named := 0
 	for _, n := range lab.AuditLines(t, h.Audit, "exec") {

@@ -63,7 +63,7 @@ func (c ptyTools) spawn(script string) (id string) {
 	text := c.ok("pty_spawn", `{"command":"sh","args":["-c",%s],"title":"Script"}`, script)
 	m := ptySpawned.FindStringSubmatch(text)
 	if m == nil {
-		c.tb.Fatalf("%s", text)
+		c.tb.Fatalf("pty_spawn of sh = %s, want a pty_spawned element", text)
 	}
 	return m[1]
 }
@@ -91,7 +91,7 @@ func (c ptyTools) work(dir string) {
 	)
 	m := ptySpawned.FindStringSubmatch(text)
 	if m == nil || m[2] != "/usr/bin/python3 -q -i" || m[3] != m[2] || m[4] != dir {
-		c.tb.Fatalf("%q", text)
+		c.tb.Fatalf("pty_spawn of Python = %q, want its command, and the folder %s", text, dir)
 	}
 	id := m[1]
 	c.shows(id, ">>> $")
@@ -100,7 +100,7 @@ func (c ptyTools) work(dir string) {
 	c.ok("pty_write", `{"id":%s,"data":"import time; print('sle' + 'eps'); time.sleep(1000)\\n"}`, id)
 	c.shows(id, "^sleeps$")
 	if text := c.ok("pty_write", `{"id":%s,"data":"\\x03"}`, id); text != "<pty_write>\nSuccess: "+id+"\nData sent: \\x03 (1 bytes)\n</pty_write>" {
-		c.tb.Errorf("%q", text)
+		c.tb.Errorf("pty_write of ctrl-c = %q, want success for %s with 1 byte", text, id)
 	}
 	c.shows(id, "^KeyboardInterrupt$")
 	c.ok("pty_write", `{"id":%s,"data":"raise SystemExit(9)\\n"}`, id)
@@ -128,7 +128,7 @@ func (c ptyTools) work(dir string) {
 		c.tb.Error(text)
 	}
 	if text := c.ok("pty_read", `{"id":%s}`, id); text != "<pty_output id=\""+id+"\" status=\"killed\">\n00001| ready\n\n(End of buffer - total 1 lines)\n</pty_output>" {
-		c.tb.Errorf("%q", text)
+		c.tb.Errorf("pty_read of a killed terminal = %q, want status killed and the line ready", text)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestPTYToolset(t *testing.T) {
 	}
 	c := h.Connect(t, "--toolsets", "pty")
 	if got := names(c); !slices.Equal(got, []string{"pty_kill", "pty_list", "pty_read", "pty_spawn", "pty_write"}) {
-		t.Errorf("%v", got)
+		t.Errorf("tools of --toolsets pty = %v, want the five pty tools", got)
 	}
 	p := ptyTools{c.Tools, t}
 	p.work(dir)
@@ -232,7 +232,7 @@ func TestPTYToolsetEnvironment(t *testing.T) {
 	id := p.spawn("seq 100")
 	p.shows(id, "^100$")
 	if text := p.ok("pty_read", `{"id":%s,"limit":1}`, id); !strings.Contains(text, "\n00001| 81\n") {
-		t.Errorf("%s", text)
+		t.Errorf("pty_read with PTY_MAX_BUFFER_LINES=20 = %s, want it to begin with line 81", text)
 	}
 	p.ok("pty_kill", `{"id":%s}`, id)
 

@@ -94,7 +94,7 @@ func TestAudit(t *testing.T) {
 	}
 	if ends := lab.AuditLines(t, h.Audit, "exec_end"); len(ends) != 1 || ends[0].Exit == nil || *ends[0].Exit != 0 ||
 		ends[0].Actor.Task != "task-1" {
-		t.Errorf("%+v", ends)
+		t.Errorf("exec_end records = %+v, want one with exit 0 by task-1", ends)
 	}
 	if info, err := os.Stat(h.Audit); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)

@@ -78,7 +78,7 @@ func TestScenarioKeys(t *testing.T) {
 			t.Fatalf("%+v, %v", w, err)
 		}
 		if c := s.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, Until: regexp.MustCompile(`\r\none\r\n\$ two\r\n`), Timeout: lab.Patience}); c.Reason != session.ReasonMatched {
-			t.Errorf("%q", c.Data)
+			t.Errorf("after a paste in dash: got %q, want both lines run", c.Data)
 		}
 	})
 }

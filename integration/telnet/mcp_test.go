@@ -181,7 +181,7 @@ func TestTelnetRouterOverMCP(t *testing.T) {
 		r.ExitCode != nil ||
 		r.ExitCodeReason != "unsupported_shell" ||
 		r.DoneReason != "prompt_seen" {
-		t.Errorf("%s", r.Text)
+		t.Errorf("exec of show running-config = %s, want the description, no pager, and no exit code", r.Text)
 	}
 	if r = run("show nonsense", ""); len(r.ErrorHints) == 0 || !strings.Contains(r.Stdout, "% ") {
 		t.Errorf("an error has no hint: %s", r.Text)
@@ -277,7 +277,7 @@ func TestTelnetRawOverMCP(t *testing.T) {
 	c := lab.HomeFor(t, nil).Connect(t)
 	id, opened := c.OpenTelnet(t, s, "")
 	if !opened.Telnet.Raw {
-		t.Errorf("%s", opened.Text)
+		t.Errorf("open of a raw port = %s, want telnet.raw", opened.Text)
 	}
 	all := make([]byte, 255) // IAC itself would be a command
 	for i := range all {
@@ -292,7 +292,7 @@ func TestTelnetRawOverMCP(t *testing.T) {
 		text,
 	)
 	if r.Chunk != text {
-		t.Errorf("%s", r.Text)
+		t.Errorf("write of bytes 0 to 254 = %s, want the chunk %s", r.Text, text)
 	}
 	c.Close(t, id)
 }

@@ -18,7 +18,7 @@ func telnetGoTelnet(t *testing.T) {
 	k.login(s)
 	k.ask("show version", `^show: command not found\r\ngo-telnet> $`)
 	if state := terminal.Conn().State(); !state.Raw || state.Enter != "crlf" {
-		t.Errorf("%+v", state)
+		t.Errorf("state at go-telnet = %+v, want raw with enter crlf", state)
 	}
 	k.send("exit\r")
 	if last := k.waitEnd(); !strings.HasSuffix(last, "Goodbye!\r\n") {
@@ -46,7 +46,7 @@ func telnetRaw(t *testing.T) {
 		t.Errorf("it has a window: %v", err)
 	}
 	if state := terminal.Conn().State(); !state.Raw {
-		t.Errorf("%+v", state)
+		t.Errorf("state at a port without Telnet = %+v, want raw", state)
 	}
 	terminal.Close()
 
