@@ -79,9 +79,10 @@ var importRules = []rule{
 	{pkg: "metrics", ours: []string{"term"}, theirs: []string{"github.com/prometheus/client_golang"}, why: "it observes events and touches no session"},
 	{pkg: "config", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; internal/app passes its parts to the packages that need them"},
 
-	{pkg: "mcpapi", ours: []string{"session/keys", "session/lane", "session/shell", "term", "session", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
+	{pkg: "mcpapi/jsonrpc", theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it knows messages and no tool"},
+	{pkg: "mcpapi", ours: []string{"mcpapi/jsonrpc", "session/keys", "session/lane", "session/shell", "term", "session", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi", "term", "session", "session/prompt", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
-	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/net/netutil", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
+	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi", "mcpapi/jsonrpc"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/net/netutil", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi", "mcpapi/httpserve", "internal/rundir"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
 
 	{pkg: "internal/rundir", theirs: []string{"golang.org/x/sys"}, why: "it is a folder and the locks in it, whatever they are for"},

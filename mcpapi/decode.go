@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
 
@@ -30,14 +31,14 @@ func (t *Tool) decode(raw json.RawMessage, actionName string) (any, error) {
 
 // valid refuses what is no JSON. Calls need not be asked: their messages are valid.
 func (c *checker) valid(raw json.RawMessage) error {
-	if len(bytes.TrimLeft(raw, jsonSpace)) == 0 || json.Valid(raw) {
+	if len(bytes.TrimLeft(raw, jsonrpc.Space)) == 0 || json.Valid(raw) {
 		return nil
 	}
 	return c.invalid("", nil, "the arguments must be a JSON object")
 }
 
 // decode is Tool.decode of arguments that are split already.
-func (c *checker) decode(given []member) (any, error) {
+func (c *checker) decode(given []jsonrpc.Member) (any, error) {
 	in := reflect.New(c.t.args)
 	in.Elem().Set(c.t.defaults)
 	if err := c.object("", c.t.Fields, given, in.Elem()); err != nil {
@@ -56,7 +57,7 @@ func (t *Tool) actionOf(raw json.RawMessage) (Action, error) {
 }
 
 // split finds out which action a call is for, and what its arguments are. They are valid JSON.
-func (t *Tool) split(raw json.RawMessage) (a Action, given []member, err error) {
+func (t *Tool) split(raw json.RawMessage) (a Action, given []jsonrpc.Member, err error) {
 	c := checker{t: t}
 	given, err = c.members("", raw)
 	if err == nil && t.hasActions() {
@@ -68,11 +69,11 @@ func (t *Tool) split(raw json.RawMessage) (a Action, given []member, err error) 
 }
 
 // actionIn finds out which action arguments are for.
-func (c *checker) actionIn(given []member) (Action, error) {
+func (c *checker) actionIn(given []jsonrpc.Member) (Action, error) {
 	t := c.t
 	name := ""
 	for _, m := range given {
-		if m.name == "action" && json.Unmarshal(m.value, &name) != nil {
+		if m.Name == "action" && json.Unmarshal(m.Value, &name) != nil {
 			return Action{}, c.invalid("action", t.actionNames(), "action must be a string: one of %s", oneOf(t.actionNames()))
 		}
 	}
@@ -110,45 +111,45 @@ func (c *checker) invalid(field string, allowed []string, format string, args ..
 }
 
 // members splits an object, which is valid JSON, refusing what is none, and names that occur twice.
-func (c *checker) members(path string, raw json.RawMessage) ([]member, error) {
+func (c *checker) members(path string, raw json.RawMessage) ([]jsonrpc.Member, error) {
 	what := "the arguments"
 	if path != "" {
 		what = path
 	}
-	if len(bytes.TrimLeft(raw, jsonSpace)) == 0 || string(raw) == "null" {
+	if len(bytes.TrimLeft(raw, jsonrpc.Space)) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	if raw = bytes.TrimLeft(raw, jsonSpace); raw[0] != '{' {
+	if raw = bytes.TrimLeft(raw, jsonrpc.Space); raw[0] != '{' {
 		return nil, c.invalid(path, nil, "%s must be a JSON object", what)
 	}
-	out := split(raw)
+	out := jsonrpc.Split(raw)
 	seen := make(map[string]bool, len(out))
 	for _, m := range out {
-		if seen[m.name] {
-			name := join(path, shorten(m.name))
+		if seen[m.Name] {
+			name := join(path, shorten(m.Name))
 			return nil, c.invalid(name, nil, "%s is given twice; give it once", name)
 		}
-		seen[m.name] = true
+		seen[m.Name] = true
 	}
 	return out, nil
 }
 
 // object checks the members of one object against its fields, and sets those of the struct.
-func (c *checker) object(path string, fields []Field, given []member, into reflect.Value) error {
+func (c *checker) object(path string, fields []Field, given []jsonrpc.Member, into reflect.Value) error {
 	has := make([]bool, len(fields))
 	for _, m := range given {
-		if string(m.value) == "null" {
+		if string(m.Value) == "null" {
 			continue
 		}
-		if path == "" && m.name == "action" && c.t.hasActions() {
+		if path == "" && m.Name == "action" && c.t.hasActions() {
 			continue // known already
 		}
-		i, err := c.find(path, fields, m.name)
+		i, err := c.find(path, fields, m.Name)
 		if err != nil {
 			return err
 		}
 		has[i] = true
-		if err := c.value(join(path, m.name), &fields[i], m.value, into.FieldByIndex(fields[i].index)); err != nil {
+		if err := c.value(join(path, m.Name), &fields[i], m.Value, into.FieldByIndex(fields[i].index)); err != nil {
 			return err
 		}
 	}
@@ -222,7 +223,7 @@ func (c *checker) value(path string, f *Field, raw json.RawMessage, into reflect
 		if raw[0] != '"' {
 			return wrong("a string")
 		}
-		text, err := c.text(path, f, unquoted(raw))
+		text, err := c.text(path, f, jsonrpc.Unquoted(raw))
 		if err != nil {
 			return err
 		}
@@ -294,13 +295,13 @@ func (c *checker) bounds(path string, f *Field, n int64, ok bool) error {
 
 // strings reads an array of strings.
 func (c *checker) strings(path string, raw json.RawMessage) ([]string, error) {
-	items := elements(raw)
+	items := jsonrpc.Elements(raw)
 	list := make([]string, len(items))
 	for i, item := range items {
 		if item[0] != '"' {
 			return nil, c.invalid(fmt.Sprintf("%s[%d]", path, i), nil, "%s[%d] must be a string, not %s", path, i, typeOf(item))
 		}
-		list[i] = unquoted(item)
+		list[i] = jsonrpc.Unquoted(item)
 	}
 	return list, nil
 }
@@ -313,11 +314,11 @@ func (c *checker) byName(path string, raw json.RawMessage) (map[string]string, e
 	}
 	values := make(map[string]string, len(given))
 	for _, m := range given {
-		if m.value[0] != '"' {
-			name := join(path, shorten(m.name))
-			return nil, c.invalid(name, nil, "%s must be a string, not %s", name, typeOf(m.value))
+		if m.Value[0] != '"' {
+			name := join(path, shorten(m.Name))
+			return nil, c.invalid(name, nil, "%s must be a string, not %s", name, typeOf(m.Value))
 		}
-		values[m.name] = unquoted(m.value)
+		values[m.Name] = jsonrpc.Unquoted(m.Value)
 	}
 	return values, nil
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // mcp-go reads a tools/call seven times before the tool has it: the message for its method, its protocol revision and its
@@ -23,7 +25,7 @@ func (s *Server) Answer(ctx context.Context, id, params json.RawMessage) (answer
 	done := s.api.logCall(ctx, id, t.Name, r.arguments)
 	result, err := s.api.answerCall(ctx, t, r)
 	if err != nil {
-		return rpcError(mcp.INTERNAL_ERROR, err.Error()), true
+		return jsonrpc.Error(mcp.INTERNAL_ERROR, err.Error()), true
 	}
 	done(result)
 	return mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, Result: result}, true
@@ -34,15 +36,15 @@ func (s *api) readCall(params json.RawMessage) (t calledTool, r request, ok bool
 	if len(params) == 0 || params[0] != '{' {
 		return t, r, false
 	}
-	name, arguments, meta := Want{Name: "name"}, Want{Name: "arguments"}, Want{Name: "_meta"}
-	task, state, answers := Want{Name: "task"}, Want{Name: "requestState"}, Want{Name: "inputResponses"}
-	if Pick(params, &name, &arguments, &meta, &task, &state, &answers) != nil {
+	name, arguments, meta := jsonrpc.Want{Name: "name"}, jsonrpc.Want{Name: "arguments"}, jsonrpc.Want{Name: "_meta"}
+	task, state, answers := jsonrpc.Want{Name: "task"}, jsonrpc.Want{Name: "requestState"}, jsonrpc.Want{Name: "inputResponses"}
+	if jsonrpc.Pick(params, &name, &arguments, &meta, &task, &state, &answers) != nil {
 		return t, r, false
 	}
 	if name.Value == nil || name.Value[0] != '"' || task.Value != nil || state.Value != nil || answers.Value != nil {
 		return t, r, false
 	}
-	if t, ok = s.tools[unquoted(name.Value)]; !ok {
+	if t, ok = s.tools[jsonrpc.Unquoted(name.Value)]; !ok {
 		return t, r, false
 	}
 	if string(arguments.Value) != "null" {
@@ -51,8 +53,8 @@ func (s *api) readCall(params json.RawMessage) (t calledTool, r request, ok bool
 	if meta.Value == nil || string(meta.Value) == "null" {
 		return t, r, true
 	}
-	progress, version := Want{Name: "progressToken"}, Want{Name: mcp.MetaKeyProtocolVersion}
-	if meta.Value[0] != '{' || Pick(meta.Value, &progress, &version) != nil || version.Value != nil {
+	progress, version := jsonrpc.Want{Name: "progressToken"}, jsonrpc.Want{Name: mcp.MetaKeyProtocolVersion}
+	if meta.Value[0] != '{' || jsonrpc.Pick(meta.Value, &progress, &version) != nil || version.Value != nil {
 		return t, r, false
 	}
 	if progress.Value != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/session"
 )
 
@@ -43,12 +44,12 @@ func TestDirectAnswers(t *testing.T) {
 		if !ok {
 			continue
 		}
-		got, err := EncodeAnswer(json.RawMessage(`1`), answer)
+		got, err := jsonrpc.EncodeAnswer(json.RawMessage(`1`), answer)
 		if err != nil {
 			t.Fatal(err)
 		}
 		message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + tt.params + `}`
-		want, err := EncodeAnswer(json.RawMessage(`1`), srv.HandleMessage(t.Context(), json.RawMessage(message)))
+		want, err := jsonrpc.EncodeAnswer(json.RawMessage(`1`), srv.HandleMessage(t.Context(), json.RawMessage(message)))
 		if err != nil || string(got) != string(want) {
 			t.Errorf("Answer(%s) = %s, want mcp-go's: %s (%v)", tt.params, got, want, err)
 		}

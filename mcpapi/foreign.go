@@ -6,6 +6,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
 
@@ -24,7 +25,7 @@ type Answer struct {
 func (s *api) answer(ctx context.Context, a Answer) (*mcp.CallToolResult, error) {
 	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(a.Text)}, IsError: a.IsError}
 	if a.Structured != nil && s.structured(ctx) {
-		structured, err := newObject(a.Structured)
+		structured, err := jsonrpc.NewObject(a.Structured)
 		if err != nil {
 			return nil, err
 		}

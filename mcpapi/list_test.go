@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -112,10 +113,10 @@ func lintSchema(t *testing.T, path string, raw json.RawMessage) {
 	var kind string
 	has := make(map[string]json.RawMessage)
 	for _, m := range node {
-		if !slices.Contains([]string{"type", "properties", "required", "items", "enum", "description"}, m.name) {
-			t.Errorf("%s: keyword %q is not in the dialect", path, m.name)
+		if !slices.Contains([]string{"type", "properties", "required", "items", "enum", "description"}, m.Name) {
+			t.Errorf("%s: keyword %q is not in the dialect", path, m.Name)
 		}
-		has[m.name] = m.value
+		has[m.Name] = m.Value
 	}
 	if json.Unmarshal(has["type"], &kind) != nil ||
 		!slices.Contains([]string{"string", "integer", "boolean", "array", "object"}, kind) {
@@ -136,14 +137,14 @@ func lintSchema(t *testing.T, path string, raw json.RawMessage) {
 			t.Errorf("%s: properties: %s", path, has["properties"])
 		}
 		for _, p := range properties {
-			lintSchema(t, path+"."+p.name, p.value)
+			lintSchema(t, path+"."+p.Name, p.Value)
 		}
 		var required []string
 		if has["required"] != nil && json.Unmarshal(has["required"], &required) != nil {
 			t.Errorf("%s: required: %s", path, has["required"])
 		}
 		for _, r := range required {
-			if !slices.ContainsFunc(properties, func(m member) bool { return m.name == r }) {
+			if !slices.ContainsFunc(properties, func(m jsonrpc.Member) bool { return m.Name == r }) {
 				t.Errorf("%s: requires %q, which is no property", path, r)
 			}
 		}

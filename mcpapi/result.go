@@ -8,6 +8,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
 
@@ -26,7 +27,7 @@ func (s *api) result(ctx context.Context, v any, isError bool) (*mcp.CallToolRes
 	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	r := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(string(text))}, IsError: isError}
 	if s.structured(ctx) {
-		r.StructuredContent = object(text)
+		r.StructuredContent = jsonrpc.Object(text)
 	}
 	return r, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
 
@@ -79,7 +80,7 @@ func (s *failureSlot) answer(answer mcp.JSONRPCMessage) mcp.JSONRPCMessage {
 	if s.failure == nil {
 		return answer
 	}
-	e := rpcError(rpcCodes[s.failure.ErrorCode], s.failure.Message)
+	e := jsonrpc.Error(rpcCodes[s.failure.ErrorCode], s.failure.Message)
 	e.Error.Data = s.failure
 	return e
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // The schemas are written by hand, in the small dialect that every client takes: flat objects, one scalar type
@@ -45,7 +47,7 @@ func objectSchema(fields []Field, input bool) json.RawMessage {
 			b.WriteByte(',')
 		}
 		first = false
-		quote(&b, f.Name)
+		jsonrpc.Quote(&b, f.Name)
 		b.WriteByte(':')
 		f.schema(&b, input)
 		if slices.Contains(f.Required, "*") {
@@ -85,16 +87,9 @@ func (f *Field) schema(b *bytes.Buffer, input bool) {
 	}
 	if f.About != "" {
 		b.WriteString(`,"description":`)
-		quote(b, f.About)
+		jsonrpc.Quote(b, f.About)
 	}
 	b.WriteByte('}')
-}
-
-func quote(b *bytes.Buffer, s string) {
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s)       // a string always encodes
-	b.Truncate(b.Len() - 1) // the line end
 }
 
 func list(b *bytes.Buffer, items []string) {
@@ -103,7 +98,7 @@ func list(b *bytes.Buffer, items []string) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		quote(b, s)
+		jsonrpc.Quote(b, s)
 	}
 	b.WriteByte(']')
 }

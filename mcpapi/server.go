@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -230,8 +231,8 @@ type Call struct {
 	tool   *Tool
 	action string
 	raw    json.RawMessage
-	args   []member // raw, split
-	notes  []string // the result's warnings
+	args   []jsonrpc.Member // raw, split
+	notes  []string         // the result's warnings
 	began  time.Time
 	meter  meter
 	asking *opening // set by an open whose login asks what a person may be asked
@@ -313,8 +314,8 @@ func (c *Call) do(ctx context.Context) (any, error) { return c.tool.Handle(c.act
 // text returns an argument that is a text; what is wrong with it, do finds out, and says.
 func (c *Call) text(name string) (value string) {
 	for _, m := range c.args {
-		if m.name == name && m.value[0] == '"' {
-			value = unquoted(m.value)
+		if m.Name == name && m.Value[0] == '"' {
+			value = jsonrpc.Unquoted(m.Value)
 		}
 	}
 	return value

@@ -15,6 +15,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 const (
@@ -198,7 +200,7 @@ func (l *stdioLoop) readAll(in io.Reader) error {
 			return nil
 		}
 		if err != nil {
-			l.refuse(nil, rpcError(mcp.INVALID_REQUEST, fmt.Sprintf(
+			l.refuse(nil, jsonrpc.Error(mcp.INVALID_REQUEST, fmt.Sprintf(
 				"message dropped: a line may have at most %d bytes; send less in one message", r.max)))
 		} else {
 			l.dispatch(line)
@@ -242,7 +244,7 @@ func (l *stdioLoop) request(m rpcMessage) {
 		if l.claim(c) {
 			line := l.encode(m.ID, slot.answer(answer))
 			if *m.Method == string(mcp.MethodResourcesRead) {
-				line = TellURI(line, uriOf(m.Params))
+				line = jsonrpc.TellURI(line, jsonrpc.URIOf(m.Params))
 			}
 			l.out.send(line)
 		}
@@ -293,7 +295,7 @@ func (l *stdioLoop) handle(ctx context.Context, m rpcMessage) (answer mcp.JSONRP
 		if p := recover(); p != nil {
 			l.opts.Logger.Error("panic while handling an MCP message; the server goes on",
 				"method", *m.Method, "panic", p, "stack", string(debug.Stack()))
-			answer = rpcError(mcp.INTERNAL_ERROR,
+			answer = jsonrpc.Error(mcp.INTERNAL_ERROR,
 				"the server failed while handling this request; its log has the details, other requests still work")
 		}
 	}()
@@ -312,18 +314,13 @@ func (l *stdioLoop) refuse(id json.RawMessage, e mcp.JSONRPCError) {
 
 // encode returns the line that answers id.
 func (l *stdioLoop) encode(id json.RawMessage, answer mcp.JSONRPCMessage) []byte {
-	line, err := EncodeAnswer(id, answer)
+	line, err := jsonrpc.EncodeAnswer(id, answer)
 	if err != nil {
 		l.opts.Logger.Error("an answer cannot be written as JSON", "error", err)
-		return l.encode(id, rpcError(mcp.INTERNAL_ERROR,
+		return l.encode(id, jsonrpc.Error(mcp.INTERNAL_ERROR,
 			"the answer cannot be written as JSON; the server's log has the details"))
 	}
 	return line
-}
-
-// rpcError is an error answer that has no id yet.
-func rpcError(code int, text string) mcp.JSONRPCError {
-	return mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, Error: mcp.JSONRPCErrorDetails{Code: code, Message: text}}
 }
 
 // cancelled ends the request that m, a notifications/cancelled, names. One that is not in flight may have been
@@ -381,11 +378,11 @@ func (l *stdioLoop) admit(c *stdioCall, inline bool) *mcp.JSONRPCError {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.inFlight[c.msg.key] != nil {
-		e := rpcError(mcp.INVALID_REQUEST, "a request with this id is still in flight; use a new id for each request")
+		e := jsonrpc.Error(mcp.INVALID_REQUEST, "a request with this id is still in flight; use a new id for each request")
 		return &e
 	}
 	if !inline && len(l.inFlight) >= l.opts.MaxInFlight {
-		e := rpcError(codeTooManyRequests, fmt.Sprintf(
+		e := jsonrpc.Error(codeTooManyRequests, fmt.Sprintf(
 			"%d requests are in flight, which is the limit; wait for an answer or cancel one, then send this again",
 			l.opts.MaxInFlight))
 		return &e
@@ -454,7 +451,7 @@ func (l *stdioLoop) abandon() [][]byte {
 		l.opts.Logger.Warn("a request ignored its cancellation and was abandoned", "method", *c.msg.Method)
 		if !c.silent {
 			c.silent = true
-			answers = append(answers, l.encode(c.msg.ID, rpcError(mcp.INTERNAL_ERROR,
+			answers = append(answers, l.encode(c.msg.ID, jsonrpc.Error(mcp.INTERNAL_ERROR,
 				"the server shut down before this request ended; whether it took effect is unknown")))
 		}
 	}

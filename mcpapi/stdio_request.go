@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // stdioRequests are the requests of the server that the client has not answered yet. The zero value has none.
@@ -60,7 +62,7 @@ func (s *stdioSession) RequestElicitation(
 ) (*mcp.ElicitationResult, error) {
 	id, answer := s.asked.begin()
 	defer s.asked.end(id)
-	line, err := encodeLine(mcp.JSONRPCRequest{
+	line, err := jsonrpc.EncodeLine(mcp.JSONRPCRequest{
 		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Request: mcp.Request{Method: string(mcp.MethodElicitationCreate)}, Params: req.Params,
 	})
 	if err != nil {
@@ -82,7 +84,7 @@ func (s *stdioSession) RequestElicitation(
 				AdditionalFields: map[string]any{"requestId": id, "reason": "the question is no longer open"},
 			},
 		}}
-		if line, err := encodeLine(n); err == nil {
+		if line, err := jsonrpc.EncodeLine(n); err == nil {
 			s.out.send(line)
 		}
 		return nil, context.Cause(ctx)

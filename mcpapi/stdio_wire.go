@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // rpcMessage is the envelope of one JSON-RPC 2.0 message (section 4 of its specification).
@@ -26,7 +28,7 @@ type rpcMessage struct {
 // parseMessage reads one line. Its error is the one to answer, with the returned message's ID.
 func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 	bad := func(id json.RawMessage, code int, text string) (rpcMessage, *mcp.JSONRPCError) {
-		e := rpcError(code, text)
+		e := jsonrpc.Error(code, text)
 		return rpcMessage{ID: id}, &e
 	}
 	line = bytes.Trim(line, " \t\r")
@@ -49,20 +51,20 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 			fmt.Sprintf("message is not valid JSON (at byte %d); send one JSON object per line", syntaxOffset(line)),
 		)
 	}
-	version, id, method, params, result, failure := Want{
+	version, id, method, params, result, failure := jsonrpc.Want{
 		Name: "jsonrpc",
-	}, Want{
+	}, jsonrpc.Want{
 		Name: "id",
-	}, Want{
+	}, jsonrpc.Want{
 		Name: "method",
-	}, Want{
+	}, jsonrpc.Want{
 		Name: "params",
-	}, Want{
+	}, jsonrpc.Want{
 		Name: "result",
-	}, Want{
+	}, jsonrpc.Want{
 		Name: "error",
 	}
-	err := Pick(line, &version, &id, &method, &params, &result, &failure)
+	err := jsonrpc.Pick(line, &version, &id, &method, &params, &result, &failure)
 	m := rpcMessage{raw: line, ID: id.Value, Params: params.Value, Result: result.Value, Error: failure.Value}
 	var idOK bool
 	m.key, idOK = idKey(m.ID)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // messageWriter owns the output. Its one goroutine writes each message with one Write; before each message, the
@@ -58,7 +60,7 @@ func (w *messageWriter) flushQueue() {
 }
 
 func (w *messageWriter) notify(n mcp.JSONRPCNotification) {
-	line, err := encodeLine(n)
+	line, err := jsonrpc.EncodeLine(n)
 	if err != nil {
 		w.logger.Error("a notification cannot be written as JSON and was dropped", "method", n.Method, "error", err)
 		return

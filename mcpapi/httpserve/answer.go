@@ -13,7 +13,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // Media types of answers.
@@ -188,7 +188,7 @@ func (w *answer) finish() {
 		w.refuse(refuse(status, strings.TrimSpace(string(body))))
 	default:
 		if len(w.uri) > 0 {
-			body = mcpapi.TellURI(body, w.uri)
+			body = jsonrpc.TellURI(body, w.uri)
 		}
 		w.WriteHeader(status)
 		_, _ = w.Write(body) // a client that has gone needs no answer

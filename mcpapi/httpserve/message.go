@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // Keys of values in a request's context.
@@ -186,20 +187,20 @@ func (e *envelope) open() *refusal {
 	case text[0] != '{':
 		return invalid(shape)
 	}
-	method, id, params := mcpapi.Want{Name: "method"}, mcpapi.Want{Name: "id"}, mcpapi.Want{Name: "params"}
-	uri, meta := mcpapi.Want{Name: "uri"}, mcpapi.Want{Name: "_meta"}
-	version := mcpapi.Want{Name: mcp.MetaKeyProtocolVersion}
-	err := mcpapi.Pick(bytes.TrimLeft(e.body, " \t\r\n"), &method, &id, &params)
+	method, id, params := jsonrpc.Want{Name: "method"}, jsonrpc.Want{Name: "id"}, jsonrpc.Want{Name: "params"}
+	uri, meta := jsonrpc.Want{Name: "uri"}, jsonrpc.Want{Name: "_meta"}
+	version := jsonrpc.Want{Name: mcp.MetaKeyProtocolVersion}
+	err := jsonrpc.Pick(bytes.TrimLeft(e.body, " \t\r\n"), &method, &id, &params)
 	for _, part := range []struct {
-		of    *mcpapi.Want
-		wants []*mcpapi.Want
-	}{{&params, []*mcpapi.Want{&uri, &meta}}, {&meta, []*mcpapi.Want{&version}}} {
+		of    *jsonrpc.Want
+		wants []*jsonrpc.Want
+	}{{&params, []*jsonrpc.Want{&uri, &meta}}, {&meta, []*jsonrpc.Want{&version}}} {
 		switch object := part.of.Value; {
 		case err != nil || object == nil || string(object) == "null":
 		case object[0] != '{':
 			return invalid(shape)
 		default:
-			err = mcpapi.Pick(object, part.wants...)
+			err = jsonrpc.Pick(object, part.wants...)
 		}
 	}
 	if err != nil {

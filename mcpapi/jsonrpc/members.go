@@ -1,4 +1,4 @@
-package mcpapi
+package jsonrpc
 
 import (
 	"bytes"
@@ -6,37 +6,37 @@ import (
 	"unicode/utf8"
 )
 
-const jsonSpace = " \t\r\n"
+const Space = " \t\r\n"
 
-// A member is one name and value of a JSON object, in the order in which they were written.
-type member struct {
-	name  string
-	value json.RawMessage
+// A Member is one name and value of a JSON object, in the order in which they were written.
+type Member struct {
+	Name  string
+	Value json.RawMessage
 }
 
-// split returns the members of an object. The text is known to be valid JSON, and so need only be cut: every call pays for
+// Split returns the members of an object. The text is known to be valid JSON, and so need only be cut: every call pays for
 // this, and package encoding/json's tokens cost five times as much.
-func split(object json.RawMessage) (members []member) {
+func Split(object json.RawMessage) (members []Member) {
 	rest := object[1:]
 	for {
-		rest = bytes.TrimLeft(rest, jsonSpace+",")
+		rest = bytes.TrimLeft(rest, Space+",")
 		if rest[0] == '}' {
 			return members
 		}
 		n := stringLength(rest)
-		name := unquoted(rest[:n])
-		rest = bytes.TrimLeft(rest[n:], jsonSpace+":")
+		name := Unquoted(rest[:n])
+		rest = bytes.TrimLeft(rest[n:], Space+":")
 		n = valueLength(rest)
-		members = append(members, member{name, rest[:n:n]})
+		members = append(members, Member{name, rest[:n:n]})
 		rest = rest[n:]
 	}
 }
 
-// elements returns the elements of an array, which is valid JSON too.
-func elements(array json.RawMessage) (list []json.RawMessage) {
+// Elements returns the elements of an array, which is valid JSON too.
+func Elements(array json.RawMessage) (list []json.RawMessage) {
 	rest := array[1:]
 	for {
-		rest = bytes.TrimLeft(rest, jsonSpace+",")
+		rest = bytes.TrimLeft(rest, Space+",")
 		if rest[0] == ']' {
 			return list
 		}
@@ -46,8 +46,8 @@ func elements(array json.RawMessage) (list []json.RawMessage) {
 	}
 }
 
-// unquoted returns what a JSON string says.
-func unquoted(quoted json.RawMessage) (text string) {
+// Unquoted returns what a JSON string says.
+func Unquoted(quoted json.RawMessage) (text string) {
 	if inner := quoted[1 : len(quoted)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return string(inner)
 	}
@@ -74,7 +74,7 @@ func valueLength(text json.RawMessage) int {
 		return stringLength(text)
 	case '{', '[':
 	default: // a number, true, false or null, which something follows
-		return bytes.IndexAny(text, jsonSpace+",}]")
+		return bytes.IndexAny(text, Space+",}]")
 	}
 	depth := 0
 	for i := 0; ; i++ {

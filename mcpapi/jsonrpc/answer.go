@@ -1,4 +1,4 @@
-package mcpapi
+package jsonrpc
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func EncodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) ([]byte, error)
 		answer = mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Error: mcp.NewJSONRPCErrorDetails(
 			mcp.INTERNAL_ERROR, "the server has no answer to this request", nil)}
 	}
-	return encodeLine(answer)
+	return EncodeLine(answer)
 }
 
 // plainAnswer writes the answer that nearly all calls have: a text, and the same as structured content. mcp-go makes a map
@@ -40,7 +40,7 @@ func plainAnswer(id json.RawMessage, result any) (line []byte, ok bool) {
 	if !ok || text.Meta != nil || text.Annotations != nil {
 		return nil, false
 	}
-	structured, ok := r.StructuredContent.(object)
+	structured, ok := r.StructuredContent.(Object)
 	if !ok && r.StructuredContent != nil {
 		return nil, false
 	}
@@ -49,14 +49,14 @@ func plainAnswer(id json.RawMessage, result any) (line []byte, ok bool) {
 	b.WriteString(`{"jsonrpc":"` + mcp.JSONRPC_VERSION + `","id":`)
 	b.Write(id)
 	b.WriteString(`,"result":{"content":[{"type":"text","text":`)
-	quote(&b, text.Text)
+	Quote(&b, text.Text)
 	b.WriteString("}]")
 	if r.IsError {
 		b.WriteString(`,"isError":true`)
 	}
 	if r.ResultType != "" {
 		b.WriteString(`,"resultType":`)
-		quote(&b, string(r.ResultType))
+		Quote(&b, string(r.ResultType))
 	}
 	if structured != nil {
 		b.WriteString(`,"structuredContent":`)
@@ -66,22 +66,22 @@ func plainAnswer(id json.RawMessage, result any) (line []byte, ok bool) {
 	return b.Bytes(), true
 }
 
-// An object is a JSON object without line ends, as this package has encoded it.
-type object json.RawMessage
+// An Object is a JSON object without line ends, as this package has encoded it.
+type Object json.RawMessage
 
 // MarshalJSON implements json.Marshaler.
-func (o object) MarshalJSON() ([]byte, error) { return o, nil }
+func (o Object) MarshalJSON() ([]byte, error) { return o, nil }
 
-// newObject returns the JSON object that another package has made.
-func newObject(text json.RawMessage) (object, error) {
+// NewObject returns the JSON object that another package has made.
+func NewObject(text json.RawMessage) (Object, error) {
 	var b bytes.Buffer
 	err := json.Compact(&b, text)
 	return b.Bytes(), err
 }
 
-// encodeLine returns v as one line of JSON, with the line end. Of < > and & it escapes only what a MarshalJSON of
+// EncodeLine returns v as one line of JSON, with the line end. Of < > and & it escapes only what a MarshalJSON of
 // mcp-go has escaped already.
-func encodeLine(v any) ([]byte, error) {
+func EncodeLine(v any) ([]byte, error) {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
@@ -89,4 +89,17 @@ func encodeLine(v any) ([]byte, error) {
 		return nil, err
 	}
 	return line.Bytes(), nil
+}
+
+// Quote writes s as JSON, without escapes that only HTML needs.
+func Quote(b *bytes.Buffer, s string) {
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s)       // a string always encodes
+	b.Truncate(b.Len() - 1) // the line end
+}
+
+// Error is an error answer that has no id yet.
+func Error(code int, text string) mcp.JSONRPCError {
+	return mcp.JSONRPCError{JSONRPC: mcp.JSONRPC_VERSION, Error: mcp.JSONRPCErrorDetails{Code: code, Message: text}}
 }

@@ -1,4 +1,4 @@
-package mcpapi
+package jsonrpc
 
 import (
 	"encoding/json"
@@ -26,22 +26,22 @@ func TellURI(answer []byte, uri json.RawMessage) []byte {
 	if e.Error.Code != mcp.INVALID_PARAMS && e.Error.Code != mcp.RESOURCE_NOT_FOUND {
 		return answer
 	}
-	data, err := encodeLine(struct {
+	data, err := EncodeLine(struct {
 		URI json.RawMessage `json:"uri"`
 	}{uri})
 	if err != nil {
 		return answer
 	}
 	e.Error.Data = data
-	told, err := encodeLine(e)
+	told, err := EncodeLine(e)
 	if err != nil {
 		return answer
 	}
 	return told
 }
 
-// uriOf returns the URI of the params of a resources/read; nil if there is none.
-func uriOf(params json.RawMessage) json.RawMessage {
+// URIOf returns the URI of the params of a resources/read; nil if there is none.
+func URIOf(params json.RawMessage) json.RawMessage {
 	var p struct {
 		URI json.RawMessage `json:"uri"`
 	}

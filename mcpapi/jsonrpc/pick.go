@@ -1,4 +1,4 @@
-package mcpapi
+package jsonrpc
 
 import (
 	"encoding/json"
@@ -15,15 +15,15 @@ type Want struct {
 // Pick finds members of an object, which is valid JSON. It refuses a name that is given twice, or in other letters: readers
 // differ on what such an object says, and a guard must not read it in its own way.
 func Pick(object json.RawMessage, wants ...*Want) error {
-	for _, m := range split(object) {
+	for _, m := range Split(object) {
 		for _, w := range wants {
 			switch {
-			case m.name == w.Name && w.Value != nil:
+			case m.Name == w.Name && w.Value != nil:
 				return fmt.Errorf("%q is given twice; give it once", w.Name)
-			case m.name == w.Name:
-				w.Value = m.value
-			case strings.EqualFold(m.name, w.Name):
-				return fmt.Errorf("%q is not a member of such an object; %q is", m.name, w.Name)
+			case m.Name == w.Name:
+				w.Value = m.Value
+			case strings.EqualFold(m.Name, w.Name):
+				return fmt.Errorf("%q is not a member of such an object; %q is", m.Name, w.Name)
 			}
 		}
 	}

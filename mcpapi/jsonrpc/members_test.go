@@ -1,4 +1,4 @@
-package mcpapi
+package jsonrpc
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzSplit compares split with package encoding/json's own reading of an object.
+// FuzzSplit compares Split with package encoding/json's own reading of an object.
 func FuzzSplit(f *testing.F) {
 	for _, s := range []string{
 		`{}`, ` { } `, `{"a":1}`, `{ "a" : [ 1 , {"b":"}"} ] , "c\\u0031\\"": "x\\\\" }`, `{"a":null,"b":true,"a":-1.5e9}`, "{\"\xff\":{},\"\":[[]]}", `{"a":"\\\\","b":"]"}`,
@@ -14,7 +14,7 @@ func FuzzSplit(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		text = bytes.TrimLeft(text, jsonSpace)
+		text = bytes.TrimLeft(text, Space)
 		if len(text) == 0 || text[0] != '{' || !json.Valid(text) {
 			return
 		}
@@ -22,18 +22,18 @@ func FuzzSplit(f *testing.F) {
 		if _, err := dec.Token(); err != nil {
 			t.Fatal(err)
 		}
-		for i, m := range split(text) {
+		for i, m := range Split(text) {
 			name, err := dec.Token()
-			if err != nil || name != m.name {
-				t.Fatalf("member %d of %q is %q, want %q (%v)", i, text, m.name, name, err)
+			if err != nil || name != m.Name {
+				t.Fatalf("member %d of %q is %q, want %q (%v)", i, text, m.Name, name, err)
 			}
 			var value json.RawMessage
-			if err := dec.Decode(&value); err != nil || !bytes.Equal(value, m.value) {
-				t.Fatalf("member %q of %q is %q, want %q (%v)", m.name, text, m.value, value, err)
+			if err := dec.Decode(&value); err != nil || !bytes.Equal(value, m.Value) {
+				t.Fatalf("member %q of %q is %q, want %q (%v)", m.Name, text, m.Value, value, err)
 			}
 		}
 		if dec.More() {
-			t.Fatalf("%q has more members than %v", text, split(text))
+			t.Fatalf("%q has more members than %v", text, Split(text))
 		}
 	})
 }

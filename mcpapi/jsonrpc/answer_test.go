@@ -1,4 +1,4 @@
-package mcpapi
+package jsonrpc
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ func TestEncodeAnswer(t *testing.T) {
 	text := mcp.NewTextContent("a\x1b[1m\"<&>\u2028\x00\xff\\ é")
 	noted := text
 	noted.Meta = mcp.NewMetaFromMap(map[string]any{"a": "b"})
-	object := object(`{"a":"<&>","b":[1,{}]}`)
+	object := Object(`{"a":"<&>","b":[1,{}]}`)
 	for name, c := range map[string]struct {
 		result any
 		plain  bool
@@ -67,11 +67,11 @@ func exact(t *testing.T, text []byte) (v any) {
 
 // What another package gives as structured content is one line of JSON, or an error.
 func TestNewObject(t *testing.T) {
-	if o, err := newObject(json.RawMessage("{\n \"a\": [1,\n2]\r\n}")); err != nil || string(o) != `{"a":[1,2]}` {
+	if o, err := NewObject(json.RawMessage("{\n \"a\": [1,\n2]\r\n}")); err != nil || string(o) != `{"a":[1,2]}` {
 		t.Errorf("%s, %v", o, err)
 	}
 	for _, bad := range []string{"", "{", `{"a":1}}`, "{}\n{}"} {
-		if o, err := newObject(json.RawMessage(bad)); err == nil {
+		if o, err := NewObject(json.RawMessage(bad)); err == nil {
 			t.Errorf("%q became %q", bad, o)
 		}
 	}
