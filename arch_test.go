@@ -80,7 +80,8 @@ var importRules = []rule{
 	{pkg: "config", theirs: []string{"github.com/pelletier/go-toml"}, why: "it is one struct; internal/app passes its parts to the packages that need them"},
 
 	{pkg: "mcpapi/jsonrpc", theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it knows messages and no tool"},
-	{pkg: "mcpapi", ours: []string{"mcpapi/jsonrpc", "session/keys", "session/lane", "session/shell", "term", "session", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
+	{pkg: "mcpapi/stdio", ours: []string{"mcpapi/jsonrpc"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it carries messages and knows no tool"},
+	{pkg: "mcpapi", ours: []string{"mcpapi/jsonrpc", "mcpapi/stdio", "session/keys", "session/lane", "session/shell", "term", "session", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/toolset/...", ours: []string{"mcpapi", "term", "session", "session/prompt", "profile", "fsx"}, theirs: []string{"github.com/mark3labs/mcp-go"}, why: "it maps the wire to sessions and knows no transport"},
 	{pkg: "mcpapi/httpserve", ours: []string{"mcpapi", "mcpapi/jsonrpc"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/net/netutil", "golang.org/x/time/rate"}, why: "it guards the way to the MCP server and knows no session"},
 	{pkg: "control", ours: []string{"mcpapi", "mcpapi/httpserve", "internal/rundir"}, theirs: []string{"github.com/mark3labs/mcp-go", "golang.org/x/sys"}, why: "it carries the MCP server over a Unix socket: there is no second protocol"},
@@ -117,7 +118,7 @@ var importRules = []rule{
 		pkg: "internal/app",
 		ours: []string{
 			"term", "session", "sshx", "telnet", "ptyx", "policy", "fsx", "audit", "metrics", "config", "devlock",
-			"mcpapi", "mcpapi/httpserve", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
+			"mcpapi", "mcpapi/stdio", "mcpapi/httpserve", "mcpapi/toolset/aiterm", "mcpapi/toolset/kpty", "mcpapi/toolset/pty",
 			"control", "internal/logging",
 		},
 		theirs: []string{"github.com/mark3labs/mcp-go"},

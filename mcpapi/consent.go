@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/term"
 )
 
@@ -118,7 +119,7 @@ func (c *Call) consentQuestion(ctx context.Context, wanted term.Consent) (mcp.El
 		strings.Contains(wanted.Dir, "\n") {
 		return mcp.ElicitationParams{}, false
 	}
-	name, _, _ := ClientFromContext(ctx)
+	name, _, _ := jsonrpc.ClientFromContext(ctx)
 	what := "run"
 	if wanted.Typed {
 		what = "type"

@@ -16,6 +16,7 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
+	"ptyctl/mcpapi/stdio"
 )
 
 // TestConversations plays the files of testdata/conversations, which show what goes over the wire. Each begins with
@@ -78,7 +79,7 @@ func playFile(t *testing.T, file string) {
 	outR, outW := io.Pipe()
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := ServeStdio(context.Background(), srv, inR, outW, StdioOptions{}); err != nil {
+		if err := stdio.Serve(context.Background(), srv, inR, outW, stdio.Options{}); err != nil {
 			t.Error(err)
 		}
 		outW.Close()

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 )
 
@@ -56,13 +57,13 @@ func TestDirectAnswers(t *testing.T) {
 	}
 }
 
-// What a call costs from line to line: through ServeStdio, with a tool that does next to nothing.
+// What a call costs from line to line: through stdio.Serve, with a tool that does next to nothing.
 func BenchmarkCall(b *testing.B) {
 	srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: true})
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- ServeStdio(context.Background(), srv, inR, outW, StdioOptions{}) }()
+	go func() { done <- stdio.Serve(context.Background(), srv, inR, outW, stdio.Options{}) }()
 	answers := bufio.NewReaderSize(outR, 1<<20)
 	round := func(line []byte) {
 		if _, err := inW.Write(line); err != nil {

@@ -2,11 +2,12 @@
 // and back, and knows nothing of how terminals work.
 //
 //	srv := mcpapi.NewServer(mcpapi.Options{Sessions: manager, Version: "0.1.0"})
-//	err := mcpapi.ServeStdio(ctx, srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{})
+//	err := stdio.Serve(ctx, srv, os.Stdin, os.Stdout, stdio.Options{})
 //
 // Each tool is described by one table (tool_*.go): its actions, its fields, which action takes which field, and
-// an example of each. Schemas, descriptions, validation, error messages and the table of docs/tools.md all come from
-// it. An action's handler (do_*.go) gets a typed struct that has passed the table; it returns a typed result.
+// an example of each; a field is one line of the struct of the tool's arguments or results (bind.go). Schemas,
+// descriptions, validation, error messages and the table of docs/tools.md all come from it. An action's handler
+// (do_*.go) gets the struct that has passed the table; it returns a typed result.
 //
 // What it promises:
 //

@@ -12,6 +12,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/mcpapi/jsonrpc"
+	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -61,7 +63,7 @@ func (c *Call) form(ctx context.Context, a *session.Asking) (mcp.ElicitationPara
 
 // pageForm sends the person to a page of this machine, if the client is on it too.
 func (c *Call) pageForm(ctx context.Context, a *session.Asking, asURL bool) (mcp.ElicitationParams, bool) {
-	if _, local := server.ClientSessionFromContext(ctx).(*requestSession); !asURL || !local || c.o.Pages == nil {
+	if !asURL || !stdio.Is(server.ClientSessionFromContext(ctx)) || c.o.Pages == nil {
 		return mcp.ElicitationParams{}, false
 	}
 	address, err := c.o.Pages.open(ctx, a)
@@ -105,7 +107,7 @@ const modeSince = "2025-11-25"
 
 // formMode is the mode of a form, where modes are known.
 func formMode(ctx context.Context) string {
-	if negotiatedVersion(ctx) >= modeSince {
+	if jsonrpc.Revision(ctx) >= modeSince {
 		return mcp.ElicitationModeForm
 	}
 	return ""

@@ -17,6 +17,7 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/internal/sshserver"
+	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 	"ptyctl/sshx"
 	"ptyctl/term"
@@ -152,7 +153,7 @@ func signalled(to chan<- string) sshserver.Handler {
 	}
 }
 
-// An agent is an MCP client on the other end of a ServeStdio. Its calls may be made by several goroutines.
+// An agent is an MCP client on the other end of a stdio.Serve. Its calls may be made by several goroutines.
 type agent struct {
 	t        *testing.T
 	session  string
@@ -185,7 +186,7 @@ func newAgent(t *testing.T, srv *Server, revision string) *agent {
 	a := &agent{t: t, in: inW, revision: revision, waiting: make(map[string]chan agentAnswer)}
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := ServeStdio(context.Background(), srv, inR, outW, StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
+		if err := stdio.Serve(context.Background(), srv, inR, outW, stdio.Options{DrainTimeout: time.Millisecond}); err != nil {
 			t.Error(err)
 		}
 		outW.Close()

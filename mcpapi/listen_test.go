@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ptyctl/internal/bufpipe"
+	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -23,7 +24,7 @@ func TestListen(t *testing.T) {
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			if err := ServeStdio(t.Context(), NewServer(Options{Sessions: m, Watch: w}), far, far, StdioOptions{}); err != nil {
+			if err := stdio.Serve(t.Context(), NewServer(Options{Sessions: m, Watch: w}), far, far, stdio.Options{}); err != nil {
 				t.Error(err)
 			}
 			far.Close()

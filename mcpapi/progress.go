@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/mcpapi/jsonrpc"
 	"ptyctl/session"
 )
 
@@ -86,7 +87,7 @@ const progressTextSince = "2025-03-26"
 // params are those of a notification. Its progress is in seconds: all that is known to grow.
 func (m *meter) params(ctx context.Context, token mcp.ProgressToken, passed time.Duration) map[string]any {
 	p := map[string]any{"progressToken": token, "progress": int64(passed / time.Second)}
-	if v := negotiatedVersion(ctx); v != "" && v < progressTextSince {
+	if v := jsonrpc.Revision(ctx); v != "" && v < progressTextSince {
 		return p
 	}
 	text := fmt.Sprintf("waiting for %s", passed.Round(time.Second))

@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"ptyctl/internal/bufpipe"
+	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -137,7 +138,7 @@ func TestProgressOnStdio(t *testing.T) {
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			if err := ServeStdio(t.Context(), srv, inFar, inFar, StdioOptions{}); err != nil {
+			if err := stdio.Serve(t.Context(), srv, inFar, inFar, stdio.Options{}); err != nil {
 				t.Error(err)
 			}
 			inFar.Close()
@@ -223,8 +224,7 @@ func TestProgressOnHTTP(t *testing.T) {
 // TestProgressOfOldClients: the first revision knows no text in it.
 func TestProgressOfOldClients(t *testing.T) {
 	for revision, text := range map[string]bool{"2024-11-05": false, "2025-03-26": true, "": true} {
-		s := newStdioSession(nil)
-		s.protocol = revision
+		s := idleSession{revision: revision}
 		p := new(meter).params(new(server.MCPServer).WithContext(t.Context(), s), 1, 5*time.Second)
 		if _, ok := p["message"]; ok != text || p["progress"] != int64(5) {
 			t.Errorf("%s: %v", revision, p)
@@ -236,7 +236,7 @@ func TestProgressOfOldClients(t *testing.T) {
 func TestProgressOfFiles(t *testing.T) {
 	m := new(meter)
 	m.moves("reading big")(1 << 20)
-	p := m.params(new(server.MCPServer).WithContext(t.Context(), newStdioSession(nil)), 1, 5*time.Second)
+	p := m.params(new(server.MCPServer).WithContext(t.Context(), idleSession{}), 1, 5*time.Second)
 	if want := "reading big: waiting for 5s, 1048576 bytes have been moved"; p["message"] != want ||
 		p["progress"] != int64(5) {
 		t.Errorf("%v, want %q", p, want)

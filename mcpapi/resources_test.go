@@ -3,7 +3,6 @@ package mcpapi
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -167,7 +166,7 @@ func TestWatchGathers(t *testing.T) {
 		w := NewWatch()
 		m := session.NewManager(session.Config{Observers: []term.Observer{w}})
 		srv := NewServer(Options{Sessions: m, Watch: w})
-		c := serve(t, srv, StdioOptions{})
+		c := serveLines(t, srv)
 		c.send(initializeLine)
 		c.next()
 		c.send(initializedLine)
@@ -206,7 +205,7 @@ func TestWatchGathers(t *testing.T) {
 		if a := c.next(); string(a.ID) != "5" {
 			t.Errorf("told after it was unsubscribed: %+v", a)
 		}
-		c.wantEnd(nil)
+		c.wantEnd()
 		w.Close()
 		w.Close()
 		NewServer(Options{Sessions: m, Watch: w}) // too late: it starts nothing
@@ -248,7 +247,7 @@ func BenchmarkObserve(b *testing.B) {
 			for _, uri := range uris {
 				f.watchers[uri] = &watcher{
 					ctx:    b.Context(),
-					stream: newStdioSession(newMessageWriter(io.Discard, 1, nil)),
+					stream: idleSession{},
 					uris:   map[string]bool{uri: true},
 					due:    make(map[string]time.Time),
 				}

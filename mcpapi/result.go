@@ -34,7 +34,7 @@ func (s *api) result(ctx context.Context, v any, isError bool) (*mcp.CallToolRes
 
 // structured reports whether the client gets structured content.
 func (s *api) structured(ctx context.Context) bool {
-	return s.o.Structured && negotiatedVersion(ctx) >= structuredSince
+	return s.o.Structured && jsonrpc.Revision(ctx) >= structuredSince
 }
 
 // A failure is the wire form of an error that the caller can act on.
@@ -66,8 +66,8 @@ func (s *api) fail(ctx context.Context, err error) (*mcp.CallToolResult, error) 
 		s.log.Error("internal error", "error", err)
 		f.Message = "a fault in ptyctl; its log has the cause. Other sessions are not affected"
 	}
-	if slot := failureSlotFrom(ctx); s.o.JSONRPCErrors && slot != nil {
-		slot.failure = &f
+	if slot := jsonrpc.ErrorSlotFrom(ctx); s.o.JSONRPCErrors && slot != nil {
+		slot.Put(f.rpcError())
 	}
 	return s.result(ctx, f, true)
 }

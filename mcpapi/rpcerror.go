@@ -2,7 +2,6 @@ package mcpapi
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,7 +17,7 @@ import (
 //
 //	{"code":1002,"message":"...","data":{"error_code":"AUTH_FAILED","message":"...","retryable":false,"details":{...}}}
 //
-// mcp-go gives a tool's handler no way to do that, so the failure goes around it, to the loop that writes the answer.
+// The failure goes round mcp-go, to the loop that writes the answer: see jsonrpc.ErrorSlot.
 
 // rpcCodes are the code members, which no two kinds share and no later version changes. Those of JSON-RPC itself are for the
 // failures that it names.
@@ -61,26 +60,9 @@ func RPCCodes() string {
 	return b.String()
 }
 
-// A failureSlot takes the failure of one request. It is used by that request's goroutine alone.
-type failureSlot struct{ failure *failure }
-
-type failureSlotKey struct{}
-
-func withFailureSlot(ctx context.Context, slot *failureSlot) context.Context {
-	return context.WithValue(ctx, failureSlotKey{}, slot)
-}
-
-func failureSlotFrom(ctx context.Context) *failureSlot {
-	slot, _ := ctx.Value(failureSlotKey{}).(*failureSlot)
-	return slot
-}
-
-// answer returns the failure as a JSON-RPC error, or answer if there was none.
-func (s *failureSlot) answer(answer mcp.JSONRPCMessage) mcp.JSONRPCMessage {
-	if s.failure == nil {
-		return answer
-	}
-	e := jsonrpc.Error(rpcCodes[s.failure.ErrorCode], s.failure.Message)
-	e.Error.Data = s.failure
+// rpcError is the failure as a JSON-RPC error.
+func (f *failure) rpcError() mcp.JSONRPCError {
+	e := jsonrpc.Error(rpcCodes[f.ErrorCode], f.Message)
+	e.Error.Data = f
 	return e
 }

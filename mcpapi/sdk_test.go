@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"ptyctl/mcpapi/stdio"
 	"ptyctl/term"
 )
 
@@ -25,14 +26,14 @@ type official struct {
 	changed chan string // URIs of updated resources, and "list" for a changed list
 }
 
-// newOfficial connects the official client through ServeStdio.
+// newOfficial connects the official client through stdio.Serve.
 func newOfficial(t *testing.T, srv *Server, revision string, o sdk.ClientOptions) *official {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := ServeStdio(context.Background(), srv, inR, outW, StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
+		if err := stdio.Serve(context.Background(), srv, inR, outW, stdio.Options{DrainTimeout: time.Millisecond}); err != nil {
 			t.Error(err)
 		}
 		outW.Close()

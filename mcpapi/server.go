@@ -340,7 +340,7 @@ func (c *Call) checker() *checker { return &checker{t: c.tool, action: c.action}
 
 // acting returns a context that says who makes the call. Only tools of others take agent_id and evidence_id.
 func (c *Call) acting(ctx context.Context, task string) context.Context {
-	name, version, _ := ClientFromContext(ctx)
+	name, version, _ := jsonrpc.ClientFromContext(ctx)
 	caller := callerFrom(ctx)
 	if caller.Attachment != (term.Attachment{}) {
 		task = caller.Attachment.String() // for the record: the person is no task

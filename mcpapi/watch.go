@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -312,9 +313,7 @@ func (f *feed) subscriptions(ctx context.Context, id any, req *mcp.Subscriptions
 	if stream == nil {
 		return
 	}
-	if r, ok := stream.(*requestSession); ok {
-		stream = r.stdioSession // whose queue nobody waits for
-	}
+	stream = stdio.Lasting(stream) // whose queue nobody waits for
 	w := &watcher{
 		ctx: context.WithoutCancel(
 			ctx,

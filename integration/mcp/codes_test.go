@@ -12,6 +12,7 @@ import (
 
 	"ptyctl/internal/lab"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/stdio"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -75,7 +76,7 @@ func errorCodes(t *testing.T) (codes []string) {
 func serveCodes() error {
 	m := session.NewManager(session.Config{Dialers: map[string]term.Dialer{"ssh": failToOpen}})
 	srv := mcpapi.NewServer(mcpapi.Options{Sessions: m, Structured: true})
-	return mcpapi.ServeStdio(context.Background(), srv, os.Stdin, os.Stdout, mcpapi.StdioOptions{})
+	return stdio.Serve(context.Background(), srv, os.Stdin, os.Stdout, stdio.Options{})
 }
 
 // failToOpen fails with the kind that the host is named after, and with every detail that an error may have.

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"ptyctl/config"
-	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/stdio"
 )
 
 // Serve answers requests at the control socket and on every configured transport, until ctx ends or a transport does:
@@ -33,7 +33,7 @@ func (a *App) Serve(ctx context.Context) error {
 	if a.cfg.Server.Transport != config.TransportHTTP {
 		wg.Go(func() {
 			defer stop()
-			stdioErr = mcpapi.ServeStdio(ctx, a.server, os.Stdin, os.Stdout, mcpapi.StdioOptions{
+			stdioErr = stdio.Serve(ctx, a.server, os.Stdin, os.Stdout, stdio.Options{
 				MaxMessageBytes: a.cfg.Limits.MaxMessageBytes, MaxInFlight: a.cfg.Limits.MaxInFlight, Logger: a.log,
 			})
 		})

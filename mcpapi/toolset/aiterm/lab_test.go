@@ -19,6 +19,7 @@ import (
 	"ptyctl/fsx"
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/stdio"
 	"ptyctl/mcpapi/toolset/aiterm"
 	"ptyctl/ptyx"
 	"ptyctl/session"
@@ -110,8 +111,8 @@ func (l *lab) connect() *sdk.ClientSession {
 	outR, outW := io.Pipe()
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := mcpapi.ServeStdio(context.Background(), l.server, inR, outW,
-			mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
+		if err := stdio.Serve(context.Background(), l.server, inR, outW,
+			stdio.Options{DrainTimeout: time.Millisecond}); err != nil {
 			l.t.Error(err)
 		}
 		outW.Close()

@@ -17,6 +17,7 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/stdio"
 	"ptyctl/ptyx"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -131,8 +132,8 @@ func (a *agent) serve(caller mcpapi.Caller) {
 	a.in = inW
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := mcpapi.ServeStdio(mcpapi.WithCaller(context.Background(), caller), a.server, inR, outW,
-			mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
+		if err := stdio.Serve(mcpapi.WithCaller(context.Background(), caller), a.server, inR, outW,
+			stdio.Options{DrainTimeout: time.Millisecond}); err != nil {
 			a.tb.Error(err)
 		}
 		outW.Close()

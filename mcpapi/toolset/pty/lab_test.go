@@ -15,6 +15,7 @@ import (
 
 	"ptyctl/internal/leaktest"
 	"ptyctl/mcpapi"
+	"ptyctl/mcpapi/stdio"
 	"ptyctl/ptyx"
 	"ptyctl/session"
 	"ptyctl/term"
@@ -63,8 +64,8 @@ func connect(tb testing.TB, l *lab, callers ...mcpapi.Caller) []client {
 		outR, outW := io.Pipe()
 		var serving sync.WaitGroup
 		serving.Go(func() {
-			if err := mcpapi.ServeStdio(mcpapi.WithCaller(context.Background(), caller), srv, inR, outW,
-				mcpapi.StdioOptions{DrainTimeout: time.Millisecond}); err != nil {
+			if err := stdio.Serve(mcpapi.WithCaller(context.Background(), caller), srv, inR, outW,
+				stdio.Options{DrainTimeout: time.Millisecond}); err != nil {
 				tb.Error(err)
 			}
 			outW.Close()

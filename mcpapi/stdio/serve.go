@@ -1,4 +1,4 @@
-package mcpapi
+package stdio
 
 import (
 	"bufio"
@@ -23,9 +23,9 @@ const (
 	// codeTooManyRequests is from the range that MCP leaves to implementations, -32000 to -32019.
 	codeTooManyRequests = -32000
 
-	// stdioGrace is how long a request that ignores its cancellation, and after that an output that nobody
-	// reads, can delay the return of ServeStdio.
-	stdioGrace = 2 * time.Second
+	// grace is how long a request that ignores its cancellation, and after that an output that nobody
+	// reads, can delay the return of Serve.
+	grace = 2 * time.Second
 
 	// spareWorkers is how many goroutines wait for requests.
 	spareWorkers = 8
@@ -44,15 +44,15 @@ var (
 	errOutputBroken      = errors.New("answers can no longer be written to the client")
 )
 
-// StdioOptions adjusts ServeStdio. The zero value works.
-type StdioOptions struct {
+// Options adjusts Serve. The zero value works.
+type Options struct {
 	MaxMessageBytes int           // longest line accepted, without its line end; 0 means 8 MiB
 	MaxInFlight     int           // requests running at one time; 0 means 256
 	DrainTimeout    time.Duration // how long requests may go on after the end of the input; 0 means 3 s
 	Logger          *slog.Logger  // handler panics and abandoned requests; nil discards them
 }
 
-// A MessageServer answers messages: a Server, or a server of mcp-go.
+// A MessageServer answers messages: a server of mcp-go, or what embeds one.
 type MessageServer interface {
 	RegisterSession(ctx context.Context, session server.ClientSession) error
 	UnregisterSession(ctx context.Context, sessionID string)
@@ -60,7 +60,7 @@ type MessageServer interface {
 	HandleMessage(ctx context.Context, message json.RawMessage) mcp.JSONRPCMessage
 }
 
-// A caller answers some calls without mcp-go, see Server.Answer.
+// A caller answers some calls without mcp-go, and reports false for those that it leaves to HandleMessage.
 type caller interface {
 	Answer(ctx context.Context, id, params json.RawMessage) (mcp.JSONRPCMessage, bool)
 }
@@ -70,7 +70,7 @@ func callsOf(srv MessageServer) caller {
 	return c
 }
 
-// ServeStdio answers newline-delimited JSON-RPC 2.0 from in on out, as the MCP stdio transport describes it, until
+// Serve answers newline-delimited JSON-RPC 2.0 from in on out, as the MCP stdio transport describes it, until
 // in ends or ctx is done. It returns nil in both cases.
 //
 // Every request runs in a goroutine of its own. Notifications, initialize and ping are handled in the order in
@@ -80,15 +80,15 @@ func callsOf(srv MessageServer) caller {
 // the handler waits while out is busy.
 //
 // When in ends, requests already read have DrainTimeout to finish; then, and at once when ctx is done, their
-// contexts are cancelled. Their answers are written before ServeStdio returns; a request that ignores the
+// contexts are cancelled. Their answers are written before Serve returns; a request that ignores the
 // cancellation for two seconds is answered with an error in its place.
 //
 // An error means that in could not be read, or that out could not be written or took nothing for two seconds at the
 // end. (A program whose out is os.Stdout must catch or ignore SIGPIPE: otherwise the Go runtime ends it at the first
-// write to a client that has gone, see os/signal.) Two things can outlive ServeStdio,
+// write to a client that has gone, see os/signal.) Two things can outlive Serve,
 // because Go cannot interrupt them: a handler that ignores its context, and a Read of in that does not return (when
 // in has a SetReadDeadline that works, as network connections and non-blocking pipes do, it is used to end it).
-func ServeStdio(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, o StdioOptions) error {
+func Serve(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, o Options) error {
 	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, 8<<20)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, 256)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 3*time.Second)
@@ -99,16 +99,16 @@ func ServeStdio(ctx context.Context, srv MessageServer, in io.Reader, out io.Wri
 	base, cancelAll := context.WithCancelCause(ctx)
 	defer cancelAll(nil)
 	w := newMessageWriter(out, o.MaxInFlight, o.Logger)
-	session := newStdioSession(w)
+	session := newSession(w)
 	if err := srv.RegisterSession(ctx, session); err != nil {
 		w.close(nil)
 		return fmt.Errorf("register the stdio session: %w", err)
 	}
 	defer srv.UnregisterSession(context.WithoutCancel(ctx), session.SessionID())
 
-	l := &stdioLoop{
+	l := &loop{
 		srv: srv, calls: callsOf(srv), opts: o, session: session, out: w, ctx: base,
-		inFlight: make(map[string]*stdioCall), idle: make(chan struct{}),
+		inFlight: make(map[string]*pending), idle: make(chan struct{}),
 		work: make(chan func()), spare: make(chan struct{}, spareWorkers),
 	}
 	var readErr error // set before read is closed
@@ -139,7 +139,7 @@ func ServeStdio(ctx context.Context, srv MessageServer, in io.Reader, out io.Wri
 			cause = context.Cause(ctx)
 		}
 		cancelAll(cause)
-		if !l.waitIdle(stdioGrace, nil, nil) {
+		if !l.waitIdle(grace, nil, nil) {
 			last = l.abandon()
 		}
 	}
@@ -149,7 +149,7 @@ func ServeStdio(ctx context.Context, srv MessageServer, in io.Reader, out io.Wri
 	}
 	if !written {
 		return fmt.Errorf("write to the client: it has read nothing for %v, so answers were lost; "+
-			"the client must read the server's output until it ends", stdioGrace)
+			"the client must read the server's output until it ends", grace)
 	}
 	if werr := w.failed(); werr != nil {
 		return fmt.Errorf("write to the client: %w; answers were lost, start the server again", werr)
@@ -160,12 +160,12 @@ func ServeStdio(ctx context.Context, srv MessageServer, in io.Reader, out io.Wri
 	return nil
 }
 
-// stdioLoop is one run of ServeStdio.
-type stdioLoop struct {
+// loop is one run of Serve.
+type loop struct {
 	srv     MessageServer
 	calls   caller // of srv; nil: it leaves all to HandleMessage
-	opts    StdioOptions
-	session *stdioSession
+	opts    Options
+	session *clientSession
 	out     *messageWriter
 	ctx     context.Context // parent of every request's context
 	idle    chan struct{}   // closed when the loop is stopped and nothing runs any more
@@ -173,20 +173,20 @@ type stdioLoop struct {
 	spare   chan struct{}   // one for each of those that wait for work
 
 	mu       sync.Mutex
-	inFlight map[string]*stdioCall // by the id's JSON text, see rpcMessage.key
-	active   int                   // requests running, plus a line being dispatched
-	stopped  bool                  // no further line is dispatched
+	inFlight map[string]*pending // by the id's JSON text, see rpcMessage.key
+	active   int                 // requests running, plus a line being dispatched
+	stopped  bool                // no further line is dispatched
 }
 
-// stdioCall is a request in flight.
-type stdioCall struct {
+// pending is a request in flight.
+type pending struct {
 	msg    rpcMessage
 	cancel context.CancelCauseFunc
-	silent bool // guarded by stdioLoop.mu: it gets no answer, or has it already
+	silent bool // guarded by loop.mu: it gets no answer, or has it already
 }
 
 // readAll dispatches lines until the input ends; it returns nil at its end and when the loop is stopped.
-func (l *stdioLoop) readAll(in io.Reader) error {
+func (l *loop) readAll(in io.Reader) error {
 	r := lineReader{br: bufio.NewReaderSize(in, 64<<10), max: l.opts.MaxMessageBytes}
 	for {
 		line, err := r.next()
@@ -210,7 +210,7 @@ func (l *stdioLoop) readAll(in io.Reader) error {
 }
 
 // dispatch handles one line. It waits for nothing but the output.
-func (l *stdioLoop) dispatch(line []byte) {
+func (l *loop) dispatch(line []byte) {
 	m, bad := parseMessage(line)
 	switch {
 	case bad != nil:
@@ -227,9 +227,9 @@ func (l *stdioLoop) dispatch(line []byte) {
 }
 
 // request answers m here if that cannot take long, and in a goroutine of its own otherwise.
-func (l *stdioLoop) request(m rpcMessage) {
+func (l *loop) request(m rpcMessage) {
 	ctx, cancel := context.WithCancelCause(l.ctx)
-	c := &stdioCall{msg: m, cancel: cancel}
+	c := &pending{msg: m, cancel: cancel}
 	initialize := *m.Method == string(mcp.MethodInitialize)
 	inline := initialize || *m.Method == string(mcp.MethodPing)
 	if bad := l.admit(c, inline); bad != nil {
@@ -239,10 +239,10 @@ func (l *stdioLoop) request(m rpcMessage) {
 	}
 	run := func() {
 		defer l.finish(c)
-		var slot failureSlot
-		answer := l.handle(l.srv.WithContext(withFailureSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}), m)
+		var slot jsonrpc.ErrorSlot
+		answer := l.handle(l.srv.WithContext(jsonrpc.WithErrorSlot(ctx, &slot), &requestSession{l.session, ctx.Done()}), m)
 		if l.claim(c) {
-			line := l.encode(m.ID, slot.answer(answer))
+			line := l.encode(m.ID, slot.Answer(answer))
 			if *m.Method == string(mcp.MethodResourcesRead) {
 				line = jsonrpc.TellURI(line, jsonrpc.URIOf(m.Params))
 			}
@@ -265,7 +265,7 @@ func (l *stdioLoop) request(m rpcMessage) {
 
 // worker runs a request. Some workers wait for more: their stacks have grown to what a request takes, which costs a new
 // goroutine a fifth of its time.
-func (l *stdioLoop) worker(run func()) {
+func (l *loop) worker(run func()) {
 	for {
 		run()
 		select {
@@ -290,7 +290,7 @@ func (l *stdioLoop) worker(run func()) {
 
 // handle runs one message through the MCP server. A panic becomes an error that does not show its text, which may
 // hold what a handler was working on.
-func (l *stdioLoop) handle(ctx context.Context, m rpcMessage) (answer mcp.JSONRPCMessage) {
+func (l *loop) handle(ctx context.Context, m rpcMessage) (answer mcp.JSONRPCMessage) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.opts.Logger.Error("panic while handling an MCP message; the server goes on",
@@ -308,12 +308,12 @@ func (l *stdioLoop) handle(ctx context.Context, m rpcMessage) (answer mcp.JSONRP
 }
 
 // refuse answers a message that is not handled. A nil id is written as null.
-func (l *stdioLoop) refuse(id json.RawMessage, e mcp.JSONRPCError) {
+func (l *loop) refuse(id json.RawMessage, e mcp.JSONRPCError) {
 	l.out.send(l.encode(id, e))
 }
 
 // encode returns the line that answers id.
-func (l *stdioLoop) encode(id json.RawMessage, answer mcp.JSONRPCMessage) []byte {
+func (l *loop) encode(id json.RawMessage, answer mcp.JSONRPCMessage) []byte {
 	line, err := jsonrpc.EncodeAnswer(id, answer)
 	if err != nil {
 		l.opts.Logger.Error("an answer cannot be written as JSON", "error", err)
@@ -325,7 +325,7 @@ func (l *stdioLoop) encode(id json.RawMessage, answer mcp.JSONRPCMessage) []byte
 
 // cancelled ends the request that m, a notifications/cancelled, names. One that is not in flight may have been
 // answered in the meantime and is ignored, as the protocol asks.
-func (l *stdioLoop) cancelled(m rpcMessage) {
+func (l *loop) cancelled(m rpcMessage) {
 	var params struct {
 		RequestID json.RawMessage `json:"requestId"`
 	}
@@ -348,7 +348,7 @@ func (l *stdioLoop) cancelled(m rpcMessage) {
 }
 
 // begin counts a line as being dispatched, unless the loop is stopped.
-func (l *stdioLoop) begin() bool {
+func (l *loop) begin() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopped {
@@ -358,7 +358,7 @@ func (l *stdioLoop) begin() bool {
 	return true
 }
 
-func (l *stdioLoop) end() {
+func (l *loop) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.active--
@@ -366,7 +366,7 @@ func (l *stdioLoop) end() {
 }
 
 // closeIfIdle requires l.mu.
-func (l *stdioLoop) closeIfIdle() {
+func (l *loop) closeIfIdle() {
 	if l.stopped && l.active == 0 {
 		close(l.idle)
 	}
@@ -374,7 +374,7 @@ func (l *stdioLoop) closeIfIdle() {
 
 // admit makes c a request in flight, or says why not. The limit does not hold for inline requests: there is only
 // one of them at a time.
-func (l *stdioLoop) admit(c *stdioCall, inline bool) *mcp.JSONRPCError {
+func (l *loop) admit(c *pending, inline bool) *mcp.JSONRPCError {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.inFlight[c.msg.key] != nil {
@@ -393,7 +393,7 @@ func (l *stdioLoop) admit(c *stdioCall, inline bool) *mcp.JSONRPCError {
 }
 
 // claim reports whether c is still to be answered. From here on the answer is the caller's to write.
-func (l *stdioLoop) claim(c *stdioCall) bool {
+func (l *loop) claim(c *pending) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	open := !c.silent
@@ -404,13 +404,13 @@ func (l *stdioLoop) claim(c *stdioCall) bool {
 }
 
 // finish ends c, whose answer, if it gets one, is written.
-func (l *stdioLoop) finish(c *stdioCall) {
+func (l *loop) finish(c *pending) {
 	c.cancel(nil)
 	l.end()
 }
 
 // stop lets no further line be dispatched. A subscriptions/listen is ended: it would never finish on its own.
-func (l *stdioLoop) stop() {
+func (l *loop) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stopped = true
@@ -424,7 +424,7 @@ func (l *stdioLoop) stop() {
 
 // waitIdle waits for the requests in flight until d has passed or one of the channels is ready, and reports whether
 // all have ended.
-func (l *stdioLoop) waitIdle(d time.Duration, done <-chan struct{}, broken <-chan struct{}) bool {
+func (l *loop) waitIdle(d time.Duration, done <-chan struct{}, broken <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -443,7 +443,7 @@ func (l *stdioLoop) waitIdle(d time.Duration, done <-chan struct{}, broken <-cha
 }
 
 // abandon gives up on the requests that ignore their cancellation and returns the answers for them.
-func (l *stdioLoop) abandon() [][]byte {
+func (l *loop) abandon() [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var answers [][]byte

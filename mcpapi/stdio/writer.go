@@ -1,4 +1,4 @@
-package mcpapi
+package stdio
 
 import (
 	"io"
@@ -98,9 +98,9 @@ func (w *messageWriter) failed() error {
 }
 
 // close writes last and ends the writer. It reports false when the output has not taken everything within
-// stdioGrace; the goroutine then ends with the Write that it is in.
+// grace; the goroutine then ends with the Write that it is in.
 func (w *messageWriter) close(last [][]byte) bool {
-	t := time.NewTimer(stdioGrace)
+	t := time.NewTimer(grace)
 	defer t.Stop()
 	for _, line := range last {
 		select {

@@ -1,4 +1,4 @@
-package mcpapi
+package stdio
 
 import (
 	"bufio"
@@ -22,6 +22,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"ptyctl/mcpapi/jsonrpc"
 )
 
 // rpcAnswer is any line that the server writes.
@@ -115,25 +117,25 @@ func newTestServer(tb testing.TB) (*server.MCPServer, *testTools) {
 		return mcp.NewToolResultStructured(func() {}, "x"), nil
 	})
 	srv.AddTool(mcp.NewTool("whoami"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		name, version, protocol := ClientFromContext(ctx)
+		name, version, protocol := jsonrpc.ClientFromContext(ctx)
 		return text(name + " " + version + " " + protocol)
 	})
 	srv.AddNotificationHandler("notifications/boom", func(context.Context, mcp.JSONRPCNotification) { panic("boom") })
 	return srv, tt
 }
 
-// conn is a client's end of a ServeStdio.
+// conn is a client's end of a Serve.
 type conn struct {
 	t       *testing.T
 	in      *io.PipeWriter
 	answers chan rpcAnswer
-	done    chan struct{} // closed when ServeStdio has returned
+	done    chan struct{} // closed when Serve has returned
 	err     error         // what it returned
 	cancel  context.CancelFunc
 }
 
-// serve starts ServeStdio on pipes. At the end of the test it must have returned.
-func serve(t *testing.T, srv MessageServer, o StdioOptions) *conn {
+// serve starts Serve on pipes. At the end of the test it must have returned.
+func serve(t *testing.T, srv MessageServer, o Options) *conn {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -141,7 +143,7 @@ func serve(t *testing.T, srv MessageServer, o StdioOptions) *conn {
 	c := &conn{t: t, in: inW, answers: make(chan rpcAnswer, 4096), done: make(chan struct{}), cancel: cancel}
 	go func() {
 		defer close(c.done)
-		c.err = ServeStdio(ctx, srv, inR, outW, o)
+		c.err = Serve(ctx, srv, inR, outW, o)
 		outW.Close()
 	}()
 	var readers sync.WaitGroup
@@ -206,13 +208,13 @@ func (c *conn) wantText(id, text string) {
 	}
 }
 
-// wantEnd ends the input and expects the given error of ServeStdio, and no further line.
+// wantEnd ends the input and expects the given error of Serve, and no further line.
 func (c *conn) wantEnd(want error) {
 	c.t.Helper()
 	c.in.Close()
 	<-c.done
 	if !errors.Is(c.err, want) {
-		c.t.Fatalf("ServeStdio returned %v, want %v", c.err, want)
+		c.t.Fatalf("Serve returned %v, want %v", c.err, want)
 	}
 	if a, ok := <-c.answers; ok {
 		c.t.Fatalf("unexpected line: %+v", a)
@@ -240,9 +242,9 @@ const (
 
 func ping(id string) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, id) }
 
-func TestStdioPipelinedHandshake(t *testing.T) {
+func TestPipelinedHandshake(t *testing.T) {
 	srv, _ := newTestServer(t)
-	c := serve(t, srv, StdioOptions{})
+	c := serve(t, srv, Options{})
 	c.send(initializeLine, initializedLine, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
 	if a := c.next(); string(a.ID) != `"i"` || a.Result.ProtocolVersion != "2025-06-18" {
 		t.Fatalf("initialize: %+v", a)
@@ -280,7 +282,7 @@ type readFunc func(p []byte) (int, error)
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
 // Whatever the next line causes to be sent comes after the answer to initialize.
-func TestStdioWritesInitializeBeforeItReadsOn(t *testing.T) {
+func TestWritesInitializeBeforeItReadsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newTestServer(t)
 		out := &slowBuffer{}
@@ -290,15 +292,15 @@ func TestStdioWritesInitializeBeforeItReadsOn(t *testing.T) {
 			}
 			return 0, io.EOF
 		}))
-		if err := ServeStdio(context.Background(), srv, in, out, StdioOptions{}); err != nil {
+		if err := Serve(context.Background(), srv, in, out, Options{}); err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-func TestStdioClientOfStatelessRequest(t *testing.T) {
+func TestClientOfStatelessRequest(t *testing.T) {
 	srv, _ := newTestServer(t)
-	c := serve(t, srv, StdioOptions{})
+	c := serve(t, srv, Options{})
 	modern := func(id, info string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"whoami","_meta":{` +
 			`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` + info +
@@ -317,17 +319,17 @@ func TestStdioClientOfStatelessRequest(t *testing.T) {
 }
 
 func TestClientFromContextWithoutSession(t *testing.T) {
-	if n, v, p := ClientFromContext(context.Background()); n+v+p != "" {
+	if n, v, p := jsonrpc.ClientFromContext(context.Background()); n+v+p != "" {
 		t.Fatalf("got %q %q %q", n, v, p)
 	}
 }
 
-func TestStdioBlockedCallsDelayNothing(t *testing.T) {
+func TestBlockedCallsDelayNothing(t *testing.T) {
 	for _, n := range []int{50, 250} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, tt := newTestServer(t)
-				c := serve(t, srv, StdioOptions{})
+				c := serve(t, srv, Options{})
 				begin := time.Now()
 				for i := range n {
 					c.send(call(fmt.Sprint(i), "block", ""))
@@ -357,10 +359,10 @@ func TestStdioBlockedCallsDelayNothing(t *testing.T) {
 	}
 }
 
-func TestStdioTooManyInFlight(t *testing.T) {
+func TestTooManyInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, tt := newTestServer(t)
-		c := serve(t, srv, StdioOptions{MaxInFlight: 2})
+		c := serve(t, srv, Options{MaxInFlight: 2})
 		c.send(call("1", "block", ""), call("2", "block", ""), call("3", "echo", ""))
 		c.wantError("3", codeTooManyRequests, "2 requests are in flight")
 		c.send(ping("4"))
@@ -377,10 +379,10 @@ func TestStdioTooManyInFlight(t *testing.T) {
 	})
 }
 
-func TestStdioNotificationsPrecedeTheAnswer(t *testing.T) {
+func TestNotificationsPrecedeTheAnswer(t *testing.T) {
 	srv, _ := newTestServer(t)
 	for _, n := range []int{1, 1000, 5000} {
-		c := serve(t, srv, StdioOptions{})
+		c := serve(t, srv, Options{})
 		c.send(initializeLine, call("1", "progress", fmt.Sprintf(`"n":%d`, n)))
 		c.next()
 		for i := range n {
@@ -393,9 +395,9 @@ func TestStdioNotificationsPrecedeTheAnswer(t *testing.T) {
 	}
 }
 
-func TestStdioNotificationsOfManyCalls(t *testing.T) {
+func TestNotificationsOfManyCalls(t *testing.T) {
 	srv, _ := newTestServer(t)
-	c := serve(t, srv, StdioOptions{})
+	c := serve(t, srv, Options{})
 	c.send(initializeLine)
 	c.next()
 	const calls, each = 40, 100
@@ -422,10 +424,10 @@ func TestStdioNotificationsOfManyCalls(t *testing.T) {
 	c.wantEnd(nil)
 }
 
-func TestStdioLoneNotificationIsNotHeldBack(t *testing.T) {
+func TestLoneNotificationIsNotHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newTestServer(t)
-		c := serve(t, srv, StdioOptions{})
+		c := serve(t, srv, Options{})
 		c.send(initializeLine)
 		c.next()
 		srv.SendNotificationToAllClients("notifications/tools/list_changed", nil)
@@ -436,9 +438,9 @@ func TestStdioLoneNotificationIsNotHeldBack(t *testing.T) {
 	})
 }
 
-func TestStdioRequestIDs(t *testing.T) {
+func TestRequestIDs(t *testing.T) {
 	srv, _ := newTestServer(t)
-	c := serve(t, srv, StdioOptions{})
+	c := serve(t, srv, Options{})
 	for _, id := range []string{
 		"0", "-1", "9007199254740993", "18446744073709551617", strings.Repeat("9", maxNumericID),
 		`"1"`, `""`, `"ä \\ \" \n"`, `"` + strings.Repeat("x", 1000) + `"`,
@@ -455,10 +457,10 @@ func TestStdioRequestIDs(t *testing.T) {
 	c.wantEnd(nil)
 }
 
-func TestStdioDuplicateID(t *testing.T) {
+func TestDuplicateID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, tt := newTestServer(t)
-		c := serve(t, srv, StdioOptions{})
+		c := serve(t, srv, Options{})
 		c.send(call("9007199254740992", "block", ""), call(`"a"`, "block", ""))
 		c.send(call("9007199254740992", "echo", ""))
 		c.wantError("9007199254740992", mcp.INVALID_REQUEST, "still in flight")
@@ -487,7 +489,7 @@ func TestStdioDuplicateID(t *testing.T) {
 	})
 }
 
-func TestStdioBadLines(t *testing.T) {
+func TestBadLines(t *testing.T) {
 	const limit = 1 << 16
 	deep := strings.Repeat("[", 20000)
 	for _, tc := range []struct {
@@ -525,7 +527,7 @@ func TestStdioBadLines(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			srv, _ := newTestServer(t)
-			c := serve(t, srv, StdioOptions{MaxMessageBytes: limit})
+			c := serve(t, srv, Options{MaxMessageBytes: limit})
 			c.send(tc.line)
 			c.wantError(tc.id, tc.code, tc.part)
 			c.send(call("6", "echo", `"text":"alive"`))
@@ -535,9 +537,9 @@ func TestStdioBadLines(t *testing.T) {
 	}
 }
 
-func TestStdioIgnoresAnswersAndUnknownNotifications(t *testing.T) {
+func TestIgnoresAnswersAndUnknownNotifications(t *testing.T) {
 	srv, _ := newTestServer(t)
-	c := serve(t, srv, StdioOptions{})
+	c := serve(t, srv, Options{})
 	c.send(`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":1,"result":null}`,
 		`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}`, `{"jsonrpc":"2.0","method":"notifications/x"}`,
 		`{"jsonrpc":"2.0","method":"notifications/boom"}`, `{"jsonrpc":"2.0","method":"notifications/cancelled"}`,
@@ -562,14 +564,14 @@ func (xs) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestStdioHugeLineNeedsBoundedMemory(t *testing.T) {
+func TestHugeLineNeedsBoundedMemory(t *testing.T) {
 	srv, _ := newTestServer(t)
 	var out bytes.Buffer
 	var before, after runtime.MemStats
 	const limit = 1 << 20
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	err := ServeStdio(context.Background(), srv, hugeLine(64<<20, ping("1")), &out, StdioOptions{MaxMessageBytes: limit})
+	err := Serve(context.Background(), srv, hugeLine(64<<20, ping("1")), &out, Options{MaxMessageBytes: limit})
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Fatal(err)
@@ -620,7 +622,7 @@ func TestLineReader(t *testing.T) {
 	}
 }
 
-func TestStdioAnswersAllAtEndOfInput(t *testing.T) {
+func TestAnswersAllAtEndOfInput(t *testing.T) {
 	srv, _ := newTestServer(t)
 	var in strings.Builder
 	const n = 200
@@ -629,7 +631,7 @@ func TestStdioAnswersAllAtEndOfInput(t *testing.T) {
 	}
 	in.WriteString(call(`"last"`, "echo", `"text":"no newline"`))
 	var out bytes.Buffer
-	if err := ServeStdio(context.Background(), srv, strings.NewReader(in.String()), &out, StdioOptions{}); err != nil {
+	if err := Serve(context.Background(), srv, strings.NewReader(in.String()), &out, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Count(out.String(), "\n"); got != n+1 {
@@ -640,7 +642,7 @@ func TestStdioAnswersAllAtEndOfInput(t *testing.T) {
 	}
 }
 
-func TestStdioDrain(t *testing.T) {
+func TestDrain(t *testing.T) {
 	for _, tc := range []struct {
 		name, tool string
 		end        func(c *conn)
@@ -660,7 +662,7 @@ func TestStdioDrain(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv, tt := newTestServer(t)
-				c := serve(t, srv, StdioOptions{})
+				c := serve(t, srv, Options{})
 				c.send(call("1", tc.tool, ""), call("2", tc.tool, ""))
 				synctest.Wait()
 				if tc.release > 0 {
@@ -698,10 +700,10 @@ func TestStdioDrain(t *testing.T) {
 	}
 }
 
-func TestStdioListenDoesNotDelayTheEnd(t *testing.T) {
+func TestListenDoesNotDelayTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newTestServer(t)
-		c := serve(t, srv, StdioOptions{})
+		c := serve(t, srv, Options{})
 		c.send(
 			`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +
 				`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
@@ -721,10 +723,10 @@ func TestStdioListenDoesNotDelayTheEnd(t *testing.T) {
 	})
 }
 
-func TestStdioPanic(t *testing.T) {
+func TestPanic(t *testing.T) {
 	srv, _ := newTestServer(t)
 	var logged bytes.Buffer
-	c := serve(t, srv, StdioOptions{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	c := serve(t, srv, Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	c.send(call("1", "panic", ""))
 	a := c.next()
 	if a.Error == nil || a.Error.Code != mcp.INTERNAL_ERROR || strings.Contains(a.Error.Message, "secret") {
@@ -733,14 +735,14 @@ func TestStdioPanic(t *testing.T) {
 	c.send(call("1", "echo", `"text":"alive"`))
 	c.wantText("1", "alive")
 	c.wantEnd(nil)
-	if s := logged.String(); !strings.Contains(s, "secret-in-a-panic") || !strings.Contains(s, "stdio_test.go") {
+	if s := logged.String(); !strings.Contains(s, "secret-in-a-panic") || !strings.Contains(s, "serve_test.go") {
 		t.Fatalf("log without panic or stack: %s", s)
 	}
 }
 
-func TestStdioAnswerThatIsNotJSON(t *testing.T) {
+func TestAnswerThatIsNotJSON(t *testing.T) {
 	srv, _ := newTestServer(t)
-	c := serve(t, srv, StdioOptions{})
+	c := serve(t, srv, Options{})
 	c.send(initializeLine)
 	c.next()
 	srv.SendNotificationToAllClients("notifications/x", map[string]any{"x": func() {}})
@@ -759,13 +761,13 @@ func (b *brokenAfter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestStdioBrokenOutput(t *testing.T) {
+func TestBrokenOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, tt := newTestServer(t)
 		inR, inW := io.Pipe()
 		defer inW.Close()
 		done := make(chan error, 1)
-		go func() { done <- ServeStdio(context.Background(), srv, inR, &brokenAfter{1}, StdioOptions{}) }()
+		go func() { done <- Serve(context.Background(), srv, inR, &brokenAfter{1}, Options{}) }()
 		fmt.Fprintln(inW, call("1", "block", ""))
 		fmt.Fprintln(inW, ping("2"))
 		fmt.Fprintln(inW, ping("3"))
@@ -778,14 +780,14 @@ func TestStdioBrokenOutput(t *testing.T) {
 	})
 }
 
-func TestStdioOutputThatNobodyReads(t *testing.T) {
+func TestOutputThatNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newTestServer(t)
 		inR, inW := io.Pipe()
 		outR, outW := io.Pipe()
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
-		go func() { done <- ServeStdio(ctx, srv, inR, outW, StdioOptions{}) }()
+		go func() { done <- Serve(ctx, srv, inR, outW, Options{}) }()
 		fmt.Fprintln(inW, initializeLine)
 		if _, err := bufio.NewReader(outR).ReadSlice('\n'); err != nil { // The last line that is read.
 			t.Fatal(err)
@@ -797,7 +799,7 @@ func TestStdioOutputThatNobodyReads(t *testing.T) {
 		if err := <-done; err == nil || !strings.Contains(err.Error(), "read nothing") {
 			t.Fatalf("got %v", err)
 		}
-		if d := time.Since(begin); d > 2*stdioGrace {
+		if d := time.Since(begin); d > 2*grace {
 			t.Fatalf("took %v", d)
 		}
 		outR.Close()
@@ -805,11 +807,11 @@ func TestStdioOutputThatNobodyReads(t *testing.T) {
 	})
 }
 
-func TestStdioReadError(t *testing.T) {
+func TestReadError(t *testing.T) {
 	srv, _ := newTestServer(t)
 	inR, inW := io.Pipe()
 	inW.CloseWithError(syscall.EIO)
-	if err := ServeStdio(context.Background(), srv, inR, io.Discard, StdioOptions{}); !errors.Is(err, syscall.EIO) {
+	if err := Serve(context.Background(), srv, inR, io.Discard, Options{}); !errors.Is(err, syscall.EIO) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -828,8 +830,8 @@ func (c *slowConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A Read that can be interrupted does not outlive ServeStdio.
-func TestStdioInterruptsRead(t *testing.T) {
+// A Read that can be interrupted does not outlive Serve.
+func TestInterruptsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, _ := newTestServer(t)
 		pipe, clientEnd := net.Pipe()
@@ -837,7 +839,7 @@ func TestStdioInterruptsRead(t *testing.T) {
 		serverEnd := &slowConn{Conn: pipe}
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
-		go func() { done <- ServeStdio(ctx, srv, serverEnd, io.Discard, StdioOptions{}) }()
+		go func() { done <- Serve(ctx, srv, serverEnd, io.Discard, Options{}) }()
 		fmt.Fprintln(clientEnd, ping("1"))
 		time.Sleep(2 * time.Second)
 		cancel()
@@ -845,15 +847,15 @@ func TestStdioInterruptsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if serverEnd.reading.Load() {
-			t.Fatal("ServeStdio returned while it was reading")
+			t.Fatal("Serve returned while it was reading")
 		}
 	})
 }
 
-func TestStdioServersShareNothing(t *testing.T) {
+func TestServersShareNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, tt := newTestServer(t)
-		a, b := serve(t, srv, StdioOptions{}), serve(t, srv, StdioOptions{})
+		a, b := serve(t, srv, Options{}), serve(t, srv, Options{})
 		a.send(call("1", "block", ""))
 		b.send(call("1", "echo", `"text":"b"`))
 		b.wantText("1", "b")
@@ -873,7 +875,7 @@ func TestStdioServersShareNothing(t *testing.T) {
 	})
 }
 
-func FuzzServeStdio(f *testing.F) {
+func FuzzServe(f *testing.F) {
 	for _, s := range []string{
 		initializeLine, initializedLine, call("1", "echo", `"text":"x"`), cancelCall("1"), "[]", "\n\r\n",
 		`{"jsonrpc":"2.0","ID":null,"id":1,"method":"ping"}`, call("1", "panic", "") + "\n" + call("1", "panic", ""),
@@ -884,7 +886,7 @@ func FuzzServeStdio(f *testing.F) {
 	close(tt.release)
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var out bytes.Buffer
-		if err := ServeStdio(context.Background(), srv, bytes.NewReader(in), &out, StdioOptions{MaxMessageBytes: 1024}); err != nil {
+		if err := Serve(context.Background(), srv, bytes.NewReader(in), &out, Options{MaxMessageBytes: 1024}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range bytes.Lines(out.Bytes()) {
@@ -898,14 +900,14 @@ func FuzzServeStdio(f *testing.F) {
 	})
 }
 
-// The same calls through ServeStdio and through the library's own stdio server, in one run.
-func BenchmarkStdioRoundTrip(b *testing.B) {
+// The same calls through Serve and through the library's own stdio server, in one run.
+func BenchmarkRoundTrip(b *testing.B) {
 	servers := []struct {
 		name  string
 		serve func(srv *server.MCPServer, in io.Reader, out io.Writer) error
 	}{
 		{"ptyctl", func(srv *server.MCPServer, in io.Reader, out io.Writer) error {
-			return ServeStdio(context.Background(), srv, in, out, StdioOptions{})
+			return Serve(context.Background(), srv, in, out, Options{})
 		}},
 		{"mcp-go", func(srv *server.MCPServer, in io.Reader, out io.Writer) error {
 			return server.NewStdioServer(srv).Listen(context.Background(), in, out)

@@ -1,4 +1,4 @@
-package mcpapi
+package stdio
 
 import (
 	"context"
@@ -13,15 +13,15 @@ import (
 	"ptyctl/mcpapi/jsonrpc"
 )
 
-// stdioRequests are the requests of the server that the client has not answered yet. The zero value has none.
-type stdioRequests struct {
+// requests are the requests of the server that the client has not answered yet. The zero value has none.
+type requests struct {
 	mu      sync.Mutex // guards the following
 	last    int
 	waiting map[string]chan rpcMessage // by the id's key, see rpcMessage
 }
 
 // begin makes an id that no other request has, and the channel on which its answer comes.
-func (r *stdioRequests) begin() (id string, answer <-chan rpcMessage) {
+func (r *requests) begin() (id string, answer <-chan rpcMessage) {
 	c := make(chan rpcMessage, 1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,14 +35,14 @@ func (r *stdioRequests) begin() (id string, answer <-chan rpcMessage) {
 }
 
 // end gives the request up.
-func (r *stdioRequests) end(id string) {
+func (r *requests) end(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.waiting, `"`+id)
 }
 
 // answer hands an answer to who waits for it. Anything else that comes without a method is nobody's.
-func (r *stdioRequests) answer(m rpcMessage) {
+func (r *requests) answer(m rpcMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := r.waiting[m.key]; c != nil {
@@ -56,7 +56,7 @@ var errClientRefused = errors.New("the client refused")
 
 // RequestElicitation implements server.SessionWithElicitation. When ctx ends first, the client is told that the question is
 // over.
-func (s *stdioSession) RequestElicitation(
+func (s *clientSession) RequestElicitation(
 	ctx context.Context,
 	req mcp.ElicitationRequest,
 ) (*mcp.ElicitationResult, error) {

@@ -1,0 +1,37 @@
+package jsonrpc
+
+import (
+	"context"
+
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// ClientFromContext returns what the client of the current request says of itself: its name and version, and the
+// protocol revision in effect, such as "2025-11-25". They come from initialize, or, since revision 2026-07-28, from
+// the request's own _meta. Each is empty when the client did not say; none of them is verified.
+func ClientFromContext(ctx context.Context) (name, version, protocol string) {
+	protocol = Revision(ctx)
+	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
+		if info.ClientInfo == nil {
+			return "", "", protocol
+		}
+		return info.ClientInfo.Name, info.ClientInfo.Version, protocol
+	}
+	if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
+		client := s.GetClientInfo()
+		return client.Name, client.Version, protocol
+	}
+	return "", "", protocol
+}
+
+// Revision returns the protocol revision in effect for the current request, or "" when it is not known.
+// A legacy request cannot change by its _meta what initialize has settled.
+func Revision(ctx context.Context) string {
+	if server.IsModernRequest(ctx) {
+		return server.RequestProtocolInfoFromContext(ctx).ProtocolVersion
+	}
+	if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithProtocolVersion); ok {
+		return s.ProtocolVersion()
+	}
+	return ""
+}

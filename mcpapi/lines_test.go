@@ -1,0 +1,94 @@
+package mcpapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"ptyctl/mcpapi/stdio"
+)
+
+const (
+	initializeLine = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"tester","version":"7"}}}`
+	initializedLine = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+)
+
+func cancelCall(id string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id)
+}
+
+// lines is a client's end of stdio, line by line.
+type lines struct {
+	t    *testing.T
+	in   *io.PipeWriter
+	out  *bufio.Scanner
+	done chan error // what Serve has returned
+}
+
+// line is what a test looks at of a line.
+type line struct {
+	ID     json.RawMessage
+	Method string
+}
+
+func serveLines(t *testing.T, srv *Server) *lines {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	l := &lines{t: t, in: inW, out: bufio.NewScanner(outR), done: make(chan error, 1)}
+	go func() {
+		l.done <- stdio.Serve(context.Background(), srv, inR, outW, stdio.Options{})
+		outW.Close()
+	}()
+	return l
+}
+
+func (l *lines) send(text string) {
+	l.t.Helper()
+	if _, err := io.WriteString(l.in, text+"\n"); err != nil {
+		l.t.Fatalf("write %.80q: %v", text, err)
+	}
+}
+
+// next returns the next line of the server; it fails the test when there is none within 20 s.
+func (l *lines) next() (got line) {
+	l.t.Helper()
+	late := time.AfterFunc(20*time.Second, func() { l.in.CloseWithError(io.ErrNoProgress) })
+	defer late.Stop()
+	if !l.out.Scan() {
+		l.t.Fatal("the server has closed its output")
+	}
+	if err := json.Unmarshal(l.out.Bytes(), &got); err != nil {
+		l.t.Fatalf("output is not JSON: %q: %v", l.out.Bytes(), err)
+	}
+	return got
+}
+
+// wantEnd ends the input, and expects that the server ends without an error or a further line.
+func (l *lines) wantEnd() {
+	l.t.Helper()
+	l.in.Close()
+	if l.out.Scan() {
+		l.t.Errorf("unexpected line: %s", l.out.Text())
+	}
+	if err := <-l.done; err != nil {
+		l.t.Errorf("Serve = %v, want nil", err)
+	}
+}
+
+// An idleSession is a client of some revision that is told of nothing.
+type idleSession struct{ revision string }
+
+func (idleSession) Initialize()                                         {}
+func (idleSession) Initialized() bool                                   { return true }
+func (idleSession) SessionID() string                                   { return "idle" }
+func (idleSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }
+func (s idleSession) ProtocolVersion() string                           { return s.revision }
+func (s idleSession) SetProtocolVersion(string)                         {}
