@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ptyctl/session"
 	"ptyctl/term"
@@ -244,6 +245,13 @@ func TestConsolesAreEvents(t *testing.T) {
 	seen.mu.Lock()
 	l.session = seen.happened[len(seen.happened)-1].Session
 	seen.mu.Unlock()
+	shell, err := l.manager.Get(l.session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !strings.HasSuffix(shell.LastLine(), "$ ") { // until it shows its prompt, INT ends the shell
+		time.Sleep(time.Millisecond)
+	}
 	w.does(term.LockRequired, acts...)
 	w.does("", leases[0])
 	w.does("", acts...)
