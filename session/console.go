@@ -8,7 +8,7 @@ import (
 	"ptyctl/term"
 )
 
-// A console is the place of a device's one session. Whoever makes the place makes the session.
+// A console holds the one session of a device. The call that makes the console makes the session.
 type console struct {
 	made    chan struct{} // closed when the session was made, or could not be
 	session *Session      // nil: it could not be. Read after made is closed
@@ -18,7 +18,7 @@ type console struct {
 // returned: its end is waited for, and a new one opened. All waits together last at most as long as waiting.
 func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (OpenResult, error) {
 	for {
-		c, first := m.place(r.Device)
+		c, first := m.consoleFor(r.Device)
 		if first {
 			return m.makeConsole(ctx, waiting, r, c)
 		}
@@ -63,8 +63,8 @@ func (m *Manager) openConsole(ctx, waiting context.Context, r OpenRequest) (Open
 	}
 }
 
-// place returns the device's place. It is new, and the caller has to fill it, if first.
-func (m *Manager) place(device string) (c *console, first bool) {
+// consoleFor returns the console of a device. If first, it is new, and the caller must fill it.
+func (m *Manager) consoleFor(device string) (c *console, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c := m.consoles[device]; c != nil {
@@ -75,11 +75,11 @@ func (m *Manager) place(device string) (c *console, first bool) {
 	return c, true
 }
 
-// makeConsole opens the device's session in its new place, which is removed if that fails, and with the session's end.
+// makeConsole opens the session of a new console, which is removed if that fails, and with the session's end.
 func (m *Manager) makeConsole(ctx, waiting context.Context, r OpenRequest, c *console) (OpenResult, error) {
 	defer func() { // also when the Gate or the Journal panics
 		if c.session == nil {
-			m.removePlace(r.Device, c)
+			m.removeConsole(r.Device, c)
 			close(c.made)
 		}
 	}()
@@ -94,8 +94,8 @@ func (m *Manager) makeConsole(ctx, waiting context.Context, r OpenRequest, c *co
 	return res, err
 }
 
-// removePlace removes c, if it is still the device's place.
-func (m *Manager) removePlace(device string, c *console) {
+// removeConsole removes c, if it is still the console of the device.
+func (m *Manager) removeConsole(device string, c *console) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.consoles[device] == c {

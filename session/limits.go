@@ -10,7 +10,7 @@ import (
 // limits are what the sessions of a Manager share. The zero value limits nothing.
 type limits struct {
 	memory *buffer.Pool // of the output kept
-	reads  *turnstile   // reads that wait
+	reads  *semaphore   // reads that wait
 }
 
 // noMemory is the error of what needs memory for output that all sessions together must not have.
@@ -37,14 +37,14 @@ func (s *Session) TooManyReads() error {
 	return e
 }
 
-// A turnstile lets so many in at a time. A nil *turnstile lets everyone in.
-type turnstile struct {
+// A semaphore lets so many in at a time. A nil *semaphore lets everyone in.
+type semaphore struct {
 	limit  int64
 	inside atomic.Int64
 }
 
 // enter reports whether there was room; if so, leave must follow.
-func (t *turnstile) enter() bool {
+func (t *semaphore) enter() bool {
 	if t == nil {
 		return true
 	}
@@ -55,7 +55,7 @@ func (t *turnstile) enter() bool {
 	return true
 }
 
-func (t *turnstile) leave() {
+func (t *semaphore) leave() {
 	if t != nil {
 		t.inside.Add(-1)
 	}

@@ -73,7 +73,7 @@ func NewManager(c Config) *Manager {
 	}
 	return &Manager{
 		c: c, sessions: make(map[string]*Session), consoles: make(map[string]*console), drained: make(chan struct{}),
-		limits: limits{memory: buffer.NewPool(int64(c.MaxBufferBytes)), reads: &turnstile{limit: int64(c.MaxReads)}},
+		limits: limits{memory: buffer.NewPool(int64(c.MaxBufferBytes)), reads: &semaphore{limit: int64(c.MaxReads)}},
 	}
 }
 

@@ -94,7 +94,7 @@ func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 func (s *Session) End() int64 { return s.buf.Stat().End }
 
 // read is Read on any buffer: a session's, or a stream of an exec. newest is when its newest byte arrived.
-func read(ctx context.Context, b *buffer.Buffer, newest *atomic.Int64, waiting *turnstile, r ReadRequest) Chunk {
+func read(ctx context.Context, b *buffer.Buffer, newest *atomic.Int64, waiting *semaphore, r ReadRequest) Chunk {
 	var c Chunk
 	conditions := r.Until != nil || r.Idle > 0 || len(r.WaitFor) > 0
 	if r.Tail && !conditions {

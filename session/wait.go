@@ -30,7 +30,7 @@ const (
 type waiter struct {
 	b          *buffer.Buffer
 	newest     *atomic.Int64 // when the newest byte arrived, in Unix nanoseconds
-	waiting    *turnstile    // of the reads that wait
+	waiting    *semaphore    // of the reads that wait
 	r          ReadRequest
 	from       int64 // the request's cursor
 	conditions bool
