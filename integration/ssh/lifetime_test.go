@@ -32,7 +32,7 @@ func TestLifetimes(t *testing.T) {
 	}
 	if r := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, idle); !strings.Contains(
 		r.Text,
-		"idle_timeout_ms",
+		"its idle timeout",
 	) {
 		t.Errorf("status does not say why: %s", r.Text)
 	}
@@ -45,7 +45,7 @@ func TestLifetimes(t *testing.T) {
 	}
 	if r := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, used); !strings.Contains(
 		r.Text,
-		"max_age_ms",
+		"the longest age of a session",
 	) {
 		t.Errorf("status does not say why: %s", r.Text)
 	}

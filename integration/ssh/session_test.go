@@ -151,18 +151,14 @@ func labSignal(t *testing.T, l *lab.Namespace) {
 	}
 }
 
-// labWantStopped fails the test unless the command has run out of time, and nothing of it runs any longer: at once if
-// the result claims so, else after the three seconds that TERM and KILL have.
+// labWantStopped fails the test unless the command has run out of time, and all of it ends without further help. Left
+// alone, its processes would go on for an hour.
 func labWantStopped(t *testing.T, l *lab.Namespace, r session.ExecResult, mark string) {
 	t.Helper()
 	if !r.TimedOut {
 		t.Errorf("the command did not run out of time: %s, %+v", r.Done, r.Exit)
 	}
-	within := 5 * time.Second
-	if r.Exit.Killed == "yes" {
-		within = 0
-	}
-	l.WantGone(t, mark, within)
+	l.WantGone(t, mark, lab.Patience)
 }
 
 func labExecTimeout(t *testing.T, l *lab.Namespace) {
