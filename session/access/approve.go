@@ -6,8 +6,8 @@ import (
 	"ptyctl/term"
 )
 
-// Approve returns the term.Approve of a session's opening: the Gate judges the plan that the Dialer makes of t, which is on
-// record before anything goes out. It speaks for the opener, since the dialing goes on without the call.
+// Approve returns the term.Approve of a session's opening: the Gate judges the plan that the Dialer makes of t, and
+// the plan is on record before anything is sent. It acts for the opener, since the dialing goes on without the call.
 func (k *Authorizer) Approve(opener term.Actor, t term.Target) term.Approve {
 	return func(ctx context.Context, p term.Plan) (term.Grant, error) {
 		ctx = term.WithActor(ctx, opener)

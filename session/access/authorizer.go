@@ -85,7 +85,7 @@ func (k *Authorizer) stamp(e term.Event) term.Event {
 	return e
 }
 
-// Tell tells an Observer of e, and contains its panic: an observation must not change what has happened.
+// Tell passes e to an Observer and contains its panic: an observation must not change the outcome.
 func Tell(log *slog.Logger, o term.Observer, e term.Event) {
 	defer func() {
 		if r := recover(); r != nil {

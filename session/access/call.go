@@ -63,7 +63,7 @@ func (c *Call) Permitted(ok bool) { c.permitted = ok }
 func (c *Call) End(err error) {
 	e := c.Event
 	e.Duration = time.Since(c.began)
-	if c.permitted && !errors.Is(err, term.LimitExceeded) { // of which nothing comes either
+	if c.permitted && !errors.Is(err, term.LimitExceeded) { // at a limit, nothing was done either
 		e.Err = err
 	} else {
 		e.Refused = err

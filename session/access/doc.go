@@ -1,8 +1,8 @@
 // Package access decides who may act on a session, and has each action put on record.
 //
-// An action is asked for in this order, and refused by the first that objects: the session's [Lock], which one task can
-// hold against all others; the operator's Gate, which may change what is done; the Journal, which must have the action on
-// record before it happens. Observers hear afterwards how it ended.
+// An action is asked for in this order, and refused by the first that objects: the session's [Lock], which one task
+// can hold against all others; the operator's Gate, which may change the action; the Journal, which must record the
+// action before it happens. Observers get the outcome afterwards.
 //
 //	c := authorizer.Begin(ctx, term.VerbWrite, event)
 //	epoch, err := c.Permit(ctx, action)
@@ -11,6 +11,6 @@
 //	}
 //	c.End(err)
 //
-// A lock belongs to a [Holder], which is an identity: a caller never chooses its principal. Whoever loses a lock by a
-// takeover is told what happened before it can act again.
+// A lock belongs to a [Holder], which is an identity: a caller never chooses its principal. A task that lost its lock
+// by a takeover gets an error that says so before it can act again.
 package access

@@ -33,7 +33,7 @@ func (h Holder) Attached() bool { return h.Principal.Attachment != (term.Attachm
 // Nameless reports whether it is a caller that names no task, and so cannot hold a lock.
 func (h Holder) Nameless() bool { return h.Task == "" && !h.Attached() }
 
-// String is the name to show: the task, or the person's name. It identifies nobody.
+// String returns the name to show: the task, or the person's name. It must not be used to identify anyone.
 func (h Holder) String() string {
 	if h.Attached() {
 		return h.Principal.Attachment.String()
@@ -41,7 +41,7 @@ func (h Holder) String() string {
 	return h.Task
 }
 
-// anotherClient is what a task is called to those of other principals.
+// anotherClient replaces a task's name in messages to other principals.
 const anotherClient = "another client"
 
 // as says who h is to another, in a sentence.

@@ -86,7 +86,7 @@ func TestHolderIsPrincipalAndTask(t *testing.T) {
 	}
 }
 
-// What a holder is told of a loss it alone is told, not another principal's task of the same name.
+// A holder alone learns of its loss, not another principal's task of the same name.
 func TestLossOfALockIsToldToItsHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := start(t, 0, session.Options{AllowTakeOver: true})

@@ -8,11 +8,11 @@ import (
 	"ptyctl/term"
 )
 
-// A Lock is the lock of one session, and what its losers do not know yet. Its exported fields are set before it is used.
+// A Lock is the lock of one session, and the news that its losers have yet to get. Set its exported fields before use.
 type Lock struct {
 	Table         *LockTable
 	Session       string
-	Device        string // whose console the session is: all but reading takes the lock; empty: a normal session
+	Device        string // the device if the session is its console: all but reading takes the lock; empty: no console
 	AllowTakeOver bool   // a task may take the lock from the one that holds it
 
 	taken takeovers
@@ -36,7 +36,7 @@ func (l *Lock) check(op string, by Holder, types bool) (epoch uint64, err error)
 	return epoch, err
 }
 
-// StillHeld asks again, just before the act, whether what was permitted under epoch still is.
+// StillHeld asks again, just before the act, whether the permission given under epoch still holds.
 func (l *Lock) StillHeld(op string, by Holder, epoch uint64) error {
 	if err := l.Table.CheckEpoch(l.Session, by, epoch); err != nil {
 		return l.refuse(op, by, err)
@@ -44,8 +44,8 @@ func (l *Lock) StillHeld(op string, by Holder, epoch uint64) error {
 	return nil
 }
 
-// refuse turns the lock table's refusal of a caller into what the caller is told. That never says what would open the
-// lock: a holder is an identity, and its name is for people.
+// refuse turns the lock table's refusal into the caller's error. The error never says how to open the lock: a holder
+// is an identity, and its name is for people.
 func (l *Lock) refuse(op string, by Holder, err error) error {
 	var held *lockmgr.HeldError[Holder]
 	lost := l.taken.from(by)
@@ -118,8 +118,8 @@ func (l *Lock) Acquire(by Holder, ttl time.Duration) (Lease, error) {
 	return lease, err
 }
 
-// TakeOver gives the lock to by, whichever task holds it. Only an attached person takes it from another. previous is the
-// lease that ended by it.
+// TakeOver gives the lock to by, even if another task holds it. Only an attached person takes it from another.
+// previous is the lease that ended by it.
 func (l *Lock) TakeOver(by Holder, operator bool, ttl time.Duration) (lease, previous Lease, err error) {
 	t := &l.taken
 	t.mu.Lock() // the loser's write that fails because of it finds out why
@@ -129,7 +129,7 @@ func (l *Lock) TakeOver(by Holder, operator bool, ttl time.Duration) (lease, pre
 	}
 	lease, previous = l.Table.TakeOver(l.Session, by, ttl) // each grant is under t.mu: it is still the one looked at
 	if lease == (Lease{}) {
-		lease, err = l.Table.Acquire(l.Session, by, ttl) // which says what is wrong with the arguments
+		lease, err = l.Table.Acquire(l.Session, by, ttl) // Acquire reports wrong arguments
 		return lease, Lease{}, err
 	}
 	t.lose(previous.Holder, by)
@@ -140,8 +140,7 @@ func (l *Lock) TakeOver(by Holder, operator bool, ttl time.Duration) (lease, pre
 	return lease, previous, nil
 }
 
-// Change has change done for a caller who must name a task, and turns the lock table's refusal into what the caller is
-// told.
+// Change calls change for a caller who must name a task, and turns the lock table's refusal into the caller's error.
 func (l *Lock) Change(op string, by Holder, change func() (Lease, error)) (Lease, error) {
 	if by.Nameless() {
 		return Lease{}, &term.Error{

@@ -12,8 +12,8 @@ import (
 // maxLost bounds how many holders a session remembers for having lost its lock.
 const maxLost = 64
 
-// A lostLock is what a holder is told whose lock was taken over. It is told until it has the lock again: what it types
-// in the belief that the terminal is as it left it may do harm.
+// A lostLock is the news for a holder that another took its lock. The holder gets it until it has the lock again: it
+// believes that the terminal is as it left it, and its input may do harm.
 type lostLock struct {
 	holder, by Holder
 	at         time.Time
@@ -33,23 +33,23 @@ func (l *lostLock) tell() string {
 	)
 }
 
-// fill puts the same into the details of what caller is told.
+// fill adds the same to the details of caller's error.
 func (l *lostLock) fill(d *term.Details, caller Holder) {
 	if l != nil {
 		d.TakenOverBy, d.TypedSince = l.by.shown(caller), &l.typed
 	}
 }
 
-// takeovers are the losses of a session's lock that their holders have not made up for. Every grant is made under mu: who
-// finds a lock lost finds out why.
+// takeovers are the losses of a session's lock that their holders have not made up for. Every grant is made under mu,
+// so a holder that finds its lock lost finds the reason too.
 type takeovers struct {
 	mu    sync.Mutex  // guards the following; locked before the lock table
-	lost  []*lostLock // the holders whose lock was taken over, and who have not got it again; oldest first
+	lost  []*lostLock // the holders that lost their lock and have not got it again; oldest first
 	visit *lostLock   // the operator has taken over; nil: they have not, or the others know
 }
 
-// visited tells a caller, once, that the operator has typed into the terminal: nil, if they have not, or somebody knows
-// already. The lock is not what it is about, for many write without one.
+// visited returns an error for a caller, once, if the operator has typed into the terminal. It returns nil if they
+// have not, or if another caller got that error already. It does not depend on the lock, for many write without one.
 func (l *Lock) visited(op string, caller Holder) error {
 	v := l.taken.tellVisit(caller)
 	if v == nil {
@@ -70,7 +70,7 @@ func (l *Lock) visited(op string, caller Holder) error {
 	return e
 }
 
-// lose remembers that by took the lock from holder, which may be nobody. Requires t.mu.
+// lose remembers that by took the lock from holder, which may be zero. Requires t.mu.
 func (t *takeovers) lose(holder, by Holder) {
 	if holder.Nameless() || holder == by {
 		return
@@ -92,7 +92,7 @@ func (t *takeovers) regained(holder Holder) {
 	})
 }
 
-// from says who took the lock from holder, as it is now; nil: nobody did, or holder has got it again since.
+// from returns who took the lock from holder; nil: none did, or holder has got it again since.
 func (t *takeovers) from(holder Holder) *lostLock {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -55,7 +55,7 @@ func TestTakeOver(t *testing.T) {
 			t.Errorf("a task that lost nothing: %+v", e)
 		}
 
-		// It is told also when nobody holds the lock any more, and until it has it again.
+		// It learns that also when the lock is free again, and until it has the lock again.
 		if err := s.Unlock(task("t2")); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestTakeOverNotAllowed(t *testing.T) {
 		}
 		e := wantKind(t, third(s.TakeOver(task("t2"), time.Hour)), term.PolicyDenied)
 		if !strings.Contains(e.Message(), "ask the operator") || e.Details.Setting != term.SettingTakeOver {
-			t.Errorf("%+v", e)
+			t.Errorf("refusal = %+v, want advice to ask the operator and the setting take_over", e)
 		}
 		if now, _ := s.Lease(); now != l {
 			t.Errorf("the lease is now %+v", now)
@@ -181,7 +181,7 @@ func TestTakeOverFromAStuckWrite(t *testing.T) {
 }
 
 // Many tasks take the lock from each other, or get it as it expires, while each types the number of its grant. The
-// numbers never go down: what a task types under a grant does not come after anything typed under a later one.
+// numbers never go down: input typed under a grant does not come after input of a later grant.
 func TestNoLateByte(t *testing.T) {
 	for round := range 20 {
 		synctest.Test(t, func(t *testing.T) {
@@ -318,8 +318,8 @@ func TestGateTooSlowForTheLock(t *testing.T) {
 	})
 }
 
-// The operator needs no permission to take over, what he types is in no record, and the next who types learns of it,
-// once, whether he had a lock or not.
+// The operator needs no permission to take over, and their input is in no record. The next caller who types learns of
+// it, once, with or without a lock.
 func TestOperatorTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary
@@ -364,12 +364,12 @@ func TestOperatorTakesOver(t *testing.T) {
 		if _, err := s.Write(t.Context(), []byte("agent"), session.WriteOptions{}); err != nil {
 			t.Error("told twice:", err)
 		}
-		visit("") // nothing has changed, and nobody is bothered
+		visit("") // nothing has changed, and no caller gets an error
 		if _, err := s.Write(t.Context(), []byte("agent"), session.WriteOptions{}); err != nil {
 			t.Error(err)
 		}
 
-		// Whoever had the lock is told as by any taking over, and no second time.
+		// The task that had the lock learns of it as of any takeover, and no second time.
 		if _, err := s.Lock(task("t1"), time.Hour); err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,8 @@ import (
 )
 
 // fixed are the special keys by name, with the bytes that an xterm sends for them (xterm control sequences, "PC-Style
-// Function Keys"; ECMA-48 for the C0 codes). Enter is CR: that is what a keyboard sends, and what network devices
-// expect. The function keys are those of TERM=xterm and its kin; a program told of another terminal may expect others.
+// Function Keys"; ECMA-48 for the C0 codes). Enter is CR, as keyboards send it and network devices expect it. The
+// function keys are those of TERM=xterm and its kin; a program may expect others if TERM names another terminal.
 var fixed = map[string]string{
 	"enter":              "\r",
 	"tab":                "\t",
@@ -40,7 +40,8 @@ var fixed = map[string]string{
 	"f12":                "\x1b[24~",
 }
 
-// cursorKeys are the keys that programs may ask for in another form (DECCKM): CSI and the letter, or SS3 and the letter.
+// cursorKeys are the keys that programs may ask for in another form (DECCKM): CSI and the letter, or SS3 and the
+// letter.
 var cursorKeys = map[string]string{
 	"arrow_up": "A", "arrow_down": "B", "arrow_right": "C", "arrow_left": "D", "home": "H", "end": "F",
 }
@@ -80,8 +81,8 @@ func Known(name string) bool {
 	return ok || IsProtocol(name)
 }
 
-// keyNames are the names that Bytes knows, one by one, in the order in which they are tried on bytes: where two keys send
-// the same, the key comes before the letter with ctrl.
+// keyNames are the names that Bytes knows, one by one, in the order in which they are tried on bytes: where two keys
+// send the same, the key comes before the letter with ctrl.
 var keyNames = func() []string {
 	names := make([]string, 0, len(fixed)+len(cursorKeys)+2*26)
 	for name := range fixed {

@@ -23,7 +23,7 @@ var modifierAliases = []struct{ is, means string }{
 	}, {"option_", "alt_"}, {"meta_", "alt_"}, {"ctl_", "ctrl_"}, {"c_", "ctrl_"}, {"m_", "alt_"}, {"s_", "shift_"}, {"^", "ctrl_"},
 }
 
-// Similar returns the key that somebody may mean who writes its name as other programs do: "Ctrl-C", "^C", "<C-c>",
+// Similar returns the key that a caller may mean by the name that other programs use: "Ctrl-C", "^C", "<C-c>",
 // "Escape", "PgUp", "F5". Empty: no idea.
 func Similar(name string) string {
 	if len(name) > 32 {

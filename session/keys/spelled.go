@@ -43,7 +43,7 @@ func Spelled(text string, sensitive bool) string {
 		}
 	}
 	end := spelledEnd.FindStringSubmatch(body[max(0, len(body)-16):])
-	if end == nil || body != text { // there is a line end: what stands before it is text
+	if end == nil || body != text { // a line end follows: the part before it is text
 		return ""
 	}
 	if key := sending(unspell(spelledOne.FindString(end[1]))); key != "" && key != "enter" {

@@ -28,15 +28,15 @@ func PageKeys() []string { return []string{"space", "enter", "q"} }
 
 var pageKeys = map[string]string{"": " ", "space": " ", "enter": "\r", "q": "q"}
 
-// lastPage is what less, more and their kin show when there is no further page. less then takes no key but q, and the
-// more of util-linux answers any other with a blank line for ever.
+// lastPage matches the last page of less, more and similar pagers. There, less takes no key but q, and the more of
+// util-linux answers every other key with a blank line.
 var lastPage = regexp.MustCompile(`\(END\) *$`)
 
 // pageWait is how long a pager may take to react to its key before it counts as waiting for the caller.
 const pageWait = 3 * time.Second
 
-// await deals with what the command seems to wait for. It turns a page, and then sets still for the time when there is
-// something to look at; anything else waits for an answer of the caller.
+// await handles a command that seems to wait. If w is a pager, it turns the page and resets still to the time of the
+// next check; every other question waits for the caller's answer.
 func (c *Command) await(w *term.Waiting, still *time.Timer) {
 	if rest := c.turnPage(w); rest > 0 {
 		still.Reset(rest)
@@ -69,7 +69,8 @@ func (c *Command) turnPage(w *term.Waiting) time.Duration {
 	case c.Pages() >= min(p.Max, MaxPages):
 		return 0
 	}
-	// Whoever types holds the token. Then what stands there is theirs to answer; and no key lands in what they type.
+	// A caller who types holds the token. The question is then theirs to answer, and a key of ours must not land in their
+	// input.
 	release, ok := l.t.Hold()
 	if !ok {
 		return 0
@@ -88,8 +89,8 @@ func (c *Command) turnPage(w *term.Waiting) time.Duration {
 	return pageWait
 }
 
-// findPager splits the last line into what stands before the pager and the pager itself. It stands at the start of the
-// line, or of a row: FRRouting ends a page in the middle of a line that is wider than the terminal, without LF.
+// findPager splits the last line into the output before the pager and the pager itself. The pager must start the line,
+// or a row of it: FRRouting ends a page in the middle of a line wider than the terminal, without LF.
 func (c *Command) findPager(line string) (before, pager string, ok bool) {
 	matches := func(text string) bool {
 		return slices.ContainsFunc(c.r.Pagers, func(re *regexp.Regexp) bool { return re.MatchString(text) })

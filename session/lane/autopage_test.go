@@ -29,7 +29,7 @@ var pagers = map[string]struct{ text, wipe string }{
 // anyPager matches all of them.
 var anyPager = re(`^ *-+ ?More ?-+ *$`)
 
-// pages plays a pager: "style n" shows n pages of two lines, of which the second is indented; the third begins with a
+// pages plays a pager: "style n" shows n pages of two lines. The second line is indented; the third page begins with a
 // blank line. q ends it.
 func (f *fakeShell) pages(arg string) bool {
 	var style string
@@ -58,14 +58,14 @@ func (f *fakeShell) pages(arg string) bool {
 	return true
 }
 
-// paged is a command for a device whose pages may be turned.
+// paged returns a command for a device, with leave to turn its pages.
 func paged(command, key string, most int) session.ExecRequest {
 	return session.ExecRequest{Command: command, Expect: session.Expect{
 		Class: session.ClassDevice, Pagers: []*regexp.Regexp{anyPager}, AutoPage: &session.AutoPage{Key: key, Max: most},
 	}}
 }
 
-// Every page is turned, and what comes back is what a person saw, without the pager.
+// Every page is turned, and the caller gets the text that a person saw, without the pager.
 func TestAutoPage(t *testing.T) {
 	const want = "page 1\n   indented\npage 2\n   indented\n\npage 3\n   indented\n"
 	for style := range pagers {
@@ -138,10 +138,10 @@ func TestAutoPageBound(t *testing.T) {
 		got := run(t, s, paged("pages cr 5", "", 2))
 		if got.Done != session.DoneRunning || got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Pager ||
 			got.Pages != 2 {
-			t.Fatalf("%+v", got)
+			t.Fatalf("5 pages with a maximum of 2 = %+v, want 2 turned and the pager left", got)
 		}
 		if out := string(got.Stdout.Bytes()); !strings.HasSuffix(out, "page 3\n   indented\n--More--") {
-			t.Errorf("%q", out)
+			t.Errorf("stdout = %q, want it to end with page 3 and its pager", out)
 		}
 		typeIn(t, s, "q")
 		got, err := s.ContinueExec(t.Context(), got.ID, time.Minute, 0)
@@ -166,10 +166,11 @@ func TestAutoPageDeaf(t *testing.T) {
 	})
 }
 
-// What is no pager that the caller knows is never answered, whatever it looks like.
+// A question that is no pager known to the caller is never answered, even if it looks like one.
 func TestAutoPageOnlyPagers(t *testing.T) {
 	inShell(t, "r1#", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
-		for command, kind := range map[string]string{"more x": prompt.Pager, "sudo id": prompt.Pager} { // the latter is what a careless pattern calls it
+		// A careless pattern calls the question of sudo a pager, too.
+		for command, kind := range map[string]string{"more x": prompt.Pager, "sudo id": prompt.Pager} {
 			r := paged(command, "", 100)
 			r.Expect.Pagers = []*regexp.Regexp{re(`^Press any key$`), re(`: $`)}
 			out := s.Info().BytesOut
@@ -267,7 +268,7 @@ func TestAutoPageMayPress(t *testing.T) {
 	})
 }
 
-// A key never lands in the middle of what somebody types.
+// A key never lands in the middle of a caller's input.
 func TestAutoPageWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := narrowPipe()
@@ -287,18 +288,18 @@ func TestAutoPageWriter(t *testing.T) {
 		synctest.Wait()
 		go far.Write([]byte("\r\na\r\n--More--"))
 		if got := <-done; got.Pages != 0 || got.WaitingFor == nil {
-			t.Errorf("%+v", got)
+			t.Errorf("result = %+v, want no page turned and the pager left", got)
 		}
 	})
 }
 
-// What is expected of the far side decides how a command is run: a device is typed to and never asked what it is, a
-// shell is asked for its name. What the call says counts more.
+// The expected class decides how a command is run: a device is typed to and never asked for its class, a shell is
+// asked for its name. The class in the call takes precedence.
 func TestExpectedClass(t *testing.T) {
 	for _, tt := range []struct {
 		expected, asked session.Class
 		answers         int  // asked of the far side
-		limit           bool // as for busybox, whose name was found out
+		limit           bool // as for busybox, known by its name
 	}{
 		{"", "", 1, true},
 		{session.ClassDevice, "", 0, false},
@@ -349,7 +350,7 @@ func TestExpectedClass(t *testing.T) {
 		func(t *testing.T, s *session.Session, sh *fakeShell) {
 			if got := run(t, s, session.ExecRequest{Command: "show version"}); got.Lane != session.LaneTerminal ||
 				got.ExitReason != "unsupported_shell" {
-				t.Errorf("%+v", got)
+				t.Errorf("show version = %+v, want the terminal lane and unsupported_shell", got)
 			}
 		},
 	)
@@ -361,8 +362,9 @@ func TestExpectedClass(t *testing.T) {
 		)
 		defer s.Close(context.Background(), session.CloseOptions{Force: true})
 		put(t, far, "r1#")
-		if got := run(t, s, session.ExecRequest{Command: "show version", Idle: time.Second}); got.Lane != session.LaneTerminal {
-			t.Errorf("%+v", got)
+		got := run(t, s, session.ExecRequest{Command: "show version", Idle: time.Second})
+		if got.Lane != session.LaneTerminal {
+			t.Errorf("show version on lane %q, want the terminal lane", got.Lane)
 		}
 	})
 }

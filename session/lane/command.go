@@ -33,7 +33,7 @@ type Command struct {
 	x  context.Context // ends at the command's deadline, or when it is canceled
 	w  io.Writer       // takes the command's output
 
-	sent bool  // the line went out: what is typed from now on is for the command; guarded by Lane.mu
+	sent bool  // the line went out: later input is for the command; guarded by Lane.mu
 	turn *turn // in the queue; nil: it has not queued
 
 	typed
@@ -71,9 +71,9 @@ type follower struct {
 	lost    int64 // bytes that came too fast to be looked at
 }
 
-// signals are what others say to the goroutine that follows a command, and what it says to them.
+// signals connect the goroutine that follows a command with the calls that wait for it.
 type signals struct {
-	answered    chan struct{} // holds a token when somebody has typed since
+	answered    chan struct{} // holds a token when a caller has typed since
 	interrupted chan struct{} // and this one when that was ctrl_c or ctrl_backslash
 	yielded     chan struct{} // closed when the next command may have the terminal
 	yield       sync.Once
@@ -84,7 +84,7 @@ type signals struct {
 	changed chan struct{} // closed and replaced when waiting changes
 }
 
-// Prepare finds out what is typed for a command, and waits for its turn if it queues. Release must follow.
+// Prepare works out the line to type, and waits for its turn if the command queues. Release must follow.
 func (l *Lane) Prepare(ctx context.Context, r Request) (c *Command, err error) {
 	c = &Command{l: l, r: r}
 	c.cut.on = r.turnsPages()
@@ -113,8 +113,8 @@ func (c *Command) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// Type takes the terminal, waits for its prompt and types the line. x ends with the command, id names it, and w takes its
-// output. With an error, the terminal is free again.
+// Type takes the terminal, waits for its prompt and types the line. The context x ends with the command, id names the
+// command, and w receives its output. If Type returns an error, the terminal is free again.
 func (c *Command) Type(ctx, x context.Context, id string, w io.Writer) (bytes int, err error) {
 	c.x, c.id, c.w = x, id, w
 	if err := c.l.claim(ctx, c); err != nil {
@@ -169,14 +169,14 @@ func (c *Command) Pages() int { return int(c.pages.Load()) }
 // Follow has returned.
 func (c *Command) Outcome() (o Outcome, lost int64) { return c.outcome, c.lost }
 
-// Waiting returns what the command seems to wait for, and a channel that is closed when that changes.
+// Waiting returns the question that the command seems to wait for, and a channel that is closed when that changes.
 func (c *Command) Waiting() (*term.Waiting, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.waiting, c.changed
 }
 
-// setWaiting says what the command seems to wait for; nil: for nothing.
+// setWaiting records the question that the command seems to wait for; nil: no question.
 func (c *Command) setWaiting(w *term.Waiting) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

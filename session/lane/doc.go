@@ -1,17 +1,17 @@
-// Package lane runs commands in a terminal, one at a time, as a person would: it waits for the prompt, types a line, and
-// follows the output until the command has ended.
+// Package lane runs commands in a terminal, one at a time, as a person would: it waits for the prompt, types a line,
+// and follows the output until the command has ended.
 //
 // The parts, in reading order:
 //
 //   - lane.go: Terminal, which is all that the lane needs of a session, and Lane.
 //   - request.go: Request and the line that is typed for it.
 //   - command.go: Command, one command from its preparation to its end.
-//   - turns.go: whose turn it is in the terminal, and the queue.
+//   - turns.go: the turns of commands in the terminal, and the queue.
 //   - ready.go: waits until the terminal shows a prompt.
 //   - follow.go: reads the output until a marker, a prompt or silence ends the command.
 //   - autopage.go, pagecut.go: turns the pages of a pager and takes its line out of the output.
 //   - emit.go: passes the output on, except for a last line that may be the prompt.
 //   - interrupt.go: stops a command with the keys that a person would press.
 //
-// What the terminal waits for is judged by package prompt; what is typed and how its end is found by package marker.
+// Package prompt judges the terminal's last line; package marker makes the typed line and finds its end.
 package lane

@@ -18,7 +18,7 @@ func (c *Command) emit(p []byte) {
 	c.held = append(c.held[:0], c.held[end:]...)
 }
 
-// show puts out what is held back.
+// show writes the bytes held back.
 func (c *Command) show() {
 	_, _ = c.w.Write(c.held)
 	c.held = c.held[:0]
@@ -31,7 +31,7 @@ func (c *Command) letGo(prompt bool) {
 		c.emit(c.undecided())
 		c.emit(c.cut.stop())
 		c.held = c.held[:bytes.LastIndexByte(c.held, '\n')+1]
-		if before, _ := c.l.promptLine(c.r.Prompt); before != "" { // what stands before the prompt is output
+		if before, _ := c.l.promptLine(c.r.Prompt); before != "" { // the text before the prompt is output
 			c.held = append(append(c.held, before...), '\n')
 		}
 	}

@@ -25,7 +25,7 @@ type waiting struct {
 
 func (w *waiting) Wait() (term.Exit, error) { return w.exit, w.lost }
 
-// A fakeShell plays the program behind a terminal: a POSIX shell, or a device whose lines are not shell lines.
+// A fakeShell plays the program behind a terminal: a POSIX shell, or a device with a command line of its own.
 type fakeShell struct {
 	far      net.Conn
 	terminal *waiting
@@ -195,7 +195,7 @@ func (f *fakeShell) run(command string) (status int, goesOn bool) {
 			time.Sleep(time.Second)
 			f.print(fmt.Sprintf("tick %d\r\n", i))
 		}
-	case "hush": // puts out a line, and never ends nor shows the prompt
+	case "hush": // prints a line, and never ends nor shows the prompt
 		f.print("wait\r\n")
 		f.until("\x03")
 		f.print("^C\r\n")

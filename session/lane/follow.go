@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// quietPrompt is how long a question must stand still before a result is returned because of it.
+	// quietPrompt is how long a question must be unchanged before a result is returned because of it.
 	quietPrompt = 150 * time.Millisecond
 
 	// answerWait is how long an answered question may go on standing there before it counts as asked again.
@@ -115,20 +115,20 @@ func (c *Command) quietTime() time.Duration {
 	return defaultQuiet
 }
 
-// asks says that the command seems to wait for w, whose text is then output.
+// asks records that the command seems to wait for w, whose text is then output.
 func (c *Command) asks(w *term.Waiting) {
 	switch {
 	case w == nil:
 	case c.scan == nil:
 		c.show()
-	case w.Kind == prompt.Command && !c.scan.Started(): // the line was none for the shell that reads it
+	case w.Kind == prompt.Command && !c.scan.Started(): // the shell that read the line did not understand it
 		c.l.history.Refused()
 	}
 	c.setWaiting(w)
 }
 
-// marked is the outcome when the marker came: the shell is ready, whatever it shows, unless somebody has typed
-// meanwhile. And the line before was a prompt.
+// marked returns the outcome after the marker came. The shell is then ready for any line, unless a caller has typed
+// meanwhile; and the line before was a prompt.
 func (c *Command) marked() term.Exit {
 	c.outcome = Marked
 	c.l.history.Marked(c.sh.Class, c.before, c.touches)
@@ -143,7 +143,7 @@ func (c *Command) atEnd() term.Exit {
 	return term.Exit{}
 }
 
-// advance takes what has arrived, and reports whether there was anything.
+// advance takes the output that has arrived, and reports whether there was any.
 func (c *Command) advance() bool {
 	from := c.off
 	for !c.ended() {
@@ -168,7 +168,7 @@ func (c *Command) advance() bool {
 	return c.off > from
 }
 
-// undecided returns what was held back for something that does not come any more.
+// undecided returns the bytes held back for an end that will not come any more.
 func (c *Command) undecided() []byte {
 	if c.scan != nil {
 		return c.scan.Flush(nil)
@@ -200,7 +200,7 @@ func (c *Command) prompted() bool {
 	return c.atPrompt(line)
 }
 
-// question says what the running command seems to wait for, or nil.
+// question returns the question that the running command seems to ask, or nil.
 func (c *Command) question() *term.Waiting {
 	line := c.l.LastLine()
 	switch {

@@ -22,7 +22,7 @@ func TestTerminalRunningThenContinue(t *testing.T) {
 		if got.Done != session.DoneRunning || got.ExitReason != "running" || got.ID == "" || got.Exit.Known ||
 			string(got.Stdout.Bytes()) != "begun\n" ||
 			got.WaitingFor != nil {
-			t.Fatalf("%+v", got)
+			t.Fatalf("first result = %+v, want it running, with stdout \"begun\\n\" and no question", got)
 		}
 		_, err := s.Exec(t.Context(), posix("say no"))
 		if e := wantKind(t, err, term.Busy); !strings.Contains(e.Message(), got.ID) {
@@ -37,7 +37,7 @@ func TestTerminalRunningThenContinue(t *testing.T) {
 	})
 }
 
-// A password prompt is told at once; the answer goes through Write, and is no reason to type it twice.
+// A password prompt is reported at once; the answer goes through Write.
 func TestTerminalAnswer(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		var got session.ExecResult
@@ -46,7 +46,7 @@ func TestTerminalAnswer(t *testing.T) {
 		}
 		if got.Done != session.DoneRunning || got.WaitingFor == nil ||
 			*got.WaitingFor != (term.Waiting{Kind: prompt.Password, Text: "[sudo] password for me: "}) {
-			t.Fatalf("%+v", got)
+			t.Fatalf("sudo = %+v, want it running and waiting for a password", got)
 		}
 		if _, err := s.Write(t.Context(), []byte(typed+"\r"), session.WriteOptions{Sensitive: true}); err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestTerminalAnswer(t *testing.T) {
 	})
 }
 
-// What is typed ahead during a command is not typed over.
+// Input typed ahead during a command is not typed over.
 func TestTerminalTypeAhead(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		r := posix("work 5")
@@ -78,7 +78,7 @@ func TestTerminalTypeAhead(t *testing.T) {
 		synctest.Wait()
 		_, err = s.Exec(t.Context(), posix("say no"))
 		if w := wantKind(t, err, term.Busy).Details.WaitingFor; w == nil || w.Kind != prompt.Editor {
-			t.Errorf("%+v", w)
+			t.Errorf("Exec behind an editor waits for %+v, want the editor", w)
 		}
 	})
 }
@@ -100,12 +100,12 @@ func TestTerminalFar(t *testing.T) {
 	})
 }
 
-// A question that was not understood is told again.
+// A question that was not understood is reported again.
 func TestTerminalAskedAgain(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		got := run(t, s, posix("more file"))
 		if got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Pager {
-			t.Fatalf("%+v", got)
+			t.Fatalf("more = %+v, want it waiting at the pager", got)
 		}
 		typeIn(t, s, "x") // no key of this pager
 		var err error
@@ -127,7 +127,7 @@ func TestTerminalEnds(t *testing.T) {
 		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 			got := run(t, s, posix("exit 4"))
 			if got.Exit != (term.Exit{Known: true, Code: 4}) || got.Done != session.DoneEOF || got.ExitReason != "" {
-				t.Errorf("%+v", got)
+				t.Errorf("exit 4 = %+v, want exit code 4 and the end of the output", got)
 			}
 		})
 	})
@@ -146,7 +146,7 @@ func TestTerminalEnds(t *testing.T) {
 			got := run(t, s, posix("sleep 99"))
 			if got.Exit.Known || got.Done != session.DoneEOF || got.ExitReason != "session_ended" ||
 				got.Duration > 2*time.Second {
-				t.Errorf("%+v", got)
+				t.Errorf("sleep in a session that ends = %+v, want session_ended within 2s", got)
 			}
 		})
 	})
@@ -260,7 +260,7 @@ func TestTerminalDevice(t *testing.T) {
 		inShell(t, "r1#", session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 			got := run(t, s, device("more x"))
 			if got.Done != session.DoneRunning || got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Pager {
-				t.Fatalf("%+v", got)
+				t.Fatalf("device's more = %+v, want it waiting at the pager", got)
 			}
 			time.Sleep(10 * time.Second) // a question is no silence
 			typeIn(t, s, " ")
@@ -277,7 +277,7 @@ func TestTerminalDevice(t *testing.T) {
 			r.Timeout, r.Idle = time.Second, time.Minute
 			got := run(t, s, r)
 			if !got.TimedOut || got.Exit.Killed != "yes" || got.Exit.Known {
-				t.Errorf("%+v", got)
+				t.Errorf("result = %+v, want a killed command without exit code, timed out after 1s", got)
 			}
 			check(t, run(t, s, device("say on")), session.DonePrompt, "on\n")
 		})
@@ -288,14 +288,14 @@ func TestTerminalDevice(t *testing.T) {
 			r.NoMarker = true
 			got := run(t, s, r)
 			if got.Done != session.DonePrompt || got.ExitReason != "marker_not_seen" || got.Exit.Known {
-				t.Errorf("%+v", got)
+				t.Errorf("result without marker = %+v, want marker_not_seen at the prompt", got)
 			}
 		})
 	})
 }
 
-// A prompt that comes in the middle of a line that is wider than the terminal, at the start of a row, is one: FRRouting
-// leaves its pager like that. What stands before it is output, and the next command is typed there.
+// A prompt may come in the middle of a line wider than the terminal, at the start of a row: FRRouting leaves its pager
+// like that. The text before it is output, and the next command is typed there.
 func TestPromptInItsRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, far := start(t, 0, session.Options{PTY: term.PTY{Cols: 20}, Expect: session.Expect{Prompt: re(`^r1# $`)}})

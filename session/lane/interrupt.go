@@ -10,8 +10,8 @@ import (
 // interruptGrace is how long a command in the terminal may take to obey ctrl_c, and again ctrl_backslash.
 const interruptGrace = 1 * time.Second
 
-// stop ends a command whose time is over, as a person would: ctrl_c, then ctrl_backslash. Once others have typed, or
-// the lock has changed hands, what runs in the terminal may be theirs, and no key is pressed.
+// stop ends a command at its timeout as a person would: ctrl_c, then ctrl_backslash. Once others have typed, or the
+// lock has changed hands, the program in the terminal may be theirs, and no key is pressed.
 func (c *Command) stop() term.Exit {
 	c.outcome = Prompted
 	for _, key := range []string{"\x03", "\x1c"} {
@@ -26,8 +26,8 @@ func (c *Command) stop() term.Exit {
 	return term.Exit{Killed: "unknown"}
 }
 
-// press presses a key for the command, unless others have typed since its line went out, and calls done when it is out. It
-// reports whether it does.
+// press presses a key for the command and calls done when the key is out. It presses none if others have typed since
+// the command's line went out. It reports whether it presses the key.
 func (c *Command) press(key, why string, done func()) bool {
 	if c.l.history.Touches() != c.touches {
 		return false

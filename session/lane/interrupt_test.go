@@ -24,7 +24,7 @@ func TestTerminalInterrupted(t *testing.T) {
 		}
 		wantMarker(t, run(t, s, posix("say after")), "after\n", 0)
 
-		r.Command = "trap" // prints its marker all the same
+		r.Command = "trap" // prints its marker although it was interrupted
 		got = run(t, s, r)
 		typeIn(t, s, "\x03")
 		if got, err = s.ContinueExec(t.Context(), got.ID, time.Minute, 0); err != nil {
@@ -40,13 +40,13 @@ func TestTerminalInterruptIgnored(t *testing.T) {
 		got := run(t, s, posix("python"))
 		for range 2 {
 			if got.WaitingFor == nil || got.WaitingFor.Kind != prompt.REPL {
-				t.Fatalf("%+v", got)
+				t.Fatalf("python = %+v, want it waiting at its prompt", got)
 			}
 			typeIn(t, s, "\x03")
 			time.Sleep(10 * time.Second)
 			got, _ = s.ContinueExec(t.Context(), got.ID, time.Second, 0)
 			if got.Done != session.DoneRunning {
-				t.Fatalf("%+v", got)
+				t.Fatalf("python after 10s = %+v, want it still running", got)
 			}
 		}
 		typeIn(t, s, "\x04")
@@ -79,7 +79,7 @@ func TestTerminalTimeout(t *testing.T) {
 				}
 				if !got.TimedOut || got.Done != session.DoneTimeout || got.Exit.Killed != tt.killed || got.Exit.Known != tt.exit ||
 					!tt.exit && got.ExitReason != "timeout" {
-					t.Errorf("%+v", got)
+					t.Errorf("result = %+v, want a timeout with killed %q, known exit %v", got, tt.killed, tt.exit)
 				}
 				time.Sleep(3 * time.Second)
 				if got.ID != "" {

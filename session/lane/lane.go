@@ -18,12 +18,12 @@ type Terminal interface {
 	End() (term.Exit, error)         // waits for the session's end; how its program ended, and what went wrong
 	Closed(op string) error          // says that the session ended while op was under way
 	HasChannel() bool                // the session can also run commands beside its terminal
-	Modes() vt.Modes                 // what the output has switched on
+	Modes() vt.Modes                 // the modes that the output has switched on
 	Cols() int                       // the window's width; 0: not known
 	Quiet() time.Duration            // how long nothing has come
 	Hold() (release func(), ok bool) // keeps everyone else from typing, unless someone types
 
-	// ShellAt returns what reads a line typed now: asked, expected, or what is found out.
+	// ShellAt returns the shell that reads a line typed now: asked, else expected, else the one found by asking.
 	ShellAt(ctx context.Context, asked, expected shell.Class) shell.Shell
 
 	// Type types a line, if the lock still has that epoch.
@@ -61,12 +61,12 @@ type Lane struct {
 	changed chan struct{} // closed and replaced when current or queue changes
 }
 
-// New makes the lane of a terminal whose output is out.
+// New makes the lane of a terminal that writes its output to out.
 func New(session string, t Terminal, out *buffer.Buffer, h *prompt.History) *Lane {
 	return &Lane{session: session, t: t, out: out, history: h, changed: make(chan struct{})}
 }
 
-// Input tells the command in the terminal that a caller has typed p: what it waited for may be answered.
+// Input notes that a caller has typed p: the question that the command waited for may be answered.
 func (l *Lane) Input(p []byte) {
 	l.mu.Lock()
 	c := l.current

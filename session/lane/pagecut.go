@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A pageCut takes the line of a pager whose page was turned, and what erases it, out of the output. The zero value
-// passes everything on.
+// A pageCut removes the line of a pager after its page was turned, and the sequence that erases it, from the output.
+// The zero value passes everything on.
 type pageCut struct {
 	on     bool
 	wiping bool   // a page was turned: line is what erases the pager, so far
@@ -46,7 +46,7 @@ func (c *pageCut) strip(p []byte) []byte {
 	return out
 }
 
-// turn drops the line held back, which is the pager's, but for what stands before it.
+// turn drops the line held back, which is the pager's, except for the text before the pager.
 func (c *pageCut) turn(before string) { c.wiping, c.before, c.line = true, before, nil }
 
 // unwiped returns the line without the n bytes that erase the pager, which are all there.
@@ -59,7 +59,7 @@ func (c *pageCut) unwiped(n int) []byte {
 	return line
 }
 
-// flush returns what is held back.
+// flush returns the bytes held back.
 func (c *pageCut) flush() []byte {
 	out := c.line
 	if c.wiping {
@@ -120,8 +120,9 @@ func wiped(p []byte) (n int, blank, more bool) {
 	return n, blank, true
 }
 
-// controlSequence returns the length and the final byte of the control sequence (ECMA-48, 5.4) that p, which begins
-// with ESC, begins with. The length is 0 if p ends before it does; the final byte is 0 if there is none.
+// controlSequence returns the length and the final byte of the control sequence (ECMA-48, 5.4) at the start of p. p
+// must begin with ESC. The length is 0 if p ends before the sequence does; the final byte is 0 if the sequence has
+// none.
 func controlSequence(p []byte) (size int, final byte) {
 	for i, c := range p[1:] {
 		switch {

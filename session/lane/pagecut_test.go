@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a pager's line and its erasure leave, however the stream is cut.
+// A pager's line and its erasure leave the same output, however the stream is cut.
 func TestPageCut(t *testing.T) {
 	tests := []struct{ name, after, want string }{ // after the key
 		{"backspaces", "\b\b\b   \b\b\bnext\n", "next\n"},
@@ -48,7 +48,7 @@ func TestPageCut(t *testing.T) {
 				}
 				got += string(c.stop()) + string(c.strip([]byte("x")))
 				want := "before\n" + tt.want + "x"
-				if tt.name == "endless" { // bounded: what is too long for an erasure is output
+				if tt.name == "endless" { // bounded: a sequence too long for an erasure is output
 					got, want = got[len(got)-6:], want[len(want)-6:]
 				}
 				if got != want {
@@ -77,7 +77,7 @@ func TestPageCutRow(t *testing.T) {
 	}
 }
 
-// What is held back is bounded, and a command that turns no pages loses nothing.
+// The held bytes are bounded, and a command that turns no pages loses nothing.
 func TestPageCutBound(t *testing.T) {
 	long := strings.Repeat("x", 3*lineBack)
 	c := pageCut{on: true}
@@ -87,7 +87,7 @@ func TestPageCutBound(t *testing.T) {
 	}
 	c = pageCut{}
 	if got := string(c.strip([]byte("--More--"))) + string(c.stop()); got != "--More--" {
-		t.Errorf("%q", got)
+		t.Errorf("output without a turned page = %q, want --More--", got)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestQueue(t *testing.T) {
 		}
 		_, err := s.Exec(t.Context(), posix("say no"))
 		if e := wantKind(t, err, term.Busy); !strings.Contains(e.Msg, "queue") {
-			t.Errorf("%s", e.Msg)
+			t.Errorf("refusal = %q, want it to name the queue", e.Msg)
 		}
 		wg.Wait()
 		if !slices.Equal(sh.ran, want) {
@@ -68,7 +68,7 @@ func TestQueueTurnDoesNotCome(t *testing.T) {
 			}
 			if e := wantKind(t, err, term.ExecTimeout); !strings.Contains(e.Msg, "nothing was typed") ||
 				!strings.Contains(e.Msg, "exec-") {
-				t.Errorf("%s", e.Msg)
+				t.Errorf("timeout in the queue = %q, want \"nothing was typed\" and the id of the exec before", e.Msg)
 			}
 		})
 		synctest.Wait()
@@ -91,17 +91,17 @@ func TestQueueTurnDoesNotCome(t *testing.T) {
 func TestQueueBehindLostMarker(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		if got := run(t, s, posix("nest")); got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Command {
-			t.Fatalf("%+v", got)
+			t.Fatalf("nest = %+v, want it waiting at a shell's prompt", got)
 		}
 		wantMarker(t, run(t, s, queued("say next")), "next\n", 0)
 	})
 }
 
-// A question keeps the terminal: the queue waits until somebody has answered it.
+// A question keeps the terminal: the queue waits for its answer.
 func TestQueueBehindQuestion(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		if got := run(t, s, posix("sudo")); got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Password {
-			t.Fatalf("%+v", got)
+			t.Fatalf("sudo = %+v, want it waiting for a password", got)
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() { wantMarker(t, run(t, s, queued("say next")), "next\n", 0) })

@@ -14,7 +14,7 @@ const (
 	// lineBack is how much of the stream is looked at for the unfinished last line.
 	lineBack = 4 << 10
 
-	// quietStop is how long a prompt must stand still to count as one: until then it may be the start of a line.
+	// quietStop is how long a prompt must be unchanged to count as one: until then it may be the start of a line.
 	quietStop = 50 * time.Millisecond
 
 	// promptWait is how long a shell may take to show its prompt.

@@ -48,7 +48,7 @@ func TestTerminalBusy(t *testing.T) {
 					t.Errorf("refused after %v", took)
 				}
 				if i := s.Info(); i.BytesOut != 0 || i.Execs != 0 || len(i.Running) != 0 {
-					t.Errorf("%+v", i)
+					t.Errorf("info after a refusal = %+v, want no bytes sent and no exec", i)
 				}
 			})
 		})
@@ -92,7 +92,7 @@ func TestTerminalReady(t *testing.T) {
 				t.Error("typed before the prompt")
 			}
 			if got := take(t, far, 8); got != " printf " {
-				t.Errorf("%q", got)
+				t.Errorf("typed %q at the prompt, want the line's start \" printf \"", got)
 			}
 		})
 	})
@@ -102,7 +102,7 @@ func TestTerminalReady(t *testing.T) {
 			put(t, far, "host# ")
 			go s.Exec(t.Context(), session.ExecRequest{Command: "id", Lane: session.LaneTerminal})
 			if got := take(t, far, 8); got != " printf " {
-				t.Errorf("%q", got)
+				t.Errorf("typed %q at the prompt, want the line's start \" printf \"", got)
 			}
 		})
 	})
@@ -158,7 +158,7 @@ func TestTerminalReady(t *testing.T) {
 			}
 			var e *term.Error
 			if !errors.As(err, &e) || e.Kind != term.Busy && e.Kind != term.ExecTimeout {
-				t.Errorf("%v", err)
+				t.Errorf("Exec = %v, want Busy or ExecTimeout", err)
 			}
 		})
 	})
@@ -203,12 +203,12 @@ func TestTerminalPassingLine(t *testing.T) {
 			t.Error("typed into a progress bar")
 		}
 		if got := take(t, far, 8); got != " printf " {
-			t.Errorf("%q", got)
+			t.Errorf("typed %q at the prompt, want the line's start \" printf \"", got)
 		}
 	})
 }
 
-// shellNamed makes a session whose login shell is known to an exec channel.
+// shellNamed makes a session with a login shell known to an exec channel.
 func shellNamed(t *testing.T, name string) (*session.Session, io.ReadWriter) {
 	near, far := widePipe()
 	s := session.New(
@@ -299,7 +299,7 @@ func TestClassAskedOnce(t *testing.T) {
 		inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 			got := run(t, s, session.ExecRequest{Command: "say hi"})
 			if got.Exit.Known || got.ExitReason != "unsupported_shell" || got.Done != session.DonePrompt {
-				t.Errorf("%+v", got)
+				t.Errorf("say hi = %+v, want unsupported_shell, back at the prompt", got)
 			}
 			if !slices.Equal(sh.ran, []string{"say hi"}) {
 				t.Errorf("ran %q", sh.ran)
@@ -347,8 +347,8 @@ func TestAdviceIsPossible(t *testing.T) {
 	})
 }
 
-// A prompt at which a line was entered is none until something has come: what the line starts may take the terminal any
-// moment, whoever says that it is a prompt.
+// A prompt at which a line was entered does not count until some output has come, even if the caller names it as the
+// prompt: the program that the line starts may take the terminal any moment.
 func TestNothingTypedBeforeTheEcho(t *testing.T) {
 	for name, expect := range map[string]session.Expect{"found out": {}, "given": {Prompt: re(`\$ $`)}} {
 		t.Run(name, func(t *testing.T) {
@@ -364,7 +364,7 @@ func TestNothingTypedBeforeTheEcho(t *testing.T) {
 				}()
 				_, err := s.Exec(t.Context(), session.ExecRequest{Command: "id", Lane: session.LaneTerminal, Expect: expect})
 				if w := wantKind(t, err, term.Busy).Details.WaitingFor; w == nil || w.Kind != prompt.Editor {
-					t.Errorf("%+v", w)
+					t.Errorf("Exec behind an editor waits for %+v, want the editor", w)
 				}
 				if n := s.Info().BytesOut; n != 4 {
 					t.Errorf("%d bytes were typed", n)
@@ -374,7 +374,7 @@ func TestNothingTypedBeforeTheEcho(t *testing.T) {
 	}
 }
 
-// What was just answered may be about to go: a pager that was left is waited for.
+// A question that was just answered may be about to go: a pager that was left is waited for.
 func TestPagerThatWasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, far := start(

@@ -17,7 +17,7 @@ type Request struct {
 	Command    string      // a line for the far side
 	WrittenFor shell.Class // the class that Command is written for; empty: as the caller gave it
 	Asked      shell.Class // of the far side; empty: found out
-	Expected   shell.Class // what the session expects; empty: nothing
+	Expected   shell.Class // the class that the session expects; empty: none
 
 	Prompt   *regexp.Regexp   // of the far side; nil: not known
 	Pagers   []*regexp.Regexp // what pagers show
@@ -25,7 +25,7 @@ type Request struct {
 
 	NoMarker                   bool          // do not ask for the exit status
 	MarkerPrefix, MarkerSuffix string        // in place of the default marker; both or none
-	Idle                       time.Duration // without marker: the silence that ends the wait; 0: 2 s, or none if Prompt is set
+	Idle                       time.Duration // silence that ends a wait without marker; 0: 2 s, or off with Prompt
 	Timeout                    time.Duration // the command's deadline
 	Wait                       time.Duration // how long the call waits
 	Queue                      bool          // wait for the commands before this one, instead of Busy
@@ -39,7 +39,7 @@ func (r *Request) turnsPages() bool {
 	return r.AutoPage != nil && r.AutoPage.Max > 0 && len(r.Pagers) > 0
 }
 
-// line returns what is typed for the command.
+// line returns the line to type for the command.
 func (c *Command) line() (string, error) {
 	refused := func(kind term.Kind, format string, args ...any) (string, error) {
 		return "", &term.Error{Op: "exec", Session: c.l.session, Kind: kind, Msg: fmt.Sprintf(format, args...)}

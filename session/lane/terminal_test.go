@@ -21,7 +21,7 @@ func posix(command string) session.ExecRequest {
 	return session.ExecRequest{Command: command, Class: session.ClassPosix}
 }
 
-// inShell runs f in a bubble with a session on a fakeShell whose prompt has stood for a while.
+// inShell runs f in a bubble with a session on a fakeShell that has shown its prompt for a while.
 func inShell(t *testing.T, prompt string, o session.Options, f func(t *testing.T, s *session.Session, sh *fakeShell)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestTerminalLane(t *testing.T) {
 	})
 }
 
-// The lock and the Gate are asked once, for the exec, and events tell of the exec alone.
+// The lock and the Gate are asked once, for the exec, and events name the exec alone.
 func TestTerminalPermitted(t *testing.T) {
 	var verbs []term.Verb
 	seen := &diary{}
@@ -216,12 +216,12 @@ func TestTerminalStuck(t *testing.T) {
 	})
 }
 
-// A command whose prompt is back without a marker gives way to the next one.
+// A command that got its prompt back without a marker gives way to the next one.
 func TestTerminalYields(t *testing.T) {
 	inShell(t, userPrompt, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 		got := run(t, s, posix("nest"))
 		if got.Done != session.DoneRunning || got.WaitingFor == nil || got.WaitingFor.Kind != prompt.Command {
-			t.Fatalf("%+v", got)
+			t.Fatalf("nest = %+v, want it waiting at a shell's prompt", got)
 		}
 		wantMarker(t, run(t, s, posix("say inside")), "inside\n", 0)
 		synctest.Wait() // the first one sees the other's prompt by itself

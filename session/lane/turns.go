@@ -71,7 +71,7 @@ func (l *Lane) awaitTurn(ctx context.Context, p *turn) error {
 	}
 }
 
-// leave gives p up, and lets the next one see whether it is first. A nil p is none.
+// leave gives p up, and lets the next one check for its turn. A nil p does nothing.
 func (l *Lane) leave(p *turn) {
 	if p == nil {
 		return
@@ -82,8 +82,8 @@ func (l *Lane) leave(p *turn) {
 	l.wake()
 }
 
-// claim makes c the one command in the terminal. A command before it whose shell shows its prompt again, though no marker
-// came, gives way.
+// claim makes c the one command in the terminal. An earlier command gives way if its shell shows the prompt again
+// without a marker.
 func (l *Lane) claim(ctx context.Context, c *Command) error {
 	p := c.turn
 	for {

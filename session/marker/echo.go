@@ -28,7 +28,7 @@ func (l *LineEnds) Convert(out, p []byte) []byte {
 	return out
 }
 
-// Flush appends what was held back.
+// Flush appends the bytes held back.
 func (l *LineEnds) Flush(out []byte) []byte {
 	if l.cr {
 		l.cr = false
@@ -37,17 +37,17 @@ func (l *LineEnds) Flush(out []byte) []byte {
 	return out
 }
 
-// maxEcho bounds what is held back as an echo: the line, and as much again for what a terminal puts between where
+// maxEcho bounds the bytes held back as an echo: the line, and as much again for the bytes that a terminal adds where
 // the line wraps.
 const maxEcho = 2 * maxTypedLine
 
 // pasteOff is what line editors switch off when the line is entered (DECRST 2004).
 const pasteOff = "\x1b[?2004l"
 
-// An Echo takes the echo of a typed line, with its line end, out of the start of what comes back, and what a line
-// editor says then. If something else comes, it is passed on whole.
+// An Echo removes the echo of a typed line with its line end, and the output of a line editor after it, from the start
+// of the stream. If the stream begins with other text, that is passed on whole.
 type Echo struct {
-	line  []byte // what is still to come
+	line  []byte // the part of the line still to come
 	seen  []byte // what came so far, of line or of pasteOff
 	over  bool   // the line came: what follows may belong to it
 	ended bool   // and its line end
@@ -104,7 +104,7 @@ func (e *Echo) tail(c byte) bool {
 // Pending reports whether the echo may still come, or go on.
 func (e *Echo) Pending() bool { return len(e.line) > 0 }
 
-// Flush returns what was held back for an echo that does not come any more.
+// Flush returns the bytes held back for an echo that does not come any more.
 func (e *Echo) Flush() []byte {
 	seen := e.seen
 	if len(e.line) == 0 && len(seen) == len(pasteOff) {

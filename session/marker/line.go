@@ -9,10 +9,10 @@ import (
 )
 
 // maxTypedLine is the longest line that is typed for an exec. A terminal in canonical mode takes 4,095 bytes and
-// silently drops the rest (termios(3), MAX_CANON), and the shell would run what is left.
+// silently drops the rest (termios(3), MAX_CANON), and the shell would run the truncated line.
 const maxTypedLine = 4000
 
-// maxEditedLine is the same for busybox, whose line editor takes 1,023 bytes (FEATURE_EDITING_MAX_LEN).
+// maxEditedLine is the same for busybox: its line editor takes 1,023 bytes (FEATURE_EDITING_MAX_LEN).
 const maxEditedLine = 1000
 
 // LineLimit returns the longest line that may be typed.
@@ -23,13 +23,13 @@ func LineLimit(sh shell.Shell) int {
 	return maxTypedLine
 }
 
-// Line is what is typed for a command, without the line end: a start marker, the command, and its exit
-// status between end markers. Everything is on one line, so that a command that reads its input does not
-// swallow the markers; the leading blank keeps it out of histories that are set up so.
+// Line returns the line to type for a command, without the line end: a start marker, the command, and its exit status
+// between end markers. Everything is on one line, so that a command that reads its input does not swallow the markers;
+// the leading blank keeps it out of histories that ignore such lines.
 //
-// The control characters of the markers are printed, never typed: what is typed holds their octal form, so the
-// echo of the line can never pass for a marker. The command itself travels in octal, too, where a line editor or
-// a shell would touch it: quotes, backslashes, tabs, line ends, "!".
+// The control characters of the markers are printed, never typed: the line holds their octal form, so its echo can
+// never pass for a marker. The command itself travels in octal, too, where a line editor or a shell would touch it:
+// quotes, backslashes, tabs, line ends, "!".
 func (m Marker) Line(sh shell.Shell, command string) string {
 	end := m.printfArgument()
 	switch sh.Class {
@@ -144,8 +144,8 @@ func psChars(text string) string {
 	return b.String()
 }
 
-// cmdLine is Line for cmd.exe, which prints no control characters: only the ASCII marker is there. The
-// caret keeps the echo apart from what is printed. Like powershellLine, it was never tried on a real one.
+// cmdLine is Line for cmd.exe, which prints no control characters: only the ASCII marker is used. The caret keeps the
+// echo apart from the printed text. Like powershellLine, it was never tried on a real one.
 func cmdLine(m Marker, command string) string {
 	return fmt.Sprintf(
 		`echo S^=%s& %s& call echo PTYCTL_RC_%s^=%%^errorlevel%%:END_%s`,

@@ -32,7 +32,7 @@ var awkward = []string{
 	"if true; then echo yes; fi | cat",
 }
 
-// What is typed for a POSIX shell runs the very command, and tells its status.
+// The line typed for a POSIX shell runs the very command, and shows its status.
 func TestTypedLineRuns(t *testing.T) {
 	for _, m := range []Marker{testMarker(), customMarker("<'%\\!>", "</>")} {
 		for _, command := range awkward {
@@ -53,7 +53,8 @@ func TestTypedLineRuns(t *testing.T) {
 	}
 }
 
-// No byte of what is typed may be a key, and nothing of the command is typed that somebody might touch.
+// No byte of the typed line may be a key, and no part of the command is typed that a shell or line editor might
+// change.
 func TestTypedLineIsPlain(t *testing.T) {
 	all := make([]byte, 255)
 	for i := range all {

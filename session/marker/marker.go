@@ -20,15 +20,16 @@ const maxStatus = 11
 
 // A Marker is how one exec recognises its own output and exit status in the terminal's stream.
 //
-// The start is "S=" and the nonce. The end is the status between prefix and suffix, followed, unless the caller
-// chose prefix and suffix, by "PTYCTL_RC_nonce=status:END_nonce": terminals that strip control characters leave
-// that. With it, only the nonce counts, so what the command prints itself, the echo, and the markers of earlier
+// The start is "S=" and the nonce. The end is the status between prefix and suffix, followed, unless the caller chose
+// prefix and suffix, by "PTYCTL_RC_nonce=status:END_nonce" for terminals that strip control characters. There only the
+// nonce counts, so text that the command prints itself, the echo, and the markers of earlier calls are never mistaken
+// for it.
 // calls are never mistaken.
 type Marker struct {
 	nonce          string
 	prefix, suffix string
 	ascii          bool
-	anchor         string // what is searched for: the part of an end that stands before the status
+	anchor         string // the text to search for: the part of an end before the status
 	closing        string // and the part behind it
 	lead           int    // how far before the anchor an end may begin
 }
@@ -44,7 +45,7 @@ func New(prefix, suffix string) Marker {
 	return m
 }
 
-// Check says what is wrong with a custom marker; empty: nothing.
+// Check returns the reason why a custom marker cannot be used; empty: it can.
 func Check(prefix, suffix string) string {
 	switch {
 	case prefix == "" && suffix == "":
@@ -109,7 +110,7 @@ func (sc *Scanner) Assume() { sc.started = true }
 // Status returns the exit status, once the end marker has come.
 func (sc *Scanner) Status() (status int, ok bool) { return sc.status, sc.done }
 
-// Feed takes the next bytes, and appends to out what is certainly output. Line ends are LF.
+// Feed takes the next bytes, and appends to out the part that is certain to be output. Line ends are LF.
 func (sc *Scanner) Feed(out, p []byte) []byte {
 	if sc.done {
 		return out
@@ -132,7 +133,7 @@ func (sc *Scanner) Feed(out, p []byte) []byte {
 	return out
 }
 
-// Flush appends what was held back for an end that does not come any more.
+// Flush appends the bytes held back for an end that does not come any more.
 func (sc *Scanner) Flush(out []byte) []byte {
 	if sc.started {
 		out = sc.ends.Convert(out, sc.rest)
@@ -141,7 +142,7 @@ func (sc *Scanner) Flush(out []byte) []byte {
 	return sc.ends.Flush(out)
 }
 
-// findStart drops everything up to the start marker's line end, and returns what is left to look at.
+// findStart drops everything up to the start marker's line end, and returns the bytes after it.
 func (sc *Scanner) findStart(p []byte) []byte {
 	if !sc.begun {
 		start := "S=" + sc.m.nonce

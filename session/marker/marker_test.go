@@ -9,7 +9,7 @@ import (
 	"ptyctl/session/shell"
 )
 
-// scanned is what a Scanner makes of a stream.
+// scanned is the result of a Scanner for a stream.
 type scanned struct {
 	out     string
 	done    bool
@@ -148,7 +148,7 @@ func TestMarkerEcho(t *testing.T) {
 	}
 }
 
-// What a scanner keeps does not grow, even if its nonce is known to who attacks it.
+// A scanner's memory does not grow, even if an attacker knows its nonce.
 func TestMarkerScannerBounded(t *testing.T) {
 	for name, in := range map[string]string{
 		"before the start":    "S=abcdefgh234",

@@ -10,8 +10,8 @@ import (
 // maxPrompt is how long a line may be that is remembered as a prompt, in bytes.
 const maxPrompt = 200
 
-// A History is what was typed into a terminal and shown by it, as far as it tells prompts from other lines. Make it with
-// NewHistory. Its methods may be called by any number of goroutines.
+// A History remembers the input and the prompts of a terminal, as far as they tell prompts from other lines. Make it
+// with NewHistory. Any number of goroutines may call its methods.
 type History struct {
 	mu        sync.Mutex  // guards the following
 	login     shell.Shell // its class is empty until it is known
@@ -92,8 +92,8 @@ func (h *History) isLearned(line string) bool {
 	return h.learned != "" && (line == h.learned || SameStem(line, h.learned))
 }
 
-// Marked remembers that a marker came from a shell of that class, whose prompt was before. The shell is ready, whatever
-// it shows, unless a caller has typed since there were so many touches.
+// Marked remembers that a marker came from a shell of that class, and that before was its prompt. The shell is then
+// ready, even without a visible prompt, unless touches is no longer the number of the callers' inputs.
 func (h *History) Marked(class shell.Class, before string, touches int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,16 +105,16 @@ func (h *History) Marked(class shell.Class, before string, touches int) {
 	h.ready = h.touches == touches
 }
 
-// Refused remembers that a line with a marker was none for the shell that read it: it is of another class than the one
-// that has last shown a marker.
+// Refused remembers that the shell could not read a line with a marker: its class is not that of the last shell that
+// showed a marker.
 func (h *History) Refused() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.nested, h.began = "", ""
 }
 
-// Ready reports whether nothing was typed since a marker last showed that the shell is ready, and returns the prompt that
-// is due then. A last line that ends like a prompt is that prompt; it need not have come yet.
+// Ready reports whether a marker has shown that the shell is ready and no caller has typed since. It returns the
+// prompt that is due then: the last line if it ends like a prompt, else the prompt before.
 func (h *History) Ready(line string) (prompt string, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,8 +149,8 @@ func (h *History) SetLogin(sh shell.Shell) {
 	h.login = sh
 }
 
-// ShellAt returns what reads a line that is typed behind the last one: asked if that is not empty; away from the login
-// shell's prompt what a marker has shown there; else the login shell. The class is empty if nothing is known.
+// ShellAt returns the shell that reads a line typed behind the last one: asked if it is not empty; away from the login
+// shell's prompt the shell that a marker has shown there; else the login shell. The class is empty if it is unknown.
 func (h *History) ShellAt(line string, asked shell.Class) shell.Shell {
 	h.mu.Lock()
 	defer h.mu.Unlock()

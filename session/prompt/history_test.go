@@ -6,8 +6,8 @@ import (
 	"ptyctl/session/shell"
 )
 
-// Where nobody can be asked for the login shell, as over Telnet, a marker at the prompt that the terminal began with says
-// of which class it is, and a shell started by hand does not change that.
+// Where no shell can be asked for its name, as over Telnet, a marker at the terminal's first prompt shows the class of
+// the login shell, and a shell started by hand does not change that.
 func TestClassWhereItBegan(t *testing.T) {
 	h := NewHistory()
 	h.Touch("demo$ ", 0, false)

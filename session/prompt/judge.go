@@ -20,7 +20,7 @@ type View struct {
 	Marked    bool        // the line carries a marker
 }
 
-// An Obstacle is what a command must not be typed into.
+// An Obstacle is a state of the terminal in which no command must be typed.
 type Obstacle struct {
 	Waiting *term.Waiting
 	What    string // in a sentence

@@ -15,9 +15,9 @@ var tail = regexp.MustCompile(`[$#%>\]❯➜»] ?$`)
 // tailSigns are the characters that prompts end in, but for the bracket.
 const tailSigns = "$#%>❯➜»"
 
-// SameStem reports whether two lines are prompts of the same far side: they end like prompts and begin with the
-// same name, as in r1>, r1# and r1(config)#, or user@host:~$ and user@host:/tmp$. A prompt with something typed
-// after it, and text that ends in a percentage, are none.
+// SameStem reports whether two lines are prompts of the same far side: they end like prompts and begin with the same
+// name, as in r1>, r1# and r1(config)#, or user@host:~$ and user@host:/tmp$. A prompt with text typed after it does
+// not count, nor does text that ends in a percentage.
 func SameStem(a, b string) bool {
 	if !tail.MatchString(a) || !tail.MatchString(b) || tails(a) != tails(b) {
 		return false

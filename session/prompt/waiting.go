@@ -26,8 +26,8 @@ type waitPattern struct {
 	re   *regexp.Regexp
 }
 
-// waitPatterns are tried in order. They say what a terminal seems to wait for; nothing is ever answered, and no
-// result depends on them but the moment at which it is returned.
+// waitPatterns are tried in order. They recognise questions; none is ever answered, and they only decide when a result
+// is returned.
 var waitPatterns = []waitPattern{
 	{HostKey, regexp.MustCompile(`(?i)are you sure you want to continue connecting.*\? ?$`)},
 	{Password, regexp.MustCompile(`(?i)(?:pass(?:word|phrase|code)|verification code|one-time code|\bpin\b|\botp\b|token)[^:?\r\n]{0,80}[:?] ?$`)},
@@ -39,14 +39,14 @@ var waitPatterns = []waitPattern{
 	{REPL, regexp.MustCompile(`^(?:>>> |\.\.\. |In \[\d+\]: |\(gdb\) |\(lldb\) |\(i?[Pp]db\) |sqlite> |mysql> |MariaDB \[[^\]]*\]> |[\w-]+[=-][#>] |irb\([^)]*\):\d+:\d+> |> |ftp> |sftp> |redis [^>]*> |[\w.:-]+:\d+> )$`)},
 }
 
-// shellPrompt is what the last line of a shell that is ready looks like; learned and given prompts come first.
+// shellPrompt matches the last line of a shell that is ready; learned and given prompts are tried first.
 var shellPrompt = regexp.MustCompile(`[$#%>❯➜»] ?$`)
 
 // percentage is the end of a line that reports progress, which is no prompt.
 var percentage = regexp.MustCompile(`\d ?% ?$`)
 
-// devicePrompt is what the last line of a network device's command line looks like: a bare name, perhaps with a
-// mode, and > or #. A marker must never be typed there.
+// devicePrompt matches the last line of a network device's command line: a bare name, perhaps with a mode, and > or #.
+// A marker must never be typed there.
 var devicePrompt = regexp.MustCompile(
 	`^(?:<[\w.\-@/:]{1,64}>|\[[~*]{0,2}[\w.\-@/:]{1,64}\]|[\w.\-/]{2,64}(?:\([^()\r\n]{1,40}\))?[>#]) ?$`,
 )
@@ -54,14 +54,14 @@ var devicePrompt = regexp.MustCompile(
 // shellVersion is the prompt of a shell without start-up files, as bash-5.2#, which is no device's.
 var shellVersion = regexp.MustCompile(`^-?[a-z]*sh-\d[\w.]*[#$] ?$`)
 
-// nestedShell is what the prompt of a shell looks like that was started in the terminal and of which nothing else
-// is known: user@host with a directory, a directory alone, a shell's name and version, or a bare sign. Programs and
-// devices have prompts of the other forms, so a marker is typed at none of those.
+// nestedShell matches the prompt of an unknown shell that was started in the terminal: user@host with a directory, a
+// directory alone, a shell's name and version, or a bare sign. Programs and devices have prompts of the other forms,
+// so a marker is typed at none of those.
 var nestedShell = regexp.MustCompile(
 	`^(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+[: ][~/][^$#%>]*[$#%]|\[[\w.-]+@[\w.-]+ [^\]]*\][$#%]|-?[a-z]*sh-\d[\w.]*[#$]|[~/][^ $#>]* [$#]|[A-Za-z][\w.-]*%|[$#%]) ?$`,
 )
 
-// Waits says what the last line seems to wait for, or nil.
+// Waits returns the question that the last line seems to ask, or nil.
 func Waits(line string, pagers []*regexp.Regexp) *term.Waiting {
 	text := strings.TrimRight(line, " ")
 	if text == "" {

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// Mask stands for a secret that was echoed. It has one length, however long the secret is.
+	// Mask replaces a secret that was echoed. It has one length, however long the secret is.
 	Mask = "********"
 
-	// maxSecretLine bounds what is looked for as one: a longer line is looked for in parts.
+	// maxSecretLine bounds the text to search for: a longer line is searched for in parts.
 	maxSecretLine = 1 << 10
 
 	// A secret shorter than commonWord may be a word that the far side prints anyway, as a user name in its prompt: it
@@ -25,7 +25,7 @@ const (
 	maxGap = 32
 )
 
-// A secret is a line that was written and whose echo is not to be kept.
+// A secret is a line that was written and must not be kept when it is echoed.
 type secret struct {
 	text []byte
 	of   *Expectation
@@ -52,11 +52,11 @@ func secretLines(data []byte, of *Expectation) []*secret {
 type echoMatch struct {
 	p     []byte
 	n     int     // length of the longest echo; 0: none is whole
-	of    *secret // of which secret
+	of    *secret // the secret that n bytes match
 	chars int     // if p may be the beginning of a longer one: how many characters of a secret it holds, at most
 }
 
-// compare looks among secrets that are sorted, and of which p[:at] is the echo of the first chars characters. All that
+// compare looks for the secrets that p[:at] echoes the first chars characters of. The secrets must be sorted. All that
 // have a beginning in common are compared at once: a configuration has thousands of lines that begin alike.
 func (m *echoMatch) compare(among []*secret, chars, at int) {
 	for gap := 0; ; {
@@ -116,7 +116,7 @@ func split(among []*secret, at int, c byte) (with, without []*secret) {
 		return with, among[to:]
 	case to == len(among):
 		return with, among[:from]
-	case !mayWrap(c): // then nobody looks at them
+	case !mayWrap(c): // then no caller looks at them
 		return with, among[:from]
 	}
 	return with, slices.Concat(among[:from], among[to:])
@@ -163,12 +163,12 @@ func (s *secret) found() {
 // A filter takes the echoes of secrets out of a stream that is cut anywhere.
 type filter struct {
 	secrets []*secret       // sorted by their text
-	begin   *[256][]*secret // the secrets by their first byte; nil: there are none
+	begin   *[256][]*secret // the secrets by their first byte; nil: no secrets
 	words   []*secret       // those shorter than commonWord
 	size    int             // of all secrets
 
-	// The end of the stream, if an echo may have begun there. The first told bytes of it are out already; masked says
-	// that Mask stands for them.
+	// The end of the stream, if an echo may have begun there. The first told bytes of it were passed on already, as Mask
+	// if masked is set.
 	held   []byte
 	told   int
 	masked bool
@@ -210,7 +210,7 @@ func (f *filter) index() {
 	}
 }
 
-// feed appends to out what the stream shows for certain, now that p has come.
+// feed appends to out the part of the stream that is certain to be shown, now that p has come.
 func (f *filter) feed(out, p []byte) []byte {
 	f.held = append(f.held, p...)
 	return f.settle(out)
@@ -282,7 +282,7 @@ func (f *filter) lineEnd() {
 	}
 }
 
-// cut removes the first n bytes held, and wipes what was behind the rest.
+// cut removes the first n bytes held, and wipes the memory behind the rest.
 func (f *filter) cut(n int) {
 	rest := copy(f.held, f.held[n:])
 	clear(f.held[rest:])
@@ -292,8 +292,8 @@ func (f *filter) cut(n int) {
 	}
 }
 
-// release lets go of what is held back, although more of the echo may come: a few characters as they are, more of them
-// as Mask. It goes on looking for the rest of the echo.
+// release passes on the bytes held back, although more of the echo may come: a few characters as they are, more of
+// them as Mask. It goes on searching for the rest of the echo.
 func (f *filter) release(out []byte) []byte {
 	if f.waiting() == 0 {
 		return out
@@ -310,7 +310,7 @@ func (f *filter) release(out []byte) []byte {
 	return out
 }
 
-// telling reports whether what is held shows more of a secret than may be shown.
+// telling reports whether the bytes held show more of a secret than may be shown.
 func (f *filter) telling() bool {
 	if f.begin == nil {
 		return false

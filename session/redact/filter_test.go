@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// looking returns a filter that looks for the echo of these writes, all of which are out.
+// looking returns a filter that looks for the echo of these writes, as if all of them had been sent.
 func looking(writes ...string) *filter {
 	f := new(filter)
 	for _, w := range writes {
@@ -117,7 +117,7 @@ func TestSlowEcho(t *testing.T) {
 	}
 }
 
-// What is forgotten is wiped.
+// A forgotten secret is wiped.
 func TestSecretsAreWiped(t *testing.T) {
 	f := looking("correct horse\r")
 	text := f.secrets[0].text
@@ -126,7 +126,7 @@ func TestSecretsAreWiped(t *testing.T) {
 	f.cut(len(f.held))
 	f.drop(func(*secret) bool { return true })
 	if all := append(held[:cap(held):cap(held)], text...); !bytes.Equal(all, make([]byte, len(all))) {
-		t.Errorf("%q", all)
+		t.Errorf("memory of forgotten secrets = %q, want zeros", all)
 	}
 	if f.size != 0 || f.begin != nil {
 		t.Errorf("%d bytes looked for", f.size)
@@ -174,7 +174,8 @@ func FuzzScrub(f *testing.F) {
 	})
 }
 
-// What it costs to look for a secret, which is done for some seconds after one was written, and in chunks of 4 KiB.
+// BenchmarkScrub measures the search for a secret, which goes on for some seconds after one was written, in chunks of
+// 4 KiB.
 func BenchmarkScrub(b *testing.B) {
 	lines := bytes.Repeat([]byte("-rw-r--r-- 1 root root 1379 Jan  1 00:00 file.txt\r\n"), 82)[:4<<10]
 	for _, n := range []int{1, 100} {
@@ -209,7 +210,8 @@ func BenchmarkScrub(b *testing.B) {
 	})
 }
 
-// alone is what compare finds for one secret: each of its characters, or what a wrapping line puts before it.
+// alone returns the result that compare must have for one secret: each of its characters, or the bytes that a wrapping
+// line puts before it.
 func alone(s *secret, p []byte) (n, chars int) {
 	gap := 0
 	for i := 0; i < len(p); {

@@ -45,7 +45,7 @@ func wantShown(tb testing.TB, s *session.Session, want string) {
 	}
 }
 
-// A record keeps what observers and the journal are told.
+// A record keeps the events and the journal's entries.
 type record struct {
 	mu   sync.Mutex // guards the following
 	text strings.Builder
@@ -141,7 +141,7 @@ func TestScrubWindow(t *testing.T) {
 		put(t, far, passphrase+"\r\n")
 		secretly(t, s, far, passphrase+"\r")
 		time.Sleep(4999 * time.Millisecond)
-		put(t, far, passphrase+"\r\n") // late, as of what is typed ahead; the first one gives the others time
+		put(t, far, passphrase+"\r\n") // late, as the echo of input typed ahead; the first one gives the others time
 		time.Sleep(4999 * time.Millisecond)
 		put(t, far, passphrase+"\r\n")
 		time.Sleep(time.Millisecond)
@@ -175,7 +175,7 @@ func TestScrubStuckWrite(t *testing.T) {
 	})
 }
 
-// The end of the session shows what is held back, unless that tells something.
+// The end of the session shows the bytes held back, unless they show a secret.
 func TestScrubAtTheEnd(t *testing.T) {
 	for held, want := range map[string]string{"cor": "cor", "correct h": mask} {
 		synctest.Test(t, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestScrubAtTheEnd(t *testing.T) {
 	})
 }
 
-// There is a bound to what is looked for, and none of it is written without being looked for.
+// The text to search for is bounded, and no secret is written without a search for it.
 func TestScrubBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record

@@ -18,7 +18,7 @@ const (
 	// typeAhead is how long a line end that was typed may take to come back.
 	typeAhead = time.Second
 
-	// MaxBytes and MaxLines bound what is looked for at a time. The writer of the stream waits during the search.
+	// MaxBytes and MaxLines bound the text searched for at a time. The writer of the stream waits during the search.
 	MaxBytes = 256 << 10
 	MaxLines = 8 << 10
 )
@@ -26,11 +26,11 @@ const (
 // ErrTooMany says that more secrets are out than are looked for at a time.
 var ErrTooMany = errors.New("too many secrets at a time")
 
-// A Stream passes on what is written to it, with Mask in place of the echo of a secret. Bytes that may be the beginning
-// of an echo wait for a moment; a goroutine lets go of them, which lives as long as there is something to look for.
+// A Stream passes on the bytes written to it, with Mask in place of the echo of a secret. Bytes that may be the
+// beginning of an echo wait for a moment; a goroutine releases them, and lives as long as the stream expects an echo.
 // Make it with New.
 type Stream struct {
-	accept func(p []byte)         // takes what is passed on, in order
+	accept func(p []byte)         // takes the bytes passed on, in order
 	spawn  func(keep func()) bool // runs a goroutine, or reports false once none may start
 	on     atomic.Bool            // there is something to look for, or something held back
 	wake   chan struct{}
@@ -39,7 +39,7 @@ type Stream struct {
 
 	mu      sync.Mutex // guards the following
 	f       filter
-	due     time.Time // when the stream lets go of what it holds back; zero: it holds nothing
+	due     time.Time // when the stream passes on the bytes it holds back; zero: it holds none
 	kept    bool      // keep runs
 	ends    int       // line ends typed at endedAt, or within typeAhead before another one: they may not have come back
 	endedAt time.Time
@@ -52,7 +52,7 @@ func New(accept func(p []byte), spawn func(f func()) bool) *Stream {
 	return &Stream{accept: accept, spawn: spawn, wake: make(chan struct{}, 1)}
 }
 
-// An Expectation is one write whose echo the stream looks for. A nil *Expectation expects nothing.
+// An Expectation is one write, with an echo that the stream looks for. A nil *Expectation expects nothing.
 type Expectation struct {
 	c     *Stream
 	lines []*secret
@@ -84,7 +84,7 @@ func (c *Stream) Expect(data []byte) (*Expectation, error) {
 		return nil, ErrTooMany
 	}
 	if time.Since(c.endedAt) < typeAhead {
-		for _, l := range e.lines { // the echoes of what was typed before come first
+		for _, l := range e.lines { // the echoes of earlier input come first
 			l.line += c.ends
 		}
 	}
@@ -137,7 +137,7 @@ func (e *Expectation) update(change func()) {
 	e.c.poke()
 }
 
-// poke makes keep look again at what it waits for.
+// poke makes keep check its conditions again.
 func (c *Stream) poke() {
 	select {
 	case c.wake <- struct{}{}:
@@ -145,7 +145,7 @@ func (c *Stream) poke() {
 	}
 }
 
-// Write passes on p, which the far side has sent, except for what is an echo or may become one, and then wipes p.
+// Write passes on p, which the far side has sent, except for an echo or the beginning of one, and then wipes p.
 func (c *Stream) Write(p []byte) {
 	if !c.on.Load() {
 		c.accept(p)
@@ -184,8 +184,8 @@ func (c *Stream) locked(step func(out []byte) []byte) []byte {
 	return step(nil)
 }
 
-// keep lets go of what was held back for long enough, and forgets secrets whose time is over. It ends when there is
-// nothing left to wait for, or with the stream.
+// keep passes on bytes that were held back for long enough, and forgets secrets at the end of their time. It ends when
+// it has nothing left to wait for, or with the stream.
 func (c *Stream) keep() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -232,7 +232,7 @@ func (c *Stream) nextLocked() time.Time {
 	return next
 }
 
-// End passes on what the stream holds back and forgets all secrets.
+// End passes on the bytes that the stream holds back, and forgets all secrets.
 func (c *Stream) End() {
 	c.pass(func(out []byte) []byte {
 		out = c.f.release(out)

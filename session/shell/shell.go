@@ -39,7 +39,7 @@ func Classes() []string {
 // TakesMarker reports whether lines for the class can carry an exit code marker.
 func (c Class) TakesMarker() bool { return c != Device && c != Unknown }
 
-// A Shell is what is known of the program behind a terminal.
+// A Shell describes the program behind a terminal, as far as it is known.
 type Shell struct {
 	Class Class
 	Name  string // base name of the login shell, if known
@@ -58,7 +58,7 @@ func FromAnswer(answer []byte) Shell {
 	return Named(path.Base(line))
 }
 
-// OfProcess is what the program of a local terminal says about the lines that it reads; zero: nothing.
+// OfProcess returns the shell of a local terminal's program; zero: unknown.
 func OfProcess(p *term.Process) Shell {
 	if p == nil || len(p.Argv) == 0 {
 		return Shell{}

@@ -1,3 +1,3 @@
-// Package sessiontest is what the tests of sessions and of their parts have in common: terminals in memory, and checks of
-// what becomes of a session and of its secrets.
+// Package sessiontest holds the parts that the tests of sessions and their packages share: terminals in memory, and
+// checks of a session's outcome and of its secrets.
 package sessiontest

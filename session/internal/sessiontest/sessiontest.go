@@ -51,7 +51,7 @@ func (s *Shell) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.
 
 func (s *Shell) Signal(_ context.Context, name string) error { return s.OnSignal(name) }
 
-// Start makes a session whose far side has room for limit bytes (0: any number), and closes it after the test.
+// Start makes a session with a far side that has room for limit bytes (0: any number), and closes it after the test.
 func Start(tb testing.TB, limit int, o session.Options) (*session.Session, net.Conn) {
 	tb.Helper()
 	near, far := bufpipe.New(limit)
@@ -148,7 +148,8 @@ func NarrowPipe() (near, far net.Conn) { return bufpipe.New(8) }
 // secret's echo type other words: some of them must be shown.
 const Typed = "typed-secret-1138"
 
-// Watch makes the log of a session's options, its events and its last state outputs, and registers what is typed.
+// Watch makes the log of a session's options, its events and its last state outputs to search, and registers the typed
+// input.
 func Watch(tb testing.TB, o *session.Options) {
 	tb.Helper()
 	leaktest.Secret(tb, Typed)
@@ -158,7 +159,7 @@ func Watch(tb testing.TB, o *session.Options) {
 	o.Observers = append(o.Observers, NewTeller(tb))
 }
 
-// LogTo returns a logger whose text goes to w too.
+// LogTo returns a logger that writes to w too.
 func LogTo(tb testing.TB, w io.Writer) *slog.Logger {
 	tb.Helper()
 	return slog.New(
@@ -206,7 +207,7 @@ func Run(tb testing.TB, s *session.Session, r session.ExecRequest) session.ExecR
 	return res
 }
 
-// Calls are all that a Gate, a Journal and a lock stand in front of.
+// Calls are all the calls that a Gate, a Journal and a lock check.
 var Calls = []struct {
 	Verb term.Verb
 	Do   func(ctx context.Context, s *session.Session) error
