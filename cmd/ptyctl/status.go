@@ -51,7 +51,9 @@ func runStatus(c *cli.Context) error {
 // sessionStatus prints the status of one session as the server returns it.
 func sessionStatus(c *cli.Context, e client.Session) error {
 	var out struct{ Session any }
-	if err := e.Process.Call(c.Context, client.ToolSession, client.SessionCall{Action: "status", SessionID: e.SessionID}, &out); err != nil {
+	if err := e.Process.Call(
+		c.Context, client.ToolSession, client.SessionCall{Action: "status", SessionID: e.SessionID}, &out,
+	); err != nil {
 		return err
 	}
 	return printJSON(c.App.Writer, out.Session)

@@ -70,7 +70,9 @@ func startBenchClient(b *testing.B, cmd *exec.Cmd) *benchClient {
 			b.Errorf("ptyctl ended with %v", err)
 		}
 	})
-	if _, err := c.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"benchmark","version":"1"}}`); err != nil {
+	if _, err := c.ask(
+		"initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"benchmark","version":"1"}}`,
+	); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {

@@ -30,7 +30,10 @@ func BenchmarkStartToInitialize(b *testing.B) {
 			if err := cmd.Start(); err != nil {
 				b.Fatal(err)
 			}
-			if _, err := fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"benchmark","version":"1"}}}`); err != nil {
+			if _, err := fmt.Fprintln(
+				in,
+				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"benchmark","version":"1"}}}`,
+			); err != nil {
 				b.Fatal(err)
 			}
 			line, err := bufio.NewReader(out).ReadString('\n')

@@ -62,7 +62,10 @@ func BenchmarkUntilRegex(b *testing.B) {
 				found := make(chan session.Chunk, 1)
 				begin, from := time.Now(), s.End()
 				go func() {
-					found <- s.Read(context.Background(), session.ReadRequest{Cursor: from, Tail: true, MaxBytes: 80, Until: until, Timeout: time.Minute})
+					found <- s.Read(
+						context.Background(),
+						session.ReadRequest{Cursor: from, Tail: true, MaxBytes: 80, Until: until, Timeout: time.Minute},
+					)
 				}()
 				flood(size)
 				t.pieces <- []byte("\nRC=0;END $ ")

@@ -165,7 +165,9 @@ func TestBridgeShowsPrograms(t *testing.T) {
 	h, c, id := bridgeHome(t)
 	defer c.Close(t, id)
 	text := filepath.Join(t.TempDir(), "text")
-	if err := os.WriteFile(text, []byte(strings.Repeat("one \x1b[32mgreen\x1b[0m two\n\tthree\n", 100)), 0o600); err != nil {
+	if err := os.WriteFile(
+		text, []byte(strings.Repeat("one \x1b[32mgreen\x1b[0m two\n\tthree\n", 100)), 0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range [][]string{

@@ -86,7 +86,9 @@ func TestAttachTake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{`"event":"take_over"`, `"transport":"socket"`, `"client":"ptyctl attach"`, `"sensitive":true`} {
+	for _, part := range []string{
+		`"event":"take_over"`, `"transport":"socket"`, `"client":"ptyctl attach"`, `"sensitive":true`,
+	} {
 		if !strings.Contains(string(trail), part) {
 			t.Errorf("the audit log does not say %s", part)
 		}
@@ -111,7 +113,9 @@ func TestAttachTakeIsDenied(t *testing.T) {
 				p.Leaves(1)
 				// The terminal of the test breaks lines.
 				said := strings.Join(strings.Fields(p.Text()), "")
-				for _, want := range []string{"typing is denied by " + test.rule, "ptyctl.toml:", "watch without --take, or have the operator " + test.remedy} {
+				for _, want := range []string{
+					"typing is denied by " + test.rule, "ptyctl.toml:", "watch without --take, or have the operator " + test.remedy,
+				} {
 					if want = strings.Join(strings.Fields(want), ""); !strings.Contains(said, want) {
 						t.Errorf("%v --take says %q, want %q", args, said, want)
 					}

@@ -284,7 +284,9 @@ func TestSeveralProcesses(t *testing.T) {
 			t.Errorf("%+v, want process %d", e, want)
 		}
 	}
-	if stdout, stderr, status = h.Run(t, "sessions", "--config", h.Config, "--pid", strconv.Itoa(first.PID)); status != 0 ||
+	if stdout, stderr, status = h.Run(
+		t, "sessions", "--config", h.Config, "--pid", strconv.Itoa(first.PID),
+	); status != 0 ||
 		!strings.Contains(stdout, a) ||
 		strings.Contains(stdout, b) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)

@@ -55,11 +55,15 @@ func TestExecByHand(t *testing.T) {
 	if out, err := cmd.Output(); err != nil || string(out) != "FROM HERE\n" {
 		t.Errorf("%v, %q", err, out)
 	}
-	if _, stderr, status := h.Run(t, "exec", "--config", h.Config, "--timeout", "300ms", where, "--", "sleep 1000"); status != 124 ||
+	if _, stderr, status := h.Run(
+		t, "exec", "--config", h.Config, "--timeout", "300ms", where, "--", "sleep 1000",
+	); status != 124 ||
 		!strings.Contains(stderr, "took too long") {
 		t.Errorf("status %d, %q", status, stderr)
 	}
-	if _, stderr, status := h.Run(t, "exec", "--config", h.Config, fmt.Sprintf("127.0.0.1:%d", lab.FreePort(t)), "--", "true"); status != 255 ||
+	if _, stderr, status := h.Run(
+		t, "exec", "--config", h.Config, fmt.Sprintf("127.0.0.1:%d", lab.FreePort(t)), "--", "true",
+	); status != 255 ||
 		!strings.Contains(stderr, "refused") {
 		t.Errorf("status %d, %q", status, stderr)
 	}
@@ -139,7 +143,9 @@ func TestOpenAsks(t *testing.T) {
 	if known, err := os.ReadFile(h.KnownHosts); err != nil || len(known) == 0 {
 		t.Errorf("the key is not on record: %v", err)
 	}
-	if _, stderr, status := h.Run(t, "exec", "--config", h.Config, fmt.Sprintf("alice@127.0.0.1:%d", s.Port()), "--", "true"); status != 255 ||
+	if _, stderr, status := h.Run(
+		t, "exec", "--config", h.Config, fmt.Sprintf("alice@127.0.0.1:%d", s.Port()), "--", "true",
+	); status != 255 ||
 		!strings.Contains(stderr, "no answer") {
 		t.Errorf("without anybody to ask: status %d, %q", status, stderr)
 	}

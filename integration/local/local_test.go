@@ -310,11 +310,15 @@ func TestLocalTerminal(t *testing.T) {
 		{`"argv":["no-such-program"]`, "argv[0]"},
 		{`"argv":["bash"],"title":"a\nb"`, "title"},
 	} {
-		if r := c.Refused(t, "INVALID_ARGUMENT", lab.ToolSession, `{"action":"open","protocol":"local",`+wrong.args+`}`); r.Details.Field != wrong.field {
+		if r := c.Refused(
+			t, "INVALID_ARGUMENT", lab.ToolSession, `{"action":"open","protocol":"local",`+wrong.args+`}`,
+		); r.Details.Field != wrong.field {
 			t.Errorf("%s: %s", wrong.args, r.Text)
 		}
 	}
-	if r := c.Refused(t, "INVALID_ARGUMENT", lab.ToolSession, `{"action":"open","protocol":"ssh","host":"h","argv":["bash"]}`); r.Details.Field != "argv" {
+	if r := c.Refused(
+		t, "INVALID_ARGUMENT", lab.ToolSession, `{"action":"open","protocol":"ssh","host":"h","argv":["bash"]}`,
+	); r.Details.Field != "argv" {
 		t.Errorf("argv with ssh: %s", r.Text)
 	}
 }

@@ -119,7 +119,10 @@ func TestMemoryIsOnesOwn(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.Stdout), &got); err != nil {
 			t.Fatalf("the program%s says %s (%v)", name, r.Text, err)
 		}
-		for what, refused := range map[string]string{"/proc/PID/mem": got.Mem, "/proc/PID/environ": got.Environ, "/proc/PID/maps": got.Maps, "ptrace": got.Ptrace, "process_vm_readv": got.Vm} {
+		for what, refused := range map[string]string{
+			"/proc/PID/mem": got.Mem, "/proc/PID/environ": got.Environ, "/proc/PID/maps": got.Maps, "ptrace": got.Ptrace,
+			"process_vm_readv": got.Vm,
+		} {
 			if !strings.Contains(refused, "permi") { // EACCES or EPERM
 				t.Errorf("a program%s got to ptyctl's memory by %s: %q, want a refusal", name, what, refused)
 			}

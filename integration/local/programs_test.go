@@ -121,7 +121,11 @@ func TestLocalFullScreen(t *testing.T) {
 	c.Refused(t, "BUSY", lab.ToolExec, `{"session_id":%s,"cmd":"true","class":"posix"}`, id)
 	before := c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"mode":"tail","max_lines":1}`, id)
 	c.Call(t, lab.ToolConfig, `{"action":"resize","session_id":%s,"cols":132,"rows":43}`, id)
-	if r := c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":%s,"until_regex":"43x132","timeout_ms":20000,"max_bytes":262144}`, id, before.NextCursor); !r.Matched {
+	if r := c.Call(
+		t, lab.ToolIO,
+		`{"action":"read","session_id":%s,"cursor":%s,"until_regex":"43x132","timeout_ms":20000,"max_bytes":262144}`, id,
+		before.NextCursor,
+	); !r.Matched {
 		t.Errorf("after the resize: %s", lab.Tail(r.Text, 2000))
 	}
 	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"\u001b:q!\r"}`, id)
@@ -134,7 +138,10 @@ func TestLocalFullScreen(t *testing.T) {
 // ptyctl knows a program's shell from its name: without a probe, and with markers from the first command on.
 func TestLocalShells(t *testing.T) {
 	c := lab.ConnectLocal(t)
-	for _, argv := range [][]string{{"sh"}, {"bash", "--norc"}, {"dash"}, {"zsh", "-f"}, {"fish", "--no-config"}, {"mksh"}, {"tcsh", "-f"}, {"busybox", "ash"}} {
+	for _, argv := range [][]string{
+		{"sh"}, {"bash", "--norc"}, {"dash"}, {"zsh", "-f"}, {"fish", "--no-config"}, {"mksh"}, {"tcsh", "-f"},
+		{"busybox", "ash"},
+	} {
 		t.Run(strings.Join(argv, " "), func(t *testing.T) {
 			id := c.OpenLocal(t, argv, "")
 			c.Expect(t, id, `[$#%>] ?(?:\x1b.*)?$`)

@@ -265,10 +265,17 @@ func TestForceClose(t *testing.T) {
 		}
 		delete(pending, string(a.ID))
 	}
-	if r := c.NextResult(c.Ask(lab.ToolIO, `{"action":"write","session_id":%s,"data":%s,"until_regex":"still here\\s","timeout_ms":10000}`, other, "echo still' 'here\r")); !r.Matched {
+	if r := c.NextResult(
+		c.Ask(
+			lab.ToolIO, `{"action":"write","session_id":%s,"data":%s,"until_regex":"still here\\s","timeout_ms":10000}`, other,
+			"echo still' 'here\r",
+		),
+	); !r.Matched {
 		t.Errorf("the other session: %s", r.Text)
 	}
-	if r := c.NextResult(c.Ask(lab.ToolExec, `{"session_id":%s,"cmd":"echo hello","lane":"channel"}`, other)); r.Stdout != "hello\n" {
+	if r := c.NextResult(
+		c.Ask(lab.ToolExec, `{"session_id":%s,"cmd":"echo hello","lane":"channel"}`, other),
+	); r.Stdout != "hello\n" {
 		t.Errorf("exec in the other session: %s", r.Text)
 	}
 	lab.Eventually(

@@ -125,7 +125,9 @@ func (c *aiterm) follow(tb testing.TB, id string, seq *uint64, end string) strin
 
 func (c *aiterm) send(tb testing.TB, id, text string) {
 	tb.Helper()
-	if r := c.do(tb, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(text))); r.BytesWritten != len(
+	if r := c.do(
+		tb, "pty_send", `{"id":%s,"data":%s}`, id, base64.StdEncoding.EncodeToString([]byte(text)),
+	); r.BytesWritten != len(
 		text,
 	) {
 		tb.Errorf("pty_send of %q = %s, want %d bytes written", text, r.text, len(text))
@@ -187,7 +189,9 @@ func TestAITermLifecycle(t *testing.T) {
 	if r := c.do(t, "shell_run", `{"argv":["seq","5000"]}`); !r.StdoutTruncated || len(r.Stdout) > 4096 {
 		t.Errorf("shell_run of seq 5000 = %s, want stdout cut to 4096 bytes", r.text)
 	}
-	if r := c.try(t, "shell_run", `{"argv":["/bin/sh","-c","echo up; exec sleep 1000"],"env":{"PATH":"/bin"},"timeout_ms":3000}`); r.Code != "ETIMEOUT" ||
+	if r := c.try(
+		t, "shell_run", `{"argv":["/bin/sh","-c","echo up; exec sleep 1000"],"env":{"PATH":"/bin"},"timeout_ms":3000}`,
+	); r.Code != "ETIMEOUT" ||
 		string(r.Details.Result.Stdout) != "up\n" ||
 		!lab.IsCode(r.Details.Result.RC, 143) {
 		t.Errorf("shell_run of sleep with timeout_ms 3000 = %s, want ETIMEOUT, stdout \"up\\n\" and rc 143", r.text)
@@ -247,7 +251,10 @@ func TestAITermRecord(t *testing.T) {
 	c.Session.Close()
 	c.Finish()
 	text := lab.CheckAudit(t, c.Audit)
-	for _, part := range []string{"env API_KEY,A_SECRET,MY_TOKEN", `"correlation_id":"` + r.CorrelationID + `"`, `"correlation_id":"` + closed.CorrelationID + `"`, `"exit_code":0`} {
+	for _, part := range []string{
+		"env API_KEY,A_SECRET,MY_TOKEN", `"correlation_id":"` + r.CorrelationID + `"`,
+		`"correlation_id":"` + closed.CorrelationID + `"`, `"exit_code":0`,
+	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the record lacks %s:\n%s", part, text)
 		}
@@ -280,7 +287,9 @@ func TestAITermPolicy(t *testing.T) {
 		t.Errorf("shell_run of true = %s, want rc 0", r.text)
 	}
 	for _, tool := range []string{"shell_run", "pty_open"} {
-		for _, arguments := range []string{`{"argv":["sleep","1"],"cwd":"/usr"}`, `{"argv":["/bin/sleep","1"],"cwd":"/usr"}`, `{"argv":["true"],"cwd":"/"}`} {
+		for _, arguments := range []string{
+			`{"argv":["sleep","1"],"cwd":"/usr"}`, `{"argv":["/bin/sleep","1"],"cwd":"/usr"}`, `{"argv":["true"],"cwd":"/"}`,
+		} {
 			if r := c.try(t, tool, arguments); r.Code != "EDENIED" || !strings.HasPrefix(r.Details.Rule, "policy.") {
 				t.Errorf("%s %s: %s", tool, arguments, r.text)
 			}

@@ -33,7 +33,9 @@ func TestBundle(t *testing.T) {
 		t.Error("the same program makes two bundles")
 	}
 	unpacked := filepath.Join(dir, "unpacked")
-	for _, args := range [][]string{{"unpack", bundle, unpacked}, {"validate", filepath.Join(unpacked, "manifest.json")}, {"info", bundle}} {
+	for _, args := range [][]string{
+		{"unpack", bundle, unpacked}, {"validate", filepath.Join(unpacked, "manifest.json")}, {"info", bundle},
+	} {
 		if out, err := node.command(t, "mcpb", args...).CombinedOutput(); err != nil {
 			t.Fatalf("mcpb %v: %v\n%s", args, err, out)
 		}

@@ -101,7 +101,9 @@ func failToOpen(_ context.Context, target term.Target, _ term.Prompter, _ term.A
 			MethodsTried: []string{
 				"publickey",
 			}, MethodsAllowed: []string{"password"}, KeysOffered: []string{"SHA256:x"}, ServerMessage: "go away",
-			HostKeyType: "ssh-ed25519", Fingerprint: "SHA256:y", Recorded: []term.KnownKey{{File: "f", Line: 1, Type: "ssh-rsa", Fingerprint: "SHA256:z"}},
+			HostKeyType: "ssh-ed25519", Fingerprint: "SHA256:y", Recorded: []term.KnownKey{
+				{File: "f", Line: 1, Type: "ssh-rsa", Fingerprint: "SHA256:z"},
+			},
 			KnownHosts: []string{"f"}, ServerOffers: []string{"ssh-rsa"}, Warnings: []string{"w"},
 			Limit: "session.max_sessions", Value: 1 << 52, Rule: "no",
 			Prompt: &term.Prompt{

@@ -17,7 +17,10 @@ type handler = func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, 
 // addFixtures gives a server all that the conformance suite asks for by name.
 func addFixtures(srv *server.MCPServer) {
 	// A server with such tools must declare these; ptyctl does not.
-	for _, declare := range []server.ServerOption{server.WithLogging(), server.WithCompletions(), server.WithElicitation(), server.WithToolCapabilities(true), server.WithPromptCapabilities(true), server.WithResourceCapabilities(true, true)} {
+	for _, declare := range []server.ServerOption{
+		server.WithLogging(), server.WithCompletions(), server.WithElicitation(), server.WithToolCapabilities(true),
+		server.WithPromptCapabilities(true), server.WithResourceCapabilities(true, true),
+	} {
 		declare(srv)
 	}
 	srv.EnableSampling()
@@ -44,7 +47,11 @@ func addContentTools(srv *server.MCPServer) {
 		"test_embedded_resource": {mcp.NewEmbeddedResource(mcp.TextResourceContents{URI: "test://embedded-resource", MIMEType: "text/plain", Text: "This is an embedded resource content."})},
 		"test_multiple_content_types": {
 			mcp.NewTextContent("Multiple content types test:"), mcp.NewImageContent(onePixel, "image/png"),
-			mcp.NewEmbeddedResource(mcp.TextResourceContents{URI: "test://mixed-content-resource", MIMEType: "application/json", Text: `{"test":"data","value":123}`}),
+			mcp.NewEmbeddedResource(
+				mcp.TextResourceContents{
+					URI: "test://mixed-content-resource", MIMEType: "application/json", Text: `{"test":"data","value":123}`,
+				},
+			),
 		},
 	} {
 		addTool(srv, name, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {

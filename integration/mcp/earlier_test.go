@@ -50,7 +50,10 @@ func TestEarlierCalls(t *testing.T) {
 		`{"action":"write","session_id":%s,"data":"echo one; sleep 1; echo t''wo\n","encoding":"utf-8"}`,
 		id,
 	)
-	if r = c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":10000,"until_regex":"two"}`, id, r.NextCursor); !r.Matched ||
+	if r = c.Call(
+		t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":%s,"timeout_ms":10000,"until_regex":"two"}`, id,
+		r.NextCursor,
+	); !r.Matched ||
 		!strings.Contains(r.Chunk, "one") {
 		t.Errorf("until_regex: %s", r.Text)
 	}
@@ -60,11 +63,18 @@ func TestEarlierCalls(t *testing.T) {
 	) {
 		t.Errorf("tail: %s", r.Text)
 	}
-	for _, key := range []string{"ctrl_c", "enter", "tab", "backspace", "delete", "home", "end", "ctrl_a", "ctrl_e", "ctrl_k", "ctrl_u", "ctrl_l", "esc", "arrow_up", "page_up", "ctrl_c"} {
+	for _, key := range []string{
+		"ctrl_c", "enter", "tab", "backspace", "delete", "home", "end", "ctrl_a", "ctrl_e", "ctrl_k", "ctrl_u", "ctrl_l",
+		"esc", "arrow_up", "page_up", "ctrl_c",
+	} {
 		c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"key":%s}`, id, key)
 	}
-	for key, right := range map[string]string{"ctrl+c": "ctrl_c", "ctrl-c": "ctrl_c", "arrow-up": "arrow_up", "page-up": "page_up"} {
-		if r := c.Refused(t, "INVALID_ARGUMENT", lab.ToolIO, `{"action":"write","session_id":%s,"key":%s}`, id, key); !strings.Contains(
+	for key, right := range map[string]string{
+		"ctrl+c": "ctrl_c", "ctrl-c": "ctrl_c", "arrow-up": "arrow_up", "page-up": "page_up",
+	} {
+		if r := c.Refused(
+			t, "INVALID_ARGUMENT", lab.ToolIO, `{"action":"write","session_id":%s,"key":%s}`, id, key,
+		); !strings.Contains(
 			r.Message,
 			"use "+right,
 		) {
@@ -72,8 +82,12 @@ func TestEarlierCalls(t *testing.T) {
 		}
 	}
 	// Where the marker behind the command was lost, or forged.
-	for command, code := range map[string]int{"true # comment": 0, "false": 1, "cat <<EOF\nx\nEOF": 0, "printf '\\036RC=5\\037\\n'; (exit 2)": 2, "echo 'open": 2} {
-		for _, marker := range []string{``, `,"rc_mode":{"enabled":true,"marker_prefix":"\u001eRC=","marker_suffix":"\u001f"}`} {
+	for command, code := range map[string]int{
+		"true # comment": 0, "false": 1, "cat <<EOF\nx\nEOF": 0, "printf '\\036RC=5\\037\\n'; (exit 2)": 2, "echo 'open": 2,
+	} {
+		for _, marker := range []string{
+			``, `,"rc_mode":{"enabled":true,"marker_prefix":"\u001eRC=","marker_suffix":"\u001f"}`,
+		} {
 			if marker != "" && strings.HasPrefix(command, "printf") {
 				continue // which is the caller's own marker then
 			}
@@ -98,7 +112,11 @@ func TestEarlierCalls(t *testing.T) {
 		id,
 	)
 	c.Call(t, lab.ToolConfig, `{"action":"get","session_id":%s}`, id)
-	for _, call := range []string{`{"action":"lock","session_id":%s,"task_id":"t1","lock_ttl_ms":60000}`, `{"action":"heartbeat","session_id":%s,"task_id":"t1","lock_ttl_ms":60000}`, `{"action":"status","session_id":%s}`, `{"action":"unlock","session_id":%s,"task_id":"t1"}`} {
+	for _, call := range []string{
+		`{"action":"lock","session_id":%s,"task_id":"t1","lock_ttl_ms":60000}`,
+		`{"action":"heartbeat","session_id":%s,"task_id":"t1","lock_ttl_ms":60000}`, `{"action":"status","session_id":%s}`,
+		`{"action":"unlock","session_id":%s,"task_id":"t1"}`,
+	} {
 		c.Call(t, lab.ToolSession, call, id)
 	}
 	c.Call(t, lab.ToolSession, `{"action":"list"}`)
@@ -119,7 +137,9 @@ func TestEarlierCalls(t *testing.T) {
 	if seen != 1 {
 		t.Errorf("%d passwords went to a server with another key", seen-1)
 	}
-	if r := c.Refused(t, "UNSUPPORTED", lab.ToolSession, open+`{"extra_args":["-o","ProxyCommand=touch stolen"]}}`, s.Port(), password); !strings.Contains(
+	if r := c.Refused(
+		t, "UNSUPPORTED", lab.ToolSession, open+`{"extra_args":["-o","ProxyCommand=touch stolen"]}}`, s.Port(), password,
+	); !strings.Contains(
 		r.Message,
 		"ProxyJump",
 	) {

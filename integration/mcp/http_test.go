@@ -68,7 +68,9 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("exec: %s", r.Text)
 	}
 	reader := p.Dial(t, url, lab.CiToken)
-	if r := reader.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_idle_ms":100}`, id); r.ErrorCode != "" {
+	if r := reader.Call(
+		t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_idle_ms":100}`, id,
+	); r.ErrorCode != "" {
 		t.Errorf("the role read reads: %s", r.Text)
 	}
 	if r, err := reader.Try(t.Context(), lab.ToolExec, `{"session_id":%s,"cmd":"id"}`, id); err != nil ||
@@ -93,7 +95,9 @@ func TestHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"transport":"http","client":"integration","version":"1","token":"ops"`, `"token":"ci"`} {
+	for _, want := range []string{
+		`"transport":"http","client":"integration","version":"1","token":"ops"`, `"token":"ci"`,
+	} {
 		if !bytes.Contains(trail, []byte(want)) {
 			t.Errorf("the audit log lacks %s:\n%s", want, trail)
 		}
@@ -167,7 +171,9 @@ func TestBothTransports(t *testing.T) {
 		t.Fatalf("over HTTP there are %s", r.Text)
 	}
 	remote.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"echo fr''om-http\r"}`, id)
-	if r := local.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"from-http","timeout_ms":20000}`, id); !r.Matched {
+	if r := local.Call(
+		t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"from-http","timeout_ms":20000}`, id,
+	); !r.Matched {
 		t.Errorf("on stdio: %s", r.Text)
 	}
 	remote.Session.Close()

@@ -100,7 +100,9 @@ func TestKPTY(t *testing.T) {
 		!strings.Contains(r.Text, `"buffer_limit_bytes":102400`) {
 		t.Errorf("status of a k_pty session = %s, want buffer_limit_bytes 102400", r.Text)
 	}
-	if r := callKPTY(t, c, `{"action":"run","session_id":%s,"command":"echo bye; exit 3"}`, s.SessionID); r.ErrorCode != "PTY_PROCESS_EXITED" ||
+	if r := callKPTY(
+		t, c, `{"action":"run","session_id":%s,"command":"echo bye; exit 3"}`, s.SessionID,
+	); r.ErrorCode != "PTY_PROCESS_EXITED" ||
 		!lab.IsCode(r.ExitCode, 3) ||
 		!strings.HasPrefix(r.Output, "bye\n") {
 		t.Errorf("run of echo bye; exit 3 = %s, want PTY_PROCESS_EXITED, exit code 3 and \"bye\\n\"", r.text)

@@ -152,7 +152,9 @@ func (l linter) output(tool string, raw json.RawMessage) {
 	if err := json.Unmarshal(raw, &schema); err != nil {
 		l.t.Fatal(err)
 	}
-	for name, kind := range map[string]string{"error_code": "string", "message": "string", "retryable": "boolean", "details": "object"} {
+	for name, kind := range map[string]string{
+		"error_code": "string", "message": "string", "retryable": "boolean", "details": "object",
+	} {
 		if schema.Properties[name].Type != kind {
 			l.t.Errorf("%s: the output schema does not declare %s as %s", tool, name, kind)
 		}

@@ -45,7 +45,9 @@ func TestBlockedReadsDelayNothing(t *testing.T) {
 
 	waiting := make(map[string]bool)
 	for range 50 {
-		waiting[c.Ask(lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"released-\\d","timeout_ms":30000}`, id)] = true
+		waiting[c.Ask(
+			lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"released-\\d","timeout_ms":30000}`, id,
+		)] = true
 	}
 	// The answers to these come next, before that of any read.
 	c.NextResult(c.Ask(lab.ToolIO, `{"action":"write","session_id":%s,"data":"   "}`, id))

@@ -99,7 +99,9 @@ func (c ptyTools) work(dir string) {
 	c.shows(id, "^from the call "+regexp.QuoteMeta(dir)+" 42$")
 	c.ok("pty_write", `{"id":%s,"data":"import time; print('sle' + 'eps'); time.sleep(1000)\\n"}`, id)
 	c.shows(id, "^sleeps$")
-	if text := c.ok("pty_write", `{"id":%s,"data":"\\x03"}`, id); text != "<pty_write>\nSuccess: "+id+"\nData sent: \\x03 (1 bytes)\n</pty_write>" {
+	if text := c.ok(
+		"pty_write", `{"id":%s,"data":"\\x03"}`, id,
+	); text != "<pty_write>\nSuccess: "+id+"\nData sent: \\x03 (1 bytes)\n</pty_write>" {
 		c.tb.Errorf("pty_write of ctrl-c = %q, want success for %s with 1 byte", text, id)
 	}
 	c.shows(id, "^KeyboardInterrupt$")

@@ -142,7 +142,9 @@ func TestNoCallerTakesThePlaceOfAPerson(t *testing.T) {
 	p.Leaves(1)
 	q.Types("\x1d")
 	q.Leaves(0)
-	if text := c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","timeout_ms":0,"max_bytes":100000}`, id).Chunk; strings.Contains(
+	if text := c.Call(
+		t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","timeout_ms":0,"max_bytes":100000}`, id,
+	).Chunk; strings.Contains(
 		text,
 		"intruder",
 	) {
@@ -244,7 +246,10 @@ func TestTheProofOfAnAttachedPersonIsTheirsAlone(t *testing.T) {
 		t.Errorf("with the proof itself: %d, want 200", status)
 	}
 	last := map[bool]string{true: "B", false: "A"}[strings.HasSuffix(proof, "A")]
-	for _, changed := range []string{last + proof[1:], proof[:len(proof)/2] + last + last + proof[len(proof)/2+2:], strings.ToUpper(proof), "x", proof + "A", proof[:len(proof)-8]} {
+	for _, changed := range []string{
+		last + proof[1:], proof[:len(proof)/2] + last + last + proof[len(proof)/2+2:], strings.ToUpper(proof), "x",
+		proof + "A", proof[:len(proof)-8],
+	} {
 		if status := helloAt(t, socket, changed); status != http.StatusForbidden {
 			t.Errorf("with the proof changed to %q: %d, want 403", changed, status)
 		}
@@ -263,7 +268,9 @@ func TestTheProofOfAnAttachedPersonIsTheirsAlone(t *testing.T) {
 		lab.ToolSession,
 		`{"action":"list"}`,
 	).Text
-	for what, text := range map[string]string{"what an agent is told": told, "the audit log": string(trail), "the log": c.Log.String(), "the terminal": p.Text()} {
+	for what, text := range map[string]string{
+		"what an agent is told": told, "the audit log": string(trail), "the log": c.Log.String(), "the terminal": p.Text(),
+	} {
 		if strings.Contains(text, proof) {
 			t.Errorf("%s holds the proof", what)
 		}

@@ -187,7 +187,9 @@ func TestSteeringByCaller(t *testing.T) {
 	c.Finish()
 	lines := lab.AuditLines(t, h.Audit, "plan")
 	last := lines[len(lines)-1]
-	for _, want := range []string{fmt.Sprintf("%s@127.0.0.1:%d", s.User, s.Port), "host key", "key " + s.Identity, "env TOKEN", "a remote command"} {
+	for _, want := range []string{
+		fmt.Sprintf("%s@127.0.0.1:%d", s.User, s.Port), "host key", "key " + s.Identity, "env TOKEN", "a remote command",
+	} {
 		if !strings.Contains(last.Plan, want) {
 			t.Errorf("the plan on record, %q, lacks %q", last.Plan, want)
 		}

@@ -26,7 +26,10 @@ func TestPolicyOnCommands(t *testing.T) {
 		if r := c.Call(t, lab.ToolExec, run, id, "echo fine | cat", lane); r.Stdout != "fine\n" {
 			t.Errorf("%s: %s", lane, r.Text)
 		}
-		for _, command := range []string{"rm -rf " + victim, "true && rm -r -f " + victim, "sh -c 'rm -rf " + victim + "'", "echo " + victim + " | xargs rm -rf"} {
+		for _, command := range []string{
+			"rm -rf " + victim, "true && rm -r -f " + victim, "sh -c 'rm -rf " + victim + "'",
+			"echo " + victim + " | xargs rm -rf",
+		} {
 			c.DeniedBy(t, "policy.deny", lab.ToolExec, run, id, command, lane)
 		}
 		for _, command := range []string{"f() { rm -rf " + victim + "; }; f", "$(echo rm) -rf " + victim} { // neither can be allowed
@@ -43,7 +46,10 @@ func TestPolicyOnCommands(t *testing.T) {
 		id,
 		"rm -rf "+victim,
 	)
-	for _, arguments := range []string{`"data":"ls\r"`, `"data":"ls not-1138\r","sensitive":true`, `"data":"ls","paste":true`, `"key":"arrow_up"`, `"key":"ctrl_c"`, `"key":"break"`} {
+	for _, arguments := range []string{
+		`"data":"ls\r"`, `"data":"ls not-1138\r","sensitive":true`, `"data":"ls","paste":true`, `"key":"arrow_up"`,
+		`"key":"ctrl_c"`, `"key":"break"`,
+	} {
 		c.DeniedBy(t, "policy.typing", lab.ToolIO, `{"action":"write","session_id":%s,`+arguments+`}`, id)
 	}
 	if _, err := os.Stat(victim); err != nil {
@@ -143,7 +149,10 @@ func TestPolicyCheck(t *testing.T) {
 	}
 	for _, line := range []string{`permissions = '{"bash": {"ls": "maybe"}}'`, `deny = [" "]`, `typing = "some"`} {
 		h := lab.NewHome(t, "[policy]", line)
-		for _, command := range [][]string{{"mcp", "--config", h.Config}, {"config", "check", "--config", h.Config}, {"policy", "check", "--config", h.Config, "--", "ls"}, {"policy", "show", "--config", h.Config}} {
+		for _, command := range [][]string{
+			{"mcp", "--config", h.Config}, {"config", "check", "--config", h.Config},
+			{"policy", "check", "--config", h.Config, "--", "ls"}, {"policy", "show", "--config", h.Config},
+		} {
 			if _, errs, status := h.Run(t, command...); status != 2 || errs == "" {
 				t.Errorf("%s, %q: status %d, %s", line, command, status, errs)
 			}

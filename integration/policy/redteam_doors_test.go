@@ -294,7 +294,13 @@ func evilLibrary(tb testing.TB, b canary) string {
 	tb.Helper()
 	dir := tb.TempDir()
 	source, library := filepath.Join(dir, "evil.c"), filepath.Join(dir, "evil.so")
-	if err := os.WriteFile(source, []byte("#include <fcntl.h>\n__attribute__((constructor)) static void f(void) { open(\""+b.mark+"\", O_CREAT | O_WRONLY, 0600); }\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		source,
+		[]byte(
+			"#include <fcntl.h>\n__attribute__((constructor)) static void f(void) { open(\""+b.mark+"\", O_CREAT | O_WRONLY, 0600); }\n",
+		),
+		0o600,
+	); err != nil {
 		tb.Fatal(err)
 	}
 	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
@@ -314,7 +320,10 @@ func TestRedTeamPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, rules := range map[string]string{"programs": `programs = ["/usr/bin/id", "/usr/bin/whoami", "/usr/bin/bash"]`, "a folder": `programs = ["/usr/bin/"]`, "denied": `deny_programs = ["` + b.path + `"]`} {
+	for name, rules := range map[string]string{
+		"programs": `programs = ["/usr/bin/id", "/usr/bin/whoami", "/usr/bin/bash"]`, "a folder": `programs = ["/usr/bin/"]`,
+		"denied": `deny_programs = ["` + b.path + `"]`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			h := lab.NewHome(t, "[policy]", rules)
 			c, ai := h.Connect(

@@ -18,7 +18,9 @@ func anyNameLine(s *lab.SSHD) string { return fmt.Sprintf("[*]:%d %s", s.Port, s
 // side.
 func TestRedTeamCommandsOfTheConnection(t *testing.T) {
 	t.Parallel()
-	for name, rules := range map[string]string{"allow": readers, "read-only host": `read_only_hosts = ["*"]`, "deny": `deny = ["canary*"]`} {
+	for name, rules := range map[string]string{
+		"allow": readers, "read-only host": `read_only_hosts = ["*"]`, "deny": `deny = ["canary*"]`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := lab.StartSSHD(t, "AcceptEnv *", "LogLevel VERBOSE")
@@ -77,7 +79,9 @@ func TestRedTeamCommandsOfTheConnection(t *testing.T) {
 					attempt(t, c.Tools, lab.ToolSession, `{"action":"close","session_id":%s,"force":true}`, r.SessionID)
 				}
 			}
-			for _, env := range []string{`["PROMPT_COMMAND=CMD"]`, `["BASH_ENV=CMD"]`, `["PS1=$(CMD)"]`, `["PS4=$(CMD)"]`, `["LD_PRELOAD=CMD"]`} {
+			for _, env := range []string{
+				`["PROMPT_COMMAND=CMD"]`, `["BASH_ENV=CMD"]`, `["PS1=$(CMD)"]`, `["PS4=$(CMD)"]`, `["LD_PRELOAD=CMD"]`,
+			} {
 				env = strings.ReplaceAll(env, "CMD", b.path)
 				text := attempt(t,
 					c.Tools,
@@ -241,7 +245,9 @@ func TestRedTeamHostKeys(t *testing.T) {
 				}
 				for _, options := range []string{
 					`{}`, fmt.Sprintf(`{"host_key_fingerprint":%q}`, s.HostKey.Fingerprint()), fmt.Sprintf(`{"known_hosts_path":%q}`, own), fmt.Sprintf(`{"extra_args":["-o","UserKnownHostsFile=%s"]}`, own),
-					fmt.Sprintf(`{"extra_args":["-o","GlobalKnownHostsFile=%s"]}`, own), fmt.Sprintf(`{"config_path":%q}`, config), fmt.Sprintf(`{"extra_args":["-F",%q]}`, config), `{"extra_args":["-o","StrictHostKeyChecking=no"]}`,
+					fmt.Sprintf(
+						`{"extra_args":["-o","GlobalKnownHostsFile=%s"]}`, own,
+					), fmt.Sprintf(`{"config_path":%q}`, config), fmt.Sprintf(`{"extra_args":["-F",%q]}`, config), `{"extra_args":["-o","StrictHostKeyChecking=no"]}`,
 					`{"host_key_policy":"disabled"}`, `{"extra_args":["-o","HostKeyAlias=elsewhere","-o","StrictHostKeyChecking=accept-new"]}`, `{"extra_args":["-o","NoHostAuthenticationForLocalhost=yes"]}`, `{"extra_args":["-o","RevokedHostKeys=/dev/null"]}`, `{"extra_args":["-o","UserKnownHostsFile=/dev/null"]}`,
 					fmt.Sprintf(`{"host_key_fingerprint":%q,"known_hosts_path":%q}`, s.HostKey.Fingerprint(), own),
 				} {

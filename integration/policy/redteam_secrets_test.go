@@ -73,7 +73,12 @@ func TestRedTeamLocks(t *testing.T) {
 			if door == "HTTP" && !strings.Contains(name, "process") && !strings.Contains(name, "person") {
 				continue // so many calls are refused for their number
 			}
-			for _, call := range []string{lab.ToolIO + ` {"action":"write","data":"` + b.path + `\r","session_id":%s,"task_id":%s}`, lab.ToolSession + ` {"action":"unlock","session_id":%s,"task_id":%s}`, lab.ToolSession + ` {"action":"lock","session_id":%s,"task_id":%s}`, lab.ToolSession + ` {"action":"heartbeat","session_id":%s,"task_id":%s}`} {
+			for _, call := range []string{
+				lab.ToolIO + ` {"action":"write","data":"` + b.path + `\r","session_id":%s,"task_id":%s}`,
+				lab.ToolSession + ` {"action":"unlock","session_id":%s,"task_id":%s}`,
+				lab.ToolSession + ` {"action":"lock","session_id":%s,"task_id":%s}`,
+				lab.ToolSession + ` {"action":"heartbeat","session_id":%s,"task_id":%s}`,
+			} {
 				tool, arguments, _ := strings.Cut(call, " ")
 				if text := do(tool, arguments); strings.Contains(text, `"success":true`) ||
 					strings.Contains(text, "bytes_written") ||
@@ -205,7 +210,9 @@ func TestRedTeamPresets(t *testing.T) {
 			t.Errorf("read-only-linux and %q: status %d, want 1: %.200s", line, status, out+errs)
 		}
 	}
-	if out, errs, status := h.Run(t, "policy", "check", "--config", h.Config, "--", "cat /proc/loadavg | head -n 1"); status != 0 {
+	if out, errs, status := h.Run(
+		t, "policy", "check", "--config", h.Config, "--", "cat /proc/loadavg | head -n 1",
+	); status != 0 {
 		t.Errorf("read-only-linux does not allow what reads: status %d: %s", status, out+errs)
 	}
 }

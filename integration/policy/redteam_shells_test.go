@@ -50,7 +50,9 @@ func (r *redShell) login(tb testing.TB) {
 // usable makes sure that the session's shell can run a command, or logs in again: a bypass leaves shells in odd states.
 func (r *redShell) usable(tb testing.TB) {
 	tb.Helper()
-	if text := attempt(tb, r.Client.Tools, lab.ToolExec, `{"session_id":%s,"cmd":"echo usable","lane":"terminal","timeout_ms":2000}`, r.id); !strings.Contains(
+	if text := attempt(
+		tb, r.Client.Tools, lab.ToolExec, `{"session_id":%s,"cmd":"echo usable","lane":"terminal","timeout_ms":2000}`, r.id,
+	); !strings.Contains(
 		text,
 		`usable\n`,
 	) {
@@ -170,7 +172,11 @@ func (r *redShell) arguments(t *testing.T) {
 	}
 	for _, lane := range []string{"channel", "terminal"} {
 		for _, text := range inject {
-			for _, more := range []string{`"cmd":"ls","cwd":%s`, `"cmd":"ls","env":["TERM=%s"]`, `"cmd":"ls","env":["LC_ALL=%s"]`, `"cmd":"ls","env":["PROMPT_COMMAND=%s"]`, `"cmd":"ls","env":["PS1=%s"]`, `"cmd":"ls","env":["A%s=b"]`, `"cmd":"cat","stdin":%s`} {
+			for _, more := range []string{
+				`"cmd":"ls","cwd":%s`, `"cmd":"ls","env":["TERM=%s"]`, `"cmd":"ls","env":["LC_ALL=%s"]`,
+				`"cmd":"ls","env":["PROMPT_COMMAND=%s"]`, `"cmd":"ls","env":["PS1=%s"]`, `"cmd":"ls","env":["A%s=b"]`,
+				`"cmd":"cat","stdin":%s`,
+			} {
 				quoted := fmt.Sprintf("%q", text)
 				if strings.Contains(more, `env`) {
 					quoted = strings.Trim(quoted, `"`)

@@ -43,7 +43,9 @@ func wantBusy(t *testing.T, s *session.Session, kind string) {
 // TestScenarioBusy asks for commands while something else than a shell reads the terminal. Not a byte of them is typed.
 func TestScenarioBusy(t *testing.T) {
 	l := lab.StartShells(t)
-	for _, file := range []string{"/usr/bin/vim", "/usr/bin/less", "/usr/bin/python3", "/usr/bin/gdb", "/usr/bin/top", "/usr/bin/sqlite3"} {
+	for _, file := range []string{
+		"/usr/bin/vim", "/usr/bin/less", "/usr/bin/python3", "/usr/bin/gdb", "/usr/bin/top", "/usr/bin/sqlite3",
+	} {
 		if _, err := os.Stat(file); err != nil {
 			t.Fatalf("%v: run scripts/install-test-deps", err)
 		}

@@ -15,7 +15,9 @@ func press(t *testing.T, s *session.Session, key, until string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := s.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, Until: regexp.MustCompile(until), Timeout: lab.Patience}); c.Reason != session.ReasonMatched {
+	if c := s.Read(
+		t.Context(), session.ReadRequest{Cursor: w.Cursor, Until: regexp.MustCompile(until), Timeout: lab.Patience},
+	); c.Reason != session.ReasonMatched {
 		t.Fatalf("%s: %s, %q; want %s", key, c.Reason, c.Data, until)
 	}
 }
@@ -77,7 +79,10 @@ func TestScenarioKeys(t *testing.T) {
 		if err != nil || len(w.Warnings) != 1 {
 			t.Fatalf("%+v, %v", w, err)
 		}
-		if c := s.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor, Until: regexp.MustCompile(`\r\none\r\n\$ two\r\n`), Timeout: lab.Patience}); c.Reason != session.ReasonMatched {
+		if c := s.Read(
+			t.Context(),
+			session.ReadRequest{Cursor: w.Cursor, Until: regexp.MustCompile(`\r\none\r\n\$ two\r\n`), Timeout: lab.Patience},
+		); c.Reason != session.ReasonMatched {
 			t.Errorf("after a paste in dash: got %q, want both lines run", c.Data)
 		}
 	})

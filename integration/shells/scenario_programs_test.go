@@ -15,7 +15,10 @@ import (
 // TestScenario drives real programs in a terminal of a real sshd, as an operator does: by typing and reading, and by
 // commands that turn out to ask something.
 func TestScenario(t *testing.T) {
-	for _, file := range []string{"/usr/bin/sudo", "/usr/bin/passwd", "/usr/bin/su", "/usr/bin/vim", "/usr/bin/less", "/usr/bin/python3", "/usr/bin/gdb", "/usr/bin/top", "/usr/bin/unshare"} {
+	for _, file := range []string{
+		"/usr/bin/sudo", "/usr/bin/passwd", "/usr/bin/su", "/usr/bin/vim", "/usr/bin/less", "/usr/bin/python3",
+		"/usr/bin/gdb", "/usr/bin/top", "/usr/bin/unshare",
+	} {
 		if _, err := os.Stat(file); err != nil {
 			t.Fatalf("%v: run scripts/install-test-deps", err)
 		}

@@ -174,7 +174,10 @@ func TestScenarioBase64(t *testing.T) {
 	if grown := int64(most) - int64(before.HeapAlloc); grown > 40<<20 {
 		t.Errorf("the heap grew by %d KiB", grown>>10)
 	} else {
-		t.Logf("%d bytes in %s: %d MiB/s; the heap grew by %d KiB; %d bytes lost", r.Stdout.Total, took.Round(time.Millisecond), int64(float64(r.Stdout.Total)/took.Seconds())>>20, grown>>10, r.Lost)
+		t.Logf(
+			"%d bytes in %s: %d MiB/s; the heap grew by %d KiB; %d bytes lost", r.Stdout.Total, took.Round(time.Millisecond),
+			int64(float64(r.Stdout.Total)/took.Seconds())>>20, grown>>10, r.Lost,
+		)
 	}
 	wantVolume(t, s, r, size, 16<<10, expected)
 	if !r.Exit.Known || r.Exit.Code != 3 {

@@ -130,7 +130,9 @@ func (w *soakWorker) cycleTelnet(ctx context.Context, fate string) error {
 		exec: `"class":"posix","expect":{"prompt_regex":"demo\\$ $"},"timeout_ms":20000`,
 	}
 	cursor := "0"
-	for _, step := range []struct{ asked, answer string }{{w.telnet.Login, lab.TelnetUser}, {`Password: $`, lab.TelnetPassword}, {w.telnet.Prompt, ""}} {
+	for _, step := range []struct{ asked, answer string }{
+		{w.telnet.Login, lab.TelnetUser}, {`Password: $`, lab.TelnetPassword}, {w.telnet.Prompt, ""},
+	} {
 		r, err = w.must(
 			ctx,
 			lab.ToolIO,
@@ -149,7 +151,10 @@ func (w *soakWorker) cycleTelnet(ctx context.Context, fate string) error {
 		if step.answer == "" {
 			break
 		}
-		if _, err = w.must(ctx, lab.ToolIO, `{"action":"write","session_id":%s,"data":%s,"sensitive":%s}`, s.id, step.answer+"\r", step.answer == lab.TelnetPassword); err != nil {
+		if _, err = w.must(
+			ctx, lab.ToolIO, `{"action":"write","session_id":%s,"data":%s,"sensitive":%s}`, s.id, step.answer+"\r",
+			step.answer == lab.TelnetPassword,
+		); err != nil {
 			return err
 		}
 	}
@@ -247,7 +252,9 @@ func (w *soakWorker) whileWaiting(ctx context.Context, s soakSession, command bo
 		if command {
 			a.r, a.err = w.Try(ctx, lab.ToolExec, `{"session_id":%s,"cmd":"sleep 5",`+s.exec+`}`, s.id)
 		} else {
-			a.r, a.err = w.Try(ctx, lab.ToolIO, `{"action":"read","session_id":%s,"until_regex":"never-there","timeout_ms":40000}`, s.id)
+			a.r, a.err = w.Try(
+				ctx, lab.ToolIO, `{"action":"read","session_id":%s,"until_regex":"never-there","timeout_ms":40000}`, s.id,
+			)
 		}
 		answered <- a
 	}()

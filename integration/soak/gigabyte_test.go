@@ -80,7 +80,9 @@ func TestGigabyte(t *testing.T) {
 					first.NextCursor,
 				)
 			}
-			if r := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo on","lane":%s,"class":"posix"}`, id, lane); r.Stdout != "on\n" {
+			if r := c.Call(
+				t, lab.ToolExec, `{"session_id":%s,"cmd":"echo on","lane":%s,"class":"posix"}`, id, lane,
+			); r.Stdout != "on\n" {
 				t.Errorf("then: %q", r.Stdout)
 			}
 			c.Close(t, id)

@@ -59,7 +59,9 @@ func TestNothingLeaks(t *testing.T) {
 	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"exit\r"}`, gone)
 	cut := c.Open(t, s)
 	lab.Kill(t, lab.Descendants(t, s.PID))
-	if r := c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"never","timeout_ms":20000}`, cut); !r.EOF {
+	if r := c.Call(
+		t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"never","timeout_ms":20000}`, cut,
+	); !r.EOF {
 		t.Errorf("the connection was cut, and the terminal goes on: %s", r.Text)
 	}
 	s.WaitIdle(t)

@@ -247,7 +247,9 @@ func TestFilesOffered(t *testing.T) {
 				}
 				if rule == "" {
 					callFile(t, c.Tools, `{"action":"list","path":%s}`, root)
-				} else if r := c.Refused(t, "POLICY_DENIED", toolFS, `{"action":"list","path":%s}`, root); r.Details.Rule != rule || !strings.Contains(r.Message, "the operator may") {
+				} else if r := c.Refused(
+					t, "POLICY_DENIED", toolFS, `{"action":"list","path":%s}`, root,
+				); r.Details.Rule != rule || !strings.Contains(r.Message, "the operator may") {
 					t.Errorf("%s: want the rule %s", r.Text, rule)
 				}
 			}

@@ -40,7 +40,10 @@ func TestLifetimes(t *testing.T) {
 		t.Errorf("the session that is used is %q: %s", st, text)
 	}
 	c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":"while sleep 0.1; do echo tick; done\r"}`, used)
-	if r := c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"max_bytes":1000000,"until_regex":"never-there","timeout_ms":20000}`, used); !r.EOF {
+	if r := c.Call(
+		t, lab.ToolIO, `{"action":"read","session_id":%s,"max_bytes":1000000,"until_regex":"never-there","timeout_ms":20000}`,
+		used,
+	); !r.EOF {
 		t.Errorf("the old session goes on: %s", r.Text)
 	}
 	if r := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, used); !strings.Contains(

@@ -51,7 +51,9 @@ Host target
 	}
 	code := lab.OneTimeCode()
 	c.Hide(code)
-	if a := c.Call(t, lab.ToolIO, `{"action":"write","session_id":%s,"data":%s}`, r.SessionID, code+"\n"); a.State != "open" {
+	if a := c.Call(
+		t, lab.ToolIO, `{"action":"write","session_id":%s,"data":%s}`, r.SessionID, code+"\n",
+	); a.State != "open" {
 		t.Fatalf("the session did not open: %s", a.Text)
 	}
 	e := c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"id -un; exit 4"}`, r.SessionID)

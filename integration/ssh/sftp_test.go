@@ -147,7 +147,9 @@ func (f labFolder) refusals(t *testing.T) {
 func (f labFolder) fullDisk(t *testing.T) {
 	dir := "/run/lab/small/" + f.dir
 	lab.WantExec(t, f.s, "mkdir "+dir+" && echo old > "+dir+"/file", "", 0)
-	for _, w := range []term.FileWrite{{Path: dir + "/file"}, {Path: dir + "/new"}, {Path: dir + "/appended", Append: true}} {
+	for _, w := range []term.FileWrite{
+		{Path: dir + "/file"}, {Path: dir + "/new"}, {Path: dir + "/appended", Append: true},
+	} {
 		w.Data = make([]byte, 2<<20)
 		_, err := f.s.Files().Write(t.Context(), w)
 		if e := lab.WantError(t, err, term.IOError); !strings.Contains(e.Message(), "no space left") {

@@ -137,7 +137,9 @@ func TestTelnetRouterOverMCP(t *testing.T) {
 			bad,
 		)
 	}
-	if r = c.Call(t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"never-there","timeout_ms":20000}`, bad); !r.EOF {
+	if r = c.Call(
+		t, lab.ToolIO, `{"action":"read","session_id":%s,"cursor":"0","until_regex":"never-there","timeout_ms":20000}`, bad,
+	); !r.EOF {
 		t.Errorf("three wrong passwords: %s", r.Text)
 	}
 
@@ -257,14 +259,31 @@ func TestTelnetWaysOverMCP(t *testing.T) {
 
 	// Mistakes.
 	for arguments, code := range map[string]string{
-		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d}`, bastion.Port):                                                      "CONNECT_FAILED",
-		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d}`, lab.FreePort(t)):                                                   "CONNECT_FAILED",
-		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"auth":{"password":"telnet-1138"}}`, s.Port):                          "INVALID_ARGUMENT",
-		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"ssh_options":{"known_hosts_path":"/x"}}`, s.Port):                    "INVALID_ARGUMENT",
-		fmt.Sprintf(`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"telnet":{"enter":"cr"}}`, bastion.Port):                                 "INVALID_ARGUMENT",
-		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"expect":{"profile":"no_such"}}`, s.Port):                             "INVALID_ARGUMENT",
-		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"telnet":{"tls":{"pin":%q}}}`, secured.Port, pin):                     "INVALID_ARGUMENT",
-		fmt.Sprintf(`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"telnet":{"tls":{"enabled":true,"pin":"SHA256:abc"}}}`, secured.Port): "INVALID_ARGUMENT",
+		fmt.Sprintf(
+			`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d}`, bastion.Port,
+		): "CONNECT_FAILED",
+		fmt.Sprintf(
+			`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d}`, lab.FreePort(t),
+		): "CONNECT_FAILED",
+		fmt.Sprintf(
+			`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"auth":{"password":"telnet-1138"}}`, s.Port,
+		): "INVALID_ARGUMENT",
+		fmt.Sprintf(
+			`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"ssh_options":{"known_hosts_path":"/x"}}`, s.Port,
+		): "INVALID_ARGUMENT",
+		fmt.Sprintf(
+			`{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%d,"telnet":{"enter":"cr"}}`, bastion.Port,
+		): "INVALID_ARGUMENT",
+		fmt.Sprintf(
+			`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"expect":{"profile":"no_such"}}`, s.Port,
+		): "INVALID_ARGUMENT",
+		fmt.Sprintf(
+			`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"telnet":{"tls":{"pin":%q}}}`, secured.Port, pin,
+		): "INVALID_ARGUMENT",
+		fmt.Sprintf(
+			`{"action":"open","protocol":"telnet","host":"127.0.0.1","port":%d,"telnet":{"tls":{"enabled":true,"pin":"SHA256:abc"}}}`,
+			secured.Port,
+		): "INVALID_ARGUMENT",
 	} {
 		c.Refused(t, code, lab.ToolSession, strings.ReplaceAll(arguments, "%", "%%"))
 	}

@@ -59,7 +59,9 @@ func TestTelnetRecord(t *testing.T) {
 		},
 		{
 			name: "frr", about: "FRRouting bgpd, a window of 12 rows", start: lab.StartRouter,
-			config: telnet.Config{Rows: 12}, talk: (*recording).router, carries: []string{" --More-- ", "edge(config)# ", "% [BGP] Unknown command"},
+			config: telnet.Config{Rows: 12}, talk: (*recording).router, carries: []string{
+				" --More-- ", "edge(config)# ", "% [BGP] Unknown command",
+			},
 		},
 		{
 			name: "frr-endless", about: "FRRouting bgpd, a window that is told to have no rows", start: lab.StartRouter,
@@ -162,7 +164,9 @@ func record(tb testing.TB, s *lab.TelnetServer, c telnet.Config, about string) *
 		}
 		r.wire = transcript.Record(conn)
 		r.wire.Comment(about)
-		for _, setting := range []struct{ name, value string }{{"binary", string(c.Binary)}, {"enter", string(c.Enter)}, {"mode", string(c.Mode)}} {
+		for _, setting := range []struct{ name, value string }{
+			{"binary", string(c.Binary)}, {"enter", string(c.Enter)}, {"mode", string(c.Mode)},
+		} {
 			if setting.value != "" {
 				r.wire.Set(setting.name, setting.value)
 			}

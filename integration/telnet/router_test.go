@@ -45,7 +45,10 @@ func telnetRouterConfiguration(t *testing.T) {
 	k.ask("hostname edge", `\nedge\(config\)# $`)
 	k.ask("end", `\nedge# $`)
 	shown := k.ask("show running-config", `\nend\r\nedge# $`)
-	for _, line := range []string{"hostname edge", " bgp router-id 192.0.2.9", " neighbor 192.0.2.1 remote-as 65002", " neighbor 192.0.2.1 description uplink, do not touch"} {
+	for _, line := range []string{
+		"hostname edge", " bgp router-id 192.0.2.9", " neighbor 192.0.2.1 remote-as 65002",
+		" neighbor 192.0.2.1 description uplink, do not touch",
+	} {
 		if !strings.Contains(shown, "\r\n"+line+"\r\n") {
 			t.Errorf("the configuration is without %q:\n%s", line, shown)
 		}

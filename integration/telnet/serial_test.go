@@ -23,7 +23,9 @@ func telnetSerialSettings(t *testing.T) {
 		t.Errorf("the server calls itself %q, %v", name, err)
 	}
 	was, err := conn.SetSerial(ctx, telnet.SerialLine{})
-	if want := (telnet.SerialLine{Speed: 9600, DataBits: 8, Parity: telnet.ParityNone, StopBits: telnet.OneStopBit, Flow: telnet.FlowNone}); err != nil ||
+	if want := (telnet.SerialLine{
+		Speed: 9600, DataBits: 8, Parity: telnet.ParityNone, StopBits: telnet.OneStopBit, Flow: telnet.FlowNone,
+	}); err != nil ||
 		was != want {
 		t.Errorf("the line is %+v, %v; want %+v", was, err, want)
 	}
@@ -75,7 +77,9 @@ func telnetSerialBreak(t *testing.T) {
 	if is, err := terminal.Conn().SetSignal(ctx, telnet.DTR, false); err != nil || is {
 		t.Errorf("DTR: %t, %v", is, err)
 	}
-	if is, err := terminal.Conn().SetSerial(ctx, telnet.SerialLine{Speed: 300, DataBits: 7, Parity: telnet.ParityEven}); err != nil ||
+	if is, err := terminal.Conn().SetSerial(
+		ctx, telnet.SerialLine{Speed: 300, DataBits: 7, Parity: telnet.ParityEven},
+	); err != nil ||
 		is.Speed != 300 ||
 		is.DataBits != 7 ||
 		is.Parity != telnet.ParityEven {

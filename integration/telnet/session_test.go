@@ -124,7 +124,9 @@ func telnetShellSession(t *testing.T) {
 		if text := string(c.Data); c.Reason != session.ReasonIdle || !strings.HasSuffix(text, "one\r\ntwo\r\ndemo$ ") {
 			t.Errorf("%s: until it is quiet (%s): %q", server.Name, c.Reason, text)
 		}
-		if c := s.Read(t.Context(), session.ReadRequest{Cursor: c.Next, Timeout: 100 * time.Millisecond}); c.Reason != session.ReasonTimeout {
+		if c := s.Read(
+			t.Context(), session.ReadRequest{Cursor: c.Next, Timeout: 100 * time.Millisecond},
+		); c.Reason != session.ReasonTimeout {
 			t.Errorf("%s: nothing to read: %s", server.Name, c.Reason)
 		}
 		lab.WantUnseen(t, s, server.Password)

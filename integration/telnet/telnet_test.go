@@ -94,7 +94,9 @@ func telnetOpenings(t *testing.T) {
 		},
 		{
 			start: func(tb testing.TB) *lab.TelnetServer { return lab.StartSerial(tb).TelnetServer }, ask: "echo $((6*7))", answer: `\n42\r\ndevice\$ $`, warned: true,
-			local: []string{"binary", "suppress_go_ahead", "com_port_control"}, remote: []string{"binary", "echo", "suppress_go_ahead"},
+			local: []string{
+				"binary", "suppress_go_ahead", "com_port_control",
+			}, remote: []string{"binary", "echo", "suppress_go_ahead"},
 		},
 		{start: lab.StartGoTelnet, ask: "show\n", answer: `show: command not found\r\ngo-telnet> $`, raw: true, warned: true},
 		{

@@ -72,7 +72,9 @@ func TestFollower(t *testing.T) {
 		t.Fatal(err)
 	}
 	read(t, f, "got hello\r\n")
-	if err := agent.Call(t.Context(), client.ToolSession, client.SessionCall{Action: "close", SessionID: s.SessionID}, nil); err != nil {
+	if err := agent.Call(
+		t.Context(), client.ToolSession, client.SessionCall{Action: "close", SessionID: s.SessionID}, nil,
+	); err != nil {
 		t.Fatal(err)
 	}
 	for p, err := f.next(t.Context()); !p.ended; p, err = f.next(t.Context()) {
@@ -109,7 +111,9 @@ func TestCut(t *testing.T) {
 		p := piece{data: []byte(tt.data), start: tt.start}
 		before, since := p.cut(tt.at)
 		if string(before) != tt.before || string(since) != tt.since {
-			t.Errorf("cut of %q from %d at %d = %q, %q; want %q, %q", tt.data, tt.start, tt.at, before, since, tt.before, tt.since)
+			t.Errorf(
+				"cut of %q from %d at %d = %q, %q; want %q, %q", tt.data, tt.start, tt.at, before, since, tt.before, tt.since,
+			)
 		}
 	}
 }

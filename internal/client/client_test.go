@@ -15,7 +15,9 @@ import (
 // connect connects to the app at a socket.
 func connect(t *testing.T, socket string) client.Processes {
 	t.Helper()
-	all, unreached, err := client.Connect(t.Context(), client.Options{Path: socket, Options: control.Options{Version: "test"}})
+	all, unreached, err := client.Connect(
+		t.Context(), client.Options{Path: socket, Options: control.Options{Version: "test"}},
+	)
 	if err != nil || unreached != nil {
 		t.Fatalf("Connect(%q) = %v, %v; want no error", socket, unreached, err)
 	}

@@ -37,7 +37,9 @@ type host struct {
 
 func newHost(t *testing.T) *host {
 	t.Helper()
-	srv, err := sshserver.Listen(sshserver.Config{Passwords: map[string]string{"me": leaktest.Secret(t, password)}, Shell: "/bin/sh"})
+	srv, err := sshserver.Listen(
+		sshserver.Config{Passwords: map[string]string{"me": leaktest.Secret(t, password)}, Shell: "/bin/sh"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

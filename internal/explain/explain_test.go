@@ -20,7 +20,9 @@ func TestExplain(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg := apptest.Config(t, "[ssh]", `config_path = "`+file+`"`, `known_hosts_path = "/etc/known"`, `identity_agent = "none"`)
+	cfg := apptest.Config(
+		t, "[ssh]", `config_path = "`+file+`"`, `known_hosts_path = "/etc/known"`, `identity_agent = "none"`,
+	)
 	in, refusal := sshx.Inspect(t.Context(), term.Target{Protocol: "ssh", Host: "web1"}, app.QuietSSHOptions(cfg))
 	if refusal != nil {
 		t.Fatal(refusal)
@@ -54,7 +56,9 @@ func TestExplain(t *testing.T) {
 	if err := e.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"the way: ", "\njump host gate\n", "more values are defaults; --all shows them", "host key policy"} {
+	for _, want := range []string{
+		"the way: ", "\njump host gate\n", "more values are defaults; --all shows them", "host key policy",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("Print = %s\nwant %q in it", &out, want)
 		}

@@ -113,7 +113,9 @@ func (l *Namespace) Run(tb testing.TB, script string) string {
 	defer l.mu.Unlock()
 	l.runs++
 	mark := fmt.Sprintf("lab-%d-ended-with-", l.runs)
-	if _, err := fmt.Fprintf(l.in, "(set -eu\n%s\n) </dev/null 2>&1\nprintf '\\n%%s%%d\\n' %s $?\n", script, mark); err != nil {
+	if _, err := fmt.Fprintf(
+		l.in, "(set -eu\n%s\n) </dev/null 2>&1\nprintf '\\n%%s%%d\\n' %s $?\n", script, mark,
+	); err != nil {
 		tb.Fatalf("the lab has ended: %v", err)
 	}
 	var output strings.Builder

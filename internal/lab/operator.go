@@ -87,7 +87,9 @@ func (o *Operator) Open(target term.Target) (session.OpenResult, error) {
 	if err != nil {
 		leaktest.Output(o.TB, "error", errorText(err))
 	} else {
-		o.TB.Cleanup(func() { leaktest.Output(o.TB, "state", fmt.Sprintf("%+v\n%s", r.Session.Info(), Screenful(r.Session))) })
+		o.TB.Cleanup(
+			func() { leaktest.Output(o.TB, "state", fmt.Sprintf("%+v\n%s", r.Session.Info(), Screenful(r.Session))) },
+		)
 	}
 	return r, err
 }
