@@ -114,7 +114,7 @@ func wrap(rnd *rand.Rand, line string) string {
 	case 4:
 		return "xargs <in " + line
 	case 5:
-		return "timeout 1 nice " + line
+		return "timeout 60 nice " + line
 	case 6:
 		return "echo " + quoted + " | sh"
 	}
