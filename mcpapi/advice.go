@@ -36,7 +36,7 @@ var settingKeys = map[term.Setting]string{
 	term.SettingIdentityAgent:   "ssh.identity_agent",
 }
 
-// settingAdvice says how the operator allows what a setting forbids, where the engine's advice does not.
+// settingAdvice tells the operator which setting to change when the engine's error names none.
 var settingAdvice = map[term.Setting]string{
 	term.SettingLocalFiles:  "the operator may change that: fs.roots in the configuration lists the folders",
 	term.SettingRemoteFiles: "the operator may change that: fs.remote in the configuration is true then",
@@ -184,7 +184,7 @@ func said(err error) string {
 // Plain is the text of an error for a caller of other tools, which has no advice that only a caller of ours can follow.
 func Plain(e *term.Error) string {
 	text := fact(e)
-	if e.Reason == "" && e.Advice != "" && e.Msg != "" { // it is in nobody's words
+	if e.Reason == "" && e.Advice != "" && e.Msg != "" { // no table has better words
 		text += "; " + e.Advice
 	}
 	return text
@@ -201,7 +201,7 @@ func fact(e *term.Error) string {
 	return text
 }
 
-// Details are the facts behind an error with the names that they have on the wire; nil: there are none.
+// Details returns the facts behind an error, with their wire names, or nil if the error has no facts.
 func Details(e *term.Error) *term.Details {
 	if e.Details == nil {
 		return nil

@@ -19,12 +19,13 @@ const (
 	maxPersonName = 100 // runes
 )
 
-// Attachments gives people who sit at a terminal an identity that nobody else can have. Each gets a proof, which their
-// client keeps to itself and shows with each request. The id in the term.Attachment is made from it, and proves nothing.
-// What it has given it need not remember: no number of callers takes any room.
+// Attachments gives each person at a terminal an identity that no other caller can claim. Each gets a proof, which
+// the client keeps secret and must show with every request. The id in the term.Attachment is derived from the proof
+// and proves nothing, so it may be logged. A proof is checked with a key (HMAC), not stored:
+// any number of attachments takes no memory.
 type Attachments struct{ key [sha256.Size]byte }
 
-// NewAttachments returns one whose proofs no other accepts.
+// NewAttachments returns Attachments with a random key: they accept no proof that another value made.
 func NewAttachments() *Attachments {
 	a := new(Attachments)
 	_, _ = rand.Read(a.key[:]) // never fails
@@ -62,7 +63,7 @@ func (a *Attachments) sum(use string, nonce []byte, name string) []byte {
 	return mac.Sum(nil)
 }
 
-// personName is what others are told of a person who calls themselves name.
+// personName is the name that other callers see for a person who calls themselves name.
 func personName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) && r != unicode.ReplacementChar {

@@ -30,7 +30,8 @@ import (
 // The results of a tool are structs too, with the tags json, doc and is: a member that is listed is in the schema. after
 // names the member that it follows there, if that is not the one before it in the struct.
 
-// Bind makes a tool of its table, of the struct of its arguments and what is done with them, and of its results.
+// Bind makes a tool from its table, the struct A of its arguments, the function that runs a call, and the structs of
+// its results. It panics if they do not fit together: the program must not start with such a tool.
 func Bind[A any](t Tool, do func(ctx context.Context, c *Call, in *A) (any, error), results ...any) *Tool {
 	t.args = reflect.TypeFor[A]()
 	t.Fields = argumentsOf(t.args, nil)
@@ -89,7 +90,7 @@ func argumentsOf(s reflect.Type, show []string) (fields []Field) {
 	return fields
 }
 
-// describe adds what the type of the field says of itself, and its default.
+// describe adds the words and the values of an enumerated type to the field, and the field's default.
 func (f *Field) describe(zero any) {
 	if e, ok := zero.(interface{ Enum() []string }); ok {
 		f.Enum = e.Enum()
@@ -102,7 +103,7 @@ func (f *Field) describe(zero any) {
 	}
 }
 
-// argumentKind is what the wire calls a type; "" if it is none of an argument.
+// argumentKind returns the wire kind of an argument's type, or "" if no argument may have that type.
 func argumentKind(t reflect.Type) Kind {
 	switch t.Kind() {
 	case reflect.String:
@@ -185,7 +186,7 @@ func inOrder(fields []Field) []Field {
 	return fields
 }
 
-// resultKind is what the wire calls a type.
+// resultKind returns the wire kind of a result's type.
 func resultKind(t reflect.Type) Kind {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -220,7 +221,7 @@ func (t tags) name() string {
 	return name
 }
 
-// words is a tag that is a list; nil if there is none.
+// words returns a tag that holds a list, nil if the tag is absent.
 func (t tags) words(key string) []string {
 	if text := t.text(key); text != "" {
 		return strings.Fields(text)
@@ -228,7 +229,7 @@ func (t tags) words(key string) []string {
 	return nil
 }
 
-// number is a tag that is an integer, or 1<<N; 0 if there is none.
+// number returns a tag that holds an integer or 1<<N, 0 if the tag is absent.
 func (t tags) number(key string) int64 {
 	text := t.text(key)
 	if text == "" {
@@ -245,7 +246,7 @@ func (t tags) number(key string) int64 {
 	return n
 }
 
-// panic says what is wrong with a declaration: of this program, which does not start so.
+// panic reports a wrong declaration. That is a bug of this program, so it must not start.
 func (t tags) panic(format string, args ...any) {
 	panic(fmt.Sprintf("%v.%s: %s", t.of, t.field.Name, fmt.Sprintf(format, args...)))
 }

@@ -8,24 +8,24 @@ import (
 	"ptyctl/term"
 )
 
-// What a tool may do with a call is in this file: it sees the sessions that the caller may see and no others, and never the
-// session.Manager.
+// This file has everything that a tool may do with a call. A tool sees the sessions that its caller may see, and
+// never the session.Manager.
 
 // Action returns which of the tool's actions is asked for.
 func (c *Call) Action() string { return c.action }
 
-// Invalid is the error for an argument that the table lets pass, and that is wrong all the same. The text says what is
+// Invalid is the error for an argument that the table accepts but the tool does not. text says which value would be
 // right.
 func (c *Call) Invalid(field, text string) error { return c.checker().invalid(field, nil, "%s", text) }
 
-// Waits says, for the progress that a client is told of, what the call is about to wait for; s may be nil.
+// Waits names, for progress messages, the event that the call is about to wait for; s may be nil.
 func (c *Call) Waits(what string, s *session.Session) { c.meter.waits(what, s) }
 
 // OnlyReads reports whether the caller may do only what does not type.
 func (c *Call) OnlyReads(ctx context.Context) bool { return c.onlyReads(ctx) }
 
-// Session returns the session with that id, if the caller may know of it. That there is none is on record, as any refusal
-// of verb.
+// Session returns the session with that id, if the caller may see it. A refusal is recorded under verb, as for any
+// other action.
 func (c *Call) Session(ctx context.Context, verb term.Verb, id string) (*session.Session, error) {
 	s, err := c.m.GetFor(ctx, verb, id)
 	if err == nil && !callerFrom(ctx).sees(s.Info()) {
@@ -87,5 +87,5 @@ type Limits struct {
 	MaxLockTTL        time.Duration // 0: 1 h
 }
 
-// Limits returns those of the server, none of which is 0.
+// Limits returns the server's limits; each of them is greater than 0.
 func (c *Call) Limits() Limits { return c.o.Limits }

@@ -13,12 +13,12 @@ import (
 // may do everything that the server offers.
 type Caller struct {
 	Transport string // "http", "socket"; empty: Options.Transport
-	Token     string // name of the bearer token; empty: there was none
+	Token     string // name of the bearer token; empty if the request had none
 	ReadOnly  bool   // may do only what does not type
 	Isolated  bool   // knows only of the sessions that its own token has opened
 	Operator  bool   // is the person who runs ptyctl: see term.Actor
 
-	// Attachment is the person at a terminal who sends the request; see Attachments. The zero value is nobody.
+	// Attachment is the person at a terminal who sends the request; see Attachments. The zero value means no person.
 	Attachment term.Attachment
 }
 
@@ -29,7 +29,7 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// callerFrom returns the caller of the request whose context ctx is.
+// callerFrom returns the caller of the request that ctx belongs to.
 func callerFrom(ctx context.Context) Caller {
 	c, _ := ctx.Value(callerKey{}).(Caller)
 	return c
@@ -49,7 +49,7 @@ func (s *api) visible(ctx context.Context, states ...session.State) []session.In
 // onlyReads reports whether the caller may not type.
 func (s *api) onlyReads(ctx context.Context) bool { return s.o.ReadOnly || callerFrom(ctx).ReadOnly }
 
-// permitted refuses what the caller may not do, whatever the session.
+// permitted refuses an action that the caller may do on no session, for example a write by a read-only token.
 func (c *Call) permitted(ctx context.Context, a Action) error {
 	caller := callerFrom(ctx)
 	types := !a.Reads && c.onlyReads(ctx)
@@ -68,13 +68,13 @@ func (c *Call) permitted(ctx context.Context, a Action) error {
 	return nil
 }
 
-// verb is what the call does, for the record.
+// verb names the call's action in the audit log.
 func (c *Call) verb() term.Verb {
 	a, _ := c.tool.action(c.action)
 	return cmp.Or(a.Verb, term.Verb(c.action))
 }
 
-// readsOnly says why an action is refused, and what is not.
+// readsOnly says why an action is refused, and lists the actions that are allowed.
 func (c *Call) readsOnly(caller Caller) error {
 	what := c.tool.Name
 	if c.action != "" {

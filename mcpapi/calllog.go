@@ -12,8 +12,9 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// logCalls logs each tool call at level debug: one line that has the client's request id, the session and the task, so that
-// the client's log, this one and the audit log can be laid side by side. What the call says or returns is not in it.
+// logCalls logs each tool call at level debug: one line with the client's request id, the session and the task. With
+// these ids the client's log, this log and the audit log can be compared. The line never has the call's arguments or
+// its result.
 func logCalls(hooks *server.Hooks, log *slog.Logger) {
 	var begun sync.Map // time.Time, by the call's *mcp.CallToolRequest
 	hooks.AddBeforeCallTool(func(ctx context.Context, _ any, req *mcp.CallToolRequest) {
@@ -78,10 +79,10 @@ func logCall(
 	log.LogAttrs(ctx, slog.LevelDebug, "call", attrs...)
 }
 
-// maxLogged bounds what a line shows of an id that a client has made up, in bytes.
+// maxLogged bounds, in bytes, an id from the client in a log line: clients may send ids of any length.
 const maxLogged = 100
 
-// callIDs are the parts of a call, or of its result, that say what it is about.
+// callIDs are the ids in a call or its result that the log line shows.
 type callIDs struct {
 	Action    string `json:"action"`
 	SessionID string `json:"session_id"`

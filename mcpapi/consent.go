@@ -15,10 +15,10 @@ import (
 	"ptyctl/term"
 )
 
-// An action that the operator's rules allow only with a person's consent is refused like any other that they deny, before
-// anything of it is done; the refusal says to what a person could agree. The person at the client is asked then, in one of the
-// two ways of a login's questions, and the call is made once more, in a context that carries the consent. Whatever is not
-// "allow once" leaves the refusal as it was.
+// An action that the operator's rules allow only with a person's consent is first refused like a denied one, before
+// any part of it is done. The refusal names the action that a person may allow. The person at the client is then
+// asked, in one of the two ways for a login's questions, and the call is made once more in a context that carries the
+// consent. Any answer except "allow once" leaves the refusal as it was.
 
 // consentForm has no default: who does not choose, has not agreed.
 var consentForm = json.RawMessage(
@@ -27,8 +27,8 @@ var consentForm = json.RawMessage(
 
 const allowOnce = "allow_once"
 
-// askConsent has the person decide about a call that was refused with err, and makes it again if he agrees. It returns a
-// result where the client has to be asked by one.
+// askConsent asks the person about a call that was refused with err, and makes the call again if they agree. It
+// returns a question where the client must be asked through the call's result.
 func (c *Call) askConsent(ctx context.Context, err error) (v any, question *mcp.CallToolResult, _ error) {
 	wanted := consentIn(err)
 	if wanted == nil {
@@ -74,7 +74,7 @@ func (c *Call) decided(
 	return c.once(term.WithConsent(ctx, wanted))
 }
 
-// consentIn is what a person could agree to, or nil.
+// consentIn returns the action in err that a person may allow, or nil.
 func consentIn(err error) *term.Consent {
 	e, ok := errors.AsType[*term.Error](err)
 	if !ok || e.Kind != term.PolicyDenied || e.Details == nil {
@@ -108,7 +108,8 @@ func agrees(content any) bool {
 // Most lines of a command that a person is shown.
 const maxConsentLines = 30
 
-// consentQuestion is how the person is asked, if the client can. Nobody is asked about what cannot be shown as it is.
+// consentQuestion returns the question for the person. It reports false if the client cannot ask, or if the action
+// cannot be shown exactly: a person must see all that they allow.
 func (c *Call) consentQuestion(ctx context.Context, wanted term.Consent) (mcp.ElicitationParams, bool) {
 	if asForm, _ := elicitation(ctx); !asForm {
 		return mcp.ElicitationParams{}, false

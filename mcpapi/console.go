@@ -52,7 +52,7 @@ func (c *Call) existing(in *sessionArgs, i session.Info, out *sessionOut) {
 	}
 }
 
-// sessionType is what the wire calls a session.
+// sessionType returns the wire name of a session's type.
 func sessionType(i session.Info) string {
 	if i.Device != "" {
 		return "console"

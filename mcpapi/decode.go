@@ -15,8 +15,8 @@ import (
 	"ptyctl/term"
 )
 
-// decode checks raw arguments against the tool's table, and returns the struct that they are in. A member that is null
-// counts as absent: some clients send null for what they leave out.
+// decode checks raw arguments against the tool's table, and returns them in the tool's struct. A null member counts
+// as absent: some clients send null for members that the model left out.
 func (t *Tool) decode(raw json.RawMessage, actionName string) (any, error) {
 	c := checker{t: t, action: actionName}
 	if err := c.valid(raw); err != nil {
@@ -29,7 +29,7 @@ func (t *Tool) decode(raw json.RawMessage, actionName string) (any, error) {
 	return c.decode(given)
 }
 
-// valid refuses what is no JSON. Calls need not be asked: their messages are valid.
+// valid refuses text that is not JSON. Arguments of a call are part of a valid message and need no check.
 func (c *checker) valid(raw json.RawMessage) error {
 	if len(bytes.TrimLeft(raw, jsonrpc.Space)) == 0 || json.Valid(raw) {
 		return nil
@@ -110,7 +110,8 @@ func (c *checker) invalid(field string, allowed []string, format string, args ..
 	}
 }
 
-// members splits an object, which is valid JSON, refusing what is none, and names that occur twice.
+// members splits a valid JSON value into its members. It refuses a value that is not an object, and names that occur
+// twice.
 func (c *checker) members(path string, raw json.RawMessage) ([]jsonrpc.Member, error) {
 	what := "the arguments"
 	if path != "" {
@@ -190,7 +191,7 @@ func (c *checker) find(path string, fields []Field, name string) (int, error) {
 	)
 }
 
-// allowed returns the names that may stand at path.
+// allowed returns the names that the object at path may have.
 func (c *checker) allowed(fields []Field, path string) []string {
 	if path == "" {
 		return c.t.fieldsOf(c.action)
@@ -306,7 +307,7 @@ func (c *checker) strings(path string, raw json.RawMessage) ([]string, error) {
 	return list, nil
 }
 
-// byName reads an object whose members are strings.
+// byName reads an object of strings under arbitrary names.
 func (c *checker) byName(path string, raw json.RawMessage) (map[string]string, error) {
 	given, err := c.members(path, raw)
 	if err != nil {
@@ -362,7 +363,7 @@ func typeOf(raw json.RawMessage) string {
 	}
 }
 
-// shorten cuts what a caller sent to a length that is fit for a message.
+// shorten cuts a caller's text to a length that fits a message.
 func shorten(s string) string {
 	const most = 64
 	if len(s) <= most {

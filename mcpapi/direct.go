@@ -10,13 +10,13 @@ import (
 	"ptyctl/mcpapi/jsonrpc"
 )
 
-// mcp-go reads a tools/call seven times before the tool has it: the message for its method, its protocol revision and its
-// trace, the parameters twice, and the arguments into a map that no tool of ours looks at. What is in this file gets round
-// that. A call is taken apart once, and its arguments go straight into the tool's struct.
+// mcp-go reads a tools/call seven times before the tool has it: the message for its method, its protocol revision and
+// its trace, the parameters twice, and the arguments into a map that no tool of this package uses. This file bypasses
+// that: a call is split once, and its arguments go straight into the tool's struct.
 
-// Answer answers a tools/call whose parameters are params, which are valid JSON. It reports false, and has done nothing,
-// for what it leaves to mcp-go: what is not a call of one of the tools, what is malformed, and calls of protocol revisions
-// that carry their client in each message.
+// Answer answers a tools/call with the parameters params, which must be valid JSON. It reports false, and has done
+// nothing, for all messages that it leaves to mcp-go: calls of unknown tools, malformed calls, and calls of protocol
+// revisions that name their client in each message.
 func (s *Server) Answer(ctx context.Context, id, params json.RawMessage) (answer mcp.JSONRPCMessage, ok bool) {
 	t, r, ok := s.api.readCall(params)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// What a call gets that does not say how much it wants.
+// Defaults for a call that does not say how much it wants.
 const (
 	fsReadDefault = 64 << 10
 	fsListDefault = 200
@@ -82,8 +82,8 @@ func (c *Call) fsRead(ctx context.Context, files *session.Files, in *fsArgs) (an
 	return out, nil
 }
 
-// wholeRunes is the length of p without the character at its end that is not whole. It is len(p) if there is none, and if
-// p is no text.
+// wholeRunes returns the length of p without an incomplete character at its end. It returns len(p) if the end is
+// complete, and if p is not UTF-8.
 func wholeRunes(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		if c := p[len(p)-n:]; utf8.RuneStart(c[0]) {

@@ -13,7 +13,8 @@ import (
 	"ptyctl/term"
 )
 
-// defaultChunk is how much a read returns when it does not say: what the common clients show a model in full.
+// defaultChunk is the length of a read that gives no max_bytes, in bytes: the common clients show a model that much
+// in full.
 const defaultChunk = 16 << 10
 
 func doIO(ctx context.Context, c *Call, in *ioArgs) (any, error) {
@@ -93,7 +94,7 @@ func (c *Call) write(ctx context.Context, s *session.Session, in *ioArgs, out *i
 		read.Cursor = res.Cursor
 		read.Timeout = max(0, min(read.Timeout, c.o.MaxWait-time.Since(start)))
 		chunk := s.Read(ctx, read)
-		if chunk.Reason == session.ReasonLimit { // the write is done all the same
+		if chunk.Reason == session.ReasonLimit { // the write itself succeeded
 			c.warn(said(s.TooManyReads()))
 		}
 		c.show(s, chunk, in, out)
@@ -140,8 +141,8 @@ func (c *Call) read(ctx context.Context, s *session.Session, in *ioArgs, out *io
 	return canceled(ctx, s)
 }
 
-// show puts a chunk of the terminal into the result, in the format asked for, and says what the terminal seems
-// to wait for when the chunk reaches the end of its output.
+// show puts a chunk of terminal output into the result, in the requested format. If the chunk reaches the end of the
+// output, show adds the question that the terminal seems to ask.
 func (c *Call) show(s *session.Session, k session.Chunk, in *ioArgs, out *ioOut) {
 	var removed *sanitized
 	if in.Format == "clean" {
@@ -155,7 +156,7 @@ func (c *Call) show(s *session.Session, k session.Chunk, in *ioArgs, out *ioOut)
 	}
 }
 
-// canceled is the error of a call whose client no longer waits for it.
+// canceled is the error of a call after its client stopped waiting.
 func canceled(ctx context.Context, s *session.Session) error {
 	if !errors.Is(ctx.Err(), context.Canceled) {
 		return nil

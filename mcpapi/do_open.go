@@ -44,7 +44,7 @@ func (c *Call) open(ctx context.Context, in *sessionArgs, out *sessionOut) error
 		return err
 	}
 	if res.Prompt != nil &&
-		in.RequestID == "" { // with one, every retry must get the same answer, and nobody twice a question
+		in.RequestID == "" { // a retry must get the same answer, and no person a second question
 		c.asking = &opening{res, func(c *Call, res session.OpenResult) any {
 			again := &sessionOut{Action: c.action, Success: true}
 			c.opened(in, res, again)
@@ -56,7 +56,7 @@ func (c *Call) open(ctx context.Context, in *sessionArgs, out *sessionOut) error
 	return nil
 }
 
-// opened shows in the result what has become of a session that was to be opened.
+// opened puts the state of the new session, or its login's question, into the result.
 func (c *Call) opened(in *sessionArgs, res session.OpenResult, out *sessionOut) {
 	i := res.Session.Info()
 	out.SessionID, out.Protocol, out.State, out.Cursor = i.ID, i.Protocol, res.State, "0"
@@ -85,7 +85,7 @@ func (c *Call) opened(in *sessionArgs, res session.OpenResult, out *sessionOut) 
 	}
 }
 
-// target is what the arguments ask for.
+// target returns the target that the arguments describe.
 func (in *sessionArgs) target(c *Call) term.Target {
 	t := term.Target{
 		Protocol: in.Protocol, Host: in.Host, Port: in.Port, User: in.Username,

@@ -37,7 +37,7 @@ func run(ctx context.Context, c *Call, in *runArgs) (any, error) {
 	return c.runResult(res, local.Limits), nil
 }
 
-// runResult is the wire form of r, which is that of an exec but for what a terminal would have to do with it.
+// runResult is the wire form of r: that of an exec, without the members that need a terminal.
 func (c *Call) runResult(r session.RunResult, asked term.Limits) *runOut {
 	out := &runOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Cwd: r.Process.Dir, SessionID: r.Session, ExecID: r.ID,

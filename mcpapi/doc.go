@@ -9,14 +9,14 @@
 // descriptions, validation, error messages and the table of docs/tools.md all come from it. An action's handler
 // (do_*.go) gets the struct that has passed the table; it returns a typed result.
 //
-// What it promises:
+// Guarantees:
 //
 //   - Every result is one JSON object. A failure that a caller can act on is a result too, with isError set and
 //     the object {error_code, message, retryable, details}; JSON-RPC errors are for faults of the protocol.
 //   - Arguments are checked strictly: an unknown field, a wrong type or a field of another action is an error
 //     that names the field, what is allowed, and a correct call. Nothing is guessed, and nothing is half done.
 //   - Terminal sessions, locks and cursors are never tied to an MCP session.
-//   - Of a call that waits, nothing is told after its answer; a call that is cancelled waits no longer.
-//   - What tells clients of changes (Watch) is never waited for by a session.
-//   - A question of a login takes one answer, and an answer is given to the question that was shown and to no other.
+//   - A call sends no progress after its answer; a cancelled call stops waiting.
+//   - A session never waits for the notifications to clients (Watch).
+//   - A login's question takes one answer, and an answer goes only to the question that was shown.
 package mcpapi

@@ -24,7 +24,7 @@ import (
 // answerID names the one question of an input_required result.
 const answerID = "answer"
 
-// An opening is a session whose login asks what a person may be asked.
+// An opening is a session that waits for a login question which a person may be asked.
 type opening struct {
 	session.OpenResult
 	show func(*Call, session.OpenResult) any // the result of the call that opens it, as things are
@@ -127,7 +127,7 @@ func (c *Call) question(ctx context.Context) *mcp.CallToolResult {
 	return server.NewInputRequestBuilder(token).Elicit(answerID, form).ToolResult()
 }
 
-// resume goes on with a call whose result was a question, now that the client has the answer.
+// resume continues a call that had a question as its result, now that the client has the answer.
 func (c *Call) resume(ctx context.Context, trip mcp.MultiRoundTripParams) (*mcp.CallToolResult, error) {
 	p, ok := c.asked.take(trip.RequestState)
 	if !ok || p.call != c.fingerprint() || !p.by(term.ActorFrom(c.acting(ctx, ""))) {
@@ -147,7 +147,7 @@ func (c *Call) resume(ctx context.Context, trip mcp.MultiRoundTripParams) (*mcp.
 	return c.resumeOpen(ctx, p, trip)
 }
 
-// resumeOpen goes on with an open whose login has asked.
+// resumeOpen continues an open that had a login question as its result.
 func (c *Call) resumeOpen(
 	ctx context.Context,
 	p pendingAnswer,
@@ -196,8 +196,8 @@ func (c *Call) openResult(ctx context.Context, wait time.Duration) (*mcp.CallToo
 	return c.result(ctx, c.asking.show(c, c.asking.OpenResult), false)
 }
 
-// answer gives what the person said to the login. It reports false when the question is still to be answered by somebody:
-// the person dismissed it, or may not answer it.
+// answer passes the person's answer to the login. It reports false when the question is still open: the person
+// dismissed it, or may not answer it.
 func (c *Call) answer(
 	ctx context.Context,
 	a *session.Asking,
@@ -222,7 +222,7 @@ func (c *Call) answer(
 		}
 		err = a.Answer(ctx, []byte(text))
 	}
-	if err != nil && !errors.Is(err, term.Busy) { // Busy: somebody else was first
+	if err != nil && !errors.Is(err, term.Busy) { // Busy: another caller answered first
 		c.warn("the answer could not be given: " + said(err))
 		return false
 	}

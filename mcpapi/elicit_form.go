@@ -33,7 +33,7 @@ var secretWord = regexp.MustCompile(
 	`(?i)pass(?:word|phrase|code|wd)|\bcode\b|\bpin\b|\botp\b|token|secret|\bkey\b|credential|yubi|factor`,
 )
 
-// secret reports whether the answer must be seen by nobody but the server that asks.
+// secret reports whether the answer must pass through no program but the server that asks.
 func secret(q term.Prompt) bool {
 	return q.Kind != term.PromptHostKey && (!q.Echo || q.Kind != term.PromptChallenge || secretWord.MatchString(q.Text))
 }
@@ -102,7 +102,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// modeSince is the first protocol revision whose elicitation has modes.
+// modeSince is the first protocol revision with modes of elicitation.
 const modeSince = "2025-11-25"
 
 // formMode is the mode of a form, where modes are known.
@@ -113,7 +113,7 @@ func formMode(ctx context.Context) string {
 	return ""
 }
 
-// elicitation says what the client has declared that it can ask.
+// elicitation returns the ways of asking that the client has declared.
 func elicitation(ctx context.Context) (asForm, asURL bool) {
 	var can *mcp.ElicitationCapability
 	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
@@ -126,7 +126,7 @@ func elicitation(ctx context.Context) (asForm, asURL bool) {
 	if can == nil {
 		return false, false
 	}
-	return can.Form != nil || can.URL == nil, can.URL != nil // an empty object stands for forms
+	return can.Form != nil || can.URL == nil, can.URL != nil // an empty object means forms
 }
 
 // answerIn takes the answer out of a form's content.

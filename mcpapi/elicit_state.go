@@ -22,14 +22,14 @@ const (
 	askedMemory = 10 * time.Minute
 )
 
-// asked are the questions that clients of revision 2026-07-28 have as the result of a call. Their requestState is a random
-// name for what is kept here, so that nothing depends on what a client makes of it.
+// asked holds the questions that clients of revision 2026-07-28 get as the result of a call. Their requestState is a
+// random token for an entry here, so a client cannot change the state.
 type asked struct {
 	mu      sync.Mutex // guards the following
 	pending map[string]pendingAnswer
 }
 
-// A pendingAnswer is what is needed to go on with an open, or with a call that takes consent.
+// A pendingAnswer holds the data to continue an open, or a call that needs consent.
 type pendingAnswer struct {
 	consent *term.Consent // not nil: the question is this, and not one of a login
 	refusal error         // that the call ends with, unless there is consent
@@ -65,7 +65,7 @@ func (t *asked) put(p pendingAnswer) (token string, ok bool) {
 	return token, true
 }
 
-// take returns what was put under a token, once.
+// take returns and removes the entry of a token: each token works once.
 func (t *asked) take(token string) (pendingAnswer, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,7 +77,7 @@ func (t *asked) take(token string) (pendingAnswer, bool) {
 // fingerprint is the same for calls with the same arguments, however they are written.
 func (c *Call) fingerprint() (sum [sha256.Size]byte) {
 	var args any
-	_ = json.Unmarshal(c.raw, &args) // what is wrong with them was found before
+	_ = json.Unmarshal(c.raw, &args) // errors were found before
 	canonical, _ := json.Marshal(args)
 	mac := hmac.New(sha256.New, c.replays.key[:]) // keyed: the arguments may hold a password
 	mac.Write(canonical)

@@ -32,8 +32,8 @@ type pageKey string
 // Enum returns all that there are.
 func (pageKey) Enum() []string { return lane.PageKeys() }
 
-// compile makes the session's patterns of the arguments: those of the profile, each overridden by what is given
-// beside it. A list that is given empty clears the one before. pagers are those that count where e has none.
+// compile makes the session's patterns from the arguments: those of the profile, each overridden by the argument of
+// that name. An empty list clears the profile's list. pagers are the patterns to use where e gives none.
 func (e *expectArgs) compile(path string, pagers []*regexp.Regexp) (session.Expect, error) {
 	x, err := e.ofProfile(path + ".profile")
 	if err != nil {
@@ -107,7 +107,7 @@ type expectOut struct {
 	Pagers    []string      `json:"pager_regexes,omitempty"`
 	Errors    []string      `json:"error_regexes,omitempty"`
 	AutoPage  *autoPageOut  `json:"auto_page,omitempty"`
-	PagingOff []string      `json:"paging_off,omitempty"` // what the profile knows to type against the pager
+	PagingOff []string      `json:"paging_off,omitempty"` // the profile's commands that turn the pager off
 	Note      string        `json:"note,omitempty"`       // of the profile
 }
 

@@ -10,8 +10,8 @@ import (
 	"ptyctl/term"
 )
 
-// A Handler does what one call of a tool asks for. The context carries the caller as a term.Actor. What it returns is a
-// struct, whose JSON is the result, or an Answer. An error takes the form that Toolset.Fail gives it.
+// A Handler runs one call of a tool. The context carries the caller as a term.Actor. The result must be an Answer or
+// a struct, which becomes the result's JSON. An error takes the form that Toolset.Fail gives it.
 type Handler func(ctx context.Context, c *Call) (any, error)
 
 // An Answer is the result of a call, in the form that the contract of another program asks for.

@@ -30,7 +30,7 @@ func newLimitsOut(l term.Limits) *limitsOut {
 	return &limitsOut{l.CPUSeconds, l.MemoryBytes, l.OpenFiles, l.Processes}
 }
 
-// usage is what a program has used.
+// usage is the wire form of the resources that a program used.
 type usage struct {
 	CPUMS    int64 `json:"cpu_ms"`
 	MaxRSSKB int64 `json:"max_rss_kb"`
@@ -94,7 +94,7 @@ func (c *Call) checkLocal(in *sessionArgs) error {
 	return nil
 }
 
-// local is what the arguments say of a program on this machine.
+// local returns the local program that the arguments describe.
 func (c *Call) local(
 	argv []string,
 	cwd string,

@@ -52,7 +52,8 @@ const (
 // errPagesClosed is the error of a page that is wanted too late.
 var errPagesClosed = errors.New("ptyctl is shutting down")
 
-// open makes a page for a question and returns its address. Whoever answers there does so in the name of ctx's actor.
+// open makes a page for a question and returns its address. A person who answers on the page acts in the name of
+// ctx's actor.
 func (p *Pages) open(ctx context.Context, a *session.Asking) (address string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +79,7 @@ func (p *Pages) open(ctx context.Context, a *session.Asking) (address string, er
 		case <-a.Over():
 		case <-p.done:
 		}
-		// What is under way is the page that says so.
+		// The only request under way is the page that reports the answer.
 		leave, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer stop()
 		if srv.Shutdown(leave) != nil {
@@ -94,7 +95,7 @@ type page struct {
 	asking *session.Asking
 	actor  term.Actor
 	host   string // as the Host header must be: another name for this address is a trick (DNS rebinding)
-	path   string // nobody can guess it
+	path   string // random: knowing it is the permission
 	form   string // what only the form knows
 }
 
@@ -127,7 +128,7 @@ func (g *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// take gives the login what was typed.
+// take passes the typed answer to the login.
 func (g *page) take(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, pageBody)
 	sent, err := readForm(r.Body)
@@ -158,7 +159,7 @@ func (g *page) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pageData is what a page shows.
+// pageData is the data of a page's template.
 type pageData struct {
 	Heading, Text string
 	Form          string // empty: there is nothing to fill in

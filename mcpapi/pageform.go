@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// A sentForm is what a browser has sent for a page: application/x-www-form-urlencoded. It is read into bytes that can be
-// overwritten, as the values of package net/url cannot.
+// A sentForm is a form as a browser sends it: application/x-www-form-urlencoded. Its values are bytes that wipe can
+// overwrite; package net/url has them as strings, which stay in memory.
 type sentForm struct {
 	body   []byte
 	fields map[string][]byte // parts of body
@@ -35,7 +35,7 @@ func readForm(r io.Reader) (*sentForm, error) {
 	return f, nil
 }
 
-// get returns the value of a field, nil if there is none. It is valid until wipe.
+// get returns the value of a field, nil if the form lacks it. The value is valid until wipe.
 func (f *sentForm) get(name string) []byte { return f.fields[name] }
 
 func (f *sentForm) has(name string) bool { _, ok := f.fields[name]; return ok }
@@ -46,7 +46,7 @@ func (f *sentForm) wipe() {
 	clear(f.fields)
 }
 
-// unescape decodes a value in its place (URL Standard, 5.1). What is no escape stands for itself.
+// unescape decodes a value in place (URL Standard, 5.1). An invalid escape is copied literally.
 func unescape(b []byte) []byte {
 	n := 0
 	for i := 0; i < len(b); i++ {

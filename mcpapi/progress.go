@@ -23,15 +23,15 @@ type meter struct {
 	doing atomic.Pointer[doing]
 }
 
-// doing is what a call waits for.
+// doing names the event that a call waits for.
 type doing struct {
 	what    string
-	session *session.Session // nil: there is none yet
+	session *session.Session // nil: not yet known
 	had     int64            // what had come from the far side before the call waited
 	moved   *atomic.Int64    // bytes of a file; nil: it is about no file
 }
 
-// waits says what the call is about to wait for.
+// waits names the event that the call is about to wait for.
 func (m *meter) waits(what string, s *session.Session) {
 	d := &doing{what: what, session: s}
 	if s != nil {
@@ -40,7 +40,8 @@ func (m *meter) waits(what string, s *session.Session) {
 	m.doing.Store(d)
 }
 
-// moves says that the call is about to move a file, and returns what is told how much of it has been moved.
+// moves says that the call is about to move a file, and returns a function that takes the number of bytes moved so
+// far.
 func (m *meter) moves(what string) func(bytes int64) {
 	d := &doing{what: what, moved: new(atomic.Int64)}
 	m.doing.Store(d)
@@ -62,7 +63,7 @@ func (m *meter) start(ctx context.Context, srv *server.MCPServer, token mcp.Prog
 		for {
 			select {
 			case <-tick.C:
-				// A client that cannot be told misses nothing: the answer comes all the same.
+				// A lost notification does no harm: the client still gets the answer.
 				_ = srv.SendNotificationToClient(
 					ctx,
 					string(mcp.MethodNotificationProgress),
@@ -81,7 +82,7 @@ func (m *meter) start(ctx context.Context, srv *server.MCPServer, token mcp.Prog
 	}
 }
 
-// progressTextSince is the first protocol revision whose progress has a message.
+// progressTextSince is the first protocol revision with a message in its progress.
 const progressTextSince = "2025-03-26"
 
 // params are those of a notification. Its progress is in seconds: all that is known to grow.

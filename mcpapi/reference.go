@@ -2,8 +2,8 @@ package mcpapi
 
 import "strings"
 
-// Reference returns what the tools do, as a table of Markdown: every action with the arguments that it needs and
-// may take. It comes from the tables that drive the tools.
+// Reference returns the tools' reference as a Markdown table: every action with the arguments that it must have and
+// may have. It comes from the tables that drive the tools, so it cannot differ from them.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("| tool | action | does | needs | may take |\n|---|---|---|---|---|\n")

@@ -19,8 +19,8 @@ const (
 	maxProgram = maxRegexp
 )
 
-// CompileRegexp compiles a caller's pattern, if neither its text nor what it compiles to is too large. The error is a
-// *syntax.Error for what is no regular expression; otherwise it says what to do.
+// CompileRegexp compiles a caller's pattern if neither its text nor its program is too large. The error is a
+// *syntax.Error for a malformed pattern; any other error names the bound that the pattern exceeds.
 func CompileRegexp(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
 	if len(pattern) > maxRegexp {
 		return nil, fmt.Errorf("the pattern has %d bytes; %d are allowed", len(pattern), maxRegexp)

@@ -78,7 +78,7 @@ func (r *replays) do(
 		r.calls[scope] = calls // the last of them may just have been forgotten
 		calls[id] = p
 		r.mu.Unlock()
-		go r.run(ctx, p, f) // ends with f, whose own deadlines bound it
+		go r.run(ctx, p, f) // ends with f, which has its own deadlines
 	} else {
 		r.mu.Unlock()
 	}
@@ -164,7 +164,7 @@ func (r *replays) forget(p *replay) {
 	}
 }
 
-// forgetOld makes room for one more. What is still under way is kept: its retry must not run twice. Requires r.mu.
+// forgetOld makes room for one more. It keeps calls under way: a retry must not run them twice. Requires r.mu.
 func (r *replays) forgetOld(calls map[string]*replay) {
 	var oldest *replay
 	for _, p := range calls {

@@ -60,7 +60,7 @@ func RPCCodes() string {
 	return b.String()
 }
 
-// rpcError is the failure as a JSON-RPC error.
+// rpcError returns the failure as a JSON-RPC error.
 func (f *failure) rpcError() mcp.JSONRPCError {
 	e := jsonrpc.Error(rpcCodes[f.ErrorCode], f.Message)
 	e.Error.Data = f

@@ -23,8 +23,9 @@ func (t *Tool) inputSchema() json.RawMessage {
 	return objectSchema(fields, true)
 }
 
-// outputSchema is the JSON Schema of a tool's results, failures included: some clients check those too. It
-// requires nothing, for that reason, and leaves out the members that may be null, and some whose name says it all.
+// outputSchema is the JSON Schema of a tool's results, failures included: some clients check failures too, so no
+// member is required. It leaves out members that may be null, and members with names that need no explanation, to
+// keep the tool list short.
 func (t *Tool) outputSchema(failure any) json.RawMessage {
 	members := t.Output
 	if failure != nil {

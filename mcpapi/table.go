@@ -39,7 +39,7 @@ type Action struct {
 	Example string // arguments of a correct call, as JSON
 	Reads   bool   // types nothing and changes nothing
 
-	Verb term.Verb // what it does, for the record; empty: its name
+	Verb term.Verb // its name in the audit log; empty: Name
 }
 
 // Hints are the tool's annotations.
@@ -56,7 +56,7 @@ const (
 	KindStrings Kind = "array" // of strings
 	KindObject  Kind = "object"
 	KindObjects Kind = "objects" // array of objects; output only
-	KindMap     Kind = "map"     // object whose members are strings, by any name
+	KindMap     Kind = "map"     // object of strings under arbitrary names
 )
 
 // A Field is one argument, or one member of an object.
@@ -146,8 +146,8 @@ func (t *Tool) description() string {
 	return b.String()
 }
 
-// annotations are the hints that differ from what the protocol takes for granted: not read-only, destructive, not
-// idempotent, dealing with an open world.
+// annotations returns the hints that differ from the protocol's defaults: not read-only, destructive, not idempotent,
+// dealing with an open world.
 func (t *Tool) annotations() mcp.ToolAnnotation {
 	a := mcp.ToolAnnotation{Title: t.Title}
 	if t.Hints.ReadOnly {

@@ -11,7 +11,7 @@ var healthTool = Bind(Tool{
 	Hints:   Hints{ReadOnly: true, Idempotent: true},
 }, health, healthOut{})
 
-// healthOut is the result of ptyctl_health. What it counts are the sessions that the caller may know of.
+// healthOut is the result of ptyctl_health. It counts only the sessions that the caller may see.
 type healthOut struct {
 	Version       string        `json:"version" is:"listed"`
 	GoVersion     string        `json:"go_version"`

@@ -92,7 +92,7 @@ type readOut struct {
 	Sanitized *sanitized `json:"sanitized,omitempty"`
 }
 
-// sanitized says what was removed from clean text, by kind.
+// sanitized counts, by kind, the control sequences removed from clean text.
 type sanitized struct {
 	CSI       int `json:"csi,omitempty"`
 	OSC       int `json:"osc,omitempty"`

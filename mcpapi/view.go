@@ -86,7 +86,7 @@ type sessionStatus struct {
 	Telnet        *term.Telnet     `json:"telnet,omitempty"`
 	Ladder        []term.Hop       `json:"ladder,omitempty"`
 	Warnings      []string         `json:"warnings,omitempty"`
-	TypingDenied  string           `json:"typing_denied_by,omitempty"` // the operator's rule, if what the caller types is refused whatever it is
+	TypingDenied  string           `json:"typing_denied_by,omitempty"` // the operator's rule that refuses any input of this caller
 	TxEvents      []txEvent        `json:"tx_events,omitempty"`        // oldest first; only if the operator wants them
 }
 
@@ -95,7 +95,7 @@ type txEvent struct {
 	At        int64     `json:"at"`
 	Verb      term.Verb `json:"verb"` // write, answer or exec
 	TaskID    string    `json:"task_id,omitempty"`
-	Bytes     int       `json:"bytes,omitempty"` // unknown for what is sensitive
+	Bytes     int       `json:"bytes,omitempty"` // left out for sensitive input
 	Key       string    `json:"key,omitempty"`
 	Sensitive bool      `json:"sensitive,omitempty"`
 	Reason    string    `json:"reason,omitempty"` // of a key that ptyctl itself pressed

@@ -15,22 +15,22 @@ import (
 	"ptyctl/term"
 )
 
-// How long changes are gathered before a client is told of them, and how long it is before the next attempt when the
-// client takes nothing.
+// Changes are gathered for this long before a client is notified: output comes in many small chunks, and a client
+// should not get a message for each.
 const (
 	gatherState  = 100 * time.Millisecond
 	gatherOutput = time.Second
 )
 
-// maxWatchers is how many MCP sessions are told of changes; those that end make room.
+// maxWatchers bounds the MCP sessions that get notifications; a session that ends makes room.
 const maxWatchers = 10_000
 
 // maxChanged is how many sessions' changes are kept apart until they are looked at; beyond, all count as changed.
 const maxChanged = 10_000
 
-// A Watch tells clients what changes, so that they need not ask. It is one of the observers of a session.Manager, and the
-// Watch in the Options of each server for that manager. What it is told costs the teller a map entry at most; one goroutine
-// for each server does the rest. Make it with NewWatch, end it with Close.
+// A Watch notifies clients of changes, so that they need not poll. Make it with NewWatch, pass it to a
+// session.Manager as an observer and to each server of that manager in Options.Watch, and end it with Close. An event
+// costs the session a map entry at most; one goroutine for each server does the rest.
 type Watch struct {
 	feeds   atomic.Pointer[[]*feed]
 	done    chan struct{}
@@ -96,7 +96,7 @@ type change uint8
 const (
 	changedList   change = 1 << iota // a session came or is gone
 	changedState                     // what status shows
-	changedOutput                    // what the tail shows
+	changedOutput                    // the output in the tail
 	gone                             // it is no longer there at all
 )
 
@@ -175,7 +175,7 @@ func (f *feed) run(done <-chan struct{}) {
 	}
 }
 
-// tell looks at what has changed, tells the watchers what is due, and says when to come again.
+// tell collects the changes, notifies the watchers that are due, and returns the time of its next run.
 func (f *feed) tell(now time.Time) (next time.Time, more bool) {
 	f.mu.Lock()
 	changed := f.changed
@@ -218,7 +218,8 @@ func (f *feed) infos(changed map[string]change) map[string]session.Info {
 	return infos
 }
 
-// watch changes the watcher of the MCP session that a request belongs to, and makes it if there is none.
+// watch changes the watcher of the MCP session that a request belongs to. It makes the watcher if the session has
+// none.
 func (f *feed) watch(ctx context.Context, change func(w *watcher)) {
 	id, ok := f.legacy(ctx)
 	if !ok {
@@ -261,8 +262,8 @@ func (f *feed) drop(key any) {
 	f.countLocked()
 }
 
-// subscribable reports whether a URI is one that changes are told of: what is not there, or not for the caller, never
-// changes, and so nothing is kept for it.
+// subscribable reports whether clients can be notified of changes to a URI. A URI that does not exist, or is hidden
+// from the caller, never changes, so no state is kept for it.
 func (f *feed) subscribable(ctx context.Context, uri string) bool {
 	if uri == sessionsURI {
 		return true
@@ -298,7 +299,8 @@ func (f *feed) listen(hooks *server.Hooks) {
 	hooks.AddBeforeSubscriptionsListen(f.subscriptions)
 }
 
-// legacy returns the id of the MCP session that a request belongs to; since revision 2026-07-28 there is none.
+// legacy returns the id of the MCP session that a request belongs to. Requests of revision 2026-07-28 have no
+// session.
 func (f *feed) legacy(ctx context.Context) (id string, ok bool) {
 	client := server.ClientSessionFromContext(ctx)
 	if client == nil || server.IsModernRequest(ctx) || client.SessionID() == "" {
@@ -313,7 +315,7 @@ func (f *feed) subscriptions(ctx context.Context, id any, req *mcp.Subscriptions
 	if stream == nil {
 		return
 	}
-	stream = stdio.Lasting(stream) // whose queue nobody waits for
+	stream = stdio.Lasting(stream) // sending to its queue must not block
 	w := &watcher{
 		ctx: context.WithoutCancel(
 			ctx,

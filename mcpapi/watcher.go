@@ -11,16 +11,16 @@ import (
 
 // A watcher is who wants to know of changes: an MCP session, or a subscriptions/listen of one. Guarded by feed.mu.
 type watcher struct {
-	ctx          context.Context      // says what it may see, see visible
+	ctx          context.Context      // carries the caller, see visible
 	sessionID    string               // of a session; or
-	stream       server.ClientSession // of a subscriptions/listen, whose request is
+	stream       server.ClientSession // of a subscriptions/listen, with the request
 	subscription any
 
 	list bool            // it wants to know when a session comes or is gone
-	uris map[string]bool // and when these change; false: it is told once more, of the end
+	uris map[string]bool // subscribed URIs; false: one last notification is due, of the end
 
-	// When to tell of what; listChanged stands for the list. A client is told once of all that happens until then, and, as
-	// that is later than anything that was there before, never before it has the answer to what made it a watcher.
+	// due has the time of each notification; listChanged is the key of the list. One notification covers all changes
+	// until then. The delay also keeps a notification from overtaking the answer to the request that subscribed.
 	due map[string]time.Time
 }
 
@@ -37,7 +37,7 @@ func (w *watcher) tails() bool {
 	return false
 }
 
-// mark remembers to tell of a change. An empty id is that of all sessions.
+// mark schedules a notification of a change. An empty id means all sessions.
 func (w *watcher) mark(id string, c change, now time.Time) {
 	if c&changedList != 0 && w.list {
 		w.markAt(listChanged, now.Add(gatherState))
@@ -78,7 +78,8 @@ func (w *watcher) markAt(key string, at time.Time) {
 	}
 }
 
-// send tells what is due. What the client does not take is due again later. It reports false when the client is gone.
+// send sends the notifications that are due. It schedules again those that the client does not take, and reports
+// false when the client has gone.
 func (w *watcher) send(srv *server.MCPServer, now time.Time) bool {
 	for key, at := range w.due {
 		if at.After(now) {

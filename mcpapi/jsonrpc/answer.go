@@ -79,8 +79,8 @@ func NewObject(text json.RawMessage) (Object, error) {
 	return b.Bytes(), err
 }
 
-// EncodeLine returns v as one line of JSON, with the line end. Of < > and & it escapes only what a MarshalJSON of
-// mcp-go has escaped already.
+// EncodeLine returns v as one line of JSON, with the line end. It escapes < > and & only where a MarshalJSON of
+// mcp-go already did.
 func EncodeLine(v any) ([]byte, error) {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)

@@ -46,7 +46,7 @@ func Elements(array json.RawMessage) (list []json.RawMessage) {
 	}
 }
 
-// Unquoted returns what a JSON string says.
+// Unquoted decodes a JSON string.
 func Unquoted(quoted json.RawMessage) (text string) {
 	if inner := quoted[1 : len(quoted)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return string(inner)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Want is a member of a JSON object that somebody looks for. Value is nil as long as it was not found.
+// A Want is a member to look for in a JSON object. Value stays nil until the member is found.
 type Want struct {
 	Name  string
 	Value json.RawMessage

@@ -40,11 +40,11 @@ func TellURI(answer []byte, uri json.RawMessage) []byte {
 	return told
 }
 
-// URIOf returns the URI of the params of a resources/read; nil if there is none.
+// URIOf returns the URI in the params of a resources/read, nil if they have none.
 func URIOf(params json.RawMessage) json.RawMessage {
 	var p struct {
 		URI json.RawMessage `json:"uri"`
 	}
-	_ = json.Unmarshal(params, &p) // what is wrong with them, the answer says
+	_ = json.Unmarshal(params, &p) // the answer reports bad params
 	return p.URI
 }

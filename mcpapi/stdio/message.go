@@ -16,7 +16,7 @@ import (
 
 // rpcMessage is the envelope of one JSON-RPC 2.0 message (section 4 of its specification).
 type rpcMessage struct {
-	ID            json.RawMessage // nil when there is none
+	ID            json.RawMessage // nil for a notification
 	Method        *string
 	Params        json.RawMessage
 	Result, Error json.RawMessage

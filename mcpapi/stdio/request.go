@@ -41,12 +41,12 @@ func (r *requests) end(id string) {
 	delete(r.waiting, `"`+id)
 }
 
-// answer hands an answer to who waits for it. Anything else that comes without a method is nobody's.
+// answer passes an answer to the request that waits for it, and drops an answer to no known request.
 func (r *requests) answer(m rpcMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := r.waiting[m.key]; c != nil {
-		delete(r.waiting, m.key) // a second one is nobody's
+		delete(r.waiting, m.key) // a second answer is dropped
 		c <- m
 	}
 }
@@ -54,8 +54,8 @@ func (r *requests) answer(m rpcMessage) {
 // errClientRefused means that the client answered a request with an error.
 var errClientRefused = errors.New("the client refused")
 
-// RequestElicitation implements server.SessionWithElicitation. When ctx ends first, the client is told that the question is
-// over.
+// RequestElicitation implements server.SessionWithElicitation. When ctx ends first, the client gets a
+// notifications/cancelled for the question.
 func (s *clientSession) RequestElicitation(
 	ctx context.Context,
 	req mcp.ElicitationRequest,

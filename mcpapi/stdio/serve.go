@@ -23,8 +23,8 @@ const (
 	// codeTooManyRequests is from the range that MCP leaves to implementations, -32000 to -32019.
 	codeTooManyRequests = -32000
 
-	// grace is how long a request that ignores its cancellation, and after that an output that nobody
-	// reads, can delay the return of Serve.
+	// grace bounds how long Serve waits for a request that ignores its cancellation, and after that for a
+	// client that does not read its output.
 	grace = 2 * time.Second
 
 	// spareWorkers is how many goroutines wait for requests.
@@ -73,21 +73,21 @@ func callsOf(srv MessageServer) caller {
 // Serve answers newline-delimited JSON-RPC 2.0 from in on out, as the MCP stdio transport describes it, until
 // in ends or ctx is done. It returns nil in both cases.
 //
-// Every request runs in a goroutine of its own. Notifications, initialize and ping are handled in the order in
-// which they come, so a client may send initialize, notifications/initialized and tools/list without waiting, and
-// no number of blocked requests delays a notifications/cancelled. A cancelled request gets no answer. What a
-// handler sends through its session before it returns is written before its answer, and none of it is dropped:
-// the handler waits while out is busy.
+// Every request runs in its own goroutine. Notifications, initialize and ping are handled in the order of their
+// arrival, so a client may send initialize, notifications/initialized and tools/list without waiting, and no number
+// of blocked requests delays a notifications/cancelled. A cancelled request gets no answer. Messages that a handler
+// sends through its session are written before its answer, and none of them is dropped: the handler waits while out
+// is busy.
 //
 // When in ends, requests already read have DrainTimeout to finish; then, and at once when ctx is done, their
 // contexts are cancelled. Their answers are written before Serve returns; a request that ignores the
 // cancellation for two seconds is answered with an error in its place.
 //
 // An error means that in could not be read, or that out could not be written or took nothing for two seconds at the
-// end. (A program whose out is os.Stdout must catch or ignore SIGPIPE: otherwise the Go runtime ends it at the first
-// write to a client that has gone, see os/signal.) Two things can outlive Serve,
-// because Go cannot interrupt them: a handler that ignores its context, and a Read of in that does not return (when
-// in has a SetReadDeadline that works, as network connections and non-blocking pipes do, it is used to end it).
+// end. (A program that passes os.Stdout must catch or ignore SIGPIPE: otherwise the Go runtime ends it at the first
+// write to a client that has gone, see os/signal.) Two things can outlive Serve, because Go cannot interrupt
+// them: a handler that ignores its context, and a blocked Read of in. Serve ends the Read with SetReadDeadline
+// where in has one that works, for example a network connection or a non-blocking pipe.
 func Serve(ctx context.Context, srv MessageServer, in io.Reader, out io.Writer, o Options) error {
 	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, 8<<20)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, 256)
@@ -263,8 +263,8 @@ func (l *loop) request(m rpcMessage) {
 	}
 }
 
-// worker runs a request. Some workers wait for more: their stacks have grown to what a request takes, which costs a new
-// goroutine a fifth of its time.
+// worker runs a request, then waits for the next one. Reuse keeps the grown stack: growing it costs a new goroutine a
+// fifth of its time.
 func (l *loop) worker(run func()) {
 	for {
 		run()
@@ -288,8 +288,8 @@ func (l *loop) worker(run func()) {
 	}
 }
 
-// handle runs one message through the MCP server. A panic becomes an error that does not show its text, which may
-// hold what a handler was working on.
+// handle runs one message through the MCP server. A panic becomes an error without the panic's text, because that may
+// contain the handler's data.
 func (l *loop) handle(ctx context.Context, m rpcMessage) (answer mcp.JSONRPCMessage) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -403,7 +403,7 @@ func (l *loop) claim(c *pending) bool {
 	return open
 }
 
-// finish ends c, whose answer, if it gets one, is written.
+// finish releases c; its answer, if any, is already written.
 func (l *loop) finish(c *pending) {
 	c.cancel(nil)
 	l.end()

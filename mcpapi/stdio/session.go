@@ -13,7 +13,7 @@ import (
 type clientSession struct {
 	id    string
 	out   *messageWriter
-	asked requests // what the client was asked and has not answered
+	asked requests // open requests to the client
 
 	mu           sync.Mutex
 	initialized  bool
@@ -87,8 +87,8 @@ type requestSession struct {
 	cancelled <-chan struct{} // closed when the request's context ends
 }
 
-// NotificationChannel returns a channel with room in it. mcp-go calls it anew for each notification and drops what
-// does not fit; half of the queue is left free for those who call it at the same time.
+// NotificationChannel returns a channel with room in it. mcp-go calls it for each notification and drops those that
+// do not fit; half of the queue stays free for concurrent callers.
 func (s *requestSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
 	queue := s.out.notifications
 	for len(queue) > cap(queue)/2 {

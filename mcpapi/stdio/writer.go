@@ -68,7 +68,7 @@ func (w *messageWriter) notify(n mcp.JSONRPCNotification) {
 	w.write(line)
 }
 
-// write writes one line. After the first failure everything is discarded, so that nobody waits for the output.
+// write writes one line. After the first failure it discards everything, so that no caller waits for a dead output.
 func (w *messageWriter) write(line []byte) {
 	if len(line) == 0 || w.failed() != nil {
 		return
