@@ -18,7 +18,7 @@ type Socket struct {
 }
 
 // in returns the sockets in a folder, sorted by process id. Their processes may have
-// ended.
+// ended: the caller must connect to find out.
 func in(dir string) []Socket {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
