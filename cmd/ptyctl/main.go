@@ -69,7 +69,8 @@ func exitCode(err error) int {
 	case errors.As(err, new(failureToReach)):
 		complain(err)
 		return exitNotReached
-	case errors.As(err, new(usageError)), errors.As(err, new(*app.ConfigError)), errors.As(err, new(cli.ExitCoder)): // the latter: help for an unknown command
+	// cli returns an ExitCoder for help about an unknown command.
+	case errors.As(err, new(usageError)), errors.As(err, new(*app.ConfigError)), errors.As(err, new(cli.ExitCoder)):
 		complain(err)
 		return 2
 	default:

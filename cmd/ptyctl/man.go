@@ -41,7 +41,9 @@ func manual(app *cli.App) string {
 	}
 	m.macro("SH", "DESCRIPTION")
 	m.text(
-		"ptyctl is an MCP server that gives AI agents terminals over SSH and Telnet. An MCP client starts it as ptyctl mcp. The other commands are for the person who runs it: they watch sessions, step in, show how hosts are reached, and say what is wrong.",
+		"ptyctl is an MCP server that gives AI agents terminals over SSH and Telnet. An MCP client starts it as ptyctl mcp. " +
+			"The other commands are for the person who runs it: they watch sessions, step in, " +
+			"show how hosts are reached, and say what is wrong.",
 	)
 	m.text("No ssh or telnet program is started. ssh_config(5), known_hosts and the agent are used as ssh(1) uses them.")
 	m.macro("SH", "COMMANDS")
@@ -67,7 +69,8 @@ func manual(app *cli.App) string {
 	}
 	m.macro("SH", "CONFIGURATION")
 	m.text(
-		"A value is decided by the last of these that names it: its default, the file, the environment, a flag. Paths are absolute or begin with ~/. ptyctl config example prints a file with all of them.",
+		"A value is decided by the last of these that names it: its default, the file, the environment, a flag. " +
+			"Paths are absolute or begin with ~/. ptyctl config example prints a file with all of them.",
 	)
 	for _, k := range config.Keys() {
 		m.macro("TP")
@@ -103,7 +106,9 @@ func manual(app *cli.App) string {
 	m.text("As for ssh(1).")
 	m.macro("SH", "SIGNALS")
 	m.text(
-		"ptyctl mcp reads its configuration again on SIGHUP: the tables ssh, telnet and logging count for sessions opened from then on, and the log names what counts only after a restart. SIGINT and SIGTERM close every session and end it.",
+		"ptyctl mcp reads its configuration again on SIGHUP: " +
+			"the tables ssh, telnet and logging count for sessions opened from then on, " +
+			"and the log names what counts only after a restart. SIGINT and SIGTERM close every session and end it.",
 	)
 	m.macro("SH", "SEE ALSO")
 	m.text("ssh(1), ssh_config(5), telnet(1)")

@@ -102,7 +102,8 @@ func (d *consoles) race(processes []*lab.Client, each int, made bool) (owner *la
 					!strings.Contains(r.Message, fmt.Sprintf("process %d, session %s", owner.PID, id)) {
 					d.t.Errorf("another process is told %s; the owner is process %d with session %s", r.Text, owner.PID, id)
 				}
-			case r.SessionID != id || r.State != "open" || r.Locked == nil || *r.Locked != (r.Existing == "") || r.Existing != "" && r.Existing != id:
+			case r.SessionID != id || r.State != "open" || r.Locked == nil || *r.Locked != (r.Existing == "") ||
+				r.Existing != "" && r.Existing != id:
 				d.t.Errorf("the owner's process has %s, want session %s", r.Text, id)
 			case r.Existing == "":
 				firsts++

@@ -381,7 +381,7 @@ func TestLocalCosts(t *testing.T) {
 	start(5)
 	before := lab.StatusField(t, c.PID, "Threads")
 	start(50)
-	if after := lab.StatusField(t, c.PID, "Threads"); after > before+25 { // the runtime starts some of its own when the machine is busy
+	if after := lab.StatusField(t, c.PID, "Threads"); after > before+25 { // the runtime starts some when the machine is busy
 		t.Errorf("%d threads with 5 sessions, %d with 55", before, after)
 	}
 	for _, id := range ids {
@@ -512,7 +512,8 @@ func TestLocalOverHTTP(t *testing.T) {
 			t.Errorf("on: %v, and ptyctl_run is listed: %v", on, listed)
 		}
 		for _, call := range [][2]string{
-			{lab.ToolSession, `{"action":"open","protocol":"local","argv":["sh","-c","exit 3"]}`}, {lab.ToolRun, `{"argv":["sh","-c","exit 3"]}`},
+			{lab.ToolSession, `{"action":"open","protocol":"local","argv":["sh","-c","exit 3"]}`},
+			{lab.ToolRun, `{"argv":["sh","-c","exit 3"]}`},
 		} {
 			r, err := c.Try(t.Context(), call[0], call[1])
 			switch {
@@ -548,7 +549,9 @@ func TestLocalExitIsTold(t *testing.T) {
 	p := lab.NewHome(t).Start(t)
 	changed := make(chan string, 100)
 	told := &mcp.ClientOptions{
-		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { changed <- r.Params.URI },
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			changed <- r.Params.URI
+		},
 	}
 	c := p.ShakeHands(t, told)
 	id := c.OpenLocal(t, []string{"sh", "-c", "read x; exit 3"}, "")

@@ -324,7 +324,8 @@ func TestAITermCommands(t *testing.T) {
 	stdout, stderr, status := h.Run(t, "call", "--config", h.Config, "shell_run", `{"argv":["echo","by hand"]}`)
 	if status != 0 || stderr != "" || !strings.Contains(stdout, base64.StdEncoding.EncodeToString([]byte("by hand\n"))) {
 		t.Errorf(
-			"call shell_run of echo by hand: status %d, stdout %q, stderr %q; want 0, the output in base64 and no stderr", status, stdout, stderr,
+			"call shell_run of echo by hand: status %d, stdout %q, stderr %q; want 0, the output in base64 and no stderr",
+			status, stdout, stderr,
 		)
 	}
 	stdout, _, status = h.Run(t, "call", "--config", h.Config, "shell_run", `{"argv":["no-such-program"]}`)
@@ -337,7 +338,8 @@ func TestAITermCommands(t *testing.T) {
 	stdout, stderr, status = h.Run(t, "call", "--config", h.Config, "pty_read", `{"id":"`+id+`"}`)
 	if status != 0 || !strings.Contains(stdout, base64.StdEncoding.EncodeToString([]byte("for people\r\n"))) {
 		t.Errorf(
-			"call pty_read of %s: status %d, stdout %q, stderr %q; want 0 and \"for people\\r\\n\" in base64", id, status, stdout, stderr,
+			"call pty_read of %s: status %d, stdout %q, stderr %q; want 0 and \"for people\\r\\n\" in base64",
+			id, status, stdout, stderr,
 		)
 	}
 	stdout, stderr, status = h.Run(t, "sessions", "--config", h.Config)

@@ -38,7 +38,9 @@ func TestEveryErrorCode(t *testing.T) {
 	}
 	// The other tools have the same errors and schemas of their own.
 	for tool, arguments := range map[string]string{
-		lab.ToolExec: `{"session_id":"none","cmd":"id"}`, lab.ToolIO: `{"action":"read","session_id":"none"}`, lab.ToolConfig: `{"action":"get","session_id":"none"}`,
+		lab.ToolExec:   `{"session_id":"none","cmd":"id"}`,
+		lab.ToolIO:     `{"action":"read","session_id":"none"}`,
+		lab.ToolConfig: `{"action":"get","session_id":"none"}`,
 	} {
 		c.Refused(t, "NOT_FOUND", tool, arguments)
 		c.Refused(t, "INVALID_ARGUMENT", tool, `{"no_such_field":1}`)
@@ -83,7 +85,8 @@ func serveCodes() error {
 func failToOpen(_ context.Context, target term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
 	written, typed := 3, int64(4)
 	return nil, &term.Error{
-		Op: "open", Kind: term.Kind(target.Host), Msg: "the fixture fails; <nothing> & \"nobody\" can help it: \u00e9\u65e5\U0001f600",
+		Op: "open", Kind: term.Kind(target.Host),
+		Msg: "the fixture fails; <nothing> & \"nobody\" can help it: \u00e9\u65e5\U0001f600",
 		Details: &term.Details{
 			Field: "host", Allowed: []string{"a", "b"}, Example: `{"action":"list"}`, Position: "7",
 			LockHolder: "task", LockExpiresAt: 1 << 41, TakenOverBy: "other", TypedSince: &typed, BytesWritten: &written,

@@ -43,7 +43,8 @@ func TestHTTP(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s})
 	p, url := h.StartHTTP(t, "--config", h.Config)
-	if status, text := fetch(t, "POST", url, "", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); status != 400 { // on loopback no token is needed
+	// On loopback no token is needed.
+	if status, text := fetch(t, "POST", url, "", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); status != 400 {
 		t.Errorf("without a token: %d %s", status, text)
 	}
 	p.Terminate()

@@ -79,7 +79,9 @@ func TestAudit(t *testing.T) {
 			}
 		}
 		n := lines[len(lines)-1]
-		if n.Outcome != want.outcome || n.Session != id || n.Proto != "ssh" || n.Host != "127.0.0.1" || n.Bytes != want.bytes || !strings.Contains(n.Command, want.command) || !strings.Contains(n.Detail, want.detail) ||
+		if n.Outcome != want.outcome || n.Session != id || n.Proto != "ssh" ||
+			n.Host != "127.0.0.1" || n.Bytes != want.bytes ||
+			!strings.Contains(n.Command, want.command) || !strings.Contains(n.Detail, want.detail) ||
 			n.Actor == nil || n.Actor.Task != want.task ||
 			n.Actor.Client != "integration" ||
 			n.Actor.Transport != "stdio" {

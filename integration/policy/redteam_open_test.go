@@ -247,7 +247,8 @@ func TestRedTeamHostKeys(t *testing.T) {
 					`{}`, fmt.Sprintf(`{"host_key_fingerprint":%q}`, s.HostKey.Fingerprint()), fmt.Sprintf(`{"known_hosts_path":%q}`, own), fmt.Sprintf(`{"extra_args":["-o","UserKnownHostsFile=%s"]}`, own),
 					fmt.Sprintf(
 						`{"extra_args":["-o","GlobalKnownHostsFile=%s"]}`, own,
-					), fmt.Sprintf(`{"config_path":%q}`, config), fmt.Sprintf(`{"extra_args":["-F",%q]}`, config), `{"extra_args":["-o","StrictHostKeyChecking=no"]}`,
+					), fmt.Sprintf(`{"config_path":%q}`, config),
+					fmt.Sprintf(`{"extra_args":["-F",%q]}`, config), `{"extra_args":["-o","StrictHostKeyChecking=no"]}`,
 					`{"host_key_policy":"disabled"}`, `{"extra_args":["-o","HostKeyAlias=elsewhere","-o","StrictHostKeyChecking=accept-new"]}`, `{"extra_args":["-o","NoHostAuthenticationForLocalhost=yes"]}`, `{"extra_args":["-o","RevokedHostKeys=/dev/null"]}`, `{"extra_args":["-o","UserKnownHostsFile=/dev/null"]}`,
 					fmt.Sprintf(`{"host_key_fingerprint":%q,"known_hosts_path":%q}`, s.HostKey.Fingerprint(), own),
 				} {

@@ -131,8 +131,13 @@ func TestRedTeamTasks(t *testing.T) {
 	id := ops.Open(t, s)
 	ops.Call(t, lab.ToolSession, `{"action":"lock","session_id":%s,"task_id":"deploy","lock_ttl_ms":600000}`, id)
 	for _, call := range []string{
-		lab.ToolIO + ` {"action":"write","session_id":%s,"data":"x","task_id":"deploy"}`, lab.ToolExec + ` {"session_id":%s,"cmd":"true","task_id":"deploy"}`, lab.ToolSession + ` {"action":"unlock","session_id":%s,"task_id":"deploy"}`, lab.ToolSession + ` {"action":"lock","session_id":%s,"task_id":"deploy"}`,
-		lab.ToolSession + ` {"action":"heartbeat","session_id":%s,"task_id":"deploy"}`, lab.ToolSession + ` {"action":"close","session_id":%s,"task_id":"deploy"}`, lab.ToolConfig + ` {"action":"resize","session_id":%s,"cols":100,"rows":50,"task_id":"deploy"}`,
+		lab.ToolIO + ` {"action":"write","session_id":%s,"data":"x","task_id":"deploy"}`,
+		lab.ToolExec + ` {"session_id":%s,"cmd":"true","task_id":"deploy"}`,
+		lab.ToolSession + ` {"action":"unlock","session_id":%s,"task_id":"deploy"}`,
+		lab.ToolSession + ` {"action":"lock","session_id":%s,"task_id":"deploy"}`,
+		lab.ToolSession + ` {"action":"heartbeat","session_id":%s,"task_id":"deploy"}`,
+		lab.ToolSession + ` {"action":"close","session_id":%s,"task_id":"deploy"}`,
+		lab.ToolConfig + ` {"action":"resize","session_id":%s,"cols":100,"rows":50,"task_id":"deploy"}`,
 	} {
 		tool, arguments, _ := strings.Cut(call, " ")
 		if text := attempt(t, dev.Tools, tool, arguments, id); !strings.Contains(text, "error_code") {

@@ -13,7 +13,9 @@ import (
 func TestGigabyte(t *testing.T) {
 	const (
 		size = 1 << 30
-		most = 256 << 10 // KiB, a quarter of the output: it is not kept. BenchmarkBulkExec and BenchmarkBulkTerminal measure the peak
+		// A quarter of the output, which shows that it is not kept. BenchmarkBulkExec and BenchmarkBulkTerminal measure the
+		// peak.
+		most = 256 << 10 // KiB
 	)
 	for _, lane := range []string{"channel", "terminal"} {
 		t.Run(lane, func(t *testing.T) {

@@ -28,7 +28,8 @@ func labControlSocket(t *testing.T, l *lab.Namespace) {
 	)
 	defer l.Run(t, "rm -rf /run/lab/alice /run/lab/input /run/lab/ptyctl")
 	as := func(user, command string) string {
-		return "setpriv --reuid " + user + " --regid " + user + " --clear-groups env -i HOME=/run/lab/home/" + user + " PATH=/usr/bin:/bin " + command
+		return "setpriv --reuid " + user + " --regid " + user + " --clear-groups env -i HOME=/run/lab/home/" + user +
+			" PATH=/usr/bin:/bin " + command
 	}
 	const socket = "/run/lab/alice/ptyctl/s.sock"
 	// The shell waits here until a writer has opened the pipe; the input stays open until the writer closes it.

@@ -19,7 +19,8 @@ import (
 func telnetBastion(t *testing.T) {
 	bastion := lab.StartSSHD(t)
 	client, err := ssh.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(bastion.Port)), &ssh.ClientConfig{
-		User: bastion.User, Auth: []ssh.AuthMethod{ssh.PublicKeys(bastion.UserKey)}, HostKeyCallback: ssh.FixedHostKey(bastion.HostKey.PublicKey()),
+		User: bastion.User, Auth: []ssh.AuthMethod{ssh.PublicKeys(bastion.UserKey)},
+		HostKeyCallback: ssh.FixedHostKey(bastion.HostKey.PublicKey()),
 	})
 	if err != nil {
 		t.Fatal(err)

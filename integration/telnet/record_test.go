@@ -39,19 +39,25 @@ func TestTelnetRecord(t *testing.T) {
 		},
 		{
 			name: "inetutils-nvt", about: "GNU inetutils telnetd, whose client refuses BINARY", start: lab.StartInetutils,
-			config: telnet.Config{Binary: telnet.BinaryNever}, talk: func(r *recording) { r.shell() }, carries: []string{"xterm-256color 40 120", "^C"},
+			config: telnet.Config{Binary: telnet.BinaryNever}, talk: func(r *recording) { r.shell() },
+			carries: []string{"xterm-256color 40 120", "^C"},
 		},
 		{
-			name: "inetutils-nowindow", about: "GNU inetutils telnetd, whose client tells neither terminal nor window", start: lab.StartInetutils,
-			config: telnet.Config{NoWindow: true}, talk: func(r *recording) { r.login(r.server); r.do("echo done", `\ndone\r\ndemo\$ $`) }, carries: []string{"\ndone"},
+			name: "inetutils-nowindow", about: "GNU inetutils telnetd, whose client tells neither terminal nor window",
+			start:  lab.StartInetutils,
+			config: telnet.Config{NoWindow: true}, talk: func(r *recording) { r.login(r.server); r.do("echo done", `\ndone\r\ndemo\$ $`) },
+			carries: []string{"\ndone"},
 		},
 		{
-			name: "inetutils-keys", about: "GNU inetutils telnetd, the keys that are commands of the protocol", start: lab.StartInetutils,
+			name: "inetutils-keys", about: "GNU inetutils telnetd, the keys that are commands of the protocol",
+			start:  lab.StartInetutils,
 			config: telnet.Config{Cols: 80, Rows: 24}, talk: (*recording).keys, carries: []string{"24 80", "[Yes]", "^C"},
 		},
 		{
-			name: "inetutils-binary", about: "GNU inetutils telnetd, whose client asks for BINARY in both directions", start: lab.StartInetutils,
-			config: telnet.Config{Binary: telnet.BinaryAlways}, talk: func(r *recording) { r.shell() }, carries: []string{"xterm-256color 40 120", "héllo", "^C"},
+			name: "inetutils-binary", about: "GNU inetutils telnetd, whose client asks for BINARY in both directions",
+			start:  lab.StartInetutils,
+			config: telnet.Config{Binary: telnet.BinaryAlways}, talk: func(r *recording) { r.shell() },
+			carries: []string{"xterm-256color 40 120", "héllo", "^C"},
 		},
 		{
 			name: "busybox", about: "busybox telnetd, started as busybox telnetd -F -l login", start: lab.StartBusybox,
@@ -65,19 +71,23 @@ func TestTelnetRecord(t *testing.T) {
 		},
 		{
 			name: "frr-endless", about: "FRRouting bgpd, a window that is told to have no rows", start: lab.StartRouter,
-			config: telnet.Config{Cols: -1, Rows: -1}, talk: func(r *recording) { r.login(r.server); r.do("list", `( --More-- |\nr1> )$`) }, carries: []string{"show version"},
+			config: telnet.Config{Cols: -1, Rows: -1}, talk: func(r *recording) { r.login(r.server); r.do("list", `( --More-- |\nr1> )$`) },
+			carries: []string{"show version"},
 		},
 		{
 			name: "frr-passwords", about: "FRRouting bgpd, three wrong passwords", start: lab.StartRouter,
 			talk: (*recording).passwords, carries: []string{"too many failures"},
 		},
 		{
-			name: "ser2net", about: "ser2net, accepter telnet(rfc2217), with a shell on the serial line", start: func(tb testing.TB) *lab.TelnetServer { return lab.StartSerial(tb).TelnetServer },
-			talk: func(r *recording) { r.login(r.server); r.do("echo done", `\ndone\r\ndevice\$ $`) }, carries: []string{"\ndone"},
+			name: "ser2net", about: "ser2net, accepter telnet(rfc2217), with a shell on the serial line",
+			start:   func(tb testing.TB) *lab.TelnetServer { return lab.StartSerial(tb).TelnetServer },
+			talk:    func(r *recording) { r.login(r.server); r.do("echo done", `\ndone\r\ndevice\$ $`) },
+			carries: []string{"\ndone"},
 		},
 		{
-			name: "ser2net-break", about: "ser2net, accepter telnet(rfc2217), a BREAK", start: func(tb testing.TB) *lab.TelnetServer { s, _ := lab.StartSerialDevice(tb); return s },
-			talk: (*recording).breakLine, carries: []string{"before", "after"},
+			name: "ser2net-break", about: "ser2net, accepter telnet(rfc2217), a BREAK",
+			start: func(tb testing.TB) *lab.TelnetServer { s, _ := lab.StartSerialDevice(tb); return s },
+			talk:  (*recording).breakLine, carries: []string{"before", "after"},
 		},
 		{
 			name: "go-telnet", about: "go-telnet's shell server, which never negotiates", start: lab.StartGoTelnet,
@@ -89,8 +99,9 @@ func TestTelnetRecord(t *testing.T) {
 			}, carries: []string{"Goodbye!"},
 		},
 		{
-			name: "raw-echo", about: "a TCP port that sends back what it gets", start: func(tb testing.TB) *lab.TelnetServer { s, _ := lab.StartRaw(tb); return s },
-			talk: func(r *recording) { r.login(r.server); r.do("hello", `hello\r$`) }, carries: []string{"hello"},
+			name: "raw-echo", about: "a TCP port that sends back what it gets",
+			start: func(tb testing.TB) *lab.TelnetServer { s, _ := lab.StartRaw(tb); return s },
+			talk:  func(r *recording) { r.login(r.server); r.do("hello", `hello\r$`) }, carries: []string{"hello"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -93,14 +93,16 @@ func telnetOpenings(t *testing.T) {
 			local: []string{"naws"}, remote: []string{"echo", "suppress_go_ahead"},
 		},
 		{
-			start: func(tb testing.TB) *lab.TelnetServer { return lab.StartSerial(tb).TelnetServer }, ask: "echo $((6*7))", answer: `\n42\r\ndevice\$ $`, warned: true,
+			start: func(tb testing.TB) *lab.TelnetServer { return lab.StartSerial(tb).TelnetServer },
+			ask:   "echo $((6*7))", answer: `\n42\r\ndevice\$ $`, warned: true,
 			local: []string{
 				"binary", "suppress_go_ahead", "com_port_control",
 			}, remote: []string{"binary", "echo", "suppress_go_ahead"},
 		},
 		{start: lab.StartGoTelnet, ask: "show\n", answer: `show: command not found\r\ngo-telnet> $`, raw: true, warned: true},
 		{
-			start: func(tb testing.TB) *lab.TelnetServer { s, _ := lab.StartRaw(tb); return s }, ask: "hello", answer: `hello\r$`, raw: true, warned: true,
+			start: func(tb testing.TB) *lab.TelnetServer { s, _ := lab.StartRaw(tb); return s },
+			ask:   "hello", answer: `hello\r$`, raw: true, warned: true,
 		},
 	} {
 		s := test.start(t)
@@ -159,7 +161,8 @@ func telnetEnter(t *testing.T) {
 					t.Errorf("more than %d prompts for %d times Enter: %q", times, times, extra)
 				}
 				state := terminal.Conn().State()
-				if want := s.Name == "inetutils" && options.Binary == "" || s.Name == "ser2net" && options.Binary == ""; options.Binary != "always" &&
+				if want := s.Name == "inetutils" && options.Binary == "" ||
+					s.Name == "ser2net" && options.Binary == ""; options.Binary != "always" &&
 					state.BinaryOut != want {
 					t.Errorf("binary out is %t, want %t", state.BinaryOut, want)
 				}

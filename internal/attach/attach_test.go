@@ -31,7 +31,8 @@ func shell(t *testing.T, socket, command string) (s client.Session, agent *clien
 		SessionID string `json:"session_id"`
 	}
 	open := map[string]any{
-		"action": "open", "protocol": "local", "argv": []string{"sh", "-c", command}, "pty": map[string]int{"cols": 100, "rows": 30},
+		"action": "open", "protocol": "local", "argv": []string{"sh", "-c", command},
+		"pty": map[string]int{"cols": 100, "rows": 30},
 	}
 	if err := agent.Call(t.Context(), client.ToolSession, open, &out); err != nil {
 		t.Fatalf("open: %v", err)

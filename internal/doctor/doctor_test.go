@@ -158,7 +158,8 @@ func TestReportPrints(t *testing.T) {
 	r := NewReport(&out)
 	ms := int64(1500)
 	r.add(Finding{Status: noted, Check: "server", Text: "SSH-2.0-x\x1b[2J", MS: &ms, Do: "look\x07 there"})
-	if want := "note  server          SSH-2.0-x (1.5s)\n      do: look there\n"; strings.ReplaceAll(out.String(), "   (", " (") != want {
+	want := "note  server          SSH-2.0-x (1.5s)\n      do: look there\n"
+	if strings.ReplaceAll(out.String(), "   (", " (") != want {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
 }

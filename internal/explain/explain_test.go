@@ -49,7 +49,8 @@ func TestExplain(t *testing.T) {
 	if e.Hosts[0].Defaults == 0 || origins["Compression"] != "" {
 		t.Errorf("%d defaults are left out, Compression is %q; want it left out", e.Hosts[0].Defaults, origins["Compression"])
 	}
-	if all := New(in, refusal, cfg, true); all.Hosts[0].Defaults != 0 || len(all.Hosts[0].Settings) <= len(e.Hosts[0].Settings) {
+	if all := New(in, refusal, cfg, true); all.Hosts[0].Defaults != 0 ||
+		len(all.Hosts[0].Settings) <= len(e.Hosts[0].Settings) {
 		t.Errorf("with all, %d defaults are left out, want none", all.Hosts[0].Defaults)
 	}
 	var out bytes.Buffer

@@ -94,7 +94,7 @@ func build(path string, race bool) error {
 	return copyProgram(path, shared)
 }
 
-// sharedFolder is where the tests keep the program: a folder of these sources that git ignores, and that goes with them.
+// sharedFolder returns the folder for the tests' program: one in these sources, which git ignores.
 func sharedFolder() (string, error) {
 	module, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {

@@ -124,7 +124,8 @@ exit 0`)
 	}
 	dies := fake(t, `exit 0`) // the window is gone at once
 	listen(t, dies)
-	if _, err := dies.Show(t.Context(), "a", Watch, 80, 24, nil); err == nil || !strings.Contains(err.Error(), "attach a") {
+	if _, err := dies.Show(t.Context(), "a", Watch, 80, 24, nil); err == nil ||
+		!strings.Contains(err.Error(), "attach a") {
 		t.Errorf("Show of a window that ends at once = %v, want advice", err)
 	}
 }
