@@ -34,7 +34,7 @@ func TestAskingIsOneQuestion(t *testing.T) {
 		if name == nil || name.Prompt().Text != "Name: " || name.Session() != r.Session || closed(name.Over()) {
 			t.Fatalf("the question is %+v", name)
 		}
-		// Somebody else answers it by a write. What is given to it afterwards is given to nothing.
+		// Another caller answers it by a write. An answer given to it afterwards is lost.
 		if _, err := answer(r.Session, "alice\r"); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestAskingIsOneQuestion(t *testing.T) {
 		if closed(password.Over()) || r.Session.Pending().Text != "Password: " {
 			t.Errorf("the second question had the first one's answer")
 		}
-		// What is typed as text declines nothing, and a line end is not part of it.
+		// Text typed as an answer declines nothing, and a line end is not part of it.
 		if err := password.Answer(t.Context(), []byte("hunter2\n")); err != nil {
 			t.Error(err)
 		}
@@ -70,7 +70,7 @@ func TestAskingIsOneQuestion(t *testing.T) {
 			len(asked[0].Data) != 0 {
 			t.Errorf("told of the questions: %+v", asked)
 		}
-		// When it is no longer listed, that is told too.
+		// Its end is reported, too.
 		r.Session.Close(t.Context(), session.CloseOptions{Force: true})
 		synctest.Wait()
 		if n := len(seen.Of(term.VerbGone)); n != 0 {

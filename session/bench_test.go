@@ -16,7 +16,7 @@ import (
 // pumpLine is a line of output.
 const pumpLine = "-rw-r--r-- 1 root root 1379 Jan  1 00:00 file.txt\r\n"
 
-// A stepped stream hands over what is sent to it, piece by piece.
+// A stepped stream hands over its input, piece by piece.
 type stepped struct {
 	pieces chan []byte
 	end    chan struct{}

@@ -15,7 +15,7 @@ type CloseOptions struct {
 	Force bool // give the far side no time
 }
 
-// The time Close gives the far side before it lets go of the session all the same.
+// The time Close gives the far side before it ends the session anyway.
 const (
 	politeClose = 5 * time.Second
 	forcedClose = 900 * time.Millisecond
@@ -35,7 +35,7 @@ func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
 		how = "force"
 	}
 	d := s.auth.Begin(ctx, term.VerbClose, term.Event{Detail: how})
-	d.Permitted(true) // by MayClose, or because nobody has to ask
+	d.Permitted(true) // by MayClose, or because no permission is needed
 	if already = s.close(errClosedByCaller{by}, o.Force); already {
 		d.Event.Detail = "already closed"
 		if s.owner.closed != nil {
@@ -69,8 +69,8 @@ func (s *Session) close(cause error, force bool) (already bool) {
 	return already
 }
 
-// MayClose decides whether the caller may end the session: lock, Gate and Journal are asked as for any action, but
-// force does without the lock. A refusal is an event. Closing what has ended is always allowed.
+// MayClose decides whether the caller may end the session: it asks the lock, the Gate and the Journal as for any
+// action, but force does without the lock. A refusal is an event. A caller may always close a session that has ended.
 func (s *Session) MayClose(ctx context.Context, force bool) error {
 	if s.State().Ended() {
 		return nil
@@ -82,7 +82,7 @@ func (s *Session) MayClose(ctx context.Context, force bool) error {
 	} else {
 		_, err = d.Permit(ctx, term.Action{})
 	}
-	if err != nil { // otherwise Close tells of it
+	if err != nil { // otherwise Close reports it
 		d.End(err)
 	}
 	return err

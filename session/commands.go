@@ -45,7 +45,7 @@ func (c *commands) keep(x *run) {
 	if len(c.byID) <= maxRuns {
 		return
 	}
-	for _, fetched := range []bool{true, false} { // what was not fetched yet goes last
+	for _, fetched := range []bool{true, false} { // output not yet fetched goes last
 		for _, id := range c.order {
 			if x := c.byID[id]; x.ended() && x.fetched.Load() == fetched {
 				c.drop(id)
@@ -120,8 +120,8 @@ func (c *commands) list() (running, unfetched []string) {
 	return running, unfetched
 }
 
-// awaitStopped waits, at most limit, until the commands beside the terminal, whose contexts have ended, have stopped:
-// without the connection nothing could stop them.
+// awaitStopped waits, at most limit, until the commands beside the terminal have stopped. Their contexts must have
+// ended already: without the connection they could not be stopped.
 func (c *commands) awaitStopped(limit time.Duration) {
 	c.mu.Lock()
 	var runs []*run

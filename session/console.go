@@ -117,7 +117,7 @@ func (m *Manager) join(ctx, waiting context.Context, s *Session, r OpenRequest) 
 	if err == nil {
 		err = d.PermitUnlocked(ctx, term.Action{Target: &r.Target})
 	}
-	d.End(err) // as for the call that made it, what becomes of it is told by its state
+	d.End(err) // as for the call that made it, the session's state reports the outcome
 	if err != nil {
 		return OpenResult{}, err
 	}

@@ -357,7 +357,7 @@ func TestConsoleGate(t *testing.T) {
 	})
 }
 
-// A console takes a lock for all but reading, also where nobody holds it.
+// A console takes a lock for all but reading, even while its lock is free.
 func TestConsoleNeedsLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary
@@ -403,7 +403,7 @@ func TestConsoleNeedsLock(t *testing.T) {
 			t.Errorf("%+v, %v", w, err)
 		}
 		wantKind(t, s.Resize(task("t2"), 80, 24), term.Locked)
-		time.Sleep(time.Minute) // the lock expires: anybody may lock, nobody may write
+		time.Sleep(time.Minute) // the lock expires: any task may lock, none may write
 		refused(task("t1"))
 		if err := s.MayClose(task("t2"), true); err != nil { // the operator's choice
 			t.Error(err)

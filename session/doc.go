@@ -23,15 +23,15 @@
 //	          |
 //	lock, Gate, Journal: asked before anything goes out
 //
-// What it promises:
+// The package promises:
 //
-//   - Nothing a caller does, or fails to do, stops the pump: output that is not read is kept up to a bound, then the
-//     oldest of it is dropped, and every reader that missed some learns how much.
-//   - Read and Exec return values for what is normal: a deadline is a Reason, a failed command an exit code.
+//   - No caller can stop the pump: output that is not read is kept up to a bound, then its oldest part is dropped,
+//     and every reader that missed some learns how much.
+//   - Read and Exec return values for normal outcomes: a deadline is a Reason, a failed command an exit code.
 //     Errors are *term.Error.
-//   - Close returns within a second, or within five if not forced, whatever the far side does, and leaves no
+//   - Close returns within a second, or within five if not forced, even if the far side hangs, and leaves no
 //     goroutine behind if the Transport keeps its own promise.
-//   - What is written as Sensitive is in no event, and its echo in nothing that is made of the output.
+//   - Data written as Sensitive is in no event, and its echo is in no output that a caller or an Observer gets.
 //   - A panic in one session's goroutine ends that session, and nothing else.
 //
 // The packages below it, from those that know least:
@@ -39,8 +39,8 @@
 //   - keys: names of keys and the bytes they send.
 //   - shell: the kinds of program that read a typed line.
 //   - marker: the line that is typed for a command, and how its end is found.
-//   - prompt: what a terminal waits for, judged by its last line and what was typed before. [ExecResult].WaitingFor has
-//     one of its kinds.
+//   - prompt: the question or prompt at which a terminal waits, judged by its last line and the earlier input.
+//     [ExecResult].WaitingFor has one of its kinds.
 //   - redact: a stream without the echo of secrets.
 //   - access: who may act on a session, and the record of each action.
 //   - lane: commands typed into a terminal, behind a small interface.

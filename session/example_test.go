@@ -12,12 +12,12 @@ import (
 	"ptyctl/session"
 )
 
-// A pipe is a terminal whose far side is in this program.
+// A pipe is a terminal with a far side in this program.
 type pipe struct{ net.Conn }
 
 func (pipe) Resize(cols, rows int) error { return nil }
 
-// Type a command, and read what it puts out until the prompt is back.
+// Type a command, and read its output until the prompt is back.
 func Example() {
 	near, far := net.Pipe()
 	go func() { // a shell that knows one command

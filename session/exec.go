@@ -25,7 +25,7 @@ const (
 // An ExecRequest is a command to run.
 type ExecRequest struct {
 	Command   string   // a line for the far side's shell
-	Argv      []string // in place of Command: a program and its arguments, quoted for the far side; no shell reads more into them
+	Argv      []string // instead of Command: a program and its arguments, quoted so that no shell changes them
 	Lane      Lane     // empty: LaneAuto
 	Dir       string
 	Env       []term.EnvVar
@@ -34,7 +34,7 @@ type ExecRequest struct {
 	Wait      time.Duration // the longest this call waits; 0: as long as Timeout
 	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
 	Expect    Expect        // overrides the session's
-	Grace     time.Duration // channel lane: what the command has to obey TERM before KILL, and for which its result waits; 0: 2 s, and no wait
+	Grace     time.Duration // channel lane: from TERM to KILL; its result waits for that time; 0: 2 s, without waiting
 	Queue     bool          // terminal lane: wait for the commands before this one, instead of Busy
 
 	StopOnCancel bool // canceling a call that waits for the command stops it; otherwise it goes on to its deadline
@@ -63,7 +63,7 @@ const (
 	DoneRunning    DoneReason = "running"      // the call's time is over, the command goes on: continue with ExecResult.ID
 )
 
-// An ExecResult is what a command has done so far.
+// An ExecResult is the outcome of a command so far.
 type ExecResult struct {
 	ID         string // to continue, cancel or read more; empty if there is nothing more to get
 	Lane       Lane
@@ -72,7 +72,7 @@ type ExecResult struct {
 	Exit       term.Exit
 	ExitReason string // why Exit is not known: "timeout", "canceled", "no_status", "running", "connection_lost",
 	// "marker_not_seen", "unsupported_shell", "session_ended"
-	WaitingFor *term.Waiting // what a running command in the terminal seems to wait for; its kinds are in package prompt
+	WaitingFor *term.Waiting // the question that a command in the terminal seems to ask; see package prompt for its kinds
 	Prompt     *bool         // terminal lane: whether a prompt was seen at the end; nil: not looked for
 	Lost       int64         // terminal lane: bytes that came too fast to be kept
 	Pages      int           // terminal lane: how many pages of a pager were turned; see AutoPage
@@ -157,7 +157,7 @@ func (e *execs) startExec(ctx context.Context, d *access.Call, r *ExecRequest) (
 	}
 	d.Event.Detail, d.Types = string(lane), lane == LaneTerminal
 	dir := r.Dir
-	if dir == "" && lane == LaneChannel { // where the shell in a terminal is by now nobody knows
+	if dir == "" && lane == LaneChannel { // the folder of a shell in a terminal is not known
 		dir = s.o.managed.dir
 	}
 	a := term.Action{
@@ -250,7 +250,7 @@ func (s *Session) ContinueExec(ctx context.Context, id string, wait time.Duratio
 	return s.execs.collect(ctx, x, wait, maxOutput)
 }
 
-// CancelExec stops a running exec and returns what it has put out.
+// CancelExec stops a running exec and returns its output.
 func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (ExecResult, error) {
 	d := s.auth.Begin(ctx, term.VerbSignal, term.Event{Detail: "cancel exec", Exec: id})
 	x, err := s.execs.find("exec", id)
@@ -290,7 +290,7 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 	}
 }
 
-// collect waits for x as long as it may and makes a result of what there is.
+// collect waits for x, at most wait, and makes a result of the outcome so far.
 func (e *execs) collect(ctx context.Context, x *run, wait time.Duration, maxOutput int) (ExecResult, error) {
 	s := e.s
 	timer := time.NewTimer(max(wait, 0))
@@ -409,7 +409,7 @@ func stopReason(canceled bool) string {
 	return "timeout"
 }
 
-// execFailed says why a command has nothing to show: err is what the Execer said, nil if it has not returned.
+// execFailed returns the reason why a command has no outcome: err is the Execer's error, nil if it has not returned.
 func (e *execs) execFailed(err error) error {
 	s := e.s
 	if s.life.ctx.Err() != nil && !errors.Is(err, term.Internal) {

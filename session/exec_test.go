@@ -31,7 +31,7 @@ func startExec(tb testing.TB, exec execFunc, o session.Options) *session.Session
 	return s
 }
 
-// obedient puts out text and ends when it is stopped.
+// obedient prints text and ends when it is stopped.
 func obedient(text string) execFunc {
 	return func(ctx context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
 		io.WriteString(stdout, text)
@@ -462,7 +462,7 @@ func TestExecWhenSessionEnds(t *testing.T) {
 	}
 }
 
-// Output that was not fetched is kept for a while, and not for ever.
+// Output that was not fetched is kept for a limited time.
 func TestExecRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startExec(t, func(_ context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {

@@ -9,8 +9,7 @@ import (
 	"ptyctl/term"
 )
 
-// Expect are patterns that say what a terminal's output means. All are optional, and none is needed for
-// correctness.
+// Expect are patterns for a terminal's output. All are optional, and none is needed for correctness.
 type Expect struct {
 	Prompt *regexp.Regexp   // ready for the next command
 	Pagers []*regexp.Regexp // a pager waits for a key
@@ -82,7 +81,7 @@ const (
 	maxHint  = 200
 )
 
-// hints returns the text of what the error patterns match in the outputs, at most a few and none too long.
+// hints returns the text that the error patterns match in the outputs: a few matches, each of bounded length.
 func (e Expect) hints(outputs ...[]byte) []string {
 	var found []string
 	for _, out := range outputs {

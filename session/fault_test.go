@@ -17,7 +17,7 @@ import (
 	"ptyctl/term"
 )
 
-// A rigged terminal panics where it is told to.
+// A rigged terminal panics in the method that a test chooses.
 type rigged struct {
 	io.ReadWriteCloser
 	far             io.Writer // the terminal's other end, for the test to write
@@ -46,8 +46,8 @@ func (r *rigged) Describe() term.Description {
 	return term.Description{}
 }
 
-// Whatever goroutine of a session has a fault: the session ends as Failed, says so without the panic's text, its transport
-// is closed, and its neighbour lives on. The log has the text.
+// A fault in any goroutine of a session ends the session as Failed, without the panic's text in its error. Its
+// transport is closed, its neighbour lives on, and the log has the text.
 func TestFaultsEndTheSessionAlone(t *testing.T) {
 	faults := map[string]func(s *Session, r *rigged){
 		"writer": func(s *Session, r *rigged) {
@@ -126,7 +126,7 @@ func TestFaultsEndTheSessionAlone(t *testing.T) {
 	}
 }
 
-// What the session cannot own it closes all the same.
+// A transport that the session cannot own is closed, too.
 func TestFaultBeforeTheSessionOwnsTheTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, _ := bufpipe.New(0)
@@ -152,8 +152,8 @@ func TestFaultBeforeTheSessionOwnsTheTransport(t *testing.T) {
 	})
 }
 
-// A command that obeys is stopped by its server before the connection goes, also when ptyctl shuts down; one that does not
-// cannot hold it up beyond five seconds.
+// A command that obeys is stopped by its server before the connection goes, also when ptyctl shuts down; one that does
+// not cannot hold it up beyond five seconds.
 func TestShutdownIsPolite(t *testing.T) {
 	for _, obeys := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestShutdownIsPolite(t *testing.T) {
 				t.Errorf("state %s", r.Session.State())
 			}
 			close(release)
-			time.Sleep(2 * time.Second) // what was abandoned ends
+			time.Sleep(2 * time.Second) // abandoned commands end
 		})
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"ptyctl/term"
 )
 
-// Files are the files of one machine as a caller may use them: each call is one action, which the Gate decides about, and
-// which is on record with its path and how many bytes it moved, never with them. To write takes the session's lock, if
-// somebody holds it; to read takes none.
+// Files are the files of one machine as a caller may use them. Each call is one action: the Gate decides on it, and
+// the record has its path and its number of bytes, never the bytes. If the session is locked, a write must come from
+// the holder of the lock; a read needs no lock.
 type Files struct {
 	auth *access.Authorizer
-	s    *Session   // whose far side it is; nil: this machine
+	s    *Session   // the session of the far side; nil: this machine
 	here term.Files // of this machine; nil: they are not offered
 }
 
@@ -68,7 +68,7 @@ func (f *Files) List(ctx context.Context, r term.FileList) (l term.FileListing, 
 	return l, err
 }
 
-// Stat tells of what is at path.
+// Stat returns the entry of the file at path.
 func (f *Files) Stat(ctx context.Context, path string) (e term.FileEntry, err error) {
 	err = f.act(
 		ctx,
@@ -153,14 +153,14 @@ func notOffered(verb term.Verb, files term.Setting) error {
 	}
 }
 
-// filesIdle is how long a connection for files is kept that nobody uses.
+// filesIdle is how long an unused connection for files is kept.
 const filesIdle = time.Minute
 
-// farFiles are the files of a session's far side. The connection for them is made when it is first needed, beside the
-// terminal, and carries one action at a time: so whatever ends an action that hangs ends nobody else's.
+// farFiles are the files of a session's far side. The connection for them is made at first use, beside the terminal,
+// and carries one action at a time: so an end forced on a hanging action ends no other.
 type farFiles struct {
 	s    *Session
-	turn chan struct{} // holds one token: whoever has it uses the connection, makes it, or ends it
+	turn chan struct{} // holds one token: its owner uses the connection, makes it, or ends it
 
 	mu   sync.Mutex // guards the following
 	conn *fileConn  // nil: none
@@ -196,7 +196,7 @@ func (f *farFiles) possible(verb term.Verb) error {
 	return nil
 }
 
-// use gives do the connection, and makes it if there is none. The context of do ends with the session's, too.
+// use calls do with the connection, and makes one if needed. The context of do ends with the session's, too.
 func (f *farFiles) use(ctx context.Context, verb term.Verb, do func(context.Context, term.Files) error) error {
 	s := f.s
 	call := ctx
@@ -244,7 +244,7 @@ func (f *farFiles) inTurn(ctx context.Context, verb term.Verb, do func(context.C
 		if fresh || verb != term.VerbFileRead || ctx.Err() != nil || !errors.Is(err, term.RemoteClosed) {
 			return err
 		}
-		// The far side had ended it since it was last used, which nobody knew yet. What only reads can be done again.
+		// The far side had ended it since its last use, unnoticed. An action that only reads can be done again.
 		select {
 		case <-c.files.Lost():
 		case <-ctx.Done():
@@ -298,7 +298,7 @@ func (f *farFiles) keep(c *fileConn) {
 			f.end(c)
 			return
 		case <-idle.C:
-		case <-f.s.life.ctx.Done(): // what is under way ends by itself, and tidies up
+		case <-f.s.life.ctx.Done(): // the action under way ends by itself, and tidies up
 		}
 		select {
 		case f.turn <- struct{}{}:

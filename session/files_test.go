@@ -15,7 +15,7 @@ import (
 	"ptyctl/term"
 )
 
-// A filed is a terminal whose far side has files. It keeps what becomes of its channels, in order.
+// A filed is a terminal with files at its far side. It records the life of its channels, in order.
 type filed struct {
 	plain
 	read  func(ctx context.Context, n int) error // of the n-th channel; nil: it succeeds
@@ -111,7 +111,8 @@ func (f *filed) wantStory(tb testing.TB, want ...string) {
 	}
 }
 
-// TestFilesConnection: it is made at first use, kept, closed when nobody used it for a minute, and with the session.
+// TestFilesConnection: the connection is made at first use, kept, closed after a minute without use, and closed with
+// the session.
 func TestFilesConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := new(filed)
@@ -138,8 +139,8 @@ func TestFilesConnection(t *testing.T) {
 	})
 }
 
-// TestFilesLost: when the far side has ended the connection, the next action makes another. What was only to read is tried
-// again at once; whether a write was done, nobody knows.
+// TestFilesLost: when the far side has ended the connection, the next action makes another. A read is tried again at
+// once; a write is not, because it may have been done.
 func TestFilesLost(t *testing.T) {
 	gone := &term.Error{Kind: term.RemoteClosed, Msg: "gone"}
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +165,7 @@ func TestFilesLost(t *testing.T) {
 		if err := use(true); err != nil {
 			t.Fatal(err)
 		}
-		close(f.all[0].lost) // while nobody uses it
+		close(f.all[0].lost) // while it is not in use
 		f.wantStory(t, "open sftp", "files closed")
 		wantKind(t, use(false), term.RemoteClosed) // a new one, which is tried once
 		if err := use(true); err != nil {
@@ -198,7 +199,8 @@ func TestFilesLost(t *testing.T) {
 	}
 }
 
-// TestFilesTurns: actions wait for each other, and no longer than their calls. A session that is busy with files is not idle.
+// TestFilesTurns: actions wait for each other, and no longer than their calls. A session that is busy with files is
+// not idle.
 func TestFilesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := new(filed)
@@ -230,7 +232,7 @@ func TestFilesTurns(t *testing.T) {
 	})
 }
 
-// TestFilesAndClose: the end of the session ends what is under way, which tidies up before the terminal is closed.
+// TestFilesAndClose: the end of the session ends the action under way, which tidies up before the terminal is closed.
 func TestFilesAndClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := new(filed)

@@ -11,7 +11,8 @@ import (
 	"ptyctl/term"
 )
 
-// A call that looks at an exec's output has all of it, though the exec is forgotten meanwhile; then the memory is given back.
+// A call that looks at an exec's output has all of it, though the exec is forgotten meanwhile; then the memory is
+// given back.
 func TestForgottenWhileLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := buffer.NewPool(1 << 20)
@@ -45,7 +46,7 @@ func TestForgottenWhileLookedAt(t *testing.T) {
 	})
 }
 
-// Commands in the terminal give their memory back, too: those that were refused, and those whose output was fetched.
+// Commands in the terminal give their memory back, too, after a refusal or when their output was fetched.
 func TestTypedCommandsGiveBackTheirMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := buffer.NewPool(1 << 20)
@@ -96,8 +97,8 @@ func TestTypedCommandsGiveBackTheirMemory(t *testing.T) {
 	})
 }
 
-// A session that nobody wants any more is gone at once with its memory, and is told of as gone once; one that lives stays,
-// and so does another that has got its name.
+// A forgotten session is gone at once with its memory, and its end is reported once. A live one stays, and so does
+// another that has got its name.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := new(collector)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// goroutines are those of one session. A panic in one is told to failed, and ends no other.
+// goroutines are those of one session. A panic in one is reported to failed, and ends no other.
 type goroutines struct {
 	failed func(where string, fault any)
 
@@ -31,7 +31,7 @@ func (g *goroutines) spawn(where string, f func()) bool {
 	return true
 }
 
-// spawnLate is spawn for what the end of the session needs, which has to run even after wait was called.
+// spawnLate is spawn for goroutines that the end of the session needs: they must run even after wait was called.
 func (g *goroutines) spawnLate(where string, f func()) {
 	g.wg.Go(func() {
 		defer g.rescue(where)

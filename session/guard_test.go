@@ -108,7 +108,7 @@ func TestGateSeesTheAction(t *testing.T) {
 	})
 }
 
-// TestReportedIsDone: what a Gate only reports is done, and the event says why it would have been refused.
+// TestReportedIsDone: an action that a Gate only reports is done, and the event says why it would have been refused.
 func TestReportedIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen diary

@@ -12,7 +12,7 @@ type Info struct {
 	ID       string
 	Protocol string
 	Host     string
-	Device   string // whose console it is; empty: a normal session
+	Device   string // the device if the session is its console; empty: a normal session
 	Opener   term.Actor
 	State    State
 	End      End // zero while the session lives
@@ -33,7 +33,7 @@ type Info struct {
 	Readers           int64     // reads that wait now
 	Typed             bool      // something was typed into the terminal after it opened
 
-	Lease *Lease // nil: nobody holds the lock
+	Lease *Lease // nil: not locked
 }
 
 // Info returns the session's present state.
@@ -60,7 +60,8 @@ func (s *Session) Info() Info {
 	return i
 }
 
-// Received returns how many bytes have come from the far side, from the terminal and from commands beside it. It never falls.
+// Received returns how many bytes have come from the far side, from the terminal and from commands beside it. It never
+// falls.
 func (s *Session) Received() int64 { return s.count.rx.Load() + s.count.execRx.Load() }
 
 // State returns the session's present state.

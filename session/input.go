@@ -28,7 +28,7 @@ type TxEvent struct {
 	Reason    string // why ptyctl itself pressed the key
 }
 
-// An inputLog is what was typed into a terminal, without the text itself.
+// An inputLog is a record of the input of a terminal, without its text.
 type inputLog struct {
 	keep bool // the events, too
 
@@ -54,19 +54,19 @@ func (l *inputLog) record(e TxEvent) {
 	l.events = append(l.events, e)
 }
 
-// TxEvents returns what was last typed, oldest first, if Options.RecordTxEvents is set.
+// TxEvents returns the last inputs, oldest first, if Options.RecordTxEvents is set.
 func (s *Session) TxEvents() []TxEvent {
 	s.input.mu.Lock()
 	defer s.input.mu.Unlock()
 	return slices.Clone(s.input.events)
 }
 
-// maxCookedLine is what a terminal in canonical mode takes of a line (termios(3), MAX_CANON, and Linux's N_TTY): it
-// drops the rest silently, and the program gets what is left.
+// maxCookedLine is the longest line that a terminal in canonical mode takes (termios(3), MAX_CANON, and Linux's
+// N_TTY): it drops the rest silently, and the program gets the truncated line.
 const maxCookedLine = 4095
 
-// warnings warns of what is about to be typed and is probably not what the caller means. It is typed as given.
-// Of sensitive data, no more than an escape at its end is repeated.
+// warnings checks the input for mistakes that the caller probably did not intend. The data is typed as given in any
+// case. Of sensitive data, a warning repeats at most an escape at the end.
 func (out *writer) warnings(data []byte, sensitive bool) (warnings []string) {
 	s := out.s
 	if text := keys.Spelled(string(data), sensitive); text != "" {
@@ -89,7 +89,7 @@ func (out *writer) warnings(data []byte, sensitive bool) (warnings []string) {
 	return warnings
 }
 
-// line counts what is typed since the last line end, and returns the length of the longest line that data makes.
+// line counts the bytes typed since the last line end, and returns the length of the longest line that data makes.
 func (l *inputLog) line(data []byte) (longest int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,14 +109,15 @@ func (l *inputLog) line(data []byte) (longest int) {
 // the keys that signal, and the one that erases the line (termios(3), ICANON, ISIG and VKILL).
 const lineEnders = "\r\n\x03\x04\x15\x1a\x1c"
 
-// What stands around pasted text, if the program has asked for it (xterm control sequences, "Bracketed Paste Mode").
+// The brackets around pasted text, if the program has asked for them (xterm control sequences, "Bracketed Paste
+// Mode").
 const (
 	pasteStart = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
 )
 
-// pasted returns data as a terminal sends what is pasted: its line ends are CR, as the enter key's are, and it stands
-// between brackets if the program has asked for that (DECSET 2004), so that it is text and not keys.
+// pasted returns data as a terminal sends pasted text: line ends are CR, as the enter key's are. It is put between
+// brackets if the program has asked for them (DECSET 2004), so that it is text and not keys.
 func (k *writer) pasted(data []byte) (out []byte, warnings []string, err error) {
 	s := k.s
 	if bytes.Contains(data, []byte(pasteEnd)) {
@@ -174,7 +175,7 @@ func (out *writer) pressProtocolKey(
 	}
 	line, end := s.lane.LastLine(), s.End()
 	err = sender.SendKey(ctx, name)
-	if !errors.Is(err, term.Unsupported) { // then nothing went out, and the terminal is what it was
+	if !errors.Is(err, term.Unsupported) { // otherwise the terminal is unchanged
 		s.prompts.Touch(line, end, false)
 		s.input.record(TxEvent{Verb: term.VerbWrite, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Key: name})
 		s.timeouts.touch()

@@ -245,7 +245,7 @@ func TestPasteIsJudgedAsItGoesOut(t *testing.T) {
 	})
 }
 
-// A keyed is a shell whose protocol has keys of its own.
+// A keyed is a shell over a protocol with keys of its own.
 type keyed struct {
 	shell
 	send func(name string) error

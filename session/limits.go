@@ -7,7 +7,7 @@ import (
 	"ptyctl/term"
 )
 
-// limits are what the sessions of a Manager share. The zero value limits nothing.
+// limits are shared by the sessions of a Manager. The zero value limits nothing.
 type limits struct {
 	memory *buffer.Pool // of the output kept
 	reads  *semaphore   // reads that wait

@@ -119,7 +119,7 @@ func TestMaxReads(t *testing.T) {
 
 const kib = 1 << 10
 
-// All output counts against the one limit, whoever keeps it, and what is forgotten counts no more.
+// All output counts against the one limit, and forgotten output counts no more.
 func TestMaxBufferBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := make(chan net.Conn, 10)
@@ -135,7 +135,7 @@ func TestMaxBufferBytes(t *testing.T) {
 		opened(t, m, "b")
 		opened(t, m, "c")
 		text := bytes.Repeat([]byte("0123456789abcdef"), 4*kib)
-		put(t, <-far, string(text)) // 64 KiB, of which 24 KiB fit: b and c have 4 KiB each
+		put(t, <-far, string(text)) // 64 KiB: 24 KiB fit, and b and c have 4 KiB each
 		st := greedy.Info().Buffer
 		if st.Allocated != 24*kib || !st.Capped || st.End != 64*kib {
 			t.Errorf("%+v", st)
@@ -202,7 +202,7 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 		}
 		time.Sleep(time.Minute + 1) // all that was not fetched is forgotten
 		out = "short"
-		for range 50 { // what was fetched is given back at once
+		for range 50 { // fetched output is given back at once
 			if r := run(t, s, req); string(r.Stdout.Head) != "short" || !r.Stdout.Complete() {
 				t.Fatalf("%+v", r)
 			}

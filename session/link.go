@@ -8,19 +8,19 @@ import (
 	"ptyctl/term"
 )
 
-// A link is the connected transport of a session and what it can do besides carrying bytes. Its fields do not change.
+// A link is the connected transport of a session and its abilities besides carrying bytes. Its fields do not change.
 type link struct {
 	term.Transport
 	execer     term.Execer      // nil: no command can run beside the terminal
 	signaler   term.Signaler    // nil: no signal can be delivered
 	subsystems term.Subsystemer // nil: it carries no files
 	describer  term.Describer   // nil: there is nothing to tell
-	about      term.Description // as it was told when the session opened
+	about      term.Description // the description of the time when the session opened
 
 	hang sync.Once
 }
 
-// newLink asks a transport what it can do.
+// newLink asks a transport for its abilities.
 func newLink(t term.Transport) *link {
 	l := &link{Transport: t}
 	l.execer, _ = t.(term.Execer)
@@ -33,7 +33,7 @@ func newLink(t term.Transport) *link {
 	return l
 }
 
-// describe asks the transport what it is at the moment. A fault of its own is no reason to lose more than that.
+// describe asks the transport for its present description. If the transport panics, the old description is kept.
 func (l *link) describe(log *slog.Logger, session string) (about term.Description) {
 	if l == nil || l.describer == nil {
 		return term.Description{}

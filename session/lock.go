@@ -40,12 +40,12 @@ func (s *Session) Unlock(ctx context.Context) error {
 // Lease returns the lock as it is.
 func (s *Session) Lease() (Lease, bool) { return s.lock.Table.Get(s.id) }
 
-// TakeOver gives the session's lock to the caller of ctx, whichever task holds it, if Options.AllowTakeOver is set or the
-// operator asks. Only an attached person takes it from another. previous is the lease that ended by it; zero if there was
-// none.
+// TakeOver gives the session's lock to the caller of ctx, even if another task holds it. Options.AllowTakeOver must be
+// set, or the operator must ask; only an attached person takes it from another. previous is the lease that ended by
+// it, or zero.
 //
-// What the loser was typing stops at the next 4 KiB at the latest. TakeOver waits until that has gone out, but no
-// longer than a second for a far side that does not take it.
+// The loser's input stops within 4 KiB. TakeOver waits until that has been sent, but no longer than a second for a far
+// side that does not take it.
 func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous Lease, err error) {
 	operator := term.ActorFrom(ctx).Operator
 	if !s.o.AllowTakeOver && !operator {

@@ -14,13 +14,13 @@ const etx = "\x03"
 // A question is a Prompt that waits for its answer.
 type question struct {
 	question term.Prompt
-	answer   chan string   // buffered: whoever takes the question off its life may send one answer
+	answer   chan string   // buffered: the goroutine that takes the question may send one answer
 	cancel   chan struct{} // closed instead, when the person declines
-	over     chan struct{} // closed when nobody can answer it any more
+	over     chan struct{} // closed when the question takes no answer any more
 }
 
-// Prompt implements term.Prompter for the session's own Dialer: it shows q in the output, and waits until
-// somebody answers it with Write, declines it, or the time for answers is over.
+// Prompt implements term.Prompter for the session's own Dialer. It shows q in the output, and waits until a caller
+// answers it with Write or declines it, or the time for answers is over.
 func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 	p := &question{question: q, answer: make(chan string, 1), cancel: make(chan struct{}), over: make(chan struct{})}
 	if err := s.life.ask(p, func(text string) { _, _ = s.buf.Write([]byte(text)) }); err != nil {
@@ -40,7 +40,7 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 			return "", &term.Error{Op: "open", Session: s.id, Kind: term.Canceled, Msg: "the question was declined with ctrl_c"}
 		case <-timer.C:
 			if !s.life.withdraw(p) {
-				continue // somebody was told that the answer is accepted: it is on its way
+				continue // an answer was accepted already, and is on its way
 			}
 			return "", &term.Error{
 				Op:      "open",
@@ -92,7 +92,7 @@ func (l *life) ask(p *question, show func(text string)) error {
 	switch {
 	case l.ctx.Err() != nil:
 		return context.Cause(l.ctx)
-	case l.state == Open: // what is typed then is for the terminal
+	case l.state == Open: // later input is for the terminal
 		return &term.Error{
 			Op:      "open",
 			Session: l.session,
@@ -133,7 +133,7 @@ func (l *life) question() *question {
 	return l.asked
 }
 
-// prompt returns what the question that waits asks, or nil. Requires l.mu.
+// prompt returns the question that waits for an answer, or nil. Requires l.mu.
 func (l *life) prompt() *term.Prompt {
 	if l.asked == nil {
 		return nil
@@ -160,15 +160,15 @@ func (s *Session) Asking() *Asking {
 // Session returns the session that asks.
 func (a *Asking) Session() *Session { return a.s }
 
-// Prompt returns what is asked.
+// Prompt returns the question.
 func (a *Asking) Prompt() term.Prompt { return a.q.question }
 
-// Over returns a channel that is closed when nobody can answer any more: somebody has, or it was declined, or its time or
-// its session is over.
+// Over returns a channel that is closed when the question takes no answer any more: it was answered or declined, or
+// its time or its session is over.
 func (a *Asking) Over() <-chan struct{} { return a.q.over }
 
-// Answer answers. One trailing line end is not part of the answer. If the question does not wait any more, it is Busy. The
-// text is not kept: the caller may overwrite it.
+// Answer answers the question. One trailing line end is not part of the answer. If the question does not wait any
+// more, the error is Busy. The text is not kept: the caller may overwrite it.
 func (a *Asking) Answer(ctx context.Context, text []byte) error {
 	if string(text) == etx { // typed as text it is no key
 		text = nil
@@ -184,7 +184,7 @@ func (a *Asking) give(ctx context.Context, data []byte) (err error) {
 	s, p := a.s, a.q
 	d := s.auth.Begin(ctx, term.VerbAnswer, term.Event{Size: len(data), Sensitive: true, Detail: string(p.question.Kind)})
 	defer func() { d.End(err) }()
-	if term.ActorFrom(ctx).Operator { // who has the lock may be waiting for just him
+	if term.ActorFrom(ctx).Operator { // a task with the lock may be waiting for the operator's answer
 		err = d.PermitUnlocked(ctx, term.Action{})
 	} else {
 		_, err = d.Permit(ctx, term.Action{})

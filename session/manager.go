@@ -35,7 +35,7 @@ type Config struct {
 	Gate           term.Gate
 	Journal        term.Journal
 
-	Files    term.Files // of this machine; nil: they are not offered. Whoever made them closes them
+	Files    term.Files // of this machine; nil: they are not offered. Their maker closes them
 	FarFiles FarFiles   // see Options
 
 	// Devices makes a session the machine's one for a console device, until release is called, or says who has it. It
@@ -55,7 +55,7 @@ type Manager struct {
 	mu       sync.Mutex // guards the following
 	sessions map[string]*Session
 	consoles map[string]*console // by device
-	exited   []*Session          // those that stay until somebody closes them, oldest first
+	exited   []*Session          // those that stay until a caller closes them, oldest first
 	live     int
 	closing  bool
 	drained  chan struct{} // closed when closing and no session lives
@@ -117,7 +117,7 @@ func (m *Manager) notFound(id string) error {
 	}
 }
 
-// Hide is GetFor for a session that the caller may not know of: there is none, as far as it can tell.
+// Hide is GetFor for a session that the caller must not see: the error says that there is no such session.
 func (m *Manager) Hide(ctx context.Context, verb term.Verb, id string) error {
 	err := m.notFound(id)
 	m.Refused(ctx, id, verb, err)
@@ -138,7 +138,7 @@ func (m *Manager) GetFor(ctx context.Context, verb term.Verb, id string) (*Sessi
 	return s, err
 }
 
-// refused tells of an action that was refused before it came to a session.
+// refused reports an action that was refused before it came to a session.
 func (m *Manager) refused(ctx context.Context, id string, e term.Event) {
 	e.Time, e.Session, e.Actor = time.Now(), id, term.ActorFrom(ctx)
 	for _, o := range m.c.Observers {
@@ -198,7 +198,7 @@ func (m *Manager) add(s *Session) error {
 	return nil
 }
 
-// ended is told by each session that it is over; it is forgotten after the time of retention.
+// ended is called by each session at its end; the session is forgotten after the time of retention.
 func (m *Manager) ended(s *Session) {
 	s.owner.releaseDevice() // before its place is free: the next owner comes as soon as it is
 	m.mu.Lock()
@@ -213,7 +213,7 @@ func (m *Manager) ended(s *Session) {
 		return
 	}
 	m.exited = append(m.exited, s)
-	if len(m.exited) > m.c.MaxSessions { // whoever does not close must not fill the memory
+	if len(m.exited) > m.c.MaxSessions { // callers that never close must not fill the memory
 		m.expireLocked(m.exited[0])
 		m.exited = m.exited[1:]
 	}
@@ -227,7 +227,7 @@ func (m *Manager) expireLocked(s *Session) {
 	})
 }
 
-// dismissed is told that a caller has closed a session that had ended before.
+// dismissed is called when a caller has closed a session that had ended before.
 func (m *Manager) dismissed(s *Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -237,8 +237,8 @@ func (m *Manager) dismissed(s *Session) {
 	}
 }
 
-// Forget forgets a session that has ended, and whose output nobody wants any more, before its time of retention is over.
-// One that has not ended stays.
+// Forget forgets a session that has ended, with its output, before its time of retention is over. A session that has
+// not ended stays.
 func (m *Manager) Forget(s *Session) {
 	if s.State().Ended() {
 		m.forget(s)

@@ -270,7 +270,7 @@ func TestManagerCloseOfDeafTransports(t *testing.T) {
 	})
 }
 
-// Opening and shutting down at the same time ends with no session, whoever comes first.
+// Opening and shutting down at the same time leaves no session, in either order.
 func TestOpenWhileClosing(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {

@@ -33,15 +33,15 @@ type OpenRequest struct {
 // An OpenResult is a session that opens, or has opened.
 type OpenResult struct {
 	Session *Session
-	State   State        // Open; Authenticating with a Prompt; Connecting when Wait was over; Closed if it was over at once
+	State   State        // Open; Authenticating with a Prompt; Connecting when Wait was over; Closed if it ended at once
 	Prompt  *term.Prompt // the question that must be answered with Write, or nil
 	Lease   *Lease
 
 	Existing bool // a console that another call has opened: without a Lease
 }
 
-// Open makes a session and connects it. The dialing goes on under the session's own context when the call has
-// to return before it is done; if the call is canceled, nobody knows the session's id, and it is closed.
+// Open makes a session and connects it. The dialing goes on under the session's own context when the call has to
+// return before it is done. If the call is canceled, no caller knows the session's id, and it is closed.
 func (m *Manager) Open(ctx context.Context, r OpenRequest) (OpenResult, error) {
 	setDefault(&r.Target.ConnectTimeout, m.c.ConnectTimeout)
 	setDefault(&r.IdleTimeout, m.c.IdleTimeout)
@@ -70,7 +70,7 @@ func (m *Manager) begin(ctx context.Context, r OpenRequest) (*Session, *Lease, e
 	s := newSession(o, owner{ended: m.ended, closed: m.dismissed})
 	d := s.auth.Begin(ctx, term.VerbOpen, opening(r.Target))
 	lease, err := m.admit(ctx, s, d, r)
-	d.End(err) // whether it opens is told by its state
+	d.End(err) // the session's state reports whether it opens
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +94,7 @@ func connect(s *Session, dial term.Dialer, t term.Target) {
 	s.attach(tr)
 }
 
-// admit makes s one of the manager's. What is refused never was a session, and has no end to be told of.
+// admit makes s one of the manager's. A refused session never existed, so no event reports its end.
 func (m *Manager) admit(ctx context.Context, s *Session, d *access.Call, r OpenRequest) (*Lease, error) {
 	if err := m.mayOpen(ctx, s, d, r); err != nil {
 		s.timeouts.stop()
@@ -203,8 +203,8 @@ func (m *Manager) options(r OpenRequest) Options {
 	}
 }
 
-// opened waits, as long as waiting lasts, until the session is open, asks something, or has failed. If the caller of ctx
-// gives up, and the session is ours, made for this call, it is closed.
+// opened waits, as long as waiting lasts, until the session is open, asks a question, or has failed. If the caller of
+// ctx gives up, and the session was made for this call (ours), it is closed.
 func opened(ctx, waiting context.Context, s *Session, ours bool) (OpenResult, error) {
 	st, q := s.life.await(waiting, func(st State, q *term.Prompt) bool { return st == Open || st.Ended() || q != nil })
 	if ctx.Err() != nil && st != Open && !ours {

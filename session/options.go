@@ -23,7 +23,7 @@ type Options struct {
 	Protocol, Host string     // for Info
 	User           string     // as whom the caller logs in; empty: the default
 	Opener         term.Actor // for Info
-	Device         string     // whose console the session is: it takes a lock to do anything but read; empty: a normal session
+	Device         string     // the device if the session is its console: all but reading takes a lock; empty: no console
 	Locks          *LockTable
 	AllowTakeOver  bool            // a task may take the lock from the one that holds it; see TakeOver
 	Gate           term.Gate       // nil allows everything
@@ -40,7 +40,7 @@ type Options struct {
 type managed struct {
 	limits  limits        // the manager's
 	dir     string        // where a local session was started, as the caller named it
-	program bool          // a command beside the terminal is a program that is started with its words as they are, by no shell
+	program bool          // a command beside the terminal is a program, started with its arguments and without a shell
 	stays   bool          // readable until a caller closes it, if it ends by itself
 	life    time.Duration // see OpenRequest.Life
 }

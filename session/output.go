@@ -11,7 +11,7 @@ import (
 	"ptyctl/buffer"
 )
 
-// maxHead is how much of the start of a stream is kept for a result whose middle is left out.
+// maxHead is the length of the start of a stream that is kept for a result without its middle.
 const (
 	maxHead = 64 << 10
 	minHead = 1 << 10 // first allocation, doubled from there
@@ -35,7 +35,7 @@ func newStream(maxBytes int, pool *buffer.Pool) *stream {
 	return &stream{buf: buffer.New(buffer.Options{MaxBytes: maxBytes, Pool: pool}), pool: pool}
 }
 
-// Write takes what the command puts out; it never blocks on a reader.
+// Write takes the command's output; it never blocks on a reader.
 func (st *stream) Write(p []byte) (int, error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -80,7 +80,7 @@ func (st *stream) free() {
 // An Output is a stream of an exec, cut to a budget: its start, and its end if something between was left out.
 type Output struct {
 	Head, Tail []byte
-	Total      int64 // bytes the command has put out
+	Total      int64 // bytes that the command has written
 	TailStart  int64 // offset of Tail[0]
 }
 
@@ -93,8 +93,8 @@ func (o Output) Complete() bool { return o.Omitted() == 0 }
 // Bytes returns Head and Tail as one.
 func (o Output) Bytes() []byte { return append(slices.Clip(o.Head), o.Tail...) }
 
-// output returns what there is within budget: all of it if it fits and is still held, else as much from the start
-// as from the end, cut between runes.
+// output returns the output within budget: all of it if it fits and is still held, else as much from the start as from
+// the end, cut between runes.
 func (st *stream) output(budget int) Output {
 	st.mu.Lock()
 	defer st.mu.Unlock()

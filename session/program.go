@@ -13,18 +13,18 @@ import (
 type RunRequest struct {
 	Target    term.Target // Protocol and Local
 	Stdin     []byte
-	Timeout   time.Duration // after which it is told to end; 0: a minute
+	Timeout   time.Duration // after which it gets a request to end; 0: a minute
 	Grace     time.Duration // that it then has before it is killed; 0: 2 s
 	Wait      time.Duration // the longest this call waits; 0: as long as it takes
 	MaxOutput int           // most bytes per stream in the result; 0: 16 KiB
 
-	// Once says that nobody comes back for more: when Run returns the program has ended, also if the call was canceled or
-	// did not wait long enough, and what did not fit into the result is gone.
+	// Once says that no call follows for more output. When Run returns, the program has ended, also if the call was
+	// canceled or did not wait long enough; output that did not fit into the result is gone.
 	Once bool
 }
 
-// A RunResult is what the program has done so far. If it goes on, or its output did not fit, Session and ID say where the
-// rest is: ContinueExec, CancelExec and ReadExec take them, and Close ends the program.
+// A RunResult is the program's outcome so far. If the program goes on, or its output did not fit, Session and ID name
+// the rest: ContinueExec, CancelExec and ReadExec take them, and Close ends the program.
 type RunResult struct {
 	ExecResult
 
@@ -34,8 +34,8 @@ type RunResult struct {
 
 const defaultRunGrace = 2 * time.Second
 
-// Run runs a program. It is a session of its own while there is something left to get: listed, counted and closed as any
-// other.
+// Run runs a program. The program has a session of its own as long as a caller can fetch more of it: listed, counted
+// and closed as any other.
 func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	setDefault(&r.Timeout, defaultExecTimeout)
 	setDefault(&r.Grace, defaultRunGrace)
@@ -79,7 +79,7 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	return res, err
 }
 
-// surroundings says for the record in what a program runs: of its variables only the names.
+// surroundings describes a program's environment for the record: of its variables only the names.
 func surroundings(o term.LocalOptions) string {
 	var parts []string
 	if o.Dir != "" {

@@ -13,8 +13,8 @@ import (
 	"ptyctl/term"
 )
 
-// A fakeProgram is what a Dialer of this machine returns for a program without a terminal. It runs for a while, or until it
-// is told to end.
+// A fakeProgram is the result of a Dialer of this machine for a program without a terminal. It runs for a while, or
+// until it gets a request to end.
 type fakeProgram struct {
 	runs time.Duration
 	out  string
@@ -263,7 +263,7 @@ func (c *collector) all() []term.Event {
 	return c.events
 }
 
-// Of a program that nobody comes back for nothing is left, whatever became of the call.
+// A program run with Once leaves nothing behind, even if the call was canceled.
 func TestRunOnce(t *testing.T) {
 	for _, c := range []struct {
 		name    string

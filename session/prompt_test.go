@@ -36,7 +36,7 @@ func (l *login) dial(ctx context.Context, _ term.Target, p term.Prompter, _ term
 	return &plain{ReadWriteCloser: near}, nil
 }
 
-// manage makes a Manager whose protocol "test" is opened by dial, and closes it after the test.
+// manage makes a Manager that opens the protocol "test" with dial, and closes it after the test.
 func manage(tb testing.TB, dial term.Dialer, c session.Config) *session.Manager {
 	tb.Helper()
 	c.Dialers = map[string]term.Dialer{"test": dial}
@@ -129,7 +129,7 @@ func TestPromptEnds(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		do    func(s *session.Session)
-		kind  term.Kind // of what the dialer gets
+		kind  term.Kind // of the dialer's error
 		state session.State
 		took  time.Duration
 	}{
@@ -268,7 +268,7 @@ func TestOpeningSessionIsBusy(t *testing.T) {
 	})
 }
 
-// What is typed into an open terminal is never taken for an answer.
+// Input of an open terminal is never taken for an answer.
 func TestPromptAfterOpenIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := start(t, 0, session.Options{})
@@ -285,7 +285,7 @@ type observed func(term.Event)
 
 func (f observed) Observe(e term.Event) { f(e) }
 
-// The cursor of an answer misses nothing of what the login says to it, however soon that is.
+// The cursor of an answer misses no byte that the login sends afterwards, however soon.
 func TestAnswerCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &login{questions: []string{"Password: ", "Code: "}}

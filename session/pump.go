@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// smallRead is what a pump reads into while nothing comes, a size class of the allocator: 4 KiB, as a PTY gives them
-	// at a time, do not fill it.
+	// smallRead is the size of the buffer of an idle pump. It is a size class of the allocator and larger than the 4 KiB
+	// that a PTY gives at a time, so such a read does not fill it.
 	smallRead = 4864
 	// largeRead is the most that one Read takes from the transport, when more than smallRead bytes wait there. The payload
 	// of one SSH packet as OpenSSH sends it is at most 32 KiB.
@@ -22,8 +22,8 @@ const (
 // largeReads are the buffers of the pumps that have much to read: most pumps wait most of the time.
 var largeReads = sync.Pool{New: func() any { return new([largeRead]byte) }}
 
-// pump moves what the far side sends into the buffer until the stream ends. It waits for nobody else, but for the few
-// steps that redaction needs to keep secrets out.
+// pump moves the far side's bytes into the buffer until the stream ends. It never waits for a caller, except for the
+// few steps that redaction needs to keep secrets out.
 func (s *Session) pump(t term.Transport) {
 	small := make([]byte, smallRead)
 	var large *[largeRead]byte
@@ -56,7 +56,7 @@ func (s *Session) pump(t term.Transport) {
 	s.link.Load().hangUp(s.group)
 }
 
-// giveLarge puts a buffer back without what was read into it, which may be secret.
+// giveLarge puts a buffer back, and wipes the data, which may be secret.
 func giveLarge(p *[largeRead]byte) {
 	clear(p[:])
 	largeReads.Put(p)
@@ -66,7 +66,7 @@ func giveLarge(p *[largeRead]byte) {
 func (s *Session) accept(p []byte) {
 	s.count.lastRx.Store(time.Now().UnixNano()) // before the readers wake, who want to know it
 	s.screen.track(p)
-	_, _ = s.buf.Write(p) // fails only after Close: then nobody can read it any more
+	_, _ = s.buf.Write(p) // fails only after Close: then it has no reader any more
 	s.auth.Observe(term.Event{Verb: term.VerbOutput, Data: p, Size: len(p)})
 }
 

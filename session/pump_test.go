@@ -9,7 +9,7 @@ import (
 	"ptyctl/session"
 )
 
-// A flood puts out n bytes, as fast as they are taken, then waits until it is closed.
+// A flood sends n bytes, as fast as they are taken, then waits until it is closed.
 type flood struct {
 	chunk int
 	left  int64
@@ -51,7 +51,7 @@ func (f *flood) Close() error {
 	return nil
 }
 
-// Output that nobody reads is taken all the same, in bounded memory, and another session lives on beside it.
+// Output without a reader is taken in bounded memory, and another session lives on beside it.
 func TestUnreadOutput(t *testing.T) {
 	const size = 256 << 20
 	f := newFlood(size, 4096, "a line of output\r\n")

@@ -10,7 +10,7 @@ import (
 	"ptyctl/term"
 )
 
-// Latest is the cursor that stands for "from now on".
+// Latest is the cursor for "from now on".
 const Latest int64 = -1
 
 // A ReadRequest says what to read and when to stop waiting for it.
@@ -19,17 +19,17 @@ const Latest int64 = -1
 // them it goes on until one is met. In every case it stops at Timeout, at the end of the stream, when ctx ends,
 // and (unless Tail is set) when MaxBytes are there to be returned.
 type ReadRequest struct {
-	Cursor   int64 // offset of the first byte wanted, or Latest, as is one past the end; Tail without conditions ignores it
-	Tail     bool  // return the end of what is buffered instead of what follows Cursor
+	Cursor   int64 // first byte wanted; Latest or past the end: from now on; unused by Tail without conditions
+	Tail     bool  // return the end of the buffered output, not the bytes after Cursor
 	MaxBytes int   // most bytes to return; 0: no limit but the buffer's
 	MaxLines int   // Tail: most lines to return; 0: no limit
 	Timeout  time.Duration
 
-	// Until stops after its first match that ends beyond Cursor, however the match was cut into writes. In it, ^ is
-	// the start of any line and $ (without (?m)) the end of what has arrived. A match that spans lines is found
-	// if it is no longer than 16 KiB, and none is found in what was dropped before it could be searched.
+	// Until stops after its first match that ends beyond Cursor, however the match was cut into writes. In it, ^ is the
+	// start of any line and $ (without (?m)) the end of the output so far. A match that spans lines is found if it is no
+	// longer than 16 KiB, and none is found in bytes that were dropped before the search.
 	Until        *regexp.Regexp
-	ExcludeMatch bool             // leave the match out of Data; Next is behind it all the same
+	ExcludeMatch bool             // leave the match out of Data; Next is still behind it
 	Idle         time.Duration    // stop when nothing arrived for so long, counted from the call at the earliest
 	WaitFor      []*regexp.Regexp // stop when the unfinished last line matches one: something waits for input
 }
@@ -51,7 +51,7 @@ const (
 	ReasonLimit    Reason = "limit"    // as many reads wait as may (Config.MaxReads), so this one has not
 )
 
-// A Chunk is what a Read returns. It is a value: none of the reasons is an error.
+// A Chunk is the result of a Read. It is a value: none of the reasons is an error.
 type Chunk struct {
 	Data    []byte
 	Start   int64 // offset of Data[0]
@@ -62,11 +62,10 @@ type Chunk struct {
 	Buffer  buffer.Stat
 }
 
-// Read waits as r says and returns what there is. It never affects another reader, nor the terminal.
+// Read waits as r says and returns the output. It never affects another reader, nor the terminal.
 //
-// Data does not end inside a rune that may still be completed: the first bytes of one are left for the next read
-// until the rest has come, the stream has ended, or a second has passed. Only a MaxBytes smaller than a rune
-// cuts it.
+// Data does not end inside a rune that may still be completed: its first bytes are left for the next read until the
+// rest has come, the stream has ended, or a second has passed. Only a MaxBytes smaller than a rune cuts it.
 func (s *Session) Read(ctx context.Context, r ReadRequest) Chunk {
 	s.count.readers.Add(1)
 	defer s.count.readers.Add(-1)

@@ -167,7 +167,7 @@ func TestReadersAreIndependent(t *testing.T) {
 	})
 }
 
-// Whatever the chunks, the limits and the pace: what is read and what is dropped is what was sent.
+// With any chunks, limits and pace, the bytes read and the bytes dropped make up the bytes sent.
 func TestReadLosesNothingUnsaid(t *testing.T) {
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {

@@ -47,7 +47,7 @@ type run struct {
 
 	stopOnCancel bool
 
-	sentBytes int // the line typed, or what it is given as stdin; set before the call that starts it returns
+	sentBytes int // of the line typed, or of its stdin; set before the call that starts it returns
 
 	typed *lane.Command // nil in the channel lane
 
@@ -70,7 +70,7 @@ func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 		), stderr: newStream(s.o.ExecBytes, s.o.managed.limits.memory), expect: s.Expect().with(r.Expect),
 		users: 1, settle: settle, stopOnCancel: r.StopOnCancel,
 	}
-	if lane == LaneChannel { // what the terminal shows is counted by the pump
+	if lane == LaneChannel { // the pump counts the terminal's output
 		x.stdout.total, x.stderr.total = &s.count.execRx, &s.count.execRx
 	}
 	if !x.stdout.buf.Reserve() || !x.stderr.buf.Reserve() {
@@ -167,7 +167,7 @@ func (e *execs) start(r ExecRequest, by term.Actor) (*run, error) {
 	return x, nil
 }
 
-// waitsOn returns what the command waits for, and a channel that is closed when that changes.
+// waitsOn returns the question that the command waits for, and a channel that is closed when that changes.
 func (x *run) waitsOn() (*term.Waiting, <-chan struct{}) {
 	if x.typed == nil {
 		return nil, nil
@@ -175,7 +175,7 @@ func (x *run) waitsOn() (*term.Waiting, <-chan struct{}) {
 	return x.typed.Waiting()
 }
 
-// errRunPanicked stands until Exec has returned.
+// errRunPanicked is the error until Exec has returned.
 var errRunPanicked = &term.Error{
 	Op:   "exec",
 	Kind: term.Internal,
@@ -192,7 +192,7 @@ func (x *run) ended() bool {
 	}
 }
 
-// put reports whether the command has put out anything.
+// put reports whether the command has written any output.
 func (x *run) put() bool {
 	return x.stdout.buf.Stat().End > 0 || x.stderr.buf.Stat().End > 0
 }

@@ -9,7 +9,7 @@ import (
 	"ptyctl/vt"
 )
 
-// A screen is the window at the near end: its size, and what the output has switched on.
+// A screen is the window at the near end: its size, and the modes that the output has switched on.
 type screen struct {
 	mu      sync.Mutex // guards the following
 	tracker vt.Tracker
@@ -17,14 +17,14 @@ type screen struct {
 	resized int64 // the cursor from which on pty's size counts; 0: from the start
 }
 
-// track follows what the output switches on.
+// track follows the modes that the output switches.
 func (w *screen) track(p []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock() // also if a fault there should end the session
 	_, _ = w.tracker.Write(p)
 }
 
-// modes returns what the output has switched on.
+// modes returns the modes that the output has switched on.
 func (w *screen) modes() vt.Modes {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,12 +16,12 @@ import (
 	"ptyctl/term"
 )
 
-// A Session is one terminal. Its methods may be called by any number of goroutines.
+// A Session is one terminal. Any number of goroutines may call its methods.
 //
-// Its state is in small structs, each with a mutex of its own. They are locked in this order, and most of them alone:
-// life, then the Manager's or the buffer's; the lock's, then the lock table's; redact's order, then those that passing the
-// output on takes. But for that last one, no mutex is held while the transport, the Gate, the Journal or an Observer is
-// called.
+// Its state is in small structs, each with a mutex of its own. They must be locked in this order, and most of them are
+// locked alone: life, then the Manager's or the buffer's; the lock's, then the lock table's; redact's order, then
+// those of the output's receivers. Apart from the last, no mutex is held during a call of the transport, the Gate, the
+// Journal or an Observer.
 type Session struct {
 	id      string
 	o       Options
@@ -39,7 +39,7 @@ type Session struct {
 	buf     *buffer.Buffer
 	redact  *redact.Stream // expects the echo of every secret before it is written
 	screen  *screen
-	prompts *prompt.History // what was typed and shown, as far as it tells prompts from other lines
+	prompts *prompt.History // input and prompts, as far as they tell prompts from other lines
 	input   *inputLog
 	expect  *patterns
 	writer  *writer
@@ -149,8 +149,8 @@ func (s *Session) attach(t term.Transport) {
 // maxIDHost is how much of the host's name an id keeps.
 const maxIDHost = 24
 
-// NewID returns a fresh session id: the host's name cut to 24 safe characters, a dash, and 8 characters of
-// base32 that nobody can guess (40 bits).
+// NewID returns a fresh session id: the host's name cut to 24 safe characters, a dash, and 8 random characters of
+// base32 (40 bits), so that no id can be guessed.
 func NewID(host string) string { return idHost(host) + "-" + strings.ToLower(rand.Text()[:8]) }
 
 func idHost(host string) string {

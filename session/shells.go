@@ -28,9 +28,9 @@ const (
 // shells finds out what reads the lines of a session's commands.
 type shells struct{ s *Session }
 
-// farSide returns what reads the lines of a command: what the call says, else what is expected of the session, else
-// what is found out. A device is never asked; a shell is, because its name tells how long a line may be. What a marker
-// has shown at this prompt counts more than what is expected.
+// farSide returns the shell that reads the lines of a command: the class in the call, else the class that the session
+// expects, else the one found by asking. A device is never asked; a shell is, because its name tells how long a line
+// may be. A shell shown by a marker at this prompt takes precedence over the expected one.
 func (k *shells) farSide(ctx context.Context, asked, expected Class) shell.Shell {
 	s := k.s
 	if asked == "" && expected == ClassDevice {
@@ -47,10 +47,10 @@ func (k *shells) farSide(ctx context.Context, asked, expected Class) shell.Shell
 // classLimit is how long the question for the shell may take.
 const classLimit = 5 * time.Second
 
-// shellOf returns the class of the terminal's far side: what the caller says; else, away from the login shell's prompt,
-// what a marker has shown there; else what was found out before; else what the login shell is, asked over a channel of
-// its own until there is an answer. A terminal without such a channel is never asked: a device might take the question
-// for a command.
+// shellOf returns the class of the terminal's far side. It is the caller's if given; away from the login shell's
+// prompt the one shown by a marker there; else the one found before; else the login shell's, asked over a channel of
+// its own until it answers. A terminal without such a channel is never asked: a device might take the question for a
+// command.
 func (k *shells) shellOf(ctx context.Context, asked Class) shell.Shell {
 	s := k.s
 	if sh := s.prompts.ShellAt(s.lane.LastLine(), asked); sh.Class != "" {
@@ -59,7 +59,7 @@ func (k *shells) shellOf(ctx context.Context, asked Class) shell.Shell {
 	return s.shells.loginShell(ctx)
 }
 
-// loginShell is what the far side runs commands with, beside the terminal: what was found out before, or what it answers
+// loginShell returns the shell that runs commands beside the terminal: the one found before, or the far side's answer
 // over a channel of its own.
 func (k *shells) loginShell(ctx context.Context) shell.Shell {
 	s := k.s
@@ -104,14 +104,15 @@ func (l *limitedWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// reads says what reads the line of a command, for the Gate. It answers with what was found out; what the caller claims
-// counts only where nothing is known, and only if it claims a class without quoting. Nil: no shell reads the command.
+// reads returns a function that names the shell of a command for the Gate. It answers with the shell found; the
+// caller's claim counts only if none is known, and only if it claims a class without quoting. Nil: no shell reads the
+// command.
 func (k *shells) reads(lane Lane, r ExecRequest) func(context.Context) string {
 	s := k.s
 	if lane == LaneChannel && s.o.managed.program {
 		return nil
 	}
-	var once sync.Once // what is judged for one shell is not to be typed to another that came meanwhile
+	var once sync.Once // a command judged for one shell must not be typed to another that came meanwhile
 	var class Class
 	return func(ctx context.Context) string {
 		once.Do(func() {
@@ -125,8 +126,8 @@ func (k *shells) reads(lane Lane, r ExecRequest) func(context.Context) string {
 	}
 }
 
-// found returns the class of what reads a line in a lane. A device is never asked: if one is expected and nothing else is
-// known, that is the answer.
+// found returns the shell that reads a line in a lane. A device is never asked: if the session expects one and no
+// other shell is known, that is the answer.
 func (k *shells) found(ctx context.Context, lane Lane, claimed Class) shell.Shell {
 	s := k.s
 	known := s.prompts.Login()
@@ -139,7 +140,7 @@ func (k *shells) found(ctx context.Context, lane Lane, claimed Class) shell.Shel
 	return s.shells.shellOf(ctx, "")
 }
 
-// asRuled makes the request what is run: what the Gate says, or else the words that the caller gave, quoted.
+// asRuled changes the request to the command to run: the Gate's, or else the words that the caller gave, quoted.
 func (k *shells) asRuled(ctx context.Context, a term.Action, ruling term.Ruling, lane Lane, r *ExecRequest) error {
 	s := k.s
 	if a.FarSide == nil || ruling.Command == "" && r.Argv == nil {

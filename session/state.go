@@ -22,7 +22,7 @@ const (
 	Failed         State = "error"  // never reached, or lost; Info.End says why
 )
 
-// Ended reports whether the session is over. What it has put out can still be read.
+// Ended reports whether the session is over. Its output can still be read.
 func (st State) Ended() bool { return st == Closed || st == Failed }
 
 // An End says why and when a session ended.

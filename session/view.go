@@ -15,11 +15,11 @@ import (
 // cleanBack is how far before a chunk an escape sequence, or the line it continues, may have begun.
 const cleanBack = 4 << 10
 
-// Sanitized counts what was removed to make text readable.
+// Sanitized counts the sequences and characters removed to make text readable.
 type Sanitized = vt.Sanitized
 
-// Clean returns a chunk of the terminal's output as text for reading: without escape sequences, with what was
-// drawn over in its last state, and safe to show; see package vt. Cursors go on counting raw bytes.
+// Clean returns a chunk of the terminal's output as text for reading: without escape sequences, with overwritten text
+// in its last state, and safe to show; see package vt. Cursors go on counting raw bytes.
 func (s *Session) Clean(k Chunk) (text []byte, removed Sanitized) {
 	c := cleaner(s, k.Start)
 	text = c.Append(make([]byte, 0, len(k.Data)), k.Data)
@@ -27,7 +27,7 @@ func (s *Session) Clean(k Chunk) (text []byte, removed Sanitized) {
 	return text, c.Sanitized()
 }
 
-// cleaner makes one that has read what is held before start.
+// cleaner makes a Cleaner that has read the bytes held before start.
 func cleaner(s *Session, start int64) *vt.Cleaner {
 	var before []byte
 	if back := min(start, cleanBack); back > 0 {
@@ -39,7 +39,7 @@ func cleaner(s *Session, start int64) *vt.Cleaner {
 	return c
 }
 
-// CleanText is Clean for what a command in the terminal has put out, from the start of a line.
+// CleanText is Clean for the output of a command in the terminal, from the start of a line.
 func (s *Session) CleanText(output []byte) (text []byte, removed Sanitized) {
 	c := vt.Cleaner{Cols: s.screen.cols()}
 	return c.From(nil, output)
@@ -48,7 +48,7 @@ func (s *Session) CleanText(output []byte) (text []byte, removed Sanitized) {
 // LastLine returns the unfinished last line as a person sees it: at rest, the prompt.
 func (s *Session) LastLine() string { return s.lane.LastLine() }
 
-// Waiting says what the terminal seems to wait for, judged by its unfinished last line; nil: for nothing that is
+// Waiting returns the question that the terminal seems to ask, judged by its unfinished last line; nil: none that is
 // known.
 func (s *Session) Waiting() *term.Waiting {
 	if s.screen.modes().AltScreen {
@@ -67,11 +67,11 @@ type Lines struct {
 	Dropped int64 // bytes before the oldest line that are no longer held
 }
 
-// Lines returns the lines held without the oldest skip, at most n of them; n <= 0: all. It does not wait, and costs what it
-// returns: to go through the output page by page takes as long as to read it at once.
+// Lines returns the lines held without the oldest skip, at most n of them; n <= 0: all. It does not wait, and its cost
+// depends on the lines returned: reading the output page by page takes as long as reading it at once.
 //
-// A line is what the far side has ended with LF. What it has drawn in other places before that, as full-screen programs do,
-// stands in the same line, between blanks.
+// A line ends where the far side sent LF. Text that the far side drew in other places before that, as full-screen
+// programs do, is in the same line, between blanks.
 func (s *Session) Lines(ctx context.Context, skip, n int) Lines {
 	data, start, st := s.buf.Lines(skip, n)
 	size := len(data)
@@ -93,7 +93,7 @@ func (s *Session) Lines(ctx context.Context, skip, n int) Lines {
 	}
 }
 
-// eachLine gives the lines of data, the first of which has that number.
+// eachLine yields the lines of data; number is that of the first.
 func eachLine(c *vt.Cleaner, number int, data []byte, yield func(int, []byte) bool) {
 	var text []byte
 	for ; len(data) > 0; number++ {

@@ -183,7 +183,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// BenchmarkLines reads 50,000 lines page by page, as a ratio to reading them at once. Were the cost of a page that of the
+// BenchmarkLines reads 50,000 lines page by page, as a ratio to reading them at once. If a page cost as much as the
 // whole, it would be 100.
 func BenchmarkLines(b *testing.B) {
 	s, far := start(b, 0, session.Options{BufferBytes: 8 << 20})
@@ -261,7 +261,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// What is dropped is said, and numbers count from what is held.
+// Dropped lines are reported, and numbers count from the lines held.
 func TestSearchDropped(t *testing.T) {
 	s, far := start(t, 0, session.Options{BufferBytes: 64})
 	go func() { _, _ = far.Write([]byte(strings.Repeat("0123456\n", 100) + "end")) }()

@@ -20,8 +20,8 @@ const (
 	// in a line longer than that, ^ may be taken to match where the look back begins.
 	lookBack = 16 << 10
 
-	// runeWait is how long the first bytes of a rune are held back for want of the others. After that they are
-	// taken for what they are.
+	// runeWait is how long the first bytes of a rune are held back for want of the others. After that they are passed on
+	// as they are.
 	runeWait = time.Second
 )
 
@@ -137,8 +137,8 @@ func (w *waiter) onlyPartialRune(st buffer.Stat) bool {
 	return len(p) > 0 && partialRune(p) == len(p)
 }
 
-// match looks for Until in what has arrived since the last call, and in as much before it as a match may need.
-// A match counts if it ends beyond the request's cursor.
+// match looks for Until in the bytes since the last call, and in as many before them as a match may need. A match
+// counts if it ends beyond the request's cursor.
 func (w *waiter) match(st buffer.Stat) (start, stop int64, ok bool) {
 	sl := w.window(w.scanned, st.End, w.until.spansLines)
 	w.scanned = st.End
@@ -164,8 +164,8 @@ func (w *waiter) match(st buffer.Stat) (start, stop int64, ok bool) {
 	return 0, 0, false
 }
 
-// window returns the bytes from the start of the line that offset stands in up to end, going back at most
-// lookBack; with whole set it goes back as far as that, to the start of the first line there.
+// window returns the bytes up to end, from the start of the line that contains offset, going back at most lookBack;
+// with whole set it goes back as far as that, to the start of the first line there.
 func (w *waiter) window(offset, end int64, whole bool) buffer.Slice {
 	from := max(offset-lookBack, 0)
 	sl := w.b.At(from, int(end-from))
@@ -193,7 +193,7 @@ func (w *waiter) waitsForInput(end int64) bool {
 		if loc := re.FindIndex(sl.Data); loc != nil && sl.Start+int64(loc[1]) > w.from {
 			return true
 		}
-		// What a shell draws behind its prompt cannot be seen: the pattern's $ means the end of what can.
+		// The text that a shell draws behind its prompt cannot be seen: the pattern's $ means the end of the visible part.
 		if loc := re.FindStringIndex(line); loc != nil && loc[1] == len(line) {
 			return true
 		}
@@ -201,11 +201,11 @@ func (w *waiter) waitsForInput(end int64) bool {
 	return false
 }
 
-// A pattern is a regular expression made ready to be searched for in a window of a stream that goes on.
+// A pattern is a regular expression prepared for searches in a window of a stream that goes on.
 //
-// A window begins at the start of a line, which is not the start of the stream. So that the outcome does not
-// depend on where windows begin, ^ and \A mean the start of a line, with or without (?m). Without it, $ and \z
-// mean the end of what has arrived.
+// A window begins at the start of a line, which is not the start of the stream. So that the outcome does not depend on
+// where windows begin, ^ and \A mean the start of a line, with or without (?m). Without it, $ and \z mean the end of
+// the output so far.
 type pattern struct {
 	re         *regexp.Regexp
 	spansLines bool // a match may contain a line end

@@ -14,11 +14,11 @@ import (
 	"ptyctl/term"
 )
 
-// WriteOptions say how to treat what is written.
+// WriteOptions say how to treat the data.
 type WriteOptions struct {
 	Sensitive bool          // keep the content out of events, and its echo out of the output
-	Key       string        // press this key (see Key and term.KeySender) in place of typing data, in the form that the program asked for
-	Paste     bool          // type data as a terminal types what is pasted: line ends are CR, brackets if the program wants them
+	Key       string        // press this key in the form the program asked for, instead of typing data (see term.KeySender)
+	Paste     bool          // type data as pasted text: line ends are CR, brackets if the program wants them
 	Timeout   time.Duration // 0: the session's WriteTimeout
 
 	private bool // keep the content out of events
@@ -32,8 +32,8 @@ type WriteResult struct {
 	TimedOut bool
 	Answered bool // the data answered the login's question instead of being typed
 
-	// Warnings says what of the data is probably not what the caller meant: a key spelled as text, a line longer than a
-	// terminal takes, a paste that the program has not asked for. All the same it was typed as given.
+	// Warnings says which parts of the data the caller probably did not mean: a key spelled as text, a line longer than a
+	// terminal takes, a paste that the program has not asked for. The data was still typed as given.
 	Warnings []string
 }
 
@@ -49,7 +49,7 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 		key, known = keys.Bytes(o.Key, s.screen.modes().AppCursor)
 	}
 	if known {
-		before := s.End() // what the answer causes comes after it
+		before := s.End() // the effects of the answer come after it
 		if answered, err := s.answer(ctx, key); answered {
 			res := WriteResult{Cursor: before}
 			if err == nil {
@@ -65,8 +65,8 @@ func (s *Session) Write(ctx context.Context, data []byte, o WriteOptions) (Write
 	return res, err
 }
 
-// MayType asks the Gate whether the caller may type at all. Nothing is typed, so nothing is put on record; what is typed
-// then is judged for itself. The lock is not asked.
+// MayType asks the Gate whether the caller may type at all. It types nothing and records nothing, and the Gate judges
+// each later input for itself. The lock is not asked.
 func (s *Session) MayType(ctx context.Context) error {
 	_, err := s.auth.Judge(ctx, term.Action{Verb: term.VerbWrite, FarSide: s.shells.reads(LaneTerminal, ExecRequest{})})
 	return err
@@ -89,7 +89,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 	if err := s.life.alive(op); err != nil {
 		return res, err
 	}
-	secret := data // without the brackets of a paste, which nobody echoes
+	secret := data // without the brackets of a paste, which no terminal echoes
 	var err error
 	if o.Paste {
 		if data, res.Warnings, err = s.writer.pasted(data); err != nil {
@@ -164,8 +164,8 @@ func (out *writer) expectEcho(secret []byte) (*redact.Expectation, error) {
 	return e, nil
 }
 
-// send hands data that is permitted to the transport, when its turn comes. A timeout of 0 is the session's. echo, which
-// may be nil, is told when the data goes out.
+// send hands permitted data to the transport, when its turn comes. A timeout of 0 is the session's. echo, which may be
+// nil, is notified when the data goes out.
 func (out *writer) send(
 	ctx context.Context,
 	data []byte,
@@ -223,7 +223,7 @@ func (out *writer) awaitWrite(ctx context.Context, w *write, deadline *time.Time
 		res.TimedOut = true
 	case <-ctx.Done():
 		canceled = true
-	case <-s.life.ctx.Done(): // the transport is being closed, which wakes its Write: what it took still counts
+	case <-s.life.ctx.Done(): // the transport is being closed, which wakes its Write: the bytes it took still count
 		select {
 		case err = <-w.done:
 		case <-time.After(forcedClose):

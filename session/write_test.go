@@ -118,7 +118,7 @@ func TestWriteDeadline(t *testing.T) {
 				if err != nil || w.Written != 0 || w.Pending != 0 || !w.TimedOut || took != time.Second {
 					t.Fatalf("behind it: %+v, %v after %v", w, err, took)
 				}
-				// Once the far side reads, what was in hand goes out, and no more.
+				// Once the far side reads, only the piece in hand goes out.
 				copy(data, strings.Repeat("!", len(data))) // which is the caller's again
 				want := strings.Repeat("0123456789", c.size/10+1)[:c.written+c.pending]
 				if got := take(t, far, len(want)); got != want {
@@ -250,7 +250,7 @@ func TestWriteStopsWhenTheLockIsLost(t *testing.T) {
 	}
 }
 
-// What a far side took before it ended counts, even if the session is over by then.
+// Bytes that a far side took before it ended count, even if the session is over by then.
 func TestWriteThatEndsTheSession(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {

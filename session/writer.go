@@ -15,7 +15,7 @@ const writePiece = 4 << 10
 // A writer types into a session's terminal, one write at a time.
 type writer struct {
 	s     *Session
-	token chan struct{} // holds one token: whoever has it may write to the transport
+	token chan struct{} // holds one token: its owner may write to the transport
 }
 
 // A write is one Write on its way to the transport. It outlives the call that started it when the far side does
@@ -93,7 +93,7 @@ func (w *write) next() []byte {
 	return piece
 }
 
-// took counts what the transport has taken of the last piece. What it left will not go out by itself.
+// took counts the bytes of the last piece that the transport has taken. It will not send the rest by itself.
 func (w *write) took(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,7 +109,7 @@ func (w *write) halt() (written, pending int) {
 	return w.taken, w.handed - w.taken
 }
 
-// setTyped remembers what the last line was before p is typed: the terminal is about to change.
+// setTyped remembers the last line before p is typed: the terminal is about to change.
 func (out *writer) setTyped(p []byte) {
 	s := out.s
 	s.prompts.Touch(s.lane.LastLine(), s.End(), bytes.ContainsAny(p, "\r\n"))
