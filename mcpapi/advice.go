@@ -8,8 +8,8 @@ import (
 	"ptyctl/term"
 )
 
-// The packages below speak of Go methods and fields. This file is the one place that puts their errors into the words of
-// the tools: the keys of the configuration, the names of arguments, and the advice by reason.
+// The packages below speak of Go methods and fields. This file is the one place that puts their errors into the words
+// of the tools: the keys of the configuration, the names of arguments, and the advice by reason.
 
 // limitKeys has the configuration key of each limit.
 var limitKeys = map[term.Limit]string{

@@ -10,8 +10,8 @@ import (
 	"ptyctl/term"
 )
 
-// Each proof is of an attachment of its own, and nothing else is a proof: no part of one, no change of any of its bytes,
-// nothing that another process has given.
+// Each proof is of an attachment of its own, and nothing else is a proof: no part of one, no change of any of its
+// bytes, nothing that another process has given.
 func TestAttachments(t *testing.T) {
 	a := NewAttachments()
 	proof, other := a.New("root"), a.New("root")

@@ -27,8 +27,8 @@ import (
 //	is       words: filled (not the empty string), unlisted (left out of the schema, to keep the list of tools short:
 //	         another tool shows it, or it is plain), and marks of the tool's own, see Call.Given
 //
-// The results of a tool are structs too, with the tags json, doc and is: a member that is listed is in the schema. after
-// names the member that it follows there, if that is not the one before it in the struct.
+// The results of a tool are structs too, with the tags json, doc and is: a member that is listed is in the schema.
+// after names the member that it follows there, if that is not the one before it in the struct.
 
 // Bind makes a tool from its table, the struct A of its arguments, the function that runs a call, and the structs of
 // its results. It panics if they do not fit together: the program must not start with such a tool.

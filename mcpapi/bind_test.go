@@ -71,7 +71,7 @@ func TestBindDescribes(t *testing.T) {
 	}
 }
 
-// What is declared wrong is found before the program does anything.
+// Bind refuses a wrong declaration at once, before the program does anything.
 func TestBindRefuses(t *testing.T) {
 	for want, bind := range map[string]func() *Tool{
 		"no name on the wire": bound[struct{ A string }],

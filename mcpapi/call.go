@@ -51,7 +51,8 @@ func (c *Call) Run(ctx context.Context, r session.RunRequest) (session.RunResult
 // Files returns the files of this machine that the operator offers.
 func (c *Call) Files() *session.Files { return c.m.Files() }
 
-// Hide is the error for a session that the tool does not show, the same as for one that does not exist, and is on record.
+// Hide is the error for a session that the tool does not show, the same as for one that does not exist, and is on
+// record.
 func (c *Call) Hide(ctx context.Context, verb term.Verb, id string) error {
 	return c.m.Hide(ctx, verb, id)
 }

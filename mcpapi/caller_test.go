@@ -59,7 +59,7 @@ func TestReadOnlyServer(t *testing.T) {
 	}
 }
 
-// A tool that may be read has a description of its own for that, with nothing of what it does otherwise.
+// A tool with reading actions has a separate description for readers, which does not mention its other actions.
 func TestForReading(t *testing.T) {
 	for _, tool := range tools() {
 		r := tool.forReading()

@@ -28,7 +28,8 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// TestCallLog follows one session through the log: request, session and task stand on each line, secrets on none.
+// TestCallLog follows one session through the log: each line must have request, session and task, and no line a
+// secret.
 func TestCallLog(t *testing.T) {
 	var out lockedBuffer
 	log := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))

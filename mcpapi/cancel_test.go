@@ -114,7 +114,8 @@ func TestCancelStopsTheCommand(t *testing.T) {
 	)
 }
 
-// TestCancelByTheOfficialClient: on every transport the wait ends when the caller's context does, and the session goes on.
+// TestCancelByTheOfficialClient: on every transport the wait ends when the caller's context does, and the session
+// goes on.
 func TestCancelByTheOfficialClient(t *testing.T) {
 	forEachClient(
 		t,

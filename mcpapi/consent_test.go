@@ -13,7 +13,7 @@ import (
 	"ptyctl/term"
 )
 
-// consents remembers which actions somebody has agreed to.
+// consents remembers the actions that a person has agreed to.
 type consents struct {
 	mu   sync.Mutex
 	told []term.Event
@@ -122,7 +122,7 @@ func TestConsent(t *testing.T) {
 	)
 }
 
-// Nobody is asked where the operator has not said so, or the client cannot ask; and no argument is a consent.
+// No person is asked unless the operator allows it and the client can ask; and no argument counts as consent.
 func TestNoConsent(t *testing.T) {
 	forEachClient(
 		t,
@@ -185,7 +185,7 @@ func TestConsentQuestion(t *testing.T) {
 	)
 }
 
-// What is not the form's own "allow once" allows nothing.
+// Only the form's own "allow once" allows anything.
 func TestAgrees(t *testing.T) {
 	for _, c := range []struct {
 		content any

@@ -19,17 +19,17 @@ import (
 	"ptyctl/mcpapi/stdio"
 )
 
-// TestConversations plays the files of testdata/conversations, which show what goes over the wire. Each begins with
-// prose, and goes on with sections: what the client sends, and what the server answers, line by line.
+// TestConversations plays the files of testdata/conversations, which show the messages on the wire. Each file begins
+// with prose and continues with sections: the client's messages, and the server's answers, line by line.
 //
 //	-- client --
 //	{"jsonrpc":"2.0","id":1,"method":"ping"}
 //	-- server --
 //	{"jsonrpc":"2.0","id":1,"result":{}}
 //
-// <port> is that of an SSH server where demo logs in with the password demo-1138, and otp with two answers. <n> is any
-// number and <time> any time. Any other <name> is any text where it first stands, and the same text from then on, on both sides.
-// With -update the answers are written anew.
+// <port> is the port of an SSH server where demo logs in with the password demo-1138, and otp with two answers. <n>
+// matches any number and <time> any time. Any other <name> matches any text at its first occurrence, and the same
+// text from then on, on both sides. With -update the server's lines are written again.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "conversations", "*.txtar"))
 	if err != nil || len(files) < 5 {
@@ -138,7 +138,7 @@ func playFile(t *testing.T, file string) {
 
 // A play is a conversation under way.
 type play struct {
-	bound map[string]string // what the names stand for
+	bound map[string]string // the values of the names
 }
 
 var wildcard = regexp.MustCompile(`<([a-z]+)>`)
@@ -153,7 +153,7 @@ func (p *play) say(line string) string {
 	})
 }
 
-// expect compares a line with what it should be, and binds the names that are new.
+// expect compares a line with the wanted one, and binds the names that are new.
 func (p *play) expect(want, got string) error {
 	var pattern strings.Builder
 	var names []string
@@ -196,7 +196,7 @@ func (p *play) expect(want, got string) error {
 // volatile is what differs from run to run, by the name it gets in a recorded line.
 var volatile = []struct {
 	name string
-	is   *regexp.Regexp // its group is what is replaced
+	is   *regexp.Regexp // its group is replaced
 }{
 	{"id", regexp.MustCompile(`\b(127\.0\.0\.1-[a-z2-7]{8})\b`)},
 	{"exec", regexp.MustCompile(`\b(exec-[a-z2-7]{8})\b`)},
@@ -207,7 +207,7 @@ var volatile = []struct {
 	{"n", regexp.MustCompile(`buffer_end_cursor\\?":\\?"([0-9]+)`)},
 }
 
-// record replaces what is volatile in a line of the server's by names, and binds them.
+// record replaces the volatile parts of a server's line by names, and binds them.
 func (p *play) record(line string) string {
 	line = strings.ReplaceAll(line, p.bound["port"], "<port>")
 	for _, v := range volatile {

@@ -30,7 +30,7 @@ func TestTextsFitTheClients(t *testing.T) {
 
 // TestToolsAreListedAlike: every client gets the tools in the same order, with hints that are true.
 func TestToolsAreListedAlike(t *testing.T) {
-	hints := map[string]mcp.ToolAnnotation{ // what is not set is what the protocol takes for granted, the worst of each
+	hints := map[string]mcp.ToolAnnotation{ // unset hints have the protocol's defaults, the worst of each
 		"ptyctl_fs":             {Title: "Files"},
 		"ptyctl_health":         {Title: "State of ptyctl", ReadOnlyHint: new(true), DestructiveHint: new(false), IdempotentHint: new(true), OpenWorldHint: new(false)},
 		"ptyctl_run":            {Title: "Run a program here"},

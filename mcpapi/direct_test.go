@@ -57,7 +57,7 @@ func TestDirectAnswers(t *testing.T) {
 	}
 }
 
-// What a call costs from line to line: through stdio.Serve, with a tool that does next to nothing.
+// The cost of a call from line to line: through the stdio transport, with a tool that does almost nothing.
 func BenchmarkCall(b *testing.B) {
 	srv := NewServer(Options{Sessions: session.NewManager(session.Config{}), Structured: true})
 	inR, inW := io.Pipe()

@@ -12,11 +12,11 @@ import (
 	"ptyctl/term"
 )
 
-// A login's questions are put to the person at the client, if the client can ask and the operator lets it: a host key and
-// what may be seen as a form, a secret on a page of this machine (page.go), never by way of the client. There are two ways.
-// Since revision 2026-07-28 the result of open is the question, and the client calls again with the answer (resume);
-// before, the client is asked while open waits (askNow). Whatever is not answered so is left to the caller, as if the client
-// could not ask: the result has the prompt, and ptyctl_session_io write answers it.
+// A login's questions are put to the person at the client, if the client can ask and the operator lets it: a host key
+// and what may be seen as a form, a secret on a page of this machine (page.go), never by way of the client. There are
+// two ways. Since revision 2026-07-28 the result of open is the question, and the client calls again with the answer
+// (resume); before, the client is asked while open waits (askNow). Whatever is not answered so is left to the caller,
+// as if the client could not ask: the result has the prompt, and ptyctl_session_io write answers it.
 //
 // Who answers does not matter to the login. The first answer counts, and it is for the question that was shown
 // (session.Asking).
@@ -30,8 +30,8 @@ type opening struct {
 	show func(*Call, session.OpenResult) any // the result of the call that opens it, as things are
 }
 
-// elicit has the person at the client answer the questions of the session that c opens, or returns v, what c would return
-// otherwise.
+// elicit has the person at the client answer the questions of the session that c opens, or returns v, what c would
+// return otherwise.
 func (c *Call) elicit(ctx context.Context, v any) (*mcp.CallToolResult, error) {
 	switch {
 	case !c.o.Elicitation:

@@ -15,8 +15,8 @@ import (
 	"ptyctl/term"
 )
 
-// How many questions may be with clients at a time, further ones being left to the caller, and for how long a client that
-// has the answer finds what became of its open.
+// How many questions may be with clients at a time, further ones being left to the caller, and for how long a client
+// that has the answer finds what became of its open.
 const (
 	maxAsked    = 1000
 	askedMemory = 10 * time.Minute

@@ -22,7 +22,7 @@ import (
 	"ptyctl/term"
 )
 
-// A person answers what the client is asked, and keeps the questions.
+// A person answers the client's questions, and keeps them.
 type person struct {
 	t      *testing.T
 	answer func(p *sdk.ElicitParams) *sdk.ElicitResult
@@ -38,7 +38,7 @@ func (p *person) elicit(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitRes
 	return p.answer(r.Params), nil
 }
 
-// questions returns what was asked.
+// questions returns the questions so far.
 func (p *person) questions() []*sdk.ElicitParams {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +68,7 @@ func saying(action string) func(*sdk.ElicitParams) *sdk.ElicitResult {
 	return func(*sdk.ElicitParams) *sdk.ElicitResult { return &sdk.ElicitResult{Action: action} }
 }
 
-// withElicitation is the configuration of a lab whose server asks the person.
+// withElicitation makes the lab's server ask the person.
 func withElicitation(c labConfig) labConfig {
 	c.options.Elicitation = true
 	return c
@@ -104,7 +104,7 @@ func TestElicitHostKey(t *testing.T) {
 					if c.state != "authenticating" {
 						return
 					}
-					// What the person has dismissed is the caller's, as ever.
+					// A question that the person dismissed goes to the caller.
 					if r = client.call(ioTool.Name, `{"action":"write","session_id":"`+r.SessionID+`","data":"yes\r"}`); r.State != "open" {
 						t.Errorf("answered by a write: %s", r.text)
 					}
@@ -152,8 +152,8 @@ func TestElicitText(t *testing.T) {
 	)
 }
 
-// TestElicitNothing: without the capability, without the operator, for secrets, and for calls that may be retried, the
-// result is what it always was, and nobody is asked.
+// TestElicitNothing: without the capability, without the operator's permission, for secrets, and for calls that may
+// be retried, the result must not change, and no person is asked.
 func TestElicitNothing(t *testing.T) {
 	open := map[string]string{"Name: ": "alice"}
 	for name, c := range map[string]struct {
@@ -198,8 +198,8 @@ func TestElicitNothing(t *testing.T) {
 	}
 }
 
-// TestElicitOnce: while the person thinks, somebody else answers by a write. The person's answer comes too late, and is
-// given to nothing that is asked afterwards.
+// TestElicitOnce: while the person thinks, another caller answers by a write. The person's answer comes too late, and
+// must not answer a later question.
 func TestElicitOnce(t *testing.T) {
 	for _, revision := range sdkRevisions {
 		t.Run(revision, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestElicitOnce(t *testing.T) {
 				}
 				for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 					if q := found.Pending(); q != nil && strings.Contains(q.Text, "Password") ||
-						found.State() == session.Open { // open: the caller was told at once
+						found.State() == session.Open { // open: the caller had the result at once
 						break
 					}
 					if time.Now().After(deadline) {
@@ -293,7 +293,7 @@ func TestElicitState(t *testing.T) {
 	ask := func(args, more string) string {
 		got := l.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s,%s%s}`, sessionTool.Name, args, meta, more))
 		if got.Error != nil {
-			t.Fatalf("%+v", got.Error)
+			t.Fatalf("call %s: error %+v, want a result", args, got.Error)
 		}
 		return string(got.Result)
 	}
@@ -334,7 +334,7 @@ func TestElicitState(t *testing.T) {
 	}
 }
 
-// TestElicitSecret: a secret is typed on a page, and seen by nobody else.
+// TestElicitSecret: a secret is typed on a page, and only the server sees it.
 func TestElicitSecret(t *testing.T) {
 	for _, revision := range sdkRevisions {
 		t.Run(revision, func(t *testing.T) {

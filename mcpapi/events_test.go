@@ -49,7 +49,7 @@ type deed struct {
 	detail string    // a part of Event.Detail
 }
 
-// acts are all actions on a session, by the task that stands for $T.
+// acts are all actions on a session, by the task $T.
 var acts = []deed{
 	{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"echo a\r"}`, term.VerbWrite, "", ""},
 	{ioTool, `{"action":"write","session_id":"$S","task_id":"$T","data":"typed-1138","sensitive":true}`, term.VerbWrite, "", ""},
@@ -209,17 +209,17 @@ func TestEveryActionIsOneEvent(t *testing.T) {
 		case e.Verb == term.VerbExecEnd:
 			ends++
 			if e.Actor.Task != "t1" || e.Exec == "" || e.Exit == nil || e.State != "ended" || e.Host != "127.0.0.1" {
-				t.Errorf("%+v", e)
+				t.Errorf("end of an exec = %+v, want task t1, an exec id, an exit code, state ended, host 127.0.0.1", e)
 			}
 		case e.Verb == term.VerbState && e.State == "open":
 			opened++
 			if e.From != "connecting" || e.Duration <= 0 {
-				t.Errorf("%+v", e)
+				t.Errorf("opening = %+v, want it from connecting, with a duration", e)
 			}
 		case e.Verb == term.VerbState:
 			closed++
 			if e.From != "open" || e.State != "closed" || !strings.Contains(e.Detail, "t1") {
-				t.Errorf("%+v", e)
+				t.Errorf("closing = %+v, want open to closed by t1", e)
 			}
 		}
 	}
@@ -258,7 +258,7 @@ func TestConsolesAreEvents(t *testing.T) {
 	w.as("t2").does(term.Locked, acts...)
 }
 
-// An answer is an action of its own kind, and never shows what was answered.
+// An answer is an action of its own kind, and its record never shows the text.
 func TestAnswersAreEvents(t *testing.T) {
 	var seen diary
 	l := newLab(t, labConfig{ssh: twoQuestions, sessions: session.Config{Observers: []term.Observer{&seen}}})

@@ -272,7 +272,7 @@ func TestExecParallel(t *testing.T) {
 	calls.Wait()
 }
 
-// What a cancelled call started goes on, and is found again in status.
+// A command goes on after its call was cancelled, and status still lists it.
 func TestExecCancelledByClient(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.open("")

@@ -71,7 +71,7 @@ func TestProfile(t *testing.T) {
 	if r.ExecLane != "terminal" || r.DoneReason != "prompt_seen" || *r.ExitCodeReason != "unsupported_shell" ||
 		len(r.ErrorHints) != 1 ||
 		r.ErrorHints[0] != "% Invalid input detected at '^' marker." {
-		t.Errorf("%s", r.text)
+		t.Errorf("exec of shw on a device: %s; want prompt_seen, unsupported_shell, one error hint", r.text)
 	}
 	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log"}`)
 	if r.DoneReason != "running" || !strings.Contains(string(r.members["waiting_for"]), `"kind":"pager"`) ||
@@ -80,7 +80,7 @@ func TestProfile(t *testing.T) {
 	}
 	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"  ","until_regex":"line 2\\s+r1#$","timeout_ms":10000}`)
 	if r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`); r.DoneReason != "prompt_seen" {
-		t.Errorf("%s", r.text)
+		t.Errorf("exec after the pages were turned: %s; want prompt_seen", r.text)
 	}
 	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log","expect":{"auto_page":{}}}`)
 	if r.DoneReason != "prompt_seen" || string(r.members["pages"]) != "2" || r.Stdout != "line 0\nline 1\nline 2\n" {
@@ -93,7 +93,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// What a caller gives counts more than the profile, one by one.
+// A pattern in the call overrides that of the profile, each on its own.
 func TestProfileOverridden(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: device}})
 	l.open("")
@@ -110,7 +110,7 @@ func TestProfileOverridden(t *testing.T) {
 		len(x.Errors) != len(frr.Errors) ||
 		x.AutoPage == nil ||
 		*x.AutoPage != (autoPageOut{"q", 7}) {
-		t.Errorf("%+v", x)
+		t.Errorf("profile frr with own pager = %+v, want its prompt and errors, pager more, key q, 7 pages", x)
 	}
 	if x := set(`{"prompt_regex":"ready>$"}`); x.Profile != "frr" || x.Class != session.ClassDevice ||
 		x.Prompt != "ready>$" ||
@@ -154,14 +154,14 @@ func TestProfileWrong(t *testing.T) {
 	}
 	if r := l.ok(sessionTool.Name, `{"action":"status","session_id":"$S"}`); r.Session.Profile != "" ||
 		r.Session.BytesOut != 0 {
-		t.Errorf("%s", r.text)
+		t.Errorf("status after refused patterns: %s; want no profile and nothing typed", r.text)
 	}
 	// Pages may be turned for one command where the session knows the pager.
 	l.ok(configTool.Name, `{"action":"expect","session_id":"$S","expect":{"pager_regexes":["More"]}}`)
 	if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"show log","class":"device","lane":"terminal","expect":{"auto_page":{}}}`); string(
 		r.members["pages"],
 	) != "2" {
-		t.Errorf("%s", r.text)
+		t.Errorf("exec of show log with auto_page: %s; want 2 pages", r.text)
 	}
 	// Every profile can be named.
 	for _, name := range profile.Names() {
@@ -176,14 +176,14 @@ func TestUnlisted(t *testing.T) {
 	schema := string(sessionTool.inputSchema())
 	if strings.Contains(schema, "auto_page") || !strings.Contains(schema, `"profile"`) ||
 		!strings.Contains(string(execTool.inputSchema()), "auto_page") {
-		t.Errorf("%s", schema)
+		t.Errorf("schema of open = %s, want profile in it, and auto_page only in that of exec", schema)
 	}
 	_, err := sessionTool.decode(
 		[]byte(`{"action":"open","protocol":"ssh","host":"h","expect":{"auto":1}}`),
 		"open",
 	)
 	if err == nil || !strings.Contains(err.Error(), "auto_page") {
-		t.Errorf("%v", err)
+		t.Errorf("open with expect.auto: error %v, want one that names auto_page", err)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestAutoPageReal(t *testing.T) {
 	r := l.ok(execTool.Name, `{"session_id":"$S","lane":"terminal","cmd":"more `+file+`","expect":{"auto_page":{}}}`)
 	if r.ExitCode == nil || *r.ExitCode != 0 || len(r.members["pages"]) == 0 ||
 		strings.TrimRight(r.Stdout, "\n") != strings.TrimRight(want.String(), "\n") {
-		t.Errorf("%s", r.text)
+		t.Errorf("exec of more with auto_page: %s; want code 0, pages, the whole file", r.text)
 	}
 	// less as it is set to page on the main screen; it ends with (END).
 	r = l.ok(
@@ -213,7 +213,7 @@ func TestAutoPageReal(t *testing.T) {
 		`{"session_id":"$S","lane":"terminal","cmd":"cat `+file+` | less -X","expect":{"auto_page":{}}}`,
 	)
 	if r.ExitCode == nil || *r.ExitCode != 0 || len(r.members["pages"]) == 0 {
-		t.Errorf("%s", r.text)
+		t.Errorf("exec of less -X with auto_page: %s; want code 0 and pages", r.text)
 	}
 	for i := range 200 {
 		if !strings.Contains(r.Stdout, fmt.Sprintf("line %d\n", i)) {

@@ -145,7 +145,7 @@ func TestTxEventsInStatus(t *testing.T) {
 		if e[0] != (txEvent{Verb: "write", TaskID: "a", Bytes: 9}) ||
 			e[1] != (txEvent{Verb: "write", Bytes: 1, Key: "ctrl_c"}) ||
 			e[2] != (txEvent{Verb: "write", Sensitive: true}) {
-			t.Errorf("%+v", e)
+			t.Errorf("events = %+v, want 9 bytes written by task a, one key ctrl_c, one sensitive write", e)
 		}
 		if strings.Contains(r.text, "hunter22-1138") || strings.Contains(r.text, "some text") {
 			t.Errorf("what was typed is in %s", r.text)

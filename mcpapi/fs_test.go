@@ -22,7 +22,8 @@ import (
 	"ptyctl/term"
 )
 
-// A filesLab is a lab whose SSH server has OpenSSH's program for files, and whose ptyctl offers a folder of its own machine.
+// A filesLab is a lab with an SSH server that has OpenSSH's SFTP server, and a ptyctl that offers a folder of its own
+// machine.
 type filesLab struct {
 	*lab
 	far, here string
@@ -51,8 +52,8 @@ func newFilesLab(t *testing.T, c labConfig, limits fsx.Limits) *filesLab {
 	return l
 }
 
-// both runs a test on files of the far side, and on those of this machine. The place is the folder they lie in; %s in
-// arguments stands for session_id, with a comma, and the place with a slash.
+// both runs a test on files of the far side, and on those of this machine. place is the folder of the files; args
+// replaces %s in the arguments by session_id, with a comma, and the place with a slash.
 func (l *filesLab) both(t *testing.T, test func(t *testing.T, place string, args func(string) string)) {
 	t.Helper()
 	l.open("")
@@ -74,7 +75,7 @@ func fsCall[T any](l *filesLab, args string) (out T) {
 	return out
 }
 
-// TestFiles goes through what a caller does with files, here and there alike.
+// TestFiles covers all actions on files, on the far side and on this machine.
 func TestFiles(t *testing.T) {
 	l := newFilesLab(t, labConfig{}, fsx.Limits{Entries: 3})
 	l.both(t, func(t *testing.T, place string, args func(string) string) {
@@ -147,7 +148,8 @@ func TestFiles(t *testing.T) {
 	l.fails(fsTool.Name, `{"action":"read","session_id":"none-12345678","path":"x"}`, term.NotFound, "no session")
 }
 
-// TestFilesAreActions: the gate is asked, and what is done, refused and failed is on record, with its path and size.
+// TestFilesAreActions: the gate is asked, and each action is recorded, done, refused or failed, with its path and
+// size.
 func TestFilesAreActions(t *testing.T) {
 	var asked []term.Action
 	l := newFilesLab(
@@ -228,7 +230,7 @@ func TestFilesAreActions(t *testing.T) {
 	}
 }
 
-// TestFilesAndLocks: to write takes the lock, if somebody holds it; to read does not.
+// TestFilesAndLocks: a write needs the lock if another task holds it; a read does not.
 func TestFilesAndLocks(t *testing.T) {
 	l := newFilesLab(t, labConfig{}, fsx.Limits{})
 	l.open("")

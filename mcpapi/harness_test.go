@@ -32,7 +32,7 @@ type lab struct {
 	manager *session.Manager
 }
 
-// A labConfig says what is special about a lab; its zero value lets the user demo in without a password.
+// A labConfig holds the settings of a lab; its zero value lets the user demo in without a password.
 type labConfig struct {
 	ssh      sshserver.Config
 	options  Options
@@ -107,7 +107,7 @@ func (l *lab) openArgs(more string) string {
 	)
 }
 
-// open opens a session and keeps its id, which $S stands for in later calls.
+// open opens a session and keeps its id, for $S in later calls.
 func (l *lab) open(more string) reply {
 	l.t.Helper()
 	r := l.ok("ptyctl_session", l.openArgs(more))
@@ -259,7 +259,7 @@ func (a *agent) request(method, params string) agentAnswer {
 	}
 }
 
-// params are those of a tools/call; $S in args stands for the session.
+// params returns those of a tools/call; $S in args is replaced by the session's id.
 func (a *agent) params(tool, args string) string {
 	args = strings.ReplaceAll(args, "$S", a.session)
 	a.told.Call(a.t, args)

@@ -143,7 +143,7 @@ func TestIORefused(t *testing.T) {
 	l.ok(ioTool.Name, `{"action":"read","session_id":"$S","format":"raw","timeout_ms":0}`)
 }
 
-// What a caller asks for beyond the operator's limits is lowered, and said.
+// A value beyond the operator's limits is lowered, and the result has a warning.
 func TestClamping(t *testing.T) {
 	l := newLab(
 		t,
@@ -179,7 +179,7 @@ func TestClamping(t *testing.T) {
 	}
 }
 
-// A key sends what its name says, and a name that is none is answered with the one that is meant.
+// A key sends the bytes of its name, and an unknown name is answered with the nearest known one.
 func TestKeys(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
 	l.open("")
@@ -205,17 +205,17 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What is probably not meant as it is written is typed as given, with a warning.
+// Input that is probably a mistake is typed as given, with a warning.
 func TestWriteWarnings(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Handler: echo}})
 	l.open("")
 	r := l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"\\x03","until_idle_ms":20}`)
 	if r.Chunk != `\x03` || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "ctrl_c") {
-		t.Errorf("%s", r.text)
+		t.Errorf("write of data \\x03: %s; want it typed as given, one warning that names ctrl_c", r.text)
 	}
 	r = l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"one\ntwo","paste":true,"until_idle_ms":20}`)
 	if r.Chunk != "one\rtwo" || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "bracketed paste") {
-		t.Errorf("%s", r.text)
+		t.Errorf("paste of two lines: %s; want it typed, one warning about bracketed paste", r.text)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestReadCancelledByClient(t *testing.T) {
 	}
 }
 
-// One that does not take what is typed: the write ends, says what went out, and nothing waits behind it.
+// A terminal that takes no input: the write ends, reports how much was sent, and no call waits behind it.
 func TestWriteStuck(t *testing.T) {
 	stuck := func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
 		return &deaf{closed: make(chan struct{})}, nil
@@ -321,7 +321,7 @@ func (d *deaf) Close() error {
 	return nil
 }
 
-// What is typed as sensitive reaches no observer.
+// Sensitive input reaches no observer.
 func TestSensitive(t *testing.T) {
 	seen := make(actors, 100)
 	l := newLab(

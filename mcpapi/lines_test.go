@@ -32,7 +32,7 @@ type lines struct {
 	done chan error // what Serve has returned
 }
 
-// line is what a test looks at of a line.
+// line has the members of a line that a test checks.
 type line struct {
 	ID     json.RawMessage
 	Method string
@@ -57,7 +57,7 @@ func (l *lines) send(text string) {
 	}
 }
 
-// next returns the next line of the server; it fails the test when there is none within 20 s.
+// next returns the server's next line; it fails the test if none comes within 20 s.
 func (l *lines) next() (got line) {
 	l.t.Helper()
 	late := time.AfterFunc(20*time.Second, func() { l.in.CloseWithError(io.ErrNoProgress) })
@@ -83,7 +83,7 @@ func (l *lines) wantEnd() {
 	}
 }
 
-// An idleSession is a client of some revision that is told of nothing.
+// An idleSession is a client of some revision that gets no notifications.
 type idleSession struct{ revision string }
 
 func (idleSession) Initialize()                                         {}

@@ -157,7 +157,7 @@ func lintSchema(t *testing.T, path string, raw json.RawMessage) {
 	}
 }
 
-// TestExamples checks that what the messages and descriptions offer as a correct call is one.
+// TestExamples checks that every example in a message or description is a correct call.
 func TestExamples(t *testing.T) {
 	for _, tool := range tools() {
 		for _, a := range tool.Actions {
@@ -184,7 +184,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestTables checks that the tables hold together: names are unique, actions exist, nothing is both known and unreachable.
+// TestTables checks that the tables hold together: names are unique, actions exist, nothing is both known and
+// unreachable.
 func TestTables(t *testing.T) {
 	for _, tool := range tools() {
 		if !strings.HasPrefix(tool.Name, "ptyctl_") || tool.Title == "" {

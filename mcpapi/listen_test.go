@@ -14,8 +14,8 @@ import (
 	"ptyctl/term"
 )
 
-// TestListen: of a subscriptions/listen, all that is told names it, the acknowledgement first; two at a time are told each of
-// what it asked for; one that is cancelled is told of nothing more.
+// TestListen: every notification of a subscriptions/listen names it, the acknowledgement first; two at a time each
+// get the changes they asked for; a cancelled one gets no more.
 func TestListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWatch()

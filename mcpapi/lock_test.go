@@ -19,7 +19,7 @@ type wire struct{ net.Conn }
 
 func (wire) Resize(int, int) error { return nil }
 
-// wired is a dialer whose terminals have room for limit bytes (0: any number); their far ends come on the channel.
+// wired returns a dialer of terminals with room for limit bytes (0: any number); their far ends come on the channel.
 func wired(limit int) (map[string]term.Dialer, <-chan net.Conn) {
 	far := make(chan net.Conn, 1000)
 	return map[string]term.Dialer{
@@ -98,7 +98,7 @@ func TestTakeOver(t *testing.T) {
 		t.Errorf("epoch %d after %d", after.Session.LockEpoch, before.Session.LockEpoch)
 	}
 
-	// What went out before the lock was lost is told, and a retry does not type it again.
+	// The result reports the bytes sent before the lock was lost, and a retry must not type them again.
 	w := l.read((<-lost).Result)
 	if d := w.Details; w.ErrorCode != term.Locked || d.BytesWritten == nil || *d.BytesWritten < 4096 ||
 		d.TakenOverBy != "b" ||

@@ -182,7 +182,7 @@ func TestLoginByCredential(t *testing.T) {
 	}
 }
 
-// An open whose client gives up leaves no session behind.
+// An open leaves no session behind if its client gives up.
 func TestOpenCancelledByClient(t *testing.T) {
 	l := newLab(t, labConfig{ssh: sshserver.Config{Faults: sshserver.Faults{SilentAfterAccept: true}, NoAuth: true}})
 	id, _ := l.start("tools/call", l.params(sessionTool.Name, l.openArgs("")))

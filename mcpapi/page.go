@@ -17,9 +17,9 @@ import (
 	"ptyctl/term"
 )
 
-// Pages are web pages on this machine's loopback on which a person answers the question of a login that no client may see
-// the answer of. Each has a listener of its own, for as long as its question waits: with the question the port is gone.
-// Make them with NewPages, end them with Close.
+// Pages are web pages on this machine's loopback on which a person answers the question of a login that no client may
+// see the answer of. Each has a listener of its own, for as long as its question waits: with the question the port is
+// gone. Make them with NewPages, end them with Close.
 type Pages struct {
 	done    chan struct{}
 	running sync.WaitGroup

@@ -17,8 +17,8 @@ import (
 // progressEvery is the time between two notifications of a call that waits.
 const progressEvery = 5 * time.Second
 
-// A meter tells the client of one call that the call still waits, if the client asked to be told. The zero value, for one
-// that has not asked, tells nothing.
+// A meter tells the client of one call that the call still waits, if the client asked to be told. The zero value, for
+// one that has not asked, tells nothing.
 type meter struct {
 	doing atomic.Pointer[doing]
 }
@@ -48,8 +48,8 @@ func (m *meter) moves(what string) func(bytes int64) {
 	return d.moved.Store
 }
 
-// start begins to tell, and returns what ends it. When that has returned, nothing more is sent, so that the answer of the
-// call comes after all of it.
+// start begins to tell, and returns what ends it. When that has returned, nothing more is sent, so that the answer of
+// the call comes after all of it.
 func (m *meter) start(ctx context.Context, srv *server.MCPServer, token mcp.ProgressToken) (stop func()) {
 	if token == nil {
 		return func() {}

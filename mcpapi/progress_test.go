@@ -20,7 +20,7 @@ import (
 	"ptyctl/term"
 )
 
-// A pipe is a terminal whose far side is in the test.
+// A pipe is a terminal with its far side in the test.
 type pipe struct{ net.Conn }
 
 func (pipe) Resize(int, int) error { return nil }
@@ -37,7 +37,7 @@ type told struct {
 	Result struct{ Content []struct{ Text string } }
 }
 
-// newSlow makes a server whose terminals take twelve seconds to connect, and the far end of the first.
+// newSlow makes a server with terminals that take twelve seconds to connect, and returns the far end of the first.
 func newSlow(t *testing.T) (*Server, net.Conn) {
 	t.Helper()
 	near, far := bufpipe.New(0)
@@ -75,7 +75,7 @@ func checkProgress(t *testing.T, far net.Conn, send func(args string, token stri
 		"5 the read on "+id+": waiting for 5s, 0 bytes have come",
 		"10 the read on "+id+": waiting for 10s, 3 bytes have come",
 	)
-	// Not asked for, not told of; and a call that is over soon tells of nothing.
+	// A call sends no progress if the client did not ask for it, or if the call ends soon.
 	checkTold(
 		t,
 		send(

@@ -9,7 +9,7 @@ import (
 	"ptyctl/term"
 )
 
-// A pattern is refused for what it compiles to, before that is made.
+// A pattern with too large a program is refused before the program is made.
 func TestRegexpProgram(t *testing.T) {
 	for _, pattern := range []string{
 		"", "x{0,1000}", "^.{1000}$", strings.Repeat("a", maxRegexp), strings.Repeat("x?", maxRegexp/2),
@@ -30,7 +30,7 @@ func TestRegexpProgram(t *testing.T) {
 	}
 }
 
-// The estimate is what the compiler makes of a pattern, but for its first and last instructions.
+// The estimate must equal the compiler's count, except for its first and last instructions.
 func TestProgramSize(t *testing.T) {
 	for _, pattern := range []string{
 		"abc", "a|bc|[d-f]g", "(ab)*c+d?", "x{0,1000}", "x{7}", "x{3,}", "x{0,}", "x{2,9}", "(?:ab|cd){3,20}", "((x{1,10}y){2,10}z){1,3}", `^\bx.$`, "x{0}",

@@ -51,7 +51,7 @@ func TestReplay(t *testing.T) {
 // text is a result as it is sent.
 func text(v any) string { return fmt.Sprintf("%s", v) }
 
-// What is remembered takes a bounded amount of memory over all sessions; the newest result is always there.
+// Remembered results take a bounded amount of memory over all sessions; the newest result is always kept.
 func TestReplayBytes(t *testing.T) {
 	r := newReplays()
 	big := strings.Repeat("x", 1<<20)

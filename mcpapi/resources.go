@@ -84,7 +84,8 @@ func (s *api) find(ctx context.Context, id string) (*session.Session, error) {
 	return found, err
 }
 
-// listSessions adds the resources of each session to a list of resources; mcp-go keeps only those that are always there.
+// listSessions adds the resources of each session to a list of resources; mcp-go keeps only those that are always
+// there.
 func (s *api) listSessions(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
 	seen := s.seen(ctx)
 	for _, i := range seen[max(0, len(seen)-maxListed):] {
@@ -106,8 +107,8 @@ func (s *api) listSessions(ctx context.Context, _ any, _ *mcp.ListResourcesReque
 	}
 }
 
-// refuseUnknown makes the URI of a session that is not there, or not for the caller, one that no template takes: only then
-// is the error the one that the client's protocol revision has for this.
+// refuseUnknown makes the URI of a session that is not there, or not for the caller, one that no template takes: only
+// then is the error the one that the client's protocol revision has for this.
 func (s *api) refuseUnknown(ctx context.Context, _ any, req *mcp.ReadResourceRequest) {
 	id, _, ok := sessionOf(req.Params.URI)
 	if !ok {

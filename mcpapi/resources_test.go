@@ -159,8 +159,8 @@ func (c *official) text(uri string) string {
 	return res.Contents[0].Text
 }
 
-// TestWatchGathers: what happens together is told once, nothing is told to those who have not asked, and an observer that
-// nobody listens to keeps nothing.
+// TestWatchGathers: changes that happen together make one notification, sent only to clients that asked, and an
+// observer without clients keeps no state.
 func TestWatchGathers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWatch()
@@ -235,7 +235,7 @@ func TestWatchIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkObserve is what a session pays for being watched: each chunk of output is told of.
+// BenchmarkObserve measures the cost to a session of being watched: the observer gets each chunk of output.
 func BenchmarkObserve(b *testing.B) {
 	for name, uris := range map[string][]string{"nobody watches": nil, "the state is watched": {statusURI("s")}, "the tail is watched": {tailURI("s")}} {
 		b.Run(name, func(b *testing.B) {

@@ -134,7 +134,7 @@ func TestStreamOut(t *testing.T) {
 	}
 }
 
-// allBytes are all 256, none of which may be lost on the way.
+// allBytes has every byte value; none may be lost on the way.
 var allBytes = func() []byte {
 	b := make([]byte, 256)
 	for i := range b {

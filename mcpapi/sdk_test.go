@@ -88,7 +88,7 @@ func (c *official) try(ctx context.Context, tool, args string) (reply, error) {
 	return r, json.Unmarshal([]byte(r.text), &r)
 }
 
-// wantChanged waits until all of what is named was told, whatever else is told meanwhile.
+// wantChanged waits until each of the named resources was notified, and ignores other notifications meanwhile.
 func (c *official) wantChanged(what ...string) {
 	c.t.Helper()
 	missing := make(map[string]bool)
@@ -105,7 +105,7 @@ func (c *official) wantChanged(what ...string) {
 	}
 }
 
-// watched makes a lab's configuration whose changes are told of.
+// watched makes a lab's configuration with a Watch.
 func watched(t *testing.T, c labConfig) labConfig {
 	t.Helper()
 	w := NewWatch()

@@ -59,7 +59,7 @@ func TestOpenListStatusClose(t *testing.T) {
 	}
 }
 
-// What a closed session and one that never was answer to every call.
+// The answer of a closed session, and of one that never was, to every call.
 func TestNoSuchSession(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.open("")
@@ -290,7 +290,7 @@ func TestConfig(t *testing.T) {
 	if !r.Success || r.Cols != 77 || r.Rows != 22 {
 		t.Errorf("resize: %s", r.text)
 	}
-	// The test server takes a new size and what is typed on two ways, so the shell waits for the size.
+	// The test server takes a new size and typed input on two ways, so the shell waits for the size.
 	r = l.ok(
 		ioTool.Name,
 		`{"action":"write","session_id":"$S","data":"until stty size | grep '^22 77$'; do sleep 0.01; done\r","until_regex":"\\n22 77\\s","timeout_ms":10000}`,
@@ -357,7 +357,7 @@ func TestShellEnds(t *testing.T) {
 	}
 }
 
-// Terminal sessions belong to nobody's connection: another MCP client of the same server sees and uses them.
+// Terminal sessions do not belong to a connection: another MCP client of the same server sees and uses them.
 func TestSessionsOutliveClients(t *testing.T) {
 	l := newLab(t, labConfig{})
 	l.open("")

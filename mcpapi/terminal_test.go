@@ -20,11 +20,11 @@ func TestExecInTheTerminal(t *testing.T) {
 	if r.ExecLane != "terminal" || r.DoneReason != "marker_seen" || r.ExitCode == nil || *r.ExitCode != 7 ||
 		r.Stdout != "/usr\n" ||
 		r.members["stderr_merged"] == nil {
-		t.Errorf("%s", r.text)
+		t.Errorf("exec of pwd and exit 7 after cd /usr: %s; want terminal lane, code 7, stdout /usr, stderr_merged", r.text)
 	}
 	r = l.ok(execTool.Name, `{"session_id":"$S","cmd":"pwd","lane":"channel","cwd":"/tmp"}`)
 	if r.ExecLane != "channel" || r.Stdout != "/tmp\n" {
-		t.Errorf("%s", r.text)
+		t.Errorf("exec of pwd with cwd /tmp: %s; want channel lane, stdout /tmp", r.text)
 	}
 	// A marker of the caller's own.
 	r = l.ok(
@@ -32,7 +32,7 @@ func TestExecInTheTerminal(t *testing.T) {
 		`{"session_id":"$S","cmd":"(exit 3)","class":"posix","rc_mode":{"marker_prefix":"<<","marker_suffix":">>"}}`,
 	)
 	if r.ExitCode == nil || *r.ExitCode != 3 {
-		t.Errorf("%s", r.text)
+		t.Errorf("exec of (exit 3) with a caller's marker: %s; want exit code 3", r.text)
 	}
 	// A question is returned at once; the answer is typed, and the command goes on.
 	r = l.ok(
@@ -41,7 +41,7 @@ func TestExecInTheTerminal(t *testing.T) {
 	)
 	if r.DoneReason != "running" || r.ExecID == "" ||
 		!strings.Contains(string(r.members["waiting_for"]), `"kind":"password"`) {
-		t.Fatalf("%s", r.text)
+		t.Fatalf("exec of a command that asks: %s; want it running, waiting for a password", r.text)
 	}
 	l.fails(execTool.Name, `{"session_id":"$S","cmd":"id","class":"posix"}`, term.Busy, r.ExecID)
 	l.fails(
@@ -55,14 +55,14 @@ func TestExecInTheTerminal(t *testing.T) {
 	behind.Go(func() {
 		if r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo behind","queue":true}`); r.Stdout != "behind\n" ||
 			r.ExecLane != "terminal" {
-			t.Errorf("%s", r.text)
+			t.Errorf("exec of echo behind with queue: %s; want stdout behind, terminal lane", r.text)
 		}
 	})
 	l.ok(ioTool.Name, `{"action":"write","session_id":"$S","data":"s3cret-1138\r","sensitive":true}`)
 	r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+r.ExecID+`"}`)
 	if r.ExitCode == nil || *r.ExitCode != 0 ||
-		!strings.HasSuffix(r.Stdout, "got ********\n") { // no echo shows what was typed as a secret
-		t.Errorf("%s", r.text)
+		!strings.HasSuffix(r.Stdout, "got ********\n") { // no echo shows a sensitive answer
+		t.Errorf("exec after the sensitive answer: %s; want code 0 and the answer masked", r.text)
 	}
 	behind.Wait()
 }
@@ -77,7 +77,7 @@ func TestCleanText(t *testing.T) {
 	r := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0","format":"clean"}`)
 	if !strings.Contains(r.Chunk, "\nred end\n") || strings.ContainsRune(r.Chunk, 0x1b) ||
 		!strings.Contains(string(r.members["sanitized"]), `"osc":1`) {
-		t.Errorf("%s", r.text)
+		t.Errorf("clean read of a colored line with a title: %s; want \"red end\" and osc 1 sanitized", r.text)
 	}
 	if raw := l.ok(ioTool.Name, `{"action":"read","session_id":"$S","cursor":"0"}`); raw.NextCursor != r.NextCursor ||
 		raw.members["sanitized"] != nil {
@@ -97,7 +97,7 @@ func TestSearchOverTheWire(t *testing.T) {
 	if string(r.members["matches"]) != "3" || string(r.members["more"]) != "true" ||
 		!strings.Contains(lines, `"text":"100","match":true`) ||
 		!strings.Contains(lines, `"text":"121"`) {
-		t.Fatalf("%s", r.text)
+		t.Fatalf("search ^1[0-9]0$ in seq 1 200: %s; want 3 matches, 100 to 121 shown, more true", r.text)
 	}
 	r = l.ok(ioTool.Name, `{"action":"search","session_id":"$S","pattern":"^1[0-9]0$","cursor":"`+r.NextCursor+`"}`)
 	if !strings.Contains(string(r.members["lines"]), `"text":"130"`) ||

@@ -17,7 +17,8 @@ type Toolset struct {
 	Failure any // the struct of that form, see Bind
 }
 
-// asks reports whether a call can have the person at the client asked. The contract of another program has no such results.
+// asks reports whether a call can have the person at the client asked. The contract of another program has no such
+// results.
 func (s *Toolset) asks() bool { return s.Fail == nil }
 
 // failure is the struct of a failure.

@@ -7,8 +7,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// EncodeAnswer returns the line that answers the request id, as it was sent. mcp-go has read the id into a float64; its own
-// text goes back here.
+// EncodeAnswer returns the line that answers the request id, as it was sent. mcp-go has read the id into a float64;
+// its own text goes back here.
 func EncodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) ([]byte, error) {
 	switch a := answer.(type) {
 	case mcp.JSONRPCResponse:
@@ -27,9 +27,9 @@ func EncodeAnswer(id json.RawMessage, answer mcp.JSONRPCMessage) ([]byte, error)
 	return EncodeLine(answer)
 }
 
-// plainAnswer writes the answer that nearly all calls have: a text, and the same as structured content. mcp-go makes a map
-// of a result, and has the structured content, which is JSON already, read and copied three times: most of what an answer
-// with much output costs.
+// plainAnswer writes the answer that nearly all calls have: a text, and the same as structured content. mcp-go makes
+// a map of a result, and has the structured content, which is JSON already, read and copied three times: most of what
+// an answer with much output costs.
 func plainAnswer(id json.RawMessage, result any) (line []byte, ok bool) {
 	r, ok := result.(*mcp.CallToolResult)
 	if !ok || r.Meta != nil || len(r.InputRequests) > 0 || r.RequestState != "" || len(r.RawStructuredContent) > 0 ||

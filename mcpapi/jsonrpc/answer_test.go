@@ -11,7 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// What is written by hand says the same as what mcp-go would write.
+// EncodeAnswer must write the same JSON as mcp-go.
 func TestEncodeAnswer(t *testing.T) {
 	text := mcp.NewTextContent("a\x1b[1m\"<&>\u2028\x00\xff\\ é")
 	noted := text

@@ -6,9 +6,9 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// ClientFromContext returns what the client of the current request says of itself: its name and version, and the
-// protocol revision in effect, such as "2025-11-25". They come from initialize, or, since revision 2026-07-28, from
-// the request's own _meta. Each is empty when the client did not say; none of them is verified.
+// ClientFromContext returns the name and version of the current request's client, and the protocol revision in
+// effect, for example "2025-11-25". They come from initialize, or, since revision 2026-07-28, from the request's own
+// _meta. Each is empty if the client did not send it; the server verifies none of them.
 func ClientFromContext(ctx context.Context) (name, version, protocol string) {
 	protocol = Revision(ctx)
 	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {

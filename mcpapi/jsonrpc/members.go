@@ -14,8 +14,8 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Split returns the members of an object. The text is known to be valid JSON, and so need only be cut: every call pays for
-// this, and package encoding/json's tokens cost five times as much.
+// Split returns the members of an object. The text is known to be valid JSON, and so need only be cut: every call
+// pays for this, and package encoding/json's tokens cost five times as much.
 func Split(object json.RawMessage) (members []Member) {
 	rest := object[1:]
 	for {

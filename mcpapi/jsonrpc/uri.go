@@ -6,9 +6,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// TellURI returns the answer to a resources/read with the URI that was asked for in its error's data, as MCP recommends
-// for a resource that there is not (2026-07-28, server/resources, Error Handling); mcp-go sends no data. uri is JSON. Any
-// other answer is returned as it is.
+// TellURI returns the answer to a resources/read with the URI that was asked for in its error's data, as MCP
+// recommends for a resource that there is not (2026-07-28, server/resources, Error Handling); mcp-go sends no data.
+// uri is JSON. Any other answer is returned as it is.
 func TellURI(answer []byte, uri json.RawMessage) []byte {
 	type errorDetails struct {
 		Code    int             `json:"code"`

@@ -60,7 +60,7 @@ func (a rpcAnswer) text(t *testing.T) string {
 // testTools are the tools of a server under test.
 type testTools struct {
 	started   atomic.Int64 // calls of block and deaf so far
-	cancelled atomic.Int64 // calls of block whose context ended
+	cancelled atomic.Int64 // calls of block with an ended context
 	cause     atomic.Value // of the last such context, an error in a causeBox
 	release   chan struct{}
 }
@@ -130,7 +130,7 @@ type conn struct {
 	in      *io.PipeWriter
 	answers chan rpcAnswer
 	done    chan struct{} // closed when Serve has returned
-	err     error         // what it returned
+	err     error         // result of Serve
 	cancel  context.CancelFunc
 }
 
@@ -177,7 +177,7 @@ func (c *conn) send(lines ...string) {
 	}
 }
 
-// next returns the next line of the server; it fails the test when there is none within 20 s.
+// next returns the server's next line; it fails the test if none comes within 20 s.
 func (c *conn) next() rpcAnswer {
 	c.t.Helper()
 	select {
@@ -414,7 +414,7 @@ func TestNotificationsOfManyCalls(t *testing.T) {
 			continue
 		}
 		if a.text(t) != "done" {
-			t.Fatalf("%+v", a)
+			t.Fatalf("answer = %+v, want the text done", a)
 		}
 		answers++
 	}
@@ -432,7 +432,7 @@ func TestLoneNotificationIsNotHeldBack(t *testing.T) {
 		c.next()
 		srv.SendNotificationToAllClients("notifications/tools/list_changed", nil)
 		if a := c.next(); a.Method != "notifications/tools/list_changed" {
-			t.Fatalf("%+v", a)
+			t.Fatalf("next line = %+v, want notifications/tools/list_changed", a)
 		}
 		c.wantEnd(nil)
 	})
@@ -545,7 +545,7 @@ func TestIgnoresAnswersAndUnknownNotifications(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"notifications/boom"}`, `{"jsonrpc":"2.0","method":"notifications/cancelled"}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":5}`, cancelCall("99"), ping("2")+"\r")
 	if a := c.next(); string(a.ID) != "2" || a.Error != nil {
-		t.Fatalf("%+v", a)
+		t.Fatalf("answer after ignored messages = %+v, want the result of request 2", a)
 	}
 	c.wantEnd(nil)
 }
@@ -576,7 +576,7 @@ func TestHugeLineNeedsBoundedMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// All that was ever allocated, so also an upper bound of what was live at any time.
+	// TotalAlloc counts all that was ever allocated, so it is an upper bound of the memory in use at any time.
 	if got := after.TotalAlloc - before.TotalAlloc; got > 3*limit {
 		t.Errorf("%d bytes allocated for a line of 64 MiB with a limit of %d", got, limit)
 	}
@@ -681,7 +681,7 @@ func TestDrain(t *testing.T) {
 					ids[string(a.ID)] = true
 					if tc.answer == "" {
 						if a.Error == nil || a.Error.Code != mcp.INTERNAL_ERROR || !strings.Contains(a.Error.Message, "shut down") {
-							t.Errorf("%+v", a)
+							t.Errorf("answer = %+v, want an internal error that says shut down", a)
 						}
 					} else if got := a.text(t); got != tc.answer {
 						t.Errorf("got %q, want %q", got, tc.answer)
@@ -709,12 +709,12 @@ func TestListenDoesNotDelayTheEnd(t *testing.T) {
 				`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		)
 		if a := c.next(); a.Method != "notifications/subscriptions/acknowledged" {
-			t.Fatalf("%+v", a)
+			t.Fatalf("first line = %+v, want notifications/subscriptions/acknowledged", a)
 		}
 		begin := time.Now()
 		c.in.Close()
 		if a := c.next(); string(a.ID) != "1" || a.Error != nil {
-			t.Fatalf("%+v", a)
+			t.Fatalf("answer at the end of input = %+v, want the result of request 1", a)
 		}
 		c.wantEnd(nil)
 		if d := time.Since(begin); d != 0 {
@@ -730,7 +730,7 @@ func TestPanic(t *testing.T) {
 	c.send(call("1", "panic", ""))
 	a := c.next()
 	if a.Error == nil || a.Error.Code != mcp.INTERNAL_ERROR || strings.Contains(a.Error.Message, "secret") {
-		t.Fatalf("%+v", a.Error)
+		t.Fatalf("error of a panic = %+v, want an internal error without the panic's text", a.Error)
 	}
 	c.send(call("1", "echo", `"text":"alive"`))
 	c.wantText("1", "alive")

@@ -115,8 +115,8 @@ func Is(s server.ClientSession) bool {
 	return ok
 }
 
-// Lasting returns the session that lasts as long as the client, if s is that of one request on stdio, and s otherwise. It
-// waits for no room in its queue.
+// Lasting returns the session that lasts as long as the client, if s is that of one request on stdio, and s
+// otherwise. It waits for no room in its queue.
 func Lasting(s server.ClientSession) server.ClientSession {
 	if r, ok := s.(*requestSession); ok {
 		return r.clientSession
