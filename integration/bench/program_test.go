@@ -120,7 +120,7 @@ func (p *benchProgram) enter(b *testing.B, id, line, pattern string) benchResult
 		pattern,
 	)
 	if r.must(b, err); !r.Matched {
-		b.Fatalf("%q was written, and %q did not come: %q", line, pattern, r.Chunk)
+		b.Fatalf("after writing %q: want a match of %q, got %q", line, pattern, r.Chunk)
 	}
 	return r
 }

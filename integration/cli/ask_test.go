@@ -38,7 +38,7 @@ func TestPasswordAtTheTerminal(t *testing.T) {
 	kill := time.AfterFunc(lab.Patience, func() { cmd.Process.Kill() })
 	defer kill.Stop()
 	if !seen.WaitFor("password: ", ended) {
-		t.Fatalf("nobody was asked:\n%s", seen)
+		t.Fatalf("want a question at the terminal, got:\n%s", seen)
 	}
 	fmt.Fprint(tty, "the wrong\x15the right password-1138x\x7f\r")
 	<-ended

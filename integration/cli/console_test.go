@@ -89,7 +89,7 @@ func (d *consoles) race(processes []*lab.Client, each int, made bool) (owner *la
 		}
 	}
 	if owner == nil {
-		d.t.Fatalf("nobody has the console: %s", results[0][0].Text)
+		d.t.Fatalf("no process has the console, want one: %s", results[0][0].Text)
 	}
 	firsts := 0
 	for p, c := range processes {
@@ -100,7 +100,7 @@ func (d *consoles) race(processes []*lab.Client, each int, made bool) (owner *la
 				if r.ErrorCode != "LOCKED" || !r.Retryable || o.PID != owner.PID || o.SessionID != id || o.Since == 0 ||
 					!strings.HasSuffix(o.Socket, fmt.Sprintf("/%d.sock", owner.PID)) ||
 					!strings.Contains(r.Message, fmt.Sprintf("process %d, session %s", owner.PID, id)) {
-					d.t.Errorf("another process is told %s; the owner is process %d with session %s", r.Text, owner.PID, id)
+					d.t.Errorf("refusal of another process = %s, want owner %d with session %s", r.Text, owner.PID, id)
 				}
 			case r.SessionID != id || r.State != "open" || r.Locked == nil || *r.Locked != (r.Existing == "") ||
 				r.Existing != "" && r.Existing != id:
@@ -182,7 +182,7 @@ func TestConsole(t *testing.T) {
 	d.connected(3)
 	if r := d.try(owner, "task"); r.ErrorCode != "LOCKED" || r.Details.DeviceOwner.PID != next.PID ||
 		r.Details.DeviceOwner.SessionID != nextID {
-		t.Errorf("the former owner is told %s", r.Text)
+		t.Errorf("the former owner's call = %s", r.Text)
 	}
 
 	// Closed as it should be, it is free for the former owner, which does not get its dead session back.

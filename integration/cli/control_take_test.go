@@ -40,7 +40,7 @@ func TestAttachTake(t *testing.T) {
 				p.Sees("from task agent-7")
 			}
 			if r := c.Refused(t, "LOCKED", lab.ToolIO, write, id); !strings.Contains(r.Message, "person ") {
-				t.Errorf("the agent is told %q", r.Message)
+				t.Errorf("refusal of the agent's write = %q", r.Message)
 			}
 			p.Types("stty -echo; printf 'Pass''word: '; read x; stty size; echo got ${#x}\r")
 			p.Sees("Password: ")
@@ -75,7 +75,7 @@ func TestAttachTake(t *testing.T) {
 				id,
 			)
 			if !strings.Contains(r.Chunk, "40 120") {
-				t.Errorf("the terminal's size was not put back: %s", r.Text)
+				t.Errorf("the terminal's size was not restored: %s", r.Text)
 			}
 			if strings.Contains(r.Text, password) {
 				t.Error("the password was echoed")
@@ -212,7 +212,7 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("the password was shown:\n%s", p.Text())
 	}
 	if !strings.Contains(p.Text(), code) {
-		t.Error("what may be seen was hidden")
+		t.Error("the echo of a visible answer is hidden, want it shown")
 	}
 	c.Heard.Result(id, `{"state":"open"}`) // a person answered: what the client types now is not secret
 	r := c.Call(

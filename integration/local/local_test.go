@@ -127,7 +127,7 @@ func TestLocalRunTimeouts(t *testing.T) {
 		t.Errorf("closed while it runs: %s", closed.Text)
 	}
 	if lab.Runs(t, c.PID, "sleep 1000") {
-		t.Error("what was closed still runs")
+		t.Error("sleep 1000 still runs after close")
 	}
 	r = c.Call(t, lab.ToolRun, `{"argv":["sh","-c","sleep 1000"]}`)
 	e = c.Call(t, lab.ToolExec, `{"session_id":%s,"exec_id":%s,"cancel":true}`, r.SessionID, r.ExecID)
@@ -171,7 +171,7 @@ func TestLocalRunCaps(t *testing.T) {
 		fmt.Fprintln(&want, i+1)
 	}
 	if !strings.HasSuffix(want.String(), whole[len(whole)-1000:]) || !strings.HasPrefix(want.String(), whole[:100000]) {
-		t.Errorf("put together it is not what came")
+		t.Errorf("head, middle and tail together differ from the output of seq 20000")
 	}
 	c.Refused(t, "ALREADY_CLOSED", lab.ToolExec, `{"session_id":%s,"cmd":"true"}`, r.SessionID)
 }
@@ -564,10 +564,10 @@ func TestLocalExitIsTold(t *testing.T) {
 		select {
 		case got := <-changed:
 			if got != uri {
-				t.Errorf("told of %s", got)
+				t.Errorf("notification of an update of %s, want %s", got, uri)
 			}
 		case <-deadline:
-			t.Fatal("the client was never told")
+			t.Fatal("no notification of the program's end")
 		}
 		if st := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, id); st.State == "closed" &&
 			lab.IsCode(st.Session.ExitCode, 3) {

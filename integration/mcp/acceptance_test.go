@@ -259,7 +259,7 @@ func TestForceClose(t *testing.T) {
 				t.Errorf("the forced close took %v, want less than a polite one, 5s: %s", took, r.Text)
 			}
 		case !pending[string(a.ID)]:
-			t.Errorf("got %s, which nobody has asked for", lab.Tail(string(a.Line), 512))
+			t.Errorf("got %s, which answers no request", lab.Tail(string(a.Line), 512))
 		case took > 9*time.Second: // each would go on for 10 s at least
 			t.Errorf("a call on the closed session went on for %v: %s", took, lab.Tail(r.Text, 512))
 		}

@@ -119,7 +119,7 @@ func (c *aiterm) follow(tb testing.TB, id string, seq *uint64, end string) strin
 			return data.String()
 		}
 	}
-	tb.Fatalf("%q did not come: %q", end, data.String())
+	tb.Fatalf("want output that ends in %q, got %q", end, data.String())
 	return ""
 }
 
@@ -227,7 +227,7 @@ func TestAITermLifecycle(t *testing.T) {
 	seq = 0
 	c.follow(t, limited, &seq, "")
 	if lab.Runs(t, c.PID, "sleep 1000") {
-		t.Error("what had a timeout still runs")
+		t.Error("sleep 1000 still runs after its timeout")
 	}
 	if h := c.do(t, "health_info", `{}`); h.Version == "" || !strings.HasPrefix(h.GoVersion, "go1.") || h.UptimeS == nil {
 		t.Errorf("health_info = %s, want a version, a Go version and an uptime", h.text)
@@ -278,7 +278,7 @@ func TestAITermPolicy(t *testing.T) {
 		"[local]\ninherit_env = ['PATH']",
 	)
 	if r := c.do(t, "shell_run", `{"argv":["env"],"cwd":"/usr"}`); string(r.Stdout) != "PATH=/usr/bin:/bin\n" {
-		t.Errorf("what the operator lets through: %s", r.text)
+		t.Errorf("environment from inherit_env: got %s, want PATH alone", r.text)
 	}
 	if r := c.try(t, "shell_run", `{"argv":["env"],"cwd":"/usr","env":{"PATH":"/tmp"}}`); r.Code != "EDENIED" {
 		t.Errorf("a PATH of the caller's, where programs are ruled: %s", r.text)

@@ -83,7 +83,7 @@ func TestBundle(t *testing.T) {
 		list.Tools[i].Description, _, _ = strings.Cut(list.Tools[i].Description, "\n")
 	}
 	if !slices.Equal(list.Tools, manifest.Tools) {
-		t.Errorf("the bundle tells of the tools %v, the program of %v", manifest.Tools, list.Tools)
+		t.Errorf("the bundle lists the tools %v, want the program's %v", manifest.Tools, list.Tools)
 	}
 	if r := c.Call(t, lab.ToolSession, `{"action":"list"}`); len(r.Sessions) != 0 {
 		t.Errorf("list: %s", r.Text)

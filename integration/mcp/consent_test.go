@@ -58,6 +58,6 @@ func TestConsentOfAPerson(t *testing.T) {
 		}
 	}
 	if agreed < 2 {
-		t.Errorf("%d lines tell of a consent:\n%s", agreed, trail)
+		t.Errorf("%d audit lines with a consent:\n%s", agreed, trail)
 	}
 }

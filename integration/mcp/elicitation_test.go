@@ -64,7 +64,7 @@ func TestPersonLogsIn(t *testing.T) {
 		t.Fatalf("open: %s", r.Text)
 	}
 	if len(asked) != 3 {
-		t.Errorf("%d questions were put to the person", len(asked))
+		t.Errorf("the person got %d questions", len(asked))
 	}
 	if r = c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"echo in"}`, r.SessionID); r.Stdout != "in\n" {
 		t.Errorf("exec: %s", r.Text)

@@ -43,7 +43,7 @@ func TestManyCallsInFlight(t *testing.T) {
 				)
 				ended = time.Now()
 				if err != nil || !r.EOF {
-					t.Errorf("the long read, whose session was closed: %v %s", err, r.Text)
+					t.Errorf("the long read of a closed session: %v %s", err, r.Text)
 				}
 			})
 			lab.Eventually(t, "the long read", func() bool {

@@ -127,7 +127,7 @@ func (l linter) tool(tool listedTool, structured bool) {
 			err = input.Validate(v)
 		}
 		if err != nil {
-			l.t.Errorf("%s: the example %s is no correct call: %v", tool.Name, example, err)
+			l.t.Errorf("%s: the example %s is not a correct call: %v", tool.Name, example, err)
 		}
 	}
 }
@@ -257,7 +257,7 @@ func (l linter) node(path string, raw json.RawMessage) map[string]json.RawMessag
 	l.t.Helper()
 	var node map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &node); err != nil || node == nil {
-		l.t.Errorf("%s: %s is no object", path, raw)
+		l.t.Errorf("%s: %s is not an object", path, raw)
 		return nil
 	}
 	for keyword := range node {
@@ -299,7 +299,7 @@ func (l linter) node(path string, raw json.RawMessage) map[string]json.RawMessag
 	}
 	for _, name := range required {
 		if properties[name] == nil {
-			l.t.Errorf("%s requires %q, which is no property", path, name)
+			l.t.Errorf("%s requires %q, which is not a property", path, name)
 		}
 	}
 	return node

@@ -31,7 +31,7 @@ func TestStdoutIsTheProtocols(t *testing.T) {
 		t.Errorf("stdout has %d lines, want an answer for each of the 7 requests:\n%s", lines, c.Seen)
 	}
 	if !strings.Contains(c.Log.String(), "session ended") {
-		t.Errorf("the log does not tell of the session:\n%s", c.Log)
+		t.Errorf("the log lacks the session:\n%s", c.Log)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestStop(t *testing.T) {
 			s.WaitIdle(t)
 			// That the connections are gone proves little: they would also go with the process.
 			if log := c.Log.String(); strings.Count(log, "session ended") != 3 || !strings.Contains(log, "stopped") {
-				t.Errorf("the log does not tell of the end of 3 sessions, and of ptyctl:\n%s", log)
+				t.Errorf("the log lacks the end of 3 sessions, or of ptyctl:\n%s", log)
 			}
 		})
 	}

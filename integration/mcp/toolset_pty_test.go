@@ -170,7 +170,7 @@ func TestPTYToolset(t *testing.T) {
 	}
 	programs := lab.Descendants(t, c.PID)
 	if len(programs) < 6 {
-		t.Errorf("%v run, want three scripts and what each has started", programs)
+		t.Errorf("running programs = %v, want three scripts and the children of each", programs)
 	}
 	c.Stdin.Close()
 	c.CheckEnd()

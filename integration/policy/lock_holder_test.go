@@ -94,7 +94,7 @@ func TestNoCallerTakesThePlaceOfAPerson(t *testing.T) {
 		}
 	}
 	if !strings.Contains(refused.Message, "person ") || !strings.Contains(refused.Text, `"lock_expires_at":`) {
-		t.Errorf("the refusal does not say who has the lock, and until when: %s", refused.Text)
+		t.Errorf("the refusal lacks the holder or the end of the lock: %s", refused.Text)
 	}
 	status := c.Call(t, lab.ToolSession, `{"action":"status","session_id":%s}`, id)
 	list := c.Call(t, lab.ToolSession, `{"action":"list"}`)
@@ -148,7 +148,7 @@ func TestNoCallerTakesThePlaceOfAPerson(t *testing.T) {
 		text,
 		"intruder",
 	) {
-		t.Errorf("somebody else has typed:\n%s", text)
+		t.Errorf("another caller's input reached the terminal:\n%s", text)
 	}
 }
 

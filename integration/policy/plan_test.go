@@ -101,7 +101,7 @@ func TestPlannedHosts(t *testing.T) {
 			c.DeniedBy(t, tt.denied, lab.ToolSession, call)
 			for _, s := range []*lab.SSHD{prod, other} {
 				if log := s.Log.String(); strings.Contains(log, "Accepted") {
-					t.Errorf("somebody has logged in:\n%s", log)
+					t.Errorf("the server has a login, want none:\n%s", log)
 				}
 			}
 			c.Finish()
@@ -165,7 +165,7 @@ func TestSteeringByCaller(t *testing.T) {
 		}
 	}
 	if log := s.Log.String(); strings.Contains(log, "Accepted") {
-		t.Errorf("somebody has logged in:\n%s", log)
+		t.Errorf("the server has a login, want none:\n%s", log)
 	}
 	c.Close(
 		t,

@@ -167,7 +167,7 @@ func TestRedTeamDoors(t *testing.T) {
 	)
 	for _, d := range doors {
 		if text := d.run("echo fine"); !d.typed() && (deniedByRules(text) || strings.Contains(text, "INVALID")) {
-			t.Errorf("%s is no door, because it does not run what is allowed: %.500s", d.name, text)
+			t.Errorf("door %s does not run an allowed command: %.500s", d.name, text)
 		}
 		for _, line := range doorLines {
 			text := d.run(d.line(strings.ReplaceAll(line, "canary", b.path)))
@@ -207,7 +207,7 @@ func TestDoorsOpen(t *testing.T) {
 			ran = b.ran(t)
 		}
 		if !ran {
-			t.Errorf("%s is no door: the canary did not run: %.500s", d.name, text)
+			t.Errorf("door %s does not run the canary without rules: %.500s", d.name, text)
 		}
 	}
 	shut()

@@ -218,6 +218,6 @@ func TestRedTeamPresets(t *testing.T) {
 	if out, errs, status := h.Run(
 		t, "policy", "check", "--config", h.Config, "--", "cat /proc/loadavg | head -n 1",
 	); status != 0 {
-		t.Errorf("read-only-linux does not allow what reads: status %d: %s", status, out+errs)
+		t.Errorf("read-only-linux refuses a command that reads: status %d: %s", status, out+errs)
 	}
 }

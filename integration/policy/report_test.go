@@ -84,7 +84,7 @@ func TestPolicyReport(t *testing.T) {
 	}
 	text := string(logged)
 	if got := strings.Count(text, "this would be denied"); got != 4 {
-		t.Errorf("the log has %d lines on what would be denied, want 4:\n%s", got, text)
+		t.Errorf("the log has %d lines about actions that would be denied, want 4:\n%s", got, text)
 	}
 	if !strings.Contains(text, "no rule of [policy] is enforced") || !strings.Contains(text, `policy.ask \"uname\"`) {
 		t.Errorf("the log does not say that nothing is enforced, or which rule it is about:\n%s", text)
@@ -145,6 +145,6 @@ func TestPolicyReportLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Count(string(logged), "this would be denied"); got != 3 {
-		t.Errorf("the log has %d lines on what would be denied, want 3:\n%s", got, logged)
+		t.Errorf("the log has %d lines about actions that would be denied, want 3:\n%s", got, logged)
 	}
 }

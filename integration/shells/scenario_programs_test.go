@@ -75,7 +75,7 @@ func asks(t *testing.T, s *session.Session, command, kind string) session.ExecRe
 	}
 	lab.WantWaiting(t, s, r, kind)
 	if took := time.Since(began); took > lab.Patience { // its timeout is twice that
-		t.Errorf("the question came after %s", took)
+		t.Errorf("the question was reported after %s", took)
 	}
 	return r
 }

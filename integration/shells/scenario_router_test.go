@@ -63,7 +63,7 @@ func TestScenarioRouter(t *testing.T) {
 			lab.Fatal(t, err)
 		}
 		if r.Exit.Known || !regexp.MustCompile(output).Match(r.Stdout.Bytes()) {
-			t.Errorf("%s: put out %q and ended with %+v; want %q and no code", command, r.Stdout.Bytes(), r.Exit, output)
+			t.Errorf("exec of %q: stdout %q, exit %+v; want %q and no code", command, r.Stdout.Bytes(), r.Exit, output)
 		}
 		if waits != "" {
 			lab.WantWaiting(t, s, r, waits)
@@ -77,7 +77,7 @@ func TestScenarioRouter(t *testing.T) {
 	began := time.Now()
 	run("show slow", `^one\ntwo\n`, "")
 	if took := time.Since(began); took < time.Second {
-		t.Errorf("what takes a second was said to have ended after %s", took)
+		t.Errorf("a command of one second was reported to end after %s", took)
 	}
 	r := run("enable", `^Password: `, prompt.Password)
 	ended(lab.ReplySecret(t, s, r, "enable-Secret-1138\r"))

@@ -75,7 +75,7 @@ func TestScenarioThousandRuns(t *testing.T) {
 							r.Exit.Code != i%256 ||
 							r.ID != "" ||
 							r.Lane != lane {
-							t.Errorf("run %d: put out %q and ended with %+v (%s, %s, id %q)", i, got, r.Exit, r.Done, r.ExitReason, r.ID)
+							t.Errorf("run %d: stdout %q, exit %+v (%s, %s, id %q)", i, got, r.Exit, r.Done, r.ExitReason, r.ID)
 						}
 					}
 				})
@@ -200,7 +200,7 @@ func wantVolume(
 	o := r.Stdout
 	// Bytes that a slow reader of the terminal lost are counted with the CR that the terminal adds to each line end.
 	if all := o.Total + r.Lost; all < size || all > size+r.Lost/2 {
-		t.Errorf("%d bytes and %d lost; the command put out %d", o.Total, r.Lost, size)
+		t.Errorf("got %d bytes and %d lost, want the command's %d", o.Total, r.Lost, size)
 	}
 	if r.Lost > 0 { // after the gap, all offsets are lower
 		before := expected

@@ -68,7 +68,7 @@ func (c shellCommand) check(t *testing.T, s *session.Session, sh lab.LoginShell)
 			t.Errorf("ended with %+v (%s, %s); want code %d", r.Exit, r.Done, r.ExitReason, want.code)
 		}
 		if !want.noise && want.any == "" && got != want.output || !strings.Contains(got, want.any) {
-			t.Errorf("put out %.300q; want %.300q", got, want.output+want.any)
+			t.Errorf("stdout = %.300q, want %.300q", got, want.output+want.any)
 		}
 		if len(r.Stderr.Bytes()) > 0 || r.Lost != 0 {
 			t.Errorf("%q on stderr, %d bytes lost", r.Stderr.Bytes(), r.Lost)

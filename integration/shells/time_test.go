@@ -109,7 +109,7 @@ func shellsTimeout(t *testing.T, l *lab.Shells, s *session.Session, sleep string
 	if !r.TimedOut || r.Done != session.DoneTimeout || r.ExitReason != "timeout" && !r.Exit.Known ||
 		!strings.HasPrefix(string(r.Stdout.Bytes()), "begun\n") ||
 		strings.Contains(string(r.Stdout.Bytes()), "never") {
-		t.Errorf("put out %q and ended with %+v (%s, %s)", r.Stdout.Bytes(), r.Exit, r.Done, r.ExitReason)
+		t.Errorf("stdout %q, exit %+v (%s, %s)", r.Stdout.Bytes(), r.Exit, r.Done, r.ExitReason)
 	}
 	if r.Exit.Known && r.Exit.Code != 130 && r.Exit.Code != 1 { // of the shells that print their marker even so
 		t.Errorf("it was interrupted, and ended with code %d", r.Exit.Code)
@@ -149,7 +149,7 @@ func shellsIgnoresInterrupt(t *testing.T, l *lab.Shells, s *session.Session, sle
 	l.WantRunning(t, sleep)
 	r, err = s.CancelExec(t.Context(), r.ID, 0)
 	if err != nil || !r.Canceled || r.Exit.Killed != "yes" || !strings.HasPrefix(string(r.Stdout.Bytes()), "begun\n") {
-		t.Errorf("put out %q and ended with %+v (%s, %s), %v", r.Stdout.Bytes(), r.Exit, r.Done, r.ExitReason, err)
+		t.Errorf("stdout %q, exit %+v (%s, %s), %v", r.Stdout.Bytes(), r.Exit, r.Done, r.ExitReason, err)
 	}
 	l.WantGone(t, sleep, time.Second)
 }

@@ -60,7 +60,7 @@ func TestGigabyte(t *testing.T) {
 			}
 			// Lost bytes are counted with the CR of each line end.
 			if all := r.StdoutBytes + r.LostBytes; all < size || all > size+r.LostBytes/50 {
-				t.Errorf("%d bytes and %d lost; the command put out %d", r.StdoutBytes, r.LostBytes, size)
+				t.Errorf("got %d bytes and %d lost, want the command's %d", r.StdoutBytes, r.LostBytes, size)
 			}
 			first := c.Call(
 				t,

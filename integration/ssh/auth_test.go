@@ -133,7 +133,7 @@ func labUserCertificate(t *testing.T, l *lab.Namespace) {
 	o.Write("id-cert.pub", ca.Certify(t, key, ssh.UserCert, "alice", now.Add(-2*time.Hour), now.Add(-time.Hour)))
 	e := o.Refused(server.Target(l.Users["alice"]), term.AuthFailed)
 	if d := e.Details; d == nil || len(d.KeysOffered) == 0 {
-		t.Errorf("the expired certificate is not among what was offered: %+v", d)
+		t.Errorf("the details lack the offer of the expired certificate: %+v", d)
 	}
 	o.Write("id-cert.pub", ca.Certify(t, key, ssh.UserCert, "bob", now.Add(-time.Hour), now.Add(time.Hour)))
 	o.Refused(server.Target(l.Users["alice"]), term.AuthFailed)

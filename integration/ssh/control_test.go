@@ -46,15 +46,15 @@ func labControlSocket(t *testing.T, l *lab.Namespace) {
 	}
 	lab.Eventually(t, "the socket", func() bool { return l.Run(t, "test -S "+socket+" && echo yes || true") == "yes" })
 	if got := sessions("alice"); got != "no sessions" {
-		t.Errorf("its owner is told %q", got)
+		t.Errorf("the owner's call prints %q", got)
 	}
 	if got := sessions("bob"); !strings.Contains(got, "permission denied") || !strings.Contains(got, "status 1") {
-		t.Errorf("another user is told %q", got)
+		t.Errorf("another user's call prints %q", got)
 	}
 	l.Run(t, "chmod 755 /run/lab/alice /run/lab/alice/ptyctl; chmod 666 "+socket)
 	for _, user := range []string{"bob", "root"} {
 		if got := sessions(user); !strings.Contains(got, "belongs to user") || !strings.Contains(got, "status 1") {
-			t.Errorf("%s at an open folder is told %q", user, got)
+			t.Errorf("a call of %s at an open folder prints %q", user, got)
 		}
 	}
 }

@@ -157,7 +157,7 @@ func TestFilesLarge(t *testing.T) {
 	}
 	arrived, err := os.ReadFile(big)
 	if err != nil || sha256.Sum256(arrived) != sum {
-		t.Fatalf("what arrived is not what was sent: %d bytes, %v", len(arrived), err)
+		t.Fatalf("the uploaded file differs from its source: %d bytes, %v", len(arrived), err)
 	}
 	var back []byte
 	for r := (fileResult{Truncated: true}); r.Truncated; {
@@ -178,7 +178,7 @@ func TestFilesLarge(t *testing.T) {
 		back = append(back, p...)
 	}
 	if sha256.Sum256(back) != sum {
-		t.Errorf("what came back is not what was sent: %d bytes", len(back))
+		t.Errorf("the downloaded file differs from its source: %d bytes", len(back))
 	}
 }
 

@@ -203,7 +203,7 @@ func TestFloorsNarrow(t *testing.T) {
 					}
 					r := c.Refused(t, code, lab.ToolSession, openWith, s.Port(), o)
 					if floor != "accept_new" && strings.Contains(r.Message, "pin it") {
-						t.Errorf("the message %q advises what the floor forbids", r.Message)
+						t.Errorf("the message %q advises a setting that the floor forbids", r.Message)
 					}
 					if n := s.Stats(); len(n.Attempts) != 0 || n.PasswordsSeen != 0 {
 						t.Errorf("the host was asked to let us in: %+v", n)
@@ -242,7 +242,7 @@ func TestAcceptNew(t *testing.T) {
 	h.Write(t, h.KnownHosts, moved+"\n")
 	r := c.Refused(t, "HOSTKEY_MISMATCH", lab.ToolSession, openWith, impostor.Port(), accept)
 	if len(r.Details.Recorded) != 1 || r.Details.Recorded[0].File != h.KnownHosts || r.Details.Recorded[0].Line != 1 {
-		t.Errorf("the details do not say where the other key stands: %s", r.Text)
+		t.Errorf("the details lack the place of the recorded key: %s", r.Text)
 	}
 	if n := impostor.Stats(); n.PasswordsSeen != 0 || len(n.Attempts) != 0 {
 		t.Errorf("the impostor was asked to let us in: %+v", n)

@@ -75,7 +75,7 @@ Host target
 	}
 	s := o.MustAsk(wish, `Verification code: `)
 	if q := s.Pending(); q.Hop != 1 || q.User != "carol" || q.Host != fmt.Sprintf("127.0.0.1:%d", second.Port) {
-		t.Errorf("the question does not say who asks: %+v", q)
+		t.Errorf("the question lacks the host that asks: %+v", q)
 	}
 	lab.AnswerLogin(t, s, lab.OneTimeCode())
 	lab.WantOpen(t, s)

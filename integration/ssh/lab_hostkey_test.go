@@ -32,7 +32,7 @@ func labHostCertificate(t *testing.T, l *lab.Namespace) {
 	for _, bad := range []*lab.Server{elsewhere, expired} {
 		r, err := o.Open(bad.WithKey(l.Users["alice"]))
 		if err == nil {
-			t.Fatalf("a session with a host whose certificate is not for it is %s", r.State)
+			t.Fatalf("session with a host that has another host's certificate: state %s", r.State)
 		}
 		if k := term.KindOf(err); k != term.HostKeyUnknown && k != term.HostKeyMismatch {
 			t.Errorf("%s: %v; want HOSTKEY_UNKNOWN or HOSTKEY_MISMATCH", k, err)
@@ -54,7 +54,7 @@ func labChangedHostKey(t *testing.T, l *lab.Namespace) {
 			if d := e.Details; d == nil || d.Fingerprint != server.Keys[0].Fingerprint() || len(d.Recorded) != 1 ||
 				d.Recorded[0].Fingerprint != before.Fingerprint() ||
 				d.Recorded[0].Line != 1 {
-				t.Errorf("the details do not say which key came and which is recorded where: %+v", d)
+				t.Errorf("the details lack the offered key, or the recorded one and its place: %+v", d)
 			}
 			server.WantNoLogin(t)
 		})
@@ -152,7 +152,7 @@ func labLegacyAlgorithms(t *testing.T, l *lab.Namespace) {
 	o := l.Operator(t, server)
 	e := o.Refused(server.WithKey(alice), term.ConnectFailed)
 	if d := e.Details; d == nil || !slices.Contains(d.ServerOffers, "diffie-hellman-group1-sha1") {
-		t.Errorf("the details do not say what the server offers: %+v", d)
+		t.Errorf("the details lack the server's offer: %+v", d)
 	}
 	server.WantNoLogin(t)
 

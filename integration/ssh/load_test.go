@@ -49,6 +49,6 @@ func labWantEcho(t *testing.T, s *session.Session, token string) {
 	if err != nil {
 		t.Errorf("command %s: %s: %v", token, term.KindOf(err), err)
 	} else if got := string(r.Stdout.Bytes()); got != token+"\n" || r.Exit.Code != 0 {
-		t.Errorf("command %s put out %q and ended with %+v (%s)", token, got, r.Exit, r.Done)
+		t.Errorf("exec of echo %s: stdout %q, exit %+v (%s)", token, got, r.Exit, r.Done)
 	}
 }

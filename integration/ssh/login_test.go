@@ -76,7 +76,7 @@ func TestInteractiveLogin(t *testing.T) {
 	t.Run("nobody to ask", func(t *testing.T) {
 		r := c.Refused(t, "AUTH_FAILED", lab.ToolSession, open, s.Port(), false)
 		if !strings.Contains(r.Message, "keyboard-interactive") || !strings.Contains(r.Message, "auth.interactive") {
-			t.Errorf("the message %q says neither what the server wants nor how to give it", r.Message)
+			t.Errorf("the message %q lacks the server's question, or how to answer it", r.Message)
 		}
 	})
 	lab.Eventually(t, "the end of every connection", func() bool { return s.Stats().Open == 0 })

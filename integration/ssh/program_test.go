@@ -80,7 +80,7 @@ func labProgramRestricted(t *testing.T, l *lab.Namespace) {
 
 	const open = `{"action":"open","protocol":"ssh","host":"127.0.0.1","port":%s}`
 	if r := c.Refused(t, "UNSUPPORTED", lab.ToolSession, open, noTTY.Port); !strings.Contains(r.Message, "pty.enabled") {
-		t.Errorf("the message does not say what to do: %s", r.Text)
+		t.Errorf("the message lacks advice: %s", r.Text)
 	}
 	r := c.Call(
 		t,

@@ -64,7 +64,7 @@ func labPermitTTYNo(t *testing.T, l *lab.Namespace) {
 	target := server.WithKey(l.Users["alice"])
 	e := o.Refused(target, term.Unsupported)
 	if !strings.Contains(e.Message(), "pty.enabled") {
-		t.Errorf("the message does not say what to do: %s", e.Message())
+		t.Errorf("the message lacks advice: %s", e.Message())
 	}
 	target.PTY.Disabled = true
 	s := o.MustOpen(target)
@@ -177,7 +177,7 @@ func labExecTimeout(t *testing.T, l *lab.Namespace) {
 				lab.Fatal(t, err)
 			}
 			if string(r.Stdout.Bytes()) != "begun\n" {
-				t.Errorf("it put out %q", r.Stdout.Bytes())
+				t.Errorf("stdout = %q, want \"begun\\n\"", r.Stdout.Bytes())
 			}
 			labWantStopped(t, l, r, test.mark)
 		})

@@ -107,7 +107,7 @@ func (f labFolder) large(t *testing.T) {
 	}
 	t.Logf("128 MiB took %s there and %s back", there.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 	if got := fmt.Sprintf("%x", sha256.Sum256(d.Data)); got != sum || d.Truncated {
-		t.Errorf("what came back has the sum %s, want %s; truncated %v", got, sum, d.Truncated)
+		t.Errorf("the downloaded file has the sum %s, want %s; truncated %v", got, sum, d.Truncated)
 	}
 	lab.WantExec(t, f.s, "rm "+f.path("big"), "", 0)
 }

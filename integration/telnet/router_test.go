@@ -111,7 +111,7 @@ func telnetRouterEndless(t *testing.T) {
 		t.Errorf("there is a pager:\n%s", all)
 	}
 	if state := terminal.Conn().State(); state.Cols != 0 || state.Rows != 0 {
-		t.Errorf("it was told %d by %d", state.Cols, state.Rows)
+		t.Errorf("the agreed window is %d by %d, want none", state.Cols, state.Rows)
 	}
 }
 

@@ -176,7 +176,7 @@ func telnetRouterSession(t *testing.T) {
 	run("exit", "")
 	r = telnetExec(t, s, session.ExecRequest{Command: "hostname edge"}) // its prompt is not the one that was learned
 	if got := string(r.Stdout.Bytes()); r.Exit.Known || r.Done != session.DonePrompt && r.Done != session.DoneIdle {
-		t.Errorf("hostname: put out %q and is %s with %+v", got, r.Done, r.Exit)
+		t.Errorf("exec of hostname: stdout %q, %s, exit %+v", got, r.Done, r.Exit)
 	}
 	run("end", "")
 	r = telnetExec(t, s, session.ExecRequest{Command: "list"})
@@ -200,6 +200,6 @@ func telnetServerDies(t *testing.T) {
 		t.Errorf("the session is %s: %+v", s.State(), end)
 	}
 	if _, err := s.Write(t.Context(), []byte("x"), session.WriteOptions{}); err == nil {
-		t.Error("a session that has ended takes what is typed")
+		t.Error("a write to an ended session succeeds, want an error")
 	}
 }

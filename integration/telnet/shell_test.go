@@ -55,7 +55,7 @@ func telnetBulk(t *testing.T) {
 		}
 		want.WriteString("done\r\ndemo$ ")
 		if shown != want.String() {
-			t.Errorf("%s: the output is not what was printed: %d bytes, want %d", s.Name, len(shown), want.Len())
+			t.Errorf("%s: the output differs from the printed text: %d bytes, want %d", s.Name, len(shown), want.Len())
 		}
 
 		var pasted strings.Builder
@@ -118,11 +118,11 @@ func telnetWindow(t *testing.T) {
 			if err := terminal.Resize(size.cols, size.rows); err != nil {
 				t.Fatal(err)
 			}
-			// A size may be told a moment later, so that a window being dragged is not told in each position.
+			// The client may delay a size, for example to skip the positions of a dragged window.
 			eventuallyTyped(t, k, "stty size", `\n(\d+ \d+)\r\ndemo\$ $`, `\n`+size.want+`\r\ndemo\$ $`)
 		}
 		if state := terminal.Conn().State(); state.Cols != 120 || state.Rows != 40 {
-			t.Errorf("%s was told %d by %d", s.Name, state.Cols, state.Rows)
+			t.Errorf("%s: the agreed window is %d by %d, want 120 by 40", s.Name, state.Cols, state.Rows)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func telnetWrongPassword(t *testing.T) {
 		k.ask("nonsense", `Login incorrect`)
 		k.waitEnd()
 		if exit, err := terminal.Wait(); err != nil || exit.Known {
-			t.Errorf("%s: %+v, %v; a server that closes is no error, and tells no status", s.Name, exit, err)
+			t.Errorf("%s: %+v, %v; want no error and no status when the server closes", s.Name, exit, err)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func telnetProbes(t *testing.T) {
 	}
 	k.wait(s.Prompt)
 	if err := terminal.SendKey(ctx, "no_such_key"); term.KindOf(err) != term.InvalidArgument {
-		t.Errorf("a key that is none: %v", err)
+		t.Errorf("an unknown key: %v", err)
 	}
 }
 

@@ -155,7 +155,7 @@ func TestTake(t *testing.T) {
 		t.Fatalf("take by another person = %q, %v; want it from the person", previous, err)
 	}
 	if err := a.write(t.Context(), []byte("late\r")); !client.IsCode(err, "LOCKED") {
-		t.Errorf("a write of the person who has lost the terminal = %v, want LOCKED", err)
+		t.Errorf("a write of a person who has lost the terminal = %v, want LOCKED", err)
 	}
 	if err := a.giveBack(); err != nil {
 		t.Errorf("giveBack of a lost terminal = %v, want nil", err)

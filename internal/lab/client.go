@@ -313,7 +313,7 @@ func (c Tools) Enter(tb testing.TB, id, text, pattern string) Result {
 		pattern,
 	)
 	if !r.Matched {
-		tb.Fatalf("%q was written, and %q did not come: %s", text, pattern, Tail(r.Text, 4<<10))
+		tb.Fatalf("after writing %q: want a match of %q, got %s", text, pattern, Tail(r.Text, 4<<10))
 	}
 	return r
 }

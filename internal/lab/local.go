@@ -56,7 +56,7 @@ func (c *Client) Expect(tb testing.TB, id, pattern string) Result {
 		pattern,
 	)
 	if !r.Matched {
-		tb.Fatalf("%q did not come: %s", pattern, Tail(r.Text, 4<<10))
+		tb.Fatalf("want a match of %q, got %s", pattern, Tail(r.Text, 4<<10))
 	}
 	return r
 }

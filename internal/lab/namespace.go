@@ -181,7 +181,7 @@ func (l *Namespace) WantRunning(tb testing.TB, text string) string {
 			return pid
 		}
 		if time.Now().After(limit) {
-			tb.Fatalf("no process was seen whose command line contains %q", text)
+			tb.Fatalf("no process has %q in its command line", text)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -114,7 +114,7 @@ func (s *Server) WantNoLogin(t *testing.T) {
 	t.Helper()
 	s.Log.Wait(t, `(closed by|reset by|Disconnected from|Received disconnect|ended|Unable to negotiate).*\[preauth\]`)
 	if line := s.Log.Find(`userauth-request`); line != "" {
-		t.Errorf("the server was asked to authenticate somebody: %s", line)
+		t.Errorf("the server saw an attempt to log in, want none: %s", line)
 	}
 }
 

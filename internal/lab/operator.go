@@ -147,7 +147,7 @@ func AnswerLogin(t *testing.T, s *session.Session, text string) {
 		t.Fatal(err)
 	}
 	if !w.Answered {
-		t.Fatal("what was meant as an answer was typed into the terminal")
+		t.Fatal("the answer was typed into the terminal, want it sent to the login")
 	}
 	s.Settle(t.Context(), 20*time.Second)
 }
@@ -233,7 +233,7 @@ func WantError(t *testing.T, err error, kind term.Kind) *term.Error {
 		t.Fatalf("%s: %v; want %s", term.KindOf(err), err, kind)
 	}
 	if e.Message() == "" {
-		t.Errorf("%s without a word of what to do", kind)
+		t.Errorf("the message of %s lacks advice", kind)
 	}
 	return e
 }

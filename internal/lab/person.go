@@ -66,7 +66,7 @@ func sit(tb testing.TB, cmd *exec.Cmd) *Person {
 			case <-p.ended:
 			case <-time.After(Patience):
 				_ = p.Cmd.Process.Kill()
-				tb.Errorf("%v did not end when it was told to", p.Cmd.Args)
+				tb.Errorf("%v did not end after its signal", p.Cmd.Args)
 				<-p.ended
 			}
 		}
@@ -225,7 +225,7 @@ func (p *Person) WantSane() {
 	at := p.screen.Cursor()
 	if g := p.screen.Cell(at.X-1, at.Y); g.Char != 'z' || g.FG != vt10x.DefaultFG || g.BG != vt10x.DefaultBG ||
 		g.Mode != 0 {
-		p.TB.Errorf("what is written now is drawn as %+v", g)
+		p.TB.Errorf("new text is drawn as %+v", g)
 	}
 }
 

@@ -177,7 +177,7 @@ func CheckJSONRPC(tb testing.TB, stdout string) {
 		}
 		var m struct{ JSONRPC string }
 		if bad := json.Unmarshal(line, &m); bad != nil || m.JSONRPC != "2.0" || err != nil || bytes.ContainsRune(line, '\r') {
-			tb.Errorf("stdout has the line %q, which is no line of JSON-RPC (%v)", line, bad)
+			tb.Errorf("stdout has the line %q, which is not JSON-RPC (%v)", line, bad)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func TestLogChangesPlace(t *testing.T) {
 	}
 	wg.Wait()
 	if err := log.Apply(config.Logging{Level: "loud"}); err == nil {
-		t.Error("a level that is none was accepted")
+		t.Error("an unknown level was accepted")
 	}
 	if err := log.Apply(config.Logging{Level: config.LogInfo, File: filepath.Join(dir, "no", "folder")}); err == nil {
 		t.Error("a file that cannot be made was accepted")
