@@ -43,7 +43,9 @@ func TestAskingIsOneQuestion(t *testing.T) {
 		}
 		synctest.Wait()
 		password := r.Session.Asking()
-		for what, err := range map[string]error{"answered": name.Answer(t.Context(), []byte("bob")), "declined": name.Decline(t.Context())} {
+		for what, err := range map[string]error{
+			"answered": name.Answer(t.Context(), []byte("bob")), "declined": name.Decline(t.Context()),
+		} {
 			if !errors.Is(err, term.Busy) || !strings.Contains(err.Error(), "first") {
 				t.Errorf("%s too late: %v", what, err)
 			}

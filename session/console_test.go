@@ -101,7 +101,7 @@ func TestConsoleOpenedOnce(t *testing.T) {
 		made := 0
 		for _, r := range results {
 			if r.Session != results[0].Session || r.State != session.Open {
-				t.Errorf("%+v", r)
+				t.Errorf("console = %+v, want it open, and the same session for every caller", r)
 			}
 			if !r.Existing {
 				made++
@@ -116,7 +116,7 @@ func TestConsoleOpenedOnce(t *testing.T) {
 		}
 		if i := results[0].Session.Info(); i.Device != "switch-001" || i.Host != "terminal-server" ||
 			!strings.HasPrefix(id, "switch-001-") {
-			t.Errorf("%+v", i)
+			t.Errorf("info = %+v, want device switch-001 on host terminal-server, named after the device", i)
 		}
 		if e := seen.Of(term.VerbOpen); len(e) != callers { // each call is on record
 			t.Errorf("%d open events", len(e))
@@ -352,7 +352,7 @@ func TestConsoleGate(t *testing.T) {
 			}
 		}
 		if l := m.List(); len(l) != 1 {
-			t.Errorf("%+v", l)
+			t.Errorf("sessions = %+v, want one", l)
 		}
 	})
 }

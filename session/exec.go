@@ -235,7 +235,9 @@ func (e *execs) chooseLane(r ExecRequest) (Lane, error) {
 		Session: s.id,
 		Kind:    term.InvalidArgument,
 		Msg:     fmt.Sprintf("lane %q does not exist; use auto, channel or terminal", r.Lane),
-		Details: &term.Details{Part: term.FieldLane, Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)}},
+		Details: &term.Details{
+			Part: term.FieldLane, Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)},
+		},
 	}
 }
 

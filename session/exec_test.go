@@ -62,7 +62,7 @@ func TestExecResult(t *testing.T) {
 			got.Duration != time.Second ||
 			got.TimedOut ||
 			got.Canceled {
-			t.Errorf("%+v", got)
+			t.Errorf("id = %+v, want exit code 3 after 1s, on the channel lane", got)
 		}
 		if got.ID != "" {
 			t.Errorf("id %s though there is nothing more to get", got.ID)
@@ -71,7 +71,7 @@ func TestExecResult(t *testing.T) {
 			t.Errorf("hints %q", got.ErrorHints)
 		}
 		if i := s.Info(); i.Execs != 1 || len(i.Running) != 0 {
-			t.Errorf("%+v", i)
+			t.Errorf("info = %+v, want one exec and none running", i)
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestExecErrorHints(t *testing.T) {
 		expect := session.Expect{Errors: []*regexp.Regexp{re("x€+"), re("error")}}
 		got := run(t, s, session.ExecRequest{Command: "id", Expect: expect}).ErrorHints
 		if !slices.Equal(got, []string{"error", "error", "error", "x" + strings.Repeat("€", 66), "error"}) {
-			t.Errorf("%q", got)
+			t.Errorf("error hints = %q, want five, the long one cut between runes", got)
 		}
 		if len(s.Expect().Errors) != 1 {
 			t.Error("an exec changed the session's patterns")
@@ -102,7 +102,7 @@ func TestExecNoStatus(t *testing.T) {
 		}, session.Options{})
 		if got := run(t, s, session.ExecRequest{Command: "id"}); got.Done != session.DoneEOF ||
 			got.ExitReason != "no_status" {
-			t.Errorf("%+v", got)
+			t.Errorf("exec without exit status = %+v, want eof and no_status", got)
 		}
 	})
 }
@@ -172,7 +172,7 @@ func TestExecContinued(t *testing.T) {
 		if got.Done != session.DoneRunning || got.ExitReason != "running" || got.Exit != (term.Exit{}) ||
 			string(got.Stdout.Bytes()) != "0\n" ||
 			got.ID == "" {
-			t.Fatalf("%+v", got)
+			t.Fatalf("exec after 1.5s = %+v, want it running, with stdout \"0\\n\" and an id", got)
 		}
 		if r := s.Info().Running; !slices.Equal(r, []string{got.ID}) {
 			t.Errorf("running %q", r)
@@ -424,7 +424,7 @@ func TestExecPanics(t *testing.T) {
 		wantKind(t, err, term.Internal)
 		<-s.Ended()
 		if end := s.Info().End; term.KindOf(end.Err) != term.Internal || strings.Contains(end.Reason+err.Error(), "secret") {
-			t.Errorf("%+v", end)
+			t.Errorf("end after a panic = %+v, want Internal without the panic's text", end)
 		}
 	})
 }

@@ -59,7 +59,7 @@ func TestContinueThatIsCanceled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := s.ContinueExec(ctx, res.ID, time.Minute, 0); !errors.Is(err, term.Canceled) {
-			t.Errorf("%v", err)
+			t.Errorf("ContinueExec with an ended context = %v, want Canceled", err)
 		}
 		synctest.Wait()
 		if i := s.Info(); len(i.Running) != 0 {

@@ -143,7 +143,7 @@ func TestFaultBeforeTheSessionOwnsTheTransport(t *testing.T) {
 			err,
 			term.Internal,
 		) {
-			t.Errorf("%v", err)
+			t.Errorf("error of the opening = %v, want Internal", err)
 		}
 		synctest.Wait()
 		if !r.closed {

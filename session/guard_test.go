@@ -57,7 +57,7 @@ func TestRefusal(t *testing.T) {
 					}
 				}
 				if i := s.Info(); i.Typed || i.BytesOut != 0 || i.Execs != 0 || s.Expect().Prompt != nil {
-					t.Errorf("%+v", i)
+					t.Errorf("info after refusals = %+v, want nothing typed or executed", i)
 				}
 				s.Close(t.Context(), session.CloseOptions{})
 				if n, _ := far.Read(make([]byte, 10)); n != 0 {
@@ -148,10 +148,10 @@ func TestOpenRefused(t *testing.T) {
 		_, err := m.Open(t.Context(), target("web1"))
 		wantKind(t, err, term.PolicyDenied)
 		if e := seen.Of(term.VerbOpen); len(e) != 1 || e[0].Refused == nil || e[0].Detail != "web1" {
-			t.Errorf("%+v", e)
+			t.Errorf("open events = %+v, want one refusal that names web1", e)
 		}
 		if l := m.List(); len(l) != 0 {
-			t.Errorf("%+v", l)
+			t.Errorf("sessions after a refused opening = %+v, want none", l)
 		}
 	})
 }
@@ -170,7 +170,7 @@ func TestSensitiveWriteShowsNowhere(t *testing.T) {
 		e := seen.Of(term.VerbWrite)
 		if len(e) != 2 || e[0].Data != nil || e[0].Size != len(typed+"\r") || !e[0].Sensitive || e[1].Detail != "ctrl_c" ||
 			string(e[1].Data) != "\x03" {
-			t.Errorf("%+v", e)
+			t.Errorf("write events = %+v, want the password's size without its text, then ctrl_c", e)
 		}
 		if all := fmt.Sprintf("%+v %s", seen.All(), &log); strings.Contains(all, typed) {
 			t.Errorf("it shows in %s", all)
@@ -187,7 +187,7 @@ func TestObserversSeeOutput(t *testing.T) {
 		e := seen.Of(term.VerbOutput)
 		if len(e) != 2 || string(e[0].Data) != "one" || string(e[1].Data) != "two" || e[1].Size != 3 ||
 			e[0].Session != s.ID() {
-			t.Errorf("%+v", e)
+			t.Errorf("write events = %+v, want \"one\", then \"two\", of this session", e)
 		}
 		if seen.All()[0].State != "open" {
 			t.Errorf("output before the session was open: %+v", seen.All())
@@ -224,7 +224,7 @@ func TestLocks(t *testing.T) {
 			t.Errorf("%+v, %v", l, err)
 		}
 		if l, ok := s.Lease(); !ok || l.Holder.String() != "t1" {
-			t.Errorf("%+v", l)
+			t.Errorf("lease = %+v, want one held by t1", l)
 		}
 		time.Sleep(time.Minute)
 		_, err = s.Heartbeat(task("t1"), time.Minute)
@@ -264,7 +264,7 @@ func TestSetExpect(t *testing.T) {
 			t.Fatal(err)
 		}
 		if e := s.Expect(); e.Prompt.String() != "d" || len(e.Pagers) != 0 || len(e.Errors) != 1 {
-			t.Errorf("%+v", e)
+			t.Errorf("expectations = %+v, want prompt \"d\", no pagers and one error pattern", e)
 		}
 		s.Close(t.Context(), session.CloseOptions{})
 		wantKind(t, s.SetExpect(t.Context(), session.Expect{}), term.AlreadyClosed)

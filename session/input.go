@@ -78,7 +78,8 @@ func (out *writer) warnings(data []byte, sensitive bool) (warnings []string) {
 		warnings = append(
 			warnings,
 			fmt.Sprintf(
-				"a line of %d bytes: unless the program reads keys one by one, the terminal takes %d bytes of a line and silently drops the rest; "+
+				"a line of %d bytes: unless the program reads keys one by one, the terminal takes %d bytes of a line "+
+					"and silently drops the rest; "+
 					"send shorter lines%s",
 				n,
 				maxCookedLine,

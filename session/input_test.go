@@ -95,7 +95,7 @@ func TestSpelledKeysOfASecret(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		if got, _ := s.Write(t.Context(), []byte(`^C`), session.WriteOptions{Sensitive: true}); got.Warnings != nil {
-			t.Errorf("%+v", got)
+			t.Errorf("sensitive write = %+v, want no warnings", got)
 		}
 	})
 }
@@ -111,7 +111,7 @@ func TestLongLine(t *testing.T) {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			if len(r.Warnings) > 0 && !strings.Contains(r.Warnings[0], "4095") {
-				t.Errorf("%q", r.Warnings)
+				t.Errorf("warnings = %q, want the first to name 4095", r.Warnings)
 			}
 			return len(r.Warnings) > 0
 		}
@@ -170,11 +170,11 @@ func TestKeysEndALongLine(t *testing.T) {
 		w(strings.Repeat("x", 4000), "")
 		w("", "enter")
 		if got := w(strings.Repeat("y", 200), ""); got != nil {
-			t.Errorf("%q", got)
+			t.Errorf("warnings after enter = %q, want none for 200 bytes", got)
 		}
 		w("", "ctrl_c")
 		if got := w(strings.Repeat("y", 4000), ""); got != nil {
-			t.Errorf("%q", got)
+			t.Errorf("warnings after ctrl_c = %q, want none for 4000 bytes", got)
 		}
 	})
 }
@@ -200,7 +200,7 @@ func TestPaste(t *testing.T) {
 		if _, err := s.Write(t.Context(), []byte("x\x1b[201~rm -rf /\r"), session.WriteOptions{Paste: true}); err == nil {
 			t.Fatal("the paste was ended from within")
 		} else if e := wantKind(t, err, term.InvalidArgument); e.Details.Part != term.FieldData {
-			t.Errorf("%+v", e)
+			t.Errorf("refusal = %+v, want it to concern the data", e)
 		}
 		put(t, far, "\x1b[?2004l\r")
 		paste("one", "one", 0)
@@ -300,7 +300,7 @@ func TestKeyInTheFormAskedFor(t *testing.T) {
 		put(t, far, "\x1b[?1l\x1b>")
 		press("\x1b[A")
 		if e := seen.Of(term.VerbWrite); len(e) != 3 || e[1].Detail != "arrow_up" || string(e[1].Data) != "\x1bOA" {
-			t.Errorf("%+v", e)
+			t.Errorf("write events = %+v, want arrow_up as ESC O A in the second of three", e)
 		}
 		e := wantKind(
 			t,
@@ -308,7 +308,7 @@ func TestKeyInTheFormAskedFor(t *testing.T) {
 			term.InvalidArgument,
 		)
 		if !strings.Contains(e.Msg, "use ctrl_c") || e.Details.Part != term.FieldKey {
-			t.Errorf("%+v", e)
+			t.Errorf("refusal = %+v, want it to concern the key and advise ctrl_c", e)
 		}
 		e = wantKind(
 			t,
@@ -316,7 +316,7 @@ func TestKeyInTheFormAskedFor(t *testing.T) {
 			term.InvalidArgument,
 		)
 		if !strings.Contains(e.Msg, keys.List) {
-			t.Errorf("%+v", e)
+			t.Errorf("refusal = %+v, want it to list the keys", e)
 		}
 	})
 }

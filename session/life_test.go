@@ -107,7 +107,7 @@ func TestClose(t *testing.T) {
 		}
 		if i := s.Info(); i.State != session.Closed || i.End.Reason != "closed by task t1" || i.End.Err != nil ||
 			i.Lease != nil {
-			t.Errorf("%+v", i)
+			t.Errorf("info = %+v, want it closed by task t1, without error and unlocked", i)
 		}
 		if !s.Close(task("t2"), session.CloseOptions{}) || s.Info().End.Reason != "closed by task t1" {
 			t.Error("closed twice")
@@ -248,7 +248,7 @@ func TestResizeAndSignal(t *testing.T) {
 		}
 		synctest.Wait()
 		if p := s.Info().PTY; p.Cols != term.DefaultCols || p.Rows != term.DefaultRows || p.Term != term.DefaultTerm {
-			t.Errorf("%+v", p)
+			t.Errorf("PTY = %+v, want the defaults", p)
 		}
 		var cols, rows int
 		sh.Resized = func(c, r int) error { cols, rows = c, r; return nil }
@@ -261,10 +261,10 @@ func TestResizeAndSignal(t *testing.T) {
 		}
 		sh.Resized = func(int, int) error { return &term.Error{Kind: term.Unsupported, Msg: "no window"} }
 		if e := wantKind(t, s.Resize(t.Context(), 1, 1), term.Unsupported); e.Session != s.ID() || e.Op != "resize" {
-			t.Errorf("%+v", e)
+			t.Errorf("refused resize = %+v, want the session's id and the operation", e)
 		}
 		if i := s.Info(); i.PTY.Cols != 100 || cols != 100 {
-			t.Errorf("%+v", i.PTY)
+			t.Errorf("PTY after a refused resize = %+v, want the old width, 100", i.PTY)
 		}
 
 		var got string
@@ -280,11 +280,11 @@ func TestResizeAndSignal(t *testing.T) {
 		if e := seen.Of(term.VerbResize); len(e) != 7 || e[0].Detail != "100x30" || e[0].Outcome() != nil ||
 			!errors.Is(e[1].Refused, term.InvalidArgument) ||
 			!errors.Is(e[6].Err, term.Unsupported) {
-			t.Errorf("%+v", e)
+			t.Errorf("resize events = %+v, want invalid sizes refused and the last one Unsupported", e)
 		}
 		if e := seen.Of(term.VerbSignal); len(e) != 2 || e[0].Detail != "INT" || e[0].Outcome() != nil ||
 			!errors.Is(e[1].Err, term.IOError) {
-			t.Errorf("%+v", e)
+			t.Errorf("signal events = %+v, want INT without error, then an IOError", e)
 		}
 	})
 }

@@ -89,11 +89,11 @@ func TestMaxReads(t *testing.T) {
 		}
 		synctest.Wait()
 		if c := a.Read(t.Context(), wait); c.Reason != session.ReasonLimit || string(c.Data) != "prompt> " || c.Next != 8 {
-			t.Errorf("%+v", c)
+			t.Errorf("Read over the limit = %+v, want ReasonLimit with the output held", c)
 		}
 		e := wantKind(t, a.TooManyReads(), term.LimitExceeded)
 		if e.Details.Bound != term.LimitWaitingReads || e.Details.Value != 2 {
-			t.Errorf("%+v", e.Details)
+			t.Errorf("details = %+v, want a limit of 2 waiting reads", e.Details)
 		}
 		// Reads that have no need to wait are not concerned.
 		for name, r := range map[string]session.ReadRequest{
@@ -108,7 +108,7 @@ func TestMaxReads(t *testing.T) {
 		}
 		for range 2 {
 			if r := <-reasons; r != session.ReasonTimeout {
-				t.Errorf("%s", r)
+				t.Errorf("a waiting read ended for %s, want its timeout", r)
 			}
 		}
 		if c := b.Read(t.Context(), wait); c.Reason != session.ReasonTimeout {
@@ -128,7 +128,7 @@ func TestMaxBufferBytes(t *testing.T) {
 			t.Helper()
 			if e := wantKind(t, err, term.LimitExceeded); e.Details.Bound != term.LimitOutput ||
 				e.Details.Value != 32*kib {
-				t.Errorf("%+v", e.Details)
+				t.Errorf("details = %+v, want an output limit of 32 KiB", e.Details)
 			}
 		}
 		greedy := opened(t, m, "greedy")
@@ -138,7 +138,7 @@ func TestMaxBufferBytes(t *testing.T) {
 		put(t, <-far, string(text)) // 64 KiB: 24 KiB fit, and b and c have 4 KiB each
 		st := greedy.Info().Buffer
 		if st.Allocated != 24*kib || !st.Capped || st.End != 64*kib {
-			t.Errorf("%+v", st)
+			t.Errorf("buffer = %+v, want 24 KiB held of 64 KiB", st)
 		}
 		if c := greedy.Read(t.Context(), session.ReadRequest{}); c.Dropped != 40*kib || !bytes.Equal(c.Data, text[40*kib:]) {
 			t.Errorf("%d bytes after %d", len(c.Data), c.Dropped)
@@ -182,7 +182,7 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 		req := session.ExecRequest{Command: "big", Lane: session.LaneChannel}
 		r := run(t, s, req)
 		if r.ID == "" || r.Stdout.Total != 100*kib || r.Stdout.Complete() || r.Exit.Code != 0 {
-			t.Errorf("%+v", r)
+			t.Errorf("exec = %+v, want exit code 0 and an incomplete output of 100 KiB", r)
 		}
 		got := len(r.Stdout.Head) + len(r.Stdout.Tail)
 		if got == 0 || got > 30*kib || strings.Trim(string(r.Stdout.Head)+string(r.Stdout.Tail), "x") != "" {
@@ -194,7 +194,7 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 		}
 		e := wantKind(t, err, term.LimitExceeded)
 		if e.Details.Bound != term.LimitOutput {
-			t.Errorf("%+v", e.Details)
+			t.Errorf("details = %+v, want the output limit", e.Details)
 		}
 		execs := seen.Of(term.VerbExec)
 		if last := execs[len(execs)-1]; !errors.Is(last.Refused, term.LimitExceeded) || last.Err != nil {
@@ -204,7 +204,7 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 		out = "short"
 		for range 50 { // fetched output is given back at once
 			if r := run(t, s, req); string(r.Stdout.Head) != "short" || !r.Stdout.Complete() {
-				t.Fatalf("%+v", r)
+				t.Fatalf("exec = %+v, want the complete output \"short\"", r)
 			}
 		}
 	})

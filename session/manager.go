@@ -208,7 +208,8 @@ func (m *Manager) ended(s *Session) {
 	if m.closing && m.live == 0 {
 		close(m.drained)
 	}
-	if by := (errClosedByCaller{}); !s.o.managed.stays || errors.As(context.Cause(s.life.ctx), &by) || s.link.Load() == nil {
+	var by errClosedByCaller
+	if !s.o.managed.stays || errors.As(context.Cause(s.life.ctx), &by) || s.link.Load() == nil {
 		m.expireLocked(s)
 		return
 	}

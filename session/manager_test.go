@@ -64,7 +64,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("Get: %v, %v", s, err)
 		}
 		if l := m.List(); len(l) != 1 || l[0].Host != "web1" || l[0].Protocol != "test" || l[0].Lease == nil {
-			t.Errorf("%+v", l)
+			t.Errorf("sessions = %+v, want web1, locked, over protocol test", l)
 		}
 		if e := seen.Of(term.VerbOpen); len(e) != 1 || e[0].Actor.Task != "t1" || e[0].Session != r.Session.ID() {
 			t.Errorf("events %+v", e)
@@ -106,7 +106,7 @@ func TestOpenFails(t *testing.T) {
 				}
 				for _, i := range m.List() { // listed with its end, but not counted
 					if i.State != session.Failed || i.End.Err == nil {
-						t.Errorf("%+v", i)
+						t.Errorf("session = %+v, want it failed, with its error", i)
 					}
 				}
 			})
@@ -133,7 +133,7 @@ func TestOpenCanceled(t *testing.T) {
 		}
 		wantKind(t, err, term.Canceled)
 		if l := m.List(); len(l) != 1 || l[0].State != session.Closed {
-			t.Errorf("%+v", l)
+			t.Errorf("sessions after a canceled opening = %+v, want one, closed", l)
 		}
 	})
 }
@@ -170,15 +170,15 @@ func TestMaxSessionsAndRetention(t *testing.T) {
 		opened(t, m, "b")
 		_, err := m.Open(t.Context(), target("c"))
 		if e := wantKind(t, err, term.LimitExceeded); e.Details.Bound != term.LimitSessions || e.Details.Value != 2 {
-			t.Errorf("%+v", e.Details)
+			t.Errorf("details = %+v, want a limit of 2 sessions", e.Details)
 		}
 		if e := seen.Of(term.VerbOpen); len(e) != 3 || !errors.Is(e[2].Refused, term.LimitExceeded) {
-			t.Errorf("%+v", e)
+			t.Errorf("open events = %+v, want the third refused with LimitExceeded", e)
 		}
 		first.Close(t.Context(), session.CloseOptions{})
 		opened(t, m, "c")
 		if l := m.List(); len(l) != 3 || l[0].ID != first.ID() || l[0].State != session.Closed || l[1].Host != "b" {
-			t.Errorf("%+v", l)
+			t.Errorf("sessions = %+v, want three: the first closed, b the second", l)
 		}
 		time.Sleep(59 * time.Second)
 		if _, err := m.Get(first.ID()); err != nil {
@@ -188,7 +188,7 @@ func TestMaxSessionsAndRetention(t *testing.T) {
 		_, err = m.Get(first.ID())
 		wantKind(t, err, term.NotFound)
 		if l := m.List(); len(l) != 2 {
-			t.Errorf("%+v", l)
+			t.Errorf("sessions = %+v, want two", l)
 		}
 	})
 }
@@ -242,7 +242,7 @@ func TestManagerClose(t *testing.T) {
 		l := m.List()
 		for _, i := range l {
 			if i.State != session.Closed || i.End.Reason != "closed by ptyctl, which is shutting down" {
-				t.Fatalf("%+v", i)
+				t.Fatalf("session = %+v, want it closed by the shutdown", i)
 			}
 		}
 		if len(l) != 102 {

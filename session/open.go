@@ -118,7 +118,9 @@ func (m *Manager) mayOpen(ctx context.Context, s *Session, d *access.Call, r Ope
 		return err
 	}
 	local := r.Target.Local
-	if err := d.PermitUnlocked(ctx, term.Action{Target: &r.Target, Command: quote.Show(local.Argv), Argv: local.Argv, Dir: local.Dir, Env: local.Env}); err != nil {
+	if err := d.PermitUnlocked(ctx, term.Action{
+		Target: &r.Target, Command: quote.Show(local.Argv), Argv: local.Argv, Dir: local.Dir, Env: local.Env,
+	}); err != nil {
 		return err
 	}
 	err := m.takeDevice(s)

@@ -49,7 +49,8 @@ func (m *Manager) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	res := RunResult{Session: s.id}
 	if _, err = opened(ctx, ctx, s, true); err == nil {
 		res.ExecResult, err = s.Exec(ctx, ExecRequest{
-			Argv: r.Target.Local.Argv, Lane: LaneChannel, Stdin: r.Stdin, Timeout: r.Timeout, Grace: r.Grace, Wait: r.Wait, MaxOutput: r.MaxOutput,
+			Argv: r.Target.Local.Argv, Lane: LaneChannel, Stdin: r.Stdin,
+			Timeout: r.Timeout, Grace: r.Grace, Wait: r.Wait, MaxOutput: r.MaxOutput,
 			StopOnCancel: r.Once,
 		})
 	}

@@ -133,7 +133,7 @@ func TestRunGoesOn(t *testing.T) {
 		}
 		<-s.Ended()
 		if end := s.Info().End; end.Reason != "the program exited with status 3" || end.Exit.Usage.CPU != time.Millisecond {
-			t.Errorf("%+v", end)
+			t.Errorf("end = %+v, want exit status 3 and 1ms of CPU time", end)
 		}
 		time.Sleep(2 * time.Minute)
 		if _, err := m.Get(r.Session); !errors.Is(err, term.NotFound) {

@@ -103,7 +103,7 @@ func TestPromptsAreAnsweredByWrite(t *testing.T) {
 				}
 				synctest.Wait()
 				if i := s.Info(); i.State != session.Open || i.Prompt != nil || i.Typed {
-					t.Fatalf("%+v", i)
+					t.Fatalf("info after the answer = %+v, want it open, without question and nothing typed", i)
 				}
 				if len(l.answers) != 2 || l.answers[0] != c.want || l.answers[1] != code {
 					t.Errorf("answers %q", l.answers)
@@ -275,7 +275,7 @@ func TestPromptAfterOpenIsRefused(t *testing.T) {
 		_, err := s.Prompt(t.Context(), term.Prompt{Text: "Password: "})
 		wantKind(t, err, term.Unsupported)
 		if i := s.Info(); i.State != session.Open || i.Prompt != nil || i.Buffer.End != 0 {
-			t.Errorf("%+v", i)
+			t.Errorf("info = %+v, want it open, without question or output", i)
 		}
 	})
 }

@@ -75,12 +75,12 @@ func TestUnreadOutput(t *testing.T) {
 	}
 	c := s.Read(t.Context(), session.ReadRequest{MaxBytes: 100})
 	if st := c.Buffer; st.End != size || st.Start != size-2<<20 || st.Allocated > 2<<20 {
-		t.Errorf("%+v", st)
+		t.Errorf("buffer = %+v, want the last 2 MiB of the flood in at most 2 MiB", st)
 	}
 	if c.Dropped != size-2<<20 || c.Start != c.Dropped || len(c.Data) != 100 {
 		t.Errorf("%d bytes at %d, dropped %d", len(c.Data), c.Start, c.Dropped)
 	}
 	if i := s.Info(); i.BytesIn != size || i.Dropped != c.Dropped {
-		t.Errorf("%+v", i)
+		t.Errorf("info = %+v, want all bytes counted and as many dropped as the read says", i)
 	}
 }

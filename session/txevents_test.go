@@ -106,7 +106,7 @@ func TestNoTxEventsUnlessAskedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := s.TxEvents(); got != nil {
-			t.Errorf("%+v", got)
+			t.Errorf("inputs without RecordTxEvents = %+v, want nil", got)
 		}
 	})
 }

@@ -95,7 +95,7 @@ func TestLinesAtTheEnd(t *testing.T) {
 		far.Close()
 		<-s.Ended()
 		if got := numbered(s.Lines(t.Context(), 0, 0)); got != "1:caf\uFFFD|" {
-			t.Errorf("%q", got)
+			t.Errorf("lines after the end = %q, want one with the cut rune replaced", got)
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestLinesOnRecord(t *testing.T) {
 		s.Lines(task("t1"), 1, 1)
 		got := d.Of(term.VerbRead)
 		if len(got) != 1 || got[0].Size != len("two\n") || got[0].Actor.Task != "t1" {
-			t.Errorf("%+v", got)
+			t.Errorf("read events = %+v, want one of task t1 with the size of \"two\\n\"", got)
 		}
 		if s.Info().Drained.IsZero() {
 			t.Error("the reader had everything, and status does not say so")

@@ -17,7 +17,7 @@ import (
 // WriteOptions say how to treat the data.
 type WriteOptions struct {
 	Sensitive bool          // keep the content out of events, and its echo out of the output
-	Key       string        // press this key in the form the program asked for, instead of typing data (see term.KeySender)
+	Key       string        // press this key, in the form the program asked for, instead of typing data
 	Paste     bool          // type data as pasted text: line ends are CR, brackets if the program wants them
 	Timeout   time.Duration // 0: the session's WriteTimeout
 
@@ -154,7 +154,8 @@ func (out *writer) expectEcho(secret []byte) (*redact.Expectation, error) {
 			Session: s.id,
 			Kind:    term.LimitExceeded,
 			Msg: fmt.Sprintf(
-				"the echo of more than %d bytes or %d lines of secrets within %s could not be kept out of the output, so nothing was written; wait, write less at a time, or do not mark as sensitive what is no secret",
+				"the echo of more than %d bytes or %d lines of secrets within %s could not be kept out of the output, "+
+					"so nothing was written; wait, write less at a time, or do not mark as sensitive what is no secret",
 				redact.MaxBytes,
 				redact.MaxLines,
 				redact.Window,

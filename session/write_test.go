@@ -32,7 +32,7 @@ func TestWriteCursorMissesNothing(t *testing.T) {
 			t.Errorf("read %q", c.Data)
 		}
 		if i := s.Info(); !i.Typed || i.BytesOut != 3 || i.BytesIn != 13 || i.LastOut.IsZero() || i.LastIn.IsZero() {
-			t.Errorf("%+v", i)
+			t.Errorf("info = %+v, want 3 bytes out, 13 in, and their times", i)
 		}
 	})
 }
@@ -52,7 +52,7 @@ func TestWriteCursorIsOfItsTurn(t *testing.T) {
 		put(t, far, "answer to the first")
 		take(t, far, 201)
 		if w := <-result; w.Cursor != 19 || w.Written != 1 {
-			t.Errorf("%+v", w)
+			t.Errorf("write = %+v, want cursor 19 and 1 byte written", w)
 		}
 	})
 }
@@ -143,7 +143,7 @@ func TestWriteCanceled(t *testing.T) {
 		go func() {
 			w, err := s.Write(ctx, make([]byte, 5000), session.WriteOptions{})
 			if w.Written != 0 || w.Pending != 4096 {
-				t.Errorf("%+v", w)
+				t.Errorf("write to a blocked far side = %+v, want 0 written and 4096 pending", w)
 			}
 			stuck <- err
 		}()
@@ -238,7 +238,7 @@ func TestWriteStopsWhenTheLockIsLost(t *testing.T) {
 				w := <-result
 				wantKind(t, err, c.kind)
 				if w.Written != 2*4096 || w.Pending != 0 {
-					t.Errorf("%+v", w)
+					t.Errorf("write that lost its lock = %+v, want 8192 written and none pending", w)
 				}
 				if e := seen.Of(term.VerbWrite); len(e) != 1 || e[0].Size != 2*4096 || len(e[0].Data) != 2*4096 ||
 					!errors.Is(e[0].Err, c.kind) ||
@@ -299,7 +299,7 @@ func TestWriteToFarSideThatIsGone(t *testing.T) {
 		go func() {
 			w, err := s.Write(t.Context(), []byte("hello"), session.WriteOptions{})
 			if w.Written != 2 || w.Pending != 0 || w.TimedOut {
-				t.Errorf("%+v", w)
+				t.Errorf("write = %+v, want 2 bytes written, none pending, no timeout", w)
 			}
 			result <- err
 		}()

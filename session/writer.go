@@ -37,7 +37,10 @@ type write struct {
 
 func (w *write) run() {
 	defer func() { <-w.s.writer.token }()
-	var err error = &term.Error{Op: "write", Session: w.s.id, Kind: term.Internal, Msg: "a fault in ptyctl ended this session in the middle of a write; open a new one, and report the log"}
+	var err error = &term.Error{
+		Op: "write", Session: w.s.id, Kind: term.Internal,
+		Msg: "a fault in ptyctl ended this session in the middle of a write; open a new one, and report the log",
+	}
 	defer func() {
 		if w.echo != nil {
 			clear(w.data)

@@ -58,7 +58,8 @@ func (l *Lock) visited(op string, caller Holder) error {
 	e := &term.Error{
 		Op: op, Session: l.Session, Kind: term.Locked,
 		Msg: fmt.Sprintf(
-			"%s took this terminal over at %s and typed %d bytes into it; they have given it back, and nothing of this call was done: "+
+			"%s took this terminal over at %s and typed %d bytes into it; they have given it back, "+
+				"and nothing of this call was done: "+
 				"read what the terminal shows now, then call again if it still makes sense",
 			v.by.as(caller),
 			v.at.UTC().Format(time.RFC3339),

@@ -48,13 +48,15 @@ func Spelled(text string, sensitive bool) string {
 	}
 	if key := sending(unspell(spelledOne.FindString(end[1]))); key != "" && key != "enter" {
 		return fmt.Sprintf(
-			"the text ends in the characters %s, sent as given, not in a key; to press the key pass key %q in a write of its own",
+			"the text ends in the characters %s, sent as given, not in a key; "+
+				"to press the key pass key %q in a write of its own",
 			end[1],
 			key,
 		)
 	}
 	return fmt.Sprintf(
-		"the text ends in the characters %s, sent as given, not in a line end; in JSON a line end is \\r with one backslash, or press key \"enter\"",
+		"the text ends in the characters %s, sent as given, not in a line end; "+
+			"in JSON a line end is \\r with one backslash, or press key \"enter\"",
 		end[1],
 	)
 }

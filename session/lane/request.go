@@ -70,12 +70,14 @@ func (c *Command) line() (string, error) {
 	case !marked && r.WrittenFor != "" && strings.ContainsFunc(line, func(c rune) bool { return c > '~' }):
 		return refused(
 			term.Unsupported,
-			"the command holds characters beyond ASCII, which a line editor may take for keys; leave them out, or run it with the exit code marker",
+			"the command holds characters beyond ASCII, which a line editor may take for keys; "+
+				"leave them out, or run it with the exit code marker",
 		)
 	case (!marked || class == shell.Cmd) && strings.ContainsFunc(line, isUnseen):
 		return refused(
 			term.InvalidArgument,
-			"the command holds a character that cannot be seen, which a line editor here would take for a key, or drop; leave it out",
+			"the command holds a character that cannot be seen, which a line editor here would take for a key, or drop; "+
+				"leave it out",
 		)
 	case custom && class == shell.Cmd:
 		return "", &term.Error{
@@ -91,7 +93,8 @@ func (c *Command) line() (string, error) {
 	if limit := marker.LineLimit(c.sh); len(line) > limit {
 		return refused(
 			term.InvalidArgument,
-			"the command makes a line of %d bytes; this terminal may cut lines beyond %d, and what is left would run: %sput the command into a file and run that",
+			"the command makes a line of %d bytes; this terminal may cut lines beyond %d, and what is left would run: "+
+				"%sput the command into a file and run that",
 			len(line),
 			limit,
 			c.l.beside("use the channel lane, or "),
