@@ -40,7 +40,7 @@ func misplaced(c *cli.Context, words []string) error {
 	var flags, others []string
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		if w == "--" { // what follows is another program's
+		if w == "--" { // the words after -- belong to another program
 			others = append(others, words[i:]...)
 			break
 		}

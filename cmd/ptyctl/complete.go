@@ -19,7 +19,7 @@ import (
 // completeFiles is the one candidate that asks the shell to complete the name of a file.
 const completeFiles = ":files"
 
-// completeLimit is how long a person who has pressed tab waits for the list of sessions.
+// completeLimit bounds the wait for the list of sessions after a person has pressed tab.
 const completeLimit = 2 * time.Second
 
 // completeCommand makes the command that the shells' scripts call (completion.go). Its arguments are the words so far,
@@ -146,7 +146,7 @@ func hostAliases(ctx context.Context) []string {
 	if err == nil && !cfg.SSH.UseOpenSSHConfig {
 		return nil
 	}
-	names, _ := sshconfig.Aliases(ctx, o) // what cannot be read completes nothing
+	names, _ := sshconfig.Aliases(ctx, o) // an unreadable file yields no candidates
 	return names
 }
 

@@ -13,7 +13,7 @@ import (
 	"ptyctl/internal/direct"
 )
 
-// maxInput bounds what exec --stdin sends: it is one argument of a call.
+// maxInput bounds the input of exec --stdin: it is one argument of a call.
 const maxInput = 4 << 20
 
 func execCommand() *cli.Command {

@@ -12,7 +12,7 @@ import (
 // The exit statuses, besides 0, 1 (it failed) and 2 (it was called wrongly).
 const (
 	exitNotReached = 255 // exec, open: the host was not reached, or the command could not be run; as ssh(1)
-	exitNotTold    = 254 // exec, open: it has ended, and the far side does not tell how
+	exitNotTold    = 254 // exec, open: it has ended, and the far side gave no status
 )
 
 // An exitStatus ends the program with a status of its own, and without a word.

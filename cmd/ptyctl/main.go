@@ -48,7 +48,7 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// unprotected is what of protect has failed. A server logs it; no command depends on it.
+// unprotected holds the errors of protect. A server logs it; no command depends on it.
 var unprotected error
 
 // protect keeps secrets from the other programs of this user, also from those that this process starts.
@@ -79,7 +79,7 @@ func exitCode(err error) int {
 	}
 }
 
-// complain says what went wrong. Some of it may be a server's words.
+// complain reports an error. Parts of it may be a server's words.
 func complain(err error) { fmt.Fprintf(os.Stderr, "ptyctl: %s\n", tty.Plain(err.Error())) }
 
 func newCommandLine() *cli.App {

@@ -39,7 +39,7 @@ func versionCommand() *cli.Command {
 // version returns the release, or else the version that the Go tool recorded from the source.
 func version() string { return readBuild().Version }
 
-// A build is what this program was made from.
+// A build describes the origin of this program.
 type build struct {
 	Version  string        `json:"version"`
 	Commit   string        `json:"commit,omitempty"`

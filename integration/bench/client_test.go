@@ -16,7 +16,7 @@ import (
 )
 
 // A benchClient is an MCP client that does no more than it must: it writes a line and waits for the one that answers.
-// What other clients do besides is their own cost; benchSDK has one of them.
+// Other clients add their own costs; benchSDK measures one of them.
 type benchClient struct {
 	mu      sync.Mutex // guards the following
 	in      io.Writer

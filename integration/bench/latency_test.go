@@ -32,7 +32,7 @@ func BenchmarkExecWarm(b *testing.B) {
 					b.Fatalf("%d: %+v", i, r)
 				}
 				took := time.Since(begin)
-				time.Sleep(2 * time.Millisecond) // what ptyctl prepares for its next command must not burden others
+				time.Sleep(2 * time.Millisecond) // ptyctl prepares for its next command, which must not burden the others
 				return took
 			}, raw)
 			pings = append(pings, p.ping(b))

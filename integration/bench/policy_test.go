@@ -38,7 +38,7 @@ func BenchmarkExecJudged(b *testing.B) {
 				b.Fatalf("%s: %+v", command, r)
 			}
 			took := time.Since(begin)
-			time.Sleep(2 * time.Millisecond) // what ptyctl prepares for its next command must not burden others
+			time.Sleep(2 * time.Millisecond) // ptyctl prepares for its next command, which must not burden the others
 			return took
 		}
 	}

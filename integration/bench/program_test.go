@@ -109,7 +109,7 @@ func (p *benchProgram) exec(b *testing.B, id, command string) benchResult {
 	return r
 }
 
-// enter types a line and waits in the same call for a pattern in what comes after.
+// enter types a line and waits in the same call for a pattern in the output after it.
 func (p *benchProgram) enter(b *testing.B, id, line, pattern string) benchResult {
 	b.Helper()
 	r, err := p.call(

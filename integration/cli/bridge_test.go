@@ -12,7 +12,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// A bridge is what ptyctl bridge tmux says of a window.
+// A bridge is the description that ptyctl bridge tmux prints of a window.
 type bridge struct {
 	tmuxServer
 	SessionID  string `json:"session_id"`
@@ -189,7 +189,7 @@ func TestBridgeShowsPrograms(t *testing.T) {
 	}
 }
 
-// The window has the size of the session's terminal, and what programs then draw.
+// The window has the size of the session's terminal, and programs draw for that size.
 func TestBridgeFollowsTheSize(t *testing.T) {
 	h, c, id := bridgeHome(t)
 	defer c.Close(t, id)
@@ -229,7 +229,7 @@ func TestBridgeFollowsTheSize(t *testing.T) {
 	same(t, "with a viewer", b.shows, func() string { return plain.picture("plain") })
 }
 
-// look is a person who types what ptyctl has said.
+// look starts a person who runs the command that ptyctl printed.
 func (b *bridge) look(tb testing.TB, h *lab.Home) *lab.Person {
 	tb.Helper()
 	return h.CommandAtTerminal(tb, strings.Fields(b.Attach)...)

@@ -10,7 +10,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// One window for a session, which shows for as long as the session lasts, and to those who look then also afterwards.
+// A session has one window, which must show it as long as it lasts, and afterwards to the viewers of that moment.
 func TestBridgeLife(t *testing.T) {
 	h, c, id := bridgeHome(t)
 	if all := listBridges(t, h); len(all) != 0 {

@@ -214,7 +214,7 @@ func TestAnswer(t *testing.T) {
 	if !strings.Contains(p.Text(), code) {
 		t.Error("the echo of a visible answer is hidden, want it shown")
 	}
-	c.Heard.Result(id, `{"state":"open"}`) // a person answered: what the client types now is not secret
+	c.Heard.Result(id, `{"state":"open"}`) // a person answered, so the client's own text is not secret
 	r := c.Call(
 		t,
 		lab.ToolIO,

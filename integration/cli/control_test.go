@@ -187,7 +187,7 @@ func TestAttachDraws(t *testing.T) {
 	}
 }
 
-// The worst that output can do to a terminal does nothing to that of who looks at it.
+// The most hostile output must not harm the viewer's terminal.
 func TestHostileOutput(t *testing.T) {
 	s := lab.StartSSHD(t)
 	h := lab.HomeFor(t, []*lab.SSHD{s})

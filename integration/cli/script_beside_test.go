@@ -15,7 +15,7 @@ import (
 // TestScriptsBeside runs the scripts of testdata/script/beside, in which a person calls ptyctl beside an agent that has
 // a session.
 //
-//	agent type TEXT PATTERN        the agent types, and waits for what comes
+//	agent type TEXT PATTERN        the agent types, and waits for the pattern
 //	agent refused CODE TEXT        it types, and is refused
 //	agent call TOOL JSON           it makes a call that must not fail
 //

@@ -29,7 +29,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptCommands are what scripts can do besides testscript's own commands. None can be negated.
+// scriptCommands are the commands of scripts besides testscript's own. None can be negated.
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"sshd":   scriptSSHD,
 	"server": scriptServer,

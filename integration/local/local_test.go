@@ -53,7 +53,7 @@ func TestLocalRun(t *testing.T) {
 	if r.StdoutEncoding != "base64" || r.Stdout != base64.StdEncoding.EncodeToString([]byte(binary)) {
 		t.Errorf("bytes that are no text: %s", r.Text)
 	}
-	// The program is no shell's: what looks like a command line is an argument.
+	// No shell runs the program: an argument may look like a command line.
 	r = c.Call(t, lab.ToolRun, `{"argv":["printf","%%s|","a b","$HOME","*","; exit 9"]}`)
 	if r.Stdout != "a b|$HOME|*|; exit 9|" {
 		t.Errorf("arguments: %s", r.Text)

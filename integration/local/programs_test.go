@@ -44,7 +44,7 @@ func TestLocalGDB(t *testing.T) {
 	c.Close(t, id)
 }
 
-// Commands of exec go to whatever reads the terminal: gdb's prompt ends them, and there is no exit code.
+// Commands of exec go to the program that reads the terminal: gdb's prompt ends them, and there is no exit code.
 func TestLocalExecInGDB(t *testing.T) {
 	program := lab.CompileC(t)
 	c := lab.ConnectLocal(t)

@@ -19,7 +19,7 @@ import (
 	"ptyctl/internal/sshserver"
 )
 
-// connectPerson is connect for a client at which a person sits, who answers questions as answer does.
+// connectPerson is connect for a client with a person who answers questions as answer does.
 func connectPerson(tb testing.TB, h *lab.Home, answer func(*mcp.ElicitParams) *mcp.ElicitResult) *lab.Client {
 	tb.Helper()
 	return h.Start(tb).ShakeHands(tb, &mcp.ClientOptions{

@@ -105,7 +105,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// Told to stop with a stream open and a call waiting, it is gone in time, and has closed its sessions.
+// Stopped with a stream open and a call waiting, ptyctl must end in time, and close its sessions.
 func TestHTTPShutdown(t *testing.T) {
 	s := lab.StartSSHD(t)
 	p, url := lab.HomeFor(t, []*lab.SSHD{s}).StartHTTP(t)
@@ -201,7 +201,7 @@ func TestHTTPSelfSigned(t *testing.T) {
 	}
 	var seen string
 	transport := &http.Transport{TLSClientConfig: &tls.Config{
-		InsecureSkipVerify: true, // VerifyConnection looks at what counts
+		InsecureSkipVerify: true, // VerifyConnection makes the real check
 		VerifyConnection: func(s tls.ConnectionState) error {
 			seen = fmt.Sprintf("% X", sha256.Sum256(s.PeerCertificates[0].Raw))
 			return nil

@@ -14,7 +14,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// What clients take, the smallest of what each of them was seen to take.
+// The limits of clients: the smallest that each of them was seen to accept.
 const (
 	maxToolsList   = 12000 // bytes of all tools: they are in a model's context from beginning to end
 	maxDescription = 2048  // bytes; Claude Code cuts a tool's description, and a server's instructions, there
@@ -226,7 +226,7 @@ func examplesIn(text string) (found []string) {
 	return found
 }
 
-// schema checks that a schema compiles and keeps to what every client takes.
+// schema checks that a schema compiles and uses only features that every client accepts.
 func (l linter) schema(path string, raw json.RawMessage) *jsonschema.Schema {
 	l.t.Helper()
 	root := l.node(path, raw)

@@ -24,7 +24,7 @@ func installedNode(tb testing.TB) nodePackages {
 	return nodePackages(lab.Unpacked(tb, "node-"+sha256Of(lock)[:16], "node_modules"))
 }
 
-// sha256Of returns what sha256sum(1) prints.
+// sha256Of returns the output of sha256sum(1).
 func sha256Of(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -19,7 +19,7 @@ import (
 // A typescriptClient is a client of the official SDK for TypeScript: node/client.mjs.
 type typescriptClient struct {
 	lab.Tools
-	list json.RawMessage // what tools/list was answered, as the SDK understood it
+	list json.RawMessage // the answer to tools/list, as the SDK understood it
 
 	cmd   *exec.Cmd
 	log   *lab.Capture  // its stderr, and the server's, if it has started that

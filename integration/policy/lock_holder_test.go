@@ -132,7 +132,7 @@ func TestNoCallerTakesThePlaceOfAPerson(t *testing.T) {
 		t.Errorf("the lock is with %q, want %q", now.Holder, status.Holder)
 	}
 
-	// Another person, who comes as one, may relieve them; and who comes first learns of it.
+	// Another person may take over from them, and the first person must learn of it.
 	q := h.AtTerminal(t, "attach", "--config", h.Config, "--take", id)
 	q.Sees("you have taken " + id + ".* from person ")
 	q.Types("echo sec''ond\r")

@@ -36,7 +36,7 @@ func (d door) typed() bool {
 		strings.Contains(d.name, "pty_send")
 }
 
-// line is what to give the door so that a line is run. talk ends it itself.
+// line returns the input that makes the door run a line. talk ends it itself.
 func (d door) line(line string) string {
 	if d.typed() && d.name != "k_pty talk" {
 		line += "\r"
@@ -137,7 +137,7 @@ func doorsTo(t *testing.T, s *lab.SSHD, rules, aiRules []string) (h *lab.Home, d
 	}
 }
 
-// idIn is the value of a field of an answer. Without one there is no door.
+// idIn returns the value of a field of an answer. Without one the door is not usable.
 func idIn(t *testing.T, answer, field string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(answer, `"`+field+`":"`)
@@ -187,7 +187,7 @@ func TestRedTeamDoors(t *testing.T) {
 	shut()
 }
 
-// TestDoorsOpen: without rules the canary runs at each of those doors, so that the rules are what keeps it out.
+// TestDoorsOpen checks that the canary runs at each of those doors without rules, so that the rules alone keep it out.
 func TestDoorsOpen(t *testing.T) {
 	t.Parallel()
 	s := lab.StartSSHD(t)

@@ -17,7 +17,7 @@ const (
 	labMarks  = "/run/lab/marks"
 )
 
-// A redShell is an account with a login shell, and an agent who is logged in to it.
+// A redShell is an account with a login shell, and an agent logged in to it.
 type redShell struct {
 	*lab.Namespace
 	*lab.Client

@@ -51,7 +51,7 @@ func (c canary) stays(tb testing.TB, format string, args ...any) {
 	}
 }
 
-// attempt calls a tool and does not care what becomes of it.
+// attempt calls a tool and ignores the outcome.
 func attempt(tb testing.TB, c lab.Tools, tool, arguments string, values ...any) string {
 	tb.Helper()
 	for i, v := range values {

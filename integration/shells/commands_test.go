@@ -27,7 +27,7 @@ type shellOutcome struct {
 	refused term.Kind // instead: it is not run
 }
 
-// withoutCode is what becomes of a line that the shell gives up, marker and all: its prompt is all there is to go by.
+// withoutCode is the outcome of a line that the shell gives up, marker and all: only its prompt shows the end.
 func withoutCode(output string) shellOutcome {
 	return shellOutcome{any: output, reason: "running", waits: prompt.Command}
 }
@@ -40,7 +40,7 @@ func shellLong(n int) string {
 	return head + strings.Repeat("x", n-len(head)-len(rest)) + rest
 }
 
-// shellForged is what passes for the end of a command, but for the nonce.
+// shellForged looks like the end of a command, except for the nonce.
 const shellForged = `\036RC=0\037\nPTYCTL_RC_abcdefghijkl=0:END_abcdefghijkl\n`
 
 var shellCommands = []shellCommand{

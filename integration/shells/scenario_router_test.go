@@ -87,7 +87,7 @@ func TestScenarioRouter(t *testing.T) {
 	ended(lab.Reply(t, s, r, "\r"))
 	lab.WantUnseen(t, s, "enable-Secret-1138")
 	lab.WantTerminalRefusal(t, s, session.ExecRequest{Command: "show version\nshow version"}, term.Unsupported)
-	// Who says that it is a shell is not believed: its prompt is a device's.
+	// ptyctl must not believe a caller who names a shell's class: the prompt is a device's.
 	lab.WantTerminalRefusal(t, s, session.ExecRequest{Command: "show version", Class: session.ClassPosix}, term.Busy)
 	lab.TypeUntil(t, s, "exit\r", `exit`)
 	const want = "show version\nshow nothing\nshow slow\nenable\nconfigure terminal\nend\nshow long\nexit"

@@ -56,7 +56,7 @@ func TestScenarioThousandRuns(t *testing.T) {
 			for w := range workers {
 				wg.Go(func() {
 					for i := w; i < runs; i += workers {
-						// The status alone would not tell a lost line end.
+						// The status alone would not show a lost line end.
 						command := session.ExecRequest{
 							Command: fmt.Sprintf("echo a line %d; (exit %d)", i, i%256),
 							Lane:    lane,

@@ -38,7 +38,7 @@ func TestShellsTime(t *testing.T) {
 				pause = 5 * time.Second
 			}
 			t.Run("pause", func(t *testing.T) { shellsPause(t, s, pause) })
-			// Which process is meant must be told from its command line: all shells share the namespace.
+			// Its command line must identify the process: all shells share the namespace.
 			t.Run("timeout", func(t *testing.T) { shellsTimeout(t, l, s, fmt.Sprintf("sleep 54321.%d", i)) })
 			kept(t)
 			t.Run("cancel", func(t *testing.T) { shellsCancel(t, l, s, fmt.Sprintf("sleep 65432.%d", i)) })
@@ -133,7 +133,7 @@ func shellsCancel(t *testing.T, l *lab.Shells, s *session.Session, sleep string)
 	l.WantGone(t, sleep, time.Second)
 }
 
-// shellsIgnoresInterrupt runs what ctrl_c does not end, but ctrl_backslash does.
+// shellsIgnoresInterrupt runs a command that ignores ctrl_c, but ends at ctrl_backslash.
 func shellsIgnoresInterrupt(t *testing.T, l *lab.Shells, s *session.Session, sleep string) {
 	r, err := s.Exec(
 		t.Context(),

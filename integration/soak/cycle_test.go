@@ -15,7 +15,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// What may happen to a session in its cycle.
+// The possible fates of a session in its cycle.
 const (
 	fateNone       = "nothing"    // it is used, and closed
 	fateShell      = "shell"      // the process in its terminal is killed

@@ -41,7 +41,7 @@ func TestNothingLeaks(t *testing.T) {
 		}
 		c.Refused(t, "INVALID_ARGUMENT", lab.ToolSession, `{"action":"open"}`)
 	}
-	// The first round makes what stays: the runtime's poller and threads.
+	// The first round makes the permanent parts: the runtime's poller and threads.
 	cycle()
 	failures()
 	s.WaitIdle(t)

@@ -30,7 +30,7 @@ const (
 	soakRound   = 6 // cycles of each worker; killed servers are started again between rounds
 )
 
-// A soak is one ptyctl and those who wear it out.
+// A soak is one ptyctl and the workers that load it.
 type soak struct {
 	*lab.Client
 	workers []*soakWorker

@@ -278,7 +278,7 @@ func TestFilesDiskFull(t *testing.T) {
 		if !strings.Contains(r.Message, "no space left") || (more != "") != strings.Contains(r.Text, "bytes_written") {
 			t.Errorf("%s: %s", name, r.Text)
 		}
-		if more != "" { // what did fit is there
+		if more != "" { // the entries that fit are there
 			callFile(t, c.Tools, `{"action":"write","path":%s,"data":"","non_atomic":true}`, name)
 		}
 	}

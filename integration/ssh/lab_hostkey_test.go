@@ -25,7 +25,7 @@ func labHostCertificate(t *testing.T, l *lab.Namespace) {
 	elsewhere := certified("elsewhere", "another.example", now.Add(-time.Hour))
 	expired := certified("expired", "127.0.0.1", now.Add(-3*time.Hour))
 
-	o := l.Operator(t) // knows no host, only who vouches for them
+	o := l.Operator(t) // knows no host, only the authority that certifies them
 	o.Refused(good.WithKey(l.Users["alice"]), term.HostKeyUnknown)
 	o.Knows("@cert-authority * " + ca.Authorized())
 	lab.WantExec(t, o.MustOpen(good.WithKey(l.Users["alice"])), "id -un", "alice\n", 0)

@@ -26,7 +26,7 @@ func TestLifetimes(t *testing.T) {
 		}
 		return "", r.Text
 	}
-	c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"sleep 2"}`, used) // a command that runs is no idleness
+	c.Call(t, lab.ToolExec, `{"session_id":%s,"cmd":"sleep 2"}`, used) // a running command counts as activity
 	if st, text := state(idle); st != "closed" {
 		t.Errorf("the idle session is %q: %s", st, text)
 	}

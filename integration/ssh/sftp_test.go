@@ -190,7 +190,7 @@ func (f labFolder) interrupted(t *testing.T, signal string) {
 	lab.WantExec(t, f.s, "rm -f "+f.dir+"/.ptyctl-*.tmp; cat "+f.path("file"), "old\n", 0)
 }
 
-// lost kills what serves the whole connection in the middle of a write.
+// lost kills the server process of the whole connection in the middle of a write.
 func (f labFolder) lost(t *testing.T, s *session.Session) {
 	done := false
 	pids := labSessionProcesses(t, f.l, s)

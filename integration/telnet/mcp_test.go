@@ -11,7 +11,7 @@ import (
 	"ptyctl/internal/lab"
 )
 
-// TestTelnetOverMCP is what an agent does with the servers: log in, type, read, run commands, wait for quiet.
+// TestTelnetOverMCP uses the servers as an agent does: log in, type, read, run commands, wait for quiet.
 func TestTelnetOverMCP(t *testing.T) {
 	for _, start := range []func(testing.TB) *lab.TelnetServer{lab.StartInetutils, lab.StartBusybox} {
 		t.Run("", func(t *testing.T) {
@@ -24,7 +24,7 @@ func TestTelnetOverMCP(t *testing.T) {
 			}
 			c.LoginTelnet(t, s, id)
 
-			// A command and its echo; a deadline is no error.
+			// A command and its echo; a deadline is not an error.
 			if r := c.Enter(t, id, "echo 'héllo, 日本'\r", `\nhéllo, 日本\r\n`); !strings.Contains(r.Chunk, "echo 'h") {
 				t.Errorf("%s: no echo: %s", s.Name, r.Text)
 			}

@@ -202,7 +202,7 @@ func record(tb testing.TB, s *lab.TelnetServer, c telnet.Config, about string) *
 	return r
 }
 
-// A recordedConn writes down what its user does and gets.
+// A recordedConn records the bytes that its user sends and receives.
 type recordedConn struct {
 	*telnet.Conn
 	wire *transcript.Recorder

@@ -100,7 +100,7 @@ func telnetRouterPager(t *testing.T) {
 	}
 }
 
-// telnetRouterEndless tells no rows, which the router takes for a window without end.
+// telnetRouterEndless sends no rows, which the router takes for a window without end.
 func telnetRouterEndless(t *testing.T) {
 	s := lab.StartRouter(t)
 	target := s.Target()

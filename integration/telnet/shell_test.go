@@ -77,7 +77,7 @@ func telnetBulk(t *testing.T) {
 	}
 }
 
-// cksum is what cksum(1) computes.
+// cksum computes the sum of cksum(1).
 func cksum(text string) uint32 {
 	length := []byte{}
 	for n := len(text); n > 0; n >>= 8 {
@@ -97,7 +97,7 @@ func cksum(text string) uint32 {
 	return ^sum
 }
 
-// telnetWindow tells the size of the window, at first and when it changes.
+// telnetWindow sends the size of the window, at first and when it changes.
 func telnetWindow(t *testing.T) {
 	for _, start := range []func(testing.TB) *lab.TelnetServer{lab.StartInetutils, lab.StartBusybox} {
 		s := start(t)

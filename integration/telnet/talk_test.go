@@ -21,7 +21,7 @@ type talk struct {
 	end     error         // why reading ended
 	changed chan struct{} // closed and replaced when seen or end changes
 
-	at int // in seen: what lies before has been waited for
+	at int // in seen: wait has already passed the text before it
 }
 
 // newTalk reads the connection until it is closed, which it is when the test ends.
@@ -108,7 +108,7 @@ func (k *talk) waitEnd() string {
 	}
 }
 
-// quiet returns what comes within d.
+// quiet returns the output within d.
 func (k *talk) quiet(d time.Duration) string {
 	time.Sleep(d)
 	k.mu.Lock()

@@ -42,7 +42,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// What New has made before an error does not stay.
+// New must undo everything it made before an error.
 func TestNewFailsClean(t *testing.T) {
 	tests := []struct {
 		name, lines, want string

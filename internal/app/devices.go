@@ -34,7 +34,7 @@ func deviceLocks(dir, socket string) func(device, session string) (release func(
 	}
 }
 
-// deviceError says why a console cannot be opened, and what to do.
+// deviceError explains why a console cannot be opened, and how to fix it.
 func deviceError(device string, err error) error {
 	held, ok := errors.AsType[*devlock.HeldError](err)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"ptyctl/term"
 )
 
-// fileLimits bound what one call may transfer.
+// fileLimits returns the limits on the bytes that one call may transfer.
 func fileLimits(c config.FS) fsx.Limits {
 	return fsx.Limits{Read: int64(c.MaxReadBytes), Write: int64(c.MaxWriteBytes), Entries: c.MaxEntries}
 }

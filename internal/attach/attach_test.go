@@ -56,7 +56,7 @@ func read(t *testing.T, f *follower, want string) string {
 	return string(got)
 }
 
-// A follower has all that is held, then what comes, then the end.
+// A follower must get the output held so far, then new output, then the end.
 func TestFollower(t *testing.T) {
 	s, agent := shell(t, apptest.Start(t), "stty -echo; printf 'one\ntwo\n'; read x; printf 'got %s\n' \"$x\"; read x")
 	read(t, &follower{Attachment: To(s), cursor: "0"}, "two")
@@ -169,7 +169,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// Where people may only watch, the error says what to change.
+// Where people may only watch, the error must name the setting to change.
 func TestReadOnly(t *testing.T) {
 	socket := apptest.Start(t, "[server.control]", `control_mode = "readonly"`)
 	p, err := client.Dial(t.Context(), control.Socket{Path: socket}, control.Options{Version: "test"})
@@ -261,7 +261,7 @@ func TestTail(t *testing.T) {
 		want string
 	}{
 		{TailOptions{Lines: 2, Raw: true}, "two\r\n\x1b]0;x\athree\r\n"},
-		{TailOptions{Lines: 1}, "three\n"}, // the output of a test is no terminal
+		{TailOptions{Lines: 1}, "three\n"}, // the output of a test is not a terminal
 		{TailOptions{Lines: 0}, ""},
 	} {
 		var out bytes.Buffer
@@ -293,7 +293,7 @@ func TestPress(t *testing.T) {
 	}
 }
 
-// A person who is no terminal answers line by line.
+// A person without a terminal answers line by line.
 func TestAsk(t *testing.T) {
 	in, answers, err := os.Pipe()
 	if err != nil {

@@ -49,7 +49,7 @@ func (a *Attachment) MayTake(ctx context.Context) error {
 	return mayType(&now)
 }
 
-// take makes this person the only one who types. previous says from whom the terminal was taken.
+// take makes this person the only one to type. previous names the holder that lost the terminal.
 func (a *Attachment) take(ctx context.Context) (previous string, err error) {
 	now, err := a.Status(ctx)
 	if err != nil {

@@ -22,7 +22,7 @@ const settleWait = int64(25_000)
 // A Person answers the questions of logins.
 type Person struct {
 	in    *os.File
-	lines *bufio.Reader // of in, if in is no terminal
+	lines *bufio.Reader // of in, if in is not a terminal
 	out   io.Writer
 
 	editor *term.Terminal // of in, if in is a terminal
@@ -46,7 +46,7 @@ func (a *Attachment) Login(ctx context.Context, person *Person) error {
 				return err
 			}
 		case now.State == "connecting" || now.State == "authenticating":
-			if !pause(ctx, 100*time.Millisecond) { // nothing tells when the far side has judged an answer
+			if !pause(ctx, 100*time.Millisecond) { // the far side does not announce its verdict on an answer
 				return context.Cause(ctx)
 			}
 		case now.State == "open":

@@ -111,7 +111,7 @@ func TestOne(t *testing.T) {
 	}
 }
 
-// Status counts what runs, and reads the metrics without their buckets.
+// Status must count the sessions, and read the metrics without their buckets.
 func TestStatus(t *testing.T) {
 	p := connect(t, apptest.Start(t))[0]
 	id := open(t, p, "cat")

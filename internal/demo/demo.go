@@ -20,7 +20,7 @@ import (
 // Limit is the longest that the demonstration may take.
 const Limit = 60 * time.Second
 
-// Run does what an agent does, through a real MCP client and a real SSH server, and checks each result.
+// Run plays an agent, through a real MCP client and a real SSH server, and checks each result.
 func Run(ctx context.Context, out io.Writer, version string) (err error) {
 	password := rand.Text()
 	srv, err := sshserver.Listen(sshserver.Config{Passwords: map[string]string{"demo": password}, Shell: "/bin/sh"})

@@ -112,7 +112,7 @@ func loginFailure(d *term.Details, at term.Hop) string {
 	return text
 }
 
-// loginAdvice is what to do after a login that failed: the likeliest cause first.
+// loginAdvice returns the advice after a failed login: the likeliest cause first.
 func loginAdvice(d *term.Details, at term.Hop, ids []sshx.Identity, h *sshx.InspectedHost, asked bool) string {
 	for _, id := range ids {
 		if id.Certificate != nil && id.Problem != "" {

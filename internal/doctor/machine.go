@@ -21,7 +21,7 @@ import (
 	"ptyctl/term"
 )
 
-// Machine checks what does not depend on a host. version is this program's, for the processes that it asks.
+// Machine checks everything that does not depend on a host. version is this program's, for the processes that it asks.
 func (r *Report) Machine(ctx context.Context, cfg config.Config, version string) {
 	// A host that no file names.
 	in, err := sshx.Inspect(ctx, term.Target{Host: "host.invalid"}, app.QuietSSHOptions(cfg))

@@ -301,7 +301,7 @@ func (c Tools) Open(tb testing.TB, s *SSHD) string {
 	return r.SessionID
 }
 
-// Enter writes text into a terminal and waits for pattern in what comes after.
+// Enter writes text into a terminal and waits for pattern in the output after it.
 func (c Tools) Enter(tb testing.TB, id, text, pattern string) Result {
 	tb.Helper()
 	r := c.Call(

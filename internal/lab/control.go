@@ -19,7 +19,7 @@ func RuntimeDir(tb testing.TB) string {
 // ReadWrite is the configuration that lets those who are attached type.
 const ReadWrite = "[server.control]\ncontrol_mode = 'readwrite'"
 
-// PlainShell starts a shell that shows nothing but its prompt and what its commands print.
+// PlainShell starts a shell that shows nothing but its prompt and the output of its commands.
 func (c *Client) PlainShell(tb testing.TB, id string) {
 	tb.Helper()
 	c.Enter(tb, id, "stty -echo; exec env PS1='$ ' sh\r", `[\r\n]\$ $`)

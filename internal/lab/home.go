@@ -24,7 +24,7 @@ type Home struct {
 	Wrap       []string        // the command that starts ptyctl, which becomes it; nil: none does
 	UID        uint32          // of the user that ptyctl runs as; 0: the tester's
 	Env        []string        // of ptyctl, besides the variables that Command sets
-	Secrets    []string        // what lies in its files, and must be seen nowhere else
+	Secrets    []string        // contents of its files that must be seen nowhere else
 	Given      map[string]bool // the files that the test wrote, which may hold secrets
 }
 

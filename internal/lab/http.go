@@ -34,7 +34,7 @@ func (h *Home) StartHTTP(tb testing.TB, args ...string) (p *Program, url string)
 	return p, p.URL()
 }
 
-// Terminate tells the process to end, as a service manager does.
+// Terminate asks the process to end, as a service manager does.
 func (p *Program) Terminate() {
 	p.TB.Helper()
 	if !p.running() {

@@ -83,7 +83,7 @@ func (k Key) Public() string {
 // Fingerprint is the SHA-256 fingerprint of the public key, as ssh-keygen(1) shows it.
 func (k Key) Fingerprint() string { return ssh.FingerprintSHA256(k.PublicKey()) }
 
-// PrivateKeyLine returns a line from the middle of a private key in PEM: what must never be seen again.
+// PrivateKeyLine returns a line from the middle of a private key in PEM, which must never appear in an output.
 func PrivateKeyLine(pem string) string {
 	lines := strings.Split(pem, "\n")
 	return lines[len(lines)/2]

@@ -90,14 +90,14 @@ func KnownHosts(port int, keys ...Key) string {
 	return b.String()
 }
 
-// WithKey is the server for a user who logs in with a key.
+// WithKey returns the server as a target for a user who logs in with a key.
 func (s *Server) WithKey(u *User) term.Target {
 	t := s.Target(u)
 	t.Auth = term.Auth{Method: "private_key", PrivateKeyPEM: term.Secret(u.Key.PEM)}
 	return t
 }
 
-// WithPassword is the server for a user who logs in with a password.
+// WithPassword returns the server as a target for a user who logs in with a password.
 func (s *Server) WithPassword(u *User) term.Target {
 	t := s.Target(u)
 	t.Auth = term.Auth{Password: term.Secret(u.Password)}

@@ -160,7 +160,7 @@ func WantOpen(t *testing.T, s *session.Session) {
 	}
 }
 
-// TypeUntil types into the terminal and waits until what follows matches.
+// TypeUntil types into the terminal and waits until the output after it matches.
 func TypeUntil(t *testing.T, s *session.Session, text, until string) string {
 	t.Helper()
 	w, err := s.Write(t.Context(), []byte(text), session.WriteOptions{})

@@ -30,13 +30,13 @@ type Program struct {
 	Ended  chan struct{} // closed when the process has ended
 	status error         // of the process, once it has ended
 	told   leaktest.Client
-	Killed bool // by the test: then its status is no concern
+	Killed bool // by the test: then its status does not matter
 
 	mu      sync.Mutex // guards the following
 	secrets []string   // that must not be seen in seen and log
 }
 
-// Start starts ptyctl in h. When the test is over its input ends, and what package doc promises is checked.
+// Start starts ptyctl in h. At the end of the test it closes the input, and checks the promises of package doc.
 func (h *Home) Start(tb testing.TB, args ...string) *Program {
 	tb.Helper()
 	p := &Program{TB: tb, Seen: NewCapture(), Log: NewCapture(), Ended: make(chan struct{}), secrets: h.Secrets}

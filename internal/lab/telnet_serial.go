@@ -13,7 +13,7 @@ import (
 // A SerialServer is ser2net with one serial line. One client at a time can have it.
 type SerialServer struct {
 	*TelnetServer
-	line string // the terminal that is its serial line; empty if that lies behind another RFC 2217 server
+	line string // the terminal of its serial line; empty if the line is behind another RFC 2217 server
 }
 
 // StartSerial starts ser2net on a pair of pseudo-terminals, with a shell as the device at the other end. Such a line
@@ -53,7 +53,7 @@ func (s *SerialServer) Settings(tb testing.TB) string {
 	return string(out)
 }
 
-// startSer2net starts ser2net with what its configuration calls a connector.
+// startSer2net starts ser2net with a connector in its configuration's terms.
 func startSer2net(tb testing.TB, connector string) *TelnetServer {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -120,7 +120,7 @@ func (d *SerialDevice) serve(conn net.Conn) {
 	}
 }
 
-// serialAnswer returns the device's answer to in, and what of it is not complete yet.
+// serialAnswer returns the device's answer to in, and the incomplete rest of in.
 func serialAnswer(in []byte) (out, rest []byte) {
 	const iac, sb, do, will = 0xff, 0xfa, 0xfd, 0xfb
 	end := []byte{iac, 0xf0}
