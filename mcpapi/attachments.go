@@ -55,6 +55,8 @@ func (a *Attachments) Of(proof string) (term.Attachment, bool) {
 	return term.NewAttachment(hex.EncodeToString(a.sum("id", nonce, name)), name), true
 }
 
+// sum returns the keyed hash of an attachment. use keeps the hashes of proofs and ids apart: an id must not help to
+// forge a proof.
 func (a *Attachments) sum(use string, nonce []byte, name string) []byte {
 	mac := hmac.New(sha256.New, a.key[:])
 	mac.Write([]byte(use + "\x00"))

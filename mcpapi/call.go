@@ -11,7 +11,7 @@ import (
 // This file has everything that a tool may do with a call. A tool sees the sessions that its caller may see, and
 // never the session.Manager.
 
-// Action returns which of the tool's actions is asked for.
+// Action returns the name of the tool's action that the call is for.
 func (c *Call) Action() string { return c.action }
 
 // Invalid is the error for an argument that the table accepts but the tool does not. text says which value would be
@@ -21,7 +21,7 @@ func (c *Call) Invalid(field, text string) error { return c.checker().invalid(fi
 // Waits names, for progress messages, the event that the call is about to wait for; s may be nil.
 func (c *Call) Waits(what string, s *session.Session) { c.meter.waits(what, s) }
 
-// OnlyReads reports whether the caller may do only what does not type.
+// OnlyReads reports whether the caller may use only actions that type nothing.
 func (c *Call) OnlyReads(ctx context.Context) bool { return c.onlyReads(ctx) }
 
 // Session returns the session with that id, if the caller may see it. A refusal is recorded under verb, as for any
@@ -51,8 +51,8 @@ func (c *Call) Run(ctx context.Context, r session.RunRequest) (session.RunResult
 // Files returns the files of this machine that the operator offers.
 func (c *Call) Files() *session.Files { return c.m.Files() }
 
-// Hide is the error for a session that the tool does not show, the same as for one that does not exist, and is on
-// record.
+// Hide returns the error for a session that the tool does not show, and records the refusal. The error is the same as
+// for a session that does not exist: a caller must not learn that it does.
 func (c *Call) Hide(ctx context.Context, verb term.Verb, id string) error {
 	return c.m.Hide(ctx, verb, id)
 }

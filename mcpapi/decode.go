@@ -47,7 +47,7 @@ func (c *checker) decode(given []jsonrpc.Member) (any, error) {
 	return in.Interface(), nil
 }
 
-// actionOf finds out which action a call is for.
+// actionOf returns the action that a call is for.
 func (t *Tool) actionOf(raw json.RawMessage) (Action, error) {
 	if err := (&checker{t: t}).valid(raw); err != nil {
 		return Action{}, err
@@ -68,7 +68,7 @@ func (t *Tool) split(raw json.RawMessage) (a Action, given []jsonrpc.Member, err
 	return a, given, err
 }
 
-// actionIn finds out which action arguments are for.
+// actionIn returns the action that the arguments name. A tool without actions has one unnamed action.
 func (c *checker) actionIn(given []jsonrpc.Member) (Action, error) {
 	t := c.t
 	name := ""
@@ -98,7 +98,8 @@ type checker struct {
 	action string
 }
 
-// invalid is an INVALID_ARGUMENT that names the field and shows a call that is right.
+// invalid returns an INVALID_ARGUMENT that names the field and shows a correct call, so that a model can repair its
+// call without another look at the schema.
 func (c *checker) invalid(field string, allowed []string, format string, args ...any) error {
 	example := c.t.Actions[0].Example
 	if a, ok := c.t.action(c.action); ok {
@@ -203,6 +204,7 @@ func (c *checker) allowed(fields []Field, path string) []string {
 	return names
 }
 
+// forAction names the action in an error, or the tool if it has no actions.
 func (c *checker) forAction() string {
 	if c.action == "" {
 		return " for " + c.t.Name
@@ -279,7 +281,7 @@ func (c *checker) text(path string, f *Field, s string) (string, error) {
 	return s, nil
 }
 
-// bounds checks a number, which is whole if ok says so.
+// bounds checks the range of a number; ok is false if it is not a whole number.
 func (c *checker) bounds(path string, f *Field, n int64, ok bool) error {
 	limit := f.Max
 	if limit == 0 {
@@ -333,7 +335,7 @@ func setNumber(into reflect.Value, n int64) {
 	into.SetInt(n)
 }
 
-// integer reads a whole number, also where a client writes it as 5.0.
+// integer reads a whole number. It also accepts 5.0: some clients write every number as a float.
 func integer(raw json.RawMessage) (int64, bool) {
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 		return n, true
@@ -345,7 +347,7 @@ func integer(raw json.RawMessage) (int64, bool) {
 	return int64(x), true
 }
 
-// typeOf names the type of a JSON value for a message; the value itself may be a secret.
+// typeOf names the type of a JSON value for a message. It must not show the value itself, which may be a secret.
 func typeOf(raw json.RawMessage) string {
 	switch raw[0] {
 	case '"':
@@ -372,8 +374,10 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
+// oneOf lists names for a message.
 func oneOf(names []string) string { return strings.Join(names, ", ") }
 
+// join returns the path of a member, for example "auth.password".
 func join(path, name string) string {
 	if path == "" {
 		return name

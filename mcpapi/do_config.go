@@ -6,6 +6,8 @@ import (
 	"ptyctl/session"
 )
 
+// configure runs one action of ptyctl_session_config. The result has the values in force after it, not those of the
+// call.
 func configure(ctx context.Context, c *Call, in *configArgs) (any, error) {
 	s, err := c.Session(ctx, c.verb(), in.SessionID)
 	if err != nil {

@@ -21,6 +21,8 @@ const (
 	fsListDefault = 200
 )
 
+// doFS runs one action of ptyctl_fs, on the files of a session's host or, without session_id, on those of this
+// machine.
 func doFS(ctx context.Context, c *Call, in *fsArgs) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.MaxWait)
 	defer cancel()
@@ -52,6 +54,7 @@ func doFS(ctx context.Context, c *Call, in *fsArgs) (any, error) {
 	return &fsStatOut{Action: c.action, fsEntry: newFSEntry(e), Target: e.Target, Warnings: c.notes}, nil
 }
 
+// fsRead returns part of a file: as text if it is UTF-8, else as base64. Text never ends within a character.
 func (c *Call) fsRead(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
 	r := term.FileRead{
 		Path:     in.Path,
@@ -96,6 +99,7 @@ func wholeRunes(p []byte) int {
 	return len(p)
 }
 
+// fsWrite replaces a file or appends to it. mode is octal; without it no permissions are requested.
 func (c *Call) fsWrite(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
 	ch := c.checker()
 	data, err := ch.bytes("data", in.Data, in.Encoding)
@@ -132,6 +136,8 @@ func (c *Call) fsWrite(ctx context.Context, files *session.Files, in *fsArgs) (a
 	}, nil
 }
 
+// fsList returns one page of a folder. The cursor is a name, not an index, so entries that come or go between two
+// calls shift nothing.
 func (c *Call) fsList(ctx context.Context, files *session.Files, in *fsArgs) (any, error) {
 	after, err := nameOf(in.Cursor)
 	if err != nil {
@@ -155,6 +161,7 @@ func (c *Call) fsList(ctx context.Context, files *session.Files, in *fsArgs) (an
 	return out, nil
 }
 
+// newFSEntry is the wire form of e. An unknown size is 0.
 func newFSEntry(e term.FileEntry) fsEntry {
 	return fsEntry{
 		Name:       e.Name,
@@ -183,6 +190,7 @@ func modeText(m fs.FileMode) string {
 // A cursor of a list is the last name, or its base64 where the name is no text that JSON can hold.
 const encodedCursor = "base64:"
 
+// cursorOf returns the cursor that continues a list after name.
 func cursorOf(name string) string {
 	if utf8.ValidString(name) && !strings.HasPrefix(name, encodedCursor) {
 		return name
@@ -190,6 +198,7 @@ func cursorOf(name string) string {
 	return encodedCursor + base64.RawURLEncoding.EncodeToString([]byte(name))
 }
 
+// nameOf returns the name in a cursor; an empty cursor has an empty name, and lists from the start.
 func nameOf(cursor string) (string, error) {
 	code, ok := strings.CutPrefix(cursor, encodedCursor)
 	if !ok {

@@ -8,6 +8,7 @@ import (
 	"ptyctl/session"
 )
 
+// health counts the sessions that the caller may see: a restricted caller must not learn of others from a total.
 func health(ctx context.Context, c *Call, _ *struct{}) (any, error) {
 	out := &healthOut{Version: c.o.Version, GoVersion: runtime.Version(), UptimeS: int64(time.Since(c.started).Seconds())}
 	for _, i := range c.visible(ctx) {
@@ -16,6 +17,7 @@ func health(ctx context.Context, c *Call, _ *struct{}) (any, error) {
 	return out, nil
 }
 
+// count adds one session. An ended one counts by state, but not by protocol.
 func (out *healthOut) count(i session.Info) {
 	out.RunningExecs += len(i.Running)
 	out.WaitingReads += i.Readers

@@ -17,6 +17,8 @@ import (
 // in full.
 const defaultChunk = 16 << 10
 
+// doIO runs one action of ptyctl_session_io. The result of a read or write has the login's open question and any
+// state other than open: a caller must not miss them.
 func doIO(ctx context.Context, c *Call, in *ioArgs) (any, error) {
 	if c.action == "search" {
 		return c.search(ctx, in)
@@ -45,6 +47,8 @@ func doIO(ctx context.Context, c *Call, in *ioArgs) (any, error) {
 	return out, nil
 }
 
+// write types data or a key, and then reads if the call gives a condition to wait for. The time of the write counts
+// toward the time of the read.
 func (c *Call) write(ctx context.Context, s *session.Session, in *ioArgs, out *ioOut) error {
 	ch := c.checker()
 	var data []byte
@@ -102,6 +106,7 @@ func (c *Call) write(ctx context.Context, s *session.Session, in *ioArgs, out *i
 	return canceled(ctx, s)
 }
 
+// read returns output from a cursor, from the end (mode tail), or from one stream of a command.
 func (c *Call) read(ctx context.Context, s *session.Session, in *ioArgs, out *ioOut) error {
 	ch := c.checker()
 	req, _, err := c.readRequest(in)

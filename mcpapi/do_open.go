@@ -10,6 +10,8 @@ import (
 	"ptyctl/term"
 )
 
+// open connects and waits until the session is open or its login asks a question. All arguments are checked before
+// the connection starts: a wrong one must not leave a half-open session.
 func (c *Call) open(ctx context.Context, in *sessionArgs, out *sessionOut) error {
 	if err := c.checkAuth(in); err != nil {
 		return err
@@ -165,7 +167,8 @@ func (c *Call) checkAuth(in *sessionArgs) error {
 	return nil
 }
 
-// splitHost finds what does not belong into a host name, and names the field for it.
+// splitHost finds a protocol, a user or a port in a host name, which models often pass. It returns the bare host, and
+// the name of the field that takes the rest. An IPv6 address has no such part.
 func splitHost(text string) (field, host string, ok bool) {
 	if _, rest, found := strings.Cut(text, "://"); found {
 		return "protocol, username and port", rest, true
@@ -180,4 +183,5 @@ func splitHost(text string) (field, host string, ok bool) {
 	return "", "", false
 }
 
+// isFalse reports whether a boolean argument is given and false; an absent one means the default, true.
 func isFalse(b *bool) bool { return b != nil && !*b }

@@ -8,6 +8,8 @@ import (
 	"ptyctl/term"
 )
 
+// run starts a program on this machine, and waits for its end or for the longest time that a call may wait. A program
+// that still runs goes on as a session.
 func run(ctx context.Context, c *Call, in *runArgs) (any, error) {
 	ch := c.checker()
 	local, err := c.local(in.Argv, in.Cwd, in.Env, in.Title, in.Limits)

@@ -8,7 +8,7 @@ import (
 	"ptyctl/session"
 )
 
-// newSanitized is the wire form of s; nil if nothing was removed.
+// newSanitized is the wire form of s; nil if nothing was removed, so that the member is left out.
 func newSanitized(s session.Sanitized) *sanitized {
 	if s == (session.Sanitized{}) {
 		return nil
@@ -17,6 +17,8 @@ func newSanitized(s session.Sanitized) *sanitized {
 	return &out
 }
 
+// search finds a pattern in the output that the session still holds. Text that is not UTF-8 has U+FFFD in its place,
+// because JSON cannot hold it.
 func (c *Call) search(ctx context.Context, in *ioArgs) (any, error) {
 	s, err := c.m.Get(in.SessionID)
 	if err != nil {

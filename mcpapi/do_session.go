@@ -9,6 +9,7 @@ import (
 	"ptyctl/term"
 )
 
+// doSession runs one action of ptyctl_session.
 func doSession(ctx context.Context, c *Call, in *sessionArgs) (any, error) {
 	out := &sessionOut{Action: c.action, Success: true}
 	var err error
@@ -30,11 +31,14 @@ func doSession(ctx context.Context, c *Call, in *sessionArgs) (any, error) {
 	return out, err
 }
 
-// lease shows a lock in the result.
+// lease puts a lock into the result: its holder, its end in Unix milliseconds, and its epoch, which grows with each
+// new holder.
 func (out *sessionOut) lease(l session.Lease) {
 	out.LockHolder, out.LockExpiresAt, out.LockEpoch = l.Holder.String(), l.Expires.UnixMilli(), int64(l.Epoch)
 }
 
+// list returns the sessions that the caller may see and that match the filters. The capabilities are those of ptyctl;
+// a session's own are in the result of its open.
 func (c *Call) list(ctx context.Context, in *sessionArgs, out *sessionOut) error {
 	var states []session.State
 	if in.State != "" {
@@ -51,6 +55,8 @@ func (c *Call) list(ctx context.Context, in *sessionArgs, out *sessionOut) error
 	return nil
 }
 
+// status describes one session. It also names the rule that would refuse the caller's input, so that a client learns
+// of it before it types.
 func (c *Call) status(ctx context.Context, in *sessionArgs, out *sessionOut) error {
 	s, err := c.m.Get(in.SessionID)
 	if err != nil {
@@ -63,7 +69,7 @@ func (c *Call) status(ctx context.Context, in *sessionArgs, out *sessionOut) err
 	return nil
 }
 
-// show makes out the status of s.
+// show puts the status of s into the result.
 func (out *sessionOut) show(s *session.Session) {
 	i := s.Info()
 	out.SessionID, out.State, out.Prompt, out.WaitingForInput = i.ID, i.State, i.Prompt, i.Prompt != nil
@@ -75,6 +81,8 @@ func (out *sessionOut) show(s *session.Session) {
 	out.Session.TxEvents = newTxEvents(s.TxEvents())
 }
 
+// close ends a session. Closing an ended session is no error: already_closed says so. For a local program the result
+// also has its exit code, its usage and how long it ran.
 func (c *Call) close(ctx context.Context, in *sessionArgs, out *sessionOut) error {
 	s, err := c.Session(ctx, term.VerbClose, in.SessionID)
 	if err != nil {
@@ -92,6 +100,8 @@ func (c *Call) close(ctx context.Context, in *sessionArgs, out *sessionOut) erro
 	return nil
 }
 
+// lock takes, renews or gives back the session's lock, by action. A lock that is taken over also returns the previous
+// holder.
 func (c *Call) lock(ctx context.Context, in *sessionArgs, out *sessionOut) error {
 	s, err := c.Session(ctx, term.Verb(c.action), in.SessionID)
 	if err != nil {
@@ -119,6 +129,7 @@ func (c *Call) lock(ctx context.Context, in *sessionArgs, out *sessionOut) error
 	return err
 }
 
+// lockTTL returns how long a lock lasts: the server's default for 0, and at most the operator's maximum.
 func (c *Call) lockTTL(ms int64) time.Duration {
 	if ms == 0 {
 		return c.o.LockTTL
@@ -126,6 +137,7 @@ func (c *Call) lockTTL(ms int64) time.Duration {
 	return c.millis("lock_ttl_ms", ms, c.o.MaxLockTTL, "locks.max_ttl_ms")
 }
 
+// signal sends a signal, by the name that the call gives.
 func (c *Call) signal(ctx context.Context, in *sessionArgs, out *sessionOut) error {
 	s, err := c.Session(ctx, term.VerbSignal, in.SessionID)
 	if err != nil {

@@ -45,7 +45,7 @@ func (c *Call) elicit(ctx context.Context, v any) (*mcp.CallToolResult, error) {
 	return c.askNow(ctx)
 }
 
-// askNow asks the client, one question after the other, for as long as a call may wait.
+// askNow asks the client one question after the other, until the login is over or the call may wait no longer.
 func (c *Call) askNow(ctx context.Context) (*mcp.CallToolResult, error) {
 	acting := c.actor(ctx)
 	for {
@@ -64,7 +64,7 @@ func (c *Call) askNow(ctx context.Context) (*mcp.CallToolResult, error) {
 	return c.openResult(acting, c.left())
 }
 
-// left is how long the call may still wait.
+// left returns how long the call may still wait.
 func (c *Call) left() time.Duration { return max(c.o.MaxWait-time.Since(c.began), 0) }
 
 // request asks the client one question. It reports whether there is an answer, from here or elsewhere.
@@ -100,7 +100,7 @@ func (c *Call) request(ctx context.Context, a *session.Asking, form mcp.Elicitat
 	return true
 }
 
-// question is the result that asks a client of revision 2026-07-28, or nil if it is not to be asked.
+// question returns the result that asks a client of revision 2026-07-28, or nil if the person must not be asked.
 func (c *Call) question(ctx context.Context) *mcp.CallToolResult {
 	acting := c.actor(ctx)
 	a := c.asking.Session.Asking()
@@ -179,7 +179,7 @@ func (c *Call) resumeOpen(
 	return c.openResult(acting, 0)
 }
 
-// again waits for what comes after an answer.
+// again waits for the login's reaction to an answer.
 func (c *Call) again(ctx context.Context, wait time.Duration) error {
 	res, err := c.asking.Again(ctx, wait)
 	if err == nil {
@@ -188,7 +188,7 @@ func (c *Call) again(ctx context.Context, wait time.Duration) error {
 	return err
 }
 
-// openResult is the result of the open, as things are after at most wait.
+// openResult returns the result of the open, with the session's state after at most wait.
 func (c *Call) openResult(ctx context.Context, wait time.Duration) (*mcp.CallToolResult, error) {
 	if err := c.again(ctx, wait); err != nil {
 		return c.fail(ctx, err)

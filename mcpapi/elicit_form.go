@@ -28,8 +28,8 @@ var (
 	)
 )
 
-// secretWord is what questions for a secret have. A server may ask for one with echo: such a question is no less
-// secret.
+// secretWord matches the words of a question for a secret. A server may ask for one with echo: such a question is no
+// less secret.
 var secretWord = regexp.MustCompile(
 	`(?i)pass(?:word|phrase|code|wd)|\bcode\b|\bpin\b|\botp\b|token|secret|\bkey\b|credential|yubi|factor`,
 )
@@ -92,8 +92,8 @@ func heading(q term.Prompt) string {
 // maxShown is how much of a question from afar is shown, in runes.
 const maxShown = 2000
 
-// plain is text from afar that cannot pretend to be something else: no controls, nothing that is not seen, not too
-// much.
+// plain makes a server's text safe to show in a form. It removes controls and invisible characters and bounds the
+// length, so that the text cannot imitate another part of the form.
 func plain(text string) string {
 	n := 0
 	return strings.Map(func(r rune) rune {

@@ -29,7 +29,7 @@ type autoPage struct {
 // pageKey is the name of a key that turns a page.
 type pageKey string
 
-// Enum returns all that there are.
+// Enum returns all page keys.
 func (pageKey) Enum() []string { return lane.PageKeys() }
 
 // compile makes the session's patterns from the arguments: those of the profile, each overridden by the argument of
@@ -116,6 +116,7 @@ type autoPageOut struct {
 	Max int    `json:"max_pages"`
 }
 
+// newExpectOut is the wire form of the patterns in force.
 func newExpectOut(e session.Expect) *expectOut {
 	out := &expectOut{Profile: e.Profile, Class: e.Class, Pagers: sources(e.Pagers), Errors: sources(e.Errors)}
 	if e.Prompt != nil {
@@ -131,6 +132,7 @@ func newExpectOut(e session.Expect) *expectOut {
 	return out
 }
 
+// sources returns the text of each pattern.
 func sources(list []*regexp.Regexp) []string {
 	out := make([]string, len(list))
 	for i, re := range list {

@@ -8,9 +8,10 @@ import (
 	"ptyctl/term"
 )
 
-// maxTitle bounds a title, which is shown wherever its session is.
+// maxTitle bounds a title, in bytes: each list and status shows it.
 const maxTitle = 256
 
+// limits returns the limits of the arguments; 0 means the operator's default.
 func (l limitsArgs) limits() term.Limits {
 	return term.Limits{CPUSeconds: l.CPU, MemoryBytes: l.Memory, OpenFiles: l.OpenFiles, Processes: l.Processes}
 }
@@ -23,6 +24,7 @@ type limitsOut struct {
 	Processes int   `json:"processes,omitempty"`
 }
 
+// newLimitsOut is the wire form of l.
 func newLimitsOut(l term.Limits) *limitsOut {
 	if l == (term.Limits{}) {
 		return nil
@@ -36,7 +38,7 @@ type usage struct {
 	MaxRSSKB int64 `json:"max_rss_kb"`
 }
 
-// exitOf is the wire form of how a program ended, as far as that is known.
+// exitOf is the wire form of a program's end; a value that is not known is left out.
 func exitOf(e term.Exit) (code *int, signal string, used *usage) {
 	if e.Known {
 		code = &e.Code
@@ -47,7 +49,8 @@ func exitOf(e term.Exit) (code *int, signal string, used *usage) {
 	return code, e.Signal, used
 }
 
-// checkLocal refuses what does not go with the protocol.
+// checkLocal refuses arguments for a local program in a call for another machine, and the other way round. It names
+// the first one, so that the caller knows which field to leave out.
 func (c *Call) checkLocal(in *sessionArgs) error {
 	ch := c.checker()
 	example := `{"action":"open","protocol":"local","argv":["bash"]}`
@@ -117,7 +120,7 @@ func (c *Call) local(
 	return o, nil
 }
 
-// lowered says which of the limits that were asked for the operator has lowered.
+// lowered returns a warning for each limit that the operator's maximum made lower than asked.
 func lowered(asked, got term.Limits) (warnings []string) {
 	for _, l := range []struct {
 		name, key  string

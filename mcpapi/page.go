@@ -90,7 +90,7 @@ func (p *Pages) open(ctx context.Context, a *session.Asking) (address string, er
 	return "http://" + g.host + g.path, nil
 }
 
-// A page is the one for a question.
+// A page asks one question on its own port.
 type page struct {
 	asking *session.Asking
 	actor  term.Actor
@@ -99,6 +99,8 @@ type page struct {
 	form   string // what only the form knows
 }
 
+// ServeHTTP shows the question, or takes its answer. The path must be the random one, and the Host header this
+// address: a web page of another site must not answer in the person's name.
 func (g *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -177,6 +179,7 @@ var pageTemplate = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 </body></html>
 `))
 
+// show writes the page with the given HTTP status.
 func (g *page) show(w http.ResponseWriter, status int, d pageData) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)

@@ -85,7 +85,7 @@ func (m *meter) start(ctx context.Context, srv *server.MCPServer, token mcp.Prog
 // progressTextSince is the first protocol revision with a message in its progress.
 const progressTextSince = "2025-03-26"
 
-// params are those of a notification. Its progress is in seconds: all that is known to grow.
+// params returns the params of a notification. Its progress is the seconds passed: the only number that always grows.
 func (m *meter) params(ctx context.Context, token mcp.ProgressToken, passed time.Duration) map[string]any {
 	p := map[string]any{"progressToken": token, "progress": int64(passed / time.Second)}
 	if v := jsonrpc.Revision(ctx); v != "" && v < progressTextSince {

@@ -27,6 +27,7 @@ const (
 	tailBytes = 16 << 10
 )
 
+// statusURI returns the URI of a session's status; tailURI returns that of its tail.
 func statusURI(id string) string { return sessionsURI + "/" + id }
 func tailURI(id string) string   { return statusURI(id) + tailSuffix }
 
@@ -119,12 +120,14 @@ func (s *api) refuseUnknown(ctx context.Context, _ any, req *mcp.ReadResourceReq
 	}
 }
 
+// readSessions returns the list of sessions, as JSON.
 func (s *api) readSessions(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	out := &sessionOut{Action: "list", Success: true}
 	out.list(s.seen(ctx), listFilter{})
 	return jsonResource(req.Params.URI, out)
 }
 
+// readStatus returns the status of one session, as JSON.
 func (s *api) readStatus(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id, _, _ := sessionOf(req.Params.URI)
 	found, err := s.find(ctx, id)
@@ -136,6 +139,7 @@ func (s *api) readStatus(ctx context.Context, req mcp.ReadResourceRequest) ([]mc
 	return jsonResource(req.Params.URI, out)
 }
 
+// readTail returns the end of a session's output as clean text, without control sequences.
 func (s *api) readTail(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id, _, _ := sessionOf(req.Params.URI)
 	found, err := s.find(ctx, id)
@@ -148,6 +152,7 @@ func (s *api) readTail(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.
 	}, nil
 }
 
+// jsonResource returns v as the content of a resource.
 func jsonResource(uri string, v any) ([]mcp.ResourceContents, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

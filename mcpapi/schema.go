@@ -34,6 +34,8 @@ func (t *Tool) outputSchema(failure any) json.RawMessage {
 	return objectSchema(members, false)
 }
 
+// objectSchema writes the JSON Schema of an object of arguments (input) or results, without unlisted members. It is
+// written by hand: a schema library would cost time at each start.
 func objectSchema(fields []Field, input bool) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteString(`{"type":"object","properties":{`)
@@ -64,6 +66,7 @@ func objectSchema(fields []Field, input bool) json.RawMessage {
 	return b.Bytes()
 }
 
+// schema writes the JSON Schema of one field.
 func (f *Field) schema(b *bytes.Buffer, input bool) {
 	switch f.Kind {
 	case KindObject:
@@ -93,6 +96,7 @@ func (f *Field) schema(b *bytes.Buffer, input bool) {
 	b.WriteByte('}')
 }
 
+// list writes a JSON array of strings.
 func list(b *bytes.Buffer, items []string) {
 	b.WriteByte('[')
 	for i, s := range items {

@@ -46,6 +46,7 @@ type Options struct {
 	Logger *slog.Logger // nil: silent
 }
 
+// withDefaults returns o with each unset limit at its default, so that no other code must check for 0.
 func (o Options) withDefaults() Options {
 	setDefault(&o.Version, "dev")
 	setDefault(&o.Transport, "stdio")
@@ -64,6 +65,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// setDefault sets a field that has its zero value.
 func setDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
@@ -221,7 +223,7 @@ func (s *api) forPlace(ctx context.Context, _ any, _ *mcp.ListToolsRequest, resu
 	})
 }
 
-// transport is the one that the caller uses.
+// transport returns the name of the caller's transport, for example "stdio".
 func (s *api) transport(ctx context.Context) string {
 	return cmp.Or(callerFrom(ctx).Transport, s.o.Transport)
 }
@@ -299,7 +301,7 @@ func (c *Call) outcome(ctx context.Context, v any, err error) (*mcp.CallToolResu
 	return c.result(ctx, v, false)
 }
 
-// once runs the call's action, or returns what an earlier call with the same request_id has done.
+// once runs the call's action, or returns the result of an earlier call with the same request_id.
 func (c *Call) once(ctx context.Context) (any, error) {
 	session, id := c.text("session_id"), c.text("request_id")
 	if id == "" || !c.tool.takes("request_id") {
@@ -323,7 +325,7 @@ func (c *Call) text(name string) (value string) {
 	return value
 }
 
-// actor is acting in the name of the call's own task.
+// actor returns a context that acts in the name of the call's own task.
 func (c *Call) actor(ctx context.Context) context.Context { return c.acting(ctx, c.text("task_id")) }
 
 // marked returns the name of the first argument with a mark that the call gives, or "". in is the struct of arguments.
@@ -337,7 +339,7 @@ func (c *Call) marked(in any, mark string) string {
 	return ""
 }
 
-// checker is what says that an argument is wrong.
+// checker returns the checker for this call, to report a wrong argument in the same words as the table does.
 func (c *Call) checker() *checker { return &checker{t: c.tool, action: c.action} }
 
 // acting returns a context that says who makes the call. Only tools of others take agent_id and evidence_id.
@@ -355,7 +357,8 @@ func (c *Call) acting(ctx context.Context, task string) context.Context {
 	})
 }
 
-// millis turns a wire duration into ours, and lowers it to the operator's limit with a warning. Zero is nothing.
+// millis returns a wire duration as a time.Duration. It lowers it to the operator's limit, with a warning that names
+// key. A limit of 0 means no limit.
 func (c *Call) millis(field string, ms int64, limit time.Duration, key string) time.Duration {
 	if limit > 0 && ms > limit.Milliseconds() {
 		c.warn(field + " was lowered to " + limit.String() + " (" + key + ")")

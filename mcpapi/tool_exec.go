@@ -53,7 +53,8 @@ type execMarker struct {
 	Suffix  string `json:"marker_suffix"`
 }
 
-// execOut is the result of ptyctl_session_exec.
+// execOut is the result of ptyctl_session_exec. ExitCode is nil while the command runs and where the code cannot be
+// known; ExitCodeReason then says why.
 type execOut struct {
 	Stdout         string             `json:"stdout" is:"listed"`
 	Stderr         string             `json:"stderr" is:"listed"`

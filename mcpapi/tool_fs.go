@@ -17,7 +17,7 @@ var fsTool = Bind(Tool{
 	FarFiles: true,
 }, doFS, fsReadOut{}, fsWriteOut{}, fsListOut{}, fsStatOut{})
 
-// fsArgs are the arguments of ptyctl_fs.
+// fsArgs are the arguments of ptyctl_fs. Sizes and offsets are in bytes, mode is octal.
 type fsArgs struct {
 	SessionID string `json:"session_id" is:"filled"`
 	Path      string `json:"path" need:"*" is:"filled"`

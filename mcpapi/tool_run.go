@@ -39,7 +39,7 @@ type limitsArgs struct {
 	Processes int   `json:"processes" min:"1" max:"1<<20"`
 }
 
-// runOut is the result of ptyctl_run.
+// runOut is the result of ptyctl_run. Usage and the limits that ended the program are left out while it runs.
 type runOut struct {
 	RC         *int               `json:"rc"`
 	Signal     string             `json:"signal,omitempty"`

@@ -54,7 +54,7 @@ type sessionArgs struct {
 	RequestID   string        `json:"request_id" on:"open" is:"filled" doc:"makes a retry safe"`
 }
 
-// openAuth is how to log in.
+// openAuth has the credentials for a login. An empty method is derived from the credentials that are given.
 type openAuth struct {
 	Method        string      `json:"method" enum:"password private_key agent auto"`
 	Password      term.Secret `json:"password"`
@@ -63,7 +63,7 @@ type openAuth struct {
 	Interactive   *bool       `json:"interactive" doc:"false: fail rather than ask"`
 }
 
-// openPTY is the terminal to ask for.
+// openPTY describes the terminal to request; sizes are in characters.
 type openPTY struct {
 	Enabled *bool  `json:"enabled"`
 	Cols    int    `json:"cols" min:"1" max:"10000"`
@@ -71,12 +71,13 @@ type openPTY struct {
 	Term    string `json:"term" is:"filled"`
 }
 
+// openTimeouts has the times of a session, in milliseconds.
 type openTimeouts struct {
 	Connect int64 `json:"connect_timeout_ms" min:"1" max:"1<<40" doc:"default 15000"`
 	Idle    int64 `json:"idle_timeout_ms" max:"1<<40" doc:"close when idle; default 0: never"`
 }
 
-// openSSH is what concerns SSH alone, or its way to a host.
+// openSSH has the options of SSH, and of its way to a host.
 type openSSH struct {
 	HostKeyPolicy string   `json:"host_key_policy" enum:"strict accept_new ask disabled" doc:"default strict"`
 	Fingerprint   string   `json:"host_key_fingerprint" is:"filled" doc:"SHA256:... to pin"`
@@ -89,7 +90,7 @@ type openSSH struct {
 	ProxyURL      string   `json:"proxy_url" is:"filled" doc:"socks5:// or http://"`
 }
 
-// openTelnet is what concerns Telnet alone.
+// openTelnet has the options of Telnet.
 type openTelnet struct {
 	Mode   string  `json:"mode" enum:"auto telnet raw"`
 	Enter  string  `json:"enter" enum:"auto cr crlf crnul lf"`
@@ -97,6 +98,7 @@ type openTelnet struct {
 	TLS    openTLS `json:"tls"`
 }
 
+// openTLS has the TLS options of Telnet.
 type openTLS struct {
 	Enabled    bool   `json:"enabled"`
 	ServerName string `json:"server_name" is:"filled"`

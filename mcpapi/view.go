@@ -30,6 +30,7 @@ type listEntry struct {
 	Capabilities *term.Capabilities `json:"capabilities,omitempty"`
 }
 
+// newListEntry is the wire form of a session in a list.
 func newListEntry(i session.Info) listEntry {
 	e := listEntry{
 		SessionID: i.ID, SessionType: sessionType(i), DeviceID: i.Device, Protocol: i.Protocol, Host: i.Host, State: i.State, EndReason: i.End.Reason,
@@ -48,7 +49,7 @@ func newListEntry(i session.Info) listEntry {
 	return e
 }
 
-// sessionStatus is everything known about one session.
+// sessionStatus is everything known about one session. Times are in Unix milliseconds, sizes in bytes.
 type sessionStatus struct {
 	listEntry
 	EndedAt       int64            `json:"ended_at,omitempty"`
@@ -101,6 +102,7 @@ type txEvent struct {
 	Reason    string    `json:"reason,omitempty"` // of a key that ptyctl itself pressed
 }
 
+// newTxEvents is the wire form of a session's recent input.
 func newTxEvents(events []session.TxEvent) []txEvent {
 	out := make([]txEvent, len(events))
 	for i, e := range events {
@@ -117,6 +119,7 @@ func newTxEvents(events []session.TxEvent) []txEvent {
 	return out
 }
 
+// newSessionStatus is the wire form of everything known about a session, except its patterns and its recent input.
 func newSessionStatus(i session.Info) *sessionStatus {
 	st := &sessionStatus{
 		listEntry: newListEntry(i), EndedAt: millis(i.End.Time),

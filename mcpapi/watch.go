@@ -58,7 +58,7 @@ func (w *Watch) Close() {
 	w.running.Wait()
 }
 
-// serve tells the clients of srv from now on.
+// serve starts to notify the clients of srv.
 func (w *Watch) serve(srv *server.MCPServer, s *api, hooks *server.Hooks) {
 	f := &feed{
 		srv:      srv,
@@ -89,7 +89,7 @@ func (w *Watch) Observe(e term.Event) {
 	}
 }
 
-// A change is what of a session is not as it was: a set.
+// A change is a set of the parts of a session that differ from before.
 type change uint8
 
 // The changes.
@@ -100,6 +100,7 @@ const (
 	gone                             // it is no longer there at all
 )
 
+// changeOf returns the parts of a session that an event changes.
 func changeOf(e term.Event) change {
 	if e.Refused != nil {
 		return 0
@@ -140,7 +141,7 @@ type feed struct {
 	watchers map[any]*watcher // by MCP session id, or by the watcher itself for a subscriptions/listen
 }
 
-// note remembers that something changed, if anybody wants to know.
+// note remembers a change, if any client watches. The session calls it, so it must not block.
 func (f *feed) note(id string, c change) {
 	if !f.watching.Load() || c == changedOutput && !f.tails.Load() {
 		return
@@ -157,7 +158,7 @@ func (f *feed) note(id string, c change) {
 	}
 }
 
-// run tells the watchers, until done is closed.
+// run notifies the watchers, until done is closed.
 func (f *feed) run(done <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -207,7 +208,7 @@ func (f *feed) tell(now time.Time) (next time.Time, more bool) {
 	return next, more
 }
 
-// infos describes the sessions that changed, as far as they are still there.
+// infos describes the changed sessions that still exist.
 func (f *feed) infos(changed map[string]change) map[string]session.Info {
 	infos := make(map[string]session.Info, len(changed))
 	for id := range changed {
@@ -276,7 +277,7 @@ func (f *feed) subscribable(ctx context.Context, uri string) bool {
 	return err == nil
 }
 
-// listen has the hooks of the server say who wants to know what.
+// listen sets the server's hooks for subscriptions.
 func (f *feed) listen(hooks *server.Hooks) {
 	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, _ *mcp.ListResourcesResult) {
 		// Only one who has seen the list has something that is out of date when it changes.
@@ -334,5 +335,5 @@ func (f *feed) subscriptions(ctx context.Context, id any, req *mcp.Subscriptions
 	context.AfterFunc(ctx, func() { f.drop(w) })
 }
 
-// errFull means that the client takes nothing at the moment.
+// errFull means that the client's queue has no room; the notification is due again later.
 var errFull = errors.New("the client's queue is full")

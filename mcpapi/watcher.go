@@ -9,7 +9,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// A watcher is who wants to know of changes: an MCP session, or a subscriptions/listen of one. Guarded by feed.mu.
+// A watcher is a client that wants notifications: an MCP session, or one subscriptions/listen of it. Guarded by
+// feed.mu.
 type watcher struct {
 	ctx          context.Context      // carries the caller, see visible
 	sessionID    string               // of a session; or

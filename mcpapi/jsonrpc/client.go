@@ -24,8 +24,8 @@ func ClientFromContext(ctx context.Context) (name, version, protocol string) {
 	return "", "", protocol
 }
 
-// Revision returns the protocol revision in effect for the current request, or "" when it is not known.
-// A legacy request cannot change by its _meta what initialize has settled.
+// Revision returns the protocol revision in effect for the current request, for example "2025-11-25", or "" if it is
+// not known. A legacy request cannot change by its _meta the revision that initialize has settled.
 func Revision(ctx context.Context) string {
 	if server.IsModernRequest(ctx) {
 		return server.RequestProtocolInfoFromContext(ctx).ProtocolVersion

@@ -90,7 +90,7 @@ func parseMessage(line []byte) (rpcMessage, *mcp.JSONRPCError) {
 	return m, nil
 }
 
-// syntaxOffset says where text, which is not valid JSON, stops to be.
+// syntaxOffset returns the offset of the first byte at which text is not valid JSON.
 func syntaxOffset(text []byte) int64 {
 	var any json.RawMessage
 	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(text, &any)); ok {
@@ -99,7 +99,8 @@ func syntaxOffset(text []byte) int64 {
 	return 0
 }
 
-// idKey turns a request id into a key under which equal ids, and only they, are equal.
+// idKey returns a map key for a request id: equal ids have equal keys, and 1 differs from "1". It reports false for
+// an id that is neither a string nor a whole number.
 func idKey(id json.RawMessage) (key string, ok bool) {
 	if len(id) == 0 {
 		return "", false

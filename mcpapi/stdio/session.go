@@ -22,6 +22,7 @@ type clientSession struct {
 	protocol     string
 }
 
+// newSession makes the session of the client that reads from w. Its id is random, so ids of several servers differ.
 func newSession(w *messageWriter) *clientSession {
 	return &clientSession{id: "stdio-" + rand.Text(), out: w}
 }
