@@ -35,6 +35,12 @@ var notWire = map[string]string{
 	"policy.credential": "the name of a rule",
 }
 
+// notOnlyWire are the members of results that the engine has for something else.
+var notOnlyWire = map[string]string{
+	"known_hosts": "the file of OpenSSH",
+	"host_key":    "a condition of the operator's rules, and the name of a question",
+}
+
 // TestEngineKnowsNoWire checks every string in the engine's code. Errors of the engine
 // name the methods and fields of the library; mcpapi/advice.go translates them for the
 // tools.
@@ -131,7 +137,9 @@ func wireWords(t *testing.T) *regexp.Regexp {
 			t.Fatal(err)
 		}
 		for _, m := range named.FindAllSubmatch(text, -1) {
-			words = append(words, string(m[1]))
+			if word := string(m[1]); notOnlyWire[word] == "" {
+				words = append(words, word)
+			}
 		}
 	}
 	if len(words) < 50 {

@@ -18,7 +18,7 @@ func TestDenial(t *testing.T) {
 	denied := &term.Error{
 		Op: "exec", Session: "s-1", Kind: term.PolicyDenied, Msg: "policy.deny denies this: ‘curl --token denial-1138’: " +
 			"no entry allows it",
-		Details: &term.Details{Rule: `policy.deny "curl *" (f:3)`},
+		Facts: term.Facts{term.Denial{Rule: `policy.deny "curl *" (f:3)`}},
 	}
 	const reason = "policy.deny denies this: ‘curl --token [redacted] no entry allows it"
 	for _, tt := range []struct {
@@ -27,11 +27,11 @@ func TestDenial(t *testing.T) {
 		err      error
 		want     Denial
 	}{
-		{term.VerbExec, CommandsRedacted, denied, Denial{denied.Details.Rule, reason}},
-		{term.VerbExec, "", denied, Denial{denied.Details.Rule, reason}},
-		{term.VerbExec, CommandsHash, denied, Denial{denied.Details.Rule, ""}},
-		{term.VerbExec, CommandsNone, denied, Denial{denied.Details.Rule, ""}},
-		{term.VerbWrite, CommandsRedacted, denied, Denial{denied.Details.Rule, ""}},
+		{term.VerbExec, CommandsRedacted, denied, Denial{term.FactOf[term.Denial](denied).Rule, reason}},
+		{term.VerbExec, "", denied, Denial{term.FactOf[term.Denial](denied).Rule, reason}},
+		{term.VerbExec, CommandsHash, denied, Denial{term.FactOf[term.Denial](denied).Rule, ""}},
+		{term.VerbExec, CommandsNone, denied, Denial{term.FactOf[term.Denial](denied).Rule, ""}},
+		{term.VerbWrite, CommandsRedacted, denied, Denial{term.FactOf[term.Denial](denied).Rule, ""}},
 		{term.VerbExec, CommandsRedacted, errors.New(strings.Repeat("x", 600)), Denial{"", strings.Repeat("x", 512) + "[... 88 bytes more]"}},
 	} {
 		e := term.Event{Verb: tt.verb, Reported: tt.err}

@@ -75,9 +75,7 @@ func NewDenial(verb term.Verb, err error, commands Commands) Denial {
 	reason := err.Error()
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		reason = e.Message()
-		if e.Details != nil {
-			d.Rule = kept(e.Details.Rule)
-		}
+		d.Rule = kept(term.FactOf[term.Denial](e).Rule)
 	}
 	if verb != term.VerbWrite && verb != term.VerbAnswer && (commands == CommandsRedacted || commands == "") {
 		d.Reason = kept(reason)

@@ -71,20 +71,20 @@ const writeOver = "set FileWrite.NonAtomic to write over the file that is there"
 // denied returns the error for a path outside of the roots.
 func denied(op, format string, args ...any) error {
 	return &term.Error{
-		Op:      op,
-		Kind:    term.PolicyDenied,
-		Msg:     fmt.Sprintf(format, args...),
-		Details: &term.Details{Setting: term.SettingLocalFiles},
+		Op:    op,
+		Kind:  term.PolicyDenied,
+		Msg:   fmt.Sprintf(format, args...),
+		Facts: term.Facts{term.Denial{Setting: term.SettingLocalFiles}},
 	}
 }
 
 // invalid returns the error for an invalid path.
 func invalid(op, format string, args ...any) error {
 	return &term.Error{
-		Op:      op,
-		Kind:    term.InvalidArgument,
-		Msg:     fmt.Sprintf(format, args...),
-		Details: &term.Details{Part: term.FieldPath},
+		Op:    op,
+		Kind:  term.InvalidArgument,
+		Msg:   fmt.Sprintf(format, args...),
+		Facts: term.Facts{term.ArgumentFault{Field: term.FieldPath}},
 	}
 }
 

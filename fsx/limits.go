@@ -33,10 +33,10 @@ func (l Limits) withDefaults() Limits {
 func (l Limits) read(r term.FileRead) (int64, error) {
 	if r.Offset < 0 || r.Max < 0 {
 		return 0, &term.Error{
-			Op:      opRead,
-			Kind:    term.InvalidArgument,
-			Msg:     "the offset and the most bytes to read count from 0 on",
-			Details: &term.Details{Part: term.FieldOffset},
+			Op:    opRead,
+			Kind:  term.InvalidArgument,
+			Msg:   "the offset and the most bytes to read count from 0 on",
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldOffset}},
 		}
 	}
 	most := l.Read
@@ -58,7 +58,7 @@ func (l Limits) list(n int) int {
 func (l Limits) write(w term.FileWrite) error {
 	if n := int64(len(w.Data)); n > l.Write {
 		return &term.Error{
-			Op: opWrite, Kind: term.LimitExceeded, Details: &term.Details{Bound: term.LimitFileWrite, Value: l.Write},
+			Op: opWrite, Kind: term.LimitExceeded, Facts: term.Facts{term.LimitReached{Limit: term.LimitFileWrite, Value: l.Write}},
 			Msg: fmt.Sprintf(
 				"the data has %d bytes, and one write at most %d",
 				n,
@@ -69,10 +69,10 @@ func (l Limits) write(w term.FileWrite) error {
 	}
 	if w.Mode != nil && *w.Mode&^0o777 != 0 {
 		return &term.Error{
-			Op:      opWrite,
-			Kind:    term.InvalidArgument,
-			Msg:     "mode must be permissions in octal, 0777 at most, such as 0644",
-			Details: &term.Details{Part: term.FieldMode},
+			Op:    opWrite,
+			Kind:  term.InvalidArgument,
+			Msg:   "mode must be permissions in octal, 0777 at most, such as 0644",
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldMode}},
 		}
 	}
 	return nil

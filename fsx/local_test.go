@@ -58,11 +58,11 @@ func wantKind(tb testing.TB, err error, kind term.Kind, words ...string) {
 		tb.Fatalf("got error %v, want one of kind %s", err, kind)
 	}
 	e, _ := errors.AsType[*term.Error](err)
-	if kind == term.PolicyDenied && (e.Details == nil || e.Details.Setting != term.SettingLocalFiles) {
-		tb.Errorf("error %v has the details %+v, want the setting %q", err, e.Details, term.SettingLocalFiles)
+	if kind == term.PolicyDenied && (term.FactOf[term.Denial](e).Setting != term.SettingLocalFiles) {
+		tb.Errorf("error %v has the details %+v, want the setting %q", err, e.Facts, term.SettingLocalFiles)
 	}
-	if kind == term.LimitExceeded && e.Op == "file_write" && (e.Details == nil || e.Details.Bound != term.LimitFileWrite) {
-		tb.Errorf("error %v has the details %+v, want the limit %q", err, e.Details, term.LimitFileWrite)
+	if kind == term.LimitExceeded && e.Op == "file_write" && (term.FactOf[term.LimitReached](e).Limit != term.LimitFileWrite) {
+		tb.Errorf("error %v has the details %+v, want the limit %q", err, e.Facts, term.LimitFileWrite)
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {

@@ -185,12 +185,7 @@ func partly(err error, written int64) error {
 		return err
 	}
 	told := *e
-	var d term.Details
-	if e.Details != nil {
-		d = *e.Details
-	}
-	n := int(written)
-	d.BytesWritten, told.Details = &n, &d
+	told.Facts = e.Facts.With(term.PartialWrite{Written: int(written)})
 	return &told
 }
 

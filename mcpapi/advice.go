@@ -59,6 +59,9 @@ var arguments = map[term.Field]string{
 	term.FieldPTY:      "pty",
 	term.FieldTerm:     "pty.term",
 	term.FieldEnv:      "env",
+	term.FieldArgv:     "argv",
+	term.FieldDir:      "cwd",
+	term.FieldLocalEnv: "env",
 	term.FieldLimits:   "limits",
 
 	term.FieldAuth:       "auth",
@@ -155,22 +158,20 @@ func limitNames(limits string) []string {
 
 // Message is the text of an error for a caller of this package's own tools: what happened, why, and what to do.
 func Message(e *term.Error) string {
-	d := detailsOf(e)
-	text := advice[e.Reason]
-	if text == "" {
-		text = settingAdvice[d.Setting]
-	}
-	if text == "" {
-		text = limitAdvice[d.Bound]
-	}
+	text := cmp.Or(
+		advice[e.Reason],
+		settingAdvice[term.FactOf[term.Denial](e).Setting],
+		limitAdvice[term.FactOf[term.LimitReached](e).Limit],
+	)
 	if text == "" {
 		return Plain(e)
 	}
 	text, beside, _ := strings.Cut(text, "|")
-	if d.Channel {
+	busy := term.FactOf[term.Occupied](e)
+	if busy.Channel {
 		text += beside
 	}
-	return fact(e) + "; " + strings.ReplaceAll(text, "{exec}", d.Exec)
+	return fact(e) + "; " + strings.ReplaceAll(text, "{exec}", busy.Exec)
 }
 
 // said is Message for any error.
@@ -194,28 +195,10 @@ func Plain(e *term.Error) string {
 func fact(e *term.Error) string {
 	bare := *e
 	bare.Advice = ""
-	text, d := bare.Message(), detailsOf(e)
-	if key := limitKeys[d.Bound] + settingKeys[d.Setting]; key != "" {
+	text := bare.Message()
+	key := limitKeys[term.FactOf[term.LimitReached](e).Limit] + settingKeys[term.FactOf[term.Denial](e).Setting]
+	if key != "" && !strings.Contains(text, key) {
 		text += " (" + key + ")"
 	}
 	return text
-}
-
-// Details returns the facts behind an error, with their wire names, or nil if the error has no facts.
-func Details(e *term.Error) *term.Details {
-	if e.Details == nil {
-		return nil
-	}
-	d := *e.Details
-	d.Limit = cmp.Or(d.Limit, limitKeys[d.Bound])
-	d.Rule = cmp.Or(d.Rule, settingKeys[d.Setting])
-	d.Field = cmp.Or(d.Field, arguments[d.Part])
-	return &d
-}
-
-func detailsOf(e *term.Error) term.Details {
-	if e.Details == nil {
-		return term.Details{}
-	}
-	return *e.Details
 }

@@ -76,11 +76,10 @@ func (c *Call) decided(
 
 // consentIn returns the action in err that a person may allow, or nil.
 func consentIn(err error) *term.Consent {
-	e, ok := errors.AsType[*term.Error](err)
-	if !ok || e.Kind != term.PolicyDenied || e.Details == nil {
+	if term.KindOf(err) != term.PolicyDenied {
 		return nil
 	}
-	return e.Details.Consent
+	return term.FactOf[term.Denial](err).Consent
 }
 
 func unanswered(refusal error) error {

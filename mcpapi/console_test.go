@@ -3,6 +3,7 @@ package mcpapi
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"ptyctl/internal/sshserver"
 	"ptyctl/session"
@@ -82,9 +83,9 @@ func TestConsole(t *testing.T) {
 func TestConsoleElsewhere(t *testing.T) {
 	l := newLab(t, labConfig{sessions: session.Config{Devices: func(string, string) (func(), error) {
 		return nil, &term.Error{
-			Kind:    term.Locked,
-			Msg:     "process 7 has it",
-			Details: &term.Details{DeviceOwner: &term.DeviceOwner{PID: 7, SessionID: "switch-001-aaaaaaaa", Since: 5}},
+			Kind:  term.Locked,
+			Msg:   "process 7 has it",
+			Facts: term.Facts{term.DeviceOwner{PID: 7, SessionID: "switch-001-aaaaaaaa", Since: time.UnixMilli(5)}},
 		}
 	}}})
 	r := l.fails(sessionTool.Name, l.openArgs(console), term.Locked, "process 7 has it")

@@ -107,7 +107,7 @@ func (c *checker) invalid(field string, allowed []string, format string, args ..
 	}
 	return &term.Error{
 		Kind: term.InvalidArgument, Msg: fmt.Sprintf(format, args...) + "; a correct call: " + c.t.Name + " " + example,
-		Details: &term.Details{Field: field, Allowed: allowed, Example: example},
+		Facts: term.Facts{term.ArgumentFault{Field: term.Field(field), Allowed: allowed, Example: example}},
 	}
 }
 

@@ -94,8 +94,8 @@ func TestDecodeRefuses(t *testing.T) {
 			if want := max(tt.kind, term.InvalidArgument); e.Kind != want {
 				t.Errorf("kind %s, want %s", e.Kind, want)
 			}
-			if e.Details == nil || e.Details.Field != tt.field {
-				t.Errorf("details %+v, want field %q", e.Details, tt.field)
+			if term.FactOf[term.ArgumentFault](e).Field != term.Field(tt.field) {
+				t.Errorf("details %+v, want field %q", e.Facts, tt.field)
 			}
 			for _, p := range tt.parts {
 				if !strings.Contains(e.Message(), p) {
@@ -105,8 +105,8 @@ func TestDecodeRefuses(t *testing.T) {
 			if len(e.Message()) > 2000 {
 				t.Errorf("the message has %d bytes", len(e.Message()))
 			}
-			if e.Kind == term.InvalidArgument && decodeAny(tt.tool, json.RawMessage(e.Details.Example)) != nil {
-				t.Errorf("the example %q is wrong itself", e.Details.Example)
+			if e.Kind == term.InvalidArgument && decodeAny(tt.tool, json.RawMessage(term.FactOf[term.ArgumentFault](e).Example)) != nil {
+				t.Errorf("the example %q is wrong itself", term.FactOf[term.ArgumentFault](e).Example)
 			}
 		})
 	}
@@ -141,13 +141,13 @@ func TestDecodeAllowed(t *testing.T) {
 			continue
 		}
 		for _, w := range tt.want {
-			if !slices.Contains(e.Details.Allowed, w) {
-				t.Errorf("%s: allowed %q lacks %q", tt.args, e.Details.Allowed, w)
+			if !slices.Contains(term.FactOf[term.ArgumentFault](e).Allowed, w) {
+				t.Errorf("%s: allowed %q lacks %q", tt.args, term.FactOf[term.ArgumentFault](e).Allowed, w)
 			}
 		}
 		for _, n := range tt.never {
-			if slices.Contains(e.Details.Allowed, n) {
-				t.Errorf("%s: allowed %q has %q", tt.args, e.Details.Allowed, n)
+			if slices.Contains(term.FactOf[term.ArgumentFault](e).Allowed, n) {
+				t.Errorf("%s: allowed %q has %q", tt.args, term.FactOf[term.ArgumentFault](e).Allowed, n)
 			}
 		}
 	}
@@ -270,7 +270,7 @@ func FuzzDecode(f *testing.F) {
 		if !errors.As(err, &e) {
 			t.Fatalf("%s took %q, and then: %v", tool.Name, args, err)
 		}
-		if e.Details == nil || e.Msg == "" {
+		if e.Facts == nil || e.Msg == "" {
 			t.Errorf("%q: a refusal without details or message: %+v", args, e)
 		}
 	})

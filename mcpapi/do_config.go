@@ -29,7 +29,7 @@ func configure(ctx context.Context, c *Call, in *configArgs) (any, error) {
 		if i.About.PTY {
 			out.Cols, out.Rows = i.PTY.Cols, i.PTY.Rows
 		}
-		out.Expect, out.Telnet = newExpectOut(s.Expect()), i.About.Telnet
+		out.Expect, out.Telnet = newExpectOut(s.Expect()), (*telnetView)(i.About.Telnet)
 	}
 	if err != nil {
 		return nil, err

@@ -152,7 +152,7 @@ func (c *Call) execResult(r session.ExecResult) *execOut {
 	out := &execOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), ExecLane: r.Lane, ExecID: r.ID,
 		ExitSignal: r.Exit.Signal, Killed: r.Exit.Killed, BackgroundOutput: r.Exit.Background, ErrorHints: r.ErrorHints,
-		PromptDetected: r.Prompt, WaitingFor: r.WaitingFor, StderrMerged: r.Lane == session.LaneTerminal, LostBytes: r.Lost, Pages: r.Pages,
+		PromptDetected: r.Prompt, WaitingFor: (*Waiting)(r.WaitingFor), StderrMerged: r.Lane == session.LaneTerminal, LostBytes: r.Lost, Pages: r.Pages,
 		Truncated: !r.Stdout.Complete() || !r.Stderr.Complete(), Warnings: c.notes,
 	}
 	if r.Exit.Known {

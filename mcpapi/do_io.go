@@ -38,7 +38,7 @@ func doIO(ctx context.Context, c *Call, in *ioArgs) (any, error) {
 		return nil, err
 	}
 	if q := s.Pending(); q != nil {
-		out.Prompt, out.WaitingForInput = q, true
+		out.Prompt, out.WaitingForInput = (*Prompt)(q), true
 	}
 	if st := s.State(); st != session.Open {
 		out.State = st
@@ -157,7 +157,7 @@ func (c *Call) show(s *session.Session, k session.Chunk, in *ioArgs, out *ioOut)
 	out.show(k, in.Encoding)
 	out.Sanitized = removed
 	if k.Next == k.Buffer.End && !k.EOF && s.State() == session.Open {
-		out.WaitingFor = s.Waiting()
+		out.WaitingFor = (*Waiting)(s.Waiting())
 	}
 }
 

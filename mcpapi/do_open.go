@@ -62,11 +62,11 @@ func (c *Call) open(ctx context.Context, in *sessionArgs, out *sessionOut) error
 func (c *Call) opened(in *sessionArgs, res session.OpenResult, out *sessionOut) {
 	i := res.Session.Info()
 	out.SessionID, out.Protocol, out.State, out.Cursor = i.ID, i.Protocol, res.State, "0"
-	out.Prompt, out.WaitingForInput = res.Prompt, res.Prompt != nil
+	out.Prompt, out.WaitingForInput = (*Prompt)(res.Prompt), res.Prompt != nil
 	if res.State == session.Open || res.State.Ended() {
 		enabled := i.About.PTY
-		out.PTYEnabled, out.ServerBanner, out.Capabilities = &enabled, i.About.ServerBanner, &i.About.Capabilities
-		out.SecurityWarning, out.Telnet = i.About.Security, i.About.Telnet
+		out.PTYEnabled, out.ServerBanner, out.Capabilities = &enabled, i.About.ServerBanner, (*capabilities)(&i.About.Capabilities)
+		out.SecurityWarning, out.Telnet = i.About.Security, (*telnetView)(i.About.Telnet)
 		out.Warnings = slices.Clone(i.About.Warnings)
 	}
 	if p := i.About.Process; p != nil {

@@ -2,7 +2,6 @@ package mcpapi
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"ptyctl/session"
@@ -45,7 +44,7 @@ func (c *Call) list(ctx context.Context, in *sessionArgs, out *sessionOut) error
 		states = []session.State{in.State}
 	}
 	out.list(c.visible(ctx, states...), listFilter{State: in.State, Protocol: in.Protocol, Host: in.Host})
-	out.Capabilities = &term.Capabilities{
+	out.Capabilities = &capabilities{
 		SplitStdoutStderr: term.Yes,
 		ExitCode:          term.Yes,
 		Resize:            term.Yes,
@@ -63,16 +62,14 @@ func (c *Call) status(ctx context.Context, in *sessionArgs, out *sessionOut) err
 		return err
 	}
 	out.show(s)
-	if e, ok := errors.AsType[*term.Error](s.MayType(ctx)); ok && e.Details != nil {
-		out.Session.TypingDenied = e.Details.Rule
-	}
+	out.Session.TypingDenied = term.FactOf[term.Denial](s.MayType(ctx)).Rule
 	return nil
 }
 
 // show puts the status of s into the result.
 func (out *sessionOut) show(s *session.Session) {
 	i := s.Info()
-	out.SessionID, out.State, out.Prompt, out.WaitingForInput = i.ID, i.State, i.Prompt, i.Prompt != nil
+	out.SessionID, out.State, out.Prompt, out.WaitingForInput = i.ID, i.State, (*Prompt)(i.Prompt), i.Prompt != nil
 	if i.Lease != nil {
 		out.lease(*i.Lease)
 	}

@@ -132,7 +132,7 @@ func (c *Call) resume(ctx context.Context, trip mcp.MultiRoundTripParams) (*mcp.
 	p, ok := c.asked.take(trip.RequestState)
 	if !ok || p.call != c.fingerprint() || !p.by(term.ActorFrom(c.acting(ctx, ""))) {
 		return c.fail(ctx, &term.Error{
-			Kind: term.InvalidArgument, Details: &term.Details{Field: "requestState"},
+			Kind: term.InvalidArgument, Facts: term.Facts{term.ArgumentFault{Field: "requestState"}},
 			Msg: "requestState is not that of a question which waits for this call's answer; it may be used once, with the arguments it came for. ptyctl_session list shows the session",
 		})
 	}

@@ -67,7 +67,7 @@ func (e *expectArgs) compile(path string, pagers []*regexp.Regexp) (session.Expe
 		if len(pagers) == 0 && x.AutoPage.Max > 0 {
 			path += ".auto_page"
 			return x, &term.Error{
-				Kind: term.InvalidArgument, Details: &term.Details{Field: path},
+				Kind: term.InvalidArgument, Facts: term.Facts{term.ArgumentFault{Field: term.Field(path)}},
 				Msg: path + " needs to know what the pager looks like: give profile or pager_regexes with it",
 			}
 		}
@@ -84,7 +84,7 @@ func (e *expectArgs) ofProfile(path string) (session.Expect, error) {
 	if !ok {
 		names := profile.Names()
 		return session.Expect{}, &term.Error{
-			Kind: term.InvalidArgument, Details: &term.Details{Field: path, Allowed: names},
+			Kind: term.InvalidArgument, Facts: term.Facts{term.ArgumentFault{Field: term.Field(path), Allowed: names}},
 			Msg: fmt.Sprintf(
 				"%s %q does not exist; use one of %s, or give prompt_regex and pager_regexes",
 				path,

@@ -318,7 +318,7 @@ type reply struct {
 	Retryable bool
 	Details   struct {
 		SessionID string `json:"session_id"`
-		term.Details
+		Details
 	}
 	Warnings []string
 
@@ -328,8 +328,8 @@ type reply struct {
 	PTYEnabled                      *bool  `json:"pty_enabled"`
 	ServerBanner                    string `json:"server_banner"`
 	WaitingForInput                 bool   `json:"waiting_for_input"`
-	Prompt                          *term.Prompt
-	Capabilities                    *term.Capabilities
+	Prompt                          *Prompt
+	Capabilities                    *capabilities
 	Sessions                        []sessionStatus
 	Session                         *sessionStatus
 	AlreadyClosed                   bool   `json:"already_closed"`

@@ -76,15 +76,13 @@ func compileRegexp(path, pattern string) (*regexp.Regexp, error) {
 	if err == nil {
 		return re, nil
 	}
-	e := &term.Error{
-		Kind:    term.InvalidArgument,
-		Msg:     fmt.Sprintf("%s: %v", path, err),
-		Details: &term.Details{Field: path},
-	}
+	e := &term.Error{Kind: term.InvalidArgument, Msg: fmt.Sprintf("%s: %v", path, err)}
+	wrong := term.ArgumentFault{Field: term.Field(path)}
 	if fault, ok := errors.AsType[*syntax.Error](err); ok {
 		e.Msg += "; patterns are RE2 (https://golang.org/s/re2syntax): no look-around, no back-references"
-		e.Details.Position = regexpPosition(pattern, fault.Expr)
+		wrong.Position = regexpPosition(pattern, fault.Expr)
 	}
+	e.Facts = term.Facts{wrong}
 	return nil, e
 }
 
@@ -102,7 +100,7 @@ func compileList(path string, patterns *[]string) ([]*regexp.Regexp, error) {
 	}
 	if n := len(*patterns); n > maxPatterns {
 		return nil, &term.Error{
-			Kind: term.InvalidArgument, Details: &term.Details{Field: path},
+			Kind: term.InvalidArgument, Facts: term.Facts{term.ArgumentFault{Field: term.Field(path)}},
 			Msg: fmt.Sprintf("%s has %d patterns; %d are allowed: join some as a|b", path, n, maxPatterns),
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -84,9 +83,9 @@ func (r *replays) do(
 	}
 	if p.arguments != sum {
 		return nil, &term.Error{
-			Kind:    term.InvalidArgument,
-			Msg:     "request_id " + id + " was used before with other arguments; use a new one for a new action",
-			Details: &term.Details{Field: "request_id"},
+			Kind:  term.InvalidArgument,
+			Msg:   "request_id " + id + " was used before with other arguments; use a new one for a new action",
+			Facts: term.Facts{term.ArgumentFault{Field: "request_id"}},
 		}
 	}
 	select {
@@ -138,9 +137,7 @@ func guarded(ctx context.Context, f func(context.Context) (any, error)) (v any, 
 
 // undone reports whether an error means that nothing was done.
 func undone(err error) bool {
-	e, ok := errors.AsType[*term.Error](err)
-	if ok && e.Details != nil && e.Details.BytesWritten != nil &&
-		*e.Details.BytesWritten > 0 { // as when the lock is lost on the way
+	if term.FactOf[term.PartialWrite](err).Written > 0 { // as when the lock is lost on the way
 		return false
 	}
 	switch term.KindOf(err) {

@@ -99,7 +99,7 @@ func TestReplayOfFailures(t *testing.T) {
 		for range 2 {
 			_, _ = r.do(t.Context(), "s", "1", nil, func(context.Context) (any, error) {
 				runs++
-				return nil, &term.Error{Kind: term.LockRequired, Msg: "x", Details: &term.Details{BytesWritten: &written}}
+				return nil, &term.Error{Kind: term.LockRequired, Msg: "x", Facts: term.Facts{term.PartialWrite{Written: written}}}
 			})
 		}
 		if (runs == 2) != again {

@@ -45,10 +45,10 @@ type failure struct {
 	Details   *errorDetails `json:"details,omitempty" is:"listed"`
 }
 
-// errorDetails are term.Details, and the session the error is about.
+// errorDetails are Details, and the session the error is about.
 type errorDetails struct {
 	SessionID string `json:"session_id,omitempty"`
-	*term.Details
+	*Details
 }
 
 // fail turns an error into a result. It is the only place that does.
@@ -58,7 +58,7 @@ func (s *api) fail(ctx context.Context, err error) (*mcp.CallToolResult, error) 
 	var e *term.Error
 	if errors.As(err, &e) {
 		f.Message = Message(e)
-		if d := Details(e); d != nil || e.Session != "" {
+		if d := DetailsOf(e); d != nil || e.Session != "" {
 			f.Details = &errorDetails{SessionID: e.Session, Details: d}
 		}
 	}

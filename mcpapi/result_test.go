@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"ptyctl/internal/sshserver"
 	"ptyctl/session"
@@ -71,7 +72,7 @@ func TestFailures(t *testing.T) {
 		want string
 	}{
 		{
-			"with details", &term.Error{Op: "write", Session: "web-1", Kind: term.Locked, Msg: "task a has it", Details: &term.Details{LockHolder: "a", LockExpiresAt: 7}},
+			"with details", &term.Error{Op: "write", Session: "web-1", Kind: term.Locked, Msg: "task a has it", Facts: term.Facts{term.LockConflict{Holder: "a", Expires: time.UnixMilli(7)}}},
 			`{"error_code":"LOCKED","message":"task a has it","retryable":true,"details":{"session_id":"web-1","lock_holder":"a","lock_expires_at":7}}`,
 		},
 		{

@@ -26,11 +26,11 @@ type configArgs struct {
 
 // configOut is the result of ptyctl_session_config.
 type configOut struct {
-	Action   string       `json:"action"`
-	Success  bool         `json:"success" is:"listed"`
-	Cols     int          `json:"cols,omitempty"`
-	Rows     int          `json:"rows,omitempty"`
-	Expect   *expectOut   `json:"expect,omitempty" is:"listed"`
-	Telnet   *term.Telnet `json:"telnet,omitempty"`
-	Warnings []string     `json:"warnings,omitempty"`
+	Action   string      `json:"action"`
+	Success  bool        `json:"success" is:"listed"`
+	Cols     int         `json:"cols,omitempty"`
+	Rows     int         `json:"rows,omitempty"`
+	Expect   *expectOut  `json:"expect,omitempty" is:"listed"`
+	Telnet   *telnetView `json:"telnet,omitempty"`
+	Warnings []string    `json:"warnings,omitempty"`
 }

@@ -67,22 +67,22 @@ type execOut struct {
 	ExecLane       session.Lane       `json:"exec_lane" is:"listed"`
 	Truncated      bool               `json:"truncated" is:"listed" after:"stderr_merged"`
 
-	ExecID           string        `json:"exec_id,omitempty" is:"listed"`
-	WaitingFor       *term.Waiting `json:"waiting_for,omitempty" is:"listed"`
-	StderrMerged     bool          `json:"stderr_merged,omitempty" is:"listed"` // into stdout: a terminal has one stream
-	LostBytes        int64         `json:"lost_bytes,omitempty"`
-	Pages            int           `json:"pages,omitempty"` // turned by auto_page
-	ExitSignal       string        `json:"exit_signal,omitempty"`
-	Killed           string        `json:"killed,omitempty"`
-	BackgroundOutput bool          `json:"background_output,omitempty"`
-	StdoutEncoding   string        `json:"stdout_encoding,omitempty"`
-	StderrEncoding   string        `json:"stderr_encoding,omitempty"`
-	StdoutBytes      int64         `json:"stdout_bytes,omitempty"`
-	StderrBytes      int64         `json:"stderr_bytes,omitempty"`
-	StdoutOmitted    *omitted      `json:"stdout_omitted,omitempty" is:"listed"`
-	StderrOmitted    *omitted      `json:"stderr_omitted,omitempty" is:"listed"`
-	ErrorHints       []string      `json:"error_hints,omitempty" is:"listed"`
-	Warnings         []string      `json:"warnings,omitempty"`
+	ExecID           string   `json:"exec_id,omitempty" is:"listed"`
+	WaitingFor       *Waiting `json:"waiting_for,omitempty" is:"listed"`
+	StderrMerged     bool     `json:"stderr_merged,omitempty" is:"listed"` // into stdout: a terminal has one stream
+	LostBytes        int64    `json:"lost_bytes,omitempty"`
+	Pages            int      `json:"pages,omitempty"` // turned by auto_page
+	ExitSignal       string   `json:"exit_signal,omitempty"`
+	Killed           string   `json:"killed,omitempty"`
+	BackgroundOutput bool     `json:"background_output,omitempty"`
+	StdoutEncoding   string   `json:"stdout_encoding,omitempty"`
+	StderrEncoding   string   `json:"stderr_encoding,omitempty"`
+	StdoutBytes      int64    `json:"stdout_bytes,omitempty"`
+	StderrBytes      int64    `json:"stderr_bytes,omitempty"`
+	StdoutOmitted    *omitted `json:"stdout_omitted,omitempty" is:"listed"`
+	StderrOmitted    *omitted `json:"stderr_omitted,omitempty" is:"listed"`
+	ErrorHints       []string `json:"error_hints,omitempty" is:"listed"`
+	Warnings         []string `json:"warnings,omitempty"`
 }
 
 // omitted says which part of a stream is not in the result, and where it stood.

@@ -3,7 +3,6 @@ package mcpapi
 import (
 	"ptyctl/session"
 	"ptyctl/session/keys"
-	"ptyctl/term"
 )
 
 var ioTool = Bind(Tool{
@@ -66,10 +65,10 @@ type ioOut struct {
 	Cursor       string `json:"cursor,omitempty" is:"listed"` // [write] end of the output before the write
 	*readOut
 	WriteTimedOut   bool          `json:"write_timed_out,omitempty"`
-	WaitingFor      *term.Waiting `json:"waiting_for,omitempty" is:"listed"`
+	WaitingFor      *Waiting      `json:"waiting_for,omitempty" is:"listed"`
 	WaitingForInput bool          `json:"waiting_for_input,omitempty" is:"listed" after:"eof"`
 	State           session.State `json:"state,omitempty" is:"listed"`
-	Prompt          *term.Prompt  `json:"prompt,omitempty" is:"listed"`
+	Prompt          *Prompt       `json:"prompt,omitempty" is:"listed"`
 	Warnings        []string      `json:"warnings,omitempty"`
 }
 

@@ -107,36 +107,36 @@ type openTLS struct {
 
 // sessionOut is the result of every action of ptyctl_session.
 type sessionOut struct {
-	Action          string             `json:"action"`
-	Success         bool               `json:"success"`
-	SessionID       string             `json:"session_id,omitempty" is:"listed"`
-	Existing        string             `json:"existing_session_id,omitempty"` // the same, if the session was there before
-	State           session.State      `json:"state,omitempty" is:"listed"`
-	Protocol        string             `json:"protocol,omitempty"`
-	PTYEnabled      *bool              `json:"pty_enabled,omitempty"`
-	PID             int                `json:"pid,omitempty"` // [open] local, like the next two
-	Cwd             string             `json:"cwd,omitempty"`
-	StartedAt       int64              `json:"started_at,omitempty"` // Unix milliseconds
-	ExitCode        *int               `json:"exit_code,omitempty"`  // [close] of a program, like the next three
-	ExitSignal      string             `json:"exit_signal,omitempty"`
-	Usage           *usage             `json:"usage,omitempty"`
-	DurationMS      int64              `json:"duration_ms,omitempty"`
-	Cursor          string             `json:"cursor,omitempty" is:"listed"`
-	ServerBanner    string             `json:"server_banner,omitempty"`
-	SecurityWarning string             `json:"security_warning,omitempty"`
-	Telnet          *term.Telnet       `json:"telnet,omitempty"`
-	WaitingForInput bool               `json:"waiting_for_input,omitempty" is:"listed"`
-	Prompt          *term.Prompt       `json:"prompt,omitempty" is:"listed"`
-	Capabilities    *term.Capabilities `json:"capabilities,omitempty"`
-	Sessions        *[]listEntry       `json:"sessions,omitempty" is:"listed"`
-	Count           *int               `json:"count,omitempty"` // [list] of all that match
-	More            bool               `json:"more,omitempty"`  // [list] than are shown
-	Session         *sessionStatus     `json:"session,omitempty" is:"listed"`
-	AlreadyClosed   bool               `json:"already_closed,omitempty"`
-	LockAcquired    *bool              `json:"lock_acquired,omitempty"`
-	LockHolder      string             `json:"lock_holder,omitempty"`
-	LockExpiresAt   int64              `json:"lock_expires_at,omitempty"` // Unix milliseconds
-	LockEpoch       int64              `json:"lock_epoch,omitempty"`      // greater for each later grant
-	PreviousHolder  string             `json:"previous_holder,omitempty"` // whom the lock was taken from
-	Warnings        []string           `json:"warnings,omitempty"`
+	Action          string         `json:"action"`
+	Success         bool           `json:"success"`
+	SessionID       string         `json:"session_id,omitempty" is:"listed"`
+	Existing        string         `json:"existing_session_id,omitempty"` // the same, if the session was there before
+	State           session.State  `json:"state,omitempty" is:"listed"`
+	Protocol        string         `json:"protocol,omitempty"`
+	PTYEnabled      *bool          `json:"pty_enabled,omitempty"`
+	PID             int            `json:"pid,omitempty"` // [open] local, like the next two
+	Cwd             string         `json:"cwd,omitempty"`
+	StartedAt       int64          `json:"started_at,omitempty"` // Unix milliseconds
+	ExitCode        *int           `json:"exit_code,omitempty"`  // [close] of a program, like the next three
+	ExitSignal      string         `json:"exit_signal,omitempty"`
+	Usage           *usage         `json:"usage,omitempty"`
+	DurationMS      int64          `json:"duration_ms,omitempty"`
+	Cursor          string         `json:"cursor,omitempty" is:"listed"`
+	ServerBanner    string         `json:"server_banner,omitempty"`
+	SecurityWarning string         `json:"security_warning,omitempty"`
+	Telnet          *telnetView    `json:"telnet,omitempty"`
+	WaitingForInput bool           `json:"waiting_for_input,omitempty" is:"listed"`
+	Prompt          *Prompt        `json:"prompt,omitempty" is:"listed"`
+	Capabilities    *capabilities  `json:"capabilities,omitempty"`
+	Sessions        *[]listEntry   `json:"sessions,omitempty" is:"listed"`
+	Count           *int           `json:"count,omitempty"` // [list] of all that match
+	More            bool           `json:"more,omitempty"`  // [list] than are shown
+	Session         *sessionStatus `json:"session,omitempty" is:"listed"`
+	AlreadyClosed   bool           `json:"already_closed,omitempty"`
+	LockAcquired    *bool          `json:"lock_acquired,omitempty"`
+	LockHolder      string         `json:"lock_holder,omitempty"`
+	LockExpiresAt   int64          `json:"lock_expires_at,omitempty"` // Unix milliseconds
+	LockEpoch       int64          `json:"lock_epoch,omitempty"`      // greater for each later grant
+	PreviousHolder  string         `json:"previous_holder,omitempty"` // whom the lock was taken from
+	Warnings        []string       `json:"warnings,omitempty"`
 }

@@ -10,24 +10,24 @@ import (
 
 // listEntry is a session in the result of list: enough to choose one.
 type listEntry struct {
-	SessionID    string             `json:"session_id"`
-	SessionType  string             `json:"session_type"`
-	DeviceID     string             `json:"device_id,omitempty"`
-	Protocol     string             `json:"protocol"`
-	Host         string             `json:"host"`
-	State        session.State      `json:"state"`
-	EndReason    string             `json:"end_reason,omitempty"`
-	ExitCode     *int               `json:"exit_code,omitempty"`
-	ExitSignal   string             `json:"exit_signal,omitempty"`
-	Usage        *usage             `json:"usage,omitempty"`
-	PID          int                `json:"pid,omitempty"` // of a local session, like the next two
-	Title        string             `json:"title,omitempty"`
-	Argv         []string           `json:"argv,omitempty"`
-	CreatedAt    int64              `json:"created_at"`              // Unix milliseconds, like all times here
-	LastActivity int64              `json:"last_activity,omitempty"` // in either direction
-	LockHolder   string             `json:"lock_holder,omitempty"`
-	Waiting      bool               `json:"waiting_for_input,omitempty"`
-	Capabilities *term.Capabilities `json:"capabilities,omitempty"`
+	SessionID    string        `json:"session_id"`
+	SessionType  string        `json:"session_type"`
+	DeviceID     string        `json:"device_id,omitempty"`
+	Protocol     string        `json:"protocol"`
+	Host         string        `json:"host"`
+	State        session.State `json:"state"`
+	EndReason    string        `json:"end_reason,omitempty"`
+	ExitCode     *int          `json:"exit_code,omitempty"`
+	ExitSignal   string        `json:"exit_signal,omitempty"`
+	Usage        *usage        `json:"usage,omitempty"`
+	PID          int           `json:"pid,omitempty"` // of a local session, like the next two
+	Title        string        `json:"title,omitempty"`
+	Argv         []string      `json:"argv,omitempty"`
+	CreatedAt    int64         `json:"created_at"`              // Unix milliseconds, like all times here
+	LastActivity int64         `json:"last_activity,omitempty"` // in either direction
+	LockHolder   string        `json:"lock_holder,omitempty"`
+	Waiting      bool          `json:"waiting_for_input,omitempty"`
+	Capabilities *capabilities `json:"capabilities,omitempty"`
 }
 
 // newListEntry is the wire form of a session in a list.
@@ -44,7 +44,7 @@ func newListEntry(i session.Info) listEntry {
 	}
 	e.ExitCode, e.ExitSignal, e.Usage = exitOf(i.End.Exit)
 	if i.About.Capabilities != (term.Capabilities{}) {
-		e.Capabilities = &i.About.Capabilities
+		e.Capabilities = (*capabilities)(&i.About.Capabilities)
 	}
 	return e
 }
@@ -52,43 +52,43 @@ func newListEntry(i session.Info) listEntry {
 // sessionStatus is everything known about one session. Times are in Unix milliseconds, sizes in bytes.
 type sessionStatus struct {
 	listEntry
-	EndedAt       int64            `json:"ended_at,omitempty"`
-	Cwd           string           `json:"cwd,omitempty"`             // local, like the next three
-	Limits        *limitsOut       `json:"limits,omitempty"`          // that hold for the program
-	LimitMet      string           `json:"limit_exceeded,omitempty"`  // by the program
-	Suspected     []string         `json:"limit_suspected,omitempty"` // that may have made it fail
-	Profile       string           `json:"profile,omitempty"`         // of the patterns; ptyctl_session_config get shows them
-	PTY           bool             `json:"pty_enabled"`
-	Cols          int              `json:"cols,omitempty"`
-	Rows          int              `json:"rows,omitempty"`
-	ResizedAt     int64            `json:"resized_at,string,omitempty"` // the cursor from which on that is its size
-	Term          string           `json:"term,omitempty"`
-	BytesIn       int64            `json:"bytes_in"`
-	BytesOut      int64            `json:"bytes_out"`
-	LastIn        int64            `json:"last_in,omitempty"`
-	LastOut       int64            `json:"last_out,omitempty"`
-	DrainedAt     int64            `json:"drained_at,omitempty"`
-	DroppedBytes  int64            `json:"dropped_bytes,omitempty"`
-	BufferedBytes int64            `json:"buffered_bytes"`
-	BufferLimit   int              `json:"buffer_limit_bytes"`
-	Execs         int64            `json:"execs"`
-	Running       []string         `json:"running_exec_ids,omitempty"`
-	Unfetched     []string         `json:"unfetched_exec_ids,omitempty"`
-	Readers       int64            `json:"waiting_readers,omitempty"`
-	LockExpiresAt int64            `json:"lock_expires_at,omitempty"`
-	LockEpoch     int64            `json:"lock_epoch,omitempty"`
-	ServerVersion string           `json:"server_version,omitempty"`
-	ServerBanner  string           `json:"server_banner,omitempty"`
-	HostKey       string           `json:"host_key_fingerprint,omitempty"`
-	AuthMethod    string           `json:"auth_method,omitempty"`
-	Algorithms    *term.Algorithms `json:"algorithms,omitempty"`
-	Security      string           `json:"security_warning,omitempty"`
-	TLS           *term.TLS        `json:"tls,omitempty"`
-	Telnet        *term.Telnet     `json:"telnet,omitempty"`
-	Ladder        []term.Hop       `json:"ladder,omitempty"`
-	Warnings      []string         `json:"warnings,omitempty"`
-	TypingDenied  string           `json:"typing_denied_by,omitempty"` // the operator's rule that refuses any input of this caller
-	TxEvents      []txEvent        `json:"tx_events,omitempty"`        // oldest first; only if the operator wants them
+	EndedAt       int64       `json:"ended_at,omitempty"`
+	Cwd           string      `json:"cwd,omitempty"`             // local, like the next three
+	Limits        *limitsOut  `json:"limits,omitempty"`          // that hold for the program
+	LimitMet      string      `json:"limit_exceeded,omitempty"`  // by the program
+	Suspected     []string    `json:"limit_suspected,omitempty"` // that may have made it fail
+	Profile       string      `json:"profile,omitempty"`         // of the patterns; ptyctl_session_config get shows them
+	PTY           bool        `json:"pty_enabled"`
+	Cols          int         `json:"cols,omitempty"`
+	Rows          int         `json:"rows,omitempty"`
+	ResizedAt     int64       `json:"resized_at,string,omitempty"` // the cursor from which on that is its size
+	Term          string      `json:"term,omitempty"`
+	BytesIn       int64       `json:"bytes_in"`
+	BytesOut      int64       `json:"bytes_out"`
+	LastIn        int64       `json:"last_in,omitempty"`
+	LastOut       int64       `json:"last_out,omitempty"`
+	DrainedAt     int64       `json:"drained_at,omitempty"`
+	DroppedBytes  int64       `json:"dropped_bytes,omitempty"`
+	BufferedBytes int64       `json:"buffered_bytes"`
+	BufferLimit   int         `json:"buffer_limit_bytes"`
+	Execs         int64       `json:"execs"`
+	Running       []string    `json:"running_exec_ids,omitempty"`
+	Unfetched     []string    `json:"unfetched_exec_ids,omitempty"`
+	Readers       int64       `json:"waiting_readers,omitempty"`
+	LockExpiresAt int64       `json:"lock_expires_at,omitempty"`
+	LockEpoch     int64       `json:"lock_epoch,omitempty"`
+	ServerVersion string      `json:"server_version,omitempty"`
+	ServerBanner  string      `json:"server_banner,omitempty"`
+	HostKey       string      `json:"host_key_fingerprint,omitempty"`
+	AuthMethod    string      `json:"auth_method,omitempty"`
+	Algorithms    *algorithms `json:"algorithms,omitempty"`
+	Security      string      `json:"security_warning,omitempty"`
+	TLS           *tlsView    `json:"tls,omitempty"`
+	Telnet        *telnetView `json:"telnet,omitempty"`
+	Ladder        []Hop       `json:"ladder,omitempty"`
+	Warnings      []string    `json:"warnings,omitempty"`
+	TypingDenied  string      `json:"typing_denied_by,omitempty"` // the operator's rule that refuses any input of this caller
+	TxEvents      []txEvent   `json:"tx_events,omitempty"`        // oldest first; only if the operator wants them
 }
 
 // txEvent says that something was typed, never what.
@@ -129,8 +129,8 @@ func newSessionStatus(i session.Info) *sessionStatus {
 		), DroppedBytes: i.Dropped, BufferedBytes: i.Buffer.End - i.Buffer.Start, BufferLimit: i.Buffer.Limit,
 		Execs: i.Execs, Running: i.Running, Unfetched: i.Unfetched, Readers: i.Readers,
 		ServerVersion: i.About.ServerVersion, ServerBanner: i.About.ServerBanner, HostKey: i.About.HostKey, AuthMethod: i.About.AuthMethod,
-		Ladder: i.About.Ladder, Warnings: i.About.Warnings,
-		Security: i.About.Security, TLS: i.About.TLS, Telnet: i.About.Telnet,
+		Ladder: ladder(i.About.Ladder), Warnings: i.About.Warnings,
+		Security: i.About.Security, TLS: (*tlsView)(i.About.TLS), Telnet: (*telnetView)(i.About.Telnet),
 	}
 	if i.Lease != nil {
 		st.LockExpiresAt, st.LockEpoch = i.Lease.Expires.UnixMilli(), int64(i.Lease.Epoch)
@@ -149,7 +149,7 @@ func newSessionStatus(i session.Info) *sessionStatus {
 		st.Cols, st.Rows, st.Term, st.ResizedAt = i.PTY.Cols, i.PTY.Rows, i.PTY.Term, i.Resized
 	}
 	if i.About.Algorithms != (term.Algorithms{}) {
-		st.Algorithms = &i.About.Algorithms
+		st.Algorithms = (*algorithms)(&i.About.Algorithms)
 	}
 	return st
 }

@@ -42,7 +42,9 @@ func (p *Policy) agreed(ctx context.Context, a term.Action, d *denial) (term.Rul
 	if given := term.ConsentFrom(ctx); given != nil && covers(*given, c) {
 		return ruling, nil
 	}
-	refusal.Details.Consent = &c
+	denied := term.FactOf[term.Denial](refusal)
+	denied.Consent = &c
+	refusal.Facts = refusal.Facts.With(denied)
 	return term.Ruling{}, refusal
 }
 

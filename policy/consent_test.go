@@ -62,13 +62,13 @@ func TestConsent(t *testing.T) {
 			}
 			first := p.Check(t.Context(), a)
 			refusal, ok := errors.AsType[*term.Error](first)
-			if askable := ok && refusal.Details.Consent != nil; askable != c.askable {
+			if askable := ok && term.FactOf[term.Denial](refusal).Consent != nil; askable != c.askable {
 				t.Fatalf("denial with askable %v = %v, want a question exactly then", askable, first)
 			}
 			if !c.askable {
 				return
 			}
-			given := *refusal.Details.Consent
+			given := *term.FactOf[term.Denial](refusal).Consent
 			if err := p.Check(term.WithConsent(t.Context(), given), a); err != nil {
 				t.Errorf("action with its consent = %v, want it allowed", err)
 			}
@@ -91,7 +91,7 @@ func TestConsent(t *testing.T) {
 				t.Fatal(err)
 			}
 			if e, ok := errors.AsType[*term.Error](p.Check(term.WithConsent(t.Context(), given), a)); !ok ||
-				e.Details.Consent != nil {
+				term.FactOf[term.Denial](e).Consent != nil {
 				t.Errorf("denial without policy.consent = %v, want no question", e)
 			}
 		})
@@ -118,7 +118,7 @@ func TestConsentToTyping(t *testing.T) {
 		}
 		c.write.Verb, c.write.Protocol = term.VerbWrite, "ssh"
 		e, ok := errors.AsType[*term.Error](p.Check(t.Context(), c.write))
-		if !ok || (e.Details.Consent != nil) != c.askable || c.askable && !e.Details.Consent.Typed {
+		if !ok || (term.FactOf[term.Denial](e).Consent != nil) != c.askable || c.askable && !term.FactOf[term.Denial](e).Consent.Typed {
 			t.Errorf("typing %s, write %q: denial = %v, want a question only for lines", c.typing, c.write.Data, e)
 		}
 	}

@@ -88,7 +88,7 @@ func (d *denial) refusal(a term.Action) *term.Error {
 	return &term.Error{
 		Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Msg: d.Error(),
 		Reason: d.reason, Advice: advice[d.reason],
-		Details: &term.Details{Rule: d.rule.String(), Allowed: d.texts()},
+		Facts: term.Facts{term.Denial{Rule: d.rule.String(), Allowed: d.texts()}},
 	}
 }
 

@@ -128,8 +128,8 @@ func TestTyping(t *testing.T) {
 			}
 		}
 		if e := denied(t, auto.Check(t.Context(), tt.action)); !strings.Contains(e.Msg, "typed input cannot be judged") ||
-			!strings.Contains(e.Details.Rule, "policy.typing") ||
-			!strings.Contains(e.Details.Rule, "ptyctl.toml:7") {
+			!strings.Contains(term.FactOf[term.Denial](e).Rule, "policy.typing") ||
+			!strings.Contains(term.FactOf[term.Denial](e).Rule, "ptyctl.toml:7") {
 			t.Errorf("typing auto, %s = %v, want a denial that says why", tt.name, e)
 		}
 		for name, p := range map[string]*policy.Policy{"allow": open, "hosts": hosts} {
@@ -360,7 +360,7 @@ func TestFilesAsRedirections(t *testing.T) {
 			if (err == nil) != c.fine {
 				t.Errorf("%s %s over %s = %v, want the verdict of the table", verb, c.path, protocol, err)
 			}
-			if err != nil && denied(t, err).Details.Consent != nil {
+			if err != nil && term.FactOf[term.Denial](denied(t, err)).Consent != nil {
 				t.Errorf("write of %s asks a question, want none because it cannot show the content", c.path)
 			}
 		}

@@ -59,7 +59,7 @@ func TestHosts(t *testing.T) {
 		e.Msg,
 		"web*, Core?",
 	) ||
-		len(e.Details.Allowed) != 4 {
+		len(term.FactOf[term.Denial](e).Allowed) != 4 {
 		t.Errorf("denial = %v, want the allowed hosts in it", e)
 	}
 }

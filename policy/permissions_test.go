@@ -3,6 +3,7 @@ package policy_test
 import (
 	"os"
 	"path/filepath"
+	"ptyctl/term"
 	"strings"
 	"testing"
 
@@ -94,7 +95,7 @@ func TestExternalDirectory(t *testing.T) {
 		} {
 			if err := p.Check(t.Context(), localExec("ls", dir)); (err == nil) != ok {
 				t.Errorf("external_directory %s, folder %q = %v, want the verdict of the action", action, dir, err)
-			} else if err != nil && !strings.Contains(denied(t, err).Details.Rule, "PTY_PERMISSIONS") {
+			} else if err != nil && !strings.Contains(term.FactOf[term.Denial](denied(t, err)).Rule, "PTY_PERMISSIONS") {
 				t.Errorf("external_directory %s, folder %q = %v, want the verdict of the action", action, dir, err)
 			}
 		}

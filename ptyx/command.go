@@ -65,12 +65,12 @@ func (h Host) command(o term.LocalOptions, termName string) (command, error) {
 }
 
 // invalid returns an InvalidArgument error about one field.
-func invalid(field, format string, args ...any) *term.Error {
+func invalid(field term.Field, format string, args ...any) *term.Error {
 	return &term.Error{
-		Op:      "open",
-		Kind:    term.InvalidArgument,
-		Msg:     fmt.Sprintf(format, args...),
-		Details: &term.Details{Field: field},
+		Op:    "open",
+		Kind:  term.InvalidArgument,
+		Msg:   fmt.Sprintf(format, args...),
+		Facts: term.Facts{term.ArgumentFault{Field: field}},
 	}
 }
 
@@ -78,40 +78,40 @@ func invalid(field, format string, args ...any) *term.Error {
 func checkArguments(o term.LocalOptions) error {
 	if len(o.Argv) == 0 || o.Argv[0] == "" {
 		return invalid(
-			"argv",
-			`argv is empty: pass the program and its arguments, for example ["bash"]; `+
+			term.FieldArgv,
+			`the arguments are empty: pass the program and its arguments, for example ["bash"]; `+
 				`no shell is started unless argv names one`,
 		)
 	}
 	if len(o.Argv) > maxArguments {
 		return invalid(
-			"argv",
-			"argv has %d members; %d are allowed: pass long lists by a file or as stdin",
+			term.FieldArgv,
+			"there are %d arguments; %d are allowed: pass long lists by a file or as stdin",
 			len(o.Argv),
 			maxArguments,
 		)
 	}
 	total := 0
 	for i, a := range o.Argv {
-		if err := checkText(fmt.Sprintf("argv[%d]", i), a); err != nil {
+		if err := checkText(term.FieldArgv.At(i), fmt.Sprintf("argument %d", i), a); err != nil {
 			return err
 		}
 		total += len(a) + 1
 	}
 	for i, e := range o.Env {
-		field := fmt.Sprintf("env[%d]", i)
+		field, what := term.FieldLocalEnv.At(i), fmt.Sprintf("variable %d", i)
 		if e.Name == "" || strings.Contains(e.Name, "=") {
-			return invalid(field, "%s must have the form NAME=value", field)
+			return invalid(field, "%s must have the form NAME=value", what)
 		}
-		if err := checkText(field, e.Name+"="+e.Value); err != nil {
+		if err := checkText(field, what, e.Name+"="+e.Value); err != nil {
 			return err
 		}
 		total += len(e.Name) + len(e.Value) + 2
 	}
 	if total > maxTotal {
 		return invalid(
-			"argv",
-			"argv and env have %d bytes together; %d are allowed: pass long data by a file or as stdin",
+			term.FieldArgv,
+			"arguments and variables have %d bytes together; %d are allowed: pass long data by a file or as stdin",
 			total,
 			maxTotal,
 		)
@@ -119,20 +119,20 @@ func checkArguments(o term.LocalOptions) error {
 	return nil
 }
 
-// checkText checks one argument or variable.
-func checkText(field, text string) error {
+// checkText checks one argument or variable, which messages call what.
+func checkText(field term.Field, what, text string) error {
 	switch {
 	case strings.IndexByte(text, 0) >= 0:
 		return invalid(
 			field,
 			"%s contains a NUL byte, which is not possible in an argument; pass such data as stdin",
-			field,
+			what,
 		)
 	case len(text) > maxArgument:
 		return invalid(
 			field,
 			"%s has %d bytes; %d are allowed: pass long data by a file or as stdin",
-			field,
+			what,
 			len(text),
 			maxArgument,
 		)
@@ -143,17 +143,17 @@ func checkText(field, text string) error {
 // workingDir returns the folder to start in; empty means this process's folder.
 func workingDir(dir string) (string, error) {
 	if strings.IndexByte(dir, 0) >= 0 {
-		return "", invalid("cwd", "cwd contains a NUL byte; pass the path of a folder")
+		return "", invalid(term.FieldDir, "the working directory contains a NUL byte; pass the path of a folder")
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return "", invalid("cwd", "cwd %q: %v; pass an absolute path", dir, err)
+		return "", invalid(term.FieldDir, "the working directory %q: %v; pass an absolute path", dir, err)
 	}
 	switch info, err := os.Stat(abs); {
 	case err != nil:
-		return "", invalid("cwd", "cwd %s: %v; pass the path of an existing folder", abs, reason(err))
+		return "", invalid(term.FieldDir, "the working directory %s: %v; pass the path of an existing folder", abs, reason(err))
 	case !info.IsDir():
-		return "", invalid("cwd", "cwd %s is not a folder; pass the path of one", abs)
+		return "", invalid(term.FieldDir, "the working directory %s is not a folder; pass the path of one", abs)
 	}
 	return abs, nil
 }
@@ -162,11 +162,11 @@ func workingDir(dir string) (string, error) {
 // looked up again, because the lookup could find another file now.
 func judged(path string) (string, error) {
 	if !filepath.IsAbs(path) {
-		return "", invalid("argv[0]", "the program %q was not judged by its whole path", path)
+		return "", invalid(term.FieldArgv.At(0), "the program %q was not judged by its whole path", path)
 	}
 	found, err := executable(path)
 	if err != nil {
-		return "", invalid("argv[0]", "%s cannot be started: %v", path, reason(err))
+		return "", invalid(term.FieldArgv.At(0), "%s cannot be started: %v", path, reason(err))
 	}
 	return found, nil
 }
@@ -181,7 +181,7 @@ func lookUp(name, path, dir string) (string, error) {
 		}
 		found, err := executable(name)
 		if err != nil {
-			return "", invalid("argv[0]", "%s cannot be started: %v", name, reason(err))
+			return "", invalid(term.FieldArgv.At(0), "%s cannot be started: %v", name, reason(err))
 		}
 		return found, nil
 	}
@@ -194,7 +194,7 @@ func lookUp(name, path, dir string) (string, error) {
 		}
 	}
 	return "", invalid(
-		"argv[0]",
+		term.FieldArgv.At(0),
 		"there is no program %q in PATH (%s); argv is the program and its arguments as separate elements: "+
 			"for a command line pass [\"sh\", \"-c\", \"...\"]",
 		name,

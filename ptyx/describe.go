@@ -14,9 +14,9 @@ func (c command) about(pid int) term.Process {
 // unknownSignal returns the error for a signal name that Signal does not accept.
 func unknownSignal(name string) error {
 	return &term.Error{
-		Op:      "signal",
-		Kind:    term.InvalidArgument,
-		Msg:     fmt.Sprintf("signal %q does not exist; use INT, TERM, HUP, KILL or QUIT", name),
-		Details: &term.Details{Part: term.FieldSignal},
+		Op:    "signal",
+		Kind:  term.InvalidArgument,
+		Msg:   fmt.Sprintf("signal %q does not exist; use INT, TERM, HUP, KILL or QUIT", name),
+		Facts: term.Facts{term.ArgumentFault{Field: term.FieldSignal}},
 	}
 }

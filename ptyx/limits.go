@@ -13,7 +13,7 @@ func checkLimits(l term.Limits) error {
 		return nil
 	}
 	if reason := limitsUnsupported(l); reason != "" {
-		return &term.Error{Op: "open", Kind: term.Unsupported, Msg: reason, Details: &term.Details{Part: term.FieldLimits}}
+		return &term.Error{Op: "open", Kind: term.Unsupported, Msg: reason, Facts: term.Facts{term.ArgumentFault{Field: term.FieldLimits}}}
 	}
 	return nil
 }

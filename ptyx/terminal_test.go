@@ -283,25 +283,25 @@ func TestWrongCalls(t *testing.T) {
 	}
 	for _, c := range []struct {
 		o     term.LocalOptions
-		field string
+		field term.Field
 		part  string
 	}{
-		{term.LocalOptions{}, "argv", "no shell is started"},
-		{term.LocalOptions{Argv: []string{""}}, "argv", "empty"},
-		{term.LocalOptions{Argv: []string{"no such program"}}, "argv[0]", "sh"},
-		{term.LocalOptions{Argv: []string{"./file"}, Dir: filepath.Dir(file)}, "argv[0]", "permission denied"},
-		{term.LocalOptions{Argv: []string{"/"}}, "argv[0]", "cannot be started"},
-		{term.LocalOptions{Argv: []string{"sh", "a\x00b"}}, "argv[1]", "NUL"},
-		{term.LocalOptions{Argv: []string{"sh", strings.Repeat("x", 1<<17)}}, "argv[1]", "131071"},
-		{term.LocalOptions{Argv: make([]string, 5000)}, "argv", "empty"},
-		{term.LocalOptions{Argv: []string{"sh"}, Dir: "/no/such/folder"}, "cwd", "no such file"},
-		{term.LocalOptions{Argv: []string{"sh"}, Dir: file}, "cwd", "not a folder"},
-		{term.LocalOptions{Argv: []string{"sh"}, Env: []term.EnvVar{{Name: "A=B"}}}, "env[0]", "NAME=value"},
-		{term.LocalOptions{Argv: []string{"sh"}, Env: []term.EnvVar{{Name: "A", Value: "\x00"}}}, "env[0]", "NUL"},
+		{term.LocalOptions{}, term.FieldArgv, "no shell is started"},
+		{term.LocalOptions{Argv: []string{""}}, term.FieldArgv, "empty"},
+		{term.LocalOptions{Argv: []string{"no such program"}}, term.FieldArgv.At(0), "sh"},
+		{term.LocalOptions{Argv: []string{"./file"}, Dir: filepath.Dir(file)}, term.FieldArgv.At(0), "permission denied"},
+		{term.LocalOptions{Argv: []string{"/"}}, term.FieldArgv.At(0), "cannot be started"},
+		{term.LocalOptions{Argv: []string{"sh", "a\x00b"}}, term.FieldArgv.At(1), "NUL"},
+		{term.LocalOptions{Argv: []string{"sh", strings.Repeat("x", 1<<17)}}, term.FieldArgv.At(1), "131071"},
+		{term.LocalOptions{Argv: make([]string, 5000)}, term.FieldArgv, "empty"},
+		{term.LocalOptions{Argv: []string{"sh"}, Dir: "/no/such/folder"}, term.FieldDir, "no such file"},
+		{term.LocalOptions{Argv: []string{"sh"}, Dir: file}, term.FieldDir, "not a folder"},
+		{term.LocalOptions{Argv: []string{"sh"}, Env: []term.EnvVar{{Name: "A=B"}}}, term.FieldLocalEnv.At(0), "NAME=value"},
+		{term.LocalOptions{Argv: []string{"sh"}, Env: []term.EnvVar{{Name: "A", Value: "\x00"}}}, term.FieldLocalEnv.At(0), "NUL"},
 	} {
 		_, err := ptyx.Host{}.Open(t.Context(), term.Target{Local: c.o}, nil, nil)
 		var e *term.Error
-		if !errors.As(err, &e) || e.Kind != term.InvalidArgument || e.Details.Field != c.field ||
+		if !errors.As(err, &e) || e.Kind != term.InvalidArgument || term.FactOf[term.ArgumentFault](e).Field != c.field ||
 			!strings.Contains(e.Msg, c.part) {
 			t.Errorf("%.80s: %v (%+v)", fmt.Sprint(c.o), err, e)
 		}

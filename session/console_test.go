@@ -26,10 +26,10 @@ func (m *machine) take(device, id string) (release func(), err error) {
 	defer m.mu.Unlock()
 	if owner := m.owners[device]; owner != "" {
 		return nil, &term.Error{
-			Op:      "open",
-			Kind:    term.Locked,
-			Msg:     "another process has it",
-			Details: &term.Details{DeviceOwner: &term.DeviceOwner{PID: 7, SessionID: owner}},
+			Op:    "open",
+			Kind:  term.Locked,
+			Msg:   "another process has it",
+			Facts: term.Facts{term.DeviceOwner{PID: 7, SessionID: owner}},
 		}
 	}
 	if m.owners == nil {
@@ -318,8 +318,8 @@ func TestConsoleOfAnotherProcess(t *testing.T) {
 		for range 3 {
 			r, err := m.Open(task("t"), consoleOf("d"))
 			e := wantKind(t, err, term.Locked)
-			if o := e.Details.DeviceOwner; r.Session != nil || o == nil || o.PID != 7 || o.SessionID != "theirs" {
-				t.Errorf("%+v, %+v", r, e.Details)
+			if o := term.FactOf[term.DeviceOwner](e); r.Session != nil || o.PID != 7 || o.SessionID != "theirs" {
+				t.Errorf("%+v, %+v", r, e.Facts)
 			}
 		}
 		if e := seen.Of(term.VerbOpen); len(e) != 3 || !errors.Is(e[0].Refused, term.Locked) {

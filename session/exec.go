@@ -235,9 +235,7 @@ func (e *execs) chooseLane(r ExecRequest) (Lane, error) {
 		Session: s.id,
 		Kind:    term.InvalidArgument,
 		Msg:     fmt.Sprintf("lane %q does not exist; use auto, channel or terminal", r.Lane),
-		Details: &term.Details{
-			Part: term.FieldLane, Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)},
-		},
+		Facts:   term.Facts{term.ArgumentFault{Field: term.FieldLane, Allowed: []string{string(LaneAuto), string(LaneChannel), string(LaneTerminal)}}},
 	}
 }
 
@@ -288,7 +286,7 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 		Session: s.id,
 		Kind:    term.InvalidArgument,
 		Msg:     fmt.Sprintf("stream %q does not exist; use stdout or stderr", stream),
-		Details: &term.Details{Part: term.FieldStream, Allowed: []string{"stdout", "stderr"}},
+		Facts:   term.Facts{term.ArgumentFault{Field: term.FieldStream, Allowed: []string{"stdout", "stderr"}}},
 	}
 }
 
@@ -333,7 +331,7 @@ func (e *execs) collect(ctx context.Context, x *run, wait time.Duration, maxOutp
 				Reason:  term.ReasonCanceledRunning,
 				Msg:     "the call was canceled; the command goes on until its own deadline as exec " + x.id,
 				Advice:  "Session.ContinueExec waits for it",
-				Details: &term.Details{Exec: x.id},
+				Facts:   term.Facts{term.Occupied{Exec: x.id}},
 				Err:     ctx.Err(),
 			}
 		}

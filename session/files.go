@@ -148,7 +148,7 @@ func (f *Files) permit(ctx context.Context, d *access.Call) error {
 // notOffered is the error for files that the operator does not offer.
 func notOffered(verb term.Verb, files term.Setting) error {
 	return &term.Error{
-		Op: string(verb), Kind: term.PolicyDenied, Details: &term.Details{Setting: files},
+		Op: string(verb), Kind: term.PolicyDenied, Facts: term.Facts{term.Denial{Setting: files}},
 		Msg: "the " + string(files) + " are not offered", Advice: "the operator may change that",
 	}
 }

@@ -262,7 +262,7 @@ func TestFilesRefused(t *testing.T) {
 		seen := new(diary)
 		s, _ := start(t, 0, session.Options{Observers: []term.Observer{seen}})
 		_, err := s.Files().Stat(t.Context(), "x")
-		if e := wantKind(t, err, term.PolicyDenied); e.Details.Setting != term.SettingRemoteFiles {
+		if e := wantKind(t, err, term.PolicyDenied); term.FactOf[term.Denial](e).Setting != term.SettingRemoteFiles {
 			t.Errorf("got %+v", e)
 		}
 		s, _ = start(t, 0, session.Options{Observers: []term.Observer{seen}, FarFiles: new(filed).make})
@@ -274,7 +274,7 @@ func TestFilesRefused(t *testing.T) {
 			t.Errorf("on record: %+v, %+v", r, w)
 		}
 		_, err = session.NewManager(session.Config{}).Files().Stat(t.Context(), "x")
-		if e := wantKind(t, err, term.PolicyDenied); e.Details.Setting != term.SettingLocalFiles {
+		if e := wantKind(t, err, term.PolicyDenied); term.FactOf[term.Denial](e).Setting != term.SettingLocalFiles {
 			t.Errorf("got %+v", e)
 		}
 	})

@@ -127,7 +127,7 @@ func (k *writer) pasted(data []byte) (out []byte, warnings []string, err error) 
 			Session: s.id,
 			Kind:    term.InvalidArgument,
 			Msg:     `the data holds ESC [ 201 ~, which would end the paste, and what follows it would act as keys; remove it`,
-			Details: &term.Details{Part: term.FieldData},
+			Facts:   term.Facts{term.ArgumentFault{Field: term.FieldData}},
 		}
 	}
 	out = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\r")), []byte("\n"), []byte("\r"))
@@ -161,7 +161,7 @@ func (out *writer) pressProtocolKey(
 			Session: s.id,
 			Kind:    term.Unsupported,
 			Msg:     fmt.Sprintf("this session's protocol has no key %s; to interrupt what runs press ctrl_c", name),
-			Details: &term.Details{Part: term.FieldKey},
+			Facts:   term.Facts{term.ArgumentFault{Field: term.FieldKey}},
 		}
 	}
 	epoch, err := d.Permit(ctx, term.Action{Key: name})

@@ -199,7 +199,7 @@ func TestPaste(t *testing.T) {
 		paste("one\n\ttwo\r\n", "\x1b[200~one\r\ttwo\r\x1b[201~", 0)
 		if _, err := s.Write(t.Context(), []byte("x\x1b[201~rm -rf /\r"), session.WriteOptions{Paste: true}); err == nil {
 			t.Fatal("the paste was ended from within")
-		} else if e := wantKind(t, err, term.InvalidArgument); e.Details.Part != term.FieldData {
+		} else if e := wantKind(t, err, term.InvalidArgument); term.FactOf[term.ArgumentFault](e).Field != term.FieldData {
 			t.Errorf("refusal = %+v, want it to concern the data", e)
 		}
 		put(t, far, "\x1b[?2004l\r")
@@ -307,7 +307,7 @@ func TestKeyInTheFormAskedFor(t *testing.T) {
 			func() error { _, err := s.Write(t.Context(), nil, session.WriteOptions{Key: "Ctrl-C"}); return err }(),
 			term.InvalidArgument,
 		)
-		if !strings.Contains(e.Msg, "use ctrl_c") || e.Details.Part != term.FieldKey {
+		if !strings.Contains(e.Msg, "use ctrl_c") || term.FactOf[term.ArgumentFault](e).Field != term.FieldKey {
 			t.Errorf("refusal = %+v, want it to concern the key and advise ctrl_c", e)
 		}
 		e = wantKind(

@@ -17,24 +17,24 @@ type limits struct {
 func (l limits) noMemory(op, session string) error {
 	return &term.Error{
 		Op: op, Session: session, Kind: term.LimitExceeded,
-		Msg:     "the output kept for all sessions has reached the limit",
-		Advice:  "close sessions that are no longer needed, or wait until ended ones are forgotten",
-		Details: &term.Details{Bound: term.LimitOutput, Value: l.memory.Limit()},
+		Msg:    "the output kept for all sessions has reached the limit",
+		Advice: "close sessions that are no longer needed, or wait until ended ones are forgotten",
+		Facts:  term.Facts{term.LimitReached{Limit: term.LimitOutput, Value: l.memory.Limit()}},
 	}
 }
 
 // TooManyReads is the error for a read that stopped with ReasonLimit.
 func (s *Session) TooManyReads() error {
-	e := &term.Error{
-		Op: "read", Session: s.id, Kind: term.LimitExceeded,
-		Msg:     "as many reads wait as may, so this one did not",
-		Advice:  "read without waiting, or again later from the same cursor",
-		Details: &term.Details{Bound: term.LimitWaitingReads},
-	}
+	reached := term.LimitReached{Limit: term.LimitWaitingReads}
 	if t := s.o.managed.limits.reads; t != nil {
-		e.Details.Value = t.limit
+		reached.Value = t.limit
 	}
-	return e
+	return &term.Error{
+		Op: "read", Session: s.id, Kind: term.LimitExceeded,
+		Msg:    "as many reads wait as may, so this one did not",
+		Advice: "read without waiting, or again later from the same cursor",
+		Facts:  term.Facts{reached},
+	}
 }
 
 // A semaphore lets so many in at a time. A nil *semaphore lets everyone in.

@@ -92,8 +92,8 @@ func TestMaxReads(t *testing.T) {
 			t.Errorf("Read over the limit = %+v, want ReasonLimit with the output held", c)
 		}
 		e := wantKind(t, a.TooManyReads(), term.LimitExceeded)
-		if e.Details.Bound != term.LimitWaitingReads || e.Details.Value != 2 {
-			t.Errorf("details = %+v, want a limit of 2 waiting reads", e.Details)
+		if term.FactOf[term.LimitReached](e).Limit != term.LimitWaitingReads || term.FactOf[term.LimitReached](e).Value != 2 {
+			t.Errorf("details = %+v, want a limit of 2 waiting reads", e.Facts)
 		}
 		// Reads that have no need to wait are not concerned.
 		for name, r := range map[string]session.ReadRequest{
@@ -126,9 +126,9 @@ func TestMaxBufferBytes(t *testing.T) {
 		m := manage(t, dialed(far), session.Config{MaxBufferBytes: 32 * kib, BufferBytes: 1 << 20, Retention: time.Minute})
 		limited := func(err error) {
 			t.Helper()
-			if e := wantKind(t, err, term.LimitExceeded); e.Details.Bound != term.LimitOutput ||
-				e.Details.Value != 32*kib {
-				t.Errorf("details = %+v, want an output limit of 32 KiB", e.Details)
+			if e := wantKind(t, err, term.LimitExceeded); term.FactOf[term.LimitReached](e).Limit != term.LimitOutput ||
+				term.FactOf[term.LimitReached](e).Value != 32*kib {
+				t.Errorf("details = %+v, want an output limit of 32 KiB", e.Facts)
 			}
 		}
 		greedy := opened(t, m, "greedy")
@@ -193,8 +193,8 @@ func TestMaxBufferBytesOfExecs(t *testing.T) {
 			_, err = s.Exec(t.Context(), req)
 		}
 		e := wantKind(t, err, term.LimitExceeded)
-		if e.Details.Bound != term.LimitOutput {
-			t.Errorf("details = %+v, want the output limit", e.Details)
+		if term.FactOf[term.LimitReached](e).Limit != term.LimitOutput {
+			t.Errorf("details = %+v, want the output limit", e.Facts)
 		}
 		execs := seen.Of(term.VerbExec)
 		if last := execs[len(execs)-1]; !errors.Is(last.Refused, term.LimitExceeded) || last.Err != nil {

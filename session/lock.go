@@ -51,9 +51,9 @@ func (s *Session) TakeOver(ctx context.Context, ttl time.Duration) (l, previous 
 	if !s.o.AllowTakeOver && !operator {
 		err = &term.Error{
 			Op: string(term.VerbLock), Session: s.id, Kind: term.PolicyDenied,
-			Msg:     "taking a lock over is not allowed here",
-			Advice:  "wait until it is given back or expires, or ask the operator",
-			Details: &term.Details{Setting: term.SettingTakeOver},
+			Msg:    "taking a lock over is not allowed here",
+			Advice: "wait until it is given back or expires, or ask the operator",
+			Facts:  term.Facts{term.Denial{Setting: term.SettingTakeOver}},
 		}
 		s.auth.Begin(ctx, term.VerbTakeOver, term.Event{}).End(err)
 		return l, previous, err
@@ -92,7 +92,7 @@ func (s *Session) changeLock(
 			Session: s.id,
 			Kind:    term.AlreadyClosed,
 			Msg:     "this session has ended (" + reason + "); there is nothing left to lock",
-			Details: &term.Details{EndReason: reason},
+			Facts:   term.Facts{term.Ended{Reason: reason}},
 		}
 	}
 	by := access.HolderOf(term.ActorFrom(ctx))

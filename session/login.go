@@ -47,7 +47,7 @@ func (s *Session) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 				Session: s.id,
 				Kind:    term.AuthFailed,
 				Msg:     "nobody answered within " + s.o.PromptTimeout.String() + ": " + q.Text,
-				Details: &term.Details{Prompt: &q},
+				Facts:   term.Facts{q},
 			}
 		case <-ctx.Done():
 			return "", context.Cause(ctx)

@@ -179,9 +179,9 @@ func (m *Manager) add(s *Session) error {
 	case m.live >= m.c.MaxSessions:
 		return &term.Error{
 			Op: "open", Kind: term.LimitExceeded,
-			Msg:     fmt.Sprintf("%d sessions are open, which is the limit", m.live),
-			Advice:  "close one that is no longer needed",
-			Details: &term.Details{Bound: term.LimitSessions, Value: int64(m.c.MaxSessions)},
+			Msg:    fmt.Sprintf("%d sessions are open, which is the limit", m.live),
+			Advice: "close one that is no longer needed",
+			Facts:  term.Facts{term.LimitReached{Limit: term.LimitSessions, Value: int64(m.c.MaxSessions)}},
 		}
 	case m.sessions[s.id] != nil:
 		return &term.Error{

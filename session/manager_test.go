@@ -169,8 +169,8 @@ func TestMaxSessionsAndRetention(t *testing.T) {
 		time.Sleep(time.Second)
 		opened(t, m, "b")
 		_, err := m.Open(t.Context(), target("c"))
-		if e := wantKind(t, err, term.LimitExceeded); e.Details.Bound != term.LimitSessions || e.Details.Value != 2 {
-			t.Errorf("details = %+v, want a limit of 2 sessions", e.Details)
+		if e := wantKind(t, err, term.LimitExceeded); term.FactOf[term.LimitReached](e).Limit != term.LimitSessions || term.FactOf[term.LimitReached](e).Value != 2 {
+			t.Errorf("details = %+v, want a limit of 2 sessions", e.Facts)
 		}
 		if e := seen.Of(term.VerbOpen); len(e) != 3 || !errors.Is(e[2].Refused, term.LimitExceeded) {
 			t.Errorf("open events = %+v, want the third refused with LimitExceeded", e)

@@ -137,19 +137,19 @@ func (m *Manager) checkOpen(d *access.Call, r OpenRequest) error {
 	switch {
 	case m.c.Dialers[r.Target.Protocol] == nil:
 		return &term.Error{
-			Op:      op,
-			Kind:    term.Unsupported,
-			Msg:     fmt.Sprintf("protocol %q is not built into this ptyctl", r.Target.Protocol),
-			Details: &term.Details{Part: term.FieldProtocol, Allowed: m.Protocols()},
+			Op:    op,
+			Kind:  term.Unsupported,
+			Msg:   fmt.Sprintf("protocol %q is not built into this ptyctl", r.Target.Protocol),
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldProtocol, Allowed: m.Protocols()}},
 		}
 	case r.LockTTL > 0 && access.HolderOf(d.Event.Actor).Nameless():
 		return &term.Error{
-			Op:      op,
-			Kind:    term.InvalidArgument,
-			Reason:  term.ReasonNoTask,
-			Msg:     "a lock belongs to a task, and this call names none",
-			Advice:  "name one here, and in each call that needs the lock",
-			Details: &term.Details{Part: term.FieldTask},
+			Op:     op,
+			Kind:   term.InvalidArgument,
+			Reason: term.ReasonNoTask,
+			Msg:    "a lock belongs to a task, and this call names none",
+			Advice: "name one here, and in each call that needs the lock",
+			Facts:  term.Facts{term.ArgumentFault{Field: term.FieldTask}},
 		}
 	}
 	return nil
@@ -257,7 +257,7 @@ func (l *life) openError() error {
 			Session: l.session,
 			Kind:    term.Canceled,
 			Msg:     "the session ended while it was opening: " + end.Reason,
-			Details: &term.Details{EndReason: end.Reason},
+			Facts:   term.Facts{term.Ended{Reason: end.Reason}},
 		}
 	}
 	return &term.Error{Op: "open", Session: l.session, Kind: term.Internal, Err: end.Err}

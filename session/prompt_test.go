@@ -260,8 +260,8 @@ func TestOpeningSessionIsBusy(t *testing.T) {
 		close(wait)
 		synctest.Wait()
 		err = r.Session.Resize(t.Context(), 80, 24)
-		if e := wantKind(t, err, term.Busy); e.Details.Prompt == nil || e.Details.Prompt.Text != "Password: " {
-			t.Errorf("details %+v", e.Details)
+		if e := wantKind(t, err, term.Busy); term.FactOf[term.Prompt](e).Text != "Password: " {
+			t.Errorf("details %+v", e.Facts)
 		}
 		_, err = r.Session.Exec(t.Context(), session.ExecRequest{Command: "id"})
 		wantKind(t, err, term.Busy)

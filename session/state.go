@@ -109,9 +109,9 @@ func (l *life) alive(op string) error {
 		q := l.asked.question
 		return &term.Error{
 			Op: op, Session: l.session, Kind: term.Busy, Reason: term.ReasonLoginAsks,
-			Msg:     "the login waits for an answer",
-			Advice:  "send it with Session.Write (the key ctrl_c cancels)",
-			Details: &term.Details{Prompt: &q},
+			Msg:    "the login waits for an answer",
+			Advice: "send it with Session.Write (the key ctrl_c cancels)",
+			Facts:  term.Facts{q},
 		}
 	default:
 		return &term.Error{
@@ -134,7 +134,7 @@ func (l *life) closedError(op string) error {
 			"this session has ended (%s); its output can still be read, for anything else open a new one",
 			reason,
 		),
-		Details: &term.Details{EndReason: reason},
+		Facts: term.Facts{term.Ended{Reason: reason}},
 	}
 }
 
@@ -147,8 +147,8 @@ func (l *life) endedError(op string) error {
 	defer l.mu.Unlock()
 	return &term.Error{
 		Op: op, Session: l.session, Kind: term.RemoteClosed, Err: l.end.Err,
-		Msg:     "the session ended meanwhile (" + l.end.Reason + "); its output can still be read",
-		Details: &term.Details{EndReason: l.end.Reason},
+		Msg:   "the session ended meanwhile (" + l.end.Reason + "); its output can still be read",
+		Facts: term.Facts{term.Ended{Reason: l.end.Reason}},
 	}
 }
 

@@ -83,7 +83,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 			Session: s.id,
 			Kind:    term.InvalidArgument,
 			Msg:     keys.Unknown(o.Key),
-			Details: &term.Details{Part: term.FieldKey},
+			Facts:   term.Facts{term.ArgumentFault{Field: term.FieldKey}},
 		}
 	}
 	if err := s.life.alive(op); err != nil {
@@ -257,12 +257,7 @@ func withWritten(err error, n int) error {
 		return err
 	}
 	told := *e
-	var details term.Details
-	if e.Details != nil {
-		details = *e.Details
-	}
-	details.BytesWritten = &n
-	told.Details = &details
+	told.Facts = e.Facts.With(term.PartialWrite{Written: n})
 	return &told
 }
 

@@ -167,8 +167,8 @@ func TestCloseWhileWriteIsStuck(t *testing.T) {
 		took := since(func() {
 			s.Close(task("t1"), session.CloseOptions{})
 			for range 2 {
-				if e := wantKind(t, <-results, term.AlreadyClosed); e.Details.EndReason != "closed by task t1" {
-					t.Errorf("end reason %q", e.Details.EndReason)
+				if e := wantKind(t, <-results, term.AlreadyClosed); term.FactOf[term.Ended](e).Reason != "closed by task t1" {
+					t.Errorf("end reason %q", term.FactOf[term.Ended](e).Reason)
 				}
 			}
 		})
@@ -186,8 +186,8 @@ func TestWriteRefused(t *testing.T) {
 		}
 		_, err := s.Write(task("t2"), []byte("x"), session.WriteOptions{})
 		e := wantKind(t, err, term.Locked)
-		if e.Details.LockHolder != "t1" || e.Details.LockExpiresAt != time.Now().Add(time.Minute).UnixMilli() {
-			t.Errorf("details %+v", e.Details)
+		if term.FactOf[term.LockConflict](e).Holder != "t1" || !term.FactOf[term.LockConflict](e).Expires.Equal(time.Now().Add(time.Minute)) {
+			t.Errorf("details %+v", e.Facts)
 		}
 		_, err = s.Write(t.Context(), []byte("x"), session.WriteOptions{})
 		wantKind(t, err, term.Locked)
@@ -197,8 +197,8 @@ func TestWriteRefused(t *testing.T) {
 		}
 		s.Close(t.Context(), session.CloseOptions{})
 		w, err := s.Write(task("t1"), []byte("x"), session.WriteOptions{})
-		if e := wantKind(t, err, term.AlreadyClosed); e.Details.EndReason != "closed by the caller" || w.Written != 0 {
-			t.Errorf("%+v, %+v", e.Details, w)
+		if e := wantKind(t, err, term.AlreadyClosed); term.FactOf[term.Ended](e).Reason != "closed by the caller" || w.Written != 0 {
+			t.Errorf("%+v, %+v", e.Facts, w)
 		}
 	})
 }

@@ -58,9 +58,9 @@ func (r *authRecord) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// describe adds the record to the details of an error.
-func (r *authRecord) describe(d *term.Details) {
-	d.MethodsTried, d.MethodsAllowed, d.KeysOffered = r.tried, r.allowed, r.keys
+// describe adds the record to the facts of an error.
+func (r *authRecord) describe(f *term.ConnectFailure) {
+	f.MethodsTried, f.MethodsAllowed, f.KeysOffered = r.tried, r.allowed, r.keys
 }
 
 // A planner chooses the method for each attempt of a login. After each attempt
@@ -279,9 +279,9 @@ func (a *planner) exhausted() error {
 	}
 	if a.withhold.rule != "" && len(a.seen.tried) == 0 {
 		return &term.Error{
-			Kind:    term.PolicyDenied,
-			Msg:     b.String(),
-			Details: &term.Details{Hop: a.h.String(), Rule: a.withhold.rule},
+			Kind:  term.PolicyDenied,
+			Msg:   b.String(),
+			Facts: term.Facts{term.ConnectFailure{Hop: a.h.String()}, term.Denial{Rule: a.withhold.rule}},
 		}
 	}
 	return &term.Error{Kind: term.AuthFailed, Reason: reason, Msg: b.String(), Advice: advice}

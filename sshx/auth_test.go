@@ -86,9 +86,9 @@ func TestPasswordAndQuestions(t *testing.T) {
 				}
 				if tc.kind != "" {
 					e := l.fails(to(host1, tc.pass), p, tc.kind)
-					if strings.Contains(fmt.Sprintf("%+v %+v", e, *e.Details), "hunter2-1138") || len(e.Details.MethodsAllowed) == 0 ||
-						lastStep(e.Details.Ladder) != "auth!" {
-						t.Errorf("%+v, details %+v", e, *e.Details)
+					if strings.Contains(fmt.Sprintf("%+v %+v", e, e.Facts), "hunter2-1138") || len(term.FactOf[term.ConnectFailure](e).MethodsAllowed) == 0 ||
+						lastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "auth!" {
+						t.Errorf("%+v, details %+v", e, e.Facts)
 					}
 				} else {
 					sh, err := l.client(to(host1, tc.pass), p).Shell(t.Context(), term.PTY{})
@@ -145,7 +145,7 @@ func TestDeclinedQuestion(t *testing.T) {
 				no.asked = nil
 				e := l.fails(to(host1, ""), no, term.Canceled)
 				if !strings.Contains(e.Msg, "ctrl_c") || len(no.asked) != 1 || srv.Stats().PasswordsSeen != 0 ||
-					stop.Details != nil {
+					stop.Facts != nil {
 					t.Errorf("%v; asked %d times, stats %+v, the prompter's own error %+v", e, len(no.asked), srv.Stats(), stop)
 				}
 			})

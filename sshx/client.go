@@ -141,15 +141,12 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 	default:
 		e = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: "the connection was given up: " + err.Error()}
 	}
-	d := term.Details{}
-	if e.Details != nil {
-		d = *e.Details
+	f := term.FactOf[term.ConnectFailure](e)
+	f.Ladder, f.Warnings = hops, warnings
+	if at := hops[len(hops)-1]; f.Hop == "" {
+		f.Hop = (&hop{user: at.User, host: at.Host, port: at.Port}).String()
 	}
-	d.Ladder, d.Warnings = hops, warnings
-	if at := hops[len(hops)-1]; d.Hop == "" {
-		d.Hop = (&hop{user: at.User, host: at.Host, port: at.Port}).String()
-	}
-	e.Op, e.Details = "open", &d
+	e.Op, e.Facts = "open", e.Facts.With(f)
 	return e
 }
 

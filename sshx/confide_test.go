@@ -47,8 +47,8 @@ func (c confidant) Prompt(ctx context.Context, q term.Prompt) (string, error) {
 func toldError(tb testing.TB, err error) {
 	tb.Helper()
 	text := fmt.Sprint(err)
-	if e, ok := errors.AsType[*term.Error](err); ok && e.Details != nil {
-		text += fmt.Sprintf(" %+v", *e.Details)
+	if e, ok := errors.AsType[*term.Error](err); ok && e.Facts != nil {
+		text += fmt.Sprintf(" %+v", e.Facts)
 	}
 	leaktest.Output(tb, "error", text)
 }

@@ -20,5 +20,5 @@
 //   - On every hop the host key is decided before any credential is sent.
 //   - Every wait for a server ends at a deadline; the remedy is to close the connection.
 //   - The record of a login has the names and fingerprints of credentials, never a secret.
-//     Every failure has the steps so far (term.Details.Ladder).
+//     Every failure has the steps so far (term.ConnectFailure).
 package sshx

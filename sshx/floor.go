@@ -43,12 +43,9 @@ func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 	policy, ok := policies[want]
 	if !ok {
 		return 0, &term.Error{
-			Kind: term.InvalidArgument,
-			Msg:  fmt.Sprintf("host key policy %q does not exist; use strict, ask, accept_new or disabled", want),
-			Details: &term.Details{
-				Part:    term.FieldHostKeyPolicy,
-				Allowed: []string{"strict", "ask", "accept_new", "disabled"},
-			},
+			Kind:  term.InvalidArgument,
+			Msg:   fmt.Sprintf("host key policy %q does not exist; use strict, ask, accept_new or disabled", want),
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldHostKeyPolicy, Allowed: []string{"strict", "ask", "accept_new", "disabled"}}},
 		}
 	}
 	if strictness[want] >= strictness[p.o.HostKeyFloor] {
@@ -74,8 +71,8 @@ func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 		Msg: fmt.Sprintf(
 			"host key policy %s (from %s) is weaker than the operator allows, %s", want, from, p.o.HostKeyFloor,
 		),
-		Advice:  advice,
-		Details: &term.Details{Part: term.FieldHostKeyPolicy, Setting: term.SettingHostKeyFloor},
+		Advice: advice,
+		Facts:  term.Facts{term.ArgumentFault{Field: term.FieldHostKeyPolicy}, term.Denial{Setting: term.SettingHostKeyFloor}},
 	}
 }
 
@@ -158,18 +155,18 @@ func (p *planning) checkPath(field term.Field, shown, path string) error {
 // denied returns a PolicyDenied error about a field.
 func denied(field term.Field, by term.Setting, format string, args ...any) error {
 	return &term.Error{
-		Kind:    term.PolicyDenied,
-		Msg:     fmt.Sprintf(format, args...),
-		Details: &term.Details{Part: field, Setting: by},
+		Kind:  term.PolicyDenied,
+		Msg:   fmt.Sprintf(format, args...),
+		Facts: term.Facts{term.ArgumentFault{Field: field}, term.Denial{Setting: by}},
 	}
 }
 
 // operatorsOwn is the refusal of what only the operator's ssh_config may set.
 func operatorsOwn(format string, args ...any) error {
 	return &term.Error{
-		Kind:    term.PolicyDenied,
-		Msg:     fmt.Sprintf(format, args...),
-		Details: &term.Details{Part: term.FieldSSH, Rule: "operator's ssh_config"},
+		Kind:  term.PolicyDenied,
+		Msg:   fmt.Sprintf(format, args...),
+		Facts: term.Facts{term.ArgumentFault{Field: term.FieldSSH}, term.Denial{Rule: "operator's ssh_config"}},
 	}
 }
 

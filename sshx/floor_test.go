@@ -89,8 +89,8 @@ func TestFloor(t *testing.T) {
 					}
 				} else {
 					e := l.fails(target, noPrompter(t), tc.kind)
-					if !strings.Contains(e.Msg, tc.names) && string(e.Details.Setting) != tc.names {
-						t.Errorf("%q, %+v: names no %s", e.Msg, e.Details, tc.names)
+					if !strings.Contains(e.Msg, tc.names) && string(term.FactOf[term.Denial](e).Setting) != tc.names {
+						t.Errorf("%q, %+v: names no %s", e.Msg, e.Facts, tc.names)
 					}
 					if srv.Stats().Accepted != 0 || len(l.dials) != 0 {
 						t.Error("something was dialled")
@@ -140,8 +140,8 @@ func TestFloorOfArguments(t *testing.T) {
 			target := to(host1, "")
 			tc.set(l, &target.SSH)
 			e := l.fails(target, noPrompter(t), tc.kind)
-			if e.Details == nil || e.Details.Part != tc.field || strings.Contains(e.Msg, "hunter2-1138") {
-				t.Errorf("%v, details %+v", e, e.Details)
+			if term.FactOf[term.ArgumentFault](e).Field != tc.field || strings.Contains(e.Msg, "hunter2-1138") {
+				t.Errorf("%v, details %+v", e, e.Facts)
 			}
 			if srv.Stats().Accepted != 0 {
 				t.Error("something was dialled")

@@ -161,28 +161,32 @@ func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, e
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
 	}
-	details := &term.Details{Hop: h.String(), ServerMessage: conn.said()}
+	failure := term.ConnectFailure{Hop: h.String(), ServerMessage: conn.said()}
 	failed := func(kind term.Kind, format string, args ...any) error {
-		return &term.Error{Kind: kind, Err: err, Msg: fmt.Sprintf(format, args...), Details: details}
+		return &term.Error{Kind: kind, Err: err, Msg: fmt.Sprintf(format, args...), Facts: term.Facts{failure}}
 	}
-	if known := hostKeyError(h, details, err); known != nil {
+	if known := hostKeyError(h, failure, err); known != nil {
 		return known
 	}
 	if own, ok := errors.AsType[*term.Error](err); ok {
 		named := *own // a copy, because the error may be shared
-		if named.Details == nil {
-			named.Details = details
-			details.Rule = auth.withhold.rule
+		if len(named.Facts) == 0 {
+			named.Facts = term.Facts{failure}
+			if rule := auth.withhold.rule; rule != "" {
+				named.Facts = named.Facts.With(term.Denial{Rule: rule})
+			}
 		}
 		if named.Kind == term.AuthFailed {
-			k.seen.describe(named.Details)
+			tried := term.FactOf[term.ConnectFailure](&named)
+			k.seen.describe(&tried)
+			named.Facts = named.Facts.With(tried)
 		}
 		return &named
 	}
 	// The library names the algorithm list without a common element, and the server's
 	// offer.
 	if none, ok := errors.AsType[*ssh.AlgorithmNegotiationError](err); ok {
-		details.ServerOffers = none.RequestedAlgorithms
+		failure.ServerOffers = none.RequestedAlgorithms
 		return failed(
 			term.ConnectFailed,
 			"%s and ptyctl have no common algorithm for %s: the server offers only %s; if you trust it, allow one "+
@@ -196,30 +200,30 @@ func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, e
 		return failed(term.ConnectFailed, "%s is not an SSH 2 server: it says %q; check the port", h, old.line)
 	}
 	if errors.Is(err, errTelnet) {
-		details.ServerMessage = "" // the bytes are not text
+		failure.ServerMessage = "" // the bytes are not text
 		return failed(
 			term.ConnectFailed,
 			"%s is a Telnet server, not an SSH server; use protocol telnet, or check the port",
 			h,
 		)
 	}
-	if strings.HasPrefix(details.ServerMessage, "HTTP/") {
+	if strings.HasPrefix(failure.ServerMessage, "HTTP/") {
 		return failed(
 			term.ConnectFailed,
 			"%s is a web server, not an SSH server: it says %q; check the port",
 			h,
-			details.ServerMessage,
+			failure.ServerMessage,
 		)
 	}
 	said := ""
-	if details.ServerMessage != "" {
-		said = " (it said: " + details.ServerMessage + ")"
+	if failure.ServerMessage != "" {
+		said = " (it said: " + failure.ServerMessage + ")"
 	}
 	switch step {
 	// The step decides the rest: the same network error has another reason in
 	// each of them.
 	case stepAuth:
-		k.seen.describe(details)
+		k.seen.describe(&failure)
 		if len(k.seen.tried) == 0 {
 			return failed(term.ConnectFailed, "%s ended the connection before anything could be tried: %v; try again", h, err)
 		}
@@ -248,7 +252,7 @@ func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, e
 		)
 		// A server without room for the connection sends no reason, or this one
 		// (sshd_config(5) MaxStartups).
-		if details.ServerMessage == "" || strings.Contains(details.ServerMessage, "MaxStartups") {
+		if failure.ServerMessage == "" || strings.Contains(failure.ServerMessage, "MaxStartups") {
 			return &retry{err: closed, noRoom: true}
 		}
 		return closed
@@ -265,20 +269,22 @@ func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, e
 
 // hostKeyError converts an error of the host key check to one of package term, or
 // returns nil for other errors.
-func hostKeyError(h *hop, d *term.Details, err error) error {
+func hostKeyError(h *hop, failure term.ConnectFailure, err error) error {
 	var (
 		unknown  *hostkeys.UnknownError
 		mismatch *hostkeys.MismatchError
 		revoked  *hostkeys.RevokedError
 		weak     *hostkeys.WeakKeyError
+
+		f term.HostKeyFailure
 	)
 	refuse := func(kind term.Kind, typ, fingerprint string, why error) *term.Error {
-		d.HostKeyType, d.Fingerprint = typ, fingerprint
-		return &term.Error{Kind: kind, Err: err, Msg: h.String() + ": " + why.Error(), Details: d}
+		f.Type, f.Fingerprint = typ, fingerprint
+		return &term.Error{Kind: kind, Err: err, Msg: h.String() + ": " + why.Error(), Facts: term.Facts{failure, f}}
 	}
 	switch {
 	case errors.As(err, &unknown):
-		d.KnownHosts = unknown.Files
+		f.KnownHosts = unknown.Files
 		e := refuse(term.HostKeyUnknown, unknown.Type, unknown.Fingerprint, unknown)
 		if unknown.AdvisesPin() {
 			e.Reason, e.Advice = term.ReasonPinAllowed, "SSHOptions.HostKeyFingerprint pins a key"
@@ -286,14 +292,14 @@ func hostKeyError(h *hop, d *term.Details, err error) error {
 		return e
 	case errors.As(err, &mismatch):
 		for _, e := range mismatch.Recorded {
-			d.Recorded = append(d.Recorded, knownKey(e))
+			f.Recorded = append(f.Recorded, knownKey(e))
 		}
 		if mismatch.Pinned != "" {
-			d.Recorded = append(d.Recorded, term.KnownKey{Fingerprint: mismatch.Pinned})
+			f.Recorded = append(f.Recorded, term.KnownKey{Fingerprint: mismatch.Pinned})
 		}
 		return refuse(term.HostKeyMismatch, mismatch.Type, mismatch.Fingerprint, mismatch)
 	case errors.As(err, &revoked):
-		d.Recorded = []term.KnownKey{knownKey(revoked.Entry)}
+		f.Recorded = []term.KnownKey{knownKey(revoked.Entry)}
 		return refuse(term.HostKeyRevoked, revoked.Type, revoked.Fingerprint, revoked)
 	case errors.As(err, &weak):
 		return refuse(term.HostKeyMismatch, ssh.KeyAlgoRSA, weak.Fingerprint, weak)
@@ -301,7 +307,7 @@ func hostKeyError(h *hop, d *term.Details, err error) error {
 	return nil
 }
 
-// knownKey returns the line of a known_hosts file for term.Details.
+// knownKey returns the line of a known_hosts file for term.HostKeyFailure.
 func knownKey(e hostkeys.Entry) term.KnownKey {
 	return term.KnownKey{File: e.File, Line: e.Line, Type: e.Type, Fingerprint: e.Fingerprint}
 }

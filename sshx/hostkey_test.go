@@ -64,12 +64,12 @@ func TestHostKeyBeforeCredentials(t *testing.T) {
 					key.record(l, addr1, bad)
 					target.SSH = key.options
 					e := l.fails(target, noPrompter(t), key.kind)
-					if e.Details.Hop != hop || !strings.Contains(e.Msg, hop) ||
-						e.Details.Fingerprint != ssh.FingerprintSHA256(bad.HostKey()) {
-						t.Errorf("hop %q, fingerprint %q, message %q", e.Details.Hop, e.Details.Fingerprint, e.Msg)
+					if term.FactOf[term.ConnectFailure](e).Hop != hop || !strings.Contains(e.Msg, hop) ||
+						term.FactOf[term.HostKeyFailure](e).Fingerprint != ssh.FingerprintSHA256(bad.HostKey()) {
+						t.Errorf("hop %q, fingerprint %q, message %q", term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.HostKeyFailure](e).Fingerprint, e.Msg)
 					}
-					if lastStep(e.Details.Ladder) != "hostkey!" {
-						t.Errorf("stopped at %v", steps(e.Details.Ladder))
+					if lastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "hostkey!" {
+						t.Errorf("stopped at %v", steps(term.FactOf[term.ConnectFailure](e).Ladder))
 					}
 					untouched(t, bad)
 				})

@@ -92,19 +92,19 @@ func callerKey(c credentials) (ssh.Signer, error) {
 		s, err := decrypt(ssh.ParsePrivateKeyWithPassphrase, callersKey, pem, pass)
 		if err != nil {
 			return nil, &term.Error{
-				Kind:    term.AuthFailed,
-				Msg:     "the passphrase does not open the private key; pass the passphrase of that key",
-				Err:     err,
-				Details: &term.Details{Part: term.FieldPassphrase},
+				Kind:  term.AuthFailed,
+				Msg:   "the passphrase does not open the private key; pass the passphrase of that key",
+				Err:   err,
+				Facts: term.Facts{term.ArgumentFault{Field: term.FieldPassphrase}},
 			}
 		}
 		return s, nil
 	}
 	return nil, &term.Error{
-		Kind:    term.InvalidArgument,
-		Msg:     callersKey + ": " + unreadableKey(pem, err),
-		Err:     err,
-		Details: &term.Details{Part: term.FieldPrivateKey},
+		Kind:  term.InvalidArgument,
+		Msg:   callersKey + ": " + unreadableKey(pem, err),
+		Err:   err,
+		Facts: term.Facts{term.ArgumentFault{Field: term.FieldPrivateKey}},
 	}
 }
 

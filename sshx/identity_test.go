@@ -86,8 +86,8 @@ func TestCallerKey(t *testing.T) {
 		for _, bad := range []string{"", "nonsense-1138", strings.Replace(plain, "b3Blb", "AAAA", 1)} {
 			target.Auth.PrivateKeyPEM = term.Secret(bad)
 			e := l.fails(target, noPrompter(t), term.InvalidArgument)
-			if e.Details.Part != term.FieldPrivateKey {
-				t.Errorf("field %q", e.Details.Part)
+			if term.FactOf[term.ArgumentFault](e).Field != term.FieldPrivateKey {
+				t.Errorf("field %q", term.FactOf[term.ArgumentFault](e).Field)
 			}
 		}
 	})

@@ -96,8 +96,8 @@ func TestPasswordStaysFromJumpHosts(t *testing.T) {
 		target := to("192.0.2.2", "pass-1138")
 		target.SSH.ExtraArgs = []string{"-J", "u@192.0.2.1"}
 		e := l.fails(target, nil, term.AuthFailed)
-		if e.Details.Hop != "u@192.0.2.1:22" || len(e.Details.Ladder) != 1 {
-			t.Errorf("hop %q, steps %+v", e.Details.Hop, e.Details.Ladder)
+		if term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || len(term.FactOf[term.ConnectFailure](e).Ladder) != 1 {
+			t.Errorf("hop %q, steps %+v", term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.ConnectFailure](e).Ladder)
 		}
 		if n := j.Stats(); n.PasswordsSeen != 0 || attempts(j, "keyboard-interactive") != 0 {
 			t.Errorf("the jump host saw %+v", n)
@@ -127,8 +127,8 @@ func TestWaysThatDoNotWork(t *testing.T) {
 				if !strings.Contains(e.Msg, tc.says) {
 					t.Errorf("%q lacks %q", e.Msg, tc.says)
 				}
-				if tc.hop != "" && (e.Details.Hop != tc.hop || len(e.Details.Ladder) != 2 || lastStep(e.Details.Ladder) != "tcp!") {
-					t.Errorf("hop %q, steps %+v", e.Details.Hop, e.Details.Ladder)
+				if tc.hop != "" && (term.FactOf[term.ConnectFailure](e).Hop != tc.hop || len(term.FactOf[term.ConnectFailure](e).Ladder) != 2 || lastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "tcp!") {
+					t.Errorf("hop %q, steps %+v", term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.ConnectFailure](e).Ladder)
 				}
 			})
 		})
@@ -211,8 +211,8 @@ func TestFrozenJumpHost(t *testing.T) {
 			j.FreezeConnections()
 			return "pass-1138", nil
 		}}, term.ConnectTimeout)
-		if took := time.Since(start); took != 5*time.Second || e.Details.Hop != "u@192.0.2.2:22" {
-			t.Errorf("took %v, hop %q", took, e.Details.Hop)
+		if took := time.Since(start); took != 5*time.Second || term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.2:22" {
+			t.Errorf("took %v, hop %q", took, term.FactOf[term.ConnectFailure](e).Hop)
 		}
 	})
 }

@@ -31,10 +31,10 @@ func (sh *Shell) SendKey(ctx context.Context, name string) error {
 		return refused("SSH has no key eof; press ctrl_d on an empty line")
 	default:
 		return &term.Error{
-			Op:      "write",
-			Kind:    term.InvalidArgument,
-			Msg:     fmt.Sprintf("there is no key %q", name),
-			Details: &term.Details{Allowed: term.ProtocolKeys()},
+			Op:    "write",
+			Kind:  term.InvalidArgument,
+			Msg:   fmt.Sprintf("there is no key %q", name),
+			Facts: term.Facts{term.ArgumentFault{Allowed: term.ProtocolKeys()}},
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)

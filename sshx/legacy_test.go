@@ -30,8 +30,8 @@ func TestLegacy(t *testing.T) {
 			inBubble(t, func(t *testing.T, l *lab) {
 				l.server(addr1, c)
 				e := l.fails(to(host1, ""), nil, term.ConnectFailed)
-				if len(e.Details.ServerOffers) == 0 || !strings.Contains(e.Msg, e.Details.ServerOffers[0]) {
-					t.Errorf("%v; offers %v", e, e.Details.ServerOffers)
+				if len(term.FactOf[term.ConnectFailure](e).ServerOffers) == 0 || !strings.Contains(e.Msg, term.FactOf[term.ConnectFailure](e).ServerOffers[0]) {
+					t.Errorf("%v; offers %v", e, term.FactOf[term.ConnectFailure](e).ServerOffers)
 				}
 				target := to(host1, "")
 				target.SSH.Legacy = true

@@ -108,8 +108,8 @@ func TestTrustOfACallNarrows(t *testing.T) {
 							if floor != "accept_new" && strings.Contains(e.Msg, "pin it") {
 								t.Errorf("the message %q advises what the floor %s forbids", e.Msg, floor)
 							}
-							if e.Details == nil || e.Details.Fingerprint != ssh.FingerprintSHA256(srv.HostKey()) {
-								t.Errorf("details = %+v, want the fingerprint that was offered", e.Details)
+							if term.FactOf[term.HostKeyFailure](e).Fingerprint != ssh.FingerprintSHA256(srv.HostKey()) {
+								t.Errorf("details = %+v, want the fingerprint that was offered", e.Facts)
 							}
 						})
 					})
@@ -152,8 +152,8 @@ func TestRecordOfTheOperator(t *testing.T) {
 				target.SSH.HostKeyFingerprint = ssh.FingerprintSHA256(srv.HostKey())
 				c.call(l, &target)
 				e := l.fails(target, noPrompter(t), term.HostKeyMismatch)
-				if len(e.Details.Recorded) != 1 || e.Details.Recorded[0].File != record {
-					t.Errorf("recorded = %+v, want the line of %s", e.Details.Recorded, record)
+				if len(term.FactOf[term.HostKeyFailure](e).Recorded) != 1 || term.FactOf[term.HostKeyFailure](e).Recorded[0].File != record {
+					t.Errorf("recorded = %+v, want the line of %s", term.FactOf[term.HostKeyFailure](e).Recorded, record)
 				}
 				untouched(t, srv)
 			})

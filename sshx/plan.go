@@ -59,9 +59,9 @@ func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 	t := p.t
 	if fp := t.SSH.HostKeyFingerprint; fp != "" && !fingerprintForm.MatchString(fp) {
 		return nil, &term.Error{
-			Kind:    term.InvalidArgument,
-			Msg:     "the fingerprint to pin is invalid: give SHA256: and 43 characters, as ssh-keygen -l -f KEY.pub prints it",
-			Details: &term.Details{Part: term.FieldFingerprint},
+			Kind:  term.InvalidArgument,
+			Msg:   "the fingerprint to pin is invalid: give SHA256: and 43 characters, as ssh-keygen -l -f KEY.pub prints it",
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldFingerprint}},
 		}
 	}
 	if t.Auth.Method == "private_key" { // report a bad key before a person is asked
@@ -144,10 +144,10 @@ func extraArgsError(err error) error {
 		kind = term.Unsupported
 	}
 	return &term.Error{
-		Kind:    kind,
-		Err:     err,
-		Msg:     "extra arguments: " + err.Error(),
-		Details: &term.Details{Part: term.FieldExtraArgs},
+		Kind:  kind,
+		Err:   err,
+		Msg:   "extra arguments: " + err.Error(),
+		Facts: term.Facts{term.ArgumentFault{Field: term.FieldExtraArgs}},
 	}
 }
 

@@ -25,7 +25,7 @@ func parseProxy(text string) (*url.URL, error) {
 			Kind: term.InvalidArgument,
 			Msg: "the proxy URL is invalid: " + why +
 				"; use socks5://[user:password@]host:port or http://[user:password@]host:port",
-			Details: &term.Details{Part: term.FieldProxyURL},
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldProxyURL}},
 		}
 	}
 	u, err := url.Parse(text)

@@ -38,7 +38,7 @@ func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 				"agent forwarding (from %s) is not allowed by the operator; leave it out",
 				at,
 			),
-			Details: &term.Details{Part: term.FieldExtraArgs, Setting: term.SettingAgentForwarding},
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldExtraArgs}, term.Denial{Setting: term.SettingAgentForwarding}},
 		}
 	default:
 		r.warnings = append(

@@ -52,7 +52,7 @@ func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	c.steps.end(false, err.Error())
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		named := *e
-		named.Op, named.Details = "open", &term.Details{Hop: c.own.hop.String(), Ladder: c.steps.snapshot()}
+		named.Op, named.Facts = "open", term.Facts{term.ConnectFailure{Hop: c.own.hop.String(), Ladder: c.steps.snapshot()}}
 		if named.Kind == term.ExecTimeout {
 			named.Kind = term.ConnectTimeout
 		}

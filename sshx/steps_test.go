@@ -79,11 +79,11 @@ func TestConnectFailures(t *testing.T) {
 				if !strings.Contains(e.Msg, tc.message) || !strings.Contains(e.Msg, host1) {
 					t.Errorf("message %q lacks %q or the host", e.Msg, tc.message)
 				}
-				if e.Op != "open" || e.Details.Hop != "u@192.0.2.1:22" || e.Details.ServerMessage != tc.said && tc.said != "" {
-					t.Errorf("op %q, hop %q, server message %q", e.Op, e.Details.Hop, e.Details.ServerMessage)
+				if e.Op != "open" || term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || term.FactOf[term.ConnectFailure](e).ServerMessage != tc.said && tc.said != "" {
+					t.Errorf("op %q, hop %q, server message %q", e.Op, term.FactOf[term.ConnectFailure](e).Hop, term.FactOf[term.ConnectFailure](e).ServerMessage)
 				}
-				if got := lastStep(e.Details.Ladder); got != tc.step {
-					t.Errorf("stopped at %s, want %s (%v)", got, tc.step, steps(e.Details.Ladder))
+				if got := lastStep(term.FactOf[term.ConnectFailure](e).Ladder); got != tc.step {
+					t.Errorf("stopped at %s, want %s (%v)", got, tc.step, steps(term.FactOf[term.ConnectFailure](e).Ladder))
 				}
 				if got := l.dialled(addr1); got != max(tc.dials, 1) {
 					t.Errorf("dialled %d times, want %d", got, max(tc.dials, 1))
@@ -148,8 +148,8 @@ func TestShellFaults(t *testing.T) {
 				if !errors.As(err, &e) || e.Kind != tc.kind || !strings.Contains(e.Msg, tc.says) || time.Since(start) < tc.after {
 					t.Fatalf("%v (%s) after %v", err, term.KindOf(err), time.Since(start))
 				}
-				if e.Details.Hop != "u@192.0.2.1:22" || lastStep(e.Details.Ladder) != "channel!" {
-					t.Errorf("hop %q, steps %v", e.Details.Hop, steps(e.Details.Ladder))
+				if term.FactOf[term.ConnectFailure](e).Hop != "u@192.0.2.1:22" || lastStep(term.FactOf[term.ConnectFailure](e).Ladder) != "channel!" {
+					t.Errorf("hop %q, steps %v", term.FactOf[term.ConnectFailure](e).Hop, steps(term.FactOf[term.ConnectFailure](e).Ladder))
 				}
 				time.Sleep(time.Second)
 				if n := srv.Stats().Open; n != 0 && !tc.faults.FreezeAfterAuth { // a frozen server does not see the end

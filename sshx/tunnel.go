@@ -111,10 +111,10 @@ var tunnelOptions = map[string]bool{
 func planTunnel(ctx context.Context, network string, t term.Target, o Options) (*route, error) {
 	bad := func(field term.Field, format string, args ...any) error {
 		return &term.Error{
-			Op:      "open",
-			Kind:    term.InvalidArgument,
-			Msg:     fmt.Sprintf(format, args...),
-			Details: &term.Details{Part: field},
+			Op:    "open",
+			Kind:  term.InvalidArgument,
+			Msg:   fmt.Sprintf(format, args...),
+			Facts: term.Facts{term.ArgumentFault{Field: field}},
 		}
 	}
 	switch {
@@ -160,7 +160,7 @@ func planTunnel(ctx context.Context, network string, t term.Target, o Options) (
 					v.Keyword,
 					t.Host,
 				),
-				Details: &term.Details{Part: term.FieldExtraArgs},
+				Facts: term.Facts{term.ArgumentFault{Field: term.FieldExtraArgs}},
 			}
 		}
 	}

@@ -148,9 +148,9 @@ func TestTunnelsThatDoNotCome(t *testing.T) {
 					l.trust(addr1, j.HostKey())
 				}
 				e := noTunnel(t, sshx.NewNetwork(l.opts), behind("u@192.0.2.1"), nil, tc.kind)
-				got := strings.TrimPrefix(strings.Join(steps(e.Details.Ladder), " "), "dns ")
-				if !strings.Contains(e.Msg, tc.says) || e.Details.Hop != tc.hop || got != tc.steps {
-					t.Errorf("%q, hop %q, steps %q", e.Msg, e.Details.Hop, got)
+				got := strings.TrimPrefix(strings.Join(steps(term.FactOf[term.ConnectFailure](e).Ladder), " "), "dns ")
+				if !strings.Contains(e.Msg, tc.says) || term.FactOf[term.ConnectFailure](e).Hop != tc.hop || got != tc.steps {
+					t.Errorf("%q, hop %q, steps %q", e.Msg, term.FactOf[term.ConnectFailure](e).Hop, got)
 				}
 				synctest.Wait()
 				if s := j.Stats(); s.Open != 0 || s.PasswordsSeen != 0 {
@@ -309,7 +309,7 @@ func TestTunnelStraight(t *testing.T) {
 			tc.change(&target)
 			_, err := n.DialTCP(t.Context(), "tcp", target, nil, nil)
 			var e *term.Error
-			if !errors.As(err, &e) || e.Kind != tc.kind || e.Details.Part != tc.field {
+			if !errors.As(err, &e) || e.Kind != tc.kind || term.FactOf[term.ArgumentFault](e).Field != tc.field {
 				t.Errorf("%+v: %v", target.SSH, err)
 			}
 		}
@@ -376,8 +376,8 @@ func TestTunnelThroughProxy(t *testing.T) {
 			nil,
 			term.ConnectFailed,
 		)
-		if !strings.Contains(e.Msg, "proxy") || e.Details.Hop != "elsewhere.invalid:23" {
-			t.Errorf("%q, hop %q", e.Msg, e.Details.Hop)
+		if !strings.Contains(e.Msg, "proxy") || term.FactOf[term.ConnectFailure](e).Hop != "elsewhere.invalid:23" {
+			t.Errorf("%q, hop %q", e.Msg, term.FactOf[term.ConnectFailure](e).Hop)
 		}
 	})
 	t.Run("jump host", func(t *testing.T) {

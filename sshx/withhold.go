@@ -77,7 +77,7 @@ func (w *withholding) refuses(credential string, c term.CredentialCondition) str
 		if _, again := t.told.LoadOrStore(credential, true); !again {
 			t.tell(credential+" at "+w.hop.String(), &term.Error{
 				Kind: term.PolicyDenied, Msg: credential + " would be withheld: " + why,
-				Details: &term.Details{Hop: w.hop.String(), Rule: c.Rule},
+				Facts: term.Facts{term.ConnectFailure{Hop: w.hop.String()}, term.Denial{Rule: c.Rule}},
 			})
 		}
 		return ""

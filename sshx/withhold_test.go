@@ -123,7 +123,7 @@ func TestWithheldOnTrial(t *testing.T) {
 	var told []string
 	report := func(credential string, why error) {
 		e, ok := errors.AsType[*term.Error](why)
-		if !ok || e.Kind != term.PolicyDenied || e.Details.Rule != "the rule" {
+		if !ok || e.Kind != term.PolicyDenied || term.FactOf[term.Denial](e).Rule != "the rule" {
 			t.Errorf("%s is reported with %v, want a denial by the rule", credential, why)
 		}
 		told = append(told, credential+": "+why.Error())

@@ -160,15 +160,17 @@ func oneOf[W ~string](field term.Field, name string, w *W, allowed ...W) error {
 		return nil
 	}
 	err := invalid(field, "%s %q is not one of its values", name, string(*w))
+	fault := term.ArgumentFault{Field: field}
 	for _, a := range allowed {
-		err.Details.Allowed = append(err.Details.Allowed, string(a))
+		fault.Allowed = append(fault.Allowed, string(a))
 	}
+	err.Facts = term.Facts{fault}
 	return err
 }
 
 // invalid returns an InvalidArgument error about one field of the configuration or target.
 func invalid(field term.Field, format string, args ...any) *term.Error {
 	err := term.Errorf(term.InvalidArgument, format, args...)
-	err.Op, err.Details = "open", &term.Details{Part: field}
+	err.Op, err.Facts = "open", term.Facts{term.ArgumentFault{Field: field}}
 	return err
 }

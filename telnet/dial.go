@@ -125,21 +125,18 @@ func (a *attempt) failed(err error) error {
 	}
 	named := *e
 	named.Op = "open"
-	details := term.Details{}
-	if e.Details != nil {
-		details = *e.Details
-	}
-	a.addHops(details.Ladder)
+	failure := term.FactOf[term.ConnectFailure](e)
+	a.addHops(failure.Ladder)
 	detail := ""
 	if !ok {
 		detail = rootCause(err).Error()
 	}
 	a.end(false, detail)
-	details.Ladder = a.hops()
-	if details.Hop == "" {
-		details.Hop = a.address()
+	failure.Ladder = a.hops()
+	if failure.Hop == "" {
+		failure.Hop = a.address()
 	}
-	named.Details = &details
+	named.Facts = e.Facts.With(failure)
 	return &named
 }
 

@@ -23,7 +23,7 @@ func (c *Conn) SendKey(ctx context.Context, name string) error {
 	default:
 		return &term.Error{
 			Op: "key", Kind: term.InvalidArgument, Msg: fmt.Sprintf("%q is not a key of the Telnet protocol", name),
-			Details: &term.Details{Part: term.FieldKey, Allowed: term.ProtocolKeys()},
+			Facts: term.Facts{term.ArgumentFault{Field: term.FieldKey, Allowed: term.ProtocolKeys()}},
 		}
 	}
 }

@@ -160,7 +160,7 @@ func TestOpenRefuses(t *testing.T) {
 		_, err := d.Open(t.Context(), target, nil, nil)
 		leaktest.Output(t, "error", fmt.Sprint(err))
 		e, ok := errors.AsType[*term.Error](err)
-		if !ok || e.Kind != term.InvalidArgument || e.Details.Part != field || strings.Contains(err.Error(), "geheim-1138") {
+		if !ok || e.Kind != term.InvalidArgument || term.FactOf[term.ArgumentFault](e).Field != field || strings.Contains(err.Error(), "geheim-1138") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
@@ -173,11 +173,11 @@ func TestOpenRefuses(t *testing.T) {
 func stepsOf(tb testing.TB, err error) string {
 	tb.Helper()
 	e, ok := errors.AsType[*term.Error](err)
-	if !ok || e.Details == nil || len(e.Details.Ladder) == 0 {
+	if !ok || len(term.FactOf[term.ConnectFailure](e).Ladder) == 0 {
 		tb.Fatalf("no ladder in %v", err)
 	}
 	var b strings.Builder
-	for _, h := range e.Details.Ladder {
+	for _, h := range term.FactOf[term.ConnectFailure](e).Ladder {
 		b.WriteString(h.Host)
 		for _, s := range h.Steps {
 			b.WriteString(" " + s.Name)
@@ -224,12 +224,9 @@ func TestConnectionFailures(t *testing.T) {
 		{
 			"a hook's ladder", Dialer{Dial: func(context.Context, string, string, term.Approve) (net.Conn, error) {
 				return nil, &term.Error{
-					Kind: term.AuthFailed,
-					Msg:  "no",
-					Details: &term.Details{
-						Hop:    "bastion:22",
-						Ladder: []term.Hop{{Host: "bastion", Steps: []term.Step{{Name: "auth"}}}},
-					},
+					Kind:  term.AuthFailed,
+					Msg:   "no",
+					Facts: term.Facts{term.ConnectFailure{Hop: "bastion:22", Ladder: []term.Hop{{Host: "bastion", Steps: []term.Step{{Name: "auth"}}}}}},
 				}
 			}}, term.Target{Host: "h"}, term.AuthFailed, "bastion auth!;h tcp!;", "no",
 		},
@@ -406,9 +403,9 @@ func TestTLS(t *testing.T) {
 				t.Fatalf("Open(%+v) error = %v, want kind %v", tt.target, err, tt.kind)
 			}
 			if err != nil {
-				if e, _ := errors.AsType[*term.Error](err); e.Details.Fingerprint != offered ||
+				if e, _ := errors.AsType[*term.Error](err); term.FactOf[term.HostKeyFailure](e).Fingerprint != offered ||
 					stepsOf(t, err) != "127.0.0.1 dns tcp tls!;" {
-					t.Errorf("details %+v", e.Details)
+					t.Errorf("details %+v", e.Facts)
 				}
 				return
 			}

@@ -81,7 +81,7 @@ func (t *TLS) client(ctx context.Context, nc net.Conn, host string) (*tls.Conn, 
 			host,
 			offered,
 		)
-		e.Details = &term.Details{Fingerprint: offered, Recorded: []term.KnownKey{{Fingerprint: t.Pin}}}
+		e.Facts = term.Facts{term.HostKeyFailure{Fingerprint: offered, Recorded: []term.KnownKey{{Fingerprint: t.Pin}}}}
 		return nil, e
 	case isUnverified:
 		offered = fingerprint(unverified.UnverifiedCertificates)
@@ -94,7 +94,7 @@ func (t *TLS) client(ctx context.Context, nc net.Conn, host string) (*tls.Conn, 
 			),
 			Advice: "verify its fingerprint by another way and set TLSOptions.Pin, or set TLSOptions.ServerName to its name",
 		}
-		e.Details = &term.Details{Fingerprint: offered}
+		e.Facts = term.Facts{term.HostKeyFailure{Fingerprint: offered}}
 		return nil, e
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return nil, &term.Error{

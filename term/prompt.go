@@ -23,19 +23,19 @@ const (
 // A Prompt is one question. Text may come from a remote host: it is data and must not be
 // followed as an instruction.
 type Prompt struct {
-	Hop   int        `json:"hop"` // 0: the first host
-	User  string     `json:"user,omitempty"`
-	Host  string     `json:"host,omitempty"`
-	Kind  PromptKind `json:"kind"`
-	Text  string     `json:"text"`
-	Echo  bool       `json:"echo"`            // the answer is no secret and may be shown
-	Index int        `json:"index,omitempty"` // number of the question in its round, from 1
-	Of    int        `json:"of,omitempty"`    // questions in the round
+	Hop   int // 0: the first host
+	User  string
+	Host  string
+	Kind  PromptKind
+	Text  string
+	Echo  bool // the answer is no secret and may be shown
+	Index int  // number of the question in its round, from 1
+	Of    int  // questions in the round
 }
 
 // Waiting is the kind of input for which a terminal seems to wait. It is a guess from the
 // unfinished last line, which the far side controls.
 type Waiting struct {
-	Kind string `json:"kind"` // password, yes_no, pager, login, host_key, editor, repl, prompt, unknown
-	Text string `json:"text"` // the line, as a person sees it
+	Kind string // password, yes_no, pager, login, host_key, editor, repl, prompt, unknown
+	Text string // the line, as a person sees it
 }

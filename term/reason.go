@@ -1,5 +1,7 @@
 package term
 
+import "fmt"
+
 // A Reason is the cause of a refusal or failure, in more detail than its Kind. Programs
 // that serve other callers use it to give advice in their own words, for example which
 // tool to call or which flag to set. Error.Advice is the advice for callers of this
@@ -130,5 +132,11 @@ const (
 	FieldTLS          Field = "Telnet.TLS"
 	FieldPin          Field = "Telnet.TLS.Pin"
 
-	FieldLimits Field = "Local.Limits"
+	FieldArgv     Field = "Local.Argv"
+	FieldDir      Field = "Local.Dir"
+	FieldLocalEnv Field = "Local.Env"
+	FieldLimits   Field = "Local.Limits"
 )
+
+// At is element i of a list.
+func (f Field) At(i int) Field { return Field(fmt.Sprintf("%s[%d]", f, i)) }

@@ -160,37 +160,37 @@ type Description struct {
 
 // Algorithms are the negotiated algorithms of an SSH connection, client to server (RFC 4253 section 7.1).
 type Algorithms struct {
-	Kex     string `json:"kex,omitempty"`
-	HostKey string `json:"host_key,omitempty"`
-	Cipher  string `json:"cipher,omitempty"`
-	MAC     string `json:"mac,omitempty"` // empty with an AEAD cipher
+	Kex     string
+	HostKey string
+	Cipher  string
+	MAC     string // empty with an AEAD cipher
 }
 
 // TLS is what protects a connection that is not SSH.
 type TLS struct {
-	Version     string `json:"version"` // "TLS 1.3"
-	CipherSuite string `json:"cipher_suite"`
-	Certificate string `json:"certificate"` // fingerprint of the server's, "SHA256:..."
-	Verified    string `json:"verified"`    // "chain": by authority and name; "pin": by fingerprint; "no"
+	Version     string // "TLS 1.3"
+	CipherSuite string
+	Certificate string // fingerprint of the server's, "SHA256:..."
+	Verified    string // "chain": by authority and name; "pin": by fingerprint; "no"
 }
 
 // Telnet is the present state of a Telnet connection. Options are named as in the IANA registry, in
 // lower case with underscores ("echo", "terminal_type", "naws").
 type Telnet struct {
-	Raw        bool     `json:"raw"`                  // the far side has not spoken Telnet: bytes go as they are
-	Local      []string `json:"local,omitempty"`      // options performed by us
-	Remote     []string `json:"remote,omitempty"`     // options performed by the far side
-	RemoteEcho bool     `json:"remote_echo"`          // it echoes what is typed
-	BinaryIn   bool     `json:"binary_in"`            // it sends eight bits
-	BinaryOut  bool     `json:"binary_out"`           // it takes eight bits
-	Terminal   string   `json:"terminal,omitempty"`   // the terminal name told last
-	Cols       int      `json:"cols,omitempty"`       // the window size told last
-	Rows       int      `json:"rows,omitempty"`       //
-	Enter      string   `json:"enter"`                // what the enter key sends: "cr", "crlf", "crnul", "lf"
-	Charset    string   `json:"charset,omitempty"`    // agreed by RFC 2066
-	Serial     bool     `json:"serial,omitempty"`     // speed, framing and break of a serial line can be set (RFC 2217)
-	Suppressed int64    `json:"suppressed,omitempty"` // requests left unanswered because there were too many
-	Malformed  int64    `json:"malformed,omitempty"`  // commands that made no sense
+	Raw        bool     // the far side has not spoken Telnet: bytes go as they are
+	Local      []string // options performed by us
+	Remote     []string // options performed by the far side
+	RemoteEcho bool     // it echoes what is typed
+	BinaryIn   bool     // it sends eight bits
+	BinaryOut  bool     // it takes eight bits
+	Terminal   string   // the terminal name told last
+	Cols       int      // the window size told last
+	Rows       int      //
+	Enter      string   // what the enter key sends: "cr", "crlf", "crnul", "lf"
+	Charset    string   // agreed by RFC 2066
+	Serial     bool     // speed, framing and break of a serial line can be set (RFC 2217)
+	Suppressed int64    // requests left unanswered because there were too many
+	Malformed  int64    // commands that made no sense
 }
 
 // Support is the answer to "can this session do that?".
@@ -206,9 +206,9 @@ const (
 
 // Capabilities say what one session supports.
 type Capabilities struct {
-	SplitStdoutStderr Support `json:"supports_split_stdout_stderr"`
-	ExitCode          Support `json:"supports_exit_code"`
-	Resize            Support `json:"supports_resize"`
-	Signal            Support `json:"supports_signal"`
-	ParallelExec      Support `json:"supports_parallel_exec"`
+	SplitStdoutStderr Support
+	ExitCode          Support
+	Resize            Support
+	Signal            Support
+	ParallelExec      Support
 }

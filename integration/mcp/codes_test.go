@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"ptyctl/internal/lab"
 	"ptyctl/mcpapi"
@@ -83,36 +84,33 @@ func serveCodes() error {
 
 // failToOpen fails with the kind that the host is named after, and with every detail that an error may have.
 func failToOpen(_ context.Context, target term.Target, _ term.Prompter, _ term.Approve) (term.Transport, error) {
-	written, typed := 3, int64(4)
 	return nil, &term.Error{
 		Op: "open", Kind: term.Kind(target.Host),
 		Msg: "the fixture fails; <nothing> & \"nobody\" can help it: \u00e9\u65e5\U0001f600",
-		Details: &term.Details{
-			Field: "host", Allowed: []string{"a", "b"}, Example: `{"action":"list"}`, Position: "7",
-			LockHolder: "task", LockExpiresAt: 1 << 41, TakenOverBy: "other", TypedSince: &typed, BytesWritten: &written,
-			DeviceOwner: &term.DeviceOwner{PID: 1, Socket: "/run/x.sock", SessionID: "tty-1", Since: 1 << 41},
-			Ladder: []term.Hop{
-				{
-					Host:    "h",
-					Port:    22,
-					User:    "u",
-					Address: "127.0.0.1:22",
-					Steps:   []term.Step{{Name: "dns", OK: true, DurationMS: 1}, {Name: "tcp", Detail: "refused"}},
-				},
+		Facts: term.Facts{
+			term.ArgumentFault{Field: "host", Allowed: []string{"a", "b"}, Example: `{"action":"list"}`, Position: "7"},
+			term.LockConflict{Holder: "task", Expires: time.UnixMilli(1 << 41)},
+			term.TakenOver{By: "other", Typed: 4},
+			term.PartialWrite{Written: 3},
+			term.DeviceOwner{PID: 1, Socket: "/run/x.sock", SessionID: "tty-1", Since: time.UnixMilli(1 << 41)},
+			term.ConnectFailure{
+				Ladder: []term.Hop{{
+					Host: "h", Port: 22, User: "u", Address: "127.0.0.1:22",
+					Steps: []term.Step{{Name: "dns", OK: true, DurationMS: 1}, {Name: "tcp", Detail: "refused"}},
+				}},
+				Hop:          "u@h:22",
+				MethodsTried: []string{"publickey"}, MethodsAllowed: []string{"password"}, KeysOffered: []string{"SHA256:x"},
+				ServerMessage: "go away", ServerOffers: []string{"ssh-rsa"}, Warnings: []string{"w"},
 			},
-			Hop: "u@h:22",
-			MethodsTried: []string{
-				"publickey",
-			}, MethodsAllowed: []string{"password"}, KeysOffered: []string{"SHA256:x"}, ServerMessage: "go away",
-			HostKeyType: "ssh-ed25519", Fingerprint: "SHA256:y", Recorded: []term.KnownKey{
-				{File: "f", Line: 1, Type: "ssh-rsa", Fingerprint: "SHA256:z"},
+			term.HostKeyFailure{
+				Type: "ssh-ed25519", Fingerprint: "SHA256:y", KnownHosts: []string{"f"},
+				Recorded: []term.KnownKey{{File: "f", Line: 1, Type: "ssh-rsa", Fingerprint: "SHA256:z"}},
 			},
-			KnownHosts: []string{"f"}, ServerOffers: []string{"ssh-rsa"}, Warnings: []string{"w"},
-			Limit: "session.max_sessions", Value: 1 << 52, Rule: "no",
-			Prompt: &term.Prompt{
-				Kind: "password",
-				Text: "Password: ",
-			}, WaitingFor: &term.Waiting{Kind: "password"}, EndReason: "closed",
+			term.LimitReached{Limit: term.LimitSessions, Value: 1 << 52},
+			term.Denial{Rule: "no"},
+			term.Prompt{Kind: "password", Text: "Password: "},
+			term.Occupied{Waiting: &term.Waiting{Kind: "password"}},
+			term.Ended{Reason: "closed"},
 		},
 	}
 }

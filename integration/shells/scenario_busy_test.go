@@ -34,9 +34,9 @@ func wantBusy(t *testing.T, s *session.Session, kind string) {
 		session.ExecRequest{Command: "echo typed-into-it", Timeout: lab.Patience},
 		term.Busy,
 	)
-	if e.Details == nil || e.Details.WaitingFor == nil || e.Details.WaitingFor.Kind == "" ||
-		kind != "" && e.Details.WaitingFor.Kind != kind {
-		t.Errorf("it is busy (%v), but does not say with %s: %+v", e, kind, e.Details)
+	if term.FactOf[term.Occupied](e).Waiting == nil || term.FactOf[term.Occupied](e).Waiting.Kind == "" ||
+		kind != "" && term.FactOf[term.Occupied](e).Waiting.Kind != kind {
+		t.Errorf("it is busy (%v), but does not say with %s: %+v", e, kind, e.Facts)
 	}
 }
 

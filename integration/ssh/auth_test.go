@@ -46,9 +46,9 @@ func labWrongPassword(t *testing.T, l *lab.Namespace) {
 	if strings.Contains(e.Error(), "a wrong one-1138") {
 		t.Errorf("the error tells the password: %v", e)
 	}
-	if d := e.Details; d == nil || !slices.Contains(d.MethodsTried, "password") ||
+	if d := term.FactOf[term.ConnectFailure](e); !slices.Contains(d.MethodsTried, "password") ||
 		!slices.Contains(d.MethodsAllowed, "password") {
-		t.Errorf("the details do not say that a password was tried, and may be: %+v", e.Details)
+		t.Errorf("the details do not say that a password was tried, and may be: %+v", e.Facts)
 	}
 }
 
@@ -132,7 +132,7 @@ func labUserCertificate(t *testing.T, l *lab.Namespace) {
 
 	o.Write("id-cert.pub", ca.Certify(t, key, ssh.UserCert, "alice", now.Add(-2*time.Hour), now.Add(-time.Hour)))
 	e := o.Refused(server.Target(l.Users["alice"]), term.AuthFailed)
-	if d := e.Details; d == nil || len(d.KeysOffered) == 0 {
+	if d := term.FactOf[term.ConnectFailure](e); len(d.KeysOffered) == 0 {
 		t.Errorf("the details lack the offer of the expired certificate: %+v", d)
 	}
 	o.Write("id-cert.pub", ca.Certify(t, key, ssh.UserCert, "bob", now.Add(-time.Hour), now.Add(time.Hour)))
@@ -154,11 +154,11 @@ func labLoginGraceTime(t *testing.T, l *lab.Namespace) {
 	}
 	end := lab.WantEnd(t, s, 5*time.Second)
 	e := lab.WantError(t, end.Err, term.AuthFailed)
-	if !strings.Contains(e.Message(), "ended the connection") || e.Details == nil || len(e.Details.Ladder) != 1 {
+	if !strings.Contains(e.Message(), "ended the connection") || len(term.FactOf[term.ConnectFailure](e).Ladder) != 1 {
 		t.Errorf(
 			"the error does not say that the server ended the connection during the login: %s, %+v",
 			e.Message(),
-			e.Details,
+			e.Facts,
 		)
 	}
 }
@@ -235,7 +235,7 @@ func labMaxAuthTries(t *testing.T, l *lab.Namespace) {
 				return
 			}
 			e := o.Refused(server.Target(l.Users["alice"]), term.AuthFailed)
-			if d := e.Details; d == nil || !slices.Contains(d.MethodsTried, "publickey") || len(d.KeysOffered) < 3 {
+			if d := term.FactOf[term.ConnectFailure](e); !slices.Contains(d.MethodsTried, "publickey") || len(d.KeysOffered) < 3 {
 				t.Errorf("the details do not say which keys were offered: %+v", d)
 			}
 		})
@@ -245,7 +245,7 @@ func labMaxAuthTries(t *testing.T, l *lab.Namespace) {
 func labNoMethodOfOurs(t *testing.T, l *lab.Namespace) {
 	server := l.SSHD(t, lab.ServerConfig{Config: "HostbasedAuthentication yes\nAuthenticationMethods hostbased"})
 	e := l.Operator(t, server).Refused(server.WithKey(l.Users["alice"]), term.AuthFailed)
-	if d := e.Details; d == nil || !slices.Equal(d.MethodsAllowed, []string{"hostbased"}) || len(d.MethodsTried) != 0 {
+	if d := term.FactOf[term.ConnectFailure](e); !slices.Equal(d.MethodsAllowed, []string{"hostbased"}) || len(d.MethodsTried) != 0 {
 		t.Errorf("the details do not say that the server allows hostbased only: %+v", d)
 	}
 	if !regexp.MustCompile(`hostbased`).MatchString(e.Message()) {

@@ -120,8 +120,8 @@ func labHopGetsNoPassword(t *testing.T, l *lab.Namespace) {
 
 	wish.Auth.NoInteractive = true
 	e := l.OperatorLike(t, o).Refused(wish, term.AuthFailed)
-	if e.Details == nil || e.Details.Hop != fmt.Sprintf("bob@127.0.0.1:%d", hop.Port) {
-		t.Errorf("the details do not say that it was the jump host: %+v", e.Details)
+	if term.FactOf[term.ConnectFailure](e).Hop != fmt.Sprintf("bob@127.0.0.1:%d", hop.Port) {
+		t.Errorf("the details do not say that it was the jump host: %+v", e.Facts)
 	}
 }
 
@@ -139,8 +139,8 @@ func labHopForbidsForwarding(t *testing.T, l *lab.Namespace) {
 			if !strings.Contains(e.Message(), fmt.Sprintf("alice@127.0.0.1:%d", hop.Port)) {
 				t.Errorf("the message does not name the hop: %s", e.Message())
 			}
-			if e.Details == nil || len(e.Details.Ladder) != 2 || e.Details.Ladder[1].Port != target.Port {
-				t.Errorf("the ladder does not end at the target: %+v", e.Details)
+			if len(term.FactOf[term.ConnectFailure](e).Ladder) != 2 || term.FactOf[term.ConnectFailure](e).Ladder[1].Port != target.Port {
+				t.Errorf("the ladder does not end at the target: %+v", e.Facts)
 			}
 			if line := target.Log.Find(`Connection from`); line != "" {
 				t.Errorf("the target was reached all the same: %s", line)

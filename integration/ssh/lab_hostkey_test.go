@@ -51,7 +51,7 @@ func labChangedHostKey(t *testing.T, l *lab.Namespace) {
 			target := server.WithPassword(l.Users["bob"])
 			target.SSH.HostKeyPolicy = policy
 			e := o.Refused(target, term.HostKeyMismatch)
-			if d := e.Details; d == nil || d.Fingerprint != server.Keys[0].Fingerprint() || len(d.Recorded) != 1 ||
+			if d := term.FactOf[term.HostKeyFailure](e); d.Fingerprint != server.Keys[0].Fingerprint() || len(d.Recorded) != 1 ||
 				d.Recorded[0].Fingerprint != before.Fingerprint() ||
 				d.Recorded[0].Line != 1 {
 				t.Errorf("the details lack the offered key, or the recorded one and its place: %+v", d)
@@ -106,9 +106,9 @@ func labChangedHostKeyOnHop(t *testing.T, l *lab.Namespace) {
 				}
 			}
 			e := o.Refused(term.Target{Protocol: "ssh", Host: "hop2"}, term.HostKeyMismatch)
-			if want := fmt.Sprintf("alice@127.0.0.1:%d", servers[wrong].Port); e.Details == nil || e.Details.Hop != want ||
-				len(e.Details.Ladder) != wrong+1 {
-				t.Errorf("the details do not say that it was %s: %+v", want, e.Details)
+			if want := fmt.Sprintf("alice@127.0.0.1:%d", servers[wrong].Port); term.FactOf[term.ConnectFailure](e).Hop != want ||
+				len(term.FactOf[term.ConnectFailure](e).Ladder) != wrong+1 {
+				t.Errorf("the details do not say that it was %s: %+v", want, e.Facts)
 			}
 			servers[wrong].WantNoLogin(t)
 			for _, s := range servers[wrong+1:] {
@@ -151,7 +151,7 @@ func labLegacyAlgorithms(t *testing.T, l *lab.Namespace) {
 
 	o := l.Operator(t, server)
 	e := o.Refused(server.WithKey(alice), term.ConnectFailed)
-	if d := e.Details; d == nil || !slices.Contains(d.ServerOffers, "diffie-hellman-group1-sha1") {
+	if d := term.FactOf[term.ConnectFailure](e); !slices.Contains(d.ServerOffers, "diffie-hellman-group1-sha1") {
 		t.Errorf("the details lack the server's offer: %+v", d)
 	}
 	server.WantNoLogin(t)

@@ -56,8 +56,8 @@ func telnetTLS(t *testing.T) {
 				}
 				e, _ := errors.AsType[*term.Error](err)
 				if strings.HasPrefix(string(test.refused), "HOST_KEY") &&
-					(e.Details == nil || e.Details.Fingerprint != fingerprint) {
-					t.Errorf("the error does not tell the certificate's fingerprint: %+v", e.Details)
+					term.FactOf[term.HostKeyFailure](e).Fingerprint != fingerprint {
+					t.Errorf("the error does not tell the certificate's fingerprint: %+v", e.Facts)
 				}
 				return
 			}

@@ -58,8 +58,6 @@ func deviceError(device string, err error) error {
 			o.Session,
 			o.Started.UTC().Format(time.RFC3339),
 		),
-		Details: &term.Details{
-			DeviceOwner: &term.DeviceOwner{PID: o.PID, Socket: o.Socket, SessionID: o.Session, Since: o.Started.UnixMilli()},
-		},
+		Facts: term.Facts{term.DeviceOwner{PID: o.PID, Socket: o.Socket, SessionID: o.Session, Since: o.Started}},
 	}
 }

@@ -51,7 +51,7 @@ func localGate(c config.Local) term.Gate {
 			what = "files"
 		}
 		return term.Ruling{}, &term.Error{
-			Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Details: &term.Details{Rule: rule},
+			Op: string(a.Verb), Session: a.Session, Kind: term.PolicyDenied, Facts: term.Facts{term.Denial{Rule: rule}},
 			Msg: fmt.Sprintf(
 				"%s on the machine of ptyctl are off for clients over %s; the operator may allow them (%s = true)",
 				what,

@@ -139,11 +139,11 @@ func TestDeviceLocks(t *testing.T) {
 	}
 	_, err = deviceLocks(dir, "")("rack1", "s2")
 	e, ok := errors.AsType[*term.Error](err)
-	if !ok || e.Kind != term.Locked || e.Details == nil || e.Details.DeviceOwner == nil {
+	if !ok || e.Kind != term.Locked || len(e.Facts) == 0 {
 		t.Fatalf("the second opening = %v, want LOCKED with the owner", err)
 	}
-	if o := e.Details.DeviceOwner; o.SessionID != "s1" || o.Socket != "/run/first.sock" || o.PID != os.Getpid() ||
-		time.Since(time.UnixMilli(o.Since)) > time.Minute {
+	if o := term.FactOf[term.DeviceOwner](e); o.SessionID != "s1" || o.Socket != "/run/first.sock" || o.PID != os.Getpid() ||
+		time.Since(o.Since) > time.Minute {
 		t.Errorf("the owner is %+v, want session s1 of this process at /run/first.sock", o)
 	}
 	release()

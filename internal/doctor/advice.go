@@ -20,13 +20,10 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 	if !ok {
 		return f
 	}
-	d := e.Details
-	if d == nil {
-		d = new(term.Details)
-	}
 	if e.Kind == term.PolicyDenied {
-		return refused(e, d)
+		return refused(e)
 	}
+	d := term.FactOf[term.ConnectFailure](e)
 	f.Text, _, _ = strings.Cut(e.Message(), "; ") // the rest is advice for an agent
 	step, at := "", term.Hop{Host: h.Config.HostName, Port: h.Config.Port}
 	if n := len(d.Ladder); n > 0 {
@@ -43,18 +40,18 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 	case term.HostKeyUnknown:
 		f.Do = fmt.Sprintf(
 			"ask the host's operator for its fingerprint; if it is %s, record it with: ssh-keyscan -p %d %s >> %s",
-			d.Fingerprint,
+			term.FactOf[term.HostKeyFailure](e).Fingerprint,
 			at.Port,
 			at.Host,
 			firstOf(h.KnownHosts),
 		)
 	case term.HostKeyMismatch:
 		f.Do = "do not log in there before its operator has told you that the key was changed; " +
-			"then remove the old one with: " + removeKey(d, at)
+			"then remove the old one with: " + removeKey(term.FactOf[term.HostKeyFailure](e), at)
 	case term.HostKeyRevoked:
 		f.Do = "do not log in there: somebody has marked this key as stolen; ask whoever keeps the revocation list"
 	case term.AuthFailed:
-		f.Text = loginFailure(d, at)
+		f.Text = loginFailure(d, term.FactOf[term.Denial](e), at)
 		f.Do = loginAdvice(d, at, ids, h, asked)
 	case term.ConnectTimeout:
 		switch step {
@@ -93,7 +90,7 @@ func diagnosis(err error, h *sshx.InspectedHost, ids []sshx.Identity, asked bool
 }
 
 // loginFailure lists the attempts to log in, by names and fingerprints.
-func loginFailure(d *term.Details, at term.Hop) string {
+func loginFailure(d term.ConnectFailure, withheld term.Denial, at term.Hop) string {
 	text := fmt.Sprintf("%s@%s let nobody in: ", at.User, at.Host)
 	if len(d.MethodsTried) == 0 {
 		text += "there was nothing to try"
@@ -106,14 +103,14 @@ func loginFailure(d *term.Details, at term.Hop) string {
 	if len(d.MethodsAllowed) > 0 {
 		text += "; the server allows " + strings.Join(d.MethodsAllowed, ", ")
 	}
-	if d.Rule != "" {
-		text += "; other credentials are withheld by " + d.Rule
+	if withheld.Rule != "" {
+		text += "; other credentials are withheld by " + withheld.Rule
 	}
 	return text
 }
 
 // loginAdvice returns the advice after a failed login: the likeliest cause first.
-func loginAdvice(d *term.Details, at term.Hop, ids []sshx.Identity, h *sshx.InspectedHost, asked bool) string {
+func loginAdvice(d term.ConnectFailure, at term.Hop, ids []sshx.Identity, h *sshx.InspectedHost, asked bool) string {
 	for _, id := range ids {
 		if id.Certificate != nil && id.Problem != "" {
 			return "get a new certificate: of " + id.From + ", " + id.Problem
@@ -148,7 +145,7 @@ func loginAdvice(d *term.Details, at term.Hop, ids []sshx.Identity, h *sshx.Insp
 }
 
 // removeKey is the command that takes the recorded key of a host out of its file.
-func removeKey(d *term.Details, at term.Hop) string {
+func removeKey(d term.HostKeyFailure, at term.Hop) string {
 	name := at.Host
 	if at.Port != 22 {
 		name = fmt.Sprintf("[%s]:%d", at.Host, at.Port)

@@ -32,16 +32,18 @@ func inspected(t *testing.T, lines string) *sshx.InspectedHost {
 	return &in.Hosts[0]
 }
 
-func failure(kind term.Kind, err error, d term.Details, steps ...string) error {
+func failure(kind term.Kind, err error, facts term.Facts, steps ...string) error {
 	hop := term.Hop{Host: "10.0.0.7", Port: 2222, User: "me"}
 	for _, s := range steps {
 		hop.Steps = append(hop.Steps, term.Step{Name: s, OK: true})
 	}
 	if len(steps) > 0 {
 		hop.Steps[len(steps)-1].OK = false
-		d.Ladder = []term.Hop{hop}
+		tried := term.FactOf[term.ConnectFailure](&term.Error{Facts: facts})
+		tried.Ladder = []term.Hop{hop}
+		facts = facts.With(tried)
 	}
-	return &term.Error{Op: "open", Kind: kind, Msg: "it failed; ask the operator", Err: err, Details: &d}
+	return &term.Error{Op: "open", Kind: kind, Msg: "it failed; ask the operator", Err: err, Facts: facts}
 }
 
 // Each failure has one next step, the likeliest cause first.
@@ -55,24 +57,24 @@ func TestDiagnosis(t *testing.T) {
 		asked bool
 		do    string
 	}{
-		{"unknown key", failure(term.HostKeyUnknown, nil, term.Details{Fingerprint: "SHA256:x"}, "tcp", "kex"), nil, false, "ssh-keyscan -p 2222 10.0.0.7 >> "},
-		{"changed key", failure(term.HostKeyMismatch, nil, term.Details{Recorded: []term.KnownKey{{File: "/a b"}}}, "kex"), nil, false, "ssh-keygen -R '[10.0.0.7]:2222' -f '/a b'"},
-		{"revoked key", failure(term.HostKeyRevoked, nil, term.Details{}, "kex"), nil, false, "do not log in there"},
-		{"expired certificate", failure(term.AuthFailed, nil, term.Details{MethodsTried: []string{"publickey"}}, "auth"), expired, false, "get a new certificate: of cert.pub, it has expired"},
-		{"wrong password", failure(term.AuthFailed, nil, term.Details{MethodsTried: []string{"password"}}, "auth"), nil, true, `check the password, and that "me" is the right user`},
-		{"refused keys", failure(term.AuthFailed, nil, term.Details{KeysOffered: []string{"a", "b"}}, "auth"), nil, false, "none of 2 offered keys is let in"},
-		{"nobody to ask", failure(term.AuthFailed, nil, term.Details{MethodsAllowed: []string{"password"}}, "auth"), nil, false, "without --batch"},
-		{"no agent", failure(term.AuthFailed, nil, term.Details{}, "auth"), nil, false, "start an agent"},
-		{"slow name", failure(term.ConnectTimeout, nil, term.Details{}, "dns"), nil, false, "name service"},
-		{"dropped", failure(term.ConnectTimeout, nil, term.Details{}, "dns", "tcp"), nil, false, "firewall"},
-		{"mute", failure(term.ConnectTimeout, nil, term.Details{}, "tcp", "banner"), nil, false, "10.0.0.7:2222 takes connections and says nothing"},
-		{"slow", failure(term.ConnectTimeout, nil, term.Details{}, "kex"), nil, false, "--timeout"},
-		{"no such name", failure(term.ConnectFailed, nil, term.Details{}, "dns"), nil, false, "correct the name"},
-		{"no server", failure(term.ConnectFailed, syscall.ECONNREFUSED, term.Details{}, "dns", "tcp"), nil, false, "start an SSH server on 10.0.0.7:2222"},
-		{"no way", failure(term.ConnectFailed, syscall.ENETUNREACH, term.Details{}, "tcp"), nil, false, "check this machine's network"},
-		{"old server", failure(term.ConnectFailed, nil, term.Details{ServerOffers: []string{"old-kex"}}, "kex"), nil, false, "allow one of old-kex"},
-		{"no terminal", failure(term.ConnectFailed, nil, term.Details{}, "auth", "channel"), nil, false, "the login succeeded"},
-		{"denied", failure(term.PolicyDenied, nil, term.Details{Rule: "policy.deny_hosts[0]"}), nil, false, "change policy.deny_hosts[0]"},
+		{"unknown key", failure(term.HostKeyUnknown, nil, term.Facts{term.HostKeyFailure{Fingerprint: "SHA256:x"}}, "tcp", "kex"), nil, false, "ssh-keyscan -p 2222 10.0.0.7 >> "},
+		{"changed key", failure(term.HostKeyMismatch, nil, term.Facts{term.HostKeyFailure{Recorded: []term.KnownKey{{File: "/a b"}}}}, "kex"), nil, false, "ssh-keygen -R '[10.0.0.7]:2222' -f '/a b'"},
+		{"revoked key", failure(term.HostKeyRevoked, nil, nil, "kex"), nil, false, "do not log in there"},
+		{"expired certificate", failure(term.AuthFailed, nil, term.Facts{term.ConnectFailure{MethodsTried: []string{"publickey"}}}, "auth"), expired, false, "get a new certificate: of cert.pub, it has expired"},
+		{"wrong password", failure(term.AuthFailed, nil, term.Facts{term.ConnectFailure{MethodsTried: []string{"password"}}}, "auth"), nil, true, `check the password, and that "me" is the right user`},
+		{"refused keys", failure(term.AuthFailed, nil, term.Facts{term.ConnectFailure{KeysOffered: []string{"a", "b"}}}, "auth"), nil, false, "none of 2 offered keys is let in"},
+		{"nobody to ask", failure(term.AuthFailed, nil, term.Facts{term.ConnectFailure{MethodsAllowed: []string{"password"}}}, "auth"), nil, false, "without --batch"},
+		{"no agent", failure(term.AuthFailed, nil, nil, "auth"), nil, false, "start an agent"},
+		{"slow name", failure(term.ConnectTimeout, nil, nil, "dns"), nil, false, "name service"},
+		{"dropped", failure(term.ConnectTimeout, nil, nil, "dns", "tcp"), nil, false, "firewall"},
+		{"mute", failure(term.ConnectTimeout, nil, nil, "tcp", "banner"), nil, false, "10.0.0.7:2222 takes connections and says nothing"},
+		{"slow", failure(term.ConnectTimeout, nil, nil, "kex"), nil, false, "--timeout"},
+		{"no such name", failure(term.ConnectFailed, nil, nil, "dns"), nil, false, "correct the name"},
+		{"no server", failure(term.ConnectFailed, syscall.ECONNREFUSED, nil, "dns", "tcp"), nil, false, "start an SSH server on 10.0.0.7:2222"},
+		{"no way", failure(term.ConnectFailed, syscall.ENETUNREACH, nil, "tcp"), nil, false, "check this machine's network"},
+		{"old server", failure(term.ConnectFailed, nil, term.Facts{term.ConnectFailure{ServerOffers: []string{"old-kex"}}}, "kex"), nil, false, "allow one of old-kex"},
+		{"no terminal", failure(term.ConnectFailed, nil, nil, "auth", "channel"), nil, false, "the login succeeded"},
+		{"denied", failure(term.PolicyDenied, nil, term.Facts{term.Denial{Rule: "policy.deny_hosts[0]"}}), nil, false, "change policy.deny_hosts[0]"},
 	}
 	for _, tt := range tests {
 		f := diagnosis(tt.err, h, tt.ids, tt.asked)

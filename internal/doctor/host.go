@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"net"
 	"strconv"
 	"strings"
@@ -59,10 +58,7 @@ func (r *Report) Host(ctx context.Context, cfg config.Config, t term.Target) {
 
 // stepsOf returns the steps that a failed connection has reached.
 func stepsOf(err error) []term.Hop {
-	if e, ok := errors.AsType[*term.Error](err); ok && e.Details != nil {
-		return e.Details.Ladder
-	}
-	return nil
+	return term.FactOf[term.ConnectFailure](err).Ladder
 }
 
 // steps reports each step of each hop. end is the finding about the step that failed; its Status is empty if none did.

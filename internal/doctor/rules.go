@@ -57,9 +57,9 @@ func (q *inquiry) findings() []Finding {
 }
 
 // refused is the finding about a way that the rules deny, or a login for which they withhold every credential.
-func refused(e *term.Error, d *term.Details) Finding {
+func refused(e *term.Error) Finding {
 	rule := "the rule"
-	if d.Rule != "" {
+	if d := term.FactOf[term.Denial](e); d.Rule != "" {
 		rule = d.Rule
 	}
 	return Finding{

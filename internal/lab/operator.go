@@ -247,8 +247,8 @@ func Fatal(t *testing.T, err error) {
 // errorText is all that an error says.
 func errorText(err error) string {
 	var e *term.Error
-	if errors.As(err, &e) && e.Details != nil {
-		return fmt.Sprintf("%s: %v\n%+v", e.Kind, err, *e.Details)
+	if errors.As(err, &e) && e.Facts != nil {
+		return fmt.Sprintf("%s: %v\n%+v", e.Kind, err, e.Facts)
 	}
 	return err.Error()
 }

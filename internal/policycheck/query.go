@@ -130,11 +130,10 @@ func (q Query) Judge(ctx context.Context, cfg config.Config, p *policy.Policy) J
 			continue
 		}
 		got := Judgement{Verdict: Deny, Reason: err}
-		if e, ok := errors.AsType[*term.Error](err); ok && e.Details != nil {
-			got.Rule = e.Details.Rule
-			if e.Details.Consent != nil {
-				got.Verdict = Ask
-			}
+		denied := term.FactOf[term.Denial](err)
+		got.Rule = denied.Rule
+		if denied.Consent != nil {
+			got.Verdict = Ask
 		}
 		return got
 	}

@@ -66,8 +66,8 @@ func TestHolderIsPrincipalAndTask(t *testing.T) {
 							if theirs == mine {
 								want, shown = "task t1 holds", "t1"
 							}
-							if e.Details.LockHolder != shown || e.Details.LockExpiresAt != held.Expires.UnixMilli() {
-								t.Errorf("%s by %s as %s: details %+v, want the holder %s and its expiry", act, theirs, name, e.Details, shown)
+							if term.FactOf[term.LockConflict](e).Holder != shown || !term.FactOf[term.LockConflict](e).Expires.Equal(held.Expires) {
+								t.Errorf("%s by %s as %s: details %+v, want the holder %s and its expiry", act, theirs, name, e.Facts, shown)
 							}
 							if !strings.HasPrefix(e.Msg, want) || strings.Contains(e.Msg, "task_id") {
 								t.Errorf("%s by %s as %s is told %q, want %q and nothing of task_id", act, theirs, name, e.Msg, want)
@@ -109,9 +109,9 @@ func TestLossOfALockIsToldToItsHolder(t *testing.T) {
 			t.Fatalf("the new holder's write: %v", err)
 		}
 		e := wantKind(t, acts["write"](as(ops), s), term.Locked)
-		if e.Details.TakenOverBy != "another client" || e.Details.TypedSince == nil || *e.Details.TypedSince != 1 ||
+		if term.FactOf[term.TakenOver](e).By != "another client" || term.FactOf[term.TakenOver](e).Typed != 1 ||
 			!strings.Contains(e.Msg, "another client took the lock over") {
-			t.Errorf("the loser is told %q, %+v", e.Msg, e.Details)
+			t.Errorf("the loser is told %q, %+v", e.Msg, e.Facts)
 		}
 		if err := s.Unlock(as(ci)); err != nil {
 			t.Fatal(err)
@@ -156,8 +156,8 @@ func TestAttachedPersonKeepsTheLock(t *testing.T) {
 					e := wantKind(t, do(as(other), s), term.Locked)
 					if !strings.Contains(e.Msg, name+" holds this session's lock until ") ||
 						strings.Contains(e.Msg, "take the lock over") ||
-						e.Details.LockHolder != name {
-						t.Errorf("%s by %+v is told %q, %+v", act, other, e.Msg, e.Details)
+						term.FactOf[term.LockConflict](e).Holder != name {
+						t.Errorf("%s by %+v is told %q, %+v", act, other, e.Msg, e.Facts)
 					}
 				}
 				wantKind(t, third(s.TakeOver(as(other), time.Hour)), term.Locked)

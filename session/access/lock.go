@@ -58,14 +58,14 @@ func (l *Lock) refuse(op string, by Holder, err error) error {
 				by,
 			) + " holds this session's lock until " + held.Lease.Expires.UTC().
 				Format(time.RFC3339),
-			Advice:  "reading is allowed, for anything else wait",
-			Details: &term.Details{LockHolder: holder.shown(by), LockExpiresAt: held.Lease.Expires.UnixMilli()},
+			Advice: "reading is allowed, for anything else wait",
+			Facts:  term.Facts{term.LockConflict{Holder: holder.shown(by), Expires: held.Lease.Expires}},
 		}
 		if l.AllowTakeOver && !holder.Attached() {
 			e.Reason = term.ReasonHeldTakable
 			e.Advice += ", or take the lock over with Session.TakeOver"
 		}
-		lost.fill(e.Details, by)
+		lost.fill(&e.Facts, by)
 		return e
 	case errors.Is(err, lockmgr.ErrNotHeld) && lost != nil:
 		e := &term.Error{
@@ -76,9 +76,8 @@ func (l *Lock) refuse(op string, by Holder, err error) error {
 			Reason:  term.ReasonTakenOver,
 			Msg:     lost.tell() + "no task holds it now",
 			Advice:  "read what the terminal shows, then take the lock again with Session.Lock",
-			Details: new(term.Details),
 		}
-		lost.fill(e.Details, by)
+		lost.fill(&e.Facts, by)
 		return e
 	case errors.Is(err, lockmgr.ErrNotHeld):
 		return &term.Error{

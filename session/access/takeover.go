@@ -33,10 +33,10 @@ func (l *lostLock) tell() string {
 	)
 }
 
-// fill adds the same to the details of caller's error.
-func (l *lostLock) fill(d *term.Details, caller Holder) {
+// fill adds the same to the facts of caller's error.
+func (l *lostLock) fill(f *term.Facts, caller Holder) {
 	if l != nil {
-		d.TakenOverBy, d.TypedSince = l.by.shown(caller), &l.typed
+		*f = f.With(term.TakenOver{By: l.by.shown(caller), Typed: l.typed})
 	}
 }
 
@@ -65,9 +65,8 @@ func (l *Lock) visited(op string, caller Holder) error {
 			v.at.UTC().Format(time.RFC3339),
 			v.typed,
 		),
-		Details: new(term.Details),
 	}
-	v.fill(e.Details, caller)
+	v.fill(&e.Facts, caller)
 	return e
 }
 

@@ -38,9 +38,9 @@ func TestTakeOver(t *testing.T) {
 		told := func(err error, kind term.Kind) {
 			t.Helper()
 			e := wantKind(t, err, kind)
-			if d := e.Details; d == nil || d.TakenOverBy != "t2" || d.TypedSince == nil || *d.TypedSince != 12 ||
-				(d.LockHolder == "t2") != (kind == term.Locked) {
-				t.Errorf("details %+v", d)
+			if d := term.FactOf[term.TakenOver](e); d.By != "t2" || d.Typed != 12 ||
+				(term.FactOf[term.LockConflict](e).Holder == "t2") != (kind == term.Locked) {
+				t.Errorf("facts %+v", e.Facts)
 			}
 			if !strings.Contains(e.Msg, "task t2 took the lock over") || !strings.Contains(e.Msg, "12 bytes") {
 				t.Errorf("message %q", e.Msg)
@@ -50,7 +50,7 @@ func TestTakeOver(t *testing.T) {
 		told(s.Resize(task("t1"), 80, 24), term.Locked)
 		told(second(s.Lock(task("t1"), time.Minute)), term.Locked)
 		told(s.Unlock(task("t1")), term.Locked)
-		if e := wantKind(t, second(s.Write(task("t3"), []byte("x"), session.WriteOptions{})), term.Locked); e.Details.TakenOverBy != "" ||
+		if e := wantKind(t, second(s.Write(task("t3"), []byte("x"), session.WriteOptions{})), term.Locked); term.FactOf[term.TakenOver](e).By != "" ||
 			!strings.Contains(e.Message(), "Session.TakeOver") {
 			t.Errorf("a task that lost nothing: %+v", e)
 		}
@@ -102,7 +102,7 @@ func TestTakeOverNotAllowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := wantKind(t, third(s.TakeOver(task("t2"), time.Hour)), term.PolicyDenied)
-		if !strings.Contains(e.Message(), "ask the operator") || e.Details.Setting != term.SettingTakeOver {
+		if !strings.Contains(e.Message(), "ask the operator") || term.FactOf[term.Denial](e).Setting != term.SettingTakeOver {
 			t.Errorf("refusal = %+v, want advice to ask the operator and the setting take_over", e)
 		}
 		if now, _ := s.Lease(); now != l {
@@ -151,8 +151,8 @@ func TestTakeOverStopsTheWriteUnderWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := wantKind(t, <-lost, term.Locked)
-		if d := e.Details; d.BytesWritten == nil || *d.BytesWritten != 2*4096 || d.TakenOverBy != "t2" {
-			t.Errorf("details %+v", d)
+		if term.FactOf[term.PartialWrite](e).Written != 2*4096 || term.FactOf[term.TakenOver](e).By != "t2" {
+			t.Errorf("facts %+v", e.Facts)
 		}
 		s.Close(t.Context(), session.CloseOptions{})
 		if got, want := <-typed, strings.Repeat("a", 2*4096)+"mine"; got != want {
@@ -174,8 +174,8 @@ func TestTakeOverFromAStuckWrite(t *testing.T) {
 			t.Errorf("TakeOver took %v", took)
 		}
 		s.Close(t.Context(), session.CloseOptions{Force: true})
-		if e := wantKind(t, <-lost, term.AlreadyClosed); e.Details.BytesWritten == nil {
-			t.Errorf("details %+v", e.Details)
+		if e := wantKind(t, <-lost, term.AlreadyClosed); !slices.ContainsFunc(e.Facts, func(f term.Fact) bool { _, ok := f.(term.PartialWrite); return ok }) {
+			t.Errorf("details %+v", e.Facts)
 		}
 	})
 }
@@ -217,8 +217,8 @@ func TestNoLateByte(t *testing.T) {
 						}
 						if err != nil {
 							e := wantOneOf(t, err, term.Locked, term.LockRequired)
-							if w.Written > 0 && (e.Details == nil || e.Details.BytesWritten == nil || *e.Details.BytesWritten != w.Written) {
-								t.Errorf("%d bytes went out, the error says %+v", w.Written, e.Details)
+							if w.Written > 0 && term.FactOf[term.PartialWrite](e).Written != w.Written {
+								t.Errorf("%d bytes went out, the error says %+v", w.Written, e.Facts)
 							}
 						}
 						mu.Lock()
@@ -351,9 +351,9 @@ func TestOperatorTakesOver(t *testing.T) {
 		told := func(err error) {
 			t.Helper()
 			e := wantKind(t, err, term.Locked)
-			if d := e.Details; d == nil || d.TakenOverBy != "root@desk" || d.TypedSince == nil || *d.TypedSince != 7 ||
-				d.LockHolder != "" {
-				t.Errorf("details %+v", d)
+			if d := term.FactOf[term.TakenOver](e); d.By != "root@desk" || d.Typed != 7 ||
+				term.FactOf[term.LockConflict](e).Holder != "" {
+				t.Errorf("facts %+v", e.Facts)
 			}
 			if !strings.Contains(e.Msg, "root@desk") || !strings.Contains(e.Msg, "7 bytes") || !e.Kind.Retryable() {
 				t.Errorf("message %q", e.Msg)

@@ -77,7 +77,7 @@ func TestTerminalTypeAhead(t *testing.T) {
 		wantMarker(t, got, "begun\ndone\n", 3)
 		synctest.Wait()
 		_, err = s.Exec(t.Context(), posix("say no"))
-		if w := wantKind(t, err, term.Busy).Details.WaitingFor; w == nil || w.Kind != prompt.Editor {
+		if w := term.FactOf[term.Occupied](wantKind(t, err, term.Busy)).Waiting; w == nil || w.Kind != prompt.Editor {
 			t.Errorf("Exec behind an editor waits for %+v, want the editor", w)
 		}
 	})

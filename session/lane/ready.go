@@ -114,9 +114,9 @@ func (c *Command) ready(ctx context.Context) error {
 func (c *Command) busy(o *prompt.Obstacle) error {
 	return &term.Error{
 		Op: "exec", Session: c.l.session, Kind: term.Busy, Reason: o.Reason,
-		Msg:     o.What + ", so nothing was typed",
-		Advice:  confirm(o.Reason) + "use Session.Write and Read" + c.l.beside(", or LaneChannel"),
-		Details: &term.Details{WaitingFor: o.Waiting, Channel: c.l.t.HasChannel()},
+		Msg:    o.What + ", so nothing was typed",
+		Advice: confirm(o.Reason) + "use Session.Write and Read" + c.l.beside(", or LaneChannel"),
+		Facts:  term.Facts{term.Occupied{Waiting: o.Waiting, Channel: c.l.t.HasChannel()}},
 	}
 }
 

@@ -38,7 +38,7 @@ func TestTerminalBusy(t *testing.T) {
 			inShell(t, tt.shown, session.Options{}, func(t *testing.T, s *session.Session, sh *fakeShell) {
 				took := since(func() {
 					_, err := s.Exec(t.Context(), posix("say hi"))
-					w := wantKind(t, err, term.Busy).Details.WaitingFor
+					w := term.FactOf[term.Occupied](wantKind(t, err, term.Busy)).Waiting
 					if w == nil || *w != (term.Waiting{Kind: tt.kind, Text: tt.text}) {
 						t.Errorf("%+v, want %s and %q", w, tt.kind, tt.text)
 					}
@@ -363,7 +363,7 @@ func TestNothingTypedBeforeTheEcho(t *testing.T) {
 					io.WriteString(far, "vim\r\n\x1b[?1049h~\r\n~")
 				}()
 				_, err := s.Exec(t.Context(), session.ExecRequest{Command: "id", Lane: session.LaneTerminal, Expect: expect})
-				if w := wantKind(t, err, term.Busy).Details.WaitingFor; w == nil || w.Kind != prompt.Editor {
+				if w := term.FactOf[term.Occupied](wantKind(t, err, term.Busy)).Waiting; w == nil || w.Kind != prompt.Editor {
 					t.Errorf("Exec behind an editor waits for %+v, want the editor", w)
 				}
 				if n := s.Info().BytesOut; n != 4 {

@@ -54,12 +54,12 @@ func (l *Lane) awaitTurn(ctx context.Context, p *turn) error {
 				Reason:  term.ReasonNotFree,
 				Msg:     fmt.Sprintf("the terminal did not become free in time (%d queued before this one", before),
 				Advice:  "call again to go on waiting" + l.beside(", or use LaneChannel"),
-				Details: &term.Details{Channel: l.t.HasChannel()},
+				Facts:   term.Facts{term.Occupied{Channel: l.t.HasChannel()}},
 			}
 			if running != nil {
 				w, _ := running.Waiting()
 				e.Msg += ", exec " + running.id + " is running"
-				e.Details.WaitingFor, e.Details.Exec = w, running.id
+				e.Facts = term.Facts{term.Occupied{Waiting: w, Exec: running.id, Channel: l.t.HasChannel()}}
 			}
 			e.Msg += "), so nothing was typed"
 			return e
@@ -104,7 +104,7 @@ func (l *Lane) claim(ctx context.Context, c *Command) error {
 				Reason:  term.ReasonQueued,
 				Msg:     "other commands are queued for this terminal",
 				Advice:  "queue this one with ExecRequest.Queue" + l.beside(", or use LaneChannel"),
-				Details: &term.Details{Channel: l.t.HasChannel()},
+				Facts:   term.Facts{term.Occupied{Channel: l.t.HasChannel()}},
 			}
 		}
 		w, _ := other.Waiting()
@@ -120,7 +120,7 @@ func (l *Lane) claim(ctx context.Context, c *Command) error {
 				Msg: fmt.Sprintf("a command is running in this terminal (exec %s)", other.id),
 				Advice: "wait for it with Session.ContinueExec, stop it with Session.CancelExec, " +
 					"or queue this one with ExecRequest.Queue" + l.beside(", or use LaneChannel"),
-				Details: &term.Details{WaitingFor: w, Exec: other.id, Channel: l.t.HasChannel()},
+				Facts: term.Facts{term.Occupied{Waiting: w, Exec: other.id, Channel: l.t.HasChannel()}},
 			}
 		}
 		other.yield.Do(func() { close(other.yielded) })

@@ -84,7 +84,7 @@ type failure struct {
 type details struct {
 	Retryable bool   `json:"retryable"` // the same call may succeed later
 	ID        string `json:"id,omitempty"`
-	*term.Details
+	*mcpapi.Details
 	Result any `json:"result,omitempty"` // partial result
 }
 
@@ -95,7 +95,7 @@ func newFailure(err error) failure {
 	kind := term.KindOf(err)
 	out := failure{Code: codes[kind], Message: internalFault, Details: details{Retryable: kind.Retryable()}}
 	if e, ok := errors.AsType[*term.Error](err); ok {
-		out.Details.ID, out.Details.Details = e.Session, mcpapi.Details(e)
+		out.Details.ID, out.Details.Details = e.Session, mcpapi.DetailsOf(e)
 		if kind != term.Internal || e.Msg != "" {
 			out.Message = message(e)
 		}
@@ -129,17 +129,15 @@ func message(e *term.Error) string {
 		}
 	case term.AlreadyClosed, term.RemoteClosed:
 		why := ""
-		if e.Details != nil && e.Details.EndReason != "" {
-			why = " (" + e.Details.EndReason + ")"
+		if end := term.FactOf[term.Ended](e); end.Reason != "" {
+			why = " (" + end.Reason + ")"
 		}
 		return "terminal has ended" + why + "; pty_read returns the rest of its output, pty_close its exit code; " +
 			"open a new one with pty_open to go on"
 	case term.Locked, term.LockRequired:
 		holder := ""
-		if e.Details != nil && e.Details.LockHolder != "" {
-			holder = ": " + e.Details.LockHolder + " holds it until " + time.UnixMilli(e.Details.LockExpiresAt).
-				UTC().
-				Format(time.RFC3339)
+		if held := term.FactOf[term.LockConflict](e); held.Holder != "" {
+			holder = ": " + held.Holder + " holds it until " + held.Expires.UTC().Format(time.RFC3339)
 		}
 		return "terminal locked by another task" + holder + "; pty_read is allowed; wait, or open another with pty_open"
 	case term.Busy:

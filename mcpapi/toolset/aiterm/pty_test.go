@@ -139,9 +139,9 @@ func TestRefusals(t *testing.T) {
 	deny := func(_ context.Context, a term.Action) (term.Ruling, error) {
 		if strings.Contains(a.Command, "forbidden") {
 			return term.Ruling{}, &term.Error{
-				Kind:    term.PolicyDenied,
-				Msg:     "rule policy.deny[0] forbids it",
-				Details: &term.Details{Rule: "policy.deny[0]"},
+				Kind:  term.PolicyDenied,
+				Msg:   "rule policy.deny[0] forbids it",
+				Facts: term.Facts{term.Denial{Rule: "policy.deny[0]"}},
 			}
 		}
 		return term.Ruling{}, nil

@@ -88,7 +88,7 @@ func (s *Set) shellRun(ctx context.Context, c *call, in *shellArgs) (*shellOut, 
 		)
 	case r.Exit.Limit != "":
 		return nil, &incomplete{&term.Error{
-			Kind: term.LimitExceeded, Details: &term.Details{Limit: mcpapi.LimitName(r.Exit.Limit)},
+			Kind: term.LimitExceeded, Facts: term.Facts{term.LimitReached{Limit: r.Exit.Limit}},
 			Msg: "program stopped at the operator's limit " + mcpapi.LimitName(r.Exit.Limit) +
 				" (see [local] in the configuration); details.result has its output",
 		}, out}

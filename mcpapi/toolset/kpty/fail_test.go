@@ -153,8 +153,8 @@ func TestSpawnFailed(t *testing.T) {
 		{`"shell":"/no/such/shell"`, "path of a program"},
 		{`"shell":` + strconv.Quote(plain), "path of a program"},
 		{`"shell":"bash -l"`, "without arguments"},
-		{`"cwd":"/no/such/folder"`, "cwd"},
-		{`"cwd":` + strconv.Quote(plain), "cwd"},
+		{`"cwd":"/no/such/folder"`, "working directory"},
+		{`"cwd":` + strconv.Quote(plain), "working directory"},
 	} {
 		if r := a.call(`{"action":"spawn",` + c.rest + `}`); r.ErrorCode != SpawnFailed ||
 			!strings.Contains(r.Message, c.says) ||
@@ -300,9 +300,9 @@ func TestAccessDenied(t *testing.T) {
 	gate := func(_ context.Context, a term.Action) (term.Ruling, error) {
 		if strings.Contains(a.Command, "forbidden") || strings.Contains(string(a.Data), "forbidden") {
 			return term.Ruling{}, &term.Error{
-				Kind:    term.PolicyDenied,
-				Msg:     "the rule no-forbidden denies it",
-				Details: &term.Details{Rule: "no-forbidden"},
+				Kind:  term.PolicyDenied,
+				Msg:   "the rule no-forbidden denies it",
+				Facts: term.Facts{term.Denial{Rule: "no-forbidden"}},
 			}
 		}
 		return term.Ruling{}, nil

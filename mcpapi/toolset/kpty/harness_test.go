@@ -68,9 +68,9 @@ type reply struct {
 	ExitReason  string `json:"exit_code_reason"`
 	Running     bool
 	Stopped     *bool
-	ExecID      string        `json:"exec_id"`
-	Waiting     *term.Waiting `json:"waiting_for"`
-	TimedOut    bool          `json:"timed_out"`
+	ExecID      string          `json:"exec_id"`
+	Waiting     *mcpapi.Waiting `json:"waiting_for"`
+	TimedOut    bool            `json:"timed_out"`
 	EOF         bool
 	More        bool
 	DoneReason  string `json:"done_reason"`

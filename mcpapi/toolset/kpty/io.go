@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ptyctl/mcpapi"
 	"ptyctl/session"
 	"ptyctl/term"
 )
@@ -57,7 +58,7 @@ func (c *call) send(ctx context.Context, data string, sensitive bool) (session.W
 	res, err := c.s.Write(ctx, []byte(data), session.WriteOptions{Sensitive: sensitive})
 	if err == nil && res.TimedOut {
 		err = &term.Error{
-			Op: "write", Session: c.s.ID(), Kind: term.IOError, Details: &term.Details{BytesWritten: &res.Written},
+			Op: "write", Session: c.s.ID(), Kind: term.IOError, Facts: term.Facts{term.PartialWrite{Written: res.Written}},
 			Msg: fmt.Sprintf("the program took %d of %d bytes and stopped reading", res.Written, len(data)),
 		}
 	}
@@ -69,11 +70,11 @@ type readOut struct {
 	OK        bool   `json:"ok"`
 	SessionID string `json:"session_id"`
 	shown
-	TimedOut bool          `json:"timed_out"` // no output came in time
-	More     bool          `json:"more,omitempty"`
-	EOF      bool          `json:"eof"`
-	Waiting  *term.Waiting `json:"waiting_for,omitempty"`
-	*ending                // at eof
+	TimedOut bool            `json:"timed_out"` // no output came in time
+	More     bool            `json:"more,omitempty"`
+	EOF      bool            `json:"eof"`
+	Waiting  *mcpapi.Waiting `json:"waiting_for,omitempty"`
+	*ending                  // at eof
 }
 
 // shown is the part of a result that holds output.
@@ -170,7 +171,7 @@ func (c *call) readOn(ctx context.Context) (any, error) {
 		end := endingOf(c.s)
 		out.ending = &end
 	case !out.More:
-		out.Waiting = c.s.Waiting()
+		out.Waiting = (*mcpapi.Waiting)(c.s.Waiting())
 	}
 	return out, nil
 }
@@ -180,7 +181,7 @@ func (c *call) readOn(ctx context.Context) (any, error) {
 func (c *call) over() error {
 	<-c.s.Ended() // the output ends a moment before the state changes
 	i := c.s.Info()
-	e := &term.Error{Op: "read", Session: i.ID, Kind: term.AlreadyClosed, Details: &term.Details{EndReason: i.End.Reason}}
+	e := &term.Error{Op: "read", Session: i.ID, Kind: term.AlreadyClosed, Facts: term.Facts{term.Ended{Reason: i.End.Reason}}}
 	if i.State == session.Failed && !i.End.Exit.Known {
 		e.Kind, e.Msg, e.Err = term.IOError, "terminal no longer readable: "+i.End.Reason, i.End.Err
 	}

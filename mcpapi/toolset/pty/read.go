@@ -103,10 +103,10 @@ func compile(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
 		)
 	}
 	return nil, &term.Error{
-		Op:      "read",
-		Kind:    term.InvalidArgument,
-		Msg:     fmt.Sprintf(`Invalid regex pattern "%s": %s`, visible(cut(pattern, maxShown)), why),
-		Details: &term.Details{Field: "pattern"},
+		Op:    "read",
+		Kind:  term.InvalidArgument,
+		Msg:   fmt.Sprintf(`Invalid regex pattern "%s": %s`, visible(cut(pattern, maxShown)), why),
+		Facts: term.Facts{term.ArgumentFault{Field: "pattern"}},
 	}
 }
 
