@@ -46,6 +46,9 @@ func (s *Session) Close(ctx context.Context, o CloseOptions) (already bool) {
 	return already
 }
 
+// close ends the session for the given cause and waits for its goroutines, at most for politeClose or, with force,
+// forcedClose. Without force, commands beside the terminal get stopGrace to stop while the connection is still up. It
+// reports whether the session had ended already.
 func (s *Session) close(cause error, force bool) (already bool) {
 	already = s.State().Ended()
 	s.life.cancel(cause)

@@ -23,6 +23,8 @@ const (
 )
 
 // An ExecRequest is a command to run.
+//
+// A zero field takes the default named beside it.
 type ExecRequest struct {
 	Command   string   // a line for the far side's shell
 	Argv      []string // instead of Command: a program and its arguments, quoted so that no shell changes them
@@ -98,6 +100,10 @@ type execs struct {
 }
 
 // Exec runs a command and waits for its end, at most r.Wait.
+//
+// A command that fails is no error: its exit status is in ExecResult.Exit. If the command goes on after r.Wait, Done
+// is DoneRunning, and ContinueExec, CancelExec and ReadExec take the result's ID. An error means that no result
+// exists; it is a *term.Error, for example Busy if the terminal is not ready for a command.
 func (s *Session) Exec(ctx context.Context, r ExecRequest) (ExecResult, error) {
 	if r.Command == "" {
 		r.Command = quote.Show(r.Argv)
@@ -402,6 +408,7 @@ func (e *execs) result(x *run, maxOutput int) (ExecResult, error) {
 	return res, nil
 }
 
+// stopReason names the reason for a command that was stopped: by a caller or by its deadline.
 func stopReason(canceled bool) string {
 	if canceled {
 		return "canceled"

@@ -224,6 +224,8 @@ func (f *farFiles) use(ctx context.Context, verb term.Verb, do func(context.Cont
 	return s.life.transportError(string(verb), err)
 }
 
+// inTurn waits for its turn and calls do with the connection. A read that finds an old connection lost is tried again
+// on a new one; a write is not, because the far side may have done it already.
 func (f *farFiles) inTurn(ctx context.Context, verb term.Verb, do func(context.Context, term.Files) error) error {
 	select {
 	case f.turn <- struct{}{}:

@@ -59,4 +59,5 @@ func (g *goroutines) rescue(where string) {
 	}
 }
 
+// stack returns the stack of the calling goroutine, for the log.
 func stack() string { return string(debug.Stack()) }

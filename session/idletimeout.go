@@ -18,6 +18,8 @@ type timeouts struct {
 	timer *time.Timer // nil before start, and once stopped
 }
 
+// newTimeouts returns the limits of a session, or nil if it has none. The methods of a nil *timeouts do nothing, so
+// callers need no check. The shorter of the operator's and the request's age applies.
 func newTimeouts(s *Session, o Options) *timeouts {
 	l := &timeouts{s: s, idle: max(o.IdleTimeout, 0), age: max(o.MaxAge, 0)}
 	if o.managed.life > 0 && (l.age == 0 || o.managed.life < l.age) {
@@ -57,6 +59,7 @@ func (l *timeouts) touch() {
 	l.mu.Unlock()
 }
 
+// stop ends the checks. A check that already runs may still close the session.
 func (l *timeouts) stop() {
 	if l == nil {
 		return

@@ -8,6 +8,8 @@ import (
 )
 
 // Info describes a session at one moment.
+//
+// The fields are read one after another, not at one instant: counters may be newer than State. All sizes are in bytes.
 type Info struct {
 	ID       string
 	Protocol string
@@ -72,6 +74,7 @@ func (s *Session) State() State {
 // Ended returns a channel that is closed when the session has ended.
 func (s *Session) Ended() <-chan struct{} { return s.life.over }
 
+// unixNano converts a stored time; 0 is the zero Time, not the year 1970.
 func unixNano(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}

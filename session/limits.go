@@ -38,6 +38,8 @@ func (s *Session) TooManyReads() error {
 }
 
 // A semaphore lets so many in at a time. A nil *semaphore lets everyone in.
+//
+// It counts with one atomic and never blocks: a read over the limit returns at once, with ReasonLimit.
 type semaphore struct {
 	limit  int64
 	inside atomic.Int64
@@ -55,6 +57,7 @@ func (t *semaphore) enter() bool {
 	return true
 }
 
+// leave gives back the room that enter took.
 func (t *semaphore) leave() {
 	if t != nil {
 		t.inside.Add(-1)

@@ -16,6 +16,9 @@ import (
 )
 
 // A Config is what all sessions of a Manager have in common. Only Dialers is required.
+//
+// A zero field takes the default named beside it, or that of the field of the same name in Options. Sizes are in
+// bytes.
 type Config struct {
 	Dialers        map[string]term.Dialer // by protocol
 	MaxSessions    int                    // live sessions; 0: 100
@@ -107,6 +110,8 @@ func (m *Manager) Get(id string) (*Session, error) {
 	return nil, m.notFound(id)
 }
 
+// notFound is the error for an id that names no session, or one that the caller must not see: both look the same, so
+// an id cannot be probed.
 func (m *Manager) notFound(id string) error {
 	return &term.Error{
 		Session: id,

@@ -16,6 +16,8 @@ import (
 )
 
 // An OpenRequest says what session to open.
+//
+// Only Target is required. Durations and sizes (in bytes) that are zero take the default named beside them.
 type OpenRequest struct {
 	Target      term.Target
 	ID          string        // of the new session, one that is free; empty: a fresh one

@@ -45,6 +45,7 @@ type managed struct {
 	life    time.Duration // see OpenRequest.Life
 }
 
+// withDefaults returns o with every zero field replaced by its documented default.
 func (o Options) withDefaults() Options {
 	setDefault(&o.BufferBytes, 2<<20)
 	setDefault(&o.ExecBytes, 1<<20)
@@ -64,6 +65,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// setDefault sets *field to value if it has the zero value.
 func setDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {

@@ -31,6 +31,8 @@ type stream struct {
 	whole bool // head ends here: the stream goes on without it
 }
 
+// newStream makes a stream that keeps the last maxBytes of a command's output. Its memory comes from pool, which all
+// sessions of a Manager share.
 func newStream(maxBytes int, pool *buffer.Pool) *stream {
 	return &stream{buf: buffer.New(buffer.Options{MaxBytes: maxBytes, Pool: pool}), pool: pool}
 }

@@ -52,6 +52,9 @@ const (
 )
 
 // A Chunk is the result of a Read. It is a value: none of the reasons is an error.
+//
+// Next is the cursor for the following Read: passing it on reads every byte once. If the buffer dropped bytes before
+// they were read, Dropped counts them, and Start is the first byte still held.
 type Chunk struct {
 	Data    []byte
 	Start   int64 // offset of Data[0]

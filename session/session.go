@@ -153,6 +153,8 @@ const maxIDHost = 24
 // base32 (40 bits), so that no id can be guessed.
 func NewID(host string) string { return idHost(host) + "-" + strings.ToLower(rand.Text()[:8]) }
 
+// idHost returns the host's part of an id: lower-case letters, digits, dots and dashes. Every other
+// character becomes a dash.
 func idHost(host string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(host) {

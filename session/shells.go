@@ -96,6 +96,8 @@ type limitedWriter struct {
 	left int
 }
 
+// Write keeps the first bytes up to the limit and accepts the rest without keeping it, so that the far side is never
+// blocked.
 func (l *limitedWriter) Write(p []byte) (int, error) {
 	if n := min(l.left, len(p)); n > 0 {
 		l.w.Write(p[:n])

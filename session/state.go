@@ -26,6 +26,8 @@ const (
 func (st State) Ended() bool { return st == Closed || st == Failed }
 
 // An End says why and when a session ended.
+//
+// Err is nil for a normal end, such as a shell that exits with an error status; Exit has that status.
 type End struct {
 	Time   time.Time
 	Reason string    // for a person: "closed by task t1", "the shell exited with status 0"
@@ -36,6 +38,7 @@ type End struct {
 // errClosedByCaller is the cause of a session's context after Close; the text is what Info.End.Reason shows.
 type errClosedByCaller struct{ by string }
 
+// Error returns the text for Info.End.Reason.
 func (e errClosedByCaller) Error() string { return "closed by " + e.by }
 
 // A life is where a session is between connecting and its end.
@@ -52,6 +55,8 @@ type life struct {
 	changed chan struct{} // closed and replaced when state or asked changes
 }
 
+// newLife starts the life of a session in the state Connecting. Its context does not descend from the call that opens
+// the session, because the session must outlive that call.
 func newLife(session string) *life {
 	l := &life{session: session, over: make(chan struct{}), state: Connecting, changed: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())

@@ -115,12 +115,15 @@ func (t laneTerminal) Quiet() time.Duration     { return age(&t.s.count.lastRx) 
 
 func (t laneTerminal) Cols() int { return t.s.screen.cols() }
 
+// End waits until the session is over, and returns how its program ended.
 func (t laneTerminal) End() (term.Exit, error) {
 	<-t.s.life.over
 	end := t.s.life.ending()
 	return end.Exit, end.Err
 }
 
+// Hold takes the writer's token if it is free. It must not wait: a caller who has the token is typing, and a key would
+// land in their input.
 func (t laneTerminal) Hold() (release func(), ok bool) {
 	select {
 	case t.s.writer.token <- struct{}{}:
@@ -130,10 +133,13 @@ func (t laneTerminal) Hold() (release func(), ok bool) {
 	}
 }
 
+// ShellAt returns the shell that reads a command's line; see farSide.
 func (t laneTerminal) ShellAt(ctx context.Context, asked, expected Class) shell.Shell {
 	return t.s.shells.farSide(ctx, asked, expected)
 }
 
+// Type writes a command's line like any other write: in turn, and under the epoch of the lock with which it was
+// permitted. A terminal that does not take the line within the write timeout is an ExecTimeout.
 func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane.Typed, error) {
 	s := t.s
 	if err := s.life.alive("exec"); err != nil {
@@ -157,6 +163,8 @@ func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane
 	return lane.Typed{Cursor: w.Cursor, Bytes: w.Written}, nil
 }
 
+// Press sends a key that no caller asked for, for example to turn a page. The holder must still have the lock, and the
+// key must be on record first; otherwise Press sends nothing and returns false.
 func (t laneTerminal) Press(k lane.Key, done func()) bool {
 	s, by := t.s, access.HolderOf(k.Actor)
 	if s.lock.Table.CheckEpoch(s.id, by, k.Epoch) != nil {

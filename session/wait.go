@@ -211,6 +211,8 @@ type pattern struct {
 	spansLines bool // a match may contain a line end
 }
 
+// newPattern prepares re for searches in a window. An expression that cannot be parsed again, as with POSIX syntax, is
+// used as it is and is assumed to span lines: that costs time, never a match.
 func newPattern(re *regexp.Regexp) pattern {
 	parsed, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil { // only POSIX syntax allows it
@@ -238,6 +240,8 @@ func anchorToLines(re *syntax.Regexp) (found bool) {
 	return found
 }
 
+// canMatchNewline reports whether a match of re may contain a line end. If it cannot, a
+// search needs to go back only to the start of the line that it begins in.
 func canMatchNewline(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpAnyChar:

@@ -35,6 +35,8 @@ type write struct {
 	stopped bool       // no further piece may be handed over
 }
 
+// run writes the data and reports the result on done. It sets err before it starts, so that a panic in the transport
+// is reported as Internal. The data is wiped if it is secret, and the token is given back last.
 func (w *write) run() {
 	defer func() { <-w.s.writer.token }()
 	var err error = &term.Error{

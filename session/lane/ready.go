@@ -111,6 +111,7 @@ func (c *Command) ready(ctx context.Context) error {
 	}
 }
 
+// busy is the error for a terminal that must not get a command. It names the obstacle and how the caller may proceed.
 func (c *Command) busy(o *prompt.Obstacle) error {
 	return &term.Error{
 		Op: "exec", Session: c.l.session, Kind: term.Busy, Reason: o.Reason,

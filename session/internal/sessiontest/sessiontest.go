@@ -27,6 +27,7 @@ type Plain struct {
 	Resized func(cols, rows int) error
 }
 
+// Resize calls Resized, if set.
 func (p *Plain) Resize(cols, rows int) error {
 	if p.Resized == nil {
 		return nil
@@ -81,10 +82,12 @@ func Take(tb testing.TB, far io.Reader, n int) string {
 	return string(p)
 }
 
+// Task returns a context in which the task of that name calls.
 func Task(name string) context.Context {
 	return term.WithActor(context.Background(), term.Actor{Task: name})
 }
 
+// Re compiles expr and panics if it is wrong.
 func Re(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
 
 // WantKind fails the test unless err is an *Error of that kind with a message.
@@ -113,6 +116,7 @@ type Diary struct {
 	events []term.Event
 }
 
+// Observe keeps e.
 func (d *Diary) Observe(e term.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,7 +145,9 @@ func (d *Diary) Of(v term.Verb) []term.Event {
 }
 
 // WidePipe is a terminal in memory with room for anything, NarrowPipe one with room for little.
-func WidePipe() (near, far net.Conn)   { return bufpipe.New(0) }
+func WidePipe() (near, far net.Conn) { return bufpipe.New(0) }
+
+// NarrowPipe returns a pipe with room for 8 bytes, so that a write must wait for the reader.
 func NarrowPipe() (near, far net.Conn) { return bufpipe.New(8) }
 
 // Typed is what tests type as a secret or an answer, where nothing of it may be seen again. Tests of what becomes of a
@@ -191,6 +197,7 @@ func TellState(tb testing.TB, s *session.Session) {
 	tb.Cleanup(func() { leaktest.Output(tb, "state", fmt.Sprintf("%+v %+v", s.Info(), s.TxEvents())) })
 }
 
+// TypeIn types text and fails the test if the session refuses it.
 func TypeIn(t testing.TB, s *session.Session, text string) {
 	t.Helper()
 	if _, err := s.Write(t.Context(), []byte(text), session.WriteOptions{}); err != nil {
@@ -198,6 +205,7 @@ func TypeIn(t testing.TB, s *session.Session, text string) {
 	}
 }
 
+// Run runs a command and fails the test if there is an error.
 func Run(tb testing.TB, s *session.Session, r session.ExecRequest) session.ExecResult {
 	tb.Helper()
 	res, err := s.Exec(tb.Context(), r)
