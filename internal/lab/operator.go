@@ -202,7 +202,7 @@ func WantExec(t *testing.T, s *session.Session, command, stdout string, code int
 	r := ChannelExec(t, s, command)
 	if got := string(r.Stdout.Bytes()); got != stdout || !r.Exit.Known || r.Exit.Code != code {
 		t.Errorf(
-			"%s: put out %q and %q, and ended with %+v (%s); want %q and status %d",
+			"%s: stdout %q, stderr %q, exit %+v (%s); want %q and status %d",
 			command,
 			got,
 			r.Stderr.Bytes(),

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The questions of the login program of the shells' servers. It is a stand-in for login(1) that needs no account.
+// The questions of the login program of the shells' servers. It replaces login(1) and needs no account.
 const (
 	TelnetUser     = "demo"
 	TelnetPassword = "the password of demo-1138"
