@@ -11,6 +11,8 @@ import (
 )
 
 // CloseOptions say how to close.
+//
+// Without Force, commands beside the terminal are stopped first, while the connection is up.
 type CloseOptions struct {
 	Force bool // give the far side no time
 }

@@ -65,6 +65,8 @@ func (c *commands) expire(x *run, t *time.Timer) {
 }
 
 // letGo says that a call no longer looks at x.
+//
+// The output of a forgotten command stays in memory until the last call has let go of it.
 func (c *commands) letGo(x *run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,13 +91,13 @@ func (c *commands) forgetAll() {
 	}
 }
 
-// drop requires c.mu.
+// drop forgets a command. Calls that still look at it keep its output until they let go. Requires c.mu.
 func (c *commands) drop(id string) {
 	x := c.byID[id]
 	if x == nil {
 		return
 	}
-	if x.expiry != nil { // which else would keep the session that long
+	if x.expiry != nil { // the timer would keep the session in memory that long
 		x.expiry.Stop()
 	}
 	if x.gone = true; x.users == 0 {

@@ -257,6 +257,9 @@ func (s *Session) ContinueExec(ctx context.Context, id string, wait time.Duratio
 }
 
 // CancelExec stops a running exec and returns its output.
+//
+// The caller must hold the lock if the session is locked. A result with DoneRunning means that the command did not
+// stop in time; it may still end later.
 func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (ExecResult, error) {
 	d := s.auth.Begin(ctx, term.VerbSignal, term.Event{Detail: "cancel exec", Exec: id})
 	x, err := s.execs.find("exec", id)
@@ -275,6 +278,9 @@ func (s *Session) CancelExec(ctx context.Context, id string, maxOutput int) (Exe
 }
 
 // ReadExec reads one stream ("stdout" or "stderr") of an exec, exactly as Read reads the terminal.
+//
+// Offsets count from the start of the stream. The output can be read while the command runs and, after its end, for
+// Options.Retention.
 func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest) (Chunk, error) {
 	x, err := s.execs.find("read", id)
 	if err != nil {

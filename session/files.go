@@ -42,6 +42,8 @@ func (m *Manager) OffersFiles() (here, far bool) { return m.c.Files != nil, m.c.
 func (s *Session) Files() *Files { return &Files{s: s, auth: s.auth} }
 
 // Read reads a part of a file.
+//
+// A read with an offset begins there, and its record names the offset.
 func (f *Files) Read(ctx context.Context, r term.FileRead) (d term.FileData, err error) {
 	e := term.Event{Path: r.Path}
 	if r.Offset != 0 {
@@ -55,6 +57,8 @@ func (f *Files) Read(ctx context.Context, r term.FileRead) (d term.FileData, err
 }
 
 // List lists a part of a folder.
+//
+// Listing needs the permission of a read and no lock.
 func (f *Files) List(ctx context.Context, r term.FileList) (l term.FileListing, err error) {
 	err = f.act(
 		ctx,
@@ -69,6 +73,8 @@ func (f *Files) List(ctx context.Context, r term.FileList) (l term.FileListing, 
 }
 
 // Stat returns the entry of the file at path.
+//
+// Like List, it needs the permission of a read.
 func (f *Files) Stat(ctx context.Context, path string) (e term.FileEntry, err error) {
 	err = f.act(
 		ctx,
@@ -83,6 +89,9 @@ func (f *Files) Stat(ctx context.Context, path string) (e term.FileEntry, err er
 }
 
 // Write writes a file.
+//
+// The record names its mode, and whether it appends or replaces the file non-atomically. If the connection is lost,
+// the file may have been written: Write is never repeated.
 func (f *Files) Write(ctx context.Context, w term.FileWrite) (out term.FileWritten, err error) {
 	e := term.Event{Path: w.Path}
 	switch {

@@ -23,6 +23,8 @@ func (s *Session) Lock(ctx context.Context, ttl time.Duration) (Lease, error) {
 }
 
 // Heartbeat extends a lock that the task still holds.
+//
+// It fails if the lock has expired or was taken over, so a task learns of the loss before it types.
 func (s *Session) Heartbeat(ctx context.Context, ttl time.Duration) (Lease, error) {
 	return s.changeLock(ctx, term.VerbHeartbeat, func(by Holder) (Lease, error) {
 		return s.lock.Table.Renew(s.id, by, ttl)

@@ -123,6 +123,8 @@ var newline = []byte{'\n'}
 const maxSearchLine = 2000
 
 // A SearchRequest says what to look for in the output that is still held.
+//
+// Cursors count raw bytes, as those of Read do.
 type SearchRequest struct {
 	Pattern *regexp.Regexp
 	Cursor  int64 // where to begin; a SearchResult.Next to go on; 0: the oldest output held
@@ -147,7 +149,7 @@ type SearchResult struct {
 	Dropped int64 // bytes between Cursor and the oldest byte held
 }
 
-// Search looks for a pattern, line by line, without waiting and without affecting anybody.
+// Search looks for a pattern, line by line, without waiting and without an effect on readers.
 func (s *Session) Search(ctx context.Context, r SearchRequest) SearchResult {
 	setDefault(&r.Max, 50)
 	all := s.buf.At(0, 0)
