@@ -11,7 +11,7 @@ import (
 // The packages below speak of Go methods and fields. This file is the one place that puts their errors into the words
 // of the tools: the keys of the configuration, the names of arguments, and the advice by reason.
 
-// limitKeys has the configuration key of each limit.
+// limitKeys has the configuration key of each limit, or the argument for a limit of a program.
 var limitKeys = map[term.Limit]string{
 	term.LimitSessions:     "session.max_sessions",
 	term.LimitOutput:       "limits.max_total_buffer_bytes",
@@ -24,7 +24,7 @@ var limitKeys = map[term.Limit]string{
 	term.LimitProcesses: "processes",
 }
 
-// settingKeys has the configuration key of each setting.
+// settingKeys has the configuration key of each setting that can forbid an action.
 var settingKeys = map[term.Setting]string{
 	term.SettingTakeOver:    "locks.allow_take_over",
 	term.SettingLocalFiles:  "fs.roots",
@@ -137,17 +137,18 @@ var advice = map[term.Reason]string{
 	term.ReasonNotReplaced:  "pass non_atomic to write over the file that is there",
 }
 
+// typeInstead is advice that several reasons share. The text after | applies only if the host has a channel lane.
 const typeInstead = "use ptyctl_session_io write and read|, or pass lane channel"
 
-// limitAdvice has what to do about a limit, where the engine's advice is not enough.
+// limitAdvice is the advice for an error that names a limit and has no advice by reason.
 var limitAdvice = map[term.Limit]string{
 	term.LimitWaitingReads: "read with timeout_ms 0, which does not wait, or again later from the same cursor",
 }
 
-// LimitName is the name of a limit on the wire.
+// LimitName returns the wire name of a limit.
 func LimitName(l term.Limit) string { return limitKeys[l] }
 
-// limitNames are the names of limits that a blank separates.
+// limitNames returns the wire names of limits that are separated by spaces.
 func limitNames(limits string) []string {
 	names := strings.Fields(limits)
 	for i, l := range names {
@@ -174,7 +175,7 @@ func Message(e *term.Error) string {
 	return fact(e) + "; " + strings.ReplaceAll(text, "{exec}", busy.Exec)
 }
 
-// said is Message for any error.
+// said returns an error's text for a warning, with the tools' advice if it is a term.Error.
 func said(err error) string {
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		return Message(e)
@@ -191,7 +192,8 @@ func Plain(e *term.Error) string {
 	return text
 }
 
-// fact is what happened and why, with the configuration key that is behind it.
+// fact returns the error's message without its advice, and with the configuration key of the limit or setting that
+// caused it.
 func fact(e *term.Error) string {
 	bare := *e
 	bare.Advice = ""

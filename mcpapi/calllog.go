@@ -38,7 +38,8 @@ func logCalls(hooks *server.Hooks, log *slog.Logger) {
 	})
 }
 
-// logCall begins the line of a call that does not come by way of mcp-go, and returns what writes it.
+// logCall starts the log line of a call that bypasses mcp-go's hooks. The returned function writes the line with the
+// call's result.
 func (s *api) logCall(ctx context.Context, id json.RawMessage, tool string, arguments json.RawMessage) (
 	done func(*mcp.CallToolResult),
 ) {
@@ -53,6 +54,7 @@ func (s *api) logCall(ctx context.Context, id json.RawMessage, tool string, argu
 	}
 }
 
+// logCall writes one line. Ids that the call does not have are left out.
 func logCall(
 	ctx context.Context,
 	log *slog.Logger,
@@ -96,14 +98,16 @@ type callIDs struct {
 	CorrelationID string `json:"correlation_id"`
 }
 
-// session is the session's id.
+// session returns the session's id, under either of its names.
 func (ids callIDs) session() string { return cmp.Or(ids.SessionID, ids.ID) }
 
+// loggedCall returns the ids in a call's arguments. Malformed arguments have no ids.
 func loggedCall(arguments json.RawMessage) (ids callIDs) {
 	_ = json.Unmarshal(arguments, &ids) // a call that is no object has none
 	return ids
 }
 
+// loggedResult returns the ids in a result, which is the JSON text of its first content.
 func loggedResult(r *mcp.CallToolResult) (ids callIDs) {
 	if r != nil && len(r.Content) > 0 {
 		if text, ok := mcp.AsTextContent(r.Content[0]); ok {

@@ -6,10 +6,11 @@ import (
 	"ptyctl/session"
 )
 
-// maxDevice bounds a device's name, which is shown wherever its session is.
+// maxDevice bounds a device's name, in bytes: each list and status shows it.
 const maxDevice = 256
 
-// checkConsole refuses a console without a device, and a device without a console.
+// checkConsole refuses a console without a device, and a device without a console. The name is shown in logs and
+// lists, so it must not hold control characters.
 func (c *Call) checkConsole(in *sessionArgs) error {
 	ch := c.checker()
 	switch console := in.SessionType == "console"; {
@@ -32,7 +33,8 @@ func (c *Call) checkConsole(in *sessionArgs) error {
 	return nil
 }
 
-// existing says in the result that the console was there before the call.
+// existing reports in the result that the console was open before the call, with its lock. It warns if the session
+// leads to another host than the call asked for: the caller may have the wrong device.
 func (c *Call) existing(in *sessionArgs, i session.Info, out *sessionOut) {
 	out.Existing = i.ID
 	acquired := false

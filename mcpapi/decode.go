@@ -136,7 +136,8 @@ func (c *checker) members(path string, raw json.RawMessage) ([]jsonrpc.Member, e
 	return out, nil
 }
 
-// object checks the members of one object against its fields, and sets those of the struct.
+// object checks the members of one object against its fields, and sets those of the struct. Required members are
+// checked last, so that a misspelled name is reported rather than the member that it leaves missing.
 func (c *checker) object(path string, fields []Field, given []jsonrpc.Member, into reflect.Value) error {
 	has := make([]bool, len(fields))
 	for _, m := range given {
@@ -163,7 +164,8 @@ func (c *checker) object(path string, fields []Field, given []jsonrpc.Member, in
 	return nil
 }
 
-// find returns the index of the field that a member is, if the action takes it.
+// find returns the index of the field with that name, if the action takes it. Otherwise its error says whether the
+// field is unknown or belongs to another action, and lists the fields that this action takes.
 func (c *checker) find(path string, fields []Field, name string) (int, error) {
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 	if i >= 0 && fields[i].takes(c.action) {
@@ -212,7 +214,8 @@ func (c *checker) forAction() string {
 	return " for action " + c.action
 }
 
-// value checks one value, and sets the struct's field.
+// value checks one value against its field, and sets the struct's field. A pointer field is allocated, so that the
+// tool can tell an absent value from a zero one.
 func (c *checker) value(path string, f *Field, raw json.RawMessage, into reflect.Value) error {
 	if into.Kind() == reflect.Pointer {
 		into.Set(reflect.New(into.Type().Elem()))
@@ -270,7 +273,7 @@ func (c *checker) value(path string, f *Field, raw json.RawMessage, into reflect
 	return nil
 }
 
-// text checks a string.
+// text checks a string: one of the enumerated values, and not blank where the field must be filled.
 func (c *checker) text(path string, f *Field, s string) (string, error) {
 	if len(f.Enum) > 0 && !slices.Contains(f.Enum, s) {
 		return "", c.invalid(path, f.Enum, "%s %q does not exist; use one of %s", path, shorten(s), oneOf(f.Enum))
@@ -296,7 +299,7 @@ func (c *checker) bounds(path string, f *Field, n int64, ok bool) error {
 	return nil
 }
 
-// strings reads an array of strings.
+// strings reads an array of strings. An error names the element, for example env[1].
 func (c *checker) strings(path string, raw json.RawMessage) ([]string, error) {
 	items := jsonrpc.Elements(raw)
 	list := make([]string, len(items))
@@ -326,7 +329,7 @@ func (c *checker) byName(path string, raw json.RawMessage) (map[string]string, e
 	return values, nil
 }
 
-// setNumber sets an integer of any size.
+// setNumber sets an integer field of any size; bounds has checked the range.
 func setNumber(into reflect.Value, n int64) {
 	if into.CanUint() {
 		into.SetUint(uint64(n))

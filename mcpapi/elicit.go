@@ -24,14 +24,15 @@ import (
 // answerID names the one question of an input_required result.
 const answerID = "answer"
 
-// An opening is a session that waits for a login question which a person may be asked.
+// An opening is a session that waits for a login question which a person may be asked. show makes the result of the
+// call from the session's present state.
 type opening struct {
 	session.OpenResult
 	show func(*Call, session.OpenResult) any // the result of the call that opens it, as things are
 }
 
-// elicit has the person at the client answer the questions of the session that c opens, or returns v, what c would
-// return otherwise.
+// elicit asks the person at the client the questions of the session that c opens. It returns v, the call's own
+// result, if the operator does not allow questions or the client cannot ask.
 func (c *Call) elicit(ctx context.Context, v any) (*mcp.CallToolResult, error) {
 	switch {
 	case !c.o.Elicitation:
@@ -67,7 +68,8 @@ func (c *Call) askNow(ctx context.Context) (*mcp.CallToolResult, error) {
 // left returns how long the call may still wait.
 func (c *Call) left() time.Duration { return max(c.o.MaxWait-time.Since(c.began), 0) }
 
-// request asks the client one question. It reports whether there is an answer, from here or elsewhere.
+// request asks the client one question, and stops when another caller answers it. It reports whether the question is
+// answered, by the person or by that caller.
 func (c *Call) request(ctx context.Context, a *session.Asking, form mcp.ElicitationParams) bool {
 	waiting, stop := context.WithTimeout(ctx, c.left())
 	defer stop()
@@ -100,7 +102,8 @@ func (c *Call) request(ctx context.Context, a *session.Asking, form mcp.Elicitat
 	return true
 }
 
-// question returns the result that asks a client of revision 2026-07-28, or nil if the person must not be asked.
+// question returns the result that asks a client of revision 2026-07-28, or nil if the person must not be asked. The
+// pending answer remembers who called, and with which arguments: only the same call may continue it.
 func (c *Call) question(ctx context.Context) *mcp.CallToolResult {
 	acting := c.actor(ctx)
 	a := c.asking.Session.Asking()

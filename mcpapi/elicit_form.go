@@ -104,7 +104,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// modeSince is the first protocol revision with modes of elicitation.
+// modeSince is the first protocol revision with modes of elicitation; clients of earlier ones know only forms.
 const modeSince = "2025-11-25"
 
 // formMode is the mode of a form, where modes are known.

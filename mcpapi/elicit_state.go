@@ -48,7 +48,7 @@ func (p *pendingAnswer) by(a term.Actor) bool {
 	return a.Transport == p.actor.Transport && a.Token == p.actor.Token
 }
 
-// put keeps p, unless there are too many.
+// put keeps p under a new random token. It reports false if too many questions wait.
 func (t *asked) put(p pendingAnswer) (token string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

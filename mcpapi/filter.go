@@ -6,7 +6,7 @@ import (
 	"ptyctl/session"
 )
 
-// maxListed is how many sessions one list shows.
+// maxListed bounds the sessions in one list; more says that some were left out.
 const maxListed = 100
 
 // A listFilter says which sessions to list; empty members match all.
@@ -16,6 +16,7 @@ type listFilter struct {
 	Host     string // with a * at its start, its end or both for any text
 }
 
+// matches reports whether a session passes all given members.
 func (f *listFilter) matches(i session.Info) bool {
 	return (f.State == "" || f.State == i.State) && (f.Protocol == "" || f.Protocol == i.Protocol) &&
 		(f.Host == "" || hostMatches(f.Host, i.Host))
@@ -37,7 +38,8 @@ func hostMatches(pattern, host string) bool {
 	return host == pattern
 }
 
-// list shows the sessions that match, the living ones first, each kind oldest first.
+// list puts the matching sessions into the result: first those that are open or connecting, then the ended ones, each
+// group oldest first. count is the number before the cut.
 func (out *sessionOut) list(all []session.Info, f listFilter) {
 	entries, ended := []listEntry{}, []listEntry{}
 	for _, i := range all {

@@ -41,8 +41,8 @@ func CompileRegexp(pattern string, ignoreCase bool) (*regexp.Regexp, error) {
 	return regexp.Compile(pattern)
 }
 
-// programSize is about how many instructions re compiles to, and no more than one beyond maxProgram. It counts without
-// writing the repetitions out, which is what costs.
+// programSize estimates the number of instructions that re compiles to, at most maxProgram+1. It multiplies the
+// counts instead of expanding them, because the expansion is the cost to avoid.
 func programSize(re *syntax.Regexp) int {
 	n := 0
 	for _, sub := range re.Sub {
@@ -70,7 +70,8 @@ func programSize(re *syntax.Regexp) int {
 	return min(n, maxProgram+1)
 }
 
-// compileRegexp is CompileRegexp for the argument at path.
+// compileRegexp is CompileRegexp for the argument at path. Its error names the argument, and the position of the
+// fault in the pattern.
 func compileRegexp(path, pattern string) (*regexp.Regexp, error) {
 	re, err := CompileRegexp(pattern, false)
 	if err == nil {
@@ -86,7 +87,7 @@ func compileRegexp(path, pattern string) (*regexp.Regexp, error) {
 	return nil, e
 }
 
-// regexpPosition says where in the pattern the fault lies.
+// regexpPosition describes the faulty part of a pattern, with its offset in bytes if it can be found.
 func regexpPosition(pattern, faulty string) string {
 	if i := strings.Index(pattern, faulty); i >= 0 && faulty != "" {
 		return fmt.Sprintf("character %d: %s", i, faulty)
@@ -94,6 +95,7 @@ func regexpPosition(pattern, faulty string) string {
 	return faulty
 }
 
+// compileList compiles each pattern of a list; nil for an absent list, which differs from an empty one.
 func compileList(path string, patterns *[]string) ([]*regexp.Regexp, error) {
 	if patterns == nil {
 		return nil, nil

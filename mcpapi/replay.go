@@ -17,13 +17,15 @@ import (
 
 // How many request ids are remembered per session, for how long, and how much their results may take in all.
 const (
+	// Per session, request ids are remembered up to this number and time; replayBytes bounds all their results together.
 	maxReplays   = 1000
 	replayMemory = 10 * time.Minute
 	replayBytes  = 32 << 20
 )
 
-// replays make retries safe: the first call with a request_id does something, every later one gets the first
-// one's result. Of the arguments only a keyed hash is kept.
+// replays make retries safe: the first call with a request_id runs, and every later one gets its result. A client
+// must not type a command twice because it lost an answer. Arguments may hold secrets, so only a keyed hash of them
+// is kept.
 type replays struct {
 	key [32]byte
 
@@ -45,14 +47,16 @@ type replay struct {
 	size      int // of v, as it is sent
 }
 
+// newReplays makes an empty memory with a random key.
 func newReplays() *replays {
 	r := &replays{calls: make(map[string]map[string]*replay)}
 	_, _ = rand.Read(r.key[:]) // never fails
 	return r
 }
 
-// do runs f once for an id, and returns its result to everyone who asks with that id and the same arguments.
-// f goes on when the caller who started it gives up, so that a retry finds what became of it.
+// do runs f once for an id, and returns its result to every call with that id and the same arguments. Other arguments
+// under the same id are an error. f goes on when the caller who started it gives up, so that a retry finds its
+// result.
 func (r *replays) do(
 	ctx context.Context,
 	scope, id string,
@@ -100,7 +104,8 @@ func (r *replays) do(
 	}
 }
 
-// run carries f out. A call that failed before it did anything is forgotten: its retry may succeed.
+// run runs f and keeps its result, encoded, so that its size is known. A call that failed before it did anything is
+// forgotten: its retry may succeed.
 func (r *replays) run(ctx context.Context, p *replay, f func(context.Context) (any, error)) {
 	defer close(p.done)
 	p.v, p.err = guarded(context.WithoutCancel(ctx), f)
@@ -135,7 +140,8 @@ func guarded(ctx context.Context, f func(context.Context) (any, error)) (v any, 
 	return f(ctx)
 }
 
-// undone reports whether an error means that nothing was done.
+// undone reports whether an error means that nothing was done, so that a retry must run again. After a lost
+// connection, a timeout or a fault, part of the action may have happened: such errors are kept.
 func undone(err error) bool {
 	if term.FactOf[term.PartialWrite](err).Written > 0 { // as when the lock is lost on the way
 		return false

@@ -108,19 +108,20 @@ type api struct {
 	farFiles map[string]bool // those that are about files there, or on other hosts
 }
 
-// A Server is an MCP server with the tools. It answers calls itself, and mcp-go all the rest.
+// A Server is an MCP server with the tools. It answers tool calls itself; mcp-go answers all other requests.
 type Server struct {
 	*server.MCPServer
 	api *api
 }
 
-// calledTool is a tool, with the set that it belongs to.
+// calledTool is a tool and its set.
 type calledTool struct {
 	set *Toolset
 	*Tool
 }
 
-// NewServer makes an MCP server with the tools.
+// NewServer makes an MCP server with the tools. Each server has its own memory of retries and questions; sessions
+// belong to o.Sessions, and several servers may share them.
 func NewServer(o Options) *Server {
 	o = o.withDefaults()
 	s := &api{
@@ -171,7 +172,7 @@ func NewServer(o Options) *Server {
 	return &Server{srv, s}
 }
 
-// declare makes the entry of tools/list.
+// declare returns the entry of a tool in tools/list.
 func (s *api) declare(set *Toolset, t *Tool) mcp.Tool {
 	d := mcp.NewToolWithRawSchema(t.Name, t.description(), t.inputSchema())
 	if s.o.Structured && len(t.Output) > 0 {
@@ -287,7 +288,8 @@ func (s *api) call(ctx context.Context, t calledTool, raw json.RawMessage) (*Cal
 	return &Call{api: s, set: t.set, tool: t.Tool, action: a.Name, raw: raw, args: args, began: time.Now()}, a, nil
 }
 
-// outcome is the result of a call that has returned v, err.
+// outcome makes the result of a call from the handler's value or error. If the login of a new session asks a
+// question, it puts that to the person first.
 func (c *Call) outcome(ctx context.Context, v any, err error) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return c.failed(ctx, c.set, err)

@@ -15,7 +15,7 @@ var configTool = Bind(Tool{
 	Hints: Hints{Idempotent: true, OpenWorld: true},
 }, configure, configOut{})
 
-// configArgs are the arguments of ptyctl_session_config.
+// configArgs are the arguments of ptyctl_session_config; sizes are in characters.
 type configArgs struct {
 	SessionID string     `json:"session_id" need:"*" is:"filled"`
 	Cols      int        `json:"cols" need:"resize" min:"1" max:"10000"`
@@ -24,7 +24,7 @@ type configArgs struct {
 	TaskID    string     `json:"task_id" on:"resize expect" is:"filled" doc:"your name for locks"`
 }
 
-// configOut is the result of ptyctl_session_config.
+// configOut is the result of ptyctl_session_config: the size and the patterns in force after the call.
 type configOut struct {
 	Action   string      `json:"action"`
 	Success  bool        `json:"success" is:"listed"`

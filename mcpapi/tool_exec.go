@@ -16,7 +16,8 @@ var execTool = Bind(Tool{
 	Hints: Hints{Destructive: true, OpenWorld: true},
 }, execute, execOut{})
 
-// execArgs are the arguments of ptyctl_session_exec. Those marked start are for the start of a command alone.
+// execArgs are the arguments of ptyctl_session_exec: cmd starts a command, exec_id waits for one that runs. Fields
+// marked start are only for the start of a command. Times are in milliseconds, sizes in bytes.
 type execArgs struct {
 	SessionID     string       `json:"session_id" need:"*" is:"filled"`
 	Cmd           string       `json:"cmd" doc:"line for the shell"`
@@ -85,7 +86,7 @@ type execOut struct {
 	Warnings         []string `json:"warnings,omitempty"`
 }
 
-// omitted says which part of a stream is not in the result, and where it stood.
+// omitted describes the part of a stream that was left out of the result, and how to read it.
 type omitted struct {
 	At     int    `json:"at"` // offset within the returned stream, decoded, at which the cut is
 	Bytes  int64  `json:"bytes"`

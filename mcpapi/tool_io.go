@@ -18,7 +18,9 @@ var ioTool = Bind(Tool{
 	Hints: Hints{Destructive: true, OpenWorld: true},
 }, doIO, ioOut{}, searchOut{})
 
-// ioArgs are the arguments of ptyctl_session_io.
+// ioArgs are the arguments of ptyctl_session_io. A cursor counts raw bytes from the start of the session's output; it
+// is a string, because large JSON numbers lose digits in some clients. Data is a pointer: empty data differs from
+// absent data.
 type ioArgs struct {
 	SessionID    string     `json:"session_id" need:"*" is:"filled"`
 	Data         *string    `json:"data" on:"write" doc:"[write] text; this or key"`
@@ -49,10 +51,10 @@ type ioArgs struct {
 // keyName is the name of a key.
 type keyName string
 
-// Doc returns all that there are.
+// Doc lists the known keys for the argument's description.
 func (keyName) Doc() string { return keys.List }
 
-// inputHints are how a question is recognised.
+// inputHints are patterns that recognise a question.
 type inputHints struct {
 	WaitFor *[]string `json:"wait_for_regexes" doc:"tried on the unfinished last line"`
 }

@@ -16,7 +16,7 @@ var runTool = Bind(Tool{
 	Local: true,
 }, run, runOut{})
 
-// runArgs are the arguments of ptyctl_run.
+// runArgs are the arguments of ptyctl_run. Times are in milliseconds, sizes in bytes.
 type runArgs struct {
 	Argv          []string   `json:"argv" need:"*" doc:"program and arguments"`
 	Cwd           string     `json:"cwd" is:"filled"`
@@ -31,7 +31,8 @@ type runArgs struct {
 	RequestID     string     `json:"request_id" is:"filled unlisted"`
 }
 
-// limitsArgs are the limits of a program on this machine.
+// limitsArgs are the limits of a program on this machine; 0 means that the call sets none. Processes counts all
+// processes that the program starts, the others apply to each process.
 type limitsArgs struct {
 	CPU       int   `json:"cpu_s" min:"1" max:"1<<30"`
 	Memory    int64 `json:"memory_bytes" min:"1<<20" max:"1<<40"`

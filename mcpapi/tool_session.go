@@ -105,7 +105,8 @@ type openTLS struct {
 	Pin        string `json:"pin" is:"filled" doc:"SHA256:..."`
 }
 
-// sessionOut is the result of every action of ptyctl_session.
+// sessionOut is the result of every action of ptyctl_session; an action leaves out the members of the others.
+// Pointers keep apart a value such as false or 0 and a member that does not apply.
 type sessionOut struct {
 	Action          string         `json:"action"`
 	Success         bool           `json:"success"`

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 )
 
+// Space has the white space of JSON (RFC 8259, section 2).
 const Space = " \t\r\n"
 
 // A Member is one name and value of a JSON object, in the order in which they were written.
@@ -14,8 +15,9 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Split returns the members of an object. The text is known to be valid JSON, and so need only be cut: every call
-// pays for this, and package encoding/json's tokens cost five times as much.
+// Split returns the members of an object in their order. The text must be valid JSON, because Split only cuts it:
+// every call pays for this, and the tokens of package encoding/json cost five times as much. Values share the
+// object's memory.
 func Split(object json.RawMessage) (members []Member) {
 	rest := object[1:]
 	for {
@@ -32,7 +34,7 @@ func Split(object json.RawMessage) (members []Member) {
 	}
 }
 
-// Elements returns the elements of an array, which is valid JSON too.
+// Elements returns the elements of an array. The text must be valid JSON, as for Split.
 func Elements(array json.RawMessage) (list []json.RawMessage) {
 	rest := array[1:]
 	for {
@@ -46,7 +48,7 @@ func Elements(array json.RawMessage) (list []json.RawMessage) {
 	}
 }
 
-// Unquoted decodes a JSON string.
+// Unquoted decodes a JSON string, which must be valid. A string without escapes is copied as it is: nearly all are.
 func Unquoted(quoted json.RawMessage) (text string) {
 	if inner := quoted[1 : len(quoted)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return string(inner)

@@ -13,14 +13,15 @@ import (
 	"ptyctl/mcpapi/jsonrpc"
 )
 
-// requests are the requests of the server that the client has not answered yet. The zero value has none.
+// requests are the server's own requests that the client has not answered yet, for example a question to the person.
+// The zero value is ready to use.
 type requests struct {
 	mu      sync.Mutex // guards the following
 	last    int
 	waiting map[string]chan rpcMessage // by the id's key, see rpcMessage
 }
 
-// begin makes an id that no other request has, and the channel on which its answer comes.
+// begin returns a new id, and a channel with room for its answer: the reader of the input must never block on it.
 func (r *requests) begin() (id string, answer <-chan rpcMessage) {
 	c := make(chan rpcMessage, 1)
 	r.mu.Lock()
@@ -34,7 +35,7 @@ func (r *requests) begin() (id string, answer <-chan rpcMessage) {
 	return id, c
 }
 
-// end gives the request up.
+// end gives the request up; a later answer to it is dropped.
 func (r *requests) end(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,8 +10,9 @@ import (
 	"ptyctl/mcpapi/jsonrpc"
 )
 
-// messageWriter owns the output. Its one goroutine writes each message with one Write; before each message, the
-// notifications that were queued when it came.
+// messageWriter owns the output. One goroutine writes each message with one Write, so that lines never mix. Before
+// each message it writes the notifications that were queued when the message came: progress must not follow the
+// answer.
 type messageWriter struct {
 	out           io.Writer
 	logger        *slog.Logger
@@ -23,6 +24,7 @@ type messageWriter struct {
 	err           error
 }
 
+// newMessageWriter starts a writer. The queue has room for several notifications of each request that may run.
 func newMessageWriter(out io.Writer, maxInFlight int, logger *slog.Logger) *messageWriter {
 	w := &messageWriter{
 		out:           out,
@@ -37,6 +39,7 @@ func newMessageWriter(out io.Writer, maxInFlight int, logger *slog.Logger) *mess
 	return w
 }
 
+// run writes until quit is closed. It flushes the queue before it ends.
 func (w *messageWriter) run() {
 	defer close(w.done)
 	for {
@@ -53,12 +56,15 @@ func (w *messageWriter) run() {
 	}
 }
 
+// flushQueue writes the notifications that are queued now. Those that come meanwhile wait, so a busy sender cannot
+// hold up the next message.
 func (w *messageWriter) flushQueue() {
 	for range len(w.notifications) {
 		w.notify(<-w.notifications)
 	}
 }
 
+// notify writes one notification; one that is not valid as JSON is logged and dropped.
 func (w *messageWriter) notify(n mcp.JSONRPCNotification) {
 	line, err := jsonrpc.EncodeLine(n)
 	if err != nil {
@@ -97,8 +103,8 @@ func (w *messageWriter) failed() error {
 	}
 }
 
-// close writes last and ends the writer. It reports false when the output has not taken everything within
-// grace; the goroutine then ends with the Write that it is in.
+// close writes last and ends the writer. It reports false when the output has not taken everything within grace; the
+// goroutine then ends when its present Write returns.
 func (w *messageWriter) close(last [][]byte) bool {
 	t := time.NewTimer(grace)
 	defer t.Stop()
