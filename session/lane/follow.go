@@ -115,7 +115,7 @@ func (c *Command) quietTime() time.Duration {
 	return defaultQuiet
 }
 
-// asks records that the command seems to wait for w, whose text is then output.
+// asks records that the command seems to wait for w; the text of w then counts as output.
 func (c *Command) asks(w *term.Waiting) {
 	switch {
 	case w == nil:
