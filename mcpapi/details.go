@@ -55,7 +55,7 @@ type Details struct {
 	EndReason string `json:"end_reason,omitempty"`
 }
 
-// DetailsOf returns the facts behind an error with the names that they have on the wire; nil: there are none.
+// DetailsOf returns the facts behind an error, with their wire names, or nil if the error has no facts.
 func DetailsOf(e *term.Error) *Details {
 	if len(e.Facts) == 0 {
 		return nil
@@ -199,13 +199,13 @@ type telnetView struct {
 	Raw        bool     `json:"raw"`                  // the far side has not spoken Telnet: bytes go as they are
 	Local      []string `json:"local,omitempty"`      // options performed by us
 	Remote     []string `json:"remote,omitempty"`     // options performed by the far side
-	RemoteEcho bool     `json:"remote_echo"`          // it echoes what is typed
+	RemoteEcho bool     `json:"remote_echo"`          // it echoes typed input
 	BinaryIn   bool     `json:"binary_in"`            // it sends eight bits
 	BinaryOut  bool     `json:"binary_out"`           // it takes eight bits
 	Terminal   string   `json:"terminal,omitempty"`   // the terminal name sent last
 	Cols       int      `json:"cols,omitempty"`       // the window size sent last
 	Rows       int      `json:"rows,omitempty"`       //
-	Enter      string   `json:"enter"`                // what the enter key sends: "cr", "crlf", "crnul", "lf"
+	Enter      string   `json:"enter"`                // bytes of the enter key: "cr", "crlf", "crnul", "lf"
 	Charset    string   `json:"charset,omitempty"`    // agreed by RFC 2066
 	Serial     bool     `json:"serial,omitempty"`     // speed, framing and break of a serial line can be set (RFC 2217)
 	Suppressed int64    `json:"suppressed,omitempty"` // requests left unanswered because there were too many

@@ -99,9 +99,11 @@ func (c *Call) exec(
 	}
 	wait := c.o.MaxWait
 	return s.Exec(ctx, session.ExecRequest{
-		Command: in.Cmd, Argv: in.Argv, Lane: in.Lane, Queue: in.Queue, StopOnCancel: in.StopOnCancel, Dir: in.Cwd, Env: env, Stdin: stdin,
+		Command: in.Cmd, Argv: in.Argv, Lane: in.Lane, Queue: in.Queue, StopOnCancel: in.StopOnCancel, Dir: in.Cwd,
+		Env: env, Stdin: stdin,
 		Timeout: timeout, Wait: wait, MaxOutput: maxOutput, Expect: expect,
-		Class: session.Class(in.Class), Idle: c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms"),
+		Class:    session.Class(in.Class),
+		Idle:     c.millis("until_idle_ms", in.UntilIdleMS, c.o.MaxExecTimeout, "limits.max_exec_timeout_ms"),
 		NoMarker: isFalse(in.RCMode.Enabled), MarkerPrefix: in.RCMode.Prefix, MarkerSuffix: in.RCMode.Suffix,
 	})
 }
@@ -152,7 +154,8 @@ func (c *Call) execResult(r session.ExecResult) *execOut {
 	out := &execOut{
 		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), ExecLane: r.Lane, ExecID: r.ID,
 		ExitSignal: r.Exit.Signal, Killed: r.Exit.Killed, BackgroundOutput: r.Exit.Background, ErrorHints: r.ErrorHints,
-		PromptDetected: r.Prompt, WaitingFor: (*Waiting)(r.WaitingFor), StderrMerged: r.Lane == session.LaneTerminal, LostBytes: r.Lost, Pages: r.Pages,
+		PromptDetected: r.Prompt, WaitingFor: (*Waiting)(r.WaitingFor), StderrMerged: r.Lane == session.LaneTerminal,
+		LostBytes: r.Lost, Pages: r.Pages,
 		Truncated: !r.Stdout.Complete() || !r.Stderr.Complete(), Warnings: c.notes,
 	}
 	if r.Exit.Known {

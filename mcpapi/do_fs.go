@@ -76,8 +76,9 @@ func (c *Call) fsRead(ctx context.Context, files *session.Files, in *fsArgs) (an
 		}
 	}
 	out := &fsReadOut{
-		Action: c.action, Data: string(d.Data), DataEncoding: "utf-8", Size: max(d.Size, 0), NextOffset: max(d.Next, 0), Truncated: d.Truncated,
-		Mode: modeText(d.Mode), ModifiedAt: millis(d.Modified), Warnings: c.notes,
+		Action: c.action, Data: string(d.Data), DataEncoding: "utf-8", Size: max(d.Size, 0), NextOffset: max(d.Next, 0),
+		Truncated: d.Truncated,
+		Mode:      modeText(d.Mode), ModifiedAt: millis(d.Modified), Warnings: c.notes,
 	}
 	if in.Encoding == "base64" || !utf8.Valid(d.Data) {
 		out.Data, out.DataEncoding = base64.StdEncoding.EncodeToString(d.Data), "base64"

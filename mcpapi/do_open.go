@@ -98,7 +98,8 @@ func (in *sessionArgs) target(c *Call) term.Target {
 			"limits.max_connect_timeout_ms",
 		),
 		Auth: term.Auth{
-			Method: in.Auth.Method, Password: in.Auth.Password, PrivateKeyPEM: in.Auth.PrivateKeyPEM, Passphrase: in.Auth.Passphrase,
+			Method: in.Auth.Method, Password: in.Auth.Password, PrivateKeyPEM: in.Auth.PrivateKeyPEM,
+			Passphrase:    in.Auth.Passphrase,
 			NoInteractive: c.o.NoInteractive || isFalse(in.Auth.Interactive),
 		},
 		PTY: term.PTY{Disabled: isFalse(in.PTY.Enabled), Cols: in.PTY.Cols, Rows: in.PTY.Rows, Term: in.PTY.Term},

@@ -42,8 +42,10 @@ func run(ctx context.Context, c *Call, in *runArgs) (any, error) {
 // runResult is the wire form of r: that of an exec, without the members that need a terminal.
 func (c *Call) runResult(r session.RunResult, asked term.Limits) *runOut {
 	out := &runOut{
-		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Cwd: r.Process.Dir, SessionID: r.Session, ExecID: r.ID,
-		RCReason: r.ExitReason, Killed: r.Exit.Killed, LimitMet: LimitName(r.Exit.Limit), Suspected: limitNames(r.Exit.Suspected),
+		DoneReason: r.Done, TimedOut: r.TimedOut, DurationMS: r.Duration.Milliseconds(), Cwd: r.Process.Dir,
+		SessionID: r.Session, ExecID: r.ID,
+		RCReason: r.ExitReason, Killed: r.Exit.Killed, LimitMet: LimitName(r.Exit.Limit),
+		Suspected: limitNames(r.Exit.Suspected),
 		Truncated: !r.Stdout.Complete() ||
 			!r.Stderr.Complete(), Warnings: append(c.notes, lowered(asked, r.Process.Limits)...),
 	}

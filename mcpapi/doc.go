@@ -14,7 +14,7 @@
 //   - Every result is one JSON object. A failure that a caller can act on is a result too, with isError set and
 //     the object {error_code, message, retryable, details}; JSON-RPC errors are for faults of the protocol.
 //   - Arguments are checked strictly: an unknown field, a wrong type or a field of another action is an error
-//     that names the field, what is allowed, and a correct call. Nothing is guessed, and nothing is half done.
+//     that names the field, the allowed values, and a correct call. Nothing is guessed, and nothing is half done.
 //   - Terminal sessions, locks and cursors are never tied to an MCP session.
 //   - A call sends no progress after its answer; a cancelled call stops waiting.
 //   - A session never waits for the notifications to clients (Watch).

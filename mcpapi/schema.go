@@ -18,7 +18,8 @@ import (
 func (t *Tool) inputSchema() json.RawMessage {
 	fields := t.Fields
 	if t.hasActions() {
-		fields = append([]Field{{Name: "action", Kind: KindString, Enum: t.actionNames(), Required: []string{"*"}}}, fields...)
+		action := Field{Name: "action", Kind: KindString, Enum: t.actionNames(), Required: []string{"*"}}
+		fields = append([]Field{action}, fields...)
 	}
 	return objectSchema(fields, true)
 }

@@ -22,11 +22,12 @@ import (
 type Options struct {
 	Sessions   *session.Manager
 	Version    string
-	Structured bool      // send structuredContent and outputSchema to clients that know them
-	Transport  string    // in the audit log, for transports that set no Caller; empty: "stdio"
-	ReadOnly   bool      // for every caller: only what does not type
-	Toolsets   []string  // names of the sets that are offered, which CheckToolsets has found right; empty: this package's own
-	More       []Toolset // sets of others: offered if Toolsets names them
+	Structured bool   // send structuredContent and outputSchema to clients that know them
+	Transport  string // in the audit log, for transports that set no Caller; empty: "stdio"
+	ReadOnly   bool   // for every caller: only what does not type
+	// Toolsets names the sets to offer; CheckToolsets must have accepted the names. Empty: this package's own tools.
+	Toolsets []string
+	More     []Toolset // sets of others: offered if Toolsets names them
 	// Local lists the transports with clients that may see ptyctl_run, and files of this machine; a Gate decides what
 	// each of them may do. Empty: no transport.
 	Local []string
@@ -354,8 +355,9 @@ func (c *Call) acting(ctx context.Context, task string) context.Context {
 	return term.WithActor(ctx, term.Actor{
 		Transport: c.transport(
 			ctx,
-		), Client: name, Version: version, Token: caller.Token, Task: task, Operator: caller.Operator, Attachment: caller.Attachment,
-		Agent: c.text("agent_id"), Evidence: c.text("evidence_id"),
+		), Client: name, Version: version, Token: caller.Token, Task: task, Operator: caller.Operator,
+		Attachment: caller.Attachment,
+		Agent:      c.text("agent_id"), Evidence: c.text("evidence_id"),
 	})
 }
 

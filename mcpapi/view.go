@@ -33,7 +33,8 @@ type listEntry struct {
 // newListEntry is the wire form of a session in a list.
 func newListEntry(i session.Info) listEntry {
 	e := listEntry{
-		SessionID: i.ID, SessionType: sessionType(i), DeviceID: i.Device, Protocol: i.Protocol, Host: i.Host, State: i.State, EndReason: i.End.Reason,
+		SessionID: i.ID, SessionType: sessionType(i), DeviceID: i.Device, Protocol: i.Protocol, Host: i.Host,
+		State: i.State, EndReason: i.End.Reason,
 		CreatedAt: i.Created.UnixMilli(), LastActivity: max(millis(i.LastIn), millis(i.LastOut)), Waiting: i.Prompt != nil,
 	}
 	if i.Lease != nil {
@@ -128,8 +129,9 @@ func newSessionStatus(i session.Info) *sessionStatus {
 			i.Drained,
 		), DroppedBytes: i.Dropped, BufferedBytes: i.Buffer.End - i.Buffer.Start, BufferLimit: i.Buffer.Limit,
 		Execs: i.Execs, Running: i.Running, Unfetched: i.Unfetched, Readers: i.Readers,
-		ServerVersion: i.About.ServerVersion, ServerBanner: i.About.ServerBanner, HostKey: i.About.HostKey, AuthMethod: i.About.AuthMethod,
-		Ladder: ladder(i.About.Ladder), Warnings: i.About.Warnings,
+		ServerVersion: i.About.ServerVersion, ServerBanner: i.About.ServerBanner, HostKey: i.About.HostKey,
+		AuthMethod: i.About.AuthMethod,
+		Ladder:     ladder(i.About.Ladder), Warnings: i.About.Warnings,
 		Security: i.About.Security, TLS: (*tlsView)(i.About.TLS), Telnet: (*telnetView)(i.About.Telnet),
 	}
 	if i.Lease != nil {

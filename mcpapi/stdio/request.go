@@ -64,7 +64,8 @@ func (s *clientSession) RequestElicitation(
 	id, answer := s.asked.begin()
 	defer s.asked.end(id)
 	line, err := jsonrpc.EncodeLine(mcp.JSONRPCRequest{
-		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id), Request: mcp.Request{Method: string(mcp.MethodElicitationCreate)}, Params: req.Params,
+		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id),
+		Request: mcp.Request{Method: string(mcp.MethodElicitationCreate)}, Params: req.Params,
 	})
 	if err != nil {
 		return nil, err
