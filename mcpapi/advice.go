@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"ptyctl/session"
 	"ptyctl/term"
 )
 
@@ -181,6 +182,17 @@ func said(err error) string {
 		return Message(e)
 	}
 	return err.Error()
+}
+
+// endReason is why a session has ended, with the advice for a caller of this package's own tools.
+func endReason(end session.End) string {
+	e, ok := errors.AsType[*term.Error](end.Err)
+	if !ok {
+		return end.Reason
+	}
+	advised := *e
+	advised.Msg, advised.Advice = Message(e), ""
+	return advised.Error()
 }
 
 // Plain is the text of an error for a caller of other tools, which has no advice that only a caller of ours can follow.

@@ -34,7 +34,7 @@ type listEntry struct {
 func newListEntry(i session.Info) listEntry {
 	e := listEntry{
 		SessionID: i.ID, SessionType: sessionType(i), DeviceID: i.Device, Protocol: i.Protocol, Host: i.Host,
-		State: i.State, EndReason: i.End.Reason,
+		State: i.State, EndReason: endReason(i.End),
 		CreatedAt: i.Created.UnixMilli(), LastActivity: max(millis(i.LastIn), millis(i.LastOut)), Waiting: i.Prompt != nil,
 	}
 	if i.Lease != nil {

@@ -143,8 +143,17 @@ func (s *Session) finish(st State, end End) {
 	s.o.Logger.Info("session ended", "session", s.id, "state", string(st), "reason", end.Reason)
 }
 
-// failed is the end of a session that err has ended.
-func failed(err error) (State, End) { return Failed, End{Reason: err.Error(), Err: err} }
+// failed is the end of a session that err has ended. Its reason leaves the error's advice out, which is for a caller of
+// this library: a program that serves others has advice of its own.
+func failed(err error) (State, End) {
+	end := End{Reason: err.Error(), Err: err}
+	if e, ok := errors.AsType[*term.Error](err); ok {
+		bare := *e
+		bare.Advice = ""
+		end.Reason = bare.Error()
+	}
+	return Failed, end
+}
 
 // faulted ends the session because a goroutine of its own has panicked. Nothing of the panic reaches a caller: its text
 // may hold anything.
