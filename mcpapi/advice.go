@@ -166,14 +166,24 @@ func Message(e *term.Error) string {
 		limitAdvice[term.FactOf[term.LimitReached](e).Limit],
 	)
 	if text == "" {
-		return Plain(e)
+		return Plain(e) + argumentOf(e)
 	}
 	text, beside, _ := strings.Cut(text, "|")
 	busy := term.FactOf[term.Occupied](e)
 	if busy.Channel {
 		text += beside
 	}
-	return fact(e) + "; " + strings.ReplaceAll(text, "{exec}", busy.Exec)
+	return fact(e) + "; " + strings.ReplaceAll(text, "{exec}", busy.Exec) + argumentOf(e)
+}
+
+// argumentOf returns the argument that an error is about, in parentheses, if it is a member of another one. The name of
+// such a member is not to be guessed from a message that speaks of, for example, the passphrase.
+func argumentOf(e *term.Error) string {
+	name := arguments[term.FactOf[term.ArgumentFault](e).Field]
+	if !strings.Contains(name, ".") || strings.Contains(e.Message(), name) {
+		return ""
+	}
+	return " (" + name + ")"
 }
 
 // said returns an error's text for a warning, with the tools' advice if it is a term.Error.

@@ -206,6 +206,10 @@ func TestExecCancel(t *testing.T) {
 	if r.DoneReason != "running" {
 		t.Fatalf("got %s", r.text)
 	}
+	id := r.ExecID
+	for deadline := time.Now().Add(time.Minute); r.Stdout == "" && time.Now().Before(deadline); {
+		r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+id+`"}`)
+	}
 	l.ok(sessionTool.Name, `{"action":"lock","session_id":"$S","task_id":"a"}`)
 	l.fails(execTool.Name, `{"session_id":"$S","exec_id":"`+r.ExecID+`","cancel":true}`, term.Locked)
 	r = l.ok(execTool.Name, `{"session_id":"$S","exec_id":"`+r.ExecID+`","cancel":true,"task_id":"a"}`)
@@ -218,9 +222,9 @@ func TestExecCancel(t *testing.T) {
 }
 
 func TestExecTimeout(t *testing.T) {
-	l := newLab(t, labConfig{options: Options{Limits: Limits{ExecTimeout: 100 * time.Millisecond}}})
+	l := newLab(t, labConfig{options: Options{Limits: Limits{ExecTimeout: 2 * time.Second}}})
 	l.open("")
-	for _, args := range []string{``, `,"timeout_ms":150`} {
+	for _, args := range []string{``, `,"timeout_ms":1500`} {
 		r := l.ok(execTool.Name, `{"session_id":"$S","cmd":"echo begun; exec sleep 100"`+args+`}`)
 		if r.DoneReason != "timeout" || !r.TimedOut || r.Stdout != "begun\n" {
 			t.Errorf("got %s", r.text)

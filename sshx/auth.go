@@ -22,12 +22,13 @@ const (
 // An authRecord is the history of the login on one hop, for messages: names and
 // fingerprints, never a secret.
 type authRecord struct {
-	tried   []string // methods, in order, each once
-	allowed []string // methods in the server's last answer
-	keys    []string // fingerprints offered
-	notes   []string // reasons why a key or a method was not used
-	last    string   // method of the current attempt; after success, the successful one
-	abort   error    // set when a question was declined: no further attempt is made
+	tried   []string   // methods, in order, each once
+	allowed []string   // methods in the server's last answer
+	keys    []string   // fingerprints offered
+	notes   []string   // reasons why a key or a method was not used
+	lacked  term.Field // what the caller could have given, and has not; empty: nothing known
+	last    string     // method of the current attempt; after success, the successful one
+	abort   error      // set when a question was declined: no further attempt is made
 }
 
 // stop ends the login after a question that failed with err. If questions are not

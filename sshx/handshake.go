@@ -180,6 +180,9 @@ func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, e
 			tried := term.FactOf[term.ConnectFailure](&named)
 			k.seen.describe(&tried)
 			named.Facts = named.Facts.With(tried)
+			if k.seen.lacked != "" {
+				named.Facts = named.Facts.With(term.ArgumentFault{Field: k.seen.lacked})
+			}
 		}
 		return &named
 	}

@@ -295,6 +295,9 @@ func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 			term.Prompt{Kind: term.PromptPassphrase, Text: fmt.Sprintf("Enter passphrase for key '%s': ", name)},
 		)
 		if errors.Is(err, errCannotAsk) {
+			if name == callersKey {
+				k.seen.lacked = term.FieldPassphrase
+			}
 			return nil, fmt.Errorf("%s is encrypted, and its passphrase was not given; pass it", name)
 		}
 		if err != nil {
