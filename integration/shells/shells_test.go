@@ -137,22 +137,28 @@ func shellsMegabyte(t *testing.T, s *session.Session) {
 
 // shellsReadsInput answers a command that reads the terminal: it gets the answer, and not the markers.
 func shellsReadsInput(t *testing.T, s *session.Session) {
+	// The answer must not arrive before head reads: fish would take it for the next command line.
 	r, err := s.Exec(
 		t.Context(),
-		session.ExecRequest{Command: `head -n1; sh -c 'exit 8'`, Lane: session.LaneTerminal, Wait: 300 * time.Millisecond},
+		session.ExecRequest{
+			Command: `echo ready; head -n1; sh -c 'exit 8'`, Lane: session.LaneTerminal, Wait: 300 * time.Millisecond,
+		},
 	)
+	for begin := time.Now(); err == nil && r.Stdout.Total == 0 && time.Since(begin) < lab.Patience; {
+		r, err = s.ContinueExec(t.Context(), r.ID, 300*time.Millisecond, 0)
+	}
 	if err != nil {
 		lab.Fatal(t, err)
 	}
-	if r.Done != session.DoneRunning || r.Stdout.Total != 0 {
-		t.Fatalf("before the answer: %s, %+v, %q", r.Done, r.Exit, r.Stdout.Bytes())
+	if got := string(r.Stdout.Bytes()); r.Done != session.DoneRunning || got != "ready\n" {
+		t.Fatalf("Exec before the answer = %s, %+v, %q, want running and %q", r.Done, r.Exit, got, "ready\n")
 	}
 	if _, err := s.Write(t.Context(), []byte("the answer\r"), session.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	r, err = s.ContinueExec(t.Context(), r.ID, lab.Patience, 0)
-	// The first is the terminal's echo.
-	if got := string(r.Stdout.Bytes()); err != nil || got != "the answer\nthe answer\n" || !r.Exit.Known ||
+	// The first answer is the terminal's echo.
+	if got := string(r.Stdout.Bytes()); err != nil || got != "ready\nthe answer\nthe answer\n" || !r.Exit.Known ||
 		r.Exit.Code != 8 {
 		t.Errorf("after the answer: %q, %+v (%s), %v", got, r.Exit, r.ExitReason, err)
 	}
