@@ -10,8 +10,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-const typed = sessiontest.Typed
-
 // What all tests of sessions share.
 type (
 	plain = sessiontest.Plain
@@ -20,7 +18,6 @@ type (
 
 var (
 	start    = sessiontest.Start
-	take     = sessiontest.Take
 	task     = sessiontest.Task
 	wantKind = sessiontest.WantKind
 	since    = sessiontest.Since

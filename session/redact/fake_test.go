@@ -10,8 +10,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
-const typed = sessiontest.Typed
-
 // What all tests of sessions share.
 var (
 	start    = sessiontest.Start
