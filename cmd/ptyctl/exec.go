@@ -44,6 +44,9 @@ func runExec(c *cli.Context) (err error) {
 		return err
 	}
 	command := direct.Command{Lane: c.String("lane"), Timeout: c.Duration("timeout")}
+	if command.Timeout < 0 {
+		return fmt.Errorf("--timeout is %v; give a time such as 30s", command.Timeout)
+	}
 	if c.Bool("argv") {
 		command.Argv = words
 	} else { // joined by blanks, for the shell there to read, as ssh(1) does it

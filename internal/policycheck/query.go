@@ -31,6 +31,10 @@ type Query struct {
 // Check refuses a query that no call could make.
 func (q Query) Check() error {
 	switch {
+	case !slices.Contains(protocols, q.Protocol):
+		return fmt.Errorf("--protocol is %q; give one of %s", q.Protocol, strings.Join(protocols, ", "))
+	case q.Protocol == "local" && q.Host != "":
+		return errors.New("--host is for --protocol ssh and telnet; leave it out for local")
 	case !slices.Contains(shell.Classes(), q.Class):
 		return fmt.Errorf("--class is %q; give one of %s", q.Class, strings.Join(shell.Classes(), ", "))
 	case q.Port < 0 || q.Port > 65535:
@@ -42,6 +46,9 @@ func (q Query) Check() error {
 	}
 	return nil
 }
+
+// protocols are those of a session.
+var protocols = []string{"ssh", "telnet", "local"}
 
 // target is the host of the query.
 func (q Query) target() term.Target {

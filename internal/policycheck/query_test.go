@@ -54,6 +54,8 @@ func TestJudge(t *testing.T) {
 func TestCheckQuery(t *testing.T) {
 	for want, q := range map[string]Query{
 		"--class is":       {Protocol: "ssh", Class: "bassh"},
+		"--protocol is":    {Protocol: "tlenet", Class: "posix"},
+		"--host is for":    {Protocol: "local", Host: "web1", Class: "posix"},
 		"--port is":        {Protocol: "ssh", Class: "posix", Host: "a", Port: 70_000},
 		"are about a host": {Protocol: "ssh", Class: "posix", User: "root"},
 		"--jump is for":    {Protocol: "telnet", Class: "posix", Host: "a", Jump: "gate"},
