@@ -14,7 +14,7 @@ import (
 const (
 	memoryFloor   = 44 << 20 // the limit is never lower
 	memoryBase    = 8 << 20
-	memorySession = 124 << 10
+	memorySession = 108 << 10
 	memoryStep    = 4 << 20 // a smaller change is not worth stopping the program for
 )
 
