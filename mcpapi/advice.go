@@ -149,6 +149,9 @@ var limitAdvice = map[term.Limit]string{
 // LimitName returns the wire name of a limit.
 func LimitName(l term.Limit) string { return limitKeys[l] }
 
+// SettingName is the configuration key of a setting.
+func SettingName(s term.Setting) string { return settingKeys[s] }
+
 // limitNames returns the wire names of limits that are separated by spaces.
 func limitNames(limits string) []string {
 	names := strings.Fields(limits)

@@ -55,7 +55,10 @@ func (p *planning) floor(want string, from sshconfig.Origin) (hostkeys.Policy, e
 	if from.Source == sshconfig.Default || !from.Caller() {
 		p.r.warnings = append(
 			p.r.warnings,
-			fmt.Sprintf("%s: host key policy %s is weaker than the operator allows; %s is used", from, want, p.o.HostKeyFloor),
+			fmt.Sprintf(
+				"%s: host key policy %s is weaker than the operator allows%s; %s is used",
+				from, want, p.o.named(term.SettingHostKeyFloor), p.o.HostKeyFloor,
+			),
 		)
 		return policies[p.o.HostKeyFloor], nil
 	}

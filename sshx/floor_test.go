@@ -208,3 +208,23 @@ func TestOperatorMay(t *testing.T) {
 		l.client(to(host1, ""), nil)
 	})
 }
+
+// TestSettingName checks that warnings about the operator's own settings contain the
+// operator's name of the setting.
+func TestSettingName(t *testing.T) {
+	inBubble(t, func(t *testing.T, l *lab) {
+		l.server(addr1, sshserver.Config{})
+		l.config("StrictHostKeyChecking no\nForwardAgent yes\n")
+		l.opts.SettingName = func(s term.Setting) string { return "conf." + string(s) }
+		sh, err := l.client(to(host1, ""), nil).Shell(t.Context(), term.PTY{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warnings := strings.Join(sh.Describe().Warnings, "\n")
+		for _, s := range []term.Setting{term.SettingHostKeyFloor, term.SettingAgentForwarding} {
+			if want := "(conf." + string(s) + ")"; !strings.Contains(warnings, want) {
+				t.Errorf("warnings = %q, want one with %q", warnings, want)
+			}
+		}
+	})
+}

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"time"
+
+	"ptyctl/term"
 )
 
 // Options are the operator's settings for all connections, and the limits that a
@@ -28,6 +30,10 @@ type Options struct {
 	KeepaliveCountMax int           // unanswered keepalives before the connection counts as lost; 0: 3
 
 	MaxConnectionsPerHost int // of one Client, if a server limits channels per connection; 0: 4
+
+	// SettingName returns the name under which the operator sets s, for example a key of
+	// a configuration file. Warnings about a setting contain it; nil: they do not.
+	SettingName func(s term.Setting) string
 
 	Logger *slog.Logger // nil: no log
 
@@ -58,4 +64,13 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
+}
+
+// named returns the operator's name of a setting in parentheses, after a space; empty if
+// it has none.
+func (o Options) named(s term.Setting) string {
+	if o.SettingName == nil || o.SettingName(s) == "" {
+		return ""
+	}
+	return " (" + o.SettingName(s) + ")"
 }

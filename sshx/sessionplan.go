@@ -43,7 +43,10 @@ func (p *planning) session(cfg *sshconfig.Config, h *hop) error {
 	default:
 		r.warnings = append(
 			r.warnings,
-			fmt.Sprintf("%s: the agent is not forwarded; the operator would have to allow it", at),
+			fmt.Sprintf(
+				"%s: the agent is not forwarded; the operator would have to allow it%s",
+				at, p.o.named(term.SettingAgentForwarding),
+			),
 		)
 	}
 	return nil
