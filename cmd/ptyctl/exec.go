@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -44,8 +45,8 @@ func runExec(c *cli.Context) (err error) {
 		return err
 	}
 	command := direct.Command{Lane: c.String("lane"), Timeout: c.Duration("timeout")}
-	if command.Timeout < 0 {
-		return fmt.Errorf("--timeout is %v; give a time such as 30s", command.Timeout)
+	if err := checkExec(command, words); err != nil {
+		return usageError{err}
 	}
 	if c.Bool("argv") {
 		command.Argv = words
@@ -100,6 +101,19 @@ func runExec(c *cli.Context) (err error) {
 		return exitStatus{124} // as timeout(1)
 	}
 	return remoteStatus(end.ExitCode, end.ExitSignal)
+}
+
+// checkExec refuses what no call could run, before a connection is made and a password asked.
+func checkExec(command direct.Command, words []string) error {
+	switch {
+	case !slices.Contains([]string{"", "auto", "channel", "terminal"}, command.Lane):
+		return fmt.Errorf("--lane is %q; give channel, terminal or auto", command.Lane)
+	case command.Timeout < 0:
+		return fmt.Errorf("--timeout is %v; give a time such as 30s", command.Timeout)
+	case strings.TrimSpace(words[0]) == "":
+		return errors.New("the command is empty; name a program after --")
+	}
+	return nil
 }
 
 // hostAndCommand reads HOST -- COMMAND.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -56,21 +55,9 @@ func runSessions(c *cli.Context) error {
 		if _, err := io.WriteString(c.App.Writer, text); err != nil {
 			return err
 		}
-		if !pause(c.Context, refresh) {
+		if !client.Pause(c.Context, refresh) {
 			return nil
 		}
-	}
-}
-
-// pause waits, and reports whether the time has passed before ctx ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

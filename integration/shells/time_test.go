@@ -117,16 +117,24 @@ func shellsTimeout(t *testing.T, l *lab.Shells, s *session.Session, sleep string
 	l.WantGone(t, sleep, time.Second)
 }
 
-func shellsCancel(t *testing.T, l *lab.Shells, s *session.Session, sleep string) {
+// canceled types a command, waits until sleep runs in it, and cancels it.
+func canceled(
+	t *testing.T, l *lab.Shells, s *session.Session, command, sleep string,
+) (session.ExecResult, error) {
+	t.Helper()
 	r, err := s.Exec(
 		t.Context(),
-		session.ExecRequest{Command: sleep, Lane: session.LaneTerminal, Wait: 300 * time.Millisecond},
+		session.ExecRequest{Command: command, Lane: session.LaneTerminal, Wait: 300 * time.Millisecond},
 	)
 	if err != nil {
 		lab.Fatal(t, err)
 	}
 	l.WantRunning(t, sleep)
-	r, err = s.CancelExec(t.Context(), r.ID, 0)
+	return s.CancelExec(t.Context(), r.ID, 0)
+}
+
+func shellsCancel(t *testing.T, l *lab.Shells, s *session.Session, sleep string) {
+	r, err := canceled(t, l, s, sleep, sleep)
 	if err != nil || !r.Canceled || r.TimedOut || r.Exit.Killed != "yes" {
 		t.Errorf("ended with %+v (%s, %s), %v", r.Exit, r.Done, r.ExitReason, err)
 	}
@@ -135,19 +143,7 @@ func shellsCancel(t *testing.T, l *lab.Shells, s *session.Session, sleep string)
 
 // shellsIgnoresInterrupt runs a command that ignores ctrl_c, but ends at ctrl_backslash.
 func shellsIgnoresInterrupt(t *testing.T, l *lab.Shells, s *session.Session, sleep string) {
-	r, err := s.Exec(
-		t.Context(),
-		session.ExecRequest{
-			Command: `sh -c "trap '' INT; echo begun; ` + sleep + `"`,
-			Lane:    session.LaneTerminal,
-			Wait:    300 * time.Millisecond,
-		},
-	)
-	if err != nil {
-		lab.Fatal(t, err)
-	}
-	l.WantRunning(t, sleep)
-	r, err = s.CancelExec(t.Context(), r.ID, 0)
+	r, err := canceled(t, l, s, `sh -c "trap '' INT; echo begun; `+sleep+`"`, sleep)
 	if err != nil || !r.Canceled || r.Exit.Killed != "yes" || !strings.HasPrefix(string(r.Stdout.Bytes()), "begun\n") {
 		t.Errorf("stdout %q, exit %+v (%s, %s), %v", r.Stdout.Bytes(), r.Exit, r.Done, r.ExitReason, err)
 	}
@@ -156,19 +152,7 @@ func shellsIgnoresInterrupt(t *testing.T, l *lab.Shells, s *session.Session, sle
 
 // shellsIgnoresAll runs what no key ends: that is said, the terminal is busy as long as it runs, and closing ends it.
 func shellsIgnoresAll(t *testing.T, l *lab.Shells, s *session.Session, sleep string) {
-	r, err := s.Exec(
-		t.Context(),
-		session.ExecRequest{
-			Command: `sh -c "trap '' INT QUIT; echo begun; ` + sleep + `"`,
-			Lane:    session.LaneTerminal,
-			Wait:    300 * time.Millisecond,
-		},
-	)
-	if err != nil {
-		lab.Fatal(t, err)
-	}
-	l.WantRunning(t, sleep)
-	r, err = s.CancelExec(t.Context(), r.ID, 0)
+	r, err := canceled(t, l, s, `sh -c "trap '' INT QUIT; echo begun; `+sleep+`"`, sleep)
 	if err != nil || !r.Canceled || r.Exit.Killed != "unknown" || r.Exit.Known || r.ExitReason != "canceled" {
 		t.Errorf("ended with %+v (%s, %s), %v; want no proof that it is gone", r.Exit, r.Done, r.ExitReason, err)
 	}

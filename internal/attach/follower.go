@@ -65,7 +65,7 @@ func (f *follower) read(ctx context.Context, wait int64, most int) (piece, error
 		switch {
 		case client.IsCode(err, "NOT_FOUND"): // it has ended, and is forgotten by now
 			return piece{ended: true}, nil
-		case client.IsCode(err, "LIMIT_EXCEEDED") && pause(ctx, busyWait): // too many read at once; there is no hurry
+		case client.IsCode(err, "LIMIT_EXCEEDED") && client.Pause(ctx, busyWait): // too many read at once; there is no hurry
 			return piece{}, nil
 		}
 		return piece{}, lost(ctx, err)
@@ -129,16 +129,4 @@ func tailLines(data []byte, n int) []byte {
 		}
 	}
 	return data
-}
-
-// pause waits, and reports whether d has passed before ctx ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -46,7 +46,7 @@ func (a *Attachment) Login(ctx context.Context, person *Person) error {
 				return err
 			}
 		case now.State == "connecting" || now.State == "authenticating":
-			if !pause(ctx, 100*time.Millisecond) { // the far side does not announce its verdict on an answer
+			if !client.Pause(ctx, 100*time.Millisecond) { // the far side does not announce its verdict on an answer
 				return context.Cause(ctx)
 			}
 		case now.State == "open":
