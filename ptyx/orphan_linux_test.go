@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -161,8 +162,10 @@ func TestOthersStay(t *testing.T) {
 	if err := goes.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if after := marked(t, mark); len(before) == 0 || fmt.Sprint(before) != fmt.Sprint(after) {
-		t.Errorf("before %v, after %v", before, after)
+	// A child that the daemon has forked has its arguments until it runs sleep: more may be found than the daemon.
+	after := marked(t, mark)
+	if !slices.ContainsFunc(before, func(pid int) bool { return slices.Contains(after, pid) }) {
+		t.Errorf("processes of the other terminal: %v before Close, %v after; want the daemon in both", before, after)
 	}
 }
 
