@@ -61,8 +61,10 @@ var importRules = []rule{
 	{pkg: "session/shell", ours: []string{"term"}, why: "it knows names of shells and runs none"},
 	{pkg: "session/marker", ours: []string{"session/shell"}, why: "it makes and reads text, and does no I/O"},
 	{pkg: "session/prompt", ours: []string{"session/shell", "term"}, why: "it judges lines, and does no I/O"},
+	{pkg: "session/output", ours: []string{"buffer", "vt"}, why: "it knows bytes that a reader waits for, not sessions"},
+	{pkg: "session/transfer", ours: []string{"session/access", "term"}, why: "it carries out actions on files, and knows of a session only what carries them"},
 	{pkg: "session/lane", ours: []string{"term", "buffer", "vt", "session/marker", "session/prompt", "session/shell"}, why: "it types commands into a terminal and knows no session"},
-	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt", "quote", "session/access", "session/keys", "session/lane", "session/marker", "session/prompt", "session/redact", "session/shell"}, why: "the engine knows no protocol, no wire format and no command line"},
+	{pkg: "session", ours: []string{"term", "buffer", "lockmgr", "vt", "quote", "session/access", "session/keys", "session/lane", "session/marker", "session/output", "session/prompt", "session/redact", "session/shell", "session/transfer"}, why: "the engine knows no protocol, no wire format and no command line"},
 
 	{pkg: "sshx", ours: []string{"term", "quote", "sshx/sshconfig", "sshx/hostkeys"}, theirs: []string{"golang.org/x/crypto/ssh", "golang.org/x/net/proxy", "golang.org/x/sys"}, why: "a transport is usable without the engine"},
 	{pkg: "sshx/patterns", why: "it compares names and knows no file"},

@@ -9,6 +9,7 @@ import (
 
 	"ptyctl/quote"
 	"ptyctl/session/access"
+	"ptyctl/session/output"
 	"ptyctl/term"
 )
 
@@ -64,6 +65,9 @@ const (
 	DoneTimeout    DoneReason = "timeout"      // the command's deadline passed, or it was canceled
 	DoneRunning    DoneReason = "running"      // the call's time is over, the command goes on: continue with ExecResult.ID
 )
+
+// An Output is a stream of a command, cut to a budget.
+type Output = output.Excerpt
 
 // An ExecResult is the outcome of a command so far.
 type ExecResult struct {
@@ -236,9 +240,9 @@ func (s *Session) ReadExec(ctx context.Context, id, stream string, r ReadRequest
 	defer s.execs.letGo(x)
 	switch stream {
 	case "stdout":
-		return read(ctx, x.stdout.buf, &x.stdout.newest, s.o.managed.limits.reads, r), nil
+		return read(ctx, x.stdout.Buffer, &x.stdout.Newest, s.o.managed.limits.reads, r), nil
 	case "stderr":
-		return read(ctx, x.stderr.buf, &x.stderr.newest, s.o.managed.limits.reads, r), nil
+		return read(ctx, x.stderr.Buffer, &x.stderr.Newest, s.o.managed.limits.reads, r), nil
 	}
 	return Chunk{}, &term.Error{
 		Op:      "read",
@@ -308,8 +312,8 @@ func (e *execs) result(x *run, maxOutput int) (ExecResult, error) {
 	res := ExecResult{
 		ID:       x.id,
 		Lane:     x.lane,
-		Stdout:   x.stdout.output(maxOutput),
-		Stderr:   x.stderr.output(maxOutput),
+		Stdout:   x.stdout.Excerpt(maxOutput),
+		Stderr:   x.stderr.Excerpt(maxOutput),
 		Duration: time.Since(x.started),
 	}
 	if x.typed != nil {

@@ -1,35 +1,24 @@
 package session_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
-	"ptyctl/internal/bufpipe"
+	"golang.org/x/crypto/ssh"
+	"ptyctl/internal/sshserver"
 	"ptyctl/session"
+	"ptyctl/sshx"
 	"ptyctl/term"
 )
-
-type execFunc = func(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error)
-
-// startExec makes a session that runs commands with exec.
-func startExec(tb testing.TB, exec execFunc, o session.Options) *session.Session {
-	near, _ := bufpipe.New(0)
-	watch(tb, &o)
-	s := session.New(&shell{Plain: plain{ReadWriteCloser: near}, OnExec: exec}, o)
-	tellState(tb, s)
-	tb.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
-	return s
-}
 
 // obedient prints text and ends when it is stopped.
 func obedient(text string) execFunc {
@@ -204,159 +193,6 @@ func TestExecContinued(t *testing.T) {
 	})
 }
 
-func TestExecCanceled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := startExec(t, obedient("some"), session.Options{})
-		id := run(t, s, session.ExecRequest{Command: "id", Wait: time.Second}).ID
-		got, err := s.CancelExec(t.Context(), id, 0)
-		if err != nil || got.Done != session.DoneTimeout || !got.Canceled || got.TimedOut || got.ExitReason != "canceled" ||
-			got.Exit.Killed != "yes" ||
-			string(got.Stdout.Bytes()) != "some" ||
-			got.ID != "" {
-			t.Errorf("%+v, %v", got, err)
-		}
-	})
-}
-
-// The call that is canceled leaves its command running.
-func TestExecCallCanceled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := startExec(t, obedient("some"), session.Options{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := s.Exec(ctx, session.ExecRequest{Command: "id"})
-		e := wantKind(t, err, term.Canceled)
-		if running := s.Info().Running; len(running) != 1 || !strings.Contains(e.Msg, running[0]) {
-			t.Errorf("running %q, error %v", running, e)
-		}
-	})
-}
-
-// The deadline is kept though the far side does not obey it, and what comes later is not lost.
-func TestExecTimeout(t *testing.T) {
-	for _, c := range []struct {
-		late   time.Duration
-		killed string
-		took   time.Duration
-	}{{0, "yes", 2 * time.Second}, {100 * time.Millisecond, "yes", 2100 * time.Millisecond}, {10 * time.Second, "unknown", 2150 * time.Millisecond}} {
-		synctest.Test(t, func(t *testing.T) {
-			s := startExec(t, func(ctx context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
-				io.WriteString(stdout, "some")
-				<-ctx.Done()
-				time.Sleep(c.late)
-				io.WriteString(stdout, " more")
-				return term.Exit{Killed: "yes"}, nil
-			}, session.Options{})
-			var got session.ExecResult
-			took := since(func() { got = run(t, s, session.ExecRequest{Command: "id", Timeout: 2 * time.Second}) })
-			if took != c.took || got.Done != session.DoneTimeout || !got.TimedOut || got.Canceled ||
-				got.ExitReason != "timeout" ||
-				got.Exit.Killed != c.killed {
-				t.Errorf("late %v: %+v after %v", c.late, got, took)
-			}
-			if c.killed != "unknown" {
-				return
-			}
-			time.Sleep(c.late)
-			if got, err := s.ContinueExec(t.Context(), got.ID, 0, 0); err != nil || got.Exit.Killed != "yes" || !got.TimedOut ||
-				string(got.Stdout.Bytes()) != "some more" {
-				t.Errorf("%+v, %v", got, err)
-			}
-		})
-	}
-}
-
-// A result that does not hold everything holds the start and the end, exact totals, and a way to the middle.
-func TestExecBudget(t *testing.T) {
-	text := func(n int) []byte {
-		var b bytes.Buffer
-		for i := 0; b.Len() < n; i++ {
-			fmt.Fprintf(&b, "%d é\n", i)
-		}
-		return b.Bytes()[:n]
-	}
-	for _, c := range []struct{ size, budget, keep int }{
-		{0, 0, 0},
-		{10, 0, 0},
-		{16 << 10, 0, 0},
-		{16<<10 + 1, 0, 0},
-		{200 << 10, 0, 0},
-		{200 << 10, 300 << 10, 0},
-		{100, 1, 0},
-		{100, 7, 0},
-		{100, -5, 0},
-		{200 << 10, 190 << 10, 0},
-		{10_000, 1000, 2000},
-		{10_000, 20_000, 2000},
-		{100_000, 200_000, 2000},
-		{100_000, 10_000, 2000},
-	} {
-		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				all := text(c.size)
-				s := startExec(t, func(_ context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
-					for p := all; len(p) > 0; p = p[min(len(p), 1000):] {
-						stdout.Write(p[:min(len(p), 1000)])
-					}
-					return term.Exit{Known: true}, nil
-				}, session.Options{ExecBytes: c.keep})
-				got := run(t, s, session.ExecRequest{Command: "id", MaxOutput: c.budget})
-				o := got.Stdout
-				budget := c.budget
-				if budget <= 0 {
-					budget = 16 << 10
-				}
-				if o.Total != int64(c.size) || o.TailStart+int64(len(o.Tail)) != o.Total || o.Omitted() < 0 ||
-					len(o.Head)+len(o.Tail) > budget {
-					t.Fatalf("total %d, head %d, tail %d at %d", o.Total, len(o.Head), len(o.Tail), o.TailStart)
-				}
-				if !bytes.Equal(o.Head, all[:len(o.Head)]) || !bytes.Equal(o.Tail, all[o.TailStart:]) {
-					t.Fatal("head or tail is not of the output")
-				}
-				if len(o.Tail) > 0 && o.Omitted() > 0 && !utf8.RuneStart(o.Tail[0]) || o.Omitted() > 0 && !utf8.Valid(o.Head) {
-					t.Error("a rune is cut")
-				}
-				if fits := c.size <= budget && (c.keep == 0 || c.size <= 64<<10); fits != o.Complete() {
-					t.Fatalf("complete %v: head %d, tail %d", o.Complete(), len(o.Head), len(o.Tail))
-				}
-				if o.Complete() {
-					if got.ID != "" {
-						t.Error("an id for nothing")
-					}
-					return
-				}
-				if budget > 100 && c.keep == 0 && len(o.Head)+len(o.Tail) < min(budget/2, 64<<10)+budget/2-8 {
-					t.Errorf("only %d bytes of a budget of %d", len(o.Head)+len(o.Tail), budget)
-				}
-				var middle []byte
-				cursor := int64(len(o.Head))
-				for cursor < o.TailStart {
-					chunk, err := s.ReadExec(
-						t.Context(),
-						got.ID,
-						"stdout",
-						session.ReadRequest{Cursor: cursor, MaxBytes: int(min(o.TailStart-cursor, 5000))},
-					)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if chunk.Dropped > 0 != (c.keep > 0 && cursor < int64(c.size-c.keep)) {
-						t.Fatalf("dropped %d at %d", chunk.Dropped, cursor)
-					}
-					middle = append(middle, chunk.Data...)
-					if !bytes.Equal(chunk.Data, all[chunk.Start:chunk.Next]) {
-						t.Fatal("a chunk is not of the output")
-					}
-					cursor = chunk.Next
-				}
-				if whole := slices.Concat(o.Head, middle, o.Tail); c.keep == 0 && !bytes.Equal(whole, all) {
-					t.Error("the parts do not make the whole")
-				}
-			})
-		})
-	}
-}
-
 func TestExecsRunInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startExec(t, func(_ context.Context, r term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
@@ -492,4 +328,51 @@ func TestExecRetention(t *testing.T) {
 		_, err = s.ContinueExec(t.Context(), ids[32], 0, 10)
 		wantKind(t, err, term.NotFound)
 	})
+}
+
+// A server that has no channel for a command, and that a person had to log in to, runs it in the terminal if the
+// caller left the lane open, and not if the caller asked for a channel.
+func TestExecWithoutChannel(t *testing.T) {
+	srv, err := sshserver.Listen(sshserver.Config{
+		MaxSessions: 1, Shell: "/bin/sh",
+		KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {
+			_, err := ask("", "", []string{"Code: "}, []bool{false})
+			return err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = srv.Close() })
+	home := t.TempDir()
+	known := home + "/known_hosts"
+	if err := os.WriteFile(known, []byte(srv.KnownHostsLine()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := session.NewManager(
+		session.Config{
+			Dialers: map[string]term.Dialer{
+				"ssh": sshx.Dialer(sshx.Options{HomeDir: home, KnownHostsPath: known, NoConfig: true, IdentityAgent: "none"}),
+			},
+		},
+	)
+	t.Cleanup(func() { m.Close(t.Context()) })
+	r, err := m.Open(
+		t.Context(),
+		session.OpenRequest{Target: term.Target{Protocol: "ssh", Host: "127.0.0.1", Port: srv.Port(), User: "u"}},
+	)
+	if err != nil || r.Prompt == nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	s := r.Session
+	if _, err := s.Write(t.Context(), []byte("123\r"), session.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.Settle(t.Context(), 10*time.Second)
+	_, err = s.Exec(t.Context(), session.ExecRequest{Command: "echo here; (exit 6)", Lane: session.LaneChannel})
+	wantKind(t, err, term.LimitExceeded)
+	got, err := s.Exec(t.Context(), session.ExecRequest{Command: "echo here; (exit 6)", Class: session.ClassPosix})
+	if err != nil || got.Lane != session.LaneTerminal || got.Exit.Code != 6 || string(got.Stdout.Bytes()) != "here\n" {
+		t.Errorf("%+v, %v", got, err)
+	}
 }

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -66,4 +67,66 @@ func TestContinueThatIsCanceled(t *testing.T) {
 			t.Errorf("%q still runs", i.Running)
 		}
 	})
+}
+
+func TestExecCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, obedient("some"), session.Options{})
+		id := run(t, s, session.ExecRequest{Command: "id", Wait: time.Second}).ID
+		got, err := s.CancelExec(t.Context(), id, 0)
+		if err != nil || got.Done != session.DoneTimeout || !got.Canceled || got.TimedOut || got.ExitReason != "canceled" ||
+			got.Exit.Killed != "yes" ||
+			string(got.Stdout.Bytes()) != "some" ||
+			got.ID != "" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// The call that is canceled leaves its command running.
+func TestExecCallCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startExec(t, obedient("some"), session.Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := s.Exec(ctx, session.ExecRequest{Command: "id"})
+		e := wantKind(t, err, term.Canceled)
+		if running := s.Info().Running; len(running) != 1 || !strings.Contains(e.Msg, running[0]) {
+			t.Errorf("running %q, error %v", running, e)
+		}
+	})
+}
+
+// The deadline is kept though the far side does not obey it, and what comes later is not lost.
+func TestExecTimeout(t *testing.T) {
+	for _, c := range []struct {
+		late   time.Duration
+		killed string
+		took   time.Duration
+	}{{0, "yes", 2 * time.Second}, {100 * time.Millisecond, "yes", 2100 * time.Millisecond}, {10 * time.Second, "unknown", 2150 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := startExec(t, func(ctx context.Context, _ term.ExecRequest, stdout, _ io.Writer) (term.Exit, error) {
+				io.WriteString(stdout, "some")
+				<-ctx.Done()
+				time.Sleep(c.late)
+				io.WriteString(stdout, " more")
+				return term.Exit{Killed: "yes"}, nil
+			}, session.Options{})
+			var got session.ExecResult
+			took := since(func() { got = run(t, s, session.ExecRequest{Command: "id", Timeout: 2 * time.Second}) })
+			if took != c.took || got.Done != session.DoneTimeout || !got.TimedOut || got.Canceled ||
+				got.ExitReason != "timeout" ||
+				got.Exit.Killed != c.killed {
+				t.Errorf("late %v: %+v after %v", c.late, got, took)
+			}
+			if c.killed != "unknown" {
+				return
+			}
+			time.Sleep(c.late)
+			if got, err := s.ContinueExec(t.Context(), got.ID, 0, 0); err != nil || got.Exit.Killed != "yes" || !got.TimedOut ||
+				string(got.Stdout.Bytes()) != "some more" {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"ptyctl/session/lane"
+	"ptyctl/session/output"
 	"ptyctl/term"
 )
 
@@ -92,7 +93,7 @@ func (e Expect) hints(outputs ...[]byte) []string {
 				}
 				if len(m) > maxHint {
 					m = m[:maxHint]
-					m = m[:len(m)-partialRune(m)]
+					m = m[:len(m)-output.PartialRune(m)]
 				}
 				found = append(found, string(m))
 			}

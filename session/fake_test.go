@@ -17,6 +17,8 @@ type (
 	plain = sessiontest.Plain
 	shell = sessiontest.Shell
 	diary = sessiontest.Diary
+
+	execFunc = sessiontest.ExecFunc
 )
 
 var (
@@ -25,6 +27,10 @@ var (
 	tellState = sessiontest.TellState
 	newTeller = sessiontest.NewTeller
 	start     = sessiontest.Start
+	startExec = sessiontest.StartExec
+	manage    = sessiontest.Manage
+	target    = sessiontest.Target
+	dialed    = sessiontest.Dialed
 	put       = sessiontest.Put
 	take      = sessiontest.Take
 	task      = sessiontest.Task

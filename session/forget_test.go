@@ -31,7 +31,7 @@ func TestForgottenWhileLookedAt(t *testing.T) {
 		}
 		s.execs.forget(x.id)
 		s.execs.letGo(x)
-		if o := x.stdout.output(1000); string(o.Head) != "its output" || pool.Held() == before {
+		if o := x.stdout.Excerpt(1000); string(o.Head) != "its output" || pool.Held() == before {
 			t.Errorf("%+v, %d bytes held", o, pool.Held()-before)
 		}
 		s.execs.letGo(x)

@@ -205,6 +205,6 @@ func (a *Asking) give(ctx context.Context, data []byte) (err error) {
 	} else {
 		p.answer <- string(trimLineEnd(data))
 	}
-	s.input.record(TxEvent{Verb: term.VerbAnswer, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Sensitive: true})
+	s.input.Add(TxEvent{Verb: term.VerbAnswer, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Sensitive: true})
 	return nil
 }

@@ -18,17 +18,6 @@ import (
 	"ptyctl/term"
 )
 
-// dialed opens terminals in memory; their far sides are sent to far, if it is not nil.
-func dialed(far chan<- net.Conn) term.Dialer {
-	return func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
-		near, f := bufpipe.New(0)
-		if far != nil {
-			far <- f
-		}
-		return &plain{ReadWriteCloser: near}, nil
-	}
-}
-
 func opened(tb testing.TB, m *session.Manager, host string) *session.Session {
 	tb.Helper()
 	r, err := m.Open(tb.Context(), target(host))

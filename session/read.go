@@ -5,8 +5,10 @@ import (
 	"regexp"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"ptyctl/buffer"
+	"ptyctl/session/output"
 	"ptyctl/term"
 )
 
@@ -137,7 +139,7 @@ func extract(b *buffer.Buffer, from, end, next int64, reason Reason) Chunk {
 // holdBackPartialRune leaves an incomplete rune at the end of c for the next read. fresh says that the rest of it
 // may be on its way.
 func (c *Chunk) holdBackPartialRune(fresh bool) {
-	n := partialRune(c.Data)
+	n := output.PartialRune(c.Data)
 	if c.Reason == ReasonFull { // the rest is there already, unless MaxBytes has no room for a rune
 		fresh = n < len(c.Data)
 	}
@@ -160,8 +162,123 @@ func tail(b *buffer.Buffer, r ReadRequest, reason Reason) Chunk {
 	c := extract(b, from, st.End, st.End, reason)
 	c.Dropped = 0                           // nothing before was asked for
 	if from > st.Start && c.Start == from { // the cut may have fallen into a rune
-		c.Data = dropRuneRest(c.Data)
+		c.Data = output.DropRuneRest(c.Data)
 		c.Start = c.Next - int64(len(c.Data))
 	}
 	return c
 }
+
+// runeWait is how long the first bytes of a rune are held back for want of the others. After that they are passed on as
+// they are.
+const runeWait = time.Second
+
+// A waiter follows a buffer until a condition of its request is met. It runs in the reader's goroutine, never in
+// the pump's, so that a costly pattern slows only the one who asked for it.
+type waiter struct {
+	b          *buffer.Buffer
+	newest     *atomic.Int64 // when the newest byte arrived, in Unix nanoseconds
+	waiting    *semaphore    // of the reads that wait
+	r          ReadRequest
+	from       int64 // the request's cursor
+	conditions bool
+
+	until *output.Finder // of r.Until; nil: none
+}
+
+// wait returns why it stopped, the end of the data to return, and where the next read starts.
+func (w *waiter) wait(ctx context.Context) (reason Reason, end, next int64) {
+	if w.r.Until != nil {
+		w.until = output.Find(w.r.Until, w.from)
+	}
+	deadline := time.NewTimer(max(w.r.Timeout, 0))
+	defer deadline.Stop()
+	var idle *time.Timer
+	var idleC <-chan time.Time
+	if w.r.Idle > 0 {
+		idle = time.NewTimer(w.r.Idle)
+		defer idle.Stop()
+		idleC = idle.C
+	}
+	seen := w.from
+	entered := false
+	defer func() {
+		if entered {
+			w.waiting.leave()
+		}
+	}()
+	for {
+		changed := w.b.Changed()
+		st := w.b.Stat()
+		if st.End > seen {
+			seen = st.End
+			if idle != nil {
+				idle.Reset(w.r.Idle)
+			}
+			if reason, end, next, ok := w.look(st); ok {
+				return reason, end, next
+			}
+		}
+		if st.Closed {
+			return ReasonEOF, st.End, st.End
+		}
+		if !entered && w.r.Timeout > 0 { // one that does not wait needs no place
+			if entered = w.waiting.enter(); !entered {
+				return ReasonLimit, st.End, st.End
+			}
+		}
+		var runeC <-chan time.Time
+		if !w.conditions && st.End > w.from { // nothing but the start of a rune
+			runeC = time.After(runeWait - age(w.newest))
+		}
+		select {
+		case <-changed:
+		case <-idleC:
+			if w.b.Stat().End > seen {
+				continue // the search took longer than Idle, and something arrived meanwhile
+			}
+			return ReasonIdle, st.End, st.End
+		case <-runeC:
+			return ReasonData, st.End, st.End
+		case <-deadline.C:
+			return ReasonTimeout, st.End, st.End
+		case <-ctx.Done():
+			return ReasonCanceled, st.End, st.End
+		}
+	}
+}
+
+// look tries the conditions on the buffer as st describes it.
+func (w *waiter) look(st buffer.Stat) (reason Reason, end, next int64, ok bool) {
+	begin := max(w.from, st.Start)
+	limit := int64(w.r.MaxBytes)
+	full := !w.r.Tail && limit > 0 && st.End-begin >= limit
+	if w.until != nil {
+		if start, stop, ok := w.until.Next(w.b, st); ok && (!full || stop <= begin+limit) {
+			if w.r.ExcludeMatch {
+				return ReasonMatched, max(start, w.from), stop, true
+			}
+			return ReasonMatched, stop, stop, true
+		}
+	}
+	switch {
+	case full:
+		return ReasonFull, begin + limit, begin + limit, true
+	case len(w.r.WaitFor) > 0 && output.Waits(w.b, st, w.from, w.r.WaitFor):
+		return ReasonInput, st.End, st.End, true
+	case !w.conditions && !w.onlyPartialRune(st):
+		return ReasonData, st.End, st.End, true
+	}
+	return "", 0, 0, false
+}
+
+// onlyPartialRune reports whether the first bytes of a rune are all there is beyond the cursor, and more may come.
+func (w *waiter) onlyPartialRune(st buffer.Stat) bool {
+	if st.Closed || st.End-w.from >= utf8.UTFMax {
+		return false
+	}
+	p := w.b.At(w.from, utf8.UTFMax).Data
+	return len(p) > 0 && output.PartialRune(p) == len(p)
+}
+
+// age is the time since t, which is in Unix nanoseconds.
+func age(t *atomic.Int64) time.Duration { return time.Since(time.Unix(0, t.Load())) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"net"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"ptyctl/session"
+	"ptyctl/term"
 )
 
 func TestReadStopsFor(t *testing.T) {
@@ -324,5 +326,46 @@ func TestReadIsNeverStuckWithBinaryData(t *testing.T) {
 				t.Errorf("%q, EOF %v", c.Data, c.EOF)
 			}
 		})
+	})
+}
+
+func TestMaxReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far := make(chan net.Conn, 2)
+		m := manage(t, dialed(far), session.Config{MaxReads: 2})
+		a, b := opened(t, m, "a"), opened(t, m, "b")
+		put(t, <-far, "prompt> ")
+		wait := session.ReadRequest{Until: re("never"), Timeout: time.Minute}
+		reasons := make(chan session.Reason, 2)
+		for _, s := range []*session.Session{a, b} {
+			go func() { reasons <- s.Read(t.Context(), wait).Reason }()
+		}
+		synctest.Wait()
+		if c := a.Read(t.Context(), wait); c.Reason != session.ReasonLimit || string(c.Data) != "prompt> " || c.Next != 8 {
+			t.Errorf("Read over the limit = %+v, want ReasonLimit with the output held", c)
+		}
+		e := wantKind(t, a.TooManyReads(), term.LimitExceeded)
+		if term.FactOf[term.LimitReached](e).Limit != term.LimitWaitingReads || term.FactOf[term.LimitReached](e).Value != 2 {
+			t.Errorf("details = %+v, want a limit of 2 waiting reads", e.Facts)
+		}
+		// Reads that have no need to wait are not concerned.
+		for name, r := range map[string]session.ReadRequest{
+			"there is something": {Timeout: time.Minute},
+			"it matches":         {Until: re(">"), Timeout: time.Minute},
+			"no time":            {Until: re("never")},
+			"tail":               {Tail: true, Timeout: time.Minute},
+		} {
+			if c := a.Read(t.Context(), r); c.Reason == session.ReasonLimit {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+		for range 2 {
+			if r := <-reasons; r != session.ReasonTimeout {
+				t.Errorf("a waiting read ended for %s, want its timeout", r)
+			}
+		}
+		if c := b.Read(t.Context(), wait); c.Reason != session.ReasonTimeout {
+			t.Errorf("after the others: %s", c.Reason)
+		}
 	})
 }

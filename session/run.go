@@ -3,10 +3,13 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"ptyctl/session/lane"
+	"ptyctl/session/output"
 	"ptyctl/term"
 )
 
@@ -35,8 +38,8 @@ type run struct {
 	started  time.Time
 	deadline time.Time
 	settle   time.Duration // how long a result waits, beyond the deadline, for proof that the command is gone
-	stdout   *stream
-	stderr   *stream
+	stdout   *output.Stream
+	stderr   *output.Stream
 	expect   Expect
 	done     chan struct{}
 	expiry   *time.Timer // forgets it; nil while it runs; guarded by commands.mu
@@ -61,19 +64,20 @@ type run struct {
 func (e *execs) newRun(r ExecRequest, lane Lane, by term.Actor) (*run, error) {
 	s := e.s
 	now := time.Now()
+	var total *atomic.Int64
+	if lane == LaneChannel { // the pump counts the terminal's output
+		total = &s.count.execRx
+	}
+	memory := s.o.managed.limits.memory
 	x := &run{
 		id: "exec-" + NewID("x")[2:], lane: lane, actor: by, started: now, deadline: now.Add(r.Timeout),
-		done: make(chan struct{}),
-		stdout: newStream(
-			s.o.ExecBytes,
-			s.o.managed.limits.memory,
-		), stderr: newStream(s.o.ExecBytes, s.o.managed.limits.memory), expect: s.Expect().with(r.Expect),
-		users: 1, settle: settle, stopOnCancel: r.StopOnCancel,
+		done:   make(chan struct{}),
+		stdout: output.NewStream(s.o.ExecBytes, memory, total),
+		stderr: output.NewStream(s.o.ExecBytes, memory, total),
+		expect: s.Expect().with(r.Expect),
+		users:  1, settle: settle, stopOnCancel: r.StopOnCancel,
 	}
-	if lane == LaneChannel { // the pump counts the terminal's output
-		x.stdout.total, x.stderr.total = &s.count.execRx, &s.count.execRx
-	}
-	if !x.stdout.buf.Reserve() || !x.stderr.buf.Reserve() {
+	if !x.stdout.Buffer.Reserve() || !x.stderr.Buffer.Reserve() {
 		x.free()
 		return nil, s.o.managed.limits.noMemory("exec", s.id)
 	}
@@ -103,8 +107,8 @@ func (e *execs) launch(x *run, f func() (term.Exit, error)) bool {
 	ok := s.group.spawn("exec", func() {
 		defer func() {
 			x.duration = time.Since(x.started)
-			_ = x.stdout.buf.Close()
-			_ = x.stderr.buf.Close()
+			_ = x.stdout.Buffer.Close()
+			_ = x.stderr.Buffer.Close()
 			s.count.running.Add(-1)
 			s.timeouts.touch()
 			s.auth.Observe(x.over())
@@ -138,7 +142,7 @@ func (x *run) over() term.Event {
 	}
 	return term.Event{
 		Verb: term.VerbExecEnd, Actor: x.actor, Exec: x.id, Detail: string(x.lane), State: state,
-		Size: int(x.stdout.buf.Stat().End + x.stderr.buf.Stat().End), Exit: &x.exit, Duration: x.duration, Err: x.err,
+		Size: int(x.stdout.Buffer.Stat().End + x.stderr.Buffer.Stat().End), Exit: &x.exit, Duration: x.duration, Err: x.err,
 	}
 }
 
@@ -194,11 +198,147 @@ func (x *run) ended() bool {
 
 // put reports whether the command has written any output.
 func (x *run) put() bool {
-	return x.stdout.buf.Stat().End > 0 || x.stderr.buf.Stat().End > 0
+	return x.stdout.Buffer.Stat().End > 0 || x.stderr.Buffer.Stat().End > 0
 }
 
 // free gives up the command's output.
 func (x *run) free() {
-	x.stdout.free()
-	x.stderr.free()
+	x.stdout.Free()
+	x.stderr.Free()
+}
+
+// commands are those of a session that have something left to fetch.
+type commands struct {
+	session string // its id, for errors
+
+	mu    sync.Mutex      // guards the following, and the fields of a run that say so
+	byID  map[string]*run //
+	order []string        // their ids, oldest first
+}
+
+// find returns a command by its id. The caller uses it, and must let go of it.
+func (c *commands) find(op, id string) (*run, error) {
+	c.mu.Lock()
+	x := c.byID[id]
+	if x != nil {
+		x.users++
+	}
+	c.mu.Unlock()
+	if x == nil {
+		return nil, &term.Error{
+			Op:      op,
+			Session: c.session,
+			Kind:    term.NotFound,
+			Msg:     "this session has no exec " + id + "; its output was returned in full, or is no longer kept",
+		}
+	}
+	return x, nil
+}
+
+// keep registers x, and forgets the oldest ended command beyond maxRuns.
+func (c *commands) keep(x *run) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.byID[x.id] = x
+	c.order = append(c.order, x.id)
+	if len(c.byID) <= maxRuns {
+		return
+	}
+	for _, fetched := range []bool{true, false} { // output not yet fetched goes last
+		for _, id := range c.order {
+			if x := c.byID[id]; x.ended() && x.fetched.Load() == fetched {
+				c.drop(id)
+				return
+			}
+		}
+	}
+}
+
+// expire lets x be forgotten when t fires.
+func (c *commands) expire(x *run, t *time.Timer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x.expiry = t; x.gone {
+		t.Stop()
+	}
+}
+
+// letGo says that a call no longer looks at x.
+//
+// The output of a forgotten command stays in memory until the last call has let go of it.
+func (c *commands) letGo(x *run) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x.users--; x.gone && x.users == 0 {
+		x.free()
+	}
+}
+
+// forget gives up the output of a command.
+func (c *commands) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(id)
+}
+
+// forgetAll gives up the output of all commands.
+func (c *commands) forgetAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id := range c.byID {
+		c.drop(id)
+	}
+}
+
+// drop forgets a command. Calls that still look at it keep its output until they let go. Requires c.mu.
+func (c *commands) drop(id string) {
+	x := c.byID[id]
+	if x == nil {
+		return
+	}
+	if x.expiry != nil { // the timer would keep the session in memory that long
+		x.expiry.Stop()
+	}
+	if x.gone = true; x.users == 0 {
+		x.free()
+	}
+	delete(c.byID, id)
+	c.order = slices.DeleteFunc(c.order, func(o string) bool { return o == id })
+}
+
+// list returns the ids of the commands that run, and of those that have ended while no call waited, oldest first.
+func (c *commands) list() (running, unfetched []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range c.order {
+		switch x := c.byID[id]; {
+		case !x.ended():
+			running = append(running, id)
+		case !x.fetched.Load():
+			unfetched = append(unfetched, id)
+		}
+	}
+	return running, unfetched
+}
+
+// awaitStopped waits, at most limit, until the commands beside the terminal have stopped. Their contexts must have
+// ended already: without the connection they could not be stopped.
+func (c *commands) awaitStopped(limit time.Duration) {
+	c.mu.Lock()
+	var runs []*run
+	for _, x := range c.byID {
+		if x.lane == LaneChannel && !x.ended() {
+			runs = append(runs, x)
+		}
+	}
+	c.mu.Unlock()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for _, x := range runs {
+		select {
+		case <-x.done:
+		case <-timer.C:
+			return
+		}
+	}
 }

@@ -147,7 +147,7 @@ func (t laneTerminal) Type(ctx context.Context, line string, epoch uint64) (lane
 	}
 	w, err := s.writer.send(ctx, []byte(line), epoch, 0, nil)
 	if w.Written > 0 {
-		s.input.record(TxEvent{Verb: term.VerbExec, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Bytes: w.Written})
+		s.input.Add(TxEvent{Verb: term.VerbExec, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Bytes: w.Written})
 	}
 	switch {
 	case err != nil:
@@ -175,7 +175,7 @@ func (t laneTerminal) Press(k lane.Key, done func()) bool {
 		return false
 	}
 	s.auth.Observe(e)
-	s.input.record(TxEvent{
+	s.input.Add(TxEvent{
 		Verb: term.VerbWrite, Task: by.String(), Bytes: len(k.Text), Key: keys.Name([]byte(k.Text)), Reason: k.Why,
 	})
 	s.writer.press(by, k.Text, done)

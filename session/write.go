@@ -1,11 +1,9 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"ptyctl/session/access"
@@ -109,7 +107,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 	if o.Key == "" {
 		warnings = append(warnings, s.writer.warnings(data, o.private)...)
 	} else {
-		s.input.line(data)
+		out.line.Type(data)
 	}
 	var echo *redact.Expectation
 	if o.Sensitive {
@@ -125,7 +123,7 @@ func (out *writer) typeIn(ctx context.Context, d *access.Call, data []byte, o Wr
 			if key == "" {
 				key = keys.Name(data)
 			}
-			s.input.record(
+			s.input.Add(
 				TxEvent{
 					Verb:      term.VerbWrite,
 					Task:      access.HolderOf(term.ActorFrom(ctx)).String(),
@@ -165,113 +163,102 @@ func (out *writer) expectEcho(secret []byte) (*redact.Expectation, error) {
 	return e, nil
 }
 
-// send hands permitted data to the transport, when its turn comes. A timeout of 0 is the session's. echo, which may be
-// nil, is notified when the data goes out.
-func (out *writer) send(
+// warnings checks the input for mistakes that the caller probably did not intend. The data is typed as given in any
+// case. Of sensitive data, a warning repeats at most an escape at the end.
+func (out *writer) warnings(data []byte, sensitive bool) (warnings []string) {
+	s := out.s
+	if text := keys.Spelled(string(data), sensitive); text != "" {
+		warnings = append(warnings, text)
+	}
+	// A line editor, or a full-screen program, takes lines of any length.
+	n, m := out.line.Type(data), s.screen.modes()
+	if n > keys.MaxLine && !m.BracketedPaste && !m.AltScreen {
+		warnings = append(
+			warnings,
+			fmt.Sprintf(
+				"a line of %d bytes: unless the program reads keys one by one, the terminal takes %d bytes of a line "+
+					"and silently drops the rest; "+
+					"send shorter lines%s",
+				n,
+				keys.MaxLine,
+				s.execs.beside(", or pass long data as stdin of a command in the channel lane"),
+			),
+		)
+	}
+	return warnings
+}
+
+// pasted returns data as a terminal sends pasted text, and a warning if the program may not take it as such.
+func (out *writer) pasted(data []byte) (text []byte, warnings []string, err error) {
+	s := out.s
+	text, split, ok := keys.Paste(data, s.screen.modes().BracketedPaste)
+	if !ok {
+		return nil, nil, &term.Error{
+			Op:      "write",
+			Session: s.id,
+			Kind:    term.InvalidArgument,
+			Msg:     `the data holds ESC [ 201 ~, which would end the paste, and what follows it would act as keys; remove it`,
+			Facts:   term.Facts{term.ArgumentFault{Field: term.FieldData}},
+		}
+	}
+	if split {
+		warnings = []string{"the program has not asked for bracketed paste: the lines were typed one by one, each with enter"}
+	}
+	return text, warnings, nil
+}
+
+// pressProtocolKey has the transport press a key of its protocol. It is on record like any other.
+func (out *writer) pressProtocolKey(
 	ctx context.Context,
-	data []byte,
-	epoch uint64,
+	name string,
 	timeout time.Duration,
-	echo *redact.Expectation,
-) (WriteResult, error) {
+) (res WriteResult, err error) {
 	s := out.s
 	const op = "write"
-	res := WriteResult{Cursor: s.End()}
-	setDefault(&timeout, s.o.WriteTimeout)
-	deadline := time.NewTimer(timeout)
-	defer deadline.Stop()
-
-	select {
-	case s.writer.token <- struct{}{}:
-	case <-deadline.C:
-		res.TimedOut = true
-		return res, nil
-	case <-ctx.Done():
+	d := s.auth.Begin(ctx, term.VerbWrite, term.Event{Detail: name})
+	defer func() { d.End(err) }()
+	res.Cursor = s.End()
+	if err := s.life.alive(op); err != nil {
+		return res, err
+	}
+	sender, ok := s.link.Load().Transport.(term.KeySender)
+	if !ok {
 		return res, &term.Error{
 			Op:      op,
 			Session: s.id,
-			Kind:    term.Canceled,
-			Msg:     "canceled before anything was written",
-			Err:     ctx.Err(),
+			Kind:    term.Unsupported,
+			Msg:     fmt.Sprintf("this session's protocol has no key %s; to interrupt what runs press ctrl_c", name),
+			Facts:   term.Facts{term.ArgumentFault{Field: term.FieldKey}},
 		}
-	case <-s.life.ctx.Done():
-		return res, s.life.endedError(op)
 	}
-	res.Cursor = s.End()
-	w := &write{
-		s:     s,
-		t:     s.link.Load(),
-		data:  bytes.Clone(data),
-		by:    access.HolderOf(term.ActorFrom(ctx)),
-		epoch: epoch,
-		echo:  echo,
-		done:  make(chan error, 1),
+	epoch, err := d.Permit(ctx, term.Action{Key: name})
+	if err != nil {
+		return res, err
 	}
-	if !s.group.spawn(op, w.run) {
-		<-s.writer.token
-		return res, s.life.endedError(op)
+	setDefault(&timeout, s.o.WriteTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := s.lock.StillHeld(op, access.HolderOf(term.ActorFrom(ctx)), epoch); err != nil {
+		return res, err
 	}
-	return res, s.writer.awaitWrite(ctx, w, deadline, &res)
+	line, end := s.lane.LastLine(), s.End()
+	err = sender.SendKey(ctx, name)
+	if !errors.Is(err, term.Unsupported) { // otherwise the terminal is unchanged
+		s.prompts.Touch(line, end, false)
+		s.input.Add(TxEvent{Verb: term.VerbWrite, Task: access.HolderOf(term.ActorFrom(ctx)).String(), Key: name})
+		s.timeouts.touch()
+		if name == term.KeyBreak || name == term.KeyInterruptProcess {
+			s.lane.Input([]byte("\x03")) // it means the same to what runs
+		}
+	}
+	if err != nil {
+		return res, s.life.transportError(op, err)
+	}
+	return res, nil
 }
 
-// awaitWrite waits for the end of w, its deadline, its caller's or the session's, and fills in res.
-func (out *writer) awaitWrite(ctx context.Context, w *write, deadline *time.Timer, res *WriteResult) (err error) {
-	s := out.s
-	canceled := false
-	select {
-	case err = <-w.done:
-	case <-deadline.C:
-		res.TimedOut = true
-	case <-ctx.Done():
-		canceled = true
-	case <-s.life.ctx.Done(): // the transport is being closed, which wakes its Write: the bytes it took still count
-		select {
-		case err = <-w.done:
-		case <-time.After(forcedClose):
-		}
-	}
-	res.Written, res.Pending = w.halt()
-	switch total := len(w.data); {
-	case err == nil && res.Written == total:
-		res.TimedOut = false
-	case errors.Is(err, term.Internal): // why the session ends says no more
-	case s.life.ctx.Err() != nil:
-		res.TimedOut = false
-		return s.life.endedError("write")
-	case canceled:
-		return &term.Error{
-			Op:      "write",
-			Session: s.id,
-			Kind:    term.Canceled,
-			Msg:     fmt.Sprintf("canceled after %d of %d bytes", res.Written, total),
-			Err:     ctx.Err(),
-		}
-	}
-	return err
-}
+// A TxEvent says that something was typed, never what.
+type TxEvent = access.TxEvent
 
-// withWritten adds to the error of a write how much of it went out before.
-func withWritten(err error, n int) error {
-	e, ok := errors.AsType[*term.Error](err)
-	if !ok {
-		return err
-	}
-	told := *e
-	told.Facts = e.Facts.With(term.PartialWrite{Written: n})
-	return &told
-}
-
-// writeFailed classifies an error of the transport.
-func (out *writer) writeFailed(err error) error {
-	s := out.s
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
-		return &term.Error{
-			Op:      "write",
-			Session: s.id,
-			Kind:    term.RemoteClosed,
-			Msg:     "the far side takes no more input; read the rest of its output, then open a new session",
-			Err:     err,
-		}
-	}
-	return s.life.transportError("write", err)
-}
+// TxEvents returns the last inputs, oldest first, if Options.RecordTxEvents is set.
+func (s *Session) TxEvents() []TxEvent { return s.input.Events() }

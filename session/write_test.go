@@ -352,3 +352,31 @@ func (p *pieces) Close() error {
 	p.once.Do(func() { close(p.wait) })
 	return nil
 }
+
+// observed calls f for each event.
+type observed func(term.Event)
+
+func (f observed) Observe(e term.Event) { f(e) }
+
+// The cursor of an answer misses no byte that the login sends afterwards, however soon.
+func TestAnswerCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &login{questions: []string{"Password: ", "Code: "}}
+		m := manage(t, l.dial, session.Config{Observers: []term.Observer{observed(func(e term.Event) {
+			if e.Verb == term.VerbAnswer {
+				time.Sleep(time.Second) // the answer is given by then, and the login goes on
+			}
+		})}})
+		r, err := m.Open(t.Context(), target("h"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := answer(r.Session, "hunter2\r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := r.Session.Read(t.Context(), session.ReadRequest{Cursor: w.Cursor}); string(c.Data) != "\r\nCode: " {
+			t.Errorf("what came of the answer is %q", c.Data)
+		}
+	})
+}

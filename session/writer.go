@@ -2,9 +2,15 @@ package session
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"sync"
 	"time"
 
+	"ptyctl/session/access"
+	"ptyctl/session/keys"
 	"ptyctl/session/redact"
 	"ptyctl/term"
 )
@@ -16,6 +22,92 @@ const writePiece = 4 << 10
 type writer struct {
 	s     *Session
 	token chan struct{} // holds one token: its owner may write to the transport
+	line  keys.Line     // that is being typed
+}
+
+// send hands permitted data to the transport, when its turn comes. A timeout of 0 is the session's. echo, which may be
+// nil, is notified when the data goes out.
+func (out *writer) send(
+	ctx context.Context,
+	data []byte,
+	epoch uint64,
+	timeout time.Duration,
+	echo *redact.Expectation,
+) (WriteResult, error) {
+	s := out.s
+	const op = "write"
+	res := WriteResult{Cursor: s.End()}
+	setDefault(&timeout, s.o.WriteTimeout)
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+
+	select {
+	case s.writer.token <- struct{}{}:
+	case <-deadline.C:
+		res.TimedOut = true
+		return res, nil
+	case <-ctx.Done():
+		return res, &term.Error{
+			Op:      op,
+			Session: s.id,
+			Kind:    term.Canceled,
+			Msg:     "canceled before anything was written",
+			Err:     ctx.Err(),
+		}
+	case <-s.life.ctx.Done():
+		return res, s.life.endedError(op)
+	}
+	res.Cursor = s.End()
+	w := &write{
+		s:     s,
+		t:     s.link.Load(),
+		data:  bytes.Clone(data),
+		by:    access.HolderOf(term.ActorFrom(ctx)),
+		epoch: epoch,
+		echo:  echo,
+		done:  make(chan error, 1),
+	}
+	if !s.group.spawn(op, w.run) {
+		<-s.writer.token
+		return res, s.life.endedError(op)
+	}
+	return res, s.writer.awaitWrite(ctx, w, deadline, &res)
+}
+
+// awaitWrite waits for the end of w, its deadline, its caller's or the session's, and fills in res.
+func (out *writer) awaitWrite(ctx context.Context, w *write, deadline *time.Timer, res *WriteResult) (err error) {
+	s := out.s
+	canceled := false
+	select {
+	case err = <-w.done:
+	case <-deadline.C:
+		res.TimedOut = true
+	case <-ctx.Done():
+		canceled = true
+	case <-s.life.ctx.Done(): // the transport is being closed, which wakes its Write: the bytes it took still count
+		select {
+		case err = <-w.done:
+		case <-time.After(forcedClose):
+		}
+	}
+	res.Written, res.Pending = w.halt()
+	switch total := len(w.data); {
+	case err == nil && res.Written == total:
+		res.TimedOut = false
+	case errors.Is(err, term.Internal): // why the session ends says no more
+	case s.life.ctx.Err() != nil:
+		res.TimedOut = false
+		return s.life.endedError("write")
+	case canceled:
+		return &term.Error{
+			Op:      "write",
+			Session: s.id,
+			Kind:    term.Canceled,
+			Msg:     fmt.Sprintf("canceled after %d of %d bytes", res.Written, total),
+			Err:     ctx.Err(),
+		}
+	}
+	return err
 }
 
 // A write is one Write on its way to the transport. It outlives the call that started it when the far side does
@@ -125,4 +217,30 @@ func (out *writer) countTyped(by Holder, n int) {
 	out.s.count.tx.Add(int64(n))
 	out.s.count.lastTx.Store(time.Now().UnixNano())
 	out.s.lock.Typed(by, n)
+}
+
+// writeFailed classifies an error of the transport.
+func (out *writer) writeFailed(err error) error {
+	s := out.s
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
+		return &term.Error{
+			Op:      "write",
+			Session: s.id,
+			Kind:    term.RemoteClosed,
+			Msg:     "the far side takes no more input; read the rest of its output, then open a new session",
+			Err:     err,
+		}
+	}
+	return s.life.transportError("write", err)
+}
+
+// withWritten adds to the error of a write how much of it went out before.
+func withWritten(err error, n int) error {
+	e, ok := errors.AsType[*term.Error](err)
+	if !ok {
+		return err
+	}
+	told := *e
+	told.Facts = e.Facts.With(term.PartialWrite{Written: n})
+	return &told
 }

@@ -10,14 +10,23 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
 
+const typed = sessiontest.Typed
+
 // What all tests of sessions share.
 type (
 	plain = sessiontest.Plain
+	shell = sessiontest.Shell
 	diary = sessiontest.Diary
 )
 
 var (
 	start    = sessiontest.Start
+	put      = sessiontest.Put
+	take     = sessiontest.Take
+	logTo    = sessiontest.LogTo
+	manage   = sessiontest.Manage
+	target   = sessiontest.Target
+	dialed   = sessiontest.Dialed
 	task     = sessiontest.Task
 	wantKind = sessiontest.WantKind
 	since    = sessiontest.Since

@@ -63,6 +63,52 @@ func Start(tb testing.TB, limit int, o session.Options) (*session.Session, net.C
 	return s, far
 }
 
+// An ExecFunc carries out a command beside a terminal in memory.
+type ExecFunc = func(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error)
+
+// StartExec makes a session that runs commands with exec.
+func StartExec(tb testing.TB, exec ExecFunc, o session.Options) *session.Session {
+	near, _ := bufpipe.New(0)
+	Watch(tb, &o)
+	s := session.New(&Shell{Plain: Plain{ReadWriteCloser: near}, OnExec: exec}, o)
+	TellState(tb, s)
+	tb.Cleanup(func() { s.Close(context.Background(), session.CloseOptions{Force: true}) })
+	return s
+}
+
+// Manage makes a Manager that opens the protocol "test" with dial, and closes it after the test.
+func Manage(tb testing.TB, dial term.Dialer, c session.Config) *session.Manager {
+	tb.Helper()
+	c.Dialers = map[string]term.Dialer{"test": dial}
+	leaktest.Secret(tb, Typed)
+	if c.Logger == nil {
+		c.Logger = leaktest.Log(tb)
+	}
+	c.Observers = append(c.Observers, NewTeller(tb))
+	m := session.NewManager(c)
+	tb.Cleanup(func() {
+		leaktest.Output(tb, "state", fmt.Sprintf("%+v", m.List()))
+		m.Close(context.Background())
+	})
+	return m
+}
+
+// Target is a request to open the protocol "test" to host.
+func Target(host string) session.OpenRequest {
+	return session.OpenRequest{Target: term.Target{Protocol: "test", Host: host}}
+}
+
+// Dialed opens terminals in memory; their far sides are sent to far, if it is not nil.
+func Dialed(far chan<- net.Conn) term.Dialer {
+	return func(context.Context, term.Target, term.Prompter, term.Approve) (term.Transport, error) {
+		near, f := bufpipe.New(0)
+		if far != nil {
+			far <- f
+		}
+		return &Plain{ReadWriteCloser: near}, nil
+	}
+}
+
 // Put writes to the terminal's far side and waits until the session has it.
 func Put(tb testing.TB, far io.Writer, text string) {
 	tb.Helper()

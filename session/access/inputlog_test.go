@@ -1,4 +1,4 @@
-package session_test
+package access_test
 
 import (
 	"context"

@@ -1,23 +1,18 @@
-package session_test
+package access_test
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"golang.org/x/crypto/ssh"
 	"ptyctl/internal/bufpipe"
-	"ptyctl/internal/sshserver"
 	"ptyctl/session"
-	"ptyctl/sshx"
 	"ptyctl/term"
 )
 
@@ -249,71 +244,4 @@ func TestLocks(t *testing.T) {
 			t.Errorf("%d refusals observed", refused)
 		}
 	})
-}
-
-func TestSetExpect(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := start(
-			t,
-			0,
-			session.Options{
-				Expect: session.Expect{Prompt: re("a"), Pagers: []*regexp.Regexp{re("b")}, Errors: []*regexp.Regexp{re("c")}},
-			},
-		)
-		if err := s.SetExpect(t.Context(), session.Expect{Prompt: re("d"), Pagers: []*regexp.Regexp{}}); err != nil {
-			t.Fatal(err)
-		}
-		if e := s.Expect(); e.Prompt.String() != "d" || len(e.Pagers) != 0 || len(e.Errors) != 1 {
-			t.Errorf("expectations = %+v, want prompt \"d\", no pagers and one error pattern", e)
-		}
-		s.Close(t.Context(), session.CloseOptions{})
-		wantKind(t, s.SetExpect(t.Context(), session.Expect{}), term.AlreadyClosed)
-	})
-}
-
-// A server that has no channel for a command, and that a person had to log in to, runs it in the terminal if the
-// caller left the lane open, and not if the caller asked for a channel.
-func TestExecWithoutChannel(t *testing.T) {
-	srv, err := sshserver.Listen(sshserver.Config{
-		MaxSessions: 1, Shell: "/bin/sh",
-		KeyboardInteractive: func(_ string, ask ssh.KeyboardInteractiveChallenge) error {
-			_, err := ask("", "", []string{"Code: "}, []bool{false})
-			return err
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = srv.Close() })
-	home := t.TempDir()
-	known := home + "/known_hosts"
-	if err := os.WriteFile(known, []byte(srv.KnownHostsLine()+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m := session.NewManager(
-		session.Config{
-			Dialers: map[string]term.Dialer{
-				"ssh": sshx.Dialer(sshx.Options{HomeDir: home, KnownHostsPath: known, NoConfig: true, IdentityAgent: "none"}),
-			},
-		},
-	)
-	t.Cleanup(func() { m.Close(t.Context()) })
-	r, err := m.Open(
-		t.Context(),
-		session.OpenRequest{Target: term.Target{Protocol: "ssh", Host: "127.0.0.1", Port: srv.Port(), User: "u"}},
-	)
-	if err != nil || r.Prompt == nil {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	s := r.Session
-	if _, err := s.Write(t.Context(), []byte("123\r"), session.WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s.Settle(t.Context(), 10*time.Second)
-	_, err = s.Exec(t.Context(), session.ExecRequest{Command: "echo here; (exit 6)", Lane: session.LaneChannel})
-	wantKind(t, err, term.LimitExceeded)
-	got, err := s.Exec(t.Context(), session.ExecRequest{Command: "echo here; (exit 6)", Class: session.ClassPosix})
-	if err != nil || got.Lane != session.LaneTerminal || got.Exit.Code != 6 || string(got.Stdout.Bytes()) != "here\n" {
-		t.Errorf("%+v, %v", got, err)
-	}
 }

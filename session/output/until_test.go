@@ -1,4 +1,4 @@
-package session_test
+package output_test
 
 import (
 	"regexp"

@@ -1,4 +1,4 @@
-package session_test
+package transfer_test
 
 import (
 	"context"

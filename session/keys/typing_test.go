@@ -1,16 +1,40 @@
-package session_test
+package keys_test
 
 import (
 	"context"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"ptyctl/internal/bufpipe"
+	"ptyctl/internal/leaktest"
 	"ptyctl/session"
+	"ptyctl/session/internal/sessiontest"
 	"ptyctl/session/keys"
 	"ptyctl/term"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
+
+const typed = sessiontest.Typed
+
+// What all tests of sessions share.
+type (
+	plain = sessiontest.Plain
+	shell = sessiontest.Shell
+	diary = sessiontest.Diary
+)
+
+var (
+	start    = sessiontest.Start
+	put      = sessiontest.Put
+	take     = sessiontest.Take
+	wantKind = sessiontest.WantKind
+	widePipe = sessiontest.WidePipe
+	manage   = sessiontest.Manage
+	target   = sessiontest.Target
 )
 
 // Text that spells a key is typed as given, and the result names the key.
