@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -15,13 +16,13 @@ const (
 	agentRequest = "auth-agent-req@openssh.com"
 )
 
-// An agentForwarding lets the server use an agent of this machine.
-type agentForwarding struct{ socket string }
+// agentDialTimeout limits connecting to the agent.
+const agentDialTimeout = 5 * time.Second
 
-// accept connects one channel of the server to the agent.
-func (a *agentForwarding) accept(k *link, c ssh.NewChannel) {
-	d := net.Dialer{Timeout: agentTimeout}
-	conn, err := d.DialContext(k.ctx, "unix", a.socket)
+// acceptAgent connects one channel of the server to the agent of this machine.
+func (k *link) acceptAgent(c ssh.NewChannel) {
+	d := net.Dialer{Timeout: agentDialTimeout}
+	conn, err := d.DialContext(k.ctx, "unix", k.agent)
 	if err != nil {
 		_ = c.Reject(ssh.ConnectionFailed, "the agent cannot be reached")
 		return

@@ -14,6 +14,18 @@ import (
 // caller sets no limit.
 const requestLimit = 10 * time.Second
 
+// hangUpGrace is how long Close of a shell or of a forwarded connection waits for
+// the server's confirmation.
+const hangUpGrace = 200 * time.Millisecond
+
+// The limits on waiting for output after the exit status. The two come in any
+// order, and a background process may keep the stream open without end. The wait
+// ends after drainQuiet without output, and at the latest after drainLimit.
+const (
+	drainQuiet = 250 * time.Millisecond
+	drainLimit = 2 * time.Second
+)
+
 // A channel is an open session channel (RFC 4254 section 6.1) and the link that
 // carries it.
 type channel struct {
@@ -144,3 +156,16 @@ func (c *channel) send(ctx context.Context, name string, wantReply bool, payload
 // drop closes the channel without waiting: Close sends a packet, which a frozen
 // connection does not accept.
 func (c *channel) drop() { c.k.wg.Go(func() { _ = c.Close() }) }
+
+// discardStderr reads standard error to its end. The buffer is small, because no data is
+// expected.
+func (c *channel) discardStderr() {
+	c.k.wg.Go(func() {
+		r := c.Stderr()
+		for p := make([]byte, 64); ; {
+			if _, err := r.Read(p); err != nil {
+				return
+			}
+		}
+	})
+}

@@ -3,6 +3,7 @@ package sshx
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -152,6 +153,17 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 
 // Lost returns why the connection has ended, or nil while it works.
 func (c *Client) Lost() error { return c.own.lost() }
+
+// Exec implements term.Execer on a channel of its own (RFC 4254 section 6.5).
+func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+	return c.slots.exec(ctx, r, stdout, stderr)
+}
+
+// Subsystem starts a subsystem of the server, for example sftp (RFC 4254 section
+// 6.5), on a channel of its own. The channel takes one of the slots for commands.
+func (c *Client) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
+	return c.slots.subsystem(ctx, name)
+}
 
 // closeGrace is how long Close waits for the goroutines of a closed connection.
 const closeGrace = 500 * time.Millisecond

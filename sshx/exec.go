@@ -16,24 +16,16 @@ import (
 	"ptyctl/term"
 )
 
-// The limits on waiting for output after the exit status. The two come in any
-// order, and a background process may keep the stream open without end. The wait
-// ends after drainQuiet without output, and at the latest after drainLimit.
-const (
-	drainQuiet = 250 * time.Millisecond
-	drainLimit = 2 * time.Second
-)
-
-// Exec implements term.Execer on a channel of its own (RFC 4254 section 6.5). It
+// exec implements term.Execer on a channel of its own (RFC 4254 section 6.5). It
 // tries a second channel if the server closed the first before it started the
 // command.
-func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+func (s *slots) exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
 	opening, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	for again := true; ; again = false {
 		// A second attempt is safe only if the server has certainly not started
 		// the command.
-		ch, err := c.slots.take(opening)
+		ch, err := s.take(opening)
 		if err != nil {
 			return term.Exit{}, err
 		}
@@ -43,9 +35,9 @@ func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io
 		switch err := x.begin(opening, ctx, r); {
 		case err == nil:
 			if x.trip >= aheadGain {
-				c.slots.openAhead()
+				s.openAhead()
 			} else { // opening it now would delay this command
-				defer c.slots.openAhead()
+				defer s.openAhead()
 			}
 			e, err := x.wait(ctx, r.Grace)
 			e.Started = true
@@ -155,7 +147,7 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 	if !ok {
 		return &term.Error{
 			Kind: term.Unsupported, Reason: term.ReasonTypeInstead,
-			Msg:    fmt.Sprintf("%s refuses to run commands outside the terminal", x.ch.k.hop),
+			Msg:    fmt.Sprintf("%s refuses to run commands outside the terminal", x.ch.k.name),
 			Advice: "type them into the terminal",
 		}
 	}
@@ -196,7 +188,7 @@ func (c *channel) setEnv(ctx context.Context, env []term.EnvVar) error {
 			term.Unsupported,
 			"%s does not accept %s (AcceptEnv in its sshd_config); nothing was run: "+
 				"set the variable in the command itself, for example: env %s=... command",
-			c.k.hop,
+			c.k.name,
 			strings.Join(refused, ", "),
 			refused[0],
 		)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,40 +15,39 @@ import (
 	"ptyctl/term"
 )
 
-// dialThrough opens a channel to the next hop through the link before it (RFC
-// 4254 section 7.2).
-func dialThrough(w *watchdog, via *link, h *hop, l *steps) (net.Conn, error) {
-	l.begin(stepTCP)
-	ch, reqs, err := via.openChannel(w.ctx, "direct-tcpip", ssh.Marshal(struct {
+// dial opens a connection from the far side of the link to host and port (RFC 4254
+// section 7.2).
+func (k *link) dial(ctx context.Context, host string, port int) (net.Conn, error) {
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	ch, reqs, err := k.openChannel(ctx, "direct-tcpip", ssh.Marshal(struct {
 		Host       string
 		Port       uint32
 		OriginHost string
 		OriginPort uint32
-	}{h.host, uint32(h.port), "127.0.0.1", 0}))
+	}{host, uint32(port), "127.0.0.1", 0}))
 	var refused *ssh.OpenChannelError
 	switch {
 	case err == nil:
-		l.address("via " + via.hop.String())
-		return forward(via, ch, reqs, h.address()), nil
+		return forward(k, ch, reqs, address), nil
 	case errors.As(err, &refused):
 		return nil, &term.Error{
 			Kind: term.ConnectFailed,
 			Err:  err,
 			Msg: fmt.Sprintf(
 				"the jump host %s did not connect to %s: %s (%s); check that it may forward there",
-				via.hop,
-				h.address(),
+				k.name,
+				address,
 				refused.Message,
 				refused.Reason,
 			),
 		}
-	case w.ctx.Err() != nil:
-		return nil, context.Cause(w.ctx)
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
 	default:
 		return nil, &term.Error{
 			Kind: term.ConnectFailed,
 			Err:  err,
-			Msg:  fmt.Sprintf("the connection to the jump host %s broke: %v; try again", via.hop, err),
+			Msg:  fmt.Sprintf("the connection to the jump host %s broke: %v; try again", k.name, err),
 		}
 	}
 }

@@ -18,8 +18,9 @@ import (
 // the watchdog.
 func handshake(w *watchdog, raw net.Conn, h *hop, l *steps, p term.Prompter) (*link, error) {
 	stop := context.AfterFunc(w.ctx, func() { _ = raw.Close() })
-	k := &link{hop: h, raw: raw, seen: new(authRecord), agent: h.agentForwarding()}
-	if err := k.handshake(w, l, p); err != nil {
+	hs := &handshaking{h: h, raw: raw, seen: new(authRecord)}
+	k, err := hs.run(w, l, p)
+	if err != nil {
 		stop()
 		_ = raw.Close()
 		return nil, err
@@ -31,13 +32,20 @@ func handshake(w *watchdog, raw net.Conn, h *hop, l *steps, p term.Prompter) (*l
 	return k, nil
 }
 
-// handshake runs the key exchange, the host key check and the login, and starts
-// the link.
-func (k *link) handshake(w *watchdog, l *steps, p term.Prompter) error {
-	h := k.hop
+// A handshaking is one login, with its record.
+type handshaking struct {
+	h      *hop
+	raw    net.Conn
+	seen   *authRecord
+	banner string
+}
+
+// run runs the key exchange, the host key check and the login, and starts the link.
+func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*link, error) {
+	h := hs.h
 	var ip net.IP
 	// The address must not be that of a proxy, which may be on loopback.
-	if tcp, ok := k.raw.RemoteAddr().(*net.TCPAddr); ok && h.proxy == nil {
+	if tcp, ok := hs.raw.RemoteAddr().(*net.TCPAddr); ok && h.proxy == nil {
 		ip = tcp.IP
 	}
 	keyOptions := h.hostKeys
@@ -49,15 +57,15 @@ func (k *link) handshake(w *watchdog, l *steps, p term.Prompter) error {
 	// The operator's record is read before the verifier may add a key to it.
 	prove, err := h.prove(ip)
 	if err != nil {
-		return &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
+		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
 	}
 	keys, err := hostkeys.NewVerifier(h.host, h.port, ip, keyOptions)
 	if err != nil {
-		return &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
+		return nil, &term.Error{Kind: term.InvalidArgument, Err: err, Msg: "host keys: " + err.Error()}
 	}
 	l.begin(stepBanner)
-	conn := &bannerConn{Conn: k.raw, identified: func() { l.begin(stepKex) }}
-	auth := newPlanner(w, h, p, k.seen, conn.ended)
+	conn := &bannerConn{Conn: hs.raw, identified: func() { l.begin(stepKex) }}
+	auth := newPlanner(w, h, p, hs.seen, conn.ended)
 	defer auth.close()
 	verify := keys.HostKeyCallback(w.ctx)
 	var loggedIn atomic.Bool // a later key exchange runs in a goroutine of the library
@@ -83,7 +91,7 @@ func (k *link) handshake(w *watchdog, l *steps, p term.Prompter) error {
 			return nil
 		},
 		BannerCallback: func(message string) error {
-			k.banner += message[:min(len(message), maxBanner-len(k.banner))]
+			hs.banner += message[:min(len(message), maxBanner-len(hs.banner))]
 			return nil
 		},
 		ClientVersion: clientVersion + h.version,
@@ -91,22 +99,25 @@ func (k *link) handshake(w *watchdog, l *steps, p term.Prompter) error {
 	}
 	sc, chans, reqs, err := ssh.NewClientConn(conn, h.address(), config)
 	if err != nil {
-		return k.explain(w, l, conn, auth, err)
+		return nil, hs.explain(w, l, conn, auth, err)
 	}
 	loggedIn.Store(true)
-	if k.seen.last == "" {
-		k.seen.last = "none" // the server asked for nothing (RFC 4252 section 5.2)
+	if hs.seen.last == "" {
+		hs.seen.last = "none" // the server asked for nothing (RFC 4252 section 5.2)
 	}
-	l.end(true, k.seen.last)
+	l.end(true, hs.seen.last)
 	res := keys.Result()
-	k.conn, k.version, k.method = sc, string(sc.ServerVersion()), k.seen.last
-	k.keyPrint, k.changed, k.warnings = res.Fingerprint, res.Changed, append(res.Warnings, k.seen.notes...)
-	if k.changed { // like ssh(1): no forwarding to a host that may be an impostor
-		k.agent = nil
+	k := &link{
+		name: h.String(), raw: hs.raw, conn: sc, version: string(sc.ServerVersion()),
+		banner: hs.banner, method: hs.seen.last, keyPrint: res.Fingerprint, agent: h.forwardAgent,
+		warnings: append(res.Warnings, hs.seen.notes...),
 	}
-	if k.agent != nil {
+	if res.Changed { // like ssh(1): no forwarding to a host that may be an impostor
+		k.agent = ""
+	}
+	if k.agent != "" {
 		if why := auth.withhold.agent(); why != "" {
-			k.agent, k.warnings = nil, append(k.warnings, "the agent is not forwarded: "+why)
+			k.agent, k.warnings = "", append(k.warnings, "the agent is not forwarded: "+why)
 		}
 	}
 	// From here on the end of the connection must not leave a channel waiting.
@@ -115,8 +126,8 @@ func (k *link) handshake(w *watchdog, l *steps, p term.Prompter) error {
 	if !h.updateHostKeys {
 		keys = nil
 	}
-	k.start(chans, reqs, keys)
-	return nil
+	k.start(chans, reqs, keys, h.keepalive, h.keepaliveCount)
+	return k, nil
 }
 
 // maxBanner is the most bytes kept of the banner before authentication (RFC 4252
@@ -155,8 +166,8 @@ var errCannotAsk = errors.New("questions are not possible (not allowed, or Batch
 
 // explain converts the error that ended a handshake to one that the caller can
 // act on.
-func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, err error) error {
-	h, step := k.hop, l.at()
+func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, err error) error {
+	h, step := hs.h, l.at()
 	// The watchdog has closed the connection, so err is only a consequence.
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
@@ -178,10 +189,10 @@ func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, e
 		}
 		if named.Kind == term.AuthFailed {
 			tried := term.FactOf[term.ConnectFailure](&named)
-			k.seen.describe(&tried)
+			hs.seen.describe(&tried)
 			named.Facts = named.Facts.With(tried)
-			if k.seen.lacked != "" {
-				named.Facts = named.Facts.With(term.ArgumentFault{Field: k.seen.lacked})
+			if hs.seen.lacked != "" {
+				named.Facts = named.Facts.With(term.ArgumentFault{Field: hs.seen.lacked})
 			}
 		}
 		return &named
@@ -226,19 +237,19 @@ func (k *link) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, e
 	// The step decides the rest: the same network error has another reason in
 	// each of them.
 	case stepAuth:
-		k.seen.describe(&failure)
-		if len(k.seen.tried) == 0 {
+		hs.seen.describe(&failure)
+		if len(hs.seen.tried) == 0 {
 			return failed(term.ConnectFailed, "%s ended the connection before anything could be tried: %v; try again", h, err)
 		}
 		ended := failed(
 			term.AuthFailed,
 			"%s ended the connection during authentication (tried: %s): %v; check username and credentials",
 			h,
-			strings.Join(k.seen.tried, ", "),
+			strings.Join(hs.seen.tried, ", "),
 			err,
 		)
-		if !auth.gaveUp && len(k.seen.keys) > 1 && len(k.seen.tried) == 1 && k.seen.tried[0] == methodPublicKey {
-			return &retry{err: ended, refusedKeys: k.seen.keys} // sshd_config(5) MaxAuthTries
+		if !auth.gaveUp && len(hs.seen.keys) > 1 && len(hs.seen.tried) == 1 && hs.seen.tried[0] == methodPublicKey {
+			return &retry{err: ended, refusedKeys: hs.seen.keys} // sshd_config(5) MaxAuthTries
 		}
 		return ended
 	case stepBanner:

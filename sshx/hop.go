@@ -104,11 +104,3 @@ func (h *hop) offer(keys *hostkeys.Verifier) []string {
 	}
 	return keys.Algorithms(h.hostKeyAlgos)
 }
-
-// agentForwarding returns the agent to forward to the server, or nil.
-func (h *hop) agentForwarding() *agentForwarding {
-	if h.forwardAgent == "" {
-		return nil
-	}
-	return &agentForwarding{socket: h.forwardAgent}
-}

@@ -75,7 +75,7 @@ func (a *keepalive) tick() {
 					Kind: term.RemoteClosed,
 					Msg: fmt.Sprintf(
 						"%s has not answered for %s (%d keepalives); the connection counts as lost",
-						a.k.hop,
+						a.k.name,
 						time.Duration(a.max)*a.interval,
 						a.max,
 					),

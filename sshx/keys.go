@@ -48,7 +48,7 @@ func (sh *Shell) SendKey(ctx context.Context, name string) error {
 			fmt.Sprintf(
 				"%s refuses the key break (RFC 4335): the session is not on a serial line, or the server cannot pass a "+
 					"break on; press ctrl_c to interrupt, or use the console server's own key for a break",
-				sh.c.own.hop,
+				sh.c.own.name,
 			),
 		)
 	}

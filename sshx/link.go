@@ -16,17 +16,15 @@ import (
 
 // A link is an authenticated connection to one hop.
 type link struct {
-	hop      *hop
+	name     string   // user@host:port, for messages
 	raw      net.Conn // TCP, or a channel of the link before
 	conn     ssh.Conn
 	version  string
 	banner   string
 	method   string // the last successful authentication method
 	keyPrint string
-	changed  bool // the host key contradicts the record but was accepted
 	warnings []string
-	seen     *authRecord
-	agent    *agentForwarding // nil: the server must not open channels
+	agent    string // socket of the agent to forward; empty: the server must not open channels
 
 	ctx    context.Context // ends with the connection; its cause is the reason
 	cancel context.CancelCauseFunc
@@ -35,8 +33,15 @@ type link struct {
 }
 
 // start starts the link's goroutines after its handshake. keys is the host key
-// verifier if known_hosts may follow the server's announcements, or nil.
-func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
+// verifier if known_hosts may follow the server's announcements, or nil. interval and
+// countMax are those of the keepalives.
+func (k *link) start(
+	chans <-chan ssh.NewChannel,
+	reqs <-chan *ssh.Request,
+	keys *hostkeys.Verifier,
+	interval time.Duration,
+	countMax int,
+) {
 	k.ctx, k.cancel = context.WithCancelCause(context.Background())
 	k.wg.fault = func(cause error) { // cause may contain secrets, so it goes to the log only
 		k.end(
@@ -45,18 +50,18 @@ func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request, keys
 				Err:  cause,
 				Msg: fmt.Sprintf(
 					"a fault in ptyctl ended the connection to %s; open a new session, and report the actions before it",
-					k.hop,
+					k.name,
 				),
 			},
 		)
 	}
-	k.keep = watchAlive(k, k.hop.keepalive, k.hop.keepaliveCount)
+	k.keep = watchAlive(k, interval, countMax)
 	k.wg.Go(func() { k.channels(chans) })
 	k.wg.Go(func() { k.requests(reqs, keys) })
 	k.wg.Go(func() {
 		err := k.conn.Wait()
 		k.end(
-			&term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s was lost: %v", k.hop, err)},
+			&term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s was lost: %v", k.name, err)},
 		)
 	})
 }
@@ -65,8 +70,8 @@ func (k *link) start(chans <-chan ssh.NewChannel, reqs <-chan *ssh.Request, keys
 // forwarding is on, and no others.
 func (k *link) channels(chans <-chan ssh.NewChannel) {
 	for c := range chans {
-		if k.agent != nil && c.ChannelType() == agentChannel {
-			k.wg.Go(func() { k.agent.accept(k, c) }) // a goroutine, because connecting must not block other channels
+		if k.agent != "" && c.ChannelType() == agentChannel {
+			k.wg.Go(func() { k.acceptAgent(c) }) // a goroutine, because connecting must not block other channels
 			continue
 		}
 		_ = c.Reject(ssh.Prohibited, "ptyctl accepts no such channel")
@@ -119,7 +124,7 @@ func (k *link) broken(err error) error {
 	if lost := k.lost(); lost != nil {
 		return lost
 	}
-	return &term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s broke: %v", k.hop, err)}
+	return &term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s broke: %v", k.name, err)}
 }
 
 // unanswered returns the error of a call without an answer before the end of ctx.
@@ -133,7 +138,7 @@ func (k *link) unanswered(ctx context.Context, what string) error {
 			Err:  context.Cause(ctx),
 			Msg: fmt.Sprintf(
 				"%s did not answer the request for %s in time; it may be overloaded: try again, or close the session",
-				k.hop,
+				k.name,
 				what,
 			),
 		}
@@ -151,7 +156,7 @@ func (k *link) allWarnings(jump bool) []string {
 	all := append(slices.Clip(k.warnings), weakWarnings(negotiated(k.conn))...)
 	if jump {
 		for i, w := range all {
-			all[i] = k.hop.String() + ": " + w
+			all[i] = k.name + ": " + w
 		}
 	}
 	return all

@@ -91,3 +91,14 @@ func reach(w *watchdog, via *link, h *hop, l *steps) (net.Conn, error) {
 		return dialTCP(w, h, l)
 	}
 }
+
+// dialThrough connects to the next hop through the link before it.
+func dialThrough(w *watchdog, via *link, h *hop, l *steps) (net.Conn, error) {
+	l.begin(stepTCP)
+	conn, err := via.dial(w.ctx, h.host, h.port)
+	if err != nil {
+		return nil, err
+	}
+	l.address("via " + via.name)
+	return conn, nil
+}

@@ -138,7 +138,7 @@ func (p *pool) connectJumps(
 		if err != nil {
 			return jumps, nil, err
 		}
-		l.reached(j.link)
+		l.reached()
 		jumps = append(jumps, j)
 		via = j.link
 	}

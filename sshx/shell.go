@@ -46,13 +46,13 @@ func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 		err = &term.Error{
 			Kind: term.LimitExceeded,
 			Err:  err,
-			Msg:  fmt.Sprintf("%s opened no session: %s (%s)", c.own.hop, refused.Message, refused.Reason),
+			Msg:  fmt.Sprintf("%s opened no session: %s (%s)", c.own.name, refused.Message, refused.Reason),
 		}
 	}
 	c.steps.end(false, err.Error())
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		named := *e
-		named.Op, named.Facts = "open", term.Facts{term.ConnectFailure{Hop: c.own.hop.String(), Ladder: c.steps.snapshot()}}
+		named.Op, named.Facts = "open", term.Facts{term.ConnectFailure{Hop: c.own.name, Ladder: c.steps.snapshot()}}
 		if named.Kind == term.ExecTimeout {
 			named.Kind = term.ConnectTimeout
 		}
@@ -79,7 +79,7 @@ func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	if sh.pty {
 		// A server should send no stderr on a pty, but unread data would block
 		// the channel.
-		ch.k.wg.Go(func() { discard(ch.Stderr()) })
+		ch.discardStderr()
 	} else {
 		sh.merged = merge(ch, sh.life.Done())
 	}
@@ -89,15 +89,6 @@ func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 		return nil, err
 	}
 	return sh, nil
-}
-
-// discard reads r to its end. The buffer is small, because no data is expected.
-func discard(r io.Reader) {
-	for p := make([]byte, 64); ; {
-		if _, err := r.Read(p); err != nil {
-			return
-		}
-	}
 }
 
 // ttyModes are the encoded terminal modes (RFC 4254 section 8): only the two
@@ -113,7 +104,7 @@ var ttyModes = string(ssh.Marshal(struct {
 // start sends the requests for agent, pty, environment and shell, in this order.
 func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 	r := sh.c.r
-	if sh.ch.k.agent != nil {
+	if sh.ch.k.agent != "" {
 		ok, err := sh.ch.request(ctx, agentRequest, nil)
 		if err != nil {
 			return err
@@ -136,7 +127,7 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 				term.Unsupported,
 				"%s refuses a pseudo-terminal (PermitTTY no, or the account is restricted); "+
 					"pass pty.enabled false for a session without one",
-				sh.c.own.hop,
+				sh.c.own.name,
 			)
 		}
 	}
@@ -157,7 +148,7 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 		return term.Errorf(
 			term.Unsupported,
 			"%s refuses to start a shell for this account; check what it is allowed to do there",
-			sh.c.own.hop,
+			sh.c.own.name,
 		)
 	}
 	return nil
@@ -208,7 +199,7 @@ func (sh *Shell) Signal(ctx context.Context, name string) error {
 			Kind: term.Unsupported,
 			Msg: fmt.Sprintf(
 				"%s refuses to deliver signal %s; press ctrl_c, ctrl_z or ctrl_backslash, or close the session",
-				sh.c.own.hop,
+				sh.c.own.name,
 				name,
 			),
 		}
@@ -246,6 +237,11 @@ func (sh *Shell) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io
 	return sh.c.Exec(ctx, r, stdout, stderr)
 }
 
+// Subsystem implements term.Subsystemer on the shell's connection.
+func (sh *Shell) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
+	return sh.c.Subsystem(ctx, name)
+}
+
 // Describe implements term.Describer.
 func (sh *Shell) Describe() term.Description {
 	d := sh.c.describe()
@@ -263,10 +259,6 @@ func (sh *Shell) Describe() term.Description {
 	}
 	return d
 }
-
-// hangUpGrace is how long Close of a shell or of a forwarded connection waits for
-// the server's confirmation.
-const hangUpGrace = 200 * time.Millisecond
 
 // Close implements term.Transport: the server hangs up the terminal, which ends
 // its programs.
@@ -290,9 +282,10 @@ func (sh *Shell) Close() error {
 }
 
 var (
-	_ term.Transport = (*Shell)(nil)
-	_ term.Execer    = (*Shell)(nil)
-	_ term.Signaler  = (*Shell)(nil)
-	_ term.Waiter    = (*Shell)(nil)
-	_ term.Describer = (*Shell)(nil)
+	_ term.Transport    = (*Shell)(nil)
+	_ term.Execer       = (*Shell)(nil)
+	_ term.Signaler     = (*Shell)(nil)
+	_ term.Waiter       = (*Shell)(nil)
+	_ term.Describer    = (*Shell)(nil)
+	_ term.Subsystemer  = (*Shell)(nil)
 )

@@ -218,7 +218,7 @@ func (s *slots) full(cause error) error {
 	msg := fmt.Sprintf(
 		"%s opens no further channel for a command (MaxSessions in its sshd_config), "+
 			"and another connection failed",
-		k.hop,
+		k.name,
 	)
 	if cause != nil {
 		msg += ": " + cause.Error()

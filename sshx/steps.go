@@ -92,7 +92,7 @@ func (l *steps) snapshot() []term.Hop {
 }
 
 // reached records a shared connection, made by another session.
-func (l *steps) reached(k *link) {
+func (l *steps) reached() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := &l.hops[len(l.hops)-1]

@@ -11,37 +11,32 @@ import (
 	"ptyctl/term"
 )
 
-// Subsystem implements term.Subsystemer on the shell's connection.
-func (sh *Shell) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
-	return sh.c.Subsystem(ctx, name)
-}
-
-// Subsystem starts a subsystem of the server, for example sftp (RFC 4254 section
+// subsystem starts a subsystem of the server, for example sftp (RFC 4254 section
 // 6.5), on a channel of its own. The channel takes one of the slots for commands.
-func (c *Client) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
+func (s *slots) subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	for again := true; ; again = false {
-		ch, err := c.slots.take(ctx)
+		ch, err := s.take(ctx)
 		if err != nil {
 			return nil, err
 		}
 		// The streams are read before the request, as in Exec.
-		s := serve(ch)
+		stream := serve(ch)
 		ok, err := ch.request(ctx, "subsystem", ssh.Marshal(struct{ Name string }{name}))
 		switch {
 		case err == nil && ok:
-			return s, nil
+			return stream, nil
 		case err == nil:
 			err = &term.Error{
 				Kind: term.Unsupported,
-				Msg:  fmt.Sprintf("%s offers no subsystem %q (Subsystem in its sshd_config)", ch.k.hop, name),
+				Msg:  fmt.Sprintf("%s offers no subsystem %q (Subsystem in its sshd_config)", ch.k.name, name),
 			}
 		case again && errors.Is(err, term.RemoteClosed) && (&execution{ch: ch}).neverBegan(ctx):
-			_ = s.Close()
+			_ = stream.Close()
 			continue
 		}
-		_ = s.Close()
+		_ = stream.Close()
 		return nil, err
 	}
 }
@@ -59,7 +54,7 @@ type subsystem struct {
 func serve(ch *channel) *subsystem {
 	in, fromServer := io.Pipe()
 	toServer, out := io.Pipe()
-	ch.k.wg.Go(func() { discard(ch.Stderr()) }) // unread data would block the channel
+	ch.discardStderr()                          // unread data would block the channel
 	ch.k.wg.Go(func() {                         // ends with the channel, or with Close
 		p := copyBuffers.Get().(*[copyBuffer]byte)
 		defer copyBuffers.Put(p)
@@ -91,5 +86,3 @@ func (s *subsystem) Close() error {
 	s.ch.drop()
 	return nil
 }
-
-var _ term.Subsystemer = (*Shell)(nil)
