@@ -1,7 +1,6 @@
 package sshx
 
 import (
-	"os"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -23,12 +22,7 @@ func (k *keyring) addToAgent(warn func(string)) {
 		return
 	}
 	if c.addKeys == "ask" {
-		answer, err := ask(
-			k.w,
-			k.p,
-			k.h,
-			term.Prompt{Kind: term.PromptChallenge, Text: "Add the key to the agent? (yes/no) ", Echo: true},
-		)
+		answer, err := k.person.ask(term.Prompt{Kind: term.PromptChallenge, Text: "Add the key to the agent? (yes/no) ", Echo: true})
 		if err != nil || answer != "yes" {
 			return
 		}
@@ -40,7 +34,7 @@ func (k *keyring) addToAgent(warn func(string)) {
 		_ = conn.Close()
 	}
 	if err != nil {
-		warn("the key was not added to the agent: " + rootCause(err).Error())
+		warn("the key was not added to the agent: " + term.RootCause(err).Error())
 	}
 }
 
@@ -71,11 +65,4 @@ func (k *keyring) parseKey(pem, passphrase []byte) (ssh.Signer, error) {
 		ConfirmBeforeUse: c.addKeys == "confirm",
 	}
 	return s, nil
-}
-
-// missing reports whether an identity file does not exist. The caller's files
-// must exist; the default ones need not.
-func missing(path string) bool {
-	_, err := os.Stat(path)
-	return os.IsNotExist(err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 
@@ -96,33 +95,6 @@ func (h *hop) plan() term.PlannedHop {
 		p.HostKeyPolicy, p.Pinned, p.Credentials = h.hostKeys.Policy.String(), h.hostKeys.Fingerprint != "", h.cred.sources()
 	}
 	return p
-}
-
-// sources returns the names of the credentials available at a hop, for the audit
-// record.
-func (c *credentials) sources() []string {
-	var list []string
-	if c.method != "password" && slices.Contains(c.preferred, methodPublicKey) {
-		if c.method == "private_key" {
-			list = append(list, "the caller's key")
-		} else if c.agentSocket != "" {
-			list = append(list, "agent")
-		}
-		for _, path := range c.identityFiles {
-			if _, err := os.Stat(path); err == nil && c.method != "private_key" && c.method != "agent" {
-				list = append(list, "key "+path)
-			}
-		}
-	}
-	if c.method == "password" || slices.Contains(c.preferred, methodPassword) ||
-		slices.Contains(c.preferred, methodKeyboard) {
-		if c.password != "" {
-			list = append(list, "the caller's password")
-		} else if !c.batch {
-			list = append(list, "answers")
-		}
-	}
-	return list
 }
 
 // inOrder returns the addresses sorted, because name servers return them in any

@@ -68,11 +68,11 @@ func (r *authRecord) describe(f *term.ConnectFailure) {
 // the server says which methods can continue (RFC 4252 section 5.1). All methods
 // run in the goroutine of the handshake.
 type planner struct {
-	w     *watchdog
-	h     *hop
-	p     term.Prompter
-	seen  *authRecord
-	ended func() error // returns why the connection has ended, or nil
+	ctx    context.Context // limits the login
+	h      *account
+	person asker
+	seen   *authRecord
+	ended  func() error // returns why the connection has ended, or nil
 
 	keys      *keyring
 	withhold  *withholding
@@ -83,11 +83,41 @@ type planner struct {
 	gaveUp    bool // this side has ended the login, not the server
 }
 
-// newPlanner returns the planner for one login at h; seen is its record.
-func newPlanner(w *watchdog, h *hop, p term.Prompter, seen *authRecord, ended func() error) *planner {
-	seen.notes = append(seen.notes, h.cred.notes...)
-	rules := &withholding{may: h.may, hop: h}
-	return &planner{w: w, h: h, p: p, seen: seen, ended: ended, keys: newKeyring(w, h, p, seen, rules), withhold: rules}
+// newPlanner returns the planner for one login at h, which ends with ctx. person answers
+// questions. ended returns why the connection has ended, or nil.
+func newPlanner(ctx context.Context, h *account, person asker, ended func() error) *planner {
+	seen := &authRecord{notes: slices.Clip(h.cred.notes)}
+	rules := &withholding{may: h.may, h: h}
+	return &planner{
+		ctx: ctx, h: h, person: person, seen: seen, ended: ended,
+		keys: newKeyring(ctx, h, person, seen, rules), withhold: rules,
+	}
+}
+
+// record returns the history of the login.
+func (a *planner) record() *authRecord { return a.seen }
+
+// prove sets how the operator's record confirms the host's key. It must be called before the
+// first attempt.
+func (a *planner) prove(proof term.HostKeyProof) { a.withhold.proof = proof }
+
+// distrust makes the planner send no secret, because the host key contradicts the record.
+func (a *planner) distrust() { a.untrusted = true }
+
+// rule returns the last rule that withheld a credential, or "".
+func (a *planner) rule() string { return a.withhold.rule }
+
+// agentWithheld returns why the agent must not be forwarded, or "" if it may.
+func (a *planner) agentWithheld() string { return a.withhold.agent() }
+
+// addToAgent gives the key of the successful login to the agent, if the configuration asks
+// for it.
+func (a *planner) addToAgent(warn func(string)) { a.keys.addToAgent(warn) }
+
+// refusedTooMany reports whether the server ended the login after it had refused several
+// keys, and nothing else had been tried (sshd_config(5) MaxAuthTries).
+func (a *planner) refusedTooMany() bool {
+	return !a.gaveUp && len(a.seen.keys) > 1 && len(a.seen.tried) == 1 && a.seen.tried[0] == methodPublicKey
 }
 
 // close ends the connection to the agent.
@@ -118,9 +148,9 @@ func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 		a.gaveUp = true
 		return nil, a.seen.abort
 	}
-	if a.w.ctx.Err() != nil {
+	if a.ctx.Err() != nil {
 		a.gaveUp = true
-		return nil, context.Cause(a.w.ctx)
+		return nil, context.Cause(a.ctx)
 	}
 	// The first allowed method with a credential left wins. The library calls
 	// next again after a failure, so each call continues where the last one
@@ -158,9 +188,9 @@ func (a *planner) next(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 // done attempts. The caller's password is sent once. A person may try as often as
 // the configuration says, and may also answer questions other than the password.
 func (a *planner) mayTry(done int) bool {
-	able := a.canAsk() && done < a.h.cred.prompts
+	able := a.person.canAsk() && done < a.h.cred.prompts
 	if a.h.cred.password != "" {
-		able = done == 0 && (!a.used || a.canAsk())
+		able = done == 0 && (!a.used || a.person.canAsk())
 	}
 	if !able {
 		return false
@@ -171,9 +201,6 @@ func (a *planner) mayTry(done int) bool {
 	}
 	return why == ""
 }
-
-// canAsk reports whether a person can be asked.
-func (a *planner) canAsk() bool { return canAsk(a.p, a.h) }
 
 // password answers the method "password" (RFC 4252 section 8).
 func (a *planner) password() (string, error) {
@@ -241,7 +268,7 @@ func joinLines(lines ...string) string {
 
 // ask passes a question to the person. Without an answer the login ends.
 func (a *planner) ask(q term.Prompt) (string, error) {
-	answer, err := ask(a.w, a.p, a.h, q)
+	answer, err := a.person.ask(q)
 	a.seen.stop(err)
 	return answer, err
 }
@@ -274,7 +301,7 @@ func (a *planner) exhausted() error {
 		b.WriteString("; check the user name, and that one of the keys offered is authorized there")
 	case len(a.seen.tried) == 0 && a.withhold.rule != "":
 		b.WriteString("; only the operator can change that rule")
-	case !a.canAsk():
+	case !a.person.canAsk():
 		reason = term.ReasonNoCredential
 		advice = "set Auth.Password or Auth.PrivateKeyPEM, load a key into the agent, or allow questions"
 	}
@@ -282,7 +309,7 @@ func (a *planner) exhausted() error {
 		return &term.Error{
 			Kind:  term.PolicyDenied,
 			Msg:   b.String(),
-			Facts: term.Facts{term.ConnectFailure{Hop: a.h.String()}, term.Denial{Rule: a.withhold.rule}},
+			Facts: term.Facts{term.ConnectFailure{Hop: a.h.name}, term.Denial{Rule: a.withhold.rule}},
 		}
 	}
 	return &term.Error{Kind: term.AuthFailed, Reason: reason, Msg: b.String(), Advice: advice}

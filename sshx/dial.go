@@ -61,7 +61,7 @@ func dialTCP(w *watchdog, h *hop, l *steps) (net.Conn, error) {
 				Msg: fmt.Sprintf(
 					"cannot connect to %s: %v; check that the host is up and that its server listens on port %d",
 					h.address(),
-					rootCause(err),
+					term.RootCause(err),
 					h.port,
 				),
 			}
@@ -91,7 +91,7 @@ func resolve(ctx context.Context, h *hop) ([]netip.Addr, error) {
 			Msg: fmt.Sprintf(
 				"cannot resolve host name %q: %v; check the name, or add a HostName for it to ssh_config",
 				h.host,
-				rootCause(err),
+				term.RootCause(err),
 			),
 		}
 	}
@@ -107,17 +107,5 @@ func stepDetail(err error) string {
 	if errors.As(err, new(*term.Error)) {
 		return ""
 	}
-	return rootCause(err).Error()
-}
-
-// rootCause removes the operation and address that package net adds to an error;
-// the messages here have their own.
-func rootCause(err error) error {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		err = op.Err
-	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return errors.New(dns.Err)
-	}
-	return err
+	return term.RootCause(err).Error()
 }

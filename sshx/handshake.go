@@ -18,7 +18,7 @@ import (
 // the watchdog.
 func handshake(w *watchdog, raw net.Conn, h *hop, l *steps, p term.Prompter) (*link, error) {
 	stop := context.AfterFunc(w.ctx, func() { _ = raw.Close() })
-	hs := &handshaking{h: h, raw: raw, seen: new(authRecord)}
+	hs := &handshaking{h: h, raw: raw}
 	k, err := hs.run(w, l, p)
 	if err != nil {
 		stop()
@@ -36,7 +36,6 @@ func handshake(w *watchdog, raw net.Conn, h *hop, l *steps, p term.Prompter) (*l
 type handshaking struct {
 	h      *hop
 	raw    net.Conn
-	seen   *authRecord
 	banner string
 }
 
@@ -49,9 +48,10 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*link, error
 		ip = tcp.IP
 	}
 	keyOptions := h.hostKeys
-	if canAsk(p, h) {
+	person := &questions{w: w, h: h, p: p}
+	if person.canAsk() {
 		keyOptions.Ask = func(_ context.Context, q hostkeys.Question) (string, error) {
-			return ask(w, p, h, term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
+			return person.ask(term.Prompt{Kind: term.PromptHostKey, Text: q.String(), Echo: true})
 		}
 	}
 	// The operator's record is read before the verifier may add a key to it.
@@ -65,8 +65,8 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*link, error
 	}
 	l.begin(stepBanner)
 	conn := &bannerConn{Conn: hs.raw, identified: func() { l.begin(stepKex) }}
-	auth := newPlanner(w, h, p, hs.seen, conn.ended)
-	defer auth.close()
+	login := newPlanner(w.ctx, h.account(), person, conn.ended)
+	defer login.close()
 	verify := keys.HostKeyCallback(w.ctx)
 	var loggedIn atomic.Bool // a later key exchange runs in a goroutine of the library
 	config := &ssh.ClientConfig{
@@ -80,12 +80,14 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*link, error
 			// x/crypto/ssh calls this before any authentication, so a refused
 			// host receives no credential.
 			l.begin(stepHostKey)
-			auth.withhold.proof = prove(key)
+			login.prove(prove(key))
 			if err := verify(name, remote, key); err != nil {
 				return err
 			}
 			res := keys.Result()
-			auth.untrusted = res.Changed
+			if res.Changed {
+				login.distrust()
+			}
 			l.end(true, res.Fingerprint)
 			l.begin(stepAuth)
 			return nil
@@ -95,34 +97,35 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*link, error
 			return nil
 		},
 		ClientVersion: clientVersion + h.version,
-		AuthCallback:  auth.next,
+		AuthCallback:  login.next,
 	}
 	sc, chans, reqs, err := ssh.NewClientConn(conn, h.address(), config)
 	if err != nil {
-		return nil, hs.explain(w, l, conn, auth, err)
+		return nil, hs.explain(w, l, conn, login, err)
 	}
 	loggedIn.Store(true)
-	if hs.seen.last == "" {
-		hs.seen.last = "none" // the server asked for nothing (RFC 4252 section 5.2)
+	seen := login.record()
+	if seen.last == "" {
+		seen.last = "none" // the server asked for nothing (RFC 4252 section 5.2)
 	}
-	l.end(true, hs.seen.last)
+	l.end(true, seen.last)
 	res := keys.Result()
 	k := &link{
 		name: h.String(), raw: hs.raw, conn: sc, version: string(sc.ServerVersion()),
-		banner: hs.banner, method: hs.seen.last, keyPrint: res.Fingerprint, agent: h.forwardAgent,
-		warnings: append(res.Warnings, hs.seen.notes...),
+		banner: hs.banner, method: seen.last, keyPrint: res.Fingerprint, agent: h.forwardAgent,
+		warnings: append(res.Warnings, seen.notes...),
 	}
 	if res.Changed { // like ssh(1): no forwarding to a host that may be an impostor
 		k.agent = ""
 	}
 	if k.agent != "" {
-		if why := auth.withhold.agent(); why != "" {
+		if why := login.agentWithheld(); why != "" {
 			k.agent, k.warnings = "", append(k.warnings, "the agent is not forwarded: "+why)
 		}
 	}
 	// From here on the end of the connection must not leave a channel waiting.
 	conn.onEnd(k.seal)
-	auth.keys.addToAgent(func(text string) { k.warnings = append(k.warnings, text) })
+	login.addToAgent(func(text string) { k.warnings = append(k.warnings, text) })
 	if !h.updateHostKeys {
 		keys = nil
 	}
@@ -138,36 +141,10 @@ const maxBanner = 64 << 10
 // VersionAddendum.
 const clientVersion = "SSH-2.0-ptyctl"
 
-// canAsk reports whether questions of h may be put to a person.
-func canAsk(p term.Prompter, h *hop) bool { return p != nil && !h.cred.batch }
-
-// ask puts a question to the person while the watchdog is paused. It returns
-// errCannotAsk if questions are not possible. Any other error is a *term.Error
-// and ends the login.
-func ask(w *watchdog, p term.Prompter, h *hop, q term.Prompt) (string, error) {
-	if !canAsk(p, h) {
-		return "", errCannotAsk
-	}
-	defer w.pause()()
-	answer, err := p.Prompt(w.ctx, h.prompt(q))
-	var own *term.Error
-	if err != nil && !errors.As(err, &own) {
-		err = &term.Error{
-			Kind: term.Canceled,
-			Err:  err,
-			Msg:  fmt.Sprintf("the question of %s was not answered: %v; open the session again to be asked again", h, err),
-		}
-	}
-	return answer, err
-}
-
-// errCannotAsk is the error of a question that cannot be asked.
-var errCannotAsk = errors.New("questions are not possible (not allowed, or BatchMode is on)")
-
 // explain converts the error that ended a handshake to one that the caller can
 // act on.
-func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, auth *planner, err error) error {
-	h, step := hs.h, l.at()
+func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, login *planner, err error) error {
+	h, step, seen := hs.h, l.at(), login.record()
 	// The watchdog has closed the connection, so err is only a consequence.
 	if w.ctx.Err() != nil {
 		return context.Cause(w.ctx)
@@ -183,16 +160,16 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, auth *pl
 		named := *own // a copy, because the error may be shared
 		if len(named.Facts) == 0 {
 			named.Facts = term.Facts{failure}
-			if rule := auth.withhold.rule; rule != "" {
+			if rule := login.rule(); rule != "" {
 				named.Facts = named.Facts.With(term.Denial{Rule: rule})
 			}
 		}
 		if named.Kind == term.AuthFailed {
 			tried := term.FactOf[term.ConnectFailure](&named)
-			hs.seen.describe(&tried)
+			seen.describe(&tried)
 			named.Facts = named.Facts.With(tried)
-			if hs.seen.lacked != "" {
-				named.Facts = named.Facts.With(term.ArgumentFault{Field: hs.seen.lacked})
+			if seen.lacked != "" {
+				named.Facts = named.Facts.With(term.ArgumentFault{Field: seen.lacked})
 			}
 		}
 		return &named
@@ -237,19 +214,19 @@ func (hs *handshaking) explain(w *watchdog, l *steps, conn *bannerConn, auth *pl
 	// The step decides the rest: the same network error has another reason in
 	// each of them.
 	case stepAuth:
-		hs.seen.describe(&failure)
-		if len(hs.seen.tried) == 0 {
+		seen.describe(&failure)
+		if len(seen.tried) == 0 {
 			return failed(term.ConnectFailed, "%s ended the connection before anything could be tried: %v; try again", h, err)
 		}
 		ended := failed(
 			term.AuthFailed,
 			"%s ended the connection during authentication (tried: %s): %v; check username and credentials",
 			h,
-			strings.Join(hs.seen.tried, ", "),
+			strings.Join(seen.tried, ", "),
 			err,
 		)
-		if !auth.gaveUp && len(hs.seen.keys) > 1 && len(hs.seen.tried) == 1 && hs.seen.tried[0] == methodPublicKey {
-			return &retry{err: ended, refusedKeys: hs.seen.keys} // sshd_config(5) MaxAuthTries
+		if login.refusedTooMany() {
+			return &retry{err: ended, refusedKeys: seen.keys}
 		}
 		return ended
 	case stepBanner:

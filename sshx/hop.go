@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -54,29 +55,6 @@ type hop struct {
 	keepaliveCount int
 }
 
-// credentials are the credentials available at one hop.
-type credentials struct {
-	// From the call; empty for a jump host, which must not receive them.
-	method     string // the caller's auth.method: "", "auto", "password", "private_key", "agent"
-	password   term.Secret
-	privateKey term.Secret
-	passphrase term.Secret
-
-	// From ssh_config and the operator's options.
-	preferred      []string // authentication methods, the preferred one first
-	identityFiles  []string
-	certificates   []string
-	identitiesOnly bool
-	agentSocket    string        // empty for no agent
-	prompts        int           // most attempts by password or question
-	batch          bool          // never ask
-	refused        []string      // fingerprints of keys that must not be offered again
-	notes          []string      // problems with these credentials, for a message
-	signer         ssh.Signer    // privateKey, if it could be read without a question
-	addKeys        string        // AddKeysToAgent: no, yes, ask or confirm
-	addLifetime    time.Duration // lifetime in the agent; 0 for no limit
-}
-
 // String returns the hop's name in messages: user@host:port.
 func (h *hop) String() string {
 	if h.user == "" { // a target without SSH has no login
@@ -103,4 +81,33 @@ func (h *hop) offer(keys *hostkeys.Verifier) []string {
 		return h.hostKeyAlgos
 	}
 	return keys.Algorithms(h.hostKeyAlgos)
+}
+
+// prove returns a function that reports how the operator's record confirms a
+// host's key. It reads the record now, before a key is added to it.
+func (h *hop) prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
+	if !h.may.Ruled {
+		return func(ssh.PublicKey) term.HostKeyProof { return term.HostKeyAccepted }, nil
+	}
+	record, err := hostkeys.NewVerifier(h.host, h.port, ip, h.record)
+	if err != nil {
+		return nil, err
+	}
+	return func(key ssh.PublicKey) term.HostKeyProof {
+		if err := record.Verify(context.Background(), key); err != nil { // the policy is strict, so no question is asked
+			return term.HostKeyAccepted
+		}
+		if pin := strings.TrimRight(h.hostKeys.Fingerprint, "="); pin == "" || pin != record.Result().Fingerprint {
+			return term.HostKeyRecorded
+		}
+		return term.HostKeyPinned
+	}, nil
+}
+
+// account returns what a login at h needs.
+func (h *hop) account() *account {
+	return &account{
+		name: h.String(), user: h.user, host: h.host,
+		cred: h.cred, pubkeyAlgos: h.pubkeyAlgos, may: h.may, tried: h.tried,
+	}
 }

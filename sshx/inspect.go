@@ -38,6 +38,16 @@ type InspectedHost struct {
 // refusal.
 func (h *InspectedHost) Planned() bool { return h.cred != nil }
 
+// Identities lists the keys that a login at h could use: those of the agent, then
+// those in files. It omits default files that do not exist. agentErr is the
+// agent's error, and nil without an agent.
+func (h *InspectedHost) Identities(ctx context.Context) (ids []Identity, agentErr error) {
+	if h.cred == nil {
+		return nil, nil
+	}
+	return identities(ctx, h.cred.agentSocket, h.Config.IdentityFiles, h.Config.CertificateFiles)
+}
+
 // Inspect evaluates the plan of Dial. The error is the one with which Dial would
 // refuse the target before it connects; the Inspection then has the findings up
 // to that point.

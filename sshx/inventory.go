@@ -12,6 +12,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 
 	"ptyctl/sshx/sshconfig"
+	"ptyctl/term"
 )
 
 // An Identity is a key, or a certificate for one, that a login could use. It
@@ -35,17 +36,16 @@ type CertificateInfo struct {
 	Authority   string    // fingerprint of the key that signed it
 }
 
-// Identities lists the keys that a login at h could use: those of the agent, then
-// those in files. It omits default files that do not exist. agentErr is the
+// identities lists the keys that a login could use: those of the agent at a socket,
+// then those in files. It omits default files that do not exist. agentErr is the
 // agent's error, and nil without an agent.
-func (h *InspectedHost) Identities(ctx context.Context) (ids []Identity, agentErr error) {
-	if h.cred == nil {
-		return nil, nil
+func identities(ctx context.Context, socket string, files, certificates []sshconfig.Value) (
+	ids []Identity, agentErr error,
+) {
+	if socket != "" {
+		ids, agentErr = agentIdentities(ctx, socket)
 	}
-	if h.cred.agentSocket != "" {
-		ids, agentErr = agentIdentities(ctx, h.cred.agentSocket)
-	}
-	for _, v := range h.Config.IdentityFiles {
+	for _, v := range files {
 		id, ok := fileIdentity(v.Text)
 		switch {
 		case ok:
@@ -57,7 +57,7 @@ func (h *InspectedHost) Identities(ctx context.Context) (ids []Identity, agentEr
 			ids = append(ids, cert)
 		}
 	}
-	for _, v := range h.Config.CertificateFiles {
+	for _, v := range certificates {
 		cert, ok := certificateIdentity(v.Text)
 		if !ok {
 			cert = Identity{From: v.Text, Problem: "it does not exist"}
@@ -74,7 +74,7 @@ func agentIdentities(ctx context.Context, socket string) ([]Identity, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
 	if err != nil {
-		return nil, rootCause(err)
+		return nil, term.RootCause(err)
 	}
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })

@@ -22,9 +22,9 @@ import (
 // agent's other keys, keys in files. Expensive steps (the agent, reading files, a
 // passphrase) are done only when they are needed.
 type keyring struct {
-	w        *watchdog
-	h        *hop
-	p        term.Prompter
+	ctx      context.Context
+	h        *account
+	person   asker
 	seen     *authRecord
 	withhold *withholding
 
@@ -34,12 +34,12 @@ type keyring struct {
 	opened map[string]agent.AddedKey // keys from files, by fingerprint, in the form for the agent
 	ready  []ssh.Signer              // the last key again, with another algorithm
 	agent  net.Conn                  // nil without an agent
-	forget func() bool               // detaches the agent's connection from the watchdog
+	forget func() bool               // detaches the agent's connection from ctx
 }
 
 // newKeyring returns the keys of one login; nothing is read before next.
-func newKeyring(w *watchdog, h *hop, p term.Prompter, seen *authRecord, withhold *withholding) *keyring {
-	return &keyring{w: w, h: h, p: p, seen: seen, withhold: withhold, held: make(map[string]bool)}
+func newKeyring(ctx context.Context, h *account, person asker, seen *authRecord, withhold *withholding) *keyring {
+	return &keyring{ctx: ctx, h: h, person: person, seen: seen, withhold: withhold, held: make(map[string]bool)}
 }
 
 // close ends the connection to the agent.
@@ -191,7 +191,7 @@ func (k *keyring) agentKeys() []ssh.Signer {
 	}
 	conn, err := k.dialAgent()
 	if err != nil {
-		k.seen.note("the agent at %s cannot be reached: %v", c.agentSocket, rootCause(err))
+		k.seen.note("the agent at %s cannot be reached: %v", c.agentSocket, term.RootCause(err))
 		return nil
 	}
 	signers, err := agent.NewClient(conn).Signers()
@@ -204,7 +204,7 @@ func (k *keyring) agentKeys() []ssh.Signer {
 		k.held[ssh.FingerprintSHA256(plainKey(s.PublicKey()))] = true
 	}
 	_ = conn.SetDeadline(time.Time{}) // signing may wait for a touch, or for a person's consent
-	k.agent, k.forget = conn, context.AfterFunc(k.w.ctx, func() { _ = conn.Close() })
+	k.agent, k.forget = conn, context.AfterFunc(k.ctx, func() { _ = conn.Close() })
 	return signers
 }
 
@@ -214,7 +214,7 @@ const agentTimeout = 5 * time.Second
 // dialAgent connects to the agent, with a deadline of agentTimeout.
 func (k *keyring) dialAgent() (net.Conn, error) {
 	d := net.Dialer{Timeout: agentTimeout}
-	conn, err := d.DialContext(k.w.ctx, "unix", k.h.cred.agentSocket)
+	conn, err := d.DialContext(k.ctx, "unix", k.h.cred.agentSocket)
 	if err == nil {
 		_ = conn.SetDeadline(time.Now().Add(agentTimeout))
 	}
@@ -288,12 +288,7 @@ func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 	}
 	var last error
 	for range 3 {
-		answer, err := ask(
-			k.w,
-			k.p,
-			k.h,
-			term.Prompt{Kind: term.PromptPassphrase, Text: fmt.Sprintf("Enter passphrase for key '%s': ", name)},
-		)
+		answer, err := k.person.ask(term.Prompt{Kind: term.PromptPassphrase, Text: fmt.Sprintf("Enter passphrase for key '%s': ", name)})
 		if errors.Is(err, errCannotAsk) {
 			if name == callersKey {
 				k.seen.lacked = term.FieldPassphrase

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -336,6 +337,13 @@ func texts(values []sshconfig.Value) []string {
 		out[i] = v.Text
 	}
 	return out
+}
+
+// missing reports whether an identity file does not exist. The caller's files
+// must exist; the default ones need not.
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return os.IsNotExist(err)
 }
 
 // preferred returns the authentication methods that a configuration allows, the

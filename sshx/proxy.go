@@ -63,7 +63,7 @@ func dialProxy(w *watchdog, h *hop, l *steps) (net.Conn, error) {
 		return nil, &term.Error{
 			Kind: term.ConnectFailed,
 			Err:  err,
-			Msg:  fmt.Sprintf("cannot connect to %s through the proxy %s: %v", h.address(), h.proxy.Host, rootCause(err)),
+			Msg:  fmt.Sprintf("cannot connect to %s through the proxy %s: %v", h.address(), h.proxy.Host, term.RootCause(err)),
 		}
 	}
 	l.address("via proxy " + h.proxy.Host)

@@ -282,10 +282,10 @@ func (sh *Shell) Close() error {
 }
 
 var (
-	_ term.Transport    = (*Shell)(nil)
-	_ term.Execer       = (*Shell)(nil)
-	_ term.Signaler     = (*Shell)(nil)
-	_ term.Waiter       = (*Shell)(nil)
-	_ term.Describer    = (*Shell)(nil)
-	_ term.Subsystemer  = (*Shell)(nil)
+	_ term.Transport   = (*Shell)(nil)
+	_ term.Execer      = (*Shell)(nil)
+	_ term.Signaler    = (*Shell)(nil)
+	_ term.Waiter      = (*Shell)(nil)
+	_ term.Describer   = (*Shell)(nil)
+	_ term.Subsystemer = (*Shell)(nil)
 )

@@ -54,8 +54,8 @@ type subsystem struct {
 func serve(ch *channel) *subsystem {
 	in, fromServer := io.Pipe()
 	toServer, out := io.Pipe()
-	ch.discardStderr()                          // unread data would block the channel
-	ch.k.wg.Go(func() {                         // ends with the channel, or with Close
+	ch.discardStderr()  // unread data would block the channel
+	ch.k.wg.Go(func() { // ends with the channel, or with Close
 		p := copyBuffers.Get().(*[copyBuffer]byte)
 		defer copyBuffers.Put(p)
 		_, err := io.CopyBuffer(fromServer, onlyReader{ch}, p[:])

@@ -2,16 +2,12 @@ package sshx
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"net"
-	"strings"
 	"sync"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
-	"ptyctl/sshx/hostkeys"
 	"ptyctl/term"
 )
 
@@ -19,33 +15,12 @@ import (
 // host. Each credential is checked directly before its use, when the host's key
 // is known.
 
-// prove returns a function that reports how the operator's record confirms a
-// host's key. It reads the record now, before a key is added to it.
-func (h *hop) prove(ip net.IP) (func(ssh.PublicKey) term.HostKeyProof, error) {
-	if !h.may.Ruled {
-		return func(ssh.PublicKey) term.HostKeyProof { return term.HostKeyAccepted }, nil
-	}
-	record, err := hostkeys.NewVerifier(h.host, h.port, ip, h.record)
-	if err != nil {
-		return nil, err
-	}
-	return func(key ssh.PublicKey) term.HostKeyProof {
-		if err := record.Verify(context.Background(), key); err != nil { // the policy is strict, so no question is asked
-			return term.HostKeyAccepted
-		}
-		if pin := strings.TrimRight(h.hostKeys.Fingerprint, "="); pin == "" || pin != record.Result().Fingerprint {
-			return term.HostKeyRecorded
-		}
-		return term.HostKeyPinned
-	}, nil
-}
-
 // A withholding decides on one connection which credentials must not be used.
 type withholding struct {
 	may   term.CredentialGrant
 	proof term.HostKeyProof // of the host's key
 	rule  string            // the last rule that withheld a credential
-	hop   *hop
+	h     *account
 }
 
 // A trial reports the credentials that a hop would withhold, instead of
@@ -73,11 +48,11 @@ func (w *withholding) refuses(credential string, c term.CredentialCondition) str
 	}
 	why = fmt.Sprintf("%s (%s)", why, c.Rule)
 	// Rules on trial are reported but not enforced.
-	if t := w.hop.tried; t != nil {
+	if t := w.h.tried; t != nil {
 		if _, again := t.told.LoadOrStore(credential, true); !again {
-			t.tell(credential+" at "+w.hop.String(), &term.Error{
+			t.tell(credential+" at "+w.h.name, &term.Error{
 				Kind: term.PolicyDenied, Msg: credential + " would be withheld: " + why,
-				Facts: term.Facts{term.ConnectFailure{Hop: w.hop.String()}, term.Denial{Rule: c.Rule}},
+				Facts: term.Facts{term.ConnectFailure{Hop: w.h.name}, term.Denial{Rule: c.Rule}},
 			})
 		}
 		return ""

@@ -120,7 +120,7 @@ func (a *attempt) failed(err error) error {
 		e = &term.Error{
 			Kind: term.ConnectFailed,
 			Err:  err,
-			Msg:  fmt.Sprintf("cannot connect to %s: %v; check host and port", a.address(), rootCause(err)),
+			Msg:  fmt.Sprintf("cannot connect to %s: %v; check host and port", a.address(), term.RootCause(err)),
 		}
 	}
 	named := *e
@@ -129,7 +129,7 @@ func (a *attempt) failed(err error) error {
 	a.addHops(failure.Ladder)
 	detail := ""
 	if !ok {
-		detail = rootCause(err).Error()
+		detail = term.RootCause(err).Error()
 	}
 	a.end(false, detail)
 	failure.Ladder = a.hops()
@@ -197,7 +197,7 @@ func (a *attempt) connect(ctx context.Context, network string, approve term.Appr
 	} else if ctx.Err() == nil && !errors.Is(err, term.NegotiationLoop) {
 		err = &term.Error{Kind: term.ConnectFailed, Err: err, Msg: fmt.Sprintf(
 			"%s closed the connection at once: %v; it may limit connections, or refuse this address",
-			a.address(), rootCause(err))}
+			a.address(), term.RootCause(err))}
 	}
 	if err != nil {
 		_ = conn.Close()
@@ -271,7 +271,7 @@ func (a *attempt) dial(ctx context.Context, network string, approve term.Approve
 		Msg: fmt.Sprintf(
 			"cannot connect to %s: %v; check that the host is up and that port %d is the one its Telnet server listens on",
 			a.address(),
-			rootCause(err),
+			term.RootCause(err),
 			a.hop.Port,
 		),
 	}
@@ -333,23 +333,11 @@ func resolve(ctx context.Context, network, host string) ([]netip.Addr, error) {
 		return nil, &term.Error{
 			Kind: term.ConnectFailed,
 			Err:  err,
-			Msg:  fmt.Sprintf("cannot resolve host name %q: %v; check the name", host, rootCause(err)),
+			Msg:  fmt.Sprintf("cannot resolve host name %q: %v; check the name", host, term.RootCause(err)),
 		}
 	}
 	for i := range addrs {
 		addrs[i] = addrs[i].Unmap()
 	}
 	return addrs, nil
-}
-
-// rootCause removes the operation and address that package net adds to an error; the messages
-// here have their own.
-func rootCause(err error) error {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		err = op.Err
-	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return errors.New(dns.Err)
-	}
-	return err
 }

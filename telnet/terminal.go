@@ -163,7 +163,7 @@ func (t *Terminal) Wait() (term.Exit, error) {
 			Msg: fmt.Sprintf(
 				"the connection to %s broke: %v; open the session again",
 				t.route[len(t.route)-1].Host,
-				rootCause(err),
+				term.RootCause(err),
 			),
 		}
 	}
