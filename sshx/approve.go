@@ -2,9 +2,7 @@ package sshx
 
 import (
 	"context"
-	"net"
 	"net/netip"
-	"slices"
 	"strconv"
 
 	"ptyctl/term"
@@ -13,7 +11,7 @@ import (
 // judge submits the route to approve, and restricts the route to the approved
 // plan: to the addresses that the first name has resolved to, and to the
 // credentials granted. If approve refuses the names alone, no name is looked up.
-func (r *route) judge(w *watchdog, approve term.Approve) error {
+func (r *route) judge(ctx context.Context, approve term.Approve) error {
 	if approve == nil {
 		return nil
 	}
@@ -21,12 +19,12 @@ func (r *route) judge(w *watchdog, approve term.Approve) error {
 	// a resolver about the target.
 	first := r.hops[0]
 	if name := first.dialed(); !isAddress(name) {
-		if _, err := approve(w.ctx, r.plan(true)); err != nil {
+		if _, err := approve(ctx, r.plan(true)); err != nil {
 			return err
 		}
 	}
-	first.lookUp(w.ctx)
-	grant, err := approve(w.ctx, r.plan(false))
+	first.lookUp(ctx)
+	grant, err := approve(ctx, r.plan(false))
 	if err != nil {
 		return err
 	}
@@ -38,29 +36,6 @@ func (r *route) judge(w *watchdog, approve term.Approve) error {
 		}
 	}
 	return nil
-}
-
-// dialed returns the name that this machine resolves to reach h as the first hop.
-func (h *hop) dialed() string {
-	if h.proxy != nil {
-		return h.proxy.Hostname()
-	}
-	return h.host
-}
-
-// isAddress reports whether name is a numeric address.
-func isAddress(name string) bool {
-	_, err := netip.ParseAddr(name)
-	return err == nil
-}
-
-// lookUp resolves the first hop, or its proxy. The dialing step reports an error.
-func (h *hop) lookUp(ctx context.Context) {
-	if h.proxy == nil {
-		h.addrs, h.lookUpErr = resolve(ctx, h)
-		return
-	}
-	h.proxyAddrs, h.lookUpErr = resolve(ctx, &hop{host: h.proxy.Hostname(), family: "tcp"})
 }
 
 // plan returns the route in the form that a policy judges.
@@ -95,36 +70,4 @@ func (h *hop) plan() term.PlannedHop {
 		p.HostKeyPolicy, p.Pinned, p.Credentials = h.hostKeys.Policy.String(), h.hostKeys.Fingerprint != "", h.cred.sources()
 	}
 	return p
-}
-
-// inOrder returns the addresses sorted, because name servers return them in any
-// order.
-func inOrder(addrs []netip.Addr) []netip.Addr {
-	return slices.SortedFunc(slices.Values(addrs), netip.Addr.Compare)
-}
-
-// proxyDialer connects to the proxy of a hop, at the approved addresses only.
-type proxyDialer struct{ h *hop }
-
-// Dial implements proxy.Dialer.
-func (d proxyDialer) Dial(network, address string) (net.Conn, error) {
-	return d.DialContext(context.Background(), network, address)
-}
-
-// DialContext implements proxy.ContextDialer.
-func (d proxyDialer) DialContext(ctx context.Context, network, address string) (conn net.Conn, err error) {
-	var dialer net.Dialer
-	if d.h.lookUpErr != nil {
-		return nil, d.h.lookUpErr
-	}
-	if len(d.h.proxyAddrs) == 0 { // no policy has judged the addresses
-		return dialer.DialContext(ctx, network, address)
-	}
-	for _, a := range d.h.proxyAddrs {
-		if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), d.h.proxy.Port())); err == nil ||
-			ctx.Err() != nil {
-			return conn, err
-		}
-	}
-	return nil, err
 }

@@ -46,16 +46,16 @@ func dial(
 	approve term.Approve,
 	shared *pool,
 ) (*Client, error) {
-	r, err := planRoute(ctx, t, o)
+	r, err := planRoute(ctx, t, o.settings())
 	if err != nil {
 		return nil, err
 	}
 	w := newWatchdog(ctx, r.limit)
 	defer w.stop()
-	if err := r.judge(w, approve); err != nil {
+	if err := r.judge(w.ctx, approve); err != nil {
 		return nil, err
 	}
-	c := &Client{r: r, pool: shared, steps: new(steps), warnings: r.warnings, log: r.log}
+	c := &Client{r: r, pool: shared, steps: new(steps), warnings: r.warnings, log: o.Logger}
 	c.life, c.end = context.WithCancel(context.Background())
 	human := &countingPrompter{p: p}
 	var asker term.Prompter
@@ -145,7 +145,7 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 	f := term.FactOf[term.ConnectFailure](e)
 	f.Ladder, f.Warnings = hops, warnings
 	if at := hops[len(hops)-1]; f.Hop == "" {
-		f.Hop = (&hop{user: at.User, host: at.Host, port: at.Port}).String()
+		f.Hop = hopName(at.User, at.Host, at.Port)
 	}
 	e.Op, e.Facts = "open", e.Facts.With(f)
 	return e

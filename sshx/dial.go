@@ -2,7 +2,6 @@ package sshx
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -11,13 +10,13 @@ import (
 	"ptyctl/term"
 )
 
-// dialTCP connects to the first hop. Like ssh(1) it tries every address in turn,
+// dialTCP connects to the server. Like ssh(1) it tries every address in turn,
 // ConnectionAttempts times.
-func dialTCP(w *watchdog, h *hop, l *steps) (net.Conn, error) {
+func dialTCP(ctx context.Context, h *endpoint, l progress) (net.Conn, error) {
 	l.begin(stepDNS)
 	addrs, err := h.addrs, h.lookUpErr
 	if addrs == nil && err == nil { // no policy has looked it up
-		addrs, err = resolve(w.ctx, h)
+		addrs, err = resolve(ctx, h)
 	}
 	if err != nil {
 		return nil, err
@@ -46,12 +45,12 @@ func dialTCP(w *watchdog, h *hop, l *steps) (net.Conn, error) {
 	for try := 1; ; try++ {
 		for _, a := range addrs {
 			var conn net.Conn
-			if conn, err = dial(w.ctx, h.family, netip.AddrPortFrom(a, uint16(h.port)).String()); err == nil {
+			if conn, err = dial(ctx, h.family, netip.AddrPortFrom(a, uint16(h.port)).String()); err == nil {
 				l.address(conn.RemoteAddr().String())
 				return conn, nil
 			}
-			if w.ctx.Err() != nil {
-				return nil, context.Cause(w.ctx)
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
 			}
 		}
 		if try >= h.attempts {
@@ -68,44 +67,8 @@ func dialTCP(w *watchdog, h *hop, l *steps) (net.Conn, error) {
 		}
 		select { // ssh(1) waits a second between attempts
 		case <-time.After(time.Second):
-		case <-w.ctx.Done():
-			return nil, context.Cause(w.ctx)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-// resolve returns the addresses of the hop, limited to its address family.
-func resolve(ctx context.Context, h *hop) ([]netip.Addr, error) {
-	network := "ip" + h.family[len("tcp"):]
-	if a, err := netip.ParseAddr(h.host); err == nil {
-		return []netip.Addr{a}, nil
-	}
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, network, h.host)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if err != nil || len(addrs) == 0 {
-		return nil, &term.Error{
-			Kind: term.ConnectFailed,
-			Err:  err,
-			Msg: fmt.Sprintf(
-				"cannot resolve host name %q: %v; check the name, or add a HostName for it to ssh_config",
-				h.host,
-				term.RootCause(err),
-			),
-		}
-	}
-	for i := range addrs {
-		addrs[i] = addrs[i].Unmap()
-	}
-	return addrs, nil
-}
-
-// stepDetail returns the detail of a failed step. An error with a message of its
-// own needs none.
-func stepDetail(err error) string {
-	if errors.As(err, new(*term.Error)) {
-		return ""
-	}
-	return term.RootCause(err).Error()
 }

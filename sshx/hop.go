@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/netip"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -22,21 +20,8 @@ type hop struct {
 	index   int      // 0 for the first hop
 	name    string   // the name in the call or the list of jumps
 	vouched []string // see term.PlannedHop
-	host    string   // name or address to connect to
-	port    int
 	user    string
-
-	family        string // "tcp", "tcp4", "tcp6"
-	bindAddress   string
-	bindInterface string
-	proxy         *url.URL // SOCKS5 or HTTP; nil for none
-	attempts      int
-	tcpKeep       bool
-	addrs         []netip.Addr // the approved addresses of host; nil: looked up when dialed
-	lookUpErr     error        // the error of that lookup
-	proxyAddrs    []netip.Addr // the approved addresses of the proxy
-
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: TCP
+	endpoint
 
 	kex, ciphers, macs, hostKeyAlgos, pubkeyAlgos []string
 	hostKeyFixed                                  bool // HostKeyAlgorithms sets the order: do not change it
@@ -56,15 +41,16 @@ type hop struct {
 }
 
 // String returns the hop's name in messages: user@host:port.
-func (h *hop) String() string {
-	if h.user == "" { // a target without SSH has no login
-		return h.address()
-	}
-	return h.user + "@" + h.address()
-}
+func (h *hop) String() string { return hopName(h.user, h.host, h.port) }
 
-// address returns host:port.
-func (h *hop) address() string { return net.JoinHostPort(h.host, strconv.Itoa(h.port)) }
+// hopName returns user@host:port. A target without SSH has no user.
+func hopName(user, host string, port int) string {
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	if user == "" {
+		return address
+	}
+	return user + "@" + address
+}
 
 // prompt adds the hop, user and host to a question.
 func (h *hop) prompt(q term.Prompt) term.Prompt {

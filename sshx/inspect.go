@@ -52,7 +52,7 @@ func (h *InspectedHost) Identities(ctx context.Context) (ids []Identity, agentEr
 // refuse the target before it connects; the Inspection then has the findings up
 // to that point.
 func Inspect(ctx context.Context, t term.Target, o Options) (*Inspection, error) {
-	p, r, err := plan(ctx, t, o.withDefaults())
+	p, r, err := plan(ctx, t, o.withDefaults().settings())
 	// Without a planning there are no findings to show.
 	if p == nil {
 		return new(Inspection), err
@@ -73,21 +73,4 @@ func Inspect(ctx context.Context, t term.Target, o Options) (*Inspection, error)
 		}
 	}
 	return in, err
-}
-
-// An evaluated is a host with its evaluated ssh_config.
-type evaluated struct {
-	name      string
-	cfg       *sshconfig.Config
-	overrides []sshconfig.Override // the options of that evaluation
-	hop       *hop                 // nil before it is planned
-}
-
-// planned records the hop made from cfg.
-func (p *planning) planned(cfg *sshconfig.Config, h *hop) {
-	for i := range p.evaluated {
-		if p.evaluated[i].cfg == cfg {
-			p.evaluated[i].hop = h
-		}
-	}
 }

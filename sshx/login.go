@@ -82,14 +82,10 @@ func attempt(w *watchdog, via *link, h *hop, l *steps, asker term.Prompter) (*li
 
 // reach connects to h, through via if there is a hop before.
 func reach(w *watchdog, via *link, h *hop, l *steps) (net.Conn, error) {
-	switch {
-	case via != nil:
+	if via != nil {
 		return dialThrough(w, via, h, l)
-	case h.proxy != nil:
-		return dialProxy(w, h, l)
-	default:
-		return dialTCP(w, h, l)
 	}
+	return h.reach(w.ctx, l)
 }
 
 // dialThrough connects to the next hop through the link before it.

@@ -66,11 +66,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// named returns the operator's name of a setting in parentheses, after a space; empty if
-// it has none.
-func (o Options) named(s term.Setting) string {
-	if o.SettingName == nil || o.SettingName(s) == "" {
-		return ""
+// settings returns the part of o that a plan obeys.
+func (o Options) settings() settings {
+	return settings{
+		HostKeyPolicy: o.HostKeyPolicy, HostKeyFloor: o.HostKeyFloor, KnownHostsPath: o.KnownHostsPath,
+		ConfigPath: o.ConfigPath, NoConfig: o.NoConfig,
+		AllowExecDirectives: o.AllowExecDirectives, AllowAgentForwarding: o.AllowAgentForwarding,
+		CallerPaths: o.CallerPaths, IdentityAgent: o.IdentityAgent, HomeDir: o.HomeDir,
+		ConnectTimeout: o.ConnectTimeout, KeepaliveInterval: o.KeepaliveInterval,
+		KeepaliveCountMax: o.KeepaliveCountMax, SettingName: o.SettingName, dial: o.dialFirst,
 	}
-	return " (" + o.SettingName(s) + ")"
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"regexp"
 	"slices"
@@ -23,7 +22,6 @@ type route struct {
 	hops     []*hop // the target last
 	limit    time.Duration
 	warnings []string
-	log      *slog.Logger
 
 	// For the session on the target.
 	env           []term.EnvVar
@@ -39,14 +37,14 @@ var fingerprintForm = regexp.MustCompile(`^SHA256:[A-Za-z0-9+/]{43}=?$`)
 const maxJumps = 16
 
 // planRoute evaluates ssh_config for the target and for each of its jump hosts.
-func planRoute(ctx context.Context, t term.Target, o Options) (*route, error) {
+func planRoute(ctx context.Context, t term.Target, o settings) (*route, error) {
 	_, r, err := plan(ctx, t, o)
 	return r, err
 }
 
 // plan is planRoute with the state that led to the route or to the error. The
 // state may be nil with an error.
-func plan(ctx context.Context, t term.Target, o Options) (*planning, *route, error) {
+func plan(ctx context.Context, t term.Target, o settings) (*planning, *route, error) {
 	p, overrides, err := newPlanning(t, o)
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +92,7 @@ func (p *planning) route(ctx context.Context, overrides []sshconfig.Override) (*
 
 // newPlanning checks the fields of the call that need no configuration. It
 // returns the options of the call.
-func newPlanning(t term.Target, o Options) (*planning, []sshconfig.Override, error) {
+func newPlanning(t term.Target, o settings) (*planning, []sshconfig.Override, error) {
 	extra := t.SSH.ExtraArgs
 	if t.SSH.ProxyJump != "" {
 		extra = append(slices.Clip(extra), "-J", t.SSH.ProxyJump)
@@ -110,7 +108,7 @@ func newPlanning(t term.Target, o Options) (*planning, []sshconfig.Override, err
 			o.HostKeyFloor,
 		)
 	}
-	p := &planning{t: t, o: o, r: &route{limit: t.ConnectTimeout, log: o.Logger}}
+	p := &planning{t: t, o: o, r: &route{limit: t.ConnectTimeout}}
 	p.configPath = t.SSH.ConfigPath
 	if p.configPath == "" {
 		p.configPath = args.ConfigFile
@@ -155,11 +153,28 @@ func extraArgsError(err error) error {
 // A planning is the state while a route is planned.
 type planning struct {
 	t          term.Target
-	o          Options
+	o          settings
 	r          *route
 	configPath string     // the caller's file
 	signer     ssh.Signer // the caller's key, if it could be read without a question
 	evaluated  []evaluated
+}
+
+// An evaluated is a host with its evaluated ssh_config.
+type evaluated struct {
+	name      string
+	cfg       *sshconfig.Config
+	overrides []sshconfig.Override // the options of that evaluation
+	hop       *hop                 // nil before it is planned
+}
+
+// planned records the hop made from cfg.
+func (p *planning) planned(cfg *sshconfig.Config, h *hop) {
+	for i := range p.evaluated {
+		if p.evaluated[i].cfg == cfg {
+			p.evaluated[i].hop = h
+		}
+	}
 }
 
 // add appends a hop to the route.
@@ -262,11 +277,11 @@ func (p *planning) endpoint(cfg *sshconfig.Config, name string) (*hop, error) {
 	if cfg.BindInterface != "" && !canBindInterface {
 		return nil, term.Errorf(term.Unsupported, "%s: BindInterface is supported on Linux only", cfg.Origin("BindInterface"))
 	}
-	return &hop{
-		name: name, host: cfg.HostName, port: cfg.Port, family: families[cfg.AddressFamily], dial: p.o.dialFirst,
+	return &hop{name: name, endpoint: endpoint{
+		host: cfg.HostName, port: cfg.Port, family: families[cfg.AddressFamily], dial: p.o.dial,
 		bindAddress: cfg.BindAddress, bindInterface: cfg.BindInterface,
 		attempts: cfg.ConnectionAttempts, tcpKeep: cfg.TCPKeepAlive,
-	}, nil
+	}}, nil
 }
 
 // hop returns a hop to log in to. Only the target gets the credentials of the

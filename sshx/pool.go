@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -173,4 +174,10 @@ func shareKey(hops []*hop) string {
 		_, _ = fmt.Fprintf(h, "%+v %s\n", anonymous, hop.proxy) // the proxy by value, not by pointer
 	}
 	return string(h.Sum(nil))
+}
+
+// inOrder returns the addresses sorted, because name servers return them in any
+// order.
+func inOrder(addrs []netip.Addr) []netip.Addr {
+	return slices.SortedFunc(slices.Values(addrs), netip.Addr.Compare)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/netip"
 
-	"ptyctl/sshx/sshconfig"
 	"ptyctl/term"
 )
 
@@ -13,7 +12,7 @@ import (
 // which the Dialer would refuse t.
 func Preview(ctx context.Context, t term.Target, o Options) (term.Plan, error) {
 	o = o.withDefaults()
-	r, err := planRoute(ctx, t, o)
+	r, err := planRoute(ctx, t, o.settings())
 	if err != nil {
 		return term.Plan{}, err
 	}
@@ -27,20 +26,5 @@ func Preview(ctx context.Context, t term.Target, o Options) (term.Plan, error) {
 // the port if the operator has set one, and the addresses, unless a jump host or
 // a proxy would look them up. If the configuration fails, the name means itself.
 func Means(ctx context.Context, name string, o Options) (host string, port int, addrs []netip.Addr) {
-	p, _, err := newPlanning(term.Target{Host: name}, o.withDefaults())
-	if err != nil {
-		return name, 0, nil
-	}
-	cfg, err := p.evaluate(ctx, sshconfig.Options{Host: name})
-	if err != nil {
-		return name, 0, nil
-	}
-	if cfg.Origin("Port").Source != sshconfig.Default {
-		port = cfg.Port
-	}
-	// Through a jump host the name would be looked up there, with another result.
-	if len(cfg.ProxyJump) == 0 {
-		addrs, _ = resolve(ctx, &hop{host: cfg.HostName, family: "tcp"})
-	}
-	return cfg.HostName, port, addrs
+	return means(ctx, name, o.withDefaults().settings())
 }

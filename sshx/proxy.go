@@ -42,22 +42,22 @@ func parseProxy(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// dialProxy connects to the first hop through a SOCKS5 proxy (RFC 1928) or an
-// HTTP proxy (RFC 9110 section 9.3.6). The proxy resolves the name of the hop.
-func dialProxy(w *watchdog, h *hop, l *steps) (net.Conn, error) {
+// dialProxy connects to the server through a SOCKS5 proxy (RFC 1928) or an
+// HTTP proxy (RFC 9110 section 9.3.6). The proxy resolves the name of the server.
+func dialProxy(ctx context.Context, h *endpoint, l progress) (net.Conn, error) {
 	l.begin(stepTCP)
 	var conn net.Conn
 	var err error
 	if h.proxy.Scheme == "socks5" {
-		conn, err = dialSOCKS(w.ctx, h)
+		conn, err = dialSOCKS(ctx, h)
 	} else {
-		conn, err = dialHTTP(w.ctx, h)
+		conn, err = dialHTTP(ctx, h)
 	}
-	if w.ctx.Err() != nil {
+	if ctx.Err() != nil {
 		if err == nil {
 			_ = conn.Close()
 		}
-		return nil, context.Cause(w.ctx)
+		return nil, context.Cause(ctx)
 	}
 	if err != nil {
 		return nil, &term.Error{
@@ -72,7 +72,7 @@ func dialProxy(w *watchdog, h *hop, l *steps) (net.Conn, error) {
 
 // dialSOCKS connects through a SOCKS5 proxy, with user and password if the URL
 // has them (RFC 1929).
-func dialSOCKS(ctx context.Context, h *hop) (net.Conn, error) {
+func dialSOCKS(ctx context.Context, h *endpoint) (net.Conn, error) {
 	var auth *proxy.Auth
 	if u := h.proxy.User; u != nil {
 		password, _ := u.Password()
@@ -86,7 +86,7 @@ func dialSOCKS(ctx context.Context, h *hop) (net.Conn, error) {
 }
 
 // dialHTTP connects through an HTTP proxy with the method CONNECT.
-func dialHTTP(ctx context.Context, h *hop) (net.Conn, error) {
+func dialHTTP(ctx context.Context, h *endpoint) (net.Conn, error) {
 	conn, err := proxyDialer{h}.DialContext(ctx, "tcp", h.proxy.Host)
 	if err != nil {
 		return nil, err
@@ -135,3 +135,29 @@ type bufferedConn struct {
 
 // Read implements net.Conn.
 func (c *bufferedConn) Read(p []byte) (int, error) { return c.r.Read(p) }
+
+// proxyDialer connects to the proxy of a server, at the approved addresses only.
+type proxyDialer struct{ h *endpoint }
+
+// Dial implements proxy.Dialer.
+func (d proxyDialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialContext(context.Background(), network, address)
+}
+
+// DialContext implements proxy.ContextDialer.
+func (d proxyDialer) DialContext(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	var dialer net.Dialer
+	if d.h.lookUpErr != nil {
+		return nil, d.h.lookUpErr
+	}
+	if len(d.h.proxyAddrs) == 0 { // no policy has judged the addresses
+		return dialer.DialContext(ctx, network, address)
+	}
+	for _, a := range d.h.proxyAddrs {
+		if conn, err = dialer.DialContext(ctx, network, net.JoinHostPort(a.String(), d.h.proxy.Port())); err == nil ||
+			ctx.Err() != nil {
+			return conn, err
+		}
+	}
+	return nil, err
+}

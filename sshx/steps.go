@@ -1,16 +1,15 @@
 package sshx
 
 import (
+	"errors"
 	"sync"
 	"time"
 
 	"ptyctl/term"
 )
 
-// The names of the steps of a connection, in order.
+// The names of the steps of a connection after dns and tcp, in order.
 const (
-	stepDNS     = "dns"
-	stepTCP     = "tcp"
 	stepBanner  = "banner" // identification strings (RFC 4253 section 4.2)
 	stepKex     = "kex"
 	stepHostKey = "hostkey"
@@ -99,4 +98,13 @@ func (l *steps) reached() {
 	if l.endLocked(true, ""); len(h.Steps) == 0 {
 		h.Steps = []term.Step{{Name: stepTCP, OK: true, Detail: "a connection that is shared"}}
 	}
+}
+
+// stepDetail returns the detail of a failed step. An error with a message of its
+// own needs none.
+func stepDetail(err error) string {
+	if errors.As(err, new(*term.Error)) {
+		return ""
+	}
+	return term.RootCause(err).Error()
 }

@@ -1,0 +1,31 @@
+package sshx
+
+import (
+	"context"
+	"net/netip"
+
+	"ptyctl/sshx/sshconfig"
+	"ptyctl/term"
+)
+
+// means returns where a name leads by the operator's own configuration: the host,
+// the port if the operator has set one, and the addresses, unless a jump host or
+// a proxy would look them up. If the configuration fails, the name means itself.
+func means(ctx context.Context, name string, o settings) (host string, port int, addrs []netip.Addr) {
+	p, _, err := newPlanning(term.Target{Host: name}, o)
+	if err != nil {
+		return name, 0, nil
+	}
+	cfg, err := p.evaluate(ctx, sshconfig.Options{Host: name})
+	if err != nil {
+		return name, 0, nil
+	}
+	if cfg.Origin("Port").Source != sshconfig.Default {
+		port = cfg.Port
+	}
+	// Through a jump host the name would be looked up there, with another result.
+	if len(cfg.ProxyJump) == 0 {
+		addrs, _ = resolve(ctx, &endpoint{host: cfg.HostName, family: "tcp"})
+	}
+	return cfg.HostName, port, addrs
+}

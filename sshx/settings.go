@@ -1,0 +1,42 @@
+package sshx
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"ptyctl/term"
+)
+
+// settings are the operator's settings that a plan obeys. The fields are those of Options,
+// with their defaults.
+type settings struct {
+	HostKeyPolicy  string // "strict", "ask", "accept_new" or "disabled"
+	HostKeyFloor   string // the weakest policy for a caller, same words
+	KnownHostsPath string // replaces the user's files; empty: those of ssh_config(5)
+	ConfigPath     string // replaces the user's and the system's ssh_config; empty: both
+	NoConfig       bool   // read no ssh_config at all
+
+	AllowExecDirectives  bool     // honour Match exec in the operator's own files
+	AllowAgentForwarding bool     // honour ForwardAgent
+	CallerPaths          []string // folders allowed for a caller's paths; empty: all
+	IdentityAgent        string   // replaces SSH_AUTH_SOCK; "none": no agent
+	HomeDir              string   // for ~ and ~/.ssh; empty: the user's
+
+	ConnectTimeout    time.Duration // if neither the target nor ssh_config has one
+	KeepaliveInterval time.Duration // negative: no keepalives
+	KeepaliveCountMax int
+
+	SettingName func(s term.Setting) string // the operator's name of a setting; may be nil
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil: TCP
+}
+
+// named returns the operator's name of a setting in parentheses, after a space; empty if
+// it has none.
+func (o settings) named(s term.Setting) string {
+	if o.SettingName == nil || o.SettingName(s) == "" {
+		return ""
+	}
+	return " (" + o.SettingName(s) + ")"
+}
