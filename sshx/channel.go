@@ -169,3 +169,34 @@ func (c *channel) discardStderr() {
 		}
 	})
 }
+
+// link returns the connection of the channel.
+func (c *channel) link() *link { return c.k }
+
+// wait returns how the program ended, after the end of its output. The exit status may come
+// shortly later, so wait waits for the end of the channel, at most drainLimit.
+func (c *channel) wait() (term.Exit, error) {
+	timer := time.NewTimer(drainLimit)
+	defer timer.Stop()
+	select {
+	case <-c.closed:
+	case <-timer.C:
+	}
+	select {
+	case exit := <-c.exit:
+		return exit, nil
+	default:
+	}
+	return term.Exit{}, c.k.lostSoon(nil) // see execution.finished
+}
+
+// hangUp closes the channel, and waits at most hangUpGrace until the server has confirmed it.
+func (c *channel) hangUp() {
+	c.drop()
+	timer := time.NewTimer(hangUpGrace)
+	defer timer.Stop()
+	select {
+	case <-c.closed:
+	case <-timer.C:
+	}
+}

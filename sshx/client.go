@@ -108,7 +108,7 @@ func (c *Client) connectAgain(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	// The jump hosts are needed as long as the connection runs through them.
-	context.AfterFunc(k.ctx, func() { c.pool.releaseAll(jumps) })
+	context.AfterFunc(k.context(), func() { c.pool.releaseAll(jumps) })
 	return k, nil
 }
 
@@ -179,7 +179,7 @@ func (c *Client) Close() error {
 		go func() { // a frozen shared jump host may delay this until its keepalives fail
 			defer close(done)
 			c.own.close()
-			c.own.wg.Wait()
+			c.own.wait()
 			c.slots.wait()
 		}()
 		timer := time.NewTimer(closeGrace)
@@ -198,7 +198,7 @@ func (c *Client) describe() term.Description {
 	k := c.own
 	return term.Description{
 		ServerBanner: k.banner, ServerVersion: k.version, HostKey: k.keyPrint, AuthMethod: k.method,
-		Algorithms: negotiated(k.conn), Ladder: c.steps.snapshot(), Warnings: c.warnings,
+		Algorithms: k.algorithms(), Ladder: c.steps.snapshot(), Warnings: c.warnings,
 	}
 }
 

@@ -3,7 +3,6 @@ package sshx
 import (
 	"context"
 	"net"
-	"time"
 
 	"ptyctl/term"
 )
@@ -16,12 +15,6 @@ func (o Options) WithDial(dial func(ctx context.Context, network, address string
 
 // UnreadableKey is unreadableKey.
 var UnreadableKey = unreadableKey
-
-// NextKeepalive returns the time to the next keepalive of a connection with that
-// interval.
-func NextKeepalive(interval time.Duration) time.Duration {
-	return (&keepalive{interval: interval}).next()
-}
 
 // Describe returns the facts about the connection.
 func (c *Client) Describe() term.Description { return c.describe() }

@@ -113,6 +113,16 @@ func (c *forwardConn) Close() error {
 	return c.Conn.Close()
 }
 
+// flush waits until the data written before Close is sent, at most hangUpGrace.
+func (c *forwardConn) flush() {
+	timer := time.NewTimer(hangUpGrace)
+	defer timer.Stop()
+	select {
+	case <-c.over:
+	case <-timer.C:
+	}
+}
+
 // A forwardAddr is the address of the far side in the form host:port.
 type forwardAddr string
 

@@ -116,6 +116,15 @@ func (k *link) close() { k.end(errClosedHere) }
 // errClosedHere is the reason of a link closed by this side.
 var errClosedHere = &term.Error{Kind: term.RemoteClosed, Msg: "the connection was closed by ptyctl"}
 
+// wait waits for the goroutines of an ended link.
+func (k *link) wait() { k.wg.Wait() }
+
+// context returns a context that ends with the link; its cause is the reason.
+func (k *link) context() context.Context { return k.ctx }
+
+// algorithms returns the negotiated algorithms.
+func (k *link) algorithms() term.Algorithms { return negotiated(k.conn) }
+
 // lost returns why the link has ended, or nil while it works.
 func (k *link) lost() error { return context.Cause(k.ctx) }
 
@@ -125,6 +134,21 @@ func (k *link) broken(err error) error {
 		return lost
 	}
 	return &term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s broke: %v", k.name, err)}
+}
+
+// lostSoon returns why the link has ended, or nil if it works. The channels of a lost
+// connection end shortly before the connection itself does, so lostSoon waits a moment for
+// the end, until closed.
+func (k *link) lostSoon(closed <-chan struct{}) error {
+	settle := time.NewTimer(drainQuiet)
+	defer settle.Stop()
+	select {
+	case <-k.ctx.Done():
+		return k.lost()
+	case <-closed:
+	case <-settle.C:
+	}
+	return nil
 }
 
 // unanswered returns the error of a call without an answer before the end of ctx.

@@ -16,18 +16,18 @@ type mergedReader struct {
 	rest   []byte
 }
 
-// merge starts reading both streams of ch, until over is closed.
-func merge(ch *channel, over <-chan struct{}) *mergedReader {
+// merge starts reading both streams, as one in the order of arrival, until over is closed.
+func (c *channel) merge(over <-chan struct{}) io.Reader {
 	m := &mergedReader{pieces: make(chan []byte), taken: make(chan struct{}), over: over, ended: make(chan struct{})}
 	var streams sync.WaitGroup
-	for _, r := range []io.Reader{ch, ch.Stderr()} {
+	for _, r := range []io.Reader{c, c.Stderr()} {
 		streams.Add(1)
-		ch.k.wg.Go(func() {
+		c.k.wg.Go(func() {
 			defer streams.Done()
 			m.pump(r)
 		})
 	}
-	ch.k.wg.Go(func() {
+	c.k.wg.Go(func() {
 		streams.Wait()
 		close(m.ended)
 	})

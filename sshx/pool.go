@@ -97,7 +97,7 @@ func (p *pool) fill(j *jump, dial func() (*link, error)) {
 	if j.err != nil {
 		p.forget(j)
 	} else {
-		context.AfterFunc(j.link.ctx, func() { p.forget(j) })
+		context.AfterFunc(j.link.context(), func() { p.forget(j) })
 	}
 	close(j.ready)
 }

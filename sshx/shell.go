@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -22,8 +21,8 @@ type Shell struct {
 	c       *Client
 	ch      *channel
 	pty     bool
-	merged  *mergedReader // both output streams in order of arrival; nil with a pty
-	owns    bool          // Close closes the connection too
+	merged  io.Reader // both output streams in order of arrival; nil with a pty
+	owns    bool      // Close closes the connection too
 	closing sync.Once
 
 	life     context.Context // ends with Close
@@ -81,7 +80,7 @@ func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 		// the channel.
 		ch.discardStderr()
 	} else {
-		sh.merged = merge(ch, sh.life.Done())
+		sh.merged = ch.merge(sh.life.Done())
 	}
 	if err := sh.start(ctx, p); err != nil {
 		sh.end()
@@ -104,7 +103,7 @@ var ttyModes = string(ssh.Marshal(struct {
 // start sends the requests for agent, pty, environment and shell, in this order.
 func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 	r := sh.c.r
-	if sh.ch.k.agent != "" {
+	if sh.ch.link().agent != "" {
 		ok, err := sh.ch.request(ctx, agentRequest, nil)
 		if err != nil {
 			return err
@@ -174,7 +173,7 @@ func (sh *Shell) Resize(cols, rows int) error {
 			Msg:  "this session has no pseudo-terminal (pty.enabled was false), so it has no size",
 		}
 	}
-	ctx, cancel := context.WithTimeout(sh.ch.k.ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(sh.ch.link().context(), requestLimit)
 	defer cancel()
 	return sh.ch.tell(
 		ctx,
@@ -210,26 +209,7 @@ func (sh *Shell) Signal(ctx context.Context, name string) error {
 // Wait implements term.Waiter. The exit status may come shortly after the end of
 // the output, so Wait waits for the end of the channel, at most two seconds.
 func (sh *Shell) Wait() (term.Exit, error) {
-	timer := time.NewTimer(drainLimit)
-	defer timer.Stop()
-	select {
-	case <-sh.ch.closed:
-	case <-timer.C:
-	}
-	select {
-	case exit := <-sh.ch.exit:
-		return exit, nil
-	default:
-	}
-	// See execution.finished.
-	settle := time.NewTimer(drainQuiet)
-	defer settle.Stop()
-	select {
-	case <-sh.ch.k.ctx.Done():
-		return term.Exit{}, sh.ch.k.lost()
-	case <-settle.C:
-		return term.Exit{}, nil
-	}
+	return sh.ch.wait()
 }
 
 // Exec implements term.Execer on the shell's connection.
@@ -266,13 +246,7 @@ func (sh *Shell) Close() error {
 	sh.closing.Do(func() {
 		// Without waiting, the server might see the end of the connection before
 		// the hangup.
-		sh.ch.drop()
-		timer := time.NewTimer(hangUpGrace)
-		defer timer.Stop()
-		select {
-		case <-sh.ch.closed:
-		case <-timer.C:
-		}
+		sh.ch.hangUp()
 		sh.end()
 		if sh.owns {
 			_ = sh.c.Close()

@@ -6,7 +6,6 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"time"
 
 	"ptyctl/term"
 )
@@ -108,32 +107,20 @@ func (t *Tunnel) Read(p []byte) (int, error) {
 	if err != io.EOF || t.via == nil { //nolint:errorlint // a Reader returns io.EOF itself
 		return n, err
 	}
-	// The channels of a lost connection end shortly before the connection itself
-	// does.
-	settle := time.NewTimer(drainQuiet)
-	defer settle.Stop()
-	select {
-	case <-t.via.ctx.Done():
-		return n, t.via.lost()
-	case <-t.closed:
-	case <-settle.C:
+	if lost := t.via.lostSoon(t.closed); lost != nil {
+		return n, lost
 	}
 	return n, err
 }
 
 // Close implements net.Conn. Data written before is still sent if the jump host
-// accepts it within hangUpGrace.
+// accepts it within a moment.
 func (t *Tunnel) Close() error {
 	t.closing.Do(func() {
 		close(t.closed)
 		t.err = t.Conn.Close()
 		if c, ok := t.Conn.(*forwardConn); ok {
-			timer := time.NewTimer(hangUpGrace)
-			defer timer.Stop()
-			select {
-			case <-c.over:
-			case <-timer.C:
-			}
+			c.flush()
 		}
 		t.pool.releaseAll(t.jumps)
 	})
