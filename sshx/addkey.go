@@ -22,7 +22,11 @@ func (k *keyring) addToAgent(warn func(string)) {
 		return
 	}
 	if c.addKeys == "ask" {
-		answer, err := k.person.ask(term.Prompt{Kind: term.PromptChallenge, Text: "Add the key to the agent? (yes/no) ", Echo: true})
+		answer, err := k.person.ask(term.Prompt{
+			Kind: term.PromptChallenge,
+			Text: "Add the key to the agent? (yes/no) ",
+			Echo: true,
+		})
 		if err != nil || answer != "yes" {
 			return
 		}

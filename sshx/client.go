@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"ptyctl/sshx/mux"
 	"ptyctl/term"
 )
 
@@ -16,9 +17,9 @@ import (
 type Client struct {
 	r        *route
 	pool     *pool
-	own      *link // the connection itself
+	own      *mux.Link // the connection itself
 	jumps    []*jump
-	slots    *slots
+	slots    *mux.Slots
 	steps    *steps
 	warnings []string
 	log      *slog.Logger
@@ -67,19 +68,19 @@ func dial(
 		return nil, err
 	}
 	c.warnings = append(c.warnings, jumpWarnings(c.jumps)...)
-	c.warnings = append(c.warnings, c.own.allWarnings(false)...)
+	c.warnings = append(c.warnings, c.own.AllWarnings(false)...)
 	// Further connections of this Client must log in without questions.
-	var again func(context.Context) (*link, error)
+	var again func(context.Context) (*mux.Link, error)
 	if !human.asked() { // a second login must not ask the person again
 		again = c.connectAgain
 	}
-	c.slots = newSlots(c.own, o.MaxConnectionsPerHost, again)
+	c.slots = mux.NewSlots(c.own, o.MaxConnectionsPerHost, again)
 	return c, nil
 }
 
 // connect runs the steps of every hop. The connections to jump hosts come from
 // the pool.
-func (c *Client) connect(w *watchdog, p term.Prompter, l *steps) (own *link, jumps []*jump, err error) {
+func (c *Client) connect(w *watchdog, p term.Prompter, l *steps) (own *mux.Link, jumps []*jump, err error) {
 	defer func() {
 		if err != nil {
 			l.end(false, stepDetail(err))
@@ -100,7 +101,7 @@ func (c *Client) connect(w *watchdog, p term.Prompter, l *steps) (own *link, jum
 
 // connectAgain makes another connection to the same target without asking a
 // person. The connection releases its jump hosts when it ends.
-func (c *Client) connectAgain(ctx context.Context) (*link, error) {
+func (c *Client) connectAgain(ctx context.Context) (*mux.Link, error) {
 	w := newWatchdog(ctx, c.r.limit)
 	defer w.stop()
 	k, jumps, err := c.connect(w, nil, new(steps))
@@ -108,7 +109,7 @@ func (c *Client) connectAgain(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	// The jump hosts are needed as long as the connection runs through them.
-	context.AfterFunc(k.context(), func() { c.pool.releaseAll(jumps) })
+	context.AfterFunc(k.Context(), func() { c.pool.releaseAll(jumps) })
 	return k, nil
 }
 
@@ -152,17 +153,17 @@ func connectError(w *watchdog, l *steps, warnings []string, err error) error {
 }
 
 // Lost returns why the connection has ended, or nil while it works.
-func (c *Client) Lost() error { return c.own.lost() }
+func (c *Client) Lost() error { return c.own.Lost() }
 
 // Exec implements term.Execer on a channel of its own (RFC 4254 section 6.5).
 func (c *Client) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
-	return c.slots.exec(ctx, r, stdout, stderr)
+	return c.slots.Exec(ctx, r, stdout, stderr)
 }
 
 // Subsystem starts a subsystem of the server, for example sftp (RFC 4254 section
 // 6.5), on a channel of its own. The channel takes one of the slots for commands.
 func (c *Client) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
-	return c.slots.subsystem(ctx, name)
+	return c.slots.Subsystem(ctx, name)
 }
 
 // closeGrace is how long Close waits for the goroutines of a closed connection.
@@ -174,13 +175,13 @@ func (c *Client) Close() error {
 		// Shells and commands first: they must see the end of the Client as the
 		// reason.
 		c.end()
-		c.slots.close()
+		c.slots.Close()
 		done := make(chan struct{})
 		go func() { // a frozen shared jump host may delay this until its keepalives fail
 			defer close(done)
-			c.own.close()
-			c.own.wait()
-			c.slots.wait()
+			c.own.Close()
+			c.own.Wait()
+			c.slots.Wait()
 		}()
 		timer := time.NewTimer(closeGrace)
 		defer timer.Stop()
@@ -197,8 +198,8 @@ func (c *Client) Close() error {
 func (c *Client) describe() term.Description {
 	k := c.own
 	return term.Description{
-		ServerBanner: k.banner, ServerVersion: k.version, HostKey: k.keyPrint, AuthMethod: k.method,
-		Algorithms: k.algorithms(), Ladder: c.steps.snapshot(), Warnings: c.warnings,
+		ServerBanner: k.Banner, ServerVersion: k.Version, HostKey: k.HostKey, AuthMethod: k.Method,
+		Algorithms: k.Algorithms(), Ladder: c.steps.snapshot(), Warnings: c.warnings,
 	}
 }
 

@@ -11,12 +11,13 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"ptyctl/sshx/hostkeys"
+	"ptyctl/sshx/mux"
 	"ptyctl/term"
 )
 
 // handshake logs in to a hop over raw, and closes raw if it fails. It ends with
 // the watchdog.
-func handshake(w *watchdog, raw net.Conn, h *hop, l *steps, p term.Prompter) (*link, error) {
+func handshake(w *watchdog, raw net.Conn, h *hop, l *steps, p term.Prompter) (*mux.Link, error) {
 	stop := context.AfterFunc(w.ctx, func() { _ = raw.Close() })
 	hs := &handshaking{h: h, raw: raw}
 	k, err := hs.run(w, l, p)
@@ -26,7 +27,7 @@ func handshake(w *watchdog, raw net.Conn, h *hop, l *steps, p term.Prompter) (*l
 		return nil, err
 	}
 	if !stop() { // the watchdog has closed the connection meanwhile
-		k.close()
+		k.Close()
 		return nil, context.Cause(w.ctx)
 	}
 	return k, nil
@@ -40,7 +41,7 @@ type handshaking struct {
 }
 
 // run runs the key exchange, the host key check and the login, and starts the link.
-func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*link, error) {
+func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*mux.Link, error) {
 	h := hs.h
 	var ip net.IP
 	// The address must not be that of a proxy, which may be on loopback.
@@ -110,26 +111,26 @@ func (hs *handshaking) run(w *watchdog, l *steps, p term.Prompter) (*link, error
 	}
 	l.end(true, seen.last)
 	res := keys.Result()
-	k := &link{
-		name: h.String(), raw: hs.raw, conn: sc, version: string(sc.ServerVersion()),
-		banner: hs.banner, method: seen.last, keyPrint: res.Fingerprint, agent: h.forwardAgent,
-		warnings: append(res.Warnings, seen.notes...),
+	k := &mux.Link{
+		Name: h.String(), Raw: hs.raw, Conn: sc, Version: string(sc.ServerVersion()),
+		Banner: hs.banner, Method: seen.last, HostKey: res.Fingerprint, Agent: h.forwardAgent,
+		Warnings: append(res.Warnings, seen.notes...),
 	}
 	if res.Changed { // like ssh(1): no forwarding to a host that may be an impostor
-		k.agent = ""
+		k.Agent = ""
 	}
-	if k.agent != "" {
+	if k.Agent != "" {
 		if why := login.agentWithheld(); why != "" {
-			k.agent, k.warnings = "", append(k.warnings, "the agent is not forwarded: "+why)
+			k.Agent, k.Warnings = "", append(k.Warnings, "the agent is not forwarded: "+why)
 		}
 	}
 	// From here on the end of the connection must not leave a channel waiting.
-	conn.onEnd(k.seal)
-	login.addToAgent(func(text string) { k.warnings = append(k.warnings, text) })
+	conn.onEnd(k.Seal)
+	login.addToAgent(func(text string) { k.Warnings = append(k.Warnings, text) })
 	if !h.updateHostKeys {
 		keys = nil
 	}
-	k.start(chans, reqs, keys, h.keepalive, h.keepaliveCount)
+	k.Start(chans, reqs, keys, h.keepalive, h.keepaliveCount)
 	return k, nil
 }
 

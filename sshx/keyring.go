@@ -288,7 +288,10 @@ func (k *keyring) unseal(name string, pem []byte) (ssh.AlgorithmSigner, error) {
 	}
 	var last error
 	for range 3 {
-		answer, err := k.person.ask(term.Prompt{Kind: term.PromptPassphrase, Text: fmt.Sprintf("Enter passphrase for key '%s': ", name)})
+		answer, err := k.person.ask(term.Prompt{
+			Kind: term.PromptPassphrase,
+			Text: fmt.Sprintf("Enter passphrase for key '%s': ", name),
+		})
 		if errors.Is(err, errCannotAsk) {
 			if name == callersKey {
 				k.seen.lacked = term.FieldPassphrase

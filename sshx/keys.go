@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/sshx/mux"
 	"ptyctl/term"
 )
 
@@ -37,9 +38,9 @@ func (sh *Shell) SendKey(ctx context.Context, name string) error {
 			Facts: term.Facts{term.ArgumentFault{Allowed: term.ProtocolKeys()}},
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, mux.RequestLimit)
 	defer cancel()
-	ok, err := sh.ch.request(ctx, "break", ssh.Marshal(struct{ Milliseconds uint32 }{uint32(breakLength.Milliseconds())}))
+	ok, err := sh.ch.Request(ctx, "break", ssh.Marshal(struct{ Milliseconds uint32 }{uint32(breakLength.Milliseconds())}))
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (sh *Shell) SendKey(ctx context.Context, name string) error {
 			fmt.Sprintf(
 				"%s refuses the key break (RFC 4335): the session is not on a serial line, or the server cannot pass a "+
 					"break on; press ctrl_c to interrupt, or use the console server's own key for a break",
-				sh.c.own.name,
+				sh.c.own.Name,
 			),
 		)
 	}

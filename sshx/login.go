@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"ptyctl/sshx/mux"
 	"ptyctl/term"
 )
 
@@ -20,7 +21,7 @@ const (
 // login connects to h, through via if there is a hop before, and authenticates.
 // It tries again if the server had no room for the connection, and once if the
 // server hung up after several of our keys.
-func (p *pool) login(w *watchdog, via *link, h *hop, l *steps, asker term.Prompter) (*link, error) {
+func (p *pool) login(w *watchdog, via *mux.Link, h *hop, l *steps, asker term.Prompter) (*mux.Link, error) {
 	done, err := p.turn(w.ctx, h.address())
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (r *retry) Error() string { return r.err.Error() }
 func (r *retry) Unwrap() error { return r.err }
 
 // attempt makes one connection to h and logs in.
-func attempt(w *watchdog, via *link, h *hop, l *steps, asker term.Prompter) (*link, error) {
+func attempt(w *watchdog, via *mux.Link, h *hop, l *steps, asker term.Prompter) (*mux.Link, error) {
 	raw, err := reach(w, via, h, l)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func attempt(w *watchdog, via *link, h *hop, l *steps, asker term.Prompter) (*li
 }
 
 // reach connects to h, through via if there is a hop before.
-func reach(w *watchdog, via *link, h *hop, l *steps) (net.Conn, error) {
+func reach(w *watchdog, via *mux.Link, h *hop, l *steps) (net.Conn, error) {
 	if via != nil {
 		return dialThrough(w, via, h, l)
 	}
@@ -89,12 +90,12 @@ func reach(w *watchdog, via *link, h *hop, l *steps) (net.Conn, error) {
 }
 
 // dialThrough connects to the next hop through the link before it.
-func dialThrough(w *watchdog, via *link, h *hop, l *steps) (net.Conn, error) {
+func dialThrough(w *watchdog, via *mux.Link, h *hop, l *steps) (net.Conn, error) {
 	l.begin(stepTCP)
-	conn, err := via.dial(w.ctx, h.host, h.port)
+	conn, err := via.Dial(w.ctx, h.host, h.port)
 	if err != nil {
 		return nil, err
 	}
-	l.address("via " + via.name)
+	l.address("via " + via.Name)
 	return conn, nil
 }

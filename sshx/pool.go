@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"ptyctl/sshx/mux"
 	"ptyctl/term"
 )
 
@@ -34,7 +35,7 @@ func newPool() *pool {
 type jump struct {
 	key   string
 	ready chan struct{} // closed when link or err is set
-	link  *link
+	link  *mux.Link
 	err   error
 	users int // Clients and Tunnels that use it
 }
@@ -63,7 +64,7 @@ func (p *pool) turn(ctx context.Context, address string) (done func(), err error
 // use returns the shared connection for key, and dials the first time. Concurrent
 // callers wait for the one that dials; if that fails, the next of them dials
 // itself.
-func (p *pool) use(ctx context.Context, key string, dial func() (*link, error)) (*jump, error) {
+func (p *pool) use(ctx context.Context, key string, dial func() (*mux.Link, error)) (*jump, error) {
 	for {
 		p.mu.Lock()
 		j := p.jumps[key]
@@ -80,7 +81,7 @@ func (p *pool) use(ctx context.Context, key string, dial func() (*link, error)) 
 		p.mu.Unlock()
 		select {
 		case <-j.ready:
-			if j.err == nil && j.link.lost() == nil {
+			if j.err == nil && j.link.Lost() == nil {
 				return j, nil
 			}
 			p.release(j)
@@ -92,12 +93,12 @@ func (p *pool) use(ctx context.Context, key string, dial func() (*link, error)) 
 }
 
 // fill connects j, and removes it from the pool when it fails, now or later.
-func (p *pool) fill(j *jump, dial func() (*link, error)) {
+func (p *pool) fill(j *jump, dial func() (*mux.Link, error)) {
 	j.link, j.err = dial()
 	if j.err != nil {
 		p.forget(j)
 	} else {
-		context.AfterFunc(j.link.context(), func() { p.forget(j) })
+		context.AfterFunc(j.link.Context(), func() { p.forget(j) })
 	}
 	close(j.ready)
 }
@@ -122,7 +123,7 @@ func (p *pool) release(j *jump) {
 	}
 	p.mu.Unlock()
 	if last && j.link != nil {
-		j.link.close()
+		j.link.Close()
 	}
 }
 
@@ -131,11 +132,11 @@ func (p *pool) release(j *jump) {
 // error.
 func (p *pool) connectJumps(
 	w *watchdog, hops []*hop, l *steps, asker term.Prompter,
-) (jumps []*jump, via *link, err error) {
+) (jumps []*jump, via *mux.Link, err error) {
 	for i, h := range hops {
 		l.hop(h.host, h.port, h.user)
 		before := via
-		j, err := p.use(w.ctx, shareKey(hops[:i+1]), func() (*link, error) { return p.login(w, before, h, l, asker) })
+		j, err := p.use(w.ctx, shareKey(hops[:i+1]), func() (*mux.Link, error) { return p.login(w, before, h, l, asker) })
 		if err != nil {
 			return jumps, nil, err
 		}
@@ -157,7 +158,7 @@ func (p *pool) releaseAll(jumps []*jump) {
 func jumpWarnings(jumps []*jump) []string {
 	var all []string
 	for _, j := range jumps {
-		all = append(all, j.link.allWarnings(true)...)
+		all = append(all, j.link.AllWarnings(true)...)
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"ptyctl/sshx/mux"
 	"ptyctl/term"
 )
 
@@ -19,7 +20,7 @@ import (
 // Client.
 type Shell struct {
 	c       *Client
-	ch      *channel
+	ch      *mux.Channel
 	pty     bool
 	merged  io.Reader // both output streams in order of arrival; nil with a pty
 	owns    bool      // Close closes the connection too
@@ -33,7 +34,7 @@ type Shell struct {
 // Shell starts a login shell, or the configuration's RemoteCommand (RFC 4254
 // sections 6.2 and 6.5). The shell has requestLimit to start.
 func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, mux.RequestLimit)
 	defer cancel()
 	c.steps.begin(stepChannel)
 	sh, err := c.shell(ctx, p.OrDefault())
@@ -41,17 +42,17 @@ func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 		c.steps.end(true, "")
 		return sh, nil
 	}
-	if refused, ok := errors.AsType[errRefused](err); ok {
+	if refused, ok := errors.AsType[mux.RefusedError](err); ok {
 		err = &term.Error{
 			Kind: term.LimitExceeded,
 			Err:  err,
-			Msg:  fmt.Sprintf("%s opened no session: %s (%s)", c.own.name, refused.Message, refused.Reason),
+			Msg:  fmt.Sprintf("%s opened no session: %s (%s)", c.own.Name, refused.Message, refused.Reason),
 		}
 	}
 	c.steps.end(false, err.Error())
 	if e, ok := errors.AsType[*term.Error](err); ok {
 		named := *e
-		named.Op, named.Facts = "open", term.Facts{term.ConnectFailure{Hop: c.own.name, Ladder: c.steps.snapshot()}}
+		named.Op, named.Facts = "open", term.Facts{term.ConnectFailure{Hop: c.own.Name, Ladder: c.steps.snapshot()}}
 		if named.Kind == term.ExecTimeout {
 			named.Kind = term.ConnectTimeout
 		}
@@ -63,10 +64,10 @@ func (c *Client) Shell(ctx context.Context, p term.PTY) (*Shell, error) {
 // shell opens a channel for the shell, or uses the one opened ahead if the server
 // allows no other.
 func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
-	ch, err := c.own.openSession(ctx, nil)
+	ch, err := c.own.OpenSession(ctx, nil)
 	// With MaxSessions 1 the channel opened ahead may be the only one.
-	if errors.As(err, new(errRefused)) {
-		if ahead := c.slots.takeAhead(); ahead != nil {
+	if errors.As(err, new(mux.RefusedError)) {
+		if ahead := c.slots.TakeAhead(); ahead != nil {
 			ch, err = ahead, nil
 		}
 	}
@@ -78,13 +79,13 @@ func (c *Client) shell(ctx context.Context, p term.PTY) (*Shell, error) {
 	if sh.pty {
 		// A server should send no stderr on a pty, but unread data would block
 		// the channel.
-		ch.discardStderr()
+		ch.DiscardStderr()
 	} else {
-		sh.merged = ch.merge(sh.life.Done())
+		sh.merged = ch.Merge(sh.life.Done())
 	}
 	if err := sh.start(ctx, p); err != nil {
 		sh.end()
-		ch.drop()
+		ch.Drop()
 		return nil, err
 	}
 	return sh, nil
@@ -103,8 +104,8 @@ var ttyModes = string(ssh.Marshal(struct {
 // start sends the requests for agent, pty, environment and shell, in this order.
 func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 	r := sh.c.r
-	if sh.ch.link().agent != "" {
-		ok, err := sh.ch.request(ctx, agentRequest, nil)
+	if sh.ch.Link().Agent != "" {
+		ok, err := sh.ch.Request(ctx, mux.AgentRequest, nil)
 		if err != nil {
 			return err
 		}
@@ -113,7 +114,7 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 		}
 	}
 	if sh.pty {
-		ok, err := sh.ch.request(ctx, "pty-req", ssh.Marshal(struct {
+		ok, err := sh.ch.Request(ctx, "pty-req", ssh.Marshal(struct {
 			Term                      string
 			Cols, Rows, Width, Height uint32
 			Modes                     string
@@ -126,12 +127,12 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 				term.Unsupported,
 				"%s refuses a pseudo-terminal (PermitTTY no, or the account is restricted); "+
 					"pass pty.enabled false for a session without one",
-				sh.c.own.name,
+				sh.c.own.Name,
 			)
 		}
 	}
 	for _, v := range r.env { // like ssh(1), continue without a refused variable
-		if err := sh.ch.tell(ctx, "env", ssh.Marshal(struct{ Name, Value string }{v.Name, v.Value})); err != nil {
+		if err := sh.ch.Tell(ctx, "env", ssh.Marshal(struct{ Name, Value string }{v.Name, v.Value})); err != nil {
 			return err
 		}
 	}
@@ -139,7 +140,7 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 	if r.remoteCommand != "" {
 		name, payload = "exec", ssh.Marshal(struct{ Command string }{r.remoteCommand})
 	}
-	ok, err := sh.ch.request(ctx, name, payload)
+	ok, err := sh.ch.Request(ctx, name, payload)
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (sh *Shell) start(ctx context.Context, p term.PTY) error {
 		return term.Errorf(
 			term.Unsupported,
 			"%s refuses to start a shell for this account; check what it is allowed to do there",
-			sh.c.own.name,
+			sh.c.own.Name,
 		)
 	}
 	return nil
@@ -173,9 +174,9 @@ func (sh *Shell) Resize(cols, rows int) error {
 			Msg:  "this session has no pseudo-terminal (pty.enabled was false), so it has no size",
 		}
 	}
-	ctx, cancel := context.WithTimeout(sh.ch.link().context(), requestLimit)
+	ctx, cancel := context.WithTimeout(sh.ch.Link().Context(), mux.RequestLimit)
 	defer cancel()
-	return sh.ch.tell(
+	return sh.ch.Tell(
 		ctx,
 		"window-change",
 		ssh.Marshal(struct{ Cols, Rows, Width, Height uint32 }{uint32(cols), uint32(rows), 0, 0}),
@@ -186,9 +187,9 @@ func (sh *Shell) Resize(cols, rows int) error {
 // shell; a foreground job on a pseudo-terminal must be reached by its key, for
 // example ctrl_c.
 func (sh *Shell) Signal(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, mux.RequestLimit)
 	defer cancel()
-	ok, err := sh.ch.request(ctx, "signal", ssh.Marshal(struct{ Name string }{name}))
+	ok, err := sh.ch.Request(ctx, "signal", ssh.Marshal(struct{ Name string }{name}))
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func (sh *Shell) Signal(ctx context.Context, name string) error {
 			Kind: term.Unsupported,
 			Msg: fmt.Sprintf(
 				"%s refuses to deliver signal %s; press ctrl_c, ctrl_z or ctrl_backslash, or close the session",
-				sh.c.own.name,
+				sh.c.own.Name,
 				name,
 			),
 		}
@@ -209,7 +210,7 @@ func (sh *Shell) Signal(ctx context.Context, name string) error {
 // Wait implements term.Waiter. The exit status may come shortly after the end of
 // the output, so Wait waits for the end of the channel, at most two seconds.
 func (sh *Shell) Wait() (term.Exit, error) {
-	return sh.ch.wait()
+	return sh.ch.Wait()
 }
 
 // Exec implements term.Execer on the shell's connection.
@@ -246,7 +247,7 @@ func (sh *Shell) Close() error {
 	sh.closing.Do(func() {
 		// Without waiting, the server might see the end of the connection before
 		// the hangup.
-		sh.ch.hangUp()
+		sh.ch.HangUp()
 		sh.end()
 		if sh.owns {
 			_ = sh.c.Close()

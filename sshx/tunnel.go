@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 
+	"ptyctl/sshx/mux"
 	"ptyctl/term"
 )
 
@@ -17,7 +18,7 @@ type Tunnel struct {
 	net.Conn
 	pool    *pool
 	jumps   []*jump
-	via     *link // the last jump host; nil without one
+	via     *mux.Link // the last jump host; nil without one
 	about   term.Description
 	closing sync.Once
 	closed  chan struct{}
@@ -107,7 +108,7 @@ func (t *Tunnel) Read(p []byte) (int, error) {
 	if err != io.EOF || t.via == nil { //nolint:errorlint // a Reader returns io.EOF itself
 		return n, err
 	}
-	if lost := t.via.lostSoon(t.closed); lost != nil {
+	if lost := t.via.LostSoon(t.closed); lost != nil {
 		return n, lost
 	}
 	return n, err
@@ -119,8 +120,8 @@ func (t *Tunnel) Close() error {
 	t.closing.Do(func() {
 		close(t.closed)
 		t.err = t.Conn.Close()
-		if c, ok := t.Conn.(*forwardConn); ok {
-			c.flush()
+		if c, ok := t.Conn.(*mux.ForwardConn); ok {
+			c.Flush()
 		}
 		t.pool.releaseAll(t.jumps)
 	})

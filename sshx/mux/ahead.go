@@ -1,4 +1,4 @@
-package sshx
+package mux
 
 import (
 	"context"
@@ -22,22 +22,22 @@ const (
 
 // openAhead opens a channel for the next command in the background, unless there
 // is one.
-func (s *slots) openAhead() {
+func (s *Slots) openAhead() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.conns[0]
 	// A dropbear (2022.83) closes an idle channel while commands end on others,
 	// or mishandles it.
-	if strings.HasPrefix(c.k.version, "SSH-2.0-dropbear") {
+	if strings.HasPrefix(c.k.Version, "SSH-2.0-dropbear") {
 		return
 	}
-	if s.ahead != nil || s.opening || s.over || c.k.lost() != nil || c.max >= 0 && c.used >= c.max {
+	if s.ahead != nil || s.opening || s.over || c.k.Lost() != nil || c.max >= 0 && c.used >= c.max {
 		return
 	}
 	c.used++
 	s.opening = true
 	c.k.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(c.k.ctx, requestLimit)
+		ctx, cancel := context.WithTimeout(c.k.ctx, RequestLimit)
 		defer cancel()
 		ch, err := s.open(ctx, c)
 		s.mu.Lock()
@@ -46,7 +46,7 @@ func (s *slots) openAhead() {
 		switch {
 		case err != nil: // the slot stays free for a command
 		case s.over:
-			ch.drop()
+			ch.Drop()
 		default:
 			s.ahead = ch
 			s.timer = time.AfterFunc(aheadIdle, func() { s.dropAhead(ch) })
@@ -55,9 +55,9 @@ func (s *slots) openAhead() {
 	})
 }
 
-// takeAhead returns the channel opened ahead. It returns nil without one, or if
+// TakeAhead returns the channel opened ahead. It returns nil without one, or if
 // the server has closed it.
-func (s *slots) takeAhead() *channel {
+func (s *Slots) TakeAhead() *Channel {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ch := s.ahead
@@ -75,11 +75,11 @@ func (s *slots) takeAhead() *channel {
 }
 
 // dropAhead closes ch, unless a command has taken it.
-func (s *slots) dropAhead(ch *channel) {
+func (s *Slots) dropAhead(ch *Channel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ahead == ch {
 		s.ahead = nil
-		ch.drop()
+		ch.Drop()
 	}
 }

@@ -1,4 +1,4 @@
-package sshx
+package mux
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 // forwarding").
 const (
 	agentChannel = "auth-agent@openssh.com"
-	agentRequest = "auth-agent-req@openssh.com"
+	AgentRequest = "auth-agent-req@openssh.com"
 )
 
 // agentDialTimeout limits connecting to the agent.
 const agentDialTimeout = 5 * time.Second
 
 // acceptAgent connects one channel of the server to the agent of this machine.
-func (k *link) acceptAgent(c ssh.NewChannel) {
+func (k *Link) acceptAgent(c ssh.NewChannel) {
 	d := net.Dialer{Timeout: agentDialTimeout}
-	conn, err := d.DialContext(k.ctx, "unix", k.agent)
+	conn, err := d.DialContext(k.ctx, "unix", k.Agent)
 	if err != nil {
 		_ = c.Reject(ssh.ConnectionFailed, "the agent cannot be reached")
 		return

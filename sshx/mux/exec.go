@@ -1,4 +1,4 @@
-package sshx
+package mux
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 	"ptyctl/term"
 )
 
-// exec implements term.Execer on a channel of its own (RFC 4254 section 6.5). It
+// Exec implements term.Execer on a channel of its own (RFC 4254 section 6.5). It
 // tries a second channel if the server closed the first before it started the
 // command.
-func (s *slots) exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
-	opening, cancel := context.WithTimeout(ctx, requestLimit)
+func (s *Slots) Exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.Writer) (term.Exit, error) {
+	opening, cancel := context.WithTimeout(ctx, RequestLimit)
 	defer cancel()
 	for again := true; ; again = false {
 		// A second attempt is safe only if the server has certainly not started
@@ -51,7 +51,7 @@ func (s *slots) exec(ctx context.Context, r term.ExecRequest, stdout, stderr io.
 
 // An execution is one running command.
 type execution struct {
-	ch      *channel
+	ch      *Channel
 	drained chan struct{} // closed when both streams have ended
 	moved   chan struct{} // buffered; receives a value when output came
 	trip    time.Duration // the time until the server's answer to the exec request
@@ -82,7 +82,7 @@ func (x *execution) drain(stdout, stderr io.Writer) (release func()) {
 	x.ch.k.wg.Go(func() { copyTo(out, x.ch) })
 	x.ch.k.wg.Go(func() { copyTo(errs, x.ch.Stderr()) })
 	return func() {
-		x.ch.drop()
+		x.ch.Drop()
 		out.detach()
 		errs.detach()
 	}
@@ -136,7 +136,7 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 		return err
 	}
 	asked := time.Now()
-	ok, err := x.ch.request(ctx, "exec", ssh.Marshal(struct{ Command string }{command}))
+	ok, err := x.ch.Request(ctx, "exec", ssh.Marshal(struct{ Command string }{command}))
 	if err != nil && ctx.Err() != nil {
 		return nil //nolint:nilerr // the command may be running: wait sees the end of ctx and stops it
 	}
@@ -147,7 +147,7 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 	if !ok {
 		return &term.Error{
 			Kind: term.Unsupported, Reason: term.ReasonTypeInstead,
-			Msg:    fmt.Sprintf("%s refuses to run commands outside the terminal", x.ch.k.name),
+			Msg:    fmt.Sprintf("%s refuses to run commands outside the terminal", x.ch.k.Name),
 			Advice: "type them into the terminal",
 		}
 	}
@@ -164,7 +164,7 @@ func (x *execution) begin(opening, ctx context.Context, r term.ExecRequest) erro
 func (x *execution) neverBegan(ctx context.Context) bool {
 	select {
 	case <-x.ch.closed:
-		return x.ch.k.lost() == nil
+		return x.ch.k.Lost() == nil
 	case <-ctx.Done():
 		return false
 	}
@@ -172,10 +172,10 @@ func (x *execution) neverBegan(ctx context.Context) bool {
 
 // setEnv sets environment variables. A refused one is an error, because a command
 // without it would do something else.
-func (c *channel) setEnv(ctx context.Context, env []term.EnvVar) error {
+func (c *Channel) setEnv(ctx context.Context, env []term.EnvVar) error {
 	var refused []string
 	for _, v := range env {
-		ok, err := c.request(ctx, "env", ssh.Marshal(struct{ Name, Value string }{v.Name, v.Value}))
+		ok, err := c.Request(ctx, "env", ssh.Marshal(struct{ Name, Value string }{v.Name, v.Value}))
 		if err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (c *channel) setEnv(ctx context.Context, env []term.EnvVar) error {
 			term.Unsupported,
 			"%s does not accept %s (AcceptEnv in its sshd_config); nothing was run: "+
 				"set the variable in the command itself, for example: env %s=... command",
-			c.k.name,
+			c.k.Name,
 			strings.Join(refused, ", "),
 			refused[0],
 		)
@@ -239,7 +239,7 @@ func (x *execution) wait(ctx context.Context, grace time.Duration) (term.Exit, e
 		}
 		select {
 		case <-x.ch.k.ctx.Done():
-			return e, x.ch.k.lost()
+			return e, x.ch.k.Lost()
 		case <-time.After(drainQuiet):
 			return e, nil
 		}
@@ -262,7 +262,7 @@ func (x *execution) finished(ctx context.Context) (term.Exit, error) {
 	// the connection itself does.
 	select {
 	case <-x.ch.k.ctx.Done():
-		return term.Exit{}, x.ch.k.lost()
+		return term.Exit{}, x.ch.k.Lost()
 	case <-time.After(drainQuiet):
 		return term.Exit{}, nil
 	}

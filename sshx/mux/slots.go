@@ -1,4 +1,4 @@
-package sshx
+package mux
 
 import (
 	"context"
@@ -22,18 +22,18 @@ const (
 	refusalLasts = 250 * time.Millisecond
 )
 
-// slots hands out session channels for commands. A server limits them per
+// Slots hands out session channels for commands. A server limits them per
 // connection (sshd_config(5) MaxSessions, 10). The sources are, in this order:
 // the channel opened ahead, a new channel on an existing connection, a channel
 // that becomes free, a channel on another connection.
-type slots struct {
-	dial  func(context.Context) (*link, error) // makes another connection; nil if none is allowed
+type Slots struct {
+	dial  func(context.Context) (*Link, error) // makes another connection; nil if none is allowed
 	limit int                                  // most connections, including the first
 
 	mu      sync.Mutex // guards the following
 	conns   []*carrier // the Client's own first
 	dialing bool       // another connection is being made
-	ahead   *channel
+	ahead   *Channel
 	opening bool // the channel ahead is being opened
 	timer   *time.Timer
 	changed chan struct{} // closed and replaced when a slot or a connection becomes free
@@ -43,7 +43,7 @@ type slots struct {
 
 // A carrier is a connection and the number of its commands.
 type carrier struct {
-	k       *link
+	k       *Link
 	used    int
 	max     int       // most simultaneous commands that the server allows; -1 if unknown
 	refused time.Time // time of the last refusal; zero after a success
@@ -55,15 +55,15 @@ func (c *carrier) mayOpen() bool {
 	return c.max < 0 || c.used < c.max || time.Since(c.refused) >= refusalLasts
 }
 
-// newSlots returns slots on the connection k, with at most limit connections made
+// NewSlots returns slots on the connection k, with at most limit connections made
 // by dial.
-func newSlots(k *link, limit int, dial func(context.Context) (*link, error)) *slots {
-	return &slots{dial: dial, limit: limit, conns: []*carrier{{k: k, max: -1}}, changed: make(chan struct{})}
+func NewSlots(k *Link, limit int, dial func(context.Context) (*Link, error)) *Slots {
+	return &Slots{dial: dial, limit: limit, conns: []*carrier{{k: k, max: -1}}, changed: make(chan struct{})}
 }
 
 // take returns a channel for one command. Its slot becomes free when the channel
 // is closed.
-func (s *slots) take(ctx context.Context) (*channel, error) {
+func (s *Slots) take(ctx context.Context) (*Channel, error) {
 	patience := time.NewTimer(slotWait)
 	defer patience.Stop()
 	var impatient bool
@@ -72,14 +72,14 @@ func (s *slots) take(ctx context.Context) (*channel, error) {
 	// twice more.
 	lingers, until := -1, time.Time{}
 	for {
-		if ch := s.takeAhead(); ch != nil {
+		if ch := s.TakeAhead(); ch != nil {
 			return ch, nil
 		}
 		c, changed, busy, ended := s.pick()
 		switch {
 		case c != nil:
 			ch, err := s.open(ctx, c)
-			if err == nil || !errors.As(err, new(errRefused)) {
+			if err == nil || !errors.As(err, new(RefusedError)) {
 				return ch, err
 			}
 			continue
@@ -117,12 +117,12 @@ func (s *slots) take(ctx context.Context) (*channel, error) {
 // pick reserves a slot on a connection that may have one, first on those that
 // have not refused; nil without a free slot. busy means that changed will be
 // closed.
-func (s *slots) pick() (c *carrier, changed <-chan struct{}, busy bool, ended int) {
+func (s *Slots) pick() (c *carrier, changed <-chan struct{}, busy bool, ended int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// The first connection stays even when it is lost: its error explains the
 	// failure.
-	s.conns = append(s.conns[:1], slices.DeleteFunc(s.conns[1:], func(c *carrier) bool { return c.k.lost() != nil })...)
+	s.conns = append(s.conns[:1], slices.DeleteFunc(s.conns[1:], func(c *carrier) bool { return c.k.Lost() != nil })...)
 	for _, doubtful := range []bool{false, true} {
 		for _, c := range s.conns {
 			if doubtful != c.refused.IsZero() && c.mayOpen() {
@@ -139,15 +139,15 @@ func (s *slots) pick() (c *carrier, changed <-chan struct{}, busy bool, ended in
 }
 
 // open opens a channel in a slot reserved on c.
-func (s *slots) open(ctx context.Context, c *carrier) (*channel, error) {
-	ch, err := c.k.openSession(ctx, func() { s.free(c) })
+func (s *Slots) open(ctx context.Context, c *carrier) (*Channel, error) {
+	ch, err := c.k.OpenSession(ctx, func() { s.free(c) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
 		c.used--
 		// The refusal shows the server's limit: the number of commands before
 		// this one.
-		if errors.As(err, new(errRefused)) {
+		if errors.As(err, new(RefusedError)) {
 			c.refused, c.max = time.Now(), c.used
 		}
 		s.change()
@@ -161,7 +161,7 @@ func (s *slots) open(ctx context.Context, c *carrier) (*channel, error) {
 }
 
 // free releases the slot of a command that has ended.
-func (s *slots) free(c *carrier) {
+func (s *Slots) free(c *carrier) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.used--
@@ -170,13 +170,13 @@ func (s *slots) free(c *carrier) {
 }
 
 // change wakes the callers that wait for a slot. The caller must hold s.mu.
-func (s *slots) change() {
+func (s *Slots) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
 // grow makes another connection if that is allowed, one at a time.
-func (s *slots) grow(ctx context.Context) (bool, error) {
+func (s *Slots) grow(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	may := s.dial != nil && len(s.conns) < s.limit && !s.dialing && !s.over
 	s.dialing = s.dialing || may
@@ -196,20 +196,20 @@ func (s *slots) grow(ctx context.Context) (bool, error) {
 	}
 	s.conns = append(s.conns, &carrier{k: k, max: -1})
 	if s.over { // close ran before this connection existed; wait includes it
-		k.close()
+		k.Close()
 	}
 	return !s.over, nil
 }
 
 // full returns the error for a command that gets no channel.
-func (s *slots) full(cause error) error {
+func (s *Slots) full(cause error) error {
 	s.mu.Lock()
 	k := s.conns[0].k
 	s.mu.Unlock()
 	var own *term.Error
 	switch {
-	case k.lost() != nil:
-		return k.lost()
+	case k.Lost() != nil:
+		return k.Lost()
 	case errors.As(cause, &own) && own.Kind == term.RemoteClosed:
 		return own
 	case errors.Is(cause, context.Canceled):
@@ -218,7 +218,7 @@ func (s *slots) full(cause error) error {
 	msg := fmt.Sprintf(
 		"%s opens no further channel for a command (MaxSessions in its sshd_config), "+
 			"and another connection failed",
-		k.name,
+		k.Name,
 	)
 	if cause != nil {
 		msg += ": " + cause.Error()
@@ -230,8 +230,8 @@ func (s *slots) full(cause error) error {
 	}
 }
 
-// close closes all connections except the first, which belongs to the Client.
-func (s *slots) close() {
+// Close closes all connections except the first, which belongs to the Client.
+func (s *Slots) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
@@ -239,12 +239,12 @@ func (s *slots) close() {
 		s.timer.Stop()
 	}
 	for _, c := range s.conns[1:] {
-		c.k.close()
+		c.k.Close()
 	}
 }
 
-// wait waits for the goroutines of these connections.
-func (s *slots) wait() {
+// Wait waits for the goroutines of these connections.
+func (s *Slots) Wait() {
 	s.mu.Lock()
 	conns := slices.Clone(s.conns[1:])
 	s.mu.Unlock()

@@ -1,4 +1,4 @@
-package sshx
+package mux
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 // several questions in a row without one (ssh_config(5) ServerAliveInterval,
 // ServerAliveCountMax). Between questions it costs a timer and no goroutine.
 type keepalive struct {
-	k        *link
+	k        *Link
 	interval time.Duration
 	max      int // <= 0: never give up
 
@@ -24,7 +24,7 @@ type keepalive struct {
 }
 
 // watchAlive starts the questions. An interval of zero or less turns them off.
-func watchAlive(k *link, interval time.Duration, limit int) *keepalive {
+func watchAlive(k *Link, interval time.Duration, limit int) *keepalive {
 	a := &keepalive{k: k, interval: interval, max: limit}
 	if interval > 0 {
 		a.mu.Lock()
@@ -75,7 +75,7 @@ func (a *keepalive) tick() {
 					Kind: term.RemoteClosed,
 					Msg: fmt.Sprintf(
 						"%s has not answered for %s (%d keepalives); the connection counts as lost",
-						a.k.name,
+						a.k.Name,
 						time.Duration(a.max)*a.interval,
 						a.max,
 					),
@@ -95,7 +95,7 @@ func (a *keepalive) tick() {
 	defer a.k.wg.leave()
 	// Any answer counts: OpenSSH and dropbear both refuse the request, which
 	// shows that they work.
-	_, _, err := a.k.conn.SendRequest("keepalive@openssh.com", true, nil)
+	_, _, err := a.k.Conn.SendRequest("keepalive@openssh.com", true, nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil {

@@ -1,4 +1,4 @@
-package sshx
+package mux
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"ptyctl/term"
 )
 
-// subsystem starts a subsystem of the server, for example sftp (RFC 4254 section
+// Subsystem starts a subsystem of the server, for example sftp (RFC 4254 section
 // 6.5), on a channel of its own. The channel takes one of the slots for commands.
-func (s *slots) subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+func (s *Slots) Subsystem(ctx context.Context, name string) (io.ReadWriteCloser, error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestLimit)
 	defer cancel()
 	for again := true; ; again = false {
 		ch, err := s.take(ctx)
@@ -23,14 +23,14 @@ func (s *slots) subsystem(ctx context.Context, name string) (io.ReadWriteCloser,
 		}
 		// The streams are read before the request, as in Exec.
 		stream := serve(ch)
-		ok, err := ch.request(ctx, "subsystem", ssh.Marshal(struct{ Name string }{name}))
+		ok, err := ch.Request(ctx, "subsystem", ssh.Marshal(struct{ Name string }{name}))
 		switch {
 		case err == nil && ok:
 			return stream, nil
 		case err == nil:
 			err = &term.Error{
 				Kind: term.Unsupported,
-				Msg:  fmt.Sprintf("%s offers no subsystem %q (Subsystem in its sshd_config)", ch.k.name, name),
+				Msg:  fmt.Sprintf("%s offers no subsystem %q (Subsystem in its sshd_config)", ch.k.Name, name),
 			}
 		case again && errors.Is(err, term.RemoteClosed) && (&execution{ch: ch}).neverBegan(ctx):
 			_ = stream.Close()
@@ -45,16 +45,16 @@ func (s *slots) subsystem(ctx context.Context, name string) (io.ReadWriteCloser,
 // channel, because the channel's Close does not wake its own Read and Write while
 // the server is frozen.
 type subsystem struct {
-	ch  *channel
+	ch  *Channel
 	in  *io.PipeReader // from the server
 	out *io.PipeWriter // to the server
 }
 
 // serve starts the copying in both directions.
-func serve(ch *channel) *subsystem {
+func serve(ch *Channel) *subsystem {
 	in, fromServer := io.Pipe()
 	toServer, out := io.Pipe()
-	ch.discardStderr()  // unread data would block the channel
+	ch.DiscardStderr()  // unread data would block the channel
 	ch.k.wg.Go(func() { // ends with the channel, or with Close
 		p := copyBuffers.Get().(*[copyBuffer]byte)
 		defer copyBuffers.Put(p)
@@ -83,6 +83,6 @@ func (s *subsystem) Write(p []byte) (int, error) { return s.out.Write(p) }
 func (s *subsystem) Close() error {
 	_ = s.in.Close()
 	_ = s.out.Close()
-	s.ch.drop()
+	s.ch.Drop()
 	return nil
 }

@@ -1,4 +1,4 @@
-package sshx
+package mux
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package sshx
+package mux
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"ptyctl/term"
 )
 
-// dial opens a connection from the far side of the link to host and port (RFC 4254
+// Dial opens a connection from the far side of the link to host and port (RFC 4254
 // section 7.2).
-func (k *link) dial(ctx context.Context, host string, port int) (net.Conn, error) {
+func (k *Link) Dial(ctx context.Context, host string, port int) (net.Conn, error) {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
 	ch, reqs, err := k.openChannel(ctx, "direct-tcpip", ssh.Marshal(struct {
 		Host       string
@@ -35,7 +35,7 @@ func (k *link) dial(ctx context.Context, host string, port int) (net.Conn, error
 			Err:  err,
 			Msg: fmt.Sprintf(
 				"the jump host %s did not connect to %s: %s (%s); check that it may forward there",
-				k.name,
+				k.Name,
 				address,
 				refused.Message,
 				refused.Reason,
@@ -47,15 +47,15 @@ func (k *link) dial(ctx context.Context, host string, port int) (net.Conn, error
 		return nil, &term.Error{
 			Kind: term.ConnectFailed,
 			Err:  err,
-			Msg:  fmt.Sprintf("the connection to the jump host %s broke: %v; try again", k.name, err),
+			Msg:  fmt.Sprintf("the connection to the jump host %s broke: %v; try again", k.Name, err),
 		}
 	}
 }
 
-// A forwardConn is a direct-tcpip channel as a net.Conn. Its Close wakes readers
+// A ForwardConn is a direct-tcpip channel as a net.Conn. Its Close wakes readers
 // and writers at once; the channel's Close would not, because a frozen jump host
 // never confirms it.
-type forwardConn struct {
+type ForwardConn struct {
 	net.Conn // a pipe to the goroutines that copy
 	remote   net.Addr
 	closing  sync.Once
@@ -66,10 +66,10 @@ type forwardConn struct {
 // forward joins ch to a connection, with goroutines that end with the channel or
 // its link. The end of the far side ends both directions. The end of this side is
 // passed on, and the far side has a moment to read the data before it.
-func forward(via *link, ch ssh.Channel, reqs <-chan *ssh.Request, address string) *forwardConn {
+func forward(via *Link, ch ssh.Channel, reqs <-chan *ssh.Request, address string) *ForwardConn {
 	// A pipe has deadlines, which a channel lacks.
 	near, far := net.Pipe()
-	c := &forwardConn{Conn: near, remote: forwardAddr(address), closed: make(chan struct{}), over: make(chan struct{})}
+	c := &ForwardConn{Conn: near, remote: forwardAddr(address), closed: make(chan struct{}), over: make(chan struct{})}
 	ended := make(chan struct{})
 	via.wg.Go(func() { ssh.DiscardRequests(reqs) })
 	via.wg.Go(func() {
@@ -108,13 +108,13 @@ func forward(via *link, ch ssh.Channel, reqs <-chan *ssh.Request, address string
 }
 
 // Close implements net.Conn.
-func (c *forwardConn) Close() error {
+func (c *ForwardConn) Close() error {
 	c.closing.Do(func() { close(c.closed) })
 	return c.Conn.Close()
 }
 
-// flush waits until the data written before Close is sent, at most hangUpGrace.
-func (c *forwardConn) flush() {
+// Flush waits until the data written before Close is sent, at most hangUpGrace.
+func (c *ForwardConn) Flush() {
 	timer := time.NewTimer(hangUpGrace)
 	defer timer.Stop()
 	select {
@@ -129,5 +129,5 @@ type forwardAddr string
 func (forwardAddr) Network() string  { return "direct-tcpip" }
 func (a forwardAddr) String() string { return string(a) }
 
-func (c *forwardConn) LocalAddr() net.Addr  { return forwardAddr("ptyctl") }
-func (c *forwardConn) RemoteAddr() net.Addr { return c.remote }
+func (c *ForwardConn) LocalAddr() net.Addr  { return forwardAddr("ptyctl") }
+func (c *ForwardConn) RemoteAddr() net.Addr { return c.remote }

@@ -1,4 +1,4 @@
-package sshx
+package mux
 
 import (
 	"golang.org/x/crypto/ssh"
@@ -10,7 +10,7 @@ import (
 // announcement of all host keys of the server (OpenSSH PROTOCOL, section 2.5), so
 // that known_hosts can follow a change of keys (ssh_config(5) UpdateHostKeys). It
 // comes once, directly after the login; every other request is refused.
-func (k *link) requests(reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
+func (k *Link) requests(reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
 	for r := range reqs {
 		if r.Type == hostkeys.HostKeysRequest && keys != nil {
 			v, payload := keys, r.Payload
@@ -26,7 +26,7 @@ func (k *link) requests(reqs <-chan *ssh.Request, keys *hostkeys.Verifier) {
 // updateHostKeys records the keys that the server announces and proves to have,
 // and removes those it no longer has. After any error the files stay unchanged,
 // because the connection does not depend on them.
-func (k *link) updateHostKeys(v *hostkeys.Verifier, payload []byte) {
+func (k *Link) updateHostKeys(v *hostkeys.Verifier, payload []byte) {
 	announced, err := hostkeys.ParseHostKeys(payload)
 	if err != nil {
 		return
@@ -39,11 +39,11 @@ func (k *link) updateHostKeys(v *hostkeys.Verifier, payload []byte) {
 	}
 	var proven []ssh.PublicKey
 	if len(plan.New) > 0 {
-		ok, answer, err := k.conn.SendRequest(hostkeys.HostKeysProveRequest, true, hostkeys.ProveRequest(plan.New))
+		ok, answer, err := k.Conn.SendRequest(hostkeys.HostKeysProveRequest, true, hostkeys.ProveRequest(plan.New))
 		if err != nil || !ok {
 			return
 		}
-		if proven, err = hostkeys.VerifyProof(answer, k.conn.SessionID(), plan.New, negotiated(k.conn).HostKey); err != nil {
+		if proven, err = hostkeys.VerifyProof(answer, k.Conn.SessionID(), plan.New, negotiated(k.Conn).HostKey); err != nil {
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package sshx
+package mux
 
 import (
 	"context"
@@ -14,17 +14,17 @@ import (
 	"ptyctl/term"
 )
 
-// A link is an authenticated connection to one hop.
-type link struct {
-	name     string   // user@host:port, for messages
-	raw      net.Conn // TCP, or a channel of the link before
-	conn     ssh.Conn
-	version  string
-	banner   string
-	method   string // the last successful authentication method
-	keyPrint string
-	warnings []string
-	agent    string // socket of the agent to forward; empty: the server must not open channels
+// A Link is an authenticated connection to one hop.
+type Link struct {
+	Name     string   // user@host:port, for messages
+	Raw      net.Conn // TCP, or a channel of the link before
+	Conn     ssh.Conn
+	Version  string
+	Banner   string
+	Method   string // the last successful authentication method
+	HostKey  string
+	Warnings []string
+	Agent    string // socket of the agent to forward; empty: the server must not open channels
 
 	ctx    context.Context // ends with the connection; its cause is the reason
 	cancel context.CancelCauseFunc
@@ -32,10 +32,10 @@ type link struct {
 	wg     group // every goroutine of this link
 }
 
-// start starts the link's goroutines after its handshake. keys is the host key
+// Start starts the link's goroutines after its handshake. keys is the host key
 // verifier if known_hosts may follow the server's announcements, or nil. interval and
 // countMax are those of the keepalives.
-func (k *link) start(
+func (k *Link) Start(
 	chans <-chan ssh.NewChannel,
 	reqs <-chan *ssh.Request,
 	keys *hostkeys.Verifier,
@@ -50,7 +50,7 @@ func (k *link) start(
 				Err:  cause,
 				Msg: fmt.Sprintf(
 					"a fault in ptyctl ended the connection to %s; open a new session, and report the actions before it",
-					k.name,
+					k.Name,
 				),
 			},
 		)
@@ -59,18 +59,18 @@ func (k *link) start(
 	k.wg.Go(func() { k.channels(chans) })
 	k.wg.Go(func() { k.requests(reqs, keys) })
 	k.wg.Go(func() {
-		err := k.conn.Wait()
+		err := k.Conn.Wait()
 		k.end(
-			&term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s was lost: %v", k.name, err)},
+			&term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s was lost: %v", k.Name, err)},
 		)
 	})
 }
 
 // channels handles the channels that the server opens: agent connections if
 // forwarding is on, and no others.
-func (k *link) channels(chans <-chan ssh.NewChannel) {
+func (k *Link) channels(chans <-chan ssh.NewChannel) {
 	for c := range chans {
-		if k.agent != "" && c.ChannelType() == agentChannel {
+		if k.Agent != "" && c.ChannelType() == agentChannel {
 			k.wg.Go(func() { k.acceptAgent(c) }) // a goroutine, because connecting must not block other channels
 			continue
 		}
@@ -80,26 +80,26 @@ func (k *link) channels(chans <-chan ssh.NewChannel) {
 
 // end ends the link because of why; the first reason counts. It does not wait for
 // the peer.
-func (k *link) end(why error) {
+func (k *Link) end(why error) {
 	k.cancel(why)
 	k.keep.stop()
 	// The raw connection first, so that no call waits for a frozen peer.
-	_ = k.raw.Close()
-	_ = k.conn.Close()
+	_ = k.Raw.Close()
+	_ = k.Conn.Close()
 }
 
 // sealLimit is how long the end of a connection waits for a write to fail.
 const sealLimit = 100 * time.Millisecond
 
-// seal makes writing fail before the library learns that reading has ended. The
+// Seal makes writing fail before the library learns that reading has ended. The
 // library tells its channels about the end only once. A channel being opened at
 // that moment would wait without end, if its request could still be sent. The
 // first failing write is reported as a success, so seal sends one itself.
-func (k *link) seal() {
-	_ = k.raw.Close()
+func (k *Link) Seal() {
+	_ = k.Raw.Close()
 	failed := make(chan struct{})
 	k.wg.Go(func() {
-		_, _, _ = k.conn.SendRequest("keepalive@openssh.com", false, nil)
+		_, _, _ = k.Conn.SendRequest("keepalive@openssh.com", false, nil)
 		close(failed)
 	})
 	timer := time.NewTimer(sealLimit)
@@ -110,41 +110,41 @@ func (k *link) seal() {
 	}
 }
 
-// close ends the link on request of this side.
-func (k *link) close() { k.end(errClosedHere) }
+// Close ends the link on request of this side.
+func (k *Link) Close() { k.end(errClosedHere) }
 
 // errClosedHere is the reason of a link closed by this side.
 var errClosedHere = &term.Error{Kind: term.RemoteClosed, Msg: "the connection was closed by ptyctl"}
 
-// wait waits for the goroutines of an ended link.
-func (k *link) wait() { k.wg.Wait() }
+// Wait waits for the goroutines of an ended link.
+func (k *Link) Wait() { k.wg.Wait() }
 
-// context returns a context that ends with the link; its cause is the reason.
-func (k *link) context() context.Context { return k.ctx }
+// Context returns a context that ends with the link; its cause is the reason.
+func (k *Link) Context() context.Context { return k.ctx }
 
-// algorithms returns the negotiated algorithms.
-func (k *link) algorithms() term.Algorithms { return negotiated(k.conn) }
+// Algorithms returns the negotiated algorithms.
+func (k *Link) Algorithms() term.Algorithms { return negotiated(k.Conn) }
 
-// lost returns why the link has ended, or nil while it works.
-func (k *link) lost() error { return context.Cause(k.ctx) }
+// Lost returns why the link has ended, or nil while it works.
+func (k *Link) Lost() error { return context.Cause(k.ctx) }
 
 // broken returns the error of a call that failed because the connection did.
-func (k *link) broken(err error) error {
-	if lost := k.lost(); lost != nil {
+func (k *Link) broken(err error) error {
+	if lost := k.Lost(); lost != nil {
 		return lost
 	}
-	return &term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s broke: %v", k.name, err)}
+	return &term.Error{Kind: term.RemoteClosed, Err: err, Msg: fmt.Sprintf("the connection to %s broke: %v", k.Name, err)}
 }
 
-// lostSoon returns why the link has ended, or nil if it works. The channels of a lost
+// LostSoon returns why the link has ended, or nil if it works. The channels of a lost
 // connection end shortly before the connection itself does, so lostSoon waits a moment for
 // the end, until closed.
-func (k *link) lostSoon(closed <-chan struct{}) error {
+func (k *Link) LostSoon(closed <-chan struct{}) error {
 	settle := time.NewTimer(drainQuiet)
 	defer settle.Stop()
 	select {
 	case <-k.ctx.Done():
-		return k.lost()
+		return k.Lost()
 	case <-closed:
 	case <-settle.C:
 	}
@@ -152,8 +152,8 @@ func (k *link) lostSoon(closed <-chan struct{}) error {
 }
 
 // unanswered returns the error of a call without an answer before the end of ctx.
-func (k *link) unanswered(ctx context.Context, what string) error {
-	if err := k.lost(); err != nil {
+func (k *Link) unanswered(ctx context.Context, what string) error {
+	if err := k.Lost(); err != nil {
 		return err
 	}
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
@@ -162,7 +162,7 @@ func (k *link) unanswered(ctx context.Context, what string) error {
 			Err:  context.Cause(ctx),
 			Msg: fmt.Sprintf(
 				"%s did not answer the request for %s in time; it may be overloaded: try again, or close the session",
-				k.name,
+				k.Name,
 				what,
 			),
 		}
@@ -174,13 +174,13 @@ func (k *link) unanswered(ctx context.Context, what string) error {
 	}
 }
 
-// allWarnings returns the warnings about the connection; those of a jump host
+// AllWarnings returns the warnings about the connection; those of a jump host
 // begin with its name.
-func (k *link) allWarnings(jump bool) []string {
-	all := append(slices.Clip(k.warnings), weakWarnings(negotiated(k.conn))...)
+func (k *Link) AllWarnings(jump bool) []string {
+	all := append(slices.Clip(k.Warnings), weakWarnings(negotiated(k.Conn))...)
 	if jump {
 		for i, w := range all {
-			all[i] = k.name + ": " + w
+			all[i] = k.Name + ": " + w
 		}
 	}
 	return all

@@ -1,4 +1,4 @@
-package sshx
+package mux
 
 import (
 	"io"
@@ -16,8 +16,8 @@ type mergedReader struct {
 	rest   []byte
 }
 
-// merge starts reading both streams, as one in the order of arrival, until over is closed.
-func (c *channel) merge(over <-chan struct{}) io.Reader {
+// Merge starts reading both streams, as one in the order of arrival, until over is closed.
+func (c *Channel) Merge(over <-chan struct{}) io.Reader {
 	m := &mergedReader{pieces: make(chan []byte), taken: make(chan struct{}), over: over, ended: make(chan struct{})}
 	var streams sync.WaitGroup
 	for _, r := range []io.Reader{c, c.Stderr()} {
